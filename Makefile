@@ -79,7 +79,7 @@ axe: ## install axe-core, with which a test looks at the page of "githandoff rep
 		npm install --prefix $(AXE) --ignore-scripts --no-audit --no-fund --loglevel=error $(AXECORE) </dev/null && \
 		echo "$(AXECORE)" >$(AXE)/installed; }
 
-flow: ## count the functions and files that one "resume" from a hub runs through
+flow: ## count the functions and files that emit, resume and ack run through; fails where they have become more
 	sh testdata/flow.sh
 
 fuzz: ## run every fuzz target for FUZZTIME (60s), one after another

@@ -211,7 +211,7 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 	}
 	engine := lifecycle.New(lifecycle.Setup{
 		Repo: repo, Trust: trust, Actor: agent, Now: a.Now, Random: a.Random,
-		Intents: lifecycle.Intents{Dir: repo.Own("intents")}, Memory: lifecycle.Memory{Path: repo.Own("used")},
+		Intents: lifecycle.Intents{Dir: repo.Own("intents")}, Used: lifecycle.UsedTokens{Path: repo.Own("used")},
 		Ahead: lifecycle.Ahead{Path: repo.Own("ahead")},
 	})
 	if n.maySign() {

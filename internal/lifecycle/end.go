@@ -145,7 +145,7 @@ func (e *Engine) Acknowledge(ctx context.Context, home Home, h ClaimProof, o Out
 		}
 		return e.planEnd(ctx, b, s, record.Acknowledged, o)
 	})
-	e.Verifier.Memory.note(s)
+	e.Verifier.Used.note(s)
 	return s, repeated, err
 }
 
@@ -162,7 +162,7 @@ func (e *Engine) Fail(ctx context.Context, home Home, h ClaimProof, o Outcome) (
 		}
 		return e.planEnd(ctx, b, s, record.Failed, o)
 	})
-	e.Verifier.Memory.note(s)
+	e.Verifier.Used.note(s)
 	return s, err
 }
 
@@ -186,7 +186,7 @@ func (e *Engine) Withdraw(ctx context.Context, home Home, p Place, event record.
 		}
 		return e.planEnd(ctx, b, s, event, o)
 	})
-	e.Verifier.Memory.note(s)
+	e.Verifier.Used.note(s)
 	return s, err
 }
 

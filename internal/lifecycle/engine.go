@@ -39,7 +39,7 @@ type Setup struct {
 	Random io.Reader
 
 	Intents Intents
-	Memory  Memory
+	Used    UsedTokens
 	Ahead   Ahead
 }
 
@@ -51,7 +51,7 @@ func New(s Setup) *Engine {
 	author := &Author{Keys: keys, Signer: s.Signer, Actor: s.Actor, Random: s.Random}
 	return &Engine{
 		Repo: s.Repo, Now: s.Now, Keys: keys, Reader: reader, Author: author,
-		Verifier: &Verifier{Repo: s.Repo, Keys: keys, Reader: reader, Author: author, Memory: s.Memory},
+		Verifier: &Verifier{Repo: s.Repo, Keys: keys, Reader: reader, Author: author, Used: s.Used},
 		Recovery: &Recovery{Repo: s.Repo, Reader: reader, Intents: s.Intents},
 	}
 }

@@ -57,7 +57,7 @@ func (w *fixture) stranger(t testing.TB, name string) *Engine {
 func remade(e *Engine, edit func(*Setup)) *Engine {
 	s := Setup{
 		Repo: e.Repo, Trust: e.Keys.Trust, Signer: e.Author.Signer, Actor: e.Author.Actor, Now: e.Now, Random: e.Author.Random,
-		Intents: e.Recovery.Intents, Memory: e.Verifier.Memory, Ahead: Ahead{Path: e.Reader.Ahead.Path},
+		Intents: e.Recovery.Intents, Used: e.Verifier.Used, Ahead: Ahead{Path: e.Reader.Ahead.Path},
 	}
 	if edit != nil {
 		edit(&s)

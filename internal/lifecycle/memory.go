@@ -18,24 +18,24 @@ import (
 	"githandoff/internal/record"
 )
 
-// Memory lists the tokens that were used up in this clone, so that a hub that shows another
+// UsedTokens lists the tokens that were used up in this clone, so that a hub that shows another
 // log, or none, does not make it forget them. One line for each receipt,
-// "<jti> <digest> <id>". The empty Memory remembers nothing.
-type Memory struct {
+// "<jti> <digest> <id>". The empty UsedTokens remembers nothing.
+type UsedTokens struct {
 	Path string // <common git dir>/githandoff/used
 }
 
 // The newest lines are kept, and no more than can be read faster than a hub can be asked.
 // Tokens live 7 days at most.
 const (
-	maxMemory  = 8192 // lines
-	keptMemory = maxMemory / 2
+	maxUsed  = 8192 // lines
+	keptUsed = maxUsed / 2
 )
 
 // unused refuses with replayed a token, or an envelope, whose handoff ended in
 // this clone.
-func (m Memory) unused(id handoff.ID, offer *record.Record) error {
-	lines, err := m.lines()
+func (u UsedTokens) unused(id handoff.ID, offer *record.Record) error {
+	lines, err := u.lines()
 	if err != nil {
 		return err
 	}
@@ -50,22 +50,22 @@ func (m Memory) unused(id handoff.ID, offer *record.Record) error {
 
 // note remembers the token of a handoff that ended. The log decides: a receipt stands also
 // if this file cannot be written.
-func (m Memory) note(s *State) {
-	if m.Path == "" || s == nil || s.Receipt == nil || s.Offer == nil || s.Offer.Token == "" {
+func (u UsedTokens) note(s *State) {
+	if u.Path == "" || s == nil || s.Receipt == nil || s.Offer == nil || s.Offer.Token == "" {
 		return
 	}
-	unlock, err := private.Lock(context.Background(), m.Path+".lock") // which is held for one write
+	unlock, err := private.Lock(context.Background(), u.Path+".lock") // which is held for one write
 	if err != nil {
 		return
 	}
 	defer unlock()
 	line := fmt.Sprintf("%s %s %s\n", s.Offer.Token, s.Offer.Digest, s.ID)
-	if lines, err := m.lines(); err == nil && len(lines) >= maxMemory {
-		kept := strings.Join(lines[len(lines)-keptMemory:], "\n") + "\n"
-		_ = private.WriteFile(m.Path, []byte(kept+line))
+	if lines, err := u.lines(); err == nil && len(lines) >= maxUsed {
+		kept := strings.Join(lines[len(lines)-keptUsed:], "\n") + "\n"
+		_ = private.WriteFile(u.Path, []byte(kept+line))
 		return
 	}
-	f, err := os.OpenFile(m.Path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(u.Path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return
 	}
@@ -73,11 +73,11 @@ func (m Memory) note(s *State) {
 	_ = f.Close()
 }
 
-func (m Memory) lines() ([]string, error) {
-	if m.Path == "" {
+func (u UsedTokens) lines() ([]string, error) {
+	if u.Path == "" {
 		return nil, nil
 	}
-	b, err := private.ReadState(m.Path, private.MaxState)
+	b, err := private.ReadState(u.Path, private.MaxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -67,7 +67,7 @@ func TestRenewalOfAHomeThatIsDown(t *testing.T) {
 
 func TestUsedTokensAreRemembered(t *testing.T) {
 	c := newDelegation(t)
-	c.fixer.Verifier.Memory = Memory{Path: filepath.Join(t.TempDir(), "used")}
+	c.fixer.Verifier.Used = UsedTokens{Path: filepath.Join(t.TempDir(), "used")}
 	p := c.grant(t)
 	s := c.load(t, c.fixer, p)
 	h := c.claim(t, c.fixer, p)
@@ -82,25 +82,25 @@ func TestUsedTokensAreRemembered(t *testing.T) {
 	refusedAs(t, "replayed", err)
 }
 
-func TestMemoryIsBounded(t *testing.T) {
-	m := Memory{Path: filepath.Join(t.TempDir(), "used")}
+func TestUsedTokensAreBounded(t *testing.T) {
+	m := UsedTokens{Path: filepath.Join(t.TempDir(), "used")}
 	rec := func(i int) *record.Record {
 		return &record.Record{Token: fmt.Sprintf("obo_%032x", i), Digest: fmt.Sprintf("sha256:%064x", i), Event: record.Acknowledged}
 	}
 	var all strings.Builder
-	for i := range maxMemory {
+	for i := range maxUsed {
 		fmt.Fprintf(&all, "%s %s ho_0\n", rec(i).Token, rec(i).Digest)
 	}
 	require.NoError(t, private.WriteFile(m.Path, []byte(all.String())))
-	m.note(&State{ID: "ho_1", Offer: rec(maxMemory), Receipt: rec(maxMemory)})
+	m.note(&State{ID: "ho_1", Offer: rec(maxUsed), Receipt: rec(maxUsed)})
 	lines, err := m.lines()
 	require.NoError(t, err)
-	assert.Len(t, lines, keptMemory+1)
-	refusedAs(t, "replayed", m.unused("ho_1", rec(maxMemory)))
-	refusedAs(t, "replayed", m.unused("ho_0", rec(maxMemory-1)))
-	other := rec(maxMemory + 1)
-	other.Digest = rec(maxMemory).Digest
+	assert.Len(t, lines, keptUsed+1)
+	refusedAs(t, "replayed", m.unused("ho_1", rec(maxUsed)))
+	refusedAs(t, "replayed", m.unused("ho_0", rec(maxUsed-1)))
+	other := rec(maxUsed + 1)
+	other.Digest = rec(maxUsed).Digest
 	refusedAs(t, "replayed", m.unused("ho_2", other))
 	require.NoError(t, m.unused("ho_0", rec(0)), "the oldest are forgotten")
-	require.NoError(t, Memory{}.unused("ho_1", rec(maxMemory)))
+	require.NoError(t, UsedTokens{}.unused("ho_1", rec(maxUsed)))
 }

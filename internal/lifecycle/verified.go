@@ -63,7 +63,7 @@ type Verifier struct {
 	Keys   *Keys
 	Reader *Reader
 	Author *Author // whose key opens what is sealed
-	Memory Memory
+	Used   UsedTokens
 
 	// Elsewhere finds the home that a repo id means, to ask it about the tokens
 	// above the last one of a chain. Without it only the handoff's own is asked.

@@ -184,27 +184,27 @@ func TestCheckTree(t *testing.T) {
 func TestReadState(t *testing.T) {
 	dir := home(t)
 	path := dir + "/agent"
-	_, err := ReadState(path)
+	_, err := ReadState(path, MaxState)
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 	require.NoError(t, os.WriteFile(path, []byte("fixer\n"), 0o600))
-	b, err := ReadState(path)
+	b, err := ReadState(path, MaxState)
 	require.NoError(t, err)
 	assert.Equal(t, "fixer\n", string(b))
 
 	require.NoError(t, os.Chmod(path, 0o666))
-	_, err = ReadState(path)
+	_, err = ReadState(path, MaxState)
 	unsafe(t, err)
 	assert.Equal(t, []string{"chmod", "0644", path}, fault.As(err).Hints[0].Run)
 	require.NoError(t, os.Chmod(path, 0o600))
 
 	require.NoError(t, os.Symlink(path, dir+"/link"))
-	_, err = ReadState(dir + "/link")
+	_, err = ReadState(dir + "/link", MaxState)
 	unsafe(t, err)
 	require.NoError(t, syscall.Mkfifo(dir+"/pipe", 0o600))
-	_, err = ReadState(dir + "/pipe")
+	_, err = ReadState(dir + "/pipe", MaxState)
 	unsafe(t, err)
-	require.NoError(t, os.WriteFile(dir+"/large", make([]byte, maxState+1), 0o600))
-	_, err = ReadState(dir + "/large")
+	require.NoError(t, os.WriteFile(dir+"/large", make([]byte, MaxState+1), 0o600))
+	_, err = ReadState(dir + "/large", MaxState)
 	assert.True(t, fault.Is(err, "too_large"), err)
 	assert.False(t, errors.Is(err, fs.ErrNotExist))
 }
@@ -214,10 +214,10 @@ func TestReadStateOfAnotherUser(t *testing.T) {
 	dir := home(t)
 	require.NoError(t, os.WriteFile(dir+"/step", nil, 0o600))
 	require.NoError(t, os.Chown(dir+"/step", 12345, 12345))
-	_, err := ReadState(dir + "/step")
+	_, err := ReadState(dir + "/step", MaxState)
 	unsafe(t, err)
 	require.NoError(t, os.Chown(dir, 12345, 12345))
-	_, err = ReadState(dir + "/step")
+	_, err = ReadState(dir + "/step", MaxState)
 	assert.NoError(t, err, "of whoever the directory belongs to")
 }
 
@@ -249,11 +249,11 @@ func TestUmaskOfAPrivateGroup(t *testing.T) {
 	path := dir + "/draft.json"
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	require.NoError(t, os.Chmod(path, 0o664))
-	_, err := ReadState(path)
+	_, err := ReadState(path, MaxState)
 	if ownGroup(uint32(os.Getegid())) {
 		assert.NoError(t, err)
 		require.NoError(t, os.Chmod(path, 0o666))
-		_, err = ReadState(path)
+		_, err = ReadState(path, MaxState)
 	}
 	unsafe(t, err)
 }

@@ -1,10 +1,12 @@
 package refs
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -237,4 +239,59 @@ func (l Listing) Refs() []Ref {
 func (r *Repo) RevParse(ctx context.Context, rev string) (string, error) {
 	out, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev}})
 	return strings.TrimSpace(string(out)), err
+}
+
+// errEnded says that git cat-file ended in the middle of a question: it dies
+// when an object that it has found is taken away before it has read it.
+var errEnded = errors.New("git cat-file ended")
+
+// Kind is the type and size of an object, in the first line of git cat-file's answer. A
+// missing object has no type.
+type Kind struct {
+	OID  string
+	Type string // "blob", "tree", "commit", "tag"
+	Size int64  // bytes
+}
+
+// readAnswer reads the first line of an answer of git cat-file.
+func readAnswer(in *bufio.Reader) (Kind, error) {
+	head, err := in.ReadString('\n')
+	if err != nil {
+		return Kind{}, fmt.Errorf("%w: %w", errEnded, err)
+	}
+	field := strings.Fields(head)
+	if len(field) == 2 && field[1] == "missing" {
+		return Kind{}, nil
+	}
+	if len(field) != 3 {
+		return Kind{}, fmt.Errorf("git cat-file says %q", strings.TrimSpace(head))
+	}
+	size, err := strconv.ParseInt(field[2], 10, 64)
+	if err != nil || size < 0 {
+		return Kind{}, fmt.Errorf("git cat-file says %q", strings.TrimSpace(head))
+	}
+	return Kind{field[0], field[1], size}, nil
+}
+
+// body reads the object after the first line. It uses buf if that is large enough.
+func (a Kind) body(in *bufio.Reader, buf []byte) ([]byte, error) {
+	n := int(a.Size) + 1 // the line feed after it
+	if cap(buf) < n {
+		buf = make([]byte, n)
+	}
+	if _, err := io.ReadFull(in, buf[:n]); err != nil {
+		return nil, fmt.Errorf("%w: %w", errEnded, err)
+	}
+	return buf[:n-1], nil
+}
+
+// commit refuses what is there and is no commit of at most limit bytes.
+func (a Kind) commit(limit int64) error {
+	switch {
+	case a.Size > limit:
+		return fault.New(fault.Denied, fault.TooLarge, "%s %s has %d bytes, limit %d", a.Type, a.OID, a.Size, limit)
+	case a.Type != "" && a.Type != "commit":
+		return fault.New(fault.Denied, fault.MalformedObject, "%s is a %s, not a commit", a.OID, a.Type)
+	}
+	return nil
 }
