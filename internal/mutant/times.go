@@ -49,7 +49,7 @@ var ofTimes = []mutant{
 	},
 	{
 		"only the holder names a child", "internal/lifecycle/replay.go",
-		`if s.holds(r) && r.Next != "" {`, `if r.Next != "" {`, inLifecycle + "TestDelegationNeedsTheHolder",
+		`if byHolder && r.Next != "" {`, `if (byHolder || true) && r.Next != "" {`, inLifecycle + "TestDelegationNeedsTheHolder",
 	},
 	{
 		"a return handoff follows from a failure that counts", "internal/lifecycle/replay.go",
