@@ -198,13 +198,13 @@ func TestReadState(t *testing.T) {
 	require.NoError(t, os.Chmod(path, 0o600))
 
 	require.NoError(t, os.Symlink(path, dir+"/link"))
-	_, err = ReadState(dir + "/link", MaxState)
+	_, err = ReadState(dir+"/link", MaxState)
 	unsafe(t, err)
 	require.NoError(t, syscall.Mkfifo(dir+"/pipe", 0o600))
-	_, err = ReadState(dir + "/pipe", MaxState)
+	_, err = ReadState(dir+"/pipe", MaxState)
 	unsafe(t, err)
 	require.NoError(t, os.WriteFile(dir+"/large", make([]byte, MaxState+1), 0o600))
-	_, err = ReadState(dir + "/large", MaxState)
+	_, err = ReadState(dir+"/large", MaxState)
 	assert.True(t, fault.Is(err, "too_large"), err)
 	assert.False(t, errors.Is(err, fs.ErrNotExist))
 }
@@ -214,10 +214,10 @@ func TestReadStateOfAnotherUser(t *testing.T) {
 	dir := home(t)
 	require.NoError(t, os.WriteFile(dir+"/step", nil, 0o600))
 	require.NoError(t, os.Chown(dir+"/step", 12345, 12345))
-	_, err := ReadState(dir + "/step", MaxState)
+	_, err := ReadState(dir+"/step", MaxState)
 	unsafe(t, err)
 	require.NoError(t, os.Chown(dir, 12345, 12345))
-	_, err = ReadState(dir + "/step", MaxState)
+	_, err = ReadState(dir+"/step", MaxState)
 	assert.NoError(t, err, "of whoever the directory belongs to")
 }
 
