@@ -74,7 +74,7 @@ func (l *List) Shows(ctx context.Context, h *Hub, inbox refs.Ref, id handoff.ID)
 			return false
 		}
 	}
-	h.brought([]handoff.ID{id}, false)
+	h.fetched([]handoff.ID{id}, false)
 	if h.learn(ctx, []handoff.ID{id}) != nil || h.Refused(lane) != nil {
 		return false
 	}
