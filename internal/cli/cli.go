@@ -282,16 +282,17 @@ func printable(s string) string { return untrusted.Line(s) }
 // --json. A command with a flag of that name keeps its own.
 func withFilters(a *app, root *cobra.Command) {
 	flags := root.PersistentFlags()
-	flags.Var(&filterFlag{a: a, make: filter.JQ}, "jq", "print what a jq `EXPRESSION` makes of --json")
-	flags.Var(&filterFlag{a: a, make: func(text string) (filter.Filter, error) { return filter.Template(text, a.Now) }},
+	flags.Var(&filterFlag{a: a, context: root.Context, make: filter.JQ}, "jq", "print what a jq `EXPRESSION` makes of --json")
+	flags.Var(&filterFlag{a: a, context: root.Context, make: func(text string) (filter.Filter, error) { return filter.Template(text, a.Now) }},
 		"template", "print what a Go `TEMPLATE` makes of --json")
 }
 
 // filterFlag is a flag that makes the filter of the output.
 type filterFlag struct {
-	a    *app
-	text string
-	make func(text string) (filter.Filter, error)
+	a       *app
+	text    string
+	context func() context.Context // of the command
+	make    func(text string) (filter.Filter, error)
 }
 
 var _ pflag.Value = (*filterFlag)(nil)
@@ -307,9 +308,10 @@ func (f *filterFlag) Set(text string) error {
 	}
 	f.text, f.a.JSON = text, true
 	f.a.Filter = func(w io.Writer, object any) error {
-		err := choose(w, object)
-		if err == nil {
-			return nil
+		ctx := f.context()
+		err := choose(ctx, w, object)
+		if err == nil || ctx.Err() != nil {
+			return err // nil, or the interruption
 		}
 		err = usage("%w", err).WithHints(seeOptions())
 		if out, ok := f.a.Stdout.(*results); ok && out.err == nil {

@@ -36,6 +36,10 @@ var ofAgents = []mutant{
 `, ``, "./internal/agents -run TestScopes/single_edits",
 	},
 	{
+		"an interruption ends an expression of jq", "internal/cli/filter/filter.go",
+		`code.RunWithContext(ctx, value)`, `code.RunWithContext(context.WithoutCancel(ctx), value)`, "./internal/cli/filter -timeout 20s -run TestJQEndsWithItsContext",
+	},
+	{
 		"a hook of Codex CLI without a digest was not reviewed", "internal/app/agentdoctor/codex.go",
 		`"trusted_hash")`, `"")`, "./internal/app/agentdoctor -run TestReviewOfCodex",
 	},

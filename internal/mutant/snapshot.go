@@ -65,6 +65,15 @@ var ofSnapshots = []mutant{
 		"./internal/cli -run TestScript/snapshot_refused",
 	},
 	{
+		"a secret in UTF-16 does not travel", "internal/snapshot/policy.go",
+		`	before, after = text(before), text(after)
+`, ``, "./internal/cli -run TestScript/snapshot_refused",
+	},
+	{
+		"a secret in the name of a file does not travel", "internal/snapshot/policy.go",
+		`added && rule != ""`, `!added && rule != ""`, "./internal/cli -run TestScript/snapshot_refused",
+	},
+	{
 		"a file of keys does not travel", "internal/snapshot/policy.go",
 		`if added && screen.KeyFile(path) {`, `if !added && screen.KeyFile(path) {`,
 		"./internal/cli -run TestScript/snapshot_refused",

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/refs"
@@ -109,6 +111,11 @@ func (c *shot) screen(path string, added bool, before, after []byte) error {
 	if added && screen.KeyFile(path) {
 		return fault.New(fault.Policy, fault.SecretFound, "no snapshot: %s is named like files with keys and passwords", show(path)).WithHints(overrule)
 	}
+	if rule := screen.Secret(path); added && rule != "" {
+		return fault.New(fault.Policy, fault.SecretFound, "no snapshot: the name of a new file looks like a secret (rule %s)", rule).
+			WithHints(fault.Run("git", "status", "--short").Because("lists the new files"))
+	}
+	before, after = text(before), text(after)
 	if bytes.IndexByte(after[:min(len(after), 8000)], 0) >= 0 {
 		return nil // not text, as git sees it
 	}
@@ -128,6 +135,22 @@ func (c *shot) screen(path string, added bool, before, after []byte) error {
 		}
 	}
 	return nil
+}
+
+// text is a file that begins as UTF-16 does in UTF-8, and any other as it is.
+func text(b []byte) []byte {
+	var order binary.ByteOrder = binary.LittleEndian
+	switch {
+	case bytes.HasPrefix(b, []byte{0xfe, 0xff}):
+		order = binary.BigEndian
+	case !bytes.HasPrefix(b, []byte{0xff, 0xfe}):
+		return b
+	}
+	units := make([]uint16, 0, len(b)/2)
+	for i := 2; i+1 < len(b); i += 2 {
+		units = append(units, order.Uint16(b[i:]))
+	}
+	return []byte(string(utf16.Decode(units)))
 }
 
 const maxBlob = 256 << 20 // bytes of a blob that is looked at

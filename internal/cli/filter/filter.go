@@ -3,6 +3,7 @@
 package filter
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,8 +16,9 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// Filter prints what is chosen of one object.
-type Filter func(w io.Writer, object any) error
+// Filter prints what is chosen of one object. An expression that does not end by itself ends
+// with the context.
+type Filter func(ctx context.Context, w io.Writer, object any) error
 
 // JQ runs an expression of jq over each object. A string is printed as it is, a value of
 // any other kind as JSON; each on a line of its own.
@@ -29,12 +31,12 @@ func JQ(expression string) (Filter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the expression: %w", err)
 	}
-	return func(w io.Writer, object any) error {
+	return func(ctx context.Context, w io.Writer, object any) error {
 		value, err := plain(object)
 		if err != nil {
 			return err
 		}
-		for results := code.Run(value); ; {
+		for results := code.RunWithContext(ctx, value); ; {
 			v, ok := results.Next()
 			if !ok {
 				return nil
@@ -72,7 +74,7 @@ func Template(text string, now func() time.Time) (Filter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the template: %w", err)
 	}
-	return func(w io.Writer, object any) error {
+	return func(_ context.Context, w io.Writer, object any) error {
 		value, err := plain(object)
 		if err != nil {
 			return err

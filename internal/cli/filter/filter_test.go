@@ -1,6 +1,7 @@
 package filter_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func TestJQ(t *testing.T) {
 		f, err := filter.JQ(expression)
 		require.NoError(t, err)
 		var b strings.Builder
-		require.NoError(t, f(&b, one))
+		require.NoError(t, f(t.Context(), &b, one))
 		assert.Equal(t, want, b.String(), expression)
 	}
 	for _, bad := range []string{"", ".[", "$x", "nosuch"} {
@@ -40,7 +41,18 @@ func TestJQ(t *testing.T) {
 	}
 	f, err := filter.JQ(".id + 1")
 	require.NoError(t, err)
-	assert.Error(t, f(&strings.Builder{}, one))
+	assert.Error(t, f(t.Context(), &strings.Builder{}, one))
+}
+
+// An expression that never ends is ended by an interruption.
+func TestJQEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, endless := range []string{"def f: f; f", "[range(1e12)] | length", "last(repeat(.))"} {
+		f, err := filter.JQ(endless)
+		require.NoError(t, err)
+		assert.ErrorIs(t, f(ctx, &strings.Builder{}, one), context.Canceled, endless)
+	}
 }
 
 // An expression reads its input, and nothing of the machine.
@@ -52,7 +64,7 @@ func TestJQ_readsNothingElse(t *testing.T) {
 			continue
 		}
 		var b strings.Builder
-		require.NoError(t, f(&b, one))
+		require.NoError(t, f(t.Context(), &b, one))
 		assert.Contains(t, []string{"0\n", "none\n", "null\n"}, b.String(), expression)
 	}
 }
@@ -65,12 +77,12 @@ func TestTemplate(t *testing.T) {
 		f, err := filter.Template(text, now)
 		require.NoError(t, err)
 		var b strings.Builder
-		require.NoError(t, f(&b, one))
+		require.NoError(t, f(t.Context(), &b, one))
 		assert.Equal(t, want, b.String(), text)
 	}
 	_, err := filter.Template("{{", now)
 	assert.Error(t, err)
 	f, err := filter.Template("{{timeago .id}}", now)
 	require.NoError(t, err)
-	assert.Error(t, f(&strings.Builder{}, one))
+	assert.Error(t, f(t.Context(), &strings.Builder{}, one))
 }
