@@ -37,7 +37,7 @@ var ofAgents = []mutant{
 	},
 	{
 		"an interruption ends an expression of jq", "internal/cli/filter/filter.go",
-		`code.RunWithContext(ctx, value)`, `code.RunWithContext(context.WithoutCancel(ctx), value)`, "./internal/cli/filter -timeout 20s -run TestJQEndsWithItsContext",
+		`code.RunWithContext(ctx, value)`, `code.RunWithContext(context.WithoutCancel(ctx), value)`, "./internal/cli/filter -run TestJQEndsWithItsContext",
 	},
 	{
 		"a hook of Codex CLI without a digest was not reviewed", "internal/app/agentdoctor/codex.go",

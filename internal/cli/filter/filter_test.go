@@ -2,6 +2,7 @@ package filter_test
 
 import (
 	"context"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -48,11 +49,11 @@ func TestJQ(t *testing.T) {
 func TestJQEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, endless := range []string{"def f: f; f", "[range(1e12)] | length", "last(repeat(.))"} {
-		f, err := filter.JQ(endless)
-		require.NoError(t, err)
-		assert.ErrorIs(t, f(ctx, &strings.Builder{}, one), context.Canceled, endless)
-	}
+	f, err := filter.JQ("repeat(.)")
+	require.NoError(t, err)
+	out, in := io.Pipe()
+	require.NoError(t, out.Close()) // whoever writes is told
+	assert.ErrorIs(t, f(ctx, in, one), context.Canceled)
 }
 
 // An expression reads its input, and nothing of the machine.
