@@ -323,7 +323,7 @@ func (j *joint) became(ctx context.Context, h *Hub, group []*waiting) (done map[
 
 // of is the part of a report that is about some edits.
 func (r *report) of(h *Hub, edits []refs.Edit) *report {
-	part := &report{flag: map[string]byte{}, summary: map[string]string{}}
+	part := &report{flag: map[string]byte{}, summary: map[string]string{}, said: r.said}
 	for _, e := range edits {
 		name := h.RemoteName(e.Ref)
 		if flag, ok := r.flag[name]; ok {

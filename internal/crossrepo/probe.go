@@ -14,6 +14,8 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/gitobj"
+	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 )
 
@@ -40,7 +42,7 @@ func (h *Hub) Probe(ctx context.Context, now time.Time, random io.Reader) (*Prob
 		return nil, err
 	}
 	p := probed(h.Alias, slices.Collect(maps.Keys(there)))
-	edits, err := h.trial(now, random)
+	edits, err := h.trial(now, random, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -75,16 +77,30 @@ func probed(a *Alias, names []string) *Probe {
 	return p
 }
 
-// trial is a push that nobody has made before.
-func (h *Hub) trial(now time.Time, random io.Reader) ([]refs.Edit, error) {
+// trial is a push that nobody has made before, with so many bytes that git cannot compress.
+func (h *Hub) trial(now time.Time, random io.Reader, size int) ([]refs.Edit, error) {
 	var nonce [16]byte
 	if _, err := io.ReadFull(random, nonce[:]); err != nil {
 		return nil, fmt.Errorf("read random bits: %w", err)
 	}
 	name := hex.EncodeToString(nonce[:])
 	tree := refs.NewObject("tree", nil)
+	objects := []*refs.Object{tree}
+	if size > 0 {
+		body := make([]byte, size)
+		if _, err := io.ReadFull(random, body); err != nil {
+			return nil, fmt.Errorf("read random bits: %w", err)
+		}
+		blob := refs.NewObject("blob", body)
+		listing, err := gitobj.EncodeTree([]gitobj.TreeEntry{{Mode: gitobj.File, Name: "probe", OID: blob.OID}})
+		if err != nil {
+			return nil, err
+		}
+		tree = refs.NewObject("tree", listing)
+		objects = []*refs.Object{blob, tree}
+	}
 	commit := refs.OwnCommit(tree.OID, "", now, "probe "+name)
-	if err := h.Repo.Store.Write(tree, commit); err != nil {
+	if err := h.Repo.Store.Write(append(objects, commit)...); err != nil {
 		return nil, err
 	}
 	return []refs.Edit{{Ref: string(h.Namespace()) + "doctor/" + name, New: commit.OID}}, nil
@@ -127,7 +143,7 @@ type Trial struct {
 // Try pushes throw-away refs to a hub to find out what it accepts. A guard hides part of
 // the result. An error means that this clone could not try.
 func Try(ctx context.Context, h *Hub, now time.Time, random io.Reader) (*Trial, error) {
-	edits, err := h.trial(now, random)
+	edits, err := h.trial(now, random, handoff.MaxEnvelope)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +163,7 @@ func Try(ctx context.Context, h *Hub, now time.Time, random io.Reader) (*Trial, 
 	if t.Refused, err = shown(ctx, h, inbox, lane); err != nil {
 		return nil, err
 	}
-	other, err := h.trial(now, random)
+	other, err := h.trial(now, random, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -70,6 +70,23 @@ func TestProbe_readOnly(t *testing.T) {
 	assert.True(t, fault.Is(p.Refused, "read_only"), "%v", p.Refused)
 }
 
+// A trial at a server that takes no pushes names the setting of that server.
+func TestTry_readOnly(t *testing.T) {
+	env := gittest.Env(t)
+	hub := gittest.NewBare(t, env)
+	base := gittest.HTTP(t, filepath.Dir(hub.Dir), gittest.HTTPOptions{ReadOnly: true})
+	repo := enginetest.Open(t, gittest.Clone(t, env, base+"/repo.git"))
+	alias, _, err := Aliases{Repo: repo}.Look("origin")
+	require.NoError(t, err)
+	trial, err := Try(t.Context(), NewHub(alias, repo, nil), time.Now(), rand.Reader)
+	require.NoError(t, err)
+	refused := fault.As(trial.Refused)
+	require.NotNil(t, refused)
+	assert.Contains(t, refused.Message, "403")
+	require.Len(t, refused.Hints, 1)
+	assert.Contains(t, refused.Hints[0].Why, "http.receivepack")
+}
+
 // A dry run into a directory never tries to write there.
 func TestProbe_readOnlyPath(t *testing.T) {
 	if os.Geteuid() == 0 {

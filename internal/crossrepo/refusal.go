@@ -20,6 +20,7 @@ import (
 type report struct {
 	flag    map[string]byte
 	summary map[string]string
+	said    string // what the hub wrote besides, for a refusal that gives no reason of its own
 }
 
 func parseReport(out []byte) *report {
@@ -77,8 +78,12 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 	if h.dryRun(ctx, edits, "--no-atomic") == nil && h.dryRun(ctx, edits, "--atomic") != nil {
 		return errNoAtomic(h)
 	}
-	return fault.New(fault.Unavailable, fault.HubRefused, "%s refuses the push: %s", h.Alias.Name, GitSaid(cause)).
-		WithHints(fault.Run("githandoff", "doctor").Because("says whether it is read-only for you"))
+	said := GitSaid(cause)
+	hint, known := knownSetting(&h.remote, said)
+	if !known {
+		hint = fault.Run("githandoff", "doctor").Because("says whether it is read-only for you")
+	}
+	return fault.New(fault.Unavailable, fault.HubRefused, "%s refuses the push: %s", h.Alias.Name, said).WithHints(hint)
 }
 
 // refusal is errPushRefused, which asks the hub once more where a ref stands in the way of the
@@ -171,7 +176,10 @@ var goesAlong = []string{"(atomic push failure)", "(atomic transaction failed)",
 
 // forGood are words of refusals that a second try meets again: hooks and settings of git
 // at the hub, and of other servers. Whatever is not among them is tried again.
-var forGood = []string{"hook declined", "deny ", "denied", "prohibited", "not permitted", "not allowed", "protected", "maximum allowed size", inTheWay}
+var forGood = []string{"hook declined", "deny ", "denied", "prohibited", "not permitted", "not allowed", "protected", tooLarge, inTheWay}
+
+// tooLarge are words of git at a hub that bounds the size of a pack.
+const tooLarge = "maximum allowed size"
 
 // culprit is the ref that the hub itself refused; "" where it refused none.
 func (r *report) culprit() string {
@@ -220,6 +228,9 @@ func (r *report) RefusedForGood() bool {
 		}
 	}
 	why := r.summary[r.culprit()] // "" where it spoke of none
+	if strings.Contains(why, "unpacker error") && strings.Contains(r.said, tooLarge) {
+		return true
+	}
 	return slices.ContainsFunc(forGood, func(word string) bool { return strings.Contains(why, word) })
 }
 
@@ -311,8 +322,9 @@ var settings = []struct{ words, setting string }{
 	{"hidden ref", "at %s, receive.hideRefs or transfer.hideRefs of git names refs/handoffs, and must not"},
 	{"deletion prohibited", "at %s, receive.denyDeletes of git forbids it"},
 	{"must be signed", "a hook at %s wants signed pushes, which githandoff does not make; it must leave refs/handoffs/ out"},
-	{"maximum allowed size", "%s bounds the size of a push (receive.maxInputSize of git)"},
+	{tooLarge, "%s bounds the size of a push (receive.maxInputSize of git)"},
 	{"too large", "%s bounds the size of a push"},
+	{"http 413", "%s bounds the size of a request (client_max_body_size of nginx, LimitRequestBody of Apache)"},
 	{"returned error: 403", "%s takes no push from this account (git-http-backend: http.receivepack)"},
 	{inTheWay, "a ref at %s stands in the way of refs/handoffs: it must go, or the handoffs must be kept below another prefix"},
 	{"unpacker error", "the disk of %s may be full, or read-only"},
@@ -321,16 +333,24 @@ var settings = []struct{ words, setting string }{
 // settingFor is the hint that names the setting of a hub that refused a push, chosen by its
 // message.
 func settingFor(h *remote, said string, deletion bool) fault.Hint {
-	said = strings.ToLower(said)
-	for _, s := range settings {
-		if strings.Contains(said, s.words) {
-			return renamed(h, fault.Fact(s.setting, h.Alias.Name))
-		}
+	if hint, ok := knownSetting(h, said); ok {
+		return hint
 	}
 	if deletion {
 		return renamed(h, fault.Fact("the settings or hooks of %s must let refs below refs/handoffs/ be deleted: no handoff can end there", h.Alias.Name))
 	}
 	return renamed(h, fault.Fact("the settings or hooks of %s must let refs/handoffs/ in", h.Alias.Name))
+}
+
+// knownSetting is that hint if the message is one of a server that is known.
+func knownSetting(h *remote, said string) (hint fault.Hint, ok bool) {
+	said = strings.ToLower(said)
+	for _, s := range settings {
+		if strings.Contains(said, s.words) {
+			return renamed(h, fault.Fact(s.setting, h.Alias.Name)), true
+		}
+	}
+	return hint, false
 }
 
 // renamed is a hint about the refs of handoffs at a hub, with their names there.

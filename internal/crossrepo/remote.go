@@ -182,7 +182,9 @@ func pushNamed(ctx context.Context, h *remote, edits []refs.Edit) (*report, erro
 		args = append(args, e.New+":"+e.Ref)
 	}
 	out, err := connect(ctx, h, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Finish: true})
-	return parseReport(out), err
+	r := parseReport(out)
+	r.said = strings.Join(remoteLines(err), "; ")
+	return r, err
 }
 
 // untracked are arguments of git, and the target of a push, for a push of which git keeps no

@@ -275,6 +275,14 @@ var ofHubs = []mutant{
 		`err := crossrepo.Hides(ctx, hub); err != nil`, `err := crossrepo.Hides(ctx, hub); err != nil && false`, "./internal/cli -run TestScript/emit_hidden",
 	},
 	{
+		"a trial is as large as a handoff can be", "internal/crossrepo/probe.go",
+		`edits, err := h.trial(now, random, handoff.MaxEnvelope)`, `edits, err := h.trial(now, random, handoff.MaxEnvelope-handoff.MaxEnvelope)`, "./internal/cli -run TestScript/doctor_try",
+	},
+	{
+		"a push that is too large is refused for good", "internal/crossrepo/refusal.go",
+		`strings.Contains(why, "unpacker error") && `, `false && `, "./internal/cli -run TestScript/doctor_try",
+	},
+	{
 		"a guard that is gone is noticed", "internal/crossrepo/probe.go",
 		`WasGuarded: before.Guarded`, `WasGuarded: false`, "./internal/cli -run TestScript/doctor_try",
 	},
