@@ -2,6 +2,8 @@ package crossrepo
 
 import (
 	"crypto/rand"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -100,4 +102,25 @@ func TestProbe_readOnlyPath(t *testing.T) {
 	p, err := probe(t, gittest.Clone(t, env, hub.Dir))
 	require.NoError(t, err)
 	assert.True(t, fault.Is(p.Refused, "read_only"), "%v", p.Refused)
+}
+
+// A web server that only shows the files of a repository takes no pushes.
+func TestTry_plainFiles(t *testing.T) {
+	env := gittest.Env(t)
+	hub := gittest.NewBare(t, env)
+	seed := gittest.Clone(t, env, hub.Dir)
+	seed.Commit(t, "a.txt", "one\n", "first")
+	seed.Git(t, "push", "--quiet", "origin", "HEAD")
+	hub.Git(t, "update-server-info")
+	server := httptest.NewServer(http.FileServer(http.Dir(hub.Dir)))
+	t.Cleanup(server.Close)
+	repo := enginetest.Open(t, gittest.Clone(t, env, server.URL+"/"))
+	alias, _, err := Aliases{Repo: repo}.Look("origin")
+	require.NoError(t, err)
+	trial, err := Try(t.Context(), NewHub(alias, repo, nil), time.Now(), rand.Reader)
+	require.NoError(t, err)
+	refused := fault.As(trial.Refused)
+	require.NotNil(t, refused)
+	require.Len(t, refused.Hints, 1)
+	assert.Contains(t, refused.Hints[0].Why, "git http-backend")
 }

@@ -325,6 +325,7 @@ var settings = []struct{ words, setting string }{
 	{tooLarge, "%s bounds the size of a push (receive.maxInputSize of git)"},
 	{"too large", "%s bounds the size of a push"},
 	{"http 413", "%s bounds the size of a request (client_max_body_size of nginx, LimitRequestBody of Apache)"},
+	{"git-http-push failed", "%s is served as plain files: its web server must run git http-backend"},
 	{"returned error: 403", "%s takes no push from this account (git-http-backend: http.receivepack)"},
 	{inTheWay, "a ref at %s stands in the way of refs/handoffs: it must go, or the handoffs must be kept below another prefix"},
 	{"unpacker error", "the disk of %s may be full, or read-only"},
