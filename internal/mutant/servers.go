@@ -1,6 +1,6 @@
 package main
 
-// ofServers are the guards of what a clone finds out about the server of a hub.
+// ofServers are the guards of the findings about the server of a hub.
 var ofServers = []mutant{
 	{
 		"a hub that hides what it takes is noticed with the first offer", "internal/app/emit/emit.go",
