@@ -92,6 +92,23 @@ func TestTripsOfAQueue(t *testing.T) {
 	assert.Equal(t, 1, trips(t, fixer, "sync"), "nothing is left")
 }
 
+// A sync that finds many receipts of handoffs with snapshots lists the snapshots of the hub once.
+func TestTripsOfSnapshots(t *testing.T) {
+	w := newFixture(t)
+	fixer := w.another(t)
+	w.setUp(t, fixer, "sender", "fixer")
+	require.NoError(t, os.WriteFile(filepath.Join(w.clone.Dir, "half.txt"), []byte("half done"), 0o600))
+	for n := range 3 {
+		w.clone.Must(t, append([]string{"emit", "--snapshot", "--to", "fixer@origin"}, goal(n)...)...)
+	}
+	w.clone.Must(t, "sync") // it shares its notes
+	for range 3 {
+		fixer.Must(t, "resume", "--ack")
+	}
+	fixer.Must(t, "sync")
+	assert.Equal(t, 2, trips(t, w.clone, "sync"), "a look and a list of snapshots")
+}
+
 // Whoever sent a handoff looks at it once before taking it back, or sending it elsewhere; a
 // clone that never saw it first asks where it stands.
 func TestTripsOfTheSource(t *testing.T) {

@@ -38,6 +38,7 @@ func (h *lanes) Forget() {
 	h.laneless.Store(false)
 	h.read.Clear()
 	h.known.Store(nil)
+	h.works.Store(nil)
 }
 
 // inMirror reports whether this command fetched the lane of an id into the mirror.

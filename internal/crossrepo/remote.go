@@ -32,7 +32,8 @@ type remote struct {
 	namespace, mirrorAt refs.Namespace // see Namespace and Mirror
 
 	ssh   sharedSSH
-	known atomic.Pointer[known] // nil until the file was read
+	known atomic.Pointer[known]             // nil until the file was read
+	works atomic.Pointer[map[string]string] // see worksThere
 }
 
 var fetchArgs = []string{

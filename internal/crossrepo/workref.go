@@ -130,11 +130,28 @@ func (h *Hub) FetchWork(ctx context.Context, p lifecycle.Place, oid string) erro
 // DropWork deletes what a push that was cut off at the hub can have left of the
 // snapshot of a handoff that is over.
 func (h *Hub) DropWork(ctx context.Context, p lifecycle.Place) error {
+	there, err := h.worksThere(ctx)
+	if err != nil || there[h.RemoteName(h.Namespace().Work(p.Agent, p.ID))] == "" {
+		return err
+	}
 	gone, err := h.remaining(ctx, []refs.Edit{{Ref: h.Namespace().Work(p.Agent, p.ID)}}, true)
 	if err != nil || len(gone) == 0 {
 		return err
 	}
 	return h.Apply(ctx, refs.Transaction{Edits: gone})
+}
+
+// worksThere lists the snapshots at the hub, by their names there. The hub is asked once, and again
+// after a push.
+func (h *Hub) worksThere(ctx context.Context) (map[string]string, error) {
+	if there := h.works.Load(); there != nil {
+		return *there, nil
+	}
+	there, err := listed(ctx, &h.remote, gitexec.RemoteTimeout, h.RemoteName(string(h.Namespace())+"work/")+"*")
+	if err == nil {
+		h.works.Store(&there)
+	}
+	return there, err
 }
 
 // unsound tells a machine that cannot write, and a hub that cannot be read, from a hub

@@ -132,6 +132,11 @@ var ofHubs = []mutant{
 		` || time.Since(h.LastRead()) >= idle)`, `)`, "./internal/bench -run TestTripsInACrowd",
 	},
 	{
+		"the snapshots of a hub are listed once", "internal/crossrepo/workref.go",
+		`		h.works.Store(&there)
+`, ``, "./internal/bench -run TestTripsOfSnapshots",
+	},
+	{
 		"a crowd notices that a hub lost its log", "internal/crossrepo/list.go",
 		`	h.laneless.Store(len(l.lanes) == 0)
 `, ``, "./internal/bench -run TestTripsInACrowd",
