@@ -130,7 +130,7 @@ func (h *Hub) FetchWork(ctx context.Context, p lifecycle.Place, oid string) erro
 // DropWork deletes what a push that was cut off at the hub can have left of the
 // snapshot of a handoff that is over.
 func (h *Hub) DropWork(ctx context.Context, p lifecycle.Place) error {
-	there, err := h.worksThere(ctx)
+	there, err := worksThere(ctx, h)
 	if err != nil || there[h.RemoteName(h.Namespace().Work(p.Agent, p.ID))] == "" {
 		return err
 	}
@@ -143,7 +143,7 @@ func (h *Hub) DropWork(ctx context.Context, p lifecycle.Place) error {
 
 // worksThere lists the snapshots at the hub, by their names there. The hub is asked once, and again
 // after a push.
-func (h *Hub) worksThere(ctx context.Context) (map[string]string, error) {
+func worksThere(ctx context.Context, h *Hub) (map[string]string, error) {
 	if there := h.works.Load(); there != nil {
 		return *there, nil
 	}
