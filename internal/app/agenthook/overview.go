@@ -19,14 +19,13 @@ const mostWaiting = 20 // handoffs that an overview names
 func (l *Local) Overview(ctx context.Context) (mcp.Inbox, error) {
 	in := mcp.Inbox{Agent: l.agent, Waiting: []mcp.Waiting{}, Held: []mcp.Held{}}
 	err := l.workspace.List(ctx, false, func(it *workspace.Item) error {
-		if it.Fault != nil || it.State(l.now()) != string(lifecycle.Open) {
-			return nil
+		if it.Fault == nil && it.State(l.now()) == string(lifecycle.Open) {
+			r := it.Record
+			from, task := l.Named(it.Place.ID, r.From, r.Task).Said()
+			in.Waiting = append(in.Waiting, mcp.Waiting{
+				ID: string(it.Place.ID), From: from, Task: task, At: handoff.FormatTime(r.At), Expires: handoff.FormatTime(r.Expires),
+			})
 		}
-		r := it.Record
-		from, task := l.Named(it.Place.ID, r.From, r.Task).Said()
-		in.Waiting = append(in.Waiting, mcp.Waiting{
-			ID: string(it.Place.ID), From: from, Task: task, At: handoff.FormatTime(r.At), Expires: handoff.FormatTime(r.Expires),
-		})
 		return nil
 	})
 	if err != nil {
