@@ -168,8 +168,9 @@ func (n *Notes) commit(w *collector, tree, message string) (string, error) {
 }
 
 // Restore writes the lines that a killed command left out, for every handoff that this
-// agent offered and that is still under way. Lines that are there already are not written
-// again.
+// agent offered and that is still under way, and the lines that were added. It does not
+// write lines that are there already. A handoff in the outbox is not offered yet: it gets
+// its line when its home has it.
 func (n *Notes) Restore(ctx context.Context) error {
 	var mine []string
 	err := refs.Commits(ctx, n.Repo, func(ref refs.Ref, raw []byte) error {
@@ -177,7 +178,7 @@ func (n *Notes) Restore(ctx context.Context) error {
 			mine = append(mine, ref.OID)
 		}
 		return nil
-	}, refs.Root+"inbox/", refs.Root+"outbox/", refs.Root+"sent/")
+	}, refs.Root+"inbox/", refs.Root+"sent/")
 	if err != nil {
 		return err
 	}

@@ -425,4 +425,15 @@ var ofHubs = []mutant{
 		"a fetch of an object that went meanwhile is tried again", "internal/crossrepo/remote.go",
 		` || wentMeanwhile(err) ||`, ` ||`, inCrossrepo + "TestObjectThatWentMeanwhile",
 	},
+	{
+		"a handoff in the outbox gets no note", "internal/annotate/notes.go",
+		`refs.Root+"inbox/", refs.Root+"sent/")`, `refs.Root+"inbox/", refs.Root+"outbox/", refs.Root+"sent/")`,
+		"./internal/cli -run TestScript/emit_noted",
+	},
+	{
+		"a push that delivers a handoff writes its note", "internal/app/hubsync/sync.go",
+		`	hd.Receipts.Notes.Try(ctx)
+	return done, err`, `	return done, err`,
+		"./internal/cli -run TestScript/emit_noted",
+	},
 }

@@ -64,14 +64,14 @@ func (e *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Notes.Add(annotate.Subject(em.Envelope, em.Seal), hub, &p.Record)
-	e.Notes.Try(ctx)
 	if em.Queue {
 		return done, nil
 	}
 	if err := e.Outbox.Deliver(ctx, hub, p); err != nil {
 		return done, outbox.KeptError(err, p.Record.ID)
 	}
+	e.Notes.Add(annotate.Subject(em.Envelope, em.Seal), hub, &p.Record)
+	e.Notes.Try(ctx)
 	done.State, done.Ref = "offered", refs.Sent(p.Agent, p.Record.ID)
 	return done, crossrepo.CheckShows(ctx, hub, p.Record.ID)
 }

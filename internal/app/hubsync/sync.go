@@ -196,6 +196,7 @@ func (hd *Handler) syncOutbox(ctx context.Context, home lifecycle.Home, it *work
 	if err := hd.Outbox.Deliver(ctx, home, p); err != nil {
 		return nil, hd.ignoreNotSender(outbox.KeptError(err, it.Place.ID))
 	}
+	hd.Receipts.Notes.Add(annotate.Subject(p.Envelope, p.Sealed), home, &p.Record)
 	done := &Done{What: "delivered", ID: it.Place.ID, Alias: hd.Workspace.AliasOf(home)}
 	hub, ok := home.(*crossrepo.Hub)
 	if !ok {
@@ -310,5 +311,7 @@ func (hd *Handler) DeliverWaiting(ctx context.Context, hub *crossrepo.Hub) ([]Do
 	if len(waiting) == 0 {
 		return nil, nil
 	}
-	return hd.syncHub(ctx, hub, waiting, nil, nil)
+	done, err := hd.syncHub(ctx, hub, waiting, nil, nil)
+	hd.Receipts.Notes.Try(ctx)
+	return done, err
 }
