@@ -153,6 +153,8 @@ func TestScopes(t *testing.T) {
 	require.NoError(t, os.Mkdir(aside, 0o755))
 	require.NoError(t, os.Symlink(aside, filepath.Join(tree, "out")))
 	require.NoError(t, os.Symlink(tree, filepath.Join(aside, "in")))
+	require.NoError(t, os.Symlink("in/sub/new.go", filepath.Join(aside, "new")))
+	require.NoError(t, os.Symlink("loop", filepath.Join(aside, "loop")))
 
 	patch := "*** Begin Patch\n*** Update File: a.go\n*** Move to: b.go\n@@\n*** Delete File: sub/c.go\n*** Add File: ../d.go\n*** End Patch\n"
 	for name, tc := range map[string]struct {
@@ -167,6 +169,8 @@ func TestScopes(t *testing.T) {
 		"outside":                    {"Write", map[string]any{"file_path": top + "/x"}, nil},
 		"a neighbour":                {"Write", map[string]any{"file_path": tree + "-2/x"}, nil},
 		"through a link out":         {"Write", map[string]any{"file_path": tree + "/out/x"}, nil},
+		"a link to a new file":       {"Write", map[string]any{"file_path": aside + "/new"}, []string{"repo.write:sub/new.go"}},
+		"a link to itself":           {"Write", map[string]any{"file_path": aside + "/loop"}, nil},
 		"through a link in":          {"Write", map[string]any{"file_path": aside + "/in/x"}, []string{"repo.write:x"}},
 		"patch":                      {"apply_patch", map[string]any{"command": patch}, []string{"repo.write:a.go", "repo.write:b.go", "repo.write:sub/c.go"}},
 		"patch in a shell":           {"Bash", map[string]any{"command": "apply_patch <<'EOF'\n" + patch + "EOF\n"}, []string{"repo.write:a.go", "repo.write:b.go", "repo.write:sub/c.go"}},

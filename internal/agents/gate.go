@@ -3,6 +3,7 @@ package agents
 import (
 	"maps"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -29,6 +30,29 @@ func (c *Call) Scopes(worktree string) []string {
 	}
 	slices.Sort(scopes)
 	return slices.Compact(scopes)
+}
+
+// Files lists the files that a tool call changes, absolute and with their links followed.
+func (c *Call) Files() []string {
+	var files []string
+	for _, p := range c.paths() {
+		if !filepath.IsAbs(p) {
+			p = filepath.Join(c.Dir, p)
+		}
+		files = append(files, resolved(p))
+	}
+	return files
+}
+
+// Writing is the part of a tool call that changes these files.
+func (c *Call) Writing(files []string) *Call {
+	part := *c
+	list := make([]any, 0, len(files))
+	for _, f := range files {
+		list = append(list, f)
+	}
+	part.Tool, part.Args = "write", map[string]any{"paths": list}
+	return &part
 }
 
 // shells are the names under which clients run a command line.
@@ -152,19 +176,29 @@ func below(worktree, dir, path string) string {
 	return filepath.ToSlash(rel)
 }
 
-// resolved follows the links in the part of path that exists.
-func resolved(path string) string {
-	path = filepath.Clean(path)
-	rest := ""
-	for p := path; ; p = filepath.Dir(p) {
-		if real, err := filepath.EvalSymlinks(p); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if p == filepath.Dir(p) {
-			return path
-		}
-		rest = filepath.Join(filepath.Base(p), rest)
+// resolved follows the links in the part of path that exists, and those whose target does
+// not exist yet: a tool that writes to one makes the target.
+func resolved(path string) string { return follow(filepath.Clean(path), maxLinks) }
+
+const maxLinks = 40 // to targets that do not exist; Linux follows as many
+
+func follow(path string, links int) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
 	}
+	dir := filepath.Dir(path)
+	if dir == path {
+		return path
+	}
+	dir = follow(dir, links)
+	target, err := os.Readlink(filepath.Join(dir, filepath.Base(path)))
+	switch {
+	case err != nil || links == 0:
+		return filepath.Join(dir, filepath.Base(path))
+	case filepath.IsAbs(target):
+		return follow(filepath.Clean(target), links-1)
+	}
+	return follow(filepath.Join(dir, target), links-1)
 }
 
 // pushed lists the refs that each plain "git push" of a command line moves.

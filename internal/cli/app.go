@@ -49,6 +49,13 @@ func (a *app) worker() *app {
 	return &w
 }
 
+// in is a copy of a that works in another directory.
+func (a *app) in(dir string) *app {
+	w := *a
+	w.Dir, w.repo = dir, nil
+	return &w
+}
+
 func (a *app) close() {
 	if a.repo != nil {
 		a.repo.Close()

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"runtime/debug"
@@ -84,7 +85,7 @@ func (hook *agentHook) run(ctx context.Context, client, event string) {
 		if err != nil || call == nil {
 			return err
 		}
-		out, s, err = worker.answer(ctx, call)
+		out, s, err = worker.judge(ctx, call)
 		return err
 	})
 	if err != nil {
@@ -96,17 +97,38 @@ func (hook *agentHook) run(ctx context.Context, client, event string) {
 	}
 }
 
-// answer finds the worktree in which the session works. Where githandoff is not set up
-// it is silent. Where the files alone tell that there is nothing to say, git is not
-// started.
-func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, *session, error) {
-	begun := hook.Now()
+// judge answers a call from the worktree in which the session works and, if that one says
+// nothing, from the others that hold a file of the call.
+func (hook *agentHook) judge(ctx context.Context, call *agents.Call) (out []byte, s *session, err error) {
 	if call.Dir == "" {
 		call.Dir, _ = os.Getwd() // where a client starts its hooks
 	}
 	if hook.Dir == "" {
 		hook.Dir = call.Dir
 	}
+	places := agenthook.Places(call, hook.Dir, hook.Vars)
+	out, s, err = hook.answer(ctx, call)
+	for _, place := range places[1:] {
+		if out != nil {
+			break
+		}
+		other := &agentHook{app: hook.in(place.Dir), warn: hook.warn}
+		var failed error
+		out, _, failed = other.answer(ctx, place.Call)
+		other.close()
+		err = errors.Join(err, failed)
+	}
+	if out != nil {
+		err = nil // a refusal stands, whatever another worktree could not tell
+	}
+	return out, s, err
+}
+
+// answer asks the worktree that hook.Dir lies in. Where githandoff is not set up
+// it is silent. Where the files alone tell that there is nothing to say, git is not
+// started.
+func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, *session, error) {
+	begun := hook.Now()
 	ground := agenthook.GroundOf(hook.Dir, hook.As, hook.Vars, hook.Getenv, hook.Now)
 	var view *agenthook.View
 	if ground != nil {

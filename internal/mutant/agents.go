@@ -36,6 +36,18 @@ var ofAgents = []mutant{
 `, ``, "./internal/agents -run TestScopes/single_edits",
 	},
 	{
+		"a file is judged by the work tree that it lies in", "internal/cli/hookagent.go",
+		`range places[1:] {`, `range places[:0] {`, "./internal/cli -run TestScript/hook_agent_elsewhere",
+	},
+	{
+		"a repository within a work tree is part of it", "internal/refs/locate.go",
+		`tops = append(tops, dirs.Top)`, `return []string{dirs.Top}`, "./internal/cli -run TestScript/hook_agent_elsewhere",
+	},
+	{
+		"a link to a new file leads to it", "internal/agents/gate.go",
+		`err != nil || links == 0:`, `true:`, "./internal/agents -run TestScopes/a_link_to_a_new_file",
+	},
+	{
 		"an interruption ends an expression of jq", "internal/cli/filter/filter.go",
 		`code.RunWithContext(ctx, value)`, `code.RunWithContext(context.WithoutCancel(ctx), value)`, "./internal/cli/filter -run TestJQEndsWithItsContext",
 	},

@@ -51,6 +51,23 @@ func Locate(dir string, env []string) (Dirs, bool) {
 	}
 }
 
+// Enclosing lists the tops of all work trees that an absolute path without links lies in, the
+// innermost first, as Locate finds them. The path need not exist, and may lie in the directory
+// ".git" of a work tree.
+func Enclosing(path string, env []string) []string {
+	var tops []string
+	for dir := filepath.Clean(path); dir != filepath.Dir(dir); {
+		dir = filepath.Dir(dir)
+		if !exists(filepath.Join(dir, ".git")) {
+			continue
+		}
+		if dirs, ok := Locate(dir, env); ok {
+			tops = append(tops, dirs.Top)
+		}
+	}
+	return tops
+}
+
 // pointer reads a file that holds one path behind a prefix.
 func pointer(path, prefix string) (string, bool) {
 	b, err := os.ReadFile(path)

@@ -1,0 +1,45 @@
+package agenthook
+
+import (
+	"path/filepath"
+	"slices"
+
+	"githandoff/internal/agents"
+	"githandoff/internal/refs"
+)
+
+// Place is a directory whose worktree judges a call, or a part of it.
+type Place struct {
+	Dir  string
+	Call *agents.Call
+}
+
+// Places lists the places of a call: the session's directory dir for all of it, and each other
+// work tree that holds a file of a tool call for that file. A client may say that it works
+// outside of the repository and still name a file in it. Files alone tell the work trees, so
+// a call within one work tree costs nothing more. vars are the environment: where it names the
+// repository, there is no other.
+func Places(call *agents.Call, dir string, vars []string) []Place {
+	places := []Place{{dir, call}}
+	if call.Event != agents.BeforeTool {
+		return places
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	here, _ := refs.Locate(dir, vars) // without a top where the files do not tell
+	files := map[string][]string{}
+	var tops []string
+	for _, file := range call.Files() {
+		for _, top := range refs.Enclosing(file, vars) {
+			if top != here.Top {
+				tops, files[top] = append(tops, top), append(files[top], file)
+			}
+		}
+	}
+	slices.Sort(tops)
+	for _, top := range slices.Compact(tops) {
+		places = append(places, Place{top, call.Writing(files[top])})
+	}
+	return places
+}
