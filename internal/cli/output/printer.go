@@ -75,6 +75,9 @@ func (p *Printer) Object(v any) error { return p.Encode(p.out, v) }
 // Encode writes an object as Object prints it.
 func (p *Printer) Encode(w io.Writer, v any) error {
 	if p.Filter != nil {
+		if p.terminal {
+			w = tame{w}
+		}
 		return p.Filter(w, v)
 	}
 	return Encode(w, v)
