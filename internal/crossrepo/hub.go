@@ -222,9 +222,9 @@ func met(h *Hub, edits []refs.Edit, moved []string) {
 // recent is how long ago a hub was read at most for a claim that is tried without a look.
 const recent = time.Hour
 
-// Recalls reports whether it is worth a try to claim what this clone knows of a hub: it
+// MayClaimSeen reports whether it is worth a try to claim what this clone knows of a hub: it
 // read the hub a short time ago, and the last such try was not in vain.
-func Recalls(h *Hub) bool {
+func MayClaimSeen(h *Hub) bool {
 	return time.Since(h.LastRead()) < recent && !readKnown(&h.remote).Contested
 }
 
@@ -245,10 +245,10 @@ func LookedAtAll(h *Hub) {
 	note(&h.remote, func(k *known) { k.Looked = time.Now().Unix() })
 }
 
-// Recall moves the copy of a lane on to the mirror of an earlier look, and reports whether
+// LearnSeen moves the copy of a lane on to the mirror of an earlier look, and reports whether
 // the copy says all that look brought. A claim on that state needs no look: it is leased
 // at what was seen, so that the hub refuses it if anything has moved.
-func Recall(ctx context.Context, h *Hub, id handoff.ID) bool {
+func LearnSeen(ctx context.Context, h *Hub, id handoff.ID) bool {
 	s, err := h.shownOf(ctx, h.Namespace().Lane(id))
 	switch {
 	case err != nil || s.was == "" && s.now == "" || h.Refused(s.name) != nil:
@@ -289,8 +289,8 @@ func errOvertaken(h *Hub, edits []refs.Edit) error {
 	return f
 }
 
-// Met notes whether a claim that was tried without a look came too late.
-func Met(h *Hub, late bool) {
+// NoteSeenClaim notes whether a claim that was tried without a look came too late.
+func NoteSeenClaim(h *Hub, late bool) {
 	note(&h.remote, func(k *known) { k.Contested = late })
 }
 

@@ -76,7 +76,7 @@ var ofHubs = []mutant{
 		`case o.err.Error() != first.Error():`, `case o.err == first:`, "./internal/cli -run TestScript/sync_dropped",
 	},
 	{
-		"a claim that was lost is forgotten", "internal/app/take/known.go",
+		"a claim that was lost is forgotten", "internal/app/take/seen.go",
 		`	return release(ctx, t.Claims, h)
 }
 
@@ -86,12 +86,12 @@ var ofHubs = []mutant{
 // isOurs`, "./internal/bench -run TestTripsAfterALostClaim",
 	},
 	{
-		"a claim that may still come is not forgotten", "internal/app/take/known.go",
+		"a claim that may still come is not forgotten", "internal/app/take/seen.go",
 		`	return s.Phase() != lifecycle.Open && !isOurs(s, h)`, `	return !isOurs(s, h)`,
 		"./internal/app/take -run TestSuperseded",
 	},
 	{
-		"an offer of another agent's share is not claimed without a look", "internal/app/take/known.go",
+		"an offer of another agent's share is not claimed without a look", "internal/app/take/seen.go",
 		`sp.rank(it.Place.Agent, it.Place.ID) == 0, err`, `sp.rank(it.Place.Agent, it.Place.ID) >= 0, err`,
 		"./internal/app/take -run TestIsMine",
 	},
@@ -172,7 +172,7 @@ var ofHubs = []mutant{
 		`i >= 0 && r.flag[ref] == 0`, `i >= 0`, "./internal/crossrepo -run TestReportOvertaken",
 	},
 	{
-		"an offer that was lost without a look is looked at", "internal/app/take/known.go",
+		"an offer that was lost without a look is looked at", "internal/app/take/seen.go",
 		`quiet.ids[it.Place.ID] = true //`, `quiet.ids[it.Place.ID], all.ids[it.Place.ID] = true, true //`, "./internal/stress -run TestCrowdFindsWhatWasReleased",
 	},
 	{
@@ -348,8 +348,8 @@ var ofHubs = []mutant{
 		`if !handoff.IsLane(lane) {`, `if strings.Contains(lane, "/") {`, inCrossrepo + "TestTooManyLanes$",
 	},
 	{
-		"a claim of what is known makes no look", "internal/app/take/known.go",
-		`if q.Peek || !ok || !recalls(t, hub) {`, `if true || !recalls(t, hub) {`, "./internal/bench -run TestTrips$",
+		"a claim of what is known makes no look", "internal/app/take/seen.go",
+		`if q.Peek || !ok || !mayClaimSeen(t, hub) {`, `if true || !mayClaimSeen(t, hub) {`, "./internal/bench -run TestTrips$",
 	},
 	{
 		"a claim that came too late is remembered", "internal/crossrepo/hub.go",
@@ -362,7 +362,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"the copy of a lane is judged where no look is made, too", "internal/crossrepo/hub.go",
-		`case h.judge != nil && h.judge.MayMove(ctx, s.was, s.now) != nil:`, `case false:`, inCrossrepo + "TestRecallVerifiesTheLane",
+		`case h.judge != nil && h.judge.MayMove(ctx, s.was, s.now) != nil:`, `case false:`, inCrossrepo + "TestLearnSeenVerifiesTheLane",
 	},
 	{
 		"a handoff that was looked at is taken back without another look", "internal/lifecycle/end.go",

@@ -32,7 +32,7 @@ func (t *Handler) resumeAny(ctx context.Context, q Request, skip *skips) (*Resul
 		homes = skip.left(t.Workspace.Sources(ctx, &down))
 		skip.failed(nil, down)
 	}
-	g, ask, err := t.resumeKnown(ctx, homes, skip, q)
+	g, ask, err := t.claimSeen(ctx, homes, skip, q)
 	if g != nil || err != nil && fault.CodeOf(err) != fault.Unavailable {
 		return g, err
 	}
@@ -45,7 +45,7 @@ func (t *Handler) resumeAny(ctx context.Context, q Request, skip *skips) (*Resul
 		return nil, errNothing(t.Agent, skip, moved(ctx, homes))
 	}
 	if hub, ok := g.Home.(*crossrepo.Hub); ok && skip.lost == 0 {
-		crossrepo.Met(hub, false)
+		crossrepo.NoteSeenClaim(hub, false)
 	}
 	return g, nil
 }

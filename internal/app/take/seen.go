@@ -14,15 +14,15 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// resumeKnown claims an offer that an earlier look at its hub has brought, without another
+// claimSeen claims an offer that an earlier look at its hub has brought, without another
 // look: one connection in place of two. The hub refuses the claim if anything has moved.
 // It returns the homes that are to be asked then; one that did not answer is not among
 // them.
-func (t *Handler) resumeKnown(ctx context.Context, homes []lifecycle.Home, all *skips, q Request) (*Result, []lifecycle.Home, error) {
+func (t *Handler) claimSeen(ctx context.Context, homes []lifecycle.Home, all *skips, q Request) (*Result, []lifecycle.Home, error) {
 	var refused []error
 	quiet := newSkips(func(err error) { refused = append(refused, err) })
 	quiet.silent, quiet.ids = true, maps.Clone(all.ids)
-	it, err := t.known(ctx, homes, quiet, q)
+	it, err := t.firstSeen(ctx, homes, quiet, q)
 	if it == nil || err != nil {
 		return nil, homes, err
 	}
@@ -31,7 +31,7 @@ func (t *Handler) resumeKnown(ctx context.Context, homes []lifecycle.Home, all *
 	for many := crowded(t); many && fault.CodeOf(err) == fault.Conflict && all.lost < lostInARow; {
 		all.lost++
 		quiet.ids[it.Place.ID] = true // not all.ids: it may be free again, which a look shows
-		next, kerr := t.known(ctx, homes, quiet, q)
+		next, kerr := t.firstSeen(ctx, homes, quiet, q)
 		if next == nil || kerr != nil {
 			return nil, homes, kerr
 		}
@@ -40,7 +40,7 @@ func (t *Handler) resumeKnown(ctx context.Context, homes []lifecycle.Home, all *
 	}
 	if err == nil {
 		if looked {
-			crossrepo.Met(hub, true) // the lane had moved
+			crossrepo.NoteSeenClaim(hub, true) // the lane had moved
 		}
 		for _, err := range refused { // otherwise the look finds them again
 			all.warn(err)
@@ -57,19 +57,19 @@ func (t *Handler) resumeKnown(ctx context.Context, homes []lifecycle.Home, all *
 		}
 		return nil, rest, nil
 	case looked:
-		crossrepo.Met(hub, true)
+		crossrepo.NoteSeenClaim(hub, true)
 		return nil, rest, nil // it was asked along with the claim
 	}
 	return nil, homes, nil // whatever it is, it is found again and said after a look
 }
 
-// known is the offer that this agent would try first of those that it knows of, if it is
-// at a hub and its lane is known as well.
-func (t *Handler) known(ctx context.Context, homes []lifecycle.Home, quiet *skips, q Request) (*workspace.Item, error) {
+// firstSeen is the offer that this agent would try first of those that it has seen, if it is
+// at a hub and its lane was seen as well.
+func (t *Handler) firstSeen(ctx context.Context, homes []lifecycle.Home, quiet *skips, q Request) (*workspace.Item, error) {
 	hubs, prefixes := []lifecycle.Home{}, []string{}
 	for _, home := range homes {
 		hub, ok := home.(*crossrepo.Hub)
-		if q.Peek || !ok || !recalls(t, hub) {
+		if q.Peek || !ok || !mayClaimSeen(t, hub) {
 			continue
 		}
 		hubs = append(hubs, hub)
@@ -86,20 +86,20 @@ func (t *Handler) known(ctx context.Context, homes []lifecycle.Home, quiet *skip
 	}
 	first := offers[0]
 	mine, err := isMine(t, first)
-	if err != nil || !mine || !crossrepo.Recall(ctx, first.Home.(*crossrepo.Hub), first.Place.ID) {
+	if err != nil || !mine || !crossrepo.LearnSeen(ctx, first.Home.(*crossrepo.Hub), first.Place.ID) {
 		return nil, err
 	}
 	return first, nil
 }
 
-// recalls reports whether a claim on the known state of a hub is worth a try. In a crowd the
-// shares must be those of the last look: others have taken offers that are in this agent's
-// share now.
-func recalls(t *Handler, hub *crossrepo.Hub) bool {
+// mayClaimSeen reports whether a claim on the state of a hub that an earlier look brought is
+// worth a try. In a crowd the shares must be those of the last look: others have taken offers
+// that are in this agent's share now.
+func mayClaimSeen(t *Handler, hub *crossrepo.Hub) bool {
 	if crowded(t) {
 		return turnOf(hub.LastRead()) == turnOf(t.Engine.Now())
 	}
-	return crossrepo.Recalls(hub)
+	return crossrepo.MayClaimSeen(hub)
 }
 
 // isMine reports whether an offer is of this agent's share. Another agent takes an offer of
