@@ -17,7 +17,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"a child of a reroute that was cut off is not offered beside that of another one", "internal/outbox/outbox.go",
-		` && there.Offer == nil`, ``, inCLI + "TestScript/reroute_again",
+		`there.Offer == nil`, `there != nil`, inCLI + "TestScript/reroute_again",
 	},
 	{
 		"a gc takes no entry on which a waiting step stands", "internal/crossrepo/together.go",
@@ -177,7 +177,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"a move that was killed is finished", "internal/crossrepo/move.go",
-		`return below(next.Root()) && !below(a.Root())`, `return false`, "./internal/cli -run TestScript/prefix_move",
+		`return below(next.Root()) && !below(a.Root())`, `return below("")`, "./internal/cli -run TestScript/prefix_move",
 	},
 	{
 		"a claim that a hub refused may have left", "internal/crossrepo/refusal.go",

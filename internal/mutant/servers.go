@@ -28,6 +28,6 @@ var ofServers = []mutant{
 	},
 	{
 		"a guard that is gone is noticed", "internal/crossrepo/probe.go",
-		`WasGuarded: before.Guarded`, `WasGuarded: false`, "./internal/cli -run TestScript/doctor_try",
+		`WasGuarded: before.Guarded`, `WasGuarded: before.Guarded && false`, "./internal/cli -run TestScript/doctor_try",
 	},
 }

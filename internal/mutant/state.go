@@ -10,7 +10,8 @@ var ofState = []mutant{
 	},
 	{
 		"sync reads the lanes of what is held", "internal/app/hubsync/look.go",
-		`	for repoID, ids := range held {`, `	for repoID, ids := range map[string][]handoff.ID{} {`,
+		`	for repoID, ids := range held {`, `	clear(held)
+	for repoID, ids := range held {`,
 		"./internal/cli -run TestScript/sync_revoked",
 	},
 	{
