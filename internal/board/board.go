@@ -1,7 +1,7 @@
 // Package board is a live view of handoffs for a person who looks after many agents.
 //
 // It is a model in the sense of Bubble Tea: messages come in, a screen goes out. It shows
-// the copies that its [Desk] has, reads them again every two seconds, and has the desk
+// the copies that its [Backend] has, reads them again every two seconds, and has the backend
 // sync beside that. Every key that changes something runs the command that a person would
 // type, and asks first where the step takes something from an agent.
 package board
@@ -22,8 +22,8 @@ type Row struct {
 	At, Deadline           time.Time
 }
 
-// Desk is where the board reads and works.
-type Desk interface {
+// Backend is where the board reads and works.
+type Backend interface {
 	// Rows lists the handoffs that the local copies show. No hub is asked.
 	Rows(ctx context.Context) ([]Row, error)
 	// Sync brings the copies up to date.
@@ -51,10 +51,10 @@ const (
 
 // Board is the model.
 type Board struct {
-	ctx  context.Context
-	desk Desk
-	now  func() time.Time
-	who  string
+	ctx     context.Context
+	backend Backend
+	now     func() time.Time
+	who     string
 
 	width, height int
 	mode          mode
@@ -73,8 +73,8 @@ type Board struct {
 }
 
 // New makes a board. who names the agent in its first line.
-func New(ctx context.Context, desk Desk, now func() time.Time, who string) *Board {
-	return &Board{ctx: ctx, desk: desk, now: now, who: who, width: 80, height: 24}
+func New(ctx context.Context, backend Backend, now func() time.Time, who string) *Board {
+	return &Board{ctx: ctx, backend: backend, now: now, who: who, width: 80, height: 24}
 }
 
 type (
@@ -100,7 +100,7 @@ func again() tea.Cmd { return tea.Tick(readEvery, func(time.Time) tea.Msg { retu
 func due() tea.Cmd   { return tea.Tick(syncEvery, func(time.Time) tea.Msg { return dueMsg{} }) }
 
 func (b *Board) read() tea.Msg {
-	rows, err := b.desk.Rows(b.ctx)
+	rows, err := b.backend.Rows(b.ctx)
 	return rowsMsg{rows, err}
 }
 
@@ -109,13 +109,13 @@ func (b *Board) sync() tea.Cmd {
 		return nil
 	}
 	b.syncing = true
-	return func() tea.Msg { return syncedMsg{b.desk.Sync(b.ctx)} }
+	return func() tea.Msg { return syncedMsg{b.backend.Sync(b.ctx)} }
 }
 
 func (b *Board) run(show bool, args ...string) tea.Cmd {
 	b.said = "running githandoff " + args[0] + " …"
 	return func() tea.Msg {
-		text, err := b.desk.Run(b.ctx, args...)
+		text, err := b.backend.Run(b.ctx, args...)
 		return ranMsg{show, args[0], text, err}
 	}
 }

@@ -24,18 +24,18 @@ var update = flag.Bool("update", false, "rewrite the recorded frames")
 
 func now() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
 
-// desk remembers what was run.
-type desk struct {
+// backend remembers what was run.
+type backend struct {
 	rows []board.Row
 	ran  []string
 	err  error
 	long string // command that has much to say
 }
 
-func (d *desk) Rows(context.Context) ([]board.Row, error) { return d.rows, nil }
-func (d *desk) Sync(context.Context) error                { d.ran = append(d.ran, "sync"); return d.err }
+func (d *backend) Rows(context.Context) ([]board.Row, error) { return d.rows, nil }
+func (d *backend) Sync(context.Context) error                { d.ran = append(d.ran, "sync"); return d.err }
 
-func (d *desk) Run(_ context.Context, args ...string) (string, error) {
+func (d *backend) Run(_ context.Context, args ...string) (string, error) {
 	d.ran = append(d.ran, strings.Join(args, " "))
 	if args[0] != "show" && args[0] != d.long {
 		return "done: " + args[0] + "\n", d.err
@@ -44,7 +44,7 @@ func (d *desk) Run(_ context.Context, args ...string) (string, error) {
 	return "line 1 of " + args[0] + "\n" + signed + strings.Repeat("more\n", 40), d.err
 }
 
-func team() *desk {
+func team() *backend {
 	at := func(minutes int) time.Time { return now().Add(-time.Duration(minutes) * time.Minute) }
 	row := func(n int, state, from, to, holder, task string, age, left int) board.Row {
 		id := "ho_01m80ywpy0tsg5tz000000000" + strconv.Itoa(n)
@@ -58,7 +58,7 @@ func team() *desk {
 		row(5, "claimed", "coder", "docs", "docs", "LIN-423", 10, 50),
 	}
 	rows[4].Parent = rows[0].ID
-	return &desk{rows: rows}
+	return &backend{rows: rows}
 }
 
 // send lets the model take a message, and the messages that follow from it except ticks.
@@ -96,7 +96,7 @@ func press(t *testing.T, b *board.Board, keys ...string) {
 	}
 }
 
-func open(t *testing.T, d *desk, width, height int) *board.Board {
+func open(t *testing.T, d *backend, width, height int) *board.Board {
 	t.Helper()
 	b := board.New(t.Context(), d, now, "alice@example.com")
 	send(t, b, tea.WindowSizeMsg{Width: width, Height: height})
@@ -228,7 +228,7 @@ func TestRefusals(t *testing.T) {
 	assert.Contains(t, b.Screen(), "route: origin is down")
 	press(t, b, "s")
 	assert.Contains(t, b.Screen(), "sync: origin is down")
-	empty := open(t, &desk{}, 80, 24)
+	empty := open(t, &backend{}, 80, 24)
 	press(t, empty, "enter", "r", "o", "down", "pgdown", "/", "x", "enter")
 	assert.Len(t, strings.Split(empty.Screen(), "\n"), 24)
 }

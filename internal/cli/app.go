@@ -194,8 +194,8 @@ func (n need) opens() (opener, []func(*refs.Repo)) {
 	return refs.Open, nil
 }
 
-// desk opens the workspace of the acting agent.
-func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
+// workspace opens the workspace of the acting agent.
+func (a *app) workspace(ctx context.Context, n need) (*workspace.Workspace, error) {
 	open, early := n.opens()
 	repo, err := a.openBy(ctx, open, early...)
 	if err != nil {
@@ -236,20 +236,20 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 	if !a.Quiet {
 		engine.Reader.Lanes.Walked = func() { a.patience.Count("reading the log, entries") }
 	}
-	d := &workspace.Workspace{
+	ws := &workspace.Workspace{
 		Homes: workspace.Homes{
 			Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Local: local, Engine: engine, OnWarn: a.Warn,
 		},
 		Claims: work.ClaimsOf(repo, repo.GitDir),
 		Agent:  agent,
 	}
-	if err := d.Claims.Upgrade(ctx); err != nil {
+	if err := ws.Claims.Upgrade(ctx); err != nil {
 		a.Warn(err)
 	}
-	a.shortenIDs(ctx, d)
-	engine.Verifier.Elsewhere = d.Home
-	engine.Keys.Published = func(kid sign.KID) (sign.PublicKey, bool) { return team.New(d).LocalCopy(ctx, kid) }
-	if err := team.New(d).Witness(ctx, nil); err != nil {
+	a.shortenIDs(ctx, ws)
+	engine.Verifier.Elsewhere = ws.Home
+	engine.Keys.Published = func(kid sign.KID) (sign.PublicKey, bool) { return team.New(ws).LocalCopy(ctx, kid) }
+	if err := team.New(ws).Witness(ctx, nil); err != nil {
 		a.Warn(err)
 	}
 	if agent != "" {
@@ -258,21 +258,21 @@ func (a *app) desk(ctx context.Context, n need) (*workspace.Workspace, error) {
 		}
 	}
 	if n.maySign() {
-		if err := d.RecoverLocal(ctx); err != nil {
+		if err := ws.RecoverLocal(ctx); err != nil {
 			a.Warn(err)
 		}
 	}
-	return d, nil
+	return ws, nil
 }
 
 // shortenIDs lets hints show a person the shortest ends of ids. Looking for them costs a
 // list of refs, which only an error with such a hint pays. Programs get whole ids.
-func (a *app) shortenIDs(ctx context.Context, d *workspace.Workspace) {
+func (a *app) shortenIDs(ctx context.Context, ws *workspace.Workspace) {
 	if !a.Terminal() {
 		return
 	}
 	a.Invocation.Ends = func(ids []handoff.ID) handoff.Ends {
-		ends, err := d.Ends(context.WithoutCancel(ctx), ids...)
+		ends, err := ws.Ends(context.WithoutCancel(ctx), ids...)
 		if err != nil {
 			return nil // the whole ids do as well
 		}

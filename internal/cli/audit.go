@@ -59,16 +59,16 @@ func (c *auditCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := c.desk(ctx, lists)
+	ws, err := c.workspace(ctx, lists)
 	if err != nil {
 		return err
 	}
-	read := c.unread(d)
-	report := &auditReport{auditCommand: c, d: d, trust: d.Engine.Keys.Trust}
+	read := c.unread(ws)
+	report := &auditReport{auditCommand: c, d: ws, trust: ws.Engine.Keys.Trust}
 	report.begin()
 	var findings []string
 	var hints []fault.Hint
-	err = audit.New(d).Run(ctx, c.aliases, audit.Visitor{
+	err = audit.New(ws).Run(ctx, c.aliases, audit.Visitor{
 		Entry: func(home lifecycle.Home, e *lifecycle.Entry) error {
 			if !keep(e.Record()) {
 				return nil
@@ -76,7 +76,7 @@ func (c *auditCommand) run(ctx context.Context) error {
 			return report.add(home, e)
 		},
 		Finding: func(home lifecycle.Home, f audit.Finding) error {
-			line, err := c.finding(d, home, f)
+			line, err := c.finding(ws, home, f)
 			findings = append(findings, line)
 			hints = addHints(hints, f.Hints)
 			return err
@@ -91,7 +91,7 @@ func (c *auditCommand) run(ctx context.Context) error {
 		return err
 	}
 	if len(report.lines) == 0 && c.agent != "" {
-		adviseNothingOf(c.app, d, c.agent)
+		adviseNothingOf(c.app, ws, c.agent)
 	}
 	return read(c.wrong(findings, hints))
 }
@@ -126,8 +126,8 @@ func (c *auditCommand) render(object func() any, text func() string) (string, er
 	return string(b), err
 }
 
-func (c *auditCommand) finding(d *workspace.Workspace, home lifecycle.Home, f audit.Finding) (string, error) {
-	where := d.AliasOf(home)
+func (c *auditCommand) finding(ws *workspace.Workspace, home lifecycle.Home, f audit.Finding) (string, error) {
+	where := ws.AliasOf(home)
 	if where == "" {
 		where = "here"
 	}

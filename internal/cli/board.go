@@ -35,7 +35,7 @@ func runBoard(ctx context.Context, a *app) error {
 	if !a.Terminal() {
 		return usage("board needs a terminal").WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists them once"))
 	}
-	d, err := a.desk(ctx, reads)
+	ws, err := a.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func runBoard(ctx context.Context, a *app) error {
 		out = r.w // the terminal itself
 	}
 	a.patience.Stop()
-	_, err = tea.NewProgram(board.New(ctx, newBoardDesk(a), a.Now, d.Agent),
+	_, err = tea.NewProgram(board.New(ctx, newBoardBackend(a), a.Now, ws.Agent),
 		tea.WithContext(ctx), tea.WithInput(a.Stdin), tea.WithOutput(out), tea.WithEnvironment(a.Vars)).Run()
 	if errors.Is(err, tea.ErrInterrupted) {
 		return context.Canceled
@@ -52,26 +52,26 @@ func runBoard(ctx context.Context, a *app) error {
 	return err
 }
 
-// boardDesk carries out what the board asks for. Syncs and commands have a world of their
+// boardBackend carries out what the board asks for. Syncs and commands have a world of their
 // own, so that none waits for another one.
-type boardDesk struct{ reader, worker, syncer *toolbox }
+type boardBackend struct{ reader, worker, syncer *toolbox }
 
-func newBoardDesk(a *app) *boardDesk {
+func newBoardBackend(a *app) *boardBackend {
 	box := func() *toolbox { return &toolbox{env: a.Env, dir: a.Dir, as: a.As, key: a.key} }
-	return &boardDesk{box(), box(), box()}
+	return &boardBackend{box(), box(), box()}
 }
 
-func (b *boardDesk) Rows(ctx context.Context) (rows []board.Row, err error) {
+func (b *boardBackend) Rows(ctx context.Context) (rows []board.Row, err error) {
 	defer recovered(&err)
 	a := b.reader.app(io.Discard, io.Discard)
 	defer a.close()
-	d, err := a.desk(ctx, reads)
+	ws, err := a.workspace(ctx, reads)
 	if err != nil {
 		return nil, err
 	}
 	var ids []handoff.ID
-	err = d.List(ctx, true, func(it *workspace.Item) error {
-		rows, ids = append(rows, boardRow(a, d, it)), append(ids, it.Place.ID)
+	err = ws.List(ctx, true, func(it *workspace.Item) error {
+		rows, ids = append(rows, boardRow(a, ws, it)), append(ids, it.Place.ID)
 		return nil
 	})
 	ends := handoff.EndsOf(ids)
@@ -81,9 +81,9 @@ func (b *boardDesk) Rows(ctx context.Context) (rows []board.Row, err error) {
 	return rows, err
 }
 
-func boardRow(a *app, d *workspace.Workspace, it *workspace.Item) board.Row {
+func boardRow(a *app, ws *workspace.Workspace, it *workspace.Item) board.Row {
 	row := board.Row{ID: string(it.Place.ID), State: "refused", To: it.Place.Agent}
-	if alias := d.AliasOf(it.Home); alias != "" {
+	if alias := ws.AliasOf(it.Home); alias != "" {
 		row.To += "@" + untrusted.Line(alias)
 	}
 	r := it.Record
@@ -99,7 +99,7 @@ func boardRow(a *app, d *workspace.Workspace, it *workspace.Item) board.Row {
 	return row
 }
 
-func (b *boardDesk) Sync(ctx context.Context) error {
+func (b *boardBackend) Sync(ctx context.Context) error {
 	_, _, err := b.syncer.run(ctx, "sync")
 	if err == nil {
 		_, _, err = b.syncer.run(ctx, "inbox", "--all")
@@ -107,7 +107,7 @@ func (b *boardDesk) Sync(ctx context.Context) error {
 	return printableError(err)
 }
 
-func (b *boardDesk) Run(ctx context.Context, args ...string) (string, error) {
+func (b *boardBackend) Run(ctx context.Context, args ...string) (string, error) {
 	out, _, err := b.worker.run(ctx, args...)
 	lines := strings.Split(strings.ReplaceAll(string(out), "\t", "    "), "\n")
 	for i := range lines {

@@ -142,11 +142,11 @@ type captureSender struct{ *app }
 
 // Check opens all that a send needs, and closes it again: the agent may change HEAD.
 func (s captureSender) Check(ctx context.Context, to string) error {
-	d, err := s.desk(ctx, signs)
+	ws, err := s.workspace(ctx, signs)
 	if err != nil {
 		return err
 	}
-	if _, err := senderOf(s.app, d).Address(ctx, to, &handoff.Envelope{}); err != nil {
+	if _, err := senderOf(s.app, ws).Address(ctx, to, &handoff.Envelope{}); err != nil {
 		return err
 	}
 	s.close()
@@ -156,11 +156,11 @@ func (s captureSender) Check(ctx context.Context, to string) error {
 
 // Send implements capture.Sender. It prints the id.
 func (s captureSender) Send(ctx context.Context, to string, env *handoff.Envelope) (sent bool, err error) {
-	d, err := s.desk(ctx, signs)
+	ws, err := s.workspace(ctx, signs)
 	if err != nil {
 		return false, err
 	}
-	done, err := senderOf(s.app, d).Send(ctx, env, &emit.Options{To: to, TTL: lifecycle.DefaultTTL})
+	done, err := senderOf(s.app, ws).Send(ctx, env, &emit.Options{To: to, TTL: lifecycle.DefaultTTL})
 	if done == nil {
 		return false, err
 	}

@@ -95,11 +95,11 @@ func (c *checkpointCommand) restore(ctx context.Context) error {
 		return err
 	}
 	open := func(ctx context.Context) (*checkpoint.Handler, error) {
-		d, err := c.desk(ctx, reads)
+		ws, err := c.workspace(ctx, reads)
 		if err != nil {
 			return nil, err
 		}
-		return checkpoint.New(d), nil
+		return checkpoint.New(ws), nil
 	}
 	one, err := checkpoint.Restore(ctx, repo, open, c.id, c.branch)
 	if err != nil {

@@ -71,7 +71,7 @@ func (c *doctorCommand) run(ctx context.Context) error {
 		Signer: func(ctx context.Context, repo *refs.Repo, agent string) (sign.Signer, error) {
 			return sign.OpenSigner(ctx, c.signerOptions(repo, agent))
 		},
-		Workspace: func(ctx context.Context) (*workspace.Workspace, error) { return c.desk(ctx, reads) },
+		Workspace: func(ctx context.Context) (*workspace.Workspace, error) { return c.workspace(ctx, reads) },
 		Agents:    c.agents,
 		Copies:    func(repo *refs.Repo) doctor.Copies { return &workcopy.Handler{Repo: repo} },
 	}

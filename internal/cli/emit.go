@@ -111,12 +111,12 @@ func (c *emitCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := c.desk(ctx, signs)
+	ws, err := c.workspace(ctx, signs)
 	if err != nil {
 		return err
 	}
-	send := senderOf(c.app, d)
-	send.Snapshot = c.snapshot.taker(c.app, d)
+	send := senderOf(c.app, ws)
+	send.Snapshot = c.snapshot.taker(c.app, ws)
 	done, err := send.Send(ctx, env, &c.Options)
 	if done != nil {
 		if perr := printEmitted(c.app, done); perr != nil {
@@ -147,15 +147,15 @@ func (c *emitCommand) readDraft() (*handoff.Envelope, error) {
 }
 
 // senderOf sends handoffs from a workspace.
-func senderOf(a *app, d *workspace.Workspace) *emit.Sender {
-	s := emit.NewSender(d)
+func senderOf(a *app, ws *workspace.Workspace) *emit.Sender {
+	s := emit.NewSender(ws)
 	s.Keystore, s.Now, s.Random = a.keystore(), a.Now, a.Random
 	s.Quiet, s.Warn, s.Say = a.Quiet, a.Warn, a.Say
-	s.Snapshot = (&snapshotFlags{}).taker(a, d)
+	s.Snapshot = (&snapshotFlags{}).taker(a, ws)
 	s.Invited = func(ctx context.Context, alias string) error {
-		return join.New(d, a.Now, a.Random).Finish(ctx, []string{alias}, a.joined)
+		return join.New(ws, a.Now, a.Random).Finish(ctx, []string{alias}, a.joined)
 	}
-	s.Expected = func(agent string) time.Time { return join.MemoryOf(d.Repo).Expected(agent, a.Now()) }
+	s.Expected = func(agent string) time.Time { return join.MemoryOf(ws.Repo).Expected(agent, a.Now()) }
 	return s
 }
 

@@ -128,16 +128,16 @@ func (c *finishCommand) run(ctx context.Context, event record.Event) error {
 		return fault.New(fault.Usage, fault.InvalidID, "%w", err).
 			WithHints(fault.Run("githandoff", "progress", "-m", c.id).Because("reports progress"))
 	}
-	d, err := c.desk(ctx, signs)
+	ws, err := c.workspace(ctx, signs)
 	if err != nil {
 		return err
 	}
-	h := finish.New(d)
+	h := finish.New(ws)
 	switch {
 	case c.snap.take && event == record.Acknowledged:
-		h.Reply = c.reply(d)
+		h.Reply = c.reply(ws)
 	case c.snap.take:
-		h.Snapshot = c.snap.taker(c.app, d)
+		h.Snapshot = c.snap.taker(c.app, ws)
 	}
 	done, err := h.Handle(ctx, finish.Request{
 		Arg: c.id, Summary: c.summary, Step: work.Step{Event: event, Data: data, Reason: reason, Lease: c.lease, WithoutWork: c.snap.without},
@@ -150,9 +150,9 @@ func (c *finishCommand) run(ctx context.Context, event record.Event) error {
 
 // reply sends the state of this work tree. If its hub is down the handoff is queued, as the
 // receipt will be.
-func (c *finishCommand) reply(d *workspace.Workspace) func(context.Context, *finish.Reply) error {
-	send := senderOf(c.app, d)
-	send.Snapshot = c.snap.taker(c.app, d)
+func (c *finishCommand) reply(ws *workspace.Workspace) func(context.Context, *finish.Reply) error {
+	send := senderOf(c.app, ws)
+	send.Snapshot = c.snap.taker(c.app, ws)
 	return func(ctx context.Context, r *finish.Reply) error {
 		done, err := send.Send(ctx, r.Draft, &emit.Options{
 			To: r.To, Here: true, ID: r.ID, Parent: string(r.Parent), TTL: lifecycle.DefaultTTL, Seal: r.Seal, Wanted: emit.Wanted{None: true},
@@ -233,11 +233,11 @@ func (c *finishCommand) breakClaim(ctx context.Context) error {
 	if c.id == "" {
 		return usage("release --force needs an ID")
 	}
-	d, err := c.desk(ctx, signs)
+	ws, err := c.workspace(ctx, signs)
 	if err != nil {
 		return err
 	}
-	done, err := finish.New(d).Break(ctx, c.id)
+	done, err := finish.New(ws).Break(ctx, c.id)
 	if err != nil {
 		return err
 	}

@@ -47,12 +47,12 @@ With --expired, each expired handoff that nobody holds gets its receipt.`,
 }
 
 func (c *gcCommand) run(ctx context.Context) error {
-	d, err := c.desk(ctx, signs)
+	ws, err := c.workspace(ctx, signs)
 	if err != nil {
 		return err
 	}
-	h := gc.New(d)
-	h.Copies, h.Dirs, h.SweepStamps = &workcopy.Handler{Repo: d.Repo}, c.ownDirs(), agenthook.SweepStamps
+	h := gc.New(ws)
+	h.Copies, h.Dirs, h.SweepStamps = &workcopy.Handler{Repo: ws.Repo}, c.ownDirs(), agenthook.SweepStamps
 	return h.Run(ctx, c.expired, c.dryRun, func(one gc.Collected) {
 		if one.Path != "" {
 			c.Row(leftoverRow{one.Path, one.What}, "incomplete file %s", one.Path)

@@ -68,8 +68,8 @@ func (h *historyFlags) check() error {
 }
 
 // past lists the ended handoffs that the flags ask for.
-func (h *historyFlags) past(ctx context.Context, d *workspace.Workspace) ([]*history.Past, error) {
-	return history.New(d).Ended(ctx, h.limit, func(p *history.Past) bool {
+func (h *historyFlags) past(ctx context.Context, ws *workspace.Workspace) ([]*history.Past, error) {
+	return history.New(ws).Ended(ctx, h.limit, func(p *history.Past) bool {
 		return (len(h.phases) == 0 || slices.Contains(h.phases, p.Phase())) && p.About(h.task, h.agent)
 	})
 }
@@ -172,19 +172,19 @@ func (c *historyCommand) ended(ctx context.Context) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	d, err := c.desk(ctx, lists)
+	ws, err := c.workspace(ctx, lists)
 	if err != nil {
 		return err
 	}
-	read := c.unread(d)
-	list, err := c.past(ctx, d)
+	read := c.unread(ws)
+	list, err := c.past(ctx, ws)
 	if err == nil && len(list) == 0 && c.agent != "" {
-		adviseNothingOf(c.app, d, c.agent)
+		adviseNothingOf(c.app, ws, c.agent)
 	}
 	switch {
 	case err != nil || len(list) == 0:
 	case format == "list":
-		err = c.list(ctx, d, list, c.keys)
+		err = c.list(ctx, ws, list, c.keys)
 	case format == "json":
 		for _, p := range list {
 			c.Object(c.row(p, c.keys))
@@ -234,12 +234,12 @@ func (c *historyCommand) chain(ctx context.Context) error {
 	if c.format != "list" && !slices.Contains(historyFormats(), c.format) {
 		return unknownHistoryFormat(c.format)
 	}
-	d, err := c.desk(ctx, lists)
+	ws, err := c.workspace(ctx, lists)
 	if err != nil {
 		return err
 	}
-	read := c.unread(d)
-	first, err := history.New(d).Chain(ctx, c.id)
+	read := c.unread(ws)
+	first, err := history.New(ws).Chain(ctx, c.id)
 	if err != nil {
 		return read(err)
 	}
@@ -256,7 +256,7 @@ func (c *historyCommand) chain(ctx context.Context) error {
 	default:
 		text = draw.Text(first)
 	}
-	return read(paged(ctx, c.app, d.Repo, func() error {
+	return read(paged(ctx, c.app, ws.Repo, func() error {
 		_, err := c.Stdout.Write([]byte(text))
 		return err
 	}))
@@ -275,13 +275,13 @@ func (c *historyCommand) chainJSON(first *history.Past) string {
 }
 
 // list prints ended handoffs for a person: a row each, with the results at its end.
-func (c *historyCommand) list(ctx context.Context, d *workspace.Workspace, ended []*history.Past, keys []string) error {
-	ends, err := endsAmong(ctx, c.app, d, ended, func(p *history.Past) handoff.ID { return p.ID })
+func (c *historyCommand) list(ctx context.Context, ws *workspace.Workspace, ended []*history.Past, keys []string) error {
+	ends, err := endsAmong(ctx, c.app, ws, ended, func(p *history.Past) handoff.ID { return p.ID })
 	if err != nil {
 		return err
 	}
 	header := []string{"HANDOFF", "STATE", "FROM", "TO", "TASK", "ENDED", "TOOK", "RESULTS"}
-	return printList(ctx, c.app, d.Repo, header, func(l *list) error {
+	return printList(ctx, c.app, ws.Repo, header, func(l *list) error {
 		l.ends = ends
 		for _, p := range ended {
 			if err := l.Row(nil, c.pastCells(l, p, keys)...); err != nil {

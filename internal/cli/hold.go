@@ -53,19 +53,19 @@ until it is back.`,
 }
 
 func (c *holdCommand) run(ctx context.Context) error {
-	d, err := c.desk(ctx, signs)
+	ws, err := c.workspace(ctx, signs)
 	if err != nil {
 		return err
 	}
-	h, err := d.Work().Find(c.id)
+	h, err := ws.Work().Find(c.id)
 	if err != nil {
 		return err
 	}
 	if h == nil {
-		return fault.New(fault.NotFound, fault.NothingHeld, "%s does not hold %s in this worktree", d.Agent, printable(c.id)).
+		return fault.New(fault.NotFound, fault.NothingHeld, "%s does not hold %s in this worktree", ws.Agent, printable(c.id)).
 			WithHints(fault.Run("githandoff", "status").Because("lists held handoffs"))
 	}
-	held := &heldClaim{finish.New(d), h, c.lease}
+	held := &heldClaim{finish.New(ws), h, c.lease}
 	until := h.Lease
 	if c.lease > 0 || !c.Now().Before(h.Lease) {
 		if until, err = held.Renew(ctx); err != nil {

@@ -156,21 +156,21 @@ func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, *
 		ctx, cancel = context.WithTimeout(ctx, agentHookTimeout-hook.Now().Sub(begun))
 		defer cancel()
 	}
-	d, err := hook.desk(ctx, reads)
+	ws, err := hook.workspace(ctx, reads)
 	if err != nil {
 		return nil, nil, err
 	}
-	if handoff.CheckAgent(d.Agent) != nil {
+	if handoff.CheckAgent(ws.Agent) != nil {
 		return nil, nil, nil //nolint:nilerr // a person works here
 	}
-	d.OnWarn = func(error) {}
+	ws.OnWarn = func(error) {}
 	if view != nil && ground.Of(repo.GitDir, repo.CommonDir) {
-		ground.Listen(view, d.Inboxes())
+		ground.Listen(view, ws.Inboxes())
 	} else {
 		view = nil
 	}
-	s := newSession(hook.app, d)
-	h := agenthook.Handler{Desk: s, Settings: settings, Stamp: agenthook.StampOf(repo, call.Session), Warn: hook.warn, View: view}
+	s := newSession(hook.app, ws)
+	h := agenthook.Handler{Worktree: s, Settings: settings, Stamp: agenthook.StampOf(repo, call.Session), Warn: hook.warn, View: view}
 	out, err := h.Handle(ctx, call)
 	return out, s, err
 }

@@ -35,9 +35,9 @@ func (a *app) setUp(repo *refs.Repo) bool {
 func (hook *hookRun) postCommit(ctx context.Context, repo *refs.Repo, _ []string) error {
 	h := &githook.Handover{
 		Repo: repo, Now: hook.Now, Say: hook.Say, Hint: hook.Hint, Warn: hook.Warn,
-		Open: func(ctx context.Context) (githook.Desk, error) {
-			d, err := hook.desk(ctx, signs)
-			return &commitDesk{hook.app, d}, err
+		Open: func(ctx context.Context) (githook.Sender, error) {
+			ws, err := hook.workspace(ctx, signs)
+			return &commitSender{hook.app, ws}, err
 		},
 		Draft: func(b []byte) (*handoff.Envelope, error) { return hook.documents().Draft(document.Source{}, b) },
 		Briefly: func(ctx context.Context, do func(context.Context) error) error {
@@ -47,18 +47,18 @@ func (hook *hookRun) postCommit(ctx context.Context, repo *refs.Repo, _ []string
 	return h.PostCommit(ctx)
 }
 
-// commitDesk implements githook.Desk.
-type commitDesk struct {
+// commitSender implements githook.Sender.
+type commitSender struct {
 	*app
-	desk *workspace.Workspace
+	workspace *workspace.Workspace
 }
 
-func (c *commitDesk) Agent() string { return c.desk.Agent }
+func (c *commitSender) Agent() string { return c.workspace.Agent }
 
-func (c *commitDesk) IsHere(repoID string) bool { return c.desk.Local.Is(repoID) }
+func (c *commitSender) IsHere(repoID string) bool { return c.workspace.Local.Is(repoID) }
 
-func (c *commitDesk) Exists(ctx context.Context, id handoff.ID) (bool, error) {
-	_, err := c.desk.Find(ctx, string(id), workspace.Never)
+func (c *commitSender) Exists(ctx context.Context, id handoff.ID) (bool, error) {
+	_, err := c.workspace.Find(ctx, string(id), workspace.Never)
 	if fault.CodeOf(err) == fault.NotFound {
 		return false, nil
 	}
@@ -66,10 +66,10 @@ func (c *commitDesk) Exists(ctx context.Context, id handoff.ID) (bool, error) {
 }
 
 // Send prints the handoff, with the command that delivers it to another repository.
-func (c *commitDesk) Send(ctx context.Context, env *handoff.Envelope, o githook.Order) (durable bool, err error) {
+func (c *commitSender) Send(ctx context.Context, env *handoff.Envelope, o githook.Order) (durable bool, err error) {
 	flags := snapshotFlags{take: strings.EqualFold(o.Snapshot, "yes"), without: strings.EqualFold(o.Snapshot, "no")}
-	send := senderOf(c.app, c.desk)
-	send.Snapshot = flags.taker(c.app, c.desk)
+	send := senderOf(c.app, c.workspace)
+	send.Snapshot = flags.taker(c.app, c.workspace)
 	done, err := send.Send(ctx, env, &emit.Options{
 		To: o.To, ID: o.ID, TTL: lifecycle.DefaultTTL, Queue: true, Wanted: emit.Wanted{None: true},
 	})
@@ -77,8 +77,8 @@ func (c *commitDesk) Send(ctx context.Context, env *handoff.Envelope, o githook.
 		return false, err
 	}
 	line := fmt.Sprintf("githandoff: %s %s to %s", done.State, done.ID, done.Record.To)
-	if home, herr := c.desk.Home(ctx, done.Record.Home); herr == nil && c.desk.AliasOf(home) != "" {
-		line += "@" + c.desk.AliasOf(home) + " (githandoff sync delivers it)"
+	if home, herr := c.workspace.Home(ctx, done.Record.Home); herr == nil && c.workspace.AliasOf(home) != "" {
+		line += "@" + c.workspace.AliasOf(home) + " (githandoff sync delivers it)"
 	}
 	if perr := c.Result(emittedRow(done), func(*output.Lines) { c.Say("%s", line) }); err == nil {
 		err = perr
@@ -86,8 +86,8 @@ func (c *commitDesk) Send(ctx context.Context, env *handoff.Envelope, o githook.
 	return true, err
 }
 
-func (c *commitDesk) Renew(ctx context.Context, claim *work.Claim) error {
-	_, err := finish.New(c.desk).Renew(ctx, claim, 0)
+func (c *commitSender) Renew(ctx context.Context, claim *work.Claim) error {
+	_, err := finish.New(c.workspace).Renew(ctx, claim, 0)
 	return err
 }
 
@@ -110,15 +110,15 @@ func (hook *hookRun) prePush(ctx context.Context, repo *refs.Repo, args []string
 	if waiting, err := repo.List(ctx, refs.Root+"outbox/"); err != nil || len(waiting) == 0 {
 		return err
 	}
-	d, err := hook.desk(ctx, signs)
+	ws, err := hook.workspace(ctx, signs)
 	if err != nil {
 		return err
 	}
-	hub, err := d.Hub(ctx, remote)
+	hub, err := ws.Hub(ctx, remote)
 	if err != nil {
 		return err
 	}
-	done, err := hubsync.New(d, finish.New(d)).DeliverWaiting(ctx, hub)
+	done, err := hubsync.New(ws, finish.New(ws)).DeliverWaiting(ctx, hub)
 	for _, one := range done {
 		hook.Result(syncedRowOf(one), func(*output.Lines) { hook.Say("githandoff: %s %s to %s", one.What, one.ID, one.Alias) })
 	}
@@ -127,11 +127,11 @@ func (hook *hookRun) prePush(ctx context.Context, repo *refs.Repo, args []string
 
 // checkPush refuses a push that exceeds the authority of this agent.
 func (hook *hookRun) checkPush(ctx context.Context, remote string) error {
-	d, err := hook.desk(ctx, reads)
+	ws, err := hook.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}
-	h := &pushcheck.Handler{Repo: d.Repo, Claims: d.Work(), Hubs: hubsync.New(d, finish.New(d)), Warn: hook.Warn}
+	h := &pushcheck.Handler{Repo: ws.Repo, Claims: ws.Work(), Hubs: hubsync.New(ws, finish.New(ws)), Warn: hook.Warn}
 	return h.Check(ctx, hook.Stdin, remote)
 }
 
@@ -153,16 +153,16 @@ func (hook *hookRun) sayWaiting(ctx context.Context, repo *refs.Repo) error {
 	if !hook.setUp(repo) {
 		return nil
 	}
-	d, err := hook.desk(ctx, reads)
+	ws, err := hook.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}
-	d.OnWarn = func(error) {} // a command that needs the alias warns of it
-	waiting, err := githook.Waiting(ctx, d.List, hook.Now())
+	ws.OnWarn = func(error) {} // a command that needs the alias warns of it
+	waiting, err := githook.Waiting(ctx, ws.List, hook.Now())
 	for i, it := range waiting {
 		perr := hook.Result(itemRow(it, hook.Now()), func(*output.Lines) {
 			if i == 0 {
-				hook.Say("%s", waitingLine(d.Agent, waiting))
+				hook.Say("%s", waitingLine(ws.Agent, waiting))
 			}
 		})
 		if err == nil {
@@ -206,11 +206,11 @@ func (hook *hookRun) postRewrite(ctx context.Context, repo *refs.Repo, _ []strin
 	if err != nil || len(rewritten) == 0 {
 		return err
 	}
-	d, err := hook.desk(ctx, reads)
+	ws, err := hook.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}
-	return annotate.New(d).Copy(ctx, rewritten)
+	return annotate.New(ws).Copy(ctx, rewritten)
 }
 
 // preReceive judges a push to this hub. Unlike the hooks of a clone it fails if it cannot do

@@ -57,31 +57,31 @@ func (c *inboxCommand) run(ctx context.Context) error {
 		defer func(as string) { c.As = as }(c.As)
 		c.As = c.agent
 	}
-	d, err := c.desk(ctx, lists)
+	ws, err := c.workspace(ctx, lists)
 	if err != nil {
 		return err
 	}
-	if d.Agent == "" && !c.all {
-		_, err := c.identity(d.Repo)
+	if ws.Agent == "" && !c.all {
+		_, err := c.identity(ws.Repo)
 		return err
 	}
-	read := c.unread(d)
+	read := c.unread(ws)
 	if !c.local {
-		for _, err := range d.RefreshInboxes(ctx, c.all) {
-			d.Unread(err)
+		for _, err := range ws.RefreshInboxes(ctx, c.all) {
+			ws.Unread(err)
 		}
 	}
 	now := c.Now()
-	ends, err := endsFor(ctx, c.app, d)
+	ends, err := endsFor(ctx, c.app, ws)
 	if err != nil {
 		return err
 	}
 	header := []string{"HANDOFF", "STATE", "FROM", "TO", "TASK", "SINCE", "HOLDER", "DEADLINE"}
-	return read(printList(ctx, c.app, d.Repo, header, func(l *list) error {
+	return read(printList(ctx, c.app, ws.Repo, header, func(l *list) error {
 		l.ends = ends
-		err := d.List(ctx, c.all, func(it *workspace.Item) error { return l.Row(itemRow(it, now), itemCells(d, it, now, l)...) })
+		err := ws.List(ctx, c.all, func(it *workspace.Item) error { return l.Row(itemRow(it, now), itemCells(ws, it, now, l)...) })
 		if err == nil && !l.begun && !c.all {
-			err = strangerInbox(c.app, d)
+			err = strangerInbox(c.app, ws)
 		}
 		return err
 	}))
@@ -90,9 +90,9 @@ func (c *inboxCommand) run(ctx context.Context) error {
 // unread lets a command fail if a hub could not be read: its caller must not take that hub for
 // an empty one. The function that it returns is called after everything else was printed, with
 // the error of the command itself.
-func (a *app) unread(d *workspace.Workspace) func(error) error {
+func (a *app) unread(ws *workspace.Workspace) func(error) error {
 	var first error
-	d.OnUnread = func(err error) {
+	ws.OnUnread = func(err error) {
 		code := fault.CodeOf(err)
 		switch {
 		case code != fault.Unavailable && code != fault.Denied: // no hub: a mirror, or a remote of two URLs
@@ -122,9 +122,9 @@ func itemRow(it *workspace.Item, now time.Time) row {
 }
 
 // itemCells are the columns of an item.
-func itemCells(d *workspace.Workspace, it *workspace.Item, now time.Time, l *list) []output.Cell {
+func itemCells(ws *workspace.Workspace, it *workspace.Item, now time.Time, l *list) []output.Cell {
 	id, to := l.id(it.Place.ID), it.Place.Agent
-	if alias := d.AliasOf(it.Home); alias != "" {
+	if alias := ws.AliasOf(it.Home); alias != "" {
 		to += "@" + alias
 	}
 	if it.Fault != nil {

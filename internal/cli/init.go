@@ -117,11 +117,11 @@ func (c *initCommand) setUp(ctx context.Context) (*initrepo.Result, error) {
 // showNotes makes the ref that git log is to show: git complains of one that is not
 // there.
 func (c *initCommand) showNotes(ctx context.Context) error {
-	d, err := c.desk(ctx, signs)
+	ws, err := c.workspace(ctx, signs)
 	if err != nil {
 		return err
 	}
-	return annotate.New(d).Show(ctx)
+	return annotate.New(ws).Show(ctx)
 }
 
 // initKeys implements initrepo.Keys.

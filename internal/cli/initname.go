@@ -75,25 +75,25 @@ func prefixHints(hub *crossrepo.Alias, prefix string) []fault.Hint {
 
 // strangerInbox refuses an empty inbox of a name that the command line gives and that
 // nobody here has: it is more likely misspelled than empty.
-func strangerInbox(a *app, d *workspace.Workspace) error {
-	known, near := sign.NearestAgent(d.Engine.Keys.Trust, d.Agent)
-	if known || a.As == "" || slices.Contains(workspace.AgentsOfClone(d.Repo), d.Agent) || strings.Contains(d.Agent, "@") {
+func strangerInbox(a *app, ws *workspace.Workspace) error {
+	known, near := sign.NearestAgent(ws.Engine.Keys.Trust, ws.Agent)
+	if known || a.As == "" || slices.Contains(workspace.AgentsOfClone(ws.Repo), ws.Agent) || strings.Contains(ws.Agent, "@") {
 		return nil
 	}
-	f := fault.New(fault.NotFound, fault.UnknownAgent, "no agent %s is known here, and no handoff waits for it", d.Agent)
+	f := fault.New(fault.NotFound, fault.UnknownAgent, "no agent %s is known here, and no handoff waits for it", ws.Agent)
 	if near != "" {
-		return f.WithHints(fault.Instead(d.Agent, near))
+		return f.WithHints(fault.Instead(ws.Agent, near))
 	}
 	return f.WithHints(fault.Run("githandoff", "trust", "list").Because("lists the trusted names"))
 }
 
 // publishOwn puts the key of this worktree at the hub that its branch follows, or says how to.
 func publishOwn(ctx context.Context, a *app) {
-	d, err := a.desk(ctx, signs)
+	ws, err := a.workspace(ctx, signs)
 	if err != nil {
 		return
 	}
-	if err := initrepo.Publish(ctx, d); err != nil {
-		a.Say("its public key is not published at %s; run: githandoff key export --to %s", d.MainRemote(), d.MainRemote())
+	if err := initrepo.Publish(ctx, ws); err != nil {
+		a.Say("its public key is not published at %s; run: githandoff key export --to %s", ws.MainRemote(), ws.MainRemote())
 	}
 }

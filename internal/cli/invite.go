@@ -88,20 +88,20 @@ func runInvite(ctx context.Context, a *app, o inviteOptions) error {
 	if o.list {
 		return listInvites(ctx, a)
 	}
-	d, err := a.desk(ctx, signs)
+	ws, err := a.workspace(ctx, signs)
 	if err != nil {
 		return err
 	}
 	if o.over == "" {
-		if o.over = d.MainRemote(); o.over == "" {
+		if o.over = ws.MainRemote(); o.over == "" {
 			return usage("an invitation needs a remote, and this clone has none").WithHints(fault.See("repo add").Because("names a hub; --over takes its name"))
 		}
 	}
-	hub, err := d.Hub(ctx, o.over)
+	hub, err := ws.Hub(ctx, o.over)
 	if err != nil {
 		return err
 	}
-	h := join.New(d, a.Now, a.Random)
+	h := join.New(ws, a.Now, a.Random)
 	if o.withdraw {
 		n, err := h.Withdraw(ctx, hub, o.agent)
 		if n > 0 {

@@ -71,15 +71,15 @@ func runJoin(ctx context.Context, a *app, o initOptions, text string) error {
 	if err != nil {
 		return err
 	}
-	d, err := a.desk(ctx, reads)
+	ws, err := a.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}
-	hub, err := d.Hub(ctx, alias)
+	hub, err := ws.Hub(ctx, alias)
 	if err != nil {
 		return err
 	}
-	done, err := join.New(d, a.Now, a.Random).Join(ctx, hub, code, &joining{app: a, repo: repo, options: o})
+	done, err := join.New(ws, a.Now, a.Random).Join(ctx, hub, code, &joining{app: a, repo: repo, options: o})
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func runJoin(ctx context.Context, a *app, o initOptions, text string) error {
 			a.Warn(err)
 		}
 	}
-	return printJoined(a, d.Engine.Keys.Trust, alias, done)
+	return printJoined(a, ws.Engine.Keys.Trust, alias, done)
 }
 
 // meetingPlace is the alias of the hub that a code names.
@@ -128,11 +128,11 @@ func printJoined(a *app, trust *sign.Trust, alias string, done *join.Answered) e
 
 // adoptTeam takes the list over that the root published, for there may be one.
 func adoptTeam(ctx context.Context, a *app, alias string) error {
-	d, err := a.desk(ctx, signs)
+	ws, err := a.workspace(ctx, signs)
 	if err != nil {
 		return err
 	}
-	_, err = hubsync.New(d, finish.New(d)).Sync(ctx, []string{alias})
+	_, err = hubsync.New(ws, finish.New(ws)).Sync(ctx, []string{alias})
 	return err
 }
 

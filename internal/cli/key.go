@@ -333,19 +333,19 @@ func (c *keyCommand) publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := c.desk(ctx, reads)
+	ws, err := c.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}
-	hub, err := d.Hub(ctx, c.to)
+	hub, err := ws.Hub(ctx, c.to)
 	if err != nil {
 		return err
 	}
-	ref, err := team.New(d).PublishKey(ctx, hub, public)
+	ref, err := team.New(ws).PublishKey(ctx, hub, public)
 	if err != nil {
 		return err
 	}
-	r := keyRowOf(c.keystore(), "", public, d.Engine.Keys.Trust)
+	r := keyRowOf(c.keystore(), "", public, ws.Engine.Keys.Trust)
 	r.Ref = ref
 	return c.Row(r, "%s", ref)
 }

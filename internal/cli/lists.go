@@ -62,15 +62,15 @@ func texts(cells ...string) []output.Cell {
 
 // endsFor are the ends of the ids of a list that people look at. A program reads whole
 // ids, so that it costs nothing there.
-func endsFor(ctx context.Context, a *app, d *workspace.Workspace, more ...handoff.ID) (handoff.Ends, error) {
+func endsFor(ctx context.Context, a *app, ws *workspace.Workspace, more ...handoff.ID) (handoff.Ends, error) {
 	if !a.Terminal() {
 		return nil, nil
 	}
-	return d.Ends(ctx, more...)
+	return ws.Ends(ctx, more...)
 }
 
 // endsAmong is endsFor of the handoffs of a list, each of which has an id.
-func endsAmong[T any](ctx context.Context, a *app, d *workspace.Workspace, list []T, id func(T) handoff.ID) (handoff.Ends, error) {
+func endsAmong[T any](ctx context.Context, a *app, ws *workspace.Workspace, list []T, id func(T) handoff.ID) (handoff.Ends, error) {
 	if !a.Terminal() {
 		return nil, nil
 	}
@@ -78,7 +78,7 @@ func endsAmong[T any](ctx context.Context, a *app, d *workspace.Workspace, list 
 	for i, of := range list {
 		ids[i] = id(of)
 	}
-	return endsFor(ctx, a, d, ids...)
+	return endsFor(ctx, a, ws, ids...)
 }
 
 // spareHeap lets the heap of a short list grow to 16 MB before garbage is collected for the first time.

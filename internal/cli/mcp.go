@@ -131,20 +131,20 @@ func (t *toolbox) Inbox(ctx context.Context) (in mcp.Inbox, err error) {
 	defer recovered(&err)
 	a := t.app(io.Discard, io.Discard)
 	defer a.close()
-	d, err := a.desk(ctx, reads)
+	ws, err := a.workspace(ctx, reads)
 	if err != nil {
 		return in, err
 	}
-	if d.Agent == "" {
-		_, err := a.identity(d.Repo)
+	if ws.Agent == "" {
+		_, err := a.identity(ws.Repo)
 		return in, err
 	}
 	var unread []string
-	d.OnUnread = func(err error) { unread = append(unread, fault.OneLine(err)) }
-	for _, err := range d.RefreshInboxes(ctx, false) {
-		d.Unread(err)
+	ws.OnUnread = func(err error) { unread = append(unread, fault.OneLine(err)) }
+	for _, err := range ws.RefreshInboxes(ctx, false) {
+		ws.Unread(err)
 	}
-	waits, err := agenthook.NewLocal(d, a.Now).Overview(ctx)
+	waits, err := agenthook.NewLocal(ws, a.Now).Overview(ctx)
 	waits.Unread = unread
 	return waits, err
 }

@@ -56,12 +56,12 @@ func (c *rerouteCommand) run(ctx context.Context) error {
 	if err := screen.Text("reason", c.Reason); err != nil {
 		return err
 	}
-	d, err := c.desk(ctx, signs)
+	ws, err := c.workspace(ctx, signs)
 	if err != nil {
 		return err
 	}
 	target := &handoff.Envelope{}
-	home, err := senderOf(c.app, d).Address(ctx, c.to, target)
+	home, err := senderOf(c.app, ws).Address(ctx, c.to, target)
 	if err != nil {
 		return err
 	}
@@ -70,12 +70,12 @@ func (c *rerouteCommand) run(ctx context.Context) error {
 		c.Authority = &lifecycle.Authority{Scope: c.scope}
 	}
 	if c.snap.take {
-		c.Snapshot = c.snap.taker(c.app, d)
+		c.Snapshot = c.snap.taker(c.app, ws)
 	}
 	if c.Agent != nil {
-		adviseTarget(c.app, d, *c.Agent)
+		adviseTarget(c.app, ws, *c.Agent)
 	}
-	done, err := move.New(d).Reroute(ctx, c.Request)
+	done, err := move.New(ws).Reroute(ctx, c.Request)
 	return printMoved(c.app, done, err)
 }
 
@@ -121,11 +121,11 @@ func (c *revokeCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := c.desk(ctx, signs)
+	ws, err := c.workspace(ctx, signs)
 	if err != nil {
 		return err
 	}
-	s, err := move.New(d).Revoke(ctx, c.id, data, c.force)
+	s, err := move.New(ws).Revoke(ctx, c.id, data, c.force)
 	if err != nil {
 		return err
 	}

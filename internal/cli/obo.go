@@ -64,18 +64,18 @@ func (c *oboIssueCommand) run(ctx context.Context) error {
 	if c.OnBehalfOf == "" {
 		return usage("name the person who lends authority").WithHints(fault.See("obo issue").Because("--on-behalf-of names the person, --scope what may be done"))
 	}
-	d, err := c.desk(ctx, signs)
+	ws, err := c.workspace(ctx, signs)
 	if err != nil {
 		return err
 	}
-	root, authority, err := senderOf(c.app, d).Authority(ctx, "", (*emit.Wanted)(&c.authorityFlags))
+	root, authority, err := senderOf(c.app, ws).Authority(ctx, "", (*emit.Wanted)(&c.authorityFlags))
 	if err != nil {
 		return err
 	}
 	if root != nil {
-		d = d.As(root.Signer, root.Actor)
+		ws = ws.As(root.Signer, root.Actor)
 	}
-	done, err := move.New(d).Authorize(ctx, c.id, authority)
+	done, err := move.New(ws).Authorize(ctx, c.id, authority)
 	return printMoved(c.app, done, err)
 }
 
@@ -113,11 +113,11 @@ and "githandoff trust export DIR" writes the keys for gpg and ssh-keygen.
 }
 
 func (c *oboShowCommand) run(ctx context.Context) error {
-	d, err := c.desk(ctx, reads)
+	ws, err := c.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}
-	v, chain, err := inspect.New(d).Tokens(ctx, c.id)
+	v, chain, err := inspect.New(ws).Tokens(ctx, c.id)
 	if err != nil {
 		return err
 	}
@@ -127,14 +127,14 @@ func (c *oboShowCommand) run(ctx context.Context) error {
 	}
 	leaf := chain[len(chain)-1]
 	row := chainRow{Chain: chain, ID: v.Envelope().ID, Principal: leaf.Subject, Token: leaf.JTI, Verdict: verdict}
-	if err := c.Result(row, func(t *output.Lines) { chainText(t, d, chain) }); err != nil {
+	if err := c.Result(row, func(t *output.Lines) { chainText(t, ws, chain) }); err != nil {
 		return err
 	}
 	return v.Lapse()
 }
 
 // chainText tells of each token of a chain, from the person's to the last.
-func chainText(t *output.Lines, d *workspace.Workspace, chain []*obo.Claims) {
+func chainText(t *output.Lines, ws *workspace.Workspace, chain []*obo.Claims) {
 	for i, c := range chain {
 		t.Line("%d %s", i, c.JTI)
 		for _, l := range [][2]string{
@@ -145,7 +145,7 @@ func chainText(t *output.Lines, d *workspace.Workspace, chain []*obo.Claims) {
 			{"at", listed(c.Audience)},
 			{"until", fmt.Sprintf("%s, from %s", stampOf(c.ExpiresAt), stampOf(c.IssuedAt))},
 			{"may pass on", fault.Count(c.MaxDepth, "time")},
-			{"signed by", c.Issuer + " (trusted here as " + trustedAs(d, c.Issuer) + ")"},
+			{"signed by", c.Issuer + " (trusted here as " + trustedAs(ws, c.Issuer) + ")"},
 		} {
 			t.Line("  %-12s %s", l[0]+":", l[1])
 		}
@@ -168,8 +168,8 @@ func listed(list []string) string {
 func stampOf(seconds int64) string { return handoff.FormatTime(time.Unix(seconds, 0)) }
 
 // trustedAs says under which names a key is pinned here.
-func trustedAs(d *workspace.Workspace, kid string) string {
-	key, _ := d.Engine.Keys.Trust.Lookup(kid)
+func trustedAs(ws *workspace.Workspace, kid string) string {
+	key, _ := ws.Engine.Keys.Trust.Lookup(kid)
 	e := key.Entry()
 	names := strings.Join(append(append([]string{}, e.Agents...), e.Principals...), ", ")
 	if names == "" {

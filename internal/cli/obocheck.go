@@ -66,9 +66,9 @@ func (c *oboCheckCommand) run(ctx context.Context) error {
 }
 
 func (c *oboCheckCommand) live(ctx context.Context, arg string) (*work.Live, error) {
-	d, err := c.desk(ctx, lists)
+	ws, err := c.workspace(ctx, lists)
 	if err != nil {
 		return nil, err
 	}
-	return d.Work().Live(ctx, arg)
+	return ws.Work().Live(ctx, arg)
 }

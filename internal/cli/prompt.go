@@ -23,7 +23,7 @@ import (
 // promptOf renders a handoff for the agent that takes it: facts about where it
 // comes from, then its content inside a fence, then how to go on. It is the
 // least that lets the reader start; the rest is one command away.
-func promptOf(a *app, d *workspace.Workspace, g *take.Result, acks bool) ([]byte, error) {
+func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byte, error) {
 	v := g.Verified
 	var b bytes.Buffer
 	offer := v.Offer()
@@ -46,11 +46,11 @@ func promptOf(a *app, d *workspace.Workspace, g *take.Result, acks bool) ([]byte
 		return nil, err
 	}
 	b.Write(fenced)
-	short := endOf(a, d, offer.ID)
+	short := endOf(a, ws, offer.ID)
 	if more := brief.Omitted(v.Envelope()); len(more) > 0 {
 		fmt.Fprintf(&b, "Not shown: %s (%s).\n", strings.Join(more, ", "), brief.Commands(v.Envelope(), short))
 	}
-	if to := toExplain(d, g); to != "" {
+	if to := toExplain(ws, g); to != "" {
 		fmt.Fprintf(&b, "Explain: githandoff emit --to %s --parent %s --summary TEXT, then acknowledge this one.\n", to, short)
 	}
 	switch {
@@ -58,7 +58,7 @@ func promptOf(a *app, d *workspace.Workspace, g *take.Result, acks bool) ([]byte
 		fmt.Fprintf(&b, "Acknowledged at once: it is not held.\n")
 	case g.Holder != nil:
 		fmt.Fprintf(&b, "Done: githandoff ack %[1]s. Not possible: githandoff fail %[1]s --reason TEXT. Give back: githandoff release %[1]s.\n", short)
-		b.WriteString(githook.ByHand(d.Repo, g.Holder))
+		b.WriteString(githook.ByHand(ws.Repo, g.Holder))
 	}
 	a.Cost(b.Len())
 	return b.Bytes(), nil
@@ -67,12 +67,12 @@ func promptOf(a *app, d *workspace.Workspace, g *take.Result, acks bool) ([]byte
 // endOf is the end of an id for the commands that a prompt names. At a terminal it is
 // compared with all ids that are known here. An agent's prompt costs no list of refs: its
 // end is compared with the ids that this worktree holds, as ack, fail and release do.
-func endOf(a *app, d *workspace.Workspace, id handoff.ID) string {
+func endOf(a *app, ws *workspace.Workspace, id handoff.ID) string {
 	if a.Ends != nil {
 		return a.Ends([]handoff.ID{id}).Of(id)
 	}
 	ids := []handoff.ID{id}
-	held, err := d.Claims.All()
+	held, err := ws.Claims.All()
 	if err != nil {
 		return string(id)
 	}
@@ -104,12 +104,12 @@ func byDecision(s *lifecycle.State) string {
 }
 
 // toExplain is the target of an explanation, if the decision asks for one.
-func toExplain(d *workspace.Workspace, g *take.Result) string {
+func toExplain(ws *workspace.Workspace, g *take.Result) string {
 	r := g.Verified.State().Routed()
 	if r == nil || receipt.DecodeResults(r.Data)[decide.Clarify] == "" {
 		return ""
 	}
-	if alias := d.AliasOf(g.Home); alias != "" {
+	if alias := ws.AliasOf(g.Home); alias != "" {
 		return r.From + "@" + alias
 	}
 	return r.From

@@ -177,34 +177,34 @@ type renderInput struct {
 	opened *workspace.Workspace
 }
 
-func (in *renderInput) desk(ctx context.Context) (*workspace.Workspace, error) {
+func (in *renderInput) workspace(ctx context.Context) (*workspace.Workspace, error) {
 	if in.opened != nil {
 		return in.opened, nil
 	}
-	d, err := in.app.desk(ctx, reads)
-	in.opened = d
-	return d, err
+	ws, err := in.app.workspace(ctx, reads)
+	in.opened = ws
+	return ws, err
 }
 
 func (in *renderInput) history(ctx context.Context, h *historyFlags) (string, error) {
 	if err := h.check(); err != nil {
 		return "", err
 	}
-	d, err := in.desk(ctx)
+	ws, err := in.workspace(ctx)
 	if err != nil {
 		return "", err
 	}
-	list, err := h.past(ctx, d)
+	list, err := h.past(ctx, ws)
 	return historyText(list, h.keys, in.Now()), err
 }
 
 // Find implements render.Handoffs.
 func (in *renderInput) Find(ctx context.Context, arg string) (*render.Found, error) {
-	d, err := in.desk(ctx)
+	ws, err := in.workspace(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found, err := quote.New(d).Find(ctx, arg)
+	found, err := quote.New(ws).Find(ctx, arg)
 	return (*render.Found)(found), err
 }
 

@@ -63,42 +63,42 @@ func (c *reportCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := c.desk(ctx, reads)
+	ws, err := c.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}
 	if c.Dir != "" && !filepath.IsAbs(c.file) {
 		c.file = filepath.Join(c.Dir, c.file)
 	}
-	log := &deskLog{desk: d}
-	read := c.unread(d)
+	log := &workspaceLog{workspace: ws}
+	read := c.unread(ws)
 	log.collect()
-	done, err := (&logpage.Handler{Log: log}).Handle(ctx, &logpage.Request{Repo: d.Local.RepoID, File: c.file, Since: from, Now: c.Now()})
+	done, err := (&logpage.Handler{Log: log}).Handle(ctx, &logpage.Request{Repo: ws.Local.RepoID, File: c.file, Since: from, Now: c.Now()})
 	if err != nil {
 		return read(err)
 	}
 	return read(c.Row(reportRow{c.file, done.Handoffs, done.Wrong, done.Bytes}, "%s", c.file))
 }
 
-// deskLog reads the log as an audit does.
-type deskLog struct {
-	desk   *workspace.Workspace
-	unread []string
+// workspaceLog reads the log as an audit does.
+type workspaceLog struct {
+	workspace *workspace.Workspace
+	unread    []string
 }
 
-// collect notes what the desk could not read, besides telling of it.
-func (l *deskLog) collect() {
-	tell := l.desk.OnUnread
-	l.desk.OnUnread = func(err error) {
+// collect notes what the workspace could not read, besides telling of it.
+func (l *workspaceLog) collect() {
+	tell := l.workspace.OnUnread
+	l.workspace.OnUnread = func(err error) {
 		l.unread = append(l.unread, fault.OneLine(err))
 		tell(err)
 	}
 }
 
-func (l *deskLog) Unread() []string { return l.unread }
+func (l *workspaceLog) Unread() []string { return l.unread }
 
-func (l *deskLog) Read(ctx context.Context, step func(logpage.Entry), wrong func(report.Wrong)) error {
-	return audit.New(l.desk).Run(ctx, nil, audit.Visitor{
+func (l *workspaceLog) Read(ctx context.Context, step func(logpage.Entry), wrong func(report.Wrong)) error {
+	return audit.New(l.workspace).Run(ctx, nil, audit.Visitor{
 		Entry: func(home lifecycle.Home, e *lifecycle.Entry) error {
 			if e.Dispute == nil && !e.Overtaken {
 				step(logpage.Entry{Repo: l.name(home), Record: e.Record()})
@@ -112,8 +112,8 @@ func (l *deskLog) Read(ctx context.Context, step func(logpage.Entry), wrong func
 	})
 }
 
-func (l *deskLog) name(home lifecycle.Home) string {
-	if alias := l.desk.AliasOf(home); alias != "" {
+func (l *workspaceLog) name(home lifecycle.Home) string {
+	if alias := l.workspace.AliasOf(home); alias != "" {
 		return alias
 	}
 	return "here"

@@ -90,15 +90,15 @@ func (c *resumeCommand) run(ctx context.Context) error {
 			return err
 		}
 	}
-	d, err := c.desk(ctx, signs)
+	ws, err := c.workspace(ctx, signs)
 	if err != nil {
 		return err
 	}
-	if c.restore, err = c.copyFlags.begin(d, c.Dir); err != nil {
+	if c.restore, err = c.copyFlags.begin(ws, c.Dir); err != nil {
 		return err
 	}
 	defer c.restore.Close(ctx)
-	g, err := take.New(d).Await(ctx, take.Request{
+	g, err := take.New(ws).Await(ctx, take.Request{
 		Arg: c.id, Next: c.next || c.ack, Lease: c.lease, Peek: c.peek, AllowExpired: c.expired,
 		Fits: func(v *lifecycle.Verified) error { return c.fits(ctx, v) },
 	}, c.Now().Add(c.wait), pause)
@@ -112,7 +112,7 @@ func (c *resumeCommand) run(ctx context.Context) error {
 		g.Abandon()
 		return err
 	}
-	out, err := c.render(d, g)
+	out, err := c.render(ws, g)
 	if err == nil {
 		_, err = c.Stdout.Write(out)
 	}
@@ -124,7 +124,7 @@ func (c *resumeCommand) run(ctx context.Context) error {
 		return err
 	}
 	if c.ack {
-		_, err = finish.New(d).Take(ctx, g.Holder, work.Step{
+		_, err = finish.New(ws).Take(ctx, g.Holder, work.Step{
 			Event: record.Acknowledged, Nonce: g.Holder.Nonce, At: c.Now().UTC(),
 		})
 	}
@@ -148,7 +148,7 @@ func (c *resumeCommand) fits(ctx context.Context, v *lifecycle.Verified) (err er
 	return c.restore.Prepare(ctx, v)
 }
 
-func (c *resumeCommand) render(d *workspace.Workspace, g *take.Result) ([]byte, error) {
+func (c *resumeCommand) render(ws *workspace.Workspace, g *take.Result) ([]byte, error) {
 	v := g.Verified
 	if c.part.given() {
 		return partOf(c.app, &c.part, v)
@@ -163,7 +163,7 @@ func (c *resumeCommand) render(d *workspace.Workspace, g *take.Result) ([]byte, 
 		var out []byte
 		var err error
 		if c.format == promptFormat {
-			out, err = promptOf(c.app, d, g, c.ack)
+			out, err = promptOf(c.app, ws, g, c.ack)
 			out = append(out, copyLine(c.restore)...)
 		} else {
 			out, err = exported(c.app, c.format, v)

@@ -74,25 +74,25 @@ func (c *routeCommand) run(ctx context.Context) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	d, err := c.desk(ctx, signs)
+	ws, err := c.workspace(ctx, signs)
 	if err != nil {
 		return err
 	}
-	h := decide.New(d)
-	h.Advise = func(agent string) { adviseTarget(c.app, d, agent) }
-	c.By = d.Agent
+	h := decide.New(ws)
+	h.Advise = func(agent string) { adviseTarget(c.app, ws, agent) }
+	c.By = ws.Agent
 	out, err := h.Decide(ctx, &c.Request)
 	switch {
 	case err != nil:
 		return err
 	case out.Asks:
-		return c.ask(ctx, d, out.Case)
+		return c.ask(ctx, ws, out.Case)
 	case out.Reply != nil:
 		return c.printReply(out.Reply)
 	case out.Already:
-		return c.print(d, out.Case, "is with")
+		return c.print(ws, out.Case, "is with")
 	}
-	return c.print(d, out.Case, "goes to")
+	return c.print(ws, out.Case, "goes to")
 }
 
 func (c *routeCommand) printReply(done *receipt.Result) error {
@@ -102,7 +102,7 @@ func (c *routeCommand) printReply(done *receipt.Result) error {
 	return c.Row(r, "%s %s; %s goes back to %s", receipt.Event, receipt.ID, done.Next, receipt.From)
 }
 
-func (c *routeCommand) print(d *workspace.Workspace, due *decide.Case, verb string) error {
+func (c *routeCommand) print(ws *workspace.Workspace, due *decide.Case, verb string) error {
 	s := due.State
 	r := rowOf(s.Offer, string(s.Phase()))
 	r.To, r.Ref, r.Commit = s.To, due.Home.Namespace().Inbox(s.Agent, s.ID), s.Tip
@@ -110,7 +110,7 @@ func (c *routeCommand) print(d *workspace.Workspace, due *decide.Case, verb stri
 		r.Actor, r.At, r.Results = by.Actor, handoff.FormatTime(by.At), receipt.DecodeResults(by.Data)
 	}
 	to := s.To
-	if alias := d.AliasOf(due.Home); alias != "" {
+	if alias := ws.AliasOf(due.Home); alias != "" {
 		to += "@" + alias
 	}
 	return c.Row(r, "%s %s %s%s", s.ID, verb, to, byDecision(s))
@@ -118,7 +118,7 @@ func (c *routeCommand) print(d *workspace.Workspace, due *decide.Case, verb stri
 
 // ask prints a handoff that waits for a person: its sender, the question in a fence, and the
 // commands that decide it.
-func (c *routeCommand) ask(ctx context.Context, d *workspace.Workspace, due *decide.Case) error {
+func (c *routeCommand) ask(ctx context.Context, ws *workspace.Workspace, due *decide.Case) error {
 	r := askedRow{
 		row:       verifiedRow(due.Verified, due.Home),
 		Questions: append([]handoff.Question{}, decide.Questions(due.Verified.Envelope())...),
@@ -127,13 +127,13 @@ func (c *routeCommand) ask(ctx context.Context, d *workspace.Workspace, due *dec
 		r.Decide = append(r.Decide, way(w))
 	}
 	r.State = "undecided"
-	return c.Print(func() (any, error) { return r, nil }, func(t *output.Lines) error { return c.askText(ctx, t, d, due) })
+	return c.Print(func() (any, error) { return r, nil }, func(t *output.Lines) error { return c.askText(ctx, t, ws, due) })
 }
 
-func (c *routeCommand) askText(ctx context.Context, b *output.Lines, d *workspace.Workspace, due *decide.Case) error {
+func (c *routeCommand) askText(ctx context.Context, b *output.Lines, ws *workspace.Workspace, due *decide.Case) error {
 	env, offer := due.Verified.Envelope(), due.Verified.Offer()
 	fmt.Fprintf(b, "Handoff %s from %s waits for a decision: %s", offer.ID, offer.From, env.Status)
-	if alias := d.AliasOf(due.Home); alias != "" {
+	if alias := ws.AliasOf(due.Home); alias != "" {
 		fmt.Fprintf(b, ", at %s", alias)
 	}
 	fmt.Fprintf(b, ".\n%s\n", provenance(due.Verified))
@@ -142,7 +142,7 @@ func (c *routeCommand) askText(ctx context.Context, b *output.Lines, d *workspac
 		return err
 	}
 	_, _ = b.Write(fenced) // Lines take everything
-	ends, err := d.Ends(ctx, offer.ID)
+	ends, err := ws.Ends(ctx, offer.ID)
 	if err != nil {
 		return err
 	}

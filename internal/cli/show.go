@@ -58,11 +58,11 @@ func (c *showCommand) run(ctx context.Context) error {
 			return err
 		}
 	}
-	d, err := c.desk(ctx, lists)
+	ws, err := c.workspace(ctx, lists)
 	if err != nil {
 		return err
 	}
-	f, v, err := inspect.New(d).Show(ctx, c.id)
+	f, v, err := inspect.New(ws).Show(ctx, c.id)
 	if errors.Is(err, sign.ErrSealed) && !c.part.given() && c.format == "" {
 		c.Warn(err) // its trailers are for everybody
 		err = nil
@@ -70,7 +70,7 @@ func (c *showCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	out, err := c.render(d, f, v)
+	out, err := c.render(ws, f, v)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (c *showCommand) run(ctx context.Context) error {
 	return err
 }
 
-func (c *showCommand) render(d *workspace.Workspace, f *workspace.View, v *lifecycle.Verified) ([]byte, error) {
+func (c *showCommand) render(ws *workspace.Workspace, f *workspace.View, v *lifecycle.Verified) ([]byte, error) {
 	if v != nil {
 		if c.part.given() {
 			return partOf(c.app, &c.part, v)
@@ -90,12 +90,12 @@ func (c *showCommand) render(d *workspace.Workspace, f *workspace.View, v *lifec
 		return nil, fault.New(fault.NotFound, fault.Erased, "%s is %s: its content is not available here", f.State.ID, stateWord(f)).
 			WithHints(fault.Run("githandoff", "show", string(f.State.ID)).Because("shows its log"))
 	}
-	return c.Render(func() (any, error) { return c.row(f, v), nil }, func(t *output.Lines) error { return c.text(t, d, f, v) })
+	return c.Render(func() (any, error) { return c.row(f, v), nil }, func(t *output.Lines) error { return c.text(t, ws, f, v) })
 }
 
 // text shows a handoff to people.
-func (c *showCommand) text(b *output.Lines, d *workspace.Workspace, f *workspace.View, v *lifecycle.Verified) error {
-	c.head(b, d, f, v != nil)
+func (c *showCommand) text(b *output.Lines, ws *workspace.Workspace, f *workspace.View, v *lifecycle.Verified) error {
+	c.head(b, ws, f, v != nil)
 	if r := f.State.Receipt; r != nil {
 		if told := resultsOf(r); told != "" {
 			fenced, err := untrusted.Fence(c.Random, told, "written by "+untrusted.Name(r.Actor))
@@ -181,7 +181,7 @@ func listedWord(f *workspace.View, now time.Time) string {
 
 // head prints the facts about a handoff that need no content. With a fence below it, a task of
 // many words is left to the fence.
-func (c *showCommand) head(b *output.Lines, d *workspace.Workspace, f *workspace.View, fenced bool) {
+func (c *showCommand) head(b *output.Lines, ws *workspace.Workspace, f *workspace.View, fenced bool) {
 	s := f.State
 	rec := s.Offer
 	if rec == nil && f.Item != nil {
@@ -196,7 +196,7 @@ func (c *showCommand) head(b *output.Lines, d *workspace.Workspace, f *workspace
 	if s.To != "" {
 		to = s.To
 	}
-	if alias := d.AliasOf(f.Home); alias != "" {
+	if alias := ws.AliasOf(f.Home); alias != "" {
 		to += "@" + alias
 	}
 	b.Line("From: %s → To: %s", untrusted.Name(rec.From), to)

@@ -49,11 +49,11 @@ type skillsRow struct {
 }
 
 func (c *skillsCommand) check(ctx context.Context) error {
-	d, err := c.desk(ctx, reads)
+	ws, err := c.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}
-	found, missing := inspect.New(d).Skills(ctx, c.id)
+	found, missing := inspect.New(ws).Skills(ctx, c.id)
 	if found == nil {
 		return missing
 	}

@@ -50,22 +50,22 @@ func (s *snapshotFlags) mode(repo *refs.Repo) (workcopy.Mode, error) {
 }
 
 // taker takes the snapshots that these flags ask for.
-func (s *snapshotFlags) taker(a *app, d *workspace.Workspace) func(context.Context, lifecycle.Home, *handoff.Envelope, bool) ([]*refs.Object, error) {
+func (s *snapshotFlags) taker(a *app, ws *workspace.Workspace) func(context.Context, lifecycle.Home, *handoff.Envelope, bool) ([]*refs.Object, error) {
 	return func(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, sealed bool) ([]*refs.Object, error) {
-		return s.capture(ctx, a, d, home, env, sealed)
+		return s.capture(ctx, a, ws, home, env, sealed)
 	}
 }
 
 // capture takes the snapshot that goes along with env, and returns the objects that it
 // needs.
-func (s *snapshotFlags) capture(ctx context.Context, a *app, d *workspace.Workspace, home lifecycle.Home, env *handoff.Envelope, sealed bool) ([]*refs.Object, error) {
+func (s *snapshotFlags) capture(ctx context.Context, a *app, ws *workspace.Workspace, home lifecycle.Home, env *handoff.Envelope, sealed bool) ([]*refs.Object, error) {
 	env.Work = nil // a document says nothing of this work tree
-	mode, err := s.mode(d.Repo)
+	mode, err := s.mode(ws.Repo)
 	if err != nil {
 		return nil, err
 	}
 	sender := workcopy.Sender{
-		Repo: d.Repo, Actor: d.Engine.Author.Actor, Mail: sign.Mail(d.Engine.Author.Actor), Now: a.Now().UTC(), Warn: a.Warn, Sealed: sealed,
+		Repo: ws.Repo, Actor: ws.Engine.Author.Actor, Mail: sign.Mail(ws.Engine.Author.Actor), Now: a.Now().UTC(), Warn: a.Warn, Sealed: sealed,
 	}
 	if hub, ok := home.(*crossrepo.Hub); ok {
 		sender.Away, sender.Remote = true, hub.Alias.Name
@@ -110,7 +110,7 @@ func (c *copyFlags) register(f *pflag.FlagSet) {
 const besideThis = "beside"
 
 // begin returns nil where no work copy is asked for.
-func (c *copyFlags) begin(d *workspace.Workspace, from string) (*workcopy.Restoring, error) {
+func (c *copyFlags) begin(ws *workspace.Workspace, from string) (*workcopy.Restoring, error) {
 	if !c.here && c.dir == "" {
 		return nil, nil
 	}
@@ -125,8 +125,8 @@ func (c *copyFlags) begin(d *workspace.Workspace, from string) (*workcopy.Restor
 		}
 	}
 	return &workcopy.Restoring{
-		Dir: dir, Here: c.here, Agent: d.Agent, Homes: d,
-		Handler: workcopy.Handler{Repo: d.Repo, Fetcher: crossrepo.Snapshots{Repo: d.Repo}},
+		Dir: dir, Here: c.here, Agent: ws.Agent, Homes: ws,
+		Handler: workcopy.Handler{Repo: ws.Repo, Fetcher: crossrepo.Snapshots{Repo: ws.Repo}},
 	}, nil
 }
 

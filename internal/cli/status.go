@@ -48,26 +48,26 @@ With --json it prints one object.`,
 
 func (c *statusCommand) run(ctx context.Context) error {
 	spareHeap()
-	d, err := c.desk(ctx, lists)
+	ws, err := c.workspace(ctx, lists)
 	if err != nil {
 		return err
 	}
-	if d.Agent == "" {
-		_, err := c.identity(d.Repo)
+	if ws.Agent == "" {
+		_, err := c.identity(ws.Repo)
 		return err
 	}
-	h := survey.New(d)
+	h := survey.New(ws)
 	s, err := h.Survey(ctx, c.Now())
 	if err != nil {
 		return err
 	}
-	out := c.statusOf(d, s)
+	out := c.statusOf(ws, s)
 	if len(out.Held)+len(out.Open)+len(out.Sent) == 0 {
-		adviseNothingOf(c.app, d, d.Agent)
+		adviseNothingOf(c.app, ws, ws.Agent)
 	}
-	return paged(ctx, c.app, d.Repo, func() error {
+	return paged(ctx, c.app, ws.Repo, func() error {
 		if c.Terminal() {
-			ends, err := d.Ends(ctx)
+			ends, err := ws.Ends(ctx)
 			if err != nil {
 				return err
 			}
@@ -128,22 +128,22 @@ type hubRow struct {
 	AsOf  string `json:"as_of,omitempty"` // when this clone read it last
 }
 
-func (c *statusCommand) statusOf(d *workspace.Workspace, s *survey.Survey) *status {
+func (c *statusCommand) statusOf(ws *workspace.Workspace, s *survey.Survey) *status {
 	out := &status{
-		Agent: d.Agent, Repo: d.Local.RepoID, Held: []heldRow{}, Kept: []keptRow{}, Sent: []statusRow{}, Hubs: []hubRow{}, Open: []statusRow{},
+		Agent: ws.Agent, Repo: ws.Local.RepoID, Held: []heldRow{}, Kept: []keptRow{}, Sent: []statusRow{}, Hubs: []hubRow{}, Open: []statusRow{},
 		Waiting: len(s.Waiting), Undecided: s.Undecided, Stale: s.Stale, Expired: s.Expired, Refused: s.Refused, Queued: s.Queued,
 	}
 	for _, one := range s.Held {
-		out.Held = append(out.Held, c.held(d, one))
+		out.Held = append(out.Held, c.held(ws, one))
 	}
 	for _, h := range s.Kept {
 		out.Kept = append(out.Kept, keptRow{h.ID, h.Pending.Event, handoff.FormatTime(h.Pending.At)})
 	}
 	for _, one := range s.Sent {
-		out.Sent = append(out.Sent, c.sent(d, one))
+		out.Sent = append(out.Sent, c.sent(ws, one))
 	}
 	for _, it := range s.Items {
-		out.Open = append(out.Open, statusRow{itemRow(it, c.Now()), d.AliasOf(it.Home)})
+		out.Open = append(out.Open, statusRow{itemRow(it, c.Now()), ws.AliasOf(it.Home)})
 	}
 	for _, seen := range s.Hubs {
 		r := hubRow{Alias: seen.Alias.Name, Repo: seen.Alias.RepoID}
@@ -155,12 +155,12 @@ func (c *statusCommand) statusOf(d *workspace.Workspace, s *survey.Survey) *stat
 	return out
 }
 
-func (c *statusCommand) held(d *workspace.Workspace, one *survey.Held) heldRow {
+func (c *statusCommand) held(ws *workspace.Workspace, one *survey.Held) heldRow {
 	h := one.Holder
 	r := heldRow{statusRow: statusRow{row{
 		ID: h.ID, State: one.Word(c.Now()), To: h.Agent, Home: h.Home, At: handoff.FormatTime(h.At), Actor: h.Actor,
 		Lease: handoff.FormatTime(h.Lease), Principal: h.Principal, Token: h.Token,
-	}, d.AliasOf(one.Home)}, Shown: h.Printed, work: one.Work}
+	}, ws.AliasOf(one.Home)}, Shown: h.Printed, work: one.Work}
 	if one.State != nil && one.State.Offer != nil {
 		offer := one.State.Offer
 		r.From, r.Task, r.Parent, r.Digest, r.Expires = offer.From, offer.Task, offer.Parent, offer.Digest, handoff.FormatTime(offer.Expires)
@@ -181,12 +181,12 @@ func (c *statusCommand) held(d *workspace.Workspace, one *survey.Held) heldRow {
 	return r
 }
 
-func (c *statusCommand) sent(d *workspace.Workspace, one *survey.Sent) statusRow {
+func (c *statusCommand) sent(ws *workspace.Workspace, one *survey.Sent) statusRow {
 	rec, state := one.Offer, "sent"
 	if one.Tip != nil {
 		rec, state = one.Tip.Record, one.Tip.State(c.Now())
 	}
-	r := statusRow{rowOf(rec, state), d.AliasOf(one.Home)}
+	r := statusRow{rowOf(rec, state), ws.AliasOf(one.Home)}
 	r.To = one.Agent
 	if one.Tip != nil {
 		r.Ref, r.Commit = one.Tip.Ref, one.Tip.Commit

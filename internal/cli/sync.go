@@ -35,12 +35,12 @@ func newSync(a *app) command {
 }
 
 func (c *syncCommand) run(ctx context.Context) error {
-	d, err := c.desk(ctx, looks)
+	ws, err := c.workspace(ctx, looks)
 	if err != nil {
 		return err
 	}
-	joinErr := join.New(d, c.Now, c.Random).Finish(ctx, c.aliases, c.joined)
-	done, err := hubsync.New(d, finish.New(d)).Sync(ctx, c.aliases)
+	joinErr := join.New(ws, c.Now, c.Random).Finish(ctx, c.aliases, c.joined)
+	done, err := hubsync.New(ws, finish.New(ws)).Sync(ctx, c.aliases)
 	for _, one := range done {
 		printSynced(c.app, one)
 	}

@@ -202,11 +202,11 @@ func (c *trustCommand) add(ctx context.Context) error {
 
 // published finds a key at the hubs; outside of a repository nothing is published.
 func (c *trustCommand) published(ctx context.Context, kid sign.KID, missing error) (sign.PublicKey, error) {
-	d, err := c.desk(ctx, reads)
+	ws, err := c.workspace(ctx, reads)
 	if err != nil {
 		return sign.PublicKey{}, missing
 	}
-	public, where, err := team.New(d).PublishedKey(ctx, kid)
+	public, where, err := team.New(ws).PublishedKey(ctx, kid)
 	if err == nil {
 		c.Say("%s is published in %s", kid, where)
 	}
@@ -294,15 +294,15 @@ func (c *trustCommand) export(ctx context.Context) error {
 
 // publish signs what is trusted here as the list of a hub's team.
 func (c *trustCommand) publish(ctx context.Context) error {
-	d, err := c.desk(ctx, signs)
+	ws, err := c.workspace(ctx, signs)
 	if err != nil {
 		return err
 	}
-	hub, err := d.Hub(ctx, c.to)
+	hub, err := ws.Hub(ctx, c.to)
 	if err != nil {
 		return err
 	}
-	team, err := team.New(d).Publish(ctx, hub)
+	team, err := team.New(ws).Publish(ctx, hub)
 	if err != nil {
 		return err
 	}

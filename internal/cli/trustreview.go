@@ -44,11 +44,11 @@ If you can send the owner a line, githandoff invite needs no fingerprint.`,
 }
 
 func (c *reviewCommand) run(ctx context.Context) error {
-	d, err := c.desk(ctx, reads)
+	ws, err := c.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}
-	unpinned, unread, err := team.New(d).Review(ctx, c.aliases)
+	unpinned, unread, err := team.New(ws).Review(ctx, c.aliases)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (c *reviewCommand) run(ctx context.Context) error {
 		c.Say("every published key is trusted here or was refused")
 	}
 	for _, public := range unpinned {
-		if err := c.one(d, public); err != nil {
+		if err := c.one(ws, public); err != nil {
 			return err
 		}
 	}
@@ -64,8 +64,8 @@ func (c *reviewCommand) run(ctx context.Context) error {
 }
 
 // one shows a key and, at a terminal, lets whoever sits there decide.
-func (c *reviewCommand) one(d *workspace.Workspace, public sign.PublicKey) error {
-	r := keyRowOf(c.keystore(), "", public, d.Engine.Keys.Trust)
+func (c *reviewCommand) one(ws *workspace.Workspace, public sign.PublicKey) error {
+	r := keyRowOf(c.keystore(), "", public, ws.Engine.Keys.Trust)
 	says := "it does not say whose"
 	if r.UserID != "" {
 		says = "it claims to belong to " + r.UserID
@@ -86,7 +86,7 @@ func (c *reviewCommand) one(d *workspace.Workspace, public sign.PublicKey) error
 	if err != nil || len(typed) == 0 {
 		return err
 	}
-	h := &pin.Handler{Trust: d.Engine.Keys.Trust, Path: trustPath(d.Repo)}
+	h := &pin.Handler{Trust: ws.Engine.Keys.Trust, Path: trustPath(ws.Repo)}
 	if name, err = h.Confirm(public, string(typed)); err != nil {
 		return err
 	}

@@ -32,12 +32,12 @@ func newVerify(a *app) command {
 }
 
 func (c *verifyCommand) run(ctx context.Context) error {
-	d, err := c.desk(ctx, lists)
+	ws, err := c.workspace(ctx, lists)
 	if err != nil {
 		return err
 	}
 	var first error
-	err = inspect.New(d).Verify(ctx, c.id, func(one inspect.Check) error {
+	err = inspect.New(ws).Verify(ctx, c.id, func(one inspect.Check) error {
 		switch {
 		case one.Err != nil && c.id != "":
 			return one.Err

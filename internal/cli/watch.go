@@ -100,11 +100,11 @@ func (c *watchCommand) run(ctx context.Context) error {
 	parent := os.Getppid()
 	inboxes := (&workspace.Workspace{Homes: workspace.Homes{Repo: repo}, Agent: name}).Inboxes()
 	w := agentwatch.Watch{
-		Desk:  &watchDesk{app: c.app, session: c.session},
-		Files: func() []string { return refs.Kept(repo.CommonDir, inboxes, nil) },
-		Alive: func() bool { return os.Getppid() == parent },
-		Tell:  func(line string) (agentwatch.Outcome, error) { return c.tell(ctx, line) },
-		Now:   c.Now, Pause: pause,
+		Worktree: &watchWorktree{app: c.app, session: c.session},
+		Files:    func() []string { return refs.Kept(repo.CommonDir, inboxes, nil) },
+		Alive:    func() bool { return os.Getppid() == parent },
+		Tell:     func(line string) (agentwatch.Outcome, error) { return c.tell(ctx, line) },
+		Now:      c.Now, Pause: pause,
 	}
 	if c.session != "" {
 		w.Announced = func() bool { return agenthook.StampOf(repo, c.session).Announced() }
@@ -156,29 +156,29 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// watchDesk opens the repository for each question and closes it again.
-type watchDesk struct {
+// watchWorktree opens the repository for each question and closes it again.
+type watchWorktree struct {
 	app     *app
 	session string
 }
 
-func (d *watchDesk) do(ctx context.Context, ask func(*session) error) error {
+func (d *watchWorktree) do(ctx context.Context, ask func(*session) error) error {
 	a := *d.app
 	a.repo, a.hook, a.Quiet = nil, true, true
 	defer a.close()
-	desk, err := a.desk(ctx, reads)
+	ws, err := a.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}
-	if handoff.CheckAgent(desk.Agent) != nil {
+	if handoff.CheckAgent(ws.Agent) != nil {
 		return fault.New(fault.Usage, fault.NoIdentity, "this worktree has no agent").
 			WithHints(fault.See("init").Because("--as names the agent that works here"))
 	}
-	desk.OnWarn, desk.OnUnread = func(error) {}, func(error) {}
-	return ask(newSession(&a, desk))
+	ws.OnWarn, ws.OnUnread = func(error) {}, func(error) {}
+	return ask(newSession(&a, ws))
 }
 
-func (d *watchDesk) Inbox(ctx context.Context) (ids []handoff.ID, err error) {
+func (d *watchWorktree) Inbox(ctx context.Context) (ids []handoff.ID, err error) {
 	err = d.do(ctx, func(s *session) error {
 		ids, err = s.Inbox(ctx)
 		return err
@@ -186,7 +186,7 @@ func (d *watchDesk) Inbox(ctx context.Context) (ids []handoff.ID, err error) {
 	return ids, err
 }
 
-func (d *watchDesk) Untold(ctx context.Context, ids []handoff.ID) (agent string, news []agents.Handoff, err error) {
+func (d *watchWorktree) Untold(ctx context.Context, ids []handoff.ID) (agent string, news []agents.Handoff, err error) {
 	err = d.do(ctx, func(s *session) (err error) {
 		agent = s.Agent()
 		news, err = s.Untold(ctx, d.session, ids)
@@ -195,7 +195,7 @@ func (d *watchDesk) Untold(ctx context.Context, ids []handoff.ID) (agent string,
 	return agent, news, err
 }
 
-func (d *watchDesk) Forget(ctx context.Context, ids []handoff.ID) error {
+func (d *watchWorktree) Forget(ctx context.Context, ids []handoff.ID) error {
 	if d.session == "" {
 		return nil
 	}
@@ -204,9 +204,9 @@ func (d *watchDesk) Forget(ctx context.Context, ids []handoff.ID) error {
 	})
 }
 
-func (d *watchDesk) Fetch(ctx context.Context) error {
+func (d *watchWorktree) Fetch(ctx context.Context) error {
 	return d.do(ctx, func(s *session) error {
-		s.desk.RefreshInboxes(ctx, false)
+		s.workspace.RefreshInboxes(ctx, false)
 		return nil
 	})
 }

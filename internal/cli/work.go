@@ -55,15 +55,15 @@ commit that the home had.`,
 
 // with fetches the snapshot of a handoff, and lets go of it afterwards.
 func (c *workCommand) with(ctx context.Context, do func(context.Context, *workcopy.Brought) error) error {
-	d, err := c.desk(ctx, reads)
+	ws, err := c.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}
-	f, v, err := inspect.New(d).Show(ctx, c.id)
+	f, v, err := inspect.New(ws).Show(ctx, c.id)
 	if err != nil {
 		return err
 	}
-	handler := &workcopy.Handler{Repo: d.Repo, Fetcher: crossrepo.Snapshots{Repo: d.Repo}}
+	handler := &workcopy.Handler{Repo: ws.Repo, Fetcher: crossrepo.Snapshots{Repo: ws.Repo}}
 	return handler.With(ctx, f.Home, f.State, v, do)
 }
 

@@ -82,7 +82,7 @@ func TestSealedReceiptSaysNothing(t *testing.T) {
 	assert.Empty(t, s.Receipt.SkillsMissing)
 }
 
-// A desk that only reads finds the key when something is sealed, and not before.
+// A workspace that only reads finds the key when something is sealed, and not before.
 func TestKeyIsOpenedOnlyForASealedHandoff(t *testing.T) {
 	c := newSealingRoles(t)
 	_, p := sealedOffer(t, c)

@@ -150,7 +150,7 @@ var ofAgents = []mutant{
 	if true {`, inScript + "hook_agent_worker",
 	},
 	{
-		"two sessions that begin at once take one handoff", "internal/cli/hookagentdesk.go",
+		"two sessions that begin at once take one handoff", "internal/cli/hookagentsession.go",
 		`take.Request{Here: true,`, `take.Request{Next: true, Here: true,`, inScript + "hook_agent_workers",
 	},
 	{

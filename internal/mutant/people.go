@@ -61,7 +61,7 @@ var ofPeople = []mutant{
 	},
 	{
 		"the end of an id in a hint means one handoff", "internal/cli/app.go",
-		`ends, err := d.Ends(context.WithoutCancel(ctx), ids...)`, `ends, err := handoff.EndsOf(ids), error(nil)`, inScript + "inbox_ends",
+		`ends, err := ws.Ends(context.WithoutCancel(ctx), ids...)`, `ends, err := handoff.EndsOf(ids), error(nil)`, inScript + "inbox_ends",
 	},
 	{
 		"who is invited is not called unknown", "internal/app/emit/advise.go",

@@ -73,7 +73,7 @@ func (p *place) quiet(event string, payload map[string]any) bool {
 	}
 	view := p.ground.Look()
 	p.ground.Listen(view, []string{"fixer"})
-	h := agenthook.Handler{Desk: p.desk, Settings: p.settings, Stamp: p.ground.Stamp("s1"), View: view}
+	h := agenthook.Handler{Worktree: p.worktree, Settings: p.settings, Stamp: p.ground.Stamp("s1"), View: view}
 	_, err := h.Handle(p.t.Context(), call)
 	require.NoError(p.t, err)
 	return false

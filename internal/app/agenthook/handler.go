@@ -11,13 +11,13 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Desk answers the handler's questions about this worktree. Everything is answered from
+// Worktree answers the handler's questions about this worktree. Everything is answered from
 // local refs and files.
-type Desk interface {
+type Worktree interface {
 	// Agent is the name of the agent that works here.
 	Agent() string
-	// Worktree is the top of the work tree, empty in a bare repository.
-	Worktree() string
+	// Top is the top of the work tree, empty in a bare repository.
+	Top() string
 	// Inbox lists the ids in the agent's inboxes, the oldest first, by the names of refs
 	// alone: some may be claimed.
 	Inbox(ctx context.Context) ([]handoff.ID, error)
@@ -73,11 +73,11 @@ const maxRead = 32
 
 // Handler answers one call.
 type Handler struct {
-	Desk     Desk
+	Worktree Worktree
 	Settings Settings
 	Stamp    *Stamp
 	Warn     func(error) // called with errors that do not prevent an answer
-	View     *View       // of the ground, from before the desk was asked; nil where it cannot be told
+	View     *View       // of the ground, from before the worktree was asked; nil where it cannot be told
 }
 
 // Handle returns the answer to a call; nil for none. A fact that could not be noted in the
@@ -117,7 +117,7 @@ func (h *Handler) answer(ctx context.Context, call *agents.Call) ([]byte, error)
 // start lists waiting and held handoffs. A resumed session is told only the news; a
 // compacted one is shown its held handoffs again.
 func (h *Handler) start(ctx context.Context, call *agents.Call) ([]byte, error) {
-	held, err := h.Desk.Held(ctx)
+	held, err := h.Worktree.Held(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (h *Handler) start(ctx context.Context, call *agents.Call) ([]byte, error) 
 // startWith is start for a new session, with the text of the handoff that it is to
 // work on.
 func (h *Handler) startWith(ctx context.Context, call *agents.Call, held []agents.Handoff, given *given) ([]byte, error) {
-	all, err := h.Desk.Inbox(ctx)
+	all, err := h.Worktree.Inbox(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -168,9 +168,9 @@ func (h *Handler) announce(ctx context.Context, call *agents.Call, w agents.Wait
 	if err != nil {
 		return nil, err
 	}
-	text := lost + agents.Announcement(h.Desk.Agent(), w, held)
+	text := lost + agents.Announcement(h.Worktree.Agent(), w, held)
 	if h.Settings.Session == "peek" && len(w.Known) > 0 {
-		if shown, err := h.Desk.Peek(ctx, w.Known[0].ID); err == nil {
+		if shown, err := h.Worktree.Peek(ctx, w.Known[0].ID); err == nil {
 			text += short(shown, maxPeek)
 		}
 	}
@@ -197,8 +197,8 @@ func (h *Handler) afterCut(ctx context.Context, call *agents.Call, held []agents
 	if len(held) == 0 {
 		return nil, nil
 	}
-	text := agents.Announcement(h.Desk.Agent(), agents.Waiting{}, held)
-	if shown, err := h.Desk.Peek(ctx, held[0].ID); err == nil {
+	text := agents.Announcement(h.Worktree.Agent(), agents.Waiting{}, held)
+	if shown, err := h.Worktree.Peek(ctx, held[0].ID); err == nil {
 		text += short(shown, maxCompact-len(text))
 	}
 	return call.Context(text), nil
@@ -219,7 +219,7 @@ func (h *Handler) prompt(ctx context.Context, call *agents.Call) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	held, err := h.Desk.Held(ctx)
+	held, err := h.Worktree.Held(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -232,13 +232,13 @@ func (h *Handler) news(ctx context.Context, call *agents.Call, fresh agents.Wait
 		return nil, err
 	}
 	h.told(fresh, held, all)
-	return call.Context(lost + agents.Arrival(h.Desk.Agent(), fresh)), nil
+	return call.Context(lost + agents.Arrival(h.Worktree.Agent(), fresh)), nil
 }
 
 // arrived lists the handoffs that came into the inbox since the session was told, and all
 // handoffs in it. If there are more than a stamp remembers, one more is no news.
 func (h *Handler) arrived(ctx context.Context) (agents.Waiting, []handoff.ID, error) {
-	all, err := h.Desk.Inbox(ctx)
+	all, err := h.Worktree.Inbox(ctx)
 	if err != nil || len(all) > maxCrowd && h.Stamp.Crowd {
 		return agents.Waiting{}, nil, err
 	}
@@ -250,12 +250,12 @@ func (h *Handler) arrived(ctx context.Context) (agents.Waiting, []handoff.ID, er
 // read reads waiting handoffs among some ids of the inbox, at most as many as can be named.
 func (h *Handler) read(ctx context.Context, ids []handoff.ID) (agents.Waiting, error) {
 	if len(ids) <= maxRead {
-		known, err := h.Desk.Waiting(ctx, ids)
+		known, err := h.Worktree.Waiting(ctx, ids)
 		return agents.Waiting{Known: known}, err
 	}
 	w := agents.Waiting{Lie: len(ids)}
 	for some := range slices.Chunk(ids[:maxRead], agents.MaxNamed+1) {
-		known, err := h.Desk.Waiting(ctx, some)
+		known, err := h.Worktree.Waiting(ctx, some)
 		if err != nil {
 			return agents.Waiting{}, err
 		}
@@ -268,14 +268,14 @@ func (h *Handler) read(ctx context.Context, ids []handoff.ID) (agents.Waiting, e
 
 // lost says that a claim which the session knew of is over, once.
 func (h *Handler) lost(ctx context.Context) (string, error) {
-	all, err := h.Desk.Lost(ctx)
+	all, err := h.Worktree.Lost(ctx)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	for _, l := range all {
 		if slices.Contains(h.Stamp.Held, l.ID) && h.Stamp.once(&h.Stamp.Lost, l.ID) {
-			b.WriteString(agents.Ended(h.Desk.Agent(), l.Handoff, l.How))
+			b.WriteString(agents.Ended(h.Worktree.Agent(), l.Handoff, l.How))
 		}
 	}
 	return b.String(), nil
@@ -283,11 +283,11 @@ func (h *Handler) lost(ctx context.Context) (string, error) {
 
 // gate refuses a tool call outside the scope of the held token. It never allows one.
 func (h *Handler) gate(ctx context.Context, call *agents.Call) ([]byte, error) {
-	scopes := call.Scopes(h.Desk.Worktree())
+	scopes := call.Scopes(h.Worktree.Top())
 	if len(scopes) == 0 {
 		return nil, nil
 	}
-	err := h.Desk.Check(ctx, scopes)
+	err := h.Worktree.Check(ctx, scopes)
 	if err == nil {
 		return nil, nil
 	}
@@ -299,11 +299,11 @@ func (h *Handler) gate(ctx context.Context, call *agents.Call) ([]byte, error) {
 }
 
 func (h *Handler) facts(ctx context.Context) error {
-	held, err := h.Desk.Held(ctx)
+	held, err := h.Worktree.Held(ctx)
 	if err != nil || len(held) == 0 {
 		return err
 	}
-	return h.Desk.Facts(ctx, held)
+	return h.Worktree.Facts(ctx, held)
 }
 
 // stop reminds of a handoff that is held, once a session, where nobody would see it
@@ -312,7 +312,7 @@ func (h *Handler) stop(ctx context.Context, call *agents.Call) ([]byte, error) {
 	if call.Again || call.Subagent || h.Settings.Stop == "off" {
 		return nil, nil
 	}
-	held, err := h.Desk.Held(ctx)
+	held, err := h.Worktree.Held(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -321,7 +321,7 @@ func (h *Handler) stop(ctx context.Context, call *agents.Call) ([]byte, error) {
 		if !h.Stamp.once(&h.Stamp.Reminded, one.ID) {
 			continue
 		}
-		text := agents.Reminder(h.Desk.Agent(), one)
+		text := agents.Reminder(h.Worktree.Agent(), one)
 		if call.Attended != nil && *call.Attended {
 			return call.Note(text), nil
 		}

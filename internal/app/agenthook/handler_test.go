@@ -21,9 +21,9 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// desk is a worktree as a test wants it. The rules here are those of a session; what a
+// worktree is a worktree as a test wants it. The rules here are those of a session; what a
 // worktree holds is tested with the program.
-type desk struct {
+type worktree struct {
 	waiting, held []agents.Handoff
 	lost          []agenthook.Loss
 	check         error
@@ -37,10 +37,10 @@ type desk struct {
 	tree          string
 }
 
-func (d *desk) Agent() string    { return "fixer" }
-func (d *desk) Worktree() string { return d.tree }
+func (d *worktree) Agent() string { return "fixer" }
+func (d *worktree) Top() string   { return d.tree }
 
-func (d *desk) Inbox(context.Context) ([]handoff.ID, error) {
+func (d *worktree) Inbox(context.Context) ([]handoff.ID, error) {
 	var ids []handoff.ID
 	for _, h := range d.waiting {
 		ids = append(ids, h.ID)
@@ -48,7 +48,7 @@ func (d *desk) Inbox(context.Context) ([]handoff.ID, error) {
 	return ids, nil
 }
 
-func (d *desk) Waiting(_ context.Context, ids []handoff.ID) ([]agents.Handoff, error) {
+func (d *worktree) Waiting(_ context.Context, ids []handoff.ID) ([]agents.Handoff, error) {
 	var some []agents.Handoff
 	for _, h := range d.waiting {
 		if slices.Contains(ids, h.ID) {
@@ -59,22 +59,22 @@ func (d *desk) Waiting(_ context.Context, ids []handoff.ID) ([]agents.Handoff, e
 	return some, nil
 }
 
-func (d *desk) Held(context.Context) ([]agents.Handoff, error) { return d.held, nil }
-func (d *desk) Lost(context.Context) ([]agenthook.Loss, error) { return d.lost, nil }
-func (d *desk) Check(context.Context, []string) error          { return d.check }
+func (d *worktree) Held(context.Context) ([]agents.Handoff, error) { return d.held, nil }
+func (d *worktree) Lost(context.Context) ([]agenthook.Loss, error) { return d.lost, nil }
+func (d *worktree) Check(context.Context, []string) error          { return d.check }
 
-func (d *desk) Peek(_ context.Context, id handoff.ID) (string, error) {
+func (d *worktree) Peek(_ context.Context, id handoff.ID) (string, error) {
 	return "<fence " + id.Short() + ">\n", nil
 }
 
-func (d *desk) Take(context.Context) (*agenthook.Taken, error) { return d.offer, d.takeErr }
+func (d *worktree) Take(context.Context) (*agenthook.Taken, error) { return d.offer, d.takeErr }
 
-func (d *desk) Release(_ context.Context, id handoff.ID) error {
+func (d *worktree) Release(_ context.Context, id handoff.ID) error {
 	d.released = append(d.released, id)
 	return nil
 }
 
-func (d *desk) Facts(context.Context, []agents.Handoff) error {
+func (d *worktree) Facts(context.Context, []agents.Handoff) error {
 	d.facts++
 	return nil
 }
@@ -95,7 +95,7 @@ func list(all ...handoff.ID) []agents.Handoff {
 
 // session is one session of Claude Code whose hooks are called.
 type session struct {
-	*desk
+	*worktree
 	t        *testing.T
 	dir      string
 	settings agenthook.Settings
@@ -103,7 +103,7 @@ type session struct {
 }
 
 func newSession(t *testing.T) *session {
-	return &session{desk: &desk{tree: "/tree"}, t: t, dir: filepath.Join(t.TempDir(), "sessions")}
+	return &session{worktree: &worktree{tree: "/tree"}, t: t, dir: filepath.Join(t.TempDir(), "sessions")}
 }
 
 func (s *session) call(event string, payload map[string]any) (string, error) {
@@ -116,7 +116,7 @@ func (s *session) call(event string, payload map[string]any) (string, error) {
 	require.NoError(s.t, err)
 	call, err := agents.Read("claude", event, strings.NewReader(string(b)), func(name string) string { return s.vars[name] })
 	require.NoError(s.t, err)
-	h := agenthook.Handler{Desk: s.desk, Settings: s.settings, Stamp: agenthook.LoadStamp(s.dir, call.Session)}
+	h := agenthook.Handler{Worktree: s.worktree, Settings: s.settings, Stamp: agenthook.LoadStamp(s.dir, call.Session)}
 	h.Warn = func(err error) { s.noted = append(s.noted, err) }
 	out, err := h.Handle(s.t.Context(), call)
 	return string(out), err

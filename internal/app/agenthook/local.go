@@ -29,7 +29,7 @@ type Workspace interface {
 	Names(ctx context.Context) (*workspace.Names, error)
 }
 
-// Local answers the questions of a Desk that this worktree's refs and files answer.
+// Local answers the questions of a Worktree that this worktree's refs and files answer.
 type Local struct {
 	Repo *refs.Repo
 
@@ -51,11 +51,11 @@ func NewLocal(w *workspace.Workspace, now func() time.Time) *Local {
 	}
 }
 
-// Agent implements Desk.
+// Agent implements Worktree.
 func (l *Local) Agent() string { return l.agent }
 
-// Worktree implements Desk.
-func (l *Local) Worktree() string { return l.Repo.Worktree }
+// Top implements Worktree.
+func (l *Local) Top() string { return l.Repo.Worktree }
 
 // Items are the offers of one handoff in the agent's inboxes.
 func (l *Local) Items(ctx context.Context, id handoff.ID) ([]*workspace.Item, error) {
@@ -74,7 +74,7 @@ func (l *Local) inbox(ctx context.Context) (_ *workspace.Names, err error) {
 	return l.names, err
 }
 
-// Inbox implements Desk.
+// Inbox implements Worktree.
 func (l *Local) Inbox(ctx context.Context) ([]handoff.ID, error) {
 	names, err := l.inbox(ctx)
 	if err != nil {
@@ -83,7 +83,7 @@ func (l *Local) Inbox(ctx context.Context) ([]handoff.ID, error) {
 	return names.IDs(), nil
 }
 
-// Waiting implements Desk.
+// Waiting implements Worktree.
 func (l *Local) Waiting(ctx context.Context, ids []handoff.ID) ([]agents.Handoff, error) {
 	names, err := l.inbox(ctx)
 	if err != nil {
@@ -157,7 +157,7 @@ func (l *Local) standing(ctx context.Context) ([]*work.Standing, error) {
 	return all, nil
 }
 
-// Held implements Desk.
+// Held implements Worktree.
 func (l *Local) Held(ctx context.Context) ([]agents.Handoff, error) {
 	all, err := l.standing(ctx)
 	var held []agents.Handoff
@@ -178,7 +178,7 @@ func (l *Local) claimed(st *work.Standing) agents.Handoff {
 	return h
 }
 
-// Lost implements Desk.
+// Lost implements Worktree.
 func (l *Local) Lost(ctx context.Context) ([]Loss, error) {
 	all, err := l.standing(ctx)
 	if err != nil {
@@ -199,7 +199,7 @@ func (l *Local) Lost(ctx context.Context) ([]Loss, error) {
 	return lost, err
 }
 
-// Facts implements Desk: it writes what git can tell of the work to
+// Facts implements Worktree: it writes what git can tell of the work to
 // githandoff/compacted.json in the worktree's git directory, as a draft that "githandoff emit
 // -f" takes. It is not the draft that the post-commit hook sends: nobody decided to hand this
 // over.

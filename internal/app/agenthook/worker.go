@@ -47,14 +47,14 @@ func (h *Handler) begin(ctx context.Context, call *agents.Call, held []agents.Ha
 		return h.startWith(ctx, call, held, nil)
 	}
 	if len(held) == 1 {
-		text, err := h.Desk.Peek(ctx, held[0].ID)
+		text, err := h.Worktree.Peek(ctx, held[0].ID)
 		if err != nil {
 			h.Warn(err)
 			return h.startWith(ctx, call, held, nil)
 		}
 		return h.startWith(ctx, call, held, &given{handoff: held[0], text: text, shown: func() {}})
 	}
-	taken, err := h.Desk.Take(ctx)
+	taken, err := h.Worktree.Take(ctx)
 	if err != nil {
 		h.Warn(err)
 	}
@@ -68,13 +68,13 @@ func (h *Handler) begin(ctx context.Context, call *agents.Call, held []agents.Ha
 // end notes what the session leaves held. Nothing is released unless the user chose so: a
 // session can go on, and the lease ends by itself.
 func (h *Handler) end(ctx context.Context, call *agents.Call) error {
-	held, err := h.Desk.Held(ctx)
+	held, err := h.Worktree.Held(ctx)
 	if err != nil {
 		return err
 	}
 	if h.Settings.End == "release" && !call.GoesOn {
 		for _, one := range held {
-			err = errors.Join(err, h.Desk.Release(ctx, one.ID))
+			err = errors.Join(err, h.Worktree.Release(ctx, one.ID))
 		}
 		held = nil
 	}

@@ -40,8 +40,8 @@ const (
 	Unheard         // to be said again later
 )
 
-// Desk answers a watch's questions about the worktree. Each call reads again.
-type Desk interface {
+// Worktree answers a watch's questions about the worktree. Each call reads again.
+type Worktree interface {
 	// Inbox lists the ids in the agent's inboxes, by the names of refs alone.
 	Inbox(ctx context.Context) ([]handoff.ID, error)
 	// Untold lists those of ids that are offered to the agent and that the session was
@@ -55,11 +55,11 @@ type Desk interface {
 
 // Watch looks for arrivals until it is told to end.
 type Watch struct {
-	Desk  Desk
-	Files func() []string // the files and directories in which refs are kept
-	Poll  time.Duration   // how often the hubs are asked; 0 is never
-	Alive func() bool     // whether somebody still listens
-	Tell  func(line string) (Outcome, error)
+	Worktree Worktree
+	Files    func() []string // the files and directories in which refs are kept
+	Poll     time.Duration   // how often the hubs are asked; 0 is never
+	Alive    func() bool     // whether somebody still listens
+	Tell     func(line string) (Outcome, error)
 	// Announced reports whether hooks told the session what waited when it began: then
 	// Untold knows what they did not tell. It is nil where no session is named.
 	Announced func() bool
@@ -74,7 +74,7 @@ type Watch struct {
 // Run ends without an error when nobody listens, when Tell wants no more, or with ctx.
 func (w *Watch) Run(ctx context.Context) (err error) {
 	seen := footprint.Of(w.Files()...)
-	if w.told, err = w.Desk.Inbox(ctx); err != nil {
+	if w.told, err = w.Worktree.Inbox(ctx); err != nil {
 		return err
 	}
 	begun := w.Now()
@@ -84,7 +84,7 @@ func (w *Watch) Run(ctx context.Context) (err error) {
 			return nil //nolint:nilerr // an interrupt ends a watch as planned
 		}
 		if w.Poll > 0 && w.Now().Sub(asked) >= w.Poll {
-			_ = w.Desk.Fetch(ctx) // a hub that is down is asked again
+			_ = w.Worktree.Fetch(ctx) // a hub that is down is asked again
 			asked = w.Now()
 		}
 		at, now := w.Now(), footprint.Of(w.Files()...)
@@ -113,7 +113,7 @@ func (w *Watch) due(begun, at time.Time) bool {
 
 // look prints the handoffs that arrived since, in one line.
 func (w *Watch) look(ctx context.Context) (more bool, err error) {
-	ids, err := w.Desk.Inbox(ctx)
+	ids, err := w.Worktree.Inbox(ctx)
 	if err != nil {
 		return true, nil //nolint:nilerr // git may be busy; the next change is looked at again
 	}
@@ -127,7 +127,7 @@ func (w *Watch) look(ctx context.Context) (more bool, err error) {
 	if len(fresh) == 0 {
 		return true, nil
 	}
-	agent, news, err := w.Desk.Untold(ctx, fresh)
+	agent, news, err := w.Worktree.Untold(ctx, fresh)
 	line := agents.Arrival(agent, agents.Waiting{Known: news})
 	if err != nil || line == "" {
 		return true, nil //nolint:nilerr // as above
@@ -147,5 +147,5 @@ func (w *Watch) again(ctx context.Context, news []agents.Handoff) error {
 		ids = append(ids, h.ID)
 	}
 	w.told = slices.DeleteFunc(w.told, func(id handoff.ID) bool { return slices.Contains(ids, id) })
-	return w.Desk.Forget(ctx, ids)
+	return w.Worktree.Forget(ctx, ids)
 }

@@ -52,7 +52,7 @@ func (s *scene) watch(t *testing.T, seconds int) {
 	t.Helper()
 	second := 0
 	w := agentwatch.Watch{
-		Desk: s, Files: func() []string { return nil }, Alive: func() bool { return second < seconds },
+		Worktree: s, Files: func() []string { return nil }, Alive: func() bool { return second < seconds },
 		Tell: func(line string) (agentwatch.Outcome, error) {
 			s.lines = append(s.lines, line)
 			return s.outcome, nil

@@ -56,11 +56,11 @@ func (h *Handover) sayMoved(ctx context.Context, path string) {
 
 // sendDraft sends a draft and removes it once it is durable. A refused draft is renamed to
 // <name>.rejected. A draft that cannot be sent now stays.
-func (h *Handover) sendDraft(ctx context.Context, d Desk, path string, c *Commit) error {
+func (h *Handover) sendDraft(ctx context.Context, s Sender, path string, c *Commit) error {
 	b, info, err := readDraft(path)
 	sent := false
 	if err == nil {
-		sent, err = h.sendFile(ctx, d, b, info, c)
+		sent, err = h.sendFile(ctx, s, b, info, c)
 	}
 	name := filepath.Base(path)
 	if sent {
@@ -84,7 +84,7 @@ func (h *Handover) sendDraft(ctx context.Context, d Desk, path string, c *Commit
 // its last change: a draft that was sent and not removed is not sent twice, and the same text
 // written again is another handoff. A commit with one receiver takes a draft that names nobody:
 // Kelos has no member for a receiver.
-func (h *Handover) sendFile(ctx context.Context, d Desk, b []byte, info fs.FileInfo, c *Commit) (sent bool, err error) {
+func (h *Handover) sendFile(ctx context.Context, s Sender, b []byte, info fs.FileInfo, c *Commit) (sent bool, err error) {
 	env, err := h.Draft(b)
 	if err != nil {
 		return false, err
@@ -93,14 +93,14 @@ func (h *Handover) sendFile(ctx context.Context, d Desk, b []byte, info fs.FileI
 	o := Order{ID: handoff.DeriveID(changed, "draft", strconv.FormatInt(changed.UnixNano(), 10), string(b))}
 	joined := c != nil && len(c.To) == 1 && env.Target.Agent == nil && env.Status == handoff.StatusComplete
 	if joined { // a draft that was sent before does not belong to this commit
-		there, err := d.Exists(ctx, o.ID)
+		there, err := s.Exists(ctx, o.ID)
 		joined = err == nil && !there
 	}
 	if joined {
 		c.Fill(env)
 		o.To, o.Snapshot = c.To[0], c.Snapshot
 	}
-	sent, err = h.once(ctx, d, env, o)
+	sent, err = h.once(ctx, s, env, o)
 	if joined && sent {
 		c.To = nil
 	}

@@ -23,8 +23,8 @@ type Order struct {
 	Snapshot string // Handoff-Snapshot: yes, no, or ""
 }
 
-// Desk sends handoffs and renews claims.
-type Desk interface {
+// Sender sends handoffs and renews claims.
+type Sender interface {
 	Agent() string
 	IsHere(repoID string) bool // this repository has that id
 	Exists(ctx context.Context, id handoff.ID) (bool, error)
@@ -39,7 +39,7 @@ type Desk interface {
 type Handover struct {
 	Repo  *refs.Repo
 	Now   func() time.Time
-	Open  func(ctx context.Context) (Desk, error) // opened only for work
+	Open  func(ctx context.Context) (Sender, error) // opened only for work
 	Draft func(document []byte) (*handoff.Envelope, error)
 
 	// Briefly runs a function for a short time only: git waits for hubs.
@@ -67,23 +67,23 @@ func (h *Handover) PostCommit(ctx context.Context) error {
 	if c == nil && draft == "" && len(due) == 0 {
 		return nil
 	}
-	d, err := h.Open(ctx)
+	s, err := h.Open(ctx)
 	if err != nil {
 		return err
 	}
 	if draft != "" {
-		if err := h.sendDraft(ctx, d, draft, c); err != nil {
+		if err := h.sendDraft(ctx, s, draft, c); err != nil {
 			h.refused(err)
 		}
 	}
 	if c != nil {
 		for _, to := range c.To {
-			if _, err := h.once(ctx, d, c.Envelope(), Order{ID: c.ID(to), To: to, Snapshot: c.Snapshot}); err != nil {
+			if _, err := h.once(ctx, s, c.Envelope(), Order{ID: c.ID(to), To: to, Snapshot: c.Snapshot}); err != nil {
 				h.refused(fault.About("Handoff-To: "+to, err))
 			}
 		}
 	}
-	return h.renew(ctx, d, due)
+	return h.renew(ctx, s, due)
 }
 
 // refused warns of an error and prints its hints.
@@ -97,20 +97,20 @@ func (h *Handover) refused(err error) {
 }
 
 // once sends a draft unless a handoff of its id exists or existed.
-func (h *Handover) once(ctx context.Context, d Desk, env *handoff.Envelope, o Order) (durable bool, err error) {
+func (h *Handover) once(ctx context.Context, s Sender, env *handoff.Envelope, o Order) (durable bool, err error) {
 	switch strings.ToLower(o.Snapshot) {
 	case "", "yes", "no":
 	default:
 		return false, fault.New(fault.Usage, fault.BadUsage, "Handoff-Snapshot: %s: want yes or no", untrusted.Line(o.Snapshot))
 	}
-	switch there, err := d.Exists(ctx, o.ID); {
+	switch there, err := s.Exists(ctx, o.ID); {
 	case err != nil:
 		return false, err
 	case there:
 		h.Say("githandoff: %s was already handed over", o.ID)
 		return true, nil
 	}
-	return d.Send(ctx, env, o)
+	return s.Send(ctx, env, o)
 }
 
 // sayAmended says that an amended commit hands nothing over, and names the commands that do.
@@ -162,17 +162,17 @@ func (h *Handover) dueClaims() ([]*work.Claim, error) {
 }
 
 // renew renews the leases of this agent: first those at this repository, then those at hubs.
-func (h *Handover) renew(ctx context.Context, d Desk, due []*work.Claim) error {
+func (h *Handover) renew(ctx context.Context, s Sender, due []*work.Claim) error {
 	renew := func(ctx context.Context, claim *work.Claim) {
-		if err := d.Renew(ctx, claim); err != nil {
+		if err := s.Renew(ctx, claim); err != nil {
 			h.Warn(fault.About("renew the lease of "+string(claim.ID), err))
 		}
 	}
 	var afar []*work.Claim
 	for _, claim := range due {
 		switch {
-		case claim.Actor != d.Agent():
-		case d.IsHere(claim.Home):
+		case claim.Actor != s.Agent():
+		case s.IsHere(claim.Home):
 			renew(ctx, claim)
 		default:
 			afar = append(afar, claim)

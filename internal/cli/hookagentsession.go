@@ -14,18 +14,18 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// session implements agenthook.Desk: it adds the answers that other use cases give.
+// session implements agenthook.Worktree: it adds the answers that other use cases give.
 type session struct {
 	*agenthook.Local
-	app  *app
-	desk *workspace.Workspace
+	app       *app
+	workspace *workspace.Workspace
 
 	taken *take.Result // by Take
 	shown bool         // the answer holds its text
 }
 
-func newSession(a *app, d *workspace.Workspace) *session {
-	return &session{Local: agenthook.NewLocal(d, a.Now), app: a, desk: d}
+func newSession(a *app, ws *workspace.Workspace) *session {
+	return &session{Local: agenthook.NewLocal(ws, a.Now), app: a, workspace: ws}
 }
 
 func (s *session) Peek(ctx context.Context, id handoff.ID) (string, error) {
@@ -37,45 +37,45 @@ func (s *session) Peek(ctx context.Context, id handoff.ID) (string, error) {
 		return "", fmt.Errorf("handoff %s is not in the inbox", id)
 	}
 	it := items[0]
-	v, err := s.desk.Shown(ctx, it.Home, it.Place)
+	v, err := s.workspace.Shown(ctx, it.Home, it.Place)
 	if err != nil {
 		return "", err
 	}
-	holder, err := s.desk.Claims.Get(id)
+	holder, err := s.workspace.Claims.Get(id)
 	if err != nil {
 		return "", err
 	}
-	b, err := promptOf(s.app, s.desk, &take.Result{Verified: v, Home: it.Home, Holder: holder}, false)
+	b, err := promptOf(s.app, s.workspace, &take.Result{Verified: v, Home: it.Home, Holder: holder}, false)
 	return string(b), err
 }
 
 // Check is "obo check" for whoever may hold no token: then everything is allowed.
 func (s *session) Check(ctx context.Context, scopes []string) error {
-	held, err := s.desk.Work().WithToken()
+	held, err := s.workspace.Work().WithToken()
 	if err != nil {
 		return err
 	}
-	return pushcheck.AnyAllows(ctx, s.desk.Work(), held, scopes)
+	return pushcheck.AnyAllows(ctx, s.workspace.Work(), held, scopes)
 }
 
-// signing is a desk of the same repository that may sign. Nobody is asked for a
+// signing is a workspace of the same repository that may sign. Nobody is asked for a
 // passphrase: a hook has nobody to ask.
 func (s *session) signing(ctx context.Context) (*workspace.Workspace, error) {
-	d, err := s.app.desk(ctx, signs)
+	ws, err := s.app.workspace(ctx, signs)
 	if err == nil {
-		d.OnWarn = func(error) {}
+		ws.OnWarn = func(error) {}
 	}
-	return d, err
+	return ws, err
 }
 
 func (s *session) Take(ctx context.Context) (*agenthook.Taken, error) {
-	d, err := s.signing(ctx)
+	ws, err := s.signing(ctx)
 	if err != nil {
 		return nil, err
 	}
 	// Another session that begins beside this one may have taken one by now: without Next
 	// this one is given the same, and takes no second one.
-	g, err := take.New(d).Resume(ctx, take.Request{Here: true, Lease: lifecycle.DefaultLease})
+	g, err := take.New(ws).Resume(ctx, take.Request{Here: true, Lease: lifecycle.DefaultLease})
 	if fault.CodeOf(err) == fault.NotFound {
 		return nil, nil
 	}
@@ -83,7 +83,7 @@ func (s *session) Take(ctx context.Context) (*agenthook.Taken, error) {
 		return nil, err
 	}
 	s.taken = g
-	text, err := promptOf(s.app, d, g, false)
+	text, err := promptOf(s.app, ws, g, false)
 	if err != nil {
 		return nil, err
 	}
@@ -106,9 +106,9 @@ func (s *session) answered(ctx context.Context) {
 }
 
 func (s *session) Release(ctx context.Context, id handoff.ID) error {
-	d, err := s.signing(ctx)
+	ws, err := s.signing(ctx)
 	if err != nil {
 		return err
 	}
-	return finish.New(d).GiveBack(ctx, id, s.app.Now().UTC())
+	return finish.New(ws).GiveBack(ctx, id, s.app.Now().UTC())
 }
