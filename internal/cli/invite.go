@@ -139,6 +139,9 @@ func listInvites(ctx context.Context, a *app) error {
 	}
 	return printList(ctx, a, repo, []string{"FOR", "HUB", "ENDS"}, func(l *list) error {
 		for _, k := range all {
+			if k.Over {
+				continue
+			}
 			row := inviteRow{Agent: k.Agent, Alias: k.Alias, Expires: handoff.FormatTime(k.Expires), Team: k.Kind == invite.Team}
 			ends := "until " + row.Expires
 			if l.ForPeople() {

@@ -75,39 +75,38 @@ func runJoin(ctx context.Context, a *app, o initOptions, text string) error {
 	if err != nil {
 		return err
 	}
-	hub, err := ws.Hub(ctx, alias)
-	if err != nil {
-		return err
-	}
-	done, err := join.New(ws, a.Now, a.Random).Join(ctx, hub, code, &joining{app: a, repo: repo, options: o})
+	there := *alias // where the offer is; only a valid one changes the prefix of the alias
+	there.Prefix = code.Prefix
+	done, err := join.New(ws, a.Now, a.Random).Join(ctx, ws.HubOf(&there), code, &joining{app: a, repo: repo, options: o, alias: alias, prefix: code.Prefix})
 	if err != nil {
 		return err
 	}
 	if code.Kind == invite.Team {
-		if err := adoptTeam(ctx, a, alias); err != nil {
+		if err := adoptTeam(ctx, a, alias.Name); err != nil {
 			a.Warn(err)
 		}
 	}
-	return printJoined(a, ws.Engine.Keys.Trust, alias, done)
+	return printJoined(a, ws.Engine.Keys.Trust, alias.Name, done)
 }
 
 // meetingPlace is the alias of the hub that a code names.
-func meetingPlace(ctx context.Context, repo *refs.Repo, code invite.Code) (string, error) {
+func meetingPlace(ctx context.Context, repo *refs.Repo, code invite.Code) (*crossrepo.Alias, error) {
+	if code.Prefix != "" {
+		if err := crossrepo.CheckPrefix(code.Prefix); err != nil {
+			return nil, err
+		}
+	}
 	id, err := crossrepo.RepoID(code.URL, "/")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	aliases := crossrepo.Aliases{Repo: repo}
-	al, err := aliases.ByID(ctx, id)
+	al, err := crossrepo.Aliases{Repo: repo}.ByID(ctx, id)
 	if fault.Is(err, fault.UnknownHome) {
-		return "", fault.New(fault.NotFound, fault.UnknownHome, "this is not a clone of %s", withoutSecret(code.URL)).
+		return nil, fault.New(fault.NotFound, fault.UnknownHome, "this is not a clone of %s", withoutSecret(code.URL)).
 			WithHints(fault.Run("git", "clone", "--", code.URL).Because("makes one, outside this directory; run the same line there"),
 				fault.See("repo add").Because("adds that hub, if this repository is to work with it"))
 	}
-	if err != nil {
-		return "", err
-	}
-	return al.Name, aliases.SetPrefix(ctx, al, cmp.Or(code.Prefix, crossrepo.UsualPrefix))
+	return al, err
 }
 
 func printJoined(a *app, trust *sign.Trust, alias string, done *join.Answered) error {
@@ -141,6 +140,8 @@ type joining struct {
 	app     *app
 	repo    *refs.Repo
 	options initOptions
+	alias   *crossrepo.Alias // of the hub where both meet
+	prefix  string           // that the invitation names; "" for the usual one
 }
 
 // Asked implements join.Worktree.
@@ -157,6 +158,9 @@ func (j *joining) Suggested() string { return initrepo.SuggestedName(j.repo) }
 
 // SetUp implements join.Worktree.
 func (j *joining) SetUp(ctx context.Context, agent string) (sign.Signer, error) {
+	if err := (crossrepo.Aliases{Repo: j.repo}).SetPrefix(ctx, j.alias, cmp.Or(j.prefix, crossrepo.UsualPrefix)); err != nil {
+		return nil, err
+	}
 	if now, err := workspace.AgentOf(j.repo); err != nil || now != agent {
 		j.app.As = agent
 	}

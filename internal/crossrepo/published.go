@@ -124,8 +124,12 @@ func (in Invites) Write(ctx context.Context, id, old string, body []byte, public
 	return err
 }
 
-// Erase removes an invitation that is as it was read.
-func (in Invites) Erase(ctx context.Context, id, old string) error {
+// Erase removes an invitation that was fetched, whatever it is.
+func (in Invites) Erase(ctx context.Context, id string) error {
+	old, err := in.Hub.Repo.Resolve(ctx, in.ref(id))
+	if err != nil || old == "" {
+		return err
+	}
 	return in.push(ctx, []refs.Edit{{Ref: in.ref(id), Old: old}})
 }
 

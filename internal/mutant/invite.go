@@ -71,6 +71,25 @@ var ofInvites = []mutant{
 		`if h.taken(asked, o, place) {`, `if false {`, "./internal/cli -run TestScript/join_names",
 	},
 	{
+		"an invitation that is over is not used again", "internal/app/join/handler.go",
+		`if k.Over {
+		return nil, h.erase`, `if false {
+		return nil, h.erase`, "./internal/cli -run TestScript/join_kept_by_hub",
+	},
+	{
+		"an invitation expires whatever the hub has of it", "internal/app/join/handler.go",
+		`case !h.Now().Before(k.Expires):`, `case fault.Is(err, fault.Expired):`, "./internal/cli -run TestScript/join_kept_by_hub",
+	},
+	{
+		"a ref is resolved whatever the size of its object", "internal/refs/reader.go",
+		`!fault.Is(err, fault.TooLarge) {`, `true {`, "./internal/cli -run TestScript/join_kept_by_hub",
+	},
+	{
+		"an invitation that nobody can join with leaves the prefix", "internal/cli/join.go",
+		`there := *alias //`, `_ = crossrepo.Aliases{Repo: repo}.SetPrefix(ctx, alias, cmp.Or(code.Prefix, crossrepo.UsualPrefix))
+	there := *alias //`, "./internal/cli -run TestScript/prefix_team",
+	},
+	{
 		"a guarded hub takes invitations of its own keys", "internal/guard/invites.go",
 		`return pj.inviter(offer)`, "_ = offer\n\t\treturn nil", "./internal/cli -run TestScript/join_guarded",
 	},

@@ -178,10 +178,10 @@ func (rd *reader) ask(name string) (Kind, error) {
 	return a, nil
 }
 
-// Resolve returns what a ref points to, "" where it does not exist.
+// Resolve returns what a ref points to, of any size; "" where it does not exist.
 func (r *Repo) Resolve(ctx context.Context, name string) (string, error) {
-	o, err := r.Read(ctx, name, 1<<20)
-	if err != nil || o == nil {
+	o, err := r.ReadTip(ctx, name, 1<<20)
+	if o == nil || err != nil && !fault.Is(err, fault.TooLarge) {
 		return "", err
 	}
 	return o.OID, nil

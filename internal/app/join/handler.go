@@ -186,23 +186,19 @@ func (h *Handler) finishAt(ctx context.Context, board crossrepo.Invites) ([]Join
 	return joined, first
 }
 
-// finish ends one invitation if it was answered or ran out. The key is pinned first: a
-// command that is cut off does so again, which changes nothing.
+// finish ends one invitation if it was answered or ran out, whatever the hub has of it then.
+// The key is pinned first: a command that is cut off does so again, which changes nothing.
 func (h *Handler) finish(ctx context.Context, board crossrepo.Invites, k Kept) (*Joined, error) {
-	body, oid, err := board.Read(ctx, k.ID)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := opened(k, body, h.Now())
-	if err == nil && answer == nil {
-		return nil, nil
+	if k.Over {
+		return nil, h.erase(ctx, board, k)
 	}
 	var one *Joined
+	answer, err := h.answer(ctx, board, k)
 	switch {
-	case fault.Is(err, fault.Expired):
+	case !h.Now().Before(k.Expires):
 		err = fault.New(fault.Denied, fault.Expired, "the invitation of %s has expired", k.Whom()).
 			WithHints(fault.See("invite").Because("invites again"))
-	case err != nil:
+	case err != nil || answer == nil:
 		return nil, err // it waits for its time to run out
 	default:
 		one, err = h.pin(k, answer)
@@ -210,18 +206,20 @@ func (h *Handler) finish(ctx context.Context, board crossrepo.Invites, k Kept) (
 			return nil, err
 		}
 	}
-	return one, keep(err, h.end(ctx, board, k, oid))
+	return one, keep(err, h.end(ctx, board, k))
 }
 
-func opened(k Kept, body []byte, now time.Time) (*invite.Answer, error) {
-	record := &invite.Messages{}
-	if body != nil {
-		var err error
-		if record, err = invite.ParseMessages(body); err != nil {
-			return nil, err
-		}
+// answer reads the answer at a hub; nil where there is none yet.
+func (h *Handler) answer(ctx context.Context, board crossrepo.Invites, k Kept) (*invite.Answer, error) {
+	body, _, err := board.Read(ctx, k.ID)
+	if err != nil || body == nil {
+		return nil, err
 	}
-	return k.Open(record, now, sign.CheckInvite)
+	record, err := invite.ParseMessages(body)
+	if err != nil {
+		return nil, err
+	}
+	return k.Open(record, h.Now(), sign.CheckInvite)
 }
 
 func (h *Handler) pin(k Kept, a *invite.Answer) (*Joined, error) {
@@ -253,18 +251,28 @@ func (h *Handler) unused(agent string, kid sign.KID) error {
 	return nil
 }
 
-// end erases an invitation, here and at the hub.
-func (h *Handler) end(ctx context.Context, board crossrepo.Invites, k Kept, oid string) error {
-	if oid != "" {
-		if err := board.Erase(ctx, k.ID, oid); err != nil {
-			return err
-		}
+// end ends an invitation. It is over here first: a hub that keeps it could have it used again.
+func (h *Handler) end(ctx context.Context, board crossrepo.Invites, k Kept) error {
+	k.Over = true
+	if err := h.Memory.Put(k); err != nil {
+		return err
 	}
-	return h.Memory.Drop(k.ID)
+	return h.erase(ctx, board, k)
+}
+
+// erase erases at the hub an invitation that is over, and forgets it. Once its time has run
+// out too, it is forgotten even if the hub keeps it: nobody can answer it.
+func (h *Handler) erase(ctx context.Context, board crossrepo.Invites, k Kept) error {
+	err := board.Erase(ctx, k.ID)
+	if err != nil && h.Now().Before(k.Expires) {
+		return err
+	}
+	return keep(err, h.Memory.Drop(k.ID))
 }
 
 // Withdraw ends the invitations that this clone made at a hub for an agent, "" for those
-// that name nobody, and returns how many there were. None is an error.
+// that name nobody, and returns how many there were. None is an error. They are over even if
+// the hub cannot erase them now: the next sync asks it again.
 func (h *Handler) Withdraw(ctx context.Context, hub *crossrepo.Hub, agent string) (int, error) {
 	board := crossrepo.Invites{Hub: hub}
 	kept, err := h.Memory.At(board.Where())
@@ -272,27 +280,27 @@ func (h *Handler) Withdraw(ctx context.Context, hub *crossrepo.Hub, agent string
 		return 0, err
 	}
 	n := 0
+	var first error
 	for _, k := range kept {
-		if k.Agent != agent {
+		if k.Agent != agent || k.Over {
 			continue
 		}
-		if err := board.Fetch(ctx, []string{k.ID}); err != nil {
-			return n, err
-		}
-		_, oid, err := board.Read(ctx, k.ID)
-		if err == nil {
-			err = h.end(ctx, board, k, oid)
-		}
-		if err != nil {
-			return n, err
+		k.Over = true
+		if err := h.Memory.Put(k); err != nil {
+			return n, keep(first, err)
 		}
 		n++
+		err := board.Fetch(ctx, []string{k.ID})
+		if err == nil {
+			err = h.erase(ctx, board, k)
+		}
+		first = keep(first, err)
 	}
 	if n == 0 {
 		return 0, fault.New(fault.NotFound, fault.NoInvite, "no such invitation").
 			WithHints(fault.Run("githandoff", "invite", "--list").Because("lists open invitations"))
 	}
-	return n, nil
+	return n, first
 }
 
 func entry(public sign.PublicKey, g invite.Grant) sign.TrustEntry {

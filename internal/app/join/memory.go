@@ -18,12 +18,15 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Kept is an invitation that this clone made and that nobody answered yet.
+// Kept is an invitation that this clone made, until the hub has erased it.
 type Kept struct {
 	invite.Pending
 	Alias string   `json:"alias"`
 	Home  string   `json:"home"` // repo id of the hub
 	By    sign.KID `json:"by"`   // key of the inviter
+
+	// Over: it was used, withdrawn or ran out, and only the hub has to erase it yet.
+	Over bool `json:"over,omitempty"`
 }
 
 // Whom names the invited agent or person, for people.
@@ -100,7 +103,7 @@ func (m Memory) Expected(agent string, now time.Time) time.Time {
 		return time.Time{} // which sync tells of
 	}
 	for _, k := range slices.Backward(all) { // the last to end
-		if k.Agent == agent && now.Before(k.Expires) {
+		if !k.Over && k.Agent == agent && now.Before(k.Expires) {
 			return k.Expires
 		}
 	}
