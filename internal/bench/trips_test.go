@@ -196,6 +196,8 @@ func TestTripsInACrowd(t *testing.T) {
 	readAgo(t, second, 5*time.Minute)
 	assert.Equal(t, 2, trips(t, second, "resume"), "a list that shows an offer which is known, and a claim")
 	second.Must(t, "ack")
+	second.Must(t, "resume", "--ack") // an offer which is known would do without a look
+	second.Must(t, "resume", "--ack")
 	emit(7)
 	readAgo(t, second, 15*time.Minute)
 	assert.Equal(t, 2, trips(t, second, "resume"), "a look at the whole inbox after a long piece of work, and a claim")
