@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -166,6 +167,31 @@ func TestTripsAfterALostClaim(t *testing.T) {
 	second.Must(t, "ack")
 	emit(3)
 	assert.Equal(t, 2, trips(t, second, "resume"), "a look and a claim")
+}
+
+// Claims that were recorded and whose text nobody saw are looked up in one connection, however
+// many they are.
+func TestTripsAfterKilledClaims(t *testing.T) {
+	_, _, second, emit := twoOfOneInbox(t)
+	for n := range 3 {
+		emit(n)
+		second.Must(t, "resume", "--next")
+	}
+	records, err := filepath.Glob(filepath.Join(second.Dir, ".git/githandoff/claims/*.json"))
+	require.NoError(t, err)
+	require.Len(t, records, 3)
+	for _, name := range records { // as of claims that never reached the hub
+		b, err := os.ReadFile(name)
+		require.NoError(t, err)
+		var claim map[string]any
+		require.NoError(t, json.Unmarshal(b, &claim))
+		claim["printed"], claim["nonce"] = false, strings.Repeat("0", 32)
+		b, err = json.Marshal(claim)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(name, b, 0o600))
+	}
+	emit(3)
+	assert.Equal(t, 3, trips(t, second, "resume"), "the three claims, a look and a claim")
 }
 
 // The first resume of a clone at an inbox of a few keys costs what it costs at any other: a look

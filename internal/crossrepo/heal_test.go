@@ -23,7 +23,7 @@ func TestFetchIntoBrokenCopies(t *testing.T) {
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	hub := fixer.home.(*crossrepo.Hub)
-	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoff(p)))
+	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p)))
 
 	copies, err := fixer.Repo.List(t.Context(), strings.TrimSuffix(string(hub.Namespace()), "/"))
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestResumeFromBrokenCopies(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
-	require.NoError(t, fixer.home.Refresh(t.Context(), crossrepo.WholeHandoff(p)))
+	require.NoError(t, fixer.home.Refresh(t.Context(), crossrepo.WholeHandoffs(p)))
 	items, err := fixer.Inbox(t.Context(), []string{"fixer"}, fixer.home)
 	require.NoError(t, err)
 	require.Len(t, items, 1)
@@ -65,7 +65,7 @@ func TestBrokenCopiesAreStillAMemory(t *testing.T) {
 	empty := v.backup(t)
 	p := v.offer(t, source, "fixer")
 	hub := fixer.home.(*crossrepo.Hub)
-	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoff(p)))
+	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p)))
 	tip, err := fixer.Repo.Resolve(t.Context(), hub.Namespace().Lane(p.ID))
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(filepath.Join(fixer.Repo.Objects, tip[:2], tip[2:])))
@@ -73,6 +73,6 @@ func TestBrokenCopiesAreStillAMemory(t *testing.T) {
 	v.restore(t, empty)
 	v.Hub.Git(t, "update-ref", refs.LocalNamespace.Lane(p.ID), strings.TrimSpace(
 		v.Hub.Git(t, "commit-tree", "-m", "another history", strings.TrimSpace(v.Hub.Git(t, "write-tree")))))
-	err = hub.Refresh(t.Context(), crossrepo.WholeHandoff(p))
+	err = hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p))
 	assert.True(t, fault.Is(err, "rollback"), err)
 }

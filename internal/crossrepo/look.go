@@ -255,7 +255,11 @@ func (h *asking) bringNotes(ctx context.Context, specs []string, b *bound) (done
 	return true, nil
 }
 
-// WholeHandoff asks for the inbox ref of one handoff and for its lane.
-func WholeHandoff(p lifecycle.Place) lifecycle.FetchSpec {
-	return lifecycle.FetchSpec{Places: []lifecycle.Place{p}, Lanes: []handoff.ID{p.ID}}
+// WholeHandoffs asks for the inbox refs and the lanes of some handoffs.
+func WholeHandoffs(places ...lifecycle.Place) lifecycle.FetchSpec {
+	spec := lifecycle.FetchSpec{Places: places}
+	for _, p := range places {
+		spec.Lanes = append(spec.Lanes, p.ID)
+	}
+	return spec
 }

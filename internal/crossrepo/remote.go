@@ -316,7 +316,7 @@ func (h *Hub) Refetch(ctx context.Context, p lifecycle.Place, ref string) (*refs
 	if err != nil {
 		return nil, err
 	}
-	if err := h.Refresh(ctx, WholeHandoff(p)); err != nil {
+	if err := h.Refresh(ctx, WholeHandoffs(p)); err != nil {
 		return nil, err
 	}
 	if err := h.checkNotRewound(ctx, memory); err != nil {

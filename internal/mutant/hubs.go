@@ -132,6 +132,10 @@ var ofHubs = []mutant{
 		` || time.Since(h.LastRead()) >= idle)`, `)`, "./internal/bench -run TestTripsInACrowd",
 	},
 	{
+		"claims that nobody saw are looked up in one connection", "internal/app/take/resume.go",
+		`	case !asked:`, `	case true:`, "./internal/bench -run TestTripsAfterKilledClaims",
+	},
+	{
 		"the snapshots of a hub are listed once", "internal/crossrepo/workref.go",
 		`		h.works.Store(&there)
 `, ``, "./internal/bench -run TestTripsOfSnapshots",

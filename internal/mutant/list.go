@@ -166,7 +166,7 @@ var mutants = []mutant{
 	},
 	{
 		"what was claimed and not shown is shown", "internal/app/take/resume.go",
-		`if h.Printed || h.Actor != t.Agent {`, `if true {`, inCrossrepo + "TestUnprinted",
+		`return h.Printed || h.Actor != t.Agent ||`, `return true ||`, inCrossrepo + "TestUnprinted",
 	},
 	// Steps that wait for their hub.
 	{

@@ -66,7 +66,7 @@ func (w *Writer) withPayload(ctx context.Context, home lifecycle.Home, p lifecyc
 	if err != nil || data == "" || len(s.Chain) > 0 || s.Receipt != nil {
 		return s, err
 	}
-	if err := home.Refresh(ctx, crossrepo.WholeHandoff(p)); err != nil {
+	if err := home.Refresh(ctx, crossrepo.WholeHandoffs(p)); err != nil {
 		return nil, err
 	}
 	return w.Engine.Reader.Load(ctx, home, p)

@@ -178,7 +178,7 @@ func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 // withLane reads a handoff anew with its lane, which a look into an inbox of a hub
 // leaves there. A hub that is down leaves what is known.
 func (w *Workspace) withLane(ctx context.Context, it *Item, known *lifecycle.State) (*lifecycle.State, error) {
-	if err := it.Home.Refresh(ctx, crossrepo.WholeHandoff(it.Place)); err != nil {
+	if err := it.Home.Refresh(ctx, crossrepo.WholeHandoffs(it.Place)); err != nil {
 		w.Warn(err)
 		return known, nil
 	}
@@ -271,7 +271,7 @@ func CheckArg(arg string) error {
 // refresh reads the state of a handoff anew from its home.
 func (w *Workspace) refresh(ctx context.Context, v *View) error {
 	at := v.Place()
-	if err := v.Home.Refresh(ctx, crossrepo.WholeHandoff(at)); err != nil {
+	if err := v.Home.Refresh(ctx, crossrepo.WholeHandoffs(at)); err != nil {
 		return err
 	}
 	s, err := w.Engine.Reader.Locate(ctx, v.Home, at)

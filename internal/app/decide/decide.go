@@ -45,7 +45,7 @@ func (h *Handler) Case(ctx context.Context, arg string) (*Case, error) {
 		return nil, err
 	}
 	p := lifecycle.Place{Agent: refs.Nobody, ID: f.State.ID}
-	if err := f.Home.Refresh(ctx, crossrepo.WholeHandoff(p)); err != nil {
+	if err := f.Home.Refresh(ctx, crossrepo.WholeHandoffs(p)); err != nil {
 		return nil, err
 	}
 	c := &Case{Home: f.Home}

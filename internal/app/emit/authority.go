@@ -26,7 +26,7 @@ func (e *Handler) HeldToken(ctx context.Context, id handoff.ID) (*lifecycle.Veri
 		return nil, err
 	}
 	opt := lifecycle.Options{AllowExpired: true}
-	switch err := home.Refresh(ctx, crossrepo.WholeHandoff(h.Proof().Place)); {
+	switch err := home.Refresh(ctx, crossrepo.WholeHandoffs(h.Proof().Place)); {
 	case fault.CodeOf(err) == fault.Unavailable:
 		opt.AsKnown = true
 	case err != nil:

@@ -62,7 +62,7 @@ func (f *Handler) followUp(ctx context.Context, h *work.Claim, step *work.Step, 
 // lost: then nothing is sent, and the step itself says so.
 func (f *Handler) standing(ctx context.Context, home lifecycle.Home, h *work.Claim) (*lifecycle.State, error) {
 	p := h.Proof().Place
-	if err := home.Refresh(ctx, crossrepo.WholeHandoff(p)); err != nil && fault.CodeOf(err) != fault.Unavailable {
+	if err := home.Refresh(ctx, crossrepo.WholeHandoffs(p)); err != nil && fault.CodeOf(err) != fault.Unavailable {
 		return nil, err
 	}
 	s, err := f.Engine.Reader.Load(ctx, home, p)

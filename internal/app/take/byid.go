@@ -24,7 +24,7 @@ func (t *Handler) resumeByID(ctx context.Context, q Request) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := home.Refresh(ctx, crossrepo.WholeHandoff(h.Proof().Place)); err != nil {
+		if err := home.Refresh(ctx, crossrepo.WholeHandoffs(h.Proof().Place)); err != nil {
 			return nil, err
 		}
 		return t.claim(ctx, home, h.Proof().Place, q, true)

@@ -116,28 +116,24 @@ func (t *Handler) resumeNext(ctx context.Context, q Request) (g *Result, err err
 }
 
 // finishUnprinted finishes a claim that was recorded and whose content was never
-// shown: this command was killed in between, or the hub went away.
+// shown: this command was killed in between, or the hub went away. Each home is asked once
+// for all such claims.
 func (t *Handler) finishUnprinted(ctx context.Context, q Request, skip *skips) (*Result, error) {
 	held, err := t.Claims.All()
 	if err != nil {
 		return nil, err
 	}
+	held = slices.DeleteFunc(held, func(h *work.Claim) bool {
+		return h.Printed || h.Actor != t.Agent || q.Here && !t.Local.Is(h.Home)
+	})
+	looks := map[lifecycle.Home]error{}
 	for _, h := range held {
-		if h.Printed || h.Actor != t.Agent {
-			continue
-		}
-		if q.Here && !t.Local.Is(h.Home) {
-			continue
-		}
 		home, err := t.Workspace.Home(ctx, h.Home)
-		if err == nil {
-			if skip.out[home] {
-				continue
-			}
-			err = home.Refresh(ctx, crossrepo.WholeHandoff(h.Proof().Place))
-		}
 		if err != nil {
-			skip.failed(home, err)
+			skip.failed(nil, err)
+			continue
+		}
+		if !lookUp(ctx, home, h, held, looks, skip) {
 			continue
 		}
 		s, err := t.Engine.Reader.Load(ctx, home, h.Proof().Place)
@@ -156,6 +152,34 @@ func (t *Handler) finishUnprinted(ctx context.Context, q Request, skip *skips) (
 		}
 	}
 	return nil, nil
+}
+
+// lookUp brings the state of a claim, and at the first claim of a home that of all others made
+// there. looks remembers how each home answered.
+func lookUp(ctx context.Context, home lifecycle.Home, h *work.Claim, held []*work.Claim, looks map[lifecycle.Home]error, skip *skips) bool {
+	err, asked := looks[home]
+	switch {
+	case skip.out[home], err != nil && !fault.Is(err, fault.Rollback):
+		return false
+	case !asked:
+		err = home.Refresh(ctx, crossrepo.WholeHandoffs(placesAt(home, held)...))
+		looks[home] = err
+	}
+	if fault.Is(err, fault.Rollback) { // perhaps of the lane of another claim
+		err = home.Refresh(ctx, lifecycle.FetchSpec{Lanes: []handoff.ID{h.ID}, Once: true})
+	}
+	skip.failed(home, err)
+	return err == nil
+}
+
+// placesAt lists the places of the claims made at a home.
+func placesAt(home lifecycle.Home, held []*work.Claim) (places []lifecycle.Place) {
+	for _, h := range held {
+		if home.Is(h.Home) {
+			places = append(places, h.Proof().Place)
+		}
+	}
+	return places
 }
 
 // showHeld shows what this worktree holds: an agent that starts anew goes on with its
@@ -197,19 +221,12 @@ func (t *Handler) showHeld(ctx context.Context, q Request) (*Result, error) {
 // last known state counts, with a warning: an agent that starts anew while it is offline
 // still finds its work.
 func (t *Handler) refreshHeld(ctx context.Context, held []*work.Claim) error {
-	wants := map[string]*lifecycle.FetchSpec{}
+	asked := map[lifecycle.Home]bool{}
 	for _, h := range held {
-		w := wants[h.Home]
-		if w == nil {
-			w = &lifecycle.FetchSpec{}
-			wants[h.Home] = w
-		}
-		w.Places, w.Lanes = append(w.Places, h.Proof().Place), append(w.Lanes, h.ID)
-	}
-	for repoID, want := range wants {
-		home, err := t.Workspace.Home(ctx, repoID)
-		if err == nil {
-			err = home.Refresh(ctx, *want)
+		home, err := t.Workspace.Home(ctx, h.Home)
+		if err == nil && !asked[home] {
+			asked[home] = true
+			err = home.Refresh(ctx, crossrepo.WholeHandoffs(placesAt(home, held)...))
 		}
 		if fault.CodeOf(err) == fault.Unavailable {
 			t.Workspace.Warn(err)
