@@ -86,7 +86,7 @@ func (c *workCommand) show(ctx context.Context, b *workcopy.Brought) error {
 func (c *workCommand) diff(ctx context.Context, b *workcopy.Brought) error {
 	patch, err := b.Patch(ctx, b.Base())
 	if err == nil {
-		_, err = c.Stdout.Write(patch)
+		_, err = c.Foreign(patch)
 	}
 	return err
 }

@@ -164,8 +164,12 @@ func (r *Runner) wrap(ctx context.Context, c Cmd, cmd *exec.Cmd, err error, stde
 	program := c.Name
 	if program == "" {
 		program = "git"
-		if len(c.Args) > 0 {
-			program += " " + c.Args[0]
+		args := c.Args
+		for len(args) > 2 && args[0] == "-c" { // a setting, not the command
+			args = args[2:]
+		}
+		if len(args) > 0 {
+			program += " " + args[0]
 		}
 	}
 	if ctx.Err() != nil {

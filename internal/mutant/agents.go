@@ -49,7 +49,7 @@ var ofAgents = []mutant{
 	},
 	{
 		"a terminal obeys nothing that a filter selects", "internal/cli/output/printer.go",
-		`w = tame{w}`, `_ = tame{w}`, "./internal/cli/output -run TestFilteredTextAtATerminal",
+		`return tame{w}`, `_ = tame{w}`, "./internal/cli/output -run TestFilteredTextAtATerminal",
 	},
 	{
 		"an interruption ends an expression of jq", "internal/cli/filter/filter.go",

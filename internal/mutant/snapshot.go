@@ -3,6 +3,22 @@ package main
 // ofSnapshots are the guards of the state of a work tree that goes with a handoff.
 var ofSnapshots = []mutant{
 	{
+		"what git wrote before it failed is taken back: apply", "internal/snapshot/apply.go",
+		`uerr := undo(ctx, c, tree); uerr`, `uerr := error(nil); uerr`, "./internal/cli -run TestScript/work_undone",
+	},
+	{
+		"what git wrote before it failed is taken back: here", "internal/snapshot/here.go",
+		`undo(ctx, c, whole) != nil || `, ``, "./internal/cli -run TestScript/work_undone",
+	},
+	{
+		"nothing is taken back below a link", "internal/snapshot/undo.go",
+		`info.Mode()&os.ModeSymlink != 0 {`, `false && info != nil {`, "./internal/snapshot -run TestBelowLink",
+	},
+	{
+		"names of files in a snapshot are quoted", "internal/snapshot/apply.go",
+		`"core.quotePath=true"`, `"core.quotePath=false"`, "./internal/cli -run TestScript/work_undone",
+	},
+	{
 		"a file that changes while it is captured is noticed", "internal/snapshot/capture.go",
 		`if !slices.Equal(c.status.tracked(), again.changes) {`, `if len(again.changes) < 0 {`,
 		"./internal/snapshot -run TestChangedMeanwhile",

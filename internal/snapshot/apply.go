@@ -18,7 +18,7 @@ func (c *Contents) Diff(ctx context.Context, base string, args ...string) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	args = append([]string{"diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-color"}, args...)
+	args = append([]string{"-c", "core.quotePath=true", "diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-color"}, args...)
 	out, err := c.repo.Runner.Run(ctx, gitexec.Cmd{Args: append(args, base+"^{tree}", whole), MaxOutput: 1 << 30})
 	if err != nil {
 		return nil, fmt.Errorf("compare the snapshot with %s: %w", base, err)
@@ -84,6 +84,9 @@ func (c *Contents) Apply(ctx context.Context, base string) error {
 	if err := c.switchTo(ctx, tree); fault.As(err) != nil {
 		return err
 	} else if err != nil {
+		if uerr := undo(ctx, c, tree); uerr != nil {
+			return fmt.Errorf("%w; %w", gitFailed(err, "change the files"), uerr)
+		}
 		return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree cannot take the changes: %w", err)
 	}
 	if err := c.readTree(ctx, 0, "-m", c.repo.Head); err != nil {

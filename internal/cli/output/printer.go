@@ -52,6 +52,17 @@ func New(out, diag io.Writer, terminal bool, getenv func(string) string, now fun
 // Write prints a result that has its own form, such as a document.
 func (p *Printer) Write(b []byte) (int, error) { return p.out.Write(b) }
 
+// Foreign prints text that others wrote, as it is; a terminal gets it escaped.
+func (p *Printer) Foreign(b []byte) (int, error) { return p.tamed(p.out).Write(b) }
+
+// tamed escapes what goes to a terminal.
+func (p *Printer) tamed(w io.Writer) io.Writer {
+	if p.terminal {
+		return tame{w}
+	}
+	return w
+}
+
 // Row prints one result: with --json the object v, else a line of text. Arguments of
 // the line that are strings are escaped.
 func (p *Printer) Row(v any, format string, args ...any) error {
@@ -75,10 +86,7 @@ func (p *Printer) Object(v any) error { return p.Encode(p.out, v) }
 // Encode writes an object as Object prints it.
 func (p *Printer) Encode(w io.Writer, v any) error {
 	if p.Filter != nil {
-		if p.terminal {
-			w = tame{w}
-		}
-		return p.Filter(w, v)
+		return p.Filter(p.tamed(w), v)
 	}
 	return Encode(w, v)
 }

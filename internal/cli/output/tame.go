@@ -7,8 +7,8 @@ import (
 	"githandoff/internal/untrusted"
 )
 
-// tame escapes what a terminal would obey in the text that a filter selects: text of others is
-// in it. Only line breaks and tabs pass.
+// tame escapes what a terminal would obey in text of others: what a filter selects, or a patch.
+// Only line breaks and tabs pass.
 type tame struct{ w io.Writer }
 
 func (t tame) Write(b []byte) (int, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A terminal obeys nothing of what a filter selects; a pipe gets it as it is.
+// A terminal obeys nothing of what a filter selects, nor of a patch; a pipe gets it as it is.
 func TestFilteredTextAtATerminal(t *testing.T) {
 	const hostile = "a\tgoal\n\x1b]0;title\a\u009b2J\u202e\r漢\n"
 	for terminal, want := range map[bool]string{
@@ -24,6 +24,11 @@ func TestFilteredTextAtATerminal(t *testing.T) {
 			return err
 		}
 		require.NoError(t, p.Object(hostile))
+		assert.Equal(t, want, out.String(), terminal)
+
+		out.Reset()
+		_, err := p.Foreign([]byte(hostile))
+		require.NoError(t, err)
 		assert.Equal(t, want, out.String(), terminal)
 	}
 }

@@ -1,0 +1,62 @@
+package snapshot
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"githandoff/internal/gitexec"
+)
+
+// undo takes back what git wrote before switchTo failed: a filter that ends, or a full disk,
+// leaves the files before it. The work tree was as HEAD has it, and the index still is;
+// nothing was where HEAD has no file.
+func undo(ctx context.Context, c *Contents, tree string) error {
+	ctx = context.WithoutCancel(ctx)
+	head, err := readCommit(ctx, c.repo, c.repo.Head)
+	if err != nil {
+		return err
+	}
+	changed, err := c.between(ctx, treeOf(head), tree)
+	if err != nil {
+		return err
+	}
+	var back strings.Builder
+	for path, k := range changed {
+		if k.before {
+			back.WriteString(path + "\x00")
+		} else if !belowLink(c.repo.Worktree, path) {
+			removeWithParents(c.repo.Worktree, path)
+		}
+	}
+	_, err = inTop(c.repo).Run(ctx, gitexec.Cmd{
+		Args:  slices.Concat(plain, []string{"checkout-index", "--quiet", "--force", "-z", "--stdin"}),
+		Stdin: strings.NewReader(back.String()), Timeout: checkoutTime, Finish: true,
+	})
+	if err != nil {
+		return gitFailed(locked(c.repo, err), "put the files back as HEAD has them")
+	}
+	return nil
+}
+
+// belowLink reports whether a directory of a path is a symbolic link: the path is not in
+// this work tree then.
+func belowLink(top, path string) bool {
+	for dir := filepath.Dir(path); dir != "."; dir = filepath.Dir(dir) {
+		if info, err := os.Lstat(filepath.Join(top, dir)); err == nil && info.Mode()&os.ModeSymlink != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// removeWithParents removes a file, and the directories that are empty without it.
+func removeWithParents(top, path string) {
+	for ; path != "."; path = filepath.Dir(path) {
+		if os.Remove(filepath.Join(top, path)) != nil {
+			return // there is no such file, or others are in the directory
+		}
+	}
+}
