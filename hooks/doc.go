@@ -1,5 +1,5 @@
-// Package hooks puts githandoff's git hooks into a hooks directory and takes
-// them out again, so that the directory is afterwards what it was before.
+// Package hooks puts githandoff's git hooks into a hooks directory and takes them out again,
+// without a trace.
 //
 // # What is installed
 //
@@ -29,30 +29,27 @@
 //	# githandoff hook 1 sha256:<64 lower-case hex digits>
 //	<body>
 //
-// 1 is the version of this format, and the digest is that of the body: all bytes
-// after the second line. A file whose digest is right was written by githandoff
-// and not touched since, so that it may be replaced and removed; one whose
-// digest is wrong was edited and belongs to whoever edited it. The body begins
-// with comments and the two settings
+// 1 is the version of this format, and the digest is that of the body: all bytes after the
+// second line. With a right digest, the file was written by githandoff and not touched since,
+// so it may be replaced and removed. With a wrong one, it was edited and belongs to its
+// editor. The body begins with comments and the two settings
 //
 //	hook=post-commit
 //	githandoff='/usr/local/bin/githandoff'
 //
-// where the second is the program that installed the hook, in single quotes (a
-// quote within ends them, is escaped, and opens them again), or empty. If there
-// is no such program any more, githandoff is looked up in PATH. Then follow the
-// functions that the hook needs, from script/part, and script/<name>.sh, each
-// after an empty line.
+// where the second is the program that installed the hook, in single quotes (a quote within
+// ends them, is escaped, and opens them again), or empty. If there is no such program any
+// more, githandoff is looked up in PATH. The functions needed by the hook, from script/part,
+// come next, and then script/<name>.sh, each after an empty line.
 //
-// # A hook that is there already
+// # An existing hook
 //
-// It is kept, byte for byte and with its mode, as <name>.before-githandoff in
-// the same directory; a symbolic link stays that link. Our script runs it
-// first, with the same arguments and all of the same standard input. If it
-// fails, a hook that can stop git (pre-*, prepare-*, commit-msg) ends there with
-// its status; a post-* hook goes on and ends with its status. As git does, the
-// script passes over a kept hook that is not executable. One thing is different
-// for a kept hook: a script that looks at its own name in $0 sees the longer one.
+// An existing hook is kept, byte for byte and with its mode, as <name>.before-githandoff in
+// the same directory; a symbolic link stays one. Our script runs it first, with the same
+// arguments and all of the same standard input. If it fails, a hook able to stop git (pre-*,
+// prepare-*, commit-msg) ends there with its status; a post-* hook goes on and ends with its
+// status. As git does, the script passes over a kept hook that is not executable. One thing is
+// different for a kept hook: a script looking at its own name in $0 sees the longer one.
 //
 // Each step is a rename of a complete file, in this order: the copy is made,
 // then our script takes the place. So whenever the process dies, git finds

@@ -15,7 +15,7 @@ type State string
 const (
 	Absent   State = "absent"   // nothing
 	Ours     State = "ours"     // our script
-	Chained  State = "chained"  // our script, which first runs the hook that was there before
+	Chained  State = "chained"  // our script, which first runs the earlier hook
 	Outdated State = "outdated" // our script, of another version or not executable
 	Edited   State = "edited"   // our script, changed by somebody since
 	Foreign  State = "foreign"  // somebody else's hook
@@ -43,8 +43,8 @@ type place struct {
 	state        State
 }
 
-// Status looks at the hooks of dir, the directory that git takes them from
-// ("git rev-parse --git-path hooks"). The directory need not exist.
+// Status looks at the hooks of dir, git's directory of hooks ("git rev-parse --git-path
+// hooks"). The directory need not exist.
 func Status(dir string, names []string) ([]Result, error) {
 	places, err := survey(dir, names)
 	if err != nil {
@@ -57,11 +57,10 @@ func Status(dir string, names []string) ([]Result, error) {
 	return results, nil
 }
 
-// Install puts the named hooks into dir, which it makes if need be. exe is the
-// absolute path of the githandoff to start, or empty for the one in PATH. A
-// hook that is there already is kept and chained; one that was ours and then
-// edited is left alone. Installing again changes nothing, or completes what was
-// interrupted.
+// Install puts the named hooks into dir, which it makes if need be. exe is the absolute path
+// of the githandoff to start, or empty for the one in PATH. An existing hook is kept and
+// chained; an edited one of ours is left alone. Installing again changes nothing, or completes
+// an interrupted run.
 //
 // Nothing is written if one of the hooks cannot be installed: "hook_manager" if
 // a hook manager wrote it, "hook_backup_exists" if another kept hook is in the
@@ -93,9 +92,8 @@ func Install(dir string, names []string, exe string) ([]Result, error) {
 	return results, nil
 }
 
-// Uninstall takes the named hooks out of dir and puts back, byte for byte and with their
-// modes, those that were there before. It leaves foreign hooks alone, and ours if somebody
-// edited them.
+// Uninstall takes the named hooks out of dir and puts the earlier ones back, byte for byte and
+// with their modes. It leaves foreign hooks alone, and ours if somebody edited them.
 func Uninstall(dir string, names []string) ([]Result, error) {
 	places, err := survey(dir, names)
 	if err != nil {

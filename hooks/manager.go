@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// A Manager is a program that writes git's hooks from a configuration of its
-// own, and that therefore has to call githandoff.
+// A Manager is a program writing git's hooks from a configuration of its own. This
+// configuration has to call githandoff.
 type Manager struct {
 	Name   string // "lefthook", "husky" or "pre-commit"
 	Config string // its configuration file; for husky the directory of its hooks
@@ -22,9 +22,9 @@ const (
 	preCommit = "pre-commit"
 )
 
-// DetectManager looks for a hook manager: first in the hooks that git runs now,
-// those of hooksDir, then in the configuration files at the top of worktree
-// ("" for a bare repository). It returns the first one found.
+// DetectManager looks for a hook manager: first in the hooks git runs now, those of hooksDir,
+// then in the configuration files at the top of worktree ("" for a bare repository). It
+// returns the first one found.
 func DetectManager(worktree, hooksDir string) (Manager, bool) {
 	if dir, ok := huskyDir(hooksDir); ok {
 		return Manager{Name: husky, Config: dir}, true
@@ -36,7 +36,7 @@ func DetectManager(worktree, hooksDir string) (Manager, bool) {
 				return m, true
 			}
 		}
-		// Its configuration has a name that we do not know: say the usual one.
+		// Its configuration has a name unknown here: say the usual one.
 		usual := map[string]string{lefthook: "lefthook.yml", preCommit: ".pre-commit-config.yaml"}
 		return Manager{Name: name, Config: filepath.Join(worktree, usual[name])}, true
 	}
@@ -56,7 +56,7 @@ func huskyDir(hooksDir string) (string, bool) {
 	return dir, filepath.Base(dir) == ".husky"
 }
 
-// configured lists the managers that have a configuration in the work tree.
+// configured lists the managers with a configuration in the work tree.
 func configured(worktree string) []Manager {
 	if worktree == "" {
 		return nil
@@ -78,8 +78,8 @@ func configured(worktree string) []Manager {
 	return found
 }
 
-// generatorIn returns the manager that wrote a hook in dir, or "". Names with a
-// dot are no hooks of git's: samples, and backups that managers make.
+// generatorIn returns the manager behind a hook in dir, or "". Names with a dot are no hooks
+// of git's: samples, and backups of managers.
 func generatorIn(dir string) string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -100,7 +100,7 @@ func generatorIn(dir string) string {
 	return ""
 }
 
-// generator returns the manager that wrote a hook, or "".
+// generator returns the manager behind a hook, or "".
 func generator(data []byte) string {
 	switch {
 	case bytes.Contains(data, []byte("call_lefthook")):
@@ -111,7 +111,7 @@ func generator(data []byte) string {
 	return ""
 }
 
-// File returns the path of the file that Line belongs in.
+// File returns the path of the file for Line.
 func (m Manager) File(hook string) string {
 	if m.Name == husky {
 		return filepath.Join(m.Config, hook)
@@ -119,9 +119,9 @@ func (m Manager) File(hook string) string {
 	return m.Config
 }
 
-// Line returns what to add to File(hook), one line or a few, without a line
-// feed at the end, so that the manager calls githandoff. Like a hook of ours it
-// does nothing where githandoff is not installed, and fails only where that does.
+// Line returns the text to add to File(hook) to have the manager call githandoff: one line or
+// a few, without a line feed at the end. Like a hook of ours, it does nothing if githandoff is
+// not installed, and fails only if githandoff does.
 //
 // lefthook calls a pre-push command only if the push has changed files.
 // pre-commit (3.2 or later, for the names of its stages) passes no standard
@@ -145,9 +145,9 @@ func call(hook, args string) string {
 	return fmt.Sprintf("if command -v githandoff >/dev/null; then githandoff hook run %s%s || %s; fi", hook, args, status)
 }
 
-// lefthookLine is in the syntax of the configuration that there is. lefthook
-// replaces {1} before it calls the shell, but leaves what git did not pass as
-// it stands: of prepare-commit-msg only the first argument is sure.
+// lefthookLine is in the syntax of the existing configuration. lefthook replaces {1} before it
+// calls the shell, but leaves an argument as it stands if git did not pass it: only the first
+// of prepare-commit-msg is sure.
 func (m Manager) lefthookLine(hook string) string {
 	args := map[string]string{
 		"prepare-commit-msg": " '{1}'",

@@ -41,7 +41,7 @@ func readsInput(name string) bool {
 	return name == "pre-push" || name == "post-rewrite" || name == "pre-receive"
 }
 
-// parts lists the files in script/part that the script of a hook builds on.
+// parts lists the files in script/part needed by the script of a hook.
 func parts(name string) []string {
 	switch name {
 	case "post-commit", "prepare-commit-msg", "commit-msg":
@@ -65,8 +65,8 @@ func checkName(name string) error {
 			strings.Join(Names(), ", "), strings.Join(ServerNames(), ", ")))
 }
 
-// checkExe accepts an absolute path that can be written on one line of a script, or an
-// empty one: then the hook finds the program in PATH.
+// checkExe accepts an absolute path fit for one line of a script, or an empty one: then the
+// hook finds the program in PATH.
 func checkExe(exe string) error {
 	if exe != "" && !filepath.IsAbs(exe) || strings.ContainsAny(exe, "\n\x00") {
 		return fault.New(fault.Usage, fault.InvalidPath, "a hook cannot run %q: want an absolute path on one line", exe)
@@ -74,8 +74,8 @@ func checkExe(exe string) error {
 	return nil
 }
 
-// render returns the script of a known hook that starts exe, or the program in PATH if exe
-// is empty or gone.
+// render returns the script of a known hook. It starts exe, or the program in PATH if exe is
+// empty or gone.
 func render(name, exe string) []byte {
 	var body bytes.Buffer
 	body.WriteString(notice)
@@ -134,7 +134,7 @@ var setting = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^githandoff='((?:[^'\n]|'\\'')*)'$`)
 })
 
-// exeOf returns the program that an intact script starts.
+// exeOf returns the program started by an intact script.
 func exeOf(data []byte) (exe string, ok bool) {
 	m := setting().FindSubmatch(data)
 	if m == nil {
@@ -143,7 +143,7 @@ func exeOf(data []byte) (exe string, ok bool) {
 	return strings.ReplaceAll(string(m[1]), `'\''`, `'`), true
 }
 
-// current reports whether data is the script that this githandoff would write.
+// current reports whether data is the script this githandoff would write.
 func current(name string, data []byte) bool {
 	exe, ok := exeOf(data)
 	return ok && bytes.Equal(render(name, exe), data)

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// ServerDir is the directory in which the hook of a hub stays, given the one that git
-// takes hooks from. Servers that host many repositories write their own pre-receive there
-// again with each upgrade; what they run for the keeper of a repository lies elsewhere:
+// ServerDir is the directory for the hook of a hub, given git's own directory of hooks.
+// Servers of many repositories write their own pre-receive there again with each upgrade, and
+// run the hooks of a repository's keeper from elsewhere:
 //
 //	pre-receive.d/   beside it: Gitea, Forgejo, soft-serve (their pre-receive runs all of it)
 //	custom_hooks/    in the git directory: Gogs, GitLab

@@ -2,9 +2,8 @@ package agents
 
 import "encoding/json"
 
-// MaxAnswer bounds a text that is handed to a client, in bytes. Claude Code shows
-// only the first 2 kB of a longer one, Codex CLI writes it to a file that others can
-// read.
+// MaxAnswer bounds a text for a client, in bytes. Claude Code shows only the first 2 kB of a
+// longer one, Codex CLI writes it to a file others can read.
 const MaxAnswer = 9000
 
 type object map[string]any
@@ -29,8 +28,8 @@ func (c *Call) Context(text string) []byte {
 	return spell(object{"hookSpecificOutput": in})
 }
 
-// Begin is Context for a session that was given work. Where nobody attends a session of
-// Claude Code, the prompt is its first turn: "claude -p" needs no other one.
+// Begin is Context for a session with work to do. In an unattended session of Claude Code the
+// prompt is the first turn: "claude -p" needs no other one.
 func (c *Call) Begin(text, prompt string) []byte {
 	if c.Event != SessionStart || text == "" || c.Client.Name != "claude" || c.Attended == nil || *c.Attended {
 		return c.Context(text)
@@ -40,8 +39,8 @@ func (c *Call) Begin(text, prompt string) []byte {
 	}})
 }
 
-// Deny refuses the tool call. There is no way to allow one: that would skip the
-// question that the client asks its user.
+// Deny refuses the tool call. There is no way to allow one: that would skip the client's
+// question to its user.
 func (c *Call) Deny(why string) []byte {
 	if c.Event != BeforeTool {
 		return nil
@@ -80,8 +79,8 @@ func (c *Call) Block(reason string) []byte {
 	return spell(object{"decision": "block", "reason": reason})
 }
 
-// Note shows a text to the person, and costs the model nothing. Clients that have no
-// such answer get none.
+// Note shows a text to the person, and costs the model nothing. Clients without such an answer
+// get none.
 func (c *Call) Note(text string) []byte {
 	if c.Client.form != nested || text == "" {
 		return nil
@@ -100,8 +99,8 @@ func spell(o object) []byte {
 
 const cut = "\n(cut: githandoff show prints all of it)\n"
 
-// clip keeps a text below MaxAnswer and ends it at the end of a line, so that no
-// character is halved.
+// clip keeps a text below MaxAnswer and ends it at the end of a line, so no character is
+// halved.
 func clip(s string) string {
 	if len(s) <= MaxAnswer {
 		return s

@@ -7,9 +7,9 @@ import (
 	"io"
 )
 
-// MaxInput bounds what is read of a client's JSON, in bytes. A client may send the
-// whole content of a file that is to be written, and spells a character in up to 12 bytes. A call
-// that is not read is not checked against the scope of a token.
+// MaxInput bounds a client's JSON, in bytes. A client may send the whole content of a file
+// about to be written, and spells a character in up to 12 bytes. An unread call is not checked
+// against the scope of a token.
 const MaxInput = 8 << 20
 
 // Call is one call of a hook, in one form for all clients.
@@ -21,24 +21,24 @@ type Call struct {
 
 	// Source says how a session began: startup, resume, clear, compact or fork.
 	Source string
-	// GoesOn is set at the end of a session after which its client goes on: its user
-	// began anew, or went on with another one.
+	// GoesOn is set if the client goes on after the end of the session: its user began anew,
+	// or went on with another one.
 	GoesOn bool
-	// Again is set at the end of a turn that a hook had made the agent go on with.
+	// Again is set at the end of a turn if a hook had made the agent go on.
 	Again bool
-	// Subagent is set for a part of the work that the agent gave to another model.
+	// Subagent is set for work the agent gave to another model.
 	Subagent bool
 	// Attended reports whether a person watches the session; nil if it is unknown.
 	Attended *bool
-	// Tool and Args are the tool call before which the hook runs.
+	// Tool and Args are the tool call about to run.
 	Tool string
 	Args map[string]any
 
 	name string // of the event, as the client spells it in answers
 }
 
-// payload has the members that any client sends. A member of an unexpected type counts as
-// absent: the rest of a call is still checked.
+// payload has the members any client sends. A member of an unexpected type counts as absent:
+// the rest of a call is still checked.
 type payload map[string]json.RawMessage
 
 // readPayload reads the first value of an input: an object, or null.
@@ -52,7 +52,7 @@ func readPayload(b []byte) (payload, error) {
 	return p, err
 }
 
-// text is the first of the members that is a string with something in it.
+// text is the first non-empty string among the members.
 func (p payload) text(members ...string) string {
 	for _, m := range members {
 		var s string
@@ -70,7 +70,7 @@ func (p payload) yes(member string) bool {
 
 func (p payload) has(member string) bool { return len(p[member]) > 0 && string(p[member]) != "null" }
 
-// object is the first of the members that is an object. Some clients send one as a string.
+// object is the first object among the members. Some clients send one as a string.
 func (p payload) object(members ...string) map[string]any {
 	for _, m := range members {
 		raw := []byte(p.text(m))
@@ -85,13 +85,11 @@ func (p payload) object(members ...string) map[string]any {
 	return nil
 }
 
-// Read reads a call of the hook that client was told to run at event. An empty input
-// is an empty object. It returns nil without an error for a client or an event that
-// githandoff has nothing to say to.
+// Read reads a call of client's hook for event. An empty input is an empty object. It returns
+// nil without an error if githandoff has no answer for the client or the event.
 //
-// Copilot CLI, Cursor and VS Code also run the hooks of Claude Code. The environment
-// and the members that only they send tell them apart; the answer is then spelled so
-// that the caller understands it.
+// Copilot CLI, Cursor and VS Code also run the hooks of Claude Code. The environment and
+// members of their own tell them apart; the answer is spelled for the actual caller.
 func Read(client, event string, in io.Reader, getenv func(string) string) (*Call, error) {
 	c := lookup(client)
 	if c == nil || c.event(event) == "" {
@@ -133,7 +131,7 @@ func Read(client, event string, in io.Reader, getenv func(string) string) (*Call
 	return call, nil
 }
 
-// caller is the client that really runs a hook of Claude Code.
+// caller is the actual client behind a hook of Claude Code.
 func caller(claude *Client, p payload, getenv func(string) string) *Client {
 	switch {
 	case p.text("cursor_version") != "":
@@ -144,7 +142,7 @@ func caller(claude *Client, p payload, getenv func(string) string) *Client {
 	return claude
 }
 
-// attended is a variable that only Claude Code sets in the environment of its hooks.
+// attended reads a variable set by Claude Code alone in the environment of its hooks.
 func attended(c *Client, getenv func(string) string) *bool {
 	v := getenv("CLAUDE_CODE_SESSION_ATTENDED")
 	if c.Name != "claude" || v == "" {

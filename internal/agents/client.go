@@ -8,7 +8,7 @@ import (
 // Event is an event of a session, under the same name for all clients.
 type Event string
 
-// The events that githandoff has something to say to.
+// The events githandoff has something to say to.
 const (
 	SessionStart Event = "session-start" // a session began, went on, or was compacted
 	Prompt       Event = "prompt"        // the user, or a program, said something
@@ -37,8 +37,8 @@ type Client struct {
 	events map[string]Event // by the client's own name, in lower case
 }
 
-// clients lists the programs with the names of their events, which their
-// documentation gives; see docs/agents.md for the versions that were run.
+// clients lists the programs and the documented names of their events; see docs/agents.md for
+// the versions tried.
 func clients() []*Client {
 	claude := map[string]Event{
 		"sessionstart": SessionStart, "userpromptsubmit": Prompt, "pretooluse": BeforeTool,
@@ -72,5 +72,5 @@ func lookup(name string) *Client {
 	return all[i]
 }
 
-// event translates a client's name of an event; "" for one that githandoff does not answer.
+// event translates a client's name of an event; "" if githandoff does not answer it.
 func (c *Client) event(name string) Event { return c.events[strings.ToLower(name)] }

@@ -11,13 +11,13 @@ import (
 	"sync"
 )
 
-// Scopes lists the authority that a tool call needs, as far as it can be told: a
-// "repo.write:<path>" for each file below worktree that a file tool changes, and a
-// "repo.push:<ref>" for each ref that a plain "git push REMOTE SRC:DST" moves.
+// Scopes lists the authority a tool call needs, as far as it shows: a "repo.write:<path>" for
+// each file below worktree changed by a file tool, and a "repo.push:<ref>" for each ref moved
+// by a plain "git push REMOTE SRC:DST".
 //
-// A path outside of worktree is the client's own business. Of shell commands only a
-// push in its plain form and a patch that is handed to apply_patch are read: the
-// pre-push hook and the hub's guard judge every push, this is an early word.
+// A path outside of worktree is the client's own business. The only shell commands read are a
+// plain push and a patch handed to apply_patch: the pre-push hook and the hub's guard judge
+// every push, this is an early word.
 func (c *Call) Scopes(worktree string) []string {
 	var scopes []string
 	for _, p := range c.paths() {
@@ -32,7 +32,7 @@ func (c *Call) Scopes(worktree string) []string {
 	return slices.Compact(scopes)
 }
 
-// Files lists the files that a tool call changes, absolute and with their links followed.
+// Files lists the files changed by a tool call, absolute and with their links followed.
 func (c *Call) Files() []string {
 	var files []string
 	for _, p := range c.paths() {
@@ -44,7 +44,7 @@ func (c *Call) Files() []string {
 	return files
 }
 
-// Writing is the part of a tool call that changes these files.
+// Writing is the part of a tool call changing these files.
 func (c *Call) Writing(files []string) *Call {
 	part := *c
 	list := make([]any, 0, len(files))
@@ -55,10 +55,10 @@ func (c *Call) Writing(files []string) *Call {
 	return &part
 }
 
-// shells are the names under which clients run a command line.
+// shells are the clients' tools for command lines.
 var shells = []string{"bash", "shell", "run_shell_command", "local_shell", "exec_command", "powershell"}
 
-// paths lists the files that a tool call changes.
+// paths lists the files changed by a tool call.
 func (c *Call) paths() []string {
 	command := text(c.Args, "command", "cmd")
 	if slices.Contains(shells, strings.ToLower(c.Tool)) {
@@ -77,13 +77,13 @@ func (c *Call) paths() []string {
 	return paths
 }
 
-// pathMembers are the names under which tools are told which file they change.
+// pathMembers are the arguments naming the files for a tool to change.
 var pathMembers = []string{
 	"file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file", "paths",
 	"destination", "old_path", "new_path", "uri",
 }
 
-// pathsIn lists the files that the arguments of a tool name, those of single edits included.
+// pathsIn lists the files named by a tool's arguments, those of single edits included.
 func pathsIn(args any) []string {
 	var paths []string
 	switch v := args.(type) {
@@ -126,8 +126,8 @@ func files(v any, onlyURI bool) []string {
 	return paths
 }
 
-// reads reports whether a tool is one that changes no file. Clients filter by name
-// before they call; this is for those that call for every tool.
+// reads reports whether a tool changes no file. Some clients filter by name before they call;
+// others call for every tool.
 func reads(tool string) bool {
 	t := strings.ToLower(tool)
 	if i := strings.LastIndex(t, "__"); i >= 0 {
@@ -176,11 +176,11 @@ func below(worktree, dir, path string) string {
 	return filepath.ToSlash(rel)
 }
 
-// resolved follows the links in the part of path that exists, and those whose target does
-// not exist yet: a tool that writes to one makes the target.
+// resolved follows the links in the existing part of path, dangling ones included: a tool
+// writing to one makes its target.
 func resolved(path string) string { return follow(filepath.Clean(path), maxLinks) }
 
-const maxLinks = 40 // to targets that do not exist; Linux follows as many
+const maxLinks = 40 // to missing targets; Linux follows as many
 
 func follow(path string, links int) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -201,7 +201,7 @@ func follow(path string, links int) string {
 	return follow(filepath.Join(dir, target), links-1)
 }
 
-// pushed lists the refs that each plain "git push" of a command line moves.
+// pushed lists the refs moved by each plain "git push" of a command line.
 func pushed(command string) []string {
 	var refs []string
 	for _, part := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(";&|\n", r) }) {
@@ -216,7 +216,7 @@ func pushed(command string) []string {
 		for len(words) > 2 && words[0] == "-c" {
 			words = words[2:]
 		}
-		if words[0] != "push" { // after -C it is another repository, or none that can be told
+		if words[0] != "push" { // after -C it is another repository, or an unknown one
 			continue
 		}
 		refs = append(refs, destinations(words[1:])...)
@@ -271,7 +271,7 @@ func destinations(words []string) []string {
 	return refs
 }
 
-// text is the first of the members that is a string, or the words of a command.
+// text is the first string among the members, or the words of a command.
 func text(args map[string]any, members ...string) string {
 	for _, m := range members {
 		switch v := args[m].(type) {

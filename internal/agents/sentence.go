@@ -20,18 +20,18 @@ const (
 // MaxNamed is how many handoffs a sentence names one by one.
 const MaxNamed = 3
 
-// Handoff has the facts of a handoff that a sentence uses. They include none of its content.
+// Handoff has the facts of a handoff for a sentence, and none of its content.
 type Handoff struct {
 	ID    handoff.ID
-	From  string    // its sender; empty unless that is a name that this clone trusts
+	From  string    // its sender; empty unless this clone trusts the name
 	Task  string    // the sender's key of the work
-	Lease time.Time // of one that is held
-	// Earlier is set for one that was held when the session began.
+	Lease time.Time // if it is held
+	// Earlier is set if it was held when the session began.
 	Earlier bool
 }
 
-// trackerKey is the form of task keys that trackers give. Any other key stays out of
-// the sentences: 128 printable characters can be an order to the model.
+// trackerKey is the form of trackers' task keys. Any other key stays out of the sentences: 128
+// printable characters can be an order to the model.
 var trackerKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]{0,12}[-_#]?[0-9]{1,10}$`) })
 
 // Said is the sender and the task as far as an agent may read them outside of a fence.
@@ -58,18 +58,18 @@ func (h Handoff) name(ends handoff.Ends, withFrom bool) string {
 	return s
 }
 
-// Waiting counts the handoffs that an agent may take.
+// Waiting counts the handoffs an agent may take.
 type Waiting struct {
-	Known []Handoff // offers that were read, the oldest first
-	// Lie is how many handoffs lie in an inbox that is too crowded to be read, claimed
-	// ones among them; 0 where Known are all that wait.
+	Known []Handoff // offers read, the oldest first
+	// Lie is the number of handoffs in an inbox too crowded to be read, claimed ones among
+	// them; 0 if Known is complete.
 	Lie int
 }
 
 func (w Waiting) empty() bool { return len(w.Known) == 0 && w.Lie == 0 }
 
-// Announcement lists, at the start of a session, the handoffs that wait for agent and those
-// that this worktree holds. It is empty if there are none.
+// Announcement lists, at the start of a session, the handoffs waiting for agent and those held
+// by this worktree. It is empty if there are none.
 func Announcement(agent string, w Waiting, held []Handoff) string {
 	end := holding(held)
 	switch {
@@ -94,7 +94,7 @@ func named(head, tail string, all []Handoff, limit int) string {
 	return head + list(all, limit-len(head)-len(tail), true) + tail
 }
 
-// crowded names some of those that wait in an inbox that was counted.
+// crowded names some of the handoffs waiting in an inbox too crowded to be read.
 func crowded(head, tail string, w Waiting, limit int) string {
 	if len(w.Known) == 0 {
 		return head + tail
@@ -125,8 +125,8 @@ func holding(held []Handoff) string {
 	return "Held" + since + ": " + strings.Join(parts, ", ") + ".\n"
 }
 
-// Taken says that a handoff was taken for the session. Its text follows, or is too long
-// for a hook.
+// Taken announces a handoff taken for the session. Its text follows, or is too long for a
+// hook.
 func Taken(h Handoff, follows bool) string {
 	if follows {
 		return fmt.Sprintf("githandoff: this hook took %s for the session; it follows.\n", h.ID.Short())
@@ -134,7 +134,7 @@ func Taken(h Handoff, follows bool) string {
 	return fmt.Sprintf("githandoff: this hook took %s for the session; `githandoff resume` prints it.\n", h.ID.Short())
 }
 
-// First is the first turn of a session that was given a handoff and nothing else.
+// First is the first turn of a session with a handoff and no other task.
 func First(h Handoff) string { return "Work on handoff " + h.name(nil, false) + "." }
 
 // Arrival says what came in since the session was told.
@@ -183,7 +183,7 @@ func more(n int) string {
 	return fmt.Sprintf(", %d more", n)
 }
 
-// Reminder says at the end of a turn that a handoff is still held, and how to end it.
+// Reminder names, at the end of a turn, a handoff still held, and the ways to end it.
 func Reminder(agent string, h Handoff) string {
 	id := h.ID.Short()
 	s := fmt.Sprintf("githandoff: %s still holds %s. Done: githandoff ack %s. Not possible: githandoff fail %s --reason TEXT. "+
@@ -195,7 +195,7 @@ func Reminder(agent string, h Handoff) string {
 	return s
 }
 
-// Ended says that a claim of this worktree is over, and why: the work stops.
+// Ended says why a claim of this worktree is over: the work stops.
 func Ended(agent string, h Handoff, how string) string {
 	return fmt.Sprintf("githandoff: %s no longer holds %s: it was %s. Its authority is over.\n", agent, h.name(nil, false), how)
 }

@@ -1,9 +1,9 @@
 // Package board is a live view of handoffs for a person who looks after many agents.
 //
-// It is a model in the sense of Bubble Tea: messages come in, a screen goes out. It shows
-// the copies that its [Backend] has, reads them again every two seconds, and has the backend
-// sync beside that. Every key that changes something runs the command that a person would
-// type, and asks first where the step takes something from an agent.
+// It is a model in the sense of Bubble Tea: messages come in, a screen goes out. It shows the
+// copies of its [Backend], reads them again every two seconds, and has the backend sync beside
+// that. Every key that changes something runs the command a person would type, and asks first
+// if the step takes something from an agent.
 package board
 
 import (
@@ -18,13 +18,13 @@ import (
 type Row struct {
 	ID, Short, State       string
 	From, To, Holder, Task string
-	Parent                 string // id of the handoff that it follows from
+	Parent                 string // id of the handoff it follows from
 	At, Deadline           time.Time
 }
 
 // Backend is where the board reads and works.
 type Backend interface {
-	// Rows lists the handoffs that the local copies show. No hub is asked.
+	// Rows lists the handoffs in the local copies. No hub is asked.
 	Rows(ctx context.Context) ([]Row, error)
 	// Sync brings the copies up to date.
 	Sync(ctx context.Context) error
@@ -59,12 +59,12 @@ type Board struct {
 	width, height int
 	mode          mode
 	rows          []Row // all
-	shown         []Row // that the filter lets through, chains together
+	shown         []Row // let through by the filter, chains together
 	depth         []int // of each in its chain
 	cursor        int
 	selected      string // id
 	filter, input string
-	confirm       []string // command that y runs
+	confirm       []string // command for y
 	question      string   // about it
 	reader        reader   // of a text
 	said          string   // outcome of the last command

@@ -63,7 +63,7 @@ func (b *Board) command(key string) tea.Cmd {
 	return nil
 }
 
-// act is a key that means the handoff under the cursor.
+// act handles a key for the handoff under the cursor.
 func (b *Board) act(key string, row Row) tea.Cmd {
 	switch key {
 	case "enter":
@@ -80,8 +80,8 @@ func (b *Board) act(key string, row Row) tea.Cmd {
 	return nil
 }
 
-// ask has the person confirm a command that takes something from an agent. The question
-// is short, since it must fit.
+// ask has the person confirm a command taking something from an agent. The question is short,
+// since it must fit.
 func (b *Board) ask(row Row, args ...string) {
 	b.mode, b.confirm = asking, append(args, row.ID)
 	b.question = "githandoff " + strings.Join(append(args, row.Short), " ") + "?  y runs it, any other key does not"
@@ -124,8 +124,8 @@ func (b *Board) move(by int) {
 	b.selected = b.shown[b.cursor].ID
 }
 
-// choose takes the rows that have all words of the filter, puts each below the one that
-// it follows from, and keeps the cursor on its handoff.
+// choose takes the rows with all words of the filter, puts each below its parent, and keeps
+// the cursor on its handoff.
 func (b *Board) choose() {
 	words := strings.Fields(strings.ToLower(b.filter))
 	b.shown, b.depth = nil, nil

@@ -2,7 +2,7 @@ package board
 
 import "fmt"
 
-// reader shows a text that may be longer than the terminal.
+// reader shows a text, page by page if it is longer than the terminal.
 type reader struct {
 	raw   string
 	lines []string // no wider than the terminal

@@ -70,7 +70,7 @@ func (b *Board) title() string {
 	return lipgloss.NewStyle().Bold(true).Render(text)
 }
 
-// deepest is how far a handoff is set off from the one that it follows from, at most.
+// deepest bounds the indentation of a handoff below its parent.
 const deepest = 2
 
 // columns are the widths of all columns but the task, which takes the rest.
@@ -167,7 +167,7 @@ func span(d time.Duration) string {
 	return strconv.Itoa(int(d.Hours()/24)) + "d"
 }
 
-// wrapped are the lines of a text that is no wider than a terminal.
+// wrapped splits a text into lines no wider than the terminal.
 func wrapped(s string, width int) []string {
 	return strings.Split(lipgloss.Wrap(strings.TrimRight(s, "\n"), max(1, width), ""), "\n")
 }

@@ -1,8 +1,8 @@
-// Package brief writes the short form of a handoff: the least that lets its reader
-// start. Omitted parts are counted ([Omitted]), and one command away ([Commands]).
+// Package brief writes the short form of a handoff: just enough for its reader to start.
+// Omitted parts are counted ([Omitted]), and one command away ([Commands]).
 //
-// The text is the sender's and stands inside a fence. What Omitted and Commands return
-// stands outside, and repeats no word of the sender.
+// The text is the sender's and stands inside a fence. The results of Omitted and Commands
+// stand outside, and repeat no word of the sender.
 package brief
 
 import (
@@ -112,7 +112,7 @@ func Omitted(env *handoff.Envelope) []string {
 	return more
 }
 
-// Commands names the commands that show what the short form leaves out.
+// Commands names the commands for the parts missing from the short form.
 func Commands(env *handoff.Envelope, id string) string {
 	var commands []string
 	if env.Detail != "" {
@@ -125,13 +125,12 @@ func Commands(env *handoff.Envelope, id string) string {
 }
 
 const (
-	shortValue = 200  // bytes of a value that the prompt shows
-	shortExtra = 2048 // bytes of all members of another system's document that it shows
+	shortValue = 200  // bytes of a value shown in the prompt
+	shortExtra = 2048 // bytes of all members shown of another system's document
 )
 
-// aside writes the rare members of an envelope, and the members of another system's
-// document that an envelope does not have. It stands inside the fence, names included: they
-// are the sender's.
+// aside writes the rare members of an envelope, and another system's members without a place
+// in it. They stand inside the fence, names included: they are the sender's.
 func aside(b *strings.Builder, env *handoff.Envelope) {
 	line := func(name, value string) {
 		if value != "" {
@@ -172,8 +171,8 @@ func aside(b *strings.Builder, env *handoff.Envelope) {
 // extra is a member of another system's document.
 type extra struct{ name, text string }
 
-// extraMembers are those that no member of the envelope holds: short ones, as far
-// as there is room, and the others.
+// extraMembers are another system's members outside the envelope: short ones, as far as there
+// is room, and the others.
 func extraMembers(env *handoff.Envelope) (shown, hidden []extra) {
 	if env.Origin == nil {
 		return nil, nil
@@ -228,7 +227,7 @@ func rawText(value any) string {
 	return string(b)
 }
 
-// oneWord is a name that keeps its line.
+// oneWord is a name, quoted if it could break its line.
 func oneWord(name string) string {
 	if name == "" || len(name) > 64 || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }) {
 		name = strconv.Quote(name)
@@ -236,8 +235,8 @@ func oneWord(name string) string {
 	return name
 }
 
-// foreignFormat is the name of a format that this program knows, for elsewhere it is
-// the sender's word.
+// foreignFormat is the name of a format if this program knows it, for otherwise it is the
+// sender's word.
 func foreignFormat(env *handoff.Envelope) string {
 	if env.Origin != nil && slices.Contains(dialect.Formats(), env.Origin.Format) {
 		return env.Origin.Format + " "

@@ -8,8 +8,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// SentBy sets who sends the handoff that a document became. If the document says
-// that another agent wrote it, origin.extra keeps that.
+// SentBy sets the sender of the handoff made of a document. If the document names another
+// agent as its writer, origin.extra keeps the name.
 func SentBy(e *handoff.Envelope, agent string) {
 	wrote := e.Source.Agent
 	e.Source.Agent = agent
@@ -41,8 +41,8 @@ func sourcePointer(format string) string {
 	return ""
 }
 
-// sourceAgent is who wrote the document. Who sends it is not for the document to
-// say, so a name that is none to us does no harm: origin.extra keeps it.
+// sourceAgent is the writer of the document. The sender is not for the document to choose, so
+// an invalid name does no harm: origin.extra keeps it.
 func (o object) sourceAgent(member, s string) string {
 	name := o.agentName(member, s)
 	if name == "" && !blank(s) {
@@ -63,8 +63,8 @@ func (o object) targetAgent(member, s string) *string {
 	return nil
 }
 
-// rollbackAgent is who gets work back that fails. That nobody would must not
-// happen in silence.
+// rollbackAgent is the agent failed work goes back to. An invalid name is refused: otherwise
+// nobody would get the work, and nobody would notice.
 func (o object) rollbackAgent(member string) string {
 	s := o.text(member, 0)
 	name := o.agentName(member, s)
@@ -74,9 +74,8 @@ func (o object) rollbackAgent(member string) string {
 	return name
 }
 
-// agentName returns "" for a text that is not an agent's name. Other systems allow more
-// than we do: if lower case and dashes make a name of the text, that is taken, with a
-// warning.
+// agentName returns "" for a text other than an agent's name. Other systems allow more than we
+// do: if lower case and dashes make the text a name, it is taken, with a warning.
 func (o object) agentName(member, s string) string {
 	if s == "" || handoff.CheckAgent(s) == nil {
 		return s

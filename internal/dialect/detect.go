@@ -28,21 +28,21 @@ import (
 //	library_skills_read, source_files_verified,
 //	feature_directory, blocked_reason or attempted          metadata
 //	summary with version as a number                        kelos
-//	summary, and no member that Kelos does not know         kelos
-//	status with agent or questions, and no member that
-//	metadata does not know                                  metadata
+//	summary, and no member unknown to Kelos                 kelos
+//	status with agent or questions, and no member
+//	unknown to metadata                                     metadata
 //
-// So members that another format has too are taken for extra ones, and a document
-// of a system that is none of these is not taken for one of them: status, summary,
-// agent and version are words that everybody uses. A handoff in metadata that is an
-// object has next_agent or context, or nothing.
+// So members shared with another format are taken for extra ones, and a document of another
+// system is not taken for one of these: everybody uses the words status, summary, agent and
+// version. The member handoff of metadata, if an object, has next_agent or context, or
+// nothing.
 //
-// A document that is nearly one is told what it misses:
+// A document close to a format is told what it misses:
 //
-//	source or target, an object, and no member that ho, or
-//	our envelope, does not know                             ho, githandoff
+//	source or target, an object, and no member unknown to
+//	ho, or to our envelope                                  ho, githandoff
 //	two of the members of metadata from above               metadata
-//	no member that metadata, vox or kelos does not know     that
+//	no member unknown to metadata, vox or kelos             that
 func Detect(b []byte) (format string, err error) {
 	b = bytes.TrimPrefix(b, []byte("\ufeff"))
 	src, err := findJSON(b, true)
@@ -53,15 +53,14 @@ func Detect(b []byte) (format string, err error) {
 	return g.format, err
 }
 
-// guess is a format, and the members that told it.
+// guess is a format, and the members it was guessed by.
 type guess struct {
 	format  string
 	because []string
 	sure    bool // another format would have other members
 }
 
-// qualify adds to a refusal of a document that may well be of another format what
-// it was taken for.
+// qualify adds the guessed format to a refusal, since the document may well be of another.
 func (g guess) qualify(err error) error {
 	f := fault.As(err)
 	if g.sure || f == nil || f.Reason != fault.Malformed && f.Reason != fault.UnknownSchema {
@@ -106,7 +105,7 @@ func detect(b []byte, src source) (guess, error) {
 	return guess{}, fault.New(fault.Invalid, fault.Malformed, "document: %w", untold("none of its members tells its format"))
 }
 
-// knownMembers lists the members that a format defines at the top of its object.
+// knownMembers lists the members of a format at the top of its object.
 func knownMembers(format string) []string {
 	switch format {
 	case Githandoff:
@@ -137,14 +136,14 @@ func envelopeMembers() []string {
 	return names
 }
 
-// metadataOwn are the members that no other system is known to use.
+// metadataOwn are the members no other system is known to use.
 func metadataOwn() []string {
 	return []string{
 		"output_type", "handoff", "skills_invoked", "library_skills_read", "source_files_verified", "feature_directory", "blocked_reason", "attempted",
 	}
 }
 
-// gsdOwn are the members that tell GSD from others that say what to do next.
+// gsdOwn are the members by which GSD differs from other formats with a next step.
 func gsdOwn() []string {
 	return []string{"completed_tasks", "remaining_tasks", "uncommitted_files", "human_actions_pending"}
 }
@@ -213,7 +212,7 @@ func detectMembers(raw map[string]json.RawMessage) guess {
 	return nearest(o, ends, own)
 }
 
-// nearest is the format of a document that misses something of it.
+// nearest is the format a document almost has.
 func nearest(o outline, ends, own []string) guess {
 	switch {
 	case len(ends) > 0 && o.only(HO):
@@ -234,8 +233,7 @@ func nearest(o outline, ends, own []string) guess {
 	return guess{}
 }
 
-// foreignHandoff reports whether a member of that name is an object of another
-// system.
+// foreignHandoff reports whether a member named handoff is an object of another system.
 func foreignHandoff(raw json.RawMessage) bool {
 	var inner map[string]json.RawMessage
 	if json.Unmarshal(raw, &inner) != nil || len(inner) == 0 {

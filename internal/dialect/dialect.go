@@ -28,11 +28,11 @@ const (
 type Draft struct {
 	Format   string // of the document
 	Envelope handoff.Envelope
-	Token    string   // the text of cryptographic_obo_token, of the kind that [DecodeToken] takes; "" if none
+	Token    string   // the text of cryptographic_obo_token, of the kind [DecodeToken] takes; "" if none
 	Warnings []string // one line for each tolerated error or missing member
 	Around   string   // the text of a Markdown file before and after its block, see [Draft.TakeAround]
 
-	native map[string]any // the document that this was read from, if it was one of ours
+	native map[string]any // the source document, if it was one of ours
 }
 
 // codec reads and writes one dialect. A dialect is a JSON object whose members
@@ -41,15 +41,14 @@ type codec struct {
 	// read maps every member it can, and records refusals and warnings in d. It
 	// goes on after a refusal.
 	read func(d *document) handoff.Envelope
-	// write is the inverse of read for the members that both sides have.
+	// write is the inverse of read for the members both sides have.
 	write func(e *handoff.Envelope) map[string]any
 }
 
 // Formats lists the names of the formats.
 func Formats() []string { return []string{Githandoff, Kelos, Vox, Metadata, HO, GSD} }
 
-// CheckFormat refuses the name of a format that does not exist, with
-// [fault.Usage].
+// CheckFormat refuses an unknown format, with [fault.Usage].
 func CheckFormat(name string) error {
 	_, err := codecOf(name)
 	return err
@@ -74,12 +73,12 @@ func codecOf(format string) (codec, error) {
 		WithHints(fault.Fact("the formats are %s", strings.Join(Formats(), ", ")))
 }
 
-// Import reads a document in the given format; "" detects it. It enforces what
-// the format itself demands, by the names of its members, and refuses what no
-// addition of a sender could make a valid envelope of.
+// Import reads a document in the given format; "" detects it. It enforces the demands of the
+// format itself, by the names of its members, and refuses a document no sender could complete
+// to a valid envelope.
 //
-// Refusals have the code [fault.Invalid], but for a format that does not exist
-// ([fault.Usage]) and a bearer token of another system ([fault.Denied]).
+// Refusals have the code [fault.Invalid], but for an unknown format ([fault.Usage]) and a
+// bearer token of another system ([fault.Denied]).
 func Import(format string, b []byte) (*Draft, error) {
 	b = bytes.TrimPrefix(b, []byte("\ufeff"))
 	if format != "" {
@@ -161,8 +160,8 @@ func (d *Draft) TakeAround() error {
 	return nil
 }
 
-// Check refuses a draft that no addition of a sender could make a valid envelope
-// of, in the words of the envelope. The format is who is said to refuse.
+// Check refuses a draft no sender could complete to a valid envelope, in the words of the
+// envelope. The refusal begins with format.
 func Check(format string, e *handoff.Envelope) error {
 	whole := complete(*e)
 	if err := whole.Validate(); err != nil {
@@ -174,7 +173,7 @@ func Check(format string, e *handoff.Envelope) error {
 	return nil
 }
 
-// complete returns e with something in each member that the envelope requires.
+// complete returns e with every required member filled.
 func complete(e handoff.Envelope) handoff.Envelope {
 	const anyTime = "2000-01-01T00:00:00Z"
 	e.Schema = handoff.Schema
@@ -198,13 +197,12 @@ func complete(e handoff.Envelope) handoff.Envelope {
 	return e
 }
 
-// Export writes the envelope in the given format, in canonical form without a
-// final newline, and says in warnings what that format cannot say of it. An
-// envelope that was imported from the same format gives the same JSON value
-// back, except for members that were changed since.
+// Export writes the envelope in the given format, in canonical form without a final newline,
+// with warnings about the members the format cannot hold. An envelope imported from the same
+// format gives the same JSON value back, except for members changed since.
 //
-// The result can be imported again. It refuses with [fault.Invalid] where
-// the format requires a member that the envelope has nothing for.
+// The result can be imported again. Export refuses with [fault.Invalid] if the envelope has
+// nothing for a member the format requires.
 func Export(format string, e *handoff.Envelope) (doc []byte, warnings []string, err error) {
 	c, err := codecOf(format)
 	if err != nil {

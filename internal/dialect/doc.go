@@ -3,12 +3,11 @@
 //
 // # What a dialect is
 //
-// Each format but "githandoff" is one JSON object, found as said below, of at
-// most 131,072 bytes, without duplicate members, without members that differ
-// from known ones in case alone, and without numbers that a binary64 does not
-// keep to the last digit. A byte order mark before it is passed over. null stands
-// for an absent member where a member may be absent. Each format copies some
-// members into an envelope (→), and keeps all the others in origin.extra.
+// Each format but "githandoff" is one JSON object, found as said below, of at most 131,072
+// bytes, without duplicate members, without members differing from known ones in case alone,
+// and without numbers a binary64 does not keep to the last digit. A byte order mark before it
+// is passed over. null stands for an absent member where a member may be absent. Each format
+// copies some members into an envelope (→), and keeps all the others in origin.extra.
 //
 //	kelos       version              the number 1, which is also meant when absent
 //	            summary              → summary; required, ≤ 4,096 bytes
@@ -69,10 +68,9 @@
 //	            decisions            → context.decisions
 //	            uncommitted_files    a warning if there are any
 //
-// An agent's name that is none to us is taken in lower case, with dashes for
-// white space, if that makes it one. Otherwise it is kept, and nobody is chosen;
-// only one in rollback.on_failure is refused. Who wrote a document need not be who
-// sends it: see [SentBy]. A metadata block
+// An agent's name invalid here is taken in lower case, with dashes for white space, if it is
+// valid then. Otherwise it is kept, and nobody is chosen; only one in rollback.on_failure is
+// refused. Who wrote a document need not be who sends it: see [SentBy]. A metadata block
 // without handoff.context gets a summary of its output_type and status.
 //
 // "githandoff" is an envelope of which any member but schema may be missing and
@@ -80,33 +78,31 @@
 //
 // # Where the object is
 //
-// A document is a JSON file, or the inside of the last fenced code block of a
-// Markdown file whose first label is json, in any case: at most three spaces,
-// three or more backticks or tildes, the label; closed by at least as many of the
-// same character. Where there is none, one inside a longer fence labelled markdown
-// counts. The text around the block may become the detail of the handoff: see
-// [Draft.TakeAround]. A kelos document may also lie in a log, in the last complete
-// pair of lines
+// A document is a JSON file, or the inside of the last fenced code block of a Markdown file
+// whose first label is json, in any case: at most three spaces, three or more backticks or
+// tildes, the label; closed by at least as many of the same character. Where there is none,
+// one inside a longer fence labelled markdown counts. The text around the block may become the
+// detail of the handoff: see [Draft.TakeAround]. A kelos document may also lie in a log, in
+// the last complete pair of lines:
 //
 //	---KELOS_HANDOFF_START---
 //	---KELOS_HANDOFF_END---
 //
-// where a start without an end that comes later says that the log was cut off, and
-// that the handoff that counts is missing. A log without such lines may have the last
-// message of an agent among its outputs: see [Log.Response].
+// A later start without an end means the log was cut off, and the handoff that counts is
+// missing. A log without such lines may have the last message of an agent among its outputs:
+// see [Log.Response].
 //
 // # What is kept beyond the envelope
 //
-// origin.format is the name of the format. origin.extra holds the content of that
-// document that has no place in the envelope, as edits to the document that [Export]
-// makes of the envelope:
+// origin.format is the name of the format. origin.extra holds the document's content without a
+// place in the envelope, as edits to the document [Export] makes of the envelope:
 //
-//   - A key that begins with "/" is the JSON pointer (RFC 6901) of a member, its
+//   - A key beginning with "/" is the JSON pointer (RFC 6901) of a member, its
 //     value that member's value. A pointer goes through objects only: a member of
 //     an array is kept with its whole array. It is one level deep, or two where
 //     the table above knows the object (context, expectations, handoff, rollback,
 //     source, target).
-//   - The key "absent" is a sorted array of the pointers of members that Export
+//   - The key "absent" is a sorted array of the pointers of the members Export
 //     would write and the document does not have.
 //
 // origin.extra is itself absent if it would be empty. For instance

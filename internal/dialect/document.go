@@ -11,13 +11,13 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// document is one JSON object while it is read. It remembers which members the
-// dialect knows, so that all others can be kept, and the first refusal.
+// document is one JSON object while it is read. It remembers the members known to the dialect,
+// to keep all others, and the first refusal.
 type document struct {
 	format   string
 	root     map[string]any
-	known    map[string]bool // JSON pointers of the members that were asked for
-	objects  map[string]bool // those of them that hold members of their own
+	known    map[string]bool // JSON pointers of the members asked for
+	objects  map[string]bool // those of them with members of their own
 	warnings []string
 	token    string
 	err      error
@@ -42,8 +42,7 @@ func invalid(dialect string, reason fault.Reason, format string, args ...any) *f
 	return fault.New(fault.Invalid, reason, dialect+": "+format, args...)
 }
 
-// object is a JSON object inside a document. A nil members map stands for an
-// object that is absent.
+// object is a JSON object inside a document. A nil members map stands for an absent object.
 type object struct {
 	doc     *document
 	pointer string
@@ -89,7 +88,7 @@ func (o object) text(member string, limit int) string {
 	return s
 }
 
-// required is a string that must be there and not be blank.
+// required is a string, present and not blank.
 func (o object) required(member string, limit int) string {
 	s := o.text(member, limit)
 	if v, ok := o.take(member); !ok {
@@ -100,8 +99,7 @@ func (o object) required(member string, limit int) string {
 	return s
 }
 
-// line is text without control characters, for members that git or a terminal
-// shows as they are.
+// line is text without control characters, for members shown by git or a terminal as they are.
 func (o object) line(member string) string {
 	return o.oneLine(member, o.text(member, 0))
 }
@@ -136,7 +134,7 @@ func (o object) list(member string) []string {
 	return out
 }
 
-// requiredList is an array of strings that must be there, and may be empty.
+// requiredList is an array of strings, present but perhaps empty.
 func (o object) requiredList(member string) []string {
 	if _, ok := o.take(member); !ok {
 		o.refuse(member, fault.Malformed, "required member is missing")
@@ -184,8 +182,8 @@ func (o object) object(member string) object {
 	return inner
 }
 
-// checkSpelling refuses a member that differs from a known one in case alone: a
-// reader that folds case (Go's own does) would take it for the known one.
+// checkSpelling refuses a member differing from a known one in case alone: a case-folding
+// reader (Go's own is one) would take it for the known one.
 func (d *document) checkSpelling() error {
 	var unknown []string
 	for pointer := range d.objects {

@@ -12,14 +12,14 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// absentKey is the member of origin.extra that lists pointers; no pointer can be
-// spelled like it, for those that are not empty begin with "/".
+// absentKey is the member of origin.extra listing pointers. No pointer is spelled like it: all
+// but the empty one begin with "/".
 const absentKey = "absent"
 
-// extraOf returns the content of the document that write does not make of its envelope.
+// extraOf returns the document's content beyond what write makes of its envelope.
 func extraOf(c codec, d *document, e handoff.Envelope) (map[string]any, error) {
-	// The sender will know who and when, whatever the document says: where it is
-	// silent on them, that must be recorded now.
+	// The sender will know who and when, whatever the document says: if it is silent on them,
+	// its silence must be recorded now.
 	known := e
 	known.Source.Agent = cmp.Or(e.Source.Agent, "unknown")
 	known.CreatedAt = "unknown"
@@ -46,7 +46,7 @@ func extraOf(c codec, d *document, e handoff.Envelope) (map[string]any, error) {
 }
 
 type differ struct {
-	objects map[string]bool // pointers of objects that are compared member by member
+	objects map[string]bool // pointers of objects compared member by member
 	extra   map[string]any
 	absent  []string
 }
@@ -71,9 +71,9 @@ func (x *differ) diff(prefix string, base, doc map[string]any) {
 	}
 }
 
-// restore puts the members of origin.extra back into root. One that the dialect
-// itself reads is left out, with a warning, if it no longer agrees with the
-// envelope: the envelope was signed and acted on.
+// restore puts the members of origin.extra back into root. A member read by the dialect itself
+// is left out, with a warning, if it no longer agrees with the envelope: the envelope was
+// signed and acted on.
 func restore(c codec, e *handoff.Envelope, root map[string]any) (map[string]any, []string) {
 	base := newDocument(e.Origin.Format, root)
 	want := filled(c.read(base), e)
@@ -123,9 +123,9 @@ type edit struct {
 	value   any
 }
 
-// edits lists the entries in the order in which they are applied: by pointer,
-// so that a parent comes before its members. Entries of another form than
-// [Import] makes are left alone; the envelope still carries them.
+// edits lists the entries in the order of their application: by pointer, so a parent comes
+// before its members. Entries of another form than [Import] makes are left alone; the envelope
+// still carries them.
 func edits(extra map[string]any) []edit {
 	var out []edit
 	for key, value := range extra {
@@ -143,8 +143,8 @@ func edits(extra map[string]any) []edit {
 	return out
 }
 
-// apply makes the edit in root, which shares nothing with an envelope. An edit
-// below something that is not an object does nothing.
+// apply makes the edit in root, which shares nothing with an envelope. An edit below anything
+// but an object does nothing.
 func (ed edit) apply(root map[string]any) {
 	path := strings.Split(ed.pointer[1:], "/")
 	last := len(path) - 1

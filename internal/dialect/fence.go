@@ -15,9 +15,8 @@ type source struct {
 	around string // the text before and after the block of a Markdown file
 }
 
-// findJSON finds the JSON text of a document: all of it, what stands between the
-// last markers of a log, or the last fenced code block of a Markdown file that is
-// labelled json.
+// findJSON finds the JSON text of a document: all of it, the text between the last markers of
+// a log, or the last fenced code block labelled json of a Markdown file.
 func findJSON(b []byte, logs bool) (source, error) {
 	if looksLikeObject(b) && json.Valid(b) {
 		return source{json: b}, nil
@@ -26,7 +25,7 @@ func findJSON(b []byte, logs bool) (source, error) {
 	if logs && bytes.Contains(b, []byte(handoffStart)) {
 		log, err := LastKelosBlock(bytes.NewReader(b))
 		switch {
-		// A block at the end of a Markdown file may stand behind a start that is spoken of.
+		// A block at the end of a Markdown file may follow the mere mention of a start.
 		case log.Cut && (block.from == 0 || block.from < bytes.LastIndex(b, []byte(handoffStart))):
 			return source{isLog: true}, CutOff()
 		case log.Found || err != nil:
@@ -81,9 +80,8 @@ func (s span) around(b []byte) string {
 
 func (s span) shift(by int) span { return span{s.open + by, s.from + by, s.to + by, s.end + by} }
 
-// lastFence returns the last block labelled json; the zero span if there is none.
-// Where there is none, one that stands inside of the last block labelled markdown
-// will do: agents wrap their whole output in one.
+// lastFence returns the last block labelled json, or else one inside the last block labelled
+// markdown: agents wrap their whole output in one. The span is zero if there is neither.
 func lastFence(b []byte) span {
 	block, wrapped := scanFences(b)
 	if block.from == 0 && wrapped.from > 0 {
@@ -94,11 +92,10 @@ func lastFence(b []byte) span {
 	return block
 }
 
-// scanFences returns the last blocks labelled json and markdown; zero where there
-// is none. The fences are those of CommonMark 0.31, section 4.5, and one more: a
-// line that opens a json block opens it also inside a block whose fence is of the
-// same kind and not longer, because agents forget to close others. A block that is
-// not closed goes to the end.
+// scanFences returns the last blocks labelled json and markdown; zero where there is none. The
+// fences are those of CommonMark 0.31, section 4.5, with one addition: a line opening a json
+// block does so also inside a block whose fence is of the same kind and not longer, because
+// agents forget to close others. An unclosed block goes to the end.
 func scanFences(b []byte) (block, wrapped span) {
 	var open fence
 	offset := 0
@@ -142,7 +139,7 @@ func (f fence) isMarkdown() bool {
 	return strings.EqualFold(f.label, "markdown") || strings.EqualFold(f.label, "md")
 }
 
-// covers says whether f, without a label, closes a block that open began.
+// covers says whether f, without a label, closes a block begun by open.
 func (f fence) covers(open fence) bool { return f.char == open.char && f.length >= open.length }
 
 func parseFence(line []byte) (fence, bool) {

@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// gsdVersion is written for work that came from elsewhere.
+// gsdVersion is written for work from elsewhere.
 const gsdVersion = "1.0"
 
 func readGSD(d *document) handoff.Envelope {
@@ -120,8 +120,8 @@ func objects(member string, texts []string) []any {
 	return out
 }
 
-// items reads a list of texts and of objects, each of which say makes a text of. One
-// of another form is its JSON.
+// items reads a list of texts and objects. Say makes a text of an object; an item of another
+// form becomes its JSON.
 func (o object) items(member string, say func(item map[string]any) string) []string {
 	v, ok := o.take(member)
 	if !ok {

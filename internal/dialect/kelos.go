@@ -7,7 +7,7 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// kelosVersion is the only version of the TaskHandoff type that there is.
+// kelosVersion is the only version of the TaskHandoff type.
 const kelosVersion = 1
 
 func readKelos(d *document) handoff.Envelope {

@@ -10,14 +10,13 @@ import (
 	"githandoff/internal/fault"
 )
 
-// MaxTranscript bounds what is read of a client's output, in bytes. An output that is a
-// stream holds all that the agent did.
+// MaxTranscript bounds a client's output, in bytes. A stream holds the agent's whole work.
 const MaxTranscript = 64 << 20
 
 // Message is the last message of an agent.
 type Message struct {
 	Text string // empty if it said nothing
-	// Failed is how the client says that the work ended without a last message, such as
+	// Failed is the client's word for an end without a last message, such as
 	// "error_max_turns"; checked to be a word.
 	Failed string
 }
@@ -25,8 +24,8 @@ type Message struct {
 // LastMessage finds the last message of an agent in the output of its client:
 //
 //	claude -p --output-format json           {"type":"result","subtype":"success","result":TEXT}
-//	  the same with --verbose                a list that ends in it
-//	  --output-format stream-json            lines that end in it
+//	  the same with --verbose                a list ending in it
+//	  --output-format stream-json            lines ending in it
 //	codex exec --output-last-message FILE    TEXT
 //	codex exec --json                        lines {"type":"item.completed","item":{"type":"agent_message","text":TEXT}}
 //	gemini --output-format json              {"response":TEXT,"stats":{…}}
@@ -34,8 +33,7 @@ type Message struct {
 //	opencode run --format json               lines {"type":"text","part":{"messageID":ID,"text":PART}}
 //	copilot -p --output-format json          lines {"type":"assistant.message","data":{"content":TEXT}}
 //
-// A text that begins like JSON and is none of these is refused: what looks like the shape
-// of a client and is not could be anything.
+// A text beginning like JSON in none of these forms is refused: it could be anything.
 func LastMessage(r io.Reader) (*Message, error) {
 	b, err := io.ReadAll(io.LimitReader(r, MaxTranscript+1))
 	if err != nil {
@@ -75,8 +73,8 @@ func noMessage(why string) *fault.Error {
 	return fault.New(fault.Invalid, fault.Malformed, "the output of the agent: %s", why)
 }
 
-// event is the union of the clients' events. A member of another type than here is of
-// no interest: then the event is none of those that are looked for.
+// event is the union of the clients' events. A member of another type than here is of no
+// interest: then the event is none of those looked for.
 type event struct {
 	Type     string  `json:"type"`
 	Subtype  string  `json:"subtype"`
@@ -133,11 +131,11 @@ func eventsOf(b []byte) ([]event, error) {
 	return events, nil
 }
 
-// turns follows the events of a session. Its text is that of the last message so far.
+// turns follows the events of a session. Text is the last message so far.
 type turns struct {
 	text, failed string
-	known        bool   // an event was one that a client is known by
-	going        string // the message that parts are added to
+	known        bool   // an event identified a client
+	going        string // the message to add parts to
 }
 
 func (t *turns) take(e event) {
@@ -164,8 +162,8 @@ func (t *turns) take(e event) {
 	}
 }
 
-// say takes a message, or a part of the one that goes on. A message that says nothing,
-// as one that calls a tool, leaves the one before.
+// say takes a message, or a part of the current one. A message without text, such as a tool
+// call, leaves the one before.
 func (t *turns) say(message, text string) {
 	t.known, t.failed = true, ""
 	if message != "" && message == t.going {
@@ -190,8 +188,8 @@ func word(s string) string {
 	return s
 }
 
-// Document is a message as a document: the one that it holds, in any format, or else one
-// of Kelos whose detail it is, with its first paragraph as the summary.
+// Document is a message as a document: the one it holds, in any format, or else a kelos
+// document with the message as its detail and its first paragraph as the summary.
 func (m *Message) Document() ([]byte, error) {
 	if _, err := Detect([]byte(m.Text)); err == nil {
 		return []byte(m.Text), nil

@@ -65,8 +65,8 @@ var terminal = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)`)
 })
 
-// plain is text without colours. JSON has no place for an escape character, so that
-// none of a document is lost.
+// plain is text without colours. JSON has no place for an escape character, so no part of a
+// document is lost.
 func plain(text []byte) []byte {
 	if bytes.IndexByte(text, 0x1b) >= 0 {
 		text = terminal().ReplaceAllLiteral(text, nil)
@@ -98,8 +98,7 @@ type linePrefix struct {
 	label string // the kind of name in it, if others may be mixed in
 }
 
-// newLinePrefix is nil for a text that is none: one that is too long, or that
-// runs into the marker without a gap.
+// newLinePrefix is nil if text is no prefix: too long, or without a gap before the marker.
 func newLinePrefix(text []byte) *linePrefix {
 	named := bytes.TrimRight(text, " \t")
 	if len(named) == 0 || len(text) > tailSize || len(named) == len(text) && !bytes.ContainsRune([]byte("]|:>"), rune(text[len(text)-1])) {
@@ -133,8 +132,8 @@ func literalForm(text []byte) string {
 	return gaps().ReplaceAllLiteralString(regexp.QuoteMeta(string(text)), `[ \t]+`)
 }
 
-// strip takes the prefix off a line that has it. A line with another one of the kind
-// is a line of another program, which ran at the same time.
+// strip takes the prefix off a line. A line with another one of the kind is from another
+// program, which ran at the same time.
 func (p *linePrefix) strip(text []byte) (rest []byte, other bool) {
 	if p == nil {
 		return text, false

@@ -10,10 +10,10 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// lostMembers names the members of e that reading the exported document back does
-// not give. The members that tie an envelope to its record (schema, id, salt,
-// created_at) are not news to anybody, nor is the status of finished work; goal
-// and summary stand in for each other where a dialect has one of them.
+// lostMembers names the members of e lost when the exported document is read back. The members
+// tying an envelope to its record (schema, id, salt, created_at) are not news to anybody, nor
+// is the status of finished work; goal and summary stand in for each other if a dialect has
+// only one of them.
 func lostMembers(format string, e, said *handoff.Envelope) ([]string, error) {
 	have, err := tree(e)
 	if err != nil {

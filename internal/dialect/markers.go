@@ -38,12 +38,11 @@ type Block struct {
 // ReadLog reads a log of any size. However long the log and its lines are, memory is
 // bounded by a few times [handoff.MaxEnvelope].
 //
-// A marker counts at the beginning or at the end of a line, white space and colours
-// of a terminal aside: a program before it may not have ended its line. JSON has no
-// place where it could mean anything else, because no string goes over the end of a
-// line. Text in front of a start is taken for the prefix that a log collector gives
-// to each line, if it looks like one, and is taken off the lines up to the end: see
-// [linePrefix].
+// A marker counts at the beginning or at the end of a line, white space and colours of a
+// terminal aside: a program before it may not have ended its line. JSON has no place where it
+// could mean anything else, because no string goes over the end of a line. Text in front of a
+// start is taken for a log collector's prefix of each line, if it looks like one, and is taken
+// off the lines up to the end: see [linePrefix].
 func ReadLog(r io.Reader) (Log, error) {
 	found := [2]scanner{
 		{start: []byte(handoffStart), end: []byte(handoffEnd)},
@@ -64,8 +63,7 @@ func ReadLog(r io.Reader) (Log, error) {
 	return Log{Handoff: found[0].block(), Outputs: found[1].block()}, nil
 }
 
-// LastKelosBlock is the handoff of a log. A text that is too long is refused, if it
-// is the last.
+// LastKelosBlock is the handoff of a log. The last text is refused if it is too long.
 func LastKelosBlock(r io.Reader) (Block, error) {
 	log, err := ReadLog(r)
 	if err != nil {
@@ -81,17 +79,17 @@ func (b Block) check(start string) error {
 	return nil
 }
 
-// CutOff refuses a log that ends within a handoff.
+// CutOff refuses a log ending within a handoff.
 func CutOff() *fault.Error {
 	return invalid(Kelos, fault.Malformed, "the log ends inside a handoff: no %s follows the last %s", handoffEnd, handoffStart)
 }
 
-// KelosBlock puts a document, one line of JSON, between the markers by which
-// [LastKelosBlock] finds it. A text in it that names a marker is escaped, for other
-// readers look for the last marker wherever it stands in a line.
+// KelosBlock puts a document, one line of JSON, between the markers by which [LastKelosBlock]
+// finds it. A marker named in it is escaped, for other readers look for the last marker
+// wherever it stands in a line.
 func KelosBlock(doc []byte) []byte {
-	// All markers begin so. It stands within a string, behind no open escape, because
-	// JSON knows none that ends in a dash.
+	// All markers begin so. It stands within a string, behind no open escape, because none in
+	// JSON ends in a dash.
 	doc = bytes.ReplaceAll(doc, []byte("---KELOS_"), []byte(`\u002d\u002d\u002dKELOS_`))
 	return fmt.Appendf(nil, "%s\n%s\n%s\n", handoffStart, doc, handoffEnd)
 }

@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// blockedReasons are the ones that the dialect or its routing table has.
+// blockedReasons are those of the dialect and of its routing table.
 func blockedReasons() []string {
 	return []string{
 		"security_concern", "architecture_decision", "test_failures", "missing_requirements", "unknown",
@@ -73,14 +73,14 @@ func readMetadata(d *document) handoff.Envelope {
 	return e
 }
 
-// standIn is the summary of a handoff that comes without a context: an envelope
-// needs one of goal and summary, and this much is said.
+// standIn is the summary of a handoff without a context: an envelope needs one of goal and
+// summary, and this much is known.
 func standIn(request, status string) string {
 	return cmp.Or(request, "work") + ": " + strings.ReplaceAll(status, "_", " ")
 }
 
-// readStatus takes a status that the dialect does not have for work that a person
-// has to look at: nobody goes on by mistake.
+// readStatus takes an unknown status for work a person has to look at: nobody goes on by
+// mistake.
 func readStatus(o object) string {
 	said := o.required("status", 0)
 	status := spelled(said)
@@ -141,9 +141,9 @@ func validFiles(entries ...string) bool {
 	return Check(Metadata, &handoff.Envelope{FilesVerified: entries}) == nil
 }
 
-// readQuestions takes an extension that agents use: a text, or an array of texts
-// and of objects with question, options and category. As the dialect has no such
-// member, other forms are not wrong: origin.extra keeps them.
+// readQuestions takes an extension used by agents: a text, or an array of texts and of objects
+// with question, options and category. As the dialect has no such member, other forms are not
+// wrong: origin.extra keeps them.
 func readQuestions(o object) []handoff.Question {
 	v, there := o.take("questions")
 	if !there {

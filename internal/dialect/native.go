@@ -7,9 +7,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// importNative reads an envelope, or the part of one that its writer knew: any
-// member but schema may be missing, none may be unknown, and the form need not
-// be canonical.
+// importNative reads an envelope, or the part of one known to its writer: any member but
+// schema may be missing, none may be unknown, and the form need not be canonical.
 func importNative(src source) (*Draft, error) {
 	root, err := parse(Githandoff, src)
 	if err != nil {
@@ -37,9 +36,8 @@ func importNative(src source) (*Draft, error) {
 	return &Draft{Envelope: e, native: root}, nil
 }
 
-// Export is the function of that name for the envelope of a draft. One that was
-// read as githandoff and is written as such comes back as it was also where its
-// members say nothing: there is no place for that in an envelope.
+// Export is [Export] for the envelope of a draft. A githandoff document comes back as
+// githandoff with its empty members too: the envelope has no place for them.
 func (d *Draft) Export(format string) (doc []byte, warnings []string, err error) {
 	doc, warnings, err = Export(format, &d.Envelope)
 	if err != nil || format != Githandoff || d.native == nil {
@@ -54,7 +52,7 @@ func (d *Draft) Export(format string) (doc []byte, warnings []string, err error)
 	return doc, warnings, err
 }
 
-// keepEmpty lets out have those members that say nothing which was has.
+// keepEmpty gives out the same empty members as was.
 func keepEmpty(out, was any) {
 	switch out := out.(type) {
 	case map[string]any:

@@ -9,13 +9,12 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// responseKey is the output that holds the last message of an agent, in base64.
+// responseKey is the output with the last message of an agent, in base64.
 const responseKey = "response"
 
-// Results reads the outputs of a log: the lines between the markers that are not
-// blank, and a map of those that read "key: value", as Kelos reads them. A key that
-// is there twice has its last value. Where the log has no outputs, or was cut off
-// within the last ones, the map is nil.
+// Results reads the outputs of a log: the lines between the markers but blank ones, and a map
+// of the "key: value" lines, as Kelos reads them. A repeated key has its last value. If the
+// log has no outputs, or was cut off within the last ones, the map is nil.
 func (l Log) Results() (lines []string, results map[string]string, err error) {
 	if !l.Outputs.Found || l.Outputs.Cut {
 		return nil, nil, nil
@@ -30,8 +29,8 @@ func (l Log) Results() (lines []string, results map[string]string, err error) {
 			continue
 		}
 		lines = append(lines, line)
-		// A colon alone does not do: that would make a key of "https". So a key
-		// without a value, whose space was trimmed, is none.
+		// A colon alone is not enough, or "https" would be a key. So a key without a value,
+		// whose space was trimmed, is none.
 		if key, value, ok := strings.Cut(line, ": "); ok && key != "" {
 			results[key] = value
 		}
@@ -39,8 +38,8 @@ func (l Log) Results() (lines []string, results map[string]string, err error) {
 	return lines, results, nil
 }
 
-// HandoffText is the document between the markers; nil if there is none. One that
-// is too long is refused.
+// HandoffText is the document between the markers; nil if there is none. A document too long
+// is refused.
 func (l Log) HandoffText() ([]byte, error) {
 	if !l.Handoff.Found {
 		return nil, nil
@@ -51,8 +50,8 @@ func (l Log) HandoffText() ([]byte, error) {
 	return append([]byte{}, l.Handoff.Text...), nil // not nil: nothing between markers is not nothing
 }
 
-// Left is the document that an agent left in its log: its handoff, or the
-// document that [Log.Response] makes of its last message; nil if there is neither.
+// Left is the document an agent left in its log: its handoff, or the document [Log.Response]
+// makes of its last message; nil if there is neither.
 func (l Log) Left() ([]byte, error) {
 	if doc, err := l.HandoffText(); doc != nil || err != nil || l.Handoff.Cut {
 		return doc, err
@@ -60,7 +59,7 @@ func (l Log) Left() ([]byte, error) {
 	return l.Response()
 }
 
-// CutOff refuses a log that ends within what its agent left; nil if it does not.
+// CutOff refuses a log ending within its agent's handoff or outputs; nil if it does not.
 func (l Log) CutOff() error {
 	switch {
 	case l.Handoff.Cut:
@@ -71,9 +70,9 @@ func (l Log) CutOff() error {
 	return nil
 }
 
-// Response makes a kelos document of the outputs of an agent that left no handoff:
-// its last message is the detail, the first paragraph of that the summary, and the
-// other results are data. It is nil where the outputs hold no message.
+// Response makes a kelos document of the outputs of an agent that left no handoff: its last
+// message is the detail, the message's first paragraph the summary, and the other results are
+// data. It is nil if the outputs hold no message.
 func (l Log) Response() ([]byte, error) {
 	_, results, err := l.Results()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// tokenType is the claim "typ" of the tokens that we know.
+// tokenType is the claim "typ" of known tokens.
 const tokenType = "githandoff-obo/1"
 
 // EncodeToken is the text of a token: its JSON bytes and its detached signature,
@@ -45,7 +45,7 @@ func DecodeToken(text string) (claims, signature []byte, err error) {
 	return claims, signature, nil
 }
 
-// AddToken puts a token into a document that [Export] made in the format vox.
+// AddToken puts a token into a vox document made by [Export].
 func AddToken(vox []byte, token string) ([]byte, error) {
 	root, err := parse(Vox, source{json: vox})
 	if err != nil {

@@ -41,9 +41,9 @@ func readVox(d *document) handoff.Envelope {
 	return e
 }
 
-// voxTarget tells the three meanings of target_agent apart. A role is a name
-// like that of an agent. A repository is not something that a document can
-// send to: only an id that says where this handoff may be found is kept as one.
+// voxTarget tells the three meanings of target_agent apart. A role is a name like an agent's.
+// A document cannot send to a repository: only an id saying where this handoff may be found is
+// kept as one.
 func voxTarget(o object) handoff.Target {
 	s := o.required("target_agent", 0)
 	if !strings.ContainsAny(s, "/:@") {

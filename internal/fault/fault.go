@@ -1,6 +1,5 @@
-// Package fault is the vocabulary of refusals: an error that knows the exit
-// code it ends the process with, the one-word reason that programs branch on,
-// and the hints that mend it.
+// Package fault is the vocabulary of refusals: an error with the exit code of the process, a
+// one-word reason for programs to branch on, and hints to mend it.
 //
 // Every layer may return one; only internal/cli prints them. An error without
 // a fault in its chain ends the process with [Other].
@@ -32,12 +31,11 @@ const (
 	Interrupted Code = 130 // SIGINT
 )
 
-// Reason is a stable snake_case word that programs branch on: one of reason.go.
+// Reason is a stable snake_case word for programs to branch on: one of reason.go.
 type Reason string
 
-// Error is a refusal. Message is one line, lower case, and must not repeat
-// secrets. Hints are commands that mend it, the best one first; at most
-// [MaxHints] are shown.
+// Error is a refusal. Message is one line, lower case, and must not repeat secrets. Hints are
+// commands to mend it, the best one first; at most [MaxHints] are shown.
 type Error struct {
 	Code    Code
 	Reason  Reason
@@ -53,7 +51,7 @@ func New(code Code, reason Reason, format string, args ...any) *Error {
 	return &Error{Code: code, Reason: reason, Message: wrapped.Error(), Err: errors.Unwrap(wrapped)}
 }
 
-// WithHints returns e with commands that mend it, the best one first.
+// WithHints returns e with commands to mend it, the best one first.
 func (e *Error) WithHints(hints ...Hint) *Error {
 	e.Hints = hints
 	return e
@@ -92,7 +90,7 @@ func About(what string, err error) error {
 	return &told
 }
 
-// CodeOf returns the exit code that err ends the process with; 0 for nil.
+// CodeOf returns the exit code for err; 0 for nil.
 func CodeOf(err error) Code {
 	if err == nil {
 		return 0
@@ -112,9 +110,9 @@ func Is(err error, reason Reason) bool {
 // MaxHints is how many hints are shown of one error.
 const MaxHints = 3
 
-// Hint is a command that mends a refusal, and why one would run it. Run is an
-// argument vector that works as it stands; it holds no placeholders. Why is one
-// short sentence, or empty. A hint without Run only states a fact.
+// Hint is a command to mend a refusal, and why one would run it. Run is an argument vector,
+// complete and without placeholders. Why is one short sentence, or empty. A hint without Run
+// only states a fact.
 type Hint struct {
 	Run []string `json:"run,omitempty"`
 	Why string   `json:"why,omitempty"`
@@ -129,14 +127,13 @@ func Run(argv ...string) Hint { return Hint{Run: argv} }
 // Fact is a hint without a command.
 func Fact(format string, args ...any) Hint { return Hint{}.Because(format, args...) }
 
-// See is a hint to read the help of a command, for a value that only the caller
-// can know.
+// See is a hint to read the help of a command, for a value only the caller can know.
 func See(command string) Hint {
 	return Run(append(append([]string{"githandoff"}, strings.Fields(command)...), "--help")...)
 }
 
-// Instead is a hint to run the same command again, with one word in the place of
-// another. Only the command line knows that command: see In.
+// Instead is a hint to run the same command again, with one word in the place of another. Only
+// the command line knows the command: see In.
 func Instead(given, meant string) Hint {
 	return Hint{Why: fmt.Sprintf("did you mean %s?", meant), given: given, meant: meant}
 }
@@ -147,9 +144,9 @@ func (h Hint) Because(format string, args ...any) Hint {
 	return h
 }
 
-// In returns h for a command line that was typed: what Instead made gets its
-// command from there. The word may stand alone, in a flag (--to=word, --word=…) or
-// as the alias of a target (agent@word).
+// In returns h for a typed command line: a hint of Instead gets its command from there. The
+// word may stand alone, in a flag (--to=word, --word=…) or as the alias of a target
+// (agent@word).
 func (h Hint) In(argv []string) Hint {
 	if h.given == "" {
 		return h
@@ -198,8 +195,8 @@ func (h Hint) Map(f func(arg string) string) Hint {
 	return h
 }
 
-// String is the hint as one line that can be pasted into a shell: the command,
-// quoted where it must be, and its reason behind a "#".
+// String is the hint as one line to paste into a shell: the command, quoted where it must be,
+// and its reason behind a "#".
 func (h Hint) String() string {
 	switch {
 	case len(h.Run) == 0:
@@ -210,8 +207,8 @@ func (h Hint) String() string {
 	return Arg(h.Run...) + "  # " + h.Why
 }
 
-// SeeAll is a hint to read the whole help of a command, for a flag that is not on its
-// short page.
+// SeeAll is a hint to read the whole help of a command, for a flag missing from its short
+// page.
 func SeeAll(command string) Hint {
 	return Run(append([]string{"githandoff", "help"}, strings.Fields(command)...)...)
 }

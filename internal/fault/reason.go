@@ -1,8 +1,8 @@
 package fault
 
-// A reason is one of the words below, and never changes its meaning. The comment
-// of each is its line in docs/reasons.md: the exit codes, the commands or checks that
-// give the word, and the cause. Reasons of verification are in the order of its checks.
+// A reason is one of the words below, and never changes its meaning. The comment of each is
+// its line in docs/reasons.md: the exit codes, the commands or checks giving the word, and the
+// cause. Reasons of verification are in the order of its checks.
 
 // Reasons of verification: a handoff, a step, a list of keys or a token is not
 // believed. A guard gives the same words for a push.
@@ -15,21 +15,22 @@ const (
 	TooLarge Reason = "too_large"
 	// MalformedObject (4, 6, structure): a commit, tree or blob is not of our form.
 	MalformedObject Reason = "malformed_object"
-	// Rollback (4, structure): a log or list lost entries that this clone has seen, or has two histories.
+	// Rollback (4, structure): a log or list lost entries this clone has seen, or has two
+	// histories.
 	Rollback Reason = "rollback"
 	// Unsigned (4, signature): there is no signature.
 	Unsigned Reason = "unsigned"
-	// SignatureInvalid (4, signature): the signature does not fit the bytes, or the key that is named.
+	// SignatureInvalid (4, signature): the signature does not fit the bytes, or the named key.
 	SignatureInvalid Reason = "signature_invalid"
-	// UntrustedKey (4, signature): the key is not pinned here, or not for that role or agent.
+	// UntrustedKey (4, signature): the key is not pinned here, or not for the role or agent.
 	UntrustedKey Reason = "untrusted_key"
-	// UntrustedRoot (4, signature): the key is not pinned here as a root of that principal.
+	// UntrustedRoot (4, signature): the key is not pinned here as a root of the principal.
 	UntrustedRoot Reason = "untrusted_root"
 	// KeyExpired (4, signature): the key was not valid any more.
 	KeyExpired Reason = "key_expired"
 	// KeyRevoked (4, signature): the key was retired or revoked.
 	KeyRevoked Reason = "key_revoked"
-	// NotYetValid (4, signature): the key, token or entry is of a time that has not come.
+	// NotYetValid (4, signature): the key, token or entry is of a time yet to come.
 	NotYetValid Reason = "not_yet_valid"
 	// DigestMismatch (4, content): the content is not what the signed digest says.
 	DigestMismatch Reason = "digest_mismatch"
@@ -45,7 +46,7 @@ const (
 	DepthInvalid Reason = "depth_invalid"
 	// ParHashMismatch (4, token): a token does not name the one above it.
 	ParHashMismatch Reason = "par_hash_mismatch"
-	// IssuerNotHolder (4, token): a token is issued by a key that does not hold the one above it.
+	// IssuerNotHolder (4, token): the issuer of a token does not hold the one above it.
 	IssuerNotHolder Reason = "issuer_not_holder"
 	// PrincipalAltered (4, token): a token acts for another person than the one above it.
 	PrincipalAltered Reason = "principal_altered"
@@ -55,13 +56,15 @@ const (
 	NotNarrower Reason = "not_narrower"
 	// Expired (4, 7, token): the token, handoff or lease is over.
 	Expired Reason = "expired"
-	// StatusUnknown (4, revocation): the home that can tell whether the token was revoked could not be reached.
+	// StatusUnknown (4, revocation): the home, which knows whether the token was revoked,
+	// could not be reached.
 	StatusUnknown Reason = "status_unknown"
 	// Revoked (4, revocation): the authority was taken back.
 	Revoked Reason = "revoked"
-	// HolderBindingFailed (4, binding): the key is not one that the token names.
+	// HolderBindingFailed (4, binding): the key is not one named by the token.
 	HolderBindingFailed Reason = "holder_binding_failed"
-	// Disputed (4, claim): an entry of the log does not count: its key may not take that step, or not at that time.
+	// Disputed (4, claim): an entry of the log does not count: its key may not take the step,
+	// or not at its time.
 	Disputed Reason = "disputed"
 	// Replayed (4, 5, replay): the id, token or digest has its receipt already.
 	Replayed Reason = "replayed"
@@ -79,7 +82,8 @@ const (
 	SecretFound Reason = "secret_found"
 	// TranscriptFound (7, content policy): a text is a raw conversation.
 	TranscriptFound Reason = "transcript_found"
-	// Capability (7, team policy): the sender does not produce, or the receiver does not accept, that kind of work.
+	// Capability (7, team policy): the sender does not produce, or the receiver does not
+	// accept, this kind of work.
 	Capability Reason = "capability"
 	// SkillMissing (7, team policy): a mandatory skill was not used.
 	SkillMissing Reason = "skill"
@@ -91,7 +95,7 @@ const (
 	ChainTooLong Reason = "chain_too_long"
 	// SnapshotLimit (7, snapshot): a snapshot would have more files, bytes or commits than it may.
 	SnapshotLimit Reason = "snapshot_limit"
-	// CannotTravel (7, snapshot): the work tree holds something that a snapshot cannot carry.
+	// CannotTravel (7, snapshot): the work tree holds something a snapshot cannot carry.
 	CannotTravel Reason = "cannot_travel"
 	// InvalidPolicy (6, team policy): the policy file is not of its form.
 	InvalidPolicy Reason = "invalid_policy"
@@ -111,7 +115,8 @@ const (
 	InvalidInvite Reason = "invalid_invite"
 	// NoIdentity (2, 7, set-up): this worktree has no agent, or a person acts where an agent is needed.
 	NoIdentity Reason = "no_identity"
-	// NoClient (3, set-up): no coding agent was run by this user, or none of that name is known.
+	// NoClient (3, set-up): no coding agent was run by this user, or none of the given name is
+	// known.
 	NoClient Reason = "no_client"
 	// NoAgent (2, command line): the handoff is for nobody yet, and the command needs an agent.
 	NoAgent Reason = "no_agent"
@@ -161,13 +166,14 @@ const (
 	NoSuchCommit Reason = "no_such_commit"
 	// NoSuchFile (3, look-up): the file cannot be opened.
 	NoSuchFile Reason = "no_such_file"
-	// NoSuchCommand (3, look-up): the command that capture was to run cannot be started.
+	// NoSuchCommand (3, look-up): the command given to capture cannot be started.
 	NoSuchCommand Reason = "no_such_command"
-	// UnknownAlias (3, look-up): no repository is called that here.
+	// UnknownAlias (3, look-up): no repository has this alias here.
 	UnknownAlias Reason = "unknown_alias"
-	// UnknownHome (3, look-up): no alias leads to that repository.
+	// UnknownHome (3, look-up): no alias leads to the repository.
 	UnknownHome Reason = "unknown_home"
-	// UnknownAgent (3, look-up): no agent of that name is known here, and nothing waits for it.
+	// UnknownAgent (3, look-up): no agent of this name is known here, and nothing waits for
+	// it.
 	UnknownAgent Reason = "unknown_agent"
 	// NoInvite (3, look-up): the hub, or this clone, has no such invitation: it was used, withdrawn, or never made.
 	NoInvite Reason = "no_invite"
@@ -185,7 +191,7 @@ const (
 	NotSender Reason = "not_sender"
 	// Routed (5, state): the decision was made for another agent.
 	Routed Reason = "routed"
-	// Offered (5, state): the same handoff is open already, without the authority that is asked for.
+	// Offered (5, state): the same handoff is open already, without the authority asked for.
 	Offered Reason = "offered"
 	// Undelivered (5, state): the handoff is still in the outbox.
 	Undelivered Reason = "undelivered"
@@ -193,17 +199,17 @@ const (
 	Unfinished Reason = "unfinished"
 	// Stale (4, 5, guard): a ref has moved meanwhile; a client looks again, and decides again.
 	Stale Reason = "stale"
-	// InviteUsed (5, state): somebody else joined with that invitation.
+	// InviteUsed (5, state): somebody else joined with this invitation.
 	InviteUsed Reason = "invite_used"
-	// NameTaken (5, set-up): another key is trusted here under that agent's name.
+	// NameTaken (5, set-up): another key is trusted here under the agent's name.
 	NameTaken Reason = "name_taken"
 	// WorkChanged (5, snapshot): a file changed while its snapshot was taken.
 	WorkChanged Reason = "work_changed"
 	// WorkTreeTaken (5, snapshot): the work tree or directory holds something that would be lost.
 	WorkTreeTaken Reason = "would_lose"
-	// DoesNotFit (5, snapshot): changes do not fit the files that are here.
+	// DoesNotFit (5, snapshot): changes do not fit the files here.
 	DoesNotFit Reason = "does_not_fit"
-	// BranchExists (5, state): there is a branch of that name.
+	// BranchExists (5, state): a branch of this name exists.
 	BranchExists Reason = "branch_exists"
 )
 
@@ -213,7 +219,7 @@ const (
 	UnknownSchema Reason = "unknown_schema"
 	// HasDetail (6, document): the text around a document is asked for as the detail, and the document has one.
 	HasDetail Reason = "detail"
-	// NoValue (6, template): the template asks for a value that is not given.
+	// NoValue (6, template): the template asks for a value not given.
 	NoValue Reason = "no_value"
 	// NotAFile (6, draft): the draft is no regular file.
 	NotAFile Reason = "not_a_file"
@@ -223,14 +229,14 @@ const (
 	NotOwnFile Reason = "not_own_file"
 )
 
-// git, a hub, a signer or the disk does not do its part. Handoffs and steps that were
-// to be sent stay queued.
+// git, a hub, a signer or the disk does not do its part. Unsent handoffs and steps stay
+// queued.
 const (
 	// RemoteUnavailable (8, hub): the hub cannot be reached or read.
 	RemoteUnavailable Reason = "remote_unavailable"
 	// HubRefused (8, hub): the hub does not take the push.
 	HubRefused Reason = "hub_refused"
-	// HubKeepsRefs (8, hub): the hub deletes no refs, so that no handoff could end there.
+	// HubKeepsRefs (8, hub): the hub deletes no refs, so no handoff could end there.
 	HubKeepsRefs Reason = "hub_keeps_refs"
 	// HubLocked (8, hub): a lock is in the way at the hub.
 	HubLocked Reason = "hub_locked"
@@ -254,7 +260,8 @@ const (
 	MissingObject Reason = "missing_object"
 	// GitTooOld (8, git): the git in PATH is older than githandoff can work with.
 	GitTooOld Reason = "git_too_old"
-	// NotARepository (2, git): this is not a git repository, or one that git or githandoff does not trust.
+	// NotARepository (2, git): this is not a git repository, or git or githandoff does not
+	// trust it.
 	NotARepository Reason = "not_a_repository"
 	// ObjectFormat (8, git): the repository has object names of another kind.
 	ObjectFormat Reason = "object_format"
@@ -276,7 +283,7 @@ const (
 const (
 	// NoHome (2, set-up): this user has no home directory, and nothing else says where its files are.
 	NoHome Reason = "no_home"
-	// RelativePath (2, set-up): a variable that names a place is no absolute path.
+	// RelativePath (2, set-up): a variable for a place holds no absolute path.
 	RelativePath Reason = "relative_path"
 	// WorktreeTaken (5, set-up): the worktree belongs to another agent.
 	WorktreeTaken Reason = "worktree_taken"
@@ -302,7 +309,7 @@ const (
 	Output Reason = "output"
 	// HookEdited (1, set-up): the hook was edited, and is left alone.
 	HookEdited Reason = "hook_edited"
-	// HookManager (1, set-up): another program manages that hook.
+	// HookManager (1, set-up): another program manages this hook.
 	HookManager Reason = "hook_manager"
 	// HookBackupExists (1, set-up): the place for the former hook is taken.
 	HookBackupExists Reason = "hook_backup_exists"

@@ -17,8 +17,8 @@ func Count(n int, one string) string {
 	return fmt.Sprint(n, " ", one)
 }
 
-// Nearest is the word among known that is at most two edits from word; "" if there
-// is none, or if word itself is known. A short word allows fewer edits.
+// Nearest is the known word at most two edits from word; "" if there is none, or if word
+// itself is known. A short word allows fewer edits.
 func Nearest(word string, known []string) string {
 	near, best := "", min(3, (len(word)+1)/2+1)
 	for _, k := range known {

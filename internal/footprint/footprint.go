@@ -1,12 +1,12 @@
 // Package footprint tells whether files have changed since they were looked at last,
 // without reading them.
 //
-// A file is known by its inode, its size, and the times of its content and of its inode
-// in nanoseconds; a directory by the same, which change when a name in it comes, goes or
-// is replaced. The kernel's clock ticks every few milliseconds and some file systems
-// count whole seconds: two changes within one tick can leave the same times. So a print
-// tells that nothing has changed only if every time in it was [Settling] old when it was
-// taken; git decides in the same way whether its index is good.
+// A file is known by its inode, its size, and the times of its content and of its inode in
+// nanoseconds; a directory by the same, which change when a name in it comes, goes or is
+// replaced. The kernel's clock ticks every few milliseconds and some file systems count whole
+// seconds: two changes within one tick can leave the same times. So a print rules out a change
+// only if every time in it was [Settling] old when it was taken; git decides in the same way
+// whether its index is good.
 package footprint
 
 import (
@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// Settling is how old the last change has to be so that a later one cannot have the same
-// time: more than any file system's grain, and than the time for which a hook works.
+// Settling is the least age of a last change to rule out a later one with the same time: more
+// than any file system's grain, and than the time for which a hook works.
 const Settling = 3 * time.Second
 
 // Print is the state of some files at one moment.
@@ -28,7 +28,7 @@ type Print struct {
 	Newest time.Time // of all changes in it; zero where no file is there
 }
 
-// Of looks at files and directories. One that is not there is part of the state.
+// Of looks at files and directories. A missing one is part of the state.
 func Of(paths ...string) Print {
 	var p Print
 	sum := sha256.New()
@@ -59,6 +59,6 @@ func state(info fs.FileInfo) string {
 	return fmt.Sprint(info.Mode(), " ", number, " ", info.Size(), " ", info.ModTime().UnixNano(), " ", changed.UnixNano())
 }
 
-// Settled reports whether a print that was taken at some time, by the clock of its file
-// system, had settled by then: whatever changed after it differs from it.
+// Settled reports whether a print taken at some time, by the clock of its file system, had
+// settled by then: any later change gives another print.
 func (p Print) Settled(at time.Time) bool { return p.Newest.IsZero() || at.Sub(p.Newest) >= Settling }

@@ -17,11 +17,10 @@ import (
 	"githandoff/internal/fault"
 )
 
-// Decode reads the stored bytes of an envelope and accepts exactly what Encode
-// writes. The size is looked at first, then the text, then the schema, so that
-// a record of a later version is told apart from a broken one. Refusals have the
-// code fault.Invalid and one of the reasons too_large, malformed,
-// unknown_schema, invalid_id, invalid_path, non_canonical.
+// Decode reads the stored bytes of an envelope and accepts exactly what Encode writes. The
+// size is looked at first, then the text, then the schema, to tell a record of a later version
+// from a broken one. Refusals have the code fault.Invalid and one of the reasons too_large,
+// malformed, unknown_schema, invalid_id, invalid_path, non_canonical.
 func Decode(b []byte) (*Envelope, error) {
 	if len(b) > MaxEnvelope {
 		return nil, tooLarge("document", len(b), MaxEnvelope)
@@ -132,9 +131,9 @@ func (e *Envelope) Counts() string {
 		len(e.CompletedSteps), len(e.PendingBlockers), decisions, deliverables, len(e.RelevantFiles))
 }
 
-// Canonical gives the RFC 8785 bytes of v, anything that encoding/json takes.
-// It refuses what ParseStrict would not read back: invalid UTF-8, NaN, numbers
-// that a double does not keep, more than MaxDepth levels.
+// Canonical gives the RFC 8785 bytes of v, anything encoding/json takes. It refuses values
+// ParseStrict would not read back: invalid UTF-8, NaN, numbers a double does not keep, more
+// than MaxDepth levels.
 func Canonical(v any) ([]byte, error) {
 	// encoding/json would write U+FFFD for a bad byte and say nothing.
 	if err := checkUTF8(v); err != nil {

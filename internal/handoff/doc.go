@@ -1,6 +1,5 @@
-// Package handoff owns the envelope, the JSON document that one agent leaves for
-// the next, and the ids that name it. Start with [Envelope]; [Encode] and
-// [Decode] are the only way to and from stored bytes.
+// Package handoff owns the envelope, the JSON document one agent leaves for the next, and its
+// ids. Start with [Envelope]; [Encode] and [Decode] are the only way to and from stored bytes.
 //
 // # Format
 //
@@ -14,18 +13,17 @@
 //     \n \f \r where they exist, \u00xx in lower case otherwise. No half of a
 //     surrogate pair.
 //   - Numbers occur in origin.extra alone. They are doubles, written as
-//     ECMAScript does; a number that a double would change is refused.
+//     ECMAScript does; a number changed by a double is refused.
 //   - At most 16 arrays and objects open at once.
-//   - A member that is an empty string or an empty array is left out, but for
+//   - A member with an empty string or an empty array is left out, but for
 //     target.agent, which is null where a decision is due, and
 //     questions[].options, which is always there. Required members:
 //     schema, id, created_at, salt, source.agent, target, status, and goal or
 //     summary.
 //
-// A reader looks at the size, at the encoding, and at schema, in this order,
-// before it decodes anything; then it decodes, applies the rules of
-// [Envelope.Validate], encodes again and requires the bytes that it was given.
-// So one envelope has one spelling, and its digest names its meaning.
+// A reader looks at the size, at the encoding, and at schema, in this order, before it decodes
+// anything; then it decodes, applies the rules of [Envelope.Validate], encodes again and
+// requires the same bytes. So one envelope has one spelling, and its digest names its meaning.
 //
 // Times are "2006-01-02T15:04:05Z": UTC, whole seconds, no other spelling. An
 // object id is 40 lower-case hex digits. For the limits see the constants; sizes

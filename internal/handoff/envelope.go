@@ -1,6 +1,6 @@
 package handoff
 
-// Schema is the only value of Envelope.Schema that this version reads.
+// Schema is the only value of Envelope.Schema this version reads.
 const Schema = "githandoff/1"
 
 // Statuses of the sender's work, Envelope.Status.
@@ -76,7 +76,7 @@ type Source struct {
 	Session string `json:"session,omitempty"`
 }
 
-// Target says who shall take over. A nil Agent means that a decision is due.
+// Target says who shall take over. A nil Agent means a decision is due.
 type Target struct {
 	Agent   *string `json:"agent"`
 	Repo    string  `json:"repo,omitempty"` // repo id
@@ -98,7 +98,7 @@ type Context struct {
 	Memories  []string `json:"memories,omitempty"`
 }
 
-// Expectations are the results that the sender wants.
+// Expectations are the results the sender wants.
 type Expectations struct {
 	Deliverables       []string `json:"deliverables,omitempty"`
 	Constraints        []string `json:"constraints,omitempty"`
@@ -112,14 +112,14 @@ type Rollback struct {
 	Checkpoint string `json:"checkpoint,omitempty"` // full object id, or opaque text from another system
 }
 
-// Skills lists the skills that the sender invoked and the files that it read.
+// Skills lists the skills invoked and the files read by the sender.
 type Skills struct {
 	Invoked     []string `json:"invoked,omitempty"`
 	LibraryRead []string `json:"library_read,omitempty"`
 }
 
-// Ancestor is the part of an earlier handoff of the chain that can be quoted after its
-// payload was erased.
+// Ancestor is the part of an earlier handoff of the chain still quotable after its payload was
+// erased.
 type Ancestor struct {
 	ID      ID                `json:"id"`
 	Agent   string            `json:"agent"`
@@ -134,29 +134,29 @@ type OBORef struct {
 	Path string `json:"path"` // obo/<i>.json
 }
 
-// Work is the snapshot that goes with a handoff: the state of the sender's work tree as
-// a commit of the shape of a stash. Its ref is refs/handoffs/work/<agent>/<id> at the home.
+// Work is the snapshot of a handoff: the state of the sender's work tree as a commit of the
+// shape of a stash. Its ref is refs/handoffs/work/<agent>/<id> at the home.
 type Work struct {
 	Commit  string `json:"commit"`           // full object id
 	Head    string `json:"head"`             // HEAD of the sender, the commit's first parent
-	Base    string `json:"base,omitempty"`   // newest commit of Head's history that the home was known to have
+	Base    string `json:"base,omitempty"`   // newest commit of Head's history known to be at the home
 	Branch  string `json:"branch,omitempty"` // short name
 	Commits int    `json:"commits"`          // from Base to Head
-	Files   int    `json:"files"`            // that differ from Base
-	Bytes   int64  `json:"bytes"`            // of the objects that the home was not known to have, unpacked
+	Files   int    `json:"files"`            // different from Base
+	Bytes   int64  `json:"bytes"`            // of the objects not known to be at the home, unpacked
 }
 
-// Origin keeps the dialect that a handoff came from and its members that the envelope does
-// not have, so that an export gives the same value back.
+// Origin keeps the dialect a handoff came from and the members the envelope does not have, so
+// an export gives the same value back.
 type Origin struct {
 	Format string         `json:"format"`
 	Extra  map[string]any `json:"extra,omitempty"`
 }
 
-// Follow begins the envelope of a handoff that follows from parent: the same
-// task, the parent's id, and a lineage that can still quote the ancestors after
-// their payloads are gone. When the lineage is full, data is left out first, from
-// the ancestor that has most of it, and then the oldest ancestors. The caller sets id, salt, source and target.
+// Follow begins the envelope of a handoff following from parent: the same task, the parent's
+// id, and a lineage to quote the ancestors after their payloads are gone. When the lineage is
+// full, data is left out first, from the ancestor with most of it, and then the oldest
+// ancestors. The caller sets id, salt, source and target.
 func Follow(parent *Envelope, createdAt, expiresAt string) *Envelope {
 	child := &Envelope{
 		Schema: Schema, CreatedAt: createdAt, ExpiresAt: expiresAt,

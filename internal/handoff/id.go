@@ -29,12 +29,12 @@ const (
 	// MaxLanes is how many lanes there are at most.
 	MaxLanes = len(crockford) * len(crockford)
 
-	// MinSuffix is the fewest last characters of an id that a command takes.
+	// MinSuffix is the fewest last characters of an id a command takes.
 	MinSuffix = 6
 )
 
-// Which are the hints for an argument that means several handoffs: what shows each
-// of them, by its whole id.
+// Which are the hints for an ambiguous argument: a command to show each handoff, by its whole
+// id.
 func Which(ids ...ID) []fault.Hint {
 	var hints []fault.Hint
 	for _, id := range ids[:min(len(ids), fault.MaxHints)] {
@@ -52,9 +52,8 @@ func NewID(now time.Time, random io.Reader) (ID, error) {
 	return makeID(now, entropy), nil
 }
 
-// DeriveID makes the id that the given parts always lead to, at the given time:
-// a child of the same parent and claim, or a draft that is read twice, gets the
-// same id again.
+// DeriveID makes an id of the time and the parts alone: a child of the same parent and claim,
+// or a draft read twice, gets the same id again.
 func DeriveID(at time.Time, parts ...string) ID {
 	sum := sha256.Sum256([]byte("githandoff id\x00" + strings.Join(parts, "\x00")))
 	return makeID(at, [10]byte(sum[:10]))
@@ -102,7 +101,7 @@ func (id ID) Time() time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// Lane is the name of the lane that speaks of this id: its last two characters.
+// Lane is the name of this id's lane: its last two characters.
 func (id ID) Lane() string { return string(id[len(id)-laneLen:]) }
 
 // IsLane reports whether a lane can have a name: whether an id can end in it.
@@ -142,15 +141,15 @@ func CheckAgent(s string) error {
 	return nil
 }
 
-// shortEnd is how many last characters of an id people are shown, at least: 40 random
-// bits, of which two among a million handoffs of one lane hardly ever agree.
+// shortEnd is the least number of an id's last characters shown to people: 40 random bits,
+// hardly ever the same twice among a million handoffs of one lane.
 const shortEnd = 8
 
-// Short is an ellipsis and the last eight characters of an id, for a place where no other
-// id is known. [Ends] makes sure that an end means one handoff only.
+// Short is an ellipsis and the last eight characters of an id, for a place where no other id
+// is known. [Ends] makes sure an end means one handoff only.
 func (id ID) Short() string { return end(id, shortEnd) }
 
-// Ends are the shortest ends of ids that mean one of them each.
+// Ends are the shortest unambiguous ends of ids.
 type Ends map[ID]string
 
 // EndsOf finds them. Each has eight characters or more.
@@ -174,7 +173,7 @@ func EndsOf(ids []ID) Ends {
 	return ends
 }
 
-// Of is the end of an id. One that was not among the ids has its usual one.
+// Of is the end of an id; the usual one if the id was not among the ids.
 func (e Ends) Of(id ID) string {
 	if known, ok := e[id]; ok {
 		return known

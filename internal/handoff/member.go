@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Member is the way from a document to one value in it. It is written
-// source.agent, completed_steps[2], data.token; a name that is not plain ASCII
-// is quoted, a long one cut, so that a message can carry it.
+// Member is the way from a document to one value in it. It is written source.agent,
+// completed_steps[2], data.token; a name outside plain ASCII is quoted, a long one cut, to fit
+// a message.
 type Member []step
 
 // step goes down to the member of an object (index ofName), to the name of one
@@ -87,9 +87,8 @@ func clip(s string) string {
 	return s
 }
 
-// Strings goes over every string in v that is not empty: members in the order
-// of declaration, the keys of a map sorted, each key before its value. A Member
-// is good until the next one.
+// Strings goes over every non-empty string in v: members in the order of declaration, the keys
+// of a map sorted, each key before its value. A Member is good until the next one.
 func Strings(v any) iter.Seq2[Member, string] {
 	return func(yield func(Member, string) bool) {
 		eachString(reflect.ValueOf(v), make(Member, 0, MaxDepth), yield)
@@ -129,7 +128,7 @@ func eachString(v reflect.Value, at Member, yield func(Member, string) bool) boo
 	return true
 }
 
-// jsonName is the name that encoding/json gives to a field.
+// jsonName is encoding/json's name of a field.
 func jsonName(f reflect.StructField) string {
 	if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
 		return name

@@ -66,7 +66,7 @@ func CheckRepoID(s string) error {
 	return nil
 }
 
-// IsRepoID is CheckRepoID for a text of which the caller checks that it is one line.
+// IsRepoID is CheckRepoID for a text the caller checks to be one line.
 func IsRepoID(s string) bool {
 	if remote, ok := strings.CutPrefix(s, "git+https://"); ok {
 		host, path, _ := strings.Cut(remote, "/")
@@ -94,8 +94,8 @@ func ParseTime(s string) (time.Time, error) {
 	return t, nil
 }
 
-// CheckAlias says why s cannot be the short name of another repository; nil if
-// it can. Whatever passes is also a name that git takes for a remote.
+// CheckAlias says why s cannot be the short name of another repository; nil if it can. Every
+// accepted name is also one git takes for a remote.
 func CheckAlias(s string) error {
 	switch {
 	case !spelled(s, lower+upper+digits, lower+upper+digits+"._-", 63):
@@ -106,10 +106,9 @@ func CheckAlias(s string) error {
 	return nil
 }
 
-// ParseTarget reads a target as people write it: "agent", "agent@alias", or
-// "@alias", which is nobody yet (a nil agent) at that repository. A target that
-// cannot be is refused with the code fault.Usage and the reason
-// "invalid_target".
+// ParseTarget reads a target as people write it: "agent", "agent@alias", or "@alias", which is
+// nobody yet (a nil agent) at that repository. An invalid target is refused with the code
+// fault.Usage and the reason "invalid_target".
 func ParseTarget(s string) (agent *string, alias string, err error) {
 	name, alias, remote := strings.Cut(s, "@")
 	if remote {
@@ -134,11 +133,10 @@ var lineRange = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(.+):([1-9][0-9]{0,8})-([1-9][0-9]{0,8})$`)
 })
 
-// CheckPath says why s cannot be the path of a file inside a repository; nil if
-// it can. It refuses what leads out of the work tree or into git's own
-// directory on any system that the receiver may have: absolute paths, drive
-// letters, backslashes, "..", and ".git" in every spelling that a file system
-// takes for it. It does not clean: "./a" and "a//b" are left to the reader.
+// CheckPath says why s cannot be the path of a file inside a repository; nil if it can. It
+// refuses what leads out of the work tree or into git's own directory on any system of a
+// receiver: absolute paths, drive letters, backslashes, "..", and ".git" in every spelling a
+// file system takes for it. It does not clean: "./a" and "a//b" are left to the reader.
 func CheckPath(s string) error {
 	switch {
 	case s == "":
@@ -165,7 +163,7 @@ func CheckPath(s string) error {
 	return nil
 }
 
-// invisible covers all that HFS+ leaves out when it compares names.
+// invisible covers the characters HFS+ leaves out when it compares names.
 func invisible(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 
 // NamesGitDir reports whether a file system may take one component of a path for ".git":

@@ -20,20 +20,19 @@ import (
 // Option changes what ParseStrict does.
 type Option func(*shape)
 
-// AfterLines says how many lines of its file stand before the value, so that
-// messages count lines as an editor that shows the file does.
+// AfterLines says how many lines of its file stand before the value, so messages count lines
+// as an editor does.
 func AfterLines(n int) Option {
 	return func(s *shape) { s.before = n }
 }
 
 // ParseStrict reads exactly one JSON value into dst, a pointer as for json.Unmarshal. It
-// refuses, with reason "malformed" and the name of the member, all that encoding/json
-// forgives and two readers could read differently: invalid UTF-8 and lone surrogates, a
-// byte order mark, duplicate members, members that dst has no field for or spells in
-// another case, null where dst is neither pointer, slice, map nor interface, more than
-// MaxDepth open arrays and objects, integers that a double cannot hold, bytes after the
-// value, numbers with a digit that a double does not keep. In a map or an interface any
-// name goes, once.
+// refuses, with reason "malformed" and the name of the member, everything encoding/json
+// forgives and two readers could read differently: invalid UTF-8 and lone surrogates, a byte
+// order mark, duplicate members, members without a field in dst or spelled in another case,
+// null where dst is neither pointer, slice, map nor interface, more than MaxDepth open arrays
+// and objects, integers a double cannot hold, bytes after the value, numbers with a digit a
+// double does not keep. In a map or an interface any name goes, once.
 func ParseStrict(b []byte, dst any, opts ...Option) error {
 	s := &shape{fields: map[reflect.Type]map[string]reflect.Type{}}
 	for _, opt := range opts {
@@ -78,7 +77,7 @@ func parseTree(b []byte, before int) (any, error) {
 	return readValue(dec, make(Member, 0, MaxDepth))
 }
 
-// blame names the mistake that writers of JSON make most.
+// blame names the most common mistake of writers of JSON.
 func blame(b []byte, offset int64) string {
 	last := bytes.TrimRight(b[:max(0, offset-1)], " \t\r\n")
 	if offset > 0 && bytes.HasSuffix(last, []byte(",")) && strings.IndexByte("}]", b[offset-1]) >= 0 {
@@ -87,8 +86,8 @@ func blame(b []byte, offset int64) string {
 	return ""
 }
 
-// place says where the byte before offset is, as editors count that show so many
-// lines before b.
+// place gives the line and column of the byte before offset, as an editor counts them with so
+// many lines before b.
 func place(b []byte, offset int64, lines int) string {
 	before := b[:max(0, offset-1)]
 	line := lines + bytes.Count(before, []byte("\n")) + 1
@@ -211,9 +210,9 @@ func readNumber(literal string, at Member) (any, error) {
 // maxDigits is how many significant digits tell every double from its neighbours.
 const maxDigits = 17
 
-// keeps reports whether f, written with as many digits as the literal has, is the
-// literal. Programs print the shortest digits that read back as f: where f lies half
-// way between two of those, as 2^-24 does, either may be the one that they print.
+// keeps reports whether f, written with as many digits as the literal has, is the literal.
+// Programs print the shortest digits that read back as f: if f lies half way between two of
+// those, as 2^-24 does, they may print either.
 func keeps(f float64, literal string) bool {
 	digits, point, ok := decimal(literal)
 	switch {
@@ -304,8 +303,8 @@ func (s *shape) check(v any, t reflect.Type, at Member) error {
 	return nil
 }
 
-// readsItself says that the type's own method, or encoding/json, decides what
-// fits: what implements an unmarshaler, json.Number, and bytes in base64.
+// readsItself reports whether the type's own method, or encoding/json, decides what fits: for
+// an unmarshaler, json.Number, and bytes in base64.
 func readsItself(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) ||

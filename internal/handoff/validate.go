@@ -12,10 +12,10 @@ import (
 	"githandoff/internal/fault"
 )
 
-// Validate checks every rule of the format that the canonical form does not
-// imply, and returns the first violation in the order of declaration. Refusals
-// have the code fault.Invalid and one of the reasons malformed, too_large,
-// invalid_id, invalid_path; the message begins with the member.
+// Validate checks every rule of the format not implied by the canonical form, and returns the
+// first violation in the order of declaration. Refusals have the code fault.Invalid and one of
+// the reasons malformed, too_large, invalid_id, invalid_path; the message begins with the
+// member.
 func (e *Envelope) Validate() error {
 	if err := checkUTF8(e); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (e *Envelope) checkParties() error {
 	return nil
 }
 
-// checkContent checks the status, the members that it asks for, and the texts.
+// checkContent checks the status, the members it asks for, and the texts.
 func (e *Envelope) checkContent() error {
 	switch e.Status {
 	case StatusComplete, StatusNeedsReview:
@@ -205,10 +205,10 @@ func (e *Envelope) checkLineage() error {
 	return nil
 }
 
-// maxSafe is the largest integer that every reader of JSON keeps exactly (RFC 8785).
+// maxSafe is the largest integer every reader of JSON keeps exactly (RFC 8785).
 const maxSafe = 1<<53 - 1
 
-// checkCompanions checks the token, the snapshot and the dialect that belong to the envelope.
+// checkCompanions checks the envelope's token, snapshot and dialect.
 func (e *Envelope) checkCompanions() error {
 	switch {
 	case e.OBO == nil:

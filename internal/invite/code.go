@@ -33,13 +33,13 @@ const (
 // MaxLife is how long an invitation may hold.
 const MaxLife = 7 * 24 * time.Hour
 
-// Code is the message that one machine gives another, by a way that the hub does not see.
+// Code is the message one machine gives another, by a way the hub does not see.
 type Code struct {
 	Kind    Kind
 	Secret  [secretSize]byte
 	Expires time.Time // whole seconds
 	URL     string    // of the hub
-	Prefix  string    // of the refs there, if that is not refs/handoffs
+	Prefix  string    // of the refs there, if not refs/handoffs
 }
 
 // New makes a code.
@@ -85,7 +85,7 @@ func encoding() *base32.Encoding {
 	return base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 }
 
-// Parse reads a code. It says nothing of a code that was cut or mistyped but that.
+// Parse reads a code. A cut or mistyped code is refused without details.
 func Parse(s string) (Code, error) {
 	bad := fault.New(fault.Usage, fault.InvalidInvite, "that is not a complete invitation code").
 		WithHints(fault.Fact("a code begins with %s or %s and is one word: copy the line of githandoff invite again", Pair, Team))
@@ -122,7 +122,7 @@ func (c Code) derive(name string, size int) []byte {
 	salt := append([]byte(c.Kind), c.told()...)
 	key, err := hkdf.Key(sha256.New, c.Secret[:], salt, "githandoff-invite/1 "+name, size)
 	if err != nil {
-		panic(err) // sizes are constants that HKDF takes
+		panic(err) // sizes are constants HKDF takes
 	}
 	return key
 }

@@ -1,11 +1,11 @@
-// Package invite is the protocol by which two machines come to trust each other's
-// keys through a hub that neither of them trusts. It is pure: it makes and checks
-// messages, and knows neither git nor files nor how a key signs.
+// Package invite is the protocol by which two machines come to trust each other's keys through
+// a hub neither of them trusts. It is pure: it makes and checks messages, and knows neither
+// git nor files nor how a key signs.
 //
 // # The code
 //
-// The inviter makes a code and gives it to one person or agent, by a way that the hub
-// does not see: a chat, a mail, a terminal. Who has the code has the invitation.
+// The inviter makes a code and gives it to one person or agent, by a way the hub does not see:
+// a chat, a mail, a terminal. Who has the code has the invitation.
 //
 //	code     = kind body
 //	kind     = "pair1" / "team1"
@@ -24,30 +24,31 @@
 //
 // # The record
 //
-// refs/handoffs/invites/<id>, the id in hex, leads to a blob, or to a commit that carries it: one canonical JSON object
-// (RFC 8785) with the members "offer" and, once somebody joined, "answer". Each is
+// refs/handoffs/invites/<id>, the id in hex, leads to a blob, or to a commit with it: one
+// canonical JSON object (RFC 8785) with the members "offer" and, once somebody joined,
+// "answer". Each is
 //
 //	{"document": text, "mac": hex, "signature": text}
 //
-// where document is canonical JSON, mac is the HMAC-SHA-256 of its bytes under the key
-// "offer" or "answer", and signature a detached signature over the same bytes by the key
-// that the document holds, in the namespace "invite@githandoff". The documents are:
+// where document is canonical JSON, mac is the HMAC-SHA-256 of its bytes under the key "offer"
+// or "answer", and signature a detached signature over the same bytes by the key in the
+// document, in the namespace "invite@githandoff". The documents are:
 //
 //	offer    {"schema": "githandoff-invite-offer/1", "key": text, "agent": name,
 //	          "inviter": grant, "joiner": grant}
 //	answer   {"schema": "githandoff-invite-answer/1", "key": text, "agent": name}
 //	grant    {"agents", "roles", "principals", "max_scope": [text], "until": time}
 //
-// The agent of an offer is the name that the joiner must take; without it the joiner
-// chooses. The receiver of the document pins the key with the roles and limits of the grant. The
-// grant of the joiner is only for the joiner to read: the inviter pins the one in its memory.
+// The agent of an offer is the name the joiner must take; without it the joiner chooses. The
+// receiver of the document pins the key with the roles and limits of the grant. The grant of
+// the joiner is only for the joiner to read: the inviter pins the one in its memory.
 //
 // # What holds
 //
-// A hub that copies, replays, reorders, swaps, withholds or changes records can keep two
-// sides from meeting, and nothing else: without the secret no MAC can be made, and each
-// direction has a key of its own. A record of another invitation has another secret. A
-// MAC says that the document comes from somebody who has the code, the signature that
-// this somebody also has the private key: nobody can have another one's key pinned as
-// theirs. The inviter remembers an invitation until its first valid answer, and no longer.
+// A hub that copies, replays, reorders, swaps, withholds or changes records can keep two sides
+// from meeting, and nothing else: without the secret no MAC can be made, and each direction
+// has a key of its own. A record of another invitation has another secret. A MAC shows the
+// author of the document to have the code, the signature to have the private key as well:
+// nobody can have another one's key pinned as theirs. The inviter remembers an invitation
+// until its first valid answer, and no longer.
 package invite

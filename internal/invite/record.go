@@ -30,8 +30,8 @@ type Part struct {
 // Sign signs bytes with the key of whoever speaks, in Namespace.
 type Sign func(message []byte) (armored []byte, err error)
 
-// Check says why a text is no public key that made a signature, in Namespace, over
-// exactly these bytes; nil if it is.
+// Check says why a text is not the public key behind a signature, in Namespace, over exactly
+// these bytes; nil if it is.
 type Check func(key string, message, armored []byte) error
 
 // ParseMessages reads the messages of an invitation. It verifies nothing.
@@ -92,7 +92,7 @@ func mac(key, message []byte) []byte {
 	return h.Sum(nil)
 }
 
-// proven checks that whoever wrote a part has the code.
+// proven checks the MAC of a part: its writer has the code.
 func (p *Part) proven(key []byte) error {
 	got, err := hex.DecodeString(p.MAC)
 	if err != nil || !hmac.Equal(got, mac(key, []byte(p.Document))) {
@@ -102,10 +102,10 @@ func (p *Part) proven(key []byte) error {
 	return nil
 }
 
-// keyed is a document that holds a key.
+// keyed is a document with a key.
 type keyed interface{ *Offer | *Answer }
 
-// read decodes a document and checks that its key signed it.
+// read decodes a document and checks its key's signature.
 func read[D keyed](p *Part, schema string, check Check, dst D) error {
 	if err := parse([]byte(p.Document), dst); err != nil {
 		return err
@@ -123,7 +123,7 @@ func read[D keyed](p *Part, schema string, check Check, dst D) error {
 	return check(key, []byte(p.Document), []byte(p.Signature))
 }
 
-// Shown reads the messages without the code, and checks that the keys in them signed them.
+// Shown reads the messages without the code, and checks their signatures by the keys in them.
 // The answer is nil if there is none.
 func (r *Messages) Shown(check Check) (*Offer, *Answer, error) {
 	offer := new(Offer)

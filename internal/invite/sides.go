@@ -28,7 +28,7 @@ type Grant struct {
 type Offer struct {
 	Schema  string `json:"schema"`
 	Key     string `json:"key"`             // of the inviter: its text
-	Agent   string `json:"agent,omitempty"` // name that the joiner takes; "": it chooses
+	Agent   string `json:"agent,omitempty"` // name for the joiner; "": it chooses
 	Inviter Grant  `json:"inviter"`         // what the joiner pins Key for
 	Joiner  Grant  `json:"joiner"`          // what the inviter will pin the joiner's key for
 }
@@ -95,8 +95,7 @@ func (c Code) Join(r *Messages, a Answer, sign Sign) (*Messages, error) {
 	return &Messages{Offer: r.Offer, Answer: part}, nil
 }
 
-// Joined reads the answer that is there already; nil where there is none, or none by
-// somebody who has the code.
+// Joined reads the existing answer; nil if there is none, or none by a holder of the code.
 func (c Code) Joined(r *Messages, check Check) *Answer {
 	a := new(Answer)
 	if r.Answer == nil || r.Answer.proven(c.answerKey()) != nil || read(r.Answer, answerSchema, check, a) != nil {
@@ -105,8 +104,8 @@ func (c Code) Joined(r *Messages, check Check) *Answer {
 	return a
 }
 
-// Open checks the answer to an invitation; nil where there is none yet. Whoever answered
-// has the code, and the key that it holds, and takes the name that the invitation gave.
+// Open checks the answer to an invitation; nil if there is none yet. Whoever answered has the
+// code and the key in the answer, and takes the name given by the invitation.
 func (p Pending) Open(r *Messages, now time.Time, check Check) (*Answer, error) {
 	if err := current(p.Expires, now); err != nil {
 		return nil, err

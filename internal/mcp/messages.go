@@ -13,14 +13,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// messages reads the messages of a client, a line each. It answers a line that is no message
+// messages reads the messages of a client, a line each. It answers a line without a message
 // and goes on: the SDK would end the session, and with it the server. A batch is left to the
-// SDK, which knows the version of the protocol that the client speaks.
+// SDK, which knows the client's version of the protocol.
 type messages struct {
 	in   *bufio.Reader
 	body io.Closer
 	out  io.Writer
-	rest []byte // of a message that was read in part
+	rest []byte // of a message read in part
 }
 
 func newMessages(in io.ReadCloser, out io.Writer) *messages {

@@ -18,15 +18,14 @@
 //	  - {agent: ciso, reason: unclear, to: auto-code, clarify: true}
 //	  - {agent: "*", reason: unknown, to: human}
 //
-// "accepts" or "produces" that is absent says nothing; an empty list says that
-// there is nothing. An agent that is not listed may take and make anything.
+// An absent "accepts" or "produces" says nothing; an empty list allows nothing. An unlisted
+// agent may take and make anything.
 //
-// A route says who goes on when an agent is blocked for a reason. "*" stands for
-// every agent or every reason. Of the routes that match the most specific one
-// counts, in this order: agent and reason named, agent named, reason named,
-// none named; two for the same agent and reason are refused. "human", and no
-// match at all, mean that a person decides. "clarify" says that the agent is
-// asked to explain, not to take the work over.
+// A route says who goes on when an agent is blocked for a reason. "*" stands for every agent
+// or every reason. The most specific matching route counts, in this order: agent and reason
+// named, agent named, reason named, none named; two for the same agent and reason are refused.
+// "human", and no match at all, leave the decision to a person. "clarify" asks the agent to
+// explain, not to take the work over.
 //
 // Kinds of work, reasons and skills are words: 1 to 128 printable ASCII
 // characters without comma, quotation marks, backslash or "://", and no space

@@ -61,7 +61,7 @@ func parse(b []byte) (*Policy, error) {
 	return p, p.check(root)
 }
 
-// oneLine is the first cause that the library names, in the words of the format.
+// oneLine is the first cause named by the library, in the words of the format.
 func oneLine(err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	var mistyped *yaml.TypeError
@@ -130,7 +130,7 @@ func at(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("line %d: %s", n.Line, fmt.Sprintf(format, args...))
 }
 
-// check refuses what has the form of a policy and says nothing that could be followed.
+// check refuses a well-formed policy with a rule nobody could follow.
 func (p *Policy) check(root *yaml.Node) error {
 	if agents := member(root, "agents"); agents != nil {
 		for i := 0; i < len(agents.Content); i += 2 {

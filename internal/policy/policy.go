@@ -11,7 +11,7 @@ import (
 const (
 	// Name is the path of the policy in a commit.
 	Name = ".githandoff.yaml"
-	// MaxSize is the most bytes that a policy may have.
+	// MaxSize is the size limit of a policy, in bytes.
 	MaxSize = 65536
 	// Human is the target of a route on which a person decides.
 	Human = "human"
@@ -40,8 +40,8 @@ type Route struct {
 	Clarify bool
 }
 
-// Route returns the most specific route for an agent that is blocked. Where
-// none matches, and where one says so, it leads to Human.
+// Route returns the most specific route for a blocked agent. It leads to Human if none
+// matches, or if the route says so.
 func (p *Policy) Route(agent, reason string) Route {
 	for _, want := range [][2]string{{agent, reason}, {agent, anything}, {anything, reason}, {anything, anything}} {
 		if p == nil {
@@ -56,9 +56,9 @@ func (p *Policy) Route(agent, reason string) Route {
 	return Route{Agent: agent, Reason: reason, To: Human}
 }
 
-// CheckRequest refuses a kind of work that the sender does not make or the
-// receiver does not take, as far as they are listed; an empty receiver is
-// nobody yet. Refusals have code fault.Policy and reason "capability".
+// CheckRequest refuses a kind of work the sender does not make or the receiver does not take,
+// as far as they are listed; an empty receiver is nobody yet. Refusals have code fault.Policy
+// and reason "capability".
 func (p *Policy) CheckRequest(from, to, request string) error {
 	if p == nil || request == "" {
 		return nil
@@ -85,8 +85,8 @@ func words(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// Skills compares the invoked skills of a handoff with the mandatory ones: by the policy
-// for its source agent, and by the skills that were expected of that agent.
+// Skills compares the invoked skills of a handoff with the mandatory ones: by the policy for
+// its source agent, and by the skills expected of it.
 func (p *Policy) Skills(env *handoff.Envelope, expected []string) SkillReport {
 	var s SkillReport
 	if p != nil {

@@ -7,10 +7,9 @@ import (
 	"githandoff/internal/fault"
 )
 
-// Cut returns a prompt of at most limit bytes. One that is longer is cut at the
-// end of a line, a fence that stays open is closed, and a last line says how
-// much is missing and, in the words of rest, where it is. A limit with which
-// nothing could be said is refused with [fault.Usage].
+// Cut returns a prompt of at most limit bytes. A longer one is cut at the end of a line, an
+// open fence is closed, and a last line says how much is missing and, in the words of rest,
+// where it is. A limit too small to say anything is refused with [fault.Usage].
 func (p *Prompt) Cut(limit int, rest string) (string, error) {
 	if len(p.Text) <= limit {
 		return p.Text, nil
@@ -31,8 +30,7 @@ func (p *Prompt) Cut(limit int, rest string) (string, error) {
 // lastLine is where the last whole line of s ends.
 func lastLine(s string) int { return strings.LastIndexByte(s, '\n') + 1 }
 
-// closing are the last lines of the fences that begin in head and do not end
-// there, the inner ones first.
+// closing are the last lines of the fences begun but not ended in head, the inner ones first.
 func (p *Prompt) closing(head string) string {
 	var open string
 	for _, f := range p.fences {

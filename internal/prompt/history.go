@@ -39,7 +39,7 @@ func History(list []PastTask, keys []string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Chosen lists the keys of results that were asked for, or all of them sorted.
+// Chosen lists the keys of results asked for, or all of them sorted.
 func Chosen(results map[string]string, keys []string) []string {
 	if len(keys) == 0 {
 		return slices.Sorted(maps.Keys(results))

@@ -17,7 +17,7 @@ const (
 	maxWidth  = 4        // digits of a width or a precision
 )
 
-// limitError ends a template that would go on for too long.
+// limitError ends a template running for too long.
 type limitError struct{ what string }
 
 func (e *limitError) Error() string { return "it makes more than " + e.what }
@@ -41,8 +41,7 @@ func (m *meter) Write(b []byte) (int, error) {
 	return m.out.Write(b)
 }
 
-// stepFunc is the name of the function that stands at the beginning of each loop
-// and each template.
+// stepFunc names the function at the beginning of each loop and each template.
 const stepFunc = "_step"
 
 func (m *meter) step() (string, error) {
@@ -91,8 +90,8 @@ func (m *meter) count(f func() (string, error), args ...any) (string, error) {
 	return text, err
 }
 
-// wide: a format has a width of more digits than any column, or one that it takes
-// from its arguments.
+// wide reports whether a format has a width of more digits than any column, or takes one from
+// its arguments.
 func wide(format string) bool {
 	digits, verb := 0, false
 	for _, c := range format {

@@ -5,7 +5,7 @@ import (
 	"text/template"
 )
 
-// valueFunc is the name of the function that guard appends to each printed pipeline.
+// valueFunc names the function guard appends to each printed pipeline.
 const valueFunc = "_value"
 
 // noValueError is an attempt to print what was not given.
@@ -13,8 +13,8 @@ type noValueError struct{ what string }
 
 func (e *noValueError) Error() string { return e.what + " has no value" }
 
-// printers are the functions of templates that turn values into text. Those of
-// the template package itself print "<no value>" or "<nil>" for a missing value.
+// printers are the functions of templates for turning values into text. Those of the template
+// package itself print "<no value>" or "<nil>" for a missing value.
 func printers() template.FuncMap {
 	return template.FuncMap{
 		valueFunc: func(what string, v any) (any, error) {

@@ -24,7 +24,7 @@ type Dependency struct {
 	Outputs []string
 }
 
-// Handoff is the part of an envelope that templates quote.
+// Handoff is the part of an envelope quoted by templates.
 type Handoff struct {
 	Summary string
 	Detail  *string // nil: it is not known any more
@@ -35,8 +35,8 @@ type Handoff struct {
 // any length through it end in nothing.
 type none map[string]none
 
-// CheckVar says whether a variable may have this name: one that a template can
-// write after a dot and that means nothing else.
+// CheckVar says whether a variable may have this name: a template can write it after a dot,
+// and it means nothing else.
 func CheckVar(name string) error {
 	if name == "Deps" || name == "History" {
 		return fault.New(fault.Usage, fault.BadUsage, "the variable %s is taken", name).
@@ -55,8 +55,8 @@ func CheckVar(name string) error {
 	return nil
 }
 
-// data turns in into the maps that a template walks through. Maps of type
-// map[string]any are strict: what they lack has no value.
+// data turns in into the maps a template walks through. Maps of type map[string]any are
+// strict: a missing element has no value.
 func (in Input) data() map[string]any {
 	deps := map[string]any{}
 	for name, d := range in.Deps {
@@ -100,9 +100,8 @@ type Prompt struct {
 }
 
 // Render executes a template; refusals call it name. The function fence puts a text between
-// two lines that it cannot contain, of which the first and the last line of its result are.
-// The output and the running time of a template are bounded (too_large). Refusals have the
-// code [fault.Invalid].
+// two lines it cannot contain, the first and the last line of its result. The output and the
+// running time of a template are bounded (too_large). Refusals have the code [fault.Invalid].
 func Render(name, text string, in Input, fence func(string) (string, error)) (*Prompt, error) {
 	p, m := &Prompt{}, &meter{}
 	funcs := m.bounded(printers())
@@ -149,8 +148,8 @@ func malformed(err error) error {
 		WithHints(fault.Fact("templates are those of Go's text/template"))
 }
 
-// plain says in our words that a path leads through what was not given: the
-// template package speaks of nil pointers there. All else is left as it is.
+// plain rewords an error for a path through a missing value: the template package speaks of
+// nil pointers there. Other errors stay as they are.
 func plain(said string) string {
 	at, rest, ok := strings.Cut(said, ": executing ")
 	_, rest, found := strings.Cut(rest, " at <")
@@ -171,8 +170,8 @@ func noValue(format string, args ...any) error {
 		WithHints(fault.See("render").Because("--var, --dep and --dep-result give values; a template can test for one with if"))
 }
 
-// guard lets every action that prints look at its value before: the template
-// package itself would print "<no value>".
+// guard makes every printing action look at its value first: the template package itself would
+// print "<no value>".
 func guard(tree *parse.Tree, n parse.Node) {
 	switch n := n.(type) {
 	case *parse.ListNode:

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// chain is a drawing of handoffs that follow from one another, left to right.
+// chain is a drawing of handoffs following from one another, left to right.
 type chain struct {
 	Title         string
 	Width, Height int
 	Nodes         []node
 	Edges         []edge
-	Left          int // handoffs that are not drawn
+	Left          int // handoffs not drawn
 }
 
 type node struct {
@@ -36,14 +36,14 @@ const (
 	maxChains = 40
 	maxNodes  = 60 // of one chain
 	maxDepth  = 64
-	maxName   = 19 // characters that fit into a box
+	maxName   = 19 // characters fitting into a box
 
 	nodeW, nodeH = 150, 58
 	stepX, stepY = 230, 78
 	margin       = 8
 )
 
-// family is a row with those that follow from it.
+// family is a row with its followers.
 type family struct {
 	row      *Row
 	children []*family
@@ -67,8 +67,8 @@ func chainsOf(rows []Row, now time.Time) (chains []chain, left int) {
 	return chains, left
 }
 
-// rootsOf links rows by their parents. Of handoffs that name each other in a circle
-// one becomes the root, and the circle is cut.
+// rootsOf links rows by their parents. If handoffs name each other in a circle, one becomes
+// the root, and the circle is cut.
 func rootsOf(rows []Row) []*family {
 	byID := map[string]*family{}
 	var all, roots []*family
@@ -148,7 +148,7 @@ func draw(f *family, now time.Time) chain {
 	return d.chain
 }
 
-// add lays out a handoff and those that follow, and returns its height.
+// add lays out a handoff and its followers, and returns its height.
 func (d *drawing) add(f *family, depth int) int {
 	at := len(d.Nodes)
 	d.Nodes = append(d.Nodes, d.node(f.row, depth))

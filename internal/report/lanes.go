@@ -25,7 +25,7 @@ type bar struct {
 	Title    string
 
 	from, to float64 // parts of the whole, 0 to 1
-	n        int     // handoffs that it stands for
+	n        int     // handoffs it stands for
 }
 
 const (
@@ -33,7 +33,7 @@ const (
 	maxRows  = 6 // of bars one below the other in a lane
 	rowStep  = 12
 
-	grain = 1.0 / 1200 // bars of one state that are closer than this are one bar
+	grain = 1.0 / 1200 // bars of one state closer than this are one bar
 )
 
 // held is one span with its handoff.
@@ -94,8 +94,8 @@ func laneOf(agent string, spans []held, from, now time.Time) lane {
 	return l
 }
 
-// place puts a bar into the first row that is free, or adds it to its neighbour where
-// the two could not be told apart. So a lane has a bounded number of bars.
+// place puts a bar into the first free row, or adds it to its neighbour if nobody could tell
+// the two apart. So a lane has a bounded number of bars.
 func place(rows *[maxRows][]bar, b bar) {
 	for y := range rows {
 		if len(rows[y]) == 0 {

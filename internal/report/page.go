@@ -24,7 +24,7 @@ var pageJS string
 const (
 	maxStuck  = 200
 	maxWrongs = 500
-	longWait  = 24 * time.Hour // after that an offer that nobody took is stuck
+	longWait  = 24 * time.Hour // an offer nobody took by then is stuck
 	maxSaid   = 300            // bytes of the words of a receipt
 )
 
@@ -63,7 +63,7 @@ type datum struct {
 	ClaimText, FinishText, OfferedText                                  string
 }
 
-// stuck is a handoff that goes on only if somebody does something.
+// stuck is a handoff waiting for somebody's action.
 type stuck struct {
 	Row
 	Why, For string
@@ -163,7 +163,7 @@ func datumOf(r *Row) datum {
 	return d
 }
 
-// stuckOf lists the handoffs that need an action, the oldest first.
+// stuckOf lists the handoffs in need of an action, the oldest first.
 func stuckOf(rows []Row, now time.Time) []stuck {
 	var list []stuck
 	for _, r := range rows {

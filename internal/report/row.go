@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// Row is one handoff as the log tells it. Times that are not known are zero.
+// Row is one handoff as the log tells it. Unknown times are zero.
 type Row struct {
 	ID        string
-	Short     string // an end of the id that no other row has; empty: the whole id is shown
+	Short     string // an end of the id no other row has; empty: the whole id is shown
 	Repo      string // short name of its home
 	Task      string // the sender's own key for the work
 	From, To  string // agents; To is "_" where a person has to decide
-	By        string // agent that holds it or ended it
+	By        string // its holder, or the agent that ended it
 	State     State
-	Parent    string // id of the handoff that it follows from
+	Parent    string // id of the handoff it follows from
 	Next      string // id of the one in which the work goes on
 	Principal string // person on whose behalf it is done
 	Said      string // words of the receipt: why it failed
 
 	Offered, Claimed, Ended time.Time // Claimed is the first claim
 	Lease, Expires          time.Time
-	Held                    []Span // each time that an agent held it
+	Held                    []Span // each time an agent held it
 }
 
 // Span is a time during which one agent held a handoff. To is zero while it does.
@@ -35,7 +35,7 @@ type State string
 
 // The states. Those up to Expired are open.
 const (
-	Waiting      State = "waiting"   // for the agent that it names
+	Waiting      State = "waiting"   // for the agent it names
 	Undecided    State = "undecided" // for a person
 	Held         State = "held"
 	Overdue      State = "overdue" // held, and the lease is over
@@ -64,7 +64,7 @@ func states() []State {
 type Wrong struct {
 	Reason string // reason word
 	ID     string // handoff, empty if none is concerned
-	Short  string // an end of the id that no other one on the page has; empty: the whole id is shown
+	Short  string // an end of the id no other one on the page has; empty: the whole id is shown
 	Repo   string
 	Text   string // one line
 }
@@ -75,11 +75,11 @@ func (w *Wrong) Name() string { return cmp.Or(w.Short, w.ID) }
 // Input is the content of the page.
 type Input struct {
 	Repo   string    // repo id of the clone that looks
-	Since  time.Time // steps before that are left out; zero means all
+	Since  time.Time // steps before it are left out; zero means all
 	Now    time.Time
 	Rows   []Row
 	Wrongs []Wrong
-	Unread []string // hubs that could not be read, one line each
+	Unread []string // unreadable hubs, one line each
 }
 
 // ToClaim is the time from the offer to the first claim; false if there was none.

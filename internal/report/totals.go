@@ -75,7 +75,7 @@ func totalsBy(rows []Row, over time.Duration, name func(*Row) string) []Total {
 	return list
 }
 
-// worker is the agent that a row counts for: its holder, or else its target.
+// worker is the agent a row counts for: its holder, or else its target.
 func worker(r *Row) string {
 	switch {
 	case len(r.Held) > 0:

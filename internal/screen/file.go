@@ -15,7 +15,7 @@ var keyFiles = sync.OnceValue(func() *regexp.Regexp {
 		`[._]?netrc|\.pgpass|\.npmrc|\.pypirc|\.htpasswd|\.git-credentials|credentials|kubeconfig)$`)
 })
 
-// examples are endings of files that show the form of a secret file and hold none.
+// examples are endings of files showing the form of a secret file without a secret.
 var examples = []string{".example", ".sample", ".template", ".dist", ".pub"}
 
 // KeyFile reports whether a file is named as files with keys and passwords are.

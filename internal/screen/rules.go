@@ -1,6 +1,6 @@
 package screen
 
-// alphabet is the set of characters that the tail of a token is made of.
+// alphabet is the set of characters in the tail of a token.
 type alphabet string
 
 const (
@@ -11,8 +11,8 @@ const (
 	dotted   alphabet = wide + ".="
 )
 
-// token is a secret that announces itself: a prefix at the beginning of a word,
-// and at least length more characters.
+// token is a secret known by its shape: a prefix at the beginning of a word, and at least
+// length more characters.
 type token struct {
 	rule   string
 	prefix string
@@ -22,8 +22,8 @@ type token struct {
 	whole  bool // the tail is exactly that long
 }
 
-// tokens are the shapes that providers document or that their scanners publish.
-// Lengths are a little below the real ones where these have changed over time.
+// tokens are the shapes documented by providers or published by their scanners. Lengths are a
+// little below the real ones where these have changed over time.
 var tokens = [...]token{
 	{rule: "age-key", prefix: "AGE-SECRET-KEY-1", tail: upper, length: 50},
 	{rule: "anthropic-key", prefix: "sk-ant-", tail: wide, length: 16},
@@ -83,10 +83,10 @@ var tokens = [...]token{
 	{rule: "xai-key", prefix: "xai-", tail: alnum, length: 40},
 }
 
-// pattern is a secret that its surroundings give away.
+// pattern is a secret known by its surroundings.
 type pattern struct {
 	rule   string
-	needle string // in the lower-case form of every text that can match
+	needle string // in the lower-case form of every matching text
 	match  func(s string) bool
 }
 

@@ -116,8 +116,8 @@ func place(before string) string {
 	return fmt.Sprintf("line %d, column %d", line, column)
 }
 
-// called is the name of the invisible characters that word processors, browsers and
-// terminals leave in a text that was copied from them.
+// called is the name of the invisible characters left in copied text by word processors,
+// browsers and terminals.
 func called(r rune) string {
 	switch r {
 	case '\u00ad':
@@ -141,8 +141,8 @@ func called(r rune) string {
 }
 
 // invisible is Default_Ignorable_Code_Point as Unicode derives it (DerivedCoreProperties.txt),
-// without the exception for annotation and hieroglyphs, and with the separators
-// that are line breaks to some programs and not to others.
+// without the exception for annotation and hieroglyphs, and with the separators some programs,
+// and not others, take for line breaks.
 func invisible(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Zl, unicode.Zp) &&
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
@@ -166,8 +166,8 @@ func honest(before, last, r rune, rest string) bool {
 	return false
 }
 
-// symbol reports whether r may be given a style: all that Unicode's
-// emoji-variation-sequences.txt begins with.
+// symbol reports whether r may be given a style: Unicode's emoji-variation-sequences.txt has a
+// sequence beginning with it.
 func symbol(r rune) bool {
 	return unicode.IsSymbol(r) || strings.ContainsRune("#*0123456789‼⁉ℹ〰", r)
 }

@@ -8,8 +8,8 @@ import (
 
 var word = lazy(`^[A-Za-z]{1,14}[0-9]{0,2}$`)
 
-// secret names the rule that s breaks; "" if none. The name under which s
-// stands counts as written in front of it, as in name=s.
+// secret names the rule broken by s; "" if none. The name under which s stands counts as
+// written in front of it, as in name=s.
 func secret(name, s string) string {
 	if len(s) < 8 {
 		return "" // shorter than anything below
@@ -31,8 +31,8 @@ func secret(name, s string) string {
 	return ""
 }
 
-// in looks for the token. At each prefix it reads a bounded number of
-// characters, so that a text of prefixes costs no more than any other.
+// in looks for the token. At each prefix it reads a bounded number of characters, so a text of
+// prefixes costs no more than any other.
 func (t token) in(s string) bool {
 	for from := 0; ; {
 		i := strings.Index(s[from:], t.prefix)
@@ -112,8 +112,8 @@ func credential(s string) bool {
 	return !lowerCase && !placeholder(s)
 }
 
-// password tells a password in a URL, behind the name of a user, from a variable
-// that stands for one and from the port of a host that poses as a user.
+// password tells a password in a URL, behind the name of a user, from a variable in its place
+// and from the port of a host in the place of the user.
 func password(login string) bool {
 	user, s, _ := strings.Cut(login, ":")
 	return !strings.ContainsAny(s[:1], "$%{[*") && strings.Trim(s, "xX.*") != "" && !strings.EqualFold(s, "redacted") &&
@@ -130,7 +130,7 @@ func hostname(s string) bool {
 	return last == "localhost" || len(labels) > 1 && slices.Contains(topDomains[:], last)
 }
 
-// topDomains end the names of hosts that texts about requests speak of.
+// topDomains end the names of hosts common in texts about requests.
 var topDomains = [...]string{
 	"app", "cloud", "com", "dev", "edu", "example", "gov", "internal", "invalid", "io", "lan", "local", "localdomain", "net", "org", "test",
 }

@@ -20,9 +20,9 @@ const (
 	role = `(?:(` + person + `)|(` + assistant + `)|(` + third + `))`
 )
 
-// marker takes a line that begins with a role: behind quote signs, list marks,
-// emphasis or a time in brackets; in brackets, or in front of a colon that may
-// stand inside or behind the emphasis, or alone in a heading.
+// marker takes a line beginning with a role: behind quote signs, list marks, emphasis or a
+// time in brackets; in brackets, or in front of a colon inside or behind the emphasis, or
+// alone in a heading.
 var marker = lazy(`(?i)^[\s>*_-]{0,20}(?:\[[^\[\]]{1,40}\]\s{0,4})?(?:` +
 	`#{1,6}\s{0,4}[*_]{0,3}` + role + `[*_:]{0,4}\s*$` +
 	`|#{0,6}\s{0,4}[*_` + "`" + `]{0,3}` + role + `(?:\s{0,4}\([^()]{1,40}\))?[*_` + "`" + `]{0,3}\s{0,4}(?:：|:(?:[^:]|$))` +
@@ -35,8 +35,8 @@ var roleWords = []string{
 	"system", "developer", "tool", "agent", "bot", "model",
 }
 
-// mayMark passes over lines that marker does not take, which are most: to compile it
-// takes longer than all else that reading a short handoff does.
+// mayMark passes over most lines marker does not take: compiling it takes longer than all the
+// rest of reading a short handoff.
 func mayMark(line string) bool {
 	if !strings.ContainsAny(line, "#*[<:：") {
 		return false
@@ -55,11 +55,11 @@ func mayMark(line string) bool {
 	})
 }
 
-// plainRoles count in lower case as well. The others are ordinary keys there
-// (model:, tool:) of configuration that is quoted.
+// plainRoles count in lower case as well. The others are ordinary keys there (model:, tool:)
+// of quoted configuration.
 var plainRoles = []string{"user", "human", "assistant"}
 
-const lineHead = 200 // bytes of a line that are looked at
+const lineHead = 200 // bytes of a line looked at
 
 type speaker int
 

@@ -14,21 +14,20 @@ import (
 	"githandoff/internal/fault"
 )
 
-// ClaimedSigners maps a signature that is not in the strict form of [Trust.Verify], but
-// that git or gpg may still accept (a comment in its armor, other line lengths, text behind
-// it), to the pinned key that it claims to be from. It proves nothing. Use it so that no
-// agent's commit is overlooked.
+// ClaimedSigners maps a signature to the pinned key it names. It takes looser forms than
+// [Trust.Verify], as git or gpg may still accept them: a comment in the armor, other line
+// lengths, text behind it. It proves nothing, but with it no agent's commit is overlooked.
 type ClaimedSigners struct{ names []authorName }
 
-// authorName is how signatures name the maker: the short id of an OpenPGP key or
-// subkey, which is the end of its fingerprint, or an SSH key without the name of
-// its type. A certificate has another type, and then the same key.
+// authorName is a key as signatures name it: the short id of an OpenPGP key or subkey, the end
+// of its fingerprint, or an SSH key without the name of its type. A certificate has another
+// type, and then the same key.
 type authorName struct {
 	kid  KID
 	name []byte
 }
 
-// ClaimedSigners knows the pinned keys that is selects.
+// ClaimedSigners knows the pinned keys selected by is.
 func (t *Trust) ClaimedSigners(is func(Key) bool) *ClaimedSigners {
 	a := &ClaimedSigners{}
 	for _, e := range t.Entries() {
@@ -51,18 +50,17 @@ func (t *Trust) ClaimedSigners(is func(Key) bool) *ClaimedSigners {
 	return a
 }
 
-// untyped is an SSH key without the string that it begins with (RFC 4253, section
-// 6.6).
+// untyped is an SSH key without its leading type string (RFC 4253, section 6.6).
 func untyped(key []byte) []byte { return key[4+binary.BigEndian.Uint32(key):] }
 
 func shortID(kid KID, id uint64) authorName {
 	return authorName{kid, binary.BigEndian.AppendUint64(nil, id)}
 }
 
-// Of returns the pinned key that a signature claims to be from, "" if it claims none. Text
-// that is not a signature of OpenPGP or SSH claims none. One that cannot be read, or that
-// holds anything besides signatures, is refused with signature_invalid: gpg unpacks more
-// than this package.
+// Of returns the pinned key a signature claims to be from, "" if it claims none. Text other
+// than a signature of OpenPGP or SSH claims none. An unreadable signature, or one with
+// anything besides signatures, is refused with signature_invalid: gpg unpacks more than this
+// package.
 func (a *ClaimedSigners) Of(armored []byte) (KID, error) {
 	raw, err := openLoosely(string(armored))
 	if err != nil {
@@ -108,8 +106,8 @@ func openSSHLoosely(text string) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(strings.Join(strings.Fields(body), ""))
 }
 
-// onlySignatures walks over packets (RFC 9580, section 4.2): a compressed one could
-// hold a signature that is not seen.
+// onlySignatures walks over packets (RFC 9580, section 4.2): a compressed one could hide a
+// signature.
 func onlySignatures(raw []byte) error {
 	for len(raw) > 0 {
 		tag, header, size, ok := packetHeader(raw)

@@ -15,9 +15,9 @@ import (
 	"githandoff/internal/private"
 )
 
-// Add pins a key in the trust file at path, or widens what is pinned of it
-// there. A key that was retired, by somebody who may, or that revoked itself, does
-// not come back: what it signed in between would become valid.
+// Add pins a key in the trust file at path, or widens its entry there. A key does not come
+// back after it revoked itself, or after somebody entitled retired it: its signatures in
+// between would become valid.
 func (t *Trust) Add(path string, e TrustEntry) error {
 	public, err := e.parseKey()
 	if err != nil {
@@ -44,7 +44,7 @@ func (t *Trust) Add(path string, e TrustEntry) error {
 	})
 }
 
-// retiredByList reports whether a list retired a key that is to be pinned, and may.
+// retiredByList reports whether a list retired a key about to be pinned, and may do so.
 func (t *Trust) retiredByList(e TrustEntry) bool {
 	for _, team := range t.teams {
 		signer := t.pins[team.Signer]
@@ -63,23 +63,23 @@ func retiredKey(kid KID) error {
 		WithHints(fault.See("key generate").Because("its owner makes another key"))
 }
 
-// revokedEarlier: the pinned copy carries a revocation that the new one lacks.
+// revokedEarlier reports whether the pinned copy carries a revocation missing from the new
+// one.
 func revokedEarlier(old TrustEntry, public PublicKey) bool {
 	before, err := old.parseKey()
 	return err == nil && before.pgp != nil && len(before.pgp.Revocations) > len(public.pgp.Revocations)
 }
 
-// Retire ends the trust in a key at a time, in the trust file at path, or with
-// an empty path wherever it is pinned; one that only a team's list has is pinned
-// here for that. The entry stays: log entries made before count. A key that was
-// retired earlier stays so. Seen are the lanes that are known by now, for
-// [TrustEntry.Seen]; nil where there are none.
+// Retire ends the trust in a key at a time, in the trust file at path or, if path is empty,
+// wherever it is pinned. A key known only from a team's list is pinned here for this. The
+// entry stays: log entries made before count. A key retired earlier stays so. Seen are the
+// lanes known by now, for [TrustEntry.Seen]; nil if there are none.
 func (t *Trust) Retire(path string, kid KID, at time.Time, seen map[string]string) error {
 	paths := []string{path}
 	if path == "" {
 		paths = t.pinnedIn(kid)
 	}
-	var listed TrustEntry // what to write down of a key that is in no file
+	var listed TrustEntry // the entry of a key in no file
 	if k, _ := t.Lookup(kid); path == "" && k.List() != "" {
 		listed, paths = k.Entry(), []string{t.repoPath}
 	}
@@ -124,10 +124,9 @@ func unknownKey(kid KID) error {
 	return fault.New(fault.NotFound, fault.NoKey, "key %s is not pinned there", kid).WithHints(fault.Run("githandoff", "trust", "list").Because("lists the keys that are"))
 }
 
-// Learn takes over what a key said of itself, in a fuller copy than the pinned
-// one, wherever the key is pinned: it may have been revoked. A key that only a
-// list names is retired here when it was revoked. It reports whether anything was
-// new.
+// Learn takes over a key's own statements, such as a revocation, from a fuller copy, wherever
+// the key is pinned. A revoked key named only by a list is retired here. It reports whether
+// anything was new.
 func (t *Trust) Learn(fuller PublicKey, now time.Time) (bool, error) {
 	k, ok := t.Lookup(fuller.kid)
 	if !ok {
@@ -171,9 +170,8 @@ func (t *Trust) Learn(fuller PublicKey, now time.Time) (bool, error) {
 	return true, nil
 }
 
-// Witness writes down, in the repository's list, what had been seen when a key was
-// noticed to be valid no more. A key that only another list has is pinned here for
-// that, as it is there.
+// Witness records, in the repository's list, the tips seen by the time a key was found
+// invalid. A key known only from another list is pinned here for this, with its entry there.
 func (t *Trust) Witness(kid KID, seen map[string]string) error {
 	k, ok := t.Lookup(kid)
 	if !ok || t.repoPath == "" {
@@ -192,7 +190,7 @@ func (t *Trust) Witness(kid KID, seen map[string]string) error {
 	})
 }
 
-// change reads and rewrites a trust file under its lock, so that no concurrent write is lost.
+// change rewrites a trust file under its lock, so no concurrent write is lost.
 func (t *Trust) change(path string, edit func([]TrustEntry) ([]TrustEntry, error)) error {
 	dir := filepath.Dir(path)
 	if err := private.MakeDir(dir); err != nil {
@@ -235,8 +233,8 @@ func (t *Trust) shareReadable(path string) error {
 	return shareReadable(path, t.Readers)
 }
 
-// shareReadable lets others read a file and the directory that it is in: readers are the
-// bits of a file's mode that say who.
+// shareReadable lets others read a file and its directory. Readers are the bits of a file's
+// mode for them.
 func shareReadable(path string, readers fs.FileMode) error {
 	for _, name := range []string{filepath.Dir(path), path} {
 		info, err := os.Lstat(name)

@@ -18,11 +18,10 @@
 //	=crc24 in base64
 //	-----END PGP SIGNATURE-----
 //
-// Lines end in LF, the last one too. There are no headers, nothing stands
-// before or after, and decoding and encoding again gives the same bytes. This is
-// how gpg and ssh-keygen write them, so that such text can go into the gpgsig
-// header of a commit, further lines indented by a space, and git verify-commit
-// accepts it.
+// Lines end in LF, the last one too. There are no headers, nothing stands before or after, and
+// decoding and encoding again gives the same bytes. gpg and ssh-keygen write them so, and git
+// verify-commit accepts such text in the gpgsig header of a commit, further lines indented by
+// a space.
 //
 // OpenPGP (RFC 9580): exactly one signature packet of version 4, type 0x00
 // (binary), SHA-256, SHA-384 or SHA-512, EdDSA over Ed25519 (algorithm 22),

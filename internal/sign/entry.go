@@ -34,12 +34,12 @@ type TrustEntry struct {
 	MaxScope   []string `json:"max_scope,omitempty"` // absent: no limit
 	From       string   `json:"from,omitempty"`      // valid from then on
 	Until      string   `json:"until,omitempty"`     // and before then
-	Retired    string   `json:"retired,omitempty"`   // removed at that time: what it signed before stands
+	Retired    string   `json:"retired,omitempty"`   // removed then: earlier signatures stand
 	Comment    string   `json:"comment,omitempty"`
 
-	// Seen are the tips of the lanes that were known when the key was retired: by the name of
-	// a namespace, the object id of a tree of them. An entry that the key signed and that they
-	// do not contain never counts.
+	// Seen are the tips of the lanes known when the key was retired: by the name of a
+	// namespace, the object id of a tree of them. An entry signed by the key and missing from
+	// them never counts.
 	Seen map[string]string `json:"seen,omitempty"`
 }
 
@@ -85,8 +85,8 @@ func malformedTrust(err error) error {
 	return fault.New(fault.Invalid, fault.Malformed, "read a trust list: %w", err)
 }
 
-// EncodeEntries is the one way in which trust files are written: sorted by
-// KID, indented, with a final line feed.
+// EncodeEntries spells a trust file in its one form: sorted by KID, indented, with a final
+// line feed.
 func EncodeEntries(entries []TrustEntry) ([]byte, error) {
 	return encodeList("a trust list", trustFile{Schema: trustSchema, Keys: byKID(entries)})
 }
@@ -146,8 +146,8 @@ func (e TrustEntry) check() error {
 	return nil
 }
 
-// notPlain and sshPatterns are characters that could change the meaning of a line of
-// allowed_signers.
+// notPlain and sshPatterns are characters unsafe in a line of allowed_signers: they could
+// change its meaning.
 func notPlain(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '#' }
 
 const sshPatterns = "*?!,"
@@ -176,8 +176,8 @@ func (e TrustEntry) parseKey() (PublicKey, error) {
 	return public, nil
 }
 
-// widen adds e to the entry that was pinned before: lists grow, and a limit or a comment in
-// e replaces the old one. An absent limit in e keeps the old limit.
+// widen adds e to the entry pinned before: lists grow, and a limit or a comment in e replaces
+// the old one. An absent limit in e keeps the old limit.
 func (e TrustEntry) widen(old TrustEntry) TrustEntry {
 	e.Agents = union(old.Agents, e.Agents)
 	e.Roles = union(old.Roles, e.Roles)

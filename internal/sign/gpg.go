@@ -15,14 +15,14 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// gpgSigner signs with a key that only gpg has, or a token behind it.
+// gpgSigner signs with a key held by gpg alone, or by a token behind it.
 type gpgSigner struct {
 	identity
 	run     *gitexec.Runner
 	program string
 }
 
-// Sign undoes what a gpg.conf may say that changes the form of a signature, and keeps gpg from
+// Sign overrides the settings of gpg.conf for the form of a signature, and keeps gpg from
 // asking anybody: --batch alone does not.
 func (s *gpgSigner) Sign(ctx context.Context, namespace string, message []byte) ([]byte, error) {
 	out, err := s.run.Run(ctx, gitexec.Cmd{
@@ -67,8 +67,8 @@ func (s *gpgSigner) locked() error {
 		Because("asks for the passphrase, and lets gpg-agent hold it"))
 }
 
-// failure reads gpg's status lines (its doc/DETAILS), never its prose. The low
-// 16 bits of the number that FAILURE carries are libgpg-error's code.
+// failure reads gpg's status lines (its doc/DETAILS), never its prose. The low 16 bits of
+// FAILURE's number are libgpg-error's code.
 func (s *gpgSigner) failure(err error) error {
 	var e *gitexec.Error
 	if !errors.As(err, &e) || e.Code < 0 {
@@ -100,7 +100,7 @@ func noGPGKey(name string) error {
 		WithHints(fault.Run("githandoff", "key", "show").Because("lists the keystore"), fault.Run("gpg", "--list-secret-keys").Because("lists those of gpg"))
 }
 
-// fromGPG finds the one key that gpg can sign with under a name.
+// fromGPG finds the one key gpg can sign with under a name.
 func (o Options) fromGPG(ctx context.Context, name string) (Signer, error) {
 	s := &gpgSigner{run: o.Runner, program: o.GPGProgram}
 	if s.program == "" {
@@ -138,8 +138,8 @@ func (o Options) fromGPG(ctx context.Context, name string) (Signer, error) {
 	return s, nil
 }
 
-// gpgQuery turns a name into a query that matches exactly: by default gpg takes
-// any part of any user id, and so a key that nobody meant.
+// gpgQuery turns a name into an exact query. By default gpg matches any part of any user id,
+// and so a key nobody meant.
 func gpgQuery(name string) (string, bool) {
 	digits := strings.TrimPrefix(name, "0x")
 	if b, err := hex.DecodeString(digits); err == nil && len(b) >= 8 {
@@ -154,8 +154,8 @@ func gpgQuery(name string) (string, bool) {
 	return "", false
 }
 
-// secretKeys reads the fingerprints of the primary keys out of gpg's
-// --with-colons listing: the fpr record that follows a sec record.
+// secretKeys reads the fingerprints of the primary keys out of gpg's --with-colons listing:
+// the fpr record after each sec record.
 func secretKeys(listing []byte) []string {
 	var found []string
 	primary := false

@@ -16,26 +16,26 @@ import (
 // value may do nothing.
 type Key struct {
 	pin    *pin
-	issuer KID // of the signature that led here; may be a subkey
+	issuer KID // of the signature looked up; may be a subkey
 }
 
-// pin is one key of a Trust. Its text is parsed when it is first needed:
-// most commands meet one or two of the keys that are pinned.
+// pin is one key of a Trust. Its text is parsed on first use: most commands meet one or two of
+// the pinned keys.
 type pin struct {
 	entry  TrustEntry
 	limits [][]string
 	texts  []string            // the key as either file has it, if they differ
-	seen   []map[string]string // what each list that has the key says was seen, see TrustEntry.Seen
-	list   string              // home of the team's list that it is in and nowhere else; "" if it is pinned here
+	seen   []map[string]string // the tips seen, one map for each list with the key, see TrustEntry.Seen
+	list   string              // home of the team's list; "" if the key is pinned here
 
 	once   sync.Once
 	copies []PublicKey
 	err    error
 }
 
-// keys returns the copies of the key, at least one. If the files differ, one
-// may know of a revocation or an end that the other does not: all must agree to
-// whatever the key is used for. A nil pin has none.
+// keys returns the copies of the key, at least one. If the files differ, one may know of a
+// revocation or an end missing from the other: all must agree to any use of the key. A nil pin
+// has none.
 func (p *pin) keys() ([]PublicKey, error) {
 	if p == nil {
 		return nil, notPinned("")
@@ -59,7 +59,7 @@ func (k Key) KID() KID { return k.Entry().KID }
 // Primary reports whether it is the key itself, and not one of its subkeys.
 func (k Key) Primary() bool { return k.pin != nil && k.issuer == k.KID() }
 
-// Public is the key itself. An error means that the trust file is damaged.
+// Public is the key itself. An error means a damaged trust file.
 func (k Key) Public() (PublicKey, error) {
 	copies, err := k.pin.keys()
 	if err != nil {
@@ -77,8 +77,7 @@ func (k Key) Entry() TrustEntry {
 	return k.pin.entry
 }
 
-// Seen are the trees of tips that were written down when the key was retired, by
-// whichever list. None: nothing was.
+// Seen are the trees of tips recorded when the key was retired, by any list; nil if none were.
 func (k Key) Seen() []string {
 	if k.pin == nil {
 		return nil
@@ -90,8 +89,7 @@ func (k Key) Seen() []string {
 	return trees
 }
 
-// SeenAt is the tree of the tips that were seen in one namespace; "" where none is
-// known.
+// SeenAt is the tree of the tips seen in one namespace; "" if none is known.
 func (k Key) SeenAt(namespace string) string {
 	if k.pin == nil {
 		return ""
@@ -104,8 +102,8 @@ func (k Key) SeenAt(namespace string) string {
 	return ""
 }
 
-// Limits are the max_scope lists that bind the key: a scope must be within
-// each of them. None means no limit.
+// Limits are the key's max_scope lists: a scope must be within each of them. None means no
+// limit.
 func (k Key) Limits() [][]string {
 	if k.pin == nil {
 		return nil
@@ -113,8 +111,8 @@ func (k Key) Limits() [][]string {
 	return k.pin.limits
 }
 
-// Revoked says that the owner of the key revoked it, as far as a pinned copy
-// knows; nil while that is not so. Reason: key_revoked.
+// Revoked returns an error if the owner of the key revoked it, as far as a pinned copy knows.
+// Reason: key_revoked.
 func (k Key) Revoked(at time.Time) error {
 	copies, _ := k.pin.keys() // an error shows when the key is used
 	for _, public := range copies {
@@ -125,8 +123,8 @@ func (k Key) Revoked(at time.Time) error {
 	return nil
 }
 
-// List is the repo id of the hub whose team's list the key comes from, and it
-// alone; "" for one that this repository or this user pinned.
+// List is the repo id of a hub if its team's list alone has the key; "" if this repository or
+// this user pinned it.
 func (k Key) List() string {
 	if k.pin == nil {
 		return ""
@@ -176,8 +174,8 @@ func UserID(name string) string {
 	return name + " <" + Mail(name) + ">"
 }
 
-// Mail is the address under which somebody signs commits: a person's own, or one
-// that is made of an agent's name.
+// Mail is the address under which somebody signs commits: a person's own, or one made of an
+// agent's name.
 func Mail(name string) string {
 	if strings.Contains(name, "@") {
 		return name
@@ -185,8 +183,8 @@ func Mail(name string) string {
 	return name + agentDomain
 }
 
-// ActsAs is the name under which the key acts where name is who asks for it: that
-// one, or the person whose key it is.
+// ActsAs is the name the key acts under: name if the key may bear it or has no principal, else
+// its first principal's.
 func (k Key) ActsAs(name string) string {
 	if k.Named(name, Mail(name)) == nil || len(k.Entry().Principals) == 0 {
 		return name
@@ -194,9 +192,9 @@ func (k Key) ActsAs(name string) string {
 	return strings.TrimPrefix(k.Entry().Principals[0], "user:")
 }
 
-// Named says whether a commit that the key signed may bear these names as its author:
-// agents that it is pinned for, or its principals. The mail address may belong to another
-// of them. Reason: untrusted_key.
+// Named says whether a commit signed by the key may bear these names as its author: agents it
+// is pinned for, or its principals. The mail address may belong to another of them. Reason:
+// untrusted_key.
 func (k Key) Named(actor, mail string) error {
 	if k.pin == nil {
 		return notPinned("")
@@ -219,10 +217,10 @@ func (k Key) Named(actor, mail string) error {
 	return nil
 }
 
-// ValidAt says whether the key was valid at a time: by its own word, within
-// From and Until, before it was retired. Log entries need a key that was valid
-// when they were made; open payloads, claims and tokens one that is valid now
-// as well. Reasons: not_yet_valid, key_expired, key_revoked, untrusted_key.
+// ValidAt says whether the key was valid at a time: by its own word, within From and Until,
+// before it was retired. Log entries need a key valid when they were made; open payloads,
+// claims and tokens need one valid now as well. Reasons: not_yet_valid, key_expired,
+// key_revoked, untrusted_key.
 func (k Key) ValidAt(at time.Time) error {
 	copies, err := k.pin.keys()
 	if err != nil {
@@ -246,7 +244,7 @@ func (k Key) ValidAt(at time.Time) error {
 	return nil
 }
 
-// window returns the entry's times, which were parsed before. Zero is no limit.
+// window returns the entry's times, known to parse. Zero is no limit.
 func (k Key) window() (from, until, retired time.Time) {
 	e := k.Entry()
 	from, _ = parseTime(e.From)

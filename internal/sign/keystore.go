@@ -31,8 +31,8 @@ const keySuffix = ".asc"
 type Keystore struct {
 	Dir string
 	Now func() time.Time // for signatures; nil is time.Now
-	// Passphrase asks for the passphrase of a key that is to sign or open. Nil
-	// where nobody can be asked: such a key is locked then.
+	// Passphrase asks for the passphrase of a key about to sign or open. If it is nil, nobody
+	// can be asked, and such a key is locked.
 	Passphrase func(KID) ([]byte, error)
 
 	refused error // why it cannot be used
@@ -76,10 +76,10 @@ func (ks Keystore) path(name string) (string, error) {
 	return filepath.Join(ks.Dir, name+keySuffix), nil
 }
 
-// Generate makes a key, Ed25519 in the old OpenPGP encoding (algorithm 22) with
-// a Curve25519 subkey for encryption, so that gpg 2.2 reads both, and stores it
-// under name. If there is a key of that name already, also one that another
-// process makes at the same time, that one is returned. An empty passphrase is none.
+// Generate makes a key, Ed25519 in the old OpenPGP encoding (algorithm 22) with a Curve25519
+// subkey for encryption, so that gpg 2.2 reads both, and stores it under name. An existing key
+// of this name is returned instead, even one made by another process at the same time. An
+// empty passphrase is none.
 func (ks Keystore) Generate(name, userID string, passphrase []byte, now time.Time, random io.Reader) (Signer, error) {
 	path, err := ks.path(name)
 	if err != nil {
@@ -117,7 +117,7 @@ func generate(userID string, passphrase []byte, now time.Time, random io.Reader)
 	return armorPrivate(entity, passphrase, config)
 }
 
-// armorPrivate writes a private key, under a passphrase unless that is empty.
+// armorPrivate writes a private key, encrypted unless the passphrase is empty.
 func armorPrivate(entity *openpgp.Entity, passphrase []byte, config *packet.Config) ([]byte, error) {
 	if len(passphrase) > 0 {
 		if err := entity.EncryptPrivateKeys(passphrase, config); err != nil {
@@ -155,8 +155,8 @@ func (ks Keystore) Load(nameOrKID string) (Signer, error) {
 	return s, nil
 }
 
-// ChangePassphrase opens a key and stores it under the passphrase that ask returns, an
-// empty one for none. The old file is replaced whole or not at all.
+// ChangePassphrase opens a key and stores it under the passphrase returned by ask, an empty
+// one for none. The old file is replaced whole or not at all.
 func (ks Keystore) ChangePassphrase(nameOrKID string, ask func() ([]byte, error)) error {
 	s, err := ks.find(nameOrKID)
 	if err == nil {
@@ -210,7 +210,7 @@ func (ks Keystore) find(nameOrKID string) (*pgpSigner, error) {
 	return ks.read(name)
 }
 
-// nameOf is the name under which a key is stored.
+// nameOf is the stored name of a key.
 func (ks Keystore) nameOf(nameOrKID string) (string, error) {
 	if CheckKID(nameOrKID) != nil {
 		return nameOrKID, nil //nolint:nilerr // what is no key id is a name
@@ -251,7 +251,7 @@ func (ks Keystore) read(name string) (*pgpSigner, error) {
 	return s, nil
 }
 
-// make makes the directory, in a place that was found good.
+// make makes the directory, at a place already checked.
 func (ks Keystore) make() error {
 	if ks.refused != nil {
 		return ks.refused
@@ -280,7 +280,7 @@ func (ks Keystore) check() error {
 	return private.Check(ks.Dir, info, 0o077)
 }
 
-// noKey is the refusal of a name that no key has.
+// noKey is the refusal of an unknown key name.
 func (ks Keystore) noKey(name string) error {
 	f := fault.New(fault.NotFound, fault.NoKey, "no key %q", name)
 	list := fault.Run("githandoff", "key", "show").Because("lists the keys that are here")
@@ -292,7 +292,7 @@ func (ks Keystore) noKey(name string) error {
 	return f.WithHints(append(ks.Near(name), fresh, list)...)
 }
 
-// Near is the hint to take the key whose name is spelled nearly so.
+// Near hints at the key with a nearly equal name.
 func (ks Keystore) Near(name string) []fault.Hint {
 	if near := fault.Nearest(name, ks.names()); near != "" {
 		return []fault.Hint{fault.Instead(name, near)}
@@ -312,8 +312,7 @@ func (ks Keystore) names() []string {
 	return names
 }
 
-// List describes the keys, sorted by name. A file that cannot be used does not
-// hide the others.
+// List describes the keys, sorted by name. An unusable file does not hide the others.
 func (ks Keystore) List() ([]KeyInfo, error) {
 	if err := ks.check(); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

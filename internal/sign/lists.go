@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// joinTeams lets the keys of the teams' lists count, each within what the signer
-// of its list was pinned for. Of a key that is pinned here as well a list shortens
-// the time, if its signer may. A list whose signer is not pinned as a root any
-// more counts for nothing.
+// joinTeams lets the keys of the teams' lists count, each within the limits of its list's
+// signer. A list shortens the time of a key pinned here as well, if its signer may. A list
+// counts for nothing once its signer is no longer pinned as a root.
 func (t *Trust) joinTeams() {
 	pinned := maps.Clone(t.pins)
 	slices.SortStableFunc(t.teams, byWidth(pinned))
@@ -51,9 +50,9 @@ func (t *Trust) joinTeams() {
 	}
 }
 
-// TakeList lets the keys of a list that OpenTeam returned count at a hub, each within what its
-// signer was pinned for. Nothing is written: the hub reads the list anew with each push. A
-// list makes nobody a root there, so it leaves out the keys of other roots.
+// TakeList lets the keys of a list returned by OpenTeam count at a hub, each within its
+// signer's limits. Nothing is written: the hub reads the list anew with each push. A list
+// makes nobody a root there, so TakeList leaves out the keys of other roots.
 func TakeList(t *Trust, team *Team) {
 	own := *team
 	own.Keys = slices.DeleteFunc(slices.Clone(team.Keys), func(e TrustEntry) bool {
@@ -67,8 +66,7 @@ func TakeList(t *Trust, team *Team) {
 // A root key speaks for its principals, within its limits, in its time. Its list of other
 // keys reaches no further.
 
-// within reports whether a key can do nothing that another could not as well, as
-// far as principals and scopes go.
+// within reports whether p has no principal or scope beyond those of other.
 func (p *pin) within(other *pin) bool {
 	return subset(p.entry.Principals, other.entry.Principals) && limitsWithin(p.limits, other.limits)
 }
@@ -78,9 +76,8 @@ func (p *pin) covers(other *pin) bool {
 	return other.within(p) && subset(other.entry.Agents, p.entry.Agents) && subset(other.entry.Roles, p.entry.Roles)
 }
 
-// mayRetire reports whether a list that p signed ends the trust in a key that
-// somebody else vouches for: one within its own limits, and of the roots only one
-// that is narrower than itself.
+// mayRetire reports whether a list signed by p may end the trust in a key somebody else
+// vouches for: the key is within its limits and, if a root, narrower than itself.
 func (p *pin) mayRetire(other *pin) bool {
 	if other.entry.KID == p.entry.KID || !other.within(p) {
 		return false
@@ -103,9 +100,9 @@ func limitsWithin(inner, outer [][]string) bool {
 	return true
 }
 
-// Covers compares two scopes that are well formed: their final "*" stands for
-// whatever follows, and an action without a target for all its targets. It takes
-// no scope apart, for this package does not know what scopes are.
+// Covers compares two well-formed scopes: a final "*" stands for any rest, and an action
+// without a target for all its targets. It takes no scope apart, for this package does not
+// know the meaning of scopes.
 func Covers(limit, scope string) bool {
 	if limit == scope || strings.HasPrefix(scope, limit+":") {
 		return true
@@ -118,8 +115,8 @@ func subset(a, b []string) bool {
 	return !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })
 }
 
-// byWidth sorts lists by the width of their signers, widest first, so that the lists of one
-// home give the same result in any order of reading.
+// byWidth sorts lists by the width of their signers, widest first, so the lists of one home
+// give the same result in any order of reading.
 func byWidth(pinned map[KID]*pin) func(a, b *Team) int {
 	width := func(t *Team) (limits, principals int) {
 		if p := pinned[t.Signer]; p != nil {
@@ -134,7 +131,7 @@ func byWidth(pinned map[KID]*pin) func(a, b *Team) int {
 	}
 }
 
-// grant is the entry of a list as it counts, and the signer that it comes from.
+// grant is the entry of a list as it counts, and its signer.
 type grant struct {
 	pin    *pin
 	signer *pin

@@ -85,9 +85,9 @@ func (o Options) fromEnv() (Signer, error) {
 	return newSSHSigner(key, rand.Reader)
 }
 
-// fromFile takes the file of an OpenPGP private key, or an SSH key file. A public SSH key,
-// and a private one with a passphrase, mean that ssh-agent signs; without it in the agent
-// the private file beside a public one is tried, as ssh-keygen does.
+// fromFile takes the file of an OpenPGP private key, or an SSH key file. ssh-agent signs for a
+// public SSH key, and for a private one with a passphrase. If the agent lacks it, the private
+// file beside a public one is tried, as ssh-keygen does.
 func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -125,8 +125,8 @@ func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 	return o.fromAgent(ctx, sshKID(public))
 }
 
-// readKeyFile refuses a key that others can read, as ssh does. Unlike trust, keys are often
-// linked to.
+// readKeyFile refuses a key readable by others, as ssh does. Unlike trust files, keys are
+// often symbolic links.
 func readKeyFile(path string) ([]byte, error) {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -31,7 +31,7 @@ const (
 	attributeTag = 17
 )
 
-// parts splits an OpenPGP key. Nil: it has packets of a length that is not said.
+// parts splits an OpenPGP key; nil if a packet does not state its length.
 func (p PublicKey) parts() []keyPart {
 	var parts []keyPart
 	for raw := p.raw; len(raw) > 0; {
@@ -60,9 +60,8 @@ func (p PublicKey) own(raw []byte) bool {
 	return err == nil && ok && s.IssuerKeyId != nil && *s.IssuerKeyId == p.pgp.PrimaryKey.KeyId
 }
 
-// Holds reports whether a copy of a key says all that another one says: it is the
-// same SSH key, or has every packet of the other OpenPGP key but the signatures of
-// strangers.
+// Holds reports whether a copy of a key says as much as another: it is the same SSH key, or
+// has every packet of the other OpenPGP key but the signatures of strangers.
 func (p PublicKey) Holds(other PublicKey) bool {
 	if p.kid != other.kid || p.pgp == nil || other.pgp == nil {
 		return p.kid == other.kid && p.text == other.text
@@ -129,8 +128,7 @@ func rank(k keyPart) int {
 	return 1
 }
 
-// Revoked says that the owner of a key revoked it; nil while that is not so.
-// Reason: key_revoked.
+// Revoked returns an error if the owner of a key revoked it. Reason: key_revoked.
 func (p PublicKey) Revoked(at time.Time) error {
 	if p.pgp == nil {
 		return nil

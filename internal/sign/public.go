@@ -28,8 +28,8 @@ const (
 	minRSABits = 2048
 )
 
-// PublicKey is one OpenPGP or SSH public key of a kind that this package
-// verifies with. The zero value is no key.
+// PublicKey is one OpenPGP or SSH public key of a kind supported by this package. The zero
+// value is no key.
 type PublicKey struct {
 	kid  KID
 	text string
@@ -60,8 +60,8 @@ func (p PublicKey) Created() time.Time {
 	return p.pgp.PrimaryKey.CreationTime.UTC()
 }
 
-// UserID is the user id that an OpenPGP key signed last, "" for an SSH key.
-// Whoever made the key chose it: it proves nothing.
+// UserID is the user id an OpenPGP key signed last, "" for an SSH key. The maker of the key
+// chose it: it proves nothing.
 func (p PublicKey) UserID() string {
 	if p.pgp == nil {
 		return ""
@@ -255,8 +255,8 @@ func openpgpKID(fingerprint []byte) KID { return openpgpPrefix + hex.EncodeToStr
 
 func sshKID(key ssh.PublicKey) KID { return "ssh:" + ssh.FingerprintSHA256(key) }
 
-// Hex spells a KID as one component of a ref name: the 40 digits of an OpenPGP
-// fingerprint, or the 64 of the SHA-256 sum that names an SSH key.
+// Hex spells a KID as one component of a ref name: the 40 digits of an OpenPGP fingerprint, or
+// the 64 of an SSH key's SHA-256 sum.
 func Hex(kid KID) string {
 	if digits, ok := strings.CutPrefix(kid, sshPrefix); ok {
 		sum, _ := base64.RawStdEncoding.DecodeString(digits)

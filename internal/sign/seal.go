@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// SealOverhead bounds the bytes by which a sealed text is longer than the text:
-	// 16 RSA keys of 4,096 bits take half of it.
+	// SealOverhead bounds the bytes sealing adds to a text: 16 RSA keys of 4,096 bits take
+	// half of it.
 	SealOverhead = 16 << 10
 
 	maxRecipients = 16
@@ -30,9 +30,8 @@ const (
 // ErrSealed is in the chain of the refusal to open what was sealed for others.
 var ErrSealed = errors.New("sealed for other keys")
 
-// Seal encrypts text so that each of the keys opens it, in the one form that
-// the package comment describes. A key that cannot encrypt at that time is an
-// error: ask CanSeal before.
+// Seal encrypts text for each of the keys, in the form described in the package comment. A key
+// unable to encrypt at that time is an error: ask CanSeal before.
 func Seal(text []byte, to []PublicKey, at time.Time, random io.Reader) ([]byte, error) {
 	if len(to) == 0 || len(to) > maxRecipients {
 		return nil, fault.New(fault.Usage, fault.BadUsage, "sealed for %d keys, want 1 to %d", len(to), maxRecipients)
@@ -59,8 +58,8 @@ func Seal(text []byte, to []PublicKey, at time.Time, random io.Reader) ([]byte, 
 	return out.Bytes(), nil
 }
 
-// CanSeal reports whether something can be sealed for this key at a time: it is
-// an OpenPGP key, valid then, with a subkey for encryption that gpg 2.2 reads.
+// CanSeal reports whether something can be sealed for this key at a time: it is an OpenPGP
+// key, valid then, with an encryption subkey gpg 2.2 reads.
 func (p PublicKey) CanSeal(at time.Time) bool {
 	if p.pgp == nil || p.ownValidity(nil, at) != nil {
 		return false
@@ -85,15 +84,15 @@ type sealed struct {
 	data *packet.SymmetricallyEncrypted
 }
 
-// CheckSealed says whether b has the form of a sealed text, as far as that can
-// be seen without opening it. Reason: malformed.
+// CheckSealed checks the form of a sealed text, as far as possible without opening it. Reason:
+// malformed.
 func CheckSealed(b []byte) error {
 	_, err := parseSealed(b)
 	return err
 }
 
-// parseSealed reads one encrypted session key for each recipient and then
-// exactly one packet of data that is protected against changes.
+// parseSealed reads one encrypted session key for each recipient and then exactly one packet
+// of data protected against changes.
 func parseSealed(b []byte) (*sealed, error) {
 	if err := checkSealedPackets(b); err != nil {
 		return nil, badSeal(err)
@@ -152,8 +151,7 @@ func badSeal(err error) error {
 	return fault.New(fault.Invalid, fault.Malformed, "read a sealed text: %w", err)
 }
 
-// keyFor returns the session key that this subkey may decrypt: one that names
-// it, or nobody.
+// keyFor returns the session key for this subkey: one naming it, or naming nobody.
 func (s *sealed) keyFor(subkey uint64) *packet.EncryptedKey {
 	for _, k := range s.keys {
 		if k.KeyId == 0 || k.KeyId == subkey {
@@ -226,7 +224,7 @@ func tooLong(limit int) error {
 	return fault.New(fault.Invalid, fault.TooLarge, "the sealed text has more than %d bytes", limit)
 }
 
-// opener is a Signer that can decrypt as well: in process, or through gpg.
+// opener is a Signer able to decrypt as well: in process, or through gpg.
 type opener interface {
 	open(ctx context.Context, raw []byte, s *sealed, limit int) ([]byte, error)
 }
@@ -287,8 +285,8 @@ func (s *sealed) decrypt(key *packet.EncryptedKey) ([]byte, error) {
 	return plain, r.Close()
 }
 
-// open lets gpg decrypt. That the data is protected against changes was seen
-// before; without its configuration gpg refuses what was changed.
+// open lets gpg decrypt. The protection against changes was checked before; without its
+// configuration gpg refuses changed data.
 func (s *gpgSigner) open(ctx context.Context, raw []byte, _ *sealed, limit int) ([]byte, error) {
 	out, err := s.run.Run(ctx, gitexec.Cmd{
 		Name: s.program,

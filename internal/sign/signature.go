@@ -24,8 +24,8 @@ type signature struct {
 	ssh *sshsig.Signature
 }
 
-// issuer is the KID of the key that claims to have made the signature; of a
-// subkey's signature it is that subkey's fingerprint in the form of a KID.
+// issuer is the KID of the key claiming the signature; for a subkey, its own fingerprint in
+// the form of a KID.
 func (s signature) issuer() KID {
 	if s.pgp != nil {
 		return openpgpKID(s.pgp.IssuerFingerprint)
@@ -66,9 +66,9 @@ func parseArmored(armored []byte) (signature, error) {
 	return signature{pgp: s}, err
 }
 
-// parsePGPSignature reads exactly one v4 signature packet over binary data. The
-// packet must encode to the same body again, its time and issuer must be under
-// the signature, and nothing that changes its meaning may stand outside.
+// parsePGPSignature reads exactly one v4 signature packet over binary data. The packet must
+// encode to the same body again, its time and issuer must be under the signature, and nothing
+// outside may change its meaning.
 func parsePGPSignature(raw []byte) (*packet.Signature, error) {
 	if len(raw) < 6 {
 		return nil, errors.New("too short for a signature")
@@ -118,7 +118,7 @@ func parsePGPSignature(raw []byte) (*packet.Signature, error) {
 	return sig, nil
 }
 
-// Subpackets of RFC 9580, section 5.2.3.7 that a signature over data needs.
+// Subpackets of RFC 9580, section 5.2.3.7, needed by a signature over data.
 const (
 	subpacketCreated     = 2
 	subpacketIssuer      = 16
@@ -137,8 +137,8 @@ func checkSubpackets(body, fingerprint []byte) error {
 	if bytes.Count(types, []byte{subpacketCreated}) != 1 || bytes.Count(types, []byte{subpacketFingerprint}) != 1 {
 		return errors.New("want one creation time and one issuer fingerprint under the signature")
 	}
-	// Anybody can change the area that the signature does not cover, and with it the id of
-	// the commit. gpg puts the issuer's short id there: once and right, it may stand there.
+	// Anybody can change the area outside the signature, and with it the id of the commit. gpg
+	// puts the issuer's short id there: it may stand there once, if it is right.
 	issuer := append([]byte{9, subpacketIssuer}, fingerprint[len(fingerprint)-8:]...)
 	if len(unhashed) > 0 && !bytes.Equal(unhashed, issuer) {
 		return errors.New("something other than the issuer's short id stands outside the signature")
@@ -146,8 +146,8 @@ func checkSubpackets(body, fingerprint []byte) error {
 	return checkIntegers(rest) // behind 16 bits of the hash
 }
 
-// subpacketTypes lists the types in an area that packet.Read has accepted, so
-// that lengths are known to fit.
+// subpacketTypes lists the types in an area accepted by packet.Read, so lengths are known to
+// fit.
 func subpacketTypes(b []byte) []byte {
 	var types []byte
 	for len(b) > 0 {
@@ -166,8 +166,8 @@ func subpacketTypes(b []byte) []byte {
 	return types
 }
 
-// checkIntegers requires of the numbers of a signature that each says how many bits it
-// has, with no zero in front: OpenPGP's readers look at the count of bytes alone.
+// checkIntegers requires each number of a signature to state its exact count of bits, with no
+// zero in front: OpenPGP's readers look at the count of bytes alone.
 func checkIntegers(b []byte) error {
 	for len(b) > 0 {
 		if len(b) < 2 {
@@ -183,8 +183,8 @@ func checkIntegers(b []byte) error {
 	return nil
 }
 
-// parseSSHSignature reads one SSHSIG blob (OpenSSH's PROTOCOL.sshsig) that
-// encodes to the same bytes again. Of RSA sshsig lets only rsa-sha2 through.
+// parseSSHSignature reads one SSHSIG blob (OpenSSH's PROTOCOL.sshsig), which must encode to
+// the same bytes again. sshsig lets only rsa-sha2 through for RSA.
 func parseSSHSignature(raw []byte) (*sshsig.Signature, error) {
 	sig, err := sshsig.ParseSignature(raw)
 	if err != nil {
@@ -210,8 +210,8 @@ func parseSSHSignature(raw []byte) (*sshsig.Signature, error) {
 // 16,384 bits needs about a quarter of it.
 const maxSignature = 16 << 10
 
-// armor is one of the text wrappings that this package writes, each the way its stock tool
-// does: the words after BEGIN and END.
+// armor is one of the text wrappings this package writes, each as its stock tool does: the
+// words after BEGIN and END.
 type armor string
 
 const (

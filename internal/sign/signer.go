@@ -20,17 +20,16 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// Signer makes signatures with one private key, wherever that is. It is safe
-// for concurrent use.
+// Signer makes signatures with one private key, wherever it is. It is safe for concurrent use.
 type Signer interface {
 	// KID names the key, by its primary key where a subkey signs.
 	KID() KID
-	// Public is the key that the signatures verify with.
+	// Public is the key to verify the signatures with.
 	Public() PublicKey
-	// Sign signs exactly message. OpenPGP: a detached v4 signature over binary
-	// data; the namespace has no effect. SSH: an SSHSIG in that namespace. The
-	// result is one plain armored block that ends with a line feed; it goes
-	// into a gpgsig header as it is, each further line indented by a space.
+	// Sign signs exactly message. OpenPGP: a detached v4 signature over binary data; the
+	// namespace has no effect. SSH: an SSHSIG in the namespace. The result is one plain
+	// armored block with a final line feed; it goes into a gpgsig header as it is, each
+	// further line indented by a space.
 	Sign(ctx context.Context, namespace string, message []byte) (armored []byte, err error)
 }
 
@@ -134,8 +133,8 @@ func readPrivate(armored []byte) (*openpgp.Entity, error) {
 	return entity, nil
 }
 
-// unlock takes the passphrase off a key in memory. Ask may be nil: then a key
-// that has one is locked.
+// unlock takes the passphrase off a key in memory. If ask is nil, a key with a passphrase is
+// locked.
 func (s *pgpSigner) unlock(ask func(KID) ([]byte, error)) error {
 	if !s.entity.PrivateKey.Encrypted {
 		return nil
@@ -158,24 +157,23 @@ func (s *pgpSigner) locked(passphrase []byte) ([]byte, error) {
 	return armorPrivate(s.entity, passphrase, &packet.Config{Rand: rand.Reader})
 }
 
-// lockedKey is a key that cannot be used before somebody types a passphrase:
-// nothing is wrong with it, and trying again later helps.
+// lockedKey refuses a key until somebody types its passphrase: nothing is wrong with it, and
+// trying again later helps.
 func lockedKey(kid KID) *fault.Error {
 	return fault.New(fault.Unavailable, fault.KeyLocked, "key %s is protected by a passphrase", kid)
 }
 
-// Options say which key shall sign. The first that is set counts: Key, Env,
-// Agent.
+// Options choose the signing key. The first one set counts: Key, Env, Agent.
 type Options struct {
 	// Key is the value of --key or of the configuration: a KID, an OpenPGP fingerprint, the
 	// name or mail address of a key in the keystore, a path with a slash to a file of an
-	// OpenPGP private key or an SSH key file, private or public, an SSH public key line, or of
-	// a key that gpg has the mail address, the whole user id or the long key id.
+	// OpenPGP private key or an SSH key file, private or public, an SSH public key line, or
+	// the mail address, the whole user id or the long key id of a key in gpg.
 	Key string
 	// Env is the content of $GITHANDOFF_KEY: an armored OpenPGP private key or
 	// the text of an OpenSSH private key, without passphrase.
 	Env string
-	// Agent is whose key in the keystore signs otherwise.
+	// Agent owns the key used otherwise, from the keystore.
 	Agent string
 
 	Keystore    Keystore
@@ -184,13 +182,12 @@ type Options struct {
 	SSHAuthSock string          // $SSH_AUTH_SOCK; empty: no ssh-agent
 }
 
-// OpenSigner finds the key that opts ask for, where it is: in the environment,
-// the keystore, an SSH key file, ssh-agent or gpg. It asks for no passphrase but
-// through the keystore, and never takes a key that was not named.
+// OpenSigner finds the key chosen by opts in the environment, the keystore, an SSH key file,
+// ssh-agent or gpg. It asks for no passphrase but through the keystore, and takes no key but
+// the named one.
 //
-// Reasons: no_key, key_locked (needs a passphrase that no agent holds),
-// signer_unavailable (the program or agent that holds it), ambiguous,
-// malformed.
+// Reasons: no_key, key_locked (needs a passphrase no agent holds), signer_unavailable (the
+// program or agent with the key), ambiguous, malformed.
 func OpenSigner(ctx context.Context, opts Options) (Signer, error) {
 	switch {
 	case opts.Key != "":

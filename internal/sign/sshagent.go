@@ -13,8 +13,8 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// agentSigner signs through ssh-agent, over a new connection each time, so that
-// an agent that was restarted or locked meanwhile is noticed.
+// agentSigner signs through ssh-agent, over a new connection each time, to notice an agent
+// restarted or locked meanwhile.
 type agentSigner struct {
 	identity
 	socket string

@@ -23,38 +23,36 @@ import (
 const (
 	teamSchema = "githandoff-team/2"
 
-	// mergedSchema is that of lists into which their signer put what other roots
-	// had listed before.
+	// mergedSchema marks older lists: their signer merged in the entries of other roots.
 	mergedSchema = "githandoff-team/1"
 
 	// MaxTeam bounds the list of a team, in bytes.
 	MaxTeam = 1 << 20
 )
 
-// Team is the list of keys that a root key publishes for those who pinned it.
-// The package comment describes it.
+// Team is the list of keys published by a root key for those who pinned it. The package
+// comment describes it.
 type Team struct {
 	Schema string       `json:"schema"`
-	Home   string       `json:"home"`   // repo id of the hub that it is published at
+	Home   string       `json:"home"`   // repo id of the hub it is published at
 	Serial int64        `json:"serial"` // 1 for the first, higher in each later one
 	At     string       `json:"at"`     // RFC 3339, UTC: when it was signed
 	Signer KID          `json:"signer"`
 	Keys   []TrustEntry `json:"keys"`
 }
 
-// LastTeamFile is the file of the list that was published last at a hub. Those of
-// other roots are beside it, as TeamFile calls them. The signature of each is in a
-// file of that name and ".sig".
+// LastTeamFile is the file of the list published last at a hub. The lists of other roots are
+// beside it, named by TeamFile. The signature of each is in a file of its name and ".sig".
 const LastTeamFile = "trust.json"
 
-// SeenPrefix begins the names of the trees beside the lists, each of the tips that
-// [TrustEntry.Seen] names: a directory, called after its object id.
+// SeenPrefix begins the names of the trees beside the lists, each of the tips in
+// [TrustEntry.Seen]: a directory, called after its object id.
 const SeenPrefix = "seen-"
 
 // TeamFile is the file of a root's list while another root's is the last one.
 func TeamFile(signer KID) string { return Hex(signer) + ".json" }
 
-// IsTeamFile reports whether a file of that name is a list.
+// IsTeamFile reports whether a file of this name is a list.
 func IsTeamFile(name string) bool {
 	digits, ok := strings.CutSuffix(name, ".json")
 	if ok && name != LastTeamFile {
@@ -63,13 +61,13 @@ func IsTeamFile(name string) bool {
 	return ok
 }
 
-// NewTeam makes the list that comes after serial, of the keys that its signer vouches for.
+// NewTeam makes the list after serial, of the keys its signer vouches for.
 func NewTeam(home string, serial int64, at time.Time, signer KID, keys []TrustEntry) *Team {
 	return &Team{Schema: teamSchema, Home: home, Serial: serial + 1, At: handoff.FormatTime(at), Signer: signer, Keys: keys}
 }
 
-// Own reports whether its signer vouches for all that it says. Lists of an older
-// form took over what other roots had listed.
+// Own reports whether its signer vouches for the whole list. Lists of an older form took over
+// entries of other roots.
 func (t *Team) Own() bool { return t.Schema == teamSchema }
 
 // Encode is the one spelling of a list: sorted by KID, indented, a line feed at
@@ -116,9 +114,9 @@ func ParseTeam(b []byte) (*Team, error) {
 	return t, nil
 }
 
-// OpenTeam verifies a list: one signature over exactly those bytes, by a key that this
-// repository or this user pinned as a root, valid when it signed and now. No list makes a
-// key a signer of lists.
+// OpenTeam verifies a list: one signature over exactly those bytes, by a key this repository
+// or this user pinned as a root, valid when it signed and now. No list makes a key a signer of
+// lists.
 //
 // Reasons besides those of Verify and ParseTeam: untrusted_root,
 // signature_invalid (it names another signer).
@@ -150,13 +148,12 @@ func (t *Trust) OpenTeam(raw, armored []byte, now time.Time) (*Team, error) {
 	return team, nil
 }
 
-// Adopt remembers a list that OpenTeam returned, beside the repository's trust file, and
-// lets its keys count. A key that an earlier list of that signer had at that home, and this
-// one lacks, is retired at the time of this one. False: this very list, or its content, was
-// adopted before.
+// Adopt remembers a list returned by OpenTeam, beside the repository's trust file, and lets
+// its keys count. A key missing from it, but in an earlier list of the same signer and home,
+// is retired at the time of this one. False: this very list, or its content, was adopted
+// before.
 //
-// Reason: rollback, for a lower serial than one that was seen, or the same with
-// another content.
+// Reason: rollback, for a serial lower than one seen before, or the same with other content.
 func (t *Trust) Adopt(team *Team) (bool, error) {
 	if t.repoPath == "" {
 		return false, errors.New("adopt a list of keys: no repository to remember it in")
@@ -200,8 +197,8 @@ func (t *Trust) Adopt(team *Team) (bool, error) {
 	return changed, t.reload()
 }
 
-// follows says why team must not come after the list t that was adopted; keys
-// are team's with those of t that it left out.
+// follows says why team must not come after the adopted list t; keys are team's, and those it
+// dropped from t.
 func (t *Team) follows(team *Team, keys []TrustEntry) error {
 	same := *team
 	same.Keys = keys
@@ -212,7 +209,7 @@ func (t *Team) follows(team *Team, keys []TrustEntry) error {
 	case team.Serial > t.Serial:
 		return nil
 	}
-	// The copy of this clone also has the keys that were left out before.
+	// The copy of this clone also has the keys left out before.
 	mine, err := t.Encode()
 	if err != nil {
 		return err
@@ -228,8 +225,8 @@ func (t *Team) follows(team *Team, keys []TrustEntry) error {
 	return nil
 }
 
-// succeed is the new entries with those of the old that they lack, retired. One
-// that was retired stays so.
+// succeed adds the old entries missing from the new ones, retired. An entry retired before
+// stays so.
 func succeed(old, entries []TrustEntry, at string) []TrustEntry {
 	all := map[KID]TrustEntry{}
 	for _, e := range entries {
@@ -249,7 +246,7 @@ func succeed(old, entries []TrustEntry, at string) []TrustEntry {
 	return byKID(slices.Collect(maps.Values(all)))
 }
 
-// Team is the list of a signer that was adopted last at a home; nil where none was.
+// Team is the list of a signer adopted last at a home; nil if there is none.
 func (t *Trust) Team(home string, signer KID) (*Team, error) {
 	if t.repoPath == "" {
 		return nil, nil
@@ -274,7 +271,7 @@ func mergedPath(dir, home string) string {
 	return filepath.Join(dir, hashName(home)+".json")
 }
 
-// forgetMerged removes the list that one of the same signer takes the place of.
+// forgetMerged removes the list of the older form, once replaced by one of the same signer.
 func forgetMerged(dir string, team *Team, owners ...uint32) error {
 	path := mergedPath(dir, team.Home)
 	old, err := readTeam(path, owners...)

@@ -17,8 +17,8 @@ import (
 	"githandoff/internal/private"
 )
 
-// Trust is the list of keys that this repository and this user pinned. It is safe for
-// concurrent reading.
+// Trust is the list of keys pinned by this repository and this user. It is safe for concurrent
+// reading.
 type Trust struct {
 	repoPath, userPath string
 	repo, user         []TrustEntry
@@ -26,8 +26,8 @@ type Trust struct {
 	pins               map[KID]*pin
 	owners             []uint32 // whose the repository's files must be; nil: ours
 
-	// Readers are the bits of a file's mode that let others read what is written
-	// for the repository, where several users share it. Nobody else writes it.
+	// Readers are bits of a file's mode. They let others read the repository's files if
+	// several users share it. Nobody else writes them.
 	Readers fs.FileMode
 }
 
@@ -38,8 +38,8 @@ func UserTrustPath(getenv func(string) string) (string, error) {
 	return filepath.Join(dir, "trust.json"), err
 }
 
-// LoadTrust reads the trust file of a repository and that of the user. A path
-// may be empty, a file missing: nothing is pinned there.
+// LoadTrust reads the trust files of a repository and a user. A path may be empty, a file
+// missing: nothing is pinned there.
 func LoadTrust(repoPath, userPath string) (*Trust, error) {
 	t := &Trust{repoPath: repoPath, userPath: userPath}
 	if err := t.reload(); err != nil {
@@ -140,8 +140,8 @@ func newPin(e TrustEntry) *pin {
 	return p
 }
 
-// narrow keeps the part of the user's entry that the repository's entry has too. The
-// meaning of a scope is not known here, so both lists of limits bind.
+// narrow keeps the part of the user's entry shared by the repository's. The meaning of a scope
+// is not known here, so both lists of limits bind.
 func (p *pin) narrow(repo TrustEntry) {
 	e := &p.entry
 	e.Agents = intersect(e.Agents, repo.Agents)
@@ -168,7 +168,7 @@ func (p *pin) shorten(other TrustEntry) {
 	e.Retired = pick(e.Retired, other.Retired, time.Time.Before)
 }
 
-// pick returns the time for which better says so; an empty one never is.
+// pick returns the better of two times; an empty one never is.
 func pick(a, b string, better func(time.Time, time.Time) bool) string {
 	if a == "" || b == "" {
 		return a + b
@@ -190,8 +190,8 @@ func (t *Trust) Entries() []TrustEntry {
 	return byKID(entries)
 }
 
-// Pinned lists the keys that this repository or this user pinned, without those
-// that only a team's list has, sorted by KID.
+// Pinned lists the keys pinned by this repository or this user, sorted by KID, without those
+// known only from a team's list.
 func (t *Trust) Pinned() []Key {
 	var keys []Key
 	for _, e := range t.Entries() {
@@ -215,7 +215,7 @@ func HasRoot(t *Trust) bool {
 // HasTeams reports whether a list of a team was adopted.
 func (t *Trust) HasTeams() bool { return len(t.teams) > 0 }
 
-// Lookup returns the pinned key of that name.
+// Lookup returns a pinned key.
 func (t *Trust) Lookup(kid KID) (Key, bool) {
 	p, ok := t.pins[kid]
 	if !ok {
@@ -224,11 +224,11 @@ func (t *Trust) Lookup(kid KID) (Key, bool) {
 	return Key{pin: p, issuer: kid}, true
 }
 
-// Verify finds the pinned key that made a signature and verifies it. It does not decide
-// whether the key is entitled: ask the Key, with MayAct or ValidAt, about the time of the
-// record, and about the present time as well if the handoff is open.
-// Reasons: unsigned, signature_invalid, untrusted_key, and by the key's own packets at the
-// time in the signature: key_expired, key_revoked, not_yet_valid.
+// Verify verifies a signature and returns the pinned key behind it. It does not decide whether
+// the key is entitled: ask the Key, with MayAct or ValidAt, about the time of the record, and
+// about the present time as well if the handoff is open. Reasons: unsigned, signature_invalid,
+// untrusted_key, and by the key's own packets at the time in the signature: key_expired,
+// key_revoked, not_yet_valid.
 func (t *Trust) Verify(namespace string, message, armored []byte) (Key, error) {
 	s, err := parseSignature(armored)
 	if err != nil {
@@ -244,7 +244,7 @@ func (t *Trust) Verify(namespace string, message, armored []byte) (Key, error) {
 	return k, nil
 }
 
-// signer finds the key that an issuer is, or is a subkey of.
+// signer finds the pinned key of an issuer, the key itself or its subkey.
 func (t *Trust) signer(issuer KID) (Key, error) {
 	if k, ok := t.Lookup(issuer); ok {
 		return k, nil
@@ -267,8 +267,8 @@ func (t *Trust) signer(issuer KID) (Key, error) {
 	return Key{}, notPinned(issuer)
 }
 
-// Digest stands for all that the trust files and the adopted lists say: where it is the
-// same, every signature and every right is judged the same way.
+// Digest stands for the trust files and the adopted lists: if it is the same, every signature
+// and every right is judged the same way.
 func (t *Trust) Digest() (string, error) {
 	b, err := json.Marshal(struct {
 		Repo, User []TrustEntry
@@ -281,8 +281,8 @@ func (t *Trust) Digest() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// NearestAgent reports whether a name is that of an agent that is trusted here, and else
-// which one is spelled nearly so.
+// NearestAgent reports whether an agent trusted here has this name, and else the name spelled
+// most nearly so.
 func NearestAgent(trust *Trust, name string) (known bool, near string) {
 	var all []string
 	for _, e := range trust.Entries() {
@@ -294,10 +294,9 @@ func NearestAgent(trust *Trust, name string) (known bool, near string) {
 	return false, fault.Nearest(name, all)
 }
 
-// Unwitnessed lists the keys that are not valid any more and of which this
-// repository's list does not say what had been seen by then: retired from
-// elsewhere, by another list, or by a time that has come. Of a key that only a
-// team's list has, what that one says is enough.
+// Unwitnessed lists the keys no longer valid without a record of the tips seen by then in this
+// repository's list: retired from elsewhere, by another list, or by a time now past. For a key
+// known only from a team's list, the record there is enough.
 func (t *Trust) Unwitnessed(now time.Time) []KID {
 	var kids []KID
 	for _, e := range t.Entries() {
@@ -311,7 +310,7 @@ func (t *Trust) Unwitnessed(now time.Time) []KID {
 	return kids
 }
 
-// readTeams reads all lists that were adopted, in the order of their file names.
+// readTeams reads all adopted lists, in the order of their file names.
 func readTeams(dir string, owners ...uint32) ([]*Team, error) {
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -20,9 +20,9 @@ const (
 	NamespaceInvite = "invite@githandoff"
 )
 
-// Verify checks that armored is exactly one signature over message by pub, or
-// by one of its signing subkeys, at a time when that key was valid by its own
-// word. Whether anybody trusts the key is for [Trust] to say.
+// Verify checks that armored is exactly one signature over message by pub, or by one of its
+// signing subkeys, at a time when the key was valid by its own word. [Trust] decides whether
+// anybody trusts the key.
 //
 // Reasons: unsigned, signature_invalid, untrusted_key (made by another key),
 // key_expired, key_revoked, not_yet_valid.
@@ -34,8 +34,8 @@ func Verify(pub PublicKey, namespace string, message, armored []byte) error {
 	return pub.verify(s, namespace, message)
 }
 
-// CheckInvite checks that the key of a text signed a message of an invitation. It says
-// nothing of whether anybody trusts that key.
+// CheckInvite checks the signature of a message of an invitation by the key in text. It says
+// nothing of anybody's trust in this key.
 func CheckInvite(text string, message, armored []byte) error {
 	public, err := ParsePublic([]byte(text))
 	if err != nil {
@@ -77,8 +77,8 @@ func (p PublicKey) verifyPGP(sig *packet.Signature, message []byte) error {
 	return p.ownValidity(sig.IssuerFingerprint, sig.CreationTime)
 }
 
-// signingKey returns the primary key or the subkey with this fingerprint, if
-// it is one that may sign data and is strong enough to.
+// signingKey returns the primary key or the subkey with this fingerprint, if it may sign data
+// and is strong enough.
 func (p PublicKey) signingKey(fingerprint []byte) *packet.PublicKey {
 	self := p.self.SelfSignature
 	if bytes.Equal(p.pgp.PrimaryKey.Fingerprint, fingerprint) && self.FlagsValid && self.FlagSign {
@@ -128,9 +128,9 @@ func (p PublicKey) validPart(key *packet.PublicKey, self *packet.Signature, revo
 	return nil
 }
 
-// isHardRevocation: after a key was compromised, or revoked without a reason,
-// no signature of any date counts. A key that was merely replaced or laid aside
-// keeps its past (RFC 9580, section 5.2.3.31).
+// isHardRevocation reports whether no signature of any date counts: the key was compromised,
+// or revoked without a reason. A key merely replaced or laid aside keeps its past (RFC 9580,
+// section 5.2.3.31).
 func isHardRevocation(r *packet.Signature) bool {
 	if r.RevocationReason == nil {
 		return true

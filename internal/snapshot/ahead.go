@@ -11,19 +11,19 @@ import (
 	"githandoff/internal/refs"
 )
 
-// maxAhead bounds the commits that a snapshot brings along: a home that has none of
-// the history is given it by a push.
+// maxAhead bounds the commits a snapshot brings along: a home without any of the history is
+// given it by a push.
 const maxAhead = 1000
 
-// ahead describes the commits of HEAD that the home is not known to have.
+// ahead describes the commits of HEAD not known to be at the home.
 type ahead struct {
-	base    string // newest commit of HEAD that the home has; "" where none is known
+	base    string // newest commit of HEAD the home has; "" if none is known
 	commits int
 	bytes   int64
 	changed []delta // by those commits
 }
 
-// delta is one path that a commit changes.
+// delta is one path changed by a commit.
 type delta struct {
 	path   string
 	before string // blob, "" for none
@@ -76,13 +76,13 @@ func escapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
 }
 
-// newest is the commit among some that git lists first.
+// newest is the commit among some listed first by git.
 func newest(ctx context.Context, repo *refs.Repo, commits []string) (string, error) {
 	out, err := git(ctx, repo, strings.Join(commits, "\n")+"\n", "rev-list", "--no-walk=sorted", "--max-count=1", "--stdin")
 	return strings.TrimSpace(out), err
 }
 
-// beyond are the lines by which git is asked for the commits of HEAD behind an edge.
+// beyond are the lines to ask git for the commits of HEAD behind an edge.
 func beyond(edge []string) string {
 	ask := "HEAD\n"
 	for _, oid := range edge {
@@ -91,7 +91,7 @@ func beyond(edge []string) string {
 	return ask
 }
 
-// weigh counts the bytes of the objects that those commits bring.
+// weigh counts the bytes of the objects in those commits.
 func (a *ahead) weigh(ctx context.Context, repo *refs.Repo, edge []string, l Limits) error {
 	out, err := git(ctx, repo, beyond(edge), "rev-list", "--objects", "--no-object-names", "--stdin")
 	if err == nil {
@@ -110,8 +110,9 @@ func (a *ahead) weigh(ctx context.Context, repo *refs.Repo, edge []string, l Lim
 	return l.allow(0, a.bytes)
 }
 
-// list reads which paths those commits change. Of a merge only those that differ from all its
-// parents: what it brings together is in the others, what somebody wrote into it is not.
+// list reads the paths changed by those commits. For a merge it reads only the paths different
+// from all its parents: the merged changes are listed with the other commits, an edit made in
+// the merge is not.
 func (a *ahead) list(ctx context.Context, repo *refs.Repo, edge []string) error {
 	out, err := git(ctx, repo, beyond(edge), "-c", "log.showRoot=true", "log", "--stdin", "--format=", "--no-show-signature", "--raw", "-z", "-r",
 		"--no-renames", "--no-abbrev", "--no-relative", "--diff-merges=combined", "--ignore-submodules=none", "--root")

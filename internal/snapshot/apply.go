@@ -26,7 +26,7 @@ func (c *Contents) Diff(ctx context.Context, base string, args ...string) ([]byt
 	return out, nil
 }
 
-// Patch is Diff in a form that "git apply" takes, binary files included.
+// Patch is Diff in a form "git apply" takes, binary files included.
 func (c *Contents) Patch(ctx context.Context, base string) ([]byte, error) {
 	return c.Diff(ctx, base, "-p", "--binary", "--full-index", "--src-prefix=a/", "--dst-prefix=b/", "--find-renames")
 }

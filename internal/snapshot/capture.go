@@ -21,8 +21,8 @@ import (
 
 // Request says what to capture, and which home receives it.
 type Request struct {
-	// Remote is the remote whose branches the home is known to have; "" where this
-	// repository is the home itself, and lacks nothing.
+	// Remote is the remote whose branches the home is known to have; "" if this repository is
+	// the home itself, and lacks nothing.
 	Remote string
 	// Away: the home is another repository.
 	Away bool
@@ -30,10 +30,10 @@ type Request struct {
 	Actor, Mail string // author of the commits
 	Now         time.Time
 	Limits      Limits
-	Allow       []string // paths that travel whatever the policy says of them
+	Allow       []string // paths to send whatever the policy says of them
 }
 
-// Snapshot is a captured state that is not written yet.
+// Snapshot is a captured state, not yet written.
 type Snapshot struct {
 	Work    handoff.Work
 	Objects []*refs.Object // what the commit needs and HEAD has not; the commit last
@@ -133,8 +133,7 @@ func (c *shot) take(ctx context.Context) error {
 		}
 		return err
 	}
-	// A file that is new by now belongs to no state that this is a part of: the files that
-	// git does not know are compared below.
+	// A file new by now is no part of the captured state; untracked files are compared below.
 	again, err := askStatus(ctx, run, "no") // it takes a third of the time
 	if err != nil {
 		return err
@@ -145,7 +144,7 @@ func (c *shot) take(ctx context.Context) error {
 	return c.moved(before)
 }
 
-// moved says which of the files is not as an earlier look found it.
+// moved refuses a file changed since an earlier look.
 func (c *shot) moved(before map[string]os.FileInfo) error {
 	after, _, err := c.look()
 	if err != nil {
@@ -210,7 +209,7 @@ func (c *shot) hash(ctx context.Context) error {
 	return c.rehearse(ctx, paths)
 }
 
-// load reads the blobs that are new, so that they can be looked at and kept.
+// load reads the new blobs, to screen and keep them.
 func (c *shot) load(ctx context.Context) error {
 	add := func(f file) error {
 		if f.oid == "" || f.mode == gitobj.Gitlink || c.blobs[f.oid] != nil {
@@ -296,7 +295,7 @@ func (c *shot) snapshot(ctx context.Context, a *ahead) (*Snapshot, error) {
 	return s, nil
 }
 
-// paths are those that differ from the version that the home has.
+// paths are those different from the home's version.
 func (c *shot) paths(a *ahead) map[string]bool {
 	all := map[string]bool{}
 	for _, one := range c.status.changes {

@@ -58,7 +58,7 @@ func label(repo *refs.Repo, head []byte) string {
 	return branch + ": " + repo.Head[:7] + " " + subject
 }
 
-// treeOf is the tree that a raw commit names.
+// treeOf is the tree named by a raw commit.
 func treeOf(commit []byte) string {
 	return strings.Join(gitobj.Header(commit, "tree"), "")
 }

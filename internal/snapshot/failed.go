@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// gitFailed says what git did not do. The work tree is not at fault: a full disk is, or a
-// process that was killed, and the same command can be given again.
+// gitFailed names the step git failed at. The work tree is not at fault: a full disk is, or a
+// killed process, and the same command can be given again.
 func gitFailed(err error, doing string) error {
 	var e *gitexec.Error
 	if errors.Is(err, context.Canceled) || fault.As(err) != nil || !errors.As(err, &e) {
@@ -22,8 +22,7 @@ func gitFailed(err error, doing string) error {
 		WithHints(fault.Fact("run the same command again once what git says is seen to"))
 }
 
-// locked names the lock that a git which died may have left in the way of a checkout in
-// this work tree.
+// locked names the lock a dead git may have left in the way of a checkout in this work tree.
 func locked(repo *refs.Repo, err error) error {
 	return lockedBy(filepath.Join(repo.GitDir, "HEAD.lock"), lockedBy(filepath.Join(repo.GitDir, "index.lock"), err))
 }

@@ -29,8 +29,8 @@ import (
 // plain lets git look at the files themselves, whatever a daemon or a cone says of them.
 var plain = []string{"-c", "core.fsmonitor=false", "-c", "core.sparseCheckout=false"}
 
-// FitsHere refuses a snapshot of which this work tree would lose something, with the
-// files named. It changes nothing.
+// FitsHere refuses a snapshot if this work tree would lose files, and names them. It changes
+// nothing.
 func (c *Contents) FitsHere(ctx context.Context) error {
 	whole, err := c.writeWhole(ctx)
 	if err != nil {
@@ -72,8 +72,8 @@ func (c *Contents) CheckOutHere(ctx context.Context, branch string) error {
 	return c.arrive(ctx, branch, whole)
 }
 
-// FinishHere goes on with a CheckOutHere that was cut off when HEAD was at the commit
-// from. Files that were changed here since are not lost: FinishHere refuses and names them.
+// FinishHere goes on with a CheckOutHere interrupted while HEAD was at the commit from. Files
+// changed here since are not lost: FinishHere refuses and names them.
 func (c *Contents) FinishHere(ctx context.Context, branch, from string) error {
 	whole, err := c.writeWhole(ctx)
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *Contents) makeBranch(ctx context.Context, branch string) error {
 // arrive takes the last two steps.
 func (c *Contents) arrive(ctx context.Context, branch, whole string) error {
 	run := inTop(c.repo)
-	from := cmp.Or(c.repo.Branch, c.repo.Head) // as git writes it, so that "git checkout -" finds the way back
+	from := cmp.Or(c.repo.Branch, c.repo.Head) // as git writes it, so "git checkout -" finds the way back
 	_, err := run.Run(ctx, gitexec.Cmd{
 		Args: []string{"symbolic-ref", "-m", "checkout: moving from " + from + " to " + branch, "HEAD", "refs/heads/" + branch}, Finish: true,
 		Env: []string{"GIT_COMMITTER_NAME=githandoff", "GIT_COMMITTER_EMAIL=githandoff@localhost"},
@@ -142,9 +142,9 @@ func (c *Contents) arrive(ctx context.Context, branch, whole string) error {
 	return c.setIndex(ctx, run, whole)
 }
 
-// switchTo brings the files and the index, which are those of HEAD, to another tree. The
-// index may have old times of the files, for example after a copy of the directory:
-// git would take that for changes.
+// switchTo brings the files and the index, which are those of HEAD, to another tree. The index
+// may have old times of the files, for example after a copy of the directory: git would take
+// them for changes.
 func (c *Contents) switchTo(ctx context.Context, tree string) error {
 	run := inTop(c.repo)
 	_, err := run.Run(ctx, gitexec.Cmd{Args: slices.Concat(plain, []string{"update-index", "-q", "--refresh"}), Timeout: checkoutTime, Finish: true})
@@ -179,8 +179,7 @@ func (c *Contents) indexIs(ctx context.Context, tree string) (bool, error) {
 	return len(out) == 0, nil
 }
 
-// onlyCutOff refuses a work tree that holds something which neither HEAD nor the
-// snapshot explains.
+// onlyCutOff refuses a work tree with anything neither HEAD nor the snapshot explains.
 func (c *Contents) onlyCutOff(ctx context.Context, whole string) error {
 	s, err := readStatus(ctx, inTop(c.repo))
 	if err != nil {
@@ -236,8 +235,8 @@ func (c *Contents) between(ctx context.Context, before, after string) (map[strin
 	return list, nil
 }
 
-// foreign are those of the paths whose file is neither as one of two trees has it nor
-// the beginning of the second one's.
+// foreign are the paths whose file is neither tree's version, nor the beginning of the second
+// one's.
 func (c *Contents) foreign(ctx context.Context, before, after string, paths map[string]kind) ([]string, error) {
 	s, err := newScratch(c.repo)
 	if err != nil {

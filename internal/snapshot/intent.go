@@ -13,8 +13,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// intentModes are the modes that the index has for paths that were added with "git add
-// --intent-to-add". The file may be of another kind by now, and "git status" does not say.
+// intentModes are the index's modes of paths added with "git add --intent-to-add". The file
+// may be of another kind by now, and "git status" does not say.
 func intentModes(ctx context.Context, run *gitexec.Runner, paths []string) (map[string]string, error) {
 	if len(paths) == 0 {
 		return nil, nil
@@ -41,8 +41,7 @@ func isIntentMode(mode string) bool {
 	return mode == gitobj.File || mode == gitobj.Exec || mode == gitobj.Symlink
 }
 
-// readIntents reads the lines that indexMessage wrote. It reports false for lines that it
-// did not write.
+// readIntents reads the lines written by indexMessage. It reports false for any other line.
 func (c *Contents) readIntents(message string) bool {
 	c.intentModes = map[string]string{}
 	for line := range strings.Lines(message) {
@@ -68,13 +67,13 @@ func (c *Contents) readIntents(message string) bool {
 	return true
 }
 
-// isPlainPath reports whether a path is one that an index may have.
+// isPlainPath reports whether an index may have a path.
 func isPlainPath(path string) bool {
 	return filepath.IsLocal(path) && !slices.ContainsFunc(strings.Split(path, "/"), handoff.NamesGitDir)
 }
 
 // addIntents adds the paths to the index of the repository in which run runs. git takes their
-// modes from empty files in a directory that stands in for the work tree.
+// modes from empty files in a directory in place of the work tree.
 func (c *Contents) addIntents(ctx context.Context, run *gitexec.Runner) error {
 	s, err := newScratch(c.repo)
 	if err != nil {
@@ -98,7 +97,7 @@ func (c *Contents) addIntents(ctx context.Context, run *gitexec.Runner) error {
 	return err
 }
 
-// makeEmpty makes an empty file, or a link that leads nowhere.
+// makeEmpty makes an empty file, or a dangling link.
 func makeEmpty(path, mode string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// wouldLose names what stands in the way in this work tree: changes of tracked files,
-// and files that git does not know, ignored or not, where the snapshot has one.
+// wouldLose names the files in the way in this work tree: changed tracked files, and files
+// unknown to git, ignored or not, where the snapshot has one.
 func (c *Contents) wouldLose(ctx context.Context, whole string) error {
 	if c.repo.Worktree == "" {
 		return fault.New(fault.Usage, fault.BareRepository, "a bare repository has no files to change")
@@ -68,7 +68,7 @@ func wouldBeLost(paths []string) error {
 		WithHints(fault.Fact("move them away first"))
 }
 
-// underWay is an operation that git has begun in this work tree and not ended.
+// underWay is an operation git has begun in this work tree and not ended.
 func underWay(repo *refs.Repo) string {
 	for _, one := range []struct{ file, what string }{
 		{"MERGE_HEAD", "merge"},
@@ -84,8 +84,8 @@ func underWay(repo *refs.Repo) string {
 	return ""
 }
 
-// hidden refuses a work tree in which git was told not to look at files: it would
-// overwrite what it does not see.
+// hidden refuses a work tree in which git was told not to look at files: it would overwrite
+// unseen changes.
 func (c *Contents) hidden(ctx context.Context, head, whole string) error {
 	out, err := inTop(c.repo).Run(ctx, gitexec.Cmd{Args: []string{"ls-files", "-v", "-z"}})
 	if err != nil {
@@ -118,22 +118,22 @@ func (c *Contents) hidden(ctx context.Context, head, whole string) error {
 	return nil
 }
 
-// inTheWay lists the files that git does not know where the snapshot has a file, or a
-// directory.
+// inTheWay lists the files unknown to git where the snapshot has a file, or a directory.
 func (c *Contents) inTheWay(ctx context.Context, head, whole string) ([]string, error) {
 	w := &way{c: c, t: newTrees(c.repo)}
 	err := w.compare(ctx, head, whole, "")
 	return w.lost, err
 }
 
-// way looks for files that would be lost.
+// way looks for files about to be lost.
 type way struct {
 	c    *Contents
 	t    *trees
 	lost []string
 }
 
-// compare looks at each path that one tree has and the other one has not.
+// compare looks at each path of the tree after for a file in its place unknown to the tree
+// before.
 func (w *way) compare(ctx context.Context, before, after, below string) error {
 	if before == after {
 		return nil
@@ -153,7 +153,7 @@ func (w *way) compare(ctx context.Context, before, after, below string) error {
 		switch {
 		case e.Mode == gitobj.Dir && there && was.Mode == gitobj.Dir:
 			err = w.compare(ctx, was.OID, e.OID, path+"/")
-		case e.Mode == gitobj.Dir && there: // a file that git knows makes way
+		case e.Mode == gitobj.Dir && there: // a file known to git makes way
 		case lerr != nil:
 		case (e.Mode == gitobj.Dir || e.Mode == gitobj.Gitlink) && !info.IsDir() && !there:
 			w.lost = append(w.lost, path)
@@ -172,8 +172,8 @@ func (w *way) compare(ctx context.Context, before, after, below string) error {
 	return nil
 }
 
-// within lists the files below a directory that the snapshot has a file in place of,
-// but those that git knows.
+// within lists the files below a directory replaced by a file of the snapshot, but those known
+// to git.
 func (w *way) within(ctx context.Context, was gitobj.TreeEntry, dir string) error {
 	known := map[string]file{}
 	if was.Mode == gitobj.Dir {

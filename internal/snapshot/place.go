@@ -10,8 +10,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// refuseElsewhere refuses a work tree to which core.worktree leads and from which nothing leads
-// back to the repository: git that runs there would find another repository, or none.
+// refuseElsewhere refuses a work tree to which core.worktree leads and from which nothing
+// leads back to the repository: git would find another repository there, or none.
 func refuseElsewhere(repo *refs.Repo) error {
 	if repo.Config.Get("core.worktree") == "" || leadsTo(repo.Worktree, repo.GitDir) ||
 		slices.ContainsFunc(repo.Runner.Env, func(kv string) bool { return strings.HasPrefix(kv, "GIT_DIR=") }) {

@@ -18,7 +18,7 @@ import (
 // Limits bound what travels.
 type Limits struct {
 	Files int
-	Bytes int64 // of the objects that the home lacks, unpacked
+	Bytes int64 // of the objects the home lacks, unpacked
 }
 
 // Default limits.
@@ -105,7 +105,7 @@ func (c *shot) screenDelta(ctx context.Context, d delta) error {
 	return c.screen(d.path, d.before == noObject, bodies[0], bodies[1])
 }
 
-// screen refuses a file by its name, or by a line that was not in it before.
+// screen refuses a file by its name, or by a line added to it.
 func (c *shot) screen(path string, added bool, before, after []byte) error {
 	overrule := fault.Fact("remove it, or list it in .gitignore; --allow-path %s sends it anyway", show(path))
 	if added && screen.KeyFile(path) {
@@ -137,7 +137,7 @@ func (c *shot) screen(path string, added bool, before, after []byte) error {
 	return nil
 }
 
-// text is a file that begins as UTF-16 does in UTF-8, and any other as it is.
+// text is a file as UTF-8 if it begins as UTF-16 does, and any other as it is.
 func text(b []byte) []byte {
 	var order binary.ByteOrder = binary.LittleEndian
 	switch {
@@ -153,4 +153,4 @@ func text(b []byte) []byte {
 	return []byte(string(utf16.Decode(units)))
 }
 
-const maxBlob = 256 << 20 // bytes of a blob that is looked at
+const maxBlob = 256 << 20 // bytes of a blob looked at

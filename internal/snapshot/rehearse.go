@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// rehearse checks the files out again, and compares: a filter or a setting for line
-// ends that does not give the same bytes back would change them on the way.
+// rehearse checks the files out again, and compares: a filter or a setting for line ends could
+// change the bytes on the way.
 func (c *shot) rehearse(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
 		return nil

@@ -29,7 +29,7 @@ type Contents struct {
 	sound       bool // Sound has looked at it
 }
 
-// Limits for reading a snapshot that somebody else made.
+// Limits for reading somebody else's snapshot.
 const (
 	maxCommit = 4 << 20 // bytes: it may name many paths
 	maxPaths  = 100_000
@@ -87,8 +87,8 @@ func readCommit(ctx context.Context, repo *refs.Repo, oid string) ([]byte, error
 	return o.Body, nil
 }
 
-// Whole is the tree of all files, tracked and untracked, with the objects that the
-// repository may lack. It refuses trees that git would not check out.
+// Whole is the tree of all files, tracked and untracked, with the objects the repository may
+// lack. It refuses trees git would not check out.
 func (c *Contents) Whole(ctx context.Context) (string, []*refs.Object, error) {
 	if err := Sound(ctx, c); err != nil {
 		return "", nil, err
@@ -149,8 +149,8 @@ func (c *Contents) setIndex(ctx context.Context, run *gitexec.Runner, whole stri
 	return nil
 }
 
-// Undo takes away what AddWorktree left of a worktree that was never finished: the
-// directory, git's record of it, and the branch if it is still where it was made.
+// Undo removes an unfinished worktree of AddWorktree: the directory, git's record of it, and
+// the branch if it is still where it was made.
 func Undo(ctx context.Context, repo *refs.Repo, dir, branch, head string) error {
 	if err := dropRecords(repo, dir, func(string) bool { return true }); err != nil {
 		return err
@@ -166,9 +166,9 @@ func Undo(ctx context.Context, repo *refs.Repo, dir, branch, head string) error 
 	return repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: head}}})
 }
 
-// DropBroken takes away git's record of a worktree that was never finished if git cannot read
-// its HEAD: "git worktree add" writes an object id of zeros there first. Where it was killed
-// then, each fetch of the repository fails.
+// DropBroken removes git's record of an unfinished worktree if git cannot read its HEAD: "git
+// worktree add" writes an object id of zeros there first. If it was killed then, each fetch of
+// the repository fails.
 func DropBroken(repo *refs.Repo, dir string) error {
 	return dropRecords(repo, dir, func(admin string) bool {
 		head, err := os.ReadFile(filepath.Join(admin, "HEAD"))
@@ -176,7 +176,7 @@ func DropBroken(repo *refs.Repo, dir string) error {
 	})
 }
 
-// dropRecords removes those of git's directories of the worktree dir that are the right ones.
+// dropRecords removes git's directories of the worktree dir accepted by right.
 func dropRecords(repo *refs.Repo, dir string, right func(admin string) bool) error {
 	records, _ := os.ReadDir(filepath.Join(repo.CommonDir, "worktrees")) // none is fine
 	for _, r := range records {
@@ -198,8 +198,8 @@ func removeAll(path string) error {
 	return nil
 }
 
-// recordsWorktree reports whether git's directory of a worktree is that of dir, or of
-// one that was cut off before it said where it is.
+// recordsWorktree reports whether git's directory of a worktree is that of dir, or of a
+// worktree cut off before it said where it is.
 func recordsWorktree(admin, dir string) bool {
 	where, err := os.ReadFile(filepath.Join(admin, "gitdir"))
 	if err == nil && len(bytes.TrimSpace(where)) > 0 {

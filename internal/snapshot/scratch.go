@@ -91,8 +91,7 @@ type entry struct {
 	file
 }
 
-// writeIndex writes an index without anything known of the files, so that git reads each of
-// them.
+// writeIndex writes an index without any knowledge of the files, so git reads each of them.
 func (s *scratch) writeIndex(entries []entry) error {
 	idx := &index.Index{Version: 2}
 	for _, e := range entries {
@@ -174,8 +173,8 @@ func readLoose(path, oid string, limit int64) (*refs.Object, error) {
 	return &refs.Object{OID: oid, Type: kind.String(), Body: body}, nil
 }
 
-// inTop runs git in the top of the work tree. Where a variable of the user says which
-// repository that is, it goes on to hold.
+// inTop runs git in the top of the work tree. A user's variable naming the repository still
+// holds there.
 func inTop(repo *refs.Repo) *gitexec.Runner {
 	r := within(repo.Runner, repo.Worktree)
 	if len(r.Env) != len(repo.Runner.Env) {
@@ -184,8 +183,7 @@ func inTop(repo *refs.Repo) *gitexec.Runner {
 	return r
 }
 
-// within runs git in another directory. Where a variable says which repository that
-// is, it does not hold there.
+// within runs git in another directory. A variable naming the repository does not hold there.
 func within(run *gitexec.Runner, dir string) *gitexec.Runner {
 	r := &gitexec.Runner{Dir: dir}
 	for _, kv := range run.Env {

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	maxHeadPaths = 2_000_000 // that the commit below a snapshot has, and HEAD here has not
+	maxHeadPaths = 2_000_000 // in the commit below a snapshot, and not in HEAD here
 	maxPath      = 4096      // bytes: no system opens a longer one
 )
 
-// Sound refuses trees that git would not check out, before anything is written: names by
-// which git's own directory is reached, entries out of order, a name twice. It also refuses
-// more files, and longer paths, than a disk takes: trees that name each other need few bytes
-// for that. It looks at the directories in which the snapshot differs from its HEAD, and at
-// those in which its HEAD differs from the one here.
+// Sound refuses trees git would not check out, before anything is written: names by which
+// git's own directory is reached, entries out of order, a name twice. It also refuses more
+// files, and longer paths, than a disk takes: trees naming each other need few bytes for that.
+// It looks at the directories in which the snapshot differs from its HEAD, and at those in
+// which its HEAD differs from the one here.
 func Sound(ctx context.Context, c *Contents) error {
 	if c.sound {
 		return nil
@@ -56,7 +56,7 @@ func Sound(ctx context.Context, c *Contents) error {
 type look struct {
 	*trees
 	snapshot string
-	known    map[[2]string]extent // of the pairs of trees that were compared
+	known    map[[2]string]extent // of the compared pairs of trees
 }
 
 // extent counts the paths in which a tree differs from another one.
@@ -115,7 +115,7 @@ func (l *look) compare(ctx context.Context, before, after, below string) (extent
 	return sum, nil
 }
 
-// unreadable says where a tree is that is in no form in which git writes one.
+// unreadable names the place of a tree in a form git never writes.
 func (l *look) unreadable(path string, err error) error {
 	if fault.Is(err, fault.CannotTravel) {
 		return fault.New(fault.Denied, fault.MalformedObject, "snapshot %s: a tree in it is in no form in which git writes one: %+q", l.snapshot, path)

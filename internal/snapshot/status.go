@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// change is one path that "git status" names.
+// change is one path named by "git status".
 type change struct {
 	path     string
 	staged   byte // X: index against HEAD, '.' for none
@@ -23,7 +23,7 @@ type change struct {
 	oid      string // in the index
 }
 
-// untracked marks a path that git does not know.
+// untracked marks a path unknown to git.
 const untracked = '?'
 
 func (c *change) isUntracked() bool { return c.staged == untracked }
@@ -49,7 +49,7 @@ type status struct {
 	changes []change // by path
 }
 
-// tracked are the changes of files that git knows.
+// tracked are the changes of files known to git.
 func (s *status) tracked() []change {
 	return slices.DeleteFunc(slices.Clone(s.changes), func(c change) bool { return c.isUntracked() })
 }
@@ -59,7 +59,7 @@ func readStatus(ctx context.Context, run *gitexec.Runner) (*status, error) {
 	return askStatus(ctx, run, "all")
 }
 
-// askStatus asks for all files that git knows, and for the others if others is "all".
+// askStatus asks for all files known to git, and for the others if others is "all".
 func askStatus(ctx context.Context, run *gitexec.Runner, others string) (*status, error) {
 	out, err := run.Run(ctx, gitexec.Cmd{Args: []string{
 		"-c", "core.fsmonitor=false", "status", "--porcelain=v2", "-z",

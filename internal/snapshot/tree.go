@@ -16,7 +16,7 @@ import (
 
 const maxTree = 64 << 20 // bytes of one tree object
 
-// file is the entry of a path in a tree; the zero value says that it is gone.
+// file is the entry of a path in a tree; the zero value means it is gone.
 type file struct{ mode, oid string }
 
 // trees edits trees without an index, and keeps the new ones.
@@ -49,7 +49,7 @@ func (n *node) put(path string, f file) {
 	n.dirs[dir].put(rest, f)
 }
 
-// edit returns the tree that base becomes with changes, by path.
+// edit returns base with changes, by path.
 func (t *trees) edit(ctx context.Context, base string, changes map[string]file) (string, error) {
 	if len(changes) == 0 {
 		return base, nil
@@ -132,7 +132,7 @@ func (t *trees) read(ctx context.Context, oid string) ([]gitobj.TreeEntry, error
 	return entries, nil
 }
 
-// canonical gives each file of a tree the mode that git reads it as: 644 or 755 (read-cache.h,
+// canonical gives each file of a tree the mode git reads it as: 644 or 755 (read-cache.h,
 // canon_mode). Old programs wrote others, as 664.
 func canonical(body []byte) []byte {
 	var out []byte

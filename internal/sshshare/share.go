@@ -1,20 +1,20 @@
 // Package sshshare lets the git processes of some commands share one ssh connection.
 //
-// A handshake of ssh takes three to seven round trips, and git makes one for every fetch
-// and push. OpenSSH can leave a connection open for a while and let later processes of the
-// same user through it (ControlMaster, ControlPath and ControlPersist of ssh_config(5)).
-// githandoff asks for that where nothing speaks against it:
+// A handshake of ssh takes three to seven round trips, and git makes one for every fetch and
+// push. OpenSSH can leave a connection open for a while and let later processes of the same
+// user through it (ControlMaster, ControlPath and ControlPersist of ssh_config(5)). githandoff
+// does so if nothing speaks against it:
 //
-//   - ssh is OpenSSH: "ssh -G HOST" prints the settings for that host;
+//   - ssh is OpenSSH: "ssh -G HOST" prints the settings for the host;
 //   - the user set nothing of his own: neither GIT_SSH, GIT_SSH_COMMAND, GIT_SSH_VARIANT,
-//     core.sshCommand or ssh.variant, nor ControlMaster or ControlPath for that host;
+//     core.sshCommand or ssh.variant, nor ControlMaster or ControlPath for the host;
 //   - handoff.sshShare is not false;
-//   - there is a directory for the socket that only this user can enter, and whose path is
-//     short enough for a socket: 104 bytes on BSD and macOS, less 17 for the name that ssh
+//   - there is a directory for the socket, closed to other users, and its path is
+//     short enough for a socket: 104 bytes on BSD and macOS, less 17 for the name ssh
 //     gives it while it makes it.
 //
-// The process that holds the connection ends by itself ten seconds after the last one that
-// used it. A socket whose process is dead is removed by the next ssh.
+// The process holding the connection ends by itself ten seconds after its last use. A socket
+// whose process is dead is removed by the next ssh.
 package sshshare
 
 import (
@@ -40,7 +40,7 @@ type Sharing struct {
 	Why string   // why nothing is shared
 }
 
-// NotSSH is why nothing is shared with a hub that is reached in another way.
+// NotSSH is why nothing is shared with a hub reached in another way.
 const NotSSH = "it is not reached by ssh"
 
 // Seconds is for how long a connection stays open after its last use.
@@ -49,9 +49,10 @@ const Seconds = 10
 const (
 
 	// hashed is the length of ssh's own name for a connection (%C), and pending that of the
-	// suffix that ssh appends while it makes the socket.
+	// suffix ssh appends while it makes the socket.
 	hashed, pending = 40, 17
-	// longest is the length of a socket's path that every system accepts, without its last byte.
+	// longest is the length of a socket's path accepted by every system, without its last
+	// byte.
 	longest = 103
 
 	askTimeout = 5 * time.Second
@@ -88,7 +89,7 @@ func For(ctx context.Context, repo *refs.Repo, address string) Sharing {
 	return Sharing{Env: []string{"GIT_SSH_COMMAND=" + fault.Arg(command...)}}
 }
 
-// wish is the user's setting that forbids sharing; "" if none does.
+// wish is the user's setting against sharing; "" if none does.
 func wish(repo *refs.Repo) string {
 	if repo.Config.Get("handoff.sshshare") != "" && !repo.Config.Bool("handoff.sshshare") {
 		return "handoff.sshShare is false"

@@ -1,11 +1,11 @@
-// Package untrusted makes text that somebody else wrote safe to print.
+// Package untrusted makes somebody else's text safe to print.
 //
 // A handoff is written by another agent, a hub speaks in its own words, and a path
 // or a ref name may hold anything. Such text reaches a terminal, a log or the prompt
 // of a model in one of three ways:
 //
-//   - [Line] escapes control and invisible characters, so that a line stays a line;
-//   - [Fence] puts text of any length between two marks that it cannot contain;
+//   - [Line] escapes control and invisible characters, so a line stays a line;
+//   - [Fence] puts text of any length between two marks it cannot contain;
 //   - [Name], [Task] and [Principal] let short words of a checked alphabet stand
 //     outside of a fence, and replace everything else.
 package untrusted
@@ -29,7 +29,7 @@ func Line(s string) string {
 	}
 	var b strings.Builder
 	for _, r := range s {
-		if r >= ' ' && r <= '~' { // most of a text, also of one that is not ASCII
+		if r >= ' ' && r <= '~' { // most of a text, even if not all ASCII
 			b.WriteByte(byte(r))
 			continue
 		}
@@ -43,13 +43,13 @@ func Line(s string) string {
 	return b.String()
 }
 
-// MaxOutside is the longest text of a sender that stands outside of a fence, in bytes.
+// MaxOutside is the longest text of a sender outside of a fence, in bytes.
 const MaxOutside = 64
 
 const (
 	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-	noName = "(no name)" // in place of a name that is none
+	noName = "(no name)" // in place of an invalid name
 )
 
 // outside reports whether s is one short word of these characters.
@@ -81,8 +81,8 @@ func isMail(s string) bool {
 	return ok && len(s) <= MaxOutside && outside(user, letters+"._%+-") && outside(host, letters+".-") && strings.ContainsAny(host[:1], letters)
 }
 
-// Principal is "user:MAIL", followed by "(declared)" or "(token)" if s has that; ""
-// if MAIL is not a mail address. Nobody checked a declared principal.
+// Principal is "user:MAIL", followed by "(declared)" or "(token)" if s has it; "" if MAIL is
+// not a mail address. Nobody checked a declared principal.
 func Principal(s string) string {
 	who, mark, marked := strings.Cut(s, " ")
 	mail, ok := strings.CutPrefix(who, "user:")
@@ -99,8 +99,8 @@ func IsWord(s string) bool {
 	})
 }
 
-// Fence puts text between two lines that carry a random mark, which the text cannot
-// contain. The label says who wrote it.
+// Fence puts text between two lines with a random mark, which the text cannot contain. The
+// label says who wrote it.
 func Fence(random io.Reader, body, label string) ([]byte, error) {
 	var raw [8]byte
 	if _, err := io.ReadFull(random, raw[:]); err != nil {
@@ -123,9 +123,9 @@ func Fence(random io.Reader, body, label string) ([]byte, error) {
 	return fmt.Appendf(nil, "----- begin %s: data %s -----\n%s----- end %s -----\n", mark, label, body, mark), nil
 }
 
-// Quote is a sender's text in a list that only a person looks at: its first line, escaped,
-// of MaxOutside bytes at most, between quotation marks. Output for an agent never has it:
-// there such a text belongs into a fence.
+// Quote is a sender's text in a list for people only: its first line, escaped, of MaxOutside
+// bytes at most, between quotation marks. Output for an agent never has it: there it belongs
+// into a fence.
 func Quote(s string) string {
 	line, _, more := strings.Cut(strings.TrimSpace(s), "\n")
 	var b strings.Builder
