@@ -41,15 +41,15 @@ type app struct {
 	patience *output.Patience // tells a terminal why the command waits
 }
 
-// worker is a copy of a for a hook with a time limit. When the limit is over, the work goes on
-// and shares nothing with the command that ends.
+// worker is a copy of a for a hook with a time limit. Work that outlives the limit shares nothing
+// with the ending command.
 func (a *app) worker() *app {
 	w := *a
 	w.hook = true
 	return &w
 }
 
-// in is a copy of a that works in another directory.
+// in is a copy of a for another directory.
 func (a *app) in(dir string) *app {
 	w := *a
 	w.Dir, w.repo = dir, nil
@@ -94,8 +94,8 @@ func (a *app) openBy(ctx context.Context, open opener, early ...func(*refs.Repo)
 	return repo, nil
 }
 
-// identity is the acting agent: that of --as, of $GITHANDOFF_AGENT, of init in this
-// worktree, or of handoff.agent, in this order.
+// identity is the acting agent: from --as, $GITHANDOFF_AGENT, init in this worktree, or
+// handoff.agent, in this order.
 func (a *app) identity(repo *refs.Repo) (string, error) {
 	name, from := a.As, "--as"
 	if name == "" {
@@ -180,8 +180,8 @@ const (
 // maySign reports whether a command needs an agent, and a key of that agent.
 func (n need) maySign() bool { return n >= looks }
 
-// opens is how a command opens the repository, and the processes that surely have work, so
-// that they start beside the discovery.
+// opens is how a command opens the repository, and which processes it will need in any case. They
+// start during the discovery.
 func (n need) opens() (opener, []func(*refs.Repo)) {
 	switch n {
 	case lists:
@@ -296,7 +296,7 @@ func (a *app) openFile(name string) (*os.File, error) {
 	return f, nil
 }
 
-const maxInput = 1 << 20 // bytes of a file that holds one handoff
+const maxInput = 1 << 20 // bytes of a file with one handoff
 
 // readInput reads a file, or standard input for "-".
 func (a *app) readInput(name string) ([]byte, error) {
@@ -319,8 +319,7 @@ func (a *app) readInput(name string) ([]byte, error) {
 	return b, nil
 }
 
-// patience is the line that says what a command waits for: for a person at a terminal,
-// unless --quiet.
+// patience shows a person at a terminal what the command waits for, unless --quiet is set.
 func patience(env *Env) *output.Patience {
 	var w io.Writer
 	if output.IsTerminal(env.Stderr) && env.Getenv("TERM") != "dumb" {
@@ -329,7 +328,7 @@ func patience(env *Env) *output.Patience {
 	return output.NewPatience(w, env.Now)
 }
 
-// asks says that git talks to another repository.
+// asks shows that git talks to another repository.
 func asks(p *output.Patience) func(args []string) func() {
 	return func(args []string) func() {
 		verb := "reading from "

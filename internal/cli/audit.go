@@ -96,7 +96,7 @@ func (c *auditCommand) run(ctx context.Context) error {
 	return read(c.wrong(findings, hints))
 }
 
-// wrong is the error of an audit that found something.
+// wrong is the error of an audit with problems.
 func (c *auditCommand) wrong(findings []string, hints []fault.Hint) error {
 	if len(findings) == 0 {
 		return nil
@@ -107,7 +107,7 @@ func (c *auditCommand) wrong(findings []string, hints []fault.Hint) error {
 	return fault.New(fault.Denied, fault.AuditFailed, "found %s", fault.Count(len(findings), "problem")).WithHints(hints...)
 }
 
-// addHints adds the hints that are not there yet, to no more than are printed.
+// addHints adds the missing hints, up to the number printed.
 func addHints(hints, more []fault.Hint) []fault.Hint {
 	for _, h := range more {
 		if len(hints) < 3 && !slices.ContainsFunc(hints, func(old fault.Hint) bool { return old.String() == h.String() }) {

@@ -24,8 +24,8 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// auditReport is the list of entries that an audit prints. It keeps no commit, so that a long
-// log fits into memory.
+// auditReport is the list of entries of an audit. It keeps no commit, so a long log fits into
+// memory.
 type auditReport struct {
 	*auditCommand
 	d     *workspace.Workspace
@@ -52,7 +52,7 @@ type auditRow struct {
 	cells                []string // the columns between them
 }
 
-// doing is the name that an entry gives for its author, and the key that the entry names.
+// doing is an entry's author and key, as the entry names them.
 type doing struct {
 	actor string
 	key   sign.KID
@@ -101,8 +101,8 @@ func verdictOf(e *lifecycle.Entry) string {
 	return "ok"
 }
 
-// entry is an entry as a line of text. Each word of it is escaped by itself, and the words that a log
-// repeats only once.
+// entry is an entry as a line of text. Each word is escaped by itself; a word repeated in the log
+// is escaped once.
 func (a *auditReport) entry(home lifecycle.Home, e *lifecycle.Entry) []byte {
 	r := e.Record()
 	b := append(a.text[:0], handoff.FormatTime(r.At)...)
@@ -140,7 +140,7 @@ func (a *auditReport) name(s string) string {
 	return name
 }
 
-// receiver is the agent that a handoff is for, with the alias of a hub.
+// receiver is the agent a handoff is for, with the alias of a hub.
 func (a *auditReport) receiver(home lifecycle.Home, r *record.Record) string {
 	to := a.name(r.To)
 	if alias := a.d.AliasOf(home); alias != "" {
@@ -149,8 +149,8 @@ func (a *auditReport) receiver(home lifecycle.Home, r *record.Record) string {
 	return to
 }
 
-// doer is who took a step: the name that the entry gives, which proves nothing,
-// and the names of its key where that is none of them.
+// doer is the agent that took a step: the name in the entry, which proves nothing, and the names
+// of its key if it is none of them.
 func (a *auditReport) doer(r *record.Record) string {
 	who, ok := a.doers[doing{r.Actor, r.Key}]
 	if !ok {
@@ -207,8 +207,8 @@ func (a *auditReport) row(home lifecycle.Home, e *lifecycle.Entry) *auditRow {
 	return row
 }
 
-// print prints the entries in the order of their times and, below them, what is wrong. Of two
-// entries of one time the one that was read first comes first.
+// print prints the entries in the order of their times, then the problems. Entries of the same
+// time stay in the order in which they were read.
 func (a *auditReport) print(ctx context.Context, findings []string) error {
 	slices.SortFunc(a.lines, func(x, y auditLine) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.n, y.n)) })
 	ends, err := endsAmong(ctx, a.app, a.d, a.lines, func(l auditLine) handoff.ID { return l.row.id })

@@ -52,8 +52,8 @@ func runBoard(ctx context.Context, a *app) error {
 	return err
 }
 
-// boardBackend carries out what the board asks for. Syncs and commands have a world of their
-// own, so that none waits for another one.
+// boardBackend carries out the requests of the board. Syncs and commands have their own state, so
+// none waits for another.
 type boardBackend struct{ reader, worker, syncer *toolbox }
 
 func newBoardBackend(a *app) *boardBackend {
@@ -116,7 +116,7 @@ func (b *boardBackend) Run(ctx context.Context, args ...string) (string, error) 
 	return strings.Join(lines, "\n"), printableError(err)
 }
 
-// printableError is an error whose text is one line that a terminal can be sent.
+// printableError is an error with a text of one line, safe for a terminal.
 func printableError(err error) error {
 	if err == nil {
 		return nil

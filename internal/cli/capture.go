@@ -75,7 +75,7 @@ code 3.`,
 				return usage("use only one of --last-message, --from-log and a command")
 			}
 			c.Command = args
-			for _, name := range []string{"to", "from-log", "last-message"} { // a variable of a script that is not set
+			for _, name := range []string{"to", "from-log", "last-message"} { // an unset variable of a script
 				if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
 					return usage("--%s is empty", name)
 				}
@@ -140,7 +140,7 @@ func (c *captureCommand) keep(ctx context.Context) string {
 // captureSender implements capture.Sender.
 type captureSender struct{ *app }
 
-// Check opens all that a send needs, and closes it again: the agent may change HEAD.
+// Check opens everything needed for a send, and closes it again: the agent may change HEAD.
 func (s captureSender) Check(ctx context.Context, to string) error {
 	ws, err := s.workspace(ctx, signs)
 	if err != nil {

@@ -51,13 +51,13 @@ handoff, or the return handoff that was sent when it failed.`,
 	}
 }
 
-// checkpointRow is the object that --json prints. Its members are stable.
+// checkpointRow is the object printed by --json. Its members are stable.
 type checkpointRow struct {
 	ID      handoff.ID `json:"id"`                // handoff
-	Ref     string     `json:"ref"`               // that keeps the commit
+	Ref     string     `json:"ref"`               // keeps the commit
 	Commit  string     `json:"commit"`            // to go back to
-	Subject string     `json:"subject,omitempty"` // of that commit
-	Branch  string     `json:"branch,omitempty"`  // that was made
+	Subject string     `json:"subject,omitempty"` // of the commit
+	Branch  string     `json:"branch,omitempty"`  // made by "checkpoint restore"
 }
 
 func (c *checkpointCommand) list(ctx context.Context) error {

@@ -1,14 +1,13 @@
-// Package cli has the commands that people and agents type: one file for each, which
-// declares the command ([command]), calls a use case below internal/app, and prints the
-// result. Results go to standard output, everything else to standard error.
+// Package cli has the commands of githandoff. Each has a file, which declares the command
+// ([command]), calls a use case below internal/app, and prints the result. Results go to standard
+// output, everything else to standard error.
 //
 // # Manners
 //
-// An error is printed once, here: "githandoff: …" on one line, then at most three
-// lines "hint: …", each a command that can be pasted, with its reason behind "#";
-// with --json one object instead. Foreign text (the words of a hub, a path, the name of a
-// ref) is escaped. Without a terminal nothing is asked. The exit code is that of the error
-// (githandoff help exit-codes).
+// An error is printed once, here: "githandoff: …" on one line, then at most three lines "hint:
+// …", each a command to paste, with its reason behind "#"; with --json one object instead.
+// Foreign text (the words of a hub, a path, the name of a ref) is escaped. Without a terminal
+// nothing is asked. The error has the exit code (githandoff help exit-codes).
 package cli
 
 import (
@@ -30,7 +29,7 @@ import (
 	"githandoff/internal/untrusted"
 )
 
-// Env is the world that a command runs in.
+// Env is the environment of a command.
 type Env struct {
 	Stdin  io.Reader
 	Stdout io.Writer
@@ -85,8 +84,8 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	return int(fault.CodeOf(err))
 }
 
-// interrupted is the refusal of a command that was interrupted. Only a hub that was sent the
-// step knows whether it took it.
+// interrupted is the error of an interrupted command. If a step was sent, only its hub knows
+// whether it was taken.
 func interrupted(err error) error {
 	said, again := "interrupted", "nothing is half done: run the same command again"
 	if errors.Is(err, crossrepo.ErrInDoubt) {
@@ -96,8 +95,8 @@ func interrupted(err error) error {
 		fault.Run("githandoff", "status").Because("lists held and waiting handoffs"))
 }
 
-// results is standard output. It remembers its first error, so that a full disk behind a
-// redirection is reported once.
+// results is standard output. It remembers its first error, so a full disk behind a redirection
+// is reported once.
 type results struct {
 	w    io.Writer
 	line *output.Patience // of the terminal
@@ -117,8 +116,8 @@ func (r *results) Write(b []byte) (int, error) {
 	return n, r.err
 }
 
-// exitStatus ends the process without a message: the exit status of a command that
-// githandoff ran.
+// exitStatus ends the process without a message, with the exit status of a command run by
+// githandoff.
 type exitStatus int
 
 func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
@@ -175,9 +174,8 @@ func groups() []group {
 	}
 }
 
-// newRoot makes the tree of commands: of the one that args name, or of all where they name
-// none, to list, to suggest and to complete. All of them cost a millisecond, as much as to
-// start git.
+// newRoot makes the tree of commands: only the one named by args, or all of them to list, suggest
+// and complete. All of them take a millisecond, as long as starting git.
 func newRoot(a *app, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "githandoff",
@@ -233,8 +231,7 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 	return root
 }
 
-// named is the command that args name, behind the flags of all commands; "" if it is none of
-// these.
+// named is the command in args, behind the flags of all commands; "" if it is none of these.
 func named(flags *pflag.FlagSet, args []string) string {
 	word := firstWord(flags, args)
 	for _, g := range groups() {
@@ -247,8 +244,8 @@ func named(flags *pflag.FlagSet, args []string) string {
 	return ""
 }
 
-// firstWord is the first of args that is no flag, nor the value of one. A flag that is not
-// known hides it.
+// firstWord is the first of args which is neither a flag nor the value of one. An unknown flag
+// hides it.
 func firstWord(flags *pflag.FlagSet, args []string) string {
 	for i := 0; i < len(args); i++ {
 		name, isFlag := strings.CutPrefix(args[i], "-")
@@ -287,7 +284,7 @@ func withFilters(a *app, root *cobra.Command) {
 		"template", "print what a Go `TEMPLATE` makes of --json")
 }
 
-// filterFlag is a flag that makes the filter of the output.
+// filterFlag is a flag for the filter of the output.
 type filterFlag struct {
 	a       *app
 	text    string

@@ -12,8 +12,8 @@ import (
 	"githandoff/internal/fault"
 )
 
-// command declares a command: its pages, its arguments and flags, and the function that it
-// runs. Each is declared in its own file, and groups lists them.
+// command declares a command: its pages, its arguments and flags, and its function. Each is
+// declared in its own file, and groups lists them.
 type command struct {
 	use     string   // the name, then the arguments
 	suggest []string // other words for the name
@@ -21,7 +21,7 @@ type command struct {
 	long    string
 	example []string     // command lines
 	brief   []string     // flags of the short page; nil: all of them
-	exits   []fault.Code // besides 0, 1 and 2; nil: all that there are
+	exits   []fault.Code // besides 0, 1 and 2; nil: all of them
 
 	args     cobra.PositionalArgs       // checks and binds the arguments
 	complete cobra.CompletionFunc       // completes an argument
@@ -33,7 +33,7 @@ type command struct {
 	sub []command // commands below this one, which then has no args and no run
 }
 
-// build makes the command that cobra runs, with those below it.
+// build makes the command for cobra, with its subcommands.
 func (c command) build() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: c.use, SuggestFor: c.suggest, Short: c.short, Long: c.long, Args: c.args, ValidArgsFunction: c.complete,
@@ -54,7 +54,7 @@ func (c command) build() *cobra.Command {
 		cmd.Args = onlyOne(group, cmd.Args)
 	}
 	for flag, values := range c.values {
-		_ = cmd.RegisterFlagCompletionFunc(flag, fixed(values...)) // fails only for a flag that does not exist
+		_ = cmd.RegisterFlagCompletionFunc(flag, fixed(values...)) // fails only for an unknown flag
 	}
 	for _, below := range c.sub {
 		cmd.AddCommand(below.build())
@@ -86,8 +86,8 @@ func (c command) exitList() string {
 	return strings.Join(list, " ")
 }
 
-// onlyOne refuses more than one flag of a group, in words that name those that were given. It
-// then checks the arguments.
+// onlyOne refuses more than one flag of a group, and names the given ones. Then it checks the
+// arguments.
 func onlyOne(group []string, then cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		var given []string
@@ -103,8 +103,8 @@ func onlyOne(group []string, then cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// takes binds the arguments of a command to variables: all that there are variables for, of
-// which the first ones are required.
+// takes binds the arguments of a command to variables, at most as many as there are variables.
+// The first ones are required.
 func takes(required int, says string, to ...*string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < required || len(args) > len(to) {
@@ -113,7 +113,7 @@ func takes(required int, says string, to ...*string) cobra.PositionalArgs {
 		for i, arg := range args {
 			*to[i] = arg
 		}
-		// A variable of a script that is not set must not mean "the handoff that is held".
+		// An unset variable of a script must not mean "the held handoff".
 		if slices.Contains(args, "") {
 			return usage("%s: empty argument", cmd.CommandPath()).WithHints(seeHelp(cmd))
 		}

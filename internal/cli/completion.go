@@ -71,7 +71,7 @@ func (c completions) add(root *cobra.Command) {
 		}
 		for name, f := range flags {
 			if cmd.LocalFlags().Lookup(name) != nil {
-				_ = cmd.RegisterFlagCompletionFunc(name, f) // an error says that it has one
+				_ = cmd.RegisterFlagCompletionFunc(name, f) // an error says so
 			}
 		}
 	})
@@ -105,7 +105,7 @@ func (c completions) agents(cmd *cobra.Command, _ []string, _ string) ([]string,
 	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
 }
 
-// trusted offers the ids of the keys that are trusted here.
+// trusted offers the ids of the keys trusted here.
 func (c completions) trusted(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var kids []string
 	if trust, err := c.anyTrust(cmd.Context()); err == nil {
@@ -138,7 +138,7 @@ func (c completions) aliases(cmd *cobra.Command, args []string, _ string) ([]str
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// heldIDs offers the handoffs that this worktree holds.
+// heldIDs offers the handoffs held by this worktree.
 func (c completions) heldIDs(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	repo, err := c.openRepo(cmd.Context())
 	if err != nil || len(args) > 0 {

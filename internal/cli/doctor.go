@@ -48,14 +48,14 @@ where it is needed, and removes it everywhere else.`,
 	}
 }
 
-// finding is the object that --json prints for a check. Its members are stable.
+// finding is the JSON object of a check. Its members are stable.
 type finding struct {
 	Check   string `json:"check"`          // what was looked at
 	Status  string `json:"status"`         // ok, fixed, problem
 	Message string `json:"message"`        // one line for people
 	Hint    string `json:"hint,omitempty"` // the first of the hints, as a line
 
-	Hints []fault.Hint `json:"hints,omitempty"` // commands that mend it, as in an error
+	Hints []fault.Hint `json:"hints,omitempty"` // commands to mend it, as in an error
 }
 
 // doctorCommand is "doctor".

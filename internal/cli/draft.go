@@ -24,7 +24,7 @@ const (
 
 func (k flagKind) repeatable() bool { return k >= wordsFlag }
 
-// draftFlag is a flag that fills in a member of an envelope.
+// draftFlag is a flag for a member of an envelope.
 type draftFlag struct {
 	name  string
 	kind  flagKind
@@ -108,7 +108,7 @@ func (v *draftValue) Set(s string) error {
 	return nil
 }
 
-// registerDraft declares the flags, or only those that are named.
+// registerDraft declares the flags, or only the named ones.
 func registerDraft(f *pflag.FlagSet, only ...string) draftFlags {
 	d := draftFlags{}
 	for _, flag := range draftFlagTable() {
@@ -121,7 +121,7 @@ func registerDraft(f *pflag.FlagSet, only ...string) draftFlags {
 	return d
 }
 
-// values lists the values of a flag. A single value that is empty counts as none.
+// values lists the values of a flag. A single empty value counts as none.
 func (d draftFlags) values(name string) []string {
 	v := d[name]
 	if v == nil || !v.kind.repeatable() && slices.Equal(v.values, []string{""}) {
@@ -177,8 +177,8 @@ func applyFact(a *app, env *handoff.Envelope, fact string) error {
 	return nil
 }
 
-// check refuses values that no handoff can have, before the repository is opened. In a
-// document, the same values make the document invalid.
+// check refuses values which no handoff can have, before the repository is opened. In a document,
+// the same values make the document invalid.
 func (d draftFlags) check() error {
 	statuses := []string{handoff.StatusComplete, handoff.StatusBlocked, handoff.StatusNeedsReview, handoff.StatusNeedsClarification}
 	for _, status := range d.values("status") {

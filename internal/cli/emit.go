@@ -89,8 +89,8 @@ If the hub cannot be reached, the handoff waits in the outbox (exit 8), and
 	}
 }
 
-// noWords refuses words that belong to no flag, and says to which they do: the target first,
-// as far as it is missing, then the goal.
+// noWords refuses words without a flag, and names the flag for them: that of the target if it is
+// missing, else that of the goal.
 func (c *emitCommand) noWords(cmd *cobra.Command, words []string) error {
 	if len(words) == 0 {
 		return nil

@@ -206,7 +206,7 @@ func (c *finishCommand) data(event record.Event) (data, reason string, err error
 			return "", "", usage("--result %s: given twice", printable(k))
 		}
 		if event == record.Acknowledged && k == "commit" && v == "HEAD" {
-			continue // the receipt names that commit by itself, by its object id
+			continue // the receipt names the commit by its object id anyway
 		}
 		r[k] = v
 	}

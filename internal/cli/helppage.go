@@ -12,11 +12,11 @@ import (
 	"githandoff/internal/fault"
 )
 
-// A command has two pages. "githandoff COMMAND --help" is short, since agents pay for each
-// line. "githandoff help COMMAND" is complete. "help options" and "help exit-codes" have the
-// parts that all commands share.
+// A command has two pages. "githandoff COMMAND --help" is short, since agents pay for each line.
+// "githandoff help COMMAND" is complete. "help options" and "help exit-codes" have the parts
+// shared by all commands.
 
-// writeHelp prints the page of a command. It is the function that cobra calls for --help.
+// writeHelp prints the page of a command. cobra calls it for --help.
 func writeHelp(cmd *cobra.Command, _ []string) {
 	switch out := cmd.OutOrStdout(); {
 	case cmd == cmd.Root():
@@ -156,7 +156,7 @@ func allPage(w io.Writer, root *cobra.Command) {
 	}
 }
 
-// optionsPage lists the flags that all commands have.
+// optionsPage lists the flags of all commands.
 func optionsPage(w io.Writer, root *cobra.Command) {
 	fmt.Fprintf(w, "Every command takes these:\n\n%s", trimmed(root.PersistentFlags().FlagUsages()))
 	fmt.Fprint(w, optionsTopic)

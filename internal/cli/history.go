@@ -40,7 +40,7 @@ func (h *historyFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&h.agent, "agent", "", "only handoffs that `AGENT` sent, received or ended")
 }
 
-// given names a flag of the command line that belongs to a history.
+// given names a flag of the command line for a history.
 func (h *historyFlags) given() string {
 	for _, name := range []string{"limit", "phases", "include-keys", "task", "agent"} {
 		if h.set.Changed(name) {
@@ -67,7 +67,7 @@ func (h *historyFlags) check() error {
 	return nil
 }
 
-// past lists the ended handoffs that the flags ask for.
+// past lists the ended handoffs selected by the flags.
 func (h *historyFlags) past(ctx context.Context, ws *workspace.Workspace) ([]*history.Past, error) {
 	return history.New(ws).Ended(ctx, h.limit, func(p *history.Past) bool {
 		return (len(h.phases) == 0 || slices.Contains(h.phases, p.Phase())) && p.About(h.task, h.agent)
@@ -158,7 +158,7 @@ func (c *historyCommand) run(ctx context.Context) error {
 	return c.chain(ctx)
 }
 
-// ended prints the handoffs that are over.
+// ended prints the ended handoffs.
 func (c *historyCommand) ended(ctx context.Context) error {
 	format := c.format
 	switch {
@@ -199,7 +199,7 @@ func unknownHistoryFormat(format string) error {
 	return usage("unknown format %q", format).WithHints(fault.Fact("the formats are %s", strings.Join(historyFormats(), ", ")))
 }
 
-// pastRow is the object that stands for a handoff in a history.
+// pastRow is the JSON object of a handoff in a history.
 type pastRow struct {
 	row
 	Phase    string `json:"phase,omitempty"` // Succeeded, Failed, or empty while it is open

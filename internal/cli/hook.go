@@ -122,7 +122,7 @@ func (c *hookCommand) install(ctx context.Context) error {
 	return err
 }
 
-// installGuard installs the guard of a hub, and warns of settings that do not work with it.
+// installGuard installs the guard of a hub, and warns of settings that defeat it.
 func (c *hookCommand) installGuard(ctx context.Context) error {
 	h, err := c.open(ctx)
 	if err != nil {

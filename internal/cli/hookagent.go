@@ -19,10 +19,10 @@ import (
 
 const (
 	agentHookTimeout = 800 * time.Millisecond // an agent waits at each event
-	workerTimeout    = 4 * time.Second        // a session that is given its work waits at its start
+	workerTimeout    = 4 * time.Second        // a session waits for its work at its start
 
-	// hookGC lets the heap of a hook grow to 16 MB before it is collected: the few
-	// megabytes that an inbox of ten thousand takes are not worth a collection.
+	// hookGC lets the heap of a hook grow to 16 MB before it is collected: the few megabytes of
+	// an inbox of ten thousand are not worth a collection.
 	hookGC = 400
 )
 
@@ -62,8 +62,8 @@ git config handoff.end       keep (default), release (gives held handoffs back w
 	}
 }
 
-// run answers within its time or not at all. It works on a copy of a, so that
-// what outlives its time has nothing in common with who goes on.
+// run answers within its time or not at all. It works on a copy of a, so work that outlives its
+// time shares nothing with the caller.
 func (hook *agentHook) run(ctx context.Context, client, event string) {
 	defer debug.SetGCPercent(debug.SetGCPercent(hookGC))
 	worker := &agentHook{app: hook.worker()}
@@ -97,8 +97,8 @@ func (hook *agentHook) run(ctx context.Context, client, event string) {
 	}
 }
 
-// judge answers a call from the worktree in which the session works and, if that one says
-// nothing, from the others that hold a file of the call.
+// judge answers a call from the worktree in which the session works and, if there is no answer,
+// from the others with a file of the call.
 func (hook *agentHook) judge(ctx context.Context, call *agents.Call) (out []byte, s *session, err error) {
 	if call.Dir == "" {
 		call.Dir, _ = os.Getwd() // where a client starts its hooks
@@ -124,9 +124,8 @@ func (hook *agentHook) judge(ctx context.Context, call *agents.Call) (out []byte
 	return out, s, err
 }
 
-// answer asks the worktree that hook.Dir lies in. Where githandoff is not set up
-// it is silent. Where the files alone tell that there is nothing to say, git is not
-// started.
+// answer asks the worktree of hook.Dir. It is silent if githandoff is not set up there. If the
+// files alone show that there is no news, it starts no git.
 func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, *session, error) {
 	begun := hook.Now()
 	ground := agenthook.GroundOf(hook.Dir, hook.As, hook.Vars, hook.Getenv, hook.Now)

@@ -14,7 +14,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// session implements agenthook.Worktree: it adds the answers that other use cases give.
+// session implements agenthook.Worktree with the answers of other use cases.
 type session struct {
 	*agenthook.Local
 	app       *app
@@ -58,8 +58,8 @@ func (s *session) Check(ctx context.Context, scopes []string) error {
 	return pushcheck.AnyAllows(ctx, s.workspace.Work(), held, scopes)
 }
 
-// signing is a workspace of the same repository that may sign. Nobody is asked for a
-// passphrase: a hook has nobody to ask.
+// signing is a workspace of the same repository with a signing key. A hook cannot ask for a
+// passphrase.
 func (s *session) signing(ctx context.Context) (*workspace.Workspace, error) {
 	ws, err := s.app.workspace(ctx, signs)
 	if err == nil {
@@ -73,8 +73,8 @@ func (s *session) Take(ctx context.Context) (*agenthook.Taken, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Another session that begins beside this one may have taken one by now: without Next
-	// this one is given the same, and takes no second one.
+	// Another session of this worktree may have taken one by now. Without Next, this session is
+	// given the same one, not a second.
 	g, err := take.New(ws).Resume(ctx, take.Request{Here: true, Lease: lifecycle.DefaultLease})
 	if fault.CodeOf(err) == fault.NotFound {
 		return nil, nil
@@ -93,8 +93,8 @@ func (s *session) Take(ctx context.Context) (*agenthook.Taken, error) {
 	return &agenthook.Taken{Handoff: h, Text: string(text), Again: g.Again, Shown: func() { s.shown = true }}, nil
 }
 
-// answered is called when the client has the answer. A claim whose text did not get so far
-// stays one that the next "githandoff resume" prints.
+// answered is called when the client has the answer. If the text of a claim did not get there,
+// the next "githandoff resume" prints it.
 func (s *session) answered(ctx context.Context) {
 	switch {
 	case s == nil || s.taken == nil:

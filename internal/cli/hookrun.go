@@ -105,7 +105,7 @@ func messages(a *app, repo *refs.Repo) *githook.Messages {
 	if err != nil {
 		agent = "" // nobody works here
 	}
-	// ":" is how git says that there is no editor.
+	// git sets ":" if there is no editor.
 	return &githook.Messages{Repo: repo, Dir: a.Dir, NoEditor: a.Getenv("GIT_EDITOR") == ":", Agent: agent}
 }
 
@@ -161,8 +161,8 @@ func (hook *hookRun) budget(config refs.Config) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// within waits for f no longer than limit. Then it returns without f: a git that moves refs is
-// not killed, since it has a session of its own and ends by itself.
+// within waits for f no longer than limit. It does not kill a git which moves refs: such a git
+// has a session of its own and ends by itself.
 func within(ctx context.Context, limit time.Duration, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

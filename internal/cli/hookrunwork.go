@@ -65,7 +65,7 @@ func (c *commitSender) Exists(ctx context.Context, id handoff.ID) (bool, error) 
 	return err == nil, err
 }
 
-// Send prints the handoff, with the command that delivers it to another repository.
+// Send prints the handoff, and the command to deliver it to another repository.
 func (c *commitSender) Send(ctx context.Context, env *handoff.Envelope, o githook.Order) (durable bool, err error) {
 	flags := snapshotFlags{take: strings.EqualFold(o.Snapshot, "yes"), without: strings.EqualFold(o.Snapshot, "no")}
 	send := senderOf(c.app, c.workspace)
@@ -125,7 +125,7 @@ func (hook *hookRun) prePush(ctx context.Context, repo *refs.Repo, args []string
 	return err
 }
 
-// checkPush refuses a push that exceeds the authority of this agent.
+// checkPush refuses a push beyond the authority of this agent.
 func (hook *hookRun) checkPush(ctx context.Context, remote string) error {
 	ws, err := hook.workspace(ctx, reads)
 	if err != nil {
@@ -157,7 +157,7 @@ func (hook *hookRun) sayWaiting(ctx context.Context, repo *refs.Repo) error {
 	if err != nil {
 		return err
 	}
-	ws.OnWarn = func(error) {} // a command that needs the alias warns of it
+	ws.OnWarn = func(error) {} // commands which need the alias warn of it
 	waiting, err := githook.Waiting(ctx, ws.List, hook.Now())
 	for i, it := range waiting {
 		perr := hook.Result(itemRow(it, hook.Now()), func(*output.Lines) {
@@ -172,7 +172,7 @@ func (hook *hookRun) sayWaiting(ctx context.Context, repo *refs.Repo) error {
 	return err
 }
 
-// waitingLine names the handoffs that wait for an agent.
+// waitingLine names the handoffs waiting for an agent.
 func waitingLine(agent string, waiting []*workspace.Item) string {
 	const most = 3
 	what, more := "handoff waits", ""
@@ -194,7 +194,7 @@ func waitingLine(agent string, waiting []*workspace.Item) string {
 	return fmt.Sprintf("githandoff: %d %s for %s: %s%s (githandoff resume)", len(ids), what, agent, strings.Join(named, ", "), more)
 }
 
-// postRewrite copies notes to the commits that amend and rebase made.
+// postRewrite copies notes to the commits made by amend and rebase.
 func (hook *hookRun) postRewrite(ctx context.Context, repo *refs.Repo, _ []string) error {
 	if !hook.setUp(repo) {
 		return nil
@@ -213,8 +213,8 @@ func (hook *hookRun) postRewrite(ctx context.Context, repo *refs.Repo, _ []strin
 	return annotate.New(ws).Copy(ctx, rewritten)
 }
 
-// preReceive judges a push to this hub. Unlike the hooks of a clone it fails if it cannot do
-// so: a push that was not judged is refused.
+// preReceive judges a push to this hub. Unlike the hooks of a clone it fails if it cannot do so:
+// an unjudged push is refused.
 func (hook *hookRun) preReceive(ctx context.Context) error {
 	repo, err := hook.openRepo(ctx)
 	if err != nil {

@@ -53,7 +53,7 @@ func (c *inboxCommand) run(ctx context.Context) error {
 		if err := handoff.CheckAgent(c.agent); err != nil && !strings.Contains(c.agent, "@") {
 			return usage("%v", err).WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the handoffs of every agent"))
 		}
-		// The list is that agent's; hints are for the agent that works here.
+		// The list is the other agent's; hints are for the agent of this worktree.
 		defer func(as string) { c.As = as }(c.As)
 		c.As = c.agent
 	}
@@ -87,9 +87,9 @@ func (c *inboxCommand) run(ctx context.Context) error {
 	}))
 }
 
-// unread lets a command fail if a hub could not be read: its caller must not take that hub for
-// an empty one. The function that it returns is called after everything else was printed, with
-// the error of the command itself.
+// unread makes a command fail if a hub could not be read: the caller must not take the hub for an
+// empty one. The returned function is called after everything else was printed, with the error of
+// the command itself.
 func (a *app) unread(ws *workspace.Workspace) func(error) error {
 	var first error
 	ws.OnUnread = func(err error) {

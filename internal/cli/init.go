@@ -16,7 +16,7 @@ import (
 type initOptions struct {
 	person                                 string
 	hooks, notes, force, gitSigns, private bool
-	everywhere                             bool // for worktrees of this clone that nobody set up
+	everywhere                             bool // for worktrees of this clone without an agent
 }
 
 // initCommand is "init"; "join" does it as well.
@@ -114,8 +114,7 @@ func (c *initCommand) setUp(ctx context.Context) (*initrepo.Result, error) {
 	return done, nil
 }
 
-// showNotes makes the ref that git log is to show: git complains of one that is not
-// there.
+// showNotes makes the ref for git log to show: git complains of a missing one.
 func (c *initCommand) showNotes(ctx context.Context) error {
 	ws, err := c.workspace(ctx, signs)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// name is who is to work in this worktree: the person or agent that was named, or
-// the one that works there already, or else an agent named after the worktree.
+// name is the person or agent to work in this worktree: the one named, else the one set up
+// already, else an agent named after the worktree.
 func (c *initCommand) name(repo *refs.Repo) (string, error) {
 	switch {
 	case c.person != "" && c.As != "":
@@ -73,8 +73,8 @@ func prefixHints(hub *crossrepo.Alias, prefix string) []fault.Hint {
 	}
 }
 
-// strangerInbox refuses an empty inbox of a name that the command line gives and that
-// nobody here has: it is more likely misspelled than empty.
+// strangerInbox refuses an empty inbox of an unknown name on the command line: the name is
+// probably misspelled.
 func strangerInbox(a *app, ws *workspace.Workspace) error {
 	known, near := sign.NearestAgent(ws.Engine.Keys.Trust, ws.Agent)
 	if known || a.As == "" || slices.Contains(workspace.AgentsOfClone(ws.Repo), ws.Agent) || strings.Contains(ws.Agent, "@") {
@@ -87,7 +87,7 @@ func strangerInbox(a *app, ws *workspace.Workspace) error {
 	return f.WithHints(fault.Run("githandoff", "trust", "list").Because("lists the trusted names"))
 }
 
-// publishOwn puts the key of this worktree at the hub that its branch follows, or says how to.
+// publishOwn publishes the key of this worktree at the hub of its branch, or says how to.
 func publishOwn(ctx context.Context, a *app) {
 	ws, err := a.workspace(ctx, signs)
 	if err != nil {

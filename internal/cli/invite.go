@@ -67,9 +67,9 @@ to that list.`,
 	}
 }
 
-// inviteRow is the object that --json prints for an invitation. Its members are stable.
+// inviteRow is the JSON object of an invitation. Its members are stable.
 type inviteRow struct {
-	Agent   string `json:"agent,omitempty"` // name that the joiner takes
+	Agent   string `json:"agent,omitempty"` // name of the joiner
 	Alias   string `json:"alias"`           // hub where both meet
 	Code    string `json:"code,omitempty"`  // what the other side joins with; a secret
 	Expires string `json:"expires"`         // end of the invitation

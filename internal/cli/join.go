@@ -46,10 +46,10 @@ that key then decides here, and lends authority for its people.`,
 	}
 }
 
-// joinRow is the object that --json prints for a join. Its members are stable.
+// joinRow is the JSON object of a join. Its members are stable.
 type joinRow struct {
 	Agent  string   `json:"agent"`  // who works in this worktree
-	Key    string   `json:"key"`    // key id of that agent
+	Key    string   `json:"key"`    // key id of the agent
 	Alias  string   `json:"alias"`  // hub where both meet
 	Trusts trustRow `json:"trusts"` // inviter, as it is trusted here now
 }
@@ -89,7 +89,7 @@ func runJoin(ctx context.Context, a *app, o initOptions, text string) error {
 	return printJoined(a, ws.Engine.Keys.Trust, alias.Name, done)
 }
 
-// meetingPlace is the alias of the hub that a code names.
+// meetingPlace is the alias of the hub named by a code.
 func meetingPlace(ctx context.Context, repo *refs.Repo, code invite.Code) (*crossrepo.Alias, error) {
 	if code.Prefix != "" {
 		if err := crossrepo.CheckPrefix(code.Prefix); err != nil {
@@ -125,7 +125,7 @@ func printJoined(a *app, trust *sign.Trust, alias string, done *join.Answered) e
 	})
 }
 
-// adoptTeam takes the list over that the root published, for there may be one.
+// adoptTeam adopts the list published by the root, if there is one.
 func adoptTeam(ctx context.Context, a *app, alias string) error {
 	ws, err := a.workspace(ctx, signs)
 	if err != nil {

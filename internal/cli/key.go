@@ -103,7 +103,7 @@ they pin it with githandoff trust add KID. The name of its ref is printed.`,
 	}
 }
 
-// keyRow is the object that --json prints for a key. Its members are stable.
+// keyRow is the JSON object of a key. Its members are stable.
 type keyRow struct {
 	Name        string   `json:"name,omitempty"`    // in the keystore
 	KID         sign.KID `json:"key"`               // key id
@@ -184,7 +184,7 @@ func makeKey(a *app, name string) (public sign.PublicKey, fresh bool, err error)
 	return signer.Public(), true, nil
 }
 
-// anyTrust is the trust list of this repository; outside of a repository, that of this user.
+// anyTrust is the trust list of this repository; outside of a repository, the list of this user.
 func (a *app) anyTrust(ctx context.Context) (*sign.Trust, error) {
 	repo, err := a.openRepo(ctx)
 	if fault.Is(err, fault.NotARepository) && a.Dir == "" {
@@ -226,8 +226,7 @@ func (c *keyCommand) show(ctx context.Context) error {
 	return c.print(keyRowOf(c.keystore(), "", public, trust))
 }
 
-// list prints a line for each key. A file that cannot be used does not hide
-// the others.
+// list prints a line for each key. An unusable file does not hide the others.
 func (c *keyCommand) list(ctx context.Context, infos []sign.KeyInfo, trust *sign.Trust) error {
 	var first error
 	err := printList(ctx, c.app, nil, []string{"NAME", "KEY", "CREATED"}, func(l *list) error {
@@ -272,7 +271,7 @@ func (c *keyCommand) print(r keyRow) error {
 	})
 }
 
-// pinned is pin.Pinned, for an argument that may be the misspelled name of a key.
+// pinned is pin.Pinned, with a hint if the argument looks like a misspelled name of a key.
 func (c *keyCommand) pinned(trust *sign.Trust, arg string) (sign.PublicKey, error) {
 	public, err := pin.Pinned(trust, arg)
 	if f := fault.As(err); f != nil {
@@ -297,8 +296,8 @@ func (c *keyCommand) export(ctx context.Context) error {
 	})
 }
 
-// publicKey finds a key in the keystore, or else among those that are trusted
-// here. No name means the key that signs in this worktree.
+// publicKey finds a key in the keystore, or else among the trusted ones. No name means the
+// signing key of this worktree.
 func (c *keyCommand) publicKey(ctx context.Context) (sign.PublicKey, error) {
 	if c.name == "" {
 		repo, err := c.openRepo(ctx)

@@ -51,7 +51,7 @@ func printList(ctx context.Context, a *app, repo *refs.Repo, header []string, pr
 	})
 }
 
-// texts are cells that are no states.
+// texts are cells other than states.
 func texts(cells ...string) []output.Cell {
 	out := make([]output.Cell, len(cells))
 	for i, c := range cells {
@@ -60,8 +60,8 @@ func texts(cells ...string) []output.Cell {
 	return out
 }
 
-// endsFor are the ends of the ids of a list that people look at. A program reads whole
-// ids, so that it costs nothing there.
+// endsFor are the ends of the ids in a list for people. For programs, which read whole ids, it
+// does nothing.
 func endsFor(ctx context.Context, a *app, ws *workspace.Workspace, more ...handoff.ID) (handoff.Ends, error) {
 	if !a.Terminal() {
 		return nil, nil
@@ -81,8 +81,8 @@ func endsAmong[T any](ctx context.Context, a *app, ws *workspace.Workspace, list
 	return endsFor(ctx, a, ws, ids...)
 }
 
-// spareHeap lets the heap of a short list grow to 16 MB before garbage is collected for the first time.
-// From then on it is collected as before, so that a long list takes no more memory.
+// spareHeap lets the heap of a short list grow to 16 MB before garbage is collected for the first
+// time. From then on it is collected as before, so a long list takes no more memory.
 func spareHeap() {
 	before := debug.SetGCPercent(hookGC)
 	runtime.AddCleanup(new(*int), func(before int) { debug.SetGCPercent(before) }, before)

@@ -47,8 +47,8 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-// toolbox carries out the calls of MCP tools, one after the other: each runs the
-// command that a person would type, in this process, with an input that is empty.
+// toolbox carries out the calls of MCP tools, one after the other. Each runs a command in this
+// process, with empty input.
 type toolbox struct {
 	env          Env
 	dir, as, key string
@@ -85,8 +85,8 @@ func (t *toolbox) run(ctx context.Context, args ...string) (out []byte, notes []
 	return printed.Bytes(), notes, err
 }
 
-// globals repeats the flags that the server was started with: a command sets its own
-// before it runs.
+// globals repeats the flags of the server's own command line: a command sets its own before it
+// runs.
 func (t *toolbox) globals() []string {
 	var flags []string
 	for _, f := range [][2]string{{"directory", t.dir}, {"as", t.as}, {"key", t.key}} {
@@ -104,7 +104,7 @@ func recovered(err *error) {
 	}
 }
 
-// result runs a command that prints one object with --json.
+// result runs a command whose --json output is one object.
 func (t *toolbox) result(ctx context.Context, to any, args ...string) (notes []string, err error) {
 	out, notes, err := t.run(ctx, append(args[:1:1], append([]string{"--json"}, args[1:]...)...)...)
 	if err != nil && len(out) == 0 {
@@ -124,7 +124,7 @@ func withID(args []string, id string) []string {
 	return append(args, "--", id)
 }
 
-// Inbox names the handoffs that wait and those that are held.
+// Inbox names the waiting and the held handoffs.
 func (t *toolbox) Inbox(ctx context.Context) (in mcp.Inbox, err error) {
 	t.one.Lock()
 	defer t.one.Unlock()
@@ -195,9 +195,9 @@ func (t *toolbox) Finish(ctx context.Context, f mcp.Finish) (mcp.State, error) {
 	return mcp.State{State: r.State}, err
 }
 
-// Give offers work to another agent. With a task, the open handoff of the same source,
-// target and task is returned instead of a second one. A text is never a path: "@" at
-// its start is written so that no file is read.
+// Give offers work to another agent. With a task, the open handoff of the same source, target and
+// task is returned instead of a second one. A text is never a path: "@" at its start is escaped,
+// so no file is read.
 func (t *toolbox) Give(ctx context.Context, g mcp.Give) (mcp.Given, error) {
 	args := []string{"emit", "--to=" + g.To, "--goal=" + literal(g.Goal)}
 	if g.Summary != "" {

@@ -10,8 +10,8 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// nearAgent is the agent that was meant by a name that nobody has here; "" where somebody
-// has it, or no name is near it.
+// nearAgent is the agent probably meant by an unknown name; "" if the name is known, or none is
+// similar.
 func nearAgent(ws *workspace.Workspace, name string) string {
 	if strings.Contains(name, "@") || slices.Contains(workspace.AgentsOfClone(ws.Repo), name) {
 		return ""
@@ -28,8 +28,7 @@ func adviseTarget(a *app, ws *workspace.Workspace, name string) {
 	}
 }
 
-// adviseNothingOf says of a list that is empty that the name it was asked for looks
-// misspelled.
+// adviseNothingOf says, of an empty list, if the requested name looks misspelled.
 func adviseNothingOf(a *app, ws *workspace.Workspace, name string) {
 	if near := nearAgent(ws, name); near != "" {
 		a.Warn(fmt.Errorf("no agent %s is known here", name))

@@ -152,8 +152,8 @@ func chainText(t *output.Lines, ws *workspace.Workspace, chain []*obo.Claims) {
 	}
 }
 
-// listed joins what others chose so that one cannot look like two, nor like another
-// one: what is not plain stands in quotes, with every foreign letter escaped.
+// listed joins words chosen by others. No word can look like two, or like another one: words
+// which are not plain are quoted, with every foreign letter escaped.
 func listed(list []string) string {
 	shown := make([]string, len(list))
 	for i, s := range list {
@@ -178,7 +178,7 @@ func trustedAs(ws *workspace.Workspace, kid string) string {
 	return names
 }
 
-// authorityFlags are the flags that say what the receiver shall be allowed to do.
+// authorityFlags are the flags for the authority of the receiver.
 type authorityFlags emit.Wanted
 
 func (f *authorityFlags) register(flags *pflag.FlagSet) {

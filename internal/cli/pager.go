@@ -14,8 +14,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// paged runs a function that prints to a terminal. Output that is longer than the screen goes
-// through the pager that git would use. An error of the function is returned after that.
+// paged runs a function which prints to a terminal. Output longer than the screen goes through
+// git's pager. An error of the function is returned afterwards.
 func paged(ctx context.Context, a *app, repo *refs.Repo, print func() error) error {
 	out, ok := a.Stdout.(*results)
 	if !ok || !a.Terminal() {
@@ -36,9 +36,9 @@ func paged(ctx context.Context, a *app, repo *refs.Repo, print func() error) err
 	return err
 }
 
-// pagerOf is the command that git would pipe through; empty or "cat" means none.
+// pagerOf is git's pager; empty or "cat" means none.
 func pagerOf(a *app, repo *refs.Repo) string {
-	for _, kv := range a.Vars { // that it is set and empty counts
+	for _, kv := range a.Vars { // set and empty counts as well
 		if command, ok := strings.CutPrefix(kv, "GIT_PAGER="); ok {
 			return command
 		}
@@ -54,8 +54,8 @@ func pagerOf(a *app, repo *refs.Repo) string {
 // linesOf is the height of a terminal; zero if it is none, or does not say.
 func linesOf(w io.Writer) int { return int(sizeOf(w).Row) }
 
-// columnsOf is the width of the terminal that results go to, through a pager or not; zero
-// if it is none, or does not say.
+// columnsOf is the width of the results' terminal, through a pager or not; zero if it is unknown,
+// or there is none.
 func columnsOf(w io.Writer) int {
 	if r, ok := w.(*results); ok {
 		w = r.w
@@ -78,14 +78,14 @@ func sizeOf(w io.Writer) unix.Winsize {
 	return *size
 }
 
-// pager holds output back until it is more than the screen takes, then starts the
-// program. Whoever leaves that early has seen enough: the rest goes nowhere.
+// pager holds output back until it is longer than the screen, then starts the program. If the
+// user leaves the program early, the rest is discarded.
 type pager struct {
 	*app
 	ctx     context.Context
 	command string
 	screen  io.Writer
-	limit   int // lines that need no pager
+	limit   int // lines of a screen
 
 	held  bytes.Buffer
 	lines int

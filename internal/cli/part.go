@@ -29,19 +29,18 @@ func (p *partFlags) register(f *pflag.FlagSet) {
 
 func (p *partFlags) given() bool { return p.summary || p.detail || p.data != "" }
 
-// partGroup are the flags that choose what is printed: a part, or a format for all of it.
+// partGroup are the flags for the printed part, or for a format of the whole.
 func partGroup() []string { return []string{"summary", "detail", "data", "format"} }
 
-// partRow is the object that --json prints for a part. Its members are stable.
+// partRow is the JSON object of a part. Its members are stable.
 type partRow struct {
 	ID      handoff.ID        `json:"id"`                // handoff
 	Summary string            `json:"summary,omitempty"` // with --summary
 	Detail  string            `json:"detail,omitempty"`  // with --detail
-	Data    map[string]string `json:"data,omitempty"`    // with --data, the one that was asked for
+	Data    map[string]string `json:"data,omitempty"`    // with --data
 }
 
-// part prints the part that was asked for: prose in a fence, and a value of
-// data alone, for scripts.
+// part prints the requested part: prose in a fence, and a value of data alone, for scripts.
 func partOf(a *app, p *partFlags, v *lifecycle.Verified) ([]byte, error) {
 	env, out := v.Envelope(), partRow{ID: v.Offer().ID}
 	text := ""
@@ -77,7 +76,7 @@ func partOf(a *app, p *partFlags, v *lifecycle.Verified) ([]byte, error) {
 	})
 }
 
-// value is that of the key that was asked for.
+// value is the value of the requested key.
 func (p *partFlags) value(v *lifecycle.Verified) (string, error) {
 	data := v.Envelope().Data
 	value, there := data[p.data]

@@ -15,8 +15,7 @@ import (
 
 const maxPassphrase = 1 << 10 // bytes
 
-// askHidden asks on the terminal itself, wherever the streams lead, for one line
-// that is not shown.
+// askHidden reads a line from the terminal itself, wherever the streams lead, without showing it.
 func askHidden(prompt string) ([]byte, error) {
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 	if err != nil {
@@ -34,8 +33,8 @@ func askHidden(prompt string) ([]byte, error) {
 	return untilSignal(func() ([]byte, error) { return readHidden(fd) })
 }
 
-// untilSignal gives up a read that only an end of line would end, so that the
-// terminal is put right before the process goes.
+// untilSignal gives up a read at a signal, so that the terminal is restored before the process
+// ends.
 func untilSignal(read func() ([]byte, error)) ([]byte, error) {
 	type answer struct {
 		line []byte
@@ -88,8 +87,8 @@ func (c *keyCommand) changePassphrase(context.Context) error {
 	})
 }
 
-// newPassphrase asks a person for the passphrase of a key that is to be made. An
-// empty one, or no terminal, means none.
+// newPassphrase asks a person for the passphrase of a new key. An empty one, or no terminal,
+// means none.
 func newPassphrase(a *app, name string) ([]byte, error) {
 	if !a.attended() {
 		return nil, nil

@@ -9,36 +9,36 @@ import (
 	"githandoff/internal/record"
 )
 
-// fail prints the error that ends a command.
+// fail prints the error of a command.
 func (a *app) fail(err error) {
 	a.Fail(err, func(f *fault.Error) any {
 		return errorRow{errorBody{int(f.Code), f.Reason, f.Message, output.First(f.Hints), f.Hints}}
 	})
 }
 
-// row is the object that --json prints for a handoff. Its members are stable.
+// row is the JSON object of a handoff. Its members are stable.
 type row struct {
 	ID        handoff.ID        `json:"id"`                  // handoff
 	State     string            `json:"state"`               // phase, or the receipt; of a list: offered, claimed, overdue, undecided, expired, queued, sent, refused
 	Task      string            `json:"task,omitempty"`      // the sender's own key for the work
-	From      string            `json:"from"`                // agent that sent it
+	From      string            `json:"from"`                // sender
 	To        string            `json:"to"`                  // agent whose inbox it is in, _ for nobody
 	Home      string            `json:"home,omitempty"`      // repo id
 	Ref       string            `json:"ref,omitempty"`       // where it is in this repository
-	Commit    string            `json:"commit,omitempty"`    // object id of the tip that was read, or of the entry of the log
+	Commit    string            `json:"commit,omitempty"`    // object id of the tip, or of the entry of the log
 	Digest    string            `json:"digest,omitempty"`    // of the stored envelope
 	At        string            `json:"at"`                  // time of the event, RFC 3339 in UTC
 	Actor     string            `json:"actor,omitempty"`     // who did it
 	Expires   string            `json:"expires,omitempty"`   // end of the handoff
 	Lease     string            `json:"lease,omitempty"`     // end of the claim
-	Parent    handoff.ID        `json:"parent,omitempty"`    // handoff that it follows from
+	Parent    handoff.ID        `json:"parent,omitempty"`    // handoff it follows from
 	Next      handoff.ID        `json:"next,omitempty"`      // handoff in which the work goes on
 	Principal string            `json:"principal,omitempty"` // "user:alice@example.com (token)" or "(declared)"
 	Token     string            `json:"token,omitempty"`     // id of the token
 	Scope     []string          `json:"scope,omitempty"`     // what the token allows, and until when
 	Until     string            `json:"until,omitempty"`     // end of the token
 	Lapsed    string            `json:"lapsed,omitempty"`    // reason for which the token allows nothing any more
-	Worktree  string            `json:"worktree,omitempty"`  // work copy that was made
+	Worktree  string            `json:"worktree,omitempty"`  // worktree with the snapshot
 	Branch    string            `json:"branch,omitempty"`    // its branch
 	Results   map[string]string `json:"results,omitempty"`   // results of the receipt
 	Envelope  json.RawMessage   `json:"envelope,omitempty"`  // content: docs/format.md

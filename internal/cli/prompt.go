@@ -20,9 +20,8 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// promptOf renders a handoff for the agent that takes it: facts about where it
-// comes from, then its content inside a fence, then how to go on. It is the
-// least that lets the reader start; the rest is one command away.
+// promptOf renders a handoff for its receiver: facts about its origin, then its content inside a
+// fence, then the next commands. It is just enough to start with; the rest is one command away.
 func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byte, error) {
 	v := g.Verified
 	var b bytes.Buffer
@@ -64,9 +63,9 @@ func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byt
 	return b.Bytes(), nil
 }
 
-// endOf is the end of an id for the commands that a prompt names. At a terminal it is
-// compared with all ids that are known here. An agent's prompt costs no list of refs: its
-// end is compared with the ids that this worktree holds, as ack, fail and release do.
+// endOf is the end of an id for the commands in a prompt. At a terminal it is unique among all
+// known ids. For an agent's prompt no refs are listed: the end is unique among the ids held by
+// this worktree, as ack, fail and release need it.
 func endOf(a *app, ws *workspace.Workspace, id handoff.ID) string {
 	if a.Ends != nil {
 		return a.Ends([]handoff.ID{id}).Of(id)
@@ -82,8 +81,8 @@ func endOf(a *app, ws *workspace.Workspace, id handoff.ID) string {
 	return handoff.EndsOf(ids).Of(id)
 }
 
-// heldUntil says who holds a handoff until when, or that the lease is over: then any agent of
-// the inbox may take it.
+// heldUntil names the holder and the end of the lease. After that, any agent of the inbox may
+// take the handoff.
 func heldUntil(actor string, s *lifecycle.State, now time.Time) string {
 	if s.Overdue(now) {
 		return fmt.Sprintf("The lease of %s ended at %s and could not be renewed.", actor, handoff.FormatTime(s.Lease))
@@ -137,7 +136,7 @@ func provenance(v *lifecycle.Verified) string {
 	return line + ". It carries no authority of its own."
 }
 
-// onBehalfOf is the end of a line that says who something is for.
+// onBehalfOf is the end of a line, with the principal.
 func onBehalfOf(principal string) string {
 	if principal = untrusted.Principal(principal); principal == "" {
 		return ""
@@ -145,8 +144,8 @@ func onBehalfOf(principal string) string {
 	return ", for " + principal
 }
 
-// scopes lists scopes in a line that people can read. A target of many words is counted only:
-// the agent that narrowed the scope chose it.
+// scopes lists scopes in a readable line. A target of many words is only counted: the agent that
+// narrowed the scope chose it.
 func scopes(list []string) string {
 	const most = 16
 	plain := slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !untrusted.IsWord(strings.ReplaceAll(s, "*", "")) })

@@ -131,7 +131,7 @@ func readDeps(flags []string) ([]render.Dep, error) {
 	return deps, nil
 }
 
-// readDepResult reads NAME.K=V. A name that --dep gave may contain dots.
+// readDepResult reads NAME.K=V. A name given with --dep may contain dots.
 func readDepResult(deps []render.Dep, flag string) (r render.DepResult, err error) {
 	path, v, ok := strings.Cut(flag, "=")
 	for _, d := range deps {
@@ -170,8 +170,8 @@ func (c *renderCommand) readVars(flags []string) (map[string]string, error) {
 	return vars, nil
 }
 
-// renderInput gives a prompt its parts. It opens the repository for the first part that
-// needs it: a prompt of files needs none.
+// renderInput gives a prompt its parts. It opens the repository when a part first needs it: a
+// prompt of files needs none.
 type renderInput struct {
 	*app
 	opened *workspace.Workspace

@@ -47,11 +47,11 @@ page names it, and the exit code is 8.`,
 	}
 }
 
-// reportRow is the object that "report" prints.
+// reportRow is the JSON object of "report".
 type reportRow struct {
 	File     string `json:"file"`     // the page
-	Handoffs int    `json:"handoffs"` // that it shows
-	Wrong    int    `json:"wrong"`    // things that do not count, or contradict the log
+	Handoffs int    `json:"handoffs"` // in the report
+	Wrong    int    `json:"wrong"`    // entries which do not count, or contradict the log
 	Bytes    int    `json:"bytes"`    // of the page
 }
 

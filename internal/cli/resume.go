@@ -133,7 +133,7 @@ func (c *resumeCommand) run(ctx context.Context) error {
 
 const promptFormat = "prompt" // what resume prints if no format is named
 
-// fits refuses, before it is claimed, a handoff that cannot be printed or checked out as asked.
+// fits refuses a handoff which cannot be printed or checked out as asked, before it is claimed.
 func (c *resumeCommand) fits(ctx context.Context, v *lifecycle.Verified) (err error) {
 	switch {
 	case c.part.data != "":

@@ -116,8 +116,8 @@ func (c *routeCommand) print(ws *workspace.Workspace, due *decide.Case, verb str
 	return c.Row(r, "%s %s %s%s", s.ID, verb, to, byDecision(s))
 }
 
-// ask prints a handoff that waits for a person: its sender, the question in a fence, and the
-// commands that decide it.
+// ask prints a handoff waiting for a person: its sender, the question in a fence, and the
+// commands to decide it.
 func (c *routeCommand) ask(ctx context.Context, ws *workspace.Workspace, due *decide.Case) error {
 	r := askedRow{
 		row:       verifiedRow(due.Verified, due.Home),
@@ -171,16 +171,15 @@ func askedBody(env *handoff.Envelope) string {
 	return b.String()
 }
 
-// way is one decision that can be taken: what it does, and the flags of "route".
+// way is a possible decision: its effect, and the flags of "route".
 type way struct {
 	What  string `json:"what"`  // what it does
 	Flags string `json:"flags"` // of route
 }
 
-// askedRow is the object that --json prints for a handoff that waits for a person. Its
-// members are stable.
+// askedRow is the JSON object of a handoff waiting for a person. Its members are stable.
 type askedRow struct {
 	row
-	Questions []handoff.Question `json:"questions"` // that it asks
+	Questions []handoff.Question `json:"questions"` // to the person
 	Decide    []way              `json:"decide"`    // what can decide it
 }

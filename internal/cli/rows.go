@@ -6,10 +6,10 @@ import (
 	"githandoff/internal/obo"
 )
 
-// The objects that --json prints, except those that are declared beside their commands.
-// Their members are stable: docs/json.md lists them with the comments here.
+// The objects printed by --json, except those declared beside their commands. Their members are
+// stable: docs/json.md lists them with the comments here.
 
-// errorRow is the object that a failing command prints on standard error.
+// errorRow is the JSON object of a failing command, on standard error.
 type errorRow struct {
 	Error errorBody `json:"error"` // the refusal
 }
@@ -17,20 +17,20 @@ type errorRow struct {
 // errorBody is the member "error" of errorRow.
 type errorBody struct {
 	Code    int          `json:"code"`            // exit code
-	Reason  fault.Reason `json:"reason"`          // word that does not change: docs/reasons.md
+	Reason  fault.Reason `json:"reason"`          // stable word: docs/reasons.md
 	Message string       `json:"message"`         // one line for people
 	Hint    string       `json:"hint,omitempty"`  // first of the hints, as a line for a shell
 	Hints   []fault.Hint `json:"hints,omitempty"` // at most three; each has "run", an argument vector, and "why", or one of them
 }
 
-// adoptedRow is the object that "sync" prints for a list of keys that it adopted.
+// adoptedRow is the JSON object of "sync" for an adopted list of keys.
 type adoptedRow struct {
 	Alias  string `json:"alias"`  // hub of the list
 	Serial int64  `json:"serial"` // number of the list
 	State  string `json:"state"`  // adopted
 }
 
-// aliasRow is the object that "repo add" and "repo list" print.
+// aliasRow is the JSON object of "repo add" and "repo list".
 type aliasRow struct {
 	Alias string `json:"alias"` // short name
 	Repo  string `json:"repo"`  // repo id
@@ -38,17 +38,17 @@ type aliasRow struct {
 
 	Also []string `json:"also,omitempty"` // further repo ids of the same repository
 
-	Prefix string `json:"prefix,omitempty"` // of its refs, if that is not refs/handoffs
+	Prefix string `json:"prefix,omitempty"` // of its refs, if not refs/handoffs
 }
 
-// initRow is the object that "init" prints.
+// initRow is the JSON object of "init".
 type initRow struct {
 	Agent string `json:"agent"` // who works in this worktree
-	Key   string `json:"key"`   // key id of that agent
+	Key   string `json:"key"`   // key id of the agent
 	Repo  string `json:"repo"`  // repo id of this repository
 }
 
-// hookRow is the object that "hook install", "hook uninstall" and "hook status" print for a hook.
+// hookRow is the JSON object of a hook, in "hook install", "hook uninstall" and "hook status".
 type hookRow struct {
 	Backup string `json:"backup,omitempty"` // where the former hook is kept
 	Before string `json:"before"`           // state before the command
@@ -57,8 +57,8 @@ type hookRow struct {
 	State  string `json:"state"`            // state now
 }
 
-// hookLineRow is the object that "hook install" prints where a hook manager, or a file of the
-// work tree, has to call githandoff.
+// hookLineRow is the JSON object of "hook install" if a hook manager, or a file of the work tree,
+// has to call githandoff.
 type hookLineRow struct {
 	File    string `json:"file"`    // where the line belongs
 	Hook    string `json:"hook"`    // its name
@@ -66,46 +66,46 @@ type hookLineRow struct {
 	Manager string `json:"manager"` // hook manager, empty if there is none
 }
 
-// fileRow is the object that "trust export" prints for a file that it wrote.
+// fileRow is the JSON object of "trust export" for a written file.
 type fileRow struct {
 	File string `json:"file"` // its path
 }
 
-// leftoverRow is the object that "gc" prints for a file that was not written to its end.
+// leftoverRow is the JSON object of "gc" for an incomplete file.
 type leftoverRow struct {
 	Path  string `json:"path"`  // its path
 	State string `json:"state"` // leftover
 }
 
-// teamRow is the object that "trust export --to" prints.
+// teamRow is the JSON object of "trust export --to".
 type teamRow struct {
 	Alias  string `json:"alias"`  // hub
 	Keys   int    `json:"keys"`   // how many the list holds
 	Serial int64  `json:"serial"` // number of the list
 }
 
-// versionRow is the object that "version" prints.
+// versionRow is the JSON object of "version".
 type versionRow struct {
 	Version string `json:"version"` // of githandoff
-	Go      string `json:"go"`      // that built it
+	Go      string `json:"go"`      // version of Go
 	Git     string `json:"git"`     // in PATH
 }
 
-// validRow is the object that "validate" prints.
+// validRow is the JSON object of "validate".
 type validRow struct {
 	Format   string   `json:"format"`   // of the document
 	OK       bool     `json:"ok"`       // true
 	Warnings []string `json:"warnings"` // what is odd and not refused
 }
 
-// promptRow is the object that "render" prints.
+// promptRow is the JSON object of "render".
 type promptRow struct {
 	Prompt string `json:"prompt"` // the text
 	Bytes  int    `json:"bytes"`  // of the whole, where it was cut
 	Cut    bool   `json:"cut"`    // whether --max-bytes cut it
 }
 
-// verifiedLine is the object that "verify" prints for a handoff.
+// verifiedLine is the JSON object of "verify" for a handoff.
 type verifiedLine struct {
 	ID      handoff.ID `json:"id"`                // handoff
 	Message string     `json:"message,omitempty"` // what is wrong
@@ -113,16 +113,16 @@ type verifiedLine struct {
 	Verdict string     `json:"verdict"`           // ok, or the reason of the refusal
 }
 
-// allowedRow is the object that "obo check" prints.
+// allowedRow is the JSON object of "obo check".
 type allowedRow struct {
 	ID      handoff.ID `json:"id"`      // handoff whose token allows it
 	Token   string     `json:"token"`   // id of the token
-	Checked []string   `json:"checked"` // scopes that are allowed
+	Checked []string   `json:"checked"` // allowed scopes
 	Lease   string     `json:"lease"`   // end of the claim
 	Expires string     `json:"expires"` // end of the token
 }
 
-// chainRow is the object that "obo show" prints.
+// chainRow is the JSON object of "obo show".
 type chainRow struct {
 	Chain     []*obo.Claims `json:"chain"`     // tokens, from the person's to the last: docs/format.md
 	ID        handoff.ID    `json:"id"`        // handoff
@@ -131,15 +131,15 @@ type chainRow struct {
 	Verdict   string        `json:"verdict"`   // ok, or the reason why it is worth nothing now
 }
 
-// entryRow is the object that "audit" prints for an entry of a log.
+// entryRow is the JSON object of "audit" for an entry of a log.
 type entryRow struct {
 	row
 	Verdict   string `json:"verdict"`             // ok, or the reason why it does not count
 	Overtaken bool   `json:"overtaken,omitempty"` // a withdrawal after the receipt: nothing is wrong
-	Key       string `json:"key,omitempty"`       // that signed it
+	Key       string `json:"key,omitempty"`       // of the signature
 }
 
-// contradictionRow is the object that "audit" prints for something that is wrong.
+// contradictionRow is the JSON object of "audit" for a problem.
 type contradictionRow struct {
 	Finding string     `json:"finding"`        // reason
 	ID      handoff.ID `json:"id,omitempty"`   // handoff
@@ -148,15 +148,15 @@ type contradictionRow struct {
 	Message string     `json:"message"`        // one line for people
 }
 
-// setupRow is the object that "setup" prints for a file.
+// setupRow is the JSON object of "setup" for a file.
 type setupRow struct {
-	Client string `json:"client"`        // coding agent that reads it
+	Client string `json:"client"`        // coding agent
 	Path   string `json:"path"`          // absolute
 	State  string `json:"state"`         // write, same, edited, delete
-	Why    string `json:"why,omitempty"` // of one that is left as it is
+	Why    string `json:"why,omitempty"` // of a file left as it is
 }
 
-// setupFindingRow is the object that "setup --check" prints for one thing that it looked at.
+// setupFindingRow is the JSON object of "setup --check" for one check.
 type setupFindingRow struct {
 	Client string `json:"client"` // coding agent
 	OK     bool   `json:"ok"`     // nothing is to be done about it

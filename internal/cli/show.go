@@ -160,7 +160,7 @@ func stateWord(f *workspace.View) string {
 	return string(s.Phase())
 }
 
-// listedWord is the word that "inbox" and "board" use for the state of a handoff.
+// listedWord is the word for the state of a handoff in "inbox" and "board".
 func listedWord(f *workspace.View, now time.Time) string {
 	s, word := f.State, stateWord(f)
 	switch s.Phase() {
@@ -179,7 +179,7 @@ func listedWord(f *workspace.View, now time.Time) string {
 	return word
 }
 
-// head prints the facts about a handoff that need no content. With a fence below it, a task of
+// head prints the facts about a handoff outside its content. With a fence below it, a task of
 // many words is left to the fence.
 func (c *showCommand) head(b *output.Lines, ws *workspace.Workspace, f *workspace.View, fenced bool) {
 	s := f.State

@@ -39,10 +39,10 @@ code is 7. "githandoff ack" records the same list in the receipt
 	}
 }
 
-// skillsRow is the object that --json prints. Its members are stable.
+// skillsRow is the object printed by --json. Its members are stable.
 type skillsRow struct {
 	ID        handoff.ID `json:"id"`        // handoff
-	Agent     string     `json:"agent"`     // that did the work
+	Agent     string     `json:"agent"`     // author of the work
 	Mandatory []string   `json:"mandatory"` // null once the handoff is over
 	Invoked   []string   `json:"invoked"`   // likewise
 	Missing   []string   `json:"missing"`   // mandatory and not invoked

@@ -28,15 +28,15 @@ func (s *snapshotFlags) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&s.allow, "allow-path", nil, "include `PATH` in the snapshot although the content policy refuses it; repeatable")
 }
 
-// registerCarried is register for a command that passes a snapshot on, whatever
-// handoff.snapshot says.
+// registerCarried is register for a command which passes a snapshot on, whatever handoff.snapshot
+// says.
 func (s *snapshotFlags) registerCarried(f *pflag.FlagSet, carried string) {
 	f.BoolVar(&s.take, "snapshot", false, "send the state of this work tree along, in place of "+carried)
 	f.BoolVar(&s.without, "no-snapshot", false, "leave out "+carried)
 	f.StringArrayVar(&s.allow, "allow-path", nil, "include `PATH` in the snapshot although the content policy refuses it; repeatable")
 }
 
-// snapshotGroup are the flags that contradict each other.
+// snapshotGroup are flags which exclude each other.
 func snapshotGroup() []string { return []string{"snapshot", "no-snapshot"} }
 
 func (s *snapshotFlags) mode(repo *refs.Repo) (workcopy.Mode, error) {
@@ -49,15 +49,14 @@ func (s *snapshotFlags) mode(repo *refs.Repo) (workcopy.Mode, error) {
 	return workcopy.ModeOf(repo)
 }
 
-// taker takes the snapshots that these flags ask for.
+// taker takes the snapshots requested by these flags.
 func (s *snapshotFlags) taker(a *app, ws *workspace.Workspace) func(context.Context, lifecycle.Home, *handoff.Envelope, bool) ([]*refs.Object, error) {
 	return func(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, sealed bool) ([]*refs.Object, error) {
 		return s.capture(ctx, a, ws, home, env, sealed)
 	}
 }
 
-// capture takes the snapshot that goes along with env, and returns the objects that it
-// needs.
+// capture takes the snapshot to send with env, and returns its objects.
 func (s *snapshotFlags) capture(ctx context.Context, a *app, ws *workspace.Workspace, home lifecycle.Home, env *handoff.Envelope, sealed bool) ([]*refs.Object, error) {
 	env.Work = nil // a document says nothing of this work tree
 	mode, err := s.mode(ws.Repo)
@@ -94,7 +93,7 @@ func workLine(w *handoff.Work) string {
 	return fmt.Sprintf("%s, %d bytes, at %.10s", line, w.Bytes, w.Head)
 }
 
-// copyFlags say where the work that comes along goes.
+// copyFlags say where the snapshot is restored.
 type copyFlags struct {
 	dir  string // "" where none is asked for
 	here bool

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// spanFlag is a flag that holds a length of time: what Go reads ("90m", "1h30m"),
-// and weeks and days before it ("7d", "1w", "1d12h").
+// spanFlag is a flag for a duration: in Go's form ("90m", "1h30m"), with weeks and days before it
+// ("7d", "1w", "1d12h").
 type spanFlag time.Duration
 
 func spanVar(flags *pflag.FlagSet, p *time.Duration, name string, value time.Duration, usage string) {

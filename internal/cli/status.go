@@ -77,21 +77,21 @@ func (c *statusCommand) run(ctx context.Context) error {
 	})
 }
 
-// status is the object that "status --json" prints. Its members are stable.
+// status is the JSON object of "status". Its members are stable.
 type status struct {
 	Agent     string      `json:"agent"`     // who works here
 	Repo      string      `json:"repo"`      // repo id
 	Held      []heldRow   `json:"held"`      // by this worktree
-	Kept      []keptRow   `json:"kept"`      // steps that wait for their hub
-	Waiting   int         `json:"waiting"`   // handoffs that wait for the agent
-	Undecided int         `json:"undecided"` // that wait for a decision
-	Stale     int         `json:"stale"`     // in the agent's inboxes, held elsewhere by a lease that is over
-	Expired   int         `json:"expired"`   // that are past their end
+	Kept      []keptRow   `json:"kept"`      // steps waiting for their hub
+	Waiting   int         `json:"waiting"`   // handoffs waiting for the agent
+	Undecided int         `json:"undecided"` // waiting for a decision
+	Stale     int         `json:"stale"`     // in the agent's inboxes, held elsewhere with an expired lease
+	Expired   int         `json:"expired"`   // expired
 	Refused   int         `json:"refused"`   // in the agent's inboxes, and cannot be read
 	Queued    int         `json:"queued"`    // in the outbox of this clone
-	Sent      []statusRow `json:"sent"`      // by the agent, without a receipt that was seen
+	Sent      []statusRow `json:"sent"`      // by the agent, without a known receipt
 	Hubs      []hubRow    `json:"hubs"`      // other repositories
-	Open      []statusRow `json:"open"`      // handoffs that the numbers above count
+	Open      []statusRow `json:"open"`      // handoffs counted above
 }
 
 // statusRow is a handoff, with the alias of its home.
@@ -100,24 +100,24 @@ type statusRow struct {
 	Alias string `json:"alias,omitempty"` // of its home, empty for this repository
 }
 
-// heldRow is a claim that this worktree recorded.
+// heldRow is a claim recorded by this worktree.
 type heldRow struct {
 	statusRow
 	Shown   bool   `json:"shown"`              // its content reached whoever asked
 	EndedBy string `json:"ended_by,omitempty"` // who ended it meanwhile
 	EndedAt string `json:"ended_at,omitempty"` // and when
 
-	Snapshot string `json:"snapshot,omitempty"` // commit of the snapshot that came with it
+	Snapshot string `json:"snapshot,omitempty"` // commit of its snapshot
 
 	Unconfirmed bool `json:"unconfirmed,omitempty"` // this clone has not seen the claim at its home
 
 	work *handoff.Work
 }
 
-// keptRow is a step that waits for its hub.
+// keptRow is a step waiting for its hub.
 type keptRow struct {
 	ID    handoff.ID   `json:"id"`    // handoff
-	Event record.Event `json:"event"` // step that is kept
+	Event record.Event `json:"event"` // kept step
 	At    string       `json:"at"`    // when it was taken
 }
 

@@ -53,7 +53,7 @@ func (s *status) of(state string) (rows []statusRow) {
 }
 
 // print writes a status for a program or an agent: one fact on each line, and a row with the
-// columns of "inbox" for each handoff that waits.
+// columns of "inbox" for each waiting handoff.
 func (s *status) print(w io.Writer) error {
 	say := func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 	if s.Repo == "" {
@@ -193,11 +193,11 @@ func (s *statusLists) held(rows []heldRow, goals map[handoff.ID]string) {
 	}
 }
 
-// least is the width that a goal has on the narrowest terminal.
+// least is the width of a goal on the narrowest terminal.
 const least = 10
 
-// fitted cuts the last cell of each row where the terminal ends, so that no row breaks.
-// The first row is the header. A width of zero is that of no terminal: nothing is cut.
+// fitted cuts the last cell of each row at the width of the terminal, so that no row wraps. The
+// first row is the header. With a width of zero nothing is cut: there is no terminal.
 func fitted(table [][]string, width int) [][]string {
 	if width == 0 {
 		return table

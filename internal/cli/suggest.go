@@ -17,8 +17,8 @@ func seeHelp(cmd *cobra.Command) fault.Hint {
 	return fault.See(words)
 }
 
-// withAdvice adds the help of a command to an error of its command line that has no hint, and to
-// that of a file which is not there.
+// withAdvice adds the help of a command to an error of its command line without a hint, and to
+// the error of a missing file.
 func withAdvice(cmd *cobra.Command, err error) error {
 	f := fault.As(err)
 	if f == nil || len(f.Hints) > 0 {
@@ -36,8 +36,7 @@ func withAdvice(cmd *cobra.Command, err error) error {
 	return advised.WithHints(hint)
 }
 
-// badFlag refuses a flag. A word before it that is no command is the mistake to
-// speak of: nobody knows the flags of a command that is not there.
+// badFlag refuses a flag. If a word before it is no command, that word is the mistake to report.
 func badFlag(cmd *cobra.Command, args []string, err error) error {
 	if word := wordBefore(cmd, args, err); word != "" {
 		return noSuchCommand(cmd, []string{word})
@@ -54,8 +53,7 @@ func badFlag(cmd *cobra.Command, args []string, err error) error {
 	return refusal.WithHints(seeHelp(cmd))
 }
 
-// wordBefore is the first word below a command that has only commands below it,
-// if the flag in question comes later.
+// wordBefore is the first word below a group of commands, if the flag in question comes later.
 func wordBefore(cmd *cobra.Command, args []string, err error) string {
 	var unknown *pflag.NotExistError
 	if !cmd.HasSubCommands() || !errors.As(err, &unknown) {
@@ -83,7 +81,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return refusal.WithHints(append(hints, seeHelp(cmd))...)
 }
 
-// nearTopic is the topic of the help that was meant: cobra suggests commands alone.
+// nearTopic is the help topic probably meant: cobra only suggests commands.
 func nearTopic(cmd *cobra.Command, word string) string {
 	var topics []string
 	for _, c := range cmd.Commands() {

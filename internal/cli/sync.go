@@ -53,10 +53,10 @@ func (c *syncCommand) run(ctx context.Context) error {
 	return err
 }
 
-// syncedRow is the object that --json prints for one thing that a sync did.
+// syncedRow is the JSON object of one thing done by a sync.
 type syncedRow struct {
 	row
-	Lost bool `json:"lost,omitempty"` // this agent held it, and somebody else ended that
+	Lost bool `json:"lost,omitempty"` // this agent held it, and another one ended the claim
 }
 
 func syncedRowOf(one hubsync.Done) syncedRow {
@@ -88,7 +88,7 @@ func printSynced(a *app, one hubsync.Done) {
 	a.Row(syncedRowOf(one), "%s", line)
 }
 
-// printAdopted says that other keys count from now on.
+// printAdopted reports changed keys.
 func printAdopted(a *app, one hubsync.Done) {
 	a.Row(adoptedRow{Alias: one.Alias, Serial: int64(one.Serial), State: one.What},
 		"adopted the list of keys of %s, number %d", one.Alias, one.Serial)

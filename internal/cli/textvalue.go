@@ -13,14 +13,13 @@ import (
 	"githandoff/internal/fault"
 )
 
-// text reads the value of a flag that carries a text: the text itself, @FILE, or
-// @- for standard input. A text that begins with "@" is written "@@…".
+// text reads the value of a flag with a text: the text itself, @FILE, or @- for standard input. A
+// text with "@" at its start is written "@@…".
 //
-// Agents quote the words of others on their command lines, so that a stranger's
-// title may begin with "@". It must not choose a file to be read: FILE is a path
-// below the directory that the command was started in, and neither hidden nor named
-// as keys and passwords are. Flags whose value goes into the log for ever read no
-// files at all.
+// Agents quote the words of others on their command lines, so a stranger's title may begin with
+// "@". It must not choose a file: FILE is a path below the current directory, and neither hidden
+// nor named like a key or a password. Flags whose value goes into the log for ever read no files
+// at all.
 func (a *app) text(flag, s string) (string, error) {
 	v, err := a.exact(flag, s)
 	if strings.HasPrefix(s, "@") && !strings.HasPrefix(s, "@@") {
@@ -29,7 +28,7 @@ func (a *app) text(flag, s string) (string, error) {
 	return v, err
 }
 
-// exact is text for a text that keeps every byte of its file.
+// exact is text, but keeps every byte of the file.
 func (a *app) exact(flag, s string) (string, error) {
 	name, ok := strings.CutPrefix(s, "@")
 	switch {

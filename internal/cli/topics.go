@@ -46,7 +46,7 @@ func newHelp(root *cobra.Command) command {
 	}
 }
 
-// newTopics are the pages of help that belong to no command.
+// newTopics are the pages of help without a command.
 func newTopics() []*cobra.Command {
 	all := &cobra.Command{Use: "all", Short: "Every command"}
 	all.SetHelpFunc(func(cmd *cobra.Command, _ []string) { allPage(cmd.OutOrStdout(), cmd.Root()) })
@@ -171,7 +171,7 @@ refused (exit 6). Raw conversations and secrets in known shapes are refused as w
 resume has one more format, "prompt": text for an agent, inside a fence, below a line
 that names the signer.`
 
-// exitCodes is the table that "help exit-codes" prints.
+// exitCodes is the table printed by "help exit-codes".
 func exitCodes() []exitCode {
 	return []exitCode{
 		{0, "done"},

@@ -158,8 +158,7 @@ signed them. A key that you removed here is retired in your list.`,
 	}
 }
 
-// open opens the list that a command changes or shows. With --user no
-// repository is needed.
+// open opens the list for a command. With --user no repository is needed.
 func (c *trustCommand) open(ctx context.Context) (trust *sign.Trust, path string, err error) {
 	if c.user {
 		if path, err = sign.UserTrustPath(c.Getenv); err != nil {

@@ -14,7 +14,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// reviewCommand walks over the keys that are published and that nobody decided about.
+// reviewCommand walks over the published keys without a decision.
 type reviewCommand struct {
 	*app
 	aliases []string

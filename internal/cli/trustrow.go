@@ -9,21 +9,20 @@ import (
 	"githandoff/internal/sign"
 )
 
-// trustRow is the object that --json prints for a trusted key. Its members are
-// stable.
+// trustRow is the JSON object of a trusted key. Its members are stable.
 type trustRow struct {
 	KID         sign.KID   `json:"key"`                  // key id
 	Fingerprint string     `json:"fingerprint"`          // as people compare it
-	Agents      []string   `json:"agents,omitempty"`     // names that it acts under
+	Agents      []string   `json:"agents,omitempty"`     // names it acts under
 	Roles       []string   `json:"roles,omitempty"`      // sender, recipient, root
-	Principals  []string   `json:"principals,omitempty"` // people that it speaks for
+	Principals  []string   `json:"principals,omitempty"` // people it speaks for
 	MaxScope    [][]string `json:"max_scope,omitempty"`  // each of these lists binds
 	From        string     `json:"from,omitempty"`       // begin of the trust
 	Until       string     `json:"until,omitempty"`      // end of the trust
 	Retired     string     `json:"retired,omitempty"`    // since when it is not trusted
 	Revoked     bool       `json:"revoked,omitempty"`    // by its owner
 	Comment     string     `json:"comment,omitempty"`    // free text
-	List        string     `json:"list,omitempty"`       // home of the team's list that it comes from
+	List        string     `json:"list,omitempty"`       // home of the team's list it comes from
 }
 
 func trustRowOf(k sign.Key, now time.Time) trustRow {
@@ -57,10 +56,10 @@ func (r trustRow) says() string {
 	return strings.Join(words, "; ")
 }
 
-// names are the agents and the people that a key speaks for.
+// names are the agents and the people of a key.
 func (r trustRow) names() string { return strings.Join(slices.Concat(r.Agents, r.Principals), ", ") }
 
-// limits are the bounds of a key: scopes, times, and the list that it comes from.
+// limits are the bounds of a key: scopes, times, and the list it comes from.
 func (r trustRow) limits() string {
 	var words []string
 	add := func(label string, list ...string) {

@@ -40,7 +40,7 @@ prints it. Without FILE it reads standard input.`,
 	}
 }
 
-// openDocument reads the document that a command is given.
+// openDocument reads the document given to a command.
 func openDocument(a *app, format, name string) (*dialect.Draft, []byte, error) {
 	name = cmp.Or(name, "-")
 	if name == "-" && output.IsTerminal(a.Stdin) {
@@ -71,7 +71,7 @@ func (c *validateCommand) run(context.Context) error {
 		return err
 	}
 	warnings := draft.Warnings
-	// A draft has its own form; a whole envelope that was changed is worth a word.
+	// A draft has its own form; a changed envelope is worth a remark.
 	if _, err := handoff.Decode(bytes.TrimSuffix(b, []byte("\n"))); draft.Format == dialect.Githandoff && fault.Is(err, fault.NonCanonical) {
 		warnings = append(warnings, err.Error())
 		c.Warn(err)

@@ -45,7 +45,7 @@ func (c *verifyCommand) run(ctx context.Context) error {
 			first = cmp.Or(first, one.Err)
 			return c.failed(&one)
 		case one.Sealed != nil:
-			c.Warn(one.Sealed) // all that can be checked without its content is in order
+			c.Warn(one.Sealed) // everything checked without its content is in order
 		}
 		return c.Row(verifiedLine{ID: one.ID, State: one.State, Verdict: "ok"}, "ok %s %s", one.ID, one.State)
 	})

@@ -38,7 +38,7 @@ const (
 	wakeQueue = "queue"
 )
 
-// wakeCode is how Claude Code is told that a hook in the background wakes its session.
+// wakeCode is the exit code with which a hook in the background wakes its session of Claude Code.
 const wakeCode = 2
 
 func newWatch(a *app) command {
@@ -114,11 +114,11 @@ func (c *watchCommand) run(ctx context.Context) error {
 			return usage("git config handoff.poll %s: want a time of at least a second, such as 5m", printable(text))
 		}
 	}
-	c.close() // a git that waits for hours keeps files open that others want to remove
+	c.close() // a git waiting for hours would keep open files which others want to remove
 	return w.Run(ctx)
 }
 
-// tell says what arrived. Claude Code takes one arrival a process, so that the watch ends.
+// tell reports an arrival. Claude Code takes one per process, so the watch ends.
 func (c *watchCommand) tell(ctx context.Context, line string) (agentwatch.Outcome, error) {
 	switch c.wake {
 	case wakeExit:
@@ -131,8 +131,8 @@ func (c *watchCommand) tell(ctx context.Context, line string) (agentwatch.Outcom
 	return agentwatch.Heard, err
 }
 
-// queue gives Codex CLI a message for the session. It refuses one for a session that it has
-// not saved yet, and may take it later. agent.log says what it answered.
+// queue gives Codex CLI a message for the session. It refuses one for a session not saved yet,
+// and may take it later. agent.log has its answer.
 func (c *watchCommand) queue(ctx context.Context, line string) (agentwatch.Outcome, error) {
 	var said bytes.Buffer
 	argv := []string{"codex", "queue", "--thread", c.session, "--message", line}

@@ -16,8 +16,7 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// Filter prints what is chosen of one object. An expression that does not end by itself ends
-// with the context.
+// Filter prints the selected parts of one object. An endless expression ends with the context.
 type Filter func(ctx context.Context, w io.Writer, object any) error
 
 // JQ runs an expression of jq over each object. A string is printed as it is, a value of

@@ -46,8 +46,8 @@ func (p *Printer) paints(terminal bool) bool {
 	return terminal && p.getenv("NO_COLOR") == "" && p.getenv("TERM") != "dumb"
 }
 
-// A Tint is an SGR parameter of two digits. All are of one length, so that a column
-// of a table stays straight.
+// A Tint is an SGR parameter of two digits. All have the same length, so the columns of a table
+// stay aligned.
 type Tint string
 
 // The colours in use.
@@ -63,7 +63,7 @@ func (t Tint) over(text string) string {
 	return "\x1b[" + string(t) + "m" + text + "\x1b[" + string(Plain) + "m"
 }
 
-// word is one of the words that begin a line of standard error.
+// word is the first word of a line of standard error.
 func (p *Printer) word(text string, t Tint) string {
 	if !p.paints(IsTerminal(p.err)) {
 		return text
@@ -145,5 +145,5 @@ func (t *Table) Header(names ...string) error {
 	return t.Cells(cells...)
 }
 
-// Indent sets off the rows of a table that a person looks at.
+// Indent sets off the rows of a table at a terminal.
 func (t *Table) Indent(by string) { t.indent = strings.ReplaceAll(by, "\t", " ") }

@@ -7,8 +7,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// Invocation is the command line that this process was started with. Hints repeat
-// parts of it, so that they work where it was typed.
+// Invocation is the command line of this process. Hints repeat parts of it, so they work where it
+// was typed.
 type Invocation struct {
 	Args    []string // as they were typed
 	Dir, As string   // -C and --as
@@ -18,7 +18,7 @@ type Invocation struct {
 	Ends func(ids []handoff.ID) handoff.Ends
 }
 
-// Pasted returns the hints of an error that are shown, as they can be pasted.
+// Pasted returns the shown hints of an error, ready to paste.
 func (v *Invocation) Pasted(all []fault.Hint) []fault.Hint {
 	var shown []fault.Hint
 	for _, h := range all[:min(len(all), fault.MaxHints)] {
@@ -73,7 +73,7 @@ func (v *Invocation) here(argv []string) []string {
 	return append(out, argv[1:]...)
 }
 
-// Self begins a command that runs in the directory of this one.
+// Self begins a command for the directory of this one.
 func (v *Invocation) Self() []string {
 	if v.Dir == "" {
 		return []string{"githandoff"}

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Patience is one line at the foot of a terminal that says what a command waits for.
-// It appears when something takes longer than a second, rewrites itself, and is gone
-// before anything else is printed. Where nobody looks it does nothing.
+// Patience is one line at the foot of a terminal with the work in progress. It appears when
+// something takes longer than a second, rewrites itself, and is gone before anything else is
+// printed. Without a terminal it does nothing.
 type Patience struct {
 	w     io.Writer // nil where nobody looks
 	now   func() time.Time
@@ -35,7 +35,7 @@ func NewPatience(w io.Writer, now func() time.Time) *Patience {
 	return &Patience{w: w, now: now, delay: patienceDelay}
 }
 
-// For says what is waited for from now on. The function that it returns ends that.
+// For shows what the command waits for, until the returned function is called.
 func (p *Patience) For(text string) (done func()) {
 	if p == nil || p.w == nil {
 		return func() {}
@@ -134,7 +134,7 @@ func (p *Patience) hide() {
 	}
 }
 
-// Before returns a writer to w that hides the line first. It is a terminal if w is.
+// Before returns a writer to w which hides the line first. It is a terminal if w is.
 func (p *Patience) Before(w io.Writer) io.Writer { return &beforeLine{w, p} }
 
 type beforeLine struct {

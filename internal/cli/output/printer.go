@@ -1,9 +1,9 @@
-// Package output prints what a command has to say.
+// Package output prints the results and errors of commands.
 //
-// Results go to standard output: a line of text, columns, or with --json one object.
-// A command describes a result once, with [Printer.Row], [Printer.Columns],
-// [Printer.Result] or [Printer.Table]; the printer chooses the form. No command asks
-// which one it is. Remarks, warnings and errors go to standard error.
+// Results go to standard output: a line of text, columns, or with --json one object. A command
+// describes a result once, with [Printer.Row], [Printer.Columns], [Printer.Result] or
+// [Printer.Table]; the printer chooses the form. No command asks for the form. Remarks, warnings
+// and errors go to standard error.
 //
 // # Manners
 //
@@ -43,19 +43,18 @@ type Printer struct {
 	warned   []string
 }
 
-// New prints results to out and everything else to diag. terminal says that a person
-// looks at out.
+// New prints results to out and everything else to diag. terminal tells whether out is one.
 func New(out, diag io.Writer, terminal bool, getenv func(string) string, now func() time.Time) Printer {
 	return Printer{Color: Auto, out: out, err: diag, terminal: terminal, getenv: getenv, now: now}
 }
 
-// Write prints a result that has its own form, such as a document.
+// Write prints a result with its own form, such as a document.
 func (p *Printer) Write(b []byte) (int, error) { return p.out.Write(b) }
 
-// Foreign prints text that others wrote, as it is; a terminal gets it escaped.
+// Foreign prints text of others as it is; for a terminal it is escaped.
 func (p *Printer) Foreign(b []byte) (int, error) { return p.tamed(p.out).Write(b) }
 
-// tamed escapes what goes to a terminal.
+// tamed escapes text for a terminal.
 func (p *Printer) tamed(w io.Writer) io.Writer {
 	if p.terminal {
 		return tame{w}
@@ -63,8 +62,8 @@ func (p *Printer) tamed(w io.Writer) io.Writer {
 	return w
 }
 
-// Row prints one result: with --json the object v, else a line of text. Arguments of
-// the line that are strings are escaped.
+// Row prints one result: with --json the object v, else a line of text. String arguments of the
+// line are escaped.
 func (p *Printer) Row(v any, format string, args ...any) error {
 	return p.Result(v, func(t *Lines) { t.Line(format, args...) })
 }
@@ -91,14 +90,14 @@ func (p *Printer) Encode(w io.Writer, v any) error {
 	return Encode(w, v)
 }
 
-// Encode writes v as JSON, one line, without the escapes that only a web page needs.
+// Encode writes v as JSON, one line, without the escapes for web pages.
 func Encode(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
 }
 
-// Say prints a remark that is no result.
+// Say prints a remark, which is no result.
 func (p *Printer) Say(format string, args ...any) {
 	if !p.Quiet {
 		fmt.Fprintf(p.err, format+"\n", args...)
@@ -124,11 +123,11 @@ func (p *Printer) Warn(err error) {
 	fmt.Fprintf(p.err, "githandoff: %s %s\n", p.word("warning:", Yellow), untrusted.Line(line))
 }
 
-// Failure is the object that a failing command prints on standard error.
+// Failure is the JSON object of a failing command, on standard error.
 type Failure func(f *fault.Error) any
 
-// Fail prints the error that ends a command. A refusal lends it code, reason and
-// hints. failure makes the object of --json.
+// Fail prints the error of a command. A refusal lends it code, reason and hints. failure makes
+// the object of --json.
 func (p *Printer) Fail(err error, failure Failure) {
 	f := fault.Error{Code: fault.CodeOf(err), Reason: fault.Failed}
 	if refusal := fault.As(err); refusal != nil {
@@ -152,10 +151,10 @@ func (p *Printer) Fail(err error, failure Failure) {
 	}
 }
 
-// Hint prints a command that mends what was warned of.
+// Hint prints a command which mends the cause of a warning.
 func (p *Printer) Hint(h fault.Hint) { p.Say("hint: %s", untrusted.Line(h.String())) }
 
-// Result prints one result: with --json the object v, else the lines that text writes.
+// Result prints one result: with --json the object v, else the lines written by text.
 func (p *Printer) Result(v any, text func(t *Lines)) error {
 	return p.Print(
 		func() (any, error) { return v, nil },
@@ -163,8 +162,8 @@ func (p *Printer) Result(v any, text func(t *Lines)) error {
 	)
 }
 
-// Print is Result for an object or a text that costs something to make: only the one
-// that is printed is made. Where making it goes wrong, nothing is printed.
+// Print is Result for an expensive object or text: only the printed one is made. If that fails,
+// nothing is printed.
 func (p *Printer) Print(object func() (any, error), text func(t *Lines) error) error {
 	var then func()
 	b, err := p.Render(object, func(t *Lines) error {
@@ -181,7 +180,7 @@ func (p *Printer) Print(object func() (any, error), text func(t *Lines) error) e
 	return err
 }
 
-// Render is Print for a result that is printed later.
+// Render is Print for a result to be printed later.
 func (p *Printer) Render(object func() (any, error), text func(t *Lines) error) ([]byte, error) {
 	var b bytes.Buffer
 	if !p.JSON {
@@ -201,15 +200,15 @@ type Lines struct {
 	then func()
 }
 
-// Then sets what is done once the lines are printed, such as a remark that follows them.
+// Then sets a function to call after the lines were printed, for example to print a remark.
 func (t *Lines) Then(do func()) { t.then = do }
 
-// Line writes a line. Arguments that are strings or errors are escaped.
+// Line writes a line. Strings and errors among its arguments are escaped.
 func (t *Lines) Line(format string, args ...any) {
 	fmt.Fprintf(t.b, format+"\n", escaped(args)...)
 }
 
-// Write writes a text that has its own form, such as a fenced one.
+// Write writes a text with its own form, such as a fenced one.
 func (t *Lines) Write(b []byte) (int, error) { return t.b.Write(b) }
 
 // Len is the number of bytes so far.

@@ -14,7 +14,7 @@ type Table struct {
 	p       *Printer
 	buffer  *bufio.Writer
 	aligned *tabwriter.Writer // nil unless a person looks
-	indent  string            // before each row that a person looks at
+	indent  string            // before each row at a terminal
 }
 
 // Table begins one. Flush ends it.
@@ -39,7 +39,7 @@ func (t *Table) Row(v any, cells ...Cell) error {
 	return t.Cells(cells...)
 }
 
-// Cells prints a row that has no object.
+// Cells prints a row without an object.
 func (t *Table) Cells(cells ...Cell) error {
 	var w io.Writer = t.buffer
 	if t.aligned != nil {
@@ -64,7 +64,7 @@ func (t *Table) Cells(cells ...Cell) error {
 	return err
 }
 
-// Flush prints the rows that are held back.
+// Flush prints the rows held back.
 func (t *Table) Flush() error {
 	if t.aligned != nil {
 		if err := t.aligned.Flush(); err != nil {

@@ -7,7 +7,7 @@ import (
 	"githandoff/internal/untrusted"
 )
 
-// tame escapes what a terminal would obey in text of others: what a filter selects, or a patch.
+// tame escapes control characters in text of others: the output of a filter, or a patch.
 // Only line breaks and tabs pass.
 type tame struct{ w io.Writer }
 

@@ -9,7 +9,7 @@ import (
 // is empty would otherwise be wider than its text, and break on a narrow terminal.
 type trimmed struct {
 	w      io.Writer
-	spaces int // that ended what was written last
+	spaces int // ended the last write
 }
 
 func (t *trimmed) Write(b []byte) (int, error) {
