@@ -17,30 +17,30 @@ import (
 	"githandoff/internal/refs"
 )
 
-// LaneAudit is shown one lane, handoff by handoff: each entry, oldest first, with its
-// dispute, and then the state that follows from them, without the entries. Nothing that was
-// shown is kept: an audit takes the memory of the ids in a lane, not of its entries.
+// LaneAudit receives one lane, handoff by handoff: each entry, oldest first, with its dispute,
+// then the resulting state without the entries. An audit keeps only the ids of a lane in
+// memory, not its entries.
 type LaneAudit struct {
 	Entry func(*Entry) error
-	State func(*State) error // not for entries that name no handoff, or one of another lane
+	State func(*State) error // not for entries without a handoff, or with one of another lane
 
-	// Inbox names the inbox ref of a handoff, "" where none is there: what it leads
-	// to must be what the lane says.
+	// Inbox returns the inbox ref of a handoff, "" if there is none. Its commits must agree with
+	// the lane.
 	Inbox func(handoff.ID) string
 
-	// Signed reports of which entries an earlier audit, under the same trust, checked
-	// the signature. It may be nil.
+	// Signed reports whether an earlier audit, under the same trust, checked the signature of an
+	// entry. It may be nil.
 	Signed func(oid string) bool
-	// Learn is called once at the end, with the findings that a later audit can rely on. It
-	// may be nil.
+	// Learn is called once at the end, with the findings a later audit can rely on. It may be
+	// nil.
 	Learn func(Lesson)
 }
 
-// Audit reads a lane from end to end, checks every signature and judges
-// every entry. Ids do not span lanes, so lanes can be audited one at a time. A
-// lane that does not hang together is refused before anything of it is shown; what
-// is a copy of another one is disputed, entry by entry. Signatures are checked on all
-// processors, in front of the judgement, which is one entry after the other.
+// Audit reads a lane from end to end, checks every signature and judges every entry. An id
+// belongs to one lane, so lanes can be audited one at a time. A lane with a broken history is
+// refused before any of it is shown. Entries copied from another lane are disputed one by one.
+// Signatures are checked on all processors, ahead of the judgement, which takes one entry after
+// the other.
 func (rd *Reader) Audit(ctx context.Context, home Home, lane refs.Ref, a LaneAudit) error {
 	index, err := rd.Lanes.index(ctx, lane.OID)
 	if err != nil {
@@ -76,23 +76,23 @@ func (rd *Reader) Audit(ctx context.Context, home Home, lane refs.Ref, a LaneAud
 	return nil
 }
 
-// vouchedAhead is how many entries are read before their signatures are checked
-// together: enough for any number of processors, and little memory.
+// vouchedAhead is the number of entries read before their signatures are checked together:
+// enough for any number of processors, and little memory.
 const vouchedAhead = 512
 
-// laneAudit is an audit of one lane that is under way.
+// laneAudit is the audit of one lane in progress.
 type laneAudit struct {
 	LaneAudit
 	reader *Reader
 	home   Home
 	lane   refs.Ref
 	index  []indexed
-	order  []int // of the entries that are to be judged yet
+	order  []int // of the entries still to be judged
 	state  *State
 	lesson Lesson
 }
 
-// begin begins the next handoff.
+// begin starts the next handoff.
 func (l *laneAudit) begin() { l.state = &State{LaneTip: l.lane.OID} }
 
 // vouched reads entries and checks their signatures.
@@ -152,9 +152,8 @@ func (l *laneAudit) judge(ctx context.Context, entry *Entry) error {
 	return l.State(s)
 }
 
-// olderLater reports whether one of the entries that come later speaks of the same
-// handoff and is older than a time. It is asked of the few entries that were ahead
-// of the clock once.
+// olderLater reports whether a later entry of the same handoff is older than the given time.
+// Only the few entries once ahead of the clock need it.
 func (l *Lanes) olderLater(ctx context.Context, index []indexed, order []int, of int, than time.Time) bool {
 	for _, at := range order {
 		if index[at].id != index[of].id {
@@ -167,13 +166,13 @@ func (l *Lanes) olderLater(ctx context.Context, index []indexed, order []int, of
 	return false
 }
 
-// secondReading reads entries of a lane that was walked already. Entries that are no longer
-// in memory are read ahead.
+// secondReading reads the entries of a lane again after the walk. Entries no longer in memory
+// are read ahead.
 type secondReading struct {
 	lanes *Lanes
 	index []indexed
-	gone  []int        // those not kept, in the order in which they will be read
-	line  *refs.Stream // of them; nil while that is not worth it
+	gone  []int        // those no longer in memory, in reading order
+	line  *refs.Stream // of them; nil if it does not pay
 }
 
 func (l *Lanes) readAgain(ctx context.Context, index []indexed, order []int) *secondReading {
@@ -216,29 +215,29 @@ func (r *secondReading) close() {
 	}
 }
 
-// Lesson has the findings of an audit of a lane that stay true while the tip of the lane,
-// the trust, and the rules of this program are the same. A commit id is the digest of the
-// whole commit, so it stands for the entry.
+// Lesson has the findings of a lane's audit. They stay true for the same lane tip, the same
+// trust, and the same rules of this program. A commit id is the digest of the whole commit, so
+// it stands for the entry.
 type Lesson struct {
-	// Entries are all entries in the order in which they were judged.
+	// Entries are all entries in the order of their judgement.
 	Entries []LearnedEntry
-	// Sound: every entry counts, and that follows from the lane and the trust alone: not
-	// from the clock, from another lane, or from the memory of this clone.
+	// Sound means every entry counts because of the lane and the trust alone: not because of the
+	// clock, another lane, or the memory of this clone.
 	Sound bool
-	// Newest is the latest time that an entry gives. A clock that shows an earlier one
-	// could judge differently.
+	// Newest is the latest time in an entry. A clock showing an earlier one could judge
+	// differently.
 	Newest time.Time
-	// Homes are the repositories for which the entries are.
+	// Homes are the homes named in the entries.
 	Homes map[string]bool
 }
 
-// LearnedEntry is an entry, and whether the key that it names made its signature.
+// LearnedEntry is an entry. Signed means its signature was made by the key it names.
 type LearnedEntry struct {
 	OID    string
 	Signed bool
 }
 
-// take learns from an entry that was judged.
+// take adds a judged entry to the lesson.
 func (l *Lesson) take(rd *Reader, entry *Entry) {
 	r := entry.Record()
 	l.Entries = append(l.Entries, LearnedEntry{OID: entry.OID, Signed: entry.signed()})
@@ -252,9 +251,9 @@ func (l *Lesson) take(rd *Reader, entry *Entry) {
 	l.Sound = l.Sound && entry.Dispute == nil && !rd.dependent(entry)
 }
 
-// dependent reports whether the verdict on an entry that counts depends on more than its
-// lane and the trust. A merge counts while its key is valid now. An entry that was ahead
-// of the clock may be overtaken. The offer of a return handoff stands on another lane.
+// dependent reports whether the verdict on an entry depends on more than its lane and the
+// trust. A merge counts while its key is valid now. An entry once ahead of the clock may be
+// overtaken. The offer of a return handoff depends on another lane.
 func (rd *Reader) dependent(entry *Entry) bool {
 	r := entry.Record()
 	if r.Event == record.Joined || len(entry.Commit.Parents) > 1 || !rd.Ahead.seen(entry.OID).IsZero() {
@@ -263,9 +262,9 @@ func (rd *Reader) dependent(entry *Entry) bool {
 	return r.Event == record.Offered && (entry.voucher == nil || maySend(entry.voucher.key, r.From, r.At) != nil)
 }
 
-// Sound shows a lane that an earlier audit found sound, as Reader.Audit does, without
-// judging it again. Next returns its commits in the order of the lesson. A missing one is
-// refused like a lane that lost an entry.
+// Sound shows a lane found sound by an earlier audit, as [Reader.Audit] does, without judging
+// it again. Next returns its commits in the order of the lesson. A missing one is refused like
+// a lane with a lost entry.
 func Sound(ctx context.Context, lane refs.Ref, entries []LearnedEntry, next func(context.Context, string) (*refs.Object, error), a LaneAudit) error {
 	s := &State{LaneTip: lane.OID}
 	for _, learned := range entries {

@@ -25,7 +25,7 @@ type Author struct {
 	Actor  string // agent, or a person's mail address
 	Random io.Reader
 
-	seal bool // the payloads that it prepares
+	seal bool // the payloads it prepares
 }
 
 // commit signs rec into a commit object.
@@ -47,7 +47,7 @@ func (by *Author) commit(ctx context.Context, rec *record.Record, tree string, p
 	return refs.NewObject("commit", c.Encode()), nil
 }
 
-// stamp fills in the trailers that every record of this author carries.
+// stamp fills in the trailers common to all records of this author.
 func (by *Author) stamp(rec *record.Record, event record.Event, previous string) error {
 	nonce, err := by.NewNonce()
 	if err != nil {
@@ -58,7 +58,7 @@ func (by *Author) stamp(rec *record.Record, event record.Event, previous string)
 	return nil
 }
 
-// NewNonce draws the nonce of a record: it makes two commits of one key in one second
+// NewNonce draws the nonce of a record. It makes two commits of one key in one second
 // different.
 func (by *Author) NewNonce() (string, error) {
 	var b [16]byte
@@ -68,8 +68,8 @@ func (by *Author) NewNonce() (string, error) {
 	return hex.EncodeToString(b[:]), nil
 }
 
-// maySign refuses an offer that this clone itself would not believe. A recipient may
-// sign one too: the return handoff of a failure.
+// maySign refuses an offer this clone itself would not believe. A recipient may sign one too:
+// the return handoff of a failure.
 func (by *Author) maySign(r *record.Record) error {
 	key, ok := by.Keys.Trust.Lookup(r.Key)
 	if !ok {
@@ -90,7 +90,7 @@ func (by *Author) notPinned() error {
 		WithHints(by.trustOwn())
 }
 
-// trustOwn trusts the key that acts here, if it is an agent's.
+// trustOwn is the hint to trust the key acting here, if it is an agent's.
 func (by *Author) trustOwn() fault.Hint {
 	if handoff.CheckAgent(by.Actor) != nil {
 		return fault.Fact("the key of %s is trusted where that person works", by.Actor)
@@ -98,8 +98,8 @@ func (by *Author) trustOwn() fault.Hint {
 	return fault.Run("githandoff", "init", "--as", by.Actor).Because("trusts the key of this worktree's own agent")
 }
 
-// MayTakeBack says whether this author may drop a payload that was not offered yet: only
-// the sender that it names may, or a root key.
+// MayTakeBack refuses an author who may not drop a payload before its offer. Its sender may,
+// and so may a root key.
 func (by *Author) MayTakeBack(offer *record.Record) error {
 	if by.maySign(&record.Record{Key: by.Signer.KID(), From: offer.From, At: by.Keys.now()}) != nil {
 		return denied(fault.UntrustedKey, "%s may not take back handoff %s, which %s sent", by.Actor, offer.ID, offer.From)
@@ -116,8 +116,7 @@ func (by *Author) MayDecide() error {
 		WithHints(by.Keys.deciders())
 }
 
-// MayJoin says whether this author's key may join histories of a lane: a root
-// key only.
+// MayJoin reports whether this author's key may join histories of a lane: only a root key may.
 func (by *Author) MayJoin() bool { return by.Signer != nil && by.isRoot() }
 
 // isRoot reports whether the author's key is a root key now.
@@ -152,8 +151,8 @@ func (by *Author) checkHeld(s *State, h ClaimProof) error {
 	return nil
 }
 
-// HeldBy is the refusal of a step on a handoff that another agent holds, or the same
-// agent elsewhere.
+// HeldBy is the refusal of a step on a handoff held by another agent, or by the same agent
+// elsewhere.
 func (by *Author) HeldBy(s *State) error {
 	f := fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s until %s",
 		s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease))
@@ -163,7 +162,7 @@ func (by *Author) HeldBy(s *State) error {
 	return f.WithHints(fault.Run("githandoff", "status").Because("lists the handoffs held here"))
 }
 
-// checkStep refuses a step that the table of steps does not give to this author.
+// checkStep refuses a step not given to this author by the table of steps.
 func (by *Author) checkStep(s *State, rec *record.Record) error {
 	key, ok := by.Keys.Trust.Lookup(rec.Key)
 	if !ok {
@@ -180,8 +179,8 @@ func (by *Author) checkStep(s *State, rec *record.Record) error {
 	return err
 }
 
-// checkDecided refuses to end a handoff that may have ended already, for all that is
-// known here. A root key decides that by itself.
+// checkDecided refuses to end a handoff that an undecided key may have ended already, except to
+// a root key.
 func (by *Author) checkDecided(s *State) error {
 	entry := s.UndecidedEnd
 	if entry == nil || by.isRoot() {
@@ -193,9 +192,9 @@ func (by *Author) checkDecided(s *State) error {
 		s.ID, entry.Record().Event, entry.Record().Actor, entry.Dispute).WithHints(hints...)
 }
 
-// draft is the record of a step on s: the trailers of every record of the handoff, and
-// those that fill adds for this event. The table of steps is asked before anything is
-// signed, so that no step is written that would not count.
+// draft makes the record of a step on s: the trailers of every record of the handoff, and those
+// added by fill for this event. It asks the table of steps before anything is signed, so only a
+// step that counts is written.
 func (by *Author) draft(s *State, event record.Event, fill func(*record.Record)) (*record.Record, error) {
 	rec := successor(s)
 	if err := by.stamp(&rec, event, s.base()); err != nil {
@@ -210,7 +209,7 @@ func (by *Author) draft(s *State, event record.Event, fill func(*record.Record))
 	return &rec, nil
 }
 
-// successor is the record of the next step on s, without what the event adds.
+// successor is the record of the next step on s, without the event's own trailers.
 func successor(s *State) record.Record {
 	r := record.Record{
 		ID: s.ID, From: s.Offer.From, To: s.To, Home: s.Offer.Home,
@@ -225,20 +224,19 @@ func successor(s *State) record.Record {
 	return r
 }
 
-// Authority has the members of a new handoff's token that its envelope does not have.
+// Authority has the members of a new handoff's token that are not in its envelope.
 type Authority struct {
-	// Above is the handoff whose token this one follows from, held or at least
-	// held by one of the engine's keys; nil for a first token, which a root key
-	// for the principal signs.
+	// Above is the handoff whose token is passed on, held by one of the engine's keys; nil for a
+	// first token, which a root key for the principal signs.
 	Above     *Verified
-	Principal string   // user:alice@example.com; "": that of the token above
-	Scope     []string // none: that of the token above
-	Audience  []string // repo ids where the work may go on, besides the home; none: those of the token above
+	Principal string   // user:alice@example.com; "": as in the token above
+	Scope     []string // none: as in the token above
+	Audience  []string // repo ids where the work may go on, besides the home; none: as in the token above
 }
 
-// PrepareFor is Prepare with a token for the target agent. The engine's key signs both. A
-// token that this clone itself would not believe is refused, with the reason that
-// verification gives, and env stays unchanged.
+// PrepareFor is [Author.Prepare] with a token for the target agent. The engine's key signs
+// both. A token this clone itself would not believe is refused, for the reason given by its
+// verification. PrepareFor does not change env.
 func (by *Author) PrepareFor(ctx context.Context, home Home, env *handoff.Envelope, a Authority) (*Payload, error) {
 	params, err := by.params(home, env, a)
 	if err != nil {
@@ -284,7 +282,7 @@ func (a Authority) token(p obo.Params) ([]byte, error) {
 	return obo.Attenuate(above[len(above)-1].Token, p)
 }
 
-// params are the claims of the new token but for the digest of its envelope.
+// params are the claims of the new token without the digest of its envelope.
 func (by *Author) params(home Home, env *handoff.Envelope, a Authority) (obo.Params, error) {
 	p := obo.Params{Issuer: by.Signer.KID(), Handoff: env.ID, IssuedAt: by.Keys.now(), Principal: a.Principal, Scope: a.Scope}
 	if env.Target.Agent == nil {
@@ -314,8 +312,8 @@ func (by *Author) params(home Home, env *handoff.Envelope, a Authority) (obo.Par
 	return p, err
 }
 
-// leadsTo says why no token may follow, at a home, from the one that v carries. Others
-// cannot ask a repository that only its own users can reach whether it revoked a token.
+// leadsTo says why no token may follow, at a home, from v's. A local repository is out of reach
+// for other users, so they cannot ask it whether it revoked a token.
 func (v *Verified) leadsTo(home Home) error {
 	switch {
 	case v.token == nil:
@@ -330,8 +328,8 @@ func (v *Verified) leadsTo(home Home) error {
 	return nil
 }
 
-// Again returns v's principal, scope and audience as the basis of a new first token. A
-// root key that does not hold v signs it.
+// Again returns v's principal, scope and audience as the basis of a new first token. A root key
+// signs it without holding v.
 func (v *Verified) Again() Authority {
 	return Authority{Principal: v.token.Principal(), Scope: v.token.Scope(), Audience: v.token.Leaf().Audience}
 }

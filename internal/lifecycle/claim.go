@@ -22,21 +22,21 @@ type ClaimRequest struct {
 	Place        Place
 	Lease        time.Duration
 	AllowExpired bool
-	// ByID says that the caller named this handoff, so that a claim that ran out may be
-	// taken over at once. Otherwise only after twice its lease, because clocks differ.
+	// ByID means the caller named this handoff, so an expired claim may be taken over at once.
+	// Otherwise it may be taken only after twice its lease, because clocks differ.
 	ByID bool
-	// Record is called with the claim before anything leaves this machine, and
-	// Mine says whether a nonce was recorded: the holder is who can show it.
+	// Record is called with the claim before anything leaves this machine. Mine reports whether
+	// a nonce was recorded: only the holder can show it.
 	Record func(*record.Record) error
 	Mine   func(nonce string) bool
-	// Fits, if any, may refuse what was verified before it is claimed: its error
-	// is returned as it is. It may be asked more than once.
+	// Fits, if set, may refuse a verified handoff before it is claimed. Its error is returned as
+	// it is. It may be called more than once.
 	Fits func(*Verified) error
 }
 
-// Claim takes an open handoff, or one whose claim ran out. A handoff that is held with a
-// recorded nonce is returned as it is. Losing the race is a conflict that names the
-// winner. The whole handoff was verified on the state that the transaction pins.
+// Claim takes an open handoff, or one whose claim ran out. A handoff held with a recorded nonce
+// is returned as it is. Losing the race is a conflict naming the winner. The whole handoff is
+// verified on the state pinned by the transaction.
 func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verified, error) {
 	var v *Verified
 	s, err := e.act(ctx, home, req.Place, true, func(s *State, b *batch) error {
@@ -80,8 +80,8 @@ func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verif
 	return v, nil
 }
 
-// leaseEnd bounds a lease: at most a day, and never past the expiry of the handoff,
-// unless that has passed already.
+// leaseEnd bounds a lease: at most a day, and never past the expiry of the handoff, unless it
+// has expired already.
 func leaseEnd(from time.Time, lease time.Duration, expires time.Time) time.Time {
 	if lease <= 0 {
 		lease = DefaultLease
@@ -93,7 +93,7 @@ func leaseEnd(from time.Time, lease time.Duration, expires time.Time) time.Time 
 	return end.Truncate(time.Second)
 }
 
-// ClaimProof is the proof that a claim is ours: what was recorded before it left.
+// ClaimProof proves a claim is ours: its nonce was recorded before the claim left.
 type ClaimProof struct {
 	Place Place
 	Nonce string
@@ -104,8 +104,8 @@ func (e *Engine) Progress(ctx context.Context, home Home, h ClaimProof, lease ti
 	return e.Renew(ctx, home, h, Renewal{Lease: lease, Data: data})
 }
 
-// Renewal is one progress of a holder. Its nonce names it in the lane, so that it lands
-// once, however often it is sent.
+// Renewal is one progress of a holder. The lane knows it by its nonce, so it lands once,
+// however often it is sent.
 type Renewal struct {
 	Nonce string        // 32 hex digits; "": a new one
 	Lease time.Duration // 0: as long as the running lease
@@ -145,8 +145,8 @@ func (e *Engine) Renew(ctx context.Context, home Home, h ClaimProof, n Renewal) 
 	})
 }
 
-// term is the length of the running lease, as the claim or its last renewal gave it; 0 if
-// that is not known.
+// term is the length of the running lease, as given by the claim or its last renewal; 0 if
+// unknown.
 func (s *State) term() time.Duration {
 	for _, e := range slices.Backward(s.Entries) {
 		if r := e.Record(); e.Dispute == nil && (r.Event == record.Claimed || r.Event == record.Progressed) {
@@ -177,10 +177,10 @@ func (e *Engine) Release(ctx context.Context, home Home, h ClaimProof, force boo
 	})
 }
 
-// Delegate notes in the lane that the holder of a handoff passes authority on to a child:
-// a "progressed" entry that names the child and leaves the lease as it is. The entry comes
-// before the offer of the child, because the token of the child counts by it alone. If the
-// child is never offered, the entry does no harm.
+// Delegate records in the lane that the holder of a handoff passes authority on to a child: a
+// "progressed" entry naming the child, without changing the lease. The entry comes before the
+// offer of the child, because the child's token counts by it alone. If the child is never
+// offered, the entry does no harm.
 func (e *Engine) Delegate(ctx context.Context, home Home, h ClaimProof, child handoff.ID) (*State, error) {
 	return e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
 		if err := e.Author.checkHeld(s, h); err != nil {

@@ -9,10 +9,9 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Offer makes the handoff present at its home: the inbox ref, and the entry that says so.
-// LocalEdits are edits of this repository's own refs that belong to it. An id that was offered
-// before is refused, unless the payload is the same: then Offer succeeds and changes
-// nothing.
+// Offer makes the handoff present at its home: the inbox ref, and its lane entry. LocalEdits
+// are edits of this repository's own refs, made along with it. An id offered before is refused,
+// unless the payload is the same: then Offer succeeds and changes nothing.
 func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, localEdits ...refs.Edit) (*State, error) {
 	at := Place{Agent: p.Agent, ID: p.Record.ID}
 	first, looked := true, false
@@ -34,7 +33,7 @@ func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, localEdits ..
 		}
 		err := e.planOffer(ctx, s, b, p)
 		if err == nil && len(b.lanes) == 0 && first && s.Receipt == nil {
-			err = errOfferedBefore(s, home) // says a copy that may be old: look again
+			err = errOfferedBefore(s, home) // the copy may be old: look again
 		}
 		if s.Phase() == Absent {
 			b.after = &State{ID: s.ID, Agent: p.Agent, Tip: p.Commit.OID, Offer: &p.Record, Payload: p.Commit.OID, To: p.Record.To}
@@ -52,7 +51,7 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 	case !mine && len(s.Entries) > 0:
 		return errOfferedBefore(s, b.home)
 	case p.Record.Key != e.Author.Signer.KID():
-		// Worktrees share an outbox. Who made the payload signs the entry as well.
+		// Worktrees share an outbox. The signer of the payload signs the entry as well.
 		return fault.New(fault.Conflict, fault.NotSender, "handoff %s waits for %s, who sent it: only its key can offer it", p.Record.ID, p.Record.Actor).
 			WithHints(fault.Run("githandoff", "--as", p.Record.Actor, "sync").Because("offers it with that key, if it is here"))
 	}
@@ -60,7 +59,7 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 	if mine {
 		agent = s.To // it may have been routed since
 	}
-	// A ref that the lane does not know was left by a step that was cut off.
+	// A ref unknown to the lane was left by an interrupted step.
 	if s.tips[agent] != p.Commit.OID {
 		b.move(b.home.Namespace().Inbox(agent, p.Record.ID), s.tips[agent], p.Commit)
 		if err := b.keepWork(ctx, agent, p.Record.ID, p.Envelope.Work); err != nil {
@@ -71,10 +70,10 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 	return b.entry(ctx, p.Record, p.Commit.OID, s.LaneTip)
 }
 
-// Route moves a handoff that waits for a decision into the inbox of an agent;
-// the payload stays as its sender signed it. Only a root key decides. Data goes
-// into the record, and its lane entry. One that is in that inbox already is a
-// success; one that went to another agent is a conflict that names it.
+// Route moves an undecided handoff into the inbox of an agent; the payload stays as its sender
+// signed it. Only a root key decides. Data goes into the record and its lane entry. If the
+// handoff is in the inbox already, Route succeeds; if it went to another agent, the result is a
+// conflict naming that agent.
 func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string) (*State, error) {
 	return e.act(ctx, home, p, false, func(s *State, b *batch) error {
 		if err := s.Err(); err != nil {
@@ -106,7 +105,7 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 	})
 }
 
-// ErrRouted is the conflict that says which agent has it.
+// ErrRouted is the conflict naming the agent that has the handoff.
 func (s *State) ErrRouted() error {
 	return fault.New(fault.Conflict, fault.Routed, "handoff %s is already with %s", s.ID, s.To).
 		WithHints(fault.See("reroute").Because("sends it on to another agent"))
@@ -116,20 +115,20 @@ func (s *State) ErrRouted() error {
 type Outcome struct {
 	Data string // results, one line of JSON
 	Next handoff.ID
-	// SkillsMissing are mandatory skills that the payload does not say were
-	// invoked: printable ASCII, separated by ", ".
+	// SkillsMissing are mandatory skills not recorded as invoked in the payload: printable
+	// ASCII, separated by ", ".
 	SkillsMissing string
-	// Sealed: the handoff is sealed, so its receipt has neither of the two above.
+	// Sealed means the handoff is sealed, so its receipt has neither Data nor SkillsMissing.
 	Sealed     bool
-	LocalEdits []refs.Edit // edits of this repository's own refs that belong to it
-	Force      bool        // withdraw it although a key that nobody decided about may have ended it
-	// Child is offered at the same home in the same transaction: the return
-	// handoff of a failure, or a reroute that stays.
+	LocalEdits []refs.Edit // edits of this repository's own refs, made along with it
+	Force      bool        // withdraw it even if an undecided key may have ended it
+	// Child is offered at the same home in the same transaction: the return handoff of a
+	// failure, or a reroute within the home.
 	Child *Payload
 }
 
-// Acknowledge ends a handoff that is held: the work was done. If it was acknowledged
-// before, it succeeds again and repeated is true.
+// Acknowledge ends a held handoff: the work was done. If it was acknowledged before,
+// Acknowledge succeeds again and repeated is true.
 func (e *Engine) Acknowledge(ctx context.Context, home Home, h ClaimProof, o Outcome) (s *State, repeated bool, err error) {
 	s, err = e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
 		if s.Receipt != nil && s.Receipt.Event == record.Acknowledged && s.Receipt.Claim == h.Nonce && s.Receipt.Key == e.Author.Signer.KID() {
@@ -149,8 +148,8 @@ func (e *Engine) Acknowledge(ctx context.Context, home Home, h ClaimProof, o Out
 	return s, repeated, err
 }
 
-// Fail ends a handoff without success: by its holder, or, with a zero holding,
-// by a recipient who rejects the offer.
+// Fail ends a handoff without success: by its holder or, without a nonce in h, by a recipient
+// who rejects the offer.
 func (e *Engine) Fail(ctx context.Context, home Home, h ClaimProof, o Outcome) (*State, error) {
 	s, err := e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
 		if h.Nonce != "" || s.Claim != nil || s.Receipt != nil {
@@ -166,9 +165,9 @@ func (e *Engine) Fail(ctx context.Context, home Home, h ClaimProof, o Outcome) (
 	return s, err
 }
 
-// Withdraw ends a handoff with the given receipt (rerouted, revoked, expired). The table
-// of steps says who may. A handoff that has ended can still be revoked, once, if it
-// carried a token: for the tokens that follow from it.
+// Withdraw ends a handoff with the given receipt (rerouted, revoked, expired). The table of
+// steps says who may. An ended handoff can still be revoked, once, if it carried a token: for
+// the sake of the tokens below it.
 func (e *Engine) Withdraw(ctx context.Context, home Home, p Place, event record.Event, o Outcome) (*State, error) {
 	s, err := e.act(ctx, home, p, home.LaneIsFresh(p.ID), func(s *State, b *batch) error {
 		switch s.Phase() {
@@ -225,8 +224,7 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 	return e.planOffer(ctx, child, b, o.Child)
 }
 
-// Sweep deletes the inbox ref of a handoff that ended, if a killed git left it. Anybody
-// may.
+// Sweep deletes the inbox ref of an ended handoff, in case a killed git left it. Anybody may.
 func (e *Engine) Sweep(ctx context.Context, home Home, p Place) error {
 	_, err := e.act(ctx, home, p, true, func(s *State, b *batch) error {
 		if s.Phase() != Ended {
@@ -237,8 +235,8 @@ func (e *Engine) Sweep(ctx context.Context, home Home, p Place) error {
 	return err
 }
 
-// ChildID is the id of the handoff that follows from a claim on its parent. It is always
-// the same one, so that a repeated step does not make two.
+// ChildID is the id of the handoff following from a claim on its parent. It is always the same
+// one, so a repeated step does not make two.
 func ChildID(parent handoff.ID, claim *record.Record) handoff.ID {
 	return handoff.DeriveID(claim.At, string(parent), claim.Nonce)
 }

@@ -22,14 +22,14 @@ type Engine struct {
 	Repo *refs.Repo
 	Now  func() time.Time
 
-	Keys     *Keys     // the keys that are trusted here
-	Reader   *Reader   // what homes say of handoffs
-	Verifier *Verifier // what is in a handoff, proven
+	Keys     *Keys     // the keys trusted here
+	Reader   *Reader   // reads the state of handoffs at their homes
+	Verifier *Verifier // proves the content of handoffs
 	Author   *Author   // signs payloads, steps and joins
-	Recovery *Recovery // settles transactions that were cut off
+	Recovery *Recovery // settles interrupted transactions
 }
 
-// Setup has the parts that an Engine is made of.
+// Setup has the parts of an Engine.
 type Setup struct {
 	Repo   *refs.Repo
 	Trust  *sign.Trust
@@ -56,7 +56,7 @@ func New(s Setup) *Engine {
 	}
 }
 
-// As is the same engine for another agent of this clone, with that agent's key.
+// As returns the same engine for another agent of this clone, with that agent's key.
 func (e *Engine) As(signer sign.Signer, actor string) *Engine {
 	author, verifier, other := *e.Author, *e.Verifier, *e
 	author.Signer, author.Actor = signer, actor
@@ -72,10 +72,10 @@ func denied(reason fault.Reason, format string, args ...any) *fault.Error {
 // rounds bounds how often a step is decided anew because others were faster.
 const rounds = 40
 
-// act takes a step: load the state, let plan build the transaction, apply it, until one
-// holds. If only other entries moved the lane, plan is asked again. If the handoff itself
-// moved, plan sees that and says who won. Refreshed says that the namespace is up to date; a
-// step on a hub first tries with the copies that are known, and fetches when that fails.
+// act takes a step: load the state, let plan build the transaction, apply it, until one holds.
+// If only other entries moved the lane, plan is asked again. If the handoff itself moved, plan
+// sees this and says who won. Unless refreshed is set, act fetches first. If it is set, a step
+// on a hub first tries with the known copies, and fetches when plan refuses.
 func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, plan func(*State, *batch) error) (*State, error) {
 	spec := FetchSpec{Places: []Place{p}, Lanes: []handoff.ID{p.ID}}
 	if !refreshed {
@@ -125,8 +125,8 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 	}
 }
 
-// lookAgain fetches the refs of a step that found them moved, for its next round. A home
-// that was read when it refused the step need not be asked.
+// lookAgain fetches the refs of a step after it found them moved, for its next round. A home
+// read while it refused the step need not be asked.
 func lookAgain(ctx context.Context, home Home, spec FetchSpec, edits []refs.Edit, stale *refs.StaleError, round int) error {
 	if round+1 == rounds {
 		return fault.New(fault.Unavailable, fault.Busy, "handoff %s: others changed its lane %d times in a row", spec.Lanes[0], rounds).
@@ -137,7 +137,7 @@ func lookAgain(ctx context.Context, home Home, spec FetchSpec, edits []refs.Edit
 			return err
 		}
 	}
-	// Besides the place that was asked for: the one that it was to move to.
+	// Besides the requested place, fetch the one the handoff was to move to.
 	moved := FetchSpecFor(home, edits)
 	if stale.Read && moved.covers(spec) {
 		return nil
@@ -146,15 +146,15 @@ func lookAgain(ctx context.Context, home Home, spec FetchSpec, edits []refs.Edit
 	return home.Refresh(ctx, moved)
 }
 
-// apply applies a transaction. Settled says that an earlier try had applied it; the state
-// may have moved on since.
+// apply applies a transaction. Settled means an earlier try had applied it; the state may have
+// moved on since.
 func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (settled bool, err error) {
 	i, err := e.Recovery.Intents.begin(home, t)
 	if err != nil {
 		return false, err
 	}
 	err = home.Apply(ctx, t)
-	if err == nil || errors.Is(err, refs.ErrRefused) { // it is there, or none of it
+	if err == nil || errors.Is(err, refs.ErrRefused) { // all of it is there, or none
 		i.forget()
 		return false, err
 	}
@@ -162,8 +162,7 @@ func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (sett
 	if !errors.As(err, &stale) {
 		return false, err
 	}
-	// Moved by others, or by a git of ours that was killed half-way or before it
-	// could say that it was done.
+	// Moved by others, or by a git of ours killed half-way or before it could report success.
 	logged, serr := e.Recovery.settle(ctx, home, i)
 	switch {
 	case serr != nil:
@@ -174,7 +173,7 @@ func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (sett
 	return false, err
 }
 
-// applyLocalEdits makes those of edits that were not made yet.
+// applyLocalEdits makes the edits not yet made.
 func applyLocalEdits(ctx context.Context, repo *refs.Repo, edits []refs.Edit) error {
 	var rest []refs.Edit
 	for _, edit := range edits {
@@ -194,18 +193,18 @@ func worthALook(err error) bool {
 	return slices.Contains([]fault.Code{fault.NotFound, fault.Conflict, fault.Denied}, fault.CodeOf(err))
 }
 
-// batch collects one transaction, in this order: inbox refs that move, lane entries,
-// inbox refs that are deleted.
+// batch collects one transaction, in this order: moved inbox refs, lane entries, deleted inbox
+// refs.
 type batch struct {
 	engine *Engine
 	home   Home
 	tx     refs.Transaction
 	gone   []refs.Edit
-	after  *State // the state that the transaction leaves, if the plan can tell
+	after  *State // the state after the transaction, if the plan can tell
 	lanes  []refs.Edit
 }
 
-// build adds a step to the transaction: what its row of the table says of the inbox ref,
+// build adds a step to the transaction: its effect on the inbox ref, by its row of the table,
 // and its entry in the lane.
 func (b *batch) build(ctx context.Context, s *State, rec *record.Record) error {
 	step, _ := StepOf(rec.Event)
@@ -267,7 +266,7 @@ func (b *batch) move(ref, old string, o *refs.Object) {
 	b.tx.Edits = append(b.tx.Edits, refs.Edit{Ref: ref, Old: old, New: o.OID})
 }
 
-// drop deletes an inbox ref.
+// drop deletes a ref, after the other edits.
 func (b *batch) drop(ref, old string) {
 	b.gone = append(b.gone, refs.Edit{Ref: ref, Old: old})
 }
@@ -332,8 +331,8 @@ func (b *batch) keepWork(ctx context.Context, agent string, id handoff.ID, w *ha
 	return nil
 }
 
-// dropWork deletes the refs of a snapshot, before the inbox refs: in each inbox in which
-// the handoff is, or in which a killed git left it, but one.
+// dropWork deletes the refs of a snapshot, before the inbox refs: in each inbox, except one,
+// holding the handoff or a leftover of a killed git.
 func (b *batch) dropWork(ctx context.Context, s *State, but string) error {
 	from := []string{s.Agent}
 	for agent, tip := range s.tips {

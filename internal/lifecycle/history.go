@@ -15,10 +15,9 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Join makes the entry that joins two histories of a lane, theirs (the hub's, its first
-// parent) and ours. Our entries are read after the hub's, so that a second end or claim
-// among them does not count. The entry bears the id of our newest one. Both histories are
-// here already.
+// Join makes the entry that joins two histories of a lane, theirs (the hub's, its first parent)
+// and ours. Our entries are read after the hub's, so a second end or claim among them does not
+// count. The entry bears the id of our newest one. Both histories are here already.
 func (e *Engine) Join(ctx context.Context, theirs, ours string) (*refs.Object, error) {
 	o, err := e.Repo.Read(ctx, ours, record.MaxCommit)
 	if err != nil {
@@ -42,7 +41,7 @@ func (e *Engine) Join(ctx context.Context, theirs, ours string) (*refs.Object, e
 	return e.Author.commit(ctx, &rec, refs.EmptyTree, theirs, ours)
 }
 
-// joins refuses a lane entry of several parents that no root key signed: as a
+// joins refuses a lane entry with several parents, unless a root key signed it: as a
 // fast-forward it could hide a receipt behind another history.
 func (l *Lanes) joins(ctx context.Context, o *refs.Object) error {
 	c, err := record.ParseCommit(o.Body)
@@ -56,9 +55,8 @@ func (l *Lanes) joins(ctx context.Context, o *refs.Object) error {
 	return l.joined(ctx, o.OID, c, key)
 }
 
-// joined is joins of an entry whose signature was checked. A key that is no root
-// any more joined what this clone had seen when it noticed that, and nothing else:
-// whoever stole it could give any date.
+// joined is joins for an entry with a checked signature. A former root key joined only what
+// this clone had seen when it noticed the change: whoever stole the key could give any date.
 func (l *Lanes) joined(ctx context.Context, oid string, c *record.Commit, key sign.Key) error {
 	if c.Record.Event != record.Joined || len(c.Parents) != 2 || c.Tree != refs.EmptyTree {
 		return refuseJoin(oid, fmt.Errorf("as %q with %d parents", c.Record.Event, len(c.Parents)))
@@ -80,9 +78,9 @@ func refuseJoin(oid string, why error) error {
 	return denied(fault.Rollback, "lane entry %s joins histories: %w", oid, why)
 }
 
-// MayMove says why the copy of a lane must not move from one tip to another; nil if it
-// may: the new tip leads to the old one, and no merge is new that a root key did not
-// sign. From is "" where there is no copy yet.
+// MayMove says why the copy of a lane must not move from one tip to another; nil if it may. The
+// new tip must lead to the old one, and each new merge must be signed by a root key. From is ""
+// if there is no copy yet.
 func (l *Lanes) MayMove(ctx context.Context, from, to string) error {
 	index, err := l.index(ctx, to)
 	if err != nil || from == "" {
@@ -98,11 +96,10 @@ func (l *Lanes) MayMove(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// Cut finds the tip that a lane had before somebody put a merge on it that no root key
-// signed. Below is the hub's tip of the lane, "" if it has none. Of two parents it takes
-// the one that descends from below; if both do, the one with only entries by trusted keys
-// since. Not ok means that neither can be chosen. A tip of "" means that no part of the
-// lane is worth keeping.
+// Cut finds the tip of a lane before somebody put a merge on it without a root key's signature.
+// Below is the hub's tip of the lane, "" if it has none. Of two parents Cut takes the one
+// descending from below; if both do, the one with only entries by trusted keys since. Not ok
+// means neither can be chosen. A tip of "" means no part of the lane is worth keeping.
 func (l *Lanes) Cut(ctx context.Context, tip, below string) (cut string, ok bool, err error) {
 	for range maxLane {
 		if tip == "" {
@@ -140,8 +137,9 @@ func (l *Lanes) Cut(ctx context.Context, tip, below string) (cut string, ok bool
 	return "", false, nil
 }
 
-// vouchedAbove walks first parents down to an entry that is known: whether a trusted
-// key signed any of those above it, and whether they signed all and it was met.
+// vouchedAbove walks first parents from tip down to below. It reports whether a trusted key
+// signed any of the entries on the way, and whether below was met and trusted keys signed all
+// of them.
 func (l *Lanes) vouchedAbove(ctx context.Context, tip, below string) (anything, all bool, err error) {
 	all = true
 	for oid := tip; oid != below; {
@@ -160,9 +158,8 @@ func (l *Lanes) vouchedAbove(ctx context.Context, tip, below string) (anything, 
 	return anything, all, nil
 }
 
-// PutBack is the refusal of a lane on which somebody put a merge, with the command by
-// which the hub's administrator takes it off again: in the hub, to the tip that the
-// lane had.
+// PutBack is the refusal of a lane because of a merge somebody put on it. The hint is the
+// command by which the hub's administrator puts the lane back, in the hub, to its former tip.
 func PutBack(hub, lane, tip, was string, why error) error {
 	f := fault.New(fault.Denied, fault.Rollback, "%s has a history in %s that this clone refuses: %w", hub, lane, why)
 	if was == "" {
@@ -172,14 +169,12 @@ func PutBack(hub, lane, tip, was string, why error) error {
 		Because("the administrator of the hub, in the hub: puts the lane back"))
 }
 
-// A key that is retired may have been stolen, and then it dates its entries as it likes.
-// The lanes as they were when the key was retired tell true entries from others. Their tips
-// are recorded in the entry of the key, as the object id of a tree for each namespace: an
-// entry a lane, "160000 <cc>".
+// A retired key may have been stolen, and a thief dates its entries at will. The lanes as they
+// were when the key was retired tell true entries from others. The entry of the key records
+// their tips, as the object id of a tree for each namespace: an entry a lane, "160000 <cc>".
 
-// unseen refuses what a retired key signed and the lanes that were written down
-// at that time do not contain. A key of which nothing was written down is judged
-// by dates alone.
+// unseen refuses an entry of a retired key if the lanes recorded at its retirement do not
+// contain it. A key without such a record is judged by dates alone.
 func (l *Lanes) unseen(ctx context.Context, key sign.Key, entry *Entry) error {
 	if key.Entry().Retired == "" || len(key.Seen()) == 0 {
 		return nil
@@ -187,8 +182,8 @@ func (l *Lanes) unseen(ctx context.Context, key sign.Key, entry *Entry) error {
 	return l.witnessed(ctx, key, entry.Record().ID.Lane(), entry.OID)
 }
 
-// witnessed refuses an entry by a key that is not valid any more, unless this clone had
-// seen the entry before.
+// witnessed refuses an entry by a key no longer valid, unless this clone had seen the entry
+// before.
 func (l *Lanes) witnessed(ctx context.Context, key sign.Key, lane, oid string) error {
 	for _, tree := range key.Seen() {
 		tip, err := l.seenTip(ctx, tree, lane)
@@ -212,8 +207,7 @@ type witnesses struct {
 	below map[string]map[string]bool   // by tip
 }
 
-// seenTip is the tip of a lane in a tree of them; "" where it has none, or is not
-// here.
+// seenTip is the tip of a lane in a tree of tips; "" if the lane or the tree is not there.
 func (l *Lanes) seenTip(ctx context.Context, tree, lane string) (string, error) {
 	if l.witness.tips == nil {
 		l.witness.tips, l.witness.below = map[string]map[string]string{}, map[string]map[string]bool{}
@@ -232,7 +226,7 @@ func (l *Lanes) seenTip(ctx context.Context, tree, lane string) (string, error) 
 	return tips[lane], nil
 }
 
-// belowTip are the commits that a tip contains, itself among them.
+// belowTip returns the commits in the history of a tip, itself included.
 func (l *Lanes) belowTip(ctx context.Context, tip string) (map[string]bool, error) {
 	if below, ok := l.witness.below[tip]; ok || tip == "" {
 		return below, nil
@@ -250,8 +244,8 @@ func (l *Lanes) belowTip(ctx context.Context, tip string) (map[string]bool, erro
 // Tips are the tips of lanes, by namespace and by lane.
 type Tips map[string]map[string]string
 
-// LaneTips are those of all lanes that are here, of this repository and of the hubs
-// that it knows. The namespaces that are named are in it also where they have no lane.
+// LaneTips returns the tips of all lanes present here, of this repository and of its hubs.
+// Named namespaces are included even without a lane.
 func LaneTips(ctx context.Context, repo *refs.Repo, named ...string) (Tips, error) {
 	list, err := repo.List(ctx, refs.LocalNamespace.Lanes(), refs.Root+"remotes/")
 	if err != nil {
@@ -281,8 +275,8 @@ func LaneTips(ctx context.Context, repo *refs.Repo, named ...string) (Tips, erro
 	return namespaces, nil
 }
 
-// Seen writes the tips of all lanes that are here down, and says in which trees:
-// what to retire a key with.
+// Seen records the tips of all lanes present here and returns the tree of each namespace, for
+// retiring a key.
 func Seen(ctx context.Context, repo *refs.Repo, named ...string) (map[string]string, error) {
 	tips, err := LaneTips(ctx, repo, named...)
 	if err != nil {
@@ -291,8 +285,7 @@ func Seen(ctx context.Context, repo *refs.Repo, named ...string) (map[string]str
 	return KeepTips(ctx, repo, tips)
 }
 
-// KeepTips writes tips down as trees, each with a ref that keeps it, and says which
-// tree is which namespace's.
+// KeepTips writes tips as trees, each kept by a ref, and returns the tree of each namespace.
 func KeepTips(ctx context.Context, repo *refs.Repo, namespaces Tips) (map[string]string, error) {
 	seen := map[string]string{}
 	var t refs.Transaction
@@ -344,13 +337,13 @@ func parseTips(body []byte) map[string]string {
 	return tips
 }
 
-// IsTips reports whether a tree holds tips of lanes and nothing else. Such a tree brings
-// no object along: a tip is named as a submodule's commit is.
+// IsTips reports whether a tree holds tips of lanes and nothing else. Such a tree brings no
+// object along: a tip is named like a submodule's commit.
 func IsTips(body []byte) bool { return len(parseTips(body)) > 0 }
 
 // MaxTips bounds a tree of tips: one entry each for 1,024 lanes.
 const MaxTips = int64(1024 * len("160000 cc\x0001234567890123456789"))
 
-// seenNamespace is the name of this repository's own namespace in such a list; that of a
-// hub is the hash by which its copies go.
+// seenNamespace is the name of this repository's own namespace in [Tips]; a hub's is the hash
+// in the ref names of its copies.
 const seenNamespace = "local"

@@ -10,18 +10,18 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Home is the repository that decides who holds a handoff.
+// Home is the repository where the holder of a handoff is decided.
 type Home interface {
-	// ID is the repo id that new records name as their home.
+	// ID is the repo id of the home in new records.
 	ID() string
-	// Is reports whether a record that names this repo id belongs here.
+	// Is reports whether a record with this repo id as its home belongs here.
 	Is(repoID string) bool
 	// Namespace is where the home's refs, or their copies, stand in this repository.
 	Namespace() refs.Namespace
 	// Refresh brings the copies up to date. In this repository it does nothing.
 	Refresh(ctx context.Context, spec FetchSpec) error
-	// LaneIsFresh reports whether the lane of id was read from the home itself in
-	// this command, so that what it does not say is not there.
+	// LaneIsFresh reports whether the lane of id was read from the home itself in this command.
+	// If so, an entry not found in it does not exist.
 	LaneIsFresh(id handoff.ID) bool
 	// Apply makes the transaction, whole or not at all. It returns a
 	// *refs.StaleError when a ref had moved; the caller refreshes and decides
@@ -29,35 +29,34 @@ type Home interface {
 	Apply(ctx context.Context, t refs.Transaction) error
 }
 
-// RemoteHome is a Home of which this repository has only copies.
+// RemoteHome is a Home with only copies in this repository.
 type RemoteHome interface {
 	Home
-	// LooksFirst reports whether others are likely to have moved the lane of an id
-	// since it was read, so that a first try without a look would be in vain.
+	// LooksFirst reports whether others are likely to have moved the lane of an id since it was
+	// read. A first try without a look would then be in vain.
 	LooksFirst(ctx context.Context, id handoff.ID) bool
 	// Refused says why the home's lane is not believed; nil if it is.
 	Refused(lane string) error
-	// LaneTip is where the copy of a lane stands, or will stand when the steps that wait
-	// for a common push have been sent.
+	// LaneTip is the tip of the copy of a lane, including steps still waiting for a common push.
 	LaneTip(ctx context.Context, lane string) (string, error)
-	// Named returns the hints for a record that names another home than this one. A
-	// repository can have more than one name.
+	// Named returns the hints for a record naming another home than this one. A repository can
+	// have more than one name.
 	Named(repoID string) []fault.Hint
 	// FetchWork fetches the snapshot of a handoff, which must be the commit oid.
 	FetchWork(ctx context.Context, p Place, oid string) error
 }
 
-// FetchSpec says which part of a home is needed. The cost of a refresh depends on
-// this alone, not on the size of the home.
+// FetchSpec says which part of a home is needed. It alone determines the cost of a refresh, not
+// the size of the home.
 type FetchSpec struct {
 	Inboxes []string // whole inboxes of these agents
 	Places  []Place  // single handoffs
 	Lanes   []handoff.ID
 
-	// Log brings the other lanes along, so that what they say of an id can be read
-	// without another question. A clone that wants no history leaves them out.
+	// Log brings the other lanes along, so they can be searched for an id without another fetch.
+	// A clone that wants no history leaves them out.
 	Log bool
-	// Once leaves out the lanes that this command has brought already.
+	// Once leaves out the lanes already fetched by this command.
 	Once bool
 }
 
@@ -86,14 +85,14 @@ type Place struct {
 type LocalHome struct {
 	Repo   *refs.Repo
 	RepoID string   // "local:<32 hex>"
-	Paths  []string // under which others may know it: "git+file://<path>"
+	Paths  []string // other repo ids for it: "git+file://<path>"
 }
 
 // ID implements Home.
 func (h *LocalHome) ID() string { return h.RepoID }
 
-// Is implements Home: a repository answers to its own id and to its path. Whoever
-// pushes to it as a hub reaches the agents that work in it.
+// Is implements Home: a repository answers to its own id and to its path. Whoever pushes to it
+// as a hub reaches the agents working in it.
 func (h *LocalHome) Is(repoID string) bool {
 	return repoID == h.RepoID || slices.Contains(h.Paths, repoID)
 }
@@ -112,8 +111,7 @@ func (h *LocalHome) Apply(ctx context.Context, t refs.Transaction) error {
 	return h.Repo.Apply(ctx, t)
 }
 
-// elsewhere returns the hints for a record that names another home than the one where it
-// lies.
+// elsewhere returns the hints for a record found at another home than the one it names.
 func elsewhere(home Home, repoID string) []fault.Hint {
 	if hub, ok := home.(RemoteHome); ok {
 		return hub.Named(repoID)
@@ -121,7 +119,7 @@ func elsewhere(home Home, repoID string) []fault.Hint {
 	return nil
 }
 
-// FetchSpecFor is the part of a home that edits touch.
+// FetchSpecFor is the part of a home touched by edits.
 func FetchSpecFor(home Home, edits []refs.Edit) FetchSpec {
 	var spec FetchSpec
 	for _, edit := range edits {

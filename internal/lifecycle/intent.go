@@ -20,20 +20,19 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Intents remembers transactions that were begun and that make an inbox ref. A SIGKILL
-// inside git's own commit of one leaves a prefix of its edits; the next command in
-// this clone finds the intent and brings the home back to all or nothing. No key is
-// needed for that: the lane decides, and every object was written before.
+// Intents remembers transactions that have begun and make an inbox ref. A SIGKILL inside git's
+// own commit of one leaves a prefix of its edits; the next command in this clone finds the
+// intent and brings the home back to all or nothing. No key is needed: the lane decides, and
+// every object was written before.
 //
-// Other transactions need none. Their lane entry decides, and whatever part of them
-// reached the inbox ref is overwritten by the next step. Two things are left that no
-// next step mends: an inbox ref of a handoff that was never offered, and a child that
-// the receipt of its parent names while its own lane does not know it yet.
+// Other transactions need none. Their lane entry decides, and the next step overwrites any part
+// of them in the inbox ref. Two leftovers would stay: an inbox ref of a handoff never offered,
+// and a child named by its parent's receipt but not yet known to its own lane.
 type Intents struct {
 	Dir string // <common dir>/githandoff/intents
 }
 
-// Recovery settles transactions that a killed process left half done.
+// Recovery settles transactions left half done by a killed process.
 type Recovery struct {
 	Repo    *refs.Repo
 	Reader  *Reader
@@ -48,8 +47,8 @@ type intent struct {
 }
 
 // begin writes the intent down. It is not synced: it guards against a killed process, not
-// against a power cut, which git's own order of writes survives. The file name has the id
-// of this process, so that no other one takes the intent for an abandoned one.
+// against a power cut, which git's own order of writes survives. The file name has the id of
+// this process, so no other process takes the intent for an abandoned one.
 func (in Intents) begin(home Home, t refs.Transaction) (*intent, error) {
 	var tag [8]byte
 	if _, err := rand.Read(tag[:]); err != nil {
@@ -117,9 +116,9 @@ func (in Intents) left() []*intent {
 	return list
 }
 
-// Run settles what killed processes left half done. Each home is asked once, for all of its
-// intents. One that cannot be reached, or whose lock is still there, keeps its intents.
-// homeOf returns nil for a home that is not to be asked now.
+// Run settles all transactions left half done by killed processes. Each home is asked once, for
+// all of its intents. A home out of reach or still locked keeps its intents. homeOf returns nil
+// for a home not to be asked now.
 func (rc *Recovery) Run(ctx context.Context, homeOf func(repoID string) (Home, error)) error {
 	var first error
 	left := map[string][]*intent{}
@@ -155,13 +154,13 @@ func (rc *Recovery) settleAll(ctx context.Context, home Home, left []*intent) er
 	return nil
 }
 
-// settle looks at where the refs of an intent are. If none of its lanes has the intent's
-// entry, git had come no further than the inbox refs that it moves first. The refs that it
-// created are deleted, unless the same step was taken again since; the next step overwrites
-// the others. If a lane has the entry, all inbox refs had been moved, and one that is
-// missing now was ended by another step; settle makes the remaining edits. Each edit is
-// pinned to the values in the intent. An intent without a lane only deletes refs after a
-// receipt, and is completed too. settle reports whether the step is in the log.
+// settle compares the refs of an intent with its edits. If none of its lanes has the intent's
+// entry, git had moved at most the inbox refs, which come first. The refs it created are
+// deleted, unless the same step was taken again since; the next step overwrites the others. If
+// a lane has the entry, all inbox refs had been moved, and a missing one was ended by another
+// step; settle makes the remaining edits. Each edit is pinned to the values in the intent. An
+// intent without a lane only deletes refs after a receipt, and is completed too. settle reports
+// whether the step is in the log.
 func (rc *Recovery) settle(ctx context.Context, home Home, i *intent) (logged bool, err error) {
 	if err := rc.Repo.Locks.Await(ctx, i.Edits); err != nil {
 		return false, err
@@ -223,9 +222,8 @@ func (rc *Recovery) unlogged(ctx context.Context, home Home, id handoff.ID, oid 
 	return err == nil && !s.logged(c), nil
 }
 
-// logged reports whether one of the lanes has the entry that the edits were to
-// give it. Others may have appended to it since. Without a lane among them the
-// edits sweep.
+// logged reports whether one of the lanes has the entry meant for it in the edits. Others may
+// have appended to it since. If there is no lane among the edits, they sweep.
 func (rc *Recovery) logged(ctx context.Context, home Home, edits []refs.Edit) (logged, sweeps bool, err error) {
 	sweeps = true
 	for _, edit := range edits {

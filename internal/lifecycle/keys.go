@@ -19,24 +19,24 @@ type Keys struct {
 	Trust *sign.Trust
 	Now   func() time.Time
 
-	// Published finds the key of that id where its owner published it, for advice:
-	// nobody trusts what is there. It may be nil.
+	// Published finds a key where its owner published it, by its id. It serves hints only:
+	// nobody trusts a key for being there. It may be nil.
 	Published func(sign.KID) (sign.PublicKey, bool)
 
-	strangers map[sign.KID]sign.PublicKey // the keys that were asked for; zero if there was none
+	strangers map[sign.KID]sign.PublicKey // the keys asked for; zero if there was none
 }
 
 // now is the time of a record: whole seconds, UTC.
 func (k *Keys) now() time.Time { return k.Now().UTC().Truncate(time.Second) }
 
-// SignerOf is the pinned key that signed c, which must be the one that c names.
-// A refusal begins with subject, the name of the commit for people.
+// SignerOf returns the pinned key that signed c. It must be the key named in c. A refusal
+// begins with subject, a readable name of the commit.
 func (k *Keys) SignerOf(subject string, c *record.Commit) (sign.Key, error) {
 	key, err := k.Trust.Verify(sign.NamespaceGit, c.Payload(), c.Signature)
 	return k.namedBy(subject, c, key, err)
 }
 
-// namedBy is SignerOf after the signature was checked, with this result.
+// namedBy is SignerOf for a checked signature; key and err are the result of the check.
 func (k *Keys) namedBy(subject string, c *record.Commit, key sign.Key, err error) (sign.Key, error) {
 	err = k.unknownKey(err, c.Record)
 	if err == nil && key.KID() != c.Record.Key {
@@ -45,8 +45,7 @@ func (k *Keys) namedBy(subject string, c *record.Commit, key sign.Key, err error
 	return key, err
 }
 
-// CheckTrustedSigner says why a commit is not worth a closer look: no trusted key signed
-// it. It reads nothing else.
+// CheckTrustedSigner refuses a commit not signed by a trusted key. It reads nothing else.
 func (k *Keys) CheckTrustedSigner(c *record.Commit) error {
 	if _, err := k.Trust.Verify(sign.NamespaceGit, c.Payload(), c.Signature); err != nil {
 		err = k.unknownKey(err, c.Record)
@@ -61,9 +60,8 @@ func (k *Keys) CheckTrustedSigner(c *record.Commit) error {
 	return nil
 }
 
-// unknownKey adds to a refusal because of such a key what is known of its owner,
-// and the command that pins it. All of that is a claim of whoever made the key. A
-// root is never made by a hint.
+// unknownKey adds to the refusal of an unknown key what is known of its owner, and the command
+// to pin it. All of this is claimed by whoever made the key. A hint never makes a root.
 func (k *Keys) unknownKey(err error, r *record.Record) error {
 	var unknown *sign.UnknownKeyError
 	f := fault.As(err)
@@ -108,7 +106,7 @@ func (k *Keys) published(kid sign.KID) (public sign.PublicKey, ok bool) {
 	return public, !public.IsZero()
 }
 
-// maxStrangers bounds how many keys of strangers one command looks up.
+// maxStrangers bounds the unknown keys one command looks up.
 const maxStrangers = 64
 
 // recipients are the keys that may claim from an agent's inbox now.
@@ -122,8 +120,8 @@ func (k *Keys) recipients(agent string) []string {
 	return kids
 }
 
-// openers are the keys to seal for: those that may claim from an agent's inbox
-// now and can decrypt.
+// openers are the keys to seal for: those allowed to claim from an agent's inbox now and able
+// to decrypt.
 func (k *Keys) openers(agent string) ([]sign.PublicKey, error) {
 	kids := k.recipients(agent)
 	if len(kids) == 0 {
@@ -148,8 +146,8 @@ func (k *Keys) openers(agent string) ([]sign.PublicKey, error) {
 	return to, nil
 }
 
-// deciders are the people that an agent asks for a decision: the principals of the root
-// keys that are trusted here.
+// deciders is the hint naming the people to ask for a decision: the principals of the root keys
+// trusted here.
 func (k *Keys) deciders() fault.Hint {
 	var people []string
 	for _, entry := range k.Trust.Entries() {
@@ -165,8 +163,8 @@ func (k *Keys) deciders() fault.Hint {
 	return fault.Fact("ask %s to decide it", strings.Join(people[:min(len(people), 3)], " or "))
 }
 
-// whoseKey is the hint for an agent of which no key is trusted. Only its owner can
-// say which one it is.
+// whoseKey is the hint for an agent without a trusted key. Only its owner can say which key it
+// is.
 func whoseKey(agent string) fault.Hint {
 	return fault.See("trust add").Because("trusts a key of %s, once its owner confirmed its fingerprint", agent)
 }
@@ -177,8 +175,8 @@ type voucher struct {
 	err error
 }
 
-// vouch checks the signature of an entry, or takes it for checked: then it was made by
-// the key that the entry names. It may be called for several entries at a time.
+// vouch checks the signature of an entry, or takes it for checked, and then for made by the key
+// the entry names. It may be called for several entries at a time.
 func (e *Entry) vouch(trust *sign.Trust, checked bool) {
 	if e.Dispute != nil {
 		return
@@ -193,8 +191,8 @@ func (e *Entry) vouch(trust *sign.Trust, checked bool) {
 	e.voucher = &voucher{key: key, err: err}
 }
 
-// signed reports whether the key that the entry names made its signature, itself and not
-// by a subkey, whose validity is another one.
+// signed reports whether the key named in the entry made its signature itself, not by a subkey,
+// whose validity may differ.
 func (e *Entry) signed() bool {
 	return e.voucher != nil && e.voucher.err == nil && e.voucher.key.Primary() && e.voucher.key.KID() == e.Record().Key
 }

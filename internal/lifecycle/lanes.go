@@ -14,30 +14,30 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Lanes reads lanes, and remembers what it has read: a command asks a lane for several
-// handoffs, and again after each step.
+// Lanes reads lanes and caches their entries: a command asks a lane for several handoffs, and
+// again after each step.
 type Lanes struct {
 	Repo *refs.Repo
 	Keys *Keys
 
-	// Walked is called for each entry that is read. It may be nil.
+	// Walked is called for each entry read. It may be nil.
 	Walked func()
 
 	kept    keptEntries
 	witness witnesses
 
-	// indexes are lanes that were walked, by tip, each from its oldest entry on. Only what
-	// was appended since has to be walked then.
+	// indexes are the walked lanes, by tip, each from its oldest entry on. A later walk covers
+	// only newer entries.
 	indexes map[string][]indexed
 }
 
-// maxLane bounds the walk of one lane. With 1,024 lanes that is room for a
-// thousand million events at one home.
+// maxLane bounds the walk of one lane. 1,024 lanes then have room for a thousand million events
+// at one home.
 const maxLane = 1 << 20
 
-// Walk calls visit for each commit of a lane, newest first, with its raw
-// bytes, until visit returns false. Where a root key joined two histories it
-// shows the commits that the hub lacked before those that it had. The commits are not verified.
+// Walk calls visit for each commit of a lane, newest first, with its raw bytes, until visit
+// returns false. Where a root key joined two histories, the commits the hub lacked come before
+// those it had. The commits are not verified.
 func (l *Lanes) Walk(ctx context.Context, tip string, visit func(oid string, raw []byte) (bool, error)) error {
 	w := &laneWalk{lanes: l, visit: visit}
 	defer w.close()
@@ -54,7 +54,7 @@ type laneWalk struct {
 	line  *refs.Stream // of the next entries; nil while reading ahead does not pay
 }
 
-// from walks until it meets one of the known commits. It says whether to go on.
+// from walks until it meets one of the known commits. It reports whether to go on.
 func (w *laneWalk) from(ctx context.Context, tip string, known map[string]bool) (bool, error) {
 	for tip != "" && !known[tip] {
 		o, err := w.read(ctx, tip)
@@ -88,7 +88,7 @@ func (w *laneWalk) from(ctx context.Context, tip string, known map[string]bool) 
 	return true, nil
 }
 
-// below returns the known commits, tip, and every commit that tip stands on.
+// below returns the known commits, tip, and every commit below tip.
 func (w *laneWalk) below(ctx context.Context, tip string, known map[string]bool) (map[string]bool, error) {
 	below := maps.Clone(known)
 	if below == nil {
@@ -114,8 +114,8 @@ func (w *laneWalk) below(ctx context.Context, tip string, known map[string]bool)
 	return below, nil
 }
 
-// read returns the next entry. One that was read ahead and is not the expected one, or that
-// cannot be read ahead, is asked for by its id: that answer counts.
+// read returns the next entry. If reading ahead does not yield the expected one, the entry is
+// read by its id: this answer counts.
 func (w *laneWalk) read(ctx context.Context, oid string) (*refs.Object, error) {
 	if w.n++; w.n > maxLane {
 		return nil, denied(fault.TooLarge, "lane of more than %d entries", maxLane)
@@ -164,8 +164,8 @@ func (l *Lanes) read(ctx context.Context, oid string) (*refs.Object, error) {
 	return o, nil
 }
 
-// unreadable stands for an entry that is larger than any of ours. It speaks of no handoff;
-// only its parents are kept.
+// unreadable stands for an entry larger than any of ours. It is about no handoff; only its
+// parents are kept.
 func (l *Lanes) unreadable(ctx context.Context, oid string) (*refs.Object, error) {
 	o, err := l.Repo.ReadHead(ctx, oid, record.MaxCommit)
 	if err != nil || o == nil {
@@ -178,15 +178,15 @@ func (l *Lanes) unreadable(ctx context.Context, oid string) (*refs.Object, error
 	return &refs.Object{OID: o.OID, Type: o.Type, Body: append(body, '\n')}, nil
 }
 
-// tooLarge begins what stands for an entry that is too large; no commit begins so.
+// tooLarge begins the stand-in for an oversized entry; no commit begins so.
 const tooLarge = "too large\n"
 
-// parentsOf reads the parents of a raw commit. Nothing about it was verified.
+// parentsOf reads the parents of a raw, unverified commit.
 func parentsOf(raw []byte) []string {
 	return slices.DeleteFunc(gitobj.Header(raw, "parent"), func(oid string) bool { return !handoff.IsHex(oid, 40) })
 }
 
-// firstParent is "" where a commit has none.
+// firstParent is the first parent of a raw commit; "" if there is none.
 func firstParent(raw []byte) string {
 	if parents := parentsOf(raw); len(parents) > 0 {
 		return parents[0]
@@ -225,14 +225,13 @@ func (l *Lanes) about(ctx context.Context, tip string, id handoff.ID) ([]*Entry,
 	return found, nil
 }
 
-// manyEntries bounds the entries of one handoff, as its inbox ref has no more commits.
-// Beyond it one entry without a trusted signature is enough for a dispute; a hub can write
-// any number of them.
+// manyEntries bounds the entries of one handoff, like the commits of its inbox ref. Beyond it,
+// one entry without a trusted signature is enough for a dispute; a hub can write any number of
+// them.
 const manyEntries = maxChain
 
-// IDs returns the ids in the entries of a lane that match, oldest entry first, and no more
-// than two: its caller needs to know only whether there is a second one. The entries are
-// not verified.
+// IDs returns the matching ids in the entries of a lane, oldest entry first, and at most two:
+// its caller only needs to know whether there is a second one. The entries are not verified.
 func (l *Lanes) IDs(ctx context.Context, tip string, match func(handoff.ID) bool) ([]handoff.ID, error) {
 	index, err := l.index(ctx, tip)
 	if err != nil {
@@ -251,8 +250,7 @@ func (l *Lanes) IDs(ctx context.Context, tip string, match func(handoff.ID) bool
 	return ids, nil
 }
 
-// indexed is an entry of a lane and the handoff that it claims to speak of, zero
-// where it claims no such thing.
+// indexed is an entry of a lane and the handoff it claims to be about, zero if it claims none.
 type indexed struct {
 	id  [29]byte
 	oid [20]byte
@@ -296,7 +294,7 @@ func (l *Lanes) index(ctx context.Context, tip string) ([]indexed, error) {
 	return index, nil
 }
 
-// indexOf reads the handoff that a raw commit claims to speak of.
+// indexOf reads the handoff a raw commit claims to be about.
 func indexOf(oid string, raw []byte) indexed {
 	var at indexed
 	_, _ = hex.Decode(at.oid[:], []byte(oid)) // it was read by this id
@@ -304,8 +302,7 @@ func indexOf(oid string, raw []byte) indexed {
 	return at
 }
 
-// keptEntries remembers entries of lanes by object id: a few mebibytes of those
-// that were read last.
+// keptEntries remembers entries of lanes by object id: the last few mebibytes read.
 type keptEntries struct {
 	byOID map[string]*refs.Object
 	size  int // bytes

@@ -18,22 +18,21 @@ import (
 	"githandoff/internal/record"
 )
 
-// UsedTokens lists the tokens that were used up in this clone, so that a hub that shows another
-// log, or none, does not make it forget them. One line for each receipt,
-// "<jti> <digest> <id>". The empty UsedTokens remembers nothing.
+// UsedTokens lists the tokens used up in this clone, so a hub with another log, or none, does
+// not make it forget them. There is one line for each receipt, "<jti> <digest> <id>". The empty
+// UsedTokens remembers nothing.
 type UsedTokens struct {
 	Path string // <common git dir>/githandoff/used
 }
 
-// The newest lines are kept, and no more than can be read faster than a hub can be asked.
-// Tokens live 7 days at most.
+// The newest lines are kept, few enough to be read faster than a hub can be asked. Tokens live
+// 7 days at most.
 const (
 	maxUsed  = 8192 // lines
 	keptUsed = maxUsed / 2
 )
 
-// unused refuses with replayed a token, or an envelope, whose handoff ended in
-// this clone.
+// unused refuses, as replayed, a token or an envelope whose handoff ended in this clone.
 func (u UsedTokens) unused(id handoff.ID, offer *record.Record) error {
 	lines, err := u.lines()
 	if err != nil {
@@ -48,8 +47,8 @@ func (u UsedTokens) unused(id handoff.ID, offer *record.Record) error {
 	return nil
 }
 
-// note remembers the token of a handoff that ended. The log decides: a receipt stands also
-// if this file cannot be written.
+// note remembers the token of an ended handoff. The log decides: a receipt stands even if this
+// file cannot be written.
 func (u UsedTokens) note(s *State) {
 	if u.Path == "" || s == nil || s.Receipt == nil || s.Offer == nil || s.Offer.Token == "" {
 		return
@@ -87,16 +86,15 @@ func (u UsedTokens) lines() ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n"), nil
 }
 
-// ClockSkew is how far the clocks of two machines may differ. An entry that is
-// ahead of the reader's clock by more does not count yet, and one that is behind
-// the entries below it by more never counts.
+// ClockSkew is how far the clocks of two machines may differ. An entry further ahead of the
+// reader's clock does not count yet. An entry further behind those below it never counts.
 const ClockSkew = obo.ClockSkew
 
-// Ahead remembers the entries that were ahead of this clone's clock when it first saw them:
-// one line each, "<oid> <time>", with the time at which it saw them. The lane does not
-// contain that time, and it decides two things. Such an entry never counts once another
-// entry stands on it that is older by its own date: the writer of that one could not see
-// it. And a lease in it ends a day after that time. The empty Ahead remembers nothing.
+// Ahead remembers the entries ahead of this clone's clock when it first saw them: one line
+// each, "<oid> <time>", with the time it saw them. The lane does not contain this time, and it
+// decides two things. First, such an entry never counts once another on top of it is older by
+// its own date: the writer of the other one could not see it. Second, a lease in it ends a day
+// after this time. The empty Ahead remembers nothing.
 type Ahead struct {
 	Path string // <common git dir>/githandoff/ahead
 
@@ -109,8 +107,7 @@ const (
 	keptAhead = maxAhead / 2
 )
 
-// seen is when this clone first saw an entry that was ahead of its clock; zero
-// where it never did.
+// seen is when this clone first saw an entry ahead of its clock; zero if it never did.
 func (a *Ahead) seen(oid string) time.Time {
 	if a.since != nil {
 		return a.since[oid]
@@ -120,7 +117,7 @@ func (a *Ahead) seen(oid string) time.Time {
 		return time.Time{}
 	}
 	b, _ := os.ReadFile(a.Path)
-	for line := range strings.Lines(string(b)) { // one that cannot be read is none
+	for line := range strings.Lines(string(b)) { // unreadable lines are skipped
 		oid, at, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if t, err := handoff.ParseTime(at); err == nil && a.since[oid].IsZero() {
 			a.since[oid] = t
@@ -129,8 +126,8 @@ func (a *Ahead) seen(oid string) time.Time {
 	return a.since[oid]
 }
 
-// note remembers that an entry is ahead of the clock now. A reader that may not
-// write judges by its clock alone.
+// note remembers an entry as ahead of the clock now. A reader without write access judges by
+// its clock alone.
 func (a *Ahead) note(oid string, now time.Time) {
 	if !a.seen(oid).IsZero() {
 		return

@@ -17,10 +17,10 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Payload is a signed handoff that is ready to be offered at its home.
+// Payload is a signed handoff, ready to be offered at its home.
 type Payload struct {
-	Envelope *handoff.Envelope // an outline where Unread says why
-	Unread   error             // it was read back, and is sealed for others
+	Envelope *handoff.Envelope // an outline if Unread is set
+	Unread   error             // the payload was read back and is sealed for others
 	Sealed   bool
 	Record   record.Record
 	Agent    string // inbox: the target agent, or refs.Nobody
@@ -28,7 +28,7 @@ type Payload struct {
 	Objects  []*refs.Object // blobs, trees and the commit
 }
 
-// Sealing is the same author, whose payloads are sealed for the keys of their agents.
+// Sealing returns the same author, but with payloads sealed for the keys of their agents.
 func (by *Author) Sealing() *Author {
 	sealing := *by
 	sealing.seal = true
@@ -90,7 +90,7 @@ func (by *Author) prepare(ctx context.Context, home Home, env *handoff.Envelope,
 	}, nil
 }
 
-// onFailure is the agent that takes a failed handoff back; "" if none is named.
+// onFailure is the agent to take a failed handoff back; "" if none is named.
 func onFailure(env *handoff.Envelope) string {
 	if env.Rollback == nil {
 		return ""
@@ -98,11 +98,11 @@ func onFailure(env *handoff.Envelope) string {
 	return env.Rollback.OnFailure
 }
 
-// NeedsDecision reports whether a person or the policy has to say who goes on. A
-// sender that names an agent has said so, whatever the status of its work.
+// NeedsDecision reports whether a person or the policy has to say who goes on. A sender naming
+// an agent has said so, whatever the status of its work.
 func NeedsDecision(env *handoff.Envelope) bool { return env.Target.Agent == nil }
 
-// wrap makes the blob of an envelope: its canonical bytes, or those sealed.
+// wrap makes the blob of an envelope: its canonical bytes, sealed if the author seals.
 func (by *Author) wrap(env *handoff.Envelope) ([]byte, error) {
 	raw, err := handoff.Encode(env)
 	if err != nil || !by.seal {
@@ -119,8 +119,8 @@ func (by *Author) wrap(env *handoff.Envelope) ([]byte, error) {
 	return sign.Seal(raw, to, by.Keys.now(), by.Random)
 }
 
-// Reload reads a payload commit of ours back from a ref (the outbox), so that
-// it can be delivered as it was signed.
+// Reload reads a payload commit of ours back from a ref (the outbox), for delivery as it was
+// signed.
 func (vr *Verifier) Reload(ctx context.Context, ref string) (*Payload, error) {
 	o, err := vr.Repo.Read(ctx, ref, record.MaxCommit)
 	if err != nil {
@@ -141,7 +141,7 @@ func (vr *Verifier) Reload(ctx context.Context, ref string) (*Payload, error) {
 	return &Payload{Envelope: v.envelope, Unread: err, Sealed: v.sealed, Record: *c.Record, Agent: c.Record.To, Commit: o}, nil
 }
 
-// ReloadOffer reads the payload commit that lies under a commit of an inbox ref.
+// ReloadOffer reads the payload commit below a commit of an inbox ref.
 func (vr *Verifier) ReloadOffer(ctx context.Context, oid string) (*Payload, error) {
 	for range maxChain {
 		o, err := vr.Repo.Read(ctx, oid, record.MaxCommit)
@@ -235,10 +235,10 @@ func encodeTokenTree(links []linkIDs) ([]byte, error) {
 	return gitobj.EncodeTree(entries)
 }
 
-// tokenPath is where the last of a chain of n tokens lies in the payload.
+// tokenPath is the path of the last of n tokens in the payload.
 func tokenPath(n int) string { return fmt.Sprintf("%s/%d.json", oboName, n-1) }
 
-// tokenObjects are the blobs of a chain and the tree that holds them, last.
+// tokenObjects are the blobs of a chain and, last, their tree.
 func tokenObjects(links []obo.SignedToken) ([]*refs.Object, error) {
 	var objects []*refs.Object
 	var ids []linkIDs
@@ -293,8 +293,8 @@ func readTree(ctx context.Context, repo *refs.Repo, s *State) (payloadTree, erro
 }
 
 // IsSealed reports whether the payload of a loaded state is sealed. It is false if no offer
-// counts: then no step can be taken. If no inbox ref leads to the payload, the payload may
-// still be among the objects here; an error says that nobody can tell.
+// counts: then no step can be taken. If no inbox ref leads to the payload, it may still be
+// among the objects here; an error means nobody can tell.
 func (vr *Verifier) IsSealed(ctx context.Context, s *State) (bool, error) {
 	if len(s.Chain) == 0 {
 		if s.Offer == nil {
@@ -318,7 +318,8 @@ func (vr *Verifier) IsSealed(ctx context.Context, s *State) (bool, error) {
 	return parts.sealed, err
 }
 
-// Outline is an envelope made of the trailers of a record, for one that cannot be opened.
+// Outline is an envelope made of the trailers of a record, in place of one that cannot be
+// opened.
 func Outline(r *record.Record) *handoff.Envelope {
 	env := &handoff.Envelope{ID: r.ID, Task: r.Task, Source: handoff.Source{Agent: r.From}, Parent: r.Parent, Status: r.Status}
 	if r.To != record.Nobody {
@@ -327,12 +328,11 @@ func Outline(r *record.Record) *handoff.Envelope {
 	return env
 }
 
-// sealedForOthers reports whether the only thing wrong with a payload is that it is sealed
-// for other keys.
+// sealedForOthers reports whether a payload is fine except for being sealed for other keys.
 func sealedForOthers(err error) bool { return errors.Is(err, sign.ErrSealed) }
 
-// quiet refuses a sealed handoff of which the log says more than its trailers: the log
-// is not sealed.
+// quiet refuses a sealed handoff with text in its log, beyond the common trailers: the log is
+// not sealed.
 func (v *Verified) quiet() error {
 	for _, e := range v.state.Entries {
 		if r := e.Record(); v.sealed && (r.Data != "" || r.SkillsMissing != "") {

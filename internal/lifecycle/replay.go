@@ -15,8 +15,8 @@ import (
 	"githandoff/internal/sign"
 )
 
-// depth says which handoff is judged: the one that the caller asked about, or the parent
-// of one, to find out whether the child counts.
+// depth says which handoff is judged: the requested one, or the parent of one, to find out
+// whether the child counts.
 type depth int
 
 const (
@@ -24,16 +24,16 @@ const (
 	above
 )
 
-// replay judges the entries of a lane one after the other. The state s follows from those
-// that count.
+// replay judges the entries of a lane one after the other. The state s follows from the valid
+// ones.
 func (rd *Reader) replay(ctx context.Context, home Home, s *State, d depth) {
 	for i, entry := range s.Entries {
 		rd.replayEntry(ctx, home, s, entry, d, func(than time.Time) bool { return olderAmong(s.Entries[i+1:], than) })
 	}
 }
 
-// replayEntry judges the next entry. After a receipt that counts, only a revocation of the
-// handoff's token still counts. Later reports whether a later entry is older than a time.
+// replayEntry judges the next entry. After a valid receipt, only a revocation of the handoff's
+// token still counts. Later reports whether a later entry is older than a time.
 func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *Entry, d depth, later func(time.Time) bool) {
 	if entry.Dispute == nil {
 		entry.Dispute = rd.judge(ctx, home, s, entry, d, later)
@@ -48,7 +48,7 @@ func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *E
 	switch {
 	case entry.Dispute == nil:
 		s.take(entry.Record())
-		// A lease that was ahead of the clock ends a day after this clone first saw it.
+		// A lease once ahead of the clock ends a day after this clone first saw it.
 		if seen := rd.Ahead.seen(entry.OID); !seen.IsZero() && !s.Lease.IsZero() {
 			s.Lease = sooner(s.Lease, seen.Add(MaxLease))
 		}
@@ -61,10 +61,10 @@ func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *E
 	}
 }
 
-// take lets a record that counts change the state.
+// take changes the state by the record of a valid entry.
 func (s *State) take(r *record.Record) {
 	if r.Event == record.Joined || r.Event == record.Offered && s.Offer != nil {
-		return // an offer that is repeated changes nothing
+		return // a repeated offer changes nothing
 	}
 	if r.At.After(s.newest) {
 		s.newest = r.At
@@ -94,8 +94,7 @@ func (s *State) take(r *record.Record) {
 	}
 }
 
-// naming is a child that the holder of a handoff named in its lane, and by which
-// key.
+// naming is a child named in the lane by the holder of a handoff, and the holder's key.
 type naming struct {
 	child handoff.ID
 	key   string
@@ -149,9 +148,9 @@ func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, 
 	return checkDate(s, r)
 }
 
-// notBefore is the time at which a key must have been allowed to take a step: the
-// one that the step gives, and not one before the newest entry that it stands on,
-// for a key that was retired could date itself back.
+// notBefore is the time at which a key must have been allowed to take a step: the step's own
+// time, but no time before the newest entry below it, because a retired key could date itself
+// back.
 func (s *State) notBefore(at time.Time) time.Time {
 	if at.Before(s.newest) {
 		return s.newest
@@ -159,17 +158,16 @@ func (s *State) notBefore(at time.Time) time.Time {
 	return at
 }
 
-// Entry is one entry of a lane that speaks of a handoff.
+// Entry is one entry of a lane about a handoff.
 type Entry struct {
 	OID    string
 	Commit *record.Commit
 	// Dispute says why the entry does not count; nil if it does.
 	Dispute error
-	// Overtaken marks a withdrawal after the receipt. It does not count, and it is no
-	// finding.
+	// Overtaken marks a withdrawal after the receipt. It does not count, and it is no finding.
 	Overtaken bool
-	// Early marks an entry that does not count yet, or that was overtaken before it did.
-	// The handoff is judged as if the entry were not there.
+	// Early marks an entry that does not count yet, or was overtaken before it did. The handoff
+	// is judged without it.
 	Early bool
 
 	voucher *voucher // nil while the signature was not checked
@@ -178,8 +176,8 @@ type Entry struct {
 // Record is the content of the entry.
 func (e *Entry) Record() *record.Record { return e.Commit.Record }
 
-// readEntry reads one commit of a lane. One that is not in our form keeps the
-// id that it claims to speak of, if any, so that it disputes that handoff.
+// readEntry reads one commit of a lane. A malformed one keeps the id it claims to be about, if
+// any, and so disputes that handoff.
 func readEntry(oid string, raw []byte) *Entry {
 	c, err := record.ParseCommit(raw)
 	if err == nil {
@@ -200,8 +198,8 @@ func readEntry(oid string, raw []byte) *Entry {
 	return &Entry{OID: oid, Commit: &record.Commit{Record: stranger}, Dispute: dispute}
 }
 
-// mayOffer lets a sender offer under its own names, a root key under any name, and the
-// agent that failed a handoff send its return handoff, which the receipt names.
+// mayOffer lets a sender offer under its own names, and a root key under any name. The agent
+// that failed a handoff may send the return handoff named in the receipt.
 func (rd *Reader) mayOffer(ctx context.Context, home Home, key sign.Key, r *record.Record, d depth) error {
 	err := maySend(key, r.From, r.At)
 	if err == nil || r.Parent == "" || d != asked {
@@ -222,11 +220,10 @@ func (rd *Reader) mayOffer(ctx context.Context, home Home, key sign.Key, r *reco
 	return err
 }
 
-// sentBack reports whether r is the return handoff of its parent: the parent
-// ended here with a "failed" that counts and names r, by the same key, and r is
-// for the agent that the parent's offer names for that, or else for its source.
-// That key needs no role of a sender for it; nor does it get one, for a parent that
-// is a return handoff itself has none.
+// sentBack reports whether r is the return handoff of its parent: the parent ended here with a
+// valid "failed" by the same key that names r, and r is for the agent named for this in the
+// parent's offer, or else for the parent's source. The key needs no sender role for it. Nor
+// does it get one: a return handoff has no return handoff itself.
 func (rd *Reader) sentBack(ctx context.Context, home Home, key sign.Key, r *record.Record) (bool, error) {
 	tip, err := rd.Repo.Resolve(ctx, home.Namespace().Lane(r.Parent))
 	if err != nil {
@@ -242,13 +239,13 @@ func (rd *Reader) sentBack(ctx context.Context, home Home, key sign.Key, r *reco
 		r.To == cmp.Or(s.Offer.OnFailure, s.Offer.From) && key.MayAct(sign.RoleRecipient, r.From, r.At) == nil, nil
 }
 
-// twice says why an entry is not the record that its step put on the inbox ref; nil
-// if it is, or if no inbox ref leads to that commit any more. Both have one nonce. A
-// signer of two records with one nonce could otherwise leave a log that differs from the
-// payload that the receiver was shown, once the payload is erased.
+// twice says why an entry is not the record put on the inbox ref by its step; nil if it is, or
+// if no inbox ref leads to that commit any more. Both have the same nonce. Without this check,
+// a signer of two records with one nonce could leave a log that differs, once the payload is
+// erased, from the payload shown to the receiver.
 //
-// A commit on the inbox ref disputes an entry only if the same key signed it: anybody who
-// may push can put another commit there.
+// A commit on the inbox ref disputes an entry only if the same key signed it: anybody with push
+// access can put another commit there.
 func (rd *Reader) twice(s *State, entry *Entry) error {
 	r := entry.Record()
 	if s.links == nil {
@@ -267,8 +264,8 @@ func (rd *Reader) twice(s *State, entry *Entry) error {
 	return nil // otherwise the inbox ref is refused by itself
 }
 
-// sameRecord reports whether a lane entry has the record of a commit of an inbox
-// ref, byte for byte, and Handoff-Payload besides.
+// sameRecord reports whether a lane entry has the record of a commit of an inbox ref, byte for
+// byte, and Handoff-Payload besides.
 func sameRecord(inbox, entry *record.Commit) bool {
 	logged := *entry.Record
 	logged.Payload = ""
@@ -276,8 +273,8 @@ func sameRecord(inbox, entry *record.Commit) bool {
 		bytes.Equal(inbox.Record.Message(), logged.Message())
 }
 
-// chainAt is the chain of the inbox ref that an audit found, none where it cannot be
-// read: then it is a finding of its own.
+// chainAt is the chain of an inbox ref found by an audit; none if it cannot be read, which is a
+// finding of its own.
 func (rd *Reader) chainAt(ctx context.Context, s *State, ref string) []Link {
 	if ref == "" {
 		return nil
@@ -293,9 +290,9 @@ func (rd *Reader) chainAt(ctx context.Context, s *State, ref string) []Link {
 	return chain
 }
 
-// early says why an entry does not count yet, or never will because it was
-// overtaken; nil if its time is not ahead. The signature was checked. Later
-// reports whether an entry that stands on it is older than a time.
+// early says why an entry does not count yet, or never will because it was overtaken; nil if
+// its time is not ahead. The signature was checked. Later reports whether an entry on top of it
+// is older than a time.
 func (rd *Reader) early(entry *Entry, later func(than time.Time) bool) error {
 	r, now := entry.Record(), rd.Keys.now()
 	if r.At.After(now.Add(ClockSkew)) {
@@ -311,8 +308,8 @@ func (rd *Reader) early(entry *Entry, later func(than time.Time) bool) error {
 		r.Event, r.Actor, handoff.FormatTime(r.At), handoff.FormatTime(seen), r.Key)
 }
 
-// olderAmong says whether one of the entries is older than a time, other than an
-// offer that is repeated: that one bears the date of the first.
+// olderAmong reports whether one of the entries is older than a time. Offers do not count: a
+// repeated one bears the date of the first.
 func olderAmong(entries []*Entry, than time.Time) bool {
 	return slices.ContainsFunc(entries, func(e *Entry) bool {
 		return e.Record().Event != record.Offered && e.Record().At.Before(than)

@@ -12,11 +12,10 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Phase is where a handoff stands at its home.
+// Phase is the phase of a handoff at its home.
 type Phase string
 
-// The phases. The lane decides which one it is: a commit on an inbox ref that no
-// lane entry names changes nothing.
+// The phases. The lane decides: a commit on an inbox ref changes nothing without a lane entry.
 const (
 	Absent   Phase = "absent"
 	Open     Phase = "offered"
@@ -26,31 +25,31 @@ const (
 )
 
 // State is the state of a handoff at its home. Its entries were judged; its payload was not
-// looked at.
+// read.
 type State struct {
 	ID      handoff.ID
-	Agent   string // inbox that it stands in; "" where none
-	Tip     string // object id of the inbox ref; "" where none
-	LaneTip string // object id of the lane; "" where none
-	Chain   []Link // payload commit first, up to the last commit that the lane names
+	Agent   string // inbox it stands in; "" if none
+	Tip     string // object id of the inbox ref; "" if none
+	LaneTip string // object id of the lane; "" if none
+	Chain   []Link // payload commit first, up to the last commit named in the lane
 	Entries []*Entry
 
-	Offer        *record.Record // of the entry that offered it
-	Payload      string         // object id of the payload commit, as the lane names it
-	To           string         // inbox that it belongs in by now
-	Claim        *record.Record // of the entry that it is held by; nil while open
+	Offer        *record.Record // of its offer
+	Payload      string         // object id of the payload commit, from the lane
+	To           string         // inbox it belongs in by now
+	Claim        *record.Record // of its holder's claim; nil while open
 	Lease        time.Time      // end of the claim
-	Receipt      *record.Record // of the entry that ended it
-	Revoked      *record.Record // of the entry that revoked it, and with it its token
-	Dispute      error          // first entry that does not count
-	UndecidedEnd *Entry         // first one that would be a receipt, by a key that nobody here decided about
-	Early        error          // first entry that does not count yet, or was overtaken
+	Receipt      *record.Record // of the entry ending it
+	Revoked      *record.Record // of the entry revoking it and its token
+	Dispute      error          // first invalid entry
+	UndecidedEnd *Entry         // first receipt by a key nobody here decided about
+	Early        error          // first entry not valid yet, or overtaken
 
-	broken  error             // why a commit below the inbox ref is not of the handoff
-	foreign []Link            // of an inbox ref that does not lead to the payload
-	tips    map[string]string // object id of its ref by inbox, of the inboxes that were read
-	newest  time.Time         // of the entries that count
-	named   []naming          // children that holders named
+	broken  error             // why a commit below the inbox ref is not the handoff's
+	foreign []Link            // of an inbox ref not leading to the payload
+	tips    map[string]string // object id of its ref, by inbox; only inboxes already read
+	newest  time.Time         // of the valid entries
+	named   []naming          // children named by holders
 	links   map[string]*Link  // of Chain, by nonce
 }
 
@@ -60,7 +59,7 @@ type Link struct {
 	Commit *record.Commit
 }
 
-// Phase says where the handoff stands.
+// Phase returns the current phase of the handoff.
 func (s *State) Phase() Phase {
 	switch {
 	case s.Receipt != nil:
@@ -76,12 +75,12 @@ func (s *State) Phase() Phase {
 	}
 }
 
-// Unlogged reports whether the inbox ref leads to a commit that no lane entry names.
-// The step was cut off before it reached the lane, or the lane was read before it did.
+// Unlogged reports whether the inbox ref leads to a commit without a lane entry. The step was
+// cut off before it reached the lane, or the lane was read before it did.
 func (s *State) Unlogged() bool { return s.Tip != "" && s.Tip != s.base() }
 
-// base is the commit that the next step stands on: the last one of the inbox ref that
-// the lane names; "" where there is none.
+// base is the commit below the next step: the last one of the inbox ref named in the lane; ""
+// if there is none.
 func (s *State) base() string {
 	if len(s.Chain) == 0 {
 		return ""
@@ -89,14 +88,14 @@ func (s *State) base() string {
 	return s.Chain[len(s.Chain)-1].OID
 }
 
-// Delivered reports whether an inbox ref that belongs to the handoff leads to its
-// payload. One in the inbox of undecided handoffs does so until it has been routed.
+// Delivered reports whether an inbox ref of the handoff leads to its payload. A ref in the
+// inbox of undecided handoffs does so until it has been routed.
 func (s *State) Delivered() bool {
 	return len(s.Chain) > 0 && (s.Agent == s.To || s.Agent == refs.Nobody)
 }
 
-// Took reports whether the holder of a claim has already taken a step of this kind. A
-// caller that repeats the step did not see the answer.
+// Took reports whether the holder of a claim has already taken a step of this kind. A caller
+// repeating the step did not see the answer.
 func (s *State) Took(event record.Event, nonce string) bool {
 	return s != nil && nonce != "" && slices.ContainsFunc(s.Entries, func(e *Entry) bool {
 		return e.Dispute == nil && e.Record().Event == event && e.Record().Claim == nonce
@@ -112,14 +111,14 @@ func (s *State) Progressed(claim string, nonces ...string) bool {
 	})
 }
 
-// Rejected reports whether this key ended the handoff as an offer that it did not want.
+// Rejected reports whether this key ended the handoff as an unwanted offer.
 func (s *State) Rejected(kid string) bool {
 	r := s.Receipt
 	return r != nil && r.Event == record.Failed && r.Claim == "" && r.Key == kid
 }
 
-// Routed returns the record of the decision by which a handoff came to the
-// agent that has it; nil where it was sent to that agent at once.
+// Routed returns the record of the decision that gave a handoff to its agent; nil if it was
+// sent to this agent at once.
 func (s *State) Routed() *record.Record {
 	for i := len(s.Chain) - 1; i > 0; i-- {
 		if r := s.Chain[i].Commit.Record; r.Event == record.Routed {
@@ -145,8 +144,8 @@ type Reader struct {
 // at most every few seconds for as long as a lease chain lasts.
 const maxChain = 4096
 
-// Load reads the state of a handoff in a namespace. The agent says in whose inbox
-// to look first; a handoff that waits for a decision is found there as well.
+// Load reads the state of a handoff in a namespace. It looks in the inbox of p.Agent first, and
+// in the one of undecided handoffs as well.
 func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) {
 	s := &State{ID: p.ID, tips: map[string]string{}}
 	if err := rd.readInboxes(ctx, home.Namespace(), s, p.Agent); err != nil {
@@ -161,8 +160,8 @@ func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) 
 	}
 	rd.replay(ctx, home, s, asked)
 	s.cut()
-	// The lane knows better where it went. A ref in the inbox that it left may still be
-	// there, and so may one in the inbox that it never reached.
+	// The lane knows better where it went. A ref may still be in the inbox it left, or in one it
+	// never reached.
 	if s.Agent != s.To && s.Phase() != Ended && s.To != "" && s.To != p.Agent {
 		there, err := rd.Load(ctx, home, Place{Agent: s.To, ID: p.ID})
 		if err != nil {
@@ -190,8 +189,8 @@ func (rd *Reader) laneTip(ctx context.Context, home Home, lane string) (string, 
 	return hub.LaneTip(ctx, lane)
 }
 
-// readInboxes reads the inbox refs where a handoff may be: that of the agent, and the
-// one of undecided handoffs. The chain is that of the first one that exists.
+// readInboxes reads the possible inbox refs of a handoff: the one of the agent, and the one of
+// undecided handoffs. The chain is of the first one to exist.
 func (rd *Reader) readInboxes(ctx context.Context, namespace refs.Namespace, s *State, agent string) error {
 	for _, agent := range []string{agent, refs.Nobody} {
 		if _, read := s.tips[agent]; read || agent == "" {
@@ -222,8 +221,7 @@ func (rd *Reader) readInboxes(ctx context.Context, namespace refs.Namespace, s *
 	return nil
 }
 
-// Err turns the phase into the refusal that a step on it meets; nil for
-// open and held.
+// Err returns the refusal of a step in this phase; nil for open and held.
 func (s *State) Err() error {
 	switch s.Phase() {
 	case Absent:
@@ -245,7 +243,7 @@ func (s *State) Err() error {
 		var cause *fault.Error
 		why := s.Dispute.Error()
 		if errors.As(s.Dispute, &cause) {
-			if s.Offer == nil { // nothing counts: what is wrong is the offer itself
+			if s.Offer == nil { // nothing counts: the offer itself is wrong
 				named := denied(cause.Reason, "handoff %s: %s", s.ID, cause.Message)
 				named.Hints = cause.Hints
 				return named
@@ -261,8 +259,8 @@ func (s *State) Err() error {
 	return nil
 }
 
-// Locate is Load for a copy that may lack the inbox that a handoff was routed
-// into: the lane names it, and it is fetched.
+// Locate is Load for a copy that may lack the inbox a handoff was routed into: the lane names
+// this inbox, and Locate fetches it.
 func (rd *Reader) Locate(ctx context.Context, home Home, p Place) (*State, error) {
 	s, err := rd.Load(ctx, home, p)
 	if err != nil || s.Agent == s.To || s.To == "" || s.To == p.Agent || s.Phase() == Ended {
@@ -279,10 +277,10 @@ func (rd *Reader) Locate(ctx context.Context, home Home, p Place) (*State, error
 	return there, err
 }
 
-// readChain reads the commits below the tip of an inbox ref, down to the orphan payload
-// commit. A commit that is not in our form, or that speaks of another handoff, is left out,
-// and so is all that stands on it: anybody who may push can put it there, and the lane
-// does not name it. Broken says why a commit was left out.
+// readChain reads the commits below the tip of an inbox ref, down to the orphan payload commit.
+// A malformed commit, or one about another handoff, is left out with everything on top of it:
+// anybody with push access can put it there, and the lane does not name it. Broken says why a
+// commit was left out.
 func readChain(ctx context.Context, repo *refs.Repo, id handoff.ID, tip *refs.Object) (chain []Link, broken, err error) {
 	for n, o := 0, tip; ; n++ {
 		if o == nil || o.Type != "commit" {
@@ -316,10 +314,9 @@ func readChain(ctx context.Context, repo *refs.Repo, id handoff.ID, tip *refs.Ob
 	}
 }
 
-// cut leaves only the commits of the chain that the lane names. A commit above them is a
-// step that was cut off, or a stranger's: the next step overwrites it, under the old
-// values of both refs. A chain that does not lead to the payload in the lane is no chain
-// of this handoff.
+// cut leaves only the commits of the chain named in the lane. A commit above them is an
+// interrupted step, or a stranger's: the next step overwrites it, under the old values of both
+// refs. A chain not leading to the payload in the lane is no chain of this handoff.
 func (s *State) cut() {
 	n := len(s.Chain)
 	for n > 0 && s.Chain[n-1].OID != s.Payload && !s.logged(s.Chain[n-1].Commit) {

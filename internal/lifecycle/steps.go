@@ -11,18 +11,18 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Step is one row of the table of steps: the keys that may take it, the phases in which
-// they may, and the effect on the inbox ref. The trailers of its record are in the table of
-// package record. Readers, writers and the guard use this one table; the page of the wire
-// format is generated from it.
+// Step is one row of the table of steps: the keys that may take it, the phases for it, and its
+// effect on the inbox ref. The trailers of its record are in the table of package record.
+// Readers, writers and the guard use this one table; the page of the wire format is generated
+// from it.
 //
-// A new step is a row here, its trailers in package record, and a method of [Engine]
-// that drafts its record. batch.build makes the transaction from the row.
+// A new step needs a row here, its trailers in package record, and a method of [Engine] to
+// draft its record. batch.build makes the transaction from the row.
 type Step struct {
 	Event  record.Event
 	Rights []Right
 	Inbox  Effect
-	// Note says who may, where that takes more than the state of the handoff.
+	// Note says who may, if this takes more than the state of the handoff.
 	Note string
 }
 
@@ -100,8 +100,8 @@ func StepOf(event record.Event) (Step, bool) {
 // Moves reports whether a step puts a commit on the inbox ref.
 func (s Step) Moves() bool { return s.Inbox == Makes || s.Inbox == Moves || s.Inbox == Carries }
 
-// asking is a key that wants to take a step on a handoff, and since when it must have
-// been allowed to.
+// asking is the request of a key to take a step on a handoff. At is the time at which the key
+// must have been allowed to.
 type asking struct {
 	state *State
 	key   sign.Key
@@ -136,7 +136,7 @@ func (a asking) holds(when Moment) bool {
 	case Unclaimed:
 		return s.Claim == nil
 	case Free:
-		// Of a handoff that ended only its token is left to be taken back.
+		// An ended handoff has only its token left to be taken back.
 		return s.Receipt == nil && (s.Claim == nil || a.step.At.After(s.Lease))
 	case WhileHeld:
 		return s.Claim != nil && a.step.Claim == s.Claim.Nonce
@@ -144,11 +144,11 @@ func (a asking) holds(when Moment) bool {
 	return false
 }
 
-// The functions below judge a step by the state that it stands on. They read
-// nothing and change nothing. Those that begin with err make the refusal.
+// The functions below judge a step by the state before it. They read nothing and change
+// nothing. Those with names in err make the refusal.
 
-// checkStep applies the table of steps to a step after the offer. A key that was
-// retired or ran out takes none, not even as the holder.
+// checkStep applies the table of steps to a step after the offer. A retired or expired key
+// takes none, not even as the holder.
 func checkStep(s *State, key sign.Key, r *record.Record) error {
 	at := s.notBefore(r.At)
 	for _, t := range []time.Time{r.At, at} {
@@ -180,8 +180,8 @@ func checkStep(s *State, key sign.Key, r *record.Record) error {
 	return errMisstep(s, r, "its key may not")
 }
 
-// checkStory says why a step has no offer, or contradicts it; nil if it does not. Only the common
-// trailers of its steps stay when a handoff ends, so only its sender may set them.
+// checkStory says why a step has no offer, or contradicts it; nil if it does neither. Only the
+// common trailers of its steps stay when a handoff ends, so only its sender may set them.
 func checkStory(s *State, r *record.Record) error {
 	offer := s.Offer
 	switch {
@@ -213,17 +213,16 @@ func maySend(key sign.Key, from string, at time.Time) error {
 	return key.MayAct(sign.RoleSender, from, at)
 }
 
-// mayDecide lets a root key do what only a root key may.
+// mayDecide refuses everything but a root key.
 func mayDecide(key sign.Key, at time.Time) error { return key.MayAct(sign.RoleRoot, "", at) }
 
-// issuedBy reports whether a key issued the token of a handoff. The key that signed the
-// payload did.
+// issuedBy reports whether a key issued the token of a handoff: the key of the payload did.
 func issuedBy(s *State, key sign.Key) bool {
 	return s.Offer.Token != "" && key.KID() == s.Offer.Key
 }
 
-// checkDate refuses an entry that is older, by its own date, than the newest entry that
-// counts, or than the handoff's id.
+// checkDate refuses an entry older by its own date, by more than [ClockSkew], than the newest
+// valid entry or the handoff's id.
 func checkDate(s *State, r *record.Record) error {
 	floor, what := s.newest, "the entry below it"
 	if born := r.ID.Time(); born.After(floor) {
@@ -236,24 +235,24 @@ func checkDate(s *State, r *record.Record) error {
 		r.Event, r.Actor, handoff.FormatTime(r.At), what, handoff.FormatTime(floor), r.Key)
 }
 
-// isOfferAgain reports whether an entry repeats the offer: a hub that lost the inbox ref
-// but not its log is given the same payload again. Only nonce and time may differ.
+// isOfferAgain reports whether an entry repeats the offer: a hub that lost the inbox ref but
+// not its log is given the same payload again. Only nonce and time may differ.
 func isOfferAgain(s *State, r *record.Record) bool {
 	again := *r
 	again.Nonce, again.At = s.Offer.Nonce, s.Offer.At
 	return again.Actor == s.Offer.Actor && bytes.Equal(again.Message(), s.Offer.Message())
 }
 
-// isOvertaken reports whether an entry after the receipt is a withdrawal by a key that
-// may withdraw. Its author did not see the receipt, or did not trust the receipt's key
-// yet. The entry changes nothing, and it is no finding.
+// isOvertaken reports whether an entry after the receipt is a withdrawal by a key allowed to
+// withdraw. Its author did not see the receipt, or did not trust the receipt's key yet. The
+// entry changes nothing, and it is no finding.
 func isOvertaken(s *State, key sign.Key, r *record.Record) bool {
 	withdrawal := r.Event == record.Revoked || r.Event == record.Expired || r.Event == record.Rerouted
 	return withdrawal && s.Offer != nil && r.Payload == s.Payload && r.Digest == s.Offer.Digest && r.From == s.Offer.From &&
 		maySend(key, s.Offer.From, s.notBefore(r.At)) == nil
 }
 
-// errMisstep is the refusal of a step that the state does not allow.
+// errMisstep is the refusal of a step not allowed by the state.
 func errMisstep(s *State, r *record.Record, why string) error {
 	held := ""
 	if s.Claim != nil {
@@ -280,8 +279,8 @@ func checkClaimable(s *State, now time.Time, byID bool) error {
 	return errHeld(s)
 }
 
-// checkRevocable says why a handoff that has ended cannot be withdrawn. Its token, if it
-// had one, can still be revoked, once.
+// checkRevocable says why an ended handoff cannot be withdrawn. Its token, if it had one, can
+// still be revoked, once.
 func checkRevocable(s *State, event record.Event) error {
 	switch {
 	case event != record.Revoked || s.Offer == nil || s.Offer.Token == "":
@@ -292,7 +291,7 @@ func checkRevocable(s *State, event record.Event) error {
 	return nil
 }
 
-// errHeld is the conflict that names the holder of a handoff.
+// errHeld is the conflict naming the holder of a handoff.
 func errHeld(s *State) error {
 	if s.Claim == nil {
 		if err := s.Err(); err != nil {
@@ -305,7 +304,7 @@ func errHeld(s *State) error {
 		WithHints(fault.Run("githandoff", "resume").Because("takes another one"))
 }
 
-// errNotHeld is the conflict of a step that needs a claim, on a handoff without one.
+// errNotHeld is the conflict of a step without the claim it needs.
 func errNotHeld(s *State) error {
 	return fault.New(fault.Conflict, fault.NotHolder, "nobody holds handoff %s", s.ID).
 		WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("takes it"))
@@ -315,16 +314,16 @@ func errOfferedBefore(s *State, home Home) error {
 	return fault.New(fault.Conflict, fault.Replayed, "handoff %s was offered at %s before", s.ID, home.ID())
 }
 
-// payloadLost reports whether this payload is open by its lane while no inbox ref of
-// the handoff leads to it.
+// payloadLost reports whether this payload is open by its lane, but no inbox ref of the handoff
+// leads to it.
 func payloadLost(s *State, p *Payload) bool {
 	return s.Offer != nil && s.Payload == p.Commit.OID && !s.Delivered() && (s.Phase() == Open || s.Phase() == Held)
 }
 
-// named refuses a commit that bears another name than those of the key that
-// signed it. Handoffs that were made before mailSince bear the user.email of whoever
-// ran the agent: of them only the name is judged. The time in an id is not after any
-// entry of its handoff, so a new entry of a new handoff cannot date itself out of the rule.
+// named refuses a commit with a name or mail address not among those of its signing key.
+// Handoffs made before mailSince bear the user.email of whoever ran the agent, so only their
+// names are judged. The time in an id is not after any entry of its handoff, so a new entry of
+// a new handoff cannot date itself out of the rule.
 func named(key sign.Key, c *record.Commit) error {
 	mailSince := time.Date(2026, time.November, 22, 6, 25, 0, 0, time.UTC)
 	mail := c.Email

@@ -37,10 +37,10 @@ func (p pinned) Root(kid string) (obo.RootPowers, error) {
 	return obo.RootPowers{Principals: k.Entry().Principals, Limits: k.Limits()}, nil
 }
 
-// byToken is how Handoff-Principal says that a token proves it.
+// byToken marks a Handoff-Principal as proven by a token.
 const byToken = " (token)"
 
-// readLinks reads the tokens of a payload, each no larger than it may be.
+// readLinks reads the tokens of a payload, each within its size limit.
 func readLinks(ctx context.Context, repo *refs.Repo, tree string) ([]obo.SignedToken, error) {
 	if tree == "" {
 		return nil, nil
@@ -65,7 +65,7 @@ func readLinks(ctx context.Context, repo *refs.Repo, tree string) ([]obo.SignedT
 	return links, nil
 }
 
-// readPart reads one object of a payload; what names it where it is missing.
+// readPart reads one object of a payload. The refusal of a missing one begins with what.
 func readPart(ctx context.Context, repo *refs.Repo, what, oid, kind string, limit int64) ([]byte, error) {
 	o, err := repo.Read(ctx, oid, limit)
 	if err != nil {
@@ -77,9 +77,9 @@ func readPart(ctx context.Context, repo *refs.Repo, what, oid, kind string, limi
 	return o.Body, nil
 }
 
-// authorize verifies the tokens of a payload that is proven otherwise: the
-// chain, whether any link was revoked, that each claim was signed by a key that
-// the last one names, and that it was not used up before.
+// authorize verifies the tokens of a payload otherwise proven. The chain must verify, no link
+// may be revoked, each claim must be signed by a key named in the last token, and this token
+// must not have been used up before.
 func (vr *Verifier) authorize(ctx context.Context, home Home, v *Verified, opt Options) error {
 	env, offer := v.envelope, v.Offer()
 	if len(v.links) == 0 && env.OBO == nil && offer.Token == "" {
@@ -122,7 +122,7 @@ func (vr *Verifier) chainContext(ctx context.Context, v *Verified, status *chain
 	env, offer := v.envelope, v.Offer()
 	agent := v.state.To
 	if agent == refs.Nobody && env.Target.Agent != nil {
-		agent = *env.Target.Agent // who it is for, once that was decided
+		agent = *env.Target.Agent // its agent, once decided
 	}
 	return obo.VerifyContext{
 		Now: vr.Keys.now(), Keys: pinned{vr.Keys.Trust}, HomeIs: status.home.Is,
@@ -139,13 +139,13 @@ func ancestors(env *handoff.Envelope) []handoff.ID {
 		ids = append(ids, a.ID)
 	}
 	if env.Parent != "" && (len(ids) == 0 || ids[0] != env.Parent) {
-		return []handoff.ID{env.Parent} // a lineage that does not lead to it says nothing
+		return []handoff.ID{env.Parent} // a lineage not leading to it says nothing
 	}
 	return ids
 }
 
-// bind requires that the key that issued the last token also signed the payload, and that
-// each claim is by a key that the token names.
+// bind requires the issuer of the last token to have signed the payload too, and each claim to
+// be by a key named in this token.
 func (v *Verified) bind(token *obo.VerifiedToken) error {
 	if leaf := token.Leaf(); leaf.Issuer != v.Offer().Key {
 		return denied(fault.HandoffMismatch, "token %s is signed by %s, the payload by %s", leaf.JTI, leaf.Issuer, v.Offer().Key)
@@ -160,24 +160,23 @@ func (v *Verified) bind(token *obo.VerifiedToken) error {
 	return nil
 }
 
-// chainStatus asks the homes of the handoffs of a chain what became of them,
-// the first one first.
+// chainStatus asks the homes of a chain's handoffs what became of them, the first one first.
 type chainStatus struct {
 	verifier *Verifier
 	home     Home   // of the last one
 	state    *State // of the last one, loaded from there
 	opt      Options
-	ids      []handoff.ID // the last one's and those above it, as far as they are known
+	ids      []handoff.ID // the last one's and those above it, as far as known
 	down     error        // why that home could not be asked
 
-	unnamed []fault.Hint // how homes get a name here that have none
+	unnamed []fault.Hint // how to name homes without a name here
 
 	claims []*obo.Claims
 	states []*State
 }
 
-// revoked looks for an entry that revokes a token in the lane of its handoff, at
-// the one home whose log has the offer that its issuer made.
+// revoked looks for an entry revoking a token in the lane of its handoff, at the one home with
+// its issuer's offer in the log.
 func (c *chainStatus) revoked(ctx context.Context, claims *obo.Claims) (bool, error) {
 	s, err := c.issued(ctx, c.home, claims)
 	for _, id := range claims.Audience {
@@ -209,7 +208,7 @@ func (c *chainStatus) revoked(ctx context.Context, claims *obo.Claims) (bool, er
 	return s.Revoked != nil, nil
 }
 
-// mends returns the hints that let the homes above be asked.
+// mends returns the hints on how to reach the homes above.
 func (c *chainStatus) mends() []fault.Hint {
 	if len(c.unnamed) > 0 {
 		return c.unnamed
@@ -222,7 +221,7 @@ func (c *chainStatus) mends() []fault.Hint {
 func (c *chainStatus) issued(ctx context.Context, home Home, claims *obo.Claims) (*State, error) {
 	e, id := c.verifier, claims.Handoff.ID
 	if !c.opt.AsKnown && !home.LaneIsFresh(id) && !(c.opt.fenced && id == c.ids[0]) {
-		// All of the chain at once: most have one home.
+		// The whole chain at once: most have one home.
 		if err := home.Refresh(ctx, FetchSpec{Lanes: append([]handoff.ID{id}, c.ids[:min(len(c.ids), obo.MaxLinks)]...)}); err != nil {
 			if home == c.home {
 				c.down = err
@@ -248,8 +247,8 @@ func (c *chainStatus) issued(ctx context.Context, home Home, claims *obo.Claims)
 	return s, nil
 }
 
-// late refuses a token that was issued after the handoff above it had ended. An ended
-// handoff confers no authority, even on somebody who kept a copy.
+// late refuses a token issued after the end of the handoff above it. An ended handoff confers
+// no authority, even on somebody with a copy.
 func (c *chainStatus) late() error {
 	for i := 1; i < len(c.claims); i++ {
 		over, at := c.states[i-1].Receipt, time.Unix(c.claims[i].IssuedAt, 0)
@@ -260,15 +259,15 @@ func (c *chainStatus) late() error {
 	return nil
 }
 
-// names reports whether this key named that child while it held the handoff: by an
-// entry that counts, "progressed", or the receipt of a failure or a reroute.
+// names reports whether this key named the child while it held the handoff: in a valid entry,
+// "progressed", or in the receipt of a failure or a reroute.
 func (s *State) names(child handoff.ID, kid string) bool {
 	return slices.Contains(s.named, naming{child: child, key: kid})
 }
 
-// delegated refuses a token that the holder of the handoff above it did not pass on: only
-// the holder may, only until the end, and the log must say so. The log of a home that is
-// not known here cannot be asked.
+// delegated refuses a token not passed on by the holder of the handoff above it: only the
+// holder may, only until the end, and the log must say so. A home not known here cannot be
+// asked for its log.
 func (c *chainStatus) delegated() error {
 	for i := 1; i < len(c.claims); i++ {
 		parent, token := c.states[i-1], c.claims[i]
@@ -284,8 +283,8 @@ func notPassedOn(token *obo.Claims, parent handoff.ID) error {
 		token.JTI, token.Issuer, parent, token.Handoff.ID)
 }
 
-// checkClaim compares a claim, or its renewal, with the token: the token must name its key,
-// and the lease must not outlive the token.
+// checkClaim compares a claim, or its renewal, with the token: the token must name its key. The
+// lease is cut to end with the token.
 func (v *Verified) checkClaim(rec *record.Record) error {
 	if v.token == nil {
 		return nil
@@ -309,8 +308,8 @@ func (vr *Verifier) checkRenewal(ctx context.Context, home Home, s *State, rec *
 	return v.checkClaim(rec)
 }
 
-// checkNotRevoked refuses to acknowledge work whose authority was revoked before it was done.
-// A token that ran out meanwhile does not matter.
+// checkNotRevoked refuses to acknowledge work whose authority was revoked before it was done. A
+// token expired meanwhile does not matter.
 func (vr *Verifier) checkNotRevoked(ctx context.Context, home Home, s *State) error {
 	if s.Offer.Token == "" || len(s.Chain) == 0 {
 		return nil

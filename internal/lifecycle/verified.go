@@ -13,8 +13,8 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Verified is a handoff whose every commit, digest and place was checked. Only
-// Verify makes one.
+// Verified is a handoff with every commit, digest and place checked. Only [Verifier.Verify] and
+// [Verifier.VerifyQueued] return one.
 type Verified struct {
 	state    *State
 	envelope *handoff.Envelope
@@ -32,11 +32,11 @@ func (v *Verified) State() *State { return v.state }
 // Envelope is the document. It must not be changed.
 func (v *Verified) Envelope() *handoff.Envelope { return v.envelope }
 
-// Bytes are the exact bytes of the envelope; opened, if it was sealed.
+// Bytes are the exact bytes of the envelope, decrypted if it was sealed.
 func (v *Verified) Bytes() []byte { return v.raw }
 
-// Sealed reports whether the envelope was sealed: what follows from it must be,
-// too, and nothing of it may stand anywhere else.
+// Sealed reports whether the envelope was sealed. Any successor must be sealed too, and nothing
+// of it may appear anywhere else.
 func (v *Verified) Sealed() bool { return v.sealed }
 
 // Offer is the record of the payload commit.
@@ -45,16 +45,16 @@ func (v *Verified) Offer() *record.Record { return v.state.Chain[0].Commit.Recor
 // Sender is the pinned key that signed the payload.
 func (v *Verified) Sender() sign.Key { return v.sender }
 
-// Token is the authority that the handoff carries; nil where there is none, or
-// none any more, see Lapse.
+// Token is the authority carried by the handoff; nil if there is none, or none any more, see
+// Lapse.
 func (v *Verified) Token() *obo.VerifiedToken { return v.token }
 
-// Links are the exact bytes of the tokens and their signatures, the first one
-// first; none where the handoff never carried authority.
+// Links are the exact bytes of the tokens and their signatures, the first one first; none if
+// the handoff never carried authority.
 func (v *Verified) Links() []obo.SignedToken { return v.links }
 
-// Lapse says why the tokens that are there give no authority any more; nil if
-// they do, or if there are none. Only Options.Lapsed lets it be set.
+// Lapse says why the handoff's tokens give no authority any more; nil if they do, or if there
+// are none. It is set only with Options.Lapsed.
 func (v *Verified) Lapse() error { return v.lapse }
 
 // Verifier proves the content of a handoff, and its authority.
@@ -62,42 +62,41 @@ type Verifier struct {
 	Repo   *refs.Repo
 	Keys   *Keys
 	Reader *Reader
-	Author *Author // whose key opens what is sealed
+	Author *Author // its key opens sealed envelopes
 	Used   UsedTokens
 
-	// Elsewhere finds the home that a repo id means, to ask it about the tokens
-	// above the last one of a chain. Without it only the handoff's own is asked.
+	// Elsewhere finds the home with a repo id, to ask it about the tokens above the last one of
+	// a chain. Without it only the handoff's own home is asked.
 	Elsewhere func(ctx context.Context, repoID string) (Home, error)
 
-	// Opener finds the key that opens what is sealed, if the author has none.
+	// Opener finds the key for sealed envelopes, if the author has none.
 	Opener func(ctx context.Context) (sign.Signer, error)
 }
 
-// Options relax what Verify asks for. They never switch a signature off.
+// Options relax the checks of Verify. They never switch a signature off.
 type Options struct {
 	AllowExpired bool
-	// AsKnown asks only the local copies of a home whether a token was revoked, for callers
-	// that must not wait for a hub.
+	// AsKnown asks only the local copies of a home whether a token was revoked, for callers not
+	// allowed to wait for a hub.
 	AsKnown bool
-	// UnknownStands lets a token stand although the home that could have revoked one above
-	// it is not known here, for callers that cannot, or must not, contact other homes.
+	// UnknownStands accepts a token even if the home able to revoke one above it is not known
+	// here, for callers that cannot, or must not, contact other homes.
 	UnknownStands bool
-	// Unopened accepts an envelope that is sealed for others by its trailers alone. All but
-	// the content is verified. The guard of a hub uses it: it has no key.
+	// Unopened accepts an envelope sealed for others by its trailers alone. All but the content
+	// is verified. The guard of a hub uses it: it has no key.
 	Unopened bool
-	// Lapsed accepts a handoff whose tokens ran out, were revoked, or cannot be checked, for
+	// Lapsed accepts a handoff whose tokens expired, were revoked, or cannot be checked, for
 	// callers that only read it or send it on. It then has no Token.
 	Lapsed bool
-	// fenced says that the caller's transaction pins the lane in which the end of this
-	// handoff was looked for, so that its own home need not be asked first.
+	// fenced means the caller's transaction pins the lane it searched for the end of this
+	// handoff, so its own home need not be asked first.
 	fenced bool
-	// Ended lets the sender look at the payload of a handoff that has its
-	// receipt: to write the last note.
+	// Ended lets the sender look at the payload of an ended handoff, to write the last note.
 	Ended bool
 }
 
-// Verify proves an open handoff, from the outside in; it stops at the first
-// thing that is wrong. The state was loaded from the same home.
+// Verify proves an open handoff, from the outside in, and stops at the first fault. The state
+// was loaded from the same home.
 func (vr *Verifier) Verify(ctx context.Context, home Home, s *State, opt Options) (*Verified, error) {
 	if err := s.Err(); err != nil && !(opt.Ended && s.Phase() == Ended) {
 		return nil, err
@@ -134,9 +133,9 @@ func (vr *Verifier) Verify(ctx context.Context, home Home, s *State, opt Options
 	return v, vr.authorize(ctx, home, v, opt)
 }
 
-// verifyChain checks every commit from the payload to the tip: one signature
-// each, over the raw bytes, by a key that was valid when it signed, and, of the
-// payload and of a claim that holds, is now; and the same story as the lane's.
+// verifyChain checks every commit from the payload to the tip: one signature each, over the raw
+// bytes, by a key valid when it signed, and the same story as in the lane. The keys of the
+// payload and of a running claim must be valid now as well.
 func (vr *Verifier) verifyChain(ctx context.Context, home Home, s *State) (sign.Key, error) {
 	var sender sign.Key
 	logged, early := map[string]*record.Commit{}, map[string]bool{}
@@ -168,8 +167,8 @@ func (vr *Verifier) verifyChain(ctx context.Context, home Home, s *State) (sign.
 	return sender, nil
 }
 
-// checkLink checks commit i of the chain, and returns the key that signed it. The commits
-// that the lane names are given by nonce.
+// checkLink checks commit i of the chain, and returns its signing key. Logged has the commits
+// named in the lane, by nonce.
 func (vr *Verifier) checkLink(s *State, i int, logged map[string]*record.Commit) (sign.Key, error) {
 	link, payload := s.Chain[i], s.Chain[0].Commit
 	r := link.Commit.Record
@@ -181,8 +180,8 @@ func (vr *Verifier) checkLink(s *State, i int, logged map[string]*record.Commit)
 		return key, err
 	}
 	at, now := r.At, vr.Keys.now()
-	// The keys of the payload and of a claim that holds must be valid now. A record that a clock ahead of ours
-	// made is judged at its own time.
+	// The keys of the payload and of a running claim must be valid now. A record made by a clock
+	// ahead of ours is judged at its own time.
 	if ahead := at.Sub(now); (i == 0 || s.live(r, now)) && (ahead <= 0 || ahead > ClockSkew) {
 		at = now
 	}
@@ -203,14 +202,13 @@ func (vr *Verifier) checkLink(s *State, i int, logged map[string]*record.Commit)
 	return key, nil
 }
 
-// live reports whether r belongs to a claim that holds: one that was given back,
-// or ran out, is history.
+// live reports whether r belongs to a running claim. One given back or expired is history.
 func (s *State) live(r *record.Record, now time.Time) bool {
 	return s.Claim != nil && !s.Overdue(now) && (r.Nonce == s.Claim.Nonce || r.Claim == s.Claim.Nonce)
 }
 
-// open reads tree and envelope: structure, sizes, digest, canonical form. With the error of
-// a payload that is sealed for others it returns the outline of the payload.
+// open reads tree and envelope: structure, sizes, digest, canonical form. For a payload sealed
+// for others it returns an error and the outline of the payload.
 func (vr *Verifier) open(ctx context.Context, s *State) (*Verified, error) {
 	parts, err := readTree(ctx, vr.Repo, s)
 	if err != nil {
@@ -252,8 +250,8 @@ func (vr *Verifier) open(ctx context.Context, s *State) (*Verified, error) {
 	return &Verified{state: s, envelope: env, raw: raw, sealed: parts.sealed, links: links}, nil
 }
 
-// place requires that envelope, trailers, inbox and home agree. Of an envelope that was not
-// opened only the trailers are compared.
+// place requires envelope, trailers, inbox and home to agree. Of an unopened envelope only the
+// trailers are compared.
 func (v *Verified) place(home Home) error {
 	env, offer := v.envelope, v.Offer()
 	to := record.Nobody
@@ -261,7 +259,7 @@ func (v *Verified) place(home Home) error {
 		to = *env.Target.Agent
 	}
 	switch {
-	case v.raw == nil: // its trailers are all that can be compared
+	case v.raw == nil: // only its trailers can be compared
 	case env.ID != v.state.ID, env.Source.Agent != offer.From, env.Task != offer.Task, env.Parent != offer.Parent, env.Status != offer.Status,
 		env.Counts() != offer.Counts, onFailure(env) != offer.OnFailure:
 		return denied(fault.HandoffMismatch, "the envelope of %s and its trailers differ", v.state.ID)
@@ -279,8 +277,8 @@ func (v *Verified) place(home Home) error {
 	return nil
 }
 
-// misled is the error of an inbox ref that does not lead to the payload that the lane
-// names; nil if there is none.
+// misled is the error of an inbox ref not leading to the payload named in the lane; nil if
+// there is none.
 func (vr *Verifier) misled(ctx context.Context, home Home, s *State) error {
 	if len(s.foreign) == 0 {
 		return s.broken
@@ -291,8 +289,8 @@ func (vr *Verifier) misled(ctx context.Context, home Home, s *State) error {
 	return err
 }
 
-// VerifyQueued proves a payload that waits in the outbox for its home: all that can
-// be proven without a lane, which has no entry for it yet. No home is asked about its token.
+// VerifyQueued proves a payload waiting in the outbox for its home, as far as this is possible
+// without an entry in the lane. No home is asked about its token.
 func (vr *Verifier) VerifyQueued(ctx context.Context, home Home, ref string) (*Verified, error) {
 	o, err := vr.Repo.Read(ctx, ref, record.MaxCommit)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"githandoff/internal/refs"
 )
 
-// The snapshot of a handoff has a ref of its own beside the inbox ref, under the same
-// agent and id. Each transaction that makes, moves or deletes the inbox ref does the
-// same to it. It is listed before the inbox ref: whatever prefix of a transaction a
-// killed git leaves, a handoff that is there has its snapshot, and a snapshot that is
-// still there has its handoff, by which it is found and swept.
+// The snapshot of a handoff has a ref of its own beside the inbox ref, under the same agent and
+// id. Each transaction making, moving or deleting the inbox ref does the same to it. The
+// snapshot's ref is listed first. Whatever prefix of a transaction a killed git leaves, a
+// present handoff then has its snapshot, and a remaining snapshot has its handoff, by which it
+// is found and swept.
 
-// WorkOf is the snapshot that the envelope of a handoff names, nil if it names none. The
-// signer is not verified: the snapshot is only used to find the ref, which is leased at
-// the commit.
+// WorkOf is the snapshot named in the envelope of a handoff; nil if there is none. The signer
+// is not verified: the snapshot only serves to find the ref, and the ref is leased at the
+// commit.
 func (vr *Verifier) WorkOf(ctx context.Context, s *State) *handoff.Work {
 	if len(s.Chain) == 0 {
 		return nil
@@ -29,8 +29,8 @@ func (vr *Verifier) WorkOf(ctx context.Context, s *State) *handoff.Work {
 	return env.Work
 }
 
-// WorkAt is the snapshot that the payload below a commit of an inbox ref names, nil if it
-// names none. Nothing is verified.
+// WorkAt is the snapshot named in the payload below a commit of an inbox ref; nil if there is
+// none. Nothing is verified.
 func WorkAt(ctx context.Context, repo *refs.Repo, tip string) (*handoff.Work, error) {
 	o, err := repo.Read(ctx, tip+":"+envelopeName, handoff.MaxEnvelope)
 	switch {
@@ -46,8 +46,8 @@ func WorkAt(ctx context.Context, repo *refs.Repo, tip string) (*handoff.Work, er
 	return env.Work, nil
 }
 
-// BringWork makes the snapshot of a handoff readable here, for a step that moves it: a push
-// needs the objects that it sends.
+// BringWork makes the snapshot of a handoff readable here, before a step moves it: a push needs
+// the objects it sends.
 func BringWork(ctx context.Context, repo *refs.Repo, home Home, s *State, w *handoff.Work) error {
 	if w == nil {
 		return nil
@@ -62,8 +62,8 @@ func BringWork(ctx context.Context, repo *refs.Repo, home Home, s *State, w *han
 	return fault.New(fault.NotFound, fault.NoSnapshot, "the snapshot of handoff %s is gone", s.ID)
 }
 
-// ForgetWork lets go of the copy of a snapshot that was brought here from a hub, after a step
-// that was refused. A step that is taken does so itself.
+// ForgetWork drops the copy of a snapshot fetched from a hub, after a refused step. A
+// successful step does so itself.
 func ForgetWork(ctx context.Context, repo *refs.Repo, home Home, p Place) error {
 	if home.Namespace() == refs.LocalNamespace {
 		return nil
@@ -78,9 +78,9 @@ func ForgetWork(ctx context.Context, repo *refs.Repo, home Home, p Place) error 
 
 const maxWork = 4 << 20 // bytes of the commit of a snapshot
 
-// fixWork returns the edits that settle an edit of a snapshot's ref that was begun. Forward
-// says that the step is in the log. The copies of a hub do not have such a ref: then the
-// home is told what to do, and finds out whether it is done.
+// fixWork returns the edits to settle an unfinished edit of a snapshot's ref. Forward means the
+// step is in the log. The copies of a hub do not have such a ref: then the home is told what to
+// do, and finds out whether it is done.
 func (rc *Recovery) fixWork(ctx context.Context, home Home, edit refs.Edit, forward bool) (fix []refs.Edit, err error) {
 	p, _ := home.Namespace().ParseWork(edit.Ref)
 	now := edit.New
@@ -105,8 +105,8 @@ func (rc *Recovery) fixWork(ctx context.Context, home Home, edit refs.Edit, forw
 	return nil, nil
 }
 
-// KeptWork is the edit that keeps the snapshot of a handoff that goes to a hub, until its
-// receipt is seen.
+// KeptWork is the edit keeping the snapshot of a handoff sent to a hub, until its receipt is
+// seen.
 func (p *Payload) KeptWork() []refs.Edit {
 	if p.Envelope.Work == nil {
 		return nil
