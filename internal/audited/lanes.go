@@ -12,22 +12,21 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Visitor is shown the lanes of a home, one after the other.
+// Visitor receives the lanes of a home, one after the other.
 type Visitor struct {
 	Entry func(lane refs.Ref, e *lifecycle.Entry) error
 	State func(lane refs.Ref, s *lifecycle.State) error
-	// Refused is told of a lane that cannot be believed.
+	// Refused receives a lane that cannot be believed.
 	Refused func(lane refs.Ref, err error) error
 
-	// Inbox names the inbox ref of a handoff, and View is a digest of those of a lane.
-	// Both are nil where the log alone is judged.
+	// Inbox returns the inbox ref of a handoff, and View a digest of those of a lane. Both are
+	// nil if the log alone is judged.
 	Inbox func(handoff.ID) string
 	View  func(lane refs.Ref) string
-	// Done is called after a lane, and says whether nothing was wrong with its inbox refs.
-	// It may be nil.
+	// Done is called after a lane, and reports whether its inbox refs are fine. It may be nil.
 	Done func(lane refs.Ref) (fine bool, err error)
-	// Clean is called after all lanes: if nothing at all was wrong with the home, it returns a
-	// digest of the refs that were listed, else "". It may be nil.
+	// Clean is called after all lanes. If nothing at all was wrong with the home, it returns a
+	// digest of the listed refs, else "". It may be nil.
 	Clean func() string
 }
 
@@ -46,23 +45,23 @@ func (v Visitor) done(lane refs.Ref) (fine bool, err error) {
 	return v.Done(lane)
 }
 
-// ReadAhead begins to read the entries of the lanes that are remembered as sound, before anybody
-// has listed the lanes: those that have moved, or are gone, are passed over later. Close ends it.
+// ReadAhead begins to read the entries of lanes remembered as sound, before the lanes are
+// listed: those moved or gone are passed over later. Close ends it.
 func (m *Memory) ReadAhead(ctx context.Context) {
 	if m.reading == nil {
 		m.reading = m.read(ctx)
 	}
 }
 
-// Close ends what reads ahead.
+// Close ends the reading ahead.
 func (m *Memory) Close() {
 	if m.reading != nil {
 		m.reading.close()
 	}
 }
 
-// Lanes shows lanes, in the order of their names. Those that are remembered as sound are
-// not judged again. It writes its findings to the file at the end.
+// Lanes shows lanes, in the order of their names. Lanes remembered as sound are not judged
+// again. At the end Lanes writes its findings to the file.
 func (m *Memory) Lanes(ctx context.Context, lanes []refs.Ref, v Visitor) error {
 	m.ReadAhead(ctx)
 	defer m.Close()
@@ -79,7 +78,6 @@ func (m *Memory) Lanes(ctx context.Context, lanes []refs.Ref, v Visitor) error {
 	return nil
 }
 
-// show shows one lane.
 func (m *Memory) show(ctx context.Context, lane refs.Ref, r *reading, v Visitor) error {
 	var lesson *lifecycle.Lesson
 	a := lifecycle.LaneAudit{
@@ -119,7 +117,7 @@ type reading struct {
 	repo  *refs.Repo
 	lanes []string          // the sound lanes whose entries are still to come, in their order
 	known map[string]*known // these lanes, by name
-	line  *refs.Stream      // nil while that is not worth it
+	line  *refs.Stream      // nil if it does not pay
 }
 
 func (m *Memory) read(ctx context.Context) *reading {
@@ -150,8 +148,8 @@ func (m *Memory) read(ctx context.Context) *reading {
 	return r
 }
 
-// usable is the memory of a lane if it is enough for this visitor. If it is not, the lane is judged.
-// Either way the entries of the lanes before it are left out of the reading.
+// usable is the memory of a lane if it is enough for this visitor; nil if the lane must be
+// judged. Either way the entries of the lanes before it are left out of the reading.
 func (m *Memory) usable(lane refs.Ref, v Visitor) *known {
 	r := m.reading
 	for len(r.lanes) > 0 && r.lanes[0] < lane.Name {
@@ -182,8 +180,8 @@ func (r *reading) skip() {
 	r.lanes = r.lanes[1:]
 }
 
-// next returns the next commit. One that could not be read ahead is asked for by its id:
-// that answer counts.
+// next returns the next commit. If reading ahead does not yield it, it is read by its id: this
+// answer counts.
 func (r *reading) next(ctx context.Context, oid string) (*refs.Object, error) {
 	if r.line != nil {
 		if o, err := r.line.Next(); err == nil && o.OID == oid {

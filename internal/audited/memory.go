@@ -24,11 +24,11 @@ const (
 	// maxFile bounds the file: room for a million and a half entries.
 	maxFile = 64 << 20 // bytes
 
-	// cleanWord begins the line with the digest of the refs with which nothing was wrong.
+	// cleanWord begins the line with the digest of clean refs: nothing was wrong with them.
 	cleanWord = "clean "
 
-	// seen begins the view of a lane that was judged with its inbox refs, and
-	// unseen is the view of a lane that was judged without its inbox refs.
+	// seen begins the view of a lane judged with its inbox refs, and unseen is the view of one
+	// judged without them.
 	seen   = "refs:"
 	unseen = "-"
 )
@@ -38,7 +38,7 @@ type Auditor interface {
 	Audit(ctx context.Context, home lifecycle.Home, lane refs.Ref, a lifecycle.LaneAudit) error
 }
 
-// Trust is the list of keys that an audit believes.
+// Trust is the list of keys believed in an audit.
 type Trust interface {
 	Digest() (string, error)
 }
@@ -64,11 +64,11 @@ type Memory struct {
 	home    lifecycle.Home
 	opened  time.Time
 
-	lanes map[string]*known // of the file; empty where it does not count
-	clean string            // of the file: digest of the refs with which nothing was wrong; "" for none
+	lanes map[string]*known // of the file; empty if it does not count
+	clean string            // of the file: digest of the clean refs; "" for none
 	next  map[string]*known // of this audit
 
-	unchanged bool     // all refs are those with which nothing was wrong
+	unchanged bool     // all refs are the clean ones of the file
 	reading   *reading // nil until it begins
 }
 
@@ -78,12 +78,11 @@ type known struct {
 	sound     bool
 	newest    time.Time
 	homes     []string
-	entries   []lifecycle.LearnedEntry // all of a sound lane; else those whose signature is known
+	entries   []lifecycle.LearnedEntry // all of a sound lane; else those with a known signature
 }
 
-// Open reads the memory of a home. Program stands for the rules that this program judges
-// by; if it is "", the memory is empty. So it is if the file cannot be read, or must not be
-// believed.
+// Open reads the memory of a home. Program stands for the rules of this program. The memory is
+// empty if program is "", or if the file cannot be read or must not be believed.
 func Open(s Setup, home lifecycle.Home, program string) (*Memory, error) {
 	trust, err := s.Trust.Digest()
 	if err != nil {
@@ -162,30 +161,29 @@ func parseLane(said string) *known {
 	}
 }
 
-// Sound reports whether a lane was found sound at this tip, with inbox refs that have
-// this digest.
+// Sound reports whether a lane was found sound at this tip, with inbox refs of this digest.
 func (m *Memory) Sound(at refs.Ref, view string) bool {
 	l := m.sound(at)
 	return l != nil && l.view == seen+view
 }
 
-// Unchanged reports whether the refs of the home, which have this digest and of which these are the
-// lanes, are the ones with which nothing was wrong. If so, Lanes asks no View.
+// Unchanged reports whether the refs of the home, given by their digest and their lanes, are
+// the clean ones of the file. If so, Lanes asks no View.
 func (m *Memory) Unchanged(digest string, lanes []refs.Ref) bool {
 	m.unchanged = digest != "" && digest == m.clean && !slices.ContainsFunc(lanes, func(lane refs.Ref) bool { return !m.sound(lane).clean() })
 	return m.unchanged
 }
 
-// clean reports whether a lane is remembered as sound, and so are its inbox refs.
+// clean reports whether a lane is remembered as sound, with clean inbox refs.
 func (l *known) clean() bool { return l != nil && l.sound && strings.HasPrefix(l.view, seen) }
 
-// sound is a lane that was found sound at this tip; nil if it was not.
+// sound is the memory of a lane found sound at this tip; nil if there is none.
 func (m *Memory) sound(at refs.Ref) *known {
 	l := m.lanes[at.Name]
 	if l == nil || !l.sound || l.tip != at.OID {
 		return nil
 	}
-	// By a clock that was set back an entry may be too early, and a home may have lost a name.
+	// After the clock was set back, an entry may be too early; and a home may have lost a name.
 	if l.newest.After(m.opened.Add(lifecycle.ClockSkew)) {
 		return nil
 	}
@@ -197,7 +195,7 @@ func (m *Memory) sound(at refs.Ref) *known {
 	return l
 }
 
-// signed is the set of the entries of a lane whose signature is known.
+// signed is the set of a lane's entries with a known signature.
 func (m *Memory) signed(name string) func(oid string) bool {
 	l := m.lanes[name]
 	if l == nil {
@@ -212,7 +210,7 @@ func (m *Memory) signed(name string) func(oid string) bool {
 	return func(oid string) bool { return known[oid] }
 }
 
-// learn remembers what an audit found out about a lane.
+// learn remembers the findings of an audit about a lane.
 func (m *Memory) learn(at refs.Ref, view string, lesson lifecycle.Lesson) {
 	l := &known{tip: at.OID, view: view, sound: lesson.Sound, newest: lesson.Newest, entries: lesson.Entries}
 	if !l.sound {
@@ -226,8 +224,8 @@ func (m *Memory) learn(at refs.Ref, view string, lesson lifecycle.Lesson) {
 	}
 }
 
-// save writes down what this audit learned, if that is not what the file says. A file
-// that cannot be written costs the next audit its time, and nothing else.
+// save writes the findings of this audit to the file, if they differ from it. If this fails, it
+// costs the next audit its time, and nothing else.
 func (m *Memory) save(clean string) {
 	if m.path == "" || maps.Equal(m.lanes, m.next) && (clean == "" || clean == m.clean) {
 		return

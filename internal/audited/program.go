@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Program stands for the rules that this program judges by: the executable and its build
-// information. "" if they cannot be read.
+// Program stands for the rules of this program: the executable and its build information; "" if
+// they cannot be read.
 func Program() string {
 	path, err := os.Executable()
 	if err != nil {

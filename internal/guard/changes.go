@@ -10,16 +10,16 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Changed lists, sorted and once each, the paths that commits change; of a rename both. A
-// merge changes the paths in which it differs from git's own merge (git log
-// --remerge-diff), among them those that were in conflict. A merge of more than two parents
-// changes the paths in which it differs from any of them.
+// Changed lists, sorted and once each, the paths changed by commits; of a rename both. For a
+// merge these are the paths in which it differs from git's own merge (git log --remerge-diff),
+// including those in conflict. For a merge of more than two parents they are the paths in which
+// it differs from any of them.
 func Changed(ctx context.Context, repo *refs.Repo, commits []string) ([]string, error) {
 	return changed(ctx, repo, commits, "--no-walk")
 }
 
-// changed is Changed for the commits that "git rev-list --stdin" selects with these
-// arguments, where it is told commits. Where none is a merge, it costs one process.
+// changed is Changed for the commits selected by "git log --stdin" with these arguments, given
+// commits. If none is a merge, it costs one process.
 func changed(ctx context.Context, repo *refs.Repo, commits []string, args ...string) ([]string, error) {
 	if len(commits) == 0 {
 		return nil, nil
@@ -49,9 +49,9 @@ func changed(ctx context.Context, repo *refs.Repo, commits []string, args ...str
 	return slices.Compact(paths), nil
 }
 
-// readLog reads the output of "git log -z --name-only --format=%x00%H %P": the paths of
-// all commits, and which of them are merges of two parents, and of more. No path is
-// empty, so that none looks like a commit, which an empty field precedes.
+// readLog reads the output of "git log -z --name-only --format=%x00%H %P": the paths of all
+// commits, and which of them are merges of two parents, and of more. No path is empty, so none
+// looks like a commit, which an empty field precedes.
 func readLog(out string) (paths, merges, octopuses []string) {
 	for commit := range strings.SplitSeq(strings.Trim(out, "\x00"), "\x00\x00") {
 		head, list, _ := strings.Cut(commit, "\x00")

@@ -14,29 +14,29 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Limits of code that agents sign; what people push has none.
+// Limits of code signed by agents; code pushed by people has none.
 const (
 	maxAgentCommits = 10_000 // of one push
 	maxAgentRefs    = 256    // of a push with such commits
 	maxCode         = 1 << 20
 )
 
-// signedBy is a commit or tag that a key of an agent signed.
+// signedBy is a commit or tag signed by a key of an agent.
 type signedBy struct {
 	oid string
 	who bearer
-	err error // it does not say under which claim
+	err error // its refusal: a bad signature, or no claim named
 }
 
-// bearer names a claim and the key that acts under it.
+// bearer names a claim and the key acting under it.
 type bearer struct {
 	id    handoff.ID
 	token string
 	key   sign.KID
 }
 
-// codeJudge judges the refs of a push that are code: what agents sign must be allowed
-// by the claim under which they work.
+// codeJudge judges the pushed refs of code: an agent's claim must allow the code signed under
+// it.
 type codeJudge struct {
 	Verifier *lifecycle.Verifier
 	Home     lifecycle.Home
@@ -45,7 +45,7 @@ type codeJudge struct {
 	agents *sign.ClaimedSigners
 }
 
-// check judges the refs of a push that are not ours.
+// check judges the pushed refs of code.
 func (cj *codeJudge) check(ctx context.Context, edits []refs.Edit, v *verdict) error {
 	agents := slices.ContainsFunc(cj.Verifier.Keys.Trust.Entries(), func(e sign.TrustEntry) bool { return !slices.Contains(e.Roles, sign.RoleRoot) })
 	if len(edits) == 0 || !agents {
@@ -83,8 +83,8 @@ func (cj *codeJudge) check(ctx context.Context, edits []refs.Edit, v *verdict) e
 	return nil
 }
 
-// signedCommits returns the commits that are new to the hub and that a key of an
-// agent signed, by their ids.
+// signedCommits returns the commits new to the hub and signed by a key of an agent, by their
+// ids.
 func (cj *codeJudge) signedCommits(ctx context.Context, edits []refs.Edit) (map[string]signedBy, error) {
 	found := map[string]signedBy{}
 	err := newCommits(ctx, cj.Verifier.Repo, edits, atHub(cj.hub), func(oid string) error {
@@ -100,7 +100,7 @@ func (cj *codeJudge) signedCommits(ctx context.Context, edits []refs.Edit) (map[
 	return found, err
 }
 
-// signed reads one commit or tag and says whether a key of an agent signed it.
+// signed reads one commit or tag and reports whether a key of an agent signed it.
 func (cj *codeJudge) signed(ctx context.Context, oid string) (signedBy, bool, error) {
 	o, err := cj.Verifier.Repo.Read(ctx, oid, maxCode)
 	if err != nil || o == nil {
@@ -135,7 +135,7 @@ func (cj *codeJudge) signed(ctx context.Context, oid string) (signedBy, bool, er
 	return one, true, nil
 }
 
-// comingBy returns those of commits that come in by one of the refs.
+// comingBy returns the commits brought in by one of the refs.
 func (cj *codeJudge) comingBy(ctx context.Context, e refs.Edit, edits []refs.Edit, commits map[string]signedBy) ([]signedBy, error) {
 	var mine []signedBy
 	if len(edits) == 1 {
@@ -153,7 +153,7 @@ func (cj *codeJudge) comingBy(ctx context.Context, e refs.Edit, edits []refs.Edi
 	return mine, err
 }
 
-// permits remembers what each claim of a push allows.
+// permits caches what each claim of a push allows.
 type permits struct {
 	judge *codeJudge
 	known map[bearer]permit
@@ -164,7 +164,7 @@ type permit struct {
 	err   error
 }
 
-// check compares the commits that come in by one ref with the claims that they name.
+// check compares the commits brought in by one ref with the claims they name.
 func (p *permits) check(ctx context.Context, ref string, list []signedBy) error {
 	slices.SortFunc(list, func(a, b signedBy) int { return strings.Compare(a.oid, b.oid) })
 	made := map[bearer][]string{}
@@ -200,7 +200,7 @@ func (p *permits) check(ctx context.Context, ref string, list []signedBy) error 
 	return nil
 }
 
-// names are a ref and, where it is a symbolic one, what git moves instead.
+// names are a ref and, if it is symbolic, the ref git moves instead.
 func (cj *codeJudge) names(ctx context.Context, ref string) ([]string, error) {
 	out, err := cj.Verifier.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", ref}})
 	if gitexec.ExitCode(err) == 1 { // it is none
@@ -209,7 +209,7 @@ func (cj *codeJudge) names(ctx context.Context, ref string) ([]string, error) {
 	return []string{ref, strings.TrimSpace(string(out))}, err
 }
 
-// live returns the token of a claim that is held here and now by the key.
+// live returns the token of a claim held here and now by the key.
 func (cj *codeJudge) live(ctx context.Context, who bearer) (*obo.VerifiedToken, error) {
 	s, err := cj.Verifier.Reader.Load(ctx, cj.Home, lifecycle.Place{Agent: refs.Nobody, ID: who.id})
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// atHub are the arguments of rev-list that leave out what a hub has. The snapshots of
-// handoffs do not count: a commit that came in with one was not held against a token.
+// atHub returns the arguments of rev-list to leave out commits the hub has. The snapshots of
+// handoffs do not count: a commit in one was not held against a token.
 func atHub(n names) []string {
 	args := []string{"--not", "--exclude=" + string(refs.LocalNamespace) + "work/*", "--all"}
 	if n.prefix == "" {
@@ -21,8 +21,8 @@ func atHub(n names) []string {
 	return slices.Insert(args, 1, "--exclude="+n.prefix+"/work/*")
 }
 
-// atClient excludes the commits that the remotes had when they were last seen, and those
-// that the pushed remote has now, as far as they are known here.
+// atClient excludes the commits at the remotes when they were last seen, and those at the
+// pushed remote now, as far as they are known here.
 func atClient(edits []refs.Edit) []string {
 	args := []string{"--ignore-missing", "--not", "--remotes"}
 	for _, e := range edits[:min(len(edits), maxAgentRefs)] {
@@ -33,14 +33,13 @@ func atClient(edits []refs.Edit) []string {
 	return args
 }
 
-// newCommits shows the ids of the commits that edits bring, without what others
-// leaves out.
+// newCommits visits the ids of the commits brought by edits, except those left out by others.
 func newCommits(ctx context.Context, repo *refs.Repo, edits []refs.Edit, others []string, visit func(oid string) error) error {
 	p, err := repo.Runner.Start(ctx, gitexec.Cmd{Args: append([]string{"rev-list", "--stdin"}, others...)})
 	if err != nil {
 		return err
 	}
-	// A git that ends early says itself why; what it does not read is no error.
+	// A git that ends early gives the reason itself; unread input is no error.
 	in := bufio.NewWriter(p.In)
 	for _, e := range edits {
 		if e.New == "" {
@@ -60,8 +59,8 @@ func newCommits(ctx context.Context, repo *refs.Repo, edits []refs.Edit, others 
 	return p.Close()
 }
 
-// Needs lists the scopes that a push from this clone needs: of each ref, and of
-// each path that the commits change that no remote is known to have.
+// Needs lists the scopes needed for a push from this clone: of each ref, and of each path
+// changed by commits not known to be at a remote.
 func Needs(ctx context.Context, repo *refs.Repo, edits []refs.Edit) ([]string, error) {
 	var names, news []string
 	for _, e := range edits {

@@ -23,14 +23,13 @@ type Refusal struct {
 	Err error
 }
 
-// maxRefusals bounds what one pusher is told.
+// maxRefusals bounds the refusals shown to one pusher.
 const maxRefusals = 10
 
 // verdict collects refusals.
 type verdict struct{ refused []Refusal }
 
-// note keeps a refusal of ref. It returns an error that is none: then nothing
-// was judged.
+// note keeps a refusal of ref. It returns any other error: then nothing was judged.
 func (v *verdict) note(ref string, err error) error {
 	if err == nil {
 		return nil
@@ -44,8 +43,8 @@ func (v *verdict) note(ref string, err error) error {
 	return nil
 }
 
-// Check lists the first ten reasons to refuse a push; none means that it may come in. An
-// error means that the push could not be judged.
+// Check lists the first ten reasons to refuse a push; if there is none, the push may come in.
+// An error means the push could not be judged.
 func (g *Guard) Check(ctx context.Context, edits []refs.Edit) ([]Refusal, error) {
 	v := &verdict{}
 	edits, err := g.names.allHere(edits, v)
@@ -61,7 +60,7 @@ func (g *Guard) Check(ctx context.Context, edits []refs.Edit) ([]Refusal, error)
 	return v.refused, nil
 }
 
-// judge is Check for refs that have their names in the format.
+// judge is Check for refs already named as in the format.
 func (g *Guard) judge(ctx context.Context, edits []refs.Edit, v *verdict) error {
 	var own, noted, code []refs.Edit
 	for _, e := range edits {
@@ -75,7 +74,7 @@ func (g *Guard) judge(ctx context.Context, edits []refs.Edit, v *verdict) error 
 			code = append(code, e)
 		}
 	}
-	// Code first: it stands on claims that are there before this push.
+	// Code first: it relies on claims made before this push.
 	codes := &codeJudge{Verifier: g.Verifier, Home: g.Home, hub: g.names}
 	if err := codes.check(ctx, code, v); err != nil {
 		return err

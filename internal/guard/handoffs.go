@@ -16,14 +16,14 @@ import (
 const (
 	maxRefs    = 256
 	maxEntries = 256     // new ones of a lane
-	maxJoined  = 1 << 16 // of a lane that a root key joined
-	maxPointer = 1 << 20 // bytes of an object that a ref may lead to
+	maxJoined  = 1 << 16 // of a lane joined by a root key
+	maxPointer = 1 << 20 // bytes of an object under a ref
 )
 
-// step is the change that a push makes to one handoff.
+// step is the change a push makes to one handoff.
 type step struct {
 	id      handoff.ID
-	ref     string   // the first one that speaks of it
+	ref     string   // the first one about it
 	entries []*entry // new in its lane, oldest first
 	inbox   []inboxEdit
 	work    []inboxEdit // of the ref of its snapshot
@@ -40,7 +40,7 @@ type inboxEdit struct {
 	agent string
 }
 
-// steps are the handoffs of a push, in the order in which it names them.
+// steps are the handoffs of a push, in the order of the push.
 type steps struct {
 	byID  map[handoff.ID]*step
 	order []*step
@@ -106,7 +106,7 @@ func (hj *handoffJudge) check(ctx context.Context, edits []refs.Edit, v *verdict
 	return nil
 }
 
-// admit looks at the name of a ref, and whether it is where the pusher thinks.
+// admit checks the name of a ref, and whether it still has the old value of the push.
 func (hj *handoffJudge) admit(ctx context.Context, e refs.Edit) error {
 	if !homely(e.Ref) {
 		return denied(fault.InvalidPath, "a home has no ref of this name")
@@ -125,7 +125,7 @@ func (hj *handoffJudge) admit(ctx context.Context, e refs.Edit) error {
 	return nil
 }
 
-// homely reports whether a home has refs of that name.
+// homely reports whether a home has refs with this name.
 func homely(name string) bool {
 	if p, ok := refs.LocalNamespace.ParseHandoffRef(name); ok {
 		return p.Kind == "inbox"
@@ -185,8 +185,8 @@ func (hj *handoffJudge) sort(ctx context.Context, e refs.Edit, all *steps) error
 	return nil
 }
 
-// added returns the entries by which a lane grows, oldest first; none where a
-// root key joined another history to it.
+// added returns the new entries of a lane, oldest first; none if a root key joined another
+// history to it.
 func (hj *handoffJudge) added(ctx context.Context, e refs.Edit) ([]*entry, error) {
 	if e.New == "" {
 		return nil, denied(fault.Rollback, "a lane is never deleted")

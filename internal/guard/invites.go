@@ -21,9 +21,9 @@ func invitation(name string) bool {
 	return ok && handoff.IsHex(id, 32)
 }
 
-// invited judges an invitation. A key of the hub's own trust offers it. Any key may answer
-// it, once, with a signed answer: the joiner is not known yet. Anybody may delete one, which
-// is how it is used up; at worst a pusher makes others ask for a new one.
+// invited judges an invitation. Its offer must be by a key in the hub's own trust. Any key may
+// answer it, once, with a signed answer: the joiner is not known yet. Anybody may delete it,
+// because this is how it is used up; at worst a pusher makes others ask for a new one.
 func (pj *publishedJudge) invited(ctx context.Context, e refs.Edit) error {
 	if e.New == "" {
 		return nil
@@ -60,8 +60,8 @@ func (pj *publishedJudge) invite(ctx context.Context, oid string) (*invite.Messa
 	return invite.ParseMessages(raw)
 }
 
-// inviter requires that the key of an offer acts at this hub, and that the offer gives it
-// no role that it does not have here.
+// inviter requires the key of an offer to act at this hub, and the offer to give it no role it
+// does not have here.
 func (pj *publishedJudge) inviter(o *invite.Offer) error {
 	public, err := sign.ParsePublic([]byte(o.Key))
 	if err != nil {

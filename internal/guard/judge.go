@@ -12,10 +12,10 @@ import (
 	"githandoff/internal/refs"
 )
 
-// MaxSkew is how far the clock of a signer may be from the clock of the hub.
+// MaxSkew is the largest difference between the clocks of a signer and of the hub.
 const MaxSkew = 5 * time.Minute
 
-// judge says why a handoff must not become what the push makes of it.
+// judge says why a push may not change a handoff the way it does; nil if it may.
 func (hj *handoffJudge) judge(ctx context.Context, st *step) error {
 	if len(st.entries) > 1 {
 		return denied(fault.Malformed, "%d steps of handoff %s in one push", len(st.entries), st.id)
@@ -50,19 +50,19 @@ func (hj *handoffJudge) judge(ctx context.Context, st *step) error {
 	return s.Err()
 }
 
-// unlogged refuses an inbox ref that leads to a commit without an entry.
+// unlogged refuses an inbox ref leading to a commit without an entry.
 func unlogged(s *lifecycle.State) error {
 	return denied(fault.Unlogged, "the commit on it has no entry in lane %s: both move in one push", s.ID.Lane())
 }
 
-// fresh compares an entry's time with the hub's clock. An offer may have waited
-// for the hub, as it was signed. Its key is valid by that clock now, whatever the
-// entry says: one that was retired a second ago makes no entry any more.
+// fresh compares an entry's time with the hub's clock. An offer may have waited for the hub, as
+// it was signed. Its key must be valid by the hub's clock now, whatever the entry's date: a key
+// retired a second ago makes no entry any more.
 func (hj *handoffJudge) fresh(oid string, c *record.Commit) error {
 	now, r := hj.Verifier.Keys.Now().UTC(), c.Record
 	if key, err := hj.Verifier.Keys.SignerOf("entry "+oid, c); err == nil {
 		at := now
-		if r.At.After(now) { // its clock may be ahead, and it may be as old as that
+		if r.At.After(now) { // the signer's clock may be ahead, and its key as new as the entry
 			at = r.At
 		}
 		if err := key.ValidAt(at); err != nil {
@@ -78,8 +78,8 @@ func (hj *handoffJudge) fresh(oid string, c *record.Commit) error {
 	return nil
 }
 
-// ended requires that a receipt comes with the deletion of the inbox refs, and that nothing
-// comes after it.
+// ended requires a receipt to come with the deletion of the inbox refs, and nothing to come
+// after it.
 func (hj *handoffJudge) ended(ctx context.Context, s *lifecycle.State, st *step, last *record.Record) error {
 	for _, e := range st.inbox {
 		if e.New != "" {
@@ -87,7 +87,7 @@ func (hj *handoffJudge) ended(ctx context.Context, s *lifecycle.State, st *step,
 		}
 	}
 	if last == nil {
-		return nil // its receipt was there, and a git that was killed left it
+		return nil // its receipt was there, and a killed git left the ref
 	}
 	for _, agent := range []string{s.To, refs.Nobody} {
 		left, err := hj.Verifier.Repo.Resolve(ctx, refs.LocalNamespace.Inbox(agent, s.ID))
@@ -101,7 +101,7 @@ func (hj *handoffJudge) ended(ctx context.Context, s *lifecycle.State, st *step,
 	return nil
 }
 
-// open requires that the inbox ref is where the lane says, and that it leads to a handoff
+// open requires the inbox ref to be in the inbox named in the lane, and to lead to a handoff
 // that verifies.
 func (hj *handoffJudge) open(ctx context.Context, s *lifecycle.State, st *step, last *record.Record) error {
 	if s.Tip == "" {
@@ -121,7 +121,7 @@ func (hj *handoffJudge) open(ctx context.Context, s *lifecycle.State, st *step, 
 			return denied(fault.Disputed, "handoff %s would be in two inboxes", s.ID)
 		}
 	}
-	if len(s.Chain) == 0 { // what it leads to is no payload of this handoff
+	if len(s.Chain) == 0 { // it leads to no payload of this handoff
 		_, err := hj.Verifier.Verify(ctx, hj.Home, s, lifecycle.Options{})
 		return err
 	}
@@ -160,8 +160,8 @@ func lastStep(s *lifecycle.State) *record.Record {
 	return s.Offer
 }
 
-// repaired requires an entry for each move of an inbox ref. Without one, the ref may only
-// go back from a commit that no entry names to the last one that is logged.
+// repaired requires an entry for each move of an inbox ref. Without one, the ref may only go
+// back from an unlogged commit to the last logged one.
 func (hj *handoffJudge) repaired(ctx context.Context, s *lifecycle.State, st *step) error {
 	for _, e := range st.inbox {
 		if e.New == "" {
@@ -182,7 +182,7 @@ func (hj *handoffJudge) repaired(ctx context.Context, s *lifecycle.State, st *st
 	return nil
 }
 
-// leased compares the end of a lease with the ends that limit it.
+// leased compares the end of a lease with its limits.
 func leased(v *lifecycle.Verified, r *record.Record) error {
 	switch {
 	case r.Lease.IsZero():

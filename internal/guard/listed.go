@@ -7,10 +7,10 @@ import (
 	"githandoff/internal/sign"
 )
 
-// TakeLists lets the keys count that a root key of the hub's own trust lists at this hub,
-// as they count in each clone that pinned that root. The list is the one that was here
-// before the push that is judged: a push vouches for nobody in itself. A list that does
-// not verify counts for nothing, since it may have come before the guard did.
+// TakeLists adds the keys listed at this hub by a root key of the hub's own trust, as each
+// clone does that pinned this root. The list is the one from before the judged push: a push
+// vouches for nobody in itself. A list that does not verify counts for nothing, since it may
+// have come before the guard did.
 func (g *Guard) TakeLists(ctx context.Context) error {
 	trust := g.Verifier.Keys.Trust
 	if !sign.HasRoot(trust) {

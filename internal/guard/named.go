@@ -10,8 +10,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Tokens lists the tokens that the commits name which a push from this clone
-// brings, and that no remote is known to have.
+// Tokens lists the tokens named in the commits of a push from this clone, except commits known
+// to be at a remote.
 func Tokens(ctx context.Context, repo *refs.Repo, edits []refs.Edit) ([]string, error) {
 	var news []string
 	for _, e := range edits {

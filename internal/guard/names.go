@@ -7,13 +7,13 @@ import (
 	"githandoff/internal/refs"
 )
 
-// names translates between the names of a hub that keeps handoffs below a prefix and those
-// of the format. The rules of the guard see only the latter.
+// names translates between the names of the format and those of a hub with handoffs below a
+// prefix. The rules of the guard see only the former.
 type names struct {
-	prefix string // without a "/" at its end; "" where the names are those of the format
+	prefix string // without a "/" at its end; "" if the names are those of the format
 }
 
-// KeepBelow makes the guard one of a hub that keeps handoffs below a prefix.
+// KeepBelow sets up the guard for a hub with handoffs below a prefix.
 func (g *Guard) KeepBelow(prefix string) {
 	g.names = names{prefix}
 	g.Verifier.Repo.NameOf = g.names.there
@@ -22,8 +22,8 @@ func (g *Guard) KeepBelow(prefix string) {
 // there is the hub's name of a ref of the format.
 func (n names) there(ref string) string { return refs.At(n.prefix, ref) }
 
-// here gives a pushed ref its name in the format. It refuses names that no clone with the
-// prefix uses: those of the format itself, and those that stand in the way of the prefix.
+// here gives a pushed ref its name in the format. It refuses names unused by clones with the
+// prefix: those of the format itself, and those in the way of the prefix.
 func (n names) here(e refs.Edit) (refs.Edit, error) {
 	if n.prefix == "" {
 		return e, nil
@@ -45,7 +45,7 @@ func (n names) here(e refs.Edit) (refs.Edit, error) {
 	return e, nil
 }
 
-// allHere gives the refs of a push their names in the format, as far as they are not refused.
+// allHere gives the refs of a push their names in the format, and notes refusals.
 func (n names) allHere(edits []refs.Edit, v *verdict) ([]refs.Edit, error) {
 	var list []refs.Edit
 	for _, e := range edits {

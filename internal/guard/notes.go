@@ -11,14 +11,14 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Limits of the changes that one push may make to the notes.
+// Limits of one push's changes to the notes.
 const (
 	noteBatch  = 4096     // notes at a time
 	maxNotesIn = 64 << 20 // bytes
 )
 
-// isNotes reports whether a ref is that of the notes, or stands in its way: where
-// file names have no case, refs have none either.
+// isNotes reports whether a ref is the one of the notes, or stands in its way: where file names
+// have no case, refs have none either.
 func isNotes(name string) bool {
 	name = strings.ToLower(name)
 	return name == refs.NotesRef || strings.HasPrefix(name, refs.NotesRef+"/")
@@ -30,9 +30,9 @@ type noteJudge struct {
 	hub      names
 }
 
-// check judges pushes of the notes. Everybody's "git log" may show them, so that they
-// hold lines in form and nothing else, of commits that are here, in a commit without
-// anybody's words. Whoever may push may delete them: they are derived.
+// check judges pushes of the notes. Everybody's "git log" may show them, so they may hold
+// nothing but well-formed lines, about commits present here, in a commit without anybody's
+// words. Anybody with push access may delete them: they are derived.
 func (nj noteJudge) check(ctx context.Context, edits []refs.Edit, v *verdict) error {
 	for _, e := range edits {
 		var err error
@@ -65,16 +65,16 @@ func (nj noteJudge) checkOne(ctx context.Context, e refs.Edit) error {
 	}
 	before, err := notes.Root(ctx, r, e.Old)
 	if err != nil {
-		before = "" // what is there is not in form: all that is new is looked at
+		before = "" // the old notes are malformed: every new one is checked
 	}
 	err = nj.checkChanged(ctx, r, before, tree)
-	if before != "" && fault.CodeOf(err) == fault.Invalid { // it may be what was there
+	if before != "" && fault.CodeOf(err) == fault.Invalid { // the old notes may be at fault
 		err = nj.checkChanged(ctx, r, "", tree)
 	}
 	return refusedNotes(err)
 }
 
-// checkChanged looks at the notes in which a tree differs from another.
+// checkChanged checks the notes in which one tree differs from another.
 func (nj noteJudge) checkChanged(ctx context.Context, r guardReader, before, tree string) error {
 	var batch []notes.Change
 	size := 0
@@ -127,7 +127,7 @@ func (nj noteJudge) checkBatch(ctx context.Context, batch []notes.Change, size *
 	return nil
 }
 
-// refusedNotes makes a refusal of notes that cannot be read.
+// refusedNotes makes a refusal of unreadable notes.
 func refusedNotes(err error) error {
 	if f := fault.As(err); f != nil && f.Code != fault.Denied {
 		return denied(f.Reason, "%w", err)

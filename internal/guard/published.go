@@ -13,18 +13,19 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Published keys and a team's list of keys are the only other refs below refs/handoffs.
+// Besides those of handoffs, refs/handoffs has refs only for published keys, invitations, and a
+// team's list of keys.
 const (
 	keysPrefix = refs.Root + "keys/"
 	teamRef    = refs.Root + "trust"
 
 	maxTeamSig    = 16 << 10 // bytes
 	maxTeamFiles  = 64       // two for each root
-	maxTips       = 1024     // trees of tips beside them, one for each key that was retired
+	maxTips       = 1024     // trees of tips beside them, one for each retired key
 	teamSigSuffix = ".sig"
 )
 
-// isPublishedRef reports whether a ref holds such a thing.
+// isPublishedRef reports whether a ref holds a published key, an invitation, or a team's list.
 func isPublishedRef(name string) bool {
 	digits, ok := strings.CutPrefix(name, keysPrefix)
 	if ok {
@@ -38,11 +39,11 @@ type publishedJudge struct {
 	Verifier *lifecycle.Verifier
 	Home     lifecycle.Home
 
-	carriers bool // refs are branches here: a file comes in a commit that carries it
+	carriers bool // refs are branches here: a file comes in a commit
 }
 
-// check requires that a published key is the one that its ref names, and that a team's list
-// is newer than the one here and signed by a root key of the hub's own trust.
+// check requires a published key to be the one named in its ref, and a team's list to be newer
+// than the one here and signed by a root key of the hub's own trust.
 func (pj *publishedJudge) check(ctx context.Context, e refs.Edit) error {
 	if e.New == "" && !invitation(e.Ref) {
 		return denied(fault.Rollback, "a published ref is never deleted")
@@ -71,7 +72,7 @@ func (pj *publishedJudge) check(ctx context.Context, e refs.Edit) error {
 	return pj.fuller(ctx, e.Old, public)
 }
 
-// fuller requires that a copy of a key has everything that the copy here has: above all a
+// fuller requires a new copy of a key to have everything in the copy here: above all a
 // revocation.
 func (pj *publishedJudge) fuller(ctx context.Context, before string, public sign.PublicKey) error {
 	if before == "" {
@@ -91,15 +92,15 @@ func (pj *publishedJudge) fuller(ctx context.Context, before string, public sign
 	return nil
 }
 
-// team requires that each list is by a root key of the hub's own trust or is here already,
-// that no serial goes back, and that no list that still verifies is dropped.
+// team requires each list to be by a root key of the hub's own trust, or to be here already. No
+// serial may go back, and no list may be dropped while it verifies.
 func (pj *publishedJudge) team(ctx context.Context, e refs.Edit) error {
 	if err := pj.alone(ctx, e); err != nil {
 		return err
 	}
 	old, err := pj.lists(ctx, e.Old)
 	if err != nil {
-		old = nil // what is there and is no list holds nobody up
+		old = nil // an old ref without a list holds nobody up
 		if err := pj.readable(ctx, e.Old); err != nil {
 			return err
 		}
@@ -147,8 +148,8 @@ func carried(files [2][]byte, among map[string][2][]byte) bool {
 	return false
 }
 
-// lists are the lists of keys in a commit, by the names of their files, each with
-// its signature.
+// lists are the lists of keys in a commit, by the names of their files, each with its
+// signature.
 func (pj *publishedJudge) lists(ctx context.Context, commit string) (map[string][2][]byte, error) {
 	if commit == "" {
 		return nil, nil
@@ -196,8 +197,8 @@ func (pj *publishedJudge) lists(ctx context.Context, commit string) (map[string]
 	return lists, pj.namedTips(ctx, lists, seen)
 }
 
-// namedTips requires that the only trees beside the lists are trees of tips that a list
-// names. No signature covers any other tree, and nothing would remove it again.
+// namedTips requires each tree beside the lists to be a tree of tips named in a list. No
+// signature covers any other tree, and nothing would remove it again.
 func (pj *publishedJudge) namedTips(ctx context.Context, lists map[string][2][]byte, trees []string) error {
 	if len(trees) == 0 {
 		return nil
@@ -229,8 +230,8 @@ func (pj *publishedJudge) namedTips(ctx context.Context, lists map[string][2][]b
 	return nil
 }
 
-// alone requires that the commit of a list brings nothing but the list. It stands on the
-// commit before it, or on nothing: any other history would come in unjudged.
+// alone requires the commit of a list to bring nothing but the list. Its only parent may be the
+// commit before it: any other history would come in unjudged.
 func (pj *publishedJudge) alone(ctx context.Context, e refs.Edit) error {
 	o, err := pj.Verifier.Repo.Read(ctx, e.New, maxCode)
 	if err != nil {
@@ -247,8 +248,8 @@ func (pj *publishedJudge) alone(ctx context.Context, e refs.Edit) error {
 	return nil
 }
 
-// carrier requires of a commit that carries a file that it is the one that githandoff makes
-// for it. Any other could bring a history or a text that nobody judged.
+// carrier requires the commit around a file to be the one githandoff makes for it. Any other
+// could bring an unjudged history or text.
 func (pj *publishedJudge) carrier(ctx context.Context, e refs.Edit) error {
 	if !pj.carriers || e.New == "" {
 		return nil
@@ -267,7 +268,7 @@ func (pj *publishedJudge) carrier(ctx context.Context, e refs.Edit) error {
 	return denied(fault.MalformedObject, "%s is not the commit that githandoff makes to carry a file", e.New)
 }
 
-// file reads a published file that a ref leads to.
+// file reads the published file of a ref.
 func (pj *publishedJudge) file(ctx context.Context, oid string, limit int64) ([]byte, error) {
 	if !pj.carriers {
 		return pj.part(ctx, oid, limit)
@@ -282,9 +283,9 @@ func (pj *publishedJudge) file(ctx context.Context, oid string, limit int64) ([]
 	return o.Body, nil
 }
 
-// readable requires that git can read the object that a ref of this hub leads to, and the
-// entries of its tree. A file that git cannot read may be a key or a list. The error is no
-// refusal: the push cannot be judged.
+// readable requires git to be able to read the object of a published ref of this hub, and the
+// entries of its tree. An unreadable file may be a key or a list. The error is no refusal: the
+// push cannot be judged.
 func (pj *publishedJudge) readable(ctx context.Context, oid string) error {
 	if oid == "" {
 		return nil

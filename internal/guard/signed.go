@@ -9,16 +9,16 @@ import (
 	"githandoff/internal/sign"
 )
 
-// signedObject is a commit or an annotated tag as the bytes that were signed and
-// the armored signature.
+// signedObject is a commit or an annotated tag, split into the signed bytes and the armored
+// signature.
 type signedObject struct {
 	payload, signature []byte
 	message            []byte
 }
 
-// readSigned splits a raw commit or tag as git does before it verifies it; false if git
-// finds no signature. An object that git takes for signed must not be unsigned here, so
-// this accepts everything that git accepts. It does not require well-formed commits.
+// readSigned splits a raw commit or tag as git does before verifying it; false if git finds no
+// signature. An object signed for git must not be unsigned here, so everything git accepts is
+// accepted. The commits need not be well-formed.
 func readSigned(kind string, raw []byte) (signedObject, bool) {
 	switch kind {
 	case "commit":
@@ -29,10 +29,10 @@ func readSigned(kind string, raw []byte) (signedObject, bool) {
 	return signedObject{}, false
 }
 
-// readSignedCommit follows parse_signed_commit in git's commit.c. The headers end at the
-// first line that is a line feed and nothing else, or with the object: a commit needs no
-// message. All gpgsig headers together are one signature. Other headers that begin with
-// gpgsig are signatures for other hash functions, and not part of the signed bytes.
+// readSignedCommit follows parse_signed_commit in git's commit.c. The headers end at the first
+// line with a line feed and nothing else, or with the object: a commit needs no message. All
+// gpgsig headers together are one signature. Other headers beginning with gpgsig are signatures
+// for other hash functions, and not part of the signed bytes.
 func readSignedCommit(raw []byte) (signedObject, bool) {
 	s := signedObject{message: messageOf(raw)}
 	within, other := false, false
@@ -69,9 +69,8 @@ func messageOf(raw []byte) []byte {
 	return nil
 }
 
-// readSignedTag follows parse_signature in git's gpg-interface.c: the signature begins at
-// the last line that begins like one. A header gpgsig-sha256 is not part of the signed
-// bytes.
+// readSignedTag follows parse_signature in git's gpg-interface.c: the signature begins at the
+// last line with the beginning of one. A header gpgsig-sha256 is not part of the signed bytes.
 func readSignedTag(raw []byte) (signedObject, bool) {
 	at := 0
 	for _, begin := range []string{"PGP SIGNATURE", "PGP MESSAGE", "SIGNED MESSAGE", "SSH SIGNATURE"} {
@@ -92,9 +91,9 @@ func readSignedTag(raw []byte) (signedObject, bool) {
 	return s, true
 }
 
-// agentKey returns the key of an agent, one that is pinned and not as root, in
-// whose name something is signed; "" where it is none of those. An error says that
-// the signature is not as such a key signs, though git may take it.
+// agentKey returns the key of the agent in whose name something is signed, pinned and not as
+// root; "" if there is none. An error means the signature is not one such a key makes, though
+// git may take it.
 func (cj *codeJudge) agentKey(s signedObject) (sign.KID, error) {
 	key, err := cj.Verifier.Keys.Trust.Verify(sign.NamespaceGit, s.payload, s.signature)
 	if err == nil {
@@ -116,8 +115,8 @@ func (cj *codeJudge) agentKey(s signedObject) (sign.KID, error) {
 
 func isAgent(key sign.Key) bool { return !key.HasRole(sign.RoleRoot) }
 
-// trailer returns the value that a message gives a key in its last paragraph. As
-// for git, case does not matter; one that is given twice must be the same twice.
+// trailer returns the value of a key in the last paragraph of a message. As for git, case does
+// not matter; a repeated key must repeat its value.
 func trailer(message []byte, key string) (string, error) {
 	text := strings.TrimRight(string(message), "\n \t")
 	found := ""

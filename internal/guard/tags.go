@@ -14,9 +14,8 @@ import (
 // maxNested bounds the tags of tags in one push.
 const maxNested = 16
 
-// signedTags returns the annotated tags that a key of an agent signed, by the ids
-// of the objects that the refs lead to. A tag that is too long to be read here
-// does not come in.
+// signedTags returns the annotated tags signed by a key of an agent, by the ids of the objects
+// under the refs. A tag too long to be read here does not come in.
 func (cj *codeJudge) signedTags(ctx context.Context, edits []refs.Edit) (map[string][]signedBy, error) {
 	found, seen := map[string][]signedBy{}, map[string]bool{}
 	for _, e := range edits {
@@ -35,8 +34,8 @@ func (cj *codeJudge) signedTags(ctx context.Context, edits []refs.Edit) (map[str
 	return found, nil
 }
 
-// tagsBelow judges a tag and the tags that it is a tag of, as far as they are new
-// to the hub: each of them can be verified by its id.
+// tagsBelow judges a tag and any tags below it, as far as they are new to the hub: each of them
+// can be verified by its id.
 func (cj *codeJudge) tagsBelow(ctx context.Context, oid string) ([]signedBy, error) {
 	var list []signedBy
 	for depth := 0; oid != ""; depth++ {
@@ -67,8 +66,7 @@ func (cj *codeJudge) tagsBelow(ctx context.Context, oid string) ([]signedBy, err
 	return list, nil
 }
 
-// taggedTag is the tag that a raw tag is a tag of; "" where it is one of
-// something else.
+// taggedTag is the tag under a raw tag; "" if the tag is one of something else.
 func taggedTag(raw []byte) string {
 	first, rest, _ := bytes.Cut(raw, []byte("\n"))
 	kind, _, _ := bytes.Cut(rest, []byte("\n"))
@@ -87,7 +85,7 @@ func (cj *codeJudge) knownTag(ctx context.Context, oid string) (bool, error) {
 	return err == nil && !bytes.Contains(out, []byte(oid)), err
 }
 
-// isTag asks for the type of an object that is too large to be read.
+// isTag reports whether an object too large to be read is a tag, or may be one.
 func (cj *codeJudge) isTag(ctx context.Context, oid string) bool {
 	kind, err := cj.Verifier.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"cat-file", "-t", oid}})
 	return err != nil || strings.TrimSpace(string(kind)) == "tag"

@@ -15,8 +15,9 @@ import (
 	"githandoff/internal/snapshot"
 )
 
-// judgeWork says why the ref of a snapshot must not become what the push makes of it.
-// The handoff itself was judged before: who signed the envelope that names it.
+// judgeWork says why a push may not change the ref of a snapshot the way it does; nil if it
+// may. The handoff itself was judged before, with the signature of the envelope naming the
+// snapshot.
 func (hj *handoffJudge) judgeWork(ctx context.Context, st *step) error {
 	s, err := hj.Verifier.Reader.Load(ctx, hj.Home, st.place())
 	if err != nil {
@@ -45,7 +46,7 @@ func (hj *handoffJudge) judgeWork(ctx context.Context, st *step) error {
 	return nil
 }
 
-// agents are those below whose names the push, or the handoff, may have a snapshot.
+// agents are the agents under whose names the push, or the handoff, may have a snapshot.
 func (st *step) agents(s *lifecycle.State) []string {
 	list := []string{refs.Nobody, s.Agent, s.To}
 	for _, e := range slices.Concat(st.inbox, st.work) {
@@ -55,7 +56,7 @@ func (st *step) agents(s *lifecycle.State) []string {
 	return slices.DeleteFunc(slices.Compact(list), func(a string) bool { return a == "" })
 }
 
-// workAt compares where the ref of one inbox would be with where it belongs.
+// workAt compares the new value of one inbox's snapshot ref with the right one.
 func (st *step) workAt(agent, now, want string) error {
 	made := func(list []inboxEdit) bool {
 		return slices.ContainsFunc(list, func(e inboxEdit) bool { return e.agent == agent && e.Old == "" && e.New != "" })
@@ -77,7 +78,7 @@ func (st *step) workAt(agent, now, want string) error {
 	return nil
 }
 
-// weigh holds a snapshot against the limit of this hub and the shape of one.
+// weigh checks the form of a snapshot and its size, against the limit of this hub.
 func (hj *handoffJudge) weigh(ctx context.Context, w *handoff.Work) error {
 	c, err := snapshot.Open(ctx, hj.Verifier.Repo, w.Commit)
 	if err != nil {

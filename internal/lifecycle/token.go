@@ -65,7 +65,8 @@ func readLinks(ctx context.Context, repo *refs.Repo, tree string) ([]obo.SignedT
 	return links, nil
 }
 
-// readPart reads one object of a payload. The refusal of a missing one begins with what.
+// readPart reads one object of a payload. The argument what is its name in the refusal of a
+// missing one.
 func readPart(ctx context.Context, repo *refs.Repo, what, oid, kind string, limit int64) ([]byte, error) {
 	o, err := repo.Read(ctx, oid, limit)
 	if err != nil {

@@ -14,27 +14,27 @@ type SignedToken struct {
 	Sig   []byte
 }
 
-// Keys answers for the keys that the verifier pinned. Its refusals are those of
-// the chain, *fault.Error values with the reason that they give.
+// Keys answers for the keys pinned by the verifier. Its refusals are those of the chain,
+// *fault.Error values with their reason.
 type Keys interface {
-	// Verify finds the pinned key that made the one signature in armored over
-	// message, verifies it (an SSHSIG in the namespace), and returns its kid.
+	// Verify checks the one signature in armored over message (an SSHSIG in the namespace), and
+	// returns the kid of the pinned key that made it.
 	Verify(namespace string, message, armored []byte) (kid string, err error)
 
 	// ValidAt says why the key was not valid at a time; nil if it was.
 	ValidAt(kid string, at time.Time) error
 
-	// Root says what a key with the role root may grant. An error: it is none.
+	// Root says what a key with the role root may grant. It returns an error for any other key.
 	Root(kid string) (RootPowers, error)
 }
 
 // RootPowers limit the first tokens of a root key.
 type RootPowers struct {
-	Principals []string   // that it speaks for
+	Principals []string   // it speaks for
 	Limits     [][]string // max_scope lists; a scope must be within each
 }
 
-// VerifyContext has the facts that a chain is compared with. All but Principal, Revoked and
+// VerifyContext has the facts a chain is compared with. All but Principal, Revoked and
 // Ancestors are required.
 type VerifyContext struct {
 	Now    time.Time
@@ -49,14 +49,13 @@ type VerifyContext struct {
 	Ancestors []handoff.ID // parent, its parent, …, as far as the lineage goes
 	Principal string       // who, of a Handoff-Principal with (token); "": not said
 
-	// Revoked looks at the home for an entry, by root or by the issuer, that
-	// revokes the token. An error, or no function at all because the home was
-	// not reached in this command, is status_unknown.
+	// Revoked looks at the home for an entry, by root or by the issuer, revoking the token. An
+	// error is status_unknown, and so is a nil function, for a home not reached in this command.
 	Revoked func(*Claims) (bool, error)
 }
 
-// VerifyChain verifies a chain, root first, and stops at the first failure, in
-// the order that the package comment gives.
+// VerifyChain verifies a chain, root first, and stops at the first failure, in the order given
+// in the package comment.
 func VerifyChain(links []SignedToken, ctx VerifyContext) (*VerifiedToken, error) {
 	if len(links) < 1 || len(links) > MaxLinks {
 		return nil, deny(fault.DepthInvalid, "a chain of %d tokens, want 1 to %d", len(links), MaxLinks)
@@ -83,7 +82,7 @@ func VerifyChain(links []SignedToken, ctx VerifyContext) (*VerifiedToken, error)
 	return &VerifiedToken{leaf: chain[len(chain)-1].clone()}, nil
 }
 
-// link verifies the link that follows on those of above, which are verified already.
+// link verifies the next link after above, whose links are verified already.
 func (ctx *VerifyContext) link(links []SignedToken, above []*Claims) (*Claims, error) {
 	i := len(above)
 	c, err := ctx.open(links[i], i == 0)
@@ -129,7 +128,7 @@ func (ctx *VerifyContext) open(l SignedToken, root bool) (*Claims, error) {
 	if c.Issuer != kid {
 		return nil, deny(fault.SignatureInvalid, "signed by %s, not by its issuer %s", kid, c.Issuer)
 	}
-	// A token needs a key that was valid then and is valid now.
+	// A token needs a key valid then and now.
 	for _, at := range []time.Time{time.Unix(c.IssuedAt, 0).UTC(), ctx.Now} {
 		if err := ctx.Keys.ValidAt(kid, at); err != nil {
 			return nil, err
@@ -143,9 +142,9 @@ func untrustedRoot(err error) error {
 		WithHints(fault.Fact("a person decides whether that key is a root here: ask whoever keeps the trust of this repository"))
 }
 
-// checkPlace holds a token against the home and the handoff that it must be
-// for: the one at hand if below is 0, or the ancestor so many generations up.
-// Of an ancestor that the lineage no longer holds par_hash alone speaks.
+// checkPlace compares a token with the home, and with the handoff it must be for: the one at
+// hand if below is 0, or the ancestor so many generations up. For an ancestor no longer in the
+// lineage par_hash alone speaks.
 func (ctx *VerifyContext) checkPlace(c *Claims, below int) error {
 	if !slices.ContainsFunc(c.Audience, ctx.HomeIs) {
 		return deny(fault.AudienceMismatch, "%s is not for this repository", c.JTI)

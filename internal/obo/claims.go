@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// Type is the only value of Claims.Type that this version reads.
+	// Type is the only value of Claims.Type known to this version.
 	Type = "githandoff-obo/1"
 
 	// Namespace is that of SSHSIG signatures over tokens.
@@ -30,7 +30,7 @@ const (
 	MaxAudience  = 16    // repo ids
 	MaxScopes    = 64
 
-	// MaxLifetime bounds exp - iat; DefaultLifetime is the lifetime that Issue gives.
+	// MaxLifetime bounds exp - iat; DefaultLifetime is the lifetime given by Issue.
 	MaxLifetime     = 7 * 24 * time.Hour
 	DefaultLifetime = 24 * time.Hour
 
@@ -42,31 +42,31 @@ const (
 type Claims struct {
 	Type         string       `json:"typ"`
 	JTI          string       `json:"jti"` // see NewJTI
-	Issuer       string       `json:"iss"` // kid of the key that signs
+	Issuer       string       `json:"iss"` // kid of the signing key
 	Subject      string       `json:"sub"` // the principal, user:alice@example.com
 	Actor        Actor        `json:"act"`
 	Confirmation Confirmation `json:"cnf"`
 	Audience     []string     `json:"aud"`   // repo ids, sorted
 	Scope        []string     `json:"scope"` // see Scope; sorted
 	IssuedAt     int64        `json:"iat"`   // Unix seconds, like ExpiresAt
-	ExpiresAt    int64        `json:"exp"`   // the first second in which it is worth nothing
+	ExpiresAt    int64        `json:"exp"`   // the first second after its validity
 	Handoff      HandoffRef   `json:"handoff"`
 	MaxDepth     int          `json:"del_max_depth"`      // how many tokens may follow
 	ParentHash   string       `json:"par_hash,omitempty"` // hex SHA-256 of the parent's bytes
 }
 
-// Actor is the agent that acts for the principal (RFC 8693, section 4.1).
+// Actor is the agent acting for the principal (RFC 8693, section 4.1).
 type Actor struct {
 	Subject string `json:"sub"` // an agent's name
 }
 
-// Confirmation lists the keys one of which the actor must prove (RFC 7800): a
-// pool of workers may share an inbox.
+// Confirmation lists keys. The actor must prove one of them (RFC 7800): a pool of workers may
+// share an inbox.
 type Confirmation struct {
 	Keys []string `json:"kids"` // 1 to MaxKeys, sorted
 }
 
-// HandoffRef names the one handoff that a token goes with.
+// HandoffRef names the one handoff of a token.
 type HandoffRef struct {
 	ID     handoff.ID `json:"id"`
 	SHA256 string     `json:"sha256"` // hex, of the stored envelope blob
@@ -96,8 +96,8 @@ func Decode(b []byte) (*Claims, error) {
 	return &c, nil
 }
 
-// checkType tells a foreign token from a broken one. No message repeats any
-// part of it: it may be somebody's secret.
+// checkType tells a foreign token from a broken one. No message repeats any part of the token:
+// it may be somebody's secret.
 func checkType(b []byte) error {
 	var members map[string]any
 	if handoff.ParseStrict(b, &members) == nil && members["typ"] == Type {
@@ -107,7 +107,7 @@ func checkType(b []byte) error {
 		WithHints(fault.Fact("tokens of other systems are refused; a person issues one with githandoff emit --on-behalf-of"))
 }
 
-// Encode validates the claims and gives the bytes that are to be signed.
+// Encode validates the claims and returns the bytes to sign.
 func Encode(c *Claims) ([]byte, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -122,9 +122,8 @@ func Encode(c *Claims) ([]byte, error) {
 	return b, nil
 }
 
-// NewJTI makes the name of a token: "obo_" and 32 hex digits of 128 random
-// bits. It is needed before the token: the envelope names the token, and the
-// token the digest of the envelope.
+// NewJTI makes the name of a token: "obo_" and 32 hex digits of 128 random bits. It is needed
+// before the token: the envelope contains this name, and the token the digest of the envelope.
 func NewJTI(random io.Reader) (string, error) {
 	var bits [16]byte
 	if _, err := io.ReadFull(random, bits[:]); err != nil {
@@ -138,7 +137,7 @@ func hashOf(token []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// clone shares nothing with c that could be changed.
+// clone returns a copy of c with lists of its own.
 func (c *Claims) clone() Claims {
 	d := *c
 	d.Confirmation.Keys = slices.Clone(c.Confirmation.Keys)

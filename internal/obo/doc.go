@@ -1,8 +1,8 @@
 // Package obo makes and verifies on-behalf-of tokens: principal P lets agent A
 // do S at repository R until T, for one handoff. Start with [Claims] for the members of a
 // token, [Issue] and [Attenuate] for making one, and [VerifyChain], the
-// only way to a [VerifiedToken]. Keys and signatures are somebody else's: the caller
-// answers for them through [Keys].
+// only way to a [VerifiedToken]. The caller answers for keys and signatures
+// through [Keys].
 //
 // # A token
 //
@@ -11,15 +11,15 @@
 //
 //	typ            "githandoff-obo/1"
 //	jti            "obo_" and 32 lower-case hex digits, 128 random bits
-//	iss            kid of the key that signs
+//	iss            kid of the signing key
 //	sub            the principal, "user:" and 1 to 249 of printable ASCII without
 //	               space " # * ? ! ,
-//	act            {"sub": the agent that receives it}
+//	act            {"sub": the receiving agent}
 //	cnf            {"kids": 1 to 16 kids, one of which the receiver must prove}
 //	aud            1 to 16 repo ids
 //	scope          1 to 64 scopes
 //	iat, exp       whole Unix seconds, numbers as in RFC 7519; exp is the first
-//	               second in which it is worth nothing, at most 7 days after iat
+//	               second after its validity, at most 7 days after iat
 //	handoff        {"id": …, "sha256": 64 hex digits over the stored envelope
 //	               blob: what Handoff-Digest says, without its "sha256:"}
 //	del_max_depth  0 to 3, how many tokens may follow this one
@@ -47,7 +47,7 @@
 // signature, or one SSHSIG with the namespace "obo@githandoff". A chain lies in
 // a payload commit as obo/0.json, obo/0.sig, obo/1.json, …, the first token
 // first; the envelope's obo member names the last. The envelope is written
-// before the token, whose jti it names, so that the token can name its digest.
+// before the token, whose jti it names, so the token can name its digest.
 //
 // # Scope
 //
@@ -78,7 +78,7 @@
 //	one signature over the raw bytes      unsigned, signature_invalid, untrusted_key;
 //	  by a pinned key                     untrusted_root for the first
 //	canonical form, claims                malformed, non_canonical
-//	iss is the key that signed            signature_invalid
+//	iss is the signing key                signature_invalid
 //	the key was valid at iat and is now   key_expired, key_revoked, not_yet_valid
 //	the first: a root key                 untrusted_root
 //	a jti of its own                      malformed
@@ -98,7 +98,7 @@
 //	now before exp                        expired
 //
 // and at last, again from the first to the last, what the home knows of it
-// (revoked, status_unknown). One that passed is bound to its holder by
+// (revoked, status_unknown). A valid token is bound to its holder by
 // [VerifiedToken.Binds] (holder_binding_failed) and asked by [VerifiedToken.Allows] (scope).
 //
 // Reasons of form (malformed, non_canonical, too_large) have the code

@@ -7,8 +7,8 @@ import (
 	"githandoff/internal/fault"
 )
 
-// follows says whether child may follow the parent with these bytes: it only
-// takes away, and one who holds the parent made it.
+// follows says whether child may follow the parent with these bytes: it only takes away, and a
+// holder of the parent made it.
 func follows(parent *Claims, parentBytes []byte, child *Claims) error {
 	if err := narrows(parent, child); err != nil {
 		return err

@@ -9,10 +9,10 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// Params says what a new token shall say. Lists may be in any order.
+// Params has the contents of a new token. Lists may be in any order.
 type Params struct {
 	JTI    string // from NewJTI; the envelope names it
-	Issuer string // kid of the key that will sign
+	Issuer string // kid of the signing key
 	Agent  string // who receives it
 	Keys   []string
 
@@ -22,18 +22,18 @@ type Params struct {
 	IssuedAt  time.Time
 	ExpiresAt time.Time // zero: DefaultLifetime on, but never after the parent's
 
-	// Attenuate takes the parent's for an empty one.
+	// Attenuate replaces an empty one by the parent's.
 	Principal string
 	Audience  []string
 	Scope     []string
 
-	// MaxDepth is how many tokens may follow; nil: as many as may be.
+	// MaxDepth is the number of tokens that may follow; nil for the largest allowed.
 	MaxDepth *int
 }
 
-// Issue makes a token of depth 0, which the principal's root key is to sign.
-// Whether that key may is for the caller's trust to say; see CoversAll for its
-// limits. Invalid claims are refused as by Encode.
+// Issue makes a token of depth 0, for the principal's root key to sign. The caller's trust says
+// whether this key may; see [CoversAll] for its limits. Invalid claims are refused as by
+// Encode.
 func Issue(p Params) ([]byte, error) {
 	c := p.claims()
 	if p.ExpiresAt.IsZero() {
@@ -45,10 +45,9 @@ func Issue(p Params) ([]byte, error) {
 	return Encode(c)
 }
 
-// Attenuate makes a token that follows the one with the given bytes, which the
-// caller verified, and that a key in the parent's cnf is to sign. It refuses
-// what verification would: not_narrower, depth_invalid, issuer_not_holder,
-// principal_altered, expired.
+// Attenuate makes a token to follow the one with the given bytes, verified by the caller, for a
+// key in the parent's cnf to sign. It refuses the same faults as verification: not_narrower,
+// depth_invalid, issuer_not_holder, principal_altered, expired.
 func Attenuate(parent []byte, p Params) ([]byte, error) {
 	above, err := Decode(parent)
 	if err != nil {

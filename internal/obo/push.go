@@ -6,13 +6,13 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// RequiredScopes lists, sorted and once each, the scopes that a push needs:
-// repo.push for each ref that it creates, moves or deletes (a full name), and
-// repo.write for each path that its commits change. Give both names of a rename.
+// RequiredScopes lists, sorted and once each, the scopes needed for a push: repo.push for each
+// ref created, moved or deleted (a full name), and repo.write for each path changed by its
+// commits. Give both names of a rename.
 //
-// A name that the grammar cannot say, such as one with a control character in
-// it, gives a scope that no token allows; one that ends in a segment "*" gives
-// the wildcard, which asks for more than the name.
+// A name outside the grammar, such as one with a control character in it, gives a scope no
+// token allows; one ending in a segment "*" gives the wildcard, which asks for more than the
+// name.
 func RequiredScopes(refs, changedPaths []string) []string {
 	scopes := make([]string, 0, len(refs)+len(changedPaths))
 	for _, ref := range refs {
@@ -24,9 +24,9 @@ func RequiredScopes(refs, changedPaths []string) []string {
 	return sortedSet(scopes)
 }
 
-// astray reports whether a scope names what leads elsewhere than it says: a push to
-// a refspec or a revision, which are no names of refs, or a file in git's own
-// directory, in any spelling that a file system takes for it.
+// astray reports whether the target of a scope leads elsewhere than it says: a push to a
+// refspec or a revision, which are no names of refs, or a file in git's own directory, in any
+// spelling a file system takes for it.
 func astray(scope string) bool {
 	action, target, aimed := strings.Cut(scope, ":")
 	switch {

@@ -19,8 +19,8 @@ type Scope struct {
 	target []string // segments between slashes, likewise; nil: whatever it is
 }
 
-// ParseScope reads a scope. A scope that does not fit the grammar is refused with the code
-// fault.Invalid and the reason malformed.
+// ParseScope reads a scope. A text outside the grammar is refused with the code fault.Invalid
+// and the reason malformed.
 func ParseScope(s string) (Scope, error) {
 	action, target, aimed := strings.Cut(s, ":")
 	scope := Scope{action: strings.Split(action, ".")}
@@ -84,8 +84,8 @@ func badScope(s, why string) error {
 		WithHints(fault.Fact("a scope is an action, or an action and its target, such as repo.write:src/auth/* or handoff.*"))
 }
 
-// Covers reports whether s allows all that t allows. It is a partial order:
-// scopes that cover each other are the same.
+// Covers reports whether s allows everything t allows. It is a partial order: scopes covering
+// each other are the same.
 func (s Scope) Covers(t Scope) bool {
 	if len(s.action) == 0 || len(t.action) == 0 || !reaches(s.action, t.action) {
 		return false
@@ -93,8 +93,8 @@ func (s Scope) Covers(t Scope) bool {
 	return s.target == nil || t.target != nil && reaches(s.target, t.target)
 }
 
-// reaches: a final "*" stands for one segment or more, and so for a longer
-// pattern, or itself, too.
+// reaches reports whether a pattern covers segments. A final "*" stands for one segment or
+// more, and so for a longer pattern, or itself, too.
 func reaches(pattern, segments []string) bool {
 	prefix := len(pattern) - 1
 	if pattern[prefix] != "*" {
@@ -110,7 +110,7 @@ func CoversAll(parents, children []string) bool {
 	return !found
 }
 
-// uncovered finds the first of children that no parent covers.
+// uncovered finds the first of children not covered by any parent.
 func uncovered(parents, children []string) (scope string, found bool) {
 	wide := make([]Scope, 0, len(parents))
 	for _, p := range parents {

@@ -11,11 +11,11 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// lastSecond is the end of the year 9999, beyond which RFC 3339 cannot write.
+// lastSecond is the end of the year 9999, the last second RFC 3339 can write.
 const lastSecond = 253402300799
 
-// Validate checks all that a token must be by itself. Refusals have the code
-// fault.Invalid and the reason malformed; the message names the claim.
+// Validate checks everything a token must be by itself. Refusals have the code fault.Invalid
+// and the reason malformed; the message names the claim.
 func (c *Claims) Validate() error {
 	for _, check := range []func() error{c.checkNames, c.checkLists, c.checkTimes, c.checkPlace} {
 		if err := check(); err != nil {
@@ -109,8 +109,8 @@ func checkRepoID(s string) error {
 	return nil
 }
 
-// isPrincipal leaves out what would change the meaning of a line of
-// allowed_signers, as the trust list does.
+// isPrincipal excludes characters with a meaning in a line of allowed_signers, as the trust
+// list does.
 func isPrincipal(s string) bool {
 	rest, ok := strings.CutPrefix(s, "user:")
 	return ok && rest != "" && len(rest) < 250 &&
@@ -127,12 +127,12 @@ func malformed(claim, format string, args ...any) error {
 	return fault.New(fault.Invalid, fault.Malformed, "token: %s: %w", claim, fmt.Errorf(format, args...))
 }
 
-// deny refuses a token that is well formed.
+// deny refuses a well-formed token.
 func deny(reason fault.Reason, format string, args ...any) *fault.Error {
 	return fault.New(fault.Denied, reason, "token: "+format, args...)
 }
 
-// sortedSet checks a list of a token: sorted, and without duplicates.
+// sortedSet returns a list as tokens have it: sorted, and without duplicates.
 func sortedSet(list []string) []string {
 	s := slices.Clone(list)
 	slices.Sort(s)

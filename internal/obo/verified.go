@@ -7,8 +7,8 @@ import (
 	"githandoff/internal/fault"
 )
 
-// VerifiedToken is the leaf of a chain that VerifyChain passed. There is no other way to
-// make one that allows anything.
+// VerifiedToken is the leaf of a chain accepted by [VerifyChain]. There is no other way to make
+// one that allows anything.
 type VerifiedToken struct {
 	leaf Claims
 }
@@ -19,21 +19,20 @@ func (v *VerifiedToken) Leaf() Claims { return v.leaf.clone() }
 // JTI names the leaf.
 func (v *VerifiedToken) JTI() string { return v.leaf.JTI }
 
-// Principal is on whose behalf: user:alice@example.com.
+// Principal is the person the token acts for: user:alice@example.com.
 func (v *VerifiedToken) Principal() string { return v.leaf.Subject }
 
 // Scope lists the allowed scopes, sorted.
 func (v *VerifiedToken) Scope() []string { return slices.Clone(v.leaf.Scope) }
 
-// Expires is the first second in which the token is worth nothing, in UTC. No
-// lease may go beyond it.
+// Expires is the first second after the token's validity, in UTC. No lease may go beyond it.
 func (v *VerifiedToken) Expires() time.Time { return time.Unix(v.leaf.ExpiresAt, 0).UTC() }
 
-// Holders lists the kids of the keys one of which must sign the claim.
+// Holders lists the kids of the token's keys. One of them must sign the claim.
 func (v *VerifiedToken) Holders() []string { return slices.Clone(v.leaf.Confirmation.Keys) }
 
-// Binds refuses with holder_binding_failed a key that the token does not name.
-// The caller has seen the key sign the claim.
+// Binds refuses, with holder_binding_failed, a key not named in the token. The caller has seen
+// the key sign the claim.
 func (v *VerifiedToken) Binds(kid string) error {
 	if !slices.Contains(v.leaf.Confirmation.Keys, kid) {
 		return deny(fault.HolderBindingFailed, "%s is not valid for key %s", v.leaf.JTI, kid)
@@ -41,9 +40,8 @@ func (v *VerifiedToken) Binds(kid string) error {
 	return nil
 }
 
-// Allows refuses a scope that the token does not cover, that is malformed, or that
-// leads elsewhere than it says (a refspec, a file in git's own directory), with the
-// code fault.Policy and the reason scope.
+// Allows refuses a scope not covered by the token, malformed, or leading elsewhere than it says
+// (a refspec, a file in git's own directory), with the code fault.Policy and the reason scope.
 func (v *VerifiedToken) Allows(scope string) error {
 	if CoversAll(v.leaf.Scope, []string{scope}) && !astray(scope) {
 		return nil

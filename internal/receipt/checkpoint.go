@@ -9,7 +9,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// FreeCheckpoint lets go of the commit that a handoff was to be rolled back to.
+// FreeCheckpoint drops the checkpoint of a handoff, the commit to roll back to.
 func (w *Writer) FreeCheckpoint(ctx context.Context, id handoff.ID) []refs.Edit {
 	return w.free(ctx, refs.Checkpoint(id))
 }
@@ -27,9 +27,9 @@ func (w *Writer) free(ctx context.Context, ref string) []refs.Edit {
 	return []refs.Edit{{Ref: ref, Old: old}}
 }
 
-// FreeCheckpoints drops the checkpoints that a handoff that ends for good kept: its own
-// checkpoint, and that of each handoff whose receipt passed the work on to it. A parent
-// that is still under way keeps its own.
+// FreeCheckpoints drops the checkpoints kept for a handoff at its final end: its own, and the
+// one of each handoff whose receipt passed the work on to it. A parent still under way keeps
+// its own.
 func (w *Writer) FreeCheckpoints(ctx context.Context, id, parent handoff.ID) []refs.Edit {
 	edits := w.FreeCheckpoint(ctx, id)
 	if parent == "" {
@@ -52,8 +52,8 @@ func (w *Writer) FreeCheckpoints(ctx context.Context, id, parent handoff.ID) []r
 	return edits
 }
 
-// ancestorState reads how a handoff stands, from its home if the copies here
-// do not know of its end.
+// ancestorState reads the state of a handoff, from its home if the copies here do not show its
+// end.
 func (w *Writer) ancestorState(ctx context.Context, id handoff.ID) (*lifecycle.State, error) {
 	f, err := w.Workspace.Find(ctx, string(id), workspace.Never)
 	if err != nil {

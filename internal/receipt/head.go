@@ -1,7 +1,7 @@
 package receipt
 
-// WithCommit adds to the results of an acknowledgement the commit that HEAD was then,
-// unless they name one, or have no room for it.
+// WithCommit adds commit, the value of HEAD, to the results of an acknowledgement, unless they
+// name one, or have no room for it.
 func WithCommit(data, commit string) string {
 	r := DecodeResults(data)
 	if _, said := r["commit"]; said || commit == "" || data != "" && r == nil {

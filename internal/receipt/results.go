@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/work"
 )
 
-// Results are the results that the holder reports: the content of Handoff-Data.
+// Results are the results reported by the holder: the content of Handoff-Data.
 type Results map[string]string
 
 // Encode renders results as one line of printable ASCII JSON with sorted keys;
@@ -24,8 +24,8 @@ func (r Results) Encode() (string, error) {
 	return s, nil
 }
 
-// Screened is Encode for results that a person or an agent typed: the content policy judges
-// them like an envelope.
+// Screened is Encode for results typed by a person or an agent: the content policy judges them
+// like an envelope.
 func (r Results) Screened() (string, error) {
 	if err := screen.Map("result", r); err != nil {
 		return "", err
@@ -39,7 +39,7 @@ func DecodeResults(s string) Results {
 	return r
 }
 
-// Result says how a step that ends a handoff went.
+// Result is the outcome of a step that ends a handoff.
 type Result struct {
 	State    *lifecycle.State
 	Repeated bool
@@ -47,15 +47,15 @@ type Result struct {
 	Taken    *Taken     // with the return handoff, nil for none
 }
 
-// Taken is a snapshot that was taken for a step.
+// Taken is a snapshot taken for a step.
 type Taken struct {
-	ID      handoff.ID // of the handoff that carries it
+	ID      handoff.ID // of the handoff carrying it
 	Work    *handoff.Work
 	Objects []*refs.Object
 }
 
-// Stands reports whether the claim is still in force although the step was
-// refused: another agent of the worktree, or another key, tried to take it.
+// Stands reports whether the claim is still in force although the step was refused: another
+// agent of the worktree, or another key, tried the step.
 func (e *Result) Stands(h *work.Claim) bool {
 	return e != nil && e.State != nil && e.State.Receipt == nil && e.State.Claim != nil && h.Mine(e.State.Claim.Nonce)
 }

@@ -10,11 +10,10 @@ import (
 	"githandoff/internal/record"
 )
 
-// sealed reports whether nothing of a handoff may be said in the log by a step
-// that ends it. The log of a sealed handoff stays readable, so its receipt carries
-// no results: results are refused, and a reason is left out. Where nobody can tell
-// whether it is sealed, a step that says something is not taken: what was logged
-// once cannot be taken back.
+// sealed reports whether a step ending a handoff may say nothing of it in the log. The log of a
+// sealed handoff stays readable, so its receipt carries no results: results are refused, and a
+// reason is left out. If nobody can tell whether the handoff is sealed, a step with text is
+// refused, because the log cannot be taken back.
 func (w *Writer) sealed(ctx context.Context, s *lifecycle.State, event record.Event, data string) (bool, error) {
 	sealed, err := w.Engine.Verifier.IsSealed(ctx, s)
 	if err != nil && data == "" {
@@ -42,8 +41,8 @@ func errTellsAll(id handoff.ID) error {
 			fault.SeeAll("emit").Because("--seal hands results on in a sealed handoff"))
 }
 
-// CheckLogText refuses data for the log of a sealed handoff that goes on, and of one of
-// which nobody can tell whether it is sealed.
+// CheckLogText refuses text for the log of an open handoff if it is sealed, or if nobody can
+// tell.
 func (w *Writer) CheckLogText(ctx context.Context, home lifecycle.Home, p lifecycle.Place, data string) error {
 	if data == "" {
 		return nil
@@ -59,8 +58,8 @@ func (w *Writer) CheckLogText(ctx context.Context, home lifecycle.Home, p lifecy
 	return err
 }
 
-// withPayload loads a handoff that a step says data about. Copies of a hub that
-// lack its payload may be old: only then the hub is asked.
+// withPayload loads a handoff for a step with data. Copies of a hub without its payload may be
+// old: only then is the hub asked.
 func (w *Writer) withPayload(ctx context.Context, home lifecycle.Home, p lifecycle.Place, data string) (*lifecycle.State, error) {
 	s, err := w.Engine.Reader.Load(ctx, home, p)
 	if err != nil || data == "" || len(s.Chain) > 0 || s.Receipt != nil {

@@ -12,16 +12,16 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Stray is a ref to a snapshot whose handoff is not there any more: its inbox ref, or
-// its outbox or sent ref.
+// Stray is a ref to a snapshot without its handoff: the inbox ref is gone, or the outbox and
+// sent refs.
 type Stray struct {
 	ID    handoff.ID
 	Ref   string
 	oid   string
-	inbox string // that must not be there; "" for a sent handoff
+	inbox string // it must not be there; "" for a sent handoff
 }
 
-// WorkRefs are the patterns of the refs among which Strays looks.
+// WorkRefs are the patterns of the refs searched by Strays.
 func WorkRefs() []string {
 	return []string{
 		refs.Root + "work/", refs.Root + "work-out/", refs.Root + "remotes/*/work/*/*",
@@ -60,8 +60,8 @@ func Strays(ctx context.Context, repo *refs.Repo, list []refs.Ref) ([]Stray, err
 	return lookAgain(ctx, repo, found)
 }
 
-// lookAgain leaves out what a transaction was about to make: it holds the locks of all
-// its refs before it makes the first of them.
+// lookAgain leaves out refs that a transaction was about to make: it holds the locks of all its
+// refs before it makes the first of them.
 func lookAgain(ctx context.Context, repo *refs.Repo, found []Stray) ([]Stray, error) {
 	busy := map[handoff.ID]bool{}
 	for _, s := range found {
@@ -82,7 +82,7 @@ func lookAgain(ctx context.Context, repo *refs.Repo, found []Stray) ([]Stray, er
 	return left, nil
 }
 
-// sentIn are the handoffs that refs of the outbox or sent lead to.
+// sentIn are the handoffs of the outbox and sent refs.
 func sentIn(list []refs.Ref) map[handoff.ID]bool {
 	kept := map[handoff.ID]bool{}
 	for _, ref := range list {
@@ -105,9 +105,8 @@ func workPlace(name string) (refs.Namespace, refs.HandoffRef, bool) {
 	return namespace, p, ok
 }
 
-// isPending reports whether a step that waits for its hub, in any worktree, makes the
-// handoff of this id. A worktree in which nothing ran since an earlier version has its
-// steps in journal.
+// isPending reports whether a step waiting for its hub, in any worktree, makes the handoff of
+// this id. A worktree not used since an earlier version has its steps in journal.
 func isPending(repo *refs.Repo, id handoff.ID) bool {
 	for _, dir := range []string{repo.CommonDir, filepath.Join(repo.CommonDir, "worktrees", "*")} {
 		for _, name := range []string{"claims", "journal"} {

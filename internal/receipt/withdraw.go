@@ -13,17 +13,16 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Outcome reads the parts of the payload that a receipt needs before the payload is erased:
-// the place of its note, and the archive if one is kept. The payload was verified when it
-// was claimed. If it is sealed for others, because its sender ends it, an outline is
-// enough.
+// Outcome reads the parts of the payload needed for a receipt, before the payload is erased:
+// the place of its note, and the archive if one is kept. The payload was verified when it was
+// claimed. If it is sealed for others, because its sender ends it, an outline is enough.
 func (w *Writer) Outcome(ctx context.Context, home lifecycle.Home, p lifecycle.Place, event record.Event, data string) (lifecycle.Outcome, *handoff.Envelope, error) {
 	out := lifecycle.Outcome{Data: data}
 	s, err := w.withPayload(ctx, home, p, data)
 	if err != nil {
 		return out, nil, err
 	}
-	if s.Receipt == nil || event == record.Revoked { // a receipt that is there is not written again
+	if s.Receipt == nil || event == record.Revoked { // an existing receipt is not written again
 		if out.Sealed, err = w.sealed(ctx, s, event, data); err != nil {
 			return out, nil, err
 		}
@@ -43,7 +42,7 @@ func (w *Writer) Outcome(ctx context.Context, home lifecycle.Home, p lifecycle.P
 	env, err := w.Engine.Verifier.LoadUnverified(ctx, s)
 	if errors.Is(err, sign.ErrSealed) {
 		if event == record.Failed {
-			return out, nil, err // the agent that it goes back to is inside
+			return out, nil, err // the agent it goes back to is inside
 		}
 		return out, lifecycle.Outline(s.Offer), nil
 	}
@@ -53,7 +52,7 @@ func (w *Writer) Outcome(ctx context.Context, home lifecycle.Home, p lifecycle.P
 	return out, env, nil
 }
 
-// Note collects the line for a receipt that was written. [annotate.Notes.Try] writes it.
+// Note collects the line for a new receipt. [annotate.Notes.Try] writes it.
 func (w *Writer) Note(home lifecycle.Home, env *handoff.Envelope, sealed bool, s *lifecycle.State, err error) {
 	if err == nil && env != nil && s != nil && s.Receipt != nil {
 		w.Notes.Add(annotate.Subject(env, sealed), home, s.Receipt)
@@ -80,8 +79,7 @@ func (w *Writer) Withdraw(ctx context.Context, home lifecycle.Home, p lifecycle.
 	return s, nil
 }
 
-// SentChild is the edit that remembers a child offered at a hub, so that the
-// next sync asks what became of it.
+// SentChild is the edit to remember a child offered at a hub, so the next sync asks about it.
 func SentChild(home lifecycle.Home, child *lifecycle.Payload) []refs.Edit {
 	if _, remote := home.(*crossrepo.Hub); !remote || child == nil {
 		return nil
@@ -102,8 +100,7 @@ func mergeEdits(a, b []refs.Edit) []refs.Edit {
 	return out
 }
 
-// OutgoingRefs are the deletions of this repository's own refs to a handoff
-// that it sent.
+// OutgoingRefs are the deletions of this repository's own refs to a sent handoff.
 func (w *Writer) OutgoingRefs(ctx context.Context, p lifecycle.Place) []refs.Edit {
 	var edits []refs.Edit
 	for _, ref := range []string{refs.Outbox(p.Agent, p.ID), refs.Sent(p.Agent, p.ID), refs.WorkOut(p.ID)} {

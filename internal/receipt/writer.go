@@ -1,6 +1,5 @@
-// Package receipt ends handoffs: it prepares what a receipt needs, the results, the
-// archive, the checkpoints that are let go, and refuses text for the log of a sealed
-// handoff.
+// Package receipt ends handoffs: it prepares the results and the archive for a receipt, drops
+// checkpoints, and refuses text for the log of a sealed handoff.
 package receipt
 
 import (
@@ -12,7 +11,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace has the methods of the workspace that receipt needs.
+// Workspace has the methods of the workspace needed by receipt.
 type Workspace interface {
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	Warn(err error)

@@ -14,7 +14,7 @@ import (
 // 900 bytes) and headers.
 const MaxCommit = 80 << 10
 
-// Commit is a commit of ours as it lies in the object store.
+// Commit is a commit made by githandoff, as in the object store.
 type Commit struct {
 	Tree      string
 	Parents   []string
@@ -66,7 +66,7 @@ func (c *Commit) Check() error {
 	return c.checkPlace()
 }
 
-// checkMail accepts what may stand between < and > of an author: 1 to 254 printable
+// checkMail accepts an address fit to stand between < and > of an author: 1 to 254 printable
 // characters without blanks and angle brackets.
 func checkMail(s string) error {
 	if _, odd := unprintable(s); odd || s == "" || len(s) > 254 || strings.ContainsAny(s, "<> ") {
@@ -75,9 +75,9 @@ func checkMail(s string) error {
 	return nil
 }
 
-// ParseCommit reads a raw commit and requires the one form that Encode writes:
-// no other header, no header twice, one signature, nothing that re-encodes
-// differently. It does not check the signature.
+// ParseCommit reads a raw commit and requires the one form written by Encode: no other header,
+// no header twice, one signature, and the same bytes when encoded again. It does not check the
+// signature.
 func ParseCommit(raw []byte) (*Commit, error) {
 	if len(raw) > MaxCommit {
 		return nil, fmt.Errorf("commit of %d bytes, limit %d", len(raw), MaxCommit)
@@ -165,18 +165,16 @@ func parseIdent(s string) (name, email string, at time.Time, err error) {
 	return name, email, time.Unix(unix, 0).UTC(), nil
 }
 
-// Scan reads the fields that a list shows from a raw commit, without checking its form or
-// its signature: event, actor, agents, task, home, digest and times. It is several times
-// faster than ParseCommit. The result is unverified: print it escaped, and decide nothing
-// by it.
+// Scan reads the fields shown in a list from a raw commit, without checking its form or its
+// signature: event, actor, agents, task, home, digest and times. It is several times faster
+// than ParseCommit. The result is unverified: print it escaped, and decide nothing by it.
 func Scan(raw []byte) (*Record, error) { return scan(raw, true) }
 
-// Reread reads the whole record of a commit that ParseCommit took before, and returns
-// what ParseCommit returned. Of any other commit it returns somebody's word, as Scan does.
+// Reread reads the whole record of a commit accepted by ParseCommit before, and returns the
+// same. For any other commit the result is unverified, as with Scan.
 func Reread(raw []byte) (*Record, error) { return scan(raw, false) }
 
-// scan reads a commit. The texts of a list are copied, so that they do not keep the message
-// in memory.
+// scan reads a commit. The texts of a list are copied, to not keep the message in memory.
 func scan(raw []byte, listed bool) (*Record, error) {
 	if len(raw) > MaxCommit {
 		return nil, fmt.Errorf("commit of %d bytes, limit %d", len(raw), MaxCommit)
@@ -218,10 +216,9 @@ func scan(raw []byte, listed bool) (*Record, error) {
 	return r, nil
 }
 
-// SpeaksOf returns the handoff that a raw commit claims to speak of, "" where it is
-// none: the rest of the last line that begins with "Handoff-Id: ", if that is an id.
-// Nothing else about the commit has to be in order, so that everybody agrees which
-// handoff a malformed one disputes.
+// SpeaksOf returns the handoff a raw commit claims to be about: the rest of the last line
+// beginning with "Handoff-Id: ", or "" if this is no id. Nothing else about the commit has to
+// be in order, so everybody agrees which handoff a malformed one disputes.
 func SpeaksOf(raw []byte) handoff.ID {
 	const trailer = "\nHandoff-Id: "
 	i := bytes.LastIndex(raw, []byte(trailer))

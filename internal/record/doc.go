@@ -1,11 +1,11 @@
-// Package record is the form of every commit that githandoff makes: the message
+// Package record is the form of every commit made by githandoff: the message
 // with its trailers, and the raw commit object around it. It knows bytes, not
 // keys and not refs.
 //
 // # Message
 //
-// A subject, an empty line, and a block of trailers that
-// "git interpret-trailers --parse" reads:
+// A subject, an empty line, and a block of trailers readable by
+// "git interpret-trailers --parse":
 //
 //	claimed ho_01jd4v6q8e5x0c9k2m7r3t5w8z by fixer
 //
@@ -25,16 +25,16 @@
 // The eleven above are always there, in this order. The trailers of an event follow
 // in the order of [Record]'s fields. The subject is "<event> <id> to <to>" for
 // offered and routed, "<event> <id> by <actor>" for all others; the actor is
-// the agent or person that acts, and is the author of the commit. Every line is
+// the acting agent or person, and the author of the commit. Every line is
 // printable ASCII and ends with one LF. A message is only what [Record.Message]
 // renders: [Parse] refuses any other bytes.
 //
 // # Commit
 //
 // The raw object is exactly: tree, parents (none for a payload commit, one for
-// a later commit of the inbox ref and for a lane entry that is not the first, two for
+// a later commit of the inbox ref and for a lane entry after the first, two for
 // "joined"), author, committer (the same identity and time as the author, the
-// time that Handoff-At gives, zone +0000), one gpgsig, an empty line, the
-// message. The signature covers the object without the gpgsig header, as git
-// does it. [ParseCommit] requires that what it read encodes to the same bytes.
+// time in Handoff-At, zone +0000), one gpgsig, an empty line, the
+// message. The signature covers the object without the gpgsig header, as in
+// git. [ParseCommit] requires its result to encode to the same bytes.
 package record

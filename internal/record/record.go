@@ -10,8 +10,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// None is the value of Handoff-Previous where no inbox tip is replaced, and
-// Nobody the value of Handoff-To where a decision is due.
+// None is the value of Handoff-Previous if no inbox tip is replaced, and Nobody the value of
+// Handoff-To if a decision is due.
 const (
 	None   = "none"
 	Nobody = "_"
@@ -27,20 +27,20 @@ type Record struct {
 	To       string // target agent, or Nobody
 	Home     string // repo id
 	Digest   string // of the stored envelope blob
-	Previous string // object id of the inbox tip that this replaces, or None
+	Previous string // object id of the replaced inbox tip, or None
 	Key      string // key id of the signer
 	Nonce    string // 32 hex
 	At       time.Time
 	Expires  time.Time
 
 	Lease         time.Time // until when the claim holds
-	Claim         string    // nonce of the claim that this event stands on
+	Claim         string    // nonce of the claim below this event
 	Next          handoff.ID
 	Task          string
 	Parent        handoff.ID
 	Counts        string
 	Status        string
-	OnFailure     string // agent that takes a failed handoff back
+	OnFailure     string // agent to take a failed handoff back
 	Payload       string // object id of the payload commit; lane entries only
 	Duration      string // from claim to receipt, as 1m02s
 	Data          string // results, one-line JSON
@@ -49,8 +49,8 @@ type Record struct {
 	SkillsMissing string
 }
 
-// trailer is a line of a message: its key, and the field of a record that has its value, a
-// text or a time. Listed are those that a list shows.
+// trailer is a line of a message: its key, and the field of a record with its value, a text or
+// a time. Listed ones are shown in a list.
 type trailer struct {
 	key    string
 	listed bool
@@ -99,8 +99,8 @@ func (t *trailer) value(r *Record) string {
 	return ""
 }
 
-// find is where a key stands in the table of trailers, -1 if it is unknown. The search begins
-// at an index: messages have the order of the table.
+// find is the index of a key in the table of trailers, -1 if it is unknown. The search begins
+// at from: messages have the order of the table.
 func find(key string, from int) int {
 	for n := range trailers {
 		if i := (from + n) % len(trailers); trailers[i].key == key {
@@ -130,7 +130,7 @@ func (r *Record) Message() []byte {
 	return b.Bytes()
 }
 
-// maxMessage bounds what Parse looks at.
+// maxMessage bounds a message, in bytes.
 const maxMessage = 64 << 10
 
 // Parse reads a message. It accepts exactly what Message renders, given the
@@ -173,7 +173,8 @@ func Parse(message []byte, actor string) (_ *Record, err error) {
 	return r, nil
 }
 
-// check says what cannot be written or believed. It is run on both ways.
+// check refuses a record not fit to be written or believed. It runs both for writing and for
+// reading.
 func (r *Record) check() error {
 	for i := range trailers {
 		key, value := trailers[i].key, trailers[i].value(r)
@@ -199,8 +200,8 @@ func (r *Record) check() error {
 	return r.checkForms()
 }
 
-// checkNames checks ids, agents and the actor: an agent's name or a mail address, which may
-// stand as the author of a commit.
+// checkNames checks ids, agents and the actor: an agent's name or a mail address, fit to be the
+// author of a commit.
 func (r *Record) checkNames() error {
 	for _, id := range []handoff.ID{r.ID, r.Next, r.Parent} {
 		if id != "" {
@@ -229,7 +230,7 @@ func (r *Record) checkNames() error {
 	return nil
 }
 
-// checkHex checks what is spelled in hex digits.
+// checkHex checks the values in hex digits.
 func (r *Record) checkHex() error {
 	previous := r.Previous
 	if previous == None {

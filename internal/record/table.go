@@ -48,9 +48,8 @@ const (
 	Must
 )
 
-// steps are the trailers of each event after the first eleven, in wire order. A "!"
-// stands behind one that must be there. Handoff-Payload is left out: it is in each
-// lane entry and nowhere else.
+// steps are the trailers of each event after the first eleven, in wire order. A "!" follows a
+// required one. Handoff-Payload is left out: it is in each lane entry and nowhere else.
 var steps = map[Event]string{
 	Offered:      "Task Parent Counts! Status! On-Failure Principal Token",
 	Routed:       "Task Data Principal Token",
@@ -65,8 +64,8 @@ var steps = map[Event]string{
 	Joined:       "Task Token",
 }
 
-// Needs says whether records of an event have a trailer. Handoff-Payload depends on
-// where the record stands, not on the event.
+// Needs says whether records of an event have a trailer. Handoff-Payload depends on the place
+// of the record, not on the event.
 func (e Event) Needs(name string) Need {
 	if i := find(name, 0); i >= 0 && i < required {
 		return Must
@@ -85,8 +84,7 @@ func (e Event) Needs(name string) Need {
 
 const prefix = "Handoff-"
 
-// checkTrailers holds the trailers that are there against the table, and against
-// each other.
+// checkTrailers compares the present trailers with the table, and with each other.
 func (r *Record) checkTrailers() error {
 	for i := range trailers {
 		key, value := trailers[i].key, trailers[i].value(r)
@@ -119,8 +117,8 @@ func (r *Record) checkTrailers() error {
 // EmptyTree is the tree of every lane entry.
 const EmptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
-// checkPlace holds the record against the commit around it: a lane entry, or a
-// commit of an inbox ref.
+// checkPlace compares the record with the commit around it: a lane entry, or a commit of an
+// inbox ref.
 func (c *Commit) checkPlace() error {
 	r := c.Record
 	if c.Tree == EmptyTree {
@@ -145,8 +143,8 @@ func (c *Commit) checkPlace() error {
 	return nil
 }
 
-// checkForms keeps prose out of trailers that are shown as facts about a handoff, and not
-// as the words of their author.
+// checkForms keeps prose out of trailers shown as facts about a handoff, not as the words of
+// their author.
 func (r *Record) checkForms() error {
 	if who, mark, _ := strings.Cut(r.Principal, " "); r.Principal != "" &&
 		(!strings.HasPrefix(who, "user:") || mark != "(declared)" && mark != "(token)") {
@@ -180,7 +178,7 @@ func (r *Record) checkForms() error {
 	if r.Counts != "" && !isCounts(r.Counts) {
 		return fmt.Errorf("Handoff-Counts: want numbers of steps, blockers, decisions, deliverables, files")
 	}
-	// A step that moves an inbox ref names the tip that it replaces.
+	// A step moving an inbox ref names the tip it replaces.
 	switch {
 	case (r.Event == Offered || r.Event == Joined) && r.Previous != None:
 		return fmt.Errorf("Handoff-Previous: %q replaces no inbox tip", r.Event)
@@ -193,8 +191,8 @@ func (r *Record) checkForms() error {
 // maxSkills bounds Handoff-Skills-Missing, in bytes: names of 4,096 and separators.
 const maxSkills = 4200
 
-// Duration prints a span as receipts and histories do: 3s, 1m02s, 1h00m05s. Clocks
-// differ: less than nothing is nothing.
+// Duration prints a span as receipts and histories do: 3s, 1m02s, 1h00m05s. Clocks differ, so a
+// negative span prints as 0s.
 func Duration(d time.Duration) string {
 	d = max(d, 0).Round(time.Second)
 	h, m, s := int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60
@@ -207,14 +205,14 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%ds", s)
 }
 
-// durable: Duration writes it.
+// durable reports whether s is a span as printed by Duration.
 func durable(s string) bool {
 	d, err := time.ParseDuration(s)
 	return err == nil && d >= 0 && Duration(d) == s
 }
 
-// isCounts: handoff.Envelope.Counts writes it. The numbers have at most six digits; an envelope
-// has no room for more.
+// isCounts reports whether s has the form of handoff.Envelope.Counts. The numbers have at most
+// six digits; an envelope has no room for more.
 func isCounts(s string) bool {
 	const form = "steps=%d blockers=%d decisions=%d deliverables=%d files=%d"
 	var n [5]int
@@ -223,11 +221,11 @@ func isCounts(s string) bool {
 		fmt.Sprintf(form, n[0], n[1], n[2], n[3], n[4]) == s
 }
 
-// EncodeData gives results their one spelling, the value of Handoff-Data: a JSON
-// object of strings on one line, members sorted by the bytes of their names, without
-// blanks between tokens. The characters < > & and all that are not printable ASCII
-// are written \uxxxx in lower case, beyond U+FFFF as two surrogates; where JSON has a
-// shorter escape (\" \\ \b \f \n \r \t) that one is used. No results are "".
+// EncodeData gives results their one spelling, the value of Handoff-Data: a JSON object of
+// strings on one line, members sorted by the bytes of their names, without blanks between
+// tokens. The characters < > & and everything but printable ASCII are written \uxxxx in lower
+// case, beyond U+FFFF as two surrogates; JSON's shorter escapes (\" \\ \b \f \n \r \t) are used
+// where they exist. No results are "".
 func EncodeData(results map[string]string) string {
 	if len(results) == 0 {
 		return ""
@@ -239,7 +237,7 @@ func EncodeData(results map[string]string) string {
 	return ASCII(b)
 }
 
-// DecodeData reads Handoff-Data. What EncodeData does not write is refused.
+// DecodeData reads Handoff-Data. It refuses any other spelling than EncodeData's.
 func DecodeData(s string) (map[string]string, error) {
 	var results map[string]string
 	if err := json.Unmarshal([]byte(s), &results); err != nil {
@@ -254,7 +252,7 @@ func DecodeData(s string) (map[string]string, error) {
 	return results, nil
 }
 
-// ASCII escapes what is not printable ASCII, as JSON allows it anywhere in a string.
+// ASCII escapes everything but printable ASCII, as JSON allows it anywhere in a string.
 func ASCII(b []byte) string {
 	var out strings.Builder
 	for _, r := range string(b) {

@@ -8,9 +8,9 @@ import (
 	"githandoff/internal/lifecycle"
 )
 
-// Payload prepares a payload with the authority a, if any. It is sealed if the caller
-// asks for that or if its parent was. If the token cannot be issued, authority that the
-// caller asked for is refused; inherited authority is dropped with a warning.
+// Payload prepares a payload with the authority a, if any. It is sealed if sealed is set: on
+// request, or because its parent was. If the token cannot be issued, requested authority is
+// refused; inherited authority is dropped with a warning.
 func (m *Maker) Payload(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, a *lifecycle.Authority, asked, sealed bool) (*lifecycle.Payload, error) {
 	author := m.Engine.Author
 	if sealed {
@@ -25,8 +25,8 @@ func (m *Maker) Payload(ctx context.Context, home lifecycle.Home, env *handoff.E
 	return author.Prepare(ctx, home, env, m.Workspace.Principal())
 }
 
-// WarnUnauthorized warns that a handoff goes without the authority that it could not be
-// given; false if the error is about something else.
+// WarnUnauthorized warns of a handoff sent without the intended authority; false if the error
+// is about something else.
 func (m *Maker) WarnUnauthorized(id handoff.ID, err error) bool {
 	switch f := fault.As(err); fault.CodeOf(err) {
 	case fault.Denied, fault.Invalid, fault.Usage, fault.Conflict:
@@ -36,8 +36,8 @@ func (m *Maker) WarnUnauthorized(id handoff.ID, err error) bool {
 	return false
 }
 
-// Authority is the authority of a child of v: a token that follows, if this worktree
-// holds v, or a first one by a root key of its principal. Nil where v has none.
+// Authority is the authority of a child of v: a token below v's if this worktree holds v, or
+// else a first one by a root key of its principal. It is nil if v has none.
 func (m *Maker) Authority(v *lifecycle.Verified, held bool) (*lifecycle.Authority, error) {
 	token := v.Token()
 	switch {

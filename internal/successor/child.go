@@ -8,8 +8,7 @@ import (
 	"githandoff/internal/lifecycle"
 )
 
-// Return is the handoff that goes back: what was asked, why it failed, where
-// to roll back to.
+// Return makes the handoff going back: the old task, why it failed, where to roll back to.
 func (m *Maker) Return(env *handoff.Envelope, s *lifecycle.State, reason string) (*handoff.Envelope, error) {
 	at := m.Engine.Now().UTC().Truncate(time.Second)
 	to := env.Rollback.OnFailure
@@ -29,7 +28,7 @@ func (m *Maker) Return(env *handoff.Envelope, s *lifecycle.State, reason string)
 	return child, err
 }
 
-// FirstLine is the first line of the first text that is not empty.
+// FirstLine is the first line of the first non-empty text, cut after some 500 bytes.
 func FirstLine(texts ...string) string {
 	for _, t := range texts {
 		if t == "" {

@@ -1,5 +1,5 @@
-// Package successor makes handoffs that follow from others, a return, a reroute or a reply,
-// with the authority that the first may pass on.
+// Package successor makes handoffs following from others, a return, a reroute or a reply, with
+// the authority the first may pass on.
 package successor
 
 import (
@@ -7,14 +7,14 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace has the methods of the workspace that successor needs.
+// Workspace has the methods of the workspace needed by successor.
 type Workspace interface {
 	Principal() string
 	Source() string
 	Warn(err error)
 }
 
-// Maker makes handoffs that follow from others.
+// Maker makes handoffs following from others.
 type Maker struct {
 	Agent     string
 	Engine    *lifecycle.Engine
