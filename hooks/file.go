@@ -51,7 +51,7 @@ func load(path string) (file, error) {
 	return file{exists: true, mode: info.Mode(), data: data}, nil
 }
 
-// store puts f at path in one step, in the place of whatever is there.
+// store puts f at path in one step, in the place of any older file.
 func store(path string, f file) error {
 	temp, err := os.MkdirTemp(filepath.Dir(path), tempPattern)
 	if err != nil {
@@ -83,7 +83,7 @@ func writeSynced(path string, f file) error {
 	return errors.Join(err, out.Chmod(f.mode), out.Sync(), out.Close())
 }
 
-// sweep removes what a killed process left behind.
+// sweep removes the leftovers of a killed process.
 func sweep(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

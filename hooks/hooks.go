@@ -158,7 +158,7 @@ func (p place) result(after State, kept bool) Result {
 	return r
 }
 
-// admit refuses what install must not touch.
+// admit refuses a hook Install must not touch.
 func (p place) admit() error {
 	if p.state != Foreign {
 		return nil

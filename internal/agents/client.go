@@ -18,7 +18,7 @@ const (
 	SessionEnd   Event = "session-end"   // the session is over
 )
 
-// form is how a client wants an answer spelled.
+// form is a client's spelling of an answer.
 type form int
 
 const (

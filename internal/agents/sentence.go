@@ -17,7 +17,7 @@ const (
 	maxReminder     = 300
 )
 
-// MaxNamed is how many handoffs a sentence names one by one.
+// MaxNamed is the number of handoffs a sentence names one by one.
 const MaxNamed = 3
 
 // Handoff has the facts of a handoff for a sentence, and none of its content.
@@ -137,7 +137,7 @@ func Taken(h Handoff, follows bool) string {
 // First is the first turn of a session with a handoff and no other task.
 func First(h Handoff) string { return "Work on handoff " + h.name(nil, false) + "." }
 
-// Arrival says what came in since the session was told.
+// Arrival says which handoffs came in since the session was told.
 func Arrival(agent string, fresh Waiting) string {
 	if fresh.empty() {
 		return ""

@@ -17,7 +17,7 @@ func (b *Board) View() tea.View {
 	return v
 }
 
-// mostSaid is how many lines the outcome of a command takes, at most. It hides rows.
+// mostSaid is the most lines shown of the outcome of a command.
 const mostSaid = 4
 
 // room is how many rows fit.

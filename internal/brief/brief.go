@@ -81,7 +81,7 @@ func Text(env *handoff.Envelope) string {
 	return b.String()
 }
 
-// Omitted counts what the short form leaves out. It stands outside the fence, so it
+// Omitted counts the parts missing from the short form. It stands outside the fence, so it
 // holds no word of the sender.
 func Omitted(env *handoff.Envelope) []string {
 	var more []string

@@ -148,7 +148,7 @@ func gsdOwn() []string {
 	return []string{"completed_tasks", "remaining_tasks", "uncommitted_files", "human_actions_pending"}
 }
 
-// outline is the members of an object, of which only the beginnings are looked at.
+// outline is the members of an object, read only at their beginnings.
 type outline map[string]json.RawMessage
 
 func (o outline) those(names ...string) []string {

@@ -56,7 +56,7 @@ func noText(b []byte) error {
 	return untold("neither JSON, nor Markdown with a ```json block, nor a log with markers")
 }
 
-// looksLikeObject: what is meant as JSON shall get the errors of JSON.
+// looksLikeObject: a text meant as JSON shall get the errors of JSON.
 func looksLikeObject(b []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("{"))
 }
@@ -92,7 +92,7 @@ func lastFence(b []byte) span {
 	return block
 }
 
-// scanFences returns the last blocks labelled json and markdown; zero where there is none. The
+// scanFences returns the last blocks labelled json and markdown; zero if there is none. The
 // fences are those of CommonMark 0.31, section 4.5, with one addition: a line opening a json
 // block does so also inside a block whose fence is of the same kind and not longer, because
 // agents forget to close others. An unclosed block goes to the end.

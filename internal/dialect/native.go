@@ -97,8 +97,8 @@ func saysNothing(value any) bool {
 	return false
 }
 
-// exportNative writes a whole envelope as [handoff.Encode] does, and of a draft
-// what is there.
+// exportNative writes a whole envelope as [handoff.Encode] does, and a draft's existing
+// members.
 func exportNative(e *handoff.Envelope) ([]byte, error) {
 	root, err := tree(e)
 	if err != nil {

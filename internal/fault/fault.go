@@ -107,7 +107,7 @@ func Is(err error, reason Reason) bool {
 	return e != nil && e.Reason == reason
 }
 
-// MaxHints is how many hints are shown of one error.
+// MaxHints is the number of hints shown for one error.
 const MaxHints = 3
 
 // Hint is a command to mend a refusal, and why one would run it. Run is an argument vector,

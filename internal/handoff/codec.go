@@ -114,9 +114,9 @@ func NewSalt(random io.Reader) (string, error) {
 	return hex.EncodeToString(bits[:]), nil
 }
 
-// Counts is the value of the trailer Handoff-Counts, what can still be said of
-// a handoff after its payload was erased: completed steps, pending blockers,
-// decisions, expected deliverables and relevant files, in this order:
+// Counts is the value of the trailer Handoff-Counts, the facts left of a handoff after its
+// payload was erased: completed steps, pending blockers, decisions, expected deliverables and
+// relevant files, in this order:
 //
 //	steps=3 blockers=0 decisions=2 deliverables=1 files=4
 func (e *Envelope) Counts() string {
@@ -189,7 +189,7 @@ func appendValue(b []byte, v any) []byte {
 	}
 }
 
-// appendString escapes what must be escaped and nothing else (RFC 8785, 3.2.2.2).
+// appendString escapes only where it must (RFC 8785, 3.2.2.2).
 func appendString(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')

@@ -26,7 +26,7 @@ const (
 
 	laneLen = 2 // characters of a lane's name
 
-	// MaxLanes is how many lanes there are at most.
+	// MaxLanes is the largest number of lanes.
 	MaxLanes = len(crockford) * len(crockford)
 
 	// MinSuffix is the fewest last characters of an id a command takes.
@@ -194,7 +194,7 @@ func backwards(id ID) []byte {
 	return b
 }
 
-// common is how many last characters two ids have in common.
+// common is the number of last characters two ids share.
 func common(a, b ID) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[len(a)-1-n] == b[len(b)-1-n] {

@@ -207,7 +207,8 @@ func readNumber(literal string, at Member) (any, error) {
 	return f, nil
 }
 
-// maxDigits is how many significant digits tell every double from its neighbours.
+// maxDigits is the number of significant digits needed to tell every double from its
+// neighbours.
 const maxDigits = 17
 
 // keeps reports whether f, written with as many digits as the literal has, is the literal.

@@ -30,7 +30,7 @@ const (
 	maxPrefix  = 101 // bytes, with the blank before it
 )
 
-// MaxLife is how long an invitation may hold.
+// MaxLife is the longest life of an invitation.
 const MaxLife = 7 * 24 * time.Hour
 
 // Code is the message one machine gives another, by a way the hub does not see.

@@ -27,7 +27,7 @@ type Part struct {
 	Signature string `json:"signature"`
 }
 
-// Sign signs bytes with the key of whoever speaks, in Namespace.
+// Sign signs bytes with the speaker's key, in Namespace.
 type Sign func(message []byte) (armored []byte, err error)
 
 // Check says why a text is not the public key behind a signature, in Namespace, over exactly

@@ -83,8 +83,7 @@ func oneLine(err error) error {
 	return errors.New(clip(text, 2*maxWord))
 }
 
-// plain refuses everything by which one place of a document can change what
-// another one means.
+// plain refuses everything in one place of a document able to change the meaning of another.
 func plain(n *yaml.Node) error {
 	switch {
 	case n.Kind == yaml.AliasNode, n.Anchor != "":

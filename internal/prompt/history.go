@@ -62,7 +62,7 @@ func lines(s string) string {
 	return strings.Join(parts, "\n  ")
 }
 
-// line keeps a line a line: what is neither visible nor a space is escaped.
+// line keeps a line a line: any character neither visible nor a space is escaped.
 func line(s string) string {
 	var b strings.Builder
 	for _, r := range s {

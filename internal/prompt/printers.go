@@ -8,7 +8,7 @@ import (
 // valueFunc names the function guard appends to each printed pipeline.
 const valueFunc = "_value"
 
-// noValueError is an attempt to print what was not given.
+// noValueError is an attempt to print a missing value.
 type noValueError struct{ what string }
 
 func (e *noValueError) Error() string { return e.what + " has no value" }

@@ -31,8 +31,8 @@ type Handoff struct {
 	Data    map[string]string
 }
 
-// none is an empty map of which every element is an empty map again: paths of
-// any length through it end in nothing.
+// none is an empty map whose every element is an empty map again: paths of any length through
+// it end in nothing.
 type none map[string]none
 
 // CheckVar says whether a variable may have this name: a template can write it after a dot,

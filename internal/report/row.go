@@ -30,7 +30,7 @@ type Span struct {
 	From, To time.Time
 }
 
-// State says how far a handoff is.
+// State is a handoff's progress.
 type State string
 
 // The states. Those up to Expired are open.

@@ -122,8 +122,8 @@ type day struct {
 
 const maxBars = 60
 
-// throughput counts what ended, by day, or by longer slices of equal length where
-// there are many days.
+// throughput counts ended handoffs by day, or by longer slices of equal length if there are
+// many days.
 func throughput(rows []Row, from, now time.Time) []day {
 	const oneDay = 24 * time.Hour
 	first := from.UTC().Truncate(oneDay)

@@ -91,7 +91,7 @@ const (
 	emojiStyle = '\ufe0f'
 )
 
-// hidden says what in s would not be seen as it is, and where; "" if nothing.
+// hidden names the first character of s unfit to be shown, and its place; "" if there is none.
 func hidden(s string) string {
 	var before, last rune // the two runes in front
 	for i, r := range s {

@@ -258,7 +258,7 @@ func shareReadable(path string, readers fs.FileMode) error {
 	return nil
 }
 
-// lockPatience is how long a list of keys may be locked by others.
+// lockPatience is the longest wait for a list of keys locked by others.
 const lockPatience = 10 * time.Second
 
 // withLock runs do while no other process is in withLock for the same path.

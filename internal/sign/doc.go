@@ -23,19 +23,18 @@
 // verify-commit accepts such text in the gpgsig header of a commit, further lines indented by
 // a space.
 //
-// OpenPGP (RFC 9580): exactly one signature packet of version 4, type 0x00
-// (binary), SHA-256, SHA-384 or SHA-512, EdDSA over Ed25519 (algorithm 22),
-// ECDSA over a NIST curve, or RSA of at least 2,048 bits. One creation time and
-// one issuer fingerprint under the signature; outside of it nothing but the
-// issuer's short id. No expiry, no critical notation. The signer is the pinned
-// primary key or a subkey that it bound for signing, valid by its own word at
-// the time in the signature. Ours use SHA-512.
+// OpenPGP (RFC 9580): exactly one signature packet of version 4, type 0x00 (binary), SHA-256,
+// SHA-384 or SHA-512, EdDSA over Ed25519 (algorithm 22), ECDSA over a NIST curve, or RSA of at
+// least 2,048 bits. One creation time and one issuer fingerprint under the signature; outside
+// of it nothing but the issuer's short id. No expiry, no critical notation. The signer is the
+// pinned primary key or a subkey it bound for signing, valid by its own word at the time in
+// the signature. Ours use SHA-512.
 //
-// SSHSIG (OpenSSH's PROTOCOL.sshsig): version 1, empty reserved field, SHA-256
-// or SHA-512, Ed25519, ECDSA, RSA of at least 2,048 bits with rsa-sha2, or a
-// security key of the first two kinds that was touched; no certificates. The
-// namespace is "git" for commits, "obo@githandoff" for tokens, "trust@githandoff"
-// for lists of keys, and must be the one that the reader expects. Ours use SHA-512.
+// SSHSIG (OpenSSH's PROTOCOL.sshsig): version 1, empty reserved field, SHA-256 or SHA-512,
+// Ed25519, ECDSA, RSA of at least 2,048 bits with rsa-sha2, or a touched security key of the
+// first two kinds; no certificates. The namespace is "git" for commits, "obo@githandoff" for
+// tokens, "trust@githandoff" for lists of keys, and must be the one the reader expects. Ours
+// use SHA-512.
 //
 // Looser forms are refused although stock tools accept them: two packets in one armor,
 // text-mode signatures, bytes after the packet, a second block. Each of these lets two
@@ -43,28 +42,25 @@
 //
 // # Private keys
 //
-// A [Keystore] is a directory of NAME.asc files, armored OpenPGP private keys. The
-// directory and the files must belong to the effective user and be closed to all
-// others, and must not be symbolic links. Files appear complete or not at all.
-// [OpenSigner] also finds keys in the environment, in SSH key files, behind
-// ssh-agent and behind gpg. Agents' keys have no passphrase; that of a person's
-// key is asked for only where the keystore is given a way to ask.
+// A [Keystore] is a directory of NAME.asc files, armored OpenPGP private keys. The directory
+// and the files must belong to the effective user and be closed to all others, and must not be
+// symbolic links. Files appear complete or not at all. [OpenSigner] also finds keys in the
+// environment, in SSH key files, behind ssh-agent and behind gpg. Agents' keys have no
+// passphrase; a person's is asked for only if the keystore has a way to ask.
 //
 // # Sealed texts
 //
-// [Seal] encrypts to OpenPGP keys, in one spelling (RFC 9580), binary and without armor: 1
-// to 16 session keys (packet 1, version 3), one for the encryption subkey of each
-// recipient, and then exactly one packet 18, version 1: encrypted data with a modification
-// detection code. Nothing stands between or after. Inside is one literal packet; [Unseal]
-// also reads one that is compressed once, as gpg writes it, up to the length that its
-// caller allows. gpg --decrypt opens it. The sender is not named inside: the signature over
-// the sealed bytes names it.
+// [Seal] encrypts to OpenPGP keys, in one spelling (RFC 9580), binary and without armor: 1 to
+// 16 session keys (packet 1, version 3), one for the encryption subkey of each recipient, and
+// then exactly one packet 18, version 1: encrypted data with a modification detection code.
+// Nothing stands between or after. Inside is one literal packet; [Unseal] also reads one
+// compressed once, as gpg writes it, up to the caller's limit. gpg --decrypt opens it. The
+// sender is not named inside: the signature over the sealed bytes names it.
 //
 // # Trust
 //
-// A [Trust] is read from two JSON files, one of the repository and one of the
-// user, that must belong to the effective user, not be writable by others, and
-// not be symbolic links:
+// A [Trust] is read from two JSON files, the repository's and the user's. They must belong to
+// the effective user, not be writable by others, and not be symbolic links:
 //
 //	{
 //	  "schema": "githandoff-trust/1",
@@ -89,13 +85,12 @@
 // writer holds an exclusive flock on trust.lock in the same directory, and replaces the
 // file by renaming.
 //
-// A key that is removed stays, with the time: what it signed before is still
-// valid.
+// A removed key stays, with the time: its earlier signatures are still valid.
 //
 // # The list of a team
 //
-// A [Team] is a list that a root key publishes for those who pinned it: a JSON file like a
-// trust file, with the schema githandoff-team/2 and, besides the keys,
+// A [Team] is a list published by a root key for those who pinned it: a JSON file like a trust
+// file, with the schema githandoff-team/2 and, besides the keys,
 //
 //	"home": "git+https://example.com/acme/client",   where it is published
 //	"serial": 7,                                     higher in each later one
@@ -105,13 +100,13 @@
 // and a detached signature over exactly its bytes, as SSHSIG in the namespace
 // "trust@githandoff". [Trust.OpenTeam] verifies it, [Trust.Adopt] remembers it beside the
 // repository's trust file. Each root has a list of its own, and signs no entry of another
-// root: so no entry gets wider on its way from one list to the next. Its keys count within
-// the limits of their signer, never as signers of lists. It only shortens the time of a key
-// that is pinned here as well, and only if that key is within its signer's limits, and no
-// root as wide as the signer.
+// root: so no entry gets wider on its way from one list to the next. Its keys count within the
+// limits of their signer, never as signers of lists. It only shortens the time of a key pinned
+// here as well, and only if the key is within the signer's limits and no root as wide as the
+// signer.
 //
 // # Verification
 //
-// Verification comes in two steps. [Trust.Verify] finds the pinned key that signed;
-// [Key.MayAct] and [Key.ValidAt] decide whether that key was entitled at a time.
+// Verification comes in two steps. [Trust.Verify] finds the signer among the pinned keys;
+// [Key.MayAct] and [Key.ValidAt] decide whether it was entitled at a time.
 package sign

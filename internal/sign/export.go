@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/private"
 )
 
-// Export writes what stock tools need to agree with this Trust into dir:
+// Export writes into dir the files stock tools need to agree with this Trust:
 //
 //	allowed_signers  the SSH keys, for gpg.ssh.allowedSignersFile and ssh-keygen -Y verify:
 //	                 agents (else principals, else the KID) as principals, all our namespaces,

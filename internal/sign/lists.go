@@ -77,7 +77,7 @@ func (p *pin) covers(other *pin) bool {
 }
 
 // mayRetire reports whether a list signed by p may end the trust in a key somebody else
-// vouches for: the key is within its limits and, if a root, narrower than itself.
+// vouches for: the key is within p's limits and, if a root, narrower than p.
 func (p *pin) mayRetire(other *pin) bool {
 	if other.entry.KID == p.entry.KID || !other.within(p) {
 		return false

@@ -27,7 +27,7 @@ const (
 	maxRecipients = 16
 )
 
-// ErrSealed is in the chain of the refusal to open what was sealed for others.
+// ErrSealed is in the chain of the refusal to open a text sealed for others.
 var ErrSealed = errors.New("sealed for other keys")
 
 // Seal encrypts text for each of the keys, in the form described in the package comment. A key
@@ -229,8 +229,8 @@ type opener interface {
 	open(ctx context.Context, raw []byte, s *sealed, limit int) ([]byte, error)
 }
 
-// Unseal opens what was sealed for the signer's key and returns the text, of at
-// most limit bytes.
+// Unseal opens a text sealed for the signer's key and returns the text, of at most limit
+// bytes.
 //
 // Reasons: audience_mismatch with ErrSealed (sealed for other keys, or this one
 // cannot decrypt), malformed (not in the form of the package comment, or

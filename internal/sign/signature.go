@@ -125,8 +125,8 @@ const (
 	subpacketFingerprint = 33
 )
 
-// checkSubpackets requires one time and one issuer fingerprint in the hashed
-// area, and looks at what the signature does not cover.
+// checkSubpackets requires one time and one issuer fingerprint in the hashed area, and looks
+// at the area outside the signature.
 func checkSubpackets(body, fingerprint []byte) error {
 	rest := cryptobyte.String(body)
 	var hashed, unhashed cryptobyte.String

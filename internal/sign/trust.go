@@ -160,7 +160,7 @@ func (p *pin) narrow(repo TrustEntry) {
 	}
 }
 
-// shorten leaves of the times of an entry what another says too.
+// shorten limits the times of an entry to those of other as well.
 func (p *pin) shorten(other TrustEntry) {
 	e := &p.entry
 	e.From = pick(e.From, other.From, time.Time.After)

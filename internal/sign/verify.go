@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// Namespaces of SSHSIG signatures: what is signed in one is worth nothing in
-// the other. OpenPGP has no such thing.
+// Namespaces of SSHSIG signatures: a signature in one is worth nothing in the other. OpenPGP
+// has no such thing.
 const (
 	NamespaceGit    = "git"
 	NamespaceOBO    = "obo@githandoff"

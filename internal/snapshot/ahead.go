@@ -30,7 +30,7 @@ type delta struct {
 	after  string
 }
 
-// lookAhead finds out what of HEAD the home is not known to have.
+// lookAhead finds the commits of HEAD not known to be at the home.
 func lookAhead(ctx context.Context, repo *refs.Repo, q Request) (*ahead, error) {
 	if !q.Away {
 		return &ahead{base: repo.Head}, nil
@@ -111,8 +111,8 @@ func (a *ahead) weigh(ctx context.Context, repo *refs.Repo, edge []string, l Lim
 }
 
 // list reads the paths changed by those commits. For a merge it reads only the paths different
-// from all its parents: the merged changes are listed with the other commits, an edit made in
-// the merge is not.
+// from all its parents: the other commits have the merged changes, but not an edit made in the
+// merge.
 func (a *ahead) list(ctx context.Context, repo *refs.Repo, edge []string) error {
 	out, err := git(ctx, repo, beyond(edge), "-c", "log.showRoot=true", "log", "--stdin", "--format=", "--no-show-signature", "--raw", "-z", "-r",
 		"--no-renames", "--no-abbrev", "--no-relative", "--diff-merges=combined", "--ignore-submodules=none", "--root")

@@ -31,8 +31,8 @@ func (c *Contents) Patch(ctx context.Context, base string) ([]byte, error) {
 	return c.Diff(ctx, base, "-p", "--binary", "--full-index", "--src-prefix=a/", "--dst-prefix=b/", "--find-renames")
 }
 
-// Bundle writes a git bundle of the snapshot, which ref leads to, without what base
-// leads to.
+// Bundle writes a git bundle of the snapshot, reached by ref, without the objects reached by
+// base.
 func (c *Contents) Bundle(ctx context.Context, file, ref, base string) error {
 	args := []string{"bundle", "create", "--quiet", file, ref}
 	if base != "" {

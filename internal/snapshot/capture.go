@@ -311,7 +311,7 @@ func sorted(m map[string]*refs.Object) []*refs.Object {
 	return slices.SortedFunc(maps.Values(m), func(a, b *refs.Object) int { return strings.Compare(a.OID, b.OID) })
 }
 
-// canTravel refuses what a commit cannot say.
+// canTravel refuses changes a commit cannot hold.
 func (c *shot) canTravel() error {
 	for _, one := range c.status.changes {
 		path := show(one.path)

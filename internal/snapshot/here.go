@@ -22,9 +22,9 @@ import (
 //	3. HEAD moves to the branch
 //	4. the index becomes the sender's
 //
-// Before the first one the work tree is clean, and no file is in the way of the
-// snapshot's. So whatever a kill leaves can be told from the user's own files: it is as
-// HEAD has it, as the snapshot has it, or the beginning of a file of the snapshot.
+// Before the first one the work tree is clean, and no file is in the way of the snapshot's. So
+// a file left by a kill can be told from the user's own files: it is as HEAD has it, as the
+// snapshot has it, or the beginning of a file of the snapshot.
 
 // plain lets git look at the files themselves, whatever a daemon or a cone says of them.
 var plain = []string{"-c", "core.fsmonitor=false", "-c", "core.sparseCheckout=false"}
@@ -157,8 +157,8 @@ func (c *Contents) switchTo(ctx context.Context, tree string) error {
 	return c.readTree(ctx, checkoutTime, "-m", "-u", c.repo.Head, tree)
 }
 
-// needsUpdate is how git update-index ends where files differ from the index: of those
-// read-tree says what is to be said.
+// needsUpdate is the exit status of git update-index if files differ from the index. read-tree
+// reports them.
 const needsUpdate = 1
 
 func (c *Contents) readTree(ctx context.Context, bound time.Duration, args ...string) error {

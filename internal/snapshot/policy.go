@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/screen"
 )
 
-// Limits bound what travels.
+// Limits bound a snapshot.
 type Limits struct {
 	Files int
 	Bytes int64 // of the objects the home lacks, unpacked

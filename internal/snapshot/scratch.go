@@ -54,7 +54,7 @@ func newScratch(repo *refs.Repo) (*scratch, error) {
 	return s, nil
 }
 
-// sweep removes what killed processes left.
+// sweep removes the scratch directories of killed processes.
 func sweep(top string) {
 	names, err := os.ReadDir(top)
 	if err != nil {

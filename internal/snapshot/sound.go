@@ -59,7 +59,7 @@ type look struct {
 	known    map[[2]string]extent // of the compared pairs of trees
 }
 
-// extent counts the paths in which a tree differs from another one.
+// extent counts the paths different in two trees.
 type extent struct {
 	paths   int // files and directories; counted up to a bound
 	longest int // bytes of the longest path

@@ -29,7 +29,7 @@ func newTrees(repo *refs.Repo) *trees {
 	return &trees{repo: repo, made: map[string]*refs.Object{}}
 }
 
-// node is a directory in which something changes.
+// node is a directory with changes below it.
 type node struct {
 	files map[string]file
 	dirs  map[string]*node

@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// undo takes back what git wrote before switchTo failed: a filter that ends, or a full disk,
+// undo takes back what git wrote before switchTo failed: a failed filter, or a full disk,
 // leaves the files before it. The work tree was as HEAD has it, and the index still is;
 // nothing was where HEAD has no file.
 func undo(ctx context.Context, c *Contents, tree string) error {
@@ -52,7 +52,7 @@ func belowLink(top, path string) bool {
 	return false
 }
 
-// removeWithParents removes a file, and the directories that are empty without it.
+// removeWithParents removes a file, and the directories empty without it.
 func removeWithParents(top, path string) {
 	for ; path != "."; path = filepath.Dir(path) {
 		if os.Remove(filepath.Join(top, path)) != nil {

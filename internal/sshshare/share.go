@@ -127,7 +127,7 @@ func ownControl(settings string) string {
 	return ""
 }
 
-// hostOf finds what ssh is given for a URL: user and host, and the port.
+// hostOf finds the arguments of ssh for a URL: user and host, and the port.
 func hostOf(address string) (target, port string, ok bool) {
 	if rest, found := strings.CutPrefix(address, "ssh://"); found {
 		u, err := url.Parse("ssh://" + rest)
