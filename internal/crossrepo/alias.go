@@ -20,7 +20,7 @@ type Alias struct {
 	Name   string
 	URL    string   // as configured, insteadOf applied
 	RepoID string   // as pinned
-	Also   []string // further ids that it answers to, see AddAs
+	Also   []string // further ids of the repository, see AddAs
 	Prefix string   // of its refs, without "/" at its end; "" for refs/handoffs
 	given  string   // see target
 }
@@ -42,8 +42,8 @@ func (as Aliases) Names() []string {
 	return slices.Compact(names)
 }
 
-// Get resolves an alias and checks that it still is the repository that was
-// pinned. One that is met for the first time is pinned now.
+// Get resolves an alias and checks it against the pinned repository. An alias met for the first
+// time is pinned now.
 func (as Aliases) Get(ctx context.Context, name string) (*Alias, error) {
 	a, pinned, err := as.Look(name)
 	if err != nil || pinned {
@@ -123,7 +123,7 @@ func (as Aliases) pushURLs(name string, urls []string) []string {
 	return as.rewritten(urls)
 }
 
-// rewritten are the URLs that git pushes to where none are set for that.
+// rewritten are the URLs for pushes without a push URL of their own.
 func (as Aliases) rewritten(urls []string) []string {
 	var out []string
 	for _, u := range urls {
@@ -208,7 +208,7 @@ func (as Aliases) ByID(ctx context.Context, repoID string) (*Alias, error) {
 		WithHints(as.reach(repoID))
 }
 
-// suggest is for a name that no repository has.
+// suggest returns the hints for a name without a repository.
 func (as Aliases) suggest(name string) []fault.Hint {
 	known := as.Names()
 	add := fault.See("repo add").Because("gives a repository that name")
@@ -222,8 +222,8 @@ func (as Aliases) suggest(name string) []fault.Hint {
 	return []fault.Hint{list, add}
 }
 
-// reach is the hint to name the repository with a repo id. The id of a repository
-// with a URL is that URL in one form; one that is its own home has none.
+// reach is the hint to name the repository by its repo id. The id of a repository with a URL is
+// a form of that URL; a repository that is its own home has none.
 func (as Aliases) reach(repoID string) fault.Hint {
 	url, ok := strings.CutPrefix(repoID, "git+")
 	if !ok {
@@ -248,9 +248,9 @@ func Quote(s string) string {
 	return strconv.QuoteToGraphic(s)
 }
 
-// Add names a repository, or says that a changed URL of an alias is meant. A
-// git remote of that name keeps its URL, which must be the one given. One
-// repository has one URL: another alias for the same id is refused.
+// Add names a repository, or confirms the changed URL of an alias. A git remote of that name
+// keeps its URL, which must equal url. One repository has one URL: another alias for the same
+// id is refused.
 func (as Aliases) Add(ctx context.Context, name, url string) (*Alias, error) {
 	id, err := RepoID(url, as.base())
 	if err != nil {

@@ -15,19 +15,19 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Whoever may push to a hub without a guard can put anything below the name of the log. A
-// fetch of the whole log, which comes along with the lanes that a command needs, is
-// therefore bounded: by the number of lanes, while the hub lists them, and by the size of
-// the pack. A hub that goes beyond is asked for single lanes from then on.
+// Whoever may push to a hub without a guard can put anything below the name of the log. So a
+// fetch of the whole log, made along with the lanes needed by a command, is bounded by the
+// number of lanes, while the hub lists them, and by the size of the pack. After a hub exceeds
+// the bound, only single lanes are fetched.
 const (
 	// mostPack is the size of the pack in bytes: the log of some 20,000 handoffs.
 	mostPack = 32 << 20
 
-	// narrowTime is for how long a hub that went beyond is asked for single lanes.
+	// narrowTime is how long only single lanes are fetched after a hub exceeded the bound.
 	narrowTime = 7 * 24 * time.Hour
 )
 
-// errTooMuch ends a fetch of a log that has more lanes than there can be.
+// errTooMuch ends a fetch of a log with more lanes than there can be.
 var errTooMuch = errors.New("more lanes than handoffs can have")
 
 // bound limits a fetch of the whole log. A nil bound is no limit.
@@ -35,7 +35,7 @@ type bound struct {
 	objects string          // the directory
 	names   names           // of refs at the hub
 	size    int64           // of a file, in bytes
-	lanes   map[string]bool // that the hub has listed
+	lanes   map[string]bool // listed by the hub
 	listed  bool            // it has listed a ref
 	full    bool            // the size has ended a git
 }
@@ -43,7 +43,7 @@ type bound struct {
 func newBound(h *remote) *bound {
 	b := &bound{objects: h.Repo.Objects, names: h.names(), size: mostPack, lanes: map[string]bool{}}
 	if info, err := os.Stat(filepath.Join(h.Repo.CommonDir, "packed-refs")); err == nil {
-		b.size += info.Size() // git may write that anew, and needs room for it
+		b.size += info.Size() // git may write it anew, and needs room for it
 	}
 	b.size -= b.size % 1024 // files are bounded in blocks
 	return b
@@ -75,15 +75,14 @@ func (b *bound) hear(packet string) (enough bool) {
 // over reports whether the hub has listed more lanes than there can be.
 func (b *bound) over() bool { return b != nil && len(b.lanes) > handoff.MaxLanes }
 
-// passed reports whether a fetch ended because it went beyond its bound, as far as can be
-// told: the hub answered, and git did not get through with the answer; or git came to the
-// size before it could ask, with a trace that the user keeps in a larger file.
+// passed reports whether a fetch ended because it exceeded its bound, as far as can be told:
+// either the hub answered and git did not get through the answer, or git reached the size
+// before it could ask, because the user keeps a trace in a larger file.
 func (b *bound) passed(err error) bool {
 	return b.over() || b != nil && err != nil && (b.listed || b.full) && !errors.Is(err, context.Canceled) && fault.Is(err, fault.RemoteUnavailable)
 }
 
-// sweep removes what a git leaves that was ended by the bound: an unfinished file of
-// just that size.
+// sweep removes the unfinished file, of just that size, left by a git ended by the bound.
 func (b *bound) sweep() {
 	for _, pattern := range []string{"pack/tmp_pack_*", "tmp_obj_*", "??/tmp_obj_*"} {
 		names, _ := filepath.Glob(filepath.Join(b.objects, pattern)) // the pattern is right
@@ -95,9 +94,9 @@ func (b *bound) sweep() {
 	}
 }
 
-// wantsLog reports whether this clone takes the whole log of a hub along. A shallow
-// clone wants no history, and handoff.lanes says it of any other. Nobody wants one that
-// went beyond its bound a short time ago.
+// wantsLog reports whether this clone fetches the whole log of a hub along with the lanes it
+// needs. A shallow clone wants no history, and handoff.lanes decides for any other. Nobody
+// wants a log that recently exceeded its bound.
 func (h *lanes) wantsLog() bool {
 	switch h.Repo.Config.Get("handoff.lanes") {
 	case "all":
@@ -112,17 +111,17 @@ func (h *lanes) wantsLog() bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// narrow notes that a hub shows more than a log can be, and drops what earlier fetches
-// brought of it under names that no lane has.
+// narrow notes that a hub shows more than a log can be, and drops refs fetched earlier whose
+// names are not those of lanes.
 func narrow(ctx context.Context, h *lanes) error {
 	note(&h.remote, func(k *known) { k.Narrow = time.Now().Unix() })
 	_, err := dropOdd(ctx, h)
 	return err
 }
 
-// dropOdd drops what stands among the lanes of the mirror, or their copies, under a name
-// that no lane has. It is the memory of nothing, and a ref below a lane stands in the way
-// of the lane.
+// dropOdd drops the refs among the lanes of the mirror, or their copies, whose names are not
+// those of lanes. They are the memory of nothing, and a ref below a lane stands in the way of
+// the lane.
 func dropOdd(ctx context.Context, h *lanes) (dropped bool, err error) {
 	list, err := h.Repo.List(ctx, h.Mirror().Lanes(), h.Namespace().Lanes())
 	if err != nil {
@@ -141,8 +140,8 @@ func dropOdd(ctx context.Context, h *lanes) (dropped bool, err error) {
 	return len(drop) > 0, err
 }
 
-// widen lets a hub be asked for the whole log again, of which this clone has just read
-// all, if that is a log of handoffs.
+// widen allows the whole log of a hub to be fetched again. This clone has just read all of it
+// and found a log of handoffs.
 func widen(ctx context.Context, h *lanes) error {
 	if readKnown(&h.remote).Narrow == 0 {
 		return nil

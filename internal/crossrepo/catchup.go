@@ -9,9 +9,9 @@ import (
 	"githandoff/internal/refs"
 )
 
-// CatchUp gives a hub that was restored from a backup the lane entries that it
-// lost and this clone has: only where the hub's lane is an ancestor of ours. A
-// fork is for join, and refused where that is nil.
+// CatchUp gives a hub restored from a backup the lane entries it lost, as far as this clone has
+// them: only where the hub's lane is an ancestor of ours. A fork is passed to join, or refused
+// if join is nil.
 func (h *Hub) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip string) error) error {
 	memory, err := h.Memory(ctx)
 	if err != nil {
@@ -30,13 +30,13 @@ func (h *asking) BringKnown(ctx context.Context, memory []refs.Ref, l Look) erro
 	return h.Bring(ctx, l)
 }
 
-// LearnKnown judges what BringKnown brought of a memory. A lane that nobody here asked
-// for stays in the mirror.
+// LearnKnown judges the lanes of a memory fetched by BringKnown. A lane nobody here asked for
+// stays in the mirror.
 func (h *asking) LearnKnown(ctx context.Context, memory []refs.Ref) error {
 	return h.learn(ctx, h.lanesIn(memory))
 }
 
-// lanesIn are the lanes of a memory, as ids that end in their names.
+// lanesIn are the lanes of a memory, as ids ending in their names.
 func (h *asking) lanesIn(memory []refs.Ref) []handoff.ID {
 	ids := make([]handoff.ID, 0, len(memory))
 	for _, lane := range memory {
@@ -45,7 +45,7 @@ func (h *asking) lanesIn(memory []refs.Ref) []handoff.ID {
 	return ids
 }
 
-// GiveBackLost is CatchUp with a mirror that was brought after the memory was read.
+// GiveBackLost is CatchUp with a mirror fetched after the memory was read.
 func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, join func(lane refs.Ref, hubTip string) error) error {
 	there, err := h.mirrorTips(ctx)
 	if err != nil {
@@ -85,7 +85,7 @@ func giveBackLost(ctx context.Context, h *Hub, d laneDiff, join func(lane refs.R
 		WithHints(fault.Run("githandoff", "audit", h.Alias.Name).Because("shows both; a person with a root key joins them with sync"))
 }
 
-// withoutStrangers is the tip of a copy, cut where a stranger put a merge on it: that is
+// withoutStrangers is the tip of a copy, cut before a merge by a stranger: such a merge is
 // never given back.
 func withoutStrangers(ctx context.Context, h *Hub, d laneDiff) (string, error) {
 	if h.judge == nil {
@@ -106,8 +106,8 @@ func withoutStrangers(ctx context.Context, h *Hub, d laneDiff) (string, error) {
 	return cut, h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: d.Name, Old: d.OID, New: cut}}})
 }
 
-// GiveBack pushes a lane entry that the hub lost. It is refused where the hub has
-// moved the lane since it was compared.
+// GiveBack pushes a lane entry lost by the hub. It is refused if the hub has moved the lane
+// since the comparison.
 func (h *Hub) GiveBack(ctx context.Context, lane refs.Edit) error {
 	report, err := h.Push(ctx, []refs.Edit{lane})
 	if refused := h.guardRefusal(err); refused != nil {
@@ -145,8 +145,8 @@ func (h *Hub) TakeJoined(ctx context.Context, lane refs.Ref) error {
 	})
 }
 
-// CaughtUp does something with a hub, and once more if it turns out that the hub
-// was restored from a backup and can be given back what it lost.
+// CaughtUp calls do, and calls it once more if the hub turns out to be restored from a backup
+// and can be given back what it lost.
 func (h *Hub) CaughtUp(ctx context.Context, spec lifecycle.FetchSpec, do func() error) error {
 	err := do()
 	if !fault.Is(err, fault.Rollback) {
@@ -161,8 +161,7 @@ func (h *Hub) CaughtUp(ctx context.Context, spec lifecycle.FetchSpec, do func() 
 	return do()
 }
 
-// MissingLanes names the lanes that this clone has seen and the hub does not
-// have any more.
+// MissingLanes names the lanes seen by this clone and gone from the hub.
 func (h *Hub) MissingLanes(ctx context.Context) ([]string, error) {
 	memory, err := h.Memory(ctx)
 	if err != nil {

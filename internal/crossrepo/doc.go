@@ -14,19 +14,18 @@
 //	/srv/hub.git   file:///srv/hub.git
 //	    → git+file:///srv/hub.git   (absolute, no trailing "/" or "/.git")
 //
-// An id is printable ASCII. In the path of user@host:path, and of ssh://, what a URL would
-// escape is escaped; in the path of a file, each byte that is not printable ASCII, and a
-// "%" that two hex digits follow, is written as "%" and two hex digits.
+// An id is printable ASCII. In the path of user@host:path, and of ssh://, the characters a URL
+// would escape are escaped; in the path of a file, each byte outside printable ASCII, and a "%"
+// before two hex digits, is written as "%" and two hex digits.
 //
-// An id is pinned in git config (handoffrepo.<alias>.id) when an alias is first
-// met, and never derived again: a URL that changes is refused until somebody
-// says that it is meant. A hub can have further ids (handoffrepo.<alias>.alsoid): records
-// that name any of them are at home there, and new records name the first one.
+// An id is pinned in git config (handoffrepo.<alias>.id) when an alias is first met, and never
+// derived again: a changed URL is refused until a person confirms it. A hub can have further
+// ids (handoffrepo.<alias>.alsoid): records naming any of them are at home there, and new
+// records name the first one.
 //
 // # Transport
 //
-// A hub is read with two fetches, first the inbox and then the lanes of the ids
-// in question, into a tracking namespace; it is changed with one atomic push, each
-// ref of which is leased at the value that was read. Nothing else is asked of
-// it, so any server that git can reach will do.
+// A hub is read with two fetches, first the inbox and then the lanes of the ids in question,
+// into a tracking namespace. It is changed with one atomic push, each ref leased at the value
+// read before. Nothing else is asked of it, so any server within git's reach will do.
 package crossrepo

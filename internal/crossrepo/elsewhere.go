@@ -15,8 +15,8 @@ import (
 // anyLane is the pattern of ls-remote for the lanes below whatever prefix.
 const anyLane = "log/*"
 
-// Homes lists the prefixes below which some refs of a hub are lanes, sorted. Copies of lanes,
-// which a hub that is a clone itself has, are those of other hubs.
+// Homes lists the prefixes of the lanes among some refs of a hub, sorted. A hub that is itself
+// a clone also has copies of lanes: they belong to other hubs.
 func Homes(names []string) []string {
 	var homes []string
 	for _, name := range names {
@@ -56,8 +56,8 @@ func (as Aliases) CopiedHomes(ctx context.Context, name string) ([]string, error
 	return Homes(there), nil
 }
 
-// Vanished reports whether a hub showed no lane to a command that asked for all of them, or
-// for their names, although this clone has seen some.
+// Vanished reports whether a hub showed no lane to a command asking for all of them, or for
+// their names, although this clone has seen some.
 func Vanished(ctx context.Context, h *Hub) bool {
 	if !h.laneless.Load() {
 		if !h.whole.Load() {
@@ -72,9 +72,9 @@ func Vanished(ctx context.Context, h *Hub) bool {
 	return err == nil && len(seen) > 0
 }
 
-// Moved is the refusal of a hub that has no lane below its prefix, and has below another one
-// all that this clone remembers of its log. It is nil where there is none: the hub may be
-// restored, or lie. It asks the hub.
+// Moved asks a hub that has no lane below its prefix, and returns its refusal if all lanes
+// remembered by this clone are below another prefix. It returns nil otherwise: the hub may be
+// restored, or lie.
 func Moved(ctx context.Context, h *Hub) error {
 	there, err := listed(ctx, &h.remote, gitexec.RemoteTimeout, anyLane)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"githandoff/internal/refs"
 )
 
-// A "git gc --prune=now" beside a fetch removes loose objects that were fetched before their
-// refs had moved. Objects in a pack stay.
+// A "git gc --prune=now" beside a fetch removes loose objects fetched before their refs moved.
+// Objects in a pack stay.
 
-// packFetched packs the loose objects of the copies of a hub, for a gc began during a fetch:
-// it removes those that it chose before the refs moved. Where it has begun to, the copies of
-// inboxes go, and the next try of the fetch brings them again.
+// packFetched packs the loose objects of the copies of a hub, because a gc begun during a fetch
+// removes the objects it chose before the refs moved. If it has begun to, packFetched drops the
+// copies of inboxes, and the next try of the fetch brings them again.
 func packFetched(ctx context.Context, h *remote) error {
 	list, err := h.Repo.List(ctx, string(h.Namespace()), string(h.Mirror()))
 	if err != nil {
@@ -41,10 +41,9 @@ func packFetched(ctx context.Context, h *remote) error {
 	return errors.Join(err, h.Repo.Apply(ctx, refs.Transaction{Edits: inboxes}))
 }
 
-// dropBroken drops copies of the hub's refs whose objects are gone, as a "gc
-// --prune=now" beside a fetch leaves them: git would fetch nothing more into a
-// clone that has such refs. It returns them: those of lanes are the memory of how
-// far each had come.
+// dropBroken drops copies of the hub's refs whose objects are gone, as a "gc --prune=now"
+// beside a fetch leaves them: git would fetch nothing more into a clone with such refs. It
+// returns the dropped refs: those of lanes are the memory of how far each had come.
 func (h *remote) dropBroken(ctx context.Context) ([]refs.Ref, error) {
 	var gone []refs.Ref
 	var drop []refs.Edit

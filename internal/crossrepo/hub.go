@@ -24,7 +24,7 @@ import (
 // lifecycle.Home.
 type Hub struct {
 	asking
-	scouted sync.Map // tips of the lanes that were looked at before a first try
+	scouted sync.Map // tips of the lanes looked at before a first try
 }
 
 var _ lifecycle.RemoteHome = (*Hub)(nil)
@@ -43,11 +43,11 @@ func (h *Hub) ID() string { return h.Alias.RepoID }
 // Is implements lifecycle.Home.
 func (h *Hub) Is(repoID string) bool { return h.Alias.Is(repoID) }
 
-// Apply implements lifecycle.Home with one atomic push, which Together shares among steps.
+// Apply implements lifecycle.Home with one atomic push, shared by several steps under Together.
 // Each ref is leased at the value that was validated; a push is believed only if every ref
-// reports a change. A refused push may still have moved a ref: git at the hub leaves out
-// each ref whose history it could not look into, also from an atomic push, and moves the
-// others. Then half of a step is there, and the next fetch shows which half.
+// reports a change. A refused push may still have moved a ref: git at the hub leaves out each
+// ref whose history it could not look into, even from an atomic push, and moves the others.
+// Then half of a step is there, and the next fetch shows which half.
 func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 	if s := seatOf(ctx); s != nil {
 		return s.wait(ctx, h, t)
@@ -56,9 +56,9 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 }
 
 func applyAlone(ctx context.Context, h *Hub, t refs.Transaction) error {
-	// A copy that is elsewhere already saves the trip. It must not be made, either:
-	// a ref that is at its new value is up to date for git, whatever its lease
-	// says, and the others would move.
+	// A copy that has already moved saves the trip. The push must not be made, either: git
+	// takes a ref at its new value for up to date, whatever its lease, and would move the
+	// others.
 	if err := h.checkRefused(t.Edits); err != nil {
 		return err
 	}
@@ -102,9 +102,9 @@ func applyAlone(ctx context.Context, h *Hub, t refs.Transaction) error {
 	}
 }
 
-// unapplied reads the hub after a push that failed, and returns the edits to push once
-// more. Applied says that there are none: the push was applied, and its answer got lost.
-// After the last try, cause and report explain the refusal.
+// unapplied reads the hub after a failed push and returns the edits to push once more. If
+// applied is true there are none: the push was applied, and its answer got lost. After the last
+// try, cause and report explain the refusal.
 func unapplied(ctx context.Context, h *Hub, t refs.Transaction, edits []refs.Edit, report *report, cause error, last bool) (rest []refs.Edit, applied bool, err error) {
 	if err := h.Refresh(ctx, lifecycle.FetchSpecFor(h, t.Edits)); err != nil {
 		return nil, false, err
@@ -147,7 +147,7 @@ func (h *Hub) compare(ctx context.Context, edits []refs.Edit) (done bool, moved 
 	return done, moved, nil
 }
 
-// landed notes that the hub has taken a push.
+// landed records a push accepted by the hub.
 func landed(ctx context.Context, h *Hub, t refs.Transaction) error {
 	deleted := slices.ContainsFunc(t.Edits, func(e refs.Edit) bool { return e.New == "" })
 	forgetRefusals(&h.remote, deleted)
@@ -158,9 +158,9 @@ func landed(ctx context.Context, h *Hub, t refs.Transaction) error {
 // isLane reports whether a ref of this hub's namespace is a lane.
 func isLane(h *Hub, ref string) bool { return strings.HasPrefix(ref, h.Namespace().Lanes()) }
 
-// follow lets this repository's copies and its own refs follow an accepted
-// push. A copy that somebody else's fetch moved meanwhile is newer: it stays. An interrupt does
-// not end it: the step was taken.
+// follow lets this repository's copies and its own refs follow an accepted push. A copy moved
+// meanwhile by another fetch is newer and stays. An interrupt does not end it: the step was
+// taken.
 func follow(ctx context.Context, h *Hub, t refs.Transaction) error {
 	ctx = context.WithoutCancel(ctx)
 	h.pushed(t.Edits)
@@ -185,11 +185,11 @@ func follow(ctx context.Context, h *Hub, t refs.Transaction) error {
 	return nil
 }
 
-// LooksFirst implements lifecycle.RemoteHome. A push that is refused is followed by a look and
-// by another push, so that where the first one is likely to fail the look comes first:
-// two connections in place of three. The result of the last offer predicts the next one.
-// A lane of which this clone has no copy counts as moved, unless the clone has read the
-// whole log, or nothing of the hub at all.
+// LooksFirst implements lifecycle.RemoteHome. A refused push is followed by a look and by
+// another push, so the look comes first where the first push is likely to fail: two connections
+// in place of three. The result of the last offer predicts the next one. A lane without a copy
+// in this clone counts as moved, unless the clone has read the whole log, or nothing of the hub
+// at all.
 func (h *Hub) LooksFirst(ctx context.Context, id handoff.ID) bool {
 	if h.LaneIsFresh(id) {
 		return false
@@ -219,7 +219,7 @@ func met(h *Hub, edits []refs.Edit, moved []string) {
 	}
 }
 
-// recent is how long ago a hub was read at most for a claim that is tried without a look.
+// recent is the greatest age of the last read of a hub for a claim without a look.
 const recent = time.Hour
 
 // MayClaimSeen reports whether it is worth a try to claim what this clone knows of a hub: it
@@ -228,13 +228,13 @@ func MayClaimSeen(h *Hub) bool {
 	return time.Since(h.LastRead()) < recent && !readKnown(&h.remote).Contested
 }
 
-// idle is for how long an agent that does not empty an inbox may leave its hub alone. Others
-// changed the inbox meanwhile as far as they worked, not as far as they could claim.
+// idle is how long an agent may leave the hub alone without emptying its inbox. Meanwhile
+// others changed the inbox as far as they worked, not as far as they could claim.
 const idle = 10 * time.Minute
 
-// LooksAtAll reports whether an agent that shares its inbox with a crowd is to fetch all of it,
-// with the log: it has not done so for a while, or was busy otherwise, and this clone takes the
-// log along.
+// LooksAtAll reports whether an agent sharing its inbox with a crowd should fetch all of it,
+// with the log: it has not done so for a while, or was busy otherwise, and this clone fetches
+// the log along.
 func LooksAtAll(h *Hub) bool {
 	looked := time.Unix(readKnown(&h.remote).Looked, 0)
 	return h.wantsLog() && (time.Since(looked) >= recent || time.Since(h.LastRead()) >= idle)
@@ -246,8 +246,8 @@ func LookedAtAll(h *Hub) {
 }
 
 // LearnSeen moves the copy of a lane on to the mirror of an earlier look, and reports whether
-// the copy says all that look brought. A claim on that state needs no look: it is leased
-// at what was seen, so that the hub refuses it if anything has moved.
+// the copy then says everything the look brought. A claim on that state needs no look: it is
+// leased at what was seen, so the hub refuses it if anything has moved.
 func LearnSeen(ctx context.Context, h *Hub, id handoff.ID) bool {
 	s, err := h.shownOf(ctx, h.Namespace().Lane(id))
 	switch {
@@ -261,8 +261,8 @@ func LearnSeen(ctx context.Context, h *Hub, id handoff.ID) bool {
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: s.now}}}) == nil
 }
 
-// Along asks for more with the next look at a hub, for whichever reason that is made. It
-// returns what reports whether there was one, and ends that.
+// Along adds spec to the next look at a hub, whatever its reason. The returned end reports
+// whether there was a look, and withdraws spec.
 func Along(h *Hub, spec lifecycle.FetchSpec) (end func() (looked bool)) {
 	h.along = &spec
 	return func() bool {
@@ -272,15 +272,15 @@ func Along(h *Hub, spec lifecycle.FetchSpec) (end func() (looked bool)) {
 	}
 }
 
-// Hastily makes the next steps at a hub give up, with ErrOvertaken, where another step on the
-// same handoff came first: the hub is not asked what that was. It returns what ends that.
+// Hastily makes the next steps at a hub give up with ErrOvertaken if another step on the same
+// handoff came first, without asking the hub about it. The returned end undoes this.
 func Hastily(h *Hub) (end func()) {
 	h.hasty = true
 	return func() { h.hasty = false }
 }
 
-// ErrOvertaken says that nothing of a step was sent: its git saw, in the list of refs that
-// the hub begins with, that the handoff had moved on.
+// ErrOvertaken says that nothing of a step was sent: the list of refs at the start of the push
+// showed that the handoff had moved on.
 var ErrOvertaken = fmt.Errorf("another step came first: %w", refs.ErrRefused)
 
 func errOvertaken(h *Hub, edits []refs.Edit) error {
@@ -289,7 +289,7 @@ func errOvertaken(h *Hub, edits []refs.Edit) error {
 	return f
 }
 
-// NoteSeenClaim notes whether a claim that was tried without a look came too late.
+// NoteSeenClaim notes whether a claim tried without a look came too late.
 func NoteSeenClaim(h *Hub, late bool) {
 	note(&h.remote, func(k *known) { k.Contested = late })
 }
@@ -299,8 +299,8 @@ func NoteSeenClaim(h *Hub, late bool) {
 type known struct {
 	KeepsRefs string `json:"keepsRefs,omitempty"` // why the hub deletes no ref, in its own words
 	Refused   string `json:"refused,omitempty"`   // why it refused the last push of a step for good
-	Unshown   string `json:"unshown,omitempty"`   // a ref that it took, and its value, until a look shows it
-	Shows     bool   `json:"shows,omitempty"`     // it has shown a ref that it took
+	Unshown   string `json:"unshown,omitempty"`   // a ref it took, and its value, until a look shows it
+	Shows     bool   `json:"shows,omitempty"`     // it has shown a ref it took
 	Guarded   bool   `json:"guarded,omitempty"`   // a guard answered
 	Whole     bool   `json:"whole,omitempty"`     // this clone has read the whole log
 	Moved     bool   `json:"moved,omitempty"`     // others had moved the lane of the last offer
@@ -351,8 +351,8 @@ func note(h *remote, change func(*known)) {
 	}
 }
 
-// KeepsRefs is the refusal of a hub that deletes no ref, as this clone has seen: whatever
-// is sent there, or taken from there, could never end. Nil where nothing is known.
+// KeepsRefs is the refusal of a hub known to this clone to delete no ref: whatever is sent
+// there, or taken from there, could never end. It is nil where nothing is known.
 func KeepsRefs(h *Hub) error {
 	k := readKnown(&h.remote)
 	if k.KeepsRefs == "" {
@@ -362,8 +362,8 @@ func KeepsRefs(h *Hub) error {
 		WithHints(settingFor(&h.remote, k.KeepsRefs, true), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tests it again after the fix"))
 }
 
-// LastRefusal is the refusal of the last step that this clone sent to a hub, if the hub refused
-// it for a reason that does not pass.
+// LastRefusal is the refusal of the last step sent by this clone to a hub, if the hub refused
+// it for a lasting reason.
 func LastRefusal(h *Hub) error {
 	k := readKnown(&h.remote)
 	if k.Refused == "" {
@@ -373,7 +373,7 @@ func LastRefusal(h *Hub) error {
 		WithHints(settingFor(&h.remote, k.Refused, false), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tests it again after the fix"))
 }
 
-// forgetRefusals notes that a hub took a push; deleted says whether it deleted a ref.
+// forgetRefusals notes an accepted push; deleted says whether it deleted a ref.
 func forgetRefusals(h *remote, deleted bool) {
 	note(h, func(k *known) {
 		if k.Refused = ""; deleted {

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// ErrInDoubt is the cause of an error of a push that was interrupted: the hub may have taken
-// it, or take it yet. The next look at the hub tells.
+// ErrInDoubt is the cause of the error of an interrupted push: the hub may have taken it, or
+// may take it yet. The next look at the hub tells.
 var ErrInDoubt = errors.New("the hub may have taken the push")
 
-// inDoubt adds [ErrInDoubt] to the error of the look that follows a push, if an interrupt
-// kept it from learning what became of a push that no answer came to.
+// inDoubt adds [ErrInDoubt] to the error of the look after an unanswered push, if an interrupt
+// kept the look from learning the outcome.
 func inDoubt(r *report, err error) error {
 	if r.rejected() || !errors.Is(err, context.Canceled) {
 		return err

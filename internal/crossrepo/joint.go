@@ -19,15 +19,14 @@ const (
 	mostRefsTogether = 192
 )
 
-// ErrNotTried is the cause of an error of a step that was not sent, because its hub refused
-// others.
+// ErrNotTried is the cause of the error of a step not sent because its hub refused others.
 var ErrNotTried = fmt.Errorf("not tried: %w", refs.ErrRefused)
 
 // turn is the course of the pushes of one run of Together to a hub.
 type turn struct {
 	size    int   // how many steps the next push takes at most; 0 for no other bound
 	failed  int   // pushes in a row that failed without a reason
-	refused int   // steps that the hub refused since it took one
+	refused int   // steps refused by the hub since it took one
 	doubt   bool  // the hub may refuse everything
 	over    error // why nothing more is sent
 }
@@ -39,13 +38,12 @@ func (j *joint) turn(h *Hub) *turn {
 	return j.turns[h]
 }
 
-// at are the steps that wait for a hub.
+// at are the steps waiting for a hub.
 func (j *joint) at(h *Hub) []*waiting {
 	return slices.DeleteFunc(slices.Clone(j.waiting), func(w *waiting) bool { return w.hub != h })
 }
 
-// flush sends steps that wait for a hub. A step that no other one goes with is pushed as if
-// nothing were collected.
+// flush sends the steps waiting for a hub. A step alone is pushed as if nothing were collected.
 func (j *joint) flush(ctx context.Context, h *Hub) {
 	t, all := j.turn(h), j.at(h)
 	if err := ctx.Err(); err != nil && t.over == nil {
@@ -72,8 +70,8 @@ func (j *joint) flush(ctx context.Context, h *Hub) {
 	}
 }
 
-// fitting are the steps of the next push to a hub: those that fit the copies of its refs,
-// and each other. Those that do not are answered, and then it returns nil.
+// fitting are the steps of the next push to a hub: they fit the copies of its refs, and each
+// other. If others do not, fitting answers them and returns nil.
 func (j *joint) fitting(ctx context.Context, h *Hub) []*waiting {
 	group, n := []*waiting{}, 0
 	tips := map[string]string{}
@@ -192,9 +190,9 @@ func (j *joint) push(ctx context.Context, h *Hub, group []*waiting) {
 	}
 }
 
-// merged are the edits of several steps: refs that move, then lanes, then refs that are
-// deleted, so that a prefix of them is for each step what a prefix of its own edits is. Of
-// a lane that several steps move, the first old value and the last new one count.
+// merged are the edits of several steps: refs to move, then lanes, then refs to delete, so that
+// a prefix of them is for each step what a prefix of its own edits is. Of a lane moved by
+// several steps, the first old value and the last new one count.
 func merged(h *Hub, group []*waiting) []refs.Edit {
 	var parts [3][]refs.Edit
 	for _, w := range group {
@@ -217,8 +215,8 @@ func merged(h *Hub, group []*waiting) []refs.Edit {
 	return slices.Concat(parts[:]...)
 }
 
-// refused takes those steps out of a push that the hub refused for good because of them.
-// Nothing has moved there.
+// refused removes from a push the steps for which the hub refused it for good. Nothing has
+// moved there.
 func (j *joint) refused(h *Hub, group []*waiting, report *report, cause error) {
 	guarded := h.guardRefusal(cause) != nil
 	named := report.culprits()
@@ -251,8 +249,8 @@ func (j *joint) unnamed(h *Hub, group []*waiting) {
 	}
 }
 
-// look reads the hub after a push that failed, or whose answer got lost, and finds out of
-// each step what became of it.
+// look reads the hub after a push that failed, or whose answer got lost, and finds out what
+// became of each step.
 func (j *joint) look(ctx context.Context, h *Hub, group []*waiting, report *report) {
 	var all []refs.Edit
 	for _, w := range group {
@@ -288,8 +286,8 @@ func (j *joint) look(ctx context.Context, h *Hub, group []*waiting, report *repo
 	}
 }
 
-// became tells the steps that were applied, with nil, and those that have to decide again,
-// from those of which nothing is there. It looks at the copies, which were just read.
+// became looks at the copies, which were just read. done has the applied steps, with nil, and
+// those that have to decide again; left has the steps of which nothing is there.
 func (j *joint) became(ctx context.Context, h *Hub, group []*waiting) (done map[*waiting]error, left []*waiting) {
 	done = map[*waiting]error{}
 	tips := map[string]string{}
@@ -321,7 +319,7 @@ func (j *joint) became(ctx context.Context, h *Hub, group []*waiting) (done map[
 	return done, left
 }
 
-// of is the part of a report that is about some edits.
+// of is the part of a report about some edits.
 func (r *report) of(h *Hub, edits []refs.Edit) *report {
 	part := &report{flag: map[string]byte{}, summary: map[string]string{}, said: r.said}
 	for _, e := range edits {
@@ -333,7 +331,7 @@ func (r *report) of(h *Hub, edits []refs.Edit) *report {
 	return part
 }
 
-// culprits are the refs that the hub refused for their own sake.
+// culprits are the refs refused by the hub for their own sake.
 func (r *report) culprits() []string {
 	var list []string
 	for ref, flag := range r.flag {
@@ -345,7 +343,7 @@ func (r *report) culprits() []string {
 	return list
 }
 
-// guardNames are the refs that a hub's guard refused.
+// guardNames are the refs refused by a hub's guard.
 func guardNames(cause error) []string {
 	var names []string
 	for _, line := range remoteLines(cause) {

@@ -18,10 +18,10 @@ type lanes struct {
 	remote
 	judge LaneJudge
 
-	mirror   sync.Map    // lanes that this command brought into the mirror
+	mirror   sync.Map    // lanes brought into the mirror by this command
 	whole    atomic.Bool // it brought all of them
 	laneless atomic.Bool // a list of the hub's refs had no lane
-	read     sync.Map    // lanes that it brought and judged
+	read     sync.Map    // lanes brought and judged by this command
 	refused  sync.Map    // copies of lanes that did not move on, and why
 }
 
@@ -60,7 +60,7 @@ func (h *lanes) fetched(ids []handoff.ID, log bool) {
 	}
 }
 
-// pushed notes that lanes moved at the hub: the mirror has them as they were.
+// pushed notes lanes moved at the hub: the mirror has their former tips.
 func (h *lanes) pushed(edits []refs.Edit) {
 	for _, e := range edits {
 		if cc, ok := strings.CutPrefix(e.Ref, h.Namespace().Lanes()); ok {
@@ -88,7 +88,7 @@ func (h *asking) BringLog(ctx context.Context, l Look) error {
 	return widen(ctx, &h.lanes)
 }
 
-// laneDiff is one lane that this clone has a copy of, and where the hub has it.
+// laneDiff is one lane copied by this clone, and its place at the hub.
 type laneDiff struct {
 	refs.Ref
 	remote string // its name at the hub
@@ -124,7 +124,7 @@ func (h *lanes) mirrorTips(ctx context.Context) (map[string]string, error) {
 	return there, nil
 }
 
-// Lost names the lanes of a memory that the hub did not show when it was asked for them.
+// Lost names the lanes of a memory not shown by the hub when asked for them.
 func (h *lanes) Lost(ctx context.Context, memory []refs.Ref) ([]string, error) {
 	there, err := h.mirrorTips(ctx)
 	if err != nil {
@@ -133,7 +133,7 @@ func (h *lanes) Lost(ctx context.Context, memory []refs.Ref) ([]string, error) {
 	return h.missing(memory, there), nil
 }
 
-// missing names the lanes of a memory that are not there.
+// missing names the lanes of a memory absent from there.
 func (h *lanes) missing(memory []refs.Ref, there map[string]string) []string {
 	var gone []string
 	for _, lane := range h.against(memory, there) {
@@ -158,7 +158,7 @@ func (h *lanes) against(ours []refs.Ref, there map[string]string) []laneDiff {
 type LaneJudge interface {
 	// MayMove says why the copy of a lane must not move from one tip to another.
 	MayMove(ctx context.Context, from, to string) error
-	// Cut finds the tip that a copy had before a stranger's merge was put on it.
+	// Cut finds the tip of a copy before a stranger's merge was put on it.
 	Cut(ctx context.Context, tip, below string) (cut string, ok bool, err error)
 }
 

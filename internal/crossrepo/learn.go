@@ -81,16 +81,15 @@ func (h *lanes) shownOf(ctx context.Context, name string) (s sight, err error) {
 	return s, err
 }
 
-// errNoLane is said of a ref in the log whose name is not that of a lane. No copy is made of
-// it, for copies are never pruned: of a ref below a lane it would stand in the way of the
-// lane for good, since git keeps no ref below another one.
+// errNoLane is the refusal of a ref in the log whose name is not that of a lane. It is not
+// copied, since copies are never pruned: a ref below a lane would stand in the way of the lane
+// for good, because git keeps no ref below another one.
 var errNoLane = errors.New("no lane has such a name")
 
-// mostOdd is how many refs that are no lanes are named in one look. There may be many.
+// mostOdd is how many refs other than lanes are named in one look. There may be many.
 const mostOdd = 3
 
-// allShown are the lanes in the mirror. A ref there that is not a lane is added to the
-// refusals.
+// allShown are the lanes in the mirror. Any other ref there is added to the refusals.
 func (h *lanes) allShown(ctx context.Context) ([]sight, error) {
 	list, err := h.Repo.List(ctx, h.Namespace().Lanes(), h.Mirror().Lanes())
 	if err != nil {
@@ -126,9 +125,9 @@ func (h *lanes) allShown(ctx context.Context) ([]sight, error) {
 	return all, nil
 }
 
-// learnFrom judges lanes and moves the copies of those on that may move, in one
-// transaction. With all, lanes that did not move are not looked at again: who wants all
-// of them reads each of them anyway.
+// learnFrom judges lanes and moves their copies on where they may move, in one transaction.
+// With all, it does not look again at lanes that did not move: a caller wanting all of them
+// reads each of them anyway.
 func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]sight, error)) error {
 	const tries = 5
 	for try := 0; ; try++ {
@@ -167,9 +166,8 @@ func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]sight, e
 	}
 }
 
-// judged decides the next tip of the copy of a lane, or why it stays. An error of a single
-// lane is added to the refusals. A hub whose lane lacks commits that this clone has seen is
-// refused.
+// judged decides the next tip of the copy of a lane, or why it stays. An error of a single lane
+// is added to the refusals. A hub is refused if its lane lacks commits seen by this clone.
 func (h *lanes) judged(ctx context.Context, s *sight, all bool) (to string, err error) {
 	switch {
 	case s.now == s.was || s.now == "":
@@ -198,8 +196,8 @@ func (h *lanes) judged(ctx context.Context, s *sight, all bool) (to string, err 
 	return h.rewound(ctx, s)
 }
 
-// mended is where a copy goes that took a merge of a stranger over before copies were
-// looked at: back, if the hub was cleaned.
+// mended is the next tip of a copy that took over a stranger's merge before copies were looked
+// at: its former tip, if the hub was cleaned.
 func (h *lanes) mended(ctx context.Context, s sight) (to string, err error) {
 	if h.judge == nil {
 		return s.was, nil
@@ -227,7 +225,7 @@ func (h *lanes) mended(ctx context.Context, s sight) (to string, err error) {
 // this clone may have moved the copy on since the hub was asked, so it is asked again, and
 // s then says where the hub has the lane.
 func (h *lanes) rewound(ctx context.Context, s *sight) (to string, err error) {
-	// A fetch does not move a ref that leads to another one. Only somebody here makes one.
+	// A fetch does not move a symbolic ref. Only somebody here makes one.
 	_, _ = h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", "--delete", h.mirrored(s.name)}})
 	spec := "+" + h.RemoteName(s.name) + "*:" + h.mirrored(s.name) + "*"
 	if err := h.errUnreachable(fetch(ctx, &h.remote, []string{"--prune", "--no-show-forced-updates"}, []string{spec}, nil)); err != nil {
@@ -253,14 +251,14 @@ func (h *lanes) rewound(ctx context.Context, s *sight) (to string, err error) {
 	}
 	h.refused.Delete(s.name)
 	to, err = h.judged(ctx, &sight{s.name, cut, now}, true)
-	if fault.Is(err, fault.Rollback) { // the copy keeps the commits that this clone has seen
+	if fault.Is(err, fault.Rollback) { // the copy keeps the commits seen by this clone
 		err = errors.Join(h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: cut}}}), err)
 	}
 	return to, err
 }
 
-// cut finds the tip that a copy had before an untrusted merge, if that tip is known and the
-// hub has no more than that. Not ok if the copy is in order.
+// cut finds the tip of a copy before an untrusted merge, if that tip is known and the hub has
+// no more than that. Not ok if the copy is in order.
 func (h *lanes) cut(ctx context.Context, oid, hubTip string) (tip string, ok bool, err error) {
 	if h.judge == nil || h.judge.MayMove(ctx, "", oid) == nil {
 		return "", false, nil

@@ -49,9 +49,9 @@ func ListOf(ctx context.Context, h *Hub, agents []string) (*List, error) {
 	return l, nil
 }
 
-// Shows reports whether a hub has a copied inbox ref and the lane of its handoff at the very
-// objects that this clone has of them: then a fetch would bring neither. The lane is judged as after
-// a fetch, and counts as read from the hub.
+// Shows reports whether a hub has a copied inbox ref and the lane of its handoff at the same
+// objects as this clone: then a fetch would bring neither. The lane is judged as after a fetch,
+// and counts as read from the hub.
 func (l *List) Shows(ctx context.Context, h *Hub, inbox refs.Ref, id handoff.ID) bool {
 	lane := h.Namespace().Lane(id)
 	tip := l.lanes[lane]

@@ -12,10 +12,10 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Look lists the refs that one connection fetches from a hub.
+// Look lists the refs to fetch from a hub in one connection.
 type Look struct {
 	lifecycle.FetchSpec
-	Published []string // copies of published refs; one that ends in "/" means all below it
+	Published []string // copies of published refs; a trailing "/" means all below it
 	Notes     bool
 
 	Known []handoff.ID // lanes to ask for where the log does not come along as a whole
@@ -24,9 +24,9 @@ type Look struct {
 // asking fetches refs of a hub into the copies and the mirror, in one connection.
 type asking struct {
 	lanes
-	notes *broughtNotes        // that came with another question
+	notes *broughtNotes        // brought along with another question
 	along *lifecycle.FetchSpec // what the next look brings besides
-	hasty bool                 // a step that others overtook is given up
+	hasty bool                 // a step overtaken by others is given up
 }
 
 // Refresh implements lifecycle.Home: one connection, or none where everything was
@@ -116,8 +116,8 @@ const AllInboxes = "*"
 const manyPlaces = 500
 
 // specs are the refspecs of a look: its inboxes, the lanes of some ids or the whole log, and
-// published refs. A published file goes by the mirror, so that a hub that lost it does not
-// make this clone forget it.
+// published refs. A published file goes by the mirror, so a hub that lost it does not make this
+// clone forget it.
 func (h *asking) specs(l Look, ids []handoff.ID) []string {
 	var specs []string
 	add := func(ref, to, suffix string) {
@@ -176,9 +176,9 @@ func Each(hubs []*Hub, ask func(*Hub) error) []error {
 // all refs for each.
 const mostTips = 32
 
-// tips let git tell the hub only of the copies of those refs that it asks for. Offers have
-// no ancestor, so git finds nothing in common with them. It would go on to offer commits of
-// the user's own branches, in rounds of 16, 32 and more, each of which is a request over HTTP.
+// tips let git tell the hub only of the copies of the requested refs. Offers have no ancestor,
+// so git finds nothing in common with them. It would go on to offer commits of the user's own
+// branches, in rounds of 16, 32 and more, each of them a request over HTTP.
 func tips(h *remote, specs []string) []string {
 	if len(specs) > mostTips {
 		return []string{"--negotiation-tip=" + string(h.Namespace()) + "*", "--negotiation-tip=" + string(h.Mirror()) + "*"}
@@ -226,11 +226,11 @@ func (h *remote) mirrored(ref string) string {
 
 // broughtNotes reports whether the notes of a hub came with an earlier fetch.
 type broughtNotes struct {
-	before string // where the copy was before that
+	before string // former tip of the copy
 }
 
-// BroughtNotes reports once that this command has brought the notes of a hub, and where
-// their copy was before.
+// BroughtNotes reports once that this command has brought the notes of a hub, and the former
+// tip of their copy.
 func (h *asking) BroughtNotes() (before string, ok bool) {
 	if h.notes == nil {
 		return "", false

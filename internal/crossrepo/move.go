@@ -13,9 +13,9 @@ import (
 )
 
 // Move moves the refs of handoffs at a hub to another prefix, in one atomic push, and makes
-// this clone look there. The names that the lanes and inboxes had are then taken, so that a
-// clone with the former prefix is refused and does not restore them. It returns how many
-// refs moved, and a warning if the former names could not be taken.
+// this clone look there. The former names of the lanes and inboxes are then taken, so a clone
+// with the former prefix is refused and does not restore them. Move returns how many refs
+// moved, and a warning if the former names could not be taken.
 func Move(ctx context.Context, as Aliases, a *Alias, prefix string) (moved int, warning, err error) {
 	next := *a
 	if next.Prefix = prefix; prefix == UsualPrefix {
@@ -82,11 +82,11 @@ func wasMoved(a, next *Alias, there map[string]string) bool {
 	return below(next.Root()) && !below(a.Root())
 }
 
-// homeParts are the refs of a home, by the beginnings of their names. A hub that is a clone
-// itself has others, which stay.
+// homeParts are the refs of a home, by the beginnings of their names. A hub that is itself a
+// clone has others, and keeps them.
 var homeParts = []string{"inbox/", "log/", "work/", "keys/", "invites/", "trust"}
 
-// moves are the edits that move refs to another prefix: all are made there, then all are
+// moves are the edits of a move to another prefix: all refs are made there, then all are
 // deleted here. The objects are fetched, and carried by commits where they become branches.
 func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there map[string]string) ([]refs.Edit, error) {
 	if len(there) == 0 {

@@ -8,9 +8,9 @@ import (
 	"githandoff/internal/refs"
 )
 
-// names translates the names of refs between this clone and one hub. Below the hub's root
-// the names are those of the format, and so are they below the namespaces of this clone. No
-// record names a ref: nothing that is signed depends on the root.
+// names translates the names of refs between this clone and one hub. Names below the hub's root
+// are those of the format, as are names below the namespaces of this clone. No record names a
+// ref: nothing signed depends on the root.
 type names struct {
 	copies, mirror refs.Namespace // in this clone
 	root           string         // at the hub; ends in "/"
@@ -48,14 +48,14 @@ func (n names) here(remote string) (local string, ok bool) {
 	return string(n.copies) + rest, ok && rest != "" && rest != refs.NotesBelow
 }
 
-// names is namesAt with the namespaces that the hub computed once: each is a hash of its id.
+// names is namesAt with the namespaces computed once by the hub: each is a hash of its id.
 func (h *remote) names() names {
 	return names{
 		copies: h.namespace, mirror: h.mirrorAt, root: h.Alias.Root(), notes: refs.At(h.Alias.Prefix, refs.NotesRef),
 	}
 }
 
-// RemoteName is the hub's own name of a ref that this clone names: see names.there.
+// RemoteName is the hub's own name of a ref of this clone: see names.there.
 func (h *remote) RemoteName(ref string) string { return h.names().there(ref) }
 
 // Root is the prefix of the refs of handoffs at a hub. It ends in "/".
@@ -75,8 +75,8 @@ func HubPrefix(repo *refs.Repo) (string, error) {
 	return last, CheckPrefix(last)
 }
 
-// CheckPrefix refuses a prefix below which a hub cannot keep handoffs: one that is no ref
-// name, that has fewer than three parts, or that belongs to something else.
+// CheckPrefix refuses a prefix unfit for handoffs: one that is no ref name, has fewer than
+// three parts, or belongs to something else.
 func CheckPrefix(prefix string) error {
 	bad := func(why string) error {
 		return fault.New(fault.Usage, fault.BadUsage, "%s cannot be the prefix of handoffs: %s", Quote(prefix), why).
@@ -103,8 +103,7 @@ func CheckPrefix(prefix string) error {
 // servers.
 const maxPrefix = 100
 
-// partName reports whether one part of a prefix is a name that every file system and server
-// keeps as it is.
+// partName reports whether every file system and server keeps one part of a prefix as it is.
 func partName(p string) bool {
 	if p == "" || strings.HasSuffix(p, ".lock") || strings.HasSuffix(p, ".") || strings.Contains(p, "..") {
 		return false
@@ -118,9 +117,9 @@ func partName(p string) bool {
 	return true
 }
 
-// File makes the objects of a file that is published at a hub in the place of another
-// object, "" for none. The ref leads to the last one: the blob, or, at a hub with a prefix,
-// the commit that carries it.
+// File makes the objects of a file to publish at a hub in the place of another object, "" for
+// none. The ref leads to the last one: the blob, or, at a hub with a prefix, the commit
+// carrying it.
 func File(h *Hub, body []byte, before string) []*refs.Object {
 	blob := refs.NewObject("blob", body)
 	if h.Alias.Prefix == "" {

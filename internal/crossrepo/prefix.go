@@ -12,7 +12,7 @@ import (
 // UsualPrefix is the prefix of handoffs at a hub of which nothing else is said.
 const UsualPrefix = "refs/handoffs"
 
-// BranchPrefix is the prefix for hosts that take no refs but branches and tags.
+// BranchPrefix is the prefix for hosts limited to branches and tags.
 const BranchPrefix = "refs/heads/handoffs"
 
 // SetPrefix records below which prefix the hub behind an alias keeps handoffs. Ordinary
@@ -75,7 +75,7 @@ func hasMemory(ctx context.Context, as Aliases, a *Alias, prefix string) error {
 			Because("moves the refs of handoffs there, for the whole team"))
 }
 
-// dropFetched drops the copies that an ordinary fetch or clone made of a hub's handoffs.
+// dropFetched drops the copies of a hub's handoffs made by an ordinary fetch or clone.
 func dropFetched(ctx context.Context, as Aliases, a *Alias) error {
 	copies := gitconfig.Of(as.Repo).Fetched(a.Name, a.Prefix)
 	if len(copies) == 0 {

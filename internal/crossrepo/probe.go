@@ -24,18 +24,17 @@ const probeTimeout = 30 * time.Second
 
 // Probe has the findings of a dry run against a hub.
 type Probe struct {
-	Holds     int      // refs of handoffs that it shows
+	Holds     int      // refs of handoffs it shows
 	Refused   error    // it can be read and not pushed to, or not atomically
 	Elsewhere []string // other prefixes below which it has handoffs
 	Here      bool     // it has lanes below the prefix of this clone
 }
 
-// Probe asks a hub what it is good for, and changes nothing there: it pushes a
-// fresh commit to a ref that nobody has, as a dry run. An error means that the
-// hub cannot even be read.
+// Probe asks a hub what it is good for, and changes nothing there: it pushes a fresh commit to
+// a new ref, as a dry run. An error means that the hub cannot even be read.
 //
-// A dry run ends before the hub's own hooks and hidden refs have their say. That
-// a hub takes custom refs is only certain once it holds some.
+// A dry run ends before the hub's own hooks and hidden refs have their say. A hub is only
+// certain to take custom refs once it holds some.
 func (h *Hub) Probe(ctx context.Context, now time.Time, random io.Reader) (*Probe, error) {
 	there, err := listed(ctx, &h.remote, probeTimeout, h.Alias.Root()+"*", anyLane)
 	if err != nil {
@@ -77,7 +76,7 @@ func probed(a *Alias, names []string) *Probe {
 	return p
 }
 
-// trial is a push that nobody has made before, with so many bytes that git cannot compress.
+// trial is a push never made before, with size bytes git cannot compress.
 func (h *Hub) trial(now time.Time, random io.Reader, size int) ([]refs.Edit, error) {
 	var nonce [16]byte
 	if _, err := io.ReadFull(random, nonce[:]); err != nil {
@@ -106,7 +105,7 @@ func (h *Hub) trial(now time.Time, random io.Reader, size int) ([]refs.Edit, err
 	return []refs.Edit{{Ref: string(h.Namespace()) + "doctor/" + name, New: commit.OID}}, nil
 }
 
-// writablePath: a dry run into a directory does not notice that it is not ours.
+// writablePath covers a dry run into somebody else's directory, which succeeds.
 func (h *Hub) writablePath() bool {
 	path, local := filePath(h.Alias.RepoID)
 	if !local {
@@ -134,14 +133,14 @@ func errNoAtomic(h *Hub) error {
 // created in one atomic push, read back, one of them moved while the other was deleted, and
 // both deleted.
 type Trial struct {
-	Refused    error    // the first thing that the hub did not do; nil if it did all
+	Refused    error    // the first thing the hub did not do; nil if it did all
 	Guarded    bool     // a guard refused the refs, as it must: it lets in handoffs alone
 	WasGuarded bool     // a guard answered before, and none does now
 	Left       []string // refs that could not be deleted again
 }
 
-// Try pushes throw-away refs to a hub to find out what it accepts. A guard hides part of
-// the result. An error means that this clone could not try.
+// Try pushes throw-away refs to a hub to find out what it accepts. A guard hides part of the
+// result. An error means that this clone could not try.
 func Try(ctx context.Context, h *Hub, now time.Time, random io.Reader) (*Trial, error) {
 	edits, err := h.trial(now, random, handoff.MaxEnvelope)
 	if err != nil {
@@ -180,7 +179,7 @@ func Try(ctx context.Context, h *Hub, now time.Time, random io.Reader) (*Trial, 
 	return t, nil
 }
 
-// step makes one push of a trial that has met no refusal yet.
+// step makes one push of a trial, unless the trial was refused before.
 func (t *Trial) step(ctx context.Context, h *Hub, edits []refs.Edit) {
 	if t.Refused != nil {
 		return
@@ -191,7 +190,7 @@ func (t *Trial) step(ctx context.Context, h *Hub, edits []refs.Edit) {
 	}
 }
 
-// clean deletes what a trial that was refused leaves, and names what stays.
+// clean deletes the refs left by a refused trial, and names those it cannot.
 func (t *Trial) clean(ctx context.Context, h *Hub, copies ...string) {
 	for _, ref := range copies {
 		name := h.RemoteName(ref)

@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Publish pushes one ref that belongs to no handoff, leased at what was read.
+// Publish pushes one ref outside any handoff, leased at the value read.
 func (h *remote) Publish(ctx context.Context, edit refs.Edit) error {
 	report, err := h.Push(ctx, []refs.Edit{edit})
 	if h.guardRefusal(err) == nil && report.refusedForGood([]refs.Edit{edit}) {
@@ -25,8 +25,8 @@ func (h *remote) Publish(ctx context.Context, edit refs.Edit) error {
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{edit}})
 }
 
-// FetchPublished fetches the hub's refs of some copies, or those that begin with their
-// names: one round trip.
+// FetchPublished fetches the hub's refs of some copies, or all beginning with their names, in
+// one round trip.
 func (h *remote) FetchPublished(ctx context.Context, copies ...string) error {
 	var specs []string
 	for _, ref := range copies {
@@ -60,8 +60,8 @@ func fetchNotes(ctx context.Context, h *remote, also []string, b *bound) error {
 // NotesCopy is the ref under which the copy of the hub's notes stands.
 func (h *remote) NotesCopy() string { return string(h.Namespace()) + refs.NotesBelow }
 
-// Invites are the invitations at one hub: blobs that belong to no handoff. They are not
-// verified here; internal/invite verifies them.
+// Invites are the invitations at one hub: blobs outside any handoff. Package internal/invite
+// verifies them.
 type Invites struct {
 	Hub *Hub
 }
@@ -80,7 +80,7 @@ func (in Invites) Where() string { return in.Hub.ID() }
 func (in Invites) Fetch(ctx context.Context, ids []string, keys ...sign.KID) error {
 	var specs []string
 	for _, id := range ids {
-		if err := in.clear(ctx, in.ref(id)); err != nil { // a fetch keeps the copy of a ref that is gone
+		if err := in.clear(ctx, in.ref(id)); err != nil { // a fetch keeps the copy of a deleted ref
 			return err
 		}
 		specs = append(specs, in.ref(id))
@@ -91,8 +91,8 @@ func (in Invites) Fetch(ctx context.Context, ids []string, keys ...sign.KID) err
 	return in.Hub.FetchPublished(ctx, specs...)
 }
 
-// Read reads an invitation that was fetched: its text, and the object that its ref
-// leads to; "" where the hub has none.
+// Read reads a fetched invitation: its text, and the object its ref leads to; "" where the hub
+// has none.
 func (in Invites) Read(ctx context.Context, id string) (body []byte, oid string, err error) {
 	o, tip, err := refs.Carried(ctx, in.Hub.Repo, in.ref(id), invite.MaxMessages)
 	if err != nil || o == nil {
@@ -104,9 +104,8 @@ func (in Invites) Read(ctx context.Context, id string) (body []byte, oid string,
 	return o.Body, tip, nil
 }
 
-// Write puts an invitation in the place of the one that was read, "" for none; and with
-// it, in the same push, a public key that is not published there as far as this clone
-// knows.
+// Write puts an invitation in the place of old, "" for none. The same push publishes a public
+// key, if this clone does not know it to be published there.
 func (in Invites) Write(ctx context.Context, id, old string, body []byte, public sign.PublicKey) error {
 	text, key := File(in.Hub, body, old), File(in.Hub, []byte(public.Text()), "")
 	if err := in.Hub.Repo.Store.Write(slices.Concat(text, key)...); err != nil {
@@ -124,7 +123,7 @@ func (in Invites) Write(ctx context.Context, id, old string, body []byte, public
 	return err
 }
 
-// Erase removes an invitation that was fetched, whatever it is.
+// Erase removes a fetched invitation, whatever it is.
 func (in Invites) Erase(ctx context.Context, id string) error {
 	old, err := in.Hub.Repo.Resolve(ctx, in.ref(id))
 	if err != nil || old == "" {
@@ -133,8 +132,8 @@ func (in Invites) Erase(ctx context.Context, id string) error {
 	return in.push(ctx, []refs.Edit{{Ref: in.ref(id), Old: old}})
 }
 
-// push moves an invitation, the first edit, and publishes a key beside it. A key that is
-// there already, as it is, is up to date.
+// push moves an invitation, the first edit, and publishes a key beside it. A key published
+// before, and unchanged, is up to date.
 func (in Invites) push(ctx context.Context, edits []refs.Edit) error {
 	report, err := in.Hub.Push(ctx, edits)
 	for _, e := range edits[1:] {

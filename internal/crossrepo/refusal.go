@@ -14,9 +14,9 @@ import (
 	"githandoff/internal/refs"
 )
 
-// report is the line of "git push --porcelain" for each ref: a flag, the ref, and a summary
-// for people. The first line of a ref counts: git prints the reason of a refusal as the hub
-// wrote it, with line ends, so that lines of the hub's own can follow.
+// report is the line of "git push --porcelain" for each ref: a flag, the ref, and a summary for
+// people. The first line of a ref counts: git prints the reason of a refusal as the hub wrote
+// it, with line ends, so lines of the hub's own can follow.
 type report struct {
 	flag    map[string]byte
 	summary map[string]string
@@ -44,7 +44,7 @@ func (r *report) accepted(edits []refs.Edit) bool {
 	return len(r.flag) == len(edits) && r.AcceptedAll()
 }
 
-// AcceptedAll reports whether every ref that the hub spoke of was changed.
+// AcceptedAll reports whether every ref in the hub's answer was changed.
 func (r *report) AcceptedAll() bool {
 	for _, f := range r.flag {
 		if f != ' ' && f != '+' && f != '*' && f != '-' {
@@ -54,9 +54,8 @@ func (r *report) AcceptedAll() bool {
 	return len(r.flag) > 0
 }
 
-// diagnose tells a hub that refuses from one that cannot do atomic pushes, one
-// that may only be read, and one that is gone. It asks by trying, not by
-// reading English.
+// diagnose finds out why a push failed: the hub refuses, cannot do atomic pushes, may only be
+// read, or is gone. It asks by trying, not by reading English.
 func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause error) error {
 	if refused := h.guardRefusal(cause); refused != nil {
 		note(&h.remote, func(k *known) { k.Guarded = true })
@@ -97,10 +96,10 @@ func refusal(ctx context.Context, h *Hub, edits []refs.Edit, r *report, cause er
 	return h.errPushRefused(edits, r, cause)
 }
 
-// inTheWay are words of git at the hub about a ref that has another ref above or below it.
+// inTheWay are words of git at the hub about a ref with another ref above or below it.
 const inTheWay = "exists; cannot create"
 
-// remoteLines are the lines that the hub's git, or its hook, wrote.
+// remoteLines are the lines written by the hub's git, or its hook.
 func remoteLines(err error) []string {
 	var e *gitexec.Error
 	if !errors.As(err, &e) {
@@ -115,8 +114,7 @@ func remoteLines(err error) []string {
 	return said
 }
 
-// lockAmong finds the lock that git could not take: in any language it says its
-// path.
+// lockAmong finds the lock git could not take: its message names the path in any language.
 func lockAmong(lines []string) string {
 	lockPattern := regexp.MustCompile(`'([^']+\.lock)'|(/.+/packed-refs\.new): `)
 	for _, line := range lines {
@@ -127,7 +125,7 @@ func lockAmong(lines []string) string {
 	return ""
 }
 
-// errLocked is the refusal that names a lock at the hub, and the command that removes it there.
+// errLocked is the refusal naming a lock at the hub, and the command to remove it there.
 func (h *remote) errLocked(path string) error {
 	f := fault.New(fault.Unavailable, fault.HubLocked, "%s exists at %s: another git is running there, or one crashed", Quote(path), h.Alias.Name)
 	if dir, ok := filePath(h.Alias.RepoID); ok {
@@ -147,8 +145,8 @@ func (h *remote) dryRun(ctx context.Context, edits []refs.Edit, atomic string) e
 	return err
 }
 
-// lostLane names a lane that this clone tracks and the hub did not show when it was
-// asked after the refusal.
+// lostLane names a lane tracked by this clone and not shown by the hub when asked after the
+// refusal.
 func lostLane(ctx context.Context, h *Hub, edits []refs.Edit) (string, error) {
 	for _, e := range edits {
 		cc, ok := strings.CutPrefix(e.Ref, h.Namespace().Lanes())
@@ -166,22 +164,22 @@ func lostLane(ctx context.Context, h *Hub, edits []refs.Edit) (string, error) {
 	return "", nil
 }
 
-// byHub begins the summary of a ref that the hub refused, after git here had found its
-// lease to hold.
+// byHub begins the summary of a ref refused by the hub, after git here had found its lease to
+// hold.
 const byHub = "[remote rejected] "
 
-// goesAlong is git's status of a ref that failed only because another ref of the same
-// atomic push did.
+// goesAlong is git's status of a ref that failed only because another ref of the same atomic
+// push did.
 var goesAlong = []string{"(atomic push failure)", "(atomic transaction failed)", "(transaction aborted)"}
 
-// forGood are words of refusals that a second try meets again: hooks and settings of git
-// at the hub, and of other servers. Whatever is not among them is tried again.
+// forGood are words of refusals a second try meets again: hooks and settings of git at the hub,
+// and of other servers. Any other refusal is tried again.
 var forGood = []string{"hook declined", "deny ", "denied", "prohibited", "not permitted", "not allowed", "protected", tooLarge, inTheWay}
 
-// tooLarge are words of git at a hub that bounds the size of a pack.
+// tooLarge are words of git at a hub with a limit on the size of a pack.
 const tooLarge = "maximum allowed size"
 
-// culprit is the ref that the hub itself refused; "" where it refused none.
+// culprit is the ref refused by the hub itself; "" where it refused none.
 func (r *report) culprit() string {
 	best := ""
 	for ref, flag := range r.flag {
@@ -214,13 +212,13 @@ func (r *report) overtaken(h *Hub, edits []refs.Edit) bool {
 	return moved
 }
 
-// refusedForGood reports whether the hub refused every ref of a push, for a reason that
-// does not pass. Then nothing moved there, and the leases held: there is nothing to read.
+// refusedForGood reports whether the hub refused every ref of a push, for a lasting reason.
+// Then nothing moved there, and the leases held: there is nothing to read.
 func (r *report) refusedForGood(edits []refs.Edit) bool {
 	return len(r.flag) == len(edits) && r.RefusedForGood()
 }
 
-// RefusedForGood is the same for all refs that the hub spoke of.
+// RefusedForGood is the same for all refs in the hub's answer.
 func (r *report) RefusedForGood() bool {
 	for ref, flag := range r.flag {
 		if flag != '!' || !strings.HasPrefix(r.summary[ref], byHub) {
@@ -234,7 +232,7 @@ func (r *report) RefusedForGood() bool {
 	return slices.ContainsFunc(forGood, func(word string) bool { return strings.Contains(why, word) })
 }
 
-// errPushRefused reports a push that the hub refused, in the hub's words.
+// errPushRefused reports a refused push in the hub's words.
 func (h *remote) errPushRefused(edits []refs.Edit, r *report, cause error) error {
 	said := remoteLines(cause)
 	if lock := lockAmong(said); lock != "" {
@@ -259,8 +257,8 @@ func (h *remote) errPushRefused(edits []refs.Edit, r *report, cause error) error
 	return f
 }
 
-// keepsRefs reports whether it was a deletion that the hub refused: by its words, or
-// because it would have moved the other refs.
+// keepsRefs reports whether the hub refused a deletion: by its words, or because it would have
+// moved the other refs.
 func (r *report) keepsRefs(h *remote, edits []refs.Edit) bool {
 	ref, along := r.culprit(), len(edits) == 1
 	for _, summary := range r.summary {
@@ -271,13 +269,13 @@ func (r *report) keepsRefs(h *remote, edits []refs.Edit) bool {
 	})
 }
 
-// errHidden is the refusal of a hub that has a ref and shows it only in a push.
+// errHidden is the refusal of a hub showing one of its refs only in a push.
 func errHidden(h *remote, ref string) error {
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s has %s but hides it from fetches (uploadpack.hideRefs of git): nobody can take work from there", h.Alias.Name, ref).
 		WithHints(renamed(h, fault.Fact("at the hub, uploadpack.hideRefs or transfer.hideRefs must not name refs/handoffs")))
 }
 
-// ErrGuard is the cause of an error of a step that the guard of a hub refused.
+// ErrGuard is the cause of the error of a step refused by a hub's guard.
 var ErrGuard = errors.New("refused by a guard")
 
 // guardRefusal reads the refusal of a hub's guard, "githandoff: <ref>: <reason>: <text>";
@@ -310,8 +308,8 @@ func escaped(s string) string {
 	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
 }
 
-// settings name, by words of a server's refusal, the setting of that server. The words are
-// matched in lower case, and the first that fits is taken.
+// settings maps words of a server's refusal to its setting. The words are matched in lower
+// case, and the first match is taken.
 var settings = []struct{ words, setting string }{
 	{"gh013", "GitHub: a ruleset of %s forbids it; exempt refs/handoffs/** from its targets"},
 	{"gh006", "GitHub: a protection of %s forbids it; it must not cover refs/handoffs/**"},
@@ -331,8 +329,7 @@ var settings = []struct{ words, setting string }{
 	{"unpacker error", "the disk of %s may be full, or read-only"},
 }
 
-// settingFor is the hint that names the setting of a hub that refused a push, chosen by its
-// message.
+// settingFor is the hint naming the hub's setting behind a refused push, chosen by its message.
 func settingFor(h *remote, said string, deletion bool) fault.Hint {
 	if hint, ok := knownSetting(h, said); ok {
 		return hint
@@ -343,7 +340,7 @@ func settingFor(h *remote, said string, deletion bool) fault.Hint {
 	return renamed(h, fault.Fact("the settings or hooks of %s must let refs/handoffs/ in", h.Alias.Name))
 }
 
-// knownSetting is that hint if the message is one of a server that is known.
+// knownSetting is that hint if the message is one of a known server.
 func knownSetting(h *remote, said string) (hint fault.Hint, ok bool) {
 	said = strings.ToLower(said)
 	for _, s := range settings {

@@ -55,7 +55,7 @@ func fetch(ctx context.Context, h *remote, flags, specs []string, b *bound) erro
 		gc := h.Repo.Store.Collecting()
 		cmd := gitexec.Cmd{Args: append(args, specs...), Timeout: gitexec.RemoteTimeout}
 		if !strings.HasPrefix(h.Alias.RepoID, fileScheme) { // there the hub's git would be bound by it
-			cmd.Env = []string{gitexec.MaxAlloc(128)} // a table of a million objects takes half of that
+			cmd.Env = []string{gitexec.MaxAlloc(128)} // a table of a million objects takes half of it
 		}
 		cmd.Args = append(fetchSettings(h.Repo.Config, gc, b), cmd.Args...)
 		_, err := connect(ctx, h, b.on(cmd))
@@ -70,7 +70,7 @@ func fetch(ctx context.Context, h *remote, flags, specs []string, b *bound) erro
 		}
 		if err == nil {
 			h.stamp()
-			_ = refs.PackMany(ctx, h.Repo, h.Namespace(), h.Mirror()) // one that cannot now is as right as before
+			_ = refs.PackMany(ctx, h.Repo, h.Namespace(), h.Mirror()) // if it fails now, the copies are as right as before
 			return h.checkNotRewound(ctx, memory)
 		}
 		gone, herr := h.dropBroken(ctx)
@@ -133,7 +133,7 @@ func (h *remote) errUnreachable(err error) error {
 	if errors.Is(err, context.Canceled) || fault.As(err) != nil {
 		return err
 	}
-	// Was it this clone that could not take the answer?
+	// This clone may be the one unable to take the answer.
 	var e *gitexec.Error
 	if errors.As(err, &e) {
 		if lock := lockAmong(strings.Split(e.Stderr, "\n")); strings.HasPrefix(lock, h.Repo.CommonDir+"/") {
@@ -158,7 +158,7 @@ func (h *remote) errUnreachable(err error) error {
 	return f
 }
 
-// ErrReadInPart is the cause of an error of a look at a hub that answered: git could not write
+// ErrReadInPart is the cause of the error of a look at a hub that answered: git could not write
 // some of the copies, and wrote the others.
 var ErrReadInPart = errors.New("some copies could not be written")
 
@@ -279,7 +279,7 @@ func sharing(ctx context.Context, h *remote) sshshare.Sharing {
 	return h.ssh.is
 }
 
-// connect runs a git that talks to the hub.
+// connect runs a git command talking to the hub.
 func connect(ctx context.Context, h *remote, c gitexec.Cmd) ([]byte, error) {
 	c.Env = append(c.Env, sharing(ctx, h).Env...)
 	return h.Repo.Runner.Run(ctx, c)
@@ -288,8 +288,7 @@ func connect(ctx context.Context, h *remote, c gitexec.Cmd) ([]byte, error) {
 // stampOf is the file whose time says when this clone read the hub last.
 func (h *remote) stampOf() string { return h.Repo.Own("read/" + path.Base(string(h.Namespace()))) }
 
-// stamp notes that the hub was read. Where that cannot be noted nothing is lost but
-// the time.
+// stamp notes the time of a read of the hub. If it fails only the time is lost.
 func (h *remote) stamp() {
 	file := h.stampOf()
 	now := time.Now()

@@ -71,9 +71,9 @@ func hostID(raw, scheme string) (string, error) {
 	return "git+https://" + host + "/" + tidy(u.EscapedPath()), nil
 }
 
-// FileID is the repo id of the repository at an absolute path. A byte that is not
-// printable ASCII is written as "%" and two hex digits, and so is a "%" before two hex
-// digits, so that no two paths share an id.
+// FileID is the repo id of the repository at an absolute path. A byte outside printable ASCII
+// is written as "%" and two hex digits, and so is a "%" before two hex digits: no two paths
+// share an id.
 func FileID(path string) string {
 	path = strings.TrimSuffix(filepath.Clean("/"+path), "/.git")
 	if path == "" {
@@ -85,7 +85,7 @@ func FileID(path string) string {
 // fileScheme begins the id of a repository at a path.
 const fileScheme = "git+file://"
 
-// filePath is the path of the repository with an id that FileID made.
+// filePath is the path of the repository with an id made by FileID.
 func filePath(repoID string) (path string, ok bool) {
 	rest, ok := strings.CutPrefix(repoID, fileScheme)
 	return decoded(rest), ok
@@ -104,7 +104,7 @@ func encoded(path string) string {
 	return b.String()
 }
 
-// decoded undoes encoded. A "%" that no two hex digits follow stays.
+// decoded undoes encoded. A "%" without two hex digits after it stays.
 func decoded(path string) string {
 	var b strings.Builder
 	for i := 0; i < len(path); i++ {
@@ -124,8 +124,8 @@ func isHexByte(s string) bool {
 	return err == nil
 }
 
-// asciiHost is a host name in lower case. A name that is not ASCII is written by its
-// bytes, like a path: nothing here asks the DNS.
+// asciiHost is a host name in lower case. A name outside ASCII is written by its bytes, like a
+// path: nothing here asks the DNS.
 func asciiHost(host string) string { return encoded(strings.ToLower(host)) }
 
 func tidy(path string) string {
@@ -142,7 +142,7 @@ func (a *Alias) Is(repoID string) bool {
 	return repoID == a.RepoID || slices.Contains(a.Also, repoID)
 }
 
-// also are the further ids that were pinned for an alias.
+// also are the further ids pinned for an alias.
 func (as Aliases) also(name string) []string { return as.Repo.Config["handoffrepo."+name+".alsoid"] }
 
 // bothPinned reports whether two ids were pinned as names of one hub: it may then be
@@ -152,31 +152,30 @@ func (as Aliases) bothPinned(name, a, b string) bool {
 	return slices.Contains(ids, a) && slices.Contains(ids, b)
 }
 
-// moved is the refusal of an alias whose URL leads to another id than the one that was
-// pinned.
+// moved is the refusal of an alias whose URL leads to another id than the pinned one.
 func moved(a *Alias, derived string) error {
 	return fault.New(fault.Denied, fault.AudienceMismatch, "%s was pinned as %s and now is %s", a.Name, a.RepoID, derived).
 		WithHints(fault.Run("githandoff", "repo", "add", a.Name, a.URL, "--id", a.RepoID).Because("if it is the same repository under another name"),
 			fault.Run("githandoff", "repo", "add", a.Name, a.URL).Because("if it is another repository, and no open handoff of the first one matters"))
 }
 
-// Named is the hint where records at a hub name another home: who knows that both names
-// mean this hub says so.
+// Named is the hint for records at a hub that name another home. Only a person knows whether
+// both names mean this hub.
 func (h *remote) Named(repoID string) []fault.Hint {
 	return []fault.Hint{fault.Run("githandoff", "repo", "add", h.Alias.Name, h.Alias.URL, "--id", repoID).
 		Because("only if %s names this same repository", repoID)}
 }
 
-// AddAs names a repository that has other ids than the one that its URL leads to: it was
-// renamed, moved or mirrored, or others reach it by another name. New records name it by the first
-// id, but not by one that it has as its own home: others reach it by its URL. The hub must have every lane that this clone remembers of these ids; the
-// number of lanes that were compared is returned.
+// AddAs names a repository with other ids than that of its URL: it was renamed, moved or
+// mirrored, or others reach it by another name. New records name it by the first id, but not by
+// the id it has as its own home: others reach it by its URL. The hub must have every lane of
+// these ids remembered by this clone; AddAs returns the number of lanes compared.
 func (as Aliases) AddAs(ctx context.Context, name, url string, ids []string) (*Alias, int, error) {
 	derived, err := RepoID(url, as.base())
 	if err != nil {
 		return nil, 0, err
 	}
-	var first, own []string // the names of the hub that new records may use, and its own
+	var first, own []string // the names of the hub fit for new records, and its own
 	for _, id := range ids {
 		local := strings.HasPrefix(id, "local:")
 		if local {
@@ -224,7 +223,7 @@ func unique(list []string, but string) []string {
 	return out
 }
 
-// free refuses ids that another alias has: one repository has one alias here.
+// free refuses ids of another alias: one repository has one alias here.
 func (as Aliases) free(name string, ids ...string) error {
 	for _, other := range as.Names() {
 		if other == name {
@@ -241,8 +240,8 @@ func (as Aliases) free(name string, ids ...string) error {
 	return nil
 }
 
-// remembers compares this clone's copies of the logs of some ids with the hub's lanes. A
-// lane that the hub lost, or that does not descend from the copy, is refused.
+// remembers compares this clone's copies of the logs of some ids with the hub's lanes. A lane
+// lost by the hub, or not descending from the copy, is refused.
 func remembers(ctx context.Context, h *Hub, ids []string) (lanes int, err error) {
 	known, err := copiesOf(ctx, h.Repo, ids)
 	if err != nil || len(known) == 0 {
@@ -341,8 +340,8 @@ func (as Aliases) pinAlso(ctx context.Context, a *Alias) error {
 	return nil
 }
 
-// bringNew fetches those tips of the hub's lanes that are not here, and moves no
-// ref: without them it cannot be told who is ahead.
+// bringNew fetches the tips of the hub's lanes missing here, and moves no ref: without them
+// nobody can tell who is ahead.
 func bringNew(ctx context.Context, h *Hub, all []laneDiff) error {
 	var unknown []string
 	for _, lane := range all {

@@ -10,11 +10,11 @@ import (
 )
 
 // A hub can take a ref in a push and hide it from fetches (uploadpack.hideRefs of git). Then
-// nobody can take the handoffs that are sent there. So a clone notes the first ref that a hub
-// took from it, and the next look at the hub asks for that ref too, in the same connection. A
-// hub that showed one such ref is not asked again.
+// nobody can take the handoffs sent there. So a clone notes the first ref taken by a hub, and
+// the next look at the hub asks for that ref too, in the same connection. After a hub has shown
+// one such ref it is not asked again.
 
-// took notes a ref that a hub has taken, until a look shows whether the hub shows it.
+// took notes a ref taken by a hub, until a look shows whether the hub shows it.
 func took(h *remote, e refs.Edit) {
 	note(h, func(k *known) {
 		if !k.Shows && k.Unshown == "" {
@@ -26,7 +26,7 @@ func took(h *remote, e refs.Edit) {
 // relative is the name of a copy below its namespace.
 func (h *remote) relative(ref string) string { return strings.TrimPrefix(ref, string(h.Namespace())) }
 
-// unshown is the copy of the ref that a hub took and has not shown yet; no name if there is none.
+// unshown is the copy of the ref the hub took and has not shown yet; no name if there is none.
 func unshown(h *remote) (ref refs.Ref) {
 	if name, oid, ok := strings.Cut(readKnown(h).Unshown, " "); ok {
 		ref = refs.Ref{Name: string(h.Namespace()) + name, OID: oid}
@@ -34,7 +34,7 @@ func unshown(h *remote) (ref refs.Ref) {
 	return ref
 }
 
-// unshownSpec asks for that ref, along with the refspecs of a look.
+// unshownSpec asks for the [unshown] ref, along with the refspecs of a look.
 func unshownSpec(h *remote) []string {
 	ref := unshown(h).Name
 	if ref == "" {
@@ -43,9 +43,9 @@ func unshownSpec(h *remote) []string {
 	return []string{"+" + h.RemoteName(ref) + "*:" + h.mirrored(ref) + "*"}
 }
 
-// checkShown refuses a hub that did not show, in a look that asked for it, the ref that it
-// took from this clone. The hub may have lost the ref instead: a dry run of the same push
-// tells, because git calls a ref up to date if the hub has it.
+// checkShown refuses a hub that did not show the ref it took from this clone, in a look asking
+// for it. The hub may have lost the ref instead: a dry run of the same push tells, because git
+// calls a ref up to date if the hub has it.
 func checkShown(ctx context.Context, h *remote) error {
 	ref := unshown(h)
 	if ref.Name == "" {
@@ -62,7 +62,7 @@ func checkShown(ctx context.Context, h *remote) error {
 	return nil
 }
 
-// hidden is checkShown with the refs that a hub listed.
+// hidden is checkShown with the refs listed by a hub.
 func hidden(ctx context.Context, h *remote, there map[string]string) error {
 	ref := unshown(h)
 	if ref.Name == "" || there[h.RemoteName(ref.Name)] != "" || !hides(ctx, h, ref) {
@@ -71,7 +71,7 @@ func hidden(ctx context.Context, h *remote, there map[string]string) error {
 	return errHidden(h, h.RemoteName(ref.Name))
 }
 
-// hides reports whether a hub that does not show a ref to a fetch has it.
+// hides reports whether a hub has a ref it does not show to a fetch.
 func hides(ctx context.Context, h *remote, ref refs.Ref) bool {
 	settings, target := untracked(h)
 	args := append(settings, "push", "--porcelain", "--dry-run", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no", "--", target)
@@ -80,8 +80,8 @@ func hides(ctx context.Context, h *remote, ref refs.Ref) bool {
 	return err == nil && parseReport(out).flag[name] == '='
 }
 
-// CheckShows makes sure that others can see what was offered at a hub. It asks the hub only if
-// the hub has not shown any ref of handoffs to this clone yet.
+// CheckShows makes sure that others can see an offer at a hub. It asks the hub only if the hub
+// has not shown any ref of handoffs to this clone yet.
 func CheckShows(ctx context.Context, h *Hub, id handoff.ID) error {
 	if k := readKnown(&h.remote); k.Shows {
 		return nil
@@ -107,8 +107,8 @@ func CheckShows(ctx context.Context, h *Hub, id handoff.ID) error {
 	return checkShown(ctx, &h.remote)
 }
 
-// Hides is the refusal of a hub that showed lanes to this clone before, has them still, and
-// shows none now. Nil if it is not so, or if the hub does not answer.
+// Hides is the refusal of a hub that showed lanes to this clone before, still has them, and
+// shows none now. It is nil otherwise, or if the hub does not answer.
 func Hides(ctx context.Context, h *Hub) error {
 	memory, err := h.Memory(ctx)
 	if err != nil || len(memory) == 0 || !hides(ctx, &h.remote, memory[0]) {

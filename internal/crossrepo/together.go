@@ -8,15 +8,13 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Together runs tasks that take steps at hubs, one task at a time. A task that comes to the
-// push of a step waits there, and the next task runs. When all tasks wait, or are over, the
-// steps that wait for one hub are sent in one atomic push, and their tasks go on. Each task
-// gets a context that belongs to it alone.
+// Together runs tasks taking steps at hubs, one task at a time. At the push of a step a task
+// waits, and the next task runs. When all tasks wait, or are over, the steps waiting for one
+// hub are sent in one atomic push, and their tasks go on. Each task gets a context of its own.
 //
-// To a task it looks like a push of its own: its transaction was applied as a whole, or not
-// at all, or it has to decide again. A step that a hub refuses does not refuse the others:
-// they are sent without it. A step in the lane of another one that waits stands on the entry
-// of that one.
+// To a task it looks like a push of its own: its transaction was applied as a whole, or not at
+// all, or it has to decide again. A step refused by a hub does not refuse the others: they are
+// sent without it. A step in the lane of another waiting step stands on the entry of that step.
 func Together(ctx context.Context, tasks []func(ctx context.Context)) {
 	j := &joint{turns: map[*Hub]*turn{}, built: map[string]bool{}}
 	for _, task := range tasks {
@@ -42,7 +40,7 @@ func Together(ctx context.Context, tasks []func(ctx context.Context)) {
 type joint struct {
 	waiting []*waiting // in the order in which they came
 	turns   map[*Hub]*turn
-	built   map[string]bool // object ids of commits that steps here made, and that later steps may stand on
+	built   map[string]bool // object ids of commits made by steps here; later steps may stand on them
 }
 
 // seat is the place of one task in a run of Together. Its context leads to it.
@@ -55,8 +53,7 @@ type seat struct {
 
 type seatKey struct{}
 
-// seatOf is the place of the task that a context belongs to; nil where steps are not
-// collected.
+// seatOf is the place of the task owning a context; nil where steps are not collected.
 func seatOf(ctx context.Context) *seat {
 	s, _ := ctx.Value(seatKey{}).(*seat)
 	if s == nil || s.alone {
@@ -65,7 +62,7 @@ func seatOf(ctx context.Context) *seat {
 	return s
 }
 
-// waiting is a transaction that waits for a push, and the outcome of that.
+// waiting is a transaction waiting for a push, and its outcome.
 type waiting struct {
 	seat  *seat
 	hub   *Hub
@@ -79,7 +76,7 @@ func (s *seat) wait(ctx context.Context, h *Hub, t refs.Transaction) error {
 	if over := s.joint.turn(h).over; over != nil {
 		return over
 	}
-	// Steps that stand on an entry of this transaction read it before the push.
+	// Steps standing on an entry of this transaction read it before the push.
 	h.Repo.Hold(t.Objects...)
 	w := &waiting{seat: s, hub: h, t: t, alone: s.joint.touches(h, t)}
 	for _, e := range t.Edits {
@@ -101,8 +98,8 @@ func (s *seat) wait(ctx context.Context, h *Hub, t refs.Transaction) error {
 	return landed(ctx, h, t)
 }
 
-// touches reports whether a transaction that waits moves a ref of another one that is not a
-// lane. Such a step does not know of the other one.
+// touches reports whether a waiting transaction moves one of t's refs other than a lane. Such a
+// step does not know of the other one.
 func (j *joint) touches(h *Hub, t refs.Transaction) bool {
 	return slices.ContainsFunc(j.waiting, func(w *waiting) bool {
 		return w.hub == h && slices.ContainsFunc(t.Edits, func(e refs.Edit) bool {
@@ -133,8 +130,8 @@ func (j *joint) proceed(s *seat) {
 	}
 }
 
-// answer ends the wait of some transactions. None of them waits any more when the first
-// task goes on: what that decides now must not stand on another one of them.
+// answer ends the wait of some transactions. None of them waits any more when the first task
+// goes on: its next decision must not stand on another one of them.
 func (j *joint) answer(outcome func(*waiting) error, list ...*waiting) {
 	j.waiting = slices.DeleteFunc(j.waiting, func(w *waiting) bool { return slices.Contains(list, w) })
 	for _, w := range list {

@@ -13,9 +13,9 @@ import (
 	"githandoff/internal/refs"
 )
 
-// The ref of a snapshot is not among the copies of a hub: it is fetched only when
-// somebody asks for the files. So the copies say nothing of whether an edit of it was
-// made; where that matters, the hub is asked.
+// The ref of a snapshot is not among the copies of a hub: it is fetched only when somebody asks
+// for the files. So the copies do not tell whether an edit of it was made; where that matters,
+// the hub is asked.
 
 // isWork reports whether a ref of this hub's namespace is that of a snapshot.
 func (h *Hub) isWork(ref string) bool {
@@ -28,9 +28,8 @@ func (h *Hub) copied(edits []refs.Edit) []refs.Edit {
 	return slices.DeleteFunc(slices.Clone(edits), func(e refs.Edit) bool { return h.isWork(e.Ref) })
 }
 
-// remaining are the edits to push again: those of snapshots that are made already are
-// left out, and one that is to go is leased at what is there. With done all others are
-// in place.
+// remaining are the edits to push again: edits of snapshots made already are left out, and a
+// snapshot to delete is leased at its present value. With done all others are in place.
 func (h *Hub) remaining(ctx context.Context, edits []refs.Edit, done bool) ([]refs.Edit, error) {
 	if len(h.copied(edits)) == len(edits) {
 		if done {
@@ -75,8 +74,8 @@ func (h *Hub) remoteWork(ctx context.Context, edits []refs.Edit) (map[string]str
 	return listed(ctx, &h.remote, gitexec.RemoteTimeout, names...)
 }
 
-// followed are the edits that this repository makes after the hub did: a snapshot that
-// was fetched goes, one that was sent has a ref of its own here.
+// followed are the edits of this repository after those of the hub: a fetched snapshot is
+// deleted, and a snapshot sent from here has a ref of its own.
 func (h *Hub) followed(ctx context.Context, edits []refs.Edit) ([]refs.Edit, error) {
 	list := h.copied(edits)
 	for _, e := range edits {
@@ -94,8 +93,8 @@ func (h *Hub) followed(ctx context.Context, edits []refs.Edit) ([]refs.Edit, err
 	return list, nil
 }
 
-// FetchWork brings the snapshot of a handoff here: the very commit that its envelope
-// names, from a fetch that git checked object by object.
+// FetchWork brings the snapshot of a handoff here: the very commit named by its envelope, from
+// a fetch checked by git object by object.
 func (h *Hub) FetchWork(ctx context.Context, p lifecycle.Place, oid string) error {
 	ref := h.Namespace().Work(p.Agent, p.ID)
 	if now, err := h.Repo.Resolve(ctx, ref); err != nil || now == oid {
@@ -127,8 +126,8 @@ func (h *Hub) FetchWork(ctx context.Context, p lifecycle.Place, oid string) erro
 		WithHints(fault.Fact("someone with push access replaced it"))
 }
 
-// DropWork deletes what a push that was cut off at the hub can have left of the
-// snapshot of a handoff that is over.
+// DropWork deletes the ref left of the snapshot of an ended handoff by a push cut off at the
+// hub.
 func (h *Hub) DropWork(ctx context.Context, p lifecycle.Place) error {
 	there, err := worksThere(ctx, h)
 	if err != nil || there[h.RemoteName(h.Namespace().Work(p.Agent, p.ID))] == "" {
@@ -154,8 +153,8 @@ func worksThere(ctx context.Context, h *Hub) (map[string]string, error) {
 	return there, err
 }
 
-// unsound tells a machine that cannot write, and a hub that cannot be read, from a hub
-// whose objects git does not take.
+// unsound tells apart three failures: this machine cannot write, the hub cannot be read, or git
+// does not take the hub's objects.
 func (h *Hub) unsound(ctx context.Context, oid string, cause error) error {
 	if errors.Is(cause, context.Canceled) {
 		return cause
@@ -174,7 +173,7 @@ type Snapshots struct {
 	Repo *refs.Repo
 }
 
-// ForgetWork lets go of the copy of a snapshot that BringWork made here.
+// ForgetWork lets go of the copy of a snapshot made here by BringWork.
 func (s Snapshots) ForgetWork(ctx context.Context, home lifecycle.Home, p lifecycle.Place) error {
 	return lifecycle.ForgetWork(ctx, s.Repo, home, p)
 }
