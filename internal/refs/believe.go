@@ -13,12 +13,12 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// believe refuses a repository that git discovered and that may not be the user's: a bare
-// repository inside a work tree, and, if git is too old to check it, a repository of
-// another user. A repository's config names programs that git runs.
+// believe refuses a repository discovered by git that may not be the user's: a bare repository
+// inside a work tree, and, if git is too old to check it, a repository of another user. A
+// repository's config names programs for git to run.
 //
-// The config of the repository is not evidence. One that came with a clone can set
-// core.bare=false, or include a file that does.
+// The config of the repository is not evidence. A config from a clone can set core.bare=false,
+// or include a file to do so.
 func believe(ctx context.Context, r *Repo) error {
 	if outer := embeddedIn(workDir(r), r.GitDir); outer != "" {
 		return fault.New(fault.Usage, fault.NotARepository,
@@ -45,9 +45,9 @@ func believe(ctx context.Context, r *Repo) error {
 	return fault.New(fault.Usage, fault.NotARepository, "%s belongs to another user", foreign).WithHints(trustDirectory(place))
 }
 
-// embeddedIn returns the work tree in which a git directory lies that git found by going up
-// from dir, and found as a bare one: it is dir or one above it, and is not called .git. A
-// clone cannot bring a file or directory of that name.
+// embeddedIn returns the work tree around a bare git directory found by going up from dir, at
+// dir or above it, and not called .git. A clone cannot bring a file or directory of the name
+// .git.
 func embeddedIn(dir, gitDir string) string {
 	dir, gitDir = realPath(dir), realPath(gitDir)
 	if dir != gitDir && !strings.HasPrefix(dir, gitDir+"/") {
@@ -66,8 +66,8 @@ func embeddedIn(dir, gitDir string) string {
 	}
 }
 
-// candidate returns the directory at or above dir that git would take for a
-// repository, by names only: the top of a work tree, or a bare one.
+// candidate returns the directory at or above dir taken for a repository by git, by names only:
+// the top of a work tree, or a bare one.
 func candidate(dir string) string {
 	for dir = realPath(dir); ; dir = filepath.Dir(dir) {
 		if exists(filepath.Join(dir, ".git")) || looksBare(dir) {
@@ -89,8 +89,8 @@ func looksBare(dir string) bool {
 	return true
 }
 
-// foreignTo returns the first of the paths that belongs to somebody else, as git
-// counts it: root under sudo is the user who called it as well.
+// foreignTo returns the first of the paths belonging to somebody else, as git counts it: root
+// under sudo is the user who called it as well.
 func foreignTo(paths ...string) string {
 	mine := map[uint32]bool{uint32(os.Geteuid()): true}
 	if os.Geteuid() == 0 {
@@ -110,8 +110,8 @@ func foreignTo(paths ...string) string {
 	return ""
 }
 
-// The first git that looks at owners in every release of its line: 2.35.2, and
-// the fixes of older lines, are told apart by no number that distributions keep.
+// The first git to look at owners in every release of its line: 2.35.2, and the fixes of older
+// lines, are told apart by no number kept by distributions.
 const looksAtOwners = "2.36"
 
 func gitLooksAtOwners(ctx context.Context, r *Repo) (bool, error) {

@@ -12,9 +12,9 @@ import (
 	"githandoff/internal/fault"
 )
 
-// Broken lists the refs of githandoff that lead nowhere: a file that is empty or
-// holds no object id, as a power cut leaves it, or an object that is not there.
-// git passes over the first kind, as if the ref did not exist.
+// Broken lists the refs of githandoff leading nowhere: a file left empty or without an object
+// id by a power cut, or a missing object. git passes over the first kind, as if the ref did not
+// exist.
 func Broken(ctx context.Context, r *Repo) ([]string, error) {
 	names, err := looseAndListed(ctx, r)
 	if err != nil {
@@ -52,7 +52,7 @@ func leadsSomewhere(ctx context.Context, r *Repo, name string) (bool, error) {
 	return oid != "", err
 }
 
-// looseAndListed lists the refs of githandoff: those that git lists, and the loose files.
+// looseAndListed lists the refs of githandoff: those listed by git, and the loose files.
 func looseAndListed(ctx context.Context, r *Repo) ([]string, error) {
 	list, err := r.List(ctx, Root, NotesRef)
 	if err != nil {

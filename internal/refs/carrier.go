@@ -7,12 +7,12 @@ import (
 	"githandoff/internal/gitobj"
 )
 
-// A branch leads to a commit. So where handoffs are branches, a published key or an
-// invitation, which is a file, comes in a commit that carries it.
+// A branch leads to a commit. So where handoffs are branches, a published key or an invitation,
+// which is a file, comes in a commit.
 const carrierFile = "published"
 
-// Carrier makes the commit that carries a blob on top of the commit before it, "" for none.
-// The commit is the last of the objects.
+// Carrier makes the commit of a published blob on top of parent, a commit or "". The commit is
+// the last of the objects.
 func Carrier(blob, parent string) []*Object {
 	raw, err := gitobj.EncodeTree([]gitobj.TreeEntry{{Mode: gitobj.File, Name: carrierFile, OID: blob}})
 	if err != nil {
@@ -22,8 +22,8 @@ func Carrier(blob, parent string) []*Object {
 	return []*Object{tree, OwnCommit(tree.OID, parent, time.Unix(0, 0), carrierFile)}
 }
 
-// OwnCommit makes an unsigned commit that is githandoff's own and nobody's words. Parent is ""
-// for none.
+// OwnCommit makes an unsigned commit of githandoff's own: nobody's words. Parent is "" for
+// none.
 func OwnCommit(tree, parent string, when time.Time, message string) *Object {
 	var parents []string
 	if parent != "" {
@@ -32,8 +32,8 @@ func OwnCommit(tree, parent string, when time.Time, message string) *Object {
 	return NewObject("commit", gitobj.EncodeCommit(tree, parents, "githandoff <githandoff@localhost>", when, message+"\n"))
 }
 
-// Carried reads the file that a ref leads to, by itself or in the commit that carries it.
-// Nil if there is none. Tip is the object that the ref leads to.
+// Carried reads the file of a ref, which leads to the file or to its [Carrier] commit. It is
+// nil if there is none. Tip is the object the ref leads to.
 func Carried(ctx context.Context, r *Repo, name string, limit int64) (o *Object, tip string, err error) {
 	if o, err = r.Read(ctx, name, limit); err != nil || o == nil {
 		return nil, "", err

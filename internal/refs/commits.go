@@ -10,13 +10,13 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// maxListed bounds the commits that Commits shows: a record is far smaller.
+// maxListed bounds the commits shown by Commits: a record is far smaller.
 const maxListed = 1 << 20
 
-// Commits streams the commits that refs point to, in the order of the names. It
-// costs two processes, however many there are: one that lists, one that reads.
-// The bytes are only valid during the call. A ref to something else than a commit,
-// or to one of more than a mebibyte, comes with no bytes.
+// Commits streams the commits of refs, in the order of the names. It costs two processes,
+// however many commits there are: one lists, one reads. The bytes are only valid during the
+// call. A ref to something else than a commit, or to one of more than a mebibyte, comes with no
+// bytes.
 func Commits(ctx context.Context, r *Repo, visit func(ref Ref, raw []byte) error, patterns ...string) error {
 	// git for-each-ref could print the commits itself, and would keep all of them.
 	p, err := r.Runner.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch", "--buffer"}, Env: []string{gitexec.MaxAlloc(32)}, Bulk: true})
@@ -53,8 +53,8 @@ func Commits(ctx context.Context, r *Repo, visit func(ref Ref, raw []byte) error
 	if refused != nil || err == nil {
 		return refused
 	}
-	// git sends whole what was asked for, or gives up where it is too large: that is
-	// to be passed over, and so is more of its kind.
+	// git sends a requested object whole, or gives up where it is too large: such an object is
+	// to be passed over, and so are more of its kind.
 	return commitsBySize(ctx, r, list[seen:], visit)
 }
 
@@ -86,8 +86,8 @@ func commitsBySize(ctx context.Context, r *Repo, list []Ref, visit func(ref Ref,
 	return nil
 }
 
-// readCommits reads the answers of git cat-file to the refs of a list, up to one
-// that is no commit of a size that is allowed.
+// readCommits reads the answers of git cat-file to the refs of a list, until one is not a
+// commit of an allowed size.
 func readCommits(in *bufio.Reader, list []Ref, visit func(ref Ref, raw []byte) error) error {
 	var buf, raw []byte
 	for i, ref := range list {
@@ -111,13 +111,12 @@ func readCommits(in *bufio.Reader, list []Ref, visit func(ref Ref, raw []byte) e
 	return nil
 }
 
-// ManyAsked is from how many commits on it costs less to read ahead those that
-// follow, by other processes, than a question and an answer for each.
+// ManyAsked is the number of commits from which reading ahead with other processes costs less
+// than a question and an answer for each.
 const ManyAsked = 256
 
-// CommitReader reads commits whose ids are known beforehand, in their order: the first
-// ones as Read does, and where there are many, those that follow ahead of being
-// asked. Close it.
+// CommitReader reads commits whose ids are known beforehand, in their order: the first ones as
+// Read does, and if there are many, the rest ahead of being asked. Close it.
 type CommitReader struct {
 	repo  *Repo
 	oids  []string // none twice in a row
@@ -129,7 +128,7 @@ type CommitReader struct {
 
 	asked int     // one at a time
 	sizes []Kind  // of the next commits; nil until they are asked for
-	line  *Stream // of those that are commits, and not too large
+	line  *Stream // of the remaining commits, without those too large
 }
 
 // NewCommitReader reads commits by their full ids, each of at most limit bytes.
@@ -137,10 +136,10 @@ func NewCommitReader(r *Repo, oids []string, limit int64) *CommitReader {
 	return &CommitReader{repo: r, oids: slices.Compact(slices.Clone(oids)), limit: limit}
 }
 
-// Next returns the next one, as Read does: a missing one is (nil, nil), one of more than
-// the limit is refused with reason too_large. An object that is not a commit may be refused
-// with reason malformed_object. One that comes several times in a row is read once: a flood
-// of refs to a hub need not bring an object for each.
+// Next returns the next commit, as Read does: a missing one is (nil, nil), one of more than the
+// limit is refused with reason too_large. Another kind of object may be refused with reason
+// malformed_object. A commit repeated several times in a row is read once: a flood of refs to a
+// hub need not bring an object for each.
 func (q *CommitReader) Next(ctx context.Context, oid string) (*Object, error) {
 	if oid != q.oid {
 		q.last, q.err = q.next(ctx)
@@ -174,8 +173,8 @@ func (q *CommitReader) next(ctx context.Context) (*Object, error) {
 	return q.repo.Read(ctx, oid, q.limit)
 }
 
-// look asks for the sizes of the remaining objects, and begins to read those that are
-// commits within the limit.
+// look asks for the sizes of the remaining objects, and begins to read the commits within the
+// limit.
 func (q *CommitReader) look(ctx context.Context) error {
 	sizes, err := Kinds(ctx, q.repo, q.oids)
 	if err != nil {

@@ -17,16 +17,16 @@ type Config map[string][]string
 // since is a setting without a meaning.
 const since = "githandoff.since"
 
-// settings is the git configuration, and everything that git read a setting from: "file:" and
-// a path, or "command line:".
+// settings is the git configuration and all its sources: "file:" and a path, or "command
+// line:".
 type settings struct {
 	config  Config
 	origins map[string]bool
 }
 
-// askSettings starts the git that reads the configuration, and returns the function that waits
-// for its answer. The caller calls that once. A git that is older than OldestGit fails: it
-// does not know --config-env.
+// askSettings starts the git reading the configuration, and returns a function to wait for its
+// answer. The caller calls it once. A git older than OldestGit fails: it does not know
+// --config-env.
 func askSettings(ctx context.Context, run *gitexec.Runner) (answer func() (settings, error)) {
 	ctx, cancel := context.WithTimeout(ctx, gitexec.LocalTimeout)
 	git, err := run.Start(ctx, gitexec.Cmd{Args: []string{"--config-env=" + since + "=LC_ALL", "config", "-z", "--list", "--show-origin"}})
@@ -85,8 +85,7 @@ func (c Config) Bool(key string) bool {
 	return false
 }
 
-// Off reports whether a setting was switched off: a word that is no boolean does
-// not do that.
+// Off reports whether a setting was switched off: a word that is no boolean does not do so.
 func (c Config) Off(key string) bool {
 	switch strings.ToLower(c.Get(key)) {
 	case "false", "no", "off", "0", "":

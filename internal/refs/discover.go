@@ -17,8 +17,8 @@ import (
 const OldestGit = "2.31"
 
 // discoverPlain finds a plain repository by its files, and has git confirm it with its answer
-// about the settings. Otherwise git is asked where the repository is. head starts the process
-// that reads HEAD, once the files name a plain repository.
+// about the settings. Otherwise it asks git where the repository is. head starts the process
+// reading HEAD, once the files name a plain repository.
 func discoverPlain(ctx context.Context, r *Repo, answer func() (settings, error), head func()) (plain bool, err error) {
 	dir := realPath(workDir(r))
 	dirs, ok := Locate(dir, r.Runner.Env)
@@ -123,7 +123,7 @@ func takeHead(r *Repo, inside bool, rest []string) {
 	switch {
 	case inside && len(rest) > 0:
 		r.Worktree = filepath.Clean(workDir(r))
-		if rest[0] != "" { // ".." of a link is not the directory that holds the link
+		if rest[0] != "" { // ".." of a link is not the directory of the link
 			r.Worktree = filepath.Join(realPath(r.Worktree), rest[0])
 		}
 		rest = rest[1:]
@@ -140,8 +140,8 @@ func takeHead(r *Repo, inside bool, rest []string) {
 	}
 }
 
-// discoverOneByOne asks for one thing a process, where a path has a line break:
-// an answer is then all that git prints, without its last byte.
+// discoverOneByOne asks for one thing a process, where a path has a line break: an answer is
+// then all of git's output, without its last byte.
 func discoverOneByOne(ctx context.Context, r *Repo) error {
 	var first error
 	ask := func(args ...string) string {
@@ -168,8 +168,8 @@ func discoverOneByOne(ctx context.Context, r *Repo) error {
 	return askHead(ctx, r)
 }
 
-// notFound is the refusal of git's discovery: no repository, one that belongs to another
-// user, or one that cannot be read.
+// notFound is the refusal of git's discovery: no repository, one of another user, or one that
+// cannot be read.
 func notFound(r *Repo, err error) error {
 	why := ""
 	var e *gitexec.Error

@@ -10,9 +10,9 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// readHead reads HEAD of a plain repository: its file names the branch, and the process that
-// serves all reads says which commit the branch leads to. Wherever the file or the answer is
-// not the usual one, "git rev-parse" is asked.
+// readHead reads HEAD of a plain repository: its file names the branch, and the process for all
+// reads says which commit the branch leads to. If the file or the answer is not the usual one,
+// readHead asks "git rev-parse".
 func readHead(ctx context.Context, r *Repo) error {
 	if name := headOf(r); name != "" {
 		o, err := r.reader.read(name, 1<<20)

@@ -20,13 +20,13 @@ import (
 	"githandoff/internal/private"
 )
 
-// A "git gc --prune=now" removes every object that no ref leads to. It may have decided which
-// those are before a transaction moves its refs, and unlink them afterwards. So while gc.pid
-// exists, the objects of a transaction are also written as a pack that gc must keep. That
-// happens before the refs move, because this process may be killed right after that.
+// A "git gc --prune=now" removes every unreachable object. It may have decided which those are
+// before a transaction moves its refs, and unlink them afterwards. So while gc.pid exists, the
+// objects of a transaction are also written as a pack to be kept by gc. They are written before
+// the refs move, because this process may be killed right after the move.
 
 // protect keeps objects from a running gc, unless it did so before: known is the start of the
-// gc that it has seen last. It returns the start of the one that runs now.
+// last gc it has seen. It returns the start of the present one.
 func (st *Store) protect(ctx context.Context, known time.Time, objects []*Object) (time.Time, error) {
 	gc := st.collecting()
 	if gc.IsZero() || gc.Equal(known) || len(objects) == 0 {
@@ -73,8 +73,7 @@ func (st *Store) collecting() time.Time {
 	return info.ModTime()
 }
 
-// writeKept tries again when it fails: the gc that it defends against removes
-// temporary packs as well.
+// writeKept tries again when it fails: the gc at work removes temporary packs as well.
 func (st *Store) writeKept(ctx context.Context, objects []*Object) error {
 	pack, err := encodePack(objects)
 	if err != nil {
@@ -109,9 +108,9 @@ func (st *Store) writeKept(ctx context.Context, objects []*Object) error {
 // transaction may not have moved yet.
 const unmoved = time.Minute
 
-// dropKept hands kept packs back to gc: the old ones while none is running (a zero time),
-// otherwise those that were old when the running gc began. Their refs had moved by then, so
-// gc finds their objects reachable.
+// dropKept hands kept packs back to gc: all old ones while none is running (a zero time),
+// otherwise those already old when the running gc began. Their refs had moved by then, so gc
+// finds their objects reachable.
 func (st *Store) dropKept(gcStarted time.Time) {
 	names, err := os.ReadDir(st.repo.Own("kept"))
 	if err != nil {

@@ -13,10 +13,9 @@ type Dirs struct {
 	CommonDir string // shared by all worktrees
 }
 
-// Locate finds the repository that dir lies in by its files, without git, and only in
-// the plain case: a directory ".git", or a file of that name as linked worktrees have it.
-// None of git's checks are made. So the result only serves to see whether git's last
-// answer can have changed.
+// Locate finds the repository around dir by its files, without git, and only in the plain case:
+// a directory ".git", or a file of that name as linked worktrees have it. It makes none of
+// git's checks. So the result only serves to see whether git's last answer can have changed.
 func Locate(dir string, env []string) (Dirs, bool) {
 	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"} {
 		if has(env, name) {
@@ -51,7 +50,7 @@ func Locate(dir string, env []string) (Dirs, bool) {
 	}
 }
 
-// Enclosing lists the tops of all work trees that an absolute path without links lies in, the
+// Enclosing lists the tops of all work trees around an absolute path without links, the
 // innermost first, as Locate finds them. The path need not exist, and may lie in the directory
 // ".git" of a work tree.
 func Enclosing(path string, env []string) []string {
@@ -68,7 +67,7 @@ func Enclosing(path string, env []string) []string {
 	return tops
 }
 
-// pointer reads a file that holds one path behind a prefix.
+// pointer reads a file with one path behind a prefix.
 func pointer(path, prefix string) (string, bool) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -84,9 +83,9 @@ func below(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// Kept lists the files and directories in which git keeps some inboxes and lanes, of
-// this repository and of the hubs that it has copies of: each ref in them that comes,
-// moves or goes changes one of them. Those that are not there yet are among them.
+// Kept lists the files and directories for some inboxes and lanes, of this repository and of
+// the hubs it has copies of: each ref that comes, moves or goes changes one of them. Some may
+// not exist yet.
 func Kept(commonDir string, inboxes, lanes []string) []string {
 	all := []string{"packed-refs", "reftable/tables.list", "refs/handoffs/remotes"}
 	namespaces := []string{"refs/handoffs"}

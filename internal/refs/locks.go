@@ -18,19 +18,18 @@ import (
 // Locks finds the lock files of a repository.
 type Locks struct{ CommonDir string }
 
-// Lock is a lock file that stands where githandoff writes. git makes such a
-// file, renames it into place, and removes it when it is interrupted; only a git
-// that was killed, or a machine that stopped, leaves one behind.
+// Lock is a lock file in githandoff's way. git makes such a file, renames it into place, and
+// removes it when it is interrupted; only a killed git, or a stopped machine, leaves one
+// behind.
 type Lock struct {
 	Path string
 	Age  time.Duration // since it was last written
-	// Holder is a process that has it open; 0 where none was found.
+	// Holder is a process with the lock open; 0 where none was found.
 	Holder int
-	// Foreign says that it belongs to another user, whose processes do not show
-	// what they have open.
+	// Foreign is set for another user's lock: the open files of other users' processes do not
+	// show.
 	Foreign bool
-	// Looked says that open files could be looked at. Where they cannot, age
-	// alone speaks.
+	// Looked is set if open files could be looked at. If not, age alone speaks.
 	Looked bool
 
 	info fs.FileInfo
@@ -40,17 +39,16 @@ type Lock struct {
 // one for milliseconds, and may have closed it while it does.
 const lockAge = 10 * time.Second
 
-// Dead reports whether the git that made the lock is gone, as far as can be
-// known.
+// Dead reports whether the git behind the lock is gone, as far as can be known.
 func (l Lock) Dead() bool { return l.Holder == 0 && !l.Foreign && l.Age >= lockAge }
 
-// List lists the lock files in the way of refs under refs/handoffs, of the
-// notes, of packed-refs and of the configuration, and those of the files that are named.
+// List lists the lock files in the way of refs under refs/handoffs, of the notes, of
+// packed-refs, of the configuration, and of the given files.
 func (lk *Locks) List(now time.Time, files ...string) ([]Lock, error) {
 	paths := []string{
 		filepath.Join(lk.CommonDir, NotesRef+".lock"),
 		filepath.Join(lk.CommonDir, "packed-refs.lock"),
-		filepath.Join(lk.CommonDir, "packed-refs.new"), // written under that lock, and as much in the way
+		filepath.Join(lk.CommonDir, "packed-refs.new"), // written under the lock above, and as much in the way
 		filepath.Join(lk.CommonDir, "config.lock"),
 	}
 	for _, file := range files {
@@ -85,9 +83,8 @@ func (lk *Locks) List(now time.Time, files ...string) ([]Lock, error) {
 	return locks, nil
 }
 
-// holder finds the process that has a lock open. git closes packed-refs.lock at
-// once and then writes packed-refs.new: that one counts as well. Only Linux
-// shows open files.
+// holder finds the process with a lock open. git closes packed-refs.lock at once and then
+// writes packed-refs.new: an open packed-refs.new counts as well. Only Linux shows open files.
 func holder(path string) (pid int, looked bool) {
 	if _, err := os.ReadDir("/proc/self/fd"); err != nil {
 		return 0, false
@@ -132,7 +129,7 @@ func (lk *Locks) paths(edits []Edit) []string {
 	return paths
 }
 
-// standing are the lock files that stand in the way of edits now.
+// standing are the lock files in the way of edits now.
 func (lk *Locks) standing(edits []Edit) []os.FileInfo {
 	found := make([]os.FileInfo, 0, len(edits)+1)
 	for _, path := range lk.paths(edits) {
@@ -142,8 +139,8 @@ func (lk *Locks) standing(edits []Edit) []os.FileInfo {
 	return found
 }
 
-// Await waits until no lock file stands in the way of edits, as long as
-// Apply would. Then it is a refusal that names the lock.
+// Await waits until no lock file stands in the way of edits, as long as Apply would. Then it
+// fails with a refusal naming the lock.
 func (lk *Locks) Await(ctx context.Context, edits []Edit) error {
 	for try := 0; ; try++ {
 		path := ""
@@ -164,8 +161,8 @@ func (lk *Locks) Await(ctx context.Context, edits []Edit) error {
 	}
 }
 
-// dead names a lock that seems to be left by a git that died; "" where none
-// is. Each further try would wait for packed-refs.lock for a second.
+// dead names a lock apparently left by a git that died; "" where none is. Each further try
+// would wait for packed-refs.lock for a second.
 func (lk *Locks) dead(edits []Edit, before []os.FileInfo) string {
 	for i, path := range lk.paths(edits) {
 		if !stays(path, before[i]) || time.Since(before[i].ModTime()) < abandoned {
@@ -178,8 +175,8 @@ func (lk *Locks) dead(edits []Edit, before []os.FileInfo) string {
 	return ""
 }
 
-// refusal names a lock that stood in the way from the first try to the last;
-// one that came and went is not to blame.
+// refusal names a lock in the way from the first try to the last; one that came and went is not
+// to blame.
 func (lk *Locks) refusal(edits []Edit, before []os.FileInfo, cause error) error {
 	for i, path := range lk.paths(edits) {
 		if stays(path, before[i]) {
@@ -190,17 +187,17 @@ func (lk *Locks) refusal(edits []Edit, before []os.FileInfo, cause error) error 
 		WithHints(fault.Run("githandoff", "doctor").Because("looks for the cause"))
 }
 
-// Locked is the refusal that names a lock file in the way.
+// Locked is the refusal naming a lock file in the way.
 func Locked(path string) error {
 	return fault.New(fault.Unavailable, fault.Locked, "%s exists: another git is running, or one crashed", path).
 		WithHints(fault.Run("githandoff", "doctor", "--fix").Because("removes it if no process has it open"))
 }
 
-// abandoned is the age of a lock that is not waited for any longer if no process
-// has it open. git may have closed it, and still need it: that takes it moments.
+// abandoned is the age from which a lock not open in any process is no longer waited for. git
+// may have closed it, and still need it for some moments.
 const abandoned = 5 * time.Second
 
-// stays reports whether a file is still the one that it was, and as it was.
+// stays reports whether a file is still the same, and unchanged.
 func stays(path string, before os.FileInfo) bool {
 	now, err := os.Lstat(path)
 	return err == nil && before != nil && os.SameFile(before, now) && before.ModTime().Equal(now.ModTime())

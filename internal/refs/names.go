@@ -8,19 +8,19 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// NotesRef holds the notes that point from code commits to handoffs.
+// NotesRef holds the notes pointing from code commits to handoffs.
 const NotesRef = "refs/notes/handoffs"
 
-// ShownRef holds the short notes that "git log" shows, one line a handoff, after
-// "githandoff init --notes". It is derived from NotesRef and never pushed.
+// ShownRef holds the short notes shown by "git log", one line a handoff, after "githandoff init
+// --notes". It is derived from NotesRef and never pushed.
 const ShownRef = "refs/notes/handoffs-shown"
 
 // NotesBelow is the name of the notes where they have no name of their own: of a hub's notes
 // below its prefix, and of the copy of a hub's notes.
 const NotesBelow = "notes"
 
-// At is the name of a ref of the format at a hub that keeps handoffs below a prefix; "" is
-// the usual one. Other refs keep their names.
+// At is the name of a ref of the format at a hub with handoffs below prefix; "" is the usual
+// prefix. Other refs keep their names.
 func At(prefix, ref string) string {
 	if prefix == "" {
 		return ref
@@ -34,10 +34,10 @@ func At(prefix, ref string) string {
 	return ref
 }
 
-// Root is the prefix of everything that githandoff owns, besides NotesRef.
+// Root is the prefix of everything owned by githandoff, besides NotesRef.
 const Root = "refs/handoffs/"
 
-// Nobody is the inbox of handoffs that wait for a decision.
+// Nobody is the inbox of handoffs waiting for a decision.
 const Nobody = "_"
 
 // Namespace is a prefix under which a home's inbox and lanes stand: [LocalNamespace] for
@@ -47,8 +47,8 @@ type Namespace string
 // LocalNamespace is where this repository's own inbox and lanes are.
 const LocalNamespace Namespace = Root
 
-// TrackingNamespace is where copies of a hub's refs are kept: named by the hub's
-// repo id, so that a renamed remote forgets nothing.
+// TrackingNamespace holds the copies of a hub's refs: it is named by the hub's repo id, so a
+// renamed remote forgets nothing.
 func TrackingNamespace(repoID string) Namespace {
 	sum := sha256.Sum256([]byte(repoID))
 	return Namespace(Root + "remotes/" + hex.EncodeToString(sum[:6]) + "/")
@@ -66,36 +66,33 @@ func (s Namespace) Inbox(agent string, id handoff.ID) string {
 	return string(s) + "inbox/" + agent + "/" + string(id)
 }
 
-// Lane is the ref of the lane that speaks of id.
+// Lane is the ref of id's lane.
 func (s Namespace) Lane(id handoff.ID) string { return string(s) + "log/" + id.Lane() }
 
 // Lanes is the prefix of all lanes.
 func (s Namespace) Lanes() string { return string(s) + "log/" }
 
-// Work is the ref of the snapshot that goes with a handoff, at its home.
+// Work is the ref of a handoff's snapshot, at its home.
 func (s Namespace) Work(agent string, id handoff.ID) string {
 	return string(s) + "work/" + agent + "/" + string(id)
 }
 
-// WorkOut is the ref that keeps the snapshot of a handoff that was sent until its
-// receipt was seen.
+// WorkOut is the ref keeping the snapshot of a sent handoff until its receipt was seen.
 func WorkOut(id handoff.ID) string { return Root + "work-out/" + string(id) }
 
-// Outbox is the ref of a handoff that waits for delivery.
+// Outbox is the ref of a handoff waiting for delivery.
 func Outbox(agent string, id handoff.ID) string { return Root + "outbox/" + agent + "/" + string(id) }
 
-// Sent is the ref of a handoff that was delivered and whose receipt was not
-// seen yet.
+// Sent is the ref of a delivered handoff whose receipt was not seen yet.
 func Sent(agent string, id handoff.ID) string { return Root + "sent/" + agent + "/" + string(id) }
 
 // Archive is the ref under which a receiver keeps an ended handoff.
 func Archive(id handoff.ID) string { return Root + "archive/" + string(id) }
 
-// Checkpoint is the ref that keeps the commit to roll back to alive.
+// Checkpoint is the ref keeping the commit to roll back to alive.
 func Checkpoint(id handoff.ID) string { return Root + "checkpoints/" + string(id) }
 
-// Seen is the ref that keeps a list of tips alive: those of the lanes that were
-// seen when a key was retired.
+// Seen is the ref keeping a list of tips alive: those of the lanes seen when a key was retired.
 func Seen(tree string) string { return Root + "seen/" + tree }
 
 // HandoffRef is the parsed name of an inbox, outbox or sent ref.
@@ -105,9 +102,8 @@ type HandoffRef struct {
 	ID    handoff.ID
 }
 
-// ParseHandoffRef reads the name of an inbox, outbox or sent ref within a namespace.
-// Names that break the grammar of agents or ids are refused: they came from
-// somebody else.
+// ParseHandoffRef reads the name of an inbox, outbox or sent ref within a namespace. It refuses
+// names breaking the grammar of agents or ids: they came from somebody else.
 func (s Namespace) ParseHandoffRef(name string) (HandoffRef, bool) {
 	rest, ok := strings.CutPrefix(name, string(s))
 	if !ok {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// paced reads a pipe that git fills 4 KiB at a time. A reader that waits for each piece is woken
-// three thousand times for ten thousand commits, which costs about as much as to parse them. So the
-// pipe is widened, and after a few short reads paced pauses, so that the next one finds more.
+// paced reads a pipe filled by git 4 KiB at a time. A reader waiting for each piece is woken
+// three thousand times for ten thousand commits, which costs about as much as parsing them. So
+// the pipe is widened, and after a few short reads paced pauses, so the next one finds more.
 type paced struct {
 	in    io.Reader
 	short int           // reads in a row that brought little

@@ -16,13 +16,12 @@ import (
 
 // packedPin is one version of the file packed-refs, held open.
 //
-// git caches packed-refs, and reads the file again only if its inode, size, or time in
-// whole seconds differs. A file that was rewritten twice within one second, with as many
-// refs, can have all three as before: the inode of the first version is free again by then.
-// Such a git takes an old value of a ref for the one that it has, and a step that others
-// took in between is lost. So git's answers count only while the file is still the version
-// that was pinned before git looked at it first. An inode that is open is not used again,
-// so no other version can be taken for it.
+// git caches packed-refs, and reads the file again only if its inode, size, or time in whole
+// seconds differs. A file rewritten twice within one second, with as many refs, can have all
+// three as before: the inode of the first version is free again by then. Such a git takes an
+// old value of a ref for the present one, and a step taken by others in between is lost. So
+// git's answers count only while the file is still the version pinned before git first looked
+// at it. An open inode is not used again, so no other version can be taken for it.
 type packedPin struct {
 	path string
 	file *os.File    // nil where there is no packed-refs
@@ -46,7 +45,7 @@ func pinPacked(dir string) (*packedPin, error) {
 	return p, nil
 }
 
-// holds reports whether packed-refs is still the version that was pinned.
+// holds reports whether packed-refs is still the pinned version.
 func (p *packedPin) holds() bool {
 	now, err := os.Stat(p.path)
 	if p.file == nil {
@@ -55,21 +54,20 @@ func (p *packedPin) holds() bool {
 	return err == nil && os.SameFile(now, p.info) && now.Size() == p.info.Size() && now.ModTime().Equal(p.info.ModTime())
 }
 
-// process is a git process that answers questions about refs. It is started when it is
-// first needed.
+// process is a git process answering questions about refs. It is started when first needed.
 type process struct {
-	// begin starts the process, which outlives the question that it is started for.
+	// begin starts the process, which outlives the question it is started for.
 	begin func() (*gitexec.Process, error)
 
 	repo   *Repo
 	mu     sync.Mutex
 	proc   *gitexec.Process // nil while it does not run
 	out    *bufio.Reader
-	packed *packedPin // from before the first ref that the process looked at
+	packed *packedPin // from before the first ref looked at by the process
 }
 
-// warm starts the process before it is needed, so that its start-up overlaps with other
-// work. A failure shows again at the first question.
+// warm starts the process before it is needed, so its start-up overlaps with other work. A
+// failure shows again at the first question.
 func (p *process) warm() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,7 +86,7 @@ func (p *process) start() error {
 	return nil
 }
 
-// refresh leaves a process that has read another packed-refs than the present one.
+// refresh leaves a process that has read an earlier packed-refs.
 func (p *process) refresh() {
 	if p.packed != nil && !p.packed.holds() {
 		p.stop((*gitexec.Process).Leave)
@@ -121,12 +119,12 @@ func (p *process) close() {
 	p.stop((*gitexec.Process).Leave)
 }
 
-// packingTime is how long a lock of packed-refs is waited for before a transaction is
-// prepared anew. A git that packs holds it for a few milliseconds.
+// packingTime is how long to wait for a lock of packed-refs before a transaction is prepared
+// anew. A packing git holds it for a few milliseconds.
 const packingTime = 100 * time.Millisecond
 
-// awaitPacking waits until nobody has packed-refs locked. A git that deletes refs needs
-// that lock itself: if it had to wait for it, it would find the file rewritten.
+// awaitPacking waits until nobody has packed-refs locked. A git deleting refs needs the lock
+// itself: if it had to wait for it, it would find the file rewritten.
 func awaitPacking(ctx context.Context, dir string) {
 	lock := filepath.Join(dir, "packed-refs.lock")
 	ctx, cancel := context.WithTimeout(ctx, packingTime)

@@ -13,14 +13,14 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// Object is a git object that was read or is to be written.
+// Object is a git object, read or to be written.
 type Object struct {
 	OID  string
 	Type string // "blob", "tree", "commit"
 	Body []byte
 }
 
-// Ref is a ref and the id of the object that it points to.
+// Ref is a ref and the id of its object.
 type Ref struct {
 	Name string
 	OID  string
@@ -31,9 +31,9 @@ type Ref struct {
 // quarantined, and notices what other processes repack meanwhile.
 type reader struct{ process }
 
-// Read returns the object that name, a full object id or a full ref name,
-// leads to. A missing one is (nil, nil). An object of more than limit bytes is
-// refused with reason too_large before its body is read.
+// Read returns the object behind name, a full object id or a full ref name. A missing one is
+// (nil, nil). An object of more than limit bytes is refused with reason too_large before its
+// body is read.
 func (r *Repo) Read(ctx context.Context, name string, limit int64) (*Object, error) {
 	o, err := r.ReadTip(ctx, name, limit)
 	if err != nil {
@@ -42,8 +42,8 @@ func (r *Repo) Read(ctx context.Context, name string, limit int64) (*Object, err
 	return o, nil
 }
 
-// ReadTip is Read for callers that must know which object is too large: that refusal comes
-// with an object that has only its id and type.
+// ReadTip is Read for callers that must know which object is too large: with that refusal comes
+// an object with only its id and type.
 func (r *Repo) ReadTip(ctx context.Context, name string, limit int64) (*Object, error) {
 	if oid, ok := r.overlay[name]; ok {
 		name = oid
@@ -63,18 +63,18 @@ func (r *Repo) ReadTip(ctx context.Context, name string, limit int64) (*Object, 
 	return o, err
 }
 
-// Hold keeps objects in memory for reads by their ids. No ref leads to them yet, so that a gc
-// may take them from the disk at any time until their refs move.
+// Hold keeps objects in memory for reads by their ids. No ref leads to them yet, so a gc may
+// take them from the disk at any time until their refs move.
 func (r *Repo) Hold(objects ...*Object) {
 	for _, o := range objects {
 		r.held.Store(o.OID, o)
 	}
 }
 
-// Overlay lets reads of refs answer as they would once edits were made, while
-// nothing has moved yet: for a hook that may still refuse them. Objects that
-// they bring must be readable already. It is for a repository that serves one
-// such question, and is called before it is read by several at once.
+// Overlay lets reads of refs answer as if edits were made, while nothing has moved yet: for a
+// hook that may still refuse them. Their objects must be readable already. It is for a
+// repository opened for one such question, and is called before several goroutines read from
+// it.
 func (r *Repo) Overlay(edits []Edit) {
 	r.overlay = make(map[string]string, len(edits))
 	for _, e := range edits {
@@ -82,8 +82,8 @@ func (r *Repo) Overlay(edits []Edit) {
 	}
 }
 
-// ReadHead returns the first bytes of an object that Read refused as too large, at
-// most so many. A missing one is (nil, nil).
+// ReadHead returns the first bytes, at most most, of an object refused by Read as too large. A
+// missing one is (nil, nil).
 func (r *Repo) ReadHead(ctx context.Context, oid string, most int64) (*Object, error) {
 	rd := &r.reader
 	rd.mu.Lock()
@@ -100,9 +100,9 @@ func (r *Repo) ReadHead(ctx context.Context, oid string, most int64) (*Object, e
 	return &Object{OID: a.OID, Type: a.Type, Body: body}, nil
 }
 
-// readAgain looks again for an object that is missing while a gc runs, or that git was
-// reading when it ended. The gc may have taken an object whose ref moved a moment ago; the
-// process that moved the ref is about to write the object again.
+// readAgain looks again for an object missing while a gc runs, or being read by git when it
+// ended. The gc may have taken an object whose ref moved a moment ago; the process behind the
+// move is about to write the object again.
 func (r *Repo) readAgain(ctx context.Context, name string, limit int64) (*Object, error) {
 	if strings.HasPrefix(name, "refs/") {
 		switch _, err := r.RevParse(ctx, name); {
@@ -125,8 +125,8 @@ func (r *Repo) readAgain(ctx context.Context, name string, limit int64) (*Object
 	return o, err
 }
 
-// read reads an object. A process that failed, or that has the rest of an object still to
-// send, answers no other question.
+// read reads an object. A process that failed, or has the rest of an object still to send,
+// answers no other question.
 func (rd *reader) read(name string, limit int64) (o *Object, err error) {
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
@@ -153,8 +153,8 @@ func (rd *reader) read(name string, limit int64) (o *Object, err error) {
 	return &Object{OID: a.OID, Type: a.Type, Body: body}, nil
 }
 
-// ask asks git for an object. Only a process that has read the present packed-refs is asked
-// for a ref.
+// ask asks git for an object. A process is asked for a ref only if it has read the present
+// packed-refs.
 func (rd *reader) ask(name string) (Kind, error) {
 	if strings.ContainsAny(name, "\n ") {
 		return Kind{}, fmt.Errorf("read object %q: not a name", name)
@@ -187,9 +187,8 @@ func (r *Repo) Resolve(ctx context.Context, name string) (string, error) {
 	return o.OID, nil
 }
 
-// List returns the refs that match patterns, as "git for-each-ref" takes them:
-// a prefix that ends in "/", a full name, or a glob. They come in the order of
-// their names.
+// List returns the refs matching patterns, as "git for-each-ref" takes them: a prefix with a
+// trailing "/", a full name, or a glob. They come in the order of their names.
 func (r *Repo) List(ctx context.Context, patterns ...string) ([]Ref, error) {
 	listing, err := r.listing(ctx, "%(objectname) %(refname)", patterns)
 	return listing.Refs(), err
@@ -199,8 +198,8 @@ func (r *Repo) List(ctx context.Context, patterns ...string) ([]Ref, error) {
 // sorted by name.
 type Listing string
 
-// Listing is List for callers that compare whole lists. Whole reports whether the objects
-// of all these refs are here. It costs git one look into an index for each ref.
+// Listing is List for callers comparing whole lists. Whole reports whether the objects of all
+// these refs are here. It costs git one look into an index for each ref.
 func (r *Repo) Listing(ctx context.Context, patterns ...string) (l Listing, whole bool, err error) {
 	if l, err = r.listing(ctx, "%(objectname) %(objecttype) %(refname)", patterns); err == nil {
 		return l, true, nil
@@ -241,8 +240,8 @@ func (r *Repo) RevParse(ctx context.Context, rev string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// errEnded says that git cat-file ended in the middle of a question: it dies
-// when an object that it has found is taken away before it has read it.
+// errEnded says that git cat-file ended in the middle of a question: it dies if an object is
+// removed after it has found it and before it has read it.
 var errEnded = errors.New("git cat-file ended")
 
 // Kind is the type and size of an object, in the first line of git cat-file's answer. A
@@ -273,7 +272,7 @@ func readAnswer(in *bufio.Reader) (Kind, error) {
 	return Kind{field[0], field[1], size}, nil
 }
 
-// body reads the object after the first line. It uses buf if that is large enough.
+// body reads the object after the first line. It uses buf if large enough.
 func (a Kind) body(in *bufio.Reader, buf []byte) ([]byte, error) {
 	n := int(a.Size) + 1 // the line feed after it
 	if cap(buf) < n {

@@ -13,14 +13,14 @@ import (
 	"strings"
 )
 
-// Named lists the names of the refs directly below some prefixes, each of which ends in
-// "/", sorted. It reads git's files itself, so that an inbox of ten thousand costs a
-// millisecond: loose refs are names in a directory, and packed-refs is sorted, so that a
-// prefix is found by halving. Where git keeps refs in another way, git is asked.
+// Named lists the names of the refs directly below some prefixes, each with a trailing "/",
+// sorted. It reads git's files itself, so an inbox of ten thousand costs a millisecond: loose
+// refs are names in a directory, and packed-refs is sorted, so a prefix is found by halving.
+// Where git keeps refs in another way, Named asks git.
 //
-// Loose refs are read first: git deletes one only after it is in packed-refs, and takes
-// a ref that ends out of packed-refs first. So a ref that stands is never missed. A name
-// may be of a ref that just ended, or that cannot be read: only who reads it knows.
+// Loose refs are read first: git deletes one only after it is in packed-refs, and takes an
+// ended ref out of packed-refs first. So an existing ref is never missed. A name may be of a
+// ref just ended, or unreadable: only reading it tells.
 func Named(ctx context.Context, r *Repo, prefixes ...string) ([]string, error) {
 	_, err := os.Stat(filepath.Join(r.CommonDir, "reftable"))
 	if errors.Is(err, fs.ErrNotExist) && slices.Contains([]string{"", "files"}, r.Config.Get("extensions.refstorage")) {
@@ -41,7 +41,7 @@ func Named(ctx context.Context, r *Repo, prefixes ...string) ([]string, error) {
 }
 
 // namedByFiles is Named for refs in one file each and in packed-refs; ok is false where
-// packed-refs does not say that it is sorted.
+// packed-refs is not marked as sorted.
 func namedByFiles(r *Repo, prefixes []string) (names []string, ok bool, err error) {
 	for _, prefix := range prefixes {
 		entries, err := os.ReadDir(filepath.Join(r.CommonDir, filepath.FromSlash(prefix)))
@@ -60,15 +60,15 @@ func namedByFiles(r *Repo, prefixes []string) (names []string, ok bool, err erro
 	return slices.Compact(names), ok, err
 }
 
-// packedHead is how a file of packed-refs begins that says that it is sorted.
+// packedHead begins the first line of packed-refs; packedSorted in it marks the file as sorted.
 const (
 	packedHead   = "# pack-refs with:"
 	packedSorted = " sorted"
 	hexID        = 40
 )
 
-// packedBelow lists the names of packed-refs below some prefixes; ok is false where the
-// file does not say that it is sorted.
+// packedBelow lists the names of packed-refs below some prefixes; ok is false where the file is
+// not marked as sorted.
 func packedBelow(path string, prefixes []string) (names []string, ok bool, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -109,8 +109,8 @@ type packedFile struct {
 	size int64
 }
 
-// below lists the names that begin with prefix: the lines from the first name that is
-// not before prefix to the first that is not before the end of all names with prefix.
+// below lists the names beginning with prefix: the lines from the first name not before prefix
+// to the first name after all those with prefix.
 func (p packedFile) below(start int64, prefix string) ([]string, error) {
 	first, err := p.seek(start, prefix)
 	if err != nil {
@@ -126,7 +126,7 @@ func (p packedFile) below(start int64, prefix string) ([]string, error) {
 // seek finds the first line of a ref whose name is not before limit, by halving what is
 // left of the file from start. It is where the file ends if there is none.
 func (p packedFile) seek(start int64, limit string) (int64, error) {
-	low, high := start, p.size // that line begins in [low, high]
+	low, high := start, p.size // the first line of prefix begins in [low, high]
 	for low < high {
 		middle := low + (high-low)/2
 		at, name, next, err := p.refAfter(start, middle)
@@ -143,9 +143,8 @@ func (p packedFile) seek(start int64, limit string) (int64, error) {
 	return at, err
 }
 
-// refAfter is the first line of a ref that begins at or after offset: where it begins,
-// its name, and where the next line begins. At the end of the file there is none: it
-// begins at the size then.
+// refAfter is the first line of a ref beginning at or after offset: its offset, its name, and
+// the offset of the next line. At the end of the file there is none, and at is the size.
 func (p packedFile) refAfter(start, offset int64) (at int64, name string, next int64, err error) {
 	at = offset
 	if offset > start { // into the middle of a line, unless a line ends right before

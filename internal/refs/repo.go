@@ -38,29 +38,29 @@ type Repo struct {
 	overlay map[string]string // see Overlay
 	held    sync.Map          // *Object by id, see Hold
 	warming sync.WaitGroup
-	opened  chan bool // holds one value, whether it was found, once that is known
+	opened  chan bool // holds one value, whether the repository was found, once known
 }
 
-// Open discovers the repository of the runner's directory, as git does it, and
-// with git's own check of its owner: githandoff never sets GIT_DIR, which would
-// switch that check off. A bare repository that lies inside a work tree could
-// have come with a clone. It is refused, wherever the command was started: only
-// a GIT_DIR of the user names it. The process that serves all reads ends with ctx.
+// Open discovers the repository of the runner's directory, as git does it, and with git's own
+// check of its owner: githandoff never sets GIT_DIR, which would switch the check off. A bare
+// repository inside a work tree could have come with a clone. It is refused, wherever the
+// command was started: only a GIT_DIR of the user names it. The process for all reads ends with
+// ctx.
 //
-// The functions in early are called before the repository is discovered, so that WarmUp or
-// WarmReads start their processes beside the discovery. Those processes may be used only
-// after Open returns: git could run a program that the repository's config names.
+// The functions in early are called before the repository is discovered, so WarmUp or WarmReads
+// start their processes beside the discovery. Those processes may be used only after Open
+// returns: git could run a program named by the repository's config.
 //
 // The files say where a plain repository is: ".git" at the top of a work tree, or a linked
 // worktree. "git config" says whether git agrees: it reads the configuration of a repository
-// only after its own checks, that of the owner among them, and names each file that it read.
+// only after its own checks, the check of the owner among them, and names each file it read.
 // Wherever the two differ, "git rev-parse" is asked.
 func Open(ctx context.Context, run *gitexec.Runner, early ...func(*Repo)) (*Repo, error) {
 	return openWith(ctx, run, true, early)
 }
 
-// OpenPlain is [Open] for callers that need no HEAD. It does not start the process that reads
-// objects. Head and Branch of a plain repository are empty.
+// OpenPlain is [Open] for callers without need of HEAD. It does not start the process for
+// reading objects. Head and Branch of a plain repository are empty.
 func OpenPlain(ctx context.Context, run *gitexec.Runner, early ...func(*Repo)) (*Repo, error) {
 	return openWith(ctx, run, false, early)
 }
@@ -118,10 +118,9 @@ func workDir(r *Repo) string {
 	return filepath.Join(wd, r.Runner.Dir)
 }
 
-// WarmUp starts the processes that read objects and move refs while its caller
-// does something else: for commands that will surely apply a transaction. The process that
-// moves refs is needed last. It starts once the repository is found, so that it takes no
-// processor from the others.
+// WarmUp starts the processes for reading objects and moving refs while its caller does
+// something else: for commands sure to apply a transaction. The process for moving refs is
+// needed last. It starts once the repository is found, to take no processor from the others.
 func (r *Repo) WarmUp() {
 	r.warming.Go(r.reader.warm)
 	r.warming.Go(func() {
@@ -133,10 +132,10 @@ func (r *Repo) WarmUp() {
 	})
 }
 
-// WarmReads is WarmUp for commands that will surely read objects and move nothing.
+// WarmReads is WarmUp for commands sure to read objects and move nothing.
 func (r *Repo) WarmReads() { r.warming.Go(r.reader.warm) }
 
-// Close ends the processes that serve this repository.
+// Close ends the processes of this repository.
 func (r *Repo) Close() {
 	r.warming.Wait()
 	var wg sync.WaitGroup
@@ -145,8 +144,8 @@ func (r *Repo) Close() {
 	wg.Wait()
 }
 
-// Own is the directory of githandoff's own files that all worktrees share;
-// OwnWorktree the one of this worktree only.
+// Own is the directory of githandoff's own files shared by all worktrees; OwnWorktree the one
+// of this worktree only.
 func (r *Repo) Own(name string) string { return filepath.Join(r.CommonDir, "githandoff", name) }
 
 // OwnWorktree is like Own, for this worktree only.
@@ -168,8 +167,8 @@ func checkOwn(r *Repo) error {
 	return nil
 }
 
-// OwnDirs are the directories of this repository in which githandoff writes files:
-// its own, that of each worktree, and the one of info/exclude.
+// OwnDirs are the directories of this repository with files of githandoff: its own, that of
+// each worktree, and the one of info/exclude.
 func (r *Repo) OwnDirs() []string {
 	dirs := []string{r.Own(""), filepath.Join(r.CommonDir, "info")}
 	worktrees, _ := os.ReadDir(filepath.Join(r.CommonDir, "worktrees")) // most have none
@@ -192,8 +191,8 @@ func has(env []string, name string) bool {
 	return slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 }
 
-// Uncommitted counts the tracked files of this worktree that differ from HEAD;
-// 0 where that cannot be said in time.
+// Uncommitted counts the tracked files of this worktree different from HEAD; 0 if they cannot
+// be counted in time.
 func Uncommitted(ctx context.Context, r *Repo) int {
 	if r.Worktree == "" || r.Head == "" {
 		return 0

@@ -41,10 +41,9 @@ func objectType(kind string) plumbing.ObjectType {
 // Store is where the objects of a repository are written.
 type Store struct{ repo *Repo }
 
-// Write stores objects loose, as git would: complete before they have their
-// name, synced where core.fsync asks for it, with the mode of a shared
-// repository, and fresh: one that is there already gets a new time, so that a
-// running "git gc" does not prune it a moment later.
+// Write stores objects loose, as git would: complete before they have their name, synced where
+// core.fsync asks for it, with the mode of a shared repository. An object already there gets a
+// new time, so a running "git gc" does not prune it a moment later.
 func (st *Store) Write(objects ...*Object) error {
 	for _, o := range objects {
 		path := st.loosePath(o.OID)
@@ -108,9 +107,9 @@ func (st *Store) writeOnce(o *Object, path string) (err error) {
 	return err
 }
 
-// shared is the mode that core.sharedRepository makes of the one that the umask
-// gave (git's path.c, calc_shared_perm and adjust_shared_perm; setup.c, git_config_perm):
-// with bits added, or, given as an octal number, with these bits instead.
+// shared is the mode made by core.sharedRepository of the umask's (git's path.c,
+// calc_shared_perm and adjust_shared_perm; setup.c, git_config_perm): with bits added, or,
+// given as an octal number, with these bits instead.
 func (st *Store) shared(mode fs.FileMode) fs.FileMode {
 	const group, everybody, all = 0o660, 0o664, 0o777
 	var add, drop fs.FileMode

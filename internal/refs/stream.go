@@ -36,7 +36,7 @@ func Kinds(ctx context.Context, r *Repo, oids []string) ([]Kind, error) {
 	return kinds, nil
 }
 
-// Stream reads commits ahead of being asked, so that many cost no question and
+// Stream reads commits ahead of being asked, so many commits do not cost a question and an
 // answer each. Close it.
 type Stream struct {
 	names   *gitexec.Process // nil where the caller knows them
@@ -54,10 +54,10 @@ func (l *Stream) Reuse() { l.reuse = true }
 // whole.
 func bound() []string { return []string{gitexec.MaxAlloc(32)} }
 
-// FirstParents reads tip, a full object id, and its ancestors, first parent by first
-// parent: one process names them and another prints them. Only the bytes of a commit are
-// reliable here. The caller checks that each is the parent of the one before it, because
-// git also believes a file of grafts. A commit of more than limit bytes ends it.
+// FirstParents reads tip, a full object id, and its ancestors, first parent by first parent:
+// one process names them and another prints them. Only the bytes of a commit are reliable here.
+// The caller checks each to be the parent of the one before it, because git also believes a
+// file of grafts. A commit of more than limit bytes ends it.
 func FirstParents(ctx context.Context, r *Repo, tip string, limit int64) (*Stream, error) {
 	l, err := newStream(ctx, r, limit)
 	if err != nil {
@@ -76,14 +76,14 @@ func FirstParents(ctx context.Context, r *Repo, tip string, limit int64) (*Strea
 	return l, nil
 }
 
-// ReadAhead reads commits by their full object ids, in this order. One of more than
-// limit bytes ends it, and so does one that is missing.
+// ReadAhead reads commits by their full object ids, in this order. A commit of more than limit
+// bytes ends it, and so does a missing one.
 func ReadAhead(ctx context.Context, r *Repo, oids iter.Seq[string], limit int64) (*Stream, error) {
 	l, err := newStream(ctx, r, limit)
 	if err != nil {
 		return nil, err
 	}
-	widen(l.objects.In) // so that the names are written at once
+	widen(l.objects.In) // to write the names at once
 	go func() {
 		w := bufio.NewWriterSize(l.objects.In, 64<<10)
 		for oid := range oids {
@@ -105,8 +105,8 @@ func newStream(ctx context.Context, r *Repo, limit int64) (*Stream, error) {
 	return &Stream{objects: objects, out: bufio.NewReaderSize(newPaced(objects.Out), 256<<10), limit: limit}, nil
 }
 
-// Next returns the next commit. At the end, and where there is anything else
-// than a commit of a size that is allowed, it returns an error.
+// Next returns the next commit. At the end, and at anything else than a commit of an allowed
+// size, it returns an error.
 func (l *Stream) Next() (*Object, error) {
 	a, err := readAnswer(l.out)
 	if err == nil && (a.Type != "commit" || a.Size > l.limit) {

@@ -13,8 +13,8 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// Edit moves one ref. Old is the value that was validated: "" says that the ref
-// must not exist. New is the value to give it: "" deletes it.
+// Edit moves one ref. Old is the validated value: "" says that the ref must not exist. New is
+// the value to give it: "" deletes it.
 type Edit struct {
 	Ref string
 	Old string
@@ -26,18 +26,18 @@ type Transaction struct {
 	Edits   []Edit
 	Objects []*Object // what the new values need, besides what is there already
 
-	// LocalEdits moves refs of this repository that are not part of the home's
-	// state: the outbox, the sent record, a checkpoint. At a hub they follow
-	// the push; in this repository they are part of the same transaction.
+	// LocalEdits moves refs of this repository outside the home's state: the outbox, the sent
+	// record, a checkpoint. At a hub they follow the push; in this repository they are part of
+	// the same transaction.
 	LocalEdits []Edit
 }
 
-// ErrRefused is the cause of an error that says of a transaction at a hub: the hub's own
-// rules refuse it, whoever repeats it, and nothing of it was applied.
+// ErrRefused is the cause of an error of a transaction refused by the hub's own rules, whoever
+// repeats it. Nothing of it was applied.
 var ErrRefused = errors.New("refused by the rules of the hub")
 
-// StaleError says that a transaction was not applied because refs were not at
-// their expected old values.
+// StaleError says that a transaction was not applied because refs were not at their expected
+// old values.
 type StaleError struct {
 	Refs []string
 	Read bool // the copies of all refs of the transaction were read anew since
@@ -52,8 +52,7 @@ func (e *StaleError) Error() string {
 // try, 100 ms for a ref and 1 s for packed-refs (core.packedRefsTimeout).
 const attempts = 12
 
-// Pause waits before the next try of something that was busy: 5 to 240 ms, at
-// random, longer with each try.
+// Pause waits before a busy resource is retried: 5 to 240 ms, at random, longer with each try.
 func Pause(ctx context.Context, try int) error {
 	d := time.Duration(10<<min(try, 4)) * time.Millisecond
 	d = d/2 + rand.N(d)
@@ -95,7 +94,7 @@ func (r *Repo) Apply(ctx context.Context, t Transaction) error {
 		switch {
 		case serr != nil:
 			return serr
-		case done: // by a git that was killed before it could say so
+		case done: // by a git killed before it could say so
 			return r.Store.secure(context.WithoutCancel(ctx), gc, t.Objects)
 		case len(stale) > 0:
 			return &StaleError{Refs: stale}
@@ -112,8 +111,8 @@ func (r *Repo) Apply(ctx context.Context, t Transaction) error {
 	}
 }
 
-// inOrder joins edits and puts deletions last, so that whatever prefix of them
-// a killed git leaves behind still leads to every payload.
+// inOrder joins edits and puts deletions last, so any prefix of them left by a killed git still
+// leads to every payload.
 func inOrder(lists ...[]Edit) []Edit {
 	var moves, deletions []Edit
 	for _, list := range lists {
@@ -128,9 +127,8 @@ func inOrder(lists ...[]Edit) []Edit {
 	return append(moves, deletions...)
 }
 
-// compare reports whether every edit is in place, and which refs are not at
-// their expected old values. That a ref is gone does not say who deleted it:
-// deletions alone are never in place.
+// compare reports whether every edit is in place, and which refs are not at their expected old
+// values. A missing ref does not tell who deleted it: deletions alone are never in place.
 func (r *Repo) compare(ctx context.Context, edits []Edit) (done bool, stale []string, err error) {
 	moved := false
 	done = true
@@ -166,13 +164,12 @@ func lines(edits []Edit) string {
 	return b.String()
 }
 
-// updater keeps one "git update-ref --stdin": a command that makes two local
-// transactions starts one process for them. A transaction that fails ends the
-// process; the next one starts another.
+// updater keeps one "git update-ref --stdin": a command with two local transactions starts one
+// process for them. A failed transaction ends the process; the next one starts another.
 type updater struct{ process }
 
-// errRepacked says that packed-refs was rewritten while git prepared a transaction,
-// which was called off.
+// errRepacked says that packed-refs was rewritten while git prepared a transaction, which was
+// called off.
 var errRepacked = errors.New("packed-refs was rewritten meanwhile")
 
 // repacked bounds how often a transaction is prepared anew at once.
@@ -193,9 +190,9 @@ func (u *updater) apply(ctx context.Context, edits []Edit) error {
 	}
 }
 
-// open begins a transaction, in a process that has read no other packed-refs than
-// the one that is there. That one is pinned when git is up and waits: the sooner git
-// locks the refs after that, the less can happen to the file in between.
+// open begins a transaction, in a process that has read no other packed-refs than the present
+// one. The file is pinned when git is up and waits: the sooner git locks the refs after that,
+// the less can happen to the file in between.
 func (u *updater) open(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -214,8 +211,8 @@ func (u *updater) open(ctx context.Context) error {
 	return err
 }
 
-// commit has git lock the refs of edits and compare their old values. The comparison is
-// valid only if packed-refs is still the version that was pinned.
+// commit has git lock the refs of edits and compare their old values. The comparison is valid
+// only if packed-refs is still the pinned version.
 func (u *updater) commit(edits []Edit) error {
 	err := u.say(lines(edits) + "prepare")
 	if err == nil && !u.packed.holds() {
@@ -228,7 +225,7 @@ func (u *updater) commit(edits []Edit) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, errRepacked):
-		_ = u.say("abort") // a git that is gone has let go of its locks as well
+		_ = u.say("abort") // a dead git has let go of its locks as well
 		u.stop((*gitexec.Process).Leave)
 		return err
 	}
@@ -245,7 +242,7 @@ func (u *updater) broken(err error) error {
 	return err
 }
 
-// say gives git commands and reads that the last one, a step of the transaction, went well.
+// say gives git commands and reads its confirmation of the last one, a step of the transaction.
 func (u *updater) say(commands string) error {
 	if _, err := io.WriteString(u.proc.In, commands+"\n"); err != nil {
 		return err
