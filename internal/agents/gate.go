@@ -20,8 +20,8 @@ import (
 // every push, this is an early word.
 func (c *Call) Scopes(worktree string) []string {
 	var scopes []string
-	for _, p := range c.paths() {
-		if rel := below(worktree, c.Dir, p); rel != "" {
+	for _, file := range c.Files() {
+		if rel := below(worktree, file); rel != "" {
 			scopes = append(scopes, "repo.write:"+rel)
 		}
 	}
@@ -32,14 +32,19 @@ func (c *Call) Scopes(worktree string) []string {
 	return slices.Compact(scopes)
 }
 
-// Files lists the files changed by a tool call, absolute and with their links followed.
+// Files lists the files changed by a tool call, absolute and with their links followed. Some tools
+// take ".." out of a path before they open it, others leave that to the kernel, which follows a
+// link first: both files count.
 func (c *Call) Files() []string {
 	var files []string
 	for _, p := range c.paths() {
 		if !filepath.IsAbs(p) {
-			p = filepath.Join(c.Dir, p)
+			p = c.Dir + "/" + p
 		}
-		files = append(files, resolved(p))
+		files = append(files, resolved(filepath.Clean(p)))
+		if at := resolved(p); at != files[len(files)-1] {
+			files = append(files, at)
+		}
 	}
 	return files
 }
@@ -160,46 +165,47 @@ func patched(patch string) []string {
 	return paths
 }
 
-// below is path relative to worktree, with slashes; "" if it does not lie in it.
-// Links are resolved as far as the path exists: a tool writes where they lead.
-func below(worktree, dir, path string) string {
-	if worktree == "" || path == "" {
+// below is a file relative to worktree, with slashes; "" if it does not lie in it.
+func below(worktree, file string) string {
+	if worktree == "" {
 		return ""
 	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	rel, err := filepath.Rel(resolved(worktree), resolved(path))
+	rel, err := filepath.Rel(resolved(worktree), file)
 	if err != nil || rel == "." || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return ""
 	}
 	return filepath.ToSlash(rel)
 }
 
-// resolved follows the links in the existing part of path, dangling ones included: a tool
-// writing to one makes its target.
-func resolved(path string) string { return follow(filepath.Clean(path), maxLinks) }
-
-const maxLinks = 40 // to missing targets; Linux follows as many
-
-func follow(path string, links int) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+// resolved is the file reached by the kernel through a path: it follows each link before it takes
+// the next "..". A missing part stays: a tool makes it.
+func resolved(path string) string {
+	if !filepath.IsAbs(path) {
+		return filepath.Clean(path) // of a client that does not say where it works
 	}
-	dir := filepath.Dir(path)
-	if dir == path {
-		return path
+	at, links := "/", maxLinks
+	for rest := strings.Split(path, "/"); len(rest) > 0; {
+		name := rest[0]
+		rest = rest[1:]
+		if name == ".." {
+			at = filepath.Dir(at)
+			continue
+		}
+		next := filepath.Join(at, name)
+		target, err := os.Readlink(next)
+		if name == "" || err != nil || links == 0 {
+			at = next
+			continue
+		}
+		if links--; filepath.IsAbs(target) {
+			at = "/"
+		}
+		rest = append(strings.Split(target, "/"), rest...)
 	}
-	dir = follow(dir, links)
-	target, err := os.Readlink(filepath.Join(dir, filepath.Base(path)))
-	switch {
-	case err != nil || links == 0:
-		return filepath.Join(dir, filepath.Base(path))
-	case filepath.IsAbs(target):
-		return follow(filepath.Clean(target), links-1)
-	}
-	return follow(filepath.Join(dir, target), links-1)
+	return at
 }
+
+const maxLinks = 40 // Linux follows as many, and opens no file behind more
 
 // pushed lists the refs moved by each plain "git push" of a command line.
 func pushed(command string) []string {

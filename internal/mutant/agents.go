@@ -4,6 +4,10 @@ package main
 // call.
 var ofAgents = []mutant{
 	{
+		"a hook follows a link before the dots behind it", "internal/agents/gate.go",
+		`if at := resolved(p); at != files[len(files)-1] {`, `if at := resolved(p); at == "" {`, "./internal/cli -run TestScript/hook_agent_elsewhere",
+	},
+	{
 		"an id from a client is no flag", "internal/cli/mcp.go",
 		`return append(args, "--", id)`, `return append(args, id)`, "./internal/cli -run TestMCPArgumentsAreData",
 	},
