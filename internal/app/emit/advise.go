@@ -14,12 +14,11 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// adviseTime bounds how long an emit waits for advice that nobody asked for.
+// adviseTime bounds how long an emit waits for unrequested advice.
 const adviseTime = 300 * time.Millisecond
 
-// advise looks, beside the work, for mistakes of the sender: files that stay behind, a
-// commit that the target cannot have, an agent that is unknown here. The function that it
-// returns prints the advice.
+// advise looks for mistakes of the sender during the work: files left behind, a commit missing at
+// the target, an unknown agent. The returned function prints the advice.
 func (s *Sender) advise(ctx context.Context, env *handoff.Envelope, alias string) func() {
 	repo := s.Handler.Repo
 	if s.Quiet {
@@ -52,8 +51,8 @@ func (s *Sender) advise(ctx context.Context, env *handoff.Envelope, alias string
 	}
 }
 
-// absentAgent says of a handoff that stays in this clone that its agent does not work
-// here, and where that agent may work. Whoever works here has a worktree or a key.
+// absentAgent warns if a handoff stays in this clone and its agent does not work here, and says
+// where the agent may work. An agent working here has a worktree or a key.
 func (s *Sender) absentAgent(env *handoff.Envelope, alias string) error {
 	main := s.Hubs.MainRemote()
 	if env.Target.Agent == nil || alias != "" || main == "" {
@@ -72,7 +71,7 @@ func (s *Sender) absentAgent(env *handoff.Envelope, alias string) error {
 	return fmt.Errorf("%s is not an agent of this clone, and this handoff stays in it; did you mean %s@%s?", name, name, main)
 }
 
-// unknownAgent compares the target with the agents that are trusted here.
+// unknownAgent compares the target with the agents trusted here.
 func (s *Sender) unknownAgent(ctx context.Context, env *handoff.Envelope) error {
 	if env.Target.Agent == nil {
 		return nil
@@ -94,7 +93,7 @@ func (s *Sender) unknownAgent(ctx context.Context, env *handoff.Envelope) error 
 	return fmt.Errorf("no key of agent %s is trusted here: its receipt is disputed until one is (githandoff trust add)", name)
 }
 
-// publishedFor is a key that nobody pinned here and that says it is an agent's.
+// publishedFor is an unpinned published key in the name of an agent.
 func (s *Sender) publishedFor(ctx context.Context, agent string) sign.KID {
 	unpinned, err := s.Published.Unpinned(ctx)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Ancestor returns the content of the handoff that a new one follows from: open, sent, or
-// kept in the archive. If it was erased, or is sealed for others, the content is made of
-// its log entries. A handoff that follows from a sealed one must be sealed, too.
+// Ancestor returns the content of a new handoff's parent: open, sent, or kept in the archive. If
+// it was erased, or is sealed for others, the content is made of its log entries. A handoff that
+// follows from a sealed one must be sealed, too.
 func (e *Handler) Ancestor(ctx context.Context, arg string) (env *handoff.Envelope, sealed bool, err error) {
 	f, err := e.Workspace.Find(ctx, arg, workspace.Never)
 	if err != nil {
@@ -72,8 +72,7 @@ func (e *Handler) ChainLength(ctx context.Context, env *handoff.Envelope) (int, 
 	return n, nil
 }
 
-// ignoreNotFound: what happened at a home that is not known here cannot be
-// counted.
+// ignoreNotFound drops the error of an unknown home: its entries cannot be counted.
 func ignoreNotFound(err error) error {
 	if fault.CodeOf(err) == fault.NotFound {
 		return nil

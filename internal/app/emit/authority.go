@@ -9,10 +9,9 @@ import (
 	"githandoff/internal/lifecycle"
 )
 
-// HeldToken returns a handoff whose authority this worktree can pass on: it holds it, by a
-// lease that is not over, and the token is good now. Nil if it does not hold that id, or if
-// the handoff carries no authority. The home is asked; if it is down, its last known state
-// counts.
+// HeldToken returns a handoff whose authority this worktree can pass on: it holds the handoff,
+// the lease has not ended, and the token is valid now. Nil if it does not hold the id, or if the
+// handoff carries no authority. The home is asked; if it is down, its last known state counts.
 func (e *Handler) HeldToken(ctx context.Context, id handoff.ID) (*lifecycle.Verified, error) {
 	if id == "" {
 		return nil, nil
@@ -46,9 +45,8 @@ func (e *Handler) HeldToken(ctx context.Context, id handoff.ID) (*lifecycle.Veri
 	return e.Verifier.Verify(ctx, home, s, opt)
 }
 
-// passedOn prepares a payload, and where it carries on the authority of a handoff
-// that is held here, lets that one's log say so first. Nothing of the new one is
-// written anywhere before.
+// passedOn prepares a payload. If it carries on the authority of a held handoff, the log of the
+// latter gets an entry first, before anything of the new one is written.
 func (e *Handler) passedOn(ctx context.Context, em Request) (*lifecycle.Payload, error) {
 	p, err := e.Successors.Payload(ctx, em.Home, em.Envelope, em.Authority, em.Asked, em.Seal)
 	if err != nil || p.Record.Token == "" || em.Authority.Above == nil {

@@ -24,7 +24,7 @@ type Request struct {
 	Seal       bool                 // for the keys of the target agent
 	Queue      bool                 // leave it in the outbox
 	LocalEdits []refs.Edit
-	Snapshot   []*refs.Object // that Envelope.Work needs
+	Snapshot   []*refs.Object // needed by Envelope.Work
 }
 
 // Result says where a handoff went.
@@ -36,9 +36,8 @@ type Result struct {
 	Record *record.Record
 }
 
-// Emit makes a handoff durable and then present at its home. The result is
-// valid, and the handoff safe in this repository, also when the error says
-// that the hub could not be reached.
+// Emit makes a handoff durable and then present at its home. The result is valid, and the handoff
+// safe in this repository, even if the error reports an unreachable hub.
 func (e *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 	p, err := e.passedOn(ctx, em)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// follow makes a handoff the child of another: of --parent, or of the one claim
-// that this worktree holds. The child keeps the task and can still quote its
-// ancestors after their payloads are gone. The child of a sealed handoff is sealed.
+// follow makes a handoff the child of another: of --parent, or of the only claim of this
+// worktree. The child keeps the task and can still quote its ancestors after their payloads are
+// gone. The child of a sealed handoff is sealed.
 func (s *Sender) follow(ctx context.Context, env *handoff.Envelope, o *Options) error {
 	if env.Parent != "" || len(env.Lineage) > 0 { // the document says it itself
 		_, sealed, err := s.Handler.Ancestor(ctx, string(env.Parent))

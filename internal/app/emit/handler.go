@@ -1,6 +1,6 @@
-// Package emit sends handoffs: it makes a handoff durable in this repository, and then
-// present at its home. It also finds the parts that a new handoff takes over from its
-// parent: the content, the length of its chain and the authority.
+// Package emit sends handoffs: it makes a handoff durable in this repository, and then present at
+// its home. It also finds the parts a new handoff takes over from its parent: the content, the
+// length of its chain and the authority.
 package emit
 
 import (
@@ -17,14 +17,14 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace has the methods of the workspace that emit needs.
+// Workspace has the methods of the workspace needed to emit.
 type Workspace interface {
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 	Load(ctx context.Context, it *workspace.Item) error
 }
 
-// Steps takes the two steps of the state machine that emit needs.
+// Steps takes the two steps of the state machine needed to emit.
 type Steps interface {
 	Offer(ctx context.Context, home lifecycle.Home, p *lifecycle.Payload, localEdits ...refs.Edit) (*lifecycle.State, error)
 	Delegate(ctx context.Context, home lifecycle.Home, h lifecycle.ClaimProof, child handoff.ID) (*lifecycle.State, error)

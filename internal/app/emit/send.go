@@ -33,14 +33,14 @@ type Options struct {
 	ID handoff.ID // derived, by a hook; empty: a new one
 }
 
-// Hubs are the hubs that this clone can name.
+// Hubs are the hubs with an alias in this clone.
 type Hubs interface {
 	Hub(ctx context.Context, alias string) (*crossrepo.Hub, error)
 	AliasOf(home lifecycle.Home) string
 	MainRemote() string
 }
 
-// Held is the claim that this worktree holds.
+// Held is the claim of this worktree.
 type Held interface {
 	Current() (*work.Claim, error)
 }
@@ -50,17 +50,17 @@ type Policy interface {
 	Read(ctx context.Context) (*policy.Policy, error)
 }
 
-// Published are the published keys that are not pinned here.
+// Published are the published keys not pinned here.
 type Published interface {
 	Unpinned(ctx context.Context) ([]sign.PublicKey, error)
 }
 
-// Signer is the key that signs here.
+// Signer is the signing key of this worktree.
 type Signer interface {
 	SpeaksFor(principal string) bool // it is a root key of this principal
 }
 
-// RootSigner is a root key that signs in the place of the agent's key.
+// RootSigner is a root key to sign in place of the agent's key.
 type RootSigner struct {
 	Signer sign.Signer
 	Actor  string // author of its commits
@@ -86,8 +86,8 @@ type Sender struct {
 	Warn     func(error)
 	Say      func(format string, args ...any)
 
-	// Snapshot takes the snapshot that goes along with a handoff, names it in the
-	// envelope, and returns the objects that it needs; none where none goes along.
+	// Snapshot takes the snapshot of a handoff, names it in the envelope, and returns its
+	// objects; none without a snapshot.
 	Snapshot func(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, sealed bool) ([]*refs.Object, error)
 
 	// Invited pins whoever answered an invitation at a hub.
@@ -107,9 +107,8 @@ func NewSender(w *workspace.Workspace) *Sender {
 	}
 }
 
-// Send addresses a draft, completes and screens it, and sends it: the one way from a
-// command or a hook to a handoff. As with [Handler.Emit], a handoff that is returned is
-// durable whatever the error says.
+// Send addresses a draft, completes and screens it, and sends it: the one way from a command or a
+// hook to a handoff. As with [Handler.Emit], a returned handoff is durable, whatever the error.
 func (s *Sender) Send(ctx context.Context, env *handoff.Envelope, o *Options) (*Result, error) {
 	home, err := s.address(ctx, o.To, o.Here, env)
 	if err != nil {
@@ -171,8 +170,7 @@ func (s *Sender) once(ctx context.Context, home lifecycle.Home, env *handoff.Env
 	return &Result{ID: it.Place.ID, State: "offered", Ref: it.Ref, Commit: it.Commit, Record: it.Record}, nil
 }
 
-// capable asks the team's policy whether this is work that the sender makes and
-// the receiver takes.
+// capable asks the team's policy whether the sender makes such work and the receiver takes it.
 func (s *Sender) capable(ctx context.Context, env *handoff.Envelope) error {
 	if env.Target.Request == "" {
 		return nil
@@ -227,7 +225,7 @@ func (s *Sender) address(ctx context.Context, to string, here bool, env *handoff
 	return hub, nil
 }
 
-// complete fills in the members that only this machine knows: id, times, salt, source.
+// complete fills in the members known only to this machine: id, times, salt, source.
 func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options, localEdits *[]refs.Edit) error {
 	h := s.Handler
 	now := s.Now().UTC().Truncate(time.Second)

@@ -18,14 +18,14 @@ type Wanted struct {
 	None            bool // whatever is held: a commit message gives no authority
 }
 
-// Asked reports whether nothing is to be sent without that authority.
+// Asked reports whether the authority is required: without it nothing is sent.
 func (f *Wanted) Asked() bool {
 	return f.OnBehalfOf != "" || len(f.Scope) > 0 || len(f.Audience) > 0
 }
 
-// Authority finds the authority that a handoff carries: a token that follows from the
-// parent's, if this worktree holds it, or else a first token by a root key of the principal.
-// The root key is returned if it is not the key that signs here already.
+// Authority finds the authority of a handoff: a token derived from the parent's, if this worktree
+// holds the parent, or else a first token by a root key of the principal. The root key is
+// returned unless it is the signing key anyway.
 func (s *Sender) Authority(ctx context.Context, parent handoff.ID, f *Wanted) (*RootSigner, *lifecycle.Authority, error) {
 	if f.None {
 		return nil, nil, nil
@@ -65,7 +65,7 @@ func (s *Sender) Authority(ctx context.Context, parent handoff.ID, f *Wanted) (*
 	return root, want, err
 }
 
-// noneHeldError refuses a part of an authority that is not there.
+// noneHeldError refuses a part of a missing authority.
 func (s *Sender) noneHeldError(parent handoff.ID) error {
 	if _, err := s.Held.Current(); parent == "" && fault.Is(err, fault.AmbiguousID) {
 		return fault.As(err).WithHints(fault.SeeAll("emit").Because("--parent names the handoff whose authority is passed on"))
@@ -74,7 +74,7 @@ func (s *Sender) noneHeldError(parent handoff.ID) error {
 		WithHints(fault.SeeAll("emit").Because("--on-behalf-of names the person who lends authority"))
 }
 
-// Principal takes a bare mail address for that of a person.
+// Principal takes a bare mail address for a person.
 func Principal(s string) string {
 	if s == "" || strings.Contains(s, ":") {
 		return s
@@ -82,9 +82,9 @@ func Principal(s string) string {
 	return "user:" + s
 }
 
-// asRoot lets a root key of the principal sign: the one that signs anyway, which --as, --key
-// or this worktree names. One that nobody named is used only where a person types its
-// passphrase: an agent does not lend itself the authority of whoever runs it.
+// asRoot lets a root key of the principal sign: the signing key named by --as, --key or this
+// worktree. Any other is used only if a person types its passphrase, so an agent cannot lend
+// itself the authority of its user.
 func (s *Sender) asRoot(principal string) (*RootSigner, error) {
 	if s.Signer.SpeaksFor(principal) {
 		return nil, nil
@@ -113,8 +113,8 @@ func (s *Sender) asRoot(principal string) (*RootSigner, error) {
 	return nil, refusal.WithHints(fault.Fact("ask %s: people lend authority from a worktree of their own, with --as or --key", strings.TrimPrefix(principal, "user:")))
 }
 
-// actorOf is who acts with a root key, the author of its commits: the person, if
-// the principal is a name that can stand there.
+// actorOf is the author of a root key's commits: the person, if the principal is a valid author
+// name.
 func actorOf(principal, agent string) string {
 	if name := strings.TrimPrefix(principal, "user:"); strings.Contains(name, "@") || handoff.CheckAgent(name) == nil {
 		return name
@@ -122,7 +122,7 @@ func actorOf(principal, agent string) string {
 	return agent
 }
 
-// issueHint gives a handoff that is there the authority that was asked for a new one.
+// issueHint gives an existing handoff the authority requested for a new one.
 func issueHint(id handoff.ID, f *Wanted) fault.Hint {
 	if f.OnBehalfOf == "" || len(f.Scope) == 0 {
 		return fault.See("obo issue").Because("gives %s authority", id)

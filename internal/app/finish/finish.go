@@ -17,9 +17,8 @@ import (
 	"githandoff/internal/work"
 )
 
-// Take takes a fresh step of a holder, or one that waited for its hub: ack, fail,
-// progress, release. Where the hub is down the record of the handoff keeps the step; the
-// error then has code Unavailable.
+// Take takes a step of a holder, new or kept: ack, fail, progress, release. If the hub is down,
+// the record of the handoff keeps the step, and the error has code Unavailable.
 func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*receipt.Result, error) {
 	home, err := f.Workspace.Home(ctx, h.Home)
 	if err != nil {
@@ -67,8 +66,8 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 	return nil, err
 }
 
-// tellUnsent warns of a progress that waited for its hub until this step took its place. One
-// that had landed is none: only its answer got lost.
+// tellUnsent warns of an unsent progress replaced by this step. One that had landed does not
+// count: only its answer was lost.
 func (f *Handler) tellUnsent(h *work.Claim, unsent *work.Step, done *receipt.Result) {
 	if unsent != nil && (done == nil || !done.State.Progressed(h.Nonce, unsent.Entries()...)) {
 		f.Workspace.Warn(fmt.Errorf("the progress that was kept for %s is not sent: %s", h.ID, unsent.Data))
@@ -84,14 +83,14 @@ func (f *Handler) tookBefore(h *work.Claim, step work.Step, s *lifecycle.State) 
 	return s.Took(step.Event, h.Nonce) || f.rejected(h, s)
 }
 
-// rejected reports whether a rejection that is kept here is the one that the
-// receipt tells of: it names no claim that could tell, but the key that signed it.
+// rejected reports whether a receipt is that of a rejection kept here. A rejection names no
+// claim, so the signing key decides.
 func (f *Handler) rejected(h *work.Claim, s *lifecycle.State) bool {
 	kept, err := f.Claims.Pending(h.ID)
 	return err == nil && kept != nil && kept.Nonce == "" && s.Rejected(f.Engine.Author.Signer.KID())
 }
 
-// keep records a step that waits for its hub.
+// keep records a step to wait for its hub.
 func (f *Handler) keep(ctx context.Context, h *work.Claim, step work.Step) error {
 	return f.Claims.Update(ctx, h.ID, func(stored *work.Claim) error {
 		if stored.Home == "" { // a rejection: nothing was claimed
@@ -140,7 +139,7 @@ func (f *Handler) take(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 	return done, nil
 }
 
-// remember brings the record of the handoff in line with a step that was taken.
+// remember updates the record of the handoff after a step.
 func (f *Handler) remember(ctx context.Context, h *work.Claim, event record.Event, s *lifecycle.State) error {
 	if event != record.Progressed && event != record.Released {
 		return f.Claims.End(ctx, h, f.Engine.Now())
@@ -158,8 +157,8 @@ func (f *Handler) remember(ctx context.Context, h *work.Claim, event record.Even
 	})
 }
 
-// fail ends the handoff with a failure; where its sender named somebody for
-// that, the return handoff is offered at the same home in the same transaction.
+// fail ends the handoff with a failure. If its sender named a receiver for failures, the return
+// handoff is offered at the same home in the same transaction.
 func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, step work.Step) (*receipt.Result, error) {
 	out, env, err := f.Receipts.Outcome(ctx, home, h.Proof().Place, step.Event, step.Data)
 	if err != nil {
@@ -209,8 +208,7 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 	return done, nil
 }
 
-// returned is the authority of a return handoff: of whoever held the one that
-// failed.
+// returned is the authority of a return handoff: that of the failed one's holder.
 func (f *Handler) returned(ctx context.Context, home lifecycle.Home, h *work.Claim, s *lifecycle.State) (*lifecycle.Authority, error) {
 	if s.Claim == nil || !h.Mine(s.Claim.Nonce) || s.Offer.Token == "" {
 		return nil, nil
@@ -222,8 +220,8 @@ func (f *Handler) returned(ctx context.Context, home lifecycle.Home, h *work.Cla
 	return f.Successors.Authority(v, true)
 }
 
-// work says which snapshot goes back with a failure, and returns one that was taken for
-// it. A failure does not wait for a snapshot that is not to be had: it says so.
+// work chooses the snapshot to send back with a failure, and returns one taken for it. If none
+// can be taken, the failure goes without, with a warning.
 func (f *Handler) work(ctx context.Context, home lifecycle.Home, s *lifecycle.State, child *handoff.Envelope, step work.Step, sealed bool) (*receipt.Taken, error) {
 	switch {
 	case f.Snapshot != nil:
@@ -245,13 +243,13 @@ func (f *Handler) work(ctx context.Context, home lifecycle.Home, s *lifecycle.St
 	return nil, nil
 }
 
-// goesNowhere refuses a snapshot that nothing would carry.
+// goesNowhere refuses a snapshot without a handoff to carry it.
 func goesNowhere(id handoff.ID) error {
 	return fault.New(fault.Usage, fault.BadUsage, "nobody gets handoff %s back if it fails, and a snapshot goes back with it", id).
 		WithHints(fault.See("emit").Because("sends a snapshot with a handoff of its own"))
 }
 
-// keepTaken keeps a snapshot that was taken for a step which waits for its hub.
+// keepTaken keeps the snapshot taken for a waiting step.
 func (f *Handler) keepTaken(ctx context.Context, done *receipt.Result) error {
 	if done == nil || done.Taken == nil {
 		return nil
@@ -263,7 +261,7 @@ func (f *Handler) keepTaken(ctx context.Context, done *receipt.Result) error {
 	return f.Engine.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: done.Taken.Objects})
 }
 
-// unkept leaves out of edits those that were made while a step waited for its hub.
+// unkept leaves out the edits made while a step waited for its hub.
 func (f *Handler) unkept(ctx context.Context, edits []refs.Edit) (left []refs.Edit, err error) {
 	for _, e := range edits {
 		if e.Old, err = f.Engine.Repo.Resolve(ctx, e.Ref); err != nil {

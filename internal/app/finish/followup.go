@@ -13,10 +13,10 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// followUpResult is the key of the receipt's results that names what went back.
+// followUpResult is the key of the reply in the receipt's results.
 const followUpResult = "follow_up"
 
-// Reply is a handoff to the sender of one that is about to be acknowledged.
+// Reply is a handoff to the sender of one about to be acknowledged.
 type Reply struct {
 	Draft  *handoff.Envelope
 	To     string // target
@@ -25,9 +25,9 @@ type Reply struct {
 	Seal   bool
 }
 
-// followUp sends a handoff to the sender of the one that is held, and names it in the results
-// of step. It is sent before the receipt is written: after the receipt nobody holds the
-// handoff. Repeated, it has the same id.
+// followUp sends a handoff to the sender of the held one, and names it in the results of step. It
+// is sent before the receipt is written: after the receipt nobody holds the handoff. Repeated, it
+// has the same id.
 func (f *Handler) followUp(ctx context.Context, h *work.Claim, step *work.Step, summary string) (handoff.ID, error) {
 	home, err := f.Workspace.Home(ctx, h.Home)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package finish takes the steps of a holder: progress, release, ack and fail. A
-// step that its hub cannot take now is kept, for sync.
+// Package finish takes the steps of a holder: progress, release, ack and fail. A step its hub
+// cannot take now is kept for sync.
 package finish
 
 import (
@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace has the methods of the workspace that finish needs.
+// Workspace has the methods of the workspace needed for steps.
 type Workspace interface {
 	AliasOf(home lifecycle.Home) string
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
@@ -36,11 +36,10 @@ type Handler struct {
 	Successors *successor.Maker
 	Work       *work.Held
 
-	// Reply sends a handoff to the sender of one that is acknowledged. Nil: none is sent.
+	// Reply sends a handoff to the sender of the acknowledged one. Nil: none is sent.
 	Reply func(ctx context.Context, r *Reply) error
 
-	// Snapshot takes the snapshot that goes back with a failure, in place of the one
-	// that came along. Nil: that one goes back.
+	// Snapshot takes the snapshot to send back with a failure. Nil: the one received goes back.
 	Snapshot func(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, sealed bool) ([]*refs.Object, error)
 }
 

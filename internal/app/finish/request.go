@@ -15,15 +15,15 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Request is a step that an agent asks for.
+// Request is a step requested by an agent.
 type Request struct {
-	Arg     string    // id or its last characters; empty: the handoff that this worktree holds
+	Arg     string    // id or its last characters; empty: the held handoff of this worktree
 	Step    work.Step // Handle fills in the claim, the time and the commit
-	Summary string    // of the handoff that goes back to the sender, if one does
+	Summary string    // of the handoff back to the sender, if any
 }
 
-// Handle takes a step on the handoff that this worktree holds, and takes a kept step again. An
-// agent also rejects with a failure what nobody holds.
+// Handle takes a step on a handoff of this worktree, and takes a kept step again. An agent may
+// also reject an unclaimed handoff, with a failure.
 func (f *Handler) Handle(ctx context.Context, q Request) (*receipt.Result, error) {
 	h, err := f.claim(ctx, q.Arg, q.Step.Event)
 	if err != nil {
@@ -79,7 +79,7 @@ func (f *Handler) GiveBack(ctx context.Context, id handoff.ID, at time.Time) err
 	})
 }
 
-// Break releases a handoff that another agent holds.
+// Break releases a handoff held by another agent.
 func (f *Handler) Break(ctx context.Context, arg string) (*receipt.Result, error) {
 	v, err := f.Workspace.Find(ctx, arg, workspace.IfUnknown)
 	if err != nil {
@@ -92,7 +92,7 @@ func (f *Handler) Break(ctx context.Context, arg string) (*receipt.Result, error
 	return &receipt.Result{State: s}, nil
 }
 
-// claim finds the claim that a step stands on, or makes that of a rejection.
+// claim finds the claim for a step, or makes the one of a rejection.
 func (f *Handler) claim(ctx context.Context, arg string, event record.Event) (*work.Claim, error) {
 	h, err := f.Work.Find(arg)
 	if arg == "" && fault.Is(err, fault.NothingHeld) {
@@ -114,8 +114,8 @@ func (f *Handler) claim(ctx context.Context, arg string, event record.Event) (*w
 	return &work.Claim{ID: p.ID, Agent: p.Agent, Actor: f.Work.Agent, Home: v.Home.ID()}, errUndelivered(v)
 }
 
-// notHeld refuses a step on a handoff that this worktree does not hold. It names the agent
-// that holds or ended it.
+// notHeld refuses a step on a handoff not held by this worktree. It names the agent which holds
+// or ended it.
 func (f *Handler) notHeld(ctx context.Context, arg string) error {
 	v, err := f.Workspace.Find(ctx, arg, workspace.IfUp)
 	if err != nil {
@@ -141,8 +141,8 @@ func (f *Handler) notHeld(ctx context.Context, arg string) error {
 	return free.WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("takes it"))
 }
 
-// heldElsewhere refuses a step on a handoff that is held, but not by this worktree. If this
-// agent holds it in a worktree that was removed, the hint continues it here.
+// heldElsewhere refuses a step on a handoff held outside this worktree. If this agent holds it in
+// a removed worktree, the hint continues it here.
 func (f *Handler) heldElsewhere(s *lifecycle.State) error {
 	by := f.Engine.Author
 	list, err := f.Claims.Orphans(f.Engine.Repo, f.Work.Agent, by.Signer.KID())

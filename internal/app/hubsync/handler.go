@@ -1,7 +1,6 @@
-// Package hubsync brings this repository and its hubs to agree: kept steps are
-// taken, the outbox is delivered, receipts come back, claims that somebody else
-// ended are closed, notes are shared, and a hub that was restored from a backup is
-// given back the entries that it lost.
+// Package hubsync brings this repository and its hubs into agreement: kept steps are taken, the
+// outbox is delivered, receipts come back, claims ended by others are closed, notes are shared,
+// and a hub restored from a backup gets its lost entries back.
 package hubsync
 
 import (
@@ -17,7 +16,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace has the methods of the workspace that hubsync needs.
+// Workspace has the methods of the workspace needed for a sync.
 type Workspace interface {
 	AliasOf(home lifecycle.Home) string
 	Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub, error)
@@ -33,7 +32,7 @@ type Workspace interface {
 	Warn(err error)
 }
 
-// Steps takes a step that was kept while its hub was down.
+// Steps takes a step kept while its hub was down.
 type Steps interface {
 	Take(ctx context.Context, h *work.Claim, step work.Step) (*receipt.Result, error)
 }

@@ -26,8 +26,8 @@ func (o *outcome) add(one *Done) {
 	}
 }
 
-// syncSteps takes the steps that were kept while a hub was down. The handoffs of the outbox
-// go along, so that a hub gets one push. A step whose claim was lost is dropped and reported.
+// syncSteps takes the steps kept while a hub was down. The handoffs of the outbox go along, so a
+// hub gets one push. A step whose claim was lost is dropped and reported.
 func (hd *Handler) syncSteps(ctx context.Context, run *syncing) ([]Done, error) {
 	waiting, unlock, err := hd.waiting(ctx)
 	if err != nil || len(waiting) == 0 {
@@ -68,9 +68,8 @@ func (hd *Handler) waiting(ctx context.Context) (waiting []*work.Claim, unlock f
 	return waiting, unlock, nil
 }
 
-// sum is everything that was done, with the first error. Other errors are warnings, unless
-// they say the same. A step that was not tried, or interrupted, tells its reason only if no
-// other error does.
+// sum is everything done, with the first error. Other errors are warnings, unless they repeat it.
+// The reason of an untried or interrupted step is told only if there is no other error.
 func (hd *Handler) sum(all []*outcome) (done []Done, err error) {
 	var first, untried error
 	for _, o := range all {
@@ -93,7 +92,7 @@ func isUntried(err error) bool {
 	return errors.Is(err, crossrepo.ErrNotTried) || errors.Is(err, context.Canceled) && !errors.Is(err, crossrepo.ErrInDoubt)
 }
 
-// alongside delivers the handoffs of the outbox that no step has anything to do with.
+// alongside delivers the handoffs of the outbox without a kept step.
 func (r *syncing) alongside(steps []*work.Claim) []func(context.Context) {
 	r.early = map[handoff.ID]*outcome{}
 	var tasks []func(context.Context)
@@ -114,8 +113,8 @@ func (r *syncing) alongside(steps []*work.Claim) []func(context.Context) {
 	return tasks
 }
 
-// dropLost drops a step that can never be taken. An agent that may not reject, or whose
-// handoff never reached its hub, would be told at each sync.
+// dropLost drops a step which can never be taken: the agent may not reject, or the handoff never
+// reached its hub. Otherwise each sync would report it.
 func (hd *Handler) dropLost(ctx context.Context, id handoff.ID, step work.Step, err error) error {
 	if fault.CodeOf(err) != fault.Conflict &&
 		(step.Nonce != "" || !fault.Is(err, fault.UntrustedKey) && !fault.Is(err, fault.UnknownHandoff)) {
@@ -160,8 +159,8 @@ func (hd *Handler) takeKept(ctx context.Context, h *work.Claim, run *syncing) (*
 	return &Done{What: string(step.Event), ID: h.ID, Alias: hd.Workspace.AliasOf(home), Record: e.State.Receipt, Next: e.Next}, nil
 }
 
-// lookAgain finds out what waits now, after steps were taken. Deliveries that went along
-// stay, so that their outcome is told.
+// lookAgain lists the waiting handoffs anew after steps were taken. Deliveries which went along
+// stay, so that their outcome is reported.
 func (r *syncing) lookAgain(ctx context.Context) {
 	out, err := r.h.Workspace.Outgoing(ctx)
 	r.keep(err)

@@ -14,17 +14,17 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// asked is one hub of a sync, with the refs that one connection brought.
+// asked is one hub of a sync, with the refs from one connection.
 type asked struct {
 	hub    *crossrepo.Hub
-	whole  bool // published keys and lists as well, and every lane that is known
+	whole  bool // published keys and lists as well, and every known lane
 	look   crossrepo.Look
 	memory []refs.Ref // the lanes as this clone knew them before
 	err    error
 }
 
-// look asks the hubs of a sync side by side, once each, for everything that the sync
-// may need: published keys and lists, lanes, the handoffs of this clone, and notes.
+// look asks the hubs of a sync side by side, once each, for everything the sync may need:
+// published keys and lists, lanes, the handoffs of this clone, and notes.
 func (r *syncing) look(ctx context.Context) error {
 	held, err := r.h.Work.ByHome()
 	if err != nil {
@@ -59,8 +59,8 @@ func (r *syncing) look(ctx context.Context) error {
 	return nil
 }
 
-// askWhole names the hubs that are asked for all that is there: those that were named,
-// or those that this clone works from.
+// askWhole names the hubs to be asked for everything: the named ones, or those this clone pulls
+// from.
 func (r *syncing) askWhole(ctx context.Context) {
 	hubs := r.only
 	if hubs == nil {
@@ -117,7 +117,7 @@ func (a *asked) bring(ctx context.Context) error {
 	return a.hub.Bring(ctx, a.look)
 }
 
-// take judges what a hub showed, and takes over the keys that count here.
+// take judges the fetched refs of a hub, and adopts the keys valid here.
 func (r *syncing) take(ctx context.Context, a *asked) error {
 	if a.whole {
 		serial, err := r.h.Team.Sync(ctx, a.hub, func() error { return r.h.Workspace.LearnKnown(ctx, a.hub, a.memory) })
@@ -139,7 +139,7 @@ func (a *asked) brought(items []*workspace.Item) bool {
 	})
 }
 
-// without leaves out of a fetch spec the inboxes that this sync has read, with their lanes.
+// without leaves out of a fetch spec the inboxes read by this sync, with their lanes.
 func (a *asked) without(spec lifecycle.FetchSpec) lifecycle.FetchSpec {
 	if a == nil || a.err != nil {
 		return spec
@@ -152,9 +152,8 @@ func (a *asked) without(spec lifecycle.FetchSpec) lifecycle.FetchSpec {
 // isDown reports whether a hub did not answer: it is not asked again.
 func (a *asked) isDown() bool { return a != nil && fault.Is(a.err, fault.RemoteUnavailable) }
 
-// pulledHubs are the hubs that this clone takes work from. An alias of any kind
-// that leads to another repository than the one that was pinned is an error: its
-// handoffs would neither come nor go.
+// pulledHubs are the hubs this clone takes work from. An alias leading to another repository than
+// the pinned one is an error: its handoffs would neither come nor go.
 func (r *syncing) pulledHubs(ctx context.Context) []*crossrepo.Hub {
 	var hubs []*crossrepo.Hub
 	pulled := r.h.Workspace.Pulled()
@@ -173,8 +172,8 @@ func (r *syncing) pulledHubs(ctx context.Context) []*crossrepo.Hub {
 	return hubs
 }
 
-// closeEnded closes the records of claims that are over, and tells of those that
-// somebody else ended. The error is the one that such a holder has to see.
+// closeEnded closes the records of ended claims, and reports those ended by others. The error is
+// for their holder.
 func (hd *Handler) closeEnded(ctx context.Context, only []*crossrepo.Hub) (done []Done, stop error) {
 	held, err := hd.Work.Recorded()
 	if err != nil {
@@ -200,9 +199,8 @@ func (hd *Handler) closeEnded(ctx context.Context, only []*crossrepo.Hub) (done 
 	return done, stop
 }
 
-// EndedAt asks the hub behind an alias what became of this agent's claims there,
-// closes those that somebody else ended, of this repository as well, and returns
-// them. A hub that nothing is held at is asked nothing.
+// EndedAt asks the hub behind an alias about this agent's claims there, closes those ended by
+// others, of this repository as well, and returns them. A hub without claims is not asked.
 func (hd *Handler) EndedAt(ctx context.Context, alias string) ([]*work.Standing, error) {
 	held, err := hd.Work.Recorded()
 	if err != nil || len(held) == 0 {

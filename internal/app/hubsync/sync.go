@@ -18,23 +18,22 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Done is one thing that a sync did or found.
+// Done is one thing done or found by a sync.
 type Done struct {
 	What   string // "delivered", "acknowledged" and the other receipts, "took", "dropped", "adopted"
 	ID     handoff.ID
 	Alias  string
 	Record *record.Record // of the receipt; nil otherwise
 	Next   handoff.ID
-	Serial int64 // of a list of keys that was adopted
-	Lost   bool  // this agent held it, and somebody else ended that
+	Serial int64 // of an adopted list of keys
+	Lost   bool  // this agent held it, and another one ended the claim
 }
 
-// Sync brings this repository and its hubs to agree: steps that wait are
-// taken, claims that somebody else ended are closed, the outbox is delivered,
-// receipts come back, notes are shared, and a hub is given back what it lost of
-// its log. With aliases named, only those are synced. It goes on after a hub that
-// is down, and returns everything that was done with the first error, or with the
-// one that tells this agent to stop its work.
+// Sync brings this repository and its hubs into agreement: waiting steps are taken, claims ended
+// by others are closed, the outbox is delivered, receipts come back, notes are shared, and a hub
+// gets back lost entries of its log. With aliases named, only those are synced. A hub that is
+// down does not stop the others. Sync returns everything done, with the first error, or with the
+// error telling this agent to stop its work.
 func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 	only, err := hd.Workspace.Chosen(ctx, aliases)
 	if err != nil {
@@ -62,17 +61,17 @@ func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 	return run.done, cmp.Or(stop, run.first, run.untried)
 }
 
-// syncing is one run of Sync: what it did, and the first error that it met.
+// syncing is one run of Sync: its results, and its first error.
 type syncing struct {
 	h     *Handler
-	only  []*crossrepo.Hub // that were named; nil means all
+	only  []*crossrepo.Hub // the named ones; nil means all
 	asked []*asked
 	out   []*workspace.Item       // waiting and sent handoffs, as they were at the start
-	early map[handoff.ID]*outcome // of deliveries that went along with kept steps
+	early map[handoff.ID]*outcome // of deliveries sent along with kept steps
 	done  []Done
 
 	first   error
-	untried error // why a hub was sent nothing more; the step that it refused has this error too
+	untried error // why a hub was sent nothing more; the refused step has this error too
 }
 
 func (r *syncing) keep(err error) {
@@ -82,7 +81,7 @@ func (r *syncing) keep(err error) {
 		r.untried = err
 	case r.first == nil:
 		r.first = err
-	case err.Error() != r.first.Error(): // a hub that is down says so once
+	case err.Error() != r.first.Error(): // a hub that is down is reported once
 		r.h.Workspace.Warn(err)
 	}
 }
@@ -128,9 +127,9 @@ func (r *syncing) exchange(ctx context.Context) {
 	}
 }
 
-// syncHub delivers the outbox for one hub and reads the receipts of the handoffs that were
-// sent there. It asks the hub once, unless the sync that it is part of has done so, and
-// leaves out the handoffs that an earlier push took along.
+// syncHub delivers the outbox for one hub and reads the receipts of the handoffs sent there. It
+// asks the hub once, unless the sync has asked it already, and leaves out the handoffs of an
+// earlier push.
 func (hd *Handler) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*workspace.Item, a *asked, early map[handoff.ID]*outcome) ([]Done, error) {
 	spec := specOf(items)
 	if !a.brought(items) {
@@ -164,7 +163,7 @@ func specOf(items []*workspace.Item) lifecycle.FetchSpec {
 	return spec
 }
 
-// syncItem delivers one handoff of the outbox, or looks what became of one that was sent.
+// syncItem delivers one handoff of the outbox, or looks for the receipt of a sent one.
 func (hd *Handler) syncItem(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, a *asked, spec lifecycle.FetchSpec, o *outcome) {
 	var one *Done
 	o.err = hub.CaughtUp(ctx, spec, func() (err error) {
@@ -210,8 +209,8 @@ func (hd *Handler) syncOutbox(ctx context.Context, home lifecycle.Home, it *work
 	return done, nil
 }
 
-// syncSent looks at the home of something that was sent: a receipt ends it here
-// as well, a hub that lost it is given it again.
+// syncSent looks at the home of a sent handoff: a receipt ends it here as well, and a hub which
+// lost it gets it again.
 func (hd *Handler) syncSent(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, a *asked) (*Done, error) {
 	s, err := hd.Engine.Reader.Locate(ctx, hub, it.Place)
 	if err != nil {
@@ -236,7 +235,7 @@ func (hd *Handler) syncSent(ctx context.Context, hub *crossrepo.Hub, it *workspa
 	return nil, nil
 }
 
-// ignoreNotSender leaves what another agent of this clone sent to that agent.
+// ignoreNotSender leaves the handoffs of another agent of this clone to that agent.
 func (hd *Handler) ignoreNotSender(err error) error {
 	if fault.Is(err, fault.NotSender) {
 		hd.Workspace.Warn(err)
@@ -257,8 +256,8 @@ func (hd *Handler) redeliver(ctx context.Context, hub *crossrepo.Hub, it *worksp
 	return &Done{What: "delivered", ID: it.Place.ID, Alias: hub.Alias.Name}, nil
 }
 
-// settle writes what a receipt says into the note of the source's commit, and
-// lets go of the sent ref and of a checkpoint that nobody needs any more.
+// settle writes the receipt into the note of the source's commit, and drops the sent ref and an
+// unneeded checkpoint.
 func (hd *Handler) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, s *lifecycle.State, a *asked) (*Done, error) {
 	p, err := hd.Engine.Verifier.Reload(ctx, it.Ref)
 	if err != nil {
@@ -285,8 +284,8 @@ func (hd *Handler) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace
 	return &Done{What: string(s.Receipt.Event), ID: it.Place.ID, Alias: hub.Alias.Name, Record: s.Receipt, Next: s.Receipt.Next}, nil
 }
 
-// specOfNext asks for the handoff that may have come back to this clone, so that the next
-// resume looks at that hub.
+// specOfNext asks for a handoff which may have come back to this clone, so that the next resume
+// looks at its hub.
 func specOfNext(env *handoff.Envelope, next handoff.ID) lifecycle.FetchSpec {
 	spec := lifecycle.FetchSpec{Places: []lifecycle.Place{{Agent: env.Source.Agent, ID: next}}, Lanes: []handoff.ID{next}}
 	if r := env.Rollback; r != nil && r.OnFailure != "" {

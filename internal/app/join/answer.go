@@ -14,11 +14,11 @@ import (
 
 // Worktree is the worktree of whoever joins.
 type Worktree interface {
-	// Asked is the name that the caller wants, or that the worktree has; "" for none.
+	// Asked is the name requested by the caller, or the name of the worktree; "" for none.
 	Asked() string
-	// Suggested is a name for an agent that nobody named.
+	// Suggested is a name for an unnamed agent.
 	Suggested() string
-	// SetUp makes the worktree that agent's, and returns its signer.
+	// SetUp sets the agent of the worktree, and returns its signer.
 	SetUp(ctx context.Context, agent string) (sign.Signer, error)
 	// Holds reports whether the private half of a key is here.
 	Holds(kid sign.KID) bool
@@ -95,8 +95,8 @@ func (h *Handler) fetch(ctx context.Context, board crossrepo.Invites, code invit
 	return record, oid, err
 }
 
-// name is the one that the joiner takes. One that the offer gives, or that the caller
-// asked for, is taken as it is or refused; one that nobody chose gives way to others.
+// name is the joiner's name. A name from the offer or the caller is taken as it is or refused; a
+// suggested one gives way to others.
 func (h *Handler) name(o *invite.Offer, earlier *invite.Answer, place Worktree) (string, error) {
 	asked := place.Asked()
 	if earlier != nil {
@@ -127,7 +127,7 @@ func (h *Handler) name(o *invite.Offer, earlier *invite.Answer, place Worktree) 
 	return name, handoff.CheckAgent(name)
 }
 
-// taken: somebody else has that name, as far as this clone and the offer say.
+// taken reports whether another agent has the name, as far as this clone and the offer show.
 func (h *Handler) taken(name string, o *invite.Offer, place Worktree) bool {
 	return slices.Contains(o.Inviter.Agents, name) || slices.ContainsFunc(h.Trust.Entries(), func(e sign.TrustEntry) bool {
 		return e.Retired == "" && slices.Contains(e.Agents, name) && !place.Holds(e.KID)

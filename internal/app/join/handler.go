@@ -16,12 +16,12 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace has the methods of the workspace that join needs.
+// Workspace has the methods of the workspace needed for invitations.
 type Workspace interface {
 	Hub(ctx context.Context, alias string) (*crossrepo.Hub, error)
 }
 
-// Trust is the list of keys that are pinned here.
+// Trust is the list of pinned keys.
 type Trust interface {
 	Lookup(kid sign.KID) (sign.Key, bool)
 	Entries() []sign.TrustEntry
@@ -160,8 +160,8 @@ type Joined struct {
 	Alias   string // of the hub where both met
 }
 
-// finishAt pins whoever answered the invitations that this clone made at a hub, and ends
-// those, and the ones that ran out. It returns all that joined, with the first error.
+// finishAt pins the joiners who answered this clone's invitations at a hub. It ends those
+// invitations and the expired ones, and returns all joiners, with the first error.
 func (h *Handler) finishAt(ctx context.Context, board crossrepo.Invites) ([]Joined, error) {
 	kept, err := h.Memory.At(board.Where())
 	if err != nil || len(kept) == 0 {
@@ -186,8 +186,8 @@ func (h *Handler) finishAt(ctx context.Context, board crossrepo.Invites) ([]Join
 	return joined, first
 }
 
-// finish ends one invitation if it was answered or ran out, whatever the hub has of it then.
-// The key is pinned first: a command that is cut off does so again, which changes nothing.
+// finish ends one invitation if it was answered or has expired, whatever the hub still has of it.
+// The key is pinned first: after an interruption this is repeated without effect.
 func (h *Handler) finish(ctx context.Context, board crossrepo.Invites, k Kept) (*Joined, error) {
 	if k.Over {
 		return nil, h.erase(ctx, board, k)
@@ -251,7 +251,7 @@ func (h *Handler) unused(agent string, kid sign.KID) error {
 	return nil
 }
 
-// end ends an invitation. It is over here first: a hub that keeps it could have it used again.
+// end ends an invitation, first here: a hub which keeps it could have it used again.
 func (h *Handler) end(ctx context.Context, board crossrepo.Invites, k Kept) error {
 	k.Over = true
 	if err := h.Memory.Put(k); err != nil {
@@ -260,8 +260,8 @@ func (h *Handler) end(ctx context.Context, board crossrepo.Invites, k Kept) erro
 	return h.erase(ctx, board, k)
 }
 
-// erase erases at the hub an invitation that is over, and forgets it. Once its time has run
-// out too, it is forgotten even if the hub keeps it: nobody can answer it.
+// erase erases an ended invitation at the hub, and forgets it. Once expired, it is forgotten even
+// if the hub keeps it: nobody can answer it.
 func (h *Handler) erase(ctx context.Context, board crossrepo.Invites, k Kept) error {
 	err := board.Erase(ctx, k.ID)
 	if err != nil && h.Now().Before(k.Expires) {
@@ -270,9 +270,9 @@ func (h *Handler) erase(ctx context.Context, board crossrepo.Invites, k Kept) er
 	return keep(err, h.Memory.Drop(k.ID))
 }
 
-// Withdraw ends the invitations that this clone made at a hub for an agent, "" for those
-// that name nobody, and returns how many there were. None is an error. They are over even if
-// the hub cannot erase them now: the next sync asks it again.
+// Withdraw ends this clone's invitations at a hub for an agent, "" for those without a name, and
+// returns their number. None is an error. They end even if the hub cannot erase them now: the
+// next sync asks it again.
 func (h *Handler) Withdraw(ctx context.Context, hub *crossrepo.Hub, agent string) (int, error) {
 	board := crossrepo.Invites{Hub: hub}
 	kept, err := h.Memory.At(board.Where())

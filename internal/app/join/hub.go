@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/invite"
 )
 
-// sharedURL is the URL of a hub as others may be told it: without a user or password
-// that could be a secret, and absolute. It must lead to the same repository there.
+// sharedURL is the URL of a hub for others: absolute, and without a user or password, which could
+// be a secret. It must lead to the same repository there.
 func sharedURL(al *crossrepo.Alias) (string, error) {
 	shared := al.URL
 	if path, ok := strings.CutPrefix(al.RepoID, "git+file://"); ok {
@@ -32,9 +32,9 @@ func sharedURL(al *crossrepo.Alias) (string, error) {
 	return shared, err
 }
 
-// Finish pins whoever answered an invitation at these hubs, and tells of each; no alias means
-// all hubs. Whoever joined a team is put on its list, if this agent's key is the root that
-// invited it. It costs nothing where no invitation is open.
+// Finish pins the joiners at these hubs, and reports each; no alias means all hubs. A joiner of a
+// team is added to its list, if this agent's key is the inviting root. Without an open invitation
+// it does nothing.
 func (h *Handler) Finish(ctx context.Context, aliases []string, tell func(one Joined, listed bool)) error {
 	open, err := h.Memory.All()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Kept is an invitation that this clone made, until the hub has erased it.
+// Kept is an invitation of this clone, until the hub has erased it.
 type Kept struct {
 	invite.Pending
 	Alias string   `json:"alias"`

@@ -12,7 +12,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// resumeByID claims the handoff that an id, or its last characters, mean.
+// resumeByID claims a handoff by its id, or the last characters of it.
 func (t *Handler) resumeByID(ctx context.Context, q Request) (*Result, error) {
 	if err := workspace.CheckArg(q.Arg); err != nil {
 		return nil, err
@@ -53,8 +53,8 @@ func (t *Handler) resumeByID(ctx context.Context, q Request) (*Result, error) {
 		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists waiting handoffs with their ids"))
 }
 
-// explainWrongInbox says of a refused key that the handoff is for another agent: then it is
-// not the key that is wrong.
+// explainWrongInbox says, of a refused key, if the handoff is for another agent: then the key is
+// not at fault.
 func (t *Handler) explainWrongInbox(ctx context.Context, home lifecycle.Home, p lifecycle.Place, err error) error {
 	if !fault.Is(err, fault.UntrustedKey) {
 		return err
@@ -71,8 +71,8 @@ func (t *Handler) explainWrongInbox(ctx context.Context, home lifecycle.Home, p 
 		WithHints(fault.Run("githandoff", "inbox").Because("lists the handoffs that wait for %s", t.Agent))
 }
 
-// locate finds a handoff at a home by id or last characters, freshly. An ended
-// one is found by its lane, so that the refusal can say how it ended.
+// locate finds a handoff at a home by id or last characters, freshly. An ended one is found by
+// its lane, so the refusal can say how it ended.
 func (t *Handler) locate(ctx context.Context, home lifecycle.Home, arg string) (*lifecycle.Place, error) {
 	if id, err := handoff.ParseID(arg); err == nil {
 		return t.locateID(ctx, home, id)

@@ -24,13 +24,13 @@ import (
 )
 
 const (
-	// crowdKeys is how many keys that may take from one inbox are a crowd. The whole inbox
-	// changes faster than one of them can take from it, so that each fetches only the
-	// handoffs that it will try.
+	// crowdKeys is the number of keys from which on the agents of one inbox are a crowd. The
+	// whole inbox changes faster than one of them can take from it, so each fetches only the
+	// handoffs it will try.
 	crowdKeys = 4
 
-	// smallCrowd is how many keys are at most a crowd of which each agent may begin with the
-	// whole inbox: the time that this takes of each handoff grows with their number.
+	// smallCrowd is the largest number of keys in a crowd whose agents may begin with the whole
+	// inbox: the time spent on it grows with their number.
 	smallCrowd = 8
 
 	// widened is how many more handoffs are fetched if none of the first ones was free.
@@ -53,9 +53,9 @@ type part struct {
 	sizes []int             // of the next fetches; after those all inboxes are fetched
 }
 
-// lookAt looks at a hub. In a small crowd, the first look in an hour, or after ten minutes of other
-// work, fetches the inboxes and the log, in one connection. The others are the looks of an agent that empties an inbox, and fetch
-// a part.
+// lookAt looks at a hub. In a small crowd, the first look in an hour, or after ten minutes of
+// other work, fetches the inboxes and the log, in one connection. The others are the looks of an
+// agent emptying an inbox, and fetch a part.
 func (t crowd) lookAt(ctx context.Context, hub *crossrepo.Hub, skip *skips) error {
 	sp, err := t.newSpread(t.Workspace.Inboxes())
 	if err != nil {
@@ -71,10 +71,10 @@ func (t crowd) lookAt(ctx context.Context, hub *crossrepo.Hub, skip *skips) erro
 	return err
 }
 
-// lookAtShare makes one or two connections. The first one lists the inboxes: the names tell
-// which handoffs are of this agent's share. If this clone knows one of those as it is now, that is
-// enough. Otherwise the second one fetches a few, with their lanes, for this claim and the next ones.
-// An agent that empties the inbox always fetches: its next claims need no look then.
+// lookAtShare makes one or two connections. The first one lists the inboxes: the names tell which
+// handoffs are of this agent's share. If this clone knows one of those as it is now, no second
+// one is needed. Otherwise the second one fetches a few, with their lanes, for this claim and the
+// next ones. An agent emptying the inbox always fetches: its next claims need no look then.
 func (t crowd) lookAtShare(ctx context.Context, hub *crossrepo.Hub, sp *spread, skip *skips) error {
 	empties := sp.now.Sub(hub.LastRead()) < 2*turn
 	list, err := crossrepo.ListOf(ctx, hub, t.Workspace.Inboxes())
@@ -111,7 +111,7 @@ func (t crowd) lookAtShare(ctx context.Context, hub *crossrepo.Hub, sp *spread, 
 	return t.lookAtPart(ctx, p, skip)
 }
 
-// fetched are the offers of a hub of which this clone has the copies, best first. No hub is asked.
+// fetched are the offers of a hub copied in this clone, best first. No hub is asked.
 func (t crowd) fetched(ctx context.Context, hub *crossrepo.Hub, mine map[handoff.ID]bool, skip *skips) ([]*workspace.Item, error) {
 	quiet := newSkips(func(error) {}) // the choice after the look warns
 	quiet.silent, quiet.ids = true, maps.Clone(skip.ids)
@@ -141,8 +141,8 @@ func (t crowd) lookAtPart(ctx context.Context, p *part, skip *skips) error {
 	return p.hub.Bring(ctx, look)
 }
 
-// lookFurther fetches more of the hubs of which a part was looked at, and after that all
-// their inboxes. It reports whether there was more.
+// lookFurther fetches more of the partly fetched hubs, and at last all their inboxes. It reports
+// whether there was more.
 func (t crowd) lookFurther(ctx context.Context, skip *skips) (more bool) {
 	parts := skip.parts
 	skip.parts = nil
@@ -156,10 +156,9 @@ func (t crowd) lookFurther(ctx context.Context, skip *skips) (more bool) {
 	return len(parts) > 0
 }
 
-// dropOutdated drops the copies of inbox refs that the hub has no more, and those that it has
-// elsewhere: others claimed what they offer. A handoff that is recorded as held here keeps
-// its copy while the hub has it; the ids of those are returned, and the copies that the hub has
-// as they are here.
+// dropOutdated drops the copies of inbox refs which the hub has no more, or has moved: others
+// claimed those offers. A handoff recorded as held here keeps its copy as long as the hub has it.
+// The ids of such handoffs are returned, and the copies equal to the hub's refs.
 func (t crowd) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []refs.Ref) (mine map[handoff.ID]bool, same map[string]bool, err error) {
 	held, err := t.Claims.All()
 	if err != nil {
@@ -207,9 +206,9 @@ func (t crowd) claimOf(ctx context.Context, hub *crossrepo.Hub, it *workspace.It
 	return g, err
 }
 
-// forgetOvertaken drops the copy of an offer that others took, and the record of a claim
-// on it that never left. An earlier try of this command may have left: then the record
-// stays, and the next resume asks the hub.
+// forgetOvertaken drops the copy of an offer taken by others, and the record of an unsent claim
+// on it. An earlier try of this command may have been sent: then the record stays, and the next
+// resume asks the hub.
 func (t crowd) forgetOvertaken(ctx context.Context, it *workspace.Item) error {
 	err := t.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: it.Ref, Old: it.Commit}}})
 	if err != nil && !errors.As(err, new(*refs.StaleError)) {
@@ -218,7 +217,7 @@ func (t crowd) forgetOvertaken(ctx context.Context, it *workspace.Item) error {
 	return forgetRefused(ctx, t.Handler, it)
 }
 
-// forgetRefused drops the record of a claim that is not at its hub.
+// forgetRefused drops the record of a claim missing at its hub.
 func forgetRefused(ctx context.Context, t *Handler, it *workspace.Item) error {
 	h, err := t.Claims.Get(it.Place.ID)
 	if err != nil || !neverLeft(h) {
@@ -227,22 +226,22 @@ func forgetRefused(ctx context.Context, t *Handler, it *workspace.Item) error {
 	return release(ctx, t.Claims, h)
 }
 
-// neverLeft reports whether all that was recorded of a claim that was given up is that claim.
+// neverLeft reports whether the record of an abandoned claim has no other claim.
 func neverLeft(h *work.Claim) bool {
 	return h != nil && h.Held() && !h.Printed && len(h.Earlier) == 0
 }
 
-// Many agents may empty one inbox. Each lost claim costs a push and another fetch, so each
-// agent begins with other offers than the rest: the keys that may take from the inbox share
-// the offers among them by rendezvous hashing. Every key has a number for each offer, and
-// comes first where its number is the highest; where it comes second it goes when none is
-// left of its own. Nobody has to know who is at work at the moment.
+// Many agents may empty one inbox. Each lost claim costs a push and another fetch, so each agent
+// begins with other offers than the rest: the keys allowed to take from the inbox share the
+// offers among them by rendezvous hashing. Every key has a number for each offer. A key begins
+// with the offers for which its number is the highest, then takes those for which it is the
+// second highest. Nobody has to know which agents are at work.
 
 const (
-	// fewest is how many of the oldest offers one is chosen from at least, and each how many
-	// more for each agent that may choose as well.
+	// fewest is the least number of the oldest offers to choose from; each is added to it for
+	// each other agent.
 	fewest, each = 32, 8
-	// most bounds the offers that are looked at, and the keys that are counted.
+	// most bounds the offers looked at, and the keys counted.
 	mostOffers, mostKeys = 1024, 64
 
 	// turn is for how long the shares stay the same: whoever stands still keeps no offer
@@ -253,8 +252,8 @@ const (
 	tried = 8
 )
 
-// window is how many of the oldest free offers are chosen from, beside so many handoffs
-// that others hold.
+// window is the number of the oldest free offers to choose from, beside the given number of
+// handoffs held by others.
 func (sp *spread) window(held int) int {
 	return min(max(fewest, each*max(sp.keys(), held)), mostOffers)
 }
@@ -262,7 +261,7 @@ func (sp *spread) window(held int) int {
 // spread orders the offers for one agent.
 type spread struct {
 	mine    string
-	rivals  map[string][]string // keys that may take from an inbox, by agent; without ours
+	rivals  map[string][]string // keys allowed to take from an inbox, by agent; without ours
 	now     time.Time
 	trust   *sign.Trust
 	shuffle *rand.Rand
@@ -284,8 +283,8 @@ func (t *Handler) newSpread(agents []string) (*spread, error) {
 	return sp, nil
 }
 
-// others are the other keys that may take from an agent's inbox now; none where there are
-// too many of them to be worth counting.
+// others are the other keys now allowed to take from an agent's inbox; none if there are too many
+// to be worth counting.
 func (sp *spread) others(agent string) []string {
 	var kids []string
 	for _, entry := range sp.trust.Entries() {
@@ -300,7 +299,7 @@ func (sp *spread) others(agent string) []string {
 	return kids
 }
 
-// keys is how many keys choose from the inbox that has the most.
+// keys is the number of keys at the inbox with the most.
 func (sp *spread) keys() int {
 	n := 0
 	for _, kids := range sp.rivals {
@@ -332,11 +331,11 @@ func (sp *spread) rank(agent string, id handoff.ID) int {
 	return before
 }
 
-// weight is the number that a key has for an offer, for one turn.
+// weight is a key's number for an offer, for one turn.
 func (sp *spread) weight(kid string, id handoff.ID) uint64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", kid, id, turnOf(sp.now)))
 	return binary.BigEndian.Uint64(sum[:8])
 }
 
-// turnOf is the number of the turn that a time is in.
+// turnOf is the number of the turn at a time.
 func turnOf(at time.Time) int64 { return at.Unix() / int64(turn/time.Second) }

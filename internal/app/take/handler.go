@@ -1,5 +1,5 @@
-// Package take finds a handoff for the agent of this worktree and claims it. Handoffs that
-// the agent holds already come first.
+// Package take finds a handoff for the agent of this worktree and claims it. Handoffs already
+// held by the agent come first.
 package take
 
 import (
@@ -14,7 +14,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace has the methods of the workspace that take needs.
+// Workspace has the methods of the workspace needed for claims.
 type Workspace interface {
 	DeferWarnings(do func() error) error
 	Fetched(ctx context.Context, home lifecycle.Home, arg string) (bool, error)
@@ -63,8 +63,8 @@ type Request struct {
 	Peek         bool // look, do not claim
 	Here         bool // only of this repository's own home: no hub is asked
 	AllowExpired bool
-	// Fits, if any, refuses a handoff that the caller could not make use of; it is
-	// not claimed. Without Arg the next one is looked at.
+	// Fits, if any, refuses a handoff of no use to the caller; it is not claimed. Without Arg the
+	// next one is tried.
 	Fits func(*lifecycle.Verified) error
 }
 
@@ -83,8 +83,8 @@ func (q *Request) fits(v *lifecycle.Verified) error {
 	return nil
 }
 
-// Result is a handoff that this agent may read: claimed, or peeked at. Close it
-// with Printed once its content has reached the reader, or with Abandon.
+// Result is a handoff readable by this agent: claimed, or peeked at. Close it with Printed once
+// its content has reached the reader, or with Abandon.
 type Result struct {
 	Verified *lifecycle.Verified
 	Home     lifecycle.Home
@@ -95,8 +95,8 @@ type Result struct {
 	unlock func()
 }
 
-// Printed records that the content was flushed. Until then the next resume
-// shows the same handoff again.
+// Printed records the output of the content. Until then the next resume shows the same handoff
+// again.
 func (g *Result) Printed(ctx context.Context) error {
 	defer g.unlock()
 	if g.Holder == nil || g.Holder.Printed {

@@ -66,8 +66,8 @@ func (t *Handler) lookAt(ctx context.Context, homes []lifecycle.Home, skip *skip
 	}
 }
 
-// resumeFetched claims one of the offers that were fetched, and fetches more of a crowded
-// inbox when none of them is free. It is nil when nothing more is there.
+// resumeFetched claims one of the fetched offers, and fetches more of a crowded inbox if none of
+// them is free. It is nil if there are no more.
 func (t *Handler) resumeFetched(ctx context.Context, homes []lifecycle.Home, skip *skips, q Request) (*Result, error) {
 	for {
 		offers, err := t.offers(ctx, skip.left(homes), skip)
@@ -89,10 +89,10 @@ func (t *Handler) resumeFetched(ctx context.Context, homes []lifecycle.Home, ski
 	}
 }
 
-// offers are handoffs that look as if they could be taken, in the order in which this agent
-// tries them: their tip can be read, nobody holds them, and a key that is trusted here
-// signed it. Offers that cannot be read, or without a trusted signature, are skipped before
-// they cost a trip. They are chosen from the oldest.
+// offers are handoffs which look free, in the order in which this agent tries them: their tip is
+// readable, says that nobody holds them, and is signed by a trusted key. Offers that cannot be
+// read, or without a trusted signature, are skipped before they cost a trip. They are chosen from
+// the oldest.
 func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, skip *skips) ([]*workspace.Item, error) {
 	all, err := t.Workspace.Inbox(ctx, t.Workspace.Inboxes(), homes...)
 	if err != nil {
@@ -142,8 +142,8 @@ func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, skip *skip
 	return t.logless(ctx, held[:min(len(held), fewest)])
 }
 
-// isFree reports whether the tip of an inbox ref says that nobody holds it: open,
-// or held by a claim that ran out twice its lease ago.
+// isFree reports whether the tip of an inbox ref shows a free handoff: open, or held with a lease
+// overdue by twice its length.
 func isFree(tip *record.Record, now time.Time) bool {
 	switch tip.Event {
 	case record.Claimed, record.Progressed:
@@ -152,8 +152,8 @@ func isFree(tip *record.Record, now time.Time) bool {
 	return true
 }
 
-// vouched are the first of some free offers, in the order in which they are tried, that a
-// key signed which is trusted here.
+// vouched are the first of some free offers with a trusted signature, in the order in which they
+// are tried.
 func (t *Handler) vouched(sp *spread, free []*workspace.Item, skip *skips) []*workspace.Item {
 	sp.order(free)
 	var good []*workspace.Item
@@ -170,9 +170,8 @@ func (t *Handler) vouched(sp *spread, free []*workspace.Item, skip *skips) []*wo
 	return good
 }
 
-// logless are those of some handoffs that only look held: the step on their inbox ref
-// is not in the lane, so nobody holds them. Lanes that know the step already, or were
-// read in this command, are not fetched.
+// logless are those handoffs which only look held: the step on their inbox ref is not in the
+// lane, so nobody holds them. Lanes with the step, or read in this command, are not fetched.
 func (t *Handler) logless(ctx context.Context, held []*workspace.Item) ([]*workspace.Item, error) {
 	doubtful, err := t.doubtful(ctx, held)
 	if err != nil {
@@ -193,8 +192,8 @@ func (t *Handler) logless(ctx context.Context, held []*workspace.Item) ([]*works
 	return slices.DeleteFunc(open, func(it *workspace.Item) bool { return !it.Home.LaneIsFresh(it.Place.ID) }), err
 }
 
-// doubtful are those of some handoffs whose lane, as it is known here, leaves them open
-// although their inbox ref says that they are held.
+// doubtful are those handoffs which are held by their inbox ref, but open in the known copy of
+// their lane.
 func (t *Handler) doubtful(ctx context.Context, held []*workspace.Item) ([]*workspace.Item, error) {
 	var open []*workspace.Item
 	for _, it := range held {
@@ -209,9 +208,8 @@ func (t *Handler) doubtful(ctx context.Context, held []*workspace.Item) ([]*work
 	return open, nil
 }
 
-// claimOne claims the first of some offers that it can. It returns nil when they were all
-// refused, or when others were faster. Then its caller chooses again: the hub was read after
-// the lost claim.
+// claimOne claims the first possible of some offers. It returns nil if all were refused, or
+// others were faster. Then the caller chooses again: the hub was read after the lost claim.
 func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, skip *skips, q Request) (*Result, error) {
 	for i, it := range offers {
 		// Where one was refused others may be: they share a trip.
@@ -258,14 +256,14 @@ func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, skip *
 // lostInARow is after how many lost claims there is a pause of random length.
 const lostInARow = 2
 
-// nothingSent reports whether a claim failed in such a way that it cannot be at the hub: this
-// clone did not send it, or the hub refused each of its refs.
+// nothingSent reports whether a failed claim cannot be at the hub: this clone did not send it, or
+// the hub refused each of its refs.
 func nothingSent(err error) bool {
 	return fault.Is(err, fault.HubKeepsRefs) || errors.Is(err, refs.ErrRefused)
 }
 
-// refreshLanes brings in the lane of the first of some offers, unless this
-// command has done so; those of the others at that home come along.
+// refreshLanes fetches the lane of the first of some offers, unless this command has done so, and
+// with it those of the others at the same home.
 func (t *Handler) refreshLanes(ctx context.Context, offers []*workspace.Item) error {
 	first := offers[0]
 	if first.Home.LaneIsFresh(first.Place.ID) {
@@ -298,21 +296,21 @@ func errNothing(agent string, skip *skips, moved error) error {
 			fault.Run("githandoff", "resume", "--wait", "10m").Because("waits for one"))
 }
 
-// skips counts the offers that one resume skipped: lost to others, of no use to the
-// caller, or refused.
+// skips counts the offers skipped by one resume: lost to others, of no use to the caller, or
+// refused.
 type skips struct {
 	warn    func(error)
-	silent  bool // no hub is asked about offers that only look held
+	silent  bool // no hub is asked about offers which only look held
 	ids     map[handoff.ID]bool
 	unfit   error // why the last of no use was
 	refused int
-	lost    int          // claims that others made first
-	which   []handoff.ID // the first of those that were refused
-	hints   []fault.Hint // that mend what was refused, at most three
+	lost    int          // claims made first by others
+	which   []handoff.ID // the first refused ones
+	hints   []fault.Hint // for the refused ones, at most three
 	parts   []*part      // hubs of whose inboxes there is more to fetch
-	shown   handoff.ID   // of an offer that needs no fetch, since a list showed it as it is known here
+	shown   handoff.ID   // of an offer which needs no fetch: a list showed it unchanged
 
-	out  map[lifecycle.Home]bool // homes that did not answer, or refuse every claim
+	out  map[lifecycle.Home]bool // homes without an answer, or refusing every claim
 	down error                   // why the first of these failed
 }
 
@@ -325,9 +323,9 @@ func (p *skips) left(homes []lifecycle.Home) []lifecycle.Home {
 	return slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool { return p.out[home] })
 }
 
-// failed notes that a home could not be read, or not be written to. Its offers are passed
-// over, so that it does not keep this agent from the offers of others. The first error
-// becomes that of the command, unless something is found; the others are warnings.
+// failed notes an error of reading a home, or of writing to it. Its offers are passed over, so
+// that this agent gets the offers of others. The first error becomes the command's, unless
+// something is found; the others are warnings.
 func (p *skips) failed(home lifecycle.Home, err error) {
 	switch {
 	case err == nil:
@@ -342,7 +340,7 @@ func (p *skips) failed(home lifecycle.Home, err error) {
 	}
 }
 
-// without is failed for an error that ends the command unless it leaves other homes to try.
+// without is failed for an error which ends the command, unless there are other homes to try.
 func (p *skips) without(home lifecycle.Home, err error) error {
 	if fault.CodeOf(err) != fault.Unavailable {
 		return err
@@ -351,8 +349,8 @@ func (p *skips) without(home lifecycle.Home, err error) error {
 	return nil
 }
 
-// spoken bounds the refusals that get a line each: whoever may push to a hub
-// must not flood those who read from it.
+// spoken bounds the refusals with a line of their own: a pusher must not flood the readers of a
+// hub.
 const spoken = 20
 
 func (p *skips) refuse(id handoff.ID, err error) {
@@ -377,7 +375,7 @@ func (p *skips) mends(hints []fault.Hint) {
 	}
 }
 
-// whyRefused are the hints that show the refused offers.
+// whyRefused are the hints to show the refused offers.
 func (p *skips) whyRefused() []fault.Hint {
 	hints := p.hints
 	for _, id := range p.which {

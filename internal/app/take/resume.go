@@ -17,7 +17,7 @@ import (
 )
 
 // Await is Resume, repeated until the deadline with growing pauses while no handoff waits, or
-// while a hub is down or busy. It warns of that hub once.
+// while a hub is down or busy. It warns of such a hub once.
 func (t *Handler) Await(ctx context.Context, q Request, deadline time.Time, pause func(context.Context, time.Duration) error) (*Result, error) {
 	warned := false
 	for next := time.Second; ; next = min(next*3/2, 30*time.Second) {
@@ -36,8 +36,8 @@ func (t *Handler) Await(ctx context.Context, q Request, deadline time.Time, paus
 	}
 }
 
-// mayPass reports whether the same question may be answered otherwise a little later. A hub
-// that refuses will refuse again, and a wrong name stays wrong.
+// mayPass reports whether a later try may succeed. A refusing hub will refuse again, and a wrong
+// name stays wrong.
 func mayPass(err error) bool {
 	switch fault.CodeOf(err) {
 	case fault.Unavailable:
@@ -48,9 +48,8 @@ func mayPass(err error) bool {
 	return false
 }
 
-// Resume finds a handoff for this agent and claims it. A lock of this worktree
-// is held until the result is closed, so that two sessions do not take the same
-// one.
+// Resume finds a handoff for this agent and claims it. A lock of this worktree is held until the
+// result is closed, so two sessions do not take the same one.
 func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 	if len(t.Workspace.Inboxes()) == 0 {
 		return nil, fault.New(fault.Usage, fault.NoIdentity, "%s is a person; only agents take handoffs", t.Agent).
@@ -61,8 +60,8 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Claims in worktrees of this clone that were removed belong to the same agent, with
-	// the same key, and nobody else can finish them.
+	// Claims of removed worktrees of this clone belong to the same agent, with the same key, and
+	// nobody else can finish them.
 	if err := t.Claims.Adopt(ctx, t.Repo, t.Agent, t.Engine.Author.Signer.KID()); err != nil {
 		unlock()
 		return nil, err
@@ -85,8 +84,8 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 	return g, nil
 }
 
-// resumeNext continues a claim of this worktree, or one that may be its own. If there is
-// none, it claims an offer.
+// resumeNext continues a claim of this worktree, or one which may be its own. If there is none,
+// it claims an offer.
 func (t *Handler) resumeNext(ctx context.Context, q Request) (g *Result, err error) {
 	skip := newSkips(t.Workspace.Warn)
 	if !q.Peek {
@@ -104,7 +103,7 @@ func (t *Handler) resumeNext(ctx context.Context, q Request) (g *Result, err err
 		g, err = t.resumeAny(ctx, q, skip)
 	}
 	if fault.CodeOf(err) == fault.NotFound && !q.Peek {
-		// The push of one that was killed may have landed since.
+		// The push of a killed resume may have landed since.
 		if late, lerr := t.finishUnprinted(ctx, q, skip); late != nil || lerr != nil {
 			g, err = late, lerr
 		}
@@ -115,9 +114,8 @@ func (t *Handler) resumeNext(ctx context.Context, q Request) (g *Result, err err
 	return g, err
 }
 
-// finishUnprinted finishes a claim that was recorded and whose content was never
-// shown: this command was killed in between, or the hub went away. Each home is asked once
-// for all such claims.
+// finishUnprinted finishes a recorded claim whose content was never shown: a resume was killed in
+// between, or the hub went away. Each home is asked once for all such claims.
 func (t *Handler) finishUnprinted(ctx context.Context, q Request, skip *skips) (*Result, error) {
 	held, err := t.Claims.All()
 	if err != nil {
@@ -143,8 +141,8 @@ func (t *Handler) finishUnprinted(ctx context.Context, q Request, skip *skips) (
 		if isOurs(s, h) {
 			return t.claim(ctx, home, h.Proof().Place, q, true)
 		}
-		// Not there, or half, or not any more. A push that outlived us may still bring
-		// it, so a young one is remembered.
+		// The claim is missing, half applied, or over. A push of a killed resume may still bring
+		// it, so a young one is kept.
 		if superseded(s, h) || t.Engine.Now().Sub(h.At) > 10*time.Minute {
 			if err := release(ctx, t.Claims, h); err != nil {
 				return nil, err
@@ -154,8 +152,8 @@ func (t *Handler) finishUnprinted(ctx context.Context, q Request, skip *skips) (
 	return nil, nil
 }
 
-// lookUp brings the state of a claim, and at the first claim of a home that of all others made
-// there. looks remembers how each home answered.
+// lookUp fetches the state of a claim, together with those of all others at the same home. looks
+// has the answer of each home asked.
 func lookUp(ctx context.Context, home lifecycle.Home, h *work.Claim, held []*work.Claim, looks map[lifecycle.Home]error, skip *skips) bool {
 	err, asked := looks[home]
 	switch {
@@ -182,9 +180,8 @@ func placesAt(home lifecycle.Home, held []*work.Claim) (places []lifecycle.Place
 	return places
 }
 
-// showHeld shows what this worktree holds: an agent that starts anew goes on with its
-// work before it takes more. Nil where nothing is held. Claims that somebody else
-// ended are closed, with a warning.
+// showHeld shows the held handoff of this worktree: a new session goes on with its work before it
+// takes more. Nil if nothing is held. Claims ended by others are closed, with a warning.
 func (t *Handler) showHeld(ctx context.Context, q Request) (*Result, error) {
 	held, _, err := t.Work.Split()
 	if q.Here {
@@ -217,9 +214,8 @@ func (t *Handler) showHeld(ctx context.Context, q Request) (*Result, error) {
 	return nil, errSeveral(t.Agent, stands)
 }
 
-// refreshHeld fetches the states of some claims from their homes. If a hub is down, the
-// last known state counts, with a warning: an agent that starts anew while it is offline
-// still finds its work.
+// refreshHeld fetches the states of some claims from their homes. If a hub is down, the last
+// known state counts, with a warning: a new session finds its work even while offline.
 func (t *Handler) refreshHeld(ctx context.Context, held []*work.Claim) error {
 	asked := map[lifecycle.Home]bool{}
 	for _, h := range held {

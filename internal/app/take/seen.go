@@ -14,10 +14,9 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// claimSeen claims an offer that an earlier look at its hub has brought, without another
-// look: one connection in place of two. The hub refuses the claim if anything has moved.
-// It returns the homes that are to be asked then; one that did not answer is not among
-// them.
+// claimSeen claims an offer brought by an earlier look at its hub, without another look: one
+// connection in place of two. The hub refuses the claim if anything has moved. Then the homes
+// still to be asked are returned; one without an answer is not among them.
 func (t *Handler) claimSeen(ctx context.Context, homes []lifecycle.Home, all *skips, q Request) (*Result, []lifecycle.Home, error) {
 	var refused []error
 	quiet := newSkips(func(err error) { refused = append(refused, err) })
@@ -63,8 +62,8 @@ func (t *Handler) claimSeen(ctx context.Context, homes []lifecycle.Home, all *sk
 	return nil, homes, nil // whatever it is, it is found again and said after a look
 }
 
-// firstSeen is the offer that this agent would try first of those that it has seen, if it is
-// at a hub and its lane was seen as well.
+// firstSeen is the seen offer this agent would try first, if it is at a hub and its lane was seen
+// as well.
 func (t *Handler) firstSeen(ctx context.Context, homes []lifecycle.Home, quiet *skips, q Request) (*workspace.Item, error) {
 	hubs, prefixes := []lifecycle.Home{}, []string{}
 	for _, home := range homes {
@@ -92,9 +91,8 @@ func (t *Handler) firstSeen(ctx context.Context, homes []lifecycle.Home, quiet *
 	return first, nil
 }
 
-// mayClaimSeen reports whether a claim on the state of a hub that an earlier look brought is
-// worth a try. In a crowd the shares must be those of the last look: others have taken offers
-// that are in this agent's share now.
+// mayClaimSeen reports whether a claim on the state of an earlier look is worth a try. In a crowd
+// the shares must be those of the last look: others have taken offers now in this agent's share.
 func mayClaimSeen(t *Handler, hub *crossrepo.Hub) bool {
 	if crowded(t) {
 		return turnOf(hub.LastRead()) == turnOf(t.Engine.Now())
@@ -109,8 +107,8 @@ func isMine(t *Handler, it *workspace.Item) (bool, error) {
 	return err == nil && sp.rank(it.Place.Agent, it.Place.ID) == 0, err
 }
 
-// attempt claims an offer. Where the hub has to be asked again, because others were faster,
-// that look brings all that the next choice needs.
+// attempt claims an offer. If others were faster, the hub is asked again, and the look brings
+// everything for the next choice.
 func (t *Handler) attempt(ctx context.Context, it *workspace.Item, q Request) (g *Result, looked bool, err error) {
 	hub, ok := it.Home.(*crossrepo.Hub)
 	if !ok {
@@ -130,13 +128,13 @@ func (t *Handler) attempt(ctx context.Context, it *workspace.Item, q Request) (g
 	return g, looked, err
 }
 
-// inboxesAndLog asks for all that a choice needs: the inboxes of this agent, and the log.
+// inboxesAndLog asks for everything needed for a choice: the inboxes of this agent, and the log.
 func inboxesAndLog(t *Handler) lifecycle.FetchSpec {
 	return lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true}
 }
 
-// forgetLost drops what was recorded of a claim that others came before, so that the next
-// resume need not ask the hub what became of it.
+// forgetLost drops the record of a claim lost to others, so the next resume need not ask the hub
+// about it.
 func forgetLost(ctx context.Context, t *Handler, it *workspace.Item) error {
 	h, err := t.Claims.Get(it.Place.ID)
 	if err != nil || h == nil || !h.Held() || h.Printed {
@@ -149,13 +147,13 @@ func forgetLost(ctx context.Context, t *Handler, it *workspace.Item) error {
 	return release(ctx, t.Claims, h)
 }
 
-// isOurs reports whether a recorded claim is the one that holds.
+// isOurs reports whether a recorded claim is the claim in force.
 func isOurs(s *lifecycle.State, h *work.Claim) bool {
 	return s.Receipt == nil && s.Claim != nil && h.Mine(s.Claim.Nonce)
 }
 
-// superseded reports whether a recorded claim cannot come any more: the lane has moved past
-// the tip that it was leased at, and lanes do not go back.
+// superseded reports whether a recorded claim can no longer arrive: the lane has moved past its
+// lease, and lanes do not go back.
 func superseded(s *lifecycle.State, h *work.Claim) bool {
 	return s.Phase() != lifecycle.Open && !isOurs(s, h)
 }
@@ -170,7 +168,8 @@ func release(ctx context.Context, claims work.Claims, h *work.Claim) error {
 	})
 }
 
-// moved is the error of a hub that has its handoffs below another prefix by now, or hides them.
+// moved is the error of a hub which keeps its handoffs below another prefix by now, or hides
+// them.
 func moved(ctx context.Context, homes []lifecycle.Home) error {
 	for _, home := range homes {
 		if hub, ok := home.(*crossrepo.Hub); ok && crossrepo.Vanished(ctx, hub) {

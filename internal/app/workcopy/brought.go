@@ -11,14 +11,14 @@ import (
 	"githandoff/internal/snapshot"
 )
 
-// Brought is a snapshot that is readable here.
+// Brought is a snapshot readable here.
 type Brought struct {
 	*snapshot.Contents
 	Work *handoff.Work
-	Ref  string // that leads to it
+	Ref  string // to it
 }
 
-// Base is the commit that the snapshot is compared with.
+// Base is the commit to compare the snapshot with.
 func (b *Brought) Base() string { return cmp.Or(b.Work.Base, b.Work.Head) }
 
 // With brings the snapshot of a handoff here, and lets go of it after do. The content is nil

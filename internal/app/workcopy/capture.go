@@ -19,14 +19,14 @@ const (
 	Always Mode = "always" // with every handoff
 )
 
-// Sender describes the handoff that a snapshot is taken for.
+// Sender describes the handoff of a snapshot.
 type Sender struct {
 	Repo  *refs.Repo
 	Actor string // author of the commits
 	Mail  string
 	Now   time.Time
-	// Remote is the git remote of the home whose branches are known here; Away says
-	// that the home is another repository.
+	// Remote is the git remote of the home whose branches are known here; Away is set if the home
+	// is another repository.
 	Remote string
 	Away   bool
 	Sealed bool // everyone who reads the hub can read a snapshot, so none goes along
@@ -46,8 +46,8 @@ func ModeOf(repo *refs.Repo) (Mode, error) {
 	}
 }
 
-// Capture takes the snapshot that goes along with a handoff, nil if none does. Paths in allow
-// travel whatever the content policy says of them.
+// Capture takes the snapshot of a handoff, nil if there is none. Paths in allow travel whatever
+// the content policy says of them.
 func (s *Sender) Capture(ctx context.Context, mode Mode, allow []string) (*snapshot.Snapshot, error) {
 	switch {
 	case mode == Never, s.Sealed && mode == Auto:

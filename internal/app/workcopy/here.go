@@ -10,8 +10,8 @@ import (
 	"githandoff/internal/snapshot"
 )
 
-// PlanHere says that the work copy of a handoff is this work tree, which is on another
-// branch until then. One that a killed command had begun is gone on with.
+// PlanHere plans the work copy of a handoff in this work tree, which is on another branch until
+// then. One begun by a killed command is continued.
 func (h *Handler) PlanHere(ctx context.Context, id handoff.ID, w *handoff.Work) (*Copy, error) {
 	if h.Repo.Worktree == "" {
 		return nil, fault.New(fault.Usage, fault.BareRepository, "a bare repository has no work tree into which a snapshot could be checked out")
@@ -35,14 +35,14 @@ func (h *Handler) PlanHere(ctx context.Context, id handoff.ID, w *handoff.Work) 
 		Here: true, From: h.Repo.Head,
 	}
 	if h.Repo.Branch == c.Branch {
-		c.Made = true // by a resume that was told of, or that was killed just before its end
+		c.Made = true // by a resume which was reported, or killed just before its end
 		return c, nil
 	}
 	return c, h.branchFree(ctx, c)
 }
 
-// Fits refuses, before anything is changed, a snapshot that git would not check out, and a
-// plan for this work tree if a file in it would be lost.
+// Fits refuses a snapshot which git would not check out, and a plan for this work tree if a file
+// in it would be lost. Nothing is changed before.
 func (h *Handler) Fits(ctx context.Context, c *Copy, contents *snapshot.Contents) error {
 	switch {
 	case c.Made || c.cutOff:
@@ -60,7 +60,7 @@ func (c *Copy) begunHere() error {
 			fault.Run("git", "-C", c.Dir, "stash", "push", "--include-untracked").Because("puts aside what is there, and is the way back"))
 }
 
-// busy refuses a work copy that another process makes now.
+// busy refuses a work copy which another process is making.
 func (c *Copy) busy() error {
 	if c.PID > 0 && c.PID != os.Getpid() && durable.Running(c.PID) {
 		return fault.New(fault.Conflict, fault.WorkTreeTaken, "another process checks the snapshot out in %s now", c.Dir)

@@ -9,8 +9,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// Left are the handoffs of which a work copy is noted that no process makes now: a
-// process was killed before it told of it.
+// Left are the handoffs with a recorded but abandoned work copy: its process was killed before
+// reporting it.
 func (h *Handler) Left() ([]handoff.ID, error) {
 	all, err := h.copies().All()
 	var ids []handoff.ID
@@ -22,8 +22,8 @@ func (h *Handler) Left() ([]handoff.ID, error) {
 	return ids, err
 }
 
-// Clear takes away a worktree that was not finished, and forgets a work copy that is
-// there. Files of a work tree that was there before stay as they are.
+// Clear removes an unfinished worktree, and the record of a finished one. In a work tree that
+// existed before, files stay as they are.
 func (h *Handler) Clear(ctx context.Context, id handoff.ID) error {
 	c, err := h.copies().Get(id)
 	if err != nil || c == nil {
@@ -35,8 +35,8 @@ func (h *Handler) Clear(ctx context.Context, id handoff.ID) error {
 	return h.clear(ctx, c)
 }
 
-// Unfinished says, for each work copy that a killed process left half made, which
-// command completes it.
+// Unfinished names, for each work copy left half made by a killed process, the command to
+// complete it.
 func (h *Handler) Unfinished() ([]error, error) {
 	all, err := h.copies().All()
 	var list []error
@@ -54,8 +54,8 @@ func (h *Handler) Unfinished() ([]error, error) {
 	return list, err
 }
 
-// Files are the files that git locks to check a snapshot out, for checkouts that a killed
-// process left half done.
+// Files are the files locked by git to check a snapshot out, for checkouts left half done by a
+// killed process.
 func (h *Handler) Files() (files []string) {
 	all, _ := h.copies().All() // what cannot be read is told by Unfinished
 	for _, c := range all {

@@ -17,19 +17,19 @@ import (
 	"githandoff/internal/work"
 )
 
-// Homes finds the repository that decides about a handoff.
+// Homes finds the home of a handoff.
 type Homes interface {
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 }
 
-// Taken is a handoff that was claimed and is being printed.
+// Taken is a claimed handoff being printed.
 type Taken interface {
 	Printed(ctx context.Context) error
 	PrintedFor(ctx context.Context, claims work.Claims) error // moves the claim to another worktree
 	Abandon()
 }
 
-// Restoring is one resume that may make a work copy. A nil one makes none.
+// Restoring is one resume with a possible work copy. A nil one makes none.
 type Restoring struct {
 	Dir   string // "" is beside this work tree
 	Here  bool   // in this work tree
@@ -38,7 +38,7 @@ type Restoring struct {
 	Handler
 
 	plan     *Copy
-	contents *snapshot.Contents // that the plan is for; nil until they are here
+	contents *snapshot.Contents // of the plan; nil until they are here
 	home     lifecycle.Home
 	at       lifecycle.Place
 }
@@ -69,7 +69,7 @@ func (r *Restoring) Prepare(ctx context.Context, v *lifecycle.Verified) error {
 	return r.Fits(ctx, r.plan, r.contents)
 }
 
-// Restore makes the work copy of a claimed handoff, for the agent that claimed it.
+// Restore makes the work copy of a claimed handoff, for its holder.
 func (r *Restoring) Restore(ctx context.Context, v *lifecycle.Verified) error {
 	if r == nil {
 		return nil
@@ -89,7 +89,7 @@ func (r *Restoring) Restore(ctx context.Context, v *lifecycle.Verified) error {
 	return private.WriteFile(filepath.Join(gitDir, "githandoff", "agent"), []byte(r.Agent+"\n"))
 }
 
-// Printed records that the content was printed, and moves the claim to the work copy.
+// Printed records the printed content, and moves the claim to the work copy.
 func (r *Restoring) Printed(ctx context.Context, taken Taken) error {
 	if r == nil {
 		return taken.Printed(ctx)
@@ -138,7 +138,7 @@ type Handler struct {
 	Fetcher Fetcher
 }
 
-// Copy is a work copy that was made, or is being made.
+// Copy is a work copy, finished or being made.
 type Copy struct {
 	ID     handoff.ID `json:"id"`
 	Dir    string     `json:"dir"`    // top of the worktree
@@ -146,12 +146,12 @@ type Copy struct {
 	Head   string     `json:"head"`
 	Commit string     `json:"commit"` // of the snapshot
 	Made   bool       `json:"made"`
-	PID    int        `json:"pid"` // that makes it
+	PID    int        `json:"pid"` // making it
 
-	Here bool   `json:"here,omitempty"` // in a work tree that was there before
-	From string `json:"from,omitempty"` // HEAD of that work tree
+	Here bool   `json:"here,omitempty"` // in a work tree that existed before
+	From string `json:"from,omitempty"` // HEAD of the work tree
 
-	cutOff bool // a process that was killed had begun it
+	cutOff bool // begun by a killed process
 }
 
 func (h *Handler) copies() work.Documents[Copy] {
@@ -161,8 +161,8 @@ func (h *Handler) copies() work.Documents[Copy] {
 // tail is how people name a handoff: the last characters of its id.
 func tail(id handoff.ID) string { return strings.TrimPrefix(id.Short(), "…") }
 
-// Plan says where the work copy of a handoff goes: in dir, or beside this work tree.
-// A worktree that a killed command left is taken away, and nothing may be in the way.
+// Plan says where the work copy of a handoff goes: in dir, or beside this work tree. A worktree
+// left by a killed command is removed, and nothing may be in the way.
 func (h *Handler) Plan(ctx context.Context, id handoff.ID, w *handoff.Work, dir string) (*Copy, error) {
 	before, made, err := h.before(ctx, id, w)
 	if err != nil || made {
@@ -182,8 +182,8 @@ func (h *Handler) Plan(ctx context.Context, id handoff.ID, w *handoff.Work, dir 
 	return c, h.free(ctx, c)
 }
 
-// before is the record of a work copy of a handoff; made reports that it is complete. A
-// worktree that a killed command left is removed.
+// before is the record of a work copy of a handoff; made reports whether it is complete. A
+// worktree left by a killed command is removed.
 func (h *Handler) before(ctx context.Context, id handoff.ID, w *handoff.Work) (c *Copy, made bool, err error) {
 	if w == nil {
 		return nil, false, fault.New(fault.NotFound, fault.NoSnapshot, "handoff %s carries no snapshot", id).
@@ -206,7 +206,7 @@ func isWorktree(dir string) bool {
 	return err == nil
 }
 
-// clear takes away what a process that was killed left of a work copy.
+// clear removes the remains of a work copy after its process was killed.
 func (h *Handler) clear(ctx context.Context, c *Copy) error {
 	if err := c.busy(); err != nil {
 		return err
@@ -221,7 +221,7 @@ func (h *Handler) clear(ctx context.Context, c *Copy) error {
 	return h.copies().Drop(c.ID)
 }
 
-// free refuses a directory that holds something, and a branch that is there.
+// free refuses a directory with something in it, and an existing branch.
 func (h *Handler) free(ctx context.Context, c *Copy) error {
 	names, err := os.ReadDir(c.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) || len(names) > 0 {
@@ -240,7 +240,7 @@ func (h *Handler) branchFree(ctx context.Context, c *Copy) error {
 	return err
 }
 
-// Bring fetches a snapshot and opens it: the very one that the signed envelope names.
+// Bring fetches a snapshot and opens it: the very one named by the signed envelope.
 func (h *Handler) Bring(ctx context.Context, home lifecycle.Home, p lifecycle.Place, w *handoff.Work) (*snapshot.Contents, error) {
 	if err := h.Fetcher.BringWork(ctx, home, p, w); err != nil {
 		return nil, err
@@ -252,7 +252,7 @@ func (h *Handler) Bring(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 	return c, err
 }
 
-// Make makes the work copy of a plan. One that was made is left as it is.
+// Make makes the work copy of a plan. An existing one is left as it is.
 func (h *Handler) Make(ctx context.Context, c *Copy, contents *snapshot.Contents) error {
 	switch {
 	case c.Made:
