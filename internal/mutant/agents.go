@@ -60,6 +60,10 @@ var ofAgents = []mutant{
 		`code.RunWithContext(ctx, value)`, `code.RunWithContext(context.WithoutCancel(ctx), value)`, "./internal/cli/filter -run TestJQEndsWithItsContext",
 	},
 	{
+		"an interruption ends a template", "internal/cli/filter/filter.go",
+		`in.CloseWithError(ctx.Err())`, `error(nil)`, "./internal/cli/filter -run TestTemplateEndsWithItsContext",
+	},
+	{
 		"a hook of Codex CLI without a digest was not reviewed", "internal/app/agentdoctor/codex.go",
 		`"trusted_hash")`, `"")`, "./internal/app/agentdoctor -run TestReviewOfCodex",
 	},

@@ -73,13 +73,24 @@ func Template(text string, now func() time.Time) (Filter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the template: %w", err)
 	}
-	return func(_ context.Context, w io.Writer, object any) error {
+	return func(ctx context.Context, w io.Writer, object any) error {
 		value, err := plain(object)
 		if err != nil {
 			return err
 		}
-		return t.Execute(w, value)
+		return execute(ctx, t, w, value)
 	}, nil
+}
+
+// execute ends with its context. Go cannot end a template that prints nothing, so it is left
+// alone then: it only reads its value, and the process ends soon.
+func execute(ctx context.Context, t *template.Template, w io.Writer, value any) error {
+	out, in := io.Pipe()
+	defer func() { _ = out.Close() }() // a template that prints ends with its next word
+	defer context.AfterFunc(ctx, func() { _ = in.CloseWithError(ctx.Err()) })()
+	go func() { _ = in.CloseWithError(t.Execute(in, value)) }()
+	_, err := io.Copy(w, out)
+	return err
 }
 
 func functions(now func() time.Time) template.FuncMap {

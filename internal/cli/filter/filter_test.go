@@ -2,6 +2,7 @@ package filter_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -86,4 +87,32 @@ func TestTemplate(t *testing.T) {
 	f, err := filter.Template("{{timeago .id}}", now)
 	require.NoError(t, err)
 	assert.Error(t, f(t.Context(), &strings.Builder{}, one))
+}
+
+// writing is a writer that a function stands for.
+type writing func(b []byte) (int, error)
+
+func (f writing) Write(b []byte) (int, error) { return f(b) }
+
+// A template that loops is ended by an interruption, also while it prints nothing.
+func TestTemplateEndsWithItsContext(t *testing.T) {
+	for _, text := range []string{"begun{{range 100000000}}.{{end}}", "begun{{range 100000000}}{{end}}"} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		defer interrupt()
+		f, err := filter.Template(text, now)
+		require.NoError(t, err)
+		out := writing(func(b []byte) (int, error) {
+			interrupt()
+			return len(b), nil
+		})
+		assert.ErrorIs(t, f(ctx, out, one), context.Canceled, text)
+	}
+}
+
+// What cannot be written ends a template.
+func TestTemplateEndsWithItsOutput(t *testing.T) {
+	f, err := filter.Template("{{range 100000000}}.{{end}}", now)
+	require.NoError(t, err)
+	full := errors.New("no space")
+	assert.ErrorIs(t, f(t.Context(), writing(func([]byte) (int, error) { return 0, full }), one), full)
 }
