@@ -34,10 +34,11 @@
 //
 // A commit new to the hub and signed by a key of an agent, a key pinned without the role root,
 // names the claim it was made under in its trailers Handoff-Id and Handoff-Token. The key must
-// hold this claim here and now. Its token must allow repo.push of each ref the commit comes in by, and
-// repo.write of each path it changes, under the old name and the new one. For a merge these are
-// the paths in which it differs from git's own merge. A tag signed by such a key needs repo.push
-// of its ref. A signature in an agent's name is refused if only other programs accept it, for a
-// comment in the armor or a compressed packet. Unsigned commits, commits signed by other keys,
-// and pushes without a new commit, such as the deletion of a branch, name no agent and pass.
+// hold this claim here and now. Its token must allow repo.push of each ref the commit comes in
+// by, and repo.write of each path it changes, under the old name and the new one. For a merge
+// these are the paths in which it differs from git's own merge. A tag signed by such a key
+// needs repo.push of its ref. A signature in an agent's name is refused if only other programs
+// accept it, for a comment in the armor or a compressed packet. Unsigned commits, commits
+// signed by other keys, and pushes without a new commit, such as the deletion of a branch, name
+// no agent and pass.
 package guard
