@@ -49,7 +49,7 @@ var ofAgents = []mutant{
 	},
 	{
 		"a link to a new file leads to it", "internal/agents/gate.go",
-		`err != nil || links == 0:`, `err != nil || links >= 0:`, "./internal/agents -run TestScopes/a_link_to_a_new_file",
+		`|| err != nil || links == 0 {`, `|| err != nil || links >= 0 {`, "./internal/agents -run TestScopes/a_link_to_a_new_file",
 	},
 	{
 		"a terminal obeys nothing that a filter selects", "internal/cli/output/printer.go",
