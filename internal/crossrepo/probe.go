@@ -120,8 +120,11 @@ func (h *Hub) writablePath() bool {
 }
 
 func errReadOnly(h *Hub, why string) error {
-	return fault.New(fault.Unavailable, fault.ReadOnly, "%s is read-only for you: %s", h.Alias.Name, why).
-		WithHints(fault.See("repo add").Because("names another repository; this one cannot be a home"))
+	hint, known := knownSetting(&h.remote, why)
+	if !known {
+		hint = fault.See("repo add").Because("names another repository; this one cannot be a home")
+	}
+	return fault.New(fault.Unavailable, fault.ReadOnly, "%s is read-only for you: %s", h.Alias.Name, why).WithHints(hint)
 }
 
 func errNoAtomic(h *Hub) error {

@@ -4,8 +4,11 @@ import (
 	"crypto/rand"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,6 +73,65 @@ func TestProbe_readOnly(t *testing.T) {
 	p, err := probe(t, gittest.Clone(t, env, base+"/repo.git"))
 	require.NoError(t, err)
 	assert.True(t, fault.Is(p.Refused, "read_only"), "%v", p.Refused)
+	assert.Contains(t, fault.As(p.Refused).Advice(), "http.receivepack")
+}
+
+// Everybody may read at a server that asks for an account in a push. The hint says whether git
+// has no account for it, or a wrong one.
+func TestPushNeedsAnAccount(t *testing.T) {
+	for _, c := range []struct {
+		name, user, hint string
+	}{
+		{"none", "", "git has no password or token"},
+		{"wrong", "ann", "refuses the password or token"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			env := gittest.Env(t)
+			hub := gittest.NewBare(t, env)
+			behind, err := url.Parse(gittest.HTTP(t, filepath.Dir(hub.Dir), gittest.HTTPOptions{}))
+			require.NoError(t, err)
+			git := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: behind.Scheme, Host: behind.Host})
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.Contains(r.URL.String(), "git-receive-pack") {
+					w.Header().Set("WWW-Authenticate", `Basic realm="hub"`)
+					w.WriteHeader(http.StatusUnauthorized)
+					return
+				}
+				git.ServeHTTP(w, r)
+			}))
+			t.Cleanup(server.Close)
+			if c.user != "" {
+				gittest.UseCredentials(t, env, c.user, "wrong")
+			}
+			clone := gittest.Clone(t, env, server.URL+behind.Path+"/repo.git")
+			p, err := probe(t, clone)
+			require.NoError(t, err)
+			assert.True(t, fault.Is(p.Refused, fault.ReadOnly), "%v", p.Refused)
+			assert.Contains(t, fault.As(p.Refused).Advice(), c.hint)
+
+			repo := enginetest.Open(t, clone)
+			alias, _, err := Aliases{Repo: repo}.Look("origin")
+			require.NoError(t, err)
+			trial, err := Try(t.Context(), NewHub(alias, repo, nil), time.Now(), rand.Reader)
+			require.NoError(t, err)
+			assert.Contains(t, fault.As(trial.Refused).Advice(), c.hint)
+		})
+	}
+}
+
+// The words of servers about accounts and keys that may only read, and about sizes, name what to change.
+func TestKnownSetting(t *testing.T) {
+	h := &remote{Alias: &Alias{Name: "origin"}}
+	for said, hint := range map[string]string{
+		"ERROR: The key you are authenticating with has been marked as read only.":           "the deploy key for origin may only read",
+		"This deploy key does not have write access to this project.":                        "the deploy key for origin may only read",
+		"remote: Permission to a/b.git denied to ann. The requested URL returned error: 403": "account or token",
+		"RPC failed; HTTP 413 curl 22":                                                       "server.max-request-size of lighttpd",
+	} {
+		found, ok := knownSetting(h, said)
+		assert.True(t, ok, said)
+		assert.Contains(t, found.Why, hint, said)
+	}
 }
 
 // A trial at a server that takes no pushes names the setting of that server.
