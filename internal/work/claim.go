@@ -18,19 +18,18 @@ import (
 	"githandoff/internal/record"
 )
 
-// Claim is the local record of one handoff: the claim that was made here, and the step
-// that waits for its hub. It is written before the claim leaves the machine, so that
-// after any crash the agent that can show the nonce is still the holder. The record of
-// an offer that was rejected while its hub was down has no nonce.
+// Claim is the local record of one handoff: the claim made here, and the step waiting for its
+// hub. It is written before the claim leaves the machine, so after any crash the agent able to
+// show the nonce is still the holder. The record of an offer rejected while its hub was down
+// has no nonce.
 type Claim struct {
 	ID    handoff.ID `json:"id"`
 	Agent string     `json:"agent"` // inbox
 	Actor string     `json:"actor"`
 	Home  string     `json:"home"` // repo id
 	Nonce string     `json:"nonce"`
-	// Earlier are nonces of claims on the same handoff that were recorded and
-	// not seen at the home. A git that outlived its githandoff may still bring
-	// one of them there: then that is the claim.
+	// Earlier are nonces of claims on the same handoff recorded and not seen at the home. A git
+	// that outlived its githandoff may still bring one of them there: then it is the claim.
 	Earlier []string  `json:"earlier,omitempty"`
 	Key     string    `json:"key"`
 	At      time.Time `json:"at"` // of the claim, or of its last renewal
@@ -44,7 +43,7 @@ type Claim struct {
 	Pending   *Step  `json:"pending,omitempty"`
 }
 
-// ClaimOf is the record of a claim that is about to be made.
+// ClaimOf is the record of a claim about to be made.
 func ClaimOf(p lifecycle.Place, r *record.Record) *Claim {
 	return &Claim{
 		ID: r.ID, Agent: p.Agent, Actor: r.Actor, Home: r.Home, Nonce: r.Nonce, Key: r.Key,
@@ -52,7 +51,7 @@ func ClaimOf(p lifecycle.Place, r *record.Record) *Claim {
 	}
 }
 
-// Proof is the proof that lifecycle asks for.
+// Proof is the proof of the claim for lifecycle.
 func (h *Claim) Proof() lifecycle.ClaimProof {
 	return lifecycle.ClaimProof{Place: lifecycle.Place{Agent: h.Agent, ID: h.ID}, Nonce: h.Nonce}
 }
@@ -62,7 +61,7 @@ func (h *Claim) Mine(nonce string) bool {
 	return h != nil && (h.Nonce == nonce || slices.Contains(h.Earlier, nonce))
 }
 
-// Release forgets the claim, and keeps a step that waits.
+// Release forgets the claim, and keeps a waiting step.
 func (h *Claim) Release() {
 	*h = Claim{ID: h.ID, Agent: h.Agent, Actor: h.Actor, Home: h.Home, Pending: h.Pending}
 }
@@ -70,24 +69,24 @@ func (h *Claim) Release() {
 // Held reports whether a claim was made and its end has not been recorded.
 func (h *Claim) Held() bool { return h.Nonce != "" && !h.Ended }
 
-// Finished reports whether the step that waits ends this claim.
+// Finished reports whether the waiting step ends this claim.
 func (h *Claim) Finished() bool { return h.Pending.ends() && h.Pending.Nonce == h.Nonce }
 
-// Step is a step that its hub could not take. It is signed when it is sent. It names the
-// claim that it stands on, and is dropped if that claim was lost. A rejection stands on
-// no claim, and is dropped if somebody claimed the handoff.
+// Step is a step its hub could not take. It is signed when it is sent. It names the claim it
+// stands on, and is dropped if the claim was lost. A rejection stands on no claim, and is
+// dropped if somebody claimed the handoff.
 type Step struct {
 	Event record.Event `json:"event"` // acknowledged, failed, progressed, released
 	Nonce string       `json:"nonce"` // of the claim; "" of a rejection
-	// Entry is the nonce that the record of a progress gets: in the lane, it tells that the
+	// Entry is the nonce for the record of a progress: found in the lane, it tells that the
 	// progress landed although nobody saw the answer. The other events need none, since they
-	// end the claim that they name.
+	// end the claim they name.
 	Entry string `json:"entry,omitempty"`
-	// Said are the entries of earlier steps that said the same, and may have landed.
+	// Said are the entries of earlier steps with the same words, which may have landed.
 	Said []string `json:"said,omitempty"`
 
-	// Commit is that of HEAD when the step was taken: the receipt names it among the
-	// results, unless they name another one or the handoff is sealed.
+	// Commit is that of HEAD when the step was taken: the receipt names it among the results,
+	// unless they name another one or the handoff is sealed.
 	Commit string        `json:"commit,omitempty"`
 	Data   string        `json:"data,omitempty"`
 	Reason string        `json:"reason,omitempty"`
@@ -95,7 +94,7 @@ type Step struct {
 	At     time.Time     `json:"at"`
 	// WithoutWork leaves the snapshot behind, which otherwise goes back with a failed handoff.
 	WithoutWork bool `json:"without_work,omitempty"`
-	// Work is the snapshot that goes back in its place, with the handoff Child.
+	// Work is the snapshot going back in its place, with the handoff Child.
 	Work  *handoff.Work `json:"work,omitempty"`
 	Child handoff.ID    `json:"child,omitempty"`
 }
@@ -103,9 +102,9 @@ type Step struct {
 // ends reports whether nothing is held any more once the step is taken.
 func (s *Step) ends() bool { return s != nil && s.Event != record.Progressed }
 
-// Replace prepares a step that comes while a progress waits for its hub: one step of a handoff
-// can wait. A renewal that says nothing says what that progress said. Where another step
-// takes its place, Replace returns the progress whose words are not sent.
+// Replace prepares a step while a progress waits for its hub: one step of a handoff can wait. A
+// renewal without words takes over those of the progress. If another step takes its place,
+// Replace returns the progress whose words are not sent.
 func (h *Claim) Replace(s *Step) (unsent *Step) {
 	was := h.Pending
 	switch {
@@ -128,8 +127,7 @@ func (s *Step) Entries() []string {
 	return ids
 }
 
-// Keep records a step to be taken later. A renewal does not replace a step that ends the
-// handoff.
+// Keep records a step to be taken later. A renewal does not replace a final step.
 func (h *Claim) Keep(s Step) {
 	if s.Event == record.Progressed && h.Pending.ends() {
 		return
@@ -138,8 +136,8 @@ func (h *Claim) Keep(s Step) {
 	h.Pending = &s
 }
 
-// Took forgets the step that waits, since one with this event was taken. A step that ends
-// the handoff outlives a renewal.
+// Took forgets the waiting step, since one with this event was taken. A final step outlives a
+// renewal.
 func (h *Claim) Took(event record.Event) {
 	if event != record.Progressed || !h.Pending.ends() {
 		h.Pending = nil

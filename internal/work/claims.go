@@ -16,16 +16,16 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Claims keeps the local record of each handoff that this worktree works on: one JSON
-// file for each, replaced by rename.
+// Claims keeps the local record of each handoff worked on in this worktree: one JSON file for
+// each, replaced by rename.
 type Claims struct {
 	Dir string // <git dir>/githandoff/claims
-	// Shared, in a linked worktree, is where a copy of each claim that is held lies
-	// for the whole clone: the directory of a worktree goes when git removes it, and
-	// the claims in it would be nobody's. Empty in the main worktree.
+	// Shared, in a linked worktree, is the directory for a copy of each held claim, for the
+	// whole clone: the directory of a worktree goes when git removes it, and the claims in it
+	// would be nobody's. Empty in the main worktree.
 	Shared string
 	GitDir string // of this worktree
-	Lock   string // file that is locked while a record changes, one for the clone
+	Lock   string // file locked while a record changes, one for the clone
 }
 
 // ClaimsOf are the claims of a worktree of a clone, by git's directory of the worktree.
@@ -45,16 +45,16 @@ func (c Claims) ended() Documents[Claim] { return Documents[Claim]{Dir: filepath
 // milliseconds.
 const lockPatience = time.Minute
 
-// lock waits also after ctx has ended, so that a decision is always recorded.
+// lock waits even after ctx has ended, so a decision is always recorded.
 func (c Claims) lock(ctx context.Context) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lockPatience)
 	defer cancel()
 	return private.Lock(ctx, c.Lock)
 }
 
-// Update changes the record of a handoff: it is read, changed and written under the lock,
-// so that no process overwrites what another one has just recorded. A handoff without a
-// record begins with an empty one. A record that is empty after the change is removed.
+// Update changes the record of a handoff: it is read, changed and written under the lock, so no
+// process overwrites what another one has just recorded. A handoff without a record begins with
+// an empty one. A record left empty by the change is removed.
 func (c Claims) Update(ctx context.Context, id handoff.ID, change func(h *Claim) error) error {
 	unlock, err := c.lock(ctx)
 	if err != nil {
@@ -74,9 +74,8 @@ func (c Claims) Update(ctx context.Context, id handoff.ID, change func(h *Claim)
 	return c.write(h)
 }
 
-// write stores a record where it belongs. An ended one is in its new place before it
-// leaves the old one: a process that is killed in between leaves a claim that its lane
-// ends.
+// write stores a record where it belongs. An ended one is in its new place before it leaves the
+// old one: a process killed in between leaves a claim ended by its lane.
 func (c Claims) write(h *Claim) error {
 	if h.Held() || h.Pending != nil {
 		return c.put(h)
@@ -107,7 +106,7 @@ func (c Claims) drop(id handoff.ID) error {
 	return c.open().Drop(id)
 }
 
-// Get returns the claim on id, also one that has ended; nil where there is none.
+// Get returns the claim on id, even an ended one; nil where there is none.
 func (c Claims) Get(id handoff.ID) (*Claim, error) {
 	h, err := c.open().Get(id)
 	if err != nil || h != nil && h.Held() {
@@ -116,19 +115,19 @@ func (c Claims) Get(id handoff.ID) (*Claim, error) {
 	return c.ended().Get(id)
 }
 
-// All returns the claims that are held, oldest id first.
+// All returns the held claims, oldest id first.
 func (c Claims) All() ([]*Claim, error) {
 	all, err := c.open().All()
 	return slices.DeleteFunc(all, func(h *Claim) bool { return !h.Held() }), err
 }
 
-// Waiting returns the records with a step that waits for its hub, oldest id first.
+// Waiting returns the records with a step waiting for its hub, oldest id first.
 func (c Claims) Waiting() ([]*Claim, error) {
 	all, err := c.open().All()
 	return slices.DeleteFunc(all, func(h *Claim) bool { return h.Pending == nil }), err
 }
 
-// Pending returns the step of a handoff that waits for its hub, nil for none.
+// Pending returns the waiting step of a handoff, nil for none.
 func (c Claims) Pending(id handoff.ID) (*Step, error) {
 	h, err := c.open().Get(id)
 	if h == nil || err != nil {
@@ -151,15 +150,15 @@ func (c Claims) HandOver(ctx context.Context, h *Claim, to Claims) error {
 	return c.open().Drop(h.ID)
 }
 
-// Ended claims are remembered this long, so that a repeated acknowledgement is
-// still answered as such; they are looked through once there are many.
+// Ended claims are remembered this long, so a repeated acknowledgement is still answered as
+// such; they are looked through once there are many.
 const (
 	rememberEnded = 30 * 24 * time.Hour
 	manyEnded     = 64
 )
 
-// End records that a claim has ended, and removes very old records. A newer claim on the
-// same handoff stays.
+// End records the end of a claim, and removes very old records. A newer claim on the same
+// handoff stays.
 func (c Claims) End(ctx context.Context, h *Claim, now time.Time) error {
 	err := c.Update(ctx, h.ID, func(stored *Claim) error {
 		if stored.Held() && stored.Nonce != h.Nonce {
@@ -192,15 +191,13 @@ func (c Claims) forget(now time.Time) error {
 	return nil
 }
 
-// Lost returns the claims that ended by somebody else's step, as far as they are
-// remembered.
+// Lost returns the remembered claims ended by somebody else's step.
 func (c Claims) Lost() ([]*Claim, error) {
 	all, err := c.ended().All()
 	return slices.DeleteFunc(all, func(h *Claim) bool { return !h.Lost }), err
 }
 
-// EndedBySuffix finds a claim that has ended by its id's last characters; nil
-// where none is remembered.
+// EndedBySuffix finds an ended claim by its id's last characters; nil where none is remembered.
 func (c Claims) EndedBySuffix(arg string) (*Claim, error) {
 	ids, err := c.ended().IDs()
 	if err != nil {
@@ -217,12 +214,11 @@ func (c Claims) EndedBySuffix(arg string) (*Claim, error) {
 // shared is the copy of a claim for the whole clone.
 type shared struct {
 	Claim  *Claim `json:"claim"`
-	GitDir string `json:"git_dir"` // of the worktree that holds it
+	GitDir string `json:"git_dir"` // of its worktree
 }
 
-// Adopt takes over the claims that an agent made with a key in worktrees of this
-// clone that were removed since. It holds the lock of the clone meanwhile: a claim has one
-// worktree.
+// Adopt takes over the claims an agent made with a key in worktrees of this clone removed
+// since. It holds the lock of the clone meanwhile: a claim has one worktree.
 func (c Claims) Adopt(ctx context.Context, repo *refs.Repo, agent, kid string) error {
 	all, err := c.Orphans(repo, agent, kid)
 	if err != nil || len(all) == 0 {
@@ -260,8 +256,8 @@ func (c Claims) Orphans(repo *refs.Repo, agent, kid string) ([]*Claim, error) {
 	return list, err
 }
 
-// removed reports whether a linked worktree is gone: git forgot it, or its files
-// are not there and nobody locked it, as one does for a disk that comes back.
+// removed reports whether a linked worktree is gone: git forgot it, or its files are missing
+// and nobody locked it, as one does for a disk to come back.
 func removed(gitDir string) bool {
 	link, err := os.ReadFile(filepath.Join(gitDir, "gitdir"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -278,7 +274,7 @@ func removed(gitDir string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// kept is a step that waits, as earlier versions wrote it: in a file of its own.
+// kept is a waiting step as written by earlier versions: in a file of its own.
 type kept struct {
 	Step
 	Agent string `json:"agent"`
@@ -286,9 +282,9 @@ type kept struct {
 	Home  string `json:"home"`
 }
 
-// Upgrade moves what earlier versions of githandoff wrote into the records of today. Each
-// record is written before the old file goes, so that a process that is killed leaves
-// both, and the next one goes on. Without old files it costs one system call.
+// Upgrade moves the files of earlier versions of githandoff into today's records. Each record
+// is written before the old file goes, so a killed process leaves both, and the next one goes
+// on. Without old files it costs one system call.
 func (c Claims) Upgrade(ctx context.Context) error {
 	steps := Documents[kept]{Dir: filepath.Join(filepath.Dir(c.Dir), "journal")}
 	if _, err := os.Lstat(steps.Dir); errors.Is(err, fs.ErrNotExist) {

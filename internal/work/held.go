@@ -14,13 +14,13 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Workspace has the methods of the workspace that work needs.
+// Workspace has the methods of the workspace needed by work.
 type Workspace interface {
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 	Warn(err error)
 }
 
-// Held is the work that the agent of this worktree holds.
+// Held is the work held by the agent of this worktree.
 type Held struct {
 	Agent     string
 	Claims    Claims
@@ -34,7 +34,7 @@ type Standing struct {
 	Holder *Claim
 	Home   lifecycle.Home // nil where no alias leads to it any more
 	State  *lifecycle.State
-	Over   *record.Record // the step that ended the claim; nil while it may stand
+	Over   *record.Record // the step ending the claim; nil while it may stand
 }
 
 // Standing reads, of the home's refs as they are known here, whether a claim
@@ -43,7 +43,7 @@ func (w *Held) Standing(ctx context.Context, h *Claim) (*Standing, error) {
 	st := &Standing{Holder: h}
 	home, err := w.Workspace.Home(ctx, h.Home)
 	if fault.As(err) != nil {
-		return st, nil //nolint:nilerr // the commands that need the home say what is wrong with it
+		return st, nil //nolint:nilerr // the commands in need of the home say what is wrong with it
 	}
 	if err != nil {
 		return nil, err
@@ -53,16 +53,16 @@ func (w *Held) Standing(ctx context.Context, h *Claim) (*Standing, error) {
 		if fault.As(err) == nil {
 			return nil, err
 		}
-		st.State = nil // a copy that cannot be read tells nothing
+		st.State = nil // an unreadable copy tells nothing
 		return st, nil
 	}
 	st.Over = endOf(st.State, h)
 	return st, nil
 }
 
-// endOf is the step by which a claim came to its end: the receipt of its handoff,
-// or the release or the claim of somebody else that stands on it. Nil where the
-// claim stands, or where this clone never saw it at its home.
+// endOf is the step that ended a claim: the receipt of its handoff, or somebody else's release
+// or claim standing on it. Nil where the claim stands, or where this clone never saw it at its
+// home.
 func endOf(s *lifecycle.State, h *Claim) *record.Record {
 	if s.Receipt != nil || s.Claim != nil && h.Mine(s.Claim.Nonce) {
 		return s.Receipt
@@ -90,20 +90,20 @@ func OverWord(r *record.Record) string {
 	return string(r.Event)
 }
 
-// Moved reports whether the inbox ref of a claim is not where the lane says, as
-// both are known here: somebody took a step that this clone has not read yet.
+// Moved reports whether the inbox ref of a claim is not where the lane says, as both are known
+// here: somebody took a step not read by this clone yet.
 func (st *Standing) Moved() bool {
 	s := st.State
 	return s != nil && st.Over == nil && s.Claim != nil && (s.Tip == "" || s.Unlogged())
 }
 
-// Recorded are the claims of this agent that this worktree has shown to it.
+// Recorded are the claims of this agent shown to it by this worktree.
 func (w *Held) Recorded() ([]*Claim, error) {
 	held, err := w.Claims.All()
 	return slices.DeleteFunc(held, func(h *Claim) bool { return h.Actor != w.Agent || !h.Printed }), err
 }
 
-// LostClaim is the refusal of work on a claim that somebody else ended.
+// LostClaim is the refusal of work on a claim ended by somebody else.
 func LostClaim(st *Standing) *fault.Error {
 	r := st.Over
 	f := fault.New(fault.Conflict, fault.NotHolder, "handoff %s was %s by %s at %s: stop working on it",
@@ -114,8 +114,8 @@ func LostClaim(st *Standing) *fault.Error {
 	return f.WithHints(fault.Run("githandoff", "show", string(r.ID)).Because("says how it ended"))
 }
 
-// Close brings the records of this clone in line with a claim that is over: the
-// claim, and the copy of a handoff that has ended.
+// Close brings the records of this clone in line with the end of a claim: the claim, and the
+// copy of an ended handoff.
 func (w *Held) Close(ctx context.Context, st *Standing) error {
 	if _, hub := st.Home.(*crossrepo.Hub); hub && st.State.Receipt != nil && st.State.Tip != "" {
 		ref := st.Home.Namespace().Inbox(st.State.Agent, st.State.ID)
@@ -129,8 +129,8 @@ func (w *Held) Close(ctx context.Context, st *Standing) error {
 	return w.Claims.End(ctx, st.Holder, w.Verifier.Keys.Now())
 }
 
-// Stands says where claims stand. Those that are over are closed; lost are the ones among them
-// that somebody else ended, also those found before an error.
+// Stands says where claims stand. Ended ones are closed; lost are those among them ended by
+// somebody else, including those found before an error.
 func (w *Held) Stands(ctx context.Context, held []*Claim) (open, lost []*Standing, err error) {
 	for _, h := range held {
 		st, err := w.Standing(ctx, h)
@@ -151,8 +151,8 @@ func (w *Held) Stands(ctx context.Context, held []*Claim) (open, lost []*Standin
 	return open, lost, nil
 }
 
-// LostTokens are the claims of this agent with a token that somebody else ended,
-// and that it has not taken again.
+// LostTokens are the claims of this agent with a token, ended by somebody else and not taken
+// again since.
 func (w *Held) LostTokens() ([]*Claim, error) {
 	lost, err := w.Claims.Lost()
 	if err != nil {
@@ -165,8 +165,7 @@ func (w *Held) LostTokens() ([]*Claim, error) {
 	}), err
 }
 
-// ByHome are the ids of the claims that this agent works on, by the repo id of
-// their home.
+// ByHome are the ids of the claims of this agent, by the repo id of their home.
 func (w *Held) ByHome() (map[string][]handoff.ID, error) {
 	held, err := w.Recorded()
 	at := map[string][]handoff.ID{}
@@ -176,8 +175,8 @@ func (w *Held) ByHome() (map[string][]handoff.ID, error) {
 	return at, err
 }
 
-// Split lists the claims that this agent works on in this worktree, and those
-// whose end is kept until their hub is back.
+// Split lists the claims of this agent in this worktree, and those whose end is kept until
+// their hub is back.
 func (w *Held) Split() (held, finished []*Claim, err error) {
 	all, err := w.Recorded()
 	for _, h := range all {
@@ -190,8 +189,7 @@ func (w *Held) Split() (held, finished []*Claim, err error) {
 	return held, finished, err
 }
 
-// Current is the one claim that this worktree holds: what commands without an
-// id mean.
+// Current is the one claim held by this worktree: what commands without an id mean.
 func (w *Held) Current() (*Claim, error) {
 	held, finished, err := w.Split()
 	if err != nil {
@@ -222,8 +220,8 @@ func (w *Held) Kept(event record.Event) (*Claim, error) {
 	return finished[0], nil
 }
 
-// ShortIDs lists the ids of claims by ends that tell them apart. Commands that take the
-// end of a held handoff's id compare it with the ids of held handoffs only.
+// ShortIDs lists the ids of claims by unique ends. Commands taking the end of a held handoff's
+// id compare it with the ids of held handoffs only.
 func ShortIDs(held []*Claim) string {
 	ends := handoff.EndsOf(idsOf(held))
 	var ids []string
@@ -240,7 +238,7 @@ func idsOf(held []*Claim) (ids []handoff.ID) {
 	return ids
 }
 
-// Find finds the claim that an id, or no id, means.
+// Find finds the claim meant by an id, or by no id.
 func (w *Held) Find(arg string) (*Claim, error) {
 	if arg == "" {
 		return w.Current()
@@ -272,16 +270,16 @@ type Live struct {
 	Token *obo.VerifiedToken
 }
 
-// WithToken lists the claims of this agent in this worktree that came with a
-// token. Nothing about them was checked.
+// WithToken lists the claims of this agent in this worktree with a token. Nothing about them
+// was checked.
 func (w *Held) WithToken() ([]*Claim, error) {
 	held, err := w.Claims.All()
 	return slices.DeleteFunc(held, func(h *Claim) bool { return h.Actor != w.Agent || h.Token == "" }), err
 }
 
-// Live returns the claim that an id, or none where exactly one is held, means. It
-// asks no hub. Refusals have the code fault.Policy: no claim, several, a lease that
-// is over, a token that ended or was revoked.
+// Live returns the claim of an id, or the only claim held if there is no id. It asks no hub.
+// Refusals have the code fault.Policy: no claim, several, a lease in the past, a token ended or
+// revoked.
 func (w *Held) Live(ctx context.Context, arg string) (*Live, error) {
 	held, err := w.WithToken()
 	if err != nil {
