@@ -43,7 +43,7 @@ func (w *Held) Standing(ctx context.Context, h *Claim) (*Standing, error) {
 	st := &Standing{Holder: h}
 	home, err := w.Workspace.Home(ctx, h.Home)
 	if fault.As(err) != nil {
-		return st, nil //nolint:nilerr // the commands in need of the home say what is wrong with it
+		return st, nil //nolint:nilerr // the commands that need the home say what is wrong with it
 	}
 	if err != nil {
 		return nil, err
