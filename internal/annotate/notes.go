@@ -19,7 +19,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace has the methods of the workspace that annotate needs.
+// Workspace has the methods of the workspace needed for notes.
 type Workspace interface {
 	AliasOf(home lifecycle.Home) string
 	All(ctx context.Context) workspace.HomeList
@@ -27,11 +27,11 @@ type Workspace interface {
 	Warn(err error)
 }
 
-// Notes writes the notes on code commits that tell of handoffs.
+// Notes writes the notes on code commits.
 type Notes struct {
 	Agent     string
 	Engine    *lifecycle.Engine
-	lines     map[string][]string // that are due, by code commit
+	lines     map[string][]string // due notes, by code commit
 	Repo      *refs.Repo
 	Workspace Workspace
 }
@@ -63,8 +63,7 @@ func (n *Notes) Add(commit string, home lifecycle.Home, r *record.Record) {
 	n.lines[commit] = append(n.lines[commit], notes.Line(r.At, string(r.Event), r.ID, r.From, to, r.Digest))
 }
 
-// Write writes what note collected. Commits that this repository does not
-// have get no note.
+// Write writes the collected notes. Commits missing in this repository get no note.
 func (n *Notes) Write(ctx context.Context) error {
 	for commit := range n.lines {
 		o, err := n.Repo.Read(ctx, commit, maxCodeCommit)
@@ -84,8 +83,7 @@ func (n *Notes) Write(ctx context.Context) error {
 	return err
 }
 
-// Try writes the notes that are due after a step that was taken. That they
-// could not be written undoes nothing: sync restores what is missing.
+// Try writes the due notes after a step. A failure undoes nothing: sync restores missing notes.
 func (n *Notes) Try(ctx context.Context) {
 	if err := n.Write(ctx); err != nil {
 		n.Workspace.Warn(err)
@@ -97,8 +95,8 @@ const (
 	noteRounds    = 60
 )
 
-// update moves the notes ref by compare-and-swap to the tree that build returns, and with
-// it the notes that git log shows.
+// update moves the notes ref by compare-and-swap to the tree returned by build, and with it the
+// notes shown by git log.
 func (n *Notes) update(ctx context.Context, message string, build func(tree string, w *collector) (string, error)) error {
 	for round := 0; ; round++ {
 		w := &collector{}
@@ -167,10 +165,9 @@ func (n *Notes) commit(w *collector, tree, message string) (string, error) {
 	return w.Put("commit", raw)
 }
 
-// Restore writes the lines that a killed command left out, for every handoff that this
-// agent offered and that is still under way, and the lines that were added. It does not
-// write lines that are there already. A handoff in the outbox is not offered yet: it gets
-// its line when its home has it.
+// Restore writes the lines left out by a killed command, for every handoff offered by this agent
+// and still under way, and the added lines. It does not write existing lines again. A handoff in
+// the outbox is not offered yet: it gets its line when its home has it.
 func (n *Notes) Restore(ctx context.Context) error {
 	var mine []string
 	err := refs.Commits(ctx, n.Repo, func(ref refs.Ref, raw []byte) error {
@@ -237,10 +234,9 @@ func (c *collector) Put(kind string, body []byte) (string, error) {
 	return o.OID, nil
 }
 
-// Copy gives commits that took the place of others the lines of those: old commits by the
-// new one. Lines that are there already are not written again, so it does not matter
-// whether git copied the notes itself (notes.rewriteRef). lines that people wrote are left
-// to git.
+// Copy gives rewritten commits the lines of the commits they replace: old commits by the new one.
+// Existing lines are not written again, so it does not matter whether git copied the notes itself
+// (notes.rewriteRef). Lines written by people are left to git.
 func (n *Notes) Copy(ctx context.Context, rewritten map[string][]string) error {
 	return n.update(ctx, "Notes copied by githandoff", func(tree string, w *collector) (string, error) {
 		r := objectReader{n.Repo, w}
@@ -260,8 +256,8 @@ func (n *Notes) Copy(ctx context.Context, rewritten map[string][]string) error {
 	})
 }
 
-// Subject is the commit that a note about a handoff stands at; none where that
-// is sealed: what the work is about is inside.
+// Subject is the commit for a note about a handoff; none if the handoff is sealed, since its
+// subject is secret.
 func Subject(env *handoff.Envelope, sealed bool) string {
 	if sealed {
 		return ""

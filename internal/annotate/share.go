@@ -13,10 +13,9 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Share shares notes with a hub, which is the source's own origin: notes point
-// to its code. lines are taken from there one by one (take.go), and the hub is
-// given a tree without a history. Notes are hints, so that nothing but a hub that is
-// down is an error: the rest is one warning.
+// Share shares notes with a hub, which is the source's own origin: notes point to its code. Lines
+// are taken from there one by one (take.go), and the hub gets a tree without a history. Notes are
+// hints, so only an unreachable hub is an error: the rest is one warning.
 func (n *Notes) Share(ctx context.Context, hub *crossrepo.Hub) error {
 	onTop := false
 	for round := 0; ; round++ {
@@ -67,7 +66,7 @@ func (n *Notes) fetch(ctx context.Context, hub *crossrepo.Hub) (before string, e
 	return before, err
 }
 
-// errFetch tells a hub that is down from one whose notes cannot be fetched.
+// errFetch distinguishes a hub that is down from one with unfetchable notes.
 func (n *Notes) errFetch(ctx context.Context, hub *crossrepo.Hub, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -78,8 +77,7 @@ func (n *Notes) errFetch(ctx context.Context, hub *crossrepo.Hub, err error) err
 	return n.warnBad(hub, fmt.Errorf("they cannot be fetched: %s", crossrepo.GitSaid(err)))
 }
 
-// warnBad warns in one line of an error in the notes of a hub, with the command that
-// corrects it.
+// warnBad warns in one line of an error in the notes of a hub, with the command to correct it.
 func (n *Notes) warnBad(hub *crossrepo.Hub, err error) error {
 	if fault.As(err) == nil && strings.Contains(err.Error(), context.Canceled.Error()) {
 		return err
@@ -89,10 +87,9 @@ func (n *Notes) warnBad(hub *crossrepo.Hub, err error) error {
 	return nil
 }
 
-// push gives the hub what it lacks, and lines in form for those that are not. It reports
-// whether nothing is left to do. A hub may refuse to replace a commit by another: for that,
-// onTop makes the hub's commit the parent of the new one. This repository keeps no ref to
-// it.
+// push gives the hub its missing lines, and corrects malformed ones. It reports whether nothing
+// is left to do. A hub may refuse to replace a commit by another: for that, onTop makes the hub's
+// commit the parent of the new one. This repository keeps no ref to it.
 func (n *Notes) push(ctx context.Context, hub *crossrepo.Hub, s *sharing, onTop bool) (bool, error) {
 	if err := n.atHub(ctx, hub, s); err != nil {
 		return false, err
@@ -127,8 +124,8 @@ func (n *Notes) push(ctx context.Context, hub *crossrepo.Hub, s *sharing, onTop 
 	return true, n.Repo.Apply(ctx, refs.Transaction{Edits: edit})
 }
 
-// atHub removes the notes of commits that the hub does not have, as far as this clone
-// knows: they would be useless there.
+// atHub removes the notes of commits missing at the hub, as far as this clone knows: they would
+// be useless there.
 func (n *Notes) atHub(ctx context.Context, hub *crossrepo.Hub, s *sharing) error {
 	if len(s.added) == 0 {
 		return nil

@@ -17,8 +17,8 @@ import (
 // Limits of the reads of a hub's notes in one sync.
 const (
 	noteBatch   = 4096     // notes at a time
-	maxNotesIn  = 64 << 20 // bytes of notes that are read
-	maxCleaned  = 16 << 20 // bytes of notes that are put in form at the hub
+	maxNotesIn  = 64 << 20 // bytes of notes to read
+	maxCleaned  = 16 << 20 // bytes of notes to correct at the hub
 	maxNewLanes = 256      // handoffs whose lanes are fetched for their lines
 )
 
@@ -27,7 +27,7 @@ type sharing struct {
 	tip    string // the hub's
 	theirs string // its tree; "" for none
 
-	take  map[string][]string // lines that are taken, by commit
+	take  map[string][]string // lines taken, by commit
 	give  map[string][]string // what the notes of these commits shall be at the hub
 	added map[string][]string // those of them with lines of ours, as they are without; nil: unchanged
 
@@ -45,10 +45,9 @@ func newSharing(n *Notes) *sharing {
 	}
 }
 
-// compare compares the notes of a hub with ours. A line of theirs is taken if it
-// is in form, of a commit that is here, and of a handoff of which a lane that this
-// clone knows says the same. Where notes are shown, the lanes of handoffs that it
-// does not know are fetched, once for each state of the hub's notes.
+// compare compares the notes of a hub with ours. A line of theirs is taken if it is well-formed,
+// its commit is here, and a lane known here confirms it. If notes are shown, the lanes of unknown
+// handoffs are fetched, once for each state of the hub's notes.
 func (n *Notes) compare(ctx context.Context, hub *crossrepo.Hub, before string) (*sharing, error) {
 	s, err := n.read(ctx, hub)
 	if err != nil || len(s.unknown) == 0 || s.tip == before || !n.areShown() {
@@ -126,7 +125,7 @@ func (s *sharing) look(ctx context.Context, batch []notes.Change) error {
 	return nil
 }
 
-// compare compares the note of one commit that is here.
+// compare compares the note of one commit of this repository.
 func (s *sharing) compare(ctx context.Context, c notes.Change) error {
 	ours, err := notes.ReadIn(ctx, objectReader{s.notes.Repo, nil}, s.ours, c.Target)
 	if err != nil {
@@ -172,7 +171,7 @@ func (s *sharing) compare(ctx context.Context, c notes.Change) error {
 	return nil
 }
 
-// vouchedOf leaves out the lines that no lane vouches for.
+// vouchedOf leaves out the lines not confirmed by a lane.
 func (s *sharing) vouchedOf(ctx context.Context, lines []string) ([]string, error) {
 	var sure []string
 	for _, l := range lines {
@@ -187,9 +186,9 @@ func (s *sharing) vouchedOf(ctx context.Context, lines []string) ([]string, erro
 	return sure, nil
 }
 
-// vouched reports whether a lane that this clone knows says of a handoff what a line
-// says: an offer that counts, with the same digest, from the same agent, and an end
-// only where it ended so. A state of "not known" is remembered by its id.
+// vouched reports whether a known lane confirms a line: it has a valid offer with the same digest
+// from the same agent, and the same end, if the line has one. A state of "not known" is
+// remembered by its id.
 func (s *sharing) vouched(ctx context.Context, line string) (bool, error) {
 	e, err := notes.ParseLine(line)
 	if err != nil {
@@ -219,8 +218,7 @@ func (s *sharing) vouched(ctx context.Context, line string) (bool, error) {
 	return true, nil
 }
 
-// logState is the state of a handoff in the lanes that are known here; nil if none has an
-// offer that counts.
+// logState is the state of a handoff in the known lanes; nil if none has a valid offer.
 func (n *Notes) logState(ctx context.Context, id handoff.ID) (*lifecycle.State, error) {
 	for _, home := range n.Workspace.All(ctx) {
 		tip, err := n.Repo.Resolve(ctx, home.Namespace().Lane(id))

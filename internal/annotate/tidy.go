@@ -18,12 +18,12 @@ import (
 const (
 	// notesMark ends the message of a notes commit whose whole tree is in form.
 	notesMark = "Notes-Form: 2"
-	// notesOf begins the line of a commit of shown notes that names their source.
+	// notesOf begins the line with the source in a commit of shown notes.
 	notesOf = "Notes-Of: "
 
-	maxUnmarked = 64       // commits of others, such as git's own, that are looked behind
-	fewUnmarked = 16       // of them that are looked behind each time
-	maxTidied   = 32 << 20 // bytes of notes that are kept of others
+	maxUnmarked = 64       // commits of others, such as git's own, to look behind
+	fewUnmarked = 16       // of them to look behind each time
+	maxTidied   = 32 << 20 // bytes of others' notes to keep
 )
 
 // tidied is the tree of our notes in form.
@@ -31,12 +31,12 @@ type tidied struct {
 	tree string
 	ours string // our own newest commit; "" if none was found
 	was  string // the tree as it stands
-	far  bool   // it is worth a commit of its own, so that the next look finds one
+	far  bool   // it is worth a commit of its own, for the next look to find
 }
 
-// tidy brings the notes at tip into form: git writes notes when commits are rewritten,
-// people write some, and earlier versions merged the notes of anyone. A tip that descends
-// from a commit of ours is compared with that commit; any other is read whole.
+// tidy brings the notes at tip into form: git writes notes when commits are rewritten, people
+// write some, and earlier versions merged the notes of anyone. A tip descending from a commit of
+// ours is compared with the commit; any other is read whole.
 func (n *Notes) tidy(ctx context.Context, tip string, w *collector) (tidied, error) {
 	if tip == "" {
 		return tidied{}, nil
@@ -58,7 +58,7 @@ func (n *Notes) tidy(ctx context.Context, tip string, w *collector) (tidied, err
 		}
 		oid = parentOf(raw)
 	}
-	t.was, _ = notes.Root(ctx, r, tip) // an object that is not a commit has no notes
+	t.was, _ = notes.Root(ctx, r, tip) // only a commit has notes
 	if t.ours == "" {
 		t.far = true
 	} else {
@@ -81,9 +81,9 @@ func (n *Notes) tidy(ctx context.Context, tip string, w *collector) (tidied, err
 	return t, err
 }
 
-// tidyLines are the notes that are not as our newest commit has them, in form. Where
-// there is none, an earlier version wrote them, and merged those of anybody: then only
-// lines stay that a lane vouches for. sync writes what it left out of our own.
+// tidyLines are the notes changed since our newest commit, well-formed. Without such a commit, an
+// earlier version wrote the notes, and merged those of anybody: then only lines confirmed by a
+// lane stay. sync restores our own.
 func (n *Notes) tidyLines(ctx context.Context, r notes.Reader, t tidied) (map[string][]string, error) {
 	set := map[string][]string{}
 	size := 0
@@ -120,8 +120,8 @@ func (n *Notes) areShown() bool {
 	return slices.Contains(n.Repo.Config["notes.displayref"], refs.ShownRef)
 }
 
-// Show brings what git log shows up to date with the notes. git complains of a
-// ref to be shown that is not there: this one is made also where there are no notes.
+// Show updates the notes shown by git log. git complains of a missing ref, so this one is made
+// even without notes.
 func (n *Notes) Show(ctx context.Context) error {
 	return n.update(ctx, "Notes tidied by githandoff", func(tree string, _ *collector) (string, error) { return tree, nil })
 }

@@ -1,4 +1,4 @@
-// Package durable writes files so that a crash leaves the old content or the new
+// Package durable writes files atomically: after a crash a file has the old content or the new
 // one, never a part of either.
 package durable
 
@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// tempPrefix begins the name of a file that is being written. Nobody reads such a file:
-// it counts once it has its own name.
+// tempPrefix begins the name of a file being written. Nobody reads such a file: it counts once it
+// has its own name.
 const tempPrefix = ".tmp-"
 
 // WriteFile replaces the content of path in one step and gives the file the given
@@ -46,7 +46,7 @@ func CreateFile(path string, content []byte, mode fs.FileMode) error {
 	return err
 }
 
-// write makes a complete, synced file beside path and lets name give it that name.
+// write makes a complete, synced file beside path and lets name move it there.
 func write(path string, content []byte, mode fs.FileMode, name func(temp, path string) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix) // mode 0600
 	if err != nil {
@@ -74,12 +74,12 @@ func write(path string, content []byte, mode fs.FileMode, name func(temp, path s
 	return err
 }
 
-// syncDir makes a new name in dir last. A file system that cannot sync a directory says
-// so with an error that means nothing to the caller: the file is complete.
+// syncDir makes a new name in dir last. If the file system cannot sync a directory, its error
+// means nothing to the caller: the file is complete.
 func syncDir(dir string) {
 	d, err := os.Open(dir)
 	if err != nil {
-		return // a directory that may be written to and not read
+		return // a writable but unreadable directory
 	}
 	defer d.Close()
 	_ = d.Sync()

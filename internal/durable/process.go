@@ -7,14 +7,14 @@ import (
 	"syscall"
 )
 
-// Running reports whether a process of that id is there, whoever it belongs to.
+// Running reports whether a process with the id exists, whoever owns it.
 func Running(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// Abandoned reports whether a file or directory belongs to a process that is gone. Its
-// name begins with the id of the process that made it, and a dash.
+// Abandoned reports whether the process of a file or directory is gone. The name begins with the
+// id of its process, and a dash.
 func Abandoned(name string) bool {
 	owner, _, _ := strings.Cut(name, "-")
 	pid, err := strconv.Atoi(owner)

@@ -11,15 +11,15 @@ import (
 )
 
 // staleAge is the age at which the writer of a temporary file is surely gone: it needs
-// milliseconds. A writer that was stopped for longer finds its file missing, says so,
-// and has changed nothing.
+// milliseconds. A writer stopped for longer finds its file missing, reports it, and has changed
+// nothing.
 const staleAge = time.Hour
 
-// Stale reports whether a file is so old that its writer is surely gone.
+// Stale reports whether a file is too old to have a running writer.
 func Stale(info fs.FileInfo, now time.Time) bool { return now.Sub(info.ModTime()) > staleAge }
 
-// StaleTempFiles lists the temporary files below dirs whose writer was killed, each
-// under the directory that led there. A directory may be missing.
+// StaleTempFiles lists the temporary files of killed writers below dirs, each under its directory
+// in dirs. A directory may be missing.
 func StaleTempFiles(now time.Time, dirs ...string) ([]string, error) {
 	var found []string
 	for _, dir := range dirs {
@@ -46,7 +46,7 @@ func StaleTempFiles(now time.Time, dirs ...string) ([]string, error) {
 	return found, nil
 }
 
-// RemoveAll removes files. One that is gone already is no error.
+// RemoveAll removes files. A missing one is no error.
 func RemoveAll(files []string) error {
 	for _, path := range files {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -12,9 +12,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// HooksDir asks git for the directory of its hooks, and for the scope of the setting that
-// names it ("" if none does). It starts git by name, because gitexec's usual way switches
-// hooks off.
+// HooksDir asks git for the directory of its hooks, and for the scope of its setting ("" without
+// one). It starts git by name, because gitexec's usual way switches hooks off.
 func HooksDir(ctx context.Context, repo *refs.Repo) (dir, scope string, err error) {
 	out, err := repo.Runner.Run(ctx, gitexec.Cmd{
 		Name: "git", Args: []string{"rev-parse", "--path-format=absolute", "--git-path", "hooks"},

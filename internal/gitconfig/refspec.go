@@ -8,16 +8,16 @@ import (
 	"githandoff/internal/refs"
 )
 
-// KeepOut is the refspec that keeps "git fetch --prune" off our refs. It does nothing where
-// nothing is fetched into refs/handoffs, and go-git and libgit2 cannot open a repository
-// that has one. So a remote has it only if it needs it.
+// KeepOut is the refspec to keep "git fetch --prune" off our refs. It does nothing if nothing is
+// fetched into refs/handoffs, and go-git and libgit2 cannot open a repository with one. So a
+// remote has it only if it needs it.
 const KeepOut = "^refs/handoffs/*"
 
-// keepOutOf is the refspec that keeps the refs of handoffs below a prefix out of the
-// ordinary copies of a remote: such a copy would keep a payload after its end.
+// keepOutOf is the refspec to keep the refs of handoffs below a prefix out of the ordinary copies
+// of a remote: such a copy would keep a payload after its end.
 func keepOutOf(prefix string) string { return "^" + prefix + "/*" }
 
-// reaches reports whether a fetch refspec writes into refs/handoffs, as that of a mirror does.
+// reaches reports whether a fetch refspec writes into refs/handoffs, as a mirror's does.
 func reaches(spec string) bool {
 	spec = strings.TrimPrefix(spec, "+")
 	_, dst, ok := strings.Cut(spec, ":")
@@ -39,8 +39,8 @@ func covers(side, dir string) bool {
 	return strings.HasPrefix(prefix, dir) || pattern && strings.HasPrefix(dir, prefix)
 }
 
-// KeepOuts are the refspecs that a remote needs to keep our refs out of an ordinary fetch,
-// and does not have, and the ones that it has and does not need.
+// KeepOuts are a remote's missing refspecs to keep our refs out of an ordinary fetch, and its
+// unneeded ones.
 func (s Settings) KeepOuts(remote string) (missing, spare []string) {
 	specs := s.repo.Config["remote."+remote+".fetch"]
 	var needed []string
@@ -62,8 +62,7 @@ func (s Settings) KeepOuts(remote string) (missing, spare []string) {
 	return missing, spare
 }
 
-// SetKeepOuts adds the refspecs to a remote that needs them, and removes those that it does
-// not need.
+// SetKeepOuts adds a remote's missing refspecs, and removes its unneeded ones.
 func (s Settings) SetKeepOuts(ctx context.Context, remote string) error {
 	key := "remote." + remote + ".fetch"
 	missing, spare := s.KeepOuts(remote)
@@ -80,7 +79,7 @@ func (s Settings) SetKeepOuts(ctx context.Context, remote string) error {
 	return nil
 }
 
-// DropKeepOut removes the refspec of a prefix that a remote does not have any more.
+// DropKeepOut removes the refspec of a remote's former prefix.
 func (s Settings) DropKeepOut(ctx context.Context, remote, prefix string) error {
 	return s.Drop(ctx, "remote."+remote+".fetch", keepOutOf(prefix))
 }

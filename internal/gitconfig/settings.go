@@ -11,12 +11,11 @@ import (
 	"githandoff/internal/refs"
 )
 
-// HubURL is the setting that lists the URLs under which clients reach a hub. With its
-// path they say which repository it is. They are never learnt from a push.
+// HubURL is the setting with the URLs by which clients reach a hub. Together with its path they
+// identify the repository. They are never learnt from a push.
 const HubURL = "handoff.hubUrl"
 
-// HubPrefix is the setting of a guarded hub that names the prefix below which it keeps
-// handoffs, where that is not refs/handoffs.
+// HubPrefix is the setting of a guarded hub for the prefix of its handoffs, if not refs/handoffs.
 const HubPrefix = "handoff.prefix"
 
 // Settings changes the git config of a repository.
@@ -25,7 +24,7 @@ type Settings struct{ repo *refs.Repo }
 // Of are the settings of a repository.
 func Of(repo *refs.Repo) Settings { return Settings{repo} }
 
-// Add adds a line to git config that gives key that value.
+// Add adds a line with key and value to git config.
 func (s Settings) Add(ctx context.Context, key, value string) error {
 	return s.write(ctx, key, func() error {
 		_, err := s.repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--add", key, value}, Finish: true})
@@ -36,7 +35,7 @@ func (s Settings) Add(ctx context.Context, key, value string) error {
 	})
 }
 
-// Drop removes each line of git config that gives key that value.
+// Drop removes each line with key and value from git config.
 func (s Settings) Drop(ctx context.Context, key, value string) error {
 	return s.write(ctx, key, func() error {
 		_, err := s.repo.Runner.Run(ctx, gitexec.Cmd{

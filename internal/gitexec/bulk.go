@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// bulkOut makes the pipe for the output of a command with Bulk. Go's scheduler watches the pipes that
-// os/exec makes, and is woken by each 4 KiB that git writes, also while nobody reads. It does not
-// watch a pipe that blocks. started is called when the command was started, or could not be.
+// bulkOut makes the pipe for the output of a command with Bulk. Go's scheduler watches the pipes
+// of os/exec, and is woken by each 4 KiB written by git, even while nobody reads. It does not
+// watch a blocking pipe. started is called when the command was started, or could not be.
 func bulkOut(cmd *exec.Cmd) (out io.ReadCloser, started func(), err error) {
 	var p [2]int
-	syscall.ForkLock.RLock() // a process that starts now must not inherit the pipe
+	syscall.ForkLock.RLock() // a process started now must not inherit the pipe
 	err = syscall.Pipe(p[:])
 	if err == nil {
 		syscall.CloseOnExec(p[0])

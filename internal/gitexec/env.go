@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// kept lists the git variables that belong to the repository or to the user's
-// way of reaching remotes. In a hook git sets the first group.
+// kept lists the git variables of the repository, and those of the user's way to reach remotes.
+// In a hook git sets the first group.
 var kept = map[string]bool{
 	"GIT_DIR": true, "GIT_WORK_TREE": true, "GIT_COMMON_DIR": true,
 	"GIT_OBJECT_DIRECTORY": true, "GIT_ALTERNATE_OBJECT_DIRECTORIES": true, "GIT_QUARANTINE_PATH": true,
@@ -28,9 +28,8 @@ var kept = map[string]bool{
 
 var keptPrefixes = []string{"GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_TRACE"}
 
-// KeyVariable holds a private key, for machines without a keystore. No child gets it:
-// neither git, which hands its environment on to the hooks of a hub at a path, nor a
-// program that was only to be run.
+// KeyVariable holds a private key, for machines without a keystore. No child gets it: neither
+// git, which hands its environment on to the hooks of a hub at a path, nor any other program.
 const KeyVariable = "GITHANDOFF_KEY"
 
 // withoutKey is env without the private key; never nil, which would mean the environment
@@ -45,10 +44,9 @@ func withoutKey(env []string) []string {
 	return out
 }
 
-// Environ scrubs a parent's environment for git and its helpers: of the GIT_*
-// variables only those stay that say where the repository is or how to reach a
-// remote; the private key stays here; prompts are off; only the five known transports are allowed; output
-// is in the C locale.
+// Environ scrubs a parent's environment for git and its helpers: of the GIT_* variables only
+// those for the place of the repository and the way to reach a remote stay; the private key stays
+// here; prompts are off; only the five known transports are allowed; output is in the C locale.
 func Environ(parent []string) []string {
 	env := make([]string, 0, len(parent)+8)
 	askpass := false
@@ -93,8 +91,8 @@ func Version(out []byte) string {
 	return strings.TrimPrefix(strings.TrimSpace(string(out)), "git version ")
 }
 
-// OlderThan compares the first two numbers of a version, as in "2.39.5". A git
-// that was built from source may say anything, and is not too old.
+// OlderThan compares the first two numbers of a version, as in "2.39.5". A git built from source
+// may have any version, and is not too old.
 func OlderThan(version, oldest string) bool {
 	var have, want [2]int
 	_, _ = fmt.Sscanf(oldest, "%d.%d", &want[0], &want[1])

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Error is a process that could not be started, ended badly or ran too long.
+// Error is a process which could not be started, ended badly or ran too long.
 type Error struct {
 	Program string // "git push"
 	Code    int    // exit code, -1 where there is none
@@ -37,10 +37,9 @@ func ExitCode(err error) int {
 	return -1
 }
 
-// CouldNotStore reports whether git failed because this machine could not store what it had
-// received: a disk that is full, broken or read-only, no memory or files left, or a ref
-// that could not be written or that another process had locked. The words of a remote do
-// not count.
+// CouldNotStore reports whether git failed because this machine could not store the received
+// objects: a disk which is full, broken or read-only, no memory or files left, or a ref which
+// could not be written or was locked by another process. The words of a remote do not count.
 func CouldNotStore(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {

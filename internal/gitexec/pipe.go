@@ -13,17 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The exit codes of shells for a program that could not be started.
+// The exit codes of shells for a program which could not be started.
 const (
 	cannotRun = 126
 	notFound  = 127
 )
 
-// Pipe runs a program in the foreground with the given standard streams and
-// returns its exit code, 128 and the number of the signal if one ended it: how
-// "capture -- CMD" runs an agent. While it runs, signals are the program's to
-// judge: those that are sent to this process alone are passed on to it, and end
-// neither. A program that cannot be started gives 126 or 127, as in shells, and
+// Pipe runs a program in the foreground with the given standard streams and returns its exit
+// code, 128 and the number of the signal if one ended it: how "capture -- CMD" runs an agent.
+// While it runs, signals are left to the program: those sent to this process alone are passed on
+// to it, and end neither. A program which cannot be started gives 126 or 127, as in shells, and
 // an error. It is killed when ctx ends, and never gets $GITHANDOFF_KEY.
 func Pipe(ctx context.Context, dir string, env, argv []string, in io.Reader, out, errw io.Writer) (int, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -55,7 +54,7 @@ func Pipe(ctx context.Context, dir string, env, argv []string, in io.Reader, out
 				if fromTerminal(s) {
 					continue // it has it already
 				}
-				_ = cmd.Process.Signal(s) // an error says that it is over
+				_ = cmd.Process.Signal(s) // an error means it is over
 			}
 		}
 	}()
@@ -73,8 +72,8 @@ func Pipe(ctx context.Context, dir string, env, argv []string, in io.Reader, out
 	return 0, nil
 }
 
-// fromTerminal reports whether a signal is one that a terminal sends to its
-// whole foreground process group, and that group is ours and the program's.
+// fromTerminal reports whether a terminal sends the signal to its whole foreground process group,
+// and the group is ours and the program's.
 func fromTerminal(s os.Signal) bool {
 	if s != syscall.SIGINT && s != syscall.SIGQUIT {
 		return false

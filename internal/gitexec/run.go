@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// LocalTimeout bounds a command that works on this machine only.
+	// LocalTimeout bounds a command which works on this machine only.
 	LocalTimeout = 2 * time.Minute
 	// RemoteTimeout bounds one fetch or push.
 	RemoteTimeout = 5 * time.Minute
-	// SignerTimeout bounds one call of a program that signs.
+	// SignerTimeout bounds one call of a signing program.
 	SignerTimeout = 30 * time.Second
 
-	// finishTime is the time that a Cmd with Finish has after ctx is cancelled.
+	// finishTime is the time left to a Cmd with Finish after ctx is cancelled.
 	finishTime = 3 * time.Second
 
 	maxStderr = 16 << 10 // the end of it is kept: git says last what went wrong
@@ -35,8 +35,8 @@ type Runner struct {
 	Dir string   // working directory; empty is the current one
 	Env []string // complete, as made by Environ
 
-	// Remote is told of each git that talks to another repository, and calls what it
-	// gets when that git has ended. It may be nil.
+	// Remote is called for each git which talks to another repository, and the returned function
+	// when the git has ended. It may be nil.
 	Remote func(args []string) (ended func())
 
 	started atomic.Int64
@@ -52,18 +52,18 @@ type Cmd struct {
 	Env       []string      // added to the runner's
 	Timeout   time.Duration // 0 is LocalTimeout
 	MaxOutput int64         // bytes of stdout; 0 is 64 MiB
-	// Finish lets the process end by itself when ctx is cancelled: an
-	// interrupt must not leave a ref transaction half done. Run waits for that
-	// no longer than it takes a person to lose patience with a hub that hangs.
+	// Finish lets the process end by itself when ctx is cancelled: an interrupt must not leave a
+	// ref transaction half done. Run waits for it no longer than a person is patient with a
+	// hanging hub.
 	Finish bool
 
-	// MaxFile bounds each file that the process and its children write, in bytes: a pack
-	// that is larger ends the git that receives it. 0 is no bound.
+	// MaxFile bounds each file that the process and its children write, in bytes: a larger pack
+	// ends the receiving git. 0 is no bound.
 	MaxFile int64
-	// Heard gets the packets that a git which talks to another repository hears, apart from
-	// the pack, while it hears them. With enough, it is ended. It may be nil.
+	// Heard gets the packets received by a git from another repository, apart from the pack,
+	// while they come in. When it returns true, the git is ended. It may be nil.
 	Heard func(packet string) (enough bool)
-	// Bulk is for a process of Start that writes megabytes, whose reader is content to block.
+	// Bulk is for a process of Start with megabytes of output, whose reader may block.
 	Bulk bool
 }
 
@@ -77,17 +77,16 @@ var gitSettings = []string{
 	"-c", "gc.auto=0",
 	"-c", "maintenance.auto=false",
 	"-c", "advice.detachedHead=false",
-	// A blob that is larger than any of ours goes through git in pieces.
+	// A blob larger than any of ours goes through git in pieces.
 	"-c", "core.bigFileThreshold=1m",
 }
 
-// MaxAlloc is the variable that bounds a single allocation of git: an object that
-// a hub packed to nothing, and that git would have to hold whole, ends it
-// instead of filling the memory.
+// MaxAlloc is the variable which bounds a single allocation of git: a huge object, packed small
+// by a hub, ends git instead of filling the memory.
 func MaxAlloc(mebibytes int) string { return fmt.Sprintf("GIT_ALLOC_LIMIT=%dm", mebibytes) }
 
-// Run runs c to its end and returns its standard output. Output that was
-// written before a failure is returned with the error, which is an *Error.
+// Run runs c to its end and returns its standard output. Output written before a failure is
+// returned with the error, which is an *Error.
 func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 	timeout := c.Timeout
 	if timeout == 0 {
@@ -119,8 +118,8 @@ func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 	}
 	err := run(cmd, c, cancel)
 	if errors.Is(err, exec.ErrWaitDelay) {
-		// It ended well, and left somebody who holds its stderr: an ssh of before 8.5
-		// that keeps a connection open does. All that git said is here.
+		// It ended well, but another process holds its stderr, as an ssh of before 8.5 with a
+		// shared connection does. All output of git is here.
 		err = nil
 	}
 	if err == nil && stdout.over {
@@ -182,8 +181,7 @@ func (r *Runner) wrap(ctx context.Context, c Cmd, cmd *exec.Cmd, err error, stde
 	return &Error{Program: program, Code: code, Stderr: strings.TrimSpace(string(stderr.buf)), Err: err}
 }
 
-// Process is a running git that is spoken to through its standard input and
-// output.
+// Process is a running git, used through its standard input and output.
 type Process struct {
 	In  io.WriteCloser
 	Out io.ReadCloser
@@ -196,8 +194,7 @@ type Process struct {
 	done   func()
 }
 
-// Err is why the process was told to end before it was closed: that of the
-// context; nil if it was not.
+// Err is the context's error, if the process was told to end before it was closed; else nil.
 func (p *Process) Err() error { return p.ctx.Err() }
 
 // Start starts c and returns without waiting. The process is killed when ctx
@@ -250,8 +247,8 @@ func (p *Process) Close() error {
 	return nil
 }
 
-// Leave closes the process's input and does not wait: it has answered all that
-// it was asked, and ends by itself. A caller that lives on leaves no zombie.
+// Leave closes the process's input and does not wait: it has answered everything, and ends by
+// itself. A caller which lives on leaves no zombie.
 func (p *Process) Leave() {
 	_ = p.In.Close()
 	go func() { _ = p.Close() }()

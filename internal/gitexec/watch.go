@@ -24,12 +24,12 @@ const firstExtra = 3
 // blockSize is the unit of "ulimit -f" in a POSIX shell, in bytes.
 const blockSize = 512
 
-// bounded makes a shell start the program under a bound for the files that it writes. The
-// shell becomes the program, and its children inherit the bound. A write beyond it fails,
-// and no signal ends the process: a git that writes a larger pack gives up, while a program
-// that cannot add to its log, such as the user's own ssh command, may go on without.
+// bounded makes a shell start the program under a bound for the size of its files. The shell
+// becomes the program, and its children inherit the bound. A write beyond it fails, and no signal
+// ends the process: a git writing a larger pack gives up, while another program, such as the
+// user's own ssh command with a long log, may go on.
 func bounded(maxFile int64, name string, args []string) (string, []string) {
-	script := `trap "" XFSZ; ulimit -f "$1" 2>/dev/null; shift; exec "$@"` // a bound that is lower already stays
+	script := `trap "" XFSZ; ulimit -f "$1" 2>/dev/null; shift; exec "$@"` // a lower bound stays
 	return "/bin/sh", slices.Concat([]string{"-c", script, "sh", strconv.FormatInt(maxFile/blockSize, 10), name}, args)
 }
 
@@ -55,7 +55,7 @@ func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
 	}()
 	if err == nil {
 		err = cmd.Wait()
-		// A child that was left behind may hold the pipe open.
+		// A child left behind may hold the pipe open.
 		_ = heard.SetReadDeadline(time.Now().Add(time.Second)) //nolint:forbidigo // the kernel compares it with its own clock
 	}
 	<-done
@@ -66,9 +66,9 @@ func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
 	return err
 }
 
-// packetFile opens the file that an environment asks git to append the packets to; nil
-// where there is none. Packets that the user wants on standard error are left out: they
-// would only hide the words of git, of which an error repeats the last ones.
+// packetFile opens the file to which an environment asks git to append the packets; nil without
+// one. Packets for standard error are left out: they would only hide git's last words, which an
+// error repeats.
 func packetFile(env []string) *os.File {
 	path := ""
 	for _, kv := range env {
@@ -96,7 +96,7 @@ func listen(trace, file *os.File, heard func(packet string) (enough bool), cance
 			return
 		}
 		if file != nil {
-			_, _ = file.WriteString(line) // a trace that cannot be written stops no command
+			_, _ = file.WriteString(line) // an unwritable trace stops no command
 		}
 		if _, packet, ok := strings.Cut(line, "< "); ok && heard(strings.TrimSuffix(packet, "\n")) {
 			cancel()
@@ -105,11 +105,11 @@ func listen(trace, file *os.File, heard func(packet string) (enough bool), cance
 	}
 }
 
-// betweenReads is the pause after each read of a trace. git writes each line by itself, and a reader
-// that is awake wakes up for each of them.
+// betweenReads is the pause after each read of a trace. git writes each line by itself, and would
+// wake a waiting reader for each.
 const betweenReads = 500 * time.Microsecond
 
-// seldom reads from a file with pauses, so that one read gets many lines.
+// seldom reads from a file with pauses, so one read gets many lines.
 type seldom struct {
 	from  *os.File
 	begun bool
@@ -123,8 +123,8 @@ func (s *seldom) Read(b []byte) (int, error) {
 	return s.from.Read(b)
 }
 
-// PastMaxFile reports whether a program failed because of the bound for the files that it
-// writes: one that it started, or itself. It may be any file, such as a log of the user's.
+// PastMaxFile reports whether a program, or one started by it, failed because of the bound for
+// its files. It may be any file, such as a log of the user's.
 func PastMaxFile(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {

@@ -1,10 +1,9 @@
 // Package gitobj reads and writes the bytes of git's tree objects, with go-git. It also renders
 // unsigned commits and reads the headers of commits.
 //
-// go-git is lenient where it reads: it takes modes that git no longer writes, and
-// entries in any order. A signature or an object id speaks of bytes, so this package
-// writes each tree that it has read once more and requires the same bytes: a tree that
-// git would not have written is refused.
+// go-git is lenient where it reads: it takes modes no longer written by git, and entries in any
+// order. A signature or an object id covers bytes, so this package encodes each tree again after
+// reading it and requires the same bytes: a tree which git would not have written is refused.
 package gitobj
 
 import (
@@ -21,7 +20,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// The modes that git writes into a tree.
+// The modes written by git into a tree.
 const (
 	Dir     = "40000"
 	File    = "100644"
@@ -41,8 +40,8 @@ type TreeEntry struct {
 	OID  string // 40 hex digits
 }
 
-// ParseTree reads the body of a tree. It accepts only trees that EncodeTree gives back byte
-// for byte: the entries are in git's order and no name occurs twice.
+// ParseTree reads the body of a tree. It accepts only trees reproduced byte for byte by
+// EncodeTree: the entries are in git's order and no name occurs twice.
 func ParseTree(body []byte) ([]TreeEntry, error) {
 	var tree object.Tree
 	o := &plumbing.MemoryObject{}

@@ -7,26 +7,25 @@ import (
 	"githandoff/internal/gitobj"
 )
 
-// Limits of a tree of notes that somebody else made. A few objects can nest into a
-// tree of astronomic size, so that bytes are counted as often as they are read.
+// Limits of a foreign tree of notes. A few objects can nest into a tree of astronomic size, so
+// bytes are counted as often as they are read.
 const (
 	maxTrees   = 32 << 20 // bytes of tree objects
-	treeCost   = 512      // bytes that each of them counts in addition: to ask for it costs as well
+	treeCost   = 512      // additional bytes counted for each of them, for the request
 	maxVisited = 1 << 16  // notes
 )
 
-// Change is a note that differs between two trees.
+// Change is a note with different content in two trees.
 type Change struct {
 	Target string
 	Blob   string // as it is now, at one of its places; "" where it is gone
 }
 
-// Changes visits the notes in which the tree after ("" for none) differs from the
-// tree before, in the order of their names, directory by directory. It reads no
-// equal subtrees, and keeps only one path from the root in memory. Entries that are not
-// notes of this package's form refuse the tree, with reason malformed_object, and so does
-// one that is too large, with reason too_large. Valid notes before the bad entry are
-// visited first; the bad entry is never visited.
+// Changes visits the notes in which the tree after ("" for none) differs from the tree before, in
+// the order of their names, directory by directory. It reads no equal subtrees, and keeps only
+// one path from the root in memory. A tree with entries in another form is refused with reason
+// malformed_object, one with a note too large with reason too_large. Valid notes before the bad
+// entry are visited first; the bad entry is never visited.
 func Changes(ctx context.Context, r Reader, before, after string, visit func(Change) error) error {
 	c := &changes{t: newWalk(r, nil), visit: visit}
 	return c.walk(ctx, "", before, after)

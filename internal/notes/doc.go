@@ -1,9 +1,9 @@
 // Package notes is the notes tree behind refs/notes/handoffs: it points code
 // commits to handoffs, one line an event, where plain "git log" shows it.
 //
-// Notes are hints derived from the log and never authority. Nobody signs them,
-// anybody may add to them, and a lost one is written again from the log. So
-// this package trusts nothing that it reads, and decides nothing by it.
+// Notes are hints derived from the log and never authority. Nobody signs them, anybody may add to
+// them, and a lost one is written again from the log. So this package trusts nothing it reads,
+// and decides nothing by it.
 //
 // # The line
 //

@@ -29,7 +29,7 @@ func Line(at time.Time, event string, id handoff.ID, from, to, digest string) st
 	return strings.Join([]string{at.UTC().Format(time.RFC3339), event, string(id), from, arrow, to, digest}, " ")
 }
 
-// ParseLine reads a line that [Line] rendered, and refuses every other.
+// ParseLine reads a line rendered by [Line], and refuses every other.
 func ParseLine(s string) (ParsedLine, error) {
 	f := strings.Split(s, " ")
 	if len(f) != 7 || f[4] != arrow {
@@ -57,7 +57,7 @@ func ParseLine(s string) (ParsedLine, error) {
 	return ParsedLine{At: at.UTC(), Event: f[1], ID: id, From: f[3], To: f[5], Digest: f[6]}, nil
 }
 
-// events lists the events that a note can have, in the order of a handoff's life.
+// events lists the events of a note, in the order of a handoff's life.
 func events() []string {
 	return []string{"offered", "routed", "claimed", "progressed", "released", "acknowledged", "failed", "rerouted", "revoked", "expired"}
 }
@@ -84,7 +84,7 @@ func malformedLine(s, why string) error {
 	return fault.New(fault.Invalid, fault.Malformed, "note line %.200q: %s", s, why)
 }
 
-// parsed returns those lines of a note that are in form.
+// parsed returns the well-formed lines of a note.
 func parsed(note []byte) []string {
 	var lines []string
 	for line := range bytes.Lines(note) {
@@ -99,17 +99,17 @@ func parsed(note []byte) []string {
 	return lines
 }
 
-// A line is never shorter or longer than that, its end included.
+// Least and greatest length of a line, its end included.
 const (
 	minLine = 20 + 29 + 71
 	maxLine = 512
 )
 
-// Clean returns the lines of a note that are in form, sorted, each once.
+// Clean returns the well-formed lines of a note, sorted, each once.
 func Clean(note []byte) []string { return union(parsed(note)) }
 
-// InForm reports whether a note has the form that this package writes: at most [MaxNote]
-// bytes of lines that are in form, sorted, none twice.
+// InForm reports whether a note has this package's own form: at most [MaxNote] bytes of
+// well-formed lines, sorted, none twice.
 func InForm(note []byte) bool {
 	return len(note) > 0 && len(note) <= MaxNote && bytes.Equal(note, join(Clean(note)))
 }

@@ -18,8 +18,8 @@ type Reader interface {
 	Object(ctx context.Context, name string) (kind, oid string, body []byte, err error)
 }
 
-// Writer takes an object and returns its hex id. Nothing here reads an object
-// back that it put in the same call, so a Writer may collect them.
+// Writer takes an object and returns its hex id. No object is read back in the same call, so a
+// Writer may collect them.
 type Writer interface {
 	Put(kind string, body []byte) (oid string, err error)
 }
@@ -29,8 +29,8 @@ func Root(ctx context.Context, r Reader, tip string) (string, error) {
 	return newWalk(r, nil).root(ctx, tip)
 }
 
-// ReadIn returns the lines of target's note in a tree ("" for no notes at all): those
-// that are in form, sorted, each once. No note is no lines.
+// ReadIn returns the well-formed lines of target's note in a tree ("" for no notes at all),
+// sorted, each once. Without a note there are none.
 func ReadIn(ctx context.Context, r Reader, tree, target string) ([]string, error) {
 	if err := checkOID(target); err != nil {
 		return nil, err
@@ -38,10 +38,10 @@ func ReadIn(ctx context.Context, r Reader, tree, target string) ([]string, error
 	return newWalk(r, nil).lines(ctx, tree, target)
 }
 
-// AddTo adds lines to the notes of commits in a tree ("" for none) and returns the
-// tree that results. It reads and writes only the directories that lead to those
-// commits. Where every line is there already it writes nothing and returns root. A
-// note that it writes is in form; what else stood there goes.
+// AddTo adds lines to the notes of commits in a tree ("" for none) and returns the resulting
+// tree. It reads and writes only the directories on the way to those commits. If every line
+// exists already, it writes nothing and returns root. A written note is well-formed; other lines
+// in it are dropped.
 func AddTo(ctx context.Context, r Reader, w Writer, root string, lines map[string][]string) (tree string, err error) {
 	t := newWalk(r, w)
 	want := make(map[string][]string)
@@ -66,9 +66,8 @@ func AddTo(ctx context.Context, r Reader, w Writer, root string, lines map[strin
 	return t.set(ctx, root, want)
 }
 
-// Set makes the notes of commits in a tree ("" for none) these lines, which are
-// taken as they stand, and no others; a note without lines goes. It returns the tree
-// that results, "" where no notes are left.
+// Set replaces the notes of commits in a tree ("" for none) with these lines, unchecked; a note
+// without lines is removed. It returns the resulting tree, "" if no notes are left.
 func Set(ctx context.Context, r Reader, w Writer, root string, notes map[string][]string) (tree string, err error) {
 	return newWalk(r, w).set(ctx, root, notes)
 }
@@ -87,9 +86,9 @@ func (t *walk) set(ctx context.Context, root string, notes map[string][]string) 
 	return t.place(ctx, 0, []string{root}, extra)
 }
 
-// Snapshot renders the notes commit that is shared: without a history, an author or
-// a time of anybody, so that one tree has one commit and nobody's words are in it.
-// parent is "" but at a hub that takes no other update of a ref.
+// Snapshot renders the shared notes commit, without a history, a real author or a time: so one
+// tree has one commit, without anybody's words. parent is "" except for a hub which takes no
+// other update of a ref.
 func Snapshot(tree, parent string) []byte {
 	var parents []string
 	if parent != "" {
@@ -117,7 +116,7 @@ func Commit(tree string, parents []string, who string, when time.Time, message s
 	return gitobj.EncodeCommit(tree, parents, who, when, strings.TrimRight(message, "\n")+"\n"), nil
 }
 
-// isIdentity takes "Name <mail>", with nothing in it that would end either.
+// isIdentity accepts "Name <mail>", without a character which would end either.
 func isIdentity(s string) bool {
 	name, mail, ok := strings.Cut(strings.TrimSuffix(s, ">"), " <")
 	bad := func(s string, from rune) bool {

@@ -11,9 +11,8 @@ import (
 	"githandoff/internal/gitobj"
 )
 
-// place makes the notes of extra what they shall be, in one directory, and returns
-// the tree that results ("" for nothing). Where nothing changes below, a tree is the
-// result unread.
+// place sets the notes of extra in one directory, and returns the resulting tree ("" for
+// nothing). If nothing changes below, it returns the tree unread.
 func (t *walk) place(ctx context.Context, depth int, trees []string, extra []*note) (string, error) {
 	trees = slices.DeleteFunc(addNew(nil, trees...), func(oid string) bool { return oid == "" })
 	if len(extra) == 0 && len(trees) < 2 {
@@ -64,9 +63,9 @@ func (t *walk) place(ctx context.Context, depth int, trees []string, extra []*no
 	return t.put("tree", body)
 }
 
-// sort divides the notes of d, in order, into those that stay and those that
-// go down into a subdirectory, there or new. Every subdirectory is a key of
-// down; touched are those that notes from above lead into.
+// sort divides the notes of d, in order, into those to stay and those to go down into a
+// subdirectory, existing or new. Every subdirectory is a key of down; touched are those entered
+// by notes from above.
 func (d *directory) sort(depth int, touched map[string]bool) (here []*note, down map[string][]*note) {
 	down = make(map[string][]*note)
 	for dir := range d.subtrees {
@@ -82,8 +81,8 @@ func (d *directory) sort(depth int, touched map[string]bool) (here []*note, down
 	crowded := d.crowded(depth)
 	for _, name := range slices.Sorted(maps.Keys(d.notes)) {
 		n, dir := d.notes[name], name[:2]
-		// Beside a subdirectory that nothing else leads into a note stays
-		// where it is: going down would mean to read there.
+		// Beside an otherwise untouched subdirectory a note stays where it is: to go down, the
+		// subdirectory would have to be read.
 		alone := len(d.trees) == 1 && len(d.subtrees[dir]) == 1 && !touched[dir]
 		if alone || !crowded && len(d.subtrees[dir]) == 0 {
 			here = append(here, n)
@@ -99,8 +98,7 @@ func (d *directory) sort(depth int, touched map[string]bool) (here []*note, down
 	return here, down
 }
 
-// store returns the one blob of a note, written if need be. A note that is not
-// added to is not read.
+// store returns the one blob of a note, written if need be. An unchanged note is not read.
 func (t *walk) store(ctx context.Context, n *note) (string, error) {
 	if len(n.blobs) == 1 && !n.set {
 		return n.blobs[0], nil

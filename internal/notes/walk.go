@@ -13,8 +13,8 @@ import (
 // digits is the length of an object id in hex: SHA-1.
 const digits = 40
 
-// walk is one operation on notes trees. Depth counts the directories passed; a
-// note is named by the digits of its target that are left at that depth.
+// walk is one operation on notes trees. Depth counts the directories passed; a note is named by
+// the remaining digits of its target.
 type walk struct {
 	r   Reader
 	w   Writer
@@ -66,8 +66,8 @@ type note struct {
 	set   bool     // it shall be lines and nothing else; without lines it goes
 }
 
-// content reads all of a note: the lines that are in form, sorted, each once. A
-// blob that is too large to be a note is none.
+// content reads a note: its well-formed lines, sorted, each once. A blob too large for a note is
+// none.
 func (t *walk) content(ctx context.Context, n *note) ([]string, error) {
 	lines := slices.Clone(n.lines)
 	for _, oid := range n.blobs {
@@ -92,7 +92,7 @@ type directory struct {
 	others   map[string]gitobj.TreeEntry // what is no note, by name
 }
 
-// load reads the directory that consists of trees ("" is an empty one).
+// load reads the directory consisting of trees ("" is an empty one).
 func (t *walk) load(ctx context.Context, depth int, trees []string) (*directory, error) {
 	d := &directory{
 		notes:    make(map[string]*note),
@@ -175,8 +175,7 @@ func (d *directory) crowded(depth int) bool {
 	return true
 }
 
-// lines follows the digits of target from root down through every directory
-// that may hold a note for it.
+// lines follows the digits of target from root down through every possible directory of its note.
 func (t *walk) lines(ctx context.Context, root, target string) ([]string, error) {
 	var found note
 	trees := []string{root}
@@ -196,7 +195,7 @@ func (t *walk) lines(ctx context.Context, root, target string) ([]string, error)
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
-// addNew appends those of more that list does not hold.
+// addNew appends the elements of more missing in list.
 func addNew(list []string, more ...string) []string {
 	for _, s := range more {
 		if !slices.Contains(list, s) {

@@ -1,5 +1,5 @@
-// Package outbox holds handoffs that wait for delivery, and delivers them. A child
-// that must not be delivered before its parent's receipt names it is staged here.
+// Package outbox holds handoffs waiting for delivery, and delivers them. A child is staged here
+// if its parent's receipt must name it before it is delivered.
 package outbox
 
 import (
@@ -20,12 +20,12 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace has the methods of the workspace that outbox needs.
+// Workspace has the methods of the workspace needed for deliveries.
 type Workspace interface {
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 }
 
-// Outbox holds the handoffs of this repository that wait for delivery.
+// Outbox holds the handoffs of this repository waiting for delivery.
 type Outbox struct {
 	Engine    *lifecycle.Engine
 	Local     *lifecycle.LocalHome
@@ -43,8 +43,7 @@ func New(w *workspace.Workspace) *Outbox {
 	}
 }
 
-// KeptError says of a delivery that failed, or was interrupted, that the handoff is
-// still there.
+// KeptError is the error of a failed or interrupted delivery: the handoff is still there.
 func KeptError(err error, id handoff.ID) error {
 	f := fault.As(err)
 	if errors.Is(err, crossrepo.ErrGuard) {
@@ -66,8 +65,8 @@ func KeptError(err error, id handoff.ID) error {
 	return Kept(f, "the handoff waits in the outbox")
 }
 
-// Kept adds to an error that the handoff is kept in the outbox, and the command that
-// delivers it later.
+// Kept adds to an error that the handoff is kept in the outbox, and the command to deliver it
+// later.
 func Kept(f *fault.Error, what string) error {
 	k := *f
 	k.Message += "; " + what
@@ -86,7 +85,7 @@ func Kept(f *fault.Error, what string) error {
 	return &k
 }
 
-// InDoubt is the error of an interrupt during a push of something that is kept. Nobody knows
+// InDoubt is the error of an interrupt during the push of a kept handoff or step. It is not known
 // yet whether the hub took it.
 func InDoubt(err error) error {
 	f := fault.New(fault.Interrupted, fault.WasInterrupted, "%w", err)
@@ -125,22 +124,22 @@ func (o *Outbox) Deliver(ctx context.Context, home lifecycle.Home, p *lifecycle.
 	return o.Repo.Apply(ctx, refs.Transaction{Edits: rest})
 }
 
-// Stage marks a child in the outbox that must not be delivered before its
-// parent's receipt names it.
+// Stage marks a child in the outbox: it must not be delivered before its parent's receipt names
+// it.
 type Stage struct {
 	Parent lifecycle.Place `json:"parent"`
 	Home   string          `json:"home"` // repo id of the parent's home
 	Child  lifecycle.Place `json:"child"`
 }
 
-// Staged are the children that wait for the receipt of their parent.
+// Staged are the children waiting for the receipt of their parent.
 func (o *Outbox) Staged() work.Documents[Stage] { return stagedIn(o.Repo) }
 
 func stagedIn(repo *refs.Repo) work.Documents[Stage] {
 	return work.Documents[Stage]{Dir: repo.Own("staged")}
 }
 
-// Leftovers lists the files that killed writers left in a repository and in dirs.
+// Leftovers lists the files left by killed writers in a repository and in dirs.
 func Leftovers(ctx context.Context, repo *refs.Repo, now time.Time, dirs ...string) ([]string, error) {
 	files, err := durable.StaleTempFiles(now, append(repo.OwnDirs(), dirs...)...)
 	if err != nil {
@@ -150,8 +149,8 @@ func Leftovers(ctx context.Context, repo *refs.Repo, now time.Time, dirs ...stri
 	return append(files, staged...), err
 }
 
-// unborn lists the records of staged children that never came into the outbox: the reroute
-// was killed in between, and its process is surely gone.
+// unborn lists the records of staged children which never came into the outbox: the reroute was
+// killed in between, and its process is surely gone.
 func unborn(ctx context.Context, repo *refs.Repo, now time.Time) (files []string, err error) {
 	staged := stagedIn(repo)
 	all, err := staged.All()
@@ -193,11 +192,10 @@ func (o *Outbox) Unstage(ctx context.Context, child lifecycle.Place, drop bool) 
 	return o.Staged().Drop(child.ID)
 }
 
-// Ready reports whether a child in the outbox may be delivered: at once, unless
-// it is staged; then when its parent's receipt names it. One whose parent ended
-// otherwise is dropped. So is one that a reroute left here which was cut off, if another
-// reroute took its place and made a child with the same id: that child is at the parent's
-// home, or another key signed the receipt.
+// Ready reports whether a child in the outbox may be delivered: at once, unless it is staged;
+// then when its parent's receipt names it. If the parent ended otherwise, the child is dropped.
+// So is the child of a killed reroute, if another reroute made a child with the same id in its
+// place: the new child is at the parent's home, or another key signed the receipt.
 func (o *Outbox) Ready(ctx context.Context, id handoff.ID) (bool, error) {
 	st, err := o.Staged().Get(id)
 	if err != nil || st == nil {

@@ -17,18 +17,17 @@ import (
 	"githandoff/internal/fault"
 )
 
-// Others are the bits of a mode by which somebody else may change a file. The group's
-// bit is let pass in a group that has no other member.
+// Others are the bits of a mode by which somebody else may change a file. The group's bit is
+// allowed in a group without other members.
 const Others fs.FileMode = 0o022
 
 const groupWrite fs.FileMode = 0o020
 
-// nobody is the kernel's id for every user that a sandbox does not know.
+// nobody is the kernel's id for users unknown in a sandbox.
 const nobody = 65534
 
-// CheckDir refuses a directory of githandoff's own that is a link, that belongs to
-// neither this user nor one of owners, or that others may write. One that is not there
-// is good.
+// CheckDir refuses a directory of githandoff's own if it is a link, belongs to neither this user
+// nor one of owners, or is writable by others. A missing one is fine.
 func CheckDir(dir string, owners ...uint32) error {
 	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,8 +70,8 @@ func CheckTree(dir string, owners ...uint32) error {
 	return nil
 }
 
-// Check refuses a file that belongs to none of owners, or where none are named not to
-// this user, or of which somebody else has one of the forbidden permissions.
+// Check refuses a file which belongs to none of owners (or, if none are named, not to this user),
+// or on which somebody else has one of the forbidden permissions.
 func Check(path string, info fs.FileInfo, forbidden fs.FileMode, owners ...uint32) error {
 	uid, me := Owner(info), uint32(os.Geteuid())
 	switch {
@@ -89,12 +88,12 @@ func Check(path string, info fs.FileInfo, forbidden fs.FileMode, owners ...uint3
 	return nil
 }
 
-// Owner is the user that a file belongs to.
+// Owner is the owner of a file.
 func Owner(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }
 
 func group(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Gid }
 
-// Unsafe is the refusal of a file that somebody else could have put there.
+// Unsafe is the refusal of a file which somebody else could have put there.
 func Unsafe(path, why string) *fault.Error {
 	return fault.New(fault.Denied, fault.UnsafeFile, "%s %s", path, why).
 		WithHints(fault.Fact("githandoff believes regular files and directories of your own that nobody else can change"))
@@ -144,9 +143,9 @@ func checkAbove(base, home string) error {
 	return nil
 }
 
-// ownGroup reports whether a group is this user's alone. Debian, Ubuntu and Fedora give
-// each user such a group and a umask of 002, so that what an agent makes may be written
-// by its group. The superuser's group is never one: it has other members on many systems.
+// ownGroup reports whether a group is this user's alone. Debian, Ubuntu and Fedora give each user
+// such a group and a umask of 002, so an agent's files may be writable by its group. The
+// superuser's group is never one: it has other members on many systems.
 func ownGroup(gid uint32) bool {
 	if os.Geteuid() == 0 || int(gid) != os.Getegid() {
 		return false
@@ -168,8 +167,8 @@ func ownGroup(gid uint32) bool {
 	return aloneInGroup(groups, users, me.Username, gid)
 }
 
-// aloneInGroup reads group(5) and passwd(5). A group that the first does not know
-// belongs to a directory service, and nobody here can say who is in it.
+// aloneInGroup reads group(5) and passwd(5). A group missing in the first belongs to a directory
+// service, and its members are unknown.
 func aloneInGroup(groups, users io.Reader, name string, gid uint32) bool {
 	id := strconv.FormatUint(uint64(gid), 10)
 	known := false
@@ -191,7 +190,7 @@ func aloneInGroup(groups, users io.Reader, name string, gid uint32) bool {
 	return known
 }
 
-// database yields the lines of a file of the user database that have n fields.
+// database yields the lines with n fields of a file of the user database.
 func database(r io.Reader, n int) func(yield func([]string) bool) {
 	return func(yield func([]string) bool) {
 		for lines := bufio.NewScanner(r); lines.Scan(); {

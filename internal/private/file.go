@@ -21,9 +21,9 @@ import (
 // audit has a limit of its own.
 const MaxState = 1 << 20
 
-// Read reads a regular file of one of owners, or where none are named of this
-// user, that nobody else has any of the forbidden permissions on. Links are not
-// followed, and a pipe is not waited for. A missing file is fs.ErrNotExist.
+// Read reads a regular file of one of owners, or of this user if none are named. Nobody else may
+// have any of the forbidden permissions on it. Links are not followed, and a pipe is not waited
+// for. A missing file is fs.ErrNotExist.
 func Read(path string, forbidden fs.FileMode, limit int64, owners ...uint32) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ELOOP) {
@@ -53,8 +53,8 @@ func Read(path string, forbidden fs.FileMode, limit int64, owners ...uint32) ([]
 	return b, nil
 }
 
-// ReadDocument reads a document of at most limit bytes that this user left: a regular file, and no
-// link. Its directory may be open to others, as /tmp is.
+// ReadDocument reads a document of this user of at most limit bytes: a regular file, and no link.
+// Its directory may be open to others, as /tmp is.
 func ReadDocument(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ELOOP) {
@@ -84,9 +84,9 @@ func ReadDocument(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	return b, info, nil
 }
 
-// ReadState reads a file of at most limit bytes that githandoff wrote beside a repository.
-// Its directory was found good when the repository was opened; the file belongs to this user,
-// to root, or to whoever that directory belongs to, and others may not write it.
+// ReadState reads a file of at most limit bytes, written by githandoff beside a repository. Its
+// directory was checked when the repository was opened; the file belongs to this user, to root,
+// or to the owner of the directory, and others may not write it.
 func ReadState(path string, limit int64) ([]byte, error) {
 	owners := []uint32{uint32(os.Geteuid()), 0}
 	if info, err := os.Lstat(filepath.Dir(path)); err == nil {
@@ -140,7 +140,7 @@ func Lock(ctx context.Context, path string) (func(), error) {
 	}
 }
 
-// The variables that name the places of this user's files.
+// The variables for the places of this user's files.
 const (
 	Data   = "XDG_DATA_HOME"   // of the keys
 	Config = "XDG_CONFIG_HOME" // of the trust list
@@ -172,8 +172,7 @@ func Dir(getenv func(string) string, name string) (string, error) {
 	return dir, CheckDir(dir)
 }
 
-// Home is this user's home directory: $HOME if that is an absolute path, else what the
-// user database says.
+// Home is this user's home directory: $HOME if absolute, else that of the user database.
 func Home(getenv func(string) string) (string, error) {
 	if home := getenv("HOME"); filepath.IsAbs(home) {
 		return filepath.Clean(home), nil

@@ -12,17 +12,17 @@ import (
 	"githandoff/internal/sign"
 )
 
-// keysOf is the prefix of the published keys in a namespace. The rest of a name is sign.Hex
-// of a key, and the ref leads to a blob, the text of that key. Published keys are not
-// trusted: they serve users who have the fingerprint from the key's owner.
+// keysOf is the prefix of the published keys in a namespace. The rest of a name is sign.Hex of a
+// key, and the ref leads to a blob with its text. Published keys are not trusted: they serve
+// users who have the fingerprint from the key's owner.
 func keysOf(s refs.Namespace) string { return string(s) + "keys/" }
 
-// seenOf is the prefix of this clone's memory of published keys: the merged packets of all
-// copies that it has seen.
+// seenOf is the prefix of this clone's memory of published keys: the merged packets of all copies
+// seen.
 func seenOf(s refs.Namespace) string { return string(s) + "keys-seen/" }
 
-// PublishKey publishes a public key at a hub, merged with the copy that is there already,
-// and returns the name of its ref there.
+// PublishKey publishes a public key at a hub, merged with the existing copy, and returns the name
+// of its ref there.
 func (t *Team) PublishKey(ctx context.Context, hub *crossrepo.Hub, public sign.PublicKey) (string, error) {
 	ref := keysOf(hub.Namespace()) + sign.Hex(public.KID())
 	for try := 0; ; try++ {
@@ -56,9 +56,8 @@ func (t *Team) PublishKey(ctx context.Context, hub *crossrepo.Hub, public sign.P
 // faster.
 const publishTries = 3
 
-// PublishedKey finds the key of that name where keys are published: in this
-// repository, if it is a hub with a prefix first below that, or else at the hubs that it
-// knows. Another key under that name is refused.
+// PublishedKey finds a published key by its name: in this repository (in a hub with a prefix,
+// first below the prefix), or else at the known hubs. Another key under the name is refused.
 func (t *Team) PublishedKey(ctx context.Context, kid sign.KID) (public sign.PublicKey, where string, err error) {
 	prefix, err := crossrepo.HubPrefix(t.Repo)
 	if err != nil {
@@ -88,7 +87,7 @@ func (t *Team) PublishedKey(ctx context.Context, kid sign.KID) (public sign.Publ
 		if err == nil {
 			return public, name, nil
 		}
-		if fault.Is(first, fault.NoKey) { // what went wrong says more than that it is nowhere
+		if fault.Is(first, fault.NoKey) { // an error says more than "not found"
 			first = err
 		}
 	}
@@ -117,13 +116,12 @@ func (t *Team) keyIn(ctx context.Context, ref string, kid sign.KID) (sign.Public
 	return parsePublished(o, ref, kid)
 }
 
-// KeyHere is the key of that name that is published in this repository, in a namespace. No
-// hub is asked.
+// KeyHere is the key with the name published in a namespace of this repository. No hub is asked.
 func (t *Team) KeyHere(ctx context.Context, namespace refs.Namespace, kid sign.KID) (sign.PublicKey, error) {
 	return t.readKey(ctx, namespace, kid)
 }
 
-// parsePublished reads a published key, which must be the one that its ref names.
+// parsePublished reads a published key, which must be the one named by its ref.
 func parsePublished(o *refs.Object, ref string, kid sign.KID) (sign.PublicKey, error) {
 	if o.Type != "blob" {
 		return sign.PublicKey{}, fault.New(fault.Denied, fault.MalformedObject, "%s is a %s, not a key", ref, o.Type)
@@ -139,8 +137,8 @@ func parsePublished(o *refs.Object, ref string, kid sign.KID) (sign.PublicKey, e
 	return public, nil
 }
 
-// LocalCopy is the published key of that id of which this repository has a copy.
-// Its user id proves nothing.
+// LocalCopy is this repository's copy of the published key with the id. Its user id proves
+// nothing.
 func (t *Team) LocalCopy(ctx context.Context, kid sign.KID) (public sign.PublicKey, ok bool) {
 	if sign.CheckKID(kid) != nil {
 		return public, false
@@ -167,8 +165,8 @@ func (t *Team) LocalCopy(ctx context.Context, kid sign.KID) (public sign.PublicK
 // maxUnpinned bounds how many published keys are looked at for advice.
 const maxUnpinned = 200
 
-// Unpinned are the published keys that nobody pinned here, as far as this
-// repository has copies. Their user ids prove nothing.
+// Unpinned are the published keys not pinned here, as far as this repository has copies. Their
+// user ids prove nothing.
 func (t *Team) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
 	list, err := t.Repo.List(ctx, keysOf(refs.LocalNamespace), refs.Root+"remotes/*/keys/*")
 	if err != nil {
@@ -192,9 +190,9 @@ func (t *Team) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
 	return unpinned, nil
 }
 
-// rememberKeys merges fetched keys with the remembered copies, so that no packet of a
-// published key is lost. Names are those of the refs after the prefix; none means all. It
-// returns the remembered copies of keys that are pinned here.
+// rememberKeys merges fetched keys with the remembered copies, so that no packet of a published
+// key is lost. Names are those of the refs after the prefix; none means all. It returns the
+// remembered copies of pinned keys.
 func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, names ...string) ([]sign.PublicKey, error) {
 	keys, seen := keysOf(hub.Namespace()), seenOf(hub.Namespace())
 	list, err := t.Repo.List(ctx, keys+strings.Join(names, ""), seen+strings.Join(names, ""))

@@ -8,15 +8,14 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Claimed is the agent that a key says it belongs to; not ok if it names none in the way of
-// the keys that githandoff makes. It is a claim of whoever made the key.
+// Claimed is the agent named in a key; not ok without a name in the form of githandoff's keys. It
+// is an unproved claim by the maker of the key.
 func Claimed(public sign.PublicKey) (agent string, ok bool) {
 	agent, _, _ = strings.Cut(public.UserID(), " ")
 	return agent, handoff.CheckAgent(agent) == nil && sign.UserID(agent) == public.UserID()
 }
 
-// PinHint is the command that pins a published key, once the owner that the key claims has
-// been asked.
+// PinHint is the command to pin a published key, once its alleged owner has been asked.
 func PinHint(public sign.PublicKey) fault.Hint {
 	name, ok := Claimed(public)
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// FetchKeys brings in the keys that are published at a hub, and remembers them.
+// FetchKeys fetches the keys published at a hub, and remembers them.
 func (t *Team) FetchKeys(ctx context.Context, hub *crossrepo.Hub) error {
 	if err := hub.FetchPublished(ctx, keysOf(hub.Namespace())); err != nil {
 		return err
@@ -16,8 +16,8 @@ func (t *Team) FetchKeys(ctx context.Context, hub *crossrepo.Hub) error {
 	return err
 }
 
-// Review fetches the keys that are published at these hubs, or at all of them, and lists the
-// ones that are not trusted here and were not refused. unread is the first error of a hub.
+// Review fetches the keys published at these hubs, or at all of them, and lists the ones neither
+// trusted here nor refused. unread is the first error of a hub.
 func (t *Team) Review(ctx context.Context, aliases []string) (unpinned []sign.PublicKey, unread, err error) {
 	if len(aliases) == 0 {
 		aliases = t.Aliases.Names()
@@ -37,7 +37,7 @@ func (t *Team) Review(ctx context.Context, aliases []string) (unpinned []sign.Pu
 	return unpinned, unread, err
 }
 
-// PublishOwn puts a key at a hub that is not known to have it.
+// PublishOwn publishes a key at a hub not known to have it.
 func (t *Team) PublishOwn(ctx context.Context, hub *crossrepo.Hub, public sign.PublicKey) error {
 	if there, err := hub.Repo.Resolve(ctx, keysOf(hub.Namespace())+sign.Hex(public.KID())); err != nil || there != "" {
 		return err

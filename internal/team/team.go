@@ -31,15 +31,15 @@ const (
 	maxTeamCommit = 1 << 20  // bytes of a commit or tree of lists
 )
 
-// Published are the copies of the keys and lists that the users of a hub publish.
+// Published are the copies of the keys and lists published at a hub.
 func Published(hub *crossrepo.Hub) []string {
 	return []string{keysOf(hub.Namespace()), teamOf(hub.Namespace())}
 }
 
-// Sync adopts a team's lists. The published refs were fetched already; take judges the
-// lanes that came along. It returns the serial of the newest list that was adopted; 0 where
-// nothing is new. A list that this clone has seen counts also while the hub lacks it. One
-// bad list keeps no other from being adopted.
+// Sync adopts a team's lists. The published refs were fetched already; take judges the lanes
+// fetched with them. It returns the serial of the newest adopted list; 0 if nothing is new. A
+// list seen by this clone counts even while the hub lacks it. A bad list does not affect the
+// others.
 func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub, take func() error) (adopted int64, err error) {
 	var before lifecycle.Tips // of lanes, which the same connection brought
 	if t.Engine.Keys.Trust.HasTeams() {
@@ -77,17 +77,17 @@ func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub, take func() error) 
 	return adopted, first
 }
 
-// list is the list that one root published at a hub.
+// list is the list of one root at a hub.
 type list struct {
 	name     string // of the file
 	raw, sig []byte
 }
 
-// maxLists bounds the roots that publish lists at one hub.
+// maxLists bounds the roots with lists at one hub.
 const maxLists = 32
 
-// lists reads the copies of a hub's lists, that of the last signer first; none
-// where nothing is published. Nothing of them is verified.
+// lists reads the copies of a hub's lists, unverified, the last signer's first; none if nothing
+// is published.
 func (t *Team) lists(ctx context.Context, hub *crossrepo.Hub) ([]list, error) {
 	ref := teamOf(hub.Namespace())
 	if oid, err := t.Repo.Resolve(ctx, ref); err != nil || oid == "" {
@@ -131,7 +131,7 @@ func (t *Team) lists(ctx context.Context, hub *crossrepo.Hub) ([]list, error) {
 	return lists, nil
 }
 
-// opened verifies a list, which must be by the signer that its file is named after.
+// opened verifies a list, which must be by the signer in its file name.
 func (t *Team) opened(hub *crossrepo.Hub, l list) (*sign.Team, error) {
 	team, err := t.Engine.Keys.Trust.OpenTeam(l.raw, l.sig, t.Engine.Now())
 	switch {
@@ -150,9 +150,9 @@ func stranger(err error) bool {
 	return fault.Is(err, fault.UntrustedKey) || fault.Is(err, fault.UntrustedRoot)
 }
 
-// Publish signs the keys that are pinned here as the next list of its signer at a hub. The
-// lists of other roots stay beside it as they signed them: no root vouches for the entries
-// of another. Nil: the hub has all of that already.
+// Publish signs the pinned keys as the next list of its signer at a hub. The lists of other roots
+// stay beside it as they signed them: no root vouches for the entries of another. Nil: the hub is
+// up to date.
 func (t *Team) Publish(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, error) {
 	trust := t.Engine.Keys.Trust
 	signer, ok := trust.Lookup(t.Engine.Author.Signer.KID())
@@ -178,9 +178,9 @@ func (t *Team) Publish(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, err
 	}
 }
 
-// nextTeam is the list that follows on the signer's last one, and those of others that
-// stay. Invalid lists are dropped. The last list of a signer that is not pinned here is
-// dropped only when a person asks for it: it may be good for others.
+// nextTeam is the list to follow the signer's last one, and the remaining lists of others.
+// Invalid lists are dropped. The last list of an unpinned signer is dropped only when a person
+// asks for it: others may need it.
 func (t *Team) nextTeam(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, []list, error) {
 	lists, err := t.lists(ctx, hub)
 	if fault.Is(err, fault.MalformedObject) {
@@ -228,9 +228,8 @@ func (t *Team) nextTeam(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, []
 	return sign.NewTeam(hub.ID(), serial, t.Engine.Now(), self, keys), others, nil
 }
 
-// listed are the keys that the signer vouches for: those that are pinned here, and the rest
-// of its last list. A list of the older form is not continued, for it may hold entries of
-// another root.
+// listed are the keys the signer vouches for: the pinned ones, and the rest of its last list. A
+// list of the older form is not continued, for it may hold entries of another root.
 func (t *Team) listed(ctx context.Context, hub *crossrepo.Hub, mine *sign.Team) ([]sign.TrustEntry, error) {
 	var before []sign.TrustEntry
 	if mine != nil && mine.Own() {
@@ -275,7 +274,7 @@ func before(a, b string) bool {
 	return ta.Before(tb)
 }
 
-// withinAll are the scopes that all of some lists allow.
+// withinAll are the scopes allowed by all of some lists.
 func withinAll(limits [][]string) []string {
 	if len(limits) == 0 {
 		return nil

@@ -1,5 +1,5 @@
-// Package team publishes keys and lists of trusted keys at a hub, and lets those
-// count here that the roots of this clone signed.
+// Package team publishes keys and lists of trusted keys at a hub, and adopts those signed by the
+// roots of this clone.
 package team
 
 import (
@@ -17,13 +17,13 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace has the methods of the workspace that team needs.
+// Workspace has the methods of the workspace needed for a team's lists.
 type Workspace interface {
 	Hub(ctx context.Context, alias string) (*crossrepo.Hub, error)
 	Warn(err error)
 }
 
-// Team publishes and fetches the keys that a team shares through a hub.
+// Team publishes and fetches the keys shared by a team through a hub.
 type Team struct {
 	Aliases   crossrepo.Aliases
 	Engine    *lifecycle.Engine
@@ -43,10 +43,9 @@ func New(w *workspace.Workspace) *Team {
 	}
 }
 
-// Witness writes down what was seen of the lanes by now, for each key that is not
-// valid any more and of which that is not known yet. It comes before anything is
-// fetched: what arrives later is no evidence. Before are the tips that were seen before a
-// fetch; nil: the present ones.
+// Witness records the tips of the lanes seen so far, for each key which is no longer valid and
+// has no such record. It runs before anything is fetched: later arrivals are no evidence. Before
+// are the tips seen before a fetch; nil: the present ones.
 func (t *Team) Witness(ctx context.Context, before lifecycle.Tips) error {
 	kids := t.Engine.Keys.Trust.Unwitnessed(t.Engine.Now())
 	if len(kids) == 0 || t.Local.RepoID == "" {
@@ -75,10 +74,9 @@ func spaceName(hub *crossrepo.Hub) string {
 	return strings.TrimSuffix(strings.TrimPrefix(string(hub.Namespace()), refs.Root+"remotes/"), "/")
 }
 
-// seenAt adds to the entries of a team's next list the tips of that hub's lanes that were
-// seen when each key was retired, and none of other homes. Tips in the list before stay. If
-// no such lane is known here, the lanes are fetched: their present tips are the evidence
-// for the team.
+// seenAt adds to the entries of a team's next list the tips of this hub's lanes seen when each
+// key was retired, and none of other homes. Tips of the previous list stay. If no such lane is
+// known here, the lanes are fetched: their present tips are the evidence for the team.
 func (t *Team) seenAt(ctx context.Context, hub *crossrepo.Hub, listed, entries []sign.TrustEntry) error {
 	now := ""
 	for i := range entries {
@@ -109,8 +107,8 @@ func (t *Team) seenAt(ctx context.Context, hub *crossrepo.Hub, listed, entries [
 	return nil
 }
 
-// seenTrees are the trees that a list names, as entries of the tree of its commit:
-// so they travel along.
+// seenTrees are the trees named by a list, as entries of the tree of its commit: so they travel
+// along.
 func (t *Team) seenTrees(ctx context.Context, entries []sign.TrustEntry) ([]gitobj.TreeEntry, error) {
 	var trees []gitobj.TreeEntry
 	for _, e := range entries {

@@ -12,10 +12,9 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Read reads the team's policy from the commit of handoff.policyRef, by
-// default origin/HEAD, else HEAD: never from the working tree, so that what is
-// not merged decides nothing. A commit without one gives nil, which says
-// nothing.
+// Read reads the team's policy from the commit of handoff.policyRef, by default origin/HEAD, else
+// HEAD, never from the working tree: unmerged changes decide nothing. A commit without a policy
+// gives nil.
 func (r *Reader) Read(ctx context.Context) (*policy.Policy, error) {
 	revs := []string{"refs/remotes/origin/HEAD", "HEAD"}
 	named := r.Repo.Config.Get("handoff.policyref")
@@ -64,17 +63,16 @@ func (r *Reader) CheckRequest(ctx context.Context, agent, request string) error 
 	return p.CheckRequest("", agent, request)
 }
 
-// Skills compares the skills that the source of a handoff invoked with the mandatory ones:
-// by the team's policy, and by the handoff on which it worked.
+// Skills compares the skills invoked by the source of a handoff with the mandatory ones, of the
+// team's policy and of the handoff it worked on.
 func (r *Reader) Skills(ctx context.Context, env *handoff.Envelope) (policy.SkillReport, error) {
 	p, err := r.Read(ctx)
 	return p.Skills(env, r.expectedSkills(ctx, env)), err
 }
 
-// expectedSkills are the skills that the source of a handoff was asked for. A handoff
-// expects skills of its receiver, whose account is in the next handoff. They are known as
-// long as that content can be read here. A handoff without a parent that has an account
-// keeps the list beside it.
+// expectedSkills are the skills expected of the source of a handoff. A handoff expects skills of
+// its receiver, whose account is in the next handoff. They are known as long as the content of
+// the first is readable here. A handoff without a parent keeps the list beside its account.
 func (r *Reader) expectedSkills(ctx context.Context, env *handoff.Envelope) []string {
 	asked := env
 	if env.Parent != "" {
@@ -94,8 +92,8 @@ func (r *Reader) expectedSkills(ctx context.Context, env *handoff.Envelope) []st
 	return asked.Expectations.Skills
 }
 
-// MissingSkills is the value of Handoff-Skills-Missing for a payload. Skills are
-// an account, not a condition: a policy that cannot be read stops no receipt.
+// MissingSkills is the value of Handoff-Skills-Missing for a payload. Skills are an account, not
+// a condition: an unreadable policy stops no receipt.
 func (r *Reader) MissingSkills(ctx context.Context, env *handoff.Envelope) string {
 	s, err := r.Skills(ctx, env)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package teampolicy reads the team's policy from the commit that this clone takes it
-// from, and judges requests and skills by it.
+// Package teampolicy reads the team's policy from its commit, and judges requests and skills by
+// it.
 package teampolicy
 
 import (
@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace has the methods of the workspace that teampolicy needs.
+// Workspace has the methods of the workspace needed for the policy.
 type Workspace interface {
 	Content(ctx context.Context, f *workspace.View) (*handoff.Envelope, error)
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)

@@ -27,16 +27,16 @@ type View struct {
 // Asking says when [Workspace.Find] asks hubs.
 type Asking int
 
-// From the least to the most that is asked.
+// From the fewest questions to the most.
 const (
 	Never     Asking = iota // what this clone knows has to do
 	IfUnknown               // hubs are asked about an id to which nothing leads here
 	IfUp                    // and how it stands is read anew, unless its hub is down
-	Always                  // and a hub that is down is an error, beside what is known
+	Always                  // and a hub that is down is an error, beside the known state
 )
 
-// Find finds the handoff that an id or its last characters mean, ended ones
-// included. An id that is unknown is refused with [fault.UnknownHandoff].
+// Find finds a handoff by its id or the last characters of it, ended ones included. An unknown id
+// is refused with [fault.UnknownHandoff].
 func (w *Workspace) Find(ctx context.Context, arg string, ask Asking) (*View, error) {
 	if ask == Never {
 		return w.known(ctx, arg)
@@ -57,7 +57,7 @@ func (w *Workspace) Find(ctx context.Context, arg string, ask Asking) (*View, er
 	return v, err
 }
 
-// Ambiguous refuses an argument that means several handoffs.
+// Ambiguous refuses an argument which fits several handoffs.
 func Ambiguous(arg string, ids ...handoff.ID) error {
 	return fault.New(fault.Usage, fault.AmbiguousID, "%s means %s and %s", crossrepo.Quote(arg), ids[0], ids[1]).
 		WithHints(handoff.Which(ids...)...)
@@ -103,7 +103,7 @@ func (w *Workspace) resolve(ctx context.Context, arg string) (*Item, error) {
 // rank: the inbox decides, then what was sent, then what waits.
 func rank(kind string) int { return slices.Index([]string{"inbox", "sent", "outbox"}, kind) }
 
-// locate is the handoff that a ref names, with its home; nil if no alias leads there.
+// locate is the handoff named by a ref, with its home; nil if no alias leads there.
 func (w *Workspace) locate(ctx context.Context, r refs.Ref) (*Item, error) {
 	home, namespace := lifecycle.Home(w.Local), refs.LocalNamespace
 	if rest, ok := strings.CutPrefix(r.Name, refs.Root+"remotes/"); ok {
@@ -175,8 +175,8 @@ func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 	return found, nil
 }
 
-// withLane reads a handoff anew with its lane, which a look into an inbox of a hub
-// leaves there. A hub that is down leaves what is known.
+// withLane reads a handoff anew with its lane, which a fetch of a hub's inbox does not bring. If
+// the hub is down, the known state stays.
 func (w *Workspace) withLane(ctx context.Context, it *Item, known *lifecycle.State) (*lifecycle.State, error) {
 	if err := it.Home.Refresh(ctx, crossrepo.WholeHandoffs(it.Place)); err != nil {
 		w.Warn(err)
@@ -185,7 +185,7 @@ func (w *Workspace) withLane(ctx context.Context, it *Item, known *lifecycle.Sta
 	return w.Engine.Reader.Load(ctx, it.Home, it.Place)
 }
 
-// InLane looks for an id in the lane that its last two characters name.
+// InLane looks for an id in the lane named by its last two characters.
 func (w *Workspace) InLane(ctx context.Context, namespace refs.Namespace, arg string) (handoff.ID, error) {
 	tip, err := w.Repo.Resolve(ctx, namespace.Lane(handoff.ID(arg)))
 	if err != nil || tip == "" {
@@ -201,11 +201,10 @@ func (w *Workspace) InLane(ctx context.Context, namespace refs.Namespace, arg st
 	return ids[0], nil
 }
 
-// seek asks hubs for an id that is unknown here: each hub that resume would ask is asked
-// for the lane that the id's last two characters name, so that a handoff that ended, or
-// that another agent holds, is told from one that never existed. A hub that is down is the
-// error if the others do not know the id either. Fresh reports that a hub was asked, so
-// that the state is the present one.
+// seek asks hubs for an unknown id: each hub resume would ask is asked for the lane named by the
+// id's last two characters. So a handoff which ended, or is held by another agent, differs from
+// one which never existed. A hub that is down is the error if the others do not know the id
+// either. Fresh reports whether a hub was asked, so that the state is the present one.
 func (w *Workspace) seek(ctx context.Context, arg string) (v *View, fresh bool, err error) {
 	f, unknown := w.known(ctx, arg)
 	if !fault.Is(unknown, fault.UnknownHandoff) {
@@ -230,9 +229,8 @@ func (w *Workspace) seek(ctx context.Context, arg string) (v *View, fresh bool, 
 	return nil, false, unknown
 }
 
-// Fetched brings in the lane that speaks of an id, or of one with these last
-// characters, and the handoff itself while it is open; it reports whether the
-// lane knows it.
+// Fetched fetches the lane of an id, or of its last characters, and the handoff itself while it
+// is open. It reports whether the lane has it.
 func (w *Workspace) Fetched(ctx context.Context, home lifecycle.Home, arg string) (bool, error) {
 	if err := home.Refresh(ctx, lifecycle.FetchSpec{Lanes: []handoff.ID{handoff.ID(arg)}, Once: true}); err != nil {
 		return false, err
@@ -281,12 +279,11 @@ func (w *Workspace) refresh(ctx context.Context, v *View) error {
 	return err
 }
 
-// A checkpoint stands under the id of the handoff that named it, in the
-// repository that sent it, and is kept until the work is over: through a
-// failure until the receipt of the return handoff, through a reroute or an
-// answer until that of the child.
+// A checkpoint stands under the id of its handoff, in the sending repository, and is kept until
+// the work is over: through a failure until the receipt of the return handoff, through a reroute
+// or an answer until the child's.
 
-// Parent is the handoff that one follows from, as its offer says.
+// Parent is the parent of a handoff, as its offer says.
 func (f *View) Parent() handoff.ID {
 	switch {
 	case f.State.Offer != nil:
@@ -300,8 +297,7 @@ func (f *View) Parent() handoff.ID {
 // IsOpen reports whether a handoff is under way and its content is there.
 func IsOpen(s *lifecycle.State) bool { return s.Receipt == nil && len(s.Chain) > 0 }
 
-// Content reads the envelope of a handoff that is open, sent, queued or archived; nil if it
-// is gone.
+// Content reads the envelope of an open, sent, queued or archived handoff; nil if it is gone.
 func (w *Workspace) Content(ctx context.Context, f *View) (*handoff.Envelope, error) {
 	if IsOpen(f.State) {
 		v, err := w.Engine.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
@@ -323,8 +319,8 @@ func (w *Workspace) Content(ctx context.Context, f *View) (*handoff.Envelope, er
 	return nil, nil
 }
 
-// archived proves a payload that no inbox leads to: signed by a key that is trusted
-// now, and the one that the log names, if it names one.
+// archived proves a payload without an inbox ref: it is signed by a key trusted now, and is the
+// one named by the log, if any.
 func archived(ctx context.Context, e *lifecycle.Engine, ref string, s *lifecycle.State) (*handoff.Envelope, error) {
 	p, err := e.Verifier.Reload(ctx, ref)
 	if err != nil {

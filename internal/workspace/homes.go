@@ -14,15 +14,14 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Homes are the repositories that this clone can name: its own, and the hubs that
-// its aliases lead to.
+// Homes are the repositories known to this clone: its own, and the hubs of its aliases.
 type Homes struct {
 	Repo     *refs.Repo
 	Aliases  crossrepo.Aliases
 	Local    *lifecycle.LocalHome
 	Engine   *lifecycle.Engine
 	OnWarn   func(err error) // one line for people
-	OnUnread func(err error) // a hub that a list was to show could not be read; nil is OnWarn
+	OnUnread func(err error) // a hub of a list could not be read; nil is OnWarn
 
 	hubs map[string]*crossrepo.Hub // by repo id
 }
@@ -39,7 +38,7 @@ func (hs *Homes) Hub(ctx context.Context, alias string) (*crossrepo.Hub, error) 
 // Warn tells people of something in one line.
 func (hs *Homes) Warn(err error) { hs.OnWarn(err) }
 
-// Unread tells of a hub that could not be read.
+// Unread reports an unreadable hub.
 func (hs *Homes) Unread(err error) {
 	if hs.OnUnread == nil {
 		hs.Warn(err)
@@ -48,8 +47,7 @@ func (hs *Homes) Unread(err error) {
 	hs.OnUnread(err)
 }
 
-// DeferWarnings holds warnings back until do returns, and drops those that repeat
-// its error.
+// DeferWarnings holds warnings back until do returns, and drops those which repeat its error.
 func (hs *Homes) DeferWarnings(do func() error) error {
 	warn := hs.OnWarn
 	defer func() { hs.OnWarn = warn }()
@@ -71,7 +69,7 @@ func (hs *Homes) ForgetLanes() {
 	}
 }
 
-// HubOf is the hub behind an alias that was resolved. One command has one of each.
+// HubOf is the hub behind a resolved alias. One command has one of each.
 func (hs *Homes) HubOf(a *crossrepo.Alias) *crossrepo.Hub {
 	if hs.hubs == nil {
 		hs.hubs = map[string]*crossrepo.Hub{}
@@ -84,7 +82,7 @@ func (hs *Homes) HubOf(a *crossrepo.Alias) *crossrepo.Hub {
 	return h
 }
 
-// Home returns the home that a repo id means: this repository or a hub.
+// Home returns the home with a repo id: this repository or a hub.
 func (hs *Homes) Home(ctx context.Context, repoID string) (lifecycle.Home, error) {
 	if hs.Local.Is(repoID) {
 		return hs.Local, nil
@@ -125,7 +123,7 @@ func (hs *Homes) RecoverLocal(ctx context.Context) error {
 	})
 }
 
-// Chosen resolves the aliases that were named; nil means all.
+// Chosen resolves the named aliases; nil means all.
 func (hs *Homes) Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub, error) {
 	var only []*crossrepo.Hub
 	for _, name := range aliases {
@@ -138,8 +136,8 @@ func (hs *Homes) Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub
 	return only, nil
 }
 
-// knowsMore reports whether an alias leads to a hub that is not among homes. If
-// not, nothing that was sent or waits elsewhere needs to be looked for.
+// knowsMore reports whether an alias leads to a hub not among homes. If not, there are no
+// handoffs elsewhere to look for.
 func (hs *Homes) knowsMore(homes []lifecycle.Home) bool {
 	return slices.ContainsFunc(hs.Aliases.Names(), func(name string) bool {
 		a, _, err := hs.Aliases.Look(name)
@@ -147,7 +145,7 @@ func (hs *Homes) knowsMore(homes []lifecycle.Home) bool {
 	})
 }
 
-// Pulled are the aliases of the hubs that this repository works from.
+// Pulled are the aliases of the hubs this repository takes work from.
 func (hs *Homes) Pulled() []string {
 	if _, set := hs.Repo.Config["handoff.pull"]; set {
 		return hs.Repo.Config.All("handoff.pull")
@@ -163,8 +161,7 @@ func (hs *Homes) Pulled() []string {
 	return nil
 }
 
-// MainRemote is the hub that this clone belongs to: origin, or the only remote
-// whatever its name.
+// MainRemote is the hub of this clone: origin, or the only remote, whatever its name.
 func (hs *Homes) MainRemote() string {
 	if slices.Contains(hs.Aliases.Names(), "origin") {
 		return "origin"
@@ -175,7 +172,7 @@ func (hs *Homes) MainRemote() string {
 	return ""
 }
 
-// All lists the hubs that this repository knows, and then the repository itself.
+// All lists the hubs known to this repository, and then the repository itself.
 func (hs *Homes) All(ctx context.Context) HomeList {
 	var list HomeList
 	for _, name := range hs.Aliases.Names() {
@@ -189,9 +186,8 @@ func (hs *Homes) All(ctx context.Context) HomeList {
 	return append(list, hs.Local)
 }
 
-// Sources are the homes to take work from: this repository, the aliases of
-// handoff.pull, and the hubs that hold something this repository sent or that
-// waits for this agent.
+// Sources are the homes to take work from: this repository, the aliases of handoff.pull, and the
+// hubs with handoffs sent by this repository or waiting for this agent.
 func (w *Workspace) Sources(ctx context.Context, down *error) []lifecycle.Home {
 	homes := []lifecycle.Home{w.Local}
 	add := func(h lifecycle.Home) {
@@ -225,9 +221,8 @@ func (w *Workspace) Sources(ctx context.Context, down *error) []lifecycle.Home {
 	return homes
 }
 
-// waiting are the hubs that held something for this agent when they were last
-// read: what came back after a failure or a question waits there, and the sent
-// ref that led to it is gone.
+// waiting are the hubs with handoffs for this agent when they were last read: a handoff returned
+// after a failure or a question waits there, and no sent ref leads to it any more.
 func (w *Workspace) waiting(ctx context.Context) []lifecycle.Home {
 	var patterns []string
 	for _, agent := range w.Inboxes() {
@@ -255,9 +250,9 @@ func (w *Workspace) waiting(ctx context.Context) []lifecycle.Home {
 	return homes
 }
 
-// RefreshEach refreshes several homes side by side, each hub with its own time limit:
-// one that is down holds up no other. The errors are in the order of the homes. The spec
-// names no lanes: those are judged one home at a time.
+// RefreshEach refreshes several homes side by side, each hub with its own time limit: a hub that
+// is down does not delay the others. The errors are in the order of the homes. The spec names no
+// lanes: they are judged one home at a time.
 func RefreshEach(ctx context.Context, homes []lifecycle.Home, spec lifecycle.FetchSpec) []error {
 	errs := make([]error, len(homes))
 	var all sync.WaitGroup
@@ -273,7 +268,7 @@ func (hs *Homes) CatchUp(ctx context.Context, hub *crossrepo.Hub) error {
 	return hub.CatchUp(ctx, hs.join(ctx, hub))
 }
 
-// join joins two histories of a lane; nil where this clone has no key that may.
+// join joins two histories of a lane; nil if no key of this clone may do so.
 func (hs *Homes) join(ctx context.Context, hub *crossrepo.Hub) func(lane refs.Ref, hubTip string) error {
 	if !hs.Engine.Author.MayJoin() {
 		return nil
@@ -293,8 +288,8 @@ func (hs *Homes) join(ctx context.Context, hub *crossrepo.Hub) func(lane refs.Re
 	}
 }
 
-// LearnKnown judges the lanes that a hub showed, against a memory from before it was
-// asked, and gives it back what it lost.
+// LearnKnown judges the lanes of a hub against the memory from before the fetch, and gives the
+// hub its lost entries back.
 func (hs *Homes) LearnKnown(ctx context.Context, hub *crossrepo.Hub, memory []refs.Ref) error {
 	err := hub.LearnKnown(ctx, memory)
 	if err != nil && !fault.Is(err, fault.Rollback) {

@@ -15,9 +15,9 @@ import (
 	"githandoff/internal/refs"
 )
 
-// List streams the waiting handoffs: this agent's inboxes and, with all, every handoff that
-// this repository knows to be under way. It reads the copies; RefreshInboxes fetches from
-// the hubs first. Items are unverified.
+// List streams the waiting handoffs: this agent's inboxes and, with all, every handoff known here
+// to be under way. It reads the copies; RefreshInboxes fetches from the hubs first. Items are
+// unverified.
 func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error) error {
 	homes := w.All(ctx)
 	var patterns []string
@@ -50,8 +50,8 @@ func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error)
 	}, patterns...)
 }
 
-// RefreshInboxes fetches the inboxes that List shows from the hubs that resume
-// would ask. It returns what kept it from looking everywhere.
+// RefreshInboxes fetches the inboxes for List from the hubs resume would ask. It returns the
+// errors of unread hubs.
 func (w *Workspace) RefreshInboxes(ctx context.Context, all bool) (failed []error) {
 	var down error
 	spec := lifecycle.FetchSpec{Inboxes: append(w.Inboxes(), refs.Nobody), Log: true} // what a resume needs next
@@ -72,7 +72,7 @@ func (w *Workspace) RefreshInboxes(ctx context.Context, all bool) (failed []erro
 // HomeList lists homes, those with the longer ref prefixes first.
 type HomeList []lifecycle.Home
 
-// Item is the handoff that a ref names; nil if it names none.
+// Item is the handoff named by a ref; nil if there is none.
 func (l HomeList) Item(ref refs.Ref) *Item {
 	i := slices.IndexFunc(l, func(home lifecycle.Home) bool { return strings.HasPrefix(ref.Name, string(home.Namespace())) })
 	if i < 0 {
@@ -154,8 +154,8 @@ func (n *Names) Items(id handoff.ID) []*Item {
 	return items
 }
 
-// Shown verifies a handoff as this clone knows it, without asking a hub: to show it again
-// to the agent that holds it, or before it is taken.
+// Shown verifies a handoff as this clone knows it, without asking a hub: to show it again to its
+// holder, or before it is taken.
 func (w *Workspace) Shown(ctx context.Context, home lifecycle.Home, p lifecycle.Place) (*lifecycle.Verified, error) {
 	s, err := w.Engine.Reader.Load(ctx, home, p)
 	if err != nil {
@@ -167,7 +167,7 @@ func (w *Workspace) Shown(ctx context.Context, home lifecycle.Home, p lifecycle.
 // Item is a handoff as its inbox, outbox or sent ref shows it, unverified: good
 // for choosing and for lists, not for belief.
 type Item struct {
-	Home   lifecycle.Home // nil for outbox and sent of a home that no alias leads to
+	Home   lifecycle.Home // nil for outbox and sent of a home without an alias
 	Kind   string         // "inbox", "outbox", "sent"
 	Place  lifecycle.Place
 	Ref    string
@@ -175,11 +175,11 @@ type Item struct {
 	Record *record.Record // of the tip
 	Fault  error          // the tip cannot be read as ours
 
-	Tip *record.Commit // whose record that is
+	Tip *record.Commit // owner of the record
 }
 
-// State is the state that the ref and its tip tell: queued, sent, undecided, expired, overdue,
-// or the phase of the handoff. The item has no Fault.
+// State is the state shown by the ref and its tip: queued, sent, undecided, expired, overdue, or
+// the phase of the handoff. The item has no Fault.
 func (it *Item) State(now time.Time) string {
 	switch it.Kind {
 	case "outbox":
@@ -202,7 +202,7 @@ func (it *Item) State(now time.Time) string {
 	return string(lifecycle.Open)
 }
 
-// ItemsOf are the handoffs that some refs below a namespace name.
+// ItemsOf are the handoffs named by some refs below a namespace.
 func ItemsOf(home lifecycle.Home, namespace refs.Namespace, list []refs.Ref) []*Item {
 	items := make([]*Item, 0, len(list))
 	for _, r := range list {
@@ -213,7 +213,7 @@ func ItemsOf(home lifecycle.Home, namespace refs.Namespace, list []refs.Ref) []*
 	return items
 }
 
-// itemOf is the handoff that a ref names; nil if it names none below the namespace.
+// itemOf is the handoff named by a ref; nil if there is none below the namespace.
 func itemOf(home lifecycle.Home, namespace refs.Namespace, r refs.Ref) *Item {
 	p, ok := namespace.ParseHandoffRef(r.Name)
 	if !ok {
@@ -222,16 +222,15 @@ func itemOf(home lifecycle.Home, namespace refs.Namespace, r refs.Ref) *Item {
 	return &Item{Home: home, Kind: p.Kind, Place: lifecycle.Place{Agent: p.Agent, ID: p.ID}, Ref: r.Name, Commit: r.OID}
 }
 
-// Scan takes the record of the commit that the item's ref points to, for a list: the commit
-// is not parsed as a whole.
+// Scan takes the record of the item's commit for a list, without parsing the whole commit.
 func (it *Item) Scan(raw []byte) {
 	if it.Record, it.Fault = record.Scan(raw); it.Fault == nil && it.Record.ID != it.Place.ID {
 		it.Fault = fault.New(fault.Denied, fault.HandoffMismatch, "%s holds another handoff", it.Ref)
 	}
 }
 
-// Load reads the commit that an item's ref points to. An item that cannot be read
-// as ours has a Fault afterwards.
+// Load reads the commit of an item's ref. If it is not a readable commit of ours, the item has a
+// Fault afterwards.
 func (w *Workspace) Load(ctx context.Context, it *Item) error {
 	if it.Record != nil || it.Fault != nil {
 		return nil //nolint:nilerr // the item reports the error
@@ -247,8 +246,7 @@ func (w *Workspace) Load(ctx context.Context, it *Item) error {
 	return it.Fill(ctx, o, err)
 }
 
-// Fill takes what was read, or why it was not, for the commit that an item's ref
-// points to.
+// Fill takes the commit of an item's ref, or the error of reading it.
 func (it *Item) Fill(ctx context.Context, o *refs.Object, err error) error {
 	if hub, ok := it.Home.(*crossrepo.Hub); o == nil && err == nil && ok {
 		if o, err = hub.Refetch(ctx, it.Place, it.Ref); o != nil {
@@ -299,9 +297,9 @@ func (w *Workspace) Outgoing(ctx context.Context) ([]*Item, error) {
 	return items, nil
 }
 
-// Ends are the shortest ends of the ids of all handoffs to which a ref of this clone leads,
-// and of more that are given. A command takes an end that is unique among them: it looks at
-// refs first, and at logs only if no ref fits.
+// Ends are the shortest unique ends of the ids of all handoffs with a ref in this clone, and of
+// the given ones. A command accepts such an end: it looks at refs first, and at logs only if no
+// ref fits.
 func (w *Workspace) Ends(ctx context.Context, more ...handoff.ID) (handoff.Ends, error) {
 	homes := w.All(ctx)
 	var patterns []string

@@ -1,5 +1,5 @@
-// Package workspace is the place of one agent: this repository, the hubs that it knows, the
-// handoffs that it can name, and its claims.
+// Package workspace is the place of one agent: this repository, its hubs, the handoffs the agent
+// can name, and its claims.
 package workspace
 
 import (
@@ -18,22 +18,22 @@ import (
 	"githandoff/internal/work"
 )
 
-// Workspace is the place of one agent: this repository, the hubs that it knows, and the
-// claims of the agent. It serves one command.
+// Workspace is the place of one agent: this repository, its hubs, and the claims of the agent. It
+// serves one command.
 type Workspace struct {
 	Homes
 	Claims work.Claims
 	Agent  string // whose inbox is read
 }
 
-// Inboxes are the inboxes that this agent works from.
+// Inboxes are the inboxes of this agent.
 func (w *Workspace) Inboxes() []string {
 	list := append([]string{w.Agent}, w.Repo.Config.All("handoff.serves")...)
 	return slices.DeleteFunc(slices.Compact(list), func(a string) bool { return handoff.CheckAgent(a) != nil })
 }
 
-// Source is the name under which handoffs are sent from here: the agent's or, for
-// a person, what stands before the "@", as far as that is a name.
+// Source is the sender's name of handoffs from here: the agent's or, for a person, the part
+// before the "@", if it is a valid name.
 func (w *Workspace) Source() string {
 	if handoff.CheckAgent(w.Agent) == nil {
 		return w.Agent
@@ -51,7 +51,7 @@ func (w *Workspace) Source() string {
 	return name
 }
 
-// maxPrincipal bounds a mail address that is declared, in bytes.
+// maxPrincipal bounds a declared mail address, in bytes.
 const maxPrincipal = 64
 
 // Principal is on whose behalf an agent works unless a token says so: declared,
@@ -63,7 +63,7 @@ func (w *Workspace) Principal() string {
 	return ""
 }
 
-// Work is the work that the agent holds in this worktree.
+// Work is the work held by the agent in this worktree.
 func (w *Workspace) Work() *work.Held {
 	return &work.Held{
 		Agent: w.Agent, Claims: w.Claims, Verifier: w.Engine.Verifier, Repo: w.Repo, Workspace: w,
@@ -78,7 +78,7 @@ func (w *Workspace) As(signer sign.Signer, actor string) *Workspace {
 	return &other
 }
 
-// AgentOf is the agent that init wrote down for a worktree; "" before that.
+// AgentOf is the agent recorded by init for a worktree; "" before that.
 func AgentOf(repo *refs.Repo) (string, error) {
 	b, err := private.ReadState(repo.OwnWorktree("agent"), private.MaxState)
 	if errors.Is(err, fs.ErrNotExist) {

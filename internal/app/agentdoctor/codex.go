@@ -13,8 +13,8 @@ import (
 	"githandoff/internal/fault"
 )
 
-// reviewed looks whether the user let Codex CLI run the hooks. It skips one that was not
-// reviewed, and those of a repository that it does not trust, without a word.
+// reviewed checks whether the user let Codex CLI run the hooks. Codex CLI silently skips
+// unreviewed hooks, and the hooks of an untrusted repository.
 func (r *Request) reviewed(routes []route) []Finding {
 	config := string(read(filepath.Join(r.dir("CODEX_HOME", ".codex"), "config.toml")))
 	review := fault.Run("codex").Because("asks to review them; /hooks lists them")
@@ -80,8 +80,8 @@ func snake(event string) string {
 	return strings.ToLower(regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(event, "${1}_${2}"))
 }
 
-// reviewedKey reports whether the configuration holds a digest for a hook. Whether it is
-// that of today's command, Codex CLI alone knows.
+// reviewedKey reports whether the configuration holds a digest for a hook. Only Codex CLI knows
+// whether it is the digest of today's command.
 func reviewedKey(config, path, key string) bool {
 	paths := []string{path}
 	if to, err := filepath.EvalSymlinks(path); err == nil && to != path {
@@ -142,7 +142,7 @@ func (r *Request) loginShell(ctx context.Context) []Finding {
 	}}
 }
 
-// shell is the user's login shell, and the profile that it reads.
+// shell is the user's login shell, and its profile.
 func (r *Request) shell() (program, profile string) {
 	if path := r.Getenv("SHELL"); filepath.Base(path) == "zsh" {
 		home := r.Home

@@ -12,7 +12,7 @@ import (
 	"githandoff/internal/fault"
 )
 
-// Request is the place that is looked at.
+// Request is the place to check.
 type Request struct {
 	Home, ConfigHome    string // absolute directories of this user
 	Worktree, CommonDir string // of the repository
@@ -22,13 +22,13 @@ type Request struct {
 	Getenv              func(string) string
 	Now                 time.Time
 
-	// Wrote reports whether setup wrote a file, so that it can take it away again.
+	// Wrote reports whether setup wrote a file, and so can remove it again.
 	Wrote func(path string) bool
 	// Run starts a program without standard streams, and returns its exit code.
 	Run func(ctx context.Context, argv []string) (int, error)
 }
 
-// Finding is one thing that was looked at.
+// Finding is the result of one check.
 type Finding struct {
 	Client string // "" of all of them
 	OK     bool
@@ -124,7 +124,7 @@ func once(all []route) []route {
 	})
 }
 
-// twice says that a client gets the hooks by more than one route.
+// twice reports a client which gets the hooks by more than one route.
 func (r *Request) twice(client string, routes []route) []Finding {
 	if len(routes) == 0 {
 		return nil
@@ -146,7 +146,7 @@ func (r *Request) twice(client string, routes []route) []Finding {
 	}}
 }
 
-// oneLess takes one of the routes away, by the command that made it.
+// oneLess removes one of the routes, with the command which made it.
 func (r *Request) oneLess(client string, routes []route) fault.Hint {
 	for _, o := range routes {
 		switch {
@@ -171,8 +171,7 @@ func (r *Request) dir(variable, name string) string {
 
 const maxFile = 4 << 20 // bytes of a client's file
 
-// read is the content of a file, nil of one that cannot be read: the command that needs
-// it says why.
+// read is the content of a file, nil if it is unreadable: the command which needs it reports why.
 func read(path string) []byte {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {

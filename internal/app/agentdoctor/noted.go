@@ -11,7 +11,7 @@ import (
 // noted anywhere.
 const recent = 7 * 24 * time.Hour
 
-// noted tells of the failures that hooks of agents noted. A hook itself is silent.
+// noted reports the failures recorded by agents' hooks. A hook itself is silent.
 func (r *Request) noted() []Finding {
 	count, last := 0, ""
 	for line := range strings.Lines(string(read(r.Log))) {

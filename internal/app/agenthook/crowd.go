@@ -8,15 +8,14 @@ import (
 	"githandoff/internal/private"
 )
 
-// maxCrowd bounds the ids that a crowd remembers, so that its file can be read whole. In
-// an inbox with more, one more is no news.
+// maxCrowd bounds the ids remembered by a crowd, so its file can be read whole. In an inbox with
+// more, one more is no news.
 const maxCrowd = 1 << 15
 
 // lineLen is the length of a line of a crowd: an id and a line feed.
 const lineLen = handoff.IDLen + 1
 
-// crowd is a set of many ids: sorted lines of one length, so that it is searched as it
-// was read.
+// crowd is a set of many ids: sorted lines of one length, which can be searched as read.
 type crowd string
 
 func crowdOf(ids []handoff.ID) crowd {
@@ -28,8 +27,8 @@ func crowdOf(ids []handoff.ID) crowd {
 	return crowd(b.String())
 }
 
-// loadCrowd reads the file that a stamp wrote beside itself. An unreadable file gives an
-// empty crowd.
+// loadCrowd reads the file written by a stamp beside itself. An unreadable file gives an empty
+// crowd.
 func loadCrowd(path string) crowd {
 	b, err := private.ReadState(path, private.MaxState)
 	if err != nil || len(b)%lineLen != 0 {
@@ -38,7 +37,7 @@ func loadCrowd(path string) crowd {
 	return crowd(b)
 }
 
-// lacks lists those of ids, which are sorted, that are not in c.
+// lacks lists the ids missing in c. ids are sorted.
 func (c crowd) lacks(ids []handoff.ID) []handoff.ID {
 	if c == "" {
 		return slices.Clone(ids)

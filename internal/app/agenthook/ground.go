@@ -18,14 +18,12 @@ import (
 	"githandoff/internal/sign"
 )
 
-// maxViewAge is how long a view is believed to be complete. Changes that the watched files
-// do not show, such as an included git configuration or a record whose time comes, are
-// noticed after that.
+// maxViewAge is how long a view counts as complete. Changes outside the watched files, such as an
+// included git configuration or a record whose time comes, are noticed after it.
 const maxViewAge = 10 * time.Minute
 
-// Ground is where a session's answers come from, as far as files tell: it says that an
-// answer would be empty without starting git. Where it cannot tell, the answer is worked
-// out.
+// Ground is the set of files behind a session's answers. If they have not changed, it tells
+// without git that an answer would be empty. Otherwise the answer is worked out.
 type Ground struct {
 	GitDir    string   // of the worktree
 	CommonDir string   // of the repository
@@ -34,8 +32,8 @@ type Ground struct {
 	Now       func() time.Time
 }
 
-// GroundOf is the worktree that a directory is in, as its files tell it; nil where they do
-// not. agent is the name from the command line, and vars are the environment.
+// GroundOf is the worktree of a directory, found from files alone; nil if they do not show it.
+// agent is the name from the command line, and vars are the environment.
 func GroundOf(dir, agent string, vars []string, getenv func(string) string, now func() time.Time) *Ground {
 	dirs, ok := refs.Locate(dir, vars)
 	if !ok {
@@ -65,7 +63,7 @@ func (g *Ground) own(name string) string { return filepath.Join(g.GitDir, "githa
 // Stamp is the stamp of a session in this worktree.
 func (g *Ground) Stamp(session string) *Stamp { return LoadStamp(g.own("sessions"), session) }
 
-// held lists the claims that the worktree recorded.
+// held lists the claims recorded by the worktree.
 func (g *Ground) held() ([]handoff.ID, error) {
 	entries, err := os.ReadDir(g.own("claims"))
 	if err != nil && !os.IsNotExist(err) {
@@ -80,7 +78,7 @@ func (g *Ground) held() ([]handoff.ID, error) {
 	return ids, nil
 }
 
-// View is the state of everything that a session's answers come from, at one moment.
+// View is the state of everything behind a session's answers, at one moment.
 type View struct {
 	inboxes    []string
 	at         time.Time // before any of it was looked at, by the clock of this process
@@ -94,8 +92,8 @@ func (v *View) sum() string {
 
 func (v *View) settled(at time.Time) bool { return v.base.Settled(at) && v.refs.Settled(at) }
 
-// Look begins a view: it records the files that name the agent and the refs to listen to.
-// It does so before it reads any of them, so that a change meanwhile is noticed.
+// Look begins a view: it records the files that name the agent and the refs to listen to. It does
+// so before it reads any of them, so a change meanwhile is noticed.
 func (g *Ground) Look() *View {
 	v := &View{at: g.Now()}
 	v.base = footprint.Of(append([]string{
@@ -107,7 +105,7 @@ func (g *Ground) Look() *View {
 	return v
 }
 
-// Of reports whether these are the directories of the repository that git found.
+// Of reports whether these are the directories found by git.
 func (g *Ground) Of(gitDir, commonDir string) bool {
 	return same(g.GitDir, gitDir) && same(g.CommonDir, commonDir)
 }
@@ -121,9 +119,8 @@ func same(a, b string) bool {
 	return err == nil && os.SameFile(one, two)
 }
 
-// Listen completes a view with the refs that somebody with these inboxes listens to: the
-// inboxes here and in the copies of hubs, and the lanes of held handoffs. It does so
-// before it reads any of them.
+// Listen completes a view with the refs for these inboxes: the inboxes here and in the copies of
+// hubs, and the lanes of held handoffs. It does so before it reads any of them.
 func (g *Ground) Listen(v *View, inboxes []string) {
 	held, err := g.held()
 	var lanes []string
@@ -136,8 +133,8 @@ func (g *Ground) Listen(v *View, inboxes []string) {
 	}
 }
 
-// Quiet reports that there is nothing to say to a call: nothing is held that it could
-// concern, or nothing has changed since the session was told everything.
+// Quiet reports whether a call needs no answer: it concerns no held handoff, and nothing has
+// changed since the session was told everything.
 func (g *Ground) Quiet(call *agents.Call, stamp *Stamp) bool {
 	switch call.Event {
 	case agents.BeforeTool:

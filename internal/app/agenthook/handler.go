@@ -14,20 +14,19 @@ import (
 // Worktree answers the handler's questions about this worktree. Everything is answered from
 // local refs and files.
 type Worktree interface {
-	// Agent is the name of the agent that works here.
+	// Agent is the name of this worktree's agent.
 	Agent() string
 	// Top is the top of the work tree, empty in a bare repository.
 	Top() string
 	// Inbox lists the ids in the agent's inboxes, the oldest first, by the names of refs
 	// alone: some may be claimed.
 	Inbox(ctx context.Context) ([]handoff.ID, error)
-	// Waiting lists those of ids that are offered to the agent, the oldest first. It
-	// reads each of them.
+	// Waiting lists the ids offered to the agent, the oldest first. It reads each of them.
 	Waiting(ctx context.Context, ids []handoff.ID) ([]agents.Handoff, error)
-	// Held lists the handoffs that this worktree holds.
+	// Held lists the handoffs held by this worktree.
 	Held(ctx context.Context) ([]agents.Handoff, error)
-	// Lost lists claims of this worktree that ended without it, with how they ended:
-	// "revoked", "released", "taken over". Each is listed until it is forgotten.
+	// Lost lists claims of this worktree ended by others, and how they ended: "revoked",
+	// "released", "taken over". Each is listed until it is forgotten.
 	Lost(ctx context.Context) ([]Loss, error)
 	// Peek prints a handoff inside its fence, as "resume --peek" does.
 	Peek(ctx context.Context, id handoff.ID) (string, error)
@@ -39,12 +38,12 @@ type Worktree interface {
 	Release(ctx context.Context, id handoff.ID) error
 	// Check returns nil if the held tokens allow all scopes, or if none is held.
 	Check(ctx context.Context, scopes []string) error
-	// Facts writes down what can be told of the work without asking the model, for a
-	// handoff that may follow, and keeps it in the worktree's git directory.
+	// Facts records the facts about the work known without the model, for a possible next
+	// handoff, in the worktree's git directory.
 	Facts(ctx context.Context, held []agents.Handoff) error
 }
 
-// Loss is a claim that ended without its holder.
+// Loss is a claim ended by others.
 type Loss struct {
 	agents.Handoff
 	How string
@@ -62,13 +61,13 @@ func SettingsOf(config refs.Config) Settings {
 	return Settings{Session: config.Get("handoff.session"), Stop: config.Get("handoff.stop"), End: config.Get("handoff.end")}
 }
 
-// The budgets for text that is added to a session, in bytes.
+// The budgets for text added to a session, in bytes.
 const (
 	maxPeek    = 2000 // at its start, where the user asked for it
 	maxCompact = 4000 // after a compaction: what is held is printed again
 )
 
-// maxRead bounds the offers that one call reads. An inbox with more is told by its number.
+// maxRead bounds the offers read by one call. Of an inbox with more, only the number is told.
 const maxRead = 32
 
 // Handler answers one call.
@@ -76,11 +75,11 @@ type Handler struct {
 	Worktree Worktree
 	Settings Settings
 	Stamp    *Stamp
-	Warn     func(error) // called with errors that do not prevent an answer
+	Warn     func(error) // called with errors which do not prevent an answer
 	View     *View       // of the ground, from before the worktree was asked; nil where it cannot be told
 }
 
-// Handle returns the answer to a call; nil for none. A fact that could not be noted in the
+// Handle returns the answer to a call; nil for none. A fact which could not be recorded in the
 // stamp is not printed: it would be printed again and again.
 func (h *Handler) Handle(ctx context.Context, call *agents.Call) ([]byte, error) {
 	out, err := h.answer(ctx, call)
@@ -136,8 +135,7 @@ func (h *Handler) start(ctx context.Context, call *agents.Call) ([]byte, error) 
 	return h.startWith(ctx, call, held, nil)
 }
 
-// startWith is start for a new session, with the text of the handoff that it is to
-// work on.
+// startWith is start for a new session, with the text of its handoff.
 func (h *Handler) startWith(ctx context.Context, call *agents.Call, held []agents.Handoff, given *given) ([]byte, error) {
 	all, err := h.Worktree.Inbox(ctx)
 	if err != nil {
@@ -150,7 +148,7 @@ func (h *Handler) startWith(ctx context.Context, call *agents.Call, held []agent
 	return h.announce(ctx, call, waiting, held, all, given)
 }
 
-// again is start for a session that goes on.
+// again is start for a continued session.
 func (h *Handler) again(ctx context.Context, call *agents.Call, held []agents.Handoff) ([]byte, error) {
 	fresh, all, err := h.arrived(ctx)
 	if err != nil {
@@ -213,7 +211,7 @@ func short(text string, limit int) string {
 	return text
 }
 
-// prompt lists the handoffs that arrived and those that were lost since the session was told.
+// prompt lists the handoffs which arrived or were lost since the session was told.
 func (h *Handler) prompt(ctx context.Context, call *agents.Call) ([]byte, error) {
 	fresh, all, err := h.arrived(ctx)
 	if err != nil {
@@ -235,8 +233,8 @@ func (h *Handler) news(ctx context.Context, call *agents.Call, fresh agents.Wait
 	return call.Context(lost + agents.Arrival(h.Worktree.Agent(), fresh)), nil
 }
 
-// arrived lists the handoffs that came into the inbox since the session was told, and all
-// handoffs in it. If there are more than a stamp remembers, one more is no news.
+// arrived lists the handoffs new in the inbox since the session was told, and all handoffs in it.
+// If there are more than a stamp remembers, one more is no news.
 func (h *Handler) arrived(ctx context.Context) (agents.Waiting, []handoff.ID, error) {
 	all, err := h.Worktree.Inbox(ctx)
 	if err != nil || len(all) > maxCrowd && h.Stamp.Crowd {
@@ -266,7 +264,7 @@ func (h *Handler) read(ctx context.Context, ids []handoff.ID) (agents.Waiting, e
 	return w, nil
 }
 
-// lost says that a claim which the session knew of is over, once.
+// lost reports once the end of a claim known to the session.
 func (h *Handler) lost(ctx context.Context) (string, error) {
 	all, err := h.Worktree.Lost(ctx)
 	if err != nil {
@@ -306,8 +304,8 @@ func (h *Handler) facts(ctx context.Context) error {
 	return h.Worktree.Facts(ctx, held)
 }
 
-// stop reminds of a handoff that is held, once a session, where nobody would see it
-// otherwise. A client that was made to go on says so, and is not asked again.
+// stop reminds of a held handoff, once a session, if nobody would notice it otherwise. A client
+// already made to go on says so, and is not asked again.
 func (h *Handler) stop(ctx context.Context, call *agents.Call) ([]byte, error) {
 	if call.Again || call.Subagent || h.Settings.Stop == "off" {
 		return nil, nil

@@ -22,14 +22,14 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace has the methods of the workspace that the hooks need.
+// Workspace has the methods of the workspace needed for hooks.
 type Workspace interface {
 	List(ctx context.Context, all bool, visit func(*workspace.Item) error) error
 	Load(ctx context.Context, it *workspace.Item) error
 	Names(ctx context.Context) (*workspace.Names, error)
 }
 
-// Local answers the questions of a Worktree that this worktree's refs and files answer.
+// Local implements the part of Worktree answered from refs and files.
 type Local struct {
 	Repo *refs.Repo
 
@@ -104,8 +104,8 @@ func (l *Local) Waiting(ctx context.Context, ids []handoff.ID) ([]agents.Handoff
 	return waiting, nil
 }
 
-// Untold lists those of ids that are offered to the agent and that a session was not told of,
-// and notes that it is told now. No session is told of everything each time.
+// Untold lists the ids offered to the agent and not yet told to the session, and records them as
+// told. No session is told of everything each time.
 func (l *Local) Untold(ctx context.Context, session string, ids []handoff.ID) ([]agents.Handoff, error) {
 	if session == "" {
 		return l.Waiting(ctx, ids)
@@ -118,8 +118,8 @@ func (l *Local) Untold(ctx context.Context, session string, ids []handoff.ID) ([
 	return stamp.Tell(news)
 }
 
-// Named is a handoff as a session is told of it. The name of a sender is said only if a
-// key that is pinned here, and not retired, has it: nothing of an offer was verified yet.
+// Named is a handoff as told to a session. The name of a sender is given only if it belongs to a
+// pinned key which is not retired: nothing of an offer was verified yet.
 func (l *Local) Named(id handoff.ID, from, task string) agents.Handoff {
 	if l.trusted == nil {
 		l.trusted = map[string]bool{}
@@ -136,8 +136,7 @@ func (l *Local) Named(id handoff.ID, from, task string) agents.Handoff {
 	return h
 }
 
-// standing lists the claims that this worktree recorded for its agent, each with its state as
-// far as this clone knows it.
+// standing lists the claims recorded by this worktree for its agent, each with its known state.
 func (l *Local) standing(ctx context.Context) ([]*work.Standing, error) {
 	held, err := l.claims.All()
 	if err != nil {

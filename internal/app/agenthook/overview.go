@@ -11,11 +11,11 @@ import (
 	"githandoff/internal/workspace"
 )
 
-const mostWaiting = 20 // handoffs that an overview names
+const mostWaiting = 20 // handoffs named by an overview
 
-// Overview names the handoffs that wait for the agent and those that it holds. Like an
-// announcement it repeats only two words of a sender: the name of an agent that is trusted
-// here, and a task in the form of a tracker's key.
+// Overview names the handoffs waiting for the agent and those it holds. Like an announcement it
+// repeats only two words of a sender: the name of a trusted agent, and a task in the form of a
+// tracker's key.
 func (l *Local) Overview(ctx context.Context) (mcp.Inbox, error) {
 	in := mcp.Inbox{Agent: l.agent, Waiting: []mcp.Waiting{}, Held: []mcp.Held{}}
 	err := l.workspace.List(ctx, false, func(it *workspace.Item) error {

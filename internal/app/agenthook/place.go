@@ -15,10 +15,10 @@ type Place struct {
 }
 
 // Places lists the places of a call: the session's directory dir for all of it, and each other
-// work tree that holds a file of a tool call for that file. A client may say that it works
-// outside of the repository and still name a file in it. Files alone tell the work trees, so
-// a call within one work tree costs nothing more. vars are the environment: where it names the
-// repository, there is no other.
+// work tree with a file of a tool call for the file. A client may work outside of the repository
+// and still name a file in it. The work trees are found from files alone, so a call within one
+// work tree costs nothing more. vars are the environment: if it names the repository, there is no
+// other.
 func Places(call *agents.Call, dir string, vars []string) []Place {
 	places := []Place{{dir, call}}
 	if call.Event != agents.BeforeTool {

@@ -22,23 +22,23 @@ import (
 // StampAge is how long the stamp of a session is kept after its last change.
 const StampAge = 7 * 24 * time.Hour
 
-// maxStamp bounds the ids that a stamp holds of a kind; the oldest go first.
+// maxStamp bounds the ids of a kind in a stamp; the oldest go first.
 const maxStamp = 256
 
 // Stamp remembers what one session of an agent was told. To lose it costs a repeated
 // line, so it is written without a sync.
 type Stamp struct {
-	Told     []handoff.ID `json:"told,omitempty"`     // offers that were announced
+	Told     []handoff.ID `json:"told,omitempty"`     // announced offers
 	Held     []handoff.ID `json:"held,omitempty"`     // claims at the last event
 	Reminded []handoff.ID `json:"reminded,omitempty"` // claims it was reminded of at the end of a turn
-	Lost     []handoff.ID `json:"lost,omitempty"`     // claims that it was told are over
+	Lost     []handoff.ID `json:"lost,omitempty"`     // claims whose end it was told
 
-	// Crowd says that the session was told of a crowded inbox by its number. Which ids lay
-	// in it is in a file beside the stamp.
+	// Crowd is set if the session was told only the number of a crowded inbox. A file beside the
+	// stamp has its ids.
 	Crowd bool `json:"crowd,omitempty"`
-	// Seen is the state of everything when the session was told all of it, for somebody
-	// with these inboxes, and Taken when that state was looked at, by the clock of the
-	// file system: see Ground.
+	// Seen is the state of everything when the session was told all of it, for an agent with
+	// these inboxes, and Taken the time of that look, by the clock of the file system: see
+	// Ground.
 	Seen    string    `json:"seen,omitempty"`
 	Taken   time.Time `json:"taken,omitzero"`
 	Inboxes []string  `json:"inboxes,omitempty"`
@@ -49,8 +49,8 @@ type Stamp struct {
 	looked time.Time // by the clock of this process: Taken is to be set
 }
 
-// LoadStamp reads the stamp of a session below dir, the directory "sessions" among
-// githandoff's own files of a worktree. One that is not there or cannot be read is empty.
+// LoadStamp reads the stamp of a session below dir, the directory "sessions" among githandoff's
+// own files of a worktree. A missing or unreadable one is empty.
 func LoadStamp(dir, session string) *Stamp {
 	sum := sha256.Sum256([]byte(session))
 	s := &Stamp{}
@@ -67,9 +67,8 @@ func StampOf(repo *refs.Repo, session string) *Stamp {
 	return LoadStamp(repo.OwnWorktree("sessions"), session)
 }
 
-// know notes that the session was told everything that there was when its ground was
-// looked at. A state that had not settled is noted anew also where it is the same: later
-// it has.
+// know records that the session was told everything in the view. An unsettled state is recorded
+// anew even if it is the same: by then it has settled.
 func (s *Stamp) know(v *View) {
 	if s.Seen == v.sum() && v.settled(s.Taken) && v.at.Sub(s.Taken) < maxViewAge/2 {
 		return
@@ -127,11 +126,11 @@ func replace(path string, write func(*os.File) error) error {
 	return err
 }
 
-// encode writes the stamp into a file that was made just now: its time says how far the
-// clock of the file system, perhaps that of another machine, is from that of this process.
+// encode writes the stamp into a new file. The file's time shows the difference between the clock
+// of the file system, perhaps of another machine, and this process's.
 func (s *Stamp) encode(f *os.File) error {
 	if !s.looked.IsZero() {
-		now := time.Now() //nolint:forbidigo // compared with the time of a file that was made now
+		now := time.Now() //nolint:forbidigo // compared with the time of a new file
 		info, err := f.Stat()
 		if err != nil {
 			return err
@@ -146,7 +145,7 @@ func (s *Stamp) encode(f *os.File) error {
 	return err
 }
 
-// Tell lists the ids that the session was not told of yet, and notes that it is told now.
+// Tell lists the ids not yet told to the session, and records them as told.
 func (s *Stamp) Tell(list []agents.Handoff) ([]agents.Handoff, error) {
 	news := s.untold(list)
 	if len(news) == 0 {
@@ -158,17 +157,17 @@ func (s *Stamp) Tell(list []agents.Handoff) ([]agents.Handoff, error) {
 	return news, s.Save()
 }
 
-// Forget notes that the session was not told of some offers after all.
+// Forget records that the session was not told of some offers after all.
 func (s *Stamp) Forget(ids []handoff.ID) error {
 	s.Told = slices.DeleteFunc(s.Told, func(id handoff.ID) bool { return slices.Contains(ids, id) })
 	s.dirty = true
 	return s.Save()
 }
 
-// Announced reports whether hooks told the session everything that there was at some time.
+// Announced reports whether hooks told the session everything at some time.
 func (s *Stamp) Announced() bool { return s.Seen != "" }
 
-// untold lists the ids that the session was not told of.
+// untold lists the ids not told to the session.
 func (s *Stamp) untold(list []agents.Handoff) []agents.Handoff {
 	var rest []agents.Handoff
 	for _, h := range list {
@@ -181,7 +180,7 @@ func (s *Stamp) untold(list []agents.Handoff) []agents.Handoff {
 
 func (s *Stamp) told(id handoff.ID) bool { return slices.Contains(s.Told, id) }
 
-// fresh lists those of ids, which are sorted, that the session was not told of.
+// fresh lists the ids not told to the session. ids are sorted.
 func (s *Stamp) fresh(ids []handoff.ID) []handoff.ID {
 	var known crowd
 	if s.Crowd {
@@ -192,10 +191,10 @@ func (s *Stamp) fresh(ids []handoff.ID) []handoff.ID {
 
 func (s *Stamp) crowdPath() string { return strings.TrimSuffix(s.path, ".json") + ".ids" }
 
-// changed reports whether the held handoffs differ from those that the session was told.
+// changed reports whether the held handoffs differ from those told to the session.
 func (s *Stamp) changed(held []agents.Handoff) bool { return !slices.Equal(s.Held, ids(held)) }
 
-// tell notes the offers that the session is told of, and the handoffs that are held now.
+// tell records the offers told to the session, and the handoffs held now.
 func (s *Stamp) tell(waiting, held []agents.Handoff) {
 	for _, h := range waiting {
 		s.once(&s.Told, h.ID)
@@ -205,7 +204,7 @@ func (s *Stamp) tell(waiting, held []agents.Handoff) {
 	}
 }
 
-// tellOfCrowd notes that the session is told how many there are of these.
+// tellOfCrowd records that the session is told the number of these.
 func (s *Stamp) tellOfCrowd(ids []handoff.ID) { s.Crowd, s.crowd, s.dirty = true, crowdOf(ids), true }
 
 // once adds an id to one of the stamp's lists and reports whether it was not there.
@@ -220,7 +219,7 @@ func (s *Stamp) once(list *[]handoff.ID, id handoff.ID) bool {
 	return true
 }
 
-// SweepStamps removes the stamps in dir that no session changed for StampAge.
+// SweepStamps removes the stamps in dir not changed for StampAge.
 func SweepStamps(dir string, now time.Time) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -7,7 +7,7 @@ import (
 	"githandoff/internal/agents"
 )
 
-// Taken is a handoff that was claimed for a session.
+// Taken is a handoff claimed for a session.
 type Taken struct {
 	agents.Handoff
 	Text  string // as "githandoff resume" prints it
@@ -15,7 +15,7 @@ type Taken struct {
 	Shown func() // is called where the answer holds the text
 }
 
-// given is a handoff that a new session is to work on.
+// given is a handoff for a new session to work on.
 type given struct {
 	handoff agents.Handoff
 	text    string
@@ -39,9 +39,9 @@ func (g *given) after(used int) string {
 	return ""
 }
 
-// begin is start for a worker: a session that begins is given the one handoff that its
-// worktree holds, or else takes the oldest offer of this repository. Handoffs at a hub
-// are announced as to every session: a hook asks no hub.
+// begin is start for a worker: a new session gets the only held handoff of its worktree, or else
+// takes the oldest offer of this repository. Handoffs at a hub are announced as in every session:
+// a hook asks no hub.
 func (h *Handler) begin(ctx context.Context, call *agents.Call, held []agents.Handoff) ([]byte, error) {
 	if len(held) > 1 {
 		return h.startWith(ctx, call, held, nil)

@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// Finding is one thing that Check looked at.
+// Finding is the result of one check.
 type Finding struct {
 	Client string
 	OK     bool
 	Text   string // one line for people
 }
 
-// Present lists the clients that this user has run here: each makes a directory in the
-// home directory when it starts.
+// Present lists the clients run here by this user: each makes a directory in the home directory
+// when it starts.
 func (r *Request) Present() []string {
 	dirs := map[string]string{
 		"claude": r.dir("CLAUDE_CONFIG_DIR", ".claude"), "codex": r.dir("CODEX_HOME", ".codex"),

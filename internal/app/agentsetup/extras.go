@@ -12,8 +12,8 @@ import (
 	"githandoff/internal/fault"
 )
 
-// with lists the extras of a client: those that are asked for, and those that an earlier
-// run was asked for. To set up again takes nothing away.
+// with lists the extras of a client: the requested ones, and those requested in an earlier run.
+// Another setup removes nothing.
 func (r *Request) with(client string) []string {
 	all := slices.Clone(r.With)
 	if slices.Contains(all, Approve) {
@@ -30,8 +30,8 @@ func (r *Request) with(client string) []string {
 	return slices.Compact(all)
 }
 
-// extras lists the files of optional parts that were asked for, and changes the files
-// of list whose text depends on them.
+// extras lists the files of the requested optional parts, and changes the files of list whose
+// text depends on them.
 func extras(r *Request, client string, list []wanted) ([]wanted, error) {
 	var all []wanted
 	with := r.with(client)
@@ -52,7 +52,7 @@ func extras(r *Request, client string, list []wanted) ([]wanted, error) {
 	return all, nil
 }
 
-// server lists the files that enter the MCP server, in the form of each client.
+// server lists the files with the entry of the MCP server, in the form of each client.
 func server(r *Request, client string, approve bool, list []wanted) ([]wanted, error) {
 	entryOf := func(path string, more map[string]any) []wanted {
 		value := map[string]any{"command": program(r), "args": []string{"mcp"}}
@@ -117,8 +117,8 @@ func wake(r *Request, client string, list []wanted) ([]wanted, error) {
 	return nil, noExtra(client, Wake)
 }
 
-// background adds a hook that runs beside the session from its start, for as long as a
-// day, to a shared file.
+// background adds a hook to a shared file, to run beside the session from its start, for as long
+// as a day.
 func background(client string, list []wanted, name, command string, more map[string]any) {
 	hook := map[string]any{"type": "command", "command": command, "async": true, "timeout": 86400}
 	maps.Copy(hook, more)
@@ -157,7 +157,7 @@ func claudePlugin(r *Request) string {
 	return filepath.Join(r.dir("CLAUDE_CONFIG_DIR", ".claude"), "skills", "githandoff")
 }
 
-// program is the command that a client starts: a path for this user, a name for everybody.
+// program is the command for a client to start: a path for this user, a name for everybody.
 func program(r *Request) string {
 	if r.Project || r.Binary == "" {
 		return "githandoff"

@@ -15,7 +15,7 @@ import (
 	"githandoff/plugins"
 )
 
-// The parts of a set-up that can be left out.
+// The optional parts of a set-up.
 const (
 	Hooks = "hooks"
 	Skill = "skill"
@@ -24,35 +24,35 @@ const (
 // The optional parts, which are set up only if they are asked for.
 const (
 	MCP     = "mcp"     // the server of tools
-	Wake    = "wake"    // a handoff that arrives wakes a session that waits for its user
+	Wake    = "wake"    // an arriving handoff wakes a session waiting for its user
 	Approve = "approve" // the tools of the server run unasked
 )
 
-// Parts lists the parts that "without" may name.
+// Parts lists the parts for "without".
 func Parts() []string { return []string{Hooks, Skill} }
 
-// Clients lists the agents that can be set up. "agents-md" stands for those without
-// hooks: a paragraph in AGENTS.md tells them of githandoff.
+// Clients lists the supported agents. "agents-md" stands for those without hooks: a paragraph in
+// AGENTS.md tells them of githandoff.
 func Clients() []string {
 	return []string{"claude", "codex", "gemini", "opencode", "copilot", "cursor", "agents-md"}
 }
 
-// wanted is a file as it should be: whole if it is our own, otherwise a number of
-// entries in a file that is shared.
+// wanted is a file as it should be: whole if it is our own, otherwise a number of entries in a
+// shared file.
 type wanted struct {
 	client, part string
 	path         string
 	own          []byte
 	entries      []entry
-	fresh        []byte // content of a shared file that does not exist yet
+	fresh        []byte // content of a missing shared file
 	block        string // a marked paragraph of a text file
 	unless       string // a regular expression for an equivalent text of the file's own
-	closed       string // a regular expression of a file that has no place for the block
+	closed       string // a regular expression of a file without a place for the block
 }
 
 // entry is an element of a list in a shared JSON file.
 type entry struct {
-	list   []string // the members that lead to the list
+	list   []string // path of members to the list
 	value  any
 	mark   string // a text in it by which it is found again
 	member bool   // list leads to the value itself: a member of an object
@@ -73,7 +73,7 @@ func (e entry) add(text []byte) (out []byte, inserted string, err error) {
 	return appendTo(text, e.list, e.value)
 }
 
-// files lists the files that a request wants.
+// files lists the files for a request.
 func (r *Request) files() ([]wanted, error) {
 	var all []wanted
 	for _, client := range r.Clients {
@@ -111,7 +111,7 @@ func merged(all []wanted) []wanted {
 	return out
 }
 
-// withoutTwins drops a file that two clients share after its first mention.
+// withoutTwins drops a file shared by two clients after its first mention.
 func withoutTwins(all []wanted) []wanted {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(all, func(w wanted) bool {
@@ -237,7 +237,7 @@ func (r *Request) whole(client, to, name string) (wanted, error) {
 	return wanted{client: client, part: Hooks, path: to, own: r.named(b)}, err
 }
 
-// shared is a file that holds other people's hooks as well.
+// shared is a file with other people's hooks as well.
 func (r *Request) shared(client, to string, files fs.FS, name string) (wanted, error) {
 	b, err := fs.ReadFile(files, name)
 	if err != nil {
@@ -278,8 +278,8 @@ func (r *Request) start() string {
 	return "[ -x " + program + " ] || exit 0; exec " + program + " "
 }
 
-// named puts the path of this program into files that only this user reads: a client
-// may start with another PATH than a shell has.
+// named puts the path of this program into files read only by this user: a client may start with
+// another PATH than a shell.
 func (r *Request) named(b []byte) []byte {
 	if r.Project || r.Binary == "" {
 		return b

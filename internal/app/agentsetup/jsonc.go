@@ -10,16 +10,14 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// appendTo adds value at the end of the array that the members of path lead to, in a
-// text of JSON with comments. Objects and the array are made where they are missing.
-// Every byte that was there stays in its place; inserted is the text that came in
-// between, so that [cutOut] can take exactly that away again.
+// appendTo adds value at the end of the array at path, in a text of JSON with comments. Missing
+// objects and a missing array are made. Every existing byte stays; inserted is the new text
+// between them, for [cutOut] to remove again.
 func appendTo(text []byte, path []string, value any) (out []byte, inserted string, err error) {
 	return put(text, path, value, true)
 }
 
-// setMember adds the member that path leads to, which must not be there yet, like
-// appendTo.
+// setMember adds the member at path, which must not exist yet, like appendTo.
 func setMember(text []byte, path []string, value any) (out []byte, inserted string, err error) {
 	return put(text, path, value, false)
 }
@@ -51,8 +49,7 @@ func put(text []byte, path []string, value any, list bool) (out []byte, inserted
 // end, which clients read and hujson does not.
 func parse(text []byte) (hujson.Value, error) { return hujson.Parse(append(slices.Clone(text), '\n')) }
 
-// has reports whether the array that path leads to has an element that holds mark in
-// one of its strings.
+// has reports whether the array at path has an element with mark in one of its strings.
 func has(text []byte, path []string, mark string) (bool, error) {
 	v, err := at(text, path)
 	if v == nil || err != nil {
@@ -66,13 +63,13 @@ func has(text []byte, path []string, mark string) (bool, error) {
 	return false, nil
 }
 
-// hasMember reports whether there is a member that path leads to.
+// hasMember reports whether there is a member at path.
 func hasMember(text []byte, path []string) (bool, error) {
 	v, err := at(text, path)
 	return v != nil, err
 }
 
-// at is the value that the members of path lead to; nil where one is missing.
+// at is the value at path; nil if a member is missing.
 func at(text []byte, path []string) (*hujson.Value, error) {
 	root, err := parse(text)
 	if err != nil {
@@ -108,9 +105,8 @@ func member(path []string) string {
 	return "member " + strings.Join(path, ".")
 }
 
-// insert puts value behind the last element or member of a container. Names lists the
-// objects around it that are not there yet, the last name being that of the array, or of
-// the value itself.
+// insert puts value behind the last element or member of a container. Names lists the missing
+// objects around it, with the name of the array, or of the value itself, at the end.
 func insert(text []byte, container *hujson.Value, names []string, value any, list bool) ([]byte, string, error) {
 	wrapped := value
 	for i := len(names) - 1; i >= 0; i-- {
@@ -219,7 +215,7 @@ func cutOut(text []byte, inserted []string) ([]byte, bool) {
 	return text, whole
 }
 
-// cutText is cutOut for a text that is no JSON.
+// cutText is cutOut for a text other than JSON.
 func cutText(text []byte, inserted []string) ([]byte, bool) {
 	for _, s := range slices.Backward(inserted) {
 		if bytes.Count(text, []byte(s)) != 1 {

@@ -22,7 +22,7 @@ type record struct {
 
 const recordSchema = "githandoff-setup/1"
 
-// written is one file that setup wrote.
+// written is one file written by setup.
 type written struct {
 	Client   string   `json:"client"`
 	Path     string   `json:"path"`
@@ -75,7 +75,7 @@ func (r *Request) save(rec *record) error {
 	return nil
 }
 
-// find returns what is recorded of the file that path leads to, or nil.
+// find returns the record of the file at path, or nil.
 func (rec *record) find(path string) *written {
 	to, err := followed(path)
 	if err != nil {
@@ -88,7 +88,7 @@ func (rec *record) find(path string) *written {
 	return rec.Files[i]
 }
 
-// note records a file that was written, on top of the notes of an earlier run.
+// note records a written file, on top of the notes of an earlier run.
 func (rec *record) note(c *Change, made []string, project string) {
 	w := rec.find(c.Path)
 	if w == nil {
@@ -103,7 +103,7 @@ func (rec *record) forget(w *written) {
 	rec.Files = slices.DeleteFunc(rec.Files, func(o *written) bool { return o == w })
 }
 
-// Wrote reports whether a file is one that setup wrote, for any client and scope.
+// Wrote reports whether setup wrote a file, for any client and scope.
 func (r *Request) Wrote(path string) bool {
 	rec, err := r.record()
 	return err == nil && rec.find(path) != nil

@@ -9,8 +9,8 @@ import (
 	"githandoff/internal/durable"
 )
 
-// PlanRemoval says what Remove would do for the clients of the request, or for all that
-// are recorded if it names none.
+// PlanRemoval lists the effects of Remove for the clients of the request, or for all recorded
+// ones if it names none.
 func (r *Request) PlanRemoval() ([]*Change, error) {
 	rec, err := r.record()
 	if err != nil {
@@ -79,7 +79,7 @@ func planRemoval(w *written) (*Change, error) {
 	return c, nil
 }
 
-// empty reports whether nothing is left in a file that setup made.
+// empty reports whether nothing is left in a file made by setup.
 func empty(b []byte) bool {
 	b = bytes.TrimSpace(b)
 	return len(b) == 0 || bytes.Equal(b, []byte("{}"))
@@ -92,8 +92,8 @@ func (c *Change) deletion() string {
 	return strings.Replace(d, "--- /dev/null", "--- "+c.Path, 1)
 }
 
-// Remove carries out what PlanRemoval said. Directories that setup made go with the
-// last file in them.
+// Remove carries out the plan of PlanRemoval. Directories made by setup go with the last file in
+// them.
 func (r *Request) Remove(changes []*Change) error {
 	rec, err := r.record()
 	if err != nil {

@@ -61,8 +61,8 @@ const (
 // maxFile bounds a client's file, in bytes.
 const maxFile = 4 << 20
 
-// Plan says what Apply would do. It refuses with "malformed" a shared file that is no
-// JSON, and with "unreadable" one that cannot be read.
+// Plan lists the effects of Apply. It refuses a shared file which is no JSON with "malformed",
+// and an unreadable one with "unreadable".
 func (r *Request) Plan() ([]*Change, error) {
 	rec, err := r.record()
 	if err != nil {

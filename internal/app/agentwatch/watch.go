@@ -1,11 +1,11 @@
-// Package agentwatch tells a running session of handoffs that arrive, so that an agent
-// which is idle goes on without anybody typing.
+// Package agentwatch tells a running session of arriving handoffs, so an idle agent goes on
+// without anybody typing.
 //
-// It looks at the files in which git keeps refs, and reads the refs only when one of the
-// files has changed, or had changed so shortly before that a further change could look the
-// same: a watch that waits starts no process. It does not report handoffs that waited before
-// the session began: the session's own hooks do that. It reports all later ones that the
-// hooks did not, also those from before its own first look.
+// It looks at the files in which git keeps refs, and reads the refs only when one of the files
+// has changed, or had changed so shortly before that a further change could look the same: a
+// waiting watch starts no process. It does not report handoffs from before the session: the
+// session's own hooks do. It reports all later ones not reported by the hooks, including those
+// from before its own first look.
 package agentwatch
 
 import (
@@ -26,7 +26,7 @@ const (
 	// hookTime is how long the hook at the start of a session, which runs beside the
 	// watch, is given to tell the session what waits.
 	hookTime = 3 * time.Second
-	// retryTime is the time after which a line that was not heard is repeated.
+	// retryTime is the time after which an unheard line is repeated.
 	retryTime = 30 * time.Second
 )
 
@@ -44,10 +44,10 @@ const (
 type Worktree interface {
 	// Inbox lists the ids in the agent's inboxes, by the names of refs alone.
 	Inbox(ctx context.Context) ([]handoff.ID, error)
-	// Untold lists those of ids that are offered to the agent and that the session was
-	// not told of yet, and notes that it is told now.
+	// Untold lists the ids offered to the agent and not yet told to the session, and records them
+	// as told.
 	Untold(ctx context.Context, ids []handoff.ID) (agent string, news []agents.Handoff, err error)
-	// Forget notes that the session was not told of these after all.
+	// Forget records that the session was not told of these after all.
 	Forget(ctx context.Context, ids []handoff.ID) error
 	// Fetch brings in the inboxes of the hubs.
 	Fetch(ctx context.Context) error
@@ -67,7 +67,7 @@ type Watch struct {
 	Pause     func(ctx context.Context, d time.Duration) error
 
 	told  []handoff.ID // nothing of these is to be said
-	since bool         // the session's beginning, not that of the watch, is where told begins
+	since bool         // told begins with the session, not with the watch
 	retry time.Time    // when to look again, whatever changed; zero for never
 }
 
@@ -111,7 +111,7 @@ func (w *Watch) due(begun, at time.Time) bool {
 	return !w.retry.IsZero() && !at.Before(w.retry)
 }
 
-// look prints the handoffs that arrived since, in one line.
+// look prints the newly arrived handoffs, in one line.
 func (w *Watch) look(ctx context.Context) (more bool, err error) {
 	ids, err := w.Worktree.Inbox(ctx)
 	if err != nil {
@@ -139,7 +139,7 @@ func (w *Watch) look(ctx context.Context) (more bool, err error) {
 	return outcome != Last, err
 }
 
-// again takes back that the session was told of some handoffs, and looks again later.
+// again records that the session was not told of some handoffs after all, and looks again later.
 func (w *Watch) again(ctx context.Context, news []agents.Handoff) error {
 	w.retry = w.Now().Add(retryTime)
 	var ids []handoff.ID

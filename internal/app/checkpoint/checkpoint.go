@@ -9,8 +9,8 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Find names the handoff whose checkpoint another one can go back to:
-// itself, or the nearest that it follows from; "" where none has one here.
+// Find names the handoff with the checkpoint for another one: itself, or its nearest ancestor
+// with one; "" if there is none here.
 func (h *Handler) Find(ctx context.Context, arg string) (handoff.ID, error) {
 	f, err := h.Workspace.Find(ctx, arg, workspace.Never)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package checkpoint finds the commit that a handoff can be rolled back to.
+// Package checkpoint finds the commit to which a handoff can be rolled back.
 package checkpoint
 
 import (
@@ -8,7 +8,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace has the methods of the workspace that checkpoint needs.
+// Workspace has the methods of the workspace needed for checkpoints.
 type Workspace interface {
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 }

@@ -14,7 +14,7 @@ import (
 	"githandoff/internal/untrusted"
 )
 
-// Checkpoint is a commit that is kept for a handoff.
+// Checkpoint is a commit kept for a handoff.
 type Checkpoint struct {
 	ID      handoff.ID
 	Ref     string // that keeps the commit
@@ -39,15 +39,15 @@ func List(ctx context.Context, repo *refs.Repo) ([]Checkpoint, error) {
 		}
 		id, err := handoff.ParseID(strings.TrimPrefix(part[0], prefix))
 		if err != nil {
-			continue // another program made that ref
+			continue // made by another program
 		}
 		list = append(list, Checkpoint{ID: id, Ref: part[0], Commit: part[1], Subject: part[2]})
 	}
 	return list, nil
 }
 
-// Restore makes a branch at the checkpoint of the handoff that arg names, or of the nearest
-// one that it follows from. The work tree, the index and HEAD stay as they are.
+// Restore makes a branch at the checkpoint of the handoff named by arg, or of its nearest
+// ancestor. The work tree, the index and HEAD stay as they are.
 func Restore(ctx context.Context, repo *refs.Repo, open func(context.Context) (*Handler, error), arg, branch string) (*Checkpoint, error) {
 	if err := checkBranch(ctx, repo, branch); err != nil {
 		return nil, err
@@ -75,8 +75,8 @@ func Restore(ctx context.Context, repo *refs.Repo, open func(context.Context) (*
 	return c, err
 }
 
-// meant finds the checkpoint that arg names. The workspace is opened only for the ancestors of
-// a handoff.
+// meant finds the checkpoint named by arg. The workspace is opened only for the ancestors of a
+// handoff.
 func meant(ctx context.Context, repo *refs.Repo, open func(context.Context) (*Handler, error), arg string) (*Checkpoint, error) {
 	list, err := List(ctx, repo)
 	if err != nil {
@@ -113,8 +113,8 @@ func meant(ctx context.Context, repo *refs.Repo, open func(context.Context) (*Ha
 		WithHints(fault.Run("githandoff", "checkpoint", "list").Because("lists the checkpoints"))
 }
 
-// inTheWay names a branch that conflicts with a new one: the branch itself, one above it in
-// the tree of names, or one below it; "" if there is none.
+// inTheWay names a branch in conflict with a new one: the branch itself, one above it in the tree
+// of names, or one below it; "" if there is none.
 func inTheWay(ctx context.Context, repo *refs.Repo, branch string) (string, error) {
 	const heads = "refs/heads/"
 	for name := branch; name != "."; name = path.Dir(name) {
@@ -129,8 +129,8 @@ func inTheWay(ctx context.Context, repo *refs.Repo, branch string) (string, erro
 	return strings.TrimPrefix(below[0].Name, heads), nil
 }
 
-// checkBranch asks git whether a branch may have that name. An expression that git expands,
-// such as @{-1}, is no name.
+// checkBranch asks git whether a branch may have the name. An expression such as @{-1} is no
+// name.
 func checkBranch(ctx context.Context, repo *refs.Repo, name string) error {
 	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"check-ref-format", "--branch", name}})
 	if err != nil || strings.TrimSuffix(string(out), "\n") != name {

@@ -16,15 +16,15 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Case is a handoff that waits, or waited, for a decision.
+// Case is a handoff waiting, or once waiting, for a decision.
 type Case struct {
 	Home     lifecycle.Home
 	State    *lifecycle.State
 	Verified *lifecycle.Verified // nil once it is over
 }
 
-// Case finds what a decision is about, freshly: by id or last characters, or
-// with none the only handoff that waits.
+// Case finds the handoff of a decision, freshly: by id or last characters, or without one the
+// only waiting handoff.
 func (h *Handler) Case(ctx context.Context, arg string) (*Case, error) {
 	var f *workspace.View
 	err := error(fault.New(fault.NotFound, fault.UnknownHandoff, "nothing known"))
@@ -80,11 +80,10 @@ func (h *Handler) undecided(ctx context.Context, arg string) (*workspace.View, e
 	return h.Workspace.Find(ctx, ids[0], workspace.Never)
 }
 
-// Route moves a case into the inbox of an agent. With clarify the agent is
-// asked to explain, not to take over: the record says so.
+// Route moves a case into the inbox of an agent. With clarify the agent is asked to explain, not
+// to take over; the record has this too.
 //
-// An agent gets only work of a kind that it takes. A request for help or for an explanation
-// is not work of that kind.
+// An agent gets only work of its kinds. A request for help or for an explanation is no such work.
 func (h *Handler) Route(ctx context.Context, c *Case, to string, clarify bool) error {
 	if env := c.Verified.Envelope(); env.Status != handoff.StatusBlocked && !clarify {
 		if err := h.Policy.CheckRequest(ctx, to, env.Target.Request); err != nil {
@@ -108,19 +107,18 @@ func (h *Handler) Route(ctx context.Context, c *Case, to string, clarify bool) e
 	return nil
 }
 
-// Clarify is the key in the data of a routed record that says so.
+// Clarify is the key, in the data of a routed record, for a request to explain.
 const Clarify = "clarify"
 
-// Reply is the answer of a person to the agent that asked.
+// Reply is the answer of a person to the asking agent.
 type Reply struct {
 	Goal   string // what the agent shall do with it
 	Text   string // answers, or feedback
 	Reason string
 }
 
-// SendBack ends a case with a child to its own source: the same work, with the
-// reply as its summary. The summary that it had is in the lineage. At one home
-// that is one transaction.
+// SendBack ends a case with a child to its own source: the same work, with the reply as its
+// summary. Its former summary is in the lineage. At one home this is one transaction.
 func (h *Handler) SendBack(ctx context.Context, c *Case, r Reply) (*receipt.Result, error) {
 	if err := h.Engine.Author.MayDecide(); err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-// Package decide is for the handoffs that wait for a person: to route one to an
-// agent, or to send it back to its source with an answer.
+// Package decide is for the handoffs waiting for a person: it routes one to an agent, or sends it
+// back to its source with an answer.
 package decide
 
 import (
@@ -12,7 +12,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace has the methods of the workspace that decide needs.
+// Workspace has the methods of the workspace needed for decisions.
 type Workspace interface {
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	List(ctx context.Context, all bool, visit func(*workspace.Item) error) error

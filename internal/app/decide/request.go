@@ -15,16 +15,16 @@ import (
 	"githandoff/internal/screen"
 )
 
-// Request is a decision about a handoff that waits for one. At most one of To, Approve, Answers
-// and Reject is given. Without any, the policy of the team decides, or nobody.
+// Request is a decision about a waiting handoff. At most one of To, Approve, Answers and Reject
+// is given. Without any, the policy of the team decides, or nobody.
 type Request struct {
 	ID       string // "" for the only one that waits
-	To       string // the agent that goes on
-	Approve  bool   // the agent that the handoff names goes on
+	To       string // the agent to go on
+	Approve  bool   // the agent named in the handoff goes on
 	Answers  []string
 	Reject   bool
 	Feedback string // of a rejection
-	By       string // the agent or person that decides
+	By       string // the deciding agent or person
 }
 
 // Decisions counts the decisions of a request.
@@ -74,8 +74,8 @@ func (h *Handler) Decide(ctx context.Context, r *Request) (*Outcome, error) {
 	return out, err
 }
 
-// errEnded refuses a decision about a handoff that ended. It names the handoff in which the
-// work goes on.
+// errEnded refuses a decision about an ended handoff. It names the handoff in which the work goes
+// on.
 func errEnded(s *lifecycle.State) error {
 	err := fault.As(s.Err())
 	if s.Receipt.Next != "" {
@@ -84,7 +84,7 @@ func errEnded(s *lifecycle.State) error {
 	return err
 }
 
-// routedAlready refuses another decision about a handoff that an agent has.
+// routedAlready refuses another decision about a handoff routed to an agent.
 func routedAlready(c *Case, r *Request) error {
 	named := c.Verified.Envelope().Target.Agent
 	same := r.To == c.State.To || r.Approve && named != nil && *named == c.State.To
@@ -159,7 +159,7 @@ func (h *Handler) reply(ctx context.Context, c *Case, r Reply) (*receipt.Result,
 	return h.SendBack(ctx, c, r)
 }
 
-// errNotApplicable refuses a decision that does not fit the status of the handoff.
+// errNotApplicable refuses a decision which does not fit the status of the handoff.
 func errNotApplicable(c *Case, what string) error {
 	return fault.New(fault.Usage, fault.BadUsage, "%s is %s: it cannot be %s", c.State.ID, c.Verified.Envelope().Status, what).
 		WithHints(fault.Run("githandoff", "route", string(c.State.ID)).Because("shows how to decide it"))
@@ -174,13 +174,13 @@ func Questions(env *handoff.Envelope) []handoff.Question {
 	return env.Questions
 }
 
-// Way is one decision that can be taken.
+// Way is a possible decision.
 type Way struct {
 	What  string // what it does
 	Flags string // of route
 }
 
-// Ways lists the decisions that the status of a handoff permits.
+// Ways lists the decisions permitted by the status of a handoff.
 func Ways(env *handoff.Envelope) []Way {
 	var ways []Way
 	if env.Status == handoff.StatusNeedsReview && env.Target.Agent != nil {

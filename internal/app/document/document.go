@@ -1,5 +1,5 @@
 // Package document reads documents of every format as drafts of handoffs. A refusal names the
-// commands that hand the document over nevertheless.
+// commands to hand the document over nevertheless.
 package document
 
 import (
@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/screen"
 )
 
-// Source says where a document came from and where it is to go, for hints that can be pasted.
+// Source says where a document came from and where it is to go, for hints.
 type Source struct {
 	Name   string // of the file; "" or "-" for a stream, which cannot be read again
 	Format string // "" detects it
@@ -34,7 +34,7 @@ type Reader struct {
 	Readable func(name string) bool
 }
 
-// Import reads a document and warns of everything in it that was tolerated.
+// Import reads a document and warns of all tolerated errors in it.
 func (r *Reader) Import(from Source, b []byte) (*dialect.Draft, error) {
 	draft, err := dialect.Import(from.Format, b)
 	if err != nil {
@@ -49,8 +49,8 @@ func (r *Reader) Import(from Source, b []byte) (*dialect.Draft, error) {
 	return draft, nil
 }
 
-// Draft reads a document as the draft of a handoff. A token in it is dropped: it belongs to
-// the one handoff that it names, whose holder passes authority on.
+// Draft reads a document as the draft of a handoff. A token in it is dropped: it belongs to the
+// handoff it names, whose holder passes authority on.
 func (r *Reader) Draft(from Source, b []byte) (*handoff.Envelope, error) {
 	draft, err := r.Import(from, b)
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *Reader) Draft(from Source, b []byte) (*handoff.Envelope, error) {
 }
 
 // takeAround makes the text around the block of a Markdown file the detail of the handoff. It
-// returns a warning where that is impossible.
+// returns a warning if it cannot.
 func (r *Reader) takeAround(from Source, draft *dialect.Draft, b []byte) string {
 	bytes := len(draft.Around)
 	err := draft.TakeAround()
@@ -96,8 +96,8 @@ func fitsDetail(b []byte, data map[string]string) bool {
 	return size <= handoff.MaxDetail && strings.TrimSpace(string(b)) != "" && utf8.Valid(b) && screen.Text("detail", string(b)) == nil
 }
 
-// withRemedies adds, to the refusal of a document of no known format, commands that hand it
-// over: as a format that takes it, or as a text.
+// withRemedies adds, to the refusal of a document of no known format, commands to hand it over:
+// in a fitting format, or as a text.
 func (r *Reader) withRemedies(from Source, b []byte, err error) error {
 	refusal := fault.As(err)
 	if refusal == nil || !dialect.Untold(err) {
@@ -128,8 +128,7 @@ func (r *Reader) withRemedies(from Source, b []byte, err error) error {
 	return refusal.WithHints(hints...)
 }
 
-// emit is an emit command that works as it stands. Without a target its handoff waits for a
-// decision.
+// emit is a complete emit command. Without a target its handoff waits for a decision.
 func (r *Reader) emit(from Source, env *handoff.Envelope, args ...string) fault.Hint {
 	argv := append(append([]string{}, r.Self...), "emit")
 	switch {

@@ -9,15 +9,14 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// Conversion names the format to write. Its other members are for a document that lacks them;
-// they replace nothing.
+// Conversion names the format to write. Its other members are for a document without them; they
+// replace nothing.
 type Conversion struct {
 	Format               string
 	Source, Target, Task string
 }
 
-// Convert writes a document in another format, with its token if that format has a place for
-// one.
+// Convert writes a document in another format, with its token if the format has a place for one.
 func Convert(draft *dialect.Draft, c Conversion) (doc []byte, warnings []string, err error) {
 	if err := c.fill(&draft.Envelope); err != nil {
 		return nil, nil, err

@@ -12,8 +12,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Document writes a handoff in another format, with its token if that format has a place
-// for one. The token is worth nothing without the receiver's key.
+// Document writes a handoff in another format, with its token if the format has a place for one.
+// The token is worth nothing without the receiver's key.
 func Document(format string, v *lifecycle.Verified) (doc []byte, warnings []string, err error) {
 	env := *v.Envelope()
 	bearing := format == dialect.Vox && v.Token() != nil
@@ -36,9 +36,9 @@ func Document(format string, v *lifecycle.Verified) (doc []byte, warnings []stri
 	return doc, warnings, err
 }
 
-// JoinTexts puts goal and summary into the single text that some formats have for both, if
-// they fit: an agent that works from it must not miss the findings or the feedback. A
-// document that came in that format goes out unchanged.
+// JoinTexts puts goal and summary into the single text of some formats, if they fit: an agent
+// working from it must not miss the findings or the feedback. A document received in such a
+// format goes out unchanged.
 func JoinTexts(format string, env *handoff.Envelope) {
 	texts := []string{env.Goal, env.Summary}
 	switch {

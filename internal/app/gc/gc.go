@@ -18,7 +18,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Collected is one thing that GC removed, or would.
+// Collected is one thing removed by Run, or to be removed.
 type Collected struct {
 	What string // "leftover", "expired", "swept", "checkpoint", "snapshot", "copy"
 	ID   handoff.ID
@@ -26,10 +26,10 @@ type Collected struct {
 	Path string // of a leftover, the incomplete file of a killed writer
 }
 
-// Run collects leftovers, then inbox refs whose receipt is in the lane, checkpoints of handoffs that ended,
-// refs to snapshots whose handoff is gone, and records of unfinished work copies. With
-// expired, handoffs that ran out get their receipt, never under a live claim; only their
-// source or a root key may write that.
+// Run collects leftovers, then inbox refs whose receipt is in the lane, checkpoints of ended
+// handoffs, refs to snapshots whose handoff is gone, and records of unfinished work copies. With
+// expired, expired handoffs get their receipt, never under a live claim; only their source or a
+// root key may write it.
 func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Collected)) error {
 	now := h.Engine.Now()
 	if err := h.files(ctx, now, dryRun, visit); err != nil {
@@ -45,7 +45,7 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 	if err != nil {
 		return err
 	}
-	// Lane by lane, so that each is read once.
+	// Lane by lane, to read each once.
 	slices.SortStableFunc(due, func(a, b *workspace.Item) int {
 		return cmp.Or(cmp.Compare(a.Home.ID(), b.Home.ID()), cmp.Compare(a.Place.ID.Lane(), b.Place.ID.Lane()))
 	})
@@ -102,8 +102,8 @@ func (h *Handler) files(ctx context.Context, now time.Time, dryRun bool, visit f
 	return durable.RemoveAll(files)
 }
 
-// expire gives a handoff that ran out its receipt. A refusal means that somebody else has
-// to do it, and is told.
+// expire gives an expired handoff its receipt. A refusal means somebody else has to do it, and is
+// reported.
 func (h *Handler) expire(ctx context.Context, it *workspace.Item) error {
 	localEdits := append(h.Receipts.OutgoingRefs(ctx, it.Place), h.Receipts.FreeCheckpoint(ctx, it.Place.ID)...)
 	_, err := h.Receipts.Withdraw(ctx, it.Home, it.Place, record.Expired, lifecycle.Outcome{LocalEdits: localEdits})

@@ -1,5 +1,5 @@
-// Package gc collects inbox refs whose receipt is in the lane, checkpoints of
-// handoffs that ended, handoffs that have expired, and snapshots whose handoff is gone.
+// Package gc collects inbox refs whose receipt is in the lane, checkpoints of ended handoffs,
+// expired handoffs, and snapshots whose handoff is gone.
 package gc
 
 import (
@@ -12,7 +12,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace has the methods of the workspace that gc needs.
+// Workspace has the methods of the workspace needed to collect.
 type Workspace interface {
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	List(ctx context.Context, all bool, visit func(*workspace.Item) error) error

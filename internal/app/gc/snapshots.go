@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Copies are the work copies that processes which were killed had begun.
+// Copies are the work copies begun by killed processes.
 type Copies interface {
 	// Left are the handoffs of which such a copy is noted.
 	Left() ([]handoff.ID, error)
@@ -36,8 +36,8 @@ func (h *Handler) gcSnapshots(ctx context.Context, list []refs.Ref, dryRun bool,
 	return nil
 }
 
-// gcCopies takes away the work copies that were begun of handoffs that are over. The
-// next resume sees to the others.
+// gcCopies removes the unfinished work copies of ended handoffs. The next resume handles the
+// others.
 func (h *Handler) gcCopies(ctx context.Context, dryRun bool, visit func(Collected)) error {
 	ids, err := h.Copies.Left()
 	if err != nil {

@@ -120,8 +120,8 @@ func (c *Commit) read(l *logged) error {
 // maxTwins is more commits than anybody makes in one second.
 const maxTwins = 256
 
-// countTwins counts the commits just before the newest one that agree with it in
-// all that an id derives from. Only where there is one is the log read again.
+// countTwins counts the commits just before the newest one which equal it in everything an id
+// derives from. Only if there is one, the log is read again.
 func countTwins(ctx context.Context, repo *refs.Repo, log []logged) (int, error) {
 	if len(log) < 2 || !log[0].like(&log[1]) {
 		return 0, nil
@@ -152,7 +152,7 @@ func (c *Commit) says(other *Commit) bool {
 		c.Status == other.Status && c.subject == other.subject && c.body == other.body
 }
 
-// unlogged complains of a trailer that cannot be believed.
+// unlogged complains of an untrustworthy trailer.
 func unlogged(ctx context.Context, repo *refs.Repo) error {
 	const limit = 1 << 20
 	o, err := repo.Read(ctx, repo.Head, limit)

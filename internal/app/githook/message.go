@@ -16,7 +16,7 @@ import (
 	"githandoff/internal/work"
 )
 
-// Messages names the claim that a commit is made under in its message.
+// Messages names the claim of a commit in its message.
 type Messages struct {
 	Repo     *refs.Repo
 	Dir      string // that relative paths start from; "" for the directory of the process
@@ -24,7 +24,7 @@ type Messages struct {
 	Agent    string // who works in this worktree; "" for nobody
 }
 
-// A message is a commit message that git keeps in a file while it is made.
+// A message is a commit message in git's file while the commit is made.
 type message struct {
 	path    string
 	text    string
@@ -32,8 +32,7 @@ type message struct {
 	bare    bool   // it has no comments: git will leave such lines alone
 }
 
-// open reads the message that git gives a hook as its first argument, and
-// says which claim it is made under: nil where there is none.
+// open reads the message in the file of a hook's first argument, and its claim: nil without one.
 func (h *Messages) open(args []string) (*message, *work.Claim, error) {
 	if len(args) == 0 {
 		return nil, nil, nil
@@ -59,11 +58,10 @@ func (h *Messages) open(args []string) (*message, *work.Claim, error) {
 	return m, claim, nil
 }
 
-// Prepare names the claim under which a commit is made in its trailers,
-// unless it has them: when it is amended, or picked. Arguments: the file with the
-// message, and where that comes from. A message that is empty yet stays so, and a
-// template as it is: whoever leaves them so wants no commit. Finish sees
-// what becomes of those.
+// Prepare adds trailers with the claim to a commit message, unless it has them: from an amended
+// or picked commit. Arguments: the file with the message, and its origin. An empty message stays
+// empty, and a template as it is: a user who leaves them so wants no commit. Finish handles those
+// once they are written.
 func (h *Messages) Prepare(ctx context.Context, args []string) error {
 	m, claim, err := h.open(args)
 	if err != nil || claim == nil {
@@ -83,8 +81,8 @@ func (h *Messages) Prepare(ctx context.Context, args []string) error {
 	return m.name(ctx, h.Repo, claim)
 }
 
-// Finish is Prepare for the message that was written since. A message of only trailers is
-// emptied, because git would take it for a message and commit.
+// Finish is Prepare for a message written by the user. A message of only trailers is emptied,
+// because git would take it for a message and commit.
 func (h *Messages) Finish(ctx context.Context, args []string) error {
 	m, claim, err := h.open(args)
 	if fault.Is(err, fault.AmbiguousID) {
@@ -111,7 +109,7 @@ func (h *Messages) Finish(ctx context.Context, args []string) error {
 	return m.name(ctx, h.Repo, claim)
 }
 
-// Trailers are the lines that name a claim.
+// Trailers are the lines with a claim.
 func Trailers(h *work.Claim) []string {
 	lines := []string{"Handoff-Id: " + string(h.ID)}
 	if h.Token != "" {
@@ -164,8 +162,8 @@ func (m *message) write(text string) error {
 	return nil
 }
 
-// said are the lines that git takes for somebody's words: neither blank nor a
-// comment, nor a sign-off, nor, below the scissors, a diff.
+// said are the lines of text in a message: not blank, no comment, no sign-off, and no diff below
+// the scissors.
 func (m *message) said() []string {
 	var lines []string
 	for line := range strings.Lines(m.text) {
@@ -183,8 +181,8 @@ func (m *message) said() []string {
 	return lines
 }
 
-// actingUnder is the claim that this agent works under in this worktree; nil if there
-// is none, or if it is ambiguous.
+// actingUnder is the claim this agent works under in this worktree; nil if there is none, or more
+// than one.
 func (h *Messages) actingUnder() (*work.Claim, error) {
 	if h.Agent == "" {
 		return nil, nil // nobody works here, so nobody holds anything

@@ -49,9 +49,8 @@ func chainTitle(first *Past) string {
 	return "Handoff " + string(first.ID)
 }
 
-// Text draws each way from the first handoff to a last one, and below it a
-// line for each handoff on it. A way that branches off begins again at the agent
-// where it does, with the handoffs that are new.
+// Text draws each way from the first handoff to a last one, and below it a line for each handoff
+// on it. A branch begins again at its agent, with the new handoffs.
 func (d *Drawing) Text(first *Past) string {
 	b := &strings.Builder{}
 	fmt.Fprintln(b, untrusted.Line(chainTitle(first)))
@@ -89,7 +88,7 @@ func (d *Drawing) Text(first *Past) string {
 	return b.String()
 }
 
-// Walk visits a chain, each handoff before those that follow from it.
+// Walk visits a chain, each handoff before its children.
 func Walk(p, above *Past, visit func(p, above *Past)) {
 	visit(p, above)
 	for _, c := range p.Children {
@@ -97,7 +96,7 @@ func Walk(p, above *Past, visit func(p, above *Past)) {
 	}
 }
 
-// origin names the node that an arrow comes from: the first sender where nothing is above.
+// origin names the start of an arrow: the first sender if nothing is above.
 func origin(above *Past) string {
 	if above == nil {
 		return "start"

@@ -9,7 +9,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace has the methods of the workspace that history needs.
+// Workspace has the methods of the workspace needed for a history.
 type Workspace interface {
 	All(ctx context.Context) workspace.HomeList
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)

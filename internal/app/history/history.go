@@ -16,28 +16,28 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Past is one handoff as the log tells it. Only entries that count are told;
-// the payload may be long gone.
+// Past is one handoff according to the log. Only valid entries are used; the payload may be long
+// gone.
 type Past struct {
 	ID      handoff.ID
 	Home    lifecycle.Home
 	State   string         // the event of the receipt, a lifecycle.Phase, "queued", or "elsewhere"
 	Offer   *record.Record // nil if only another record names it
-	To      string         // inbox that it belongs in by now
+	To      string         // its inbox by now
 	Claim   *record.Record // it is held by; nil while open or never held
 	Receipt *record.Record // nil while it is under way
 
-	Children []*Past // those that follow from it, oldest first
+	Children []*Past // its children, oldest first
 }
 
-// The phases that a history tells ended handoffs by.
+// The phases of ended handoffs in a history.
 const (
 	Succeeded = "Succeeded"
 	Failed    = "Failed"
 )
 
-// Phase is how it ended. A handoff that was rerouted has no phase of its own: its
-// work goes on in the one that its receipt names.
+// Phase is how it ended. A rerouted handoff has no phase of its own: its work goes on in the one
+// named by its receipt.
 func (p *Past) Phase() string {
 	if p.Receipt == nil {
 		return ""
@@ -51,8 +51,8 @@ func (p *Past) Phase() string {
 	return ""
 }
 
-// Duration is the time from claim to receipt, or to now, as 1m02s. It is zero for a handoff
-// that was never claimed.
+// Duration is the time from claim to receipt, or to now, as 1m02s. It is zero for an unclaimed
+// handoff.
 func (p *Past) Duration(now time.Time) string {
 	switch {
 	case p.Receipt != nil:
@@ -76,8 +76,7 @@ func (p *Past) About(task, agent string) bool {
 	return agent == "" || p.Offer.From == agent || p.To == agent || p.Receipt != nil && p.Receipt.Actor == agent
 }
 
-// Ended returns the ended handoffs that keep wants, newest first, at most
-// limit.
+// Ended returns the ended handoffs accepted by keep, newest first, at most limit.
 func (h *Handler) Ended(ctx context.Context, limit int, keep func(*Past) bool) ([]*Past, error) {
 	var list []*Past
 	err := h.logged(ctx, func(p *Past) {
@@ -99,8 +98,8 @@ func newest(list []*Past, limit int) []*Past {
 	return list[:min(limit, len(list))]
 }
 
-// bring asks the hubs among some homes for their logs, side by side. It returns the errors
-// of the hubs that could not be read.
+// bring asks the hubs among some homes for their logs, side by side. It returns the errors of the
+// unread hubs.
 func bring(ctx context.Context, homes workspace.HomeList) map[*crossrepo.Hub]error {
 	var hubs []*crossrepo.Hub
 	for _, home := range homes {
@@ -115,9 +114,8 @@ func bring(ctx context.Context, homes workspace.HomeList) map[*crossrepo.Hub]err
 	return unread
 }
 
-// logged visits every handoff that the lanes known here speak of, with the lanes
-// of hubs brought up to date. A hub that is down, and a lane that cannot be
-// believed, are warned of.
+// logged visits every handoff in the known lanes, after updating the lanes of hubs. It warns of a
+// hub that is down, and of an untrustworthy lane.
 func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
 	seen := map[refs.Namespace]bool{} // a hub may have two names
 	homes := slices.DeleteFunc(h.Workspace.All(ctx), func(home lifecycle.Home) bool {
@@ -173,9 +171,8 @@ func pastOf(home lifecycle.Home, s *lifecycle.State) *Past {
 	return p
 }
 
-// Chain returns the first handoff of the chain that one belongs to, with all
-// that follow from it. It is put together from Handoff-Parent and Handoff-Next,
-// as far as the log known here goes.
+// Chain returns the first handoff of a handoff's chain, with all its descendants. It is built
+// from Handoff-Parent and Handoff-Next, as far as the known log goes.
 func (h *Handler) Chain(ctx context.Context, arg string) (*Past, error) {
 	all := map[handoff.ID]*Past{}
 	err := h.logged(ctx, func(p *Past) {
@@ -218,7 +215,7 @@ func (h *Handler) Chain(ctx context.Context, arg string) (*Past, error) {
 	return first, nil
 }
 
-// perhapsTask hints at the history of a task if no handoff has that id.
+// perhapsTask hints at the history of a task if no handoff has the id.
 func perhapsTask(arg string, err error) error {
 	if !fault.Is(err, fault.InvalidID) && !fault.Is(err, fault.UnknownHandoff) {
 		return err
@@ -239,8 +236,8 @@ func unloop(p *Past, seen map[*Past]bool) {
 	}
 }
 
-// link puts every handoff below the one that it follows from. A handoff that a receipt
-// names and that no log here has gets a place of its own.
+// link puts every handoff below its parent. A handoff named by a receipt, but missing in the
+// known logs, gets a place of its own.
 func link(all map[handoff.ID]*Past) {
 	for _, p := range all {
 		if above := all[p.Offer.Parent]; above != nil && above != p {

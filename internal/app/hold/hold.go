@@ -1,9 +1,9 @@
 // Package hold keeps a claim alive while a program works on it.
 //
-// A lease says how long a claim stands without a word of its holder. A program that
-// takes longer, and is no agent whose hooks renew it, runs below "githandoff hold": the
-// lease is renewed each time that half of it is over. The end of the claim by somebody
-// else is told at once; the program decides what to do about it, and goes on.
+// A lease is the time for which a claim stands without a word from its holder. A program which
+// takes longer, and is no agent with hooks to renew it, runs below "githandoff hold": the lease
+// is renewed whenever half of it is over. If somebody else ends the claim, this is reported at
+// once; the program goes on, and decides what to do about it.
 package hold
 
 import (
@@ -13,10 +13,10 @@ import (
 	"githandoff/internal/fault"
 )
 
-// Claim is the claim that is held.
+// Claim is the held claim.
 type Claim interface {
-	// Renew gives the lease its full length again, and returns its end. A refusal with
-	// code Conflict says that the claim is lost.
+	// Renew gives the lease its full length again, and returns its end. A refusal with code
+	// Conflict means the claim is lost.
 	Renew(ctx context.Context) (until time.Time, err error)
 }
 
@@ -31,16 +31,16 @@ type Handler struct {
 	Claim Claim
 	Now   func() time.Time
 	Wait  func(ctx context.Context, d time.Duration) error // returns early with an error when ctx ends
-	Warn  func(err error)                                  // for errors that do not end the hold
-	Lost  func(err error)                                  // tells at once, while the program runs on, that the claim was lost
+	Warn  func(err error)                                  // for errors which do not end the hold
+	Lost  func(err error)                                  // reports the lost claim at once, while the program runs on
 }
 
 // soonest is how soon the lease is renewed again, at least: after a failure, or where
 // leases are short.
 const soonest = time.Second
 
-// Handle runs the program and renews the lease meanwhile. It returns the exit code of
-// the program, and why the claim was lost, if it was: Lost told of that already.
+// Handle runs the program and renews the lease meanwhile. It returns the exit code of the
+// program, and why the claim was lost, if it was: Lost has reported it already.
 func (h *Handler) Handle(ctx context.Context, req *Request) (code int, lost, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
@@ -67,7 +67,7 @@ func (h *Handler) renew(ctx context.Context, until time.Time) error {
 			h.Lost(err)
 			return err
 		case err != nil:
-			h.Warn(err) // a hub that is down comes back, perhaps in time
+			h.Warn(err) // a hub that is down may come back in time
 			until = maxTime(until, h.Now().Add(2*retry))
 		default:
 			until = next

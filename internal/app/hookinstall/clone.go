@@ -87,7 +87,7 @@ func (h *Handler) tracked(ctx context.Context, dir string) bool {
 	for _, name := range hooks.Names() {
 		paths.WriteString(filepath.Join(dir, name) + "\x00")
 	}
-	// Exit code 1 says that it ignores none of them.
+	// Exit code 1 means it ignores none of them.
 	out, _ := h.Repo.Runner.Run(ctx, gitexec.Cmd{
 		Args: []string{"check-ignore", "-z", "--stdin"}, Stdin: strings.NewReader(paths.String()),
 	})
@@ -100,8 +100,8 @@ func inside(path, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// Uninstall removes the hooks of a clone, and in a bare repository the guard as well. It
-// returns the hooks that it found.
+// Uninstall removes the hooks of a clone, and in a bare repository the guard as well. It returns
+// the hooks found.
 func (h *Handler) Uninstall(ctx context.Context) ([]hooks.Result, error) {
 	dir, _, err := gitconfig.HooksDir(ctx, h.Repo)
 	if err != nil {
@@ -120,8 +120,8 @@ func (h *Handler) Uninstall(ctx context.Context) ([]hooks.Result, error) {
 	return found, err
 }
 
-// Status looks at the hooks of a clone, or at the guard of a hub, and names the manager that
-// runs the hooks; "" if there is none.
+// Status looks at the hooks of a clone, or at the guard of a hub, and names the manager of the
+// hooks; "" if there is none.
 func (h *Handler) Status(ctx context.Context) (found []hooks.Result, manager string, err error) {
 	dir, _, err := gitconfig.HooksDir(ctx, h.Repo)
 	if err != nil {

@@ -79,7 +79,7 @@ func (h *Handler) putGuard(dir string) ([]hooks.Result, error) {
 	return done, err
 }
 
-// check refuses URLs and a prefix that a hub cannot have.
+// check refuses impossible URLs and prefixes of a hub.
 func (n Names) check() error {
 	for _, url := range n.URLs {
 		if _, err := crossrepo.RepoID(url, ""); err != nil {

@@ -21,19 +21,18 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Refusal is a ref that a push must not change.
+// Refusal is a ref which a push must not change.
 type Refusal struct {
 	guard.Refusal
 
-	// Pin admits the key that signed it, if that key is published at the hub and not trusted
-	// there; otherwise it has no command. Root says that a root key of this hub can admit it
-	// as well.
+	// Pin admits the signing key, if it is published at the hub and not trusted there; otherwise
+	// it has no command. Root is set if a root key of this hub can admit it as well.
 	Pin  fault.Hint
 	Root bool
 }
 
-// Judge reads a push as git gives it to pre-receive, and lists the refs that it must not
-// change. It fails if it cannot judge the push, which is then refused.
+// Judge reads a push as git gives it to pre-receive, and lists the refs it must not change. It
+// fails if it cannot judge the push, which is then refused.
 func Judge(ctx context.Context, repo *refs.Repo, push io.Reader, now func() time.Time) ([]Refusal, error) {
 	g, err := open(repo, now)
 	if err != nil {
@@ -57,8 +56,8 @@ func Judge(ctx context.Context, repo *refs.Repo, push io.Reader, now func() time
 	return all, nil
 }
 
-// open makes the guard of a hub. It trusts the hub's own list: the keys that the user of the
-// server pinned say nothing about those who push.
+// open makes the guard of a hub. It trusts the hub's own list: the keys pinned by the server's
+// user say nothing about the pushers.
 func open(repo *refs.Repo, now func() time.Time) (*guard.Guard, error) {
 	trust, err := sign.LoadHubTrust(repo.Own("trust.json"), repo.CommonDir)
 	if err != nil {
@@ -91,9 +90,8 @@ func open(repo *refs.Repo, now func() time.Time) (*guard.Guard, error) {
 	return g, nil
 }
 
-// pin is the command with which the owner of the hub trusts a key that is published there and
-// was not known. It names the agent that the key claims to belong to: the owner compares the
-// fingerprint, as "trust add" says.
+// pin is the command by which the owner of the hub trusts an unknown published key. It names the
+// agent claimed by the key: the owner compares the fingerprint, as "trust add" says.
 func pin(ctx context.Context, repo *refs.Repo, refusal error) fault.Hint {
 	var unknown *sign.UnknownKeyError
 	if !errors.As(refusal, &unknown) {

@@ -17,9 +17,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// configure pins who this repository and its remotes are, keeps handoffs out
-// of refspecs that reach them, and lets plain git keep the notes, and show them
-// where that is asked for.
+// configure pins the ids of this repository and its remotes, keeps handoffs out of ordinary
+// refspecs, and lets plain git keep the notes, and show them on request.
 func (h *Handler) configure(ctx context.Context, repo *refs.Repo, aliases crossrepo.Aliases, shown bool) error {
 	for _, name := range aliases.Names() {
 		if _, err := aliases.Get(ctx, name); fault.Is(err, fault.MirrorRemote) {
@@ -60,8 +59,8 @@ func (h *Handler) configure(ctx context.Context, repo *refs.Repo, aliases crossr
 	return nil
 }
 
-// setOnce writes a value unless another process did meanwhile: a marker file
-// that only one can create decides.
+// setOnce writes a value unless another process did meanwhile: a marker file, which only one of
+// them can create, decides.
 func setOnce(ctx context.Context, repo *refs.Repo, aliases crossrepo.Aliases, key, value string) error {
 	marker := repo.Own("repo-id")
 	f, err := os.OpenFile(marker, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

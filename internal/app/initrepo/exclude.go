@@ -14,9 +14,9 @@ import (
 // oldDraft is the draft in the work tree, which earlier versions read.
 const oldDraft = ".handoff.json"
 
-// unexcludeDraft takes back what earlier versions wrote to info/exclude: a draft in
-// the work tree is not read any more, and one that a patch brought must show in
-// "git status". Other lines stay as they are.
+// unexcludeDraft removes the lines of earlier versions from info/exclude: a draft in the work
+// tree is not read any more, and one from a patch must show in "git status". Other lines stay as
+// they are.
 func unexcludeDraft(repo *refs.Repo) error {
 	if repo.Bare {
 		return nil

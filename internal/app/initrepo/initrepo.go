@@ -1,5 +1,5 @@
-// Package initrepo makes a worktree the place of an agent: its name, its key, the list of
-// trusted keys, and the git settings that keep handoffs and notes.
+// Package initrepo makes a worktree the place of an agent: its name, its key, the list of trusted
+// keys, and the git settings for handoffs and notes.
 package initrepo
 
 import (
@@ -19,13 +19,13 @@ import (
 type Request struct {
 	Agent        string // its name, or the mail address of a person
 	Person       bool
-	Key          string // to sign with, if not the key of that name
+	Key          string // to sign with, if not the key of the name
 	Notes        bool   // let git log show the notes
 	Force        bool   // take the worktree over from another agent
 	AllWorktrees bool   // also name the agent where init never ran
 }
 
-// Result is a worktree that was set up.
+// Result is a worktree set up for its agent.
 type Result struct {
 	Agent  string
 	Key    sign.KID
@@ -35,10 +35,9 @@ type Result struct {
 
 // Keys finds and makes keys.
 type Keys interface {
-	// Public is the key that the request names or that the name has; made is true if it
-	// was made now.
+	// Public is the key named by the request, or the key of the name; made is true for a new one.
 	Public(ctx context.Context, repo *refs.Repo, name string) (public sign.PublicKey, made bool, err error)
-	// Trust is the list of keys that are pinned in the repository.
+	// Trust is the list of keys pinned in the repository.
 	Trust(repo *refs.Repo) (*sign.Trust, error)
 	// Dir is the directory of the keystore.
 	Dir() string
@@ -51,7 +50,7 @@ type Handler struct {
 	Warn   func(error)
 }
 
-// SetUp sets up a worktree. Doing it again changes nothing that is right already.
+// SetUp sets up a worktree. Doing it again changes nothing if all is right.
 func (h *Handler) SetUp(ctx context.Context, repo *refs.Repo, r Request) (*Result, error) {
 	if err := mayTake(repo, r); err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func (h *Handler) pinKey(ctx context.Context, repo *refs.Repo, name string, pers
 	return entry.KID, trust.Add(repo.Own("trust.json"), entry)
 }
 
-// tellOfLostKeys says that a new key is not the one that others trust under its name.
+// tellOfLostKeys warns that a new key is not the one trusted by others under its name.
 func (h *Handler) tellOfLostKeys(trust *sign.Trust, name string, kid sign.KID) {
 	var old []string
 	for _, e := range trust.Entries() {

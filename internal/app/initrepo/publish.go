@@ -10,8 +10,8 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// MissingPrefix finds a hub that keeps handoffs below branches, which came with the clone,
-// while its alias names no prefix. It is nil if there is none.
+// MissingPrefix finds a hub with handoffs below branches, which came with the clone, while its
+// alias names no prefix. It is nil if there is none.
 func MissingPrefix(ctx context.Context, repo *refs.Repo) (hub *crossrepo.Alias, prefix string) {
 	aliases := crossrepo.Aliases{Repo: repo}
 	for _, name := range aliases.Names() {
@@ -26,11 +26,11 @@ func MissingPrefix(ctx context.Context, repo *refs.Repo) (hub *crossrepo.Alias, 
 	return nil, ""
 }
 
-// publishTime bounds how long init waits for a hub that it does not need.
+// publishTime bounds how long init waits for an unneeded hub.
 const publishTime = 10 * time.Second
 
-// Publish puts the key of this worktree at the hub that its branch follows, for "trust review"
-// and for advice there. Nothing depends on it: an invitation brings the key as well.
+// Publish publishes the key of this worktree at the hub of its branch, for "trust review" and for
+// advice there. Nothing depends on it: an invitation brings the key as well.
 func Publish(ctx context.Context, w *workspace.Workspace) error {
 	remote := w.MainRemote()
 	if remote == "" || w.Repo.Config.Get("handoff.publish") == "false" {

@@ -1,5 +1,5 @@
-// Package inspect finds handoffs and proves their content, for commands that change nothing:
-// show, verify, obo show, work and skills check.
+// Package inspect finds handoffs and proves their content, for commands without changes: show,
+// verify, obo show, work and skills check.
 package inspect
 
 import (
@@ -18,7 +18,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace has the methods of the workspace that inspect needs.
+// Workspace has the methods of the workspace needed to inspect.
 type Workspace interface {
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	List(ctx context.Context, all bool, visit func(*workspace.Item) error) error
@@ -37,8 +37,8 @@ func New(w *workspace.Workspace) *Handler {
 	return &Handler{Policy: teampolicy.New(w), Verifier: w.Engine.Verifier, Workspace: w}
 }
 
-// Show finds a handoff and proves it. The content is nil if the handoff has ended, or if this
-// clone knows only that it was sent. The view is returned even if the content cannot be proven.
+// Show finds a handoff and proves it. The content is nil if the handoff has ended, or is only
+// known as sent here. The view is returned even if the content cannot be proven.
 func (h *Handler) Show(ctx context.Context, arg string) (*workspace.View, *lifecycle.Verified, error) {
 	f, err := h.Workspace.Find(ctx, arg, workspace.IfUnknown)
 	if err != nil {
@@ -137,8 +137,7 @@ func (h *Handler) Tokens(ctx context.Context, arg string) (*lifecycle.Verified, 
 	return v, chain, nil
 }
 
-// SkillReport compares the skills that the source of a handoff invoked with the mandatory
-// ones.
+// SkillReport compares the skills invoked by the source of a handoff with the mandatory ones.
 type SkillReport struct {
 	policy.SkillReport
 	ID    handoff.ID

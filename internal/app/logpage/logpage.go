@@ -11,20 +11,19 @@ import (
 	"githandoff/internal/untrusted"
 )
 
-// Log is the log of this repository and of the hubs that it knows.
+// Log is the log of this repository and of its hubs.
 type Log interface {
-	// Read visits every step that counts, those of one handoff in their order, and
-	// everything that is wrong.
+	// Read visits every valid step, those of one handoff in their order, and every problem.
 	Read(ctx context.Context, step func(Entry), wrong func(report.Wrong)) error
-	// Unread lists the hubs that could not be read, one line each.
+	// Unread lists the unread hubs, one line each.
 	Unread() []string
 }
 
 // Request is one page.
 type Request struct {
-	Repo  string    // repo id of the clone that looks
+	Repo  string    // repo id of the looking clone
 	File  string    // where the page goes
-	Since time.Time // what ended before that is left out; zero means nothing is
+	Since time.Time // handoffs ended before are left out; zero means none are
 	Now   time.Time
 }
 
@@ -74,8 +73,8 @@ func (h *Handler) Handle(ctx context.Context, req *Request) (*Result, error) {
 	return &Result{Handoffs: len(in.Rows), Wrong: len(wrongs), Bytes: page.Len()}, nil
 }
 
-// escape makes the texts of others visible as they are. HTML has no say in that:
-// characters that change the direction of a line, say, are letters to it.
+// escape makes characters in foreign texts visible which HTML would obey silently, for example
+// those which change the direction of a line.
 func escape(r *report.Row) {
 	for _, text := range []*string{&r.Task, &r.From, &r.To, &r.By, &r.Principal, &r.Said} {
 		*text = untrusted.Line(*text)

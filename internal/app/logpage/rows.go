@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/report"
 )
 
-// Entry is one entry of a log that counts.
+// Entry is one valid entry of a log.
 type Entry struct {
 	Repo   string // short name of the home
 	Record *record.Record
@@ -101,7 +101,7 @@ func said(r *record.Record) string {
 	return cmp.Or(data["error"], data["reason"], data["summary"])
 }
 
-// list returns the handoffs that are open, or of which something was heard since then.
+// list returns the handoffs which are open, or have an entry since then.
 func (rs *rows) list(since, now time.Time) []report.Row {
 	var list []report.Row
 	for k, row := range rs.byID {
@@ -118,7 +118,7 @@ func (rs *rows) list(since, now time.Time) []report.Row {
 	return list
 }
 
-// shorten gives each id that the page names the end that no other one has.
+// shorten gives each id on the page its unique end.
 func shorten(in *report.Input) {
 	var ids []handoff.ID
 	for i := range in.Rows {

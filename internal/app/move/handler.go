@@ -1,5 +1,5 @@
-// Package move ends a handoff that did not reach its aim where it is: revoke takes
-// it back, reroute lets it go on at another agent or another home.
+// Package move ends a handoff before its work is done: revoke takes it back, reroute lets it go
+// on at another agent or another home.
 package move
 
 import (
@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace has the methods of the workspace that move needs.
+// Workspace has the methods of the workspace needed to move.
 type Workspace interface {
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 }

@@ -15,9 +15,9 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Revoke withdraws a handoff: its source while nobody holds it, a root key at
-// any time. One that never left the outbox is simply dropped. One that a key ended
-// about which nobody here decided is refused, unless force says so.
+// Revoke withdraws a handoff: its source while nobody holds it, a root key at any time. A handoff
+// still in the outbox is simply dropped. If it was ended by an undecided key, this is refused
+// without force.
 func (h *Handler) Revoke(ctx context.Context, arg, data string, force bool) (*lifecycle.State, error) {
 	f, err := h.Workspace.Find(ctx, arg, workspace.Always)
 	if err != nil {
@@ -40,21 +40,18 @@ type Request struct {
 	Agent  *string
 	Home   lifecycle.Home
 	Reason string
-	// Authority is the requested authority: a first token if it names a principal, otherwise
-	// the part of the present authority that its scope names. Nil: all of the present
-	// authority.
+	// Authority is the requested authority: a first token if it names a principal, otherwise the
+	// part of the present authority in its scope. Nil: all of the present authority.
 	Authority *lifecycle.Authority
 	// WithoutWork leaves the snapshot behind, which otherwise goes on with the handoff.
 	WithoutWork bool
-	// Snapshot takes another one in its place, for the home to which the handoff goes.
-	// Nil: the one that came along goes on.
+	// Snapshot takes another one in its place, for the new home. Nil: the received one goes on.
 	Snapshot func(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, sealed bool) ([]*refs.Object, error)
 }
 
-// Reroute ends a handoff where it is, and offers a child of it to another agent
-// or at another home. At one home that is one transaction. Between two homes
-// the child is staged in the outbox first, then the receipt names it, and only
-// then may it be delivered.
+// Reroute ends a handoff where it is, and offers a child of it to another agent or at another
+// home. At one home this is one transaction. Between two homes the child is staged in the outbox
+// first, then the receipt names it, and only then may it be delivered.
 func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, error) {
 	f, err := h.Workspace.Find(ctx, m.Arg, workspace.Always)
 	if err != nil {
@@ -94,8 +91,7 @@ func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, erro
 	return done, err
 }
 
-// Authorize offers a handoff that nobody holds to its agent again, with the authority of a
-// person.
+// Authorize offers an unclaimed handoff to its agent again, with the authority of a person.
 func (h *Handler) Authorize(ctx context.Context, arg string, a *lifecycle.Authority) (*receipt.Result, error) {
 	f, err := h.Workspace.Find(ctx, arg, workspace.Never)
 	if err != nil {
@@ -112,7 +108,7 @@ func (h *Handler) Authorize(ctx context.Context, arg string, a *lifecycle.Author
 	return h.Reroute(ctx, Request{Arg: string(s.ID), Agent: &s.To, Home: f.Home, Reason: "with the authority of " + a.Principal, Authority: a})
 }
 
-// reroute takes the step, with the objects of a snapshot that was taken for it.
+// reroute takes the step, with the objects of its snapshot.
 func (h *Handler) reroute(ctx context.Context, f *workspace.View, v *lifecycle.Verified, child *handoff.Envelope, objects []*refs.Object, held *work.Claim, m Request) (*receipt.Result, error) {
 	s, p := f.State, f.Place()
 	payload, err := h.rerouted(ctx, v, child, m, s.Claim != nil && held.Mine(s.Claim.Nonce))
@@ -146,7 +142,7 @@ func (h *Handler) work(ctx context.Context, home lifecycle.Home, v *lifecycle.Ve
 	return nil, lifecycle.BringWork(ctx, h.Engine.Repo, home, v.State(), child.Work)
 }
 
-// rerouted prepares the child of a reroute, with the authority that the handoff may pass on.
+// rerouted prepares the child of a reroute, with the authority of the handoff.
 func (h *Handler) rerouted(ctx context.Context, v *lifecycle.Verified, child *handoff.Envelope, m Request, held bool) (*lifecycle.Payload, error) {
 	asked := m.Authority != nil
 	if asked && m.Authority.Principal != "" {
@@ -167,8 +163,7 @@ func (h *Handler) rerouted(ctx context.Context, v *lifecycle.Verified, child *ha
 
 func (h *Handler) rerouteAway(ctx context.Context, home lifecycle.Home, p lifecycle.Place, child *lifecycle.Payload, to lifecycle.Home, out lifecycle.Outcome) (*lifecycle.State, error) {
 	st := &outbox.Stage{Parent: p, Home: home.ID(), Child: lifecycle.Place{Agent: child.Agent, ID: child.Record.ID}}
-	// A reroute that was killed may have staged another version: it was never
-	// named by a receipt, so it makes way.
+	// A killed reroute may have staged another version: no receipt names it, so it makes way.
 	was, err := h.Outbox.Staged().Get(st.Child.ID)
 	if err != nil {
 		return nil, err
@@ -187,7 +182,7 @@ func (h *Handler) rerouteAway(ctx context.Context, home lifecycle.Home, p lifecy
 		return nil, err
 	}
 	var kept []refs.Edit
-	for _, e := range child.KeptWork() { // which one that was killed may have staged
+	for _, e := range child.KeptWork() { // which a killed one may have staged
 		if e.Old, err = h.Repo.Resolve(ctx, e.Ref); err != nil {
 			return nil, err
 		}

@@ -1,5 +1,5 @@
-// Package pin trusts keys and retires them. It finds the key that an argument names and the
-// agent or person that it belongs to; internal/sign keeps the list.
+// Package pin trusts keys and retires them. It finds the key named by an argument and its agent
+// or person; internal/sign keeps the list.
 package pin
 
 import (
@@ -28,13 +28,12 @@ type Handler struct {
 
 	// Read reads the file of a key; "-" is standard input.
 	Read func(name string) ([]byte, error)
-	// Published finds a key that its owner published; without a repository it returns
-	// missing.
+	// Published finds a key published by its owner; without a repository it returns missing.
 	Published func(ctx context.Context, kid sign.KID, missing error) (sign.PublicKey, error)
 }
 
-// Add trusts the key that arg names, or widens what it is trusted for, as e says. It reports
-// whether the key is one of the keystore's.
+// Add trusts the key named by arg, or widens its trust, as e says. It reports whether the key is
+// one of the keystore's.
 func (h *Handler) Add(ctx context.Context, arg string, e sign.TrustEntry) (key sign.Key, own bool, err error) {
 	for _, scope := range e.MaxScope {
 		if _, err := obo.ParseScope(scope); err != nil {
@@ -68,9 +67,8 @@ func (h *Handler) Add(ctx context.Context, arg string, e sign.TrustEntry) (key s
 	return key, name != "", nil
 }
 
-// find finds the key that an argument names, and its name if it is one of the keystore's. A
-// name wins over a file of that name: a file that came with the repository must not stand in
-// for a key.
+// find finds the key named by an argument, and its name if it is one of the keystore's. A name
+// wins over a file of that name: a file from the repository must not stand in for a key.
 func (h *Handler) find(ctx context.Context, arg string) (public sign.PublicKey, name string, err error) {
 	if sign.CheckKID(arg) == nil {
 		return h.byID(ctx, arg)
@@ -114,7 +112,7 @@ func (h *Handler) byID(ctx context.Context, kid sign.KID) (public sign.PublicKey
 	return public, "", err
 }
 
-// Pinned is the key that is trusted here under an id.
+// Pinned is the key trusted here under an id.
 func Pinned(trust *sign.Trust, kid string) (sign.PublicKey, error) {
 	k, ok := trust.Lookup(kid)
 	if !ok {
@@ -125,8 +123,7 @@ func Pinned(trust *sign.Trust, kid string) (sign.PublicKey, error) {
 	return k.Public()
 }
 
-// fill completes the entry of a key that is new in its file. A key that the file has keeps its
-// entry.
+// fill completes the entry of a key new in its file. An existing key keeps its entry.
 func fill(e *sign.TrustEntry, name string) error {
 	root := slices.Contains(e.Roles, sign.RoleRoot)
 	switch {
@@ -146,8 +143,8 @@ func fill(e *sign.TrustEntry, name string) error {
 	return nil
 }
 
-// Confirm trusts a published key under the name that it claims, if typed are the last two
-// groups of its fingerprint, whatever blanks and case.
+// Confirm trusts a published key under its claimed name, if typed has the last two groups of its
+// fingerprint, whatever blanks and case.
 func (h *Handler) Confirm(public sign.PublicKey, typed string) (name string, err error) {
 	plain := func(s string) string { return strings.ToUpper(strings.Join(strings.Fields(s), "")) }
 	want := plain(sign.Fingerprint(public.KID()))
@@ -160,8 +157,8 @@ func (h *Handler) Confirm(public sign.PublicKey, typed string) (name string, err
 	return name, h.Trust.Add(h.Path, entry)
 }
 
-// Retire ends the trust in a key. Entries of the lanes that are in repo by now still count;
-// repo is nil outside of a repository.
+// Retire ends the trust in a key. Entries of the lanes already in repo still count; repo is nil
+// outside of a repository.
 func (h *Handler) Retire(ctx context.Context, repo *refs.Repo, kid string) (key sign.Key, err error) {
 	if err := sign.CheckKID(kid); err != nil {
 		return key, usage("%v", err).WithHints(append(h.named(kid), fault.Run("githandoff", "trust", "list").Because("lists the keys by their ids"))...)
@@ -179,7 +176,7 @@ func (h *Handler) Retire(ctx context.Context, repo *refs.Repo, kid string) (key 
 	return key, nil
 }
 
-// named are the hints to retire, in the place of a name, the keys that are trusted under it.
+// named are the hints to retire, in place of a name, the keys trusted under it.
 func (h *Handler) named(name string) []fault.Hint {
 	var hints []fault.Hint
 	for _, e := range h.Trust.Entries() {

@@ -1,5 +1,5 @@
-// Package pushcheck compares a push with the authority of the claims that an agent holds:
-// the pre-push hook of a clone. It is local advice; the guard of a hub enforces.
+// Package pushcheck compares a push with the authority of an agent's claims, for the pre-push
+// hook of a clone. It is local advice; the guard of a hub enforces.
 package pushcheck
 
 import (
@@ -15,17 +15,17 @@ import (
 
 // Claims are the claims of this worktree's agent.
 type Claims interface {
-	// WithToken are the held claims that carry authority.
+	// WithToken are the held claims with authority.
 	WithToken() ([]*work.Claim, error)
-	// LostTokens are the claims with authority that another party ended.
+	// LostTokens are the claims with authority ended by another party.
 	LostTokens() ([]*work.Claim, error)
-	// LiveClaim verifies that a claim is in force, with its token.
+	// LiveClaim verifies a claim in force, with its token.
 	LiveClaim(ctx context.Context, claim *work.Claim) (*work.Live, error)
 }
 
 // Hubs asks hubs about claims.
 type Hubs interface {
-	// EndedAt are the claims of this agent that ended at the hub of a remote.
+	// EndedAt are the claims of this agent ended at the hub of a remote.
 	EndedAt(ctx context.Context, remote string) ([]*work.Standing, error)
 }
 
@@ -45,7 +45,7 @@ func (r *Refusal) Error() string { return r.err.Error() }
 // Unwrap returns the error with its code and hints.
 func (r *Refusal) Unwrap() error { return r.err }
 
-// Allows refuses scopes that the token of a live claim does not cover.
+// Allows refuses scopes outside the token of a live claim.
 func Allows(live *work.Live, scopes []string) error {
 	for _, scope := range scopes {
 		if err := live.Token.Allows(scope); err != nil {
@@ -55,11 +55,10 @@ func Allows(live *work.Live, scopes []string) error {
 	return nil
 }
 
-// Check refuses a push that exceeds the authority of every claim that this agent holds here
-// with a token, or that brings commits made under a claim which another party ended. It
-// reads the push only if there is such a claim. The claims are compared with this clone's
-// copies first, then with the hub that is pushed to: a hub that does not answer must not
-// let the push through unchecked.
+// Check refuses a push beyond the authority of every claim held here with a token, or with
+// commits made under a claim ended by another party. It reads the push only if there is such a
+// claim. The claims are compared with this clone's copies first, then with the hub of the push:
+// if the hub does not answer, the push must not pass unchecked.
 func (h *Handler) Check(ctx context.Context, push io.Reader, remote string) error {
 	held, err := h.Claims.WithToken()
 	if err != nil {
@@ -122,8 +121,8 @@ func AnyAllows(ctx context.Context, claims Claims, held []*work.Claim, scopes []
 	return first
 }
 
-// endedSince asks the hub that is pushed to whether another party ended a claim of this
-// agent that carries authority.
+// endedSince asks the hub of the push whether another party ended a claim of this agent with
+// authority.
 func (h *Handler) endedSince(ctx context.Context, remote string) error {
 	ended, err := h.Hubs.EndedAt(ctx, remote)
 	if fault.CodeOf(err) == fault.Unavailable {
@@ -144,8 +143,8 @@ func (h *Handler) endedSince(ctx context.Context, remote string) error {
 	return nil
 }
 
-// madeUnderLost refuses commits that name the token of a claim which another party ended,
-// unless this agent has it again.
+// madeUnderLost refuses commits with the token of a claim ended by another party, unless this
+// agent has it again.
 func (h *Handler) madeUnderLost(ctx context.Context, lost []*work.Claim, edits []refs.Edit) error {
 	named, err := guard.Tokens(ctx, h.Repo, edits)
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 type Query struct {
 	Arg    string // id or its last characters; empty: the only claim with a token
 	Scopes []string
-	Push   io.Reader // input of a pre-push hook, for the scopes that this push needs; nil: none
+	Push   io.Reader // input of a pre-push hook, for the scopes of the push; nil: none
 	IfHeld bool      // if no held claim carries authority, all is allowed
 }
 
-// Ask returns the claim that allows every scope, and the scopes; nil if Query.IfHeld allows
-// them. A tool waits for the answer, so that the push is read while live finds the claim.
+// Ask returns a claim which allows every scope, and the scopes; nil if Query.IfHeld allows them.
+// A tool waits for the answer, so the push is read while live finds the claim.
 func (q *Query) Ask(ctx context.Context, repo *refs.Repo, live func(ctx context.Context, arg string) (*work.Live, error)) (*work.Live, []string, error) {
 	var needs []string
 	var unread error
@@ -44,7 +44,7 @@ func (q *Query) Ask(ctx context.Context, repo *refs.Repo, live func(ctx context.
 	return held, scopes, Allows(held, scopes)
 }
 
-// needsOf are the scopes that a push needs.
+// needsOf are the scopes needed for a push.
 func needsOf(ctx context.Context, repo *refs.Repo, push io.Reader) ([]string, error) {
 	edits, err := guard.ReadPush(push)
 	if err != nil || len(edits) == 0 {

@@ -1,5 +1,5 @@
-// Package quote finds what a prompt can still quote of another handoff: its content
-// while that can be read, else what a later handoff says of it.
+// Package quote finds the quotable part of another handoff for a prompt: its content while
+// readable, else the words of a later handoff about it.
 package quote
 
 import (
@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace has the methods of the workspace that quote needs.
+// Workspace has the methods of the workspace needed to quote.
 type Workspace interface {
 	Content(ctx context.Context, f *workspace.View) (*handoff.Envelope, error)
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)

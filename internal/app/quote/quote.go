@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Quote is the part of a handoff that can still be quoted.
+// Quote is the quotable part of a handoff.
 type Quote struct {
 	ID       handoff.ID
 	Open     bool              // it lies in an inbox, where "show" finds it
@@ -19,10 +19,9 @@ type Quote struct {
 	Receipt  *record.Record    // nil while it is under way, or where its log is not known
 }
 
-// Find finds a handoff for a prompt: among those that are under way, in
-// the archive, and in the lineage of those that are under way. Whatever it
-// returns is signed by a pinned key. One that is erased and that nobody quotes is
-// refused with [fault.NotFound].
+// Find finds a handoff for a prompt: among those under way, in the archive, and in the lineage of
+// those under way. The result is signed by a pinned key. An erased one quoted nowhere is refused
+// with [fault.NotFound].
 func (h *Handler) Find(ctx context.Context, arg string) (*Quote, error) {
 	f, err := h.Workspace.Find(ctx, arg, workspace.Never)
 	if fault.CodeOf(err) == fault.NotFound {
@@ -60,8 +59,8 @@ func errErased(s *lifecycle.State) error {
 			fault.Run("git", "config", "handoff.archive", "true").Because("keeps the content of handoffs that end here from now on"))
 }
 
-// quoted looks for an ancestor in the lineages of open handoffs; nil if none quotes it.
-// Only handoffs that quote it are verified; a refused one does not hide another.
+// quoted looks for an ancestor in the lineages of open handoffs; nil if none quotes it. Only
+// handoffs with the quote are verified; a refused one does not hide another.
 func (h *Handler) quoted(ctx context.Context, arg string) (*Quote, error) {
 	var found *Quote
 	var refused error

@@ -18,10 +18,10 @@ import (
 	"githandoff/internal/untrusted"
 )
 
-// MaxDocument bounds a document that is held in memory, in bytes. A log has no limit.
+// MaxDocument bounds a document held in memory, in bytes. A log has no limit.
 const MaxDocument = 1 << 20
 
-// dependencies finds the handoffs, documents and logs that a request names.
+// dependencies finds the handoffs, documents and logs named by a request.
 func (b *builder) dependencies(ctx context.Context, r Request) (map[string]*prompt.Dependency, error) {
 	deps := map[string]*prompt.Dependency{}
 	for _, dep := range r.Deps {
@@ -153,7 +153,7 @@ func (b *builder) fileDependency(name string, f io.ReadSeeker) (*prompt.Dependen
 	return dep, screen.Text("outputs", strings.Join(outputs, "\n"))
 }
 
-// readLimited reads a document that is held in memory.
+// readLimited reads a document to hold in memory.
 func readLimited(r io.Reader) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, MaxDocument+1))
 	if err == nil && len(b) > MaxDocument {

@@ -1,5 +1,5 @@
-// Package render makes a prompt from a template, from handoffs that it depends on, and from
-// the history.
+// Package render makes a prompt from a template, from the handoffs it depends on, and from the
+// history.
 package render
 
 import (
@@ -42,7 +42,7 @@ type Result struct {
 	Cut   bool
 }
 
-// Found is a handoff that a template depends on.
+// Found is a handoff needed by a template.
 type Found struct {
 	ID       handoff.ID
 	Open     bool              // it is in an inbox, where "show" finds it
@@ -56,7 +56,7 @@ type Handoffs interface {
 	Find(ctx context.Context, arg string) (*Found, error)
 }
 
-// Files opens files of any size that can be read twice.
+// Files opens files of any size, which can be read twice.
 type Files interface {
 	Open(name string) (io.ReadSeekCloser, error)
 }
@@ -104,7 +104,7 @@ type builder struct {
 	sources map[string]string // by dependency: where a reader finds its whole text
 }
 
-// rest says where the reader of a prompt that was cut finds the whole texts.
+// rest says where the reader of a shortened prompt finds the whole texts.
 func (b *builder) rest() string {
 	var where []string
 	for _, name := range slices.Sorted(maps.Keys(b.sources)) {

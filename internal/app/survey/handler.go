@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Workspace has the methods of the workspace that survey needs.
+// Workspace has the methods of the workspace needed for a survey.
 type Workspace interface {
 	All(ctx context.Context) workspace.HomeList
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)

@@ -20,33 +20,33 @@ import (
 // the tokens of held handoffs only.
 type Survey struct {
 	Held []*Held       // what this worktree recorded, also what is over by now
-	Kept []*work.Claim // with a step that waits for its hub
+	Kept []*work.Claim // with a step waiting for its hub
 	Sent []*Sent       // what the agent sent and has no receipt of, oldest id first
 
-	Waiting   []*workspace.Item // that the agent could take
+	Waiting   []*workspace.Item // for the agent to take
 	Undecided int               // wait for a decision
-	Stale     int               // in the agent's inboxes, held elsewhere by a lease that is over
+	Stale     int               // in the agent's inboxes, held elsewhere with an expired lease
 	Expired   int               // in the agent's inboxes
 	Refused   int               // in the agent's inboxes, and cannot be read
 	Queued    int               // in the outbox of this clone
-	Items     []*workspace.Item // every handoff that these count
+	Items     []*workspace.Item // every handoff counted
 	Hubs      []Seen
 }
 
-// Held is a claim that this worktree recorded. A claim that is over has Standing only.
+// Held is a claim recorded by this worktree. An ended one has Standing only.
 type Held struct {
 	*work.Standing
-	Work   *handoff.Work // snapshot that came with it, nil for none
-	Live   *work.Live    // its token, if that is in force
+	Work   *handoff.Work // its snapshot, nil for none
+	Live   *work.Live    // its token, if in force
 	Lapsed error         // why its token is not in force
 }
 
-// Sent is a handoff that the agent sent. Tip is the newest commit of it that this
-// clone has a copy of: nil where it only knows that the handoff was delivered.
+// Sent is a handoff sent by the agent. Tip is its newest commit copied in this clone: nil if only
+// its delivery is known.
 type Sent struct {
 	ID    handoff.ID
 	Home  lifecycle.Home
-	Agent string // inbox that it is in, as far as that is known
+	Agent string // its inbox, as far as known
 	Offer *record.Record
 	Tip   *workspace.Item
 }
@@ -80,8 +80,8 @@ func (hd *Handler) Survey(ctx context.Context, now time.Time) (*Survey, error) {
 	return s, hd.surveyRefs(ctx, s, now)
 }
 
-// holds reports whether a handoff is among those that this worktree recorded as its own. One whose
-// claim its home has not confirmed is there alone, and does not wait as well.
+// holds reports whether a handoff is recorded as this worktree's own. While its claim is
+// unconfirmed, it is only among these, not among the waiting ones.
 func (s *Survey) holds(p lifecycle.Place) bool {
 	return slices.ContainsFunc(s.Held, func(h *Held) bool { return h.Over == nil && h.Holder.ID == p.ID })
 }
@@ -113,9 +113,9 @@ func (h *Held) Word(now time.Time) string {
 	return string(lifecycle.Held)
 }
 
-// Goals are the goals of held handoffs, by id. A goal is text of the sender, which belongs
-// into a fence: a list shows it only to a person at a terminal, and only for handoffs that
-// were printed in this worktree already and are verified once more.
+// Goals are the goals of held handoffs, by id. A goal is text of the sender, which belongs into a
+// fence. A list shows it only to a person at a terminal, and only for handoffs printed in this
+// worktree already and verified once more.
 func (hd *Handler) Goals(ctx context.Context, s *Survey) map[handoff.ID]string {
 	goals := map[handoff.ID]string{}
 	for _, h := range s.Held {
