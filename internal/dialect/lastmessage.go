@@ -10,8 +10,8 @@ import (
 	"githandoff/internal/fault"
 )
 
-// MaxTranscript bounds a client's output, in bytes. A stream holds the agent's whole work.
-const MaxTranscript = 64 << 20
+// maxTranscript bounds a client's output, in bytes. A stream holds the agent's whole work.
+const maxTranscript = 64 << 20
 
 // Message is the last message of an agent.
 type Message struct {
@@ -35,12 +35,12 @@ type Message struct {
 //
 // A text beginning like JSON in none of these forms is refused: it could be anything.
 func LastMessage(r io.Reader) (*Message, error) {
-	b, err := io.ReadAll(io.LimitReader(r, MaxTranscript+1))
+	b, err := io.ReadAll(io.LimitReader(r, maxTranscript+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(b) > MaxTranscript {
-		return nil, fault.New(fault.Invalid, fault.TooLarge, "the output of the agent has more than %d bytes", MaxTranscript)
+	if len(b) > maxTranscript {
+		return nil, fault.New(fault.Invalid, fault.TooLarge, "the output of the agent has more than %d bytes", maxTranscript)
 	}
 	b = bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\ufeff")))
 	if !utf8.Valid(b) {

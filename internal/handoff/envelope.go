@@ -21,7 +21,7 @@ const (
 	MaxDetailAndData = 65536 // detail + keys and values of data
 	MaxRelevantFiles = 5     // count
 	MaxLineage       = 16    // count of ancestors
-	MaxLineageBytes  = 32768 // canonical bytes of the whole array
+	maxLineageBytes  = 32768 // canonical bytes of the whole array
 	MaxResults       = 4096  // Handoff-Data: one-line JSON of results
 	MaxChain         = 32    // parent chain, count
 )
@@ -172,7 +172,7 @@ func Follow(parent *Envelope, createdAt, expiresAt string) *Envelope {
 	if over := len(child.Lineage) - MaxLineage; over > 0 {
 		child.Lineage = child.Lineage[over:]
 	}
-	for lineageBytes(child.Lineage) > MaxLineageBytes {
+	for lineageBytes(child.Lineage) > maxLineageBytes {
 		if most := mostData(child.Lineage); child.Lineage[most].Data != nil {
 			child.Lineage[most].Data = nil
 		} else {

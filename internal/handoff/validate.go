@@ -198,8 +198,8 @@ func (e *Envelope) checkLineage() error {
 		if err != nil {
 			return err
 		}
-		if len(b) > MaxLineageBytes {
-			return tooLarge("lineage", len(b), MaxLineageBytes)
+		if len(b) > maxLineageBytes {
+			return tooLarge("lineage", len(b), maxLineageBytes)
 		}
 	}
 	return nil

@@ -26,8 +26,8 @@ const (
 	MaxToken     = 16384 // bytes of one token
 	MaxSignature = 16384 // bytes of its armored signature
 	MaxLinks     = 4     // tokens of a chain
-	MaxKeys      = 16    // of cnf
-	MaxAudience  = 16    // repo ids
+	maxKeys      = 16    // of cnf
+	maxAudience  = 16    // repo ids
 	MaxScopes    = 64
 
 	// MaxLifetime bounds exp - iat; DefaultLifetime is the lifetime given by Issue.

@@ -49,8 +49,8 @@ func (c *Claims) checkLists() error {
 		limit int
 		check func(string) error
 	}{
-		{"cnf.kids", c.Confirmation.Keys, MaxKeys, checkKey},
-		{"aud", c.Audience, MaxAudience, checkRepoID},
+		{"cnf.kids", c.Confirmation.Keys, maxKeys, checkKey},
+		{"aud", c.Audience, maxAudience, checkRepoID},
 		{"scope", c.Scope, MaxScopes, checkScope},
 	} {
 		if n := len(l.list); n < 1 || n > l.limit {

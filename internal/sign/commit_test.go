@@ -93,7 +93,7 @@ func TestExportedRing(t *testing.T) {
 		s, err := ks.Generate(name, name, nil, time.Now(), nil)
 		require.NoError(t, err)
 		entries = append(entries, entryOf(s))
-		sigs[name] = writeFile(t, dir, name+".sig", mustSign(t, s, NamespaceOBO, "x"))
+		sigs[name] = writeFile(t, dir, name+".sig", mustSign(t, s, namespaceOBO, "x"))
 	}
 	entries[2].Retired = handoff.FormatTime(time.Now())
 	require.NoError(t, trustIn(t, entries...).Export(dir))

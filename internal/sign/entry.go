@@ -48,9 +48,9 @@ type trustFile struct {
 	Keys   []TrustEntry `json:"keys"`
 }
 
-// ParseEntries reads the JSON of a trust file. Unknown, doubled and
+// parseEntries reads the JSON of a trust file. Unknown, doubled and
 // case-variant members are refused, and so are two entries for one key.
-func ParseEntries(b []byte) ([]TrustEntry, error) {
+func parseEntries(b []byte) ([]TrustEntry, error) {
 	if len(b) > maxTrust {
 		return nil, fault.New(fault.Invalid, fault.TooLarge, "trust list of %d bytes, limit %d", len(b), maxTrust)
 	}

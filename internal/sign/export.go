@@ -53,7 +53,7 @@ func allowedSigner(k Key, public PublicKey) string {
 	if len(names) == 0 {
 		names = []string{e.KID}
 	}
-	line := fmt.Sprintf("%s namespaces=%q", strings.Join(names, ","), strings.Join([]string{NamespaceGit, NamespaceOBO, NamespaceTrust, NamespaceInvite}, ","))
+	line := fmt.Sprintf("%s namespaces=%q", strings.Join(names, ","), strings.Join([]string{NamespaceGit, namespaceOBO, NamespaceTrust, NamespaceInvite}, ","))
 	from, until, retired := k.window()
 	if until.IsZero() || !retired.IsZero() && retired.Before(until) {
 		until = retired

@@ -56,7 +56,7 @@ func FuzzPGPSignature(f *testing.F) {
 
 func FuzzSSHSignature(f *testing.F) {
 	s := sshKey(f, "ed25519")
-	for _, namespace := range []string{NamespaceGit, NamespaceOBO} {
+	for _, namespace := range []string{NamespaceGit, namespaceOBO} {
 		raw, err := sshSignatureArmor.decode(mustSign(f, s, namespace, "x"))
 		require.NoError(f, err)
 		f.Add(raw)
@@ -104,13 +104,13 @@ func FuzzParseEntries(f *testing.F) {
 	}
 	f.Add([]byte(`{"schema":"githandoff-trust/1","keys":null}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		entries, err := ParseEntries(text)
+		entries, err := parseEntries(text)
 		if err != nil {
 			return
 		}
 		first, err := EncodeEntries(entries)
 		require.NoError(t, err)
-		again, err := ParseEntries(first)
+		again, err := parseEntries(first)
 		require.NoError(t, err)
 		second, err := EncodeEntries(again)
 		require.NoError(t, err)

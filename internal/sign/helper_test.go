@@ -181,7 +181,7 @@ func newTrust(entries ...TrustEntry) (*Trust, error) {
 		return nil, err
 	}
 	t := &Trust{}
-	if t.repo, err = ParseEntries(b); err != nil {
+	if t.repo, err = parseEntries(b); err != nil {
 		return nil, err
 	}
 	t.merge()

@@ -76,7 +76,7 @@ func TestSSHKeygenAgrees(t *testing.T) {
 			require.NoError(t, trust.Export(dir))
 			signers := filepath.Join(dir, "allowed_signers")
 
-			for _, namespace := range []string{NamespaceGit, NamespaceOBO} {
+			for _, namespace := range []string{NamespaceGit, namespaceOBO} {
 				theirs := tool(t, env, []byte("x"), "ssh-keygen", "-Y", "sign", "-n", namespace, "-f", path)
 				_, err := trust.Verify(namespace, []byte("x"), []byte(theirs))
 				require.NoError(t, err)
@@ -123,7 +123,7 @@ func TestSSHAgent(t *testing.T) {
 		s := opened(t, Options{Key: key, SSHAuthSock: socket})
 		assert.Equal(t, kid, s.KID(), key)
 		assert.IsType(t, &agentSigner{}, s)
-		require.NoError(t, Verify(s.Public(), NamespaceOBO, []byte("x"), mustSign(t, s, NamespaceOBO, "x")))
+		require.NoError(t, Verify(s.Public(), namespaceOBO, []byte("x"), mustSign(t, s, namespaceOBO, "x")))
 	}
 
 	for _, key := range []string{locked, locked + ".pub"} {

@@ -107,7 +107,7 @@ func readTrust(path string, owners ...uint32) ([]TrustEntry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read trust: %w", err)
 	}
-	entries, err := ParseEntries(b)
+	entries, err := parseEntries(b)
 	if err != nil {
 		return nil, fault.New(fault.CodeOf(err), fault.Malformed, "%s: %w", path, err).
 			WithHints(fault.Fact("restore that file from a copy; it lists the trusted keys"))

@@ -236,7 +236,7 @@ func TestTrustIsStrict(t *testing.T) {
 	s := sshKey(t, "ed25519")
 	good, err := EncodeEntries([]TrustEntry{entryOf(s)})
 	require.NoError(t, err)
-	_, err = ParseEntries(good)
+	_, err = parseEntries(good)
 	require.NoError(t, err)
 	for name, text := range map[string]string{
 		"empty":          "",
@@ -256,11 +256,11 @@ func TestTrustIsStrict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.NotEqual(t, string(good), text)
-			_, err := ParseEntries([]byte(text))
+			_, err := parseEntries([]byte(text))
 			refused(t, err, "malformed")
 		})
 	}
-	_, err = ParseEntries(make([]byte, maxTrust+1))
+	_, err = parseEntries(make([]byte, maxTrust+1))
 	refused(t, err, "too_large")
 }
 

@@ -15,7 +15,7 @@ import (
 // has no such thing.
 const (
 	NamespaceGit    = "git"
-	NamespaceOBO    = "obo@githandoff"
+	namespaceOBO    = "obo@githandoff"
 	NamespaceTrust  = "trust@githandoff"
 	NamespaceInvite = "invite@githandoff"
 )

@@ -53,7 +53,7 @@ func TestSignAndVerify(t *testing.T) {
 func TestSignatureKID(t *testing.T) {
 	for name, s := range signers(t) {
 		t.Run(name, func(t *testing.T) {
-			kid, err := signatureKID(mustSign(t, s, NamespaceOBO, "x"))
+			kid, err := signatureKID(mustSign(t, s, namespaceOBO, "x"))
 			require.NoError(t, err)
 			if name == "openpgp-subkey" {
 				sub := s.Public().pgp.Subkeys[1]
@@ -89,8 +89,8 @@ func TestVerifyByAnotherKey(t *testing.T) {
 
 func TestSSHNamespace(t *testing.T) {
 	s := sshKey(t, "ed25519")
-	armored := mustSign(t, s, NamespaceOBO, "x")
-	require.NoError(t, Verify(s.Public(), NamespaceOBO, []byte("x"), armored))
+	armored := mustSign(t, s, namespaceOBO, "x")
+	require.NoError(t, Verify(s.Public(), namespaceOBO, []byte("x"), armored))
 	refused(t, Verify(s.Public(), NamespaceGit, []byte("x"), armored), "signature_invalid")
 	refused(t, Verify(s.Public(), "", []byte("x"), armored), "signature_invalid")
 }

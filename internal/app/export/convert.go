@@ -21,7 +21,7 @@ func Convert(draft *dialect.Draft, c Conversion) (doc []byte, warnings []string,
 	if err := c.fill(&draft.Envelope); err != nil {
 		return nil, nil, err
 	}
-	JoinTexts(c.Format, &draft.Envelope)
+	joinTexts(c.Format, &draft.Envelope)
 	doc, warnings, err = draft.Export(c.Format)
 	switch {
 	case fault.CodeOf(err) == fault.Invalid:

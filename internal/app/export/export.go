@@ -20,7 +20,7 @@ func Document(format string, v *lifecycle.Verified) (doc []byte, warnings []stri
 	if bearing {
 		env.OBO = nil // the token says it
 	}
-	JoinTexts(format, &env)
+	joinTexts(format, &env)
 	if to := v.State().To; format == dialect.Vox && env.Target.Agent == nil && to != refs.Nobody {
 		env.Target.Agent = &to // it was decided later
 	}
@@ -36,10 +36,10 @@ func Document(format string, v *lifecycle.Verified) (doc []byte, warnings []stri
 	return doc, warnings, err
 }
 
-// JoinTexts puts goal and summary into the single text of some formats, if they fit: an agent
+// joinTexts puts goal and summary into the single text of some formats, if they fit: an agent
 // working from it must not miss the findings or the feedback. A document received in such a
 // format goes out unchanged.
-func JoinTexts(format string, env *handoff.Envelope) {
+func joinTexts(format string, env *handoff.Envelope) {
 	texts := []string{env.Goal, env.Summary}
 	switch {
 	case env.Origin != nil && env.Origin.Format == format:

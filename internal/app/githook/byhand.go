@@ -16,7 +16,7 @@ func ByHand(repo *refs.Repo, h *work.Claim) string {
 		return ""
 	}
 	line := "Git runs no hooks here. A commit names this handoff by: git commit"
-	for _, trailer := range Trailers(h) {
+	for _, trailer := range trailers(h) {
 		line += fmt.Sprintf(" --trailer '%s'", trailer)
 	}
 	return line + "\n"

@@ -52,7 +52,7 @@ type Handover struct {
 
 // PostCommit runs after each commit. An error in one part does not stop the others.
 func (h *Handover) PostCommit(ctx context.Context) error {
-	c, amended, err := Own(ctx, h.Repo)
+	c, amended, err := own(ctx, h.Repo)
 	if err != nil {
 		h.Warn(err)
 	}

@@ -70,11 +70,11 @@ type Amended struct {
 	Head string // object id of the commit
 }
 
-// Own returns the commit at HEAD if it names a receiver and the user of this
+// own returns the commit at HEAD if it names a receiver and the user of this
 // repository has just made it: the newest entry of HEAD's reflog says "commit", not
 // amend, rebase, cherry-pick or merge, and author and committer are user.email.
 // Otherwise it returns nil, or the amended commit that names one.
-func Own(ctx context.Context, repo *refs.Repo) (*Commit, *Amended, error) {
+func own(ctx context.Context, repo *refs.Repo) (*Commit, *Amended, error) {
 	if repo.Head == "" {
 		return nil, nil, nil
 	}

@@ -101,7 +101,7 @@ func (h *Messages) Finish(ctx context.Context, args []string) error {
 	if slices.Equal(said, template.said()) {
 		return nil
 	}
-	ours := Trailers(claim)
+	ours := trailers(claim)
 	said = slices.DeleteFunc(said, func(line string) bool { return slices.Contains(ours, line) })
 	if len(said) == 0 {
 		return m.drop(ours)
@@ -109,8 +109,8 @@ func (h *Messages) Finish(ctx context.Context, args []string) error {
 	return m.name(ctx, h.Repo, claim)
 }
 
-// Trailers are the lines with a claim.
-func Trailers(h *work.Claim) []string {
+// trailers are the lines with a claim.
+func trailers(h *work.Claim) []string {
 	lines := []string{"Handoff-Id: " + string(h.ID)}
 	if h.Token != "" {
 		lines = append(lines, "Handoff-Token: "+h.Token)
@@ -132,7 +132,7 @@ func (m *message) name(ctx context.Context, repo *refs.Repo, h *work.Claim) erro
 	}
 	// A line "---" is one of the message: below it no patch follows.
 	cmd = append(cmd, "interpret-trailers", "--in-place", "--no-divider", "--where", "end", "--if-exists", "doNothing", "--if-missing", "add")
-	for _, line := range Trailers(h) {
+	for _, line := range trailers(h) {
 		cmd = append(cmd, "--trailer", line)
 	}
 	if _, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: append(cmd, m.path)}); err != nil {

@@ -45,8 +45,8 @@ func (r *Refusal) Error() string { return r.err.Error() }
 // Unwrap returns the error with its code and hints.
 func (r *Refusal) Unwrap() error { return r.err }
 
-// Allows refuses scopes outside the token of a live claim.
-func Allows(live *work.Live, scopes []string) error {
+// allows refuses scopes outside the token of a live claim.
+func allows(live *work.Live, scopes []string) error {
 	for _, scope := range scopes {
 		if err := live.Token.Allows(scope); err != nil {
 			return fault.About("handoff "+string(live.Claim.ID), err)
@@ -109,7 +109,7 @@ func AnyAllows(ctx context.Context, claims Claims, held []*work.Claim, scopes []
 	for _, claim := range held {
 		live, err := claims.LiveClaim(ctx, claim)
 		if err == nil {
-			err = Allows(live, scopes)
+			err = allows(live, scopes)
 		}
 		if err == nil {
 			return nil

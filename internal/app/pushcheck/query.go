@@ -41,7 +41,7 @@ func (q *Query) Ask(ctx context.Context, repo *refs.Repo, live func(ctx context.
 		return nil, nil, unread
 	}
 	scopes := append(slices.Clip(q.Scopes), needs...)
-	return held, scopes, Allows(held, scopes)
+	return held, scopes, allows(held, scopes)
 }
 
 // needsOf are the scopes needed for a push.

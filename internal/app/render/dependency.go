@@ -18,8 +18,8 @@ import (
 	"githandoff/internal/untrusted"
 )
 
-// MaxDocument bounds a document held in memory, in bytes. A log has no limit.
-const MaxDocument = 1 << 20
+// maxDocument bounds a document held in memory, in bytes. A log has no limit.
+const maxDocument = 1 << 20
 
 // dependencies finds the handoffs, documents and logs named by a request.
 func (b *builder) dependencies(ctx context.Context, r Request) (map[string]*prompt.Dependency, error) {
@@ -155,9 +155,9 @@ func (b *builder) fileDependency(name string, f io.ReadSeeker) (*prompt.Dependen
 
 // readLimited reads a document to hold in memory.
 func readLimited(r io.Reader) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(r, MaxDocument+1))
-	if err == nil && len(b) > MaxDocument {
-		err = fault.New(fault.Invalid, fault.TooLarge, "more than %d bytes, and no markers of a log", MaxDocument)
+	b, err := io.ReadAll(io.LimitReader(r, maxDocument+1))
+	if err == nil && len(b) > maxDocument {
+		err = fault.New(fault.Invalid, fault.TooLarge, "more than %d bytes, and no markers of a log", maxDocument)
 	}
 	return b, err
 }

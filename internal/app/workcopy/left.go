@@ -76,5 +76,5 @@ func gitDirOf(dir string) (string, error) {
 	if info, err := os.Stat(own); err == nil && info.IsDir() {
 		return own, nil
 	}
-	return GitDir(dir)
+	return gitDir(dir)
 }

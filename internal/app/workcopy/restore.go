@@ -82,7 +82,7 @@ func (r *Restoring) Restore(ctx context.Context, v *lifecycle.Verified) error {
 	if err := r.Make(ctx, r.plan, r.contents); err != nil || r.plan.Here {
 		return err
 	}
-	gitDir, err := GitDir(r.plan.Dir)
+	gitDir, err := gitDir(r.plan.Dir)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (r *Restoring) Printed(ctx context.Context, taken Taken) error {
 		}
 		return r.Told(r.plan)
 	}
-	gitDir, err := GitDir(r.plan.Dir)
+	gitDir, err := gitDir(r.plan.Dir)
 	if err != nil {
 		taken.Abandon()
 		return err
@@ -273,8 +273,8 @@ func (h *Handler) Make(ctx context.Context, c *Copy, contents *snapshot.Contents
 // Told forgets a work copy: its user knows of it, and it is theirs.
 func (h *Handler) Told(c *Copy) error { return h.copies().Drop(c.ID) }
 
-// GitDir is git's directory of a worktree.
-func GitDir(dir string) (string, error) {
+// gitDir is git's directory of a worktree.
+func gitDir(dir string) (string, error) {
 	b, err := os.ReadFile(filepath.Join(dir, ".git"))
 	if err != nil {
 		return "", err

@@ -17,8 +17,8 @@ const (
 	Never  When = "never"
 )
 
-// Whens lists the values of --color.
-func Whens() []string { return []string{string(Auto), string(Always), string(Never)} }
+// whens lists the values of --color.
+func whens() []string { return []string{string(Auto), string(Always), string(Never)} }
 
 // Type names the value in a help.
 func (c *When) Type() string { return "WHEN" }
@@ -27,7 +27,7 @@ func (c *When) String() string { return string(*c) }
 
 // Set reads the value of the flag.
 func (c *When) Set(text string) error {
-	if !slices.Contains(Whens(), text) {
+	if !slices.Contains(whens(), text) {
 		return fmt.Errorf("want auto, always or never")
 	}
 	*c = When(text)

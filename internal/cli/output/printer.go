@@ -87,11 +87,11 @@ func (p *Printer) Encode(w io.Writer, v any) error {
 	if p.Filter != nil {
 		return p.Filter(p.tamed(w), v)
 	}
-	return Encode(w, v)
+	return encode(w, v)
 }
 
-// Encode writes v as JSON, one line, without the escapes for web pages.
-func Encode(w io.Writer, v any) error {
+// encode writes v as JSON, one line, without the escapes for web pages.
+func encode(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
@@ -138,7 +138,7 @@ func (p *Printer) Fail(err error, failure Failure) {
 	}
 	f.Message, f.Hints = fault.OneLine(err), p.Pasted(f.Hints)
 	if p.JSON {
-		_ = Encode(p.err, failure(&f)) // there is nowhere else to complain
+		_ = encode(p.err, failure(&f)) // there is nowhere else to complain
 		return
 	}
 	reason := ""
