@@ -321,6 +321,8 @@ func (w *Held) LiveClaim(ctx context.Context, h *Claim) (*Live, error) {
 		return nil, asNoAuthority(s.Err())
 	case st.Over != nil:
 		return nil, asNoAuthority(LostClaim(st))
+	case s.Claim == nil && s.Early != nil:
+		return nil, errNoAuthority(fault.NotYetValid, "handoff %s: %w", h.ID, s.Early)
 	case s.Claim == nil || !h.Mine(s.Claim.Nonce), st.Moved():
 		return nil, errNoAuthority(fault.NotHolder, "handoff %s is no longer where %s held it", h.ID, h.Actor).
 			WithHints(fault.Run("githandoff", "sync").Because("fetches its outcome"))
