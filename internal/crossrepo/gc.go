@@ -11,24 +11,24 @@ import (
 	"githandoff/internal/refs"
 )
 
-// A "git gc --prune=now" beside a fetch removes loose objects fetched before their refs moved.
-// Objects in a pack stay.
+// A "git gc --prune=now" beside a fetch removes loose objects fetched before their refs moved. It
+// also removes those which git did not fetch, because they were here: a step whose process was
+// killed after its push left them. Objects in a pack stay.
 
-// packFetched packs the loose objects of the copies of a hub, because a gc begun during a fetch
-// removes the objects it chose before the refs moved. If it has begun to, packFetched drops the
-// copies of inboxes, and the next try of the fetch brings them again.
+// packFetched packs the loose objects of the copies of a hub, because a gc at work removes the
+// objects it chose before the refs moved. If it has begun to, packFetched drops the copies of
+// inboxes and the mirror, and the next try of the fetch brings them again.
 func packFetched(ctx context.Context, h *remote) error {
 	list, err := h.Repo.List(ctx, string(h.Namespace()), string(h.Mirror()))
 	if err != nil {
 		return err
 	}
-	inbox := string(h.Namespace()) + "inbox/"
 	var tips strings.Builder
-	var inboxes []refs.Edit
+	var copies []refs.Edit
 	for _, ref := range list {
 		tips.WriteString(ref.OID + "\n")
-		if strings.HasPrefix(ref.Name, inbox) {
-			inboxes = append(inboxes, refs.Edit{Ref: ref.Name, Old: ref.OID})
+		if strings.HasPrefix(ref.Name, string(h.Namespace())+"inbox/") || strings.HasPrefix(ref.Name, string(h.Mirror())) {
+			copies = append(copies, refs.Edit{Ref: ref.Name, Old: ref.OID})
 		}
 	}
 	_, err = h.Repo.Runner.Run(ctx, gitexec.Cmd{
@@ -38,7 +38,7 @@ func packFetched(ctx context.Context, h *remote) error {
 	if err == nil {
 		return nil
 	}
-	return errors.Join(err, h.Repo.Apply(ctx, refs.Transaction{Edits: inboxes}))
+	return errors.Join(err, h.Repo.Apply(ctx, refs.Transaction{Edits: copies}))
 }
 
 // dropBroken drops copies of the hub's refs whose objects are gone, as a "gc --prune=now"

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/crossrepo"
 )
 
 // A gc that begins during a fetch takes no object of a copy: neither when it unlinks after
@@ -44,6 +46,26 @@ func TestGCBeginsDuringAFetch(t *testing.T) {
 			assert.Empty(t, fixer.git.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
 		})
 	}
+}
+
+// A killed step leaves the objects which it pushed, and no ref. A fetch does not bring them again,
+// and a gc which has begun before removes them.
+func TestGCBesideAFetchOfWhatIsHere(t *testing.T) {
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	require.NotEmpty(t, fixer.look(t, p).Tip)
+	objects := strings.Fields(fixer.git.Git(t, "rev-list", "--objects", "--no-object-names", "--glob=refs/handoffs/*"))
+	for _, ref := range strings.Fields(fixer.git.Git(t, "for-each-ref", "--format=%(refname)", "refs/handoffs/")) {
+		fixer.git.Git(t, "update-ref", "-d", ref)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(fixer.git.Dir, ".git/gc.pid"), fmt.Appendf(nil, "%d localhost", os.Getpid()), 0o600))
+	fixer.home.(*crossrepo.Hub).Forget()
+	assert.NotEmpty(t, fixer.look(t, p).Tip)
+	for _, oid := range objects {
+		require.NoError(t, os.Remove(filepath.Join(fixer.git.Dir, ".git/objects", oid[:2], oid[2:])))
+	}
+	assert.Empty(t, fixer.git.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
 }
 
 // unlinkBefore makes each git of this test with a certain command unlink the file that another

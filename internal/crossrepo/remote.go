@@ -65,7 +65,7 @@ func fetch(ctx context.Context, h *remote, flags, specs []string, b *bound) erro
 		if b.over() {
 			return errTooMuch
 		}
-		if err == nil && !gc && h.Repo.Store.Collecting() {
+		if err == nil && (gc || h.Repo.Store.Collecting()) {
 			err = packFetched(ctx, h)
 		}
 		if err == nil {

@@ -132,6 +132,10 @@ var ofHubs = []mutant{
 		` || time.Since(h.LastRead()) >= idle)`, `)`, "./internal/bench -run TestTripsInACrowd",
 	},
 	{
+		"a gc beside a fetch takes nothing that was here already", "internal/crossrepo/remote.go",
+		`err == nil && (gc || h.Repo.Store.Collecting())`, `err == nil && !gc && h.Repo.Store.Collecting()`, inCrossrepo + "TestGCBesideAFetch",
+	},
+	{
 		"claims that nobody saw are looked up in one connection", "internal/app/take/resume.go",
 		`	case !asked:`, `	case true:`, "./internal/bench -run TestTripsAfterKilledClaims",
 	},

@@ -278,7 +278,7 @@ var mutants = []mutant{
 	},
 	{
 		"copies that a gc broke during a fetch are fetched again", "internal/crossrepo/gc.go",
-		`errors.Join(err, h.Repo.Apply(ctx, refs.Transaction{Edits: inboxes}))`, `errors.Join(err)`, inCrossrepo + "TestGCBeginsDuringAFetch",
+		`errors.Join(err, h.Repo.Apply(ctx, refs.Transaction{Edits: copies}))`, `errors.Join(err)`, inCrossrepo + "TestGCBeginsDuringAFetch",
 	},
 	{
 		"a hub that lists a ref which cannot be copied hides no other offer", "internal/app/take/offers.go",
