@@ -14,7 +14,6 @@ import (
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/record"
 	"githandoff/internal/workspace"
 )
 
@@ -55,7 +54,7 @@ Plain git shows the same log: git log --glob='refs/handoffs/*log/*'`,
 }
 
 func (c *auditCommand) run(ctx context.Context) error {
-	keep, err := c.filter()
+	filter, err := c.filter()
 	if err != nil {
 		return err
 	}
@@ -70,7 +69,7 @@ func (c *auditCommand) run(ctx context.Context) error {
 	var hints []fault.Hint
 	err = audit.New(ws).Run(ctx, c.aliases, audit.Visitor{
 		Entry: func(home lifecycle.Home, e *lifecycle.Entry) error {
-			if !keep(e.Record()) {
+			if !filter.Keeps(e.Record()) {
 				return nil
 			}
 			return report.add(home, e)
@@ -139,29 +138,14 @@ func (c *auditCommand) finding(ws *workspace.Workspace, home lifecycle.Home, f a
 	)
 }
 
-// filter turns the flags into a test of entries.
-func (c *auditCommand) filter() (func(*record.Record) bool, error) {
-	since, err := moment(c.Now(), "--since", c.since)
-	if err != nil {
-		return nil, err
+// filter reads the flags.
+func (c *auditCommand) filter() (f audit.Filter, err error) {
+	f = audit.Filter{Agent: c.agent, Task: c.task, Principal: emit.Principal(c.principal)}
+	if f.Since, err = moment(c.Now(), "--since", c.since); err != nil {
+		return f, err
 	}
-	until, err := moment(c.Now(), "--until", c.until)
-	if err != nil {
-		return nil, err
-	}
-	return func(r *record.Record) bool {
-		switch {
-		case !since.IsZero() && r.At.Before(since), !until.IsZero() && !r.At.Before(until):
-			return false
-		case c.agent != "" && r.From != c.agent && r.To != c.agent && r.Actor != c.agent:
-			return false
-		case c.task != "" && r.Task != c.task:
-			return false
-		case c.principal != "" && !strings.HasPrefix(r.Principal, emit.Principal(c.principal)+" "):
-			return false
-		}
-		return true
-	}, nil
+	f.Until, err = moment(c.Now(), "--until", c.until)
+	return f, err
 }
 
 // moment reads RFC 3339, a date, or a span back from now.

@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -19,7 +17,6 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/receipt"
 	"githandoff/internal/record"
-	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
@@ -87,7 +84,7 @@ func (c *showCommand) render(ws *workspace.Workspace, f *workspace.View, v *life
 			return exported(c.app, c.format, v)
 		}
 	} else if c.part.given() || c.format != "" {
-		return nil, fault.New(fault.NotFound, fault.Erased, "%s is %s: its content is not available here", f.State.ID, stateWord(f)).
+		return nil, fault.New(fault.NotFound, fault.Erased, "%s is %s: its content is not available here", f.State.ID, f.Word()).
 			WithHints(fault.Run("githandoff", "show", string(f.State.ID)).Because("shows its log"))
 	}
 	return c.Render(func() (any, error) { return c.row(f, v), nil }, func(t *output.Lines) error { return c.text(t, ws, f, v) })
@@ -129,7 +126,7 @@ func (c *showCommand) row(f *workspace.View, v *lifecycle.Verified) row {
 	if v != nil {
 		r := verifiedRow(v, f.Home)
 		if f.Item != nil && f.Item.Kind == "outbox" {
-			r.State, r.Ref = stateWord(f), f.Item.Ref
+			r.State, r.Ref = f.Word(), f.Item.Ref
 		}
 		return r
 	}
@@ -140,43 +137,13 @@ func (c *showCommand) row(f *workspace.View, v *lifecycle.Verified) row {
 	if rec == nil {
 		return row{ID: s.ID, State: string(s.Phase())}
 	}
-	r := rowOf(rec, stateWord(f))
+	r := rowOf(rec, f.Word())
 	r.Commit = s.LaneTip
 	r.Results = receipt.DecodeResults(rec.Data)
 	if f.Item != nil {
 		r.Ref, r.Commit = f.Item.Ref, f.Item.Commit
 	}
 	return r
-}
-
-func stateWord(f *workspace.View) string {
-	s := f.State
-	switch {
-	case s.Receipt != nil:
-		return string(s.Receipt.Event)
-	case s.Phase() == lifecycle.Absent && f.Item != nil:
-		return map[string]string{"outbox": "queued", "sent": "sent"}[f.Item.Kind]
-	}
-	return string(s.Phase())
-}
-
-// listedWord is the word for the state of a handoff in "inbox" and "board".
-func listedWord(f *workspace.View, now time.Time) string {
-	s, word := f.State, stateWord(f)
-	switch s.Phase() {
-	case lifecycle.Open:
-		switch {
-		case cmp.Or(s.To, s.Offer.To) == refs.Nobody:
-			return "undecided"
-		case now.After(s.Offer.Expires):
-			return "expired"
-		}
-	case lifecycle.Held:
-		if now.After(s.Lease) {
-			return "overdue, " + word
-		}
-	}
-	return word
 }
 
 // head prints the facts about a handoff outside its content. With a fence below it, a task of
@@ -189,7 +156,7 @@ func (c *showCommand) head(b *output.Lines, ws *workspace.Workspace, f *workspac
 	}
 	b.Line("Handoff %s", s.ID)
 	if rec == nil {
-		b.Line("State: %s", stateWord(f))
+		b.Line("State: %s", f.Word())
 		return
 	}
 	to := untrusted.Name(rec.To)
@@ -203,7 +170,7 @@ func (c *showCommand) head(b *output.Lines, ws *workspace.Workspace, f *workspac
 	if untrusted.IsTask(rec.Task) || rec.Task != "" && !fenced {
 		b.Line("Task: %s", untrusted.Task(rec.Task))
 	}
-	b.Line("State: %s%s", listedWord(f, c.Now()), byWhom(s))
+	b.Line("State: %s%s", f.WordAt(c.Now()), byWhom(s))
 	if why := byDecision(s); why != "" {
 		b.Line("Routed to %s%s", s.To, why)
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/pflag"
@@ -11,6 +10,7 @@ import (
 	"githandoff/internal/app/inspect"
 	"githandoff/internal/app/workcopy"
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/durable"
 	"githandoff/internal/refs"
 )
 
@@ -32,6 +32,7 @@ func newWork(a *app) command {
 		"githandoff work export 7k3m2q --bundle work.bundle",
 		"githandoff work export 7k3m2q --patch work.patch",
 	}, c.export)
+	export.oneOf = [][]string{{"bundle", "patch"}}
 	export.flags = func(f *pflag.FlagSet) {
 		f.StringVar(&c.bundle, "bundle", "", "write a git bundle to `FILE`")
 		f.StringVar(&c.patch, "patch", "", "write a patch to `FILE`")
@@ -92,8 +93,8 @@ func (c *workCommand) diff(ctx context.Context, b *workcopy.Brought) error {
 }
 
 func (c *workCommand) export(ctx context.Context, b *workcopy.Brought) error {
-	if (c.bundle == "") == (c.patch == "") {
-		return usage("work export needs either --bundle FILE or --patch FILE, not both")
+	if c.bundle == "" && c.patch == "" {
+		return usage("work export needs --bundle FILE or --patch FILE")
 	}
 	if c.bundle != "" {
 		path, err := c.path(c.bundle)
@@ -110,10 +111,7 @@ func (c *workCommand) export(ctx context.Context, b *workcopy.Brought) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(path, out, 0o600); err != nil {
-		return refs.DiskFault(err)
-	}
-	return nil
+	return refs.DiskFault(durable.WriteOutput(path, out, 0o600))
 }
 
 // path is a file of the user's, seen from where the command was started.

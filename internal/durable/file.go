@@ -3,6 +3,7 @@
 package durable
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -28,6 +29,25 @@ func WriteFile(path string, content []byte, mode fs.FileMode) error {
 // the rest: after a power cut the old content may be back.
 func Replace(path string, content []byte, mode fs.FileMode) error {
 	return write(path, content, mode, os.Rename)
+}
+
+// WriteOutput writes a file that a user named. Like WriteFile it leaves the old content or
+// the new one, but it follows a link, and a device or a pipe takes the content itself: a
+// rename would put a file in its place.
+func WriteOutput(path string, content []byte, mode fs.FileMode) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(content)
+		return errors.Join(err, f.Close())
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	return WriteFile(path, content, mode)
 }
 
 // CreateFile is WriteFile for a path at which nothing may be yet. Otherwise it returns

@@ -3,6 +3,7 @@ package durable_test
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -50,4 +51,45 @@ func TestWriteFileFails(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Len(t, left, 1, "no temporary file is left")
+}
+
+func TestWriteOutputFollowsALink(t *testing.T) {
+	dir := t.TempDir()
+	target, link := filepath.Join(dir, "target"), filepath.Join(dir, "link")
+	require.NoError(t, os.WriteFile(target, []byte("old"), 0o600))
+	require.NoError(t, os.Symlink("target", link))
+	require.NoError(t, durable.WriteOutput(link, []byte("new"), 0o600))
+	b, err := os.ReadFile(target)
+	require.NoError(t, err)
+	assert.Equal(t, "new", string(b))
+	to, err := os.Readlink(link)
+	require.NoError(t, err)
+	assert.Equal(t, "target", to)
+}
+
+// A pipe is written to, as "> pipe" in a shell does, and stays a pipe.
+func TestWriteOutputToAPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	f, err := os.OpenFile(path, os.O_RDWR, 0) // neither end waits for the other
+	require.NoError(t, err)
+	defer f.Close()
+	require.NoError(t, durable.WriteOutput(path, []byte("new"), 0o600))
+	info, err := os.Lstat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.ModeNamedPipe, info.Mode().Type())
+	b := make([]byte, 8)
+	n, err := f.Read(b)
+	require.NoError(t, err)
+	assert.Equal(t, "new", string(b[:n]))
+}
+
+func TestWriteOutputMakesAFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	require.NoError(t, durable.WriteOutput(path, []byte("new"), 0o600))
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "new", string(b))
+	require.Error(t, durable.WriteOutput(dir, []byte("new"), 0o600), "a directory")
 }

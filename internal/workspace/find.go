@@ -1,9 +1,11 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
@@ -22,6 +24,38 @@ type View struct {
 	Item  *Item // nil where no ref leads to it any more
 
 	at lifecycle.Place // where it was found, for a step on it
+}
+
+// Word is the state of the handoff in one word: the event that ended it, "queued" or "sent" if
+// only this clone knows it, otherwise its phase.
+func (v *View) Word() string {
+	switch s := v.State; {
+	case s.Receipt != nil:
+		return string(s.Receipt.Event)
+	case s.Phase() == lifecycle.Absent && v.Item != nil:
+		return map[string]string{"outbox": "queued", "sent": "sent"}[v.Item.Kind]
+	}
+	return string(v.State.Phase())
+}
+
+// WordAt is [View.Word] at a time: an offer for nobody is "undecided", one past its expiry
+// "expired", and a claim past its lease "overdue".
+func (v *View) WordAt(now time.Time) string {
+	s, word := v.State, v.Word()
+	switch s.Phase() {
+	case lifecycle.Open:
+		switch {
+		case cmp.Or(s.To, s.Offer.To) == refs.Nobody:
+			return "undecided"
+		case now.After(s.Offer.Expires):
+			return "expired"
+		}
+	case lifecycle.Held:
+		if now.After(s.Lease) {
+			return "overdue, " + word
+		}
+	}
+	return word
 }
 
 // Asking says when [Workspace.Find] asks hubs.

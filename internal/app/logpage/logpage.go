@@ -67,7 +67,7 @@ func (h *Handler) Handle(ctx context.Context, req *Request) (*Result, error) {
 	if err := report.Write(&page, in); err != nil {
 		return nil, err
 	}
-	if err := durable.WriteFile(req.File, page.Bytes(), mode); err != nil {
+	if err := durable.WriteOutput(req.File, page.Bytes(), mode); err != nil {
 		return nil, fault.New(fault.Other, fault.Output, "%w", err)
 	}
 	return &Result{Handoffs: len(in.Rows), Wrong: len(wrongs), Bytes: page.Len()}, nil

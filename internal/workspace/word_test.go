@@ -1,4 +1,4 @@
-package cli
+package workspace_test
 
 import (
 	"testing"
@@ -27,6 +27,6 @@ func TestOneWordForAState(t *testing.T) {
 		"overdue, claimed": {Offer: offer, Claim: claim, Lease: now.Add(-time.Minute)},
 		"acknowledged":     {Offer: nobody, Receipt: &record.Record{Event: record.Acknowledged}},
 	} {
-		assert.Equal(t, want, listedWord(&workspace.View{State: s}, now))
+		assert.Equal(t, want, (&workspace.View{State: s}).WordAt(now))
 	}
 }
