@@ -281,13 +281,13 @@ func (w *Workspace) Fetched(ctx context.Context, home lifecycle.Home, arg string
 }
 
 // Place is where a handoff stands, or stood last.
-func (f *View) Place() lifecycle.Place {
-	if f.at.ID != "" {
-		return f.at
+func (v *View) Place() lifecycle.Place {
+	if v.at.ID != "" {
+		return v.at
 	}
-	p := lifecycle.Place{ID: f.State.ID, Agent: f.State.To}
-	if f.Item != nil {
-		p.Agent = f.Item.Place.Agent
+	p := lifecycle.Place{ID: v.State.ID, Agent: v.State.To}
+	if v.Item != nil {
+		p.Agent = v.Item.Place.Agent
 	}
 	return p
 }
@@ -318,12 +318,12 @@ func (w *Workspace) refresh(ctx context.Context, v *View) error {
 // or an answer until the child's.
 
 // Parent is the parent of a handoff, as its offer says.
-func (f *View) Parent() handoff.ID {
+func (v *View) Parent() handoff.ID {
 	switch {
-	case f.State.Offer != nil:
-		return f.State.Offer.Parent
-	case f.Item != nil && f.Item.Record != nil:
-		return f.Item.Record.Parent
+	case v.State.Offer != nil:
+		return v.State.Offer.Parent
+	case v.Item != nil && v.Item.Record != nil:
+		return v.Item.Record.Parent
 	}
 	return ""
 }
