@@ -159,9 +159,14 @@ func moved(a *Alias, derived string) error {
 			fault.Run("githandoff", "repo", "add", a.Name, a.URL).Because("if it is another repository, and no open handoff of the first one matters"))
 }
 
-// Named is the hint for records at a hub that name another home. Only a person knows whether
-// both names mean this hub.
+// Named is the hint for records at a hub that name another home. If this clone knows that home by
+// another alias, the records here are copies. Otherwise only a person knows whether both names
+// mean this hub.
 func (h *remote) Named(repoID string) []fault.Hint {
+	if other := (Aliases{Repo: h.Repo}).aliasOf(repoID, h.Alias.Name); other != "" {
+		return []fault.Hint{fault.Run("githandoff", "sync", other).
+			Because("reads that home; records of it at %s are copies", h.Alias.Name)}
+	}
 	return []fault.Hint{fault.Run("githandoff", "repo", "add", h.Alias.Name, h.Alias.URL, "--id", repoID).
 		Because("only if %s names this same repository", repoID)}
 }
@@ -225,19 +230,24 @@ func unique(list []string, but string) []string {
 
 // free refuses ids of another alias: one repository has one alias here.
 func (as Aliases) free(name string, ids ...string) error {
-	for _, other := range as.Names() {
-		if other == name {
-			continue
-		}
-		for _, id := range append([]string{as.Repo.Config.Get("handoffrepo." + other + ".id")}, as.also(other)...) {
-			if slices.Contains(ids, id) {
-				return fault.New(fault.Usage, fault.RepoKnown, "%s is already named %s here", id, other).
-					WithHints(fault.Run("githandoff", "repo", "list").Because("shows it; %s is the name to use", other),
-						fault.Run("githandoff", "repo", "remove", other).Because("forgets that name"))
-			}
+	for _, id := range ids {
+		if other := as.aliasOf(id, name); other != "" {
+			return fault.New(fault.Usage, fault.RepoKnown, "%s is already named %s here", id, other).
+				WithHints(fault.Run("githandoff", "repo", "list").Because("shows it; %s is the name to use", other),
+					fault.Run("githandoff", "repo", "remove", other).Because("forgets that name"))
 		}
 	}
 	return nil
+}
+
+// aliasOf is the alias for which an id is pinned, but for the given one; "" if there is none.
+func (as Aliases) aliasOf(id, but string) string {
+	for _, name := range as.Names() {
+		if name != but && (as.Repo.Config.Get("handoffrepo."+name+".id") == id || slices.Contains(as.also(name), id)) {
+			return name
+		}
+	}
+	return ""
 }
 
 // remembers compares this clone's copies of the logs of some ids with the hub's lanes. A lane

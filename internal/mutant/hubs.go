@@ -223,7 +223,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"a repo id has one alias", "internal/crossrepo/repoid.go",
-		`			if slices.Contains(ids, id) {`, `			if slices.Contains(ids, id) && name == "" {`,
+		`if other := as.aliasOf(id, name); other != "" {`, `if other := as.aliasOf(id, name); false {`,
 		"./internal/cli -run TestScript/repo_names",
 	},
 	{
