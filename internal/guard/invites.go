@@ -32,7 +32,7 @@ func (pj *publishedJudge) invited(ctx context.Context, e refs.Edit) error {
 	if err != nil {
 		return err
 	}
-	offer, answer, err := next.Shown(sign.CheckInvite)
+	offer, answer, err := next.Shown(strings.TrimPrefix(e.Ref, invitesPrefix), sign.CheckInvite)
 	if err != nil {
 		return err
 	}

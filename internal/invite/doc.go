@@ -34,9 +34,10 @@
 // or "answer", and signature a detached signature over the same bytes by the key in the
 // document, in the namespace "invite@githandoff". The documents are:
 //
-//	offer    {"schema": "githandoff-invite-offer/1", "key": text, "agent": name,
-//	          "inviter": grant, "joiner": grant}
-//	answer   {"schema": "githandoff-invite-answer/1", "key": text, "agent": name}
+//	offer    {"schema": "githandoff-invite-offer/2", "invite": id, "key": text,
+//	          "agent": name, "inviter": grant, "joiner": grant}
+//	answer   {"schema": "githandoff-invite-answer/2", "invite": id, "key": text,
+//	          "agent": name}
 //	grant    {"agents", "roles", "principals", "max_scope": [text], "until": time}
 //
 // The agent of an offer is the name the joiner must take; without it the joiner chooses. The
@@ -47,7 +48,9 @@
 //
 // A hub that copies, replays, reorders, swaps, withholds or changes records can keep two sides
 // from meeting, and nothing else: without the secret no MAC can be made, and each direction
-// has a key of its own. A record of another invitation has another secret. A MAC shows the
+// has a key of its own. A record of another invitation has another secret; and whoever has
+// both codes cannot pass on a document of one as of the other, because the signed document
+// names its invitation. A MAC shows the
 // author of the document to have the code, the signature to have the private key as well:
 // nobody can have another one's key pinned as theirs. The inviter remembers an invitation
 // until its first valid answer, and no longer.

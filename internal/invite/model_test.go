@@ -184,7 +184,7 @@ func (w *world) splice(t *rapid.T) {
 }
 
 // forge makes an offer and an answer with the attacker's own key and a code of its own,
-// for an honest name.
+// for an honest name, and names the honest invitation in them.
 func (w *world) forge(t *rapid.T) {
 	s, mallory := w.any(t), w.hub.keys[0]
 	c := s.code
@@ -196,6 +196,16 @@ func (w *world) forge(t *rapid.T) {
 	if rapid.Bool().Draw(t, "answer too") {
 		r, err = c.Join(r, invite.Answer{Key: mallory.text, Agent: s.agent}, mallory.sign)
 		require.NoError(t, err)
+	}
+	for part, seal := range map[*invite.Part]func(invite.Part) *invite.Part{r.Offer: c.Offering, r.Answer: c.Answering} {
+		if part == nil {
+			continue
+		}
+		part.Document = strings.Replace(part.Document, c.ID(), s.ref(), 1)
+		b, err := mallory.sign([]byte(part.Document))
+		require.NoError(t, err)
+		part.Signature = string(b)
+		*part = *seal(*part)
 	}
 	if there, err := invite.ParseMessages(w.hub.refs[s.ref()]); err == nil && rapid.Bool().Draw(t, "beside the honest offer") {
 		r.Offer = there.Offer

@@ -105,34 +105,39 @@ func (p *Part) proven(key []byte) error {
 // keyed is a document with a key.
 type keyed interface{ *Offer | *Answer }
 
-// read decodes a document and checks its key's signature.
-func read[D keyed](p *Part, schema string, check Check, dst D) error {
+// read decodes a document of the invitation with the given id, and checks its key's signature. A
+// holder of two codes could seal a document of one invitation for the other.
+func read[D keyed](p *Part, id string, check Check, dst D) error {
 	if err := parse([]byte(p.Document), dst); err != nil {
 		return err
 	}
-	var got, key string
+	var schema, got, of, key string
 	switch d := any(dst).(type) {
 	case *Offer:
-		got, key = d.Schema, d.Key
+		schema, got, of, key = offerSchema, d.Schema, d.Invite, d.Key
 	case *Answer:
-		got, key = d.Schema, d.Key
+		schema, got, of, key = answerSchema, d.Schema, d.Invite, d.Key
 	}
 	if got != schema {
-		return malformed("it is of the schema %q", got)
+		return malformed("it is of the schema %q, not %q", got, schema)
+	}
+	if of != id {
+		return fault.New(fault.Denied, fault.InviteForged, "the hub's record of this invitation was signed for another one").
+			WithHints(fault.Fact("somebody who has this code put it there; nothing was trusted"))
 	}
 	return check(key, []byte(p.Document), []byte(p.Signature))
 }
 
-// Shown reads the messages without the code, and checks their signatures by the keys in them.
-// The answer is nil if there is none.
-func (r *Messages) Shown(check Check) (*Offer, *Answer, error) {
+// Shown reads the messages of an invitation without its code, and checks their signatures by the
+// keys in them. The answer is nil if there is none.
+func (r *Messages) Shown(id string, check Check) (*Offer, *Answer, error) {
 	offer := new(Offer)
-	if err := read(r.Offer, offerSchema, check, offer); err != nil {
+	if err := read(r.Offer, id, check, offer); err != nil {
 		return nil, nil, err
 	}
 	if r.Answer == nil {
 		return offer, nil, nil
 	}
 	answer := new(Answer)
-	return offer, answer, read(r.Answer, answerSchema, check, answer)
+	return offer, answer, read(r.Answer, id, check, answer)
 }

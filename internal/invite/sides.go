@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	offerSchema  = "githandoff-invite-offer/1"
-	answerSchema = "githandoff-invite-answer/1"
+	offerSchema  = "githandoff-invite-offer/2"
+	answerSchema = "githandoff-invite-answer/2"
 )
 
 // Grant has the roles and limits with which a key is pinned. Its members are those of an
@@ -27,6 +27,7 @@ type Grant struct {
 // Offer is the message of the inviter.
 type Offer struct {
 	Schema  string `json:"schema"`
+	Invite  string `json:"invite"`          // id of the invitation
 	Key     string `json:"key"`             // of the inviter: its text
 	Agent   string `json:"agent,omitempty"` // name for the joiner; "": it chooses
 	Inviter Grant  `json:"inviter"`         // what the joiner pins Key for
@@ -36,6 +37,7 @@ type Offer struct {
 // Answer is the message of the joiner.
 type Answer struct {
 	Schema string `json:"schema"`
+	Invite string `json:"invite"` // id of the invitation
 	Key    string `json:"key"`
 	Agent  string `json:"agent"`
 }
@@ -53,7 +55,7 @@ type Pending struct {
 
 // Invite makes the messages for the hub, and the inviter's memory.
 func (c Code) Invite(o Offer, sign Sign) (*Messages, Pending, error) {
-	o.Schema = offerSchema
+	o.Schema, o.Invite = offerSchema, c.ID()
 	part, err := seal(c.offerKey(), o, sign)
 	if err != nil {
 		return nil, Pending{}, err
@@ -73,7 +75,7 @@ func (c Code) Open(r *Messages, now time.Time, check Check) (*Offer, error) {
 		return nil, err
 	}
 	o := new(Offer)
-	if err := read(r.Offer, offerSchema, check, o); err != nil {
+	if err := read(r.Offer, c.ID(), check, o); err != nil {
 		return nil, err
 	}
 	if c.Kind != Team && (slices.Contains(o.Inviter.Roles, "root") || len(o.Inviter.Principals) > 0) {
@@ -87,7 +89,7 @@ func (c Code) Current(now time.Time) error { return current(c.Expires, now) }
 
 // Join adds the answer to a record.
 func (c Code) Join(r *Messages, a Answer, sign Sign) (*Messages, error) {
-	a.Schema = answerSchema
+	a.Schema, a.Invite = answerSchema, c.ID()
 	part, err := seal(c.answerKey(), a, sign)
 	if err != nil {
 		return nil, err
@@ -98,7 +100,7 @@ func (c Code) Join(r *Messages, a Answer, sign Sign) (*Messages, error) {
 // Joined reads the existing answer; nil if there is none, or none by a holder of the code.
 func (c Code) Joined(r *Messages, check Check) *Answer {
 	a := new(Answer)
-	if r.Answer == nil || r.Answer.proven(c.answerKey()) != nil || read(r.Answer, answerSchema, check, a) != nil {
+	if r.Answer == nil || r.Answer.proven(c.answerKey()) != nil || read(r.Answer, c.ID(), check, a) != nil {
 		return nil
 	}
 	return a
@@ -121,7 +123,7 @@ func (p Pending) Open(r *Messages, now time.Time, check Check) (*Answer, error) 
 		return nil, err
 	}
 	a := new(Answer)
-	if err := read(r.Answer, answerSchema, check, a); err != nil {
+	if err := read(r.Answer, p.ID, check, a); err != nil {
 		return nil, err
 	}
 	if err := handoff.CheckAgent(a.Agent); err != nil {

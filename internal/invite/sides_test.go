@@ -95,7 +95,7 @@ func TestInviteAndJoin(t *testing.T) {
 	assert.Equal(t, bob.text, a.Key)
 	assert.Equal(t, bob.text, c.Joined(r, check).Key)
 
-	offer, answer, err := r.Shown(check)
+	offer, answer, err := r.Shown(c.ID(), check)
 	require.NoError(t, err)
 	assert.Equal(t, ann.text, offer.Key)
 	assert.Equal(t, bob.text, answer.Key)
@@ -179,6 +179,22 @@ func TestRefused(t *testing.T) {
 		_, err := pending.Open(r, noon, check)
 		assert.Equal(t, fault.InviteForged, reason(err))
 	})
+	t.Run("an offer of another invitation, by who has both codes", func(t *testing.T) {
+		other := code(t, invite.Pair, c.URL)
+		theirs, _ := offered(t, other, ann, invite.Offer{Agent: "bob"})
+		_, err := c.Open(&invite.Messages{Offer: c.Offering(*theirs.Offer)}, noon, check)
+		assert.Equal(t, fault.InviteForged, reason(err))
+	})
+	t.Run("an answer to another invitation, by who has both codes", func(t *testing.T) {
+		other := code(t, invite.Pair, c.URL)
+		theirs, _ := offered(t, other, mallory, invite.Offer{Agent: "bob"})
+		theirs, err := other.Join(theirs, answer, bob.sign)
+		require.NoError(t, err)
+		r := &invite.Messages{Offer: record.Offer, Answer: c.Answering(*theirs.Answer)}
+		_, err = pending.Open(r, noon, check)
+		assert.Equal(t, fault.InviteForged, reason(err))
+		assert.Nil(t, c.Joined(r, check))
+	})
 	t.Run("a signature that cannot be made", func(t *testing.T) {
 		_, _, err := c.Invite(invite.Offer{}, func([]byte) ([]byte, error) { return nil, errors.New("locked") })
 		assert.ErrorContains(t, err, "locked")
@@ -233,6 +249,6 @@ func FuzzParseRecord(f *testing.F) {
 		again, err := r.Bytes()
 		require.NoError(t, err)
 		assert.Equal(t, b, again)
-		_, _, _ = r.Shown(check)
+		_, _, _ = r.Shown("", check)
 	})
 }

@@ -35,6 +35,10 @@ var ofInvites = []mutant{
 		`return check(key, []byte(p.Document), []byte(p.Signature))`, "_ = key\n\treturn nil", "./internal/invite -run TestRefused",
 	},
 	{
+		"a document of an invitation is of that one", "internal/invite/record.go",
+		`if of != id {`, `if of != id && false {`, "./internal/invite -run TestRefused",
+	},
+	{
 		"nobody joins too late", "internal/invite/sides.go",
 		`if err := c.Current(now); err != nil {`, `if err := c.Current(now); err != nil && false {`, "./internal/invite -run TestAnyOrder",
 	},
