@@ -30,7 +30,7 @@ func newCapture(a *app) command {
 	c := &captureCommand{app: a}
 	return command{
 		use:   "capture [--to TARGET] [--from-log FILE|- | --last-message FILE|-] [-- CMD...]",
-		short: "Run an agent and hand over the document that it wrote, or read one from a log",
+		short: "Run an agent and hand over the document it wrote, or read one from a log",
 		long: `With a command: runs it with KELOS_HANDOFF_PATH set to a private file, and hands over
 the document that it wrote there, to TARGET or to the target that the document names.
 If neither names one, the document is printed between markers, as Kelos does. The exit

@@ -28,7 +28,7 @@ the work tree are not touched.`,
 		example: []string{"githandoff checkpoint list"},
 		sub: []command{
 			{
-				use: "list", short: "List the commits that are kept as checkpoints",
+				use: "list", short: "List the commits kept as checkpoints",
 				example: []string{"githandoff checkpoint list"},
 				exits:   []fault.Code{fault.Unavailable},
 				args:    takes(0, "no arguments"),

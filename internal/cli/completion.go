@@ -25,7 +25,7 @@ func newCompletion(a *app) command {
 	shells := []string{"bash", "zsh", "fish"}
 	return command{
 		use:   "completion bash|zsh|fish",
-		short: "Print a script that lets a shell complete commands, ids and agents",
+		short: "Print a completion script for a shell: commands, ids and agents",
 		long: `Prints a script for the shell's start-up file. bash needs the package
 bash-completion. In zsh the line comes after "compinit".`,
 		example: []string{

@@ -39,27 +39,27 @@ func draftFlagTable() []draftFlag {
 		{"task", wordFlag, "the sender's own `KEY` for the work", func(e env, v string) { e.Task = v }},
 		{"status", wordFlag, "complete, blocked, needs_review or needs_clarification; without --to, each except complete waits for a decision", func(e env, v string) { e.Status = strings.ReplaceAll(v, "-", "_") }},
 		{"blocked-reason", wordFlag, "the reason why it is blocked, `WORD`", func(e env, v string) { e.BlockedReason = v }},
-		{"phase", wordFlag, "the phase that ends here, `NAME`", func(e env, v string) { e.Source.Phase = v }},
+		{"phase", wordFlag, "the phase ending here, `NAME`", func(e env, v string) { e.Source.Phase = v }},
 		{"request", wordFlag, "the kind of work, `TYPE`", func(e env, v string) { e.Target.Request = v }},
 		{"reason", wordFlag, "the reason for this target, `TEXT`", func(e env, v string) { e.Target.Reason = v }},
 		{"goal", textFlag, "what the receiver is to achieve, `TEXT`", func(e env, v string) { e.Goal = v }},
 		{"summary", textFlag, "what was found or done, `TEXT`, at most 4 KiB", func(e env, v string) { e.Summary = v }},
 		{"detail", exactFlag, "all that is known, `TEXT`, at most 64 KiB", func(e env, v string) { e.Detail = v }},
 		{"relevant-file", wordsFlag, "a file to read first, `PATH`; at most 5", func(e env, v string) { e.RelevantFiles = append(e.RelevantFiles, v) }},
-		{"artifact", wordsFlag, "a file that was produced, `PATH`; repeatable", func(e env, v string) { add(&contextOf(e).Artifacts, v) }},
-		{"done", textsFlag, "a step that is done, `TEXT`; repeatable", func(e env, v string) { add(&e.CompletedSteps, v) }},
+		{"artifact", wordsFlag, "a file produced, `PATH`; repeatable", func(e env, v string) { add(&contextOf(e).Artifacts, v) }},
+		{"done", textsFlag, "a completed step, `TEXT`; repeatable", func(e env, v string) { add(&e.CompletedSteps, v) }},
 		{"blocker", textsFlag, "what is in the way, `TEXT`; repeatable", func(e env, v string) { add(&e.PendingBlockers, v) }},
 		{"attempt", textsFlag, "what was tried before blocking, `TEXT`; repeatable", func(e env, v string) { add(&e.Attempted, v) }},
-		{"decision", textsFlag, "a decision that was taken, `TEXT`; repeatable", func(e env, v string) { add(&contextOf(e).Decisions, v) }},
+		{"decision", textsFlag, "a decision taken, `TEXT`; repeatable", func(e env, v string) { add(&contextOf(e).Decisions, v) }},
 		{"memory", textsFlag, "something to keep in mind, `TEXT`; repeatable", func(e env, v string) { add(&contextOf(e).Memories, v) }},
 		{"deliverable", textsFlag, "what is expected, `TEXT`; repeatable", func(e env, v string) { add(&expectationsOf(e).Deliverables, v) }},
 		{"constraint", textsFlag, "what must hold, `TEXT`; repeatable", func(e env, v string) { add(&expectationsOf(e).Constraints, v) }},
 		{"acceptance", textsFlag, "an acceptance criterion, `TEXT`; repeatable", func(e env, v string) { add(&expectationsOf(e).AcceptanceCriteria, v) }},
-		{"question", textsFlag, "a question that a person has to answer, `TEXT`; repeatable", func(e env, v string) {
+		{"question", textsFlag, "a question for a person to answer, `TEXT`; repeatable", func(e env, v string) {
 			e.Questions = append(e.Questions, handoff.Question{Question: v, Options: []string{}})
 		}},
 		{"data", factsFlag, "a fact for machines, `K=V`; repeatable", nil},
-		{"on-failure", wordFlag, "the agent that gets it back if it fails, `AGENT`", func(e env, v string) { rollbackOf(e).OnFailure = v }},
+		{"on-failure", wordFlag, "the agent to return it to if it fails, `AGENT`", func(e env, v string) { rollbackOf(e).OnFailure = v }},
 	}
 }
 

@@ -76,7 +76,7 @@ If the hub cannot be reached, the handoff waits in the outbox (exit 8), and
 			c.draft = registerDraft(f)
 			f.StringVar(&c.Checkpoint, "checkpoint", "", "commit to roll back to, `REV`")
 			f.StringVar(&c.Parent, "parent", "", "the handoff from which this one follows, `ID`")
-			f.StringVar(&c.Commit, "commit", "", "the commit that it is about, `REV` (HEAD)")
+			f.StringVar(&c.Commit, "commit", "", "the commit it is about, `REV` (HEAD)")
 			(*authorityFlags)(&c.Wanted).register(f)
 			c.snapshot.register(f)
 			spanVar(f, &c.TTL, "ttl", lifecycle.DefaultTTL, "how long it may wait until it expires")

@@ -60,7 +60,7 @@ func newFail(a *app) command {
 	c := &finishCommand{app: a}
 	return command{
 		use:   "fail [ID] --reason TEXT",
-		short: "End a handoff without success, and return it to the agent that its sender named",
+		short: "End a handoff without success, and return it to the agent named by its sender",
 		long: `Writes the receipt "failed". If the sender named an agent for this case
 (rollback.on_failure), that agent is offered a return handoff with the reason and the
 checkpoint, in the same transaction. Without a claim, the command rejects the offer. A
@@ -72,7 +72,7 @@ this work tree.`,
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.reason, "reason", "", "the reason, `TEXT`; stays in the log")
 			f.StringArrayVar(&c.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
-			c.snap.registerCarried(f, "the snapshot that came along")
+			c.snap.registerCarried(f, "the snapshot that came with it")
 		},
 		oneOf: [][]string{snapshotGroup()},
 		run:   func(ctx context.Context) error { return c.run(ctx, record.Failed) },

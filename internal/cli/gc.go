@@ -22,7 +22,7 @@ func newGC(a *app) command {
 	c := &gcCommand{app: a}
 	return command{
 		use:   "gc",
-		short: "Delete refs and files that nobody needs any more",
+		short: "Delete refs and files no longer needed",
 		long: `Deletes these refs and files, which nobody needs any more:
 
   inbox refs whose receipt is in the log
@@ -39,7 +39,7 @@ With --expired, each expired handoff that nobody holds gets its receipt.`,
 		},
 		args: takes(0, "flags only"),
 		flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&c.expired, "expired", false, "end expired handoffs that nobody holds")
+			f.BoolVar(&c.expired, "expired", false, "end expired handoffs held by nobody")
 			f.BoolVarP(&c.dryRun, "dry-run", "n", false, "only print what would be done")
 		},
 		run: c.run,

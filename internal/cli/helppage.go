@@ -36,7 +36,7 @@ Once:
 
 Then, in this order:
   emit      Hand work to another agent, and print its id
-  resume    Take a handoff that waits for this agent, exactly once
+  resume    Take a handoff waiting for this agent, exactly once
   progress  Report progress, and renew the lease
   ack       End it, done: the content is deleted, a signed log stays
   fail      End it, not done: send it back

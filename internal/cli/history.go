@@ -37,7 +37,7 @@ func (h *historyFlags) register(f *pflag.FlagSet) {
 	f.StringSliceVar(&h.phases, "phases", nil, "only handoffs with these outcomes: `Succeeded,Failed`")
 	f.StringSliceVar(&h.keys, "include-keys", nil, "only these results, in this order: `KEY,KEY`")
 	f.StringVar(&h.task, "task", "", "only handoffs of this task, `KEY`")
-	f.StringVar(&h.agent, "agent", "", "only handoffs that `AGENT` sent, received or ended")
+	f.StringVar(&h.agent, "agent", "", "only handoffs sent, received or ended by `AGENT`")
 }
 
 // given names a flag of the command line for a history.

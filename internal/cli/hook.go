@@ -23,7 +23,7 @@ func newHook(a *app) command {
 	c := &hookCommand{app: a}
 	return command{
 		use:     "hook",
-		short:   "Install and run git hooks that hand work over",
+		short:   "Install and run git hooks that hand over work",
 		example: []string{"githandoff hook status"},
 		sub: []command{
 			newHookInstall(a),

@@ -27,7 +27,7 @@ func newInbox(a *app) command {
 	return command{
 		use:     "inbox [AGENT]",
 		suggest: []string{"list", "ls"},
-		short:   "List the handoffs that wait for this agent",
+		short:   "List the handoffs waiting for this agent",
 		long: `Lists the handoffs in the inboxes of AGENT, or of the agent of this worktree, and the
 handoffs that wait for a decision, in this repository and in the hubs that "resume"
 asks. With --all it lists those of every agent, and the handoffs that this repository

@@ -61,7 +61,7 @@ refspec that protects the handoffs from git fetch --prune.`,
 			f.BoolVar(&c.notes, "notes", false, "let git log show the last state of each handoff about a commit")
 			f.BoolVar(&c.private, "no-publish", false, "do not publish the public key at the hub")
 			f.BoolVar(&c.everywhere, "all-worktrees", false, "use this agent also in worktrees where init did not run")
-			f.BoolVar(&c.force, "force", false, "take over a worktree that belongs to another agent")
+			f.BoolVar(&c.force, "force", false, "take over another agent's worktree")
 		},
 		run: c.run,
 	}

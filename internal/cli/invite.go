@@ -55,10 +55,10 @@ to that list.`,
 		flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&o.team, "team", false, "invite to the team of a root key")
 			f.BoolVar(&o.list, "list", false, "list open invitations")
-			f.BoolVar(&o.withdraw, "withdraw", false, "withdraw the invitations for AGENT, or those that name no agent")
+			f.BoolVar(&o.withdraw, "withdraw", false, "withdraw the invitations for AGENT, or those without a name")
 			f.StringVar(&o.over, "over", "", "meet at this hub, `ALIAS` (the remote of the current branch)")
 			f.StringArrayVar(&o.roles, "role", []string{sign.RoleSender, sign.RoleRecipient}, "the roles of its key here, `ROLE`; repeatable")
-			f.StringArrayVar(&o.maxScope, "max-scope", nil, "with --team, the most that the root key may authorize there, `SCOPE`; repeatable")
+			f.StringArrayVar(&o.maxScope, "max-scope", nil, "with --team, the most the root key may authorize there, `SCOPE`; repeatable")
 			f.StringVar(&o.until, "until", "", "trust its key only before this `TIME`")
 			spanVar(f, &o.life, "for", join.Life, "how long the invitation holds")
 		},

@@ -29,7 +29,7 @@ func newKey(a *app) command {
 	c := &keyCommand{app: a}
 	return command{
 		use:   "key",
-		short: "Make, show and export the keys that agents and people sign with",
+		short: "Make, show and export the signing keys of agents and people",
 		long: `Keys are OpenPGP Ed25519 keys, one file each in $XDG_DATA_HOME/githandoff/keys,
 readable by you alone. Agents' keys have no passphrase; a person is asked for one at a
 terminal. A key has no effect until somebody trusts it: githandoff trust add.`,
@@ -57,7 +57,7 @@ none: an agent could not type it.`,
 			{
 				use:     "show [NAME|KID]",
 				suggest: []string{"list"},
-				short:   "Show the keys that are here, or one of them",
+				short:   "Show the keys in this keystore, or one of them",
 				example: []string{
 					"githandoff key show",
 					"githandoff key show fixer",

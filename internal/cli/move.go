@@ -40,7 +40,7 @@ of its principal.`,
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.to, "to", "", "`TARGET`: agent, agent@alias or @alias")
 			f.StringVar(&c.Reason, "reason", "", "the reason, `TEXT`")
-			c.snap.registerCarried(f, "the snapshot that came along")
+			c.snap.registerCarried(f, "the snapshot that came with it")
 			f.StringArrayVar(&c.scope, "scope", nil, "pass on only this part of its authority, `ACTION[:TARGET]`; repeatable (all)")
 		},
 		oneOf: [][]string{snapshotGroup()},

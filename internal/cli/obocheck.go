@@ -38,7 +38,7 @@ advice; the hub's own hook enforces it (githandoff hook install --server).`,
 		exits:   []fault.Code{fault.Policy, fault.Unavailable},
 		args:    takes(0, "one ID", &c.Arg),
 		flags: func(f *pflag.FlagSet) {
-			f.StringArrayVar(&c.Scopes, "scope", nil, "`ACTION[:TARGET]` that must be allowed, such as repo.write:src/a.go")
+			f.StringArrayVar(&c.Scopes, "scope", nil, "`ACTION[:TARGET]` to check, such as repo.write:src/a.go")
 			f.BoolVar(&c.IfHeld, "if-held", false, "allow everything if no held handoff carries authority")
 			f.BoolVar(&c.push, "push", false, "check the push on standard input")
 		},

@@ -31,7 +31,7 @@ problems with their reasons, totals by agent and repository, and a table that ca
 sorted and filtered.
 
 The page loads nothing from elsewhere: you can mail it, print it, or keep it. With
---since, handoffs that ended before that time are left out. If a hub cannot be read, the
+--since, handoffs ended before that time are left out. If a hub cannot be read, the
 page names it, and the exit code is 8.`,
 		example: []string{
 			"githandoff report --html handoffs.html",
@@ -41,7 +41,7 @@ page names it, and the exit code is 8.`,
 		args:  takes(0, "flags only"),
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.file, "html", "", "write the page to `FILE`")
-			f.StringVar(&c.since, "since", "", "only handoffs that are open or ended since then: RFC 3339, a date, or a span such as 24h or 7d")
+			f.StringVar(&c.since, "since", "", "only handoffs open, or ended since then: RFC 3339, a date, or a span such as 24h or 7d")
 		},
 		run: c.run,
 	}

@@ -38,7 +38,7 @@ func newResume(a *app) command {
 	return command{
 		use:     "resume [ID]",
 		suggest: []string{"take", "claim", "next"},
-		short:   "Take a handoff that waits for this agent, exactly once",
+		short:   "Take a handoff waiting for this agent, exactly once",
 		long: `Claims a handoff for this agent and prints it as a prompt. The claim is a lease: work,
 then run "githandoff ack" or "githandoff fail". A handoff that cannot be printed as
 asked, in --format or with --data KEY, is not claimed.

@@ -27,7 +27,7 @@ func newRoute(a *app) command {
 	c := &routeCommand{app: a}
 	return command{
 		use:   "route [ID] [--to A | --approve | --answer T... | --reject --feedback T]",
-		short: "Decide which agent takes a handoff that waits for a decision",
+		short: "Decide which agent takes an undecided handoff",
 		long: `Decides a handoff that waits for a decision because it names no agent. Without a flag,
 the table of the team's policy (.githandoff.yaml) decides about blocked handoffs. If the
 table says "human", or nothing, and for every other handoff, the command prints the
@@ -48,7 +48,7 @@ Only a person decides: it takes a root key ("githandoff init --person MAIL").`,
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.To, "to", "", "send it to this `AGENT`")
-			f.BoolVar(&c.Approve, "approve", false, "send it to the agent that it names")
+			f.BoolVar(&c.Approve, "approve", false, "send it to the agent it names")
 			f.StringArrayVar(&c.Answers, "answer", nil, "the answer to a question, `TEXT` or the number of an option; repeatable")
 			f.BoolVar(&c.Reject, "reject", false, "send it back to its source")
 			f.StringVar(&c.Feedback, "feedback", "", "the reason for the rejection, `TEXT`")

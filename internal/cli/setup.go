@@ -56,7 +56,7 @@ setup again without these flags keeps them.`,
 			f.BoolVar(&c.user, "user", false, "set up this user, in all repositories (default)")
 			f.BoolVar(&c.project, "project", false, "set up this repository, for everyone who works in it")
 			f.BoolVar(&c.check, "check", false, "only check the set-up, and change nothing")
-			f.BoolVar(&c.remove, "remove", false, "remove the files and entries that setup wrote")
+			f.BoolVar(&c.remove, "remove", false, "remove the files and entries written by setup")
 			f.BoolVarP(&c.dryRun, "dry-run", "n", false, "only print what would change")
 			f.StringSliceVar(&c.with, "with", nil, "also add `PARTS`: "+agentsetup.MCP)
 			f.BoolVar(&c.wake, "wake", false, "wake a waiting session when a handoff arrives")

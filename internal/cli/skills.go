@@ -20,7 +20,7 @@ func newSkills(a *app) command {
 	c := &skillsCommand{app: a}
 	return command{
 		use:     "skills",
-		short:   "Compare the skills that a handoff used with the mandatory ones",
+		short:   "Compare the skills used for a handoff with the mandatory ones",
 		example: []string{"githandoff skills check 7k3m2q"},
 		sub: []command{
 			{

@@ -50,15 +50,15 @@ func newHelp(root *cobra.Command) command {
 func newTopics() []*cobra.Command {
 	all := &cobra.Command{Use: "all", Short: "Every command"}
 	all.SetHelpFunc(func(cmd *cobra.Command, _ []string) { allPage(cmd.OutOrStdout(), cmd.Root()) })
-	options := &cobra.Command{Use: "options", Short: "Flags that all commands have"}
+	options := &cobra.Command{Use: "options", Short: "Flags of all commands"}
 	options.SetHelpFunc(func(cmd *cobra.Command, _ []string) { optionsPage(cmd.OutOrStdout(), cmd.Root()) })
 	return []*cobra.Command{
-		{Use: "agents", Short: "Everything that an agent needs", Long: strings.TrimSpace(agentsTopic)},
+		{Use: "agents", Short: "Everything an agent needs", Long: strings.TrimSpace(agentsTopic)},
 		all,
 		options,
 		{Use: "exit-codes", Short: "Exit codes and their meanings", Long: exitCodesTopic()},
 		{Use: "environment", Short: "Variables, settings and files", Long: environmentTopic},
-		{Use: "formats", Short: "Formats that are read and written", Long: formatsTopic},
+		{Use: "formats", Short: "Formats to read and write", Long: formatsTopic},
 	}
 }
 

@@ -29,7 +29,7 @@ type trustCommand struct {
 func newTrust(a *app) command {
 	return command{
 		use:   "trust",
-		short: "Manage the keys that are trusted, and their limits",
+		short: "Manage trusted keys and their limits",
 		long: `Trust is local and pinned: trust.json below the repository's git directory, and
 with --user the one in $XDG_CONFIG_HOME/githandoff. It never comes from a keyring
 or a key server. A key in both files may do only what both allow.
@@ -78,7 +78,7 @@ If worker2 takes from the inbox of fixer (handoff.serves), trust the key of work
 			f.StringArrayVar(&c.entry.Agents, "agent", nil, "let it act under the name of this `AGENT`; repeatable")
 			f.StringArrayVar(&c.entry.Roles, "role", nil, "`ROLE`: sender, recipient or root; repeatable (sender and recipient)")
 			f.StringArrayVar(&c.entry.Principals, "principal", nil, "a person for whom the root key speaks, `user:MAIL`; repeatable")
-			f.StringArrayVar(&c.entry.MaxScope, "max-scope", nil, "the most that it may authorize, `SCOPE`; repeatable")
+			f.StringArrayVar(&c.entry.MaxScope, "max-scope", nil, "the most it may authorize, `SCOPE`; repeatable")
 			f.StringVar(&c.entry.Until, "until", "", "trust it only before this `TIME`")
 			f.BoolVar(&c.user, "user", false, "trust it in all repositories of this user")
 		},
@@ -90,7 +90,7 @@ func newTrustList(a *app) command {
 	c := &trustCommand{app: a}
 	return command{
 		use:   "list",
-		short: "List the keys that are trusted here, and for what",
+		short: "List the keys trusted here, and for what",
 		example: []string{
 			"githandoff trust list",
 			"githandoff trust list --json",
@@ -108,7 +108,7 @@ func newTrustRemove(a *app) command {
 	c := &trustCommand{app: a}
 	return command{
 		use:   "remove KID",
-		short: "Retire a key; signatures that this clone has seen still count",
+		short: "Retire a key; signatures this clone has seen still count",
 		long: `Retires a key. Signatures that this clone has in its copies of the logs still count.
 Later ones do not, whatever their date. A retired key is never trusted again: its owner
 makes a new one.`,

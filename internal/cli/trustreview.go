@@ -24,7 +24,7 @@ func newTrustReview(a *app) command {
 	c := &reviewCommand{app: a}
 	return command{
 		use:   "review [ALIAS...]",
-		short: "Go through the keys that are published at hubs and not trusted here",
+		short: "Go through keys published at hubs and not trusted here",
 		long: `Fetches the keys that are published at the hubs of this clone, or at the hubs named as
 ALIAS. It shows each key that is not trusted here: the owner that it claims, and its
 fingerprint in groups of four. At a terminal it then asks for the last two groups; ask

@@ -45,7 +45,7 @@ func newWatch(a *app) command {
 	c := &watchCommand{app: a}
 	return command{
 		use:   "watch",
-		short: "Print a line for each handoff that arrives",
+		short: "Print a line for each arriving handoff",
 		long: `Looks at the refs of this repository once a second and prints one line for each
 handoff that arrives: its id and its sender. Handoffs that already waited are not
 printed. With --session, that session is told of each handoff once, by this command or
