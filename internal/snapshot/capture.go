@@ -199,8 +199,9 @@ func (c *shot) hash(ctx context.Context) error {
 		return err
 	}
 	for _, path := range paths {
-		if c.read[path].oid == "" {
-			return changedMeanwhile(show(path))
+		if c.read[path].oid == "" { // git passes over it without an error
+			return cannot("git stores no file under the name %s", show(path)).
+				WithHints(fault.Fact("rename it, or list it in .gitignore: ignored files do not travel"))
 		}
 	}
 	if err := c.load(ctx); err != nil {

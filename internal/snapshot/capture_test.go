@@ -187,6 +187,13 @@ func TestCannotTravel(t *testing.T) {
 			git.Git(t, "init", "--quiet", "nested")
 			(&gittest.Repo{Dir: filepath.Join(git.Dir, "nested"), Env: env}).Commit(t, "x", "x\n", "x")
 		}, "nested/ is a repository of its own"},
+		"only a name that git does not store": {func(t *testing.T, git *gittest.Repo) {
+			write(t, git.Dir, "git~1/config", "x\n")
+		}, "git stores no file under the name git~1/config"},
+		"a name that git does not store, beside changes": {func(t *testing.T, git *gittest.Repo) {
+			write(t, git.Dir, ".Git/config", "x\n")
+			write(t, git.Dir, "new.txt", "x\n")
+		}, "git stores no file under the name .Git/config"},
 		"line ends that would change": {func(t *testing.T, git *gittest.Repo) {
 			write(t, git.Dir, "win.crlf", "only\nLF\n")
 		}, "win.crlf would have other bytes"},

@@ -126,6 +126,9 @@ func (s *scratch) hash(ctx context.Context, known []entry, paths []string) (map[
 		return nil, gitFailed(err, "read the files of the work tree")
 	}
 	found := map[string]file{}
+	if len(out) == 0 { // git stores none of them
+		return found, nil
+	}
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		meta, path, _ := strings.Cut(line, "\t")
 		f := strings.Fields(meta)
