@@ -45,10 +45,9 @@ func runBoard(ctx context.Context, a *app) error {
 	}
 	a.patience.Stop()
 	_, err = tea.NewProgram(board.New(ctx, newBoardBackend(a), a.Now, ws.Agent),
-		tea.WithContext(ctx), tea.WithInput(a.Stdin), tea.WithOutput(out), tea.WithEnvironment(a.Vars)).Run()
-	if errors.Is(err, tea.ErrInterrupted) {
-		return context.Canceled
-	}
+		tea.WithContext(ctx), tea.WithInput(a.Stdin), tea.WithOutput(out), tea.WithEnvironment(a.Vars),
+		tea.WithoutSignalHandler(), // signals end ctx; two handlers would wait for each other
+	).Run()
 	return err
 }
 

@@ -38,6 +38,10 @@ var ofPeople = []mutant{
 `, ``, "./internal/cli/output -run TestPatience",
 	},
 	{
+		"one handler takes the signals of a board", "internal/cli/board.go",
+		`		tea.WithoutSignalHandler(),`, `		tea.WithColorProfile(0),`, "./internal/cli -run TestBoardEndsAtASignal",
+	},
+	{
 		"the board asks before it takes something away", "internal/board/keys.go",
 		`if k.String() == "y" {`, `if true {`, "./internal/board -run TestKeysThatTakeAHandoffAwayAsk",
 	},
