@@ -3,7 +3,6 @@ package githook
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -54,8 +53,8 @@ func (h *Handover) sayMoved(ctx context.Context, path string) {
 	h.Say("hint: %s", untrusted.Line(fault.Hint{Why: "the draft of this worktree is " + path}.String()))
 }
 
-// sendDraft sends a draft and removes it once it is durable. A refused draft is renamed to
-// <name>.rejected. A draft that cannot be sent now stays.
+// sendDraft sends a draft and removes it once it is durable. A refused draft is set aside. A
+// draft that cannot be sent now stays.
 func (h *Handover) sendDraft(ctx context.Context, s Sender, path string, c *Commit) error {
 	b, info, err := readDraft(path)
 	sent := false
@@ -72,12 +71,27 @@ func (h *Handover) sendDraft(ctx context.Context, s Sender, path string, c *Comm
 	case err == nil:
 		return nil
 	case !sent && atFault(err):
-		if rerr := os.Rename(path, path+rejected); rerr != nil {
-			h.Warn(fmt.Errorf("set aside %s: %w", name, rerr))
+		aside, rerr := setAside(path)
+		if rerr != nil {
+			return fault.About(name+" is refused, and cannot be set aside ("+rerr.Error()+")", err)
 		}
-		return fault.About(name+" is refused, and now "+name+rejected, err)
+		return fault.About(name+" is refused, and now "+filepath.Base(aside), err)
 	}
 	return fault.About(name, err)
+}
+
+// setAside renames a refused draft to <name>.rejected, or to <name>.rejected.2 and so on where
+// an earlier one is still there, and returns the new path.
+func setAside(path string) (string, error) {
+	aside := path + rejected
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
+			return aside, os.Rename(path, aside)
+		} else if err != nil {
+			return "", err
+		}
+		aside = path + rejected + "." + strconv.Itoa(n)
+	}
 }
 
 // sendFile sends the content of a draft. Its id derives from the content and from the time of
