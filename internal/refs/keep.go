@@ -79,12 +79,9 @@ func (st *Store) writeKept(ctx context.Context, objects []*Object) error {
 	if err != nil {
 		return err
 	}
-	var out []byte
+	var name string
 	for try := range attempts {
-		out, err = st.repo.Runner.Run(ctx, gitexec.Cmd{
-			Args: []string{"index-pack", "--stdin", "--keep=githandoff"}, Stdin: bytes.NewReader(pack), Finish: true,
-		})
-		if err == nil {
+		if name, err = st.indexPack(ctx, pack); err == nil {
 			break
 		}
 		if perr := Pause(context.WithoutCancel(ctx), min(try, 2)); perr != nil {
@@ -94,14 +91,49 @@ func (st *Store) writeKept(ctx context.Context, objects []*Object) error {
 	if err != nil {
 		return fmt.Errorf("keep objects from a running gc: %w", err)
 	}
-	_, name, _ := strings.Cut(strings.TrimSpace(string(out)), "\t")
-	if len(name) != 40 {
-		return fmt.Errorf("keep objects from a running gc: git index-pack says %q", out)
-	}
 	if err := private.MakeDir(st.repo.Own("kept")); err != nil {
 		return err
 	}
 	return os.WriteFile(st.repo.Own(filepath.Join("kept", name)), nil, 0o600)
+}
+
+const (
+	// manyPackFiles is the number of files from which on a directory of packs is large. One
+	// system call lists 32 KiB of entries, of 80 bytes each.
+	manyPackFiles = 300
+
+	// tidying bounds the time in which a gc lists the packs and removes the rests of some.
+	tidying = 500 * time.Millisecond
+)
+
+// indexPack stores a pack that gc keeps, and returns its name.
+//
+// At its end a gc lists the directory of packs, and removes the index, and the ".keep", of
+// a pack whose own file is not in the list. A list of a large directory takes several system calls. A pack that comes
+// in between may be missing from it although its index is there. So in a large directory
+// indexPack waits for the end of such a list, and looks again.
+func (st *Store) indexPack(ctx context.Context, pack []byte) (name string, err error) {
+	out, err := st.repo.Runner.Run(ctx, gitexec.Cmd{
+		Args: []string{"index-pack", "--stdin", "--keep=githandoff"}, Stdin: bytes.NewReader(pack), Finish: true,
+	})
+	if err != nil {
+		return "", err
+	}
+	_, name, _ = strings.Cut(strings.TrimSpace(string(out)), "\t")
+	if len(name) != 40 {
+		return "", fmt.Errorf("git index-pack says %q", out)
+	}
+	dir := filepath.Join(st.repo.Objects, "pack")
+	if files, err := os.ReadDir(dir); err != nil || len(files) <= manyPackFiles {
+		return name, err
+	}
+	time.Sleep(tidying)
+	for _, kind := range []string{".pack", ".idx", ".keep"} {
+		if _, err := os.Stat(filepath.Join(dir, "pack-"+name+kind)); err != nil {
+			return "", err
+		}
+	}
+	return name, nil
 }
 
 // unmoved is how old a kept pack must be before gc gets it: until then the refs of its

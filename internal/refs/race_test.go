@@ -154,6 +154,39 @@ func TestSecureBesideAGC(t *testing.T) {
 	assert.Equal(t, "kept", repo.Git(t, "log", "-1", "--format=%s", Root+"test/a"))
 }
 
+// A gc that missed the pack in its list of a large directory removes the index. The pack is
+// then written again.
+func TestKeptBesideTheTidyingOfAGC(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	repo.Commit(t, "a", "a", "first")
+	r := open(t, repo)
+	dir := filepath.Join(r.Objects, "pack")
+	for i := range manyPackFiles + 1 {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("other-%d", i)), nil, 0o600))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(r.CommonDir, "gc.pid"), fmt.Appendf(nil, "%d %s", os.Getpid(), "localhost"), 0o600))
+	tidied := make(chan struct{})
+	go func() {
+		defer close(tidied)
+		for {
+			found, _ := filepath.Glob(filepath.Join(dir, "pack-*.idx"))
+			for _, idx := range found {
+				_ = os.Remove(idx)
+				_ = os.Remove(strings.TrimSuffix(idx, ".idx") + ".keep")
+				return
+			}
+		}
+	}()
+	c := commit("kept")
+	require.NoError(t, r.Apply(t.Context(), Transaction{Edits: []Edit{{Root + "test/a", "", c.OID}}, Objects: []*Object{emptyTree(), c}}))
+	<-tidied
+	for _, kind := range []string{".pack", ".idx", ".keep"} {
+		found, err := filepath.Glob(filepath.Join(dir, "pack-*"+kind))
+		require.NoError(t, err)
+		assert.Len(t, found, 1, kind)
+	}
+}
+
 // backdateKept makes the kept packs look older, and returns their names.
 func backdateKept(t *testing.T, r *Repo, age time.Duration) (names []string) {
 	t.Helper()
