@@ -263,7 +263,7 @@ func TestProcessesOfAnIdleCommand(t *testing.T) {
 	for _, step := range []struct {
 		command string
 		want    int
-	}{{"sync", 9}, {"audit", 7}} {
+	}{{"sync", 3}, {"audit", 4}} {
 		w.clone.Must(t, step.command) // the first one has notes to share, and lanes to judge
 		_, direct, _ := watched(t, w.clone, step.command)
 		assert.Equal(t, step.want, direct, step.command)

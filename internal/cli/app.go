@@ -63,14 +63,10 @@ func (a *app) close() {
 }
 
 // openRepo discovers the repository once.
-func (a *app) openRepo(ctx context.Context) (*refs.Repo, error) { return a.openBy(ctx, refs.Open) }
+func (a *app) openRepo(ctx context.Context) (*refs.Repo, error) { return a.openWith(ctx) }
 
-// opener is refs.Open or refs.OpenPlain.
-type opener func(context.Context, *gitexec.Runner, ...func(*refs.Repo)) (*refs.Repo, error)
-
-// openBy is openRepo by another opener. The functions in early are called at once, if the
-// opener can do so before the repository is known.
-func (a *app) openBy(ctx context.Context, open opener, early ...func(*refs.Repo)) (*refs.Repo, error) {
+// openWith is openRepo. The functions in early are called as soon as git may be run in the repository.
+func (a *app) openWith(ctx context.Context, early ...func(*refs.Repo)) (*refs.Repo, error) {
 	if a.repo != nil {
 		for _, begin := range early {
 			begin(a.repo)
@@ -86,7 +82,7 @@ func (a *app) openBy(ctx context.Context, open opener, early ...func(*refs.Repo)
 			return nil, usage("-C %s: no such directory", printable(a.Dir))
 		}
 	}
-	repo, err := open(ctx, run, early...)
+	repo, err := refs.Open(ctx, run, early...)
 	if err != nil {
 		return nil, err
 	}
@@ -171,8 +167,7 @@ func (a *app) signerOptions(repo *refs.Repo, agent string) sign.Options {
 type need int
 
 const (
-	lists need = iota // as reads, and does not look at HEAD
-	reads             // reads handoffs, signs nothing, needs no agent
+	reads need = iota // reads handoffs, signs nothing, needs no agent
 	looks             // may sign, but most runs find nothing to do and move no ref
 	signs
 )
@@ -180,24 +175,13 @@ const (
 // maySign reports whether a command needs an agent, and a key of that agent.
 func (n need) maySign() bool { return n >= looks }
 
-// opens is how a command opens the repository, and which processes it will need in any case. They
-// start during the discovery.
-func (n need) opens() (opener, []func(*refs.Repo)) {
-	switch n {
-	case lists:
-		return refs.OpenPlain, nil
-	case looks:
-		return refs.Open, []func(*refs.Repo){(*refs.Repo).WarmReads}
-	case signs:
-		return refs.Open, []func(*refs.Repo){(*refs.Repo).WarmUp}
-	}
-	return refs.Open, nil
-}
-
 // workspace opens the workspace of the acting agent.
 func (a *app) workspace(ctx context.Context, n need) (*workspace.Workspace, error) {
-	open, early := n.opens()
-	repo, err := a.openBy(ctx, open, early...)
+	var early []func(*refs.Repo)
+	if n == signs {
+		early = append(early, (*refs.Repo).WarmUp)
+	}
+	repo, err := a.openWith(ctx, early...)
 	if err != nil {
 		return nil, err
 	}

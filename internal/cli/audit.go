@@ -58,7 +58,7 @@ func (c *auditCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ws, err := c.workspace(ctx, lists)
+	ws, err := c.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}

@@ -172,7 +172,7 @@ func (c *historyCommand) ended(ctx context.Context) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	ws, err := c.workspace(ctx, lists)
+	ws, err := c.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (c *historyCommand) chain(ctx context.Context) error {
 	if c.format != "list" && !slices.Contains(historyFormats(), c.format) {
 		return unknownHistoryFormat(c.format)
 	}
-	ws, err := c.workspace(ctx, lists)
+	ws, err := c.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -14,16 +13,11 @@ import (
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/refs"
 )
 
 const (
 	agentHookTimeout = 800 * time.Millisecond // an agent waits at each event
 	workerTimeout    = 4 * time.Second        // a session waits for its work at its start
-
-	// hookGC lets the heap of a hook grow to 16 MB before it is collected: the few megabytes of
-	// an inbox of ten thousand are not worth a collection.
-	hookGC = 400
 )
 
 // agentHook is "hook agent".
@@ -65,7 +59,6 @@ git config handoff.end       keep (default), release (gives held handoffs back w
 // run answers within its time or not at all. It works on a copy of a, so work that outlives its
 // time shares nothing with the caller.
 func (hook *agentHook) run(ctx context.Context, client, event string) {
-	defer debug.SetGCPercent(debug.SetGCPercent(hookGC))
 	worker := &agentHook{app: hook.worker()}
 	worker.Quiet = true
 	var in io.Reader = hook.Stdin
@@ -136,16 +129,7 @@ func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, *
 		}
 		view = ground.Look()
 	}
-	early := func(r *refs.Repo) {
-		if call.Event != agents.Prompt && call.Event != agents.SessionEnd { // these mostly read no object
-			r.WarmReads()
-		}
-	}
-	open := refs.OpenPlain
-	if call.Event == agents.BeforeCut { // which notes HEAD
-		open = refs.Open
-	}
-	repo, err := hook.openBy(ctx, open, early)
+	repo, err := hook.openRepo(ctx)
 	if err != nil || !hook.setUp(repo) {
 		return nil, nil, nil //nolint:nilerr // the hooks of a user run everywhere
 	}

@@ -48,7 +48,6 @@ The list comes from the refs alone. "resume", "show" and "verify" check signatur
 }
 
 func (c *inboxCommand) run(ctx context.Context) error {
-	spareHeap()
 	if c.agent != "" {
 		if err := handoff.CheckAgent(c.agent); err != nil && !strings.Contains(c.agent, "@") {
 			return usage("%v", err).WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the handoffs of every agent"))
@@ -57,7 +56,7 @@ func (c *inboxCommand) run(ctx context.Context) error {
 		defer func(as string) { c.As = as }(c.As)
 		c.As = c.agent
 	}
-	ws, err := c.workspace(ctx, lists)
+	ws, err := c.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"runtime"
-	"runtime/debug"
 
 	"githandoff/internal/cli/output"
 	"githandoff/internal/handoff"
@@ -79,11 +77,4 @@ func endsAmong[T any](ctx context.Context, a *app, ws *workspace.Workspace, list
 		ids[i] = id(of)
 	}
 	return endsFor(ctx, a, ws, ids...)
-}
-
-// spareHeap lets the heap of a short list grow to 16 MB before garbage is collected for the first
-// time. From then on it is collected as before, so a long list takes no more memory.
-func spareHeap() {
-	before := debug.SetGCPercent(hookGC)
-	runtime.AddCleanup(new(*int), func(before int) { debug.SetGCPercent(before) }, before)
 }

@@ -9,7 +9,6 @@ import (
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/refs"
 	"githandoff/internal/work"
 )
 
@@ -50,7 +49,7 @@ func (c *oboCheckCommand) run(ctx context.Context) error {
 	if len(c.Scopes) == 0 && !c.push {
 		return usage("name the scope to check").WithHints(fault.See("obo check").Because("--scope names it, --push reads a push"))
 	}
-	repo, err := c.openBy(ctx, refs.OpenPlain, (*refs.Repo).WarmReads)
+	repo, err := c.openRepo(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,7 +65,7 @@ func (c *oboCheckCommand) run(ctx context.Context) error {
 }
 
 func (c *oboCheckCommand) live(ctx context.Context, arg string) (*work.Live, error) {
-	ws, err := c.workspace(ctx, lists)
+	ws, err := c.workspace(ctx, reads)
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func (c *showCommand) run(ctx context.Context) error {
 			return err
 		}
 	}
-	ws, err := c.workspace(ctx, lists)
+	ws, err := c.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}

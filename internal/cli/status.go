@@ -47,8 +47,7 @@ With --json it prints one object.`,
 }
 
 func (c *statusCommand) run(ctx context.Context) error {
-	spareHeap()
-	ws, err := c.workspace(ctx, lists)
+	ws, err := c.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}

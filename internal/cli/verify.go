@@ -32,7 +32,7 @@ func newVerify(a *app) command {
 }
 
 func (c *verifyCommand) run(ctx context.Context) error {
-	ws, err := c.workspace(ctx, lists)
+	ws, err := c.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}

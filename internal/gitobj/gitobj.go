@@ -33,6 +33,23 @@ var modes = map[string]filemode.FileMode{
 	Dir: filemode.Dir, File: filemode.Regular, Exec: filemode.Executable, Symlink: filemode.Symlink, Gitlink: filemode.Submodule,
 }
 
+// modeName is the name of one of the modes, "" for another mode.
+func modeName(mode filemode.FileMode) string {
+	switch mode {
+	case filemode.Dir:
+		return Dir
+	case filemode.Regular:
+		return File
+	case filemode.Executable:
+		return Exec
+	case filemode.Symlink:
+		return Symlink
+	case filemode.Submodule:
+		return Gitlink
+	}
+	return ""
+}
+
 // TreeEntry is one line of a tree.
 type TreeEntry struct {
 	Mode string // one of the constants
@@ -52,16 +69,16 @@ func ParseTree(body []byte) ([]TreeEntry, error) {
 	if err := tree.Decode(o); err != nil {
 		return nil, fmt.Errorf("parse tree: %w", err)
 	}
-	entries := make([]TreeEntry, len(tree.Entries))
-	for i, e := range tree.Entries {
-		entries[i] = TreeEntry{fmt.Sprintf("%o", e.Mode), e.Name, e.Hash.String()}
-	}
-	again, err := EncodeTree(entries)
+	again, err := encode(&tree)
 	if err != nil {
 		return nil, fmt.Errorf("parse tree: %w", err)
 	}
 	if !bytes.Equal(again, body) {
 		return nil, errors.New("parse tree: git would write it with other bytes")
+	}
+	entries := make([]TreeEntry, len(tree.Entries))
+	for i, e := range tree.Entries {
+		entries[i] = TreeEntry{modeName(e.Mode), e.Name, e.Hash.String()}
 	}
 	return entries, nil
 }
@@ -69,23 +86,36 @@ func ParseTree(body []byte) ([]TreeEntry, error) {
 // EncodeTree renders entries, given in any order, as the body of a tree.
 func EncodeTree(entries []TreeEntry) ([]byte, error) {
 	tree := object.Tree{Entries: make([]object.TreeEntry, len(entries))}
-	names := make(map[string]bool, len(entries))
 	for i, e := range entries {
 		mode, ok := modes[e.Mode]
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("%q has mode %q", e.Name, e.Mode)
+		case !plumbing.IsHash(e.OID):
+			return nil, fmt.Errorf("%q is not an object id", e.OID)
+		}
+		tree.Entries[i] = object.TreeEntry{Name: e.Name, Mode: mode, Hash: plumbing.NewHash(e.OID)}
+	}
+	sort.Sort(object.TreeEntrySorter(tree.Entries))
+	return encode(&tree)
+}
+
+// encode renders a tree in git's order.
+func encode(tree *object.Tree) ([]byte, error) {
+	names := make(map[string]bool, len(tree.Entries))
+	for _, e := range tree.Entries {
+		switch {
+		case modeName(e.Mode) == "":
+			return nil, fmt.Errorf("%q has mode %q", e.Name, e.Mode)
 		case reserved(e.Name):
 			return nil, fmt.Errorf("an entry is named %q", e.Name)
 		case names[e.Name]:
 			return nil, fmt.Errorf("%q is there twice", e.Name)
-		case !plumbing.IsHash(e.OID) || plumbing.NewHash(e.OID).IsZero():
-			return nil, fmt.Errorf("%q is not an object id", e.OID)
+		case e.Hash.IsZero():
+			return nil, fmt.Errorf("%q has no object", e.Name)
 		}
 		names[e.Name] = true
-		tree.Entries[i] = object.TreeEntry{Name: e.Name, Mode: mode, Hash: plumbing.NewHash(e.OID)}
 	}
-	sort.Sort(object.TreeEntrySorter(tree.Entries))
 	o := &plumbing.MemoryObject{}
 	if err := tree.Encode(o); err != nil {
 		return nil, fmt.Errorf("encode tree: %w", err)

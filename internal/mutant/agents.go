@@ -101,7 +101,7 @@ var ofAgents = []mutant{
 	},
 	{
 		"where packed-refs is not sorted, git is asked", "internal/refs/reffiles.go",
-		`return nil, false, nil`, `return nil, true, nil`, "./internal/refs -run TestNamedReadsUnsortedPackedRefs",
+		`return false, nil`, `return true, nil`, "./internal/refs -run TestNamedReadsUnsortedPackedRefs",
 	},
 	{
 		"an arrival in a crowded inbox is told", "internal/app/agenthook/handler.go",
@@ -128,12 +128,12 @@ var ofAgents = []mutant{
 		`!isPlain(r.Config, dirs) || !`, `!`, "./internal/refs -run TestOpenPlainLikeGit",
 	},
 	{
-		"a branch that is another one is asked for", "internal/refs/head.go",
-		`if alias || !strings`, `if !alias && !strings`, "./internal/refs -run TestOpenHeadLikeGit",
+		"a branch that is another one is asked for", "internal/refs/files.go",
+		`return oid, isID(oid)`, `return oid, true`, "./internal/refs -run TestOpenHeadLikeGit",
 	},
 	{
 		"HEAD that is a symbolic link is asked for", "internal/refs/head.go",
-		`!info.Mode().IsRegular() ||`, `info == nil ||`, "./internal/refs -run TestOpenHeadLikeGit",
+		`!info.Mode().IsRegular() {`, `info == nil {`, "./internal/refs -run TestOpenHeadLikeGit",
 	},
 	{
 		"a git that is too old is found out", "internal/refs/config.go",

@@ -53,6 +53,40 @@ var mutants = []mutant{
 		`errors.Is(err, errEnded) ||`, ``, inRefs + "TestReadGitEnded",
 	},
 	{
+		"the file of a loose object holds that object", "internal/refs/files.go",
+		`in.Hash().String() != oid`, `false`, inRefs + "TestReadLoose",
+	},
+	{
+		"a loose object above the limit is not read", "internal/refs/files.go",
+		`(size < 0 || size > limit)`, `size < 0`, inRefs + "TestReadLoose",
+	},
+	{
+		"a ref that is a link is asked for", "internal/refs/files.go",
+		`|syscall.O_NOFOLLOW|`, `|`, inRefs + "TestReadRefLikeGit",
+	},
+	{
+		"a ref of one worktree is asked for", "internal/refs/files.go",
+		`!isShared(name) || `, ``, inRefs + "TestReadRefLikeGit",
+	},
+	{
+		"a ref that git keeps in another way is asked for", "internal/refs/files.go",
+		`|| !keepsRefsInFiles(r)`, ``, inRefs + "TestReadRefLikeGit",
+	},
+	{
+		"a packed ref has the whole name", "internal/refs/reffiles.go",
+		`rest == name {`, `rest != "" {`, inRefs + "TestReadRefLikeGit",
+	},
+	{
+		"a kept pack of which a gc removed the index is written again", "internal/refs/keep.go",
+		`err != nil || len(files) <= manyPackFiles`, `err != nil || len(files) >= 0`, inRefs + "TestKeptBesideTheTidyingOfAGC",
+	},
+	{
+		"a refused draft replaces none", "internal/app/githook/draft.go",
+		`errors.Is(err, fs.ErrNotExist) {
+			return aside`, `true {
+			return aside`, inScript + "hook_draft_refused",
+	},
+	{
 		"leases at a hub name a commit", "internal/crossrepo/remote.go",
 		`"--force-with-lease="+e.Ref+":"+e.Old`, `"--force-with-lease="+e.Ref`, inCrossrepo + contract,
 	},

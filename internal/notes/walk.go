@@ -16,13 +16,19 @@ const digits = 40
 // walk is one operation on notes trees. Depth counts the directories passed; a note is named by
 // the remaining digits of its target.
 type walk struct {
-	r   Reader
-	w   Writer
-	raw map[string][]byte // trees read so far, by id
+	r    Reader
+	w    Writer
+	read map[string]tree // trees read so far, by id
+}
+
+// tree is a tree as git keeps it.
+type tree struct {
+	body    []byte
+	entries []gitobj.TreeEntry
 }
 
 func newWalk(r Reader, w Writer) *walk {
-	return &walk{r: r, w: w, raw: make(map[string][]byte)}
+	return &walk{r: r, w: w, read: make(map[string]tree)}
 }
 
 // root returns the tree of a notes commit, "" for none.
@@ -103,24 +109,33 @@ func (t *walk) load(ctx context.Context, depth int, trees []string) (*directory,
 		if oid == "" {
 			continue
 		}
-		body, ok := t.raw[oid]
-		if !ok {
-			var err error
-			if body, err = t.object(ctx, oid, "tree"); err != nil {
-				return nil, err
-			}
-			t.raw[oid] = body
-		}
-		entries, err := gitobj.ParseTree(body)
+		read, err := t.tree(ctx, oid)
 		if err != nil {
-			return nil, fault.New(fault.Invalid, fault.MalformedObject, "notes tree %s: %w", oid, err)
+			return nil, err
 		}
-		d.trees = append(d.trees, body)
-		for _, e := range entries {
+		d.trees = append(d.trees, read.body)
+		for _, e := range read.entries {
 			d.insert(depth, e)
 		}
 	}
 	return d, nil
+}
+
+// tree reads a tree once.
+func (t *walk) tree(ctx context.Context, oid string) (tree, error) {
+	if known, ok := t.read[oid]; ok {
+		return known, nil
+	}
+	body, err := t.object(ctx, oid, "tree")
+	if err != nil {
+		return tree{}, err
+	}
+	entries, err := gitobj.ParseTree(body)
+	if err != nil {
+		return tree{}, fault.New(fault.Invalid, fault.MalformedObject, "notes tree %s: %w", oid, err)
+	}
+	t.read[oid] = tree{body, entries}
+	return t.read[oid], nil
 }
 
 // insert tells notes, directories of notes and other entries apart as git does

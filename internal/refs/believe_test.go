@@ -79,13 +79,13 @@ func TestOpenEmbedded(t *testing.T) {
 			if tc.make != nil {
 				stand = tc.make(t, inner.Dir)
 			}
-			var refused *Repo
-			_, err := Open(t.Context(), &gitexec.Runner{Dir: stand, Env: gitexec.Environ(env)}, func(r *Repo) { refused = r })
+			run := &gitexec.Runner{Dir: stand, Env: gitexec.Environ(env)}
+			_, err := Open(t.Context(), run)
 			require.Error(t, err)
 			assert.True(t, fault.Is(err, "not_a_repository"), err)
 			assert.Equal(t, fault.Usage, fault.CodeOf(err))
 			assert.Equal(t, []string{"githandoff", "-C", outer.Dir, "status"}, fault.As(err).Hints[0].Run)
-			assert.Nil(t, refused.reader.proc)
+			assert.EqualValues(t, 2, run.Started(), "config, rev-parse")
 		})
 	}
 }

@@ -13,19 +13,20 @@ import (
 // maxListed bounds the commits shown by Commits: a record is far smaller.
 const maxListed = 1 << 20
 
-// Commits streams the commits of refs, in the order of the names. It costs two processes,
-// however many commits there are: one lists, one reads. The bytes are only valid during the
-// call. A ref to something else than a commit, or to one of more than a mebibyte, comes with no
-// bytes.
+// Commits streams the commits of refs, in the order of the names. Many commits are read by one
+// process. The bytes are only valid during the call. A ref to something else than a commit, or to
+// one of more than a mebibyte, comes with no bytes.
 func Commits(ctx context.Context, r *Repo, visit func(ref Ref, raw []byte) error, patterns ...string) error {
-	// git for-each-ref could print the commits itself, and would keep all of them.
-	p, err := r.Runner.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch", "--buffer"}, Env: []string{gitexec.MaxAlloc(32)}, Bulk: true})
+	list, err := r.List(ctx, patterns...)
 	if err != nil {
 		return err
 	}
-	list, err := r.List(ctx, patterns...)
+	if len(list) <= fewCommits {
+		return commitsOneByOne(ctx, r, list, visit)
+	}
+	// git for-each-ref could print the commits itself, and would keep all of them.
+	p, err := r.Runner.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch", "--buffer"}, Env: []string{gitexec.MaxAlloc(32)}, Bulk: true})
 	if err != nil {
-		p.Kill()
 		return err
 	}
 	go func() {
@@ -56,6 +57,26 @@ func Commits(ctx context.Context, r *Repo, visit func(ref Ref, raw []byte) error
 	// git sends a requested object whole, or gives up where it is too large: such an object is
 	// to be passed over, and so are more of its kind.
 	return commitsBySize(ctx, r, list[seen:], visit)
+}
+
+// fewCommits is how many commits cost less one by one than with another process.
+const fewCommits = 64
+
+func commitsOneByOne(ctx context.Context, r *Repo, list []Ref, visit func(ref Ref, raw []byte) error) error {
+	for _, ref := range list {
+		o, err := r.Read(ctx, ref.OID, maxListed)
+		if err != nil && !fault.Is(err, fault.TooLarge) {
+			return err
+		}
+		var raw []byte
+		if o != nil && o.Type == "commit" {
+			raw = o.Body
+		}
+		if err := visit(ref, raw); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // commitsBySize is Commits for refs of which some lead to something else than

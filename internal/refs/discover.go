@@ -17,9 +17,8 @@ import (
 const OldestGit = "2.31"
 
 // discoverPlain finds a plain repository by its files, and has git confirm it with its answer
-// about the settings. Otherwise it asks git where the repository is. head starts the process
-// reading HEAD, once the files name a plain repository.
-func discoverPlain(ctx context.Context, r *Repo, answer func() (settings, error), head func()) (plain bool, err error) {
+// about the settings. Otherwise it asks git where the repository is.
+func discoverPlain(ctx context.Context, r *Repo, answer func() (settings, error)) (plain bool, err error) {
 	dir := realPath(workDir(r))
 	dirs, ok := Locate(dir, r.Runner.Env)
 	if !ok || has(r.Runner.Env, "GIT_OBJECT_DIRECTORY") {
@@ -28,7 +27,6 @@ func discoverPlain(ctx context.Context, r *Repo, answer func() (settings, error)
 		r.Config = known.config
 		return false, cmp.Or(err, cerr)
 	}
-	head()
 	known, err := answer()
 	if err != nil {
 		return false, cmp.Or(discover(ctx, r), err)

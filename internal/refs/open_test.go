@@ -185,14 +185,12 @@ func TestOpenCancelled(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// A reader that starts before the repository is known serves it like one that starts after, and
-// ends if there is no repository.
-func TestOpenStartsReadersEarly(t *testing.T) {
+// A process that was started ahead serves like one that starts when needed.
+func TestWarmUp(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	head := repo.Commit(t, "a", "x", "first")
-	warm := (*Repo).WarmUp
 	run := &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)}
-	r, err := Open(t.Context(), run, warm)
+	r, err := Open(t.Context(), run, (*Repo).WarmUp)
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
 	o, err := r.Read(t.Context(), head, 1<<20)
@@ -200,14 +198,11 @@ func TestOpenStartsReadersEarly(t *testing.T) {
 	require.NotNil(t, o)
 	require.NoError(t, r.Apply(t.Context(), Transaction{Edits: []Edit{{Ref: LocalNamespace.Lane(someID), New: head}}}))
 	assert.Equal(t, head, repo.Git(t, "rev-parse", LocalNamespace.Lane(someID)))
-	assert.EqualValues(t, 3, run.Started(), "config, cat-file, update-ref")
+	assert.EqualValues(t, 2, run.Started(), "config, update-ref")
 
 	bare := gittest.NewBareAt(t, repo.Env, filepath.Join(repo.Dir, "vendor/evil.git"))
 	for _, dir := range []string{t.TempDir(), bare.Dir} {
-		var refused *Repo
-		_, err = Open(t.Context(), &gitexec.Runner{Dir: dir, Env: run.Env}, func(r *Repo) { warm(r); refused = r })
+		_, err = Open(t.Context(), &gitexec.Runner{Dir: dir, Env: run.Env}, func(*Repo) { t.Error("git may not be run there") })
 		assert.True(t, fault.Is(err, "not_a_repository"), err)
-		assert.Nil(t, refused.reader.proc)
-		assert.Nil(t, refused.updater.proc)
 	}
 }

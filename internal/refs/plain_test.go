@@ -13,14 +13,14 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// OpenPlain finds in every kind of repository what "git rev-parse" finds, and reads and writes it.
+// Open finds in every kind of repository what "git rev-parse" finds, and reads and writes it.
 func TestOpenPlainKinds(t *testing.T) {
 	for _, kind := range gittest.Kinds() {
 		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
 			repo := kind.New(t, gittest.Env(t))
 			assertSamePlace(t, repo.Dir, repo.Env)
-			r, err := OpenPlain(t.Context(), &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)})
+			r, err := Open(t.Context(), &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)})
 			require.NoError(t, err)
 			t.Cleanup(r.Close)
 			c := commit("from here")
@@ -36,14 +36,14 @@ func TestOpenPlainKinds(t *testing.T) {
 	}
 }
 
-// assertSamePlace compares OpenPlain of a directory with what "git rev-parse" says, and returns
+// assertSamePlace compares Open of a directory with what "git rev-parse" says, and returns
 // how many processes it took.
 func assertSamePlace(t *testing.T, dir string, env []string) int64 {
 	t.Helper()
 	full := &Repo{Runner: &gitexec.Runner{Dir: dir, Env: gitexec.Environ(env)}}
 	require.NoError(t, discover(t.Context(), full))
 	run := &gitexec.Runner{Dir: dir, Env: gitexec.Environ(env)}
-	short, err := OpenPlain(t.Context(), run)
+	short, err := Open(t.Context(), run)
 	require.NoError(t, err)
 	t.Cleanup(short.Close)
 	assert.Equal(t, full.GitDir, short.GitDir)
@@ -100,13 +100,13 @@ func TestOpenPlainRefuses(t *testing.T) {
 	git := gittest.NewRepo(t, env)
 	git.Commit(t, "a", "1", "one")
 	run := &gitexec.Runner{Dir: git.Dir, Env: append(gitexec.Environ(env), "GIT_TEST_ASSUME_DIFFERENT_OWNER=1")}
-	_, err := OpenPlain(t.Context(), run)
+	_, err := Open(t.Context(), run)
 	assert.ErrorContains(t, err, "dubious ownership")
 	broken := gittest.NewRepo(t, env)
 	require.NoError(t, os.WriteFile(filepath.Join(broken.Dir, ".git/config"), []byte("[core\n"), 0o600))
-	_, err = OpenPlain(t.Context(), &gitexec.Runner{Dir: broken.Dir, Env: gitexec.Environ(env)})
+	_, err = Open(t.Context(), &gitexec.Runner{Dir: broken.Dir, Env: gitexec.Environ(env)})
 	assert.ErrorContains(t, err, "bad config line")
 	require.NoError(t, os.RemoveAll(filepath.Join(git.Dir, ".git/objects")))
-	_, err = OpenPlain(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(env)})
+	_, err = Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(env)})
 	assert.ErrorContains(t, err, "not a git repository")
 }

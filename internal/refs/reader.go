@@ -28,7 +28,8 @@ type Ref struct {
 
 // reader keeps one "git cat-file --batch" per repository: it resolves refs by
 // name and reads objects, packed, loose, borrowed from alternates or
-// quarantined, and notices what other processes repack meanwhile.
+// quarantined, and notices what other processes repack meanwhile. It is
+// started for the first question that [Repo.find] cannot answer from files.
 type reader struct{ process }
 
 // Read returns the object behind name, a full object id or a full ref name. A missing one is
@@ -56,7 +57,7 @@ func (r *Repo) ReadTip(ctx context.Context, name string, limit int64) (*Object, 
 	if o, ok := r.held.Load(name); ok && int64(len(o.(*Object).Body)) <= limit {
 		return o.(*Object), nil
 	}
-	o, err := r.reader.read(name, limit)
+	o, err := r.find(name, limit)
 	if errors.Is(err, errEnded) || (o == nil && err == nil && r.Store.Collecting()) {
 		return r.readAgain(ctx, name, limit)
 	}
@@ -118,7 +119,7 @@ func (r *Repo) readAgain(ctx context.Context, name string, limit int64) (*Object
 		if err := Pause(ctx, min(try, 3)); err != nil {
 			return nil, err
 		}
-		if o, err = r.reader.read(name, limit); o != nil || (err != nil && !errors.Is(err, errEnded)) {
+		if o, err = r.find(name, limit); o != nil || (err != nil && !errors.Is(err, errEnded)) {
 			break
 		}
 	}
@@ -190,6 +191,9 @@ func (r *Repo) Resolve(ctx context.Context, name string) (string, error) {
 // List returns the refs matching patterns, as "git for-each-ref" takes them: a prefix with a
 // trailing "/", a full name, or a glob. They come in the order of their names.
 func (r *Repo) List(ctx context.Context, patterns ...string) ([]Ref, error) {
+	if list, ok := listInFiles(r, patterns); ok {
+		return list, ctx.Err()
+	}
 	listing, err := r.listing(ctx, "%(objectname) %(refname)", patterns)
 	return listing.Refs(), err
 }

@@ -22,8 +22,7 @@ import (
 // ended ref out of packed-refs first. So an existing ref is never missed. A name may be of a
 // ref just ended, or unreadable: only reading it tells.
 func Named(ctx context.Context, r *Repo, prefixes ...string) ([]string, error) {
-	_, err := os.Stat(filepath.Join(r.CommonDir, "reftable"))
-	if errors.Is(err, fs.ErrNotExist) && slices.Contains([]string{"", "files"}, r.Config.Get("extensions.refstorage")) {
+	if keepsRefsInFiles(r) {
 		if names, ok, err := namedByFiles(r, prefixes); ok || err != nil {
 			return names, err
 		}
@@ -70,37 +69,97 @@ const (
 // packedBelow lists the names of packed-refs below some prefixes; ok is false where the file is
 // not marked as sorted.
 func packedBelow(path string, prefixes []string) (names []string, ok bool, err error) {
+	ok, err = withPacked(path, func(p packedFile, start int64) error {
+		for _, prefix := range prefixes {
+			below, err := p.below(start, prefix)
+			if err != nil {
+				return err
+			}
+			names = append(names, below...)
+		}
+		return nil
+	})
+	return names, ok, err
+}
+
+// packedAt lists the refs of packed-refs at some places and below them, and perhaps others; ok is
+// false where the file is not marked as sorted.
+func packedAt(path string, places []string) (list []Ref, ok bool, err error) {
+	ok, err = withPacked(path, func(p packedFile, start int64) error {
+		for _, place := range places {
+			first, err := p.seek(start, place)
+			if err != nil {
+				return err
+			}
+			end, err := p.seek(first, place+"0") // "0" is the byte after "/"
+			if err != nil {
+				return err
+			}
+			text, err := p.text(first, end)
+			if err != nil {
+				return err
+			}
+			for line := range strings.SplitSeq(text, "\n") {
+				if len(line) > hexID && line[0] != '^' {
+					list = append(list, Ref{Name: line[hexID+1:], OID: line[:hexID]})
+				}
+			}
+		}
+		return nil
+	})
+	return list, ok, err
+}
+
+// packedTip returns the object that a ref leads to by packed-refs, "" if the ref is not there; ok
+// is false where the file is not marked as sorted.
+func packedTip(path, name string) (oid string, ok bool, err error) {
+	ok, err = withPacked(path, func(p packedFile, start int64) error {
+		at, err := p.seek(start, name)
+		if err != nil || at == p.size {
+			return err
+		}
+		line, _, err := p.line(at)
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		if id, rest, _ := strings.Cut(line, " "); rest == name {
+			oid = id
+		}
+		return err
+	})
+	return oid, ok, err
+}
+
+// withPacked reads a file packed-refs, if it exists and is not empty. The first ref comes at
+// start or later. ok is false where the file is not marked as sorted.
+func withPacked(path string, read func(p packedFile, start int64) error) (ok bool, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, true, nil
+		return true, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("list refs: %w", err)
+		return false, fmt.Errorf("list refs: %w", err)
 	}
 	defer f.Close() // a rewrite makes another file: this one stays as it is
 	info, err := f.Stat()
 	if err != nil {
-		return nil, false, fmt.Errorf("list refs: %w", err)
+		return false, fmt.Errorf("list refs: %w", err)
 	}
 	p := packedFile{f, info.Size()}
-	head, next, err := p.line(0)
+	head, start, err := p.line(0)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, false, fmt.Errorf("list refs: %w", err)
+		return false, fmt.Errorf("list refs: %w", err)
 	}
 	if len(head) == 0 {
-		return nil, true, nil
+		return true, nil
 	}
 	if !strings.HasPrefix(head, packedHead) || !strings.Contains(head+" ", packedSorted+" ") {
-		return nil, false, nil
+		return false, nil
 	}
-	for _, prefix := range prefixes {
-		below, err := p.below(next, prefix)
-		if err != nil {
-			return nil, false, fmt.Errorf("list refs: %w", err)
-		}
-		names = append(names, below...)
+	if err := read(p, start); err != nil {
+		return false, fmt.Errorf("list refs: %w", err)
 	}
-	return names, true, nil
+	return true, nil
 }
 
 // packedFile is a sorted file of lines "<id> <name>", some followed by "^<id>".
@@ -184,12 +243,10 @@ func (p packedFile) line(offset int64) (string, int64, error) {
 // names reads the lines between two places whose names begin with prefix. The names are
 // parts of one text: ten thousand of them cost a handful of allocations.
 func (p packedFile) names(from, end int64, prefix string) ([]string, error) {
-	var b strings.Builder
-	b.Grow(int(end - from))
-	if _, err := io.Copy(&b, io.NewSectionReader(p.f, from, end-from)); err != nil {
+	text, err := p.text(from, end)
+	if err != nil {
 		return nil, err
 	}
-	text := b.String()
 	names := make([]string, 0, strings.Count(text, "\n")+1)
 	for line := range strings.SplitSeq(text, "\n") {
 		if len(line) > hexID && line[0] != '^' && strings.HasPrefix(line[hexID+1:], prefix) {
@@ -197,4 +254,11 @@ func (p packedFile) names(from, end int64, prefix string) ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+func (p packedFile) text(from, end int64) (string, error) {
+	var b strings.Builder
+	b.Grow(int(end - from))
+	_, err := io.Copy(&b, io.NewSectionReader(p.f, from, end-from))
+	return b.String(), err
 }

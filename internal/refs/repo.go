@@ -38,7 +38,6 @@ type Repo struct {
 	overlay map[string]string // see Overlay
 	held    sync.Map          // *Object by id, see Hold
 	warming sync.WaitGroup
-	opened  chan bool // holds one value, whether the repository was found, once known
 }
 
 // Open discovers the repository of the runner's directory, as git does it, and with git's own
@@ -47,26 +46,15 @@ type Repo struct {
 // command was started: only a GIT_DIR of the user names it. The process for all reads ends with
 // ctx.
 //
-// The functions in early are called before the repository is discovered, so WarmUp or WarmReads
-// start their processes beside the discovery. Those processes may be used only after Open
-// returns: git could run a program named by the repository's config.
-//
 // The files say where a plain repository is: ".git" at the top of a work tree, or a linked
 // worktree. "git config" says whether git agrees: it reads the configuration of a repository
 // only after its own checks, the check of the owner among them, and names each file it read.
 // Wherever the two differ, "git rev-parse" is asked.
+//
+// The functions in early are called as soon as git may be run in the repository, so that
+// [Repo.WarmUp] starts its process beside the rest.
 func Open(ctx context.Context, run *gitexec.Runner, early ...func(*Repo)) (*Repo, error) {
-	return openWith(ctx, run, true, early)
-}
-
-// OpenPlain is [Open] for callers without need of HEAD. It does not start the process for
-// reading objects. Head and Branch of a plain repository are empty.
-func OpenPlain(ctx context.Context, run *gitexec.Runner, early ...func(*Repo)) (*Repo, error) {
-	return openWith(ctx, run, false, early)
-}
-
-func openWith(ctx context.Context, run *gitexec.Runner, head bool, early []func(*Repo)) (*Repo, error) {
-	r := &Repo{Runner: run, opened: make(chan bool, 1)}
+	r := &Repo{Runner: run}
 	r.reader.repo, r.updater.repo = r, r
 	r.reader.begin = func() (*gitexec.Process, error) {
 		// git says how large an object is before it reads it, whole if it is no blob.
@@ -79,20 +67,16 @@ func openWith(ctx context.Context, run *gitexec.Runner, head bool, early []func(
 			Finish: true,
 		})
 	}
-	answer := askSettings(ctx, run) // before all others: nothing can begin without it
-	for _, begin := range early {
-		begin(r)
-	}
-	plain, err := discoverPlain(ctx, r, answer, func() {
-		if head {
-			r.WarmReads()
-		}
-	})
-	r.opened <- err == nil
+	plain, err := discoverPlain(ctx, r, askSettings(ctx, run))
 	if err == nil && !has(run.Env, "GIT_DIR") {
 		err = believe(ctx, r)
 	}
-	if err == nil && plain && head {
+	if err == nil {
+		for _, begin := range early {
+			begin(r)
+		}
+	}
+	if err == nil && plain {
 		err = readHead(ctx, r)
 	}
 	if err == nil {
@@ -118,22 +102,9 @@ func workDir(r *Repo) string {
 	return filepath.Join(wd, r.Runner.Dir)
 }
 
-// WarmUp starts the processes for reading objects and moving refs while its caller does
-// something else: for commands sure to apply a transaction. The process for moving refs is
-// needed last. It starts once the repository is found, to take no processor from the others.
-func (r *Repo) WarmUp() {
-	r.warming.Go(r.reader.warm)
-	r.warming.Go(func() {
-		found := <-r.opened
-		r.opened <- found
-		if found {
-			r.updater.warm()
-		}
-	})
-}
-
-// WarmReads is WarmUp for commands sure to read objects and move nothing.
-func (r *Repo) WarmReads() { r.warming.Go(r.reader.warm) }
+// WarmUp starts the process for moving refs while its caller does something else: for commands
+// sure to apply a transaction.
+func (r *Repo) WarmUp() { r.warming.Go(r.updater.warm) }
 
 // Close ends the processes of this repository.
 func (r *Repo) Close() {

@@ -166,16 +166,21 @@ func (st *Store) fsyncLoose() bool {
 	})
 }
 
-// block is the size up to which compression saves no disk: the file takes one
-// block of the filesystem either way.
-const block = 4096
+const (
+	// block is the size up to which compression saves no disk: the file takes one
+	// block of the filesystem either way.
+	block = 4096
 
-// encodeLoose writes the zlib stream of a loose object. A small one is stored
-// in it as it is (RFC 1950, and RFC 1951 section 3.2.4): to make the tables of
-// a compressor would take longer than all the rest of writing it.
+	// stored is the size of the largest object that is one stored block of zlib.
+	stored = 1<<16 - 1
+)
+
+// encodeLoose writes the zlib stream of a loose object. A small one, and a tree, which is
+// mostly ids and hardly shrinks, is stored in it as it is (RFC 1950, and RFC 1951 section 3.2.4):
+// to make the tables of a compressor would take longer than all the rest of writing it.
 func encodeLoose(w io.Writer, o *Object) error {
 	head := fmt.Appendf(nil, "%s %d\x00", o.Type, len(o.Body))
-	if n := len(head) + len(o.Body); n <= block {
+	if n := len(head) + len(o.Body); n <= block || o.Type == "tree" && n <= stored {
 		b := make([]byte, 0, n+16)
 		b = append(b, 0x78, 0x01) // deflate, window of 32 KiB; fastest
 		b = append(b, 0x01)       // the last block, stored

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,7 +15,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/format/index"
-	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 
 	"githandoff/internal/durable"
 	"githandoff/internal/gitexec"
@@ -142,7 +140,7 @@ func (s *scratch) hash(ctx context.Context, known []entry, paths []string) (map[
 
 // read returns an object of s, or of the repository.
 func (s *scratch) read(ctx context.Context, oid string, limit int64) (*refs.Object, error) {
-	o, err := readLoose(filepath.Join(s.objects(), oid[:2], oid[2:]), oid, limit)
+	o, err := refs.ReadLoose(s.objects(), oid, limit)
 	if errors.Is(err, fs.ErrNotExist) {
 		o, err = s.repo.Read(ctx, oid, limit)
 	}
@@ -150,30 +148,6 @@ func (s *scratch) read(ctx context.Context, oid string, limit int64) (*refs.Obje
 		err = fmt.Errorf("object %s is not there", oid)
 	}
 	return o, err
-}
-
-func readLoose(path, oid string, limit int64) (*refs.Object, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	r, err := objfile.NewReader(f)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", oid, err)
-	}
-	kind, size, err := r.Header()
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", oid, err)
-	}
-	body, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err == nil && int64(len(body)) != size {
-		err = errors.New("not a whole object")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", oid, err)
-	}
-	return &refs.Object{OID: oid, Type: kind.String(), Body: body}, nil
 }
 
 // inTop runs git in the top of the work tree. A user's variable naming the repository still

@@ -68,7 +68,6 @@ func (h *Handler) Check(ctx context.Context, push io.Reader, remote string) erro
 	if err != nil || len(held)+len(lost) == 0 {
 		return err
 	}
-	h.Repo.WarmReads()
 	edits, err := guard.ReadPush(push)
 	if err != nil || len(edits) == 0 {
 		return err

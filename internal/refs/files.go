@@ -1,0 +1,195 @@
+package refs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/objfile"
+
+	"githandoff/internal/handoff"
+)
+
+// find reads an object from git's files. If they do not show it, find asks git.
+func (r *Repo) find(name string, limit int64) (*Object, error) {
+	oid := name
+	if strings.HasPrefix(name, "refs/") {
+		tip, ok := r.tipInFiles(name)
+		if ok && tip == "" {
+			return nil, nil
+		}
+		oid = tip
+	}
+	if handoff.IsHex(oid, hexID) {
+		if o, err := ReadLoose(r.Objects, oid, limit); err == nil {
+			return o, nil
+		}
+	}
+	return r.reader.read(name, limit)
+}
+
+// ReadLoose reads the object that has a file of its own in a directory of objects. The error is
+// [fs.ErrNotExist] if there is no such file, and another one if the file holds something else,
+// or an object of more than limit bytes.
+func ReadLoose(objects, oid string, limit int64) (*Object, error) {
+	f, err := os.Open(filepath.Join(objects, oid[:2], oid[2:]))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	in, err := objfile.NewReader(f)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", oid, err)
+	}
+	defer func() { _ = in.Close() }()
+	kind, size, err := in.Header()
+	if err == nil && (size < 0 || size > limit) {
+		err = fmt.Errorf("%d bytes, limit %d", size, limit)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", oid, err)
+	}
+	body := make([]byte, size)
+	if _, err = io.ReadFull(in, body); err == nil && in.Hash().String() != oid {
+		err = errors.New("another object is in its file")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", oid, err)
+	}
+	return &Object{OID: oid, Type: kind.String(), Body: body}, nil
+}
+
+// keepsRefsInFiles reports whether git keeps the refs in one file each and in packed-refs.
+func keepsRefsInFiles(r *Repo) bool {
+	_, err := os.Stat(filepath.Join(r.CommonDir, "reftable"))
+	return errors.Is(err, fs.ErrNotExist) && slices.Contains([]string{"", "files"}, r.Config.Get("extensions.refstorage"))
+}
+
+// tipInFiles returns the object that a ref leads to, "" if there is no such ref. ok is false
+// where git has to be asked: for a symbolic ref, a ref of one worktree, and other ways to keep
+// refs.
+//
+// The file of the ref is read first: git removes it only after packed-refs has its value, and
+// takes an ended ref out of packed-refs before it removes the file.
+func (r *Repo) tipInFiles(name string) (oid string, ok bool) {
+	if !isShared(name) || !keepsRefsInFiles(r) {
+		return "", false
+	}
+	if oid, ok := looseTip(r, name); oid != "" || !ok {
+		return oid, ok
+	}
+	oid, ok, err := packedTip(filepath.Join(r.CommonDir, "packed-refs"), name)
+	return oid, ok && err == nil && (oid == "" || isID(oid))
+}
+
+// looseTip is [Repo.tipInFiles] for refs with a file of their own.
+func looseTip(r *Repo, name string) (oid string, ok bool) {
+	f, err := os.OpenFile(filepath.Join(r.CommonDir, filepath.FromSlash(name)), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+	}
+	defer f.Close()
+	b := make([]byte, hexID+2)
+	n, err := io.ReadFull(f, b)
+	if errors.Is(err, syscall.EISDIR) {
+		return "", true
+	}
+	oid = strings.TrimSuffix(string(b[:n]), "\n")
+	return oid, isID(oid)
+}
+
+func isID(s string) bool { return handoff.IsHex(s, hexID) && !plumbing.NewHash(s).IsZero() }
+
+// isShared reports whether a name is that of a ref which all worktrees share.
+func isShared(name string) bool {
+	for _, own := range []string{"refs/bisect/", "refs/rewritten/", "refs/worktree/"} {
+		if strings.HasPrefix(name, own) {
+			return false
+		}
+	}
+	return strings.HasPrefix(name, "refs/") && plumbing.ReferenceName(name).Validate() == nil
+}
+
+// listInFiles is [Repo.List] by git's files. ok is false where git has to be asked: as with
+// tipInFiles, and for patterns with other wildcards than "*".
+func listInFiles(r *Repo, patterns []string) (list []Ref, ok bool) {
+	if !keepsRefsInFiles(r) {
+		return nil, false
+	}
+	loose := map[string]string{}
+	var below []string
+	for _, p := range patterns {
+		place, _, _ := strings.Cut(p, "*")
+		if place != p {
+			place = place[:strings.LastIndexByte(place, '/')+1]
+		}
+		place = strings.TrimSuffix(place, "/")
+		if strings.ContainsAny(p, `?[\`) || !isShared(place) || !looseBelow(r, place, loose) {
+			return nil, false
+		}
+		below = append(below, place)
+	}
+	packed, ok, err := packedAt(filepath.Join(r.CommonDir, "packed-refs"), below)
+	if !ok || err != nil {
+		return nil, false
+	}
+	for _, ref := range packed {
+		if _, moved := loose[ref.Name]; !moved && isID(ref.OID) {
+			list = append(list, ref)
+		}
+	}
+	for name, oid := range loose {
+		list = append(list, Ref{Name: name, OID: oid})
+	}
+	list = slices.DeleteFunc(list, func(ref Ref) bool { return !matches(patterns, ref.Name) })
+	slices.SortFunc(list, func(a, b Ref) int { return strings.Compare(a.Name, b.Name) })
+	return slices.Compact(list), true
+}
+
+// looseBelow adds the refs with files of their own, at a place and below it. It reports whether
+// the files show all that git would show.
+func looseBelow(r *Repo, place string, loose map[string]string) bool {
+	oid, ok := looseTip(r, place)
+	if oid != "" {
+		loose[place] = oid
+	}
+	if oid != "" || !ok {
+		return ok
+	}
+	entries, err := os.ReadDir(filepath.Join(r.CommonDir, filepath.FromSlash(place)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return false
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".lock") {
+			continue
+		}
+		if strings.Trim(e.Name(), usual) != "" || strings.HasPrefix(e.Name(), ".") || strings.HasSuffix(e.Name(), ".") ||
+			strings.Contains(e.Name(), "..") || !looseBelow(r, place+"/"+e.Name(), loose) {
+			return false
+		}
+	}
+	return true
+}
+
+// usual are characters that git allows in the name of a ref.
+const usual = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,+%=@-"
+
+// matches reports whether a name matches one of the patterns of "git for-each-ref".
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		if strings.Contains(p, "*") {
+			ok, err := path.Match(p, name)
+			return ok && err == nil
+		}
+		return name == p || strings.HasPrefix(name, strings.TrimSuffix(p, "/")+"/")
+	})
+}
