@@ -18,8 +18,15 @@ import (
 	"githandoff/internal/handoff"
 )
 
+// fewReads is how many reads begin with git's files. A command that reads more asks git, which
+// keeps packs and packed-refs open.
+const fewReads = 64
+
 // find reads an object from git's files. If they do not show it, find asks git.
 func (r *Repo) find(name string, limit int64) (*Object, error) {
+	if r.reads.Add(1) > fewReads {
+		return r.reader.read(name, limit)
+	}
 	oid := name
 	if strings.HasPrefix(name, "refs/") {
 		tip, ok := r.tipInFiles(name)
@@ -125,31 +132,25 @@ func listInFiles(r *Repo, patterns []string) (list []Ref, ok bool) {
 		return nil, false
 	}
 	loose := map[string]string{}
-	var below []string
-	for _, p := range patterns {
-		place, _, _ := strings.Cut(p, "*")
-		if place != p {
-			place = place[:strings.LastIndexByte(place, '/')+1]
-		}
-		place = strings.TrimSuffix(place, "/")
-		if strings.ContainsAny(p, `?[\`) || !isShared(place) || !looseBelow(r, place, loose) {
+	wanted := make([]pattern, len(patterns))
+	for i, p := range patterns {
+		wanted[i] = patternOf(p)
+		if strings.ContainsAny(p, `?[\`) || !isShared(wanted[i].place) || !looseBelow(r, wanted[i].place, loose) {
 			return nil, false
 		}
-		below = append(below, place)
 	}
-	packed, ok, err := packedAt(filepath.Join(r.CommonDir, "packed-refs"), below)
+	list, ok, err := packedLike(filepath.Join(r.CommonDir, "packed-refs"), wanted)
 	if !ok || err != nil {
 		return nil, false
 	}
-	for _, ref := range packed {
-		if _, moved := loose[ref.Name]; !moved && isID(ref.OID) {
-			list = append(list, ref)
-		}
+	if len(loose) > 0 {
+		list = slices.DeleteFunc(list, func(ref Ref) bool { return loose[ref.Name] != "" })
 	}
 	for name, oid := range loose {
-		list = append(list, Ref{Name: name, OID: oid})
+		if slices.ContainsFunc(wanted, func(p pattern) bool { return p.matches(name) }) {
+			list = append(list, Ref{Name: name, OID: oid})
+		}
 	}
-	list = slices.DeleteFunc(list, func(ref Ref) bool { return !matches(patterns, ref.Name) })
 	slices.SortFunc(list, func(a, b Ref) int { return strings.Compare(a.Name, b.Name) })
 	return slices.Compact(list), true
 }
@@ -183,13 +184,32 @@ func looseBelow(r *Repo, place string, loose map[string]string) bool {
 // usual are characters that git allows in the name of a ref.
 const usual = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,+%=@-"
 
-// matches reports whether a name matches one of the patterns of "git for-each-ref".
-func matches(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool {
-		if strings.Contains(p, "*") {
-			ok, err := path.Match(p, name)
-			return ok && err == nil
+// pattern is one of "git for-each-ref": a ref, everything below a prefix, or names with "*" in
+// them, which stands for no "/".
+type pattern struct {
+	text  string
+	place string // where the matching refs are, without a trailing "/"
+	tail  string // behind the last "*"
+	wild  bool
+}
+
+func patternOf(text string) pattern {
+	p := pattern{text: text, place: strings.TrimSuffix(text, "/")}
+	if head, _, wild := strings.Cut(text, "*"); wild {
+		p.wild, p.place = true, strings.TrimSuffix(head[:strings.LastIndexByte(head, '/')+1], "/")
+		p.tail = text[strings.LastIndexByte(text, '*')+1:]
+	}
+	return p
+}
+
+func (p *pattern) matches(name string) bool {
+	if p.wild {
+		if !strings.HasSuffix(name, p.tail) {
+			return false
 		}
-		return name == p || strings.HasPrefix(name, strings.TrimSuffix(p, "/")+"/")
-	})
+		ok, err := path.Match(p.text, name)
+		return ok && err == nil
+	}
+	rest, ok := strings.CutPrefix(name, p.place)
+	return ok && (rest == "" && p.place == p.text || strings.HasPrefix(rest, "/"))
 }

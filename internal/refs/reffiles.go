@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"githandoff/internal/handoff"
 )
 
 // Named lists the names of the refs directly below some prefixes, each with a trailing "/",
@@ -82,16 +84,16 @@ func packedBelow(path string, prefixes []string) (names []string, ok bool, err e
 	return names, ok, err
 }
 
-// packedAt lists the refs of packed-refs at some places and below them, and perhaps others; ok is
-// false where the file is not marked as sorted.
-func packedAt(path string, places []string) (list []Ref, ok bool, err error) {
+// packedLike lists the refs of packed-refs that match patterns, by pattern; ok is false where the
+// file is not marked as sorted.
+func packedLike(path string, patterns []pattern) (list []Ref, ok bool, err error) {
 	ok, err = withPacked(path, func(p packedFile, start int64) error {
-		for _, place := range places {
-			first, err := p.seek(start, place)
+		for _, like := range patterns {
+			first, err := p.seek(start, like.place)
 			if err != nil {
 				return err
 			}
-			end, err := p.seek(first, place+"0") // "0" is the byte after "/"
+			end, err := p.seek(first, like.place+"0") // "0" is the byte after "/"
 			if err != nil {
 				return err
 			}
@@ -100,9 +102,13 @@ func packedAt(path string, places []string) (list []Ref, ok bool, err error) {
 				return err
 			}
 			for line := range strings.SplitSeq(text, "\n") {
-				if len(line) > hexID && line[0] != '^' {
-					list = append(list, Ref{Name: line[hexID+1:], OID: line[:hexID]})
+				if len(line) <= hexID || line[0] == '^' || !like.matches(line[hexID+1:]) {
+					continue
 				}
+				if !handoff.IsHex(line[:hexID], hexID) {
+					return fmt.Errorf("%q has no object id", line)
+				}
+				list = append(list, Ref{Name: line[hexID+1:], OID: line[:hexID]})
 			}
 		}
 		return nil

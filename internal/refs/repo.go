@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"githandoff/internal/gitexec"
 	"githandoff/internal/private"
@@ -38,6 +39,7 @@ type Repo struct {
 	overlay map[string]string // see Overlay
 	held    sync.Map          // *Object by id, see Hold
 	warming sync.WaitGroup
+	reads   atomic.Int64 // see fewReads
 }
 
 // Open discovers the repository of the runner's directory, as git does it, and with git's own
