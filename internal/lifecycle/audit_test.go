@@ -78,7 +78,7 @@ func TestAuditLane(t *testing.T) {
 			assert.Equal(t, map[handoff.ID]Phase{one.ID: Ended, two.ID: Held}, states)
 			assert.Empty(t, e.Reader.Lanes.indexes)
 			if junk > 0 {
-				assert.EqualValues(t, 3, w.repo.Runner.Started()-before, "who names, who shows, who shows again")
+				assert.EqualValues(t, 4, w.repo.Runner.Started()-before, "who names, who shows, who shows again, and who reads")
 			}
 		})
 	}

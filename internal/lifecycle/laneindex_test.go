@@ -54,7 +54,7 @@ func TestLongLaneIsReadOnce(t *testing.T) {
 	fixer = w.fresh(fixer)
 	before := w.repo.Runner.Started()
 	require.Equal(t, Open, w.load(t, fixer, p).Phase())
-	assert.EqualValues(t, 2, w.repo.Runner.Started()-before, "who names, and who shows")
+	assert.EqualValues(t, 3, w.repo.Runner.Started()-before, "who names, who shows, and who reads")
 	h := w.claim(t, fixer, p)
 	_, _, err := fixer.Acknowledge(t.Context(), w.home, h, Outcome{})
 	require.NoError(t, err)
