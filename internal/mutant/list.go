@@ -81,6 +81,14 @@ var mutants = []mutant{
 		`err != nil || len(files) <= manyPackFiles`, `err != nil || len(files) >= 0`, inRefs + "TestKeptBesideTheTidyingOfAGC",
 	},
 	{
+		"the children of a killed gc may go on", "internal/refs/keep.go",
+		`if age < orphaned || age > oldestGC {`, `if age > oldestGC {`, inRefs + "TestGCLeftBehind",
+	},
+	{
+		"the gc of another machine is believed", "internal/refs/keep.go",
+		`host == here &&`, `here != "" &&`, inRefs + "TestGCLeftBehind",
+	},
+	{
 		"a refused draft replaces none", "internal/app/githook/draft.go",
 		`errors.Is(err, fs.ErrNotExist) {
 			return aside`, `true {

@@ -66,11 +66,37 @@ func (st *Store) Collecting() bool { return !st.collecting().IsZero() }
 
 // collecting is when the running "git gc" began; zero where none runs.
 func (st *Store) collecting() time.Time {
-	info, err := os.Stat(filepath.Join(st.repo.CommonDir, "gc.pid"))
-	if err != nil {
+	path := filepath.Join(st.repo.CommonDir, "gc.pid")
+	info, err := os.Stat(path)
+	if err != nil || leftBehind(path, time.Since(info.ModTime())) {
 		return time.Time{}
 	}
 	return info.ModTime()
+}
+
+const (
+	// oldestGC is the age from which on git itself passes over a gc.pid.
+	oldestGC = 12 * time.Hour
+
+	// orphaned is how long the children of a killed gc may go on.
+	orphaned = time.Hour
+)
+
+// leftBehind reports whether a gc.pid of some age is that of a gc which was killed. Otherwise each
+// step would write a pack to be kept from it, without end.
+func leftBehind(path string, age time.Duration) bool {
+	if age < orphaned || age > oldestGC {
+		return age > oldestGC
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	var pid int
+	var host string
+	here, err := os.Hostname()
+	n, _ := fmt.Sscan(string(b), &pid, &host) // what has another form is believed
+	return err == nil && n == 2 && host == here && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
 // writeKept tries again when it fails: the gc at work removes temporary packs as well.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -152,6 +153,36 @@ func TestSecureBesideAGC(t *testing.T) {
 	repo.Git(t, "gc", "--quiet", "--prune=now")
 	assert.NoFileExists(t, pack+".pack", "its objects were packed with the others")
 	assert.Equal(t, "kept", repo.Git(t, "log", "-1", "--format=%s", Root+"test/a"))
+}
+
+// The file of a gc that was killed keeps nothing.
+func TestGCLeftBehind(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	r := open(t, repo)
+	here, err := os.Hostname()
+	require.NoError(t, err)
+	dead := exec.Command("true")
+	require.NoError(t, dead.Run())
+	pid := filepath.Join(r.CommonDir, "gc.pid")
+	for _, tc := range []struct {
+		content string
+		age     time.Duration
+		runs    bool
+	}{
+		{fmt.Sprint(os.Getpid(), " ", here), 0, true},
+		{fmt.Sprint(os.Getpid(), " ", here), 11 * time.Hour, true},
+		{fmt.Sprint(os.Getpid(), " ", here), 13 * time.Hour, false},
+		{fmt.Sprint(dead.Process.Pid, " ", here), time.Minute, true},
+		{fmt.Sprint(dead.Process.Pid, " ", here), 2 * time.Hour, false},
+		{fmt.Sprint(dead.Process.Pid, " ", here, ".elsewhere"), 2 * time.Hour, true},
+		{"no number", 2 * time.Hour, true},
+		{"", 2 * time.Hour, true},
+	} {
+		require.NoError(t, os.WriteFile(pid, []byte(tc.content), 0o600))
+		at := time.Now().Add(-tc.age)
+		require.NoError(t, os.Chtimes(pid, at, at))
+		assert.Equal(t, tc.runs, r.Store.Collecting(), "%q of %s ago", tc.content, tc.age)
+	}
 }
 
 // A gc that missed the pack in its list of a large directory removes the index. The pack is
