@@ -27,7 +27,8 @@ import (
 // The trust list of fixer says which senders it trusts. An attacker acts at the hub.
 type fixture struct {
 	*gittest.Fixture
-	mail string // of the authors of forged commits, if it is not derived from their names
+	mail  string          // of the authors of forged commits, if it is not derived from their names
+	lanes map[string]bool // of forged handoffs: each has its own, so that none is judged by the other
 
 	fixer   *gittest.Repo
 	home    string // repo id of the hub
@@ -69,7 +70,7 @@ func newLocalFixture(t testing.TB) *fixture {
 // newUser has keys that git can check.
 func newUser(t testing.TB) *fixture {
 	t.Helper()
-	f := &fixture{Fixture: gittest.NewFixture(t)}
+	f := &fixture{Fixture: gittest.NewFixture(t), lanes: map[string]bool{}}
 	f.keys = keystore(f.Env)
 	made, err := keysOnce()
 	require.NoError(t, err)

@@ -53,7 +53,11 @@ func (s *fixture) forge(t testing.TB, f forgery) forged {
 		born = f.born
 	}
 	id, err := handoff.NewID(born, rand.Reader)
+	for err == nil && s.lanes[id.Lane()] {
+		id, err = handoff.NewID(born, rand.Reader)
+	}
 	require.NoError(t, err)
+	s.lanes[id.Lane()] = true
 	to := "fixer"
 	env := &handoff.Envelope{
 		Schema: handoff.Schema, ID: id, Salt: strings.Repeat("0", 32), Status: handoff.StatusComplete, Goal: secretGoal,

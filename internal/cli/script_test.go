@@ -32,6 +32,7 @@ import (
 //	exitcode N CMD...     run a program; its exit code must be exactly N, or one of
 //	                      several: 3,4,5
 //	env CLOCK=TIME        stop the clock of githandoff, at 2026-11-20T22:00:00Z
+//	env LANE=N            give new handoffs ids of the lane with this number, 0 to 1023
 //	capture VAR CMD...    run a program, which must succeed, and put its output,
 //	                      without spaces around it, into a variable
 //	clone2                make hub.git and its clones src, where investigator
@@ -76,13 +77,25 @@ func githandoff() {
 	}
 	code := cli.Main(ctx, cli.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: diag,
-		Getenv: os.Getenv, Vars: os.Environ(), Now: now, Random: rand.Reader, Version: "test",
+		Getenv: os.Getenv, Vars: os.Environ(), Now: now, Random: random{}, Version: "test",
 	}, os.Args[1:])
 	stop()
 	if log != "" && !captures {
 		hints.note(log, os.Args[1:])
 	}
 	os.Exit(code)
+}
+
+// random is rand.Reader, except that the variable LANE chooses the lane of an id: the last ten of
+// its 80 random bits.
+type random struct{}
+
+func (random) Read(p []byte) (int, error) {
+	n, err := rand.Read(p)
+	if lane, bad := strconv.ParseUint(os.Getenv("LANE"), 10, 10); bad == nil && len(p) == 10 {
+		p[8], p[9] = p[8]&^3|byte(lane>>8), byte(lane)
+	}
+	return n, err
 }
 
 func TestScript(t *testing.T) {

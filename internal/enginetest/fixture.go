@@ -40,12 +40,13 @@ type Fixture struct {
 	Random  io.Reader         // of ids and salts
 	Trusted []sign.TrustEntry // call Spread after a change
 	follow  []func(*sign.Trust)
+	lanes   map[string]bool // of the ids that NewID made
 }
 
 // New makes a fixture whose home is a hub.
 func New(t testing.TB) *Fixture {
 	t.Helper()
-	f := &Fixture{Fixture: gittest.NewFixture(t), Random: rand.Reader}
+	f := &Fixture{Fixture: gittest.NewFixture(t), Random: rand.Reader, lanes: map[string]bool{}}
 	f.Set(Start())
 	return f
 }
@@ -162,11 +163,27 @@ func (f *Fixture) Spread(t testing.TB) {
 // TTL is the lifetime of an envelope: lifecycle.DefaultTTL.
 const TTL = 7 * 24 * time.Hour
 
-// Envelope is a complete one. Without a recipient, refs.Nobody, it waits for a decision.
+// NewID makes an id in a lane in which the fixture has made none yet, as long as there is one. Of
+// random ids, one pair in 1,024 shares a lane, which a test of two lanes must not meet.
+func (f *Fixture) NewID(t testing.TB) handoff.ID {
+	t.Helper()
+	if len(f.lanes) == handoff.MaxLanes {
+		clear(f.lanes)
+	}
+	for {
+		id, err := handoff.NewID(f.Now(), f.Random)
+		require.NoError(t, err)
+		if !f.lanes[id.Lane()] {
+			f.lanes[id.Lane()] = true
+			return id
+		}
+	}
+}
+
+// Envelope is a complete one, with an id of NewID. Without a recipient, refs.Nobody, it waits for a decision.
 func (f *Fixture) Envelope(t testing.TB, from, to string) *handoff.Envelope {
 	t.Helper()
-	id, err := handoff.NewID(f.Now(), f.Random)
-	require.NoError(t, err)
+	id := f.NewID(t)
 	salt, err := handoff.NewSalt(f.Random)
 	require.NoError(t, err)
 	env := &handoff.Envelope{

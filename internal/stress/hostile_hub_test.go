@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/gittest"
+	"githandoff/internal/handoff"
 )
 
 // traced runs githandoff and counts the fetches and pushes that it made.
@@ -136,9 +137,13 @@ func TestHidingHub(t *testing.T) {
 			w := gittest.NewFixture(t)
 			boss, fixer := w.Pair(t)
 			other := w.Twin(t, "other", "fixer", "boss")
-			boss.Must(t, "emit", "--to", elsewhere, "--goal", "seen")
+			seen := boss.Must(t, "emit", "--to", elsewhere, "--goal", "seen")
 			fixer.Must(t, "resume")
 			id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "unseen")
+			for handoff.ID(id).Lane() == handoff.ID(seen).Lane() { // which fixer could not bring further
+				boss.Must(t, "revoke", id)
+				id = boss.Must(t, "emit", "--to", elsewhere, "--goal", "unseen")
+			}
 			w.Hub.Git(t, "config", "uploadpack.hideRefs", "refs/handoffs/"+name)
 
 			other.Refuses(t, 3, []string{"nothing waits"}, "resume")
