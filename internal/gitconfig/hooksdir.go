@@ -18,6 +18,9 @@ func HooksDir(ctx context.Context, repo *refs.Repo) (dir, scope string, err erro
 	out, err := repo.Runner.Run(ctx, gitexec.Cmd{
 		Name: "git", Args: []string{"rev-parse", "--path-format=absolute", "--git-path", "hooks"},
 	})
+	if err != nil && gitexec.ExitCode(err) != 128 {
+		return "", "", err
+	}
 	dir = strings.TrimSuffix(string(out), "\n")
 	if info, serr := os.Stat(dir); err != nil || serr == nil && !info.IsDir() || serr != nil && !errors.Is(serr, fs.ErrNotExist) {
 		return "", "", fault.New(fault.Unavailable, fault.HooksOff, "core.hooksPath does not name a directory, so git runs no hooks here").

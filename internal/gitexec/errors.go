@@ -3,6 +3,7 @@ package gitexec
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -28,6 +29,23 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// Is reports whether target is a system error that the process names in its output: git passes the
+// reason of a failure on in words alone. The words of a remote do not count.
+func (e *Error) Is(target error) bool {
+	no, ok := target.(syscall.Errno)
+	return ok && e.says(no.Error())
+}
+
+// says reports whether a line of the process itself has these words, in upper or lower case.
+func (e *Error) says(words string) bool {
+	for line := range strings.Lines(strings.ToLower(e.Stderr)) {
+		if !strings.HasPrefix(line, "remote:") && strings.Contains(line, strings.ToLower(words)) {
+			return true
+		}
+	}
+	return false
+}
+
 // ExitCode returns the exit code of the process behind err, or -1.
 func ExitCode(err error) int {
 	var e *Error
@@ -45,21 +63,10 @@ func CouldNotStore(err error) bool {
 	if !errors.As(err, &e) {
 		return false
 	}
-	for line := range strings.Lines(e.Stderr) {
-		line = strings.ToLower(line)
-		if strings.HasPrefix(line, "remote:") {
-			continue
-		}
-		if strings.Contains(line, "cannot lock ref") || strings.Contains(line, "cannot update ref") {
-			return true
-		}
-		for _, no := range []syscall.Errno{
-			syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.EACCES,
-		} {
-			if strings.Contains(line, no.Error()) {
-				return true
-			}
-		}
+	if e.says("cannot lock ref") || e.says("cannot update ref") {
+		return true
 	}
-	return false
+	return slices.ContainsFunc([]syscall.Errno{
+		syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.EACCES,
+	}, func(no syscall.Errno) bool { return e.Is(no) })
 }

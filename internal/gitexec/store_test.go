@@ -3,6 +3,8 @@ package gitexec_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -27,4 +29,13 @@ func TestCouldNotStore(t *testing.T) {
 	}
 	assert.False(t, gitexec.CouldNotStore(errors.New("No space left on device")))
 	assert.False(t, gitexec.CouldNotStore(nil))
+}
+
+// What git says of the system's error answers errors.Is; a remote's words do not.
+func TestErrorIs(t *testing.T) {
+	err := fmt.Errorf("read: %w", &gitexec.Error{Stderr: "remote: Permission denied\nfatal: write failure on standard output: No space left on device"})
+	assert.ErrorIs(t, err, syscall.ENOSPC)
+	assert.NotErrorIs(t, err, syscall.EACCES)
+	assert.NotErrorIs(t, err, syscall.EROFS)
+	assert.NotErrorIs(t, err, fs.ErrNotExist)
 }

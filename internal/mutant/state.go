@@ -69,4 +69,24 @@ var ofState = []mutant{
 		` && removed(o.GitDir)`, ``,
 		"./internal/cli -run TestScript/resume_worktree",
 	},
+	{
+		"a git that died did not say that there is no commit", "internal/app/emit/send.go",
+		`code == 1 || code == 128 && !gitexec.CouldNotStore(err)`, `code != 0 && err != nil`,
+		"./internal/cli -run TestScript/git_died",
+	},
+	{
+		"a git that died did not refuse a name", "internal/app/checkpoint/restore.go",
+		`err != nil && code != 1 && code != 128 {`, `false && code == 0 {`,
+		"./internal/cli -run TestScript/git_died",
+	},
+	{
+		"a git that died did not say that hooks are off", "internal/gitconfig/hooksdir.go",
+		`err != nil && gitexec.ExitCode(err) != 128 {`, `false {`,
+		"./internal/cli -run TestScript/git_died",
+	},
+	{
+		"a remote's words are no error of this machine", "internal/gitexec/errors.go",
+		`!strings.HasPrefix(line, "remote:") && `, ``,
+		"./internal/gitexec -run TestErrorIs",
+	},
 }

@@ -133,6 +133,9 @@ func inTheWay(ctx context.Context, repo *refs.Repo, branch string) (string, erro
 // name.
 func checkBranch(ctx context.Context, repo *refs.Repo, name string) error {
 	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"check-ref-format", "--branch", name}})
+	if code := gitexec.ExitCode(err); err != nil && code != 1 && code != 128 {
+		return err
+	}
 	if err != nil || strings.TrimSuffix(string(out), "\n") != name {
 		return fault.New(fault.Usage, fault.BadUsage, "%s cannot be the name of a branch", untrusted.Line(name)).
 			WithHints(fault.Run("git", "check-ref-format", "--help").Because("explains which names git takes"))

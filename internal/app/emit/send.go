@@ -9,6 +9,7 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/policy"
@@ -285,9 +286,9 @@ func (s *Sender) revision(ctx context.Context, repo *refs.Repo, rev string) (str
 		return "", fault.New(fault.Usage, fault.BadUsage, "%s is not a revision", untrusted.Line(rev))
 	}
 	out, err := repo.RevParse(ctx, rev+"^{commit}")
-	if err != nil {
+	if code := gitexec.ExitCode(err); code == 1 || code == 128 && !gitexec.CouldNotStore(err) {
 		return "", fault.New(fault.NotFound, fault.NoSuchCommit, "%s is not a commit here", untrusted.Line(rev)).
 			WithHints(fault.Run("git", "log", "--oneline", "--max-count=5").Because("lists the newest commits"))
 	}
-	return out, nil
+	return out, err
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -224,7 +225,11 @@ func (h *Handler) clear(ctx context.Context, c *Copy) error {
 // free refuses a directory with something in it, and an existing branch.
 func (h *Handler) free(ctx context.Context, c *Copy) error {
 	names, err := os.ReadDir(c.Dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) || len(names) > 0 {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil && !errors.Is(err, syscall.ENOTDIR):
+		return err
+	case err != nil || len(names) > 0:
 		return fault.New(fault.Conflict, fault.WorkTreeTaken, "%s exists and is not an empty directory", c.Dir).
 			WithHints(fault.See("resume").Because("--worktree=DIR names another directory"))
 	}
