@@ -93,7 +93,7 @@ func (m *Memory) show(ctx context.Context, lane refs.Ref, r *reading, v Visitor)
 	} else {
 		err = m.Auditor.Audit(ctx, m.home, lane, a)
 	}
-	refused := fault.CodeOf(err) == fault.Denied
+	refused := fault.CodeOf(err) == fault.Denied || fault.Is(err, fault.MissingObject)
 	if refused {
 		err = v.Refused(lane, err)
 	}

@@ -33,7 +33,8 @@ deletes them. If a hub refuses, doctor names the setting that has to change.
 --fix removes stale locks of a crashed git: at least 10 seconds old, and open in no
 process. On systems other than Linux, doctor cannot see open files, and age alone
 decides. --fix also adds the refspec that protects handoffs from "git fetch --prune"
-where it is needed, and removes it everywhere else.`,
+where it is needed, and removes it everywhere else. From the hubs it fetches objects of
+handoffs again that this clone lost, or whose files a power cut left empty.`,
 		example: []string{
 			"githandoff doctor",
 			"githandoff doctor origin",
@@ -41,7 +42,7 @@ where it is needed, and removes it everywhere else.`,
 		},
 		exits: []fault.Code{fault.NotFound, fault.Denied},
 		flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&c.fix, "fix", false, "remove stale locks of a crashed git, and repair refspecs")
+			f.BoolVar(&c.fix, "fix", false, "remove stale locks of a crashed git, repair refspecs, fetch lost objects")
 		},
 		args: takesAny(&c.hubs),
 		run:  c.run,

@@ -42,7 +42,7 @@ func packFetched(ctx context.Context, h *remote) error {
 }
 
 // dropBroken drops copies of the hub's refs whose objects are gone, as a "gc --prune=now"
-// beside a fetch leaves them: git would fetch nothing more into a clone with such refs. It
+// beside a fetch or a power cut leaves them: git would fetch nothing more into a clone with such refs. It
 // returns the dropped refs: those of lanes are the memory of how far each had come.
 func (h *remote) dropBroken(ctx context.Context) ([]refs.Ref, error) {
 	var gone []refs.Ref
@@ -52,6 +52,9 @@ func (h *remote) dropBroken(ctx context.Context) ([]refs.Ref, error) {
 			return nil
 		}
 		if o, err := h.Repo.Read(ctx, ref.OID, record.MaxCommit); o == nil && err == nil {
+			if _, err := h.Repo.Store.DropDamaged(ref.OID); err != nil {
+				return err
+			}
 			drop = append(drop, refs.Edit{Ref: ref.Name, Old: ref.OID})
 			gone = append(gone, ref)
 		}

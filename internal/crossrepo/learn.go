@@ -190,7 +190,7 @@ func (h *lanes) judged(ctx context.Context, s *sight, all bool) (to string, err 
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case s.was == "" || h.ancestor(ctx, s.was, s.now):
-		h.refused.Store(s.name, lifecycle.PutBack(h.Alias.Name, h.RemoteName(s.name), s.now, s.was, why))
+		h.refuse(s.name, s.now, s.was, why)
 		return s.was, nil
 	}
 	return h.rewound(ctx, s)
@@ -217,8 +217,17 @@ func (h *lanes) mended(ctx context.Context, s sight) (to string, err error) {
 	if err != nil || !ok {
 		was = ""
 	}
-	h.refused.Store(s.name, lifecycle.PutBack(h.Alias.Name, h.RemoteName(s.name), s.was, was, why))
+	h.refuse(s.name, s.was, was, why)
 	return s.was, nil
+}
+
+// refuse notes why the copy of a lane stays: because of the hub's tip, which its administrator can
+// put back to was, or because this clone lost a part of the lane.
+func (h *lanes) refuse(lane, tip, was string, why error) {
+	if !fault.Is(why, fault.MissingObject) {
+		why = lifecycle.PutBack(h.Alias.Name, h.RemoteName(lane), tip, was, why)
+	}
+	h.refused.Store(lane, why)
 }
 
 // rewound looks at a lane whose mirror does not stand on the copy. Another command of

@@ -140,6 +140,10 @@ func (h *remote) errUnreachable(err error) error {
 			return refs.Locked(lock)
 		}
 	}
+	if gitexec.Damaged(err) {
+		return fault.New(fault.Unavailable, fault.MissingObject, "cannot read %s: the file of an object in this clone is damaged", h.Alias.Name).
+			WithHints(fault.Run("githandoff", "doctor", "--fix").Because("brings the object again, if a hub has it"))
+	}
 	if locks, lerr := h.Repo.Locks.List(time.Now()); lerr == nil {
 		for _, l := range locks {
 			if l.Age > time.Second {

@@ -256,7 +256,7 @@ const (
 	GitRefused Reason = "git_refused"
 	// ConfigUnwritable (8, git): a setting cannot be written.
 	ConfigUnwritable Reason = "config"
-	// MissingObject (8, git): an object is missing.
+	// MissingObject (8, git): an object is missing in this repository, or its file is damaged.
 	MissingObject Reason = "missing_object"
 	// GitTooOld (8, git): the git in PATH is older than githandoff can work with.
 	GitTooOld Reason = "git_too_old"

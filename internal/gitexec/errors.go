@@ -55,6 +55,12 @@ func ExitCode(err error) int {
 	return -1
 }
 
+// Damaged reports whether git met the damaged file of an object in this repository.
+func Damaged(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && (e.says("object file ") && e.says(" is empty") || e.says("loose object ") && e.says(" is corrupt"))
+}
+
 // CouldNotStore reports whether git failed because this machine could not store the received
 // objects: a disk which is full, broken or read-only, no memory or files left, or a ref which
 // could not be written or was locked by another process. The words of a remote do not count.

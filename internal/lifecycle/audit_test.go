@@ -93,7 +93,7 @@ func TestAuditOfBrokenLane(t *testing.T) {
 		Entry: func(*Entry) error { t.Error("shown"); return nil },
 		State: func(*State) error { t.Error("told"); return nil },
 	})
-	assert.True(t, fault.Is(err, "rollback"), "%v", err)
+	assert.True(t, fault.Is(err, fault.MissingObject), "%v", err)
 }
 
 // Entries are for the lane that their ids name: a copy of that lane under another

@@ -24,7 +24,7 @@ func (e *Engine) Join(ctx context.Context, theirs, ours string) (*refs.Object, e
 		return nil, err
 	}
 	if o == nil {
-		return nil, denied(fault.Rollback, "lane entry %s is missing", ours)
+		return nil, errLost("lane entry " + ours)
 	}
 	c, err := record.ParseCommit(o.Body)
 	if err != nil {

@@ -72,8 +72,11 @@ func readPart(ctx context.Context, repo *refs.Repo, what, oid, kind string, limi
 	if err != nil {
 		return nil, err
 	}
-	if o == nil || o.Type != kind {
-		return nil, denied(fault.MalformedObject, "%s is missing", what)
+	switch {
+	case o == nil:
+		return nil, errLost(what)
+	case o.Type != kind:
+		return nil, denied(fault.MalformedObject, "%s is a %s", what, o.Type)
 	}
 	return o.Body, nil
 }

@@ -89,4 +89,25 @@ var ofState = []mutant{
 		`!strings.HasPrefix(line, "remote:") && `, ``,
 		"./internal/gitexec -run TestErrorIs",
 	},
+	{
+		"an object in order is not removed", "internal/refs/lost.go",
+		`return err != nil || in.Hash().String() != oid, nil`, `return true, nil`,
+		inRefs + "TestDropDamaged",
+	},
+	{
+		"a fetch that failed leaves no copy behind", "internal/crossrepo/mend.go",
+		`		back = dropped
+`, ``,
+		inCrossrepo + "TestMendWithoutTheHub",
+	},
+	{
+		"what is mended was seen before", "internal/crossrepo/mend.go",
+		`rerr := h.checkNotRewound(ctx, memory); rerr != nil`, `rerr := error(nil); rerr != nil`,
+		inCrossrepo + "TestMendWithoutTheHub",
+	},
+	{
+		"a damaged tip is written again", "internal/crossrepo/gc.go",
+		`h.Repo.Store.DropDamaged(ref.OID)`, `false, error(nil)`,
+		inCrossrepo + "TestStepInADamagedClone",
+	},
 }

@@ -180,7 +180,7 @@ func (h *Handler) tellFetched(ctx context.Context, hub *crossrepo.Hub, f *fetche
 		lost, err = hub.LearnAll(ctx, f.memory)
 	}
 	for _, why := range hub.Refusals() {
-		if err := a.Finding(hub, Finding{Reason: fault.Rollback, Text: why.Error()}); err != nil {
+		if err := a.Finding(hub, Finding{Reason: fault.As(why).Reason, Text: why.Error()}); err != nil {
 			return err
 		}
 	}

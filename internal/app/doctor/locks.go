@@ -2,9 +2,11 @@ package doctor
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"githandoff/internal/cli/output"
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/refs"
 )
@@ -50,7 +52,10 @@ func (d *checkup) lock(l refs.Lock) {
 	}
 }
 
+// checkRefs looks for refs that lead nowhere, and for lost objects of lanes and inboxes. Unless it
+// is to mend them, it asks git alone, which does not look into the files of blobs.
 func (d *checkup) checkRefs(ctx context.Context, repo *refs.Repo) {
+	whole := checkObjects(ctx, d, repo)
 	broken, err := refs.Broken(ctx, repo)
 	if err != nil {
 		d.problem("refs", err)
@@ -60,7 +65,78 @@ func (d *checkup) checkRefs(ctx context.Context, repo *refs.Repo) {
 		d.wrong("refs", fault.Fact("restore its object from a copy of the repository; if a hub has it, githandoff sync fetches it"),
 			"%s points to a missing object (%s)", name, repo.CommonDir+"/"+name)
 	}
-	if len(broken) == 0 {
+	if len(broken) == 0 && whole {
 		d.ok("refs", "none is broken")
 	}
+}
+
+// checkObjects reports whether no object of the lanes and inboxes is lost, or lost any more.
+func checkObjects(ctx context.Context, d *checkup, repo *refs.Repo) bool {
+	own := refs.LocalNamespace
+	list, err := repo.List(ctx, own.Lanes(), string(own)+"inbox/", string(own)+"outbox/", string(own)+"sent/")
+	if err != nil {
+		d.problem("refs", err)
+		return false
+	}
+	whole := checkOwn(ctx, d, repo, list)
+	aliases := crossrepo.Aliases{Repo: repo}
+	for _, name := range aliases.Names() {
+		if al, _, err := aliases.Look(name); err == nil { // else checkRemotes says so
+			whole = checkCopies(ctx, d, crossrepo.NewHub(al, repo, nil)) && whole
+		}
+	}
+	return whole
+}
+
+// checkOwn is checkObjects for refs of this repository, whose objects nobody else has to have.
+func checkOwn(ctx context.Context, d *checkup, repo *refs.Repo, list []refs.Ref) bool {
+	lost, err := findLost(ctx, d, repo, list)
+	if err != nil {
+		d.problem("refs", err)
+		return false
+	}
+	lost = slices.DeleteFunc(lost, isTip)
+	for _, l := range lost {
+		d.wrong("refs", fault.Fact("restore it from a copy of the repository"), "object %s of %s is lost or damaged", l.Object, l.Name)
+	}
+	return len(lost) == 0
+}
+
+// checkCopies is checkObjects for the copies of a hub's refs, whose objects it has.
+func checkCopies(ctx context.Context, d *checkup, hub *crossrepo.Hub) bool {
+	list, err := crossrepo.Copies(ctx, hub)
+	if err != nil {
+		d.problem("refs", err)
+		return false
+	}
+	lost, err := findLost(ctx, d, hub.Repo, list)
+	if err == nil && len(lost) > 0 && d.Fix {
+		var names []string
+		if names, err = crossrepo.Mend(ctx, hub); err == nil {
+			d.fixed("refs", "brought %s again from %s, with objects that were lost or damaged here", fault.Count(len(names), "ref"), hub.Alias.Name)
+			return true
+		}
+	}
+	if err != nil {
+		d.problem("refs", err)
+		return false
+	}
+	lost = slices.DeleteFunc(lost, isTip)
+	if len(lost) > 0 {
+		d.wrong("refs", fault.Run("githandoff", "doctor", "--fix").Because("brings them again from the hub"),
+			"%s of %s with lost or damaged objects; the first is %s", fault.Count(len(lost), "ref"), hub.Alias.Name, lost[0].Object)
+	}
+	return len(lost) == 0
+}
+
+// isTip reports whether the lost object is the one that the ref leads to: checkRefs says so.
+func isTip(l refs.Lost) bool { return l.Object == l.OID }
+
+func findLost(ctx context.Context, d *checkup, repo *refs.Repo, list []refs.Ref) ([]refs.Lost, error) {
+	if !d.Fix {
+		if whole, err := refs.Connected(ctx, repo, list); whole || err != nil {
+			return nil, err
+		}
+	}
+	return refs.FindLost(ctx, repo, list)
 }

@@ -1,0 +1,135 @@
+package crossrepo_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/gittest"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// damaged makes a clone whose copies of a hub have many objects, in files of their own.
+func damaged(t *testing.T) (v *fixture, fixer *agent, hub *crossrepo.Hub, held lifecycle.ClaimProof) {
+	t.Helper()
+	v = newHubFixture(t, byPath())
+	source := v.agent(t, "investigator")
+	fixer = v.agent(t, "fixer")
+	held = fixer.mustClaim(t, v.offer(t, source, "fixer"))
+	for range 3 {
+		_, err := fixer.Engine.Progress(t.Context(), fixer.home, held, 0, "")
+		require.NoError(t, err)
+	}
+	hub = fixer.home.(*crossrepo.Hub)
+	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoffs(held.Place)))
+	return v, fixer, hub, held
+}
+
+// recorded lists the objects of a clone's copies.
+func recorded(t *testing.T, hub *crossrepo.Hub, clone *gittest.Repo) []string {
+	t.Helper()
+	list, err := crossrepo.Copies(t.Context(), hub)
+	require.NoError(t, err)
+	args := []string{"rev-list", "--objects", "--no-object-names"}
+	for _, ref := range list {
+		args = append(args, ref.OID)
+	}
+	return strings.Fields(clone.Git(t, args...))
+}
+
+// damage empties the files of objects, or removes them.
+func damage(t *testing.T, clone *gittest.Repo, empty bool, oids ...string) {
+	t.Helper()
+	for _, oid := range oids {
+		file := filepath.Join(clone.Dir, ".git/objects", oid[:2], oid[2:])
+		if oid == refs.EmptyTree {
+			continue
+		}
+		require.NoError(t, os.Remove(file))
+		if empty {
+			require.NoError(t, os.WriteFile(file, nil, 0o444))
+		}
+	}
+}
+
+// What a power cut did to the copies of a hub, to all of their objects or to each one of them, is
+// mended, and the memory of the lanes stays.
+func TestMend(t *testing.T) {
+	_, fixer, hub, held := damaged(t)
+	copies := fixer.git.Git(t, "for-each-ref")
+	all := recorded(t, hub, fixer.git)
+	require.Greater(t, len(all), 10)
+	cases := [][]string{all}
+	for _, oid := range all {
+		cases = append(cases, []string{oid})
+	}
+	for _, empty := range []bool{true, false} {
+		for _, oids := range cases {
+			if oids[0] == refs.EmptyTree && len(oids) == 1 {
+				continue
+			}
+			damage(t, fixer.git, empty, oids...)
+			names, err := crossrepo.Mend(t.Context(), hub)
+			require.NoError(t, err, oids)
+			assert.NotEmpty(t, names)
+			assert.Equal(t, copies, fixer.git.Git(t, "for-each-ref"), oids)
+			fixer.git.Git(t, "fsck", "--strict")
+		}
+	}
+	_, err := fixer.Engine.Progress(t.Context(), fixer.home, held, 0, "")
+	require.NoError(t, err)
+}
+
+// A clone whose hub is away, or lacks what this clone had seen, keeps its refs as they are.
+func TestMendWithoutTheHub(t *testing.T) {
+	v, fixer, hub, held := damaged(t)
+	copies := fixer.git.Git(t, "for-each-ref")
+	lane := refs.LocalNamespace.Lane(held.Place.ID)
+	damage(t, fixer.git, true, v.Hub.Git(t, "rev-parse", lane+"~2"))
+
+	require.NoError(t, os.Rename(v.Hub.Dir, v.Hub.Dir+"-away"))
+	_, err := crossrepo.Mend(t.Context(), hub)
+	assert.True(t, fault.Is(err, fault.RemoteUnavailable), err)
+	assert.Equal(t, copies, fixer.git.Git(t, "for-each-ref"))
+	require.NoError(t, os.Rename(v.Hub.Dir+"-away", v.Hub.Dir))
+
+	tip := v.Hub.Git(t, "rev-parse", lane)
+	v.Hub.Git(t, "update-ref", lane, tip+"~3")
+	_, err = crossrepo.Mend(t.Context(), hub)
+	assert.True(t, fault.Is(err, fault.Rollback), err)
+	assert.Equal(t, tip, fixer.git.Git(t, "rev-parse", hub.Namespace().Lane(held.Place.ID)), "it remembers what it had seen")
+
+	v.Hub.Git(t, "update-ref", lane, tip)
+	_, err = crossrepo.Mend(t.Context(), hub)
+	require.NoError(t, err)
+	assert.Equal(t, copies, fixer.git.Git(t, "for-each-ref"))
+}
+
+// A step names what is lost, and what mends it. A tip is mended by the step itself.
+func TestStepInADamagedClone(t *testing.T) {
+	v, fixer, hub, held := damaged(t)
+	lane := refs.LocalNamespace.Lane(held.Place.ID)
+	inbox := refs.LocalNamespace.Inbox("fixer", held.Place.ID)
+	for _, tip := range []string{lane, inbox} {
+		damage(t, fixer.git, true, v.Hub.Git(t, "rev-parse", tip))
+		again := v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
+		_, err := again.Engine.Progress(t.Context(), again.home, held, 0, "")
+		require.NoError(t, err, tip)
+	}
+	for _, below := range []string{lane + "~2", inbox + "~2"} {
+		damage(t, fixer.git, false, v.Hub.Git(t, "rev-parse", below))
+		again := v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
+		_, err := again.Engine.Progress(t.Context(), again.home, held, 0, "")
+		require.True(t, fault.Is(err, fault.MissingObject), err)
+		assert.Equal(t, []string{"githandoff", "doctor", "--fix"}, fault.As(err).Hints[0].Run)
+		_, err = crossrepo.Mend(t.Context(), hub)
+		require.NoError(t, err)
+	}
+}

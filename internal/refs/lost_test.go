@@ -1,0 +1,81 @@
+package refs_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/enginetest"
+	"githandoff/internal/gittest"
+	"githandoff/internal/refs"
+)
+
+// Only a file that does not hold its object is removed.
+func TestDropDamaged(t *testing.T) {
+	repo := gittest.NewFixture(t).NewRepo(t, "r")
+	r := enginetest.Open(t, repo)
+	oid := repo.Git(t, "rev-parse", "HEAD")
+	file := filepath.Join(repo.Dir, ".git/objects", oid[:2], oid[2:])
+	whole, err := os.ReadFile(file)
+	require.NoError(t, err)
+	other := repo.Git(t, "rev-parse", "HEAD^{tree}")
+	foreign, err := os.ReadFile(filepath.Join(repo.Dir, ".git/objects", other[:2], other[2:]))
+	require.NoError(t, err)
+
+	dropped, err := r.Store.DropDamaged(oid)
+	require.NoError(t, err)
+	assert.False(t, dropped)
+	require.FileExists(t, file)
+	for name, body := range map[string][]byte{
+		"empty": nil, "zeros": make([]byte, len(whole)), "cut off": whole[:len(whole)-1], "half": whole[:len(whole)/2],
+		"another object": foreign, "noise": bytes.Repeat([]byte("x"), 100),
+	} {
+		require.NoError(t, os.Remove(file))
+		require.NoError(t, os.WriteFile(file, body, 0o444))
+		dropped, err := r.Store.DropDamaged(oid)
+		require.NoError(t, err, name)
+		assert.True(t, dropped, name)
+		require.NoFileExists(t, file, name)
+		require.NoError(t, os.WriteFile(file, whole, 0o644))
+	}
+	dropped, err = r.Store.DropDamaged(strings.Repeat("1", 40))
+	require.NoError(t, err)
+	assert.False(t, dropped, "one that is not there")
+}
+
+// A ref is found by what its history lacks, however deep.
+func TestFindLost(t *testing.T) {
+	repo := gittest.NewFixture(t).NewRepo(t, "r")
+	for _, text := range []string{"two\n", "three\n"} {
+		repo.Commit(t, "dir/file", text, text)
+	}
+	r := enginetest.Open(t, repo)
+	list, err := r.List(t.Context(), "refs/heads/")
+	require.NoError(t, err)
+	lost, err := refs.FindLost(t.Context(), r, list)
+	require.NoError(t, err)
+	assert.Empty(t, lost)
+	for _, rev := range []string{"HEAD", "HEAD~1", "HEAD~2", "HEAD^{tree}", "HEAD:dir", "HEAD~1:dir/file", "HEAD~2:README"} {
+		oid := repo.Git(t, "rev-parse", rev)
+		file := filepath.Join(repo.Dir, ".git/objects", oid[:2], oid[2:])
+		require.NoError(t, os.Rename(file, file+"-away"))
+		lost, err := refs.FindLost(t.Context(), r, list)
+		require.NoError(t, err, rev)
+		assert.Equal(t, []refs.Lost{{Ref: list[0], Object: oid}}, lost, rev)
+		whole, err := refs.Connected(t.Context(), r, list)
+		require.NoError(t, err, rev)
+		assert.False(t, whole, rev)
+		require.NoError(t, os.Rename(file+"-away", file))
+	}
+	whole, err := refs.Connected(t.Context(), r, list)
+	require.NoError(t, err)
+	assert.True(t, whole)
+	whole, err = refs.Connected(t.Context(), r, nil)
+	require.NoError(t, err)
+	assert.True(t, whole, "no refs")
+}
