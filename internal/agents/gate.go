@@ -121,14 +121,27 @@ func files(v any, onlyURI bool) []string {
 			}
 		}
 	case string:
-		if u, err := url.Parse(v); err == nil && u.Scheme == "file" {
-			return []string{u.Path}
-		}
-		if v != "" && !onlyURI {
-			return []string{v}
-		}
+		return file(v, onlyURI)
 	}
 	return paths
+}
+
+// file is the path in s. A tool may take what looks like a URI as a path all the same: then a ".." in
+// it leads elsewhere, and both places count.
+func file(s string, onlyURI bool) []string {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Scheme != "file":
+		if s == "" || onlyURI {
+			return nil
+		}
+		return []string{s}
+	case u.Path == "":
+		return []string{s, u.Opaque}
+	case strings.Contains(s, ".."):
+		return []string{u.Path, s}
+	}
+	return []string{u.Path}
 }
 
 // reads reports whether a tool changes no file. Some clients filter by name before they call;

@@ -48,6 +48,10 @@ var ofAgents = []mutant{
 		`tops = append(tops, dirs.Top)`, `return []string{dirs.Top}`, "./internal/cli -run TestScript/hook_agent_elsewhere",
 	},
 	{
+		"what looks like a URI is a path, too", "internal/agents/gate.go",
+		`		return []string{u.Path, s}`, `		return []string{u.Path}`, "./internal/agents -run TestScopes/a_URI_with_dots",
+	},
+	{
 		"a link to a new file leads to it", "internal/agents/gate.go",
 		`|| err != nil || links == 0 {`, `|| err != nil || links >= 0 {`, "./internal/agents -run TestScopes/a_link_to_a_new_file",
 	},
