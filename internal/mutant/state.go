@@ -110,4 +110,9 @@ var ofState = []mutant{
 		`h.Repo.Store.DropDamaged(ref.OID)`, `false, error(nil)`,
 		inCrossrepo + "TestStepInADamagedClone",
 	},
+	{
+		"a step that meets a lost object is not kept", "internal/app/finish/finish.go",
+		`case fault.Is(err, fault.MissingObject):`, `case false:`,
+		"./internal/cli -run TestScript/seal_unreadable",
+	},
 }

@@ -41,6 +41,8 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 	case err == nil:
 		f.tellUnsent(h, unsent, done)
 		return done, f.remember(ctx, h, step.Event, done.State)
+	case fault.Is(err, fault.MissingObject):
+		return nil, err // waiting mends nothing, and nobody can tell yet whether its text may be in the log
 	case (fault.CodeOf(err) == fault.Unavailable || errors.Is(err, crossrepo.ErrInDoubt)) && home != lifecycle.Home(f.Local):
 		ctx = context.WithoutCancel(ctx) // the step must be kept
 		if done != nil && done.Taken != nil {
