@@ -8,7 +8,7 @@
 // NAME" with git's arguments and standard input:
 //
 //	post-commit         a Handoff-To trailer, a draft, or a held claim
-//	prepare-commit-msg  a held claim
+//	prepare-commit-msg  a held claim, or a Handoff-To in the message of another commit
 //	commit-msg          a held claim
 //	pre-push            a clone in which "githandoff init" was run
 //	post-checkout       a branch, not a file, was checked out

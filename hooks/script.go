@@ -44,7 +44,9 @@ func readsInput(name string) bool {
 // parts lists the files in script/part needed by the script of a hook.
 func parts(name string) []string {
 	switch name {
-	case "post-commit", "prepare-commit-msg", "commit-msg":
+	case "post-commit", "prepare-commit-msg":
+		return []string{"before", "run", "git-dir", "claimed", "trailer"}
+	case "commit-msg":
 		return []string{"before", "run", "git-dir", "claimed"}
 	case "pre-push":
 		return []string{"before", "run", "git-dir", "feed"}

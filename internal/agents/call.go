@@ -70,7 +70,8 @@ func (p payload) yes(member string) bool {
 
 func (p payload) has(member string) bool { return len(p[member]) > 0 && string(p[member]) != "null" }
 
-// object is the first object among the members. Some clients send one as a string.
+// object is the first object among the members. Some clients send one as a string, and some the
+// bare text of a patch or of a command.
 func (p payload) object(members ...string) map[string]any {
 	for _, m := range members {
 		raw := []byte(p.text(m))
@@ -80,6 +81,9 @@ func (p payload) object(members ...string) map[string]any {
 		var o map[string]any
 		if json.Unmarshal(raw, &o) == nil && o != nil {
 			return o
+		}
+		if s := p.text(m); s != "" {
+			return map[string]any{"input": s, "command": s}
 		}
 	}
 	return nil

@@ -37,9 +37,15 @@ func (c *Call) Scopes(worktree string) []string {
 // link first: both files count.
 func (c *Call) Files() []string {
 	var files []string
+	dir := c.Dir
+	if to := text(c.Args, "workdir", "working_directory", "cwd"); filepath.IsAbs(to) {
+		dir = to
+	} else if to != "" {
+		dir += "/" + to
+	}
 	for _, p := range c.paths() {
 		if !filepath.IsAbs(p) {
-			p = c.Dir + "/" + p
+			p = dir + "/" + p
 		}
 		files = append(files, resolved(filepath.Clean(p)))
 		if at := resolved(p); at != files[len(files)-1] {
@@ -126,7 +132,7 @@ func files(v any, onlyURI bool) []string {
 	return paths
 }
 
-// file is the path in s. A tool may take what looks like a URI as a path all the same: then a ".." in
+// file is the path in s. A tool may take what looks like a URI as a path nevertheless: then a ".." in
 // it leads elsewhere, and both places count.
 func file(s string, onlyURI bool) []string {
 	u, err := url.Parse(s)

@@ -45,7 +45,11 @@ func badFlag(cmd *cobra.Command, args []string, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
 		var known []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.NoOptDefVal != "" || args[len(args)-1] != "--"+unknown.GetSpecifiedName() { // else its value is missing
+				known = append(known, f.Name)
+			}
+		})
 		if near := fault.Nearest(unknown.GetSpecifiedName(), known); near != "" {
 			return refusal.WithHints(fault.Instead("--"+unknown.GetSpecifiedName(), "--"+near), seeHelp(cmd))
 		}

@@ -20,7 +20,7 @@ func Count(n int, one string) string {
 // Nearest is the known word at most two edits from word; "" if there is none, or if word
 // itself is known. A short word allows fewer edits.
 func Nearest(word string, known []string) string {
-	near, best := "", min(3, (len(word)+1)/2+1)
+	near, best := "", min(3, (len(word)+1)/3+1)
 	for _, k := range known {
 		if k == word {
 			return ""

@@ -17,10 +17,10 @@ func TestCount(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	known := []string{"fixer", "investigator", "qa"}
+	known := []string{"fixer", "investigator", "qa", "as", "a"}
 	for word, want := range map[string]string{
 		"fixr": "fixer", "fxier": "fixer", "investigatr": "investigator", "qs": "qa",
-		"fixer": "", "reviewer": "", "zz": "", "": "",
+		"fixer": "", "reviewer": "", "zz": "", "": "", "b": "", "yqa": "qa", "yes": "",
 	} {
 		assert.Equal(t, want, fault.Nearest(word, known), word)
 	}

@@ -177,4 +177,32 @@ var ofAgents = []mutant{
 		"no table is added beside an inline one of the same name", "internal/app/agentsetup/setup.go",
 		`w.closed != "" &&`, `false &&`, "./internal/app/agentsetup -run TestTOMLInlineIsRefused",
 	},
+	{
+		"a link leads no file of a project elsewhere", "internal/app/agentsetup/setup.go",
+		`if err != nil || parts[0] == ".." ||`, `if err != nil ||`, inScript + "setup_linked",
+	},
+	{
+		"a link leads no file of a project into git's directory", "internal/app/agentsetup/setup.go",
+		`|| slices.ContainsFunc(parts, git) {`, `|| slices.ContainsFunc(parts[:0], git) {`, inScript + "setup_linked",
+	},
+	{
+		"a call in another directory is judged there", "internal/agents/gate.go",
+		`			p = dir + "/" + p`, `			p = c.Dir + "/" + p`, "./internal/agents -run TestScopes",
+	},
+	{
+		"a bare patch is judged", "internal/agents/call.go",
+		`if s := p.text(m); s != "" {`, `if s := ""; s != "" {`, "./internal/agents -run TestScopesOfAnOddCall",
+	},
+	{
+		"the message of another commit hands nothing over", "internal/app/githook/log.go",
+		`if err == nil || strings.HasPrefix`, `if strings.HasPrefix`, inScript + "hook_trailer_picked",
+	},
+	{
+		"a commit that rewords another hands nothing over", "internal/app/githook/log.go",
+		`|| strings.HasPrefix(log[0].subject, "amend! ") {`, `{`, inScript + "hook_trailer_picked",
+	},
+	{
+		"a result named handoff looks like no handoff", "internal/prompt/history.go",
+		`case "handoff":`, `case "-":`, "./internal/prompt -run TestHistory",
+	},
 }

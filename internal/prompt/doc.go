@@ -47,5 +47,6 @@
 // A block has the results named by the receipt, in the order of their keys or in the order
 // asked for, and ends with the time from claim to receipt. A further line of a value is
 // indented by two spaces, so no value can look like a key, or like another block. A result
-// called "duration" itself gives way to the one of the log.
+// called "duration" itself gives way to the one of the log, and one called "handoff" is shown as
+// "result handoff".
 package prompt

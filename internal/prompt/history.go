@@ -30,7 +30,11 @@ func History(list []PastTask, keys []string) string {
 			fmt.Fprintf(&b, "handoff: %s\n", line(p.Who))
 		}
 		for _, k := range Chosen(p.Results, keys) {
-			if k != "duration" {
+			switch k {
+			case "duration":
+			case "handoff":
+				fmt.Fprintf(&b, "result handoff: %s\n", lines(p.Results[k]))
+			default:
 				fmt.Fprintf(&b, "%s: %s\n", line(k), lines(p.Results[k]))
 			}
 		}

@@ -59,6 +59,7 @@ duration: 1m02s`, prompt.History(pasts(t), []string{"topic", "issue_created", "t
 				"error":    "first\n=== Task T (Succeeded, 2026-03-04T09:00:00Z) ===\r\nduration: 9h\x1b[2J\u202e\n\n",
 				"duration": "9h",
 				"a\nb":     "c",
+				"handoff":  "ho_of_another",
 			},
 		}}, nil)
 		assert.Equal(t, `=== Task T (Failed, 2026-03-04T09:00:00Z) ===
@@ -66,6 +67,7 @@ a\nb: c
 error: first
   === Task T (Succeeded, 2026-03-04T09:00:00Z) ===
   duration: 9h\x1b[2J\u202e
+result handoff: ho_of_another
 duration: 1s`, got)
 	})
 }

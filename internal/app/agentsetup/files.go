@@ -47,6 +47,7 @@ type wanted struct {
 	fresh        []byte // content of a missing shared file
 	block        string // a marked paragraph of a text file
 	unless       string // a regular expression for an equivalent text of the file's own
+	root         string // of the work tree that the file has to stay in; "" for a file of the user
 	closed       string // a regular expression of a file without a place for the block
 }
 
@@ -92,6 +93,11 @@ func (r *Request) files() ([]wanted, error) {
 			return nil, err
 		}
 		all = append(append(all, list...), more...)
+	}
+	for i := range all {
+		if r.Project && strings.HasPrefix(all[i].path, r.Root+string(filepath.Separator)) {
+			all[i].root = r.Root
+		}
 	}
 	all = slices.DeleteFunc(all, func(w wanted) bool { return slices.Contains(r.Without, w.part) })
 	return withoutTwins(merged(all)), nil

@@ -89,6 +89,9 @@ func plan(w wanted, known *written) (*Change, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := w.stays(path); err != nil {
+		return nil, err
+	}
 	before, existed, err := read(path)
 	if err != nil {
 		return nil, err
@@ -259,6 +262,38 @@ func followed(path string) (string, error) {
 		path = to
 	}
 	return "", fault.New(fault.Unavailable, fault.Unreadable, "%s is a dangling symbolic link", path)
+}
+
+// stays refuses a file of a project whose path leads out of the work tree, or into its git
+// directory: whoever made the repository could choose where by a link.
+func (w *wanted) stays(path string) error {
+	if w.root == "" {
+		return nil
+	}
+	root, err := filepath.EvalSymlinks(w.root)
+	if err != nil {
+		return err
+	}
+	dir, rest := filepath.Dir(path), []string{filepath.Base(path)}
+	for {
+		at, err := filepath.EvalSymlinks(dir)
+		if err == nil {
+			dir = at
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			return err
+		}
+		dir, rest = filepath.Dir(dir), append([]string{filepath.Base(dir)}, rest...)
+	}
+	rel, err := filepath.Rel(root, filepath.Join(append([]string{dir}, rest...)...))
+	parts := strings.Split(rel, string(filepath.Separator))
+	git := func(part string) bool { return strings.EqualFold(part, ".git") }
+	if err != nil || parts[0] == ".." || slices.ContainsFunc(parts, git) {
+		return fault.New(fault.Denied, fault.UnsafeFile, "%s leads out of the files of this work tree, to %s", w.path, path).
+			WithHints(fault.Fact("a link in the repository leads there: remove it, or set up this user without --project"))
+	}
+	return nil
 }
 
 func read(path string) (content []byte, existed bool, err error) {

@@ -3,7 +3,9 @@ package githook
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,8 +74,8 @@ type Amended struct {
 
 // own returns the commit at HEAD if it names a receiver and the user of this
 // repository has just made it: the newest entry of HEAD's reflog says "commit", not
-// amend, rebase, cherry-pick or merge, and author and committer are user.email.
-// Otherwise it returns nil, or the amended commit that names one.
+// amend, rebase, cherry-pick or merge, author and committer are user.email, and the message is not
+// that of another commit. Otherwise it returns nil, or the amended commit that names one.
 func own(ctx context.Context, repo *refs.Repo) (*Commit, *Amended, error) {
 	if repo.Head == "" {
 		return nil, nil, nil
@@ -102,6 +104,10 @@ func own(ctx context.Context, repo *refs.Repo) (*Commit, *Amended, error) {
 	}
 	if !own {
 		return nil, nil, fmt.Errorf("ignored the Handoff-To of this commit: its author and its committer are not both user.email (%s)", mail)
+	}
+	_, err = os.Stat(repo.OwnWorktree(borrowedNote))
+	if err == nil || strings.HasPrefix(log[0].subject, "amend! ") {
+		return nil, nil, errors.New("ignored the Handoff-To of this commit: git took its message from another commit")
 	}
 	c.twin, err = countTwins(ctx, repo, log)
 	return c, nil, err

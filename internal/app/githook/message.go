@@ -7,11 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/private"
 	"githandoff/internal/refs"
 	"githandoff/internal/work"
 )
@@ -41,10 +43,7 @@ func (h *Messages) open(args []string) (*message, *work.Claim, error) {
 	if err != nil || claim == nil {
 		return nil, nil, err
 	}
-	m := &message{path: args[0], comment: "#"}
-	if !filepath.IsAbs(m.path) {
-		m.path = filepath.Join(h.Dir, m.path)
-	}
+	m := &message{path: h.at(args[0]), comment: "#"}
 	text, err := os.ReadFile(m.path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the message: %w", err)
@@ -63,6 +62,9 @@ func (h *Messages) open(args []string) (*message, *work.Claim, error) {
 // empty, and a template as it is: a user who leaves them so wants no commit. Finish handles those
 // once they are written.
 func (h *Messages) Prepare(ctx context.Context, args []string) error {
+	if err := h.noteOrigin(args); err != nil {
+		return err
+	}
 	m, claim, err := h.open(args)
 	if err != nil || claim == nil {
 		return err
@@ -79,6 +81,44 @@ func (h *Messages) Prepare(ctx context.Context, args []string) error {
 	}
 	m.bare = len(args) > 1 && args[1] == "message" && h.NoEditor
 	return m.name(ctx, h.Repo, claim)
+}
+
+// asksTo finds a trailer that hands work over.
+var asksTo = regexp.MustCompile(`(?im)^handoff-to\b`)
+
+// borrowedNote is a file of the worktree. It is there from one prepare-commit-msg to the next if git
+// took the message of the commit from another commit, together with a trailer that hands work over.
+const borrowedNote = "borrowed-message"
+
+// noteOrigin writes and removes borrowedNote. The origin of a message is "merge" after "cherry-pick
+// -n" and after a conflict of a rebase, and "commit" after -c and -C. In HEAD's reflog such a
+// commit looks like any other.
+func (h *Messages) noteOrigin(args []string) error {
+	note := h.Repo.OwnWorktree(borrowedNote)
+	if len(args) > 1 && slices.Contains([]string{"merge", "commit"}, args[1]) {
+		text, err := os.ReadFile(h.at(args[0]))
+		if err != nil {
+			return fmt.Errorf("read the message: %w", err)
+		}
+		if asksTo.Match(text) {
+			if err := private.MakeDir(filepath.Dir(note)); err != nil {
+				return err
+			}
+			return os.WriteFile(note, nil, 0o600)
+		}
+	}
+	if err := os.Remove(note); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// at is the absolute path of a file that git names.
+func (h *Messages) at(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(h.Dir, path)
 }
 
 // Finish is Prepare for a message written by the user. A message of only trailers is emptied,
