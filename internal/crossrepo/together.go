@@ -108,19 +108,21 @@ func (j *joint) touches(h *Hub, t refs.Transaction) bool {
 	})
 }
 
-// LaneTip implements lifecycle.RemoteHome.
+// LaneTip implements lifecycle.RemoteHome. A waiting step whose entry does not stand on the copy, or
+// on another waiting step, was decided before the copy was read, and will be decided again.
 func (h *Hub) LaneTip(ctx context.Context, lane string) (string, error) {
+	tip, err := h.Repo.Resolve(ctx, lane)
 	s := seatOf(ctx)
-	if s == nil {
-		return h.Repo.Resolve(ctx, lane)
+	if s == nil || err != nil {
+		return tip, err
 	}
-	for _, w := range slices.Backward(s.joint.waiting) {
-		i := slices.IndexFunc(w.t.Edits, func(e refs.Edit) bool { return e.Ref == lane })
+	for _, w := range s.joint.waiting {
+		i := slices.IndexFunc(w.t.Edits, func(e refs.Edit) bool { return e.Ref == lane && e.Old == tip })
 		if w.hub == h && !w.alone && i >= 0 {
-			return w.t.Edits[i].New, nil
+			tip = w.t.Edits[i].New
 		}
 	}
-	return h.Repo.Resolve(ctx, lane)
+	return tip, nil
 }
 
 // proceed lets a task go on until it waits again, or is over.

@@ -266,6 +266,32 @@ func TestTogetherKinds(t *testing.T) {
 	assert.Empty(t, v.inbox(t, held[2].Place))
 }
 
+// A step that was decided before this clone knew its lane does not stand in the way of another step
+// in that lane.
+func TestTogetherInALaneReadLater(t *testing.T) {
+	t.Parallel()
+	v, _ := newTracedFixture(t)
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+	failed, held := fixer.mustClaim(t, v.offer(t, source, "fixer")), fixer.mustClaim(t, v.offer(t, source, "fixer"))
+	twin := v.clone(t, "fixer", fixer.Engine.Author.Signer)
+	env := v.Envelope(t, "fixer", "investigator")
+	env.ID, env.Parent = env.ID[:len(env.ID)-2]+handoff.ID(held.Place.ID.Lane()), failed.Place.ID
+	back, err := twin.Engine.Author.Prepare(t.Context(), twin.home, env, "")
+	require.NoError(t, err)
+	errs := make([]error, 2)
+	crossrepo.Together(t.Context(), []func(context.Context){
+		func(ctx context.Context) {
+			_, errs[0] = twin.Engine.Fail(ctx, twin.home, failed, lifecycle.Outcome{Next: env.ID, Child: back})
+		},
+		func(ctx context.Context) {
+			_, _, errs[1] = twin.Engine.Acknowledge(ctx, twin.home, held, lifecycle.Outcome{})
+		},
+	})
+	assert.Equal(t, []error{nil, nil}, errs)
+	assert.Equal(t, []string{"offered"}, v.log(t, env.ID))
+	assert.Equal(t, []string{"offered", "claimed", "acknowledged"}, v.log(t, held.Place.ID))
+}
+
 // An interrupt while steps wait ends each task, and nothing is sent any more.
 func TestTogetherInterrupted(t *testing.T) {
 	t.Parallel()

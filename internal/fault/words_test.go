@@ -20,7 +20,7 @@ func TestNearest(t *testing.T) {
 	known := []string{"fixer", "investigator", "qa", "as", "a"}
 	for word, want := range map[string]string{
 		"fixr": "fixer", "fxier": "fixer", "investigatr": "investigator", "qs": "qa",
-		"fixer": "", "reviewer": "", "zz": "", "": "", "b": "", "yqa": "qa", "yes": "",
+		"fixer": "", "reviewer": "", "zz": "", "": "", "b": "", "yqa": "qa", "yes": "", "aq": "qa", "fxir": "", "ifxre": "fixer",
 	} {
 		assert.Equal(t, want, fault.Nearest(word, known), word)
 	}

@@ -115,4 +115,9 @@ var ofState = []mutant{
 		`case fault.Is(err, fault.MissingObject):`, `case false:`,
 		"./internal/cli -run TestScript/seal_unreadable",
 	},
+	{
+		"a step does not stand on one that was decided before the lane was read", "internal/crossrepo/together.go",
+		` && e.Old == tip })`, ` })`,
+		inCrossrepo + "TestTogetherInALaneReadLater",
+	},
 }
