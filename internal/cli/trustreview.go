@@ -27,9 +27,9 @@ func newTrustReview(a *app) command {
 		short: "Go through keys published at hubs and not trusted here",
 		long: `Fetches the keys that are published at the hubs of this clone, or at the hubs named as
 ALIAS. It shows each key that is not trusted here: the owner that it claims, and its
-fingerprint in groups of four. At a terminal it then asks for the last two groups; ask
-the owner for them by telephone or in person. Only with the right groups is the key
-trusted, as sender and recipient under the name that it claims. An empty line skips it.
+fingerprint in groups of four. At a terminal it then asks for the last 16 characters, four
+groups; ask the owner for them by telephone or in person. Only with the right ones is the
+key trusted, as sender and recipient under the name that it claims. An empty line skips it.
 Without a terminal the command only lists the keys.
 
 If you can send the owner a line, githandoff invite needs no fingerprint.`,
@@ -82,7 +82,7 @@ func (c *reviewCommand) one(ws *workspace.Workspace, public sign.PublicKey) erro
 	if err != nil || !asks {
 		return err
 	}
-	typed, err := askShown(fmt.Sprintf("last two groups of the fingerprint, as the owner of %s reads them out (empty to skip): ", name))
+	typed, err := askShown(fmt.Sprintf("last %d characters of the fingerprint, as the owner of %s reads them out (empty to skip): ", pin.Compared, name))
 	if err != nil || len(typed) == 0 {
 		return err
 	}

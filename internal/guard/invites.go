@@ -10,6 +10,7 @@ import (
 	"githandoff/internal/invite"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/untrusted"
 )
 
 // invitesPrefix is where invitations are: see internal/invite.
@@ -60,8 +61,8 @@ func (pj *publishedJudge) invite(ctx context.Context, oid string) (*invite.Messa
 	return invite.ParseMessages(raw)
 }
 
-// inviter requires the key of an offer to act at this hub, and the offer to give it no role it
-// does not have here.
+// inviter requires the key of an offer to act at this hub, and the offer to give it no role, name
+// or principal which it does not have here. A root key of this hub names its agents itself.
 func (pj *publishedJudge) inviter(o *invite.Offer) error {
 	public, err := sign.ParsePublic([]byte(o.Key))
 	if err != nil {
@@ -74,9 +75,17 @@ func (pj *publishedJudge) inviter(o *invite.Offer) error {
 	if err := key.ValidAt(pj.Verifier.Keys.Now()); err != nil {
 		return err
 	}
-	for _, role := range o.Inviter.Roles {
-		if !slices.Contains(key.Entry().Roles, role) {
-			return denied(fault.UntrustedKey, "the invitation offers %s as %s, which it is not here", public.KID(), role)
+	has := key.Entry()
+	if key.HasRole(sign.RoleRoot) {
+		has.Agents = o.Inviter.Agents
+	}
+	for _, claim := range []struct{ offered, has []string }{
+		{o.Inviter.Roles, has.Roles}, {o.Inviter.Agents, has.Agents}, {o.Inviter.Principals, has.Principals},
+	} {
+		for _, name := range claim.offered {
+			if !slices.Contains(claim.has, name) {
+				return denied(fault.UntrustedKey, "the invitation offers %s as %s, which it is not here", public.KID(), untrusted.Line(name))
+			}
 		}
 	}
 	return nil

@@ -75,6 +75,30 @@ var ofInvites = []mutant{
 		`if h.taken(asked, o, place) {`, `if false {`, "./internal/cli -run TestScript/join_names",
 	},
 	{
+		"nobody joins under the name of another key: a retired one", "internal/app/join/handler.go",
+		`return e.KID != kid && slices.Contains(e.Agents, agent)`, `return e.KID != kid && e.Retired == "" && slices.Contains(e.Agents, agent)`, "./internal/cli -run TestScript/join_mixed",
+	},
+	{
+		"an inviter takes no name of another key", "internal/app/join/grant.go",
+		`if slices.Contains(old.Agents, name) || slices.Contains(old.Principals, name) {`, `if false {`, "./internal/cli -run TestScript/join_mixed",
+	},
+	{
+		"an invitation gives a known key what it says and no more", "internal/sign/entry.go",
+		`!now && (!before || moved)`, `!now && !before && moved`, "./internal/sign -run TestMixes",
+	},
+	{
+		"who joins with a known key is asked for by both entries", "internal/app/join/handler.go",
+		`if err := h.apart(e); err != nil {`, `if err := h.apart(e); err != nil && false {`, "./internal/cli -run TestScript/join_mixed",
+	},
+	{
+		"a guard takes invitations of an inviter under its names there", "internal/guard/invites.go",
+		`{o.Inviter.Agents, has.Agents}, `, ``, "./internal/cli -run TestScript/join_guarded",
+	},
+	{
+		"a person compares 64 bits of a fingerprint", "internal/app/pin/pin.go",
+		`const Compared = 16`, `const Compared = 8`, "./internal/cli -run TestScript/trust_review",
+	},
+	{
 		"an invitation that is over is not used again", "internal/app/join/handler.go",
 		`if k.Over {
 		return nil, h.erase`, `if false {
@@ -103,6 +127,6 @@ var ofInvites = []mutant{
 	},
 	{
 		"a key that is reviewed is the one that its owner names", "internal/app/pin/pin.go",
-		`plain(typed) != want[len(want)-8:]`, `plain(typed) == "0"`, "./internal/cli -run TestScript/trust_review",
+		`plain(typed) != want[len(want)-Compared:]`, `plain(typed) == "0"`, "./internal/cli -run TestScript/trust_review",
 	},
 }

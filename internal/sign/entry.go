@@ -195,6 +195,27 @@ func (e TrustEntry) widen(old TrustEntry) TrustEntry {
 	return e
 }
 
+// Mixes reports whether adding e to the entry pinned before gives the key rights that neither
+// gives: a role under a name, or another time for it. A role of root is given for all names.
+func (e TrustEntry) Mixes(old TrustEntry) bool {
+	all := e.widen(old)
+	moved := all.From != old.From || all.Until != old.Until
+	for _, agent := range all.Agents {
+		for _, role := range all.Roles {
+			before, now := old.gives(role, agent), e.gives(role, agent)
+			if role != RoleRoot && !now && (!before || moved) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// gives reports whether the entry names both.
+func (e TrustEntry) gives(role, agent string) bool {
+	return slices.Contains(e.Roles, role) && slices.Contains(e.Agents, agent)
+}
+
 func union(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)

@@ -82,6 +82,30 @@ func TestAddWidens(t *testing.T) {
 	assert.Equal(t, [][]string{{"repo.write:src/*"}}, key.Limits())
 }
 
+// An entry has one list of names and one of roles, so that adding to it can give more than was
+// meant.
+func TestMixes(t *testing.T) {
+	ci := TrustEntry{Agents: []string{"ci"}, Roles: []string{RoleRecipient}, Until: "2026-12-01T00:00:00Z"}
+	for name, tt := range map[string]struct {
+		add  TrustEntry
+		want bool
+	}{
+		"another name and role":     {TrustEntry{Agents: []string{"bot"}, Roles: []string{RoleSender}}, true},
+		"another name, the same":    {TrustEntry{Agents: []string{"bot"}, Roles: []string{RoleRecipient}}, false},
+		"another name, for longer":  {TrustEntry{Agents: []string{"bot"}, Roles: []string{RoleRecipient}, Until: "2027-06-01T00:00:00Z"}, true},
+		"another name, not so long": {TrustEntry{Agents: []string{"bot"}, Roles: []string{RoleRecipient}, Until: "2026-11-30T00:00:00Z"}, true},
+		"from another time":         {TrustEntry{Agents: []string{"bot"}, Roles: []string{RoleRecipient}, From: "2026-11-30T00:00:00Z"}, true},
+		"another role":              {TrustEntry{Agents: []string{"ci"}, Roles: []string{RoleSender}}, false},
+		"another role, for longer":  {TrustEntry{Agents: []string{"ci"}, Roles: []string{RoleSender}, Until: "2027-06-01T00:00:00Z"}, true},
+		"all of it, for longer":     {TrustEntry{Agents: []string{"bot", "ci"}, Roles: []string{RoleRecipient, RoleSender}, Until: "2027-06-01T00:00:00Z"}, false},
+		"a root":                    {TrustEntry{Roles: []string{RoleRoot}, Principals: []string{"user:a@example.com"}}, false},
+		"a role under no name":      {TrustEntry{Roles: []string{RoleRoot, RoleSender}}, true},
+		"nothing":                   {TrustEntry{}, false},
+	} {
+		assert.Equal(t, tt.want, tt.add.Mixes(ci), name)
+	}
+}
+
 func TestAddRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trust.json")
 	trust := loaded(t, path, "")

@@ -56,11 +56,15 @@ func (h *Handler) Join(ctx context.Context, hub *crossrepo.Hub, code invite.Code
 	if err != nil {
 		return nil, err
 	}
+	pinned, err := h.ofInviter(inviter, offer.Inviter, name)
+	if err != nil {
+		return nil, err
+	}
 	signer, err := place.SetUp(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.Trust.Add(h.TrustPath, entry(inviter, offer.Inviter)); err != nil {
+	if err := h.Trust.Add(h.TrustPath, pinned); err != nil {
 		return nil, err
 	}
 	done := &Answered{Agent: name, Key: signer.KID(), Inviter: inviter, Again: earlier != nil}
@@ -130,6 +134,6 @@ func (h *Handler) name(o *invite.Offer, earlier *invite.Answer, place Worktree) 
 // taken reports whether another agent has the name, as far as this clone and the offer show.
 func (h *Handler) taken(name string, o *invite.Offer, place Worktree) bool {
 	return slices.Contains(o.Inviter.Agents, name) || slices.ContainsFunc(h.Trust.Entries(), func(e sign.TrustEntry) bool {
-		return e.Retired == "" && slices.Contains(e.Agents, name) && !place.Holds(e.KID)
+		return slices.Contains(e.Agents, name) && !place.Holds(e.KID)
 	})
 }

@@ -234,21 +234,23 @@ func (h *Handler) pin(k Kept, a *invite.Answer) (*Joined, error) {
 	}
 	e := entry(public, k.Joiner)
 	e.Agents = []string{a.Agent}
+	if err := h.apart(e); err != nil {
+		return nil, err
+	}
 	if err := h.Trust.Add(h.TrustPath, e); err != nil {
 		return nil, err
 	}
 	return &Joined{Agent: a.Agent, Key: public.KID(), Kind: k.Kind, Inviter: k.By, Alias: k.Alias}, nil
 }
 
-// unused refuses a name under which another key is trusted here.
+// unused refuses a name under which another key is or was trusted here: what waits for the agent of
+// a retired key waits for whoever the owner of this clone names.
 func (h *Handler) unused(agent string, kid sign.KID) error {
-	for _, e := range h.Trust.Entries() {
-		if e.KID != kid && e.Retired == "" && slices.Contains(e.Agents, agent) {
-			return fault.New(fault.Conflict, fault.NameTaken, "the key that joined claims the name %s, which another trusted key has: the invitation is void", agent).
-				WithHints(fault.Run("githandoff", "invite", agent).Because("if both are to share the inbox of %s", agent))
-		}
+	if !slices.ContainsFunc(h.Trust.Entries(), func(e sign.TrustEntry) bool { return e.KID != kid && slices.Contains(e.Agents, agent) }) {
+		return nil
 	}
-	return nil
+	return fault.New(fault.Conflict, fault.NameTaken, "the key that joined claims the name %s, which another key has or had here: the invitation is void", agent).
+		WithHints(fault.Run("githandoff", "invite", agent).Because("if both are to share the inbox of %s", agent))
 }
 
 // end ends an invitation, first here: a hub which keeps it could have it used again.
@@ -301,13 +303,6 @@ func (h *Handler) Withdraw(ctx context.Context, hub *crossrepo.Hub, agent string
 			WithHints(fault.Run("githandoff", "invite", "--list").Because("lists open invitations"))
 	}
 	return n, first
-}
-
-func entry(public sign.PublicKey, g invite.Grant) sign.TrustEntry {
-	return sign.TrustEntry{
-		KID: public.KID(), Key: public.Text(), Agents: g.Agents, Roles: g.Roles,
-		Principals: g.Principals, MaxScope: g.MaxScope, Until: g.Until,
-	}
 }
 
 func signing(ctx context.Context, s sign.Signer) invite.Sign {

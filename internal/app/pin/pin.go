@@ -143,13 +143,18 @@ func fill(e *sign.TrustEntry, name string) error {
 	return nil
 }
 
-// Confirm trusts a published key under its claimed name, if typed has the last two groups of its
+// Compared are the last characters of a fingerprint that a person must confirm. For OpenPGP they
+// are 64 bits. Eight characters, 32 bits, do not suffice: another key that ends with them is found
+// in minutes.
+const Compared = 16
+
+// Confirm trusts a published key under its claimed name, if typed has the last characters of its
 // fingerprint, whatever blanks and case.
 func (h *Handler) Confirm(public sign.PublicKey, typed string) (name string, err error) {
 	plain := func(s string) string { return strings.ToUpper(strings.Join(strings.Fields(s), "")) }
 	want := plain(sign.Fingerprint(public.KID()))
-	if len(want) <= 8 || plain(typed) != want[len(want)-8:] {
-		return "", fault.New(fault.Denied, fault.UntrustedKey, "the fingerprint does not end with that: the key is not its owner's, or the groups were mistyped").
+	if len(want) <= Compared || plain(typed) != want[len(want)-Compared:] {
+		return "", fault.New(fault.Denied, fault.UntrustedKey, "the last %d characters of the fingerprint are others: the key is not its owner's, or they were mistyped", Compared).
 			WithHints(fault.Run("githandoff", "trust", "review").Because("shows it again"))
 	}
 	name, _ = team.Claimed(public)
