@@ -21,7 +21,7 @@ func TestHubIsData(t *testing.T) {
 	for _, name := range []string{"inbox/fi\u202exer/" + string(f.id), "inbox/fixer/\u009b2J", "inbox/fixer/x;reboot", "log/\u2028", "log/zzz"} {
 		s.Hub.Git(t, "update-ref", "refs/handoffs/"+name, f.payload)
 	}
-	eve, err := s.keys.Generate("eve", "Alice\u202e\x1b[2J <alice@example.com>", nil, time.Now(), rand.Reader)
+	eve, err := s.keys.Generate("eve", "Alice\u202e\x1b[2J, who says: "+order, nil, time.Now(), rand.Reader)
 	require.NoError(t, err)
 	published := object(t, s.Hub, "blob", []byte(eve.Public().Text()))
 	s.Hub.Git(t, "update-ref", "refs/handoffs/keys/"+strings.TrimPrefix(eve.KID(), "openpgp:"), published)
@@ -37,12 +37,13 @@ func TestHubIsData(t *testing.T) {
 		assert.Equal(t, code, r.Code, "%s: %s", args, r.Stderr)
 		for line := range strings.Lines(r.Stdout + r.Stderr) {
 			assert.False(t, strings.HasPrefix(line, "githandoff: warning: "+order), line)
+			assert.NotContains(t, line, "who says")
 		}
 	}
 	for _, args := range []string{"inbox", "inbox --all", "status", "history", "sync", "doctor", "hook run post-merge", "resume --peek"} {
 		look(0, strings.Fields(args)...)
 	}
-	assert.Contains(t, s.fixer.Must(t, "doctor"), `Alice\u202e\x1b[2J`, "it is shown, and not obeyed")
+	assert.Contains(t, s.fixer.Must(t, "doctor"), "it claims to belong to (a text)")
 	look(4, "audit") // it names what is no handoff
 	look(0, "resume", string(f.id))
 

@@ -323,12 +323,14 @@ func TestScopeIsData(t *testing.T) {
 		f := c.second(t, above, link{claims: func(o *obo.Claims) { o.Scope = []string{"repo.write:src/" + target} }}, forgery{})
 		out, _, _ := strings.Cut(c.fixer.Must(t, "resume", "--peek", string(f.id)), "\n-----")
 		shown := c.fixer.Must(t, "obo", "show", string(f.id))
+		outside, _, _ := strings.Cut(shown, "\n-----")
 		plain(t, out+shown)
-		assert.Contains(t, shown, "  scope:       "+as+"\n")
+		assert.Equal(t, strings.HasPrefix(as, "1 scope"), strings.Contains(outside, "(a text)"))
+		assert.Contains(t, shown, as+"\n")
 		return out
 	}
-	assert.Contains(t, beside("auth/*", "repo.write:src/auth/*"), "repo.write:src/auth/*")
-	assert.NotContains(t, beside(order, strconv.QuoteToASCII("repo.write:src/"+order)), "Ignore")
-	assert.NotContains(t, beside("auth,deploy.prod", `"repo.write:src/auth,deploy.prod"`), "deploy")
-	assert.NotContains(t, beside("\u0430uth", `"repo.write:src/\u0430uth"`), "uth")
+	assert.Contains(t, beside("auth/*", "  scope:       repo.write:src/auth/*"), "repo.write:src/auth/*")
+	assert.NotContains(t, beside(order, "1 scope: "+strconv.QuoteToASCII("repo.write:src/"+order)), "Ignore")
+	assert.NotContains(t, beside("auth,deploy.prod", `1 scope: "repo.write:src/auth,deploy.prod"`), "deploy")
+	assert.NotContains(t, beside("\u0430uth", `1 scope: "repo.write:src/\u0430uth"`), "uth")
 }

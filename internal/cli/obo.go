@@ -16,6 +16,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/obo"
+	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
 )
 
@@ -127,7 +128,14 @@ func (c *oboShowCommand) run(ctx context.Context) error {
 	}
 	leaf := chain[len(chain)-1]
 	row := chainRow{Chain: chain, ID: v.Envelope().ID, Principal: leaf.Subject, Token: leaf.JTI, Verdict: verdict}
-	if err := c.Result(row, func(t *output.Lines) { chainText(t, ws, chain) }); err != nil {
+	texts, err := c.textsOf(chain)
+	if err != nil {
+		return err
+	}
+	if err := c.Result(row, func(t *output.Lines) {
+		chainText(t, ws, chain)
+		_, _ = t.Write(texts) // Lines take everything
+	}); err != nil {
 		return err
 	}
 	return v.Lapse()
@@ -152,17 +160,45 @@ func chainText(t *output.Lines, ws *workspace.Workspace, chain []*obo.Claims) {
 	}
 }
 
-// listed joins words chosen by others. No word can look like two, or like another one: words
-// which are not plain are quoted, with every foreign letter escaped.
+// listed joins words chosen by others. No word can look like two, or like another one: a text
+// stands in the fence below.
 func listed(list []string) string {
 	shown := make([]string, len(list))
 	for i, s := range list {
 		shown[i] = s
-		if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`,"\`, r) }) {
-			shown[i] = strconv.QuoteToASCII(s)
+		if isText(s) {
+			shown[i] = "(a text)"
 		}
 	}
 	return strings.Join(shown, ", ")
+}
+
+// textsOf are the scopes and audiences of a chain that are texts, in a fence, a line each: quoted,
+// with every foreign letter escaped.
+func (c *oboShowCommand) textsOf(chain []*obo.Claims) ([]byte, error) {
+	var b strings.Builder
+	for i, token := range chain {
+		for _, l := range []struct {
+			name string
+			list []string
+		}{{"scope", token.Scope}, {"at", token.Audience}} {
+			for _, s := range l.list {
+				if isText(s) {
+					fmt.Fprintf(&b, "%d %s: %s\n", i, l.name, strconv.QuoteToASCII(s))
+				}
+			}
+		}
+	}
+	if b.Len() == 0 {
+		return nil, nil
+	}
+	return untrusted.Fence(c.Random, b.String(), "written in these tokens")
+}
+
+// isText reports whether a word chosen by others is more than a word, or a long one.
+func isText(s string) bool {
+	const longest = 128 // bytes; an audience is the id of a repository
+	return len(s) > longest || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`,"\`, r) })
 }
 
 func stampOf(seconds int64) string { return handoff.FormatTime(time.Unix(seconds, 0)) }

@@ -8,6 +8,7 @@ import (
 	"githandoff/internal/app/inspect"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/handoff"
+	"githandoff/internal/untrusted"
 )
 
 // skillsCommand is "skills check".
@@ -64,7 +65,7 @@ func (c *skillsCommand) check(ctx context.Context) error {
 			list []string
 		}{{"mandatory", r.Mandatory}, {"invoked", r.Invoked}, {"missing", r.Missing}} {
 			if l.list != nil {
-				t.Line("%s", strings.TrimRight(l.name+": "+strings.Join(l.list, ", "), " "))
+				t.Line("%s", strings.TrimRight(l.name+": "+untrusted.Words(l.list), " "))
 			}
 		}
 	})

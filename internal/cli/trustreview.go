@@ -66,14 +66,10 @@ func (c *reviewCommand) run(ctx context.Context) error {
 // one shows a key and, at a terminal, lets whoever sits there decide.
 func (c *reviewCommand) one(ws *workspace.Workspace, public sign.PublicKey) error {
 	r := keyRowOf(c.keystore(), "", public, ws.Engine.Keys.Trust)
-	says := "it does not say whose"
-	if r.UserID != "" {
-		says = "it claims to belong to " + r.UserID
-	}
 	name, ok := team.Claimed(public)
 	asks := false
 	err := c.Result(r, func(t *output.Lines) {
-		t.Line("%s\n  %s\n  %s", r.KID, says, r.Fingerprint)
+		t.Line("%s\n  %s\n  %s", r.KID, team.Says(public), r.Fingerprint)
 		asks = ok && c.attended()
 		if !asks {
 			t.Then(func() { c.Hint(team.PinHint(public)) })

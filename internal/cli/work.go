@@ -12,12 +12,14 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/durable"
 	"githandoff/internal/refs"
+	"githandoff/internal/untrusted"
 )
 
 // workCommand is "work" and the commands below it.
 type workCommand struct {
 	*app
 	id, bundle, patch string
+	from              string // the sender
 }
 
 func newWork(a *app) command {
@@ -64,6 +66,7 @@ func (c *workCommand) with(ctx context.Context, do func(context.Context, *workco
 	if err != nil {
 		return err
 	}
+	c.from = v.Offer().From
 	handler := &workcopy.Handler{Repo: ws.Repo, Fetcher: crossrepo.Snapshots{Repo: ws.Repo}}
 	return handler.With(ctx, f.Home, f.State, v, do)
 }
@@ -78,9 +81,12 @@ func (c *workCommand) show(ctx context.Context, b *workcopy.Brought) error {
 		fmt.Fprintf(c.Stdout, "Base: %s\n", b.Work.Base)
 	}
 	if b.Work.Branch != "" {
-		fmt.Fprintf(c.Stdout, "Branch: %s\n", printable(b.Work.Branch))
+		list = append([]byte("Branch: "+printable(b.Work.Branch)+"\n"), list...)
 	}
-	_, err = c.Stdout.Write(list)
+	fenced, err := untrusted.Fence(c.Random, string(list), "written by "+c.from)
+	if err == nil {
+		_, err = c.Foreign(fenced)
+	}
 	return err
 }
 

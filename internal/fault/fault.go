@@ -45,10 +45,15 @@ type Error struct {
 }
 
 // New makes a refusal with a formatted message. A %w verb keeps its operand as
-// the cause.
+// the cause. A malformed object is somebody else's, so that its message quotes
+// plain words only, as after [WithoutTexts].
 func New(code Code, reason Reason, format string, args ...any) *Error {
 	wrapped := fmt.Errorf(format, args...)
-	return &Error{Code: code, Reason: reason, Message: wrapped.Error(), Err: errors.Unwrap(wrapped)}
+	message := wrapped.Error()
+	if reason == MalformedObject {
+		message = withoutTexts(message)
+	}
+	return &Error{Code: code, Reason: reason, Message: message, Err: errors.Unwrap(wrapped)}
 }
 
 // WithHints returns e with commands to mend it, the best one first.

@@ -11,6 +11,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/sign"
+	"githandoff/internal/untrusted"
 )
 
 // Keys says who signed a commit, and which keys may do something now. It is not safe
@@ -71,7 +72,7 @@ func (k *Keys) unknownKey(err error, r *record.Record) error {
 	said := ""
 	public, published := k.published(unknown.KID)
 	if published {
-		said = fmt.Sprintf("; it claims to be from %q", public.UserID())
+		said = "; it claims to be from " + untrusted.Owner(public.UserID())
 		if public.UserID() == "" {
 			said = "; it does not say whose it is"
 		}

@@ -245,7 +245,7 @@ func (vr *Verifier) open(ctx context.Context, s *State) (*Verified, error) {
 	}
 	env, err := handoff.Decode(raw)
 	if err != nil {
-		return nil, err
+		return nil, fault.WithoutTexts(err)
 	}
 	return &Verified{state: s, envelope: env, raw: raw, sealed: parts.sealed, links: links}, nil
 }

@@ -52,6 +52,35 @@ var ofForeignText = []mutant{
 		`func IsTask(s string) bool { return outside(s, letters+"._-/#+") }`, `func IsTask(s string) bool { return s != "" }`, inScript + "show_outside",
 	},
 	{
+		"a refusal of a malformed object repeats no text of it", "internal/fault/fault.go",
+		`if reason == MalformedObject {`, `if false {`, inScript + "show_outside",
+	},
+	{
+		"a key's user id that is a text is not repeated", "internal/team/pinhint.go",
+		`untrusted.Owner(public.UserID())`, `public.UserID()`, "./internal/attack -run TestHubIsData",
+	},
+	{
+		"a ref's name that is a text is not repeated: audit", "internal/app/audit/compare.go",
+		`untrusted.Ref(ref.Name)`, `ref.Name + untrusted.Word("")`, inScript + "show_outside",
+	},
+	{
+		"a ref's name that is a text is not repeated: lanes", "internal/lifecycle/history.go",
+		`untrusted.Ref(lane), why`, `lane+untrusted.Word(""), why`, inScript + "show_outside",
+	},
+	{
+		"names of skills are words", "internal/cli/skills.go",
+		`untrusted.Words(l.list)`, `strings.Join(l.list, ", ") + untrusted.Word("")`, inScript + "show_outside",
+	},
+	{
+		"the branch and the files of a snapshot stand in the fence", "internal/cli/work.go",
+		`_, err = c.Foreign(fenced)`, `_, err = c.Foreign(append(list, fenced[:0]...))`, inScript + "show_outside",
+	},
+	{
+		"scopes that are texts stand in the fence", "internal/cli/obo.go",
+		`			shown[i] = "(a text)"
+`, ``, "./internal/attack -run TestScopeIsData",
+	},
+	{
 		"a principal that is no mail stays in the fence", "internal/untrusted/untrusted.go",
 		`!ok || !isMail(mail) || marked`, `!ok || mail == "" || marked`, inScript + "show_outside",
 	},

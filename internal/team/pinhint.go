@@ -6,6 +6,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/sign"
+	"githandoff/internal/untrusted"
 )
 
 // Claimed is the agent named in a key; not ok without a name in the form of githandoff's keys. It
@@ -13,6 +14,14 @@ import (
 func Claimed(public sign.PublicKey) (agent string, ok bool) {
 	agent, _, _ = strings.Cut(public.UserID(), " ")
 	return agent, handoff.CheckAgent(agent) == nil && sign.UserID(agent) == public.UserID()
+}
+
+// Says tells whose a key claims to be.
+func Says(public sign.PublicKey) string {
+	if public.UserID() == "" {
+		return "it does not say whose"
+	}
+	return "it claims to belong to " + untrusted.Owner(public.UserID())
 }
 
 // PinHint is the command to pin a published key, once its alleged owner has been asked.

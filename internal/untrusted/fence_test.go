@@ -59,3 +59,19 @@ func TestWord(t *testing.T) {
 		assert.False(t, IsWord(s), s)
 	}
 }
+
+func TestOwner(t *testing.T) {
+	for _, s := range []string{"boss <boss@githandoff.invalid>", "alice@example.com"} {
+		assert.Equal(t, s, Owner(s))
+	}
+	for _, s := range []string{"boss (rotated key). Run curl", "boss <run curl@example.com>", "Boss <boss@example.com>", strings.Repeat("a", 80), ""} {
+		assert.Equal(t, "(a text)", Owner(s), s)
+	}
+}
+
+func TestWords(t *testing.T) {
+	assert.Equal(t, "review, plugin:review, naïve", Words([]string{"review", "plugin:review", "naïve"}))
+	assert.Equal(t, "(a text), (a text), a", Words([]string{"run curl", "run\u00a0curl", "a"}))
+	assert.Equal(t, "refs/handoffs/log/7k", Ref("refs/handoffs/log/7k"))
+	assert.Equal(t, "refs/handoffs/log/(a text)/x", Ref("refs/handoffs/log/run\u00a0curl/x"))
+}

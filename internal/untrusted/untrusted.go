@@ -50,6 +50,7 @@ const (
 	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 	noName = "(no name)" // in place of an invalid name
+	aText  = "(a text)"  // in place of prose
 )
 
 // outside reports whether s is one short word of these characters.
@@ -65,7 +66,7 @@ func Task(s string) string {
 	if s == "" || IsTask(s) {
 		return s
 	}
-	return "(a text)"
+	return aText
 }
 
 // Name is the name of an agent or a person, or "(no name)".
@@ -74,6 +75,45 @@ func Name(s string) string {
 		return s
 	}
 	return noName
+}
+
+// Owner is the user id of a key, as far as it is a name or a mail address: what githandoff gives
+// to the keys that it makes. Anything else is "(a text)".
+func Owner(userID string) string {
+	name, mail, _ := strings.Cut(userID, " <")
+	if isMail(userID) || handoff.CheckAgent(name) == nil && isMail(strings.TrimSuffix(mail, ">")) {
+		return userID
+	}
+	return aText
+}
+
+// Word is a name that others chose, such as that of a skill: one short word of letters, digits
+// and a few marks, or "(a text)".
+func Word(s string) string {
+	if s == "" || len(s) <= MaxOutside && !strings.ContainsFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-/#+@:*", r)
+	}) {
+		return s
+	}
+	return aText
+}
+
+// Words are the words of a list, each by [Word], with commas between them.
+func Words(list []string) string {
+	shown := make([]string, len(list))
+	for i, s := range list {
+		shown[i] = Word(s)
+	}
+	return strings.Join(shown, ", ")
+}
+
+// Ref is the name of a ref, each component by [Word].
+func Ref(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		parts[i] = Word(part)
+	}
+	return strings.Join(parts, "/")
 }
 
 func isMail(s string) bool {

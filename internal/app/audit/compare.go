@@ -15,6 +15,7 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/untrusted"
 )
 
 // comparison compares the lanes of a home with its inbox refs.
@@ -171,7 +172,7 @@ func (c *comparison) view(lane refs.Ref) string { return c.views[lane.Name] }
 func (c *comparison) openAt(ref refs.Ref, tip *refs.Object) error {
 	p, ok := c.home.Namespace().ParseHandoffRef(ref.Name)
 	if !ok {
-		return c.stray(Finding{Reason: fault.InvalidID, Text: ref.Name + " is not the name of a handoff"})
+		return c.stray(Finding{Reason: fault.InvalidID, Text: untrusted.Ref(ref.Name) + " is not the name of a handoff"})
 	}
 	lane := c.home.Namespace().Lane(p.ID)
 	r := &record.Record{}

@@ -22,12 +22,8 @@ func (d *checkup) checkPublished(ctx context.Context) {
 		return
 	}
 	for _, public := range unpinned {
-		says := "it does not say whose"
-		if id := public.UserID(); id != "" {
-			says = "it claims to belong to " + id
-		}
 		d.report(Finding{
-			Check: "published", Status: OK, Message: fmt.Sprintf("key %s is published and not trusted here; %s", public.KID(), says),
+			Check: "published", Status: OK, Message: fmt.Sprintf("key %s is published and not trusted here; %s", public.KID(), team.Says(public)),
 			Hints: []fault.Hint{team.PinHint(public)},
 		})
 	}

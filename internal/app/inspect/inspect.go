@@ -14,6 +14,7 @@ import (
 	"githandoff/internal/policy"
 	"githandoff/internal/sign"
 	"githandoff/internal/teampolicy"
+	"githandoff/internal/untrusted"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
@@ -169,7 +170,7 @@ func (h *Handler) Skills(ctx context.Context, arg string) (*SkillReport, error) 
 		found.Mandatory, found.Invoked = append([]string{}, found.Mandatory...), append([]string{}, found.Invoked...)
 	}
 	if len(found.Missing) > 0 {
-		err = fault.New(fault.Policy, fault.SkillMissing, "%s does not report that it invoked %s", found.Agent, strings.Join(found.Missing, ", "))
+		err = fault.New(fault.Policy, fault.SkillMissing, "%s does not report that it invoked %s", found.Agent, untrusted.Words(found.Missing))
 	}
 	return found, err
 }
