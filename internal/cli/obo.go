@@ -165,10 +165,7 @@ func chainText(t *output.Lines, ws *workspace.Workspace, chain []*obo.Claims) {
 func listed(list []string) string {
 	shown := make([]string, len(list))
 	for i, s := range list {
-		shown[i] = s
-		if isText(s) {
-			shown[i] = "(a text)"
-		}
+		shown[i] = untrusted.Place(s)
 	}
 	return strings.Join(shown, ", ")
 }
@@ -183,7 +180,7 @@ func (c *oboShowCommand) textsOf(chain []*obo.Claims) ([]byte, error) {
 			list []string
 		}{{"scope", token.Scope}, {"at", token.Audience}} {
 			for _, s := range l.list {
-				if isText(s) {
+				if untrusted.Place(s) != s {
 					fmt.Fprintf(&b, "%d %s: %s\n", i, l.name, strconv.QuoteToASCII(s))
 				}
 			}
@@ -193,12 +190,6 @@ func (c *oboShowCommand) textsOf(chain []*obo.Claims) ([]byte, error) {
 		return nil, nil
 	}
 	return untrusted.Fence(c.Random, b.String(), "written in these tokens")
-}
-
-// isText reports whether a word chosen by others is more than a word, or a long one.
-func isText(s string) bool {
-	const longest = 128 // bytes; an audience is the id of a repository
-	return len(s) > longest || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`,"\`, r) })
 }
 
 func stampOf(seconds int64) string { return handoff.FormatTime(time.Unix(seconds, 0)) }

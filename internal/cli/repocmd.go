@@ -130,7 +130,7 @@ func (c *repoCommand) named(ctx context.Context, aliases crossrepo.Aliases) (*cr
 		return nil, err
 	}
 	if compared == 0 {
-		c.Say("githandoff: this clone has seen no log of either id, so it cannot check that both name one repository")
+		c.Say("githandoff: this clone has seen no log of the other id, so it cannot check that both name one repository")
 	} else {
 		c.Say("githandoff: found %s of the log that this clone has seen", fault.Count(compared, "lane"))
 	}

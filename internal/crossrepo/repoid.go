@@ -14,6 +14,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/untrusted"
 )
 
 var defaultPort = map[string]string{"https": "443", "http": "80", "ssh": "22", "git": "9418"}
@@ -161,20 +162,22 @@ func moved(a *Alias, derived string) error {
 
 // Named is the hint for records at a hub that name another home. If this clone knows that home by
 // another alias, the records here are copies. Otherwise only a person knows whether both names
-// mean this hub.
+// mean this hub, so that there is no command to paste: whoever may push can copy the records of
+// another hub.
 func (h *remote) Named(repoID string) []fault.Hint {
 	if other := (Aliases{Repo: h.Repo}).aliasOf(repoID, h.Alias.Name); other != "" {
 		return []fault.Hint{fault.Run("githandoff", "sync", other).
 			Because("reads that home; records of it at %s are copies", h.Alias.Name)}
 	}
-	return []fault.Hint{fault.Run("githandoff", "repo", "add", h.Alias.Name, h.Alias.URL, "--id", repoID).
-		Because("only if %s names this same repository", repoID)}
+	return []fault.Hint{fault.See("repo add").
+		Because("--id declares a former name, if the owner of %s says that %s is one", h.Alias.Name, untrusted.Place(repoID))}
 }
 
 // AddAs names a repository with other ids than that of its URL: it was renamed, moved or
 // mirrored, or others reach it by another name. New records name it by the first id, but not by
 // the id it has as its own home: others reach it by its URL. The hub must have every lane of
-// these ids remembered by this clone; AddAs returns the number of lanes compared.
+// these ids remembered by this clone. AddAs returns the number of lanes of other ids compared:
+// what this clone fetched under the id of the URL proves nothing.
 func (as Aliases) AddAs(ctx context.Context, name, url string, ids []string) (*Alias, int, error) {
 	derived, err := RepoID(url, as.base())
 	if err != nil {
@@ -211,10 +214,12 @@ func (as Aliases) AddAs(ctx context.Context, name, url string, ids []string) (*A
 	if err != nil {
 		return nil, 0, err
 	}
+	fetched := refs.TrackingNamespace(derived).Lanes()
+	compared = slices.DeleteFunc(compared, func(lane refs.Ref) bool { return strings.HasPrefix(lane.Name, fetched) })
 	if err := gather(ctx, hub, a.Also); err != nil {
 		return nil, 0, err
 	}
-	return a, compared, as.pin(ctx, a)
+	return a, len(compared), as.pin(ctx, a)
 }
 
 // unique is a list without repetitions, and without one entry.
@@ -252,16 +257,16 @@ func (as Aliases) aliasOf(id, but string) string {
 
 // remembers compares this clone's copies of the logs of some ids with the hub's lanes. A lane
 // lost by the hub, or not descending from the copy, is refused.
-func remembers(ctx context.Context, h *Hub, ids []string) (lanes int, err error) {
-	known, err := copiesOf(ctx, h.Repo, ids)
+func remembers(ctx context.Context, h *Hub, ids []string) (known []refs.Ref, err error) {
+	known, err = copiesOf(ctx, h.Repo, ids)
 	if err != nil || len(known) == 0 {
-		return 0, err
+		return nil, err
 	}
 	there, err := h.RemoteLanes(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return len(known), contains(ctx, h, known, there)
+	return known, contains(ctx, h, known, there)
 }
 
 // copiesOf are this clone's copies of the lanes of some ids.

@@ -13,6 +13,7 @@ import (
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/untrusted"
 )
 
 // depth says which handoff is judged: the requested one, or the parent of one, to find out
@@ -121,7 +122,7 @@ func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, 
 		return denied(fault.Replayed, "%s by %s after the receipt", r.Event, r.Actor)
 	}
 	if !home.Is(r.Home) {
-		return denied(fault.AudienceMismatch, "%s by %s is for the home %s", r.Event, r.Actor, r.Home).
+		return denied(fault.AudienceMismatch, "%s by %s is for the home %s", r.Event, r.Actor, untrusted.Place(r.Home)).
 			WithHints(elsewhere(home, r.Home)...)
 	}
 	if err := rd.early(entry, later); err != nil {

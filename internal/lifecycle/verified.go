@@ -11,6 +11,7 @@ import (
 	"githandoff/internal/refs"
 	"githandoff/internal/screen"
 	"githandoff/internal/sign"
+	"githandoff/internal/untrusted"
 )
 
 // Verified is a handoff with every commit, digest and place checked. Only [Verifier.Verify] and
@@ -161,7 +162,7 @@ func (vr *Verifier) verifyChain(ctx context.Context, home Home, s *State) (sign.
 	}
 	offer := s.Chain[0].Commit.Record
 	if !home.Is(offer.Home) {
-		return sender, denied(fault.AudienceMismatch, "handoff %s is for the home %s, found at %s", s.ID, offer.Home, home.ID()).
+		return sender, denied(fault.AudienceMismatch, "handoff %s is for the home %s, found at %s", s.ID, untrusted.Place(offer.Home), home.ID()).
 			WithHints(elsewhere(home, offer.Home)...)
 	}
 	return sender, nil
@@ -272,7 +273,7 @@ func (v *Verified) place(home Home) error {
 	case v.state.Agent != v.state.To && v.state.Agent != refs.Nobody: // which it may have left already
 		return denied(fault.AudienceMismatch, "handoff %s is for %s, but it is in the inbox of %s", v.state.ID, v.state.To, v.state.Agent)
 	case env.Target.Repo != "" && !home.Is(env.Target.Repo):
-		return denied(fault.AudienceMismatch, "handoff %s is for the repository %s", v.state.ID, env.Target.Repo)
+		return denied(fault.AudienceMismatch, "handoff %s is for the repository %s", v.state.ID, untrusted.Place(env.Target.Repo))
 	}
 	return nil
 }

@@ -77,8 +77,15 @@ var ofForeignText = []mutant{
 	},
 	{
 		"scopes that are texts stand in the fence", "internal/cli/obo.go",
-		`			shown[i] = "(a text)"
-`, ``, "./internal/attack -run TestScopeIsData",
+		`		shown[i] = untrusted.Place(s)`, `		shown[i] = s`, "./internal/attack -run TestScopeIsData",
+	},
+	{
+		"what a clone fetched under the id of a URL proves no other id", "internal/crossrepo/repoid.go",
+		`return strings.HasPrefix(lane.Name, fetched) })`, `return lane.Name == fetched })`, "./internal/cli -run TestScript/repo_names_replay",
+	},
+	{
+		"no hint declares that two ids are one repository", "internal/crossrepo/repoid.go",
+		`return []fault.Hint{fault.See("repo add").`, `return []fault.Hint{fault.Run("githandoff", "repo", "add", h.Alias.Name, h.Alias.URL, "--id", repoID).`, "./internal/cli -run TestScript/repo_names_replay",
 	},
 	{
 		"a principal that is no mail stays in the fence", "internal/untrusted/untrusted.go",

@@ -107,6 +107,16 @@ func Words(list []string) string {
 	return strings.Join(shown, ", ")
 }
 
+// Place is the id of a repository that a record names, or "(a text)" for one with blanks, quotes
+// or of more than 128 bytes. Most ids are longer than a word.
+func Place(id string) string {
+	const longest = 128
+	if len(id) > longest || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`,"\`, r) }) {
+		return aText
+	}
+	return id
+}
+
 // Ref is the name of a ref, each component by [Word].
 func Ref(name string) string {
 	parts := strings.Split(name, "/")
