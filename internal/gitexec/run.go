@@ -77,6 +77,8 @@ var gitSettings = []string{
 	"-c", "gc.auto=0",
 	"-c", "maintenance.auto=false",
 	"-c", "advice.detachedHead=false",
+	// A checkout would move the HEAD of each submodule, and overwrite the files ignored in it.
+	"-c", "submodule.recurse=false",
 	// A blob larger than any of ours goes through git in pieces.
 	"-c", "core.bigFileThreshold=1m",
 }

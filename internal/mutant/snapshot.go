@@ -129,16 +129,46 @@ var ofSnapshots = []mutant{
 		"./internal/cli -run TestScript/hook_server_laundered",
 	},
 	{
-		"files that git does not know are not overwritten by a snapshot", "internal/snapshot/lose.go",
-		`		case !there:
-			w.lost`, `		case !there && err != nil:
-			w.lost`,
+		"files that git does not know are not overwritten by a snapshot", "internal/snapshot/way.go",
+		`	case !there:
+		w.lost`, `	case !there && lerr != nil:
+		w.lost`,
 		"./internal/cli -run TestScript/resume_here",
 	},
 	{
-		"ignored files are not deleted with the directory that a file takes the place of", "internal/snapshot/lose.go",
-		`			err = w.within(ctx, was, path)`, `			err = nil`,
+		"ignored files are not deleted with the directory that a file takes the place of", "internal/snapshot/way.go",
+		`		return w.within(ctx, was, path)`, `		return nil`,
 		"./internal/cli -run TestScript/resume_here",
+	},
+	{
+		"a snapshot writes nothing into a repository inside the work tree", "internal/snapshot/way.go",
+		`	case isRepository(w.onDisk(path)):
+		w.repositories = append(w.repositories, path)
+	case e.Mode`, `	case e.Mode`,
+		"./internal/snapshot -run TestRepositoriesInTheWorkTreeStay/a_submodule_in_the_place",
+	},
+	{
+		"a snapshot removes no repository inside the work tree", "internal/snapshot/way.go",
+		`	case isRepository(w.onDisk(path)):
+		w.repositories = append(w.repositories, path)
+	case was.Mode`, `	case was.Mode`,
+		"./internal/snapshot -run TestRepositoriesInTheWorkTreeStay/removed",
+	},
+	{
+		"a submodule is no file that makes way for a directory", "internal/snapshot/way.go",
+		`there && was.Mode != gitobj.Gitlink:`, `there:`,
+		"./internal/snapshot -run TestRepositoriesInTheWorkTreeStay/files_that_a_submodule_left_behind",
+	},
+	{
+		"a checkout does not move the submodules of the work tree", "internal/gitexec/run.go",
+		`	"-c", "submodule.recurse=false",
+`, ``,
+		"./internal/snapshot -run TestSubmodulesAreNotTouched",
+	},
+	{
+		"a patch has the submodules that .gitmodules hides", "internal/snapshot/apply.go",
+		`"--no-color", "--ignore-submodules=none"`, `"--no-color"`,
+		"./internal/snapshot -run TestPatchHasSubmodules",
 	},
 	{
 		"a file of which git was told not to look at it is not overwritten", "internal/snapshot/lose.go",

@@ -18,7 +18,7 @@ func (c *Contents) Diff(ctx context.Context, base string, args ...string) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	args = append([]string{"-c", "core.quotePath=true", "diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-color"}, args...)
+	args = append([]string{"-c", "core.quotePath=true", "diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none"}, args...)
 	out, err := c.repo.Runner.Run(ctx, gitexec.Cmd{Args: append(args, base+"^{tree}", whole), MaxOutput: 1 << 30})
 	if err != nil {
 		return nil, fmt.Errorf("compare the snapshot with %s: %w", base, err)

@@ -217,10 +217,10 @@ func (c *Contents) onlyCutOff(ctx context.Context, whole string) error {
 // kind says in which of two trees a path is.
 type kind struct{ before, after bool }
 
-// between lists the paths in which two trees differ. Submodules are left out: a
-// checkout does not touch their files.
+// between lists the paths in which two trees differ. A submodule counts as no file of the second
+// one: a checkout does not write its files.
 func (c *Contents) between(ctx context.Context, before, after string) (map[string]kind, error) {
-	out, err := c.repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"diff-tree", "-r", "-z", "--no-renames", "--raw", before, after}})
+	out, err := c.repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"diff-tree", "-r", "-z", "--no-renames", "--raw", "--ignore-submodules=none", before, after}})
 	if err != nil {
 		return nil, gitFailed(err, "compare HEAD with the snapshot")
 	}

@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"context"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
-	"githandoff/internal/gitobj"
 	"githandoff/internal/refs"
 )
 
@@ -68,6 +66,15 @@ func wouldBeLost(paths []string) error {
 		WithHints(fault.Fact("move them away first"))
 }
 
+func repositoriesStay(paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	slices.Sort(paths)
+	return fault.New(fault.Conflict, fault.WorkTreeTaken, "repositories inside this work tree would be changed or removed: %s", showSome(paths)).
+		WithHints(fault.See("resume").Because("--worktree checks the snapshot out elsewhere"))
+}
+
 // underWay is an operation git has begun in this work tree and not ended.
 func underWay(repo *refs.Repo) string {
 	for _, one := range []struct{ file, what string }{
@@ -116,82 +123,4 @@ func (c *Contents) hidden(ctx context.Context, head, whole string) error {
 		}
 	}
 	return nil
-}
-
-// inTheWay lists the files unknown to git where the snapshot has a file, or a directory.
-func (c *Contents) inTheWay(ctx context.Context, head, whole string) ([]string, error) {
-	w := &way{c: c, t: newTrees(c.repo)}
-	err := w.compare(ctx, head, whole, "")
-	return w.lost, err
-}
-
-// way looks for files about to be lost.
-type way struct {
-	c    *Contents
-	t    *trees
-	lost []string
-}
-
-// compare looks at each path of the tree after for a file in its place unknown to the tree
-// before.
-func (w *way) compare(ctx context.Context, before, after, below string) error {
-	if before == after {
-		return nil
-	}
-	had, err := w.t.byName(ctx, before)
-	if err != nil {
-		return err
-	}
-	now, err := w.t.read(ctx, after)
-	if err != nil {
-		return err
-	}
-	for _, e := range now {
-		was, there := had[e.Name]
-		path := below + e.Name
-		info, lerr := os.Lstat(filepath.Join(w.c.repo.Worktree, path))
-		switch {
-		case e.Mode == gitobj.Dir && there && was.Mode == gitobj.Dir:
-			err = w.compare(ctx, was.OID, e.OID, path+"/")
-		case e.Mode == gitobj.Dir && there: // a file known to git makes way
-		case lerr != nil:
-		case (e.Mode == gitobj.Dir || e.Mode == gitobj.Gitlink) && !info.IsDir() && !there:
-			w.lost = append(w.lost, path)
-		case e.Mode == gitobj.Dir:
-			err = w.compare(ctx, "", e.OID, path+"/")
-		case e.Mode == gitobj.Gitlink:
-		case info.IsDir():
-			err = w.within(ctx, was, path)
-		case !there:
-			w.lost = append(w.lost, path)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// within lists the files below a directory replaced by a file of the snapshot, but those known
-// to git.
-func (w *way) within(ctx context.Context, was gitobj.TreeEntry, dir string) error {
-	known := map[string]file{}
-	if was.Mode == gitobj.Dir {
-		if err := w.t.list(ctx, was.OID, dir+"/", known); err != nil {
-			return err
-		}
-	}
-	return filepath.WalkDir(filepath.Join(w.c.repo.Worktree, dir), func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(w.c.repo.Worktree, path)
-		if err != nil || d.IsDir() {
-			return err
-		}
-		if _, ok := known[filepath.ToSlash(rel)]; !ok {
-			w.lost = append(w.lost, filepath.ToSlash(rel))
-		}
-		return nil
-	})
 }
