@@ -63,7 +63,9 @@ type Board struct {
 	depth         []int // of each in its chain
 	cursor        int
 	selected      string // id
+	left          Row    // the one which went away under the cursor
 	filter, input string
+	begun         Row      // for which a prompt was opened, as it was then
 	confirm       []string // command for y
 	question      string   // about it
 	reader        reader   // of a text
@@ -153,8 +155,13 @@ func (b *Board) took(msg rowsMsg) {
 		b.said = msg.err.Error()
 		return
 	}
+	before, at := b.under(), b.cursor
 	b.rows = msg.rows
 	b.choose()
+	if before.ID != "" && b.under().ID != before.ID {
+		b.left, b.cursor = before, at
+		b.move(0)
+	}
 }
 
 func (b *Board) ran(msg ranMsg) tea.Cmd {

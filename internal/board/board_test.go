@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,7 +33,7 @@ type backend struct {
 	long string // command that has much to say
 }
 
-func (d *backend) Rows(context.Context) ([]board.Row, error) { return d.rows, nil }
+func (d *backend) Rows(context.Context) ([]board.Row, error) { return slices.Clone(d.rows), nil }
 func (d *backend) Sync(context.Context) error                { d.ran = append(d.ran, "sync"); return d.err }
 
 func (d *backend) Run(_ context.Context, args ...string) (string, error) {
@@ -231,4 +232,98 @@ func TestRefusals(t *testing.T) {
 	empty := open(t, &backend{}, 80, 24)
 	press(t, empty, "enter", "r", "o", "down", "pgdown", "/", "x", "enter")
 	assert.Len(t, strings.Split(empty.Screen(), "\n"), 24)
+}
+
+// reread has the board read the copies, as it does every two seconds.
+func reread(b *board.Board) { b.Update(b.Init()().(tea.BatchMsg)[0]()) }
+
+// What is typed belongs to the handoff for which it was begun. If that one is gone, or is not as
+// it was, nothing is sent to it or to any other, and the text stays in the prompt.
+func TestAnswerStaysWithItsHandoff(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(d *backend)
+		want   string
+	}{
+		"gone":           {func(d *backend) { d.rows = append(d.rows[:3:3], d.rows[4:]...) }, "…00000004 was undecided and is gone; your answer was not sent"},
+		"alone, gone":    {func(d *backend) { d.rows = nil }, "…00000004 was undecided and is gone; your answer was not sent"},
+		"another state":  {func(d *backend) { d.rows[3].State = "offered" }, "…00000004 was undecided and is offered now; your answer was not sent"},
+		"another holder": {func(d *backend) { d.rows[3].Holder = "docs" }, "…00000004 has another holder now; your answer was not sent"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := team()
+			b := open(t, d, 120, 30)
+			press(t, b, "G", "a", "y", "e")
+			assert.Contains(t, b.Screen(), "answer to …00000004: ye▏")
+			before := d.rows[3]
+			tc.change(d)
+			reread(b)
+			press(t, b, "s", "enter")
+			assert.Empty(t, d.ran)
+			assert.Contains(t, b.Screen(), tc.want)
+			assert.Contains(t, b.Screen(), "answer to …00000004: yes▏")
+			press(t, b, "!")
+			d.rows = []board.Row{before}
+			reread(b)
+			press(t, b, "enter")
+			assert.Equal(t, []string{"route " + before.ID + " --answer=yes!"}, d.ran, "it waits again")
+		})
+	}
+}
+
+// What was confirmed for a handoff is not done where it is another one by then.
+func TestConfirmationStaysWithItsHandoff(t *testing.T) {
+	for _, key := range []string{"r", "v"} {
+		d := team()
+		b := open(t, d, 120, 30)
+		press(t, b, key)
+		d.rows[0].Holder = "tester"
+		reread(b)
+		press(t, b, "y")
+		assert.Contains(t, b.Screen(), "…00000001 has another holder now; nothing was done")
+		press(t, b, key)
+		d.rows = d.rows[1:]
+		reread(b)
+		press(t, b, "y")
+		assert.Contains(t, b.Screen(), "…00000001 was claimed and is gone; nothing was done")
+		assert.Empty(t, d.ran)
+	}
+}
+
+// Where the handoff under the cursor goes away, the next one comes under it. A key that was meant
+// for the first one does nothing to the second.
+func TestKeyIsForTheRowThatWasDrawn(t *testing.T) {
+	for _, key := range []string{"o", "a", "r", "v"} {
+		d := team()
+		b := open(t, d, 120, 30)
+		press(t, b, "j", "j") // 1, its child 5, 2, 3, 4
+		third := d.rows[2]
+		d.rows = append(d.rows[:1:1], d.rows[2:]...)
+		reread(b)
+		press(t, b, key, "y", "enter", "esc")
+		assert.Equal(t, []string{"show " + third.ID}, d.ran, key)
+		press(t, b, "o")
+		assert.Equal(t, "route "+third.ID, d.ran[1])
+	}
+	d := team()
+	b := open(t, d, 120, 30)
+	press(t, b, "G")
+	d.rows = d.rows[:3]
+	reread(b)
+	press(t, b, "o")
+	assert.Contains(t, b.Screen(), "…00000004 left the list, and the cursor is on …00000003 now; nothing was done")
+	assert.Empty(t, d.ran)
+	d.rows = d.rows[1:]
+	reread(b)
+	press(t, b, "k", "o")
+	assert.Equal(t, []string{"route " + d.rows[0].ID}, d.ran, "whoever moves the cursor has seen where it is")
+	// An empty list, and one in which the handoff is back.
+	d.ran = nil
+	all := d.rows
+	d.rows = nil
+	reread(b)
+	press(t, b, "o")
+	d.rows = all
+	reread(b)
+	press(t, b, "o")
+	assert.Equal(t, []string{"route " + all[0].ID}, d.ran)
 }

@@ -16,11 +16,14 @@ func (b *Board) key(k tea.KeyPressMsg) tea.Cmd {
 		return b.typed(k)
 	case asking:
 		b.mode = listing
-		if k.String() == "y" {
-			return b.run(false, b.confirm...)
+		if k.String() != "y" {
+			b.said = "nothing was done"
+			return nil
 		}
-		b.said = "nothing was done"
-		return nil
+		if b.said = b.begun.outdated(b.rows, "nothing was done"); b.said != "" {
+			return nil
+		}
+		return b.run(false, b.confirm...)
 	case reading:
 		switch key := k.String(); key {
 		case "q", "esc", "enter":
@@ -33,34 +36,71 @@ func (b *Board) key(k tea.KeyPressMsg) tea.Cmd {
 	return b.command(k.String())
 }
 
+// steps are the keys that move the cursor, and by how many rows. page is how many fit.
+func steps(page, all int) map[string]int {
+	return map[string]int{
+		"down": 1, "j": 1, "up": -1, "k": -1, "pgdown": page, "pgup": -page,
+		"home": -all, "g": -all, "end": all, "G": all,
+	}
+}
+
 // command is a key in the list.
 func (b *Board) command(key string) tea.Cmd {
 	b.said = "" // it was read
+	if by, ok := steps(b.room(), len(b.shown))[key]; ok {
+		b.left = Row{} // whoever moves the cursor sees where it is
+		b.move(by)
+		return nil
+	}
 	switch key {
 	case "q", "esc":
 		return tea.Quit
-	case "down", "j":
-		b.move(1)
-	case "up", "k":
-		b.move(-1)
-	case "pgdown":
-		b.move(b.room())
-	case "pgup":
-		b.move(-b.room())
-	case "home", "g":
-		b.move(-len(b.shown))
-	case "end", "G":
-		b.move(len(b.shown))
 	case "/":
-		b.mode = filtering
+		b.mode, b.left = filtering, Row{}
 	case "s":
 		return b.sync()
 	case "enter", "o", "a", "r", "v":
-		if len(b.shown) > 0 {
-			return b.act(key, b.shown[b.cursor])
+		if len(b.shown) > 0 && !b.moved(key) {
+			return b.act(key, b.under())
 		}
 	}
 	return nil
+}
+
+// moved reports whether the handoff for which a key was meant went away, and another one came under
+// the cursor. It says so once. A key that only shows a handoff does no harm.
+func (b *Board) moved(key string) bool {
+	left, now := b.left, b.under()
+	b.left = Row{}
+	if left.ID == "" || left.ID == now.ID || key == "enter" {
+		return false
+	}
+	b.said = left.Short + " left the list, and the cursor is on " + now.Short + " now; nothing was done"
+	return true
+}
+
+// under is the row under the cursor; the zero value if there is none.
+func (b *Board) under() Row {
+	if b.cursor >= len(b.shown) {
+		return Row{}
+	}
+	return b.shown[b.cursor]
+}
+
+// outdated says that a handoff is not as it was when a prompt was opened for it. undone ends the
+// line: it names the step not taken. The line is empty if the handoff is as it was.
+func (r Row) outdated(rows []Row, undone string) string {
+	is := func(now Row) bool { return now.ID == r.ID }
+	if slices.ContainsFunc(rows, func(now Row) bool { return is(now) && now.State == r.State && now.Holder == r.Holder }) {
+		return ""
+	}
+	why := " has another holder now"
+	if i := slices.IndexFunc(rows, is); i < 0 {
+		why = " was " + r.State + " and is gone"
+	} else if rows[i].State != r.State {
+		why = " was " + r.State + " and is " + rows[i].State + " now"
+	}
+	return r.Short + why + "; " + undone
 }
 
 // act handles a key for the handoff under the cursor.
@@ -71,7 +111,7 @@ func (b *Board) act(key string, row Row) tea.Cmd {
 	case "o":
 		return b.run(false, "route", row.ID)
 	case "a":
-		b.mode, b.input = answering, ""
+		b.mode, b.input, b.begun = answering, "", row
 	case "r":
 		b.ask(row, "release", "--force")
 	case "v":
@@ -83,7 +123,7 @@ func (b *Board) act(key string, row Row) tea.Cmd {
 // ask has the person confirm a command taking something from an agent. The question is short,
 // since it must fit.
 func (b *Board) ask(row Row, args ...string) {
-	b.mode, b.confirm = asking, append(args, row.ID)
+	b.mode, b.begun, b.confirm = asking, row, append(args, row.ID)
 	b.question = "githandoff " + strings.Join(append(args, row.Short), " ") + "?  y runs it, any other key does not"
 }
 
@@ -100,11 +140,15 @@ func (b *Board) typed(k tea.KeyPressMsg) tea.Cmd {
 		}
 		b.mode = listing
 	case "enter":
-		answer := b.mode == answering && b.input != "" && len(b.shown) > 0
-		b.mode = listing
-		if answer {
-			return b.run(false, "route", b.shown[b.cursor].ID, "--answer="+b.input)
+		if b.mode == filtering || b.input == "" {
+			b.mode = listing
+			break
 		}
+		if b.said = b.begun.outdated(b.rows, "your answer was not sent"); b.said != "" {
+			return nil // and the text stays
+		}
+		b.mode = listing
+		return b.run(false, "route", b.begun.ID, "--answer="+b.input)
 	case "backspace":
 		if r := []rune(*line); len(r) > 0 {
 			*line = string(r[:len(r)-1])

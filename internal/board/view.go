@@ -133,7 +133,7 @@ func (b *Board) foot() string {
 	case filtering:
 		return "filter: " + b.filter + "▏ enter keeps it, esc clears it"
 	case answering:
-		return "answer: " + b.input + "▏ enter sends it, esc does not"
+		return "answer to " + b.begun.Short + ": " + b.input + "▏ enter sends it, esc does not"
 	case asking:
 		return b.question
 	case reading:

@@ -43,7 +43,23 @@ var ofPeople = []mutant{
 	},
 	{
 		"the board asks before it takes something away", "internal/board/keys.go",
-		`if k.String() == "y" {`, `if true {`, "./internal/board -run TestKeysThatTakeAHandoffAwayAsk",
+		`if k.String() != "y" {`, `if false {`, "./internal/board -run TestKeysThatTakeAHandoffAwayAsk",
+	},
+	{
+		"an answer on the board stays with its handoff", "internal/board/keys.go",
+		`b.begun.outdated(b.rows, "your answer was not sent"); b.said`, `""; b.said`, "./internal/board -run TestAnswerStaysWithItsHandoff",
+	},
+	{
+		"a confirmation on the board stays with its handoff", "internal/board/keys.go",
+		`b.begun.outdated(b.rows, "nothing was done"); b.said`, `""; b.said`, "./internal/board -run TestConfirmationStaysWithItsHandoff",
+	},
+	{
+		"another holder is another question", "internal/board/keys.go",
+		` && now.Holder == r.Holder`, ``, "./internal/board -run TestConfirmationStaysWithItsHandoff",
+	},
+	{
+		"a key on the board is for the row that was drawn", "internal/board/keys.go",
+		`!b.moved(key)`, `!b.moved("enter")`, "./internal/board -run TestKeyIsForTheRowThatWasDrawn",
 	},
 	{
 		"an answer that is typed is no flag", "internal/board/keys.go",
