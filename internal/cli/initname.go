@@ -68,7 +68,7 @@ func needsPrefix(ctx context.Context, a *app) bool {
 
 func prefixHints(hub *crossrepo.Alias, prefix string) []fault.Hint {
 	return []fault.Hint{
-		fault.Run("githandoff", "repo", "add", hub.Name, hub.URL, "--prefix", prefix).Because("looks there"),
+		fault.Run("githandoff", "repo", "add", hub.Name, hub.URL.Bare(), "--prefix", prefix).Because("looks there"),
 		fault.Run("githandoff", "key", "export", "--to", hub.Name).Because("then publishes this agent's key there"),
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"githandoff/internal/app/join"
 	"githandoff/internal/cli/output"
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/invite"
@@ -123,7 +124,7 @@ func runInvite(ctx context.Context, a *app, o inviteOptions) error {
 	row := inviteRow{o.agent, o.over, code.String(), handoff.FormatTime(code.Expires), o.team}
 	return a.Result(row, func(t *output.Lines) {
 		a.Say("paste this in a clone of %s on the other machine, before %s; anyone who has this line can join, once:",
-			withoutSecret(code.URL), row.Expires)
+			crossrepo.URL(code.URL), row.Expires)
 		t.Line("githandoff join %s", code)
 	})
 }

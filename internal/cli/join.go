@@ -61,7 +61,7 @@ func runJoin(ctx context.Context, a *app, o initOptions, text string) error {
 	}
 	repo, err := a.openRepo(ctx)
 	if fault.Is(err, fault.NotARepository) {
-		return fault.New(fault.Usage, fault.NotARepository, "this is not a clone of %s", withoutSecret(code.URL)).
+		return fault.New(fault.Usage, fault.NotARepository, "this is not a clone of %s", crossrepo.URL(code.URL)).
 			WithHints(fault.Run("git", "clone", "--", code.URL).Because("makes one; run the same line there"))
 	}
 	if err != nil {
@@ -102,7 +102,7 @@ func meetingPlace(ctx context.Context, repo *refs.Repo, code invite.Code) (*cros
 	}
 	al, err := crossrepo.Aliases{Repo: repo}.ByID(ctx, id)
 	if fault.Is(err, fault.UnknownHome) {
-		return nil, fault.New(fault.NotFound, fault.UnknownHome, "this is not a clone of %s", withoutSecret(code.URL)).
+		return nil, fault.New(fault.NotFound, fault.UnknownHome, "this is not a clone of %s", crossrepo.URL(code.URL)).
 			WithHints(fault.Run("git", "clone", "--", code.URL).Because("makes one, outside this directory; run the same line there"),
 				fault.See("repo add").Because("adds that hub, if this repository is to work with it"))
 	}

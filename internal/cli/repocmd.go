@@ -144,36 +144,12 @@ func (c *repoCommand) print(al *crossrepo.Alias) error {
 
 // aliasCells are the object and the columns of an alias.
 func aliasCells(al *crossrepo.Alias) (aliasRow, []string) {
-	row := aliasRow{Alias: al.Name, Repo: al.RepoID, URL: withoutSecret(al.URL), Also: al.Also, Prefix: al.Prefix}
+	row := aliasRow{Alias: al.Name, Repo: al.RepoID, URL: al.URL.String(), Also: al.Also, Prefix: al.Prefix}
 	cells := []string{row.Alias, row.Repo, row.URL}
 	if len(row.Also) > 0 {
 		cells = append(cells, strings.Join(row.Also, " "))
 	}
 	return row, cells
-}
-
-// withoutSecret is a URL as it may be shown. Of http and https the user goes as well: many
-// hosts take a token for one.
-func withoutSecret(address string) string {
-	scheme, rest, ok := strings.Cut(address, "://")
-	if !ok {
-		return address
-	}
-	authority, path, _ := strings.Cut(rest, "/")
-	i := strings.LastIndexByte(authority, '@')
-	if i < 0 {
-		return address
-	}
-	user, _, secret := strings.Cut(authority[:i], ":")
-	switch {
-	case strings.HasPrefix(strings.ToLower(scheme), "http"):
-		user = "***"
-	case !secret:
-		return address
-	default:
-		user += ":***"
-	}
-	return scheme + "://" + user + "@" + authority[i+1:] + strings.TrimSuffix("/"+path, "/")
 }
 
 func (c *repoCommand) list(ctx context.Context) error {

@@ -18,7 +18,7 @@ import (
 // Alias is the short name of another repository.
 type Alias struct {
 	Name   string
-	URL    string   // as configured, insteadOf applied
+	URL    URL      // as configured, insteadOf applied
 	RepoID string   // as pinned
 	Also   []string // further ids of the repository, see AddAs
 	Prefix string   // of its refs, without "/" at its end; "" for refs/handoffs
@@ -28,6 +28,9 @@ type Alias struct {
 // target is the argument of git fetch and git push: the name of a git remote, so that all
 // its settings apply, or else the URL as configured, which git rewrites itself.
 func (a *Alias) target() string { return a.given }
+
+// hinted is the target in a command that somebody pastes.
+func (a *Alias) hinted() string { return URL(a.given).Bare() }
 
 // Aliases resolves aliases from git configuration, nowhere else.
 type Aliases struct {
@@ -57,7 +60,7 @@ func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
 	if a, err = as.read(name); err != nil {
 		return nil, false, err
 	}
-	derived, err := RepoID(a.URL, as.base())
+	derived, err := RepoID(string(a.URL), as.base())
 	if err != nil {
 		return nil, false, err
 	}
@@ -66,7 +69,7 @@ func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
 	case a.RepoID == "":
 		a.RepoID = derived
 		return a, false, nil
-	case as.Repo.Config.Get("handoffrepo."+name+".pinnedurl") != a.URL && !a.Is(derived):
+	case as.Repo.Config.Get("handoffrepo."+name+".pinnedurl") != string(a.URL) && !a.Is(derived):
 		return nil, false, moved(a, derived)
 	}
 	return a, true, nil
@@ -97,10 +100,10 @@ func (as Aliases) read(name string) (*Alias, error) {
 
 // onePlace fills in the URL of an alias, if it pushes to where it fetches from.
 func (as Aliases) onePlace(a *Alias, urls, pushes []string) (*Alias, error) {
-	a.URL = as.insteadOf(urls[0], "insteadof")
+	a.URL = URL(as.insteadOf(urls[0], "insteadof"))
 	for _, push := range pushes {
-		want, err := RepoID(a.URL, as.base())
-		if err != nil && push == a.URL {
+		want, err := RepoID(string(a.URL), as.base())
+		if err != nil && push == string(a.URL) {
 			return nil, err // both are one place, which cannot be named
 		}
 		got, err2 := RepoID(push, as.base())
@@ -163,7 +166,7 @@ func (as Aliases) base() string {
 // pin writes the id into git config. A hub has one URL: another alias with the
 // same id and another URL is refused.
 func (as Aliases) pin(ctx context.Context, a *Alias) error {
-	for _, kv := range [][2]string{{"id", a.RepoID}, {"pinnedurl", a.URL}} {
+	for _, kv := range [][2]string{{"id", a.RepoID}, {"pinnedurl", string(a.URL)}} {
 		if err := as.Set(ctx, "handoffrepo."+a.Name+"."+kv[0], kv[1]); err != nil {
 			return err
 		}
@@ -270,13 +273,20 @@ func (as Aliases) Add(ctx context.Context, name, url string) (*Alias, error) {
 	return a, as.pin(ctx, a)
 }
 
-// place writes down where an alias leads to.
+// place writes down where an alias leads to. The same URL without its password or token, as a hint
+// shows it, leaves the configured one.
 func (as Aliases) place(ctx context.Context, name, url string) (*Alias, error) {
+	same := func(other string) bool {
+		other = as.insteadOf(other, "insteadof")
+		return other == as.insteadOf(url, "insteadof") || URL(other).Bare() == url
+	}
 	if urls := as.Repo.Config["remote."+name+".url"]; len(urls) > 0 {
-		if as.insteadOf(urls[len(urls)-1], "insteadof") != as.insteadOf(url, "insteadof") {
-			return nil, fault.New(fault.Usage, fault.RepoKnown, "%s is a git remote with the URL %s", name, Quote(urls[0])).
-				WithHints(fault.Run("git", "remote", "set-url", name, url).Because("moves the remote; another alias leaves it alone"))
+		if !same(urls[len(urls)-1]) {
+			return nil, fault.New(fault.Usage, fault.RepoKnown, "%s is a git remote with the URL %s", name, Quote(URL(urls[0]).String())).
+				WithHints(fault.Run("git", "remote", "set-url", name, URL(url).Bare()).Because("moves the remote; another alias leaves it alone"))
 		}
+	} else if own := as.Repo.Config.Get("handoffrepo." + name + ".url"); own != "" && same(own) {
+		return as.read(name)
 	} else if err := as.Set(ctx, "handoffrepo."+name+".url", url); err != nil {
 		return nil, err
 	}

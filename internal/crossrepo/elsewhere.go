@@ -106,7 +106,7 @@ func Moved(ctx context.Context, h *Hub) error {
 // command that looks there, because of why.
 func ErrElsewhere(a *Alias, home, why string) error {
 	f := fault.New(fault.Denied, fault.Rollback, "%s keeps handoffs below %s and none below %s, where this clone looks", a.Name, home, a.Below()).
-		WithHints(fault.Run("githandoff", "repo", "add", a.Name, a.URL, "--prefix", home).Because("%s", why))
+		WithHints(fault.Run("githandoff", "repo", "add", a.Name, a.URL.Bare(), "--prefix", home).Because("%s", why))
 	f.Err = refs.ErrRefused
 	return f
 }

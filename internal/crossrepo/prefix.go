@@ -71,7 +71,7 @@ func hasMemory(ctx context.Context, as Aliases, a *Alias, prefix string) error {
 		return err
 	}
 	return fault.New(fault.Denied, fault.Rollback, "the log of %s below %s lacks entries that this clone has seen below %s", a.Name, next.Root(), a.Root()).
-		WithHints(fault.Run("githandoff", "repo", "add", a.Name, a.URL, "--prefix", next.Below(), "--move").
+		WithHints(fault.Run("githandoff", "repo", "add", a.Name, a.URL.Bare(), "--prefix", next.Below(), "--move").
 			Because("moves the refs of handoffs there, for the whole team"))
 }
 

@@ -153,7 +153,7 @@ func (in Invites) push(ctx context.Context, edits []refs.Edit) error {
 	}
 	if len(report.flag) == 0 { // the hub said nothing about any ref
 		return fault.New(fault.Unavailable, fault.RemoteUnavailable, "cannot write to %s (%s): %s", in.Hub.Alias.Name, in.Hub.Alias.URL, GitSaid(err)).
-			WithHints(fault.Run("git", "ls-remote", "--", in.Hub.Alias.target()).Because("says more"))
+			WithHints(fault.Run("git", "ls-remote", "--", in.Hub.Alias.hinted()).Because("says more"))
 	}
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take %s: %s", in.Hub.Alias.Name, in.Hub.RemoteName(edits[0].Ref), GitSaid(err)).
 		WithHints(fault.Run("githandoff", "doctor").Because("shows what the hub takes"))

@@ -155,7 +155,7 @@ func (h *remote) errUnreachable(err error) error {
 		return refs.DiskFault(&fs.PathError{Op: "write to", Path: h.Repo.CommonDir, Err: werr})
 	}
 	f := fault.New(fault.Unavailable, fault.RemoteUnavailable, "cannot read %s (%s): %s", h.Alias.Name, h.Alias.URL, GitSaid(err)).
-		WithHints(fault.Run("git", "ls-remote", "--", h.Alias.target()).Because("says more"))
+		WithHints(fault.Run("git", "ls-remote", "--", h.Alias.hinted()).Because("says more"))
 	if gitexec.ExitCode(err) == 1 {
 		f.Err = ErrReadInPart
 	}
@@ -279,7 +279,7 @@ type sharedSSH struct {
 func SSHSharing(ctx context.Context, h *Hub) sshshare.Sharing { return sharing(ctx, &h.remote) }
 
 func sharing(ctx context.Context, h *remote) sshshare.Sharing {
-	h.ssh.once.Do(func() { h.ssh.is = sshshare.For(ctx, h.Repo, h.Alias.URL) })
+	h.ssh.once.Do(func() { h.ssh.is = sshshare.For(ctx, h.Repo, string(h.Alias.URL)) })
 	return h.ssh.is
 }
 

@@ -134,7 +134,7 @@ func tidy(path string) string {
 }
 
 func errBadURL(raw, why string) error {
-	return fault.New(fault.Usage, fault.BadURL, "%s cannot be a repository: %s", Quote(raw), why).
+	return fault.New(fault.Usage, fault.BadURL, "%s cannot be a repository: %s", Quote(URL(raw).String()), why).
 		WithHints(fault.Fact("a repository is a path, or a URL of scheme file, git, http, https or ssh"))
 }
 
@@ -156,8 +156,8 @@ func (as Aliases) bothPinned(name, a, b string) bool {
 // moved is the refusal of an alias whose URL leads to another id than the pinned one.
 func moved(a *Alias, derived string) error {
 	return fault.New(fault.Denied, fault.AudienceMismatch, "%s was pinned as %s and now is %s", a.Name, a.RepoID, derived).
-		WithHints(fault.Run("githandoff", "repo", "add", a.Name, a.URL, "--id", a.RepoID).Because("if it is the same repository under another name"),
-			fault.Run("githandoff", "repo", "add", a.Name, a.URL).Because("if it is another repository, and no open handoff of the first one matters"))
+		WithHints(fault.Run("githandoff", "repo", "add", a.Name, a.URL.Bare(), "--id", a.RepoID).Because("if it is the same repository under another name"),
+			fault.Run("githandoff", "repo", "add", a.Name, a.URL.Bare()).Because("if it is another repository, and no open handoff of the first one matters"))
 }
 
 // Named is the hint for records at a hub that name another home. If this clone knows that home by

@@ -55,7 +55,7 @@ func (h *Hub) remaining(ctx context.Context, edits []refs.Edit, done bool) ([]re
 			continue
 		case e.New != "" && now != "":
 			return nil, fault.New(fault.Denied, fault.Disputed, "%s has another commit at %s", h.Alias.Name, h.RemoteName(e.Ref)).
-				WithHints(fault.Run("git", "ls-remote", "--", h.Alias.target(), h.RemoteName(e.Ref)).Because("shows the ref that is in the way; nothing needs it"))
+				WithHints(fault.Run("git", "ls-remote", "--", h.Alias.hinted(), h.RemoteName(e.Ref)).Because("shows the ref that is in the way; nothing needs it"))
 		}
 		e.Old = now
 		rest = append(rest, e)

@@ -378,7 +378,7 @@ var mutants = []mutant{
 	},
 	{
 		"an alias stays where it was pinned", "internal/crossrepo/alias.go",
-		`!= a.URL && !a.Is(derived):`, `!= a.URL && false:`, inCrossrepo + "TestAlias",
+		`!= string(a.URL) && !a.Is(derived):`, `!= string(a.URL) && false:`, inCrossrepo + "TestAlias",
 	},
 	{
 		"a hub has one URL for both directions", "internal/crossrepo/alias.go",

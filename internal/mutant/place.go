@@ -89,7 +89,15 @@ var ofPlace = []mutant{
 	},
 	{
 		"a URL is shown without its secret", "internal/cli/repocmd.go",
-		`URL: withoutSecret(al.URL),`, `URL: al.URL,`, inCLI + "TestScript/init_taken",
+		`URL: al.URL.String(),`, `URL: string(al.URL),`, inCLI + "TestScript/init_taken",
+	},
+	{
+		"a URL is printed without its secret", "internal/crossrepo/url.go",
+		`return u.with("***", ":***")`, `return string(u)`, inCLI + "TestScript/secret_url",
+	},
+	{
+		"a hint has a URL without its secret", "internal/crossrepo/url.go",
+		`return u.with("", "")`, `return string(u)`, inCLI + "TestScript/secret_url",
 	},
 	{
 		"an embedded repository is refused by its place", "internal/refs/believe.go",

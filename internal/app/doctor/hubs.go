@@ -57,7 +57,7 @@ func tellPrefixes(d *checkup, check string, al *crossrepo.Alias, p *crossrepo.Pr
 		case !p.Here:
 			d.problem(check, crossrepo.ErrElsewhere(al, other, "looks there, if that is where your team keeps its handoffs"))
 		case own == usual || other == usual:
-			d.wrong(check, fault.Run("git", "ls-remote", "--", al.URL, own+"/*", other+"/*").Because("shows both; each clone of a team needs the same prefix"),
+			d.wrong(check, fault.Run("git", "ls-remote", "--", al.URL.Bare(), own+"/*", other+"/*").Because("shows both; each clone of a team needs the same prefix"),
 				"%s has handoffs below %s, where this clone looks, and below %s: clones that look there do not see the same handoffs", al.Name, own, other)
 		}
 	}
@@ -102,7 +102,7 @@ func tryHubs(ctx context.Context, d *checkup, repo *refs.Repo, names []string) e
 			continue
 		}
 		if f := fault.As(trial.Refused); f != nil && crossrepo.TakesBranches(ctx, hub, d.Now, d.Random) {
-			prefix := fault.Run("githandoff", "repo", "add", name, al.URL, "--prefix", crossrepo.BranchPrefix).
+			prefix := fault.Run("githandoff", "repo", "add", name, al.URL.Bare(), "--prefix", crossrepo.BranchPrefix).
 				Because("%s takes branches: handoffs can be kept below that prefix, by the whole team", name)
 			trial.Refused = f.WithHints(append(slices.Clone(f.Hints[:min(len(f.Hints), fault.MaxHints-1)]), prefix)...)
 		}

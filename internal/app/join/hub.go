@@ -14,10 +14,10 @@ import (
 // sharedURL is the URL of a hub for others: absolute, and without a user or password, which could
 // be a secret. It must lead to the same repository there.
 func sharedURL(al *crossrepo.Alias) (string, error) {
-	shared := al.URL
+	shared := string(al.URL)
 	if path, ok := strings.CutPrefix(al.RepoID, "git+file://"); ok {
 		shared = path
-	} else if u, err := url.Parse(al.URL); err == nil && u.User != nil {
+	} else if u, err := url.Parse(shared); err == nil && u.User != nil {
 		u.User = url.User(u.User.Username())
 		if strings.HasPrefix(u.Scheme, "http") {
 			u.User = nil
@@ -27,7 +27,7 @@ func sharedURL(al *crossrepo.Alias) (string, error) {
 	id, err := crossrepo.RepoID(shared, "/")
 	if err == nil && id != al.RepoID {
 		err = fault.New(fault.Denied, fault.AudienceMismatch, "%s is pinned as %s here, but others would derive %s from its URL", al.Name, al.RepoID, id).
-			WithHints(fault.Run("githandoff", "repo", "add", al.Name, al.URL).Because("pins it again, if that is what you want"))
+			WithHints(fault.Run("githandoff", "repo", "add", al.Name, al.URL.Bare()).Because("pins it again, if that is what you want"))
 	}
 	return shared, err
 }
