@@ -220,6 +220,7 @@ func TestScopes(t *testing.T) {
 func TestScopesOfAnOddCall(t *testing.T) {
 	tree, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
+	t.Setenv("HOME", tree)
 	for name, in := range map[string]string{
 		"a number as session":    `{"session_id":7,"cwd":"DIR","tool_name":"Write","tool_input":{"file_path":"a.go"}}`,
 		"odd about other events": `{"cwd":"DIR","agent_id":[],"stop_hook_active":"no","reason":{},"workspace_roots":"x","tool_name":"Write","tool_input":{"file_path":"a.go"}}`,
@@ -228,12 +229,42 @@ func TestScopesOfAnOddCall(t *testing.T) {
 		"first odd, then right":  `{"cwd":"DIR","tool_name":"Write","tool_input":7,"toolArgs":{"path":"a.go"}}`,
 		"another spelling":       `{"cwd":"DIR","tool_name":"Write","tool_input":{"file_path":"a.go"},"Tool_Input":{"file_path":"b.go"},"CWD":"/"}`,
 		"more behind it":         `{"cwd":"DIR","tool_name":"Write","tool_input":{"file_path":"a.go"}}}{`,
+		"a huge number":          `{"cwd":"DIR","tool_name":"Write","tool_input":{"n":1e999,"file_path":"a.go"},"n":1e999}`,
+		"a huge number, string":  `{"cwd":"DIR","toolName":"create","toolArgs":"{\"path\":\"a.go\",\"n\":-1e999}"}`,
+		"a list":                 `{"cwd":"DIR","tool_name":"Write","tool_input":[{"file_path":"a.go"}]}`,
+		"a list as a string":     `{"cwd":"DIR","toolName":"create","toolArgs":"[{\"path\":\"a.go\"}]"}`,
+		"a list of lists":        `{"cwd":"DIR","tool_name":"Write","tool_input":[1,[{"file_path":"a.go"}]]}`,
+		"below the home":         `{"cwd":"/","tool_name":"Write","tool_input":{"file_path":"~/a.go"}}`,
+		"below $HOME":            `{"cwd":"/","tool_name":"Write","tool_input":{"file_path":"$HOME/a.go"}}`,
+		"below ${HOME}":          `{"cwd":"/","tool_name":"Write","tool_input":{"paths":["${HOME}/a.go"]}}`,
+		"a URI below the home":   `{"cwd":"/","tool_name":"Write","tool_input":{"uri":"file:~/a.go"}}`,
+		"another such URI":       `{"cwd":"/","tool_name":"Write","tool_input":{"uri":"file://~/a.go"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := agents.Read("claude", "PreToolUse", strings.NewReader(strings.ReplaceAll(in, "DIR", tree)), env(nil))
 			require.NoError(t, err)
 			assert.Equal(t, []string{"repo.write:a.go"}, c.Scopes(tree))
 		})
+	}
+}
+
+// A tool call that cannot be read might write anywhere.
+func TestScopesOfAnUnreadCall(t *testing.T) {
+	deep := strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001)
+	for name, in := range map[string]string{
+		"no JSON":                 "x",
+		"cut off":                 `{"tool_name":"Write","tool_input":{"file_path":"a.go"`,
+		"a list":                  `[{"tool_name":"Write"}]`,
+		"nested too deep":         `{"tool_name":"Write","tool_input":{"file_path":"a.go","n":` + deep + `}}`,
+		"nested too deep, beside": `{"tool_name":"Write","tool_input":{"file_path":"a.go"},"n":` + deep + `}`,
+		"nested too deep, string": `{"toolName":"create","toolArgs":"{\"path\":\"a.go\",\"n\":` + deep + `}"}`,
+		"too large":               `{"tool_name":"Write","tool_input":{"content":"` + strings.Repeat("x", agents.MaxInput) + `"}}`,
+	} {
+		c, err := agents.Read("claude", "PreToolUse", strings.NewReader(in), env(nil))
+		require.NoError(t, err, name)
+		assert.Equal(t, []string{"repo.write"}, c.Scopes("/"), name)
+		_, err = agents.Read("claude", "SessionStart", strings.NewReader(in), env(nil))
+		assert.Equal(t, !strings.HasSuffix(name, "string"), err != nil, name)
 	}
 }
 

@@ -3,13 +3,15 @@ package agents
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // MaxInput bounds a client's JSON, in bytes. A client may send the whole content of a file
-// about to be written, and spells a character in up to 12 bytes. An unread call is not checked
-// against the scope of a token.
+// about to be written, and spells a character in up to 12 bytes. A call above it is
+// unread: see [Call.Unread].
 const MaxInput = 8 << 20
 
 // Call is one call of a hook, in one form for all clients.
@@ -33,6 +35,9 @@ type Call struct {
 	// Tool and Args are the tool call about to run.
 	Tool string
 	Args map[string]any
+	// Unread is set for a tool call that could not be read, or whose arguments could not: too
+	// large, nested too deep, no JSON. It might change any file.
+	Unread bool
 
 	name string // of the event, as the client spells it in answers
 }
@@ -70,27 +75,52 @@ func (p payload) yes(member string) bool {
 
 func (p payload) has(member string) bool { return len(p[member]) > 0 && string(p[member]) != "null" }
 
-// object is the first object among the members. Some clients send one as a string, and some the
-// bare text of a patch or of a command.
-func (p payload) object(members ...string) map[string]any {
+// arguments are those of a tool, from the first of the members that has any. Some clients send
+// them as a string, some send a list, and some the bare text of a patch or of a command.
+func (p payload) arguments(members ...string) (args map[string]any, unread bool) {
 	for _, m := range members {
-		raw := []byte(p.text(m))
+		text := p.text(m)
+		raw := []byte(text)
 		if len(raw) == 0 {
 			raw = p[m]
 		}
-		var o map[string]any
-		if json.Unmarshal(raw, &o) == nil && o != nil {
-			return o
+		v, deep := value(raw)
+		switch v := v.(type) {
+		case map[string]any:
+			return v, false
+		case []any:
+			return map[string]any{"arguments": v}, false
 		}
-		if s := p.text(m); s != "" {
-			return map[string]any{"input": s, "command": s}
+		if deep {
+			return nil, true
+		}
+		if text != "" {
+			return map[string]any{"input": text, "command": text}, false
 		}
 	}
-	return nil
+	return nil, false
+}
+
+// value is a JSON value, nil if it is none. Numbers may have any size. Deep is set for a value that
+// is nested deeper than encoding/json reads.
+func value(raw []byte) (v any, deep bool) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	err := d.Decode(&v)
+	if err == nil {
+		_, err = d.Token()
+		if errors.Is(err, io.EOF) {
+			return v, false
+		}
+		return nil, false // a text that begins like a value
+	}
+	return nil, strings.Contains(err.Error(), "max depth")
 }
 
 // Read reads a call of client's hook for event. An empty input is an empty object. It returns
 // nil without an error if githandoff has no answer for the client or the event.
+//
+// A tool call that cannot be read is no error: see [Call.Unread].
 //
 // Copilot CLI, Cursor and VS Code also run the hooks of Claude Code. The environment and
 // members of their own tell them apart; the answer is spelled for the actual caller.
@@ -100,13 +130,16 @@ func Read(client, event string, in io.Reader, getenv func(string) string) (*Call
 		return nil, nil
 	}
 	b, err := io.ReadAll(io.LimitReader(in, MaxInput+1))
-	if err != nil {
-		return nil, fmt.Errorf("read the input of a hook: %w", err)
+	if err == nil && len(b) > MaxInput {
+		err = fmt.Errorf("more than %d bytes", MaxInput)
 	}
-	if len(b) > MaxInput {
-		return nil, fmt.Errorf("the input of a hook has more than %d bytes", MaxInput)
+	p := payload{}
+	if err == nil {
+		p, err = readPayload(b)
 	}
-	p, err := readPayload(b)
+	if err != nil && c.event(event) == BeforeTool {
+		return &Call{Client: c, Event: BeforeTool, name: event, Unread: true}, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the input of a hook: %w", err)
 	}
@@ -116,8 +149,9 @@ func Read(client, event string, in io.Reader, getenv func(string) string) (*Call
 		Session: p.text("session_id", "sessionId", "conversation_id"), Dir: p.text("cwd"),
 		Source: p.text("source"), GoesOn: reason == "clear" || reason == "resume",
 		Again: p.yes("stop_hook_active"), Subagent: p.text("agent_id") != "",
-		Tool: p.text("tool_name", "toolName"), Args: p.object("tool_input", "toolArgs"),
+		Tool: p.text("tool_name", "toolName"),
 	}
+	call.Args, call.Unread = p.arguments("tool_input", "toolArgs")
 	if command := p.text("command"); call.Args == nil && command != "" { // Cursor's beforeShellExecution
 		call.Tool, call.Args = "Bash", map[string]any{"command": command}
 	}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/url"
 	"os"
+	"os/user"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,12 +14,16 @@ import (
 
 // Scopes lists the authority a tool call needs, as far as it shows: a "repo.write:<path>" for
 // each file below worktree changed by a file tool, and a "repo.push:<ref>" for each ref moved
-// by a plain "git push REMOTE SRC:DST".
+// by a plain "git push REMOTE SRC:DST". A call that could not be read needs a "repo.write" of
+// everything.
 //
 // A path outside of worktree is the client's own business. The only shell commands read are a
 // plain push and a patch handed to apply_patch: the pre-push hook and the hub's guard judge
 // every push, this is an early word.
 func (c *Call) Scopes(worktree string) []string {
+	if c.Unread {
+		return []string{"repo.write"}
+	}
 	var scopes []string
 	for _, file := range c.Files() {
 		if rel := below(worktree, file); rel != "" {
@@ -43,7 +48,13 @@ func (c *Call) Files() []string {
 	} else if to != "" {
 		dir += "/" + to
 	}
-	for _, p := range c.paths() {
+	paths := c.paths()
+	for _, p := range paths {
+		if at := atHome(p); at != "" {
+			paths = append(paths, at)
+		}
+	}
+	for _, p := range paths {
 		if !filepath.IsAbs(p) {
 			p = dir + "/" + p
 		}
@@ -53,6 +64,24 @@ func (c *Call) Files() []string {
 		}
 	}
 	return files
+}
+
+// atHome is a path below a home directory, as a shell and some tools spell one: ~/x, ~name/x,
+// $HOME/x and ${HOME}/x. It is empty for any other path.
+func atHome(path string) string {
+	first, rest, _ := strings.Cut(path, "/")
+	name, tilde := strings.CutPrefix(first, "~")
+	switch {
+	case first == "~", first == "$HOME", first == "${HOME}":
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	case tilde:
+		if u, err := user.Lookup(name); err == nil {
+			return filepath.Join(u.HomeDir, rest)
+		}
+	}
+	return ""
 }
 
 // Writing is the part of a tool call changing these files.
@@ -146,6 +175,8 @@ func file(s string, onlyURI bool) []string {
 		return []string{s, u.Opaque}
 	case strings.Contains(s, ".."):
 		return []string{u.Path, s}
+	case u.Host != "" && u.Host != "localhost":
+		return []string{u.Path, u.Host + u.Path} // file://~/x
 	}
 	return []string{u.Path}
 }

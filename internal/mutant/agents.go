@@ -190,8 +190,25 @@ var ofAgents = []mutant{
 		`			p = dir + "/" + p`, `			p = c.Dir + "/" + p`, "./internal/agents -run TestScopes",
 	},
 	{
+		"numbers of any size are read", "internal/agents/call.go",
+		`	d.UseNumber()
+`, ``, "./internal/agents -run TestScopesOfAnOddCall",
+	},
+	{
+		"a call that cannot be read is refused", "internal/agents/gate.go",
+		`if c.Unread {`, `if false {`, "./internal/agents -run TestScopesOfAnUnreadCall",
+	},
+	{
+		"arguments nested too deep are not read as none", "internal/agents/call.go",
+		`return nil, strings.Contains(err.Error(), "max depth")`, `return nil, strings.Contains("", err.Error())`, "./internal/agents -run TestScopesOfAnUnreadCall",
+	},
+	{
+		"a path below a home directory is found", "internal/agents/gate.go",
+		`if at := atHome(p); at != "" {`, `if at := atHome(p); false {`, "./internal/agents -run TestScopesOfAnOddCall",
+	},
+	{
 		"a bare patch is judged", "internal/agents/call.go",
-		`if s := p.text(m); s != "" {`, `if s := ""; s != "" {`, "./internal/agents -run TestScopesOfAnOddCall",
+		`if text != "" {`, `if text == "-" {`, "./internal/agents -run TestScopesOfAnOddCall",
 	},
 	{
 		"the message of another commit hands nothing over", "internal/app/githook/log.go",

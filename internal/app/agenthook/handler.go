@@ -293,7 +293,11 @@ func (h *Handler) gate(ctx context.Context, call *agents.Call) ([]byte, error) {
 	if f == nil || f.Code != fault.Policy {
 		return nil, err
 	}
-	return call.Deny("githandoff: " + f.Message + ". `githandoff obo show` says what is allowed."), nil
+	why := f.Message
+	if call.Unread {
+		why = "this tool call cannot be read, and could write anywhere: " + why
+	}
+	return call.Deny("githandoff: " + why + ". `githandoff obo show` says what is allowed."), nil
 }
 
 func (h *Handler) facts(ctx context.Context) error {
