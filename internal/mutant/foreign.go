@@ -52,6 +52,10 @@ var ofForeignText = []mutant{
 		`func IsTask(s string) bool { return outside(s, letters+"._-/#+") }`, `func IsTask(s string) bool { return s != "" }`, inScript + "show_outside",
 	},
 	{
+		"a claim that a guard refused is forgotten", "internal/app/take/resume.go",
+		`errors.Is(err, crossrepo.ErrGuard) || errors.Is(err, refs.ErrRefused)`, `errors.Is(err, crossrepo.ErrGuard) && errors.Is(err, refs.ErrRefused)`, inScript + "resume_guarded_push",
+	},
+	{
 		"a refusal of a malformed object repeats no text of it", "internal/fault/fault.go",
 		`if reason == MalformedObject {`, `if false {`, inScript + "show_outside",
 	},

@@ -107,7 +107,7 @@ func (c *shot) screenDelta(ctx context.Context, d delta) error {
 
 // screen refuses a file by its name, or by a line added to it.
 func (c *shot) screen(path string, added bool, before, after []byte) error {
-	overrule := fault.Fact("remove it, or list it in .gitignore; --allow-path %s sends it anyway", show(path))
+	overrule := fault.Run("githandoff", "help", "emit").Because("says what is refused; remove the file, or list it in .gitignore")
 	if added && screen.KeyFile(path) {
 		return fault.New(fault.Policy, fault.SecretFound, "no snapshot: %s is named like files with keys and passwords", show(path)).WithHints(overrule)
 	}

@@ -31,7 +31,7 @@ func (c *shot) rehearse(ctx context.Context, paths []string) error {
 		}
 		if isPointer(c.blobs[c.read[path].oid]) && !c.sameAsBlob(path) {
 			return cannot("%s is kept by Git LFS, and only its pointer would travel", show(path)).
-				WithHints(fault.Fact("push it with git lfs first; --allow-path sends the pointer alone"))
+				WithHints(fault.Fact("push it with git lfs first"))
 		}
 		same, err := sameFile(filepath.Join(c.repo.Worktree, path), filepath.Join(dir, path))
 		if err != nil {
@@ -39,7 +39,7 @@ func (c *shot) rehearse(ctx context.Context, paths []string) error {
 		}
 		if !same {
 			return cannot("%s would have other bytes when it is checked out again: its line ends or filters are not those of .gitattributes", show(path)).
-				WithHints(fault.Run("git", "add", "--renormalize", "-n", "--", path).Because("shows what git would change; --allow-path sends it anyway"))
+				WithHints(fault.Run("git", "add", "--renormalize", "-n", "--", path).Because("shows what git would change"))
 		}
 	}
 	return nil

@@ -324,6 +324,11 @@ func (w *Held) LiveClaim(ctx context.Context, h *Claim) (*Live, error) {
 	case s.Claim == nil && s.Early != nil:
 		return nil, errNoAuthority(fault.NotYetValid, "handoff %s: %w", h.ID, s.Early)
 	case s.Claim == nil || !h.Mine(s.Claim.Nonce), st.Moved():
+		if !h.Printed && s.Claim == nil {
+			return nil, errNoAuthority(fault.NotHolder, "the claim on handoff %s was interrupted", h.ID).
+				WithHints(fault.Run("githandoff", "resume").Because("makes it again"),
+					fault.Run("githandoff", "release", string(h.ID)).Because("gives it up"))
+		}
 		return nil, errNoAuthority(fault.NotHolder, "handoff %s is no longer where %s held it", h.ID, h.Actor).
 			WithHints(fault.Run("githandoff", "sync").Because("fetches its outcome"))
 	case s.Overdue(w.Verifier.Keys.Now()):

@@ -214,12 +214,12 @@ func (t crowd) forgetOvertaken(ctx context.Context, it *workspace.Item) error {
 	if err != nil && !errors.As(err, new(*refs.StaleError)) {
 		return err
 	}
-	return forgetRefused(ctx, t.Handler, it)
+	return forgetRefused(ctx, t.Handler, it.Place.ID)
 }
 
 // forgetRefused drops the record of a claim missing at its hub.
-func forgetRefused(ctx context.Context, t *Handler, it *workspace.Item) error {
-	h, err := t.Claims.Get(it.Place.ID)
+func forgetRefused(ctx context.Context, t *Handler, id handoff.ID) error {
+	h, err := t.Claims.Get(id)
 	if err != nil || !neverLeft(h) {
 		return err
 	}

@@ -247,7 +247,7 @@ func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, skip *
 			if !nothingSent(err) {
 				return nil, err
 			}
-			return nil, errors.Join(skip.without(it.Home, err), forgetRefused(ctx, t, it))
+			return nil, errors.Join(skip.without(it.Home, err), forgetRefused(ctx, t, it.Place.ID))
 		}
 	}
 	return nil, nil

@@ -2,6 +2,7 @@ package take
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/private"
 	"githandoff/internal/record"
+	"githandoff/internal/refs"
 	"githandoff/internal/work"
 )
 
@@ -301,6 +303,11 @@ func (t *Handler) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 			})
 		},
 	})
+	if errors.Is(err, crossrepo.ErrGuard) || errors.Is(err, refs.ErrRefused) {
+		if ferr := forgetRefused(ctx, t, p.ID); ferr != nil { // else it would stand in the way of a push
+			err = errors.Join(err, ferr)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

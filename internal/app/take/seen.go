@@ -52,7 +52,7 @@ func (t *Handler) claimSeen(ctx context.Context, homes []lifecycle.Home, all *sk
 	case fault.CodeOf(err) == fault.Unavailable:
 		all.failed(it.Home, err)
 		if nothingSent(err) {
-			return nil, rest, forgetRefused(ctx, t, it)
+			return nil, rest, forgetRefused(ctx, t, it.Place.ID)
 		}
 		return nil, rest, nil
 	case looked:
