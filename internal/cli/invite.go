@@ -134,15 +134,12 @@ func listInvites(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	all, err := join.MemoryOf(repo).All()
+	all, err := join.MemoryOf(repo).Open()
 	if err != nil {
 		return err
 	}
 	return printList(ctx, a, repo, []string{"FOR", "HUB", "ENDS"}, func(l *list) error {
 		for _, k := range all {
-			if k.Over {
-				continue
-			}
 			row := inviteRow{Agent: k.Agent, Alias: k.Alias, Expires: handoff.FormatTime(k.Expires), Team: k.Kind == invite.Team}
 			ends := "until " + row.Expires
 			if l.ForPeople() {
@@ -160,6 +157,6 @@ func listInvites(ctx context.Context, a *app) error {
 func (a *app) joined(one join.Joined, listed bool) {
 	a.Say("%s joined, with key %s", one.Agent, one.Key)
 	if !listed {
-		a.Say("the root that invited it must add it to the team's list: githandoff trust export --to %s", one.Alias)
+		a.Say("whoever invited it puts it on the list of the team: %s", fault.Run("githandoff", "--as", one.Root, "sync", one.Alias))
 	}
 }

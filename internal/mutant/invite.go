@@ -99,6 +99,10 @@ var ofInvites = []mutant{
 		`const Compared = 16`, `const Compared = 8`, "./internal/cli -run TestScript/trust_review",
 	},
 	{
+		"who joined a team is listed by its root, whoever synced", "internal/app/join/handler.go",
+		`k.Unlisted = err == nil && k.Kind == invite.Team`, `k.Unlisted = false`, "./internal/cli -run TestScript/join_team",
+	},
+	{
 		"an invitation that is over is not used again", "internal/app/join/handler.go",
 		`if k.Over {
 		return nil, h.erase`, `if false {

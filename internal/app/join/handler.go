@@ -1,10 +1,12 @@
 package join
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"githandoff/internal/crossrepo"
@@ -157,6 +159,7 @@ type Joined struct {
 	Key     sign.KID
 	Kind    invite.Kind
 	Inviter sign.KID
+	Root    string // mail address of an inviter to a team
 	Alias   string // of the hub where both met
 }
 
@@ -164,6 +167,7 @@ type Joined struct {
 // invitations and the expired ones, and returns all joiners, with the first error.
 func (h *Handler) finishAt(ctx context.Context, board crossrepo.Invites) ([]Joined, error) {
 	kept, err := h.Memory.At(board.Where())
+	kept = slices.DeleteFunc(kept, func(k Kept) bool { return !k.open() && !k.Over })
 	if err != nil || len(kept) == 0 {
 		return nil, err
 	}
@@ -205,6 +209,7 @@ func (h *Handler) finish(ctx context.Context, board crossrepo.Invites, k Kept) (
 		if code := fault.CodeOf(err); err != nil && code != fault.Denied && code != fault.Conflict {
 			return nil, err
 		}
+		k.Unlisted = err == nil && k.Kind == invite.Team
 	}
 	return one, keep(err, h.end(ctx, board, k))
 }
@@ -240,7 +245,13 @@ func (h *Handler) pin(k Kept, a *invite.Answer) (*Joined, error) {
 	if err := h.Trust.Add(h.TrustPath, e); err != nil {
 		return nil, err
 	}
-	return &Joined{Agent: a.Agent, Key: public.KID(), Kind: k.Kind, Inviter: k.By, Alias: k.Alias}, nil
+	one := &Joined{Agent: a.Agent, Key: public.KID(), Kind: k.Kind, Inviter: k.By, Alias: k.Alias}
+	if root, ok := h.Trust.Lookup(k.By); ok {
+		for _, principal := range root.Entry().Principals {
+			one.Root = cmp.Or(one.Root, strings.TrimPrefix(principal, "user:"))
+		}
+	}
+	return one, nil
 }
 
 // unused refuses a name under which another key is or was trusted here: what waits for the agent of
@@ -269,6 +280,10 @@ func (h *Handler) erase(ctx context.Context, board crossrepo.Invites, k Kept) er
 	if err != nil && h.Now().Before(k.Expires) {
 		return err
 	}
+	if k.Unlisted {
+		k.Over = false
+		return keep(err, h.Memory.Put(k))
+	}
 	return keep(err, h.Memory.Drop(k.ID))
 }
 
@@ -284,7 +299,7 @@ func (h *Handler) Withdraw(ctx context.Context, hub *crossrepo.Hub, agent string
 	n := 0
 	var first error
 	for _, k := range kept {
-		if k.Agent != agent || k.Over {
+		if k.Agent != agent || !k.open() {
 			continue
 		}
 		k.Over = true

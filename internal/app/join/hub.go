@@ -61,13 +61,27 @@ func (h *Handler) admit(ctx context.Context, alias string, tell func(Joined, boo
 	}
 	joined, err := h.finishAt(ctx, crossrepo.Invites{Hub: hub})
 	for _, j := range joined {
-		mine := h.Signer.KID() == j.Inviter
-		tell(j, mine || j.Kind != invite.Team)
-		if !mine || j.Kind != invite.Team {
-			continue
-		}
-		if _, perr := h.Team.Publish(ctx, hub); perr != nil && err == nil {
-			err = perr
+		tell(j, h.Signer.KID() == j.Inviter || j.Kind != invite.Team)
+	}
+	return keep(err, h.list(ctx, hub))
+}
+
+// list publishes the list of the team if somebody joined it with an invitation of this agent's
+// key, whoever synced then.
+func (h *Handler) list(ctx context.Context, hub *crossrepo.Hub) error {
+	kept, err := h.Memory.At(hub.ID())
+	kept = slices.DeleteFunc(kept, func(k Kept) bool { return !k.Unlisted || k.By != h.Signer.KID() })
+	if err != nil || len(kept) == 0 {
+		return err
+	}
+	if _, err := h.Team.Publish(ctx, hub); err != nil {
+		return err
+	}
+	for _, k := range kept {
+		if k.Unlisted = false; k.Over {
+			err = keep(err, h.Memory.Put(k))
+		} else {
+			err = keep(err, h.Memory.Drop(k.ID))
 		}
 	}
 	return err

@@ -27,7 +27,12 @@ type Kept struct {
 
 	// Over: it was used, withdrawn or ran out, and only the hub has to erase it yet.
 	Over bool `json:"over,omitempty"`
+	// Unlisted: somebody joined a team with it, and the root By has to publish the list yet.
+	Unlisted bool `json:"unlisted,omitempty"`
 }
+
+// open reports whether somebody may still join with the invitation.
+func (k Kept) open() bool { return !k.Over && !k.Unlisted }
 
 // Whom names the invited agent or person, for people.
 func (k Kept) Whom() string {
@@ -103,11 +108,17 @@ func (m Memory) Expected(agent string, now time.Time) time.Time {
 		return time.Time{} // which sync tells of
 	}
 	for _, k := range slices.Backward(all) { // the last to end
-		if !k.Over && k.Agent == agent && now.Before(k.Expires) {
+		if k.open() && k.Agent == agent && now.Before(k.Expires) {
 			return k.Expires
 		}
 	}
 	return time.Time{}
+}
+
+// Open lists the invitations with which somebody may still join.
+func (m Memory) Open() ([]Kept, error) {
+	all, err := m.All()
+	return slices.DeleteFunc(all, func(k Kept) bool { return !k.open() }), err
 }
 
 // At lists those at one hub.
