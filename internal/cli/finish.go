@@ -89,7 +89,7 @@ func newProgress(a *app) command {
 		complete: completions{a}.heldIDs,
 		flags: func(f *pflag.FlagSet) {
 			f.StringVarP(&c.message, "message", "m", "", "the progress so far, `TEXT`; stays in the log")
-			spanVar(f, &c.lease, "lease", 0, "how long the claim holds from now (as before)")
+			leaseVar(f, &c.lease, 0, "how long the claim holds from now (as before)")
 		},
 		run: func(ctx context.Context) error { return c.run(ctx, record.Progressed) },
 	}

@@ -46,7 +46,7 @@ until it is back.`,
 		},
 		complete: completions{a}.heldIDs,
 		flags: func(f *pflag.FlagSet) {
-			spanVar(f, &c.lease, "lease", 0, "how long the claim holds from each renewal (as before)")
+			leaseVar(f, &c.lease, 0, "how long the claim holds from each renewal (as before)")
 		},
 		run: c.run,
 	}

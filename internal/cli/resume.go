@@ -64,7 +64,7 @@ lost.`,
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.format, "format", promptFormat, "prompt, or a format of \"githandoff help formats\"")
-			spanVar(f, &c.lease, "lease", lifecycle.DefaultLease, "how long the claim holds, at most 24h")
+			leaseVar(f, &c.lease, lifecycle.DefaultLease, "how long the claim holds, at most 24h")
 			f.BoolVar(&c.peek, "peek", false, "show it without claiming it")
 			spanVar(f, &c.wait, "wait", 0, "wait up to this long for a handoff")
 			f.BoolVar(&c.next, "next", false, "take another handoff than the held one")
@@ -81,9 +81,6 @@ lost.`,
 func (c *resumeCommand) run(ctx context.Context) error {
 	if c.next && c.id != "" {
 		return usage("--next takes no ID")
-	}
-	if c.lease <= 0 || c.lease > lifecycle.MaxLease {
-		return usage("--lease %s: want more than 0 and at most %s", spanText(c.lease), spanText(lifecycle.MaxLease))
 	}
 	if c.format != promptFormat {
 		if err := dialect.CheckFormat(c.format); err != nil {

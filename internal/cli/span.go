@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"githandoff/internal/lifecycle"
 )
 
 // spanFlag is a flag for a duration: in Go's form ("90m", "1h30m"), with weeks and days before it
@@ -18,6 +20,25 @@ type spanFlag time.Duration
 func spanVar(flags *pflag.FlagSet, p *time.Duration, name string, value time.Duration, usage string) {
 	*p = value
 	flags.Var((*spanFlag)(p), name, usage)
+}
+
+// leaseFlag is a spanFlag for a lease.
+type leaseFlag struct{ *spanFlag }
+
+func leaseVar(flags *pflag.FlagSet, p *time.Duration, value time.Duration, usage string) {
+	*p = value
+	flags.Var(leaseFlag{(*spanFlag)(p)}, "lease", usage)
+}
+
+func (l leaseFlag) Set(text string) error {
+	d, err := parseSpan(text)
+	if err == nil && (d <= 0 || d > lifecycle.MaxLease) {
+		err = fmt.Errorf("want more than 0 and at most %s", spanText(lifecycle.MaxLease))
+	}
+	if err == nil {
+		*l.spanFlag = spanFlag(d)
+	}
+	return err
 }
 
 func (s *spanFlag) Type() string { return "duration" }

@@ -152,7 +152,7 @@ func Parse(message []byte, actor string) (_ *Record, err error) {
 			return nil, fmt.Errorf("line %q is not a trailer", clip(line))
 		}
 		if seen[key] {
-			return nil, fmt.Errorf("trailer %s twice", clip(key))
+			return nil, fmt.Errorf("trailer %q twice", clip(key))
 		}
 		seen[key] = true
 		if at = find(key, at+1); at < 0 {

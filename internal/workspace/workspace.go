@@ -55,9 +55,11 @@ func (w *Workspace) Source() string {
 const maxPrincipal = 64
 
 // Principal is on whose behalf an agent works unless a token says so: declared,
-// not proven.
+// not proven. An address that no record can hold, such as one beyond ASCII, is left out.
 func (w *Workspace) Principal() string {
-	if mail := w.Repo.Config.Get("user.email"); mail != "" && len(mail) <= maxPrincipal {
+	mail := w.Repo.Config.Get("user.email")
+	plain := !strings.ContainsFunc(mail, func(r rune) bool { return r <= ' ' || r > '~' })
+	if mail != "" && len(mail) <= maxPrincipal && plain {
 		return "user:" + mail + " (declared)"
 	}
 	return ""
