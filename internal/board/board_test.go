@@ -176,6 +176,10 @@ func TestFilter(t *testing.T) {
 	assert.Equal(t, []string{"route " + d.rows[1].ID}, d.ran)
 	press(t, b, "/", "esc")
 	assert.Contains(t, b.Screen(), "…00000001")
+	press(t, b, "/", "l", "i", "n", "-", "4", "2", "4", "enter")
+	assert.NotContains(t, b.Screen(), "…00000001")
+	press(t, b, "esc") // without a filter it would end the board
+	assert.Contains(t, b.Screen(), "…00000001")
 	// The cursor stays on its handoff when others come and go.
 	d.rows = append([]board.Row{{ID: "ho_new", Short: "…new", State: "offered", At: now()}}, d.rows...)
 	press(t, b, "s", "o")

@@ -53,7 +53,13 @@ func (b *Board) command(key string) tea.Cmd {
 		return nil
 	}
 	switch key {
-	case "q", "esc":
+	case "esc":
+		if b.filter == "" {
+			return tea.Quit
+		}
+		b.filter = ""
+		b.choose()
+	case "q":
 		return tea.Quit
 	case "/":
 		b.mode, b.left = filtering, Row{}

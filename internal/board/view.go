@@ -141,7 +141,7 @@ func (b *Board) foot() string {
 	}
 	text := "↑↓ enter show  o route  a answer  r release  v revoke  / filter  s sync  q quit"
 	if b.filter != "" {
-		text = "filter: " + b.filter + "  / esc clears it  ↑↓ enter show  s sync  q quit"
+		text = "filter: " + b.filter + "  esc clears it  ↑↓ enter show  s sync  q quit"
 	}
 	return text
 }

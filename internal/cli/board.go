@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"githandoff/internal/board"
+	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/untrusted"
@@ -32,7 +33,7 @@ agent asks first.`,
 }
 
 func runBoard(ctx context.Context, a *app) error {
-	if !a.Terminal() {
+	if !a.Terminal() || !output.IsTerminal(a.Stdin) {
 		return usage("board needs a terminal").WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists them once"))
 	}
 	ws, err := a.workspace(ctx, reads)

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/spf13/pflag"
@@ -10,6 +12,7 @@ import (
 	"githandoff/internal/app/logpage"
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
 	"githandoff/internal/report"
 	"githandoff/internal/workspace"
 )
@@ -75,7 +78,10 @@ func (c *reportCommand) run(ctx context.Context) error {
 	log.collect()
 	done, err := (&logpage.Handler{Log: log}).Handle(ctx, &logpage.Request{Repo: ws.Local.RepoID, File: c.file, Since: from, Now: c.Now()})
 	if err != nil {
-		return read(err)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fault.New(fault.NotFound, fault.NoSuchFile, "%w", err)
+		}
+		return read(refs.DiskFault(err))
 	}
 	return read(c.Row(reportRow{c.file, done.Handoffs, done.Wrong, done.Bytes}, "%s", c.file))
 }

@@ -197,11 +197,17 @@ func (as Aliases) ByID(ctx context.Context, repoID string) (*Alias, error) {
 		pinned := as.Repo.Config.Get("handoffrepo." + name + ".id")
 		meant := pinned == repoID || slices.Contains(as.also(name), repoID)
 		if pinned != "" && !meant {
+			if err := movedTo(as, name, pinned, repoID); err != nil {
+				return nil, err
+			}
 			continue
 		}
-		a, err := as.Get(ctx, name)
+		a, isPinned, err := as.Look(name)
 		if err == nil && a.Is(repoID) {
-			return a, nil
+			if !isPinned {
+				err = as.pin(ctx, a)
+			}
+			return a, err
 		}
 		if err != nil && meant {
 			return nil, err
@@ -209,6 +215,21 @@ func (as Aliases) ByID(ctx context.Context, repoID string) (*Alias, error) {
 	}
 	return nil, fault.New(fault.NotFound, fault.UnknownHome, "no alias leads to %s", repoID).
 		WithHints(as.reach(repoID))
+}
+
+// movedTo is the refusal of an alias that is pinned as another repository, where its URL leads to
+// the given one by now; nil otherwise.
+func movedTo(as Aliases, name, pinned, repoID string) error {
+	a, err := as.read(name)
+	if err != nil {
+		return nil //nolint:nilerr // whoever uses the alias is told
+	}
+	derived, err := RepoID(string(a.URL), as.base())
+	if err != nil || derived != repoID {
+		return nil //nolint:nilerr // as above
+	}
+	a.RepoID = pinned
+	return moved(a, derived)
 }
 
 // suggest returns the hints for a name without a repository.

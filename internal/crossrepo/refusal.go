@@ -77,6 +77,9 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 	if h.dryRun(ctx, edits, "--no-atomic") == nil && h.dryRun(ctx, edits, "--atomic") != nil {
 		return errNoAtomic(h)
 	}
+	if _, down := h.RemoteLanes(ctx); down != nil {
+		return down // it is not there
+	}
 	said := GitSaid(cause)
 	hint, known := knownSetting(&h.remote, said)
 	if !known {
