@@ -129,7 +129,7 @@ func (vr *Verifier) Verify(ctx context.Context, home Home, s *State, opt Options
 	}
 	if now := vr.Keys.now(); now.After(v.Offer().Expires) && !opt.AllowExpired && !opt.Ended {
 		return nil, denied(fault.Expired, "handoff %s expired at %s", s.ID, handoff.FormatTime(v.Offer().Expires)).
-			WithHints(fault.Run("githandoff", "resume", "--allow-expired", string(s.ID)).Because("takes it anyway"))
+			WithHints(fault.See("resume").Because("--allow-expired takes it, if its sender still wants that"))
 	}
 	return v, vr.authorize(ctx, home, v, opt)
 }

@@ -79,7 +79,8 @@ func (w *way) removed(ctx context.Context, was gitobj.TreeEntry, path string) er
 // zero value.
 func (w *way) written(ctx context.Context, was, e gitobj.TreeEntry, path string) error {
 	there := was.Mode != ""
-	info, lerr := os.Lstat(w.onDisk(path))
+	info, err := os.Lstat(w.onDisk(path))
+	onDisk := err == nil
 	switch {
 	case was.Mode == gitobj.Gitlink && e.Mode == gitobj.Gitlink: // git leaves its files alone
 	case isRepository(w.onDisk(path)):
@@ -87,7 +88,7 @@ func (w *way) written(ctx context.Context, was, e gitobj.TreeEntry, path string)
 	case e.Mode == gitobj.Dir && was.Mode == gitobj.Dir:
 		return w.compare(ctx, was.OID, e.OID, path+"/")
 	case e.Mode == gitobj.Dir && there && was.Mode != gitobj.Gitlink: // a file known to git makes way
-	case lerr != nil:
+	case !onDisk:
 	case (e.Mode == gitobj.Dir || e.Mode == gitobj.Gitlink) && !info.IsDir() && !there:
 		w.lost = append(w.lost, path)
 	case e.Mode == gitobj.Dir:

@@ -76,7 +76,7 @@ func (e *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 }
 
 // Once finds an open handoff of the same source, target and task at the same
-// home: what "emit --once" returns instead of a second one.
+// home, not expired: what "emit --once" returns instead of a second one.
 func (e *Handler) Once(ctx context.Context, home lifecycle.Home, source, target, task string) (*workspace.Item, error) {
 	patterns := []string{refs.Root + "outbox/" + target + "/", refs.Root + "sent/" + target + "/"}
 	if home == lifecycle.Home(e.Local) {
@@ -90,7 +90,7 @@ func (e *Handler) Once(ctx context.Context, home lifecycle.Home, source, target,
 		if err := e.Workspace.Load(ctx, it); err != nil {
 			return nil, err
 		}
-		if it.Record != nil && it.Record.From == source && it.Record.Task == task && home.Is(it.Record.Home) {
+		if it.Record != nil && it.Record.From == source && it.Record.Task == task && home.Is(it.Record.Home) && e.Now().Before(it.Record.Expires) {
 			return it, nil
 		}
 	}

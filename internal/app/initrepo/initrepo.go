@@ -111,8 +111,8 @@ func mayTake(repo *refs.Repo, r Request) error {
 			Because("makes the key of %s, and leaves this worktree to %s", r.Agent, now))
 	}
 	return f.WithHints(
-		fault.Run("githandoff", "status").Because("lists the handoffs that %s holds here", now),
-		fault.Run("githandoff", "init", "--as", r.Agent, "--force").Because("gives this worktree to %s", r.Agent),
+		fault.Run("githandoff", "--as", now, "status").Because("lists the handoffs that %s holds here", now),
+		fault.See("init").Because("--force gives this worktree to %s, once %s holds nothing here", r.Agent, now),
 	)
 }
 

@@ -262,18 +262,23 @@ func offerOf(st *work.Standing) string {
 	return st.State.Offer.From
 }
 
+// peek reads one handoff, whose part of the home was refreshed, and claims nothing.
+func peek(ctx context.Context, e *lifecycle.Engine, home lifecycle.Home, p lifecycle.Place, q Request) (*Result, error) {
+	s, err := e.Reader.Load(ctx, home, p)
+	if err != nil {
+		return nil, err
+	}
+	v, err := e.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: q.AllowExpired})
+	if err == nil {
+		err = q.fits(v)
+	}
+	return &Result{Verified: v, Home: home}, err
+}
+
 // claim claims one handoff, whose part of the home was refreshed.
 func (t *Handler) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Place, q Request, byID bool) (*Result, error) {
 	if q.Peek {
-		s, err := t.Engine.Reader.Load(ctx, home, p)
-		if err != nil {
-			return nil, err
-		}
-		v, err := t.Engine.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: q.AllowExpired})
-		if err == nil {
-			err = q.fits(v)
-		}
-		return &Result{Verified: v, Home: home}, err
+		return peek(ctx, t.Engine, home, p, q)
 	}
 	held, err := t.Claims.Get(p.ID)
 	if err != nil {
