@@ -215,30 +215,28 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// No member of an unexpected type keeps the others from being checked, and no other spelling
-// of a member takes its place. Some clients send the arguments as a string.
+// No member of an unexpected type keeps the others from being checked. Some clients send the
+// arguments as a string.
 func TestScopesOfAnOddCall(t *testing.T) {
 	tree, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	t.Setenv("HOME", tree)
 	for name, in := range map[string]string{
 		"a number as session":    `{"session_id":7,"cwd":"DIR","tool_name":"Write","tool_input":{"file_path":"a.go"}}`,
 		"odd about other events": `{"cwd":"DIR","agent_id":[],"stop_hook_active":"no","reason":{},"workspace_roots":"x","tool_name":"Write","tool_input":{"file_path":"a.go"}}`,
 		"arguments as a string":  `{"cwd":"DIR","toolName":"create","toolArgs":"{\"path\":\"a.go\"}"}`,
 		"a bare patch":           `{"cwd":"DIR","tool_name":"apply_patch","tool_input":"*** Begin Patch\n*** Add File: a.go\n"}`,
 		"first odd, then right":  `{"cwd":"DIR","tool_name":"Write","tool_input":7,"toolArgs":{"path":"a.go"}}`,
-		"another spelling":       `{"cwd":"DIR","tool_name":"Write","tool_input":{"file_path":"a.go"},"Tool_Input":{"file_path":"b.go"},"CWD":"/"}`,
-		"more behind it":         `{"cwd":"DIR","tool_name":"Write","tool_input":{"file_path":"a.go"}}}{`,
-		"a huge number":          `{"cwd":"DIR","tool_name":"Write","tool_input":{"n":1e999,"file_path":"a.go"},"n":1e999}`,
-		"a huge number, string":  `{"cwd":"DIR","toolName":"create","toolArgs":"{\"path\":\"a.go\",\"n\":-1e999}"}`,
-		"a list":                 `{"cwd":"DIR","tool_name":"Write","tool_input":[{"file_path":"a.go"}]}`,
-		"a list as a string":     `{"cwd":"DIR","toolName":"create","toolArgs":"[{\"path\":\"a.go\"}]"}`,
-		"a list of lists":        `{"cwd":"DIR","tool_name":"Write","tool_input":[1,[{"file_path":"a.go"}]]}`,
-		"below the home":         `{"cwd":"/","tool_name":"Write","tool_input":{"file_path":"~/a.go"}}`,
-		"below $HOME":            `{"cwd":"/","tool_name":"Write","tool_input":{"file_path":"$HOME/a.go"}}`,
-		"below ${HOME}":          `{"cwd":"/","tool_name":"Write","tool_input":{"paths":["${HOME}/a.go"]}}`,
-		"a URI below the home":   `{"cwd":"/","tool_name":"Write","tool_input":{"uri":"file:~/a.go"}}`,
-		"another such URI":       `{"cwd":"/","tool_name":"Write","tool_input":{"uri":"file://~/a.go"}}`,
+		"a number of any size":   `{"cwd":"DIR","tool_name":"Write","n":-1e999,"tool_input":{"n":1e999,"file_path":"a.go"}}`,
+		"a number in a string":   `{"cwd":"DIR","toolName":"create","toolArgs":"{\"path\":\"a.go\",\"n\":1e999}"}`,
+		"a list":                 `{"cwd":"DIR","tool_name":"Write","tool_input":[7,{"file_path":"a.go"}]}`,
+		"a list in a string":     `{"cwd":"DIR","toolName":"create","toolArgs":"[{\"path\":\"a.go\"}]"}`,
+		"a string in a string":   `{"cwd":"DIR","toolName":"create","toolArgs":"\"{\\\"path\\\":\\\"a.go\\\"}\""}`,
+		"arguments in arguments": `{"cwd":"DIR","tool_name":"call","tool_input":{"name":"write","arguments":"{\"path\":\"a.go\"}"}}`,
+		"a list in a list":       `{"cwd":"DIR","tool_name":"Write","tool_input":{"paths":[["a.go"]]}}`,
+		"a mark before it":       "\xef\xbb\xbf" + `{"cwd":"DIR","tool_name":"Write","tool_input":{"file_path":"a.go"}}`,
+		"another case":           `{"cwd":"DIR","tool_name":"Write","tool_input":{"FILE_PATH":"a.go"}}`,
+		"a text with JSON in it": `{"cwd":"DIR","tool_name":"Write","tool_input":{"file_path":"a.go","content":"{\"path\":\"b.go\"}"}}`,
+		"deep in it":             `{"cwd":"DIR","tool_name":"Write","tool_input":` + strings.Repeat("[", 9000) + `{"file_path":"a.go"}` + strings.Repeat("]", 9000) + `}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := agents.Read("claude", "PreToolUse", strings.NewReader(strings.ReplaceAll(in, "DIR", tree)), env(nil))
@@ -248,24 +246,118 @@ func TestScopesOfAnOddCall(t *testing.T) {
 	}
 }
 
-// A tool call that cannot be read might write anywhere.
-func TestScopesOfAnUnreadCall(t *testing.T) {
-	deep := strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001)
+// Where clients differ in what they take from a call, each reading counts.
+func TestScopesOfEveryReading(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
 	for name, in := range map[string]string{
-		"no JSON":                 "x",
-		"cut off":                 `{"tool_name":"Write","tool_input":{"file_path":"a.go"`,
-		"a list":                  `[{"tool_name":"Write"}]`,
-		"nested too deep":         `{"tool_name":"Write","tool_input":{"file_path":"a.go","n":` + deep + `}}`,
-		"nested too deep, beside": `{"tool_name":"Write","tool_input":{"file_path":"a.go"},"n":` + deep + `}`,
-		"nested too deep, string": `{"toolName":"create","toolArgs":"{\"path\":\"a.go\",\"n\":` + deep + `}"}`,
-		"too large":               `{"tool_name":"Write","tool_input":{"content":"` + strings.Repeat("x", agents.MaxInput) + `"}}`,
+		"a member twice":             `{"cwd":"DIR","tool_name":"Write","tool_input":{"path":"a.go","path":"b.go"}}`,
+		"a member in another case":   `{"cwd":"DIR","tool_name":"Write","tool_input":{"path":"a.go","Path":"b.go"}}`,
+		"arguments twice":            `{"cwd":"DIR","tool_name":"Write","tool_input":{"path":"a.go"},"tool_input":{"path":"b.go"}}`,
+		"arguments in another case":  `{"cwd":"DIR","tool_name":"Write","tool_input":{"path":"a.go"},"Tool_Input":{"path":"b.go"}}`,
+		"arguments by another name":  `{"cwd":"DIR","tool_name":"Write","tool_input":{"path":"a.go"},"toolArgs":"{\"path\":\"b.go\"}"}`,
+		"two objects":                `{"cwd":"DIR","tool_name":"Write","tool_input":{"path":"a.go"}}{"tool_input":{"path":"b.go"}}`,
+		"patches twice":              `{"cwd":"DIR","tool_name":"Bash","tool_input":{"command":"apply_patch *** \n*** Add File: a.go\n","cmd":"apply_patch\n*** Add File: b.go\n"}}`,
+		"a path that is JSON":        `{"cwd":"DIR","tool_name":"Write","tool_input":{"destination":"{\"path\":[\"a.go\",\"b.go\"]}"}}`,
+		"up to a NUL":                `{"cwd":"DIR","tool_name":"Write","tool_input":{"paths":["a.go\u0000/../b.go"]}}`,
+		"blanks around it":           `{"cwd":"/","tool_name":"Write","tool_input":{"paths":[" DIR/a.go","\tfile://DIR/b.go "]}}`,
+		"a directory of another one": `{"cwd":"DIR","tool_name":"Write","tool_input":{"path":"a.go","cwd":"DIR/../tree/x/.."},"tool_input":{"path":"b.go"}}`,
+		"home":                       `{"cwd":"/","tool_name":"Write","tool_input":{"paths":["~/tree/a.go","$HOME/tree/b.go"]}}`,
+		"home of a name":             `{"cwd":"/","tool_name":"Write","tool_input":{"paths":["~alice/tree/a.go","${HOME}/tree/b.go"]}}`,
+		"home in a URI":              `{"cwd":"/","tool_name":"Write","tool_input":{"paths":["file:~/tree/a.go","file://~/tree/b.go"]}}`,
+		"home in a longer URI":       `{"cwd":"/","tool_name":"Write","tool_input":{"paths":["file:///~/tree/a.go","file://localhost/$HOME/tree/b.go"]}}`,
+		"home in no URI":             `{"cwd":"/","tool_name":"Write","tool_input":{"paths":["file://${HOME}/tree/a.go"],"uri":"file:///${HOME}/tree/b.go"}}`,
+		"a URI of this host":         `{"cwd":"/","tool_name":"Write","tool_input":{"paths":["file://localhostDIR/a.go","FILE:DIR/b.go"]}}`,
+		"a path as URI":              `{"cwd":"/","tool_name":"Write","tool_input":{"paths":["DIR/a.go"],"uri":"DIR/b.go"}}`,
 	} {
-		c, err := agents.Read("claude", "PreToolUse", strings.NewReader(in), env(nil))
-		require.NoError(t, err, name)
-		assert.Equal(t, []string{"repo.write"}, c.Scopes("/"), name)
-		_, err = agents.Read("claude", "SessionStart", strings.NewReader(in), env(nil))
-		assert.Equal(t, !strings.HasSuffix(name, "string"), err != nil, name)
+		t.Run(name, func(t *testing.T) {
+			tree := filepath.Join(top, "tree")
+			c, err := agents.Read("claude", "PreToolUse", strings.NewReader(strings.ReplaceAll(in, "DIR", tree)), env(map[string]string{"HOME": top, "USER": "alice"}))
+			require.NoError(t, err)
+			require.NoError(t, c.Unread)
+			scopes := c.Scopes(tree)
+			assert.Contains(t, scopes, "repo.write:a.go")
+			assert.Contains(t, scopes, "repo.write:b.go")
+		})
 	}
+}
+
+// A tool that knows nothing of a directory takes it for nothing; a shell works in it.
+func TestScopesBesideADirectory(t *testing.T) {
+	tree, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	c := call(t, "claude", "PreToolUse", map[string]any{
+		"cwd": tree, "tool_name": "Write", "tool_input": map[string]any{"file_path": "a.go", "cwd": "src"},
+	})
+	assert.Equal(t, []string{"repo.write:a.go", "repo.write:src/a.go"}, c.Scopes(tree))
+}
+
+// The call of a tool that cannot be read is one nevertheless, and says why. Any other event with
+// such an input is none.
+func TestUnreadCalls(t *testing.T) {
+	write := `{"cwd":"/tree","tool_name":"Write","tool_input":{"file_path":"a.go"}}`
+	for name, tc := range map[string]struct{ in, want string }{
+		"empty":                  {"", "it is empty"},
+		"null":                   {" null ", "it is empty"},
+		"a list":                 {"[" + write + "]", "it is no JSON object"},
+		"half an object":         {write[:60], "unexpected EOF"},
+		"no JSON":                {"{'a':1}", "invalid character"},
+		"deep":                   {`{"a":` + strings.Repeat("[", 10001) + strings.Repeat("]", 10001) + `,` + write[1:], "max depth"},
+		"more behind it":         {write + "}{", "invalid character"},
+		"a list behind it":       {write + "[]", "it is no JSON object"},
+		"a NUL behind it":        {write + "\x00", "invalid character"},
+		"a NUL before it":        {"\x00" + write, "invalid character"},
+		"UTF-16":                 {"\xff\xfe{\x00}\x00", "invalid character"},
+		"no UTF-8":               {strings.Replace(write, "a.go", "\xff", 1), "it is no UTF-8"},
+		"too large":              {strings.Replace(write, "a.go", strings.Repeat("x", agents.MaxInput), 1), "it has more than 8388608 bytes"},
+		"two tools":              {`{"tool_name":"view",` + write[1:], "it names several tools"},
+		"two tools by two names": {`{"toolName":"view",` + write[1:], "it names several tools"},
+		"two directories":        {`{"CWD":"/",` + write[1:], "it names several directories"},
+		"arguments torn":         {`{"toolName":"create","toolArgs":"{\"path\":"}`, "the arguments of its tool are no JSON"},
+		"arguments twice":        {`{"toolName":"create","toolArgs":"{} {\"path\":1}"}`, "the arguments of its tool are no JSON"},
+		"arguments deep":         {`{"toolName":"create","toolArgs":"` + strings.Repeat("[", 20000) + `"}`, "the arguments of its tool are no JSON"},
+		"a long path":            {strings.Replace(write, "a.go", strings.Repeat("a/", 4096), 1), "its paths are too long"},
+		"a long directory":       {strings.Replace(write, `"a.go"`, `"a.go","cwd":"`+strings.Repeat("a/", 4096)+`"`, 1), "its paths are too long"},
+		"many files":             {strings.Replace(write, `"a.go"`, `["a.go"`+strings.Repeat(`,"b"`, 600)+`]`, 1), "it changes more than 500 files and refs"},
+		"many pushes":            {`{"tool_name":"Bash","tool_input":{"command":"` + strings.Repeat("git push o x;", 600) + `"}}`, "it changes more than 500 files and refs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := agents.Read("claude", "PreToolUse", strings.NewReader(tc.in), none)
+			require.NoError(t, err)
+			require.ErrorContains(t, c.Unread, tc.want)
+			assert.Empty(t, c.Files())
+			assert.Contains(t, string(c.Deny("why")), `"permissionDecision":"deny"`)
+		})
+	}
+	for _, event := range []string{"SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd"} {
+		c, err := agents.Read("claude", event, strings.NewReader(write[:60]), none)
+		require.Error(t, err, event)
+		assert.Nil(t, c)
+		assert.Nil(t, agents.Unread("claude", event, err, none))
+	}
+}
+
+// What stands in front of the broken part of a call tells its client; what a model chose does not.
+func TestUnreadCallersApart(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"cursor_version":"3.14.0","tool_input":`:                         "cursor",
+		`{"hook_event_name":"PreToolUse","timestamp":"x","tool_input":`:    "copilot",
+		`{"hook_event_name":"PreToolUse","tool_input":{"cursor_version":"`: "claude",
+		`{"tool_input":{"cursor_version":"3.14.0"},"x":`:                   "claude",
+	} {
+		c, err := agents.Read("claude", "PreToolUse", strings.NewReader(in), none)
+		require.NoError(t, err)
+		require.Error(t, c.Unread)
+		assert.Equal(t, want, c.Client.Name, in)
+	}
+}
+
+// An input too large is read to its end, so that no client fails to write it.
+func TestLargeInputIsReadToItsEnd(t *testing.T) {
+	in := strings.NewReader(strings.Repeat("x", 3*agents.MaxInput))
+	_, err := agents.Read("claude", "PreToolUse", in, none)
+	require.NoError(t, err)
+	assert.Zero(t, in.Len())
 }
 
 // A large file that a tool writes does not hide where it is written.

@@ -1,17 +1,17 @@
 package agents
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
+	"unicode/utf8"
 )
 
 // MaxInput bounds a client's JSON, in bytes. A client may send the whole content of a file
-// about to be written, and spells a character in up to 12 bytes. A call above it is
-// unread: see [Call.Unread].
+// about to be written, and spells a character in up to 12 bytes. A larger call counts as one that
+// cannot be read.
 const MaxInput = 8 << 20
 
 // Call is one call of a hook, in one form for all clients.
@@ -32,95 +32,128 @@ type Call struct {
 	Subagent bool
 	// Attended reports whether a person watches the session; nil if it is unknown.
 	Attended *bool
-	// Tool and Args are the tool call about to run.
+	// Tool is the tool about to run.
 	Tool string
-	Args map[string]any
-	// Unread is set for a tool call that could not be read, or whose arguments could not: too
-	// large, nested too deep, no JSON. It might change any file.
-	Unread bool
+	// Unread says why a tool call cannot be read; nil if it can.
+	Unread error
 
-	name string // of the event, as the client spells it in answers
+	name   string   // of the event, as the client spells it in answers
+	args   []any    // of the tool: each value that the client may take them from
+	spelt  []string // paths of the files that the tool changes, in every reading
+	refs   []string // that it pushes
+	files  []string // that it changes, once they were looked up
+	getenv func(string) string
 }
 
 // payload has the members any client sends. A member of an unexpected type counts as absent:
 // the rest of a call is still checked.
-type payload map[string]json.RawMessage
+type payload members
 
-// readPayload reads the first value of an input: an object, or null.
+// readPayload reads the objects of an input, one or more. Those in front of an error are returned
+// with it.
 func readPayload(b []byte) (payload, error) {
-	p := payload{}
-	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
-	if len(b) == 0 {
-		return p, nil
+	all, err := parse(b)
+	var p payload
+	for _, v := range all {
+		o, ok := v.(members)
+		switch {
+		case !ok && v != nil:
+			return p, errNoObject
+		case ok && p == nil:
+			p = payload{}
+		}
+		p = append(p, o...)
 	}
-	err := json.NewDecoder(bytes.NewReader(b)).Decode(&p)
+	if err == nil && p == nil {
+		err = errEmpty
+	}
 	return p, err
 }
 
+var (
+	errEmpty    = errors.New("it is empty")
+	errNoObject = errors.New("it is no JSON object")
+)
+
 // text is the first non-empty string among the members.
-func (p payload) text(members ...string) string {
-	for _, m := range members {
-		var s string
-		if json.Unmarshal(p[m], &s) == nil && s != "" {
+func (p payload) text(names ...string) string {
+	for _, name := range names {
+		for _, m := range p {
+			if s, _ := m.value.(string); m.name == name && s != "" {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+func (p payload) yes(name string) bool {
+	return slices.ContainsFunc(p, func(m member) bool { return m.name == name && m.value == true })
+}
+
+func (p payload) has(name string) bool {
+	return slices.ContainsFunc(p, func(m member) bool { return m.name == name && m.value != nil })
+}
+
+// root is the first directory of Cursor's workspace.
+func (p payload) root() string {
+	for _, m := range p {
+		roots, _ := m.value.([]any)
+		if m.name == "workspace_roots" && len(roots) > 0 {
+			s, _ := roots[0].(string)
 			return s
 		}
 	}
 	return ""
 }
 
-func (p payload) yes(member string) bool {
-	var b bool
-	return json.Unmarshal(p[member], &b) == nil && b
-}
-
-func (p payload) has(member string) bool { return len(p[member]) > 0 && string(p[member]) != "null" }
-
-// arguments are those of a tool, from the first of the members that has any. Some clients send
-// them as a string, some send a list, and some the bare text of a patch or of a command.
-func (p payload) arguments(members ...string) (args map[string]any, unread bool) {
-	for _, m := range members {
-		text := p.text(m)
-		raw := []byte(text)
-		if len(raw) == 0 {
-			raw = p[m]
-		}
-		v, deep := value(raw)
-		switch v := v.(type) {
-		case map[string]any:
-			return v, false
-		case []any:
-			return map[string]any{"arguments": v}, false
-		}
-		if deep {
-			return nil, true
-		}
-		if text != "" {
-			return map[string]any{"input": text, "command": text}, false
+// several reports whether a member stands several times, with different values: each client takes
+// another one.
+func (p payload) several(names ...string) bool {
+	var values []any
+	for _, m := range p {
+		if hasName(m.name, names...) {
+			s, _ := m.value.(string)
+			values = append(values, s)
 		}
 	}
-	return nil, false
+	return len(slices.Compact(values)) > 1
 }
 
-// value is a JSON value, nil if it is none. Numbers may have any size. Deep is set for a value that
-// is nested deeper than encoding/json reads.
-func value(raw []byte) (v any, deep bool) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	err := d.Decode(&v)
-	if err == nil {
-		_, err = d.Token()
-		if errors.Is(err, io.EOF) {
-			return v, false
+// args lists the arguments of a tool. Some clients send them as a string, and some the bare text of
+// a patch or of a command.
+func (p payload) args(tool string) ([]any, error) {
+	var all []any
+	var err error
+	for _, m := range p {
+		if !hasName(m.name, "toolinput", "toolargs") {
+			continue
 		}
-		return nil, false // a text that begins like a value
+		v := m.value
+		if s, ok := v.(string); ok {
+			if in, ok := written(s); ok {
+				v = in
+			} else if opens(s) && !isShell(tool) {
+				err = errArguments
+			}
+		}
+		if s, ok := v.(string); ok {
+			v = members{{"input", s}, {"command", s}}
+		}
+		if v != nil {
+			all = append(all, v)
+		}
 	}
-	return nil, strings.Contains(err.Error(), "max depth")
+	return all, err
 }
+
+var errArguments = errors.New("the arguments of its tool are no JSON")
 
 // Read reads a call of client's hook for event. An empty input is an empty object. It returns
 // nil without an error if githandoff has no answer for the client or the event.
 //
-// A tool call that cannot be read is no error: see [Call.Unread].
+// The call of a tool is returned also if it cannot be read: a token may forbid it, see
+// [Call.Unread].
 //
 // Copilot CLI, Cursor and VS Code also run the hooks of Claude Code. The environment and
 // members of their own tell them apart; the answer is spelled for the actual caller.
@@ -129,44 +162,93 @@ func Read(client, event string, in io.Reader, getenv func(string) string) (*Call
 	if c == nil || c.event(event) == "" {
 		return nil, nil
 	}
-	b, err := io.ReadAll(io.LimitReader(in, MaxInput+1))
-	if err == nil && len(b) > MaxInput {
-		err = fmt.Errorf("more than %d bytes", MaxInput)
-	}
-	p := payload{}
+	b, err := readAll(in)
+	var p payload
 	if err == nil {
 		p, err = readPayload(b)
 	}
-	if err != nil && c.event(event) == BeforeTool {
-		return &Call{Client: c, Event: BeforeTool, name: event, Unread: true}, nil
+	tool := c.event(event) == BeforeTool
+	if tool && err == nil && !utf8.Valid(b) {
+		err = errors.New("it is no UTF-8")
 	}
-	if err != nil {
+	switch {
+	case tool && err != nil:
+		return unread(c, event, payload(begun(b)), err, getenv), nil
+	case err != nil && p == nil && !errors.Is(err, errEmpty):
 		return nil, fmt.Errorf("read the input of a hook: %w", err)
 	}
+	call := newCall(c, event, p, getenv)
+	if tool {
+		call.readTool(p)
+	}
+	return call, nil
+}
+
+// Unread is the call of a tool of which nothing could be read; nil for any other event.
+func Unread(client, event string, why error, getenv func(string) string) *Call {
+	c := lookup(client)
+	if c == nil || c.event(event) != BeforeTool {
+		return nil
+	}
+	return unread(c, event, nil, why, getenv)
+}
+
+// unread is a call with the members in front of the one that could not be read.
+func unread(c *Client, event string, p payload, why error, getenv func(string) string) *Call {
+	call := newCall(c, event, p, getenv)
+	call.Unread = why
+	return call
+}
+
+// readAll reads an input to its end: a client may take a hook that closes its input for a failed
+// one, and go on.
+func readAll(in io.Reader) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(in, MaxInput+1))
+	if err != nil {
+		return b, err
+	}
+	if len(b) > MaxInput {
+		_, _ = io.Copy(io.Discard, in)
+		return b, fmt.Errorf("it has more than %d bytes", MaxInput)
+	}
+	return b, nil
+}
+
+func newCall(c *Client, event string, p payload, getenv func(string) string) *Call {
 	reason := p.text("reason") // of the end of a session
 	call := &Call{
-		Client: c, Event: c.event(event), name: event,
-		Session: p.text("session_id", "sessionId", "conversation_id"), Dir: p.text("cwd"),
+		Client: c, Event: c.event(event), name: event, getenv: getenv,
+		Session: p.text("session_id", "sessionId", "conversation_id"), Dir: cmp.Or(p.text("cwd"), p.root()),
 		Source: p.text("source"), GoesOn: reason == "clear" || reason == "resume",
 		Again: p.yes("stop_hook_active"), Subagent: p.text("agent_id") != "",
 		Tool: p.text("tool_name", "toolName"),
 	}
-	call.Args, call.Unread = p.arguments("tool_input", "toolArgs")
-	if command := p.text("command"); call.Args == nil && command != "" { // Cursor's beforeShellExecution
-		call.Tool, call.Args = "Bash", map[string]any{"command": command}
-	}
-	var roots []string // of Cursor's workspace
-	if call.Dir == "" && json.Unmarshal(p["workspace_roots"], &roots) == nil && len(roots) > 0 {
-		call.Dir = roots[0]
-	}
-	if client == "claude" {
+	if c.Name == "claude" {
 		call.Client = caller(c, p, getenv)
 	}
 	if call.Source == "new" { // Copilot CLI
 		call.Source = "startup"
 	}
 	call.Attended = attended(call.Client, getenv)
-	return call, nil
+	return call
+}
+
+// readTool reads the arguments of a tool.
+func (c *Call) readTool(p payload) {
+	c.args, c.Unread = p.args(c.Tool)
+	if command := p.text("command"); len(c.args) == 0 && command != "" { // Cursor's beforeShellExecution
+		c.Tool, c.args = "Bash", []any{members{{"command", command}}}
+	}
+	switch {
+	case c.Unread != nil:
+	case p.several("toolname"):
+		c.Unread = errors.New("it names several tools")
+	case p.several("cwd"):
+		c.Unread = errors.New("it names several directories")
+	default:
+		c.spelt, c.refs = c.paths(), c.pushes()
+		c.Unread = c.bounded()
+	}
 }
 
 // caller is the actual client behind a hook of Claude Code.

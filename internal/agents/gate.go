@@ -1,10 +1,9 @@
 package agents
 
 import (
-	"maps"
-	"net/url"
+	"errors"
+	"fmt"
 	"os"
-	"os/user"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,23 +13,19 @@ import (
 
 // Scopes lists the authority a tool call needs, as far as it shows: a "repo.write:<path>" for
 // each file below worktree changed by a file tool, and a "repo.push:<ref>" for each ref moved
-// by a plain "git push REMOTE SRC:DST". A call that could not be read needs a "repo.write" of
-// everything.
+// by a plain "git push REMOTE SRC:DST".
 //
 // A path outside of worktree is the client's own business. The only shell commands read are a
 // plain push and a patch handed to apply_patch: the pre-push hook and the hub's guard judge
 // every push, this is an early word.
 func (c *Call) Scopes(worktree string) []string {
-	if c.Unread {
-		return []string{"repo.write"}
-	}
 	var scopes []string
 	for _, file := range c.Files() {
 		if rel := below(worktree, file); rel != "" {
 			scopes = append(scopes, "repo.write:"+rel)
 		}
 	}
-	for _, ref := range pushed(text(c.Args, "command", "cmd")) {
+	for _, ref := range c.refs {
 		scopes = append(scopes, "repo.push:"+ref)
 	}
 	slices.Sort(scopes)
@@ -41,144 +36,178 @@ func (c *Call) Scopes(worktree string) []string {
 // take ".." out of a path before they open it, others leave that to the kernel, which follows a
 // link first: both files count.
 func (c *Call) Files() []string {
-	var files []string
-	dir := c.Dir
-	if to := text(c.Args, "workdir", "working_directory", "cwd"); filepath.IsAbs(to) {
-		dir = to
-	} else if to != "" {
-		dir += "/" + to
+	if c.files != nil || c.Unread != nil {
+		return c.files
 	}
-	paths := c.paths()
-	for _, p := range paths {
-		if at := atHome(p); at != "" {
-			paths = append(paths, at)
-		}
-	}
-	for _, p := range paths {
-		if !filepath.IsAbs(p) {
-			p = dir + "/" + p
-		}
+	files := []string{}
+	add := func(p string) {
 		files = append(files, resolved(filepath.Clean(p)))
 		if at := resolved(p); at != files[len(files)-1] {
 			files = append(files, at)
 		}
 	}
+	dirs := c.dirs()
+	for _, p := range c.spelt {
+		if filepath.IsAbs(p) {
+			add(p)
+			continue
+		}
+		for _, dir := range dirs {
+			add(dir + "/" + p)
+		}
+	}
+	c.files = files
 	return files
 }
 
-// atHome is a path below a home directory, as a shell and some tools spell one: ~/x, ~name/x,
-// $HOME/x and ${HOME}/x. It is empty for any other path.
-func atHome(path string) string {
-	first, rest, _ := strings.Cut(path, "/")
-	name, tilde := strings.CutPrefix(first, "~")
-	switch {
-	case first == "~", first == "$HOME", first == "${HOME}":
-		if home, err := os.UserHomeDir(); err == nil {
-			return filepath.Join(home, rest)
-		}
-	case tilde:
-		if u, err := user.Lookup(name); err == nil {
-			return filepath.Join(u.HomeDir, rest)
+// dirs lists the directories to which the paths of a tool call may be relative. A shell works where
+// it is told to; another tool may know nothing of such a member.
+func (c *Call) dirs() []string {
+	var dirs []string
+	for _, to := range c.texts(workdirs...) {
+		for _, at := range c.expanded(to) {
+			if !filepath.IsAbs(at) {
+				at = c.Dir + "/" + at
+			}
+			dirs = append(dirs, at)
 		}
 	}
-	return ""
+	if len(dirs) != 1 || !isShell(c.Tool) {
+		dirs = append(dirs, c.Dir)
+	}
+	return dirs
+}
+
+// workdirs are the arguments naming the directory for a tool to work in.
+var workdirs = []string{"workdir", "workingdirectory", "cwd"}
+
+// The limits of a call. A hook has no time to follow the links of more, and no kernel opens a
+// longer path.
+const (
+	maxTargets = 500 // files and refs
+	maxPaths   = 64 << 10
+	maxPath    = 4096
+)
+
+// bounded returns an error for a call beyond the limits.
+func (c *Call) bounded() error {
+	paths := append(c.texts(workdirs...), c.spelt...)
+	size := 0
+	for _, p := range paths {
+		if size += len(p); len(p) > maxPath || size > maxPaths {
+			return errors.New("its paths are too long")
+		}
+	}
+	if dirs := len(paths) - len(c.spelt) + 1; dirs*len(c.spelt)+len(c.refs) > maxTargets {
+		return fmt.Errorf("it changes more than %d files and refs", maxTargets)
+	}
+	return nil
 }
 
 // Writing is the part of a tool call changing these files.
 func (c *Call) Writing(files []string) *Call {
 	part := *c
-	list := make([]any, 0, len(files))
-	for _, f := range files {
-		list = append(list, f)
-	}
-	part.Tool, part.Args = "write", map[string]any{"paths": list}
+	part.Tool, part.args, part.refs, part.files = "write", nil, nil, files
 	return &part
 }
 
-// shells are the clients' tools for command lines.
-var shells = []string{"bash", "shell", "run_shell_command", "local_shell", "exec_command", "powershell"}
+// isShell reports whether a tool is one for command lines.
+func isShell(tool string) bool {
+	return slices.Contains([]string{
+		"bash", "shell", "run_shell_command", "local_shell", "exec_command", "powershell",
+	}, strings.ToLower(tool))
+}
 
-// paths lists the files changed by a tool call.
+// paths lists the files changed by a tool call, in every spelling.
 func (c *Call) paths() []string {
-	command := text(c.Args, "command", "cmd")
-	if slices.Contains(shells, strings.ToLower(c.Tool)) {
-		if !strings.Contains(command, "apply_patch") {
-			return nil
+	var paths []string
+	switch {
+	case isShell(c.Tool):
+		for _, command := range c.texts("command", "cmd") {
+			if strings.Contains(command, "apply_patch") {
+				paths = append(paths, patched(command)...)
+			}
 		}
-		return patched(command)
-	}
-	if reads(c.Tool) {
+	case reads(c.Tool):
 		return nil
+	default:
+		c.walk(func(o members) { paths = append(paths, pathsIn(o)...) })
+		for _, text := range c.texts("command", "input", "patch", "patchtext") {
+			paths = append(paths, patched(text)...)
+		}
 	}
-	paths := pathsIn(c.Args)
-	for _, member := range []string{"command", "input", "patch", "patchText"} {
-		paths = append(paths, patched(text(c.Args, member))...)
+	var all []string
+	for _, p := range paths {
+		all = append(all, c.expanded(p)...)
 	}
-	return paths
+	return all
+}
+
+// walk visits the objects of a tool's arguments.
+func (c *Call) walk(visit func(members)) {
+	for _, v := range c.args {
+		walk(v, true, visit)
+	}
+}
+
+// wrappers are the arguments that may have other arguments in them, as a string too.
+var wrappers = []string{
+	"input", "arguments", "args", "params", "parameters", "toolinput", "toolargs", "edits", "files", "changes", "operations",
+}
+
+// walk visits the objects in v, an object itself included. Where a string may hold JSON, that of
+// arguments is opened; a text to be written is not.
+func walk(v any, open bool, visit func(members)) {
+	switch v := v.(type) {
+	case members:
+		visit(v)
+		for _, m := range v {
+			walk(m.value, hasName(m.name, wrappers...) || hasName(m.name, pathMembers...), visit)
+		}
+	case []any:
+		for _, one := range v {
+			walk(one, open, visit)
+		}
+	case string:
+		if in, ok := written(v); ok && open {
+			walk(in, false, visit)
+		}
+	}
 }
 
 // pathMembers are the arguments naming the files for a tool to change.
 var pathMembers = []string{
-	"file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file", "paths",
-	"destination", "old_path", "new_path", "uri",
+	"filepath", "path", "notebookpath", "absolutepath", "targetfile", "paths",
+	"destination", "oldpath", "newpath", "uri",
 }
 
-// pathsIn lists the files named by a tool's arguments, those of single edits included.
-func pathsIn(args any) []string {
+// pathsIn lists the files named by the members of one object.
+func pathsIn(o members) []string {
+	moves := slices.ContainsFunc(o, func(m member) bool { return hasName(m.name, "destination") && m.value != nil })
 	var paths []string
-	switch v := args.(type) {
-	case []any:
-		for _, one := range v {
-			if _, text := one.(string); !text {
-				paths = append(paths, pathsIn(one)...)
-			}
-		}
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			moved := name == "source" && v["destination"] != nil
-			if moved || slices.Contains(pathMembers, name) {
-				paths = append(paths, files(v[name], name == "uri")...)
-			}
-			paths = append(paths, pathsIn(v[name])...)
+	for _, m := range o {
+		if hasName(m.name, pathMembers...) || moves && hasName(m.name, "source") {
+			paths = append(paths, files(m.value, hasName(m.name, "uri"))...)
 		}
 	}
 	return paths
 }
 
-// files is a path, or a list of them. One may be written as a URI.
+// files is a path, or a list of them. One may be written as a URI, and each as JSON in a string.
 func files(v any, onlyURI bool) []string {
 	var paths []string
 	switch v := v.(type) {
 	case []any:
 		for _, one := range v {
-			if s, ok := one.(string); ok {
-				paths = append(paths, files(s, onlyURI)...)
-			}
+			paths = append(paths, files(one, onlyURI)...)
 		}
 	case string:
-		return file(v, onlyURI)
+		if in, ok := written(v); ok {
+			paths = files(in, onlyURI)
+		}
+		paths = append(paths, file(v, onlyURI)...)
 	}
 	return paths
-}
-
-// file is the path in s. A tool may take what looks like a URI as a path nevertheless: then a ".." in
-// it leads elsewhere, and both places count.
-func file(s string, onlyURI bool) []string {
-	u, err := url.Parse(s)
-	switch {
-	case err != nil || u.Scheme != "file":
-		if s == "" || onlyURI {
-			return nil
-		}
-		return []string{s}
-	case u.Path == "":
-		return []string{s, u.Opaque}
-	case strings.Contains(s, ".."):
-		return []string{u.Path, s}
-	case u.Host != "" && u.Host != "localhost":
-		return []string{u.Path, u.Host + u.Path} // file://~/x
-	}
-	return []string{u.Path}
 }
 
 // reads reports whether a tool changes no file. Some clients filter by name before they call;
@@ -257,27 +286,39 @@ func resolved(path string) string {
 
 const maxLinks = 40 // Linux follows as many, and opens no file behind more
 
-// pushed lists the refs moved by each plain "git push" of a command line.
-func pushed(command string) []string {
+// pushes lists the refs moved by the commands of a call, up to the limit and a few more.
+func (c *Call) pushes() []string {
 	var refs []string
-	for _, part := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(";&|\n", r) }) {
-		words := strings.Fields(part)
-		for len(words) > 0 && assignment().MatchString(words[0]) {
-			words = words[1:]
+	for _, command := range c.texts("command", "cmd") {
+		for part := range strings.FieldsFuncSeq(command, func(r rune) bool { return strings.ContainsRune(";&|\n", r) }) {
+			if refs = append(refs, pushed(part)...); len(refs) > maxTargets {
+				return refs
+			}
 		}
-		if len(words) < 4 || words[0] != "git" {
-			continue
-		}
-		words = words[1:]
-		for len(words) > 2 && words[0] == "-c" {
-			words = words[2:]
-		}
-		if words[0] != "push" { // after -C it is another repository, or an unknown one
-			continue
-		}
-		refs = append(refs, destinations(words[1:])...)
 	}
 	return refs
+}
+
+// pushed lists the refs moved by a plain "git push".
+func pushed(command string) []string {
+	if !strings.Contains(command, "push") {
+		return nil
+	}
+	words := strings.Fields(command)
+	for len(words) > 0 && assignment().MatchString(words[0]) {
+		words = words[1:]
+	}
+	if len(words) < 4 || words[0] != "git" {
+		return nil
+	}
+	words = words[1:]
+	for len(words) > 2 && words[0] == "-c" {
+		words = words[2:]
+	}
+	if words[0] != "push" { // after -C it is another repository, or an unknown one
+		return nil
+	}
+	return destinations(words[1:])
 }
 
 // assignment is a variable in front of a command.
@@ -327,17 +368,23 @@ func destinations(words []string) []string {
 	return refs
 }
 
-// text is the first string among the members, or the words of a command.
-func text(args map[string]any, members ...string) string {
-	for _, m := range members {
-		switch v := args[m].(type) {
-		case string:
-			return v
-		case []any:
-			return commandLine(v)
+// texts lists the strings among the arguments with these names, and the words of a command.
+func (c *Call) texts(names ...string) []string {
+	var texts []string
+	c.walk(func(o members) {
+		for _, m := range o {
+			if !hasName(m.name, names...) {
+				continue
+			}
+			switch v := m.value.(type) {
+			case string:
+				texts = append(texts, v)
+			case []any:
+				texts = append(texts, commandLine(v))
+			}
 		}
-	}
-	return ""
+	})
+	return texts
 }
 
 // commandLine writes the words of a command. One with a blank in it is a script or a patch,

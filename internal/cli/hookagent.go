@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -37,10 +40,10 @@ func newHookAgent(a *app) command {
 an answer in the agent's format, or nothing. "githandoff setup" installs these calls.
 
 The hooks tell a session once about each handoff that waits for its agent or is held in
-this worktree. They refuse a tool call outside the scope of a held token. At the end of
-a turn they remind the agent once of a handoff that it holds. They ask no hub. If
-anything goes wrong, they print nothing and exit 0; the file githandoff/agent.log in the
-git directory has the reason.
+this worktree. They refuse a tool call outside the scope of a held token; a call that
+cannot be read is outside of it. At the end of a turn they remind the agent once of a
+handoff that it holds. They ask no hub. If anything else goes wrong, they print nothing
+and exit 0; the file githandoff/agent.log in the git directory has the reason.
 
 git config handoff.session   announce (default), peek (also shows the oldest),
                              take (claims it, if this repository is its home), off
@@ -56,33 +59,32 @@ git config handoff.end       keep (default), release (gives held handoffs back w
 	}
 }
 
-// run answers within its time or not at all. It works on a copy of a, so work that outlives its
-// time shares nothing with the caller.
+// run answers within its time or not at all. A tool call that was not judged in time counts as one
+// that cannot be read: then a second look decides, which asks only what is held.
 func (hook *agentHook) run(ctx context.Context, client, event string) {
-	worker := &agentHook{app: hook.worker()}
-	worker.Quiet = true
 	var in io.Reader = hook.Stdin
 	if output.IsTerminal(hook.Stdin) {
 		in = strings.NewReader("")
 	}
-	worker.warn = func(err error) { worker.log(ctx, client, event, err) }
 	limit := agentHookTimeout
 	if strings.EqualFold(event, "SessionStart") {
 		limit = workerTimeout
 	}
 	var out []byte
 	var s *session
-	err := within(ctx, limit, func(ctx context.Context) error {
-		defer worker.close()
-		call, err := agents.Read(client, event, in, hook.Getenv)
-		if err != nil || call == nil {
-			return err
+	dir := hook.Dir
+	call, err := hook.read(ctx, limit, client, event, in)
+	if call != nil {
+		unjudged := *call
+		dir = cmp.Or(dir, call.Dir)
+		out, s, err = hook.try(ctx, limit, call)
+		if call.Event == agents.BeforeTool && isLate(err) {
+			unjudged.Unread = cmp.Or(unjudged.Unread, errLate)
+			out, s, err = hook.try(ctx, limit, &unjudged)
 		}
-		out, s, err = worker.judge(ctx, call)
-		return err
-	})
+	}
 	if err != nil {
-		worker.log(ctx, client, event, err)
+		hook.quiet(dir).log(ctx, client, event, err)
 		return
 	}
 	if _, err := hook.Stdout.Write(out); err == nil {
@@ -90,15 +92,81 @@ func (hook *agentHook) run(ctx context.Context, client, event string) {
 	}
 }
 
+// quiet is a copy for a directory that prints nothing.
+func (hook *agentHook) quiet(dir string) *app {
+	a := hook.in(dir)
+	a.hook, a.Quiet = true, true
+	return a
+}
+
+var errLate = errors.New("there was no time for it")
+
+func isLate(err error) bool {
+	f := fault.As(err)
+	return f != nil && f.Reason == fault.Late || errors.Is(err, context.DeadlineExceeded)
+}
+
+// try judges a call within a limit. It works on a copy of hook, so work that outlives its time
+// shares nothing with the caller.
+func (hook *agentHook) try(ctx context.Context, limit time.Duration, call *agents.Call) ([]byte, *session, error) {
+	worker := &agentHook{app: hook.quiet(hook.Dir)}
+	worker.warn = func(err error) { worker.log(ctx, hook.client, hook.event, err) }
+	var out []byte
+	var s *session
+	err := within(ctx, limit, func(ctx context.Context) (err error) {
+		defer worker.close()
+		out, s, err = worker.judge(ctx, call)
+		if out == nil {
+			err = errors.Join(err, ctx.Err()) // a repository that git had no time to open looks like none
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return out, s, nil
+}
+
+// read reads a call. The call of a tool that does not come in time is one that cannot be read.
+func (hook *agentHook) read(ctx context.Context, limit time.Duration, client, event string, in io.Reader) (*agents.Call, error) {
+	var call *agents.Call
+	err := within(ctx, limit, func(context.Context) (err error) {
+		call, err = agents.Read(client, event, in, hook.Getenv)
+		return err
+	})
+	if err == nil {
+		return call, nil
+	}
+	why := err
+	if isLate(err) {
+		why = errLate
+	}
+	return agents.Unread(client, event, why, hook.Getenv), err
+}
+
+// settle says where a call is judged: where the session works. A tool call that does not say so, or
+// not for sure, is judged where its client started the hook.
+func (hook *agentHook) settle(call *agents.Call) {
+	here, _ := os.Getwd()
+	there, err := os.Stat(call.Dir)
+	switch {
+	case call.Dir == "":
+		call.Dir = here
+	case call.Event != agents.BeforeTool:
+	case call.Unread != nil:
+		hook.Dir = cmp.Or(hook.Dir, here)
+	case !filepath.IsAbs(call.Dir):
+		call.Dir = filepath.Join(here, call.Dir)
+	case err != nil || !there.IsDir():
+		call.Dir = here
+	}
+	hook.Dir = cmp.Or(hook.Dir, call.Dir)
+}
+
 // judge answers a call from the worktree in which the session works and, if there is no answer,
 // from the others with a file of the call.
 func (hook *agentHook) judge(ctx context.Context, call *agents.Call) (out []byte, s *session, err error) {
-	if call.Dir == "" {
-		call.Dir, _ = os.Getwd() // where a client starts its hooks
-	}
-	if hook.Dir == "" {
-		hook.Dir = call.Dir
-	}
+	hook.settle(call)
 	places := agenthook.Places(call, hook.Dir, hook.Vars)
 	out, s, err = hook.answer(ctx, call)
 	for _, place := range places[1:] {
@@ -112,7 +180,10 @@ func (hook *agentHook) judge(ctx context.Context, call *agents.Call) (out []byte
 		err = errors.Join(err, failed)
 	}
 	if out != nil {
-		err = nil // a refusal stands, whatever another worktree could not tell
+		return out, s, nil // a refusal stands, whatever another worktree could not tell
+	}
+	if call.Unread != nil {
+		err = errors.Join(fmt.Errorf("read the input of a hook: %w", call.Unread), err)
 	}
 	return out, s, err
 }

@@ -138,7 +138,7 @@ func (g *Ground) Listen(v *View, inboxes []string) {
 func (g *Ground) Quiet(call *agents.Call, stamp *Stamp) bool {
 	switch call.Event {
 	case agents.BeforeTool:
-		if len(call.Scopes(string(filepath.Separator))) == 0 {
+		if call.Unread == nil && len(call.Scopes(string(filepath.Separator))) == 0 {
 			return true // of no file, wherever the worktree is
 		}
 		return g.holdsNothing()

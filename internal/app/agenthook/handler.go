@@ -2,6 +2,7 @@ package agenthook
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -279,9 +280,13 @@ func (h *Handler) lost(ctx context.Context) (string, error) {
 	return b.String(), nil
 }
 
-// gate refuses a tool call outside the scope of the held token. It never allows one.
+// gate refuses a tool call outside the scope of the held token, and one that cannot be read if the
+// token does not allow everything. It never allows one.
 func (h *Handler) gate(ctx context.Context, call *agents.Call) ([]byte, error) {
 	scopes := call.Scopes(h.Worktree.Top())
+	if call.Unread != nil {
+		scopes = everything()
+	}
 	if len(scopes) == 0 {
 		return nil, nil
 	}
@@ -294,11 +299,14 @@ func (h *Handler) gate(ctx context.Context, call *agents.Call) ([]byte, error) {
 		return nil, err
 	}
 	why := f.Message
-	if call.Unread {
-		why = "this tool call cannot be read, and could write anywhere: " + why
+	if call.Unread != nil {
+		why = fmt.Sprintf("this tool call cannot be read (%v), and %s", call.Unread, why)
 	}
 	return call.Deny("githandoff: " + why + ". `githandoff obo show` says what is allowed."), nil
 }
+
+// everything is all that a tool call may need, as far as a hook reads one.
+func everything() []string { return []string{"repo.write:*", "repo.push:*"} }
 
 func (h *Handler) facts(ctx context.Context) error {
 	held, err := h.Worktree.Held(ctx)

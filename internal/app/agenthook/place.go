@@ -19,10 +19,15 @@ type Place struct {
 // and still name a file in it. The work trees are found from files alone, so a call within one
 // work tree costs nothing more. vars are the environment: if it names the repository, there is no
 // other.
+//
+// A call that cannot be read concerns dir, and the directory that it says the session works in.
 func Places(call *agents.Call, dir string, vars []string) []Place {
 	places := []Place{{dir, call}}
 	if call.Event != agents.BeforeTool {
 		return places
+	}
+	if call.Unread != nil && filepath.IsAbs(call.Dir) && filepath.Clean(call.Dir) != filepath.Clean(dir) {
+		return append(places, Place{call.Dir, call})
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
