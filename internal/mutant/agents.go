@@ -44,7 +44,7 @@ var ofAgents = []mutant{
 	},
 	{
 		"a call with invalid bytes cannot be read", "internal/agents/call.go",
-		`if tool && err == nil && !utf8.Valid(b) {`, `if false {`, "./internal/agents -run TestUnreadCalls",
+		`!utf8.Valid(b) {`, `!utf8.Valid(nil) {`, "./internal/agents -run TestUnreadCalls",
 	},
 	{
 		"a call of two tools cannot be read", "internal/agents/call.go",
@@ -114,8 +114,7 @@ var ofAgents = []mutant{
 	},
 	{
 		"files of single edits are checked", "internal/agents/gate.go",
-		`			walk(m.value, hasName(m.name, wrappers...) || hasName(m.name, pathMembers...), visit)
-`, ``, "./internal/agents -run TestScopes/single_edits",
+		`			walk(m.value, hasName(m.name, wrappers...)`, `			walk(nil, hasName(m.name, wrappers...)`, "./internal/agents -run TestScopes/single_edits",
 	},
 	{
 		"a file is judged by the work tree that it lies in", "internal/cli/hookagent.go",
@@ -266,11 +265,11 @@ var ofAgents = []mutant{
 	},
 	{
 		"a call in another directory is judged there", "internal/agents/gate.go",
-		`			add(dir + "/" + p)`, `			add(c.Dir + "/" + p)`, "./internal/agents -run TestScopes",
+		`			add(dir + "/" + p)`, `			add(dir[:0] + c.Dir + "/" + p)`, "./internal/agents -run TestScopes",
 	},
 	{
 		"a bare patch is judged", "internal/agents/call.go",
-		`v = members{{"input", s}, {"command", s}}`, `v = nil`, "./internal/agents -run TestScopesOfAnOddCall",
+		`v = members{{"input", s}, {"command", s}}`, `v = members{{s, nil}}`, "./internal/agents -run TestScopesOfAnOddCall",
 	},
 	{
 		"the message of another commit hands nothing over", "internal/app/githook/log.go",
