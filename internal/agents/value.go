@@ -36,8 +36,7 @@ func parse(b []byte) ([]any, error) {
 			}
 			return all, err
 		}
-		p := parser{b: raw}
-		all = append(all, p.value())
+		all = append(all, value(raw))
 	}
 }
 
@@ -54,9 +53,8 @@ func begun(b []byte) members {
 		if err != nil || d.Decode(&raw) != nil {
 			break
 		}
-		p := parser{b: raw}
 		s, _ := name.(string)
-		all = append(all, member{s, p.value()})
+		all = append(all, member{s, value(raw)})
 	}
 	return all
 }
@@ -83,72 +81,36 @@ func opens(s string) bool {
 	return s != "" && strings.ContainsRune(`{["`, rune(s[0]))
 }
 
-// parser reads JSON that encoding/json found valid, and no deeper than it permits.
-type parser struct {
-	b  []byte
-	at int
+// value reads JSON that encoding/json found valid, and no deeper than it permits.
+func value(raw json.RawMessage) any {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	return next(d)
 }
 
-// next is the first byte of the next token.
-func (p *parser) next() byte {
-	for strings.IndexByte(" \t\r\n,:", p.b[p.at]) >= 0 {
-		p.at++
-	}
-	return p.b[p.at]
-}
-
-func (p *parser) value() any {
-	switch p.next() {
-	case '{':
-		o := members{}
-		for p.at++; p.next() != '}'; {
-			name := p.text()
-			o = append(o, member{name, p.value()})
-		}
-		p.at++
-		return o
-	case '[':
-		list := []any{}
-		for p.at++; p.next() != ']'; {
-			list = append(list, p.value())
-		}
-		p.at++
-		return list
-	case '"':
-		return p.text()
-	}
-	return p.scalar()
-}
-
-// text reads a string.
-func (p *parser) text() string {
-	from := p.at
-	for p.at++; p.b[p.at] != '"'; p.at++ {
-		if p.b[p.at] == '\\' {
-			p.at++
-		}
-	}
-	p.at++
-	var s string
-	if json.Unmarshal(p.b[from:p.at], &s) != nil {
-		return ""
-	}
-	return s
-}
-
-func (p *parser) scalar() any {
-	from := p.at
-	for p.at < len(p.b) && strings.IndexByte(" \t\r\n,]}", p.b[p.at]) < 0 {
-		p.at++
-	}
-	switch s := string(p.b[from:p.at]); s {
-	case "true", "false":
-		return s == "true"
-	case "null":
+func next(d *json.Decoder) any {
+	token, err := d.Token()
+	if err != nil {
 		return nil
-	default:
-		return json.Number(s)
 	}
+	switch token {
+	case json.Delim('{'):
+		o := members{}
+		for d.More() {
+			name, _ := next(d).(string)
+			o = append(o, member{name, next(d)})
+		}
+		_, _ = d.Token()
+		return o
+	case json.Delim('['):
+		list := []any{}
+		for d.More() {
+			list = append(list, next(d))
+		}
+		_, _ = d.Token()
+		return list
+	}
+	return token
 }
 
 // hasName reports whether a member has one of these names. Clients and servers differ in case and in
