@@ -74,6 +74,11 @@ func (c *rerouteCommand) run(ctx context.Context) error {
 	}
 	if c.Agent != nil {
 		adviseTarget(c.app, ws, *c.Agent)
+		if ws.AliasOf(home) == "" {
+			if err := ws.Elsewhere(*c.Agent, c.keystore()); err != nil {
+				c.Warn(err)
+			}
+		}
 	}
 	done, err := move.New(ws).Reroute(ctx, c.Request)
 	return printMoved(c.app, done, err)

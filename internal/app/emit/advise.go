@@ -3,15 +3,12 @@ package emit
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"slices"
 	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
-	"githandoff/internal/workspace"
 )
 
 // adviseTime bounds how long an emit waits for unrequested advice.
@@ -28,7 +25,7 @@ func (s *Sender) advise(ctx context.Context, env *handoff.Envelope, alias string
 	found := make(chan error, 3)
 	go func() {
 		defer close(found)
-		if err := s.absentAgent(env, alias); err != nil {
+		if err := s.elsewhere(env, alias); err != nil {
 			found <- err
 		} else if err := s.unknownAgent(ctx, env); err != nil {
 			found <- err
@@ -51,24 +48,12 @@ func (s *Sender) advise(ctx context.Context, env *handoff.Envelope, alias string
 	}
 }
 
-// absentAgent warns if a handoff stays in this clone and its agent does not work here, and says
-// where the agent may work. An agent working here has a worktree or a key.
-func (s *Sender) absentAgent(env *handoff.Envelope, alias string) error {
-	main := s.Hubs.MainRemote()
-	if env.Target.Agent == nil || alias != "" || main == "" {
+// elsewhere warns if a handoff stays in this clone and its agent does not work here.
+func (s *Sender) elsewhere(env *handoff.Envelope, alias string) error {
+	if env.Target.Agent == nil || alias != "" {
 		return nil
 	}
-	name := *env.Target.Agent
-	if slices.Contains(workspace.AgentsOfClone(s.Handler.Repo), name) {
-		return nil
-	}
-	if keys, _ := filepath.Glob(filepath.Join(s.Keystore.Dir, name+".*")); len(keys) > 0 {
-		return nil
-	}
-	if known, near := sign.NearestAgent(s.Trust, name); !known && near != "" {
-		return nil // it is misspelled: the other advice says so
-	}
-	return fmt.Errorf("%s is not an agent of this clone, and this handoff stays in it; did you mean %s@%s?", name, name, main)
+	return s.Hubs.Elsewhere(*env.Target.Agent, s.Keystore)
 }
 
 // unknownAgent compares the target with the agents trusted here.

@@ -38,7 +38,7 @@ type Options struct {
 type Hubs interface {
 	Hub(ctx context.Context, alias string) (*crossrepo.Hub, error)
 	AliasOf(home lifecycle.Home) string
-	MainRemote() string
+	Elsewhere(agent string, keys sign.Keystore) error
 }
 
 // Held is the claim of this worktree.
