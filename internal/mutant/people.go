@@ -25,6 +25,11 @@ var ofPeople = []mutant{
 		`c := Line(string(r))`, `c := string(r)`, "./internal/untrusted -run TestQuote",
 	},
 	{
+		"the key is made before the repository changes", "internal/app/initrepo/initrepo.go",
+		`	key, err := h.key(ctx, repo, r) // first`, `	_ = makeDirs(repo)
+	key, err := h.key(ctx, repo, r) // first`, inScript + "init_no_key",
+	},
+	{
 		"a lease is renewed when half of it is over", "internal/app/hold/hold.go",
 		`until.Sub(h.Now())/2)`, `until.Sub(h.Now()))`, "./internal/app/hold -run TestHold",
 	},

@@ -55,6 +55,10 @@ func (h *Handler) SetUp(ctx context.Context, repo *refs.Repo, r Request) (*Resul
 	if err := mayTake(repo, r); err != nil {
 		return nil, err
 	}
+	key, err := h.key(ctx, repo, r) // first: if there is none, the repository stays as it was
+	if err != nil {
+		return nil, err
+	}
 	if err := makeDirs(repo); err != nil {
 		return nil, err
 	}
@@ -62,8 +66,7 @@ func (h *Handler) SetUp(ctx context.Context, repo *refs.Repo, r Request) (*Resul
 	if err := h.configure(ctx, repo, aliases, r.Notes); err != nil {
 		return nil, err
 	}
-	kid, err := h.pinKey(ctx, repo, r.Agent, r.Person)
-	if err != nil {
+	if err := key.pin(repo); err != nil {
 		return nil, err
 	}
 	before, err := workspace.AgentOf(repo)
@@ -76,7 +79,7 @@ func (h *Handler) SetUp(ctx context.Context, repo *refs.Repo, r Request) (*Resul
 	if err := unexcludeDraft(repo); err != nil {
 		h.Warn(err)
 	}
-	return &Result{r.Agent, kid, repo.Config.Get("handoff.repoid"), before != r.Agent}, nil
+	return &Result{r.Agent, key.entry.KID, repo.Config.Get("handoff.repoid"), before != r.Agent}, nil
 }
 
 // writeNames writes down which agent works here, and with which key.

@@ -12,29 +12,42 @@ import (
 	"githandoff/internal/sign"
 )
 
-// pinKey makes or finds the key and pins it here.
-func (h *Handler) pinKey(ctx context.Context, repo *refs.Repo, name string, person bool) (string, error) {
-	public, fresh, err := h.Keys.Public(ctx, repo, name)
-	if err != nil {
-		return "", err
+// ownKey is the key of a worktree, and the entry by which it is to be trusted here.
+type ownKey struct {
+	entry sign.TrustEntry
+	trust *sign.Trust
+}
+
+// key makes or finds the key. It changes nothing in the repository.
+func (h *Handler) key(ctx context.Context, repo *refs.Repo, r Request) (*ownKey, error) {
+	name := r.Agent
+	if err := handoff.CheckAgent(name); err != nil && !r.Person {
+		return nil, fault.New(fault.Usage, fault.BadUsage, "%v", err).WithHints(fault.Fact("an agent's name looks like fixer or ci-bot.2"))
 	}
 	trust, err := h.Keys.Trust(repo)
 	if err != nil {
-		return "", err
+		return nil, err
+	}
+	public, fresh, err := h.Keys.Public(ctx, repo, name)
+	if err != nil {
+		return nil, err
 	}
 	if fresh {
 		h.tellOfLostKeys(trust, name, public.KID())
 	}
 	entry := sign.TrustEntry{KID: public.KID(), Key: public.Text(), Agents: []string{name}, Roles: []string{sign.RoleSender, sign.RoleRecipient}}
-	if person {
+	if r.Person {
 		entry.Agents, entry.Roles, entry.Principals = nil, []string{sign.RoleRoot}, []string{"user:" + name}
-	} else if err := handoff.CheckAgent(name); err != nil {
-		return "", fault.New(fault.Usage, fault.BadUsage, "%v", err).WithHints(fault.Fact("an agent's name looks like fixer or ci-bot.2"))
 	}
-	if key, ok := trust.Lookup(entry.KID); ok && covers(key.Entry(), entry) {
-		return entry.KID, nil
+	return &ownKey{entry, trust}, nil
+}
+
+// pin lets the repository trust the key.
+func (k *ownKey) pin(repo *refs.Repo) error {
+	if key, ok := k.trust.Lookup(k.entry.KID); ok && covers(key.Entry(), k.entry) {
+		return nil
 	}
-	return entry.KID, trust.Add(repo.Own("trust.json"), entry)
+	return k.trust.Add(repo.Own("trust.json"), k.entry)
 }
 
 // tellOfLostKeys warns that a new key is not the one trusted by others under its name.
