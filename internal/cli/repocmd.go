@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -10,6 +11,7 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/work"
 )
 
 // repoCommand is "repo".
@@ -92,6 +94,9 @@ func (c *repoCommand) add(ctx context.Context) error {
 		return err
 	}
 	aliases := crossrepo.Aliases{Repo: repo}
+	if err := c.spare(ctx, aliases); err != nil {
+		return err
+	}
 	al, err := c.named(ctx, aliases)
 	if err != nil {
 		return err
@@ -100,6 +105,45 @@ func (c *repoCommand) add(ctx context.Context) error {
 		return err
 	}
 	return c.print(al)
+}
+
+// spare refuses to give an alias to another repository while handoffs are open at the one that it
+// names: nothing else in this clone leads there.
+func (c *repoCommand) spare(ctx context.Context, aliases crossrepo.Aliases) error {
+	replaced, err := aliases.Replaced(c.name, c.url, c.ids)
+	if err != nil || len(replaced) == 0 {
+		return err
+	}
+	ws, err := c.workspace(ctx, reads)
+	if err != nil {
+		return err
+	}
+	open := map[handoff.ID]bool{}
+	sent, err := ws.Outgoing(ctx)
+	if err != nil {
+		return err
+	}
+	for _, it := range sent {
+		if it.Record != nil && slices.Contains(replaced, it.Record.Home) {
+			open[it.Place.ID] = true
+		}
+	}
+	held, err := work.OfClone(aliases.Repo)
+	if err != nil {
+		return err
+	}
+	for _, h := range held {
+		if slices.Contains(replaced, h.Home) {
+			open[h.ID] = true
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	return fault.New(fault.Usage, fault.RepoKnown, "%s names %s, where %s of this clone may be open", c.name, replaced[0], fault.Count(len(open), "handoff")).
+		WithHints(fault.Run("githandoff", "repo", "add", aliases.Unused(c.name), c.url).Because("gives the other repository a name of its own"),
+			fault.Run("githandoff", "status").Because("lists these handoffs; githandoff sync learns which of them are over"),
+			fault.Run("githandoff", "repo", "remove", c.name).Because("forgets the first repository, if they do not matter"))
 }
 
 // below sets the prefix of the hub's refs, if there is one to set.

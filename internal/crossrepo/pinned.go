@@ -1,0 +1,30 @@
+package crossrepo
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Replaced are the ids of the repository that an alias means now, if a URL, or the ids given with
+// it, name another one.
+func (as Aliases) Replaced(name, url string, ids []string) ([]string, error) {
+	derived, err := RepoID(url, as.base())
+	if err != nil {
+		return nil, err
+	}
+	now := &Alias{RepoID: as.Repo.Config.Get("handoffrepo." + name + ".id"), Also: as.also(name)}
+	if now.RepoID == "" || now.Is(derived) || slices.Contains(ids, now.RepoID) {
+		return nil, nil
+	}
+	return append([]string{now.RepoID}, now.Also...), nil
+}
+
+// Unused is a name like the given one that no alias has.
+func (as Aliases) Unused(name string) string {
+	for n, free := 2, name; ; n++ {
+		if !slices.Contains(as.Names(), free) {
+			return free
+		}
+		free = fmt.Sprint(name, "-", n)
+	}
+}
