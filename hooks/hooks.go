@@ -19,6 +19,7 @@ const (
 	Outdated State = "outdated" // our script, of another version or not executable
 	Edited   State = "edited"   // our script, changed by somebody since
 	Foreign  State = "foreign"  // somebody else's hook
+	Moved    State = "moved"    // somebody else's hook, which runs our script: it was moved aside
 )
 
 // A Result has the states of one hook before and after. They are equal if no change was
@@ -32,6 +33,7 @@ type Result struct {
 
 const (
 	backupSuffix = ".before-githandoff"
+	movedSuffix  = ".legacy" // given by pre-commit to a hook that it finds, and runs first
 	scriptMode   = 0o755
 )
 
@@ -40,6 +42,7 @@ type place struct {
 	name         string
 	path, backup string
 	hook, kept   file
+	aside        string // path of our own script where a hook manager moved it to; "" if there is none
 	state        State
 }
 
@@ -53,6 +56,7 @@ func Status(dir string, names []string) ([]Result, error) {
 	results := make([]Result, len(places))
 	for i, p := range places {
 		results[i] = p.result(p.state, p.kept.exists)
+		results[i].After = results[i].Before
 	}
 	return results, nil
 }
@@ -93,7 +97,8 @@ func Install(dir string, names []string, exe string) ([]Result, error) {
 }
 
 // Uninstall takes the named hooks out of dir and puts the earlier ones back, byte for byte and
-// with their modes. It leaves foreign hooks alone, and ours if somebody edited them.
+// with their modes. It leaves foreign hooks alone, and ours if somebody edited them. Our script
+// goes also where a hook manager moved it aside.
 func Uninstall(dir string, names []string) ([]Result, error) {
 	places, err := survey(dir, names)
 	if err != nil {
@@ -125,6 +130,13 @@ func survey(dir string, names []string) ([]place, error) {
 		if p.kept, err = load(p.backup); err != nil {
 			return nil, err
 		}
+		moved, err := load(path + movedSuffix)
+		if err != nil && !fault.Is(err, fault.HookNotAFile) {
+			return nil, err
+		}
+		if moved.exists && originOf(moved.data) == intact {
+			p.aside = path + movedSuffix
+		}
 		p.state = p.classify()
 		places[i] = p
 	}
@@ -152,6 +164,9 @@ func (p place) classify() State {
 
 func (p place) result(after State, kept bool) Result {
 	r := Result{Name: p.name, Path: p.path, Before: p.state, After: after}
+	if p.state == Foreign && p.aside != "" {
+		r.Before = Moved
+	}
 	if kept {
 		r.Backup = p.backup
 	}
@@ -196,10 +211,11 @@ func (p place) install(exe string) (Result, error) {
 	return p.result(Ours, false), nil
 }
 
-func (p place) uninstall() (Result, error) {
-	var err error
+func (p *place) uninstall() (Result, error) {
+	err := p.uninstallAside()
 	after, kept := Absent, false
 	switch {
+	case err != nil:
 	case p.state == Foreign && p.kept.exists && p.kept.equal(p.hook):
 		// An installation ended between its two steps.
 		after, err = Foreign, os.Remove(p.backup)
@@ -214,4 +230,17 @@ func (p place) uninstall() (Result, error) {
 		return Result{}, fmt.Errorf("remove hook: %w", err)
 	}
 	return p.result(after, kept), nil
+}
+
+// uninstallAside takes out our script where a hook manager moved it to. The hook that it ran takes
+// its place.
+func (p *place) uninstallAside() error {
+	if p.aside == "" {
+		return nil
+	}
+	if p.state != Foreign || !p.kept.exists || p.kept.equal(p.hook) {
+		return os.Remove(p.aside)
+	}
+	p.kept = file{}
+	return os.Rename(p.backup, p.aside)
 }

@@ -10,6 +10,14 @@ const (
 // signs.
 var ofPlace = []mutant{
 	{
+		"what a hook manager moved aside goes if it is ours", "hooks/hooks.go",
+		`moved.exists && originOf(moved.data) == intact {`, `moved.exists && originOf(moved.data) == intact && false {`, "./hooks -run TestUninstall_movedByAnother",
+	},
+	{
+		"what a hook manager moved aside stays if it was edited", "hooks/hooks.go",
+		`moved.exists && originOf(moved.data) == intact {`, `moved.exists {`, "./hooks -run TestUninstall_movedByAnother",
+	},
+	{
 		"a relative place is refused", "internal/private/file.go",
 		`case !filepath.IsAbs(base):`, `case false:`, inPrivate + "TestRelativePlaces",
 	},

@@ -39,7 +39,7 @@ func (d *checkup) checkHooks(ctx context.Context, repo *refs.Repo) {
 	var absent, bad []string
 	for _, r := range results {
 		switch r.Before {
-		case hooks.Ours, hooks.Chained:
+		case hooks.Ours, hooks.Chained, hooks.Moved:
 		case hooks.Absent, hooks.Foreign:
 			absent = append(absent, r.Name)
 		default:
