@@ -53,6 +53,9 @@ func (c command) build() *cobra.Command {
 		cmd.MarkFlagsMutuallyExclusive(group...) // a shell then completes one of them
 		cmd.Args = onlyOne(group, cmd.Args)
 	}
+	if len(c.sub) == 0 {
+		cmd.Args = oneFilter(cmd.Args)
+	}
 	for flag, values := range c.values {
 		_ = cmd.RegisterFlagCompletionFunc(flag, fixed(values...)) // fails only for an unknown flag
 	}
@@ -100,6 +103,22 @@ func onlyOne(group []string, then cobra.PositionalArgs) cobra.PositionalArgs {
 			return usage("use only one of %s and %s", strings.Join(given[:n], ", "), given[n]).WithHints(seeHelp(cmd))
 		}
 		return then(cmd, args)
+	}
+}
+
+// oneFilter refuses two filters. A command's own flag of such a name is none.
+func oneFilter(then cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		for _, name := range []string{"jq", "template"} {
+			f := cmd.Flags().Lookup(name)
+			if f == nil {
+				return then(cmd, args)
+			}
+			if _, ok := f.Value.(*filterFlag); !ok {
+				return then(cmd, args)
+			}
+		}
+		return onlyOne([]string{"jq", "template"}, then)(cmd, args)
 	}
 }
 

@@ -114,7 +114,7 @@ func runInvite(ctx context.Context, a *app, o inviteOptions) error {
 	if o.team {
 		r.Kind, r.MaxScope = invite.Team, o.maxScope
 	}
-	if r.Until, err = until(o.until); err != nil {
+	if r.Until, err = until(o.until, a.Now()); err != nil {
 		return err
 	}
 	code, err := h.Invite(ctx, hub, r)

@@ -3,6 +3,10 @@ package main
 // ofDocuments are the guards of documents from other systems.
 var ofDocuments = []mutant{
 	{
+		"one filter chooses what is printed", "internal/cli/command.go",
+		`		cmd.Args = oneFilter(cmd.Args)`, `		_ = oneFilter`, inScript + "help_filters",
+	},
+	{
 		"a number that would change is refused", "internal/handoff/strict.go",
 		`case !integer && !keeps(f, literal):`, `case false:`, "./internal/handoff -run TestParseStrict",
 	},

@@ -3,6 +3,10 @@ package main
 // ofTimes are the guards of the time and the author of an entry.
 var ofTimes = []mutant{
 	{
+		"a trust is not over when it begins", "internal/cli/trust.go",
+		`if !t.After(now) {`, `if false {`, inScript + "trust_until",
+	},
+	{
 		"an entry that is ahead of the clock does not count", "internal/lifecycle/replay.go",
 		`if r.At.After(now.Add(ClockSkew)) {`, `if false {`, inLifecycle + "TestClaimDatedAhead",
 	},
