@@ -137,13 +137,13 @@ func checkHint(args []string, hint string) error {
 	return nil
 }
 
-// words lets a shell read a line.
+// words lets a shell read a line. It is bash: see fault.Hint for a word with a line break.
 func words(line string) ([]string, error) {
 	argv, err := wordsOf(line)
 	if err != nil {
 		return nil, err
 	}
-	rest, ok := strings.CutPrefix(line, fault.Arg(argv...))
+	rest, ok := strings.CutPrefix(line, fault.Run(argv...).String())
 	if !ok || rest != "" && !strings.HasPrefix(rest, "  # ") {
 		return nil, fmt.Errorf("sh: it is not one command and its reason")
 	}
@@ -151,7 +151,7 @@ func words(line string) ([]string, error) {
 }
 
 func wordsOf(line string) ([]string, error) {
-	sh := exec.Command("sh", "-c", "set -f\nset -- "+line+"\nprintf '%s\\0' \"$@\"")
+	sh := exec.Command("bash", "-c", "set -f\nset -- "+line+"\nprintf '%s\\0' \"$@\"")
 	sh.Env = []string{"PATH="} // a second command in that line is not run
 	out, err := sh.Output()
 	if err != nil {
@@ -201,7 +201,7 @@ func paste(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("not to be pasted: %s", hint)
 		}
 		ts.Logf("> %s", hint)
-		ts.Check(ts.Exec("sh", "-c", hint))
+		ts.Check(ts.Exec("bash", "-c", hint))
 		return
 	}
 	ts.Fatalf("there is no such hint")

@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,4 +40,22 @@ func TestArgInAShell(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, strings.Join(args, "\x00")+"\x00", string(out))
 	})
+}
+
+// A hint has no character that a printer would escape, and bash reads back what was meant.
+func TestHintInAShell(t *testing.T) {
+	assert.Equal(t, `githandoff -C $'a\nb' status`, fault.Run("githandoff", "-C", "a\nb", "status").String())
+	rapid.Check(t, func(t *rapid.T) {
+		args := rapid.SliceOfN(rapid.OneOf(rapid.StringMatching(`[^\x00]{0,12}`), rapid.StringMatching(`[\n\t'\\a-c0-7\x{202e}\x{a0}]{0,9}`)), 1, 40).Draw(t, "args")
+		args = append(args, "\xff0\xc2'")
+		hint := fault.Run(args...).String()
+		assert.True(t, untouched(hint), hint)
+		out, err := exec.Command("bash", "-c", `printf '%s\0' `+hint).Output()
+		require.NoError(t, err)
+		assert.Equal(t, strings.Join(args, "\x00")+"\x00", string(out))
+	})
+}
+
+func untouched(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }

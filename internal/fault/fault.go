@@ -207,9 +207,9 @@ func (h Hint) String() string {
 	case len(h.Run) == 0:
 		return "# " + h.Why
 	case h.Why == "":
-		return Arg(h.Run...)
+		return shown(h.Run)
 	}
-	return Arg(h.Run...) + "  # " + h.Why
+	return shown(h.Run) + "  # " + h.Why
 }
 
 // SeeAll is a hint to read the whole help of a command, for a flag missing from its short
