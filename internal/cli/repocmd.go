@@ -110,7 +110,7 @@ func (c *repoCommand) add(ctx context.Context) error {
 // spare refuses to give an alias to another repository while handoffs are open at the one that it
 // names: nothing else in this clone leads there.
 func (c *repoCommand) spare(ctx context.Context, aliases crossrepo.Aliases) error {
-	replaced, err := aliases.Replaced(c.name, c.url, c.ids)
+	replaced, err := crossrepo.Replaced(aliases, c.name, c.url, c.ids)
 	if err != nil || len(replaced) == 0 {
 		return err
 	}
@@ -141,7 +141,7 @@ func (c *repoCommand) spare(ctx context.Context, aliases crossrepo.Aliases) erro
 		return nil
 	}
 	return fault.New(fault.Usage, fault.RepoKnown, "%s names %s, where %s of this clone may be open", c.name, replaced[0], fault.Count(len(open), "handoff")).
-		WithHints(fault.Run("githandoff", "repo", "add", aliases.Unused(c.name), c.url).Because("gives the other repository a name of its own"),
+		WithHints(fault.Run("githandoff", "repo", "add", crossrepo.Unused(aliases, c.name), c.url).Because("gives the other repository a name of its own"),
 			fault.Run("githandoff", "status").Because("lists these handoffs; githandoff sync learns which of them are over"),
 			fault.Run("githandoff", "repo", "remove", c.name).Because("forgets the first repository, if they do not matter"))
 }

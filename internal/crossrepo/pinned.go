@@ -7,7 +7,7 @@ import (
 
 // Replaced are the ids of the repository that an alias means now, if a URL, or the ids given with
 // it, name another one.
-func (as Aliases) Replaced(name, url string, ids []string) ([]string, error) {
+func Replaced(as Aliases, name, url string, ids []string) ([]string, error) {
 	derived, err := RepoID(url, as.base())
 	if err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func (as Aliases) Replaced(name, url string, ids []string) ([]string, error) {
 }
 
 // Unused is a name like the given one that no alias has.
-func (as Aliases) Unused(name string) string {
+func Unused(as Aliases, name string) string {
 	for n, free := 2, name; ; n++ {
 		if !slices.Contains(as.Names(), free) {
 			return free

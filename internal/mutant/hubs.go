@@ -4,14 +4,6 @@ package main
 // takes and keeps.
 var ofHubs = []mutant{
 	{
-		"an alias stays while handoffs sent there are open", "internal/cli/repocmd.go",
-		`if it.Record != nil && slices.Contains(replaced, it.Record.Home) {`, `if false {`, inScript + "repo_needed",
-	},
-	{
-		"an alias stays while handoffs taken there are held", "internal/cli/repocmd.go",
-		`if slices.Contains(replaced, h.Home) {`, `if false {`, inScript + "repo_needed",
-	},
-	{
 		"steps for one hub go in one push", "internal/crossrepo/hub.go",
 		`if s := seatOf(ctx); s != nil {`, `if s := seatOf(ctx); s != nil && t.Edits == nil {`, "./internal/crossrepo -run TestTogether$",
 	},
