@@ -21,9 +21,7 @@ import (
 // refspecs, and lets plain git keep the notes, and show them on request.
 func (h *Handler) configure(ctx context.Context, repo *refs.Repo, aliases crossrepo.Aliases, shown bool) error {
 	for _, name := range aliases.Names() {
-		if _, err := aliases.Get(ctx, name); fault.Is(err, fault.MirrorRemote) {
-			return err
-		} else if err != nil {
+		if _, err := aliases.Get(ctx, name); err != nil {
 			h.Warn(err)
 		}
 	}
@@ -55,6 +53,16 @@ func (h *Handler) configure(ctx context.Context, repo *refs.Repo, aliases crossr
 	}
 	if repo.Config.Get("notes.rewritemode") == "" {
 		return aliases.Set(ctx, "notes.rewritemode", "cat_sort_uniq")
+	}
+	return nil
+}
+
+// refuseMirror refuses a repository with a mirror among its remotes.
+func refuseMirror(aliases crossrepo.Aliases) error {
+	for _, name := range aliases.Names() {
+		if _, _, err := aliases.Look(name); fault.Is(err, fault.MirrorRemote) {
+			return err
+		}
 	}
 	return nil
 }

@@ -55,6 +55,10 @@ func (h *Handler) SetUp(ctx context.Context, repo *refs.Repo, r Request) (*Resul
 	if err := mayTake(repo, r); err != nil {
 		return nil, err
 	}
+	aliases := crossrepo.Aliases{Repo: repo}
+	if err := refuseMirror(aliases); err != nil {
+		return nil, err
+	}
 	key, err := h.key(ctx, repo, r) // first: if there is none, the repository stays as it was
 	if err != nil {
 		return nil, err
@@ -62,7 +66,6 @@ func (h *Handler) SetUp(ctx context.Context, repo *refs.Repo, r Request) (*Resul
 	if err := makeDirs(repo); err != nil {
 		return nil, err
 	}
-	aliases := crossrepo.Aliases{Repo: repo}
 	if err := h.configure(ctx, repo, aliases, r.Notes); err != nil {
 		return nil, err
 	}
