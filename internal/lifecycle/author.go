@@ -162,6 +162,15 @@ func (by *Author) HeldBy(s *State) error {
 	return f.WithHints(fault.Run("githandoff", "status").Because("lists the handoffs held here"))
 }
 
+// HowToBreak is the hint on a step for which the claim has to be broken first: how to do that, for
+// whoever may.
+func (by *Author) HowToBreak(s *State) fault.Hint {
+	if by.Actor != s.Offer.From && !by.isRoot() {
+		return fault.Run("githandoff", "show", string(s.ID)).Because("names its source and its holder; they can, and a root key")
+	}
+	return fault.Run("githandoff", "release", "--force", string(s.ID)).Because("breaks that claim")
+}
+
 // checkStep refuses a step not given to this author by the table of steps.
 func (by *Author) checkStep(s *State, rec *record.Record) error {
 	key, ok := by.Keys.Trust.Lookup(rec.Key)
@@ -171,6 +180,10 @@ func (by *Author) checkStep(s *State, rec *record.Record) error {
 	err := key.Named(by.Actor, sign.Mail(by.Actor))
 	if err == nil {
 		err = checkStep(s, key, rec)
+	}
+	if fault.Is(err, fault.Disputed) && rec.Event == record.Failed && by.Actor == s.Offer.From {
+		return denied(fault.UntrustedKey, "handoff %s is not held, and only a holder can fail it", s.ID).
+			WithHints(fault.Run("githandoff", "revoke", string(s.ID)).Because("withdraws it"))
 	}
 	if fault.Is(err, fault.Disputed) {
 		return denied(fault.UntrustedKey, "%s may not make handoff %s %s", by.Actor, s.ID, rec.Event).

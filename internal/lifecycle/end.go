@@ -206,7 +206,7 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 	})
 	if err != nil {
 		if s.Claim != nil && s.Receipt == nil && fault.Is(err, fault.UntrustedKey) {
-			return fault.As(errHeld(s)).WithHints(fault.Run("githandoff", "release", "--force", string(s.ID)).Because("breaks that claim, for its source and for root keys"))
+			return fault.As(errHeld(s)).WithHints(e.Author.HowToBreak(s))
 		}
 		return err
 	}

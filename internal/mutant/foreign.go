@@ -88,8 +88,12 @@ var ofForeignText = []mutant{
 		`return strings.HasPrefix(lane.Name, fetched) })`, `return lane.Name == fetched })`, "./internal/cli -run TestScript/repo_names_replay",
 	},
 	{
+		"who may not break a claim is not told how", "internal/lifecycle/author.go",
+		`if by.Actor != s.Offer.From && !by.isRoot() {`, `if false {`, inScript + "hint_outsider",
+	},
+	{
 		"no hint declares that two ids are one repository", "internal/crossrepo/repoid.go",
-		`return []fault.Hint{fault.See("repo add").`, `return []fault.Hint{fault.Run("githandoff", "repo", "add", h.Alias.Name, h.Alias.URL, "--id", repoID).`, "./internal/cli -run TestScript/repo_names_replay",
+		`return []fault.Hint{fault.See("repo add").`, `return []fault.Hint{fault.Run("githandoff", "repo", "add", h.Alias.Name, string(h.Alias.URL), "--id", repoID).`, "./internal/cli -run TestScript/repo_names_replay",
 	},
 	{
 		"a principal that is no mail stays in the fence", "internal/untrusted/untrusted.go",

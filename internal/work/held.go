@@ -201,6 +201,9 @@ func (w *Held) Current() (*Claim, error) {
 			return nil, fault.New(fault.NotFound, fault.NothingHeld, "%s holds nothing in this worktree: finished handoffs wait for their hub (%s)", w.Agent, ShortIDs(finished)).
 				WithHints(fault.Run("githandoff", "sync").Because("sends the queued steps"))
 		}
+		if w.Agent == "" {
+			return nil, fault.New(fault.Usage, fault.NoIdentity, "this worktree has no agent").WithHints(noAgent())
+		}
 		return nil, fault.New(fault.NotFound, fault.NothingHeld, "%s holds nothing in this worktree", w.Agent).
 			WithHints(fault.Run("githandoff", "resume").Because("takes a waiting handoff"))
 	case 1:
@@ -294,7 +297,7 @@ func (w *Held) Live(ctx context.Context, arg string) (*Live, error) {
 	switch len(held) {
 	case 0:
 		if w.Agent == "" {
-			return nil, errNoAuthority(fault.NoIdentity, "this worktree has no agent").WithHints(fault.See("init").Because("--as names the agent that works here"))
+			return nil, errNoAuthority(fault.NoIdentity, "this worktree has no agent").WithHints(noAgent())
 		}
 		return nil, errNoAuthority(fault.NothingHeld, "%s holds nothing here that carries authority", w.Agent).
 			WithHints(fault.Run("githandoff", "resume").Because("takes a handoff"))
@@ -348,6 +351,10 @@ func (w *Held) LiveClaim(ctx context.Context, h *Claim) (*Live, error) {
 
 func errNoAuthority(reason fault.Reason, format string, args ...any) *fault.Error {
 	return fault.New(fault.Policy, reason, format, args...)
+}
+
+func noAgent() fault.Hint {
+	return fault.See("init").Because("--as names the agent that works here")
 }
 
 // asNoAuthority: whatever is wrong with a handoff, it allows nothing.

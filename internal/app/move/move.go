@@ -65,7 +65,7 @@ func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, erro
 	}
 	if s.Receipt == nil && s.Claim != nil && !held.Mine(s.Claim.Nonce) && !s.Overdue(h.Engine.Now()) {
 		return nil, fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s until %s", s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
-			WithHints(fault.Run("githandoff", "release", "--force", string(s.ID)).Because("breaks that claim, for its source and root keys; its holder can reroute it"))
+			WithHints(h.Engine.Author.HowToBreak(s))
 	}
 	v, err := h.Engine.Verifier.Verify(ctx, f.Home, s, lifecycle.Options{AllowExpired: true, Lapsed: true})
 	if err != nil {
