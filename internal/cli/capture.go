@@ -93,8 +93,9 @@ code 3.`,
 }
 
 func (c *captureCommand) run(ctx context.Context) error {
+	read := func(b []byte, name, format string) (*handoff.Envelope, error) { return c.read(ctx, b, name, format) }
 	h := &capture.Handler{
-		Sender: captureSender{c.app}, Draft: c.read, Open: c.openInput, Run: c.runAgent, Keep: c.keep,
+		Sender: captureSender{c.app}, Draft: read, Open: c.openInput, Run: c.runAgent, Keep: c.keep,
 		Out: c.Stdout, Self: c.Self(), Say: c.Say, Warn: c.Warn,
 	}
 	c.Path = cmp.Or(c.Getenv(capture.PathVar), capture.DefaultPath)
@@ -108,12 +109,12 @@ func (c *captureCommand) run(ctx context.Context) error {
 	return exitStatus(code)
 }
 
-func (c *captureCommand) read(b []byte, name, format string) (*handoff.Envelope, error) {
+func (c *captureCommand) read(ctx context.Context, b []byte, name, format string) (*handoff.Envelope, error) {
 	env, err := c.documents().Draft(document.Source{Name: name, Format: format, To: c.To}, b)
 	if err != nil {
 		return nil, err
 	}
-	return env, c.draft.apply(c.app, env)
+	return env, c.draft.apply(ctx, c.app, env)
 }
 
 func (c *captureCommand) openInput(name string) (io.ReadCloser, error) {

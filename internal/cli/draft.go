@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,6 +20,7 @@ const (
 	textFlag                  // a text, or @FILE
 	exactFlag                 // the same, with every byte of the file
 	wordsFlag                 // like wordFlag, repeatable
+	filesFlag                 // the path of a file in the work tree, repeatable
 	textsFlag                 // like textFlag, repeatable
 	factsFlag                 // KEY=TEXT, repeatable
 )
@@ -45,7 +48,7 @@ func draftFlagTable() []draftFlag {
 		{"goal", textFlag, "what the receiver is to achieve, `TEXT`", func(e env, v string) { e.Goal = v }},
 		{"summary", textFlag, "what was found or done, `TEXT`, at most 4 KiB", func(e env, v string) { e.Summary = v }},
 		{"detail", exactFlag, "all that is known, `TEXT`, at most 64 KiB", func(e env, v string) { e.Detail = v }},
-		{"relevant-file", wordsFlag, "a file to read first, `PATH`; at most 5", func(e env, v string) { e.RelevantFiles = append(e.RelevantFiles, v) }},
+		{"relevant-file", filesFlag, "a file to read first, `PATH`; at most 5", func(e env, v string) { e.RelevantFiles = append(e.RelevantFiles, v) }},
 		{"artifact", wordsFlag, "a file produced, `PATH`; repeatable", func(e env, v string) { add(&contextOf(e).Artifacts, v) }},
 		{"done", textsFlag, "a completed step, `TEXT`; repeatable", func(e env, v string) { add(&e.CompletedSteps, v) }},
 		{"blocker", textsFlag, "what is in the way, `TEXT`; repeatable", func(e env, v string) { add(&e.PendingBlockers, v) }},
@@ -131,13 +134,13 @@ func (d draftFlags) values(name string) []string {
 }
 
 // apply lays the flags over an envelope.
-func (d draftFlags) apply(a *app, env *handoff.Envelope) error {
+func (d draftFlags) apply(ctx context.Context, a *app, env *handoff.Envelope) error {
 	if err := d.check(); err != nil {
 		return err
 	}
 	for _, flag := range draftFlagTable() {
 		for _, value := range d.values(flag.name) {
-			if err := flag.apply(a, env, value); err != nil {
+			if err := flag.apply(ctx, a, env, value); err != nil {
 				return err
 			}
 		}
@@ -145,8 +148,17 @@ func (d draftFlags) apply(a *app, env *handoff.Envelope) error {
 	return nil
 }
 
-func (f *draftFlag) apply(a *app, env *handoff.Envelope, value string) (err error) {
+func (f *draftFlag) apply(ctx context.Context, a *app, env *handoff.Envelope, value string) (err error) {
 	switch f.kind {
+	case filesFlag:
+		given := value
+		if repo, err := a.openRepo(ctx); err == nil && repo.Worktree != "" {
+			here, _ := filepath.Abs(a.Dir)
+			value = fromTop(repo.Worktree, here, given)
+		}
+		if err := handoff.CheckPath(value); err != nil {
+			return usage("--%s %s: %v", f.name, printable(given), err)
+		}
 	case textFlag, textsFlag:
 		value, err = a.text("--"+f.name, value)
 	case exactFlag:
@@ -191,14 +203,8 @@ func (d draftFlags) check() error {
 		}
 		return refusal
 	}
-	files := d.values("relevant-file")
-	if n := len(files); n > handoff.MaxRelevantFiles {
+	if n := len(d.values("relevant-file")); n > handoff.MaxRelevantFiles {
 		return usage("--relevant-file is given %s, limit %d", fault.Count(n, "time"), handoff.MaxRelevantFiles)
-	}
-	for _, p := range files {
-		if err := handoff.CheckPath(p); err != nil {
-			return usage("--relevant-file %s: %v", printable(p), err)
-		}
 	}
 	for _, agent := range d.values("on-failure") {
 		if err := handoff.CheckAgent(agent); err != nil {

@@ -107,7 +107,7 @@ func (c *emitCommand) noWords(cmd *cobra.Command, words []string) error {
 }
 
 func (c *emitCommand) run(ctx context.Context) error {
-	env, err := c.readDraft()
+	env, err := c.readDraft(ctx)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (c *emitCommand) run(ctx context.Context) error {
 }
 
 // readDraft reads the file, if any, and lays the flags over it.
-func (c *emitCommand) readDraft() (*handoff.Envelope, error) {
+func (c *emitCommand) readDraft(ctx context.Context) (*handoff.Envelope, error) {
 	env := &handoff.Envelope{Status: handoff.StatusComplete}
 	if c.file != "" {
 		b, err := c.readInput(c.file)
@@ -143,7 +143,7 @@ func (c *emitCommand) readDraft() (*handoff.Envelope, error) {
 	} else if c.format != "" {
 		return nil, usage("--format needs -f FILE")
 	}
-	return env, c.draft.apply(c.app, env)
+	return env, c.draft.apply(ctx, c.app, env)
 }
 
 // senderOf sends handoffs from a workspace.

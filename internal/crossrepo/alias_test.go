@@ -141,7 +141,7 @@ func TestInsteadOfIsRewrittenAsGitDoes(t *testing.T) {
 	for _, name := range []string{"one", "two", "three"} {
 		a, err := as.read(name)
 		require.NoError(t, err, name)
-		assert.Equal(t, repo.Git(t, "remote", "get-url", name), a.URL, name)
+		assert.Equal(t, repo.Git(t, "remote", "get-url", name), string(a.URL), name)
 	}
 	assert.Equal(t, "ssh://git@example.com/x", repo.Git(t, "remote", "get-url", "--push", "three"))
 	assert.Equal(t, []string{"ssh://git@example.com/x"}, as.pushURLs("three", []string{"https://example.com/x"}))
