@@ -114,8 +114,11 @@ func runInvite(ctx context.Context, a *app, o inviteOptions) error {
 	if o.team {
 		r.Kind, r.MaxScope = invite.Team, o.maxScope
 	}
-	if r.Until, err = until(o.until, a.Now()); err != nil {
+	if r.Until, err = until(o.until); err != nil {
 		return err
+	}
+	if r.Until != "" && r.Until <= handoff.FormatTime(a.Now()) {
+		return usage("--until %s: that time is over, and the joiner's key would never be trusted", printable(o.until))
 	}
 	code, err := h.Invite(ctx, hub, r)
 	if err != nil {

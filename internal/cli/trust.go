@@ -185,7 +185,7 @@ func (c *trustCommand) add(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.entry.Until, err = until(c.entry.Until, c.Now()); err != nil {
+	if c.entry.Until, err = until(c.entry.Until); err != nil {
 		return err
 	}
 	k, own, err := c.pins(trust, path).Add(ctx, c.arg, c.entry)
@@ -213,16 +213,13 @@ func (c *trustCommand) published(ctx context.Context, kid sign.KID, missing erro
 }
 
 // until reads the end of a trust: RFC 3339, or a day, which begins at midnight
-// UTC. It must be to come.
-func until(s string, now time.Time) (string, error) {
+// UTC. It may be over: entries that a retired key signed before it still count.
+func until(s string) (string, error) {
 	if s == "" {
 		return "", nil
 	}
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if t, err := time.Parse(layout, s); err == nil {
-			if !t.After(now) {
-				return "", usage("--until %s: that time is over", printable(s))
-			}
 			return handoff.FormatTime(t.UTC()), nil
 		}
 	}

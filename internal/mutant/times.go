@@ -3,8 +3,8 @@ package main
 // ofTimes are the guards of the time and the author of an entry.
 var ofTimes = []mutant{
 	{
-		"a trust is not over when it begins", "internal/cli/trust.go",
-		`if !t.After(now) {`, `if false {`, inScript + "trust_until",
+		"the trust of an invitation is not over when it begins", "internal/cli/invite.go",
+		`if r.Until != "" && r.Until <=`, `if r.Until == "-" && r.Until <=`, inScript + "trust_until",
 	},
 	{
 		"an entry that is ahead of the clock does not count", "internal/lifecycle/replay.go",
