@@ -206,6 +206,9 @@ func (a *app) workspace(ctx context.Context, n need) (*workspace.Workspace, erro
 		Intents: lifecycle.Intents{Dir: repo.Own("intents")}, Used: lifecycle.UsedTokens{Path: repo.Own("used")},
 		Ahead: lifecycle.Ahead{Path: repo.Own("ahead")},
 	})
+	if own, err := workspace.AgentOf(repo); err == nil && own != "" {
+		engine.Author.Guest = own != agent
+	}
 	if n.maySign() {
 		if local.RepoID == "" {
 			return nil, fault.New(fault.Usage, fault.NoIdentity, "githandoff is not set up in this repository").

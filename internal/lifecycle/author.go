@@ -24,6 +24,7 @@ type Author struct {
 	Signer sign.Signer
 	Actor  string // agent, or a person's mail address
 	Random io.Reader
+	Guest  bool // the worktree is set up for another agent
 
 	seal bool // the payloads it prepares
 }
@@ -94,6 +95,9 @@ func (by *Author) notPinned() error {
 func (by *Author) trustOwn() fault.Hint {
 	if handoff.CheckAgent(by.Actor) != nil {
 		return fault.Fact("the key of %s is trusted where that person works", by.Actor)
+	}
+	if by.Guest {
+		return fault.Run("githandoff", "trust", "add", by.Signer.KID(), "--agent", by.Actor).Because("trusts the key of %s", by.Actor)
 	}
 	return fault.Run("githandoff", "init", "--as", by.Actor).Because("trusts the key of this worktree's own agent")
 }
