@@ -145,7 +145,7 @@ func call(hook, args string) string {
 	return fmt.Sprintf("if command -v githandoff >/dev/null; then githandoff hook run %s%s || %s; fi", hook, args, status)
 }
 
-// lefthookLine is in the syntax of the existing configuration. lefthook replaces {1} before it
+// lefthookLine returns the line in the syntax of the existing configuration. lefthook replaces {1} before it
 // calls the shell, but leaves an argument as it stands if git did not pass it: only the first
 // of prepare-commit-msg is sure.
 func (m Manager) lefthookLine(hook string) string {

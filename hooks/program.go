@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// Program is the path by which hooks start this program. A link in a directory of path, the
+// Program returns the path by which hooks start this program. A link in a directory of path, the
 // value of $PATH, is better than its target, since an upgrade changes the target.
 func Program(path string) (string, error) {
 	exe, err := os.Executable()

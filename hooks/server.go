@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ServerDir is the directory for the hook of a hub, given git's own directory of hooks.
+// ServerDir returns the directory for the hook of a hub, given git's own directory of hooks.
 // Servers of many repositories write their own pre-receive there again with each upgrade, and
 // run the hooks of a repository's keeper from elsewhere:
 //

@@ -59,7 +59,7 @@ func stiffIn(fset *token.FileSet, file *ast.File) (found []string) {
 	return found
 }
 
-// prose is the text of a comment without its examples.
+// prose returns the text of a comment without its examples.
 func prose(group *ast.CommentGroup) string {
 	var lines []string
 	for line := range strings.Lines(group.Text()) {

@@ -113,7 +113,7 @@ func member(t *testing.T, fset *token.FileSet, row string, f *ast.Field) string 
 	return fmt.Sprintf("| `%s` | %s | %s |\n", name, jsonType(f.Type), meaning)
 }
 
-// jsonType is a type as readers of JSON know it.
+// jsonType returns a type as readers of JSON know it.
 func jsonType(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.ArrayType:
@@ -176,7 +176,7 @@ func TestOnlyDocumentedObjects(t *testing.T) {
 	assert.Greater(t, calls, 30)
 }
 
-// printed is the argument of a call that prints it as an object; nil of other calls.
+// printed returns the argument of a call that prints it as an object; nil of other calls.
 func printed(info *types.Info, call *ast.CallExpr) ast.Expr {
 	fun, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(call.Args) == 0 {
@@ -196,7 +196,7 @@ func printed(info *types.Info, call *ast.CallExpr) ast.Expr {
 	return nil
 }
 
-// returned is the first result of the last return of a function literal; nil of other
+// returned returns the first result of the last return of a function literal; nil of other
 // expressions.
 func returned(e ast.Expr) ast.Expr {
 	fn, ok := e.(*ast.FuncLit)

@@ -87,7 +87,7 @@ func textsOf(p checkedPackage) string {
 	return strings.Join(slices.Sorted(maps.Keys(seen)), "\n") + "\n"
 }
 
-// textOf is the text of one call; inner takes those of its calls that are told with it.
+// textOf returns the text of one call; inner takes those of its calls that are told with it.
 func textOf(p checkedPackage, call *ast.CallExpr, inner map[ast.Node]bool) string {
 	fn, ok := callee(p, call)
 	if !ok {
@@ -107,7 +107,7 @@ func textOf(p checkedPackage, call *ast.CallExpr, inner map[ast.Node]bool) strin
 	return fmt.Sprintf("%s: %s", fn.Name(), text)
 }
 
-// faultText is the text of a call of package fault.
+// faultText returns the text of a call of package fault.
 func faultText(p checkedPackage, call *ast.CallExpr, name string, inner map[ast.Node]bool) string {
 	args := func(list []ast.Expr) string {
 		var words []string
@@ -155,7 +155,7 @@ func callee(p checkedPackage, call *ast.CallExpr) (*types.Func, bool) {
 	return fn, ok
 }
 
-// formatArg is the place of the format among the arguments of a function that takes
+// formatArg returns the place of the format among the arguments of a function that takes
 // one, as fmt.Errorf does, or of the text of errors.New.
 func formatArg(fn *types.Func) (int, bool) {
 	if fn.FullName() == "errors.New" {
@@ -178,7 +178,7 @@ func formatArg(fn *types.Func) (int, bool) {
 	return n - 2, ok && s.Kind() == types.String
 }
 
-// value is an argument as the source has it: a constant string as it is, a constant of another
+// value returns an argument as the source has it: a constant string as it is, a constant of another
 // package by its name, anything else in ‹›.
 func value(p checkedPackage, e ast.Expr) string {
 	if tv, ok := p.info.Types[e]; ok && tv.Value != nil && tv.Value.Kind() == constant.String {

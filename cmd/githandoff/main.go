@@ -18,7 +18,7 @@ import (
 
 var version = "" // set at link time
 
-// stamped is the version of this build: that of the linker, of the module as "go
+// stamped returns the version of this build: that of the linker, of the module as "go
 // install" fetched it, or the commit that it was built from.
 func stamped(info *debug.BuildInfo) string {
 	if version != "" || info == nil {

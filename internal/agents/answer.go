@@ -28,7 +28,7 @@ func (c *Call) Context(text string) []byte {
 	return spell(object{"hookSpecificOutput": in})
 }
 
-// Begin is Context for a session with work to do. In an unattended session of Claude Code the
+// Begin is like Context for a session with work to do. In an unattended session of Claude Code the
 // prompt is the first turn: "claude -p" needs no other one.
 func (c *Call) Begin(text, prompt string) []byte {
 	if c.Event != SessionStart || text == "" || c.Client.Name != "claude" || c.Attended == nil || *c.Attended {

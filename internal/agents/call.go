@@ -75,7 +75,7 @@ var (
 	errNoObject = errors.New("it is no JSON object")
 )
 
-// text is the first non-empty string among the members.
+// text returns the first non-empty string among the members.
 func (p payload) text(names ...string) string {
 	for _, name := range names {
 		for _, m := range p {
@@ -95,7 +95,7 @@ func (p payload) has(name string) bool {
 	return slices.ContainsFunc(p, func(m member) bool { return m.name == name && m.value != nil })
 }
 
-// root is the first directory of Cursor's workspace.
+// root returns the first directory of Cursor's workspace.
 func (p payload) root() string {
 	for _, m := range p {
 		roots, _ := m.value.([]any)
@@ -184,7 +184,7 @@ func Read(client, event string, in io.Reader, getenv func(string) string) (*Call
 	return call, nil
 }
 
-// Unread is the call of a tool of which nothing could be read; nil for any other event.
+// Unread returns the call of a tool of which nothing could be read; nil for any other event.
 func Unread(client, event string, why error, getenv func(string) string) *Call {
 	c := lookup(client)
 	if c == nil || c.event(event) != BeforeTool {
@@ -193,7 +193,7 @@ func Unread(client, event string, why error, getenv func(string) string) *Call {
 	return unread(c, event, nil, why, getenv)
 }
 
-// unread is a call with the members in front of the one that could not be read.
+// unread returns a call with the members in front of the one that could not be read.
 func unread(c *Client, event string, p payload, why error, getenv func(string) string) *Call {
 	call := newCall(c, event, p, getenv)
 	call.Unread = why
@@ -251,7 +251,7 @@ func (c *Call) readTool(p payload) {
 	}
 }
 
-// caller is the actual client behind a hook of Claude Code.
+// caller returns the actual client behind a hook of Claude Code.
 func caller(claude *Client, p payload, getenv func(string) string) *Client {
 	switch {
 	case p.text("cursor_version") != "":

@@ -104,7 +104,7 @@ func (c *Call) bounded() error {
 	return nil
 }
 
-// Writing is the part of a tool call changing these files.
+// Writing returns the part of a tool call changing these files.
 func (c *Call) Writing(files []string) *Call {
 	part := *c
 	part.Tool, part.args, part.refs, part.files = "write", nil, nil, files
@@ -193,7 +193,8 @@ func pathsIn(o members) []string {
 	return paths
 }
 
-// files is a path, or a list of them. One may be written as a URI, and each as JSON in a string.
+// files returns a path, or a list of them. One may be written as a URI, and each as JSON in a
+// string.
 func files(v any, onlyURI bool) []string {
 	var paths []string
 	switch v := v.(type) {
@@ -244,7 +245,7 @@ func patched(patch string) []string {
 	return paths
 }
 
-// below is a file relative to worktree, with slashes; "" if it does not lie in it.
+// below returns a file relative to worktree, with slashes; "" if it does not lie in it.
 func below(worktree, file string) string {
 	if worktree == "" {
 		return ""
@@ -256,8 +257,8 @@ func below(worktree, file string) string {
 	return filepath.ToSlash(rel)
 }
 
-// resolved is the file reached by the kernel through a path: it follows each link before it takes
-// the next "..". A missing part stays: a tool makes it.
+// resolved returns the file reached by the kernel through a path: it follows each link before it
+// takes the next "..". A missing part stays: a tool makes it.
 func resolved(path string) string {
 	if !filepath.IsAbs(path) {
 		return filepath.Clean(path) // of a client that does not say where it works

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// file is the path in s. A tool may take what looks like a URI as a path nevertheless: then a ".." in
-// it leads elsewhere, and both places count.
+// file returns the path in s. A tool may take what looks like a URI as a path nevertheless: then a
+// ".." in it leads elsewhere, and both places count.
 func file(s string, onlyURI bool) []string {
 	u, err := url.Parse(strings.TrimSpace(s))
 	scheme, rest, _ := strings.Cut(strings.TrimSpace(s), ":")

@@ -34,7 +34,7 @@ type Handoff struct {
 // printable characters can be an order to the model.
 var trackerKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]{0,12}[-_#]?[0-9]{1,10}$`) })
 
-// Said is the sender and the task as far as an agent may read them outside of a fence.
+// Said returns the sender and the task as far as an agent may read them outside of a fence.
 func (h Handoff) Said() (from, task string) {
 	if h.From != "" && handoff.CheckAgent(h.From) == nil && len(h.From) <= 32 {
 		from = h.From
@@ -45,7 +45,7 @@ func (h Handoff) Said() (from, task string) {
 	return from, task
 }
 
-// name is the handoff as a sentence names it.
+// name returns the handoff as a sentence names it.
 func (h Handoff) name(ends handoff.Ends, withFrom bool) string {
 	s := ends.Of(h.ID)
 	from, task := h.Said()
@@ -134,7 +134,7 @@ func Taken(h Handoff, follows bool) string {
 	return fmt.Sprintf("githandoff: this hook took %s for the session; `githandoff resume` prints it.\n", h.ID.Short())
 }
 
-// First is the first turn of a session with a handoff and no other task.
+// First returns the first turn of a session with a handoff and no other task.
 func First(h Handoff) string { return "Work on handoff " + h.name(nil, false) + "." }
 
 // Arrival says which handoffs came in since the session was told.

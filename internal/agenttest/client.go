@@ -34,7 +34,7 @@ type Client struct {
 	prepare  func(s *Session, url string) error
 }
 
-// Clients are those that run without an account and without a terminal. The versions
+// Clients returns the clients that run without an account and without a terminal. The versions
 // are those that docs/agents.md names.
 func Clients() []Client {
 	return []Client{
@@ -82,7 +82,7 @@ func (c Client) Find(t testing.TB) string {
 	return ""
 }
 
-// Command is a shell command as the client's model calls it.
+// Command returns a shell command as the client's model calls it.
 func (c Client) Command(line string) Step {
 	in := map[string]any{c.ShellArg: line}
 	if c.Name != "codex" {
@@ -91,7 +91,7 @@ func (c Client) Command(line string) Step {
 	return Step{Tool: c.Shell, Input: in}
 }
 
-// File is a call of the client's tool that writes a file, which it names by its absolute
+// File returns a call of the client's tool that writes a file, which it names by its absolute
 // path or, in a patch, by that below the directory of the session.
 func (c Client) File(abs, rel, content string) Step {
 	switch c.Name {
@@ -115,7 +115,7 @@ func (c Client) Run(t testing.TB, s *Session, m *Model) string {
 	return stdout + stderr
 }
 
-// Apart is Run. It returns the two output streams of the client.
+// Apart is like Run, but returns the two output streams of the client.
 func (c Client) Apart(t testing.TB, s *Session, m *Model) (stdout, stderr string) {
 	t.Helper()
 	program := c.Find(t)
@@ -139,7 +139,7 @@ func (c Client) Apart(t testing.TB, s *Session, m *Model) (stdout, stderr string
 
 func tail(s string, n int) string { return s[max(0, len(s)-n):] }
 
-// Environ is the environment of the client, and of the commands that a test runs in its place.
+// Environ returns the environment of the client, and of the commands that a test runs in its place.
 func (s *Session) Environ() []string {
 	env := []string{
 		"HOME=" + s.Home, "PATH=" + s.Path, "TERM=dumb", "LANG=C.UTF-8", "SHELL=/bin/bash", "USER=alice",

@@ -12,7 +12,7 @@ import (
 	"githandoff/internal/agenttest"
 )
 
-// free are the arguments by which a client runs tools without asking anybody.
+// free returns the arguments by which a client runs tools without asking anybody.
 func free(name string) []string {
 	switch name {
 	case "claude":

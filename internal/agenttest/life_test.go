@@ -75,7 +75,7 @@ func (w *world) commit(asked func() string) agenttest.Step {
 
 var byHand = regexp.MustCompile(` --trailer 'Handoff-Id: ho_\w+' --trailer 'Handoff-Token: obo_\w+'`)
 
-// last is the client's last message to the model.
+// last returns the client's last message to the model.
 func last(m *agenttest.Model) string {
 	turns := m.Turns()
 	return turns[len(turns)-1].Body

@@ -90,7 +90,7 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// difference is the first place at which two texts differ, with the text around it.
+// difference returns the first place at which two texts differ, with the text around it.
 func difference(without, with string) string {
 	if without == with {
 		return ""

@@ -61,12 +61,12 @@ func (w *world) lend(task string) string {
 		"--on-behalf-of", "alice@example.com", "--scope", "repo.write:src/auth/*", "--scope", "repo.push:refs/heads/fix/*")
 }
 
-// file is a call of the client's tool that writes a file.
+// file returns a call of the client's tool that writes a file.
 func (w *world) file(path, content string) agenttest.Step {
 	return w.client.File(filepath.Join(w.Dir, path), path, content)
 }
 
-// command is a call of the client's shell.
+// command returns a call of the client's shell.
 func (w *world) command(line string) agenttest.Step { return w.client.Command(line) }
 
 // said lists the turns whose last message holds a text for the first time.

@@ -256,7 +256,7 @@ func (n *Notes) Copy(ctx context.Context, rewritten map[string][]string) error {
 	})
 }
 
-// Subject is the commit for a note about a handoff; none if the handoff is sealed, since its
+// Subject returns the commit for a note about a handoff; none if the handoff is sealed, since its
 // subject is secret.
 func Subject(env *handoff.Envelope, sealed bool) string {
 	if sealed {

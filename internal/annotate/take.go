@@ -218,7 +218,7 @@ func (s *sharing) vouched(ctx context.Context, line string) (bool, error) {
 	return true, nil
 }
 
-// logState is the state of a handoff in the known lanes; nil if none has a valid offer.
+// logState returns the state of a handoff in the known lanes; nil if none has a valid offer.
 func (n *Notes) logState(ctx context.Context, id handoff.ID) (*lifecycle.State, error) {
 	for _, home := range n.Workspace.All(ctx) {
 		tip, err := n.Repo.Resolve(ctx, home.Namespace().Lane(id))

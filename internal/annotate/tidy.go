@@ -81,8 +81,8 @@ func (n *Notes) tidy(ctx context.Context, tip string, w *collector) (tidied, err
 	return t, err
 }
 
-// tidyLines are the notes changed since our newest commit, well-formed. Without such a commit, an
-// earlier version wrote the notes, and merged those of anybody: then only lines confirmed by a
+// tidyLines returns the notes changed since our newest commit, well-formed. Without such a commit,
+// an earlier version wrote the notes, and merged those of anybody: then only lines confirmed by a
 // lane stay. sync restores our own.
 func (n *Notes) tidyLines(ctx context.Context, r notes.Reader, t tidied) (map[string][]string, error) {
 	set := map[string][]string{}
@@ -107,7 +107,7 @@ func (n *Notes) tidyLines(ctx context.Context, r notes.Reader, t tidied) (map[st
 	return set, err
 }
 
-// parentOf is the first parent of a raw commit; "" where it has none.
+// parentOf returns the first parent of a raw commit; "" where it has none.
 func parentOf(raw []byte) string {
 	if parents := gitobj.Header(raw, "parent"); len(parents) > 0 && handoff.IsHex(parents[0], 40) {
 		return parents[0]

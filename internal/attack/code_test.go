@@ -84,7 +84,7 @@ func compressed(t *testing.T, armored string) string {
 	return out.String()
 }
 
-// coded is a commit of code by a key, with its signature written as change says,
+// coded returns a commit of code by a key, with its signature written as change says,
 // in fixer's clone.
 func (s *fixture) coded(t *testing.T, by sign.Signer, change func(*testing.T, string) string) string {
 	t.Helper()

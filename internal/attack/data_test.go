@@ -32,7 +32,7 @@ const (
 // prose are the members in which a sender writes what he likes.
 var prose = []string{"Goal", "Summary", "Detail", "CompletedSteps", "PendingBlockers", "Attempted", "BlockedReason", "Context"}
 
-// outside is the part of an output that stands outside the fence, and inside the part within
+// outside returns the part of an output that stands outside the fence, and inside the part within
 // it. Both lack the words that differ from handoff to handoff.
 func outside(t *testing.T, f forged, out string) (beside, inside string) {
 	t.Helper()

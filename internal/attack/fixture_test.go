@@ -206,7 +206,7 @@ func tree(t testing.TB, repo *gittest.Repo, entries ...entry) string {
 	return object(t, repo, "tree", body)
 }
 
-// raw is the body of an object.
+// raw returns the body of an object.
 func raw(t testing.TB, repo *gittest.Repo, name string) []byte {
 	t.Helper()
 	body, stderr, code := repo.TryGit("cat-file", repo.Git(t, "cat-file", "-t", name), name)

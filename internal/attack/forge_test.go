@@ -151,7 +151,7 @@ func (s *fixture) swap(t testing.TB, f forged, commit []byte) forged {
 	return f
 }
 
-// parsed is the commit of an inbox ref, to be changed and signed again.
+// parsed returns the commit of an inbox ref, to be changed and signed again.
 func (s *fixture) parsed(t testing.TB, f forged) *record.Commit {
 	t.Helper()
 	c, err := record.ParseCommit(raw(t, s.Hub, f.payload))
@@ -178,7 +178,7 @@ func nonce(t testing.TB) string {
 	return out.String()
 }
 
-// resigned is the commit of an inbox ref with other bytes, signed anew by boss:
+// resigned returns the commit of an inbox ref with other bytes, signed anew by boss:
 // what the program would not write.
 func (s *fixture) resigned(t testing.TB, f forged, change func([]byte) []byte) []byte {
 	t.Helper()

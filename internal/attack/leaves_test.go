@@ -44,7 +44,7 @@ type leaf struct {
 	set  func(*handoff.Envelope, string)
 }
 
-// top is the member of the envelope that holds it.
+// top returns the member of the envelope that holds it.
 func (l leaf) top() string {
 	top, _, _ := strings.Cut(l.name, ".")
 	return top
@@ -125,7 +125,7 @@ func put(v reflect.Value, path []string, s string) {
 	}
 }
 
-// names are those of the leaves.
+// names returns the names of the leaves.
 func names(list []leaf) []string {
 	set := map[string]bool{}
 	for _, l := range list {

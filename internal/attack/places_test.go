@@ -118,7 +118,7 @@ func (s *fixture) sshKey(t *testing.T, name string, until time.Time) sign.Signer
 	return key
 }
 
-// endedKey is an OpenPGP key that fixer and gpg know, that signs as of yesterday
+// endedKey returns an OpenPGP key that fixer and gpg know, that signs as of yesterday
 // and ended since.
 func (s *fixture) endedKey(t *testing.T, name string) sign.Signer {
 	t.Helper()

@@ -43,12 +43,12 @@ type attack struct {
 	mount  func(t *testing.T, s *fixture) forged
 }
 
-// made is an attack with one forgery.
+// made returns an attack with one forgery.
 func made(f forgery) func(*testing.T, *fixture) forged {
 	return func(t *testing.T, s *fixture) forged { return s.forge(t, f) }
 }
 
-// swapped is an attack on a genuine handoff: whoever may push replaces its
+// swapped returns an attack on a genuine handoff: whoever may push replaces its
 // commit by one with other bytes.
 func swapped(change func(raw []byte) []byte) func(*testing.T, *fixture) forged {
 	return func(t *testing.T, s *fixture) forged {

@@ -21,7 +21,7 @@ import (
 
 const alice = "user:alice@example.com"
 
-// newTokenFixture is one in which fixer trusts alice and planner.
+// newTokenFixture returns one in which fixer trusts alice and planner.
 func newTokenFixture(t testing.TB) *fixture {
 	t.Helper()
 	f := newFixture(t)
@@ -131,7 +131,7 @@ type given struct {
 	links []obo.SignedToken
 }
 
-// first is the handoff from alice to planner, and second the one that planner derives from it.
+// first returns the handoff from alice to planner, and second the one that planner derives from it.
 func (s *fixture) first(t testing.TB, agent string, l link, f forgery) *given {
 	return s.give(t, s.alice, "boss", agent, nil, l, f)
 }
@@ -261,7 +261,7 @@ func attacksOnTokens() []authority {
 	}...)
 }
 
-// direct2 is a first token that depends on the fixture.
+// direct2 returns a first token that depends on the fixture.
 func direct2(l func(*fixture) link) func(*testing.T, *fixture) forged {
 	return func(t *testing.T, c *fixture) forged { return c.first(t, "fixer", l(c), forgery{}).forged }
 }

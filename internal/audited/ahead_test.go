@@ -49,7 +49,7 @@ func (f auditor) Audit(_ context.Context, _ lifecycle.Home, lane refs.Ref, a lif
 	return nil
 }
 
-// idIn is an id whose lane has that name.
+// idIn returns an id whose lane has that name.
 func idIn(lane string) handoff.ID { return handoff.ID("ho_01m7y9empg6cpcmb990axq95" + lane) }
 
 // Entries are read ahead before the lanes are listed. A lane that is gone by then, one that moved and one

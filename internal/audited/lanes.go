@@ -30,7 +30,7 @@ type Visitor struct {
 	Clean func() string
 }
 
-// view is the digest of the inbox refs of a lane, in one word.
+// view returns the digest of the inbox refs of a lane, in one word.
 func (v Visitor) view(lane refs.Ref) string {
 	if v.View == nil {
 		return unseen
@@ -148,7 +148,7 @@ func (m *Memory) read(ctx context.Context) *reading {
 	return r
 }
 
-// usable is the memory of a lane if it is enough for this visitor; nil if the lane must be
+// usable returns the memory of a lane if it is enough for this visitor; nil if the lane must be
 // judged. Either way the entries of the lanes before it are left out of the reading.
 func (m *Memory) usable(lane refs.Ref, v Visitor) *known {
 	r := m.reading

@@ -177,7 +177,7 @@ func (m *Memory) Unchanged(digest string, lanes []refs.Ref) bool {
 // clean reports whether a lane is remembered as sound, with clean inbox refs.
 func (l *known) clean() bool { return l != nil && l.sound && strings.HasPrefix(l.view, seen) }
 
-// sound is the memory of a lane found sound at this tip; nil if there is none.
+// sound returns the memory of a lane found sound at this tip; nil if there is none.
 func (m *Memory) sound(at refs.Ref) *known {
 	l := m.lanes[at.Name]
 	if l == nil || !l.sound || l.tip != at.OID {
@@ -195,7 +195,7 @@ func (m *Memory) sound(at refs.Ref) *known {
 	return l
 }
 
-// signed is the set of a lane's entries with a known signature.
+// signed returns the set of a lane's entries with a known signature.
 func (m *Memory) signed(name string) func(oid string) bool {
 	l := m.lanes[name]
 	if l == nil {

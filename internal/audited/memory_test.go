@@ -58,7 +58,7 @@ func (s *fixture) open(t *testing.T, program string) *Memory {
 	return m
 }
 
-// usable is the memory of a lane that is enough for a visitor.
+// usable returns the memory of a lane that is enough for a visitor.
 func usable(t *testing.T, m *Memory, lane refs.Ref, v Visitor) *known {
 	t.Helper()
 	m.reading = m.read(t.Context())

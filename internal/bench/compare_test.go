@@ -62,7 +62,7 @@ func compare(b *testing.B, ours, theirs way) {
 	compareFor(b, patience, ours, theirs)
 }
 
-// compareFor is compare for those who lose patience sooner.
+// compareFor is like compare for those who lose patience sooner.
 func compareFor(b *testing.B, patience time.Duration, ours, theirs way) {
 	b.Helper()
 	n := 0

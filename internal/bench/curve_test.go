@@ -66,7 +66,7 @@ func newCurve(b *testing.B, n int) *curve {
 	return &curve{w: w, repo: repo}
 }
 
-// history is n commits, every other one of which changes a file, with a note on
+// history returns n commits, every other one of which changes a file, with a note on
 // each: input of git fast-import.
 func history(n int) []byte {
 	var out bytes.Buffer
@@ -91,7 +91,7 @@ type point struct {
 	ours, theirs way
 }
 
-// points are the commands, each beside the same work with git alone. A later one may depend on
+// points returns the commands, each beside the same work with git alone. A later one may depend on
 // the state that an earlier one left.
 func (c *curve) points(b *testing.B) []point {
 	b.Helper()

@@ -37,7 +37,7 @@ func fill(b *testing.B, w *fixture, repo *gittest.Repo, home string, n int, to f
 	fillLane(b, w, repo, home, n, to, "")
 }
 
-// fillLane is fill with ids that all belong to one lane; to that of each where it
+// fillLane is like fill with ids that all belong to one lane; to that of each where it
 // is "".
 func fillLane(b *testing.B, w *fixture, repo *gittest.Repo, home string, n int, to func(n int) string, lane string) {
 	b.Helper()

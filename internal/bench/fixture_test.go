@@ -39,7 +39,7 @@ func (w *fixture) setUp(b testing.TB, repo *gittest.Repo, agents ...string) {
 	}
 }
 
-// another is a further clone of the hub, with the objects of the hub's branches, as over a
+// another returns a further clone of the hub, with the objects of the hub's branches, as over a
 // network. A local clone would share all objects.
 func (w *fixture) another(b testing.TB, flags ...string) *gittest.Repo {
 	b.Helper()
@@ -62,7 +62,7 @@ func goal(n int) []string {
 	}
 }
 
-// abs is a file below a directory of the benchmark's own.
+// abs returns a file below a directory of the benchmark's own.
 func abs(b testing.TB, elem ...string) string {
 	b.Helper()
 	return filepath.Join(append([]string{b.TempDir()}, elem...)...)

@@ -53,7 +53,7 @@ func BenchmarkGrowth(b *testing.B) {
 	}
 }
 
-// packed is the size of the objects of a repository on disk, packed or not, in bytes.
+// packed returns the size of the objects of a repository on disk, packed or not, in bytes.
 func packed(b *testing.B, repo *gittest.Repo) (size int64) {
 	b.Helper()
 	dir := filepath.Join(repo.Git(b, "rev-parse", "--absolute-git-dir"), "objects")

@@ -11,8 +11,8 @@ import (
 // crowd is how many handoffs for other agents the hub holds.
 const crowd = 10_000
 
-// crowdedHub is a fixture whose hub holds a crowd of handoffs for other agents, and a second clone of it in
-// which fixer works.
+// crowdedHub returns a fixture whose hub holds a crowd of handoffs for other agents, and a second
+// clone of it in which fixer works.
 func crowdedHub(b *testing.B, crowd int) (w *fixture, fixer *gittest.Repo) {
 	b.Helper()
 	w = newFixture(b)
@@ -99,5 +99,5 @@ func compareAck(b *testing.B, patience time.Duration, w *fixture, fixer *gittest
 	}
 }
 
-// plainRef is a ref of a run of a benchmark.
+// plainRef returns a ref of a run of a benchmark.
 func plainRef(name string, n int) string { return fmt.Sprintf("refs/plain/%s/%d", name, n) }

@@ -15,7 +15,7 @@ import (
 // make.
 const bigVar = "GITHANDOFF_BENCH_BIG"
 
-// sizes are the numbers of handoffs that curves are drawn over.
+// sizes returns the numbers of handoffs that curves are drawn over.
 func sizes() []int {
 	if os.Getenv(bigVar) != "" {
 		return []int{1_000, 10_000, 100_000}
@@ -23,7 +23,7 @@ func sizes() []int {
 	return []int{1_000, 10_000}
 }
 
-// full is a repository of its own with n open handoffs in the inbox of fixer.
+// full returns a repository of its own with n open handoffs in the inbox of fixer.
 func full(b *testing.B, n int) (w *fixture, repo *gittest.Repo) {
 	b.Helper()
 	w = newFixture(b)

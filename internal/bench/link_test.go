@@ -109,7 +109,7 @@ func (l *link) carry(to, from net.Conn) {
 	}
 }
 
-// linkedFixture is a fixture whose hub is behind a link.
+// linkedFixture returns a fixture whose hub is behind a link.
 func linkedFixture(b *testing.B, transport string) (*fixture, *link) {
 	b.Helper()
 	w := &fixture{Fixture: gittest.NewFixture(b), bin: gittest.BuildBinary(b)}
@@ -130,7 +130,7 @@ func linkedFixture(b *testing.B, transport string) (*fixture, *link) {
 	return w, l
 }
 
-// ownSSH is an environment in which "ssh" is a command line, as for a user who set nothing
+// ownSSH returns an environment in which "ssh" is a command line, as for a user who set nothing
 // for ssh. It knows the server by its own address, whatever link leads there.
 func ownSSH(b *testing.B, base, line string) []string {
 	b.Helper()

@@ -30,7 +30,7 @@ git -C "$2" stash apply --quiet --index "$1"
 `
 )
 
-// largeTree is a fixture whose clones have a work tree of many files.
+// largeTree returns a fixture whose clones have a work tree of many files.
 func largeTree(b *testing.B) *fixture {
 	b.Helper()
 	inMemory(b)

@@ -124,7 +124,7 @@ func TestTripsOfTheSource(t *testing.T) {
 	assert.Equal(t, 3, trips(t, other, "revoke", id), "revoke of what this clone never saw")
 }
 
-// twoOfOneInbox is a fixture with two clones of the agent fixer, and emit sends to it.
+// twoOfOneInbox returns a fixture with two clones of the agent fixer, and emit sends to it.
 func twoOfOneInbox(t *testing.T) (w *fixture, first, second *gittest.Repo, emit func(n int)) {
 	t.Helper()
 	w = newFixture(t)

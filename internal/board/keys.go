@@ -36,7 +36,7 @@ func (b *Board) key(k tea.KeyPressMsg) tea.Cmd {
 	return b.command(k.String())
 }
 
-// steps are the keys that move the cursor, and by how many rows. page is how many fit.
+// steps returns the keys that move the cursor, and by how many rows. page is how many fit.
 func steps(page, all int) map[string]int {
 	return map[string]int{
 		"down": 1, "j": 1, "up": -1, "k": -1, "pgdown": page, "pgup": -page,
@@ -44,7 +44,7 @@ func steps(page, all int) map[string]int {
 	}
 }
 
-// command is a key in the list.
+// command returns a key in the list.
 func (b *Board) command(key string) tea.Cmd {
 	b.said = "" // it was read
 	if by, ok := steps(b.room(), len(b.shown))[key]; ok {
@@ -85,7 +85,7 @@ func (b *Board) moved(key string) bool {
 	return true
 }
 
-// under is the row under the cursor; the zero value if there is none.
+// under returns the row under the cursor; the zero value if there is none.
 func (b *Board) under() Row {
 	if b.cursor >= len(b.shown) {
 		return Row{}
@@ -133,7 +133,7 @@ func (b *Board) ask(row Row, args ...string) {
 	b.question = "githandoff " + strings.Join(append(args, row.Short), " ") + "?  y runs it, any other key does not"
 }
 
-// typed is a key while a line is typed.
+// typed returns a key while a line is typed.
 func (b *Board) typed(k tea.KeyPressMsg) tea.Cmd {
 	line := &b.filter
 	if b.mode == answering {

@@ -42,7 +42,7 @@ func (r *reader) scroll(key string) {
 	}
 }
 
-// visible are the lines on the screen.
+// visible returns the lines on the screen.
 func (r *reader) visible() []string { return r.lines[r.top:min(len(r.lines), r.top+r.page)] }
 
 func (r *reader) foot() string {

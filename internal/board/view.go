@@ -20,10 +20,10 @@ func (b *Board) View() tea.View {
 // mostSaid is the most lines shown of the outcome of a command.
 const mostSaid = 4
 
-// room is how many rows fit.
+// room returns how many rows fit.
 func (b *Board) room() int { return max(1, b.height-4) }
 
-// Screen is the text of the board: as many lines as the terminal has, none wider.
+// Screen returns the text of the board: as many lines as the terminal has, none wider.
 func (b *Board) Screen() string {
 	var out []string
 	if b.mode == reading {
@@ -73,7 +73,7 @@ func (b *Board) title() string {
 // deepest bounds the indentation of a handoff below its parent.
 const deepest = 2
 
-// columns are the widths of all columns but the task, which takes the rest.
+// columns returns the widths of all columns but the task, which takes the rest.
 func (b *Board) columns() (id, name, task int) {
 	id = len("HANDOFF")
 	for _, r := range b.shown {

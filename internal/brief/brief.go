@@ -19,7 +19,7 @@ import (
 	"githandoff/internal/untrusted"
 )
 
-// Text is the short form of an envelope, for a fence.
+// Text returns the short form of an envelope, for a fence.
 func Text(env *handoff.Envelope) string {
 	var b strings.Builder
 	field := func(name, value string) {
@@ -171,7 +171,7 @@ func aside(b *strings.Builder, env *handoff.Envelope) {
 // extra is a member of another system's document.
 type extra struct{ name, text string }
 
-// extraMembers are another system's members outside the envelope: short ones, as far as there
+// extraMembers returns another system's members outside the envelope: short ones, as far as there
 // is room, and the others.
 func extraMembers(env *handoff.Envelope) (shown, hidden []extra) {
 	if env.Origin == nil {
@@ -193,7 +193,7 @@ func extraMembers(env *handoff.Envelope) (shown, hidden []extra) {
 	return shown, hidden
 }
 
-// extraText is a value of JSON for a reader: texts as they are, lists of them one
+// extraText returns a value of JSON for a reader: texts as they are, lists of them one
 // after the other, all else as JSON; "" for an empty value.
 func extraText(value any) string {
 	switch value := value.(type) {
@@ -227,7 +227,7 @@ func rawText(value any) string {
 	return string(b)
 }
 
-// oneWord is a name, quoted if it could break its line.
+// oneWord returns a name, quoted if it could break its line.
 func oneWord(name string) string {
 	if name == "" || len(name) > 64 || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }) {
 		name = strconv.Quote(name)
@@ -235,7 +235,7 @@ func oneWord(name string) string {
 	return name
 }
 
-// foreignFormat is the name of a format if this program knows it, for otherwise it is the
+// foreignFormat returns the name of a format if this program knows it, for otherwise it is the
 // sender's word.
 func foreignFormat(env *handoff.Envelope) string {
 	if env.Origin != nil && slices.Contains(dialect.Formats(), env.Origin.Format) {

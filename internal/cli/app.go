@@ -42,15 +42,15 @@ type app struct {
 	patience *output.Patience // tells a terminal why the command waits
 }
 
-// worker is a copy of a for a hook with a time limit. Work that outlives the limit shares nothing
-// with the ending command.
+// worker returns a copy of a for a hook with a time limit. Work that outlives the limit shares
+// nothing with the ending command.
 func (a *app) worker() *app {
 	w := *a
 	w.hook = true
 	return &w
 }
 
-// in is a copy of a for another directory.
+// in returns a copy of a for another directory.
 func (a *app) in(dir string) *app {
 	w := *a
 	w.Dir, w.repo = dir, nil
@@ -66,7 +66,7 @@ func (a *app) close() {
 // openRepo discovers the repository once.
 func (a *app) openRepo(ctx context.Context) (*refs.Repo, error) { return a.openWith(ctx) }
 
-// openWith is openRepo. The functions in early are called as soon as git may be run in the repository.
+// openWith is like openRepo, and calls the functions in early as soon as git may be run in the repository.
 func (a *app) openWith(ctx context.Context, early ...func(*refs.Repo)) (*refs.Repo, error) {
 	if a.repo != nil {
 		for _, begin := range early {
@@ -91,7 +91,7 @@ func (a *app) openWith(ctx context.Context, early ...func(*refs.Repo)) (*refs.Re
 	return repo, nil
 }
 
-// identity is the acting agent: from --as, $GITHANDOFF_AGENT, init in this worktree, or
+// identity returns the acting agent: from --as, $GITHANDOFF_AGENT, init in this worktree, or
 // handoff.agent, in this order.
 func (a *app) identity(repo *refs.Repo) (string, error) {
 	name, from := a.As, "--as"
@@ -336,7 +336,7 @@ func asks(p *output.Patience) func(args []string) func() {
 	}
 }
 
-// placeOf is an address without what it may hold of a password.
+// placeOf returns an address without what it may hold of a password.
 func placeOf(address string) string {
 	if u, err := url.Parse(address); err == nil && u.Host != "" {
 		return untrusted.Line(u.Host + u.Path)

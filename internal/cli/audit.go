@@ -95,7 +95,7 @@ func (c *auditCommand) run(ctx context.Context) error {
 	return read(c.wrong(findings, hints))
 }
 
-// wrong is the error of an audit with problems.
+// wrong returns the error of an audit with problems.
 func (c *auditCommand) wrong(findings []string, hints []fault.Hint) error {
 	if len(findings) == 0 {
 		return nil
@@ -116,7 +116,7 @@ func addHints(hints, more []fault.Hint) []fault.Hint {
 	return hints
 }
 
-// render is one line of the output.
+// render returns one line of the output.
 func (c *auditCommand) render(object func() any, text func() string) (string, error) {
 	b, err := c.Render(func() (any, error) { return object(), nil }, func(t *output.Lines) error {
 		t.Line("%s", text())

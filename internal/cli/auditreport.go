@@ -80,7 +80,7 @@ func (a *auditReport) add(home lifecycle.Home, e *lifecycle.Entry) error {
 	return err
 }
 
-// printed is an entry for a program.
+// printed returns an entry for a program.
 func (a *auditReport) printed(home lifecycle.Home, e *lifecycle.Entry) (string, error) {
 	b, err := a.Render(func() (any, error) {
 		r := e.Record()
@@ -101,8 +101,8 @@ func verdictOf(e *lifecycle.Entry) string {
 	return "ok"
 }
 
-// entry is an entry as a line of text. Each word is escaped by itself; a word repeated in the log
-// is escaped once.
+// entry returns an entry as a line of text. Each word is escaped by itself; a word repeated in the
+// log is escaped once.
 func (a *auditReport) entry(home lifecycle.Home, e *lifecycle.Entry) []byte {
 	r := e.Record()
 	b := append(a.text[:0], handoff.FormatTime(r.At)...)
@@ -140,7 +140,7 @@ func (a *auditReport) name(s string) string {
 	return name
 }
 
-// receiver is the agent a handoff is for, with the alias of a hub.
+// receiver returns the agent a handoff is for, with the alias of a hub.
 func (a *auditReport) receiver(home lifecycle.Home, r *record.Record) string {
 	to := a.name(r.To)
 	if alias := a.d.AliasOf(home); alias != "" {
@@ -149,8 +149,8 @@ func (a *auditReport) receiver(home lifecycle.Home, r *record.Record) string {
 	return to
 }
 
-// doer is the agent that took a step: the name in the entry, which proves nothing, and the names
-// of its key if it is none of them.
+// doer returns the agent that took a step: the name in the entry, which proves nothing, and the
+// names of its key if it is none of them.
 func (a *auditReport) doer(r *record.Record) string {
 	who, ok := a.doers[doing{r.Actor, r.Key}]
 	if !ok {
@@ -163,7 +163,7 @@ func (a *auditReport) doer(r *record.Record) string {
 	return who
 }
 
-// doer is the same for any list of keys.
+// doer returns the same for any list of keys.
 func doer(trust *sign.Trust, r *record.Record) string {
 	key, _ := trust.Lookup(r.Key)
 	names := slices.Clone(key.Entry().Agents)
@@ -176,7 +176,7 @@ func doer(trust *sign.Trust, r *record.Record) string {
 	return fmt.Sprintf("%s (with the key of %s)", untrusted.Name(r.Actor), strings.Join(names, ", "))
 }
 
-// readable is the JSON of a trailer, which is ASCII, with its text as people read it.
+// readable returns the JSON of a trailer, which is ASCII, with its text as people read it.
 func readable(data string) string {
 	results := receipt.DecodeResults(data)
 	if len(results) == 0 {
@@ -191,7 +191,7 @@ func readable(data string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// row is an entry for a person.
+// row returns an entry for a person.
 func (a *auditReport) row(home lifecycle.Home, e *lifecycle.Entry) *auditRow {
 	r := e.Record()
 	row := &auditRow{

@@ -116,7 +116,7 @@ func (b *boardBackend) Run(ctx context.Context, args ...string) (string, error) 
 	return strings.Join(lines, "\n"), printableError(err)
 }
 
-// printableError is an error with a text of one line, safe for a terminal.
+// printableError returns an error with a text of one line, safe for a terminal.
 func printableError(err error) error {
 	if err == nil {
 		return nil

@@ -128,7 +128,7 @@ func (c *captureCommand) runAgent(ctx context.Context, argv []string, path strin
 	return gitexec.Pipe(ctx, c.Dir, withVar(c.Vars, capture.PathVar, path), argv, c.Stdin, c.Stdout, c.Stderr)
 }
 
-// keep is where this worktree keeps a refused document; outside of a repository, it is kept
+// keep returns where this worktree keeps a refused document; outside of a repository, it is kept
 // among the temporary files.
 func (c *captureCommand) keep(ctx context.Context) string {
 	repo, err := c.openRepo(ctx)

@@ -84,7 +84,7 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	return int(fault.CodeOf(err))
 }
 
-// interrupted is the error of an interrupted command. If a step was sent, only its hub knows
+// interrupted returns the error of an interrupted command. If a step was sent, only its hub knows
 // whether it was taken.
 func interrupted(err error) error {
 	said, again := "interrupted", "nothing is half done: run the same command again"
@@ -231,7 +231,7 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 	return root
 }
 
-// named is the command in args, behind the flags of all commands; "" if it is none of these.
+// named returns the command in args, behind the flags of all commands; "" if it is none of these.
 func named(flags *pflag.FlagSet, args []string) string {
 	word := firstWord(flags, args)
 	for _, g := range groups() {
@@ -244,7 +244,7 @@ func named(flags *pflag.FlagSet, args []string) string {
 	return ""
 }
 
-// firstWord is the first of args which is neither a flag nor the value of one. An unknown flag
+// firstWord returns the first of args which is neither a flag nor the value of one. An unknown flag
 // hides it.
 func firstWord(flags *pflag.FlagSet, args []string) string {
 	for i := 0; i < len(args); i++ {
@@ -267,7 +267,7 @@ func firstWord(flags *pflag.FlagSet, args []string) string {
 	return ""
 }
 
-// usage is a refusal of the command line.
+// usage returns a refusal of the command line.
 func usage(format string, args ...any) *fault.Error {
 	return fault.New(fault.Usage, fault.BadUsage, format, args...)
 }

@@ -40,5 +40,5 @@ func CheckCommandLine(args []string) error {
 	return cmd.ValidateArgs(cmd.Flags().Args())
 }
 
-// Tree is the tree of all commands.
+// Tree returns the tree of all commands.
 func Tree() *cobra.Command { return newRoot(&app{}, nil) }

@@ -62,7 +62,7 @@ func (c *gcCommand) run(ctx context.Context) error {
 	})
 }
 
-// ownDirs are the directories of the user's keys and trust.
+// ownDirs returns the directories of the user's keys and trust.
 func (a *app) ownDirs() (dirs []string) {
 	if keys := a.keystore().Dir; keys != "" {
 		dirs = append(dirs, keys)

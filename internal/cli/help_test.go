@@ -35,12 +35,12 @@ func goldenName(words string) string {
 	return strings.ReplaceAll(words, " ", "_") + ".txt"
 }
 
-// help is the full page of a command, or a topic.
+// help returns the full page of a command, or a topic.
 func help(t *testing.T, words string) string {
 	return output(t, append([]string{"help"}, strings.Fields(words)...)...)
 }
 
-// short is the page of a command that --help prints.
+// short returns the page of a command that --help prints.
 func short(t *testing.T, words string) string {
 	return output(t, append(strings.Fields(words), "--help")...)
 }
@@ -92,7 +92,7 @@ func TestHelp_exitCodes(t *testing.T) {
 	}
 }
 
-// tokens is how this program estimates what a text costs a model.
+// tokens returns how this program estimates what a text costs a model.
 func tokens(text string) int { return (len(text) + 3) / 4 }
 
 // The pages that a model has to read before its first handoff: the first page, and those of the

@@ -81,7 +81,7 @@ func writePage(w io.Writer, cmd *cobra.Command, full bool) {
 	}
 }
 
-// pathOf are the words of a command after "githandoff".
+// pathOf returns the words of a command after "githandoff".
 func pathOf(cmd *cobra.Command) string {
 	return strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()), " ")
 }
@@ -130,7 +130,7 @@ func writeFlags(w io.Writer, cmd *cobra.Command, full bool) (left int) {
 	return left
 }
 
-// trimmed is a text without blanks at the ends of lines.
+// trimmed returns a text without blanks at the ends of lines.
 func trimmed(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -200,7 +200,7 @@ it. Each failure prints "hint:" lines: commands that work as pasted. --json prin
 object per line.
 `
 
-// seeOptions is the hint to read what all commands take.
+// seeOptions returns the hint to read what all commands take.
 func seeOptions() fault.Hint {
 	return fault.SeeAll("options").Because("says what --jq and --template take")
 }

@@ -74,7 +74,7 @@ func (h *historyFlags) past(ctx context.Context, ws *workspace.Workspace) ([]*hi
 	})
 }
 
-// historyText is the value of .History in a template.
+// historyText returns the value of .History in a template.
 func historyText(list []*history.Past, keys []string, now time.Time) string {
 	return prompt.History(told(list, false, now), keys)
 }
@@ -302,7 +302,7 @@ func (c *historyCommand) pastCells(l *list, p *history.Past, keys []string) []ou
 // widestResults is how many characters a list shows of results; "--json" has all.
 const widestResults = 60
 
-// resultsInRow are the results of a receipt as one cell of a list. Of a commit it shows
+// resultsInRow returns the results of a receipt as one cell of a list. Of a commit it shows
 // as much as git does.
 func resultsInRow(data string, keys []string) string {
 	var shown []string

@@ -92,7 +92,7 @@ func (hook *agentHook) run(ctx context.Context, client, event string) {
 	}
 }
 
-// quiet is a copy for a directory that prints nothing.
+// quiet returns a copy for a directory that prints nothing.
 func (hook *agentHook) quiet(dir string) *app {
 	a := hook.in(dir)
 	a.hook, a.Quiet = true, true

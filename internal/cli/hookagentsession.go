@@ -58,7 +58,7 @@ func (s *session) Check(ctx context.Context, scopes []string) error {
 	return pushcheck.AnyAllows(ctx, s.workspace.Work(), held, scopes)
 }
 
-// signing is a workspace of the same repository with a signing key. A hook cannot ask for a
+// signing returns a workspace of the same repository with a signing key. A hook cannot ask for a
 // passphrase.
 func (s *session) signing(ctx context.Context) (*workspace.Workspace, error) {
 	ws, err := s.app.workspace(ctx, signs)

@@ -74,7 +74,7 @@ type hookRun struct {
 
 type hookWork func(ctx context.Context, repo *refs.Repo, args []string) error
 
-// work is the function of a hook, nil for a hook without one.
+// work returns the function of a hook, nil for a hook without one.
 func (hook *hookRun) work(name string) hookWork {
 	switch name {
 	case "post-commit":
@@ -147,7 +147,7 @@ func (hook *hookRun) run(ctx context.Context) error {
 	return nil
 }
 
-// budget is how long git may be kept waiting.
+// budget returns how long git may be kept waiting.
 func (hook *hookRun) budget(config refs.Config) time.Duration {
 	s := config.Get("handoff.hooktimeout")
 	if s == "" {

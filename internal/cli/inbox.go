@@ -110,7 +110,7 @@ func (a *app) unread(ws *workspace.Workspace) func(error) error {
 	}
 }
 
-// itemRow is an item as --json prints it.
+// itemRow returns an item as --json prints it.
 func itemRow(it *workspace.Item, now time.Time) row {
 	if it.Fault != nil {
 		return row{ID: it.Place.ID, State: "refused", Ref: it.Ref, Commit: it.Commit, To: it.Place.Agent}
@@ -120,7 +120,7 @@ func itemRow(it *workspace.Item, now time.Time) row {
 	return r
 }
 
-// itemCells are the columns of an item.
+// itemCells returns the columns of an item.
 func itemCells(ws *workspace.Workspace, it *workspace.Item, now time.Time, l *list) []output.Cell {
 	id, to := l.id(it.Place.ID), it.Place.Agent
 	if alias := ws.AliasOf(it.Home); alias != "" {

@@ -83,7 +83,7 @@ func (c *initCommand) run(ctx context.Context) error {
 	})
 }
 
-// setUp is init without its output.
+// setUp is like init without its output.
 func (c *initCommand) setUp(ctx context.Context) (*initrepo.Result, error) {
 	repo, err := c.openRepo(ctx)
 	if err != nil {

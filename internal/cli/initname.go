@@ -14,7 +14,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// name is the person or agent to work in this worktree: the one named, else the one set up
+// name returns the person or agent to work in this worktree: the one named, else the one set up
 // already, else an agent named after the worktree.
 func (c *initCommand) name(repo *refs.Repo) (string, error) {
 	switch {

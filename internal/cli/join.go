@@ -89,7 +89,7 @@ func runJoin(ctx context.Context, a *app, o initOptions, text string) error {
 	return printJoined(a, ws.Engine.Keys.Trust, alias.Name, done)
 }
 
-// meetingPlace is the alias of the hub named by a code.
+// meetingPlace returns the alias of the hub named by a code.
 func meetingPlace(ctx context.Context, repo *refs.Repo, code invite.Code) (*crossrepo.Alias, error) {
 	if code.Prefix != "" {
 		if err := crossrepo.CheckPrefix(code.Prefix); err != nil {

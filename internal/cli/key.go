@@ -184,7 +184,8 @@ func makeKey(a *app, name string) (public sign.PublicKey, fresh bool, err error)
 	return signer.Public(), true, nil
 }
 
-// anyTrust is the trust list of this repository; outside of a repository, the list of this user.
+// anyTrust returns the trust list of this repository; outside of a repository, the list of this
+// user.
 func (a *app) anyTrust(ctx context.Context) (*sign.Trust, error) {
 	repo, err := a.openRepo(ctx)
 	if fault.Is(err, fault.NotARepository) && a.Dir == "" {
@@ -271,7 +272,7 @@ func (c *keyCommand) print(r keyRow) error {
 	})
 }
 
-// pinned is pin.Pinned, with a hint if the argument looks like a misspelled name of a key.
+// pinned is like pin.Pinned, with a hint if the argument looks like a misspelled name of a key.
 func (c *keyCommand) pinned(trust *sign.Trust, arg string) (sign.PublicKey, error) {
 	public, err := pin.Pinned(trust, arg)
 	if f := fault.As(err); f != nil {

@@ -29,7 +29,7 @@ func (l *list) Row(v any, cells ...output.Cell) error {
 	return l.Table.Row(v, cells...)
 }
 
-// id is an id as this list shows it.
+// id returns an id as this list shows it.
 func (l *list) id(id handoff.ID) output.Cell {
 	if !l.ForPeople() {
 		return output.Text(string(id))
@@ -49,7 +49,7 @@ func printList(ctx context.Context, a *app, repo *refs.Repo, header []string, pr
 	})
 }
 
-// texts are cells other than states.
+// texts returns cells other than states.
 func texts(cells ...string) []output.Cell {
 	out := make([]output.Cell, len(cells))
 	for i, c := range cells {
@@ -58,7 +58,7 @@ func texts(cells ...string) []output.Cell {
 	return out
 }
 
-// endsFor are the ends of the ids in a list for people. For programs, which read whole ids, it
+// endsFor returns the ends of the ids in a list for people. For programs, which read whole ids, it
 // does nothing.
 func endsFor(ctx context.Context, a *app, ws *workspace.Workspace, more ...handoff.ID) (handoff.Ends, error) {
 	if !a.Terminal() {
@@ -67,7 +67,7 @@ func endsFor(ctx context.Context, a *app, ws *workspace.Workspace, more ...hando
 	return ws.Ends(ctx, more...)
 }
 
-// endsAmong is endsFor of the handoffs of a list, each of which has an id.
+// endsAmong is like endsFor of the handoffs of a list, each of which has an id.
 func endsAmong[T any](ctx context.Context, a *app, ws *workspace.Workspace, list []T, id func(T) handoff.ID) (handoff.Ends, error) {
 	if !a.Terminal() {
 		return nil, nil

@@ -55,7 +55,7 @@ type toolbox struct {
 	one          sync.Mutex
 }
 
-// app is the world of one call; notes takes what a command says beside its result.
+// app returns the world of one call; notes takes what a command says beside its result.
 func (t *toolbox) app(out, notes io.Writer) *app {
 	env := t.env
 	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), out, notes

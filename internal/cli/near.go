@@ -10,8 +10,8 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// nearAgent is the agent probably meant by an unknown name; "" if the name is known, or none is
-// similar.
+// nearAgent returns the agent probably meant by an unknown name; "" if the name is known, or none
+// is similar.
 func nearAgent(ws *workspace.Workspace, name string) string {
 	if strings.Contains(name, "@") || slices.Contains(workspace.AgentsOfClone(ws.Repo), name) {
 		return ""

@@ -170,8 +170,8 @@ func listed(list []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// textsOf are the scopes and audiences of a chain that are texts, in a fence, a line each: quoted,
-// with every foreign letter escaped.
+// textsOf returns the scopes and audiences of a chain that are texts, in a fence, a line each:
+// quoted, with every foreign letter escaped.
 func (c *oboShowCommand) textsOf(chain []*obo.Claims) ([]byte, error) {
 	var b strings.Builder
 	for i, token := range chain {

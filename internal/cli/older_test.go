@@ -58,7 +58,7 @@ func signed(ts *testscript.TestScript, c *record.Commit) string {
 	return strings.TrimSpace(printed(ts, "git", "hash-object", "-t", "commit", "-w", file))
 }
 
-// printed is the output of a program.
+// printed returns the output of a program.
 func printed(ts *testscript.TestScript, program string, args ...string) string {
 	run(ts, program, args...)
 	return ts.ReadFile("stdout")

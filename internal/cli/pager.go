@@ -36,7 +36,7 @@ func paged(ctx context.Context, a *app, repo *refs.Repo, print func() error) err
 	return err
 }
 
-// pagerOf is git's pager; empty or "cat" means none.
+// pagerOf returns git's pager; empty or "cat" means none.
 func pagerOf(a *app, repo *refs.Repo) string {
 	for _, kv := range a.Vars { // set and empty counts as well
 		if command, ok := strings.CutPrefix(kv, "GIT_PAGER="); ok {
@@ -51,11 +51,11 @@ func pagerOf(a *app, repo *refs.Repo) string {
 	return cmp.Or(a.Getenv("PAGER"), "less")
 }
 
-// linesOf is the height of a terminal; zero if it is none, or does not say.
+// linesOf returns the height of a terminal; zero if it is none, or does not say.
 func linesOf(w io.Writer) int { return int(sizeOf(w).Row) }
 
-// columnsOf is the width of the results' terminal, through a pager or not; zero if it is unknown,
-// or there is none.
+// columnsOf returns the width of the results' terminal, through a pager or not; zero if it is
+// unknown, or there is none.
 func columnsOf(w io.Writer) int {
 	if r, ok := w.(*results); ok {
 		w = r.w

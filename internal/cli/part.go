@@ -29,7 +29,7 @@ func (p *partFlags) register(f *pflag.FlagSet) {
 
 func (p *partFlags) given() bool { return p.summary || p.detail || p.data != "" }
 
-// partGroup are the flags for the printed part, or for a format of the whole.
+// partGroup returns the flags for the printed part, or for a format of the whole.
 func partGroup() []string { return []string{"summary", "detail", "data", "format"} }
 
 // partRow is the JSON object of a part. Its members are stable.
@@ -76,7 +76,7 @@ func partOf(a *app, p *partFlags, v *lifecycle.Verified) ([]byte, error) {
 	})
 }
 
-// value is the value of the requested key.
+// value returns the value of the requested key.
 func (p *partFlags) value(v *lifecycle.Verified) (string, error) {
 	data := v.Envelope().Data
 	value, there := data[p.data]
@@ -90,7 +90,7 @@ func (p *partFlags) value(v *lifecycle.Verified) (string, error) {
 	return "", err.WithHints(fault.Fact("it has the keys %s", printable(strings.Join(sortedKeys(data), ", "))))
 }
 
-// exported is a document as it is printed: with a line end, and counted.
+// exported returns a document as it is printed: with a line end, and counted.
 func exported(a *app, format string, v *lifecycle.Verified) ([]byte, error) {
 	doc, warnings, err := export.Document(format, v)
 	if err != nil {

@@ -62,7 +62,7 @@ while IFS= read -r line; do
 done | "$GIT" "$@"
 `
 
-// slowWorld is a clone in which a handoff went its way, with a git that can be stopped.
+// slowWorld returns a clone in which a handoff went its way, with a git that can be stopped.
 func slowWorld(t *testing.T) (clone, gate string, env []string) {
 	t.Helper()
 	top, home := t.TempDir(), t.TempDir()

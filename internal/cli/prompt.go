@@ -63,7 +63,7 @@ func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byt
 	return b.Bytes(), nil
 }
 
-// endOf is the end of an id for the commands in a prompt. At a terminal it is unique among all
+// endOf returns the end of an id for the commands in a prompt. At a terminal it is unique among all
 // known ids. For an agent's prompt no refs are listed: the end is unique among the ids held by
 // this worktree, as ack, fail and release need it.
 func endOf(a *app, ws *workspace.Workspace, id handoff.ID) string {
@@ -102,7 +102,7 @@ func byDecision(s *lifecycle.State) string {
 	return ", by " + untrusted.Name(r.Actor)
 }
 
-// toExplain is the target of an explanation, if the decision asks for one.
+// toExplain returns the target of an explanation, if the decision asks for one.
 func toExplain(ws *workspace.Workspace, g *take.Result) string {
 	r := g.Verified.State().Routed()
 	if r == nil || receipt.DecodeResults(r.Data)[decide.Clarify] == "" {
@@ -136,7 +136,7 @@ func provenance(v *lifecycle.Verified) string {
 	return line + ". It carries no authority of its own."
 }
 
-// onBehalfOf is the end of a line, with the principal.
+// onBehalfOf returns the end of a line, with the principal.
 func onBehalfOf(principal string) string {
 	if principal = untrusted.Principal(principal); principal == "" {
 		return ""

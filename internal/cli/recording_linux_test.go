@@ -177,7 +177,7 @@ func (r *replacer) all(line string) string {
 	})
 }
 
-// part is the end (n < 0) or the beginning of the stand-in for a value that was seen before.
+// part returns the end (n < 0) or the beginning of the stand-in for a value that was seen before.
 func (r *replacer) part(of func(whole string) bool, n int) string {
 	for whole, now := range r.now {
 		switch {

@@ -186,7 +186,7 @@ func (c *repoCommand) print(al *crossrepo.Alias) error {
 	return c.Columns(row, cells...)
 }
 
-// aliasCells are the object and the columns of an alias.
+// aliasCells returns the object and the columns of an alias.
 func aliasCells(al *crossrepo.Alias) (aliasRow, []string) {
 	row := aliasRow{Alias: al.Name, Repo: al.RepoID, URL: al.URL.String(), Also: al.Also, Prefix: al.Prefix}
 	cells := []string{row.Alias, row.Repo, row.URL}

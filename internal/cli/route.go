@@ -152,7 +152,7 @@ func (c *routeCommand) askText(ctx context.Context, b *output.Lines, ws *workspa
 	return nil
 }
 
-// askedBody is the short form of an envelope with its questions at the end,
+// askedBody returns the short form of an envelope with its questions at the end,
 // numbered.
 func askedBody(env *handoff.Envelope) string {
 	rest := *env

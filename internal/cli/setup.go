@@ -128,8 +128,8 @@ func (c *setupCommand) request(ctx context.Context) (*agentsetup.Request, error)
 	return r, nil
 }
 
-// base is a base directory of a client's files. A variable without an absolute path is ignored,
-// as the XDG specification requires.
+// base returns a base directory of a client's files. A variable without an absolute path is
+// ignored, as the XDG specification requires.
 func (c *setupCommand) base(variable, home string, fallback ...string) string {
 	if dir := c.Getenv(variable); filepath.IsAbs(dir) {
 		return dir

@@ -130,7 +130,7 @@ func refused(t *testing.T, p *gittest.Repo, code int, why string, commands ...[]
 	assert.Empty(t, data, "no key is made")
 }
 
-// untouched is the state that a handoff must leave alone.
+// untouched returns the state that a handoff must leave alone.
 func untouched(t *testing.T, r *gittest.Repo) string {
 	t.Helper()
 	if r.Git(t, "rev-parse", "--is-bare-repository") == "false" {
@@ -164,7 +164,7 @@ func newGitDirElsewhere(t testing.TB, env []string) *gittest.Repo {
 	return repo
 }
 
-// newBareWorktree is a linked worktree of a bare repository.
+// newBareWorktree returns a linked worktree of a bare repository.
 func newBareWorktree(t testing.TB, env []string) *gittest.Repo {
 	t.Helper()
 	bare := gittest.NewBare(t, env)

@@ -196,7 +196,7 @@ func (c *showCommand) head(b *output.Lines, ws *workspace.Workspace, f *workspac
 	}
 }
 
-// resultsOf are the words of whoever ended a handoff, a line each.
+// resultsOf returns the words of whoever ended a handoff, a line each.
 func resultsOf(r *record.Record) string {
 	var b strings.Builder
 	if r.SkillsMissing != "" {

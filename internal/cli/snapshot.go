@@ -28,15 +28,15 @@ func (s *snapshotFlags) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&s.allow, "allow-path", nil, "include `PATH` in the snapshot although the content policy refuses it; repeatable")
 }
 
-// registerCarried is register for a command which passes a snapshot on, whatever handoff.snapshot
-// says.
+// registerCarried is like register for a command which passes a snapshot on, whatever
+// handoff.snapshot says.
 func (s *snapshotFlags) registerCarried(f *pflag.FlagSet, carried string) {
 	f.BoolVar(&s.take, "snapshot", false, "send the state of this work tree along, in place of "+carried)
 	f.BoolVar(&s.without, "no-snapshot", false, "leave out "+carried)
 	f.StringArrayVar(&s.allow, "allow-path", nil, "include `PATH` in the snapshot although the content policy refuses it; repeatable")
 }
 
-// snapshotGroup are flags which exclude each other.
+// snapshotGroup returns flags which exclude each other.
 func snapshotGroup() []string { return []string{"snapshot", "no-snapshot"} }
 
 func (s *snapshotFlags) mode(repo *refs.Repo) (workcopy.Mode, error) {

@@ -90,7 +90,7 @@ func (s *status) print(w io.Writer) error {
 	return nil
 }
 
-// place is the inbox and, of another repository, its alias.
+// place returns the inbox and, of another repository, its alias.
 func (r *statusRow) place() string {
 	if r.Alias == "" {
 		return r.To

@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/fault"
 )
 
-// seeHelp is the hint to read how a command is written.
+// seeHelp returns the hint to read how a command is written.
 func seeHelp(cmd *cobra.Command) fault.Hint {
 	_, words, _ := strings.Cut(cmd.CommandPath(), " ")
 	return fault.See(words)
@@ -57,7 +57,7 @@ func badFlag(cmd *cobra.Command, args []string, err error) error {
 	return refusal.WithHints(seeHelp(cmd))
 }
 
-// wordBefore is the first word below a group of commands, if the flag in question comes later.
+// wordBefore returns the first word below a group of commands, if the flag in question comes later.
 func wordBefore(cmd *cobra.Command, args []string, err error) string {
 	var unknown *pflag.NotExistError
 	if !cmd.HasSubCommands() || !errors.As(err, &unknown) {
@@ -85,7 +85,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return refusal.WithHints(append(hints, seeHelp(cmd))...)
 }
 
-// nearTopic is the help topic probably meant: cobra only suggests commands.
+// nearTopic returns the help topic probably meant: cobra only suggests commands.
 func nearTopic(cmd *cobra.Command, word string) string {
 	var topics []string
 	for _, c := range cmd.Commands() {
@@ -96,7 +96,7 @@ func nearTopic(cmd *cobra.Command, word string) string {
 	return fault.Nearest(word, topics)
 }
 
-// afterDashes is the command line of capture as it must be written.
+// afterDashes returns the command line of capture as it must be written.
 func afterDashes(to string, command []string) fault.Hint {
 	argv := []string{"githandoff", "capture"}
 	if to != "" {

@@ -28,7 +28,7 @@ func (a *app) text(flag, s string) (string, error) {
 	return v, err
 }
 
-// exact is text, but keeps every byte of the file.
+// exact is like text, but keeps every byte of the file.
 func (a *app) exact(flag, s string) (string, error) {
 	name, ok := strings.CutPrefix(s, "@")
 	switch {
@@ -53,7 +53,7 @@ func (a *app) exact(flag, s string) (string, error) {
 	return string(b), nil
 }
 
-// literal is how text is told to carry s as it stands.
+// literal returns how text is told to carry s as it stands.
 func literal(s string) string {
 	if strings.HasPrefix(s, "@") {
 		return "@" + s

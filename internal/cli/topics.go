@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newHelp is the help of a tree of commands, in place of cobra's own, which takes any word for
+// newHelp returns the help of a tree of commands, in place of cobra's own, which takes any word for
 // a topic.
 func newHelp(root *cobra.Command) command {
 	var words []string
@@ -46,7 +46,7 @@ func newHelp(root *cobra.Command) command {
 	}
 }
 
-// newTopics are the pages of help without a command.
+// newTopics returns the pages of help without a command.
 func newTopics() []*cobra.Command {
 	all := &cobra.Command{Use: "all", Short: "Every command"}
 	all.SetHelpFunc(func(cmd *cobra.Command, _ []string) { allPage(cmd.OutOrStdout(), cmd.Root()) })
@@ -171,7 +171,7 @@ refused (exit 6). Raw conversations and secrets in known shapes are refused as w
 resume has one more format, "prompt": text for an agent, inside a fence, below a line
 that names the signer.`
 
-// exitCodes is the table printed by "help exit-codes".
+// exitCodes returns the table printed by "help exit-codes".
 func exitCodes() []exitCode {
 	return []exitCode{
 		{0, "done"},

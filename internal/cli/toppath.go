@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// fromTop is the path that records have of a file: from the top of the work tree, while a command
-// line names it from the current directory, here. Where only the file at the top exists, that one
-// is meant. A path that leads out of the work tree is returned as it is.
+// fromTop returns the path that records have of a file: from the top of the work tree, while a
+// command line names it from the current directory, here. Where only the file at the top exists,
+// that one is meant. A path that leads out of the work tree is returned as it is.
 func fromTop(top, here, path string) string {
 	at := path
 	if !filepath.IsAbs(path) {
@@ -21,8 +21,8 @@ func fromTop(top, here, path string) string {
 	return filepath.ToSlash(inside)
 }
 
-// below is the path of a file from dir, "" if it is not below it. The directory of the file may be
-// reached through a link.
+// below returns the path of a file from dir, "" if it is not below it. The directory of the file
+// may be reached through a link.
 func below(dir, file string) string {
 	for _, dir := range []string{dir, followed(dir)} {
 		for _, file := range []string{file, filepath.Join(followed(filepath.Dir(file)), filepath.Base(file))} {
@@ -35,7 +35,7 @@ func below(dir, file string) string {
 	return ""
 }
 
-// followed is a directory with its links followed, or as it is if it does not exist.
+// followed returns a directory with its links followed, or as it is if it does not exist.
 func followed(dir string) string {
 	if r, err := filepath.EvalSymlinks(dir); err == nil {
 		return r

@@ -57,7 +57,7 @@ func TestFlowOverEveryTransport(t *testing.T) {
 	}
 }
 
-// state is the state that githandoff must leave alone.
+// state returns the state that githandoff must leave alone.
 func state(t *testing.T, r *gittest.Repo) string {
 	t.Helper()
 	return r.Git(t, "status", "--porcelain") + r.Git(t, "rev-parse", "--symbolic-full-name", "HEAD") +

@@ -56,10 +56,10 @@ func (r trustRow) says() string {
 	return strings.Join(words, "; ")
 }
 
-// names are the agents and the people of a key.
+// names returns the agents and the people of a key.
 func (r trustRow) names() string { return strings.Join(slices.Concat(r.Agents, r.Principals), ", ") }
 
-// limits are the bounds of a key: scopes, times, and the list it comes from.
+// limits returns the bounds of a key: scopes, times, and the list it comes from.
 func (r trustRow) limits() string {
 	var words []string
 	add := func(label string, list ...string) {

@@ -120,7 +120,7 @@ func (c *workCommand) export(ctx context.Context, b *workcopy.Brought) error {
 	return refs.DiskFault(durable.WriteOutput(path, out, 0o600))
 }
 
-// path is a file of the user's, seen from where the command was started.
+// path returns a file of the user's, seen from where the command was started.
 func (c *workCommand) path(name string) (string, error) {
 	if filepath.IsAbs(name) {
 		return name, nil

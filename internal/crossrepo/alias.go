@@ -25,11 +25,11 @@ type Alias struct {
 	given  string   // see target
 }
 
-// target is the argument of git fetch and git push: the name of a git remote, so that all
+// target returns the argument of git fetch and git push: the name of a git remote, so that all
 // its settings apply, or else the URL as configured, which git rewrites itself.
 func (a *Alias) target() string { return a.given }
 
-// hinted is the target in a command that somebody pastes.
+// hinted returns the target in a command that somebody pastes.
 func (a *Alias) hinted() string { return URL(a.given).Bare() }
 
 // Aliases resolves aliases from git configuration, nowhere else.
@@ -55,7 +55,7 @@ func (as Aliases) Get(ctx context.Context, name string) (*Alias, error) {
 	return a, as.pin(ctx, a)
 }
 
-// Look is Get without pinning: it changes nothing.
+// Look is like Get without pinning: it changes nothing.
 func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
 	if a, err = as.read(name); err != nil {
 		return nil, false, err
@@ -126,7 +126,7 @@ func (as Aliases) pushURLs(name string, urls []string) []string {
 	return as.rewritten(urls)
 }
 
-// rewritten are the URLs for pushes without a push URL of their own.
+// rewritten returns the URLs for pushes without a push URL of their own.
 func (as Aliases) rewritten(urls []string) []string {
 	var out []string
 	for _, u := range urls {
@@ -155,7 +155,7 @@ func (as Aliases) insteadOf(raw, variable string) string {
 	return base + raw[len(best):]
 }
 
-// base is where relative URLs start.
+// base returns where relative URLs start.
 func (as Aliases) base() string {
 	if as.Repo.Worktree != "" {
 		return as.Repo.Worktree
@@ -217,8 +217,8 @@ func (as Aliases) ByID(ctx context.Context, repoID string) (*Alias, error) {
 		WithHints(as.reach(repoID))
 }
 
-// movedTo is the refusal of an alias that is pinned as another repository, where its URL leads to
-// the given one by now; nil otherwise.
+// movedTo returns the refusal of an alias that is pinned as another repository, where its URL leads
+// to the given one by now; nil otherwise.
 func movedTo(as Aliases, name, pinned, repoID string) error {
 	a, err := as.read(name)
 	if err != nil {
@@ -246,8 +246,8 @@ func (as Aliases) suggest(name string) []fault.Hint {
 	return []fault.Hint{list, add}
 }
 
-// reach is the hint to name the repository by its repo id. The id of a repository with a URL is
-// a form of that URL; a repository that is its own home has none.
+// reach returns the hint to name the repository by its repo id. The id of a repository with a URL
+// is a form of that URL; a repository that is its own home has none.
 func (as Aliases) reach(repoID string) fault.Hint {
 	url, ok := strings.CutPrefix(repoID, "git+")
 	if !ok {

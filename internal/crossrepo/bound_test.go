@@ -169,13 +169,13 @@ func TestLogLargerThanTheBound(t *testing.T) {
 	fixer.mustClaim(t, p)
 }
 
-// logging is a program that serves a fetch and adds a line to a log.
+// logging returns a program that serves a fetch and adds a line to a log.
 func logging(t *testing.T, log, first string) string {
 	t.Helper()
 	return uploadPack(t, "%s\n/bin/echo fetch >>'%s'", first, log)
 }
 
-// uploadPack is a program that runs some lines of shell and then serves a fetch.
+// uploadPack returns a program that runs some lines of shell and then serves a fetch.
 func uploadPack(t *testing.T, format string, args ...any) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "upload-pack")

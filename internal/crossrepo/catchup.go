@@ -23,7 +23,7 @@ func (h *Hub) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip strin
 	return h.GiveBackLost(ctx, memory, join)
 }
 
-// BringKnown is Bring with every lane of a memory, and the others where this clone wants
+// BringKnown is like Bring with every lane of a memory, and the others where this clone wants
 // them.
 func (h *asking) BringKnown(ctx context.Context, memory []refs.Ref, l Look) error {
 	l.Log, l.Known = true, h.lanesIn(memory)
@@ -36,7 +36,7 @@ func (h *asking) LearnKnown(ctx context.Context, memory []refs.Ref) error {
 	return h.learn(ctx, h.lanesIn(memory))
 }
 
-// lanesIn are the lanes of a memory, as ids ending in their names.
+// lanesIn returns the lanes of a memory, as ids ending in their names.
 func (h *asking) lanesIn(memory []refs.Ref) []handoff.ID {
 	ids := make([]handoff.ID, 0, len(memory))
 	for _, lane := range memory {
@@ -45,7 +45,7 @@ func (h *asking) lanesIn(memory []refs.Ref) []handoff.ID {
 	return ids
 }
 
-// GiveBackLost is CatchUp with a mirror fetched after the memory was read.
+// GiveBackLost is like CatchUp with a mirror fetched after the memory was read.
 func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, join func(lane refs.Ref, hubTip string) error) error {
 	there, err := h.mirrorTips(ctx)
 	if err != nil {
@@ -85,7 +85,7 @@ func giveBackLost(ctx context.Context, h *Hub, d laneDiff, join func(lane refs.R
 		WithHints(fault.Run("githandoff", "audit", h.Alias.Name).Because("shows both; a person with a root key joins them with sync"))
 }
 
-// withoutStrangers is the tip of a copy, cut before a merge by a stranger: such a merge is
+// withoutStrangers returns the tip of a copy, cut before a merge by a stranger: such a merge is
 // never given back.
 func withoutStrangers(ctx context.Context, h *Hub, d laneDiff) (string, error) {
 	if h.judge == nil {

@@ -132,7 +132,7 @@ func TestFailureComesBack(t *testing.T) {
 	}}, back.Lineage)
 }
 
-// claimOf is the entry that claimed a handoff.
+// claimOf returns the entry that claimed a handoff.
 func (v *fixture) claimOf(t *testing.T, s *agent, id handoff.ID) *record.Record {
 	t.Helper()
 	for _, e := range s.look(t, lifecycle.Place{Agent: "fixer", ID: id}).Entries {

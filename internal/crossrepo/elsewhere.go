@@ -32,7 +32,7 @@ func Homes(names []string) []string {
 	return slices.Compact(homes)
 }
 
-// CopiedHomes are the prefixes below which the hub behind a remote keeps handoffs, as far as
+// CopiedHomes returns the prefixes below which the hub behind a remote keeps handoffs, as far as
 // an ordinary clone or fetch copied them. No hub is asked.
 func (as Aliases) CopiedHomes(ctx context.Context, name string) ([]string, error) {
 	var there []string
@@ -102,8 +102,8 @@ func Moved(ctx context.Context, h *Hub) error {
 	return nil
 }
 
-// ErrElsewhere is the refusal of a hub whose handoffs are below another prefix. Its hint is the
-// command that looks there, because of why.
+// ErrElsewhere returns the refusal of a hub whose handoffs are below another prefix. Its hint is
+// the command that looks there, because of why.
 func ErrElsewhere(a *Alias, home, why string) error {
 	f := fault.New(fault.Denied, fault.Rollback, "%s keeps handoffs below %s and none below %s, where this clone looks", a.Name, home, a.Below()).
 		WithHints(fault.Run("githandoff", "repo", "add", a.Name, a.URL.Bare(), "--prefix", home).Because("%s", why))

@@ -37,13 +37,13 @@ type agent struct {
 	held map[string]bool // nonces it recorded
 }
 
-// newLocalFixture is one repository in which everybody works.
+// newLocalFixture returns one repository in which everybody works.
 func newLocalFixture(t testing.TB) *fixture {
 	t.Helper()
 	return &fixture{Fixture: enginetest.NewLocal(t)}
 }
 
-// newHubFixture is a hub behind a transport.
+// newHubFixture returns a hub behind a transport.
 func newHubFixture(t testing.TB, tr gittest.Transport) *fixture {
 	t.Helper()
 	f := &fixture{Fixture: enginetest.New(t)}
@@ -51,7 +51,7 @@ func newHubFixture(t testing.TB, tr gittest.Transport) *fixture {
 	return f
 }
 
-// newBranchFixture is a hub that takes nothing but branches.
+// newBranchFixture returns a hub that takes nothing but branches.
 func newBranchFixture(t testing.TB) *fixture {
 	t.Helper()
 	f := newHubFixture(t, byPath())
@@ -60,7 +60,7 @@ func newBranchFixture(t testing.TB) *fixture {
 	return f
 }
 
-// byPath is the transport of tests that are not about transports.
+// byPath returns the transport of tests that are not about transports.
 func byPath() gittest.Transport { return gittest.Transports()[0] }
 
 // agent makes an agent, or a person, with a key that everybody trusts. Its roles are those
@@ -75,7 +75,7 @@ func (v *fixture) agent(t testing.TB, name string, roles ...string) *agent {
 	return s
 }
 
-// clone is another place of work with a key that is there already.
+// clone returns another place of work with a key that is there already.
 func (v *fixture) clone(t testing.TB, name string, key sign.Signer) *agent {
 	t.Helper()
 	git := v.Hub
@@ -165,13 +165,13 @@ func (s *agent) look(t testing.TB, p lifecycle.Place) *lifecycle.State {
 	return state
 }
 
-// inbox is the inbox ref of a handoff at the home itself; "" if it is not there.
+// inbox returns the inbox ref of a handoff at the home itself; "" if it is not there.
 func (v *fixture) inbox(t testing.TB, p lifecycle.Place) string {
 	t.Helper()
 	return v.Hub.Git(t, "for-each-ref", "--format=%(objectname)", v.namespace().Inbox(p.Agent, p.ID))
 }
 
-// namespace is where the home has its refs.
+// namespace returns where the home has its refs.
 func (v *fixture) namespace() refs.Namespace {
 	if v.prefix == "" {
 		return refs.LocalNamespace

@@ -304,7 +304,7 @@ func staleTransactions(t *testing.T, c *cast) {
 	assert.Equal(t, []string{"offered"}, c.log(t, p.ID))
 }
 
-// objects are the objects that a ref to a payload commit needs.
+// objects returns the objects that a ref to a payload commit needs.
 func (c *cast) objects(t *testing.T, payload string) []*refs.Object {
 	t.Helper()
 	var list []*refs.Object

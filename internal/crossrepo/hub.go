@@ -351,7 +351,7 @@ func note(h *remote, change func(*known)) {
 	}
 }
 
-// KeepsRefs is the refusal of a hub known to this clone to delete no ref: whatever is sent
+// KeepsRefs returns the refusal of a hub known to this clone to delete no ref: whatever is sent
 // there, or taken from there, could never end. It is nil where nothing is known.
 func KeepsRefs(h *Hub) error {
 	k := readKnown(&h.remote)
@@ -362,7 +362,7 @@ func KeepsRefs(h *Hub) error {
 		WithHints(settingFor(&h.remote, k.KeepsRefs, true), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tests it again after the fix"))
 }
 
-// LastRefusal is the refusal of the last step sent by this clone to a hub, if the hub refused
+// LastRefusal returns the refusal of the last step sent by this clone to a hub, if the hub refused
 // it for a lasting reason.
 func LastRefusal(h *Hub) error {
 	k := readKnown(&h.remote)

@@ -38,7 +38,7 @@ func (j *joint) turn(h *Hub) *turn {
 	return j.turns[h]
 }
 
-// at are the steps waiting for a hub.
+// at returns the steps waiting for a hub.
 func (j *joint) at(h *Hub) []*waiting {
 	return slices.DeleteFunc(slices.Clone(j.waiting), func(w *waiting) bool { return w.hub != h })
 }
@@ -70,7 +70,7 @@ func (j *joint) flush(ctx context.Context, h *Hub) {
 	}
 }
 
-// fitting are the steps of the next push to a hub: they fit the copies of its refs, and each
+// fitting returns the steps of the next push to a hub: they fit the copies of its refs, and each
 // other. If others do not, fitting answers them and returns nil.
 func (j *joint) fitting(ctx context.Context, h *Hub) []*waiting {
 	group, n := []*waiting{}, 0
@@ -102,7 +102,7 @@ func (j *joint) fitting(ctx context.Context, h *Hub) []*waiting {
 	return group
 }
 
-// another is the last step of a push that does not stand on the others.
+// another returns the last step of a push that does not stand on the others.
 func (j *joint) another(group []*waiting) *waiting {
 	for _, w := range slices.Backward(group) {
 		if !slices.ContainsFunc(w.t.Edits, func(e refs.Edit) bool { return j.built[e.Old] }) {
@@ -190,7 +190,7 @@ func (j *joint) push(ctx context.Context, h *Hub, group []*waiting) {
 	}
 }
 
-// merged are the edits of several steps: refs to move, then lanes, then refs to delete, so that
+// merged returns the edits of several steps: refs to move, then lanes, then refs to delete, so that
 // a prefix of them is for each step what a prefix of its own edits is. Of a lane moved by
 // several steps, the first old value and the last new one count.
 func merged(h *Hub, group []*waiting) []refs.Edit {
@@ -319,7 +319,7 @@ func (j *joint) became(ctx context.Context, h *Hub, group []*waiting) (done map[
 	return done, left
 }
 
-// of is the part of a report about some edits.
+// of returns the part of a report about some edits.
 func (r *report) of(h *Hub, edits []refs.Edit) *report {
 	part := &report{flag: map[string]byte{}, summary: map[string]string{}, said: r.said}
 	for _, e := range edits {
@@ -331,7 +331,7 @@ func (r *report) of(h *Hub, edits []refs.Edit) *report {
 	return part
 }
 
-// culprits are the refs refused by the hub for their own sake.
+// culprits returns the refs refused by the hub for their own sake.
 func (r *report) culprits() []string {
 	var list []string
 	for ref, flag := range r.flag {
@@ -343,7 +343,7 @@ func (r *report) culprits() []string {
 	return list
 }
 
-// guardNames are the refs refused by a hub's guard.
+// guardNames returns the refs refused by a hub's guard.
 func guardNames(cause error) []string {
 	var names []string
 	for _, line := range remoteLines(cause) {

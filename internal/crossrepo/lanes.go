@@ -79,7 +79,7 @@ func (h *asking) RefreshAllLanes(ctx context.Context) error {
 	return err
 }
 
-// BringLog is Bring with every lane, whatever this clone wants otherwise.
+// BringLog is like Bring with every lane, whatever this clone wants otherwise.
 func (h *asking) BringLog(ctx context.Context, l Look) error {
 	l.Log = true
 	if err := h.bringOnce(ctx, l, nil); err != nil {
@@ -95,7 +95,7 @@ type laneDiff struct {
 	tip    string // there; "" where the hub has none
 }
 
-// Memory are the copies of lanes. A comparison reads them before the mirror: another
+// Memory returns the copies of lanes. A comparison reads them before the mirror: another
 // command of this clone may push meanwhile.
 func (h *lanes) Memory(ctx context.Context) ([]refs.Ref, error) {
 	list, err := h.Repo.List(ctx, h.Namespace().Lanes())
@@ -111,7 +111,7 @@ func (h *lanes) Memory(ctx context.Context) ([]refs.Ref, error) {
 	return known, err
 }
 
-// mirrorTips are the lanes of the mirror, by their names at the hub.
+// mirrorTips returns the lanes of the mirror, by their names at the hub.
 func (h *lanes) mirrorTips(ctx context.Context) (map[string]string, error) {
 	list, err := h.Repo.List(ctx, h.Mirror().Lanes())
 	if err != nil {
@@ -179,7 +179,7 @@ func (h *lanes) checkRefused(edits []refs.Edit) error {
 	return nil
 }
 
-// Refusals are the errors of single lanes of this hub, sorted.
+// Refusals returns the errors of single lanes of this hub, sorted.
 func (h *lanes) Refusals() []error {
 	var all []error
 	h.refused.Range(func(_, why any) bool {

@@ -54,7 +54,7 @@ func onePerLane(ids []handoff.ID) []handoff.ID {
 	})
 }
 
-// LearnAll is learn for each lane in the mirror. It returns what Lost would say of a memory,
+// LearnAll is like learn for each lane in the mirror. It returns what Lost would say of a memory,
 // without a second list of the mirror.
 func (h *lanes) LearnAll(ctx context.Context, memory []refs.Ref) (lost []string, err error) {
 	var all []sight
@@ -89,7 +89,7 @@ var errNoLane = errors.New("no lane has such a name")
 // mostOdd is how many refs other than lanes are named in one look. There may be many.
 const mostOdd = 3
 
-// allShown are the lanes in the mirror. Any other ref there is added to the refusals.
+// allShown returns the lanes in the mirror. Any other ref there is added to the refusals.
 func (h *lanes) allShown(ctx context.Context) ([]sight, error) {
 	list, err := h.Repo.List(ctx, h.Namespace().Lanes(), h.Mirror().Lanes())
 	if err != nil {
@@ -196,7 +196,7 @@ func (h *lanes) judged(ctx context.Context, s *sight, all bool) (to string, err 
 	return h.rewound(ctx, s)
 }
 
-// mended is the next tip of a copy that took over a stranger's merge before copies were looked
+// mended returns the next tip of a copy that took over a stranger's merge before copies were looked
 // at: its former tip, if the hub was cleaned.
 func (h *lanes) mended(ctx context.Context, s sight) (to string, err error) {
 	if h.judge == nil {

@@ -115,7 +115,7 @@ const AllInboxes = "*"
 // has its limit.
 const manyPlaces = 500
 
-// specs are the refspecs of a look: its inboxes, the lanes of some ids or the whole log, and
+// specs returns the refspecs of a look: its inboxes, the lanes of some ids or the whole log, and
 // published refs. A published file goes by the mirror, so a hub that lost it does not make this
 // clone forget it.
 func (h *asking) specs(l Look, ids []handoff.ID) []string {
@@ -219,7 +219,7 @@ func (h *asking) takePublished(ctx context.Context, copies []string) error {
 	return err
 }
 
-// mirrored is the name in the mirror of a copy.
+// mirrored returns the name in the mirror of a copy.
 func (h *remote) mirrored(ref string) string {
 	return string(h.Mirror()) + strings.TrimPrefix(ref, string(h.Namespace()))
 }

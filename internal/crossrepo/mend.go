@@ -105,8 +105,8 @@ func drop(ctx context.Context, h *Hub, list []refs.Ref, lost []refs.Lost, droppe
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
 }
 
-// asks is the question for the hub's refs of these copies. A lane is asked for by an id that ends
-// like it.
+// asks returns the question for the hub's refs of these copies. A lane is asked for by an id that
+// ends like it.
 func asks(h *Hub, copies []refs.Ref) lifecycle.FetchSpec {
 	var spec lifecycle.FetchSpec
 	for _, ref := range copies {

@@ -81,7 +81,7 @@ func TestCopiesOfAnOlderVersionAreTheMemory(t *testing.T) {
 	assert.ErrorContains(t, err, "has rewritten")
 }
 
-// tip is where a ref of this clone is; "" where it is not.
+// tip returns where a ref of this clone is; "" where it is not.
 func (s *agent) tip(t *testing.T, ref string) string {
 	t.Helper()
 	return s.git.Git(t, "for-each-ref", "--format=%(objectname)", ref)

@@ -86,7 +86,7 @@ func wasMoved(a, next *Alias, there map[string]string) bool {
 // clone has others, and keeps them.
 var homeParts = []string{"inbox/", "log/", "work/", "keys/", "invites/", "trust"}
 
-// moves are the edits of a move to another prefix: all refs are made there, then all are
+// moves returns the edits of a move to another prefix: all refs are made there, then all are
 // deleted here. The objects are fetched, and carried by commits where they become branches.
 func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there map[string]string) ([]refs.Edit, error) {
 	if len(there) == 0 {

@@ -17,7 +17,7 @@ type names struct {
 	notes          string         // at the hub
 }
 
-// namesAt are the names at the hub behind an alias.
+// namesAt returns the names at the hub behind an alias.
 func namesAt(a *Alias) names {
 	return names{
 		copies: refs.TrackingNamespace(a.RepoID), mirror: refs.MirrorNamespace(a.RepoID),
@@ -25,7 +25,7 @@ func namesAt(a *Alias) names {
 	}
 }
 
-// there is the hub's name of a ref: of its copy, of its mirror, or of the ref as the format
+// there returns the hub's name of a ref: of its copy, of its mirror, or of the ref as the format
 // names it. The result is always below the root, or the notes.
 func (n names) there(local string) string {
 	if local == refs.NotesRef || local == string(n.copies)+refs.NotesBelow {
@@ -39,7 +39,7 @@ func (n names) there(local string) string {
 	return n.root + local
 }
 
-// here is the name of the copy of a hub's ref; not ok if the ref is none of ours there.
+// here returns the name of the copy of a hub's ref; not ok if the ref is none of ours there.
 func (n names) here(remote string) (local string, ok bool) {
 	if remote == n.notes {
 		return string(n.copies) + refs.NotesBelow, true
@@ -48,23 +48,23 @@ func (n names) here(remote string) (local string, ok bool) {
 	return string(n.copies) + rest, ok && rest != "" && rest != refs.NotesBelow
 }
 
-// names is namesAt with the namespaces computed once by the hub: each is a hash of its id.
+// names is like namesAt with the namespaces computed once by the hub: each is a hash of its id.
 func (h *remote) names() names {
 	return names{
 		copies: h.namespace, mirror: h.mirrorAt, root: h.Alias.Root(), notes: refs.At(h.Alias.Prefix, refs.NotesRef),
 	}
 }
 
-// RemoteName is the hub's own name of a ref of this clone: see names.there.
+// RemoteName returns the hub's own name of a ref of this clone: see names.there.
 func (h *remote) RemoteName(ref string) string { return h.names().there(ref) }
 
-// Root is the prefix of the refs of handoffs at a hub. It ends in "/".
+// Root returns the prefix of the refs of handoffs at a hub. It ends in "/".
 func (a *Alias) Root() string { return refs.At(a.Prefix, refs.Root) }
 
-// Below is Root without the "/": the prefix of the alias, or the usual one.
+// Below returns Root without the "/": the prefix of the alias, or the usual one.
 func (a *Alias) Below() string { return strings.TrimSuffix(a.Root(), "/") }
 
-// HubPrefix is the prefix below which the clients of a guarded hub, repo, keep handoffs; ""
+// HubPrefix returns the prefix below which the clients of a guarded hub, repo, keep handoffs; ""
 // if it has no setting for it.
 func HubPrefix(repo *refs.Repo) (string, error) {
 	values := repo.Config[gitconfig.HubPrefix]

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Replaced are the ids of the repository that an alias means now, if a URL, or the ids given with
-// it, name another one.
+// Replaced returns the ids of the repository that an alias means now, if a URL, or the ids given
+// with it, name another one.
 func Replaced(as Aliases, name, url string, ids []string) ([]string, error) {
 	derived, err := RepoID(url, as.base())
 	if err != nil {
@@ -24,7 +24,7 @@ func Replaced(as Aliases, name, url string, ids []string) ([]string, error) {
 	return append([]string{now.RepoID}, now.Also...), nil
 }
 
-// Unused is a name like the given one that no alias has.
+// Unused returns a name like the given one that no alias has.
 func Unused(as Aliases, name string) string {
 	for n, free := 2, name; ; n++ {
 		if !slices.Contains(as.Names(), free) {

@@ -58,7 +58,7 @@ func (h *Hub) Probe(ctx context.Context, now time.Time, random io.Reader) (*Prob
 	return p, nil
 }
 
-// probed are the findings from the names of the refs at a hub.
+// probed returns the findings from the names of the refs at a hub.
 func probed(a *Alias, names []string) *Probe {
 	p := &Probe{}
 	for _, name := range names {
@@ -76,7 +76,7 @@ func probed(a *Alias, names []string) *Probe {
 	return p
 }
 
-// trial is a push never made before, with size bytes git cannot compress.
+// trial returns a push never made before, with size bytes git cannot compress.
 func (h *Hub) trial(now time.Time, random io.Reader, size int) ([]refs.Edit, error) {
 	var nonce [16]byte
 	if _, err := io.ReadFull(random, nonce[:]); err != nil {
@@ -226,7 +226,7 @@ func shown(ctx context.Context, h *Hub, copies ...string) (refused, err error) {
 	return nil, nil
 }
 
-// LostGuard is the problem of a hub whose guard answered once and does not any more.
+// LostGuard returns the problem of a hub whose guard answered once and does not any more.
 func LostGuard(h *Hub) error {
 	return fault.New(fault.Other, fault.Problem, "%s had a guard and has none now: it takes every push", h.Alias.Name).
 		WithHints(fault.Fact("at the hub, githandoff hook install --server restores it; some servers overwrite their hooks"),

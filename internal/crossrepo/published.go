@@ -42,7 +42,7 @@ func (h *remote) FetchNotes(ctx context.Context) error {
 	return fetchNotes(ctx, h, nil, nil)
 }
 
-// fetchNotes is FetchNotes together with other refs, within a bound, which may be nil.
+// fetchNotes is like FetchNotes together with other refs, within a bound, which may be nil.
 func fetchNotes(ctx context.Context, h *remote, also []string, b *bound) error {
 	theirs := h.RemoteName(h.NotesCopy())
 	args := append([]string{"-c", "core.bigFileThreshold=128k"}, fetchArgs...)
@@ -57,7 +57,7 @@ func fetchNotes(ctx context.Context, h *remote, also []string, b *bound) error {
 	return err
 }
 
-// NotesCopy is the ref under which the copy of the hub's notes stands.
+// NotesCopy returns the ref under which the copy of the hub's notes stands.
 func (h *remote) NotesCopy() string { return string(h.Namespace()) + refs.NotesBelow }
 
 // Invites are the invitations at one hub: blobs outside any handoff. Package internal/invite
@@ -72,7 +72,7 @@ func (in Invites) key(kid sign.KID) string {
 	return string(in.Hub.Namespace()) + "keys/" + sign.Hex(kid)
 }
 
-// Where is the repo id of the hub.
+// Where returns the repo id of the hub.
 func (in Invites) Where() string { return in.Hub.ID() }
 
 // Fetch brings in invitations, and with them what the hub has published under the names

@@ -88,7 +88,7 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s refuses the push: %s", h.Alias.Name, said).WithHints(hint)
 }
 
-// refusal is errPushRefused, which asks the hub once more where a ref stands in the way of the
+// refusal is like errPushRefused, but asks the hub once more where a ref stands in the way of the
 // handoffs: those may be below another prefix.
 func refusal(ctx context.Context, h *Hub, edits []refs.Edit, r *report, cause error) error {
 	if strings.Contains(strings.Join(remoteLines(cause), " "), inTheWay) {
@@ -102,7 +102,7 @@ func refusal(ctx context.Context, h *Hub, edits []refs.Edit, r *report, cause er
 // inTheWay are words of git at the hub about a ref with another ref above or below it.
 const inTheWay = "exists; cannot create"
 
-// remoteLines are the lines written by the hub's git, or its hook.
+// remoteLines returns the lines written by the hub's git, or its hook.
 func remoteLines(err error) []string {
 	var e *gitexec.Error
 	if !errors.As(err, &e) {
@@ -128,7 +128,7 @@ func lockAmong(lines []string) string {
 	return ""
 }
 
-// errLocked is the refusal naming a lock at the hub, and the command to remove it there.
+// errLocked returns the refusal naming a lock at the hub, and the command to remove it there.
 func (h *remote) errLocked(path string) error {
 	f := fault.New(fault.Unavailable, fault.HubLocked, "%s exists at %s: another git is running there, or one crashed", Quote(path), h.Alias.Name)
 	if dir, ok := filePath(h.Alias.RepoID); ok {
@@ -182,7 +182,7 @@ var forGood = []string{"hook declined", "deny ", "denied", "prohibited", "not pe
 // tooLarge are words of git at a hub with a limit on the size of a pack.
 const tooLarge = "maximum allowed size"
 
-// culprit is the ref refused by the hub itself; "" where it refused none.
+// culprit returns the ref refused by the hub itself; "" where it refused none.
 func (r *report) culprit() string {
 	best := ""
 	for ref, flag := range r.flag {
@@ -221,7 +221,7 @@ func (r *report) refusedForGood(edits []refs.Edit) bool {
 	return len(r.flag) == len(edits) && r.RefusedForGood()
 }
 
-// RefusedForGood is the same for all refs in the hub's answer.
+// RefusedForGood reports the same for all refs in the hub's answer.
 func (r *report) RefusedForGood() bool {
 	for ref, flag := range r.flag {
 		if flag != '!' || !strings.HasPrefix(r.summary[ref], byHub) {
@@ -272,7 +272,7 @@ func (r *report) keepsRefs(h *remote, edits []refs.Edit) bool {
 	})
 }
 
-// errHidden is the refusal of a hub showing one of its refs only in a push.
+// errHidden returns the refusal of a hub showing one of its refs only in a push.
 func errHidden(h *remote, ref string) error {
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s has %s but hides it from fetches (uploadpack.hideRefs of git): nobody can take work from there", h.Alias.Name, ref).
 		WithHints(renamed(h, fault.Fact("at the hub, uploadpack.hideRefs or transfer.hideRefs must not name refs/handoffs")))
@@ -305,7 +305,7 @@ func (h *remote) guardRefusal(cause error) *fault.Error {
 	return nil
 }
 
-// escaped is quote without the quotes, for a line of its own.
+// escaped is like quote without the quotes, for a line of its own.
 func escaped(s string) string {
 	q := Quote(s)
 	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
@@ -336,7 +336,8 @@ var settings = []struct{ words, setting string }{
 	{"unpacker error", "the disk of %s may be full, or read-only"},
 }
 
-// settingFor is the hint naming the hub's setting behind a refused push, chosen by its message.
+// settingFor returns the hint naming the hub's setting behind a refused push, chosen by its
+// message.
 func settingFor(h *remote, said string, deletion bool) fault.Hint {
 	if hint, ok := knownSetting(h, said); ok {
 		return hint
@@ -347,7 +348,7 @@ func settingFor(h *remote, said string, deletion bool) fault.Hint {
 	return renamed(h, fault.Fact("the settings or hooks of %s must let refs/handoffs/ in", h.Alias.Name))
 }
 
-// knownSetting is that hint if the message is one of a known server.
+// knownSetting returns that hint if the message is one of a known server.
 func knownSetting(h *remote, said string) (hint fault.Hint, ok bool) {
 	said = strings.ToLower(said)
 	for _, s := range settings {
@@ -358,7 +359,7 @@ func knownSetting(h *remote, said string) (hint fault.Hint, ok bool) {
 	return hint, false
 }
 
-// renamed is a hint about the refs of handoffs at a hub, with their names there.
+// renamed returns a hint about the refs of handoffs at a hub, with their names there.
 func renamed(h *remote, hint fault.Hint) fault.Hint {
 	hint.Why = strings.ReplaceAll(hint.Why, UsualPrefix, h.Alias.Below())
 	return hint

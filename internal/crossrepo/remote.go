@@ -44,7 +44,7 @@ var fetchArgs = []string{
 // Namespace implements lifecycle.Home: it is where the copies of the hub's refs stand.
 func (h *remote) Namespace() refs.Namespace { return h.namespace }
 
-// Mirror is where the lanes of the hub stand as it showed them last.
+// Mirror returns where the lanes of the hub stand as it showed them last.
 func (h *remote) Mirror() refs.Namespace { return h.mirrorAt }
 
 // fetch runs git fetch within a bound, which may be nil.
@@ -90,7 +90,8 @@ func fetch(ctx context.Context, h *remote, flags, specs []string, b *bound) erro
 	}
 }
 
-// fetchSettings are the settings of a fetch, with the bound that it has, if any. The user's own settings win.
+// fetchSettings returns the settings of a fetch, with the bound that it has, if any. The user's own
+// settings win.
 //
 // fetch.unpackLimit says from how many objects on a fetch stays one pack. While a gc runs each
 // does: git keeps a pack from gc until refs lead to it. Else a look at a crowded hub does:
@@ -175,7 +176,7 @@ func (h *remote) Push(ctx context.Context, edits []refs.Edit) (*report, error) {
 	return pushNamed(ctx, h, named)
 }
 
-// pushNamed is Push of refs by their names at the hub.
+// pushNamed is like Push of refs by their names at the hub.
 func pushNamed(ctx context.Context, h *remote, edits []refs.Edit) (*report, error) {
 	settings, target := untracked(h)
 	args := append(settings, "push", "--porcelain", "--atomic", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
@@ -192,7 +193,7 @@ func pushNamed(ctx context.Context, h *remote, edits []refs.Edit) (*report, erro
 	return r, err
 }
 
-// untracked are arguments of git, and the target of a push, for a push of which git keeps no
+// untracked returns arguments of git, and the target of a push, for a push of which git keeps no
 // ordinary copies. Where handoffs are branches git would make copies of the pushed refs, also
 // where a refspec excludes them (git 2.39), and those would keep a payload after its end.
 // The target is a remote with the settings of the alias, but without its refspecs.
@@ -214,7 +215,7 @@ func untracked(h *remote) (settings []string, target string) {
 	return settings, target
 }
 
-// GitSaid is the error output of a failed git without its warnings, escaped: parts of it came
+// GitSaid returns the error output of a failed git without its warnings, escaped: parts of it came
 // from the hub.
 func GitSaid(err error) string {
 	if err == nil {
@@ -289,7 +290,7 @@ func connect(ctx context.Context, h *remote, c gitexec.Cmd) ([]byte, error) {
 	return h.Repo.Runner.Run(ctx, c)
 }
 
-// stampOf is the file whose time says when this clone read the hub last.
+// stampOf returns the file whose time says when this clone read the hub last.
 func (h *remote) stampOf() string { return h.Repo.Own("read/" + path.Base(string(h.Namespace()))) }
 
 // stamp notes the time of a read of the hub. If it fails only the time is lost.
@@ -304,7 +305,7 @@ func (h *remote) stamp() {
 	}
 }
 
-// LastRead is when this clone read the hub last; the zero time if it never did.
+// LastRead returns when this clone read the hub last; the zero time if it never did.
 func (h *remote) LastRead() time.Time {
 	info, err := os.Stat(h.stampOf())
 	if err != nil {

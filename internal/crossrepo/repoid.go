@@ -72,7 +72,7 @@ func hostID(raw, scheme string) (string, error) {
 	return "git+https://" + host + "/" + tidy(u.EscapedPath()), nil
 }
 
-// FileID is the repo id of the repository at an absolute path. A byte outside printable ASCII
+// FileID returns the repo id of the repository at an absolute path. A byte outside printable ASCII
 // is written as "%" and two hex digits, and so is a "%" before two hex digits: no two paths
 // share an id.
 func FileID(path string) string {
@@ -86,7 +86,7 @@ func FileID(path string) string {
 // fileScheme begins the id of a repository at a path.
 const fileScheme = "git+file://"
 
-// filePath is the path of the repository with an id made by FileID.
+// filePath returns the path of the repository with an id made by FileID.
 func filePath(repoID string) (path string, ok bool) {
 	rest, ok := strings.CutPrefix(repoID, fileScheme)
 	return decoded(rest), ok
@@ -125,7 +125,7 @@ func isHexByte(s string) bool {
 	return err == nil
 }
 
-// asciiHost is a host name in lower case. A name outside ASCII is written by its bytes, like a
+// asciiHost returns a host name in lower case. A name outside ASCII is written by its bytes, like a
 // path: nothing here asks the DNS.
 func asciiHost(host string) string { return encoded(strings.ToLower(host)) }
 
@@ -143,7 +143,7 @@ func (a *Alias) Is(repoID string) bool {
 	return repoID == a.RepoID || slices.Contains(a.Also, repoID)
 }
 
-// also are the further ids pinned for an alias.
+// also returns the further ids pinned for an alias.
 func (as Aliases) also(name string) []string { return as.Repo.Config["handoffrepo."+name+".alsoid"] }
 
 // bothPinned reports whether two ids were pinned as names of one hub: it may then be
@@ -153,15 +153,15 @@ func (as Aliases) bothPinned(name, a, b string) bool {
 	return slices.Contains(ids, a) && slices.Contains(ids, b)
 }
 
-// moved is the refusal of an alias whose URL leads to another id than the pinned one.
+// moved returns the refusal of an alias whose URL leads to another id than the pinned one.
 func moved(a *Alias, derived string) error {
 	return fault.New(fault.Denied, fault.AudienceMismatch, "%s was pinned as %s and now is %s", a.Name, a.RepoID, derived).
 		WithHints(fault.Run("githandoff", "repo", "add", a.Name, a.URL.Bare(), "--id", a.RepoID).Because("if it is the same repository under another name"),
 			fault.Run("githandoff", "repo", "add", a.Name, a.URL.Bare()).Because("if it is another repository, and no open handoff of the first one matters"))
 }
 
-// Named is the hint for records at a hub that name another home. If this clone knows that home by
-// another alias, the records here are copies. Otherwise only a person knows whether both names
+// Named returns the hint for records at a hub that name another home. If this clone knows that home
+// by another alias, the records here are copies. Otherwise only a person knows whether both names
 // mean this hub, so that there is no command to paste: whoever may push can copy the records of
 // another hub.
 func (h *remote) Named(repoID string) []fault.Hint {
@@ -222,7 +222,7 @@ func (as Aliases) AddAs(ctx context.Context, name, url string, ids []string) (*A
 	return a, len(compared), as.pin(ctx, a)
 }
 
-// unique is a list without repetitions, and without one entry.
+// unique returns a list without repetitions, and without one entry.
 func unique(list []string, but string) []string {
 	var out []string
 	for _, s := range list {
@@ -245,7 +245,7 @@ func (as Aliases) free(name string, ids ...string) error {
 	return nil
 }
 
-// aliasOf is the alias for which an id is pinned, but for the given one; "" if there is none.
+// aliasOf returns the alias for which an id is pinned, but for the given one; "" if there is none.
 func (as Aliases) aliasOf(id, but string) string {
 	for _, name := range as.Names() {
 		if name != but && (as.Repo.Config.Get("handoffrepo."+name+".id") == id || slices.Contains(as.also(name), id)) {
@@ -269,7 +269,7 @@ func remembers(ctx context.Context, h *Hub, ids []string) (known []refs.Ref, err
 	return known, contains(ctx, h, known, there)
 }
 
-// copiesOf are this clone's copies of the lanes of some ids.
+// copiesOf returns this clone's copies of the lanes of some ids.
 func copiesOf(ctx context.Context, repo *refs.Repo, ids []string) ([]refs.Ref, error) {
 	var known []refs.Ref
 	for _, id := range unique(ids, "") {

@@ -83,7 +83,7 @@ func TestHubRestoredFromABackup(t *testing.T) {
 	assert.Equal(t, ended, v.log(t, p.ID))
 }
 
-// sameLane is another id that the same lane speaks of.
+// sameLane returns another id that the same lane speaks of.
 func sameLane(id handoff.ID) handoff.ID { return "ho_01kahcp3g000000000000000" + handoff.ID(id.Lane()) }
 
 // A hub that lost a lane takes no step from a clone that knows the lane.

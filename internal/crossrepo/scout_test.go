@@ -73,7 +73,7 @@ func offerIn(t *testing.T, v *fixture, s *agent, lane handoff.ID) {
 	assert.NotEmpty(t, v.Hub.Git(t, "for-each-ref", refs.LocalNamespace.Inbox("fixer", env.ID)))
 }
 
-// newTracedFixture is a fixture with a hub whose gits leave a trace in a file.
+// newTracedFixture returns a fixture with a hub whose gits leave a trace in a file.
 func newTracedFixture(t *testing.T) (v *fixture, log string) {
 	t.Helper()
 	v, log = newHubFixture(t, byPath()), filepath.Join(t.TempDir(), "trace")
@@ -81,7 +81,7 @@ func newTracedFixture(t *testing.T) (v *fixture, log string) {
 	return v, log
 }
 
-// tripsIn are the gits in a trace that spoke to a hub.
+// tripsIn returns the gits in a trace that spoke to a hub.
 func tripsIn(t *testing.T, log string) []string {
 	t.Helper()
 	raw, err := os.ReadFile(log)

@@ -23,10 +23,10 @@ func took(h *remote, e refs.Edit) {
 	})
 }
 
-// relative is the name of a copy below its namespace.
+// relative returns the name of a copy below its namespace.
 func (h *remote) relative(ref string) string { return strings.TrimPrefix(ref, string(h.Namespace())) }
 
-// unshown is the copy of the ref the hub took and has not shown yet; no name if there is none.
+// unshown returns the copy of the ref the hub took and has not shown yet; no name if there is none.
 func unshown(h *remote) (ref refs.Ref) {
 	if name, oid, ok := strings.Cut(readKnown(h).Unshown, " "); ok {
 		ref = refs.Ref{Name: string(h.Namespace()) + name, OID: oid}
@@ -62,7 +62,7 @@ func checkShown(ctx context.Context, h *remote) error {
 	return nil
 }
 
-// hidden is checkShown with the refs listed by a hub.
+// hidden is like checkShown with the refs listed by a hub.
 func hidden(ctx context.Context, h *remote, there map[string]string) error {
 	ref := unshown(h)
 	if ref.Name == "" || there[h.RemoteName(ref.Name)] != "" || !hides(ctx, h, ref) {
@@ -107,7 +107,7 @@ func CheckShows(ctx context.Context, h *Hub, id handoff.ID) error {
 	return checkShown(ctx, &h.remote)
 }
 
-// Hides is the refusal of a hub that showed lanes to this clone before, still has them, and
+// Hides returns the refusal of a hub that showed lanes to this clone before, still has them, and
 // shows none now. It is nil otherwise, or if the hub does not answer.
 func Hides(ctx context.Context, h *Hub) error {
 	memory, err := h.Memory(ctx)

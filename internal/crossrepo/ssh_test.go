@@ -16,8 +16,8 @@ import (
 	"githandoff/internal/record"
 )
 
-// newSSHFixture is a hub behind a real sshd, reached as by a user who set nothing for ssh. Each
-// connection to it is a line of the file that is returned.
+// newSSHFixture returns a hub behind a real sshd, reached as by a user who set nothing for ssh.
+// Each connection to it is a line of the file that is returned.
 func newSSHFixture(t *testing.T) (v *fixture, connections func() int) {
 	t.Helper()
 	v = newHubFixture(t, byPath())

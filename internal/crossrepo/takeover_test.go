@@ -180,7 +180,7 @@ func TestTooLargeEntrySpeaksOfNobody(t *testing.T) {
 	assert.Equal(t, []fault.Reason{"too_large"}, fixer.findings(t))
 }
 
-// findings are the reason words that an audit prints.
+// findings returns the reason words that an audit prints.
 func (s *agent) findings(t *testing.T) []fault.Reason {
 	t.Helper()
 	var reasons []fault.Reason

@@ -53,7 +53,7 @@ type seat struct {
 
 type seatKey struct{}
 
-// seatOf is the place of the task owning a context; nil where steps are not collected.
+// seatOf returns the place of the task owning a context; nil where steps are not collected.
 func seatOf(ctx context.Context) *seat {
 	s, _ := ctx.Value(seatKey{}).(*seat)
 	if s == nil || s.alone {

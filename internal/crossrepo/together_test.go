@@ -73,7 +73,7 @@ func (c *crate) landed(t *testing.T, v *fixture, but ...int) {
 	}
 }
 
-// newCrate is a hub whose gits leave a trace, and offers for it.
+// newCrate returns a hub whose gits leave a trace, and offers for it.
 func newCrate(t *testing.T, n int) (v *fixture, source *agent, c *crate, log string) {
 	t.Helper()
 	v, log = newTracedFixture(t)

@@ -6,14 +6,14 @@ import "strings"
 // Printed, it holds neither: string(u) is for git only.
 type URL string
 
-// String is the URL as people see it. Of http and https the user goes as well: many hosts take a
-// token for one.
+// String returns the URL as people see it. Of http and https the user goes as well: many hosts take
+// a token for one.
 func (u URL) String() string { return u.with("***", ":***") }
 
-// Bare is the URL for a command that somebody pastes: without the secret, which git asks for.
+// Bare returns the URL for a command that somebody pastes: without the secret, which git asks for.
 func (u URL) Bare() string { return u.with("", "") }
 
-// with is the URL with something in place of the user of http and https, and of any password.
+// with returns the URL with something in place of the user of http and https, and of any password.
 func (u URL) with(user, password string) string {
 	scheme, rest, ok := strings.Cut(string(u), "://")
 	if !ok {

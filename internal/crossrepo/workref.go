@@ -23,12 +23,12 @@ func (h *Hub) isWork(ref string) bool {
 	return ok
 }
 
-// copied are those edits of which the copies here can tell.
+// copied returns the edits of which the copies here can tell.
 func (h *Hub) copied(edits []refs.Edit) []refs.Edit {
 	return slices.DeleteFunc(slices.Clone(edits), func(e refs.Edit) bool { return h.isWork(e.Ref) })
 }
 
-// remaining are the edits to push again: edits of snapshots made already are left out, and a
+// remaining returns the edits to push again: edits of snapshots made already are left out, and a
 // snapshot to delete is leased at its present value. With done all others are in place.
 func (h *Hub) remaining(ctx context.Context, edits []refs.Edit, done bool) ([]refs.Edit, error) {
 	if len(h.copied(edits)) == len(edits) {
@@ -74,7 +74,7 @@ func (h *Hub) remoteWork(ctx context.Context, edits []refs.Edit) (map[string]str
 	return listed(ctx, &h.remote, gitexec.RemoteTimeout, names...)
 }
 
-// followed are the edits of this repository after those of the hub: a fetched snapshot is
+// followed returns the edits of this repository after those of the hub: a fetched snapshot is
 // deleted, and a snapshot sent from here has a ref of its own.
 func (h *Hub) followed(ctx context.Context, edits []refs.Edit) ([]refs.Edit, error) {
 	list := h.copied(edits)

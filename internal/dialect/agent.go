@@ -28,7 +28,7 @@ func SentBy(e *handoff.Envelope, agent string) {
 	e.Origin = &handoff.Origin{Format: e.Origin.Format, Extra: extra}
 }
 
-// sourcePointer is where a document says who wrote it; "" if it does not.
+// sourcePointer returns where a document says who wrote it; "" if it does not.
 func sourcePointer(format string) string {
 	switch format {
 	case Vox:
@@ -41,7 +41,7 @@ func sourcePointer(format string) string {
 	return ""
 }
 
-// sourceAgent is the writer of the document. The sender is not for the document to choose, so
+// sourceAgent returns the writer of the document. The sender is not for the document to choose, so
 // an invalid name does no harm: origin.extra keeps it.
 func (o object) sourceAgent(member, s string) string {
 	name := o.agentName(member, s)
@@ -51,7 +51,7 @@ func (o object) sourceAgent(member, s string) string {
 	return name
 }
 
-// targetAgent is who shall go on. Where a name is none to us nobody is chosen.
+// targetAgent returns who shall go on. Where a name is none to us nobody is chosen.
 func (o object) targetAgent(member, s string) *string {
 	name := o.agentName(member, s)
 	if name != "" {
@@ -63,7 +63,7 @@ func (o object) targetAgent(member, s string) *string {
 	return nil
 }
 
-// rollbackAgent is the agent failed work goes back to. An invalid name is refused: otherwise
+// rollbackAgent returns the agent failed work goes back to. An invalid name is refused: otherwise
 // nobody would get the work, and nobody would notice.
 func (o object) rollbackAgent(member string) string {
 	s := o.text(member, 0)

@@ -126,7 +126,7 @@ func knownMembers(format string) []string {
 	return nil
 }
 
-// envelopeMembers are those of our own envelope.
+// envelopeMembers returns the members of our own envelope.
 func envelopeMembers() []string {
 	var names []string
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[handoff.Envelope]()) {
@@ -136,14 +136,14 @@ func envelopeMembers() []string {
 	return names
 }
 
-// metadataOwn are the members no other system is known to use.
+// metadataOwn returns the members no other system is known to use.
 func metadataOwn() []string {
 	return []string{
 		"output_type", "handoff", "skills_invoked", "library_skills_read", "source_files_verified", "feature_directory", "blocked_reason", "attempted",
 	}
 }
 
-// gsdOwn are the members by which GSD differs from other formats with a next step.
+// gsdOwn returns the members by which GSD differs from other formats with a next step.
 func gsdOwn() []string {
 	return []string{"completed_tasks", "remaining_tasks", "uncommitted_files", "human_actions_pending"}
 }
@@ -212,7 +212,7 @@ func detectMembers(raw map[string]json.RawMessage) guess {
 	return nearest(o, ends, own)
 }
 
-// nearest is the format a document almost has.
+// nearest returns the format a document almost has.
 func nearest(o outline, ends, own []string) guess {
 	switch {
 	case len(ends) > 0 && o.only(HO):

@@ -51,7 +51,7 @@ type object struct {
 
 func (d *document) top() object { return object{doc: d, members: d.root} }
 
-// name is how messages call a member: handoff.next_agent.
+// name returns how messages call a member: handoff.next_agent.
 func (o object) name(member string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(o.pointer+"/"+member, "/"), "/", ".")
 }
@@ -71,7 +71,7 @@ func (o object) warn(member, format string, args ...any) {
 	o.doc.warn(o.name(member), format, args...)
 }
 
-// text is an optional string of at most limit bytes; limit 0 is none.
+// text returns an optional string of at most limit bytes; limit 0 is none.
 func (o object) text(member string, limit int) string {
 	v, ok := o.take(member)
 	if !ok {
@@ -88,7 +88,7 @@ func (o object) text(member string, limit int) string {
 	return s
 }
 
-// required is a string, present and not blank.
+// required returns a string, present and not blank.
 func (o object) required(member string, limit int) string {
 	s := o.text(member, limit)
 	if v, ok := o.take(member); !ok {
@@ -99,7 +99,7 @@ func (o object) required(member string, limit int) string {
 	return s
 }
 
-// line is text without control characters, for members shown by git or a terminal as they are.
+// line returns text without control characters, for members shown by git or a terminal as they are.
 func (o object) line(member string) string {
 	return o.oneLine(member, o.text(member, 0))
 }
@@ -111,7 +111,7 @@ func (o object) oneLine(member, s string) string {
 	return s
 }
 
-// list is an optional array of strings.
+// list returns an optional array of strings.
 func (o object) list(member string) []string {
 	v, ok := o.take(member)
 	if !ok {
@@ -134,7 +134,7 @@ func (o object) list(member string) []string {
 	return out
 }
 
-// requiredList is an array of strings, present but perhaps empty.
+// requiredList returns an array of strings, present but perhaps empty.
 func (o object) requiredList(member string) []string {
 	if _, ok := o.take(member); !ok {
 		o.refuse(member, fault.Malformed, "required member is missing")
@@ -142,7 +142,7 @@ func (o object) requiredList(member string) []string {
 	return o.list(member)
 }
 
-// texts is an optional object of strings.
+// texts returns an optional object of strings.
 func (o object) texts(member string) map[string]string {
 	v, ok := o.take(member)
 	if !ok {
@@ -168,7 +168,7 @@ func (o object) texts(member string) map[string]string {
 	return out
 }
 
-// object is an optional object with members of its own.
+// object returns an optional object with members of its own.
 func (o object) object(member string) object {
 	v, ok := o.take(member)
 	inner := object{doc: o.doc, pointer: o.pointer + "/" + member}
@@ -231,7 +231,7 @@ func kindOf(v any) string {
 	return "an object"
 }
 
-// literal is a short value as JSON writes it, and the kind of any other.
+// literal returns a short value as JSON writes it, and the kind of any other.
 func literal(v any) string {
 	switch v.(type) {
 	case string:

@@ -66,7 +66,7 @@ type span struct {
 	open, from, to, end int // where its opening line, its inside, its closing line and the text behind begin
 }
 
-// around is the text before and after the block.
+// around returns the text before and after the block.
 func (s span) around(b []byte) string {
 	before, after := strings.TrimRight(string(b[:s.open]), " \t\r\n"), strings.Trim(string(b[s.end:]), "\r\n")
 	switch {

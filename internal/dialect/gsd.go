@@ -43,7 +43,7 @@ func readGSD(d *document) handoff.Envelope {
 	return e
 }
 
-// gsdTask is the key of the work. One with a slash in it is whole.
+// gsdTask returns the key of the work. One with a slash in it is whole.
 func gsdTask(phase, plan, task string) string {
 	key := task
 	if !strings.Contains(task, "/") {
@@ -111,7 +111,7 @@ func writeGSD(e *handoff.Envelope) map[string]any {
 	return o
 }
 
-// objects are texts as members of objects of their own.
+// objects returns texts as members of objects of their own.
 func objects(member string, texts []string) []any {
 	out := make([]any, len(texts))
 	for i, text := range texts {
@@ -150,7 +150,7 @@ func (o object) items(member string, say func(item map[string]any) string) []str
 	return out
 }
 
-// scalar is an optional text or number, as text.
+// scalar returns an optional text or number, as text.
 func (o object) scalar(member string) string {
 	v, ok := o.take(member)
 	if s, plain := scalarText(v); plain || !ok {
@@ -170,7 +170,7 @@ func scalarText(v any) (s string, ok bool) {
 	return "", false
 }
 
-// said is a text or number of an item, without space around it.
+// said returns a text or number of an item, without space around it.
 func said(item map[string]any, member string) string {
 	s, _ := scalarText(item[member])
 	return strings.TrimSpace(s)

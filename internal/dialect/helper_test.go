@@ -9,7 +9,7 @@ import (
 	"githandoff/internal/dialect"
 )
 
-// token is the text of something in the form of a token of ours.
+// token returns the text of something in the form of a token of ours.
 func token() string {
 	return dialect.EncodeToken([]byte(`{"jti":"obo_0","typ":"githandoff-obo/1"}`), []byte("signature"))
 }

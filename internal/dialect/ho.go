@@ -55,7 +55,7 @@ func readHO(d *document) handoff.Envelope {
 	return e
 }
 
-// unlessEmpty is nil for a zero value: an envelope has no empty objects.
+// unlessEmpty returns nil for a zero value: an envelope has no empty objects.
 func unlessEmpty[T any](v T) *T {
 	if reflect.ValueOf(v).IsZero() {
 		return nil

@@ -175,7 +175,7 @@ func (t *turns) say(message, text string) {
 	}
 }
 
-// word is s if it is a plain word, as a client's own names are; "failed" otherwise.
+// word returns s if it is a plain word, as a client's own names are; "failed" otherwise.
 func word(s string) string {
 	if len(s) > 40 {
 		return "failed"
@@ -188,7 +188,7 @@ func word(s string) string {
 	return s
 }
 
-// Document is a message as a document: the one it holds, in any format, or else a kelos
+// Document returns a message as a document: the one it holds, in any format, or else a kelos
 // document with the message as its detail and its first paragraph as the summary.
 func (m *Message) Document() ([]byte, error) {
 	if _, err := Detect([]byte(m.Text)); err == nil {

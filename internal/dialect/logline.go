@@ -65,7 +65,7 @@ var terminal = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)`)
 })
 
-// plain is text without colours. JSON has no place for an escape character, so no part of a
+// plain returns text without colours. JSON has no place for an escape character, so no part of a
 // document is lost.
 func plain(text []byte) []byte {
 	if bytes.IndexByte(text, 0x1b) >= 0 {
@@ -98,7 +98,7 @@ type linePrefix struct {
 	label string // the kind of name in it, if others may be mixed in
 }
 
-// newLinePrefix is nil if text is no prefix: too long, or without a gap before the marker.
+// newLinePrefix returns nil if text is no prefix: too long, or without a gap before the marker.
 func newLinePrefix(text []byte) *linePrefix {
 	named := bytes.TrimRight(text, " \t")
 	if len(named) == 0 || len(text) > tailSize || len(named) == len(text) && !bytes.ContainsRune([]byte("]|:>"), rune(text[len(text)-1])) {

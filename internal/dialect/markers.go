@@ -63,7 +63,7 @@ func ReadLog(r io.Reader) (Log, error) {
 	return Log{Handoff: found[0].block(), Outputs: found[1].block()}, nil
 }
 
-// LastKelosBlock is the handoff of a log. The last text is refused if it is too long.
+// LastKelosBlock returns the handoff of a log. The last text is refused if it is too long.
 func LastKelosBlock(r io.Reader) (Block, error) {
 	log, err := ReadLog(r)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// blockedReasons are those of the dialect and of its routing table.
+// blockedReasons returns the reasons of the dialect and of its routing table.
 func blockedReasons() []string {
 	return []string{
 		"security_concern", "architecture_decision", "test_failures", "missing_requirements", "unknown",
@@ -73,7 +73,7 @@ func readMetadata(d *document) handoff.Envelope {
 	return e
 }
 
-// standIn is the summary of a handoff without a context: an envelope needs one of goal and
+// standIn returns the summary of a handoff without a context: an envelope needs one of goal and
 // summary, and this much is known.
 func standIn(request, status string) string {
 	return cmp.Or(request, "work") + ": " + strings.ReplaceAll(status, "_", " ")
@@ -94,7 +94,7 @@ func readStatus(o object) string {
 	return handoff.StatusNeedsReview
 }
 
-// spelled is a word of the dialect as the dialect spells it: agents write
+// spelled returns a word of the dialect as the dialect spells it: agents write
 // needs-review and Needs Review as well.
 func spelled(word string) string {
 	return strings.Map(lowerASCII, strings.NewReplacer("-", "_", " ", "_").Replace(word))

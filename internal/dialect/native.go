@@ -36,7 +36,7 @@ func importNative(src source) (*Draft, error) {
 	return &Draft{Envelope: e, native: root}, nil
 }
 
-// Export is [Export] for the envelope of a draft. A githandoff document comes back as
+// Export is like [Export] for the envelope of a draft. A githandoff document comes back as
 // githandoff with its empty members too: the envelope has no place for them.
 func (d *Draft) Export(format string) (doc []byte, warnings []string, err error) {
 	doc, warnings, err = Export(format, &d.Envelope)

@@ -38,7 +38,7 @@ func (l Log) Results() (lines []string, results map[string]string, err error) {
 	return lines, results, nil
 }
 
-// HandoffText is the document between the markers; nil if there is none. A document too long
+// HandoffText returns the document between the markers; nil if there is none. A document too long
 // is refused.
 func (l Log) HandoffText() ([]byte, error) {
 	if !l.Handoff.Found {
@@ -50,7 +50,7 @@ func (l Log) HandoffText() ([]byte, error) {
 	return append([]byte{}, l.Handoff.Text...), nil // not nil: nothing between markers is not nothing
 }
 
-// Left is the document an agent left in its log: its handoff, or the document [Log.Response]
+// Left returns the document an agent left in its log: its handoff, or the document [Log.Response]
 // makes of its last message; nil if there is neither.
 func (l Log) Left() ([]byte, error) {
 	if doc, err := l.HandoffText(); doc != nil || err != nil || l.Handoff.Cut {
@@ -101,7 +101,7 @@ func responseDocument(message string, data map[string]string) ([]byte, error) {
 	return handoff.Canonical(writeKelos(&handoff.Envelope{Summary: firstParagraph(message), Detail: message, Data: data}))
 }
 
-// firstParagraph is the beginning of a message, cut to the size of a summary: the
+// firstParagraph returns the beginning of a message, cut to the size of a summary: the
 // detail has the whole.
 func firstParagraph(message string) string {
 	text := strings.TrimSpace(strings.ReplaceAll(message, "\r\n", "\n"))

@@ -23,7 +23,7 @@ func through(t *testing.T, e handoff.Envelope) *handoff.Envelope {
 	return &out
 }
 
-// sent is the draft after its sender has filled it in.
+// sent returns the draft after its sender has filled it in.
 func sent(t *testing.T, d *dialect.Draft) *handoff.Envelope {
 	t.Helper()
 	e := d.Envelope

@@ -11,7 +11,7 @@ import (
 // tokenType is the claim "typ" of known tokens.
 const tokenType = "githandoff-obo/1"
 
-// EncodeToken is the text of a token: its JSON bytes and its detached signature,
+// EncodeToken returns the text of a token: its JSON bytes and its detached signature,
 // both as unpadded base64url (RFC 4648, section 5), with a dot between them.
 func EncodeToken(claims, signature []byte) string {
 	return base64.RawURLEncoding.EncodeToString(claims) + "." + base64.RawURLEncoding.EncodeToString(signature)

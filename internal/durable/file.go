@@ -25,7 +25,7 @@ func WriteFile(path string, content []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// Replace is WriteFile without the sync of the directory, which takes as long as all
+// Replace is like WriteFile without the sync of the directory, which takes as long as all
 // the rest: after a power cut the old content may be back.
 func Replace(path string, content []byte, mode fs.FileMode) error {
 	return write(path, content, mode, os.Rename)
@@ -50,7 +50,7 @@ func WriteOutput(path string, content []byte, mode fs.FileMode) error {
 	return WriteFile(path, content, mode)
 }
 
-// CreateFile is WriteFile for a path at which nothing may be yet. Otherwise it returns
+// CreateFile is like WriteFile for a path at which nothing may be yet. Otherwise it returns
 // fs.ErrExist and changes nothing.
 func CreateFile(path string, content []byte, mode fs.FileMode) error {
 	err := write(path, content, mode, func(temp, path string) error {

@@ -180,7 +180,8 @@ func (f *Fixture) NewID(t testing.TB) handoff.ID {
 	}
 }
 
-// Envelope is a complete one, with an id of NewID. Without a recipient, refs.Nobody, it waits for a decision.
+// Envelope returns a complete one, with an id of NewID. Without a recipient, refs.Nobody, it waits
+// for a decision.
 func (f *Fixture) Envelope(t testing.TB, from, to string) *handoff.Envelope {
 	t.Helper()
 	id := f.NewID(t)
@@ -198,13 +199,13 @@ func (f *Fixture) Envelope(t testing.TB, from, to string) *handoff.Envelope {
 	return env
 }
 
-// Start is when the clock of a fixture begins.
+// Start returns when the clock of a fixture begins.
 func Start() time.Time { return time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC) }
 
 // Clock stands still until a test moves it. Goroutines may share it.
 type Clock struct{ nanoseconds atomic.Int64 }
 
-// Now is the time on the clock, in UTC.
+// Now returns the time on the clock, in UTC.
 func (c *Clock) Now() time.Time { return time.Unix(0, c.nanoseconds.Load()).UTC() }
 
 // Set puts the clock to a time.

@@ -62,7 +62,7 @@ func (e *Error) WithHints(hints ...Hint) *Error {
 	return e
 }
 
-// Advice is the text of the hints, a line each.
+// Advice returns the text of the hints, a line each.
 func (e *Error) Advice() string {
 	var lines []string
 	for _, h := range e.Hints {
@@ -126,18 +126,18 @@ type Hint struct {
 	whole        bool   // see Whole
 }
 
-// Run is a hint to run a command.
+// Run returns a hint to run a command.
 func Run(argv ...string) Hint { return Hint{Run: argv} }
 
-// Fact is a hint without a command.
+// Fact returns a hint without a command.
 func Fact(format string, args ...any) Hint { return Hint{}.Because(format, args...) }
 
-// See is a hint to read the help of a command, for a value only the caller can know.
+// See returns a hint to read the help of a command, for a value only the caller can know.
 func See(command string) Hint {
 	return Run(append(append([]string{"githandoff"}, strings.Fields(command)...), "--help")...)
 }
 
-// Instead is a hint to run the same command again, with one word in the place of another. Only
+// Instead returns a hint to run the same command again, with one word in the place of another. Only
 // the command line knows the command: see In.
 func Instead(given, meant string) Hint {
 	return Hint{Why: fmt.Sprintf("did you mean %s?", meant), given: given, meant: meant}
@@ -200,7 +200,7 @@ func (h Hint) Map(f func(arg string) string) Hint {
 	return h
 }
 
-// String is the hint as one line to paste into a shell: the command, quoted where it must be,
+// String returns the hint as one line to paste into a shell: the command, quoted where it must be,
 // and its reason behind a "#".
 func (h Hint) String() string {
 	switch {
@@ -212,7 +212,7 @@ func (h Hint) String() string {
 	return shown(h.Run) + "  # " + h.Why
 }
 
-// SeeAll is a hint to read the whole help of a command, for a flag missing from its short
+// SeeAll returns a hint to read the whole help of a command, for a flag missing from its short
 // page.
 func SeeAll(command string) Hint {
 	return Run(append([]string{"githandoff", "help"}, strings.Fields(command)...)...)
@@ -236,5 +236,5 @@ func plain(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("%+,-./:=@_…", r)
 }
 
-// OneLine is the text of an error, or of several joined ones, on one line.
+// OneLine returns the text of an error, or of several joined ones, on one line.
 func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

@@ -321,7 +321,7 @@ const (
 	WasInterrupted Reason = "interrupted"
 )
 
-// Denials are the reasons with which verification denies, in the order of its
+// Denials returns the reasons with which verification denies, in the order of its
 // checks.
 func Denials() []Reason {
 	return []Reason{
@@ -333,5 +333,5 @@ func Denials() []Reason {
 	}
 }
 
-// PolicyDenials are the reasons with which a guard refuses content and scope.
+// PolicyDenials returns the reasons with which a guard refuses content and scope.
 func PolicyDenials() []Reason { return []Reason{OutOfScope, SecretFound, TranscriptFound} }

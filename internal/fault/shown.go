@@ -23,7 +23,7 @@ func shown(words []string) string {
 // hidden: it is no character of a line, or none at all.
 func hidden(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 
-// escaped is a word in the form $'…', with the bytes of hidden characters in octal.
+// escaped returns a word in the form $'…', with the bytes of hidden characters in octal.
 func escaped(w string) string {
 	var b strings.Builder
 	b.WriteString("$'")

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Count is a number with its noun, "1 key" or "2 keys".
+// Count returns a number with its noun, "1 key" or "2 keys".
 func Count(n int, one string) string {
 	switch {
 	case n == 1:
@@ -17,7 +17,7 @@ func Count(n int, one string) string {
 	return fmt.Sprint(n, " ", one)
 }
 
-// Nearest is the known word at most two edits from word; "" if there is none, or if word
+// Nearest returns the known word at most two edits from word; "" if there is none, or if word
 // itself is known. A short word allows fewer edits.
 func Nearest(word string, known []string) string {
 	near, best := "", min(3, (len(word)+1)/3+1)

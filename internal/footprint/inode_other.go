@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// inode is the time of the content, if the inode's own is not known.
+// inode returns the time of the content, if the inode's own is not known.
 func inode(info fs.FileInfo) (changed time.Time, number uint64) { return info.ModTime(), 0 }

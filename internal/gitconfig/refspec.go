@@ -13,8 +13,8 @@ import (
 // remote has it only if it needs it.
 const KeepOut = "^refs/handoffs/*"
 
-// keepOutOf is the refspec to keep the refs of handoffs below a prefix out of the ordinary copies
-// of a remote: such a copy would keep a payload after its end.
+// keepOutOf returns the refspec to keep the refs of handoffs below a prefix out of the ordinary
+// copies of a remote: such a copy would keep a payload after its end.
 func keepOutOf(prefix string) string { return "^" + prefix + "/*" }
 
 // reaches reports whether a fetch refspec writes into refs/handoffs, as a mirror's does.
@@ -39,7 +39,7 @@ func covers(side, dir string) bool {
 	return strings.HasPrefix(prefix, dir) || pattern && strings.HasPrefix(dir, prefix)
 }
 
-// KeepOuts are a remote's missing refspecs to keep our refs out of an ordinary fetch, and its
+// KeepOuts returns a remote's missing refspecs to keep our refs out of an ordinary fetch, and its
 // unneeded ones.
 func (s Settings) KeepOuts(remote string) (missing, spare []string) {
 	specs := s.repo.Config["remote."+remote+".fetch"]
@@ -84,7 +84,7 @@ func (s Settings) DropKeepOut(ctx context.Context, remote, prefix string) error 
 	return s.Drop(ctx, "remote."+remote+".fetch", keepOutOf(prefix))
 }
 
-// Fetched are the prefixes, in this repository, of the ordinary copies of refs below a
+// Fetched returns the prefixes, in this repository, of the ordinary copies of refs below a
 // prefix of a remote.
 func (s Settings) Fetched(remote, prefix string) []string {
 	var copies []string

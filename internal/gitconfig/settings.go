@@ -21,7 +21,7 @@ const HubPrefix = "handoff.prefix"
 // Settings changes the git config of a repository.
 type Settings struct{ repo *refs.Repo }
 
-// Of are the settings of a repository.
+// Of returns the settings of a repository.
 func Of(repo *refs.Repo) Settings { return Settings{repo} }
 
 // Add adds a line with key and value to git config.

@@ -32,7 +32,7 @@ var keptPrefixes = []string{"GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_TRACE"}
 // git, which hands its environment on to the hooks of a hub at a path, nor any other program.
 const KeyVariable = "GITHANDOFF_KEY"
 
-// withoutKey is env without the private key; never nil, which would mean the environment
+// withoutKey returns env without the private key; never nil, which would mean the environment
 // of this process.
 func withoutKey(env []string) []string {
 	out := make([]string, 0, len(env))

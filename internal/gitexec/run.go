@@ -67,7 +67,7 @@ type Cmd struct {
 	Bulk bool
 }
 
-// Started is the number of processes started so far.
+// Started returns the number of processes started so far.
 func (r *Runner) Started() int64 { return r.started.Load() }
 
 // gitSettings precede every git command.
@@ -83,8 +83,8 @@ var gitSettings = []string{
 	"-c", "core.bigFileThreshold=1m",
 }
 
-// MaxAlloc is the variable which bounds a single allocation of git: a huge object, packed small
-// by a hub, ends git instead of filling the memory.
+// MaxAlloc returns the variable which bounds a single allocation of git: a huge object, packed
+// small by a hub, ends git instead of filling the memory.
 func MaxAlloc(mebibytes int) string { return fmt.Sprintf("GIT_ALLOC_LIMIT=%dm", mebibytes) }
 
 // Run runs c to its end and returns its standard output. Output written before a failure is
@@ -196,7 +196,7 @@ type Process struct {
 	done   func()
 }
 
-// Err is the context's error, if the process was told to end before it was closed; else nil.
+// Err returns the context's error, if the process was told to end before it was closed; else nil.
 func (p *Process) Err() error { return p.ctx.Err() }
 
 // Start starts c and returns without waiting. The process is killed when ctx

@@ -33,7 +33,7 @@ var modes = map[string]filemode.FileMode{
 	Dir: filemode.Dir, File: filemode.Regular, Exec: filemode.Executable, Symlink: filemode.Symlink, Gitlink: filemode.Submodule,
 }
 
-// modeName is the name of one of the modes, "" for another mode.
+// modeName returns the name of one of the modes, "" for another mode.
 func modeName(mode filemode.FileMode) string {
 	switch mode {
 	case filemode.Dir:

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// GitConfig is the global configuration of a test's user. Collection of garbage stays
+// GitConfig returns the global configuration of a test's user. Collection of garbage stays
 // automatic, as users have it, but must not run on in the background while the test's
 // directories are removed.
 func GitConfig(name, mail string) string {

@@ -38,7 +38,7 @@ func (f *Fixture) Serve(t testing.TB, tr Transport) {
 	f.URL = base + "/" + filepath.Base(f.Hub.Dir)
 }
 
-// At is the repository of that name, which need not exist yet.
+// At returns the repository of that name, which need not exist yet.
 func (f *Fixture) At(name string) *Repo {
 	return &Repo{Dir: filepath.Join(f.Dir, name), Env: f.Env}
 }

@@ -43,7 +43,7 @@ func TestTemplatesAreWhatGitMakes(t *testing.T) {
 	}
 }
 
-// files are the modes and contents of the files below a directory, without the examples of
+// files returns the modes and contents of the files below a directory, without the examples of
 // hooks.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()

@@ -24,7 +24,7 @@ func (r Result) String() string {
 	return fmt.Sprintf("exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 }
 
-// Command is a githandoff in the repository that was not started yet.
+// Command returns a githandoff in the repository that was not started yet.
 func (r *Repo) Command(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(BuildBinary(t), args...)

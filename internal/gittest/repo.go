@@ -62,7 +62,7 @@ func (r *Repo) Git(t testing.TB, args ...string) string {
 	return r.GitIn(t, nil, args...)
 }
 
-// GitIn is Git with a standard input.
+// GitIn is like Git with a standard input.
 func (r *Repo) GitIn(t testing.TB, stdin io.Reader, args ...string) string {
 	t.Helper()
 	stdout, stderr, code := r.tryGit(stdin, args...)

@@ -18,7 +18,7 @@ func Changed(ctx context.Context, repo *refs.Repo, commits []string) ([]string, 
 	return changed(ctx, repo, commits, "--no-walk")
 }
 
-// changed is Changed for the commits selected by "git log --stdin" with these arguments, given
+// changed is like Changed for the commits selected by "git log --stdin" with these arguments, given
 // commits. If none is a merge, it costs one process.
 func changed(ctx context.Context, repo *refs.Repo, commits []string, args ...string) ([]string, error) {
 	if len(commits) == 0 {

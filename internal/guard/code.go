@@ -200,7 +200,7 @@ func (p *permits) check(ctx context.Context, ref string, list []signedBy) error 
 	return nil
 }
 
-// names are a ref and, if it is symbolic, the ref git moves instead.
+// names returns a ref and, if it is symbolic, the ref git moves instead.
 func (cj *codeJudge) names(ctx context.Context, ref string) ([]string, error) {
 	out, err := cj.Verifier.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", ref}})
 	if gitexec.ExitCode(err) == 1 { // it is none

@@ -87,7 +87,7 @@ func (r *referee) signature(t testing.TB, s sign.Signer, payload []byte) []byte 
 	return armored
 }
 
-// good are those of some objects of a kind that git itself calls well signed. It
+// good returns those of some objects of a kind that git itself calls well signed. It
 // asks for many at once; git gives up at the first that it cannot read, and is
 // then asked for each half.
 func (r *referee) good(t testing.TB, kind string, oids []string) map[string]bool {

@@ -60,7 +60,7 @@ func (g *Guard) Check(ctx context.Context, edits []refs.Edit) ([]Refusal, error)
 	return v.refused, nil
 }
 
-// judge is Check for refs already named as in the format.
+// judge is like Check for refs already named as in the format.
 func (g *Guard) judge(ctx context.Context, edits []refs.Edit, v *verdict) error {
 	var own, noted, code []refs.Edit
 	for _, e := range edits {

@@ -219,7 +219,7 @@ func (hj *handoffJudge) added(ctx context.Context, e refs.Edit) ([]*entry, error
 	return added, err
 }
 
-// place is where the push leaves the handoff, as far as it says.
+// place returns where the push leaves the handoff, as far as it says.
 func (st *step) place() lifecycle.Place {
 	p := lifecycle.Place{Agent: refs.Nobody, ID: st.id}
 	for _, e := range st.inbox {

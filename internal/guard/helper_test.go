@@ -71,7 +71,7 @@ func (h *fixture) agent(t testing.TB, name string, roles ...string) *lifecycle.E
 	return e
 }
 
-// pair are a sender and a recipient.
+// pair returns a sender and a recipient.
 func (h *fixture) pair(t testing.TB) (sender, fixer *lifecycle.Engine) {
 	t.Helper()
 	sender = h.agent(t, "boss", sign.RoleSender, sign.RoleRecipient)
@@ -127,7 +127,7 @@ func (h *fixture) refuses(t testing.TB, reason string, edits []refs.Edit) {
 	require.Equal(t, fault.Reason(reason), fault.As(refused[0].Err).Reason, "%v", refused[0].Err)
 }
 
-// offering is the push that offers a handoff.
+// offering returns the push that offers a handoff.
 func (h *fixture) offering(t testing.TB, e *lifecycle.Engine, env *handoff.Envelope) []refs.Edit {
 	t.Helper()
 	return h.catch(func(home lifecycle.Home) error {
@@ -145,7 +145,7 @@ func (h *fixture) offer(t testing.TB, e *lifecycle.Engine, to string) lifecycle.
 	return lifecycle.Place{Agent: to, ID: env.ID}
 }
 
-// claiming is the push that claims a handoff, and the proof of the claim.
+// claiming returns the push that claims a handoff, and the proof of the claim.
 func (h *fixture) claiming(t testing.TB, e *lifecycle.Engine, p lifecycle.Place) ([]refs.Edit, lifecycle.ClaimProof) {
 	t.Helper()
 	held := lifecycle.ClaimProof{Place: p}
@@ -167,7 +167,7 @@ func (h *fixture) claim(t testing.TB, e *lifecycle.Engine, p lifecycle.Place) li
 	return held
 }
 
-// acknowledging is the push that ends one.
+// acknowledging returns the push that ends one.
 func (h *fixture) acknowledging(t testing.TB, e *lifecycle.Engine, held lifecycle.ClaimProof) []refs.Edit {
 	return h.catch(func(home lifecycle.Home) error {
 		_, _, err := e.Acknowledge(t.Context(), home, held, lifecycle.Outcome{})
@@ -182,7 +182,7 @@ func (h *fixture) forge(t testing.TB, e *lifecycle.Engine, p lifecycle.Place, ed
 	return h.forgeTwo(t, e, p, edit, func(*record.Record) {})
 }
 
-// forgeTwo is forge with more edits, of the record in the lane.
+// forgeTwo is like forge with more edits, of the record in the lane.
 func (h *fixture) forgeTwo(t testing.TB, e *lifecycle.Engine, p lifecycle.Place, edit, inLane func(*record.Record)) []refs.Edit {
 	t.Helper()
 	s, err := e.Reader.Load(t.Context(), h.home(homeID), p)

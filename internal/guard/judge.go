@@ -149,7 +149,7 @@ func (hj *handoffJudge) open(ctx context.Context, s *lifecycle.State, st *step, 
 	return leased(v, last)
 }
 
-// lastStep is the newest entry that moved the inbox ref.
+// lastStep returns the newest entry that moved the inbox ref.
 func lastStep(s *lifecycle.State) *record.Record {
 	for _, e := range slices.Backward(s.Entries) {
 		r := e.Record()

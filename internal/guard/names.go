@@ -19,7 +19,7 @@ func (g *Guard) KeepBelow(prefix string) {
 	g.Verifier.Repo.NameOf = g.names.there
 }
 
-// there is the hub's name of a ref of the format.
+// there returns the hub's name of a ref of the format.
 func (n names) there(ref string) string { return refs.At(n.prefix, ref) }
 
 // here gives a pushed ref its name in the format. It refuses names unused by clones with the

@@ -148,7 +148,7 @@ func carried(files [2][]byte, among map[string][2][]byte) bool {
 	return false
 }
 
-// lists are the lists of keys in a commit, by the names of their files, each with its
+// lists returns the lists of keys in a commit, by the names of their files, each with its
 // signature.
 func (pj *publishedJudge) lists(ctx context.Context, commit string) (map[string][2][]byte, error) {
 	if commit == "" {

@@ -61,7 +61,7 @@ func readSignedCommit(raw []byte) (signedObject, bool) {
 	return s, len(s.signature) > 0
 }
 
-// messageOf is the text after the first empty line; nothing if there is none.
+// messageOf returns the text after the first empty line; nothing if there is none.
 func messageOf(raw []byte) []byte {
 	if _, message, ok := bytes.Cut(raw, []byte("\n\n")); ok {
 		return message

@@ -66,7 +66,7 @@ func (cj *codeJudge) tagsBelow(ctx context.Context, oid string) ([]signedBy, err
 	return list, nil
 }
 
-// taggedTag is the tag under a raw tag; "" if the tag is one of something else.
+// taggedTag returns the tag under a raw tag; "" if the tag is one of something else.
 func taggedTag(raw []byte) string {
 	first, rest, _ := bytes.Cut(raw, []byte("\n"))
 	kind, _, _ := bytes.Cut(rest, []byte("\n"))

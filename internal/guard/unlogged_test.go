@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// onTop is a commit that a key signs and puts on top of another one.
+// onTop returns a commit that a key signs and puts on top of another one.
 func (h *fixture) onTop(t *testing.T, e *lifecycle.Engine, oid string) string {
 	t.Helper()
 	o, err := h.repo.Read(t.Context(), oid, record.MaxCommit)

@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// damaged are the ways in which the test breaks a loose object.
+// damaged returns the ways in which the test breaks a loose object.
 func damaged(t *testing.T, h *fixture) map[string]func(oid string) {
 	t.Helper()
 	file := func(oid string) string {

@@ -46,7 +46,7 @@ func (hj *handoffJudge) judgeWork(ctx context.Context, st *step) error {
 	return nil
 }
 
-// agents are the agents under whose names the push, or the handoff, may have a snapshot.
+// agents returns the agents under whose names the push, or the handoff, may have a snapshot.
 func (st *step) agents(s *lifecycle.State) []string {
 	list := []string{refs.Nobody, s.Agent, s.To}
 	for _, e := range slices.Concat(st.inbox, st.work) {

@@ -98,7 +98,7 @@ func difference(a, b []byte) int {
 	return n
 }
 
-// Digest is how records name the exact bytes of a blob: "sha256:" and 64
+// Digest returns how records name the exact bytes of a blob: "sha256:" and 64
 // lower-case hex digits.
 func Digest(b []byte) string {
 	sum := sha256.Sum256(b)
@@ -114,7 +114,7 @@ func NewSalt(random io.Reader) (string, error) {
 	return hex.EncodeToString(bits[:]), nil
 }
 
-// Counts is the value of the trailer Handoff-Counts, the facts left of a handoff after its
+// Counts returns the value of the trailer Handoff-Counts, the facts left of a handoff after its
 // payload was erased: completed steps, pending blockers, decisions, expected deliverables and
 // relevant files, in this order:
 //

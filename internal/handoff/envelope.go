@@ -182,7 +182,7 @@ func Follow(parent *Envelope, createdAt, expiresAt string) *Envelope {
 	return child
 }
 
-// mostData is the index of the ancestor whose data is largest.
+// mostData returns the index of the ancestor whose data is largest.
 func mostData(l []Ancestor) int {
 	most, size := 0, 0
 	for i, a := range l {

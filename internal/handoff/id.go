@@ -33,7 +33,7 @@ const (
 	MinSuffix = 6
 )
 
-// Which are the hints for an ambiguous argument: a command to show each handoff, by its whole
+// Which returns the hints for an ambiguous argument: a command to show each handoff, by its whole
 // id.
 func Which(ids ...ID) []fault.Hint {
 	var hints []fault.Hint
@@ -91,7 +91,7 @@ func ParseID(s string) (ID, error) {
 	return ID(s), nil
 }
 
-// Time is the moment in the id, in UTC with a precision of 1 ms. It is the time of the
+// Time returns the moment in the id, in UTC with a precision of 1 ms. It is the time of the
 // maker's clock, not a proof.
 func (id ID) Time() time.Time {
 	var ms int64
@@ -101,7 +101,7 @@ func (id ID) Time() time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// Lane is the name of this id's lane: its last two characters.
+// Lane returns the name of this id's lane: its last two characters.
 func (id ID) Lane() string { return string(id[len(id)-laneLen:]) }
 
 // IsLane reports whether a lane can have a name: whether an id can end in it.
@@ -145,7 +145,7 @@ func CheckAgent(s string) error {
 // hardly ever the same twice among a million handoffs of one lane.
 const shortEnd = 8
 
-// Short is an ellipsis and the last eight characters of an id, for a place where no other id
+// Short returns an ellipsis and the last eight characters of an id, for a place where no other id
 // is known. [Ends] makes sure an end means one handoff only.
 func (id ID) Short() string { return end(id, shortEnd) }
 
@@ -173,7 +173,7 @@ func EndsOf(ids []ID) Ends {
 	return ends
 }
 
-// Of is the end of an id; the usual one if the id was not among the ids.
+// Of returns the end of an id; the usual one if the id was not among the ids.
 func (e Ends) Of(id ID) string {
 	if known, ok := e[id]; ok {
 		return known
@@ -194,7 +194,7 @@ func backwards(id ID) []byte {
 	return b
 }
 
-// common is the number of last characters two ids share.
+// common returns the number of last characters two ids share.
 func common(a, b ID) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[len(a)-1-n] == b[len(b)-1-n] {

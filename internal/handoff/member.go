@@ -51,7 +51,7 @@ func (m Member) String() string {
 	return b.String()
 }
 
-// Top is the name of the outermost member, "" for the document itself.
+// Top returns the name of the outermost member, "" for the document itself.
 func (m Member) Top() string {
 	if len(m) == 0 {
 		return ""
@@ -59,7 +59,7 @@ func (m Member) Top() string {
 	return m[0].name
 }
 
-// Name is the name under which the value stands, "" for an element of an array
+// Name returns the name under which the value stands, "" for an element of an array
 // and for a key.
 func (m Member) Name() string {
 	if len(m) == 0 || m[len(m)-1].index != ofName {
@@ -128,7 +128,7 @@ func eachString(v reflect.Value, at Member, yield func(Member, string) bool) boo
 	return true
 }
 
-// jsonName is encoding/json's name of a field.
+// jsonName returns encoding/json's name of a field.
 func jsonName(f reflect.StructField) string {
 	if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
 		return name

@@ -66,7 +66,7 @@ func CheckRepoID(s string) error {
 	return nil
 }
 
-// IsRepoID is CheckRepoID for a text the caller checks to be one line.
+// IsRepoID is like CheckRepoID for a text the caller checks to be one line.
 func IsRepoID(s string) bool {
 	if remote, ok := strings.CutPrefix(s, "git+https://"); ok {
 		host, path, _ := strings.Cut(remote, "/")

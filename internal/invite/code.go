@@ -52,7 +52,7 @@ func New(kind Kind, url string, expires time.Time, random io.Reader) (Code, erro
 	return c, err
 }
 
-// String is the code as it is pasted.
+// String returns the code as it is pasted.
 func (c Code) String() string {
 	body := append(c.Secret[:], c.told()...)
 	return string(c.Kind) + encoding().EncodeToString(append(body, c.check()...))
@@ -65,7 +65,7 @@ func (c Code) told() []byte {
 	return append(at[:], c.place()...)
 }
 
-// place is the URL of the hub, and behind a blank the prefix, if there is one.
+// place returns the URL of the hub, and behind a blank the prefix, if there is one.
 func (c Code) place() string {
 	if c.Prefix == "" {
 		return c.URL

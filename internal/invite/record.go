@@ -49,7 +49,7 @@ func ParseMessages(b []byte) (*Messages, error) {
 	return &r, nil
 }
 
-// Bytes is the one spelling of a record.
+// Bytes returns the one spelling of a record.
 func (r *Messages) Bytes() ([]byte, error) { return handoff.Canonical(r) }
 
 // parse reads canonical JSON.

@@ -55,7 +55,7 @@ func offered(t require.TestingT, c invite.Code, k key, o invite.Offer) (*invite.
 	return again(t, r), p
 }
 
-// again is a record as it comes back from a hub.
+// again returns a record as it comes back from a hub.
 func again(t require.TestingT, r *invite.Messages) *invite.Messages {
 	b, err := r.Bytes()
 	require.NoError(t, err)

@@ -16,7 +16,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// offerIn is offer in a lane that is given.
+// offerIn is like offer in a lane that is given.
 func (w *fixture) offerIn(t testing.TB, e *Engine, to, lane string) Place {
 	t.Helper()
 	env := w.envelope(t, e.Author.Actor, to)

@@ -91,7 +91,7 @@ func (by *Author) notPinned() error {
 		WithHints(by.trustOwn())
 }
 
-// trustOwn is the hint to trust the key acting here, if it is an agent's.
+// trustOwn returns the hint to trust the key acting here, if it is an agent's.
 func (by *Author) trustOwn() fault.Hint {
 	if handoff.CheckAgent(by.Actor) != nil {
 		return fault.Fact("the key of %s is trusted where that person works", by.Actor)
@@ -155,7 +155,7 @@ func (by *Author) checkHeld(s *State, h ClaimProof) error {
 	return nil
 }
 
-// HeldBy is the refusal of a step on a handoff held by another agent, or by the same agent
+// HeldBy returns the refusal of a step on a handoff held by another agent, or by the same agent
 // elsewhere.
 func (by *Author) HeldBy(s *State) error {
 	f := fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s until %s",
@@ -166,8 +166,8 @@ func (by *Author) HeldBy(s *State) error {
 	return f.WithHints(fault.Run("githandoff", "status").Because("lists the handoffs held here"))
 }
 
-// HowToBreak is the hint on a step for which the claim has to be broken first: how to do that, for
-// whoever may.
+// HowToBreak returns the hint on a step for which the claim has to be broken first: how to do that,
+// for whoever may.
 func (by *Author) HowToBreak(s *State) fault.Hint {
 	if by.Actor != s.Offer.From && !by.isRoot() {
 		return fault.Run("githandoff", "show", string(s.ID)).Because("names its source and its holder; they can, and a root key")
@@ -226,7 +226,7 @@ func (by *Author) draft(s *State, event record.Event, fill func(*record.Record))
 	return &rec, nil
 }
 
-// successor is the record of the next step on s, without the event's own trailers.
+// successor returns the record of the next step on s, without the event's own trailers.
 func successor(s *State) record.Record {
 	r := record.Record{
 		ID: s.ID, From: s.Offer.From, To: s.To, Home: s.Offer.Home,
@@ -251,7 +251,7 @@ type Authority struct {
 	Audience  []string // repo ids where the work may go on, besides the home; none: as in the token above
 }
 
-// PrepareFor is [Author.Prepare] with a token for the target agent. The engine's key signs
+// PrepareFor is like [Author.Prepare] with a token for the target agent. The engine's key signs
 // both. A token this clone itself would not believe is refused, for the reason given by its
 // verification. PrepareFor does not change env.
 func (by *Author) PrepareFor(ctx context.Context, home Home, env *handoff.Envelope, a Authority) (*Payload, error) {
@@ -299,7 +299,7 @@ func (a Authority) token(p obo.Params) ([]byte, error) {
 	return obo.Attenuate(above[len(above)-1].Token, p)
 }
 
-// params are the claims of the new token without the digest of its envelope.
+// params returns the claims of the new token without the digest of its envelope.
 func (by *Author) params(home Home, env *handoff.Envelope, a Authority) (obo.Params, error) {
 	p := obo.Params{Issuer: by.Signer.KID(), Handoff: env.ID, IssuedAt: by.Keys.now(), Principal: a.Principal, Scope: a.Scope}
 	if env.Target.Agent == nil {

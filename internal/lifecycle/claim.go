@@ -145,7 +145,7 @@ func (e *Engine) Renew(ctx context.Context, home Home, h ClaimProof, n Renewal) 
 	})
 }
 
-// term is the length of the running lease, as given by the claim or its last renewal; 0 if
+// term returns the length of the running lease, as given by the claim or its last renewal; 0 if
 // unknown.
 func (s *State) term() time.Duration {
 	for _, e := range slices.Backward(s.Entries) {

@@ -105,7 +105,7 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 	})
 }
 
-// ErrRouted is the conflict naming the agent that has the handoff.
+// ErrRouted returns the conflict naming the agent that has the handoff.
 func (s *State) ErrRouted() error {
 	return fault.New(fault.Conflict, fault.Routed, "handoff %s is already with %s", s.ID, s.To).
 		WithHints(fault.See("reroute").Because("sends it on to another agent"))
@@ -235,7 +235,7 @@ func (e *Engine) Sweep(ctx context.Context, home Home, p Place) error {
 	return err
 }
 
-// ChildID is the id of the handoff following from a claim on its parent. It is always the same
+// ChildID returns the id of the handoff following from a claim on its parent. It is always the same
 // one, so a repeated step does not make two.
 func ChildID(parent handoff.ID, claim *record.Record) handoff.ID {
 	return handoff.DeriveID(claim.At, string(parent), claim.Nonce)

@@ -41,7 +41,7 @@ func (h *half) Apply(ctx context.Context, t refs.Transaction) error {
 	return errKilled
 }
 
-// halves are the steps that are taken by halves, what they start from, and in which
+// halves returns the steps that are taken by halves, what they start from, and in which
 // phase their lane entry leaves the handoff.
 func halves() map[string]struct {
 	held   bool

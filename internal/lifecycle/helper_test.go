@@ -52,7 +52,7 @@ func (w *fixture) stranger(t testing.TB, name string) *Engine {
 	return e
 }
 
-// remade is the same engine in a later command, which knows only what is in its files,
+// remade returns the same engine in a later command, which knows only what is in its files,
 // or one that differs from it.
 func remade(e *Engine, edit func(*Setup)) *Engine {
 	s := Setup{
@@ -85,7 +85,7 @@ func (w *fixture) person(t testing.TB, mail string) *Engine {
 	return e
 }
 
-// envelope is a complete one with the fixture's work. Without a recipient, refs.Nobody, it
+// envelope returns a complete one with the fixture's work. Without a recipient, refs.Nobody, it
 // waits for a decision.
 func (w *fixture) envelope(t testing.TB, from, to string) *handoff.Envelope {
 	t.Helper()
@@ -147,7 +147,7 @@ func (w *fixture) forge(t testing.TB, e *Engine, s *State, event record.Event, e
 	w.forgeTwo(t, e, s, event, append(edit, func(*record.Record) {})[0], func(*record.Record) {})
 }
 
-// forgeTwo is forge with more edits, of the record in the lane.
+// forgeTwo is like forge with more edits, of the record in the lane.
 func (w *fixture) forgeTwo(t testing.TB, e *Engine, s *State, event record.Event, edit, inLane func(*record.Record)) {
 	t.Helper()
 	rec := successor(s)
@@ -201,7 +201,7 @@ func inForm(rec, offer *record.Record) {
 	}
 }
 
-// signed is a commit that e signs as it is.
+// signed returns a commit that e signs as it is.
 func (w *fixture) signed(t testing.TB, e *Engine, rec record.Record, tree string, parents ...string) *refs.Object {
 	t.Helper()
 	return enginetest.SignCommit(t, e.Author.Signer, &record.Commit{Tree: tree, Parents: parents, Record: &rec})

@@ -56,7 +56,7 @@ func (l *Lanes) joins(ctx context.Context, o *refs.Object) error {
 	return l.joined(ctx, o.OID, c, key)
 }
 
-// joined is joins for an entry with a checked signature. A former root key joined only what
+// joined is like joins for an entry with a checked signature. A former root key joined only what
 // this clone had seen when it noticed the change: whoever stole the key could give any date.
 func (l *Lanes) joined(ctx context.Context, oid string, c *record.Commit, key sign.Key) error {
 	if c.Record.Event != record.Joined || len(c.Parents) != 2 || c.Tree != refs.EmptyTree {
@@ -159,7 +159,7 @@ func (l *Lanes) vouchedAbove(ctx context.Context, tip, below string) (anything, 
 	return anything, all, nil
 }
 
-// PutBack is the refusal of a lane because of a merge somebody put on it. The hint is the
+// PutBack returns the refusal of a lane because of a merge somebody put on it. The hint is the
 // command by which the hub's administrator puts the lane back, in the hub, to its former tip.
 func PutBack(hub, lane, tip, was string, why error) error {
 	f := fault.New(fault.Denied, fault.Rollback, "%s has a history in %s that this clone refuses: %w", hub, untrusted.Ref(lane), why)
@@ -208,7 +208,7 @@ type witnesses struct {
 	below map[string]map[string]bool   // by tip
 }
 
-// seenTip is the tip of a lane in a tree of tips; "" if the lane or the tree is not there.
+// seenTip returns the tip of a lane in a tree of tips; "" if the lane or the tree is not there.
 func (l *Lanes) seenTip(ctx context.Context, tree, lane string) (string, error) {
 	if l.witness.tips == nil {
 		l.witness.tips, l.witness.below = map[string]map[string]string{}, map[string]map[string]bool{}

@@ -119,7 +119,7 @@ func elsewhere(home Home, repoID string) []fault.Hint {
 	return nil
 }
 
-// FetchSpecFor is the part of a home touched by edits.
+// FetchSpecFor returns the part of a home touched by edits.
 func FetchSpecFor(home Home, edits []refs.Edit) FetchSpec {
 	var spec FetchSpec
 	for _, edit := range edits {

@@ -78,7 +78,7 @@ func TestIntentThatIsBeingWritten(t *testing.T) {
 	assert.Empty(t, names)
 }
 
-// snapshot is all that git holds under refs/handoffs.
+// snapshot returns all that git holds under refs/handoffs.
 func (w *fixture) snapshot(t *testing.T) string {
 	t.Helper()
 	return w.Hub.Git(t, "for-each-ref", "--format=%(refname) %(objectname)", refs.Root)

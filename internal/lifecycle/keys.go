@@ -27,7 +27,7 @@ type Keys struct {
 	strangers map[sign.KID]sign.PublicKey // the keys asked for; zero if there was none
 }
 
-// now is the time of a record: whole seconds, UTC.
+// now returns the time of a record: whole seconds, UTC.
 func (k *Keys) now() time.Time { return k.Now().UTC().Truncate(time.Second) }
 
 // SignerOf returns the pinned key that signed c. It must be the key named in c. A refusal
@@ -37,7 +37,7 @@ func (k *Keys) SignerOf(subject string, c *record.Commit) (sign.Key, error) {
 	return k.namedBy(subject, c, key, err)
 }
 
-// namedBy is SignerOf for a checked signature; key and err are the result of the check.
+// namedBy is like SignerOf for a checked signature; key and err are the result of the check.
 func (k *Keys) namedBy(subject string, c *record.Commit, key sign.Key, err error) (sign.Key, error) {
 	err = k.unknownKey(err, c.Record)
 	if err == nil && key.KID() != c.Record.Key {
@@ -110,7 +110,7 @@ func (k *Keys) published(kid sign.KID) (public sign.PublicKey, ok bool) {
 // maxStrangers bounds the unknown keys one command looks up.
 const maxStrangers = 64
 
-// recipients are the keys that may claim from an agent's inbox now.
+// recipients returns the keys that may claim from an agent's inbox now.
 func (k *Keys) recipients(agent string) []string {
 	var kids []string
 	for _, entry := range k.Trust.Entries() {
@@ -121,7 +121,7 @@ func (k *Keys) recipients(agent string) []string {
 	return kids
 }
 
-// openers are the keys to seal for: those allowed to claim from an agent's inbox now and able
+// openers returns the keys to seal for: those allowed to claim from an agent's inbox now and able
 // to decrypt.
 func (k *Keys) openers(agent string) ([]sign.PublicKey, error) {
 	kids := k.recipients(agent)
@@ -147,8 +147,8 @@ func (k *Keys) openers(agent string) ([]sign.PublicKey, error) {
 	return to, nil
 }
 
-// deciders is the hint naming the people to ask for a decision: the principals of the root keys
-// trusted here.
+// deciders returns the hint naming the people to ask for a decision: the principals of the root
+// keys trusted here.
 func (k *Keys) deciders() fault.Hint {
 	var people []string
 	for _, entry := range k.Trust.Entries() {
@@ -164,7 +164,7 @@ func (k *Keys) deciders() fault.Hint {
 	return fault.Fact("ask %s to decide it", strings.Join(people[:min(len(people), 3)], " or "))
 }
 
-// whoseKey is the hint for an agent without a trusted key. Only its owner can say which key it
+// whoseKey returns the hint for an agent without a trusted key. Only its owner can say which key it
 // is.
 func whoseKey(agent string) fault.Hint {
 	return fault.See("trust add").Because("trusts a key of %s, once its owner confirmed its fingerprint", agent)

@@ -196,7 +196,7 @@ func parentsOf(raw []byte) []string {
 	return slices.DeleteFunc(gitobj.Header(raw, "parent"), func(oid string) bool { return !handoff.IsHex(oid, 40) })
 }
 
-// firstParent is the first parent of a raw commit; "" if there is none.
+// firstParent returns the first parent of a raw commit; "" if there is none.
 func firstParent(raw []byte) string {
 	if parents := parentsOf(raw); len(parents) > 0 {
 		return parents[0]

@@ -34,7 +34,7 @@ type model struct {
 	log     []record.Event
 }
 
-// says is the reason of the refusal that a holder's step meets; "" if it is
+// says returns the reason of the refusal that a holder's step meets; "" if it is
 // taken.
 func (m *model) says(agent string) string {
 	if m.receipt == "" && m.holder == agent && m.claimed[agent].Nonce == m.nonce {

@@ -107,7 +107,7 @@ const (
 	keptAhead = maxAhead / 2
 )
 
-// seen is when this clone first saw an entry ahead of its clock; zero if it never did.
+// seen returns when this clone first saw an entry ahead of its clock; zero if it never did.
 func (a *Ahead) seen(oid string) time.Time {
 	if a.since != nil {
 		return a.since[oid]

@@ -90,7 +90,7 @@ func (by *Author) prepare(ctx context.Context, home Home, env *handoff.Envelope,
 	}, nil
 }
 
-// onFailure is the agent to take a failed handoff back; "" if none is named.
+// onFailure returns the agent to take a failed handoff back; "" if none is named.
 func onFailure(env *handoff.Envelope) string {
 	if env.Rollback == nil {
 		return ""
@@ -235,10 +235,10 @@ func encodeTokenTree(links []linkIDs) ([]byte, error) {
 	return gitobj.EncodeTree(entries)
 }
 
-// tokenPath is the path of the last of n tokens in the payload.
+// tokenPath returns the path of the last of n tokens in the payload.
 func tokenPath(n int) string { return fmt.Sprintf("%s/%d.json", oboName, n-1) }
 
-// tokenObjects are the blobs of a chain and, last, their tree.
+// tokenObjects returns the blobs of a chain and, last, their tree.
 func tokenObjects(links []obo.SignedToken) ([]*refs.Object, error) {
 	var objects []*refs.Object
 	var ids []linkIDs
@@ -318,7 +318,7 @@ func (vr *Verifier) IsSealed(ctx context.Context, s *State) (bool, error) {
 	return parts.sealed, err
 }
 
-// Outline is an envelope made of the trailers of a record, in place of one that cannot be
+// Outline returns an envelope made of the trailers of a record, in place of one that cannot be
 // opened.
 func Outline(r *record.Record) *handoff.Envelope {
 	env := &handoff.Envelope{ID: r.ID, Task: r.Task, Source: handoff.Source{Agent: r.From}, Parent: r.Parent, Status: r.Status}

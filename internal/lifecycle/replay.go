@@ -149,7 +149,7 @@ func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, 
 	return checkDate(s, r)
 }
 
-// notBefore is the time at which a key must have been allowed to take a step: the step's own
+// notBefore returns the time at which a key must have been allowed to take a step: the step's own
 // time, but no time before the newest entry below it, because a retired key could date itself
 // back.
 func (s *State) notBefore(at time.Time) time.Time {
@@ -174,7 +174,7 @@ type Entry struct {
 	voucher *voucher // nil while the signature was not checked
 }
 
-// Record is the content of the entry.
+// Record returns the content of the entry.
 func (e *Entry) Record() *record.Record { return e.Commit.Record }
 
 // readEntry reads one commit of a lane. A malformed one keeps the id it claims to be about, if
@@ -274,8 +274,8 @@ func sameRecord(inbox, entry *record.Commit) bool {
 		bytes.Equal(inbox.Record.Message(), logged.Message())
 }
 
-// chainAt is the chain of an inbox ref found by an audit; none if it cannot be read, which is a
-// finding of its own.
+// chainAt returns the chain of an inbox ref found by an audit; none if it cannot be read, which is
+// a finding of its own.
 func (rd *Reader) chainAt(ctx context.Context, s *State, ref string) []Link {
 	if ref == "" {
 		return nil

@@ -79,7 +79,7 @@ func (s *State) Phase() Phase {
 // cut off before it reached the lane, or the lane was read before it did.
 func (s *State) Unlogged() bool { return s.Tip != "" && s.Tip != s.base() }
 
-// base is the commit below the next step: the last one of the inbox ref named in the lane; ""
+// base returns the commit below the next step: the last one of the inbox ref named in the lane; ""
 // if there is none.
 func (s *State) base() string {
 	if len(s.Chain) == 0 {
@@ -259,7 +259,7 @@ func (s *State) Err() error {
 	return nil
 }
 
-// Locate is Load for a copy that may lack the inbox a handoff was routed into: the lane names
+// Locate is like Load for a copy that may lack the inbox a handoff was routed into: the lane names
 // this inbox, and Locate fetches it.
 func (rd *Reader) Locate(ctx context.Context, home Home, p Place) (*State, error) {
 	s, err := rd.Load(ctx, home, p)

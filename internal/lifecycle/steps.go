@@ -67,7 +67,7 @@ const (
 	Leaves  Effect = "left as it is"
 )
 
-// Steps is the table of steps, in the order of the specification.
+// Steps returns the table of steps, in the order of the specification.
 func Steps() []Step {
 	return []Step{
 		{record.Offered, nil, Makes, "a sender under the name `Handoff-From`; a root key; or, with `Handoff-Parent`, " +
@@ -87,7 +87,7 @@ func Steps() []Step {
 	}
 }
 
-// StepOf is the row of an event.
+// StepOf returns the row of an event.
 func StepOf(event record.Event) (Step, bool) {
 	for _, s := range Steps() {
 		if s.Event == event {
@@ -252,7 +252,7 @@ func isOvertaken(s *State, key sign.Key, r *record.Record) bool {
 		maySend(key, s.Offer.From, s.notBefore(r.At)) == nil
 }
 
-// errMisstep is the refusal of a step not allowed by the state.
+// errMisstep returns the refusal of a step not allowed by the state.
 func errMisstep(s *State, r *record.Record, why string) error {
 	held := ""
 	if s.Claim != nil {
@@ -291,7 +291,7 @@ func checkRevocable(s *State, event record.Event) error {
 	return nil
 }
 
-// errHeld is the conflict naming the holder of a handoff.
+// errHeld returns the conflict naming the holder of a handoff.
 func errHeld(s *State) error {
 	if s.Claim == nil {
 		if err := s.Err(); err != nil {
@@ -304,7 +304,7 @@ func errHeld(s *State) error {
 		WithHints(fault.Run("githandoff", "resume").Because("takes another one"))
 }
 
-// errNotHeld is the conflict of a step without the claim it needs.
+// errNotHeld returns the conflict of a step without the claim it needs.
 func errNotHeld(s *State) error {
 	return fault.New(fault.Conflict, fault.NotHolder, "nobody holds handoff %s", s.ID).
 		WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("takes it"))

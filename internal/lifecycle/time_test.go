@@ -27,7 +27,7 @@ func (c *roles) dated(by time.Duration) func(*record.Record) {
 	}
 }
 
-// again is the same engine in a later command: it knows what is in its files.
+// again returns the same engine in a later command: it knows what is in its files.
 func again(e *Engine) *Engine {
 	return remade(e, nil)
 }
@@ -263,7 +263,7 @@ func TestRetiredKeyDatesBack(t *testing.T) {
 	assert.Equal(t, Held, c.held(t, held).Phase())
 }
 
-// held is a state without what came last.
+// held returns a state without what came last.
 func (c *roles) held(t *testing.T, p Place) *State {
 	t.Helper()
 	s := c.load(t, again(c.holder), p)

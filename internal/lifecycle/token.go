@@ -136,7 +136,7 @@ func (vr *Verifier) chainContext(ctx context.Context, v *Verified, status *chain
 	}
 }
 
-// ancestors are the ids above a handoff, its parent first.
+// ancestors returns the ids above a handoff, its parent first.
 func ancestors(env *handoff.Envelope) []handoff.ID {
 	var ids []handoff.ID
 	for _, a := range slices.Backward(env.Lineage) {
@@ -300,7 +300,7 @@ func (v *Verified) checkClaim(rec *record.Record) error {
 	return nil
 }
 
-// checkRenewal is checkClaim for the renewal of a claim. Its token must be good now.
+// checkRenewal is like checkClaim for the renewal of a claim. Its token must be good now.
 func (vr *Verifier) checkRenewal(ctx context.Context, home Home, s *State, rec *record.Record) error {
 	if s.Offer.Token == "" {
 		return nil

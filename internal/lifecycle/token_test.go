@@ -37,7 +37,7 @@ func newDelegation(t testing.TB) *delegation {
 	return c
 }
 
-// first is the content of a first token in these tests.
+// first returns the content of a first token in these tests.
 func first() Authority { return Authority{Principal: alice, Scope: []string{"repo.write:src/*"}} }
 
 // grant offers fixer a handoff with a first token.
@@ -73,7 +73,7 @@ func (c *delegation) verify(t testing.TB, by *Engine, p Place) *Verified {
 	return v
 }
 
-// child is an envelope that follows from v, from one agent to another.
+// child returns an envelope that follows from v, from one agent to another.
 func (c *delegation) child(t testing.TB, v *Verified, from, to *Engine) *handoff.Envelope {
 	t.Helper()
 	env := c.envelope(t, from.Author.Actor, to.Author.Actor)

@@ -27,30 +27,30 @@ type Verified struct {
 	lapse    error
 }
 
-// State is its state at the home.
+// State returns its state at the home.
 func (v *Verified) State() *State { return v.state }
 
-// Envelope is the document. It must not be changed.
+// Envelope returns the document. It must not be changed.
 func (v *Verified) Envelope() *handoff.Envelope { return v.envelope }
 
-// Bytes are the exact bytes of the envelope, decrypted if it was sealed.
+// Bytes returns the exact bytes of the envelope, decrypted if it was sealed.
 func (v *Verified) Bytes() []byte { return v.raw }
 
 // Sealed reports whether the envelope was sealed. Any successor must be sealed too, and nothing
 // of it may appear anywhere else.
 func (v *Verified) Sealed() bool { return v.sealed }
 
-// Offer is the record of the payload commit.
+// Offer returns the record of the payload commit.
 func (v *Verified) Offer() *record.Record { return v.state.Chain[0].Commit.Record }
 
-// Sender is the pinned key that signed the payload.
+// Sender returns the pinned key that signed the payload.
 func (v *Verified) Sender() sign.Key { return v.sender }
 
-// Token is the authority carried by the handoff; nil if there is none, or none any more, see
+// Token returns the authority carried by the handoff; nil if there is none, or none any more, see
 // Lapse.
 func (v *Verified) Token() *obo.VerifiedToken { return v.token }
 
-// Links are the exact bytes of the tokens and their signatures, the first one first; none if
+// Links returns the exact bytes of the tokens and their signatures, the first one first; none if
 // the handoff never carried authority.
 func (v *Verified) Links() []obo.SignedToken { return v.links }
 
@@ -278,7 +278,7 @@ func (v *Verified) place(home Home) error {
 	return nil
 }
 
-// misled is the error of an inbox ref not leading to the payload named in the lane; nil if
+// misled returns the error of an inbox ref not leading to the payload named in the lane; nil if
 // there is none.
 func (vr *Verifier) misled(ctx context.Context, home Home, s *State) error {
 	if len(s.foreign) == 0 {

@@ -329,7 +329,7 @@ func TestOneRecordTwice(t *testing.T) {
 	})
 }
 
-// audited are the verdicts of an audit about a handoff, oldest entry first.
+// audited returns the verdicts of an audit about a handoff, oldest entry first.
 func (w *fixture) audited(t *testing.T, p Place) []string {
 	t.Helper()
 	tip, err := w.repo.Resolve(t.Context(), w.lane(p.ID))

@@ -15,7 +15,7 @@ import (
 // present handoff then has its snapshot, and a remaining snapshot has its handoff, by which it
 // is found and swept.
 
-// WorkOf is the snapshot named in the envelope of a handoff; nil if there is none. The signer
+// WorkOf returns the snapshot named in the envelope of a handoff; nil if there is none. The signer
 // is not verified: the snapshot only serves to find the ref, and the ref is leased at the
 // commit.
 func (vr *Verifier) WorkOf(ctx context.Context, s *State) *handoff.Work {
@@ -29,7 +29,7 @@ func (vr *Verifier) WorkOf(ctx context.Context, s *State) *handoff.Work {
 	return env.Work
 }
 
-// WorkAt is the snapshot named in the payload below a commit of an inbox ref; nil if there is
+// WorkAt returns the snapshot named in the payload below a commit of an inbox ref; nil if there is
 // none. Nothing is verified.
 func WorkAt(ctx context.Context, repo *refs.Repo, tip string) (*handoff.Work, error) {
 	o, err := repo.Read(ctx, tip+":"+envelopeName, handoff.MaxEnvelope)
@@ -105,7 +105,7 @@ func (rc *Recovery) fixWork(ctx context.Context, home Home, edit refs.Edit, forw
 	return nil, nil
 }
 
-// KeptWork is the edit keeping the snapshot of a handoff sent to a hub, until its receipt is
+// KeptWork returns the edit keeping the snapshot of a handoff sent to a hub, until its receipt is
 // seen.
 func (p *Payload) KeptWork() []refs.Edit {
 	if p.Envelope.Work == nil {

@@ -189,7 +189,7 @@ func add[In any](s *mcp.Server, name, description, properties string, hints mcp.
 	})
 }
 
-// refusal is the error as the command line would print it, with its exit code.
+// refusal returns the error as the command line would print it, with its exit code.
 func refusal(err error) *mcp.CallToolResult {
 	line := fmt.Sprintf("githandoff: %s (exit %d)", strings.ReplaceAll(err.Error(), "\n", "; "), fault.CodeOf(err))
 	if f := fault.As(err); f != nil {

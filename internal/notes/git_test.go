@@ -167,7 +167,7 @@ func (r *repo) paths(tree string) map[string]string {
 	return files
 }
 
-// list is a notes tree as git lists it: target to blob.
+// list returns a notes tree as git lists it: target to blob.
 func (r *repo) list() map[string]string {
 	list := make(map[string]string)
 	for line := range strings.Lines(r.git("", "notes", "--ref", "handoffs", "list")) {
@@ -225,7 +225,7 @@ func targets(n int) []string {
 	return list
 }
 
-// event is the i-th of many valid lines, in byte order.
+// event returns the i-th of many valid lines, in byte order.
 func event(i int) string {
 	at := time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Second)
 	id := handoff.DeriveID(at, strconv.Itoa(i))

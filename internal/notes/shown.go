@@ -8,8 +8,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// Shown is the form of a note for people, one line per handoff: its last event, its short id, its
-// sender and its receiver. The handoffs come in the order of their ids, and so of their times.
+// Shown returns the form of a note for people, one line per handoff: its last event, its short id,
+// its sender and its receiver. The handoffs come in the order of their ids, and so of their times.
 //
 //	acknowledged …84kbrz41 investigator → fixer
 func Shown(lines []string) []string {

@@ -170,7 +170,7 @@ func (d *directory) other(e gitobj.TreeEntry) {
 	}
 }
 
-// crowded is git's rule for cutting a directory into subdirectories.
+// crowded applies git's rule for cutting a directory into subdirectories.
 func (d *directory) crowded(depth int) bool {
 	if digits-2*depth <= 2 {
 		return false

@@ -13,19 +13,19 @@ type VerifiedToken struct {
 	leaf Claims
 }
 
-// Leaf is a copy of the leaf's claims.
+// Leaf returns a copy of the leaf's claims.
 func (v *VerifiedToken) Leaf() Claims { return v.leaf.clone() }
 
 // JTI names the leaf.
 func (v *VerifiedToken) JTI() string { return v.leaf.JTI }
 
-// Principal is the person the token acts for: user:alice@example.com.
+// Principal returns the person the token acts for: user:alice@example.com.
 func (v *VerifiedToken) Principal() string { return v.leaf.Subject }
 
 // Scope lists the allowed scopes, sorted.
 func (v *VerifiedToken) Scope() []string { return slices.Clone(v.leaf.Scope) }
 
-// Expires is the first second after the token's validity, in UTC. No lease may go beyond it.
+// Expires returns the first second after the token's validity, in UTC. No lease may go beyond it.
 func (v *VerifiedToken) Expires() time.Time { return time.Unix(v.leaf.ExpiresAt, 0).UTC() }
 
 // Holders lists the kids of the token's keys. One of them must sign the claim.

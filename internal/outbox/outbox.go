@@ -43,7 +43,7 @@ func New(w *workspace.Workspace) *Outbox {
 	}
 }
 
-// KeptError is the error of a failed or interrupted delivery: the handoff is still there.
+// KeptError returns the error of a failed or interrupted delivery: the handoff is still there.
 func KeptError(err error, id handoff.ID) error {
 	f := fault.As(err)
 	if errors.Is(err, crossrepo.ErrGuard) {
@@ -85,8 +85,8 @@ func Kept(f *fault.Error, what string) error {
 	return &k
 }
 
-// InDoubt is the error of an interrupt during the push of a kept handoff or step. It is not known
-// yet whether the hub took it.
+// InDoubt returns the error of an interrupt during the push of a kept handoff or step. It is not
+// known yet whether the hub took it.
 func InDoubt(err error) error {
 	f := fault.New(fault.Interrupted, fault.WasInterrupted, "%w", err)
 	f.Message = "interrupted during the push: the hub may have taken it, or not"
@@ -132,7 +132,7 @@ type Stage struct {
 	Child  lifecycle.Place `json:"child"`
 }
 
-// Staged are the children waiting for the receipt of their parent.
+// Staged returns the children waiting for the receipt of their parent.
 func (o *Outbox) Staged() work.Documents[Stage] { return stagedIn(o.Repo) }
 
 func stagedIn(repo *refs.Repo) work.Documents[Stage] {

@@ -61,7 +61,7 @@ func parse(b []byte) (*Policy, error) {
 	return p, p.check(root)
 }
 
-// oneLine is the first cause named by the library, in the words of the format.
+// oneLine returns the first cause named by the library, in the words of the format.
 func oneLine(err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	var mistyped *yaml.TypeError
@@ -165,7 +165,7 @@ func (p *Policy) check(root *yaml.Node) error {
 	return nil
 }
 
-// member is the value of a member of a mapping; nil if the mapping has none.
+// member returns the value of a member of a mapping; nil if the mapping has none.
 func member(n *yaml.Node, name string) *yaml.Node {
 	for i := 0; i < len(n.Content); i += 2 {
 		if n.Content[i].Value == name {

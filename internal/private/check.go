@@ -42,7 +42,7 @@ func CheckDir(dir string, owners ...uint32) error {
 	return Check(dir, info, Others, append([]uint32{uint32(os.Geteuid())}, owners...)...)
 }
 
-// CheckTree is CheckDir for a directory and each one below it.
+// CheckTree is like CheckDir for a directory and each one below it.
 func CheckTree(dir string, owners ...uint32) error {
 	if err := CheckDir(dir, owners...); err != nil {
 		return err
@@ -88,12 +88,12 @@ func Check(path string, info fs.FileInfo, forbidden fs.FileMode, owners ...uint3
 	return nil
 }
 
-// Owner is the owner of a file.
+// Owner returns the owner of a file.
 func Owner(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }
 
 func group(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Gid }
 
-// Unsafe is the refusal of a file which somebody else could have put there.
+// Unsafe returns the refusal of a file which somebody else could have put there.
 func Unsafe(path, why string) *fault.Error {
 	return fault.New(fault.Denied, fault.UnsafeFile, "%s %s", path, why).
 		WithHints(fault.Fact("githandoff believes regular files and directories of your own that nobody else can change"))

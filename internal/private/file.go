@@ -146,7 +146,7 @@ const (
 	Config = "XDG_CONFIG_HOME" // of the trust list
 )
 
-// Dir is the directory "githandoff" at a place, Data or Config. It need not exist; where it
+// Dir returns the directory "githandoff" at a place, Data or Config. It need not exist; where it
 // does, it and the directories above it are this user's own.
 func Dir(getenv func(string) string, name string) (string, error) {
 	fallback := ".config"
@@ -172,7 +172,7 @@ func Dir(getenv func(string) string, name string) (string, error) {
 	return dir, CheckDir(dir)
 }
 
-// Home is this user's home directory: $HOME if absolute, else that of the user database.
+// Home returns this user's home directory: $HOME if absolute, else that of the user database.
 func Home(getenv func(string) string) (string, error) {
 	if home := getenv("HOME"); filepath.IsAbs(home) {
 		return filepath.Clean(home), nil

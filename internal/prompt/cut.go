@@ -27,10 +27,10 @@ func (p *Prompt) Cut(limit int, rest string) (string, error) {
 	return head + p.closing(head) + notice, nil
 }
 
-// lastLine is where the last whole line of s ends.
+// lastLine returns where the last whole line of s ends.
 func lastLine(s string) int { return strings.LastIndexByte(s, '\n') + 1 }
 
-// closing are the last lines of the fences begun but not ended in head, the inner ones first.
+// closing returns the last lines of the fences begun but not ended in head, the inner ones first.
 func (p *Prompt) closing(head string) string {
 	var open string
 	for _, f := range p.fences {

@@ -13,7 +13,7 @@ type noValueError struct{ what string }
 
 func (e *noValueError) Error() string { return e.what + " has no value" }
 
-// printers are the functions of templates for turning values into text. Those of the template
+// printers returns the functions of templates for turning values into text. Those of the template
 // package itself print "<no value>" or "<nil>" for a missing value.
 func printers() template.FuncMap {
 	return template.FuncMap{
@@ -48,7 +48,7 @@ func printer(name string, print func(...any) string) func(...any) (string, error
 	}
 }
 
-// shown is a value as it is printed: nil prints as nothing, and a missing value is an error.
+// shown returns a value as it is printed: nil prints as nothing, and a missing value is an error.
 func shown(v any) (any, error) {
 	switch v := v.(type) {
 	case nil:

@@ -24,7 +24,7 @@ func (r Results) Encode() (string, error) {
 	return s, nil
 }
 
-// Screened is Encode for results typed by a person or an agent: the content policy judges them
+// Screened is like Encode for results typed by a person or an agent: the content policy judges them
 // like an envelope.
 func (r Results) Screened() (string, error) {
 	if err := screen.Map("result", r); err != nil {

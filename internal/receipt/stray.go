@@ -21,7 +21,7 @@ type Stray struct {
 	inbox string // it must not be there; "" for a sent handoff
 }
 
-// WorkRefs are the patterns of the refs searched by Strays.
+// WorkRefs returns the patterns of the refs searched by Strays.
 func WorkRefs() []string {
 	return []string{
 		refs.Root + "work/", refs.Root + "work-out/", refs.Root + "remotes/*/work/*/*",
@@ -82,7 +82,7 @@ func lookAgain(ctx context.Context, repo *refs.Repo, found []Stray) ([]Stray, er
 	return left, nil
 }
 
-// sentIn are the handoffs of the outbox and sent refs.
+// sentIn returns the handoffs of the outbox and sent refs.
 func sentIn(list []refs.Ref) map[handoff.ID]bool {
 	kept := map[handoff.ID]bool{}
 	for _, ref := range list {

@@ -79,7 +79,7 @@ func (w *Writer) Withdraw(ctx context.Context, home lifecycle.Home, p lifecycle.
 	return s, nil
 }
 
-// SentChild is the edit to remember a child offered at a hub, so the next sync asks about it.
+// SentChild returns the edit to remember a child offered at a hub, so the next sync asks about it.
 func SentChild(home lifecycle.Home, child *lifecycle.Payload) []refs.Edit {
 	if _, remote := home.(*crossrepo.Hub); !remote || child == nil {
 		return nil
@@ -100,7 +100,7 @@ func mergeEdits(a, b []refs.Edit) []refs.Edit {
 	return out
 }
 
-// OutgoingRefs are the deletions of this repository's own refs to a sent handoff.
+// OutgoingRefs returns the deletions of this repository's own refs to a sent handoff.
 func (w *Writer) OutgoingRefs(ctx context.Context, p lifecycle.Place) []refs.Edit {
 	var edits []refs.Edit
 	for _, ref := range []string{refs.Outbox(p.Agent, p.ID), refs.Sent(p.Agent, p.ID), refs.WorkOut(p.ID)} {

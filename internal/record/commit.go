@@ -23,14 +23,14 @@ type Commit struct {
 	Signature []byte // armored, one LF at the end; empty while unsigned
 }
 
-// Payload is the signed text: the raw object without its gpgsig.
+// Payload returns the signed text: the raw object without its gpgsig.
 func (c *Commit) Payload() []byte {
 	unsigned := *c
 	unsigned.Signature = nil
 	return unsigned.Encode()
 }
 
-// Encode is the raw object.
+// Encode returns the raw object.
 func (c *Commit) Encode() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "tree %s\n", c.Tree)

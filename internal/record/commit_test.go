@@ -47,7 +47,7 @@ func TestParseCommitReadsWhatEncodeWrites(t *testing.T) {
 	}
 }
 
-// inPlaces are the commits that an event makes: on the inbox ref, if it moves that,
+// inPlaces returns the commits that an event makes: on the inbox ref, if it moves that,
 // and in the lane.
 func inPlaces(event record.Event) []*record.Commit {
 	r := most(event)

@@ -1,6 +1,6 @@
 package record
 
-// Trailers are the names of all trailers, in wire order; the first eleven are in
+// Trailers returns the names of all trailers, in wire order; the first eleven are in
 // every message.
 func Trailers() []string {
 	var names []string
@@ -10,7 +10,7 @@ func Trailers() []string {
 	return names
 }
 
-// Events are all events, in the order of the specification.
+// Events returns all events, in the order of the specification.
 func Events() []Event {
 	return []Event{Offered, Routed, Claimed, Progressed, Released, Acknowledged, Failed, Rerouted, Revoked, Expired, Joined}
 }

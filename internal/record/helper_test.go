@@ -74,7 +74,7 @@ func made(event record.Event, need record.Need) *record.Record {
 	return r
 }
 
-// full is a receipt with all that a failure may have, as it stands in a lane.
+// full returns a receipt with all that a failure may have, as it stands in a lane.
 func full() *record.Record {
 	r := most(record.Failed)
 	r.Payload = oid

@@ -99,7 +99,7 @@ func (t *trailer) value(r *Record) string {
 	return ""
 }
 
-// find is the index of a key in the table of trailers, -1 if it is unknown. The search begins
+// find returns the index of a key in the table of trailers, -1 if it is unknown. The search begins
 // at from: messages have the order of the table.
 func find(key string, from int) int {
 	for n := range trailers {

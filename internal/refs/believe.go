@@ -79,7 +79,7 @@ func candidate(dir string) string {
 	}
 }
 
-// looksBare is git's own test (setup.c, is_git_directory), by names only.
+// looksBare applies git's own test (setup.c, is_git_directory), by names only.
 func looksBare(dir string) bool {
 	for _, name := range []string{"HEAD", "objects", "refs"} {
 		if !exists(filepath.Join(dir, name)) {

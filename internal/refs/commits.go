@@ -79,7 +79,7 @@ func commitsOneByOne(ctx context.Context, r *Repo, list []Ref, visit func(ref Re
 	return nil
 }
 
-// commitsBySize is Commits for refs of which some lead to something else than
+// commitsBySize is like Commits for refs of which some lead to something else than
 // commits, or to large ones. It looks at sizes first.
 func commitsBySize(ctx context.Context, r *Repo, list []Ref, visit func(ref Ref, raw []byte) error) error {
 	oids := make([]string, len(list))

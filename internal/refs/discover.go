@@ -166,7 +166,7 @@ func discoverOneByOne(ctx context.Context, r *Repo) error {
 	return askHead(ctx, r)
 }
 
-// notFound is the refusal of git's discovery: no repository, one of another user, or one that
+// notFound returns the refusal of git's discovery: no repository, one of another user, or one that
 // cannot be read.
 func notFound(r *Repo, err error) error {
 	why := ""
@@ -195,7 +195,7 @@ func notFound(r *Repo, err error) error {
 	return f.WithHints(fault.Fact("githandoff runs inside a git repository, or in the one that -C names"))
 }
 
-// trustDirectory is git's own cure for a repository of another user.
+// trustDirectory returns git's own cure for a repository of another user.
 func trustDirectory(path string) fault.Hint {
 	return fault.Run("git", "config", "--global", "--add", "safe.directory", path).
 		Because("makes git trust this repository, which belongs to another user")

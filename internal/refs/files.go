@@ -97,7 +97,7 @@ func (r *Repo) tipInFiles(name string) (oid string, ok bool) {
 	return oid, ok && err == nil && (oid == "" || isID(oid))
 }
 
-// looseTip is [Repo.tipInFiles] for refs with a file of their own.
+// looseTip is like [Repo.tipInFiles] for refs with a file of their own.
 func looseTip(r *Repo, name string) (oid string, ok bool) {
 	f, err := os.OpenFile(filepath.Join(r.CommonDir, filepath.FromSlash(name)), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -125,7 +125,7 @@ func isShared(name string) bool {
 	return strings.HasPrefix(name, "refs/") && plumbing.ReferenceName(name).Validate() == nil
 }
 
-// listInFiles is [Repo.List] by git's files. ok is false where git has to be asked: as with
+// listInFiles is like [Repo.List] by git's files. ok is false where git has to be asked: as with
 // tipInFiles, and for patterns with other wildcards than "*".
 func listInFiles(r *Repo, patterns []string) (list []Ref, ok bool) {
 	if !keepsRefsInFiles(r) {

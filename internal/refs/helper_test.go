@@ -33,7 +33,7 @@ func tryOpen(t testing.TB, repo *gittest.Repo) (*Repo, error) {
 	return r, err
 }
 
-// commit is a commit object of its own: an empty tree, a message, parents.
+// commit returns a commit object of its own: an empty tree, a message, parents.
 func commit(message string, parents ...string) *Object {
 	body := "tree " + EmptyTree + "\n"
 	for _, p := range parents {

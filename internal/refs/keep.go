@@ -64,7 +64,7 @@ func (st *Store) secure(ctx context.Context, known time.Time, objects []*Object)
 // Collecting reports whether a "git gc" is at work in this repository.
 func (st *Store) Collecting() bool { return !st.collecting().IsZero() }
 
-// collecting is when the running "git gc" began; zero where none runs.
+// collecting returns when the running "git gc" began; zero where none runs.
 func (st *Store) collecting() time.Time {
 	path := filepath.Join(st.repo.CommonDir, "gc.pid")
 	info, err := os.Stat(path)

@@ -129,7 +129,7 @@ func (lk *Locks) paths(edits []Edit) []string {
 	return paths
 }
 
-// standing are the lock files in the way of edits now.
+// standing returns the lock files in the way of edits now.
 func (lk *Locks) standing(edits []Edit) []os.FileInfo {
 	found := make([]os.FileInfo, 0, len(edits)+1)
 	for _, path := range lk.paths(edits) {
@@ -187,7 +187,7 @@ func (lk *Locks) refusal(edits []Edit, before []os.FileInfo, cause error) error 
 		WithHints(fault.Run("githandoff", "doctor").Because("looks for the cause"))
 }
 
-// Locked is the refusal naming a lock file in the way.
+// Locked returns the refusal naming a lock file in the way.
 func Locked(path string) error {
 	return fault.New(fault.Unavailable, fault.Locked, "%s exists: another git is running, or one crashed", path).
 		WithHints(fault.Run("githandoff", "doctor", "--fix").Because("removes it if no process has it open"))

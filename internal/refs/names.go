@@ -19,7 +19,7 @@ const ShownRef = "refs/notes/handoffs-shown"
 // below its prefix, and of the copy of a hub's notes.
 const NotesBelow = "notes"
 
-// At is the name of a ref of the format at a hub with handoffs below prefix; "" is the usual
+// At returns the name of a ref of the format at a hub with handoffs below prefix; "" is the usual
 // prefix. Other refs keep their names.
 func At(prefix, ref string) string {
 	if prefix == "" {
@@ -60,39 +60,40 @@ func MirrorNamespace(repoID string) Namespace {
 	return Namespace(Root + "mirror/" + strings.TrimPrefix(string(TrackingNamespace(repoID)), Root+"remotes/"))
 }
 
-// Inbox is the ref of a handoff at its home. An empty id gives the prefix of
+// Inbox returns the ref of a handoff at its home. An empty id gives the prefix of
 // the agent's inbox.
 func (s Namespace) Inbox(agent string, id handoff.ID) string {
 	return string(s) + "inbox/" + agent + "/" + string(id)
 }
 
-// Lane is the ref of id's lane.
+// Lane returns the ref of id's lane.
 func (s Namespace) Lane(id handoff.ID) string { return string(s) + "log/" + id.Lane() }
 
-// Lanes is the prefix of all lanes.
+// Lanes returns the prefix of all lanes.
 func (s Namespace) Lanes() string { return string(s) + "log/" }
 
-// Work is the ref of a handoff's snapshot, at its home.
+// Work returns the ref of a handoff's snapshot, at its home.
 func (s Namespace) Work(agent string, id handoff.ID) string {
 	return string(s) + "work/" + agent + "/" + string(id)
 }
 
-// WorkOut is the ref keeping the snapshot of a sent handoff until its receipt was seen.
+// WorkOut returns the ref keeping the snapshot of a sent handoff until its receipt was seen.
 func WorkOut(id handoff.ID) string { return Root + "work-out/" + string(id) }
 
-// Outbox is the ref of a handoff waiting for delivery.
+// Outbox returns the ref of a handoff waiting for delivery.
 func Outbox(agent string, id handoff.ID) string { return Root + "outbox/" + agent + "/" + string(id) }
 
-// Sent is the ref of a delivered handoff whose receipt was not seen yet.
+// Sent returns the ref of a delivered handoff whose receipt was not seen yet.
 func Sent(agent string, id handoff.ID) string { return Root + "sent/" + agent + "/" + string(id) }
 
-// Archive is the ref under which a receiver keeps an ended handoff.
+// Archive returns the ref under which a receiver keeps an ended handoff.
 func Archive(id handoff.ID) string { return Root + "archive/" + string(id) }
 
-// Checkpoint is the ref keeping the commit to roll back to alive.
+// Checkpoint returns the ref keeping the commit to roll back to alive.
 func Checkpoint(id handoff.ID) string { return Root + "checkpoints/" + string(id) }
 
-// Seen is the ref keeping a list of tips alive: those of the lanes seen when a key was retired.
+// Seen returns the ref keeping a list of tips alive: those of the lanes seen when a key was
+// retired.
 func Seen(tree string) string { return Root + "seen/" + tree }
 
 // HandoffRef is the parsed name of an inbox, outbox or sent ref.

@@ -43,8 +43,8 @@ func (r *Repo) Read(ctx context.Context, name string, limit int64) (*Object, err
 	return o, nil
 }
 
-// ReadTip is Read for callers that must know which object is too large: with that refusal comes
-// an object with only its id and type.
+// ReadTip is like Read for callers that must know which object is too large: with that refusal
+// comes an object with only its id and type.
 func (r *Repo) ReadTip(ctx context.Context, name string, limit int64) (*Object, error) {
 	if oid, ok := r.overlay[name]; ok {
 		name = oid
@@ -202,7 +202,7 @@ func (r *Repo) List(ctx context.Context, patterns ...string) ([]Ref, error) {
 // sorted by name.
 type Listing string
 
-// Listing is List for callers comparing whole lists. Whole reports whether the objects of all
+// Listing is like List for callers comparing whole lists. Whole reports whether the objects of all
 // these refs are here. It costs git one look into an index for each ref.
 func (r *Repo) Listing(ctx context.Context, patterns ...string) (l Listing, whole bool, err error) {
 	if l, err = r.listing(ctx, "%(objectname) %(objecttype) %(refname)", patterns); err == nil {
@@ -223,7 +223,7 @@ func (r *Repo) listing(ctx context.Context, format string, patterns []string) (L
 	return Listing(out), nil
 }
 
-// Refs are the refs of a list; nil if it is empty.
+// Refs returns the refs of a list; nil if it is empty.
 func (l Listing) Refs() []Ref {
 	if l == "" {
 		return nil

@@ -41,7 +41,7 @@ func Named(ctx context.Context, r *Repo, prefixes ...string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// namedByFiles is Named for refs in one file each and in packed-refs; ok is false where
+// namedByFiles is like Named for refs in one file each and in packed-refs; ok is false where
 // packed-refs is not marked as sorted.
 func namedByFiles(r *Repo, prefixes []string) (names []string, ok bool, err error) {
 	for _, prefix := range prefixes {
@@ -208,7 +208,7 @@ func (p packedFile) seek(start int64, limit string) (int64, error) {
 	return at, err
 }
 
-// refAfter is the first line of a ref beginning at or after offset: its offset, its name, and
+// refAfter returns the first line of a ref beginning at or after offset: its offset, its name, and
 // the offset of the next line. At the end of the file there is none, and at is the size.
 func (p packedFile) refAfter(start, offset int64) (at int64, name string, next int64, err error) {
 	at = offset
@@ -230,7 +230,7 @@ func (p packedFile) refAfter(start, offset int64) (at int64, name string, next i
 	return p.size, "", p.size, nil
 }
 
-// line is the line from offset on, without its end, and where the next one begins.
+// line returns the line from offset on, without its end, and where the next one begins.
 func (p packedFile) line(offset int64) (string, int64, error) {
 	var line []byte
 	buf := make([]byte, 256)

@@ -117,7 +117,7 @@ func (r *Repo) Close() {
 	wg.Wait()
 }
 
-// Own is the directory of githandoff's own files shared by all worktrees; OwnWorktree the one
+// Own returns the directory of githandoff's own files shared by all worktrees; OwnWorktree the one
 // of this worktree only.
 func (r *Repo) Own(name string) string { return filepath.Join(r.CommonDir, "githandoff", name) }
 
@@ -140,7 +140,7 @@ func checkOwn(r *Repo) error {
 	return nil
 }
 
-// OwnDirs are the directories of this repository with files of githandoff: its own, that of
+// OwnDirs returns the directories of this repository with files of githandoff: its own, that of
 // each worktree, and the one of info/exclude.
 func (r *Repo) OwnDirs() []string {
 	dirs := []string{r.Own(""), filepath.Join(r.CommonDir, "info")}
@@ -151,7 +151,7 @@ func (r *Repo) OwnDirs() []string {
 	return dirs
 }
 
-// Paths are the paths under which others may know this repository as a hub.
+// Paths returns the paths under which others may know this repository as a hub.
 func (r *Repo) Paths() []string {
 	paths := []string{r.CommonDir}
 	if base, ok := strings.CutSuffix(r.CommonDir, "/.git"); ok {

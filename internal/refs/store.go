@@ -107,7 +107,7 @@ func (st *Store) writeOnce(o *Object, path string) (err error) {
 	return err
 }
 
-// shared is the mode made by core.sharedRepository of the umask's (git's path.c,
+// shared returns the mode made by core.sharedRepository of the umask's (git's path.c,
 // calc_shared_perm and adjust_shared_perm; setup.c, git_config_perm): with bits added, or,
 // given as an octal number, with these bits instead.
 func (st *Store) shared(mode fs.FileMode) fs.FileMode {
@@ -142,7 +142,7 @@ func (st *Store) shared(mode fs.FileMode) fs.FileMode {
 	return mode
 }
 
-// Readers are the bits by which others may read the files of a shared repository:
+// Readers returns the bits by which others may read the files of a shared repository:
 // 0 where it is not shared.
 func (st *Store) Readers() fs.FileMode {
 	const others = 0o044

@@ -232,7 +232,7 @@ func (u *updater) commit(edits []Edit) error {
 	return u.broken(err)
 }
 
-// broken is why git ended, in its own words if it left any.
+// broken returns why git ended, in its own words if it left any.
 func (u *updater) broken(err error) error {
 	u.stop(func(p *gitexec.Process) {
 		if cerr := p.Close(); cerr != nil {

@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// threeCommits is a repository with three commits to move refs between.
+// threeCommits returns a repository with three commits to move refs between.
 func threeCommits(t *testing.T) (*gittest.Repo, *Repo, [3]string) {
 	t.Helper()
 	repo := gittest.NewRepo(t, gittest.Env(t))

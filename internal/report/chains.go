@@ -194,7 +194,7 @@ func (d *drawing) edge(from, to int, label string) {
 	})
 }
 
-// waited is the time until somebody took a handoff, or until now.
+// waited returns the time until somebody took a handoff, or until now.
 func waited(r *Row, now time.Time) string {
 	if d, ok := r.ToClaim(); ok {
 		return spell(d)
@@ -205,7 +205,7 @@ func waited(r *Row, now time.Time) string {
 	return ""
 }
 
-// worked is the time from the claim to the end of a handoff, or until now.
+// worked returns the time from the claim to the end of a handoff, or until now.
 func worked(r *Row, now time.Time) string {
 	if d, ok := r.ToFinish(); ok {
 		return spell(d)

@@ -114,7 +114,7 @@ func place(rows *[maxRows][]bar, b bar) {
 	}
 }
 
-// classOf is the state at the end of a span: rerouted for all but the last one of a handoff.
+// classOf returns the state at the end of a span: rerouted for all but the last one of a handoff.
 func classOf(s held) State {
 	last := s.row.Held[len(s.row.Held)-1]
 	if last.From != s.From || last.By != s.By {

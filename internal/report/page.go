@@ -109,7 +109,7 @@ func first[T any](list []T, n int) (some []T, left int) {
 	return list[:n], len(list) - n
 }
 
-// begin is the left end of the time axis.
+// begin returns the left end of the time axis.
 func begin(in *Input) time.Time {
 	if !in.Since.IsZero() {
 		return in.Since

@@ -18,7 +18,7 @@ func now() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
 
 func id(n int) string { return fmt.Sprintf("ho_01m80ywpy0tsg5tz%010d", n) }
 
-// week is a small log with one of each kind.
+// week returns a small log with one of each kind.
 func week() *report.Input {
 	at := func(h float64) time.Time { return now().Add(-time.Duration(h * float64(time.Hour))) }
 	held := func(by string, from, to time.Time) report.Span { return report.Span{By: by, From: from, To: to} }
@@ -92,7 +92,7 @@ func TestPageIsSelfContained(t *testing.T) {
 	}
 }
 
-// attack is a log whose every text tries to become part of the page.
+// attack returns a log whose every text tries to become part of the page.
 func attack() *report.Input {
 	in := week()
 	for i, text := range hostile() {
@@ -145,7 +145,7 @@ func TestPageOfNothing(t *testing.T) {
 	assert.Contains(t, page, "No agent held a handoff")
 }
 
-// many is a long log of forty agents and two repositories.
+// many returns a long log of forty agents and two repositories.
 func many(n int) *report.Input {
 	in := &report.Input{Repo: "git+https://example.com/acme/client", Now: now()}
 	for i := range n {

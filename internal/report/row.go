@@ -82,7 +82,7 @@ type Input struct {
 	Unread []string // unreadable hubs, one line each
 }
 
-// ToClaim is the time from the offer to the first claim; false if there was none.
+// ToClaim returns the time from the offer to the first claim; false if there was none.
 func (r *Row) ToClaim() (time.Duration, bool) {
 	if r.Claimed.IsZero() {
 		return 0, false
@@ -90,7 +90,7 @@ func (r *Row) ToClaim() (time.Duration, bool) {
 	return max(0, r.Claimed.Sub(r.Offered)), true
 }
 
-// ToFinish is the time from the first claim to the receipt; false if one is missing.
+// ToFinish returns the time from the first claim to the receipt; false if one is missing.
 func (r *Row) ToFinish() (time.Duration, bool) {
 	if r.Claimed.IsZero() || r.Ended.IsZero() {
 		return 0, false
@@ -98,5 +98,5 @@ func (r *Row) ToFinish() (time.Duration, bool) {
 	return max(0, r.Ended.Sub(r.Claimed)), true
 }
 
-// Name is the id as people are shown it.
+// Name returns the id as people are shown it.
 func (r *Row) Name() string { return cmp.Or(r.Short, r.ID) }

@@ -40,7 +40,7 @@ func (t *tally) add(r *Row) {
 	}
 }
 
-// sum is the total over a time.
+// sum returns the total over a time.
 func (t *tally) sum(over time.Duration) Total {
 	out := t.total
 	out.ToClaim, out.ToFinish = median(t.claims), median(t.ends)
@@ -75,7 +75,7 @@ func totalsBy(rows []Row, over time.Duration, name func(*Row) string) []Total {
 	return list
 }
 
-// worker is the agent a row counts for: its holder, or else its target.
+// worker returns the agent a row counts for: its holder, or else its target.
 func worker(r *Row) string {
 	switch {
 	case len(r.Held) > 0:

@@ -108,7 +108,7 @@ func hidden(s string) string {
 	return ""
 }
 
-// place is where the text after before begins, as editors count: nobody can see
+// place returns where the text after before begins, as editors count: nobody can see
 // the character, so its place has to be told.
 func place(before string) string {
 	line := strings.Count(before, "\n") + 1
@@ -116,7 +116,7 @@ func place(before string) string {
 	return fmt.Sprintf("line %d, column %d", line, column)
 }
 
-// called is the name of the invisible characters left in copied text by word processors,
+// called returns the name of the invisible characters left in copied text by word processors,
 // browsers and terminals.
 func called(r rune) string {
 	switch r {

@@ -49,7 +49,7 @@ func unsalted() *packet.Config {
 	return &packet.Config{NonDeterministicSignaturesViaNotation: &salt}
 }
 
-// pgpKeyFrom is the same key after edit.
+// pgpKeyFrom returns the same key after edit.
 func pgpKeyFrom(t testing.TB, s *pgpSigner, edit func(*openpgp.Entity)) *pgpSigner {
 	t.Helper()
 	var raw bytes.Buffer

@@ -50,7 +50,7 @@ func (t *Trust) ClaimedSigners(is func(Key) bool) *ClaimedSigners {
 	return a
 }
 
-// untyped is an SSH key without its leading type string (RFC 4253, section 6.6).
+// untyped returns an SSH key without its leading type string (RFC 4253, section 6.6).
 func untyped(key []byte) []byte { return key[4+binary.BigEndian.Uint32(key):] }
 
 func shortID(kid KID, id uint64) authorName {

@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// authors are those of two keys, one of either kind.
+// authors returns the claimed signers of two keys, one of either kind.
 func authors(t testing.TB) (pgp, ssh Signer, a *ClaimedSigners) {
 	t.Helper()
 	ks := newKeystore(t)

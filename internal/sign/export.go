@@ -43,7 +43,7 @@ func (t *Trust) Export(dir string) error {
 	return durable.WriteFile(filepath.Join(dir, "pubring.gpg"), ring.Bytes(), 0o644)
 }
 
-// allowedSigner is one line as ssh-keygen(1) describes it under ALLOWED SIGNERS.
+// allowedSigner returns one line as ssh-keygen(1) describes it under ALLOWED SIGNERS.
 func allowedSigner(k Key, public PublicKey) string {
 	e := k.Entry()
 	names := e.Agents

@@ -21,7 +21,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// gpgHome is the environment of a user with an empty keyring.
+// gpgHome returns the environment of a user with an empty keyring.
 func gpgHome(t *testing.T) []string {
 	t.Helper()
 	gittest.Need(t, "gpg", "gpgv")

@@ -25,7 +25,7 @@ import (
 	"githandoff/internal/fault"
 )
 
-// born is when the keys of these tests were made. It lies in the past for any
+// born returns when the keys of these tests were made. It lies in the past for any
 // gpg that looks at them.
 func born() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
 
@@ -156,7 +156,7 @@ func privateText(t testing.TB, s *pgpSigner) string {
 	return string(pgpPrivateArmor.encode(raw.Bytes()))
 }
 
-// signatureKID is the key that a signature claims to be made by; for OpenPGP it may be a
+// signatureKID returns the key that a signature claims to be made by; for OpenPGP it may be a
 // subkey.
 func signatureKID(armored []byte) (KID, error) {
 	s, err := parseSignature(armored)

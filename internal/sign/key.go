@@ -59,7 +59,7 @@ func (k Key) KID() KID { return k.Entry().KID }
 // Primary reports whether it is the key itself, and not one of its subkeys.
 func (k Key) Primary() bool { return k.pin != nil && k.issuer == k.KID() }
 
-// Public is the key itself. An error means a damaged trust file.
+// Public returns the key itself. An error means a damaged trust file.
 func (k Key) Public() (PublicKey, error) {
 	copies, err := k.pin.keys()
 	if err != nil {
@@ -68,7 +68,7 @@ func (k Key) Public() (PublicKey, error) {
 	return copies[0], nil
 }
 
-// Entry is the entry of the key. If both trust files have one, lists are the common
+// Entry returns the entry of the key. If both trust files have one, lists are the common
 // members, and times the narrower ones; use Limits for its scope.
 func (k Key) Entry() TrustEntry {
 	if k.pin == nil {
@@ -77,7 +77,7 @@ func (k Key) Entry() TrustEntry {
 	return k.pin.entry
 }
 
-// Seen are the trees of tips recorded when the key was retired, by any list; nil if none were.
+// Seen returns the trees of tips recorded when the key was retired, by any list; nil if none were.
 func (k Key) Seen() []string {
 	if k.pin == nil {
 		return nil
@@ -89,7 +89,7 @@ func (k Key) Seen() []string {
 	return trees
 }
 
-// SeenAt is the tree of the tips seen in one namespace; "" if none is known.
+// SeenAt returns the tree of the tips seen in one namespace; "" if none is known.
 func (k Key) SeenAt(namespace string) string {
 	if k.pin == nil {
 		return ""
@@ -102,7 +102,7 @@ func (k Key) SeenAt(namespace string) string {
 	return ""
 }
 
-// Limits are the key's max_scope lists: a scope must be within each of them. None means no
+// Limits returns the key's max_scope lists: a scope must be within each of them. None means no
 // limit.
 func (k Key) Limits() [][]string {
 	if k.pin == nil {
@@ -123,7 +123,7 @@ func (k Key) Revoked(at time.Time) error {
 	return nil
 }
 
-// List is the repo id of a hub if its team's list alone has the key; "" if this repository or
+// List returns the repo id of a hub if its team's list alone has the key; "" if this repository or
 // this user pinned it.
 func (k Key) List() string {
 	if k.pin == nil {
@@ -165,7 +165,7 @@ func (k Key) MayAct(role, agent string, at time.Time) error {
 // agentDomain is the mail domain of agents. Mail to it is never delivered (RFC 2606).
 const agentDomain = "@githandoff.invalid"
 
-// UserID is the user id of a key. It proves nothing; ".invalid" keeps it from being a real
+// UserID returns the user id of a key. It proves nothing; ".invalid" keeps it from being a real
 // address.
 func UserID(name string) string {
 	if strings.Contains(name, "@") {
@@ -174,7 +174,7 @@ func UserID(name string) string {
 	return name + " <" + Mail(name) + ">"
 }
 
-// Mail is the address under which somebody signs commits: a person's own, or one made of an
+// Mail returns the address under which somebody signs commits: a person's own, or one made of an
 // agent's name.
 func Mail(name string) string {
 	if strings.Contains(name, "@") {
@@ -183,7 +183,7 @@ func Mail(name string) string {
 	return name + agentDomain
 }
 
-// ActsAs is the name the key acts under: name if the key may bear it or has no principal, else
+// ActsAs returns the name the key acts under: name if the key may bear it or has no principal, else
 // its first principal's.
 func (k Key) ActsAs(name string) string {
 	if k.Named(name, Mail(name)) == nil || len(k.Entry().Principals) == 0 {
@@ -253,7 +253,7 @@ func (k Key) window() (from, until, retired time.Time) {
 	return from, until, retired
 }
 
-// Verify is the package's Verify with this key.
+// Verify returns the package's Verify with this key.
 func (k Key) Verify(namespace string, message, armored []byte) error {
 	s, err := parseSignature(armored)
 	if err != nil {

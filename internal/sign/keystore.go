@@ -45,7 +45,7 @@ type KeyInfo struct {
 	Err    error     // why the file cannot be used
 }
 
-// NewKeystore is this user's keystore, $XDG_DATA_HOME/githandoff/keys. Where there can be
+// NewKeystore returns this user's keystore, $XDG_DATA_HOME/githandoff/keys. Where there can be
 // none, for there is no home directory or others could change what is in it, each of its
 // methods says so.
 func NewKeystore(getenv func(string) string) Keystore {
@@ -210,7 +210,7 @@ func (ks Keystore) find(nameOrKID string) (*pgpSigner, error) {
 	return ks.read(name)
 }
 
-// nameOf is the stored name of a key.
+// nameOf returns the stored name of a key.
 func (ks Keystore) nameOf(nameOrKID string) (string, error) {
 	if CheckKID(nameOrKID) != nil {
 		return nameOrKID, nil //nolint:nilerr // what is no key id is a name
@@ -280,7 +280,7 @@ func (ks Keystore) check() error {
 	return private.Check(ks.Dir, info, 0o077)
 }
 
-// noKey is the refusal of an unknown key name.
+// noKey returns the refusal of an unknown key name.
 func (ks Keystore) noKey(name string) error {
 	f := fault.New(fault.NotFound, fault.NoKey, "no key %q", name)
 	list := fault.Run("githandoff", "key", "show").Because("lists the keys that are here")
@@ -300,7 +300,7 @@ func (ks Keystore) Near(name string) []fault.Hint {
 	return nil
 }
 
-// names are those of the keys, as far as they can be listed.
+// names returns the names of the keys, as far as they can be listed.
 func (ks Keystore) names() []string {
 	files, _ := os.ReadDir(ks.Dir)
 	var names []string

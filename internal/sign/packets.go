@@ -19,7 +19,7 @@ type keyPart struct {
 	signatures [][]byte
 }
 
-// packetID is the content of a packet, however its length is written.
+// packetID returns the content of a packet, however its length is written.
 func packetID(p []byte) string {
 	tag, header, _, _ := packetHeader(p)
 	return string(append([]byte{tag}, p[header:]...))

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// copies are a key as it was published first, revoked, and with another user id.
+// copies returns a key as it was published first, revoked, and with another user id.
 func copies(t testing.TB) (first, revoked, renamed PublicKey) {
 	t.Helper()
 	key := pgpKey(t, packet.Config{})

@@ -52,7 +52,7 @@ func (p PublicKey) IsSSH() bool { return p.ssh != nil }
 // IsZero reports whether p is no key at all.
 func (p PublicKey) IsZero() bool { return p.kid == "" }
 
-// Created is when an OpenPGP key says it was made; zero for an SSH key.
+// Created returns when an OpenPGP key says it was made; zero for an SSH key.
 func (p PublicKey) Created() time.Time {
 	if p.pgp == nil {
 		return time.Time{}
@@ -60,7 +60,7 @@ func (p PublicKey) Created() time.Time {
 	return p.pgp.PrimaryKey.CreationTime.UTC()
 }
 
-// UserID is the user id an OpenPGP key signed last, "" for an SSH key. The maker of the key
+// UserID returns the user id an OpenPGP key signed last, "" for an SSH key. The maker of the key
 // chose it: it proves nothing.
 func (p PublicKey) UserID() string {
 	if p.pgp == nil {
@@ -280,7 +280,7 @@ func FromHex(digits string) (KID, bool) {
 	return "", false
 }
 
-// Fingerprint is a key's name as people compare it: as gpg and ssh-keygen -l
+// Fingerprint returns a key's name as people compare it: as gpg and ssh-keygen -l
 // print it.
 func Fingerprint(kid KID) string {
 	digits, ok := strings.CutPrefix(kid, "openpgp:")

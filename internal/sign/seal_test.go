@@ -97,7 +97,7 @@ func sealFor(t testing.TB, s *pgpSigner, text string) []byte {
 	return raw
 }
 
-// encrypted is a sealed text with any packets inside, and perhaps others before
+// encrypted returns a sealed text with any packets inside, and perhaps others before
 // the data.
 func encrypted(t testing.TB, s *pgpSigner, before, inside []byte) []byte {
 	t.Helper()

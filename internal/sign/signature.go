@@ -24,7 +24,7 @@ type signature struct {
 	ssh *sshsig.Signature
 }
 
-// issuer is the KID of the key claiming the signature; for a subkey, its own fingerprint in
+// issuer returns the KID of the key claiming the signature; for a subkey, its own fingerprint in
 // the form of a KID.
 func (s signature) issuer() KID {
 	if s.pgp != nil {

@@ -49,7 +49,7 @@ const LastTeamFile = "trust.json"
 // [TrustEntry.Seen]: a directory, called after its object id.
 const SeenPrefix = "seen-"
 
-// TeamFile is the file of a root's list while another root's is the last one.
+// TeamFile returns the file of a root's list while another root's is the last one.
 func TeamFile(signer KID) string { return Hex(signer) + ".json" }
 
 // IsTeamFile reports whether a file of this name is a list.
@@ -70,7 +70,7 @@ func NewTeam(home string, serial int64, at time.Time, signer KID, keys []TrustEn
 // entries of other roots.
 func (t *Team) Own() bool { return t.Schema == teamSchema }
 
-// Encode is the one spelling of a list: sorted by KID, indented, a line feed at
+// Encode returns the one spelling of a list: sorted by KID, indented, a line feed at
 // its end.
 func (t *Team) Encode() ([]byte, error) {
 	sorted := *t
@@ -246,7 +246,7 @@ func succeed(old, entries []TrustEntry, at string) []TrustEntry {
 	return byKID(slices.Collect(maps.Values(all)))
 }
 
-// Team is the list of a signer adopted last at a home; nil if there is none.
+// Team returns the list of a signer adopted last at a home; nil if there is none.
 func (t *Trust) Team(home string, signer KID) (*Team, error) {
 	if t.repoPath == "" {
 		return nil, nil
@@ -261,12 +261,12 @@ func (t *Trust) Team(home string, signer KID) (*Team, error) {
 	return nil, nil
 }
 
-// teamPath is one file for each root at a home; its name says nothing but which.
+// teamPath returns one file for each root at a home; its name says nothing but which.
 func teamPath(dir, home string, signer KID) string {
 	return filepath.Join(dir, hashName(home)+"-"+hashName(signer)+".json")
 }
 
-// mergedPath is where the one list of a home was, before each root had one.
+// mergedPath returns where the one list of a home was, before each root had one.
 func mergedPath(dir, home string) string {
 	return filepath.Join(dir, hashName(home)+".json")
 }

@@ -31,7 +31,7 @@ type Trust struct {
 	Readers fs.FileMode
 }
 
-// UserTrustPath is $XDG_CONFIG_HOME/githandoff/trust.json, by default below
+// UserTrustPath returns $XDG_CONFIG_HOME/githandoff/trust.json, by default below
 // ~/.config.
 func UserTrustPath(getenv func(string) string) (string, error) {
 	dir, err := private.Dir(getenv, private.Config)

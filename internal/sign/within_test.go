@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// roots are a full root and one for bob and the documentation alone, both pinned.
+// roots returns a full root and one for bob and the documentation alone, both pinned.
 func roots(t *testing.T) (p *teamPlace, bob *pgpSigner) {
 	t.Helper()
 	p, bob = newTeamPlace(t), pgpKey(t, packet.Config{})

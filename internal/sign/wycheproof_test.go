@@ -94,7 +94,7 @@ func pgpAccepts(t testing.TB, key, msg, sig []byte) bool {
 	return public.VerifySignature(given(msg), s) == nil
 }
 
-// pgpPublicPacket is the version 4 packet of an Ed25519 key in the old encoding.
+// pgpPublicPacket returns the version 4 packet of an Ed25519 key in the old encoding.
 func pgpPublicPacket(t testing.TB, key []byte) *packet.PublicKey {
 	t.Helper()
 	curve := []byte{9, 0x2b, 0x06, 0x01, 0x04, 0x01, 0xda, 0x47, 0x0f, 0x01}

@@ -76,13 +76,13 @@ func escapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
 }
 
-// newest is the commit among some listed first by git.
+// newest returns the commit among some listed first by git.
 func newest(ctx context.Context, repo *refs.Repo, commits []string) (string, error) {
 	out, err := git(ctx, repo, strings.Join(commits, "\n")+"\n", "rev-list", "--no-walk=sorted", "--max-count=1", "--stdin")
 	return strings.TrimSpace(out), err
 }
 
-// beyond are the lines to ask git for the commits of HEAD behind an edge.
+// beyond returns the lines to ask git for the commits of HEAD behind an edge.
 func beyond(edge []string) string {
 	ask := "HEAD\n"
 	for _, oid := range edge {

@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// Diff is git's output of the difference between a commit and all files of the
+// Diff returns git's output of the difference between a commit and all files of the
 // snapshot, tracked and untracked.
 func (c *Contents) Diff(ctx context.Context, base string, args ...string) ([]byte, error) {
 	whole, err := c.writeWhole(ctx)
@@ -26,7 +26,7 @@ func (c *Contents) Diff(ctx context.Context, base string, args ...string) ([]byt
 	return out, nil
 }
 
-// Patch is Diff in a form "git apply" takes, binary files included.
+// Patch is like Diff in a form "git apply" takes, binary files included.
 func (c *Contents) Patch(ctx context.Context, base string) ([]byte, error) {
 	return c.Diff(ctx, base, "-p", "--binary", "--full-index", "--src-prefix=a/", "--dst-prefix=b/", "--find-renames")
 }

@@ -44,7 +44,7 @@ func (w *writer) indexMessage(intents []string, modes map[string]string) string 
 	return message
 }
 
-// label is how git names the place of a stash: branch, short id and subject.
+// label returns how git names the place of a stash: branch, short id and subject.
 func label(repo *refs.Repo, head []byte) string {
 	branch := repo.Branch
 	if branch == "" {
@@ -58,7 +58,7 @@ func label(repo *refs.Repo, head []byte) string {
 	return branch + ": " + repo.Head[:7] + " " + subject
 }
 
-// treeOf is the tree named by a raw commit.
+// treeOf returns the tree named by a raw commit.
 func treeOf(commit []byte) string {
 	return strings.Join(gitobj.Header(commit, "tree"), "")
 }

@@ -14,7 +14,7 @@ import (
 	"githandoff/internal/snapshot"
 )
 
-// withLibrary is a repository with a file and a submodule at path, and a second commit of the
+// withLibrary returns a repository with a file and a submodule at path, and a second commit of the
 // submodule.
 func withLibrary(t *testing.T, env []string, path string) (git *gittest.Repo, second string) {
 	sub := gittest.NewRepo(t, env)
@@ -33,7 +33,7 @@ func withLibrary(t *testing.T, env []string, path string) (git *gittest.Repo, se
 	return git, second
 }
 
-// receiver is a clone with its submodules, and an ignored file in the one at path.
+// receiver returns a clone with its submodules, and an ignored file in the one at path.
 func receiver(t *testing.T, git *gittest.Repo, path string) *gittest.Repo {
 	own := gittest.Clone(t, git.Env, git.Dir)
 	own.Git(t, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
@@ -43,7 +43,7 @@ func receiver(t *testing.T, git *gittest.Repo, path string) *gittest.Repo {
 	return own
 }
 
-// brought is the snapshot of a repository, opened in another one.
+// brought returns the snapshot of a repository, opened in another one.
 func brought(t *testing.T, git, own *gittest.Repo) (*snapshot.Contents, *refs.Repo) {
 	s, _, from := capture(t, git)
 	from.Close()

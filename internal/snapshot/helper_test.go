@@ -84,7 +84,7 @@ func fingerprint(t require.TestingT, dir string, skip ...string) string {
 	return b.String()
 }
 
-// state is the part of a work tree that a receiver must have as the sender had it: status,
+// state returns the part of a work tree that a receiver must have as the sender had it: status,
 // index, and the files that git does not ignore.
 func state(t require.TestingT, git *gittest.Repo) string {
 	var b strings.Builder
@@ -131,7 +131,7 @@ func write(t require.TestingT, dir, path, content string) {
 	require.NoError(t, os.WriteFile(full, []byte(content), 0o644))
 }
 
-// odd is a repository with names, modes, links and line ends that make trouble, a submodule,
+// odd returns a repository with names, modes, links and line ends that make trouble, a submodule,
 // and ignored files.
 func odd(t testing.TB, env []string) *gittest.Repo {
 	git := gittest.NewRepo(t, env)
@@ -163,7 +163,7 @@ var oddNames = []string{
 	"-dash", ":colon", "*star", "[set]", "back\\slash", "trailing ", "\"quoted\"", "#hash", "café/naïve", "dir-sibling", "dir.x",
 }
 
-// bytesOf are the bytes of an object id.
+// bytesOf returns the bytes of an object id.
 func bytesOf(t testing.TB, oid string) string {
 	b, err := hex.DecodeString(oid)
 	require.NoError(t, err)

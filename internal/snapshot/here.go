@@ -235,7 +235,7 @@ func (c *Contents) between(ctx context.Context, before, after string) (map[strin
 	return list, nil
 }
 
-// foreign are the paths whose file is neither tree's version, nor the beginning of the second
+// foreign returns the paths whose file is neither tree's version, nor the beginning of the second
 // one's.
 func (c *Contents) foreign(ctx context.Context, before, after string, paths map[string]kind) ([]string, error) {
 	s, err := newScratch(c.repo)

@@ -16,7 +16,7 @@ import (
 
 const branch = "handoff/x"
 
-// messed is a repository with a snapshot of a work tree that has a bit of everything,
+// messed returns a repository with a snapshot of a work tree that has a bit of everything,
 // and is clean again; had is its state at the snapshot.
 func messed(t *testing.T, env []string) (git *gittest.Repo, s *snapshot.Snapshot, had string) {
 	git = odd(t, env)
@@ -38,7 +38,7 @@ func messed(t *testing.T, env []string) (git *gittest.Repo, s *snapshot.Snapshot
 	return git, s, had
 }
 
-// whole is the tree of all files of a snapshot, as the checkout makes it.
+// whole returns the tree of all files of a snapshot, as the checkout makes it.
 func whole(t *testing.T, git *gittest.Repo, s *snapshot.Snapshot) string {
 	repo := open(t, git.Dir, git.Env)
 	defer repo.Close()

@@ -13,7 +13,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// intentModes are the index's modes of paths added with "git add --intent-to-add". The file
+// intentModes returns the index's modes of paths added with "git add --intent-to-add". The file
 // may be of another kind by now, and "git status" does not say.
 func intentModes(ctx context.Context, run *gitexec.Runner, paths []string) (map[string]string, error) {
 	if len(paths) == 0 {

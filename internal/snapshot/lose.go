@@ -75,7 +75,7 @@ func repositoriesStay(paths []string) error {
 		WithHints(fault.See("resume").Because("--worktree checks the snapshot out elsewhere"))
 }
 
-// underWay is an operation git has begun in this work tree and not ended.
+// underWay returns an operation git has begun in this work tree and not ended.
 func underWay(repo *refs.Repo) string {
 	for _, one := range []struct{ file, what string }{
 		{"MERGE_HEAD", "merge"},

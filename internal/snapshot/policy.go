@@ -137,7 +137,7 @@ func (c *shot) screen(path string, added bool, before, after []byte) error {
 	return nil
 }
 
-// text is a file as UTF-8 if it begins as UTF-16 does, and any other as it is.
+// text returns a file as UTF-8 if it begins as UTF-16 does, and any other as it is.
 func text(b []byte) []byte {
 	var order binary.ByteOrder = binary.LittleEndian
 	switch {

@@ -87,7 +87,7 @@ func readCommit(ctx context.Context, repo *refs.Repo, oid string) ([]byte, error
 	return o.Body, nil
 }
 
-// Whole is the tree of all files, tracked and untracked, with the objects the repository may
+// Whole returns the tree of all files, tracked and untracked, with the objects the repository may
 // lack. It refuses trees git would not check out.
 func (c *Contents) Whole(ctx context.Context) (string, []*refs.Object, error) {
 	if err := Sound(ctx, c); err != nil {
@@ -125,7 +125,7 @@ func (c *Contents) AddWorktree(ctx context.Context, dir, branch string) error {
 	return c.setIndex(ctx, run, whole)
 }
 
-// BranchLock is the file by which git locks a branch.
+// BranchLock returns the file by which git locks a branch.
 func BranchLock(repo *refs.Repo, branch string) string {
 	return filepath.Join(repo.CommonDir, "refs", "heads", branch+".lock")
 }

@@ -200,7 +200,7 @@ func quoted(path string) string {
 	return b.String()
 }
 
-// unquoted is the inverse of quoted.
+// unquoted returns the inverse of quoted.
 func unquoted(s string) (string, error) {
 	if !strings.HasPrefix(s, `"`) {
 		return s, nil

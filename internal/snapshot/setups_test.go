@@ -113,7 +113,7 @@ func TestAnySetUp(t *testing.T) {
 	}
 }
 
-// changes are the paths that git finds changed, whatever it is told to leave out, and their
+// changes returns the paths that git finds changed, whatever it is told to leave out, and their
 // content.
 func changes(t *testing.T, git *gittest.Repo) string {
 	t.Helper()

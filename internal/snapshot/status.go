@@ -36,7 +36,7 @@ func (c *change) isRead() bool {
 	return c.isUntracked() || c.unstaged != '.' && c.unstaged != 'D'
 }
 
-// stagedFile is the new entry of the index; the zero value if the index has none.
+// stagedFile returns the new entry of the index; the zero value if the index has none.
 func (c *change) stagedFile() file {
 	if c.isUntracked() || c.staged == '.' || c.staged == 'D' {
 		return file{}
@@ -49,7 +49,7 @@ type status struct {
 	changes []change // by path
 }
 
-// tracked are the changes of files known to git.
+// tracked returns the changes of files known to git.
 func (s *status) tracked() []change {
 	return slices.DeleteFunc(slices.Clone(s.changes), func(c change) bool { return c.isUntracked() })
 }

@@ -100,7 +100,7 @@ func (t *trees) apply(ctx context.Context, base string, n *node) (string, error)
 	return t.keep(slices.Collect(maps.Values(byName)))
 }
 
-// byName are the entries of a tree by their names.
+// byName returns the entries of a tree by their names.
 func (t *trees) byName(ctx context.Context, oid string) (map[string]gitobj.TreeEntry, error) {
 	entries, err := t.read(ctx, oid)
 	byName := make(map[string]gitobj.TreeEntry, len(entries))

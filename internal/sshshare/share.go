@@ -89,7 +89,7 @@ func For(ctx context.Context, repo *refs.Repo, address string) Sharing {
 	return Sharing{Env: []string{"GIT_SSH_COMMAND=" + fault.Arg(command...)}}
 }
 
-// wish is the user's setting against sharing; "" if none does.
+// wish returns the user's setting against sharing; "" if none does.
 func wish(repo *refs.Repo) string {
 	if repo.Config.Get("handoff.sshshare") != "" && !repo.Config.Bool("handoff.sshshare") {
 		return "handoff.sshShare is false"
@@ -179,7 +179,7 @@ func socketDir(env func(string) string) (dir, why string) {
 	return dir, ""
 }
 
-// shortTemp is a directory for temporary files, if a socket below it can have a path.
+// shortTemp returns a directory for temporary files, if a socket below it can have a path.
 func shortTemp(dir string) string {
 	if !filepath.IsAbs(dir) || len(dir)+len("/githandoff-4294967295/")+hashed+pending > longest {
 		return ""

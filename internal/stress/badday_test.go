@@ -347,7 +347,7 @@ func TestInterruptedWait(t *testing.T) {
 	sound(t, fixer)
 }
 
-// silent is a server that takes connections and says nothing. asked reports, once for each
+// silent returns a server that takes connections and says nothing. asked reports, once for each
 // connection, whether there was one.
 func silent(t testing.TB) (addr string, asked func() bool) {
 	t.Helper()

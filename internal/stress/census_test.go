@@ -47,7 +47,7 @@ func (l *life) count(what string) (n int) {
 	return n
 }
 
-// holder is the agent whose claim stands; "" where nobody's does.
+// holder returns the agent whose claim stands; "" where nobody's does.
 func (l *life) holder() string {
 	who := ""
 	for i, e := range l.events {
@@ -107,7 +107,7 @@ func census(t testing.TB, repos ...*gittest.Repo) map[string]*life {
 	return all
 }
 
-// only is the format of one trailer in git log.
+// only returns the format of one trailer in git log.
 func only(key string) string { return "%(trailers:key=Handoff-" + key + ",valueonly,separator=) " }
 
 // consistent checks the lives of handoffs when nothing runs and everybody has

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// processorTime is the time that all processes below this one have used so far: those that
+// processorTime returns the time that all processes below this one have used so far: those that
 // ended and, on Linux, those that run, such as a server and its children. Other work on the
 // machine changes it less than it changes the time on the clock.
 func processorTime(t testing.TB) time.Duration {
@@ -29,7 +29,7 @@ func processorTime(t testing.TB) time.Duration {
 	return sum
 }
 
-// below are the times of the live processes below one, with their ended children.
+// below returns the times of the live processes below one, with their ended children.
 func below(t testing.TB, root int) map[int]time.Duration {
 	t.Helper()
 	const tick = time.Second / 100 // USER_HZ, the same on each Linux

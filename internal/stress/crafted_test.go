@@ -35,7 +35,7 @@ func newCrafter(t testing.TB, repo *gittest.Repo, home string) *crafter {
 	return newCrafterOf(t, repo, home, "boss")
 }
 
-// newCrafterOf is newCrafter for another agent than boss.
+// newCrafterOf is like newCrafter for another agent than boss.
 func newCrafterOf(t testing.TB, repo *gittest.Repo, home, agent string) *crafter {
 	t.Helper()
 	signer, err := sign.NewKeystore(func(name string) string { return gittest.Getenv(repo.Env, name) }).Load(agent)
@@ -95,7 +95,7 @@ func (c *crafter) flush(t testing.TB) {
 	require.NoError(t, c.repo.Apply(t.Context(), c.tx))
 }
 
-// hubID is the repo id under which clones know the hub.
+// hubID returns the repo id under which clones know the hub.
 func hubID(t testing.TB, clone *gittest.Repo) string {
 	t.Helper()
 	return clone.Git(t, "config", "handoffrepo.origin.id")

@@ -44,7 +44,7 @@ func lay(t testing.TB, repo *gittest.Repo, ref, content string) {
 
 const bad = inbox + "/fixer/" + hostileID
 
-// oddRefs are the odd refs that a hub can have. Each has the reason word that fixer hears
+// oddRefs returns the odd refs that a hub can have. Each has the reason word that fixer hears
 // before it takes good, which is empty if the ref changes nothing, and the exit code of resume
 // after good has ended.
 func oddRefs() map[string]struct {

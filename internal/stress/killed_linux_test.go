@@ -221,7 +221,7 @@ func removeDeadLocks(t testing.TB, w *gittest.Fixture, places ...*gittest.Repo) 
 	}
 }
 
-// gits are the processes at work in this world's repositories.
+// gits returns the processes at work in this world's repositories.
 func gits(t testing.TB, w *gittest.Fixture) (pids []string) {
 	t.Helper()
 	dirs, err := filepath.Glob("/proc/[0-9]*/cwd")

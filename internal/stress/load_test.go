@@ -19,7 +19,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// loadSize is how many agents work through how many handoffs: GITHANDOFF_LOAD says it as
+// loadSize returns how many agents work through how many handoffs: GITHANDOFF_LOAD says it as
 // 16x200; any other value is the size that docs/testing.md tells of.
 func loadSize() (agents, handoffs int) {
 	size := os.Getenv("GITHANDOFF_LOAD")

@@ -93,7 +93,7 @@ func (m *machine) run(at string, args ...string) gittest.Result {
 	return r
 }
 
-// random is the same for the same run of a command each time, so that ids and
+// random returns the same for the same run of a command each time, so that ids and
 // choices are: what failed can be repeated, and become less.
 func random(seed byte, run uint64) io.Reader {
 	key := [32]byte{seed}
@@ -346,7 +346,7 @@ func TestAnyOrder(t *testing.T) {
 	})
 }
 
-// actions are the steps; what occurs twice is taken twice as often.
+// actions returns the steps; what occurs twice is taken twice as often.
 func actions() map[string]func(*machine, *hand) {
 	return map[string]func(*machine, *hand){
 		"emit": (*machine).Emit, "emit too": (*machine).Emit, "resume": (*machine).Resume,

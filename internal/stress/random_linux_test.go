@@ -19,7 +19,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// kills is how often each command is killed: GITHANDOFF_KILLS, a few without.
+// kills returns how often each command is killed: GITHANDOFF_KILLS, a few without.
 func kills(t testing.TB) int {
 	t.Helper()
 	text := os.Getenv("GITHANDOFF_KILLS")
@@ -184,7 +184,7 @@ func childrenOf(parent int) (found []int) {
 	return found
 }
 
-// stat is the state of a process in /proc, and its parent; "" if it has ended.
+// stat returns the state of a process in /proc, and its parent; "" if it has ended.
 func stat(pid int) (state, parent string) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := bytes.Cut(text, []byte(") ")) // pid (name) state parent

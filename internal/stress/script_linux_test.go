@@ -87,12 +87,12 @@ func (s *script) variable(id string) string {
 	return v
 }
 
-// entries are the arguments of a git log of all that lanes say of a handoff.
+// entries returns the arguments of a git log of all that lanes say of a handoff.
 func entries(id, format string) string {
 	return "--reverse --glob=" + lanes + "/* '--grep=^Handoff-Id: '" + id + " '--format=" + format + "'"
 }
 
-// expects is git's report about a handoff that follows the rules, at its home, and wherever
+// expects returns git's report about a handoff that follows the rules, at its home, and wherever
 // else there is a ref to it.
 func (m *machine) expects(j *job, l *life) (lines []string) {
 	at := []string{j.home}
@@ -140,7 +140,7 @@ func (m *machine) pattern(j *job) string {
 	return `\A` + b.String() + `\z`
 }
 
-// text is the whole script, and before it what was said when it failed.
+// text returns the whole script, and before it what was said when it failed.
 func (s *script) text(said, dir string) string {
 	if _, what, ok := strings.Cut(said, "Error:"); ok {
 		said = what // without the trace

@@ -12,7 +12,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// snapshotScenes are the commands that carry the state of a work tree.
+// snapshotScenes returns the commands that carry the state of a work tree.
 func snapshotScenes() []scene {
 	sent := func(t testing.TB, boss *gittest.Repo) string {
 		mess(t, boss)

@@ -41,7 +41,7 @@ type soaker struct {
 	taken []string // and not ended, as far as is known here
 }
 
-// mine is the last handoff that was taken here, for good.
+// mine returns the last handoff that was taken here, for good.
 func (p *soaker) mine() (id string) {
 	if n := len(p.taken); n > 0 {
 		id, p.taken = p.taken[n-1], p.taken[:n-1]

@@ -42,7 +42,7 @@ func (m *machine) job(h *hand) *job {
 	return m.jobs[i]
 }
 
-// held is a handoff, and mostly its holder.
+// held returns a handoff, and mostly its holder.
 func (m *machine) held(h *hand) (at string, j *job) {
 	j = m.job(h)
 	if at, _ = m.place(h); j.holder != "" && h.n("who", 2) == 0 {
@@ -231,7 +231,7 @@ func (m *machine) failed(j *job, at string) {
 	}
 }
 
-// follows is the handoff in which another one goes on.
+// follows returns the handoff in which another one goes on.
 func (m *machine) follows(j *job, to, home, at string) *job {
 	next := &job{born: m.born(), parent: j, from: m.agents[at], to: to, origin: at, dest: home, back: j.back, carries: j.carries, expires: m.clock.Add(7 * 24 * time.Hour)}
 	next.offered()

@@ -247,7 +247,7 @@ func callName(nr int) string {
 	return oldCalls[nr]
 }
 
-// filter is the program that asks for each call; of those that open a file for
+// filter returns the program that asks for each call; of those that open a file for
 // those that may make or empty one.
 func filter() []unix.SockFilter {
 	const (

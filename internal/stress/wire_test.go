@@ -201,7 +201,7 @@ func (w *wire) cuts() (all []cut) {
 	return all
 }
 
-// wired are the ways to a hub that a wire can be put into.
+// wired returns the ways to a hub that a wire can be put into.
 func wired(t testing.TB, root string) map[string]func() string {
 	return map[string]func() string{
 		"daemon": func() string { return gittest.Daemon(t, root) },

@@ -36,7 +36,7 @@ func (m *Maker) WarnUnauthorized(id handoff.ID, err error) bool {
 	return false
 }
 
-// Authority is the authority of a child of v: a token below v's if this worktree holds v, or
+// Authority returns the authority of a child of v: a token below v's if this worktree holds v, or
 // else a first one by a root key of its principal. It is nil if v has none.
 func (m *Maker) Authority(v *lifecycle.Verified, held bool) (*lifecycle.Authority, error) {
 	token := v.Token()

@@ -28,7 +28,7 @@ func (m *Maker) Return(env *handoff.Envelope, s *lifecycle.State, reason string)
 	return child, err
 }
 
-// FirstLine is the first line of the first non-empty text, cut after some 500 bytes.
+// FirstLine returns the first line of the first non-empty text, cut after some 500 bytes.
 func FirstLine(texts ...string) string {
 	for _, t := range texts {
 		if t == "" {

@@ -12,13 +12,13 @@ import (
 	"githandoff/internal/sign"
 )
 
-// keysOf is the prefix of the published keys in a namespace. The rest of a name is sign.Hex of a
-// key, and the ref leads to a blob with its text. Published keys are not trusted: they serve
+// keysOf returns the prefix of the published keys in a namespace. The rest of a name is sign.Hex of
+// a key, and the ref leads to a blob with its text. Published keys are not trusted: they serve
 // users who have the fingerprint from the key's owner.
 func keysOf(s refs.Namespace) string { return string(s) + "keys/" }
 
-// seenOf is the prefix of this clone's memory of published keys: the merged packets of all copies
-// seen.
+// seenOf returns the prefix of this clone's memory of published keys: the merged packets of all
+// copies seen.
 func seenOf(s refs.Namespace) string { return string(s) + "keys-seen/" }
 
 // PublishKey publishes a public key at a hub, merged with the existing copy, and returns the name
@@ -116,7 +116,8 @@ func (t *Team) keyIn(ctx context.Context, ref string, kid sign.KID) (sign.Public
 	return parsePublished(o, ref, kid)
 }
 
-// KeyHere is the key with the name published in a namespace of this repository. No hub is asked.
+// KeyHere returns the key with the name published in a namespace of this repository. No hub is
+// asked.
 func (t *Team) KeyHere(ctx context.Context, namespace refs.Namespace, kid sign.KID) (sign.PublicKey, error) {
 	return t.readKey(ctx, namespace, kid)
 }
@@ -137,7 +138,7 @@ func parsePublished(o *refs.Object, ref string, kid sign.KID) (sign.PublicKey, e
 	return public, nil
 }
 
-// LocalCopy is this repository's copy of the published key with the id. Its user id proves
+// LocalCopy returns this repository's copy of the published key with the id. Its user id proves
 // nothing.
 func (t *Team) LocalCopy(ctx context.Context, kid sign.KID) (public sign.PublicKey, ok bool) {
 	if sign.CheckKID(kid) != nil {
@@ -165,7 +166,7 @@ func (t *Team) LocalCopy(ctx context.Context, kid sign.KID) (public sign.PublicK
 // maxUnpinned bounds how many published keys are looked at for advice.
 const maxUnpinned = 200
 
-// Unpinned are the published keys not pinned here, as far as this repository has copies. Their
+// Unpinned returns the published keys not pinned here, as far as this repository has copies. Their
 // user ids prove nothing.
 func (t *Team) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
 	list, err := t.Repo.List(ctx, keysOf(refs.LocalNamespace), refs.Root+"remotes/*/keys/*")

@@ -9,8 +9,8 @@ import (
 	"githandoff/internal/untrusted"
 )
 
-// Claimed is the agent named in a key; not ok without a name in the form of githandoff's keys. It
-// is an unproved claim by the maker of the key.
+// Claimed returns the agent named in a key; not ok without a name in the form of githandoff's keys.
+// It is an unproved claim by the maker of the key.
 func Claimed(public sign.PublicKey) (agent string, ok bool) {
 	agent, _, _ = strings.Cut(public.UserID(), " ")
 	return agent, handoff.CheckAgent(agent) == nil && sign.UserID(agent) == public.UserID()
@@ -24,7 +24,7 @@ func Says(public sign.PublicKey) string {
 	return "it claims to belong to " + untrusted.Owner(public.UserID())
 }
 
-// PinHint is the command to pin a published key, once its alleged owner has been asked.
+// PinHint returns the command to pin a published key, once its alleged owner has been asked.
 func PinHint(public sign.PublicKey) fault.Hint {
 	name, ok := Claimed(public)
 	if !ok {

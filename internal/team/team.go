@@ -19,7 +19,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// teamOf is the ref of the team's list in a namespace: a commit on the one before
+// teamOf returns the ref of the team's list in a namespace: a commit on the one before
 // it, whose tree holds the list and its signature.
 func teamOf(s refs.Namespace) string { return string(s) + "trust" }
 
@@ -31,7 +31,7 @@ const (
 	maxTeamCommit = 1 << 20  // bytes of a commit or tree of lists
 )
 
-// Published are the copies of the keys and lists published at a hub.
+// Published returns the copies of the keys and lists published at a hub.
 func Published(hub *crossrepo.Hub) []string {
 	return []string{keysOf(hub.Namespace()), teamOf(hub.Namespace())}
 }
@@ -178,7 +178,7 @@ func (t *Team) Publish(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, err
 	}
 }
 
-// nextTeam is the list to follow the signer's last one, and the remaining lists of others.
+// nextTeam returns the list to follow the signer's last one, and the remaining lists of others.
 // Invalid lists are dropped. The last list of an unpinned signer is dropped only when a person
 // asks for it: others may need it.
 func (t *Team) nextTeam(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, []list, error) {
@@ -228,7 +228,7 @@ func (t *Team) nextTeam(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, []
 	return sign.NewTeam(hub.ID(), serial, t.Engine.Now(), self, keys), others, nil
 }
 
-// listed are the keys the signer vouches for: the pinned ones, and the rest of its last list. A
+// listed returns the keys the signer vouches for: the pinned ones, and the rest of its last list. A
 // list of the older form is not continued, for it may hold entries of another root.
 func (t *Team) listed(ctx context.Context, hub *crossrepo.Hub, mine *sign.Team) ([]sign.TrustEntry, error) {
 	var before []sign.TrustEntry
@@ -274,7 +274,7 @@ func before(a, b string) bool {
 	return ta.Before(tb)
 }
 
-// withinAll are the scopes allowed by all of some lists.
+// withinAll returns the scopes allowed by all of some lists.
 func withinAll(limits [][]string) []string {
 	if len(limits) == 0 {
 		return nil

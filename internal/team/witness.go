@@ -69,7 +69,7 @@ func (t *Team) Witness(ctx context.Context, before lifecycle.Tips) error {
 	return nil
 }
 
-// spaceName is how a list of keys names the copies of a hub.
+// spaceName returns how a list of keys names the copies of a hub.
 func spaceName(hub *crossrepo.Hub) string {
 	return strings.TrimSuffix(strings.TrimPrefix(string(hub.Namespace()), refs.Root+"remotes/"), "/")
 }
@@ -107,7 +107,7 @@ func (t *Team) seenAt(ctx context.Context, hub *crossrepo.Hub, listed, entries [
 	return nil
 }
 
-// seenTrees are the trees named by a list, as entries of the tree of its commit: so they travel
+// seenTrees returns the trees named by a list, as entries of the tree of its commit: so they travel
 // along.
 func (t *Team) seenTrees(ctx context.Context, entries []sign.TrustEntry) ([]gitobj.TreeEntry, error) {
 	var trees []gitobj.TreeEntry

@@ -70,8 +70,8 @@ func (r *Reader) Skills(ctx context.Context, env *handoff.Envelope) (policy.Skil
 	return p.Skills(env, r.expectedSkills(ctx, env)), err
 }
 
-// expectedSkills are the skills expected of the source of a handoff. A handoff expects skills of
-// its receiver, whose account is in the next handoff. They are known as long as the content of
+// expectedSkills returns the skills expected of the source of a handoff. A handoff expects skills
+// of its receiver, whose account is in the next handoff. They are known as long as the content of
 // the first is readable here. A handoff without a parent keeps the list beside its account.
 func (r *Reader) expectedSkills(ctx context.Context, env *handoff.Envelope) []string {
 	asked := env
@@ -92,8 +92,8 @@ func (r *Reader) expectedSkills(ctx context.Context, env *handoff.Envelope) []st
 	return asked.Expectations.Skills
 }
 
-// MissingSkills is the value of Handoff-Skills-Missing for a payload. Skills are an account, not
-// a condition: an unreadable policy stops no receipt.
+// MissingSkills returns the value of Handoff-Skills-Missing for a payload. Skills are an account,
+// not a condition: an unreadable policy stops no receipt.
 func (r *Reader) MissingSkills(ctx context.Context, env *handoff.Envelope) string {
 	s, err := r.Skills(ctx, env)
 	if err != nil {

@@ -61,7 +61,7 @@ func outside(s, characters string) bool {
 // IsTask reports whether a task is a key, such as LIN-423, org/repo#7 or v1.2+rc.
 func IsTask(s string) bool { return outside(s, letters+"._-/#+") }
 
-// Task is a task as it stands outside of a fence: the key itself, or "(a text)".
+// Task returns a task as it stands outside of a fence: the key itself, or "(a text)".
 func Task(s string) string {
 	if s == "" || IsTask(s) {
 		return s
@@ -69,7 +69,7 @@ func Task(s string) string {
 	return aText
 }
 
-// Name is the name of an agent or a person, or "(no name)".
+// Name returns the name of an agent or a person, or "(no name)".
 func Name(s string) string {
 	if handoff.CheckAgent(s) == nil || isMail(s) || s == "_" {
 		return s
@@ -77,8 +77,8 @@ func Name(s string) string {
 	return noName
 }
 
-// Owner is the user id of a key, as far as it is a name or a mail address: what githandoff gives
-// to the keys that it makes. Anything else is "(a text)".
+// Owner returns the user id of a key, as far as it is a name or a mail address: what githandoff
+// gives to the keys that it makes. Anything else is "(a text)".
 func Owner(userID string) string {
 	name, mail, _ := strings.Cut(userID, " <")
 	if isMail(userID) || handoff.CheckAgent(name) == nil && isMail(strings.TrimSuffix(mail, ">")) {
@@ -87,7 +87,7 @@ func Owner(userID string) string {
 	return aText
 }
 
-// Word is a name that others chose, such as that of a skill: one short word of letters, digits
+// Word returns a name that others chose, such as that of a skill: one short word of letters, digits
 // and a few marks, or "(a text)".
 func Word(s string) string {
 	if s == "" || len(s) <= MaxOutside && !strings.ContainsFunc(s, func(r rune) bool {
@@ -98,7 +98,7 @@ func Word(s string) string {
 	return aText
 }
 
-// Words are the words of a list, each by [Word], with commas between them.
+// Words returns the words of a list, each by [Word], with commas between them.
 func Words(list []string) string {
 	shown := make([]string, len(list))
 	for i, s := range list {
@@ -107,8 +107,8 @@ func Words(list []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// Place is the id of a repository that a record names, or "(a text)" for one with blanks, quotes
-// or of more than 128 bytes. Most ids are longer than a word.
+// Place returns the id of a repository that a record names, or "(a text)" for one with blanks,
+// quotes or of more than 128 bytes. Most ids are longer than a word.
 func Place(id string) string {
 	const longest = 128
 	if len(id) > longest || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`,"\`, r) }) {
@@ -117,7 +117,7 @@ func Place(id string) string {
 	return id
 }
 
-// Ref is the name of a ref, each component by [Word].
+// Ref returns the name of a ref, each component by [Word].
 func Ref(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {
@@ -131,7 +131,7 @@ func isMail(s string) bool {
 	return ok && len(s) <= MaxOutside && outside(user, letters+"._%+-") && outside(host, letters+".-") && strings.ContainsAny(host[:1], letters)
 }
 
-// Principal is "user:MAIL", followed by "(declared)" or "(token)" if s has it; "" if MAIL is
+// Principal returns "user:MAIL", followed by "(declared)" or "(token)" if s has it; "" if MAIL is
 // not a mail address. Nobody checked a declared principal.
 func Principal(s string) string {
 	who, mark, marked := strings.Cut(s, " ")
@@ -173,7 +173,7 @@ func Fence(random io.Reader, body, label string) ([]byte, error) {
 	return fmt.Appendf(nil, "----- begin %s: data %s -----\n%s----- end %s -----\n", mark, label, body, mark), nil
 }
 
-// Quote is a sender's text in a list for people only: its first line, escaped, of MaxOutside
+// Quote returns a sender's text in a list for people only: its first line, escaped, of MaxOutside
 // bytes at most, between quotation marks. Output for an agent never has it: there it belongs
 // into a fence.
 func Quote(s string) string {

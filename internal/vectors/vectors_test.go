@@ -118,7 +118,7 @@ func readAll(t *testing.T, git *gittest.Repo, all *stories) {
 	}
 }
 
-// verify is the result of "githandoff verify".
+// verify returns the result of "githandoff verify".
 func verify(t *testing.T, e *lifecycle.Engine, home lifecycle.Home, p lifecycle.Place) string {
 	t.Helper()
 	s, err := e.Reader.Load(t.Context(), home, p)

@@ -20,7 +20,7 @@ import (
 
 const homeID = "local:000102030405060708090a0b0c0d0e0f"
 
-// start is when every story begins, and now is when it is read.
+// start returns when every story begins, and now is when it is read.
 func start() time.Time { return time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC) }
 func now() time.Time   { return start().Add(2 * time.Hour) }
 
@@ -42,14 +42,14 @@ func newWriter(t testing.TB) *writer {
 	return &writer{TB: t, git: git, repo: repo, clock: start(), lanes: map[string]bool{}}
 }
 
-// signer is the key of a name.
+// signer returns the key of a name.
 func signer(t testing.TB, name string) sign.Signer {
 	t.Helper()
 	seed := sha256.Sum256([]byte("githandoff vectors " + name))
 	return enginetest.KeyOf(t, ed25519.NewKeyFromSeed(seed[:]))
 }
 
-// pinned are the keys that a reader of the stories trusts. mallory's is not there.
+// pinned returns the keys that a reader of the stories trusts. mallory's is not there.
 func pinned(t testing.TB) []sign.TrustEntry {
 	t.Helper()
 	entry := func(name string, roles ...string) sign.TrustEntry {
@@ -75,7 +75,7 @@ type told struct {
 
 type edit = func(*record.Record)
 
-// begin is a handoff that is not offered yet, in a lane of its own.
+// begin returns a handoff that is not offered yet, in a lane of its own.
 func (w *writer) begin(name string) *told {
 	w.clock = start()
 	for n := 0; ; n++ {

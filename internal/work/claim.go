@@ -43,7 +43,7 @@ type Claim struct {
 	Pending   *Step  `json:"pending,omitempty"`
 }
 
-// ClaimOf is the record of a claim about to be made.
+// ClaimOf returns the record of a claim about to be made.
 func ClaimOf(p lifecycle.Place, r *record.Record) *Claim {
 	return &Claim{
 		ID: r.ID, Agent: p.Agent, Actor: r.Actor, Home: r.Home, Nonce: r.Nonce, Key: r.Key,
@@ -51,7 +51,7 @@ func ClaimOf(p lifecycle.Place, r *record.Record) *Claim {
 	}
 }
 
-// Proof is the proof of the claim for lifecycle.
+// Proof returns the proof of the claim for lifecycle.
 func (h *Claim) Proof() lifecycle.ClaimProof {
 	return lifecycle.ClaimProof{Place: lifecycle.Place{Agent: h.Agent, ID: h.ID}, Nonce: h.Nonce}
 }
@@ -118,7 +118,7 @@ func (h *Claim) Replace(s *Step) (unsent *Step) {
 	return nil
 }
 
-// Entries are the names under which the lane may have what a progress says.
+// Entries returns the names under which the lane may have what a progress says.
 func (s *Step) Entries() []string {
 	ids := slices.Clone(s.Said)
 	if s.Entry != "" {
@@ -148,7 +148,7 @@ func (h *Claim) Took(event record.Event) {
 // and synced.
 type Documents[T any] struct{ Dir string }
 
-// Path is the file of the document of id.
+// Path returns the file of the document of id.
 func (d Documents[T]) Path(id handoff.ID) string { return filepath.Join(d.Dir, string(id)+".json") }
 
 // Put writes the document of id.

@@ -28,7 +28,7 @@ type Claims struct {
 	Lock   string // file locked while a record changes, one for the clone
 }
 
-// ClaimsOf are the claims of a worktree of a clone, by git's directory of the worktree.
+// ClaimsOf returns the claims of a worktree of a clone, by git's directory of the worktree.
 func ClaimsOf(repo *refs.Repo, gitDir string) Claims {
 	c := Claims{Dir: filepath.Join(gitDir, "githandoff", "claims"), GitDir: gitDir, Lock: repo.Own("claims.lock")}
 	if gitDir != repo.CommonDir {
@@ -243,7 +243,7 @@ func (c Claims) Adopt(ctx context.Context, repo *refs.Repo, agent, kid string) e
 	return err
 }
 
-// Orphans are the claims that Adopt would take over.
+// Orphans returns the claims that Adopt would take over.
 func (c Claims) Orphans(repo *refs.Repo, agent, kid string) ([]*Claim, error) {
 	all, err := (Documents[shared]{Dir: repo.Own("holders")}).All()
 	var list []*Claim

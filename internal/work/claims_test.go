@@ -20,7 +20,7 @@ const (
 	otherID = "ho_01kahcp3g0000000000000010r"
 )
 
-// at is when the claims of these tests are made.
+// at returns when the claims of these tests are made.
 func at() time.Time { return time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC) }
 
 func claimsIn(dir string) Claims {

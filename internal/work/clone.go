@@ -6,7 +6,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// OfClone are the held claims of all worktrees of a clone.
+// OfClone returns the held claims of all worktrees of a clone.
 func OfClone(repo *refs.Repo) ([]*Claim, error) {
 	all, err := ClaimsOf(repo, repo.CommonDir).All()
 	if err != nil {

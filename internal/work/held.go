@@ -60,7 +60,7 @@ func (w *Held) Standing(ctx context.Context, h *Claim) (*Standing, error) {
 	return st, nil
 }
 
-// endOf is the step that ended a claim: the receipt of its handoff, or somebody else's release
+// endOf returns the step that ended a claim: the receipt of its handoff, or somebody else's release
 // or claim standing on it. Nil where the claim stands, or where this clone never saw it at its
 // home.
 func endOf(s *lifecycle.State, h *Claim) *record.Record {
@@ -97,13 +97,13 @@ func (st *Standing) Moved() bool {
 	return s != nil && st.Over == nil && s.Claim != nil && (s.Tip == "" || s.Unlogged())
 }
 
-// Recorded are the claims of this agent shown to it by this worktree.
+// Recorded returns the claims of this agent shown to it by this worktree.
 func (w *Held) Recorded() ([]*Claim, error) {
 	held, err := w.Claims.All()
 	return slices.DeleteFunc(held, func(h *Claim) bool { return h.Actor != w.Agent || !h.Printed }), err
 }
 
-// LostClaim is the refusal of work on a claim ended by somebody else.
+// LostClaim returns the refusal of work on a claim ended by somebody else.
 func LostClaim(st *Standing) *fault.Error {
 	r := st.Over
 	f := fault.New(fault.Conflict, fault.NotHolder, "handoff %s was %s by %s at %s: stop working on it",
@@ -151,7 +151,7 @@ func (w *Held) Stands(ctx context.Context, held []*Claim) (open, lost []*Standin
 	return open, lost, nil
 }
 
-// LostTokens are the claims of this agent with a token, ended by somebody else and not taken
+// LostTokens returns the claims of this agent with a token, ended by somebody else and not taken
 // again since.
 func (w *Held) LostTokens() ([]*Claim, error) {
 	lost, err := w.Claims.Lost()
@@ -165,7 +165,7 @@ func (w *Held) LostTokens() ([]*Claim, error) {
 	}), err
 }
 
-// ByHome are the ids of the claims of this agent, by the repo id of their home.
+// ByHome returns the ids of the claims of this agent, by the repo id of their home.
 func (w *Held) ByHome() (map[string][]handoff.ID, error) {
 	held, err := w.Recorded()
 	at := map[string][]handoff.ID{}
@@ -189,7 +189,7 @@ func (w *Held) Split() (held, finished []*Claim, err error) {
 	return held, finished, err
 }
 
-// Current is the one claim held by this worktree: what commands without an id mean.
+// Current returns the one claim held by this worktree: what commands without an id mean.
 func (w *Held) Current() (*Claim, error) {
 	held, finished, err := w.Split()
 	if err != nil {
@@ -213,7 +213,7 @@ func (w *Held) Current() (*Claim, error) {
 		WithHints(handoff.Which(idsOf(held)...)...)
 }
 
-// Kept is the one claim on which a kept step of this kind stands: who gives the
+// Kept returns the one claim on which a kept step of this kind stands: who gives the
 // command again without an id means it. Nil where there is none, or more than one.
 func (w *Held) Kept(event record.Event) (*Claim, error) {
 	_, finished, err := w.Split()
@@ -308,7 +308,7 @@ func (w *Held) Live(ctx context.Context, arg string) (*Live, error) {
 		WithHints(handoff.Which(idsOf(held)...)...)
 }
 
-// LiveClaim is Live for one claim.
+// LiveClaim is like Live for one claim.
 func (w *Held) LiveClaim(ctx context.Context, h *Claim) (*Live, error) {
 	home, err := w.Workspace.Home(ctx, h.Home)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Elsewhere is the warning for a handoff that stays in this clone, if its agent does not work
+// Elsewhere returns the warning for a handoff that stays in this clone, if its agent does not work
 // here. It says where the agent may work. An agent working here has a worktree or a key.
 func (hs *Homes) Elsewhere(agent string, keys sign.Keystore) error {
 	main := hs.MainRemote()

@@ -26,7 +26,7 @@ type View struct {
 	at lifecycle.Place // where it was found, for a step on it
 }
 
-// Word is the state of the handoff in one word: the event that ended it, "queued" or "sent" if
+// Word returns the state of the handoff in one word: the event that ended it, "queued" or "sent" if
 // only this clone knows it, otherwise its phase.
 func (v *View) Word() string {
 	switch s := v.State; {
@@ -38,7 +38,7 @@ func (v *View) Word() string {
 	return string(v.State.Phase())
 }
 
-// WordAt is [View.Word] at a time: an offer for nobody is "undecided", one past its expiry
+// WordAt is like [View.Word] at a time: an offer for nobody is "undecided", one past its expiry
 // "expired", and a claim past its lease "overdue".
 func (v *View) WordAt(now time.Time) string {
 	s, word := v.State, v.Word()
@@ -137,7 +137,7 @@ func (w *Workspace) resolve(ctx context.Context, arg string) (*Item, error) {
 // rank: the inbox decides, then what was sent, then what waits.
 func rank(kind string) int { return slices.Index([]string{"inbox", "sent", "outbox"}, kind) }
 
-// locate is the handoff named by a ref, with its home; nil if no alias leads there.
+// locate returns the handoff named by a ref, with its home; nil if no alias leads there.
 func (w *Workspace) locate(ctx context.Context, r refs.Ref) (*Item, error) {
 	home, namespace := lifecycle.Home(w.Local), refs.LocalNamespace
 	if rest, ok := strings.CutPrefix(r.Name, refs.Root+"remotes/"); ok {
@@ -280,7 +280,7 @@ func (w *Workspace) Fetched(ctx context.Context, home lifecycle.Home, arg string
 	return true, home.Refresh(ctx, lifecycle.FetchSpec{Places: []lifecycle.Place{{Agent: s.To, ID: id}}})
 }
 
-// Place is where a handoff stands, or stood last.
+// Place returns where a handoff stands, or stood last.
 func (v *View) Place() lifecycle.Place {
 	if v.at.ID != "" {
 		return v.at
@@ -317,7 +317,7 @@ func (w *Workspace) refresh(ctx context.Context, v *View) error {
 // the work is over: through a failure until the receipt of the return handoff, through a reroute
 // or an answer until the child's.
 
-// Parent is the parent of a handoff, as its offer says.
+// Parent returns the parent of a handoff, as its offer says.
 func (v *View) Parent() handoff.ID {
 	switch {
 	case v.State.Offer != nil:

@@ -69,7 +69,7 @@ func (hs *Homes) ForgetLanes() {
 	}
 }
 
-// HubOf is the hub behind a resolved alias. One command has one of each.
+// HubOf returns the hub behind a resolved alias. One command has one of each.
 func (hs *Homes) HubOf(a *crossrepo.Alias) *crossrepo.Hub {
 	if hs.hubs == nil {
 		hs.hubs = map[string]*crossrepo.Hub{}
@@ -99,7 +99,7 @@ func (hs *Homes) Home(ctx context.Context, repoID string) (lifecycle.Home, error
 	return hs.HubOf(a), nil
 }
 
-// AliasOf is the short name of a home, for people; empty for this repository.
+// AliasOf returns the short name of a home, for people; empty for this repository.
 func (hs *Homes) AliasOf(home lifecycle.Home) string {
 	if h, ok := home.(*crossrepo.Hub); ok {
 		return h.Alias.Name
@@ -112,7 +112,7 @@ func (hs *Homes) Recover(ctx context.Context) error {
 	return hs.Engine.Recovery.Run(ctx, func(repoID string) (lifecycle.Home, error) { return hs.Home(ctx, repoID) })
 }
 
-// RecoverLocal is Recover for this repository alone: most commands have no
+// RecoverLocal is like Recover for this repository alone: most commands have no
 // business with a hub.
 func (hs *Homes) RecoverLocal(ctx context.Context) error {
 	return hs.Engine.Recovery.Run(ctx, func(repoID string) (lifecycle.Home, error) {
@@ -145,7 +145,7 @@ func (hs *Homes) knowsMore(homes []lifecycle.Home) bool {
 	})
 }
 
-// Pulled are the aliases of the hubs this repository takes work from.
+// Pulled returns the aliases of the hubs this repository takes work from.
 func (hs *Homes) Pulled() []string {
 	if _, set := hs.Repo.Config["handoff.pull"]; set {
 		return hs.Repo.Config.All("handoff.pull")
@@ -161,7 +161,7 @@ func (hs *Homes) Pulled() []string {
 	return nil
 }
 
-// MainRemote is the hub of this clone: origin, or the only remote, whatever its name.
+// MainRemote returns the hub of this clone: origin, or the only remote, whatever its name.
 func (hs *Homes) MainRemote() string {
 	if slices.Contains(hs.Aliases.Names(), "origin") {
 		return "origin"
@@ -186,8 +186,8 @@ func (hs *Homes) All(ctx context.Context) HomeList {
 	return append(list, hs.Local)
 }
 
-// Sources are the homes to take work from: this repository, the aliases of handoff.pull, and the
-// hubs with handoffs sent by this repository or waiting for this agent.
+// Sources returns the homes to take work from: this repository, the aliases of handoff.pull, and
+// the hubs with handoffs sent by this repository or waiting for this agent.
 func (w *Workspace) Sources(ctx context.Context, down *error) []lifecycle.Home {
 	homes := []lifecycle.Home{w.Local}
 	add := func(h lifecycle.Home) {
@@ -221,8 +221,8 @@ func (w *Workspace) Sources(ctx context.Context, down *error) []lifecycle.Home {
 	return homes
 }
 
-// waiting are the hubs with handoffs for this agent when they were last read: a handoff returned
-// after a failure or a question waits there, and no sent ref leads to it any more.
+// waiting returns the hubs with handoffs for this agent when they were last read: a handoff
+// returned after a failure or a question waits there, and no sent ref leads to it any more.
 func (w *Workspace) waiting(ctx context.Context) []lifecycle.Home {
 	var patterns []string
 	for _, agent := range w.Inboxes() {
@@ -263,7 +263,7 @@ func RefreshEach(ctx context.Context, homes []lifecycle.Home, spec lifecycle.Fet
 	return errs
 }
 
-// CatchUp is [crossrepo.Hub.CatchUp], with forks joined by whoever has a root key.
+// CatchUp is like [crossrepo.Hub.CatchUp], with forks joined by whoever has a root key.
 func (hs *Homes) CatchUp(ctx context.Context, hub *crossrepo.Hub) error {
 	return hub.CatchUp(ctx, hs.join(ctx, hub))
 }

@@ -72,7 +72,7 @@ func (w *Workspace) RefreshInboxes(ctx context.Context, all bool) (failed []erro
 // HomeList lists homes, those with the longer ref prefixes first.
 type HomeList []lifecycle.Home
 
-// Item is the handoff named by a ref; nil if there is none.
+// Item returns the handoff named by a ref; nil if there is none.
 func (l HomeList) Item(ref refs.Ref) *Item {
 	i := slices.IndexFunc(l, func(home lifecycle.Home) bool { return strings.HasPrefix(ref.Name, string(home.Namespace())) })
 	if i < 0 {
@@ -139,7 +139,7 @@ func (n *Names) IDs() []handoff.ID {
 	return ids
 }
 
-// Items are the handoffs of an id, in the order of the homes. Load reads one.
+// Items returns the handoffs of an id, in the order of the homes. Load reads one.
 func (n *Names) Items(id handoff.ID) []*Item {
 	var items []*Item
 	for _, prefix := range n.prefixes {
@@ -178,8 +178,8 @@ type Item struct {
 	Tip *record.Commit // owner of the record
 }
 
-// State is the state shown by the ref and its tip: queued, sent, undecided, expired, overdue, or
-// the phase of the handoff. The item has no Fault.
+// State returns the state shown by the ref and its tip: queued, sent, undecided, expired, overdue,
+// or the phase of the handoff. The item has no Fault.
 func (it *Item) State(now time.Time) string {
 	switch it.Kind {
 	case "outbox":
@@ -202,7 +202,7 @@ func (it *Item) State(now time.Time) string {
 	return string(lifecycle.Open)
 }
 
-// ItemsOf are the handoffs named by some refs below a namespace.
+// ItemsOf returns the handoffs named by some refs below a namespace.
 func ItemsOf(home lifecycle.Home, namespace refs.Namespace, list []refs.Ref) []*Item {
 	items := make([]*Item, 0, len(list))
 	for _, r := range list {
@@ -213,7 +213,7 @@ func ItemsOf(home lifecycle.Home, namespace refs.Namespace, list []refs.Ref) []*
 	return items
 }
 
-// itemOf is the handoff named by a ref; nil if there is none below the namespace.
+// itemOf returns the handoff named by a ref; nil if there is none below the namespace.
 func itemOf(home lifecycle.Home, namespace refs.Namespace, r refs.Ref) *Item {
 	p, ok := namespace.ParseHandoffRef(r.Name)
 	if !ok {
@@ -297,7 +297,7 @@ func (w *Workspace) Outgoing(ctx context.Context) ([]*Item, error) {
 	return items, nil
 }
 
-// Ends are the shortest unique ends of the ids of all handoffs with a ref in this clone, and of
+// Ends returns the shortest unique ends of the ids of all handoffs with a ref in this clone, and of
 // the given ones. A command accepts such an end: it looks at refs first, and at logs only if no
 // ref fits.
 func (w *Workspace) Ends(ctx context.Context, more ...handoff.ID) (handoff.Ends, error) {

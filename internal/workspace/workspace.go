@@ -26,13 +26,13 @@ type Workspace struct {
 	Agent  string // whose inbox is read
 }
 
-// Inboxes are the inboxes of this agent.
+// Inboxes returns the inboxes of this agent.
 func (w *Workspace) Inboxes() []string {
 	list := append([]string{w.Agent}, w.Repo.Config.All("handoff.serves")...)
 	return slices.DeleteFunc(slices.Compact(list), func(a string) bool { return handoff.CheckAgent(a) != nil })
 }
 
-// Source is the sender's name of handoffs from here: the agent's or, for a person, the part
+// Source returns the sender's name of handoffs from here: the agent's or, for a person, the part
 // before the "@", if it is a valid name.
 func (w *Workspace) Source() string {
 	if handoff.CheckAgent(w.Agent) == nil {
@@ -54,7 +54,7 @@ func (w *Workspace) Source() string {
 // maxPrincipal bounds a declared mail address, in bytes.
 const maxPrincipal = 64
 
-// Principal is on whose behalf an agent works unless a token says so: declared,
+// Principal returns on whose behalf an agent works unless a token says so: declared,
 // not proven. An address that no record can hold, such as one beyond ASCII, is left out.
 func (w *Workspace) Principal() string {
 	mail := w.Repo.Config.Get("user.email")
@@ -65,14 +65,14 @@ func (w *Workspace) Principal() string {
 	return ""
 }
 
-// Work is the work held by the agent in this worktree.
+// Work returns the work held by the agent in this worktree.
 func (w *Workspace) Work() *work.Held {
 	return &work.Held{
 		Agent: w.Agent, Claims: w.Claims, Verifier: w.Engine.Verifier, Repo: w.Repo, Workspace: w,
 	}
 }
 
-// As is the same workspace with another key: what a person signs at an agent's place
+// As returns the same workspace with another key: what a person signs at an agent's place
 // of work. The agent stays the source.
 func (w *Workspace) As(signer sign.Signer, actor string) *Workspace {
 	other := *w
@@ -80,7 +80,7 @@ func (w *Workspace) As(signer sign.Signer, actor string) *Workspace {
 	return &other
 }
 
-// AgentOf is the agent recorded by init for a worktree; "" before that.
+// AgentOf returns the agent recorded by init for a worktree; "" before that.
 func AgentOf(repo *refs.Repo) (string, error) {
 	b, err := private.ReadState(repo.OwnWorktree("agent"), private.MaxState)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,7 +89,7 @@ func AgentOf(repo *refs.Repo) (string, error) {
 	return string(bytes.TrimSpace(b)), err
 }
 
-// AgentsOfClone are the agents of all worktrees of a clone.
+// AgentsOfClone returns the agents of all worktrees of a clone.
 func AgentsOfClone(repo *refs.Repo) []string {
 	var names []string
 	files, _ := filepath.Glob(filepath.Join(repo.CommonDir, "worktrees", "*", "githandoff", "agent"))

@@ -75,7 +75,7 @@ func hookKeys(b []byte) []string {
 	return keys
 }
 
-// snake is an event as keys spell it: SessionStart is session_start.
+// snake returns an event as keys spell it: SessionStart is session_start.
 func snake(event string) string {
 	return strings.ToLower(regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(event, "${1}_${2}"))
 }
@@ -106,7 +106,7 @@ func tomlKey(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// table is the text below a header of a TOML file, to the next header.
+// table returns the text below a header of a TOML file, to the next header.
 func table(config, header string) string {
 	_, rest, found := strings.Cut("\n"+config, "\n["+header+"]")
 	if !found {
@@ -142,7 +142,7 @@ func (r *Request) loginShell(ctx context.Context) []Finding {
 	}}
 }
 
-// shell is the user's login shell, and its profile.
+// shell returns the user's login shell, and its profile.
 func (r *Request) shell() (program, profile string) {
 	if path := r.Getenv("SHELL"); filepath.Base(path) == "zsh" {
 		home := r.Home

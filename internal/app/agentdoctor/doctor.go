@@ -171,7 +171,8 @@ func (r *Request) dir(variable, name string) string {
 
 const maxFile = 4 << 20 // bytes of a client's file
 
-// read is the content of a file, nil if it is unreadable: the command which needs it reports why.
+// read returns the content of a file, nil if it is unreadable: the command which needs it reports
+// why.
 func read(path string) []byte {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {

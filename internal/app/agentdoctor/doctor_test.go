@@ -47,7 +47,7 @@ func (p *place) file(t *testing.T, path, content string) string {
 	return path
 }
 
-// problems are the texts of the problems found, each with its hint.
+// problems returns the texts of the problems found, each with its hint.
 func (p *place) problems(t *testing.T) []string {
 	t.Helper()
 	var all []string

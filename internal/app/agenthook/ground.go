@@ -32,7 +32,7 @@ type Ground struct {
 	Now       func() time.Time
 }
 
-// GroundOf is the worktree of a directory, found from files alone; nil if they do not show it.
+// GroundOf returns the worktree of a directory, found from files alone; nil if they do not show it.
 // agent is the name from the command line, and vars are the environment.
 func GroundOf(dir, agent string, vars []string, getenv func(string) string, now func() time.Time) *Ground {
 	dirs, ok := refs.Locate(dir, vars)
@@ -57,10 +57,10 @@ func GroundOf(dir, agent string, vars []string, getenv func(string) string, now 
 	return g
 }
 
-// own is one of githandoff's own files of the worktree.
+// own returns one of githandoff's own files of the worktree.
 func (g *Ground) own(name string) string { return filepath.Join(g.GitDir, "githandoff", name) }
 
-// Stamp is the stamp of a session in this worktree.
+// Stamp returns the stamp of a session in this worktree.
 func (g *Ground) Stamp(session string) *Stamp { return LoadStamp(g.own("sessions"), session) }
 
 // held lists the claims recorded by the worktree.

@@ -136,7 +136,7 @@ func (h *Handler) start(ctx context.Context, call *agents.Call) ([]byte, error) 
 	return h.startWith(ctx, call, held, nil)
 }
 
-// startWith is start for a new session, with the text of its handoff.
+// startWith is like start for a new session, with the text of its handoff.
 func (h *Handler) startWith(ctx context.Context, call *agents.Call, held []agents.Handoff, given *given) ([]byte, error) {
 	all, err := h.Worktree.Inbox(ctx)
 	if err != nil {
@@ -149,7 +149,7 @@ func (h *Handler) startWith(ctx context.Context, call *agents.Call, held []agent
 	return h.announce(ctx, call, waiting, held, all, given)
 }
 
-// again is start for a continued session.
+// again is like start for a continued session.
 func (h *Handler) again(ctx context.Context, call *agents.Call, held []agents.Handoff) ([]byte, error) {
 	fresh, all, err := h.arrived(ctx)
 	if err != nil {
@@ -203,7 +203,7 @@ func (h *Handler) afterCut(ctx context.Context, call *agents.Call, held []agents
 	return call.Context(text), nil
 }
 
-// short is a fenced text if it fits. Half of a fence would let the rest of the session
+// short returns a fenced text if it fits. Half of a fence would let the rest of the session
 // look like a sender's data.
 func short(text string, limit int) string {
 	if len(text) > limit {
@@ -305,7 +305,7 @@ func (h *Handler) gate(ctx context.Context, call *agents.Call) ([]byte, error) {
 	return call.Deny("githandoff: " + why + ". `githandoff obo show` says what is allowed."), nil
 }
 
-// everything is all that a tool call may need, as far as a hook reads one.
+// everything returns all that a tool call may need, as far as a hook reads one.
 func everything() []string { return []string{"repo.write:*", "repo.push:*"} }
 
 func (h *Handler) facts(ctx context.Context) error {

@@ -57,7 +57,7 @@ func (l *Local) Agent() string { return l.agent }
 // Top implements Worktree.
 func (l *Local) Top() string { return l.Repo.Worktree }
 
-// Items are the offers of one handoff in the agent's inboxes.
+// Items returns the offers of one handoff in the agent's inboxes.
 func (l *Local) Items(ctx context.Context, id handoff.ID) ([]*workspace.Item, error) {
 	names, err := l.inbox(ctx)
 	if err != nil {
@@ -118,8 +118,8 @@ func (l *Local) Untold(ctx context.Context, session string, ids []handoff.ID) ([
 	return stamp.Tell(news)
 }
 
-// Named is a handoff as told to a session. The name of a sender is given only if it belongs to a
-// pinned key which is not retired: nothing of an offer was verified yet.
+// Named returns a handoff as told to a session. The name of a sender is given only if it belongs to
+// a pinned key which is not retired: nothing of an offer was verified yet.
 func (l *Local) Named(id handoff.ID, from, task string) agents.Handoff {
 	if l.trusted == nil {
 		l.trusted = map[string]bool{}

@@ -62,7 +62,7 @@ func LoadStamp(dir, session string) *Stamp {
 	return s
 }
 
-// StampOf is the stamp of a session in the worktree of a repository.
+// StampOf returns the stamp of a session in the worktree of a repository.
 func StampOf(repo *refs.Repo, session string) *Stamp {
 	return LoadStamp(repo.OwnWorktree("sessions"), session)
 }

@@ -23,7 +23,7 @@ type given struct {
 	shown   func() // of a handoff that was taken
 }
 
-// after is the text after an announcement of so many bytes.
+// after returns the text after an announcement of so many bytes.
 func (g *given) after(used int) string {
 	head := ""
 	if g.taken {
@@ -39,9 +39,9 @@ func (g *given) after(used int) string {
 	return ""
 }
 
-// begin is start for a worker: a new session gets the only held handoff of its worktree, or else
-// takes the oldest offer of this repository. Handoffs at a hub are announced as in every session:
-// a hook asks no hub.
+// begin is like start for a worker: a new session gets the only held handoff of its worktree, or
+// else takes the oldest offer of this repository. Handoffs at a hub are announced as in every
+// session: a hook asks no hub.
 func (h *Handler) begin(ctx context.Context, call *agents.Call, held []agents.Handoff) ([]byte, error) {
 	if len(held) > 1 {
 		return h.startWith(ctx, call, held, nil)

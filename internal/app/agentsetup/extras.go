@@ -157,7 +157,7 @@ func claudePlugin(r *Request) string {
 	return filepath.Join(r.dir("CLAUDE_CONFIG_DIR", ".claude"), "skills", "githandoff")
 }
 
-// program is the command for a client to start: a path for this user, a name for everybody.
+// program returns the command for a client to start: a path for this user, a name for everybody.
 func program(r *Request) string {
 	if r.Project || r.Binary == "" {
 		return "githandoff"
@@ -165,7 +165,7 @@ func program(r *Request) string {
 	return r.Binary
 }
 
-// codexTable is the server in the configuration of Codex CLI, between its marks. A table
+// codexTable returns the server in the configuration of Codex CLI, between its marks. A table
 // may stand at the end of any TOML document.
 func codexTable(r *Request, approve bool) string {
 	quoted, err := json.Marshal(program(r)) // a string of JSON is one of TOML

@@ -194,7 +194,7 @@ func unknown(client string) error {
 		WithHints(fault.Run("githandoff", "setup").Because("lists the agents that are installed here"))
 }
 
-// dir is a client's directory, which an environment variable may move.
+// dir returns a client's directory, which an environment variable may move.
 func (r *Request) dir(variable, name string) string {
 	if d := r.Getenv(variable); filepath.IsAbs(d) {
 		return d
@@ -210,7 +210,7 @@ func (r *Request) skill(client, dir string) []wanted {
 	return []wanted{{client: client, part: Skill, path: filepath.Join(dir, "handoff", "SKILL.md"), own: b}}
 }
 
-// tree is a directory of our own.
+// tree returns a directory of our own.
 func (r *Request) tree(client string, files fs.FS, root, to string, without ...string) ([]wanted, error) {
 	var all []wanted
 	err := fs.WalkDir(files, root, func(name string, d fs.DirEntry, err error) error {
@@ -237,13 +237,13 @@ func (r *Request) tree(client string, files fs.FS, root, to string, without ...s
 	return all, err
 }
 
-// whole is one file of our own.
+// whole returns one file of our own.
 func (r *Request) whole(client, to, name string) (wanted, error) {
 	b, err := extensions.Files.ReadFile(name)
 	return wanted{client: client, part: Hooks, path: to, own: r.named(b)}, err
 }
 
-// shared is a file with other people's hooks as well.
+// shared returns a file with other people's hooks as well.
 func (r *Request) shared(client, to string, files fs.FS, name string) (wanted, error) {
 	b, err := fs.ReadFile(files, name)
 	if err != nil {
@@ -275,7 +275,7 @@ func (r *Request) shared(client, to string, files fs.FS, name string) (wanted, e
 // have it in different places, or not at all.
 const byName = "command -v githandoff >/dev/null 2>&1 || exit 0; exec githandoff "
 
-// start is how a hook of this request starts githandoff.
+// start returns how a hook of this request starts githandoff.
 func (r *Request) start() string {
 	if r.Project || r.Binary == "" {
 		return byName

@@ -69,7 +69,7 @@ func hasMember(text []byte, path []string) (bool, error) {
 	return v != nil, err
 }
 
-// at is the value at path; nil if a member is missing.
+// at returns the value at path; nil if a member is missing.
 func at(text []byte, path []string) (*hujson.Value, error) {
 	root, err := parse(text)
 	if err != nil {
@@ -88,7 +88,7 @@ func at(text []byte, path []string) (*hujson.Value, error) {
 	return v, nil
 }
 
-// find is the member of a name. Of several the last one counts, as in the clients' readers.
+// find returns the member of a name. Of several the last one counts, as in the clients' readers.
 func find(obj *hujson.Object, name string) *hujson.Value {
 	for i := range slices.Backward(obj.Members) {
 		if lit, ok := obj.Members[i].Name.Value.(hujson.Literal); ok && lit.String() == name {
@@ -177,7 +177,7 @@ func inside(v *hujson.Value) (begin, last, trailing int) {
 	return begin, last, trailing
 }
 
-// indentation is the white space before the line on which a container begins, and one
+// indentation returns the white space before the line on which a container begins, and one
 // step of it as the text uses it.
 func indentation(text []byte, v *hujson.Value) (outer, step string) {
 	line := text[bytes.LastIndexByte(text[:v.StartOffset], '\n')+1 : v.StartOffset]
@@ -215,7 +215,7 @@ func cutOut(text []byte, inserted []string) ([]byte, bool) {
 	return text, whole
 }
 
-// cutText is cutOut for a text other than JSON.
+// cutText is like cutOut for a text other than JSON.
 func cutText(text []byte, inserted []string) ([]byte, bool) {
 	for _, s := range slices.Backward(inserted) {
 		if bytes.Count(text, []byte(s)) != 1 {

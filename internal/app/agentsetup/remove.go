@@ -36,7 +36,7 @@ func (r *Request) holds(w *written) bool {
 	return w.Root == r.project()
 }
 
-// project is the top of the work tree of the request's project; empty where it is for
+// project returns the top of the work tree of the request's project; empty where it is for
 // this user.
 func (r *Request) project() string {
 	if r.Project {

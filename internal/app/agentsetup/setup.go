@@ -248,7 +248,7 @@ func makeDirs(dir string) ([]string, error) {
 	return missing, os.MkdirAll(dir, 0o755)
 }
 
-// followed is where a link leads: a client's file may be one into somebody's dotfiles,
+// followed returns where a link leads: a client's file may be one into somebody's dotfiles,
 // and stays one.
 func followed(path string) (string, error) {
 	for range 16 {

@@ -31,7 +31,7 @@ func request(t *testing.T, project bool, clients ...string) *Request {
 	return r
 }
 
-// place is where the request's files go.
+// place returns where the request's files go.
 func (r *Request) place() string {
 	if r.Project {
 		return r.Root
@@ -39,7 +39,7 @@ func (r *Request) place() string {
 	return r.Home
 }
 
-// snapshot is every file, directory and link below dir.
+// snapshot returns every file, directory and link below dir.
 func snapshot(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -112,7 +112,7 @@ func sharedFile(client string, project bool) string {
 	return ""
 }
 
-// homes are the states of a client's file before githandoff comes.
+// homes returns the states of a client's file before githandoff comes.
 func homes(client string) map[string]string {
 	if client == "agents-md" {
 		return map[string]string{"text": "# Rules\n\nBe brief.\n", "no line end": "Be brief.", "empty": ""}

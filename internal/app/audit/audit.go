@@ -64,7 +64,7 @@ func (h *Handler) Run(ctx context.Context, aliases []string, a Visitor) error {
 	return nil
 }
 
-// audited are the homes to look at; hubs are fetched first, whole.
+// audited returns the homes to look at; hubs are fetched first, whole.
 func (h *Handler) audited(ctx context.Context, aliases []string) ([]lifecycle.Home, error) {
 	if len(aliases) > 0 {
 		only, err := h.Workspace.Chosen(ctx, aliases)

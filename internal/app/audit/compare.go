@@ -91,7 +91,7 @@ func (c *comparison) list(ctx context.Context) error {
 	return nil
 }
 
-// laneOf is the lane of an inbox ref or of the ref of a snapshot; "" for any other name.
+// laneOf returns the lane of an inbox ref or of the ref of a snapshot; "" for any other name.
 func (c *comparison) laneOf(name string) string {
 	s := c.home.Namespace()
 	p, ok := s.ParseHandoffRef(name)
@@ -165,7 +165,7 @@ func (c *comparison) viewed(inboxes []refs.Ref, remembered *audited.Memory) []re
 	return unknown
 }
 
-// view is the digest of the inbox refs of a lane.
+// view returns the digest of the inbox refs of a lane.
 func (c *comparison) view(lane refs.Ref) string { return c.views[lane.Name] }
 
 // openAt notes an inbox ref, or says what is wrong with it.
@@ -214,8 +214,8 @@ func (c *comparison) visitor(ctx context.Context) audited.Visitor {
 	}
 }
 
-// clean is the digest of the refs if nothing is wrong with them. Inbox refs that no lane accounted
-// for are wrong.
+// clean returns the digest of the refs if nothing is wrong with them. Inbox refs that no lane
+// accounted for are wrong.
 func (c *comparison) clean() string {
 	if c.faulty || len(c.open) > 0 {
 		return ""
@@ -278,7 +278,7 @@ func (c *comparison) unlogged(lane string) {
 	delete(c.open, lane)
 }
 
-// rest is unlogged for all lanes that are not there.
+// rest is like unlogged for all lanes that are not there.
 func (c *comparison) rest() {
 	for lane := range c.open {
 		c.unlogged(lane)

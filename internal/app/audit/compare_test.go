@@ -13,7 +13,7 @@ import (
 
 const id = "ho_01m7y9empg6cpcmb990axq95cq"
 
-// compared is a comparison and the reasons of its findings.
+// compared returns a comparison and the reasons of its findings.
 func compared() (*comparison, *[]fault.Reason) {
 	var found []fault.Reason
 	home := &lifecycle.LocalHome{RepoID: "local:000102030405060708090a0b0c0d0e0f"}

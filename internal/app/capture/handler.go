@@ -87,7 +87,7 @@ func (h *Handler) Handle(ctx context.Context, r *Request) (code int, err error) 
 	return 0, err
 }
 
-// left is the document that an agent left, nil if it left none. That is no failure: a remark
+// left returns the document that an agent left, nil if it left none. That is no failure: a remark
 // says so.
 func (h *Handler) left(r *Request) (document []byte, err error) {
 	switch {
@@ -105,7 +105,7 @@ func (h *Handler) left(r *Request) (document []byte, err error) {
 	return document, err
 }
 
-// fromFile is the document at path, nil if there is no file.
+// fromFile returns the document at path, nil if there is no file.
 func fromFile(path string) ([]byte, error) {
 	b, _, err := private.ReadDocument(path, maxDocument)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -117,7 +117,7 @@ func fromFile(path string) ([]byte, error) {
 	return append([]byte{}, b...), nil // an empty file is not a missing one
 }
 
-// fromLog is the last document in a log, nil if there is none.
+// fromLog returns the last document in a log, nil if there is none.
 func (h *Handler) fromLog(r *Request) ([]byte, error) {
 	f, err := h.Open(r.Log)
 	if err != nil {
@@ -155,7 +155,7 @@ func (h *Handler) cutOff(r *Request, log dialect.Log) error {
 	return fault.As(err).WithHints(fault.Hint{Why: "the end of the log holds the handoff; read the log again once the agent has ended"})
 }
 
-// fromMessage is the last message of an agent as a document, nil if the agent said nothing.
+// fromMessage returns the last message of an agent as a document, nil if the agent said nothing.
 func (h *Handler) fromMessage(r *Request) ([]byte, error) {
 	f, err := h.Open(r.Message)
 	if err != nil {

@@ -165,7 +165,7 @@ func errNotApplicable(c *Case, what string) error {
 		WithHints(fault.Run("githandoff", "route", string(c.State.ID)).Because("shows how to decide it"))
 }
 
-// Questions are the questions to a person. A blocked handoff without questions asks with its
+// Questions returns the questions to a person. A blocked handoff without questions asks with its
 // reason.
 func Questions(env *handoff.Envelope) []handoff.Question {
 	if len(env.Questions) == 0 && env.Status == handoff.StatusBlocked {
@@ -226,7 +226,7 @@ func answered(questions []handoff.Question, answers []string) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// clipped is a question as the reply repeats it: there must be room for the answer.
+// clipped returns a question as the reply repeats it: there must be room for the answer.
 func clipped(s string) string {
 	const most = 256 // bytes
 	if len(s) <= most {

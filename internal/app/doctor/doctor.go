@@ -108,7 +108,7 @@ type checkup struct {
 	problems int
 }
 
-// result is the error that a run with problems ends with.
+// result returns the error that a run with problems ends with.
 func (d *checkup) result() error {
 	if d.problems == 0 {
 		return nil

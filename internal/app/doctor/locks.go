@@ -88,7 +88,7 @@ func checkObjects(ctx context.Context, d *checkup, repo *refs.Repo) bool {
 	return whole
 }
 
-// checkOwn is checkObjects for refs of this repository, whose objects nobody else has to have.
+// checkOwn is like checkObjects for refs of this repository, whose objects nobody else has to have.
 func checkOwn(ctx context.Context, d *checkup, repo *refs.Repo, list []refs.Ref) bool {
 	lost, err := findLost(ctx, d, repo, list)
 	if err != nil {
@@ -102,7 +102,7 @@ func checkOwn(ctx context.Context, d *checkup, repo *refs.Repo, list []refs.Ref)
 	return len(lost) == 0
 }
 
-// checkCopies is checkObjects for the copies of a hub's refs, whose objects it has.
+// checkCopies is like checkObjects for the copies of a hub's refs, whose objects it has.
 func checkCopies(ctx context.Context, d *checkup, hub *crossrepo.Hub) bool {
 	list, err := crossrepo.Copies(ctx, hub)
 	if err != nil {

@@ -45,7 +45,7 @@ func (d *checkup) checkRepository(repo *refs.Repo) {
 	}
 }
 
-// setUp is how a repository gets its agent: the one that it names, or one that
+// setUp returns how a repository gets its agent: the one that it names, or one that
 // only the caller knows.
 func (d *checkup) setUp(repo *refs.Repo) fault.Hint {
 	if agent, err := d.Agent(repo); err == nil && !strings.Contains(agent, "@") {

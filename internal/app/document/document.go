@@ -128,7 +128,7 @@ func (r *Reader) withRemedies(from Source, b []byte, err error) error {
 	return refusal.WithHints(hints...)
 }
 
-// emit is a complete emit command. Without a target its handoff waits for a decision.
+// emit returns a complete emit command. Without a target its handoff waits for a decision.
 func (r *Reader) emit(from Source, env *handoff.Envelope, args ...string) fault.Hint {
 	argv := append(append([]string{}, r.Self...), "emit")
 	switch {

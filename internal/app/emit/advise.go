@@ -78,7 +78,7 @@ func (s *Sender) unknownAgent(ctx context.Context, env *handoff.Envelope) error 
 	return fmt.Errorf("no key of agent %s is trusted here: its receipt is disputed until one is (githandoff trust add)", name)
 }
 
-// publishedFor is an unpinned published key in the name of an agent.
+// publishedFor returns an unpinned published key in the name of an agent.
 func (s *Sender) publishedFor(ctx context.Context, agent string) sign.KID {
 	unpinned, err := s.Published.Unpinned(ctx)
 	if err != nil {

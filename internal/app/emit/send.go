@@ -158,7 +158,7 @@ func (s *Sender) Send(ctx context.Context, env *handoff.Envelope, o *Options) (*
 	})
 }
 
-// once is the open handoff of the same source, target and task, if there is one.
+// once returns the open handoff of the same source, target and task, if there is one.
 func (s *Sender) once(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, o *Options) (*Result, error) {
 	it, err := s.Handler.Once(ctx, home, s.Source, inboxOf(env), env.Task)
 	if err != nil || it == nil {

@@ -113,8 +113,8 @@ func (s *Sender) asRoot(principal string) (*RootSigner, error) {
 	return nil, refusal.WithHints(fault.Fact("ask %s: people lend authority from a worktree of their own, with --as or --key", strings.TrimPrefix(principal, "user:")))
 }
 
-// actorOf is the author of a root key's commits: the person, if the principal is a valid author
-// name.
+// actorOf returns the author of a root key's commits: the person, if the principal is a valid
+// author name.
 func actorOf(principal, agent string) string {
 	if name := strings.TrimPrefix(principal, "user:"); strings.Contains(name, "@") || handoff.CheckAgent(name) == nil {
 		return name

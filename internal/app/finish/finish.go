@@ -210,7 +210,7 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 	return done, nil
 }
 
-// returned is the authority of a return handoff: that of the failed one's holder.
+// returned returns the authority of a return handoff: that of the failed one's holder.
 func (f *Handler) returned(ctx context.Context, home lifecycle.Home, h *work.Claim, s *lifecycle.State) (*lifecycle.Authority, error) {
 	if s.Claim == nil || !h.Mine(s.Claim.Nonce) || s.Offer.Token == "" {
 		return nil, nil

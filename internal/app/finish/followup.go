@@ -58,7 +58,7 @@ func (f *Handler) followUp(ctx context.Context, h *work.Claim, step *work.Step, 
 	return id, err
 }
 
-// standing is the state of the claimed handoff, nil if it has a receipt or if the claim was
+// standing returns the state of the claimed handoff, nil if it has a receipt or if the claim was
 // lost: then nothing is sent, and the step itself says so.
 func (f *Handler) standing(ctx context.Context, home lifecycle.Home, h *work.Claim) (*lifecycle.State, error) {
 	p := h.Proof().Place

@@ -38,7 +38,7 @@ func (c *Commit) ID(to string) handoff.ID {
 	return handoff.DeriveID(c.at, parts...)
 }
 
-// Envelope is the handoff that the trailers of the commit describe. A trailer carries no
+// Envelope returns the handoff that the trailers of the commit describe. A trailer carries no
 // authority, and is text: "@FILE" is not read from a file.
 func (c *Commit) Envelope() *handoff.Envelope {
 	env := &handoff.Envelope{Task: c.task, Goal: c.goal, Summary: c.summary, Status: handoff.StatusComplete}

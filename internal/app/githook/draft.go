@@ -23,7 +23,7 @@ const (
 	oldDraft = ".handoff.json"
 )
 
-// draftPath is the draft of this worktree, "" if there is none. It is in the git directory: a
+// draftPath returns the draft of this worktree, "" if there is none. It is in the git directory: a
 // file in the work tree may come from a checkout, a patch or an archive, and would be signed
 // in this agent's name.
 func (h *Handover) draftPath(ctx context.Context) string {

@@ -121,7 +121,7 @@ func (h *Handover) sayAmended(c *Amended) {
 	}
 }
 
-// emit is the command that sends an amended commit. A hint is one line, so it leaves out texts
+// emit returns the command that sends an amended commit. A hint is one line, so it leaves out texts
 // of several lines: the receiver is shown the commit.
 func (c *Amended) emit(to string) fault.Hint {
 	const most = 200 // bytes of one text

@@ -113,7 +113,7 @@ func (h *Messages) noteOrigin(args []string) error {
 	return nil
 }
 
-// at is the absolute path of a file that git names.
+// at returns the absolute path of a file that git names.
 func (h *Messages) at(path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -121,7 +121,7 @@ func (h *Messages) at(path string) string {
 	return filepath.Join(h.Dir, path)
 }
 
-// Finish is Prepare for a message written by the user. A message of only trailers is emptied,
+// Finish is like Prepare for a message written by the user. A message of only trailers is emptied,
 // because git would take it for a message and commit.
 func (h *Messages) Finish(ctx context.Context, args []string) error {
 	m, claim, err := h.open(args)
@@ -149,7 +149,7 @@ func (h *Messages) Finish(ctx context.Context, args []string) error {
 	return m.name(ctx, h.Repo, claim)
 }
 
-// trailers are the lines with a claim.
+// trailers returns the lines with a claim.
 func trailers(h *work.Claim) []string {
 	lines := []string{"Handoff-Id: " + string(h.ID)}
 	if h.Token != "" {
@@ -202,8 +202,8 @@ func (m *message) write(text string) error {
 	return nil
 }
 
-// said are the lines of text in a message: not blank, no comment, no sign-off, and no diff below
-// the scissors.
+// said returns the lines of text in a message: not blank, no comment, no sign-off, and no diff
+// below the scissors.
 func (m *message) said() []string {
 	var lines []string
 	for line := range strings.Lines(m.text) {
@@ -221,8 +221,8 @@ func (m *message) said() []string {
 	return lines
 }
 
-// actingUnder is the claim this agent works under in this worktree; nil if there is none, or more
-// than one.
+// actingUnder returns the claim this agent works under in this worktree; nil if there is none, or
+// more than one.
 func (h *Messages) actingUnder() (*work.Claim, error) {
 	if h.Agent == "" {
 		return nil, nil // nobody works here, so nobody holds anything

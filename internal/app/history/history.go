@@ -36,8 +36,8 @@ const (
 	Failed    = "Failed"
 )
 
-// Phase is how it ended. A rerouted handoff has no phase of its own: its work goes on in the one
-// named by its receipt.
+// Phase returns how it ended. A rerouted handoff has no phase of its own: its work goes on in the
+// one named by its receipt.
 func (p *Past) Phase() string {
 	if p.Receipt == nil {
 		return ""
@@ -51,7 +51,7 @@ func (p *Past) Phase() string {
 	return ""
 }
 
-// Duration is the time from claim to receipt, or to now, as 1m02s. It is zero for an unclaimed
+// Duration returns the time from claim to receipt, or to now, as 1m02s. It is zero for an unclaimed
 // handoff.
 func (p *Past) Duration(now time.Time) string {
 	switch {

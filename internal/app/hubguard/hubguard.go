@@ -90,8 +90,8 @@ func open(repo *refs.Repo, now func() time.Time) (*guard.Guard, error) {
 	return g, nil
 }
 
-// pin is the command by which the owner of the hub trusts an unknown published key. It names the
-// agent claimed by the key: the owner compares the fingerprint, as "trust add" says.
+// pin returns the command by which the owner of the hub trusts an unknown published key. It names
+// the agent claimed by the key: the owner compares the fingerprint, as "trust add" says.
 func pin(ctx context.Context, repo *refs.Repo, refusal error) fault.Hint {
 	var unknown *sign.UnknownKeyError
 	if !errors.As(refusal, &unknown) {

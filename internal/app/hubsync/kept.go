@@ -68,8 +68,8 @@ func (hd *Handler) waiting(ctx context.Context) (waiting []*work.Claim, unlock f
 	return waiting, unlock, nil
 }
 
-// sum is everything done, with the first error. Other errors are warnings, unless they repeat it.
-// The reason of an untried or interrupted step is told only if there is no other error.
+// sum returns everything done, with the first error. Other errors are warnings, unless they repeat
+// it. The reason of an untried or interrupted step is told only if there is no other error.
 func (hd *Handler) sum(all []*outcome) (done []Done, err error) {
 	var first, untried error
 	for _, o := range all {

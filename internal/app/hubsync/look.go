@@ -93,7 +93,7 @@ func (r *syncing) want(home lifecycle.Home, spec lifecycle.FetchSpec) {
 	a.look.Places, a.look.Lanes = append(a.look.Places, spec.Places...), append(a.look.Lanes, spec.Lanes...)
 }
 
-// at is a hub of this sync; nil where it is none.
+// at returns a hub of this sync; nil where it is none.
 func (r *syncing) at(hub *crossrepo.Hub) *asked {
 	i := slices.IndexFunc(r.asked, func(a *asked) bool { return a.hub == hub })
 	if i < 0 {
@@ -152,8 +152,8 @@ func (a *asked) without(spec lifecycle.FetchSpec) lifecycle.FetchSpec {
 // isDown reports whether a hub did not answer: it is not asked again.
 func (a *asked) isDown() bool { return a != nil && fault.Is(a.err, fault.RemoteUnavailable) }
 
-// pulledHubs are the hubs this clone takes work from. An alias leading to another repository than
-// the pinned one is an error: its handoffs would neither come nor go.
+// pulledHubs returns the hubs this clone takes work from. An alias leading to another repository
+// than the pinned one is an error: its handoffs would neither come nor go.
 func (r *syncing) pulledHubs(ctx context.Context) []*crossrepo.Hub {
 	var hubs []*crossrepo.Hub
 	pulled := r.h.Workspace.Pulled()

@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// SuggestedName is the name of the worktree's directory, spelled as agents are.
+// SuggestedName returns the name of the worktree's directory, spelled as agents are.
 func SuggestedName(repo *refs.Repo) string {
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
@@ -26,7 +26,7 @@ func SuggestedName(repo *refs.Repo) string {
 	return name
 }
 
-// FreeName is the suggested name, with a number if another worktree of the clone has it.
+// FreeName returns the suggested name, with a number if another worktree of the clone has it.
 func FreeName(repo *refs.Repo) string {
 	base, others := SuggestedName(repo), workspace.AgentsOfClone(repo)
 	for name, n := base, 2; ; n++ {

@@ -66,7 +66,7 @@ func (h *Handler) importKey(ctx context.Context, repo *refs.Repo, name string) e
 	return nil
 }
 
-// settingsScope is where settings of this worktree belong.
+// settingsScope returns where settings of this worktree belong.
 func settingsScope(ctx context.Context, repo *refs.Repo) (string, error) {
 	linked, err := os.ReadDir(filepath.Join(repo.CommonDir, "worktrees"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -99,8 +99,8 @@ func (h *Handler) fetch(ctx context.Context, board crossrepo.Invites, code invit
 	return record, oid, err
 }
 
-// name is the joiner's name. A name from the offer or the caller is taken as it is or refused; a
-// suggested one gives way to others.
+// name returns the joiner's name. A name from the offer or the caller is taken as it is or refused;
+// a suggested one gives way to others.
 func (h *Handler) name(o *invite.Offer, earlier *invite.Answer, place Worktree) (string, error) {
 	asked := place.Asked()
 	if earlier != nil {

@@ -16,7 +16,7 @@ func entry(public sign.PublicKey, g invite.Grant) sign.TrustEntry {
 	}
 }
 
-// ofInviter is the entry with which the joiner, an agent of the given name, pins the inviter.
+// ofInviter returns the entry with which the joiner, an agent of the given name, pins the inviter.
 // The inviter wrote the offer, with the names and roles in it. So its key takes no name and no
 // principal that another key has here, and loosens no limit with which it is pinned already.
 func (h *Handler) ofInviter(public sign.PublicKey, g invite.Grant, joiner string) (sign.TrustEntry, error) {

@@ -324,7 +324,7 @@ func signing(ctx context.Context, s sign.Signer) invite.Sign {
 	return func(message []byte) ([]byte, error) { return s.Sign(ctx, sign.NamespaceInvite, message) }
 }
 
-// keep is the first of two errors.
+// keep returns the first of two errors.
 func keep(first, err error) error {
 	if first == nil {
 		return err

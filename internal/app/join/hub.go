@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/invite"
 )
 
-// sharedURL is the URL of a hub for others: absolute, and without a user or password, which could
-// be a secret. It must lead to the same repository there.
+// sharedURL returns the URL of a hub for others: absolute, and without a user or password, which
+// could be a secret. It must lead to the same repository there.
 func sharedURL(al *crossrepo.Alias) (string, error) {
 	shared := string(al.URL)
 	if path, ok := strings.CutPrefix(al.RepoID, "git+file://"); ok {

@@ -47,7 +47,7 @@ type Memory struct {
 	Dir string // <common git dir>/githandoff/invites
 }
 
-// MemoryOf are the invitations of a clone.
+// MemoryOf returns the invitations of a clone.
 func MemoryOf(repo *refs.Repo) Memory { return Memory{Dir: repo.Own("invites")} }
 
 func (m Memory) path(id string) string { return filepath.Join(m.Dir, id+".json") }
@@ -101,7 +101,7 @@ func (m Memory) All() ([]Kept, error) {
 	return all, nil
 }
 
-// Expected is the end of an open invitation of an agent; the zero time if there is none.
+// Expected returns the end of an open invitation of an agent; the zero time if there is none.
 func (m Memory) Expected(agent string, now time.Time) time.Time {
 	all, err := m.All()
 	if err != nil {

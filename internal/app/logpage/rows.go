@@ -92,7 +92,7 @@ func endOf(e record.Event) report.State {
 	return report.Failed
 }
 
-// said is why a handoff failed or was revoked, in the words of whoever ended it.
+// said returns why a handoff failed or was revoked, in the words of whoever ended it.
 func said(r *record.Record) string {
 	var data map[string]string
 	if r.Event == record.Acknowledged || json.Unmarshal([]byte(r.Data), &data) != nil {
@@ -138,7 +138,7 @@ func shorten(in *report.Input) {
 	}
 }
 
-// openState is the state of a handoff without a receipt.
+// openState returns the state of a handoff without a receipt.
 func openState(row *report.Row, now time.Time) report.State {
 	switch {
 	case row.State == report.Held && now.After(row.Lease):

@@ -112,7 +112,7 @@ func (h *Handler) byID(ctx context.Context, kid sign.KID) (public sign.PublicKey
 	return public, "", err
 }
 
-// Pinned is the key trusted here under an id.
+// Pinned returns the key trusted here under an id.
 func Pinned(trust *sign.Trust, kid string) (sign.PublicKey, error) {
 	k, ok := trust.Lookup(kid)
 	if !ok {
@@ -181,7 +181,7 @@ func (h *Handler) Retire(ctx context.Context, repo *refs.Repo, kid string) (key 
 	return key, nil
 }
 
-// named are the hints to retire, in place of a name, the keys trusted under it.
+// named returns the hints to retire, in place of a name, the keys trusted under it.
 func (h *Handler) named(name string) []fault.Hint {
 	var hints []fault.Hint
 	for _, e := range h.Trust.Entries() {

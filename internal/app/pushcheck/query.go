@@ -44,7 +44,7 @@ func (q *Query) Ask(ctx context.Context, repo *refs.Repo, live func(ctx context.
 	return held, scopes, allows(held, scopes)
 }
 
-// needsOf are the scopes needed for a push.
+// needsOf returns the scopes needed for a push.
 func needsOf(ctx context.Context, repo *refs.Repo, push io.Reader) ([]string, error) {
 	edits, err := guard.ReadPush(push)
 	if err != nil || len(edits) == 0 {

@@ -72,7 +72,7 @@ func (b *builder) dependency(ctx context.Context, dep Dep) (*prompt.Dependency, 
 	return depOf(found)
 }
 
-// depOf is a handoff as templates see it.
+// depOf returns a handoff as templates see it.
 func depOf(found *Found) (*prompt.Dependency, error) {
 	dep := &prompt.Dependency{Results: map[string]string{}}
 	if env := found.Envelope; env != nil {

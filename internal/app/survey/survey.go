@@ -100,7 +100,7 @@ func (hd *Handler) held(ctx context.Context, st *work.Standing) *Held {
 	return one
 }
 
-// Word is the state of a held handoff in one word.
+// Word returns the state of a held handoff in one word.
 func (h *Held) Word(now time.Time) string {
 	switch {
 	case h.Over != nil:
@@ -113,8 +113,8 @@ func (h *Held) Word(now time.Time) string {
 	return string(lifecycle.Held)
 }
 
-// Goals are the goals of held handoffs, by id. A goal is text of the sender, which belongs into a
-// fence. A list shows it only to a person at a terminal, and only for handoffs printed in this
+// Goals returns the goals of held handoffs, by id. A goal is text of the sender, which belongs into
+// a fence. A list shows it only to a person at a terminal, and only for handoffs printed in this
 // worktree already and verified once more.
 func (hd *Handler) Goals(ctx context.Context, s *Survey) map[handoff.ID]string {
 	goals := map[handoff.ID]string{}

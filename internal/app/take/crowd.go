@@ -111,7 +111,7 @@ func (t crowd) lookAtShare(ctx context.Context, hub *crossrepo.Hub, sp *spread, 
 	return t.lookAtPart(ctx, p, skip)
 }
 
-// fetched are the offers of a hub copied in this clone, best first. No hub is asked.
+// fetched returns the offers of a hub copied in this clone, best first. No hub is asked.
 func (t crowd) fetched(ctx context.Context, hub *crossrepo.Hub, mine map[handoff.ID]bool, skip *skips) ([]*workspace.Item, error) {
 	quiet := newSkips(func(error) {}) // the choice after the look warns
 	quiet.silent, quiet.ids = true, maps.Clone(skip.ids)
@@ -252,7 +252,7 @@ const (
 	tried = 8
 )
 
-// window is the number of the oldest free offers to choose from, beside the given number of
+// window returns the number of the oldest free offers to choose from, beside the given number of
 // handoffs held by others.
 func (sp *spread) window(held int) int {
 	return min(max(fewest, each*max(sp.keys(), held)), mostOffers)
@@ -283,8 +283,8 @@ func (t *Handler) newSpread(agents []string) (*spread, error) {
 	return sp, nil
 }
 
-// others are the other keys now allowed to take from an agent's inbox; none if there are too many
-// to be worth counting.
+// others returns the other keys now allowed to take from an agent's inbox; none if there are too
+// many to be worth counting.
 func (sp *spread) others(agent string) []string {
 	var kids []string
 	for _, entry := range sp.trust.Entries() {
@@ -299,7 +299,7 @@ func (sp *spread) others(agent string) []string {
 	return kids
 }
 
-// keys is the number of keys at the inbox with the most.
+// keys returns the number of keys at the inbox with the most.
 func (sp *spread) keys() int {
 	n := 0
 	for _, kids := range sp.rivals {
@@ -320,7 +320,7 @@ func (sp *spread) order(offers []*workspace.Item) {
 	slices.SortStableFunc(offers, func(a, b *workspace.Item) int { return cmp.Compare(ranks[a.Place.ID], ranks[b.Place.ID]) })
 }
 
-// rank is how many other keys come before ours for an offer.
+// rank returns how many other keys come before ours for an offer.
 func (sp *spread) rank(agent string, id handoff.ID) int {
 	ours, before := sp.weight(sp.mine, id), 0
 	for _, kid := range sp.rivals[agent] {
@@ -331,11 +331,11 @@ func (sp *spread) rank(agent string, id handoff.ID) int {
 	return before
 }
 
-// weight is a key's number for an offer, for one turn.
+// weight returns a key's number for an offer, for one turn.
 func (sp *spread) weight(kid string, id handoff.ID) uint64 {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", kid, id, turnOf(sp.now)))
 	return binary.BigEndian.Uint64(sum[:8])
 }
 
-// turnOf is the number of the turn at a time.
+// turnOf returns the number of the turn at a time.
 func turnOf(at time.Time) int64 { return at.Unix() / int64(turn/time.Second) }

@@ -109,7 +109,7 @@ func (g *Result) Printed(ctx context.Context) error {
 	})
 }
 
-// PrintedFor is Printed for a handoff whose work goes on in another worktree of this
+// PrintedFor is like Printed for a handoff whose work goes on in another worktree of this
 // clone, to which the claim moves.
 func (g *Result) PrintedFor(ctx context.Context, other work.Claims) error {
 	defer g.unlock()

@@ -89,8 +89,8 @@ func (t *Handler) resumeFetched(ctx context.Context, homes []lifecycle.Home, ski
 	}
 }
 
-// offers are handoffs which look free, in the order in which this agent tries them: their tip is
-// readable, says that nobody holds them, and is signed by a trusted key. Offers that cannot be
+// offers returns handoffs which look free, in the order in which this agent tries them: their tip
+// is readable, says that nobody holds them, and is signed by a trusted key. Offers that cannot be
 // read, or without a trusted signature, are skipped before they cost a trip. They are chosen from
 // the oldest.
 func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, skip *skips) ([]*workspace.Item, error) {
@@ -152,8 +152,8 @@ func isFree(tip *record.Record, now time.Time) bool {
 	return true
 }
 
-// vouched are the first of some free offers with a trusted signature, in the order in which they
-// are tried.
+// vouched returns the first of some free offers with a trusted signature, in the order in which
+// they are tried.
 func (t *Handler) vouched(sp *spread, free []*workspace.Item, skip *skips) []*workspace.Item {
 	sp.order(free)
 	var good []*workspace.Item
@@ -170,7 +170,7 @@ func (t *Handler) vouched(sp *spread, free []*workspace.Item, skip *skips) []*wo
 	return good
 }
 
-// logless are those handoffs which only look held: the step on their inbox ref is not in the
+// logless returns the handoffs which only look held: the step on their inbox ref is not in the
 // lane, so nobody holds them. Lanes with the step, or read in this command, are not fetched.
 func (t *Handler) logless(ctx context.Context, held []*workspace.Item) ([]*workspace.Item, error) {
 	doubtful, err := t.doubtful(ctx, held)
@@ -192,7 +192,7 @@ func (t *Handler) logless(ctx context.Context, held []*workspace.Item) ([]*works
 	return slices.DeleteFunc(open, func(it *workspace.Item) bool { return !it.Home.LaneIsFresh(it.Place.ID) }), err
 }
 
-// doubtful are those handoffs which are held by their inbox ref, but open in the known copy of
+// doubtful returns the handoffs which are held by their inbox ref, but open in the known copy of
 // their lane.
 func (t *Handler) doubtful(ctx context.Context, held []*workspace.Item) ([]*workspace.Item, error) {
 	var open []*workspace.Item
@@ -318,7 +318,7 @@ func newSkips(warn func(error)) *skips {
 	return &skips{warn: warn, ids: map[handoff.ID]bool{}, out: map[lifecycle.Home]bool{}}
 }
 
-// left are the homes whose offers are not passed over.
+// left returns the homes whose offers are not passed over.
 func (p *skips) left(homes []lifecycle.Home) []lifecycle.Home {
 	return slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool { return p.out[home] })
 }
@@ -340,7 +340,7 @@ func (p *skips) failed(home lifecycle.Home, err error) {
 	}
 }
 
-// without is failed for an error which ends the command, unless there are other homes to try.
+// without is like failed for an error which ends the command, unless there are other homes to try.
 func (p *skips) without(home lifecycle.Home, err error) error {
 	if fault.CodeOf(err) != fault.Unavailable {
 		return err
@@ -375,7 +375,7 @@ func (p *skips) mends(hints []fault.Hint) {
 	}
 }
 
-// whyRefused are the hints to show the refused offers.
+// whyRefused returns the hints to show the refused offers.
 func (p *skips) whyRefused() []fault.Hint {
 	hints := p.hints
 	for _, id := range p.which {

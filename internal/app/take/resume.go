@@ -18,7 +18,7 @@ import (
 	"githandoff/internal/work"
 )
 
-// Await is Resume, repeated until the deadline with growing pauses while no handoff waits, or
+// Await is like Resume, repeated until the deadline with growing pauses while no handoff waits, or
 // while a hub is down or busy. It warns of such a hub once.
 func (t *Handler) Await(ctx context.Context, q Request, deadline time.Time, pause func(context.Context, time.Duration) error) (*Result, error) {
 	warned := false

@@ -62,8 +62,8 @@ func (t *Handler) claimSeen(ctx context.Context, homes []lifecycle.Home, all *sk
 	return nil, homes, nil // whatever it is, it is found again and said after a look
 }
 
-// firstSeen is the seen offer this agent would try first, if it is at a hub and its lane was seen
-// as well.
+// firstSeen returns the seen offer this agent would try first, if it is at a hub and its lane was
+// seen as well.
 func (t *Handler) firstSeen(ctx context.Context, homes []lifecycle.Home, quiet *skips, q Request) (*workspace.Item, error) {
 	hubs, prefixes := []lifecycle.Home{}, []string{}
 	for _, home := range homes {
@@ -168,7 +168,7 @@ func release(ctx context.Context, claims work.Claims, h *work.Claim) error {
 	})
 }
 
-// moved is the error of a hub which keeps its handoffs below another prefix by now, or hides
+// moved returns the error of a hub which keeps its handoffs below another prefix by now, or hides
 // them.
 func moved(ctx context.Context, homes []lifecycle.Home) error {
 	for _, home := range homes {

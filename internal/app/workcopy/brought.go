@@ -18,7 +18,7 @@ type Brought struct {
 	Ref  string // to it
 }
 
-// Base is the commit to compare the snapshot with.
+// Base returns the commit to compare the snapshot with.
 func (b *Brought) Base() string { return cmp.Or(b.Work.Base, b.Work.Head) }
 
 // With brings the snapshot of a handoff here, and lets go of it after do. The content is nil

@@ -9,7 +9,7 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// Left are the handoffs with a recorded but abandoned work copy: its process was killed before
+// Left returns the handoffs with a recorded but abandoned work copy: its process was killed before
 // reporting it.
 func (h *Handler) Left() ([]handoff.ID, error) {
 	all, err := h.copies().All()
@@ -54,7 +54,7 @@ func (h *Handler) Unfinished() ([]error, error) {
 	return list, err
 }
 
-// Files are the files locked by git to check a snapshot out, for checkouts left half done by a
+// Files returns the files locked by git to check a snapshot out, for checkouts left half done by a
 // killed process.
 func (h *Handler) Files() (files []string) {
 	all, _ := h.copies().All() // what cannot be read is told by Unfinished
@@ -70,7 +70,7 @@ func (h *Handler) Files() (files []string) {
 	return files
 }
 
-// gitDirOf is git's directory of a work tree, linked or not.
+// gitDirOf returns git's directory of a work tree, linked or not.
 func gitDirOf(dir string) (string, error) {
 	own := filepath.Join(dir, ".git")
 	if info, err := os.Stat(own); err == nil && info.IsDir() {

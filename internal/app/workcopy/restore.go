@@ -112,7 +112,7 @@ func (r *Restoring) Printed(ctx context.Context, taken Taken) error {
 	return r.Told(r.plan)
 }
 
-// Made is the work copy, nil if none was made.
+// Made returns the work copy, nil if none was made.
 func (r *Restoring) Made() *Copy {
 	if r == nil {
 		return nil
@@ -159,7 +159,7 @@ func (h *Handler) copies() work.Documents[Copy] {
 	return work.Documents[Copy]{Dir: h.Repo.Own("copies")}
 }
 
-// tail is how people name a handoff: the last characters of its id.
+// tail returns how people name a handoff: the last characters of its id.
 func tail(id handoff.ID) string { return strings.TrimPrefix(id.Short(), "…") }
 
 // Plan says where the work copy of a handoff goes: in dir, or beside this work tree. A worktree
@@ -183,7 +183,7 @@ func (h *Handler) Plan(ctx context.Context, id handoff.ID, w *handoff.Work, dir 
 	return c, h.free(ctx, c)
 }
 
-// before is the record of a work copy of a handoff; made reports whether it is complete. A
+// before returns the record of a work copy of a handoff; made reports whether it is complete. A
 // worktree left by a killed command is removed.
 func (h *Handler) before(ctx context.Context, id handoff.ID, w *handoff.Work) (c *Copy, made bool, err error) {
 	if w == nil {
@@ -278,7 +278,7 @@ func (h *Handler) Make(ctx context.Context, c *Copy, contents *snapshot.Contents
 // Told forgets a work copy: its user knows of it, and it is theirs.
 func (h *Handler) Told(c *Copy) error { return h.copies().Drop(c.ID) }
 
-// gitDir is git's directory of a worktree.
+// gitDir returns git's directory of a worktree.
 func gitDir(dir string) (string, error) {
 	b, err := os.ReadFile(filepath.Join(dir, ".git"))
 	if err != nil {

@@ -131,7 +131,7 @@ func functions(now func() time.Time) template.FuncMap {
 	}
 }
 
-// plain is an object as JSON has it.
+// plain returns an object as JSON has it.
 func plain(object any) (value any, err error) {
 	b, err := json.Marshal(object)
 	if err != nil {

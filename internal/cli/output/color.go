@@ -63,7 +63,7 @@ func (t Tint) over(text string) string {
 	return "\x1b[" + string(t) + "m" + text + "\x1b[" + string(Plain) + "m"
 }
 
-// word is the first word of a line of standard error.
+// word returns the first word of a line of standard error.
 func (p *Printer) word(text string, t Tint) string {
 	if !p.paints(IsTerminal(p.err)) {
 		return text
@@ -71,7 +71,7 @@ func (p *Printer) word(text string, t Tint) string {
 	return t.over(text)
 }
 
-// tinted is a word of githandoff's own on standard output.
+// tinted returns a word of githandoff's own on standard output.
 func (p *Printer) tinted(text string, tint func(string) Tint) string {
 	if !p.paints(p.terminal) {
 		return text
@@ -122,7 +122,7 @@ func IsTerminal(stream any) bool {
 // Terminal reports whether a person looks at the results.
 func (p *Printer) Terminal() bool { return p.terminal && !p.JSON }
 
-// Title is the heading of a list, bold where results are coloured.
+// Title returns the heading of a list, bold where results are coloured.
 func (p *Printer) Title(text string) string {
 	if !p.paints(p.terminal) {
 		return text

@@ -81,7 +81,7 @@ func (v *Invocation) Self() []string {
 	return []string{"githandoff", "-C", v.Dir}
 }
 
-// First is the first hint as a line for a shell, "" if there is none.
+// First returns the first hint as a line for a shell, "" if there is none.
 func First(hints []fault.Hint) string {
 	if len(hints) == 0 {
 		return ""

@@ -162,8 +162,8 @@ func (p *Printer) Result(v any, text func(t *Lines)) error {
 	)
 }
 
-// Print is Result for an expensive object or text: only the printed one is made. If that fails,
-// nothing is printed.
+// Print is like Result for an expensive object or text: only the printed one is made. If that
+// fails, nothing is printed.
 func (p *Printer) Print(object func() (any, error), text func(t *Lines) error) error {
 	var then func()
 	b, err := p.Render(object, func(t *Lines) error {
@@ -180,7 +180,7 @@ func (p *Printer) Print(object func() (any, error), text func(t *Lines) error) e
 	return err
 }
 
-// Render is Print for a result to be printed later.
+// Render is like Print for a result to be printed later.
 func (p *Printer) Render(object func() (any, error), text func(t *Lines) error) ([]byte, error) {
 	var b bytes.Buffer
 	if !p.JSON {
@@ -211,7 +211,7 @@ func (t *Lines) Line(format string, args ...any) {
 // Write writes a text with its own form, such as a fenced one.
 func (t *Lines) Write(b []byte) (int, error) { return t.b.Write(b) }
 
-// Len is the number of bytes so far.
+// Len returns the number of bytes so far.
 func (t *Lines) Len() int { return t.b.Len() }
 
 // escaped returns arguments of a line with their strings and errors escaped.

@@ -80,13 +80,13 @@ type Cell struct {
 	tint func(text string) Tint // nil for text, which is escaped
 }
 
-// Text is a cell.
+// Text returns a cell.
 func Text(s string) Cell { return Cell{text: s} }
 
-// State is a cell with the state of a handoff.
+// State returns a cell with the state of a handoff.
 func State(s string) Cell { return Cell{text: s, tint: stateTint} }
 
-// Verdict is a cell with a word of githandoff's own: ok, or the name of a problem.
+// Verdict returns a cell with a word of githandoff's own: ok, or the name of a problem.
 func Verdict(s string) Cell { return Cell{text: s, tint: verdictTint} }
 
 // Cut shortens a text to a number of characters.
