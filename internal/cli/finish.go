@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -184,14 +185,17 @@ func (c *finishCommand) print(done *receipt.Result, event record.Event) error {
 	return c.Row(r, "%s %s", event, s.ID)
 }
 
+// lastRecord is the record of the receipt, or else of the newest step that counts; nil for neither.
 func lastRecord(s *lifecycle.State) *record.Record {
-	switch {
-	case s.Receipt != nil:
+	if s.Receipt != nil {
 		return s.Receipt
-	case s.Claim != nil:
-		return s.Claim
 	}
-	return s.Offer
+	for _, e := range slices.Backward(s.Entries) {
+		if e.Dispute == nil {
+			return e.Record()
+		}
+	}
+	return nil
 }
 
 // data collects the values of Handoff-Data and screens them like an envelope.
