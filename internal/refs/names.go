@@ -11,6 +11,10 @@ import (
 // NotesRef holds the notes pointing from code commits to handoffs.
 const NotesRef = "refs/notes/handoffs"
 
+// NotesPattern matches NotesRef alone, for notes.rewriteRef. git warns at each amend of a missing
+// ref that is named there, but not of a pattern.
+const NotesPattern = "refs/notes/handoff[s]"
+
 // ShownRef holds the short notes shown by "git log", one line a handoff, after "githandoff init
 // --notes". It is derived from NotesRef and never pushed.
 const ShownRef = "refs/notes/handoffs-shown"

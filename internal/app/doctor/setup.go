@@ -170,7 +170,7 @@ func (d *checkup) checkNotes(repo *refs.Repo) {
 		})
 	}
 	if !covered("notes.rewriteref", refs.NotesRef) {
-		d.wrong("notes", fault.Run("git", "config", "--add", "notes.rewriteRef", refs.NotesRef), "notes.rewriteRef does not name %s", refs.NotesRef)
+		d.wrong("notes", fault.Run("git", "config", "--add", "notes.rewriteRef", refs.NotesPattern), "notes.rewriteRef does not name %s", refs.NotesRef)
 		return
 	}
 	if mode := repo.Config.Get("notes.rewritemode"); mode != "cat_sort_uniq" {

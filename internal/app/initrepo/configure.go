@@ -40,7 +40,10 @@ func (h *Handler) configure(ctx context.Context, repo *refs.Repo, aliases crossr
 			return err
 		}
 	}
-	notes := [][2]string{{"notes.rewriteref", refs.NotesRef}}
+	var notes [][2]string
+	if !slices.Contains(repo.Config["notes.rewriteref"], refs.NotesRef) { // of an earlier version
+		notes = append(notes, [2]string{"notes.rewriteref", refs.NotesPattern})
+	}
 	if shown {
 		notes = append(notes, [2]string{"notes.displayref", refs.ShownRef})
 	}
