@@ -63,19 +63,18 @@ func (n *Notes) Add(commit string, home lifecycle.Home, r *record.Record) {
 	n.lines[commit] = append(n.lines[commit], notes.Line(r.At, string(r.Event), r.ID, r.From, to, r.Digest))
 }
 
-// Write writes the collected notes. Commits missing in this repository get no note.
+// Write writes the collected notes, also for the commits in place of rewritten ones. Commits
+// missing in this repository get no note.
 func (n *Notes) Write(ctx context.Context) error {
-	for commit := range n.lines {
-		o, err := n.Repo.Read(ctx, commit, maxCodeCommit)
-		if err != nil || o == nil || o.Type != "commit" {
-			delete(n.lines, commit)
-		}
-	}
 	if len(n.lines) == 0 {
 		return nil
 	}
-	err := n.update(ctx, "Notes added by githandoff", func(tree string, w *collector) (string, error) {
-		return notes.AddTo(ctx, objectReader{n.Repo, w}, w, tree, n.lines)
+	lines, err := n.followed(ctx, n.lines)
+	if err != nil || len(lines) == 0 {
+		return err
+	}
+	err = n.update(ctx, "Notes added by githandoff", func(tree string, w *collector) (string, error) {
+		return notes.AddTo(ctx, objectReader{n.Repo, w}, w, tree, lines)
 	})
 	if err == nil {
 		n.lines = nil
@@ -234,29 +233,7 @@ func (c *collector) Put(kind string, body []byte) (string, error) {
 	return o.OID, nil
 }
 
-// Copy gives rewritten commits the lines of the commits they replace: old commits by the new one.
-// Existing lines are not written again, so it does not matter whether git copied the notes itself
-// (notes.rewriteRef). Lines written by people are left to git.
-func (n *Notes) Copy(ctx context.Context, rewritten map[string][]string) error {
-	return n.update(ctx, "Notes copied by githandoff", func(tree string, w *collector) (string, error) {
-		r := objectReader{n.Repo, w}
-		lines := map[string][]string{}
-		for to, from := range rewritten {
-			for _, old := range from {
-				have, err := notes.ReadIn(ctx, r, tree, old)
-				if err != nil {
-					return "", err
-				}
-				if len(have) > 0 {
-					lines[to] = append(lines[to], have...)
-				}
-			}
-		}
-		return notes.AddTo(ctx, r, w, tree, lines)
-	})
-}
-
-// Subject returns the commit for a note about a handoff; none if the handoff is sealed, since its
+// Subject is the commit for a note about a handoff; none if the handoff is sealed, since its
 // subject is secret.
 func Subject(env *handoff.Envelope, sealed bool) string {
 	if sealed {

@@ -28,8 +28,12 @@ func (n *Notes) Share(ctx context.Context, hub *crossrepo.Hub) error {
 			return n.warnBad(hub, err)
 		}
 		if len(s.take) > 0 {
-			err := n.update(ctx, "Notes taken by githandoff", func(tree string, w *collector) (string, error) {
-				return notes.AddTo(ctx, objectReader{n.Repo, w}, w, tree, s.take)
+			take, err := n.followed(ctx, s.take)
+			if err != nil {
+				return err
+			}
+			err = n.update(ctx, "Notes taken by githandoff", func(tree string, w *collector) (string, error) {
+				return notes.AddTo(ctx, objectReader{n.Repo, w}, w, tree, take)
 			})
 			if err != nil {
 				return n.warnBad(hub, err)

@@ -194,23 +194,24 @@ func waitingLine(agent string, waiting []*workspace.Item) string {
 	return fmt.Sprintf("githandoff: %d %s for %s: %s%s (githandoff resume)", len(ids), what, agent, strings.Join(named, ", "), more)
 }
 
-// postRewrite copies notes to the commits made by amend and rebase.
+// postRewrite copies notes to the commits made by amend and rebase. Of a handoff in the outbox
+// there is no note yet.
 func (hook *hookRun) postRewrite(ctx context.Context, repo *refs.Repo, _ []string) error {
 	if !hook.setUp(repo) {
 		return nil
 	}
-	if tip, err := repo.Resolve(ctx, refs.NotesRef); err != nil || tip == "" {
+	if noted, err := repo.List(ctx, refs.NotesRef, refs.Root+"outbox/"); err != nil || len(noted) == 0 {
 		return err
 	}
-	rewritten, err := githook.ReadRewritten(hook.Stdin)
-	if err != nil || len(rewritten) == 0 {
+	rewrites, err := annotate.ReadRewrites(hook.Stdin)
+	if err != nil || len(rewrites) == 0 {
 		return err
 	}
 	ws, err := hook.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}
-	return annotate.New(ws).Copy(ctx, rewritten)
+	return annotate.New(ws).Follow(ctx, rewrites)
 }
 
 // preReceive judges a push to this hub. Unlike the hooks of a clone it fails if it cannot do so:

@@ -62,22 +62,3 @@ func FuzzReadTrailers(f *testing.F) {
 		}
 	})
 }
-
-func FuzzReadRewritten(f *testing.F) {
-	f.Add("a b\nc b\nd e more\n")
-	f.Add("alone\n\n")
-	f.Fuzz(func(t *testing.T, lines string) {
-		rewritten, err := ReadRewritten(strings.NewReader(lines))
-		if err != nil {
-			return
-		}
-		for to, from := range rewritten {
-			require.NotEmpty(t, from)
-			for _, old := range from {
-				require.Contains(t, lines, old)
-				require.Contains(t, lines, to)
-				require.Len(t, strings.Fields(old+" "+to), 2)
-			}
-		}
-	})
-}

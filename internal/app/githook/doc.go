@@ -1,6 +1,5 @@
 // Package githook reads commits for the hooks of a clone: the target of a handoff, by the
-// trailers and the reflog; the claim that it was made under, in its message; and the
-// commits that a rebase rewrote.
+// trailers and the reflog; and the claim that it was made under, in its message.
 //
 // A commit hands work over by the trailers Handoff-To, Handoff-Task, Handoff-Goal,
 // Handoff-Summary, Handoff-Status and Handoff-Snapshot. Only a commit that the user of this
