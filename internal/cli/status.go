@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/spf13/pflag"
 
@@ -56,23 +57,40 @@ func (c *statusCommand) run(ctx context.Context) error {
 		return err
 	}
 	h := survey.New(ws)
-	s, err := h.Survey(ctx, c.Now())
-	if err != nil {
-		return err
-	}
-	out := c.statusOf(ws, s)
-	if len(out.Held)+len(out.Open)+len(out.Sent) == 0 {
-		adviseNothingOf(c.app, ws, ws.Agent)
-	}
-	return paged(ctx, c.app, ws.Repo, func() error {
-		if c.Terminal() {
-			ends, err := ws.Ends(ctx)
-			if err != nil {
-				return err
-			}
-			return c.screen(out, h.Goals(ctx, s), ends)
+	look := func(most int) (*survey.Survey, *status, error) {
+		s, err := h.Survey(ctx, c.Now(), most)
+		if err != nil {
+			return nil, nil, err
 		}
-		return c.Print(func() (any, error) { return out, nil }, func(t *output.Lines) error { return out.print(t) })
+		out := c.statusOf(ws, s)
+		if len(out.Held)+len(out.Open)+len(out.Sent) == 0 {
+			adviseNothingOf(c.app, ws, ws.Agent)
+		}
+		return s, out, nil
+	}
+	const most = max(mostSent, mostListed)
+	return paged(ctx, c.app, ws.Repo, func() error {
+		if !c.Terminal() {
+			return c.Print(func() (any, error) {
+				_, out, err := look(math.MaxInt)
+				return out, err
+			}, func(t *output.Lines) error {
+				_, out, err := look(most)
+				if err != nil {
+					return err
+				}
+				return out.print(t)
+			})
+		}
+		s, out, err := look(most)
+		if err != nil {
+			return err
+		}
+		ends, err := ws.Ends(ctx)
+		if err != nil {
+			return err
+		}
+		return c.screen(out, h.Goals(ctx, s), ends)
 	})
 }
 
@@ -91,6 +109,8 @@ type status struct {
 	Sent      []statusRow `json:"sent"`      // by the agent, without a known receipt
 	Hubs      []hubRow    `json:"hubs"`      // other repositories
 	Open      []statusRow `json:"open"`      // handoffs counted above
+
+	allSent int // of these, text shows the first
 }
 
 // statusRow is a handoff, with the alias of its home.
@@ -130,7 +150,7 @@ type hubRow struct {
 func (c *statusCommand) statusOf(ws *workspace.Workspace, s *survey.Survey) *status {
 	out := &status{
 		Agent: ws.Agent, Repo: ws.Local.RepoID, Held: []heldRow{}, Kept: []keptRow{}, Sent: []statusRow{}, Hubs: []hubRow{}, Open: []statusRow{},
-		Waiting: len(s.Waiting), Undecided: s.Undecided, Stale: s.Stale, Expired: s.Expired, Refused: s.Refused, Queued: s.Queued,
+		Waiting: s.Waiting, Undecided: s.Undecided, Stale: s.Stale, Expired: s.Expired, Refused: s.Refused, Queued: s.Queued, allSent: s.AllSent,
 	}
 	for _, one := range s.Held {
 		out.Held = append(out.Held, c.held(ws, one))

@@ -84,7 +84,7 @@ func (s *status) print(w io.Writer) error {
 	for _, one := range s.Sent[:min(len(s.Sent), mostSent)] {
 		say("%s", one.line())
 	}
-	if more := len(s.Sent) - mostSent; more > 0 {
+	if more := s.allSent - mostSent; more > 0 {
 		say("%d more were sent (githandoff inbox --all)", more)
 	}
 	return nil
@@ -123,7 +123,7 @@ func (c *statusCommand) screen(s *status, goals map[handoff.ID]string, ends hand
 	for _, sec := range s.sections() {
 		lists.open(sec, s.of(sec.state))
 	}
-	lists.sent(s.Sent)
+	lists.sent(s.Sent, s.allSent)
 	lists.hubs(s.Hubs)
 	if lists.count == 0 {
 		fmt.Fprintln(c.Stdout, "nothing is held, and nothing waits")
@@ -272,14 +272,14 @@ func (s *statusLists) open(c section, rows []statusRow) {
 		s.row(s.ends.Of(r.ID), nameOrNone(r.From), r.place(), untrusted.Task(r.Task), s.ago(r.At), holder, s.left(deadline))
 	}
 	s.end()
-	s.more(len(rows)-mostListed, "githandoff inbox --all")
+	s.more(c.count-mostListed, "githandoff inbox --all")
 }
 
-func (s *statusLists) sent(rows []statusRow) {
+func (s *statusLists) sent(rows []statusRow, count int) {
 	if len(rows) == 0 {
 		return
 	}
-	s.begin("sent", len(rows), "HANDOFF", "STATE", "TO", "TASK", "SINCE", "HOLDER", "DEADLINE")
+	s.begin("sent", count, "HANDOFF", "STATE", "TO", "TASK", "SINCE", "HOLDER", "DEADLINE")
 	for _, r := range rows[:min(len(rows), mostListed)] {
 		holder, deadline := "", r.Expires
 		if r.Lease != "" {
@@ -288,7 +288,7 @@ func (s *statusLists) sent(rows []statusRow) {
 		s.row(s.ends.Of(r.ID), r.State, r.place(), untrusted.Task(r.Task), s.ago(r.At), holder, s.left(deadline))
 	}
 	s.end()
-	s.more(len(rows)-mostListed, "githandoff inbox --all")
+	s.more(count-mostListed, "githandoff inbox --all")
 }
 
 func (s *statusLists) more(n int, where string) {

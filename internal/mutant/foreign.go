@@ -4,6 +4,16 @@ package main
 // or shows them: notes, drafts, texts of a command line.
 var ofForeignText = []mutant{
 	{
+		"a note follows a commit that was amended while the handoff waited", "internal/annotate/notes.go",
+		`	lines, err := n.followed(ctx, n.lines)
+`, `	lines, err := n.lines, error(nil)
+`, "./internal/cli -run TestScript/hook_rewrite_later",
+	},
+	{
+		"the memory of rewritten commits is bounded", "internal/annotate/rewritten.go",
+		`all[max(0, len(all)-maxRewritten):]`, `all`, "./internal/cli -run TestScript/hook_rewrite_later",
+	},
+	{
 		"a line of notes is in form", "internal/notes/line.go",
 		`if _, err := ParseLine(l); err == nil {`, `if true {`, "./internal/notes -run TestInForm",
 	},

@@ -439,16 +439,6 @@ var ofHubs = []mutant{
 		"./internal/cli -run TestScript/emit_noted",
 	},
 	{
-		"a note follows a commit that was amended while the handoff waited", "internal/annotate/notes.go",
-		`	lines, err := n.followed(ctx, n.lines)
-`, `	lines, err := n.lines, error(nil)
-`, "./internal/cli -run TestScript/hook_rewrite_later",
-	},
-	{
-		"the memory of rewritten commits is bounded", "internal/annotate/rewritten.go",
-		`all[max(0, len(all)-maxRewritten):]`, `all`, "./internal/cli -run TestScript/hook_rewrite_later",
-	},
-	{
 		"a push that delivers a handoff writes its note", "internal/app/hubsync/sync.go",
 		`	hd.Receipts.Notes.Try(ctx)
 	return done, err`, `	return done, err`,

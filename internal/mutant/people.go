@@ -14,7 +14,7 @@ var ofPeople = []mutant{
 	},
 	{
 		"a goal is for a person at a terminal alone", "internal/cli/status.go",
-		`if c.Terminal() {`, `if true {`, inScript + "status_screen",
+		`if !c.Terminal() {`, `if false {`, inScript + "status_screen",
 	},
 	{
 		"a quoted goal has 64 bytes at most", "internal/untrusted/untrusted.go",

@@ -68,6 +68,10 @@ var ofWork = []mutant{
 		`if refused != nil {`, `if false {`, "./internal/mcp -run TestMalformedLineIsAnswered",
 	},
 	{
+		"a status keeps no more sent handoffs than it lists", "internal/app/survey/survey.go",
+		`if len(l.kept)-someMore > l.most {`, `if false {`, "./internal/app/survey -run TestSentListIsBounded",
+	},
+	{
 		"a handoff whose claim is not confirmed is counted once", "internal/app/survey/survey.go",
 		`if s.holds(it.Place) {`, `if false {`, inScript + "status_unconfirmed",
 	},

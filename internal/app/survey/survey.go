@@ -1,8 +1,8 @@
 package survey
 
 import (
-	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -21,15 +21,16 @@ import (
 type Survey struct {
 	Held []*Held       // what this worktree recorded, also what is over by now
 	Kept []*work.Claim // with a step waiting for its hub
-	Sent []*Sent       // what the agent sent and has no receipt of, oldest id first
+	Sent []*Sent       // of the sent ones, oldest id first
 
-	Waiting   []*workspace.Item // for the agent to take
+	Waiting   int               // for the agent to take
 	Undecided int               // wait for a decision
 	Stale     int               // in the agent's inboxes, held elsewhere with an expired lease
 	Expired   int               // in the agent's inboxes
 	Refused   int               // in the agent's inboxes, and cannot be read
 	Queued    int               // in the outbox of this clone
-	Items     []*workspace.Item // every handoff counted
+	Items     []*workspace.Item // of the handoffs counted
+	AllSent   int               // sent by the agent, without a known receipt
 	Hubs      []Seen
 }
 
@@ -57,8 +58,9 @@ type Seen struct {
 	Latest time.Time
 }
 
-// Survey reads the copies in this clone.
-func (hd *Handler) Survey(ctx context.Context, now time.Time) (*Survey, error) {
+// Survey reads the copies in this clone. It counts all handoffs, and keeps at most so many sent
+// ones, and so many of each other count.
+func (hd *Handler) Survey(ctx context.Context, now time.Time, most int) (*Survey, error) {
 	s := &Survey{}
 	held, err := hd.Claims.All()
 	if err != nil {
@@ -77,7 +79,7 @@ func (hd *Handler) Survey(ctx context.Context, now time.Time) (*Survey, error) {
 	if s.Kept, err = hd.Claims.Waiting(); err != nil {
 		return nil, err
 	}
-	return s, hd.surveyRefs(ctx, s, now)
+	return s, hd.surveyRefs(ctx, s, now, most)
 }
 
 // holds reports whether a handoff is recorded as this worktree's own. While its claim is
@@ -134,7 +136,7 @@ func (hd *Handler) Goals(ctx context.Context, s *Survey) map[handoff.ID]string {
 	return goals
 }
 
-func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time) error {
+func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time, most int) error {
 	homes := hd.Workspace.All(ctx)
 	patterns := []string{refs.Root + "outbox/", refs.Root + "sent/"}
 	for _, home := range homes {
@@ -143,7 +145,7 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time) err
 			s.Hubs = append(s.Hubs, Seen{hub.Alias, hub.LastRead()})
 		}
 	}
-	mine := map[handoff.ID]*Sent{}
+	mine := sentList{most: most, kept: map[handoff.ID]*Sent{}, all: map[handoff.ID]bool{}}
 	inboxes := hd.Workspace.Inboxes()
 	err := refs.Commits(ctx, hd.Repo, func(ref refs.Ref, raw []byte) error {
 		it := homes.Item(ref)
@@ -151,65 +153,93 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time) err
 			return nil
 		}
 		it.Scan(raw)
-		s.count(it, inboxes, now)
+		if n := s.count(it, inboxes, now); n != nil {
+			if *n++; *n <= most {
+				s.Items = append(s.Items, it)
+			}
+		}
 		if it.Fault == nil && it.Record.From == hd.Workspace.Source() && it.Kind != "outbox" && !slices.Contains(inboxes, it.Place.Agent) {
-			keepSent(mine, it)
+			mine.add(it)
 		}
 		return nil
 	}, patterns...)
 	if err != nil {
 		return err
 	}
-	for _, one := range mine {
+	s.Sent, s.AllSent = mine.sorted(), len(mine.all)
+	for _, one := range s.Sent {
 		if one.Home == nil { // its sent ref alone is known
 			one.Home, _ = hd.Workspace.Home(ctx, one.Offer.Home) // nil: its alias was removed
 		}
-		s.Sent = append(s.Sent, one)
 	}
-	slices.SortFunc(s.Sent, func(a, b *Sent) int { return cmp.Compare(a.ID, b.ID) })
 	return nil
 }
 
-// count sorts an item by its meaning for the agent.
-func (s *Survey) count(it *workspace.Item, inboxes []string, now time.Time) {
+// count is the counter of an item, by its meaning for the agent; nil if it is not counted.
+func (s *Survey) count(it *workspace.Item, inboxes []string, now time.Time) *int {
 	switch {
 	case it.Kind == "outbox":
-		s.Queued++
+		return &s.Queued
 	case it.Kind != "inbox":
-		return
+		return nil
 	case it.Fault == nil && it.Place.Agent == refs.Nobody:
-		s.Undecided++
+		return &s.Undecided
 	case !slices.Contains(inboxes, it.Place.Agent):
-		return
+		return nil
 	case it.Fault != nil:
-		s.Refused++
-	default:
-		switch it.State(now) {
-		case string(lifecycle.Open):
-			if s.holds(it.Place) {
-				return
-			}
-			s.Waiting = append(s.Waiting, it)
-		case "overdue":
-			s.Stale++
-		case "expired":
-			s.Expired++
-		default:
-			return // somebody works on it
-		}
+		return &s.Refused
 	}
-	s.Items = append(s.Items, it)
+	switch it.State(now) {
+	case string(lifecycle.Open):
+		if s.holds(it.Place) {
+			return nil
+		}
+		return &s.Waiting
+	case "overdue":
+		return &s.Stale
+	case "expired":
+		return &s.Expired
+	}
+	return nil // somebody works on it
 }
 
-// keepSent puts together what the sent ref and the copy of the inbox ref say of one
-// handoff.
-func keepSent(mine map[handoff.ID]*Sent, it *workspace.Item) {
-	one := mine[it.Place.ID]
+// sentList keeps the sent handoffs with the lowest ids, and counts all.
+type sentList struct {
+	most int
+	kept map[handoff.ID]*Sent
+	all  map[handoff.ID]bool
+}
+
+// someMore is how many are kept until the next cut.
+const someMore = 1024
+
+// add puts together what the sent ref and the copy of the inbox ref say of one handoff.
+func (l *sentList) add(it *workspace.Item) {
+	id := it.Place.ID
+	l.all[id] = true
+	one := l.kept[id]
 	if one == nil {
-		one = &Sent{ID: it.Place.ID, Agent: it.Place.Agent, Offer: it.Record}
-		mine[it.Place.ID] = one
+		one = &Sent{ID: id, Agent: it.Place.Agent, Offer: it.Record}
+		l.kept[id] = one
 	}
 	if it.Kind == "inbox" {
 		one.Home, one.Agent, one.Tip = it.Home, it.Place.Agent, it
 	}
+	if len(l.kept)-someMore > l.most {
+		l.sorted()
+	}
+}
+
+// sorted drops all but those kept, and returns these in the order of their ids.
+func (l *sentList) sorted() []*Sent {
+	ids := slices.Sorted(maps.Keys(l.kept))
+	var list []*Sent
+	for i, id := range ids {
+		if i < l.most {
+			list = append(list, l.kept[id])
+		} else {
+			delete(l.kept, id)
+		}
+	}
+	return list
 }
