@@ -121,13 +121,12 @@ func newRelease(a *app) command {
 
 // run takes one step of a holder.
 func (c *finishCommand) run(ctx context.Context, event record.Event) error {
+	if err := c.checkID(event); err != nil {
+		return err
+	}
 	data, reason, err := c.data(event)
 	if err != nil {
 		return err
-	}
-	if err := handoff.CheckSuffix(c.id); err != nil && c.id != "" && event == record.Progressed {
-		return fault.New(fault.Usage, fault.InvalidID, "%w", err).
-			WithHints(fault.Run("githandoff", "progress", "-m", c.id).Because("reports progress"))
 	}
 	ws, err := c.workspace(ctx, signs)
 	if err != nil {
@@ -147,6 +146,25 @@ func (c *finishCommand) run(ctx context.Context, event record.Event) error {
 		return err
 	}
 	return c.print(done, event)
+}
+
+// checkID refuses words in the place of an id, with the command that takes them.
+func (c *finishCommand) checkID(event record.Event) error {
+	err := handoff.CheckSuffix(c.id)
+	if err == nil || c.id == "" {
+		return nil
+	}
+	f := fault.New(fault.Usage, fault.InvalidID, "%w", err)
+	words := strings.ContainsRune(c.id, ' ')
+	switch {
+	case event == record.Progressed && c.message == "":
+		return f.WithHints(fault.Run("githandoff", "progress", "-m", c.id).Because("reports progress"))
+	case event == record.Acknowledged && words && c.summary == "":
+		return f.WithHints(fault.Run("githandoff", "ack", "--summary", c.id).Because("ends the held handoff, done"))
+	case event == record.Failed && words && c.reason == "":
+		return f.WithHints(fault.Run("githandoff", "fail", "--reason", c.id).Because("ends the held handoff, not done"))
+	}
+	return nil
 }
 
 // reply sends the state of this work tree. If its hub is down the handoff is queued, as the

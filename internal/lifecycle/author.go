@@ -145,8 +145,7 @@ func (by *Author) checkHeld(s *State, h ClaimProof) error {
 	}
 	switch {
 	case s.Receipt != nil:
-		return fault.New(fault.Conflict, fault.NotHolder, "handoff %s was %s by %s at %s",
-			s.ID, s.Receipt.Event, s.Receipt.Actor, handoff.FormatTime(s.Receipt.At))
+		return s.endedErr(fault.NotHolder)
 	case s.Claim == nil:
 		return errNotHeld(s)
 	case s.Claim.Nonce != h.Nonce || s.Claim.Key != by.Signer.KID():

@@ -237,8 +237,7 @@ func (s *State) Err() error {
 		}
 		return fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is not there", s.ID)
 	case Ended:
-		return fault.New(fault.Conflict, fault.Replayed, "handoff %s was %s by %s at %s",
-			s.ID, s.Receipt.Event, s.Receipt.Actor, handoff.FormatTime(s.Receipt.At))
+		return s.endedErr(fault.Replayed)
 	case Disputed:
 		var cause *fault.Error
 		why := s.Dispute.Error()
@@ -259,7 +258,17 @@ func (s *State) Err() error {
 	return nil
 }
 
-// Locate is like Load for a copy that may lack the inbox a handoff was routed into: the lane names
+// endedErr is the refusal of a step on an ended handoff.
+func (s *State) endedErr(reason fault.Reason) error {
+	f := fault.New(fault.Conflict, reason, "handoff %s was %s by %s at %s",
+		s.ID, s.Receipt.Event, s.Receipt.Actor, handoff.FormatTime(s.Receipt.At))
+	if s.Receipt.Next == "" {
+		return f
+	}
+	return f.WithHints(fault.Run("githandoff", "history", string(s.ID)).Because("shows the handoff in which the work goes on"))
+}
+
+// Locate is Load for a copy that may lack the inbox a handoff was routed into: the lane names
 // this inbox, and Locate fetches it.
 func (rd *Reader) Locate(ctx context.Context, home Home, p Place) (*State, error) {
 	s, err := rd.Load(ctx, home, p)
