@@ -39,7 +39,7 @@ Then, in this order:
   resume    Take a handoff waiting for this agent, exactly once
   progress  Report progress, and renew the lease
   ack       End it, done: the content is deleted, a signed log stays
-  fail      End it, not done: send it back
+  fail      End it, not done: the log keeps the reason
 
   githandoff emit --to fixer --goal 'Stop the 500 on login'
   githandoff resume && make test && githandoff ack
