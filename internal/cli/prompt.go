@@ -26,6 +26,7 @@ func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byt
 	v := g.Verified
 	var b bytes.Buffer
 	offer := v.Offer()
+	short := endOf(a, ws, offer.ID)
 	fmt.Fprintf(&b, "Handoff %s from %s to %s", offer.ID, offer.From, v.State().To)
 	if untrusted.IsTask(offer.Task) {
 		fmt.Fprintf(&b, ", task %s", offer.Task)
@@ -38,14 +39,13 @@ func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byt
 		fmt.Fprintf(&b, "%s\n", heldUntil(untrusted.Name(g.Holder.Actor), v.State(), a.Now()))
 	}
 	if w := v.Envelope().Work; w != nil {
-		fmt.Fprintf(&b, "Snapshot of the sender's work tree: %s.\n", workLine(w))
+		fmt.Fprintf(&b, "Snapshot of the sender's work tree: %s (githandoff work show %s).\n", workLine(w), short)
 	}
 	fenced, err := untrusted.Fence(a.Random, brief.Text(v.Envelope()), "written by "+offer.From)
 	if err != nil {
 		return nil, err
 	}
 	b.Write(fenced)
-	short := endOf(a, ws, offer.ID)
 	if more := brief.Omitted(v.Envelope()); len(more) > 0 {
 		fmt.Fprintf(&b, "Not shown: %s (%s).\n", strings.Join(more, ", "), brief.Commands(v.Envelope(), short))
 	}
