@@ -231,7 +231,7 @@ func (h *heldRow) line() string {
 	if untrusted.IsTask(h.Task) {
 		text += ", task " + h.Task + ","
 	}
-	text += " until " + h.Lease + onBehalfOf(h.Principal)
+	text += " " + untilOrSince(h.State) + " " + h.Lease + onBehalfOf(h.Principal)
 	if h.work != nil {
 		text += ", with a snapshot of " + workLine(h.work)
 	}
@@ -248,7 +248,15 @@ func (r *statusRow) line() string {
 	case r.State == "sent":
 		return text + ": no receipt seen yet (githandoff sync)"
 	case r.Lease != "":
-		return fmt.Sprintf("%s: %s by %s until %s", text, r.State, untrusted.Name(r.Actor), r.Lease)
+		return fmt.Sprintf("%s: %s by %s %s %s", text, r.State, untrusted.Name(r.Actor), untilOrSince(r.State), r.Lease)
 	}
 	return text + ": " + r.State
+}
+
+// untilOrSince is the word before the end of a lease.
+func untilOrSince(state string) string {
+	if state == "overdue" {
+		return "since"
+	}
+	return "until"
 }

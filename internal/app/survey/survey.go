@@ -82,8 +82,9 @@ func (hd *Handler) Survey(ctx context.Context, now time.Time, most int) (*Survey
 	return s, hd.surveyRefs(ctx, s, now, most)
 }
 
-// holds reports whether a handoff is recorded as this worktree's own. While its claim is
-// unconfirmed, it is only among these, not among the waiting ones.
+// holds reports whether a handoff is recorded as this worktree's own. It is only among these then:
+// not among the waiting ones while its claim is unconfirmed, and not among those held elsewhere
+// once its lease ran out.
 func (s *Survey) holds(p lifecycle.Place) bool {
 	return slices.ContainsFunc(s.Held, func(h *Held) bool { return h.Over == nil && h.Holder.ID == p.ID })
 }
@@ -189,11 +190,11 @@ func (s *Survey) count(it *workspace.Item, inboxes []string, now time.Time) *int
 	case it.Fault != nil:
 		return &s.Refused
 	}
+	if s.holds(it.Place) {
+		return nil
+	}
 	switch it.State(now) {
 	case string(lifecycle.Open):
-		if s.holds(it.Place) {
-			return nil
-		}
 		return &s.Waiting
 	case "overdue":
 		return &s.Stale
