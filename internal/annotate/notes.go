@@ -233,7 +233,7 @@ func (c *collector) Put(kind string, body []byte) (string, error) {
 	return o.OID, nil
 }
 
-// Subject is the commit for a note about a handoff; none if the handoff is sealed, since its
+// Subject returns the commit for a note about a handoff; none if the handoff is sealed, since its
 // subject is secret.
 func Subject(env *handoff.Envelope, sealed bool) string {
 	if sealed {

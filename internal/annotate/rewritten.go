@@ -58,7 +58,7 @@ func (n *Notes) Follow(ctx context.Context, rewrites []Rewrite) error {
 	return errors.Join(err, remember(ctx, n.Repo, rewrites))
 }
 
-// pathOf is the file of remembered rewrites, a line "<old> <new>" for each, newest last.
+// pathOf returns the file of remembered rewrites, a line "<old> <new>" for each, newest last.
 func pathOf(repo *refs.Repo) string { return repo.Own("rewritten") }
 
 func remember(ctx context.Context, repo *refs.Repo, rewrites []Rewrite) error {

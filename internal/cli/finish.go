@@ -203,7 +203,8 @@ func (c *finishCommand) print(done *receipt.Result, event record.Event) error {
 	return c.Row(r, "%s %s", event, s.ID)
 }
 
-// lastRecord is the record of the receipt, or else of the newest step that counts; nil for neither.
+// lastRecord returns the record of the receipt, or else of the newest step that counts; nil for
+// neither.
 func lastRecord(s *lifecycle.State) *record.Record {
 	if s.Receipt != nil {
 		return s.Receipt

@@ -253,7 +253,7 @@ func (r *statusRow) line() string {
 	return text + ": " + r.State
 }
 
-// untilOrSince is the word before the end of a lease.
+// untilOrSince returns the word before the end of a lease.
 func untilOrSince(state string) string {
 	if state == "overdue" {
 		return "since"

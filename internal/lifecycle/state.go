@@ -258,7 +258,7 @@ func (s *State) Err() error {
 	return nil
 }
 
-// endedErr is the refusal of a step on an ended handoff.
+// endedErr returns the refusal of a step on an ended handoff.
 func (s *State) endedErr(reason fault.Reason) error {
 	f := fault.New(fault.Conflict, reason, "handoff %s was %s by %s at %s",
 		s.ID, s.Receipt.Event, s.Receipt.Actor, handoff.FormatTime(s.Receipt.At))
@@ -268,7 +268,7 @@ func (s *State) endedErr(reason fault.Reason) error {
 	return f.WithHints(fault.Run("githandoff", "history", string(s.ID)).Because("shows the handoff in which the work goes on"))
 }
 
-// Locate is Load for a copy that may lack the inbox a handoff was routed into: the lane names
+// Locate is like Load for a copy that may lack the inbox a handoff was routed into: the lane names
 // this inbox, and Locate fetches it.
 func (rd *Reader) Locate(ctx context.Context, home Home, p Place) (*State, error) {
 	s, err := rd.Load(ctx, home, p)

@@ -176,7 +176,7 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time, mos
 	return nil
 }
 
-// count is the counter of an item, by its meaning for the agent; nil if it is not counted.
+// count returns the counter of an item, by its meaning for the agent; nil if it is not counted.
 func (s *Survey) count(it *workspace.Item, inboxes []string, now time.Time) *int {
 	switch {
 	case it.Kind == "outbox":
