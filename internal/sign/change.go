@@ -17,20 +17,44 @@ import (
 
 // Add pins a key in the trust file at path, or widens its entry there. A key does not come
 // back after it revoked itself, or after somebody entitled retired it: its signatures in
-// between would become valid.
+// between would become valid. Of a key that is there already, each statement of its owner stays,
+// also one that the new copy lacks.
 func (t *Trust) Add(path string, e TrustEntry) error {
-	public, err := e.parseKey()
+	add, err := adding(t, e)
 	if err != nil {
 		return err
 	}
+	return t.change(path, add)
+}
+
+// MayAdd returns the error with which Add would end, and changes nothing.
+func (t *Trust) MayAdd(path string, e TrustEntry) error {
+	add, err := adding(t, e)
+	if err != nil {
+		return err
+	}
+	entries, err := readTrust(path)
+	if err != nil {
+		return err
+	}
+	_, err = add(entries)
+	return err
+}
+
+// adding checks an entry, and returns the change that adds it to a list.
+func adding(t *Trust, e TrustEntry) (func([]TrustEntry) ([]TrustEntry, error), error) {
+	public, err := e.parseKey()
+	if err != nil {
+		return nil, err
+	}
 	e.Key = public.text
 	if err := e.check(); err != nil {
-		return fault.New(fault.Usage, fault.Malformed, "pin key %s: %w", e.KID, err)
+		return nil, fault.New(fault.Usage, fault.Malformed, "pin key %s: %w", e.KID, err)
 	}
-	if t.retiredByList(e) {
-		return retiredKey(e.KID)
+	if retiredByList(t, e) {
+		return nil, retiredKey(e.KID)
 	}
-	return t.change(path, func(entries []TrustEntry) ([]TrustEntry, error) {
+	return func(entries []TrustEntry) ([]TrustEntry, error) {
 		i := slices.IndexFunc(entries, func(old TrustEntry) bool { return old.KID == e.KID })
 		if i < 0 {
 			return append(entries, e.widen(TrustEntry{})), nil
@@ -39,13 +63,22 @@ func (t *Trust) Add(path string, e TrustEntry) error {
 		if old.Retired != "" || revokedEarlier(old, public) {
 			return nil, retiredKey(e.KID)
 		}
+		before, err := old.parseKey()
+		if err != nil {
+			return nil, err
+		}
+		whole, err := before.With(public)
+		if err != nil {
+			return nil, err
+		}
 		entries[i] = e.widen(old)
+		entries[i].Key = whole.text
 		return entries, nil
-	})
+	}, nil
 }
 
 // retiredByList reports whether a list retired a key about to be pinned, and may do so.
-func (t *Trust) retiredByList(e TrustEntry) bool {
+func retiredByList(t *Trust, e TrustEntry) bool {
 	for _, team := range t.teams {
 		signer := t.pins[team.Signer]
 		if signer == nil || signer.list != "" || !slices.Contains(signer.entry.Roles, RoleRoot) || !signer.mayRetire(newPin(e)) {

@@ -2,6 +2,7 @@ package sign
 
 import (
 	"bytes"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -115,4 +116,35 @@ func TestLearnedRevocationStays(t *testing.T) {
 	k, _ = p.trust.Lookup(other.KID())
 	refused(t, k.MayAct(RoleSender, "dan", born().Add(2*day)), "key_revoked")
 	assert.Equal(t, 1, strings.Count(k.Entry().Key, "BEGIN"))
+}
+
+// A key that is pinned again by an older copy of it keeps all that its owner said: what the newer
+// copy revoked stays revoked.
+func TestAddForgetsNoStatement(t *testing.T) {
+	key := pgpKey(t, packet.Config{})
+	public := func() PublicKey {
+		var raw bytes.Buffer
+		require.NoError(t, key.entity.Serialize(&raw))
+		p, err := ParsePublic(pgpPublicArmor.encode(raw.Bytes()))
+		require.NoError(t, err)
+		return p
+	}
+	config := &packet.Config{Time: later(time.Hour)}
+	require.NoError(t, key.entity.AddSigningSubkey(config))
+	older := public()
+	sub := &key.entity.Subkeys[len(key.entity.Subkeys)-1]
+	require.NoError(t, key.entity.RevokeSubkey(sub, packet.KeyCompromised, "", config))
+	newer := public()
+	require.False(t, older.Holds(newer))
+
+	path := filepath.Join(t.TempDir(), "trust.json")
+	trust := loaded(t, path, "")
+	entry := TrustEntry{KID: older.KID(), Key: newer.Text(), Agents: []string{"carol"}, Roles: []string{RoleSender}}
+	require.NoError(t, trust.Add(path, entry))
+	entry.Key = older.Text()
+	require.NoError(t, trust.Add(path, entry))
+	k, _ := trust.Lookup(older.KID())
+	pinned, err := k.Public()
+	require.NoError(t, err)
+	assert.True(t, pinned.Holds(newer))
 }
