@@ -66,7 +66,8 @@ func (c Code) Invite(o Offer, sign Sign) (*Messages, Pending, error) {
 }
 
 // Open checks an offer: it is of this invitation, whose time is not over, and its key
-// signed it. Only an invitation to a team offers a root key.
+// signed it. Only an invitation to a team offers a root key. The name for the joiner, if there is
+// one, is that of an agent.
 func (c Code) Open(r *Messages, now time.Time, check Check) (*Offer, error) {
 	if err := c.Current(now); err != nil {
 		return nil, err
@@ -80,6 +81,12 @@ func (c Code) Open(r *Messages, now time.Time, check Check) (*Offer, error) {
 	}
 	if c.Kind != Team && (slices.Contains(o.Inviter.Roles, "root") || len(o.Inviter.Principals) > 0) {
 		return nil, fault.New(fault.Denied, fault.UntrustedRoot, "an invitation of two agents offers a root key")
+	}
+	if o.Agent == "" {
+		return o, nil
+	}
+	if err := handoff.CheckAgent(o.Agent); err != nil {
+		return nil, malformed("%w", err)
 	}
 	return o, nil
 }

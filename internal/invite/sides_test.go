@@ -153,6 +153,9 @@ func TestRefused(t *testing.T) {
 		require.NoError(t, err)
 		_, err = pending.Open(r, noon, check)
 		assert.Equal(t, fault.Malformed, reason(err))
+		r, _ = offered(t, c, ann, invite.Offer{Agent: "ann@example.com"})
+		_, err = c.Open(r, noon, check)
+		assert.Equal(t, fault.Malformed, reason(err))
 	})
 	t.Run("a root key for a pair", func(t *testing.T) {
 		for _, grant := range []invite.Grant{{Roles: []string{"root"}}, {Roles: []string{"sender"}, Principals: []string{"user:a@example.com"}}} {

@@ -122,6 +122,18 @@ var ofInvites = []mutant{
 	there := *alias //`, "./internal/cli -run TestScript/prefix_team",
 	},
 	{
+		"an invitation whose inviter cannot be pinned leaves the clone", "internal/app/join/answer.go",
+		`if err := h.mayPin(pinned); err != nil {`, `if err := h.mayPin(pinned); err != nil && false {`, "./internal/cli -run TestScript/prefix_team",
+	},
+	{
+		"an invitation names an agent", "internal/invite/sides.go",
+		`if err := handoff.CheckAgent(o.Agent); err != nil {`, `if err := handoff.CheckAgent(o.Agent); err != nil && false {`, "./internal/invite -run TestRefused",
+	},
+	{
+		"a key that is pinned again keeps what its owner said", "internal/sign/change.go",
+		`whole, err := before.With(public)`, `whole, err := public.With(public)`, "./internal/sign -run TestAddForgetsNoStatement",
+	},
+	{
 		"a guarded hub takes invitations of its own keys", "internal/guard/invites.go",
 		`return pj.inviter(offer)`, "_ = offer\n\t\treturn nil", "./internal/cli -run TestScript/join_guarded",
 	},

@@ -60,6 +60,9 @@ func (h *Handler) Join(ctx context.Context, hub *crossrepo.Hub, code invite.Code
 	if err != nil {
 		return nil, err
 	}
+	if err := h.mayPin(pinned); err != nil {
+		return nil, err
+	}
 	signer, err := place.SetUp(ctx, name)
 	if err != nil {
 		return nil, err

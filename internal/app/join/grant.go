@@ -51,6 +51,16 @@ func inviterTaken(name string) error {
 			fault.See("trust add").Because("pins a second key of the same owner, who confirms its fingerprint"))
 }
 
+// mayPin refuses an inviter's key that this clone cannot pin, before anything is changed for the
+// invitation.
+func (h *Handler) mayPin(e sign.TrustEntry) error {
+	err := h.Trust.MayAdd(h.TrustPath, e)
+	if fault.CodeOf(err) == fault.Usage { // of the inviter, who wrote the entry
+		return fault.New(fault.Denied, fault.Malformed, "the invitation is malformed: %w", err)
+	}
+	return err
+}
+
 // apart refuses an entry that would give a known key rights which neither this invitation nor its
 // entry gives: an entry has one list of names, one of roles and one end for all of them.
 func (h *Handler) apart(e sign.TrustEntry) error {

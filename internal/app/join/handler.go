@@ -28,6 +28,7 @@ type Trust interface {
 	Lookup(kid sign.KID) (sign.Key, bool)
 	Entries() []sign.TrustEntry
 	Add(path string, e sign.TrustEntry) error
+	MayAdd(path string, e sign.TrustEntry) error
 }
 
 // Handler makes, answers and ends invitations.
