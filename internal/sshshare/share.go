@@ -9,7 +9,7 @@
 //   - the user set nothing of his own: neither GIT_SSH, GIT_SSH_COMMAND, GIT_SSH_VARIANT,
 //     core.sshCommand or ssh.variant, nor ControlMaster or ControlPath for the host;
 //   - handoff.sshShare is not false;
-//   - there is a directory for the socket, closed to other users, and its path is
+//   - there is a directory for the socket, closed to other users, which they cannot exchange, and its path is
 //     short enough for a socket: 104 bytes on BSD and macOS, less 17 for the name ssh
 //     gives it while it makes it.
 //
@@ -169,6 +169,9 @@ func socketDir(env func(string) string) (dir, why string) {
 	if dir == "" || len(dir)+1+hashed+pending > longest {
 		dir = filepath.Join(cmp.Or(shortTemp(env("TMPDIR")), "/tmp"), "githandoff-"+strconv.Itoa(uid))
 	}
+	if !guarded(filepath.Dir(dir)) {
+		return "", "others could exchange " + dir
+	}
 	if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
 		return "", "there is no directory for its socket: " + err.Error()
 	}
@@ -179,7 +182,27 @@ func socketDir(env func(string) string) (dir, why string) {
 	return dir, ""
 }
 
-// shortTemp returns a directory for temporary files, if a socket below it can have a path.
+// guarded reports whether nobody but root can exchange what is in a directory: it and those above it belong to
+// this user or to root, and where others may write, they may not remove what is another user's.
+func guarded(dir string) bool {
+	dir, err := filepath.EvalSymlinks(dir)
+	for at := dir; err == nil; at = filepath.Dir(at) {
+		var info os.FileInfo
+		if info, err = os.Stat(at); err != nil {
+			break
+		}
+		forbidden := private.Others
+		if info.Mode()&os.ModeSticky != 0 {
+			forbidden = 0
+		}
+		if err = private.Check(at, info, forbidden, uint32(os.Getuid()), 0); at == "/" {
+			break
+		}
+	}
+	return err == nil
+}
+
+// shortTemp is a directory for temporary files, if a socket below it can have a path.
 func shortTemp(dir string) string {
 	if !filepath.IsAbs(dir) || len(dir)+len("/githandoff-4294967295/")+hashed+pending > longest {
 		return ""

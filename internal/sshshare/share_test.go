@@ -66,6 +66,24 @@ func TestSocketDir(t *testing.T) {
 	dir, _ = socketDir(env("XDG_RUNTIME_DIR=run", "TMPDIR="+short))
 	assert.Equal(t, short, filepath.Dir(dir), "a path that is not absolute is none")
 
+	require.NoError(t, os.Chmod(short, 0o777))
+	_, why = socketDir(env("XDG_RUNTIME_DIR=" + short))
+	assert.Contains(t, why, "others could exchange", "in a directory where anybody could put another one in its place")
+	require.NoError(t, os.Chmod(short, 0o777|os.ModeSticky))
+	_, why = socketDir(env("XDG_RUNTIME_DIR=" + short))
+	assert.Empty(t, why)
+	open := filepath.Join(short, "open")
+	require.NoError(t, os.Mkdir(open, 0o700))
+	require.NoError(t, os.Chmod(short, 0o777))
+	_, why = socketDir(env("XDG_RUNTIME_DIR=" + open))
+	assert.Contains(t, why, "others could exchange", "nor above it")
+	require.NoError(t, os.Chmod(short, 0o700))
+	if os.Getuid() == 0 {
+		require.NoError(t, os.Chown(open, 65533, 65533))
+		_, why = socketDir(env("XDG_RUNTIME_DIR=" + open))
+		assert.Contains(t, why, "others could exchange", "of another user, after su")
+	}
+
 	require.NoError(t, os.Chmod(filepath.Join(short, "githandoff"), 0o755))
 	_, why = socketDir(env("XDG_RUNTIME_DIR=" + short))
 	assert.Contains(t, why, "not a directory of this user alone")
