@@ -55,6 +55,9 @@ func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, join func(lan
 		if d.tip == d.OID {
 			continue
 		}
+		if err := checkGiven(ctx, h, d); err != nil {
+			return err
+		}
 		if d.OID, err = withoutStrangers(ctx, h, d); err != nil {
 			return err
 		}
@@ -63,6 +66,15 @@ func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, join func(lan
 		}
 	}
 	return nil
+}
+
+// checkGiven refuses to give back what this clone lost itself. A hub that has it lost nothing.
+func checkGiven(ctx context.Context, h *Hub, d laneDiff) error {
+	copied, err := h.Repo.Resolve(ctx, d.Name)
+	if err != nil || copied != "" {
+		return err
+	}
+	return checkLost(ctx, &h.remote, &sight{name: d.Name, now: d.tip})
 }
 
 func giveBackLost(ctx context.Context, h *Hub, d laneDiff, join func(lane refs.Ref, hubTip string) error) error {

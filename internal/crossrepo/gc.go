@@ -43,8 +43,8 @@ func packFetched(ctx context.Context, h *remote) error {
 
 // dropBroken drops copies of the hub's refs whose objects are gone, as a "gc --prune=now"
 // beside a fetch or a power cut leaves them: git would fetch nothing more into a clone with such refs. It
-// returns the dropped refs: those of lanes are the memory of how far each had come.
-func (h *remote) dropBroken(ctx context.Context) ([]refs.Ref, error) {
+// reports whether there were any. How far a lane had come is kept.
+func (h *remote) dropBroken(ctx context.Context) (bool, error) {
 	var gone []refs.Ref
 	var drop []refs.Edit
 	err := refs.Commits(ctx, h.Repo, func(ref refs.Ref, raw []byte) error {
@@ -60,8 +60,11 @@ func (h *remote) dropBroken(ctx context.Context) ([]refs.Ref, error) {
 		}
 		return nil
 	}, strings.TrimSuffix(string(h.Namespace()), "/"), strings.TrimSuffix(string(h.Mirror()), "/"))
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = keepTips(h, gone)
 	}
-	return gone, h.Repo.Apply(ctx, refs.Transaction{Edits: drop})
+	if err != nil {
+		return false, err
+	}
+	return len(gone) > 0, h.Repo.Apply(ctx, refs.Transaction{Edits: drop})
 }

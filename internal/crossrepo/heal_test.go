@@ -66,6 +66,7 @@ func TestBrokenCopiesAreStillAMemory(t *testing.T) {
 	p := v.offer(t, source, "fixer")
 	hub := fixer.home.(*crossrepo.Hub)
 	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p)))
+	whole := v.backup(t)
 	tip, err := fixer.Repo.Resolve(t.Context(), hub.Namespace().Lane(p.ID))
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(filepath.Join(fixer.Repo.Objects, tip[:2], tip[2:])))
@@ -73,6 +74,27 @@ func TestBrokenCopiesAreStillAMemory(t *testing.T) {
 	v.restore(t, empty)
 	v.Hub.Git(t, "update-ref", refs.LocalNamespace.Lane(p.ID), strings.TrimSpace(
 		v.Hub.Git(t, "commit-tree", "-m", "another history", strings.TrimSpace(v.Hub.Git(t, "write-tree")))))
+	for range 2 { // it is not forgotten after one refusal
+		hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
+		err = hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p))
+		assert.True(t, fault.Is(err, "rollback"), err)
+	}
+
+	// Nor does the hub get rid of it without the lane.
+	v.restore(t, empty)
+	hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
 	err = hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p))
 	assert.True(t, fault.Is(err, "rollback"), err)
+	lost, err := hub.MissingLanes(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{refs.LocalNamespace.Lane(p.ID)}, lost)
+	err = hub.CatchUp(t.Context(), nil)
+	assert.True(t, fault.Is(err, "rollback"), err)
+
+	// A hub that has the log again is believed again.
+	v.restore(t, whole)
+	hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
+	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p)))
+	assert.Equal(t, tip, fixer.git.Git(t, "rev-parse", hub.Namespace().Lane(p.ID)))
+	assert.NoFileExists(t, fixer.Repo.Own("lost/"+filepath.Base(string(hub.Namespace()))+"/"+p.ID.Lane()))
 }

@@ -136,6 +136,9 @@ func (h *Hub) compare(ctx context.Context, edits []refs.Edit) (done bool, moved 
 	done = true
 	for _, e := range h.copied(edits) {
 		now, err := h.Repo.Resolve(ctx, e.Ref)
+		if err == nil && now == "" {
+			now, err = lostTip(&h.remote, e.Ref)
+		}
 		if err != nil {
 			return false, nil, err
 		}

@@ -95,8 +95,8 @@ type laneDiff struct {
 	tip    string // there; "" where the hub has none
 }
 
-// Memory returns the copies of lanes. A comparison reads them before the mirror: another
-// command of this clone may push meanwhile.
+// Memory are the copies of lanes, and those that were dropped with their commits lost. A comparison
+// reads them before the mirror: another command of this clone may push meanwhile.
 func (h *lanes) Memory(ctx context.Context) ([]refs.Ref, error) {
 	list, err := h.Repo.List(ctx, h.Namespace().Lanes())
 	if err != nil {
@@ -106,9 +106,12 @@ func (h *lanes) Memory(ctx context.Context) ([]refs.Ref, error) {
 		return !handoff.IsLane(strings.TrimPrefix(ref.Name, h.Namespace().Lanes()))
 	})
 	if len(known) < len(list) {
-		_, err = dropOdd(ctx, h)
+		if _, err = dropOdd(ctx, h); err != nil {
+			return nil, err
+		}
 	}
-	return known, err
+	lost, err := lostTips(&h.remote, known)
+	return append(known, lost...), err
 }
 
 // mirrorTips returns the lanes of the mirror, by their names at the hub.

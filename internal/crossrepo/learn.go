@@ -160,6 +160,7 @@ func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]sight, e
 			}
 		}
 		if err == nil {
+			forgetTips(&h.remote, edits)
 			err = back
 		}
 		return err
@@ -169,6 +170,11 @@ func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]sight, e
 // judged decides the next tip of the copy of a lane, or why it stays. An error of a single lane
 // is added to the refusals. A hub is refused if its lane lacks commits seen by this clone.
 func (h *lanes) judged(ctx context.Context, s *sight, all bool) (to string, err error) {
+	if s.was == "" {
+		if err := checkLost(ctx, &h.remote, s); err != nil {
+			return "", err
+		}
+	}
 	switch {
 	case s.now == s.was || s.now == "":
 		if all || s.was == "" {

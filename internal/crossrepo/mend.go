@@ -102,6 +102,9 @@ func drop(ctx context.Context, h *Hub, list []refs.Ref, lost []refs.Lost, droppe
 			}
 		}
 	}
+	if err := keepTips(&h.remote, *dropped); err != nil {
+		return err
+	}
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
 }
 
@@ -136,5 +139,9 @@ func putBack(ctx context.Context, h *Hub, copies []refs.Ref) error {
 			edits = append(edits, refs.Edit{Ref: ref.Name, New: ref.OID})
 		}
 	}
-	return h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
+	err := h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
+	if err == nil {
+		forgetTips(&h.remote, edits)
+	}
+	return err
 }

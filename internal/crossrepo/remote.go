@@ -50,7 +50,6 @@ func (h *remote) Mirror() refs.Namespace { return h.mirrorAt }
 // fetch runs git fetch within a bound, which may be nil.
 func fetch(ctx context.Context, h *remote, flags, specs []string, b *bound) error {
 	args := append(append(slices.Clone(fetchArgs), flags...), "--", h.Alias.target())
-	var memory []refs.Ref // refs whose objects a gc took
 	for try := 0; ; try++ {
 		gc := h.Repo.Store.Collecting()
 		cmd := gitexec.Cmd{Args: append(args, specs...), Timeout: gitexec.RemoteTimeout}
@@ -71,16 +70,15 @@ func fetch(ctx context.Context, h *remote, flags, specs []string, b *bound) erro
 		if err == nil {
 			h.stamp()
 			_ = refs.PackMany(ctx, h.Repo, h.Namespace(), h.Mirror()) // if it fails now, the copies are as right as before
-			return h.checkNotRewound(ctx, memory)
+			return nil
 		}
 		gone, herr := h.dropBroken(ctx)
 		if herr != nil {
 			return herr
 		}
-		memory = append(memory, gone...)
 		// Two fetches of one clone meet at the lock of a tracking ref; a gc beside
 		// one may take what it has just brought.
-		again := gitexec.ExitCode(err) == 1 || len(gone) > 0 || wentMeanwhile(err) || gc || h.Repo.Store.Collecting()
+		again := gitexec.ExitCode(err) == 1 || gone || wentMeanwhile(err) || gc || h.Repo.Store.Collecting()
 		if !again || try == 3 {
 			return err
 		}
@@ -316,14 +314,10 @@ func (h *remote) LastRead() time.Time {
 
 // Refetch reads the copy of an inbox ref whose object was gone, from the hub.
 func (h *Hub) Refetch(ctx context.Context, p lifecycle.Place, ref string) (*refs.Object, error) {
-	memory, err := h.dropBroken(ctx)
-	if err != nil {
+	if _, err := h.dropBroken(ctx); err != nil {
 		return nil, err
 	}
 	if err := h.Refresh(ctx, WholeHandoffs(p)); err != nil {
-		return nil, err
-	}
-	if err := h.checkNotRewound(ctx, memory); err != nil {
 		return nil, err
 	}
 	return h.Repo.Read(ctx, ref, record.MaxCommit)

@@ -120,4 +120,13 @@ var ofState = []mutant{
 		` && e.Old == tip })`, ` })`,
 		inCrossrepo + "TestTogetherInALaneReadLater",
 	},
+	{
+		"a lost copy of a lane is still a memory", "internal/crossrepo/learn.go",
+		`if err := checkLost(ctx, &h.remote, s); err != nil {`, `if err := checkLost(ctx, &h.remote, s); err != nil && false {`, inCrossrepo + "TestBrokenCopiesAreStillAMemory",
+	},
+	{
+		"a hub without a lane whose copy is lost is refused", "internal/crossrepo/lanes.go",
+		`return append(known, lost...), err`, `_ = lost
+	return known, err`, inCrossrepo + "TestBrokenCopiesAreStillAMemory",
+	},
 }

@@ -1,0 +1,111 @@
+package crossrepo
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/private"
+	"githandoff/internal/refs"
+)
+
+// A copy of a lane is dropped once its commit is lost: git fetches nothing into a clone with such a
+// ref. The id of that commit is written to a file, and stays there until the hub shows a lane that
+// contains it. So a hub that was set back meanwhile is refused each time, also after a kill.
+
+// lostDir is the directory of these files: <common>/githandoff/lost/<h>.
+func lostDir(h *remote) string { return h.Repo.Own("lost/" + path.Base(string(h.Namespace()))) }
+
+// lostFile is the file <cc> there, for a copy of a lane.
+func lostFile(h *remote, lane string) string {
+	return filepath.Join(lostDir(h), strings.TrimPrefix(lane, h.Namespace().Lanes()))
+}
+
+// keepTips writes down where dropped copies of lanes stood.
+func keepTips(h *remote, dropped []refs.Ref) error {
+	for _, ref := range dropped {
+		if cc, ok := strings.CutPrefix(ref.Name, h.Namespace().Lanes()); !ok || !handoff.IsLane(cc) {
+			continue
+		}
+		if err := private.WriteFile(lostFile(h, ref.Name), []byte(ref.OID+"\n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lostTip is where the dropped copy of a lane stood; "" if none was dropped.
+func lostTip(h *remote, lane string) (string, error) {
+	if !handoff.IsLane(strings.TrimPrefix(lane, h.Namespace().Lanes())) {
+		return "", nil
+	}
+	file := lostFile(h, lane)
+	b, err := private.ReadState(file, 64)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	oid := strings.TrimSuffix(string(b), "\n")
+	if !handoff.IsHex(oid, 40) {
+		return "", fault.New(fault.Invalid, fault.Malformed, "%s does not have the id of a commit", file)
+	}
+	return oid, nil
+}
+
+// lostTips lists the dropped copies of lanes, but for those of which there is a copy again.
+func lostTips(h *remote, copies []refs.Ref) ([]refs.Ref, error) {
+	files, err := os.ReadDir(lostDir(h))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var lost []refs.Ref
+	for _, f := range files {
+		name := h.Namespace().Lanes() + f.Name()
+		if slices.ContainsFunc(copies, func(c refs.Ref) bool { return c.Name == name }) {
+			continue
+		}
+		oid, err := lostTip(h, name)
+		if err != nil {
+			return nil, err
+		}
+		if oid != "" {
+			lost = append(lost, refs.Ref{Name: name, OID: oid})
+		}
+	}
+	return lost, nil
+}
+
+// checkLost refuses a hub whose lane does not contain the tip of the dropped copy.
+func checkLost(ctx context.Context, h *remote, s *sight) error {
+	oid, err := lostTip(h, s.name)
+	if err != nil || oid == "" || s.now != "" && h.ancestor(ctx, oid, s.now) {
+		return err
+	}
+	return errLost(h, s.name)
+}
+
+func errLost(h *remote, lane string) error {
+	return fault.New(fault.Denied, fault.Rollback, "%s has rewritten %s of its log, which this clone has seen and lost", h.Alias.Name, h.RemoteName(lane)).
+		WithHints(fault.Fact("a clone that has all of that log brings the hub up to date: githandoff sync %s, there", h.Alias.Name))
+}
+
+// forgetTips removes the files of lanes of which there is a copy again.
+func forgetTips(h *remote, made []refs.Edit) {
+	for _, e := range made {
+		if e.Old == "" {
+			_ = os.Remove(lostFile(h, e.Ref)) // one that stays says what the copy says
+		}
+	}
+}
