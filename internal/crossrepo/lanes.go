@@ -95,8 +95,8 @@ type laneDiff struct {
 	tip    string // there; "" where the hub has none
 }
 
-// Memory are the copies of lanes, and those that were dropped with their commits lost. A comparison
-// reads them before the mirror: another command of this clone may push meanwhile.
+// Memory returns the copies of lanes, and those that were dropped with their commits lost. A
+// comparison reads them before the mirror: another command of this clone may push meanwhile.
 func (h *lanes) Memory(ctx context.Context) ([]refs.Ref, error) {
 	list, err := h.Repo.List(ctx, h.Namespace().Lanes())
 	if err != nil {

@@ -20,10 +20,10 @@ import (
 // ref. The id of that commit is written to a file, and stays there until the hub shows a lane that
 // contains it. So a hub that was set back meanwhile is refused each time, also after a kill.
 
-// lostDir is the directory of these files: <common>/githandoff/lost/<h>.
+// lostDir returns the directory of these files: <common>/githandoff/lost/<h>.
 func lostDir(h *remote) string { return h.Repo.Own("lost/" + path.Base(string(h.Namespace()))) }
 
-// lostFile is the file <cc> there, for a copy of a lane.
+// lostFile returns the file <cc> there, for a copy of a lane.
 func lostFile(h *remote, lane string) string {
 	return filepath.Join(lostDir(h), strings.TrimPrefix(lane, h.Namespace().Lanes()))
 }
@@ -41,7 +41,7 @@ func keepTips(h *remote, dropped []refs.Ref) error {
 	return nil
 }
 
-// lostTip is where the dropped copy of a lane stood; "" if none was dropped.
+// lostTip returns where the dropped copy of a lane stood; "" if none was dropped.
 func lostTip(h *remote, lane string) (string, error) {
 	if !handoff.IsLane(strings.TrimPrefix(lane, h.Namespace().Lanes())) {
 		return "", nil

@@ -202,7 +202,7 @@ func guarded(dir string) bool {
 	return err == nil
 }
 
-// shortTemp is a directory for temporary files, if a socket below it can have a path.
+// shortTemp returns a directory for temporary files, if a socket below it can have a path.
 func shortTemp(dir string) string {
 	if !filepath.IsAbs(dir) || len(dir)+len("/githandoff-4294967295/")+hashed+pending > longest {
 		return ""
