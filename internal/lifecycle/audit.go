@@ -273,7 +273,7 @@ func Sound(ctx context.Context, lane refs.Ref, entries []LearnedEntry, next func
 			return err
 		}
 		if o == nil || o.Type != "commit" {
-			return errLost("lane entry " + learned.OID)
+			return refs.Missing("lane entry " + learned.OID)
 		}
 		r, err := record.Reread(o.Body)
 		if err != nil {

@@ -25,7 +25,7 @@ func (e *Engine) Join(ctx context.Context, theirs, ours string) (*refs.Object, e
 		return nil, err
 	}
 	if o == nil {
-		return nil, errLost("lane entry " + ours)
+		return nil, refs.Missing("lane entry " + ours)
 	}
 	c, err := record.ParseCommit(o.Body)
 	if err != nil {

@@ -215,8 +215,11 @@ func (rc *Recovery) unlogged(ctx context.Context, home Home, id handoff.ID, oid 
 		return false, err
 	}
 	o, err := rc.Repo.Read(ctx, oid, record.MaxCommit)
-	if err != nil || o == nil {
+	if err != nil {
 		return false, err
+	}
+	if o == nil {
+		return false, refs.Missing("commit " + oid)
 	}
 	c, err := record.ParseCommit(o.Body)
 	return err == nil && !s.logged(c), nil

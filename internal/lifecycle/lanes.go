@@ -158,20 +158,13 @@ func (l *Lanes) read(ctx context.Context, oid string) (*refs.Object, error) {
 		return nil, err
 	}
 	if o == nil {
-		return nil, errLost("lane entry " + oid)
+		return nil, refs.Missing("lane entry " + oid)
 	}
 	if o.Type != "commit" {
 		return nil, denied(fault.Rollback, "lane entry %s is a %s", oid, o.Type)
 	}
 	l.kept.keep(o)
 	return o, nil
-}
-
-// errLost says that this repository lost an object that it had: git brings a ref only with all of
-// its objects.
-func errLost(what string) error {
-	return fault.New(fault.Unavailable, fault.MissingObject, "%s is lost here, or its file is damaged", what).
-		WithHints(fault.Run("githandoff", "doctor", "--fix").Because("brings the object again, if a hub has it"))
 }
 
 // unreadable stands for an entry larger than any of ours. It is about no handoff; only its

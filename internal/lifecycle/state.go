@@ -293,7 +293,7 @@ func (rd *Reader) Locate(ctx context.Context, home Home, p Place) (*State, error
 func readChain(ctx context.Context, repo *refs.Repo, id handoff.ID, tip *refs.Object) (chain []Link, broken, err error) {
 	for n, o := 0, tip; ; n++ {
 		if o == nil {
-			return nil, errLost("a commit of handoff " + string(id)), nil
+			return nil, refs.Missing("a commit of handoff " + string(id)), nil
 		}
 		if o.Type != "commit" {
 			return nil, denied(fault.MalformedObject, "a commit of the handoff is a %s", o.Type), nil

@@ -74,7 +74,7 @@ func readPart(ctx context.Context, repo *refs.Repo, what, oid, kind string, limi
 	}
 	switch {
 	case o == nil:
-		return nil, errLost(what)
+		return nil, refs.Missing(what)
 	case o.Type != kind:
 		return nil, denied(fault.MalformedObject, "%s is a %s", what, o.Type)
 	}

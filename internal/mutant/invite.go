@@ -113,10 +113,6 @@ var ofInvites = []mutant{
 		`case !h.Now().Before(k.Expires):`, `case fault.Is(err, fault.Expired):`, "./internal/cli -run TestScript/join_kept_by_hub",
 	},
 	{
-		"a ref is resolved whatever the size of its object", "internal/refs/reader.go",
-		`!fault.Is(err, fault.TooLarge) {`, `true {`, "./internal/cli -run TestScript/join_kept_by_hub",
-	},
-	{
 		"an invitation that nobody can join with leaves the prefix", "internal/cli/join.go",
 		`there := *alias //`, `_ = crossrepo.Aliases{Repo: repo}.SetPrefix(ctx, alias, cmp.Or(code.Prefix, crossrepo.UsualPrefix))
 	there := *alias //`, "./internal/cli -run TestScript/prefix_team",

@@ -49,8 +49,20 @@ var mutants = []mutant{
 		`if err == nil && !u.packed.holds() {`, `if false {`, inRefs + "TestApplyBesideARepack",
 	},
 	{
-		"an object that went while git read it is asked for again", "internal/refs/reader.go",
-		`errors.Is(err, errEnded) ||`, ``, inRefs + "TestReadGitEnded",
+		"an object that went while git read it is asked for again", "internal/refs/look.go",
+		`|| errors.Is(err, errEnded); n++`, `; n++`, inRefs + "TestReadGitEnded",
+	},
+	{
+		"a ref without its object is not absent", "internal/refs/look.go",
+		`terr != nil || !there {`, `true {`, inRefs + "TestLostObjectIsNotAbsent",
+	},
+	{
+		"an object that does not show is looked for once more, whatever runs", "internal/refs/look.go",
+		`n > 1 && err == nil && !r.Store.Collecting()`, `err == nil && !r.Store.Collecting()`, inRefs + "TestReadWhileAnObjectMoves",
+	},
+	{
+		"a list is of one moment of packed-refs and of the loose refs", "internal/refs/packed.go",
+		`rests && equal(seen, again)`, `true`, inRefs + "TestListsSeeATransactionWhole",
 	},
 	{
 		"the file of a loose object holds that object", "internal/refs/files.go",

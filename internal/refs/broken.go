@@ -45,11 +45,14 @@ func leadsSomewhere(ctx context.Context, r *Repo, name string) (bool, error) {
 	if strings.ContainsAny(name, " \n") { // no ref has such a name
 		return false, nil
 	}
-	oid, err := r.Resolve(ctx, name)
-	if fault.Is(err, fault.TooLarge) {
+	o, err := r.ReadTip(ctx, name, maxTip)
+	switch {
+	case fault.Is(err, fault.TooLarge):
 		return true, nil
+	case fault.Is(err, fault.MissingObject) && !errors.Is(err, errEnded):
+		return false, nil
 	}
-	return oid != "", err
+	return o != nil, err
 }
 
 // looseAndListed lists the refs of githandoff: those listed by git, and the loose files.

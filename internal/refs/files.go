@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -125,21 +126,32 @@ func isShared(name string) bool {
 	return strings.HasPrefix(name, "refs/") && plumbing.ReferenceName(name).Validate() == nil
 }
 
-// listInFiles is like [Repo.List] by git's files. ok is false where git has to be asked: as with
-// tipInFiles, and for patterns with other wildcards than "*".
+// listInFiles is [Repo.List] by git's files. ok is false where git has to be asked: as with
+// tipInFiles, for patterns with other wildcards than "*", and where the files do not stay as they
+// are for one look.
 func listInFiles(r *Repo, patterns []string) (list []Ref, ok bool) {
 	if !keepsRefsInFiles(r) {
 		return nil, false
 	}
-	loose := map[string]string{}
 	wanted := make([]pattern, len(patterns))
 	for i, p := range patterns {
 		wanted[i] = patternOf(p)
-		if strings.ContainsAny(p, `?[\`) || !isShared(wanted[i].place) || !looseBelow(r, wanted[i].place, loose) {
+		if strings.ContainsAny(p, `?[\`) || !isShared(wanted[i].place) {
 			return nil, false
 		}
 	}
-	list, ok, err := packedLike(filepath.Join(r.CommonDir, "packed-refs"), wanted)
+	loose, ok, err := atOnce(r, maps.Equal, func() (map[string]string, bool, error) {
+		seen := map[string]string{}
+		for _, p := range wanted {
+			if !looseBelow(r, p.place, seen) {
+				return nil, false, nil
+			}
+		}
+		return seen, true, nil
+	}, func(path string) (ok bool, err error) {
+		list, ok, err = packedLike(path, wanted)
+		return ok, err
+	})
 	if !ok || err != nil {
 		return nil, false
 	}

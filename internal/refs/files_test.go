@@ -85,7 +85,6 @@ func TestReadRefLikeGit(t *testing.T) {
 		"packed by hand, in no order": {make: func(r *gittest.Repo, one, two string) {
 			looseRef(t, r, "packed-refs", fmt.Sprintf("%s refs/handoffs/log/z\n%s %s\n", two, one, name))
 		}, byGit: true},
-		"of an object that is gone": {make: func(r *gittest.Repo, one, two string) { looseRef(t, r, name, strings.Repeat("ab", 20)+"\n") }, byGit: true},
 		"of a packed object": {make: func(r *gittest.Repo, one, two string) {
 			r.Git(t, "update-ref", name, one)
 			r.Git(t, "repack", "-adq")

@@ -54,6 +54,41 @@ func (p *packedPin) holds() bool {
 	return err == nil && os.SameFile(now, p.info) && now.Size() == p.info.Size() && now.ModTime().Equal(p.info.ModTime())
 }
 
+func (p *packedPin) release() { _ = p.file.Close() } // a nil file returns an error
+
+// glances is how often the files of refs are read anew before git is asked instead.
+const glances = 8
+
+// atOnce reads the loose refs, packed-refs, and the loose refs again, until nothing of them changed
+// meanwhile. ok is false where a reader says so, or where the files do not come to rest.
+//
+// The order alone makes sure that no existing ref is missed: git removes the file of a ref only
+// after packed-refs has its value, and takes an ended ref out of packed-refs before it removes the
+// file. But a transaction ends one ref and begins another, as a delivery does with a handoff of the
+// outbox. Between the two readings it shows neither: the new one had no file yet, and the ended one
+// is out of packed-refs. Then such a handoff would seem to be nowhere.
+func atOnce[T any](r *Repo, equal func(a, b T) bool, loose func() (T, bool, error), packed func(path string) (bool, error)) (seen T, ok bool, err error) {
+	for range glances {
+		pin, err := pinPacked(r.CommonDir)
+		if err != nil {
+			return seen, false, err
+		}
+		var again T
+		if seen, ok, err = loose(); ok && err == nil {
+			ok, err = packed(pin.path)
+		}
+		if ok && err == nil {
+			again, ok, err = loose()
+		}
+		rests := pin.holds()
+		pin.release()
+		if !ok || err != nil || rests && equal(seen, again) {
+			return seen, ok, err
+		}
+	}
+	return seen, false, nil
+}
+
 // process is a git process answering questions about refs. It is started when first needed.
 type process struct {
 	// begin starts the process, which outlives the question it is started for.
@@ -104,7 +139,7 @@ func (p *process) pin() (err error) {
 // stop ends the process with end, and releases its packed-refs.
 func (p *process) stop(end func(*gitexec.Process)) {
 	if p.packed != nil {
-		_ = p.packed.file.Close() // a nil file returns an error
+		p.packed.release()
 		p.packed = nil
 	}
 	if p.proc != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,9 +33,11 @@ type Ref struct {
 // started for the first question that [Repo.find] cannot answer from files.
 type reader struct{ process }
 
-// Read returns the object behind name, a full object id or a full ref name. A missing one is
-// (nil, nil). An object of more than limit bytes is refused with reason too_large before its
-// body is read.
+// Read returns the object behind name: a full object id, a full ref name, or a revision made of
+// one of them. It is (nil, nil) for a ref that does not exist, and for the id of an object that is
+// not here. Where a ref exists and its object is not here, Read refuses with reason missing_object:
+// such a ref is not absent. An object of more than limit bytes is refused with reason too_large
+// before its body is read.
 func (r *Repo) Read(ctx context.Context, name string, limit int64) (*Object, error) {
 	o, err := r.ReadTip(ctx, name, limit)
 	if err != nil {
@@ -46,22 +49,34 @@ func (r *Repo) Read(ctx context.Context, name string, limit int64) (*Object, err
 // ReadTip is like Read for callers that must know which object is too large: with that refusal
 // comes an object with only its id and type.
 func (r *Repo) ReadTip(ctx context.Context, name string, limit int64) (*Object, error) {
-	if oid, ok := r.overlay[name]; ok {
-		name = oid
-	} else if r.NameOf != nil {
-		name = r.NameOf(name)
-	}
-	if name == "" {
+	if name = r.kept(name); name == "" {
 		return nil, nil
 	}
 	if o, ok := r.held.Load(name); ok && int64(len(o.(*Object).Body)) <= limit {
 		return o.(*Object), nil
 	}
-	o, err := r.find(name, limit)
-	if errors.Is(err, errEnded) || (o == nil && err == nil && r.Store.Collecting()) {
-		return r.readAgain(ctx, name, limit)
+	return look(ctx, r, name, limit)
+}
+
+// Resolve returns what a ref leads to, whether or not that object is here; "" where the ref does
+// not exist.
+func (r *Repo) Resolve(ctx context.Context, name string) (string, error) {
+	if name = r.kept(name); name == "" {
+		return "", nil
 	}
-	return o, err
+	return tip(ctx, r, name)
+}
+
+// kept is the name under which this repository keeps a ref, or the object that an [Repo.Overlay]
+// gives it; "" where the overlay deletes it.
+func (r *Repo) kept(name string) string {
+	if oid, ok := r.overlay[name]; ok {
+		return oid
+	}
+	if r.NameOf != nil {
+		return r.NameOf(name)
+	}
+	return name
 }
 
 // Hold keeps objects in memory for reads by their ids. No ref leads to them yet, so a gc may
@@ -99,31 +114,6 @@ func (r *Repo) ReadHead(ctx context.Context, oid string, most int64) (*Object, e
 		return nil, fmt.Errorf("read %s: %w", oid, err)
 	}
 	return &Object{OID: a.OID, Type: a.Type, Body: body}, nil
-}
-
-// readAgain looks again for an object missing while a gc runs, or being read by git when it
-// ended. The gc may have taken an object whose ref moved a moment ago; the process behind the
-// move is about to write the object again.
-func (r *Repo) readAgain(ctx context.Context, name string, limit int64) (*Object, error) {
-	if strings.HasPrefix(name, "refs/") {
-		switch _, err := r.RevParse(ctx, name); {
-		case gitexec.ExitCode(err) == 1:
-			return nil, nil // the ref is not there at all
-		case err != nil:
-			return nil, err
-		}
-	}
-	var o *Object
-	var err error
-	for try := range 6 {
-		if err := Pause(ctx, min(try, 3)); err != nil {
-			return nil, err
-		}
-		if o, err = r.find(name, limit); o != nil || (err != nil && !errors.Is(err, errEnded)) {
-			break
-		}
-	}
-	return o, err
 }
 
 // read reads an object. A process that failed, or has the rest of an object still to send,
@@ -179,15 +169,6 @@ func (rd *reader) ask(name string) (Kind, error) {
 	return a, nil
 }
 
-// Resolve returns what a ref points to, of any size; "" where it does not exist.
-func (r *Repo) Resolve(ctx context.Context, name string) (string, error) {
-	o, err := r.ReadTip(ctx, name, 1<<20)
-	if o == nil || err != nil && !fault.Is(err, fault.TooLarge) {
-		return "", err
-	}
-	return o.OID, nil
-}
-
 // List returns the refs matching patterns, as "git for-each-ref" takes them: a prefix with a
 // trailing "/", a full name, or a glob. They come in the order of their names.
 func (r *Repo) List(ctx context.Context, patterns ...string) ([]Ref, error) {
@@ -213,6 +194,31 @@ func (r *Repo) Listing(ctx context.Context, patterns ...string) (l Listing, whol
 }
 
 func (r *Repo) listing(ctx context.Context, format string, patterns []string) (Listing, error) {
+	pin, err := pinPacked(r.CommonDir)
+	if err != nil {
+		return "", err
+	}
+	defer pin.release()
+	list, err := r.forEach(ctx, format, patterns...)
+	if err != nil || len(patterns) < 2 || pin.holds() {
+		return list, err
+	}
+	// git reads packed-refs for the first pattern, and may overlook that it was replaced before the
+	// next one, see [packedPin]. So it is asked for each pattern alone.
+	var all []string
+	for _, p := range patterns {
+		if list, err = r.forEach(ctx, format, p); err != nil {
+			return "", err
+		}
+		all = slices.AppendSeq(all, strings.Lines(string(list)))
+	}
+	slices.SortFunc(all, func(a, b string) int { return strings.Compare(nameIn(a), nameIn(b)) })
+	return Listing(strings.Join(slices.Compact(all), "")), nil
+}
+
+func nameIn(line string) string { return line[strings.LastIndexByte(line, ' ')+1:] }
+
+func (r *Repo) forEach(ctx context.Context, format string, patterns ...string) (Listing, error) {
 	out, err := r.Runner.Run(ctx, gitexec.Cmd{
 		Args:      append([]string{"for-each-ref", "--format=" + format, "--"}, patterns...),
 		MaxOutput: 1 << 30,
@@ -232,7 +238,7 @@ func (l Listing) Refs() []Ref {
 	for line := range strings.Lines(string(l)) {
 		oid, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if ok {
-			list = append(list, Ref{Name: name[strings.LastIndexByte(name, ' ')+1:], OID: oid})
+			list = append(list, Ref{Name: nameIn(name), OID: oid})
 		}
 	}
 	return list

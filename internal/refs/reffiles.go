@@ -20,9 +20,8 @@ import (
 // refs are names in a directory, and packed-refs is sorted, so a prefix is found by halving.
 // Where git keeps refs in another way, Named asks git.
 //
-// Loose refs are read first: git deletes one only after it is in packed-refs, and takes an
-// ended ref out of packed-refs first. So an existing ref is never missed. A name may be of a
-// ref just ended, or unreadable: only reading it tells.
+// No existing ref is missed, see [atOnce]. A name may be of a ref just ended, or unreadable: only
+// reading it tells.
 func Named(ctx context.Context, r *Repo, prefixes ...string) ([]string, error) {
 	if keepsRefsInFiles(r) {
 		if names, ok, err := namedByFiles(r, prefixes); ok || err != nil {
@@ -41,13 +40,28 @@ func Named(ctx context.Context, r *Repo, prefixes ...string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// namedByFiles is like Named for refs in one file each and in packed-refs; ok is false where
-// packed-refs is not marked as sorted.
+// namedByFiles is Named for refs in one file each and in packed-refs; ok is false where
+// packed-refs is not marked as sorted, or the files do not stay as they are for one look.
 func namedByFiles(r *Repo, prefixes []string) (names []string, ok bool, err error) {
+	var packed []string
+	names, ok, err = atOnce(r, slices.Equal[[]string], func() ([]string, bool, error) {
+		names, err := looseNames(r, prefixes)
+		return names, err == nil, err
+	}, func(path string) (ok bool, err error) {
+		packed, ok, err = packedBelow(path, prefixes)
+		return ok, err
+	})
+	names = append(names, packed...)
+	slices.Sort(names)
+	return slices.Compact(names), ok, err
+}
+
+// looseNames are the names of refs with files of their own, directly below some prefixes.
+func looseNames(r *Repo, prefixes []string) (names []string, err error) {
 	for _, prefix := range prefixes {
 		entries, err := os.ReadDir(filepath.Join(r.CommonDir, filepath.FromSlash(prefix)))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, false, fmt.Errorf("list refs: %w", err)
+			return nil, fmt.Errorf("list refs: %w", err)
 		}
 		for _, e := range entries {
 			if !e.IsDir() && !strings.HasSuffix(e.Name(), ".lock") {
@@ -55,10 +69,7 @@ func namedByFiles(r *Repo, prefixes []string) (names []string, ok bool, err erro
 			}
 		}
 	}
-	packed, ok, err := packedBelow(filepath.Join(r.CommonDir, "packed-refs"), prefixes)
-	names = append(names, packed...)
-	slices.Sort(names)
-	return slices.Compact(names), ok, err
+	return names, nil
 }
 
 // packedHead begins the first line of packed-refs; packedSorted in it marks the file as sorted.

@@ -235,14 +235,18 @@ func (w *Workspace) Load(ctx context.Context, it *Item) error {
 	if it.Record != nil || it.Fault != nil {
 		return nil //nolint:nilerr // the item reports the error
 	}
-	o, err := w.Repo.Read(ctx, cmp.Or(it.Commit, it.Ref), record.MaxCommit)
-	switch {
-	case o != nil:
-		it.Commit = o.OID
-	case err == nil && it.Commit == "": // the ref ended since it was listed: no hub needs to be asked
-		it.Fault = fault.New(fault.NotFound, fault.UnknownHandoff, "%s is not there any more", it.Ref)
-		return nil
+	if it.Commit == "" {
+		tip, err := w.Repo.Resolve(ctx, it.Ref)
+		if err != nil {
+			return err
+		}
+		if tip == "" { // it ended since it was listed: no hub needs to be asked
+			it.Fault = fault.New(fault.NotFound, fault.UnknownHandoff, "%s is not there any more", it.Ref)
+			return nil
+		}
+		it.Commit = tip
 	}
+	o, err := w.Repo.Read(ctx, it.Commit, record.MaxCommit)
 	return it.Fill(ctx, o, err)
 }
 
@@ -261,7 +265,7 @@ func (it *Item) Fill(ctx context.Context, o *refs.Object, err error) error {
 		return nil
 	}
 	if o == nil {
-		it.Fault = fault.New(fault.Denied, fault.MalformedObject, "%s points to nothing", it.Ref)
+		it.Fault = refs.Missing("the object of " + it.Ref)
 		return nil
 	}
 	c, err := record.ParseCommit(o.Body)

@@ -1,0 +1,149 @@
+package refs
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/gitobj"
+	"githandoff/internal/handoff"
+)
+
+// A gc moves objects from one file to another and removes some, while this process looks for one.
+// It may even take an object whose ref moved a moment ago; the process behind the move is about to
+// write the object again. So an object that does not show proves nothing about the name that leads
+// to it. Only the ref itself, or the tree of a path, tells that the name does not exist.
+
+// looks is how often an object is looked for while a gc runs, or git ends at it.
+const looks = 7
+
+const (
+	// maxTip bounds an object read to learn its id alone. A larger one is not read, but ends the
+	// process that was asked for it.
+	maxTip = 1 << 20
+
+	// maxTop bounds an object read to learn what it leads to: a tree has a few bytes for each file.
+	maxTop = 64 << 20
+)
+
+// look is Read for a name as this repository keeps it.
+func look(ctx context.Context, r *Repo, name string, limit int64) (*Object, error) {
+	o, err := r.find(name, limit)
+	for n := 1; err == nil && o == nil || errors.Is(err, errEnded); n++ {
+		if err == nil && !handoff.IsHex(name, hexID) {
+			if there, terr := isThere(ctx, r, name); terr != nil || !there {
+				return nil, terr
+			}
+		}
+		if n == looks || n > 1 && err == nil && !r.Store.Collecting() {
+			return nil, lost(name, err)
+		}
+		if n > 1 {
+			if perr := Pause(ctx, min(n-2, 3)); perr != nil {
+				return nil, perr
+			}
+		}
+		o, err = r.find(name, limit)
+	}
+	return o, err
+}
+
+// lost is the error of a name whose object did not show; nil for the id of a missing object.
+func lost(name string, ended error) error {
+	switch {
+	case ended != nil:
+		return fault.New(fault.Unavailable, fault.MissingObject, "read %s: %w", name, ended).WithHints(mends())
+	case handoff.IsHex(name, hexID):
+		return nil
+	}
+	return Missing("the object of " + name)
+}
+
+// Missing is the refusal of something whose object this repository lost: git brings a ref only
+// with all of its objects.
+func Missing(what string) error {
+	return fault.New(fault.Unavailable, fault.MissingObject, "%s is lost here, or its file is damaged", what).WithHints(mends())
+}
+
+func mends() fault.Hint {
+	return fault.Run("githandoff", "doctor", "--fix").Because("brings the object again, if a hub has it")
+}
+
+// tip returns what a ref or a revision leads to, whether or not the object is here; "" where it
+// does not exist.
+func tip(ctx context.Context, r *Repo, name string) (string, error) {
+	if handoff.IsHex(name, hexID) {
+		return name, nil
+	}
+	if oid, ok := r.tipInFiles(name); ok {
+		return oid, ctx.Err()
+	}
+	if isRevision(name) {
+		o, err := look(ctx, r, name, maxTip)
+		if o == nil {
+			return "", err
+		}
+		return o.OID, nil
+	}
+	o, err := r.reader.read(name, maxTip)
+	if o != nil {
+		return o.OID, nil
+	}
+	if err != nil && !errors.Is(err, errEnded) {
+		return "", err
+	}
+	// git cat-file says the same of a ref without its object as of no ref.
+	return revision(ctx, r, name)
+}
+
+// revision asks "git rev-parse" for the id of a revision; "" where there is none.
+func revision(ctx context.Context, r *Repo, name string) (string, error) {
+	oid, err := r.RevParse(ctx, name)
+	if gitexec.ExitCode(err) == 1 {
+		return "", nil
+	}
+	return oid, err
+}
+
+// isRevision reports whether a name is that of a path in a commit, or of an object behind another one.
+func isRevision(name string) bool { return strings.Contains(name, ":") || strings.Contains(name, "^{") }
+
+// isThere reports whether a name, which is no object id, leads to an object that may not be here.
+func isThere(ctx context.Context, r *Repo, name string) (bool, error) {
+	if base, file, ok := strings.Cut(name, ":"); ok {
+		dir := base + "^{tree}"
+		if above := path.Dir(file); above != "." {
+			dir = base + ":" + above
+		}
+		tree, err := look(ctx, r, dir, maxTop)
+		if err != nil || tree == nil {
+			return false, err
+		}
+		entries, err := gitobj.ParseTree(tree.Body)
+		if err != nil { // git reads trees of more kinds
+			oid, err := revision(ctx, r, name)
+			return oid != "", err
+		}
+		return slices.ContainsFunc(entries, func(e gitobj.TreeEntry) bool { return e.Name == path.Base(file) }), nil
+	}
+	base, kind, ok := strings.Cut(name, "^{")
+	if !ok {
+		oid, err := tip(ctx, r, name)
+		return oid != "", err
+	}
+	o, err := look(ctx, r, base, maxTop)
+	switch {
+	case err != nil:
+		return false, err
+	case o == nil: // an id comes from a ref or from another object, which is here
+		return handoff.IsHex(base, hexID), nil
+	case o.Type == "tag":
+		target := gitobj.Header(o.Body, "object")
+		return isThere(ctx, r, target[0]+"^{"+kind)
+	}
+	return o.Type == "commit" && kind == "tree}", nil
+}

@@ -1,0 +1,209 @@
+package refs
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gittest"
+)
+
+// A name whose object does not show is not absent: a ref keeps its id, and a read is refused.
+func TestLostObjectIsNotAbsent(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	whole := repo.Commit(t, "a", "1", "one")
+	tree, blob := repo.Git(t, "rev-parse", "HEAD^{tree}"), repo.Git(t, "rev-parse", "HEAD:a")
+	repo.Git(t, "tag", "-a", "-m", "v", "v")
+	lost := strings.Repeat("ab", 20)
+	looseRef(t, repo, "refs/handoffs/sent/b/x", lost+"\n")
+	looseRef(t, repo, "refs/worktree/x", lost+"\n") // git is asked for it
+	r := open(t, repo)
+	missing := func(name string) {
+		t.Helper()
+		o, err := r.Read(t.Context(), name, 1<<20)
+		assert.True(t, fault.Is(err, fault.MissingObject), "%s: %v", name, err)
+		assert.Nil(t, o)
+	}
+	absent := func(names ...string) {
+		t.Helper()
+		for _, name := range names {
+			o, err := r.Read(t.Context(), name, 1<<20)
+			require.NoError(t, err, name)
+			assert.Nil(t, o, name)
+			oid, err := r.Resolve(t.Context(), name)
+			require.NoError(t, err, name)
+			assert.Empty(t, oid, name)
+		}
+	}
+	for _, ref := range []string{"refs/handoffs/sent/b/x", "refs/worktree/x"} {
+		missing(ref)
+		missing(ref + "^{commit}")
+		missing(ref + ":handoff.json")
+		oid, err := r.Resolve(t.Context(), ref)
+		require.NoError(t, err)
+		assert.Equal(t, lost, oid)
+	}
+	missing(lost + ":handoff.json")
+	absent("refs/handoffs/sent/b/y", "refs/worktree/y", "refs/handoffs/sent/b/y^{commit}", "refs/heads/main:b", "refs/heads/main:b/c", "HEAD:b",
+		"refs/tags/v:b", blob+"^{tree}", "nosuch", "nosuch:a")
+	o, err := r.Read(t.Context(), lost, 1<<20)
+	require.NoError(t, err)
+	assert.Nil(t, o, "an id alone says nothing")
+
+	for i, oid := range []string{blob, tree, whole} {
+		require.NoError(t, os.Remove(r.Store.loosePath(oid)))
+		missing("refs/heads/main:a")
+		if i > 0 {
+			missing("refs/heads/main^{tree}")
+			missing("refs/tags/v^{tree}")
+			missing("refs/heads/main:b")
+		}
+	}
+}
+
+// A git that packs objects moves one away while it is looked for. The next look finds it, also
+// where no gc.pid tells of a gc.
+func TestReadWhileAnObjectMoves(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	oid := repo.Commit(t, "a", "1", "one")
+	file := filepath.Join(repo.Dir, ".git/objects", oid[:2], oid[2:])
+	git, err := exec.LookPath("git")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	script := fmt.Sprintf("#!/bin/sh\ntest -e '%[1]s.away' || exec '%[2]s' \"$@\"\nread name\nmv '%[1]s.away' '%[1]s'\necho \"$name missing\"\ncat >/dev/null\n", file, git)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o700))
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	r := openOwn(t, repo)
+	for _, name := range []string{oid, "refs/heads/main"} {
+		require.NoError(t, os.Rename(file, file+".away"))
+		r.reader.close()
+		o, err := r.Read(t.Context(), name, 1<<20)
+		require.NoError(t, err)
+		require.NotNil(t, o, name)
+		assert.Equal(t, oid, o.OID)
+	}
+}
+
+// A delivery moves a handoff from the packed outbox to the sent handoffs, after the loose refs were
+// read and before packed-refs is: a list shows the one or the other, never neither.
+func TestListsSeeATransactionWhole(t *testing.T) {
+	const from, to = "refs/handoffs/outbox/b/x", "refs/handoffs/sent/b/x"
+	repo, r, oid := threeCommits(t)
+	repo.Git(t, "update-ref", from, oid[0])
+	repo.Git(t, "pack-refs", "--all")
+	moved := 0
+	loose, ok, err := atOnce(r, maps.Equal, func() (map[string]string, bool, error) {
+		seen := map[string]string{}
+		return seen, looseBelow(r, "refs/handoffs", seen), nil
+	}, func(path string) (bool, error) {
+		if moved++; moved == 1 {
+			repo.GitIn(t, strings.NewReader(fmt.Sprintf("create %s %s\ndelete %s\n", to, oid[0], from)), "update-ref", "--stdin")
+		}
+		tip, ok, err := packedTip(path, from)
+		assert.Empty(t, tip)
+		return ok, err
+	})
+	require.NoError(t, err)
+	assert.True(t, ok)
+	assert.Equal(t, map[string]string{to: oid[0]}, loose)
+	assert.Equal(t, 2, moved)
+
+	// The loose refs alone move: the list of the first directory is older than that of the second.
+	looked := 0
+	names, ok, err := atOnce(r, slices.Equal[[]string], func() ([]string, bool, error) {
+		var names []string
+		for _, prefix := range []string{"refs/handoffs/outbox/b/", "refs/handoffs/sent/b/"} {
+			some, err := looseNames(r, []string{prefix})
+			require.NoError(t, err)
+			names = append(names, some...)
+			if looked++; looked == 1 {
+				repo.GitIn(t, strings.NewReader(fmt.Sprintf("create %s %s\ndelete %s\n", from, oid[0], to)), "update-ref", "--stdin")
+			}
+		}
+		return names, true, nil
+	}, func(string) (bool, error) { return true, nil })
+	require.NoError(t, err)
+	assert.True(t, ok)
+	assert.Equal(t, []string{from}, names)
+
+	// Files that never come to rest are left to git.
+	_, ok, err = atOnce(r, func(a, b int) bool { return a == b }, func() (int, bool, error) { looked++; return looked, true, nil },
+		func(string) (bool, error) { return true, nil })
+	require.NoError(t, err)
+	assert.False(t, ok)
+}
+
+// Lists and reads beside a git that moves a handoff from ref to ref, and beside others that pack refs
+// and objects without a pause: the handoff is always in one place, no other ref is missed, and a
+// deleted one does not come back. No ref comes back to an earlier value, because git's own pruning
+// would take it for the one that it has packed.
+func TestLooksBesideUpkeep(t *testing.T) {
+	const first, lane, ended = "refs/handoffs/outbox/b/0", "refs/handoffs/log/ab", "refs/handoffs/inbox/b/x"
+	repo, r, oid := threeCommits(t)
+	for _, ref := range []string{first, lane, ended} {
+		repo.Git(t, "update-ref", ref, oid[0])
+	}
+	packs, collections := beside(t, repo, "pack-refs", "--all"), beside(t, repo, "gc", "--quiet", "--prune=now")
+	var over, gone atomic.Bool
+	var step atomic.Int64 // of the lane, acknowledged
+	written := make(chan struct{})
+	w := openOwn(t, repo)
+	go func() {
+		defer close(written)
+		at, tip := first, oid[0]
+		for i := 1; !over.Load(); i++ {
+			to := fmt.Sprintf("refs/handoffs/%s/b/%d", []string{"outbox", "sent"}[i%2], i)
+			entry := commit(fmt.Sprint("step ", i), tip)
+			edits := []Edit{{to, "", oid[0]}, {lane, tip, entry.OID}, {at, oid[0], ""}}
+			if i == 5 {
+				edits = append(edits, Edit{ended, oid[0], ""})
+			}
+			if !assert.NoError(t, w.Apply(t.Context(), Transaction{Edits: edits, Objects: []*Object{entry}})) {
+				return
+			}
+			at, tip = to, entry.OID
+			step.Store(int64(i))
+			gone.Store(i >= 5)
+		}
+	}()
+	looks, err := strconv.Atoi(cmp.Or(os.Getenv("GITHANDOFF_STRESS"), "1"))
+	require.NoError(t, err)
+	for range looks * 100 {
+		list, err := r.List(t.Context(), "refs/handoffs/sent/", "refs/handoffs/outbox/", lane)
+		require.NoError(t, err)
+		require.Len(t, list, 2, "%s", list)
+		names, err := Named(t.Context(), r, "refs/handoffs/sent/b/", "refs/handoffs/outbox/b/")
+		require.NoError(t, err)
+		require.Len(t, names, 1)
+		before, was := step.Load(), gone.Load()
+		tip, err := r.Resolve(t.Context(), lane)
+		require.NoError(t, err)
+		require.NotEmpty(t, tip)
+		o, err := r.Read(t.Context(), lane, 1<<20)
+		require.NoError(t, err)
+		require.NotNil(t, o)
+		if _, n, ok := strings.Cut(string(o.Body), "step "); ok {
+			seen, err := strconv.ParseInt(strings.TrimSpace(n), 10, 64)
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, seen, before, "an earlier value after a later one")
+		}
+		tip, err = r.Resolve(t.Context(), ended)
+		require.NoError(t, err)
+		require.False(t, was && tip != "", "a deleted ref")
+	}
+	over.Store(true)
+	<-written
+	t.Log(step.Load(), "transactions,", packs(), "times packed,", collections(), "collections")
+}
