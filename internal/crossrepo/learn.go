@@ -189,6 +189,12 @@ func (h *lanes) judged(ctx context.Context, s *sight, all bool) (to string, err 
 		return "", h.errRollback(h.RemoteName(s.name))
 	}
 	why := h.judge.MayMove(ctx, s.was, s.now)
+	if fault.Is(why, fault.MissingObject) { // a gc took objects just fetched
+		if err := h.showAgain(ctx, s); err != nil {
+			return "", err
+		}
+		why = h.judge.MayMove(ctx, s.was, s.now)
+	}
 	switch {
 	case why == nil:
 		h.refused.Delete(s.name)
@@ -240,17 +246,10 @@ func (h *lanes) refuse(lane, tip, was string, why error) {
 // this clone may have moved the copy on since the hub was asked, so it is asked again, and
 // s then says where the hub has the lane.
 func (h *lanes) rewound(ctx context.Context, s *sight) (to string, err error) {
-	// A fetch does not move a symbolic ref. Only somebody here makes one.
-	_, _ = h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", "--delete", h.mirrored(s.name)}})
-	spec := "+" + h.RemoteName(s.name) + "*:" + h.mirrored(s.name) + "*"
-	if err := h.errUnreachable(fetch(ctx, &h.remote, []string{"--prune", "--no-show-forced-updates"}, []string{spec}, nil)); err != nil {
+	if err := h.showAgain(ctx, s); err != nil {
 		return "", err
 	}
-	now, err := h.Repo.Resolve(ctx, h.mirrored(s.name))
-	if err != nil {
-		return "", err
-	}
-	s.now = now
+	now := s.now
 	if now == "" || now == s.was {
 		return s.was, nil
 	}
@@ -270,6 +269,18 @@ func (h *lanes) rewound(ctx context.Context, s *sight) (to string, err error) {
 		err = errors.Join(h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: cut}}}), err)
 	}
 	return to, err
+}
+
+// showAgain fetches a lane into the mirror once more.
+func (h *lanes) showAgain(ctx context.Context, s *sight) (err error) {
+	// A fetch does not move a symbolic ref. Only somebody here makes one.
+	_, _ = h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", "--delete", h.mirrored(s.name)}})
+	spec := "+" + h.RemoteName(s.name) + "*:" + h.mirrored(s.name) + "*"
+	if err := h.errUnreachable(fetch(ctx, &h.remote, []string{"--prune", "--no-show-forced-updates"}, []string{spec}, nil)); err != nil {
+		return err
+	}
+	s.now, err = h.Repo.Resolve(ctx, h.mirrored(s.name))
+	return err
 }
 
 // cut finds the tip of a copy before an untrusted merge, if that tip is known and the hub has

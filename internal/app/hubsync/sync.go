@@ -226,10 +226,10 @@ func (hd *Handler) syncSent(ctx context.Context, hub *crossrepo.Hub, it *workspa
 	case lifecycle.Disputed:
 		return nil, s.Err()
 	case lifecycle.Absent:
-		return hd.redeliver(ctx, hub, it)
+		return hd.redeliver(ctx, hub, it, a)
 	case lifecycle.Open, lifecycle.Held:
 		if !s.Delivered() {
-			return hd.redeliver(ctx, hub, it)
+			return hd.redeliver(ctx, hub, it, a)
 		}
 	}
 	return nil, nil
@@ -244,14 +244,20 @@ func (hd *Handler) ignoreNotSender(err error) error {
 	return err
 }
 
-func (hd *Handler) redeliver(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item) (*Done, error) {
+// redeliver offers a sent handoff again which its hub seems to have lost. The look before the push
+// may show that it is over: then its receipt counts.
+func (hd *Handler) redeliver(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, a *asked) (*Done, error) {
 	p, err := hd.Engine.Verifier.Reload(ctx, it.Ref)
 	if err != nil {
 		return nil, err
 	}
 	p.Agent = it.Place.Agent
-	if _, err := hd.Engine.Offer(ctx, hub, p); err != nil {
+	s, err := hd.Engine.Offer(ctx, hub, p)
+	if err != nil {
 		return nil, hd.ignoreNotSender(err)
+	}
+	if s.Phase() == lifecycle.Ended {
+		return hd.settle(ctx, hub, it, s, a)
 	}
 	return &Done{What: "delivered", ID: it.Place.ID, Alias: hub.Alias.Name}, nil
 }
