@@ -126,7 +126,7 @@ func isShared(name string) bool {
 	return strings.HasPrefix(name, "refs/") && plumbing.ReferenceName(name).Validate() == nil
 }
 
-// listInFiles is [Repo.List] by git's files. ok is false where git has to be asked: as with
+// listInFiles is like [Repo.List] by git's files. ok is false where git has to be asked: as with
 // tipInFiles, for patterns with other wildcards than "*", and where the files do not stay as they
 // are for one look.
 func listInFiles(r *Repo, patterns []string) (list []Ref, ok bool) {

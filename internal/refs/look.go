@@ -52,7 +52,7 @@ func look(ctx context.Context, r *Repo, name string, limit int64) (*Object, erro
 	return o, err
 }
 
-// lost is the error of a name whose object did not show; nil for the id of a missing object.
+// lost returns the error of a name whose object did not show; nil for the id of a missing object.
 func lost(name string, ended error) error {
 	switch {
 	case ended != nil:
@@ -63,7 +63,7 @@ func lost(name string, ended error) error {
 	return Missing("the object of " + name)
 }
 
-// Missing is the refusal of something whose object this repository lost: git brings a ref only
+// Missing returns the refusal of something whose object this repository lost: git brings a ref only
 // with all of its objects.
 func Missing(what string) error {
 	return fault.New(fault.Unavailable, fault.MissingObject, "%s is lost here, or its file is damaged", what).WithHints(mends())

@@ -67,8 +67,8 @@ func (r *Repo) Resolve(ctx context.Context, name string) (string, error) {
 	return tip(ctx, r, name)
 }
 
-// kept is the name under which this repository keeps a ref, or the object that an [Repo.Overlay]
-// gives it; "" where the overlay deletes it.
+// kept returns the name under which this repository keeps a ref, or the object that an
+// [Repo.Overlay] gives it; "" where the overlay deletes it.
 func (r *Repo) kept(name string) string {
 	if oid, ok := r.overlay[name]; ok {
 		return oid

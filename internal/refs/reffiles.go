@@ -40,7 +40,7 @@ func Named(ctx context.Context, r *Repo, prefixes ...string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// namedByFiles is Named for refs in one file each and in packed-refs; ok is false where
+// namedByFiles is like Named for refs in one file each and in packed-refs; ok is false where
 // packed-refs is not marked as sorted, or the files do not stay as they are for one look.
 func namedByFiles(r *Repo, prefixes []string) (names []string, ok bool, err error) {
 	var packed []string
@@ -56,7 +56,7 @@ func namedByFiles(r *Repo, prefixes []string) (names []string, ok bool, err erro
 	return slices.Compact(names), ok, err
 }
 
-// looseNames are the names of refs with files of their own, directly below some prefixes.
+// looseNames returns the names of refs with files of their own, directly below some prefixes.
 func looseNames(r *Repo, prefixes []string) (names []string, err error) {
 	for _, prefix := range prefixes {
 		entries, err := os.ReadDir(filepath.Join(r.CommonDir, filepath.FromSlash(prefix)))
