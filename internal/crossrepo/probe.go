@@ -162,7 +162,7 @@ func Try(ctx context.Context, h *Hub, now time.Time, random io.Reader) (*Trial, 
 		return &Trial{Refused: h.diagnose(ctx, made, report, err)}, nil
 	}
 	t := &Trial{WasGuarded: before.Guarded}
-	if t.Refused, err = shown(ctx, h, inbox, lane); err != nil {
+	if t.Refused, err = shown(ctx, h, commit, inbox, lane); err != nil {
 		return nil, err
 	}
 	other, err := h.trial(now, random, 0)
@@ -207,8 +207,9 @@ func (t *Trial) clean(ctx context.Context, h *Hub, copies ...string) {
 	}
 }
 
-// shown reads the refs of a trial back, as those who fetch see them.
-func shown(ctx context.Context, h *Hub, copies ...string) (refused, err error) {
+// shown reads the refs of a trial back, as those who fetch see them. A ref that they do not see is
+// hidden, or gone: git sends no deletion of a ref that the hub does not show to those who push.
+func shown(ctx context.Context, h *Hub, commit string, copies ...string) (refused, err error) {
 	var names []string
 	for _, ref := range copies {
 		names = append(names, h.RemoteName(ref))
@@ -217,10 +218,15 @@ func shown(ctx context.Context, h *Hub, copies ...string) (refused, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range names {
-		if there[name] == "" {
-			return errHidden(&h.remote, name), nil
+	for i, name := range names {
+		if there[name] != "" {
+			continue
 		}
+		deletion := []refs.Edit{{Ref: copies[i], Old: commit}}
+		if report, perr := h.Push(ctx, deletion); perr != nil && report.overtaken(h, deletion) {
+			return errNotKept(&h.remote, name), nil
+		}
+		return errHidden(&h.remote, name), nil
 	}
 	note(&h.remote, func(k *known) { k.Unshown, k.Shows = "", true })
 	return nil, nil

@@ -278,6 +278,12 @@ func errHidden(h *remote, ref string) error {
 		WithHints(renamed(h, fault.Fact("at the hub, uploadpack.hideRefs or transfer.hideRefs must not name refs/handoffs")))
 }
 
+// errNotKept returns the refusal of a hub that took a ref and has it no more.
+func errNotKept(h *remote, ref string) error {
+	return fault.New(fault.Unavailable, fault.HubRefused, "%s took %s and has not kept it: each handoff would be lost there", h.Alias.Name, ref).
+		WithHints(renamed(h, fault.Fact("the hooks of %s, or whatever mirrors another repository into it, must keep refs/handoffs/", h.Alias.Name)))
+}
+
 // ErrGuard is the cause of the error of a step refused by a hub's guard.
 var ErrGuard = errors.New("refused by a guard")
 

@@ -27,6 +27,10 @@ var ofServers = []mutant{
 		`strings.Contains(why, "unpacker error") && `, `false && `, "./internal/cli -run TestScript/doctor_try",
 	},
 	{
+		"a hub that keeps nothing is not said to hide it", "internal/crossrepo/probe.go",
+		`perr != nil && report.overtaken(h, deletion)`, `perr != nil && report.overtaken(h, deletion) && false`, "./internal/cli -run TestScript/doctor_try",
+	},
+	{
 		"a guard that is gone is noticed", "internal/crossrepo/probe.go",
 		`WasGuarded: before.Guarded`, `WasGuarded: before.Guarded && false`, "./internal/cli -run TestScript/doctor_try",
 	},
