@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/private"
@@ -87,7 +88,7 @@ func applyAlone(ctx context.Context, h *Hub, t refs.Transaction) error {
 		if h.guardRefusal(err) == nil && report.refusedForGood(t.Edits) {
 			return refusal(ctx, h, t.Edits, report, err)
 		}
-		silent := try > 0 && len(report.flag) == 0 // it said nothing of any ref
+		silent := len(report.flag) == 0 && (try > 0 || gitexec.TimedOut(err)) // it said nothing of any ref
 		rest, applied, err := unapplied(ctx, h, t, edits, report, err, silent || try+1 == tries)
 		switch {
 		case err != nil:

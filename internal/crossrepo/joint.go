@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 )
@@ -186,7 +187,7 @@ func (j *joint) push(ctx context.Context, h *Hub, group []*waiting) {
 	case report.refusedForGood(edits):
 		j.refused(h, group, report, err)
 	default:
-		j.look(ctx, h, group, report)
+		j.look(ctx, h, group, report, err)
 	}
 }
 
@@ -251,7 +252,7 @@ func (j *joint) unnamed(h *Hub, group []*waiting) {
 
 // look reads the hub after a push that failed, or whose answer got lost, and finds out what
 // became of each step.
-func (j *joint) look(ctx context.Context, h *Hub, group []*waiting, report *report) {
+func (j *joint) look(ctx context.Context, h *Hub, group []*waiting, report *report, cause error) {
 	var all []refs.Edit
 	for _, w := range group {
 		all = append(all, w.t.Edits...)
@@ -280,6 +281,12 @@ func (j *joint) look(ctx context.Context, h *Hub, group []*waiting, report *repo
 		return
 	}
 	t := j.turn(h)
+	if gitexec.TimedOut(cause) {
+		err := errNoAnswer(h)
+		t.end(err)
+		j.answer(func(*waiting) error { return err }, group...)
+		return
+	}
 	t.failed++
 	if silent := len(report.flag) == 0; silent || t.failed > 2 || refs.Pause(ctx, t.failed) != nil {
 		j.unnamed(h, group)

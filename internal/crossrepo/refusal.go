@@ -74,6 +74,9 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 	if r.culprit() != "" {
 		return refusal(ctx, h, edits, r, cause)
 	}
+	if gitexec.TimedOut(cause) {
+		return errNoAnswer(h)
+	}
 	if h.dryRun(ctx, edits, "--no-atomic") == nil && h.dryRun(ctx, edits, "--atomic") != nil {
 		return errNoAtomic(h)
 	}
@@ -86,6 +89,13 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 		hint = fault.Run("githandoff", "doctor").Because("says whether it is read-only for you")
 	}
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s refuses the push: %s", h.Alias.Name, said).WithHints(hint)
+}
+
+// errNoAnswer is returned for a push that ran into its time limit, at a hub that shows nothing of
+// it. It is not sent again: the hub may be at work on it still.
+func errNoAnswer(h *Hub) error {
+	return fault.New(fault.Unavailable, fault.RemoteUnavailable, "%s did not answer the push within %s", h.Alias.Name, gitexec.RemoteTimeout).
+		WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("looks whether the push arrived, and sends it again if not"))
 }
 
 // refusal is like errPushRefused, but asks the hub once more where a ref stands in the way of the

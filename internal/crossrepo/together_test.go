@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -379,6 +380,42 @@ kill -9 $PPID`, armed, tc.undo))
 			c.send(t, source, log)
 			require.NoFileExists(t, armed, "the hub died")
 			c.send(t, source, log)
+			c.landed(t, v)
+		})
+	}
+}
+
+// A hub that takes a push and does not answer in time is looked at, and gets no second push in this
+// command, neither of one step nor of many.
+func TestPushWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	for _, together := range []bool{false, true} {
+		t.Run(fmt.Sprintf("together %v", together), func(t *testing.T) {
+			t.Parallel()
+			v, source, c, _ := newCrate(t, 4)
+			pushes := filepath.Join(t.TempDir(), "pushes")
+			v.hook(t, "pre-receive", "echo one >>"+pushes+"; sleep 120")
+			source.Repo.Runner.Limit = 8 * time.Second
+			some := c.payloads[:1]
+			if together {
+				some = c.payloads
+			}
+			var tasks []func(context.Context)
+			for i, p := range some {
+				tasks = append(tasks, func(ctx context.Context) { _, c.errs[i] = source.Engine.Offer(ctx, source.home, p) })
+			}
+			crossrepo.Together(t.Context(), tasks)
+			for i := range some {
+				require.True(t, fault.Is(c.errs[i], fault.RemoteUnavailable), "%v", c.errs[i])
+				require.ErrorContains(t, c.errs[i], "did not answer the push")
+			}
+			said, err := os.ReadFile(pushes)
+			require.NoError(t, err)
+			require.Equal(t, "one\n", string(said), "it is sent once")
+			v.hook(t, "pre-receive", "")
+			source.Repo.Runner.Limit = 0
+			c.errs = make([]error, 4)
+			c.send(t, source, filepath.Join(t.TempDir(), "log"))
 			c.landed(t, v)
 		})
 	}

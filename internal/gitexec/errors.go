@@ -1,6 +1,7 @@
 package gitexec
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,6 +54,12 @@ func ExitCode(err error) int {
 		return e.Code
 	}
 	return -1
+}
+
+// TimedOut reports whether a process took longer than its time limit.
+func TimedOut(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && errors.Is(e.Err, context.DeadlineExceeded)
 }
 
 // Damaged reports whether git met the damaged file of an object in this repository.

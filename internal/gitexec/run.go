@@ -39,6 +39,9 @@ type Runner struct {
 	// when the git has ended. It may be nil.
 	Remote func(args []string) (ended func())
 
+	// Limit ends each process of Run that takes longer, whatever its Timeout; 0 is no limit.
+	Limit time.Duration
+
 	started atomic.Int64
 	once    sync.Once
 	git     string
@@ -93,6 +96,9 @@ func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 	timeout := c.Timeout
 	if timeout == 0 {
 		timeout = LocalTimeout
+	}
+	if r.Limit > 0 {
+		timeout = min(timeout, r.Limit)
 	}
 	base := ctx
 	if c.Finish {

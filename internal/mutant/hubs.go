@@ -12,6 +12,14 @@ var ofHubs = []mutant{
 		`fetch.negotiationAlgorithm=noop`, `fetch.negotiationAlgorithm=default`, "./internal/crossrepo -run TestLookInOneRound",
 	},
 	{
+		"a push without an answer is not sent again", "internal/crossrepo/hub.go",
+		`(try > 0 || gitexec.TimedOut(err))`, `(try > 0 || gitexec.TimedOut(nil))`, inCrossrepo + "TestPushWithoutAnAnswer/together_false",
+	},
+	{
+		"a push of many steps without an answer is not sent again", "internal/crossrepo/joint.go",
+		`if gitexec.TimedOut(cause) {`, `if gitexec.TimedOut(nil) {`, inCrossrepo + "TestPushWithoutAnAnswer/together_true",
+	},
+	{
 		"a step that a guard names is the only one that stays", "internal/crossrepo/joint.go",
 		`named = guardNames(cause)`, `named = nil`, inCLI + "TestScript/sync_many_guarded",
 	},
