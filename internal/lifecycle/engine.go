@@ -85,8 +85,10 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 			return nil, err
 		}
 	}
+	mayFetch := refreshed
 	for round := 0; ; round++ {
-		s, err := e.Reader.Locate(ctx, home, p)
+		s, err := locate(ctx, e.Reader, home, p, spec, mayFetch)
+		mayFetch = false
 		if err != nil {
 			return nil, err
 		}
@@ -123,6 +125,16 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 			return s, err
 		}
 	}
+}
+
+// locate reads the state for a round of a step. If an object is lost and nothing was fetched so
+// far, it fetches, which brings the lost tip of a copy again, and reads once more.
+func locate(ctx context.Context, rd *Reader, home Home, p Place, spec FetchSpec, mayFetch bool) (*State, error) {
+	s, err := rd.Locate(ctx, home, p)
+	if mayFetch && fault.Is(err, fault.MissingObject) && home.Refresh(ctx, spec) == nil {
+		return rd.Locate(ctx, home, p)
+	}
+	return s, err
 }
 
 // lookAgain fetches the refs of a step after it found them moved, for its next round. A home
