@@ -143,6 +143,9 @@ func isThere(ctx context.Context, r *Repo, name string) (bool, error) {
 		return handoff.IsHex(base, hexID), nil
 	case o.Type == "tag":
 		target := gitobj.Header(o.Body, "object")
+		if len(target) == 0 {
+			return false, nil // git takes it for no tag
+		}
 		return isThere(ctx, r, target[0]+"^{"+kind)
 	}
 	return o.Type == "commit" && kind == "tree}", nil
