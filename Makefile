@@ -13,9 +13,9 @@ CLIENTS   = claude codex gemini opencode copilot
 
 # What starts goroutines or is meant to be used by many at once. The tests of these packages run
 # the servers of internal/gittest.
-CONCURRENT = ./internal/gitexec/... ./internal/refs/... ./internal/lifecycle/... \
-             ./internal/crossrepo/... ./internal/audited/... ./internal/app/audit/... \
-             ./internal/app/hubsync/... ./internal/cli/output/...
+CONCURRENT = ./internal/gitexec/... ./internal/refs/... ./internal/crossrepo/... \
+             ./internal/audited/... ./internal/app/audit/... ./internal/app/hubsync/... \
+             ./internal/cli/output/...
 
 VERSION = $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 BUILD   = -ldflags "-X main.version=$(VERSION)"
@@ -130,6 +130,7 @@ vuln: ## look for known vulnerabilities in what is called
 
 race: ## run the concurrent packages' tests under the race detector
 	CGO_ENABLED=1 go test -race -timeout 30m $(CONCURRENT)
+	CGO_ENABLED=1 go test -race -timeout 30m -run Audit ./internal/lifecycle # it verifies on all cores
 
 install: ## install githandoff and its man pages; with GIT_HANDOFF_LINK=1 also as "git handoff"
 	go install -trimpath $(BUILD) ./cmd/githandoff
