@@ -1,6 +1,6 @@
 package main
 
-// ofAliases are the guards of the names of hubs.
+// ofAliases are the guards of the names of hubs: aliases, ids, prefixes and moves.
 var ofAliases = []mutant{
 	{
 		"an alias stays while handoffs sent there are open", "internal/cli/repocmd.go",
@@ -9,5 +9,83 @@ var ofAliases = []mutant{
 	{
 		"an alias stays while handoffs taken there are held", "internal/cli/repocmd.go",
 		`if slices.Contains(replaced, h.Home) {`, `if false {`, inScript + "repo_needed",
+	},
+	{
+		"a move that was killed is finished", "internal/crossrepo/move.go",
+		`return below(next.Root()) && !below(a.Root())`, `return below("")`, "./internal/cli -run TestScript/prefix_move",
+	},
+	{
+		"a hub is taken for one that was moved only if its log continues there", "internal/crossrepo/elsewhere.go",
+		`if contains(ctx, NewHub(&next, h.Repo, nil), known, there) == nil {`, `if len(known) >= 0 {`, "./internal/cli -run TestScript/prefix_move",
+	},
+	{
+		"notes move with the handoffs", "internal/crossrepo/move.go",
+		`there[notes] != "" && there`, `there[notes] == "" && there`, "./internal/cli -run TestScript/prefix_move",
+	},
+	{
+		"another name of a hub is checked against its log", "internal/crossrepo/repoid.go",
+		`if lane.tip == "" || lane.tip != lane.OID && !h.ancestor(ctx, lane.OID, lane.tip) {`,
+		`if lane.tip == "" && h.ancestor(ctx, lane.OID, lane.tip) {`,
+		"./internal/cli -run TestScript/repo_names",
+	},
+	{
+		"a repo id has one alias", "internal/crossrepo/repoid.go",
+		`if other := as.aliasOf(id, name); other != "" {`, `if other := as.aliasOf(id, name); false {`,
+		"./internal/cli -run TestScript/repo_names",
+	},
+	{
+		"what was seen under another name is remembered", "internal/crossrepo/repoid.go",
+		`	return h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
+}
+
+// pinAlso`, `	return h.Repo.Apply(ctx, refs.Transaction{Edits: edits[:0]})
+}
+
+// pinAlso`, inCrossrepo + "TestAddAsKeepsTheMemoryOfAHub",
+	},
+	{
+		"no two paths share an id", "internal/crossrepo/repoid.go",
+		`c < ' ' || c > '~' || c == '%' && i+2`, `c < ' ' || c > '~' || c == 0 && i+2`, inCrossrepo + "TestRepoID",
+	},
+	{
+		"a repository is not its own hub", "internal/crossrepo/repoid.go",
+		`local && id == as.Repo.Config.Get("handoff.repoid")`, `false`, "./internal/cli -run TestScript/repo_names_own",
+	},
+	{
+		"an ordinary fetch leaves handoffs below a prefix out", "internal/gitconfig/refspec.go",
+		`		needed = append(needed, keepOutOf(prefix))
+`, ``, "./internal/cli -run TestScript/prefix_life",
+	},
+	{
+		"a prefix is a plain name", "internal/crossrepo/names.go",
+		`		if !plain && (i == 0`, `		if !plain && false && (i == 0`, inCrossrepo + "TestCheckPrefix",
+	},
+	{
+		"a foreign ref of a hub has no copy", "internal/crossrepo/names.go",
+		`ok && rest != "" && rest != refs.NotesBelow`, `ok || rest != ""`, inCrossrepo + "TestNamesAtAHub",
+	},
+	{
+		"a prefix below which the log is not is refused", "internal/crossrepo/prefix.go",
+		`		if err := hasMemory(ctx, as, a, prefix); err != nil {
+			return err
+		}
+`, ``, "./internal/cli -run TestScript/prefix_move",
+	},
+	{
+		"the former names of moved handoffs are taken", "internal/crossrepo/move.go",
+		`		_, err = pushNamed(ctx, &from.remote, edits)
+`, `		_ = edits
+`, "./internal/cli -run TestScript/prefix_move",
+	},
+	{
+		"an invitation carries the prefix", "internal/app/join/handler.go",
+		`	code.Prefix = hub.Alias.Prefix
+`, ``, "./internal/cli -run TestScript/prefix_team",
+	},
+	{
+		"a file becomes a branch in a commit", "internal/crossrepo/names.go",
+		`	if h.Alias.Prefix == "" {
+		return []*refs.Object{blob}`, `	if true {
+		return []*refs.Object{blob}`, "./internal/cli -run TestScript/prefix_team",
 	},
 }

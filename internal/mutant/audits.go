@@ -179,27 +179,3 @@ var ofAudits = []mutant{
 		"./internal/app/audit -run TestMalformed",
 	},
 }
-
-// ofCrowds are the guards of a crowd at one inbox.
-var ofCrowds = []mutant{
-	{
-		"agents share the offers among them", "internal/app/take/crowd.go",
-		`if sp.weight(kid, id) > ours {`, `if sp.weight(kid, id) > ours && false {`,
-		"./internal/app/take -run TestSharesAreApart|TestOrder",
-	},
-	{
-		"the share of an agent that stands still goes to another", "internal/app/take/crowd.go",
-		`kid, id, turnOf(sp.now))`, `kid, id, 0)`,
-		"./internal/app/take -run TestSharesChange",
-	},
-	{
-		"agents with one key choose by chance", "internal/app/take/crowd.go",
-		`	sp.shuffle.Shuffle(len(offers), func(i, j int) { offers[i], offers[j] = offers[j], offers[i] })`, ``,
-		"./internal/app/take -run TestOneKey",
-	},
-	{
-		"only keys that may take have a share", "internal/app/take/crowd.go",
-		`ok && entry.KID != sp.mine && key.MayAct(sign.RoleRecipient, agent, sp.now) == nil`, `ok && entry.KID != sp.mine && key.KID() != ""`,
-		"./internal/app/take -run TestOthers",
-	},
-}

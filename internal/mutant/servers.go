@@ -1,6 +1,6 @@
 package main
 
-// ofServers are the guards of the findings about the server of a hub.
+// ofServers are the guards of a hub itself: of its guard, its server and their settings.
 var ofServers = []mutant{
 	{
 		"a hub that hides what it takes is noticed with the first offer", "internal/app/emit/emit.go",
@@ -33,5 +33,45 @@ var ofServers = []mutant{
 	{
 		"a guard that is gone is noticed", "internal/crossrepo/probe.go",
 		`WasGuarded: before.Guarded`, `WasGuarded: before.Guarded && false`, "./internal/cli -run TestScript/doctor_try",
+	},
+	{
+		"a guard's refusal names the handoff", "internal/guard/handoffs.go",
+		`		if len(s.inbox) == 0 {`, `		if len(s.inbox) > 9 {`, "./internal/guard -run TestCheck_namesTheHandoff",
+	},
+	{
+		"a copy of a key that git cannot read is not passed over", "internal/guard/published.go",
+		`return pj.readable(ctx, before)`, `return nil`, "./internal/guard -run TestCheck_unreadableKey",
+	},
+	{
+		"a list of keys that git cannot read is not passed over", "internal/guard/listed.go",
+		`return published.readable(ctx, commit)`, `return nil`, "./internal/guard -run TestTakeLists_unreadable",
+	},
+	{
+		"a trial leaves nothing at the hub", "internal/crossrepo/probe.go",
+		`	t.clean(ctx, h, inbox, lane)
+`, ``, "./internal/cli -run TestScript/doctor_try",
+	},
+	{
+		"a guard judges what comes below its hub's prefix", "internal/app/hubguard/hubguard.go",
+		`		g.KeepBelow(prefix)
+`, ``, "./internal/cli -run TestScript/prefix_guard",
+	},
+	{
+		"a snapshot below a prefix brings no code of an agent in", "internal/guard/fresh.go",
+		`"--exclude="+n.prefix+"/work/*"`, `"--exclude="+n.prefix`, "./internal/cli -run TestScript/prefix_guard_laundered",
+	},
+	{
+		"a guard takes a carrying commit without words or history of others", "internal/guard/published.go",
+		`	if !pj.carriers || e.New == "" {`, `	if true {`, "./internal/cli -run TestScript/prefix_guard",
+	},
+	{
+		"a guard goes where the server does not overwrite it", "hooks/server.go",
+		`		return path + ".d"
+`, `		return dir
+`, "./internal/cli -run TestScript/hook_server_forges",
+	},
+	{
+		"a hub without its guard is a problem there", "internal/app/doctor/hooks.go",
+		`	case meant:`, `	case false && meant:`, "./internal/cli -run TestScript/hook_server_forges",
 	},
 }

@@ -1,0 +1,133 @@
+package main
+
+// ofCrowds are the guards of agents that share an inbox: of their looks, and of their claims.
+var ofCrowds = []mutant{
+	{
+		"agents share the offers among them", "internal/app/take/crowd.go",
+		`if sp.weight(kid, id) > ours {`, `if sp.weight(kid, id) > ours && false {`,
+		"./internal/app/take -run TestSharesAreApart|TestOrder",
+	},
+	{
+		"the share of an agent that stands still goes to another", "internal/app/take/crowd.go",
+		`kid, id, turnOf(sp.now))`, `kid, id, 0)`,
+		"./internal/app/take -run TestSharesChange",
+	},
+	{
+		"agents with one key choose by chance", "internal/app/take/crowd.go",
+		`	sp.shuffle.Shuffle(len(offers), func(i, j int) { offers[i], offers[j] = offers[j], offers[i] })`, ``,
+		"./internal/app/take -run TestOneKey",
+	},
+	{
+		"only keys that may take have a share", "internal/app/take/crowd.go",
+		`ok && entry.KID != sp.mine && key.MayAct(sign.RoleRecipient, agent, sp.now) == nil`, `ok && entry.KID != sp.mine && key.KID() != ""`,
+		"./internal/app/take -run TestOthers",
+	},
+	{
+		"a claim that was lost is forgotten", "internal/app/take/seen.go",
+		`	return release(ctx, t.Claims, h)
+}
+
+// isOurs`, `	return nil
+}
+
+// isOurs`, "./internal/bench -run TestTripsAfterALostClaim",
+	},
+	{
+		"a claim that may still come is not forgotten", "internal/app/take/seen.go",
+		`	return s.Phase() != lifecycle.Open && !isOurs(s, h)`, `	return !isOurs(s, h)`,
+		"./internal/app/take -run TestSuperseded",
+	},
+	{
+		"an offer of another agent's share is not claimed without a look", "internal/app/take/seen.go",
+		`sp.rank(it.Place.Agent, it.Place.ID) == 0, err`, `sp.rank(it.Place.Agent, it.Place.ID) >= 0, err`,
+		"./internal/app/take -run TestIsMine",
+	},
+	{
+		"in a crowd a look brings a part of the inbox", "internal/app/take/crowd.go",
+		`sp.keys() >= crowdKeys`, `sp.keys() < 0`, "./internal/stress -run TestCrowdFetchesAPart",
+	},
+	{
+		"the first look of a crowd is one connection", "internal/app/take/crowd.go",
+		`!crossrepo.LooksAtAll(hub) {`, `true {`, "./internal/bench -run TestTripsInACrowd",
+	},
+	{
+		"the whole inbox is not fetched at every look", "internal/crossrepo/hub.go",
+		`k.Looked = time.Now().Unix()`, `_ = time.Now`, "./internal/bench -run TestTripsInACrowd",
+	},
+	{
+		"a large crowd fetches parts only", "internal/app/take/crowd.go",
+		`sp.keys() > smallCrowd || `, ``, "./internal/bench -run TestTripsInACrowd",
+	},
+	{
+		"an offer that a list shows as it is known is not fetched", "internal/app/take/crowd.go",
+		`len(known) > 0 && sp.leads(`, `len(known) < 0 && sp.leads(`, "./internal/bench -run TestTripsInACrowd",
+	},
+	{
+		"a list shows only a lane that this clone has as it is", "internal/crossrepo/list.go",
+		`case s.was != tip:`, `case false:`, inCrossrepo + "TestListShows",
+	},
+	{
+		"a list shows only an offer that this clone has as it is", "internal/crossrepo/list.go",
+		`|| !slices.Contains(l.Inboxes, inbox) {`, `{`, inCrossrepo + "TestListShows",
+	},
+	{
+		"a lane that a list shows is judged", "internal/crossrepo/list.go",
+		`h.learn(ctx, []handoff.ID{id}) != nil || h.Refused(lane) != nil`, `false`, inCrossrepo + "TestListShows",
+	},
+	{
+		"after a long piece of work a look is one connection", "internal/crossrepo/hub.go",
+		` || time.Since(h.LastRead()) >= idle)`, `)`, "./internal/bench -run TestTripsInACrowd",
+	},
+	{
+		"claims that nobody saw are looked up in one connection", "internal/app/take/resume.go",
+		`	case !asked:`, `	case true:`, "./internal/bench -run TestTripsAfterKilledClaims",
+	},
+	{
+		"a crowd notices that a hub lost its log", "internal/crossrepo/list.go",
+		`	h.laneless.Store(len(l.lanes) == 0)
+`, ``, "./internal/bench -run TestTripsInACrowd",
+	},
+	{
+		"copies of what others took go", "internal/app/take/crowd.go",
+		`if now == "" || now != it.Commit`, `if now != "" && now != it.Commit`, "./internal/stress -run TestCrowdFetchesAPart",
+	},
+	{
+		"what the first look of a crowd left out is looked at", "internal/app/take/crowd.go",
+		`return len(parts) > 0`, `return false`, "./internal/stress -run TestCrowdFindsTheOneThatIsFree",
+	},
+	{
+		"in a crowd a hub that went away is passed over", "internal/app/take/crowd.go",
+		`skip.failed(p.hub, t.lookAtPart(ctx, p, skip))`, `if skip.failed(p.hub, t.lookAtPart(ctx, p, skip)); skip.down != nil {
+				return false
+			}`, "./internal/stress -run TestCrowdGoesOnWithoutAHub",
+	},
+	{
+		"the offers of a hub that is down are passed over", "internal/app/take/offers.go",
+		`return p.out[home] })`, `return false })`, "./internal/cli -run TestScript/resume_hub_down",
+	},
+	{
+		"a hub that refuses every claim is passed over", "internal/app/take/offers.go",
+		`return fault.Is(err, fault.HubKeepsRefs) || errors.Is(err, refs.ErrRefused)`, `return false`, "./internal/cli -run TestScript/resume_hub_down",
+	},
+	{
+		"an offer that was lost without a look is looked at", "internal/app/take/seen.go",
+		`quiet.ids[it.Place.ID] = true //`, `quiet.ids[it.Place.ID], all.ids[it.Place.ID] = true, true //`, "./internal/stress -run TestCrowdFindsWhatWasReleased",
+	},
+	{
+		"the record of a claim stays where an earlier try may have left", "internal/app/take/crowd.go",
+		`!h.Printed && len(h.Earlier) == 0`, `!h.Printed`, "./internal/app/take -run TestNeverLeft",
+	},
+	{
+		"a claim of what is known makes no look", "internal/app/take/seen.go",
+		`if q.Peek || !ok || !mayClaimSeen(t, hub) {`, `if true || !mayClaimSeen(t, hub) {`, "./internal/bench -run TestTrips$",
+	},
+	{
+		"a claim that came too late is remembered", "internal/crossrepo/hub.go",
+		` && !readKnown(&h.remote).Contested`, ``, "./internal/bench -run TestTripsOfALateClaim",
+	},
+	{
+		"a claim that came too late looks at all that is asked next", "internal/crossrepo/hub.go",
+		`	h.along = &spec
+`, ``, "./internal/bench -run TestTripsAfterALostClaim",
+	},
+}

@@ -1,0 +1,155 @@
+package main
+
+// ofPushes are the guards of pushes to a hub: of the steps that go together, of refusals, and of
+// missing answers.
+var ofPushes = []mutant{
+	{
+		"steps for one hub go in one push", "internal/crossrepo/hub.go",
+		`if s := seatOf(ctx); s != nil {`, `if s := seatOf(ctx); s != nil && t.Edits == nil {`, "./internal/crossrepo -run TestTogether$",
+	},
+	{
+		"a push without an answer is not sent again", "internal/crossrepo/hub.go",
+		`(try > 0 || gitexec.TimedOut(err))`, `(try > 0 || gitexec.TimedOut(nil))`, inCrossrepo + "TestPushWithoutAnAnswer/together_false",
+	},
+	{
+		"a push of many steps without an answer is not sent again", "internal/crossrepo/joint.go",
+		`if gitexec.TimedOut(cause) {`, `if gitexec.TimedOut(nil) {`, inCrossrepo + "TestPushWithoutAnAnswer/together_true",
+	},
+	{
+		"a step that a guard names is the only one that stays", "internal/crossrepo/joint.go",
+		`named = guardNames(cause)`, `named = nil`, inCLI + "TestScript/sync_many_guarded",
+	},
+	{
+		"a child of a reroute that was cut off is not offered beside that of another one", "internal/outbox/outbox.go",
+		`there.Offer == nil`, `there != nil`, inCLI + "TestScript/reroute_again",
+	},
+	{
+		"a gc takes no entry on which a waiting step stands", "internal/crossrepo/together.go",
+		`	h.Repo.Hold(t.Objects...)
+`, ``, inCrossrepo + "TestTogetherBesideAPrune",
+	},
+	{
+		"a step in the lane of another one stands on its entry", "internal/crossrepo/together.go",
+		`w.hub == h && !w.alone && i >= 0`, `w.hub != h && i >= 0`, "./internal/crossrepo -run TestTogether$",
+	},
+	{
+		"a step whose base left the push is built again", "internal/crossrepo/joint.go",
+		`	if len(stale.Refs) > 0 {
+		return stale`, `	if len(stale.Refs) > 9 {
+		return stale`, "./internal/crossrepo -run TestTogetherOneRefused",
+	},
+	{
+		"a refused step does not refuse the others", "internal/crossrepo/joint.go",
+		`case len(to) == 0 || len(to) == len(group):`, `case len(to) >= 0:`, "./internal/crossrepo -run TestTogetherOneRefused/by_an_update_hook",
+	},
+	{
+		"a guard's refusal of one step leaves the others in one push", "internal/crossrepo/joint.go",
+		`case guarded && len(to) > 0:`, `case guarded && len(to) > 99:`, "./internal/cli -run TestGuardedHubTakesCommonPush",
+	},
+	{
+		"a hub that refuses everything is left alone", "internal/crossrepo/joint.go",
+		`if w := j.another(group); j.sendAlone(w) {`, `if w := j.another(group); j.sendAlone(w) && w == nil {`,
+		"./internal/crossrepo -run TestTogetherAllRefused/by_its_pre-receive_hook",
+	},
+	{
+		"in a common push inbox refs are before lanes", "internal/crossrepo/joint.go",
+		`			case isLane(h, e.Ref):
+				part = 1`, `			case isLane(h, e.Ref):
+				part = 0`, "./internal/crossrepo -run TestMerged",
+	},
+	{
+		"an interrupt sends no further push", "internal/crossrepo/joint.go",
+		`if err := ctx.Err(); err != nil && t.over == nil {`, `if err := ctx.Err(); err != nil && t.over != nil {`,
+		"./internal/crossrepo -run TestTogetherInterrupted",
+	},
+	{
+		"an offer stands on no deletion", "internal/crossrepo/together.go",
+		`if e.New != "" { //`, `if e.New != " " { //`, "./internal/crossrepo -run TestTogetherTriesTheLastOne",
+	},
+	{
+		"a dropped step takes no newer one along", "internal/app/hubsync/kept.go",
+		`now != nil && now.Nonce == step.Nonce && now.Event == step.Event`, `now != nil`,
+		"./internal/app/hubsync -run TestDropsNoNewerStep",
+	},
+	{
+		"each step that was dropped is told", "internal/app/hubsync/kept.go",
+		`case o.err.Error() != first.Error():`, `case o.err == first:`, "./internal/cli -run TestScript/sync_dropped",
+	},
+	{
+		"a claim is not given up because its lane moved", "internal/crossrepo/refusal.go",
+		`outdated && !strings.HasPrefix(e.Ref, h.Namespace().Lanes())`, `outdated`, "./internal/crossrepo -run TestReportOvertaken",
+	},
+	{
+		"lines within a hub's reason are no report", "internal/crossrepo/refusal.go",
+		`i >= 0 && r.flag[ref] == 0`, `i >= 0`, "./internal/crossrepo -run TestReportOvertaken",
+	},
+	{
+		"a claim that a hub refused may have left", "internal/crossrepo/refusal.go",
+		`r.flag[there] != '!' || strings.HasPrefix(r.summary[there], byHub)`, `r.flag[there] != '!'`, "./internal/crossrepo -run TestReportOvertaken",
+	},
+	{
+		"a hub that refused the last push is a problem", "internal/crossrepo/hub.go",
+		`if k.Refused == "" {`, `if k.Refused != "" {`, "./internal/cli -run TestScript/doctor_try",
+	},
+	{
+		"what the rules of a hub refuse is tried once", "internal/crossrepo/hub.go",
+		`if h.guardRefusal(err) == nil && report.refusedForGood(t.Edits) {`, `if false {`, inCrossrepo + "TestRefusedForGood",
+	},
+	{
+		"a hub that spoke of some refs alone refused nothing for good", "internal/crossrepo/refusal.go",
+		`return len(r.flag) == len(edits) && r.RefusedForGood()`, `return r.RefusedForGood()`, inCrossrepo + "TestReportRefused",
+	},
+	{
+		"a ref that moved is not refused for good", "internal/crossrepo/refusal.go",
+		`		if flag != '!' || !strings.HasPrefix(r.summary[ref], byHub) {
+			return false`, `		if flag != '!' || !strings.HasPrefix(r.summary[ref], byHub) {
+			continue`, inCrossrepo + "TestReportRefused",
+	},
+	{
+		"a refusal for good leaves no intent", "internal/lifecycle/engine.go",
+		`if err == nil || errors.Is(err, refs.ErrRefused) {`, `if err == nil {`, inCrossrepo + "TestRefusedForGood",
+	},
+	{
+		"nothing is sent to a hub where nothing can end", "internal/outbox/outbox.go",
+		`		if err := crossrepo.KeepsRefs(hub); err != nil {`, `		if err := crossrepo.KeepsRefs(hub); err != nil && false {`, "./internal/cli -run TestScript/doctor_try",
+	},
+	{
+		"nothing is taken at a hub where nothing can end", "internal/app/take/resume.go",
+		`		if err := crossrepo.KeepsRefs(hub); err != nil {`, `		if err := crossrepo.KeepsRefs(hub); err != nil && false {`, "./internal/cli -run TestScript/doctor_try",
+	},
+	{
+		"what a refused push made us read is not read twice", "internal/lifecycle/engine.go",
+		`if stale.Read && moved.covers(spec) {`, `if false {`, inCrossrepo + "TestOfferWhoseLaneMoved",
+	},
+	{
+		"an offer looks first where others move lanes", "internal/crossrepo/hub.go",
+		`	if !k.Moved && k.Unshown == ""`, `	if true && k.Unshown == ""`, inCrossrepo + "TestOfferLooksFirst",
+	},
+	{
+		"a lane that was never seen is looked at first", "internal/crossrepo/hub.go",
+		`k.Whole || h.LastRead().IsZero()`, `true`, inCrossrepo + "TestOfferOfALaneNeverSeen",
+	},
+	{
+		"a snapshot that a hub left out is pushed again", "internal/crossrepo/hub.go",
+		`case !done && len(moved) > 0:`, `case len(moved) > 0:`, inStress + "TestHubDoubtsOneRef$/snapshot",
+	},
+	{
+		"a handoff that was looked at is taken back without another look", "internal/lifecycle/end.go",
+		`home.LaneIsFresh(p.ID), func`, `false, func`, "./internal/bench -run TestTripsOfTheSource",
+	},
+	{
+		"a push of branches leaves no ordinary copies", "internal/crossrepo/remote.go",
+		`	if h.Alias.Prefix == "" || h.Alias.target() != h.Alias.Name {`, `	if true {`, "./internal/cli -run TestScript/prefix_life",
+	},
+	{
+		"a handoff in the outbox gets no note", "internal/annotate/notes.go",
+		`refs.Root+"inbox/", refs.Root+"sent/")`, `refs.Root+"inbox/", refs.Root+"outbox/", refs.Root+"sent/")`,
+		"./internal/cli -run TestScript/emit_noted",
+	},
+	{
+		"a push that delivers a handoff writes its note", "internal/app/hubsync/sync.go",
+		`	hd.Receipts.Notes.Try(ctx)
+	return done, err`, `	return done, err`,
+		"./internal/cli -run TestScript/emit_noted",
+	},
+}
