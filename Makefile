@@ -12,7 +12,7 @@ AXECORE   = axe-core@4.14.1
 CLIENTS   = claude codex gemini opencode copilot
 
 # What starts goroutines or is meant to be used by many at once. The tests of these packages run
-# the servers of internal/gittest.
+# the servers of internal/gittest. In internal/lifecycle only an audit verifies on all cores.
 CONCURRENT = ./internal/gitexec/... ./internal/refs/... ./internal/crossrepo/... \
              ./internal/audited/... ./internal/app/audit/... ./internal/app/hubsync/... \
              ./internal/cli/output/...
@@ -130,7 +130,7 @@ vuln: ## look for known vulnerabilities in what is called
 
 race: ## run the concurrent packages' tests under the race detector
 	CGO_ENABLED=1 go test -race -timeout 30m $(CONCURRENT)
-	CGO_ENABLED=1 go test -race -timeout 30m -run Audit ./internal/lifecycle # it verifies on all cores
+	CGO_ENABLED=1 go test -race -timeout 30m -run Audit ./internal/lifecycle
 
 install: ## install githandoff and its man pages; with GIT_HANDOFF_LINK=1 also as "git handoff"
 	go install -trimpath $(BUILD) ./cmd/githandoff

@@ -82,11 +82,10 @@ func (c Code) Open(r *Messages, now time.Time, check Check) (*Offer, error) {
 	if c.Kind != Team && (slices.Contains(o.Inviter.Roles, "root") || len(o.Inviter.Principals) > 0) {
 		return nil, fault.New(fault.Denied, fault.UntrustedRoot, "an invitation of two agents offers a root key")
 	}
-	if o.Agent == "" {
-		return o, nil
-	}
-	if err := handoff.CheckAgent(o.Agent); err != nil {
-		return nil, malformed("%w", err)
+	if o.Agent != "" {
+		if err := handoff.CheckAgent(o.Agent); err != nil {
+			return nil, malformed("%w", err)
+		}
 	}
 	return o, nil
 }

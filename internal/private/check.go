@@ -88,6 +88,17 @@ func Check(path string, info fs.FileInfo, forbidden fs.FileMode, owners ...uint3
 	return nil
 }
 
+// CheckHolding refuses a directory in which another user could exchange what it holds: one that belongs
+// to none of owners, or that others may write. In a sticky directory what is another user's is
+// protected.
+func CheckHolding(dir string, info fs.FileInfo, owners ...uint32) error {
+	forbidden := Others
+	if info.Mode()&fs.ModeSticky != 0 {
+		forbidden = 0
+	}
+	return Check(dir, info, forbidden, owners...)
+}
+
 // Owner returns the owner of a file.
 func Owner(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Uid }
 
@@ -133,10 +144,7 @@ func checkAbove(base, home string) error {
 			}
 			return checkAbove(behind, realHome)
 		}
-		if info.Mode()&fs.ModeSticky != 0 {
-			continue // what is another user's is protected there
-		}
-		if err := Check(d, info, Others, uint32(os.Geteuid()), 0, nobody); err != nil {
+		if err := CheckHolding(d, info, uint32(os.Geteuid()), 0, nobody); err != nil {
 			return err
 		}
 	}

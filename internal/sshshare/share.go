@@ -182,24 +182,21 @@ func socketDir(env func(string) string) (dir, why string) {
 	return dir, ""
 }
 
-// guarded reports whether nobody but root can exchange what is in a directory: it and those above it belong to
-// this user or to root, and where others may write, they may not remove what is another user's.
+// guarded reports whether nobody but root can exchange what is in a directory, or in one above it.
 func guarded(dir string) bool {
-	dir, err := filepath.EvalSymlinks(dir)
-	for at := dir; err == nil; at = filepath.Dir(at) {
-		var info os.FileInfo
-		if info, err = os.Stat(at); err != nil {
-			break
+	at, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false
+	}
+	for ; ; at = filepath.Dir(at) {
+		info, err := os.Stat(at)
+		if err != nil || private.CheckHolding(at, info, uint32(os.Getuid()), 0) != nil {
+			return false
 		}
-		forbidden := private.Others
-		if info.Mode()&os.ModeSticky != 0 {
-			forbidden = 0
-		}
-		if err = private.Check(at, info, forbidden, uint32(os.Getuid()), 0); at == "/" {
-			break
+		if at == "/" {
+			return true
 		}
 	}
-	return err == nil
 }
 
 // shortTemp returns a directory for temporary files, if a socket below it can have a path.
