@@ -283,4 +283,8 @@ var ofAgents = []mutant{
 		"a result named handoff looks like no handoff", "internal/prompt/history.go",
 		`case "handoff":`, `case "-":`, "./internal/prompt -run TestHistory",
 	},
+	{
+		"a line that an interrupt cut short was not told", "internal/app/agentwatch/watch.go",
+		`w.again(context.WithoutCancel(ctx), news)`, `w.again(ctx, news)`, "./internal/app/agentwatch -run TestInterruptedLine",
+	},
 }

@@ -134,7 +134,7 @@ func (w *Watch) look(ctx context.Context) (more bool, err error) {
 	}
 	outcome, err := w.Tell(strings.TrimSuffix(line, "\n"))
 	if err == nil && outcome == Unheard {
-		err = w.again(ctx, news)
+		err = w.again(context.WithoutCancel(ctx), news) // also where an interrupt ended Tell
 	}
 	return outcome != Last, err
 }

@@ -25,6 +25,7 @@ type scene struct {
 	announced   bool
 	outcome     agentwatch.Outcome
 	lines       []string
+	interrupted bool // at the first line
 	now         time.Time
 	steps       map[int]func() // what happens at a second
 }
@@ -42,7 +43,10 @@ func (s *scene) Untold(_ context.Context, ids []handoff.ID) (string, []agents.Ha
 	return "fixer", news, nil
 }
 
-func (s *scene) Forget(_ context.Context, ids []handoff.ID) error {
+func (s *scene) Forget(ctx context.Context, ids []handoff.ID) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	s.told = slices.DeleteFunc(s.told, func(id handoff.ID) bool { return slices.Contains(ids, id) })
 	return nil
 }
@@ -51,15 +55,23 @@ func (s *scene) Forget(_ context.Context, ids []handoff.ID) error {
 func (s *scene) watch(t *testing.T, seconds int) {
 	t.Helper()
 	second := 0
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
 	w := agentwatch.Watch{
 		Worktree: s, Files: func() []string { return nil }, Alive: func() bool { return second < seconds },
 		Tell: func(line string) (agentwatch.Outcome, error) {
 			s.lines = append(s.lines, line)
+			if s.interrupted {
+				interrupt()
+			}
 			return s.outcome, nil
 		},
 		Announced: func() bool { return s.announced },
 		Now:       func() time.Time { return s.now },
-		Pause: func(_ context.Context, d time.Duration) error {
+		Pause: func(ctx context.Context, d time.Duration) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			s.now = s.now.Add(d)
 			if second++; s.steps[second] != nil {
 				s.steps[second]()
@@ -67,7 +79,7 @@ func (s *scene) watch(t *testing.T, seconds int) {
 			return nil
 		},
 	}
-	require.NoError(t, w.Run(t.Context()))
+	require.NoError(t, w.Run(ctx))
 }
 
 // A handoff that came after the session was told what waits, and before the watch looked
@@ -102,4 +114,12 @@ func TestUnheardLineIsSaidAgain(t *testing.T) {
 	hook.steps = map[int]func(){20: func() { hook.told = []handoff.ID{one} }}
 	hook.watch(t, 120)
 	assert.Len(t, hook.lines, 1)
+}
+
+// An interrupt while a line is said leaves the handoffs that nobody heard of to the hooks.
+func TestInterruptedLineIsNotTold(t *testing.T) {
+	s := &scene{inbox: []handoff.ID{one}, announced: true, outcome: agentwatch.Unheard, interrupted: true}
+	s.watch(t, 120)
+	assert.Len(t, s.lines, 1)
+	assert.Empty(t, s.told)
 }
