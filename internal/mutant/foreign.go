@@ -33,7 +33,11 @@ var ofForeignText = []mutant{
 	},
 	{
 		"notes that nest are not walked to their end", "internal/notes/changes.go",
-		`c.trees += len(body) + treeCost`, `c.trees += len(body)`, "./internal/notes -run TestChangesOfBigTrees",
+		`c.trees += len(body) + treeCost`, `c.trees += len(body)`, "./internal/notes -run TestChangesOfManyTrees",
+	},
+	{
+		"a tree of notes that is named often is read once", "internal/notes/changes.go",
+		`if body, ok := c.kept[tree]; ok {`, `if body, ok := c.kept[tree]; ok && false {`, "./internal/notes -run TestChangesOf",
 	},
 	{
 		"what is no note refuses a tree of notes", "internal/notes/changes.go",

@@ -8,11 +8,16 @@ import (
 )
 
 // Limits of a foreign tree of notes. A few objects can nest into a tree of astronomic size, so
-// bytes are counted as often as they are read.
+// bytes are counted as often as they are visited.
 const (
 	maxTrees   = 32 << 20 // bytes of tree objects
-	treeCost   = 512      // additional bytes counted for each of them, for the request
+	treeCost   = 512      // additional bytes counted for each of them, for the question
 	maxVisited = 1 << 16  // notes
+
+	// maxKept is how many bytes of trees are kept for the next place that names them. Reading one
+	// again is a question to git: a tree that names one tree in each of its entries would ask
+	// tens of thousands.
+	maxKept = 4 << 20
 )
 
 // Change is a note with different content in two trees.
@@ -22,12 +27,12 @@ type Change struct {
 }
 
 // Changes visits the notes in which the tree after ("" for none) differs from the tree before, in
-// the order of their names, directory by directory. It reads no equal subtrees, and keeps only
-// one path from the root in memory. A tree with entries in another form is refused with reason
+// the order of their names, directory by directory. It reads no equal subtrees, and keeps
+// one path from the root and a few megabytes of trees in memory. A tree with entries in another form is refused with reason
 // malformed_object, one with a note too large with reason too_large. Valid notes before the bad
 // entry are visited first; the bad entry is never visited.
 func Changes(ctx context.Context, r Reader, before, after string, visit func(Change) error) error {
-	c := &changes{t: newWalk(r, nil), visit: visit}
+	c := &changes{t: newWalk(r, nil), visit: visit, kept: make(map[string][]byte)}
 	return c.walk(ctx, "", before, after)
 }
 
@@ -36,6 +41,8 @@ type changes struct {
 	visit   func(Change) error
 	trees   int
 	visited int
+	kept    map[string][]byte // trees read lately, by id
+	size    int               // of these in bytes
 }
 
 func (c *changes) walk(ctx context.Context, prefix, before, after string) error {
@@ -94,7 +101,7 @@ func (c *changes) list(ctx context.Context, prefix, tree string) ([]gitobj.TreeE
 	if tree == "" {
 		return nil, nil
 	}
-	body, err := c.t.object(ctx, tree, "tree")
+	body, err := c.body(ctx, tree)
 	if err != nil {
 		return nil, err
 	}
@@ -114,4 +121,21 @@ func (c *changes) list(ctx context.Context, prefix, tree string) ([]gitobj.TreeE
 		}
 	}
 	return entries, nil
+}
+
+// body reads a tree, or returns it as it was read before.
+func (c *changes) body(ctx context.Context, tree string) ([]byte, error) {
+	if body, ok := c.kept[tree]; ok {
+		return body, nil
+	}
+	body, err := c.t.object(ctx, tree, "tree")
+	if err != nil {
+		return nil, err
+	}
+	if c.size += len(body); c.size > maxKept {
+		clear(c.kept)
+		c.size = len(body)
+	}
+	c.kept[tree] = body
+	return body, nil
 }
