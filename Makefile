@@ -46,7 +46,7 @@ export HOME := $(shell eval echo ~$$(id -un))
 endif
 
 test: build ## run all tests
-	GITHANDOFF_TEST_BINARY=$(CURDIR)/$(BIN) go test -timeout 30m ./...
+	GITHANDOFF_TEST_BINARY=$(CURDIR)/$(BIN) go test -timeout 60m ./...
 
 check: SOAK = 1m
 check: lint vuln race demo soak ## all that must hold before a change lands, beside the tests
@@ -128,9 +128,9 @@ vuln: ## look for known vulnerabilities in what is called
 	echo "NOT CHECKED: known vulnerabilities; the database is out of reach" >&2; \
 	[ "$(VULN)" != required ]
 
-race: ## run the concurrent packages' tests under the race detector
-	CGO_ENABLED=1 go test -race -timeout 30m $(CONCURRENT)
-	CGO_ENABLED=1 go test -race -timeout 30m -run Audit ./internal/lifecycle
+race: ## run the concurrent packages' tests, in short, under the race detector
+	CGO_ENABLED=1 go test -race -short $(CONCURRENT)
+	CGO_ENABLED=1 go test -race -short -run Audit ./internal/lifecycle
 
 install: ## install githandoff and its man pages; with GIT_HANDOFF_LINK=1 also as "git handoff"
 	go install -trimpath $(BUILD) ./cmd/githandoff

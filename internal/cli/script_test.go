@@ -52,6 +52,8 @@ import (
 //	go test ./internal/cli -run 'TestScript/emit_local' -update   rewrites what cmp compares
 var update = flag.Bool("update", false, "rewrite golden files")
 
+// TestMain makes this very program the githandoff of the scripts, which start it thousands of
+// times: what its tests import adds to each of these starts.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"githandoff": githandoff})
 }

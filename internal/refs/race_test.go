@@ -46,7 +46,11 @@ func beside(t *testing.T, repo *gittest.Repo, args ...string) (stop func() int) 
 // acknowledged is there.
 func TestAcknowledgedWritesSurviveGC(t *testing.T) {
 	t.Parallel()
-	const writers, each = 8, 12
+	const writers = 8
+	each := 6
+	if testing.Short() {
+		each = 2
+	}
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	repo.Commit(t, "a", "a", "first")
 	lane := LocalNamespace.Lane(someID)

@@ -57,7 +57,7 @@ func TestManyAgentsEmptyOneInbox(t *testing.T) {
 	boss := w.Agent(t, "boss")
 	agents := crew(t, w, boss, w.Hub.Dir, herdSize)
 	want := map[string]int{}
-	for i := range times(t, 20) {
+	for i := range times(t, 12) {
 		want[boss.Must(t, "emit", "--to", "pool@origin", "--goal", fmt.Sprintf("job %d", i), "--queue")] = 1
 	}
 	boss.Must(t, "sync")

@@ -321,7 +321,7 @@ func preset(t *testing.T, name, value string) bool {
 // go test -rapid.checks=100 -rapid.steps=100 -run AnyOrder.
 func TestAnyOrder(t *testing.T) {
 	t.Parallel()
-	if preset(t, "rapid.checks", strconv.Itoa(times(t, 6))) && times(t, 1) == 1 {
+	if preset(t, "rapid.checks", strconv.Itoa(times(t, 4))) && times(t, 1) == 1 {
 		// A gate must ask for the same each time. The long form looks for new failures.
 		preset(t, "rapid.seed", "20261121")
 	}

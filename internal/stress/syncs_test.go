@@ -20,7 +20,7 @@ func TestTwoSyncsOfOneClone(t *testing.T) {
 	w := gittest.NewFixture(t)
 	boss, fixer := w.Pair(t)
 	var waits []string // the handoffs that fixer sent
-	for round := range times(t, 5) {
+	for round := range times(t, 3) {
 		ended, held := offered(t, boss, fixer), offered(t, boss, fixer)
 		hubAway(t, w.Hub, func() {
 			fixer.Refuses(t, 8, []string{"the step is kept"}, "ack", ended)
