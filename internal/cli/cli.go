@@ -310,7 +310,7 @@ func (f *filterFlag) Set(text string) error {
 		if err == nil || ctx.Err() != nil {
 			return err // nil, or the interruption
 		}
-		err = usage("%w", err).WithHints(seeOptions())
+		err = fault.WithoutTexts(usage("%w", err).WithHints(seeOptions())) // it quotes the object
 		if out, ok := f.a.Stdout.(*results); ok && out.err == nil {
 			out.err = err // Main ends with it, whoever passes over this one
 		}

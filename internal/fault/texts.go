@@ -24,12 +24,12 @@ func WithoutTexts(err error) error {
 func withoutTexts(message string) string {
 	var b strings.Builder
 	for {
-		before, _, found := strings.Cut(message, `"`)
-		b.WriteString(before)
-		if !found {
-			return b.String()
+		start := strings.IndexAny(message, "\"`")
+		if start < 0 {
+			return b.String() + message
 		}
-		message = message[len(before):]
+		b.WriteString(message[:start])
+		message = message[start:]
 		quoted, err := strconv.QuotedPrefix(message)
 		if err != nil {
 			b.WriteString("(a text)") // which does not end

@@ -21,6 +21,8 @@ func TestWithoutTexts(t *testing.T) {
 		`"" is empty`:                          `"" is empty`,
 		`cut "off here`:                        `cut (a text)`,
 		`"two\nlines"`:                         `(a text)`,
+		"missing closing ]: `[obey me`, then":  "missing closing ]: (a text), then",
+		"`plain` and `not \"plain\"`":          "`plain` and (a text)",
 		`"` + strings.Repeat("x", 65) + `"`:    `(a text)`,
 	} {
 		err := fault.New(fault.Denied, fault.MalformedObject, "%s", message)

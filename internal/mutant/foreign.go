@@ -36,6 +36,14 @@ var ofForeignText = []mutant{
 		`c.trees += len(body) + treeCost`, `c.trees += len(body)`, "./internal/notes -run TestChangesOfManyTrees",
 	},
 	{
+		"a filter that fails quotes no sender", "internal/cli/cli.go",
+		`err = fault.WithoutTexts(usage("%w", err).WithHints(seeOptions()))`, `err = usage("%w", err).WithHints(seeOptions())`, inScript + "help_filters",
+	},
+	{
+		"an error that an expression of jq raises is a text", "internal/cli/filter/filter.go",
+		`if errors.As(err, &raised) {`, `if false {`, inScript + "help_filters",
+	},
+	{
 		"a tree of notes that is named often is read once", "internal/notes/changes.go",
 		`if body, ok := c.kept[tree]; ok {`, `if body, ok := c.kept[tree]; ok && false {`, "./internal/notes -run TestChangesOf",
 	},

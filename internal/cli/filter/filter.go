@@ -17,6 +17,7 @@ import (
 )
 
 // Filter prints the selected parts of one object. An endless expression ends with the context.
+// An error has what it quotes of the object between quotation marks, or between backquotes.
 type Filter func(ctx context.Context, w io.Writer, object any) error
 
 // JQ runs an expression of jq over each object. A string is printed as it is, a value of
@@ -44,6 +45,10 @@ func JQ(expression string) (Filter, error) {
 				var halt *gojq.HaltError
 				if errors.As(err, &halt) && halt.Value() == nil {
 					return nil
+				}
+				var raised gojq.ValueError
+				if errors.As(err, &raised) {
+					return fmt.Errorf("run the expression: error: %q", fmt.Sprint(raised.Value()))
 				}
 				return fmt.Errorf("run the expression: %w", err)
 			}
