@@ -166,8 +166,8 @@ const optionsTopic = `  -h, --help            print what a command does, in shor
   -v, --version         print the version of githandoff
 
 Results go to standard output, everything else to standard error. An id may be
-shortened to its last six characters or more. It is needed only if more than one handoff
-is held.
+shortened to its last six characters or more. Without one, a command means the handoff
+that this worktree holds, if it holds exactly one.
 A length of time is 90s, 45m, 36h, 7d or 1w.
 
 --jq and --template imply --json, and run on each object separately: docs/json.md

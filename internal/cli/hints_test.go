@@ -165,7 +165,7 @@ func TestCheckHint(t *testing.T) {
 	for hint, want := range map[string]string{
 		"githandoff sync  # delivers it": "", "githandoff -C 'a b' --as x show …7k3m2q": "", "# ask user:alice@example.com": "",
 		"githandoff audit   (a root key can end it)": "sh: ", "githandoff sync; githandoff audit": "sh: ", "githandoff init --as AGENT": "\"AGENT\" is a placeholder",
-		"githandoff synk": "", "githandoff sync --now": "unknown flag", "githandoff show": "takes", "git config handoff.enforce false": "fence",
+		"githandoff synk": "", "githandoff sync --now": "unknown flag", "githandoff revoke": "takes", "git config handoff.enforce false": "fence",
 		"githandoff trust add x --role root": "fence", "githandoff --as alice@example.com route x": "told to act", "rm -r .git": "it runs rm",
 	} {
 		err := checkHint(nil, hint)

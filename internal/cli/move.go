@@ -25,7 +25,7 @@ type rerouteCommand struct {
 func newReroute(a *app) command {
 	c := &rerouteCommand{app: a}
 	return command{
-		use:   "reroute ID --to TARGET",
+		use:   "reroute [ID] --to TARGET",
 		short: "Send a handoff on to another agent or repository",
 		long: `Ends a handoff at its home and offers a child of it to TARGET. While nobody holds the
 handoff, its source can reroute it; while it is held, its holder can. A child for
@@ -35,7 +35,7 @@ A snapshot of the sender's work tree goes along unchanged; --snapshot replaces i
 the state of this work tree. Authority goes along if the holder reroutes, or a root key
 of its principal.`,
 		example:  []string{"githandoff reroute 7k3m2q --to reviewer@origin"},
-		args:     takes(1, "an ID", &c.Arg),
+		args:     takes(0, "at most one ID", &c.Arg),
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.to, "to", "", "`TARGET`: agent, agent@alias or @alias")

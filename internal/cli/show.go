@@ -32,13 +32,13 @@ type showCommand struct {
 func newShow(a *app) command {
 	c := &showCommand{app: a}
 	return command{
-		use:   "show ID",
+		use:   "show [ID]",
 		short: "Show one handoff: its state, and its content while it is open",
 		example: []string{
 			"githandoff show 7k3m2q",
 			"githandoff show 7k3m2q --json",
 		},
-		args:     takes(1, "an ID", &c.id),
+		args:     takes(0, "at most one ID", &c.id),
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
 			c.part.register(f)

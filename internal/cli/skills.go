@@ -25,7 +25,7 @@ func newSkills(a *app) command {
 		example: []string{"githandoff skills check 7k3m2q"},
 		sub: []command{
 			{
-				use:   "check ID",
+				use:   "check [ID]",
 				short: "List mandatory skills that were not invoked",
 				long: `Compares the skills that a handoff says were invoked with the mandatory ones: those of
 the team's policy (.githandoff.yaml) for its source agent, and those in the expectations
@@ -33,7 +33,7 @@ of its parent handoff, as long as that can be read here. If one is missing, the 
 code is 7. "githandoff ack" records the same list in the receipt
 (Handoff-Skills-Missing); once the handoff has ended, it is read from there.`,
 				example: []string{"githandoff skills check 7k3m2q"},
-				args:    takes(1, "an ID", &c.id),
+				args:    takes(0, "at most one ID", &c.id),
 				run:     c.check,
 			},
 		},

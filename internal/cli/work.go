@@ -26,11 +26,11 @@ func newWork(a *app) command {
 	c := &workCommand{app: a}
 	sub := func(use, short string, example []string, do func(context.Context, *workcopy.Brought) error) command {
 		return command{
-			use: use, short: short, example: example, args: takes(1, "an ID", &c.id),
+			use: use, short: short, example: example, args: takes(0, "at most one ID", &c.id),
 			run: func(ctx context.Context) error { return c.with(ctx, do) },
 		}
 	}
-	export := sub("export ID", "Write the snapshot to a file, as a bundle or a patch", []string{
+	export := sub("export [ID]", "Write the snapshot to a file, as a bundle or a patch", []string{
 		"githandoff work export 7k3m2q --bundle work.bundle",
 		"githandoff work export 7k3m2q --patch work.patch",
 	}, c.export)
@@ -47,9 +47,9 @@ func newWork(a *app) command {
 commit that the home had.`,
 		example: []string{"githandoff work show 7k3m2q"},
 		sub: []command{
-			sub("show ID", "List the files changed by the snapshot", []string{"githandoff work show 7k3m2q"}, c.show),
-			sub("diff ID", "Print what the snapshot changes", []string{"githandoff work diff 7k3m2q"}, c.diff),
-			sub("apply ID", "Change the files here as the snapshot changed the sender's, or none of them",
+			sub("show [ID]", "List the files changed by the snapshot", []string{"githandoff work show 7k3m2q"}, c.show),
+			sub("diff [ID]", "Print what the snapshot changes", []string{"githandoff work diff 7k3m2q"}, c.diff),
+			sub("apply [ID]", "Change the files here as the snapshot changed the sender's, or none of them",
 				[]string{"githandoff work apply 7k3m2q"}, func(ctx context.Context, b *workcopy.Brought) error { return b.Apply(ctx, b.Base()) }),
 			export,
 		},

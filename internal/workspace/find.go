@@ -69,9 +69,16 @@ const (
 	Always                  // and a hub that is down is an error, beside the known state
 )
 
-// Find finds a handoff by its id or the last characters of it, ended ones included. An unknown id
-// is refused with [fault.UnknownHandoff].
+// Find finds a handoff by its id or the last characters of it, ended ones included; without either,
+// the one that this worktree holds. An unknown id is refused with [fault.UnknownHandoff].
 func (w *Workspace) Find(ctx context.Context, arg string, ask Asking) (*View, error) {
+	if arg == "" {
+		held, err := w.Work().Current()
+		if err != nil {
+			return nil, err
+		}
+		arg = string(held.ID)
+	}
 	if ask == Never {
 		return w.known(ctx, arg)
 	}

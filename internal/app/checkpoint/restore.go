@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,7 +85,7 @@ func meant(ctx context.Context, repo *refs.Repo, open func(context.Context) (*Ha
 	}
 	var found *Checkpoint
 	for i, c := range list {
-		if !c.ID.Matches(arg) {
+		if arg == "" || !c.ID.Matches(arg) {
 			continue
 		}
 		if found != nil {
@@ -109,7 +110,7 @@ func meant(ctx context.Context, repo *refs.Repo, open func(context.Context) (*Ha
 			return &list[i], nil
 		}
 	}
-	return nil, fault.New(fault.NotFound, fault.NoCheckpoint, "%s has no checkpoint in this repository", untrusted.Line(arg)).
+	return nil, fault.New(fault.NotFound, fault.NoCheckpoint, "%s has no checkpoint in this repository", cmp.Or(untrusted.Line(arg), "the held handoff")).
 		WithHints(fault.Run("githandoff", "checkpoint", "list").Because("lists the checkpoints"))
 }
 

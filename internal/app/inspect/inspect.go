@@ -15,7 +15,6 @@ import (
 	"githandoff/internal/sign"
 	"githandoff/internal/teampolicy"
 	"githandoff/internal/untrusted"
-	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -23,7 +22,6 @@ import (
 type Workspace interface {
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	List(ctx context.Context, all bool, visit func(*workspace.Item) error) error
-	Work() *work.Held
 }
 
 // Handler proves handoffs.
@@ -108,13 +106,6 @@ func (h *Handler) check(ctx context.Context, home lifecycle.Home, s *lifecycle.S
 // Tokens proves a handoff, by default the held one, and reads its tokens from the person's to
 // the last.
 func (h *Handler) Tokens(ctx context.Context, arg string) (*lifecycle.Verified, []*obo.Claims, error) {
-	if arg == "" {
-		held, err := h.Workspace.Work().Current()
-		if err != nil {
-			return nil, nil, err
-		}
-		arg = string(held.ID)
-	}
 	f, err := h.Workspace.Find(ctx, arg, workspace.Never)
 	if err != nil {
 		return nil, nil, err
