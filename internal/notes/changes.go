@@ -27,10 +27,10 @@ type Change struct {
 }
 
 // Changes visits the notes in which the tree after ("" for none) differs from the tree before, in
-// the order of their names, directory by directory. It reads no equal subtrees, and keeps
-// one path from the root and a few megabytes of trees in memory. A tree with entries in another form is refused with reason
-// malformed_object, one with a note too large with reason too_large. Valid notes before the bad
-// entry are visited first; the bad entry is never visited.
+// the order of their names, directory by directory. It reads no equal subtrees, and keeps one path
+// from the root and a few megabytes of trees in memory. A tree with entries in another form is
+// refused with reason malformed_object, one with a note too large with reason too_large. Valid
+// notes before the bad entry are visited first; the bad entry is never visited.
 func Changes(ctx context.Context, r Reader, before, after string, visit func(Change) error) error {
 	c := &changes{t: newWalk(r, nil), visit: visit, kept: make(map[string][]byte)}
 	return c.walk(ctx, "", before, after)
