@@ -79,16 +79,24 @@ func checkGiven(ctx context.Context, h *Hub, d laneDiff) error {
 
 func giveBackLost(ctx context.Context, h *Hub, d laneDiff, join func(lane refs.Ref, hubTip string) error) error {
 	lane, hubTip := d.Ref, d.tip
-	switch {
-	case hubTip == lane.OID:
+	if hubTip == lane.OID {
 		return nil
-	case hubTip == "" || h.ancestor(ctx, hubTip, lane.OID):
+	}
+	ahead := false
+	behind, err := h.extends(ctx, lane.OID, hubTip)
+	if err == nil && !behind {
+		ahead, err = h.extends(ctx, hubTip, lane.OID)
+	}
+	switch {
+	case err != nil:
+		return err
+	case behind:
 		err := h.GiveBack(ctx, refs.Edit{Ref: lane.Name, Old: hubTip, New: lane.OID})
 		if fault.CodeOf(err) == fault.Denied && join != nil && hubTip != "" {
 			err = join(lane, hubTip) // a guard takes what a root key vouches for
 		}
 		return err
-	case h.ancestor(ctx, lane.OID, hubTip): // the hub is ahead
+	case ahead:
 		return nil
 	case join != nil:
 		return join(lane, hubTip)

@@ -254,12 +254,13 @@ func LookedAtAll(h *Hub) {
 // leased at what was seen, so the hub refuses it if anything has moved.
 func LearnSeen(ctx context.Context, h *Hub, id handoff.ID) bool {
 	s, err := h.shownOf(ctx, h.Namespace().Lane(id))
-	switch {
-	case err != nil || s.was == "" && s.now == "" || h.Refused(s.name) != nil:
+	if err != nil || s.was == "" && s.now == "" || h.Refused(s.name) != nil {
 		return false
-	case s.now == "" || s.now == s.was || s.was != "" && h.ancestor(ctx, s.now, s.was):
-		return true // a step of this clone has moved the copy on since
-	case h.judge != nil && h.judge.MayMove(ctx, s.was, s.now) != nil:
+	}
+	if ahead, err := h.extends(ctx, s.was, s.now); err != nil || ahead {
+		return err == nil // a step of this clone has moved the copy on since
+	}
+	if h.judge != nil && h.judge.MayMove(ctx, s.was, s.now) != nil {
 		return false
 	}
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: s.now}}}) == nil

@@ -183,7 +183,9 @@ func (h *lanes) judged(ctx context.Context, s *sight, all bool) (to string, err 
 		}
 		return h.mended(ctx, *s)
 	case h.judge == nil:
-		if s.was == "" || h.ancestor(ctx, s.was, s.now) {
+		if ok, err := h.extends(ctx, s.now, s.was); err != nil {
+			return "", err
+		} else if ok {
 			return s.now, nil
 		}
 		return "", h.errRollback(h.RemoteName(s.name))
@@ -201,7 +203,10 @@ func (h *lanes) judged(ctx context.Context, s *sight, all bool) (to string, err 
 		return s.now, nil
 	case ctx.Err() != nil:
 		return "", ctx.Err()
-	case s.was == "" || h.ancestor(ctx, s.was, s.now):
+	}
+	if ok, err := h.extends(ctx, s.now, s.was); err != nil {
+		return "", err
+	} else if ok {
 		h.refuse(s.name, s.now, s.was, why)
 		return s.was, nil
 	}
@@ -253,7 +258,9 @@ func (h *lanes) rewound(ctx context.Context, s *sight) (to string, err error) {
 	if now == "" || now == s.was {
 		return s.was, nil
 	}
-	if h.ancestor(ctx, s.was, now) {
+	if ok, err := h.extends(ctx, now, s.was); err != nil {
+		return "", err
+	} else if ok {
 		return h.judged(ctx, &sight{s.name, s.was, now}, true)
 	}
 	cut, ok, err := h.cut(ctx, s.was, now)

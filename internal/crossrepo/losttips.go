@@ -90,7 +90,10 @@ func lostTips(h *remote, copies []refs.Ref) ([]refs.Ref, error) {
 // checkLost refuses a hub whose lane does not contain the tip of the dropped copy.
 func checkLost(ctx context.Context, h *remote, s *sight) error {
 	oid, err := lostTip(h, s.name)
-	if err != nil || oid == "" || s.now != "" && h.ancestor(ctx, oid, s.now) {
+	if err != nil || oid == "" {
+		return err
+	}
+	if ok, err := h.extends(ctx, s.now, oid); err != nil || ok {
 		return err
 	}
 	return errLost(h, s.name)

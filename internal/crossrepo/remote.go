@@ -3,6 +3,7 @@ package crossrepo
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -240,11 +241,38 @@ func GitSaid(err error) string {
 	return Quote(strings.Join(said, "; "))
 }
 
-// ancestor reports whether a is an ancestor of b; false as well where one of
-// them is not known here.
-func (h *remote) ancestor(ctx context.Context, a, b string) bool {
-	_, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"merge-base", "--is-ancestor", a, b}})
-	return err == nil
+// extends reports whether tip is was or a descendant of it. Everything extends "". A tip that is no
+// commit, or is not here, extends nothing else. Where a lost commit hides the answer, the error has
+// the reason missing_object.
+func (h *remote) extends(ctx context.Context, tip, was string) (bool, error) {
+	if was == "" || tip == was {
+		return true, nil
+	}
+	if tip == "" {
+		return false, nil
+	}
+	_, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"merge-base", "--is-ancestor", was, tip}})
+	var failed *gitexec.Error
+	switch {
+	case err == nil:
+		return true, nil
+	case !errors.As(err, &failed) || failed.Code != 1 && failed.Code != 128:
+		return false, fmt.Errorf("compare two tips of a lane: %w", err)
+	case failed.Code == 1 && !strings.Contains(failed.Stderr, "error:"): // git 2.39 exits with 1 where it cannot read a commit, too
+		return false, nil
+	}
+	// merge-base walks from both ends: a commit that is lost before was hides nothing. A commit
+	// is listed once its parents are read, so was may be listed as a parent only.
+	log, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"rev-list", "--parents", "--ignore-missing", tip}, MaxOutput: 1 << 30})
+	switch {
+	case slices.Contains(strings.Fields(string(log)), was):
+		return true, nil
+	case err == nil:
+		return false, nil
+	case errors.As(err, &failed) && failed.Code == 128:
+		return false, refs.Missing("a commit before " + tip)
+	}
+	return false, fmt.Errorf("compare two tips of a lane: %w", err)
 }
 
 // RemoteLanes asks the hub where its lanes are, by their names there.
@@ -334,7 +362,12 @@ func (h *remote) checkNotRewound(ctx context.Context, memory []refs.Ref) error {
 		if err != nil {
 			return err
 		}
-		if now != "" && !h.ancestor(ctx, lane.OID, now) {
+		if now == "" {
+			continue
+		}
+		if ok, err := h.extends(ctx, now, lane.OID); err != nil {
+			return err
+		} else if !ok {
 			return h.errRollback(h.RemoteName(lane.Name))
 		}
 	}

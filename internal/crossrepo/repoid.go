@@ -293,7 +293,9 @@ func contains(ctx context.Context, h *Hub, known []refs.Ref, there map[string]st
 		return err
 	}
 	for _, lane := range all {
-		if lane.tip == "" || lane.tip != lane.OID && !h.ancestor(ctx, lane.OID, lane.tip) {
+		if ok, err := h.extends(ctx, lane.tip, lane.OID); err != nil {
+			return err
+		} else if !ok {
 			return fault.New(fault.Denied, fault.Rollback, "%s is another repository or an older copy: it lacks %s of the log that this clone has seen",
 				h.Alias.URL, lane.remote).
 				WithHints(fault.Fact("a lagging mirror or a restored copy must catch up first"))
@@ -322,11 +324,18 @@ func gather(ctx context.Context, h *Hub, others []string) error {
 			if err != nil {
 				return err
 			}
+			newest := now
 			taken := slices.IndexFunc(edits, func(e refs.Edit) bool { return e.Ref == to })
+			if taken >= 0 {
+				newest = edits[taken].New
+			}
+			newer, err := h.extends(ctx, ref.OID, newest)
 			switch {
-			case taken >= 0 && h.ancestor(ctx, edits[taken].New, ref.OID):
+			case err != nil:
+				return err
+			case newer && taken >= 0:
 				edits[taken].New = ref.OID
-			case taken < 0 && (now == "" || now != ref.OID && h.ancestor(ctx, now, ref.OID)):
+			case newer && ref.OID != now:
 				edits = append(edits, refs.Edit{Ref: to, Old: now, New: ref.OID})
 			}
 			edits = append(edits, refs.Edit{Ref: ref.Name, Old: ref.OID})

@@ -24,8 +24,12 @@ var ofAliases = []mutant{
 	},
 	{
 		"another name of a hub is checked against its log", "internal/crossrepo/repoid.go",
-		`if lane.tip == "" || lane.tip != lane.OID && !h.ancestor(ctx, lane.OID, lane.tip) {`,
-		`if lane.tip == "" && h.ancestor(ctx, lane.OID, lane.tip) {`,
+		`h.extends(ctx, lane.tip, lane.OID); err != nil {
+			return err
+		} else if !ok {`,
+		`h.extends(ctx, lane.tip, lane.OID); err != nil {
+			return err
+		} else if !ok && false {`,
 		"./internal/cli -run TestScript/repo_names",
 	},
 	{

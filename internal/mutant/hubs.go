@@ -62,7 +62,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"the copy of a lane is judged where no look is made, too", "internal/crossrepo/hub.go",
-		`case h.judge != nil && h.judge.MayMove(ctx, s.was, s.now) != nil:`, `case false:`, inCrossrepo + "TestLearnSeenVerifiesTheLane",
+		`if h.judge != nil && h.judge.MayMove(ctx, s.was, s.now) != nil {`, `if false {`, inCrossrepo + "TestLearnSeenVerifiesTheLane",
 	},
 	{
 		"a copy below a lane makes way for it", "internal/crossrepo/learn.go",
@@ -75,5 +75,48 @@ var ofHubs = []mutant{
 	{
 		"a fetch of an object that went meanwhile is tried again", "internal/crossrepo/remote.go",
 		` || wentMeanwhile(err) ||`, ` ||`, inCrossrepo + "TestObjectThatWentMeanwhile",
+	},
+	// The fence of the lane.
+	{
+		"a rewound lane is not taken for a refused one", "internal/crossrepo/learn.go",
+		`	} else if ok {
+		h.refuse(s.name, s.now, s.was, why)`, `	} else if ok || true {
+		h.refuse(s.name, s.now, s.was, why)`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
+	},
+	{
+		"the memory of a lane does not go back", "internal/crossrepo/learn.go",
+		`	if !ok {
+		return "", h.errRollback(h.RemoteName(s.name))
+	}`, `	if !ok {
+		return now, nil
+	}`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
+	},
+	{
+		"lanes are fetched into the mirror", "internal/crossrepo/look.go",
+		`add(h.Mirror().Lane(id), h.Mirror().Lane(id), "*")`, `add(h.Mirror().Lane(id), h.Namespace().Lane(id), "*")`, inCrossrepo + "TestHubCopies|TestHubThatLost",
+	},
+	{
+		"a ref below a lane does not enter the copies", "internal/crossrepo/learn.go",
+		`if !handoff.IsLane(lane) {`, `if false {`, "./internal/cli -run TestScript/audit_nested_lane",
+	},
+	{
+		"a memory that moved on meanwhile is no rewound hub", "internal/crossrepo/learn.go",
+		`	return h.rewound(ctx, s)`, `	return "", h.errRollback(h.RemoteName(s.name))`, inCrossrepo + "TestOlderAnswerIsNotARewind",
+	},
+	{
+		"a broken copy is still a memory", "internal/crossrepo/remote.go",
+		`h.extends(ctx, now, lane.OID); err != nil {
+			return err
+		} else if !ok {`, `h.extends(ctx, now, lane.OID); err != nil {
+			return err
+		} else if !ok && now == "-" {`, inCrossrepo + "TestMend",
+	},
+	{
+		"a lost tip of a copy is still a memory", "internal/crossrepo/losttips.go",
+		`return errLost(h, s.name)`, `return nil`, inCrossrepo + "TestBroken",
+	},
+	{
+		"a comparison that fails is no answer", "internal/crossrepo/remote.go",
+		`return false, refs.Missing("a commit before " + tip)`, `return false, nil`, inCrossrepo + "TestExtends",
 	},
 }

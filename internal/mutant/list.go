@@ -136,35 +136,6 @@ var mutants = []mutant{
 		"commits are not read whole to be listed", "internal/refs/commits.go",
 		`"--buffer"}, Env: []string{gitexec.MaxAlloc(32)}, Bulk: true})`, `"--buffer"}, Bulk: true})`, inStress + "TestHugeCommit",
 	},
-	// The fence of the lane.
-	{
-		"a rewound lane is not taken for a refused one", "internal/crossrepo/learn.go",
-		`case s.was == "" || h.ancestor(ctx, s.was, s.now):`, `case true:`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
-	},
-	{
-		"the memory of a lane does not go back", "internal/crossrepo/learn.go",
-		`	if !ok {
-		return "", h.errRollback(h.RemoteName(s.name))
-	}`, `	if !ok {
-		return now, nil
-	}`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
-	},
-	{
-		"lanes are fetched into the mirror", "internal/crossrepo/look.go",
-		`add(h.Mirror().Lane(id), h.Mirror().Lane(id), "*")`, `add(h.Mirror().Lane(id), h.Namespace().Lane(id), "*")`, inCrossrepo + "TestHubCopies|TestHubThatLost",
-	},
-	{
-		"a ref below a lane does not enter the copies", "internal/crossrepo/learn.go",
-		`if !handoff.IsLane(lane) {`, `if false {`, "./internal/cli -run TestScript/audit_nested_lane",
-	},
-	{
-		"a memory that moved on meanwhile is no rewound hub", "internal/crossrepo/learn.go",
-		`	return h.rewound(ctx, s)`, `	return "", h.errRollback(h.RemoteName(s.name))`, inCrossrepo + "TestOlderAnswerIsNotARewind",
-	},
-	{
-		"a broken copy is still a memory", "internal/crossrepo/remote.go",
-		`if now != "" && !h.ancestor(ctx, lane.OID, now) {`, `if now == "-" {`, inCrossrepo + "TestBroken",
-	},
 	// Replay.
 	{
 		"an entry is in the lane that its id names", "internal/lifecycle/audit.go",
