@@ -32,8 +32,8 @@ var ofForeignText = []mutant{
 		`return state.Receipt != nil && string(state.Receipt.Event) == e.Event, nil`, `return true, nil`, inScript + "sync_notes$",
 	},
 	{
-		"notes that nest are not walked to their end", "internal/notes/changes.go",
-		`c.trees += len(body) + treeCost`, `c.trees += len(body)`, "./internal/notes -run TestChangesOfManyTrees",
+		"small trees of notes are not walked to their end", "internal/notes/changes.go",
+		`c.size += len(body) + treeCost`, `c.size += len(body)`, "./internal/notes -run TestChangesOfManyTrees",
 	},
 	{
 		"a filter that fails quotes no sender", "internal/cli/cli.go",
@@ -44,8 +44,8 @@ var ofForeignText = []mutant{
 		`if errors.As(err, &raised) {`, `if false {`, inScript + "help_filters",
 	},
 	{
-		"a tree of notes that is named often is read once", "internal/notes/changes.go",
-		`if body, ok := c.kept[tree]; ok {`, `if body, ok := c.kept[tree]; ok && false {`, "./internal/notes -run TestChangesOf",
+		"a tree of notes that nests is refused", "internal/notes/changes.go",
+		`if known[tree] {`, `if false {`, "./internal/notes -run TestChangesOfNestedBombs",
 	},
 	{
 		"what is no note refuses a tree of notes", "internal/notes/changes.go",

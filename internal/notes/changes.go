@@ -7,17 +7,10 @@ import (
 	"githandoff/internal/gitobj"
 )
 
-// Limits of a foreign tree of notes. A few objects can nest into a tree of astronomic size, so
-// bytes are counted as often as they are visited.
+// Limits of a foreign tree of notes.
 const (
-	maxTrees   = 32 << 20 // bytes of tree objects
-	treeCost   = 512      // additional bytes counted for each of them, for the question
-	maxVisited = 1 << 16  // notes
-
-	// maxKept is how many bytes of trees are kept for the next place that names them. Reading one
-	// again is a question to git: a tree that names one tree in each of its entries would ask
-	// tens of thousands.
-	maxKept = 4 << 20
+	maxTrees = 64 << 20 // bytes of tree objects, about 400,000 notes
+	treeCost = 512      // additional bytes counted for each of them, for the question to git
 )
 
 // Change is a note with different content in two trees.
@@ -28,28 +21,28 @@ type Change struct {
 
 // Changes visits the notes in which the tree after ("" for none) differs from the tree before, in
 // the order of their names, directory by directory. It reads no equal subtrees, and keeps one path
-// from the root and a few megabytes of trees in memory. A tree with entries in another form is
-// refused with reason malformed_object, one with a note too large with reason too_large. Valid
-// notes before the bad entry are visited first; the bad entry is never visited.
+// from the root in memory. A tree with entries in another form is refused with reason
+// malformed_object, and so is one that names a subtree twice: a few objects could nest into a tree
+// of astronomic size, and no two directories of notes are equal, as no two commits have an id with
+// the same end. Trees of more than 64 MiB are refused with reason too_large. Valid notes before the
+// bad entry are visited first; the bad entry is never visited.
 func Changes(ctx context.Context, r Reader, before, after string, visit func(Change) error) error {
-	c := &changes{t: newWalk(r, nil), visit: visit, kept: make(map[string][]byte)}
+	c := &changes{t: newWalk(r, nil), visit: visit, before: make(map[string]bool), after: make(map[string]bool)}
 	return c.walk(ctx, "", before, after)
 }
 
 type changes struct {
-	t       *walk
-	visit   func(Change) error
-	trees   int
-	visited int
-	kept    map[string][]byte // trees read lately, by id
-	size    int               // of these in bytes
+	t             *walk
+	visit         func(Change) error
+	before, after map[string]bool // the trees read on each side
+	size          int             // of these in bytes
 }
 
 func (c *changes) walk(ctx context.Context, prefix, before, after string) error {
 	if before == after {
 		return nil
 	}
-	was, err := c.list(ctx, prefix, before)
+	was, err := c.list(ctx, c.before, prefix, before)
 	if err != nil {
 		return err
 	}
@@ -57,7 +50,7 @@ func (c *changes) walk(ctx context.Context, prefix, before, after string) error 
 	for _, e := range was {
 		old[e.Name] = e
 	}
-	is, err := c.list(ctx, prefix, after)
+	is, err := c.list(ctx, c.after, prefix, after)
 	if err != nil {
 		return err
 	}
@@ -90,22 +83,23 @@ func (c *changes) entry(ctx context.Context, prefix string, was, is gitobj.TreeE
 	if len(name) < digits {
 		return c.walk(ctx, name, was.OID, is.OID)
 	}
-	if c.visited++; c.visited > maxVisited {
-		return fault.New(fault.Invalid, fault.TooLarge, "more than %d notes differ", maxVisited)
-	}
 	return c.visit(Change{name, is.OID})
 }
 
-// list reads one directory of notes, strictly.
-func (c *changes) list(ctx context.Context, prefix, tree string) ([]gitobj.TreeEntry, error) {
+// list reads one directory of notes, strictly. known has the trees that were read before.
+func (c *changes) list(ctx context.Context, known map[string]bool, prefix, tree string) ([]gitobj.TreeEntry, error) {
 	if tree == "" {
 		return nil, nil
 	}
-	body, err := c.body(ctx, tree)
+	if known[tree] {
+		return nil, fault.New(fault.Invalid, fault.MalformedObject, "notes tree %s stands at two places", tree)
+	}
+	known[tree] = true
+	body, err := c.t.object(ctx, tree, "tree")
 	if err != nil {
 		return nil, err
 	}
-	if c.trees += len(body) + treeCost; c.trees > maxTrees {
+	if c.size += len(body) + treeCost; c.size > maxTrees {
 		return nil, fault.New(fault.Invalid, fault.TooLarge, "more than %d bytes of notes trees", maxTrees)
 	}
 	entries, err := gitobj.ParseTree(body)
@@ -121,21 +115,4 @@ func (c *changes) list(ctx context.Context, prefix, tree string) ([]gitobj.TreeE
 		}
 	}
 	return entries, nil
-}
-
-// body reads a tree, or returns it as it was read before.
-func (c *changes) body(ctx context.Context, tree string) ([]byte, error) {
-	if body, ok := c.kept[tree]; ok {
-		return body, nil
-	}
-	body, err := c.t.object(ctx, tree, "tree")
-	if err != nil {
-		return nil, err
-	}
-	if c.size += len(body); c.size > maxKept {
-		clear(c.kept)
-		c.size = len(body)
-	}
-	c.kept[tree] = body
-	return body, nil
 }
