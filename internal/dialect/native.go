@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"encoding/json"
+	"strings"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -20,8 +21,12 @@ func importNative(src source) (*Draft, error) {
 		return nil, invalid(Githandoff, fault.Malformed, "schema: required member is missing").
 			WithHints(fault.Fact(`it needs "schema":%q`, handoff.Schema))
 	default:
+		hint := fault.Fact(`it needs "schema":%q`, handoff.Schema)
+		if s, ok := schema.(string); ok && strings.HasPrefix(s, "githandoff/") {
+			hint = fault.Fact("a newer githandoff may read it")
+		}
 		return nil, invalid(Githandoff, fault.UnknownSchema, "schema: %s, this version reads %q", literal(schema), handoff.Schema).
-			WithHints(fault.Fact("a newer githandoff may read it"))
+			WithHints(hint)
 	}
 	var e handoff.Envelope
 	if err := handoff.ParseStrict(src.json, &e, handoff.AfterLines(src.line)); err != nil {
