@@ -141,8 +141,8 @@ func (h *remote) errUnreachable(err error) error {
 		}
 	}
 	if gitexec.Damaged(err) {
-		return fault.New(fault.Unavailable, fault.MissingObject, "cannot read %s: the file of an object in this clone is damaged", h.Alias.Name).
-			WithHints(fault.Run("githandoff", "doctor", "--fix").Because("brings the object again, if a hub has it"))
+		return fault.New(fault.Unavailable, fault.MissingObject, "cannot read %s: the file of an object or of a ref in this clone is damaged", h.Alias.Name).
+			WithHints(fault.Run("githandoff", "doctor", "--fix").Because("brings it again, if a hub has it"))
 	}
 	if locks, lerr := h.Repo.Locks.List(time.Now()); lerr == nil {
 		for _, l := range locks {

@@ -62,10 +62,12 @@ func TimedOut(err error) bool {
 	return errors.As(err, &e) && errors.Is(e.Err, context.DeadlineExceeded)
 }
 
-// Damaged reports whether git met the damaged file of an object in this repository.
+// Damaged reports whether git met the damaged file of an object or of a ref of githandoff in this
+// repository.
 func Damaged(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && (e.says("object file ") && e.says(" is empty") || e.says("loose object ") && e.says(" is corrupt"))
+	return errors.As(err, &e) && (e.says("object file ") && e.says(" is empty") || e.says("loose object ") && e.says(" is corrupt") ||
+		e.says("bad object refs/handoffs") || e.says("bad object refs/notes/handoffs"))
 }
 
 // CouldNotStore reports whether git failed because this machine could not store the received

@@ -66,6 +66,8 @@ type Cmd struct {
 	// Heard gets the packets received by a git from another repository, apart from the pack,
 	// while they come in. When it returns true, the git is ended. It may be nil.
 	Heard func(packet string) (enough bool)
+	// Warned gets what a git that succeeded wrote to stderr. It may be nil.
+	Warned func(stderr string)
 	// Bulk is for a process of Start with megabytes of output, whose reader may block.
 	Bulk bool
 }
@@ -135,6 +137,9 @@ func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 	}
 	if err != nil {
 		return stdout.buf.Bytes(), r.wrap(ctx, c, cmd, err, stderr)
+	}
+	if c.Warned != nil {
+		c.Warned(string(stderr.buf))
 	}
 	return stdout.buf.Bytes(), nil
 }

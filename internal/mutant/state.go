@@ -111,6 +111,23 @@ var ofState = []mutant{
 		inCrossrepo + "TestStepInADamagedClone",
 	},
 	{
+		"a ref whose file is damaged is not absent", "internal/refs/look.go",
+		`!isID(oid) && isDamagedRef(r, name)`, `false`, "./internal/refs -run TestBroken",
+	},
+	{
+		"a list leaves out no damaged ref", "internal/refs/reader.go",
+		`case damaged != "":`, `case false:`, "./internal/refs -run TestListLikeGit",
+	},
+	{
+		"doctor drops no damaged ref of its own", "internal/app/doctor/locks.go",
+		`case !refs.IsCopy(name):`, `case false:`, "./internal/cli -run TestScript/doctor_damaged_refs",
+	},
+	{
+		"a damaged ref is not the hub's fault", "internal/gitexec/errors.go",
+		`e.says("bad object refs/handoffs")`, `false`, "./internal/cli -run TestScript/doctor_damaged_refs",
+	},
+
+	{
 		"a step that meets a lost object is not kept", "internal/app/finish/finish.go",
 		`case fault.Is(err, fault.MissingObject):`, `case false:`,
 		"./internal/cli -run TestScript/seal_unreadable",

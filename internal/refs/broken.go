@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,9 +13,54 @@ import (
 	"githandoff/internal/fault"
 )
 
-// Broken lists the refs of githandoff leading nowhere: a file left empty or without an object
-// id by a power cut, or a missing object. git passes over the first kind, as if the ref did not
-// exist.
+// Damaged lists the refs of githandoff whose file holds neither an object id nor the name of
+// another ref. A power cut leaves such files, empty or full of NULs: git writes refs to disk only
+// where core.fsync says so.
+func Damaged(r *Repo) ([]string, error) {
+	names, err := looseFiles(r)
+	return slices.DeleteFunc(names, func(name string) bool { return !isDamagedRef(r, name) }), err
+}
+
+func isDamagedRef(r *Repo, name string) bool {
+	path := filepath.Join(r.CommonDir, filepath.FromSlash(name))
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || !isShared(name) || !isOwn(name) || !keepsRefsInFiles(r) {
+		return false
+	}
+	b, err := os.ReadFile(path)
+	if err != nil || strings.HasPrefix(string(b), "ref:") {
+		return false
+	}
+	id, rest := string(b[:min(len(b), hexID)]), string(b[min(len(b), hexID):])
+	return !isID(id) || rest != "" && strings.TrimLeft(rest[:1], " \t\r\n") != ""
+}
+
+// isOwn reports whether a ref is one of githandoff.
+func isOwn(name string) bool {
+	return strings.HasPrefix(name, Root) || name == NotesRef || strings.HasPrefix(name, NotesRef+"/")
+}
+
+// DropDamagedRef removes the file of a damaged ref, and no other file. From then on the ref has the
+// value that packed-refs has, if any.
+func DropDamagedRef(r *Repo, name string) error {
+	path := filepath.Join(r.CommonDir, filepath.FromSlash(name))
+	lock, err := os.OpenFile(path+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // as git takes it
+	if errors.Is(err, fs.ErrExist) {
+		return Locked(path + ".lock")
+	}
+	if err != nil {
+		return fmt.Errorf("lock %s: %w", name, err)
+	}
+	defer func() { _ = os.Remove(path + ".lock") }()
+	_ = lock.Close()
+	if !isDamagedRef(r, name) {
+		return nil
+	}
+	return os.Remove(path)
+}
+
+// Broken lists the refs of githandoff that lead to a missing object. It refuses to list where the
+// file of a ref is damaged, see [Damaged].
 func Broken(ctx context.Context, r *Repo) ([]string, error) {
 	names, err := looseAndListed(ctx, r)
 	if err != nil {
@@ -61,10 +107,16 @@ func looseAndListed(ctx context.Context, r *Repo) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var names []string
+	names, err := looseFiles(r)
 	for _, ref := range list {
 		names = append(names, ref.Name)
 	}
+	slices.Sort(names)
+	return slices.Compact(names), err
+}
+
+// looseFiles lists the names of files where git keeps the refs of githandoff.
+func looseFiles(r *Repo) (names []string, err error) {
 	add := func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -80,6 +132,5 @@ func looseAndListed(ctx context.Context, r *Repo) ([]string, error) {
 			return nil, fmt.Errorf("look at loose refs: %w", err)
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
+	return names, nil
 }

@@ -214,6 +214,13 @@ func patternOf(text string) pattern {
 	return p
 }
 
+func matchAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(text string) bool {
+		p := patternOf(text)
+		return p.matches(name)
+	})
+}
+
 func (p *pattern) matches(name string) bool {
 	if p.wild {
 		if !strings.HasSuffix(name, p.tail) {

@@ -3,12 +3,14 @@ package refs
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/gittest"
 )
 
@@ -105,12 +107,33 @@ func TestBroken(t *testing.T) {
 	write("refs/handoffs/log/dd.lock", "")
 	write("refs/notes/handoffs", "")
 	write(packed, "") // hides what is packed
+	write("refs/handoffs/log/ff", strings.Repeat("0", 40)+"\n")
+	write("refs/handoffs/log/gg", oids[0]+"x")
+	write("refs/handoffs/log/hh", oids[0]+" x\n")
+	write("refs/handoffs/log/ii", "ref: refs/handoffs/log/hh\n")
+	write("refs/heads/code", "")
+	damaged := []string{packed, "refs/handoffs/log/aa", "refs/handoffs/log/bb", "refs/handoffs/log/ff", "refs/handoffs/log/gg", "refs/notes/handoffs"}
+	names, err = Damaged(r)
+	require.NoError(t, err)
+	assert.Equal(t, damaged, names)
+	for _, name := range damaged {
+		_, err := Broken(t.Context(), r)
+		assert.True(t, fault.Is(err, fault.MissingObject), "%v", err)
+		_, err = r.Resolve(t.Context(), name)
+		assert.True(t, fault.Is(err, fault.MissingObject), "%s: %v", name, err)
+		_, err = r.List(t.Context(), name)
+		assert.True(t, fault.Is(err, fault.MissingObject), "%v", err)
+		require.NoError(t, DropDamagedRef(r, name))
+		assert.NoFileExists(t, filepath.Join(r.CommonDir, name+".lock"))
+	}
+	list, err := r.List(t.Context(), packed, "refs/heads/")
+	require.NoError(t, err)
+	assert.Equal(t, Ref{Name: packed, OID: oids[0]}, list[0])
+	require.NoError(t, DropDamagedRef(r, whole))
+	assert.FileExists(t, filepath.Join(r.CommonDir, whole))
 	names, err = Broken(t.Context(), r)
 	require.NoError(t, err)
-	assert.Equal(t, []string{
-		packed, "refs/handoffs/log/aa", "refs/handoffs/log/bb", "refs/handoffs/log/cc", "refs/handoffs/log/with space",
-		"refs/notes/handoffs",
-	}, names)
+	assert.Equal(t, []string{"refs/handoffs/log/cc", "refs/handoffs/log/with space"}, names)
 
 	require.NoError(t, os.WriteFile(filepath.Join(r.CommonDir, "packed-refs"),
 		[]byte("# pack-refs with: peeled fully-peeled sorted \n2222222222222222222222222222222222222222 refs/handoffs/log/ee\n"), 0o666))

@@ -97,7 +97,11 @@ func tip(ctx context.Context, r *Repo, name string) (string, error) {
 		return "", err
 	}
 	// git cat-file says the same of a ref without its object as of no ref.
-	return revision(ctx, r, name)
+	oid, err := revision(ctx, r, name)
+	if err == nil && !isID(oid) && isDamagedRef(r, name) {
+		return "", Missing(name)
+	}
+	return oid, err
 }
 
 // revision asks "git rev-parse" for the id of a revision; "" where there is none.

@@ -58,6 +58,11 @@ func TrackingNamespace(repoID string) Namespace {
 	return Namespace(Root + "remotes/" + hex.EncodeToString(sum[:6]) + "/")
 }
 
+// IsCopy reports whether a ref is the copy of a hub's ref.
+func IsCopy(name string) bool {
+	return strings.HasPrefix(name, Root+"remotes/") || strings.HasPrefix(name, Root+"mirror/")
+}
+
 // MirrorNamespace holds the lanes of a hub as they were fetched last. They are not
 // verified: verified lanes are copied to the tracking namespace.
 func MirrorNamespace(repoID string) Namespace {

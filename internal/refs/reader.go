@@ -218,13 +218,27 @@ func (r *Repo) listing(ctx context.Context, format string, patterns []string) (L
 
 func nameIn(line string) string { return line[strings.LastIndexByte(line, ' ')+1:] }
 
+// forEach asks "git for-each-ref". git warns of a ref whose file is damaged, and leaves it out; if it
+// is one of githandoff, forEach refuses that.
 func (r *Repo) forEach(ctx context.Context, format string, patterns ...string) (Listing, error) {
+	var damaged string
 	out, err := r.Runner.Run(ctx, gitexec.Cmd{
 		Args:      append([]string{"for-each-ref", "--format=" + format, "--"}, patterns...),
 		MaxOutput: 1 << 30,
+		Warned: func(stderr string) {
+			for line := range strings.Lines(stderr) {
+				_, name, _ := strings.Cut(strings.TrimSpace(line), "ignoring broken ref ")
+				if isOwn(name) && matchAny(patterns, name) {
+					damaged = name
+				}
+			}
+		},
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", fmt.Errorf("list refs: %w", err)
+	case damaged != "":
+		return "", Missing(damaged)
 	}
 	return Listing(out), nil
 }

@@ -80,6 +80,9 @@ func (h *Handler) Run(ctx context.Context, r Request, report func(Finding)) erro
 		return d.result()
 	}
 	d.checkRepository(repo)
+	if !d.checkRefFiles(repo) {
+		return d.result() // githandoff lists no refs now, and git fetches nothing
+	}
 	d.checkIdentity(ctx, repo)
 	d.checkPublished(ctx)
 	d.checkRemotes(ctx, repo)

@@ -70,6 +70,38 @@ func (d *checkup) checkRefs(ctx context.Context, repo *refs.Repo) {
 	}
 }
 
+// checkRefFiles reports whether no file of a ref is damaged, or damaged any more. A copy of a hub's
+// ref can be dropped: the next sync brings it again.
+func (d *checkup) checkRefFiles(repo *refs.Repo) bool {
+	damaged, err := refs.Damaged(repo)
+	if err != nil {
+		d.problem("refs", err)
+		return false
+	}
+	whole := true
+	for _, name := range damaged {
+		file := repo.CommonDir + "/" + name
+		switch {
+		case !refs.IsCopy(name):
+			whole = false
+			d.wrong("refs", fault.Fact("restore it from a copy of the repository, or remove it: clones that have read this lane bring it back with githandoff sync"),
+				"the file of %s is damaged (%s)", name, file)
+		case !d.Fix:
+			whole = false
+			d.wrong("refs", fault.Run("githandoff", "doctor", "--fix").Because("removes it; githandoff sync brings the ref again"),
+				"the file of %s is damaged (%s)", name, file)
+		default:
+			if err := refs.DropDamagedRef(repo, name); err != nil {
+				whole = false
+				d.problem("refs", err)
+				continue
+			}
+			d.fixed("refs", "removed the damaged file of %s; githandoff sync brings the ref again", name)
+		}
+	}
+	return whole
+}
+
 // checkObjects reports whether no object of the lanes and inboxes is lost, or lost any more.
 func checkObjects(ctx context.Context, d *checkup, repo *refs.Repo) bool {
 	own := refs.LocalNamespace
