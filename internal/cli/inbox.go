@@ -60,6 +60,11 @@ func (c *inboxCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if strings.Contains(c.agent, "@") {
+		if err := strangePerson(c.app, ws); err != nil {
+			return err
+		}
+	}
 	if ws.Agent == "" && !c.all {
 		_, err := c.identity(ws.Repo)
 		return err

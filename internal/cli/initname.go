@@ -87,6 +87,24 @@ func strangerInbox(a *app, ws *workspace.Workspace) error {
 	return f.WithHints(fault.Run("githandoff", "trust", "list").Because("lists the trusted names"))
 }
 
+// strangePerson refuses the inbox of an unknown person: it may be the target of a handoff,
+// fixer@origin, as lists show it.
+func strangePerson(a *app, ws *workspace.Workspace) error {
+	principal := "user:" + ws.Agent
+	if slices.ContainsFunc(ws.Engine.Keys.Trust.Entries(), func(e sign.TrustEntry) bool { return slices.Contains(e.Principals, principal) }) {
+		return nil
+	}
+	if _, err := a.keystore().Public(ws.Agent); err == nil {
+		return nil
+	}
+	f := fault.New(fault.NotFound, fault.UnknownAgent, "no person %s is known here", printable(ws.Agent))
+	name, _, _ := strings.Cut(ws.Agent, "@")
+	if known, _ := sign.NearestAgent(ws.Engine.Keys.Trust, name); known || slices.Contains(workspace.AgentsOfClone(ws.Repo), name) {
+		return f.WithHints(fault.Instead(ws.Agent, name))
+	}
+	return f.WithHints(fault.Run("githandoff", "trust", "list").Because("lists the trusted names"))
+}
+
 // publishOwn publishes the key of this worktree at the hub of its branch, or says how to.
 func publishOwn(ctx context.Context, a *app) {
 	ws, err := a.workspace(ctx, signs)
