@@ -67,7 +67,7 @@ func (c *holdCommand) run(ctx context.Context) error {
 	}
 	held := &heldClaim{finish.New(ws), h, c.lease}
 	until := h.Lease
-	if c.lease > 0 || !c.Now().Before(h.Lease) {
+	if c.lease > 0 || !h.Held() || !c.Now().Before(h.Lease) {
 		if until, err = held.Renew(ctx); err != nil {
 			return err
 		}

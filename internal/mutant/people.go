@@ -30,6 +30,10 @@ var ofPeople = []mutant{
 	key, err := h.key(ctx, repo, r) // first`, inScript + "init_no_key",
 	},
 	{
+		"an ended handoff is not held for a program", "internal/cli/hold.go",
+		`!h.Held() || `, ``, "./internal/cli -run TestScript/hold_run",
+	},
+	{
 		"a lease is renewed when half of it is over", "internal/app/hold/hold.go",
 		`until.Sub(h.Now())/2)`, `until.Sub(h.Now()))`, "./internal/app/hold -run TestHold",
 	},
