@@ -52,7 +52,7 @@ func (h *historyFlags) given() string {
 
 func (h *historyFlags) check() error {
 	if h.limit < 1 || h.limit > maxHistory {
-		return usage("--limit %d: 1 to %d", h.limit, maxHistory)
+		return usage("--limit %d: want 1 to %d", h.limit, maxHistory)
 	}
 	for i, p := range h.phases {
 		switch strings.ToLower(p) {

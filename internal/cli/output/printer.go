@@ -107,7 +107,7 @@ func (p *Printer) Say(format string, args ...any) {
 // Cost says how much there is to read. Four bytes a token is the usual rule of thumb
 // for English and code.
 func (p *Printer) Cost(bytes int) {
-	p.Say("githandoff: %d bytes, about %d tokens", bytes, (bytes+3)/4)
+	p.Say("githandoff: %s, about %s", fault.Count(bytes, "byte"), fault.Count((bytes+3)/4, "token"))
 }
 
 // Warn prints one line for people, once. An interrupted command says so itself.
