@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -270,9 +269,7 @@ func (a *app) shortenIDs(ctx context.Context, ws *workspace.Workspace) {
 
 // openFile opens a file to read it as a stream.
 func (a *app) openFile(name string) (*os.File, error) {
-	if a.Dir != "" && !filepath.IsAbs(name) {
-		name = filepath.Join(a.Dir, name)
-	}
+	name = inDir(a.Dir, name)
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, fault.New(fault.NotFound, fault.NoSuchFile, "%w", err)

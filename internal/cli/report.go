@@ -2,9 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"path/filepath"
 
 	"github.com/spf13/pflag"
 
@@ -12,7 +9,6 @@ import (
 	"githandoff/internal/app/logpage"
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/refs"
 	"githandoff/internal/report"
 	"githandoff/internal/workspace"
 )
@@ -40,7 +36,7 @@ page names it, and the exit code is 8.`,
 			"githandoff report --html handoffs.html",
 			"githandoff report --since 7d --html week.html",
 		},
-		exits: []fault.Code{fault.Denied, fault.Unavailable},
+		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Unavailable},
 		args:  takes(0, "flags only"),
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.file, "html", "", "write the page to `FILE`")
@@ -49,6 +45,8 @@ page names it, and the exit code is 8.`,
 		run: c.run,
 	}
 }
+
+const pageMode = 0o644 // a page is made to be passed on
 
 // reportRow is the JSON object of "report".
 type reportRow struct {
@@ -59,7 +57,7 @@ type reportRow struct {
 }
 
 func (c *reportCommand) run(ctx context.Context) error {
-	if c.file == "" {
+	if c.file == "" || c.file == "-" { // standard output names the file
 		return usage("report needs --html FILE").WithHints(fault.Run("githandoff", "report", "--html", "handoffs.html"))
 	}
 	from, err := moment(c.Now(), "--since", c.since)
@@ -70,18 +68,16 @@ func (c *reportCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Dir != "" && !filepath.IsAbs(c.file) {
-		c.file = filepath.Join(c.Dir, c.file)
-	}
+	c.file = inDir(c.Dir, c.file)
 	log := &workspaceLog{workspace: ws}
 	read := c.unread(ws)
 	log.collect()
-	done, err := (&logpage.Handler{Log: log}).Handle(ctx, &logpage.Request{Repo: ws.Local.RepoID, File: c.file, Since: from, Now: c.Now()})
+	done, err := (&logpage.Handler{Log: log}).Handle(ctx, &logpage.Request{
+		Repo: ws.Local.RepoID, Since: from, Now: c.Now(),
+		Write: func(page []byte) error { return writeOutput(c.file, page, pageMode) },
+	})
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fault.New(fault.NotFound, fault.NoSuchFile, "%w", err)
-		}
-		return read(refs.DiskFault(err))
+		return read(err)
 	}
 	return read(c.Row(reportRow{c.file, done.Handoffs, done.Wrong, done.Bytes}, "%s", c.file))
 }

@@ -84,10 +84,15 @@ func (c *showCommand) render(ws *workspace.Workspace, f *workspace.View, v *life
 			return exported(c.app, c.format, v)
 		}
 	} else if c.part.given() || c.format != "" {
-		return nil, fault.New(fault.NotFound, fault.Erased, "%s is %s: its content is not available here", f.State.ID, f.Word()).
-			WithHints(fault.Run("githandoff", "show", string(f.State.ID)).Because("shows its log"))
+		return nil, contentGone(f)
 	}
 	return c.Render(func() (any, error) { return c.row(f, v), nil }, func(t *output.Lines) error { return c.text(t, ws, f, v) })
+}
+
+// contentGone refuses to read the content of a handoff of which only the log is left here.
+func contentGone(f *workspace.View) error {
+	return fault.New(fault.NotFound, fault.Erased, "%s is %s: its content is not available here", f.State.ID, f.Word()).
+		WithHints(fault.Run("githandoff", "show", string(f.State.ID)).Because("shows its log"))
 }
 
 // text shows a handoff to people.

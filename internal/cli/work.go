@@ -1,17 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/inspect"
 	"githandoff/internal/app/workcopy"
 	"githandoff/internal/crossrepo"
-	"githandoff/internal/durable"
-	"githandoff/internal/refs"
 	"githandoff/internal/untrusted"
 )
 
@@ -36,8 +34,8 @@ func newWork(a *app) command {
 	}, c.export)
 	export.oneOf = [][]string{{"bundle", "patch"}}
 	export.flags = func(f *pflag.FlagSet) {
-		f.StringVar(&c.bundle, "bundle", "", "write a git bundle to `FILE`")
-		f.StringVar(&c.patch, "patch", "", "write a patch to `FILE`")
+		f.StringVar(&c.bundle, "bundle", "", "write a git bundle to `FILE`; - is standard output")
+		f.StringVar(&c.patch, "patch", "", "write a patch to `FILE`; - is standard output")
 	}
 	return command{
 		use:   "work",
@@ -65,6 +63,9 @@ func (c *workCommand) with(ctx context.Context, do func(context.Context, *workco
 	f, v, err := inspect.New(ws).Show(ctx, c.id)
 	if err != nil {
 		return err
+	}
+	if v == nil {
+		return contentGone(f)
 	}
 	c.from = v.Offer().From
 	handler := &workcopy.Handler{Repo: ws.Repo, Fetcher: crossrepo.Snapshots{Repo: ws.Repo}}
@@ -102,28 +103,20 @@ func (c *workCommand) export(ctx context.Context, b *workcopy.Brought) error {
 	if c.bundle == "" && c.patch == "" {
 		return usage("work export needs --bundle FILE or --patch FILE")
 	}
+	var out []byte
+	var err error
 	if c.bundle != "" {
-		path, err := c.path(c.bundle)
-		if err != nil {
-			return err
-		}
-		return b.Bundle(ctx, path, b.Ref, b.Work.Base)
+		out, err = b.Bundle(ctx, b.Ref, b.Work.Base)
+	} else {
+		out, err = b.Patch(ctx, b.Base())
 	}
-	out, err := b.Patch(ctx, b.Base())
 	if err != nil {
 		return err
 	}
-	path, err := c.path(c.patch)
-	if err != nil {
+	name := cmp.Or(c.bundle, c.patch)
+	if name == "-" {
+		_, err = c.Foreign(out)
 		return err
 	}
-	return refs.DiskFault(durable.WriteOutput(path, out, 0o600))
-}
-
-// path returns a file of the user's, seen from where the command was started.
-func (c *workCommand) path(name string) (string, error) {
-	if filepath.IsAbs(name) {
-		return name, nil
-	}
-	return filepath.Abs(filepath.Join(c.Dir, name))
+	return writeOutput(inDir(c.Dir, name), out, 0o600)
 }

@@ -70,12 +70,12 @@ func CreateFile(path string, content []byte, mode fs.FileMode) error {
 func write(path string, content []byte, mode fs.FileMode, name func(temp, path string) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix) // mode 0600
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return unwritten(path, err)
 	}
 	defer func() {
 		if err != nil {
 			_ = os.Remove(f.Name())
-			err = fmt.Errorf("write %s: %w", path, err)
+			err = unwritten(path, err)
 		}
 	}()
 	_, err = f.Write(content)
@@ -103,4 +103,18 @@ func syncDir(dir string) {
 	}
 	defer d.Close()
 	_ = d.Sync()
+}
+
+// unwritten says why a file was not written. The file beside it, which nobody named, is left
+// out.
+func unwritten(path string, err error) error {
+	var file *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &file):
+		err = file.Err
+	case errors.As(err, &link):
+		err = link.Err
+	}
+	return fmt.Errorf("write %s: %w", path, err)
 }

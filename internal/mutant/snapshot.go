@@ -15,6 +15,10 @@ var ofSnapshots = []mutant{
 		`info.Mode()&os.ModeSymlink != 0 {`, `false && info != nil {`, "./internal/snapshot -run TestBelowLink",
 	},
 	{
+		"a bundle takes the place of no pipe", "internal/cli/outfile.go",
+		`durable.WriteOutput(path`, `durable.WriteFile(path`, "./internal/cli -run TestScript/work_commands",
+	},
+	{
 		"names of files in a snapshot are quoted", "internal/snapshot/apply.go",
 		`"core.quotePath=true"`, `"core.quotePath=false"`, "./internal/cli -run TestScript/work_undone",
 	},

@@ -31,18 +31,18 @@ func (c *Contents) Patch(ctx context.Context, base string) ([]byte, error) {
 	return c.Diff(ctx, base, "-p", "--binary", "--full-index", "--src-prefix=a/", "--dst-prefix=b/", "--find-renames")
 }
 
-// Bundle writes a git bundle of the snapshot, reached by ref, without the objects reached by
-// base.
-func (c *Contents) Bundle(ctx context.Context, file, ref, base string) error {
-	args := []string{"bundle", "create", "--quiet", file, ref}
+// Bundle returns a git bundle of the snapshot, reached by ref, without the objects reached by
+// base. No git writes it to a file: it would put a file in the place of a device or a pipe.
+func (c *Contents) Bundle(ctx context.Context, ref, base string) ([]byte, error) {
+	args := []string{"bundle", "create", "--quiet", "-", ref}
 	if base != "" {
 		args = append(args, "^"+base)
 	}
-	_, err := c.repo.Runner.Run(ctx, gitexec.Cmd{Args: args})
+	out, err := c.repo.Runner.Run(ctx, gitexec.Cmd{Args: args, MaxOutput: 1 << 30})
 	if err != nil {
-		return gitFailed(err, "write a bundle")
+		return nil, gitFailed(err, "write a bundle")
 	}
-	return nil
+	return out, nil
 }
 
 // Apply changes the files of this work tree as the snapshot changed those of base, with

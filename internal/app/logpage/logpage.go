@@ -5,8 +5,6 @@ import (
 	"context"
 	"time"
 
-	"githandoff/internal/durable"
-	"githandoff/internal/fault"
 	"githandoff/internal/report"
 	"githandoff/internal/untrusted"
 )
@@ -22,9 +20,9 @@ type Log interface {
 // Request is one page.
 type Request struct {
 	Repo  string    // repo id of the looking clone
-	File  string    // where the page goes
 	Since time.Time // handoffs ended before are left out; zero means none are
 	Now   time.Time
+	Write func(page []byte) error // the whole page, or nothing
 }
 
 // Result is the content of the page.
@@ -36,9 +34,7 @@ type Result struct {
 // Handler makes pages.
 type Handler struct{ Log Log }
 
-const mode = 0o644 // a page is made to be passed on
-
-// Handle reads the log and writes the page: the whole of it, or nothing.
+// Handle reads the log and writes the page.
 func (h *Handler) Handle(ctx context.Context, req *Request) (*Result, error) {
 	all := newRows()
 	var wrongs []report.Wrong
@@ -67,8 +63,8 @@ func (h *Handler) Handle(ctx context.Context, req *Request) (*Result, error) {
 	if err := report.Write(&page, in); err != nil {
 		return nil, err
 	}
-	if err := durable.WriteOutput(req.File, page.Bytes(), mode); err != nil {
-		return nil, fault.New(fault.Other, fault.Output, "%w", err)
+	if err := req.Write(page.Bytes()); err != nil {
+		return nil, err
 	}
 	return &Result{Handoffs: len(in.Rows), Wrong: len(wrongs), Bytes: page.Len()}, nil
 }
