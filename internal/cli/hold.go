@@ -61,7 +61,7 @@ func (c *holdCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if h == nil {
+	if h == nil || h.Finished() {
 		return fault.New(fault.NotFound, fault.NothingHeld, "%s does not hold %s in this worktree", ws.Agent, printable(c.id)).
 			WithHints(fault.Run("githandoff", "status").Because("lists held handoffs"))
 	}
