@@ -16,6 +16,12 @@ func (r *Request) PlanRemoval() ([]*Change, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, client := range r.Clients {
+		known := slices.Contains(Clients(), client) || slices.ContainsFunc(rec.Files, func(w *written) bool { return w.Client == client })
+		if !known {
+			return nil, unknown(client)
+		}
+	}
 	var changes []*Change
 	for _, w := range rec.Files {
 		if !r.holds(w) || len(r.Clients) > 0 && !slices.Contains(r.Clients, w.Client) {
