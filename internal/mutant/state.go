@@ -4,6 +4,10 @@ package main
 // that ended, and those that it could not read.
 var ofState = []mutant{
 	{
+		"a sync looks where a sent handoff was routed", "internal/app/hubsync/look.go",
+		`return append(places, lifecycle.Place{Agent: s.To, ID: it.Place.ID})`, `return places`, inScript + "route_hub",
+	},
+	{
 		"a hub that lost a lane is noticed", "internal/workspace/homes.go",
 		`if err != nil || len(lost) == 0 {`, `if err != nil || len(lost) >= 0 {`,
 		"./internal/cli -run TestScript/sync_rewound",

@@ -41,7 +41,7 @@ func (r *syncing) look(ctx context.Context) error {
 	}
 	for _, it := range r.out {
 		if it.Fault == nil {
-			r.want(it.Home, lifecycle.FetchSpec{Places: []lifecycle.Place{it.Place}, Lanes: []handoff.ID{it.Place.ID}})
+			r.want(it.Home, lifecycle.FetchSpec{Places: r.places(ctx, it), Lanes: []handoff.ID{it.Place.ID}})
 		}
 	}
 	for _, a := range r.asked {
@@ -57,6 +57,20 @@ func (r *syncing) look(ctx context.Context) error {
 		r.keep(a.err)
 	}
 	return nil
+}
+
+// places returns the inbox into which a waiting or sent handoff was delivered, and the one into
+// which it was routed since, as far as this clone knows: there it is claimed.
+func (r *syncing) places(ctx context.Context, it *workspace.Item) []lifecycle.Place {
+	places := []lifecycle.Place{it.Place}
+	if it.Place.Agent != refs.Nobody {
+		return places
+	}
+	s, err := r.h.Engine.Reader.Load(ctx, it.Home, it.Place)
+	if err != nil || s.To == "" || s.To == it.Place.Agent { // an error is met again when the receipt is looked for
+		return places
+	}
+	return append(places, lifecycle.Place{Agent: s.To, ID: it.Place.ID})
 }
 
 // askWhole names the hubs to be asked for everything: the named ones, or those this clone pulls
