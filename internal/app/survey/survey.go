@@ -148,6 +148,7 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time, mos
 	}
 	mine := sentList{most: most, kept: map[handoff.ID]*Sent{}, all: map[handoff.ID]bool{}}
 	inboxes := hd.Workspace.Inboxes()
+	cameBack := map[handoff.ID]bool{} // sent, and routed to this agent: they wait for it
 	err := refs.Commits(ctx, hd.Repo, func(ref refs.Ref, raw []byte) error {
 		it := homes.Item(ref)
 		if it == nil {
@@ -159,7 +160,13 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time, mos
 				s.Items = append(s.Items, it)
 			}
 		}
-		if it.Fault == nil && it.Record.From == hd.Workspace.Source() && it.Kind != "outbox" && !slices.Contains(inboxes, it.Place.Agent) {
+		if it.Fault != nil || it.Record.From != hd.Workspace.Source() || it.Kind == "outbox" {
+			return nil
+		}
+		switch id := it.Place.ID; {
+		case slices.Contains(inboxes, it.Place.Agent):
+			cameBack[id] = it.Kind == "inbox"
+		case it.Kind != "sent" || !cameBack[id]: // the inbox refs come first
 			mine.add(it)
 		}
 		return nil
