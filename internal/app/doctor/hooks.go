@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"githandoff/hooks"
@@ -14,7 +15,17 @@ import (
 	"githandoff/internal/gitconfig"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/workspace"
 )
+
+// ofOthers reports of a trusted key whether "init" did not pin it: an agent may work in a bare
+// repository, which is a hub to nobody.
+func ofOthers(repo *refs.Repo) func(sign.TrustEntry) bool {
+	own := workspace.AgentsOfClone(repo)
+	return func(e sign.TrustEntry) bool {
+		return !slices.ContainsFunc(e.Agents, func(name string) bool { return slices.Contains(own, name) })
+	}
+}
 
 func (d *checkup) checkHooks(ctx context.Context, repo *refs.Repo) {
 	if repo.Bare { // nobody commits there
@@ -115,7 +126,7 @@ func checkGuard(ctx context.Context, d *checkup, repo *refs.Repo) {
 		return
 	}
 	trust, err := sign.LoadHubTrust(repo.Own("trust.json"), repo.CommonDir)
-	meant := len(repo.Config[strings.ToLower(gitconfig.HubURL)]) > 0 || err == nil && len(trust.Entries()) > 0
+	meant := len(repo.Config[strings.ToLower(gitconfig.HubURL)]) > 0 || err == nil && slices.ContainsFunc(trust.Entries(), ofOthers(repo))
 	switch {
 	case place != dir && len(elsewhere) > 0 && (elsewhere[0].Before == hooks.Ours || elsewhere[0].Before == hooks.Chained):
 		d.wrong("guard", install.Because("installs it where the server does not overwrite it"), "%s is overwritten by the server of this hub", elsewhere[0].Path)
