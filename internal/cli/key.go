@@ -39,7 +39,10 @@ terminal. A key has no effect until somebody trusts it: githandoff trust add.`,
 				use:   "generate [NAME]",
 				short: "Make a key for an agent, or for a person (a mail address)",
 				long: `Makes a key and prints its id. Without NAME it is the key of this worktree's agent. If a
-key of that name exists, it is kept and its id is printed.`,
+key of that name exists, it is kept and its id is printed.
+
+To replace a retired key, rename its file first, in the directory named by "githandoff
+help key". Then "githandoff init" makes another key, and trusts it here.`,
 				example: []string{"githandoff key generate alice@example.com"},
 				exits:   []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Unavailable},
 				args:    takes(0, "at most one name", &c.name),

@@ -3,6 +3,7 @@ package emit
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"githandoff/internal/fault"
@@ -64,7 +65,7 @@ func (s *Sender) unknownAgent(ctx context.Context, env *handoff.Envelope) error 
 	name := *env.Target.Agent
 	known, near := sign.NearestAgent(s.Trust, name)
 	if known {
-		return nil
+		return s.retiredAgent(name)
 	}
 	if until := s.Expected(name); !until.IsZero() {
 		return fmt.Errorf("%s was invited and has not joined yet; its invitation ends at %s", name, handoff.FormatTime(until))
@@ -76,6 +77,16 @@ func (s *Sender) unknownAgent(ctx context.Context, env *handoff.Envelope) error 
 		return fmt.Errorf("no key of agent %s is trusted here; did you mean %s?", name, near)
 	}
 	return fmt.Errorf("no key of agent %s is trusted here: its receipt is disputed until one is (githandoff trust add)", name)
+}
+
+// retiredAgent warns if every key of a known agent was retired here.
+func (s *Sender) retiredAgent(name string) error {
+	for _, e := range s.Trust.Entries() {
+		if slices.Contains(e.Agents, name) && e.Retired == "" {
+			return nil
+		}
+	}
+	return fmt.Errorf("the key of agent %s was retired here: its receipt is disputed until another one is trusted (githandoff trust add)", name)
 }
 
 // publishedFor returns an unpinned published key in the name of an agent.
