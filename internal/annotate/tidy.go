@@ -109,7 +109,7 @@ func (n *Notes) tidyLines(ctx context.Context, r notes.Reader, t tidied) (map[st
 
 // parentOf returns the first parent of a raw commit; "" where it has none.
 func parentOf(raw []byte) string {
-	if parents := gitobj.Header(raw, "parent"); len(parents) > 0 && handoff.IsHex(parents[0], 40) {
+	if parents := gitobj.Parents(raw); len(parents) > 0 {
 		return parents[0]
 	}
 	return ""

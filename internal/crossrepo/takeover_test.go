@@ -116,6 +116,38 @@ func TestPoisonedCopyIsMended(t *testing.T) {
 	}
 }
 
+// An entry leads to what git takes for its parents. A copy that followed any other line would lose
+// the log below it with the next gc, and one that read fewer would not see a merge.
+func TestParentThatGitDoesNotSee(t *testing.T) {
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	require.NotNil(t, fixer.look(t, p).Offer)
+	lane := refs.LocalNamespace.Lane(p.ID)
+	clean := v.Hub.Git(t, "rev-parse", lane)
+	tree := v.Hub.Git(t, "hash-object", "-w", "-t", "tree", "/dev/null")
+	other := v.Hub.Git(t, "commit-tree", "-m", "other", tree)
+	const people = "author m <m@example.com> 1 +0000\ncommitter m <m@example.com> 1 +0000\n"
+	put := func(headers string) {
+		file := filepath.Join(t.TempDir(), "commit")
+		require.NoError(t, os.WriteFile(file, []byte("tree "+tree+"\n"+headers+"\nx\n"), 0o600))
+		v.Hub.Git(t, "update-ref", lane, v.Hub.Git(t, "hash-object", "-t", "commit", "-w", "--literally", file))
+	}
+	for name, headers := range map[string]string{
+		"below the people":          people + "parent " + clean + "\n",
+		"a merge, half in capitals": "parent " + clean + "\nparent " + strings.ToUpper(other) + "\n" + people,
+	} {
+		t.Run(name, func(t *testing.T) {
+			put(headers)
+			_, _, err := fixer.tryClaim(t.Context(), p)
+			assert.True(t, fault.Is(err, "rollback"), err)
+			assert.Equal(t, clean, fixer.git.Git(t, "rev-parse", fixer.home.Namespace().Lane(p.ID)), "the copy stays where it was")
+			v.Hub.Git(t, "update-ref", lane, clean)
+			require.NotNil(t, fixer.look(t, p).Offer, "and goes on once the hub is clean")
+		})
+	}
+}
+
 // A lane that a stranger began with a merge is worth nothing, and hinders nobody once
 // the hub has let go of it.
 func TestStrangersLane(t *testing.T) {

@@ -8,6 +8,7 @@ package gitobj
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -149,7 +150,23 @@ func EncodeCommit(tree string, parents []string, who string, when time.Time, mes
 	return []byte(b.String())
 }
 
-// Header returns the values of a header of a raw commit, such as "parent", in their order.
+// Parents returns the parents of a raw commit as git reads them: the lines right below the first
+// one. A header of that name further below is no parent, and capital digits are digits.
+func Parents(commit []byte) []string {
+	_, below, _ := bytes.Cut(commit, []byte("\n"))
+	var parents []string
+	for line := range bytes.Lines(below) {
+		value, ok := bytes.CutPrefix(line, []byte("parent "))
+		oid, err := hex.DecodeString(string(bytes.TrimSuffix(value, []byte("\n"))))
+		if !ok || err != nil || len(oid) != 20 {
+			break
+		}
+		parents = append(parents, hex.EncodeToString(oid))
+	}
+	return parents
+}
+
+// Header returns the values of a header of a raw commit, such as "tree", in their order.
 // It checks nothing.
 func Header(commit []byte, name string) []string {
 	var values []string

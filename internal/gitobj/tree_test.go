@@ -119,3 +119,32 @@ func FuzzParseTree(f *testing.F) {
 		}
 	})
 }
+
+// git and githandoff agree on the parents of a commit, however it is written.
+func TestParents(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	empty := repo.Git(t, "hash-object", "-w", "-t", "tree", "/dev/null")
+	a, b := repo.Git(t, "commit-tree", "-m", "a", empty), repo.Git(t, "commit-tree", "-m", "b", empty)
+	const by = " <a@example.com> 1 +0000\n"
+	head, people := "tree "+empty+"\n", "author a"+by+"committer a"+by
+	for name, one := range map[string]struct {
+		raw  string
+		want []string
+	}{
+		"none":                        {head + people + "\nx\n", nil},
+		"two":                         {head + "parent " + a + "\nparent " + b + "\n" + people + "\nx\n", []string{a, b}},
+		"capitals":                    {head + "parent " + strings.ToUpper(a) + "\n" + people + "\nx\n", []string{a}},
+		"below the people":            {head + people + "parent " + a + "\n\nx\n", nil},
+		"another below the people":    {head + "parent " + a + "\n" + people + "parent " + b + "\n\nx\n", []string{a}},
+		"in the message":              {head + people + "\nparent " + a + "\n", nil},
+		"in a message without people": {head + "\nparent " + a + "\n", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "commit")
+			require.NoError(t, os.WriteFile(file, []byte(one.raw), 0o600))
+			oid := repo.Git(t, "hash-object", "-t", "commit", "-w", "--literally", file)
+			assert.Equal(t, one.want, gitobj.Parents([]byte(one.raw)))
+			assert.Equal(t, strings.Join(append([]string{oid}, one.want...), " "), repo.Git(t, "rev-list", "--parents", "--max-count=1", oid))
+		})
+	}
+}

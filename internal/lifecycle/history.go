@@ -110,7 +110,7 @@ func (l *Lanes) Cut(ctx context.Context, tip, below string) (cut string, ok bool
 		if err != nil {
 			return "", false, err
 		}
-		parents := parentsOf(o.Body)
+		parents := gitobj.Parents(o.Body)
 		if len(parents) < 2 || l.joins(ctx, o) == nil {
 			tip = firstParent(o.Body)
 			continue

@@ -67,7 +67,7 @@ func (w *laneWalk) from(ctx context.Context, tip string, known map[string]bool) 
 		if more, err := w.visit(o.OID, o.Body); err != nil || !more {
 			return false, err
 		}
-		parents := parentsOf(o.Body)
+		parents := gitobj.Parents(o.Body)
 		if len(parents) > 1 {
 			if err := w.lanes.joins(ctx, o); err != nil {
 				return false, err
@@ -107,7 +107,7 @@ func (w *laneWalk) below(ctx context.Context, tip string, known map[string]bool)
 		if err != nil {
 			return nil, err
 		}
-		parents := parentsOf(o.Body)
+		parents := gitobj.Parents(o.Body)
 		slices.Reverse(parents) // the first one is read next
 		todo = append(todo, parents...)
 	}
@@ -175,7 +175,7 @@ func (l *Lanes) unreadable(ctx context.Context, oid string) (*refs.Object, error
 		return nil, err
 	}
 	body := []byte(tooLarge)
-	for _, p := range parentsOf(o.Body) {
+	for _, p := range gitobj.Parents(o.Body) {
 		body = append(body, "parent "+p+"\n"...)
 	}
 	return &refs.Object{OID: o.OID, Type: o.Type, Body: append(body, '\n')}, nil
@@ -184,14 +184,9 @@ func (l *Lanes) unreadable(ctx context.Context, oid string) (*refs.Object, error
 // tooLarge begins the stand-in for an oversized entry; no commit begins so.
 const tooLarge = "too large\n"
 
-// parentsOf reads the parents of a raw, unverified commit.
-func parentsOf(raw []byte) []string {
-	return slices.DeleteFunc(gitobj.Header(raw, "parent"), func(oid string) bool { return !handoff.IsHex(oid, 40) })
-}
-
 // firstParent returns the first parent of a raw commit; "" if there is none.
 func firstParent(raw []byte) string {
-	if parents := parentsOf(raw); len(parents) > 0 {
+	if parents := gitobj.Parents(raw); len(parents) > 0 {
 		return parents[0]
 	}
 	return ""
@@ -273,7 +268,7 @@ func (l *Lanes) index(ctx context.Context, tip string) ([]indexed, error) {
 			known = oid
 			return false, nil
 		}
-		joined = joined || len(parentsOf(raw)) > 1 // what is below is not in one piece
+		joined = joined || len(gitobj.Parents(raw)) > 1 // what is below is not in one piece
 		added = append(added, indexOf(oid, raw))
 		return true, nil
 	})

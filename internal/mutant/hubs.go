@@ -3,6 +3,19 @@ package main
 // ofHubs are the guards of a look at a hub: they bound a fetch, and judge it before it is believed.
 var ofHubs = []mutant{
 	{
+		"a parent stands where git reads parents", "internal/gitobj/gitobj.go",
+		`			break
+		}
+		parents = append(parents, hex.EncodeToString(oid))`, `			continue
+		}
+		parents = append(parents, hex.EncodeToString(oid))`, inCrossrepo + "TestParentThatGitDoesNotSee/below",
+	},
+	{
+		"a parent in capitals is one", "internal/gitobj/gitobj.go",
+		`if !ok || err != nil || len(oid) != 20 {`, `if !ok || err != nil || len(oid) != 20 || bytes.ContainsAny(value, "ABCDEF") {`,
+		inCrossrepo + "TestParentThatGitDoesNotSee/a_merge",
+	},
+	{
 		"a look tells the hub nothing of what is here", "internal/crossrepo/remote.go",
 		`fetch.negotiationAlgorithm=noop`, `fetch.negotiationAlgorithm=default`, "./internal/crossrepo -run TestLookInOneRound",
 	},

@@ -85,7 +85,7 @@ func firstLost(ctx context.Context, r *Repo, tip string, sound map[string]bool) 
 func namedBy(o *Object) []string {
 	switch o.Type {
 	case "commit":
-		return append(gitobj.Header(o.Body, "parent"), gitobj.Header(o.Body, "tree")...)
+		return append(gitobj.Parents(o.Body), gitobj.Header(o.Body, "tree")...)
 	case "tree":
 		entries, _ := gitobj.ParseTree(o.Body)
 		var names []string

@@ -44,7 +44,7 @@ func Open(ctx context.Context, repo *refs.Repo, oid string) (*Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	parents := gitobj.Header(top, "parent")
+	parents := gitobj.Parents(top)
 	if len(parents) != 2 && len(parents) != 3 {
 		return nil, bad("it has not two or three parents")
 	}
@@ -53,7 +53,7 @@ func Open(ctx context.Context, repo *refs.Repo, oid string) (*Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Equal(gitobj.Header(index, "parent"), parents[:1]) {
+	if !slices.Equal(gitobj.Parents(index), parents[:1]) {
 		return nil, bad("the commit of its index does not stand on its HEAD")
 	}
 	c.Index = treeOf(index)
@@ -66,7 +66,7 @@ func Open(ctx context.Context, repo *refs.Repo, oid string) (*Contents, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(gitobj.Header(others, "parent")) > 0 {
+		if len(gitobj.Parents(others)) > 0 {
 			return nil, bad("the commit of its untracked files has a parent")
 		}
 		c.Others = treeOf(others)
