@@ -85,7 +85,11 @@ func (pj *publishedJudge) fuller(ctx context.Context, before string, public sign
 	if err != nil {
 		return err
 	}
-	if old, err := sign.ParsePublic(text); err == nil && old.KID() == public.KID() && !public.Holds(old) {
+	old, err := sign.ParsePublic(text)
+	if err != nil || old.KID() != public.KID() {
+		return nil //nolint:nilerr // what is no copy of the key has nothing to keep
+	}
+	if whole, err := public.With(old); err != nil || whole.Text() != public.Text() {
 		return denied(fault.Rollback, "it lacks packets that the copy of the key here has").
 			WithHints(fault.Run("githandoff", "key", "export", "--help").Because("--to publishes a key together with what is there"))
 	}

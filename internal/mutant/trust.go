@@ -28,7 +28,24 @@ var ofTrust = []mutant{
 	},
 	{
 		"a published key says all that it said", "internal/guard/published.go",
-		`&& !public.Holds(old) {`, `&& false {`, "./internal/cli -run TestScript/key_revoked",
+		`err != nil || whole.Text() != public.Text() {`, `err != nil && whole.Text() != public.Text() {`, "./internal/cli -run TestScript/key_revoked",
+	},
+	{
+		"a copy of a key keeps what the key signed, and nothing else", "internal/sign/packets.go",
+		`return tag != primaryTag && len(k.signatures) == 0`, `return tag == 0`, "./internal/sign -run TestPacketsOfStrangersMayGo",
+	},
+	{
+		"a signature is by the key whose name it bears", "internal/sign/packets.go",
+		`return s.SigType == packet.SigTypeDirectSignature && primary.VerifyDirectKeySignature(s) == nil`,
+		`return s.SigType == packet.SigTypeDirectSignature`, "./internal/sign -run TestPacketsOfStrangersMayGo",
+	},
+	{
+		"a revocation needs no room beside other statements", "internal/sign/packets.go",
+		`if fault.Is(err, fault.TooLarge) {`, `if false {`, "./internal/sign -run TestRevocationNeedsNoRoom",
+	},
+	{
+		"a packet of a key states its length", "internal/sign/public.go",
+		`if !statesLengths(raw) {`, `if false {`, "./internal/sign -run TestPacketsStateTheirLengths",
 	},
 	{
 		"a clone remembers what was published", "internal/team/keys.go",

@@ -2,6 +2,7 @@ package sign
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 	"time"
 
@@ -27,41 +28,84 @@ func packetID(p []byte) string {
 
 const (
 	signatureTag = 2
+	primaryTag   = 6
 	userIDTag    = 13
-	attributeTag = 17
 )
 
-// parts splits an OpenPGP key; nil if a packet does not state its length.
+// parts returns the statements of an OpenPGP key about itself: the primary key, and each user id
+// and subkey that it signed. Anybody can add anything else to a copy: certifications, user ids,
+// photos, packets of no known kind, signatures that only claim to be by the key. None of that has
+// to be kept. No part is missing, for ParsePublic requires packets to state their lengths.
 func (p PublicKey) parts() []keyPart {
 	var parts []keyPart
-	for raw := p.raw; len(raw) > 0; {
-		tag, header, size, ok := packetHeader(raw)
-		if !ok || size > len(raw)-header {
-			return nil
-		}
-		one := raw[:header+size]
-		raw = raw[header+size:]
+	for tag, one := range packets(p.raw) {
 		switch {
 		case tag != signatureTag:
 			parts = append(parts, keyPart{head: one})
-		case len(parts) > 0 && p.own(one):
+		case len(parts) > 0 && p.states(parts[len(parts)-1].head, one):
 			last := &parts[len(parts)-1]
 			last.signatures = append(last.signatures, one)
 		}
 	}
-	return parts
+	return slices.DeleteFunc(parts, func(k keyPart) bool {
+		tag, _, _, _ := packetHeader(k.head)
+		return tag != primaryTag && len(k.signatures) == 0
+	})
 }
 
-// own reports whether a signature claims to be by the key itself. Certifications by other
-// keys do not matter here and may be dropped.
-func (p PublicKey) own(raw []byte) bool {
-	read, err := packet.Read(bytes.NewReader(raw))
+// packets yields the packets of a key, each with its tag. It ends at one that does not state
+// its length.
+func packets(raw []byte) iter.Seq2[byte, []byte] {
+	return func(yield func(byte, []byte) bool) {
+		for len(raw) > 0 {
+			tag, header, size, ok := packetHeader(raw)
+			if !ok || size > len(raw)-header || !yield(tag, raw[:header+size]) {
+				return
+			}
+			raw = raw[header+size:]
+		}
+	}
+}
+
+// statesLengths reports whether each packet of a key states its length, as a key must (RFC 9580,
+// section 4.2.1.4).
+func statesLengths(raw []byte) bool {
+	size := 0
+	for _, one := range packets(raw) {
+		size += len(one)
+	}
+	return size == len(raw)
+}
+
+// states reports whether the key itself made a signature over one of its parts.
+func (p PublicKey) states(head, signature []byte) bool {
+	part, err := packet.Read(bytes.NewReader(head))
+	if err != nil {
+		return false
+	}
+	read, err := packet.Read(bytes.NewReader(signature))
 	s, ok := read.(*packet.Signature)
-	return err == nil && ok && s.IssuerKeyId != nil && *s.IssuerKeyId == p.pgp.PrimaryKey.KeyId
+	if err != nil || !ok {
+		return false
+	}
+	primary := p.pgp.PrimaryKey
+	switch part := part.(type) {
+	case *packet.UserId:
+		return primary.VerifyUserIdSignature(part.Id, primary, s) == nil
+	case *packet.PublicKey:
+		switch {
+		case part.IsSubkey:
+			return primary.VerifyKeySignature(part, s) == nil
+		case s.SigType == packet.SigTypeKeyRevocation:
+			return primary.VerifyRevocationSignature(s) == nil
+		}
+		return s.SigType == packet.SigTypeDirectSignature && primary.VerifyDirectKeySignature(s) == nil
+	}
+	return false
 }
 
 // Holds reports whether a copy of a key says as much as another: it is the same SSH key, or
-// has every packet of the other OpenPGP key but the signatures of strangers.
+// has everything that the other OpenPGP key states of itself.
 func (p PublicKey) Holds(other PublicKey) bool {
 	if p.kid != other.kid || p.pgp == nil || other.pgp == nil {
 		return p.kid == other.kid && p.text == other.text
@@ -87,7 +131,9 @@ func (p PublicKey) Holds(other PublicKey) bool {
 }
 
 // With merges two copies of a key. Reasons as those of ParsePublic; malformed also if they
-// are not the same key.
+// are not the same key. If both together are too large for a key, a revoked copy is the result:
+// whoever stole the key can sign any number of statements, and none of them may keep its
+// revocation away.
 func (p PublicKey) With(other PublicKey) (PublicKey, error) {
 	switch {
 	case p.kid != other.kid:
@@ -116,13 +162,20 @@ func (p PublicKey) With(other PublicKey) (PublicKey, error) {
 		raw = append(raw, part.head...)
 		raw = append(raw, bytes.Join(part.signatures, nil)...)
 	}
-	return ParsePublic(pgpPublicArmor.encode(raw))
+	whole, err := ParsePublic(pgpPublicArmor.encode(raw))
+	if fault.Is(err, fault.TooLarge) {
+		for _, one := range []PublicKey{p, other} {
+			if len(one.pgp.Revocations) > 0 {
+				return one, nil
+			}
+		}
+	}
+	return whole, err
 }
 
 // rank puts user ids before subkeys (RFC 9580, section 10.1).
 func rank(k keyPart) int {
-	switch tag, _, _, _ := packetHeader(k.head); tag {
-	case userIDTag, attributeTag:
+	if tag, _, _, _ := packetHeader(k.head); tag == userIDTag {
 		return 0
 	}
 	return 1

@@ -2,7 +2,9 @@ package sign
 
 import (
 	"bytes"
+	"crypto"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,8 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
 )
 
 // copies returns a key as it was published first, revoked, and with another user id.
@@ -80,6 +84,90 @@ func TestSignaturesOfStrangersMayGo(t *testing.T) {
 	assert.NotEqual(t, plain.Text(), flooded.Text())
 	assert.True(t, plain.Holds(flooded))
 	assert.True(t, flooded.Holds(plain))
+}
+
+// A stranger adds to a copy what nobody can tell from the owner's by looking: a user id, an
+// attribute, a packet of no known kind, a signature that only says whose it
+// is. Nobody has to keep any of it, however much there is.
+func TestPacketsOfStrangersMayGo(t *testing.T) {
+	first, revoked, _ := copies(t)
+	old := func(tag byte, body []byte) []byte {
+		return append([]byte{0xc0 | tag, 255, 0, 0, byte(len(body) >> 8), byte(len(body))}, body...)
+	}
+	var claimed bytes.Buffer // a direct-key signature by another key, with the first one's name unsigned
+	stranger := pgpKey(t, packet.Config{}).entity
+	direct := &packet.Signature{
+		Version: 4, SigType: packet.SigTypeDirectSignature, PubKeyAlgo: stranger.PrimaryKey.PubKeyAlgo,
+		Hash: crypto.SHA256, CreationTime: born(), IssuerKeyId: &first.pgp.PrimaryKey.KeyId,
+	}
+	require.NoError(t, direct.SignDirectKeyBinding(first.pgp.PrimaryKey, stranger.PrivateKey, nil))
+	require.NoError(t, direct.Serialize(&claimed))
+	head := first.parts()[0].head
+
+	for name, add := range map[string][]byte{
+		"user id":   old(userIDTag, bytes.Repeat([]byte("x"), 40_000)),
+		"attribute": old(17, bytes.Repeat([]byte("\x01"), 40_000)),
+		"unknown":   old(60, bytes.Repeat([]byte("x"), 40_000)),
+		"claimed":   bytes.Repeat(claimed.Bytes(), 40_000/claimed.Len()),
+	} {
+		t.Run(name, func(t *testing.T) {
+			places := [][]byte{slices.Concat(head, add, first.raw[len(head):])}
+			if name != "claimed" { // behind a subkey stand its own signatures
+				places = append(places, slices.Concat(first.raw, add))
+			}
+			flooded := make([]PublicKey, len(places))
+			for i, raw := range places {
+				var err error
+				flooded[i], err = ParsePublic(pgpPublicArmor.encode(raw))
+				require.NoError(t, err)
+				assert.True(t, revoked.Holds(flooded[i]))
+				assert.True(t, first.Holds(flooded[i]))
+				for _, pair := range [][2]PublicKey{{flooded[i], revoked}, {revoked, flooded[i]}, {flooded[i], flooded[0]}} {
+					both, err := pair[0].With(pair[1])
+					require.NoError(t, err)
+					assert.True(t, both.Holds(pair[0]))
+					assert.True(t, both.Holds(pair[1]))
+				}
+			}
+		})
+	}
+}
+
+// A packet in pieces would end what can be compared.
+func TestPacketsStateTheirLengths(t *testing.T) {
+	first, _, _ := copies(t)
+	pieces := append([]byte{0xc0 | 60, 0xe0 | 9}, append(bytes.Repeat([]byte("x"), 512), 1, 'x')...)
+	_, err := ParsePublic(pgpPublicArmor.encode(slices.Concat(first.raw, pieces)))
+	refused(t, err, "malformed")
+}
+
+// Who stole a key can sign any number of statements before its owner revokes it. The revocation
+// does not have to fit beside them.
+func TestRevocationNeedsNoRoom(t *testing.T) {
+	key := pgpKey(t, packet.Config{})
+	config := &packet.Config{Time: later(time.Hour)}
+	public := func() (PublicKey, error) {
+		var raw bytes.Buffer
+		require.NoError(t, key.entity.Serialize(&raw))
+		return ParsePublic(pgpPublicArmor.encode(raw.Bytes()))
+	}
+	var full PublicKey
+	err := error(fault.New(fault.Invalid, fault.TooLarge, "not tried"))
+	for size := 48 << 10; fault.Is(err, fault.TooLarge); size -= 50 {
+		name := strings.Repeat("x", size)
+		require.NoError(t, key.entity.AddUserId(name, "", "", config))
+		full, err = public()
+		delete(key.entity.Identities, name)
+	}
+	require.NoError(t, err)
+	require.NoError(t, key.entity.RevokeKey(packet.KeyCompromised, "", config))
+	revoked, err := public()
+	require.NoError(t, err)
+	for _, pair := range [][2]PublicKey{{full, revoked}, {revoked, full}} {
+		both, err := pair[0].With(pair[1])
+		require.NoError(t, err)
+		refused(t, both.Revoked(born().Add(day)), "key_revoked")
+	}
 }
 
 // A clone that learns of a revocation lets the key act no more, whatever older

@@ -111,6 +111,9 @@ func parsePGPPublic(text []byte) (PublicKey, error) {
 	if err != nil {
 		return PublicKey{}, badKey("read an OpenPGP key: %w", err)
 	}
+	if !statesLengths(raw) {
+		return PublicKey{}, badKey("read an OpenPGP key: a packet does not state its length")
+	}
 	if entity.PrivateKey != nil || slices.ContainsFunc(entity.Subkeys, func(sub openpgp.Subkey) bool { return sub.PrivateKey != nil }) {
 		return PublicKey{}, badKey("this is a private key").WithHints(fault.Fact("gpg --armor --export prints the public one"))
 	}
