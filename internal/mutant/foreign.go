@@ -161,6 +161,11 @@ var ofForeignText = []mutant{
 `, ``, inScript + "hook_trailer$",
 	},
 	{
+		"a template hands nothing over", "internal/app/githook/message.go",
+		`	"template": regexp.MustCompile(` + "`(?im)^handoff-to[ \\t]*:[ \\t]*[^\\s]`" + `),
+`, ``, "./internal/cli -run TestScript/hook_trailer_picked",
+	},
+	{
 		"a commit with a borrowed date is no twin", "internal/app/githook/log.go",
 		`l.authored == other.authored && l.committed == l.authored && other.committed == other.authored`,
 		`l.authored == other.authored`, inScript + "hook_trailer$",

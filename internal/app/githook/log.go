@@ -107,7 +107,7 @@ func own(ctx context.Context, repo *refs.Repo) (*Commit, *Amended, error) {
 	}
 	_, err = os.Stat(repo.OwnWorktree(borrowedNote))
 	if err == nil || strings.HasPrefix(log[0].subject, "amend! ") {
-		return nil, nil, errors.New("ignored the Handoff-To of this commit: git took its message from another commit")
+		return nil, nil, errors.New("ignored the Handoff-To of this commit: git took its message from another commit or from a template")
 	}
 	c.twin, err = countTwins(ctx, repo, log)
 	return c, nil, err

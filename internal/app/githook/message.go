@@ -83,24 +83,31 @@ func (h *Messages) Prepare(ctx context.Context, args []string) error {
 	return m.name(ctx, h.Repo, claim)
 }
 
-// asksTo finds a trailer that hands work over.
-var asksTo = regexp.MustCompile(`(?im)^handoff-to\b`)
+// asksTo finds, for each origin of a message that git did not get from the user, a trailer that
+// hands work over. In a template it may have no value yet: the user fills it in.
+var asksTo = map[string]*regexp.Regexp{
+	"merge":    regexp.MustCompile(`(?im)^handoff-to\b`),
+	"commit":   regexp.MustCompile(`(?im)^handoff-to\b`),
+	"template": regexp.MustCompile(`(?im)^handoff-to[ \t]*:[ \t]*[^\s]`),
+}
 
 // borrowedNote is a file of the worktree. It is there from one prepare-commit-msg to the next if git
-// took the message of the commit from another commit, together with a trailer that hands work over.
+// took the message of the commit from another commit or from a template, together with a trailer that
+// hands work over.
 const borrowedNote = "borrowed-message"
 
 // noteOrigin writes and removes borrowedNote. The origin of a message is "merge" after "cherry-pick
-// -n" and after a conflict of a rebase, and "commit" after -c and -C. In HEAD's reflog such a
-// commit looks like any other.
+// -n" and after a conflict of a rebase, "commit" after -c and -C, and "template" with commit.template,
+// which often names a file of the repository: others write it. In HEAD's reflog such a commit looks
+// like any other.
 func (h *Messages) noteOrigin(args []string) error {
 	note := h.Repo.OwnWorktree(borrowedNote)
-	if len(args) > 1 && slices.Contains([]string{"merge", "commit"}, args[1]) {
+	if len(args) > 1 && asksTo[args[1]] != nil {
 		text, err := os.ReadFile(h.at(args[0]))
 		if err != nil {
 			return fmt.Errorf("read the message: %w", err)
 		}
-		if asksTo.Match(text) {
+		if asksTo[args[1]].Match(text) {
 			if err := private.MakeDir(filepath.Dir(note)); err != nil {
 				return err
 			}
