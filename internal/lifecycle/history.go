@@ -174,10 +174,10 @@ func PutBack(hub, lane, tip, was string, why error) error {
 // were when the key was retired tell true entries from others. The entry of the key records
 // their tips, as the object id of a tree for each namespace: an entry a lane, "160000 <cc>".
 
-// unseen refuses an entry of a retired key if the lanes recorded at its retirement do not
-// contain it. A key without such a record is judged by dates alone.
+// unseen refuses an entry of a retired key, or of one that its owner revoked, if the lanes
+// recorded then do not contain it. A key without such a record is judged by dates alone.
 func (l *Lanes) unseen(ctx context.Context, key sign.Key, entry *Entry) error {
-	if key.Entry().Retired == "" || len(key.Seen()) == 0 {
+	if len(key.Seen()) == 0 || key.Entry().Retired == "" && key.Revoked(l.Keys.now()) == nil {
 		return nil
 	}
 	return l.witnessed(ctx, key, entry.Record().ID.Lane(), entry.OID)

@@ -1,6 +1,8 @@
 package lifecycle
 
 import (
+	"bytes"
+	"crypto/rand"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -261,6 +266,48 @@ func TestRetiredKeyDatesBack(t *testing.T) {
 	assert.Equal(t, Ended, s.Phase(), "what had been seen stands")
 	assert.NoError(t, s.Dispute)
 	assert.Equal(t, Held, c.held(t, held).Phase())
+}
+
+// Nor does one that its owner laid aside: such a key keeps its past, and its thief could date
+// anything into it.
+func TestRevokedKeyDatesBack(t *testing.T) {
+	c := newRoles(t)
+	clock := c.Now
+	keys := sign.Keystore{Dir: filepath.Join(t.TempDir(), "keys"), Now: func() time.Time { return clock() }}
+	signer, err := keys.Generate("peer", "peer <agent@example.com>", nil, c.Now().Add(-time.Hour), rand.Reader)
+	require.NoError(t, err)
+	i := slices.IndexFunc(c.Trusted, func(entry sign.TrustEntry) bool { return entry.KID == c.peer.Author.Signer.KID() })
+	c.peer.Author.Signer = signer
+	c.Trusted[i].KID, c.Trusted[i].Key = signer.KID(), signer.Public().Text()
+	c.Spread(t)
+	done, open := c.offer(t, c.source, "fixer"), c.offer(t, c.source, "fixer")
+	_, _, err = c.peer.Acknowledge(t.Context(), c.home, c.claim(t, c.peer, done), Outcome{})
+	require.NoError(t, err)
+	before := c.Now().Add(-time.Second)
+	c.Pass(time.Second)
+
+	text, err := os.ReadFile(filepath.Join(keys.Dir, "peer.asc"))
+	require.NoError(t, err)
+	ring, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(text))
+	require.NoError(t, err)
+	require.NoError(t, ring[0].RevokeKey(packet.KeySuperseded, "", &packet.Config{Time: c.Now}))
+	var public bytes.Buffer
+	w, err := armor.Encode(&public, openpgp.PublicKeyType, nil)
+	require.NoError(t, err)
+	require.NoError(t, ring[0].Serialize(w))
+	require.NoError(t, w.Close())
+	c.Trusted[i].Key = public.String()
+	c.Trusted[i].Seen, err = Seen(t.Context(), c.source.Repo)
+	require.NoError(t, err)
+	c.Spread(t)
+	c.Pass(time.Second)
+
+	clock = func() time.Time { return before }
+	c.forge(t, c.peer, c.load(t, c.holder, open), record.Claimed, c.dated(before.Sub(c.Now())))
+	refusedAs(t, "key_revoked", c.load(t, again(c.holder), open).Dispute)
+	s := c.load(t, again(c.holder), done)
+	assert.Equal(t, Ended, s.Phase(), "what had been seen stands")
+	assert.NoError(t, s.Dispute)
 }
 
 // held returns a state without what came last.

@@ -41,7 +41,15 @@ var ofTimes = []mutant{
 	},
 	{
 		"what a retired key signed had been seen", "internal/lifecycle/history.go",
-		`if key.Entry().Retired == "" || len(key.Seen()) == 0 {`, `if true {`, inLifecycle + "TestRetiredKeyDatesBack",
+		`if len(key.Seen()) == 0 || key.Entry().Retired == "" && key.Revoked(l.Keys.now()) == nil {`, `if true {`, inLifecycle + "TestRetiredKeyDatesBack",
+	},
+	{
+		"what a revoked key signed had been seen", "internal/lifecycle/history.go",
+		`key.Entry().Retired == "" && key.Revoked(l.Keys.now()) == nil {`, `key.Entry().Retired == "" {`, inLifecycle + "TestRevokedKeyDatesBack",
+	},
+	{
+		"the log is noted when a key is revoked", "internal/sign/trust.go",
+		`k.pin.mayBeRevoked() && fault.Is(`, `k == Key{} && fault.Is(`, "./internal/sign -run TestLearnedRevocationStays",
 	},
 	{
 		"a root that is none any more joins nothing", "internal/lifecycle/history.go",

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 )
@@ -51,6 +53,24 @@ func (p *pin) keys() ([]PublicKey, error) {
 		}
 	})
 	return p.copies, p.err
+}
+
+// mayBeRevoked reports whether a copy of the key has the packet of a revocation. It parses no key,
+// for every command asks.
+func (p *pin) mayBeRevoked() bool {
+	return slices.ContainsFunc(p.texts, func(text string) bool {
+		raw, err := pgpPublicArmor.decode([]byte(text))
+		if err != nil {
+			return strings.HasPrefix(text, pgpPublicArmor.begin()[:10]) // another spelling
+		}
+		for tag, one := range packets(raw) {
+			_, header, _, _ := packetHeader(one)
+			if tag == signatureTag && len(one) > header+1 && one[header+1] == byte(packet.SigTypeKeyRevocation) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // KID names the primary key.

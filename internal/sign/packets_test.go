@@ -194,6 +194,8 @@ func TestLearnedRevocationStays(t *testing.T) {
 	refused(t, k.MayAct(RoleSender, "carol", born().Add(day)), "key_revoked")
 	assert.Equal(t, []string{"carol"}, k.Entry().Agents)
 
+	assert.Equal(t, []KID{first.KID()}, again.Unwitnessed(born().Add(day)), "the log seen by then is to be noted")
+
 	// Of a key that only a list names, the revocation is written down here.
 	other, gone, _ := copies(t)
 	_, err = p.adopt(t, 1, born().Add(day), TrustEntry{KID: other.KID(), Key: other.Text(), Agents: []string{"dan"}, Roles: []string{RoleSender}})

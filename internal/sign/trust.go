@@ -295,15 +295,17 @@ func NearestAgent(trust *Trust, name string) (known bool, near string) {
 }
 
 // Unwitnessed lists the keys no longer valid without a record of the tips seen by then in this
-// repository's list: retired from elsewhere, by another list, or by a time now past. For a key
-// known only from a team's list, the record there is enough.
+// repository's list: retired from elsewhere, by another list, or by a time now past, or revoked
+// by its owner. For a key known only from a team's list, the record there is enough.
 func (t *Trust) Unwitnessed(now time.Time) []KID {
 	var kids []KID
 	for _, e := range t.Entries() {
 		until, _ := parseTime(e.Until)
-		over := e.Retired != "" || !until.IsZero() && !now.Before(until)
+		k, _ := t.Lookup(e.KID)
+		over := e.Retired != "" || !until.IsZero() && !now.Before(until) ||
+			k.pin.mayBeRevoked() && fault.Is(k.Revoked(now), fault.KeyRevoked)
 		noted := slices.ContainsFunc(t.repo, func(own TrustEntry) bool { return own.KID == e.KID && len(own.Seen) > 0 })
-		if k, _ := t.Lookup(e.KID); over && !noted && (k.List() == "" || len(k.Seen()) == 0) {
+		if over && !noted && (k.List() == "" || len(k.Seen()) == 0) {
 			kids = append(kids, e.KID)
 		}
 	}
