@@ -48,6 +48,10 @@ var ofTimes = []mutant{
 		`key.Entry().Retired == "" && key.Revoked(l.Keys.now()) == nil {`, `key.Entry().Retired == "" {`, inLifecycle + "TestRevokedKeyDatesBack",
 	},
 	{
+		"an empty log is no evidence against a revoked key", "internal/team/witness.go",
+		`empty && key.Entry().Retired == ""`, `!empty && empty && key.Entry().Retired == ""`, "./internal/cli -run TestScript/key_revoked_past",
+	},
+	{
 		"the log is noted when a key is revoked", "internal/sign/trust.go",
 		`k.pin.mayBeRevoked() && fault.Is(`, `k == Key{} && fault.Is(`, "./internal/sign -run TestLearnedRevocationStays",
 	},

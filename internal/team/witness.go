@@ -61,7 +61,15 @@ func (t *Team) Witness(ctx context.Context, before lifecycle.Tips) error {
 	if err != nil {
 		return err
 	}
+	empty := true
+	for _, tips := range before {
+		empty = empty && len(tips) == 0
+	}
 	for _, kid := range kids {
+		// A clone that has fetched nothing yet is no evidence against the past that a revoked key keeps.
+		if key, _ := t.Engine.Keys.Trust.Lookup(kid); empty && key.Entry().Retired == "" && key.Entry().Until == "" {
+			continue
+		}
 		if err := t.Engine.Keys.Trust.Witness(kid, seen); err != nil {
 			return fmt.Errorf("record the copy of key %s: %w", kid, err)
 		}
