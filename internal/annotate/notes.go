@@ -111,8 +111,7 @@ func (n *Notes) update(ctx context.Context, message string, build func(tree stri
 			return err
 		}
 		err = n.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: w.objects})
-		var stale *refs.StaleError
-		if !errors.As(err, &stale) {
+		if _, ok := errors.AsType[*refs.StaleError](err); !ok {
 			return err
 		}
 		if round == noteRounds {

@@ -67,10 +67,10 @@ func header(lines string) func([]byte) []byte {
 
 // unsign cuts the signature out of a raw commit.
 func unsign(b []byte) []byte {
-	from := bytes.Index(b, []byte("gpgsig "))
+	before, _, _ := bytes.Cut(b, []byte("gpgsig "))
 	end := []byte(" -----END PGP SIGNATURE-----\n")
 	to := bytes.Index(b, end) + len(end)
-	return slices.Concat(b[:from], b[to:])
+	return slices.Concat(before, b[to:])
 }
 
 func attacksOnCommits() []attack {

@@ -237,7 +237,7 @@ func TestTripsInACrowd(t *testing.T) {
 	// A hub that lost its log is not one where nothing waits, whichever look finds it.
 	second.Must(t, "ack")
 	w.clone.Must(t, "sync")
-	for _, ref := range strings.Fields(w.Hub.Git(t, "for-each-ref", "--format=%(refname)", "refs/handoffs/")) {
+	for ref := range strings.FieldsSeq(w.Hub.Git(t, "for-each-ref", "--format=%(refname)", "refs/handoffs/")) {
 		w.Hub.Git(t, "update-ref", "refs/heads/"+ref, ref)
 		w.Hub.Git(t, "update-ref", "-d", ref)
 	}

@@ -75,8 +75,7 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) && fault.CodeOf(err) != fault.Interrupted {
 		err = interrupted(err)
 	}
-	var exit exitStatus
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[exitStatus](err); ok {
 		return int(exit)
 	}
 	err = refs.DiskFault(err)

@@ -111,7 +111,7 @@ func (c completions) trusted(cmd *cobra.Command, _ []string, _ string) ([]string
 	if trust, err := c.anyTrust(cmd.Context()); err == nil {
 		for _, e := range trust.Entries() {
 			if e.Retired == "" {
-				kids = append(kids, cobra.CompletionWithDesc(string(e.KID), strings.Join(append(e.Agents, e.Principals...), ", ")))
+				kids = append(kids, cobra.CompletionWithDesc(e.KID, strings.Join(append(e.Agents, e.Principals...), ", ")))
 			}
 		}
 	}

@@ -86,7 +86,7 @@ func TestHelp_exitCodes(t *testing.T) {
 			assert.True(t, ok, "%q does not say its exit codes", words)
 		}
 		list, _, _ = strings.Cut(list, " (")
-		for _, code := range strings.Fields(list) {
+		for code := range strings.FieldsSeq(list) {
 			assert.Regexp(t, `(?m)^ +`+code+`  `, all)
 		}
 	}

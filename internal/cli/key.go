@@ -241,7 +241,7 @@ func (c *keyCommand) list(ctx context.Context, infos []sign.KeyInfo, trust *sign
 				continue
 			}
 			r := keyRowOf(c.keystore(), info.Name, info.Public, trust)
-			if err := l.Row(r, texts(r.Name, string(r.KID), r.Created)...); err != nil {
+			if err := l.Row(r, texts(r.Name, r.KID, r.Created)...); err != nil {
 				return err
 			}
 		}

@@ -126,7 +126,7 @@ func (s *stage) types(command string) string {
 	require.NoError(s.t, err)
 	require.NoError(s.t, cmd.Wait(), "%s\n%s", command, screen.String())
 	s.lines = append(s.lines, sessionLine{prompt: s.machine, text: s.replace.all(command)})
-	for _, line := range strings.Split(strings.TrimSuffix(screen.String(), "\r\n"), "\r\n") {
+	for line := range strings.SplitSeq(strings.TrimSuffix(screen.String(), "\r\n"), "\r\n") {
 		s.lines = append(s.lines, sessionLine{text: s.replace.all(line)})
 	}
 	return screen.String()

@@ -90,6 +90,6 @@ func printSynced(a *app, one hubsync.Done) {
 
 // printAdopted reports changed keys.
 func printAdopted(a *app, one hubsync.Done) {
-	a.Row(adoptedRow{Alias: one.Alias, Serial: int64(one.Serial), State: one.What},
+	a.Row(adoptedRow{Alias: one.Alias, Serial: one.Serial, State: one.What},
 		"adopted the list of keys of %s, number %d", one.Alias, one.Serial)
 }

@@ -107,8 +107,7 @@ func (a *app) readBelow(name string) ([]byte, error) {
 
 // absent says why a file cannot be read, without the name of a system call.
 func absent(name string, err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		err = path.Err
 	}
 	return fault.New(fault.NotFound, fault.NoSuchFile, "@%s: %w", printable(name), err)

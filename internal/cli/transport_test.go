@@ -67,7 +67,7 @@ func state(t *testing.T, r *gittest.Repo) string {
 func openRefs(t *testing.T, r *gittest.Repo) string {
 	t.Helper()
 	var open []string
-	for _, name := range strings.Fields(r.Git(t, "for-each-ref", "--format=%(refname)", "refs/handoffs")) {
+	for name := range strings.FieldsSeq(r.Git(t, "for-each-ref", "--format=%(refname)", "refs/handoffs")) {
 		for _, kind := range []string{"/inbox/", "/outbox/", "/sent/"} {
 			if strings.Contains(name, kind) {
 				open = append(open, name)

@@ -235,9 +235,9 @@ func (c *trustCommand) list(ctx context.Context) error {
 		for _, e := range trust.Entries() {
 			k, _ := trust.Lookup(e.KID)
 			r := trustRowOf(k, c.Now())
-			cells := []string{string(r.KID), r.says()}
+			cells := []string{r.KID, r.says()}
 			if l.ForPeople() {
-				cells = []string{r.names(), strings.Join(r.Roles, ", "), r.limits(), string(r.KID)}
+				cells = []string{r.names(), strings.Join(r.Roles, ", "), r.limits(), r.KID}
 			}
 			if err := l.Row(r, texts(cells...)...); err != nil {
 				return err
@@ -309,6 +309,6 @@ func (c *trustCommand) publish(ctx context.Context) error {
 		c.Say("%s already has this list", c.to)
 		return nil
 	}
-	return c.Row(teamRow{c.to, len(team.Keys), int64(team.Serial)},
+	return c.Row(teamRow{c.to, len(team.Keys), team.Serial},
 		"%s  list %d, %s", c.to, team.Serial, fault.Count(len(team.Keys), "key"))
 }

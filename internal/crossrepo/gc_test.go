@@ -56,7 +56,7 @@ func TestGCBesideAFetchOfWhatIsHere(t *testing.T) {
 	p := v.offer(t, source, "fixer")
 	require.NotEmpty(t, fixer.look(t, p).Tip)
 	objects := strings.Fields(fixer.git.Git(t, "rev-list", "--objects", "--no-object-names", "--glob=refs/handoffs/*"))
-	for _, ref := range strings.Fields(fixer.git.Git(t, "for-each-ref", "--format=%(refname)", "refs/handoffs/")) {
+	for ref := range strings.FieldsSeq(fixer.git.Git(t, "for-each-ref", "--format=%(refname)", "refs/handoffs/")) {
 		fixer.git.Git(t, "update-ref", "-d", ref)
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(fixer.git.Dir, ".git/gc.pid"), fmt.Appendf(nil, "%d localhost", os.Getpid()), 0o600))

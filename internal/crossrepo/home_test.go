@@ -2,6 +2,7 @@ package crossrepo_test
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -235,7 +236,7 @@ func endedStaysEnded(t *testing.T, c *cast) {
 // on, until a person with a root key ends the handoff.
 func wrongKey(t *testing.T, c *cast) {
 	mallory := c.clone(t, "fixer", enginetest.NewKey(t))
-	believes, err := enginetest.NewTrust(append(c.Trusted[:len(c.Trusted):len(c.Trusted)], sign.TrustEntry{
+	believes, err := enginetest.NewTrust(append(slices.Clip(c.Trusted), sign.TrustEntry{
 		KID: mallory.Engine.Author.Signer.KID(), Key: mallory.Engine.Author.Signer.Public().Text(),
 		Agents: []string{"fixer"}, Roles: []string{sign.RoleRecipient},
 	})...)

@@ -173,8 +173,7 @@ func follow(ctx context.Context, h *Hub, t refs.Transaction) error {
 		return err
 	}
 	err = h.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: t.Objects, LocalEdits: t.LocalEdits})
-	var stale *refs.StaleError
-	if !errors.As(err, &stale) {
+	if _, ok := errors.AsType[*refs.StaleError](err); !ok {
 		return err
 	}
 	var behind []refs.Edit

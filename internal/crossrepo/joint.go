@@ -307,8 +307,7 @@ func (j *joint) became(ctx context.Context, h *Hub, group []*waiting) (done map[
 		if err == nil && !applied {
 			err = j.fits(ctx, w, tips)
 		}
-		var stale *refs.StaleError
-		if errors.As(err, &stale) {
+		if stale, ok := errors.AsType[*refs.StaleError](err); ok {
 			if !stale.Read {
 				met(h, w.t.Edits, stale.Refs)
 			}

@@ -17,7 +17,7 @@ func everything() *handoff.Envelope {
 		Schema: handoff.Schema, ID: "ho_01kdn2xr0g8m4v6t9w1c3e5y7z", CreatedAt: "2026-11-20T22:00:00Z",
 		ExpiresAt: "2026-11-27T22:00:00Z", Salt: "00112233445566778899aabbccddeeff", Task: "LIN-423",
 		Source: handoff.Source{Agent: "investigator", Phase: "found", Branch: "main"},
-		Target: handoff.Target{Agent: agent("fixer"), Reason: "knows auth", Request: "bug_report"},
+		Target: handoff.Target{Agent: new("fixer"), Reason: "knows auth", Request: "bug_report"},
 		Status: handoff.StatusNeedsReview, Goal: "Fix it", Summary: "It is broken", Detail: "Badly",
 		Data: map[string]string{"severity": "critical"}, CompletedSteps: []string{"found it"}, PendingBlockers: []string{"no tests"},
 		RelevantFiles: []string{"auth.go"}, FilesVerified: []string{"auth.go:1-9"}, Attempted: []string{"turned it off and on"},
@@ -79,7 +79,7 @@ func TestExport(t *testing.T) {
 // A goal serves where a dialect has a summary alone, and the other way round.
 func TestExportGoalOrSummary(t *testing.T) {
 	for _, e := range []*handoff.Envelope{{Goal: "do it"}, {Summary: "do it"}} {
-		e.Task, e.Source.Agent, e.Target.Agent = "t", "a", agent("b")
+		e.Task, e.Source.Agent, e.Target.Agent = "t", "a", new("b")
 		e.Source.Session = "s"
 		for format, want := range map[string]string{
 			"kelos":    `"summary":"do it"`,

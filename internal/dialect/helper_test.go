@@ -2,6 +2,7 @@ package dialect_test
 
 import (
 	"encoding/json"
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,9 +27,7 @@ func override(t *testing.T, base, members string) string {
 	} else {
 		require.NoError(t, json.Unmarshal([]byte("{"+members+"}"), &set), members)
 	}
-	for k, v := range set {
-		o[k] = v
-	}
+	maps.Copy(o, set)
 	b, err := json.Marshal(o)
 	require.NoError(t, err)
 	return string(b)

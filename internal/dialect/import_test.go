@@ -22,8 +22,6 @@ func importFile(t *testing.T, file string) *dialect.Draft {
 	return d
 }
 
-func agent(name string) *string { return &name }
-
 func TestImportKelos(t *testing.T) {
 	d := importFile(t, "testdata/examples/kelos/investigate.json")
 	assert.True(t, strings.HasPrefix(d.Envelope.Summary, "Root cause: null pointer in auth.go:142"))
@@ -40,7 +38,7 @@ func TestImportVox(t *testing.T) {
 	d := importFile(t, "testdata/examples/vox/full.json")
 	assert.Equal(t, handoff.Envelope{
 		Source:          handoff.Source{Agent: "investigator", Session: "3f2b8a64-58d1-4c0e-9a8e-7f1f2f6f0a11"},
-		Target:          handoff.Target{Agent: agent("client_repo")},
+		Target:          handoff.Target{Agent: new("client_repo")},
 		Goal:            "Make the session middleware refuse expired cookies",
 		CompletedSteps:  []string{"Reproduced the 500 on /protected", "Found the missing nil check in auth.go"},
 		PendingBlockers: []string{"panic: runtime error: invalid memory address"},
@@ -57,9 +55,9 @@ func TestImportVoxTarget(t *testing.T) {
 		target, warning string
 		want            handoff.Target
 	}{
-		{target: "fixer", want: handoff.Target{Agent: agent("fixer")}},
+		{target: "fixer", want: handoff.Target{Agent: new("fixer")}},
 		{
-			target: "Senior  Go Reviewer", want: handoff.Target{Agent: agent("senior-go-reviewer")},
+			target: "Senior  Go Reviewer", want: handoff.Target{Agent: new("senior-go-reviewer")},
 			warning: `target_agent: "Senior  Go Reviewer" is taken as "senior-go-reviewer"`,
 		},
 		{
@@ -84,7 +82,7 @@ func TestImportMetadata(t *testing.T) {
 	d := importFile(t, "testdata/examples/metadata/output.md")
 	assert.Equal(t, handoff.Envelope{
 		Source:        handoff.Source{Agent: "integration-lead"},
-		Target:        handoff.Target{Agent: agent("integration-developer"), Request: "integration-architecture"},
+		Target:        handoff.Target{Agent: new("integration-developer"), Request: "integration-architecture"},
 		Status:        handoff.StatusNeedsReview,
 		Goal:          "Architecture complete. Approval required before implementation.",
 		Skills:        &handoff.Skills{Invoked: []string{"writing-plans"}},
@@ -154,7 +152,7 @@ func TestImportHO(t *testing.T) {
 	assert.Equal(t, handoff.Envelope{
 		Task:   "ho_abc123",
 		Source: handoff.Source{Agent: "architect", Phase: "design_complete"},
-		Target: handoff.Target{Agent: agent("auto-code"), Reason: "Implementation of auth module"},
+		Target: handoff.Target{Agent: new("auto-code"), Reason: "Implementation of auth module"},
 		Goal:   "Implementation of auth module",
 		Context: &handoff.Context{
 			Artifacts: []string{"/TODO/auth-module.md"},
@@ -193,7 +191,7 @@ func TestImportGSD(t *testing.T) {
 func TestImportDraft(t *testing.T) {
 	d := importFile(t, "testdata/examples/githandoff/draft.json")
 	assert.Equal(t, handoff.Envelope{
-		Schema: handoff.Schema, Target: handoff.Target{Agent: agent("fixer")}, Status: handoff.StatusComplete,
+		Schema: handoff.Schema, Target: handoff.Target{Agent: new("fixer")}, Status: handoff.StatusComplete,
 		Summary: "The nil check is missing in auth.go.", Data: map[string]string{"severity": "critical"},
 	}, d.Envelope)
 }

@@ -158,7 +158,7 @@ func TestExportShowsChanges(t *testing.T) {
 				if err != nil || d.Envelope.Status == handoff.StatusBlocked {
 					return
 				}
-				d.Envelope.Target.Agent = agent("chosen-later")
+				d.Envelope.Target.Agent = new("chosen-later")
 				d.Envelope.Goal = "another goal"
 				d.Envelope.Target.Reason = "another goal"
 				got, _, err := dialect.Export(format, through(t, d.Envelope))

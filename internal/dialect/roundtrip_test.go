@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -84,8 +85,8 @@ func embedded(t *testing.T, file string, b []byte) []byte {
 	if filepath.Ext(file) == ".json" {
 		return b
 	}
-	for start := len(b) - 1; start >= 0; start-- {
-		if b[start] != '{' || (start > 0 && b[start-1] != '\n') {
+	for start, v := range slices.Backward(b) {
+		if v != '{' || (start > 0 && b[start-1] != '\n') {
 			continue
 		}
 		for end := len(b); end > start; end-- {

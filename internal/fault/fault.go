@@ -77,8 +77,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // As returns the first refusal in err's chain, or nil.
 func As(err error) *Error {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	return nil

@@ -49,8 +49,7 @@ func (e *Error) says(words string) bool {
 
 // ExitCode returns the exit code of the process behind err, or -1.
 func ExitCode(err error) int {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
 	return -1

@@ -59,8 +59,7 @@ func Pipe(ctx context.Context, dir string, env, argv []string, in io.Reader, out
 		}
 	}()
 	err := cmd.Wait()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		if s, ok := exit.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 			return 128 + int(s.Signal()), nil
 		}

@@ -130,8 +130,7 @@ func PastMaxFile(err error) bool {
 	if !errors.As(err, &e) {
 		return false
 	}
-	var exit *exec.ExitError
-	if errors.As(e.Err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](e.Err); ok {
 		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == syscall.SIGXFSZ {
 			return true
 		}

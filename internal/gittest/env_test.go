@@ -35,7 +35,7 @@ func TestEnvLetsNothingIn(t *testing.T) {
 	assert.Equal(t, "agent@example.com", repo.Git(t, "config", "user.email"))
 	assert.Equal(t, "Agent", repo.Git(t, "config", "user.name"))
 	assert.Equal(t, "refs/heads/main", repo.Git(t, "symbolic-ref", "HEAD"))
-	for _, line := range strings.Split(repo.Git(t, "config", "--list", "--show-scope"), "\n") {
+	for line := range strings.SplitSeq(repo.Git(t, "config", "--list", "--show-scope"), "\n") {
 		assert.Regexp(t, `^(global|local)\t`, line)
 	}
 }
@@ -74,7 +74,7 @@ func TestEnvEndsWithItsTest(t *testing.T) {
 		gpg(t, env, "gpg", "--batch", "--passphrase", "", "--quick-gen-key", "alice@example.com", "ed25519")
 		assert.Less(t, len(filepath.Join(home, "S.gpg-agent.browser")), 108)
 
-		for _, line := range strings.Split(gpg(t, env, "gpg-connect-agent", "getinfo pid", "/bye"), "\n") {
+		for line := range strings.SplitSeq(gpg(t, env, "gpg-connect-agent", "getinfo pid", "/bye"), "\n") {
 			if pid, ok := strings.CutPrefix(line, "D "); ok {
 				agent, _ = strconv.Atoi(pid)
 			}

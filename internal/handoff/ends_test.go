@@ -39,6 +39,6 @@ func TestEndOfAnUnknownID(t *testing.T) {
 	const id = ID("ho_01m7y8brfre88y9k08rhmg4vtr")
 	assert.Equal(t, "…rhmg4vtr", EndsOf(nil).Of(id))
 	assert.Equal(t, "…rhmg4vtr", EndsOf([]ID{id, id}).Of(id), "an id that is given twice is one")
-	other := ID("ho_7" + id[4:])
+	other := "ho_7" + id[4:]
 	assert.Equal(t, string(id), EndsOf([]ID{id, other}).Of(id), "only the whole of it differs")
 }

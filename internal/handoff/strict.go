@@ -46,8 +46,7 @@ func ParseStrict(b []byte, dst any, opts ...Option) error {
 		return err
 	}
 	if err := json.Unmarshal(b, dst); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return refuse(wrong.Field, fault.Malformed, "%s does not fit", clip(wrong.Value))
 		}
 		return fault.New(fault.Invalid, fault.Malformed, "decode JSON: %w", err)
@@ -63,8 +62,7 @@ func parseTree(b []byte, before int) (any, error) {
 	}
 	var raw json.RawMessage
 	if err := json.Unmarshal(b, &raw); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return nil, refuse("document", fault.Malformed, "%s%w at %s", blame(b, syntax.Offset), err, place(b, syntax.Offset, before))
 		}
 		return nil, refuse("document", fault.Malformed, "%w", err)

@@ -170,8 +170,7 @@ func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (sett
 		i.forget()
 		return false, err
 	}
-	var stale *refs.StaleError
-	if !errors.As(err, &stale) {
+	if _, ok := errors.AsType[*refs.StaleError](err); !ok {
 		return false, err
 	}
 	// Moved by others, or by a git of ours killed half-way or before it could report success.

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -167,9 +168,7 @@ func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) 
 		if err != nil {
 			return nil, err
 		}
-		for agent, tip := range s.tips {
-			there.tips[agent] = tip
-		}
+		maps.Copy(there.tips, s.tips)
 		if there.Tip != "" || s.Tip == "" {
 			return there, nil
 		}
@@ -239,9 +238,8 @@ func (s *State) Err() error {
 	case Ended:
 		return s.endedErr(fault.Replayed)
 	case Disputed:
-		var cause *fault.Error
 		why := s.Dispute.Error()
-		if errors.As(s.Dispute, &cause) {
+		if cause, ok := errors.AsType[*fault.Error](s.Dispute); ok {
 			if s.Offer == nil { // nothing counts: the offer itself is wrong
 				named := denied(cause.Reason, "handoff %s: %s", s.ID, cause.Message)
 				named.Hints = cause.Hints

@@ -41,7 +41,7 @@ var ofForeignText = []mutant{
 	},
 	{
 		"an error that an expression of jq raises is a text", "internal/cli/filter/filter.go",
-		`if errors.As(err, &raised) {`, `if false {`, inScript + "help_filters",
+		`if raised, ok := errors.AsType[gojq.ValueError](err); ok {`, `if raised, ok := errors.AsType[gojq.ValueError](err); ok && false {`, inScript + "help_filters",
 	},
 	{
 		"a tree of notes that nests is refused", "internal/notes/changes.go",

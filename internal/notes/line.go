@@ -129,8 +129,8 @@ const MaxNote = 64 << 10
 // newest leaves out the oldest of sorted lines until the note fits.
 func newest(lines []string) []string {
 	size := 0
-	for i := len(lines) - 1; i >= 0; i-- {
-		if size += len(lines[i]) + 1; size > MaxNote {
+	for i, line := range slices.Backward(lines) {
+		if size += len(line) + 1; size > MaxNote {
 			return lines[i+1:]
 		}
 	}

@@ -64,8 +64,7 @@ func parse(b []byte) (*Policy, error) {
 // oneLine returns the first cause named by the library, in the words of the format.
 func oneLine(err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	var mistyped *yaml.TypeError
-	if errors.As(err, &mistyped) {
+	if mistyped, ok := errors.AsType[*yaml.TypeError](err); ok {
 		text = mistyped.Errors[0]
 	}
 	text = strings.ReplaceAll(text, "type policy.", "policy.")

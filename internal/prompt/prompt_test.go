@@ -14,12 +14,10 @@ import (
 	"githandoff/internal/prompt"
 )
 
-func ptr(s string) *string { return &s }
-
 func investigation() *prompt.Dependency {
 	return &prompt.Dependency{
 		Handoff: &prompt.Handoff{
-			Summary: "null pointer in auth.go:142", Detail: ptr("the middleware skips validation"),
+			Summary: "null pointer in auth.go:142", Detail: new("the middleware skips validation"),
 			Data: map[string]string{"root_cause_file": "pkg/auth/auth.go", "empty": ""},
 		},
 		Results: map[string]string{"branch": "fix/lin-423"},

@@ -128,8 +128,7 @@ func (s Stray) Drop(ctx context.Context, repo *refs.Repo) error {
 		edits = append(edits, refs.Edit{Ref: s.inbox})
 	}
 	err := repo.Apply(ctx, refs.Transaction{Edits: edits})
-	var stale *refs.StaleError
-	if errors.As(err, &stale) {
+	if _, ok := errors.AsType[*refs.StaleError](err); ok {
 		return nil
 	}
 	return err

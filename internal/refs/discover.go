@@ -170,8 +170,7 @@ func discoverOneByOne(ctx context.Context, r *Repo) error {
 // cannot be read.
 func notFound(r *Repo, err error) error {
 	why := ""
-	var e *gitexec.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*gitexec.Error](err); ok {
 		var rest string
 		why, rest, _ = strings.Cut(e.Stderr, "\n")
 		if strings.HasSuffix(why, ":") { // git lists the details, a line each

@@ -98,9 +98,8 @@ func (c *Contents) Apply(ctx context.Context, base string) error {
 // doesNotFit names the files in conflict, or says what git said.
 func doesNotFit(files []string, cause error) error {
 	if len(files) == 0 || files[0] == "" {
-		var e *gitexec.Error
 		files = nil
-		if errors.As(cause, &e) {
+		if e, ok := errors.AsType[*gitexec.Error](cause); ok {
 			for line := range strings.Lines(e.Stderr) {
 				if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "error: "); ok {
 					files = append(files, rest)

@@ -31,7 +31,7 @@ func cutOff(t *testing.T, w *gittest.Fixture, p *gittest.Repo, args ...string) {
 // knows nothing of the hub.
 func forget(t *testing.T, p *gittest.Repo) {
 	t.Helper()
-	for _, ref := range strings.Fields(p.Git(t, "for-each-ref", "--format=%(refname)", "refs/handoffs/")) {
+	for ref := range strings.FieldsSeq(p.Git(t, "for-each-ref", "--format=%(refname)", "refs/handoffs/")) {
 		p.Git(t, "update-ref", "-d", ref)
 	}
 	private := filepath.Join(p.Git(t, "rev-parse", "--absolute-git-dir"), "githandoff")

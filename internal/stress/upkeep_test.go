@@ -19,9 +19,7 @@ func beside(t *testing.T, repo *gittest.Repo, args ...string) (stop func() int) 
 	t.Helper()
 	done, runs := make(chan struct{}), 0
 	var wg sync.WaitGroup
-	wg.Add(1)
-	go func() {
-		defer wg.Done()
+	wg.Go(func() {
 		for {
 			select {
 			case <-done:
@@ -34,7 +32,7 @@ func beside(t *testing.T, repo *gittest.Repo, args ...string) (stop func() int) 
 				runs++
 			}
 		}
-	}()
+	})
 	stop = sync.OnceValue(func() int { close(done); wg.Wait(); return runs })
 	t.Cleanup(func() { stop() })
 	return stop

@@ -34,7 +34,7 @@ func open(t testing.TB, repo *gittest.Repo, prefixes ...string) []string {
 	t.Helper()
 	out := repo.Git(t, append([]string{"for-each-ref", "--format=%(refname)"}, prefixes...)...)
 	var ids []string
-	for _, name := range strings.Fields(out) {
+	for name := range strings.FieldsSeq(out) {
 		ids = append(ids, filepath.Base(name))
 	}
 	return ids
@@ -171,11 +171,9 @@ func audited(t testing.TB, p *gittest.Repo) {
 func together(n int, run func(i int)) {
 	var wg sync.WaitGroup
 	for i := range n {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			run(i)
-		}()
+		})
 	}
 	wg.Wait()
 }

@@ -208,7 +208,7 @@ func (l *Local) Facts(ctx context.Context, held []agents.Handoff) error {
 		return err
 	}
 	var changed []string
-	for _, line := range strings.Split(string(out), "\x00") {
+	for line := range strings.SplitSeq(string(out), "\x00") {
 		if len(line) > 3 {
 			changed = append(changed, line[3:])
 		}

@@ -109,12 +109,12 @@ func member(path []string) string {
 // objects around it, with the name of the array, or of the value itself, at the end.
 func insert(text []byte, container *hujson.Value, names []string, value any, list bool) ([]byte, string, error) {
 	wrapped := value
-	for i := len(names) - 1; i >= 0; i-- {
+	for i, name := range slices.Backward(names) {
 		if i == len(names)-1 && list {
 			wrapped = []any{wrapped}
 		}
 		if i > 0 {
-			wrapped = map[string]any{names[i]: wrapped}
+			wrapped = map[string]any{name: wrapped}
 		}
 	}
 	in, last, trailing := inside(container)

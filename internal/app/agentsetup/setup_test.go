@@ -2,6 +2,7 @@ package agentsetup
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -144,9 +145,7 @@ func TestThereAndBack(t *testing.T) {
 			name := sharedFile(client, project)
 			cases := map[string]string{"absent": ""}
 			if name != "" {
-				for k, v := range homes(client) {
-					cases[k] = v
-				}
+				maps.Copy(cases, homes(client))
 			}
 			for kind, content := range cases {
 				t.Run(filepath.Join(map[bool]string{false: "user", true: "project"}[project], client, kind), func(t *testing.T) {

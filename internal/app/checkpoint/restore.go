@@ -64,8 +64,7 @@ func Restore(ctx context.Context, repo *refs.Repo, open func(context.Context) (*
 	if there == "" {
 		err = repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: "refs/heads/" + branch, New: c.Commit}}})
 	}
-	var stale *refs.StaleError
-	if errors.As(err, &stale) {
+	if _, ok := errors.AsType[*refs.StaleError](err); ok {
 		there = branch
 	}
 	if there != "" {

@@ -46,8 +46,7 @@ func JQ(expression string) (Filter, error) {
 				if errors.As(err, &halt) && halt.Value() == nil {
 					return nil
 				}
-				var raised gojq.ValueError
-				if errors.As(err, &raised) {
+				if raised, ok := errors.AsType[gojq.ValueError](err); ok {
 					return fmt.Errorf("run the expression: error: %q", fmt.Sprint(raised.Value()))
 				}
 				return fmt.Errorf("run the expression: %w", err)

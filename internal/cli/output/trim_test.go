@@ -23,7 +23,7 @@ func TestTrimmed(t *testing.T) {
 			assert.Equal(t, len(p), n)
 		}
 		var want []string
-		for _, line := range strings.Split(strings.Join(pieces, ""), "\n") {
+		for line := range strings.SplitSeq(strings.Join(pieces, ""), "\n") {
 			want = append(want, strings.TrimRight(line, " "))
 		}
 		assert.Equal(t, strings.Join(want, "\n"), got.String())
