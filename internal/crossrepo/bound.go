@@ -66,7 +66,7 @@ func (b *bound) hear(packet string) (enough bool) {
 		return false
 	}
 	b.listed = true
-	if local, ok := b.names.here(name); ok && strings.HasPrefix(local, b.names.copies.Lanes()) {
+	if local, ok := b.names.here(name); ok && b.names.copies.InLog(local) {
 		b.lanes[local] = true
 	}
 	return b.over()

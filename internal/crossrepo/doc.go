@@ -25,7 +25,8 @@
 //
 // # Transport
 //
-// A hub is read with two fetches, first the inbox and then the lanes of the ids in question,
-// into a tracking namespace. It is changed with one atomic push, each ref leased at the value
-// read before. Nothing else is asked of it, so any server within git's reach will do.
+// A hub is read with "git fetch": the inboxes into a namespace of copies, the lanes into a
+// mirror. A lane is judged there before its copy moves. A hub is changed with one atomic push,
+// each ref leased at the value read before. Any server that git can fetch from and push to will
+// do.
 package crossrepo

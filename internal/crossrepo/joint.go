@@ -200,7 +200,7 @@ func merged(h *Hub, group []*waiting) []refs.Edit {
 		for _, e := range w.t.Edits {
 			part := 0
 			switch {
-			case isLane(h, e.Ref):
+			case h.Namespace().InLog(e.Ref):
 				part = 1
 			case e.New == "":
 				part = 2
@@ -309,7 +309,7 @@ func (j *joint) became(ctx context.Context, h *Hub, group []*waiting) (done map[
 		}
 		if stale, ok := errors.AsType[*refs.StaleError](err); ok {
 			if !stale.Read {
-				met(h, w.t.Edits, stale.Refs)
+				noteMoved(h, w.t.Edits, stale.Refs)
 			}
 			stale.Read = true
 		}

@@ -99,7 +99,7 @@ func (h *lanes) allShown(ctx context.Context) ([]sight, error) {
 	var all []sight
 	odd := 0
 	for _, ref := range list {
-		if strings.HasPrefix(ref.Name, h.Namespace().Lanes()) {
+		if h.Namespace().InLog(ref.Name) {
 			was[ref.Name] = ref.OID
 		}
 	}
@@ -282,7 +282,7 @@ func (h *lanes) rewound(ctx context.Context, s *sight) (to string, err error) {
 func (h *lanes) showAgain(ctx context.Context, s *sight) (err error) {
 	// A fetch does not move a symbolic ref. Only somebody here makes one.
 	_, _ = h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", "--delete", h.mirrored(s.name)}})
-	spec := "+" + h.RemoteName(s.name) + "*:" + h.mirrored(s.name) + "*"
+	spec := specOf(h.RemoteName(s.name), h.mirrored(s.name))
 	if err := h.errUnreachable(fetch(ctx, &h.remote, []string{"--prune", "--no-show-forced-updates"}, []string{spec}, nil)); err != nil {
 		return err
 	}

@@ -115,47 +115,49 @@ const AllInboxes = "*"
 // has its limit.
 const manyPlaces = 500
 
+// specOf returns the forced refspec of a ref and every ref whose name begins with its name. Unlike
+// a refspec of one ref, it is no error if the hub has none.
+func specOf(from, to string) string { return "+" + from + "*:" + to + "*" }
+
 // specs returns the refspecs of a look: its inboxes, the lanes of some ids or the whole log, and
 // published refs. A published file goes by the mirror, so a hub that lost it does not make this
 // clone forget it.
 func (h *asking) specs(l Look, ids []handoff.ID) []string {
 	var specs []string
-	add := func(ref, to, suffix string) {
-		specs = append(specs, "+"+h.RemoteName(ref)+suffix+":"+to+suffix)
-	}
-	inbox := func(agent, names string) {
-		dir := h.Namespace().Inbox(agent, "")
-		add(dir, dir, names)
+	add := func(ref, to string) { specs = append(specs, specOf(h.RemoteName(ref), to)) }
+	inbox := func(agent string, id handoff.ID) {
+		ref := h.Namespace().Inbox(agent, id)
+		add(ref, ref)
 	}
 	if slices.Contains(l.Inboxes, AllInboxes) || len(l.Places) > manyPlaces {
 		all := string(h.Namespace()) + "inbox/"
-		add(all, all, "*")
+		add(all, all)
 	} else {
 		for _, agent := range l.Inboxes {
-			inbox(agent, "*")
+			inbox(agent, "")
 		}
 		for _, p := range l.Places {
 			if p.Agent != "" {
-				inbox(p.Agent, string(p.ID)+"*")
+				inbox(p.Agent, p.ID)
 			}
 			if p.Agent != refs.Nobody {
-				inbox(refs.Nobody, string(p.ID)+"*")
+				inbox(refs.Nobody, p.ID)
 			}
 		}
 	}
 	if l.Log {
-		add(h.Mirror().Lanes(), h.Mirror().Lanes(), "*")
+		add(h.Mirror().Lanes(), h.Mirror().Lanes())
 		ids = nil
 	}
 	for _, id := range onePerLane(ids) {
-		add(h.Mirror().Lane(id), h.Mirror().Lane(id), "*")
+		add(h.Mirror().Lane(id), h.Mirror().Lane(id))
 	}
 	for _, ref := range l.Published {
 		to := ref
 		if !strings.HasSuffix(ref, "/") {
 			to = h.mirrored(ref)
 		}
-		add(ref, to, "*")
+		add(ref, to)
 	}
 	return specs
 }

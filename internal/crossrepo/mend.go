@@ -5,7 +5,6 @@ import (
 	"errors"
 	"path"
 	"slices"
-	"strings"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -29,7 +28,7 @@ func Copies(ctx context.Context, h *Hub) ([]refs.Ref, error) {
 func Mend(ctx context.Context, h *Hub) (names []string, err error) {
 	var dropped []refs.Ref
 	err = mend(ctx, h, &dropped)
-	memory := slices.DeleteFunc(slices.Clone(dropped), func(ref refs.Ref) bool { return !strings.HasPrefix(ref.Name, h.Namespace().Lanes()) })
+	memory := slices.DeleteFunc(slices.Clone(dropped), func(ref refs.Ref) bool { return !h.Namespace().InLog(ref.Name) })
 	back := memory
 	if err != nil {
 		back = dropped

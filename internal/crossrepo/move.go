@@ -95,7 +95,7 @@ func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there map[st
 	temporary := refs.Root + "moving/" + strings.TrimPrefix(string(from.Namespace()), refs.Root+"remotes/")
 	var specs []string
 	for _, part := range homeParts {
-		specs = append(specs, "+"+from.Alias.Root()+part+"*:"+temporary+part+"*")
+		specs = append(specs, specOf(from.Alias.Root()+part, temporary+part))
 	}
 	err := from.errUnreachable(fetch(ctx, &from.remote, []string{"--prune", "--no-show-forced-updates"}, specs, nil))
 	if err != nil {

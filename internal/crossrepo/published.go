@@ -21,7 +21,7 @@ func (h *remote) Publish(ctx context.Context, edit refs.Edit) error {
 		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take %s: %s", h.Alias.Name, h.RemoteName(edit.Ref), GitSaid(err)).
 			WithHints(fault.Run("githandoff", "doctor").Because("shows what the hub takes"))
 	}
-	took(h, edit)
+	noteTaken(h, edit)
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{edit}})
 }
 
@@ -30,7 +30,7 @@ func (h *remote) Publish(ctx context.Context, edit refs.Edit) error {
 func (h *remote) FetchPublished(ctx context.Context, copies ...string) error {
 	var specs []string
 	for _, ref := range copies {
-		specs = append(specs, "+"+h.RemoteName(ref)+"*:"+ref+"*")
+		specs = append(specs, specOf(h.RemoteName(ref), ref))
 	}
 	return h.errUnreachable(fetch(ctx, h, []string{"--no-prune", "--no-show-forced-updates"}, specs, nil))
 }
@@ -47,7 +47,7 @@ func fetchNotes(ctx context.Context, h *remote, also []string, b *bound) error {
 	theirs := h.RemoteName(h.NotesCopy())
 	args := append([]string{"-c", "core.bigFileThreshold=128k"}, fetchArgs...)
 	args = append(args, "--prune", "--force", "--no-show-forced-updates", "--", h.Alias.target(),
-		"+"+theirs+"*:"+h.NotesCopy()+"*", "^"+theirs+"/*", "^"+theirs+"-*")
+		specOf(theirs, h.NotesCopy()), "^"+theirs+"/*", "^"+theirs+"-*")
 	_, err := connect(ctx, h, b.on(gitexec.Cmd{
 		Args: append(args, also...), Timeout: gitexec.RemoteTimeout, Env: []string{gitexec.MaxAlloc(32)},
 	}))

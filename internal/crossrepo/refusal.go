@@ -220,7 +220,7 @@ func (r *report) overtaken(h *Hub, edits []refs.Edit) bool {
 		if r.flag[there] != '!' || strings.HasPrefix(r.summary[there], byHub) {
 			return false
 		}
-		moved = moved || r.summary[there] == outdated && !strings.HasPrefix(e.Ref, h.Namespace().Lanes())
+		moved = moved || r.summary[there] == outdated && !h.Namespace().InLog(e.Ref)
 	}
 	return moved
 }

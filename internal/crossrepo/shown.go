@@ -14,8 +14,8 @@ import (
 // the next look at the hub asks for that ref too, in the same connection. After a hub has shown
 // one such ref it is not asked again.
 
-// took notes a ref taken by a hub, until a look shows whether the hub shows it.
-func took(h *remote, e refs.Edit) {
+// noteTaken notes a ref taken by a hub, until a look shows whether the hub shows it.
+func noteTaken(h *remote, e refs.Edit) {
 	note(h, func(k *known) {
 		if !k.Shows && k.Unshown == "" {
 			k.Unshown = h.relative(e.Ref) + " " + e.New
@@ -36,11 +36,10 @@ func unshown(h *remote) (ref refs.Ref) {
 
 // unshownSpec asks for the [unshown] ref, along with the refspecs of a look.
 func unshownSpec(h *remote) []string {
-	ref := unshown(h).Name
-	if ref == "" {
-		return nil
+	if ref := unshown(h).Name; ref != "" {
+		return []string{specOf(h.RemoteName(ref), h.mirrored(ref))}
 	}
-	return []string{"+" + h.RemoteName(ref) + "*:" + h.mirrored(ref) + "*"}
+	return nil
 }
 
 // checkShown refuses a hub that did not show the ref it took from this clone, in a look asking
@@ -99,7 +98,7 @@ func CheckShows(ctx context.Context, h *Hub, id handoff.ID) error {
 	if err != nil || tip == "" {
 		return err
 	}
-	took(&h.remote, refs.Edit{Ref: lane, New: tip})
+	noteTaken(&h.remote, refs.Edit{Ref: lane, New: tip})
 	flags := []string{"--prune", "--no-show-forced-updates"}
 	if err := h.errUnreachable(fetch(ctx, &h.remote, flags, unshownSpec(&h.remote), nil)); err != nil {
 		return err

@@ -103,7 +103,7 @@ func (s *seat) wait(ctx context.Context, h *Hub, t refs.Transaction) error {
 func (j *joint) touches(h *Hub, t refs.Transaction) bool {
 	return slices.ContainsFunc(j.waiting, func(w *waiting) bool {
 		return w.hub == h && slices.ContainsFunc(t.Edits, func(e refs.Edit) bool {
-			return !isLane(h, e.Ref) && slices.ContainsFunc(w.t.Edits, func(other refs.Edit) bool { return other.Ref == e.Ref })
+			return !h.Namespace().InLog(e.Ref) && slices.ContainsFunc(w.t.Edits, func(other refs.Edit) bool { return other.Ref == e.Ref })
 		})
 	})
 }

@@ -101,7 +101,7 @@ func (h *Hub) FetchWork(ctx context.Context, p lifecycle.Place, oid string) erro
 		return err
 	}
 	args := append([]string{"-c", "fetch.fsckObjects=true"}, fetchArgs...)
-	args = append(args, "--no-prune", "--", h.Alias.target(), "+"+h.RemoteName(ref)+"*:"+ref+"*")
+	args = append(args, "--no-prune", "--", h.Alias.target(), specOf(h.RemoteName(ref), ref))
 	cmd := gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout}
 	if !strings.HasPrefix(h.Alias.RepoID, "git+file://") {
 		cmd.Env = []string{gitexec.MaxAlloc(128)}

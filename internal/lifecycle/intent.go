@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"githandoff/internal/durable"
 	"githandoff/internal/handoff"
@@ -230,7 +229,7 @@ func (rc *Recovery) unlogged(ctx context.Context, home Home, id handoff.ID, oid 
 func (rc *Recovery) logged(ctx context.Context, home Home, edits []refs.Edit) (logged, sweeps bool, err error) {
 	sweeps = true
 	for _, edit := range edits {
-		if !strings.HasPrefix(edit.Ref, home.Namespace().Lanes()) {
+		if !home.Namespace().InLog(edit.Ref) {
 			continue
 		}
 		sweeps = false

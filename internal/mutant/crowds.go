@@ -51,7 +51,7 @@ var ofCrowds = []mutant{
 		`!crossrepo.LooksAtAll(hub) {`, `true {`, "./internal/bench -run TestTripsInACrowd",
 	},
 	{
-		"the whole inbox is not fetched at every look", "internal/crossrepo/hub.go",
+		"the whole inbox is not fetched at every look", "internal/crossrepo/seen.go",
 		`k.Looked = time.Now().Unix()`, `_ = time.Now`, "./internal/bench -run TestTripsInACrowd",
 	},
 	{
@@ -75,7 +75,7 @@ var ofCrowds = []mutant{
 		`h.learn(ctx, []handoff.ID{id}) != nil || h.Refused(lane) != nil`, `false`, inCrossrepo + "TestListShows",
 	},
 	{
-		"after a long piece of work a look is one connection", "internal/crossrepo/hub.go",
+		"after a long piece of work a look is one connection", "internal/crossrepo/seen.go",
 		` || time.Since(h.LastRead()) >= idle)`, `)`, "./internal/bench -run TestTripsInACrowd",
 	},
 	{
@@ -122,11 +122,11 @@ var ofCrowds = []mutant{
 		`if q.Peek || !ok || !mayClaimSeen(t, hub) {`, `if true || !mayClaimSeen(t, hub) {`, "./internal/bench -run TestTrips$",
 	},
 	{
-		"a claim that came too late is remembered", "internal/crossrepo/hub.go",
+		"a claim that came too late is remembered", "internal/crossrepo/seen.go",
 		` && !readKnown(&h.remote).Contested`, ``, "./internal/bench -run TestTripsOfALateClaim",
 	},
 	{
-		"a claim that came too late looks at all that is asked next", "internal/crossrepo/hub.go",
+		"a claim that came too late looks at all that is asked next", "internal/crossrepo/seen.go",
 		`	h.along = &spec
 `, ``, "./internal/bench -run TestTripsAfterALostClaim",
 	},

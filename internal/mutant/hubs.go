@@ -74,7 +74,7 @@ var ofHubs = []mutant{
 		`if !handoff.IsLane(lane) {`, `if strings.Contains(lane, "/") {`, inCrossrepo + "TestTooManyLanes$",
 	},
 	{
-		"the copy of a lane is judged where no look is made, too", "internal/crossrepo/hub.go",
+		"the copy of a lane is judged where no look is made, too", "internal/crossrepo/seen.go",
 		`if h.judge != nil && h.judge.MayMove(ctx, s.was, s.now) != nil {`, `if false {`, inCrossrepo + "TestLearnSeenVerifiesTheLane",
 	},
 	{
@@ -106,7 +106,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"lanes are fetched into the mirror", "internal/crossrepo/look.go",
-		`add(h.Mirror().Lane(id), h.Mirror().Lane(id), "*")`, `add(h.Mirror().Lane(id), h.Namespace().Lane(id), "*")`, inCrossrepo + "TestHubCopies|TestHubThatLost",
+		`add(h.Mirror().Lane(id), h.Mirror().Lane(id))`, `add(h.Mirror().Lane(id), h.Namespace().Lane(id))`, inCrossrepo + "TestHubCopies|TestHubThatLost",
 	},
 	{
 		"a ref below a lane does not enter the copies", "internal/crossrepo/learn.go",

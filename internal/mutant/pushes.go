@@ -53,8 +53,8 @@ var ofPushes = []mutant{
 	},
 	{
 		"in a common push inbox refs are before lanes", "internal/crossrepo/joint.go",
-		`			case isLane(h, e.Ref):
-				part = 1`, `			case isLane(h, e.Ref):
+		`			case h.Namespace().InLog(e.Ref):
+				part = 1`, `			case h.Namespace().InLog(e.Ref):
 				part = 0`, "./internal/crossrepo -run TestMerged",
 	},
 	{
@@ -77,7 +77,7 @@ var ofPushes = []mutant{
 	},
 	{
 		"a claim is not given up because its lane moved", "internal/crossrepo/refusal.go",
-		`outdated && !strings.HasPrefix(e.Ref, h.Namespace().Lanes())`, `outdated`, "./internal/crossrepo -run TestReportOvertaken",
+		`outdated && !h.Namespace().InLog(e.Ref)`, `outdated`, "./internal/crossrepo -run TestReportOvertaken",
 	},
 	{
 		"lines within a hub's reason are no report", "internal/crossrepo/refusal.go",
@@ -88,7 +88,7 @@ var ofPushes = []mutant{
 		`r.flag[there] != '!' || strings.HasPrefix(r.summary[there], byHub)`, `r.flag[there] != '!'`, "./internal/crossrepo -run TestReportOvertaken",
 	},
 	{
-		"a hub that refused the last push is a problem", "internal/crossrepo/hub.go",
+		"a hub that refused the last push is a problem", "internal/crossrepo/known.go",
 		`if k.Refused == "" {`, `if k.Refused != "" {`, "./internal/cli -run TestScript/doctor_try",
 	},
 	{

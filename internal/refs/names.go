@@ -81,6 +81,9 @@ func (s Namespace) Lane(id handoff.ID) string { return string(s) + "log/" + id.L
 // Lanes returns the prefix of all lanes.
 func (s Namespace) Lanes() string { return string(s) + "log/" }
 
+// InLog reports whether a ref stands below the prefix of the lanes.
+func (s Namespace) InLog(ref string) bool { return strings.HasPrefix(ref, s.Lanes()) }
+
 // Work returns the ref of a handoff's snapshot, at its home.
 func (s Namespace) Work(agent string, id handoff.ID) string {
 	return string(s) + "work/" + agent + "/" + string(id)

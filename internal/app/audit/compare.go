@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"githandoff/internal/audited"
 	"githandoff/internal/fault"
@@ -80,7 +79,7 @@ func (c *comparison) list(ctx context.Context) error {
 	c.digest = hex.EncodeToString(sum[:])
 	for _, ref := range listing.Refs() {
 		switch {
-		case strings.HasPrefix(ref.Name, s.Lanes()):
+		case s.InLog(ref.Name):
 			if c.only == nil || c.only[ref.Name] {
 				c.lanes = append(c.lanes, ref)
 			}

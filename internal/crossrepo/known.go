@@ -1,0 +1,100 @@
+package crossrepo
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/private"
+)
+
+// known caches the findings about a hub for the next command. The file may be deleted at
+// any time.
+type known struct {
+	KeepsRefs string `json:"keepsRefs,omitempty"` // why the hub deletes no ref, in its own words
+	Refused   string `json:"refused,omitempty"`   // why it refused the last push of a step for good
+	Unshown   string `json:"unshown,omitempty"`   // a ref it took, and its value, until a look shows it
+	Shows     bool   `json:"shows,omitempty"`     // it has shown a ref it took
+	Guarded   bool   `json:"guarded,omitempty"`   // a guard answered
+	Whole     bool   `json:"whole,omitempty"`     // this clone has read the whole log
+	Moved     bool   `json:"moved,omitempty"`     // others had moved the lane of the last offer
+	Contested bool   `json:"contested,omitempty"` // the last claim without a look came too late
+	Looked    int64  `json:"looked,omitempty"`    // when an agent of a crowd last fetched the whole inbox, in Unix seconds
+	Narrow    int64  `json:"narrow,omitempty"`    // when the hub last showed more than a log of handoffs can be, in Unix seconds
+}
+
+func knownFile(h *remote) string {
+	return h.Repo.Own("hubs/" + path.Base(string(h.Namespace())) + ".json")
+}
+
+// readKnown reads the findings, once for a command.
+func readKnown(h *remote) known {
+	if k := h.known.Load(); k != nil {
+		return *k
+	}
+	k := &known{}
+	raw, err := private.ReadState(knownFile(h), private.MaxState)
+	if err != nil || json.Unmarshal(raw, k) != nil {
+		*k = known{}
+	}
+	h.known.Store(k)
+	return *k
+}
+
+// note changes the findings. Another command of this clone may have changed the file since
+// it was read, so it is read again before it is written. If it cannot be written, the next
+// command looks again.
+func note(h *remote, change func(*known)) {
+	k := readKnown(h)
+	if change(&k); k == readKnown(h) {
+		return
+	}
+	h.known.Store(nil)
+	k = readKnown(h)
+	change(&k)
+	h.known.Store(&k)
+	file := knownFile(h)
+	if k == (known{}) {
+		if err := os.Remove(file); err == nil || errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+	}
+	raw, err := json.Marshal(k)
+	if err == nil {
+		_ = private.WriteFile(file, raw)
+	}
+}
+
+// KeepsRefs returns the refusal of a hub known to this clone to delete no ref: whatever is sent
+// there, or taken from there, could never end. It is nil where nothing is known.
+func KeepsRefs(h *Hub) error {
+	k := readKnown(&h.remote)
+	if k.KeepsRefs == "" {
+		return nil
+	}
+	return fault.New(fault.Unavailable, fault.HubKeepsRefs, "%s refuses to delete refs below %s, so no handoff can end there: %s", h.Alias.Name, h.Alias.Root(), Quote(k.KeepsRefs)).
+		WithHints(settingFor(&h.remote, k.KeepsRefs, true), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tests it again after the fix"))
+}
+
+// LastRefusal returns the refusal of the last step sent by this clone to a hub, if the hub refused
+// it for a lasting reason.
+func LastRefusal(h *Hub) error {
+	k := readKnown(&h.remote)
+	if k.Refused == "" {
+		return nil
+	}
+	return fault.New(fault.Unavailable, fault.HubRefused, "%s refused the last push of this clone: %s", h.Alias.Name, Quote(k.Refused)).
+		WithHints(settingFor(&h.remote, k.Refused, false), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tests it again after the fix"))
+}
+
+// forgetRefusals notes an accepted push; deleted says whether it deleted a ref.
+func forgetRefusals(h *remote, deleted bool) {
+	note(h, func(k *known) {
+		if k.Refused = ""; deleted {
+			k.KeepsRefs = ""
+		}
+	})
+}

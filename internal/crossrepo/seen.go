@@ -1,0 +1,88 @@
+package crossrepo
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+)
+
+// recent is the greatest age of the last read of a hub for a claim without a look.
+const recent = time.Hour
+
+// MayClaimSeen reports whether it is worth a try to claim what this clone knows of a hub: it
+// read the hub a short time ago, and the last such try was not in vain.
+func MayClaimSeen(h *Hub) bool {
+	return time.Since(h.LastRead()) < recent && !readKnown(&h.remote).Contested
+}
+
+// idle is how long an agent may leave the hub alone without emptying its inbox. Meanwhile
+// others changed the inbox as far as they worked, not as far as they could claim.
+const idle = 10 * time.Minute
+
+// LooksAtAll reports whether an agent sharing its inbox with a crowd should fetch all of it,
+// with the log: it has not done so for a while, or was busy otherwise, and this clone fetches
+// the log along.
+func LooksAtAll(h *Hub) bool {
+	looked := time.Unix(readKnown(&h.remote).Looked, 0)
+	return h.wantsLog() && (time.Since(looked) >= recent || time.Since(h.LastRead()) >= idle)
+}
+
+// LookedAtAll notes such a look.
+func LookedAtAll(h *Hub) {
+	note(&h.remote, func(k *known) { k.Looked = time.Now().Unix() })
+}
+
+// LearnSeen moves the copy of a lane on to the mirror of an earlier look, and reports whether
+// the copy then says everything the look brought. A claim on that state needs no look: it is
+// leased at what was seen, so the hub refuses it if anything has moved.
+func LearnSeen(ctx context.Context, h *Hub, id handoff.ID) bool {
+	s, err := h.shownOf(ctx, h.Namespace().Lane(id))
+	if err != nil || s.was == "" && s.now == "" || h.Refused(s.name) != nil {
+		return false
+	}
+	if ahead, err := h.extends(ctx, s.was, s.now); err != nil || ahead {
+		return err == nil // a step of this clone has moved the copy on since
+	}
+	if h.judge != nil && h.judge.MayMove(ctx, s.was, s.now) != nil {
+		return false
+	}
+	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: s.now}}}) == nil
+}
+
+// Along adds spec to the next look at a hub, whatever its reason. The returned end reports
+// whether there was a look, and withdraws spec.
+func Along(h *Hub, spec lifecycle.FetchSpec) (end func() (looked bool)) {
+	h.along = &spec
+	return func() bool {
+		looked := h.along == nil
+		h.along = nil
+		return looked
+	}
+}
+
+// Hastily makes the next steps at a hub give up with ErrOvertaken if another step on the same
+// handoff came first, without asking the hub about it. The returned end undoes this.
+func Hastily(h *Hub) (end func()) {
+	h.hasty = true
+	return func() { h.hasty = false }
+}
+
+// ErrOvertaken says that nothing of a step was sent: the list of refs at the start of the push
+// showed that the handoff had moved on.
+var ErrOvertaken = fmt.Errorf("another step came first: %w", refs.ErrRefused)
+
+func errOvertaken(h *Hub, edits []refs.Edit) error {
+	f := fault.New(fault.Conflict, fault.Claimed, "others changed %s at %s first", h.RemoteName(edits[0].Ref), h.Alias.Name)
+	f.Err = ErrOvertaken
+	return f
+}
+
+// NoteSeenClaim notes whether a claim tried without a look came too late.
+func NoteSeenClaim(h *Hub, late bool) {
+	note(&h.remote, func(k *known) { k.Contested = late })
+}
