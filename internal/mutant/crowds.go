@@ -3,22 +3,22 @@ package main
 // ofCrowds are the guards of agents that share an inbox: of their looks, and of their claims.
 var ofCrowds = []mutant{
 	{
-		"agents share the offers among them", "internal/app/take/crowd.go",
+		"agents share the offers among them", "internal/app/take/spread.go",
 		`if sp.weight(kid, id) > ours {`, `if sp.weight(kid, id) > ours && false {`,
 		"./internal/app/take -run TestSharesAreApart|TestOrder",
 	},
 	{
-		"the share of an agent that stands still goes to another", "internal/app/take/crowd.go",
+		"the share of an agent that stands still goes to another", "internal/app/take/spread.go",
 		`kid, id, turnOf(sp.now))`, `kid, id, 0)`,
 		"./internal/app/take -run TestSharesChange",
 	},
 	{
-		"agents with one key choose by chance", "internal/app/take/crowd.go",
+		"agents with one key choose by chance", "internal/app/take/spread.go",
 		`	sp.shuffle.Shuffle(len(offers), func(i, j int) { offers[i], offers[j] = offers[j], offers[i] })`, ``,
 		"./internal/app/take -run TestOneKey",
 	},
 	{
-		"only keys that may take have a share", "internal/app/take/crowd.go",
+		"only keys that may take have a share", "internal/app/take/spread.go",
 		`ok && entry.KID != sp.mine && key.MayAct(sign.RoleRecipient, agent, sp.now) == nil`, `ok && entry.KID != sp.mine && key.KID() != ""`,
 		"./internal/app/take -run TestOthers",
 	},

@@ -53,8 +53,8 @@ func (t *Handler) resumeByID(ctx context.Context, q Request) (*Result, error) {
 		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists waiting handoffs with their ids"))
 }
 
-// explainWrongInbox says, of a refused key, if the handoff is for another agent: then the key is
-// not at fault.
+// explainWrongInbox replaces the refusal of a key if the handoff waits for another agent: then the
+// key is not at fault.
 func (t *Handler) explainWrongInbox(ctx context.Context, home lifecycle.Home, p lifecycle.Place, err error) error {
 	if !fault.Is(err, fault.UntrustedKey) {
 		return err

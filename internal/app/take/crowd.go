@@ -1,24 +1,15 @@
 package take
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
-	"fmt"
-	"io"
 	"maps"
-	"math/rand/v2"
-	"slices"
-	"time"
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
-	"githandoff/internal/sign"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
@@ -37,7 +28,7 @@ const (
 	widened = 64
 )
 
-// crowd takes from an inbox beside many other agents.
+// crowd has the steps of a Handler in a crowd.
 type crowd struct{ *Handler }
 
 // crowded reports whether a crowd takes from the inboxes of this agent.
@@ -117,11 +108,6 @@ func (t crowd) fetched(ctx context.Context, hub *crossrepo.Hub, mine map[handoff
 	quiet.silent, quiet.ids = true, maps.Clone(skip.ids)
 	maps.Copy(quiet.ids, mine)
 	return t.offers(ctx, []lifecycle.Home{hub}, quiet)
-}
-
-// leads reports whether an offer is of no lower rank than the first of some ordered ones.
-func (sp *spread) leads(it *workspace.Item, ordered []*workspace.Item) bool {
-	return len(ordered) == 0 || sp.rank(it.Place.Agent, it.Place.ID) <= sp.rank(ordered[0].Place.Agent, ordered[0].Place.ID)
 }
 
 // lookAtPart fetches the next handoffs of a hub, and remembers the rest.
@@ -230,112 +216,3 @@ func forgetRefused(ctx context.Context, t *Handler, id handoff.ID) error {
 func neverLeft(h *work.Claim) bool {
 	return h != nil && h.Held() && !h.Printed && len(h.Earlier) == 0
 }
-
-// Many agents may empty one inbox. Each lost claim costs a push and another fetch, so each agent
-// begins with other offers than the rest: the keys allowed to take from the inbox share the
-// offers among them by rendezvous hashing. Every key has a number for each offer. A key begins
-// with the offers for which its number is the highest, then takes those for which it is the
-// second highest. Nobody has to know which agents are at work.
-
-const (
-	// fewest is the least number of the oldest offers to choose from; each is added to it for
-	// each other agent.
-	fewest, each = 32, 8
-	// most bounds the offers looked at, and the keys counted.
-	mostOffers, mostKeys = 1024, 64
-
-	// turn is for how long the shares stay the same: whoever stands still keeps no offer
-	// from the others for longer.
-	turn = time.Minute
-
-	// tried is how many offers are verified and tried before the inbox is looked at again.
-	tried = 8
-)
-
-// window returns the number of the oldest free offers to choose from, beside the given number of
-// handoffs held by others.
-func (sp *spread) window(held int) int {
-	return min(max(fewest, each*max(sp.keys(), held)), mostOffers)
-}
-
-// spread orders the offers for one agent.
-type spread struct {
-	mine    string
-	rivals  map[string][]string // keys allowed to take from an inbox, by agent; without ours
-	now     time.Time
-	trust   *sign.Trust
-	shuffle *rand.Rand
-}
-
-// newSpread is for the agents whose inboxes are looked at.
-func (t *Handler) newSpread(agents []string) (*spread, error) {
-	var seed [32]byte
-	if _, err := io.ReadFull(t.Engine.Author.Random, seed[:]); err != nil {
-		return nil, fmt.Errorf("read a seed: %w", err)
-	}
-	sp := &spread{
-		mine: t.Engine.Author.Signer.KID(), rivals: map[string][]string{}, now: t.Engine.Now(),
-		trust: t.Engine.Keys.Trust, shuffle: rand.New(rand.NewChaCha8(seed)),
-	}
-	for _, agent := range agents {
-		sp.rivals[agent] = sp.others(agent)
-	}
-	return sp, nil
-}
-
-// others returns the other keys now allowed to take from an agent's inbox; none if there are too
-// many to be worth counting.
-func (sp *spread) others(agent string) []string {
-	var kids []string
-	for _, entry := range sp.trust.Entries() {
-		key, ok := sp.trust.Lookup(entry.KID)
-		if ok && entry.KID != sp.mine && key.MayAct(sign.RoleRecipient, agent, sp.now) == nil {
-			kids = append(kids, entry.KID)
-		}
-	}
-	if len(kids) > mostKeys {
-		return nil
-	}
-	return kids
-}
-
-// keys returns the number of keys at the inbox with the most.
-func (sp *spread) keys() int {
-	n := 0
-	for _, kids := range sp.rivals {
-		n = max(n, len(kids))
-	}
-	return n + 1
-}
-
-// order puts offers into the order in which they are tried: those of which this key's share
-// is the largest first, and of those with the same share a random one, for several agents
-// may have one key.
-func (sp *spread) order(offers []*workspace.Item) {
-	sp.shuffle.Shuffle(len(offers), func(i, j int) { offers[i], offers[j] = offers[j], offers[i] })
-	ranks := make(map[handoff.ID]int, len(offers))
-	for _, it := range offers {
-		ranks[it.Place.ID] = sp.rank(it.Place.Agent, it.Place.ID)
-	}
-	slices.SortStableFunc(offers, func(a, b *workspace.Item) int { return cmp.Compare(ranks[a.Place.ID], ranks[b.Place.ID]) })
-}
-
-// rank returns how many other keys come before ours for an offer.
-func (sp *spread) rank(agent string, id handoff.ID) int {
-	ours, before := sp.weight(sp.mine, id), 0
-	for _, kid := range sp.rivals[agent] {
-		if sp.weight(kid, id) > ours {
-			before++
-		}
-	}
-	return before
-}
-
-// weight returns a key's number for an offer, for one turn.
-func (sp *spread) weight(kid string, id handoff.ID) uint64 {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", kid, id, turnOf(sp.now)))
-	return binary.BigEndian.Uint64(sum[:8])
-}
-
-// turnOf returns the number of the turn at a time.
-func turnOf(at time.Time) int64 { return at.Unix() / int64(turn/time.Second) }

@@ -57,14 +57,14 @@ func New(w *workspace.Workspace) *Handler {
 
 // Request says what an agent wants to take.
 type Request struct {
-	Arg          string // id or its last characters; empty: what is held here, else any
-	Next         bool   // without Arg: take another one, whatever is held here
+	Arg          string // id or its last characters; empty for the held handoff, or any other
+	Next         bool   // without Arg: pass over the held handoff
 	Lease        time.Duration
 	Peek         bool // look, do not claim
 	Here         bool // only of this repository's own home: no hub is asked
 	AllowExpired bool
-	// Fits, if any, refuses a handoff of no use to the caller; it is not claimed. Without Arg the
-	// next one is tried.
+	// Fits, if any, refuses a handoff of no use to the caller, before it is claimed. Without Arg
+	// the next one is tried.
 	Fits func(*lifecycle.Verified) error
 }
 

@@ -18,12 +18,12 @@ import (
 
 // resumeAny claims one of the oldest offers.
 func (t *Handler) resumeAny(ctx context.Context, q Request, skip *skips) (*Result, error) {
-	defer skip.sum()
+	defer skip.warnOfMore()
 	kept, err := t.Claims.Waiting()
 	if err != nil {
 		return nil, err
 	}
-	for _, h := range kept { // what this worktree rejected while its hub was down
+	for _, h := range kept { // a step of this worktree waits for the hub: the offer is no longer free
 		skip.ids[h.ID] = true
 	}
 	homes := []lifecycle.Home{t.Local}
@@ -139,7 +139,7 @@ func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, skip *skip
 	if skip.silent {
 		return nil, nil
 	}
-	return t.logless(ctx, held[:min(len(held), fewest)])
+	return t.logless(ctx, held[:min(len(held), fewestOffers)])
 }
 
 // isFree reports whether the tip of an inbox ref shows a free handoff: open, or held with a lease
@@ -212,9 +212,9 @@ func (t *Handler) doubtful(ctx context.Context, held []*workspace.Item) ([]*work
 // others were faster. Then the caller chooses again: the hub was read after the lost claim.
 func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, skip *skips, q Request) (*Result, error) {
 	for i, it := range offers {
-		// Where one was refused others may be: they share a trip.
+		// After each refusal the lanes of more offers are fetched at once: others may be refused too.
 		if err := t.refreshLanes(ctx, offers[i:min(i+max(i*i, 1), len(offers))]); err != nil {
-			return nil, skip.without(it.Home, err)
+			return nil, skip.passOver(it.Home, err)
 		}
 		g, looked, err := t.attempt(ctx, it, q)
 		if errors.As(err, new(unfit)) {
@@ -240,14 +240,14 @@ func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, skip *
 			case crowded(t):
 				continue // the others were fetched as well
 			}
-			return nil, skip.without(it.Home, it.Home.Refresh(ctx, inboxesAndLog(t)))
+			return nil, skip.passOver(it.Home, it.Home.Refresh(ctx, inboxesAndLog(t)))
 		case fault.Denied, fault.Invalid, fault.Policy, fault.NotFound:
 			skip.refuse(it.Place.ID, err)
 		default:
 			if !nothingSent(err) {
 				return nil, err
 			}
-			return nil, errors.Join(skip.without(it.Home, err), forgetRefused(ctx, t, it.Place.ID))
+			return nil, errors.Join(skip.passOver(it.Home, err), forgetRefused(ctx, t, it.Place.ID))
 		}
 	}
 	return nil, nil
@@ -299,33 +299,33 @@ func errNothing(agent string, skip *skips, moved error) error {
 // skips counts the offers skipped by one resume: lost to others, of no use to the caller, or
 // refused.
 type skips struct {
-	warn    func(error)
-	silent  bool // no hub is asked about offers which only look held
-	ids     map[handoff.ID]bool
-	unfit   error // why the last of no use was
-	refused int
-	lost    int          // claims made first by others
-	which   []handoff.ID // the first refused ones
-	hints   []fault.Hint // for the refused ones, at most three
-	parts   []*part      // hubs of whose inboxes there is more to fetch
-	shown   handoff.ID   // of an offer which needs no fetch: a list showed it unchanged
+	warn       func(error)
+	silent     bool // no hub is asked about offers which only look held
+	ids        map[handoff.ID]bool
+	unfit      error        // of Request.Fits, for the last offer of no use to the caller
+	lost       int          // claims made first by others
+	refused    int          // offers refused
+	refusedIDs []handoff.ID // the first of them
+	hints      []fault.Hint // of their refusals, each once
+	parts      []*part      // hubs of whose inboxes there is more to fetch
+	shown      handoff.ID   // of an offer which needs no fetch: a list showed it unchanged
 
 	out  map[lifecycle.Home]bool // homes without an answer, or refusing every claim
-	down error                   // why the first of these failed
+	down error                   // the first error of such a home
 }
 
 func newSkips(warn func(error)) *skips {
 	return &skips{warn: warn, ids: map[handoff.ID]bool{}, out: map[lifecycle.Home]bool{}}
 }
 
-// left returns the homes whose offers are not passed over.
+// left returns the homes that are not passed over.
 func (p *skips) left(homes []lifecycle.Home) []lifecycle.Home {
 	return slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool { return p.out[home] })
 }
 
-// failed notes an error of reading a home, or of writing to it. Its offers are passed over, so
-// that this agent gets the offers of others. The first error becomes the command's, unless
-// something is found; the others are warnings.
+// failed notes an error of reading a home, or of writing to it. The offers of a home that is not
+// available are passed over, so that this agent gets those of other homes. If nothing is claimed,
+// the first error is the error of the command. The others are warnings.
 func (p *skips) failed(home lifecycle.Home, err error) {
 	switch {
 	case err == nil:
@@ -340,8 +340,9 @@ func (p *skips) failed(home lifecycle.Home, err error) {
 	}
 }
 
-// without is like failed for an error which ends the command, unless there are other homes to try.
-func (p *skips) without(home lifecycle.Home, err error) error {
+// passOver is like failed. It returns an error which ends the command: a home that is not available
+// does not, since there may be other homes.
+func (p *skips) passOver(home lifecycle.Home, err error) error {
 	if fault.CodeOf(err) != fault.Unavailable {
 		return err
 	}
@@ -349,25 +350,25 @@ func (p *skips) without(home lifecycle.Home, err error) error {
 	return nil
 }
 
-// spoken bounds the refusals with a line of their own: a pusher must not flood the readers of a
-// hub.
-const spoken = 20
+// mostRefusals bounds the refusals with a warning of their own: somebody with push access must
+// not flood the readers of a hub.
+const mostRefusals = 20
 
 func (p *skips) refuse(id handoff.ID, err error) {
 	p.ids[id] = true
 	if f := fault.As(err); f != nil && (f.Reason == fault.StatusUnknown || f.Reason == fault.AudienceMismatch) {
-		p.mends(f.Hints)
+		p.addHints(f.Hints)
 	}
-	if p.refused++; p.refused <= spoken {
+	if p.refused++; p.refused <= mostRefusals {
 		p.warn(err)
 	}
-	if len(p.which) < fault.MaxHints {
-		p.which = append(p.which, id)
+	if len(p.refusedIDs) < fault.MaxHints {
+		p.refusedIDs = append(p.refusedIDs, id)
 	}
 }
 
-// mends keeps the hints of a refusal, each once.
-func (p *skips) mends(hints []fault.Hint) {
+// addHints keeps the hints of a refusal, each once.
+func (p *skips) addHints(hints []fault.Hint) {
 	for _, h := range hints {
 		if !slices.ContainsFunc(p.hints, func(have fault.Hint) bool { return have.String() == h.String() }) {
 			p.hints = append(p.hints, h)
@@ -378,15 +379,15 @@ func (p *skips) mends(hints []fault.Hint) {
 // whyRefused returns the hints to show the refused offers.
 func (p *skips) whyRefused() []fault.Hint {
 	hints := p.hints
-	for _, id := range p.which {
+	for _, id := range p.refusedIDs {
 		hints = append(hints, fault.Run("githandoff", "show", string(id)).Because("says why it is refused"))
 	}
 	return hints
 }
 
-// sum says how many were refused without a line.
-func (p *skips) sum() {
-	if more := p.refused - spoken; more > 0 {
+// warnOfMore warns of the number of offers refused without a warning of their own.
+func (p *skips) warnOfMore() {
+	if more := p.refused - mostRefusals; more > 0 {
 		p.warn(fmt.Errorf("%d more were refused: githandoff audit lists them", more))
 	}
 }

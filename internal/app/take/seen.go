@@ -15,8 +15,9 @@ import (
 )
 
 // claimSeen claims an offer brought by an earlier look at its hub, without another look: one
-// connection in place of two. The hub refuses the claim if anything has moved. Then the homes
-// still to be asked are returned; one without an answer is not among them.
+// connection in place of two. The hub refuses the claim if anything has moved. If nothing is
+// claimed, claimSeen returns the homes to look at; a hub that gave no answer, or was read along
+// with the claim, is not among them.
 func (t *Handler) claimSeen(ctx context.Context, homes []lifecycle.Home, all *skips, q Request) (*Result, []lifecycle.Home, error) {
 	var refused []error
 	quiet := newSkips(func(err error) { refused = append(refused, err) })
@@ -25,7 +26,6 @@ func (t *Handler) claimSeen(ctx context.Context, homes []lifecycle.Home, all *sk
 	if it == nil || err != nil {
 		return nil, homes, err
 	}
-	hub := it.Home.(*crossrepo.Hub)
 	g, looked, err := t.attempt(ctx, it, q)
 	for many := crowded(t); many && fault.CodeOf(err) == fault.Conflict && all.lost < lostInARow; {
 		all.lost++
@@ -34,9 +34,10 @@ func (t *Handler) claimSeen(ctx context.Context, homes []lifecycle.Home, all *sk
 		if next == nil || kerr != nil {
 			return nil, homes, kerr
 		}
-		it, hub = next, next.Home.(*crossrepo.Hub)
+		it = next
 		g, looked, err = t.attempt(ctx, it, q)
 	}
+	hub := it.Home.(*crossrepo.Hub)
 	if err == nil {
 		if looked {
 			crossrepo.NoteSeenClaim(hub, true) // the lane had moved
@@ -57,9 +58,9 @@ func (t *Handler) claimSeen(ctx context.Context, homes []lifecycle.Home, all *sk
 		return nil, rest, nil
 	case looked:
 		crossrepo.NoteSeenClaim(hub, true)
-		return nil, rest, nil // it was asked along with the claim
+		return nil, rest, nil // the hub was read along with the claim
 	}
-	return nil, homes, nil // whatever it is, it is found again and said after a look
+	return nil, homes, nil // any other error comes again after a look, and is reported then
 }
 
 // firstSeen returns the seen offer this agent would try first, if it is at a hub and its lane was

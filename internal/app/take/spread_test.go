@@ -130,8 +130,8 @@ func TestOthers(t *testing.T) {
 // costs more than a trip.
 func TestWindow(t *testing.T) {
 	sp := keyed(1)[0]
-	assert.Equal(t, fewest, sp.window(0))
-	assert.Equal(t, 100*each, sp.window(100))
-	assert.Equal(t, 32*each, keyed(32)[0].window(0))
+	assert.Equal(t, fewestOffers, sp.window(0))
+	assert.Equal(t, 100*offersPerKey, sp.window(100))
+	assert.Equal(t, 32*offersPerKey, keyed(32)[0].window(0))
 	assert.Equal(t, mostOffers, sp.window(mostOffers))
 }
