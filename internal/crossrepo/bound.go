@@ -53,14 +53,14 @@ func newBound(h *remote) *bound {
 func (b *bound) on(cmd gitexec.Cmd) gitexec.Cmd {
 	if b != nil {
 		clear(b.lanes)
-		cmd.MaxFile, cmd.Heard = b.size, b.hear
+		cmd.MaxFile, cmd.OnPacket = b.size, b.countLane
 	}
 	return cmd
 }
 
-// hear counts the lanes of a listing: "<object id> <ref>". Other lines with refs, such as
+// countLane counts the lanes of a listing: "<object id> <ref>". Other lines with refs, such as
 // the request for them, have no object id.
-func (b *bound) hear(packet string) (enough bool) {
+func (b *bound) countLane(packet string) (enough bool) {
 	oid, name, ok := strings.Cut(packet, " ")
 	if !ok || strings.Trim(oid, "0123456789abcdef") != "" || len(oid) < 40 {
 		return false

@@ -51,7 +51,7 @@ func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, join func(lan
 	if err != nil {
 		return err
 	}
-	for _, d := range h.against(memory, there) {
+	for _, d := range h.withTips(memory, there) {
 		if d.tip == d.OID {
 			continue
 		}

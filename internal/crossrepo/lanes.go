@@ -139,7 +139,7 @@ func (h *lanes) Lost(ctx context.Context, memory []refs.Ref) ([]string, error) {
 // missing names the lanes of a memory absent from there.
 func (h *lanes) missing(memory []refs.Ref, there map[string]string) []string {
 	var gone []string
-	for _, lane := range h.against(memory, there) {
+	for _, lane := range h.withTips(memory, there) {
 		if lane.tip == "" {
 			gone = append(gone, lane.remote)
 		}
@@ -147,8 +147,8 @@ func (h *lanes) missing(memory []refs.Ref, there map[string]string) []string {
 	return gone
 }
 
-// against pairs copies of lanes with where the hub has them.
-func (h *lanes) against(ours []refs.Ref, there map[string]string) []laneDiff {
+// withTips pairs copies of lanes with where the hub has them.
+func (h *lanes) withTips(ours []refs.Ref, there map[string]string) []laneDiff {
 	all := make([]laneDiff, 0, len(ours))
 	for _, lane := range ours {
 		name := h.RemoteName(lane.Name)

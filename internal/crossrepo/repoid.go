@@ -288,7 +288,7 @@ func contains(ctx context.Context, h *Hub, known []refs.Ref, there map[string]st
 	for i, lane := range known {
 		named[i] = refs.Ref{Name: h.Namespace().Lanes() + lane.Name[strings.LastIndexByte(lane.Name, '/')+1:], OID: lane.OID}
 	}
-	all := h.against(named, there)
+	all := h.withTips(named, there)
 	if err := bringNew(ctx, h, all); err != nil {
 		return err
 	}

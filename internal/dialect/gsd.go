@@ -65,24 +65,24 @@ func gsdTask(phase, plan, task string) string {
 }
 
 func gsdStep(item map[string]any) string {
-	s := strings.TrimSpace(said(item, "id") + " " + cmp.Or(said(item, "name"), said(item, "description"), said(item, "title")))
-	if commit := said(item, "commit"); commit != "" {
+	s := strings.TrimSpace(textOf(item, "id") + " " + cmp.Or(textOf(item, "name"), textOf(item, "description"), textOf(item, "title")))
+	if commit := textOf(item, "commit"); commit != "" {
 		s += " (" + commit + ")"
 	}
 	return s
 }
 
 func gsdBlocker(item map[string]any) string {
-	s := cmp.Or(said(item, "description"), said(item, "action"), said(item, "name"))
-	if way := said(item, "workaround"); way != "" {
+	s := cmp.Or(textOf(item, "description"), textOf(item, "action"), textOf(item, "name"))
+	if way := textOf(item, "workaround"); way != "" {
 		s += "; workaround: " + way
 	}
 	return s
 }
 
 func gsdDecision(item map[string]any) string {
-	s := said(item, "decision")
-	if why := said(item, "rationale"); why != "" {
+	s := textOf(item, "decision")
+	if why := textOf(item, "rationale"); why != "" {
 		s += " — " + why
 	}
 	return s
@@ -170,8 +170,8 @@ func scalarText(v any) (s string, ok bool) {
 	return "", false
 }
 
-// said returns a text or number of an item, without space around it.
-func said(item map[string]any, member string) string {
+// textOf returns a text or number of an item, without space around it.
+func textOf(item map[string]any, member string) string {
 	s, _ := scalarText(item[member])
 	return strings.TrimSpace(s)
 }

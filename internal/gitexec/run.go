@@ -63,9 +63,9 @@ type Cmd struct {
 	// MaxFile bounds each file that the process and its children write, in bytes: a larger pack
 	// ends the receiving git. 0 is no bound.
 	MaxFile int64
-	// Heard gets the packets received by a git from another repository, apart from the pack,
+	// OnPacket gets the packets received by a git from another repository, apart from the pack,
 	// while they come in. When it returns true, the git is ended. It may be nil.
-	Heard func(packet string) (enough bool)
+	OnPacket func(packet string) (enough bool)
 	// Warned gets what a git that succeeded wrote to stderr. It may be nil.
 	Warned func(stderr string)
 	// Bulk is for a process of Start with megabytes of output, whose reader may block.

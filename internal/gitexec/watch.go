@@ -33,10 +33,10 @@ func bounded(maxFile int64, name string, args []string) (string, []string) {
 	return "/bin/sh", slices.Concat([]string{"-c", script, "sh", strconv.FormatInt(maxFile/blockSize, 10), name}, args)
 }
 
-// run runs cmd. While it runs, c.Heard gets what its git hears from the other side, and
+// run runs cmd. While it runs, c.OnPacket gets what its git hears from the other side, and
 // may end it with cancel. A user who traces packets to a file gets a copy of them there.
 func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
-	if c.Heard == nil {
+	if c.OnPacket == nil {
 		return cmd.Run()
 	}
 	heard, says, err := os.Pipe()
@@ -51,7 +51,7 @@ func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		listen(heard, trace, c.Heard, cancel)
+		listen(heard, trace, c.OnPacket, cancel)
 	}()
 	if err == nil {
 		err = cmd.Wait()

@@ -16,7 +16,7 @@ import (
 
 // Whoever listens hears the refs that the other side lists, and can end the command before
 // it asks for anything.
-func TestHeard(t *testing.T) {
+func TestOnPacket(t *testing.T) {
 	env := gittest.Env(t)
 	hub, clone := gittest.NewRepo(t, env), gittest.NewRepo(t, env)
 	oid := hub.Commit(t, "a", "a", "first")
@@ -31,7 +31,7 @@ func TestHeard(t *testing.T) {
 		var heard []string
 		_, err := r.Run(t.Context(), gitexec.Cmd{
 			Args: []string{"ls-remote", hub.Dir, "refs/kept/*"},
-			Heard: func(packet string) bool {
+			OnPacket: func(packet string) bool {
 				if at, name, ok := strings.Cut(packet, " refs/kept/"); ok && at == oid {
 					heard = append(heard, name)
 				}
@@ -45,14 +45,14 @@ func TestHeard(t *testing.T) {
 }
 
 // A user who traces packets to a file gets them there, and they are heard nevertheless.
-func TestHeardBesideATrace(t *testing.T) {
+func TestOnPacketBesideATrace(t *testing.T) {
 	env, trace := gittest.Env(t), filepath.Join(t.TempDir(), "trace")
 	hub := gittest.NewRepo(t, env)
 	hub.Commit(t, "a", "a", "first")
 	heard := 0
 	r := &gitexec.Runner{Dir: hub.Dir, Env: append(gitexec.Environ(env), "GIT_TRACE_PACKET="+trace)}
 	for range 2 {
-		_, err := r.Run(t.Context(), gitexec.Cmd{Args: []string{"ls-remote", hub.Dir}, Heard: func(string) bool { heard++; return false }})
+		_, err := r.Run(t.Context(), gitexec.Cmd{Args: []string{"ls-remote", hub.Dir}, OnPacket: func(string) bool { heard++; return false }})
 		require.NoError(t, err)
 	}
 	raw, err := os.ReadFile(trace)
@@ -62,14 +62,14 @@ func TestHeardBesideATrace(t *testing.T) {
 }
 
 // Packets are heard wherever a user sent git's trace of them.
-func TestHeardWhereverTheTraceGoes(t *testing.T) {
+func TestOnPacketWhereverTheTraceGoes(t *testing.T) {
 	env := gittest.Env(t)
 	hub := gittest.NewRepo(t, env)
 	hub.Commit(t, "a", "a", "first")
 	for _, to := range []string{"", "0", "False", "1", "true", "2", "9", "relative", filepath.Join(t.TempDir(), "none", "trace")} {
 		r := &gitexec.Runner{Dir: hub.Dir, Env: append(gitexec.Environ(env), "GIT_TRACE_PACKET="+to)}
 		heard := 0 // git may have ended by itself before the first packet ends it
-		_, _ = r.Run(t.Context(), gitexec.Cmd{Args: []string{"ls-remote", hub.Dir}, Heard: func(string) bool { heard++; return true }})
+		_, _ = r.Run(t.Context(), gitexec.Cmd{Args: []string{"ls-remote", hub.Dir}, OnPacket: func(string) bool { heard++; return true }})
 		assert.Equal(t, 1, heard, "GIT_TRACE_PACKET=%s", to)
 	}
 }

@@ -109,7 +109,7 @@ func (vr *Verifier) authorize(ctx context.Context, home Home, v *Verified, opt O
 	case fault.Is(err, fault.Expired):
 		err = fault.As(err).WithHints(fault.Fact("ask the person who lent the authority to issue it again, with githandoff obo issue %s", env.ID))
 	case fault.Is(err, fault.StatusUnknown):
-		err = fault.As(err).WithHints(status.mends()...)
+		err = fault.As(err).WithHints(status.hints()...)
 	}
 	if f := fault.As(err); opt.Lapsed && f != nil && lapsed(f.Reason) {
 		v.lapse, err = err, nil
@@ -212,8 +212,8 @@ func (c *chainStatus) revoked(ctx context.Context, claims *obo.Claims) (bool, er
 	return s.Revoked != nil, nil
 }
 
-// mends returns the hints on how to reach the homes above.
-func (c *chainStatus) mends() []fault.Hint {
+// hints returns the hints on how to reach the homes above.
+func (c *chainStatus) hints() []fault.Hint {
 	if len(c.unnamed) > 0 {
 		return c.unnamed
 	}

@@ -47,7 +47,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"a log that is too large is not fetched", "internal/crossrepo/bound.go",
-		`cmd.MaxFile, cmd.Heard = b.size, b.hear`, `cmd.Heard = b.hear`, inCrossrepo + "TestLogTooLarge",
+		`cmd.MaxFile, cmd.OnPacket = b.size, b.countLane`, `cmd.OnPacket = b.countLane`, inCrossrepo + "TestLogTooLarge",
 	},
 	{
 		"a log in a file that is larger than the bound keeps nobody from the offers", "internal/crossrepo/remote.go",
@@ -59,11 +59,11 @@ var ofHubs = []mutant{
 	},
 	{
 		"packets are heard where a user traces them", "internal/gitexec/watch.go",
-		`	if c.Heard == nil {`, `	if c.Heard == nil || packetFile(cmd.Environ()) != nil {`, "./internal/gitexec -run TestHeardBesideATrace",
+		`	if c.OnPacket == nil {`, `	if c.OnPacket == nil || packetFile(cmd.Environ()) != nil {`, "./internal/gitexec -run TestOnPacketBesideATrace",
 	},
 	{
 		"a user who traces packets gets them", "internal/gitexec/watch.go",
-		`			_, _ = file.WriteString(line)`, `			_ = line`, "./internal/gitexec -run TestHeardBesideATrace",
+		`			_, _ = file.WriteString(line)`, `			_ = line`, "./internal/gitexec -run TestOnPacketBesideATrace",
 	},
 	{
 		"a hub with too many lanes is remembered", "internal/crossrepo/bound.go",

@@ -410,10 +410,10 @@ var mutants = []mutant{
 	},
 	{
 		"trailers alone are no message", "internal/app/githook/message.go",
-		`	if len(said) == 0 {`, `	if false {`, "./internal/cli -run TestScript/hook_commit_message",
+		`	if len(lines) == 0 {`, `	if false {`, "./internal/cli -run TestScript/hook_commit_message",
 	},
 	{
 		"a template that was left alone is no message", "internal/app/githook/message.go",
-		`if slices.Equal(said, template.said()) {`, `if len(said) == 0 {`, "./internal/cli -run TestScript/hook_commit_message",
+		`if slices.Equal(lines, template.textLines()) {`, `if len(lines) == 0 {`, "./internal/cli -run TestScript/hook_commit_message",
 	},
 }

@@ -56,7 +56,7 @@ func look(ctx context.Context, r *Repo, name string, limit int64) (*Object, erro
 func lost(name string, ended error) error {
 	switch {
 	case ended != nil:
-		return fault.New(fault.Unavailable, fault.MissingObject, "read %s: %w", name, ended).WithHints(mends())
+		return fault.New(fault.Unavailable, fault.MissingObject, "read %s: %w", name, ended).WithHints(doctorHint())
 	case handoff.IsHex(name, hexID):
 		return nil
 	}
@@ -66,10 +66,10 @@ func lost(name string, ended error) error {
 // Missing returns the refusal of something whose object this repository lost: git brings a ref only
 // with all of its objects.
 func Missing(what string) error {
-	return fault.New(fault.Unavailable, fault.MissingObject, "%s is lost here, or its file is damaged", what).WithHints(mends())
+	return fault.New(fault.Unavailable, fault.MissingObject, "%s is lost here, or its file is damaged", what).WithHints(doctorHint())
 }
 
-func mends() fault.Hint {
+func doctorHint() fault.Hint {
 	return fault.Run("githandoff", "doctor", "--fix").Because("brings the object again, if a hub has it")
 }
 

@@ -173,15 +173,15 @@ func (h *Handler) announce(ctx context.Context, call *agents.Call, w agents.Wait
 			text += short(shown, maxPeek)
 		}
 	}
-	h.told(w, held, all)
+	h.noteTold(w, held, all)
 	if given != nil {
 		return call.Begin(text+given.after(len(text)), agents.First(given.handoff)), nil
 	}
 	return call.Context(text), nil
 }
 
-// told notes what the session knows now.
-func (h *Handler) told(w agents.Waiting, held []agents.Handoff, all []handoff.ID) {
+// noteTold records what the session has been told.
+func (h *Handler) noteTold(w agents.Waiting, held []agents.Handoff, all []handoff.ID) {
 	h.Stamp.tell(w.Known, held)
 	if w.Lie > 0 {
 		h.Stamp.tellOfCrowd(all)
@@ -230,7 +230,7 @@ func (h *Handler) news(ctx context.Context, call *agents.Call, fresh agents.Wait
 	if err != nil {
 		return nil, err
 	}
-	h.told(fresh, held, all)
+	h.noteTold(fresh, held, all)
 	return call.Context(lost + agents.Arrival(h.Worktree.Agent(), fresh)), nil
 }
 

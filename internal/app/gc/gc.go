@@ -131,7 +131,7 @@ func (h *Handler) gcCheckpoints(ctx context.Context, list []refs.Ref, dryRun boo
 		if !ok || err != nil {
 			continue
 		}
-		over, err := h.over(ctx, id)
+		over, err := h.isOver(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -148,8 +148,9 @@ func (h *Handler) gcCheckpoints(ctx context.Context, list []refs.Ref, dryRun boo
 	return nil
 }
 
-// over follows a handoff to its return handoff or child, if any.
-func (h *Handler) over(ctx context.Context, id handoff.ID) (bool, error) {
+// isOver reports whether the work of a handoff is over. It follows the handoff to its return
+// handoff or child, if any.
+func (h *Handler) isOver(ctx context.Context, id handoff.ID) (bool, error) {
 	for range handoff.MaxChain {
 		f, err := h.Workspace.Find(ctx, string(id), workspace.Never)
 		if fault.CodeOf(err) == fault.NotFound {

@@ -149,11 +149,11 @@ func (c *Commit) isNew(before []logged) bool {
 		return true
 	}
 	old := readTrailers(before[0].trailers)
-	return old.read(&before[0]) != nil || !old.says(c)
+	return old.read(&before[0]) != nil || !old.sameAs(c)
 }
 
-// says reports whether two commits hand over the same.
-func (c *Commit) says(other *Commit) bool {
+// sameAs reports whether two commits hand over the same work, in the same words.
+func (c *Commit) sameAs(other *Commit) bool {
 	return slices.Equal(c.To, other.To) && c.task == other.task && c.goal == other.goal && c.summary == other.summary &&
 		c.Status == other.Status && c.subject == other.subject && c.body == other.body
 }

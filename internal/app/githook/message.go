@@ -76,7 +76,7 @@ func (h *Messages) Prepare(ctx context.Context, args []string) error {
 	if err := os.Remove(template); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if len(m.said()) == 0 {
+	if len(m.textLines()) == 0 {
 		return nil
 	}
 	m.bare = len(args) > 1 && args[1] == "message" && h.NoEditor
@@ -144,13 +144,13 @@ func (h *Messages) Finish(ctx context.Context, args []string) error {
 		return err
 	}
 	template.text = string(kept)
-	said := m.said()
-	if slices.Equal(said, template.said()) {
+	lines := m.textLines()
+	if slices.Equal(lines, template.textLines()) {
 		return nil
 	}
 	ours := trailers(claim)
-	said = slices.DeleteFunc(said, func(line string) bool { return slices.Contains(ours, line) })
-	if len(said) == 0 {
+	lines = slices.DeleteFunc(lines, func(line string) bool { return slices.Contains(ours, line) })
+	if len(lines) == 0 {
 		return m.drop(ours)
 	}
 	return m.name(ctx, h.Repo, claim)
@@ -209,9 +209,9 @@ func (m *message) write(text string) error {
 	return nil
 }
 
-// said returns the lines of text in a message: not blank, no comment, no sign-off, and no diff
+// textLines returns the lines of text in a message: not blank, no comment, no sign-off, and no diff
 // below the scissors.
-func (m *message) said() []string {
+func (m *message) textLines() []string {
 	var lines []string
 	for line := range strings.Lines(m.text) {
 		line = strings.TrimRight(line, " \t\r\n")

@@ -47,7 +47,7 @@ func (hd *Handler) syncSteps(ctx context.Context, run *syncing) ([]Done, error) 
 		})
 	}
 	crossrepo.Together(ctx, append(tasks, run.alongside(waiting)...))
-	return hd.sum(steps)
+	return hd.outcomeOf(steps)
 }
 
 // waiting lists the kept steps of this worktree. If there are any, it holds a lock until they
@@ -68,9 +68,9 @@ func (hd *Handler) waiting(ctx context.Context) (waiting []*work.Claim, unlock f
 	return waiting, unlock, nil
 }
 
-// sum returns everything done, with the first error. Other errors are warnings, unless they repeat
+// outcomeOf returns everything done, with the first error. Other errors are warnings, unless they repeat
 // it. The reason of an untried or interrupted step is told only if there is no other error.
-func (hd *Handler) sum(all []*outcome) (done []Done, err error) {
+func (hd *Handler) outcomeOf(all []*outcome) (done []Done, err error) {
 	var first, untried error
 	for _, o := range all {
 		done = append(done, o.done...)

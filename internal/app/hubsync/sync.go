@@ -151,7 +151,7 @@ func (hd *Handler) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*wor
 			all[i].err = nil
 		}
 	}
-	return hd.sum(all)
+	return hd.outcomeOf(all)
 }
 
 func specOf(items []*workspace.Item) lifecycle.FetchSpec {

@@ -67,7 +67,7 @@ func (rs *rows) add(s Entry) {
 	if r.Event.Receipt() {
 		letGo(row, r.At)
 		row.By, row.Ended, row.State = r.Actor, r.At, endOf(r.Event)
-		row.Next, row.Said = string(r.Next), said(r)
+		row.Next, row.Said = string(r.Next), endReason(r)
 	}
 }
 
@@ -92,8 +92,8 @@ func endOf(e record.Event) report.State {
 	return report.Failed
 }
 
-// said returns why a handoff failed or was revoked, in the words of whoever ended it.
-func said(r *record.Record) string {
+// endReason returns the text with which an agent or person failed or revoked a handoff.
+func endReason(r *record.Record) string {
 	var data map[string]string
 	if r.Event == record.Acknowledged || json.Unmarshal([]byte(r.Data), &data) != nil {
 		return ""
