@@ -180,15 +180,3 @@ func (h *Hub) CaughtUp(ctx context.Context, spec lifecycle.FetchSpec, do func() 
 	}
 	return do()
 }
-
-// MissingLanes names the lanes seen by this clone and gone from the hub.
-func (h *Hub) MissingLanes(ctx context.Context) ([]string, error) {
-	memory, err := h.Memory(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := h.BringKnown(ctx, memory, Look{}); err != nil {
-		return nil, err
-	}
-	return h.Lost(ctx, memory)
-}

@@ -162,12 +162,12 @@ func (h *asking) specs(l Look, ids []handoff.ID) []string {
 	return specs
 }
 
-// Each asks several hubs side by side, each with its own time limit. The errors are in
-// the order of the hubs.
-func Each(hubs []*Hub, ask func(*Hub) error) []error {
-	errs := make([]error, len(hubs))
+// Each asks several homes side by side, each with its own time limit: a hub that is down does not
+// delay the others. The errors are in the order of the homes.
+func Each[H lifecycle.Home](homes []H, ask func(H) error) []error {
+	errs := make([]error, len(homes))
 	var all sync.WaitGroup
-	for i, h := range hubs {
+	for i, h := range homes {
 		all.Go(func() { errs[i] = ask(h) })
 	}
 	all.Wait()

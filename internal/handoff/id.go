@@ -33,6 +33,11 @@ const (
 	MinSuffix = 6
 )
 
+// Ambiguous refuses an argument that fits several handoffs.
+func Ambiguous(arg string, ids ...ID) error {
+	return fault.New(fault.Usage, fault.AmbiguousID, "%q means %s and %s", arg, ids[0], ids[1]).WithHints(Which(ids...)...)
+}
+
 // Which returns the hints for an ambiguous argument: a command to show each handoff, by its whole
 // id.
 func Which(ids ...ID) []fault.Hint {

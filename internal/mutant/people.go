@@ -85,8 +85,8 @@ var ofPeople = []mutant{
 	{
 		"an end that two held handoffs share ends neither", "internal/work/held.go",
 		`if len(held) > 1 {
-		return nil, fault.New(fault.Usage, fault.AmbiguousID, "%s means`, `if len(held) > 2 {
-		return nil, fault.New(fault.Usage, fault.AmbiguousID, "%s means`, "./internal/work -run TestFindAmbiguous",
+		return nil, handoff.Ambiguous(`, `if len(held) > 2 {
+		return nil, handoff.Ambiguous(`, "./internal/work -run TestFindAmbiguous",
 	},
 	{
 		"the end of an id in a hint means one handoff", "internal/cli/app.go",

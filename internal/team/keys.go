@@ -64,11 +64,11 @@ func (t *Team) PublishedKey(ctx context.Context, kid sign.KID) (public sign.Publ
 		return public, "", err
 	}
 	if prefix != "" && t.Repo.Bare {
-		if public, err = t.readKey(ctx, refs.Namespace(prefix+"/"), kid); !fault.Is(err, fault.NoKey) {
+		if public, err = t.KeyHere(ctx, refs.Namespace(prefix+"/"), kid); !fault.Is(err, fault.NoKey) {
 			return public, "this repository", err
 		}
 	}
-	public, err = t.readKey(ctx, refs.LocalNamespace, kid)
+	public, err = t.KeyHere(ctx, refs.LocalNamespace, kid)
 	if err == nil {
 		return public, "this repository", nil
 	}
@@ -82,7 +82,7 @@ func (t *Team) PublishedKey(ctx context.Context, kid sign.KID) (public sign.Publ
 			_, err = t.rememberKeys(ctx, hub, sign.Hex(kid))
 		}
 		if err == nil {
-			public, err = t.readKey(ctx, hub.Namespace(), kid)
+			public, err = t.KeyHere(ctx, hub.Namespace(), kid)
 		}
 		if err == nil {
 			return public, name, nil
@@ -94,8 +94,9 @@ func (t *Team) PublishedKey(ctx context.Context, kid sign.KID) (public sign.Publ
 	return public, "", first
 }
 
-// readKey reads a published key in a namespace: the remembered copy, or else the published one.
-func (t *Team) readKey(ctx context.Context, namespace refs.Namespace, kid sign.KID) (public sign.PublicKey, err error) {
+// KeyHere reads a published key in a namespace of this repository: the remembered copy, or else the
+// published one. No hub is asked.
+func (t *Team) KeyHere(ctx context.Context, namespace refs.Namespace, kid sign.KID) (public sign.PublicKey, err error) {
 	for _, keys := range []string{seenOf(namespace), keysOf(namespace)} {
 		if public, err = t.keyIn(ctx, keys+sign.Hex(kid), kid); !fault.Is(err, fault.NoKey) {
 			return public, err
@@ -114,12 +115,6 @@ func (t *Team) keyIn(ctx context.Context, ref string, kid sign.KID) (sign.Public
 			WithHints(fault.Hint{Why: "its owner publishes it: githandoff key export --to origin"})
 	}
 	return parsePublished(o, ref, kid)
-}
-
-// KeyHere returns the key with the name published in a namespace of this repository. No hub is
-// asked.
-func (t *Team) KeyHere(ctx context.Context, namespace refs.Namespace, kid sign.KID) (sign.PublicKey, error) {
-	return t.readKey(ctx, namespace, kid)
 }
 
 // parsePublished reads a published key, which must be the one named by its ref.

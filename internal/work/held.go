@@ -252,8 +252,7 @@ func (w *Held) Find(arg string) (*Claim, error) {
 	}
 	held = slices.DeleteFunc(held, func(h *Claim) bool { return !h.ID.Matches(arg) })
 	if len(held) > 1 {
-		return nil, fault.New(fault.Usage, fault.AmbiguousID, "%s means %s and %s", crossrepo.Quote(arg), held[0].ID, held[1].ID).
-			WithHints(handoff.Which(idsOf(held)...)...)
+		return nil, handoff.Ambiguous(arg, idsOf(held)...)
 	}
 	if len(held) == 1 {
 		return held[0], nil

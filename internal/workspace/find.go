@@ -98,12 +98,6 @@ func (w *Workspace) Find(ctx context.Context, arg string, ask Asking) (*View, er
 	return v, err
 }
 
-// Ambiguous refuses an argument which fits several handoffs.
-func Ambiguous(arg string, ids ...handoff.ID) error {
-	return fault.New(fault.Usage, fault.AmbiguousID, "%s means %s and %s", crossrepo.Quote(arg), ids[0], ids[1]).
-		WithHints(handoff.Which(ids...)...)
-}
-
 // resolve turns what a person typed, an id or its last characters, into the
 // item it means, among everything this repository knows of.
 func (w *Workspace) resolve(ctx context.Context, arg string) (*Item, error) {
@@ -127,7 +121,7 @@ func (w *Workspace) resolve(ctx context.Context, arg string) (*Item, error) {
 			continue
 		}
 		if best != nil && best.Place.ID != it.Place.ID {
-			return nil, Ambiguous(arg, best.Place.ID, it.Place.ID)
+			return nil, handoff.Ambiguous(arg, best.Place.ID, it.Place.ID)
 		}
 		if best == nil || rank(it.Kind) < rank(best.Kind) {
 			best = it
@@ -200,7 +194,7 @@ func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 			continue
 		}
 		if found != nil && found.State.ID != id {
-			return nil, Ambiguous(arg, found.State.ID, id)
+			return nil, handoff.Ambiguous(arg, found.State.ID, id)
 		}
 		state, lerr := w.Engine.Reader.Load(ctx, home, lifecycle.Place{ID: id})
 		if lerr != nil {
@@ -237,7 +231,7 @@ func (w *Workspace) InLane(ctx context.Context, namespace refs.Namespace, arg st
 		return "", err
 	}
 	if len(ids) > 1 {
-		return "", Ambiguous(arg, ids...)
+		return "", handoff.Ambiguous(arg, ids...)
 	}
 	return ids[0], nil
 }
@@ -319,10 +313,6 @@ func (w *Workspace) refresh(ctx context.Context, v *View) error {
 	}
 	return err
 }
-
-// A checkpoint stands under the id of its handoff, in the sending repository, and is kept until
-// the work is over: through a failure until the receipt of the return handoff, through a reroute
-// or an answer until the child's.
 
 // Parent returns the parent of a handoff, as its offer says.
 func (v *View) Parent() handoff.ID {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
@@ -187,7 +186,8 @@ func (hs *Homes) All(ctx context.Context) HomeList {
 }
 
 // Sources returns the homes to take work from: this repository, the aliases of handoff.pull, and
-// the hubs with handoffs sent by this repository or waiting for this agent.
+// the hubs with handoffs sent by this repository or waiting for this agent. The error of an alias
+// that leads nowhere goes to down.
 func (w *Workspace) Sources(ctx context.Context, down *error) []lifecycle.Home {
 	homes := []lifecycle.Home{w.Local}
 	add := func(h lifecycle.Home) {
@@ -250,17 +250,10 @@ func (w *Workspace) waiting(ctx context.Context) []lifecycle.Home {
 	return homes
 }
 
-// RefreshEach refreshes several homes side by side, each hub with its own time limit: a hub that
-// is down does not delay the others. The errors are in the order of the homes. The spec names no
+// RefreshEach refreshes several homes side by side, as [crossrepo.Each] does. The spec names no
 // lanes: they are judged one home at a time.
 func RefreshEach(ctx context.Context, homes []lifecycle.Home, spec lifecycle.FetchSpec) []error {
-	errs := make([]error, len(homes))
-	var all sync.WaitGroup
-	for i, home := range homes {
-		all.Go(func() { errs[i] = home.Refresh(ctx, spec) })
-	}
-	all.Wait()
-	return errs
+	return crossrepo.Each(homes, func(home lifecycle.Home) error { return home.Refresh(ctx, spec) })
 }
 
 // CatchUp is like [crossrepo.Hub.CatchUp], with forks joined by whoever has a root key.
@@ -307,7 +300,7 @@ func (hs *Homes) LearnKnown(ctx context.Context, hub *crossrepo.Hub, memory []re
 	return hub.LearnKnown(ctx, memory)
 }
 
-// HeldBy picks the claims at one hub, by whatever of its names.
+// HeldBy picks the ids of claims at one hub, which are listed by any of its repo ids.
 func HeldBy(a *crossrepo.Alias, at map[string][]handoff.ID) (ids []handoff.ID) {
 	for repoID, some := range at {
 		if a.Is(repoID) {

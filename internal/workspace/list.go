@@ -15,23 +15,17 @@ import (
 	"githandoff/internal/refs"
 )
 
-// List streams the waiting handoffs: this agent's inboxes and, with all, every handoff known here
-// to be under way. It reads the copies; RefreshInboxes fetches from the hubs first. Items are
+// List visits the waiting handoffs: those in this agent's inboxes or, with all, every open
+// handoff known here. It reads the copies; RefreshInboxes fetches from the hubs first. Items are
 // unverified.
 func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error) error {
 	homes := w.All(ctx)
-	var patterns []string
-	for _, home := range homes {
-		if all {
-			patterns = append(patterns, string(home.Namespace())+"inbox/")
-			continue
-		}
-		for _, agent := range append(w.Inboxes(), refs.Nobody) {
-			patterns = append(patterns, home.Namespace().Inbox(agent, ""))
-		}
-	}
+	patterns := InboxPrefixes(homes, append(w.Inboxes(), refs.Nobody))
 	if all {
-		patterns = append(patterns, refs.Root+"outbox/", refs.Root+"sent/")
+		patterns = []string{refs.Root + "outbox/", refs.Root + "sent/"}
+		for _, home := range homes {
+			patterns = append(patterns, string(home.Namespace())+"inbox/")
+		}
 	}
 	atHub := map[handoff.ID]bool{}
 	return refs.Commits(ctx, w.Repo, func(ref refs.Ref, raw []byte) error {
@@ -81,16 +75,21 @@ func (l HomeList) Item(ref refs.Ref) *Item {
 	return itemOf(l[i], l[i].Namespace(), ref)
 }
 
+// InboxPrefixes returns the prefixes of the refs of some inboxes, home by home.
+func InboxPrefixes(homes []lifecycle.Home, agents []string) []string {
+	var prefixes []string
+	for _, home := range homes {
+		for _, agent := range agents {
+			prefixes = append(prefixes, home.Namespace().Inbox(agent, ""))
+		}
+	}
+	return prefixes
+}
+
 // Inbox lists the copies of some inboxes at some homes, oldest id first, and of
 // one id in the order of the homes.
 func (w *Workspace) Inbox(ctx context.Context, agents []string, homes ...lifecycle.Home) ([]*Item, error) {
-	var patterns []string
-	for _, home := range homes {
-		for _, a := range agents {
-			patterns = append(patterns, home.Namespace().Inbox(a, ""))
-		}
-	}
-	list, err := w.Repo.List(ctx, patterns...)
+	list, err := w.Repo.List(ctx, InboxPrefixes(homes, agents)...)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +102,8 @@ func (w *Workspace) Inbox(ctx context.Context, agents []string, homes ...lifecyc
 }
 
 // Names are the names of the refs in an agent's inboxes, in this repository and in the
-// copies of hubs. Nothing was read of any of them: some may be claimed, some be over by
-// now, some be no handoffs.
+// copies of hubs. No object was read: a ref may be of a handoff that is claimed or has ended, or
+// of no handoff.
 type Names struct {
 	homes    HomeList
 	prefixes []string // of the inboxes
@@ -114,11 +113,7 @@ type Names struct {
 // Names lists this agent's inboxes by the names of the refs alone.
 func (w *Workspace) Names(ctx context.Context) (_ *Names, err error) {
 	n := &Names{homes: w.All(ctx)}
-	for _, home := range n.homes {
-		for _, agent := range w.Inboxes() {
-			n.prefixes = append(n.prefixes, home.Namespace().Inbox(agent, ""))
-		}
-	}
+	n.prefixes = InboxPrefixes(n.homes, w.Inboxes())
 	n.sorted, err = refs.Named(ctx, w.Repo, n.prefixes...)
 	return n, err
 }
@@ -129,7 +124,7 @@ func (n *Names) IDs() []handoff.ID {
 	for _, name := range n.sorted {
 		at := len(name) - handoff.IDLen
 		if at > 0 && slices.Contains(n.prefixes, name[:at]) {
-			ids = append(ids, handoff.ID(name[at:])) // who reads it checks its alphabet
+			ids = append(ids, handoff.ID(name[at:])) // the caller checks its alphabet
 		}
 	}
 	if len(n.prefixes) > 1 { // else they are in the order of their names

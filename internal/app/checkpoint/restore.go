@@ -88,8 +88,7 @@ func meant(ctx context.Context, repo *refs.Repo, open func(context.Context) (*Ha
 			continue
 		}
 		if found != nil {
-			return nil, fault.New(fault.Usage, fault.AmbiguousID, "%s means %s and %s", untrusted.Line(arg), found.ID, c.ID).
-				WithHints(handoff.Which(found.ID, c.ID)...)
+			return nil, handoff.Ambiguous(arg, found.ID, c.ID)
 		}
 		found = &list[i]
 	}

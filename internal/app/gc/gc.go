@@ -122,8 +122,8 @@ func (h *Handler) mayExpire(s *lifecycle.State, now time.Time) bool {
 	return ok && key.MayAct("sender", s.Offer.From, now) == nil
 }
 
-// gcCheckpoints lets go of checkpoints whose handoff, and whatever its receipt
-// passed the work on to, are over.
+// gcCheckpoints drops the checkpoints of work that is over. After a failure the work goes on in the
+// return handoff; after a reroute or an answer, in the child.
 func (h *Handler) gcCheckpoints(ctx context.Context, list []refs.Ref, dryRun bool, visit func(Collected)) error {
 	for _, ref := range list {
 		rest, ok := strings.CutPrefix(ref.Name, refs.Root+"checkpoints/")
@@ -148,8 +148,7 @@ func (h *Handler) gcCheckpoints(ctx context.Context, list []refs.Ref, dryRun boo
 	return nil
 }
 
-// isOver reports whether the work of a handoff is over. It follows the handoff to its return
-// handoff or child, if any.
+// isOver reports whether a handoff has ended, and with it the handoffs in which its work went on.
 func (h *Handler) isOver(ctx context.Context, id handoff.ID) (bool, error) {
 	for range handoff.MaxChain {
 		f, err := h.Workspace.Find(ctx, string(id), workspace.Never)

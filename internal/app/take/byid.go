@@ -90,7 +90,7 @@ func (t *Handler) locate(ctx context.Context, home lifecycle.Home, arg string) (
 			continue
 		}
 		if found != nil {
-			return nil, workspace.Ambiguous(arg, found.ID, it.Place.ID)
+			return nil, handoff.Ambiguous(arg, found.ID, it.Place.ID)
 		}
 		found = &it.Place
 	}

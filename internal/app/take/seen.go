@@ -66,18 +66,11 @@ func (t *Handler) claimSeen(ctx context.Context, homes []lifecycle.Home, all *sk
 // firstSeen returns the seen offer this agent would try first, if it is at a hub and its lane was
 // seen as well.
 func (t *Handler) firstSeen(ctx context.Context, homes []lifecycle.Home, quiet *skips, q Request) (*workspace.Item, error) {
-	hubs, prefixes := []lifecycle.Home{}, []string{}
-	for _, home := range homes {
+	hubs := slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool {
 		hub, ok := home.(*crossrepo.Hub)
-		if q.Peek || !ok || !mayClaimSeen(t, hub) {
-			continue
-		}
-		hubs = append(hubs, hub)
-		for _, agent := range t.Workspace.Inboxes() {
-			prefixes = append(prefixes, hub.Namespace().Inbox(agent, ""))
-		}
-	}
-	if names, err := refs.Named(ctx, t.Repo, prefixes...); err != nil || len(names) == 0 {
+		return q.Peek || !ok || !mayClaimSeen(t, hub)
+	})
+	if names, err := refs.Named(ctx, t.Repo, workspace.InboxPrefixes(hubs, t.Workspace.Inboxes())...); err != nil || len(names) == 0 {
 		return nil, err
 	}
 	offers, err := t.offers(ctx, hubs, quiet)
