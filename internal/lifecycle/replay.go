@@ -206,17 +206,15 @@ func (rd *Reader) mayOffer(ctx context.Context, home Home, key sign.Key, r *reco
 	if err == nil || r.Parent == "" || d != asked {
 		return err
 	}
-	// The copies of a hub may lack the parent's lane: it was not asked for.
-	for _, look := range []func() error{
-		func() error { return nil },
-		func() error { return home.Refresh(ctx, FetchSpec{Lanes: []handoff.ID{r.Parent}}) },
-	} {
-		if rerr := look(); rerr != nil {
-			return rerr
-		}
-		if sent, rerr := rd.sentBack(ctx, home, key, r); sent || rerr != nil {
-			return rerr
-		}
+	if sent, rerr := rd.sentBack(ctx, home, key, r); sent || rerr != nil {
+		return rerr
+	}
+	// The copies of a hub may lack the parent's lane, which was not asked for.
+	if rerr := home.Refresh(ctx, FetchSpec{Lanes: []handoff.ID{r.Parent}}); rerr != nil {
+		return rerr
+	}
+	if sent, rerr := rd.sentBack(ctx, home, key, r); sent || rerr != nil {
+		return rerr
 	}
 	return err
 }
