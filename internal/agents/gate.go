@@ -60,8 +60,8 @@ func (c *Call) Files() []string {
 	return files
 }
 
-// dirs lists the directories to which the paths of a tool call may be relative. A shell works where
-// it is told to; another tool may know nothing of such a member.
+// dirs lists the directories to which the paths of a tool call may be relative. A shell obeys a
+// working directory in its call; another tool may ignore such a member.
 func (c *Call) dirs() []string {
 	var dirs []string
 	for _, to := range c.texts(workdirs...) {

@@ -92,8 +92,8 @@ func (n *Notes) warnBad(hub *crossrepo.Hub, err error) error {
 }
 
 // push gives the hub its missing lines, and corrects malformed ones. It reports whether nothing
-// is left to do. A hub may refuse to replace a commit by another: for that, onTop makes the hub's
-// commit the parent of the new one. This repository keeps no ref to it.
+// is left to do. A hub may refuse to replace a commit. For such a hub, onTop makes the hub's commit
+// the parent of the new one. This repository keeps no ref to it.
 func (n *Notes) push(ctx context.Context, hub *crossrepo.Hub, s *sharing, onTop bool) (bool, error) {
 	if err := n.atHub(ctx, hub, s); err != nil {
 		return false, err

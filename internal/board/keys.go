@@ -48,7 +48,7 @@ func steps(page, all int) map[string]int {
 func (b *Board) command(key string) tea.Cmd {
 	b.said = "" // it was read
 	if by, ok := steps(b.room(), len(b.shown))[key]; ok {
-		b.left = Row{} // whoever moves the cursor sees where it is
+		b.left = Row{} // a person who moves the cursor sees where it is
 		b.move(by)
 		return nil
 	}

@@ -311,7 +311,7 @@ func (f *filterFlag) Set(text string) error {
 		}
 		err = fault.WithoutTexts(usage("%w", err).WithHints(seeOptions())) // it quotes the object
 		if out, ok := f.a.Stdout.(*results); ok && out.err == nil {
-			out.err = err // Main ends with it, whoever passes over this one
+			out.err = err // Main ends with it, even if a caller drops this one
 		}
 		return err
 	}

@@ -144,8 +144,8 @@ func (hook *agentHook) read(ctx context.Context, limit time.Duration, client, ev
 	return agents.Unread(client, event, why, hook.Getenv), err
 }
 
-// settle says where a call is judged: where the session works. A tool call that does not say so, or
-// not for sure, is judged where its client started the hook.
+// settle sets the directory in which a call is judged: that of the session. If the call does not
+// name a usable one, it is the directory in which the client started the hook.
 func (hook *agentHook) settle(call *agents.Call) {
 	here, _ := os.Getwd()
 	there, err := os.Stat(call.Dir)

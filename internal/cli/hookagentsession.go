@@ -49,7 +49,7 @@ func (s *session) Peek(ctx context.Context, id handoff.ID) (string, error) {
 	return string(b), err
 }
 
-// Check is "obo check" for whoever may hold no token: then everything is allowed.
+// Check is like "obo check", but allows everything to an agent that holds no token.
 func (s *session) Check(ctx context.Context, scopes []string) error {
 	held, err := s.workspace.Work().WithToken()
 	if err != nil {

@@ -329,8 +329,7 @@ func (c *keyCommand) publicKey(ctx context.Context) (sign.PublicKey, error) {
 	return c.pinned(trust, c.name)
 }
 
-// publish puts a public key at a hub, for whoever gets its fingerprint from
-// its owner.
+// publish puts a public key at a hub. Others pin it by the fingerprint that its owner gives them.
 func (c *keyCommand) publish(ctx context.Context) error {
 	public, err := c.publicKey(ctx)
 	if err != nil {

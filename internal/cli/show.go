@@ -201,7 +201,7 @@ func (c *showCommand) head(b *output.Lines, ws *workspace.Workspace, f *workspac
 	}
 }
 
-// resultsOf returns the words of whoever ended a handoff, a line each.
+// resultsOf returns the missing skills and the results of a record, a line each.
 func resultsOf(r *record.Record) string {
 	var b strings.Builder
 	if r.SkillsMissing != "" {

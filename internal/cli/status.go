@@ -122,7 +122,7 @@ type statusRow struct {
 // heldRow is a claim recorded by this worktree.
 type heldRow struct {
 	statusRow
-	Shown   bool   `json:"shown"`              // its content reached whoever asked
+	Shown   bool   `json:"shown"`              // its content was printed
 	EndedBy string `json:"ended_by,omitempty"` // who ended it meanwhile
 	EndedAt string `json:"ended_at,omitempty"` // and when
 

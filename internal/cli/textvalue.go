@@ -53,7 +53,7 @@ func (a *app) exact(flag, s string) (string, error) {
 	return string(b), nil
 }
 
-// literal returns how text is told to carry s as it stands.
+// literal returns the argument by which a text option takes s literally.
 func literal(s string) string {
 	if strings.HasPrefix(s, "@") {
 		return "@" + s

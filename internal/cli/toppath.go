@@ -7,8 +7,8 @@ import (
 )
 
 // fromTop returns the path that records have of a file: from the top of the work tree, while a
-// command line names it from the current directory, here. Where only the file at the top exists,
-// that one is meant. A path that leads out of the work tree is returned as it is.
+// command line names it from the current directory, here. If only the file at the top exists,
+// path means that one. A path that leads out of the work tree is returned as it is.
 func fromTop(top, here, path string) string {
 	at := path
 	if !filepath.IsAbs(path) {

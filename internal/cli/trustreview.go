@@ -63,7 +63,7 @@ func (c *reviewCommand) run(ctx context.Context) error {
 	return unread
 }
 
-// one shows a key and, at a terminal, lets whoever sits there decide.
+// one shows a key and, at a terminal, asks for a decision.
 func (c *reviewCommand) one(ws *workspace.Workspace, public sign.PublicKey) error {
 	r := keyRowOf(c.keystore(), "", public, ws.Engine.Keys.Trust)
 	name, ok := team.Claimed(public)

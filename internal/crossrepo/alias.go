@@ -222,7 +222,7 @@ func (as Aliases) ByID(ctx context.Context, repoID string) (*Alias, error) {
 func movedTo(as Aliases, name, pinned, repoID string) error {
 	a, err := as.read(name)
 	if err != nil {
-		return nil //nolint:nilerr // whoever uses the alias is told
+		return nil //nolint:nilerr // a command that uses the alias reports it
 	}
 	derived, err := RepoID(string(a.URL), as.base())
 	if err != nil || derived != repoID {

@@ -31,7 +31,7 @@ func (h *lanes) LaneIsFresh(id handoff.ID) bool {
 	return ok
 }
 
-// Forget lets every lane be fetched anew: whoever waits asks again each time.
+// Forget lets every lane be fetched again, for the next try of a command that waits.
 func (h *lanes) Forget() {
 	h.mirror.Clear()
 	h.whole.Store(false)

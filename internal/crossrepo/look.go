@@ -93,7 +93,7 @@ func (h *asking) bringOnce(ctx context.Context, l Look, b *bound) error {
 	}
 	if !done && len(specs) > 0 {
 		flags := []string{"--prune", "--no-show-forced-updates"}
-		if b == nil { // else nothing is told, see fetchSettings
+		if b == nil { // a bounded fetch negotiates nothing, see fetchSettings
 			flags = append(flags, tips(&h.remote, specs)...)
 		}
 		if err := h.errUnreachable(fetch(ctx, &h.remote, flags, specs, b)); err != nil {

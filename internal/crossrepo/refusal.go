@@ -91,15 +91,15 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s refuses the push: %s", h.Alias.Name, said).WithHints(hint)
 }
 
-// errNoAnswer is returned for a push that ran into its time limit, at a hub that shows nothing of
-// it. It is not sent again: the hub may be at work on it still.
+// errNoAnswer is returned for a push that ran into its time limit, if the hub shows none of its
+// refs. The push is not sent again, because the hub may still be at work on it.
 func errNoAnswer(h *Hub) error {
 	return fault.New(fault.Unavailable, fault.RemoteUnavailable, "%s did not answer the push within %s", h.Alias.Name, gitexec.RemoteTimeout).
 		WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("looks whether the push arrived, and sends it again if not"))
 }
 
-// refusal is like errPushRefused, but asks the hub once more where a ref stands in the way of the
-// handoffs: those may be below another prefix.
+// refusal is like errPushRefused. If an existing ref blocks the refs of handoffs, it asks the hub
+// once more: the handoffs may be below another prefix.
 func refusal(ctx context.Context, h *Hub, edits []refs.Edit, r *report, cause error) error {
 	if strings.Contains(strings.Join(remoteLines(cause), " "), inTheWay) {
 		if moved := Moved(ctx, h); moved != nil {

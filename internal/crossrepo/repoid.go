@@ -162,8 +162,8 @@ func moved(a *Alias, derived string) error {
 
 // Named returns the hint for records at a hub that name another home. If this clone knows that home
 // by another alias, the records here are copies. Otherwise only a person knows whether both names
-// mean this hub, so that there is no command to paste: whoever may push can copy the records of
-// another hub.
+// mean this hub. No command to paste is given, because anybody with push access can copy the
+// records of another hub.
 func (h *remote) Named(repoID string) []fault.Hint {
 	if other := (Aliases{Repo: h.Repo}).aliasOf(repoID, h.Alias.Name); other != "" {
 		return []fault.Hint{fault.Run("githandoff", "sync", other).

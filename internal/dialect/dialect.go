@@ -141,9 +141,8 @@ func read(format string, src source) (*Draft, error) {
 
 // TakeAround makes the text around the block of a Markdown file the detail of the
 // handoff: the block says little about the agent's findings. It refuses, and changes
-// nothing, where the format of the block has a detail of its own, which must come
-// back as it was, where the text is over the limit, or where the content policy
-// refuses it.
+// nothing, if the format of the block has a detail of its own, which must come
+// back as it was, if the text is over the limit, or if the content policy refuses it.
 func (d *Draft) TakeAround() error {
 	switch {
 	case d.Around == "":

@@ -109,11 +109,11 @@ func restore(c codec, e *handoff.Envelope, root map[string]any) (map[string]any,
 	return root, warnings
 }
 
-// filled returns said with the source agent of e: the author of a document need not be
-// its sender.
-func filled(said handoff.Envelope, e *handoff.Envelope) handoff.Envelope {
-	said.Source.Agent = e.Source.Agent
-	return said
+// filled returns the envelope of a document with the source agent of e: the author of a document
+// need not be its sender.
+func filled(read handoff.Envelope, e *handoff.Envelope) handoff.Envelope {
+	read.Source.Agent = e.Source.Agent
+	return read
 }
 
 // edit is one entry of origin.extra.

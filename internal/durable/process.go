@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Running reports whether a process with the id exists, whoever owns it.
+// Running reports whether a process with the id exists, of any user.
 func Running(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)

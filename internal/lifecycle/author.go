@@ -165,8 +165,8 @@ func (by *Author) HeldBy(s *State) error {
 	return f.WithHints(fault.Run("githandoff", "status").Because("lists the handoffs held here"))
 }
 
-// HowToBreak returns the hint on a step for which the claim has to be broken first: how to do that,
-// for whoever may.
+// HowToBreak returns the hint on a step for which the claim has to be broken first: the command, if
+// this key may break the claim, or else who may.
 func (by *Author) HowToBreak(s *State) fault.Hint {
 	if by.Actor != s.Offer.From && !by.isRoot() {
 		return fault.Run("githandoff", "show", string(s.ID)).Because("names its source and its holder; they can, and a root key")

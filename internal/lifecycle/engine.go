@@ -33,7 +33,7 @@ type Engine struct {
 type Setup struct {
 	Repo   *refs.Repo
 	Trust  *sign.Trust
-	Signer sign.Signer // nil for whoever takes no step
+	Signer sign.Signer // nil if no step is taken
 	Actor  string      // agent, or a person's mail address
 	Now    func() time.Time
 	Random io.Reader

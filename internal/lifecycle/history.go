@@ -57,7 +57,7 @@ func (l *Lanes) joins(ctx context.Context, o *refs.Object) error {
 }
 
 // joined is like joins for an entry with a checked signature. A former root key joined only what
-// this clone had seen when it noticed the change: whoever stole the key could give any date.
+// this clone had seen when it noticed the change: a thief of the key could give any date.
 func (l *Lanes) joined(ctx context.Context, oid string, c *record.Commit, key sign.Key) error {
 	if c.Record.Event != record.Joined || len(c.Parents) != 2 || c.Tree != refs.EmptyTree {
 		return refuseJoin(oid, fmt.Errorf("as %q with %d parents", c.Record.Event, len(c.Parents)))

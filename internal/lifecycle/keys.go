@@ -62,7 +62,7 @@ func (k *Keys) CheckTrustedSigner(c *record.Commit) error {
 }
 
 // unknownKey adds to the refusal of an unknown key what is known of its owner, and the command
-// to pin it. All of this is claimed by whoever made the key. A hint never makes a root.
+// to pin it. All of this is claimed by the maker of the key. A hint never makes a root.
 func (k *Keys) unknownKey(err error, r *record.Record) error {
 	var unknown *sign.UnknownKeyError
 	f := fault.As(err)
@@ -100,7 +100,7 @@ func (k *Keys) published(kid sign.KID) (public sign.PublicKey, ok bool) {
 	if k.strangers == nil {
 		k.strangers = map[sign.KID]sign.PublicKey{}
 	}
-	if len(k.strangers) < maxStrangers { // whoever fills a lane with keys learns nothing by it
+	if len(k.strangers) < maxStrangers { // a lane full of unknown keys costs no more than this
 		public, _ = k.Published(kid)
 		k.strangers[kid] = public
 	}

@@ -98,8 +98,8 @@ func onFailure(env *handoff.Envelope) string {
 	return env.Rollback.OnFailure
 }
 
-// NeedsDecision reports whether a person or the policy has to say who goes on. A sender naming
-// an agent has said so, whatever the status of its work.
+// NeedsDecision reports whether a person or the policy has to name the next agent. It depends on
+// the target alone, not on the status of the work.
 func NeedsDecision(env *handoff.Envelope) bool { return env.Target.Agent == nil }
 
 // wrap makes the blob of an envelope: its canonical bytes, sealed if the author seals.

@@ -291,7 +291,7 @@ func checkRevocable(s *State, event record.Event) error {
 	return nil
 }
 
-// errHeld returns the conflict naming the holder of a handoff.
+// errHeld returns the conflict naming the holder of a handoff, or the reason why it has none.
 func errHeld(s *State) error {
 	if s.Claim == nil {
 		if err := s.Err(); err != nil {
@@ -321,7 +321,7 @@ func payloadLost(s *State, p *Payload) bool {
 }
 
 // named refuses a commit with a name or mail address not among those of its signing key.
-// Handoffs made before mailSince bear the user.email of whoever ran the agent, so only their
+// Handoffs made before mailSince bear the user.email of the person who ran the agent, so only their
 // names are judged. The time in an id is not after any entry of its handoff, so a new entry of
 // a new handoff cannot date itself out of the rule.
 func named(key sign.Key, c *record.Commit) error {

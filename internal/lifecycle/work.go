@@ -79,8 +79,8 @@ func ForgetWork(ctx context.Context, repo *refs.Repo, home Home, p Place) error 
 const maxWork = 4 << 20 // bytes of the commit of a snapshot
 
 // fixWork returns the edits to settle an unfinished edit of a snapshot's ref. Forward means the
-// step is in the log. The copies of a hub do not have such a ref: then the home is told what to
-// do, and finds out whether it is done.
+// step is in the log. This clone has no copy of such a ref of a hub. Then fixWork returns the edit
+// without looking, and the home finds out whether it is made already.
 func (rc *Recovery) fixWork(ctx context.Context, home Home, edit refs.Edit, forward bool) (fix []refs.Edit, err error) {
 	p, _ := home.Namespace().ParseWork(edit.Ref)
 	now := edit.New

@@ -1,7 +1,7 @@
 package main
 
-// ofForeignText are the guards between the words of others and whoever reads, sends
-// or shows them: notes, drafts, texts of a command line.
+// ofForeignText are the guards around the texts of others, when they are read, sent or shown:
+// notes, drafts, texts of a command line.
 var ofForeignText = []mutant{
 	{
 		"a note follows a commit that was amended while the handoff waited", "internal/annotate/notes.go",

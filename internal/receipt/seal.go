@@ -10,10 +10,9 @@ import (
 	"githandoff/internal/record"
 )
 
-// sealed reports whether a step ending a handoff may say nothing of it in the log. The log of a
-// sealed handoff stays readable, so its receipt carries no results: results are refused, and a
-// reason is left out. If nobody can tell whether the handoff is sealed, a step with text is
-// refused, because the log cannot be taken back.
+// sealed reports whether the receipt of a handoff must carry no text. Everybody can read the log of
+// a sealed handoff, so results are refused, and a reason is left out. If it cannot be told whether
+// the handoff is sealed, a step with text is refused, because the log cannot be taken back.
 func (w *Writer) sealed(ctx context.Context, s *lifecycle.State, event record.Event, data string) (bool, error) {
 	sealed, err := w.Engine.Verifier.IsSealed(ctx, s)
 	if err != nil && data == "" {

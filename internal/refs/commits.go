@@ -33,7 +33,7 @@ func Commits(ctx context.Context, r *Repo, visit func(ref Ref, raw []byte) error
 		w := bufio.NewWriterSize(p.In, 64<<10)
 		for i, ref := range list {
 			if i == 0 || ref.OID != list[i-1].OID { // one object is read once
-				_, _ = w.WriteString(ref.OID + "\n") // who reads the answers meets the error
+				_, _ = w.WriteString(ref.OID + "\n") // the reader of the answers gets the error
 			}
 		}
 		_ = w.Flush()

@@ -139,8 +139,8 @@ func (lk *Locks) standing(edits []Edit) []os.FileInfo {
 	return found
 }
 
-// Await waits until no lock file stands in the way of edits, as long as Apply would. Then it
-// fails with a refusal naming the lock.
+// Await waits until no lock file blocks the edits, for as long as Apply would. Then it fails with
+// a refusal naming the lock.
 func (lk *Locks) Await(ctx context.Context, edits []Edit) error {
 	for try := 0; ; try++ {
 		path := ""

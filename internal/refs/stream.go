@@ -70,7 +70,7 @@ func FirstParents(ctx context.Context, r *Repo, tip string, limit int64) (*Strea
 		return nil, err
 	}
 	go func() {
-		_, _ = io.Copy(l.objects.In, l.names.Out) // who reads the answers meets the error
+		_, _ = io.Copy(l.objects.In, l.names.Out) // the reader of the answers gets the error
 		_ = l.objects.In.Close()
 	}()
 	return l, nil
@@ -88,7 +88,7 @@ func ReadAhead(ctx context.Context, r *Repo, oids iter.Seq[string], limit int64)
 		w := bufio.NewWriterSize(l.objects.In, 64<<10)
 		for oid := range oids {
 			if _, err := w.WriteString(oid + "\n"); err != nil {
-				break // who reads the answers meets it
+				break // the reader of the answers gets the error
 			}
 		}
 		_ = w.Flush()

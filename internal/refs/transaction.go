@@ -32,8 +32,8 @@ type Transaction struct {
 	LocalEdits []Edit
 }
 
-// ErrRefused is the cause of an error of a transaction refused by the hub's own rules, whoever
-// repeats it. Nothing of it was applied.
+// ErrRefused is the cause of an error of a transaction refused by the hub's own rules. Another try
+// is refused as well. No part of the transaction was applied.
 var ErrRefused = errors.New("refused by the rules of the hub")
 
 // StaleError says that a transaction was not applied because refs were not at their expected

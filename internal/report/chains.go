@@ -21,7 +21,7 @@ type node struct {
 	ID                  string // empty for the agent at which the chain begins
 	Agent, Short, State string
 	Class               State
-	Label               string // of the agent at which it begins, for whoever does not see it
+	Label               string // of the agent at which it begins, for a reader who does not see the drawing
 }
 
 type edge struct {

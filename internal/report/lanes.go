@@ -12,7 +12,7 @@ import (
 // lane has the claims of one agent over time.
 type lane struct {
 	Agent  string
-	Text   string // for whoever does not see the bars
+	Text   string // for a reader who does not see the bars
 	Height int    // pixels
 	Bars   []bar
 }

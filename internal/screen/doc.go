@@ -1,5 +1,5 @@
 // Package screen is the content policy: what no text in an envelope or a record
-// may hold, whoever signed it. The sender is held to it before anything is
+// may hold, with any signature. The sender is held to it before anything is
 // written, the receiver before anything is shown.
 //
 // # What is refused

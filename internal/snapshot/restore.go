@@ -199,7 +199,7 @@ func removeAll(path string) error {
 }
 
 // recordsWorktree reports whether git's directory of a worktree is that of dir, or of a
-// worktree cut off before it said where it is.
+// worktree whose creation was cut off before its path was written.
 func recordsWorktree(admin, dir string) bool {
 	where, err := os.ReadFile(filepath.Join(admin, "gitdir"))
 	if err == nil && len(bytes.TrimSpace(where)) > 0 {

@@ -34,7 +34,7 @@ type Claim struct {
 	Key     string    `json:"key"`
 	At      time.Time `json:"at"` // of the claim, or of its last renewal
 	Lease   time.Time `json:"lease"`
-	Printed bool      `json:"printed"` // its content reached whoever asked
+	Printed bool      `json:"printed"` // its content was printed
 	Ended   bool      `json:"ended,omitempty"`
 	Lost    bool      `json:"lost,omitempty"` // it ended by somebody else's step
 	Token   string    `json:"token,omitempty"`

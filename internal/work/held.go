@@ -213,8 +213,8 @@ func (w *Held) Current() (*Claim, error) {
 		WithHints(handoff.Which(idsOf(held)...)...)
 }
 
-// Kept returns the one claim on which a kept step of this kind stands: who gives the
-// command again without an id means it. Nil where there is none, or more than one.
+// Kept returns the claim with a kept step of this kind: the same command, given again without an
+// id, means it. Nil if there is none, or more than one.
 func (w *Held) Kept(event record.Event) (*Claim, error) {
 	_, finished, err := w.Split()
 	if err != nil || len(finished) != 1 || finished[0].Pending.Event != event {

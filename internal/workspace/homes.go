@@ -256,7 +256,7 @@ func RefreshEach(ctx context.Context, homes []lifecycle.Home, spec lifecycle.Fet
 	return crossrepo.Each(homes, func(home lifecycle.Home) error { return home.Refresh(ctx, spec) })
 }
 
-// CatchUp is like [crossrepo.Hub.CatchUp], with forks joined by whoever has a root key.
+// CatchUp is like [crossrepo.Hub.CatchUp], with forks joined if this clone has a root key.
 func (hs *Homes) CatchUp(ctx context.Context, hub *crossrepo.Hub) error {
 	return hub.CatchUp(ctx, hs.join(ctx, hub))
 }

@@ -7,8 +7,7 @@ import (
 	"githandoff/internal/fault"
 )
 
-// recent is for how long a failure of a hook is told: what was mended since is not
-// noted anywhere.
+// recent is for how long a failure of a hook is reported. No log says that its cause was mended.
 const recent = 7 * 24 * time.Hour
 
 // noted reports the failures recorded by agents' hooks. A hook itself is silent.

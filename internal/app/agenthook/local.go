@@ -105,7 +105,7 @@ func (l *Local) Waiting(ctx context.Context, ids []handoff.ID) ([]agents.Handoff
 }
 
 // Untold lists the ids offered to the agent and not yet told to the session, and records them as
-// told. No session is told of everything each time.
+// told: a session hears of each offer once.
 func (l *Local) Untold(ctx context.Context, session string, ids []handoff.ID) ([]agents.Handoff, error) {
 	if session == "" {
 		return l.Waiting(ctx, ids)
@@ -119,7 +119,7 @@ func (l *Local) Untold(ctx context.Context, session string, ids []handoff.ID) ([
 }
 
 // Named returns a handoff as told to a session. The name of a sender is given only if it belongs to
-// a pinned key which is not retired: nothing of an offer was verified yet.
+// a pinned key which is not retired, because no part of the offer was verified yet.
 func (l *Local) Named(id handoff.ID, from, task string) agents.Handoff {
 	if l.trusted == nil {
 		l.trusted = map[string]bool{}

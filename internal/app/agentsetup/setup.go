@@ -265,7 +265,7 @@ func followed(path string) (string, error) {
 }
 
 // stays refuses a file of a project whose path leads out of the work tree, or into its git
-// directory: whoever made the repository could choose where by a link.
+// directory: the author of the repository could choose any place by a symbolic link.
 func (w *wanted) stays(path string) error {
 	if w.root == "" {
 		return nil

@@ -36,7 +36,7 @@ type Outcome int
 // The outcomes.
 const (
 	Heard   Outcome = iota
-	Last            // heard, and whoever heard it wants no more
+	Last            // heard, and the listener wants no more
 	Unheard         // to be said again later
 )
 

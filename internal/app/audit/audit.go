@@ -99,7 +99,7 @@ func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, a Visitor)
 		Entry: func(lifecycle.Home, *lifecycle.Entry) error { return nil },
 		Finding: func(home lifecycle.Home, f Finding) error {
 			if said[f.claim()] {
-				return nil // a dispute is told of at once, and stays one
+				return nil // the dispute was reported already
 			}
 			return a.Finding(home, f)
 		},
@@ -171,8 +171,8 @@ func (h *Handler) fetchAll(ctx context.Context, homes []lifecycle.Home) (map[*cr
 	return all, nil
 }
 
-// tellFetched judges the lanes that a hub showed. One that it rewrote is a finding, and
-// of a hub that is down the copies are audited, and it is told of as unread.
+// tellFetched judges the lanes that a hub showed. A rewritten lane is a finding. If the hub is
+// down, it is reported as unread, and the copies of its lanes are audited.
 func (h *Handler) tellFetched(ctx context.Context, hub *crossrepo.Hub, f *fetched, a Visitor) error {
 	err := f.err
 	var lost []string

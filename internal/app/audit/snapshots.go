@@ -13,9 +13,10 @@ import (
 	"githandoff/internal/refs"
 )
 
-// snapshots tells of snapshots whose handoff is gone, and returns the refs that are not
+// snapshots reports snapshots whose handoff is gone, and returns the refs that are not
 // those of snapshots. The copy of a hub has a snapshot only while somebody here looks at
-// its files. One that a killed command left there says nothing of the hub: doctor names it.
+// its files. A snapshot that a killed command left there is no finding about the hub: doctor
+// reports it.
 func (c *comparison) snapshots(ctx context.Context, list []refs.Ref) ([]refs.Ref, error) {
 	var strays []receipt.Stray
 	if c.home.Namespace() == refs.LocalNamespace {
@@ -40,8 +41,8 @@ func (c *comparison) snapshots(ctx context.Context, list []refs.Ref) ([]refs.Ref
 	}), nil
 }
 
-// carried tells of an open handoff whose snapshot is gone, or is another one. The lane says
-// nothing of snapshots, so the envelope is read, by the git that reads the commits.
+// carried reports an open handoff whose snapshot is gone, or is another one. Lanes do not mention
+// snapshots, so the envelope is read, by the git that reads the commits.
 func (c *comparison) carried(ctx context.Context, lane string, id handoff.ID, at *openRef) error {
 	if c.work == nil {
 		return nil

@@ -91,7 +91,7 @@ type Sender struct {
 	// objects; none without a snapshot.
 	Snapshot func(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, sealed bool) ([]*refs.Object, error)
 
-	// Invited pins whoever answered an invitation at a hub.
+	// Invited pins the keys that answered an invitation at a hub.
 	Invited func(ctx context.Context, alias string) error
 
 	// Expected is the end of an open invitation of an agent; the zero time if there is

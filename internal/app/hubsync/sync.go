@@ -244,8 +244,8 @@ func (hd *Handler) ignoreNotSender(err error) error {
 	return err
 }
 
-// redeliver offers a sent handoff again which its hub seems to have lost. The look before the push
-// may show that it is over: then its receipt counts.
+// redeliver offers a sent handoff again which its hub seems to have lost. If the fetch before the
+// push shows that it has ended, its receipt counts.
 func (hd *Handler) redeliver(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, a *asked) (*Done, error) {
 	p, err := hd.Engine.Verifier.Reload(ctx, it.Ref)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Worktree is the worktree of whoever joins.
+// Worktree is the worktree of the agent that joins.
 type Worktree interface {
 	// Asked is the name requested by the caller, or the name of the worktree; "" for none.
 	Asked() string

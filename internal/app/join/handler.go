@@ -35,7 +35,7 @@ type Trust interface {
 type Handler struct {
 	Agent     string
 	Memory    Memory
-	Signer    sign.Signer // nil for whoever joins
+	Signer    sign.Signer // nil on the side that joins
 	Team      *team.Team
 	Trust     Trust
 	TrustPath string // of this repository
@@ -255,8 +255,8 @@ func (h *Handler) pin(k Kept, a *invite.Answer) (*Joined, error) {
 	return one, nil
 }
 
-// unused refuses a name under which another key is or was trusted here: what waits for the agent of
-// a retired key waits for whoever the owner of this clone names.
+// unused refuses a name under which another key is or was trusted here. The owner of this clone
+// decides who gets the handoffs that wait for the agent of a retired key.
 func (h *Handler) unused(agent string, kid sign.KID) error {
 	if !slices.ContainsFunc(h.Trust.Entries(), func(e sign.TrustEntry) bool { return e.KID != kid && slices.Contains(e.Agents, agent) }) {
 		return nil

@@ -67,7 +67,7 @@ func (h *Handler) admit(ctx context.Context, alias string, tell func(Joined, boo
 }
 
 // list publishes the list of the team if somebody joined it with an invitation of this agent's
-// key, whoever synced then.
+// key. Another agent of this clone may have synced when that happened.
 func (h *Handler) list(ctx context.Context, hub *crossrepo.Hub) error {
 	kept, err := h.Memory.At(hub.ID())
 	kept = slices.DeleteFunc(kept, func(k Kept) bool { return !k.Unlisted || k.By != h.Signer.KID() })

@@ -107,7 +107,7 @@ func (t *Handler) locate(ctx context.Context, home lifecycle.Home, arg string) (
 	return t.locateID(ctx, home, id)
 }
 
-// locateID finds a handoff at a home by its whole id, below the name of whoever it waits for.
+// locateID finds a handoff at a home by its whole id, in the inbox it waits in.
 func (t *Handler) locateID(ctx context.Context, home lifecycle.Home, id handoff.ID) (*lifecycle.Place, error) {
 	spec := lifecycle.FetchSpec{Lanes: []handoff.ID{id}}
 	for _, agent := range t.Workspace.Inboxes() {

@@ -68,7 +68,7 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 		unlock()
 		return nil, err
 	}
-	t.Workspace.ForgetLanes() // whoever waits asks again each time
+	t.Workspace.ForgetLanes() // each try of a wait asks the hubs again
 	var g *Result
 	err = t.Workspace.DeferWarnings(func() (err error) {
 		if q.Arg != "" {
