@@ -160,10 +160,9 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time, mos
 				s.Items = append(s.Items, it)
 			}
 		}
-		if it.Fault != nil || it.Record.From != hd.Workspace.Source() || it.Kind == "outbox" {
-			return nil
-		}
+		sent := it.Fault == nil && it.Record.From == hd.Workspace.Source() && it.Kind != "outbox"
 		switch id := it.Place.ID; {
+		case !sent:
 		case slices.Contains(inboxes, it.Place.Agent):
 			cameBack[id] = it.Kind == "inbox"
 		case it.Kind != "sent" || !cameBack[id]: // the inbox refs come first
