@@ -84,7 +84,7 @@ func (d *checkup) checkRefFiles(repo *refs.Repo) bool {
 		switch {
 		case !refs.IsCopy(name):
 			whole = false
-			d.wrong("refs", fault.Fact("restore it from a copy of the repository, or remove it: clones that have read this lane bring it back with githandoff sync"),
+			d.wrong("refs", fault.Fact("restore it from a copy of the repository; at a hub, clones bring a lane back with githandoff sync once the file is gone"),
 				"the file of %s is damaged (%s)", name, file)
 		case !d.Fix:
 			whole = false
