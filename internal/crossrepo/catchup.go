@@ -82,22 +82,20 @@ func giveBackLost(ctx context.Context, h *Hub, d laneDiff, join func(lane refs.R
 	if hubTip == lane.OID {
 		return nil
 	}
-	ahead := false
 	behind, err := h.extends(ctx, lane.OID, hubTip)
-	if err == nil && !behind {
-		ahead, err = h.extends(ctx, hubTip, lane.OID)
-	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case behind:
+	}
+	if behind {
 		err := h.GiveBack(ctx, refs.Edit{Ref: lane.Name, Old: hubTip, New: lane.OID})
 		if fault.CodeOf(err) == fault.Denied && join != nil && hubTip != "" {
 			err = join(lane, hubTip) // a guard takes what a root key vouches for
 		}
 		return err
-	case ahead:
-		return nil
+	}
+	switch ahead, err := h.extends(ctx, hubTip, lane.OID); {
+	case err != nil || ahead:
+		return err
 	case join != nil:
 		return join(lane, hubTip)
 	}
