@@ -135,36 +135,64 @@ func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]sight, e
 		if err != nil {
 			return err
 		}
-		var edits []refs.Edit
-		var back error
-		for i := range list {
-			s := &list[i]
-			to, err := h.judged(ctx, s, all)
-			switch {
-			case fault.Is(err, fault.Rollback):
-				back = err
-			case err != nil:
-				return err
-			case to != s.was:
-				edits = append(edits, refs.Edit{Ref: s.name, Old: s.was, New: to})
-			}
+		edits, back, err := movesOf(ctx, h, list, all)
+		if err != nil {
+			return err
 		}
 		err = h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
-		if errors.As(err, new(*refs.StaleError)) && try < tries {
-			continue // another command of this clone learned as well
-		}
-		if err != nil && try == 0 && ctx.Err() == nil {
-			// An older githandoff made copies of refs below a lane.
-			if dropped, derr := dropOdd(ctx, h); dropped && derr == nil {
-				continue
-			}
-		}
 		if err == nil {
 			forgetTips(&h.remote, edits)
-			err = back
+			return back
 		}
-		return err
+		if try == tries || ctx.Err() != nil {
+			return err
+		}
+		switch {
+		case errors.As(err, new(*refs.StaleError)): // another command of this clone learned as well
+		case fault.Is(err, fault.MissingObject): // a gc took objects just judged
+			if err := showLost(ctx, h, list); err != nil {
+				return err
+			}
+		case try > 0:
+			return err
+		default: // an older githandoff made copies of refs below a lane
+			if dropped, derr := dropOdd(ctx, h); !dropped || derr != nil {
+				return err
+			}
+		}
 	}
+}
+
+// movesOf judges lanes and returns the edits of the copies that may move. The error back is that of a
+// hub that lacks commits seen by this clone.
+func movesOf(ctx context.Context, h *lanes, list []sight, all bool) (edits []refs.Edit, back, err error) {
+	for i := range list {
+		s := &list[i]
+		to, err := h.judged(ctx, s, all)
+		switch {
+		case fault.Is(err, fault.Rollback):
+			back = err
+		case err != nil:
+			return nil, nil, err
+		case to != s.was:
+			edits = append(edits, refs.Edit{Ref: s.name, Old: s.was, New: to})
+		}
+	}
+	return edits, back, nil
+}
+
+// showLost fetches the lanes again whose tip in the mirror is not here.
+func showLost(ctx context.Context, h *lanes, list []sight) error {
+	for i := range list {
+		s := &list[i]
+		if s.now == "" || s.now == s.was {
+			continue
+		}
+		if err := h.showAgain(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // judged decides the next tip of the copy of a lane, or why it stays. An error of a single lane

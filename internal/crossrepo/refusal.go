@@ -112,7 +112,8 @@ func refusal(ctx context.Context, h *Hub, edits []refs.Edit, r *report, cause er
 // inTheWay are words of git at the hub about a ref with another ref above or below it.
 const inTheWay = "exists; cannot create"
 
-// remoteLines returns the lines written by the hub's git, or its hook.
+// remoteLines returns the lines written by the hub's git, or its hook, and why the hub could not
+// unpack a push, which git reports in a line of its own.
 func remoteLines(err error) []string {
 	var e *gitexec.Error
 	if !errors.As(err, &e) {
@@ -120,8 +121,13 @@ func remoteLines(err error) []string {
 	}
 	var said []string
 	for line := range strings.Lines(e.Stderr) {
-		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "remote: "); ok && strings.TrimSpace(rest) != "" {
-			said = append(said, strings.TrimSpace(rest))
+		line = strings.TrimSpace(line)
+		rest, ok := strings.CutPrefix(line, "remote: ")
+		if !ok {
+			_, rest, _ = strings.Cut(line, "error: remote unpack failed: ")
+		}
+		if rest = strings.TrimSpace(rest); rest != "" {
+			said = append(said, rest)
 		}
 	}
 	return said

@@ -1,12 +1,15 @@
 package crossrepo
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
 )
 
@@ -117,4 +120,12 @@ func TestLockedHint(t *testing.T) {
 		h := NewHub(&Alias{Name: "client", RepoID: id}, nil, nil)
 		assert.Equal(t, want, fault.As(h.errLocked("/x.lock")).Advice())
 	}
+}
+
+// What the hub's git could not do is in a line of its own.
+func TestRemoteLines(t *testing.T) {
+	err := fmt.Errorf("push: %w", &gitexec.Error{Stderr: "remote: fatal: unable to write file \n" +
+		"remote:\nerror: remote unpack failed: unable to create temporary object directory\nTo /srv/hub\n"})
+	assert.Equal(t, []string{"fatal: unable to write file", "unable to create temporary object directory"}, remoteLines(err))
+	assert.Empty(t, remoteLines(errors.New("remote: no git ran")))
 }

@@ -79,7 +79,11 @@ var ofHubs = []mutant{
 	},
 	{
 		"a copy below a lane makes way for it", "internal/crossrepo/learn.go",
-		`if dropped, derr := dropOdd(ctx, h); dropped && derr == nil {`, `if false {`, inCrossrepo + "TestRefBelowALaneIsNotItsMemory",
+		`if dropped, derr := dropOdd(ctx, h); !dropped || derr != nil {`, `if true {`, inCrossrepo + "TestRefBelowALaneIsNotItsMemory",
+	},
+	{
+		"a lane that a gc took is fetched again", "internal/crossrepo/learn.go",
+		`case fault.Is(err, fault.MissingObject): // a gc took`, `case false: // a gc took`, inCrossrepo + "TestLearnWhatAGCTook",
 	},
 	{
 		"a mirror that leads elsewhere is made anew", "internal/crossrepo/learn.go",

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,7 +67,8 @@ func Pause(ctx context.Context, try int) error {
 
 // Apply writes the transaction's objects and moves its refs in this
 // repository, in the order given. It returns a *StaleError when a ref had
-// moved, and a refusal with code Unavailable when locks stay held.
+// moved, a refusal with code Unavailable when locks stay held, and one with
+// reason missing_object when a new value of a ref is not here.
 func (r *Repo) Apply(ctx context.Context, t Transaction) error {
 	edits := inOrder(t.Edits, t.LocalEdits)
 	if len(edits) == 0 {
@@ -103,6 +105,9 @@ func (r *Repo) Apply(ctx context.Context, t Transaction) error {
 			return Locked(path)
 		}
 		if try+1 == attempts {
+			if lost := r.lostAmong(ctx, t); lost != "" {
+				return Missing("object " + lost)
+			}
 			return r.Locks.refusal(edits, locks, err)
 		}
 		if perr := Pause(ctx, try); perr != nil {
@@ -144,6 +149,27 @@ func (r *Repo) compare(ctx context.Context, edits []Edit) (done bool, stale []st
 		done = done && now == e.New
 	}
 	return done && moved, stale, nil
+}
+
+// lostAmong returns a new value that is neither here nor an object of the transaction; "" if there
+// is none. It asks a new git, since a running one may still read a pack that a gc removed.
+func (r *Repo) lostAmong(ctx context.Context, t Transaction) string {
+	var ids strings.Builder
+	for _, e := range inOrder(t.Edits, t.LocalEdits) {
+		if e.New != "" && !slices.ContainsFunc(t.Objects, func(o *Object) bool { return o.OID == e.New }) {
+			ids.WriteString(e.New + "\n")
+		}
+	}
+	out, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch-check"}, Stdin: strings.NewReader(ids.String())})
+	if err != nil {
+		return "" // the cause of the failure is known without that
+	}
+	for line := range strings.Lines(string(out)) {
+		if oid, ok := strings.CutSuffix(strings.TrimSpace(line), " missing"); ok {
+			return oid
+		}
+	}
+	return ""
 }
 
 // lines renders edits in the language of "git update-ref --stdin".

@@ -149,6 +149,18 @@ func TestApplyWritesObjectsFirst(t *testing.T) {
 	assert.NotContains(t, all(t, repo), Root+"test/b")
 }
 
+// A new value that a gc took is named.
+func TestApplyNamesALostObject(t *testing.T) {
+	repo, r, oid := threeCommits(t)
+	lost := repo.Git(t, "commit-tree", "-m", "lost", "HEAD^{tree}")
+	require.NoError(t, os.Remove(filepath.Join(r.Objects, lost[:2], lost[2:])))
+	a, b := Edit{Root + "a", "", oid[0]}, Edit{Root + "b", "", lost}
+	err := r.Apply(t.Context(), Transaction{Edits: []Edit{a, b}})
+	assert.True(t, fault.Is(err, fault.MissingObject), err)
+	assert.ErrorContains(t, err, lost)
+	assert.Empty(t, all(t, repo))
+}
+
 // A lock that a dead git left is named, so that somebody can remove it.
 func TestApplyNamesTheLock(t *testing.T) {
 	t.Parallel()
