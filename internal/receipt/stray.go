@@ -96,11 +96,7 @@ func sentIn(list []refs.Ref) map[handoff.ID]bool {
 // workPlace reads the name of a snapshot's ref in this repository's namespace or in the
 // copy of a hub.
 func workPlace(name string) (refs.Namespace, refs.HandoffRef, bool) {
-	namespace := refs.LocalNamespace
-	if rest, ok := strings.CutPrefix(name, refs.Root+"remotes/"); ok {
-		hash, _, _ := strings.Cut(rest, "/")
-		namespace = refs.Namespace(refs.Root + "remotes/" + hash + "/")
-	}
+	namespace := refs.NamespaceOf(name)
 	p, ok := namespace.ParseWork(name)
 	return namespace, p, ok
 }

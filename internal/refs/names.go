@@ -58,6 +58,17 @@ func TrackingNamespace(repoID string) Namespace {
 	return Namespace(Root + "remotes/" + hex.EncodeToString(sum[:6]) + "/")
 }
 
+// NamespaceOf returns the namespace in which a ref stands: that of the copies of a hub, or else
+// that of this repository.
+func NamespaceOf(name string) Namespace {
+	rest, ok := strings.CutPrefix(name, Root+"remotes/")
+	if !ok {
+		return LocalNamespace
+	}
+	hash, _, _ := strings.Cut(rest, "/")
+	return Namespace(Root + "remotes/" + hash + "/")
+}
+
 // IsCopy reports whether a ref is the copy of a hub's ref.
 func IsCopy(name string) bool {
 	return strings.HasPrefix(name, Root+"remotes/") || strings.HasPrefix(name, Root+"mirror/")

@@ -140,10 +140,8 @@ func rank(kind string) int { return slices.Index([]string{"inbox", "sent", "outb
 
 // locate returns the handoff named by a ref, with its home; nil if no alias leads there.
 func (w *Workspace) locate(ctx context.Context, r refs.Ref) (*Item, error) {
-	home, namespace := lifecycle.Home(w.Local), refs.LocalNamespace
-	if rest, ok := strings.CutPrefix(r.Name, refs.Root+"remotes/"); ok {
-		hash, _, _ := strings.Cut(rest, "/")
-		namespace = refs.Namespace(refs.Root + "remotes/" + hash + "/")
+	home, namespace := lifecycle.Home(w.Local), refs.NamespaceOf(r.Name)
+	if namespace != refs.LocalNamespace {
 		home = nil
 		for _, name := range w.Aliases.Names() {
 			if a, err := w.Aliases.Get(ctx, name); err == nil && refs.TrackingNamespace(a.RepoID) == namespace {
