@@ -61,7 +61,8 @@ func (c *rerouteCommand) run(ctx context.Context) error {
 		return err
 	}
 	target := &handoff.Envelope{}
-	home, err := senderOf(c.app, ws).Address(ctx, c.to, target)
+	sender := senderOf(c.app, ws)
+	home, err := sender.Address(ctx, c.to, target)
 	if err != nil {
 		return err
 	}
@@ -73,12 +74,7 @@ func (c *rerouteCommand) run(ctx context.Context) error {
 		c.Snapshot = c.snap.taker(c.app, ws)
 	}
 	if c.Agent != nil {
-		adviseTarget(c.app, ws, *c.Agent)
-		if ws.AliasOf(home) == "" {
-			if err := ws.Elsewhere(*c.Agent, c.keystore()); err != nil {
-				c.Warn(err)
-			}
-		}
+		sender.AdviseReceiver(ctx, *c.Agent, ws.AliasOf(home))
 	}
 	done, err := move.New(ws).Reroute(ctx, c.Request)
 	return printMoved(c.app, done, err)

@@ -20,14 +20,6 @@ func nearAgent(ws *workspace.Workspace, name string) string {
 	return near
 }
 
-// adviseTarget warns of a target whose name looks misspelled. The handoff is sent
-// nevertheless: the agent may be known at its home.
-func adviseTarget(a *app, ws *workspace.Workspace, name string) {
-	if near := nearAgent(ws, name); near != "" {
-		a.Warn(fmt.Errorf("no agent %s is known here; did you mean %s?", name, near))
-	}
-}
-
 // adviseNothingOf says, of an empty list, if the requested name looks misspelled.
 func adviseNothingOf(a *app, ws *workspace.Workspace, name string) {
 	if near := nearAgent(ws, name); near != "" {

@@ -12,6 +12,7 @@ import (
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/receipt"
 	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
@@ -79,7 +80,9 @@ func (c *routeCommand) run(ctx context.Context) error {
 		return err
 	}
 	h := decide.New(ws)
-	h.Advise = func(agent string) { adviseTarget(c.app, ws, agent) }
+	h.Advise = func(ctx context.Context, agent string, home lifecycle.Home) {
+		senderOf(c.app, ws).AdviseReceiver(ctx, agent, ws.AliasOf(home))
+	}
 	c.By = ws.Agent
 	out, err := h.Decide(ctx, &c.Request)
 	switch {

@@ -25,10 +25,12 @@ type Handler struct {
 	Engine    *lifecycle.Engine
 	Workspace Workspace
 
-	Advise     func(agent string) // called before a handoff is routed; may be nil
 	Policy     *teampolicy.Reader
 	Receipts   *receipt.Writer
 	Successors *successor.Maker
+
+	// Advise is called before a handoff is routed to an agent at its home; it may be nil.
+	Advise func(ctx context.Context, agent string, home lifecycle.Home)
 }
 
 // New makes the handler of a workspace.

@@ -113,7 +113,7 @@ func (h *Handler) byPolicy(ctx context.Context, c *Case) (asks bool, err error) 
 
 func (h *Handler) routeTo(ctx context.Context, c *Case, to string, clarify bool) error {
 	if h.Advise != nil {
-		h.Advise(to)
+		h.Advise(ctx, to, c.Home)
 	}
 	return h.Route(ctx, c, to, clarify)
 }

@@ -16,20 +16,20 @@ import (
 const adviseTime = 300 * time.Millisecond
 
 // advise looks for mistakes of the sender during the work: files left behind, a commit missing at
-// the target, an unknown agent. The returned function prints the advice.
+// the target, unknown agents. The returned function prints the advice.
 func (s *Sender) advise(ctx context.Context, env *handoff.Envelope, alias string) func() {
 	repo := s.Handler.Repo
 	if s.Quiet {
 		return func() {}
 	}
 	ctx, cancel := context.WithTimeout(ctx, adviseTime)
-	found := make(chan error, 3)
+	found := make(chan error, 4)
 	go func() {
 		defer close(found)
-		if err := s.elsewhere(env, alias); err != nil {
-			found <- err
-		} else if err := s.unknownAgent(ctx, env); err != nil {
-			found <- err
+		for _, agent := range receivers(env) {
+			if err := s.doubtful(ctx, agent, alias); err != nil {
+				found <- err
+			}
 		}
 		if env.Work != nil {
 			return // all of it goes along
@@ -49,20 +49,37 @@ func (s *Sender) advise(ctx context.Context, env *handoff.Envelope, alias string
 	}
 }
 
-// elsewhere warns if a handoff stays in this clone and its agent does not work here.
-func (s *Sender) elsewhere(env *handoff.Envelope, alias string) error {
-	if env.Target.Agent == nil || alias != "" {
-		return nil
+// receivers returns the agents named by an envelope: its target, and the one for its failure.
+func receivers(env *handoff.Envelope) []string {
+	var agents []string
+	if env.Target.Agent != nil {
+		agents = append(agents, *env.Target.Agent)
 	}
-	return s.Hubs.Elsewhere(*env.Target.Agent, s.Keystore)
+	if r := env.Rollback; r != nil && r.OnFailure != "" && !slices.Contains(agents, r.OnFailure) {
+		agents = append(agents, r.OnFailure)
+	}
+	return agents
 }
 
-// unknownAgent compares the target with the agents trusted here.
-func (s *Sender) unknownAgent(ctx context.Context, env *handoff.Envelope) error {
-	if env.Target.Agent == nil {
-		return nil
+// AdviseReceiver warns of a receiver that cannot take a handoff, or not with a trusted key. alias
+// is its hub, "" for this repository.
+func (s *Sender) AdviseReceiver(ctx context.Context, agent, alias string) {
+	if s.Quiet {
+		return
 	}
-	name := *env.Target.Agent
+	if err := s.doubtful(ctx, agent, alias); err != nil {
+		s.Warn(err)
+	}
+}
+
+// doubtful returns why an agent may not be the right receiver: the handoff stays in this clone and
+// the agent does not work here, or no key of it is trusted.
+func (s *Sender) doubtful(ctx context.Context, name, alias string) error {
+	if alias == "" {
+		if err := s.Hubs.Elsewhere(name, s.Keystore); err != nil {
+			return err
+		}
+	}
 	known, near := sign.NearestAgent(s.Trust, name)
 	if known {
 		return s.retiredAgent(name)
