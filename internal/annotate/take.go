@@ -3,20 +3,18 @@ package annotate
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/notes"
-	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
 
 // Limits of the reads of a hub's notes in one sync.
 const (
-	noteBatch   = 4096     // notes at a time
+	noteBatch   = 32768    // notes at a time
 	maxNotesIn  = 64 << 20 // bytes of notes to read
 	maxCleaned  = 16 << 20 // bytes of notes to correct at the hub
 	maxNewLanes = 256      // handoffs whose lanes are fetched for their lines
@@ -32,17 +30,9 @@ type sharing struct {
 	added map[string][]string // those of them with lines of ours, as they are without; nil: unchanged
 
 	notes         *Notes
+	lanes         *confirmer
 	ours          string // tree
 	read, cleaned int
-	known         map[handoff.ID]*lifecycle.State
-	unknown       map[handoff.ID]bool
-}
-
-func newSharing(n *Notes) *sharing {
-	return &sharing{
-		notes: n, take: map[string][]string{}, give: map[string][]string{}, added: map[string][]string{},
-		known: map[handoff.ID]*lifecycle.State{}, unknown: map[handoff.ID]bool{},
-	}
 }
 
 // compare compares the notes of a hub with ours. A line of theirs is taken if it is well-formed,
@@ -50,11 +40,11 @@ func newSharing(n *Notes) *sharing {
 // handoffs are fetched, once for each state of the hub's notes.
 func (n *Notes) compare(ctx context.Context, hub *crossrepo.Hub, before string) (*sharing, error) {
 	s, err := n.read(ctx, hub)
-	if err != nil || len(s.unknown) == 0 || s.tip == before || !n.areShown() {
+	if err != nil || len(s.lanes.unknown) == 0 || s.tip == before || !n.areShown() {
 		return s, err
 	}
 	var ids []handoff.ID
-	for id := range s.unknown {
+	for id := range s.lanes.unknown {
 		if ids = append(ids, id); len(ids) == maxNewLanes {
 			break
 		}
@@ -68,7 +58,10 @@ func (n *Notes) compare(ctx context.Context, hub *crossrepo.Hub, before string) 
 }
 
 func (n *Notes) read(ctx context.Context, hub *crossrepo.Hub) (*sharing, error) {
-	s := newSharing(n)
+	s := &sharing{
+		notes: n, lanes: newConfirmer(ctx, n),
+		take: map[string][]string{}, give: map[string][]string{}, added: map[string][]string{},
+	}
 	r := objectReader{n.Repo, nil}
 	ours, err := n.Repo.Resolve(ctx, refs.NotesRef)
 	if err == nil {
@@ -110,6 +103,8 @@ func (s *sharing) look(ctx context.Context, batch []notes.Change) error {
 	if err != nil {
 		return err
 	}
+	var here []notes.Change // on commits of this repository
+	var blobs []string
 	for i, c := range batch {
 		target, blob := kinds[2*i], kinds[2*i+1]
 		if c.Blob != "" && (blob.Type != "blob" || blob.Size > notes.MaxNote) {
@@ -118,15 +113,22 @@ func (s *sharing) look(ctx context.Context, batch []notes.Change) error {
 		if target.Type != "commit" {
 			continue
 		}
-		if err := s.compare(ctx, c); err != nil {
+		if here = append(here, c); c.Blob != "" {
+			blobs = append(blobs, c.Blob)
+		}
+	}
+	read := refs.NewBatchReader(s.notes.Repo, "blob", blobs, notes.MaxNote)
+	defer read.Close()
+	for _, c := range here {
+		if err := s.compare(ctx, c, read); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// compare compares the note of one commit of this repository.
-func (s *sharing) compare(ctx context.Context, c notes.Change) error {
+// compare compares the note of one commit of this repository. read has the next blob.
+func (s *sharing) compare(ctx context.Context, c notes.Change, read *refs.BatchReader) error {
 	ours, err := notes.ReadIn(ctx, objectReader{s.notes.Repo, nil}, s.ours, c.Target)
 	if err != nil {
 		return err
@@ -134,7 +136,7 @@ func (s *sharing) compare(ctx context.Context, c notes.Change) error {
 	var theirs []string
 	inForm := true
 	if c.Blob != "" {
-		o, err := s.notes.Repo.Read(ctx, c.Blob, notes.MaxNote)
+		o, err := read.Next(ctx, c.Blob)
 		if err != nil || o == nil {
 			return err
 		}
@@ -152,7 +154,7 @@ func (s *sharing) compare(ctx context.Context, c notes.Change) error {
 		_, have := slices.BinarySearch(ours, l)
 		return have
 	})
-	if news, err = s.vouchedOf(ctx, news); err != nil {
+	if news, err = s.lanes.confirmed(ctx, news); err != nil {
 		return err
 	}
 	var lacks []string
@@ -169,69 +171,4 @@ func (s *sharing) compare(ctx context.Context, c notes.Change) error {
 		s.give[c.Target] = notes.Union(theirs, lacks)
 	}
 	return nil
-}
-
-// vouchedOf leaves out the lines not confirmed by a lane.
-func (s *sharing) vouchedOf(ctx context.Context, lines []string) ([]string, error) {
-	var sure []string
-	for _, l := range lines {
-		ok, err := s.vouched(ctx, l)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			sure = append(sure, l)
-		}
-	}
-	return sure, nil
-}
-
-// vouched reports whether a known lane confirms a line: it has a valid offer with the same digest
-// from the same agent, and the same end, if the line has one. A state of "not known" is
-// remembered by its id.
-func (s *sharing) vouched(ctx context.Context, line string) (bool, error) {
-	e, err := notes.ParseLine(line)
-	if err != nil {
-		return false, nil //nolint:nilerr // what is no line of a note is not vouched for
-	}
-	state, ok := s.known[e.ID]
-	if !ok {
-		if state, err = s.notes.logState(ctx, e.ID); err != nil {
-			return false, err
-		}
-		s.known[e.ID] = state
-	}
-	if state == nil {
-		s.unknown[e.ID] = true
-		return false, nil
-	}
-	if state.Offer.Digest != e.Digest || state.Offer.From != e.From {
-		return false, nil
-	}
-	to, _, _ := strings.Cut(e.To, "@")
-	if to != "" && to != refs.Nobody && to != state.Offer.To && to != state.To && (state.Receipt == nil || to != state.Receipt.To) {
-		return false, nil
-	}
-	if record.Event(e.Event).Receipt() {
-		return state.Receipt != nil && string(state.Receipt.Event) == e.Event, nil
-	}
-	return true, nil
-}
-
-// logState returns the state of a handoff in the known lanes; nil if none has a valid offer.
-func (n *Notes) logState(ctx context.Context, id handoff.ID) (*lifecycle.State, error) {
-	for _, home := range n.Workspace.All(ctx) {
-		tip, err := n.Repo.Resolve(ctx, home.Namespace().Lane(id))
-		if err != nil || tip == "" {
-			continue
-		}
-		s, err := n.Engine.Reader.Load(ctx, home, lifecycle.Place{ID: id})
-		if err != nil && fault.As(err) == nil {
-			return nil, err
-		}
-		if err == nil && s.Offer != nil {
-			return s, nil
-		}
-	}
-	return nil, nil
 }

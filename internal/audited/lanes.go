@@ -133,7 +133,7 @@ func (m *Memory) read(ctx context.Context) *reading {
 		return r
 	}
 	lanes := r.lanes
-	r.line, _ = refs.ReadAhead(ctx, m.Repo, func(yield func(string) bool) {
+	r.line, _ = refs.ReadAhead(ctx, m.Repo, "commit", func(yield func(string) bool) {
 		for _, name := range lanes {
 			for _, e := range r.known[name].entries {
 				if !yield(e.OID) {

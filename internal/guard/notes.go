@@ -95,14 +95,17 @@ func (nj noteJudge) checkChanged(ctx context.Context, r guardReader, before, tre
 }
 
 func (nj noteJudge) checkBatch(ctx context.Context, batch []notes.Change, size *int) error {
-	var oids []string
+	var oids, blobs []string
 	for _, c := range batch {
 		oids = append(oids, c.Target, c.Blob)
+		blobs = append(blobs, c.Blob)
 	}
 	kinds, err := refs.Kinds(ctx, nj.Verifier.Repo, oids)
 	if err != nil {
 		return err
 	}
+	read := refs.NewBatchReader(nj.Verifier.Repo, "blob", blobs, notes.MaxNote)
+	defer read.Close()
 	for i, c := range batch {
 		target, blob := kinds[2*i], kinds[2*i+1]
 		switch {
@@ -113,7 +116,7 @@ func (nj noteJudge) checkBatch(ctx context.Context, batch []notes.Change, size *
 		case blob.Size > notes.MaxNote:
 			return denied(fault.TooLarge, "the note of %s has %d bytes, limit %d", c.Target, blob.Size, notes.MaxNote)
 		}
-		o, err := nj.Verifier.Repo.Read(ctx, c.Blob, notes.MaxNote)
+		o, err := read.Next(ctx, c.Blob)
 		if err != nil {
 			return err
 		}

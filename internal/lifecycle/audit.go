@@ -183,7 +183,7 @@ func (l *Lanes) readAgain(ctx context.Context, index []indexed, order []int) *se
 		}
 	}
 	if gone := r.gone; len(gone) >= refs.ManyAsked {
-		r.line, _ = refs.ReadAhead(ctx, l.Repo, func(yield func(string) bool) {
+		r.line, _ = refs.ReadAhead(ctx, l.Repo, "commit", func(yield func(string) bool) {
 			for _, at := range gone {
 				if !yield(index[at].name()) {
 					return

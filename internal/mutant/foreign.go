@@ -18,17 +18,17 @@ var ofForeignText = []mutant{
 		`if _, err := ParseLine(l); err == nil {`, `if true {`, "./internal/notes -run TestInForm",
 	},
 	{
-		"a line of notes is of a handoff that a lane knows", "internal/annotate/take.go",
-		`		s.unknown[e.ID] = true
-		return false, nil`, `		s.unknown[e.ID] = true
+		"a line of notes is of a handoff that a lane knows", "internal/annotate/confirm.go",
+		`		c.unknown[e.ID] = true
+		return false, nil`, `		c.unknown[e.ID] = true
 		return true, nil`, inScript + "sync_notes$",
 	},
 	{
-		"a line of notes has the digest of the lane", "internal/annotate/take.go",
+		"a line of notes has the digest of the lane", "internal/annotate/confirm.go",
 		`state.Offer.Digest != e.Digest || state.Offer.From != e.From`, `state.Offer.From != e.From`, inScript + "sync_notes$",
 	},
 	{
-		"a line of notes tells of an end that was", "internal/annotate/take.go",
+		"a line of notes tells of an end that was", "internal/annotate/confirm.go",
 		`return state.Receipt != nil && string(state.Receipt.Event) == e.Event, nil`, `return true, nil`, inScript + "sync_notes$",
 	},
 	{

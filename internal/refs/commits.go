@@ -86,7 +86,7 @@ func commitsBySize(ctx context.Context, r *Repo, list []Ref, visit func(ref Ref,
 	for i, ref := range list {
 		oids[i] = ref.OID
 	}
-	q := NewCommitReader(r, oids, maxListed)
+	q := NewBatchReader(r, "commit", oids, maxListed)
 	defer q.Close()
 	if err := q.look(ctx); err != nil {
 		return err
@@ -115,7 +115,7 @@ func readCommits(in *bufio.Reader, list []Ref, visit func(ref Ref, raw []byte) e
 		if i == 0 || ref.OID != list[i-1].OID {
 			a, err := readAnswer(in)
 			if err == nil {
-				err = a.commit(maxListed)
+				err = a.check("commit", maxListed)
 			}
 			if raw = nil; err == nil && a.Type != "" {
 				raw, err = a.body(in, buf)
@@ -132,14 +132,15 @@ func readCommits(in *bufio.Reader, list []Ref, visit func(ref Ref, raw []byte) e
 	return nil
 }
 
-// ManyAsked is the number of commits from which reading ahead with other processes costs less
+// ManyAsked is the number of objects from which reading ahead with other processes costs less
 // than a question and an answer for each.
 const ManyAsked = 256
 
-// CommitReader reads commits whose ids are known beforehand, in their order: the first ones as
-// Read does, and if there are many, the rest ahead of being asked. Close it.
-type CommitReader struct {
+// BatchReader reads objects of one type whose ids are known beforehand, in their order: the first
+// ones as Read does, and if there are many, the rest ahead of being asked. Close it.
+type BatchReader struct {
 	repo  *Repo
+	kind  string
 	oids  []string // none twice in a row
 	limit int64
 
@@ -148,20 +149,20 @@ type CommitReader struct {
 	err  error
 
 	asked int     // one at a time
-	sizes []Kind  // of the next commits; nil until they are asked for
-	line  *Stream // of the remaining commits, without those too large
+	sizes []Kind  // of the next objects; nil until they are asked for
+	line  *Stream // of the remaining objects, without those too large
 }
 
-// NewCommitReader reads commits by their full ids, each of at most limit bytes.
-func NewCommitReader(r *Repo, oids []string, limit int64) *CommitReader {
-	return &CommitReader{repo: r, oids: slices.Compact(slices.Clone(oids)), limit: limit}
+// NewBatchReader reads objects of a type by their full ids, each of at most limit bytes.
+func NewBatchReader(r *Repo, kind string, oids []string, limit int64) *BatchReader {
+	return &BatchReader{repo: r, kind: kind, oids: slices.Compact(slices.Clone(oids)), limit: limit}
 }
 
-// Next returns the next commit, as Read does: a missing one is (nil, nil), one of more than the
-// limit is refused with reason too_large. Another kind of object may be refused with reason
-// malformed_object. A commit repeated several times in a row is read once: a flood of refs to a
+// Next returns the next object, as Read does: a missing one is (nil, nil), one of more than the
+// limit is refused with reason too_large. An object of another type may be refused with reason
+// malformed_object. One repeated several times in a row is read once: a flood of refs to a
 // hub need not bring an object for each.
-func (q *CommitReader) Next(ctx context.Context, oid string) (*Object, error) {
+func (q *BatchReader) Next(ctx context.Context, oid string) (*Object, error) {
 	if oid != q.oid {
 		q.last, q.err = q.next(ctx)
 		q.oid = oid
@@ -169,7 +170,7 @@ func (q *CommitReader) Next(ctx context.Context, oid string) (*Object, error) {
 	return q.last, q.err
 }
 
-func (q *CommitReader) next(ctx context.Context) (*Object, error) {
+func (q *BatchReader) next(ctx context.Context) (*Object, error) {
 	if q.sizes == nil && q.asked >= ManyAsked {
 		if err := q.look(ctx); err != nil {
 			return nil, err
@@ -180,7 +181,7 @@ func (q *CommitReader) next(ctx context.Context) (*Object, error) {
 	if q.sizes != nil {
 		a := q.sizes[0]
 		q.sizes = q.sizes[1:]
-		if err := a.commit(q.limit); err != nil {
+		if err := a.check(q.kind, q.limit); err != nil {
 			return nil, err
 		}
 		if a.Type != "" && q.line != nil {
@@ -194,18 +195,17 @@ func (q *CommitReader) next(ctx context.Context) (*Object, error) {
 	return q.repo.Read(ctx, oid, q.limit)
 }
 
-// look asks for the sizes of the remaining objects, and begins to read the commits within the
-// limit.
-func (q *CommitReader) look(ctx context.Context) error {
+// look asks for the sizes of the remaining objects, and begins to read those within the limit.
+func (q *BatchReader) look(ctx context.Context) error {
 	sizes, err := Kinds(ctx, q.repo, q.oids)
 	if err != nil {
 		return err
 	}
 	q.sizes = sizes
-	oids, limit := q.oids, q.limit
-	q.line, err = ReadAhead(ctx, q.repo, func(yield func(string) bool) {
+	oids, kind, limit := q.oids, q.kind, q.limit
+	q.line, err = ReadAhead(ctx, q.repo, kind, func(yield func(string) bool) {
 		for i, a := range sizes {
-			if a.Type != "" && a.commit(limit) == nil && !yield(oids[i]) {
+			if a.Type != "" && a.check(kind, limit) == nil && !yield(oids[i]) {
 				return
 			}
 		}
@@ -214,7 +214,7 @@ func (q *CommitReader) look(ctx context.Context) error {
 }
 
 // Close ends what reads ahead.
-func (q *CommitReader) Close() {
+func (q *BatchReader) Close() {
 	if q.line != nil {
 		q.line.Close()
 		q.line = nil

@@ -308,13 +308,13 @@ func (a Kind) body(in *bufio.Reader, buf []byte) ([]byte, error) {
 	return buf[:n-1], nil
 }
 
-// commit refuses what is there and is no commit of at most limit bytes.
-func (a Kind) commit(limit int64) error {
+// check refuses what is there and is not of a type, or has more than limit bytes.
+func (a Kind) check(kind string, limit int64) error {
 	switch {
 	case a.Size > limit:
 		return fault.New(fault.Denied, fault.TooLarge, "%s %s has %d bytes, limit %d", a.Type, a.OID, a.Size, limit)
-	case a.Type != "" && a.Type != "commit":
-		return fault.New(fault.Denied, fault.MalformedObject, "%s is a %s, not a commit", a.OID, a.Type)
+	case a.Type != "" && a.Type != kind:
+		return fault.New(fault.Denied, fault.MalformedObject, "%s is a %s, not a %s", a.OID, a.Type, kind)
 	}
 	return nil
 }

@@ -36,18 +36,19 @@ func Kinds(ctx context.Context, r *Repo, oids []string) ([]Kind, error) {
 	return kinds, nil
 }
 
-// Stream reads commits ahead of being asked, so many commits do not cost a question and an
-// answer each. Close it.
+// Stream reads objects of one type ahead of being asked, so many objects do not cost a question
+// and an answer each. Close it.
 type Stream struct {
+	kind    string
 	names   *gitexec.Process // nil where the caller knows them
 	objects *gitexec.Process
 	out     *bufio.Reader
 	limit   int64
-	buf     []byte // for the next commit, where its reader keeps none
+	buf     []byte // for the next object, where its reader keeps none
 	reuse   bool
 }
 
-// Reuse lets the bytes of a commit be valid only until the next one is read.
+// Reuse lets the bytes of an object be valid only until the next one is read.
 func (l *Stream) Reuse() { l.reuse = true }
 
 // bound limits git's memory: a hub may pack a huge object into a few bytes, and git reads it
@@ -59,7 +60,7 @@ func bound() []string { return []string{gitexec.MaxAlloc(32)} }
 // The caller checks each to be the parent of the one before it, because git also believes a
 // file of grafts. A commit of more than limit bytes ends it.
 func FirstParents(ctx context.Context, r *Repo, tip string, limit int64) (*Stream, error) {
-	l, err := newStream(ctx, r, limit)
+	l, err := newStream(ctx, r, "commit", limit)
 	if err != nil {
 		return nil, err
 	}
@@ -76,10 +77,10 @@ func FirstParents(ctx context.Context, r *Repo, tip string, limit int64) (*Strea
 	return l, nil
 }
 
-// ReadAhead reads commits by their full object ids, in this order. A commit of more than limit
+// ReadAhead reads objects of a type by their full ids, in this order. One of more than limit
 // bytes ends it, and so does a missing one.
-func ReadAhead(ctx context.Context, r *Repo, oids iter.Seq[string], limit int64) (*Stream, error) {
-	l, err := newStream(ctx, r, limit)
+func ReadAhead(ctx context.Context, r *Repo, kind string, oids iter.Seq[string], limit int64) (*Stream, error) {
+	l, err := newStream(ctx, r, kind, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -97,27 +98,27 @@ func ReadAhead(ctx context.Context, r *Repo, oids iter.Seq[string], limit int64)
 	return l, nil
 }
 
-func newStream(ctx context.Context, r *Repo, limit int64) (*Stream, error) {
+func newStream(ctx context.Context, r *Repo, kind string, limit int64) (*Stream, error) {
 	objects, err := r.Runner.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch", "--buffer"}, Env: bound(), Bulk: true})
 	if err != nil {
 		return nil, err
 	}
-	return &Stream{objects: objects, out: bufio.NewReaderSize(newPaced(objects.Out), 256<<10), limit: limit}, nil
+	return &Stream{kind: kind, objects: objects, out: bufio.NewReaderSize(newPaced(objects.Out), 256<<10), limit: limit}, nil
 }
 
-// Next returns the next commit. At the end, and at anything else than a commit of an allowed
-// size, it returns an error.
+// Next returns the next object. At the end, and at one of another type or of more bytes than
+// allowed, it returns an error.
 func (l *Stream) Next() (*Object, error) {
 	a, err := readAnswer(l.out)
-	if err == nil && (a.Type != "commit" || a.Size > l.limit) {
+	if err == nil && (a.Type != l.kind || a.Size > l.limit) {
 		err = fmt.Errorf("a %s of %d bytes", a.Type, a.Size)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read commits: %w", err)
+		return nil, fmt.Errorf("read %ss: %w", l.kind, err)
 	}
 	body, err := a.body(l.out, l.buf)
 	if err != nil {
-		return nil, fmt.Errorf("read commits: %w", err)
+		return nil, fmt.Errorf("read %ss: %w", l.kind, err)
 	}
 	if l.reuse {
 		l.buf = body

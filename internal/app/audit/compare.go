@@ -115,7 +115,7 @@ func (c *comparison) read(ctx context.Context, remembered *audited.Memory) error
 	for i, ref := range unknown {
 		tips[i] = ref.OID
 	}
-	queue := refs.NewCommitReader(c.repo, tips, record.MaxCommit)
+	queue := refs.NewBatchReader(c.repo, "commit", tips, record.MaxCommit)
 	defer queue.Close()
 	for _, ref := range unknown {
 		o, err := queue.Next(ctx, ref.OID)

@@ -104,7 +104,7 @@ func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, skip *skip
 	for i, it := range all {
 		tips[i] = it.Commit
 	}
-	queue := refs.NewCommitReader(t.Repo, tips, record.MaxCommit)
+	queue := refs.NewBatchReader(t.Repo, "commit", tips, record.MaxCommit)
 	defer queue.Close()
 	sp, err := t.newSpread(t.Workspace.Inboxes())
 	if err != nil {

@@ -43,7 +43,7 @@ func TestQueueAnswersLikeSingleQuestions(t *testing.T) {
 				oids = append(oids, one(i)...)
 			}
 			oids = append(oids, huge, commit("beside what is huge"), blob, commit("the last"))
-			q := NewCommitReader(r, oids, limit)
+			q := NewBatchReader(r, "commit", oids, limit)
 			defer q.Close()
 			var before *Object
 			for i, oid := range oids {
