@@ -236,7 +236,7 @@ var ofAgents = []mutant{
 	{
 		"a hook claims nothing at a hub", "internal/app/take/offers.go",
 		`homes := []lifecycle.Home{t.Local}
-	if !q.Here {`, `homes := []lifecycle.Home{t.Local}
+	if !t.Here {`, `homes := []lifecycle.Home{t.Local}
 	if true {`, inScript + "hook_agent_worker",
 	},
 	{

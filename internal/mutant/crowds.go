@@ -97,13 +97,13 @@ var ofCrowds = []mutant{
 	},
 	{
 		"in a crowd a hub that went away is passed over", "internal/app/take/crowd.go",
-		`skip.failed(p.hub, t.lookAtPart(ctx, p, skip))`, `if skip.failed(p.hub, t.lookAtPart(ctx, p, skip)); skip.down != nil {
+		`t.failed(p.hub, t.lookAtPart(ctx, p))`, `if t.failed(p.hub, t.lookAtPart(ctx, p)); t.down != nil {
 				return false
 			}`, "./internal/stress -run TestCrowdGoesOnWithoutAHub",
 	},
 	{
 		"the offers of a hub that is down are passed over", "internal/app/take/offers.go",
-		`return p.out[home] })`, `return false })`, "./internal/cli -run TestScript/resume_hub_down",
+		`return p.passedOver[home] })`, `return false })`, "./internal/cli -run TestScript/resume_hub_down",
 	},
 	{
 		"a hub that refuses every claim is passed over", "internal/app/take/offers.go",
@@ -111,7 +111,7 @@ var ofCrowds = []mutant{
 	},
 	{
 		"an offer that was lost without a look is looked at", "internal/app/take/seen.go",
-		`quiet.ids[it.Place.ID] = true //`, `quiet.ids[it.Place.ID], all.ids[it.Place.ID] = true, true //`, "./internal/stress -run TestCrowdFindsWhatWasReleased",
+		`quiet.skipped[it.Place.ID] = true //`, `quiet.skipped[it.Place.ID], t.skipped[it.Place.ID] = true, true //`, "./internal/stress -run TestCrowdFindsWhatWasReleased",
 	},
 	{
 		"the record of a claim stays where an earlier try may have left", "internal/app/take/crowd.go",
@@ -119,7 +119,7 @@ var ofCrowds = []mutant{
 	},
 	{
 		"a claim of what is known makes no look", "internal/app/take/seen.go",
-		`return q.Peek || !ok || !mayClaimSeen(t, hub)`, `return true || !ok || !mayClaimSeen(t, hub)`, "./internal/bench -run TestTrips$",
+		`return t.Peek || !ok || !t.mayClaimSeen(hub)`, `return true || !ok || !t.mayClaimSeen(hub)`, "./internal/bench -run TestTrips$",
 	},
 	{
 		"a claim that came too late is remembered", "internal/crossrepo/seen.go",

@@ -55,7 +55,7 @@ var ofState = []mutant{
 	},
 	{
 		"what is held is shown before more is taken", "internal/app/take/resume.go",
-		`g == nil && err == nil && !q.Next {`, `g == nil && err == nil && false {`,
+		`g == nil && err == nil && !t.Next {`, `g == nil && err == nil && false {`,
 		"./internal/cli -run TestScript/resume_again",
 	},
 	{

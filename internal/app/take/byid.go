@@ -13,11 +13,11 @@ import (
 )
 
 // resumeByID claims a handoff by its id, or the last characters of it.
-func (t *Handler) resumeByID(ctx context.Context, q Request) (*Result, error) {
-	if err := workspace.CheckArg(q.Arg); err != nil {
+func (t *search) resumeByID(ctx context.Context) (*Result, error) {
+	if err := workspace.CheckArg(t.Arg); err != nil {
 		return nil, err
 	}
-	if h, err := t.Work.Find(q.Arg); err != nil {
+	if h, err := t.Work.Find(t.Arg); err != nil {
 		return nil, err
 	} else if h != nil && !h.Ended && h.Actor == t.Agent {
 		home, err := t.Workspace.Home(ctx, h.Home)
@@ -27,11 +27,11 @@ func (t *Handler) resumeByID(ctx context.Context, q Request) (*Result, error) {
 		if err := home.Refresh(ctx, crossrepo.WholeHandoffs(h.Proof().Place)); err != nil {
 			return nil, err
 		}
-		return t.claim(ctx, home, h.Proof().Place, q, true)
+		return t.claim(ctx, home, h.Proof().Place, true)
 	}
 	var down error
 	for _, home := range t.Workspace.Sources(ctx, &down) {
-		p, err := t.locate(ctx, home, q.Arg)
+		p, err := t.locate(ctx, home, t.Arg)
 		switch {
 		case fault.CodeOf(err) == fault.Unavailable:
 			down = err
@@ -42,14 +42,14 @@ func (t *Handler) resumeByID(ctx context.Context, q Request) (*Result, error) {
 			if down != nil {
 				t.Workspace.Warn(down)
 			}
-			g, err := t.claim(ctx, home, *p, q, true)
+			g, err := t.claim(ctx, home, *p, true)
 			return g, t.explainWrongInbox(ctx, home, *p, err)
 		}
 	}
 	if down != nil {
 		return nil, down
 	}
-	return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "no handoff %s waits for %s", crossrepo.Quote(q.Arg), t.Agent).
+	return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "no handoff %s waits for %s", crossrepo.Quote(t.Arg), t.Agent).
 		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists waiting handoffs with their ids"))
 }
 

@@ -28,11 +28,11 @@ const (
 	widened = 64
 )
 
-// crowd has the steps of a Handler in a crowd.
-type crowd struct{ *Handler }
+// crowd has the steps of a search in a crowd.
+type crowd struct{ *search }
 
 // crowded reports whether a crowd takes from the inboxes of this agent.
-func crowded(t *Handler) bool {
+func (t *Handler) crowded() bool {
 	sp, err := t.newSpread(t.Workspace.Inboxes())
 	return err == nil && sp.keys() >= crowdKeys
 }
@@ -47,15 +47,15 @@ type part struct {
 // lookAt looks at a hub. In a small crowd, the first look in an hour, or after ten minutes of
 // other work, fetches the inboxes and the log, in one connection. The others are the looks of an
 // agent emptying an inbox, and fetch a part.
-func (t crowd) lookAt(ctx context.Context, hub *crossrepo.Hub, skip *skips) error {
+func (t crowd) lookAt(ctx context.Context, hub *crossrepo.Hub) error {
 	sp, err := t.newSpread(t.Workspace.Inboxes())
 	if err != nil {
 		return err
 	}
 	if sp.keys() > smallCrowd || !crossrepo.LooksAtAll(hub) {
-		return t.lookAtShare(ctx, hub, sp, skip)
+		return t.lookAtShare(ctx, hub, sp)
 	}
-	err = hub.Bring(ctx, crossrepo.Look{FetchSpec: inboxesAndLog(t.Handler)})
+	err = hub.Bring(ctx, crossrepo.Look{FetchSpec: t.inboxesAndLog()})
 	if err == nil {
 		crossrepo.LookedAtAll(hub)
 	}
@@ -66,7 +66,7 @@ func (t crowd) lookAt(ctx context.Context, hub *crossrepo.Hub, skip *skips) erro
 // handoffs are of this agent's share. If this clone knows one of those as it is now, no second
 // one is needed. Otherwise the second one fetches a few, with their lanes, for this claim and the
 // next ones. An agent emptying the inbox always fetches: its next claims need no look then.
-func (t crowd) lookAtShare(ctx context.Context, hub *crossrepo.Hub, sp *spread, skip *skips) error {
+func (t crowd) lookAtShare(ctx context.Context, hub *crossrepo.Hub, sp *spread) error {
 	empties := sp.now.Sub(hub.LastRead()) < 2*turn
 	list, err := crossrepo.ListOf(ctx, hub, t.Workspace.Inboxes())
 	if err != nil {
@@ -78,7 +78,7 @@ func (t crowd) lookAtShare(ctx context.Context, hub *crossrepo.Hub, sp *spread, 
 	}
 	var open, known []*workspace.Item
 	for _, it := range workspace.ItemsOf(hub, hub.Namespace(), list.Inboxes) {
-		if !skip.ids[it.Place.ID] && !mine[it.Place.ID] && (empties || !same[it.Ref]) {
+		if !t.skipped[it.Place.ID] && !mine[it.Place.ID] && (empties || !same[it.Ref]) {
 			open = append(open, it)
 		}
 	}
@@ -86,32 +86,31 @@ func (t crowd) lookAtShare(ctx context.Context, hub *crossrepo.Hub, sp *spread, 
 	sp.order(open[:n])
 	p := &part{hub: hub, rest: open, sizes: []int{tried, widened}}
 	if empties {
-		return t.lookAtPart(ctx, p, skip)
+		return t.lookAtPart(ctx, p)
 	}
-	if known, err = t.fetched(ctx, hub, mine, skip); err != nil {
+	if known, err = t.fetched(ctx, hub, mine); err != nil {
 		return err
 	}
 	if len(known) > 0 && sp.leads(known[0], open) {
 		first := refs.Ref{Name: known[0].Ref, OID: known[0].Commit}
 		if list.Shows(ctx, hub, first, known[0].Place.ID) {
-			skip.shown, skip.parts = known[0].Place.ID, append(skip.parts, p)
+			t.unchanged, t.parts = known[0].Place.ID, append(t.parts, p)
 			return nil
 		}
 	}
 	p.rest = append(known[:min(len(known), 1)], open...) // its lane may have moved
-	return t.lookAtPart(ctx, p, skip)
+	return t.lookAtPart(ctx, p)
 }
 
 // fetched returns the offers of a hub copied in this clone, best first. No hub is asked.
-func (t crowd) fetched(ctx context.Context, hub *crossrepo.Hub, mine map[handoff.ID]bool, skip *skips) ([]*workspace.Item, error) {
-	quiet := newSkips(func(error) {}) // the choice after the look warns
-	quiet.silent, quiet.ids = true, maps.Clone(skip.ids)
-	maps.Copy(quiet.ids, mine)
-	return t.offers(ctx, []lifecycle.Home{hub}, quiet)
+func (t crowd) fetched(ctx context.Context, hub *crossrepo.Hub, mine map[handoff.ID]bool) ([]*workspace.Item, error) {
+	quiet := t.quietly(func(error) {}) // the choice after the look warns
+	maps.Copy(quiet.skipped, mine)
+	return quiet.offers(ctx, []lifecycle.Home{hub})
 }
 
 // lookAtPart fetches the next handoffs of a hub, and remembers the rest.
-func (t crowd) lookAtPart(ctx context.Context, p *part, skip *skips) error {
+func (t crowd) lookAtPart(ctx context.Context, p *part) error {
 	if len(p.rest) == 0 {
 		return nil
 	}
@@ -122,22 +121,22 @@ func (t crowd) lookAtPart(ctx context.Context, p *part, skip *skips) error {
 	}
 	p.rest, p.sizes = p.rest[n:], p.sizes[1:]
 	if len(p.rest) > 0 {
-		skip.parts = append(skip.parts, p)
+		t.parts = append(t.parts, p)
 	}
 	return p.hub.Bring(ctx, look)
 }
 
 // lookFurther fetches more of the partly fetched hubs, and at last all their inboxes. It reports
 // whether there was more.
-func (t crowd) lookFurther(ctx context.Context, skip *skips) (more bool) {
-	parts := skip.parts
-	skip.parts = nil
+func (t crowd) lookFurther(ctx context.Context) (more bool) {
+	parts := t.parts
+	t.parts = nil
 	for _, p := range parts {
 		if len(p.sizes) > 0 {
-			skip.failed(p.hub, t.lookAtPart(ctx, p, skip))
+			t.failed(p.hub, t.lookAtPart(ctx, p))
 			continue
 		}
-		skip.failed(p.hub, p.hub.Bring(ctx, crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes()}}))
+		t.failed(p.hub, p.hub.Bring(ctx, crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes()}}))
 	}
 	return len(parts) > 0
 }
@@ -179,15 +178,15 @@ func (t crowd) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []refs
 
 // claimOf claims an offer and gives it up if others were faster: the next offer costs less
 // than to ask for their names.
-func (t crowd) claimOf(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, q Request) (*Result, error) {
+func (t crowd) claimOf(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item) (*Result, error) {
 	end := crossrepo.Hastily(hub)
-	g, err := t.claim(ctx, hub, it.Place, q, false)
+	g, err := t.claim(ctx, hub, it.Place, false)
 	end()
 	switch {
 	case errors.Is(err, crossrepo.ErrOvertaken):
 		err = errors.Join(err, t.forgetOvertaken(ctx, it))
 	case fault.CodeOf(err) == fault.Conflict:
-		err = errors.Join(err, forgetLost(ctx, t.Handler, it))
+		err = errors.Join(err, t.forgetLost(ctx, it))
 	}
 	return g, err
 }
@@ -200,11 +199,11 @@ func (t crowd) forgetOvertaken(ctx context.Context, it *workspace.Item) error {
 	if err != nil && !errors.As(err, new(*refs.StaleError)) {
 		return err
 	}
-	return forgetRefused(ctx, t.Handler, it.Place.ID)
+	return t.forgetRefused(ctx, it.Place.ID)
 }
 
 // forgetRefused drops the record of a claim missing at its hub.
-func forgetRefused(ctx context.Context, t *Handler, id handoff.ID) error {
+func (t *Handler) forgetRefused(ctx context.Context, id handoff.ID) error {
 	h, err := t.Claims.Get(id)
 	if err != nil || !neverLeft(h) {
 		return err

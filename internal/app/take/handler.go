@@ -83,6 +83,13 @@ func (q *Request) fits(v *lifecycle.Verified) error {
 	return nil
 }
 
+// search is one resume: what is wanted, and which offers and homes were passed over.
+type search struct {
+	*Handler
+	Request
+	skips
+}
+
 // Result is a handoff readable by this agent: claimed, or peeked at. Close it with Printed once
 // its content has reached the reader, or with Abandon.
 type Result struct {

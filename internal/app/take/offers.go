@@ -17,73 +17,73 @@ import (
 )
 
 // resumeAny claims one of the oldest offers.
-func (t *Handler) resumeAny(ctx context.Context, q Request, skip *skips) (*Result, error) {
-	defer skip.warnOfMore()
+func (t *search) resumeAny(ctx context.Context) (*Result, error) {
+	defer t.warnOfMore()
 	kept, err := t.Claims.Waiting()
 	if err != nil {
 		return nil, err
 	}
 	for _, h := range kept { // a step of this worktree waits for the hub: the offer is no longer free
-		skip.ids[h.ID] = true
+		t.skipped[h.ID] = true
 	}
 	homes := []lifecycle.Home{t.Local}
-	if !q.Here {
+	if !t.Here {
 		var down error
-		homes = skip.left(t.Workspace.Sources(ctx, &down))
-		skip.failed(nil, down)
+		homes = t.left(t.Workspace.Sources(ctx, &down))
+		t.failed(nil, down)
 	}
-	g, ask, err := t.claimSeen(ctx, homes, skip, q)
+	g, ask, err := t.claimSeen(ctx, homes)
 	if g != nil || err != nil && fault.CodeOf(err) != fault.Unavailable {
 		return g, err
 	}
-	t.lookAt(ctx, ask, skip)
-	g, err = t.resumeFetched(ctx, homes, skip, q)
+	t.lookAt(ctx, ask)
+	g, err = t.resumeFetched(ctx, homes)
 	switch {
 	case err != nil:
 		return nil, err
 	case g == nil:
-		return nil, errNothing(t.Agent, skip, moved(ctx, homes))
+		return nil, t.errNothing(moved(ctx, homes))
 	}
-	if hub, ok := g.Home.(*crossrepo.Hub); ok && skip.lost == 0 {
+	if hub, ok := g.Home.(*crossrepo.Hub); ok && t.lost == 0 {
 		crossrepo.NoteSeenClaim(hub, false)
 	}
 	return g, nil
 }
 
 // lookAt fetches this agent's inboxes from some homes.
-func (t *Handler) lookAt(ctx context.Context, homes []lifecycle.Home, skip *skips) {
-	if crowded(t) {
+func (t *search) lookAt(ctx context.Context, homes []lifecycle.Home) {
+	if t.crowded() {
 		homes = slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool {
 			hub, ok := home.(*crossrepo.Hub)
 			if ok {
-				skip.failed(hub, crowd{t}.lookAt(ctx, hub, skip))
+				t.failed(hub, crowd{t}.lookAt(ctx, hub))
 			}
 			return ok
 		})
 	}
-	for i, err := range workspace.RefreshEach(ctx, homes, inboxesAndLog(t)) {
-		skip.failed(homes[i], err)
+	for i, err := range workspace.RefreshEach(ctx, homes, t.inboxesAndLog()) {
+		t.failed(homes[i], err)
 	}
 }
 
 // resumeFetched claims one of the fetched offers, and fetches more of a crowded inbox if none of
 // them is free. It is nil if there are no more.
-func (t *Handler) resumeFetched(ctx context.Context, homes []lifecycle.Home, skip *skips, q Request) (*Result, error) {
+func (t *search) resumeFetched(ctx context.Context, homes []lifecycle.Home) (*Result, error) {
 	for {
-		offers, err := t.offers(ctx, skip.left(homes), skip)
+		offers, err := t.offers(ctx, t.left(homes))
 		if err != nil {
 			return nil, err
 		}
-		if i := slices.IndexFunc(offers, func(it *workspace.Item) bool { return it.Place.ID == skip.shown }); i > 0 {
+		if i := slices.IndexFunc(offers, func(it *workspace.Item) bool { return it.Place.ID == t.unchanged }); i > 0 {
 			offers[0], offers[i] = offers[i], offers[0]
 		}
 		if len(offers) > 0 {
-			if g, err := t.claimOne(ctx, offers, skip, q); g != nil || err != nil {
+			if g, err := t.claimOne(ctx, offers); g != nil || err != nil {
 				return g, err
 			}
 			continue
 		}
-		if !(crowd{t}).lookFurther(ctx, skip) {
+		if !(crowd{t}).lookFurther(ctx) {
 			return nil, nil
 		}
 	}
@@ -93,13 +93,13 @@ func (t *Handler) resumeFetched(ctx context.Context, homes []lifecycle.Home, ski
 // is readable, says that nobody holds them, and is signed by a trusted key. Offers that cannot be
 // read, or without a trusted signature, are skipped before they cost a trip. They are chosen from
 // the oldest.
-func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, skip *skips) ([]*workspace.Item, error) {
+func (t *search) offers(ctx context.Context, homes []lifecycle.Home) ([]*workspace.Item, error) {
 	all, err := t.Workspace.Inbox(ctx, t.Workspace.Inboxes(), homes...)
 	if err != nil {
 		return nil, err
 	}
 	now := t.Engine.Now()
-	all = slices.DeleteFunc(all, func(it *workspace.Item) bool { return skip.ids[it.Place.ID] })
+	all = slices.DeleteFunc(all, func(it *workspace.Item) bool { return t.skipped[it.Place.ID] })
 	tips := make([]string, len(all))
 	for i, it := range all {
 		tips[i] = it.Commit
@@ -118,10 +118,10 @@ func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, skip *skip
 		}
 		switch {
 		case fault.CodeOf(it.Fault) == fault.Unavailable: // a gc took its copy, and its hub is away
-			skip.ids[it.Place.ID] = true
-			skip.failed(it.Home, it.Fault)
+			t.skipped[it.Place.ID] = true
+			t.failed(it.Home, it.Fault)
 		case it.Fault != nil:
-			skip.refuse(it.Place.ID, it.Fault)
+			t.refuse(it.Place.ID, it.Fault)
 			it.Record, it.Tip = nil, nil // there may be many
 		case isFree(it.Record, now):
 			free = append(free, it)
@@ -131,12 +131,12 @@ func (t *Handler) offers(ctx context.Context, homes []lifecycle.Home, skip *skip
 		if len(free) < sp.window(len(held)) && n < len(all)-1 {
 			continue
 		}
-		if good := t.vouched(sp, free, skip); len(good) > 0 {
+		if good := t.vouched(sp, free); len(good) > 0 {
 			return good, nil
 		}
 		free = nil
 	}
-	if skip.silent {
+	if t.silent {
 		return nil, nil
 	}
 	return t.logless(ctx, held[:min(len(held), fewestOffers)])
@@ -154,12 +154,12 @@ func isFree(tip *record.Record, now time.Time) bool {
 
 // vouched returns the first of some free offers with a trusted signature, in the order in which
 // they are tried.
-func (t *Handler) vouched(sp *spread, free []*workspace.Item, skip *skips) []*workspace.Item {
+func (t *search) vouched(sp *spread, free []*workspace.Item) []*workspace.Item {
 	sp.order(free)
 	var good []*workspace.Item
 	for _, it := range free {
 		if err := t.Engine.Keys.CheckTrustedSigner(it.Tip); err != nil {
-			skip.refuse(it.Place.ID, err)
+			t.refuse(it.Place.ID, err)
 			it.Record, it.Tip = nil, nil // there may be many
 			continue
 		}
@@ -210,44 +210,44 @@ func (t *Handler) doubtful(ctx context.Context, held []*workspace.Item) ([]*work
 
 // claimOne claims the first possible of some offers. It returns nil if all were refused, or
 // others were faster. Then the caller chooses again: the hub was read after the lost claim.
-func (t *Handler) claimOne(ctx context.Context, offers []*workspace.Item, skip *skips, q Request) (*Result, error) {
+func (t *search) claimOne(ctx context.Context, offers []*workspace.Item) (*Result, error) {
 	for i, it := range offers {
 		// After each refusal the lanes of more offers are fetched at once: others may be refused too.
 		if err := t.refreshLanes(ctx, offers[i:min(i+max(i*i, 1), len(offers))]); err != nil {
-			return nil, skip.passOver(it.Home, err)
+			return nil, t.passOver(it.Home, err)
 		}
-		g, looked, err := t.attempt(ctx, it, q)
+		g, looked, err := t.attempt(ctx, it)
 		if errors.As(err, new(unfit)) {
-			skip.ids[it.Place.ID], skip.unfit = true, err
+			t.skipped[it.Place.ID], t.unfit = true, err
 			continue
 		}
 		switch fault.CodeOf(err) {
 		case 0:
 			return g, nil
 		case fault.Conflict:
-			skip.ids[it.Place.ID] = true
+			t.skipped[it.Place.ID] = true
 			if fault.Is(err, fault.Replayed) {
 				continue
 			}
-			if skip.lost++; skip.lost%lostInARow == 0 {
-				if err := refs.Pause(ctx, skip.lost/lostInARow); err != nil {
+			if t.lost++; t.lost%lostInARow == 0 {
+				if err := refs.Pause(ctx, t.lost/lostInARow); err != nil {
 					return nil, err
 				}
 			}
 			switch {
 			case looked:
 				return nil, nil
-			case crowded(t):
+			case t.crowded():
 				continue // the others were fetched as well
 			}
-			return nil, skip.passOver(it.Home, it.Home.Refresh(ctx, inboxesAndLog(t)))
+			return nil, t.passOver(it.Home, it.Home.Refresh(ctx, t.inboxesAndLog()))
 		case fault.Denied, fault.Invalid, fault.Policy, fault.NotFound:
-			skip.refuse(it.Place.ID, err)
+			t.refuse(it.Place.ID, err)
 		default:
 			if !nothingSent(err) {
 				return nil, err
 			}
-			return nil, errors.Join(skip.passOver(it.Home, err), forgetRefused(ctx, t, it.Place.ID))
+			return nil, errors.Join(t.passOver(it.Home, err), t.forgetRefused(ctx, it.Place.ID))
 		}
 	}
 	return nil, nil
@@ -279,19 +279,19 @@ func (t *Handler) refreshLanes(ctx context.Context, offers []*workspace.Item) er
 }
 
 // errNothing says why no offer was claimed.
-func errNothing(agent string, skip *skips, moved error) error {
+func (t *search) errNothing(moved error) error {
 	switch {
-	case skip.refused > 0:
-		return fault.New(fault.Denied, fault.Refused, "every handoff that waits for %s was refused", agent).
-			WithHints(skip.whyRefused()...)
-	case skip.down != nil:
-		return skip.down
+	case t.refused > 0:
+		return fault.New(fault.Denied, fault.Refused, "every handoff that waits for %s was refused", t.Agent).
+			WithHints(t.whyRefused()...)
+	case t.down != nil:
+		return t.down
 	case moved != nil:
 		return moved
-	case skip.unfit != nil:
-		return skip.unfit
+	case t.unfit != nil:
+		return t.unfit
 	}
-	return fault.New(fault.NotFound, fault.NothingPending, "nothing waits for %s", agent).
+	return fault.New(fault.NotFound, fault.NothingPending, "nothing waits for %s", t.Agent).
 		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the handoffs that wait for others"),
 			fault.Run("githandoff", "resume", "--wait", "10m").Because("waits for one"))
 }
@@ -301,26 +301,26 @@ func errNothing(agent string, skip *skips, moved error) error {
 type skips struct {
 	warn       func(error)
 	silent     bool // no hub is asked about offers which only look held
-	ids        map[handoff.ID]bool
+	skipped    map[handoff.ID]bool
 	unfit      error        // of Request.Fits, for the last offer of no use to the caller
 	lost       int          // claims made first by others
 	refused    int          // offers refused
 	refusedIDs []handoff.ID // the first of them
 	hints      []fault.Hint // of their refusals, each once
 	parts      []*part      // hubs of whose inboxes there is more to fetch
-	shown      handoff.ID   // of an offer which needs no fetch: a list showed it unchanged
+	unchanged  handoff.ID   // of an offer which needs no fetch: the hub lists it as it is here
 
-	out  map[lifecycle.Home]bool // homes without an answer, or refusing every claim
-	down error                   // the first error of such a home
+	passedOver map[lifecycle.Home]bool // homes without an answer, or refusing every claim
+	down       error                   // the first error of such a home
 }
 
-func newSkips(warn func(error)) *skips {
-	return &skips{warn: warn, ids: map[handoff.ID]bool{}, out: map[lifecycle.Home]bool{}}
+func newSkips(warn func(error)) skips {
+	return skips{warn: warn, skipped: map[handoff.ID]bool{}, passedOver: map[lifecycle.Home]bool{}}
 }
 
 // left returns the homes that are not passed over.
 func (p *skips) left(homes []lifecycle.Home) []lifecycle.Home {
-	return slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool { return p.out[home] })
+	return slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool { return p.passedOver[home] })
 }
 
 // failed notes an error of reading a home, or of writing to it. The offers of a home that is not
@@ -336,7 +336,7 @@ func (p *skips) failed(home lifecycle.Home, err error) {
 		p.warn(err)
 	}
 	if fault.CodeOf(err) == fault.Unavailable && !errors.Is(err, crossrepo.ErrReadInPart) {
-		p.out[home] = true
+		p.passedOver[home] = true
 	}
 }
 
@@ -355,7 +355,7 @@ func (p *skips) passOver(home lifecycle.Home, err error) error {
 const mostRefusals = 20
 
 func (p *skips) refuse(id handoff.ID, err error) {
-	p.ids[id] = true
+	p.skipped[id] = true
 	if f := fault.As(err); f != nil && (f.Reason == fault.StatusUnknown || f.Reason == fault.AudienceMismatch) {
 		p.addHints(f.Hints)
 	}

@@ -71,10 +71,11 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 	t.Workspace.ForgetLanes() // each try of a wait asks the hubs again
 	var g *Result
 	err = t.Workspace.DeferWarnings(func() (err error) {
+		s := &search{t, q, newSkips(t.Workspace.Warn)}
 		if q.Arg != "" {
-			g, err = t.resumeByID(ctx, q)
+			g, err = s.resumeByID(ctx)
 		} else {
-			g, err = t.resumeNext(ctx, q)
+			g, err = s.resumeNext(ctx)
 		}
 		return err
 	})
@@ -88,52 +89,51 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 
 // resumeNext continues a claim of this worktree, or one which may be its own. If there is none,
 // it claims an offer.
-func (t *Handler) resumeNext(ctx context.Context, q Request) (g *Result, err error) {
-	skip := newSkips(t.Workspace.Warn)
-	if !q.Peek {
-		if !q.Here {
+func (t *search) resumeNext(ctx context.Context) (g *Result, err error) {
+	if !t.Peek {
+		if !t.Here {
 			if err := t.Workspace.Recover(ctx); err != nil {
 				t.Workspace.Warn(err)
 			}
 		}
-		g, err = t.finishUnprinted(ctx, q, skip)
-		if g == nil && err == nil && !q.Next {
-			g, err = t.showHeld(ctx, q)
+		g, err = t.finishUnprinted(ctx)
+		if g == nil && err == nil && !t.Next {
+			g, err = t.showHeld(ctx)
 		}
 	}
 	if g == nil && err == nil {
-		g, err = t.resumeAny(ctx, q, skip)
+		g, err = t.resumeAny(ctx)
 	}
-	if fault.CodeOf(err) == fault.NotFound && !q.Peek {
+	if fault.CodeOf(err) == fault.NotFound && !t.Peek {
 		// The push of a killed resume may have landed since.
-		if late, lerr := t.finishUnprinted(ctx, q, skip); late != nil || lerr != nil {
+		if late, lerr := t.finishUnprinted(ctx); late != nil || lerr != nil {
 			g, err = late, lerr
 		}
 	}
-	if g != nil && skip.down != nil {
-		t.Workspace.Warn(skip.down)
+	if g != nil && t.down != nil {
+		t.Workspace.Warn(t.down)
 	}
 	return g, err
 }
 
 // finishUnprinted finishes a recorded claim whose content was never shown: a resume was killed in
 // between, or the hub went away. Each home is asked once for all such claims.
-func (t *Handler) finishUnprinted(ctx context.Context, q Request, skip *skips) (*Result, error) {
+func (t *search) finishUnprinted(ctx context.Context) (*Result, error) {
 	held, err := t.Claims.All()
 	if err != nil {
 		return nil, err
 	}
 	held = slices.DeleteFunc(held, func(h *work.Claim) bool {
-		return h.Printed || h.Actor != t.Agent || q.Here && !t.Local.Is(h.Home)
+		return h.Printed || h.Actor != t.Agent || t.Here && !t.Local.Is(h.Home)
 	})
 	looks := map[lifecycle.Home]error{}
 	for _, h := range held {
 		home, err := t.Workspace.Home(ctx, h.Home)
 		if err != nil {
-			skip.failed(nil, err)
+			t.failed(nil, err)
 			continue
 		}
-		if !lookUp(ctx, home, h, held, looks, skip) {
+		if !t.lookUp(ctx, home, h, held, looks) {
 			continue
 		}
 		s, err := t.Engine.Reader.Load(ctx, home, h.Proof().Place)
@@ -141,7 +141,7 @@ func (t *Handler) finishUnprinted(ctx context.Context, q Request, skip *skips) (
 			return nil, err
 		}
 		if isOurs(s, h) {
-			return t.claim(ctx, home, h.Proof().Place, q, true)
+			return t.claim(ctx, home, h.Proof().Place, true)
 		}
 		// The claim is missing, half applied, or over. A push of a killed resume may still bring
 		// it, so a young one is kept.
@@ -156,10 +156,10 @@ func (t *Handler) finishUnprinted(ctx context.Context, q Request, skip *skips) (
 
 // lookUp fetches the state of a claim, together with those of all others at the same home. looks
 // has the answer of each home asked.
-func lookUp(ctx context.Context, home lifecycle.Home, h *work.Claim, held []*work.Claim, looks map[lifecycle.Home]error, skip *skips) bool {
+func (t *search) lookUp(ctx context.Context, home lifecycle.Home, h *work.Claim, held []*work.Claim, looks map[lifecycle.Home]error) bool {
 	err, asked := looks[home]
 	switch {
-	case skip.out[home], err != nil && !fault.Is(err, fault.Rollback):
+	case t.passedOver[home], err != nil && !fault.Is(err, fault.Rollback):
 		return false
 	case !asked:
 		err = home.Refresh(ctx, crossrepo.WholeHandoffs(placesAt(home, held)...))
@@ -168,7 +168,7 @@ func lookUp(ctx context.Context, home lifecycle.Home, h *work.Claim, held []*wor
 	if fault.Is(err, fault.Rollback) { // perhaps of the lane of another claim
 		err = home.Refresh(ctx, lifecycle.FetchSpec{Lanes: []handoff.ID{h.ID}, Once: true})
 	}
-	skip.failed(home, err)
+	t.failed(home, err)
 	return err == nil
 }
 
@@ -184,9 +184,9 @@ func placesAt(home lifecycle.Home, held []*work.Claim) (places []lifecycle.Place
 
 // showHeld shows the held handoff of this worktree: a new session goes on with its work before it
 // takes more. Nil if nothing is held. Claims ended by others are closed, with a warning.
-func (t *Handler) showHeld(ctx context.Context, q Request) (*Result, error) {
+func (t *search) showHeld(ctx context.Context) (*Result, error) {
 	held, _, err := t.Work.Split()
-	if q.Here {
+	if t.Here {
 		held = slices.DeleteFunc(held, func(h *work.Claim) bool { return !t.Local.Is(h.Home) })
 	}
 	if err != nil || len(held) == 0 {
@@ -211,7 +211,7 @@ func (t *Handler) showHeld(ctx context.Context, q Request) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		return t.claim(ctx, home, h.Proof().Place, q, true)
+		return t.claim(ctx, home, h.Proof().Place, true)
 	}
 	return nil, errSeveral(t.Agent, stands)
 }
@@ -263,22 +263,22 @@ func offerOf(st *work.Standing) string {
 }
 
 // peek reads one handoff, whose part of the home was refreshed, and claims nothing.
-func peek(ctx context.Context, e *lifecycle.Engine, home lifecycle.Home, p lifecycle.Place, q Request) (*Result, error) {
-	s, err := e.Reader.Load(ctx, home, p)
+func (t *search) peek(ctx context.Context, home lifecycle.Home, p lifecycle.Place) (*Result, error) {
+	s, err := t.Engine.Reader.Load(ctx, home, p)
 	if err != nil {
 		return nil, err
 	}
-	v, err := e.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: q.AllowExpired})
+	v, err := t.Engine.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: t.AllowExpired})
 	if err == nil {
-		err = q.fits(v)
+		err = t.fits(v)
 	}
 	return &Result{Verified: v, Home: home}, err
 }
 
 // claim claims one handoff, whose part of the home was refreshed.
-func (t *Handler) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Place, q Request, byID bool) (*Result, error) {
-	if q.Peek {
-		return peek(ctx, t.Engine, home, p, q)
+func (t *search) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Place, byID bool) (*Result, error) {
+	if t.Peek {
+		return t.peek(ctx, home, p)
 	}
 	held, err := t.Claims.Get(p.ID)
 	if err != nil {
@@ -294,7 +294,7 @@ func (t *Handler) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 	}
 	shown := held != nil && held.Printed
 	v, err := t.Engine.Claim(ctx, home, lifecycle.ClaimRequest{
-		Place: p, Lease: q.Lease, AllowExpired: q.AllowExpired, ByID: byID, Fits: q.fits,
+		Place: p, Lease: t.Lease, AllowExpired: t.AllowExpired, ByID: byID, Fits: t.fits,
 		Mine: func(nonce string) bool { return held.Mine(nonce) },
 		Record: func(r *record.Record) error {
 			return t.Claims.Update(ctx, p.ID, func(stored *work.Claim) error {
@@ -309,14 +309,14 @@ func (t *Handler) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 		},
 	})
 	if errors.Is(err, crossrepo.ErrGuard) || errors.Is(err, refs.ErrRefused) {
-		if ferr := forgetRefused(ctx, t, p.ID); ferr != nil { // else it would stand in the way of a push
+		if ferr := t.forgetRefused(ctx, p.ID); ferr != nil { // else it would stand in the way of a push
 			err = errors.Join(err, ferr)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	if v, err = t.renew(ctx, home, v, held, q); err != nil {
+	if v, err = t.renew(ctx, home, v, held); err != nil {
 		return nil, err
 	}
 	s := v.State()
@@ -337,12 +337,12 @@ func (t *Handler) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 
 // renew gives a claim of ours whose lease ran out a new one, if it still may have
 // one: what is shown to an agent as held must be held.
-func (t *Handler) renew(ctx context.Context, home lifecycle.Home, v *lifecycle.Verified, h *work.Claim, q Request) (*lifecycle.Verified, error) {
+func (t *search) renew(ctx context.Context, home lifecycle.Home, v *lifecycle.Verified, h *work.Claim) (*lifecycle.Verified, error) {
 	if !v.State().Overdue(t.Engine.Now()) {
 		return v, nil
 	}
 	holding := lifecycle.ClaimProof{Place: lifecycle.Place{Agent: v.State().Agent, ID: v.State().ID}, Nonce: v.State().Claim.Nonce}
-	_, err := t.Engine.Progress(ctx, home, holding, q.Lease, "")
+	_, err := t.Engine.Progress(ctx, home, holding, t.Lease, "")
 	switch code := fault.CodeOf(err); {
 	case code == fault.Unavailable, code == fault.Denied, code == fault.Policy:
 		t.Workspace.Warn(fault.New(code, fault.As(err).Reason, "the lease of handoff %s ended at %s and is not renewed: %w", h.ID, handoff.FormatTime(v.State().Lease), err))
@@ -351,7 +351,7 @@ func (t *Handler) renew(ctx context.Context, home lifecycle.Home, v *lifecycle.V
 		return nil, err
 	}
 	return t.Engine.Claim(ctx, home, lifecycle.ClaimRequest{
-		Place: holding.Place, Lease: q.Lease, ByID: true, AllowExpired: true, Fits: q.fits, Mine: h.Mine,
+		Place: holding.Place, Lease: t.Lease, ByID: true, AllowExpired: true, Fits: t.fits, Mine: h.Mine,
 		Record: func(*record.Record) error {
 			return fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", h.ID)
 		},

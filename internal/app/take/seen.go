@@ -18,24 +18,23 @@ import (
 // connection in place of two. The hub refuses the claim if anything has moved. If nothing is
 // claimed, claimSeen returns the homes to look at; a hub that gave no answer, or was read along
 // with the claim, is not among them.
-func (t *Handler) claimSeen(ctx context.Context, homes []lifecycle.Home, all *skips, q Request) (*Result, []lifecycle.Home, error) {
+func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (*Result, []lifecycle.Home, error) {
 	var refused []error
-	quiet := newSkips(func(err error) { refused = append(refused, err) })
-	quiet.silent, quiet.ids = true, maps.Clone(all.ids)
-	it, err := t.firstSeen(ctx, homes, quiet, q)
+	quiet := t.quietly(func(err error) { refused = append(refused, err) })
+	it, err := quiet.firstSeen(ctx, homes)
 	if it == nil || err != nil {
 		return nil, homes, err
 	}
-	g, looked, err := t.attempt(ctx, it, q)
-	for many := crowded(t); many && fault.CodeOf(err) == fault.Conflict && all.lost < lostInARow; {
-		all.lost++
-		quiet.ids[it.Place.ID] = true // not all.ids: it may be free again, which a look shows
-		next, kerr := t.firstSeen(ctx, homes, quiet, q)
+	g, looked, err := t.attempt(ctx, it)
+	for many := t.crowded(); many && fault.CodeOf(err) == fault.Conflict && t.lost < lostInARow; {
+		t.lost++
+		quiet.skipped[it.Place.ID] = true // not t.skipped: it may be free again, which a look shows
+		next, kerr := quiet.firstSeen(ctx, homes)
 		if next == nil || kerr != nil {
 			return nil, homes, kerr
 		}
 		it = next
-		g, looked, err = t.attempt(ctx, it, q)
+		g, looked, err = t.attempt(ctx, it)
 	}
 	hub := it.Home.(*crossrepo.Hub)
 	if err == nil {
@@ -43,17 +42,17 @@ func (t *Handler) claimSeen(ctx context.Context, homes []lifecycle.Home, all *sk
 			crossrepo.NoteSeenClaim(hub, true) // the lane had moved
 		}
 		for _, err := range refused { // otherwise the look finds them again
-			all.warn(err)
+			t.warn(err)
 		}
-		all.refused = quiet.refused
+		t.refused = quiet.refused
 		return g, nil, nil
 	}
 	rest := slices.DeleteFunc(slices.Clone(homes), func(h lifecycle.Home) bool { return h == it.Home })
 	switch {
 	case fault.CodeOf(err) == fault.Unavailable:
-		all.failed(it.Home, err)
+		t.failed(it.Home, err)
 		if nothingSent(err) {
-			return nil, rest, forgetRefused(ctx, t, it.Place.ID)
+			return nil, rest, t.forgetRefused(ctx, it.Place.ID)
 		}
 		return nil, rest, nil
 	case looked:
@@ -63,22 +62,29 @@ func (t *Handler) claimSeen(ctx context.Context, homes []lifecycle.Home, all *sk
 	return nil, homes, nil // any other error comes again after a look, and is reported then
 }
 
+// quietly returns a search for the same that passes over as much, asks no hub, and warns with warn.
+func (t *search) quietly(warn func(error)) *search {
+	quiet := &search{t.Handler, t.Request, newSkips(warn)}
+	quiet.silent, quiet.skipped = true, maps.Clone(t.skipped)
+	return quiet
+}
+
 // firstSeen returns the seen offer this agent would try first, if it is at a hub and its lane was
 // seen as well.
-func (t *Handler) firstSeen(ctx context.Context, homes []lifecycle.Home, quiet *skips, q Request) (*workspace.Item, error) {
+func (t *search) firstSeen(ctx context.Context, homes []lifecycle.Home) (*workspace.Item, error) {
 	hubs := slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool {
 		hub, ok := home.(*crossrepo.Hub)
-		return q.Peek || !ok || !mayClaimSeen(t, hub)
+		return t.Peek || !ok || !t.mayClaimSeen(hub)
 	})
 	if names, err := refs.Named(ctx, t.Repo, workspace.InboxPrefixes(hubs, t.Workspace.Inboxes())...); err != nil || len(names) == 0 {
 		return nil, err
 	}
-	offers, err := t.offers(ctx, hubs, quiet)
+	offers, err := t.offers(ctx, hubs)
 	if err != nil || len(offers) == 0 {
 		return nil, err
 	}
 	first := offers[0]
-	mine, err := isMine(t, first)
+	mine, err := t.isMine(first)
 	if err != nil || !mine || !crossrepo.LearnSeen(ctx, first.Home.(*crossrepo.Hub), first.Place.ID) {
 		return nil, err
 	}
@@ -87,8 +93,8 @@ func (t *Handler) firstSeen(ctx context.Context, homes []lifecycle.Home, quiet *
 
 // mayClaimSeen reports whether a claim on the state of an earlier look is worth a try. In a crowd
 // the shares must be those of the last look: others have taken offers now in this agent's share.
-func mayClaimSeen(t *Handler, hub *crossrepo.Hub) bool {
-	if crowded(t) {
+func (t *Handler) mayClaimSeen(hub *crossrepo.Hub) bool {
+	if t.crowded() {
 		return turnOf(hub.LastRead()) == turnOf(t.Engine.Now())
 	}
 	return crossrepo.MayClaimSeen(hub)
@@ -96,40 +102,40 @@ func mayClaimSeen(t *Handler, hub *crossrepo.Hub) bool {
 
 // isMine reports whether an offer is of this agent's share. Another agent takes an offer of
 // its own share soon, if it has not since the look.
-func isMine(t *Handler, it *workspace.Item) (bool, error) {
+func (t *Handler) isMine(it *workspace.Item) (bool, error) {
 	sp, err := t.newSpread([]string{it.Place.Agent})
 	return err == nil && sp.rank(it.Place.Agent, it.Place.ID) == 0, err
 }
 
 // attempt claims an offer. If others were faster, the hub is asked again, and the look brings
 // everything for the next choice.
-func (t *Handler) attempt(ctx context.Context, it *workspace.Item, q Request) (g *Result, looked bool, err error) {
+func (t *search) attempt(ctx context.Context, it *workspace.Item) (g *Result, looked bool, err error) {
 	hub, ok := it.Home.(*crossrepo.Hub)
 	if !ok {
-		g, err = t.claim(ctx, it.Home, it.Place, q, false)
+		g, err = t.claim(ctx, it.Home, it.Place, false)
 		return g, true, err
 	}
-	if crowded(t) {
-		g, err = crowd{t}.claimOf(ctx, hub, it, q)
+	if t.crowded() {
+		g, err = crowd{t}.claimOf(ctx, hub, it)
 		return g, false, err
 	}
-	end := crossrepo.Along(hub, inboxesAndLog(t))
-	g, err = t.claim(ctx, hub, it.Place, q, false)
+	end := crossrepo.Along(hub, t.inboxesAndLog())
+	g, err = t.claim(ctx, hub, it.Place, false)
 	looked = end()
 	if fault.CodeOf(err) == fault.Conflict {
-		err = errors.Join(err, forgetLost(ctx, t, it))
+		err = errors.Join(err, t.forgetLost(ctx, it))
 	}
 	return g, looked, err
 }
 
 // inboxesAndLog asks for everything needed for a choice: the inboxes of this agent, and the log.
-func inboxesAndLog(t *Handler) lifecycle.FetchSpec {
+func (t *Handler) inboxesAndLog() lifecycle.FetchSpec {
 	return lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true}
 }
 
 // forgetLost drops the record of a claim lost to others, so the next resume need not ask the hub
 // about it.
-func forgetLost(ctx context.Context, t *Handler, it *workspace.Item) error {
+func (t *Handler) forgetLost(ctx context.Context, it *workspace.Item) error {
 	h, err := t.Claims.Get(it.Place.ID)
 	if err != nil || h == nil || !h.Held() || h.Printed {
 		return err

@@ -34,9 +34,9 @@ func TestIsMine(t *testing.T) {
 		both = append(both, &Handler{Engine: lifecycle.New(lifecycle.Setup{Trust: trust, Signer: signer, Now: at, Random: rand.Reader})})
 	}
 	for _, it := range waiting(t, 50) {
-		one, err := isMine(both[0], it)
+		one, err := both[0].isMine(it)
 		require.NoError(t, err)
-		other, err := isMine(both[1], it)
+		other, err := both[1].isMine(it)
 		require.NoError(t, err)
 		assert.NotEqual(t, one, other, "each offer is of one share")
 	}
@@ -44,7 +44,7 @@ func TestIsMine(t *testing.T) {
 	require.NoError(t, err)
 	both[0].Engine.Keys.Trust = alone
 	for _, it := range waiting(t, 50) {
-		mine, err := isMine(both[0], it)
+		mine, err := both[0].isMine(it)
 		require.NoError(t, err)
 		assert.True(t, mine, "nobody else takes from the inbox")
 	}
