@@ -39,7 +39,9 @@ func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error)
 		if it.Kind == "sent" && atHub[it.Place.ID] {
 			return nil // its state at the hub was listed
 		}
-		it.Scan(raw)
+		if it.Scan(raw); it.Kind != "inbox" && it.Fault == nil {
+			it.Home = homes.of(it.Record.Home)
+		}
 		return visit(it)
 	}, patterns...)
 }
@@ -73,6 +75,16 @@ func (l HomeList) Item(ref refs.Ref) *Item {
 		return nil
 	}
 	return itemOf(l[i], l[i].Namespace(), ref)
+}
+
+// of returns the home with a repository id; nil if there is none.
+func (l HomeList) of(repoID string) lifecycle.Home {
+	for _, home := range l {
+		if home.Is(repoID) {
+			return home
+		}
+	}
+	return nil
 }
 
 // InboxPrefixes returns the prefixes of the refs of some inboxes, home by home.
