@@ -1,8 +1,12 @@
 package work
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
+	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 )
 
@@ -19,4 +23,19 @@ func OfClone(repo *refs.Repo) ([]*Claim, error) {
 		}
 	}
 	return slices.Clip(all), err
+}
+
+// WorktreeOf returns the directory of the worktree of a clone that holds a handoff by a claim with
+// this nonce; "" if none does, or that worktree was removed.
+func WorktreeOf(repo *refs.Repo, id handoff.ID, nonce string) (string, error) {
+	h, err := ClaimsOf(repo, repo.CommonDir).Get(id)
+	if err != nil || h.Mine(nonce) {
+		return strings.TrimSuffix(repo.CommonDir, "/.git"), err
+	}
+	o, err := (Documents[shared]{Dir: repo.Own("holders")}).Get(id)
+	if err != nil || o == nil || !o.Claim.Mine(nonce) || removed(o.GitDir) {
+		return "", err
+	}
+	link, err := os.ReadFile(filepath.Join(o.GitDir, "gitdir"))
+	return filepath.Dir(strings.TrimSpace(string(link))), err
 }

@@ -141,8 +141,8 @@ func (f *Handler) notHeld(ctx context.Context, arg string) error {
 	return free.WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("takes it"))
 }
 
-// heldElsewhere refuses a step on a handoff held outside this worktree. If this agent holds it in
-// a removed worktree, the hint continues it here.
+// heldElsewhere refuses a step on a handoff held outside this worktree. It names the worktree of
+// this clone that holds it; if that was removed, and this agent's, the hint continues it here.
 func (f *Handler) heldElsewhere(s *lifecycle.State) error {
 	by := f.Engine.Author
 	list, err := f.Claims.Orphans(f.Engine.Repo, f.Work.Agent, by.Signer.KID())
@@ -150,7 +150,12 @@ func (f *Handler) heldElsewhere(s *lifecycle.State) error {
 		return err
 	}
 	if !slices.ContainsFunc(list, func(h *work.Claim) bool { return h.ID == s.ID && h.Mine(s.Claim.Nonce) }) {
-		return by.HeldBy(s)
+		dir, err := work.WorktreeOf(f.Engine.Repo, s.ID, s.Claim.Nonce)
+		if dir == "" || err != nil {
+			return by.HeldBy(s)
+		}
+		return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s in another worktree, until %s", s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
+			WithHints(fault.Run("githandoff", "-C", dir, "status").Because("shows it there"))
 	}
 	return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s in a worktree that was removed", s.ID, s.Claim.Actor).
 		WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("continues it here"))
