@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -264,7 +265,12 @@ func (c *trustCommand) remove(ctx context.Context) error {
 		return err
 	}
 	r := trustRowOf(k, c.Now())
-	return c.Columns(r, r.KID, "retired "+r.Retired)
+	err = c.Columns(r, r.KID, "retired "+r.Retired)
+	if hint, own := c.keystore().SetAside(k.KID()); own {
+		c.Warn(errors.New("this is a key of your own: what it signs from now on does not count"))
+		c.Hint(hint)
+	}
+	return err
 }
 
 func (c *trustCommand) export(ctx context.Context) error {

@@ -93,8 +93,10 @@ func retiredByList(t *Trust, e TrustEntry) bool {
 
 func retiredKey(kid KID) error {
 	return fault.New(fault.Denied, fault.KeyRevoked, "key %s was retired and cannot be trusted again", kid).
-		WithHints(fault.See("key generate").Because("its owner makes another key"))
+		WithHints(anotherKey())
 }
+
+func anotherKey() fault.Hint { return fault.See("key generate").Because("its owner makes another key") }
 
 // revokedEarlier reports whether the pinned copy carries a revocation missing from the new
 // one.

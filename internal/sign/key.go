@@ -249,7 +249,8 @@ func (k Key) ValidAt(at time.Time) error {
 	from, until, retired := k.window()
 	switch {
 	case !retired.IsZero() && !at.Before(retired):
-		return fault.New(fault.Denied, fault.KeyRevoked, "key %s was retired at %s", k.KID(), handoff.FormatTime(retired))
+		return fault.New(fault.Denied, fault.KeyRevoked, "key %s was retired at %s", k.KID(), handoff.FormatTime(retired)).
+			WithHints(anotherKey())
 	case at.Before(from):
 		return fault.New(fault.Denied, fault.NotYetValid, "key %s is trusted from %s on, not at %s", k.KID(), handoff.FormatTime(from), handoff.FormatTime(at))
 	case !until.IsZero() && !at.Before(until):

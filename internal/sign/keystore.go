@@ -300,6 +300,17 @@ func (ks Keystore) Near(name string) []fault.Hint {
 	return nil
 }
 
+// SetAside returns the hint that makes room for another key of the same name; ok is false if this
+// key is not here.
+func (ks Keystore) SetAside(kid KID) (hint fault.Hint, ok bool) {
+	name, err := ks.nameOf(kid)
+	if err != nil {
+		return hint, false
+	}
+	path, err := ks.path(name)
+	return fault.Run("mv", path, path+".retired").Because("then githandoff init makes another key for %s", name), err == nil
+}
+
 // names returns the names of the keys, as far as they can be listed.
 func (ks Keystore) names() []string {
 	files, _ := os.ReadDir(ks.Dir)
