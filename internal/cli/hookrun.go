@@ -53,7 +53,7 @@ pre-receive         guards a hub (githandoff hook install --server)`,
 		exits: []fault.Code{fault.Denied, fault.Policy, fault.Unavailable},
 		args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return unknownHook("")
+				return usage("name the hook to run").WithHints(hookNames())
 			}
 			hook.name, hook.args = args[0], args[1:]
 			return nil
@@ -111,8 +111,10 @@ func messages(a *app, repo *refs.Repo) *githook.Messages {
 
 func unknownHook(name string) error {
 	return fault.New(fault.Usage, fault.UnknownHook, "no hook %q", name).
-		WithHints(fault.Fact("the hooks are %s", strings.Join(hooks.Names(), ", ")))
+		WithHints(hookNames())
 }
+
+func hookNames() fault.Hint { return fault.Fact("the hooks are %s", strings.Join(hooks.Names(), ", ")) }
 
 // run fails only with a pushcheck.Refusal: it stands between a user and git. It works on a
 // copy of a, with which the rest shares nothing if the time is over.
