@@ -23,8 +23,8 @@ const (
 // ErrNotTried is the cause of the error of a step not sent because its hub refused others.
 var ErrNotTried = fmt.Errorf("not tried: %w", refs.ErrRefused)
 
-// turn is the course of the pushes of one run of Together to a hub.
-type turn struct {
+// course is how the pushes of one run of Together to a hub have gone so far.
+type course struct {
 	size    int   // how many steps the next push takes at most; 0 for no other bound
 	failed  int   // pushes in a row that failed without a reason
 	refused int   // steps refused by the hub since it took one
@@ -32,11 +32,11 @@ type turn struct {
 	over    error // why nothing more is sent
 }
 
-func (j *joint) turn(h *Hub) *turn {
-	if j.turns[h] == nil {
-		j.turns[h] = &turn{}
+func (j *joint) course(h *Hub) *course {
+	if j.courses[h] == nil {
+		j.courses[h] = &course{}
 	}
-	return j.turns[h]
+	return j.courses[h]
 }
 
 // at returns the steps waiting for a hub.
@@ -46,7 +46,7 @@ func (j *joint) at(h *Hub) []*waiting {
 
 // flush sends the steps waiting for a hub. A step alone is pushed as if nothing were collected.
 func (j *joint) flush(ctx context.Context, h *Hub) {
-	t, all := j.turn(h), j.at(h)
+	t, all := j.course(h), j.at(h)
 	if err := ctx.Err(); err != nil && t.over == nil {
 		t.end(err) // an interrupt: git would finish a push that begins now
 	}
@@ -91,7 +91,7 @@ func (j *joint) fitting(ctx context.Context, h *Hub) []*waiting {
 			tips[e.Ref] = e.New
 		}
 		n += len(w.t.Edits)
-		full = full || len(group) == mostTogether || len(group) > 0 && (len(group) == j.turn(h).size || n > mostRefsTogether)
+		full = full || len(group) == mostTogether || len(group) > 0 && (len(group) == j.course(h).size || n > mostRefsTogether)
 		if !full {
 			group = append(group, w)
 		}
@@ -144,7 +144,7 @@ func (j *joint) fits(ctx context.Context, w *waiting, tips map[string]string) er
 func (j *joint) sendAlone(w *waiting) (refused bool) {
 	w.alone = true
 	j.answer(func(*waiting) error { return nil }, w)
-	t := j.turn(w.hub)
+	t := j.course(w.hub)
 	switch {
 	case w.err == nil:
 		t.refused = 0
@@ -159,7 +159,7 @@ func (j *joint) sendAlone(w *waiting) (refused bool) {
 }
 
 // end lets nothing more be sent to a hub.
-func (t *turn) end(why error) {
+func (t *course) end(why error) {
 	if f := fault.As(why); f != nil {
 		not := *f
 		not.Err = ErrNotTried
@@ -181,7 +181,7 @@ func (j *joint) push(ctx context.Context, h *Hub, group []*waiting) {
 	report, err := h.Push(ctx, edits)
 	switch {
 	case err == nil && report.accepted(edits):
-		t := j.turn(h)
+		t := j.course(h)
 		t.refused, t.failed, t.size = 0, 0, 2*t.size
 		j.answer(func(*waiting) error { return nil }, group...)
 	case report.refusedForGood(edits):
@@ -227,7 +227,7 @@ func (j *joint) refused(h *Hub, group []*waiting, report *report, cause error) {
 	to := slices.DeleteFunc(slices.Clone(group), func(w *waiting) bool {
 		return !slices.ContainsFunc(w.t.Edits, func(e refs.Edit) bool { return slices.Contains(named, h.RemoteName(e.Ref)) })
 	})
-	t := j.turn(h)
+	t := j.course(h)
 	switch {
 	case guarded && len(to) > 0: // it refuses records, not this account
 		for _, w := range to {
@@ -245,7 +245,7 @@ func (j *joint) refused(h *Hub, group []*waiting, report *report, cause error) {
 // unnamed tries the first step of a push alone, where it is not known which one is to
 // blame. If the hub takes it, the others are sent in smaller parts.
 func (j *joint) unnamed(h *Hub, group []*waiting) {
-	if t := j.turn(h); !j.sendAlone(group[0]) && t.failed != 1 {
+	if t := j.course(h); !j.sendAlone(group[0]) && t.failed != 1 {
 		t.size = max(1, (len(group)-1)/2)
 	}
 }
@@ -263,14 +263,14 @@ func (j *joint) look(ctx context.Context, h *Hub, group []*waiting, report *repo
 		}
 		return
 	} else if err != nil {
-		j.turn(h).end(err)
+		j.course(h).end(err)
 		err = inDoubt(report, err)
 		j.answer(func(*waiting) error { return err }, group...)
 		return
 	}
 	done, left := j.became(ctx, h, group)
 	if len(left) < len(group) {
-		j.turn(h).failed = 0
+		j.course(h).failed = 0
 		var known []*waiting // in their order: one may stand on another
 		for _, w := range group {
 			if _, ok := done[w]; ok {
@@ -280,7 +280,7 @@ func (j *joint) look(ctx context.Context, h *Hub, group []*waiting, report *repo
 		j.answer(func(w *waiting) error { return done[w] }, known...)
 		return
 	}
-	t := j.turn(h)
+	t := j.course(h)
 	if gitexec.TimedOut(cause) {
 		err := errNoAnswer(h)
 		t.end(err)

@@ -16,7 +16,7 @@ import (
 // all, or it has to decide again. A step refused by a hub does not refuse the others: they are
 // sent without it. A step in the lane of another waiting step stands on the entry of that step.
 func Together(ctx context.Context, tasks []func(ctx context.Context)) {
-	j := &joint{turns: map[*Hub]*turn{}, built: map[string]bool{}}
+	j := &joint{courses: map[*Hub]*course{}, built: map[string]bool{}}
 	for _, task := range tasks {
 		s := &seat{joint: j}
 		next, stop := iter.Pull(func(yield func(*waiting) bool) {
@@ -39,7 +39,7 @@ func Together(ctx context.Context, tasks []func(ctx context.Context)) {
 // same time, so it needs no lock.
 type joint struct {
 	waiting []*waiting // in the order in which they came
-	turns   map[*Hub]*turn
+	courses map[*Hub]*course
 	built   map[string]bool // object ids of commits made by steps here; later steps may stand on them
 }
 
@@ -73,7 +73,7 @@ type waiting struct {
 
 // wait lets other tasks go on until a transaction was pushed.
 func (s *seat) wait(ctx context.Context, h *Hub, t refs.Transaction) error {
-	if over := s.joint.turn(h).over; over != nil {
+	if over := s.joint.course(h).over; over != nil {
 		return over
 	}
 	// Steps standing on an entry of this transaction read it before the push.
