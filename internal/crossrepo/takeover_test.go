@@ -79,8 +79,7 @@ func TestPoisonedCopyIsMended(t *testing.T) {
 			source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 			p := v.offer(t, source, "fixer")
 			behind := v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(p.ID))
-			h := fixer.mustClaim(t, p)
-			_ = h
+			fixer.mustClaim(t, p)
 			lane := refs.LocalNamespace.Lane(p.ID)
 			clean := v.Hub.Git(t, "rev-parse", lane)
 			merge := v.poison(t, lane, first)
@@ -116,15 +115,21 @@ func TestPoisonedCopyIsMended(t *testing.T) {
 	}
 }
 
+// seenOffer returns an offer whose lane fixer has seen, and the lane at the hub with its tip.
+func (f *fixture) seenOffer(t *testing.T) (fixer *agent, p lifecycle.Place, lane, tip string) {
+	t.Helper()
+	source, fixer := f.agent(t, "investigator"), f.agent(t, "fixer")
+	p = f.offer(t, source, "fixer")
+	require.NotNil(t, fixer.look(t, p).Offer)
+	lane = refs.LocalNamespace.Lane(p.ID)
+	return fixer, p, lane, f.Hub.Git(t, "rev-parse", lane)
+}
+
 // An entry leads to what git takes for its parents. A copy that followed any other line would lose
 // the log below it with the next gc, and one that read fewer would not see a merge.
 func TestParentThatGitDoesNotSee(t *testing.T) {
 	v := newHubFixture(t, byPath())
-	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
-	p := v.offer(t, source, "fixer")
-	require.NotNil(t, fixer.look(t, p).Offer)
-	lane := refs.LocalNamespace.Lane(p.ID)
-	clean := v.Hub.Git(t, "rev-parse", lane)
+	fixer, p, lane, clean := v.seenOffer(t)
 	tree := v.Hub.Git(t, "hash-object", "-w", "-t", "tree", "/dev/null")
 	other := v.Hub.Git(t, "commit-tree", "-m", "other", tree)
 	const people = "author m <m@example.com> 1 +0000\ncommitter m <m@example.com> 1 +0000\n"
@@ -179,11 +184,7 @@ func TestStrangersLane(t *testing.T) {
 // would replace one by a blob, and call it no forced update.
 func TestCopyOfALaneStaysALane(t *testing.T) {
 	v := newHubFixture(t, byPath())
-	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
-	p := v.offer(t, source, "fixer")
-	require.NotNil(t, fixer.look(t, p).Offer)
-	lane := refs.LocalNamespace.Lane(p.ID)
-	clean := v.Hub.Git(t, "rev-parse", lane)
+	fixer, p, lane, clean := v.seenOffer(t)
 	v.Hub.Git(t, "update-ref", lane, v.Hub.Git(t, "hash-object", "-w", "-t", "blob", "/dev/null"))
 	_, _, err := fixer.tryClaim(t.Context(), p)
 	assert.True(t, fault.Is(err, "rollback"), err)
