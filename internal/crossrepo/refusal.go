@@ -112,8 +112,9 @@ func refusal(ctx context.Context, h *Hub, edits []refs.Edit, r *report, cause er
 // inTheWay are words of git at the hub about a ref with another ref above or below it.
 const inTheWay = "exists; cannot create"
 
-// remoteLines returns the lines written by the hub's git, or its hook, and why the hub could not
-// unpack a push, which git reports in a line of its own.
+// remoteLines returns the lines written by the hub's git, or its hook. Why the hub could not unpack
+// a push is in a line of the git here, and in one of the hub's git about a killed child, which
+// reaches this clone if the hub is a path.
 func remoteLines(err error) []string {
 	var e *gitexec.Error
 	if !errors.As(err, &e) {
@@ -123,10 +124,13 @@ func remoteLines(err error) []string {
 	for line := range strings.Lines(e.Stderr) {
 		line = strings.TrimSpace(line)
 		rest, ok := strings.CutPrefix(line, "remote: ")
-		if !ok {
-			_, rest, _ = strings.Cut(line, "error: remote unpack failed: ")
+		if !ok && strings.Contains(line, " died of signal ") {
+			rest, ok = strings.CutPrefix(line, "error: ")
 		}
-		if rest = strings.TrimSpace(rest); rest != "" {
+		if !ok {
+			rest, ok = strings.CutPrefix(line, "error: remote unpack failed: ")
+		}
+		if rest = strings.TrimSpace(rest); ok && rest != "" {
 			said = append(said, rest)
 		}
 	}

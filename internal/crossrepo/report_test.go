@@ -125,7 +125,8 @@ func TestLockedHint(t *testing.T) {
 // What the hub's git could not do is in a line of its own.
 func TestRemoteLines(t *testing.T) {
 	err := fmt.Errorf("push: %w", &gitexec.Error{Stderr: "remote: fatal: unable to write file \n" +
-		"remote:\nerror: remote unpack failed: unable to create temporary object directory\nTo /srv/hub\n"})
-	assert.Equal(t, []string{"fatal: unable to write file", "unable to create temporary object directory"}, remoteLines(err))
+		"remote:\nerror: unpack-objects died of signal 9\nerror: remote unpack failed: unpack-objects abnormal exit\n" +
+		"To /srv/hub\nerror: failed to push some refs to '/srv/hub'\n"})
+	assert.Equal(t, []string{"fatal: unable to write file", "unpack-objects died of signal 9", "unpack-objects abnormal exit"}, remoteLines(err))
 	assert.Empty(t, remoteLines(errors.New("remote: no git ran")))
 }
