@@ -292,16 +292,46 @@ func contains(ctx context.Context, h *Hub, known []refs.Ref, there map[string]st
 	if err := bringNew(ctx, h, all); err != nil {
 		return err
 	}
+	var absent []laneDiff
 	for _, lane := range all {
 		if ok, err := h.extends(ctx, lane.tip, lane.OID); err != nil {
 			return err
-		} else if !ok {
-			return fault.New(fault.Denied, fault.Rollback, "%s is another repository or an older copy: it lacks %s of the log that this clone has seen",
-				h.Alias.URL, lane.remote).
-				WithHints(fault.Fact("a lagging mirror or a restored copy must catch up first"))
+		} else if ok {
+			continue
 		}
+		if lane.tip != "" {
+			return errOlder(h, lane)
+		}
+		absent = append(absent, lane)
 	}
-	return nil
+	if len(absent) == 0 {
+		return nil
+	}
+	older := errOlder(h, absent[0])
+	if len(absent) < len(all) && len(absent) <= maxAdded {
+		older = older.WithHints(addLanes(h, absent))
+	}
+	return older
+}
+
+func errOlder(h *Hub, lane laneDiff) *fault.Error {
+	return fault.New(fault.Denied, fault.Rollback, "%s is another repository or an older copy: it lacks %s of the log that this clone has seen",
+		h.Alias.URL, lane.remote).
+		WithHints(fault.Fact("a lagging mirror or a restored copy must catch up first"))
+}
+
+// maxAdded bounds the lanes in one command.
+const maxAdded = 16
+
+// addLanes returns the command that adds lanes to a hub that has the rest of a log as this clone has
+// seen it. After a hub was renamed, some servers take offers below the former name, in a
+// repository of their own.
+func addLanes(h *Hub, absent []laneDiff) fault.Hint {
+	args := []string{"git", "push", "--", h.Alias.URL.Bare()}
+	for _, lane := range absent {
+		args = append(args, lane.OID+":"+lane.remote)
+	}
+	return fault.Run(args...).Because("adds it, if this is the same repository under another name")
 }
 
 // gather moves what this clone remembers under other ids of the hub to where it belongs

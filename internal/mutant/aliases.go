@@ -3,6 +3,10 @@ package main
 // ofAliases are the guards of the names of hubs: aliases, ids, prefixes and moves.
 var ofAliases = []mutant{
 	{
+		"a repository with nothing of a log gets none of it by a hint", "internal/crossrepo/repoid.go",
+		`if len(absent) < len(all) && len(absent)`, `if len(absent)`, inScript + "repo_names",
+	},
+	{
 		"an alias stays while handoffs sent there are open", "internal/cli/repocmd.go",
 		`if it.Record != nil && slices.Contains(replaced, it.Record.Home) {`, `if false {`, inScript + "repo_needed",
 	},
@@ -26,10 +30,10 @@ var ofAliases = []mutant{
 		"another name of a hub is checked against its log", "internal/crossrepo/repoid.go",
 		`h.extends(ctx, lane.tip, lane.OID); err != nil {
 			return err
-		} else if !ok {`,
+		} else if ok {`,
 		`h.extends(ctx, lane.tip, lane.OID); err != nil {
 			return err
-		} else if !ok && false {`,
+		} else if ok || true {`,
 		"./internal/cli -run TestScript/repo_names",
 	},
 	{
