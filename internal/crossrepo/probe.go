@@ -28,6 +28,7 @@ type Probe struct {
 	Refused   error    // it can be read and not pushed to, or not atomically
 	Elsewhere []string // other prefixes below which it has handoffs
 	Here      bool     // it has lanes below the prefix of this clone
+	Lost      error    // it lacks a lane that this clone has seen
 }
 
 // Probe asks a hub what it is good for, and changes nothing there: it pushes a fresh commit to
@@ -55,7 +56,22 @@ func (h *Hub) Probe(ctx context.Context, now time.Time, random io.Reader) (*Prob
 	default:
 		p.Refused = hidden(ctx, &h.remote, there)
 	}
-	return p, nil
+	p.Lost, err = lostOf(ctx, h, there)
+	return p, err
+}
+
+// lostOf names a lane seen by this clone that is not among the refs listed by the hub.
+func lostOf(ctx context.Context, h *Hub, there map[string]string) (lost, err error) {
+	memory, err := h.Memory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, lane := range memory {
+		if name := h.RemoteName(lane.Name); there[name] == "" {
+			return errLaneGone(h, name), nil
+		}
+	}
+	return nil, nil
 }
 
 // probed returns the findings from the names of the refs at a hub.
@@ -120,11 +136,8 @@ func (h *Hub) writablePath() bool {
 }
 
 func errReadOnly(h *Hub, why string) error {
-	hint, known := knownSetting(&h.remote, why)
-	if !known {
-		hint = fault.See("repo add").Because("names another repository; this one cannot be a home")
-	}
-	return fault.New(fault.Unavailable, fault.ReadOnly, "%s is read-only for you: %s", h.Alias.Name, why).WithHints(hint)
+	other := fault.See("repo add").Because("names another repository; this one cannot be a home without the right to push")
+	return fault.New(fault.Unavailable, fault.ReadOnly, "%s is read-only for you: %s", h.Alias.Name, why).WithHints(settingOr(&h.remote, why, other))
 }
 
 func errNoAtomic(h *Hub) error {

@@ -119,6 +119,25 @@ func TestPushNeedsAnAccount(t *testing.T) {
 	}
 }
 
+// Nobody may read at a server without an account. The hint says so, for git would only say the
+// same once more.
+func TestReadingNeedsAnAccount(t *testing.T) {
+	env := gittest.Env(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("WWW-Authenticate", `Basic realm="hub"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	t.Cleanup(server.Close)
+	clone := gittest.Clone(t, env, gittest.NewBare(t, env).Dir)
+	clone.Git(t, "remote", "set-url", "origin", server.URL+"/repo.git")
+	for _, hint := range []string{"git has no password or token", "refuses the password or token"} {
+		_, err := probe(t, clone)
+		assert.True(t, fault.Is(err, fault.RemoteUnavailable), "%v", err)
+		assert.Contains(t, fault.As(err).Advice(), hint)
+		gittest.UseCredentials(t, env, "ann", "wrong")
+	}
+}
+
 // The words of servers about accounts and keys that may only read, and about sizes, name what to change.
 func TestKnownSetting(t *testing.T) {
 	h := &remote{Alias: &Alias{Name: "origin"}}
@@ -126,6 +145,9 @@ func TestKnownSetting(t *testing.T) {
 		"ERROR: The key you are authenticating with has been marked as read only.":           "the deploy key for origin may only read",
 		"This deploy key does not have write access to this project.":                        "the deploy key for origin may only read",
 		"remote: Permission to a/b.git denied to ann. The requested URL returned error: 403": "account or token",
+		"Gogs: You do not have sufficient authorization for this action":                     "Gogs: who pushes to origin needs write access",
+		"Gogs: Key permission denied":                                                        "Gogs: a deploy key for origin may only read",
+		"Error: you are not authorized to do this":                                           "soft-serve: who pushes to origin needs the access read-write",
 		"RPC failed; HTTP 413 curl 22":                                                       "server.max-request-size of lighttpd",
 	} {
 		found, ok := knownSetting(h, said)

@@ -18,8 +18,9 @@ func (h *remote) Publish(ctx context.Context, edit refs.Edit) error {
 		return h.errPushRefused([]refs.Edit{edit}, report, err)
 	}
 	if err != nil || !report.accepted([]refs.Edit{edit}) {
-		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take %s: %s", h.Alias.Name, h.RemoteName(edit.Ref), GitSaid(err)).
-			WithHints(fault.Run("githandoff", "doctor").Because("shows what the hub takes"))
+		said := GitSaid(err)
+		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take %s: %s", h.Alias.Name, h.RemoteName(edit.Ref), said).
+			WithHints(settingOr(h, said, fault.Run("githandoff", "doctor").Because("shows what the hub takes")))
 	}
 	noteTaken(h, edit)
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{edit}})
@@ -151,12 +152,13 @@ func (in Invites) push(ctx context.Context, edits []refs.Edit) error {
 	if refused := in.Hub.guardRefusal(err); refused != nil {
 		return refused
 	}
+	said := GitSaid(err)
 	if len(report.flag) == 0 { // the hub said nothing about any ref
-		return fault.New(fault.Unavailable, fault.RemoteUnavailable, "cannot write to %s (%s): %s", in.Hub.Alias.Name, in.Hub.Alias.URL, GitSaid(err)).
-			WithHints(fault.Run("git", "ls-remote", "--", in.Hub.Alias.hinted()).Because("says more"))
+		return fault.New(fault.Unavailable, fault.RemoteUnavailable, "cannot write to %s (%s): %s", in.Hub.Alias.Name, in.Hub.Alias.URL, said).
+			WithHints(settingOr(&in.Hub.remote, said, fault.Run("git", "ls-remote", "--", in.Hub.Alias.hinted()).Because("says more")))
 	}
-	return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take %s: %s", in.Hub.Alias.Name, in.Hub.RemoteName(edits[0].Ref), GitSaid(err)).
-		WithHints(fault.Run("githandoff", "doctor").Because("shows what the hub takes"))
+	return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take %s: %s", in.Hub.Alias.Name, in.Hub.RemoteName(edits[0].Ref), said).
+		WithHints(settingOr(&in.Hub.remote, said, fault.Run("githandoff", "doctor").Because("shows what the hub takes")))
 }
 
 // settle lets copies follow, but keeps none of an invitation.

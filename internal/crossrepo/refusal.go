@@ -54,6 +54,13 @@ func (r *report) AcceptedAll() bool {
 	return len(r.flag) > 0
 }
 
+// failedAfter reports whether a push failed that every ref was accepted in: soft-serve ends a push
+// over ssh with an error as long as the repository has no branch. git passes over it in an atomic
+// push, and not in another one.
+func (r *report) failedAfter(err error, edits []refs.Edit) bool {
+	return gitexec.ExitCode(err) == 1 && r.accepted(edits)
+}
+
 // diagnose finds out why a push failed: the hub refuses, cannot do atomic pushes, may only be
 // read, or is gone. It asks by trying, not by reading English.
 func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause error) error {
@@ -68,8 +75,7 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 		if moved := Moved(ctx, h); moved != nil {
 			return moved
 		}
-		return fault.New(fault.Denied, fault.Rollback, "%s lost %s, which this clone has seen", h.Alias.Name, lost).
-			WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("brings a restored hub up to date"))
+		return errLaneGone(h, lost)
 	}
 	if r.culprit() != "" {
 		return refusal(ctx, h, edits, r, cause)
@@ -84,11 +90,16 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 		return down // it is not there
 	}
 	said := GitSaid(cause)
-	hint, known := knownSetting(&h.remote, said)
-	if !known {
-		hint = fault.Run("githandoff", "doctor").Because("says whether it is read-only for you")
-	}
-	return fault.New(fault.Unavailable, fault.HubRefused, "%s refuses the push: %s", h.Alias.Name, said).WithHints(hint)
+	return fault.New(fault.Unavailable, fault.HubRefused, "%s refuses the push: %s", h.Alias.Name, said).
+		WithHints(settingOr(&h.remote, said, fault.Run("githandoff", "doctor").Because("says whether it is read-only for you")))
+}
+
+// errLaneGone is returned for a hub without a lane that this clone has seen. A server that makes a
+// repository with its first push makes an empty one below the former name of a renamed hub.
+func errLaneGone(h *Hub, lane string) error {
+	return fault.New(fault.Denied, fault.Rollback, "%s lost %s, which this clone has seen", h.Alias.Name, lane).
+		WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("brings a restored hub up to date"),
+			fault.See("repo add").Because("--id gives it its new URL, if it was renamed or moved"))
 }
 
 // errNoAnswer is returned for a push that ran into its time limit, if the hub shows none of its
@@ -159,12 +170,17 @@ func (h *remote) errLocked(path string) error {
 
 func (h *remote) dryRun(ctx context.Context, edits []refs.Edit, atomic string) error {
 	args := []string{"push", "--porcelain", "--dry-run", atomic, "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no", "--", h.Alias.target()}
+	var made []refs.Edit
 	for _, e := range edits {
 		if e.New != "" {
+			made = append(made, e)
 			args = append(args, e.New+":"+h.RemoteName(e.Ref))
 		}
 	}
-	_, err := connect(ctx, h, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout})
+	out, err := connect(ctx, h, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout})
+	if parseReport(out).failedAfter(err, made) {
+		return nil
+	}
 	return err
 }
 
@@ -346,6 +362,9 @@ var settings = []struct{ words, setting string }{
 	{"denied by", "gitolite: the rules of %s need RW+ on refs/handoffs/ and refs/notes/ for whoever works with handoffs"},
 	{"gitlab:", "GitLab: who pushes to %s needs the role Developer, and its push rules must let refs/handoffs/ in"},
 	{"permission denied for writing", "Gitea: who pushes to %s needs write access to its code"},
+	{"sufficient authorization", "Gogs: who pushes to %s needs write access to its code"},
+	{"not authorized to do this", "soft-serve: who pushes to %s needs the access read-write there (repo collab add)"},
+	{"key permission denied", "Gogs: a deploy key for %s may only read; the key of an account with write access may push"},
 	{"hidden ref", "at %s, receive.hideRefs or transfer.hideRefs of git names refs/handoffs, and must not"},
 	{"deletion prohibited", "at %s, receive.denyDeletes of git forbids it"},
 	{"must be signed", "a hook at %s wants signed pushes, which githandoff does not make; it must leave refs/handoffs/ out"},
@@ -383,6 +402,26 @@ func knownSetting(h *remote, said string) (hint fault.Hint, ok bool) {
 		}
 	}
 	return hint, false
+}
+
+// settingOr is like settingFor with another hint for words that are not known.
+func settingOr(h *remote, said string, other fault.Hint) fault.Hint {
+	if hint, ok := knownSetting(h, said); ok {
+		return hint
+	}
+	return other
+}
+
+// noAccount are words of refusals to somebody who may not even read.
+var noAccount = []string{"terminal prompts disabled", "authentication failed", "not authorized to do this"}
+
+// readingHint returns the hint for a hub that could not be read.
+func readingHint(h *remote, said string) fault.Hint {
+	more := fault.Run("git", "ls-remote", "--", h.Alias.hinted()).Because("says more")
+	if slices.ContainsFunc(noAccount, func(words string) bool { return strings.Contains(strings.ToLower(said), words) }) {
+		return settingOr(h, said, more)
+	}
+	return more
 }
 
 // renamed returns a hint about the refs of handoffs at a hub, with their names there.

@@ -154,8 +154,9 @@ func (h *remote) errUnreachable(err error) error {
 	if werr := unix.Access(h.Repo.CommonDir, unix.W_OK); werr != nil {
 		return refs.DiskFault(&fs.PathError{Op: "write to", Path: h.Repo.CommonDir, Err: werr})
 	}
-	f := fault.New(fault.Unavailable, fault.RemoteUnavailable, "cannot read %s (%s): %s", h.Alias.Name, h.Alias.URL, GitSaid(err)).
-		WithHints(fault.Run("git", "ls-remote", "--", h.Alias.hinted()).Because("says more"))
+	said := GitSaid(err)
+	f := fault.New(fault.Unavailable, fault.RemoteUnavailable, "cannot read %s (%s): %s", h.Alias.Name, h.Alias.URL, said).
+		WithHints(readingHint(h, said))
 	if gitexec.ExitCode(err) == 1 {
 		f.Err = ErrReadInPart
 	}

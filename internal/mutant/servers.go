@@ -19,6 +19,14 @@ var ofServers = []mutant{
 		`err := crossrepo.Hides(ctx, hub); err != nil`, `err := crossrepo.Hides(ctx, hub); err != nil && false`, "./internal/cli -run TestScript/emit_hidden",
 	},
 	{
+		"a dry run whose refs were all accepted found no refusal", "internal/crossrepo/refusal.go",
+		`return gitexec.ExitCode(err) == 1 && r.accepted(edits)`, `return gitexec.ExitCode(err) == 1 && r.accepted(edits) && false`, "./internal/cli -run TestScript/doctor_hub",
+	},
+	{
+		"doctor names a hub that lost a lane", "internal/app/doctor/hubs.go",
+		`case p.Lost != nil && (p.Here`, `case p.Lost != nil && false && (p.Here`, "./internal/cli -run TestScript/doctor_hub",
+	},
+	{
 		"a trial is as large as a handoff can be", "internal/crossrepo/probe.go",
 		`edits, err := h.trial(now, random, handoff.MaxEnvelope)`, `edits, err := h.trial(now, random, handoff.MaxEnvelope-handoff.MaxEnvelope)`, "./internal/cli -run TestScript/doctor_try",
 	},

@@ -37,6 +37,8 @@ func (d *checkup) checkHubs(ctx context.Context, repo *refs.Repo) {
 			d.problem(check, crossrepo.KeepsRefs(hub))
 		case crossrepo.LastRefusal(hub) != nil:
 			d.problem(check, crossrepo.LastRefusal(hub))
+		case p.Lost != nil && (p.Here || len(p.Elsewhere) == 0):
+			d.problem(check, p.Lost)
 		case p.Holds == 0:
 			d.ok(check, "answers a dry run of an atomic push; githandoff doctor %s tests whether it takes %s", name, al.Below())
 		default:
