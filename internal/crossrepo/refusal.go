@@ -54,9 +54,9 @@ func (r *report) AcceptedAll() bool {
 	return len(r.flag) > 0
 }
 
-// failedAfter reports whether a push failed that every ref was accepted in: soft-serve ends a push
-// over ssh with an error as long as the repository has no branch. git passes over it in an atomic
-// push, and not in another one.
+// failedAfter reports whether a push failed although every ref was accepted: soft-serve ends each
+// push over ssh with an error as long as the repository has no branch. git ignores that error in an
+// atomic push only.
 func (r *report) failedAfter(err error, edits []refs.Edit) bool {
 	return gitexec.ExitCode(err) == 1 && r.accepted(edits)
 }
