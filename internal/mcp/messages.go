@@ -86,6 +86,7 @@ func check(line []byte) *jsonrpc.Error {
 	}
 	all := []json.RawMessage{line}
 	if line[0] == '[' {
+		all = nil // else the first message is decoded into the bytes of the line
 		if err := json.Unmarshal(line, &all); err != nil || len(all) == 0 {
 			return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the batch is empty"}
 		}

@@ -36,3 +36,17 @@ func TestMalformedLineIsAnswered(t *testing.T) {
 		})
 	}
 }
+
+// A batch reaches the SDK as the client wrote it.
+func TestBatchIsPassedOn(t *testing.T) {
+	for _, batch := range []string{
+		`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`,
+		`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"}]`,
+	} {
+		var out bytes.Buffer
+		passed, err := io.ReadAll(newMessages(io.NopCloser(strings.NewReader(batch+"\n")), &out))
+		require.NoError(t, err)
+		assert.Equal(t, batch+"\n", string(passed))
+		assert.Empty(t, out.String())
+	}
+}
