@@ -209,13 +209,17 @@ func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 }
 
 // withLane reads a handoff anew with its lane, which a fetch of a hub's inbox does not bring. If
-// the hub is down, the known state stays.
+// the hub is down, the known state stays; it is an error if no entry of the handoff is known.
 func (w *Workspace) withLane(ctx context.Context, it *Item, known *lifecycle.State) (*lifecycle.State, error) {
-	if err := it.Home.Refresh(ctx, crossrepo.WholeHandoffs(it.Place)); err != nil {
-		w.Warn(err)
-		return known, nil
+	err := it.Home.Refresh(ctx, crossrepo.WholeHandoffs(it.Place))
+	switch {
+	case err == nil:
+		return w.Engine.Reader.Load(ctx, it.Home, it.Place)
+	case fault.Is(known.Err(), fault.Unfinished):
+		return known, err
 	}
-	return w.Engine.Reader.Load(ctx, it.Home, it.Place)
+	w.Warn(err)
+	return known, nil
 }
 
 // InLane looks for an id in the lane named by its last two characters.

@@ -3,15 +3,18 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
 
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/obo"
 	"githandoff/internal/policy"
+	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/teampolicy"
 	"githandoff/internal/untrusted"
@@ -76,16 +79,53 @@ func (h *Handler) Verify(ctx context.Context, arg string, report func(Check) err
 		}
 		return report(h.check(ctx, f.Home, f.State))
 	}
-	return h.Workspace.List(ctx, true, func(it *workspace.Item) error {
+	var hubs []lifecycle.Home
+	behind := map[lifecycle.Home][]lifecycle.Place{}
+	err := h.Workspace.List(ctx, true, func(it *workspace.Item) error {
 		if it.Kind != "inbox" {
 			return nil
 		}
 		s, err := h.Verifier.Reader.Load(ctx, it.Home, it.Place)
-		if err != nil {
+		switch {
+		case err != nil:
 			return report(Check{ID: it.Place.ID, Err: err})
+		case s.Unlogged() && s.Receipt == nil && it.Home.Namespace() != refs.LocalNamespace:
+			if behind[it.Home] == nil {
+				hubs = append(hubs, it.Home)
+			}
+			behind[it.Home] = append(behind[it.Home], it.Place)
+			return nil
 		}
 		return report(h.check(ctx, it.Home, s))
 	})
+	for _, hub := range hubs {
+		err = cmp.Or(err, h.verifyBehind(ctx, hub, behind[hub], report))
+	}
+	return err
+}
+
+// verifyBehind checks handoffs of a hub, the copies of whose lanes are older than those of its
+// inboxes: a fetch of an inbox need not bring them.
+func (h *Handler) verifyBehind(ctx context.Context, home lifecycle.Home, places []lifecycle.Place, report func(Check) error) error {
+	down := home.Refresh(ctx, crossrepo.WholeHandoffs(places...))
+	for _, p := range places {
+		c := Check{ID: p.ID}
+		s, err := h.Verifier.Reader.Load(ctx, home, p)
+		switch {
+		case err != nil:
+			c.Err = err
+		case down != nil && fault.Is(s.Err(), fault.Unfinished):
+			c.Err = down // only the hub can tell whether it was logged
+		case s.Tip == "" && s.Receipt == nil: // it was withdrawn before it was logged
+			continue
+		default:
+			c = h.check(ctx, home, s)
+		}
+		if err := report(c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (h *Handler) check(ctx context.Context, home lifecycle.Home, s *lifecycle.State) Check {
