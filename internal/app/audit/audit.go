@@ -52,12 +52,14 @@ func (h *Handler) Run(ctx context.Context, aliases []string, a Visitor) error {
 		return err
 	}
 	for _, home := range homes {
+		unread := false
 		if hub, ok := home.(*crossrepo.Hub); ok {
 			if err := h.tellFetched(ctx, hub, fetched[hub], a); err != nil {
 				return err
 			}
+			unread = fault.CodeOf(fetched[hub].err) == fault.Unavailable
 		}
-		if err := h.auditHome(ctx, home, a); err != nil {
+		if err := h.auditHome(ctx, home, unread, a); err != nil {
 			return err
 		}
 	}
@@ -79,8 +81,9 @@ func (h *Handler) audited(ctx context.Context, aliases []string) ([]lifecycle.Ho
 
 // auditHome compares the lanes of a home with its inbox refs. Agents may work meanwhile, and
 // refs are read one after the other: where a ref of a finding has moved by the end, its
-// lane is compared once more, and that result counts.
-func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, a Visitor) error {
+// lane is compared once more, and that result counts. Of an unread hub the copies of inboxes and
+// lanes may be of different times, so that a difference says nothing.
+func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, unread bool, a Visitor) error {
 	said := map[claim]bool{}
 	first := a
 	first.Finding = func(home lifecycle.Home, f Finding) error {
@@ -88,7 +91,7 @@ func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, a Visitor)
 		return a.Finding(home, f)
 	}
 	c := compare(h.Repo, home, first)
-	if err := h.run(ctx, c, audited.Program()); err != nil {
+	if err := h.run(ctx, c, audited.Program()); err != nil || unread {
 		return err
 	}
 	moved, err := c.settle(ctx)

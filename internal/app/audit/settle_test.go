@@ -73,7 +73,7 @@ func (h *house) audit(t *testing.T, meanwhile func()) []fault.Reason {
 	var found []fault.Reason
 	entries, want := 0, h.entries
 	handler := &Handler{Audits: audited.SetupOf(h.engine), Repo: h.engine.Repo}
-	require.NoError(t, handler.auditHome(t.Context(), h.home, Visitor{
+	require.NoError(t, handler.auditHome(t.Context(), h.home, false, Visitor{
 		Entry: func(lifecycle.Home, *lifecycle.Entry) error {
 			if entries++; entries == 1 {
 				meanwhile()
