@@ -156,6 +156,14 @@ func TestKeysRunCommands(t *testing.T) {
 	assert.Equal(t, []string{"show " + child, "revoke " + first}, d.ran[3:])
 }
 
+// An answer that is typed names no file.
+func TestAnswerIsNoFile(t *testing.T) {
+	d := team()
+	b := open(t, d, 120, 30)
+	press(t, b, "j", "a", "@", "x", "enter")
+	assert.Equal(t, []string{"route " + d.rows[4].ID + " --answer=@@x"}, d.ran)
+}
+
 // A key that takes a handoff away from an agent asks; any answer but y is no.
 func TestKeysThatTakeAHandoffAwayAsk(t *testing.T) {
 	d := team()

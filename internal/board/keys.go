@@ -154,6 +154,9 @@ func (b *Board) typed(k tea.KeyPressMsg) tea.Cmd {
 			return nil // and the text stays
 		}
 		b.mode = listing
+		if strings.HasPrefix(b.input, "@") {
+			b.input = "@" + b.input // what was typed names no file
+		}
 		return b.run(false, "route", b.begun.ID, "--answer="+b.input)
 	case "backspace":
 		if r := []rune(*line); len(r) > 0 {

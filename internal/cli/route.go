@@ -37,7 +37,8 @@ that waits.
 
 --to moves it into the inbox of an agent, --approve into the inbox of the agent that it
 names. --answer (one for each question, in their order: a text, or the number of an
-option) and --reject end it, and send its source a handoff that follows from it.
+option) and --reject end it, and send its source a handoff that follows from it. The
+texts of --answer and --feedback may be given as @FILE or @-, as those of emit.
 
 Only a person decides: it takes a root key ("githandoff init --person MAIL").`,
 		example: []string{
@@ -75,6 +76,9 @@ func (c *routeCommand) run(ctx context.Context) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	if err := c.readTexts(); err != nil {
+		return err
+	}
 	ws, err := c.workspace(ctx, signs)
 	if err != nil {
 		return err
@@ -96,6 +100,17 @@ func (c *routeCommand) run(ctx context.Context) error {
 		return c.print(ws, out.Case, "is with")
 	}
 	return c.print(ws, out.Case, "goes to")
+}
+
+// readTexts reads the texts that are given as @FILE. Like those of emit they go into a handoff.
+func (c *routeCommand) readTexts() (err error) {
+	for i, answer := range c.Answers {
+		if c.Answers[i], err = c.text("--answer", answer); err != nil {
+			return err
+		}
+	}
+	c.Feedback, err = c.text("--feedback", c.Feedback)
+	return err
 }
 
 func (c *routeCommand) printReply(done *receipt.Result) error {
