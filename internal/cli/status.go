@@ -220,7 +220,7 @@ func (h *heldRow) line() string {
 	text := h.State
 	switch {
 	case h.Unconfirmed:
-		text = "claim not confirmed by its home yet (githandoff resume):"
+		text = "claim not confirmed by its home yet (githandoff resume " + h.ID.Short() + "):"
 	case !h.Shown:
 		text = "claimed, not shown yet"
 	}
