@@ -3,13 +3,15 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/inspect"
 	"githandoff/internal/app/workcopy"
+	"githandoff/internal/cli/output"
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/handoff"
 	"githandoff/internal/untrusted"
 )
 
@@ -18,6 +20,27 @@ type workCommand struct {
 	*app
 	id, bundle, patch string
 	from              string // the sender
+	of                handoff.ID
+}
+
+// workRow is the JSON object of "work show".
+type workRow struct {
+	ID      handoff.ID   `json:"id"`               // handoff
+	Commit  string       `json:"commit"`           // the snapshot, shaped as a stash
+	Head    string       `json:"head"`             // HEAD of the sender
+	Base    string       `json:"base,omitempty"`   // newest commit of head that the home had
+	Branch  string       `json:"branch,omitempty"` // of the sender
+	Commits int          `json:"commits"`          // from base to head
+	Files   int          `json:"files"`            // changed since base
+	Bytes   int64        `json:"bytes"`            // of the objects that the home lacked
+	Changes []changedRow `json:"changes"`          // in the order of their paths
+}
+
+// changedRow is a file that a snapshot changes.
+type changedRow struct {
+	Status string `json:"status"`         // A, D, M, R or T, as git diff prints it
+	Path   string `json:"path"`           // from the top of the repository
+	From   string `json:"from,omitempty"` // the path that was renamed
 }
 
 func newWork(a *app) command {
@@ -67,26 +90,60 @@ func (c *workCommand) with(ctx context.Context, do func(context.Context, *workco
 	if v == nil {
 		return contentGone(f)
 	}
-	c.from = v.Offer().From
+	c.from, c.of = v.Offer().From, v.Offer().ID
 	handler := &workcopy.Handler{Repo: ws.Repo, Fetcher: crossrepo.Snapshots{Repo: ws.Repo}}
 	return handler.With(ctx, f.Home, f.State, v, do)
 }
 
 func (c *workCommand) show(ctx context.Context, b *workcopy.Brought) error {
-	list, err := b.Diff(ctx, b.Base(), "--name-status", "--find-renames")
-	if err != nil {
-		return err
+	changes := func(how ...string) ([]byte, error) {
+		return b.Diff(ctx, b.Base(), append(how, "--name-status", "--find-renames")...)
 	}
-	fmt.Fprintf(c.Stdout, "Snapshot: %s\nCommit: %s\nHead: %s\n", workLine(b.Work), b.Work.Commit, b.Work.Head)
-	if b.Work.Base != "" {
-		fmt.Fprintf(c.Stdout, "Base: %s\n", b.Work.Base)
+	printed, err := c.Render(func() (any, error) {
+		list, err := changes("-z")
+		return c.row(b.Work, list), err
+	}, func(t *output.Lines) error {
+		list, err := changes()
+		if err != nil {
+			return err
+		}
+		return c.list(t, b.Work, list)
+	})
+	if err == nil {
+		_, err = c.Foreign(printed)
 	}
-	if b.Work.Branch != "" {
-		list = append([]byte("Branch: "+printable(b.Work.Branch)+"\n"), list...)
+	return err
+}
+
+// row reads the changes as git diff -z lists them.
+func (c *workCommand) row(w *handoff.Work, list []byte) workRow {
+	r := workRow{
+		ID: c.of, Commit: w.Commit, Head: w.Head, Base: w.Base, Branch: w.Branch,
+		Commits: w.Commits, Files: w.Files, Bytes: w.Bytes, Changes: []changedRow{},
+	}
+	fields := strings.Split(strings.TrimSuffix(string(list), "\x00"), "\x00")
+	for len(fields) > 1 {
+		one := changedRow{Status: fields[0][:1], Path: fields[1]}
+		fields = fields[2:]
+		if one.Status == "R" && len(fields) > 0 {
+			one.From, one.Path, fields = one.Path, fields[0], fields[1:]
+		}
+		r.Changes = append(r.Changes, one)
+	}
+	return r
+}
+
+func (c *workCommand) list(t *output.Lines, w *handoff.Work, list []byte) error {
+	t.Line("Snapshot: %s\nCommit: %s\nHead: %s", workLine(w), w.Commit, w.Head)
+	if w.Base != "" {
+		t.Line("Base: %s", w.Base)
+	}
+	if w.Branch != "" {
+		list = append([]byte("Branch: "+printable(w.Branch)+"\n"), list...)
 	}
 	fenced, err := untrusted.Fence(c.Random, string(list), "written by "+c.from)
 	if err == nil {
-		_, err = c.Foreign(fenced)
+		_, err = t.Write(fenced)
 	}
 	return err
 }

@@ -99,7 +99,7 @@ var ofForeignText = []mutant{
 	},
 	{
 		"the branch and the files of a snapshot stand in the fence", "internal/cli/work.go",
-		`_, err = c.Foreign(fenced)`, `_, err = c.Foreign(append(list, fenced[:0]...))`, inScript + "show_outside",
+		`_, err = t.Write(fenced)`, `_, err = t.Write(append(list, fenced[:0]...))`, inScript + "show_outside",
 	},
 	{
 		"scopes that are texts stand in the fence", "internal/cli/obo.go",
