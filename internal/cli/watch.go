@@ -31,6 +31,19 @@ type watchCommand struct {
 	session, wake string
 }
 
+// arrivalRow is the JSON object of "watch".
+type arrivalRow struct {
+	Agent    string       `json:"agent"`    // receiver
+	Handoffs []arrivedRow `json:"handoffs"` // arrived since the last object
+}
+
+// arrivedRow is a handoff that arrived.
+type arrivedRow struct {
+	ID   handoff.ID `json:"id"`             // handoff
+	From string     `json:"from,omitempty"` // sender, if this clone trusts the name
+	Task string     `json:"task,omitempty"` // the sender's key for the work
+}
+
 // The ways to wake a session.
 const (
 	wakeLine  = "line"
@@ -103,8 +116,10 @@ func (c *watchCommand) run(ctx context.Context) error {
 		Worktree: &watchWorktree{app: c.app, session: c.session},
 		Files:    func() []string { return refs.Kept(repo.CommonDir, inboxes, nil) },
 		Alive:    func() bool { return os.Getppid() == parent },
-		Tell:     func(line string) (agentwatch.Outcome, error) { return c.tell(ctx, line) },
-		Now:      c.Now, Pause: pause,
+		Tell: func(line string, news []agents.Handoff) (agentwatch.Outcome, error) {
+			return c.tell(ctx, line, name, news)
+		},
+		Now: c.Now, Pause: pause,
 	}
 	if c.session != "" {
 		w.Announced = func() bool { return agenthook.StampOf(repo, c.session).Announced() }
@@ -119,7 +134,7 @@ func (c *watchCommand) run(ctx context.Context) error {
 }
 
 // tell reports an arrival. Claude Code takes one per process, so the watch ends.
-func (c *watchCommand) tell(ctx context.Context, line string) (agentwatch.Outcome, error) {
+func (c *watchCommand) tell(ctx context.Context, line, agent string, news []agents.Handoff) (agentwatch.Outcome, error) {
 	switch c.wake {
 	case wakeExit:
 		fmt.Fprintln(c.Stderr, line)
@@ -127,8 +142,11 @@ func (c *watchCommand) tell(ctx context.Context, line string) (agentwatch.Outcom
 	case wakeQueue:
 		return c.queue(ctx, line)
 	}
-	_, err := fmt.Fprintln(c.Stdout, line)
-	return agentwatch.Heard, err
+	r := arrivalRow{Agent: agent, Handoffs: []arrivedRow{}}
+	for _, h := range news {
+		r.Handoffs = append(r.Handoffs, arrivedRow{h.ID, h.From, h.Task})
+	}
+	return agentwatch.Heard, c.Row(r, "%s", line)
 }
 
 // queue gives Codex CLI a message for the session. It refuses one for a session not saved yet,

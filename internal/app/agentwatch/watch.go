@@ -59,7 +59,7 @@ type Watch struct {
 	Files    func() []string // the files and directories in which refs are kept
 	Poll     time.Duration   // how often the hubs are asked; 0 is never
 	Alive    func() bool     // whether somebody still listens
-	Tell     func(line string) (Outcome, error)
+	Tell     func(line string, news []agents.Handoff) (Outcome, error)
 	// Announced reports whether hooks told the session what waited when it began: then
 	// Untold knows what they did not tell. It is nil where no session is named.
 	Announced func() bool
@@ -132,7 +132,7 @@ func (w *Watch) look(ctx context.Context) (more bool, err error) {
 	if err != nil || line == "" {
 		return true, nil //nolint:nilerr // as above
 	}
-	outcome, err := w.Tell(strings.TrimSuffix(line, "\n"))
+	outcome, err := w.Tell(strings.TrimSuffix(line, "\n"), news)
 	if err == nil && outcome == Unheard {
 		err = w.again(context.WithoutCancel(ctx), news) // also where an interrupt ended Tell
 	}

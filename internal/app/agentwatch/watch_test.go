@@ -59,7 +59,7 @@ func (s *scene) watch(t *testing.T, seconds int) {
 	defer interrupt()
 	w := agentwatch.Watch{
 		Worktree: s, Files: func() []string { return nil }, Alive: func() bool { return second < seconds },
-		Tell: func(line string) (agentwatch.Outcome, error) {
+		Tell: func(line string, _ []agents.Handoff) (agentwatch.Outcome, error) {
 			s.lines = append(s.lines, line)
 			if s.interrupted {
 				interrupt()
