@@ -116,13 +116,13 @@ func TestPoisonedCopyIsMended(t *testing.T) {
 }
 
 // seenOffer returns an offer whose lane fixer has seen, and the lane at the hub with its tip.
-func (f *fixture) seenOffer(t *testing.T) (fixer *agent, p lifecycle.Place, lane, tip string) {
+func (v *fixture) seenOffer(t *testing.T) (fixer *agent, p lifecycle.Place, lane, tip string) {
 	t.Helper()
-	source, fixer := f.agent(t, "investigator"), f.agent(t, "fixer")
-	p = f.offer(t, source, "fixer")
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+	p = v.offer(t, source, "fixer")
 	require.NotNil(t, fixer.look(t, p).Offer)
 	lane = refs.LocalNamespace.Lane(p.ID)
-	return fixer, p, lane, f.Hub.Git(t, "rev-parse", lane)
+	return fixer, p, lane, v.Hub.Git(t, "rev-parse", lane)
 }
 
 // An entry leads to what git takes for its parents. A copy that followed any other line would lose

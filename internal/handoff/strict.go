@@ -103,6 +103,18 @@ func checkText(b []byte) error {
 	return nil
 }
 
+// CheckText refuses, with reason "malformed", valid JSON that encoding/json would read as another
+// text: invalid UTF-8, a byte order mark, and half a surrogate pair.
+func CheckText(b []byte) error {
+	if err := checkText(b); err != nil {
+		return err
+	}
+	if at := loneSurrogate(b); at >= 0 {
+		return refuse("document", fault.Malformed, "half a surrogate pair at %s", place(b, int64(at)+1, 0))
+	}
+	return nil
+}
+
 // loneSurrogate returns the offset of the first \u escape that is half a
 // surrogate pair, which encoding/json would turn into U+FFFD; -1 if there is
 // none. b is valid JSON, so a backslash starts an escape wherever it stands.

@@ -11,6 +11,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"githandoff/internal/handoff"
 )
 
 // messages reads the messages of a client, a line each. It answers a line without a message
@@ -83,6 +85,9 @@ func readLine(in *bufio.Reader, limit int) (line []byte, tooLong bool, err error
 func check(line []byte) *jsonrpc.Error {
 	if !json.Valid(line) {
 		return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the line is not JSON"}
+	}
+	if err := handoff.CheckText(line); err != nil {
+		return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the line would be read as another text: " + err.Error()}
 	}
 	all := []json.RawMessage{line}
 	if line[0] == '[' {

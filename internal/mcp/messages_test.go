@@ -18,6 +18,8 @@ func TestMalformedLineIsAnswered(t *testing.T) {
 		"no JSON":          {"garbage", `{"error":{"code":-32700,"message":"the line is not JSON"},"id":null,"jsonrpc":"2.0"}`},
 		"two values":       {ping + " " + ping, `{"error":{"code":-32700,"message":"the line is not JSON"},"id":null,"jsonrpc":"2.0"}`},
 		"half of one":      {`{"jsonrpc":"2.0",`, `{"error":{"code":-32700,"message":"the line is not JSON"},"id":null,"jsonrpc":"2.0"}`},
+		"no UTF-8":         {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", `"id":1`},
+		"half a surrogate": {`{"jsonrpc":"2.0","id":1,"method":"\ud800"}`, `half a surrogate pair at line 1, column 35`},
 		"no object":        {`7`, `"code":-32600`},
 		"no version":       {`{"id":9,"method":"ping"}`, `"id":9`},
 		"an id of no kind": {`{"id":{"a":1},"method":7}`, `"id":null`},

@@ -86,6 +86,7 @@ func (h *Handler) Run(ctx context.Context, r Request, report func(Finding)) erro
 	d.checkIdentity(ctx, repo)
 	d.checkPublished(ctx)
 	d.checkRemotes(ctx, repo)
+	checkPolicy(ctx, d, repo)
 	d.checkNotes(repo)
 	d.checkHooks(ctx, repo)
 	for _, f := range h.Agents(ctx, repo) {

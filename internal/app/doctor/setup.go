@@ -10,8 +10,10 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/gitconfig"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/policy"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/teampolicy"
 )
 
 func (d *checkup) checkGit(ctx context.Context) {
@@ -107,6 +109,17 @@ func (d *checkup) checkTrusted(trust *sign.Trust, kid sign.KID, agent string) {
 		}
 	}
 	d.ok("trusted", "as %s", strings.Join(roles, ", "))
+}
+
+// checkPolicy reads the team's policy, if there is one.
+func checkPolicy(ctx context.Context, d *checkup, repo *refs.Repo) {
+	p, err := (&teampolicy.Reader{Repo: repo}).Read(ctx)
+	switch {
+	case err != nil:
+		d.problem("policy", err)
+	case p != nil:
+		d.ok("policy", "%s can be read", policy.Name)
+	}
 }
 
 // checkRemotes looks at names and settings; checkHubs asks the hubs themselves.
