@@ -62,7 +62,7 @@ var beside = map[string][]string{
 	"internal/board":     {},
 	"internal/footprint": {},
 	"internal/dialect":   {"internal/handoff", "internal/fault", "internal/screen"},
-	"internal/mcp":       {"internal/fault"},
+	"internal/mcp":       {"internal/fault", "internal/handoff"},
 	"internal/policy":    {"internal/handoff", "internal/fault", "internal/screen"},
 	"internal/prompt":    {"internal/handoff", "internal/fault", "internal/screen"},
 	"internal/report":    {},
