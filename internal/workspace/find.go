@@ -23,6 +23,10 @@ type View struct {
 	State *lifecycle.State
 	Item  *Item // nil where no ref leads to it any more
 
+	// Unread says why the hub gave no lane, where no entry of the handoff is known here: only the
+	// hub can tell whether it was logged.
+	Unread error
+
 	at lifecycle.Place // where it was found, for a step on it
 }
 
@@ -174,10 +178,11 @@ func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 	it, err := w.resolve(ctx, arg)
 	if err == nil {
 		s, err := w.Engine.Reader.Load(ctx, it.Home, it.Place)
+		var unread error
 		if err == nil && it.Kind == "inbox" && it.Home != w.Local && s.Receipt == nil && s.Unlogged() {
-			s, err = w.withLane(ctx, it, s)
+			s, unread, err = w.withLane(ctx, it, s)
 		}
-		return &View{Home: it.Home, State: s, Item: it}, err
+		return &View{Home: it.Home, State: s, Item: it, Unread: unread}, err
 	}
 	if fault.CodeOf(err) != fault.NotFound {
 		return nil, err
@@ -209,17 +214,19 @@ func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 }
 
 // withLane reads a handoff anew with its lane, which a fetch of a hub's inbox does not bring. If
-// the hub is down, the known state stays; it is an error if no entry of the handoff is known.
-func (w *Workspace) withLane(ctx context.Context, it *Item, known *lifecycle.State) (*lifecycle.State, error) {
-	err := it.Home.Refresh(ctx, crossrepo.WholeHandoffs(it.Place))
+// the hub is down, the known state stays, with a warning, or with unread if no entry of the handoff
+// is known.
+func (w *Workspace) withLane(ctx context.Context, it *Item, known *lifecycle.State) (s *lifecycle.State, unread, err error) {
+	down := it.Home.Refresh(ctx, crossrepo.WholeHandoffs(it.Place))
 	switch {
-	case err == nil:
-		return w.Engine.Reader.Load(ctx, it.Home, it.Place)
+	case down == nil:
+		s, err = w.Engine.Reader.Load(ctx, it.Home, it.Place)
+		return s, nil, err
 	case fault.Is(known.Err(), fault.Unfinished):
-		return known, err
+		return known, down, nil
 	}
-	w.Warn(err)
-	return known, nil
+	w.Warn(down)
+	return known, nil, nil
 }
 
 // InLane looks for an id in the lane named by its last two characters.

@@ -42,7 +42,7 @@ func New(w *workspace.Workspace) *Handler {
 // Show finds a handoff and proves it. The content is nil if the handoff has ended, or is only
 // known as sent here. The view is returned even if the content cannot be proven.
 func (h *Handler) Show(ctx context.Context, arg string) (*workspace.View, *lifecycle.Verified, error) {
-	f, err := h.Workspace.Find(ctx, arg, workspace.IfUnknown)
+	f, err := h.find(ctx, arg)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -73,7 +73,7 @@ type Check struct {
 // Verify checks one handoff, or every open one if arg is empty.
 func (h *Handler) Verify(ctx context.Context, arg string, report func(Check) error) error {
 	if arg != "" {
-		f, err := h.Workspace.Find(ctx, arg, workspace.IfUnknown)
+		f, err := h.find(ctx, arg)
 		if err != nil {
 			return err
 		}
@@ -102,6 +102,15 @@ func (h *Handler) Verify(ctx context.Context, arg string, report func(Check) err
 		err = cmp.Or(err, h.verifyBehind(ctx, hub, behind[hub], report))
 	}
 	return err
+}
+
+// find is an error where only a hub that was not read can tell whether the handoff was logged.
+func (h *Handler) find(ctx context.Context, arg string) (*workspace.View, error) {
+	f, err := h.Workspace.Find(ctx, arg, workspace.IfUnknown)
+	if err == nil && f.Unread != nil {
+		return nil, f.Unread
+	}
+	return f, err
 }
 
 // verifyBehind checks handoffs of a hub, the copies of whose lanes are older than those of its
