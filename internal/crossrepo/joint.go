@@ -47,9 +47,6 @@ func (j *joint) at(h *Hub) []*waiting {
 // flush sends the steps waiting for a hub. A step alone is pushed as if nothing were collected.
 func (j *joint) flush(ctx context.Context, h *Hub) {
 	t, all := j.course(h), j.at(h)
-	if err := ctx.Err(); err != nil && t.over == nil {
-		t.end(err) // an interrupt: git would finish a push that begins now
-	}
 	if t.over != nil {
 		j.answer(func(*waiting) error { return t.over }, all...)
 		return
@@ -176,6 +173,11 @@ func (j *joint) push(ctx context.Context, h *Hub, group []*waiting) {
 			j.answer(func(*waiting) error { return err }, group...)
 			return
 		}
+	}
+	if err := ctx.Err(); err != nil { // an interrupt: git would finish a push that begins now
+		j.course(h).end(err)
+		j.answer(func(*waiting) error { return err }, group...)
+		return
 	}
 	edits := merged(h, group)
 	report, err := h.Push(ctx, edits)

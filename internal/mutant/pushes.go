@@ -58,11 +58,6 @@ var ofPushes = []mutant{
 				part = 0`, "./internal/crossrepo -run TestMerged",
 	},
 	{
-		"an interrupt sends no further push", "internal/crossrepo/joint.go",
-		`if err := ctx.Err(); err != nil && t.over == nil {`, `if err := ctx.Err(); err != nil && t.over != nil {`,
-		"./internal/crossrepo -run TestTogetherInterrupted",
-	},
-	{
 		"an offer stands on no deletion", "internal/crossrepo/together.go",
 		`if e.New != "" { //`, `if e.New != " " { //`, "./internal/crossrepo -run TestTogetherTriesTheLastOne",
 	},
