@@ -17,17 +17,14 @@ import (
 // hub may have notes of many handoffs whose lanes are not here.
 type confirmer struct {
 	notes   *Notes
-	homes   workspace.HomeList
-	lanes   map[string]bool // whether this lane is here
+	homes   workspace.HomeList // nil until the first line
+	lanes   map[string]bool    // whether this lane is here
 	known   map[handoff.ID]*lifecycle.State
 	unknown map[handoff.ID]bool
 }
 
-func newConfirmer(ctx context.Context, n *Notes) *confirmer {
-	return &confirmer{
-		notes: n, homes: n.Workspace.All(ctx), lanes: map[string]bool{},
-		known: map[handoff.ID]*lifecycle.State{}, unknown: map[handoff.ID]bool{},
-	}
+func newConfirmer(n *Notes) *confirmer {
+	return &confirmer{notes: n, lanes: map[string]bool{}, known: map[handoff.ID]*lifecycle.State{}, unknown: map[handoff.ID]bool{}}
 }
 
 // confirmed leaves out the lines not confirmed by a lane.
@@ -79,6 +76,9 @@ func (c *confirmer) confirms(ctx context.Context, line string) (bool, error) {
 
 // state returns the state of a handoff in the known lanes; nil if none has a valid offer.
 func (c *confirmer) state(ctx context.Context, id handoff.ID) (*lifecycle.State, error) {
+	if c.homes == nil {
+		c.homes = c.notes.Workspace.All(ctx)
+	}
 	for _, home := range c.homes {
 		lane := home.Namespace().Lane(id)
 		known, asked := c.lanes[lane]

@@ -59,7 +59,7 @@ func (n *Notes) compare(ctx context.Context, hub *crossrepo.Hub, before string) 
 
 func (n *Notes) read(ctx context.Context, hub *crossrepo.Hub) (*sharing, error) {
 	s := &sharing{
-		notes: n, lanes: newConfirmer(ctx, n),
+		notes: n, lanes: newConfirmer(n),
 		take: map[string][]string{}, give: map[string][]string{}, added: map[string][]string{},
 	}
 	r := objectReader{n.Repo, nil}

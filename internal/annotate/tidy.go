@@ -87,7 +87,7 @@ func (n *Notes) tidy(ctx context.Context, tip string, w *collector) (tidied, err
 func (n *Notes) tidyLines(ctx context.Context, r notes.Reader, t tidied) (map[string][]string, error) {
 	set := map[string][]string{}
 	size := 0
-	lanes := newConfirmer(ctx, n)
+	lanes := newConfirmer(n)
 	err := notes.Changes(ctx, r, t.tree, t.was, func(c notes.Change) error {
 		lines, err := notes.ReadIn(ctx, r, t.was, c.Target)
 		if err == nil && t.ours == "" {

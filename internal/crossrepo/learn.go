@@ -183,12 +183,20 @@ func movesOf(ctx context.Context, h *lanes, list []sight, all bool) (edits []ref
 
 // showLost fetches the lanes again whose tip in the mirror is not here.
 func showLost(ctx context.Context, h *lanes, list []sight) error {
-	for i := range list {
-		s := &list[i]
-		if s.now == "" || s.now == s.was {
+	moved := slices.DeleteFunc(slices.Clone(list), func(s sight) bool { return s.now == "" || s.now == s.was })
+	oids := make([]string, len(moved))
+	for i, s := range moved {
+		oids[i] = s.now
+	}
+	kinds, err := refs.Kinds(ctx, h.Repo, oids)
+	if err != nil {
+		return err
+	}
+	for i, a := range kinds {
+		if a.Type != "" {
 			continue
 		}
-		if err := h.showAgain(ctx, s); err != nil {
+		if err := h.showAgain(ctx, &moved[i]); err != nil {
 			return err
 		}
 	}

@@ -56,22 +56,14 @@ func (h *Hub) Probe(ctx context.Context, now time.Time, random io.Reader) (*Prob
 	default:
 		p.Refused = hidden(ctx, &h.remote, there)
 	}
-	p.Lost, err = lostOf(ctx, h, there)
-	return p, err
-}
-
-// lostOf names a lane seen by this clone that is not among the refs listed by the hub.
-func lostOf(ctx context.Context, h *Hub, there map[string]string) (lost, err error) {
 	memory, err := h.Memory(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, lane := range memory {
-		if name := h.RemoteName(lane.Name); there[name] == "" {
-			return errLaneGone(h, name), nil
-		}
+	if gone := h.missing(memory, there); len(gone) > 0 {
+		p.Lost = errLaneGone(h, gone[0])
 	}
-	return nil, nil
+	return p, nil
 }
 
 // probed returns the findings from the names of the refs at a hub.

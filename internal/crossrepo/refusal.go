@@ -384,13 +384,11 @@ var settings = []struct{ words, setting string }{
 // settingFor returns the hint naming the hub's setting behind a refused push, chosen by its
 // message.
 func settingFor(h *remote, said string, deletion bool) fault.Hint {
-	if hint, ok := knownSetting(h, said); ok {
-		return hint
-	}
+	must := fault.Fact("the settings or hooks of %s must let refs/handoffs/ in", h.Alias.Name)
 	if deletion {
-		return renamed(h, fault.Fact("the settings or hooks of %s must let refs below refs/handoffs/ be deleted: no handoff can end there", h.Alias.Name))
+		must = fault.Fact("the settings or hooks of %s must let refs below refs/handoffs/ be deleted: no handoff can end there", h.Alias.Name)
 	}
-	return renamed(h, fault.Fact("the settings or hooks of %s must let refs/handoffs/ in", h.Alias.Name))
+	return settingOr(h, said, renamed(h, must))
 }
 
 // knownSetting returns that hint if the message is one of a known server.

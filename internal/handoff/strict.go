@@ -67,8 +67,8 @@ func parseTree(b []byte, before int) (any, error) {
 		}
 		return nil, refuse("document", fault.Malformed, "%w", err)
 	}
-	if at := loneSurrogate(b); at >= 0 {
-		return nil, refuse("document", fault.Malformed, "half a surrogate pair at %s", place(b, int64(at)+1, before))
+	if err := checkPairs(b, before); err != nil {
+		return nil, err
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()
@@ -109,8 +109,13 @@ func CheckText(b []byte) error {
 	if err := checkText(b); err != nil {
 		return err
 	}
+	return checkPairs(b, 0)
+}
+
+// checkPairs refuses half a surrogate pair in valid JSON, with so many lines before it.
+func checkPairs(b []byte, before int) error {
 	if at := loneSurrogate(b); at >= 0 {
-		return refuse("document", fault.Malformed, "half a surrogate pair at %s", place(b, int64(at)+1, 0))
+		return refuse("document", fault.Malformed, "half a surrogate pair at %s", place(b, int64(at)+1, before))
 	}
 	return nil
 }

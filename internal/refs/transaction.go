@@ -154,20 +154,15 @@ func (r *Repo) compare(ctx context.Context, edits []Edit) (done bool, stale []st
 // lostAmong returns a new value that is neither here nor an object of the transaction; "" if there
 // is none. It asks a new git, since a running one may still read a pack that a gc removed.
 func (r *Repo) lostAmong(ctx context.Context, t Transaction) string {
-	var ids strings.Builder
+	var oids []string
 	for _, e := range inOrder(t.Edits, t.LocalEdits) {
 		if e.New != "" && !slices.ContainsFunc(t.Objects, func(o *Object) bool { return o.OID == e.New }) {
-			ids.WriteString(e.New + "\n")
+			oids = append(oids, e.New)
 		}
 	}
-	out, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch-check"}, Stdin: strings.NewReader(ids.String())})
-	if err != nil {
-		return "" // the cause of the failure is known without that
-	}
-	for line := range strings.Lines(string(out)) {
-		if oid, ok := strings.CutSuffix(strings.TrimSpace(line), " missing"); ok {
-			return oid
-		}
+	kinds, _ := Kinds(ctx, r, oids) // without an answer, the cause of the failure is known nevertheless
+	if i := slices.IndexFunc(kinds, func(a Kind) bool { return a.Type == "" }); i >= 0 {
+		return oids[i]
 	}
 	return ""
 }

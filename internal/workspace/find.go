@@ -179,7 +179,7 @@ func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 	if err == nil {
 		s, err := w.Engine.Reader.Load(ctx, it.Home, it.Place)
 		var unread error
-		if err == nil && it.Kind == "inbox" && it.Home != w.Local && s.Receipt == nil && s.Unlogged() {
+		if err == nil && it.Behind(s) {
 			s, unread, err = w.withLane(ctx, it, s)
 		}
 		return &View{Home: it.Home, State: s, Item: it, Unread: unread}, err

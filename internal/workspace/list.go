@@ -40,7 +40,7 @@ func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error)
 			return nil // its state at the hub was listed
 		}
 		if it.Scan(raw); it.Kind != "inbox" && it.Fault == nil {
-			it.Home = homes.of(it.Record.Home)
+			it.Home, _ = w.Home(ctx, it.Record.Home) // nil: it has no alias
 		}
 		return visit(it)
 	}, patterns...)
@@ -75,16 +75,6 @@ func (l HomeList) Item(ref refs.Ref) *Item {
 		return nil
 	}
 	return itemOf(l[i], l[i].Namespace(), ref)
-}
-
-// of returns the home with a repository id; nil if there is none.
-func (l HomeList) of(repoID string) lifecycle.Home {
-	for _, home := range l {
-		if home.Is(repoID) {
-			return home
-		}
-	}
-	return nil
 }
 
 // InboxPrefixes returns the prefixes of the refs of some inboxes, home by home.
@@ -207,6 +197,12 @@ func (it *Item) State(now time.Time) string {
 		return "expired"
 	}
 	return string(lifecycle.Open)
+}
+
+// Behind reports whether the lane of the item, as it is known here, lacks what the inbox ref of its
+// hub shows: a fetch of an inbox need not bring the lane.
+func (it *Item) Behind(s *lifecycle.State) bool {
+	return it.Kind == "inbox" && it.Home.Namespace() != refs.LocalNamespace && s.Receipt == nil && s.Unlogged()
 }
 
 // ItemsOf returns the handoffs named by some refs below a namespace.

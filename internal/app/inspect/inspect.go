@@ -14,7 +14,6 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/obo"
 	"githandoff/internal/policy"
-	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/teampolicy"
 	"githandoff/internal/untrusted"
@@ -89,7 +88,7 @@ func (h *Handler) Verify(ctx context.Context, arg string, report func(Check) err
 		switch {
 		case err != nil:
 			return report(Check{ID: it.Place.ID, Err: err})
-		case s.Unlogged() && s.Receipt == nil && it.Home.Namespace() != refs.LocalNamespace:
+		case it.Behind(s):
 			if behind[it.Home] == nil {
 				hubs = append(hubs, it.Home)
 			}
