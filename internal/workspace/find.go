@@ -270,7 +270,8 @@ func (w *Workspace) seek(ctx context.Context, arg string) (v *View, fresh bool, 
 	if down != nil {
 		return nil, false, down
 	}
-	return nil, false, unknown
+	e := fault.As(unknown)
+	return nil, false, e.WithHints(append(w.ReadOthers(), e.Hints...)...)
 }
 
 // Fetched fetches the lane of an id, or of its last characters, and the handoff itself while it

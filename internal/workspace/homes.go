@@ -146,18 +146,36 @@ func (hs *Homes) knowsMore(homes []lifecycle.Home) bool {
 
 // Pulled returns the aliases of the hubs this repository takes work from.
 func (hs *Homes) Pulled() []string {
-	if _, set := hs.Repo.Config["handoff.pull"]; set {
-		return hs.Repo.Config.All("handoff.pull")
-	}
-	if main := hs.MainRemote(); main != "" {
-		return []string{main}
-	}
-	if remotes := hs.Repo.Config.Subsections("remote", "url"); len(remotes) > 1 {
+	pulled, chosen := hs.pulled()
+	if remotes := hs.Repo.Config.Subsections("remote", "url"); !chosen && len(remotes) > 1 {
 		slices.Sort(remotes)
 		hs.Warn(fmt.Errorf("this clone has %d remotes and none is called origin: no handoff is taken from them until one is named (git config handoff.pull %s)",
 			len(remotes), fault.Arg(remotes[0])))
 	}
-	return nil
+	return pulled
+}
+
+// pulled is like Pulled, and reports whether the settings or the remotes choose those aliases.
+func (hs *Homes) pulled() (aliases []string, chosen bool) {
+	if _, set := hs.Repo.Config["handoff.pull"]; set {
+		return hs.Repo.Config.All("handoff.pull"), true
+	}
+	if main := hs.MainRemote(); main != "" {
+		return []string{main}, true
+	}
+	return nil, false
+}
+
+// ReadOthers returns a hint to read the hubs that are left out of [Homes.Pulled]: resume looks there
+// as well once something is known to wait. Without such hubs it returns none.
+func (hs *Homes) ReadOthers() []fault.Hint {
+	pulled, _ := hs.pulled()
+	others := slices.DeleteFunc(hs.Aliases.Names(), func(name string) bool { return slices.Contains(pulled, name) })
+	if len(others) == 0 {
+		return nil
+	}
+	sync := append([]string{"githandoff", "sync"}, others...)
+	return []fault.Hint{fault.Run(sync...).Because("asks the hubs from which this clone takes no work (see handoff.pull)")}
 }
 
 // MainRemote returns the hub of this clone: origin, or the only remote, whatever its name.

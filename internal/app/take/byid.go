@@ -50,7 +50,7 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 		return nil, down
 	}
 	return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "no handoff %s waits for %s", crossrepo.Quote(t.Arg), t.Agent).
-		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists waiting handoffs with their ids"))
+		WithHints(append(t.Workspace.ReadOthers(), fault.Run("githandoff", "inbox", "--all").Because("lists waiting handoffs with their ids"))...)
 }
 
 // explainWrongInbox replaces the refusal of a key if the handoff waits for another agent: then the

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"githandoff/internal/annotate"
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -23,6 +24,7 @@ type Workspace interface {
 	InLane(ctx context.Context, namespace refs.Namespace, arg string) (handoff.ID, error)
 	Inbox(ctx context.Context, agents []string, homes ...lifecycle.Home) ([]*workspace.Item, error)
 	Inboxes() []string
+	ReadOthers() []fault.Hint
 	Recover(ctx context.Context) error
 	Sources(ctx context.Context, down *error) []lifecycle.Home
 	Warn(err error)
