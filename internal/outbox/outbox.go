@@ -74,7 +74,8 @@ func Kept(f *fault.Error, what string) error {
 	if f.Code == fault.Interrupted {
 		sync = fault.Run("githandoff", "sync").Because("sends it")
 	}
-	if f.Reason == fault.RemoteUnavailable {
+	known := len(f.Hints) > 0 && f.Hints[0].Run == nil // what the account or the hub lacks
+	if f.Reason == fault.RemoteUnavailable && !known {
 		k.Hints = []fault.Hint{
 			fault.Run("githandoff", "sync").Because("sends it, once the hub is back"),
 			fault.Run("githandoff", "doctor").Because("says what is wrong"),
