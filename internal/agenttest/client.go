@@ -211,13 +211,3 @@ func copilot(s *Session, url string) (env, args []string) {
 		},
 		[]string{"-p", prompt, "--output-format", "json"}
 }
-
-// Contains reports whether any of the requests holds a text.
-func Contains(asked []Request, text string) bool {
-	for _, r := range asked {
-		if strings.Contains(r.Body, text) {
-			return true
-		}
-	}
-	return false
-}
