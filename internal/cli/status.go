@@ -63,7 +63,7 @@ func (c *statusCommand) run(ctx context.Context) error {
 			return nil, nil, err
 		}
 		out := c.statusOf(ws, s)
-		if len(out.Held)+len(out.Open)+len(out.Sent) == 0 {
+		if len(out.Held)+len(out.Elsewhere)+len(out.Open)+len(out.Sent) == 0 {
 			adviseNothingOf(c.app, ws, ws.Agent)
 		}
 		return s, out, nil
@@ -99,6 +99,7 @@ type status struct {
 	Agent     string      `json:"agent"`     // who works here
 	Repo      string      `json:"repo"`      // repo id
 	Held      []heldRow   `json:"held"`      // by this worktree
+	Elsewhere []awayRow   `json:"elsewhere"` // held by the agent in other worktrees of the clone
 	Kept      []keptRow   `json:"kept"`      // steps waiting for their hub
 	Waiting   int         `json:"waiting"`   // handoffs waiting for the agent
 	Undecided int         `json:"undecided"` // waiting for a decision
@@ -133,6 +134,14 @@ type heldRow struct {
 	work *handoff.Work
 }
 
+// awayRow is a claim recorded by another worktree.
+type awayRow struct {
+	ID       handoff.ID `json:"id"`                 // handoff
+	State    string     `json:"state"`              // "claimed", or "overdue" after the lease
+	Worktree string     `json:"worktree,omitempty"` // its directory; without one it was removed
+	Lease    string     `json:"lease"`              // when the claim runs out
+}
+
 // keptRow is a step waiting for its hub.
 type keptRow struct {
 	ID    handoff.ID   `json:"id"`    // handoff
@@ -149,11 +158,15 @@ type hubRow struct {
 
 func (c *statusCommand) statusOf(ws *workspace.Workspace, s *survey.Survey) *status {
 	out := &status{
-		Agent: ws.Agent, Repo: ws.Local.RepoID, Held: []heldRow{}, Kept: []keptRow{}, Sent: []statusRow{}, Hubs: []hubRow{}, Open: []statusRow{},
+		Agent: ws.Agent, Repo: ws.Local.RepoID, Held: []heldRow{}, Elsewhere: []awayRow{}, Kept: []keptRow{}, Sent: []statusRow{}, Hubs: []hubRow{}, Open: []statusRow{},
 		Waiting: s.Waiting, Undecided: s.Undecided, Stale: s.Stale, Expired: s.Expired, Refused: s.Refused, Queued: s.Queued, allSent: s.AllSent,
 	}
 	for _, one := range s.Held {
 		out.Held = append(out.Held, c.held(ws, one))
+	}
+	for _, one := range s.Away {
+		h := one.Holder
+		out.Elsewhere = append(out.Elsewhere, awayRow{h.ID, one.Word(c.Now()), one.Worktree, handoff.FormatTime(h.Lease)})
 	}
 	for _, h := range s.Kept {
 		out.Kept = append(out.Kept, keptRow{h.ID, h.Pending.Event, handoff.FormatTime(h.Pending.At)})
@@ -236,6 +249,13 @@ func (h *heldRow) line() string {
 		text += ", with a snapshot of " + workLine(h.work)
 	}
 	return text
+}
+
+func (r *awayRow) line() string {
+	if r.Worktree == "" {
+		return fmt.Sprintf("%s in a removed worktree: %s %s %s (githandoff resume %s)", r.State, r.ID, untilOrSince(r.State), r.Lease, r.ID.Short())
+	}
+	return fmt.Sprintf("%s in %s: %s %s %s", r.State, printable(r.Worktree), r.ID, untilOrSince(r.State), r.Lease)
 }
 
 func (r *statusRow) line() string {

@@ -64,6 +64,9 @@ func (s *status) print(w io.Writer) error {
 	for _, h := range s.Held {
 		say("%s", h.line())
 	}
+	for _, r := range s.Elsewhere {
+		say("%s", r.line())
+	}
 	for _, k := range s.Kept {
 		say("kept: %s %s (githandoff sync takes it)", k.Event, k.ID)
 	}
@@ -113,6 +116,7 @@ func (c *statusCommand) screen(s *status, goals map[handoff.ID]string, ends hand
 	fmt.Fprintf(c.Stdout, "agent %s in %s\n", s.Agent, s.Repo)
 	lists := &statusLists{app: c.app, now: c.Now(), ends: ends}
 	lists.held(s.Held, goals)
+	lists.elsewhere(s.Elsewhere)
 	if len(s.Kept) > 0 {
 		lists.begin("kept steps, githandoff sync takes them", len(s.Kept), "HANDOFF", "STEP", "SINCE")
 		for _, k := range s.Kept {
@@ -191,6 +195,21 @@ func (s *statusLists) held(rows []heldRow, goals map[handoff.ID]string) {
 	for _, line := range told {
 		fmt.Fprintf(s.Stdout, "  %s\n", line)
 	}
+}
+
+func (s *statusLists) elsewhere(rows []awayRow) {
+	if len(rows) == 0 {
+		return
+	}
+	s.begin("held in other worktrees", len(rows), "HANDOFF", "STATE", "LEASE", "WORKTREE")
+	for _, r := range rows {
+		dir := r.Worktree
+		if dir == "" {
+			dir = "removed: githandoff resume " + r.ID.Short()
+		}
+		s.row(s.ends.Of(r.ID), r.State, s.left(r.Lease), printable(dir))
+	}
+	s.end()
 }
 
 // least is the width of a goal on the narrowest terminal.

@@ -13,6 +13,10 @@ var ofState = []mutant{
 		"./internal/cli -run TestScript/sync_rewound",
 	},
 	{
+		"a claim that ended is not held in another worktree", "internal/app/survey/survey.go",
+		`		if st.Over == nil {`, `		if st != nil {`, inScript + "status_overdue",
+	},
+	{
 		"sync reads the lanes of what is held", "internal/app/hubsync/look.go",
 		`	for repoID, ids := range held {`, `	clear(held)
 	for repoID, ids := range held {`,

@@ -1,41 +1,47 @@
 package work
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 )
 
+// Located is a held claim, and the worktree of the clone that holds it.
+type Located struct {
+	*Claim
+	GitDir string // git's directory of the worktree
+}
+
 // OfClone returns the held claims of all worktrees of a clone.
-func OfClone(repo *refs.Repo) ([]*Claim, error) {
-	all, err := ClaimsOf(repo, repo.CommonDir).All()
+func OfClone(repo *refs.Repo) (held []Located, err error) {
+	main, err := ClaimsOf(repo, repo.CommonDir).All()
 	if err != nil {
 		return nil, err
+	}
+	for _, h := range main {
+		held = append(held, Located{h, repo.CommonDir})
 	}
 	linked, err := (Documents[shared]{Dir: repo.Own("holders")}).All()
 	for _, o := range linked {
 		if o.Claim != nil && o.Claim.Held() {
-			all = append(all, o.Claim)
+			held = append(held, Located{o.Claim, o.GitDir})
 		}
 	}
-	return slices.Clip(all), err
+	return held, err
 }
 
-// WorktreeOf returns the directory of the worktree of a clone that holds a handoff by a claim with
-// this nonce; "" if none does, or that worktree was removed.
-func WorktreeOf(repo *refs.Repo, id handoff.ID, nonce string) (string, error) {
-	h, err := ClaimsOf(repo, repo.CommonDir).Get(id)
-	if err != nil || h.Mine(nonce) {
-		return strings.TrimSuffix(repo.CommonDir, "/.git"), err
+// Worktree returns the directory of the worktree; "" if it was removed.
+func (l Located) Worktree() (string, error) {
+	if removed(l.GitDir) {
+		return "", nil
 	}
-	o, err := (Documents[shared]{Dir: repo.Own("holders")}).Get(id)
-	if err != nil || o == nil || !o.Claim.Mine(nonce) || removed(o.GitDir) {
-		return "", err
+	link, err := os.ReadFile(filepath.Join(l.GitDir, "gitdir"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return strings.TrimSuffix(l.GitDir, "/.git"), nil // the main worktree has no such file
 	}
-	link, err := os.ReadFile(filepath.Join(o.GitDir, "gitdir"))
 	return filepath.Dir(strings.TrimSpace(string(link))), err
 }

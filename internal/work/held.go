@@ -204,13 +204,42 @@ func (w *Held) Current() (*Claim, error) {
 		if w.Agent == "" {
 			return nil, fault.New(fault.Usage, fault.NoIdentity, "this worktree has no agent").WithHints(noAgent())
 		}
+		hints, err := w.elsewhere()
+		if err != nil {
+			return nil, err
+		}
 		return nil, fault.New(fault.NotFound, fault.NothingHeld, "%s holds nothing in this worktree", w.Agent).
-			WithHints(fault.Run("githandoff", "resume").Because("takes a waiting handoff"))
+			WithHints(append(hints, fault.Run("githandoff", "resume").Because("takes a waiting handoff"))...)
 	case 1:
 		return held[0], nil
 	}
 	return nil, fault.New(fault.Usage, fault.AmbiguousID, "%s holds %d handoffs: %s", w.Agent, len(held), ShortIDs(held)).
 		WithHints(handoff.Which(idsOf(held)...)...)
+}
+
+// Elsewhere returns the claims of this agent held by other worktrees of the clone.
+func (w *Held) Elsewhere() ([]Located, error) {
+	held, err := OfClone(w.Repo)
+	return slices.DeleteFunc(held, func(l Located) bool { return l.Actor != w.Agent || l.GitDir == w.Claims.GitDir }), err
+}
+
+// elsewhere returns hints to the claims of this agent held by other worktrees of the clone.
+func (w *Held) elsewhere() (hints []fault.Hint, err error) {
+	held, err := w.Elsewhere()
+	for _, l := range held {
+		dir, err := l.Worktree()
+		if err != nil {
+			return nil, err
+		}
+		hint := fault.Run("githandoff", "-C", dir, "status").Because("shows what that worktree holds")
+		if dir == "" {
+			hint = fault.Run("githandoff", "resume", string(l.ID)).Because("continues here what a removed worktree held")
+		}
+		if !slices.ContainsFunc(hints, func(h fault.Hint) bool { return h.String() == hint.String() }) {
+			hints = append(hints, hint)
+		}
+	}
+	return hints, err
 }
 
 // Kept returns the claim with a kept step of this kind: the same command, given again without an

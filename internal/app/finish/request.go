@@ -150,7 +150,7 @@ func (f *Handler) heldElsewhere(s *lifecycle.State) error {
 		return err
 	}
 	if !slices.ContainsFunc(list, func(h *work.Claim) bool { return h.ID == s.ID && h.Mine(s.Claim.Nonce) }) {
-		dir, err := work.WorktreeOf(f.Engine.Repo, s.ID, s.Claim.Nonce)
+		dir, err := f.worktreeOf(s)
 		if dir == "" || err != nil {
 			return by.HeldBy(s)
 		}
@@ -159,6 +159,20 @@ func (f *Handler) heldElsewhere(s *lifecycle.State) error {
 	}
 	return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s in a worktree that was removed", s.ID, s.Claim.Actor).
 		WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("continues it here"))
+}
+
+// worktreeOf returns the directory of the worktree of this clone that holds a handoff; "" if none
+// does.
+func (f *Handler) worktreeOf(s *lifecycle.State) (string, error) {
+	held, err := work.OfClone(f.Engine.Repo)
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(held, func(l work.Located) bool { return l.ID == s.ID && l.Mine(s.Claim.Nonce) })
+	if i < 0 {
+		return "", nil
+	}
+	return held[i].Worktree()
 }
 
 // errUndelivered refuses a step on a handoff in the outbox: steps are taken at its home, which

@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -20,6 +21,7 @@ import (
 // the tokens of held handoffs only.
 type Survey struct {
 	Held []*Held       // what this worktree recorded, also what is over by now
+	Away []*Away       // held by the agent in other worktrees of the clone
 	Kept []*work.Claim // with a step waiting for its hub
 	Sent []*Sent       // of the sent ones, oldest id first
 
@@ -40,6 +42,12 @@ type Held struct {
 	Work   *handoff.Work // its snapshot, nil for none
 	Live   *work.Live    // its token, if in force
 	Lapsed error         // why its token is not in force
+}
+
+// Away is a claim recorded by another worktree of the clone. It has Standing only.
+type Away struct {
+	*Held
+	Worktree string // its directory; "" if it was removed
 }
 
 // Sent is a handoff sent by the agent. Tip is its newest commit copied in this clone: nil if only
@@ -76,6 +84,9 @@ func (hd *Handler) Survey(ctx context.Context, now time.Time, most int) (*Survey
 		}
 		s.Held = append(s.Held, hd.held(ctx, st))
 	}
+	if s.Away, err = hd.away(ctx); err != nil {
+		return nil, err
+	}
 	if s.Kept, err = hd.Claims.Waiting(); err != nil {
 		return nil, err
 	}
@@ -87,6 +98,22 @@ func (hd *Handler) Survey(ctx context.Context, now time.Time, most int) (*Survey
 // once its lease ran out.
 func (s *Survey) holds(p lifecycle.Place) bool {
 	return slices.ContainsFunc(s.Held, func(h *Held) bool { return h.Over == nil && h.Holder.ID == p.ID })
+}
+
+// away returns the claims of the agent in other worktrees, without those known to have ended.
+func (hd *Handler) away(ctx context.Context) (away []*Away, err error) {
+	held, err := hd.Work.Elsewhere()
+	for _, l := range held {
+		st, serr := hd.Work.Standing(ctx, l.Claim)
+		dir, derr := l.Worktree()
+		if err := cmp.Or(serr, derr); err != nil {
+			return nil, err
+		}
+		if st.Over == nil {
+			away = append(away, &Away{&Held{Standing: st}, dir})
+		}
+	}
+	return away, err
 }
 
 func (hd *Handler) held(ctx context.Context, st *work.Standing) *Held {
