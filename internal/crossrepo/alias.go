@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/gitexec"
+	"githandoff/internal/gitconfig"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 	"githandoff/internal/untrusted"
@@ -167,28 +167,11 @@ func (as Aliases) base() string {
 // same id and another URL is refused.
 func (as Aliases) pin(ctx context.Context, a *Alias) error {
 	for _, kv := range [][2]string{{"id", a.RepoID}, {"pinnedurl", string(a.URL)}} {
-		if err := as.Set(ctx, "handoffrepo."+a.Name+"."+kv[0], kv[1]); err != nil {
+		if err := gitconfig.Of(as.Repo).Set(ctx, "handoffrepo."+a.Name+"."+kv[0], kv[1]); err != nil {
 			return err
 		}
 	}
 	return as.pinAlso(ctx, a)
-}
-
-// Set writes one value of this repository's git configuration.
-func (as Aliases) Set(ctx context.Context, key, value string) error {
-	for try := 0; ; try++ {
-		_, err := as.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", key, value}, Finish: true})
-		if err == nil {
-			as.Repo.Config[key] = []string{value}
-			return nil
-		}
-		if try == 8 { // another process holds config.lock
-			return fault.New(fault.Unavailable, fault.ConfigUnwritable, "write %s to git config: %w", key, err)
-		}
-		if perr := refs.Pause(ctx, try); perr != nil {
-			return perr
-		}
-	}
 }
 
 // ByID finds the alias of a repo id.
@@ -308,7 +291,7 @@ func (as Aliases) place(ctx context.Context, name, url string) (*Alias, error) {
 		}
 	} else if own := as.Repo.Config.Get("handoffrepo." + name + ".url"); own != "" && same(own) {
 		return as.read(name)
-	} else if err := as.Set(ctx, "handoffrepo."+name+".url", url); err != nil {
+	} else if err := gitconfig.Of(as.Repo).Set(ctx, "handoffrepo."+name+".url", url); err != nil {
 		return nil, err
 	}
 	return as.read(name)
@@ -321,6 +304,5 @@ func (as Aliases) Remove(ctx context.Context, name string) error {
 		return fault.New(fault.NotFound, fault.UnknownAlias, "no repository is named %s here", untrusted.Line(name)).
 			WithHints(fault.Run("githandoff", "repo", "list").Because("lists the names"))
 	}
-	_, err := as.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--remove-section", section}, Finish: true})
-	return err
+	return gitconfig.Of(as.Repo).RemoveSection(ctx, section)
 }

@@ -5,7 +5,6 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitconfig"
-	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
 )
 
@@ -50,10 +49,10 @@ func changePrefix(ctx context.Context, as Aliases, a *Alias, prefix string) erro
 		}
 	}
 	if prefix == "" {
-		if err := unset(ctx, as, key); err != nil {
+		if err := gitconfig.Of(as.Repo).Unset(ctx, key); err != nil {
 			return err
 		}
-	} else if err := as.Set(ctx, key, prefix); err != nil {
+	} else if err := gitconfig.Of(as.Repo).Set(ctx, key, prefix); err != nil {
 		return err
 	}
 	a.Prefix = prefix
@@ -90,14 +89,4 @@ func dropFetched(ctx context.Context, as Aliases, a *Alias) error {
 		drop = append(drop, refs.Edit{Ref: ref.Name, Old: ref.OID})
 	}
 	return as.Repo.Apply(ctx, refs.Transaction{Edits: drop})
-}
-
-// unset removes a setting of this repository's git configuration.
-func unset(ctx context.Context, as Aliases, key string) error {
-	_, err := as.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--unset-all", key}, Finish: true})
-	if err != nil && gitexec.ExitCode(err) != 5 { // 5: it was not set
-		return fault.New(fault.Unavailable, fault.ConfigUnwritable, "write %s to git config: %w", key, err)
-	}
-	delete(as.Repo.Config, key)
-	return nil
 }

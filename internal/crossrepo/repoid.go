@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitconfig"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
@@ -380,17 +381,15 @@ func (as Aliases) pinAlso(ctx context.Context, a *Alias) error {
 	if slices.Equal(as.also(a.Name), a.Also) {
 		return nil
 	}
-	_, err := as.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--unset-all", key}, Finish: true})
-	if err != nil && gitexec.ExitCode(err) != 5 { // 5: it was not set
-		return fault.New(fault.Unavailable, fault.ConfigUnwritable, "write %s to git config: %w", key, err)
+	settings := gitconfig.Of(as.Repo)
+	if err := settings.Unset(ctx, key); err != nil {
+		return err
 	}
 	for _, id := range a.Also {
-		_, err := as.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--add", key, id}, Finish: true})
-		if err != nil {
-			return fault.New(fault.Unavailable, fault.ConfigUnwritable, "write %s to git config: %w", key, err)
+		if err := settings.Add(ctx, key, id); err != nil {
+			return err
 		}
 	}
-	as.Repo.Config[key] = a.Also
 	return nil
 }
 

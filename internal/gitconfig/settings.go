@@ -5,6 +5,9 @@ package gitconfig
 import (
 	"context"
 	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -18,51 +21,84 @@ const HubURL = "handoff.hubUrl"
 // HubPrefix is the setting of a guarded hub for the prefix of its handoffs, if not refs/handoffs.
 const HubPrefix = "handoff.prefix"
 
-// Settings changes the git config of a repository.
-type Settings struct{ repo *refs.Repo }
+// Settings changes the git config of a repository, and what the repository has read of it.
+type Settings struct {
+	repo  *refs.Repo
+	scope string // of "git config"
+}
 
-// Of returns the settings of a repository.
-func Of(repo *refs.Repo) Settings { return Settings{repo} }
+// Of returns the settings of a repository, which all its worktrees share.
+func Of(repo *refs.Repo) Settings { return Settings{repo, "--local"} }
 
-// Add adds a line with key and value to git config.
+// OfWorktree returns the settings of one worktree. They count if extensions.worktreeConfig is set.
+func OfWorktree(repo *refs.Repo) Settings { return Settings{repo, "--worktree"} }
+
+// Set gives a key one value.
+func (s Settings) Set(ctx context.Context, key, value string) error {
+	return s.write(ctx, key, []string{value}, key, value)
+}
+
+// Add adds a line with key and value.
 func (s Settings) Add(ctx context.Context, key, value string) error {
-	return s.write(ctx, key, func() error {
-		_, err := s.repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--add", key, value}, Finish: true})
-		if err == nil {
-			s.repo.Config[key] = append(s.repo.Config[key], value)
-		}
-		return err
-	})
+	return s.write(ctx, key, append(s.values(key), value), "--add", key, value)
 }
 
-// Drop removes each line with key and value from git config.
+// Drop removes each line with key and value.
 func (s Settings) Drop(ctx context.Context, key, value string) error {
-	return s.write(ctx, key, func() error {
-		_, err := s.repo.Runner.Run(ctx, gitexec.Cmd{
-			Args: []string{"config", "--local", "--fixed-value", "--unset-all", key, value}, Finish: true,
-		})
-		if gitexec.ExitCode(err) == 5 { // it is not set
-			err = nil
-		}
-		if err == nil {
-			s.repo.Config[key] = slices.DeleteFunc(s.repo.Config[key], func(v string) bool { return v == value })
-		}
-		return err
-	})
+	rest := slices.DeleteFunc(s.values(key), func(v string) bool { return v == value })
+	return s.write(ctx, key, rest, "--fixed-value", "--unset-all", key, value)
 }
 
-// write repeats a write of git config: another git may hold its lock.
-func (s Settings) write(ctx context.Context, key string, write func() error) error {
-	for try := 0; ; try++ {
-		err := write()
-		if err == nil {
+// Unset removes each line with key.
+func (s Settings) Unset(ctx context.Context, key string) error {
+	return s.write(ctx, key, nil, "--unset-all", key)
+}
+
+// RemoveSection removes a section, "name.subsection", with all its keys. What the repository has
+// read stays as it is.
+func (s Settings) RemoveSection(ctx context.Context, section string) error {
+	return s.write(ctx, section, nil, "--remove-section", section)
+}
+
+const (
+	notSet = 5 // exit code of "git config --unset-all"
+	tries  = 9 // a second, while another git holds the lock
+)
+
+func (s Settings) values(key string) []string {
+	return slices.Clone(s.repo.Config[refs.ConfigKey(key)])
+}
+
+// write runs git config, and notes the values that a key has then. It waits for another git that
+// holds the lock of the file, for a second at most.
+func (s Settings) write(ctx context.Context, key string, now []string, args ...string) error {
+	cmd := gitexec.Cmd{Args: append([]string{"config", s.scope}, args...), Finish: true}
+	for try := range tries {
+		_, err := s.repo.Runner.Run(ctx, cmd)
+		if err == nil || gitexec.ExitCode(err) == notSet {
+			s.repo.Config.Put(key, now)
 			return nil
 		}
-		if try == 8 {
-			return fault.New(fault.Unavailable, fault.ConfigUnwritable, "write %s to git config: %w", key, err)
+		locked := strings.Contains(err.Error(), "File exists")
+		if !locked || try == tries-1 {
+			return s.unwritable(key, locked, err)
 		}
-		if perr := refs.Pause(ctx, try); perr != nil {
-			return perr
+		if err := refs.Pause(ctx, try); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// unwritable returns the refusal of a setting that git could not write, with a hint to what stands
+// in the way, if that is known.
+func (s Settings) unwritable(key string, locked bool, err error) error {
+	f := fault.New(fault.Unavailable, fault.ConfigUnwritable, "write %s to git config: %w", key, err)
+	switch {
+	case locked:
+		return f.WithHints(fault.Run("githandoff", "doctor", "--fix").Because("removes the lock if no process has it open"))
+	case unix.Access(s.repo.CommonDir, unix.W_OK) != nil:
+		return f.WithHints(refs.OwnerOf(s.repo.CommonDir))
+	}
+	return f
 }

@@ -58,6 +58,24 @@ func parseSettings(out string) settings {
 	return s
 }
 
+// ConfigKey spells a key as a [Config] has it: only a subsection keeps its capital letters.
+func ConfigKey(key string) string {
+	first, last := strings.Index(key, "."), strings.LastIndex(key, ".")
+	if first < 0 {
+		return strings.ToLower(key)
+	}
+	return strings.ToLower(key[:first]) + key[first:last] + strings.ToLower(key[last:])
+}
+
+// Put replaces the values of a key; none removes it.
+func (c Config) Put(key string, values []string) {
+	if len(values) == 0 {
+		delete(c, ConfigKey(key))
+		return
+	}
+	c[ConfigKey(key)] = values
+}
+
 // Get returns the effective value, or "".
 func (c Config) Get(key string) string {
 	if v := c[key]; len(v) > 0 {

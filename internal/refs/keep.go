@@ -226,3 +226,8 @@ func DiskFault(err error) error {
 	}
 	return err
 }
+
+// OwnerOf returns a hint to the owner of a git directory that this user cannot write to.
+func OwnerOf(gitDir string) fault.Hint {
+	return fault.Run("ls", "-ld", gitDir).Because("says who owns the repository; it must be writable for this user")
+}

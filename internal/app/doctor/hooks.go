@@ -126,7 +126,7 @@ func checkGuard(ctx context.Context, d *checkup, repo *refs.Repo) {
 		return
 	}
 	trust, err := sign.LoadHubTrust(repo.Own("trust.json"), repo.CommonDir)
-	meant := len(repo.Config[strings.ToLower(gitconfig.HubURL)]) > 0 || err == nil && slices.ContainsFunc(trust.Entries(), ofOthers(repo))
+	meant := len(repo.Config[refs.ConfigKey(gitconfig.HubURL)]) > 0 || err == nil && slices.ContainsFunc(trust.Entries(), ofOthers(repo))
 	switch {
 	case place != dir && len(elsewhere) > 0 && (elsewhere[0].Before == hooks.Ours || elsewhere[0].Before == hooks.Chained):
 		d.wrong("guard", install.Because("installs it where the server does not overwrite it"), "%s is overwritten by the server of this hub", elsewhere[0].Path)

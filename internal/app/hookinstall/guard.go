@@ -3,13 +3,12 @@ package hookinstall
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"githandoff/hooks"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitconfig"
-	"githandoff/internal/gitexec"
+	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
 
@@ -96,7 +95,7 @@ func (n Names) check() error {
 func (h *Handler) keepNames(ctx context.Context, n Names) error {
 	settings := gitconfig.Of(h.Repo)
 	for _, url := range n.URLs {
-		if slices.Contains(h.Repo.Config[strings.ToLower(gitconfig.HubURL)], url) {
+		if slices.Contains(h.Repo.Config[refs.ConfigKey(gitconfig.HubURL)], url) {
 			continue
 		}
 		if err := settings.Add(ctx, gitconfig.HubURL, url); err != nil {
@@ -129,8 +128,7 @@ func (h *Handler) removeGuard(ctx context.Context, dir string) ([]hooks.Result, 
 		}
 	}
 	for _, key := range []string{gitconfig.HubURL, gitconfig.HubPrefix} {
-		_, err = h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "--unset-all", key}})
-		if err != nil && gitexec.ExitCode(err) != 5 { // 5: it was not set
+		if err := gitconfig.Of(h.Repo).Unset(ctx, key); err != nil {
 			return done, err
 		}
 	}

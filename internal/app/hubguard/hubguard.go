@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"githandoff/internal/crossrepo"
@@ -64,7 +63,7 @@ func open(repo *refs.Repo, now func() time.Time) (*guard.Guard, error) {
 		return nil, err
 	}
 	var ids []string
-	for _, url := range repo.Config[strings.ToLower(gitconfig.HubURL)] {
+	for _, url := range repo.Config[refs.ConfigKey(gitconfig.HubURL)] {
 		id, err := crossrepo.RepoID(url, "")
 		if err != nil {
 			return nil, err

@@ -55,7 +55,7 @@ func (h *Handler) configure(ctx context.Context, repo *refs.Repo, aliases crossr
 		}
 	}
 	if repo.Config.Get("notes.rewritemode") == "" {
-		return aliases.Set(ctx, "notes.rewritemode", "cat_sort_uniq")
+		return gitconfig.Of(repo).Set(ctx, "notes.rewritemode", "cat_sort_uniq")
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func setOnce(ctx context.Context, repo *refs.Repo, aliases crossrepo.Aliases, ke
 		if err != nil {
 			return err
 		}
-		return aliases.Set(ctx, key, value)
+		return gitconfig.Of(repo).Set(ctx, key, value)
 	}
 	if !errors.Is(err, fs.ErrExist) {
 		return err
@@ -94,11 +94,11 @@ func setOnce(ctx context.Context, repo *refs.Repo, aliases crossrepo.Aliases, ke
 			return err
 		}
 		if v := strings.TrimSpace(string(b)); v != "" {
-			return aliases.Set(ctx, key, v)
+			return gitconfig.Of(repo).Set(ctx, key, v)
 		}
 		if err := refs.Pause(ctx, try); err != nil {
 			return err
 		}
 	}
-	return aliases.Set(ctx, key, value)
+	return gitconfig.Of(repo).Set(ctx, key, value)
 }

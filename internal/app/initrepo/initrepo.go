@@ -8,6 +8,7 @@ import (
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
+	"githandoff/internal/gitconfig"
 	"githandoff/internal/private"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
@@ -96,7 +97,7 @@ func (h *Handler) writeNames(ctx context.Context, repo *refs.Repo, aliases cross
 		}
 	}
 	if r.AllWorktrees {
-		return aliases.Set(ctx, "handoff.agent", r.Agent)
+		return gitconfig.Of(repo).Set(ctx, "handoff.agent", r.Agent)
 	}
 	return nil
 }
@@ -126,7 +127,7 @@ func makeDirs(repo *refs.Repo) error {
 	for _, dir := range []string{repo.Own(""), repo.OwnWorktree("claims")} {
 		if err := private.MakeDir(dir); err != nil {
 			return fault.New(fault.Unavailable, fault.ReadOnly, "set up githandoff: %w", err).
-				WithHints(fault.Run("ls", "-ld", repo.GitDir).Because("says who owns the repository; it must be writable for this user"))
+				WithHints(refs.OwnerOf(repo.GitDir))
 		}
 	}
 	return nil

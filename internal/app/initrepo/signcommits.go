@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitconfig"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/private"
 	"githandoff/internal/refs"
@@ -32,13 +33,13 @@ func (h *Handler) SignCommits(ctx context.Context, repo *refs.Repo, r Request, k
 		}
 		settings = append(settings, [2]string{"gpg.format", "ssh"}, [2]string{"user.signingKey", r.Key})
 	}
-	scope, err := settingsScope(ctx, repo)
+	own, err := ownSettings(ctx, repo)
 	if err != nil {
 		return err
 	}
 	for _, s := range settings {
-		if _, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", scope, s[0], s[1]}, Finish: true}); err != nil {
-			return fault.New(fault.Unavailable, fault.ConfigUnwritable, "write %s to git config: %w", s[0], err)
+		if err := own.Set(ctx, s[0], s[1]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -66,15 +67,16 @@ func (h *Handler) importKey(ctx context.Context, repo *refs.Repo, name string) e
 	return nil
 }
 
-// settingsScope returns where settings of this worktree belong.
-func settingsScope(ctx context.Context, repo *refs.Repo) (string, error) {
+// ownSettings returns the settings of this worktree: those of the repository, unless it has linked
+// worktrees.
+func ownSettings(ctx context.Context, repo *refs.Repo) (gitconfig.Settings, error) {
+	shared := gitconfig.Of(repo)
 	linked, err := os.ReadDir(filepath.Join(repo.CommonDir, "worktrees"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
+		return shared, err
 	}
 	if len(linked) == 0 {
-		return "--local", nil
+		return shared, nil
 	}
-	_, err = repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "--local", "extensions.worktreeConfig", "true"}, Finish: true})
-	return "--worktree", err
+	return gitconfig.OfWorktree(repo), shared.Set(ctx, "extensions.worktreeConfig", "true")
 }
