@@ -138,17 +138,43 @@ func TestReadingNeedsAnAccount(t *testing.T) {
 	}
 }
 
+// A server says of a repository that one may not read what it says of one that is gone. git would
+// only say the same once more.
+func TestReadingFindsNoRepository(t *testing.T) {
+	env := gittest.Env(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "Repository not found", http.StatusNotFound)
+	}))
+	t.Cleanup(server.Close)
+	clone := gittest.Clone(t, env, gittest.NewBare(t, env).Dir)
+	clone.Git(t, "remote", "set-url", "origin", server.URL+"/repo.git")
+	_, err := probe(t, clone)
+	assert.True(t, fault.Is(err, fault.RemoteUnavailable), "%v", err)
+	assert.Contains(t, fault.As(err).Advice(), "gone, and of one that this account may not read")
+	assert.Contains(t, fault.As(err).Advice(), "repo add --help")
+}
+
 // The words of servers about accounts and keys that may only read, and about sizes, name what to change.
 func TestKnownSetting(t *testing.T) {
 	h := &remote{Alias: &Alias{Name: "origin"}}
 	for said, hint := range map[string]string{
-		"ERROR: The key you are authenticating with has been marked as read only.":           "the deploy key for origin may only read",
-		"This deploy key does not have write access to this project.":                        "the deploy key for origin may only read",
-		"remote: Permission to a/b.git denied to ann. The requested URL returned error: 403": "account or token",
-		"Gogs: You do not have sufficient authorization for this action":                     "Gogs: who pushes to origin needs write access",
-		"Gogs: Key permission denied":                                                        "Gogs: a deploy key for origin may only read",
-		"Error: you are not authorized to do this":                                           "soft-serve: who pushes to origin needs the access read-write",
-		"RPC failed; HTTP 413 curl 22":                                                       "server.max-request-size of lighttpd",
+		"ERROR: The key you are authenticating with has been marked as read only.":                 "the deploy key for origin may only read",
+		"This deploy key does not have write access to this project.":                              "the deploy key for origin may only read",
+		"remote: Permission to a/b.git denied to ann. The requested URL returned error: 403":       "account or token",
+		"Gogs: You do not have sufficient authorization for this action":                           "Gogs: who pushes to origin needs write access",
+		"Gogs: Key permission denied":                                                              "Gogs: a deploy key for origin may only read",
+		"Error: you are not authorized to do this":                                                 "soft-serve: who pushes to origin needs the access read-write",
+		"remote: This repo is archived. You can view files; The requested URL returned error: 403": "origin is archived",
+		"error: Repo: a/b is archived.":                                                            "origin is archived",
+		"ERROR: This repository was archived so it is read-only.":                                  "origin is archived",
+		"remote: mirror repository is read-only; The requested URL returned error: 403":            "origin is a copy that its server keeps of another repository",
+		"error: Mirror Repository a/b is read-only":                                                "origin is a copy that its server keeps of another repository",
+		"error: Not allowed to push to protected branch handoffs/log/00":                           "a protection of branches at origin",
+		"error: branch handoffs/inbox/fixer/x is protected from deletion":                          "a protection of branches at origin",
+		"error: Deploy Key: 6:ro is not authorized to write to a/b.":                               "the deploy key for origin may only read",
+		"error: User: 5:eve with Key: 5:eve is not authorized to write to a/b.":                    "Gitea: the account of the ssh key",
+		"git@example.com: Permission denied (publickey).":                                          "ssh has no key that origin knows",
+		"RPC failed; HTTP 413 curl 22":                                                             "server.max-request-size of lighttpd",
 	} {
 		found, ok := knownSetting(h, said)
 		assert.True(t, ok, said)

@@ -73,7 +73,8 @@ func TestRefusedForGood(t *testing.T) {
 func TestGitSaid(t *testing.T) {
 	for stderr, want := range map[string]string{
 		"warning: ignoring --negotiation-tip=x because it does not match any refs\nfatal: 'hub' does not appear to be a git repository\nmore": `"'hub' does not appear to be a git repository"`,
-		"remote: no entry\nfatal: unable to access:\nrefused": `"remote: no entry; unable to access:; refused"`,
+		"remote: no entry\nfatal: unable to access:\nrefused":                                      `"remote: no entry; unable to access:; refused"`,
+		"remote: \nremote: error:\nremote: error: no entry\nremote: error:\nerror: failed to push": `"remote: error: no entry; error: failed to push"`,
 		"warning: only this": `"warning: only this"`,
 	} {
 		assert.Equal(t, want, crossrepo.GitSaid(&gitexec.Error{Program: "git fetch", Code: 128, Stderr: stderr}), stderr)

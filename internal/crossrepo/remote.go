@@ -156,7 +156,7 @@ func (h *remote) errUnreachable(err error) error {
 	}
 	said := GitSaid(err)
 	f := fault.New(fault.Unavailable, fault.RemoteUnavailable, "cannot read %s (%s): %s", h.Alias.Name, h.Alias.URL, said).
-		WithHints(readingHint(h, said))
+		WithHints(readingHints(h, said)...)
 	if gitexec.ExitCode(err) == 1 {
 		f.Err = ErrReadInPart
 	}
@@ -229,7 +229,7 @@ func GitSaid(err error) string {
 	for line := range strings.Lines(e.Stderr) {
 		line = strings.TrimSpace(line)
 		rest, final := strings.CutPrefix(line, "fatal: ")
-		if rest != "" && !strings.HasPrefix(rest, "warning: ") {
+		if !label(rest) && !strings.HasPrefix(rest, "warning: ") {
 			said = append(said, rest)
 		}
 		if final && !strings.HasSuffix(rest, ":") { // else it says why on the next

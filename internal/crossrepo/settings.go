@@ -1,0 +1,101 @@
+package crossrepo
+
+import (
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+)
+
+// settings maps words of a server's refusal to its setting. The words are matched in lower
+// case, and the first match is taken.
+var settings = []struct{ words, setting string }{
+	{"gh013", "GitHub: a ruleset of %s forbids it; exempt refs/handoffs/** from its targets"},
+	{"gh006", "GitHub: a protection of %s forbids it; it must not cover refs/handoffs/**"},
+	{"prohibited by gerrit", "Gerrit: the project of %s must grant Create, Push, Force Push and Delete on refs/handoffs/*"},
+	{"denied by", "gitolite: the rules of %s need RW+ on refs/handoffs/ and refs/notes/ for whoever works with handoffs"},
+	{"gitlab:", "GitLab: who pushes to %s needs the role Developer, and its push rules must let refs/handoffs/ in"},
+	{"is archived", "%s is archived, and takes no push until its owner opens it again"},
+	{"was archived", "%s is archived, and takes no push until its owner opens it again"},
+	{"mirror repository", "%s is a copy that its server keeps of another repository, and takes no push: handoffs belong in that repository"},
+	{"to protected branch", "a protection of branches at %s covers refs/handoffs, and must not"},
+	{"is protected from", "a protection of branches at %s covers refs/handoffs, and must not"},
+	{"permission denied for writing", "Gitea: who pushes to %s needs write access to its code"},
+	{"sufficient authorization", "Gogs: who pushes to %s needs write access to its code"},
+	{"not authorized to do this", "soft-serve: who pushes to %s needs the access read-write there (repo collab add)"},
+	{"key permission denied", "Gogs: a deploy key for %s may only read; the key of an account with write access may push"},
+	{"hidden ref", "at %s, receive.hideRefs or transfer.hideRefs of git names refs/handoffs, and must not"},
+	{"deletion prohibited", "at %s, receive.denyDeletes of git forbids it"},
+	{"must be signed", "a hook at %s wants signed pushes, which githandoff does not make; it must leave refs/handoffs/ out"},
+	{tooLarge, "%s bounds the size of a push (receive.maxInputSize of git)"},
+	{"too large", "%s bounds the size of a push"},
+	{"http 413", "%s bounds the size of a request (client_max_body_size of nginx, LimitRequestBody of Apache, server.max-request-size of lighttpd)"},
+	{"git-http-push failed", "%s is served as plain files: its web server must run git http-backend"},
+	{"terminal prompts disabled", "git has no password or token for %s: a credential helper must give it one that may push"},
+	{"authentication failed", "%s refuses the password or token that git has: it must be valid, and for an account that may push"},
+	{"marked as read only", "the deploy key for %s may only read; it needs write access"},
+	{"deploy key", "the deploy key for %s may only read; it needs write access"},
+	{"is not authorized to", "Gitea: the account of the ssh key that git has for %s needs write access to its code"},
+	{"permission denied (publickey", "ssh has no key that %s knows: an account that may push there must have it"},
+	{"returned error: 403", "%s takes no push from this account or token (git-http-backend: http.receivepack)"},
+	{inTheWay, "a ref at %s stands in the way of refs/handoffs: it must go, or the handoffs must be kept below another prefix"},
+	{"unpacker error", "the disk of %s may be full, or read-only"},
+}
+
+// settingFor returns the hint naming the hub's setting behind a refused push, chosen by its
+// message.
+func settingFor(h *remote, said string, deletion bool) fault.Hint {
+	must := fault.Fact("the settings or hooks of %s must let refs/handoffs/ in", h.Alias.Name)
+	if deletion {
+		must = fault.Fact("the settings or hooks of %s must let refs below refs/handoffs/ be deleted: no handoff can end there", h.Alias.Name)
+	}
+	return settingOr(h, said, renamed(h, must))
+}
+
+// knownSetting returns that hint if the message is one of a known server.
+func knownSetting(h *remote, said string) (hint fault.Hint, ok bool) {
+	said = strings.ToLower(said)
+	for _, s := range settings {
+		if strings.Contains(said, s.words) {
+			return renamed(h, fault.Fact(s.setting, h.Alias.Name)), true
+		}
+	}
+	return hint, false
+}
+
+// settingOr is like settingFor with another hint for words that are not known.
+func settingOr(h *remote, said string, other fault.Hint) fault.Hint {
+	if hint, ok := knownSetting(h, said); ok {
+		return hint
+	}
+	return other
+}
+
+// noAccount are words of refusals to somebody who may not even read.
+var noAccount = []string{"terminal prompts disabled", "authentication failed", "not authorized to do this", "is not authorized to", "permission denied (publickey"}
+
+// noRepository are words about a repository that is not there, or not for this account. A server
+// tells nobody which it is. The first are git's own about status 404.
+var noRepository = []string{"' not found", "repository not found", "cannot find repository"}
+
+// readingHints returns the hints for a hub that could not be read.
+func readingHints(h *remote, said string) []fault.Hint {
+	among := func(words string) bool { return strings.Contains(strings.ToLower(said), words) }
+	more := fault.Run("git", "ls-remote", "--", h.Alias.hinted()).Because("says more")
+	switch {
+	case slices.ContainsFunc(noAccount, among):
+		return []fault.Hint{settingOr(h, said, more)}
+	case slices.ContainsFunc(noRepository, among):
+		return []fault.Hint{
+			fault.Fact("servers say this of a repository that is gone, and of one that this account may not read"),
+			fault.See("repo add").Because("--id gives it its new URL, if it was renamed or moved"),
+		}
+	}
+	return []fault.Hint{more}
+}
+
+// renamed returns a hint about the refs of handoffs at a hub, with their names there.
+func renamed(h *remote, hint fault.Hint) fault.Hint {
+	hint.Why = strings.ReplaceAll(hint.Why, UsualPrefix, h.Alias.Below())
+	return hint
+}
