@@ -301,10 +301,14 @@ func (h *remote) errPushRefused(edits []refs.Edit, r *report, cause error) error
 	return f
 }
 
+// undeletable are words of Gitea about a branch that a rule protects. Its hook refuses the push as a
+// whole, so git's line of the ref does not tell that the deletion is the reason.
+const undeletable = "protected from deletion"
+
 // keepsRefs reports whether the hub refused a deletion: by its words, or because it would have
 // moved the other refs.
 func (r *report) keepsRefs(h *remote, edits []refs.Edit) bool {
-	ref, along := r.culprit(), len(edits) == 1
+	ref, along := r.culprit(), len(edits) == 1 || strings.Contains(r.said, undeletable)
 	for _, summary := range r.summary {
 		along = along || slices.Contains(goesAlong, strings.TrimPrefix(summary, byHub))
 	}

@@ -35,6 +35,10 @@ var ofServers = []mutant{
 		`strings.Contains(why, "unpacker error") && `, `false && `, "./internal/cli -run TestScript/doctor_try",
 	},
 	{
+		"a hub that protects refs from deletion gets no work", "internal/crossrepo/refusal.go",
+		`|| strings.Contains(r.said, undeletable)`, ``, "./internal/cli -run TestScript/doctor_protected",
+	},
+	{
 		"a hub that keeps nothing is not said to hide it", "internal/crossrepo/probe.go",
 		`perr != nil && report.overtaken(h, deletion)`, `perr != nil && report.overtaken(h, deletion) && false`, "./internal/cli -run TestScript/doctor_try",
 	},
