@@ -18,6 +18,10 @@ var ofWork = []mutant{
 		err = c.write(h)`, `		h.Pending = &step.Step`, "./internal/work -run TestUpgrade",
 	},
 	{
+		"a step that an earlier version kept beside another one is taken", "internal/work/claims.go",
+		`err = c.takeBeside(h, step.Step)`, `_ = c.takeBeside`, "./internal/work -run TestUpgradeBesideAKeptStep",
+	},
+	{
 		"one process takes the kept steps at a time", "internal/app/hubsync/kept.go",
 		`private.Lock(ctx, hd.Repo.OwnWorktree("steps.lock"))`, `func() { _ = private.Lock }, error(nil)`, inStress + "TestTwoSyncsOfOneClone",
 	},

@@ -322,9 +322,37 @@ func (c Claims) takeIn(id handoff.ID, steps Documents[kept]) error {
 	case h.Pending == nil:
 		h.Pending = &step.Step
 		err = c.write(h)
+	default:
+		err = c.takeBeside(h, step.Step)
 	}
 	if err != nil && fault.As(err) == nil {
 		return err
 	}
 	return errors.Join(err, steps.Drop(id))
+}
+
+// takeBeside takes a step for a record that has one already. An earlier version that runs beside
+// this one does not know of that one. One step of a handoff can wait: the error names the other.
+func (c Claims) takeBeside(h *Claim, step Step) error {
+	was := h.Pending
+	dropped := func(s *Step, why string) error {
+		return fault.New(fault.Conflict, fault.NotHolder, "dropped the queued step %q of handoff %s: %s", s.Event, h.ID, why)
+	}
+	var lost error
+	switch {
+	case was.Event == step.Event && was.Nonce == step.Nonce && was.At.Equal(step.At): // killed before the old file went
+		return nil
+	case step.Nonce != h.Nonce:
+		return dropped(&step, "its claim was lost")
+	case was.Nonce != h.Nonce:
+		lost = dropped(was, "its claim was lost")
+	case was.ends():
+		return dropped(&step, "another one ends the handoff")
+	default:
+		if unsent := h.Replace(&step); unsent != nil {
+			lost = dropped(unsent, "a later one replaces it; it says "+unsent.Data)
+		}
+	}
+	h.Keep(step)
+	return errors.Join(lost, c.write(h))
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -71,4 +72,68 @@ func TestUpgradeOfADamagedFile(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, waiting, 1)
 	assert.FileExists(t, damaged)
+}
+
+// An earlier version that runs beside this one keeps a step of its own, and does not know of the
+// one in the record.
+func TestUpgradeBesideAKeptStep(t *testing.T) {
+	progress := Step{Event: record.Progressed, Nonce: "n", Entry: "e", Data: `{"progress":"half"}`, At: at()}
+	for name, tc := range map[string]struct {
+		kept    Step
+		file    string
+		want    Step
+		dropped string
+	}{
+		"an end after a progress": {
+			progress, `{"event":"acknowledged","nonce":"n","data":"{}","at":"2026-11-20T22:01:00Z"}`,
+			Step{Event: record.Acknowledged, Nonce: "n", Data: "{}", At: at().Add(time.Minute)},
+			`{"progress":"half"}`,
+		},
+		"a renewal after a progress": {
+			progress, `{"event":"progressed","nonce":"n","at":"2026-11-20T22:01:00Z"}`,
+			Step{Event: record.Progressed, Nonce: "n", Data: `{"progress":"half"}`, Said: []string{"e"}, At: at().Add(time.Minute)},
+			"",
+		},
+		"a progress after an end": {
+			Step{Event: record.Failed, Nonce: "n", At: at()},
+			`{"event":"progressed","nonce":"n","at":"2026-11-20T22:01:00Z"}`,
+			Step{Event: record.Failed, Nonce: "n", At: at()},
+			`"progressed" of handoff ` + someID + `: another one ends`,
+		},
+		"an end after another end": {
+			Step{Event: record.Failed, Nonce: "n", At: at()},
+			`{"event":"acknowledged","nonce":"n","at":"2026-11-20T22:01:00Z"}`,
+			Step{Event: record.Failed, Nonce: "n", At: at()},
+			`"acknowledged" of handoff ` + someID + `: another one ends`,
+		},
+		"an end of a claim that was lost": {
+			progress, `{"event":"acknowledged","nonce":"gone","at":"2026-11-20T22:01:00Z"}`,
+			progress, `"acknowledged" of handoff ` + someID + `: its claim`,
+		},
+		"an end beside one of a claim that was lost": {
+			Step{Event: record.Released, Nonce: "gone", At: at()},
+			`{"event":"acknowledged","nonce":"n","at":"2026-11-20T22:01:00Z"}`,
+			Step{Event: record.Acknowledged, Nonce: "n", At: at().Add(time.Minute)},
+			`"released" of handoff ` + someID + `: its claim`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			c := claimsIn(dir)
+			store(t, c, &Claim{ID: someID, Agent: "fixer", Actor: "fixer", Nonce: "n", Pending: &tc.kept})
+			require.NoError(t, os.Mkdir(filepath.Join(dir, "journal"), 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "journal", someID+".json"), []byte(tc.file), 0o600))
+			err := c.Upgrade(t.Context())
+			if tc.dropped == "" {
+				require.NoError(t, err)
+			} else {
+				assert.True(t, fault.Is(err, fault.NotHolder), err)
+				assert.ErrorContains(t, err, tc.dropped)
+			}
+			kept, err := c.Pending(someID)
+			require.NoError(t, err)
+			assert.Equal(t, &tc.want, kept)
+			assert.NoDirExists(t, filepath.Join(dir, "journal"))
+		})
+	}
 }
