@@ -23,6 +23,18 @@ func TestGuardRefusal(t *testing.T) {
 		"remote: githandoff: refs/heads/x: lost: \x1b[2Jgone\u202e": {
 			Code: fault.Denied, Reason: "lost", Message: `origin refuses refs/heads/x: \x1b[2Jgone\u202e`,
 		},
+		"remote: githandoff: refs/handoffs/work/fixer/ho_1: invalid_path: a home has no such ref": {
+			Code: fault.Denied, Reason: "invalid_path", Message: "origin refuses refs/handoffs/work/fixer/ho_1: a home has no such ref; its guard may be of an earlier version, which whoever runs the hub updates",
+		},
+		"remote: githandoff: refs/handoffs/invites/0: malformed: the invitation at the hub is malformed: invite: unknown member": {
+			Code: fault.Denied, Reason: "malformed", Message: "origin refuses refs/handoffs/invites/0: the invitation at the hub is malformed: invite: unknown member; its guard may be of an earlier version, which whoever runs the hub updates",
+		},
+		"remote: githandoff: refs/handoffs/invites/0: invalid_path: this hub keeps handoffs below refs/heads/handoffs": {
+			Code: fault.Denied, Reason: "invalid_path", Message: "origin refuses refs/handoffs/invites/0: this hub keeps handoffs below refs/heads/handoffs",
+		},
+		"remote: githandoff: refs/handoffs/inbox/fixer/ho_1: invalid_path: a home has no such ref": {
+			Code: fault.Denied, Reason: "invalid_path", Message: "origin refuses refs/handoffs/inbox/fixer/ho_1: a home has no such ref",
+		},
 		"remote: githandoff: refs/heads/x: stale: it has moved meanwhile": nil,
 		"remote: githandoff: refs/heads/x: whatever: no word of a guard":  nil,
 		"remote: githandoff: not found, so this push cannot be checked":   nil,

@@ -348,12 +348,29 @@ func (h *remote) guardRefusal(cause error) *fault.Error {
 		case !slices.Contains(fault.Denials(), reason):
 			continue
 		}
-		f := fault.New(code, fault.Reason(part[2]), "%s refuses %s: %s", h.Alias.Name, escaped(part[1]), escaped(part[3])).
+		why := escaped(part[3])
+		if unknownToGuard(part[1], fault.Reason(part[2]), part[3]) {
+			why += "; its guard may be of an earlier version, which whoever runs the hub updates"
+		}
+		f := fault.New(code, fault.Reason(part[2]), "%s refuses %s: %s", h.Alias.Name, escaped(part[1]), why).
 			WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("fetches the current state of %s", h.Alias.Name))
 		f.Err = ErrGuard
 		return f
 	}
 	return nil
+}
+
+// unknownToGuard reports whether a guard refuses a ref as an earlier version does: one that knows
+// no snapshots and no invitations, or another form of invitations.
+func unknownToGuard(ref string, reason fault.Reason, text string) bool {
+	invitation := strings.HasPrefix(ref, refs.Root+"invites/")
+	switch reason {
+	case fault.InvalidPath: // of a hub with a prefix, it names the prefix
+		return (invitation || strings.HasPrefix(ref, refs.Root+"work/")) && strings.HasPrefix(text, "a home has no ")
+	case fault.Malformed:
+		return invitation
+	}
+	return false
 }
 
 // escaped is like quote without the quotes, for a line of its own.

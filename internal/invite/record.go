@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -67,7 +68,7 @@ func parse(b []byte, dst any) error {
 	return nil
 }
 
-func malformed(format string, args ...any) error {
+func malformed(format string, args ...any) *fault.Error {
 	f := fault.New(fault.Denied, fault.Malformed, format, args...)
 	f.Message = "the invitation at the hub is malformed: " + f.Message
 	return f
@@ -108,24 +109,41 @@ type keyed interface{ *Offer | *Answer }
 // read decodes a document of the invitation with the given id, and checks its key's signature. A
 // holder of two codes could seal a document of one invitation for the other.
 func read[D keyed](p *Part, id string, check Check, dst D) error {
+	schema := answerSchema
+	if _, ok := any(dst).(*Offer); ok {
+		schema = offerSchema
+	}
+	if err := ofSchema(p.Document, schema); err != nil {
+		return err
+	}
 	if err := parse([]byte(p.Document), dst); err != nil {
 		return err
 	}
-	var schema, got, of, key string
+	var of, key string
 	switch d := any(dst).(type) {
 	case *Offer:
-		schema, got, of, key = offerSchema, d.Schema, d.Invite, d.Key
+		of, key = d.Invite, d.Key
 	case *Answer:
-		schema, got, of, key = answerSchema, d.Schema, d.Invite, d.Key
-	}
-	if got != schema {
-		return malformed("it is of the schema %q, not %q", got, schema)
+		of, key = d.Invite, d.Key
 	}
 	if of != id {
 		return fault.New(fault.Denied, fault.InviteForged, "the hub's record of this invitation was signed for another one").
 			WithHints(fault.Fact("somebody who has this code put it there; nothing was trusted"))
 	}
 	return check(key, []byte(p.Document), []byte(p.Signature))
+}
+
+// ofSchema requires a schema before anything else is decoded: another version of githandoff has
+// other members.
+func ofSchema(document, want string) error {
+	var head struct {
+		Schema string `json:"schema"`
+	}
+	if err := json.Unmarshal([]byte(document), &head); err != nil || head.Schema == want {
+		return nil //nolint:nilerr // whoever parses it says why
+	}
+	return malformed("it is of the schema %q, not %q", head.Schema, want).
+		WithHints(fault.Fact("the other side has another version of githandoff: update the older one, then make a new invitation"))
 }
 
 // Shown reads the messages of an invitation without its code, and checks their signatures by the

@@ -198,6 +198,15 @@ func TestRefused(t *testing.T) {
 		assert.Equal(t, fault.InviteForged, reason(err))
 		assert.Nil(t, c.Joined(r, check))
 	})
+	t.Run("an offer of an earlier version", func(t *testing.T) {
+		older := *record.Offer
+		older.Document = strings.Replace(older.Document, `"invite":"`+c.ID()+`",`, "", 1)
+		older.Document = strings.Replace(older.Document, "-offer/2", "-offer/1", 1)
+		_, err := c.Open(&invite.Messages{Offer: c.Offering(older)}, noon, check)
+		assert.Equal(t, fault.Malformed, reason(err))
+		assert.ErrorContains(t, err, `it is of the schema "githandoff-invite-offer/1", not "githandoff-invite-offer/2"`)
+		assert.Contains(t, fault.As(err).Advice(), "update the older one")
+	})
 	t.Run("a signature that cannot be made", func(t *testing.T) {
 		_, _, err := c.Invite(invite.Offer{}, func([]byte) ([]byte, error) { return nil, errors.New("locked") })
 		assert.ErrorContains(t, err, "locked")

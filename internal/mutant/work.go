@@ -22,6 +22,10 @@ var ofWork = []mutant{
 		`err = c.takeBeside(h, step.Step)`, `_ = c.takeBeside`, "./internal/work -run TestUpgradeBesideAKeptStep",
 	},
 	{
+		"an invitation of another version is named as such", "internal/invite/record.go",
+		`if err := ofSchema(p.Document, schema); err != nil {`, `if err := error(nil); err != nil {`, "./internal/invite -run TestRefused",
+	},
+	{
 		"one process takes the kept steps at a time", "internal/app/hubsync/kept.go",
 		`private.Lock(ctx, hd.Repo.OwnWorktree("steps.lock"))`, `func() { _ = private.Lock }, error(nil)`, inStress + "TestTwoSyncsOfOneClone",
 	},
