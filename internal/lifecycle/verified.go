@@ -246,7 +246,11 @@ func (vr *Verifier) open(ctx context.Context, s *State) (*Verified, error) {
 	}
 	env, err := handoff.Decode(raw)
 	if err != nil {
-		return nil, fault.WithoutTexts(err)
+		err = fault.WithoutTexts(err)
+		if f := fault.As(err); f != nil {
+			err = f.WithHints(fault.Fact("its sender may have a newer version of githandoff: with that one it can be read"))
+		}
+		return nil, err
 	}
 	return &Verified{state: s, envelope: env, raw: raw, sealed: parts.sealed, links: links}, nil
 }

@@ -29,6 +29,18 @@ func TestVerify(t *testing.T) {
 	assert.Same(t, s, v.State())
 }
 
+// A later version may add members to an envelope. Who cannot read them is told so.
+func TestVerifyNamesANewerVersion(t *testing.T) {
+	c := newRoles(t)
+	p := forgery{blob: func(b []byte) []byte {
+		return bytes.Replace(b, []byte(`"goal":`), []byte(`"future":1,"goal":`), 1)
+	}}.offer(t, c)
+	_, err := c.holder.Verifier.Verify(t.Context(), c.home, c.load(t, c.holder, p), Options{})
+	require.True(t, fault.Is(err, fault.Malformed), "%v", err)
+	assert.Contains(t, err.Error(), "future: unknown member")
+	assert.Contains(t, fault.As(err).Advice(), "newer version of githandoff")
+}
+
 // forgery is a payload that its sender signed and that is not as it should be.
 type forgery struct {
 	env     func(*handoff.Envelope)
