@@ -38,7 +38,7 @@ var mutants = []mutant{
 	},
 	{
 		"packed-refs is told apart by the nanosecond", "internal/refs/packed.go",
-		`now.ModTime().Equal(p.info.ModTime())`, `now.ModTime().Unix() == p.info.ModTime().Unix()`, inRefs + "TestResolveAfter",
+		`now.ModTime().Equal(p.info.ModTime())`, `now.ModTime().Unix() == p.info.ModTime().Unix()`, inRefs + "TestPinPacked",
 	},
 	{
 		"packed-refs is told apart by its inode, which stays pinned", "internal/refs/packed.go",

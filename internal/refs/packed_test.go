@@ -45,7 +45,7 @@ func TestResolveAfterPackedRefsWereRewritten(t *testing.T) {
 }
 
 // A version that is pinned is told apart from each one that follows, whatever its
-// times and size are.
+// times and size are, and from the same file written anew within its second.
 func TestPinPacked(t *testing.T) {
 	repo, r, oid := threeCommits(t)
 	path := filepath.Join(r.CommonDir, "packed-refs")
@@ -69,6 +69,13 @@ func TestPinPacked(t *testing.T) {
 		assert.False(t, pin.holds())
 		require.NoError(t, os.Rename(path+".old", path))
 	}
+	second := time.Now().Truncate(time.Second)
+	require.NoError(t, os.Chtimes(path, second, second))
+	again, err := pinPacked(r.CommonDir)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = again.file.Close() })
+	require.NoError(t, os.Chtimes(path, second, second.Add(time.Millisecond)))
+	assert.False(t, again.holds())
 }
 
 func TestPackMany(t *testing.T) {

@@ -23,6 +23,9 @@ func TestHugeCommit(t *testing.T) {
 	fixer.Must(t, "emit", "--to", "fixer", "--goal", "the good one")
 	huge := put(t, fixer, "commit", zeros(maxMemory+24))
 	lay(t, fixer, inbox+"/fixer/"+hostileID, huge)
+	for i := range manyHuge { // few refs are read one by one
+		lay(t, fixer, fmt.Sprintf("%s/fixer/%s%02d", inbox, hostileID[:len(hostileID)-2], i), huge)
+	}
 	for _, args := range [][]string{{"inbox"}, {"status"}, {"gc", "--dry-run"}, {"resume"}, {"ack"}} {
 		r := weighed(t, fixer, args...)
 		assert.Zero(t, r.Code, "%v: %s", args, r)
@@ -33,6 +36,9 @@ func TestHugeCommit(t *testing.T) {
 	}
 	assert.Contains(t, weighed(t, fixer, "resume", hostileID).Stderr, "too_large: ")
 }
+
+// manyHuge is more refs than are read one by one.
+const manyHuge = 80
 
 // lay writes a ref by hand: git itself points no ref at a missing object.
 func lay(t testing.TB, repo *gittest.Repo, ref, content string) {
