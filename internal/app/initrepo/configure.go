@@ -31,7 +31,7 @@ func (h *Handler) configure(ctx context.Context, repo *refs.Repo, aliases crossr
 			return err
 		}
 		// Two inits in two worktrees at once: the first to write wins.
-		if err := setOnce(ctx, repo, aliases, "handoff.repoid", "local:"+hex.EncodeToString(b[:])); err != nil {
+		if err := setOnce(ctx, repo, "handoff.repoid", "local:"+hex.EncodeToString(b[:])); err != nil {
 			return err
 		}
 	}
@@ -72,7 +72,7 @@ func refuseMirror(aliases crossrepo.Aliases) error {
 
 // setOnce writes a value unless another process did meanwhile: a marker file, which only one of
 // them can create, decides.
-func setOnce(ctx context.Context, repo *refs.Repo, aliases crossrepo.Aliases, key, value string) error {
+func setOnce(ctx context.Context, repo *refs.Repo, key, value string) error {
 	marker := repo.Own("repo-id")
 	f, err := os.OpenFile(marker, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {

@@ -77,7 +77,7 @@ func (h *Handler) SetUp(ctx context.Context, repo *refs.Repo, r Request) (*Resul
 	if err != nil {
 		return nil, err
 	}
-	if err := h.writeNames(ctx, repo, aliases, r); err != nil {
+	if err := writeNames(ctx, repo, r); err != nil {
 		return nil, err
 	}
 	if err := unexcludeDraft(repo); err != nil {
@@ -87,7 +87,7 @@ func (h *Handler) SetUp(ctx context.Context, repo *refs.Repo, r Request) (*Resul
 }
 
 // writeNames writes down which agent works here, and with which key.
-func (h *Handler) writeNames(ctx context.Context, repo *refs.Repo, aliases crossrepo.Aliases, r Request) error {
+func writeNames(ctx context.Context, repo *refs.Repo, r Request) error {
 	if err := private.WriteFile(repo.OwnWorktree("agent"), []byte(r.Agent+"\n")); err != nil {
 		return err
 	}
