@@ -96,20 +96,20 @@ func (c *statusCommand) run(ctx context.Context) error {
 
 // status is the JSON object of "status". Its members are stable.
 type status struct {
-	Agent     string      `json:"agent"`     // who works here
-	Repo      string      `json:"repo"`      // repo id
-	Held      []heldRow   `json:"held"`      // by this worktree
-	Elsewhere []awayRow   `json:"elsewhere"` // held by the agent in other worktrees of the clone
-	Kept      []keptRow   `json:"kept"`      // steps waiting for their hub
-	Waiting   int         `json:"waiting"`   // handoffs waiting for the agent
-	Undecided int         `json:"undecided"` // waiting for a decision
-	Stale     int         `json:"stale"`     // in the agent's inboxes, held elsewhere with an expired lease
-	Expired   int         `json:"expired"`   // expired
-	Refused   int         `json:"refused"`   // in the agent's inboxes, and cannot be read
-	Queued    int         `json:"queued"`    // in the outbox of this clone
-	Sent      []statusRow `json:"sent"`      // by the agent, without a known receipt
-	Hubs      []hubRow    `json:"hubs"`      // other repositories
-	Open      []statusRow `json:"open"`      // handoffs counted above
+	Agent     string         `json:"agent"`     // who works here
+	Repo      string         `json:"repo"`      // repo id
+	Held      []heldRow      `json:"held"`      // by this worktree
+	Elsewhere []elsewhereRow `json:"elsewhere"` // held by the agent in other worktrees of the clone
+	Kept      []keptRow      `json:"kept"`      // steps waiting for their hub
+	Waiting   int            `json:"waiting"`   // handoffs waiting for the agent
+	Undecided int            `json:"undecided"` // waiting for a decision
+	Stale     int            `json:"stale"`     // in the agent's inboxes, held elsewhere with an expired lease
+	Expired   int            `json:"expired"`   // expired
+	Refused   int            `json:"refused"`   // in the agent's inboxes, and cannot be read
+	Queued    int            `json:"queued"`    // in the outbox of this clone
+	Sent      []statusRow    `json:"sent"`      // by the agent, without a known receipt
+	Hubs      []hubRow       `json:"hubs"`      // other repositories
+	Open      []statusRow    `json:"open"`      // handoffs counted above
 
 	allSent int // of these, text shows the first
 }
@@ -134,8 +134,8 @@ type heldRow struct {
 	work *handoff.Work
 }
 
-// awayRow is a claim recorded by another worktree.
-type awayRow struct {
+// elsewhereRow is a claim recorded by another worktree.
+type elsewhereRow struct {
 	ID       handoff.ID `json:"id"`                 // handoff
 	State    string     `json:"state"`              // "claimed", or "overdue" after the lease
 	Worktree string     `json:"worktree,omitempty"` // its directory; without one it was removed
@@ -158,15 +158,15 @@ type hubRow struct {
 
 func (c *statusCommand) statusOf(ws *workspace.Workspace, s *survey.Survey) *status {
 	out := &status{
-		Agent: ws.Agent, Repo: ws.Local.RepoID, Held: []heldRow{}, Elsewhere: []awayRow{}, Kept: []keptRow{}, Sent: []statusRow{}, Hubs: []hubRow{}, Open: []statusRow{},
+		Agent: ws.Agent, Repo: ws.Local.RepoID, Held: []heldRow{}, Elsewhere: []elsewhereRow{}, Kept: []keptRow{}, Sent: []statusRow{}, Hubs: []hubRow{}, Open: []statusRow{},
 		Waiting: s.Waiting, Undecided: s.Undecided, Stale: s.Stale, Expired: s.Expired, Refused: s.Refused, Queued: s.Queued, allSent: s.AllSent,
 	}
 	for _, one := range s.Held {
 		out.Held = append(out.Held, c.held(ws, one))
 	}
-	for _, one := range s.Away {
+	for _, one := range s.Elsewhere {
 		h := one.Holder
-		out.Elsewhere = append(out.Elsewhere, awayRow{h.ID, one.Word(c.Now()), one.Worktree, handoff.FormatTime(h.Lease)})
+		out.Elsewhere = append(out.Elsewhere, elsewhereRow{h.ID, one.Word(c.Now()), one.Worktree, handoff.FormatTime(h.Lease)})
 	}
 	for _, h := range s.Kept {
 		out.Kept = append(out.Kept, keptRow{h.ID, h.Pending.Event, handoff.FormatTime(h.Pending.At)})
@@ -251,7 +251,7 @@ func (h *heldRow) line() string {
 	return text
 }
 
-func (r *awayRow) line() string {
+func (r *elsewhereRow) line() string {
 	if r.Worktree == "" {
 		return fmt.Sprintf("%s in a removed worktree: %s %s %s (githandoff resume %s)", r.State, r.ID, untilOrSince(r.State), r.Lease, r.ID.Short())
 	}

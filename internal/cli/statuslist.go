@@ -197,7 +197,7 @@ func (s *statusLists) held(rows []heldRow, goals map[handoff.ID]string) {
 	}
 }
 
-func (s *statusLists) elsewhere(rows []awayRow) {
+func (s *statusLists) elsewhere(rows []elsewhereRow) {
 	if len(rows) == 0 {
 		return
 	}

@@ -33,9 +33,9 @@ func Of(repo *refs.Repo) Settings { return Settings{repo, "--local"} }
 // OfWorktree returns the settings of one worktree. They count if extensions.worktreeConfig is set.
 func OfWorktree(repo *refs.Repo) Settings { return Settings{repo, "--worktree"} }
 
-// Set gives a key one value.
+// Set gives a key one value, in place of all that it has.
 func (s Settings) Set(ctx context.Context, key, value string) error {
-	return s.write(ctx, key, []string{value}, key, value)
+	return s.write(ctx, key, []string{value}, "--replace-all", key, value)
 }
 
 // Add adds a line with key and value.

@@ -20,10 +20,10 @@ import (
 // Survey is the work of one agent, as far as this clone knows. It asks no hub, and verifies
 // the tokens of held handoffs only.
 type Survey struct {
-	Held []*Held       // what this worktree recorded, also what is over by now
-	Away []*Away       // held by the agent in other worktrees of the clone
-	Kept []*work.Claim // with a step waiting for its hub
-	Sent []*Sent       // of the sent ones, oldest id first
+	Held      []*Held       // what this worktree recorded, also what is over by now
+	Elsewhere []*Elsewhere  // held by the agent in other worktrees of the clone
+	Kept      []*work.Claim // with a step waiting for its hub
+	Sent      []*Sent       // of the sent ones, oldest id first
 
 	Waiting   int               // for the agent to take
 	Undecided int               // wait for a decision
@@ -44,8 +44,8 @@ type Held struct {
 	Lapsed error         // why its token is not in force
 }
 
-// Away is a claim recorded by another worktree of the clone. It has Standing only.
-type Away struct {
+// Elsewhere is a claim recorded by another worktree of the clone. It has Standing only.
+type Elsewhere struct {
 	*Held
 	Worktree string // its directory; "" if it was removed
 }
@@ -84,7 +84,7 @@ func (hd *Handler) Survey(ctx context.Context, now time.Time, most int) (*Survey
 		}
 		s.Held = append(s.Held, hd.held(ctx, st))
 	}
-	if s.Away, err = hd.away(ctx); err != nil {
+	if s.Elsewhere, err = hd.elsewhere(ctx); err != nil {
 		return nil, err
 	}
 	if s.Kept, err = hd.Claims.Waiting(); err != nil {
@@ -100,8 +100,8 @@ func (s *Survey) holds(p lifecycle.Place) bool {
 	return slices.ContainsFunc(s.Held, func(h *Held) bool { return h.Over == nil && h.Holder.ID == p.ID })
 }
 
-// away returns the claims of the agent in other worktrees, without those known to have ended.
-func (hd *Handler) away(ctx context.Context) (away []*Away, err error) {
+// elsewhere returns the claims of the agent in other worktrees, without those known to have ended.
+func (hd *Handler) elsewhere(ctx context.Context) (list []*Elsewhere, err error) {
 	held, err := hd.Work.Elsewhere()
 	for _, l := range held {
 		st, serr := hd.Work.Standing(ctx, l.Claim)
@@ -110,10 +110,10 @@ func (hd *Handler) away(ctx context.Context) (away []*Away, err error) {
 			return nil, err
 		}
 		if st.Over == nil {
-			away = append(away, &Away{&Held{Standing: st}, dir})
+			list = append(list, &Elsewhere{&Held{Standing: st}, dir})
 		}
 	}
-	return away, err
+	return list, err
 }
 
 func (hd *Handler) held(ctx context.Context, st *work.Standing) *Held {
