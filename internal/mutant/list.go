@@ -57,6 +57,10 @@ var mutants = []mutant{
 		`terr != nil || !there {`, `terr != nil || !there || true {`, inRefs + "TestLostObjectIsNotAbsent",
 	},
 	{
+		"the object of a ref that moved a moment ago is waited for", "internal/refs/look.go",
+		`if settled && (err != nil || !movedLately(r, name)) {`, `if settled {`, inRefs + "TestReadSoonAfterAMove",
+	},
+	{
 		"an object that does not show is looked for once more, whatever runs", "internal/refs/look.go",
 		`n > 1 && err == nil && !r.Store.Collecting()`, `err == nil && !r.Store.Collecting()`, inRefs + "TestReadWhileAnObjectMoves",
 	},

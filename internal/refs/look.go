@@ -3,9 +3,12 @@ package refs
 import (
 	"context"
 	"errors"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -18,8 +21,15 @@ import (
 // write the object again. So an object that does not show proves nothing about the name that leads
 // to it. Only the ref itself, or the tree of a path, tells that the name does not exist.
 
-// looks is how often an object is looked for while a gc runs, or git ends at it.
-const looks = 7
+const (
+	// looks is how often an object is looked for while a gc runs, or git ends at it.
+	looks = 7
+
+	// settles is how long after the move of a ref its object may still be on its way back. On a busy
+	// machine the process behind the move writes it again later than a few looks, when the gc that
+	// took it may have ended.
+	settles = 3 * time.Second
+)
 
 const (
 	// maxTip bounds an object read to learn its id alone. A larger one is not read, but ends the
@@ -39,7 +49,8 @@ func look(ctx context.Context, r *Repo, name string, limit int64) (*Object, erro
 				return nil, terr
 			}
 		}
-		if n == looks || n > 1 && err == nil && !r.Store.Collecting() {
+		settled := n >= looks || n > 1 && err == nil && !r.Store.Collecting()
+		if settled && (err != nil || !movedLately(r, name)) {
 			return nil, lost(name, err)
 		}
 		if n > 1 {
@@ -50,6 +61,21 @@ func look(ctx context.Context, r *Repo, name string, limit int64) (*Object, erro
 		o, err = r.find(name, limit)
 	}
 	return o, err
+}
+
+// movedLately reports whether the ref that a name begins with moved a moment ago, by the times of
+// git's files. It knows nothing of other ways to keep refs.
+func movedLately(r *Repo, name string) bool {
+	ref, _, _ := strings.Cut(name, ":")
+	ref, _, _ = strings.Cut(ref, "^{")
+	if !isShared(ref) {
+		return false
+	}
+	info, err := os.Stat(filepath.Join(r.CommonDir, filepath.FromSlash(ref)))
+	if err != nil {
+		info, err = os.Stat(filepath.Join(r.CommonDir, "packed-refs"))
+	}
+	return err == nil && time.Since(info.ModTime()).Abs() < settles
 }
 
 // lost returns the error of a name whose object did not show; nil for the id of a missing object.

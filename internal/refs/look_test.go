@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -96,6 +97,39 @@ func TestReadWhileAnObjectMoves(t *testing.T) {
 		require.NoError(t, err)
 		require.NotNil(t, o, name)
 		assert.Equal(t, oid, o.OID)
+	}
+}
+
+// A gc has taken the object of a ref that moved a moment ago, and has ended. The process behind the
+// move writes the object again, some time later. The object of a ref that moved long ago is lost.
+func TestReadSoonAfterAMove(t *testing.T) {
+	const ref = "refs/handoffs/log/ab"
+	for name, keep := range map[string]func(*gittest.Repo){
+		"loose":  func(*gittest.Repo) {},
+		"packed": func(repo *gittest.Repo) { repo.Git(t, "pack-refs", "--all") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo := gittest.NewRepo(t, gittest.Env(t))
+			oid := repo.Commit(t, "a", "1", "one")
+			file := filepath.Join(repo.Dir, ".git/objects", oid[:2], oid[2:])
+			r := openOwn(t, repo)
+			repo.Git(t, "update-ref", ref, oid)
+			keep(repo)
+			require.NoError(t, os.Rename(file, file+".away"))
+			time.AfterFunc(settles/3, func() { _ = os.Rename(file+".away", file) })
+			o, err := r.Read(t.Context(), ref, 1<<20)
+			require.NoError(t, err)
+			require.NotNil(t, o)
+
+			require.NoError(t, os.Rename(file, file+".away"))
+			r.reader.close()
+			old := time.Now().Add(-time.Hour)
+			for _, f := range []string{ref, "packed-refs"} {
+				_ = os.Chtimes(filepath.Join(r.CommonDir, f), old, old) // one of them is there
+			}
+			_, err = r.Read(t.Context(), ref, 1<<20)
+			assert.True(t, fault.Is(err, fault.MissingObject), "%v", err)
+		})
 	}
 }
 
