@@ -215,6 +215,10 @@ func TestLooksBesideUpkeep(t *testing.T) {
 			gone.Store(i >= 5)
 		}
 	}()
+	t.Cleanup(func() { // also after a failure, before the repository goes
+		over.Store(true)
+		<-written
+	})
 	looks, err := strconv.Atoi(cmp.Or(os.Getenv("GITHANDOFF_STRESS"), "1"))
 	require.NoError(t, err)
 	for range looks * 100 {
