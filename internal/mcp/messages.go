@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -16,13 +17,13 @@ import (
 )
 
 // messages reads the messages of a client, a line each. It answers a line without a message
-// and goes on: the SDK would end the session, and with it the server. A batch is left to the
-// SDK, which knows the client's version of the protocol.
+// and goes on: the SDK would end the session, and with it the server.
 type messages struct {
-	in   *bufio.Reader
-	body io.Closer
-	out  io.Writer
-	rest []byte // of a message read in part
+	in     *bufio.Reader
+	body   io.Closer
+	out    io.Writer
+	rest   []byte // of a message read in part
+	single bool   // the version of the protocol has no batches
 }
 
 func newMessages(in io.ReadCloser, out io.Writer) *messages {
@@ -57,13 +58,37 @@ func (m *messages) line() ([]byte, error) {
 		return nil, nil
 	}
 	refused := check(trimmed)
-	if tooLong {
+	switch {
+	case tooLong:
 		refused = &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: fmt.Sprintf("the message is longer than %d bytes", mcp.DefaultMaxLineLength)}
+	case refused != nil:
+	case trimmed[0] == '[' && m.single:
+		refused = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "this version of the protocol has no batches: send one message on each line"}
+	default:
+		m.meet(trimmed)
 	}
 	if refused != nil {
 		return nil, m.refuse(trimmed, refused)
 	}
 	return append(trimmed, '\n'), nil
+}
+
+// lastWithBatches is the newest version of the protocol with batches.
+const lastWithBatches = "2025-03-26"
+
+// meet notes what the version that a client asks for says of batches. The SDK answers one that it
+// does not know with its newest.
+func (m *messages) meet(line []byte) {
+	var first struct {
+		Method string `json:"method"`
+		Params struct {
+			Version string `json:"protocolVersion"`
+		} `json:"params"`
+	}
+	if json.Unmarshal(line, &first) == nil && first.Method == "initialize" {
+		v := first.Params.Version
+		m.single = v > lastWithBatches || !slices.Contains(mcp.SupportedProtocolVersions(), v)
+	}
 }
 
 // readLine reads to the end of a line, and keeps no more of it than limit.

@@ -52,3 +52,19 @@ func TestBatchIsPassedOn(t *testing.T) {
 		assert.Empty(t, out.String())
 	}
 }
+
+// Later versions of the protocol have no batches. One is answered, and the server goes on.
+func TestBatchesAreRefusedWhereThereAreNone(t *testing.T) {
+	batch, ping := `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `{"jsonrpc":"2.0","id":2,"method":"ping"}`
+	for version, single := range map[string]bool{
+		"2024-11-05": false, "2025-03-26": false, "2025-06-18": true, "2025-11-25": true, "2099-01-01": true, "1999-01-01": true, "": true,
+	} {
+		var out bytes.Buffer
+		hello := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version + `"}}`
+		passed, err := io.ReadAll(newMessages(io.NopCloser(strings.NewReader(hello+"\n"+batch+"\n"+ping+"\n")), &out))
+		require.NoError(t, err)
+		assert.Equal(t, !single, strings.Contains(string(passed), batch), version)
+		assert.Contains(t, string(passed), ping)
+		assert.Equal(t, single, strings.Contains(out.String(), "has no batches"), version)
+	}
+}

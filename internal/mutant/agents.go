@@ -4,6 +4,10 @@ package main
 // call.
 var ofAgents = []mutant{
 	{
+		"a batch does not end a server whose protocol has none", "internal/mcp/messages.go",
+		`trimmed[0] == '[' && m.single`, `trimmed[0] == '[' && m.single && false`, "./internal/mcp -run TestBatches",
+	},
+	{
 		"a hook follows a link before the dots behind it", "internal/agents/gate.go",
 		`if at := resolved(p); at != files[len(files)-1] {`, `if at := resolved(p); at == "" {`, "./internal/cli -run TestScript/hook_agent_elsewhere",
 	},
