@@ -21,7 +21,7 @@ const HubURL = "handoff.hubUrl"
 // HubPrefix is the setting of a guarded hub for the prefix of its handoffs, if not refs/handoffs.
 const HubPrefix = "handoff.prefix"
 
-// Settings changes the git config of a repository, and what the repository has read of it.
+// Settings changes the git config of a repository, and keeps the copy of it in memory up to date.
 type Settings struct {
 	repo  *refs.Repo
 	scope string // of "git config"
@@ -54,8 +54,8 @@ func (s Settings) Unset(ctx context.Context, key string) error {
 	return s.write(ctx, key, nil, "--unset-all", key)
 }
 
-// RemoveSection removes a section, "name.subsection", with all its keys. What the repository has
-// read stays as it is.
+// RemoveSection removes a section, "name.subsection", with all its keys. The copy in memory
+// keeps them.
 func (s Settings) RemoveSection(ctx context.Context, section string) error {
 	return s.write(ctx, section, nil, "--remove-section", section)
 }
@@ -90,8 +90,8 @@ func (s Settings) write(ctx context.Context, key string, now []string, args ...s
 	return nil
 }
 
-// unwritable returns the refusal of a setting that git could not write, with a hint to what stands
-// in the way, if that is known.
+// unwritable returns the refusal of a setting that git could not write, with a hint at the cause, if
+// that is known.
 func (s Settings) unwritable(key string, locked bool, err error) error {
 	f := fault.New(fault.Unavailable, fault.ConfigUnwritable, "write %s to git config: %w", key, err)
 	switch {
