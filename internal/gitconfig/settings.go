@@ -73,7 +73,7 @@ func (s Settings) values(key string) []string {
 // holds the lock of the file, for a second at most.
 func (s Settings) write(ctx context.Context, key string, now []string, args ...string) error {
 	cmd := gitexec.Cmd{Args: append([]string{"config", s.scope}, args...), Finish: true}
-	for try := range tries {
+	for try := 0; ; try++ {
 		_, err := s.repo.Runner.Run(ctx, cmd)
 		if err == nil || gitexec.ExitCode(err) == notSet {
 			s.repo.Config.Put(key, now)
@@ -87,7 +87,6 @@ func (s Settings) write(ctx context.Context, key string, now []string, args ...s
 			return err
 		}
 	}
-	return nil
 }
 
 // unwritable returns the refusal of a setting that git could not write, with a hint at the cause, if

@@ -220,7 +220,7 @@ type shared struct {
 // Adopt takes over the claims an agent made with a key in worktrees of this clone removed
 // since. It holds the lock of the clone meanwhile: a claim has one worktree.
 func (c Claims) Adopt(ctx context.Context, repo *refs.Repo, agent, kid string) error {
-	all, err := c.Orphans(repo, agent, kid)
+	all, err := c.orphans(repo, agent, kid)
 	if err != nil || len(all) == 0 {
 		return err
 	}
@@ -229,7 +229,7 @@ func (c Claims) Adopt(ctx context.Context, repo *refs.Repo, agent, kid string) e
 		return err
 	}
 	defer unlock()
-	all, err = c.Orphans(repo, agent, kid)
+	all, err = c.orphans(repo, agent, kid)
 	for _, h := range all {
 		if err := c.put(h); err != nil {
 			return err
@@ -243,8 +243,8 @@ func (c Claims) Adopt(ctx context.Context, repo *refs.Repo, agent, kid string) e
 	return err
 }
 
-// Orphans returns the claims that Adopt would take over.
-func (c Claims) Orphans(repo *refs.Repo, agent, kid string) ([]*Claim, error) {
+// orphans returns the claims that Adopt would take over.
+func (c Claims) orphans(repo *refs.Repo, agent, kid string) ([]*Claim, error) {
 	all, err := (Documents[shared]{Dir: repo.Own("holders")}).All()
 	var list []*Claim
 	for _, o := range all {

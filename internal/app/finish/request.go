@@ -145,34 +145,24 @@ func (f *Handler) notHeld(ctx context.Context, arg string) error {
 // this clone that holds it; if that was removed, and this agent's, the hint continues it here.
 func (f *Handler) heldElsewhere(s *lifecycle.State) error {
 	by := f.Engine.Author
-	list, err := f.Claims.Orphans(f.Engine.Repo, f.Work.Agent, by.Signer.KID())
+	held, err := work.OfClone(f.Engine.Repo)
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(list, func(h *work.Claim) bool { return h.ID == s.ID && h.Mine(s.Claim.Nonce) }) {
-		dir, err := f.worktreeOf(s)
-		if dir == "" || err != nil {
-			return by.HeldBy(s)
-		}
-		return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s in another worktree, until %s", s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
-			WithHints(fault.Run("githandoff", "-C", dir, "status").Because("shows it there"))
-	}
-	return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s in a worktree that was removed", s.ID, s.Claim.Actor).
-		WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("continues it here"))
-}
-
-// worktreeOf returns the directory of the worktree of this clone that holds a handoff; "" if none
-// does.
-func (f *Handler) worktreeOf(s *lifecycle.State) (string, error) {
-	held, err := work.OfClone(f.Engine.Repo)
-	if err != nil {
-		return "", err
-	}
 	i := slices.IndexFunc(held, func(l work.Located) bool { return l.ID == s.ID && l.Mine(s.Claim.Nonce) })
 	if i < 0 {
-		return "", nil
+		return by.HeldBy(s)
 	}
-	return held[i].Worktree()
+	dir, err := held[i].Worktree()
+	switch own := held[i].Actor == f.Work.Agent && held[i].Key == by.Signer.KID(); {
+	case err != nil || dir == "" && !own:
+		return by.HeldBy(s)
+	case dir == "":
+		return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s in a worktree that was removed", s.ID, s.Claim.Actor).
+			WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("continues it here"))
+	}
+	return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s in another worktree, until %s", s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
+		WithHints(fault.Run("githandoff", "-C", dir, "status").Because("shows it there"))
 }
 
 // errUndelivered refuses a step on a handoff in the outbox: steps are taken at its home, which
