@@ -117,15 +117,15 @@ func (n *Notes) push(ctx context.Context, hub *crossrepo.Hub, s *sharing, onTop 
 	if err := n.Repo.Store.Write(w.objects...); err != nil {
 		return false, err
 	}
-	edit := []refs.Edit{{Ref: hub.NotesCopy(), Old: s.tip, New: oid}}
-	report, err := hub.Push(ctx, edit)
+	t := refs.Transaction{Edits: []refs.Edit{{Ref: hub.NotesCopy(), Old: s.tip, New: oid}}, Objects: w.objects}
+	report, err := hub.Push(ctx, t)
 	if err != nil && report.RefusedForGood() {
 		return false, fmt.Errorf("%w: %s", refs.ErrRefused, crossrepo.GitSaid(err))
 	}
 	if err != nil || !report.AcceptedAll() {
 		return false, err
 	}
-	return true, n.Repo.Apply(ctx, refs.Transaction{Edits: edit})
+	return true, n.Repo.Apply(ctx, t)
 }
 
 // atHub removes the notes of commits missing at the hub, as far as this clone knows: they would

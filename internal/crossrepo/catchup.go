@@ -126,32 +126,33 @@ func withoutStrangers(ctx context.Context, h *Hub, d laneDiff) (string, error) {
 
 // GiveBack pushes a lane entry lost by the hub. It is refused if the hub has moved the lane
 // since the comparison.
-func (h *Hub) GiveBack(ctx context.Context, lane refs.Edit) error {
-	report, err := h.Push(ctx, []refs.Edit{lane})
+func (h *Hub) GiveBack(ctx context.Context, lane refs.Edit, objects ...*refs.Object) error {
+	t := refs.Transaction{Edits: []refs.Edit{lane}, Objects: objects}
+	report, err := h.Push(ctx, t)
 	if refused := h.guardRefusal(err); refused != nil {
 		return refused
 	}
 	if err == nil && report.flag[h.RemoteName(lane.Ref)] == '=' {
 		return errHidden(&h.remote, h.RemoteName(lane.Ref))
 	}
-	if err != nil || !report.accepted([]refs.Edit{lane}) {
+	if err != nil || !report.accepted(t.Edits) {
 		if moved := Moved(ctx, h); moved != nil {
 			return moved
 		}
 		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take back %s: %s", h.Alias.Name, h.RemoteName(lane.Ref), GitSaid(err)).
 			WithHints(fault.Run("githandoff", "doctor").Because("shows what the hub takes"))
 	}
-	return showed(ctx, h, lane)
+	return showed(ctx, h, lane, objects)
 }
 
 // showed puts into the mirror what the hub has taken.
-func showed(ctx context.Context, h *Hub, lane refs.Edit) error {
+func showed(ctx context.Context, h *Hub, lane refs.Edit, objects []*refs.Object) error {
 	name := h.mirrored(lane.Ref)
 	now, err := h.Repo.Resolve(ctx, name)
 	if err != nil || now == lane.New {
 		return err
 	}
-	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: name, Old: now, New: lane.New}}})
+	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: name, Old: now, New: lane.New}}, Objects: objects})
 }
 
 // TakeJoined moves the copy of a lane on to the merge with the hub's lane, which the hub

@@ -70,7 +70,7 @@ func applyAlone(ctx context.Context, h *Hub, t refs.Transaction) error {
 		if err := ctx.Err(); err != nil {
 			return err // git would finish a push that begins now
 		}
-		report, err := h.Push(ctx, edits)
+		report, err := h.Push(ctx, refs.Transaction{Edits: edits, Objects: t.Objects})
 		if err == nil && report.accepted(edits) {
 			return landed(ctx, h, t)
 		}

@@ -168,11 +168,14 @@ func (t *course) end(why error) {
 
 // push sends several steps in one atomic push.
 func (j *joint) push(ctx context.Context, h *Hub, group []*waiting) {
-	for _, w := range group { // a gc may have taken what no ref leads to yet
-		if err := h.Repo.Store.Write(w.t.Objects...); err != nil {
-			j.answer(func(*waiting) error { return err }, group...)
-			return
-		}
+	var objects []*refs.Object
+	for _, w := range group {
+		objects = append(objects, w.t.Objects...)
+	}
+	// Again with each push: a gc may have taken what no ref leads to yet.
+	if err := h.Repo.Store.Write(objects...); err != nil {
+		j.answer(func(*waiting) error { return err }, group...)
+		return
 	}
 	if err := ctx.Err(); err != nil { // an interrupt: git would finish a push that begins now
 		j.course(h).end(err)
@@ -180,7 +183,7 @@ func (j *joint) push(ctx context.Context, h *Hub, group []*waiting) {
 		return
 	}
 	edits := merged(h, group)
-	report, err := h.Push(ctx, edits)
+	report, err := h.Push(ctx, refs.Transaction{Edits: edits, Objects: objects})
 	switch {
 	case err == nil && report.accepted(edits):
 		t := j.course(h)

@@ -41,19 +41,19 @@ func Move(ctx context.Context, as Aliases, a *Alias, prefix string) (moved int, 
 	if err := mayMove(a, &next, there); err != nil {
 		return 0, nil, err
 	}
-	edits, err := moves(ctx, as, from, &next, there)
+	t, err := moves(ctx, as, from, &next, there)
 	if err != nil {
 		return 0, nil, err
 	}
-	if len(edits) > 0 {
-		report, err := pushNamed(ctx, &from.remote, edits)
-		if err != nil || !report.accepted(edits) {
+	if len(t.Edits) > 0 {
+		report, err := pushNamed(ctx, &from.remote, t)
+		if err != nil || !report.accepted(t.Edits) {
 			return 0, nil, fault.New(fault.Unavailable, fault.HubRefused, "%s does not move its handoffs to %s: %s", a.Name, next.Root(), GitSaid(err)).
 				WithHints(fault.Fact("nothing was moved: the push is atomic; if others were at work there, run it again"))
 		}
 		warning = block(ctx, from)
 	}
-	return len(edits) / 2, warning, as.SetPrefix(ctx, a, prefix)
+	return len(t.Edits) / 2, warning, as.SetPrefix(ctx, a, prefix)
 }
 
 // mayMove refuses to mix two sets of handoffs.
@@ -86,38 +86,39 @@ func wasMoved(a, next *Alias, there map[string]string) bool {
 // clone has others, and keeps them.
 var homeParts = []string{"inbox/", "log/", "work/", "keys/", "invites/", "trust"}
 
-// moves returns the edits of a move to another prefix: all refs are made there, then all are
-// deleted here. The objects are fetched, and carried by commits where they become branches.
-func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there map[string]string) ([]refs.Edit, error) {
+// moves returns a move to another prefix: all refs are made there, then all are
+// deleted here. The objects are fetched. Where they become branches, commits carry them.
+func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there map[string]string) (t refs.Transaction, err error) {
 	if len(there) == 0 {
-		return nil, nil
+		return t, nil
 	}
 	temporary := refs.Root + "moving/" + strings.TrimPrefix(string(from.Namespace()), refs.Root+"remotes/")
 	var specs []string
 	for _, part := range homeParts {
 		specs = append(specs, specOf(from.Alias.Root()+part, temporary+part))
 	}
-	err := from.errUnreachable(fetch(ctx, &from.remote, []string{"--prune", "--no-show-forced-updates"}, specs, nil))
+	err = from.errUnreachable(fetch(ctx, &from.remote, []string{"--prune", "--no-show-forced-updates"}, specs, nil))
 	if err != nil {
-		return nil, err
+		return t, err
 	}
 	list, err := as.Repo.List(ctx, temporary)
 	if err != nil {
-		return nil, err
+		return t, err
 	}
 	var made, gone, drop []refs.Edit
 	for _, ref := range list {
 		name := strings.TrimPrefix(ref.Name, temporary)
 		o, err := as.Repo.ReadTip(ctx, ref.OID, 1)
 		if o == nil {
-			return nil, err
+			return t, err
 		}
 		to := ref.OID
 		if o.Type == "blob" && next.Prefix != "" {
 			carrier := refs.Carrier(ref.OID, "")
 			if err := as.Repo.Store.Write(carrier...); err != nil {
-				return nil, err
+				return t, err
 			}
+			t.Objects = append(t.Objects, carrier...)
 			to = carrier[len(carrier)-1].OID
 		}
 		made = append(made, refs.Edit{Ref: next.Root() + name, New: to})
@@ -126,22 +127,26 @@ func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there map[st
 	}
 	if notes := namesAt(from.Alias).notes; there[notes] != "" && there[namesAt(next).notes] == "" {
 		if err := from.FetchNotes(ctx); err != nil {
-			return nil, from.errUnreachable(err)
+			return t, from.errUnreachable(err)
 		}
 		made = append(made, refs.Edit{Ref: namesAt(next).notes, New: there[notes]})
 		gone = append(gone, refs.Edit{Ref: notes, Old: there[notes]})
 	}
-	return slices.Concat(made, gone), as.Repo.Apply(ctx, refs.Transaction{Edits: drop})
+	t.Edits = slices.Concat(made, gone)
+	return t, as.Repo.Apply(ctx, refs.Transaction{Edits: drop})
 }
 
 // block makes refs where the lanes and inboxes were below: git keeps no ref below a ref.
 func block(ctx context.Context, from *Hub) (warning error) {
 	tree := refs.NewObject("tree", nil)
 	commit := refs.OwnCommit(tree.OID, "", time.Unix(0, 0), "handoffs have moved")
-	err := from.Repo.Store.Write(tree, commit)
+	t := refs.Transaction{
+		Edits:   []refs.Edit{{Ref: from.Alias.Root() + "inbox", New: commit.OID}, {Ref: from.Alias.Root() + "log", New: commit.OID}},
+		Objects: []*refs.Object{tree, commit},
+	}
+	err := from.Repo.Store.Write(t.Objects...)
 	if err == nil {
-		edits := []refs.Edit{{Ref: from.Alias.Root() + "inbox", New: commit.OID}, {Ref: from.Alias.Root() + "log", New: commit.OID}}
-		_, err = pushNamed(ctx, &from.remote, edits)
+		_, err = pushNamed(ctx, &from.remote, t)
 	}
 	if err == nil {
 		return nil

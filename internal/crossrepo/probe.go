@@ -42,16 +42,16 @@ func (h *Hub) Probe(ctx context.Context, now time.Time, random io.Reader) (*Prob
 		return nil, err
 	}
 	p := probed(h.Alias, slices.Collect(maps.Keys(there)))
-	edits, err := h.trial(now, random, 0)
+	t, err := h.trial(now, random, 0)
 	if err != nil {
 		return nil, err
 	}
-	switch plain := h.dryRun(ctx, edits, "--no-atomic"); {
+	switch plain := h.dryRun(ctx, t.Edits, "--no-atomic"); {
 	case plain != nil:
 		p.Refused = errReadOnly(h, GitSaid(plain))
 	case !h.writablePath():
 		p.Refused = errReadOnly(h, "its files belong to somebody else")
-	case h.dryRun(ctx, edits, "--atomic") != nil:
+	case h.dryRun(ctx, t.Edits, "--atomic") != nil:
 		p.Refused = errNoAtomic(h)
 	default:
 		p.Refused = hidden(ctx, &h.remote, there)
@@ -85,10 +85,10 @@ func probed(a *Alias, names []string) *Probe {
 }
 
 // trial returns a push never made before, with size bytes git cannot compress.
-func (h *Hub) trial(now time.Time, random io.Reader, size int) ([]refs.Edit, error) {
+func (h *Hub) trial(now time.Time, random io.Reader, size int) (t refs.Transaction, err error) {
 	var nonce [16]byte
 	if _, err := io.ReadFull(random, nonce[:]); err != nil {
-		return nil, fmt.Errorf("read random bits: %w", err)
+		return t, fmt.Errorf("read random bits: %w", err)
 	}
 	name := hex.EncodeToString(nonce[:])
 	tree := refs.NewObject("tree", nil)
@@ -96,21 +96,20 @@ func (h *Hub) trial(now time.Time, random io.Reader, size int) ([]refs.Edit, err
 	if size > 0 {
 		body := make([]byte, size)
 		if _, err := io.ReadFull(random, body); err != nil {
-			return nil, fmt.Errorf("read random bits: %w", err)
+			return t, fmt.Errorf("read random bits: %w", err)
 		}
 		blob := refs.NewObject("blob", body)
 		listing, err := gitobj.EncodeTree([]gitobj.TreeEntry{{Mode: gitobj.File, Name: "probe", OID: blob.OID}})
 		if err != nil {
-			return nil, err
+			return t, err
 		}
 		tree = refs.NewObject("tree", listing)
 		objects = []*refs.Object{blob, tree}
 	}
 	commit := refs.OwnCommit(tree.OID, "", now, "probe "+name)
-	if err := h.Repo.Store.Write(append(objects, commit)...); err != nil {
-		return nil, err
-	}
-	return []refs.Edit{{Ref: string(h.Namespace()) + "doctor/" + name, New: commit.OID}}, nil
+	t.Objects = append(objects, commit)
+	t.Edits = []refs.Edit{{Ref: string(h.Namespace()) + "doctor/" + name, New: commit.OID}}
+	return t, h.Repo.Store.Write(t.Objects...)
 }
 
 // writablePath covers a dry run into somebody else's directory, which succeeds.
@@ -150,14 +149,14 @@ type Trial struct {
 // Try pushes throw-away refs to a hub to find out what it accepts. A guard hides part of the
 // result. An error means that this clone could not try.
 func Try(ctx context.Context, h *Hub, now time.Time, random io.Reader) (*Trial, error) {
-	edits, err := h.trial(now, random, handoff.MaxEnvelope)
+	first, err := h.trial(now, random, handoff.MaxEnvelope)
 	if err != nil {
 		return nil, err
 	}
-	base, commit := edits[0].Ref, edits[0].New
+	base, commit := first.Edits[0].Ref, first.Edits[0].New
 	inbox, lane := base+"/inbox", base+"/log"
 	made := []refs.Edit{{Ref: inbox, New: commit}, {Ref: lane, New: commit}}
-	report, err := h.Push(ctx, made)
+	report, err := h.Push(ctx, refs.Transaction{Edits: made, Objects: first.Objects})
 	before := readKnown(&h.remote)
 	switch {
 	case h.guardRefusal(err) != nil:
@@ -174,11 +173,9 @@ func Try(ctx context.Context, h *Hub, now time.Time, random io.Reader) (*Trial, 
 	if err != nil {
 		return nil, err
 	}
-	t.step(ctx, h, []refs.Edit{{Ref: lane, Old: commit, New: other[0].New}, {Ref: inbox, Old: commit}})
-	if t.Refused == nil {
-		commit = other[0].New
-		t.step(ctx, h, []refs.Edit{{Ref: lane, Old: commit}})
-	}
+	moved := other.Edits[0].New
+	t.step(ctx, h, []refs.Edit{{Ref: lane, Old: commit, New: moved}, {Ref: inbox, Old: commit}}, other.Objects...)
+	t.step(ctx, h, []refs.Edit{{Ref: lane, Old: moved}})
 	if t.Refused == nil {
 		forgetRefusals(&h.remote, true)
 		return t, nil
@@ -188,11 +185,11 @@ func Try(ctx context.Context, h *Hub, now time.Time, random io.Reader) (*Trial, 
 }
 
 // step makes one push of a trial, unless the trial was refused before.
-func (t *Trial) step(ctx context.Context, h *Hub, edits []refs.Edit) {
+func (t *Trial) step(ctx context.Context, h *Hub, edits []refs.Edit, objects ...*refs.Object) {
 	if t.Refused != nil {
 		return
 	}
-	report, err := h.Push(ctx, edits)
+	report, err := h.Push(ctx, refs.Transaction{Edits: edits, Objects: objects})
 	if err != nil || !report.accepted(edits) {
 		t.Refused = h.diagnose(ctx, edits, report, err)
 	}
@@ -228,7 +225,7 @@ func shown(ctx context.Context, h *Hub, commit string, copies ...string) (refuse
 			continue
 		}
 		deletion := []refs.Edit{{Ref: copies[i], Old: commit}}
-		if report, perr := h.Push(ctx, deletion); perr != nil && report.overtaken(h, deletion) {
+		if report, perr := h.Push(ctx, refs.Transaction{Edits: deletion}); perr != nil && report.overtaken(h, deletion) {
 			return errNotKept(&h.remote, name), nil
 		}
 		return errHidden(&h.remote, name), nil

@@ -12,8 +12,9 @@ import (
 )
 
 // Publish pushes one ref outside any handoff, leased at the value read.
-func (h *remote) Publish(ctx context.Context, edit refs.Edit) error {
-	report, err := h.Push(ctx, []refs.Edit{edit})
+func (h *remote) Publish(ctx context.Context, edit refs.Edit, objects ...*refs.Object) error {
+	t := refs.Transaction{Edits: []refs.Edit{edit}, Objects: objects}
+	report, err := h.Push(ctx, t)
 	if h.guardRefusal(err) == nil && report.refusedForGood([]refs.Edit{edit}) {
 		return h.errPushRefused([]refs.Edit{edit}, report, err)
 	}
@@ -23,7 +24,7 @@ func (h *remote) Publish(ctx context.Context, edit refs.Edit) error {
 			WithHints(settingOr(h, said, fault.Run("githandoff", "doctor").Because("shows what the hub takes")))
 	}
 	noteTaken(h, edit)
-	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{edit}})
+	return h.Repo.Apply(ctx, t)
 }
 
 // FetchPublished fetches the hub's refs of some copies, or all beginning with their names, in
@@ -109,7 +110,8 @@ func (in Invites) Read(ctx context.Context, id string) (body []byte, oid string,
 // key, if this clone does not know it to be published there.
 func (in Invites) Write(ctx context.Context, id, old string, body []byte, public sign.PublicKey) error {
 	text, key := File(in.Hub, body, old), File(in.Hub, []byte(public.Text()), "")
-	if err := in.Hub.Repo.Store.Write(slices.Concat(text, key)...); err != nil {
+	objects := slices.Concat(text, key)
+	if err := in.Hub.Repo.Store.Write(objects...); err != nil {
 		return err
 	}
 	edits := []refs.Edit{{Ref: in.ref(id), Old: old, New: text[len(text)-1].OID}}
@@ -117,9 +119,9 @@ func (in Invites) Write(ctx context.Context, id, old string, body []byte, public
 	if there, err := in.Hub.Repo.Resolve(ctx, published); err == nil && there == "" {
 		edits = append(edits, refs.Edit{Ref: published, New: key[len(key)-1].OID})
 	}
-	err := in.push(ctx, edits)
+	err := in.push(ctx, edits, objects...)
 	if err != nil && len(edits) > 1 { // the key is there, or a guard does not take it
-		err = in.push(ctx, edits[:1])
+		err = in.push(ctx, edits[:1], objects...)
 	}
 	return err
 }
@@ -135,8 +137,8 @@ func (in Invites) Erase(ctx context.Context, id string) error {
 
 // push moves an invitation, the first edit, and publishes a key beside it. A key published
 // before, and unchanged, is up to date.
-func (in Invites) push(ctx context.Context, edits []refs.Edit) error {
-	report, err := in.Hub.Push(ctx, edits)
+func (in Invites) push(ctx context.Context, edits []refs.Edit, objects ...*refs.Object) error {
+	report, err := in.Hub.Push(ctx, refs.Transaction{Edits: edits, Objects: objects})
 	for _, e := range edits[1:] {
 		if report.flag[in.Hub.RemoteName(e.Ref)] == '=' {
 			report.flag[in.Hub.RemoteName(e.Ref)] = '*'
@@ -144,7 +146,7 @@ func (in Invites) push(ctx context.Context, edits []refs.Edit) error {
 	}
 	switch {
 	case err == nil && report.accepted(edits):
-		return in.settle(ctx, edits)
+		return in.settle(ctx, edits, objects...)
 	case err == nil: // it is there as it is
 		return fault.New(fault.Conflict, fault.Stale, "%s has another %s by now", in.Hub.Alias.Name, in.Hub.RemoteName(edits[0].Ref)).
 			WithHints(fault.Fact("another process was faster: run the command again"))
@@ -162,9 +164,9 @@ func (in Invites) push(ctx context.Context, edits []refs.Edit) error {
 }
 
 // settle lets copies follow, but keeps none of an invitation.
-func (in Invites) settle(ctx context.Context, edits []refs.Edit) error {
+func (in Invites) settle(ctx context.Context, edits []refs.Edit, objects ...*refs.Object) error {
 	if len(edits) > 1 {
-		if err := in.Hub.Repo.Apply(ctx, refs.Transaction{Edits: edits[1:]}); err != nil {
+		if err := in.Hub.Repo.Apply(ctx, refs.Transaction{Edits: edits[1:], Objects: objects}); err != nil {
 			return err
 		}
 	}

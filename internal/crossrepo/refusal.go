@@ -110,8 +110,13 @@ func errNoAnswer(h *Hub) error {
 }
 
 // refusal is like errPushRefused. If an existing ref blocks the refs of handoffs, it asks the hub
-// once more: the handoffs may be below another prefix.
+// once more: the handoffs may be below another prefix. If git here could not read an object of the
+// push, the hub is not to blame.
 func refusal(ctx context.Context, h *Hub, edits []refs.Edit, r *report, cause error) error {
+	if strings.Contains(r.said, sentNothing) {
+		return fault.New(fault.Unavailable, fault.MissingObject, "cannot send %s to %s: %s", r.culprit(), h.Alias.Name, GitSaid(cause)).
+			WithHints(fault.Run("githandoff", "doctor", "--fix").Because("brings an object that is lost here, if a hub has it"))
+	}
 	if strings.Contains(strings.Join(remoteLines(cause), " "), inTheWay) {
 		if moved := Moved(ctx, h); moved != nil {
 			return moved
@@ -119,6 +124,9 @@ func refusal(ctx context.Context, h *Hub, edits []refs.Edit, r *report, cause er
 	}
 	return h.errPushRefused(edits, r, cause)
 }
+
+// sentNothing are words of git at a hub to which the git here sent no objects.
+const sentNothing = "eof before pack header"
 
 // inTheWay are words of git at the hub about a ref with another ref above or below it.
 const inTheWay = "exists; cannot create"
@@ -262,12 +270,20 @@ func (r *report) refusedForGood(edits []refs.Edit) bool {
 	return len(r.flag) == len(edits) && r.RefusedForGood()
 }
 
-// RefusedForGood reports the same for all refs in the hub's answer.
-func (r *report) RefusedForGood() bool {
+// refusedByHub reports whether the hub refused each ref in its answer.
+func (r *report) refusedByHub() bool {
 	for ref, flag := range r.flag {
 		if flag != '!' || !strings.HasPrefix(r.summary[ref], byHub) {
 			return false
 		}
+	}
+	return true
+}
+
+// RefusedForGood reports the same as refusedForGood for all refs in the hub's answer.
+func (r *report) RefusedForGood() bool {
+	if !r.refusedByHub() {
+		return false
 	}
 	why := r.summary[r.culprit()] // "" where it spoke of none
 	if strings.Contains(why, "unpacker error") && strings.Contains(r.said, tooLarge) {

@@ -167,17 +167,33 @@ func (h *remote) errUnreachable(err error) error {
 // some of the copies, and wrote the others.
 var ErrReadInPart = errors.New("some copies could not be written")
 
-// Push pushes edits of copies in one atomic push, each leased at its old value.
-func (h *remote) Push(ctx context.Context, edits []refs.Edit) (*report, error) {
-	named := make([]refs.Edit, len(edits))
-	for i, e := range edits {
+// Push makes the edits of copies at the hub, in one atomic push, each leased at its old value.
+func (h *remote) Push(ctx context.Context, t refs.Transaction) (*report, error) {
+	named := make([]refs.Edit, len(t.Edits))
+	for i, e := range t.Edits {
 		named[i] = refs.Edit{Ref: h.RemoteName(e.Ref), Old: e.Old, New: e.New}
 	}
-	return pushNamed(ctx, h, named)
+	return pushNamed(ctx, h, refs.Transaction{Edits: named, Objects: t.Objects})
 }
 
-// pushNamed is like Push of refs by their names at the hub.
-func pushNamed(ctx context.Context, h *remote, edits []refs.Edit) (*report, error) {
+// pushNamed is like Push of refs by their names at the hub. No ref leads to the objects yet, which
+// the caller has written, so a gc in this clone may take them before git sends them. Then a pack
+// keeps them for the next push, which is made here if the hub has refused all of the first one.
+func pushNamed(ctx context.Context, h *remote, t refs.Transaction) (*report, error) {
+	r, err := pushOnce(ctx, h, t.Edits)
+	if err == nil || !h.Repo.Store.Lacks(t.Objects...) {
+		return r, err
+	}
+	if kerr := h.Repo.Store.WriteKept(context.WithoutCancel(ctx), t.Objects); kerr != nil {
+		return r, errors.Join(err, kerr)
+	}
+	if ctx.Err() != nil || len(r.flag) < len(t.Edits) || !r.refusedByHub() {
+		return r, err
+	}
+	return pushOnce(ctx, h, t.Edits)
+}
+
+func pushOnce(ctx context.Context, h *remote, edits []refs.Edit) (*report, error) {
 	settings, target := untracked(h)
 	args := append(settings, "push", "--porcelain", "--atomic", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
 	for _, e := range edits {

@@ -81,9 +81,8 @@ var ofAliases = []mutant{
 	},
 	{
 		"the former names of moved handoffs are taken", "internal/crossrepo/move.go",
-		`		_, err = pushNamed(ctx, &from.remote, edits)
-`, `		_ = edits
-`, "./internal/cli -run TestScript/prefix_move",
+		`from.Alias.Root() + "inbox", New: commit.OID}, {Ref: from.Alias.Root() + "log"`,
+		`from.Alias.Root() + "moved/a", New: commit.OID}, {Ref: from.Alias.Root() + "moved/b"`, "./internal/cli -run TestScript/prefix_move",
 	},
 	{
 		"an invitation carries the prefix", "internal/app/join/handler.go",

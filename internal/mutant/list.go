@@ -269,7 +269,7 @@ var mutants = []mutant{
 	// Beside gc.
 	{
 		"a pack is kept while a gc runs", "internal/refs/keep.go",
-		`	return gc, st.writeKept(ctx, objects)`, `	return gc, nil`, inRefs + "TestSecure",
+		`	return gc, st.WriteKept(ctx, objects)`, `	return gc, nil`, inRefs + "TestSecure",
 	},
 	{
 		"a pack is kept before the refs move", "internal/refs/transaction.go",
@@ -294,7 +294,7 @@ var mutants = []mutant{
 	},
 	{
 		"what a gc took is written again", "internal/refs/keep.go",
-		`found == nil {`, `found == nil && false {`, inRefs + "TestSecure",
+		`	return st.Write(objects...)`, `	return nil`, inRefs + "TestSecure",
 	},
 	{
 		"an object that is there is made fresh", "internal/refs/store.go",

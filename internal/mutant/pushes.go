@@ -4,6 +4,18 @@ package main
 // missing answers.
 var ofPushes = []mutant{
 	{
+		"what a gc takes from a push is kept, and pushed again", "internal/crossrepo/remote.go",
+		`if err == nil || !h.Repo.Store.Lacks(t.Objects...) {`, `if true {`, inScript + "push_beside_gc",
+	},
+	{
+		"a push that a hub may have taken is not made again at once", "internal/crossrepo/remote.go",
+		` || len(r.flag) < len(t.Edits) || !r.refusedByHub() {`, ` {`, inScript + "push_beside_gc",
+	},
+	{
+		"a hub is not blamed for an object that is lost here", "internal/crossrepo/refusal.go",
+		`if strings.Contains(r.said, sentNothing) {`, `if strings.Contains(r.said, sentNothing+" at all") {`, inScript + "push_beside_gc",
+	},
+	{
 		"steps for one hub go in one push", "internal/crossrepo/hub.go",
 		`if s := seatOf(ctx); s != nil {`, `if s := seatOf(ctx); s != nil && t.Edits == nil {`, "./internal/crossrepo -run TestTogether$",
 	},

@@ -28,7 +28,7 @@ var ofServers = []mutant{
 	},
 	{
 		"a trial is as large as a handoff can be", "internal/crossrepo/probe.go",
-		`edits, err := h.trial(now, random, handoff.MaxEnvelope)`, `edits, err := h.trial(now, random, handoff.MaxEnvelope-handoff.MaxEnvelope)`, "./internal/cli -run TestScript/doctor_try",
+		`first, err := h.trial(now, random, handoff.MaxEnvelope)`, `first, err := h.trial(now, random, handoff.MaxEnvelope-handoff.MaxEnvelope)`, "./internal/cli -run TestScript/doctor_try",
 	},
 	{
 		"a push that is too large is refused for good", "internal/crossrepo/refusal.go",

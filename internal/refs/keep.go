@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -33,7 +34,7 @@ func (st *Store) protect(ctx context.Context, known time.Time, objects []*Object
 		return gc, nil
 	}
 	st.dropKept(gc)
-	return gc, st.writeKept(ctx, objects)
+	return gc, st.WriteKept(ctx, objects)
 }
 
 // secure makes sure that the objects of an applied transaction are there, and stay: a gc may
@@ -46,19 +47,7 @@ func (st *Store) secure(ctx context.Context, known time.Time, objects []*Object)
 		return err
 	}
 	st.dropKept(time.Time{})
-	for _, o := range objects {
-		if exists(st.loosePath(o.OID)) {
-			continue
-		}
-		found, err := st.repo.Read(ctx, o.OID, int64(len(o.Body)))
-		if err == nil && found == nil {
-			err = st.Write(o)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return st.Write(objects...)
 }
 
 // Collecting reports whether a "git gc" is at work in this repository.
@@ -99,8 +88,15 @@ func leftBehind(path string, age time.Duration) bool {
 	return err == nil && n == 2 && host == here && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
-// writeKept tries again when it fails: the gc at work removes temporary packs as well.
-func (st *Store) writeKept(ctx context.Context, objects []*Object) error {
+// Lacks reports whether one of some objects that were written has no file of its own any more.
+func (st *Store) Lacks(objects ...*Object) bool {
+	return slices.ContainsFunc(objects, func(o *Object) bool { return !exists(st.loosePath(o.OID)) })
+}
+
+// WriteKept stores objects in a pack that no gc removes. A step that comes later than a minute hands
+// the pack back to gc. WriteKept tries again when it fails: the gc at work removes temporary packs
+// as well.
+func (st *Store) WriteKept(ctx context.Context, objects []*Object) error {
 	pack, err := encodePack(objects)
 	if err != nil {
 		return err

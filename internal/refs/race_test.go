@@ -297,6 +297,7 @@ func TestSecureWritesWhatIsMissing(t *testing.T) {
 	there, gone := commit("there"), commit("gone")
 	require.NoError(t, r.Store.Write(emptyTree(), there, gone))
 	require.NoError(t, os.Remove(r.Store.loosePath(gone.OID)))
+	r.Hold(gone) // what is in memory is not on the disk
 	before, err := os.Stat(r.Store.loosePath(there.OID))
 	require.NoError(t, err)
 	require.NoError(t, r.Store.secure(t.Context(), time.Time{}, []*Object{there, gone}))

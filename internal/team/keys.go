@@ -46,7 +46,7 @@ func (t *Team) PublishKey(ctx context.Context, hub *crossrepo.Hub, public sign.P
 		if err := t.Repo.Store.Write(file...); err != nil {
 			return "", err
 		}
-		if err = hub.Publish(ctx, refs.Edit{Ref: ref, Old: old, New: file[len(file)-1].OID}); err == nil || try == publishTries || errors.Is(err, refs.ErrRefused) {
+		if err = hub.Publish(ctx, refs.Edit{Ref: ref, Old: old, New: file[len(file)-1].OID}, file...); err == nil || try == publishTries || errors.Is(err, refs.ErrRefused) {
 			return hub.RemoteName(ref), err
 		}
 	}
@@ -233,10 +233,7 @@ func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, names ...st
 	if len(edits) == 0 {
 		return pinned, nil
 	}
-	if err := t.Repo.Store.Write(blobs...); err != nil {
-		return nil, err
-	}
-	return pinned, t.Repo.Apply(ctx, refs.Transaction{Edits: edits})
+	return pinned, t.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: blobs})
 }
 
 // learnKeys takes over what the owners of pinned keys published of them, and says

@@ -349,8 +349,9 @@ func (t *Team) pushTeam(ctx context.Context, hub *crossrepo.Hub, team *sign.Team
 		return err
 	}
 	commit := refs.NewObject("commit", body)
-	if err := t.Repo.Store.Write(append(objects, tree, commit)...); err != nil {
+	objects = append(objects, tree, commit)
+	if err := t.Repo.Store.Write(objects...); err != nil {
 		return err
 	}
-	return hub.Publish(ctx, refs.Edit{Ref: ref, Old: old, New: commit.OID})
+	return hub.Publish(ctx, refs.Edit{Ref: ref, Old: old, New: commit.OID}, objects...)
 }

@@ -289,10 +289,11 @@ func (hs *Homes) join(ctx context.Context, hub *crossrepo.Hub) func(lane refs.Re
 		if err != nil {
 			return err
 		}
-		if err := hs.Repo.Store.Write(o, refs.NewObject("tree", nil)); err != nil {
+		objects := []*refs.Object{o, refs.NewObject("tree", nil)}
+		if err := hs.Repo.Store.Write(objects...); err != nil {
 			return err
 		}
-		if err := hub.GiveBack(ctx, refs.Edit{Ref: lane.Name, Old: hubTip, New: o.OID}); err != nil {
+		if err := hub.GiveBack(ctx, refs.Edit{Ref: lane.Name, Old: hubTip, New: o.OID}, objects...); err != nil {
 			return err
 		}
 		return hub.TakeJoined(ctx, lane)
