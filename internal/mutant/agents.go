@@ -4,6 +4,14 @@ package main
 // call.
 var ofAgents = []mutant{
 	{
+		"a call under way at the end of the input is answered", "internal/mcp/session.go",
+		`if errors.Is(err, io.EOF) {`, `if errors.Is(err, io.EOF) && false {`, "./internal/mcp -run TestEndOfInput",
+	},
+	{
+		"an interrupt of the MCP server ends a call", "internal/mcp/session.go",
+		`defer context.AfterFunc(ctx, cancel)()`, `defer context.AfterFunc(call, cancel)()`, "./internal/mcp -run TestInterrupt",
+	},
+	{
 		"a batch does not end a server whose protocol has none", "internal/mcp/messages.go",
 		`trimmed[0] == '[' && m.single`, `trimmed[0] == '[' && m.single && false`, "./internal/mcp -run TestBatches",
 	},

@@ -1,0 +1,72 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// transport makes connections that are sessions.
+type transport struct{ mcp.Transport }
+
+// Connect implements mcp.Transport.
+func (t transport) Connect(ctx context.Context) (mcp.Connection, error) {
+	conn, err := t.Transport.Connect(ctx)
+	return &session{Connection: conn, closed: make(chan struct{})}, err
+}
+
+// session is a connection whose input ends after the last answer. The SDK cancels the calls that
+// are under way when the input ends, and sends no answer to them.
+type session struct {
+	mcp.Connection
+	asked  sync.WaitGroup
+	closed chan struct{}
+	once   sync.Once
+}
+
+// Read implements mcp.Connection.
+func (s *session) Read(ctx context.Context) (jsonrpc.Message, error) {
+	msg, err := s.Connection.Read(ctx)
+	if request, ok := msg.(*jsonrpc.Request); ok && request.IsCall() {
+		s.asked.Add(1)
+	}
+	if errors.Is(err, io.EOF) {
+		answered := make(chan struct{})
+		go func() { s.asked.Wait(); close(answered) }()
+		select {
+		case <-answered:
+		case <-s.closed: // a session that is closed sends no answers
+		}
+	}
+	return msg, err
+}
+
+// Write implements mcp.Connection.
+func (s *session) Write(ctx context.Context, msg jsonrpc.Message) error {
+	if _, ok := msg.(*jsonrpc.Response); ok {
+		defer s.asked.Done()
+	}
+	return s.Connection.Write(ctx, msg)
+}
+
+// Close implements mcp.Connection.
+func (s *session) Close() error {
+	s.once.Do(func() { close(s.closed) })
+	return s.Connection.Close()
+}
+
+// untilOver cancels the calls that are under way when ctx is done. The SDK would wait for them.
+func untilOver(ctx context.Context) mcp.Middleware {
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(call context.Context, method string, request mcp.Request) (mcp.Result, error) {
+			call, cancel := context.WithCancel(call)
+			defer cancel()
+			defer context.AfterFunc(ctx, cancel)()
+			return next(call, method, request)
+		}
+	}
+}

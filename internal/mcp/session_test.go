@@ -1,0 +1,79 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+`
+
+// slow takes its time for an answer.
+type slow struct {
+	worker
+	took  time.Duration
+	began chan struct{} // closed when it was asked; nil if nobody looks
+}
+
+func (s *slow) Inbox(ctx context.Context) (Inbox, error) {
+	if s.began != nil {
+		close(s.began)
+	}
+	select {
+	case <-ctx.Done():
+		return Inbox{}, ctx.Err()
+	case <-time.After(s.took):
+		return s.worker.Inbox(ctx)
+	}
+}
+
+type output struct{ bytes.Buffer }
+
+func (*output) Close() error { return nil }
+
+// What a script writes to the server before it closes the pipe is answered, a call under way too.
+func TestEndOfInputWaitsForAnswers(t *testing.T) {
+	call := `{"jsonrpc":"2.0","id":"last","method":"tools/call","params":{"name":"handoff_inbox","arguments":{}}}`
+	for _, end := range []string{"", "\n"} {
+		var out output
+		in := io.NopCloser(strings.NewReader(hello + `{"jsonrpc":"2.0","id":1,"method":"tools/list"}` + "\n" + call + end))
+		require.NoError(t, Serve(t.Context(), &slow{took: 100 * time.Millisecond}, "1", in, &out))
+		assert.Equal(t, 3, strings.Count(out.String(), "\n"), "%s", out.String())
+		assert.Contains(t, out.String(), `"id":"last","result":{"content":[{"type":"text","text":"{\"agent\":\"fixer\"`)
+	}
+}
+
+// A server that is told to end interrupts the calls under way, whether or not its input has ended.
+func TestInterruptEndsCalls(t *testing.T) {
+	call := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"handoff_inbox","arguments":{}}}` + "\n"
+	for _, ended := range []bool{false, true} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		in, client := io.Pipe()
+		go func() {
+			_, _ = io.WriteString(client, hello+call)
+			if ended {
+				_ = client.Close()
+			}
+		}()
+		var out output
+		w := &slow{took: time.Hour, began: make(chan struct{})}
+		done := make(chan error, 1)
+		go func() { done <- Serve(ctx, w, "1", in, &out) }()
+		<-w.began
+		interrupt()
+		select {
+		case err := <-done:
+			require.ErrorIs(t, err, context.Canceled)
+		case <-time.After(20 * time.Second):
+			require.Fail(t, "the call goes on")
+		}
+	}
+}
