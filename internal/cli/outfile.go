@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"syscall"
 
 	"githandoff/internal/durable"
 	"githandoff/internal/fault"
@@ -21,8 +22,11 @@ func inDir(dir, name string) string {
 // writeOutput writes a file that the user named.
 func writeOutput(path string, content []byte, mode fs.FileMode) error {
 	err := durable.WriteOutput(path, content, mode)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return fault.New(fault.NotFound, fault.NoSuchFile, "%w", err)
+	case errors.Is(err, syscall.EISDIR):
+		return usage("%s is a directory", printable(path))
 	}
 	return refs.DiskFault(err)
 }
