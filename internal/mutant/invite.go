@@ -127,7 +127,8 @@ var ofInvites = []mutant{
 	},
 	{
 		"a key that is pinned again keeps what its owner said", "internal/sign/change.go",
-		`whole, err := before.With(public)`, `whole, err := public.With(public)`, "./internal/sign -run TestAddForgetsNoStatement",
+		`whole, err := before.With(public)`, `_ = before
+		whole, err := public.With(public)`, "./internal/sign -run TestAddForgetsNoStatement",
 	},
 	{
 		"a guarded hub takes invitations of its own keys", "internal/guard/invites.go",
