@@ -80,7 +80,7 @@ var ofCrowds = []mutant{
 	},
 	{
 		"claims that nobody saw are looked up in one connection", "internal/app/take/resume.go",
-		`	case !asked:`, `	case true:`, "./internal/bench -run TestTripsAfterKilledClaims",
+		`	case !asked:`, `	case !asked || asked:`, "./internal/bench -run TestTripsAfterKilledClaims",
 	},
 	{
 		"a crowd notices that a hub lost its log", "internal/crossrepo/list.go",

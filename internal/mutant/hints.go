@@ -16,7 +16,7 @@ var ofHints = []mutant{
 	},
 	{
 		"a color is one of three", "internal/cli/output/color.go",
-		`if !slices.Contains(whens(), text) {`, `if !slices.Contains(Whens(), text) && false {`, "./internal/cli -run TestScript/hint_typos",
+		`if !slices.Contains(whens(), text) {`, `if !slices.Contains(whens(), text) && false {`, "./internal/cli -run TestScript/hint_typos",
 	},
 	{
 		"capture for somebody says that nothing was left", "internal/app/capture/command.go",

@@ -135,7 +135,7 @@ var ofSnapshots = []mutant{
 	{
 		"files that git does not know are not overwritten by a snapshot", "internal/snapshot/way.go",
 		`	case !there:
-		w.lost`, `	case !there && lerr != nil:
+		w.lost`, `	case !there && there:
 		w.lost`,
 		"./internal/cli -run TestScript/resume_here",
 	},
