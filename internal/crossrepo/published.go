@@ -15,10 +15,10 @@ import (
 func (h *remote) Publish(ctx context.Context, edit refs.Edit, objects ...*refs.Object) error {
 	t := refs.Transaction{Edits: []refs.Edit{edit}, Objects: objects}
 	report, err := h.Push(ctx, t)
-	if h.guardRefusal(err) == nil && report.refusedForGood([]refs.Edit{edit}) {
-		return h.errPushRefused([]refs.Edit{edit}, report, err)
+	if h.guardRefusal(err) == nil && report.refusedForGood(t.Edits) {
+		return h.errPushRefused(t.Edits, report, err)
 	}
-	if err != nil || !report.accepted([]refs.Edit{edit}) {
+	if err != nil || !report.accepted(t.Edits) {
 		said := GitSaid(err)
 		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take %s: %s", h.Alias.Name, h.RemoteName(edit.Ref), said).
 			WithHints(settingOr(h, said, fault.Run("githandoff", "doctor").Because("shows what the hub takes")))

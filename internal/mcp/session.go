@@ -16,7 +16,10 @@ type transport struct{ mcp.Transport }
 // Connect implements mcp.Transport.
 func (t transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	conn, err := t.Transport.Connect(ctx)
-	return &session{Connection: conn, closed: make(chan struct{})}, err
+	if err != nil {
+		return nil, err
+	}
+	return &session{Connection: conn, closed: make(chan struct{})}, nil
 }
 
 // session is a connection whose input ends after the last answer. The SDK cancels the calls that
