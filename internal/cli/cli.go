@@ -203,6 +203,7 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 	flags.Var(&a.Color, "color", "use colour: auto, always, never")
 	withFilters(a, root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		a.JSON = a.JSON || wantsJSON(a.Args)
 		return badFlag(cmd, a.Args, err)
 	})
 	only := named(flags, args)

@@ -119,7 +119,11 @@ func registerDraft(f *pflag.FlagSet, only ...string) draftFlags {
 			continue
 		}
 		d[flag.name] = &draftValue{kind: flag.kind}
-		f.Var(d[flag.name], flag.name, flag.usage)
+		short := ""
+		if flag.name == "goal" {
+			short = "m" // as in all steps with a text
+		}
+		f.VarP(d[flag.name], flag.name, short, flag.usage)
 	}
 	return d
 }

@@ -39,7 +39,7 @@ of its principal.`,
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.to, "to", "", "`TARGET`: agent, agent@alias or @alias")
-			f.StringVar(&c.Reason, "reason", "", "the reason, `TEXT`")
+			f.StringVarP(&c.Reason, "reason", "m", "", "the reason, `TEXT`")
 			c.snap.registerCarried(f, "the snapshot that came with it")
 			f.StringArrayVar(&c.scope, "scope", nil, "pass on only this part of its authority, `ACTION[:TARGET]`; repeatable (all)")
 		},
@@ -106,7 +106,7 @@ func newRevoke(a *app) command {
 		args:     takes(1, "an ID", &c.id),
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&c.reason, "reason", "", "the reason, `TEXT`; stays in the log")
+			f.StringVarP(&c.reason, "reason", "m", "", "the reason, `TEXT`; stays in the log")
 			f.BoolVar(&c.force, "force", false, "revoke it although a key that is not trusted here logged its end")
 		},
 		run: c.run,

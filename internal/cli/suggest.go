@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,6 +56,15 @@ func badFlag(cmd *cobra.Command, args []string, err error) error {
 		}
 	}
 	return refusal.WithHints(seeHelp(cmd))
+}
+
+// wantsJSON says whether --json is on a command line. pflag stops at the first flag that it refuses,
+// and leaves the rest unread.
+func wantsJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json")
 }
 
 // wordBefore returns the first word below a group of commands, if the flag in question comes later.

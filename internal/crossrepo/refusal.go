@@ -115,7 +115,7 @@ func errNoAnswer(h *Hub) error {
 func refusal(ctx context.Context, h *Hub, edits []refs.Edit, r *report, cause error) error {
 	if strings.Contains(r.said, sentNothing) {
 		return fault.New(fault.Unavailable, fault.MissingObject, "cannot send %s to %s: %s", r.culprit(), h.Alias.Name, GitSaid(cause)).
-			WithHints(fault.Run("githandoff", "doctor", "--fix").Because("brings an object that is lost here, if a hub has it"))
+			WithHints(refs.BringsObjects())
 	}
 	if strings.Contains(strings.Join(remoteLines(cause), " "), inTheWay) {
 		if moved := Moved(ctx, h); moved != nil {

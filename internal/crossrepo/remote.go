@@ -142,7 +142,7 @@ func (h *remote) errUnreachable(err error) error {
 	}
 	if gitexec.Damaged(err) {
 		return fault.New(fault.Unavailable, fault.MissingObject, "cannot read %s: the file of an object or of a ref in this clone is damaged", h.Alias.Name).
-			WithHints(fault.Run("githandoff", "doctor", "--fix").Because("brings it again, if a hub has it"))
+			WithHints(refs.BringsObjects())
 	}
 	if locks, lerr := h.Repo.Locks.List(time.Now()); lerr == nil {
 		for _, l := range locks {

@@ -82,7 +82,7 @@ func movedLately(r *Repo, name string) bool {
 func lost(name string, ended error) error {
 	switch {
 	case ended != nil:
-		return fault.New(fault.Unavailable, fault.MissingObject, "read %s: %w", name, ended).WithHints(doctorHint())
+		return fault.New(fault.Unavailable, fault.MissingObject, "read %s: %w", name, ended).WithHints(BringsObjects())
 	case handoff.IsHex(name, hexID):
 		return nil
 	}
@@ -92,10 +92,11 @@ func lost(name string, ended error) error {
 // Missing returns the refusal of something whose object this repository lost: git brings a ref only
 // with all of its objects.
 func Missing(what string) error {
-	return fault.New(fault.Unavailable, fault.MissingObject, "%s is lost here, or its file is damaged", what).WithHints(doctorHint())
+	return fault.New(fault.Unavailable, fault.MissingObject, "%s is lost here, or its file is damaged", what).WithHints(BringsObjects())
 }
 
-func doctorHint() fault.Hint {
+// BringsObjects returns the hint for an object that is lost or damaged here.
+func BringsObjects() fault.Hint {
 	return fault.Run("githandoff", "doctor", "--fix").Because("brings the object again, if a hub has it")
 }
 

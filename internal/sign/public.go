@@ -198,12 +198,12 @@ func checkRSA(key *rsa.PublicKey) error {
 }
 
 func parseSSHPublic(text []byte) (PublicKey, error) {
-	if bytes.ContainsAny(text, "\r\n") {
-		return PublicKey{}, badKey("want exactly one public key, on one line")
-	}
-	key, _, options, _, err := ssh.ParseAuthorizedKey(text)
+	key, _, options, rest, err := ssh.ParseAuthorizedKey(text)
 	if err != nil {
 		return PublicKey{}, badKey("neither an armored OpenPGP key nor an SSH public key line")
+	}
+	if len(rest) > 0 || bytes.ContainsAny(text, "\r\n") {
+		return PublicKey{}, badKey("want exactly one public key, on one line")
 	}
 	if len(options) > 0 {
 		return PublicKey{}, badKey("SSH public key with options before it")

@@ -87,13 +87,22 @@ func (h *Handler) find(ctx context.Context, arg string) (public sign.PublicKey, 
 		return public, "", fault.New(fault.NotFound, fault.NoKey, "%s is neither a key here nor a file", untrusted.Line(arg)).
 			WithHints(append(h.Keystore.Near(arg),
 				fault.Run("githandoff", "key", "show").Because("lists the keys that are here"),
-				fault.See("key export").Because("the owner of a key exports or publishes it"))...)
+				exported())...)
 	}
 	if err != nil {
 		return public, "", err
 	}
 	public, err = sign.ParsePublic(b)
-	return public, "", err
+	if err != nil {
+		refused := fault.As(fault.About(untrusted.Line(arg), err))
+		return public, "", refused.WithHints(append(refused.Hints, exported())...)
+	}
+	return public, "", nil
+}
+
+// exported is the hint for a file that is none or has no public key.
+func exported() fault.Hint {
+	return fault.See("key export").Because("the owner of a key exports or publishes it")
 }
 
 func (h *Handler) byID(ctx context.Context, kid sign.KID) (public sign.PublicKey, name string, err error) {
