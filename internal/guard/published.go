@@ -80,7 +80,7 @@ func (pj *publishedJudge) fuller(ctx context.Context, before string, public sign
 	}
 	text, err := pj.file(ctx, before, sign.MaxKey)
 	if fault.CodeOf(err) == fault.Denied {
-		return pj.readable(ctx, before) // it is too large for a key, or no file
+		return nil // what is no file, or too large for a key, has nothing to keep
 	}
 	if err != nil {
 		return err

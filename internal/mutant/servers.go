@@ -52,7 +52,11 @@ var ofServers = []mutant{
 	},
 	{
 		"a copy of a key that git cannot read is not passed over", "internal/guard/published.go",
-		`return pj.readable(ctx, before)`, `return nil`, "./internal/guard -run TestCheck_unreadableKey",
+		`		return err
+	}
+	old, err := sign.ParsePublic(text)`, `		return nil
+	}
+	old, err := sign.ParsePublic(text)`, "./internal/guard -run TestCheck_unreadableKey",
 	},
 	{
 		"a list of keys that git cannot read is not passed over", "internal/guard/listed.go",
