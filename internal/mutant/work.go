@@ -27,7 +27,7 @@ var ofWork = []mutant{
 	},
 	{
 		"one process takes the kept steps at a time", "internal/app/hubsync/kept.go",
-		`private.Lock(ctx, hd.Repo.OwnWorktree("steps.lock"))`, `func() { _ = private.Lock }, error(nil)`, inStress + "TestTwoSyncsOfOneClone",
+		`private.Lock(ctx, hd.Repo.OwnWorktree("steps.lock"))`, `func() { _ = private.Lock }, error(nil)`, inScript + "sync_at_once",
 	},
 	{
 		"one process changes a record at a time", "internal/work/claims.go",

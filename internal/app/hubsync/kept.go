@@ -51,8 +51,7 @@ func (hd *Handler) syncSteps(ctx context.Context, run *syncing) ([]Done, error) 
 }
 
 // waiting lists the kept steps of this worktree. If there are any, it holds a lock until they
-// are taken: a renewal of a lease could otherwise be sent by two processes, and the log would
-// have it twice.
+// are taken: two processes would otherwise both send a step, and both report it.
 func (hd *Handler) waiting(ctx context.Context) (waiting []*work.Claim, unlock func(), err error) {
 	if waiting, err = hd.Claims.Waiting(); err != nil || len(waiting) == 0 {
 		return nil, nil, err
