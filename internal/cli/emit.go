@@ -149,8 +149,7 @@ func (c *emitCommand) readDraft(ctx context.Context) (*handoff.Envelope, error) 
 // senderOf sends handoffs from a workspace.
 func senderOf(a *app, ws *workspace.Workspace) *emit.Sender {
 	s := emit.NewSender(ws)
-	s.Keystore, s.Now, s.Random = a.keystore(), a.Now, a.Random
-	s.Quiet, s.Warn, s.Say = a.Quiet, a.Warn, a.Say
+	s.Keystore, s.Quiet, s.Say = a.keystore(), a.Quiet, a.Say
 	s.Snapshot = (&snapshotFlags{}).taker(a, ws)
 	s.Invited = func(ctx context.Context, alias string) error {
 		return join.New(ws, a.Now, a.Random).Finish(ctx, []string{alias}, a.joined)

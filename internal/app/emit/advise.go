@@ -18,7 +18,6 @@ const adviseTime = 300 * time.Millisecond
 // advise looks for mistakes of the sender during the work: files left behind, a commit missing at
 // the target, unknown agents. The returned function prints the advice.
 func (s *Sender) advise(ctx context.Context, env *handoff.Envelope, alias string) func() {
-	repo := s.Handler.Repo
 	if s.Quiet {
 		return func() {}
 	}
@@ -34,17 +33,17 @@ func (s *Sender) advise(ctx context.Context, env *handoff.Envelope, alias string
 		if env.Work != nil {
 			return // all of it goes along
 		}
-		if n := refs.Uncommitted(ctx, repo); n > 0 {
+		if n := refs.Uncommitted(ctx, s.Repo); n > 0 {
 			found <- fmt.Errorf("%s not committed: the receiver does not have that work", changedFiles(n))
 		}
-		if alias != "" && env.Source.Commit != "" && refs.Unpushed(ctx, repo, alias, env.Source.Commit) {
+		if alias != "" && env.Source.Commit != "" && refs.Unpushed(ctx, s.Repo, alias, env.Source.Commit) {
 			found <- fmt.Errorf("commit %.10s is not on %s yet, as far as this clone knows: push it", env.Source.Commit, alias)
 		}
 	}()
 	return func() {
 		defer cancel()
 		for err := range found {
-			s.Warn(err)
+			s.Workspace.Warn(err)
 		}
 	}
 }
@@ -68,7 +67,7 @@ func (s *Sender) AdviseReceiver(ctx context.Context, agent, alias string) {
 		return
 	}
 	if err := s.doubtful(ctx, agent, alias); err != nil {
-		s.Warn(err)
+		s.Workspace.Warn(err)
 	}
 }
 
@@ -76,11 +75,11 @@ func (s *Sender) AdviseReceiver(ctx context.Context, agent, alias string) {
 // the agent does not work here, or no key of it is trusted.
 func (s *Sender) doubtful(ctx context.Context, name, alias string) error {
 	if alias == "" {
-		if err := s.Hubs.Elsewhere(name, s.Keystore); err != nil {
+		if err := s.Workspace.Elsewhere(name, s.Keystore); err != nil {
 			return err
 		}
 	}
-	known, near := sign.NearestAgent(s.Trust, name)
+	known, near := sign.NearestAgent(s.Engine.Keys.Trust, name)
 	if known {
 		return s.retiredAgent(name)
 	}
@@ -98,7 +97,7 @@ func (s *Sender) doubtful(ctx context.Context, name, alias string) error {
 
 // retiredAgent warns if every key of a known agent was retired here.
 func (s *Sender) retiredAgent(name string) error {
-	for _, e := range s.Trust.Entries() {
+	for _, e := range s.Engine.Keys.Trust.Entries() {
 		if slices.Contains(e.Agents, name) && e.Retired == "" {
 			return nil
 		}

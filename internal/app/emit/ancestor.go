@@ -21,7 +21,7 @@ func (e *Handler) Ancestor(ctx context.Context, arg string) (env *handoff.Envelo
 		return nil, false, err
 	}
 	if len(f.State.Chain) > 0 && f.State.Receipt == nil {
-		v, err := e.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
+		v, err := e.Engine.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
 		if errors.Is(err, sign.ErrSealed) {
 			return lifecycle.Outline(f.State.Offer), true, nil
 		}
@@ -35,7 +35,7 @@ func (e *Handler) Ancestor(ctx context.Context, arg string) (env *handoff.Envelo
 		to = f.State.Offer.To // what was sent stays there when it is routed
 	}
 	for _, ref := range []string{refs.Archive(f.State.ID), refs.Sent(to, f.State.ID), refs.Outbox(to, f.State.ID)} {
-		p, err := e.Verifier.Reload(ctx, ref)
+		p, err := e.Engine.Verifier.Reload(ctx, ref)
 		if err == nil {
 			return p.Envelope, p.Sealed, nil
 		}

@@ -31,18 +31,18 @@ func (e *Handler) HeldToken(ctx context.Context, id handoff.ID) (*lifecycle.Veri
 	case err != nil:
 		return nil, err
 	}
-	s, err := e.States.Load(ctx, home, h.Proof().Place)
+	s, err := e.Engine.Reader.Load(ctx, home, h.Proof().Place)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case s.Receipt != nil:
 		return nil, s.Err()
-	case s.Claim == nil || !h.Mine(s.Claim.Nonce) || s.Overdue(e.Now()):
+	case s.Claim == nil || !h.Mine(s.Claim.Nonce) || s.Overdue(e.Engine.Now()):
 		return nil, fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s has ended, and its authority cannot be passed on", id).
 			WithHints(fault.Run("githandoff", "resume", string(id)).Because("takes it again"))
 	}
-	return e.Verifier.Verify(ctx, home, s, opt)
+	return e.Engine.Verifier.Verify(ctx, home, s, opt)
 }
 
 // passedOn prepares a payload. If it carries on the authority of a held handoff, the log of the
@@ -71,6 +71,6 @@ func (e *Handler) delegate(ctx context.Context, parent, child handoff.ID) error 
 	if err != nil {
 		return err
 	}
-	_, err = e.Steps.Delegate(ctx, home, h.Proof(), child)
+	_, err = e.Engine.Delegate(ctx, home, h.Proof(), child)
 	return err
 }

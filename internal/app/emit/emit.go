@@ -48,7 +48,7 @@ func (e *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 	hub, remote := em.Home.(*crossrepo.Hub)
 	if !remote {
 		done.Ref = refs.LocalNamespace.Inbox(p.Agent, p.Record.ID)
-		if _, err := e.Steps.Offer(ctx, em.Home, p, em.LocalEdits...); err != nil {
+		if _, err := e.Engine.Offer(ctx, em.Home, p, em.LocalEdits...); err != nil {
 			return nil, err
 		}
 		e.Notes.Add(annotate.Subject(em.Envelope, em.Seal), e.Local, &p.Record)
@@ -90,7 +90,7 @@ func (e *Handler) Once(ctx context.Context, home lifecycle.Home, source, target,
 		if err := e.Workspace.Load(ctx, it); err != nil {
 			return nil, err
 		}
-		if it.Record != nil && it.Record.From == source && it.Record.Task == task && home.Is(it.Record.Home) && e.Now().Before(it.Record.Expires) {
+		if it.Record != nil && it.Record.From == source && it.Record.Task == task && home.Is(it.Record.Home) && e.Engine.Now().Before(it.Record.Expires) {
 			return it, nil
 		}
 	}

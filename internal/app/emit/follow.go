@@ -12,7 +12,7 @@ import (
 // gone. The child of a sealed handoff is sealed.
 func (s *Sender) follow(ctx context.Context, env *handoff.Envelope, o *Options) error {
 	if env.Parent != "" || len(env.Lineage) > 0 { // the document says it itself
-		_, sealed, err := s.Handler.Ancestor(ctx, string(env.Parent))
+		_, sealed, err := s.Ancestor(ctx, string(env.Parent))
 		if err != nil && fault.CodeOf(err) != fault.NotFound {
 			return err // nobody can tell whether what it quotes was sealed
 		}
@@ -32,14 +32,14 @@ func (s *Sender) follow(ctx context.Context, env *handoff.Envelope, o *Options) 
 		}
 		parent = string(held.ID)
 	}
-	above, sealed, err := s.Handler.Ancestor(ctx, parent)
+	above, sealed, err := s.Ancestor(ctx, parent)
 	if err != nil {
 		return err
 	}
 	if sealed {
 		s.sealToo(o, above.ID)
 	}
-	links, err := s.Handler.ChainLength(ctx, above)
+	links, err := s.ChainLength(ctx, above)
 	if err != nil {
 		return err
 	}

@@ -2,17 +2,14 @@ package emit
 
 import (
 	"context"
-	"io"
 	"strings"
 	"time"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/policy"
 	"githandoff/internal/refs"
 	"githandoff/internal/screen"
 	"githandoff/internal/sign"
@@ -34,33 +31,6 @@ type Options struct {
 	ID handoff.ID // derived, by a hook; empty: a new one
 }
 
-// Hubs are the hubs with an alias in this clone.
-type Hubs interface {
-	Hub(ctx context.Context, alias string) (*crossrepo.Hub, error)
-	AliasOf(home lifecycle.Home) string
-	Elsewhere(agent string, keys sign.Keystore) error
-}
-
-// Held is the claim of this worktree.
-type Held interface {
-	Current() (*work.Claim, error)
-}
-
-// Policy is the policy of the team.
-type Policy interface {
-	Read(ctx context.Context) (*policy.Policy, error)
-}
-
-// Published are the published keys not pinned here.
-type Published interface {
-	Unpinned(ctx context.Context) ([]sign.PublicKey, error)
-}
-
-// Signer is the signing key of this worktree.
-type Signer interface {
-	SpeaksFor(principal string) bool // it is a root key of this principal
-}
-
 // RootSigner is a root key to sign in place of the agent's key.
 type RootSigner struct {
 	Signer sign.Signer
@@ -69,22 +39,15 @@ type RootSigner struct {
 
 // Sender makes handoffs of drafts and sends them: for emit, capture and the hooks.
 type Sender struct {
-	Handler   *Handler
+	*Handler
 	As        func(RootSigner) *Handler // the same handler, signing with a root key
-	Hubs      Hubs
-	Held      Held
-	Policy    Policy
-	Published Published
-	Signer    Signer
-	Trust     *sign.Trust
+	Held      *work.Held
+	Policy    *teampolicy.Reader
+	Published *team.Team
 	Source    string // the agent in whose name handoffs are sent
-	Actor     string // the author of its commits
 
 	Keystore sign.Keystore
-	Now      func() time.Time
-	Random   io.Reader
 	Quiet    bool // looks for no advice
-	Warn     func(error)
 	Say      func(format string, args ...any)
 
 	// Snapshot takes the snapshot of a handoff, names it in the envelope, and returns its
@@ -103,8 +66,7 @@ type Sender struct {
 func NewSender(w *workspace.Workspace) *Sender {
 	return &Sender{
 		Handler: New(w), As: func(r RootSigner) *Handler { return New(w.As(r.Signer, r.Actor)) },
-		Hubs: w, Held: w.Work(), Policy: teampolicy.New(w), Published: team.New(w),
-		Signer: w.Engine.Author, Trust: w.Engine.Keys.Trust, Source: w.Source(), Actor: w.Engine.Author.Actor,
+		Held: w.Work(), Policy: teampolicy.New(w), Published: team.New(w), Source: w.Source(),
 	}
 }
 
@@ -116,7 +78,7 @@ func (s *Sender) Send(ctx context.Context, env *handoff.Envelope, o *Options) (*
 		return nil, err
 	}
 	if o.Once {
-		unlock, err := s.Handler.LockOnce(ctx)
+		unlock, err := s.LockOnce(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -147,12 +109,12 @@ func (s *Sender) Send(ctx context.Context, env *handoff.Envelope, o *Options) (*
 	if root != nil {
 		handler = s.As(*root)
 	}
-	if alias := s.Hubs.AliasOf(home); alias != "" && !o.Queue {
+	if alias := s.Workspace.AliasOf(home); alias != "" && !o.Queue {
 		if err := s.Invited(ctx, alias); err != nil {
-			s.Warn(err)
+			s.Workspace.Warn(err)
 		}
 	}
-	defer s.advise(ctx, env, s.Hubs.AliasOf(home))()
+	defer s.advise(ctx, env, s.Workspace.AliasOf(home))()
 	return handler.Emit(ctx, Request{
 		Envelope: env, Home: home, Authority: authority, Asked: o.Asked(), Seal: o.Seal, Queue: o.Queue, LocalEdits: localEdits, Snapshot: objects,
 	})
@@ -160,7 +122,7 @@ func (s *Sender) Send(ctx context.Context, env *handoff.Envelope, o *Options) (*
 
 // once returns the open handoff of the same source, target and task, if there is one.
 func (s *Sender) once(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, o *Options) (*Result, error) {
-	it, err := s.Handler.Once(ctx, home, s.Source, inboxOf(env), env.Task)
+	it, err := s.Once(ctx, home, s.Source, inboxOf(env), env.Task)
 	if err != nil || it == nil {
 		return nil, err
 	}
@@ -213,12 +175,12 @@ func (s *Sender) address(ctx context.Context, to string, here bool, env *handoff
 			WithHints(fault.See("emit").Because("--to names an agent, an agent at an alias, or only an alias while no agent is chosen"))
 	}
 	if alias == "" && !here {
-		alias = s.Handler.Repo.Config.Get("handoff.defaultrepo")
+		alias = s.Repo.Config.Get("handoff.defaultrepo")
 	}
 	if alias == "" {
-		return s.Handler.Local, nil
+		return s.Local, nil
 	}
-	hub, err := s.Hubs.Hub(ctx, alias)
+	hub, err := s.Workspace.Hub(ctx, alias)
 	if err != nil {
 		return nil, err
 	}
@@ -228,11 +190,10 @@ func (s *Sender) address(ctx context.Context, to string, here bool, env *handoff
 
 // complete fills in the members known only to this machine: id, times, salt, source.
 func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options, localEdits *[]refs.Edit) error {
-	h := s.Handler
-	now := s.Now().UTC().Truncate(time.Second)
+	now := s.Engine.Now().UTC().Truncate(time.Second)
 	var err error
 	if env.ID = o.ID; env.ID == "" {
-		if env.ID, err = handoff.NewID(now, s.Random); err != nil {
+		if env.ID, err = handoff.NewID(now, s.Engine.Author.Random); err != nil {
 			return err
 		}
 	}
@@ -241,16 +202,16 @@ func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options
 		return fault.New(fault.Usage, fault.BadUsage, "--ttl %s: want at least a minute", o.TTL)
 	}
 	env.ExpiresAt = handoff.FormatTime(now.Add(o.TTL))
-	if env.Salt, err = handoff.NewSalt(s.Random); err != nil {
+	if env.Salt, err = handoff.NewSalt(s.Engine.Author.Random); err != nil {
 		return err
 	}
 	dialect.SentBy(env, s.Source)
-	env.Source.Repo = h.Local.RepoID
-	if env.Source.Commit, err = s.sourceCommit(ctx, h.Repo, o.Commit); err != nil {
+	env.Source.Repo = s.Local.RepoID
+	if env.Source.Commit, err = s.sourceCommit(ctx, o.Commit); err != nil {
 		return err
 	}
 	if env.Source.Branch == "" && o.Commit == "" {
-		env.Source.Branch = h.Repo.Branch
+		env.Source.Branch = s.Repo.Branch
 	}
 	if err := s.follow(ctx, env, o); err != nil {
 		return err
@@ -260,7 +221,7 @@ func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options
 			WithHints(fault.See("emit").Because("--goal states the goal, --summary the findings"))
 	}
 	if o.Checkpoint != "" {
-		oid, err := s.revision(ctx, h.Repo, o.Checkpoint)
+		oid, err := s.revision(ctx, o.Checkpoint)
 		if err != nil {
 			return err
 		}
@@ -273,19 +234,19 @@ func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options
 	return nil
 }
 
-func (s *Sender) sourceCommit(ctx context.Context, repo *refs.Repo, rev string) (string, error) {
+func (s *Sender) sourceCommit(ctx context.Context, rev string) (string, error) {
 	if rev == "" {
-		return repo.Head, nil
+		return s.Repo.Head, nil
 	}
-	return s.revision(ctx, repo, rev)
+	return s.revision(ctx, rev)
 }
 
 // revision resolves what a person names a commit by.
-func (s *Sender) revision(ctx context.Context, repo *refs.Repo, rev string) (string, error) {
+func (s *Sender) revision(ctx context.Context, rev string) (string, error) {
 	if strings.HasPrefix(rev, "-") {
 		return "", fault.New(fault.Usage, fault.BadUsage, "%s is not a revision", untrusted.Line(rev))
 	}
-	out, err := repo.RevParse(ctx, rev+"^{commit}")
+	out, err := s.Repo.RevParse(ctx, rev+"^{commit}")
 	if code := gitexec.ExitCode(err); code == 1 || code == 128 && !gitexec.CouldNotStore(err) {
 		return "", fault.New(fault.NotFound, fault.NoSuchCommit, "%s is not a commit here", untrusted.Line(rev)).
 			WithHints(fault.Run("git", "log", "--oneline", "--max-count=5").Because("lists the newest commits"))

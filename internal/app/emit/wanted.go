@@ -37,19 +37,19 @@ func (s *Sender) Authority(ctx context.Context, parent handoff.ID, f *Wanted) (*
 		}
 	}
 	for _, alias := range f.Audience {
-		hub, err := s.Hubs.Hub(ctx, alias)
+		hub, err := s.Workspace.Hub(ctx, alias)
 		if err != nil {
 			return nil, nil, err
 		}
 		want.Audience = append(want.Audience, hub.ID())
 	}
 	var err error
-	want.Above, err = s.Handler.HeldToken(ctx, parent)
+	want.Above, err = s.HeldToken(ctx, parent)
 	switch {
 	case err != nil && f.Asked():
 		return nil, nil, err
 	case err != nil:
-		s.Warn(err)
+		s.Workspace.Warn(err)
 		return nil, nil, nil
 	case want.Above != nil:
 		return nil, want, nil
@@ -86,13 +86,13 @@ func Principal(s string) string {
 // worktree. Any other is used only if a person types its passphrase, so an agent cannot lend
 // itself the authority of its user.
 func (s *Sender) asRoot(principal string) (*RootSigner, error) {
-	if s.Signer.SpeaksFor(principal) {
+	if s.Engine.Author.SpeaksFor(principal) {
 		return nil, nil
 	}
 	refusal := fault.New(fault.Denied, fault.UntrustedRoot, "no root key of %s is available here", untrusted.Line(principal))
-	for _, e := range s.Trust.Entries() {
-		key, ok := s.Trust.Lookup(e.KID)
-		if !ok || !key.SpeaksFor(principal) || key.ValidAt(s.Now()) != nil {
+	for _, e := range s.Engine.Keys.Trust.Entries() {
+		key, ok := s.Engine.Keys.Trust.Lookup(e.KID)
+		if !ok || !key.SpeaksFor(principal) || key.ValidAt(s.Engine.Now()) != nil {
 			continue
 		}
 		locked, err := s.Keystore.Locked(e.KID)
@@ -105,7 +105,7 @@ func (s *Sender) asRoot(principal string) (*RootSigner, error) {
 			if err != nil {
 				return nil, err
 			}
-			return &RootSigner{signer, actorOf(principal, s.Actor)}, nil
+			return &RootSigner{signer, actorOf(principal, s.Engine.Author.Actor)}, nil
 		default:
 			refusal = fault.New(fault.Denied, fault.UntrustedRoot, "the root key of %s is used only if it is named", untrusted.Line(principal))
 		}
