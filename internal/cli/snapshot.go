@@ -124,8 +124,7 @@ func (c *copyFlags) begin(ws *workspace.Workspace, from string) (*workcopy.Resto
 		}
 	}
 	return &workcopy.Restoring{
-		Dir: dir, Here: c.here, Agent: ws.Agent, Homes: ws,
-		Handler: workcopy.Handler{Repo: ws.Repo, Fetcher: crossrepo.Snapshots{Repo: ws.Repo}},
+		Dir: dir, Here: c.here, Agent: ws.Agent, Homes: ws, Handler: workcopy.Handler{Repo: ws.Repo},
 	}, nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"githandoff/internal/app/inspect"
 	"githandoff/internal/app/workcopy"
 	"githandoff/internal/cli/output"
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/handoff"
 	"githandoff/internal/untrusted"
 )
@@ -91,8 +90,7 @@ func (c *workCommand) with(ctx context.Context, do func(context.Context, *workco
 		return contentGone(f)
 	}
 	c.from, c.of = v.Offer().From, v.Offer().ID
-	handler := &workcopy.Handler{Repo: ws.Repo, Fetcher: crossrepo.Snapshots{Repo: ws.Repo}}
-	return handler.With(ctx, f.Home, f.State, v, do)
+	return (&workcopy.Handler{Repo: ws.Repo}).With(ctx, f.Home, f.State, v, do)
 }
 
 func (c *workCommand) show(ctx context.Context, b *workcopy.Brought) error {

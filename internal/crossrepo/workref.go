@@ -168,26 +168,17 @@ func (h *Hub) unsound(ctx context.Context, oid string, cause error) error {
 	return fault.New(fault.Denied, fault.MalformedObject, "git does not take the snapshot %s from %s: %s", oid, h.Alias.Name, GitSaid(cause))
 }
 
-// Snapshots brings the snapshots of handoffs into a repository.
-type Snapshots struct {
-	Repo *refs.Repo
-}
-
-// ForgetWork lets go of the copy of a snapshot made here by BringWork.
-func (s Snapshots) ForgetWork(ctx context.Context, home lifecycle.Home, p lifecycle.Place) error {
-	return lifecycle.ForgetWork(ctx, s.Repo, home, p)
-}
-
-// BringWork makes the snapshot of a handoff readable in this repository.
-func (s Snapshots) BringWork(ctx context.Context, home lifecycle.Home, p lifecycle.Place, w *handoff.Work) error {
+// BringSnapshot makes the snapshot of a handoff readable in a repository, for people and for a work
+// copy. [lifecycle.ForgetWork] lets go of it.
+func BringSnapshot(ctx context.Context, repo *refs.Repo, home lifecycle.Home, p lifecycle.Place, w *handoff.Work) error {
 	if hub, ok := home.(*Hub); ok {
-		o, err := s.Repo.Resolve(ctx, refs.WorkOut(p.ID))
+		o, err := repo.Resolve(ctx, refs.WorkOut(p.ID))
 		if err != nil || o == w.Commit {
 			return err
 		}
 		return hub.FetchWork(ctx, p, w.Commit)
 	}
-	now, err := s.Repo.Resolve(ctx, home.Namespace().Work(p.Agent, p.ID))
+	now, err := repo.Resolve(ctx, home.Namespace().Work(p.Agent, p.ID))
 	switch {
 	case err != nil || now == w.Commit:
 		return err

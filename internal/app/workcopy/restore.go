@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -123,20 +124,13 @@ func (r *Restoring) Made() *Copy {
 // Close drops the fetched snapshot.
 func (r *Restoring) Close(ctx context.Context) {
 	if r != nil && r.home != nil {
-		_ = r.Fetcher.ForgetWork(context.WithoutCancel(ctx), r.home, r.at) // the receipt does so again
+		_ = lifecycle.ForgetWork(context.WithoutCancel(ctx), r.Repo, r.home, r.at) // the receipt does so again
 	}
-}
-
-// Fetcher brings the snapshot of a handoff into this repository, and drops it again.
-type Fetcher interface {
-	BringWork(ctx context.Context, home lifecycle.Home, p lifecycle.Place, w *handoff.Work) error
-	ForgetWork(ctx context.Context, home lifecycle.Home, p lifecycle.Place) error
 }
 
 // Handler makes work copies in one repository.
 type Handler struct {
-	Repo    *refs.Repo
-	Fetcher Fetcher
+	Repo *refs.Repo
 }
 
 // Copy is a work copy, finished or being made.
@@ -247,7 +241,7 @@ func (h *Handler) branchFree(ctx context.Context, c *Copy) error {
 
 // Bring fetches a snapshot and opens it: the very one named by the signed envelope.
 func (h *Handler) Bring(ctx context.Context, home lifecycle.Home, p lifecycle.Place, w *handoff.Work) (*snapshot.Contents, error) {
-	if err := h.Fetcher.BringWork(ctx, home, p, w); err != nil {
+	if err := crossrepo.BringSnapshot(ctx, h.Repo, home, p, w); err != nil {
 		return nil, err
 	}
 	c, err := snapshot.Open(ctx, h.Repo, w.Commit)
