@@ -23,21 +23,13 @@ type Workspace interface {
 	Hub(ctx context.Context, alias string) (*crossrepo.Hub, error)
 }
 
-// Trust is the list of pinned keys.
-type Trust interface {
-	Lookup(kid sign.KID) (sign.Key, bool)
-	Entries() []sign.TrustEntry
-	Add(path string, e sign.TrustEntry) error
-	MayAdd(path string, e sign.TrustEntry) error
-}
-
 // Handler makes, answers and ends invitations.
 type Handler struct {
 	Agent     string
 	Memory    Memory
 	Signer    sign.Signer // nil on the side that joins
 	Team      *team.Team
-	Trust     Trust
+	Trust     *sign.Trust
 	TrustPath string // of this repository
 	Workspace Workspace
 	Now       func() time.Time

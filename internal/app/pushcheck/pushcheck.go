@@ -13,16 +13,6 @@ import (
 	"githandoff/internal/work"
 )
 
-// Claims are the claims of this worktree's agent.
-type Claims interface {
-	// WithToken are the held claims with authority.
-	WithToken() ([]*work.Claim, error)
-	// LostTokens are the claims with authority ended by another party.
-	LostTokens() ([]*work.Claim, error)
-	// LiveClaim verifies a claim in force, with its token.
-	LiveClaim(ctx context.Context, claim *work.Claim) (*work.Live, error)
-}
-
 // Hubs asks hubs about claims.
 type Hubs interface {
 	// EndedAt are the claims of this agent ended at the hub of a remote.
@@ -31,10 +21,10 @@ type Hubs interface {
 
 // Handler checks pushes.
 type Handler struct {
-	Repo   *refs.Repo
-	Claims Claims
-	Hubs   Hubs
-	Warn   func(error)
+	Repo *refs.Repo
+	Work *work.Held
+	Hubs Hubs
+	Warn func(error)
 }
 
 // Refusal stops a push. It is the only error for which a hook of a clone stops git.
@@ -60,11 +50,11 @@ func allows(live *work.Live, scopes []string) error {
 // claim. The claims are compared with this clone's copies first, then with the hub of the push:
 // if the hub does not answer, the push must not pass unchecked.
 func (h *Handler) Check(ctx context.Context, push io.Reader, remote string) error {
-	held, err := h.Claims.WithToken()
+	held, err := h.Work.WithToken()
 	if err != nil {
 		return err
 	}
-	lost, err := h.Claims.LostTokens()
+	lost, err := h.Work.LostTokens()
 	if err != nil || len(held)+len(lost) == 0 {
 		return err
 	}
@@ -99,14 +89,14 @@ func (h *Handler) exceeds(ctx context.Context, held []*work.Claim, edits []refs.
 	if err != nil || len(needs) == 0 {
 		return err
 	}
-	return AnyAllows(ctx, h.Claims, held, needs)
+	return AnyAllows(ctx, h.Work, held, needs)
 }
 
 // AnyAllows returns nil if one of the claims allows all scopes, else the first refusal.
-func AnyAllows(ctx context.Context, claims Claims, held []*work.Claim, scopes []string) error {
+func AnyAllows(ctx context.Context, mine *work.Held, held []*work.Claim, scopes []string) error {
 	var first error
 	for _, claim := range held {
-		live, err := claims.LiveClaim(ctx, claim)
+		live, err := mine.LiveClaim(ctx, claim)
 		if err == nil {
 			err = allows(live, scopes)
 		}
