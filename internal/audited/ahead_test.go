@@ -41,14 +41,6 @@ func (s *fixture) lanes(t *testing.T, names ...string) ([]refs.Ref, map[string][
 	return list, entries
 }
 
-// auditor is an Auditor that judges by a function.
-type auditor func(lane refs.Ref, a lifecycle.LaneAudit)
-
-func (f auditor) Audit(_ context.Context, _ lifecycle.Home, lane refs.Ref, a lifecycle.LaneAudit) error {
-	f(lane, a)
-	return nil
-}
-
 // idIn returns an id whose lane has that name.
 func idIn(lane string) handoff.ID { return handoff.ID("ho_01m7y9empg6cpcmb990axq95" + lane) }
 
@@ -69,10 +61,11 @@ func TestReadAhead(t *testing.T) {
 	require.NotNil(t, m.reading.line, "they are many")
 	lanes[1].OID = entries[moved][perLane-2].OID
 	shown, judged := map[string][]string{}, map[string]bool{}
-	m.Auditor = auditor(func(lane refs.Ref, a lifecycle.LaneAudit) {
+	m.audit = func(_ context.Context, _ lifecycle.Home, lane refs.Ref, a lifecycle.LaneAudit) error {
 		judged[lane.Name] = true
 		a.Learn(lifecycle.Lesson{})
-	})
+		return nil
+	}
 	require.NoError(t, m.Lanes(t.Context(), lanes[1:], Visitor{
 		Entry: func(lane refs.Ref, e *lifecycle.Entry) error {
 			assert.Equal(t, lane.Name, s.home.Namespace().Lane(e.Record().ID))

@@ -91,7 +91,7 @@ func (m *Memory) show(ctx context.Context, lane refs.Ref, r *reading, v Visitor)
 	if known != nil {
 		err = lifecycle.Sound(ctx, lane, known.entries, r.next, a)
 	} else {
-		err = m.Auditor.Audit(ctx, m.home, lane, a)
+		err = m.audit(ctx, m.home, lane, a)
 	}
 	refused := fault.CodeOf(err) == fault.Denied || fault.Is(err, fault.MissingObject)
 	if refused {
@@ -121,7 +121,7 @@ type reading struct {
 }
 
 func (m *Memory) read(ctx context.Context) *reading {
-	r := &reading{repo: m.Repo, known: map[string]*known{}}
+	r := &reading{repo: m.repo, known: map[string]*known{}}
 	n := 0
 	for _, name := range slices.Sorted(maps.Keys(m.lanes)) {
 		if l := m.lanes[name]; m.sound(refs.Ref{Name: name, OID: l.tip}) != nil {
@@ -133,7 +133,7 @@ func (m *Memory) read(ctx context.Context) *reading {
 		return r
 	}
 	lanes := r.lanes
-	r.line, _ = refs.ReadAhead(ctx, m.Repo, "commit", func(yield func(string) bool) {
+	r.line, _ = refs.ReadAhead(ctx, m.repo, "commit", func(yield func(string) bool) {
 		for _, name := range lanes {
 			for _, e := range r.known[name].entries {
 				if !yield(e.OID) {

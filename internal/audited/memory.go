@@ -33,32 +33,12 @@ const (
 	unseen = "-"
 )
 
-// Auditor judges every entry of a lane, as lifecycle.Reader does.
-type Auditor interface {
-	Audit(ctx context.Context, home lifecycle.Home, lane refs.Ref, a lifecycle.LaneAudit) error
-}
-
-// Trust is the list of keys believed in an audit.
-type Trust interface {
-	Digest() (string, error)
-}
-
-// Setup has the parts of an audit.
-type Setup struct {
-	Repo    *refs.Repo
-	Auditor Auditor
-	Trust   Trust
-	Now     func() time.Time
-}
-
-// SetupOf takes the parts of an audit from a state machine.
-func SetupOf(e *lifecycle.Engine) Setup {
-	return Setup{Repo: e.Repo, Auditor: e.Reader, Trust: e.Keys.Trust, Now: e.Now}
-}
-
 // Memory remembers the lanes of one home.
 type Memory struct {
-	Setup
+	// audit judges every entry of a lane, see [lifecycle.Reader.Audit].
+	audit func(ctx context.Context, home lifecycle.Home, lane refs.Ref, a lifecycle.LaneAudit) error
+
+	repo    *refs.Repo
 	path    string
 	context string // digest of the program, the trust list and the home
 	home    lifecycle.Home
@@ -81,19 +61,19 @@ type known struct {
 	entries   []lifecycle.LearnedEntry // all of a sound lane; else those with a known signature
 }
 
-// Open reads the memory of a home. Program stands for the rules of this program. The memory is
+// Open reads the memory of a home, for audits by a state machine. Program stands for the rules of this program. The memory is
 // empty if program is "", or if the file cannot be read or must not be believed.
-func Open(s Setup, home lifecycle.Home, program string) (*Memory, error) {
-	trust, err := s.Trust.Digest()
+func Open(e *lifecycle.Engine, home lifecycle.Home, program string) (*Memory, error) {
+	trust, err := e.Keys.Trust.Digest()
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256([]byte(string(home.Namespace())))
 	m := &Memory{
-		Setup: s,
-		path:  s.Repo.Own("audited/" + hex.EncodeToString(sum[:6])), home: home,
+		repo: e.Repo, audit: e.Reader.Audit,
+		path: e.Repo.Own("audited/" + hex.EncodeToString(sum[:6])), home: home,
 		context: digest(strings.Join([]string{program, trust, home.ID()}, "\n")),
-		opened:  s.Now(),
+		opened:  e.Now(),
 		lanes:   map[string]*known{}, next: map[string]*known{},
 	}
 	if program == "" {

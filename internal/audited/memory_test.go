@@ -53,7 +53,7 @@ func (s *fixture) learn(t *testing.T) *Memory {
 
 func (s *fixture) open(t *testing.T, program string) *Memory {
 	t.Helper()
-	m, err := Open(SetupOf(s.engine), s.home, program)
+	m, err := Open(s.engine, s.home, program)
 	require.NoError(t, err)
 	return m
 }

@@ -118,7 +118,7 @@ func (h *Handler) run(ctx context.Context, c *comparison, program string) error 
 	var listed error
 	var beside sync.WaitGroup
 	beside.Go(func() { listed = c.list(ctx) })
-	remembered, err := audited.Open(h.Audits, c.home, program)
+	remembered, err := audited.Open(h.Engine, c.home, program)
 	if err == nil {
 		remembered.ReadAhead(ctx)
 		defer remembered.Close()
@@ -128,7 +128,7 @@ func (h *Handler) run(ctx context.Context, c *comparison, program string) error 
 		return err
 	}
 	if c.lost { // which refs alone do not show, and the memory is of refs
-		if remembered, err = audited.Open(h.Audits, c.home, ""); err != nil {
+		if remembered, err = audited.Open(h.Engine, c.home, ""); err != nil {
 			return err
 		}
 	}

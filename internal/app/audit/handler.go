@@ -5,8 +5,8 @@ package audit
 import (
 	"context"
 
-	"githandoff/internal/audited"
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/workspace"
 )
@@ -20,7 +20,7 @@ type Workspace interface {
 
 // Handler audits the lanes of this repository and of its hubs.
 type Handler struct {
-	Audits    audited.Setup
+	Engine    *lifecycle.Engine
 	Repo      *refs.Repo
 	Workspace Workspace
 }
@@ -28,7 +28,7 @@ type Handler struct {
 // New makes the handler of a workspace.
 func New(w *workspace.Workspace) *Handler {
 	return &Handler{
-		Audits:    audited.SetupOf(w.Engine),
+		Engine:    w.Engine,
 		Repo:      w.Repo,
 		Workspace: w,
 	}

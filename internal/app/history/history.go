@@ -140,7 +140,7 @@ func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
 		if err != nil {
 			return err
 		}
-		remembered, err := audited.Open(h.Audits, home, audited.Program())
+		remembered, err := audited.Open(h.Engine, home, audited.Program())
 		if err != nil {
 			return err
 		}
