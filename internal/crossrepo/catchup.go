@@ -51,17 +51,17 @@ func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, join func(lan
 	if err != nil {
 		return err
 	}
-	for _, d := range h.withTips(memory, there) {
-		if d.tip == d.OID {
+	for _, s := range h.sights(memory, there) {
+		if s.now == s.was {
 			continue
 		}
-		if err := checkGiven(ctx, h, d); err != nil {
+		if err := checkGiven(ctx, h, s); err != nil {
 			return err
 		}
-		if d.OID, err = withoutStrangers(ctx, h, d); err != nil {
+		if s.was, err = withoutStrangers(ctx, h, s); err != nil {
 			return err
 		}
-		if err := giveBackLost(ctx, h, d, join); err != nil {
+		if err := giveBackLost(ctx, h, s, join); err != nil {
 			return err
 		}
 	}
@@ -69,16 +69,16 @@ func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, join func(lan
 }
 
 // checkGiven refuses to give back what this clone lost itself. A hub that has it lost nothing.
-func checkGiven(ctx context.Context, h *Hub, d laneDiff) error {
-	copied, err := h.Repo.Resolve(ctx, d.Name)
+func checkGiven(ctx context.Context, h *Hub, s sight) error {
+	copied, err := h.Repo.Resolve(ctx, s.name)
 	if err != nil || copied != "" {
 		return err
 	}
-	return checkLost(ctx, &h.remote, &sight{name: d.Name, now: d.tip})
+	return checkLost(ctx, &h.remote, &s)
 }
 
-func giveBackLost(ctx context.Context, h *Hub, d laneDiff, join func(lane refs.Ref, hubTip string) error) error {
-	lane, hubTip := d.Ref, d.tip
+func giveBackLost(ctx context.Context, h *Hub, s sight, join func(lane refs.Ref, hubTip string) error) error {
+	lane, hubTip := refs.Ref{Name: s.name, OID: s.was}, s.now
 	if hubTip == lane.OID {
 		return nil
 	}
@@ -105,23 +105,23 @@ func giveBackLost(ctx context.Context, h *Hub, d laneDiff, join func(lane refs.R
 
 // withoutStrangers returns the tip of a copy, cut before a merge by a stranger: such a merge is
 // never given back.
-func withoutStrangers(ctx context.Context, h *Hub, d laneDiff) (string, error) {
+func withoutStrangers(ctx context.Context, h *Hub, s sight) (string, error) {
 	if h.judge == nil {
-		return d.OID, nil
+		return s.was, nil
 	}
-	why := h.judge.MayMove(ctx, "", d.OID)
+	why := h.judge.MayMove(ctx, "", s.was)
 	if why == nil {
-		return d.OID, nil
+		return s.was, nil
 	}
-	cut, ok, err := h.judge.Cut(ctx, d.OID, d.tip)
+	cut, ok, err := h.judge.Cut(ctx, s.was, s.now)
 	if err != nil {
 		return "", err
 	}
 	if !ok {
 		return "", why
 	}
-	h.refused.Delete(d.Name)
-	return cut, h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: d.Name, Old: d.OID, New: cut}}})
+	h.refused.Delete(s.name)
+	return cut, h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: cut}}})
 }
 
 // GiveBack pushes a lane entry lost by the hub. It is refused if the hub has moved the lane

@@ -88,13 +88,6 @@ func (h *asking) BringLog(ctx context.Context, l Look) error {
 	return widen(ctx, &h.lanes)
 }
 
-// laneDiff is one lane copied by this clone, and its place at the hub.
-type laneDiff struct {
-	refs.Ref
-	remote string // its name at the hub
-	tip    string // there; "" where the hub has none
-}
-
 // Memory returns the copies of lanes, and those that were dropped with their commits lost. A
 // comparison reads them before the mirror: another command of this clone may push meanwhile.
 func (h *lanes) Memory(ctx context.Context) ([]refs.Ref, error) {
@@ -139,20 +132,19 @@ func (h *lanes) Lost(ctx context.Context, memory []refs.Ref) ([]string, error) {
 // missing names the lanes of a memory absent from there.
 func (h *lanes) missing(memory []refs.Ref, there map[string]string) []string {
 	var gone []string
-	for _, lane := range h.withTips(memory, there) {
-		if lane.tip == "" {
-			gone = append(gone, lane.remote)
+	for _, s := range h.sights(memory, there) {
+		if s.now == "" {
+			gone = append(gone, h.RemoteName(s.name))
 		}
 	}
 	return gone
 }
 
-// withTips pairs copies of lanes with where the hub has them.
-func (h *lanes) withTips(ours []refs.Ref, there map[string]string) []laneDiff {
-	all := make([]laneDiff, 0, len(ours))
+// sights pairs copies of lanes with where the hub has them.
+func (h *lanes) sights(ours []refs.Ref, there map[string]string) []sight {
+	all := make([]sight, 0, len(ours))
 	for _, lane := range ours {
-		name := h.RemoteName(lane.Name)
-		all = append(all, laneDiff{Ref: lane, remote: name, tip: there[name]})
+		all = append(all, sight{lane.Name, lane.OID, there[h.RemoteName(lane.Name)]})
 	}
 	return all
 }

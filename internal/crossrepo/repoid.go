@@ -289,18 +289,18 @@ func contains(ctx context.Context, h *Hub, known []refs.Ref, there map[string]st
 	for i, lane := range known {
 		named[i] = refs.Ref{Name: h.Namespace().Lanes() + lane.Name[strings.LastIndexByte(lane.Name, '/')+1:], OID: lane.OID}
 	}
-	all := h.withTips(named, there)
+	all := h.sights(named, there)
 	if err := bringNew(ctx, h, all); err != nil {
 		return err
 	}
-	var absent []laneDiff
+	var absent []sight
 	for _, lane := range all {
-		if ok, err := h.extends(ctx, lane.tip, lane.OID); err != nil {
+		if ok, err := h.extends(ctx, lane.now, lane.was); err != nil {
 			return err
 		} else if ok {
 			continue
 		}
-		if lane.tip != "" {
+		if lane.now != "" {
 			return errOlder(h, lane)
 		}
 		absent = append(absent, lane)
@@ -315,9 +315,9 @@ func contains(ctx context.Context, h *Hub, known []refs.Ref, there map[string]st
 	return older
 }
 
-func errOlder(h *Hub, lane laneDiff) *fault.Error {
+func errOlder(h *Hub, lane sight) *fault.Error {
 	return fault.New(fault.Denied, fault.Rollback, "%s is another repository or an older copy: it lacks %s of the log that this clone has seen",
-		h.Alias.URL, lane.remote).
+		h.Alias.URL, h.RemoteName(lane.name)).
 		WithHints(fault.Fact("a lagging mirror or a restored copy must catch up first"))
 }
 
@@ -327,10 +327,10 @@ const maxAdded = 16
 // addLanes returns the command that adds lanes to a hub that has the rest of a log as this clone has
 // seen it. After a hub was renamed, some servers take offers below the former name, in a
 // repository of their own.
-func addLanes(h *Hub, absent []laneDiff) fault.Hint {
+func addLanes(h *Hub, absent []sight) fault.Hint {
 	args := []string{"git", "push", "--", h.Alias.URL.Bare()}
 	for _, lane := range absent {
-		args = append(args, lane.OID+":"+lane.remote)
+		args = append(args, lane.was+":"+h.RemoteName(lane.name))
 	}
 	return fault.Run(args...).Because("adds it, if this is the same repository under another name")
 }
@@ -395,18 +395,18 @@ func (as Aliases) pinAlso(ctx context.Context, a *Alias) error {
 
 // bringNew fetches the tips of the hub's lanes missing here, and moves no ref: without them
 // nobody can tell who is ahead.
-func bringNew(ctx context.Context, h *Hub, all []laneDiff) error {
+func bringNew(ctx context.Context, h *Hub, all []sight) error {
 	var unknown []string
 	for _, lane := range all {
-		if lane.tip == "" || lane.tip == lane.OID {
+		if lane.now == "" || lane.now == lane.was {
 			continue
 		}
-		o, err := h.Repo.Read(ctx, lane.tip, record.MaxCommit)
+		o, err := h.Repo.Read(ctx, lane.now, record.MaxCommit)
 		if err != nil {
 			return err
 		}
 		if o == nil {
-			unknown = append(unknown, lane.remote)
+			unknown = append(unknown, h.RemoteName(lane.name))
 		}
 	}
 	if len(unknown) == 0 {

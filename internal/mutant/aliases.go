@@ -28,10 +28,10 @@ var ofAliases = []mutant{
 	},
 	{
 		"another name of a hub is checked against its log", "internal/crossrepo/repoid.go",
-		`h.extends(ctx, lane.tip, lane.OID); err != nil {
+		`h.extends(ctx, lane.now, lane.was); err != nil {
 			return err
 		} else if ok {`,
-		`h.extends(ctx, lane.tip, lane.OID); err != nil {
+		`h.extends(ctx, lane.now, lane.was); err != nil {
 			return err
 		} else if ok || true {`,
 		"./internal/cli -run TestScript/repo_names",

@@ -100,8 +100,8 @@ var ofRecords = []mutant{
 	},
 	{
 		"a stranger's merge is not given back", "internal/crossrepo/catchup.go",
-		`	why := h.judge.MayMove(ctx, "", d.OID)
-	if why == nil {`, `	why := h.judge.MayMove(ctx, "", d.OID)
+		`	why := h.judge.MayMove(ctx, "", s.was)
+	if why == nil {`, `	why := h.judge.MayMove(ctx, "", s.was)
 	if true {`, inCrossrepo + "TestStrangersLane",
 	},
 	{
