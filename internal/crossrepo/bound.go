@@ -41,7 +41,7 @@ type bound struct {
 }
 
 func newBound(h *remote) *bound {
-	b := &bound{objects: h.Repo.Objects, names: h.names(), size: mostPack, lanes: map[string]bool{}}
+	b := &bound{objects: h.Repo.Objects, names: h.names, size: mostPack, lanes: map[string]bool{}}
 	if info, err := os.Stat(filepath.Join(h.Repo.CommonDir, "packed-refs")); err == nil {
 		b.size += info.Size() // git may write it anew, and needs room for it
 	}

@@ -25,9 +25,7 @@ var _ lifecycle.RemoteHome = (*Hub)(nil)
 // NewHub makes the hub behind an alias. Copies of its refs are kept in repo. The
 // judge says which lanes may be copied; nil where nothing is believed of them.
 func NewHub(a *Alias, repo *refs.Repo, judge LaneJudge) *Hub {
-	h := &Hub{asking: asking{lanes: lanes{remote: remote{Alias: a, Repo: repo}, judge: judge}}}
-	h.namespace, h.mirrorAt = refs.TrackingNamespace(a.RepoID), refs.MirrorNamespace(a.RepoID)
-	return h
+	return &Hub{asking: asking{lanes: lanes{remote: remote{Alias: a, Repo: repo, names: namesAt(a)}, judge: judge}}}
 }
 
 // ID implements lifecycle.Home.

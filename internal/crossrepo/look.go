@@ -92,9 +92,9 @@ func (h *asking) bringOnce(ctx context.Context, l Look, b *bound) error {
 		}
 	}
 	if !done && len(specs) > 0 {
-		flags := []string{"--prune", "--no-show-forced-updates"}
+		var flags []string
 		if b == nil { // a bounded fetch negotiates nothing, see fetchSettings
-			flags = append(flags, tips(&h.remote, specs)...)
+			flags = tips(&h.remote, specs)
 		}
 		if err := h.errUnreachable(fetch(ctx, &h.remote, flags, specs, b)); err != nil {
 			return err

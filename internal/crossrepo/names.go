@@ -17,7 +17,7 @@ type names struct {
 	notes          string         // at the hub
 }
 
-// namesAt returns the names at the hub behind an alias.
+// namesAt returns the names at the hub behind an alias. The namespaces are hashes of its id.
 func namesAt(a *Alias) names {
 	return names{
 		copies: refs.TrackingNamespace(a.RepoID), mirror: refs.MirrorNamespace(a.RepoID),
@@ -48,15 +48,8 @@ func (n names) here(remote string) (local string, ok bool) {
 	return string(n.copies) + rest, ok && rest != "" && rest != refs.NotesBelow
 }
 
-// names is like namesAt with the namespaces computed once by the hub: each is a hash of its id.
-func (h *remote) names() names {
-	return names{
-		copies: h.namespace, mirror: h.mirrorAt, root: h.Alias.Root(), notes: refs.At(h.Alias.Prefix, refs.NotesRef),
-	}
-}
-
 // RemoteName returns the hub's own name of a ref of this clone: see names.there.
-func (h *remote) RemoteName(ref string) string { return h.names().there(ref) }
+func (h *remote) RemoteName(ref string) string { return h.names.there(ref) }
 
 // Root returns the prefix of the refs of handoffs at a hub. It ends in "/".
 func (a *Alias) Root() string { return refs.At(a.Prefix, refs.Root) }

@@ -34,7 +34,7 @@ func (h *remote) FetchPublished(ctx context.Context, copies ...string) error {
 	for _, ref := range copies {
 		specs = append(specs, specOf(h.RemoteName(ref), ref))
 	}
-	return h.errUnreachable(fetch(ctx, h, []string{"--no-prune", "--no-show-forced-updates"}, specs, nil))
+	return h.errUnreachable(fetch(ctx, h, []string{"--no-prune"}, specs, nil))
 }
 
 // FetchNotes brings the notes of a hub here, whatever they are. git writes large
@@ -48,7 +48,7 @@ func (h *remote) FetchNotes(ctx context.Context) error {
 func fetchNotes(ctx context.Context, h *remote, also []string, b *bound) error {
 	theirs := h.RemoteName(h.NotesCopy())
 	args := append([]string{"-c", "core.bigFileThreshold=128k"}, fetchArgs...)
-	args = append(args, "--prune", "--force", "--no-show-forced-updates", "--", h.Alias.target(),
+	args = append(args, "--force", "--", h.Alias.target(),
 		specOf(theirs, h.NotesCopy()), "^"+theirs+"/*", "^"+theirs+"-*")
 	_, err := connect(ctx, h, b.on(gitexec.Cmd{
 		Args: append(args, also...), Timeout: gitexec.RemoteTimeout, Env: []string{gitexec.MaxAlloc(32)},

@@ -182,7 +182,7 @@ func (h *remote) errLocked(path string) error {
 }
 
 func (h *remote) dryRun(ctx context.Context, edits []refs.Edit, atomic string) error {
-	args := []string{"push", "--porcelain", "--dry-run", atomic, "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no", "--", h.Alias.target()}
+	args := slices.Concat(pushArgs, []string{"--dry-run", atomic, "--", h.Alias.target()})
 	var made []refs.Edit
 	for _, e := range edits {
 		if e.New != "" {

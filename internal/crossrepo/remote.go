@@ -30,35 +30,34 @@ type remote struct {
 	Alias *Alias
 	Repo  *refs.Repo // this repository, where copies are kept
 
-	namespace, mirrorAt refs.Namespace // see Namespace and Mirror
+	names names // of refs, here and at the hub
 
 	ssh   sharedSSH
 	known atomic.Pointer[known]             // nil until the file was read
 	works atomic.Pointer[map[string]string] // see worksThere
 }
 
+// fetchArgs begin every fetch. It prunes, unless a later --no-prune says otherwise.
 var fetchArgs = []string{
-	"fetch", "--quiet", "--no-tags", "--no-filter", "--refmap=", "--no-write-fetch-head",
+	"fetch", "--quiet", "--prune", "--no-tags", "--no-filter", "--refmap=", "--no-write-fetch-head", "--no-show-forced-updates",
 	"--no-recurse-submodules", "--no-auto-maintenance", "--no-write-commit-graph",
 }
 
+// pushArgs begin every push.
+var pushArgs = []string{"push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no"}
+
 // Namespace implements lifecycle.Home: it is where the copies of the hub's refs stand.
-func (h *remote) Namespace() refs.Namespace { return h.namespace }
+func (h *remote) Namespace() refs.Namespace { return h.names.copies }
 
 // Mirror returns where the lanes of the hub stand as it showed them last.
-func (h *remote) Mirror() refs.Namespace { return h.mirrorAt }
+func (h *remote) Mirror() refs.Namespace { return h.names.mirror }
 
 // fetch runs git fetch within a bound, which may be nil.
 func fetch(ctx context.Context, h *remote, flags, specs []string, b *bound) error {
-	args := append(append(slices.Clone(fetchArgs), flags...), "--", h.Alias.target())
 	for try := 0; ; try++ {
 		gc := h.Repo.Store.Collecting()
-		cmd := gitexec.Cmd{Args: append(args, specs...), Timeout: gitexec.RemoteTimeout}
-		if !strings.HasPrefix(h.Alias.RepoID, fileScheme) { // there the hub's git would be bound by it
-			cmd.Env = []string{gitexec.MaxAlloc(128)} // a table of a million objects takes half of it
-		}
-		cmd.Args = append(fetchSettings(h.Repo.Config, gc, b), cmd.Args...)
-		_, err := connect(ctx, h, b.on(cmd))
+		args := slices.Concat(fetchSettings(h.Repo.Config, gc, b), fetchArgs, flags, []string{"--", h.Alias.target()}, specs)
+		_, err := connect(ctx, h, b.on(gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env: memoryOf(h)}))
 		if b != nil {
 			b.full = gitexec.PastMaxFile(err)
 		}
@@ -87,6 +86,16 @@ func fetch(ctx context.Context, h *remote, flags, specs []string, b *bound) erro
 			return perr
 		}
 	}
+}
+
+// memoryOf returns the variable that bounds the memory of a git which fetches: a table of a million
+// objects takes half of it. If the hub is a path, there is none, because the hub's git would be
+// bound by it.
+func memoryOf(h *remote) []string {
+	if strings.HasPrefix(h.Alias.RepoID, fileScheme) {
+		return nil
+	}
+	return []string{gitexec.MaxAlloc(128)}
 }
 
 // fetchSettings returns the settings of a fetch, with the bound that it has, if any. The user's own
@@ -195,7 +204,7 @@ func pushNamed(ctx context.Context, h *remote, t refs.Transaction) (*report, err
 
 func pushOnce(ctx context.Context, h *remote, edits []refs.Edit) (*report, error) {
 	settings, target := untracked(h)
-	args := append(settings, "push", "--porcelain", "--atomic", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
+	args := slices.Concat(settings, pushArgs, []string{"--atomic"})
 	for _, e := range edits {
 		args = append(args, "--force-with-lease="+e.Ref+":"+e.Old)
 	}

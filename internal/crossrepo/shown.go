@@ -2,6 +2,7 @@ package crossrepo
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"githandoff/internal/gitexec"
@@ -73,9 +74,9 @@ func hidden(ctx context.Context, h *remote, there map[string]string) error {
 // hides reports whether a hub has a ref it does not show to a fetch.
 func hides(ctx context.Context, h *remote, ref refs.Ref) bool {
 	settings, target := untracked(h)
-	args := append(settings, "push", "--porcelain", "--dry-run", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no", "--", target)
 	name := h.RemoteName(ref.Name)
-	out, err := connect(ctx, h, gitexec.Cmd{Args: append(args, ref.OID+":"+name), Timeout: gitexec.RemoteTimeout})
+	args := slices.Concat(settings, pushArgs, []string{"--dry-run", "--", target, ref.OID + ":" + name})
+	out, err := connect(ctx, h, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout})
 	return err == nil && parseReport(out).flag[name] == '='
 }
 
@@ -99,8 +100,7 @@ func CheckShows(ctx context.Context, h *Hub, id handoff.ID) error {
 		return err
 	}
 	noteTaken(&h.remote, refs.Edit{Ref: lane, New: tip})
-	flags := []string{"--prune", "--no-show-forced-updates"}
-	if err := h.errUnreachable(fetch(ctx, &h.remote, flags, unshownSpec(&h.remote), nil)); err != nil {
+	if err := h.errUnreachable(fetch(ctx, &h.remote, nil, unshownSpec(&h.remote), nil)); err != nil {
 		return err
 	}
 	return checkShown(ctx, &h.remote)

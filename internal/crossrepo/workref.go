@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -100,13 +99,8 @@ func (h *Hub) FetchWork(ctx context.Context, p lifecycle.Place, oid string) erro
 	if now, err := h.Repo.Resolve(ctx, ref); err != nil || now == oid {
 		return err
 	}
-	args := append([]string{"-c", "fetch.fsckObjects=true"}, fetchArgs...)
-	args = append(args, "--no-prune", "--", h.Alias.target(), specOf(h.RemoteName(ref), ref))
-	cmd := gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout}
-	if !strings.HasPrefix(h.Alias.RepoID, "git+file://") {
-		cmd.Env = []string{gitexec.MaxAlloc(128)}
-	}
-	if _, err := h.Repo.Runner.Run(ctx, cmd); err != nil {
+	args := slices.Concat([]string{"-c", "fetch.fsckObjects=true"}, fetchArgs, []string{"--no-prune", "--", h.Alias.target(), specOf(h.RemoteName(ref), ref)})
+	if _, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env: memoryOf(&h.remote)}); err != nil {
 		return h.unsound(ctx, oid, err)
 	}
 	now, err := h.Repo.Resolve(ctx, ref)

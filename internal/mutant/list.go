@@ -116,7 +116,7 @@ var mutants = []mutant{
 	},
 	{
 		"pushes are atomic", "internal/crossrepo/remote.go",
-		`"push", "--porcelain", "--atomic",`, `"push", "--porcelain",`, inCrossrepo + contract,
+		`slices.Concat(settings, pushArgs, []string{"--atomic"})`, `slices.Concat(settings, pushArgs)`, inCrossrepo + contract,
 	},
 	{
 		"up to date is a lost race", "internal/crossrepo/refusal.go",
