@@ -320,7 +320,7 @@ func (by *Author) params(home Home, env *handoff.Envelope, a Authority) (obo.Par
 		}
 		p.ExpiresAt = sooner(p.ExpiresAt, a.Above.token.Expires())
 	}
-	if p.Keys = by.Keys.recipients(p.Agent); len(p.Keys) == 0 {
+	if p.Keys = by.Keys.Recipients(p.Agent); len(p.Keys) == 0 {
 		return p, denied(fault.UntrustedKey, "no key is trusted here as a recipient of %s, so none could hold the token", p.Agent).
 			WithHints(whoseKey(p.Agent))
 	}

@@ -110,8 +110,8 @@ func (k *Keys) published(kid sign.KID) (public sign.PublicKey, ok bool) {
 // maxStrangers bounds the unknown keys one command looks up.
 const maxStrangers = 64
 
-// recipients returns the keys that may claim from an agent's inbox now.
-func (k *Keys) recipients(agent string) []string {
+// Recipients returns the keys that may claim from an agent's inbox now.
+func (k *Keys) Recipients(agent string) []string {
 	var kids []string
 	for _, entry := range k.Trust.Entries() {
 		if key, ok := k.Trust.Lookup(entry.KID); ok && key.MayAct(sign.RoleRecipient, agent, k.now()) == nil {
@@ -124,7 +124,7 @@ func (k *Keys) recipients(agent string) []string {
 // openers returns the keys to seal for: those allowed to claim from an agent's inbox now and able
 // to decrypt.
 func (k *Keys) openers(agent string) ([]sign.PublicKey, error) {
-	kids := k.recipients(agent)
+	kids := k.Recipients(agent)
 	if len(kids) == 0 {
 		return nil, denied(fault.UntrustedKey, "no key is trusted here as a recipient of %s, so nobody could open it", agent).
 			WithHints(whoseKey(agent))

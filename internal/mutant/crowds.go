@@ -18,9 +18,9 @@ var ofCrowds = []mutant{
 		"./internal/app/take -run TestOneKey",
 	},
 	{
-		"only keys that may take have a share", "internal/app/take/spread.go",
-		`ok && entry.KID != sp.mine && key.MayAct(sign.RoleRecipient, agent, sp.now) == nil`, `ok && entry.KID != sp.mine && key.KID() != ""`,
-		"./internal/app/take -run TestOthers",
+		"only keys that may take have a share", "internal/lifecycle/keys.go",
+		`ok && key.MayAct(sign.RoleRecipient, agent, k.now()) == nil`, `ok && key.KID() != ""`,
+		"./internal/app/take -run TestRivals",
 	},
 	{
 		"a claim that was lost is forgotten", "internal/app/take/seen.go",

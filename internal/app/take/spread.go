@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/sign"
 	"githandoff/internal/workspace"
 )
@@ -48,7 +49,6 @@ type spread struct {
 	mine    string
 	rivals  map[string][]string // keys allowed to take from an inbox, by agent; without ours
 	now     time.Time
-	trust   *sign.Trust
 	shuffle *rand.Rand
 }
 
@@ -60,24 +60,18 @@ func (t *Handler) newSpread(agents []string) (*spread, error) {
 	}
 	sp := &spread{
 		mine: t.Engine.Author.Signer.KID(), rivals: map[string][]string{}, now: t.Engine.Now(),
-		trust: t.Engine.Keys.Trust, shuffle: rand.New(rand.NewChaCha8(seed)),
+		shuffle: rand.New(rand.NewChaCha8(seed)),
 	}
 	for _, agent := range agents {
-		sp.rivals[agent] = sp.others(agent)
+		sp.rivals[agent] = rivals(t.Engine.Keys, sp.mine, agent)
 	}
 	return sp, nil
 }
 
-// others returns the other keys now allowed to take from an agent's inbox; none if there are too
-// many to be worth counting.
-func (sp *spread) others(agent string) []string {
-	var kids []string
-	for _, entry := range sp.trust.Entries() {
-		key, ok := sp.trust.Lookup(entry.KID)
-		if ok && entry.KID != sp.mine && key.MayAct(sign.RoleRecipient, agent, sp.now) == nil {
-			kids = append(kids, entry.KID)
-		}
-	}
+// rivals returns the keys, other than mine, now allowed to take from an agent's inbox; none if there
+// are too many to be worth counting.
+func rivals(keys *lifecycle.Keys, mine sign.KID, agent string) []sign.KID {
+	kids := slices.DeleteFunc(keys.Recipients(agent), func(kid sign.KID) bool { return kid == mine })
 	if len(kids) > mostKeys {
 		return nil
 	}

@@ -107,7 +107,7 @@ func TestOneKey(t *testing.T) {
 }
 
 // Whoever may not take from an inbox has no share of it, and a key that ran out has none.
-func TestOthers(t *testing.T) {
+func TestRivals(t *testing.T) {
 	entry := func(name string, change func(*sign.TrustEntry)) sign.TrustEntry {
 		keys := sign.NewKeystore(func(v string) string { return map[string]string{"HOME": t.TempDir()}[v] })
 		signer, err := keys.Generate(name, name, nil, at().Add(-time.Hour), rand.Reader)
@@ -122,8 +122,7 @@ func TestOthers(t *testing.T) {
 		entry("d", func(e *sign.TrustEntry) { e.Agents = []string{"boss"} }),
 		entry("e", func(e *sign.TrustEntry) { e.Until = at().Format(time.RFC3339) }))
 	require.NoError(t, err)
-	sp := &spread{mine: mine.KID, now: at(), trust: trust}
-	assert.Equal(t, []string{worker.KID}, sp.others("pool"))
+	assert.Equal(t, []string{worker.KID}, rivals(&lifecycle.Keys{Trust: trust, Now: at}, mine.KID, "pool"))
 }
 
 // The more agents there are, the more offers are chosen from; never so many that the choice
