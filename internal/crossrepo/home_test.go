@@ -94,7 +94,7 @@ func wholeLife(t *testing.T, c *cast) {
 	assert.Equal(t, v.State().Tip, c.inbox(t, at))
 
 	c.Pass(time.Minute)
-	s, err = c.fixer.Engine.Progress(t.Context(), c.fixer.home, h, 0, `{"done":"half"}`)
+	s, err = c.fixer.Engine.Renew(t.Context(), c.fixer.home, h, lifecycle.Renewal{Data: `{"done":"half"}`})
 	require.NoError(t, err)
 	assert.Equal(t, c.Now().Add(lifecycle.DefaultLease), s.Lease)
 	s, repeated, err := c.fixer.Engine.Acknowledge(t.Context(), c.fixer.home, h, lifecycle.Outcome{Data: `{"pr":"#743"}`})
@@ -192,7 +192,7 @@ func onlyTheHolder(t *testing.T, c *cast) {
 	for _, s := range []*agent{c.peer, c.source, c.root} {
 		_, _, err := s.Engine.Acknowledge(t.Context(), s.home, h, lifecycle.Outcome{})
 		assert.True(t, fault.Is(err, "not_holder"), "%s: %v", s.name, err)
-		_, err = s.Engine.Progress(t.Context(), s.home, h, 0, "")
+		_, err = s.Engine.Renew(t.Context(), s.home, h, lifecycle.Renewal{})
 		assert.True(t, fault.Is(err, "not_holder"), "%s: %v", s.name, err)
 		_, err = s.Engine.Fail(t.Context(), s.home, h, lifecycle.Outcome{})
 		assert.True(t, fault.Is(err, "not_holder"), "%s: %v", s.name, err)

@@ -24,7 +24,7 @@ func damaged(t *testing.T) (v *fixture, fixer *agent, hub *crossrepo.Hub, held l
 	fixer = v.agent(t, "fixer")
 	held = fixer.mustClaim(t, v.offer(t, source, "fixer"))
 	for range 3 {
-		_, err := fixer.Engine.Progress(t.Context(), fixer.home, held, 0, "")
+		_, err := fixer.Engine.Renew(t.Context(), fixer.home, held, lifecycle.Renewal{})
 		require.NoError(t, err)
 	}
 	hub = fixer.home.(*crossrepo.Hub)
@@ -83,7 +83,7 @@ func TestMend(t *testing.T) {
 			fixer.git.Git(t, "fsck", "--strict")
 		}
 	}
-	_, err := fixer.Engine.Progress(t.Context(), fixer.home, held, 0, "")
+	_, err := fixer.Engine.Renew(t.Context(), fixer.home, held, lifecycle.Renewal{})
 	require.NoError(t, err)
 }
 
@@ -120,13 +120,13 @@ func TestStepInADamagedClone(t *testing.T) {
 	for _, tip := range []string{lane, inbox} {
 		damage(t, fixer.git, true, v.Hub.Git(t, "rev-parse", tip))
 		again := v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
-		_, err := again.Engine.Progress(t.Context(), again.home, held, 0, "")
+		_, err := again.Engine.Renew(t.Context(), again.home, held, lifecycle.Renewal{})
 		require.NoError(t, err, tip)
 	}
 	for _, below := range []string{lane + "~2", inbox + "~2"} {
 		damage(t, fixer.git, false, v.Hub.Git(t, "rev-parse", below))
 		again := v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
-		_, err := again.Engine.Progress(t.Context(), again.home, held, 0, "")
+		_, err := again.Engine.Renew(t.Context(), again.home, held, lifecycle.Renewal{})
 		require.True(t, fault.Is(err, fault.MissingObject), err)
 		assert.Equal(t, []string{"githandoff", "doctor", "--fix"}, fault.As(err).Hints[0].Run)
 		_, err = crossrepo.Mend(t.Context(), hub)

@@ -248,7 +248,7 @@ func TestTogetherKinds(t *testing.T) {
 			_, _, errs[0] = fixer.Engine.Acknowledge(ctx, fixer.home, held[0], lifecycle.Outcome{})
 		},
 		func(ctx context.Context) {
-			_, errs[1] = fixer.Engine.Progress(ctx, fixer.home, held[1], 0, `{"done":"half"}`)
+			_, errs[1] = fixer.Engine.Renew(ctx, fixer.home, held[1], lifecycle.Renewal{Data: `{"done":"half"}`})
 		},
 		func(ctx context.Context) {
 			_, errs[2] = fixer.Engine.Fail(ctx, fixer.home, held[2], lifecycle.Outcome{})

@@ -243,7 +243,7 @@ func TestCheck_noPartOfAStep(t *testing.T) {
 					var err error
 					switch end {
 					case 0:
-						_, err = fixer.Progress(t.Context(), home, held, time.Hour, "")
+						_, err = fixer.Renew(t.Context(), home, held, lifecycle.Renewal{Lease: time.Hour})
 					case 1:
 						_, err = fixer.Release(t.Context(), home, held, false)
 					default:

@@ -99,11 +99,6 @@ type ClaimProof struct {
 	Nonce string
 }
 
-// Progress renews the lease of a claim and says how far the work is.
-func (e *Engine) Progress(ctx context.Context, home Home, h ClaimProof, lease time.Duration, data string) (*State, error) {
-	return e.Renew(ctx, home, h, Renewal{Lease: lease, Data: data})
-}
-
 // Renewal is one progress of a holder. The lane knows it by its nonce, so it lands once,
 // however often it is sent.
 type Renewal struct {

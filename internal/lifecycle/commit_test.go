@@ -37,7 +37,7 @@ func TestCommitsPleaseGit(t *testing.T) {
 			}
 			p := w.offer(t, sender, "fixer")
 			h := w.claim(t, fixer, p)
-			_, err := fixer.Progress(t.Context(), w.home, h, 0, `{"done":"half"}`)
+			_, err := fixer.Renew(t.Context(), w.home, h, Renewal{Data: `{"done":"half"}`})
 			require.NoError(t, err)
 			inbox := w.Hub.Git(t, "rev-parse", w.home.Namespace().Inbox("fixer", p.ID))
 			_, _, err = fixer.Acknowledge(t.Context(), w.home, h, Outcome{Data: `{"pr":"#743"}`})

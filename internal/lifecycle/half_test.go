@@ -75,7 +75,7 @@ func halves() map[string]struct {
 			return err
 		}},
 		"progress": {true, Held, Held, func(t *testing.T, s *halfStep, home Home) error {
-			_, err := s.holder.Progress(t.Context(), home, s.h, time.Hour, "")
+			_, err := s.holder.Renew(t.Context(), home, s.h, Renewal{Lease: time.Hour})
 			return err
 		}},
 		"release": {true, Held, Open, func(t *testing.T, s *halfStep, home Home) error {
@@ -218,14 +218,14 @@ func (s *halfStep) goesOn(t *testing.T, want Phase) {
 		require.Equal(t, s.h.Nonce, state.Claim.Nonce)
 		_, err := s.peer.Claim(t.Context(), s.home, ClaimRequest{Place: s.p, ByID: true, Mine: func(string) bool { return false }})
 		require.ErrorContains(t, err, "is held by")
-		_, err = s.holder.Progress(t.Context(), s.home, s.h, time.Hour, "")
+		_, err = s.holder.Renew(t.Context(), s.home, s.h, Renewal{Lease: time.Hour})
 		require.NoError(t, err, "its holder goes on")
 		_, err = s.source.Release(t.Context(), s.home, ClaimProof{Place: s.p}, true)
 		require.NoError(t, err, "its source breaks the claim")
 	}
 	if want != Ended {
 		h := s.claim(t, s.peer, s.p)
-		_, err := s.peer.Progress(t.Context(), s.home, h, time.Hour, "")
+		_, err := s.peer.Renew(t.Context(), s.home, h, Renewal{Lease: time.Hour})
 		require.NoError(t, err)
 		_, _, err = s.peer.Acknowledge(t.Context(), s.home, h, Outcome{})
 		require.NoError(t, err)

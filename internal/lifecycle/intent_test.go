@@ -254,7 +254,7 @@ func TestNoIntentWhereTheLaneDecides(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	h := c.claim(t, c.holder, p)
-	_, err := c.holder.Progress(t.Context(), dying{c.home, 1}, h, time.Hour, "")
+	_, err := c.holder.Renew(t.Context(), dying{c.home, 1}, h, Renewal{Lease: time.Hour})
 	require.ErrorIs(t, err, errKilled)
 	_, _, err = c.holder.Acknowledge(t.Context(), dying{c.home, 1}, h, Outcome{})
 	require.ErrorIs(t, err, errKilled)

@@ -163,7 +163,7 @@ func (m *machine) Claim(t *rapid.T) {
 func (m *machine) Progress(t *rapid.T) {
 	h := m.draw(t)
 	name, agent := m.receiver(t)
-	_, err := agent.Progress(context.Background(), m.home, m.holding(h, name), 0, "")
+	_, err := agent.Renew(context.Background(), m.home, m.holding(h, name), Renewal{})
 	if outcome(t, h.says(name), err) {
 		h.renew(m.Now(), h.term)
 		h.log = append(h.log, record.Progressed)
@@ -265,7 +265,7 @@ func (m *machine) CutOff(t *rapid.T) {
 			Mine:   func(nonce string) bool { return nonce == h.claimed[name].Nonce },
 		})
 	case record.Progressed:
-		_, _ = agent.Progress(ctx, home, m.holding(h, name), time.Hour, "")
+		_, _ = agent.Renew(ctx, home, m.holding(h, name), Renewal{Lease: time.Hour})
 	default:
 		_, _ = agent.Release(ctx, home, m.holding(h, name), false)
 	}

@@ -64,7 +64,7 @@ func TestClaimDatedAheadTakesNothing(t *testing.T) {
 		// Whoever holds it goes on, also while its key and its payload are looked at.
 		_, err := c.holder.Verifier.Verify(t.Context(), c.home, s, Options{})
 		require.NoError(t, err)
-		_, err = c.holder.Progress(t.Context(), c.home, h, 0, "")
+		_, err = c.holder.Renew(t.Context(), c.home, h, Renewal{})
 		require.NoError(t, err)
 		_, _, err = c.holder.Acknowledge(t.Context(), c.home, h, Outcome{})
 		require.NoError(t, err)

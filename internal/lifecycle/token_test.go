@@ -104,7 +104,7 @@ func TestTokenGoesWithTheHandoff(t *testing.T) {
 	token := v.Token()
 	require.NotNil(t, token)
 	assert.Equal(t, alice, token.Principal())
-	assert.Equal(t, []string{c.fixer.Author.Signer.KID()}, token.Holders())
+	assert.Equal(t, []string{c.fixer.Author.Signer.KID()}, token.Leaf().Confirmation.Keys)
 	require.NoError(t, token.Allows("repo.write:src/a.go"))
 	assert.Equal(t, enginetest.Start().Add(obo.DefaultLifetime), token.Expires())
 	for _, e := range v.State().Entries {
@@ -113,11 +113,11 @@ func TestTokenGoesWithTheHandoff(t *testing.T) {
 	}
 
 	c.Pass(23 * time.Hour)
-	s, err := c.fixer.Progress(t.Context(), c.home, h, 10*time.Hour, "")
+	s, err := c.fixer.Renew(t.Context(), c.home, h, Renewal{Lease: 10 * time.Hour})
 	require.NoError(t, err)
 	assert.Equal(t, token.Expires(), s.Lease, "no longer than the token")
 	c.Pass(2 * time.Hour)
-	_, err = c.fixer.Progress(t.Context(), c.home, h, time.Hour, "")
+	_, err = c.fixer.Renew(t.Context(), c.home, h, Renewal{Lease: time.Hour})
 	refusedAs(t, "expired", err)
 	_, _, err = c.fixer.Acknowledge(t.Context(), c.home, h, Outcome{})
 	require.NoError(t, err, "what was done in time may be said late")
@@ -306,7 +306,7 @@ func TestRevocation(t *testing.T) {
 	s, err := c.fixer.Withdraw(t.Context(), c.home, next, record.Revoked, Outcome{})
 	require.NoError(t, err)
 	assert.Equal(t, record.Revoked, s.Receipt.Event)
-	_, err = c.qa.Progress(t.Context(), c.home, below, time.Hour, "")
+	_, err = c.qa.Renew(t.Context(), c.home, below, Renewal{Lease: time.Hour})
 	refusedAs(t, "not_holder", err)
 
 	// One more child; then the one above it ends, and is revoked after its end.
@@ -325,7 +325,7 @@ func TestRevocation(t *testing.T) {
 	_, err = c.alice.Withdraw(t.Context(), c.home, p, record.Revoked, Outcome{})
 	refusedAs(t, "replayed", err)
 
-	_, err = c.qa.Progress(t.Context(), c.home, below, time.Hour, "")
+	_, err = c.qa.Renew(t.Context(), c.home, below, Renewal{Lease: time.Hour})
 	refusedAs(t, "revoked", err)
 	_, _, err = c.qa.Acknowledge(t.Context(), c.home, below, Outcome{})
 	refusedAs(t, "revoked", err)

@@ -59,9 +59,9 @@ func TestRenewalOfAHomeThatIsDown(t *testing.T) {
 	c := newDelegation(t)
 	p := c.grant(t)
 	home := &remote{LocalHome: c.home, down: true}
-	_, err := c.fixer.Progress(t.Context(), home, c.claim(t, c.fixer, p), 0, "")
+	_, err := c.fixer.Renew(t.Context(), home, c.claim(t, c.fixer, p), Renewal{})
 	require.NoError(t, err)
-	_, err = c.qa.Progress(t.Context(), home, c.claim(t, c.qa, c.passOn(t, p)), 0, "")
+	_, err = c.qa.Renew(t.Context(), home, c.claim(t, c.qa, c.passOn(t, p)), Renewal{})
 	assert.Equal(t, fault.Unavailable, fault.CodeOf(err), err)
 }
 

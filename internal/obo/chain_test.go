@@ -20,7 +20,7 @@ func TestVerifyChain(t *testing.T) {
 	assert.Equal(t, alice, v.Principal())
 	assert.Equal(t, jti("b"), v.JTI())
 	assert.Equal(t, []string{"repo.write:src/auth/*"}, v.Scope())
-	assert.Equal(t, []string{eveK, qaK}, v.Holders(), "sorted")
+	assert.Equal(t, []string{eveK, qaK}, v.Leaf().Confirmation.Keys, "sorted")
 	assert.Equal(t, start.Add(obo.DefaultLifetime), v.Expires(), "not after the parent's")
 	assert.Equal(t, 2, v.Leaf().MaxDepth)
 	assert.NoError(t, v.Binds(qaK))
@@ -30,8 +30,8 @@ func TestVerifyChain(t *testing.T) {
 		assertRefused(t, v.Allows(wide), fault.Policy, "scope")
 	}
 	v.Scope()[0] = "repo.write"
-	v.Holders()[0] = fixerK
 	leaf := v.Leaf()
+	leaf.Confirmation.Keys[0] = fixerK
 	leaf.Scope[0] = "repo.write"
 	assert.Error(t, v.Allows("repo.write"), "nothing that a caller changes widens it")
 	assert.Error(t, v.Binds(fixerK))

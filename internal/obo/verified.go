@@ -28,9 +28,6 @@ func (v *VerifiedToken) Scope() []string { return slices.Clone(v.leaf.Scope) }
 // Expires returns the first second after the token's validity, in UTC. No lease may go beyond it.
 func (v *VerifiedToken) Expires() time.Time { return time.Unix(v.leaf.ExpiresAt, 0).UTC() }
 
-// Holders lists the kids of the token's keys. One of them must sign the claim.
-func (v *VerifiedToken) Holders() []string { return slices.Clone(v.leaf.Confirmation.Keys) }
-
 // Binds refuses, with holder_binding_failed, a key not named in the token. The caller has seen
 // the key sign the claim.
 func (v *VerifiedToken) Binds(kid string) error {

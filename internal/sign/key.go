@@ -274,15 +274,6 @@ func (k Key) window() (from, until, retired time.Time) {
 	return from, until, retired
 }
 
-// Verify returns the package's Verify with this key.
-func (k Key) Verify(namespace string, message, armored []byte) error {
-	s, err := parseSignature(armored)
-	if err != nil {
-		return err
-	}
-	return k.verify(s, namespace, message)
-}
-
 func (k Key) verify(s signature, namespace string, message []byte) error {
 	copies, err := k.pin.keys()
 	if err != nil {

@@ -39,7 +39,6 @@ func TestSignAndVerify(t *testing.T) {
 				key, err := trust.Verify(NamespaceGit, []byte(message), armored)
 				require.NoError(t, err)
 				assert.Equal(t, s.KID(), key.KID())
-				require.NoError(t, key.Verify(NamespaceGit, []byte(message), armored))
 				require.NoError(t, key.ValidAt(born().Add(day)))
 
 				refused(t, Verify(s.Public(), NamespaceGit, []byte(message+" "), armored), "signature_invalid")

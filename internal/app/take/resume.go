@@ -342,7 +342,7 @@ func (t *search) renew(ctx context.Context, home lifecycle.Home, v *lifecycle.Ve
 		return v, nil
 	}
 	holding := lifecycle.ClaimProof{Place: lifecycle.Place{Agent: v.State().Agent, ID: v.State().ID}, Nonce: v.State().Claim.Nonce}
-	_, err := t.Engine.Progress(ctx, home, holding, t.Lease, "")
+	_, err := t.Engine.Renew(ctx, home, holding, lifecycle.Renewal{Lease: t.Lease})
 	switch code := fault.CodeOf(err); {
 	case code == fault.Unavailable, code == fault.Denied, code == fault.Policy:
 		t.Workspace.Warn(fault.New(code, fault.As(err).Reason, "the lease of handoff %s ended at %s and is not renewed: %w", h.ID, handoff.FormatTime(v.State().Lease), err))
