@@ -40,7 +40,7 @@ type partRow struct {
 	Data    map[string]string `json:"data,omitempty"`    // with --data
 }
 
-// part prints the requested part: prose in a fence, and a value of data alone, for scripts.
+// partOf prints the requested part: prose in a fence, and a value of data alone, for scripts.
 func partOf(a *app, p *partFlags, v *lifecycle.Verified) ([]byte, error) {
 	env, out := v.Envelope(), partRow{ID: v.Offer().ID}
 	text := ""

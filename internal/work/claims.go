@@ -19,22 +19,22 @@ import (
 // Claims keeps the local record of each handoff worked on in this worktree: one JSON file for
 // each, replaced by rename.
 type Claims struct {
-	Dir string // <git dir>/githandoff/claims
-	// Shared, in a linked worktree, is the directory for a copy of each held claim, for the
-	// whole clone: the directory of a worktree goes when git removes it, and the claims in it
-	// would be nobody's. Empty in the main worktree.
-	Shared string
+	Dir    string // <git dir>/githandoff/claims
+	Linked bool   // this is a linked worktree
 	GitDir string // of this worktree
 	Lock   string // file locked while a record changes, one for the clone
+
+	// holders has a copy of each claim held in a linked worktree, for the whole clone: the
+	// directory of a worktree goes when git removes it, and the claims in it would be nobody's.
+	holders Documents[shared]
 }
 
 // ClaimsOf returns the claims of a worktree of a clone, by git's directory of the worktree.
 func ClaimsOf(repo *refs.Repo, gitDir string) Claims {
-	c := Claims{Dir: filepath.Join(gitDir, "githandoff", "claims"), GitDir: gitDir, Lock: repo.Own("claims.lock")}
-	if gitDir != repo.CommonDir {
-		c.Shared = repo.Own("holders")
+	return Claims{
+		Dir: filepath.Join(gitDir, "githandoff", "claims"), Linked: gitDir != repo.CommonDir, GitDir: gitDir,
+		Lock: repo.Own("claims.lock"), holders: Documents[shared]{Dir: repo.Own("holders")},
 	}
-	return c
 }
 
 func (c Claims) open() Documents[Claim] { return Documents[Claim]{Dir: c.Dir} }
@@ -89,8 +89,8 @@ func (c Claims) write(h *Claim) error {
 }
 
 func (c Claims) put(h *Claim) error {
-	if c.Shared != "" {
-		if err := (Documents[shared]{Dir: c.Shared}).Put(h.ID, &shared{h, c.GitDir}); err != nil {
+	if c.Linked {
+		if err := c.holders.Put(h.ID, &shared{h, c.GitDir}); err != nil {
 			return err
 		}
 	}
@@ -98,8 +98,8 @@ func (c Claims) put(h *Claim) error {
 }
 
 func (c Claims) drop(id handoff.ID) error {
-	if c.Shared != "" {
-		if err := (Documents[shared]{Dir: c.Shared}).Drop(id); err != nil {
+	if c.Linked {
+		if err := c.holders.Drop(id); err != nil {
 			return err
 		}
 	}
@@ -219,8 +219,8 @@ type shared struct {
 
 // Adopt takes over the claims an agent made with a key in worktrees of this clone removed
 // since. It holds the lock of the clone meanwhile: a claim has one worktree.
-func (c Claims) Adopt(ctx context.Context, repo *refs.Repo, agent, kid string) error {
-	all, err := c.orphans(repo, agent, kid)
+func (c Claims) Adopt(ctx context.Context, agent, kid string) error {
+	all, err := c.orphans(agent, kid)
 	if err != nil || len(all) == 0 {
 		return err
 	}
@@ -229,13 +229,13 @@ func (c Claims) Adopt(ctx context.Context, repo *refs.Repo, agent, kid string) e
 		return err
 	}
 	defer unlock()
-	all, err = c.orphans(repo, agent, kid)
+	all, err = c.orphans(agent, kid)
 	for _, h := range all {
 		if err := c.put(h); err != nil {
 			return err
 		}
-		if c.Shared == "" { // the main worktree stays as long as the clone
-			if err := (Documents[shared]{Dir: repo.Own("holders")}).Drop(h.ID); err != nil {
+		if !c.Linked { // the main worktree stays as long as the clone
+			if err := c.holders.Drop(h.ID); err != nil {
 				return err
 			}
 		}
@@ -244,8 +244,8 @@ func (c Claims) Adopt(ctx context.Context, repo *refs.Repo, agent, kid string) e
 }
 
 // orphans returns the claims that Adopt would take over.
-func (c Claims) orphans(repo *refs.Repo, agent, kid string) ([]*Claim, error) {
-	all, err := (Documents[shared]{Dir: repo.Own("holders")}).All()
+func (c Claims) orphans(agent, kid string) ([]*Claim, error) {
+	all, err := c.holders.All()
 	var list []*Claim
 	for _, o := range all {
 		h := o.Claim

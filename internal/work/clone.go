@@ -18,14 +18,15 @@ type Located struct {
 
 // OfClone returns the held claims of all worktrees of a clone.
 func OfClone(repo *refs.Repo) (held []Located, err error) {
-	main, err := ClaimsOf(repo, repo.CommonDir).All()
+	main := ClaimsOf(repo, repo.CommonDir)
+	own, err := main.All()
 	if err != nil {
 		return nil, err
 	}
-	for _, h := range main {
+	for _, h := range own {
 		held = append(held, Located{h, repo.CommonDir})
 	}
-	linked, err := (Documents[shared]{Dir: repo.Own("holders")}).All()
+	linked, err := main.holders.All()
 	for _, o := range linked {
 		if o.Claim != nil && o.Claim.Held() {
 			held = append(held, Located{o.Claim, o.GitDir})

@@ -7,18 +7,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"githandoff/internal/refs"
 )
 
 // A claim of a worktree that is gone is for the agent and the key that made it, and
 // for one worktree.
 func TestOrphanedClaimIsAdoptedOnce(t *testing.T) {
 	common := t.TempDir()
-	repo := &refs.Repo{CommonDir: common, GitDir: common}
 	at := func(dir string) Claims {
 		c := claimsIn(dir)
-		c.Shared, c.GitDir = repo.Own("holders"), dir
+		c.holders.Dir, c.Linked, c.GitDir = filepath.Join(common, "holders"), true, dir
 		return c
 	}
 	gone := at(filepath.Join(common, "worktrees", "gone"))
@@ -28,13 +25,13 @@ func TestOrphanedClaimIsAdoptedOnce(t *testing.T) {
 
 	here, there := at(t.TempDir()), at(t.TempDir())
 	for _, who := range [][2]string{{"fixer", "ssh:two"}, {"other", "ssh:one"}} {
-		require.NoError(t, here.Adopt(t.Context(), repo, who[0], who[1]))
+		require.NoError(t, here.Adopt(t.Context(), who[0], who[1]))
 		held, err := here.All()
 		require.NoError(t, err)
 		assert.Empty(t, held, who)
 	}
 	for _, c := range []Claims{here, there} {
-		require.NoError(t, c.Adopt(t.Context(), repo, "fixer", "ssh:one"))
+		require.NoError(t, c.Adopt(t.Context(), "fixer", "ssh:one"))
 	}
 	held, err := here.All()
 	require.NoError(t, err)
@@ -45,7 +42,7 @@ func TestOrphanedClaimIsAdoptedOnce(t *testing.T) {
 	assert.Empty(t, held, "it has a worktree again")
 
 	release(t, here, otherID)
-	require.NoError(t, there.Adopt(t.Context(), repo, "fixer", "ssh:one"))
+	require.NoError(t, there.Adopt(t.Context(), "fixer", "ssh:one"))
 	held, err = there.All()
 	require.NoError(t, err)
 	assert.Empty(t, held, "it was given up")

@@ -64,7 +64,7 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 	}
 	// Claims of removed worktrees of this clone belong to the same agent, with the same key, and
 	// nobody else can finish them.
-	if err := t.Claims.Adopt(ctx, t.Repo, t.Agent, t.Engine.Author.Signer.KID()); err != nil {
+	if err := t.Claims.Adopt(ctx, t.Agent, t.Engine.Author.Signer.KID()); err != nil {
 		unlock()
 		return nil, err
 	}

@@ -19,7 +19,7 @@ import (
 
 func at() time.Time { return time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC) }
 
-// crowd are the views of n keys that may all take from the inbox of the pool.
+// keyed returns the views of n keys that may all take from the inbox of the pool.
 func keyed(n int) []*spread {
 	var all []*spread
 	for i := range n {
