@@ -119,10 +119,10 @@ func (n *Notes) push(ctx context.Context, hub *crossrepo.Hub, s *sharing, onTop 
 	}
 	t := refs.Transaction{Edits: []refs.Edit{{Ref: hub.NotesCopy(), Old: s.tip, New: oid}}, Objects: w.objects}
 	report, err := hub.Push(ctx, t)
-	if err != nil && report.RefusedForGood() {
+	if err != nil && report.RefusedForGood(t.Edits) {
 		return false, fmt.Errorf("%w: %s", refs.ErrRefused, crossrepo.GitSaid(err))
 	}
-	if err != nil || !report.AcceptedAll() {
+	if err != nil || !report.Accepted(t.Edits) {
 		return false, err
 	}
 	return true, n.Repo.Apply(ctx, t)

@@ -135,7 +135,7 @@ func (h *Hub) GiveBack(ctx context.Context, lane refs.Edit, objects ...*refs.Obj
 	if err == nil && report.flag[h.RemoteName(lane.Ref)] == '=' {
 		return errHidden(&h.remote, h.RemoteName(lane.Ref))
 	}
-	if err != nil || !report.accepted(t.Edits) {
+	if err != nil || !report.Accepted(t.Edits) {
 		if moved := Moved(ctx, h); moved != nil {
 			return moved
 		}

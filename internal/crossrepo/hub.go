@@ -69,13 +69,13 @@ func applyAlone(ctx context.Context, h *Hub, t refs.Transaction) error {
 			return err // git would finish a push that begins now
 		}
 		report, err := h.Push(ctx, refs.Transaction{Edits: edits, Objects: t.Objects})
-		if err == nil && report.accepted(edits) {
+		if err == nil && report.Accepted(edits) {
 			return landed(ctx, h, t)
 		}
 		if try == 0 && h.hasty && report.overtaken(h, t.Edits) {
 			return errOvertaken(h, t.Edits)
 		}
-		if h.guardRefusal(err) == nil && report.refusedForGood(t.Edits) {
+		if h.guardRefusal(err) == nil && report.RefusedForGood(t.Edits) {
 			return refusal(ctx, h, t.Edits, report, err)
 		}
 		silent := len(report.flag) == 0 && (try > 0 || gitexec.TimedOut(err)) // it said nothing of any ref

@@ -185,11 +185,11 @@ func (j *joint) push(ctx context.Context, h *Hub, group []*waiting) {
 	edits := merged(h, group)
 	report, err := h.Push(ctx, refs.Transaction{Edits: edits, Objects: objects})
 	switch {
-	case err == nil && report.accepted(edits):
+	case err == nil && report.Accepted(edits):
 		t := j.course(h)
 		t.refused, t.failed, t.size = 0, 0, 2*t.size
 		j.answer(func(*waiting) error { return nil }, group...)
-	case report.refusedForGood(edits):
+	case report.RefusedForGood(edits):
 		j.refused(h, group, report, err)
 	default:
 		j.look(ctx, h, group, report, err)

@@ -47,7 +47,7 @@ func Move(ctx context.Context, as Aliases, a *Alias, prefix string) (moved int, 
 	}
 	if len(t.Edits) > 0 {
 		report, err := pushNamed(ctx, &from.remote, t)
-		if err != nil || !report.accepted(t.Edits) {
+		if err != nil || !report.Accepted(t.Edits) {
 			return 0, nil, fault.New(fault.Unavailable, fault.HubRefused, "%s does not move its handoffs to %s: %s", a.Name, next.Root(), GitSaid(err)).
 				WithHints(fault.Fact("nothing was moved: the push is atomic; if others were at work there, run it again"))
 		}

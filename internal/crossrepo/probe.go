@@ -162,7 +162,7 @@ func Try(ctx context.Context, h *Hub, now time.Time, random io.Reader) (*Trial, 
 	case h.guardRefusal(err) != nil:
 		note(&h.remote, func(k *known) { k.Guarded = true })
 		return &Trial{Guarded: true}, nil //nolint:nilerr // the refusal is the answer
-	case err != nil || !report.accepted(made):
+	case err != nil || !report.Accepted(made):
 		return &Trial{Refused: h.diagnose(ctx, made, report, err)}, nil
 	}
 	t := &Trial{WasGuarded: before.Guarded}
@@ -190,7 +190,7 @@ func (t *Trial) step(ctx context.Context, h *Hub, edits []refs.Edit, objects ...
 		return
 	}
 	report, err := h.Push(ctx, refs.Transaction{Edits: edits, Objects: objects})
-	if err != nil || !report.accepted(edits) {
+	if err != nil || !report.Accepted(edits) {
 		t.Refused = h.diagnose(ctx, edits, report, err)
 	}
 }

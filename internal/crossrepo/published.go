@@ -15,10 +15,10 @@ import (
 func (h *remote) Publish(ctx context.Context, edit refs.Edit, objects ...*refs.Object) error {
 	t := refs.Transaction{Edits: []refs.Edit{edit}, Objects: objects}
 	report, err := h.Push(ctx, t)
-	if h.guardRefusal(err) == nil && report.refusedForGood(t.Edits) {
+	if h.guardRefusal(err) == nil && report.RefusedForGood(t.Edits) {
 		return h.errPushRefused(t.Edits, report, err)
 	}
-	if err != nil || !report.accepted(t.Edits) {
+	if err != nil || !report.Accepted(t.Edits) {
 		said := GitSaid(err)
 		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take %s: %s", h.Alias.Name, h.RemoteName(edit.Ref), said).
 			WithHints(settingOr(h, said, fault.Run("githandoff", "doctor").Because("shows what the hub takes")))
@@ -145,7 +145,7 @@ func (in Invites) push(ctx context.Context, edits []refs.Edit, objects ...*refs.
 		}
 	}
 	switch {
-	case err == nil && report.accepted(edits):
+	case err == nil && report.Accepted(edits):
 		return in.settle(ctx, edits, objects...)
 	case err == nil: // it is there as it is
 		return fault.New(fault.Conflict, fault.Stale, "%s has another %s by now", in.Hub.Alias.Name, in.Hub.RemoteName(edits[0].Ref)).

@@ -38,27 +38,22 @@ func parseReport(out []byte) *report {
 	return r
 }
 
-// accepted: every ref reports a change. "=" (up to date) is a lost race: git
+// Accepted reports whether every ref of a push was changed. "=" (up to date) is a lost race: git
 // says it before it looks at the lease.
-func (r *report) accepted(edits []refs.Edit) bool {
-	return len(r.flag) == len(edits) && r.AcceptedAll()
-}
-
-// AcceptedAll reports whether every ref in the hub's answer was changed.
-func (r *report) AcceptedAll() bool {
+func (r *report) Accepted(edits []refs.Edit) bool {
 	for _, f := range r.flag {
 		if f != ' ' && f != '+' && f != '*' && f != '-' {
 			return false
 		}
 	}
-	return len(r.flag) > 0
+	return len(r.flag) > 0 && len(r.flag) == len(edits)
 }
 
 // failedAfter reports whether a push failed although every ref was accepted: soft-serve ends each
 // push over ssh with an error as long as the repository has no branch. git ignores that error in an
 // atomic push only.
 func (r *report) failedAfter(err error, edits []refs.Edit) bool {
-	return gitexec.ExitCode(err) == 1 && r.accepted(edits)
+	return gitexec.ExitCode(err) == 1 && r.Accepted(edits)
 }
 
 // diagnose finds out why a push failed: the hub refuses, cannot do atomic pushes, may only be
@@ -264,12 +259,6 @@ func (r *report) overtaken(h *Hub, edits []refs.Edit) bool {
 	return moved
 }
 
-// refusedForGood reports whether the hub refused every ref of a push, for a lasting reason.
-// Then nothing moved there, and the leases held: there is nothing to read.
-func (r *report) refusedForGood(edits []refs.Edit) bool {
-	return len(r.flag) == len(edits) && r.RefusedForGood()
-}
-
 // refusedByHub reports whether the hub refused each ref in its answer.
 func (r *report) refusedByHub() bool {
 	for ref, flag := range r.flag {
@@ -280,9 +269,10 @@ func (r *report) refusedByHub() bool {
 	return true
 }
 
-// RefusedForGood reports the same as refusedForGood for all refs in the hub's answer.
-func (r *report) RefusedForGood() bool {
-	if !r.refusedByHub() {
+// RefusedForGood reports whether the hub refused every ref of a push, for a lasting reason.
+// Then nothing moved there, and the leases held: there is nothing to read.
+func (r *report) RefusedForGood(edits []refs.Edit) bool {
+	if len(r.flag) != len(edits) || !r.refusedByHub() {
 		return false
 	}
 	why := r.summary[r.culprit()] // "" where it spoke of none
@@ -302,7 +292,7 @@ func (h *remote) errPushRefused(edits []refs.Edit, r *report, cause error) error
 	why := append([]string{strings.TrimPrefix(r.summary[ref], byHub)}, said...)
 	text := strings.Join(why, "; ")
 	keeps := r.keepsRefs(h, edits)
-	if r.refusedForGood(edits) {
+	if r.RefusedForGood(edits) {
 		note(h, func(k *known) {
 			if k.Refused = text; keeps {
 				k.KeepsRefs = text
@@ -311,7 +301,7 @@ func (h *remote) errPushRefused(edits []refs.Edit, r *report, cause error) error
 	}
 	hint := settingFor(h, text, keeps)
 	f := fault.New(fault.Unavailable, fault.HubRefused, "%s refuses %s: %s", h.Alias.Name, ref, Quote(text)).WithHints(hint)
-	if r.refusedForGood(edits) {
+	if r.RefusedForGood(edits) {
 		f.Err = refs.ErrRefused
 	}
 	return f

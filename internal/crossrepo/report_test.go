@@ -33,7 +33,7 @@ func TestReport(t *testing.T) {
 		{"cut off", "To /srv/hub\n*\t1:" + a, false},
 		{"another flag", "?\t1:" + a + "\tx\n*\t2:" + b + "\tx\n", false},
 	} {
-		assert.Equal(t, tc.accepted, parseReport([]byte(tc.out)).accepted(edits), tc.name)
+		assert.Equal(t, tc.accepted, parseReport([]byte(tc.out)).Accepted(edits), tc.name)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestReportRefused(t *testing.T) {
 	} {
 		r := parseReport([]byte(tc.out))
 		assert.Equal(t, tc.culprit, r.culprit(), tc.name)
-		assert.Equal(t, tc.forGood, r.refusedForGood(edits), tc.name)
+		assert.Equal(t, tc.forGood, r.RefusedForGood(edits), tc.name)
 	}
 }
 
@@ -98,7 +98,7 @@ func FuzzReport(f *testing.F) {
 	f.Add("\t\t\n*\t:\t\n")
 	f.Fuzz(func(t *testing.T, out string) {
 		r := parseReport([]byte(out))
-		if !r.accepted([]refs.Edit{{Ref: "refs/a", New: "1"}}) {
+		if !r.Accepted([]refs.Edit{{Ref: "refs/a", New: "1"}}) {
 			return
 		}
 		changed := false

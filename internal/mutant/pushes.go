@@ -100,11 +100,11 @@ var ofPushes = []mutant{
 	},
 	{
 		"what the rules of a hub refuse is tried once", "internal/crossrepo/hub.go",
-		`if h.guardRefusal(err) == nil && report.refusedForGood(t.Edits) {`, `if false {`, inCrossrepo + "TestRefusedForGood",
+		`if h.guardRefusal(err) == nil && report.RefusedForGood(t.Edits) {`, `if false {`, inCrossrepo + "TestRefusedForGood",
 	},
 	{
 		"a hub that spoke of some refs alone refused nothing for good", "internal/crossrepo/refusal.go",
-		`return len(r.flag) == len(edits) && r.RefusedForGood()`, `return r.RefusedForGood()`, inCrossrepo + "TestReportRefused",
+		`if len(r.flag) != len(edits) || !r.refusedByHub() {`, `if !r.refusedByHub() {`, inCrossrepo + "TestReportRefused",
 	},
 	{
 		"a ref that moved is not refused for good", "internal/crossrepo/refusal.go",

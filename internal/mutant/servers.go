@@ -20,7 +20,7 @@ var ofServers = []mutant{
 	},
 	{
 		"a dry run whose refs were all accepted found no refusal", "internal/crossrepo/refusal.go",
-		`return gitexec.ExitCode(err) == 1 && r.accepted(edits)`, `return gitexec.ExitCode(err) == 1 && r.accepted(edits) && false`, "./internal/cli -run TestScript/doctor_hub",
+		`return gitexec.ExitCode(err) == 1 && r.Accepted(edits)`, `return gitexec.ExitCode(err) == 1 && r.Accepted(edits) && false`, "./internal/cli -run TestScript/doctor_hub",
 	},
 	{
 		"doctor names a hub that lost a lane", "internal/app/doctor/hubs.go",
