@@ -92,14 +92,12 @@ type Options struct {
 	// fenced means the caller's transaction pins the lane it searched for the end of this
 	// handoff, so its own home need not be asked first.
 	fenced bool
-	// Ended lets the sender look at the payload of an ended handoff, to write the last note.
-	Ended bool
 }
 
 // Verify proves an open handoff, from the outside in, and stops at the first fault. The state
 // was loaded from the same home.
 func (vr *Verifier) Verify(ctx context.Context, home Home, s *State, opt Options) (*Verified, error) {
-	if err := s.Err(); err != nil && !(opt.Ended && s.Phase() == Ended) {
+	if err := s.Err(); err != nil {
 		return nil, err
 	}
 	if len(s.Chain) == 0 {
@@ -127,7 +125,7 @@ func (vr *Verifier) Verify(ctx context.Context, home Home, s *State, opt Options
 	if err := screen.Envelope(v.envelope); err != nil {
 		return nil, err
 	}
-	if now := vr.Keys.now(); now.After(v.Offer().Expires) && !opt.AllowExpired && !opt.Ended {
+	if now := vr.Keys.now(); now.After(v.Offer().Expires) && !opt.AllowExpired {
 		return nil, denied(fault.Expired, "handoff %s expired at %s", s.ID, handoff.FormatTime(v.Offer().Expires)).
 			WithHints(fault.See("resume").Because("--allow-expired takes it, if its sender still wants that"))
 	}

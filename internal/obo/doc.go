@@ -33,7 +33,7 @@
 //	{"act":{"sub":"fixer"},
 //	"aud":["git+https://example.com/acme/client"],
 //	"cnf":{"kids":["openpgp:2222222222222222222222222222222222222222"]},
-//	"del_max_depth":0,
+//	"del_max_depth":3,
 //	"exp":1795298400,
 //	"handoff":{"id":"ho_01kahcp3g0000000000000000r","sha256":"cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"},
 //	"iat":1795212000,

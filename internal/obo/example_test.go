@@ -21,7 +21,6 @@ func ExampleIssue() {
 		IssuedAt:  time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC),
 		Handoff:   "ho_01kahcp3g0000000000000000r",
 		Digest:    "sha256:" + strings.Repeat("c", 64),
-		MaxDepth:  new(0),
 	})
 	if err != nil {
 		panic(err)
@@ -31,7 +30,7 @@ func ExampleIssue() {
 	// {"act":{"sub":"fixer"},
 	// "aud":["git+https://example.com/acme/client"],
 	// "cnf":{"kids":["openpgp:2222222222222222222222222222222222222222"]},
-	// "del_max_depth":0,
+	// "del_max_depth":3,
 	// "exp":1795298400,
 	// "handoff":{"id":"ho_01kahcp3g0000000000000000r",
 	// "sha256":"cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc"},

@@ -26,12 +26,9 @@ type Params struct {
 	Principal string
 	Audience  []string
 	Scope     []string
-
-	// MaxDepth is the number of tokens that may follow; nil for the largest allowed.
-	MaxDepth *int
 }
 
-// Issue makes a token of depth 0, for the principal's root key to sign. The caller's trust says
+// Issue makes a token of depth 0, which as many may follow as can, for the principal's root key to sign. The caller's trust says
 // whether this key may; see [CoversAll] for its limits. Invalid claims are refused as by
 // Encode.
 func Issue(p Params) ([]byte, error) {
@@ -39,9 +36,7 @@ func Issue(p Params) ([]byte, error) {
 	if p.ExpiresAt.IsZero() {
 		c.ExpiresAt = p.IssuedAt.Add(DefaultLifetime).Unix()
 	}
-	if p.MaxDepth == nil {
-		c.MaxDepth = MaxLinks - 1
-	}
+	c.MaxDepth = MaxLinks - 1
 	return Encode(c)
 }
 
@@ -68,9 +63,7 @@ func Attenuate(parent []byte, p Params) ([]byte, error) {
 	if p.ExpiresAt.IsZero() {
 		c.ExpiresAt = min(p.IssuedAt.Add(DefaultLifetime).Unix(), above.ExpiresAt)
 	}
-	if p.MaxDepth == nil {
-		c.MaxDepth = max(above.MaxDepth-1, 0)
-	}
+	c.MaxDepth = max(above.MaxDepth-1, 0)
 	token, err := Encode(c)
 	if err != nil {
 		return nil, err
@@ -82,17 +75,13 @@ func Attenuate(parent []byte, p Params) ([]byte, error) {
 }
 
 func (p Params) claims() *Claims {
-	c := &Claims{
+	return &Claims{
 		Type: Type, JTI: p.JTI, Issuer: p.Issuer, Subject: p.Principal,
 		Actor: Actor{Subject: p.Agent}, Confirmation: Confirmation{Keys: sortedSet(p.Keys)},
 		Audience: sortedSet(p.Audience), Scope: sortedSet(p.Scope),
 		IssuedAt: p.IssuedAt.Unix(), ExpiresAt: p.ExpiresAt.Unix(),
 		Handoff: HandoffRef{ID: p.Handoff, SHA256: strings.TrimPrefix(p.Digest, digestPrefix)},
 	}
-	if p.MaxDepth != nil {
-		c.MaxDepth = *p.MaxDepth
-	}
-	return c
 }
 
 const digestPrefix = "sha256:"

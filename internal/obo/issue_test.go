@@ -20,11 +20,9 @@ func TestIssue(t *testing.T) {
 	assert.Equal(t, digestOf("first"), "sha256:"+c.Handoff.SHA256)
 
 	p := first()
-	p.MaxDepth = new(0)
 	p.ExpiresAt = start.Add(obo.MaxLifetime)
 	p.Keys = []string{qaK, fixerK, qaK}
 	c = claimsOf(t, must(obo.Issue(p)))
-	assert.Equal(t, 0, c.MaxDepth)
 	assert.Equal(t, start.Add(obo.MaxLifetime).Unix(), c.ExpiresAt)
 	assert.Equal(t, []string{fixerK, qaK}, c.Confirmation.Keys, "sorted, once each")
 
@@ -34,7 +32,6 @@ func TestIssue(t *testing.T) {
 		"no keys":      func(p *obo.Params) { p.Keys = nil },
 		"no time":      func(p *obo.Params) { p.IssuedAt = time.Time{} },
 		"too long":     func(p *obo.Params) { p.ExpiresAt = start.Add(obo.MaxLifetime + time.Second) },
-		"too deep":     func(p *obo.Params) { p.MaxDepth = new(4) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := first()
@@ -77,7 +74,6 @@ func TestAttenuateRefuses(t *testing.T) {
 		{"wider audience", func(p *obo.Params) { p.Audience = []string{here + "/x"} }, "not_narrower"},
 		{"longer", func(p *obo.Params) { p.ExpiresAt = start.Add(25 * time.Hour) }, "not_narrower"},
 		{"earlier", func(p *obo.Params) { p.IssuedAt = start.Add(-time.Hour) }, "not_narrower"},
-		{"as deep", func(p *obo.Params) { p.MaxDepth = new(3) }, "depth_invalid"},
 		{"by a bystander", func(p *obo.Params) { p.Issuer = eveK }, "issuer_not_holder"},
 		{"another principal", func(p *obo.Params) { p.Principal = "user:bob@example.com" }, "principal_altered"},
 		{"after its end", func(p *obo.Params) { p.IssuedAt = start.Add(24 * time.Hour) }, "expired"},
