@@ -163,7 +163,8 @@ func (h *asking) specs(l Look, ids []handoff.ID) []string {
 }
 
 // Each asks several homes side by side, each with its own time limit: a hub that is down does not
-// delay the others. The errors are in the order of the homes.
+// delay the others. The errors are in the order of the homes. ask judges no
+// lane: lanes are judged one home at a time.
 func Each[H lifecycle.Home](homes []H, ask func(H) error) []error {
 	errs := make([]error, len(homes))
 	var all sync.WaitGroup

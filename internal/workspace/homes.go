@@ -268,12 +268,6 @@ func (w *Workspace) waiting(ctx context.Context) []lifecycle.Home {
 	return homes
 }
 
-// RefreshEach refreshes several homes side by side, as [crossrepo.Each] does. The spec names no
-// lanes: they are judged one home at a time.
-func RefreshEach(ctx context.Context, homes []lifecycle.Home, spec lifecycle.FetchSpec) []error {
-	return crossrepo.Each(homes, func(home lifecycle.Home) error { return home.Refresh(ctx, spec) })
-}
-
 // CatchUp is like [crossrepo.Hub.CatchUp], with forks joined if this clone has a root key.
 func (hs *Homes) CatchUp(ctx context.Context, hub *crossrepo.Hub) error {
 	return hub.CatchUp(ctx, hs.join(ctx, hub))

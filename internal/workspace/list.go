@@ -54,7 +54,7 @@ func (w *Workspace) RefreshInboxes(ctx context.Context, all bool) (failed []erro
 	if all {
 		spec = lifecycle.FetchSpec{Inboxes: []string{crossrepo.AllInboxes}}
 	}
-	for _, err := range RefreshEach(ctx, w.Sources(ctx, &down), spec) {
+	for _, err := range crossrepo.Each(w.Sources(ctx, &down), func(home lifecycle.Home) error { return home.Refresh(ctx, spec) }) {
 		if err != nil {
 			failed = append(failed, err)
 		}

@@ -61,7 +61,8 @@ func (t *search) lookAt(ctx context.Context, homes []lifecycle.Home) {
 			return ok
 		})
 	}
-	for i, err := range workspace.RefreshEach(ctx, homes, t.inboxesAndLog()) {
+	look := t.inboxesAndLog()
+	for i, err := range crossrepo.Each(homes, func(home lifecycle.Home) error { return home.Refresh(ctx, look) }) {
 		t.failed(homes[i], err)
 	}
 }
