@@ -12,8 +12,11 @@ import (
 
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/hubsync"
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/gittest"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
+	"githandoff/internal/refs"
 )
 
 // newSSHFixture returns a hub behind a real sshd, reached as by a user who set nothing for ssh.
@@ -67,6 +70,10 @@ func TestSSHConnectionIsShared(t *testing.T) {
 	life := func() {
 		v.emit(t, source, "fixer")
 		g := fixer.resume(t, "")
+		commit := v.Hub.Git(t, "commit-tree", "-m", "work", v.Hub.Git(t, "mktree"))
+		p := lifecycle.Place{Agent: "fixer", ID: g.Holder.ID}
+		v.Hub.Git(t, "update-ref", refs.LocalNamespace.Work(p.Agent, p.ID), commit)
+		require.NoError(t, fixer.home.(*crossrepo.Hub).FetchWork(t.Context(), p, commit))
 		_, err := v.take(fixer, g, record.Acknowledged, "")
 		require.NoError(t, err)
 		_, err = hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)

@@ -100,7 +100,7 @@ func (h *Hub) FetchWork(ctx context.Context, p lifecycle.Place, oid string) erro
 		return err
 	}
 	args := slices.Concat([]string{"-c", "fetch.fsckObjects=true"}, fetchArgs, []string{"--no-prune", "--", h.Alias.target(), specOf(h.RemoteName(ref), ref)})
-	if _, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env: memoryOf(&h.remote)}); err != nil {
+	if _, err := connect(ctx, &h.remote, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env: memoryOf(&h.remote)}); err != nil {
 		return h.unsound(ctx, oid, err)
 	}
 	now, err := h.Repo.Resolve(ctx, ref)

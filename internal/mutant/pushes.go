@@ -159,4 +159,8 @@ var ofPushes = []mutant{
 	return done, err`, `	return done, err`,
 		"./internal/cli -run TestScript/emit_noted",
 	},
+	{
+		"a snapshot comes through the shared ssh connection", "internal/crossrepo/workref.go",
+		`connect(ctx, &h.remote, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env`, `h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env`, inCrossrepo + "TestSSHConnectionIsShared",
+	},
 }

@@ -28,9 +28,9 @@ type Params struct {
 	Scope     []string
 }
 
-// Issue makes a token of depth 0, which as many may follow as can, for the principal's root key to sign. The caller's trust says
-// whether this key may; see [CoversAll] for its limits. Invalid claims are refused as by
-// Encode.
+// Issue makes a token of depth 0 for the principal's root key to sign; MaxLinks-1 more may follow it.
+// The caller's trust says whether this key may; see [CoversAll] for its limits. Invalid claims are
+// refused as by Encode.
 func Issue(p Params) ([]byte, error) {
 	c := p.claims()
 	if p.ExpiresAt.IsZero() {
