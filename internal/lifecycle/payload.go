@@ -306,7 +306,7 @@ func (vr *Verifier) IsSealed(ctx context.Context, s *State) (bool, error) {
 		}
 		if o == nil {
 			return false, fault.New(fault.NotFound, fault.UnknownHandoff, "the payload of handoff %s is gone: nobody can tell whether it is sealed, and its log is readable", s.ID).
-				WithHints(fault.Run("githandoff", "sync").Because("the sender's next sync delivers it again"))
+				WithHints(fault.Fact("the next githandoff sync of its sender delivers it again"))
 		}
 		c, err := record.ParseCommit(o.Body)
 		if err != nil {

@@ -105,7 +105,7 @@ func (vr *Verifier) Verify(ctx context.Context, home Home, s *State, opt Options
 			return nil, err
 		}
 		return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is open at %s, but its payload is missing", s.ID, home.ID()).
-			WithHints(fault.Run("githandoff", "sync").Because("delivers it again, in the clone of its source"))
+			WithHints(fault.Fact("the next githandoff sync of its sender delivers it again"))
 	}
 	sender, err := vr.verifyChain(ctx, home, s)
 	if err != nil {
