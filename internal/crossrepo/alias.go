@@ -247,10 +247,13 @@ func (as Aliases) reach(repoID string) fault.Hint {
 	return fault.Run("githandoff", "repo", "add", name, url).Because("names that repository")
 }
 
+// maxQuoted is the length up to which foreign text is repeated.
+const maxQuoted = 400
+
 // Quote escapes foreign text.
 func Quote(s string) string {
-	if len(s) > 400 {
-		s = s[:400] + "…"
+	if len(s) > maxQuoted {
+		s = s[:maxQuoted] + "…"
 	}
 	return strconv.QuoteToGraphic(s)
 }

@@ -3,6 +3,7 @@ package crossrepo_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -76,6 +77,7 @@ func TestGitSaid(t *testing.T) {
 		"remote: no entry\nfatal: unable to access:\nrefused":                                      `"remote: no entry; unable to access:; refused"`,
 		"remote: \nremote: error:\nremote: error: no entry\nremote: error:\nerror: failed to push": `"remote: error: no entry; error: failed to push"`,
 		"warning: only this": `"warning: only this"`,
+		strings.Repeat("a banner\n", 100) + "Permission denied\nfatal: Could not read": `"…; ` + strings.Repeat("a banner; ", 36) + `Permission denied; Could not read"`,
 	} {
 		assert.Equal(t, want, crossrepo.GitSaid(&gitexec.Error{Program: "git fetch", Code: 128, Stderr: stderr}), stderr)
 	}

@@ -241,7 +241,8 @@ func untracked(h *remote) (settings []string, target string) {
 }
 
 // GitSaid returns the error output of a failed git without its warnings, escaped: parts of it came
-// from the hub.
+// from the hub. Of a long one it returns the end, where git says why: a banner of ssh or the words of
+// a credential helper stand before.
 func GitSaid(err error) string {
 	if err == nil {
 		return "git names no reason"
@@ -250,6 +251,23 @@ func GitSaid(err error) string {
 	if !errors.As(err, &e) || e.Stderr == "" {
 		return err.Error()
 	}
+	said := gitWords(e)
+	if len(said) == 0 {
+		return Quote(e.Stderr)
+	}
+	all := len(said)
+	for len(said) > 1 && len(strings.Join(said, "; ")) > maxQuoted {
+		said = said[1:]
+	}
+	if len(said) < all {
+		return Quote("…; " + strings.Join(said, "; "))
+	}
+	return Quote(strings.Join(said, "; "))
+}
+
+// gitWords returns the lines of the error output of a git with words of their own, up to the one with
+// which it gave up.
+func gitWords(e *gitexec.Error) []string {
 	var said []string
 	for line := range strings.Lines(e.Stderr) {
 		line = strings.TrimSpace(line)
@@ -261,10 +279,7 @@ func GitSaid(err error) string {
 			break
 		}
 	}
-	if len(said) == 0 {
-		return Quote(e.Stderr)
-	}
-	return Quote(strings.Join(said, "; "))
+	return said
 }
 
 // extends reports whether tip is was or a descendant of it. Everything extends "". A tip that is no
@@ -336,8 +351,13 @@ func sharing(ctx context.Context, h *remote) sshshare.Sharing {
 	return h.ssh.is
 }
 
+// plainWords keep the escape sequences of color.ui=always out of the words of git and of the hub. A
+// refusal repeats them.
+var plainWords = []string{"-c", "color.ui=false", "-c", "color.remote=false", "-c", "color.advice=false"}
+
 // connect runs a git command talking to the hub.
 func connect(ctx context.Context, h *remote, c gitexec.Cmd) ([]byte, error) {
+	c.Args = slices.Concat(plainWords, c.Args)
 	c.Env = append(c.Env, sharing(ctx, h).Env...)
 	return h.Repo.Runner.Run(ctx, c)
 }

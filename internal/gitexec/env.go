@@ -28,6 +28,21 @@ var kept = map[string]bool{
 
 var keptPrefixes = []string{"GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_TRACE"}
 
+// traces are the variables of git that name where a trace goes. Others with this prefix say what
+// stands in it.
+var traces = map[string]bool{
+	"GIT_TRACE": true, "GIT_TRACE_CURL": true, "GIT_TRACE_FSMONITOR": true, "GIT_TRACE_PACKET": true, "GIT_TRACE_PACKFILE": true,
+	"GIT_TRACE_PACK_ACCESS": true, "GIT_TRACE_PERFORMANCE": true, "GIT_TRACE_REFS": true, "GIT_TRACE_SETUP": true, "GIT_TRACE_SHALLOW": true,
+	"GIT_TRACE2": true, "GIT_TRACE2_EVENT": true, "GIT_TRACE2_PERF": true,
+}
+
+// hides reports whether a variable makes git write a trace to standard error. Nobody sees it there
+// if git succeeds; else it hides git's last words, which an error repeats. A file stays one, and so
+// does a socket.
+func hides(name, value string) bool {
+	return traces[name] && !filepath.IsAbs(value) && !strings.HasPrefix(value, "af_unix:")
+}
+
 // KeyVariable holds a private key, for machines without a keystore. No child gets it: neither
 // git, which hands its environment on to the hooks of a hub at a path, nor any other program.
 const KeyVariable = "GITHANDOFF_KEY"
@@ -45,8 +60,8 @@ func withoutKey(env []string) []string {
 }
 
 // Environ scrubs a parent's environment for git and its helpers: of the GIT_* variables only
-// those for the place of the repository and the way to reach a remote stay; the private key stays
-// here; prompts are off; only the five known transports are allowed; output is in the C locale.
+// those for the place of the repository and the way to reach a remote stay, and traces to a file; the
+// private key stays here; prompts are off; only the five known transports are allowed; output is in the C locale.
 func Environ(parent []string) []string {
 	env := make([]string, 0, len(parent)+8)
 	askpass := false
@@ -58,7 +73,7 @@ func Environ(parent []string) []string {
 			continue
 		case (name == "HOME" || name == "XDG_CONFIG_HOME") && !filepath.IsAbs(value):
 			continue // git would read its configuration out of the directory it runs in
-		case name == "LC_ALL" || name == "LANGUAGE" || name == "SSH_ASKPASS":
+		case name == "LC_ALL" || name == "LANGUAGE" || name == "SSH_ASKPASS" || hides(name, value):
 			continue
 		case begins("GIT_") && !kept[name] && !slices.ContainsFunc(keptPrefixes, begins):
 			continue

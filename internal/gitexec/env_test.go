@@ -16,11 +16,13 @@ func TestEnviron(t *testing.T) {
 		"GIT_DIR=/r/.git", "GIT_OBJECT_DIRECTORY=/r/.git/objects/q", "GIT_QUARANTINE_PATH=/r/.git/objects/q",
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES=/a:/b", "GIT_SSH_COMMAND=ssh -F x", "GIT_CONFIG_COUNT=1",
 		"GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TRACE2_EVENT=/t",
+		"GIT_TRACE=/t", "GIT_TRACE2=af_unix:stream:/s", "GIT_TRACE_REDACT=0", "GIT_TRACE2_BRIEF=1",
 	}
 	drops := []string{
 		"GIT_INDEX_FILE=/r/.git/index", "GIT_AUTHOR_DATE=0 +0000", "GIT_COMMITTER_NAME=x", "GIT_EDITOR=vi",
 		"GIT_ALLOW_PROTOCOL=ext", "GIT_NAMESPACE=n", "GIT_REPLACE_REF_BASE=refs/x", "GIT_PROTOCOL_FROM_USER=0",
 		"GIT_PREFIX=sub/", "GIT_REFLOG_ACTION=x", "LC_ALL=de_DE.UTF-8", "LANGUAGE=de", "SSH_ASKPASS=/bin/ask",
+		"GIT_TRACE_SETUP=1", "GIT_TRACE_PERFORMANCE=2", "GIT_TRACE_CURL=true", "GIT_TRACE2_PERF=9", "GIT_TRACE_PACKET=t",
 		"GITHANDOFF_KEY=-----BEGIN PGP PRIVATE KEY BLOCK-----", "XDG_CONFIG_HOME=.config",
 	}
 	env := gitexec.Environ(slices.Concat(keeps, drops))
