@@ -293,26 +293,39 @@ func contains(ctx context.Context, h *Hub, known []refs.Ref, there map[string]st
 	if err := bringNew(ctx, h, all); err != nil {
 		return err
 	}
-	var absent []sight
+	var lacking []sight
+	absent := 0
 	for _, lane := range all {
 		if ok, err := h.extends(ctx, lane.now, lane.was); err != nil {
 			return err
 		} else if ok {
 			continue
 		}
-		if lane.now != "" {
-			return errOlder(h, lane)
+		if lane.now == "" {
+			absent++
+		} else if behind, err := h.extends(ctx, lane.was, lane.now); err != nil {
+			return err
+		} else if !behind {
+			return errForked(h, lane)
 		}
-		absent = append(absent, lane)
+		lacking = append(lacking, lane)
 	}
-	if len(absent) == 0 {
+	if len(lacking) == 0 {
 		return nil
 	}
-	older := errOlder(h, absent[0])
-	if len(absent) < len(all) && len(absent) <= maxAdded {
-		older = older.WithHints(addLanes(h, absent))
+	older := errOlder(h, lacking[0])
+	if absent < len(all) && len(lacking) <= maxAdded { // it has something of the same log
+		older = older.WithHints(addLanes(h, lacking))
 	}
 	return older
+}
+
+// errForked is the refusal of a hub that went on with a lane elsewhere than this clone has seen. No
+// push without force changes that, and none must.
+func errForked(h *Hub, lane sight) *fault.Error {
+	return fault.New(fault.Denied, fault.Rollback, "%s has another history of %s than this clone has seen: it is another repository, or work went on under both names",
+		h.Alias.URL, h.RemoteName(lane.name)).
+		WithHints(fault.Fact("a new clone of %s works with its history; what this clone alone has sent must be sent again there", h.Alias.URL.Bare()))
 }
 
 func errOlder(h *Hub, lane sight) *fault.Error {
@@ -324,12 +337,12 @@ func errOlder(h *Hub, lane sight) *fault.Error {
 // maxAdded bounds the lanes in one command.
 const maxAdded = 16
 
-// addLanes returns the command that adds lanes to a hub that has the rest of a log as this clone has
-// seen it. After a hub was renamed, some servers take offers below the former name, in a
-// repository of their own.
-func addLanes(h *Hub, absent []sight) fault.Hint {
+// addLanes returns the command that adds lanes, or the rest of them, to a hub that has a part of a log
+// as this clone has seen it. After a hub was renamed, some servers take offers below the former name,
+// in a repository of their own.
+func addLanes(h *Hub, lacking []sight) fault.Hint {
 	args := []string{"git", "push", "--", h.Alias.URL.Bare()}
-	for _, lane := range absent {
+	for _, lane := range lacking {
 		args = append(args, lane.was+":"+h.RemoteName(lane.name))
 	}
 	return fault.Run(args...).Because("adds it, if this is the same repository under another name")

@@ -4,7 +4,11 @@ package main
 var ofAliases = []mutant{
 	{
 		"a repository with nothing of a log gets none of it by a hint", "internal/crossrepo/repoid.go",
-		`if len(absent) < len(all) && len(absent)`, `if len(absent)`, inScript + "repo_names",
+		`if absent < len(all) && len(lacking)`, `if len(lacking)`, inScript + "repo_names",
+	},
+	{
+		"a hub with another history of a lane is given none of it by a hint", "internal/crossrepo/repoid.go",
+		`} else if !behind {`, `} else if false && !behind {`, inScript + "repo_names_behind",
 	},
 	{
 		"an alias stays while handoffs sent there are open", "internal/cli/repocmd.go",
