@@ -2,6 +2,7 @@ package crossrepo
 
 import (
 	"context"
+	"fmt"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -68,6 +69,17 @@ func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, join func(lan
 	return nil
 }
 
+// GaveBack is a warning if this command gave lanes back; nil if not. The hub was restored from a
+// backup, or another repository has its name now.
+func (h *Hub) GaveBack() error {
+	n := int(h.given.Load())
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s had lost entries of %s of its log, and has them again from this clone; if it was renamed, githandoff repo add --id gives it its new URL",
+		h.Alias.Name, fault.Count(n, "lane"))
+}
+
 // checkGiven refuses to give back what this clone lost itself. A hub that has it lost nothing.
 func checkGiven(ctx context.Context, h *Hub, s sight) error {
 	copied, err := h.Repo.Resolve(ctx, s.name)
@@ -90,6 +102,9 @@ func giveBackLost(ctx context.Context, h *Hub, s sight, join func(lane refs.Ref,
 		err := h.GiveBack(ctx, refs.Edit{Ref: lane.Name, Old: hubTip, New: lane.OID})
 		if fault.CodeOf(err) == fault.Denied && join != nil && hubTip != "" {
 			err = join(lane, hubTip) // a guard takes what a root key vouches for
+		}
+		if err == nil {
+			h.given.Add(1)
 		}
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
@@ -17,7 +18,8 @@ import (
 // lifecycle.Home.
 type Hub struct {
 	asking
-	scouted sync.Map // tips of the lanes looked at before a first try
+	scouted sync.Map     // tips of the lanes looked at before a first try
+	given   atomic.Int64 // lanes given back
 }
 
 var _ lifecycle.RemoteHome = (*Hub)(nil)

@@ -99,4 +99,8 @@ var ofAliases = []mutant{
 		return []*refs.Object{blob}`, `	if true {
 		return []*refs.Object{blob}`, "./internal/cli -run TestScript/prefix_team",
 	},
+	{
+		"a sync says that a hub has its log again from this clone", "internal/crossrepo/catchup.go",
+		`h.given.Add(1)`, `h.given.Add(0)`, inScript + "sync_rewound",
+	},
 }

@@ -51,6 +51,11 @@ func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 	lost, stop := hd.closeEnded(ctx, only)
 	run.done = append(run.done, lost...)
 	run.exchange(ctx)
+	for _, hub := range run.hubs() {
+		if gave := hub.GaveBack(); gave != nil {
+			hd.Workspace.Warn(gave)
+		}
+	}
 	run.keep(hd.Receipts.Notes.Restore(ctx))
 	if hub, err := hd.Workspace.Hub(ctx, hd.Workspace.MainRemote()); err == nil && run.wants(hub) && !run.at(hub).isDown() && !errors.Is(run.first, refs.ErrRefused) {
 		run.keep(hd.Receipts.Notes.Share(ctx, hub))
