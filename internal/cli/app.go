@@ -33,9 +33,10 @@ type app struct {
 	Env
 	output.Printer
 
-	key       string // --key
-	inputRead bool   // standard input was read
-	hook      bool   // git runs this program as a hook: it asks nobody anything
+	key       string    // --key
+	input     io.Reader // standard input; an interruption ends a read
+	inputRead bool      // standard input was read
+	hook      bool      // git runs this program as a hook: it asks nobody anything
 	repo      *refs.Repo
 
 	patience *output.Patience // tells a terminal why the command waits
@@ -285,7 +286,7 @@ const maxInput = 1 << 20 // bytes of a file with one handoff
 
 // readInput reads a file, or standard input for "-".
 func (a *app) readInput(name string) ([]byte, error) {
-	r := a.Stdin
+	r := a.input
 	if name == "-" {
 		if a.inputRead {
 			return nil, usage("standard input is named twice, and can be read once")

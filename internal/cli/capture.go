@@ -119,7 +119,7 @@ func (c *captureCommand) read(ctx context.Context, b []byte, name, format string
 
 func (c *captureCommand) openInput(name string) (io.ReadCloser, error) {
 	if name == "-" {
-		return io.NopCloser(c.Stdin), nil
+		return io.NopCloser(c.input), nil
 	}
 	return c.openFile(name)
 }

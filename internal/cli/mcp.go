@@ -59,7 +59,7 @@ type toolbox struct {
 func (t *toolbox) app(out, notes io.Writer) *app {
 	env := t.env
 	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), out, notes
-	a := &app{Env: env, Printer: output.New(out, notes, false, env.Getenv, env.Now), key: t.key, hook: true}
+	a := &app{Env: env, Printer: output.New(out, notes, false, env.Getenv, env.Now), key: t.key, input: env.Stdin, hook: true}
 	a.Dir, a.As, a.Color = t.dir, t.as, output.Never
 	return a
 }

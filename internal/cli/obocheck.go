@@ -54,7 +54,7 @@ func (c *oboCheckCommand) run(ctx context.Context) error {
 		return err
 	}
 	if c.push {
-		c.Push = c.Stdin
+		c.Push = c.input
 	}
 	live, scopes, err := c.Ask(ctx, repo, c.live)
 	if err != nil || live == nil {

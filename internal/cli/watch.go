@@ -95,7 +95,7 @@ func (c *watchCommand) run(ctx context.Context) error {
 		var call struct {
 			Session string `json:"session_id"`
 		}
-		if err := json.NewDecoder(io.LimitReader(c.Stdin, agents.MaxInput)).Decode(&call); err == nil {
+		if err := json.NewDecoder(io.LimitReader(c.input, agents.MaxInput)).Decode(&call); err == nil {
 			c.session = call.Session
 		}
 	}

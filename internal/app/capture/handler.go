@@ -163,8 +163,11 @@ func (h *Handler) fromMessage(r *Request) ([]byte, error) {
 	}
 	defer f.Close()
 	m, err := dialect.LastMessage(f)
+	if f := fault.As(err); f != nil {
+		return nil, f.WithHints(fault.Run("githandoff", "capture", "--help").Because("lists the clients whose output it reads"))
+	}
 	if err != nil {
-		return nil, fault.As(err).WithHints(fault.Run("githandoff", "capture", "--help").Because("lists the clients whose output it reads"))
+		return nil, err // of the file
 	}
 	if m.Text != "" {
 		return m.Document()
