@@ -55,6 +55,7 @@ func (c command) build() *cobra.Command {
 	}
 	if len(c.sub) == 0 {
 		cmd.Args = oneFilter(cmd.Args)
+		cmd.Args = actsAs(cmd.Args)
 	}
 	for flag, values := range c.values {
 		_ = cmd.RegisterFlagCompletionFunc(flag, fixed(values...)) // fails only for an unknown flag
@@ -119,6 +120,19 @@ func oneFilter(then cobra.PositionalArgs) cobra.PositionalArgs {
 			}
 		}
 		return onlyOne([]string{"jq", "template"}, then)(cmd, args)
+	}
+}
+
+// actsAs refuses an agent or a key without a name: an unset variable of a script must not mean the
+// agent of this worktree.
+func actsAs(then cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		for _, name := range []string{"as", "key"} {
+			if f := cmd.InheritedFlags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
+				return usage("--%s is empty", name).WithHints(seeHelp(cmd))
+			}
+		}
+		return then(cmd, args)
 	}
 }
 

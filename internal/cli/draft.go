@@ -103,11 +103,10 @@ func (v *draftValue) Type() string { return "string" }
 func (v *draftValue) String() string { return strings.Join(v.values, ",") }
 
 func (v *draftValue) Set(s string) error {
-	if v.kind.repeatable() {
-		v.values = append(v.values, s)
-	} else {
-		v.values = []string{s}
+	if v.kind == wordFlag || slices.Equal(v.values, []string{""}) {
+		v.values = nil
 	}
+	v.values = append(v.values, s)
 	return nil
 }
 
@@ -143,11 +142,39 @@ func (d draftFlags) apply(ctx context.Context, a *app, env *handoff.Envelope) er
 		return err
 	}
 	for _, flag := range draftFlagTable() {
+		if flag.kind == textFlag || flag.kind == exactFlag {
+			if err := d.applyParagraphs(a, &flag, env); err != nil {
+				return err
+			}
+			continue
+		}
 		for _, value := range d.values(flag.name) {
 			if err := flag.apply(ctx, a, env, value); err != nil {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// applyParagraphs sets one text from all values of its flag.
+func (d draftFlags) applyParagraphs(a *app, flag *draftFlag, env *handoff.Envelope) error {
+	read := a.text
+	if flag.kind == exactFlag {
+		read = a.exact
+	}
+	var texts []string
+	for _, value := range d.values(flag.name) {
+		text, err := read("--"+flag.name, value)
+		if err != nil {
+			return err
+		}
+		if strings.TrimSpace(text) != "" {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) > 0 {
+		flag.put(env, strings.Join(texts, paragraph))
 	}
 	return nil
 }
@@ -163,10 +190,8 @@ func (f *draftFlag) apply(ctx context.Context, a *app, env *handoff.Envelope, va
 		if err := handoff.CheckPath(value); err != nil {
 			return usage("--%s %s: %v", f.name, printable(given), err)
 		}
-	case textFlag, textsFlag:
+	case textsFlag:
 		value, err = a.text("--"+f.name, value)
-	case exactFlag:
-		value, err = a.exact("--"+f.name, value)
 	case factsFlag:
 		return applyFact(a, env, value)
 	}
@@ -206,6 +231,15 @@ func (d draftFlags) check() error {
 			return refusal.WithHints(fault.Instead(status, near))
 		}
 		return refusal
+	}
+	given := map[string]bool{}
+	for _, fact := range d.values("data") {
+		if k, _, ok := strings.Cut(fact, "="); ok {
+			if given[k] {
+				return usage("--data %s: given twice", printable(k))
+			}
+			given[k] = true
+		}
 	}
 	if n := len(d.values("relevant-file")); n > handoff.MaxRelevantFiles {
 		return usage("--relevant-file is given %s, limit %d", fault.Count(n, "time"), handoff.MaxRelevantFiles)

@@ -70,7 +70,7 @@ If the hub cannot be reached, the handoff waits in the outbox (exit 8), and
 		brief: []string{"to", "goal", "summary", "detail", "task", "relevant-file", "data", "file"},
 		args:  c.noWords,
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&c.To, "to", "", "`TARGET`: agent, agent@alias or @alias")
+			targetVar(f, &c.To, "to", "`TARGET`: agent, agent@alias or @alias")
 			f.StringVarP(&c.file, "file", "f", "", "read the handoff from `FILE` (- is standard input)")
 			f.StringVar(&c.format, "format", "", "format of FILE; detected by content")
 			c.draft = registerDraft(f)
@@ -94,6 +94,9 @@ If the hub cannot be reached, the handoff waits in the outbox (exit 8), and
 func (c *emitCommand) noWords(cmd *cobra.Command, words []string) error {
 	if len(words) == 0 {
 		return nil
+	}
+	if strings.HasPrefix(c.To, "-") {
+		return usage("--to %s: want a target; %s is a flag", printable(c.To), printable(c.To)).WithHints(seeHelp(cmd))
 	}
 	argv, rest, flags := []string{"githandoff", "emit", "--to", c.To}, words, 1
 	if c.To == "" {

@@ -47,7 +47,7 @@ tree, at the same home. The result "follow_up" of the receipt is the id of that 
 		args:     takes(0, "at most one ID", &c.id),
 		complete: completions{a}.heldIDs,
 		flags: func(f *pflag.FlagSet) {
-			f.StringVarP(&c.summary, "summary", "m", "", "what was done, `TEXT`; stays in the log")
+			paragraphsVar(f, &c.summary, "summary", "what was done, `TEXT`; stays in the log")
 			f.StringArrayVar(&c.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
 			f.StringArrayVar(&c.deliverables, "deliverable", nil, "what was delivered, `TEXT`; repeatable")
 			f.BoolVar(&c.snap.take, "snapshot", false, "send the state of this work tree to the sender")
@@ -71,7 +71,7 @@ this work tree.`,
 		args:     takes(0, "at most one ID", &c.id),
 		complete: completions{a}.heldIDs,
 		flags: func(f *pflag.FlagSet) {
-			f.StringVarP(&c.reason, "reason", "m", "", "the reason, `TEXT`; stays in the log")
+			paragraphsVar(f, &c.reason, "reason", "the reason, `TEXT`; stays in the log")
 			f.StringArrayVar(&c.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
 			c.snap.registerCarried(f, "the snapshot that came with it")
 		},
@@ -89,7 +89,7 @@ func newProgress(a *app) command {
 		args:     takes(0, "at most one ID", &c.id),
 		complete: completions{a}.heldIDs,
 		flags: func(f *pflag.FlagSet) {
-			f.StringVarP(&c.message, "message", "m", "", "the progress so far, `TEXT`; stays in the log")
+			paragraphsVar(f, &c.message, "message", "the progress so far, `TEXT`; stays in the log")
 			leaseVar(f, &c.lease, 0, "how long the claim holds from now (as before)")
 		},
 		run: func(ctx context.Context) error { return c.run(ctx, record.Progressed) },

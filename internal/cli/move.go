@@ -38,8 +38,8 @@ of its principal.`,
 		args:     takes(0, "at most one ID", &c.Arg),
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&c.to, "to", "", "`TARGET`: agent, agent@alias or @alias")
-			f.StringVarP(&c.Reason, "reason", "m", "", "the reason, `TEXT`")
+			targetVar(f, &c.to, "to", "`TARGET`: agent, agent@alias or @alias")
+			paragraphsVar(f, &c.Reason, "reason", "the reason, `TEXT`")
 			c.snap.registerCarried(f, "the snapshot that came with it")
 			f.StringArrayVar(&c.scope, "scope", nil, "pass on only this part of its authority, `ACTION[:TARGET]`; repeatable (all)")
 		},
@@ -106,7 +106,7 @@ func newRevoke(a *app) command {
 		args:     takes(1, "an ID", &c.id),
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
-			f.StringVarP(&c.reason, "reason", "m", "", "the reason, `TEXT`; stays in the log")
+			paragraphsVar(f, &c.reason, "reason", "the reason, `TEXT`; stays in the log")
 			f.BoolVar(&c.force, "force", false, "revoke it although a key that is not trusted here logged its end")
 		},
 		run: c.run,

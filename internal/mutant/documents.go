@@ -7,6 +7,18 @@ var ofDocuments = []mutant{
 		`		cmd.Args = oneFilter(cmd.Args)`, `		_ = oneFilter`, inScript + "help_filters",
 	},
 	{
+		"an empty --as is not the agent of the worktree", "internal/cli/command.go",
+		`		cmd.Args = actsAs(cmd.Args)`, `		_ = actsAs`, inScript + "emit_given_twice",
+	},
+	{
+		"a second target is refused", "internal/cli/given.go",
+		`	if *t != "" && target != string(*t) {`, `	if false {`, inScript + "emit_given_twice",
+	},
+	{
+		"a fact is given once", "internal/cli/draft.go",
+		`			given[k] = true`, `			given[k] = false`, inScript + "emit_given_twice",
+	},
+	{
 		"a number that would change is refused", "internal/handoff/strict.go",
 		`case !integer && !keeps(f, literal):`, `case false:`, "./internal/handoff -run TestParseStrict",
 	},
