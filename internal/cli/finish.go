@@ -34,7 +34,7 @@ func newAck(a *app) command {
 	c := &finishCommand{app: a}
 	return command{
 		use:     "ack [ID]",
-		suggest: []string{"done", "complete", "finish"},
+		suggest: []string{"done", "complete", "finish", "close"},
 		short:   "Acknowledge a handoff: the work is done, its content is deleted",
 		long: `Writes the receipt and deletes the handoff at its home, in one transaction. Only the
 holder can. The result "commit" is HEAD by default. Running it again succeeds and says
@@ -60,8 +60,9 @@ tree, at the same home. The result "follow_up" of the receipt is the id of that 
 func newFail(a *app) command {
 	c := &finishCommand{app: a}
 	return command{
-		use:   "fail [ID] --reason TEXT",
-		short: "End a handoff without success, and return it to the agent named by its sender",
+		use:     "fail [ID] --reason TEXT",
+		suggest: []string{"abort", "reject"},
+		short:   "End a handoff without success, and return it to the agent named by its sender",
 		long: `Writes the receipt "failed". If the sender named an agent for this case
 (rollback.on_failure), that agent is offered a return handoff with the reason and the
 checkpoint, in the same transaction. Without a claim, the command rejects the offer. A
@@ -99,8 +100,9 @@ func newProgress(a *app) command {
 func newRelease(a *app) command {
 	c := &finishCommand{app: a}
 	return command{
-		use:   "release [ID]",
-		short: "Give a claim back, so that another agent can take the handoff",
+		use:     "release [ID]",
+		suggest: []string{"abort", "drop", "return"},
+		short:   "Give a claim back, so that another agent can take the handoff",
 		example: []string{
 			"githandoff release",
 			"githandoff release --force 7k3m2q",

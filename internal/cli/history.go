@@ -111,8 +111,9 @@ type historyCommand struct {
 func newHistory(a *app) command {
 	c := &historyCommand{app: a}
 	return command{
-		use:   "history [ID]",
-		short: "List ended handoffs and their results, or draw the chain of one",
+		use:     "history [ID]",
+		suggest: []string{"log"},
+		short:   "List ended handoffs and their results, or draw the chain of one",
 		long: `Without an ID: lists ended handoffs, newest first, with the results in their receipts
 and the time from claim to receipt. Acknowledged handoffs have Succeeded. Those that
 failed, were revoked or expired have Failed. A rerouted handoff continues under another

@@ -36,8 +36,9 @@ terminal. A key has no effect until somebody trusts it: githandoff trust add.`,
 		example: []string{"githandoff key show"},
 		sub: []command{
 			{
-				use:   "generate [NAME]",
-				short: "Make a key for an agent, or for a person (a mail address)",
+				use:     "generate [NAME]",
+				suggest: []string{"new", "create"},
+				short:   "Make a key for an agent, or for a person (a mail address)",
 				long: `Makes a key and prints its id. Without NAME it is the key of this worktree's agent. If a
 key of that name exists, it is kept and its id is printed.
 
@@ -59,7 +60,7 @@ none: an agent could not type it.`,
 			},
 			{
 				use:     "show [NAME|KID]",
-				suggest: []string{"list"},
+				suggest: []string{"list", "ls"},
 				short:   "Show the keys in this keystore, or one of them",
 				example: []string{
 					"githandoff key show",

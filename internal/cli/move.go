@@ -25,8 +25,9 @@ type rerouteCommand struct {
 func newReroute(a *app) command {
 	c := &rerouteCommand{app: a}
 	return command{
-		use:   "reroute [ID] --to TARGET",
-		short: "Send a handoff on to another agent or repository",
+		use:     "reroute [ID] --to TARGET",
+		suggest: []string{"forward", "delegate", "reassign", "move", "mv"},
+		short:   "Send a handoff on to another agent or repository",
 		long: `Ends a handoff at its home and offers a child of it to TARGET. While nobody holds the
 handoff, its source can reroute it; while it is held, its holder can. A child for
 another repository leaves only when the receipt at the old home is in place.
@@ -101,6 +102,7 @@ func newRevoke(a *app) command {
 	c := &revokeCommand{app: a}
 	return command{
 		use:      "revoke ID",
+		suggest:  []string{"cancel", "withdraw", "undo", "delete", "rm"},
 		short:    "Withdraw a handoff: for its source while nobody holds it, for a root key always",
 		example:  []string{"githandoff revoke 7k3m2q --reason 'not needed any more'"},
 		args:     takes(1, "an ID", &c.id),

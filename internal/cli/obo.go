@@ -89,8 +89,9 @@ type oboShowCommand struct {
 func newOBOShow(a *app) command {
 	c := &oboShowCommand{app: a}
 	return command{
-		use:   "show [ID]",
-		short: "Show the tokens of a handoff, from the person's to the last",
+		use:     "show [ID]",
+		suggest: []string{"list", "ls"},
+		short:   "Show the tokens of a handoff, from the person's to the last",
 		long: `Verifies the handoff and its tokens, asks the homes whether one was revoked, and prints
 the content of each token and the key that signed it. Without an ID it shows the held
 handoff. If the tokens are not valid now, the exit code is 4.

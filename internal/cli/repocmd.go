@@ -27,12 +27,14 @@ func newRepo(a *app) command {
 	c := &repoCommand{app: a}
 	return command{
 		use:     "repo",
+		suggest: []string{"remote", "alias"},
 		short:   "Manage aliases of other repositories",
 		example: []string{"githandoff repo list"},
 		sub: []command{
 			newRepoAdd(a),
 			{
 				use:     "list",
+				suggest: []string{"ls", "show"},
 				short:   "List aliases and the repositories they mean",
 				example: []string{"githandoff repo list"},
 				exits:   []fault.Code{fault.Denied, fault.Unavailable},
@@ -41,6 +43,7 @@ func newRepo(a *app) command {
 			},
 			{
 				use:      "remove ALIAS",
+				suggest:  []string{"rm", "delete"},
 				short:    "Forget an alias",
 				example:  []string{"githandoff repo remove client"},
 				exits:    []fault.Code{fault.NotFound, fault.Unavailable},

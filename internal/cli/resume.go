@@ -37,7 +37,7 @@ func newResume(a *app) command {
 	c := &resumeCommand{app: a}
 	return command{
 		use:     "resume [ID]",
-		suggest: []string{"take", "claim", "next"},
+		suggest: []string{"take", "claim", "next", "accept"},
 		short:   "Take a handoff waiting for this agent, exactly once",
 		long: `Claims a handoff for this agent and prints it as a prompt. The claim is a lease: work,
 then run "githandoff ack" or "githandoff fail". A handoff that cannot be printed as

@@ -32,8 +32,9 @@ type showCommand struct {
 func newShow(a *app) command {
 	c := &showCommand{app: a}
 	return command{
-		use:   "show [ID]",
-		short: "Show one handoff: its state, and its content while it is open",
+		use:     "show [ID]",
+		suggest: []string{"view", "cat"},
+		short:   "Show one handoff: its state, and its content while it is open",
 		example: []string{
 			"githandoff show 7k3m2q",
 			"githandoff show 7k3m2q --json",

@@ -25,8 +25,9 @@ type statusCommand struct {
 func newStatus(a *app) command {
 	c := &statusCommand{app: a}
 	return command{
-		use:   "status",
-		short: "Show the agent, the handoffs it holds, and those waiting",
+		use:     "status",
+		suggest: []string{"whoami"},
+		short:   "Show the agent, the handoffs it holds, and those waiting",
 		long: `Shows the agent of this worktree, the handoffs that it holds, and those that wait, as
 this clone knows them; it asks no hub. States are those of "githandoff inbox": claimed
 (an agent works on it), overdue (the lease of its claim ran out), sent (delivered;

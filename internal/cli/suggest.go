@@ -2,8 +2,10 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -42,7 +44,7 @@ func badFlag(cmd *cobra.Command, args []string, err error) error {
 	if word := wordBefore(cmd, args, err); word != "" {
 		return noSuchCommand(cmd, []string{word})
 	}
-	refusal := fault.New(fault.Usage, fault.BadUsage, "%w", err)
+	refusal := fault.New(fault.Usage, fault.BadUsage, "%w", plainValue(err))
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
 		var known []string
@@ -56,6 +58,20 @@ func badFlag(cmd *cobra.Command, args []string, err error) error {
 		}
 	}
 	return refusal.WithHints(seeHelp(cmd))
+}
+
+// plainValue says which values a flag takes, in place of the Go function that refused the given one.
+func plainValue(err error) error {
+	var invalid *pflag.InvalidValueError
+	parse, ok := errors.AsType[*strconv.NumError](err)
+	if !ok || !errors.As(err, &invalid) {
+		return err
+	}
+	want := "a whole number"
+	if parse.Func == "ParseBool" {
+		want = "true or false"
+	}
+	return fmt.Errorf("invalid argument %q for %q flag: want %s", invalid.GetValue(), "--"+invalid.GetFlag().Name, want)
 }
 
 // wantsJSON says whether --json is on a command line. pflag stops at the first flag that it refuses,
@@ -83,11 +99,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	refusal := usage("there is no command %s %s", cmd.CommandPath(), printable(args[0]))
-	cmd.SuggestionsMinimumDistance = 2
-	near := cmd.SuggestionsFor(args[0])
-	if topic := nearTopic(cmd, args[0]); len(near) == 0 && topic != "" {
-		near = []string{topic}
-	}
+	near := meantBy(cmd, args[0])
 	var hints []fault.Hint
 	for _, name := range near[:min(len(near), fault.MaxHints-1)] {
 		hints = append(hints, fault.Instead(args[0], name))
@@ -95,15 +107,30 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return refusal.WithHints(append(hints, seeHelp(cmd))...)
 }
 
-// nearTopic returns the help topic probably meant: cobra only suggests commands.
-func nearTopic(cmd *cobra.Command, word string) string {
-	var topics []string
+// meantBy returns the commands probably meant by a word: those for which git, gh or people use that
+// word, else those that begin with it, else the command or topic with the nearest spelling.
+func meantBy(cmd *cobra.Command, word string) (near []string) {
+	word = strings.ToLower(word)
+	var names, longer []string
 	for _, c := range cmd.Commands() {
-		if c.IsAdditionalHelpTopicCommand() {
-			topics = append(topics, c.Name())
+		if !c.IsAvailableCommand() && !c.IsAdditionalHelpTopicCommand() {
+			continue
+		}
+		names = append(names, c.Name())
+		switch {
+		case slices.Contains(c.SuggestFor, word) || c.Name() == word:
+			near = append(near, c.Name())
+		case strings.HasPrefix(c.Name(), word):
+			longer = append(longer, c.Name())
 		}
 	}
-	return fault.Nearest(word, topics)
+	if len(near) > 0 {
+		return near
+	}
+	if name := fault.Nearest(word, names); len(longer) == 0 && name != "" {
+		return []string{name}
+	}
+	return longer
 }
 
 // afterDashes returns the command line of capture as it must be written.

@@ -22,8 +22,9 @@ type syncCommand struct {
 func newSync(a *app) command {
 	c := &syncCommand{app: a}
 	return command{
-		use:   "sync [ALIAS...]",
-		short: "Deliver handoffs, send queued steps, fetch receipts, keys and notes",
+		use:     "sync [ALIAS...]",
+		suggest: []string{"fetch", "pull", "push"},
+		short:   "Deliver handoffs, send queued steps, fetch receipts, keys and notes",
 		example: []string{
 			"githandoff sync",
 			"githandoff sync origin",

@@ -90,8 +90,9 @@ If worker2 takes from the inbox of fixer (handoff.serves), trust the key of work
 func newTrustList(a *app) command {
 	c := &trustCommand{app: a}
 	return command{
-		use:   "list",
-		short: "List the keys trusted here, and for what",
+		use:     "list",
+		suggest: []string{"ls", "show"},
+		short:   "List the keys trusted here, and for what",
 		example: []string{
 			"githandoff trust list",
 			"githandoff trust list --json",
@@ -108,8 +109,9 @@ func newTrustList(a *app) command {
 func newTrustRemove(a *app) command {
 	c := &trustCommand{app: a}
 	return command{
-		use:   "remove KID",
-		short: "Retire a key; signatures this clone has seen still count",
+		use:     "remove KID",
+		suggest: []string{"rm", "delete", "revoke"},
+		short:   "Retire a key; signatures this clone has seen still count",
 		long: `Retires a key. Signatures that this clone has in its copies of the logs still count.
 Later ones do not, whatever their date. A retired key is never trusted again: its owner
 makes a new one.`,
