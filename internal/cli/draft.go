@@ -218,6 +218,26 @@ func applyFact(a *app, env *handoff.Envelope, fact string) error {
 	return nil
 }
 
+// flagOf adds, to the refusal of a member, the flag that gives it.
+func (d draftFlags) flagOf(err error) error {
+	f := fault.As(err)
+	if f == nil || f.Code != fault.Invalid || len(f.Hints) > 0 {
+		return err
+	}
+	member, _, _ := strings.Cut(f.Message, ":")
+	if f.Reason == fault.TooLarge && (member == "goal" || member == "summary") {
+		return f.WithHints(fault.See("emit").Because("--detail takes up to 64 KiB"))
+	}
+	name := map[string]string{"attempted": "attempt", "questions": "question"}[member]
+	if name == "" {
+		name = strings.ReplaceAll(member, "_", "-")
+	}
+	if _, ok := d[name]; !ok {
+		return err
+	}
+	return f.WithHints(fault.SeeAll("emit").Because("--%s gives it", name))
+}
+
 // check refuses values which no handoff can have, before the repository is opened. In a document,
 // the same values make the document invalid.
 func (d draftFlags) check() error {

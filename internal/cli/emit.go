@@ -121,6 +121,9 @@ func (c *emitCommand) run(ctx context.Context) error {
 	send := senderOf(c.app, ws)
 	send.Snapshot = c.snapshot.taker(c.app, ws)
 	done, err := send.Send(ctx, env, &c.Options)
+	if c.file == "" {
+		err = c.draft.flagOf(err)
+	}
 	if done != nil {
 		if perr := printEmitted(c.app, done); perr != nil {
 			return perr

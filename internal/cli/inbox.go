@@ -125,10 +125,19 @@ func itemRow(it *workspace.Item, now time.Time) row {
 	return r
 }
 
+// goesTo returns the alias of an item's home; "" if that is this repository. A queued handoff
+// lies here, and its record names the hub that is to get it.
+func goesTo(ws *workspace.Workspace, it *workspace.Item) string {
+	if alias := ws.AliasOf(it.Home); alias != "" || it.Record == nil || ws.Local.Is(it.Record.Home) {
+		return alias
+	}
+	return ws.Aliases.NameOf(it.Record.Home)
+}
+
 // itemCells returns the columns of an item.
 func itemCells(ws *workspace.Workspace, it *workspace.Item, now time.Time, l *list) []output.Cell {
 	id, to := l.id(it.Place.ID), it.Place.Agent
-	if alias := ws.AliasOf(it.Home); alias != "" {
+	if alias := goesTo(ws, it); alias != "" {
 		to += "@" + alias
 	}
 	if it.Fault != nil {

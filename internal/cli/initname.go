@@ -28,8 +28,12 @@ func (c *initCommand) name(repo *refs.Repo) (string, error) {
 		return c.person, nil
 	}
 	name, err := c.identity(repo)
-	if !fault.Is(err, fault.NoIdentity) || repo.Worktree == "" {
+	if !fault.Is(err, fault.NoIdentity) {
 		return name, err
+	}
+	if repo.Worktree == "" {
+		return "", fault.New(fault.Usage, fault.NoIdentity, "there is no work tree here to name an agent after").
+			WithHints(fault.Run("githandoff", "init", "--as", initrepo.SuggestedName(repo)).Because("names it; the name is yours to choose"))
 	}
 	c.As = initrepo.FreeName(repo)
 	return c.As, nil

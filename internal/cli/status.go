@@ -176,7 +176,7 @@ func (c *statusCommand) statusOf(ws *workspace.Workspace, s *survey.Survey) *sta
 		out.Sent = append(out.Sent, c.sent(ws, one))
 	}
 	for _, it := range s.Items {
-		out.Open = append(out.Open, statusRow{itemRow(it, c.Now()), ws.AliasOf(it.Home)})
+		out.Open = append(out.Open, statusRow{itemRow(it, c.Now()), goesTo(ws, it)})
 	}
 	for _, seen := range s.Hubs {
 		r := hubRow{Alias: seen.Alias.Name, Repo: seen.Alias.RepoID}

@@ -246,6 +246,9 @@ func (as Aliases) free(name string, ids ...string) error {
 	return nil
 }
 
+// NameOf returns the alias for which an id is pinned; "" if there is none.
+func (as Aliases) NameOf(id string) string { return as.aliasOf(id, "") }
+
 // aliasOf returns the alias for which an id is pinned, but for the given one; "" if there is none.
 func (as Aliases) aliasOf(id, but string) string {
 	for _, name := range as.Names() {

@@ -121,6 +121,14 @@ func (id ID) Matches(arg string) bool {
 	return string(id) == arg || (len(arg) >= MinSuffix && len(arg) <= 26 && strings.HasSuffix(string(id), arg))
 }
 
+// IDIn returns the id in the name of a ref, or in an id with other letters or spaces: what people
+// copy in place of an id.
+func IDIn(s string) (ID, bool) {
+	s = strings.ToLower(strings.TrimSpace(s))
+	id, err := ParseID(s[strings.LastIndexByte(s, '/')+1:])
+	return id, err == nil
+}
+
 // CheckSuffix says why s cannot be the last characters of an id, or a whole one;
 // nil if it can.
 func CheckSuffix(s string) error {

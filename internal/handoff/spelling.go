@@ -121,7 +121,11 @@ func ParseTarget(s string) (agent *string, alias string, err error) {
 		agent = &name
 	}
 	if err != nil {
-		return nil, "", fault.New(fault.Usage, fault.InvalidTarget, "%w", err).
+		refusal := fault.New(fault.Usage, fault.InvalidTarget, "%w", err)
+		if strings.ContainsAny(alias, "/:") {
+			return nil, "", refusal.WithHints(fault.See("repo add").Because("gives that repository an alias for the target"))
+		}
+		return nil, "", refusal.
 			WithHints(fault.Fact("a target looks like fixer, fixer@origin, or @origin where nobody is chosen yet"))
 	}
 	return agent, alias, nil

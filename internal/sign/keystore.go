@@ -283,7 +283,7 @@ func (ks Keystore) check() error {
 // noKey returns the refusal of an unknown key name.
 func (ks Keystore) noKey(name string) error {
 	f := fault.New(fault.NotFound, fault.NoKey, "no key %q", name)
-	list := fault.Run("githandoff", "key", "show").Because("lists the keys that are here")
+	list := fault.Run("githandoff", "key", "show").Because("lists the keys in %s", ks.Dir)
 	fresh := fault.Run("githandoff", "key", "generate", name).Because("makes one, if there was none")
 	switch {
 	case !isKeyName(name):

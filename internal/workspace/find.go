@@ -305,10 +305,16 @@ func (v *View) Place() lifecycle.Place {
 
 // CheckArg refuses what can be no handoff's id, nor the end of one.
 func CheckArg(arg string) error {
-	if err := handoff.CheckSuffix(arg); err != nil {
-		return fault.New(fault.Usage, fault.InvalidID, "%w", err).WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the ids"))
+	err := handoff.CheckSuffix(arg)
+	if err == nil {
+		return nil
 	}
-	return nil
+	var hints []fault.Hint
+	if id, ok := handoff.IDIn(arg); ok {
+		hints = append(hints, fault.Instead(arg, string(id)))
+	}
+	return fault.New(fault.Usage, fault.InvalidID, "%w", err).
+		WithHints(append(hints, fault.Run("githandoff", "inbox", "--all").Because("lists the ids"))...)
 }
 
 // refresh reads the state of a handoff anew from its home.
