@@ -154,6 +154,19 @@ func takes(required int, says string, to ...*string) cobra.PositionalArgs {
 	}
 }
 
+// wordOf hints, if a lone word is refused, at the flag that takes it. A mail address gets no such
+// hint: nobody is told to act as a person.
+func wordOf(flag string, then cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		err := then(cmd, args)
+		if f := fault.As(err); f != nil && len(args) == 1 && args[0] != "" && !strings.Contains(args[0], "@") && cmd.Flags().NFlag() == 0 {
+			meant := fault.Run(append(strings.Fields(cmd.CommandPath()), "--"+flag, args[0])...)
+			return usage("%v", err).WithHints(meant, seeHelp(cmd))
+		}
+		return err
+	}
+}
+
 // takesAny binds any number of arguments.
 func takesAny(to *[]string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {

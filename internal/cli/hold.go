@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,6 +39,9 @@ until it is back.`,
 		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Unavailable},
 		args: func(cmd *cobra.Command, args []string) error {
 			at := cmd.ArgsLenAtDash()
+			if at < 0 && len(args) > 0 && cmd.Flags().NFlag() == 0 && !slices.Contains(args, "") {
+				return usage("put the command after --").WithHints(fault.Run(append([]string{"githandoff", "hold", "--"}, args...)...), seeHelp(cmd))
+			}
 			if at < 0 || at == len(args) || at > 1 {
 				return usage("hold takes at most one ID, then -- and a command").WithHints(seeHelp(cmd))
 			}

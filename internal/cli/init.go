@@ -53,7 +53,7 @@ refspec that protects the handoffs from git fetch --prune.`,
 		},
 		brief: []string{"hooks", "person"},
 		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Unavailable},
-		args:  takes(0, "no arguments"),
+		args:  wordOf("as", takes(0, "no arguments")),
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.person, "person", "", "set up a person, `MAIL`, who decides and issues authority")
 			f.BoolVar(&c.hooks, "hooks", false, "install the git hooks as well")
