@@ -83,7 +83,7 @@ code 3.`,
 			return nil
 		},
 		flags: func(f *pflag.FlagSet) {
-			targetVar(f, &c.To, "to", "`TARGET`: agent, agent@alias or @alias")
+			targetVar(f, &c.To, "`TARGET`: agent, agent@alias or @alias")
 			f.StringVar(&c.Log, "from-log", "", "read the document from this log, `FILE` (- is standard input)")
 			f.StringVar(&c.Message, "last-message", "", "read the last message from the output of a client, `FILE` (- is standard input)")
 			c.draft = registerDraft(f, "task", "goal")

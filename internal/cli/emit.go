@@ -70,7 +70,7 @@ If the hub cannot be reached, the handoff waits in the outbox (exit 8), and
 		brief: []string{"to", "goal", "summary", "detail", "task", "relevant-file", "data", "file"},
 		args:  c.noWords,
 		flags: func(f *pflag.FlagSet) {
-			targetVar(f, &c.To, "to", "`TARGET`: agent, agent@alias or @alias")
+			targetVar(f, &c.To, "`TARGET`: agent, agent@alias or @alias")
 			f.StringVarP(&c.file, "file", "f", "", "read the handoff from `FILE` (- is standard input)")
 			f.StringVar(&c.format, "format", "", "format of FILE; detected by content")
 			c.draft = registerDraft(f)

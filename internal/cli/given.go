@@ -32,8 +32,8 @@ func (p *paragraphsFlag) Set(text string) error {
 // nothing, or the first one would.
 type targetFlag string
 
-func targetVar(flags *pflag.FlagSet, p *string, name, usage string) {
-	flags.Var((*targetFlag)(p), name, usage)
+func targetVar(flags *pflag.FlagSet, p *string, usage string) {
+	flags.Var((*targetFlag)(p), "to", usage)
 }
 
 func (t *targetFlag) Type() string { return "string" }

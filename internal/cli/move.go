@@ -39,7 +39,7 @@ of its principal.`,
 		args:     takes(0, "at most one ID", &c.Arg),
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
-			targetVar(f, &c.to, "to", "`TARGET`: agent, agent@alias or @alias")
+			targetVar(f, &c.to, "`TARGET`: agent, agent@alias or @alias")
 			paragraphsVar(f, &c.Reason, "reason", "the reason, `TEXT`")
 			c.snap.registerCarried(f, "the snapshot that came with it")
 			f.StringArrayVar(&c.scope, "scope", nil, "pass on only this part of its authority, `ACTION[:TARGET]`; repeatable (all)")

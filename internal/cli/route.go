@@ -49,7 +49,7 @@ Only a person decides: it takes a root key ("githandoff init --person MAIL").`,
 		args:     takes(0, "at most one ID", &c.ID),
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
-			targetVar(f, &c.To, "to", "send it to this `AGENT`")
+			targetVar(f, &c.To, "send it to this `AGENT`")
 			f.BoolVar(&c.Approve, "approve", false, "send it to the agent it names")
 			f.StringArrayVar(&c.Answers, "answer", nil, "the answer to a question, `TEXT` or the number of an option; repeatable")
 			f.BoolVar(&c.Reject, "reject", false, "send it back to its source")
