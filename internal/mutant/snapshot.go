@@ -236,4 +236,8 @@ var ofSnapshots = []mutant{
 		`"--diff-merges=combined"`, `"--diff-merges=off"`,
 		"./internal/cli -run TestScript/snapshot_merge",
 	},
+	{
+		"a path added in intention whose file is gone does not travel", "internal/snapshot/capture.go",
+		`!one.mayBeGoneIntent()`, `one.mayBeGoneIntent()`, "./internal/snapshot -run TestCannotTravel",
+	},
 }

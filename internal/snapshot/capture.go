@@ -267,6 +267,14 @@ func (c *shot) snapshot(ctx context.Context, a *ahead) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, one := range c.status.changes {
+		if !one.mayBeGoneIntent() {
+			continue
+		}
+		if there, err := c.trees.has(ctx, index, one.path); err != nil || !there {
+			return nil, cmp.Or(err, goneIntent(one.path))
+		}
+	}
 	tracked, err := c.trees.edit(ctx, index, work)
 	if err != nil {
 		return nil, err
@@ -325,12 +333,17 @@ func (c *shot) canTravel() error {
 		case one.isUntracked() && strings.HasSuffix(one.path, "/"):
 			return cannot("%s is a repository of its own", path).
 				WithHints(fault.Fact("move it away, or list it in .gitignore: ignored files do not travel"))
-		case one.unstaged == 'D' && (one.staged == 'D' || one.staged == '.' && one.inHead == "000000"):
-			return cannot("%s was staged for addition and is gone", path).
-				WithHints(fault.Run("git", "rm", "--cached", "--", one.path).Because("forgets it"))
+		case one.unstaged == 'D' && one.staged == 'D':
+			return goneIntent(one.path)
 		}
 	}
 	return nil
+}
+
+// goneIntent refuses a path added with "git add --intent-to-add" whose file is gone: no tree has it.
+func goneIntent(path string) error {
+	return cannot("%s was staged for addition and is gone", show(path)).
+		WithHints(fault.Run("git", "rm", "--cached", "--", path).Because("forgets it"))
 }
 
 const noObject = "0000000000000000000000000000000000000000"

@@ -147,12 +147,14 @@ func (m *messer) step() {
 func TestStashTakesIt(t *testing.T) {
 	env := gittest.Env(t)
 	git := odd(t, env)
+	git.Commit(t, "dir/empty", "", "a file with the content of an entry added in intention")
 	write(t, git.Dir, "a", "staged\n")
 	git.Git(t, "add", "a")
 	write(t, git.Dir, "a", "staged, and more\n")
 	write(t, git.Dir, "dir/one", "changed\n")
 	write(t, git.Dir, "fresh/file", "untracked\n")
 	require.NoError(t, os.Remove(filepath.Join(git.Dir, "dir/two")))
+	require.NoError(t, os.Remove(filepath.Join(git.Dir, "dir/empty")))
 	had := state(t, git)
 	s, _, repo := capture(t, git)
 	defer repo.Close()
@@ -160,7 +162,7 @@ func TestStashTakesIt(t *testing.T) {
 	git.Git(t, "worktree", "add", "--quiet", "--detach", other.Dir)
 	other.Git(t, "stash", "apply", "--quiet", "--index", s.Work.Commit)
 	require.Equal(t, had, state(t, other))
-	assert.Equal(t, 4, s.Work.Files)
+	assert.Equal(t, 5, s.Work.Files)
 }
 
 // A file that a commit cannot carry is refused in one line that names it.
@@ -197,6 +199,22 @@ func TestCannotTravel(t *testing.T) {
 		"line ends that would change": {func(t *testing.T, git *gittest.Repo) {
 			write(t, git.Dir, "win.crlf", "only\nLF\n")
 		}, "win.crlf would have other bytes"},
+		"a file added in intention that is gone": {func(t *testing.T, git *gittest.Repo) {
+			write(t, git.Dir, "new", "x\n")
+			git.Git(t, "add", "--intent-to-add", "new")
+			require.NoError(t, os.Remove(filepath.Join(git.Dir, "new")))
+		}, "new was staged for addition and is gone"},
+		"one below a directory that is a file by now": {func(t *testing.T, git *gittest.Repo) {
+			write(t, git.Dir, "fresh/file", "x\n")
+			git.Git(t, "add", "--intent-to-add", "fresh/file")
+			require.NoError(t, os.RemoveAll(filepath.Join(git.Dir, "fresh")))
+			write(t, git.Dir, "fresh", "x\n")
+		}, "fresh/file was staged for addition and is gone"},
+		"one that HEAD has": {func(t *testing.T, git *gittest.Repo) {
+			git.Git(t, "rm", "--quiet", "--cached", "a")
+			git.Git(t, "add", "--intent-to-add", "a")
+			require.NoError(t, os.Remove(filepath.Join(git.Dir, "a")))
+		}, "a was staged for addition and is gone"},
 		"a file of Git LFS": {func(t *testing.T, git *gittest.Repo) {
 			git.Git(t, "config", "filter.up.clean", "sed -e 's/.*/version https:\\/\\/git-lfs.github.com\\/spec\\/v1/'")
 			write(t, git.Dir, "loud.up", "the real content\n")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"githandoff/internal/gitexec"
+	"githandoff/internal/refs"
 )
 
 // change is one path named by "git status".
@@ -16,8 +17,7 @@ type change struct {
 	staged   byte // X: index against HEAD, '.' for none
 	unstaged byte // Y: work tree against index
 	sub      string
-	inHead   string // mode, "000000" for none
-	inIndex  string
+	inIndex  string // mode, "000000" for none
 	inTree   string // mode in the work tree
 	head     string // object id in HEAD
 	oid      string // in the index
@@ -30,6 +30,12 @@ func (c *change) isUntracked() bool { return c.staged == untracked }
 
 // isIntent: "git add --intent-to-add" named it, and its content is in no index.
 func (c *change) isIntent() bool { return c.unstaged == 'A' }
+
+// mayBeGoneIntent: "git add --intent-to-add" may have named a file that is gone. Of such a path git
+// says that HEAD has it too, empty.
+func (c *change) mayBeGoneIntent() bool {
+	return c.staged == '.' && c.unstaged == 'D' && c.oid == refs.NewObject("blob", nil).OID
+}
 
 // isRead: its content in the work tree is part of the snapshot.
 func (c *change) isRead() bool {
@@ -93,7 +99,7 @@ func parseChange(line string) (change, error) {
 		f := strings.SplitN(rest, " ", 8)
 		if len(f) == 8 && len(f[0]) == 2 {
 			return change{
-				staged: f[0][0], unstaged: f[0][1], sub: f[1], inHead: f[2], inIndex: f[3], inTree: f[4], head: f[5], oid: f[6], path: f[7],
+				staged: f[0][0], unstaged: f[0][1], sub: f[1], inIndex: f[3], inTree: f[4], head: f[5], oid: f[6], path: f[7],
 			}, nil
 		}
 	case "u":

@@ -100,6 +100,20 @@ func (t *trees) apply(ctx context.Context, base string, n *node) (string, error)
 	return t.keep(slices.Collect(maps.Values(byName)))
 }
 
+// has reports whether a tree has a path.
+func (t *trees) has(ctx context.Context, tree, path string) (bool, error) {
+	name, rest, deeper := strings.Cut(path, "/")
+	byName, err := t.byName(ctx, tree)
+	e, there := byName[name]
+	switch {
+	case err != nil || !there || !deeper:
+		return there, err
+	case e.Mode != gitobj.Dir:
+		return false, nil
+	}
+	return t.has(ctx, e.OID, rest)
+}
+
 // byName returns the entries of a tree by their names.
 func (t *trees) byName(ctx context.Context, oid string) (map[string]gitobj.TreeEntry, error) {
 	entries, err := t.read(ctx, oid)
