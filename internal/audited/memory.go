@@ -61,8 +61,9 @@ type known struct {
 	entries   []lifecycle.LearnedEntry // all of a sound lane; else those with a known signature
 }
 
-// Open reads the memory of a home, for audits by a state machine. Program stands for the rules of this program. The memory is
-// empty if program is "", or if the file cannot be read or must not be believed.
+// Open reads the memory of a home, for audits by a state machine. Program stands for the rules of
+// this program. The memory is empty if program is "", or if the file cannot be read or must not be
+// believed.
 func Open(e *lifecycle.Engine, home lifecycle.Home, program string) (*Memory, error) {
 	trust, err := e.Keys.Trust.Digest()
 	if err != nil {

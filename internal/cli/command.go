@@ -161,7 +161,7 @@ func wordOf(flag string, then cobra.PositionalArgs) cobra.PositionalArgs {
 		err := then(cmd, args)
 		if f := fault.As(err); f != nil && len(args) == 1 && args[0] != "" && !strings.Contains(args[0], "@") && cmd.Flags().NFlag() == 0 {
 			meant := fault.Run(append(strings.Fields(cmd.CommandPath()), "--"+flag, args[0])...)
-			return usage("%v", err).WithHints(meant, seeHelp(cmd))
+			return f.WithHints(meant, seeHelp(cmd))
 		}
 		return err
 	}

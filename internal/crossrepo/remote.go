@@ -255,12 +255,12 @@ func GitSaid(err error) string {
 	if len(said) == 0 {
 		return Quote(e.Stderr)
 	}
-	all := len(said)
-	for len(said) > 1 && len(strings.Join(said, "; ")) > maxQuoted {
-		said = said[1:]
-	}
-	if len(said) < all {
-		return Quote("…; " + strings.Join(said, "; "))
+	first := len(said) - 1
+	for size := len(said[first]); first > 0; first-- {
+		if size += len("; ") + len(said[first-1]); size > maxQuoted {
+			said[first-1] = "…"
+			return Quote(strings.Join(said[first-1:], "; "))
+		}
 	}
 	return Quote(strings.Join(said, "; "))
 }
