@@ -222,11 +222,6 @@ func soakSeed(t testing.TB) uint64 {
 func TestSoak(t *testing.T) {
 	s := newSoak(t, soakSeed(t))
 	t.Logf("GITHANDOFF_SEED=%d", s.seed)
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("the latest:\n%s", strings.Join(s.log, "\n"))
-		}
-	})
 	end := time.Now().Add(soakTime(t))
 	together(len(s.places)+1, func(i int) {
 		keeper := rand.New(rand.NewPCG(s.seed, 1<<32))
@@ -239,6 +234,9 @@ func TestSoak(t *testing.T) {
 		}
 	})
 	t.Logf("%d handoffs; %v", len(s.ids), s.done)
+	if t.Failed() {
+		t.Fatalf("the latest:\n%s", strings.Join(s.log, "\n"))
+	}
 	s.wind(t)
 }
 
