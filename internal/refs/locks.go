@@ -43,7 +43,7 @@ const lockAge = 10 * time.Second
 func (l Lock) Dead() bool { return l.Holder == 0 && !l.Foreign && l.Age >= lockAge }
 
 // List lists the lock files in the way of refs under refs/handoffs, of the notes, of
-// packed-refs, of the configuration, and of the given files.
+// packed-refs, of reftables, of the configuration, and of the given files.
 func (lk *Locks) List(now time.Time, files ...string) ([]Lock, error) {
 	paths := []string{
 		filepath.Join(lk.CommonDir, NotesRef+".lock"),
@@ -54,17 +54,19 @@ func (lk *Locks) List(now time.Time, files ...string) ([]Lock, error) {
 	for _, file := range files {
 		paths = append(paths, file+".lock")
 	}
-	err := filepath.WalkDir(filepath.Join(lk.CommonDir, Root), func(path string, _ fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil
-		case err == nil && strings.HasSuffix(path, ".lock"):
-			paths = append(paths, path)
+	for _, dir := range []string{filepath.Join(lk.CommonDir, Root), filepath.Dir(lk.tables())} {
+		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				return nil
+			case err == nil && strings.HasSuffix(path, ".lock"):
+				paths = append(paths, path)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look for locks: %w", err)
 		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("look for locks: %w", err)
 	}
 	var locks []Lock
 	for _, path := range paths {
@@ -121,8 +123,11 @@ func (l Lock) Break() error {
 	return nil
 }
 
+// tables returns the lock of all refs where git keeps them in reftables.
+func (lk *Locks) tables() string { return filepath.Join(lk.CommonDir, "reftable", "tables.list.lock") }
+
 func (lk *Locks) paths(edits []Edit) []string {
-	paths := []string{filepath.Join(lk.CommonDir, "packed-refs.lock"), filepath.Join(lk.CommonDir, "packed-refs.new")}
+	paths := []string{lk.tables(), filepath.Join(lk.CommonDir, "packed-refs.lock"), filepath.Join(lk.CommonDir, "packed-refs.new")}
 	for _, e := range edits {
 		paths = append(paths, filepath.Join(lk.CommonDir, e.Ref+".lock"))
 	}
@@ -144,6 +149,9 @@ func (lk *Locks) standing(edits []Edit) []os.FileInfo {
 func (lk *Locks) Await(ctx context.Context, edits []Edit) error {
 	for try := 0; ; try++ {
 		path := ""
+		if lock := lk.tables(); exists(lock) {
+			path = lock
+		}
 		for _, e := range edits {
 			if lock := filepath.Join(lk.CommonDir, e.Ref+".lock"); exists(lock) {
 				path = lock

@@ -1,6 +1,7 @@
 package refs
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,7 +41,7 @@ func TestLocks(t *testing.T) {
 	r := open(t, gittest.NewRepo(t, gittest.Env(t)))
 	assert.Empty(t, locksOf(t, r))
 	for _, name := range []string{
-		"config.lock", "packed-refs.lock", "refs/notes/handoffs.lock", "refs/handoffs/inbox/fixer/x.lock",
+		"config.lock", "packed-refs.lock", "reftable/tables.list.lock", "reftable/0x01-0x02-ab.ref.lock", "refs/notes/handoffs.lock", "refs/handoffs/inbox/fixer/x.lock",
 	} {
 		path := lockFile(t, r, name)
 		lock, found := locksOf(t, r)[path]
@@ -55,6 +56,19 @@ func TestLocks(t *testing.T) {
 	lockFile(t, r, "index.lock")
 	lockFile(t, r, "refs/heads/main.lock")
 	assert.Empty(t, locksOf(t, r))
+}
+
+// git names no lock of reftables. A step that it keeps from the refs says which it is.
+func TestLockOfReftables(t *testing.T) {
+	r := open(t, gittest.NewRepo(t, gittest.Env(t)))
+	path := lockFile(t, r, "reftable/tables.list.lock")
+	edits := []Edit{{Ref: "refs/handoffs/inbox/fixer/x"}}
+	before := r.Locks.standing(edits)
+	assert.Equal(t, path, r.Locks.dead(edits, before))
+	for _, err := range []error{r.Locks.refusal(edits, before, errors.New("cannot lock references")), r.Locks.Await(t.Context(), edits)} {
+		assert.True(t, fault.Is(err, fault.Locked), "%v", err)
+		assert.ErrorContains(t, err, path)
+	}
 }
 
 func TestLocks_alive(t *testing.T) {
