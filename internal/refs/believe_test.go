@@ -254,6 +254,21 @@ func TestOpenWithAGitThatIsTooOld(t *testing.T) {
 	assert.ErrorContains(t, err, OldestGit)
 }
 
+// git 2.33.0 confirms the steps of a transaction when its input ends. Nobody waits for that.
+func TestApplyWithAGitThatIsTooOld(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	git, err := exec.LookPath("git")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	script := "#!/bin/sh\ncase \"$*\" in\n*update-ref*) said=$(" + git + " \"$@\"); echo \"$said\"; exit ;;\n*version) echo git version 2.33.0; exit ;;\nesac\nexec " + git + " \"$@\"\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755))
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	r := open(t, repo)
+	err = r.Apply(t.Context(), Transaction{Edits: []Edit{{Ref: "refs/handoffs/inbox/fixer/x", New: repo.Commit(t, "a", "a", "a")}}})
+	require.True(t, fault.Is(err, fault.GitTooOld), "%v", err)
+	assert.Empty(t, repo.Git(t, "for-each-ref", "refs/handoffs"))
+}
+
 // No GIT_DIR is set that the user did not set: it would switch git's checks off.
 func TestOpenSetsNoGitDir(t *testing.T) {
 	bare := gittest.NewBare(t, gittest.Env(t))

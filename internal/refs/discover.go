@@ -13,8 +13,14 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// OldestGit is the first git whose rev-parse knows --path-format.
-const OldestGit = "2.31"
+// OldestGit is the oldest git that githandoff works with. Before 2.31, rev-parse knows no
+// --path-format; before 2.33.1, "update-ref --stdin" confirms a step only when it ends.
+const OldestGit = "2.34"
+
+func errTooOld() error {
+	return fault.New(fault.Unavailable, fault.GitTooOld, "this git is too old: githandoff needs %s or newer", OldestGit).
+		WithHints(fault.Run("git", "version").Because("says which git is in PATH"))
+}
 
 // discoverPlain finds a plain repository by its files, and has git confirm it with its answer
 // about the settings. Otherwise it asks git where the repository is.
@@ -82,8 +88,7 @@ func discover(ctx context.Context, r *Repo) error {
 	line := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	switch {
 	case line[0] == "--path-format=absolute": // an older git repeats what it does not know
-		return fault.New(fault.Unavailable, fault.GitTooOld, "this git is too old: githandoff needs %s or newer", OldestGit).
-			WithHints(fault.Run("git", "version").Because("says which git is in PATH"))
+		return errTooOld()
 	case len(line) < 6:
 		return notFound(r, err)
 	case !answersDiscovery(line):

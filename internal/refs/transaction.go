@@ -9,8 +9,10 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 )
 
@@ -88,6 +90,9 @@ func (r *Repo) Apply(ctx context.Context, t Transaction) error {
 		err = r.updater.apply(ctx, edits)
 		if err == nil {
 			return r.Store.secure(context.WithoutCancel(ctx), gc, t.Objects)
+		}
+		if fault.Is(err, fault.GitTooOld) {
+			return err
 		}
 		if try == 0 {
 			locks = r.Locks.standing(edits)
@@ -222,12 +227,35 @@ func (u *updater) open(ctx context.Context) error {
 	if err := u.start(); err != nil {
 		return err
 	}
-	if err := u.say("start"); err != nil {
+	if err := u.begun(ctx); err != nil {
 		return u.broken(err)
 	}
 	err := u.pin()
 	if err != nil {
 		u.stop((*gitexec.Process).Leave)
+	}
+	return err
+}
+
+// confirming is how long git may take to confirm the start of a transaction before its version is
+// looked at. It takes a few milliseconds.
+const confirming = 2 * time.Second
+
+// begun begins the transaction. A git before [OldestGit] confirms nothing before its input ends.
+func (u *updater) begun(ctx context.Context) error {
+	var tooOld atomic.Bool
+	in := u.proc.In
+	slow := time.AfterFunc(confirming, func() {
+		out, err := u.repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"version"}})
+		if err == nil && gitexec.OlderThan(gitexec.Version(out), OldestGit) {
+			tooOld.Store(true)
+			_ = in.Close()
+		}
+	})
+	defer slow.Stop()
+	err := u.say("start")
+	if tooOld.Load() {
+		return errTooOld()
 	}
 	return err
 }
