@@ -15,7 +15,7 @@ func TestHubsAreListedOnlyIfOneIsNotAsked(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	fixer := v.agent(t, "fixer")
 	alias := fixer.AliasOf(fixer.home)
-	require.NoError(t, os.Mkdir(filepath.Join(fixer.Repo.CommonDir, "reftable"), 0o700)) // a list takes a process there
+	require.NoError(t, os.MkdirAll(filepath.Join(fixer.Repo.CommonDir, "reftable"), 0o700)) // a list takes a process there
 	for _, tc := range []struct {
 		pulled string
 		homes  int

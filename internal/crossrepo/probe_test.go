@@ -174,6 +174,7 @@ func TestKnownSetting(t *testing.T) {
 		"error: Deploy Key: 6:ro is not authorized to write to a/b.":                               "the deploy key for origin may only read",
 		"error: User: 5:eve with Key: 5:eve is not authorized to write to a/b.":                    "Gitea: the account of the ssh key",
 		"git@example.com: Permission denied (publickey).":                                          "ssh has no key that origin knows",
+		"in 'preparing' phase, update aborted by the reference-transaction hook":                   "a hook reference-transaction at origin",
 		"RPC failed; HTTP 413 curl 22":                                                             "server.max-request-size of lighttpd",
 	} {
 		found, ok := knownSetting(h, said)

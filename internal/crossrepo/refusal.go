@@ -49,9 +49,9 @@ func (r *report) Accepted(edits []refs.Edit) bool {
 	return len(r.flag) > 0 && len(r.flag) == len(edits)
 }
 
-// failedAfter reports whether a push failed although every ref was accepted: soft-serve ends each
-// push over ssh with an error as long as the repository has no branch. git ignores that error in an
-// atomic push only.
+// failedAfter reports whether a push failed although the hub accepted every ref: soft-serve ends each
+// push over ssh with an error as long as the repository has no branch. git before 2.49 ignores that
+// error in an atomic push that is no dry run.
 func (r *report) failedAfter(err error, edits []refs.Edit) bool {
 	return gitexec.ExitCode(err) == 1 && r.Accepted(edits)
 }
@@ -156,12 +156,16 @@ func label(line string) bool {
 	return strings.Trim(strings.NewReplacer("remote:", "", "error:", "").Replace(line), " ") == ""
 }
 
-// lockAmong finds the lock git could not take: its message names the path in any language.
+// lockAmong finds the lock git could not take: its message names the path in any language. The one of
+// reftables it does not name.
 func lockAmong(lines []string) string {
 	lockPattern := regexp.MustCompile(`'([^']+\.lock)'|(/.+/packed-refs\.new): `)
 	for _, line := range lines {
 		if m := lockPattern.FindStringSubmatch(line); m != nil {
 			return filepath.Clean(m[1] + m[2])
+		}
+		if strings.Contains(line, "cannot lock references") {
+			return "reftable/tables.list.lock"
 		}
 	}
 	return ""

@@ -39,6 +39,7 @@ type remote struct {
 
 // fetchArgs begin every fetch. It prunes, unless a later --no-prune says otherwise.
 var fetchArgs = []string{
+	"-c", "advice.fetchShowForcedUpdates=false", // it would advise against the flag below, and hide why a fetch failed
 	"fetch", "--quiet", "--prune", "--no-tags", "--no-filter", "--refmap=", "--no-write-fetch-head", "--no-show-forced-updates",
 	"--no-recurse-submodules", "--no-auto-maintenance", "--no-write-commit-graph",
 }
@@ -215,19 +216,30 @@ func pushOnce(ctx context.Context, h *remote, edits []refs.Edit) (*report, error
 	out, err := connect(ctx, h, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Finish: true})
 	r := parseReport(out)
 	r.said = strings.Join(remoteLines(err), "; ")
+	if r.failedAfter(err, edits) {
+		err = nil
+	}
 	return r, err
 }
 
 // untracked returns arguments of git, and the target of a push, for a push of which git keeps no
 // ordinary copies. Where handoffs are branches git would make copies of the pushed refs, also
-// where a refspec excludes them (git 2.39), and those would keep a payload after its end.
+// where a refspec excludes them (git 2.39), and those would keep a payload after its end. A git
+// after 2.55 does so for a URL, too, if a remote has the same one.
 // The target is a remote with the settings of the alias, but without its refspecs.
 func untracked(h *remote) (settings []string, target string) {
-	remote := "remote." + h.Alias.Name + "."
-	if h.Alias.Prefix == "" || h.Alias.target() != h.Alias.Name {
-		return nil, h.Alias.target()
+	given := h.Alias.target()
+	if h.Alias.Prefix == "" {
+		return nil, given
 	}
 	target = strings.ReplaceAll(h.Alias.Name, "=", "-") + "-handoffs" // "=" ends the name of a setting
+	for h.Repo.Config.Get("remote."+target+".url") != "" {            // a second URL would get the push as well
+		target += "-"
+	}
+	if given != h.Alias.Name {
+		return []string{"-c", "remote." + target + ".url=" + given}, target
+	}
+	remote := "remote." + given + "."
 	for _, key := range slices.Sorted(maps.Keys(h.Repo.Config)) {
 		variable, ok := strings.CutPrefix(key, remote)
 		if !ok || variable == "fetch" || strings.Contains(variable, ".") {

@@ -130,3 +130,14 @@ func TestRemoteLines(t *testing.T) {
 	assert.Equal(t, []string{"fatal: unable to write file", "unpack-objects died of signal 9", "unpack-objects abnormal exit"}, remoteLines(err))
 	assert.Empty(t, remoteLines(errors.New("remote: no git ran")))
 }
+
+// The hub's git names the lock that it could not take, but for the one of reftables.
+func TestLockAtTheHub(t *testing.T) {
+	for line, lock := range map[string]string{
+		"error: cannot lock ref 'refs/a': Unable to create '/srv/hub/./refs/a.lock': File exists.": "/srv/hub/refs/a.lock",
+		"error: could not delete references: cannot lock references":                               "reftable/tables.list.lock",
+		"error: only branches": "",
+	} {
+		assert.Equal(t, lock, lockAmong([]string{"from a hook", line}), line)
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"githandoff/internal/fault"
 )
 
+const aborting = "a hook reference-transaction at %s must let refs/handoffs/ in"
+
 // settings maps words of a server's refusal to its setting. The words are matched in lower
 // case, and the first match is taken.
 var settings = []struct{ words, setting string }{
@@ -26,7 +28,8 @@ var settings = []struct{ words, setting string }{
 	{"key permission denied", "Gogs: a deploy key for %s may only read; the key of an account with write access may push"},
 	{"hidden ref", "at %s, receive.hideRefs or transfer.hideRefs of git names refs/handoffs, and must not"},
 	{"deletion prohibited", "at %s, receive.denyDeletes of git forbids it"},
-	{"aborted by hook", "a hook reference-transaction at %s must let refs/handoffs/ in"},
+	{"aborted by hook", aborting},
+	{"aborted by the reference-transaction hook", aborting}, // since git 2.54
 	{"unexpected disconnect while reading sideband", "git at %s ended during the push: the log there says why, such as a hook reference-transaction that must let refs/handoffs/ in"},
 	{"does not support push options", "%s takes no push options (receive.advertisePushOptions of git), and push.pushOption here sends some with every push"},
 	{"must be signed", "a hook at %s wants signed pushes, which githandoff does not make; it must leave refs/handoffs/ out"},

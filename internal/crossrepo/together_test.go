@@ -432,10 +432,10 @@ func TestInterruptedPush(t *testing.T) {
 				v, source, c, _ := newCrate(t, 4)
 				ctx, interrupt := context.WithCancel(t.Context())
 				defer interrupt()
-				hub := filepath.Join(v.Hub.Dir, "hooks", "post-receive")
+				hub := filepath.Join(v.Hub.Dir, "hooks", "reference-transaction")
 				if !answered {
 					require.NoError(t, os.MkdirAll(filepath.Dir(hub), 0o700))
-					require.NoError(t, os.WriteFile(hub, []byte("#!/bin/sh\nkill -9 $PPID\n"), 0o700))
+					require.NoError(t, os.WriteFile(hub, []byte("#!/bin/sh\nif [ $1 = committed ]; then kill -9 $PPID; fi\n"), 0o700))
 				}
 				source.Repo.Runner.Remote = func(args []string) func() {
 					if slices.Contains(args, "push") {

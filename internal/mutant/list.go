@@ -230,6 +230,14 @@ var mutants = []mutant{
 		`if err := rc.Repo.Locks.Await(ctx, i.Edits); err != nil {`, `if err := error(nil); err != nil {`, inLifecycle + "TestRecoverWaits",
 	},
 	{
+		"a git that confirms nothing is not waited for", "internal/refs/transaction.go",
+		`if tooOld.Load() {`, `if tooOld.Load() && false {`, "./internal/refs -run TestApplyWithAGitThatIsTooOld",
+	},
+	{
+		"the lock of reftables is named", "internal/refs/locks.go",
+		`paths := []string{lk.tables(), filepath.Join(`, `paths := []string{filepath.Join(`, "./internal/refs -run TestLockOfReftables",
+	},
+	{
 		"an intent of the living is left alone", "internal/durable/process.go",
 		`return err == nil ||`, `return err == syscall.E2BIG ||`, inLifecycle + "TestRecover",
 	},

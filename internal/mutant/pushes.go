@@ -146,7 +146,9 @@ var ofPushes = []mutant{
 	},
 	{
 		"a push of branches leaves no ordinary copies", "internal/crossrepo/remote.go",
-		`	if h.Alias.Prefix == "" || h.Alias.target() != h.Alias.Name {`, `	if true {`, "./internal/cli -run TestScript/prefix_life",
+		`	if h.Alias.Prefix == "" {
+		return nil, given`, `	if true {
+		return nil, given`, "./internal/cli -run TestScript/prefix_life",
 	},
 	{
 		"a handoff in the outbox gets no note", "internal/annotate/notes.go",

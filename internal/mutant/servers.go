@@ -23,6 +23,14 @@ var ofServers = []mutant{
 		`return gitexec.ExitCode(err) == 1 && r.Accepted(edits)`, `return gitexec.ExitCode(err) == 1 && r.Accepted(edits) && false`, "./internal/cli -run TestScript/doctor_hub",
 	},
 	{
+		"a push whose refs were all accepted was made", "internal/crossrepo/remote.go",
+		`if r.failedAfter(err, edits) {`, `if r.failedAfter(err, edits) && false {`, "./internal/cli -run TestScript/doctor_hub",
+	},
+	{
+		"a push below a prefix goes to one repository", "internal/crossrepo/remote.go",
+		`for h.Repo.Config.Get("remote."+target+".url") != "" {`, `for h.Repo.Config.Get("remote."+target+".url") != "" && false {`, "./internal/cli -run TestScript/prefix_life",
+	},
+	{
 		"doctor names a hub that lost a lane", "internal/app/doctor/hubs.go",
 		`case p.Lost != nil && (p.Here`, `case p.Lost != nil && false && (p.Here`, "./internal/cli -run TestScript/doctor_hub",
 	},
