@@ -3,7 +3,6 @@ package attack
 import (
 	"cmp"
 	"crypto/rand"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -133,10 +132,7 @@ func (s *fixture) tokens(t testing.TB, links []obo.SignedToken) string {
 // log appends an entry to a lane.
 func (s *fixture) log(t testing.TB, by sign.Signer, lane string, rec record.Record) string {
 	t.Helper()
-	var parents []string
-	if exists(filepath.Join(gitDir(s.Hub), lane)) {
-		parents = []string{s.Hub.Git(t, "rev-parse", "--verify", lane)}
-	}
+	parents := strings.Fields(s.Hub.Git(t, "for-each-ref", "--format=%(objectname)", lane))
 	empty := object(t, s.Hub, "tree", nil)
 	oid := object(t, s.Hub, "commit", signed(t, by, &record.Commit{Tree: empty, Parents: parents, Email: s.mail, Record: &rec}))
 	s.Hub.Git(t, "update-ref", lane, oid)

@@ -21,11 +21,11 @@ func TestOnPacket(t *testing.T) {
 	hub, clone := gittest.NewRepo(t, env), gittest.NewRepo(t, env)
 	oid := hub.Commit(t, "a", "a", "first")
 	const many = 3000 // more than fits into a pipe
-	var packed strings.Builder
+	var made strings.Builder
 	for n := range many {
-		fmt.Fprintf(&packed, "%s refs/kept/%04d\n", oid, n)
+		fmt.Fprintf(&made, "create refs/kept/%04d %s\n", n, oid)
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(hub.Dir, ".git/packed-refs"), []byte(packed.String()), 0o600))
+	hub.GitIn(t, strings.NewReader(made.String()), "update-ref", "--stdin")
 	r := &gitexec.Runner{Dir: clone.Dir, Env: gitexec.Environ(env)}
 	for _, enough := range []int{2, many + 1} {
 		var heard []string

@@ -14,20 +14,25 @@ import (
 
 // GitConfig returns the global configuration of a test's user. Collection of garbage stays
 // automatic, as users have it, but must not run on in the background while the test's
-// directories are removed.
+// directories are removed. New repositories keep their refs in the format that GITHANDOFF_REFS
+// names, "reftable" for one, or as git does without a setting.
 func GitConfig(name, mail string) string {
+	format := ""
+	if f := os.Getenv("GITHANDOFF_REFS"); f != "" {
+		format = "\n\tdefaultRefFormat = " + f
+	}
 	return fmt.Sprintf(`[user]
 	name = %s
 	email = %s
 [init]
-	defaultBranch = main
+	defaultBranch = main%s
 [handoff]
 	publish = false
 [gc]
 	autoDetach = false
 [maintenance]
 	autoDetach = false
-`, name, mail)
+`, name, mail, format)
 }
 
 // Env returns the environment of a new user with a home of its own, as
