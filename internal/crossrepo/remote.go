@@ -233,7 +233,8 @@ func untracked(h *remote) (settings []string, target string) {
 		return nil, given
 	}
 	target = strings.ReplaceAll(h.Alias.Name, "=", "-") + "-handoffs" // "=" ends the name of a setting
-	for h.Repo.Config.Get("remote."+target+".url") != "" {            // a second URL would get the push as well
+	// A remote with that name would get the push as well.
+	for h.Repo.Config.Get("remote."+target+".url") != "" {
 		target += "-"
 	}
 	if given != h.Alias.Name {
