@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/sign"
@@ -30,6 +31,7 @@ const secretGoal = "the goal of a handoff that nobody checked"
 const (
 	accepts = "git accepts"
 	refuses = "git refuses"
+	refused = "git before 2.54 refuses"
 	varies  = "git's versions differ"
 	noGit   = "nothing for git to check"
 )
@@ -123,7 +125,7 @@ func attacksOnCommits() []attack {
 				r.At = yesterday().Add(-time.Hour)
 			}})
 		}},
-		{"a key that ended by its own word", "key_expired", 4, varies, func(t *testing.T, s *fixture) forged {
+		{"a key that ended by its own word", "key_expired", 4, refused, func(t *testing.T, s *fixture) forged {
 			return s.forge(t, forgery{born: yesterday(), by: s.endedKey(t, "ended"), envelope: from("ended"), record: func(r *record.Record) { r.At = yesterday() }})
 		}},
 		{"a retired key that dates back", "key_revoked", 4, accepts, func(t *testing.T, s *fixture) forged {
@@ -270,7 +272,11 @@ func TestReasons(t *testing.T) {
 	for _, a := range slices.Concat(attacksOnCommits(), attacksOnTrees(), attacksOnTime(), attacksOnEnvelopes(), attacksOnPlaces()) {
 		t.Run(a.reason+" "+a.name, func(t *testing.T) {
 			f := a.mount(t, s)
-			if a.git != noGit && a.git != varies {
+			switch a.git {
+			case noGit, varies:
+			case refused:
+				assert.Equal(t, gitexec.OlderThan(gitexec.Version([]byte(s.Hub.Git(t, "version"))), "2.54"), s.gitSays(t, f.payload) == refuses)
+			default:
 				assert.Equal(t, a.git, s.gitSays(t, f.payload))
 			}
 			before := s.Hub.Git(t, "for-each-ref")
