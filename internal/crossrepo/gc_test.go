@@ -48,6 +48,35 @@ func TestGCBeginsDuringAFetch(t *testing.T) {
 	}
 }
 
+// Neither does one that begins during a fetch, and ends before the fetch does.
+func TestGCWithinAFetch(t *testing.T) {
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	hub := fixer.home.(*crossrepo.Hub)
+	tree := v.Hub.Git(t, "rev-parse", v.inbox(t, p)+"^{tree}")
+	// The gc chooses its objects before the first ref moves. It takes them after git has looked
+	// whether all of them are here, and while git waits for the lock of the second ref.
+	lock := filepath.Join(fixer.git.Dir, ".git", hub.Mirror().Lane(p.ID)+".lock")
+	require.NoError(t, os.MkdirAll(filepath.Dir(lock), 0o700))
+	require.NoError(t, os.WriteFile(lock, nil, 0o600))
+	fixer.git.Git(t, "config", "core.filesRefLockTimeout", "20000")
+	fixer.git.Git(t, "config", "remote.origin.uploadpack", uploadPack(t, `test -e '%[1]s' && (
+	exec >&- 2>&-
+	unset GIT_DIR
+	cd '%[2]s/.git'
+	echo "$$ localhost" >gc.pid
+	git repack -a -d -q
+	until test -e '%[3]s' || test -e '%[3]s.lock'; do sleep 0.05; done
+	rm -f 'objects/%[4]s'
+	rm gc.pid '%[1]s'
+) &`, lock, fixer.git.Dir, hub.Namespace().Inbox(p.Agent, p.ID), filepath.Join(tree[:2], tree[2:])))
+	require.NoError(t, hub.Bring(t.Context(), crossrepo.Look{FetchSpec: crossrepo.WholeHandoffs(p)}))
+	require.NoFileExists(t, lock)
+	assert.NotEmpty(t, fixer.git.Git(t, "for-each-ref", string(hub.Namespace())))
+	assert.Empty(t, fixer.git.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
+}
+
 // A killed step leaves the objects which it pushed, and no ref. A fetch does not bring them again,
 // and a gc which has begun before removes them.
 func TestGCBesideAFetchOfWhatIsHere(t *testing.T) {

@@ -204,8 +204,20 @@ func showLost(ctx context.Context, h *lanes, list []sight) error {
 }
 
 // judged decides the next tip of the copy of a lane, or why it stays. An error of a single lane
-// is added to the refusals. A hub is refused if its lane lacks commits seen by this clone.
+// is added to the refusals. A hub is refused if its lane lacks commits seen by this clone. If commits
+// are lost here, because a gc took objects just fetched, the lane is fetched again.
 func (h *lanes) judged(ctx context.Context, s *sight, all bool) (to string, err error) {
+	to, err = judgedAsItIs(ctx, h, s, all)
+	if !fault.Is(err, fault.MissingObject) && !fault.Is(h.Refused(s.name), fault.MissingObject) {
+		return to, err
+	}
+	if err := mendLane(ctx, h, s); err != nil {
+		return "", err
+	}
+	return judgedAsItIs(ctx, h, s, all)
+}
+
+func judgedAsItIs(ctx context.Context, h *lanes, s *sight, all bool) (to string, err error) {
 	if s.was == "" {
 		if err := checkLost(ctx, &h.remote, s); err != nil {
 			return "", err
@@ -227,12 +239,6 @@ func (h *lanes) judged(ctx context.Context, s *sight, all bool) (to string, err 
 		return "", h.errRollback(h.RemoteName(s.name))
 	}
 	why := h.judge.MayMove(ctx, s.was, s.now)
-	if fault.Is(why, fault.MissingObject) { // a gc took objects just fetched
-		if err := h.showAgain(ctx, s); err != nil {
-			return "", err
-		}
-		why = h.judge.MayMove(ctx, s.was, s.now)
-	}
 	switch {
 	case why == nil:
 		h.refused.Delete(s.name)

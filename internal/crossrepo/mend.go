@@ -3,40 +3,29 @@ package crossrepo
 import (
 	"context"
 	"errors"
-	"path"
 	"slices"
+	"strings"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
 
 // Copies lists the copies of a hub's lanes and inboxes.
 func Copies(ctx context.Context, h *Hub) ([]refs.Ref, error) {
-	return h.Repo.List(ctx, h.Namespace().Lanes(), string(h.Namespace())+"inbox/", h.Mirror().Lanes())
+	return h.Repo.List(ctx, lanesAndInboxes(&h.remote)...)
+}
+
+func lanesAndInboxes(h *remote) []string {
+	return []string{h.Namespace().Lanes(), string(h.Namespace()) + "inbox/", h.Mirror().Lanes()}
 }
 
 // Mend fetches what the copies of a hub's lanes and inboxes lack in this clone: lost objects, and
 // objects whose files are damaged. It returns the names of these copies. The memory of the lanes
 // stays: a hub that lacks what this clone has seen is refused.
-//
-// git fetches nothing into a ref that stands where the hub's does, whatever it lacks, and writes no
-// object over a damaged file. So these refs and files go first. If the fetch fails, the refs come
-// back.
 func Mend(ctx context.Context, h *Hub) (names []string, err error) {
-	var dropped []refs.Ref
-	err = mend(ctx, h, &dropped)
-	memory := slices.DeleteFunc(slices.Clone(dropped), func(ref refs.Ref) bool { return !h.Namespace().InLog(ref.Name) })
-	back := memory
-	if err != nil {
-		back = dropped
-	}
-	if perr := putBack(ctx, h, back); perr != nil {
-		return nil, errors.Join(err, perr)
-	}
-	if rerr := h.checkNotRewound(ctx, memory); rerr != nil {
+	dropped, err := mend(ctx, &h.remote, lanesAndInboxes(&h.remote)...)
+	if rerr := h.checkNotRewound(ctx, dropped); rerr != nil {
 		return nil, rerr
 	}
 	if err != nil {
@@ -49,12 +38,41 @@ func Mend(ctx context.Context, h *Hub) (names []string, err error) {
 	return slices.Compact(names), nil
 }
 
-// mend drops refs with lost objects and fetches them, until none is lost. A walk from a ref ends at
-// the first lost object, so there can be others behind it.
-func mend(ctx context.Context, h *Hub, dropped *[]refs.Ref) error {
+// mendLane mends the copy of one lane and its mirror. An object that the hub has not either stays
+// lost, which is no error.
+func mendLane(ctx context.Context, h *lanes, s *sight) error {
+	_, err := mend(ctx, &h.remote, s.name, h.mirrored(s.name))
+	if err != nil && !fault.Is(err, fault.MissingObject) && !errors.As(err, new(*refs.StaleError)) { // stale: another command mends it
+		return err
+	}
+	*s, err = h.shownOf(ctx, s.name)
+	return err
+}
+
+// mend is like Mend for the copies that match patterns, and returns them as they were. It does not
+// look whether the hub has what this clone has seen.
+//
+// git fetches nothing into a ref that stands where the hub's does, whatever it lacks, and writes no
+// object over a damaged file. So these refs and files go first. If the fetch fails, the refs come
+// back.
+func mend(ctx context.Context, h *remote, patterns ...string) (dropped []refs.Ref, err error) {
+	err = bringLost(ctx, h, patterns, &dropped)
+	back := dropped
+	if err == nil {
+		back = slices.DeleteFunc(slices.Clone(dropped), func(ref refs.Ref) bool { return !h.Namespace().InLog(ref.Name) })
+	}
+	if perr := putBack(ctx, h, back); perr != nil {
+		return nil, errors.Join(err, perr)
+	}
+	return dropped, err
+}
+
+// bringLost drops refs with lost objects and fetches them, until none is lost. A walk from a ref ends
+// at the first lost object, so there can be others behind it.
+func bringLost(ctx context.Context, h *remote, patterns []string, dropped *[]refs.Ref) error {
 	var failed error // of the last fetch
 	for before := []string(nil); ; {
-		list, err := Copies(ctx, h)
+		list, err := h.Repo.List(ctx, patterns...)
 		if err != nil {
 			return err
 		}
@@ -83,7 +101,8 @@ func mend(ctx context.Context, h *Hub, dropped *[]refs.Ref) error {
 		if err := drop(ctx, h, list, lost, dropped); err != nil {
 			return err
 		}
-		failed = h.Bring(ctx, Look{FetchSpec: asks(h, *dropped)})
+		specs := specsOf(h, *dropped)
+		failed = h.errUnreachable(fetch(ctx, h, tips(h, specs), specs, nil))
 		if failed != nil && !fault.Is(failed, fault.MissingObject) {
 			return failed
 		}
@@ -91,7 +110,7 @@ func mend(ctx context.Context, h *Hub, dropped *[]refs.Ref) error {
 }
 
 // drop removes the copies with lost objects, and adds them to dropped, as they were at first.
-func drop(ctx context.Context, h *Hub, list []refs.Ref, lost []refs.Lost, dropped *[]refs.Ref) error {
+func drop(ctx context.Context, h *remote, list []refs.Ref, lost []refs.Lost, dropped *[]refs.Ref) error {
 	var edits []refs.Edit
 	for _, ref := range list {
 		if slices.ContainsFunc(lost, func(l refs.Lost) bool { return l.Ref == ref }) {
@@ -101,29 +120,31 @@ func drop(ctx context.Context, h *Hub, list []refs.Ref, lost []refs.Lost, droppe
 			}
 		}
 	}
-	if err := keepTips(&h.remote, *dropped); err != nil {
+	if err := keepTips(h, *dropped); err != nil {
 		return err
 	}
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
 }
 
-// asks returns the question for the hub's refs of these copies. A lane is asked for by an id that
-// ends like it.
-func asks(h *Hub, copies []refs.Ref) lifecycle.FetchSpec {
-	var spec lifecycle.FetchSpec
+// specsOf returns the refspecs that bring these copies. A lane comes into the mirror.
+func specsOf(h *remote, copies []refs.Ref) []string {
+	var specs []string
 	for _, ref := range copies {
-		if at, ok := h.Namespace().ParseHandoffRef(ref.Name); ok {
-			spec.Places = append(spec.Places, lifecycle.Place{Agent: at.Agent, ID: at.ID})
-		} else if lane := path.Base(ref.Name); handoff.IsLane(lane) {
-			spec.Lanes = append(spec.Lanes, handoff.ID(lane))
+		ours, to := ref.Name, ref.Name
+		if lane, ok := strings.CutPrefix(ref.Name, string(h.Mirror())); ok {
+			ours = string(h.Namespace()) + lane
+		} else if h.Namespace().InLog(ref.Name) {
+			to = h.mirrored(ref.Name)
 		}
+		specs = append(specs, specOf(h.RemoteName(ours), to))
 	}
-	return spec
+	slices.Sort(specs)
+	return slices.Compact(specs)
 }
 
 // putBack gives copies the place back that they had, if no other one was fetched and their commit
 // is here.
-func putBack(ctx context.Context, h *Hub, copies []refs.Ref) error {
+func putBack(ctx context.Context, h *remote, copies []refs.Ref) error {
 	var edits []refs.Edit
 	for _, ref := range copies {
 		there, err := h.Repo.Read(ctx, ref.OID, record.MaxCommit)
@@ -140,7 +161,7 @@ func putBack(ctx context.Context, h *Hub, copies []refs.Ref) error {
 	}
 	err := h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
 	if err == nil {
-		forgetTips(&h.remote, edits)
+		forgetTips(h, edits)
 	}
 	return err
 }

@@ -112,24 +112,75 @@ func TestMendWithoutTheHub(t *testing.T) {
 	assert.Equal(t, copies, fixer.git.Git(t, "for-each-ref"))
 }
 
-// A step names what is lost, and what mends it. A tip is mended by the step itself.
+// A step mends the copies of a lane, and the tip of an inbox ref, itself. It names what else is lost,
+// and what mends it.
 func TestStepInADamagedClone(t *testing.T) {
 	v, fixer, hub, held := damaged(t)
 	lane := refs.LocalNamespace.Lane(held.Place.ID)
 	inbox := refs.LocalNamespace.Inbox("fixer", held.Place.ID)
-	for _, tip := range []string{lane, inbox} {
-		damage(t, fixer.git, true, v.Hub.Git(t, "rev-parse", tip))
+	for _, lost := range []string{lane, inbox, lane + "~2"} {
+		damage(t, fixer.git, !strings.Contains(lost, "~"), v.Hub.Git(t, "rev-parse", lost))
 		again := v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
 		_, err := again.Engine.Renew(t.Context(), again.home, held, lifecycle.Renewal{})
-		require.NoError(t, err, tip)
+		require.NoError(t, err, lost)
 	}
-	for _, below := range []string{lane + "~2", inbox + "~2"} {
-		damage(t, fixer.git, false, v.Hub.Git(t, "rev-parse", below))
+	for _, lost := range []string{lane, inbox} {
+		damage(t, fixer.git, lost == lane, v.Hub.Git(t, "rev-parse", lost+"~2"))
 		again := v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
 		_, err := again.Engine.Renew(t.Context(), again.home, held, lifecycle.Renewal{})
-		require.True(t, fault.Is(err, fault.MissingObject), err)
+		require.True(t, fault.Is(err, fault.MissingObject), "%s: %v", lost, err)
 		assert.Equal(t, []string{"githandoff", "doctor", "--fix"}, fault.As(err).Hints[0].Run)
 		_, err = crossrepo.Mend(t.Context(), hub)
 		require.NoError(t, err)
 	}
+}
+
+// A command that was killed after its fetch left a mirror whose objects a gc beside it may take. The
+// next look brings them again.
+func TestLookMendsALane(t *testing.T) {
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	held := fixer.mustClaim(t, p)
+	lane := refs.LocalNamespace.Lane(p.ID)
+	looks := map[string]func(hub *crossrepo.Hub) error{
+		"one lane":  func(hub *crossrepo.Hub) error { return hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p)) },
+		"all lanes": func(hub *crossrepo.Hub) error { return hub.RefreshAllLanes(t.Context()) },
+	}
+	for name, look := range looks {
+		for _, lost := range []string{"~0", "~1", "~2", "~3", "~4"} { // the memory leads to the last two
+			for range 3 {
+				_, err := fixer.Engine.Renew(t.Context(), fixer.home, held, lifecycle.Renewal{})
+				require.NoError(t, err)
+			}
+			open := func() *crossrepo.Hub {
+				return v.open(t, "investigator", source.Engine.Author.Signer, source.git).home.(*crossrepo.Hub)
+			}
+			require.NoError(t, open().Bring(t.Context(), crossrepo.Look{FetchSpec: crossrepo.WholeHandoffs(p)}))
+			damage(t, source.git, false, v.Hub.Git(t, "rev-parse", lane+lost))
+
+			hub := open()
+			require.NoError(t, look(hub), "%s %s", name, lost)
+			assert.Empty(t, hub.Refusals())
+			assert.Equal(t, v.Hub.Git(t, "rev-parse", lane), source.git.Git(t, "rev-parse", hub.Namespace().Lane(p.ID)))
+			source.git.Git(t, "fsck", "--strict")
+		}
+	}
+}
+
+// If the hub has the lost commits no more, the clone still knows how far the lane was.
+func TestLookAtALaneLostAtTheHub(t *testing.T) {
+	v, fixer, hub, held := damaged(t)
+	lane := refs.LocalNamespace.Lane(held.Place.ID)
+	tip, lost := v.Hub.Git(t, "rev-parse", lane), v.Hub.Git(t, "rev-parse", lane+"~1")
+	v.Hub.Git(t, "update-ref", lane, lost+"~1")
+	damage(t, fixer.git, false, lost)
+	for range 2 {
+		hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
+		err := hub.Refresh(t.Context(), crossrepo.WholeHandoffs(held.Place))
+		assert.True(t, fault.Is(err, fault.MissingObject), err)
+		assert.Equal(t, tip, fixer.git.Git(t, "rev-parse", hub.Namespace().Lane(held.Place.ID)))
+	}
+	_, err := crossrepo.Mend(t.Context(), hub)
+	assert.True(t, fault.Is(err, fault.Rollback), err)
 }

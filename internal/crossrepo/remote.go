@@ -56,8 +56,8 @@ func (h *remote) Mirror() refs.Namespace { return h.names.mirror }
 // fetch runs git fetch within a bound, which may be nil.
 func fetch(ctx context.Context, h *remote, flags, specs []string, b *bound) error {
 	for try := 0; ; try++ {
-		gc := h.Repo.Store.Collecting()
-		args := slices.Concat(fetchSettings(h.Repo.Config, gc, b), fetchArgs, flags, []string{"--", h.Alias.target()}, specs)
+		gc := h.Repo.Store.WatchGC()
+		args := slices.Concat(fetchSettings(h.Repo.Config, gc.Ran(), b), fetchArgs, flags, []string{"--", h.Alias.target()}, specs)
 		_, err := connect(ctx, h, b.on(gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env: memoryOf(h)}))
 		if b != nil {
 			b.full = gitexec.PastMaxFile(err)
@@ -65,7 +65,7 @@ func fetch(ctx context.Context, h *remote, flags, specs []string, b *bound) erro
 		if b.over() {
 			return errTooMuch
 		}
-		if err == nil && (gc || h.Repo.Store.Collecting()) {
+		if err == nil && gc.Seen() {
 			err = packFetched(ctx, h)
 		}
 		if err == nil {
@@ -79,7 +79,7 @@ func fetch(ctx context.Context, h *remote, flags, specs []string, b *bound) erro
 		}
 		// Two fetches of one clone meet at the lock of a tracking ref; a gc beside
 		// one may take what it has just brought.
-		again := gitexec.ExitCode(err) == 1 || gone || wentMeanwhile(err) || gc || h.Repo.Store.Collecting()
+		again := gitexec.ExitCode(err) == 1 || gone || wentMeanwhile(err) || gc.Seen()
 		if !again || try == 3 {
 			return err
 		}

@@ -21,7 +21,15 @@ var ofHubs = []mutant{
 	},
 	{
 		"a gc beside a fetch takes nothing that was here already", "internal/crossrepo/remote.go",
-		`err == nil && (gc || h.Repo.Store.Collecting())`, `err == nil && !gc && h.Repo.Store.Collecting()`, inCrossrepo + "TestGCBesideAFetch",
+		`err == nil && gc.Seen()`, `err == nil && !gc.Ran() && gc.Seen()`, inCrossrepo + "TestGCBesideAFetch",
+	},
+	{
+		"a gc that began is noticed", "internal/refs/keep.go",
+		` || !w.st.collecting().IsZero() ||`, ` ||`, inCrossrepo + "TestGCBeginsDuringAFetch",
+	},
+	{
+		"a gc that ended is noticed", "internal/refs/keep.go",
+		` || !w.st.infoChanged().Equal(w.info)`, ``, inCrossrepo + "TestGCWithinAFetch",
 	},
 	{
 		"the snapshots of a hub are listed once", "internal/crossrepo/workref.go",
@@ -84,6 +92,14 @@ var ofHubs = []mutant{
 	{
 		"a lane that a gc took is fetched again", "internal/crossrepo/learn.go",
 		`case fault.Is(err, fault.MissingObject): // a gc took`, `case false: // a gc took`, inCrossrepo + "TestLearnWhatAGCTook",
+	},
+	{
+		"a lane of which commits are lost is fetched again", "internal/crossrepo/learn.go",
+		`if !fault.Is(err, fault.MissingObject) && !fault.Is(h.Refused(s.name), fault.MissingObject) {`, `if true {`, inCrossrepo + "TestLookMendsALane",
+	},
+	{
+		"a copy of a lane that has not moved is mended, too", "internal/crossrepo/learn.go",
+		` && !fault.Is(h.Refused(s.name), fault.MissingObject) {`, ` {`, inCrossrepo + "TestStepInADamagedClone",
 	},
 	{
 		"a mirror that leads elsewhere is made anew", "internal/crossrepo/learn.go",

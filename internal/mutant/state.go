@@ -104,13 +104,14 @@ var ofState = []mutant{
 	},
 	{
 		"a fetch that failed leaves no copy behind", "internal/crossrepo/mend.go",
-		`		back = dropped
-`, ``,
+		`	back := dropped
+	if err == nil {`, `	back := dropped
+	if true {`,
 		inCrossrepo + "TestMendWithoutTheHub",
 	},
 	{
 		"what is mended was seen before", "internal/crossrepo/mend.go",
-		`rerr := h.checkNotRewound(ctx, memory); rerr != nil`, `rerr := error(nil); rerr != nil`,
+		`rerr := h.checkNotRewound(ctx, dropped); rerr != nil`, `rerr := error(nil); rerr != nil`,
 		inCrossrepo + "TestMendWithoutTheHub",
 	},
 	{

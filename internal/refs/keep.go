@@ -50,8 +50,36 @@ func (st *Store) secure(ctx context.Context, known time.Time, objects []*Object)
 	return st.Write(objects...)
 }
 
-// Collecting reports whether a "git gc" is at work in this repository.
-func (st *Store) Collecting() bool { return !st.collecting().IsZero() }
+// GCWatch knows whether a "git gc" was at work in a repository since the watch began.
+type GCWatch struct {
+	st      *Store
+	running bool
+	info    time.Time
+}
+
+// WatchGC begins a watch.
+func (st *Store) WatchGC() GCWatch {
+	return GCWatch{st, !st.collecting().IsZero(), st.infoChanged()}
+}
+
+// Ran reports whether a gc ran when the watch began.
+func (w GCWatch) Ran() bool { return w.running }
+
+// Seen reports whether a gc has run since the watch began, or does now.
+func (w GCWatch) Seen() bool {
+	return w.running || !w.st.collecting().IsZero() || !w.st.infoChanged().Equal(w.info)
+}
+
+// infoChanged returns when the directory objects/info changed last. Each gc writes there, the list of
+// packs or the commit-graph; a fetch by githandoff does not. It has no entry for a gc that was over
+// within the resolution of the file system's times.
+func (st *Store) infoChanged() time.Time {
+	info, err := os.Stat(filepath.Join(st.repo.Objects, "info"))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
 
 // collecting returns when the running "git gc" began; zero where none runs.
 func (st *Store) collecting() time.Time {

@@ -49,7 +49,7 @@ func look(ctx context.Context, r *Repo, name string, limit int64) (*Object, erro
 				return nil, terr
 			}
 		}
-		settled := n >= looks || n > 1 && err == nil && !r.Store.Collecting()
+		settled := n >= looks || n > 1 && err == nil && r.Store.collecting().IsZero()
 		if settled && (err != nil || !movedLately(r, name)) {
 			return nil, lost(name, err)
 		}
