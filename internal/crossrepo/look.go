@@ -32,6 +32,11 @@ type asking struct {
 // Refresh implements lifecycle.Home: one connection, or none where everything was
 // brought before.
 func (h *asking) Refresh(ctx context.Context, spec lifecycle.FetchSpec) error {
+	if spec.Lost {
+		if _, err := mend(ctx, &h.remote, copiesOfPlaces(&h.remote, spec)...); err != nil {
+			return err
+		}
+	}
 	if err := h.Bring(ctx, Look{FetchSpec: spec}); err != nil {
 		return err
 	}

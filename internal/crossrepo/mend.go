@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
@@ -47,6 +48,18 @@ func mendLane(ctx context.Context, h *lanes, s *sight) error {
 	}
 	*s, err = h.shownOf(ctx, s.name)
 	return err
+}
+
+// copiesOfPlaces names the copies of the places and the lanes of spec.
+func copiesOfPlaces(h *remote, spec lifecycle.FetchSpec) []string {
+	var names []string
+	for _, p := range spec.Places {
+		names = append(names, h.Namespace().Inbox(p.Agent, p.ID))
+	}
+	for _, id := range spec.Lanes {
+		names = append(names, h.Namespace().Lane(id), h.Mirror().Lane(id))
+	}
+	return names
 }
 
 // mend is like Mend for the copies that match patterns, and returns them as they were. It does not

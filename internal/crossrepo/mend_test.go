@@ -1,10 +1,13 @@
 package crossrepo_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -44,9 +47,14 @@ func recorded(t *testing.T, hub *crossrepo.Hub, clone *gittest.Repo) []string {
 	return strings.Fields(clone.Git(t, args...))
 }
 
-// damage empties the files of objects, or removes them.
+// damage empties the files of objects, or removes them. It makes the refs old: nobody waits for what
+// led to them long ago.
 func damage(t *testing.T, clone *gittest.Repo, empty bool, oids ...string) {
 	t.Helper()
+	old := time.Now().Add(-time.Hour)
+	require.NoError(t, filepath.WalkDir(filepath.Join(clone.Dir, ".git/refs/handoffs"), func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, os.Chtimes(path, old, old))
+	}))
 	for _, oid := range oids {
 		file := filepath.Join(clone.Dir, ".git/objects", oid[:2], oid[2:])
 		if oid == refs.EmptyTree {
@@ -112,27 +120,52 @@ func TestMendWithoutTheHub(t *testing.T) {
 	assert.Equal(t, copies, fixer.git.Git(t, "for-each-ref"))
 }
 
-// A step mends the copies of a lane, and the tip of an inbox ref, itself. It names what else is lost,
-// and what mends it.
+// A step brings what its copies lack again.
 func TestStepInADamagedClone(t *testing.T) {
-	v, fixer, hub, held := damaged(t)
+	v, fixer, _, held := damaged(t)
 	lane := refs.LocalNamespace.Lane(held.Place.ID)
 	inbox := refs.LocalNamespace.Inbox("fixer", held.Place.ID)
-	for _, lost := range []string{lane, inbox, lane + "~2"} {
-		damage(t, fixer.git, !strings.Contains(lost, "~"), v.Hub.Git(t, "rev-parse", lost))
-		again := v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
-		_, err := again.Engine.Renew(t.Context(), again.home, held, lifecycle.Renewal{})
-		require.NoError(t, err, lost)
+	for _, empty := range []bool{true, false} {
+		for _, lost := range []string{lane, lane + "~2", inbox, inbox + "~2"} {
+			damage(t, fixer.git, empty, v.Hub.Git(t, "rev-parse", lost))
+			again := v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
+			_, err := again.Engine.Renew(t.Context(), again.home, held, lifecycle.Renewal{})
+			require.NoError(t, err, "%s, %v", lost, empty)
+			fixer.git.Git(t, "fsck", "--strict")
+		}
 	}
-	for _, lost := range []string{lane, inbox} {
-		damage(t, fixer.git, lost == lane, v.Hub.Git(t, "rev-parse", lost+"~2"))
-		again := v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
-		_, err := again.Engine.Renew(t.Context(), again.home, held, lifecycle.Renewal{})
-		require.True(t, fault.Is(err, fault.MissingObject), "%s: %v", lost, err)
-		assert.Equal(t, []string{"githandoff", "doctor", "--fix"}, fault.As(err).Hints[0].Run)
-		_, err = crossrepo.Mend(t.Context(), hub)
-		require.NoError(t, err)
+}
+
+// So does a claim, of which the payload is read.
+func TestClaimInADamagedClone(t *testing.T) {
+	for _, empty := range []bool{true, false} {
+		for _, part := range []string{"", "^{tree}", ":handoff.json"} {
+			v := newHubFixture(t, byPath())
+			source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+			p := v.offer(t, source, "fixer")
+			require.NotEmpty(t, fixer.look(t, p).Tip)
+			damage(t, fixer.git, empty, v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Inbox("fixer", p.ID)+part))
+			v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).mustClaim(t, p)
+			fixer.git.Git(t, "fsck", "--strict")
+		}
 	}
+}
+
+// A step names what is lost at the hub as well, and what may mend it.
+func TestStepWithoutAnObject(t *testing.T) {
+	v, fixer, _, held := damaged(t)
+	lost := v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Inbox("fixer", held.Place.ID)+"~2")
+	damage(t, fixer.git, false, lost)
+	hub := filepath.Join(v.Hub.Dir, "objects", lost[:2], lost[2:])
+	require.NoError(t, os.Rename(hub, hub+"-away"))
+	again := v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
+	_, err := again.Engine.Renew(t.Context(), again.home, held, lifecycle.Renewal{})
+	require.True(t, fault.Is(err, fault.MissingObject), err)
+	assert.Equal(t, []string{"githandoff", "doctor", "--fix"}, fault.As(err).Hints[0].Run)
+
+	require.NoError(t, os.Rename(hub+"-away", hub))
+	_, err = again.Engine.Renew(t.Context(), again.home, held, lifecycle.Renewal{})
+	require.NoError(t, err)
 }
 
 // A command that was killed after its fetch left a mirror whose objects a gc beside it may take. The
@@ -143,27 +176,38 @@ func TestLookMendsALane(t *testing.T) {
 	p := v.offer(t, source, "fixer")
 	held := fixer.mustClaim(t, p)
 	lane := refs.LocalNamespace.Lane(p.ID)
+	open := func() *crossrepo.Hub {
+		return v.open(t, "investigator", source.Engine.Author.Signer, source.git).home.(*crossrepo.Hub)
+	}
 	looks := map[string]func(hub *crossrepo.Hub) error{
 		"one lane":  func(hub *crossrepo.Hub) error { return hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p)) },
 		"all lanes": func(hub *crossrepo.Hub) error { return hub.RefreshAllLanes(t.Context()) },
+		"known lanes": func(hub *crossrepo.Hub) error {
+			memory, err := hub.Memory(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, hub.BringKnown(t.Context(), memory, crossrepo.Look{}))
+			return hub.LearnKnown(t.Context(), memory)
+		},
 	}
 	for name, look := range looks {
-		for _, lost := range []string{"~0", "~1", "~2", "~3", "~4"} { // the memory leads to the last two
-			for range 3 {
-				_, err := fixer.Engine.Renew(t.Context(), fixer.home, held, lifecycle.Renewal{})
-				require.NoError(t, err)
-			}
-			open := func() *crossrepo.Hub {
-				return v.open(t, "investigator", source.Engine.Author.Signer, source.git).home.(*crossrepo.Hub)
-			}
-			require.NoError(t, open().Bring(t.Context(), crossrepo.Look{FetchSpec: crossrepo.WholeHandoffs(p)}))
+		mends := func(lost string) {
 			damage(t, source.git, false, v.Hub.Git(t, "rev-parse", lane+lost))
-
 			hub := open()
 			require.NoError(t, look(hub), "%s %s", name, lost)
 			assert.Empty(t, hub.Refusals())
 			assert.Equal(t, v.Hub.Git(t, "rev-parse", lane), source.git.Git(t, "rev-parse", hub.Namespace().Lane(p.ID)))
 			source.git.Git(t, "fsck", "--strict")
+		}
+		for _, lost := range []string{"~0", "~1", "~3"} { // the memory leads to the last one
+			for range 3 {
+				_, err := fixer.Engine.Renew(t.Context(), fixer.home, held, lifecycle.Renewal{})
+				require.NoError(t, err)
+			}
+			require.NoError(t, open().Bring(t.Context(), crossrepo.Look{FetchSpec: crossrepo.WholeHandoffs(p)}))
+			mends(lost)
+		}
+		if name != "all lanes" { // who asks for all reads each of them
+			mends("~1") // and the lane has not moved
 		}
 	}
 }

@@ -87,25 +87,20 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 	}
 	mayFetch := refreshed
 	for round := 0; ; round++ {
-		s, err := locate(ctx, e.Reader, home, p, spec, mayFetch)
+		s, err := locate(ctx, e.Reader, home, spec, mayFetch)
 		mayFetch = false
 		if err != nil {
 			return nil, err
 		}
 		b := &batch{engine: e, home: home}
 		if err := plan(s, b); err != nil {
-			if round > 0 || !refreshed || s.Receipt != nil || !worthALook(err) {
+			if round > 0 {
 				return s, err
 			}
-			// The copies may be old; fetch before refusing.
-			rerr := home.Refresh(ctx, spec)
-			if rerr == nil {
-				continue
+			if err := lookFirst(ctx, home, spec, s, refreshed, err); err != nil {
+				return s, err
 			}
-			if len(s.Entries) == 0 {
-				return s, rerr // nothing is known that says no
-			}
-			return s, err
+			continue
 		}
 		t := b.transaction()
 		if len(t.Edits) == 0 {
@@ -128,13 +123,36 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 }
 
 // locate reads the state for a round of a step. If an object is lost and nothing was fetched so
-// far, it fetches, which brings the lost tip of a copy again, and reads once more.
-func locate(ctx context.Context, rd *Reader, home Home, p Place, spec FetchSpec, mayFetch bool) (*State, error) {
-	s, err := rd.Locate(ctx, home, p)
-	if mayFetch && fault.Is(err, fault.MissingObject) && home.Refresh(ctx, spec) == nil {
-		return rd.Locate(ctx, home, p)
+// far, it fetches, and reads once more.
+func locate(ctx context.Context, rd *Reader, home Home, spec FetchSpec, mayFetch bool) (*State, error) {
+	s, err := rd.Locate(ctx, home, spec.Places[0])
+	if mayFetch && bringLost(ctx, home, spec, err) {
+		return rd.Locate(ctx, home, spec.Places[0])
 	}
 	return s, err
+}
+
+// lookFirst fetches before a step is refused, as its copies may be old, or lack objects. It returns
+// the refusal if that cannot change it.
+func lookFirst(ctx context.Context, home Home, spec FetchSpec, s *State, refreshed bool, refusal error) error {
+	if bringLost(ctx, home, spec, refusal) {
+		return nil
+	}
+	if !refreshed || s.Receipt != nil || !worthALook(refusal) {
+		return refusal
+	}
+	err := home.Refresh(ctx, spec)
+	if err != nil && len(s.Entries) > 0 {
+		return refusal
+	}
+	return err // of an empty lane: nothing is known that says no
+}
+
+// bringLost fetches all of a handoff if err says that objects of it are lost here. It reports whether
+// it is worth reading them again.
+func bringLost(ctx context.Context, home Home, spec FetchSpec, err error) bool {
+	spec.Lost = true
+	return fault.Is(err, fault.MissingObject) && home.Refresh(ctx, spec) == nil
 }
 
 // lookAgain fetches the refs of a step after it found them moved, for its next round. A home

@@ -58,6 +58,9 @@ type FetchSpec struct {
 	Log bool
 	// Once leaves out the lanes already fetched by this command.
 	Once bool
+	// Lost brings what the copies of these places and lanes lack as well: a fetch alone does not
+	// bring what their tips lead to.
+	Lost bool
 }
 
 // covers reports whether s asks for all places and lanes of o.

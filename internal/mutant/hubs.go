@@ -98,8 +98,20 @@ var ofHubs = []mutant{
 		`if !fault.Is(err, fault.MissingObject) && !fault.Is(h.Refused(s.name), fault.MissingObject) {`, `if true {`, inCrossrepo + "TestLookMendsALane",
 	},
 	{
-		"a copy of a lane that has not moved is mended, too", "internal/crossrepo/learn.go",
-		` && !fault.Is(h.Refused(s.name), fault.MissingObject) {`, ` {`, inCrossrepo + "TestStepInADamagedClone",
+		"a lane that has not moved is mended, too", "internal/crossrepo/learn.go",
+		` && !fault.Is(h.Refused(s.name), fault.MissingObject) {`, ` {`, inCrossrepo + "TestLookMendsALane",
+	},
+	{
+		"a step brings what a handoff lacks", "internal/lifecycle/engine.go",
+		`if bringLost(ctx, home, spec, refusal) {`, `if false {`, inCrossrepo + "TestClaimInADamagedClone",
+	},
+	{
+		"a step brings what a lane lacks", "internal/lifecycle/engine.go",
+		`mayFetch && bringLost(ctx, home, spec, err)`, `false`, inCrossrepo + "TestStepInADamagedClone",
+	},
+	{
+		"a look for lost objects does not trust the copies", "internal/crossrepo/look.go",
+		`if spec.Lost {`, `if false {`, inCrossrepo + "TestClaimInADamagedClone|TestStepInADamagedClone",
 	},
 	{
 		"a mirror that leads elsewhere is made anew", "internal/crossrepo/learn.go",
