@@ -19,13 +19,9 @@ import (
 func (n *Notes) Share(ctx context.Context, hub *crossrepo.Hub) error {
 	onTop := false
 	for round := 0; ; round++ {
-		before, err := n.fetch(ctx, hub)
-		if err != nil {
-			return n.errFetch(ctx, hub, err)
-		}
-		s, err := n.compare(ctx, hub, before)
-		if err != nil {
-			return n.warnBad(hub, err)
+		s, err := n.look(ctx, hub)
+		if s == nil {
+			return err
 		}
 		if len(s.take) > 0 {
 			take, err := n.followed(ctx, s.take)
@@ -51,6 +47,27 @@ func (n *Notes) Share(ctx context.Context, hub *crossrepo.Hub) error {
 		onTop = onTop || refused
 		if err := refs.Pause(ctx, round); err != nil {
 			return err
+		}
+	}
+}
+
+// look fetches the notes of a hub and compares them with ours. It returns nil where it cannot, and no
+// error if it has warned of that. If a gc took objects just fetched, it fetches all of them again.
+func (n *Notes) look(ctx context.Context, hub *crossrepo.Hub) (*sharing, error) {
+	for again := false; ; again = true {
+		before, err := n.fetch(ctx, hub)
+		if err != nil {
+			return nil, n.errFetch(ctx, hub, err)
+		}
+		s, err := n.compare(ctx, hub, before)
+		switch {
+		case err == nil:
+			return s, nil
+		case again || !fault.Is(err, fault.MissingObject):
+			return nil, n.warnBad(hub, err)
+		}
+		if err := hub.DropNotes(ctx); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -85,6 +102,10 @@ func (n *Notes) errFetch(ctx context.Context, hub *crossrepo.Hub, err error) err
 func (n *Notes) warnBad(hub *crossrepo.Hub, err error) error {
 	if fault.As(err) == nil && strings.Contains(err.Error(), context.Canceled.Error()) {
 		return err
+	}
+	if fault.Is(err, fault.MissingObject) { // here, not there
+		n.Workspace.Warn(fmt.Errorf("notes at %s are not merged: %w", hub.Alias.Name, err))
+		return nil
 	}
 	n.Workspace.Warn(fmt.Errorf("notes at %s are not merged: %w (with permission to delete there, remove them: git push %s --delete %s)",
 		hub.Alias.Name, err, fault.Arg(hub.Alias.Name), hub.RemoteName(hub.NotesCopy())))

@@ -16,8 +16,8 @@ import (
 // killed after its push left them. Objects in a pack stay.
 
 // packFetched packs the loose objects of the copies of a hub, because a gc at work removes the
-// objects it chose before the refs moved. If it has begun to, packFetched drops the copies of
-// inboxes and the mirror, and the next try of the fetch brings them again.
+// objects it chose before the refs moved. If it has begun to, packFetched drops the copies that
+// remember nothing, and the next try of the fetch brings them again.
 func packFetched(ctx context.Context, h *remote) error {
 	list, err := h.Repo.List(ctx, string(h.Namespace()), string(h.Mirror()))
 	if err != nil {
@@ -27,7 +27,7 @@ func packFetched(ctx context.Context, h *remote) error {
 	var copies []refs.Edit
 	for _, ref := range list {
 		tips.WriteString(ref.OID + "\n")
-		if strings.HasPrefix(ref.Name, string(h.Namespace())+"inbox/") || strings.HasPrefix(ref.Name, string(h.Mirror())) {
+		if isPlainCopy(h, ref.Name) {
 			copies = append(copies, refs.Edit{Ref: ref.Name, Old: ref.OID})
 		}
 	}
@@ -39,6 +39,14 @@ func packFetched(ctx context.Context, h *remote) error {
 		return nil
 	}
 	return errors.Join(err, h.Repo.Apply(ctx, refs.Transaction{Edits: copies}))
+}
+
+// isPlainCopy reports whether the copy of a ref only says what the hub does: it is no memory of a lane
+// or of a key.
+func isPlainCopy(h *remote, ref string) bool {
+	name, copied := strings.CutPrefix(ref, string(h.Namespace()))
+	return strings.HasPrefix(ref, string(h.Mirror())) ||
+		copied && (strings.HasPrefix(name, "inbox/") || strings.HasPrefix(name, "work/") || ref == h.NotesCopy())
 }
 
 // dropBroken drops copies of the hub's refs whose objects are gone, as a "gc --prune=now"

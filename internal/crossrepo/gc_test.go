@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/refs"
 )
 
 // A gc that begins during a fetch takes no object of a copy: neither when it unlinks after
@@ -48,13 +49,28 @@ func TestGCBeginsDuringAFetch(t *testing.T) {
 	}
 }
 
-// Neither does one that begins during a fetch, and ends before the fetch does.
+// Neither does one that begins during a fetch, and ends before the fetch does. Notes may come along.
 func TestGCWithinAFetch(t *testing.T) {
+	for name, c := range map[string]struct{ notes, lost bool }{
+		"without notes":                  {},
+		"with notes":                     {notes: true},
+		"with notes, which the gc takes": {notes: true, lost: true},
+	} {
+		t.Run(name, func(t *testing.T) { gcWithinAFetch(t, c.notes, c.lost) })
+	}
+}
+
+func gcWithinAFetch(t *testing.T, notes, lost bool) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	hub := fixer.home.(*crossrepo.Hub)
 	tree := v.Hub.Git(t, "rev-parse", v.inbox(t, p)+"^{tree}")
+	if lost {
+		commit := source.git.Commit(t, "a", "a", "notes")
+		source.git.Git(t, "push", "--quiet", "origin", commit+":"+refs.NotesRef)
+		tree = v.Hub.Git(t, "rev-parse", commit+"^{tree}")
+	}
 	// The gc chooses its objects before the first ref moves. It takes them after git has looked
 	// whether all of them are here, and while git waits for the lock of the second ref.
 	lock := filepath.Join(fixer.git.Dir, ".git", hub.Mirror().Lane(p.ID)+".lock")
@@ -71,9 +87,10 @@ func TestGCWithinAFetch(t *testing.T) {
 	rm -f 'objects/%[4]s'
 	rm gc.pid '%[1]s'
 ) &`, lock, fixer.git.Dir, hub.Namespace().Inbox(p.Agent, p.ID), filepath.Join(tree[:2], tree[2:])))
-	require.NoError(t, hub.Bring(t.Context(), crossrepo.Look{FetchSpec: crossrepo.WholeHandoffs(p)}))
+	require.NoError(t, hub.Bring(t.Context(), crossrepo.Look{FetchSpec: crossrepo.WholeHandoffs(p), Notes: notes}))
 	require.NoFileExists(t, lock)
 	assert.NotEmpty(t, fixer.git.Git(t, "for-each-ref", string(hub.Namespace())))
+	assert.Equal(t, lost, fixer.git.Git(t, "for-each-ref", hub.NotesCopy()) != "")
 	assert.Empty(t, fixer.git.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
 }
 

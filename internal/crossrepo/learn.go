@@ -325,7 +325,7 @@ func (h *lanes) showAgain(ctx context.Context, s *sight) (err error) {
 	// A fetch does not move a symbolic ref. Only somebody here makes one.
 	_, _ = h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", "--delete", h.mirrored(s.name)}})
 	spec := specOf(h.RemoteName(s.name), h.mirrored(s.name))
-	if err := h.errUnreachable(fetch(ctx, &h.remote, nil, []string{spec}, nil)); err != nil {
+	if err := h.errUnreachable(fetch(ctx, &h.remote, fetchRequest{specs: []string{spec}})); err != nil {
 		return err
 	}
 	s.now, err = h.Repo.Resolve(ctx, h.mirrored(s.name))

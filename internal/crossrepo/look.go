@@ -98,10 +98,10 @@ func (h *asking) bringOnce(ctx context.Context, l Look, b *bound) error {
 	}
 	if !done && len(specs) > 0 {
 		var flags []string
-		if b == nil { // a bounded fetch negotiates nothing, see fetchSettings
+		if b == nil { // a bounded fetch negotiates nothing, see fetchRequest.settings
 			flags = tips(&h.remote, specs)
 		}
-		if err := h.errUnreachable(fetch(ctx, &h.remote, flags, specs, b)); err != nil {
+		if err := h.errUnreachable(fetch(ctx, &h.remote, fetchRequest{flags: flags, specs: specs, bound: b})); err != nil {
 			return err
 		}
 	}
@@ -253,13 +253,13 @@ func (h *asking) bringNotes(ctx context.Context, specs []string, b *bound) (done
 	if err != nil {
 		before = "" // it leads to something large
 	}
-	if err := fetchNotes(ctx, &h.remote, specs, b); errors.Is(err, errTooMuch) {
+	r := fetchRequest{specs: append(notesSpecs(&h.remote), specs...), bound: b, notes: true}
+	if err := fetch(ctx, &h.remote, r); errors.Is(err, errTooMuch) {
 		return false, err
 	} else if err != nil {
 		return false, ctx.Err()
 	}
 	h.notes = &broughtNotes{before: before}
-	h.stamp()
 	return true, nil
 }
 

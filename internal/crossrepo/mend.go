@@ -115,7 +115,7 @@ func bringLost(ctx context.Context, h *remote, patterns []string, dropped *[]ref
 			return err
 		}
 		specs := specsOf(h, *dropped)
-		failed = h.errUnreachable(fetch(ctx, h, tips(h, specs), specs, nil))
+		failed = h.errUnreachable(fetch(ctx, h, fetchRequest{flags: tips(h, specs), specs: specs}))
 		if failed != nil && !fault.Is(failed, fault.MissingObject) {
 			return failed
 		}

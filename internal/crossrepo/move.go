@@ -97,7 +97,7 @@ func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there map[st
 	for _, part := range homeParts {
 		specs = append(specs, specOf(from.Alias.Root()+part, temporary+part))
 	}
-	err = from.errUnreachable(fetch(ctx, &from.remote, nil, specs, nil))
+	err = from.errUnreachable(fetch(ctx, &from.remote, fetchRequest{specs: specs}))
 	if err != nil {
 		return t, err
 	}

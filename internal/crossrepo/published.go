@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/gitexec"
 	"githandoff/internal/invite"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
@@ -34,29 +33,27 @@ func (h *remote) FetchPublished(ctx context.Context, copies ...string) error {
 	for _, ref := range copies {
 		specs = append(specs, specOf(h.RemoteName(ref), ref))
 	}
-	return h.errUnreachable(fetch(ctx, h, []string{"--no-prune"}, specs, nil))
+	return h.errUnreachable(fetch(ctx, h, fetchRequest{flags: []string{"--no-prune"}, specs: specs}))
 }
 
-// FetchNotes brings the notes of a hub here, whatever they are. git writes large
-// files of them to the disk piece by piece, and is stopped where it would need much
-// memory.
+// FetchNotes brings the notes of a hub here, whatever they are.
 func (h *remote) FetchNotes(ctx context.Context) error {
-	return fetchNotes(ctx, h, nil, nil)
+	return fetch(ctx, h, fetchRequest{specs: notesSpecs(h), notes: true})
 }
 
-// fetchNotes is like FetchNotes together with other refs, within a bound, which may be nil.
-func fetchNotes(ctx context.Context, h *remote, also []string, b *bound) error {
-	theirs := h.RemoteName(h.NotesCopy())
-	args := append([]string{"-c", "core.bigFileThreshold=128k"}, fetchArgs...)
-	args = append(args, "--force", "--", h.Alias.target(),
-		specOf(theirs, h.NotesCopy()), "^"+theirs+"/*", "^"+theirs+"-*")
-	_, err := connect(ctx, h, b.on(gitexec.Cmd{
-		Args: append(args, also...), Timeout: gitexec.RemoteTimeout, Env: []string{gitexec.MaxAlloc(32)},
-	}))
-	if b.over() {
-		return errTooMuch
+// DropNotes drops the copy of the hub's notes, so the next fetch brings all of them.
+func (h *remote) DropNotes(ctx context.Context) error {
+	tip, err := h.Repo.Resolve(ctx, h.NotesCopy())
+	if err != nil || tip == "" {
+		return err
 	}
-	return err
+	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: h.NotesCopy(), Old: tip}}})
+}
+
+// notesSpecs returns the refspecs of the notes of a hub.
+func notesSpecs(h *remote) []string {
+	theirs := h.RemoteName(h.NotesCopy())
+	return []string{specOf(theirs, h.NotesCopy()), "^" + theirs + "/*", "^" + theirs + "-*"}
 }
 
 // NotesCopy returns the ref under which the copy of the hub's notes stands.

@@ -53,12 +53,21 @@ func (h *remote) Namespace() refs.Namespace { return h.names.copies }
 // Mirror returns where the lanes of the hub stand as it showed them last.
 func (h *remote) Mirror() refs.Namespace { return h.names.mirror }
 
-// fetch runs git fetch within a bound, which may be nil.
-func fetch(ctx context.Context, h *remote, flags, specs []string, b *bound) error {
+// fetchRequest is what one git fetch asks of a hub.
+type fetchRequest struct {
+	flags, specs []string
+	bound        *bound // of a fetch of the whole log; may be nil
+	notes        bool   // they come along, and one file of them can be of any size
+	verified     bool   // git checks the form of each object
+}
+
+// fetch runs git fetch.
+func fetch(ctx context.Context, h *remote, r fetchRequest) error {
+	b := r.bound
 	for try := 0; ; try++ {
 		gc := h.Repo.Store.WatchGC()
-		args := slices.Concat(fetchSettings(h.Repo.Config, gc.Ran(), b), fetchArgs, flags, []string{"--", h.Alias.target()}, specs)
-		_, err := connect(ctx, h, b.on(gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env: memoryOf(h)}))
+		args := slices.Concat(r.settings(h.Repo.Config, gc.Ran()), fetchArgs, r.flags, []string{"--", h.Alias.target()}, r.specs)
+		_, err := connect(ctx, h, b.on(gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env: r.memory(h)}))
 		if b != nil {
 			b.full = gitexec.PastMaxFile(err)
 		}
@@ -89,18 +98,21 @@ func fetch(ctx context.Context, h *remote, flags, specs []string, b *bound) erro
 	}
 }
 
-// memoryOf returns the variable that bounds the memory of a git which fetches: a table of a million
+// memory returns the variable that bounds the memory of a git which fetches: a table of a million
 // objects takes half of it. If the hub is a path, there is none, because the hub's git would be
-// bound by it.
-func memoryOf(h *remote) []string {
-	if strings.HasPrefix(h.Alias.RepoID, fileScheme) {
+// bound by it. Notes are read with less memory from any hub: git writes their large files to the disk
+// piece by piece, and ends where it would need more.
+func (r fetchRequest) memory(h *remote) []string {
+	switch {
+	case r.notes:
+		return []string{gitexec.MaxAlloc(32)}
+	case strings.HasPrefix(h.Alias.RepoID, fileScheme):
 		return nil
 	}
 	return []string{gitexec.MaxAlloc(128)}
 }
 
-// fetchSettings returns the settings of a fetch, with the bound that it has, if any. The user's own
-// settings win.
+// settings returns the settings of a fetch. The user's own settings win.
 //
 // fetch.unpackLimit says from how many objects on a fetch stays one pack. While a gc runs each
 // does: git keeps a pack from gc until refs lead to it. Else a look at a crowded hub does:
@@ -111,20 +123,27 @@ func memoryOf(h *remote) []string {
 // more, up to 500 of them, because an offer has no ancestor for which the hub could end the rounds. Over
 // HTTP or ssh each round is a round trip. Now the hub sends each lane that has moved as a whole, a
 // thousandth of the log. The bound holds for that too. Most of the objects that such a fetch gets
-// are here, and git writes only the others: the limit is git's own then.
-func fetchSettings(c refs.Config, gc bool, b *bound) []string {
+// are here, and git writes only the others: the limit is git's own then. Notes can be many, so with
+// them git tells what is here.
+func (r fetchRequest) settings(c refs.Config, gc bool) []string {
 	var set []string
 	switch {
 	case gc:
 		set = []string{"-c", "fetch.unpackLimit=1"}
 	case c.Get("fetch.unpacklimit") != "" || c.Get("transfer.unpacklimit") != "":
-	case b != nil:
+	case r.bound != nil || r.notes:
 		set = []string{"-c", "fetch.unpackLimit=100"}
 	default:
 		set = []string{"-c", "fetch.unpackLimit=20"}
 	}
-	if b != nil {
+	switch {
+	case r.notes:
+		set = append(set, "-c", "core.bigFileThreshold=128k")
+	case r.bound != nil:
 		set = append(set, "-c", "fetch.negotiationAlgorithm=noop")
+	}
+	if r.verified {
+		set = append(set, "-c", "fetch.fsckObjects=true")
 	}
 	return set
 }

@@ -100,7 +100,7 @@ func CheckShows(ctx context.Context, h *Hub, id handoff.ID) error {
 		return err
 	}
 	noteTaken(&h.remote, refs.Edit{Ref: lane, New: tip})
-	if err := h.errUnreachable(fetch(ctx, &h.remote, nil, unshownSpec(&h.remote), nil)); err != nil {
+	if err := h.errUnreachable(fetch(ctx, &h.remote, fetchRequest{specs: unshownSpec(&h.remote)})); err != nil {
 		return err
 	}
 	return checkShown(ctx, &h.remote)

@@ -99,8 +99,8 @@ func (h *Hub) FetchWork(ctx context.Context, p lifecycle.Place, oid string) erro
 	if now, err := h.Repo.Resolve(ctx, ref); err != nil || now == oid {
 		return err
 	}
-	args := slices.Concat([]string{"-c", "fetch.fsckObjects=true"}, fetchArgs, []string{"--no-prune", "--", h.Alias.target(), specOf(h.RemoteName(ref), ref)})
-	if _, err := connect(ctx, &h.remote, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env: memoryOf(&h.remote)}); err != nil {
+	r := fetchRequest{flags: []string{"--no-prune"}, specs: []string{specOf(h.RemoteName(ref), ref)}, verified: true}
+	if err := fetch(ctx, &h.remote, r); err != nil {
 		return h.unsound(ctx, oid, err)
 	}
 	now, err := h.Repo.Resolve(ctx, ref)

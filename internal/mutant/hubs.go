@@ -102,6 +102,14 @@ var ofHubs = []mutant{
 		` && !fault.Is(h.Refused(s.name), fault.MissingObject) {`, ` {`, inCrossrepo + "TestLookMendsALane",
 	},
 	{
+		"a copy of notes that lacks objects goes", "internal/crossrepo/gc.go",
+		` || ref == h.NotesCopy())`, `)`, inCrossrepo + "TestGCWithinAFetch",
+	},
+	{
+		"notes that are lost here are fetched again", "internal/annotate/share.go",
+		`again || !fault.Is(err, fault.MissingObject)`, `again || err != nil`, "./internal/cli -run TestScript/sync_notes_lost",
+	},
+	{
 		"a step brings what a handoff lacks", "internal/lifecycle/engine.go",
 		`if bringLost(ctx, home, spec, refusal) {`, `if false {`, inCrossrepo + "TestClaimInADamagedClone",
 	},

@@ -162,7 +162,7 @@ var ofPushes = []mutant{
 		"./internal/cli -run TestScript/emit_noted",
 	},
 	{
-		"a snapshot comes through the shared ssh connection", "internal/crossrepo/workref.go",
-		`connect(ctx, &h.remote, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env`, `h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env`, inCrossrepo + "TestSSHConnectionIsShared",
+		"a fetch goes through the shared ssh connection", "internal/crossrepo/remote.go",
+		`connect(ctx, h, b.on(`, `h.Repo.Runner.Run(ctx, b.on(`, inCrossrepo + "TestSSHConnectionIsShared",
 	},
 }

@@ -102,10 +102,10 @@ func (d *checkup) checkRefFiles(repo *refs.Repo) bool {
 	return whole
 }
 
-// checkObjects reports whether no object of the lanes and inboxes is lost, or lost any more.
+// checkObjects reports whether no object of the lanes, inboxes and notes is lost, or lost any more.
 func checkObjects(ctx context.Context, d *checkup, repo *refs.Repo) bool {
 	own := refs.LocalNamespace
-	list, err := repo.List(ctx, own.Lanes(), string(own)+"inbox/", string(own)+"outbox/", string(own)+"sent/")
+	list, err := repo.List(ctx, own.Lanes(), string(own)+"inbox/", string(own)+"outbox/", string(own)+"sent/", refs.NotesRef)
 	if err != nil {
 		d.problem("refs", err)
 		return false
