@@ -37,13 +37,6 @@ type remote struct {
 	works atomic.Pointer[map[string]string] // see worksThere
 }
 
-// fetchArgs begin every fetch. It prunes, unless a later --no-prune says otherwise.
-var fetchArgs = []string{
-	"-c", "advice.fetchShowForcedUpdates=false", // it would advise against the flag below, and hide why a fetch failed
-	"fetch", "--quiet", "--prune", "--no-tags", "--no-filter", "--refmap=", "--no-write-fetch-head", "--no-show-forced-updates",
-	"--no-recurse-submodules", "--no-auto-maintenance", "--no-write-commit-graph",
-}
-
 // pushArgs begin every push.
 var pushArgs = []string{"push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no"}
 
@@ -52,108 +45,6 @@ func (h *remote) Namespace() refs.Namespace { return h.names.copies }
 
 // Mirror returns where the lanes of the hub stand as it showed them last.
 func (h *remote) Mirror() refs.Namespace { return h.names.mirror }
-
-// fetchRequest is what one git fetch asks of a hub.
-type fetchRequest struct {
-	flags, specs []string
-	bound        *bound // of a fetch of the whole log; may be nil
-	notes        bool   // they come along, and one file of them can be of any size
-	verified     bool   // git checks the form of each object
-}
-
-// fetch runs git fetch.
-func fetch(ctx context.Context, h *remote, r fetchRequest) error {
-	b := r.bound
-	for try := 0; ; try++ {
-		gc := h.Repo.Store.WatchGC()
-		args := slices.Concat(r.settings(h.Repo.Config, gc.Ran()), fetchArgs, r.flags, []string{"--", h.Alias.target()}, r.specs)
-		_, err := connect(ctx, h, b.on(gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env: r.memory(h)}))
-		if b != nil {
-			b.full = gitexec.PastMaxFile(err)
-		}
-		if b.over() {
-			return errTooMuch
-		}
-		if err == nil && gc.Seen() {
-			err = packFetched(ctx, h)
-		}
-		if err == nil {
-			h.stamp()
-			_ = refs.PackMany(ctx, h.Repo, h.Namespace(), h.Mirror()) // if it fails now, the copies are as right as before
-			return nil
-		}
-		gone, herr := h.dropBroken(ctx)
-		if herr != nil {
-			return herr
-		}
-		// Two fetches of one clone meet at the lock of a tracking ref; a gc beside
-		// one may take what it has just brought.
-		again := gitexec.ExitCode(err) == 1 || gone || wentMeanwhile(err) || gc.Seen()
-		if !again || try == 3 {
-			return err
-		}
-		if perr := refs.Pause(ctx, try); perr != nil {
-			return perr
-		}
-	}
-}
-
-// memory returns the variable that bounds the memory of a git which fetches: a table of a million
-// objects takes half of it. If the hub is a path, there is none, because the hub's git would be
-// bound by it. Notes are read with less memory from any hub: git writes their large files to the disk
-// piece by piece, and ends where it would need more.
-func (r fetchRequest) memory(h *remote) []string {
-	switch {
-	case r.notes:
-		return []string{gitexec.MaxAlloc(32)}
-	case strings.HasPrefix(h.Alias.RepoID, fileScheme):
-		return nil
-	}
-	return []string{gitexec.MaxAlloc(128)}
-}
-
-// settings returns the settings of a fetch. The user's own settings win.
-//
-// fetch.unpackLimit says from how many objects on a fetch stays one pack. While a gc runs each
-// does: git keeps a pack from gc until refs lead to it. Else a look at a crowded hub does:
-// each later push and fetch reads the fetched objects, and a loose object is a file to open.
-//
-// A fetch of the whole log and of offers, which has a bound, does not tell the hub which commits
-// are here. Otherwise git names all lanes that have not moved, in rounds of 16, 32, 64 and
-// more, up to 500 of them, because an offer has no ancestor for which the hub could end the rounds. Over
-// HTTP or ssh each round is a round trip. Now the hub sends each lane that has moved as a whole, a
-// thousandth of the log. The bound holds for that too. Most of the objects that such a fetch gets
-// are here, and git writes only the others: the limit is git's own then. Notes can be many, so with
-// them git tells what is here.
-func (r fetchRequest) settings(c refs.Config, gc bool) []string {
-	var set []string
-	switch {
-	case gc:
-		set = []string{"-c", "fetch.unpackLimit=1"}
-	case c.Get("fetch.unpacklimit") != "" || c.Get("transfer.unpacklimit") != "":
-	case r.bound != nil || r.notes:
-		set = []string{"-c", "fetch.unpackLimit=100"}
-	default:
-		set = []string{"-c", "fetch.unpackLimit=20"}
-	}
-	switch {
-	case r.notes:
-		set = append(set, "-c", "core.bigFileThreshold=128k")
-	case r.bound != nil:
-		set = append(set, "-c", "fetch.negotiationAlgorithm=noop")
-	}
-	if r.verified {
-		set = append(set, "-c", "fetch.fsckObjects=true")
-	}
-	return set
-}
-
-// wentMeanwhile reports whether a hub lost an object, by a step of another agent or a gc,
-// between its list of refs and its answer.
-func wentMeanwhile(err error) bool {
-	var e *gitexec.Error
-	return errors.As(err, &e) && (strings.Contains(e.Stderr, "not our ref ") || strings.Contains(e.Stderr, "bad pack header"))
-}
 
 func (h *remote) errUnreachable(err error) error {
 	if err == nil {

@@ -16,11 +16,11 @@ var ofHubs = []mutant{
 		inCrossrepo + "TestParentThatGitDoesNotSee/a_merge",
 	},
 	{
-		"a look tells the hub nothing of what is here", "internal/crossrepo/remote.go",
+		"a look tells the hub nothing of what is here", "internal/crossrepo/fetch.go",
 		`fetch.negotiationAlgorithm=noop`, `fetch.negotiationAlgorithm=default`, "./internal/crossrepo -run TestLookInOneRound",
 	},
 	{
-		"a gc beside a fetch takes nothing that was here already", "internal/crossrepo/remote.go",
+		"a gc beside a fetch takes nothing that was here already", "internal/crossrepo/fetch.go",
 		`err == nil && gc.Seen()`, `err == nil && !gc.Ran() && gc.Seen()`, inCrossrepo + "TestGCBesideAFetch",
 	},
 	{
@@ -58,7 +58,7 @@ var ofHubs = []mutant{
 		`cmd.MaxFile, cmd.OnPacket = b.size, b.countLane`, `cmd.OnPacket = b.countLane`, inCrossrepo + "TestLogTooLarge",
 	},
 	{
-		"a log in a file that is larger than the bound keeps nobody from the offers", "internal/crossrepo/remote.go",
+		"a log in a file that is larger than the bound keeps nobody from the offers", "internal/crossrepo/fetch.go",
 		`b.full = gitexec.PastMaxFile(err)`, `b.full = false && err == nil`, inCrossrepo + "TestLogLargerThanTheBound",
 	},
 	{
@@ -126,7 +126,7 @@ var ofHubs = []mutant{
 		`"symbolic-ref", "--quiet", "--delete"`, `"symbolic-ref", "--quiet"`, inCrossrepo + "TestSymbolicMirrorRefIsNotARewind",
 	},
 	{
-		"a fetch of an object that went meanwhile is tried again", "internal/crossrepo/remote.go",
+		"a fetch of an object that went meanwhile is tried again", "internal/crossrepo/fetch.go",
 		` || wentMeanwhile(err) ||`, ` ||`, inCrossrepo + "TestObjectThatWentMeanwhile",
 	},
 	// The fence of the lane.

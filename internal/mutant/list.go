@@ -309,7 +309,7 @@ var mutants = []mutant{
 		`if unix.Utimes(path, nil) == nil {`, `if unix.Access(path, unix.F_OK) == nil {`, inRefs + "TestWriteFreshens",
 	},
 	{
-		"fetched objects are packed where a gc began", "internal/crossrepo/remote.go",
+		"fetched objects are packed where a gc began", "internal/crossrepo/fetch.go",
 		`			err = packFetched(ctx, h)
 `, ``, inCrossrepo + "TestGCBeginsDuringAFetch",
 	},

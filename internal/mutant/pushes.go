@@ -162,7 +162,7 @@ var ofPushes = []mutant{
 		"./internal/cli -run TestScript/emit_noted",
 	},
 	{
-		"a fetch goes through the shared ssh connection", "internal/crossrepo/remote.go",
+		"a fetch goes through the shared ssh connection", "internal/crossrepo/fetch.go",
 		`connect(ctx, h, b.on(`, `h.Repo.Runner.Run(ctx, b.on(`, inCrossrepo + "TestSSHConnectionIsShared",
 	},
 }
