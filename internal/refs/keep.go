@@ -70,9 +70,9 @@ func (w GCWatch) Seen() bool {
 	return w.running || !w.st.collecting().IsZero() || !w.st.infoChanged().Equal(w.info)
 }
 
-// infoChanged returns when the directory objects/info changed last. Each gc writes there, the list of
-// packs or the commit-graph; a fetch by githandoff does not. It has no entry for a gc that was over
-// within the resolution of the file system's times.
+// infoChanged returns when the directory objects/info changed last. Each gc writes the list of packs or
+// the commit-graph there; a fetch by githandoff writes nothing there. A gc that is over within the
+// resolution of the file system's times goes unnoticed.
 func (st *Store) infoChanged() time.Time {
 	info, err := os.Stat(filepath.Join(st.repo.Objects, "info"))
 	if err != nil {
