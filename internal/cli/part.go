@@ -9,6 +9,7 @@ import (
 
 	"githandoff/internal/app/export"
 	"githandoff/internal/cli/output"
+	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -88,6 +89,15 @@ func (p *partFlags) value(v *lifecycle.Verified) (string, error) {
 		return "", err.WithHints(fault.Fact("it has no data"))
 	}
 	return "", err.WithHints(fault.Fact("it has the keys %s", printable(strings.Join(sortedKeys(data), ", "))))
+}
+
+// checkFormat refuses an unknown format of a printed document. "json" is not one of them.
+func checkFormat(name string) error {
+	err := dialect.CheckFormat(name)
+	if f := fault.As(err); f != nil && name == "json" {
+		f.Hints = append(f.Hints, fault.Fact("--json prints the handoff as JSON"))
+	}
+	return err
 }
 
 // exported returns a document as it is printed: with a line end, and counted.

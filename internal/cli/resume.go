@@ -11,7 +11,6 @@ import (
 	"githandoff/internal/app/take"
 	"githandoff/internal/app/workcopy"
 	"githandoff/internal/cli/output"
-	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -83,7 +82,7 @@ func (c *resumeCommand) run(ctx context.Context) error {
 		return usage("--next takes no ID")
 	}
 	if c.format != promptFormat {
-		if err := dialect.CheckFormat(c.format); err != nil {
+		if err := checkFormat(c.format); err != nil {
 			return err
 		}
 	}

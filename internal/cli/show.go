@@ -11,7 +11,6 @@ import (
 	"githandoff/internal/app/inspect"
 	"githandoff/internal/brief"
 	"githandoff/internal/cli/output"
-	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -52,7 +51,7 @@ func newShow(a *app) command {
 
 func (c *showCommand) run(ctx context.Context) error {
 	if c.format != "" {
-		if err := dialect.CheckFormat(c.format); err != nil {
+		if err := checkFormat(c.format); err != nil {
 			return err
 		}
 	}
