@@ -39,11 +39,11 @@ type Client struct {
 func Clients() []Client {
 	return []Client{
 		{
-			Name: "claude", Package: "@anthropic-ai/claude-code@2.1.330", Shell: "^Bash$", ShellArg: "command",
+			Name: "claude", Package: "@anthropic-ai/claude-code@2.1.332", Shell: "^Bash$", ShellArg: "command",
 			binary: "node_modules/@anthropic-ai/claude-code-linux-x64/claude", run: claude,
 		},
 		{
-			Name: "codex", Package: "@openai/codex@0.169.0", Shell: "^exec_command$", ShellArg: "cmd",
+			Name: "codex", Package: "@openai/codex@0.171.0", Shell: "^exec_command$", ShellArg: "cmd",
 			binary: "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex", run: codex, prepare: codexHome,
 		},
 		{
