@@ -21,7 +21,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"a gc beside a fetch takes nothing that was here already", "internal/crossrepo/fetch.go",
-		`err == nil && gc.Seen()`, `err == nil && !gc.Ran() && gc.Seen()`, inCrossrepo + "TestGCBesideAFetch",
+		`err == nil && gc.Seen()`, `err == nil && !gc.Ran && gc.Seen()`, inCrossrepo + "TestGCBesideAFetch",
 	},
 	{
 		"a gc that began is noticed", "internal/refs/keep.go",

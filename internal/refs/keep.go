@@ -52,22 +52,20 @@ func (st *Store) secure(ctx context.Context, known time.Time, objects []*Object)
 
 // GCWatch knows whether a "git gc" was at work in a repository since the watch began.
 type GCWatch struct {
-	st      *Store
-	running bool
-	info    time.Time
+	Ran bool // when the watch began
+
+	st   *Store
+	info time.Time
 }
 
 // WatchGC begins a watch.
 func (st *Store) WatchGC() GCWatch {
-	return GCWatch{st, !st.collecting().IsZero(), st.infoChanged()}
+	return GCWatch{!st.collecting().IsZero(), st, st.infoChanged()}
 }
-
-// Ran reports whether a gc ran when the watch began.
-func (w GCWatch) Ran() bool { return w.running }
 
 // Seen reports whether a gc has run since the watch began, or does now.
 func (w GCWatch) Seen() bool {
-	return w.running || !w.st.collecting().IsZero() || !w.st.infoChanged().Equal(w.info)
+	return w.Ran || !w.st.collecting().IsZero() || !w.st.infoChanged().Equal(w.info)
 }
 
 // infoChanged returns when the directory objects/info changed last. Each gc writes the list of packs or

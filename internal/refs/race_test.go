@@ -185,7 +185,7 @@ func TestGCLeftBehind(t *testing.T) {
 		require.NoError(t, os.WriteFile(pid, []byte(tc.content), 0o600))
 		at := time.Now().Add(-tc.age)
 		require.NoError(t, os.Chtimes(pid, at, at))
-		assert.Equal(t, tc.runs, r.Store.WatchGC().Ran(), "%q of %s ago", tc.content, tc.age)
+		assert.Equal(t, tc.runs, r.Store.WatchGC().Ran, "%q of %s ago", tc.content, tc.age)
 	}
 }
 
