@@ -81,10 +81,7 @@ func (n *Notes) fetch(ctx context.Context, hub *crossrepo.Hub) (before string, e
 	if before, err = n.Repo.Resolve(ctx, hub.NotesCopy()); err != nil {
 		before = "" // it leads to something large
 	}
-	if err = hub.FetchNotes(ctx); gitexec.CouldNotStore(err) {
-		err = hub.FetchNotes(ctx) // another process of this clone moved the copy meanwhile
-	}
-	return before, err
+	return before, hub.FetchNotes(ctx)
 }
 
 // errFetch distinguishes a hub that is down from one with unfetchable notes.

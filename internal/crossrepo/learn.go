@@ -217,6 +217,7 @@ func (h *lanes) judged(ctx context.Context, s *sight, all bool) (to string, err 
 	return judgedAsItIs(ctx, h, s, all)
 }
 
+// judgedAsItIs is like judged, and fetches no lost commits.
 func judgedAsItIs(ctx context.Context, h *lanes, s *sight, all bool) (to string, err error) {
 	if s.was == "" {
 		if err := checkLost(ctx, &h.remote, s); err != nil {

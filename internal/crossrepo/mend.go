@@ -69,7 +69,7 @@ func copiesOfPlaces(h *remote, spec lifecycle.FetchSpec) []string {
 // object over a damaged file. So these refs and files go first. If the fetch fails, the refs come
 // back.
 func mend(ctx context.Context, h *remote, patterns ...string) (dropped []refs.Ref, err error) {
-	err = bringLost(ctx, h, patterns, &dropped)
+	err = fetchLost(ctx, h, patterns, &dropped)
 	back := dropped
 	if err == nil {
 		back = slices.DeleteFunc(slices.Clone(dropped), func(ref refs.Ref) bool { return !h.Namespace().InLog(ref.Name) })
@@ -80,9 +80,9 @@ func mend(ctx context.Context, h *remote, patterns ...string) (dropped []refs.Re
 	return dropped, err
 }
 
-// bringLost drops refs with lost objects and fetches them, until none is lost. A walk from a ref ends
+// fetchLost drops refs with lost objects and fetches them, until none is lost. A walk from a ref ends
 // at the first lost object, so there can be others behind it.
-func bringLost(ctx context.Context, h *remote, patterns []string, dropped *[]refs.Ref) error {
+func fetchLost(ctx context.Context, h *remote, patterns []string, dropped *[]refs.Ref) error {
 	var failed error // of the last fetch
 	for before := []string(nil); ; {
 		list, err := h.Repo.List(ctx, patterns...)

@@ -42,13 +42,7 @@ func (h *remote) FetchNotes(ctx context.Context) error {
 }
 
 // DropNotes drops the copy of the hub's notes, so the next fetch brings all of them.
-func (h *remote) DropNotes(ctx context.Context) error {
-	tip, err := h.Repo.Resolve(ctx, h.NotesCopy())
-	if err != nil || tip == "" {
-		return err
-	}
-	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: h.NotesCopy(), Old: tip}}})
-}
+func (h *remote) DropNotes(ctx context.Context) error { return refs.Drop(ctx, h.Repo, h.NotesCopy()) }
 
 // notesSpecs returns the refspecs of the notes of a hub.
 func notesSpecs(h *remote) []string {
@@ -79,7 +73,7 @@ func (in Invites) Where() string { return in.Hub.ID() }
 func (in Invites) Fetch(ctx context.Context, ids []string, keys ...sign.KID) error {
 	var specs []string
 	for _, id := range ids {
-		if err := in.clear(ctx, in.ref(id)); err != nil { // a fetch keeps the copy of a deleted ref
+		if err := refs.Drop(ctx, in.Hub.Repo, in.ref(id)); err != nil { // a fetch keeps the copy of a deleted ref
 			return err
 		}
 		specs = append(specs, in.ref(id))
@@ -167,14 +161,5 @@ func (in Invites) settle(ctx context.Context, edits []refs.Edit, objects ...*ref
 			return err
 		}
 	}
-	return in.clear(ctx, edits[0].Ref)
-}
-
-// clear drops the copy of an invitation.
-func (in Invites) clear(ctx context.Context, ref string) error {
-	now, err := in.Hub.Repo.Resolve(ctx, ref)
-	if err != nil || now == "" {
-		return err
-	}
-	return in.Hub.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: now}}})
+	return refs.Drop(ctx, in.Hub.Repo, edits[0].Ref)
 }

@@ -68,12 +68,7 @@ func ForgetWork(ctx context.Context, repo *refs.Repo, home Home, p Place) error 
 	if home.Namespace() == refs.LocalNamespace {
 		return nil
 	}
-	ref := home.Namespace().Work(p.Agent, p.ID)
-	old, err := repo.Resolve(ctx, ref)
-	if err != nil || old == "" {
-		return err
-	}
-	return repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: old}}})
+	return refs.Drop(ctx, repo, home.Namespace().Work(p.Agent, p.ID))
 }
 
 const maxWork = 4 << 20 // bytes of the commit of a snapshot

@@ -62,7 +62,7 @@ var mutants = []mutant{
 	},
 	{
 		"an object that does not show is looked for once more, whatever runs", "internal/refs/look.go",
-		`n > 1 && err == nil && r.Store.collecting().IsZero()`, `err == nil && !r.Store.Collecting()`, inRefs + "TestReadWhileAnObjectMoves",
+		`n > 1 && err == nil && r.Store.collecting().IsZero()`, `err == nil && r.Store.collecting().IsZero()`, inRefs + "TestReadWhileAnObjectMoves",
 	},
 	{
 		"a list is of one moment of packed-refs and of the loose refs", "internal/refs/packed.go",

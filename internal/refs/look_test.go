@@ -257,7 +257,7 @@ func TestLooksBesideUpkeep(t *testing.T) {
 	t.Log(step.Load(), "transactions,", packs(), "times packed,", collections(), "collections")
 }
 
-// requireOnePlace requires one ref of a handoff that is moved about, or some that follow one another.
+// requireOnePlace requires one ref of a handoff that is moved about, or two that follow one another.
 func requireOnePlace(t *testing.T, names []string) {
 	t.Helper()
 	places := make([]int, len(names))
@@ -267,6 +267,6 @@ func requireOnePlace(t *testing.T, names []string) {
 		places[i] = n
 	}
 	slices.Sort(places)
-	require.NotEmpty(t, places)
+	require.Contains(t, []int{1, 2}, len(places), "%s", names)
 	require.Equal(t, len(places)-1, places[len(places)-1]-places[0], "%s", names)
 }

@@ -67,6 +67,16 @@ func Pause(ctx context.Context, try int) error {
 	}
 }
 
+// Drop deletes a ref of this repository, if there is one. It returns a *StaleError when the ref moved
+// meanwhile.
+func Drop(ctx context.Context, r *Repo, ref string) error {
+	now, err := r.Resolve(ctx, ref)
+	if err != nil || now == "" {
+		return err
+	}
+	return r.Apply(ctx, Transaction{Edits: []Edit{{Ref: ref, Old: now}}})
+}
+
 // Apply writes the transaction's objects and moves its refs in this
 // repository, in the order given. It returns a *StaleError when a ref had
 // moved, a refusal with code Unavailable when locks stay held, and one with
