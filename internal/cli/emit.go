@@ -103,10 +103,22 @@ func (c *emitCommand) noWords(cmd *cobra.Command, words []string) error {
 		argv[3], rest, flags = words[0], words[1:], 0
 	}
 	refusal := usage("githandoff emit takes flags only")
+	if c.To == "" && len(words) == 1 && isTarget(cmd.Flags(), words[0]) {
+		return refusal.WithHints(fault.Instead(words[0], "--to="+words[0]), seeHelp(cmd))
+	}
 	if cmd.Flags().NFlag() > flags || len(rest) == 0 || slices.Contains(words, "") {
 		return refusal.WithHints(seeHelp(cmd))
 	}
 	return refusal.WithHints(fault.Run(append(argv, "--goal", strings.Join(rest, " "))...), seeHelp(cmd))
+}
+
+// isTarget reports whether a word without a flag is the target of a handoff that has its text by
+// flags. A word that is the value of a flag as well is none: a hint could not tell them apart.
+func isTarget(flags *pflag.FlagSet, word string) bool {
+	_, _, err := handoff.ParseTarget(word)
+	is := err == nil && (flags.Changed("goal") || flags.Changed("file"))
+	flags.Visit(func(f *pflag.Flag) { is = is && f.Value.String() != word })
+	return is
 }
 
 func (c *emitCommand) run(ctx context.Context) error {

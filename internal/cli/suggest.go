@@ -47,17 +47,39 @@ func badFlag(cmd *cobra.Command, args []string, err error) error {
 	refusal := fault.New(fault.Usage, fault.BadUsage, "%w", plainValue(err))
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
-		var known []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if f.NoOptDefVal != "" || args[len(args)-1] != "--"+unknown.GetSpecifiedName() { // else its value is missing
-				known = append(known, f.Name)
-			}
-		})
-		if near := fault.Nearest(unknown.GetSpecifiedName(), known); near != "" {
-			return refusal.WithHints(fault.Instead("--"+unknown.GetSpecifiedName(), "--"+near), seeHelp(cmd))
+		given := unknown.GetSpecifiedName()
+		if meant := flagMeantBy(cmd.Flags(), given, args[len(args)-1] == "--"+given); meant != "" {
+			return refusal.WithHints(fault.Instead("--"+given, "--"+meant), seeHelp(cmd))
 		}
 	}
 	return refusal.WithHints(seeHelp(cmd))
+}
+
+// flagMeantBy returns the flag probably meant by an unknown one: that for which git, gh or people
+// use the word, else the one with the nearest spelling; "" if there is none. The last word of a
+// command line can only be a flag that needs no value.
+func flagMeantBy(flags *pflag.FlagSet, word string, last bool) string {
+	var known []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.NoOptDefVal != "" || !last {
+			known = append(known, f.Name)
+		}
+	})
+	meant := ""
+	switch word {
+	case "message", "title", "subject", "prompt", "text", "msg":
+		if text := flags.ShorthandLookup("m"); text != nil {
+			meant = text.Name
+		}
+	case "receiver", "recipient", "assignee", "target":
+		meant = "to"
+	case "body", "description":
+		meant = "summary"
+	}
+	if slices.Contains(known, meant) {
+		return meant
+	}
+	return fault.Nearest(word, known)
 }
 
 // plainValue says which values a flag takes, in place of the Go function that refused the given one.
