@@ -147,7 +147,7 @@ func (c *repoCommand) spare(ctx context.Context, aliases crossrepo.Aliases) erro
 		fault.Run("githandoff", "repo", "add", crossrepo.Unused(aliases, c.name), crossrepo.URL(c.url).Bare()).Because("gives the other repository a name of its own"),
 		fault.Run("githandoff", "status").Because("lists these handoffs; githandoff sync learns which of them are over"),
 	}
-	if !aliases.IsRemote(c.name) {
+	if !crossrepo.IsRemote(aliases.Repo.Config, c.name) {
 		hints = append(hints, fault.Run("githandoff", "repo", "remove", c.name).Because("forgets the first repository, if they do not matter"))
 	}
 	return fault.New(fault.Usage, fault.RepoKnown, "%s names %s, where %s of this clone may be open", c.name, replaced[0], fault.Count(len(open), "handoff")).

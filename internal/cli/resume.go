@@ -44,9 +44,10 @@ asked, in --format or with --data KEY, is not claimed.
 
 Without an ID, resume shows the handoff that this worktree holds again, and renews its
 lease if it ran out and may still be renewed. If nothing is held, or with --next
-or --ack, it takes one of the oldest: from this repository, from the aliases in
-handoff.pull (origin, or the only remote), and from each hub where a handoff that this
-clone sent has no receipt yet, or where one waited for this agent at the last look.
+or --ack, it takes the oldest one, or one of the oldest where others take from the same
+inbox: from this repository, from the aliases in handoff.pull (origin, or the only
+remote), and from each hub where a handoff that this clone sent has no receipt yet, or
+where one waited for this agent at the last look.
 
 If the handoff has a snapshot, --worktree makes a linked worktree beside this one, or at
 --worktree=DIR, on the new branch handoff/<end of the id> at the sender's HEAD, with the

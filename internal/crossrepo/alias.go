@@ -287,7 +287,7 @@ func (as Aliases) place(ctx context.Context, name, url string) (*Alias, error) {
 		other = as.insteadOf(other, "insteadof")
 		return other == as.insteadOf(url, "insteadof") || URL(other).Bare() == url
 	}
-	if urls := as.Repo.Config["remote."+name+".url"]; as.IsRemote(name) {
+	if urls := as.Repo.Config["remote."+name+".url"]; IsRemote(as.Repo.Config, name) {
 		if !same(urls[len(urls)-1]) {
 			return nil, fault.New(fault.Usage, fault.RepoKnown, "%s is a git remote with the URL %s", name, Quote(URL(urls[0]).String())).
 				WithHints(fault.Run("git", "remote", "set-url", name, URL(url).Bare()).Because("moves the remote; another alias leaves it alone"))
@@ -308,7 +308,7 @@ func (as Aliases) Remove(ctx context.Context, name string) error {
 		return fault.New(fault.NotFound, fault.UnknownAlias, "no repository is named %s here", untrusted.Line(name)).
 			WithHints(fault.Run("githandoff", "repo", "list").Because("lists the names"))
 	}
-	if as.IsRemote(name) {
+	if IsRemote(as.Repo.Config, name) {
 		return fault.New(fault.Usage, fault.RepoKnown, "%s is a git remote", name).
 			WithHints(fault.Run("git", "remote", "remove", name).Because("removes the remote; after it, githandoff repo remove %s forgets the repository", name))
 	}
@@ -316,4 +316,4 @@ func (as Aliases) Remove(ctx context.Context, name string) error {
 }
 
 // IsRemote reports whether an alias is the name of a git remote.
-func (as Aliases) IsRemote(name string) bool { return len(as.Repo.Config["remote."+name+".url"]) > 0 }
+func IsRemote(config refs.Config, name string) bool { return len(config["remote."+name+".url"]) > 0 }

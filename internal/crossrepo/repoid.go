@@ -239,7 +239,7 @@ func (as Aliases) free(name string, ids ...string) error {
 	for _, id := range ids {
 		if other := as.aliasOf(id, name); other != "" {
 			hints := []fault.Hint{fault.Run("githandoff", "repo", "list").Because("shows it; %s is the name to use", other)}
-			if !as.IsRemote(other) {
+			if !IsRemote(as.Repo.Config, other) {
 				hints = append(hints, fault.Run("githandoff", "repo", "remove", other).Because("forgets that name"))
 			}
 			return fault.New(fault.Usage, fault.RepoKnown, "%s is already named %s here", id, other).WithHints(hints...)

@@ -14,8 +14,18 @@ var ofCrowds = []mutant{
 	},
 	{
 		"agents with one key choose by chance", "internal/app/take/spread.go",
-		`	sp.shuffle.Shuffle(len(offers), func(i, j int) { offers[i], offers[j] = offers[j], offers[i] })`, ``,
+		`		sp.shuffle.Shuffle(len(offers), func(i, j int) { offers[i], offers[j] = offers[j], offers[i] })`, ``,
 		"./internal/app/take -run TestOneKey",
+	},
+	{
+		"an agent alone takes the oldest offer", "internal/app/take/spread.go",
+		`strings.Compare(string(a.Place.ID), string(b.Place.ID))`, `strings.Compare(string(b.Place.ID), string(a.Place.ID))`,
+		"./internal/app/take -run TestOneKey",
+	},
+	{
+		"handoffs of others make the choice one of chance", "internal/app/take/offers.go",
+		`others = mine == nil || !mine.Held()`, `others = mine != nil && !mine.Held()`,
+		"./internal/app/take -run TestBeware",
 	},
 	{
 		"only keys that may take have a share", "internal/lifecycle/keys.go",

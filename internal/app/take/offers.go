@@ -132,6 +132,9 @@ func (t *search) offers(ctx context.Context, homes []lifecycle.Home) ([]*workspa
 		if len(free) < sp.window(len(held)) && n < len(all)-1 {
 			continue
 		}
+		if err := t.beware(sp, held); err != nil {
+			return nil, err
+		}
 		if good := t.vouched(sp, free); len(good) > 0 {
 			return good, nil
 		}
@@ -141,6 +144,26 @@ func (t *search) offers(ctx context.Context, homes []lifecycle.Home) ([]*workspa
 		return nil, nil
 	}
 	return t.logless(ctx, held[:min(len(held), fewestOffers)])
+}
+
+// beware lets chance decide between the oldest offers and others, where somebody else takes from the
+// same inboxes: a claim was lost, or handoffs are held which are not this worktree's.
+func (t *search) beware(sp *spread, held []*workspace.Item) error {
+	others := t.lost > 0
+	for _, it := range held {
+		if others {
+			break
+		}
+		mine, err := t.Claims.Get(it.Place.ID)
+		if err != nil {
+			return err
+		}
+		others = mine == nil || !mine.Held()
+	}
+	if !others || sp.shuffle != nil {
+		return nil
+	}
+	return sp.chooseByChance(t.Engine.Author.Random)
 }
 
 // isFree reports whether the tip of an inbox ref shows a free handoff: open, or held with a lease

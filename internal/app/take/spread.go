@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"githandoff/internal/handoff"
@@ -49,23 +50,30 @@ type spread struct {
 	mine    string
 	rivals  map[string][]string // keys allowed to take from an inbox, by agent; without ours
 	now     time.Time
-	shuffle *rand.Rand
+	shuffle *rand.Rand // nil while nobody else with this key is seen at work
 }
 
 // newSpread is for the agents whose inboxes are looked at.
 func (t *Handler) newSpread(agents []string) (*spread, error) {
-	var seed [32]byte
-	if _, err := io.ReadFull(t.Engine.Author.Random, seed[:]); err != nil {
-		return nil, fmt.Errorf("read a seed: %w", err)
-	}
-	sp := &spread{
-		mine: t.Engine.Author.Signer.KID(), rivals: map[string][]string{}, now: t.Engine.Now(),
-		shuffle: rand.New(rand.NewChaCha8(seed)),
-	}
+	sp := &spread{mine: t.Engine.Author.Signer.KID(), rivals: map[string][]string{}, now: t.Engine.Now()}
 	for _, agent := range agents {
 		sp.rivals[agent] = rivals(t.Engine.Keys, sp.mine, agent)
 	}
-	return sp, nil
+	if sp.keys() < crowdKeys {
+		return sp, nil
+	}
+	return sp, sp.chooseByChance(t.Engine.Author.Random)
+}
+
+// chooseByChance puts offers of the same share into a random order from now on, because other clones
+// that have this key would try the oldest one as well.
+func (sp *spread) chooseByChance(random io.Reader) error {
+	var seed [32]byte
+	if _, err := io.ReadFull(random, seed[:]); err != nil {
+		return fmt.Errorf("read a seed: %w", err)
+	}
+	sp.shuffle = rand.New(rand.NewChaCha8(seed))
+	return nil
 }
 
 // rivals returns the keys, other than mine, now allowed to take from an agent's inbox; none if there
@@ -88,10 +96,12 @@ func (sp *spread) keys() int {
 }
 
 // order puts offers into the order in which they are tried: those of which this key's share
-// is the largest first, and of those with the same share a random one, for several agents
-// may have one key.
+// is the largest first, and of those with the same share the oldest, unless chance decides.
 func (sp *spread) order(offers []*workspace.Item) {
-	sp.shuffle.Shuffle(len(offers), func(i, j int) { offers[i], offers[j] = offers[j], offers[i] })
+	slices.SortFunc(offers, func(a, b *workspace.Item) int { return strings.Compare(string(a.Place.ID), string(b.Place.ID)) })
+	if sp.shuffle != nil {
+		sp.shuffle.Shuffle(len(offers), func(i, j int) { offers[i], offers[j] = offers[j], offers[i] })
+	}
 	ranks := make(map[handoff.ID]int, len(offers))
 	for _, it := range offers {
 		ranks[it.Place.ID] = sp.rank(it.Place.Agent, it.Place.ID)

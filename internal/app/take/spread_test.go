@@ -4,6 +4,9 @@ import (
 	"crypto/rand"
 	"fmt"
 	mathrand "math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/sign"
+	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -95,11 +99,18 @@ func TestSharesChange(t *testing.T) {
 	assert.NotEqual(t, before, rank())
 }
 
-// Where there is one key the order is a random one: several clones may have it.
+// Offers of the same share come in the order of their ages, until others with this key are seen: from then
+// on chance decides.
 func TestOneKey(t *testing.T) {
 	offers := waiting(t, 100)
-	one, two := append([]*workspace.Item{}, offers...), append([]*workspace.Item{}, offers...)
+	slices.SortFunc(offers, func(a, b *workspace.Item) int { return strings.Compare(string(a.Place.ID), string(b.Place.ID)) })
+	one, two := slices.Clone(offers), slices.Clone(offers)
+	slices.Reverse(one)
 	sp := keyed(1)[0]
+	sp.shuffle = nil
+	sp.order(one)
+	assert.Equal(t, offers, one)
+	require.NoError(t, sp.chooseByChance(rand.Reader))
 	sp.order(one)
 	sp.order(two)
 	assert.ElementsMatch(t, one, two)
@@ -133,4 +144,27 @@ func TestWindow(t *testing.T) {
 	assert.Equal(t, 100*offersPerKey, sp.window(100))
 	assert.Equal(t, 32*offersPerKey, keyed(32)[0].window(0))
 	assert.Equal(t, mostOffers, sp.window(mostOffers))
+}
+
+// The order is one of chance as soon as somebody else takes from the inboxes: a claim was lost, or a
+// handoff is held that this worktree does not hold.
+func TestBeware(t *testing.T) {
+	engine := lifecycle.New(lifecycle.Setup{Now: at, Random: rand.Reader})
+	claims := work.Claims{Dir: t.TempDir(), Lock: filepath.Join(t.TempDir(), "lock")}
+	s := &search{Handler: &Handler{Engine: engine, Claims: claims}}
+	byChance := func(held ...*workspace.Item) bool {
+		sp := &spread{}
+		require.NoError(t, s.beware(sp, held))
+		return sp.shuffle != nil
+	}
+	mine, others := waiting(t, 1)[0], waiting(t, 1)[0]
+	require.NoError(t, s.Claims.Update(t.Context(), mine.Place.ID, func(h *work.Claim) error {
+		h.ID, h.Nonce = mine.Place.ID, "ours"
+		return nil
+	}))
+	assert.False(t, byChance())
+	assert.False(t, byChance(mine))
+	assert.True(t, byChance(mine, others))
+	s.lost = 1
+	assert.True(t, byChance())
 }
