@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/audit"
-	"githandoff/internal/app/emit"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/obo"
 	"githandoff/internal/workspace"
 )
 
@@ -140,7 +140,7 @@ func (c *auditCommand) finding(ws *workspace.Workspace, home lifecycle.Home, f a
 
 // filter reads the flags.
 func (c *auditCommand) filter() (f audit.Filter, err error) {
-	f = audit.Filter{Agent: c.agent, Task: c.task, Principal: emit.Principal(c.principal)}
+	f = audit.Filter{Agent: c.agent, Task: c.task, Principal: obo.Principal(c.principal)}
 	if f.Since, err = moment(c.Now(), "--since", c.since); err != nil {
 		return f, err
 	}

@@ -3,8 +3,22 @@ package obo
 import (
 	"strings"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 )
+
+// The actions that githandoff checks. A token may have others, for whoever else asks.
+const (
+	actionPush  = "repo.push"
+	actionWrite = "repo.write"
+)
+
+// Misspelled returns the action that githandoff checks and that the one of a scope nearly is; "" if
+// it is none or exactly one of these.
+func Misspelled(scope string) string {
+	action, _, _ := strings.Cut(scope, ":")
+	return fault.Nearest(action, []string{actionPush, actionWrite})
+}
 
 // RequiredScopes lists, sorted and once each, the scopes needed for a push: repo.push for each
 // ref created, moved or deleted (a full name), and repo.write for each path changed by its
@@ -16,10 +30,10 @@ import (
 func RequiredScopes(refs, changedPaths []string) []string {
 	scopes := make([]string, 0, len(refs)+len(changedPaths))
 	for _, ref := range refs {
-		scopes = append(scopes, "repo.push:"+ref)
+		scopes = append(scopes, actionPush+":"+ref)
 	}
 	for _, path := range changedPaths {
-		scopes = append(scopes, "repo.write:"+path)
+		scopes = append(scopes, actionWrite+":"+path)
 	}
 	return sortedSet(scopes)
 }
@@ -32,9 +46,9 @@ func astray(scope string) bool {
 	switch {
 	case !aimed:
 		return false
-	case action == "repo.push":
+	case action == actionPush:
 		return strings.HasPrefix(target, "+") || strings.ContainsAny(target, " ~^:?[\\") || strings.Contains(target, "@{")
-	case action == "repo.write":
+	case action == actionWrite:
 		return handoff.CheckPath(target) != nil
 	}
 	return false

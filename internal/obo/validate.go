@@ -33,7 +33,7 @@ func (c *Claims) checkNames() error {
 		return malformed("jti", "want obo_ and 32 lower-case hex digits")
 	case !handoff.IsKeyID(c.Issuer):
 		return malformed("iss", "want the name of a key: openpgp:<40 hex digits> or ssh:SHA256:<43 characters>")
-	case !isPrincipal(c.Subject):
+	case !IsPrincipal(c.Subject):
 		return malformed("sub", "want a principal of the form user:alice@example.com")
 	}
 	if err := handoff.CheckAgent(c.Actor.Subject); err != nil {
@@ -109,9 +109,17 @@ func checkRepoID(s string) error {
 	return nil
 }
 
-// isPrincipal excludes characters with a meaning in a line of allowed_signers, as the trust
+// Principal returns the principal that a person names, who may leave out "user:".
+func Principal(s string) string {
+	if s == "" || strings.Contains(s, ":") {
+		return s
+	}
+	return "user:" + s
+}
+
+// IsPrincipal reports whether s is a principal, as "user:alice@example.com". It excludes characters with a meaning in a line of allowed_signers, as the trust
 // list does.
-func isPrincipal(s string) bool {
+func IsPrincipal(s string) bool {
 	rest, ok := strings.CutPrefix(s, "user:")
 	return ok && rest != "" && len(rest) < 250 &&
 		!strings.ContainsFunc(rest, func(r rune) bool { return r < '$' || r > '~' || strings.ContainsRune("*,?", r) })

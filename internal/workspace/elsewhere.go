@@ -2,24 +2,28 @@ package workspace
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"githandoff/internal/sign"
 )
 
-// Elsewhere returns the warning for a handoff that stays in this clone, if its agent does not work
-// here. It says where the agent may work. An agent working here has a worktree or a key.
-func (hs *Homes) Elsewhere(agent string, keys sign.Keystore) error {
-	main := hs.MainRemote()
-	if main == "" || slices.Contains(AgentsOfClone(hs.Repo), agent) {
+// Elsewhere returns the warning for a handoff that stays in this clone, if no worktree of it is the
+// agent's and there is another repository where the agent may work. A key in the user's keystore does
+// not tell: all clones of the user share it.
+func (hs *Homes) Elsewhere(agent string) error {
+	if hs.Repo.Config.Get("handoff.agent") == agent || slices.Contains(AgentsOfClone(hs.Repo), agent) {
 		return nil
 	}
-	if keys, _ := filepath.Glob(filepath.Join(keys.Dir, agent+".*")); len(keys) > 0 {
+	names := hs.Aliases.Names()
+	if len(names) == 0 {
 		return nil
 	}
 	if known, near := sign.NearestAgent(hs.Engine.Keys.Trust, agent); !known && near != "" {
 		return nil // it is misspelled: other advice says so
 	}
-	return fmt.Errorf("%s is not an agent of this clone, and this handoff stays in it; did you mean %s@%s?", agent, agent, main)
+	hub := hs.MainRemote()
+	if hub == "" {
+		hub = names[0]
+	}
+	return fmt.Errorf("%s is not an agent of this clone, and this handoff stays in it; did you mean %s@%s?", agent, agent, hub)
 }

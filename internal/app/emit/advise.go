@@ -75,7 +75,7 @@ func (s *Sender) AdviseReceiver(ctx context.Context, agent, alias string) {
 // the agent does not work here, or no key of it is trusted.
 func (s *Sender) doubtful(ctx context.Context, name, alias string) error {
 	if alias == "" {
-		if err := s.Workspace.Elsewhere(name, s.Keystore); err != nil {
+		if err := s.Workspace.Elsewhere(name); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/outbox"
 	"githandoff/internal/refs"
-	"githandoff/internal/sign"
 	"githandoff/internal/successor"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
@@ -20,7 +19,7 @@ import (
 // Workspace has the methods of the workspace needed to emit.
 type Workspace interface {
 	AliasOf(home lifecycle.Home) string
-	Elsewhere(agent string, keys sign.Keystore) error
+	Elsewhere(agent string) error
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 	Hub(ctx context.Context, alias string) (*crossrepo.Hub, error)

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -30,10 +31,13 @@ func (s *Sender) Authority(ctx context.Context, parent handoff.ID, f *Wanted) (*
 	if f.None {
 		return nil, nil, nil
 	}
-	want := &lifecycle.Authority{Principal: Principal(f.OnBehalfOf), Scope: f.Scope}
-	for _, s := range f.Scope {
-		if _, err := obo.ParseScope(s); err != nil {
+	want := &lifecycle.Authority{Principal: obo.Principal(f.OnBehalfOf), Scope: f.Scope}
+	for _, scope := range f.Scope {
+		if _, err := obo.ParseScope(scope); err != nil {
 			return nil, nil, err
+		}
+		if action := obo.Misspelled(scope); action != "" {
+			s.Workspace.Warn(fmt.Errorf("--scope %s: nothing checks this action; did you mean %s?", scope, action))
 		}
 	}
 	for _, alias := range f.Audience {
@@ -72,14 +76,6 @@ func (s *Sender) noneHeldError(parent handoff.ID) error {
 	}
 	return fault.New(fault.Usage, fault.BadUsage, "--scope and --audience pass on authority, and no held handoff carries any").
 		WithHints(fault.SeeAll("emit").Because("--on-behalf-of names the person who lends authority"))
-}
-
-// Principal takes a bare mail address for a person.
-func Principal(s string) string {
-	if s == "" || strings.Contains(s, ":") {
-		return s
-	}
-	return "user:" + s
 }
 
 // asRoot lets a root key of the principal sign: the signing key named by --as, --key or this

@@ -41,6 +41,11 @@ func (h *Handler) Add(ctx context.Context, arg string, e sign.TrustEntry) (key s
 				WithHints(fault.Fact("a scope is an action, or an action and its target, such as repo.write:src/* or handoff.*"))
 		}
 	}
+	for i, given := range e.Principals {
+		if e.Principals[i] = obo.Principal(given); !obo.IsPrincipal(e.Principals[i]) {
+			return key, false, usage("--principal %s: want user:MAIL", untrusted.Line(given))
+		}
+	}
 	public, name, err := h.find(ctx, arg)
 	if err != nil {
 		return key, false, err
