@@ -40,6 +40,7 @@ type app struct {
 	repo      *refs.Repo
 
 	patience *output.Patience // tells a terminal why the command waits
+	noHelp   error            // why --help has no page
 }
 
 // worker returns a copy of a for a hook with a time limit. Work that outlives the limit shares

@@ -64,6 +64,9 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	root.SetOut(results)
 	root.SetErr(env.Stderr)
 	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = a.noHelp
+	}
 	a.close()
 	line.Stop()
 	if err == nil {
@@ -190,6 +193,9 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 		Args:              noSuchCommand,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(args) > 0 { // flags alone, as those of a script with an empty variable
+				return usage("no command is given").WithHints(seeHelp(cmd))
+			}
 			return cmd.Help()
 		},
 	}
@@ -218,7 +224,11 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 			root.AddCommand(c)
 		}
 	}
-	root.SetHelpFunc(writeHelp)
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if a.noHelp = noHelpFor(cmd, args); a.noHelp == nil {
+			writeHelp(cmd)
+		}
+	})
 	if only != "" {
 		return root
 	}

@@ -16,8 +16,20 @@ import (
 // "githandoff help COMMAND" is complete. "help options" and "help exit-codes" have the parts
 // shared by all commands.
 
-// writeHelp prints the page of a command. cobra calls it for --help.
-func writeHelp(cmd *cobra.Command, _ []string) {
+// noHelpFor refuses --help behind a word that is no command, where cobra has found only what stands above it.
+func noHelpFor(cmd *cobra.Command, args []string) error {
+	if !cmd.HasSubCommands() {
+		return nil
+	}
+	_, rest, err := cmd.Root().Find(args)
+	if word := firstWord(cmd.Flags(), rest); err == nil && word != "" {
+		return noSuchCommand(cmd, []string{word})
+	}
+	return nil
+}
+
+// writeHelp prints the page of a command.
+func writeHelp(cmd *cobra.Command) {
 	switch out := cmd.OutOrStdout(); {
 	case cmd == cmd.Root():
 		fmt.Fprint(out, rootPage)
