@@ -107,6 +107,9 @@ func (s *sharing) look(ctx context.Context, batch []notes.Change) error {
 	var blobs []string
 	for i, c := range batch {
 		target, blob := kinds[2*i], kinds[2*i+1]
+		if c.Blob != "" && blob.Type == "" {
+			return refs.Missing("note " + c.Blob)
+		}
 		if c.Blob != "" && (blob.Type != "blob" || blob.Size > notes.MaxNote) {
 			s.give[c.Target], c.Blob = []string{}, "" // it is no note
 		}

@@ -287,7 +287,7 @@ func (as Aliases) place(ctx context.Context, name, url string) (*Alias, error) {
 		other = as.insteadOf(other, "insteadof")
 		return other == as.insteadOf(url, "insteadof") || URL(other).Bare() == url
 	}
-	if urls := as.Repo.Config["remote."+name+".url"]; IsRemote(as.Repo.Config, name) {
+	if urls := as.Repo.Config["remote."+name+".url"]; len(urls) > 0 {
 		if !same(urls[len(urls)-1]) {
 			return nil, fault.New(fault.Usage, fault.RepoKnown, "%s is a git remote with the URL %s", name, Quote(URL(urls[0]).String())).
 				WithHints(fault.Run("git", "remote", "set-url", name, URL(url).Bare()).Because("moves the remote; another alias leaves it alone"))

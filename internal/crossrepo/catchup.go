@@ -86,7 +86,11 @@ func checkGiven(ctx context.Context, h *Hub, s sight) error {
 	if err != nil || copied != "" {
 		return err
 	}
-	return checkLost(ctx, &h.remote, &s)
+	lost, err := lostTip(&h.remote, s.name)
+	if err != nil || lost == "" {
+		return err
+	}
+	return checkLost(ctx, &h.remote, &s, lost)
 }
 
 func giveBackLost(ctx context.Context, h *Hub, s sight, join func(lane refs.Ref, hubTip string) error) error {

@@ -54,7 +54,6 @@ func isPlainCopy(h *remote, ref string) bool {
 // reports whether there were any. How far a lane had come is kept.
 func (h *remote) dropBroken(ctx context.Context) (bool, error) {
 	var gone []refs.Ref
-	var drop []refs.Edit
 	err := refs.Commits(ctx, h.Repo, func(ref refs.Ref, raw []byte) error {
 		if raw != nil {
 			return nil
@@ -63,16 +62,12 @@ func (h *remote) dropBroken(ctx context.Context) (bool, error) {
 			if _, err := h.Repo.Store.DropDamaged(ref.OID); err != nil {
 				return err
 			}
-			drop = append(drop, refs.Edit{Ref: ref.Name, Old: ref.OID})
 			gone = append(gone, ref)
 		}
 		return nil
 	}, strings.TrimSuffix(string(h.Namespace()), "/"), strings.TrimSuffix(string(h.Mirror()), "/"))
-	if err == nil {
-		err = keepTips(h, gone)
-	}
-	if err != nil {
+	if err != nil || len(gone) == 0 {
 		return false, err
 	}
-	return len(gone) > 0, h.Repo.Apply(ctx, refs.Transaction{Edits: drop})
+	return true, dropCopies(ctx, h, gone)
 }

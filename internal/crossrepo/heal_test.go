@@ -118,6 +118,26 @@ func TestBrokenCopiesAreStillAMemory(t *testing.T) {
 	err = hub.CatchUp(t.Context(), nil)
 	assert.True(t, fault.Is(err, "rollback"), err)
 
+	// What the refused look brought into the mirror is not believed without a look either, and a step
+	// looks first: it would make a copy.
+	v.Hub.Git(t, "update-ref", refs.LocalNamespace.Lane(p.ID), strings.TrimSpace(
+		v.Hub.Git(t, "commit-tree", "-m", "another history", strings.TrimSpace(v.Hub.Git(t, "write-tree")))))
+	hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
+	require.Error(t, hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p)))
+	hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
+	assert.False(t, crossrepo.LearnSeen(t.Context(), hub, p.ID))
+	assert.True(t, hub.LooksFirst(t.Context(), p.ID))
+
+	// Even a copy that such a step made does not say what was seen before.
+	lane := hub.Namespace().Lane(p.ID)
+	fixer.git.Git(t, "update-ref", lane, v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(p.ID)))
+	for range 2 {
+		hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
+		err = hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p))
+		assert.True(t, fault.Is(err, "rollback"), err)
+	}
+	fixer.git.Git(t, "update-ref", "-d", lane)
+
 	// A hub that has the log again is believed again.
 	v.restore(t, whole)
 	hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)

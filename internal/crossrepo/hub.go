@@ -191,6 +191,9 @@ func (h *Hub) LooksFirst(ctx context.Context, id handoff.ID) bool {
 	if err != nil {
 		return false
 	}
+	if lost, err := lostTip(&h.remote, lane); tip == "" && (err != nil || lost != "") {
+		return true
+	}
 	k := readKnown(&h.remote)
 	if !k.Moved && k.Unshown == "" && (tip != "" || k.Whole || h.LastRead().IsZero()) {
 		return false

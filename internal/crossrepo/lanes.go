@@ -103,8 +103,13 @@ func (h *lanes) Memory(ctx context.Context) ([]refs.Ref, error) {
 			return nil, err
 		}
 	}
-	lost, err := lostTips(&h.remote, known)
-	return append(known, lost...), err
+	lost, err := lostTips(&h.remote)
+	for _, tip := range lost {
+		if !slices.ContainsFunc(known, func(ref refs.Ref) bool { return ref.Name == tip.Name }) {
+			known = append(known, tip)
+		}
+	}
+	return known, err
 }
 
 // mirrorTips returns the lanes of the mirror, by their names at the hub.

@@ -135,14 +135,13 @@ func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]sight, e
 		if err != nil {
 			return err
 		}
-		edits, back, err := movesOf(ctx, h, list, all)
+		m, err := movesOf(ctx, h, list, all)
 		if err != nil {
 			return err
 		}
-		err = h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
+		err = h.Repo.Apply(ctx, refs.Transaction{Edits: m.edits})
 		if err == nil {
-			forgetTips(&h.remote, edits)
-			return back
+			return errors.Join(m.back, forgetTips(ctx, &h.remote, m.found))
 		}
 		if try == tries || ctx.Err() != nil {
 			return err
@@ -163,22 +162,54 @@ func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]sight, e
 	}
 }
 
-// movesOf judges lanes and returns the edits of the copies that may move. The error back is that of a
-// hub that lacks commits seen by this clone.
-func movesOf(ctx context.Context, h *lanes, list []sight, all bool) (edits []refs.Edit, back, err error) {
+// verdict says how the copies of some lanes may move.
+type verdict struct {
+	edits []refs.Edit
+	found []refs.Ref // tips of dropped copies which the moved ones contain
+	back  error      // of a hub that lacks commits seen by this clone
+}
+
+// movesOf judges lanes. A lane that lacks the tip of a dropped copy does not move, even if it has a
+// copy again: a step of this clone makes one without a look.
+func movesOf(ctx context.Context, h *lanes, list []sight, all bool) (m verdict, err error) {
+	next := make(map[string]string, len(list))
 	for i := range list {
 		s := &list[i]
 		to, err := h.judged(ctx, s, all)
 		switch {
 		case fault.Is(err, fault.Rollback):
-			back = err
+			m.back = err
+			to = s.was
 		case err != nil:
-			return nil, nil, err
-		case to != s.was:
-			edits = append(edits, refs.Edit{Ref: s.name, Old: s.was, New: to})
+			return m, err
+		}
+		next[s.name] = to
+	}
+	lost, err := lostTips(&h.remote) // now: a lane that was mended has its tip there
+	if err != nil {
+		return m, err
+	}
+	for _, tip := range lost {
+		i := slices.IndexFunc(list, func(s sight) bool { return s.name == tip.Name })
+		if i < 0 {
+			continue
+		}
+		switch err := checkLost(ctx, &h.remote, &list[i], tip.OID); {
+		case fault.Is(err, fault.Rollback):
+			m.back = err
+			next[tip.Name] = list[i].was
+		case err != nil:
+			return m, err
+		case next[tip.Name] == list[i].now:
+			m.found = append(m.found, tip)
 		}
 	}
-	return edits, back, nil
+	for _, s := range list {
+		if to := next[s.name]; to != s.was {
+			m.edits = append(m.edits, refs.Edit{Ref: s.name, Old: s.was, New: to})
+		}
+	}
+	return m, nil
 }
 
 // showLost fetches the lanes again whose tip in the mirror is not here.
@@ -219,11 +250,6 @@ func (h *lanes) judged(ctx context.Context, s *sight, all bool) (to string, err 
 
 // judgedAsItIs is like judged, and fetches no lost commits.
 func judgedAsItIs(ctx context.Context, h *lanes, s *sight, all bool) (to string, err error) {
-	if s.was == "" {
-		if err := checkLost(ctx, &h.remote, s); err != nil {
-			return "", err
-		}
-	}
 	switch {
 	case s.now == s.was || s.now == "":
 		if all || s.was == "" {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -28,9 +27,22 @@ func lostFile(h *remote, lane string) string {
 	return filepath.Join(lostDir(h), strings.TrimPrefix(lane, h.Namespace().Lanes()))
 }
 
-// keepTips writes down where dropped copies of lanes stood.
-func keepTips(h *remote, dropped []refs.Ref) error {
-	for _, ref := range dropped {
+// dropCopies removes copies, as far as they still stand where they did, and writes down where those of
+// lanes stood.
+func dropCopies(ctx context.Context, h *remote, copies []refs.Ref) error {
+	unlock, err := lockTips(ctx, h)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	var edits []refs.Edit
+	for _, ref := range copies {
+		if now, err := h.Repo.Resolve(ctx, ref.Name); err != nil {
+			return err
+		} else if now != ref.OID {
+			continue
+		}
+		edits = append(edits, refs.Edit{Ref: ref.Name, Old: ref.OID})
 		if cc, ok := strings.CutPrefix(ref.Name, h.Namespace().Lanes()); !ok || !handoff.IsLane(cc) {
 			continue
 		}
@@ -38,7 +50,12 @@ func keepTips(h *remote, dropped []refs.Ref) error {
 			return err
 		}
 	}
-	return nil
+	return h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
+}
+
+// lockTips keeps other commands of this clone from writing or removing these files.
+func lockTips(ctx context.Context, h *remote) (unlock func(), err error) {
+	return private.Lock(ctx, h.Repo.Own("lost.lock"))
 }
 
 // lostTip returns where the dropped copy of a lane stood; "" if none was dropped.
@@ -61,8 +78,8 @@ func lostTip(h *remote, lane string) (string, error) {
 	return oid, nil
 }
 
-// lostTips lists the dropped copies of lanes, but for those of which there is a copy again.
-func lostTips(h *remote, copies []refs.Ref) ([]refs.Ref, error) {
+// lostTips lists the dropped copies of lanes.
+func lostTips(h *remote) ([]refs.Ref, error) {
 	files, err := os.ReadDir(lostDir(h))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -73,9 +90,6 @@ func lostTips(h *remote, copies []refs.Ref) ([]refs.Ref, error) {
 	var lost []refs.Ref
 	for _, f := range files {
 		name := h.Namespace().Lanes() + f.Name()
-		if slices.ContainsFunc(copies, func(c refs.Ref) bool { return c.Name == name }) {
-			continue
-		}
 		oid, err := lostTip(h, name)
 		if err != nil {
 			return nil, err
@@ -88,12 +102,8 @@ func lostTips(h *remote, copies []refs.Ref) ([]refs.Ref, error) {
 }
 
 // checkLost refuses a hub whose lane does not contain the tip of the dropped copy.
-func checkLost(ctx context.Context, h *remote, s *sight) error {
-	oid, err := lostTip(h, s.name)
-	if err != nil || oid == "" {
-		return err
-	}
-	if ok, err := h.extends(ctx, s.now, oid); err != nil || ok {
+func checkLost(ctx context.Context, h *remote, s *sight, lost string) error {
+	if ok, err := h.extends(ctx, s.now, lost); err != nil || ok {
 		return err
 	}
 	return errLost(h, s.name)
@@ -104,11 +114,20 @@ func errLost(h *remote, lane string) error {
 		WithHints(fault.Fact("a clone that has all of that log brings the hub up to date: githandoff sync %s, there", h.Alias.Name))
 }
 
-// forgetTips removes the files of lanes of which there is a copy again.
-func forgetTips(h *remote, made []refs.Edit) {
-	for _, e := range made {
-		if e.Old == "" {
-			_ = os.Remove(lostFile(h, e.Ref)) // one that stays says what the copy says
+// forgetTips removes the files that say what these copies say, or less.
+func forgetTips(ctx context.Context, h *remote, found []refs.Ref) error {
+	if len(found) == 0 {
+		return nil
+	}
+	unlock, err := lockTips(ctx, h)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	for _, ref := range found {
+		if now, err := lostTip(h, ref.Name); err == nil && now == ref.OID { // else a copy was dropped since
+			_ = os.Remove(lostFile(h, ref.Name)) // one that stays is read again
 		}
 	}
+	return nil
 }

@@ -25,14 +25,14 @@ func lanesAndInboxes(h *remote) []string {
 // objects whose files are damaged. It returns the names of these copies. The memory of the lanes
 // stays: a hub that lacks what this clone has seen is refused.
 func Mend(ctx context.Context, h *Hub) (names []string, err error) {
-	dropped, err := mend(ctx, &h.remote, lanesAndInboxes(&h.remote)...)
-	if rerr := h.checkNotRewound(ctx, dropped); rerr != nil {
+	broken, err := mend(ctx, &h.remote, lanesAndInboxes(&h.remote)...)
+	if rerr := h.checkNotRewound(ctx, broken); rerr != nil {
 		return nil, rerr
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, ref := range dropped {
+	for _, ref := range broken {
 		names = append(names, ref.Name)
 	}
 	slices.Sort(names)
@@ -62,34 +62,40 @@ func copiesOfPlaces(h *remote, spec lifecycle.FetchSpec) []string {
 	return names
 }
 
-// mend is like Mend for the copies that match patterns, and returns them as they were. It does not
-// look whether the hub has what this clone has seen.
+// mend is like Mend for the copies that match patterns, and returns the broken ones as they were. It
+// does not look whether the hub has what this clone has seen.
 //
-// git fetches nothing into a ref that stands where the hub's does, whatever it lacks, and writes no
-// object over a damaged file. So these refs and files go first. If the fetch fails, the refs come
-// back.
-func mend(ctx context.Context, h *remote, patterns ...string) (dropped []refs.Ref, err error) {
-	err = fetchLost(ctx, h, patterns, &dropped)
-	back := dropped
+// git writes no object over a damaged file, and fetches nothing into a clone with a ref whose commit
+// is lost. So these files and refs go first. If the fetch fails, the refs come back.
+func mend(ctx context.Context, h *remote, patterns ...string) (broken []refs.Ref, err error) {
+	err = fetchLost(ctx, h, patterns, &broken)
+	back := broken
 	if err == nil {
-		back = slices.DeleteFunc(slices.Clone(dropped), func(ref refs.Ref) bool { return !h.Namespace().InLog(ref.Name) })
+		back = slices.DeleteFunc(slices.Clone(broken), func(ref refs.Ref) bool { return !h.Namespace().InLog(ref.Name) })
 	}
-	if perr := putBack(ctx, h, back); perr != nil {
+	if perr := putBack(context.WithoutCancel(ctx), h, back); perr != nil {
 		return nil, errors.Join(err, perr)
 	}
-	return dropped, err
+	return broken, err
 }
 
-// fetchLost drops refs with lost objects and fetches them, until none is lost. A walk from a ref ends
-// at the first lost object, so there can be others behind it.
-func fetchLost(ctx context.Context, h *remote, patterns []string, dropped *[]refs.Ref) error {
+// refetches is the first git that fetches objects whose refs are here already.
+const refetches = "2.36"
+
+// fetchLost fetches the refs with lost objects, until none is lost, and adds them to broken, as they
+// were at first. A walk from a ref ends at the first lost object, so there can be others behind it.
+//
+// A git that cannot be told to fetch all objects again believes a ref that stands where the hub's does,
+// whatever it lacks. There all these refs are dropped before the fetch.
+func fetchLost(ctx context.Context, h *remote, patterns []string, broken *[]refs.Ref) error {
 	var failed error // of the last fetch
+	refetch := false
 	for before := []string(nil); ; {
 		list, err := h.Repo.List(ctx, patterns...)
 		if err != nil {
 			return err
 		}
-		lost, err := refs.FindLost(ctx, h.Repo, slices.Concat(list, *dropped))
+		lost, err := refs.FindLost(ctx, h.Repo, slices.Concat(list, *broken))
 		if err != nil {
 			return err
 		}
@@ -101,9 +107,14 @@ func fetchLost(ctx context.Context, h *remote, patterns []string, dropped *[]ref
 		case len(oids) == 0 && failed == nil:
 			return nil
 		case len(oids) > 0 && slices.Equal(oids, before) && failed == nil:
-			return fault.New(fault.Unavailable, fault.MissingObject, "object %s is lost here, and is not at %s either", oids[0], h.Alias.Name)
+			return fault.New(fault.Unavailable, fault.MissingObject, "object %s is lost here, and %s did not bring it", oids[0], h.Alias.Name)
 		case before != nil && slices.Equal(oids, before):
 			return failed
+		}
+		if before == nil {
+			if refetch, err = h.Repo.HasGit(ctx, refetches); err != nil {
+				return err
+			}
 		}
 		before = append([]string{}, oids...)
 		for _, oid := range oids {
@@ -111,32 +122,35 @@ func fetchLost(ctx context.Context, h *remote, patterns []string, dropped *[]ref
 				return err
 			}
 		}
-		if err := drop(ctx, h, list, lost, dropped); err != nil {
+		if err := dropCopies(ctx, h, addBroken(broken, list, lost, refetch)); err != nil {
 			return err
 		}
-		specs := specsOf(h, *dropped)
-		failed = h.errUnreachable(fetch(ctx, h, fetchRequest{flags: tips(h, specs), specs: specs}))
+		r := fetchRequest{specs: specsOf(h, *broken), mends: true}
+		if r.flags = []string{"--refetch"}; !refetch {
+			r.flags = tips(h, r.specs)
+		}
+		failed = h.errUnreachable(fetch(ctx, h, r))
 		if failed != nil && !fault.Is(failed, fault.MissingObject) {
 			return failed
 		}
 	}
 }
 
-// drop removes the copies with lost objects, and adds them to dropped, as they were at first.
-func drop(ctx context.Context, h *remote, list []refs.Ref, lost []refs.Lost, dropped *[]refs.Ref) error {
-	var edits []refs.Edit
+// addBroken adds the listed refs with lost objects to broken, and returns those that go before a fetch.
+func addBroken(broken *[]refs.Ref, list []refs.Ref, lost []refs.Lost, refetch bool) (drop []refs.Ref) {
 	for _, ref := range list {
-		if slices.ContainsFunc(lost, func(l refs.Lost) bool { return l.Ref == ref }) {
-			edits = append(edits, refs.Edit{Ref: ref.Name, Old: ref.OID})
-			if !slices.ContainsFunc(*dropped, func(d refs.Ref) bool { return d.Name == ref.Name }) {
-				*dropped = append(*dropped, ref)
-			}
+		i := slices.IndexFunc(lost, func(l refs.Lost) bool { return l.Ref == ref })
+		if i < 0 {
+			continue
+		}
+		if !refetch || lost[i].Object == ref.OID {
+			drop = append(drop, ref)
+		}
+		if !slices.ContainsFunc(*broken, func(b refs.Ref) bool { return b.Name == ref.Name }) {
+			*broken = append(*broken, ref)
 		}
 	}
-	if err := keepTips(h, *dropped); err != nil {
-		return err
-	}
-	return h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
+	return drop
 }
 
 // specsOf returns the refspecs that bring these copies. A lane comes into the mirror.
@@ -159,6 +173,7 @@ func specsOf(h *remote, copies []refs.Ref) []string {
 // is here.
 func putBack(ctx context.Context, h *remote, copies []refs.Ref) error {
 	var edits []refs.Edit
+	var found []refs.Ref
 	for _, ref := range copies {
 		there, err := h.Repo.Read(ctx, ref.OID, record.MaxCommit)
 		if err != nil && !fault.Is(err, fault.TooLarge) {
@@ -169,12 +184,12 @@ func putBack(ctx context.Context, h *remote, copies []refs.Ref) error {
 			return err
 		}
 		if there != nil && now == "" {
-			edits = append(edits, refs.Edit{Ref: ref.Name, New: ref.OID})
+			edits, found = append(edits, refs.Edit{Ref: ref.Name, New: ref.OID}), append(found, ref)
 		}
 	}
 	err := h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
 	if err == nil {
-		forgetTips(h, edits)
+		err = forgetTips(ctx, h, found)
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package crossrepo_test
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -210,6 +211,47 @@ func TestLookMendsALane(t *testing.T) {
 			mends("~1") // and the lane has not moved
 		}
 	}
+}
+
+// git takes a lane for complete where a commit-graph, or another ref, has what is lost here.
+func TestMendsWhatGitTakesForComplete(t *testing.T) {
+	v, fixer, hub, held := damaged(t)
+	copies := fixer.git.Git(t, "for-each-ref")
+	lane := refs.LocalNamespace.Lane(held.Place.ID)
+	for name, hide := range map[string]func(){
+		"a commit-graph": func() { fixer.git.Git(t, "commit-graph", "write", "--reachable") },
+		"another ref":    func() { fixer.git.Git(t, "update-ref", "refs/other", hub.Namespace().Lane(held.Place.ID)) },
+	} {
+		hide()
+		damage(t, fixer.git, false, v.Hub.Git(t, "rev-parse", lane+"~1"))
+		_, err := crossrepo.Mend(t.Context(), hub)
+		require.NoError(t, err, name)
+		fixer.git.Git(t, "fsck", "--strict")
+		require.NoError(t, os.RemoveAll(filepath.Join(fixer.git.Dir, ".git/objects/info")))
+		fixer.git.Git(t, "update-ref", "-d", "refs/other")
+	}
+	assert.Equal(t, copies, fixer.git.Git(t, "for-each-ref"))
+}
+
+// An interrupt leaves the copies where they were.
+func TestMendInterrupted(t *testing.T) {
+	v, fixer, hub, held := damaged(t)
+	copies := fixer.git.Git(t, "for-each-ref")
+	lane := refs.LocalNamespace.Lane(held.Place.ID)
+	damage(t, fixer.git, false, v.Hub.Git(t, "rev-parse", lane+"~2"))
+	ctx, interrupt := context.WithCancel(t.Context())
+	fixer.git.Git(t, "config", "remote."+hub.Alias.Name+".uploadpack", "touch "+v.Hub.Dir+"/asked; sleep 60; git-upload-pack")
+	again := v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
+	go func() {
+		for ; ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+			if _, err := os.Stat(filepath.Join(v.Hub.Dir, "asked")); err == nil {
+				interrupt()
+			}
+		}
+	}()
+	_, err := crossrepo.Mend(ctx, again)
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, copies, fixer.git.Git(t, "for-each-ref"))
 }
 
 // If the hub has the lost commits no more, the clone still knows how far the lane was.

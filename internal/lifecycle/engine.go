@@ -85,10 +85,8 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 			return nil, err
 		}
 	}
-	mayFetch := refreshed
 	for round := 0; ; round++ {
-		s, err := locate(ctx, e.Reader, home, spec, mayFetch)
-		mayFetch = false
+		s, err := e.Reader.Locate(ctx, home, p)
 		if err != nil {
 			return nil, err
 		}
@@ -122,20 +120,10 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 	}
 }
 
-// locate reads the state for a round of a step. If an object is lost and nothing was fetched so
-// far, it fetches, and reads once more.
-func locate(ctx context.Context, rd *Reader, home Home, spec FetchSpec, mayFetch bool) (*State, error) {
-	s, err := rd.Locate(ctx, home, spec.Places[0])
-	if mayFetch && bringLost(ctx, home, spec, err) {
-		return rd.Locate(ctx, home, spec.Places[0])
-	}
-	return s, err
-}
-
 // lookFirst fetches before a step is refused, as its copies may be old, or lack objects. It returns
 // the refusal if that cannot change it.
 func lookFirst(ctx context.Context, home Home, spec FetchSpec, s *State, refreshed bool, refusal error) error {
-	if bringLost(ctx, home, spec, refusal) {
+	if bringLost(ctx, home, spec.Places[0], refusal) {
 		return nil
 	}
 	if !refreshed || s.Receipt != nil || !worthALook(refusal) {
@@ -146,13 +134,6 @@ func lookFirst(ctx context.Context, home Home, spec FetchSpec, s *State, refresh
 		return refusal
 	}
 	return err // of an empty lane: nothing is known that says no
-}
-
-// bringLost fetches all of a handoff if err says that objects of it are lost here. It reports whether
-// it is worth reading them again.
-func bringLost(ctx context.Context, home Home, spec FetchSpec, err error) bool {
-	spec.Lost = true
-	return fault.Is(err, fault.MissingObject) && home.Refresh(ctx, spec) == nil
 }
 
 // lookAgain fetches the refs of a step after it found them moved, for its next round. A home

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -266,10 +267,13 @@ func (s *State) endedErr(reason fault.Reason) error {
 	return f.WithHints(fault.Run("githandoff", "history", string(s.ID)).Because("shows the handoff in which the work goes on"))
 }
 
-// Locate is like Load for a copy that may lack the inbox a handoff was routed into: the lane names
-// this inbox, and Locate fetches it.
+// Locate is like Load for a copy that may lack something of the handoff: the inbox into which it was
+// routed, which the lane names, or objects that are lost here. Locate fetches these.
 func (rd *Reader) Locate(ctx context.Context, home Home, p Place) (*State, error) {
 	s, err := rd.Load(ctx, home, p)
+	if lost := cmp.Or(err, s.lost()); bringLost(ctx, home, p, lost) {
+		s, err = rd.Load(ctx, home, p)
+	}
 	if err != nil || s.Agent == s.To || s.To == "" || s.To == p.Agent || s.Phase() == Ended {
 		return s, err
 	}
@@ -282,6 +286,20 @@ func (rd *Reader) Locate(ctx context.Context, home Home, p Place) (*State, error
 		return s, nil
 	}
 	return there, err
+}
+
+// lost returns the error of a commit of the handoff that is lost here, nil if there is none.
+func (s *State) lost() error {
+	if s != nil && fault.Is(s.broken, fault.MissingObject) {
+		return s.broken
+	}
+	return nil
+}
+
+// bringLost fetches all of a handoff if err says that objects of it are lost here. It reports whether
+// it is worth reading them again.
+func bringLost(ctx context.Context, home Home, p Place, err error) bool {
+	return fault.Is(err, fault.MissingObject) && home.Refresh(ctx, FetchSpec{Places: []Place{p}, Lanes: []handoff.ID{p.ID}, Lost: true}) == nil
 }
 
 // readChain reads the commits below the tip of an inbox ref, down to the orphan payload commit.

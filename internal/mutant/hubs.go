@@ -111,11 +111,27 @@ var ofHubs = []mutant{
 	},
 	{
 		"a step brings what a handoff lacks", "internal/lifecycle/engine.go",
-		`if bringLost(ctx, home, spec, refusal) {`, `if false {`, inCrossrepo + "TestClaimInADamagedClone",
+		`if bringLost(ctx, home, spec.Places[0], refusal) {`, `if false {`, inCrossrepo + "TestClaimInADamagedClone",
 	},
 	{
-		"a step brings what a lane lacks", "internal/lifecycle/engine.go",
-		`mayFetch && bringLost(ctx, home, spec, err)`, `false`, inCrossrepo + "TestStepInADamagedClone",
+		"a step brings what a lane lacks", "internal/lifecycle/state.go",
+		`bringLost(ctx, home, p, lost)`, `lost == context.Canceled`, inCrossrepo + "TestStepInADamagedClone",
+	},
+	{
+		"a commit of a handoff that is lost here is brought before anything is sent", "internal/lifecycle/state.go",
+		`cmp.Or(err, s.lost())`, `cmp.Or(err, nil)`, "./internal/cli -run TestScript/sync_chain_lost",
+	},
+	{
+		"a handoff with a lost commit is not offered again", "internal/lifecycle/end.go",
+		`case s.lost() != nil:`, `case s.lost() != nil && false:`, "./internal/cli -run TestScript/sync_chain_lost",
+	},
+	{
+		"a note that is lost here is a note", "internal/annotate/take.go",
+		`if c.Blob != "" && blob.Type == "" {`, `if false {`, "./internal/cli -run TestScript/sync_notes_lost",
+	},
+	{
+		"git is told to fetch what it takes for complete", "internal/crossrepo/mend.go",
+		`r.flags = []string{"--refetch"}; !refetch`, `r.flags = []string{}; !refetch`, inCrossrepo + "TestMendsWhatGitTakesForComplete",
 	},
 	{
 		"a look for lost objects does not trust the copies", "internal/crossrepo/look.go",

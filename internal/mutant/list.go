@@ -327,7 +327,7 @@ var mutants = []mutant{
 	},
 	{
 		"a copy that a gc broke is dropped", "internal/crossrepo/gc.go",
-		`drop = append(drop, refs.Edit{Ref: ref.Name, Old: ref.OID})`, ``, inCrossrepo + "TestFetchIntoBroken",
+		`			gone = append(gone, ref)`, ``, inCrossrepo + "TestFetchIntoBroken",
 	},
 	// Roles.
 	{

@@ -103,15 +103,8 @@ var ofState = []mutant{
 		inRefs + "TestDropDamaged",
 	},
 	{
-		"a fetch that failed leaves no copy behind", "internal/crossrepo/mend.go",
-		`	back := dropped
-	if err == nil {`, `	back := dropped
-	if true {`,
-		inCrossrepo + "TestMendWithoutTheHub",
-	},
-	{
 		"what is mended was seen before", "internal/crossrepo/mend.go",
-		`rerr := h.checkNotRewound(ctx, dropped); rerr != nil`, `rerr := error(nil); rerr != nil`,
+		`rerr := h.checkNotRewound(ctx, broken); rerr != nil`, `rerr := error(nil); rerr != nil`,
 		inCrossrepo + "TestMendWithoutTheHub",
 	},
 	{
@@ -148,11 +141,18 @@ var ofState = []mutant{
 	},
 	{
 		"a lost copy of a lane is still a memory", "internal/crossrepo/learn.go",
-		`if err := checkLost(ctx, &h.remote, s); err != nil {`, `if err := checkLost(ctx, &h.remote, s); err != nil && false {`, inCrossrepo + "TestBrokenCopiesAreStillAMemory",
+		`for _, tip := range lost {`, `for _, tip := range lost[:0] {`, inCrossrepo + "TestBrokenCopiesAreStillAMemory",
+	},
+	{
+		"a lost copy of a lane is a memory without a look, too", "internal/crossrepo/seen.go",
+		`err != nil || lost != ""`, `err != nil || lost == "-"`, inCrossrepo + "TestBrokenCopiesAreStillAMemory",
+	},
+	{
+		"a step at a lane whose copy is lost looks first", "internal/crossrepo/hub.go",
+		`tip == "" && (err != nil || lost != "")`, `tip == "" && (err != nil || lost == "-")`, inCrossrepo + "TestBrokenCopiesAreStillAMemory",
 	},
 	{
 		"a hub without a lane whose copy is lost is refused", "internal/crossrepo/lanes.go",
-		`return append(known, lost...), err`, `_ = lost
-	return known, err`, inCrossrepo + "TestBrokenCopiesAreStillAMemory",
+		`return ref.Name == tip.Name }) {`, `return ref.Name == tip.Name || true }) && false {`, inCrossrepo + "TestBrokenCopiesAreStillAMemory",
 	},
 }

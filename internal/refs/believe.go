@@ -34,7 +34,7 @@ func believe(ctx context.Context, r *Repo) error {
 		return nil
 	}
 	// git let it pass: because it is listed, or because this git does not look.
-	looks, err := gitLooksAtOwners(ctx, r)
+	looks, err := r.HasGit(ctx, looksAtOwners)
 	if err != nil || looks {
 		return err
 	}
@@ -114,12 +114,13 @@ func foreignTo(paths ...string) string {
 // lines, are told apart by no number kept by distributions.
 const looksAtOwners = "2.36"
 
-func gitLooksAtOwners(ctx context.Context, r *Repo) (bool, error) {
+// HasGit reports whether the git that runs here is of a version or a later one.
+func (r *Repo) HasGit(ctx context.Context, version string) (bool, error) {
 	out, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"version"}})
 	if err != nil {
 		return false, err
 	}
-	return !gitexec.OlderThan(gitexec.Version(out), looksAtOwners), nil
+	return !gitexec.OlderThan(gitexec.Version(out), version), nil
 }
 
 // safeDirectory reads safe.directory as git does: not from the repository itself, the
