@@ -117,7 +117,15 @@ func (c *resumeCommand) run(ctx context.Context) error {
 		g.Abandon()
 		return err
 	}
-	if err := c.restore.Printed(ctx, g); err != nil {
+	claims, err := c.restore.Claims(ws.Claims)
+	if err != nil {
+		g.Abandon()
+		return err
+	}
+	if err := g.PrintedFor(ctx, claims); err != nil {
+		return err
+	}
+	if err := c.restore.Told(); err != nil {
 		return err
 	}
 	if c.ack {

@@ -193,7 +193,7 @@ func TestRefBelowALaneIsNotItsMemory(t *testing.T) {
 	lane := hub.Namespace().Lane(p.ID)
 	other := fixer.git.Commit(t, "a", "a", "first")
 	for name, heal := range map[string]func() error{
-		"a look": func() error { return hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p)) },
+		"a look": func() error { return hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p)) },
 		"what is known": func() error {
 			memory, err := hub.Memory(t.Context())
 			assert.Empty(t, memory)
@@ -205,7 +205,7 @@ func TestRefBelowALaneIsNotItsMemory(t *testing.T) {
 		require.NoError(t, heal(), name)
 		assert.Empty(t, fixer.tip(t, lane+"/x"), name)
 	}
-	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p)))
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
 	fixer.mustClaim(t, p)
 }
 
@@ -215,7 +215,7 @@ func TestSymbolicMirrorRefIsNotARewind(t *testing.T) {
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	hub := fixer.home.(*crossrepo.Hub)
-	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p)))
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
 	other := fixer.git.Commit(t, "a", "a", "first")
 	fixer.git.Git(t, "update-ref", "refs/kept/other", other)
 	fixer.git.Git(t, "symbolic-ref", hub.Mirror().Lane(p.ID), "refs/kept/other")

@@ -23,8 +23,8 @@ func TestHubsAreListedOnlyIfOneIsNotAsked(t *testing.T) {
 	}{{alias, 2, false}, {"", 1, true}} {
 		fixer.Repo.Config["handoff.pull"] = []string{tc.pulled}
 		before := fixer.Repo.Runner.Started()
-		var down error
-		assert.Len(t, fixer.Sources(t.Context(), &down), tc.homes)
+		homes, down := fixer.Sources(t.Context())
+		assert.Len(t, homes, tc.homes)
 		require.NoError(t, down)
 		assert.Equal(t, tc.lists, fixer.Repo.Runner.Started() > before, "pulls %q", tc.pulled)
 	}

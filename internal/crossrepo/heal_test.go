@@ -24,7 +24,7 @@ func TestFetchIntoBrokenCopies(t *testing.T) {
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	hub := fixer.home.(*crossrepo.Hub)
-	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p)))
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
 
 	copies, err := fixer.Repo.List(t.Context(), strings.TrimSuffix(string(hub.Namespace()), "/"))
 	require.NoError(t, err)
@@ -47,8 +47,8 @@ func TestResumeFromBrokenCopies(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
-	require.NoError(t, fixer.home.Refresh(t.Context(), crossrepo.WholeHandoffs(p)))
-	items, err := fixer.Inbox(t.Context(), []string{"fixer"}, fixer.home)
+	require.NoError(t, fixer.home.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
+	items, err := fixer.Inbox(t.Context(), fixer.home)
 	require.NoError(t, err)
 	require.Len(t, items, 1)
 	require.NoError(t, os.Remove(filepath.Join(fixer.Repo.Objects, items[0].Commit[:2], items[0].Commit[2:])))
@@ -81,7 +81,7 @@ func TestLearnWhatAGCTook(t *testing.T) {
 	p := v.offer(t, source, "fixer")
 	j := &takingJudge{objects: fixer.Repo.Objects}
 	hub := crossrepo.NewHub(fixer.home.(*crossrepo.Hub).Alias, fixer.Repo, j)
-	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p)))
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
 	assert.Equal(t, 2, j.asked, "the lane is judged again as it was fetched again")
 	assert.Equal(t, "commit", fixer.git.Git(t, "cat-file", "-t", hub.Namespace().Lane(p.ID)))
 }
@@ -94,7 +94,7 @@ func TestBrokenCopiesAreStillAMemory(t *testing.T) {
 	empty := v.backup(t)
 	p := v.offer(t, source, "fixer")
 	hub := fixer.home.(*crossrepo.Hub)
-	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p)))
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
 	whole := v.backup(t)
 	tip, err := fixer.Repo.Resolve(t.Context(), hub.Namespace().Lane(p.ID))
 	require.NoError(t, err)
@@ -105,14 +105,14 @@ func TestBrokenCopiesAreStillAMemory(t *testing.T) {
 		v.Hub.Git(t, "commit-tree", "-m", "another history", strings.TrimSpace(v.Hub.Git(t, "write-tree")))))
 	for range 2 { // it is not forgotten after one refusal
 		hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
-		err = hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p))
+		err = hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
 		assert.True(t, fault.Is(err, "rollback"), err)
 	}
 
 	// Nor does the hub get rid of it without the lane.
 	v.restore(t, empty)
 	hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
-	err = hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p))
+	err = hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
 	assert.True(t, fault.Is(err, "rollback"), err)
 	assert.Equal(t, []string{refs.LocalNamespace.Lane(p.ID)}, missingLanes(t, hub))
 	err = hub.CatchUp(t.Context(), nil)
@@ -123,7 +123,7 @@ func TestBrokenCopiesAreStillAMemory(t *testing.T) {
 	v.Hub.Git(t, "update-ref", refs.LocalNamespace.Lane(p.ID), strings.TrimSpace(
 		v.Hub.Git(t, "commit-tree", "-m", "another history", strings.TrimSpace(v.Hub.Git(t, "write-tree")))))
 	hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
-	require.Error(t, hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p)))
+	require.Error(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
 	hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
 	assert.False(t, crossrepo.LearnSeen(t.Context(), hub, p.ID))
 	assert.True(t, hub.LooksFirst(t.Context(), p.ID))
@@ -133,7 +133,7 @@ func TestBrokenCopiesAreStillAMemory(t *testing.T) {
 	fixer.git.Git(t, "update-ref", lane, v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(p.ID)))
 	for range 2 {
 		hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
-		err = hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p))
+		err = hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
 		assert.True(t, fault.Is(err, "rollback"), err)
 	}
 	fixer.git.Git(t, "update-ref", "-d", lane)
@@ -141,7 +141,7 @@ func TestBrokenCopiesAreStillAMemory(t *testing.T) {
 	// A hub that has the log again is believed again.
 	v.restore(t, whole)
 	hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
-	require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p)))
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
 	assert.Equal(t, tip, fixer.git.Git(t, "rev-parse", hub.Namespace().Lane(p.ID)))
 	assert.NoFileExists(t, fixer.Repo.Own("lost/"+filepath.Base(string(hub.Namespace()))+"/"+p.ID.Lane()))
 }

@@ -159,7 +159,7 @@ func (s *agent) mustClaim(t testing.TB, p lifecycle.Place) lifecycle.ClaimProof 
 // look reads the state at the home, freshly.
 func (s *agent) look(t testing.TB, p lifecycle.Place) *lifecycle.State {
 	t.Helper()
-	require.NoError(t, s.home.Refresh(t.Context(), crossrepo.WholeHandoffs(p)))
+	require.NoError(t, s.home.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
 	state, err := s.Engine.Reader.Load(t.Context(), s.home, p)
 	require.NoError(t, err)
 	return state

@@ -49,9 +49,8 @@ func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 }
 
 func applyAlone(ctx context.Context, h *Hub, t refs.Transaction) error {
-	// A copy that has already moved saves the trip. The push must not be made, either: git
-	// takes a ref at its new value for up to date, whatever its lease, and would move the
-	// others.
+	// If a copy has moved already, do not push: it would be refused. If it is at the new value, git
+	// would call that ref up to date, ignore its lease, and move the others.
 	if err := h.checkRefused(t.Edits); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type asking struct {
 	lanes
 	notes *broughtNotes        // brought along with another question
 	along *lifecycle.FetchSpec // what the next look brings besides
-	hasty bool                 // a step overtaken by others is given up
+	hasty bool                 // a step gives up without a fetch if another one came first
 }
 
 // Refresh implements lifecycle.Home: one connection, or none where everything was
@@ -261,13 +261,4 @@ func (h *asking) bringNotes(ctx context.Context, specs []string, b *bound) (done
 	}
 	h.notes = &broughtNotes{before: before}
 	return true, nil
-}
-
-// WholeHandoffs asks for the inbox refs and the lanes of some handoffs.
-func WholeHandoffs(places ...lifecycle.Place) lifecycle.FetchSpec {
-	spec := lifecycle.FetchSpec{Places: places}
-	for _, p := range places {
-		spec.Lanes = append(spec.Lanes, p.ID)
-	}
-	return spec
 }

@@ -54,10 +54,10 @@ func TestOlderAnswerIsNotARewind(t *testing.T) {
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	hub := fixer.home.(*crossrepo.Hub)
-	require.NoError(t, hub.Bring(t.Context(), crossrepo.Look{FetchSpec: crossrepo.WholeHandoffs(p)}))
+	require.NoError(t, hub.Bring(t.Context(), crossrepo.Look{FetchSpec: lifecycle.WholeHandoffs(p)}))
 
 	other := v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
-	require.NoError(t, other.home.Refresh(t.Context(), crossrepo.WholeHandoffs(p)))
+	require.NoError(t, other.home.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
 	other.mustClaim(t, p)
 	claimed := fixer.tip(t, hub.Namespace().Lane(p.ID))
 	require.NotEqual(t, claimed, fixer.tip(t, hub.Mirror().Lane(p.ID)), "the mirror is what was asked before")
@@ -77,7 +77,7 @@ func TestCopiesOfAnOlderVersionAreTheMemory(t *testing.T) {
 	fixer.mustClaim(t, p)
 	fixer.git.Git(t, "update-ref", "-d", fixer.home.(*crossrepo.Hub).Mirror().Lane(p.ID)) // it had no mirror
 	v.restore(t, offered)
-	err := fixer.home.Refresh(t.Context(), crossrepo.WholeHandoffs(p))
+	err := fixer.home.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
 	assert.ErrorContains(t, err, "has rewritten")
 }
 

@@ -314,7 +314,7 @@ func (h *Hub) Refetch(ctx context.Context, p lifecycle.Place, ref string) (*refs
 	if _, err := h.dropBroken(ctx); err != nil {
 		return nil, err
 	}
-	if err := h.Refresh(ctx, WholeHandoffs(p)); err != nil {
+	if err := h.Refresh(ctx, lifecycle.WholeHandoffs(p)); err != nil {
 		return nil, err
 	}
 	return h.Repo.Read(ctx, ref, record.MaxCommit)

@@ -62,14 +62,14 @@ func TestHubRestoredFromABackup(t *testing.T) {
 
 	for name, b := range map[string]backup{"before the receipt": claimed, "before the claim": offered} {
 		v.restore(t, b)
-		err = hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p))
+		err = hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
 		assert.True(t, fault.Is(err, "rollback"), "%s: %v", name, err)
 		assert.Equal(t, fault.Denied, fault.CodeOf(err))
 		_, _, err = fixer.tryClaim(t.Context(), p)
 		assert.Error(t, err, "nobody is given it who has seen how it ended")
 		require.NoError(t, hub.CatchUp(t.Context(), nil), name)
 		assert.Equal(t, ended, v.log(t, p.ID), name)
-		require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p)), name)
+		require.NoError(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p)), name)
 		_, _, err = late.tryClaim(t.Context(), p)
 		assert.True(t, fault.Is(err, "replayed"), "nor is anybody else: %v", err)
 	}
@@ -129,7 +129,7 @@ func TestHubFork(t *testing.T) {
 	forked := v.backup(t)
 
 	hub := fixer.home.(*crossrepo.Hub)
-	err := hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p))
+	err := hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
 	assert.True(t, fault.Is(err, "rollback"), err)
 	err = hub.CatchUp(t.Context(), nil)
 	assert.True(t, fault.Is(err, "rollback"), err)
@@ -182,7 +182,7 @@ func TestRootKeyJoinsAFork(t *testing.T) {
 	require.NoError(t, err)
 
 	for name, who := range map[string]*agent{"the one that saw it": fixer, "the one that did not": late, "a new clone": v.agent(t, "fixer")} {
-		require.NoError(t, who.home.Refresh(t.Context(), crossrepo.WholeHandoffs(p)), name)
+		require.NoError(t, who.home.Refresh(t.Context(), lifecycle.WholeHandoffs(p)), name)
 		assert.Equal(t, lifecycle.Ended, who.look(t, p).Phase(), name)
 		assert.Equal(t, lifecycle.Open, who.look(t, lifecycle.Place{Agent: "fixer", ID: other.ID}).Phase(), name)
 	}
@@ -220,7 +220,7 @@ func TestMergeOfALaneByAStranger(t *testing.T) {
 		for who, s := range map[string]*agent{"who saw the end": fixer, "who did not": v.agent(t, "fixer")} {
 			_, _, err := s.tryClaim(t.Context(), p)
 			assert.Error(t, err, "%s, %s", name, who)
-			require.NoError(t, s.home.Refresh(t.Context(), crossrepo.WholeHandoffs(p)))
+			require.NoError(t, s.home.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
 			_, err = s.Engine.Reader.Load(t.Context(), s.home, p)
 			assert.True(t, fault.Is(err, "rollback"), "%s, %s: %v", name, who, err)
 		}
@@ -274,7 +274,7 @@ func TestSyncByNameCatchesUp(t *testing.T) {
 	offered := v.backup(t)
 	h := fixer.mustClaim(t, p)
 	v.restore(t, offered)
-	err := fixer.home.Refresh(t.Context(), crossrepo.WholeHandoffs(p))
+	err := fixer.home.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
 	require.True(t, fault.Is(err, "rollback"), err)
 	assert.Contains(t, fault.As(err).Advice(), "githandoff sync origin")
 

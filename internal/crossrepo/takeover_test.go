@@ -62,7 +62,7 @@ func TestStrangersMergeIsNotTakenOver(t *testing.T) {
 			v.Hub.Git(t, "update-ref", lane, clean)
 			require.NoError(t, hub.CatchUp(t.Context(), nil))
 			assert.Equal(t, clean, v.Hub.Git(t, "rev-parse", lane), "nor given back")
-			require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p)))
+			require.NoError(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
 			h := fixer.mustClaim(t, p)
 			_, _, err = fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
 			require.NoError(t, err)
@@ -88,12 +88,12 @@ func TestPoisonedCopyIsMended(t *testing.T) {
 			fixer.git.Git(t, "update-ref", copied, merge)
 
 			hub := fixer.home.(*crossrepo.Hub)
-			require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p)))
+			require.NoError(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
 			_, err := fixer.Engine.Reader.Load(t.Context(), hub, p)
 			assert.True(t, fault.Is(err, "rollback"), "the hub has it still: %v", err)
 
 			v.Hub.Git(t, "update-ref", lane, clean)
-			require.NoError(t, hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p)))
+			require.NoError(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
 			assert.Equal(t, clean, fixer.git.Git(t, "rev-parse", copied))
 			s, err := fixer.Engine.Reader.Load(t.Context(), hub, p)
 			require.NoError(t, err)
@@ -102,14 +102,14 @@ func TestPoisonedCopyIsMended(t *testing.T) {
 			// A hub that went further back is not followed.
 			fixer.git.Git(t, "update-ref", copied, merge)
 			v.Hub.Git(t, "update-ref", lane, behind)
-			err = hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p))
+			err = hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
 			assert.True(t, fault.Is(err, "rollback"), err)
 			assert.Equal(t, clean, fixer.git.Git(t, "rev-parse", copied), "what was seen is remembered")
 
 			// Nor is one that has no log any more.
 			fixer.git.Git(t, "update-ref", copied, merge)
 			v.Hub.Git(t, "update-ref", "-d", lane)
-			_ = hub.Refresh(t.Context(), crossrepo.WholeHandoffs(p))
+			_ = hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
 			assert.Equal(t, clean, fixer.git.Git(t, "rev-parse", copied), "of a hub that dropped the lane")
 		})
 	}
@@ -174,7 +174,7 @@ func TestStrangersLane(t *testing.T) {
 	v.Hub.Git(t, "update-ref", "-d", lane)
 	require.NoError(t, source.home.(*crossrepo.Hub).CatchUp(t.Context(), nil))
 	assert.Empty(t, v.Hub.Git(t, "for-each-ref", lane), "it is not given back")
-	require.NoError(t, source.home.Refresh(t.Context(), crossrepo.WholeHandoffs(lifecycle.Place{Agent: "fixer", ID: p.Record.ID})))
+	require.NoError(t, source.home.Refresh(t.Context(), lifecycle.WholeHandoffs(lifecycle.Place{Agent: "fixer", ID: p.Record.ID})))
 	_, err = source.Engine.Offer(t.Context(), source.home, p)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"offered"}, v.log(t, p.Record.ID))

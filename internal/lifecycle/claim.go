@@ -99,7 +99,7 @@ type ClaimProof struct {
 	Nonce string
 }
 
-// Renewal is one progress of a holder. The lane knows it by its nonce, so it lands once,
+// Renewal is one progress entry by the holder. The lane has its nonce, so it is recorded once,
 // however often it is sent.
 type Renewal struct {
 	Nonce string        // 32 hex digits; "": a new one

@@ -22,7 +22,7 @@ func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, localEdits ..
 		if payloadLost(s, p) && !looked {
 			// Inboxes are read before lanes: what landed in between is not lost.
 			looked = true
-			if err := home.Refresh(ctx, FetchSpec{Places: []Place{at}, Lanes: []handoff.ID{at.ID}}); err != nil {
+			if err := home.Refresh(ctx, WholeHandoffs(at)); err != nil {
 				return err
 			}
 			now, err := e.Reader.Locate(ctx, home, at)

@@ -77,7 +77,7 @@ const rounds = 40
 // sees this and says who won. Unless refreshed is set, act fetches first. If it is set, a step
 // on a hub first tries with the known copies, and fetches when plan refuses.
 func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, plan func(*State, *batch) error) (*State, error) {
-	spec := FetchSpec{Places: []Place{p}, Lanes: []handoff.ID{p.ID}}
+	spec := WholeHandoffs(p)
 	if !refreshed {
 		first := spec
 		first.Log = true

@@ -63,6 +63,15 @@ type FetchSpec struct {
 	Lost bool
 }
 
+// WholeHandoffs asks for the inbox refs and the lanes of some handoffs.
+func WholeHandoffs(places ...Place) FetchSpec {
+	spec := FetchSpec{Places: places}
+	for _, p := range places {
+		spec.Lanes = append(spec.Lanes, p.ID)
+	}
+	return spec
+}
+
 // covers reports whether s asks for all places and lanes of o.
 func (s FetchSpec) covers(o FetchSpec) bool {
 	for _, p := range o.Places {

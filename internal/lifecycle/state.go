@@ -146,8 +146,8 @@ type Reader struct {
 // at most every few seconds for as long as a lease chain lasts.
 const maxChain = 4096
 
-// Load reads the state of a handoff in a namespace. It looks in the inbox of p.Agent first, and
-// in the one of undecided handoffs as well.
+// Load reads the state of a handoff at a home from the copies here. It looks in the inbox of p.Agent
+// first, and in the one of undecided handoffs as well.
 func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) {
 	s := &State{ID: p.ID, tips: map[string]string{}}
 	if err := rd.readInboxes(ctx, home.Namespace(), s, p.Agent); err != nil {
@@ -299,7 +299,9 @@ func (s *State) lost() error {
 // bringLost fetches all of a handoff if err says that objects of it are lost here. It reports whether
 // it is worth reading them again.
 func bringLost(ctx context.Context, home Home, p Place, err error) bool {
-	return fault.Is(err, fault.MissingObject) && home.Refresh(ctx, FetchSpec{Places: []Place{p}, Lanes: []handoff.ID{p.ID}, Lost: true}) == nil
+	spec := WholeHandoffs(p)
+	spec.Lost = true
+	return fault.Is(err, fault.MissingObject) && home.Refresh(ctx, spec) == nil
 }
 
 // readChain reads the commits below the tip of an inbox ref, down to the orphan payload commit.

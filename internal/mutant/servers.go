@@ -15,7 +15,7 @@ var ofServers = []mutant{
 		`return err == nil && parseReport(out).flag[name] == '='`, `return err == nil && out != nil`, "./internal/cli -run TestScript/emit_hidden",
 	},
 	{
-		"a hub that begins to hide its log is noticed", "internal/app/take/seen.go",
+		"a hub that begins to hide its log is noticed", "internal/app/take/offers.go",
 		`err := crossrepo.Hides(ctx, hub); err != nil`, `err := crossrepo.Hides(ctx, hub); err != nil && false`, "./internal/cli -run TestScript/emit_hidden",
 	},
 	{

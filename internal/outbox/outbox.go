@@ -206,7 +206,7 @@ func (o *Outbox) Ready(ctx context.Context, id handoff.ID) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	spec := crossrepo.WholeHandoffs(st.Parent)
+	spec := lifecycle.WholeHandoffs(st.Parent)
 	spec.Lanes = append(spec.Lanes, id)
 	if err := home.Refresh(ctx, spec); err != nil {
 		return false, err

@@ -3,7 +3,6 @@ package receipt
 import (
 	"context"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -64,7 +63,7 @@ func (w *Writer) withPayload(ctx context.Context, home lifecycle.Home, p lifecyc
 	if err != nil || data == "" || len(s.Chain) > 0 || s.Receipt != nil {
 		return s, err
 	}
-	if err := home.Refresh(ctx, crossrepo.WholeHandoffs(p)); err != nil {
+	if err := home.Refresh(ctx, lifecycle.WholeHandoffs(p)); err != nil {
 		return nil, err
 	}
 	return w.Engine.Reader.Load(ctx, home, p)

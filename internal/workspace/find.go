@@ -189,7 +189,7 @@ func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 	}
 	var found *View
 	for _, home := range w.All(ctx) {
-		id, lerr := w.InLane(ctx, home.Namespace(), arg)
+		id, lerr := w.inLane(ctx, home.Namespace(), arg)
 		if lerr != nil {
 			return nil, lerr
 		}
@@ -217,7 +217,7 @@ func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 // the hub is down, the known state stays, with a warning, or with unread if no entry of the handoff
 // is known.
 func (w *Workspace) withLane(ctx context.Context, it *Item, known *lifecycle.State) (s *lifecycle.State, unread, err error) {
-	down := it.Home.Refresh(ctx, crossrepo.WholeHandoffs(it.Place))
+	down := it.Home.Refresh(ctx, lifecycle.WholeHandoffs(it.Place))
 	switch {
 	case down == nil:
 		s, err = w.Engine.Reader.Load(ctx, it.Home, it.Place)
@@ -229,8 +229,8 @@ func (w *Workspace) withLane(ctx context.Context, it *Item, known *lifecycle.Sta
 	return known, nil, nil
 }
 
-// InLane looks for an id in the lane named by its last two characters.
-func (w *Workspace) InLane(ctx context.Context, namespace refs.Namespace, arg string) (handoff.ID, error) {
+// inLane looks for an id in the lane named by its last two characters.
+func (w *Workspace) inLane(ctx context.Context, namespace refs.Namespace, arg string) (handoff.ID, error) {
 	tip, err := w.Repo.Resolve(ctx, namespace.Lane(handoff.ID(arg)))
 	if err != nil || tip == "" {
 		return "", err
@@ -254,15 +254,15 @@ func (w *Workspace) seek(ctx context.Context, arg string) (v *View, fresh bool, 
 	if !fault.Is(unknown, fault.UnknownHandoff) {
 		return f, false, unknown
 	}
-	var down error
-	for _, home := range w.Sources(ctx, &down) {
+	homes, down := w.Sources(ctx)
+	for _, home := range homes {
 		found, err := w.Fetched(ctx, home, arg)
 		switch {
 		case fault.CodeOf(err) == fault.Unavailable:
 			down = err
 		case err != nil:
 			return nil, false, err
-		case found:
+		case found != "":
 			v, err = w.known(ctx, arg)
 			return v, true, err
 		}
@@ -275,20 +275,20 @@ func (w *Workspace) seek(ctx context.Context, arg string) (v *View, fresh bool, 
 }
 
 // Fetched fetches the lane of an id, or of its last characters, and the handoff itself while it
-// is open. It reports whether the lane has it.
-func (w *Workspace) Fetched(ctx context.Context, home lifecycle.Home, arg string) (bool, error) {
+// is open. It returns the whole id; "" if the lane has none.
+func (w *Workspace) Fetched(ctx context.Context, home lifecycle.Home, arg string) (handoff.ID, error) {
 	if err := home.Refresh(ctx, lifecycle.FetchSpec{Lanes: []handoff.ID{handoff.ID(arg)}, Once: true}); err != nil {
-		return false, err
+		return "", err
 	}
-	id, err := w.InLane(ctx, home.Namespace(), arg)
+	id, err := w.inLane(ctx, home.Namespace(), arg)
 	if id == "" || err != nil {
-		return false, err
+		return "", err
 	}
 	s, err := w.Engine.Reader.Load(ctx, home, lifecycle.Place{ID: id})
 	if err != nil || s.Receipt != nil || s.To == "" {
-		return err == nil, err
+		return id, err
 	}
-	return true, home.Refresh(ctx, lifecycle.FetchSpec{Places: []lifecycle.Place{{Agent: s.To, ID: id}}})
+	return id, home.Refresh(ctx, lifecycle.FetchSpec{Places: []lifecycle.Place{{Agent: s.To, ID: id}}})
 }
 
 // Place returns where a handoff stands, or stood last.
@@ -320,7 +320,7 @@ func CheckArg(arg string) error {
 // refresh reads the state of a handoff anew from its home.
 func (w *Workspace) refresh(ctx context.Context, v *View) error {
 	at := v.Place()
-	if err := v.Home.Refresh(ctx, crossrepo.WholeHandoffs(at)); err != nil {
+	if err := v.Home.Refresh(ctx, lifecycle.WholeHandoffs(at)); err != nil {
 		return err
 	}
 	s, err := w.Engine.Reader.Locate(ctx, v.Home, at)

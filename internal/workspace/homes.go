@@ -204,10 +204,10 @@ func (hs *Homes) All(ctx context.Context) HomeList {
 }
 
 // Sources returns the homes to take work from: this repository, the aliases of handoff.pull, and
-// the hubs with handoffs sent by this repository or waiting for this agent. The error of an alias
-// that leads nowhere goes to down.
-func (w *Workspace) Sources(ctx context.Context, down *error) []lifecycle.Home {
-	homes := []lifecycle.Home{w.Local}
+// the hubs with handoffs sent by this repository or waiting for this agent. down is the error of an
+// alias that leads nowhere.
+func (w *Workspace) Sources(ctx context.Context) (homes []lifecycle.Home, down error) {
+	homes = []lifecycle.Home{w.Local}
 	add := func(h lifecycle.Home) {
 		if !slices.Contains(homes, h) {
 			homes = append(homes, h)
@@ -216,13 +216,13 @@ func (w *Workspace) Sources(ctx context.Context, down *error) []lifecycle.Home {
 	for _, alias := range w.Pulled() {
 		hub, err := w.Hub(ctx, alias)
 		if err != nil {
-			*down = err
+			down = err
 			continue
 		}
 		add(hub)
 	}
 	if !w.knowsMore(homes) {
-		return homes
+		return homes, down
 	}
 	out, err := w.Outgoing(ctx)
 	if err != nil {
@@ -236,7 +236,7 @@ func (w *Workspace) Sources(ctx context.Context, down *error) []lifecycle.Home {
 	for _, h := range w.waiting(ctx) {
 		add(h)
 	}
-	return homes
+	return homes, down
 }
 
 // waiting returns the hubs with handoffs for this agent when they were last read: a handoff

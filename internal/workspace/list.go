@@ -49,12 +49,12 @@ func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error)
 // RefreshInboxes fetches the inboxes for List from the hubs resume would ask. It returns the
 // errors of unread hubs.
 func (w *Workspace) RefreshInboxes(ctx context.Context, all bool) (failed []error) {
-	var down error
 	spec := lifecycle.FetchSpec{Inboxes: append(w.Inboxes(), refs.Nobody), Log: true} // what a resume needs next
 	if all {
 		spec = lifecycle.FetchSpec{Inboxes: []string{crossrepo.AllInboxes}}
 	}
-	for _, err := range crossrepo.Each(w.Sources(ctx, &down), func(home lifecycle.Home) error { return home.Refresh(ctx, spec) }) {
+	homes, down := w.Sources(ctx)
+	for _, err := range crossrepo.Each(homes, func(home lifecycle.Home) error { return home.Refresh(ctx, spec) }) {
 		if err != nil {
 			failed = append(failed, err)
 		}
@@ -88,10 +88,10 @@ func InboxPrefixes(homes []lifecycle.Home, agents []string) []string {
 	return prefixes
 }
 
-// Inbox lists the copies of some inboxes at some homes, oldest id first, and of
+// Inbox lists the copies of this agent's inboxes at some homes, oldest id first, and of
 // one id in the order of the homes.
-func (w *Workspace) Inbox(ctx context.Context, agents []string, homes ...lifecycle.Home) ([]*Item, error) {
-	list, err := w.Repo.List(ctx, InboxPrefixes(homes, agents)...)
+func (w *Workspace) Inbox(ctx context.Context, homes ...lifecycle.Home) ([]*Item, error) {
+	list, err := w.Repo.List(ctx, InboxPrefixes(homes, w.Inboxes())...)
 	if err != nil {
 		return nil, err
 	}

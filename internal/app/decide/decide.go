@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"githandoff/internal/annotate"
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -45,7 +44,7 @@ func (h *Handler) Case(ctx context.Context, arg string) (*Case, error) {
 		return nil, err
 	}
 	p := lifecycle.Place{Agent: refs.Nobody, ID: f.State.ID}
-	if err := f.Home.Refresh(ctx, crossrepo.WholeHandoffs(p)); err != nil {
+	if err := f.Home.Refresh(ctx, lifecycle.WholeHandoffs(p)); err != nil {
 		return nil, err
 	}
 	c := &Case{Home: f.Home}

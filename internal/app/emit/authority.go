@@ -3,7 +3,6 @@ package emit
 import (
 	"context"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -25,7 +24,7 @@ func (e *Handler) HeldToken(ctx context.Context, id handoff.ID) (*lifecycle.Veri
 		return nil, err
 	}
 	opt := lifecycle.Options{AllowExpired: true}
-	switch err := home.Refresh(ctx, crossrepo.WholeHandoffs(h.Proof().Place)); {
+	switch err := home.Refresh(ctx, lifecycle.WholeHandoffs(h.Proof().Place)); {
 	case fault.CodeOf(err) == fault.Unavailable:
 		opt.AsKnown = true
 	case err != nil:

@@ -3,7 +3,6 @@ package finish
 import (
 	"context"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -62,7 +61,7 @@ func (f *Handler) followUp(ctx context.Context, h *work.Claim, step *work.Step, 
 // lost: then nothing is sent, and the step itself says so.
 func (f *Handler) standing(ctx context.Context, home lifecycle.Home, h *work.Claim) (*lifecycle.State, error) {
 	p := h.Proof().Place
-	if err := home.Refresh(ctx, crossrepo.WholeHandoffs(p)); err != nil && fault.CodeOf(err) != fault.Unavailable {
+	if err := home.Refresh(ctx, lifecycle.WholeHandoffs(p)); err != nil && fault.CodeOf(err) != fault.Unavailable {
 		return nil, err
 	}
 	s, err := f.Engine.Reader.Load(ctx, home, p)

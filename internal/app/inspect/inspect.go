@@ -8,7 +8,6 @@ import (
 	"errors"
 	"strings"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -115,7 +114,7 @@ func (h *Handler) find(ctx context.Context, arg string) (*workspace.View, error)
 // verifyBehind checks handoffs of a hub, the copies of whose lanes are older than those of its
 // inboxes: a fetch of an inbox need not bring them.
 func (h *Handler) verifyBehind(ctx context.Context, home lifecycle.Home, places []lifecycle.Place, report func(Check) error) error {
-	down := home.Refresh(ctx, crossrepo.WholeHandoffs(places...))
+	down := home.Refresh(ctx, lifecycle.WholeHandoffs(places...))
 	for _, p := range places {
 		c := Check{ID: p.ID}
 		s, err := h.Verifier.Reader.Load(ctx, home, p)

@@ -24,13 +24,13 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := home.Refresh(ctx, crossrepo.WholeHandoffs(h.Proof().Place)); err != nil {
+		if err := home.Refresh(ctx, lifecycle.WholeHandoffs(h.Proof().Place)); err != nil {
 			return nil, err
 		}
 		return t.claim(ctx, home, h.Proof().Place, true)
 	}
-	var down error
-	for _, home := range t.Workspace.Sources(ctx, &down) {
+	homes, down := t.Workspace.Sources(ctx)
+	for _, home := range homes {
 		p, err := t.locate(ctx, home, t.Arg)
 		switch {
 		case fault.CodeOf(err) == fault.Unavailable:
@@ -80,7 +80,7 @@ func (t *Handler) locate(ctx context.Context, home lifecycle.Home, arg string) (
 	if err := home.Refresh(ctx, lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true}); err != nil {
 		return nil, err
 	}
-	items, err := t.Workspace.Inbox(ctx, t.Workspace.Inboxes(), home)
+	items, err := t.Workspace.Inbox(ctx, home)
 	if err != nil {
 		return nil, err
 	}
@@ -97,10 +97,7 @@ func (t *Handler) locate(ctx context.Context, home lifecycle.Home, arg string) (
 	if found != nil {
 		return found, home.Refresh(ctx, lifecycle.FetchSpec{Lanes: []handoff.ID{found.ID}, Once: true})
 	}
-	if known, err := t.Workspace.Fetched(ctx, home, arg); !known || err != nil {
-		return nil, err
-	}
-	id, err := t.Workspace.InLane(ctx, home.Namespace(), arg)
+	id, err := t.Workspace.Fetched(ctx, home, arg)
 	if id == "" || err != nil {
 		return nil, err
 	}

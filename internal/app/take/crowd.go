@@ -157,7 +157,7 @@ func (t crowd) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []refs
 	for _, ref := range list {
 		there[ref.Name] = ref.OID
 	}
-	known, err := t.Workspace.Inbox(ctx, t.Workspace.Inboxes(), hub)
+	known, err := t.Workspace.Inbox(ctx, hub)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -211,7 +211,7 @@ func (t *Handler) forgetRefused(ctx context.Context, id handoff.ID) error {
 	return release(ctx, t.Claims, h)
 }
 
-// neverLeft reports whether the record of an abandoned claim has no other claim.
+// neverLeft reports whether a recorded claim was never printed, and no earlier claim may still arrive.
 func neverLeft(h *work.Claim) bool {
 	return h != nil && h.Held() && !h.Printed && len(h.Earlier) == 0
 }

@@ -18,15 +18,14 @@ import (
 // Workspace has the methods of the workspace needed for claims.
 type Workspace interface {
 	DeferWarnings(do func() error) error
-	Fetched(ctx context.Context, home lifecycle.Home, arg string) (bool, error)
+	Fetched(ctx context.Context, home lifecycle.Home, arg string) (handoff.ID, error)
 	ForgetLanes()
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
-	InLane(ctx context.Context, namespace refs.Namespace, arg string) (handoff.ID, error)
-	Inbox(ctx context.Context, agents []string, homes ...lifecycle.Home) ([]*workspace.Item, error)
+	Inbox(ctx context.Context, homes ...lifecycle.Home) ([]*workspace.Item, error)
 	Inboxes() []string
 	ReadOthers() []fault.Hint
 	Recover(ctx context.Context) error
-	Sources(ctx context.Context, down *error) []lifecycle.Home
+	Sources(ctx context.Context) (homes []lifecycle.Home, down error)
 	Warn(err error)
 }
 
@@ -121,8 +120,11 @@ func (g *Result) Printed(ctx context.Context) error {
 // PrintedFor is like Printed for a handoff whose work goes on in another worktree of this
 // clone, to which the claim moves.
 func (g *Result) PrintedFor(ctx context.Context, other work.Claims) error {
+	if other.Dir == g.claims.Dir {
+		return g.Printed(ctx)
+	}
 	defer g.unlock()
-	if g.Holder == nil || other.Dir == g.claims.Dir {
+	if g.Holder == nil {
 		return nil
 	}
 	g.Holder.Printed = true

@@ -1,6 +1,7 @@
 package take
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,8 +29,8 @@ func (t *search) resumeAny(ctx context.Context) (*Result, error) {
 	}
 	homes := []lifecycle.Home{t.Local}
 	if !t.Here {
-		var down error
-		homes = t.left(t.Workspace.Sources(ctx, &down))
+		all, down := t.Workspace.Sources(ctx)
+		homes = t.left(all)
 		t.failed(nil, down)
 	}
 	g, ask, err := t.claimSeen(ctx, homes)
@@ -42,7 +43,7 @@ func (t *search) resumeAny(ctx context.Context) (*Result, error) {
 	case err != nil:
 		return nil, err
 	case g == nil:
-		return nil, t.errNothing(moved(ctx, homes))
+		return nil, t.errNothing(ctx, homes)
 	}
 	if hub, ok := g.Home.(*crossrepo.Hub); ok && t.lost == 0 {
 		crossrepo.NoteSeenClaim(hub, false)
@@ -95,7 +96,7 @@ func (t *search) resumeFetched(ctx context.Context, homes []lifecycle.Home) (*Re
 // read, or without a trusted signature, are skipped before they cost a trip. They are chosen from
 // the oldest.
 func (t *search) offers(ctx context.Context, homes []lifecycle.Home) ([]*workspace.Item, error) {
-	all, err := t.Workspace.Inbox(ctx, t.Workspace.Inboxes(), homes...)
+	all, err := t.Workspace.Inbox(ctx, homes...)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +233,7 @@ func (t *Handler) doubtful(ctx context.Context, held []*workspace.Item) ([]*work
 	return open, nil
 }
 
-// claimOne claims the first possible of some offers. It returns nil if all were refused, or
+// claimOne claims the first of some offers that can be claimed. It returns nil if all were refused, or
 // others were faster. Then the caller chooses again: the hub was read after the lost claim.
 func (t *search) claimOne(ctx context.Context, offers []*workspace.Item) (*Result, error) {
 	for i, it := range offers {
@@ -303,25 +304,24 @@ func (t *Handler) refreshLanes(ctx context.Context, offers []*workspace.Item) er
 }
 
 // errNothing says why no offer was claimed.
-func (t *search) errNothing(moved error) error {
+func (t *search) errNothing(ctx context.Context, homes []lifecycle.Home) error {
 	switch {
 	case t.refused > 0:
 		return fault.New(fault.Denied, fault.Refused, "every handoff that waits for %s was refused", t.Agent).
 			WithHints(t.whyRefused()...)
 	case t.down != nil:
 		return t.down
-	case moved != nil:
-		return moved
-	case t.unfit != nil:
-		return t.unfit
+	}
+	if err := cmp.Or(moved(ctx, homes), t.unfit); err != nil {
+		return err
 	}
 	return fault.New(fault.NotFound, fault.NothingPending, "nothing waits for %s", t.Agent).
 		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the handoffs that wait for others"),
 			fault.Run("githandoff", "resume", "--wait", "10m").Because("waits for one"))
 }
 
-// skips counts the offers skipped by one resume: lost to others, of no use to the caller, or
-// refused.
+// skips has the progress of one resume: the offers lost to others, of no use to the caller, or refused;
+// the homes that it passes over; and the hubs of which a part was fetched.
 type skips struct {
 	warn       func(error)
 	silent     bool // no hub is asked about offers which only look held
@@ -364,8 +364,8 @@ func (p *skips) failed(home lifecycle.Home, err error) {
 	}
 }
 
-// passOver is like failed. It returns an error which ends the command: a home that is not available
-// does not, since there may be other homes.
+// passOver notes that a home is not available, and returns nil. It returns any other error, which ends
+// the command.
 func (p *skips) passOver(home lifecycle.Home, err error) error {
 	if fault.CodeOf(err) != fault.Unavailable {
 		return err
@@ -414,4 +414,20 @@ func (p *skips) warnOfMore() {
 	if more := p.refused - mostRefusals; more > 0 {
 		p.warn(fmt.Errorf("%d more were refused: githandoff audit lists them", more))
 	}
+}
+
+// moved returns the error of a hub which keeps its handoffs below another prefix by now, or hides
+// them.
+func moved(ctx context.Context, homes []lifecycle.Home) error {
+	for _, home := range homes {
+		if hub, ok := home.(*crossrepo.Hub); ok && crossrepo.Vanished(ctx, hub) {
+			if err := crossrepo.Moved(ctx, hub); err != nil {
+				return err
+			}
+			if err := crossrepo.Hides(ctx, hub); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -162,7 +162,7 @@ func (t *search) lookUp(ctx context.Context, home lifecycle.Home, h *work.Claim,
 	case t.passedOver[home], err != nil && !fault.Is(err, fault.Rollback):
 		return false
 	case !asked:
-		err = home.Refresh(ctx, crossrepo.WholeHandoffs(placesAt(home, held)...))
+		err = home.Refresh(ctx, lifecycle.WholeHandoffs(placesAt(home, held)...))
 		looks[home] = err
 	}
 	if fault.Is(err, fault.Rollback) { // perhaps of the lane of another claim
@@ -224,7 +224,7 @@ func (t *Handler) refreshHeld(ctx context.Context, held []*work.Claim) error {
 		home, err := t.Workspace.Home(ctx, h.Home)
 		if err == nil && !asked[home] {
 			asked[home] = true
-			err = home.Refresh(ctx, crossrepo.WholeHandoffs(placesAt(home, held)...))
+			err = home.Refresh(ctx, lifecycle.WholeHandoffs(placesAt(home, held)...))
 		}
 		if fault.CodeOf(err) == fault.Unavailable {
 			t.Workspace.Warn(err)
@@ -262,7 +262,7 @@ func offerOf(st *work.Standing) string {
 	return st.State.Offer.From
 }
 
-// peek reads one handoff, whose part of the home was refreshed, and claims nothing.
+// peek reads one handoff and claims nothing. The caller has fetched it.
 func (t *search) peek(ctx context.Context, home lifecycle.Home, p lifecycle.Place) (*Result, error) {
 	s, err := t.Engine.Reader.Load(ctx, home, p)
 	if err != nil {

@@ -167,19 +167,3 @@ func release(ctx context.Context, claims work.Claims, h *work.Claim) error {
 		return nil
 	})
 }
-
-// moved returns the error of a hub which keeps its handoffs below another prefix by now, or hides
-// them.
-func moved(ctx context.Context, homes []lifecycle.Home) error {
-	for _, home := range homes {
-		if hub, ok := home.(*crossrepo.Hub); ok && crossrepo.Vanished(ctx, hub) {
-			if err := crossrepo.Moved(ctx, hub); err != nil {
-				return err
-			}
-			if err := crossrepo.Hides(ctx, hub); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}

@@ -24,13 +24,6 @@ type Homes interface {
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 }
 
-// Taken is a claimed handoff being printed.
-type Taken interface {
-	Printed(ctx context.Context) error
-	PrintedFor(ctx context.Context, claims work.Claims) error // moves the claim to another worktree
-	Abandon()
-}
-
 // Restoring is one resume with a possible work copy. A nil one makes none.
 type Restoring struct {
 	Dir   string // "" is beside this work tree
@@ -91,26 +84,21 @@ func (r *Restoring) Restore(ctx context.Context, v *lifecycle.Verified) error {
 	return private.WriteFile(filepath.Join(gitDir, "githandoff", "agent"), []byte(r.Agent+"\n"))
 }
 
-// Printed records the printed content, and moves the claim to the work copy.
-func (r *Restoring) Printed(ctx context.Context, taken Taken) error {
-	if r == nil {
-		return taken.Printed(ctx)
-	}
-	if r.plan.Here {
-		if err := taken.Printed(ctx); err != nil {
-			return err
-		}
-		return r.Told(r.plan)
+// Claims returns the claims of the worktree in which the work goes on; those of here without another one.
+func (r *Restoring) Claims(here work.Claims) (work.Claims, error) {
+	if r == nil || r.plan.Here {
+		return here, nil
 	}
 	gitDir, err := gitDir(r.plan.Dir)
-	if err != nil {
-		taken.Abandon()
-		return err
+	return work.ClaimsOf(r.Repo, gitDir), err
+}
+
+// Told forgets the work copy: its user knows of it, and it is theirs.
+func (r *Restoring) Told() error {
+	if r == nil {
+		return nil
 	}
-	if err := taken.PrintedFor(ctx, work.ClaimsOf(r.Repo, gitDir)); err != nil {
-		return err
-	}
-	return r.Told(r.plan)
+	return r.copies().Drop(r.plan.ID)
 }
 
 // Made returns the work copy, nil if none was made.
@@ -268,9 +256,6 @@ func (h *Handler) Make(ctx context.Context, c *Copy, contents *snapshot.Contents
 	c.Made = true
 	return h.copies().Put(c.ID, c)
 }
-
-// Told forgets a work copy: its user knows of it, and it is theirs.
-func (h *Handler) Told(c *Copy) error { return h.copies().Drop(c.ID) }
 
 // gitDir returns git's directory of a worktree.
 func gitDir(dir string) (string, error) {
