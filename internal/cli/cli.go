@@ -190,7 +190,7 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		Version:           a.Version,
-		Args:              noSuchCommand,
+		Args:              onlyCommands,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(args) > 0 { // flags alone, as those of a script with an empty variable

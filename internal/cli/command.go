@@ -44,7 +44,7 @@ func (c command) build() *cobra.Command {
 		cmd.Example = "  " + strings.Join(c.example, "\n  ")
 	}
 	if len(c.sub) > 0 {
-		cmd.Args, cmd.RunE = noSuchCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		cmd.Args, cmd.RunE = onlyCommands, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	if c.flags != nil {
 		c.flags(cmd.Flags())
@@ -159,12 +159,23 @@ func takes(required int, says string, to ...*string) cobra.PositionalArgs {
 func wordOf(flag string, then cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		err := then(cmd, args)
-		if f := fault.As(err); f != nil && len(args) == 1 && args[0] != "" && !strings.Contains(args[0], "@") && cmd.Flags().NFlag() == 0 {
+		if f := fault.As(err); f != nil && len(args) == 1 && args[0] != "" && !strings.Contains(args[0], "@") && ownFlags(cmd) == 0 {
 			meant := fault.Run(append(strings.Fields(cmd.CommandPath()), "--"+flag, args[0])...)
 			return f.WithHints(meant, seeHelp(cmd))
 		}
 		return err
 	}
+}
+
+// ownFlags counts the given flags of a command, without those of all commands: a hint repeats these.
+func ownFlags(cmd *cobra.Command) int {
+	n := 0
+	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed {
+			n++
+		}
+	})
+	return n
 }
 
 // takesAny binds any number of arguments.

@@ -106,7 +106,7 @@ func (c *emitCommand) noWords(cmd *cobra.Command, words []string) error {
 	if c.To == "" && len(words) == 1 && isTarget(cmd.Flags(), words[0]) {
 		return refusal.WithHints(fault.Instead(words[0], "--to="+words[0]), seeHelp(cmd))
 	}
-	if cmd.Flags().NFlag() > flags || len(rest) == 0 || slices.Contains(words, "") {
+	if ownFlags(cmd) > flags || len(rest) == 0 || slices.Contains(words, "") {
 		return refusal.WithHints(seeHelp(cmd))
 	}
 	return refusal.WithHints(fault.Run(append(argv, "--goal", strings.Join(rest, " "))...), seeHelp(cmd))

@@ -39,7 +39,7 @@ until it is back.`,
 		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Unavailable},
 		args: func(cmd *cobra.Command, args []string) error {
 			at := cmd.ArgsLenAtDash()
-			if at < 0 && len(args) > 0 && cmd.Flags().NFlag() == 0 && !slices.Contains(args, "") {
+			if at < 0 && len(args) > 0 && ownFlags(cmd) == 0 && !slices.Contains(args, "") {
 				return usage("put the command after --").WithHints(fault.Run(append([]string{"githandoff", "hold", "--"}, args...)...), seeHelp(cmd))
 			}
 			if at < 0 || at == len(args) || at > 1 {

@@ -42,7 +42,7 @@ func withAdvice(cmd *cobra.Command, err error) error {
 // badFlag refuses a flag. If a word before it is no command, that word is the mistake to report.
 func badFlag(cmd *cobra.Command, args []string, err error) error {
 	if word := wordBefore(cmd, args, err); word != "" {
-		return noSuchCommand(cmd, []string{word})
+		return noSuchCommand(cmd, word, args)
 	}
 	refusal := fault.New(fault.Usage, fault.BadUsage, "%w", plainValue(err))
 	var unknown *pflag.NotExistError
@@ -115,42 +115,52 @@ func wordBefore(cmd *cobra.Command, args []string, err error) string {
 	return firstWord(cmd.Flags(), rest)
 }
 
-// noSuchCommand refuses what stands where a command should.
-func noSuchCommand(cmd *cobra.Command, args []string) error {
+// onlyCommands refuses the arguments of a group of commands.
+func onlyCommands(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	refusal := usage("there is no command %s %s", cmd.CommandPath(), printable(args[0]))
-	near := meantBy(cmd, args[0])
+	return noSuchCommand(cmd, args[0], nil)
+}
+
+// noSuchCommand refuses what stands where a command should. Of a command that does not take the
+// flags of this command line, the hint is its help.
+func noSuchCommand(cmd *cobra.Command, word string, line []string) error {
+	near := meantBy(cmd, word)
 	var hints []fault.Hint
-	for _, name := range near[:min(len(near), fault.MaxHints-1)] {
-		hints = append(hints, fault.Instead(args[0], name))
+	for _, c := range near[:min(len(near), fault.MaxHints-1)] {
+		hint := fault.Instead(word, c.Name())
+		if c.ParseFlags(line) != nil {
+			hint = seeHelp(c).Because("%s", hint.Why)
+		}
+		hints = append(hints, hint)
 	}
-	return refusal.WithHints(append(hints, seeHelp(cmd))...)
+	return usage("there is no command %s %s", cmd.CommandPath(), printable(word)).WithHints(append(hints, seeHelp(cmd))...)
 }
 
 // meantBy returns the commands probably meant by a word: those for which git, gh or people use that
 // word, else those that begin with it, else the command or topic with the nearest spelling.
-func meantBy(cmd *cobra.Command, word string) (near []string) {
+func meantBy(cmd *cobra.Command, word string) (near []*cobra.Command) {
 	word = strings.ToLower(word)
-	var names, longer []string
+	var names []string
+	var longer, all []*cobra.Command
 	for _, c := range cmd.Commands() {
 		if !c.IsAvailableCommand() && !c.IsAdditionalHelpTopicCommand() {
 			continue
 		}
-		names = append(names, c.Name())
+		names, all = append(names, c.Name()), append(all, c)
 		switch {
 		case slices.Contains(c.SuggestFor, word) || c.Name() == word:
-			near = append(near, c.Name())
+			near = append(near, c)
 		case strings.HasPrefix(c.Name(), word):
-			longer = append(longer, c.Name())
+			longer = append(longer, c)
 		}
 	}
 	if len(near) > 0 {
 		return near
 	}
-	if name := fault.Nearest(word, names); len(longer) == 0 && name != "" {
-		return []string{name}
+	if i := slices.Index(names, fault.Nearest(word, names)); len(longer) == 0 && i >= 0 {
+		return all[i : i+1]
 	}
 	return longer
 }

@@ -34,7 +34,7 @@ func newHelp(root *cobra.Command) command {
 		run: func(context.Context) error {
 			target, rest, err := root.Find(words)
 			if err != nil || len(rest) > 0 {
-				return noSuchCommand(target, rest)
+				return onlyCommands(target, rest)
 			}
 			if target == root || !target.Runnable() {
 				return target.Help()

@@ -109,15 +109,18 @@ func newTrustList(a *app) command {
 func newTrustRemove(a *app) command {
 	c := &trustCommand{app: a}
 	return command{
-		use:     "remove KID",
+		use:     "remove KID|NAME",
 		suggest: []string{"rm", "delete", "revoke"},
 		short:   "Retire a key; signatures this clone has seen still count",
 		long: `Retires a key. Signatures that this clone has in its copies of the logs still count.
 Later ones do not, whatever their date. A retired key is never trusted again: its owner
-makes a new one.`,
+makes a new one.
+
+A name is that of the key in the keystore, or of the agent or person whose only key it
+is. A name that may mean another key is refused.`,
 		example:  []string{"githandoff trust remove openpgp:949c14597a7afbde99da837d71097450ad04d64d"},
 		exits:    []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Unavailable},
-		args:     takes(1, "a key id", &c.arg),
+		args:     takes(1, "a key id or name", &c.arg),
 		complete: completions{a}.trusted,
 		flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&c.user, "user", false, "only in this user's own list")

@@ -122,6 +122,7 @@ type Hint struct {
 	Why string   `json:"why,omitempty"`
 
 	given, meant string // see Instead
+	added        string // see With
 	whole        bool   // see Whole
 }
 
@@ -142,16 +143,26 @@ func Instead(given, meant string) Hint {
 	return Hint{Why: fmt.Sprintf("did you mean %s?", meant), given: given, meant: meant}
 }
 
+// With returns a hint to run the same command again, with one more argument: see In.
+func With(arg string) Hint { return Hint{added: arg} }
+
 // Because returns h with its reason set.
 func (h Hint) Because(format string, args ...any) Hint {
 	h.Why = fmt.Sprintf(format, args...)
 	return h
 }
 
-// In returns h for a typed command line: a hint of Instead gets its command from there. The
-// word may stand alone, in a flag (--to=word, --word=…) or as the alias of a target
-// (agent@word).
+// In returns h for a typed command line: a hint of Instead or With gets its command from there. The
+// word of Instead may stand alone, in a flag (--to=word, --word=…) or as the alias of a target
+// (agent@word). The argument of With goes to the end, or before "--".
 func (h Hint) In(argv []string) Hint {
+	if h.added != "" {
+		at := slices.Index(argv, "--")
+		if at < 0 {
+			at = len(argv)
+		}
+		h.Run, h.added = slices.Insert(slices.Clone(argv), at, h.added), ""
+	}
 	if h.given == "" {
 		return h
 	}

@@ -34,5 +34,6 @@ func TestInstead(t *testing.T) {
 	} {
 		assert.Equal(t, want, fault.Instead(given, "MEANT").In(argv).String())
 	}
+	assert.Equal(t, "githandoff hold --lease 1h ID -- make -j", fault.With("ID").In([]string{"githandoff", "hold", "--lease", "1h", "--", "make", "-j"}).String())
 	assert.Equal(t, "githandoff sync", fault.Run("githandoff", "sync").In(argv).String())
 }

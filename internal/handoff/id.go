@@ -35,17 +35,11 @@ const (
 
 // Ambiguous refuses an argument that fits several handoffs.
 func Ambiguous(arg string, ids ...ID) error {
-	return fault.New(fault.Usage, fault.AmbiguousID, "%q means %s and %s", arg, ids[0], ids[1]).WithHints(Which(ids...)...)
-}
-
-// Which returns the hints for an ambiguous argument: a command to show each handoff, by its whole
-// id.
-func Which(ids ...ID) []fault.Hint {
 	var hints []fault.Hint
 	for _, id := range ids[:min(len(ids), fault.MaxHints)] {
-		hints = append(hints, fault.Run("githandoff", "show", string(id)).Because("shows one of them; a full id is unambiguous").Whole())
+		hints = append(hints, fault.Instead(arg, string(id)).Whole())
 	}
-	return hints
+	return fault.New(fault.Usage, fault.AmbiguousID, "%q means %s and %s", arg, ids[0], ids[1]).WithHints(hints...)
 }
 
 // NewID makes an id from the time and 80 bits of random.

@@ -301,7 +301,7 @@ func errHeld(s *State) error {
 	}
 	return fault.New(fault.Conflict, fault.Claimed, "handoff %s is held by %s until %s",
 		s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
-		WithHints(fault.Run("githandoff", "resume").Because("takes another one"))
+		WithHints(fault.Run("githandoff", "resume", "--next").Because("takes another one"))
 }
 
 // errNotHeld returns the conflict of a step without the claim it needs.

@@ -5,8 +5,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 )
 
@@ -45,4 +49,28 @@ func (l Located) Worktree() (string, error) {
 		return strings.TrimSuffix(l.GitDir, "/.git"), nil // the main worktree has no such file
 	}
 	return filepath.Dir(strings.TrimSpace(string(link))), err
+}
+
+// HeldElsewhere refuses a step on a handoff held outside this worktree. It names the worktree of
+// this clone that holds it; if that was removed, and this agent's, the hint continues it here.
+func (w *Held) HeldElsewhere(s *lifecycle.State) error {
+	by := w.Verifier.Author
+	held, err := OfClone(w.Repo)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(held, func(l Located) bool { return l.ID == s.ID && l.Mine(s.Claim.Nonce) })
+	if i < 0 {
+		return by.HeldBy(s)
+	}
+	dir, err := held[i].Worktree()
+	switch own := held[i].Actor == w.Agent && held[i].Key == by.Signer.KID(); {
+	case err != nil || dir == "" && !own:
+		return by.HeldBy(s)
+	case dir == "":
+		return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s in a worktree that was removed", s.ID, s.Claim.Actor).
+			WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("continues it here"))
+	}
+	return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s in another worktree, until %s", s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
+		WithHints(fault.Run("githandoff", "-C", dir, "status").Because("shows it there"))
 }

@@ -208,13 +208,25 @@ func (w *Held) Current() (*Claim, error) {
 		if err != nil {
 			return nil, err
 		}
+		waiting := fault.Run("githandoff", "resume").Because("takes a waiting handoff")
+		if handoff.CheckAgent(w.Agent) != nil { // a person, who takes none
+			waiting = fault.Run("githandoff", "inbox", "--all").Because("lists waiting handoffs")
+		}
 		return nil, fault.New(fault.NotFound, fault.NothingHeld, "%s holds nothing in this worktree", w.Agent).
-			WithHints(append(hints, fault.Run("githandoff", "resume").Because("takes a waiting handoff"))...)
+			WithHints(append(hints, waiting)...)
 	case 1:
 		return held[0], nil
 	}
 	return nil, fault.New(fault.Usage, fault.AmbiguousID, "%s holds %d handoffs: %s", w.Agent, len(held), ShortIDs(held)).
-		WithHints(handoff.Which(idsOf(held)...)...)
+		WithHints(each(held, func(id string) fault.Hint { return fault.With(id).Because("an id names one of them") })...)
+}
+
+// each returns a hint for each of two claims.
+func each(held []*Claim, hint func(id string) fault.Hint) (hints []fault.Hint) {
+	for _, h := range held[:min(len(held), 2)] {
+		hints = append(hints, hint(string(h.ID)))
+	}
+	return hints
 }
 
 // Elsewhere returns the claims of this agent held by other worktrees of the clone.
@@ -333,7 +345,9 @@ func (w *Held) Live(ctx context.Context, arg string) (*Live, error) {
 		return w.LiveClaim(ctx, held[0])
 	}
 	return nil, errNoAuthority(fault.AmbiguousID, "%s holds %d handoffs that carry authority: %s", w.Agent, len(held), ShortIDs(held)).
-		WithHints(handoff.Which(idsOf(held)...)...)
+		WithHints(each(held, func(id string) fault.Hint {
+			return fault.Run("githandoff", "obo", "show", id).Because("shows what one of them allows")
+		})...)
 }
 
 // LiveClaim is like Live for one claim.

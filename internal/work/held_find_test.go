@@ -24,9 +24,9 @@ func TestFindAmbiguous(t *testing.T) {
 	require.True(t, fault.Is(err, fault.AmbiguousID), "%v", err)
 	var runs []string
 	for _, h := range fault.As(err).Hints {
-		runs = append(runs, strings.Join(h.Run, " "))
+		runs = append(runs, strings.Join(h.In([]string{"githandoff", "ack", "0000000r"}).Run, " "))
 	}
-	assert.Equal(t, []string{"githandoff show " + someID, "githandoff show " + twin}, runs)
+	assert.Equal(t, []string{"githandoff ack " + someID, "githandoff ack " + twin}, runs)
 	for _, id := range []string{someID, twin} {
 		h, err := w.Find(id)
 		require.NoError(t, err)

@@ -126,7 +126,7 @@ func (f *Handler) notHeld(ctx context.Context, arg string) error {
 	case s.Receipt != nil:
 		return s.Err()
 	case s.Claim != nil:
-		return f.heldElsewhere(s)
+		return f.Work.HeldElsewhere(s)
 	}
 	if err := errUndelivered(v); err != nil {
 		return err
@@ -139,30 +139,6 @@ func (f *Handler) notHeld(ctx context.Context, arg string) error {
 		return free.WithHints(fault.Run("githandoff", "show", string(s.ID)).Because("it waits for %s", to))
 	}
 	return free.WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("takes it"))
-}
-
-// heldElsewhere refuses a step on a handoff held outside this worktree. It names the worktree of
-// this clone that holds it; if that was removed, and this agent's, the hint continues it here.
-func (f *Handler) heldElsewhere(s *lifecycle.State) error {
-	by := f.Engine.Author
-	held, err := work.OfClone(f.Engine.Repo)
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(held, func(l work.Located) bool { return l.ID == s.ID && l.Mine(s.Claim.Nonce) })
-	if i < 0 {
-		return by.HeldBy(s)
-	}
-	dir, err := held[i].Worktree()
-	switch own := held[i].Actor == f.Work.Agent && held[i].Key == by.Signer.KID(); {
-	case err != nil || dir == "" && !own:
-		return by.HeldBy(s)
-	case dir == "":
-		return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s in a worktree that was removed", s.ID, s.Claim.Actor).
-			WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("continues it here"))
-	}
-	return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s in another worktree, until %s", s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
-		WithHints(fault.Run("githandoff", "-C", dir, "status").Because("shows it there"))
 }
 
 // errUndelivered refuses a step on a handoff in the outbox: steps are taken at its home, which

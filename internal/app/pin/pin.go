@@ -176,11 +176,12 @@ func (h *Handler) Confirm(public sign.PublicKey, typed string) (name string, err
 	return name, h.Trust.Add(h.Path, entry)
 }
 
-// Retire ends the trust in a key. Entries of the lanes already in repo still count; repo is nil
-// outside of a repository.
-func (h *Handler) Retire(ctx context.Context, repo *refs.Repo, kid string) (key sign.Key, err error) {
-	if err := sign.CheckKID(kid); err != nil {
-		return key, usage("%v", err).WithHints(append(h.named(kid), fault.Run("githandoff", "trust", "list").Because("lists the keys by their ids"))...)
+// Retire ends the trust in the key named by arg. Entries of the lanes already in repo still count;
+// repo is nil outside of a repository.
+func (h *Handler) Retire(ctx context.Context, repo *refs.Repo, arg string) (key sign.Key, err error) {
+	kid, err := h.trusted(arg)
+	if err != nil {
+		return key, err
 	}
 	var seen map[string]string
 	if repo != nil {
@@ -195,16 +196,49 @@ func (h *Handler) Retire(ctx context.Context, repo *refs.Repo, kid string) (key 
 	return key, nil
 }
 
-// named returns the hints to retire, in place of a name, the keys trusted under it.
-func (h *Handler) named(name string) []fault.Hint {
-	var hints []fault.Hint
-	for _, e := range h.Trust.Entries() {
-		if slices.Contains(e.Agents, name) && e.Retired == "" && len(hints) < fault.MaxHints-1 {
-			hints = append(hints, fault.Run("githandoff", "trust", "remove", e.KID).Because("the key of %s", untrusted.Line(name)))
-		}
+// trusted finds the key to retire: by its id, by its name in the keystore, or by the agent or person
+// whose only key it is. A retired key never comes back, so that a name with a second meaning is
+// refused: another key has it as well, or the key also acts under another name.
+func (h *Handler) trusted(arg string) (kid sign.KID, err error) {
+	if sign.CheckKID(arg) == nil {
+		return arg, nil
 	}
-	if _, near := sign.NearestAgent(h.Trust, name); len(hints) == 0 && near != "" {
-		hints = append(hints, fault.Instead(name, near))
+	own, err := h.Keystore.Public(arg)
+	if code := fault.CodeOf(err); err != nil && code != fault.NotFound && code != fault.Usage {
+		return "", err
+	}
+	stored := err == nil
+	var found []sign.TrustEntry
+	exact := true
+	for _, e := range h.Trust.Entries() {
+		names := append(slices.Clone(e.Agents), e.Principals...)
+		mine := stored && e.KID == own.KID()
+		if e.Retired != "" || !mine && !slices.Contains(names, arg) && !slices.Contains(names, "user:"+arg) {
+			continue
+		}
+		found = append(found, e)
+		exact = mine || !stored && len(names) == 1
+	}
+	list := fault.Run("githandoff", "trust", "list").Because("lists the keys by their ids")
+	switch {
+	case len(found) == 1 && exact:
+		return found[0].KID, nil
+	case len(found) > 0:
+		return "", fault.New(fault.Usage, fault.Ambiguous, "%s may mean another key: name the key by its id", untrusted.Line(arg)).
+			WithHints(append(idsOf(found), list)...)
+	}
+	refusal := usage("%s is neither a key id nor the name of a key trusted here", untrusted.Line(arg))
+	if _, near := sign.NearestAgent(h.Trust, arg); near != "" {
+		return "", refusal.WithHints(fault.Instead(arg, near), list)
+	}
+	return "", refusal.WithHints(list)
+}
+
+// idsOf returns the hints to retire keys by their ids.
+func idsOf(keys []sign.TrustEntry) (hints []fault.Hint) {
+	for _, e := range keys[:min(len(keys), fault.MaxHints-1)] {
+		names := append(slices.Clone(e.Agents), e.Principals...)
+		hints = append(hints, fault.Run("githandoff", "trust", "remove", e.KID).Because("the key of %s", untrusted.Line(strings.Join(names, ", "))))
 	}
 	return hints
 }

@@ -43,7 +43,7 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 				t.Workspace.Warn(down)
 			}
 			g, err := t.claim(ctx, home, *p, true)
-			return g, t.explainWrongInbox(ctx, home, *p, err)
+			return g, t.explain(ctx, home, *p, err)
 		}
 	}
 	if down != nil {
@@ -53,14 +53,24 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 		WithHints(append(t.Workspace.ReadOthers(), fault.Run("githandoff", "inbox", "--all").Because("lists waiting handoffs with their ids"))...)
 }
 
-// explainWrongInbox replaces the refusal of a key if the handoff waits for another agent: then the
-// key is not at fault.
-func (t *Handler) explainWrongInbox(ctx context.Context, home lifecycle.Home, p lifecycle.Place, err error) error {
-	if !fault.Is(err, fault.UntrustedKey) {
+// explain replaces the refusal of a claim if this agent holds the handoff elsewhere, and that of a
+// key if the handoff waits for another agent: then the key is not at fault.
+func (t *Handler) explain(ctx context.Context, home lifecycle.Home, p lifecycle.Place, err error) error {
+	refused := fault.As(err)
+	if !fault.Is(err, fault.UntrustedKey) && !fault.Is(err, fault.Claimed) {
 		return err
 	}
 	s, lerr := t.Engine.Reader.Load(ctx, home, p)
-	if lerr != nil || s.To == "" || slices.Contains(t.Workspace.Inboxes(), s.To) {
+	switch {
+	case lerr != nil:
+		return err
+	case refused.Reason == fault.Claimed && s.Claim != nil && s.Claim.Actor == t.Agent:
+		where := fault.As(t.Work.HeldElsewhere(s))
+		if where == nil {
+			return err
+		}
+		return fault.New(refused.Code, refused.Reason, "%s", where.Message).WithHints(where.Hints...)
+	case refused.Reason == fault.Claimed, s.To == "", slices.Contains(t.Workspace.Inboxes(), s.To):
 		return err
 	}
 	if s.To == refs.Nobody {
