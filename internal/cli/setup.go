@@ -142,7 +142,7 @@ func (c *setupCommand) offer(r *agentsetup.Request) error {
 	present := r.Present()
 	if len(present) == 0 {
 		return fault.New(fault.NotFound, fault.NoClient, "none of %s has been run by this user", strings.Join(agentsetup.Clients(), ", ")).
-			WithHints(fault.Run("githandoff", "setup", "--help").Because("explains how to name one anyway"))
+			WithHints(fault.Run("githandoff", "setup", agentsetup.Clients()[0]).Because("sets up one of them nevertheless"))
 	}
 	r.Clients = present
 	changes, err := r.Plan()
@@ -152,7 +152,7 @@ func (c *setupCommand) offer(r *agentsetup.Request) error {
 	for _, change := range changes {
 		c.print(change, false)
 	}
-	c.Say("nothing was written; to write it, run: githandoff setup %s", strings.Join(present, " "))
+	c.Say("githandoff: nothing was written; to write it, run: githandoff setup %s", strings.Join(present, " "))
 	return nil
 }
 
@@ -164,12 +164,34 @@ func (c *setupCommand) change(plan func() ([]*agentsetup.Change, error), apply f
 	for _, change := range changes {
 		c.print(change, true)
 	}
+	done := "nothing was written"
 	if !c.dryRun {
 		if err := apply(changes); err != nil {
 			return err
 		}
+		done = written(changes)
 	}
+	c.Say("githandoff: %s", done)
 	return agentsetup.Left(changes)
+}
+
+// written says how many files were changed: the diffs may fill the screen.
+func written(changes []*agentsetup.Change) string {
+	count := map[agentsetup.State]int{}
+	for _, change := range changes {
+		count[change.State]++
+	}
+	var did []string
+	if n := count[agentsetup.Write]; n > 0 {
+		did = append(did, "wrote "+fault.Count(n, "file"))
+	}
+	if n := count[agentsetup.Delete]; n > 0 {
+		did = append(did, "deleted "+fault.Count(n, "file"))
+	}
+	if did == nil {
+		return "nothing had to be written"
+	}
+	return strings.Join(did, " and ")
 }
 
 func (c *setupCommand) print(change *agentsetup.Change, diff bool) {
@@ -190,7 +212,9 @@ func (c *setupCommand) print(change *agentsetup.Change, diff bool) {
 
 func (c *setupCommand) checkAll(r *agentsetup.Request) error {
 	if len(r.Clients) == 0 {
-		r.Clients = r.Present()
+		if r.Clients = r.Present(); len(r.Clients) == 0 {
+			c.Say("githandoff: nothing is set up: none of %s has been run by this user", strings.Join(agentsetup.Clients(), ", "))
+		}
 	}
 	findings, err := r.Check()
 	if err != nil {
