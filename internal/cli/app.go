@@ -114,7 +114,7 @@ func (a *app) identity(repo *refs.Repo) (string, error) {
 			WithHints(fault.Run("githandoff", "init", "--as", initrepo.SuggestedName(repo)).Because("gives it one; the name is yours to choose"))
 	}
 	if handoff.CheckAgent(name) != nil && !strings.Contains(name, "@") {
-		return "", usage("%s: %v", from, handoff.CheckAgent(name)).WithHints(fault.Fact("an agent's name looks like fixer or ci-bot.2"))
+		return "", usage("%s: %v", from, handoff.CheckAgent(name)).WithHints(initrepo.BadName(name))
 	}
 	return name, nil
 }

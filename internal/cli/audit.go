@@ -43,11 +43,11 @@ Plain git shows the same log: git log --glob='refs/handoffs/*log/*'`,
 		},
 		args: takesAny(&c.aliases),
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&c.since, "since", "", "only entries since then: RFC 3339, a date, or a span such as 24h or 7d")
-			f.StringVar(&c.until, "until", "", "only entries before then")
-			f.StringVar(&c.agent, "agent", "", "only entries from, to or by this agent")
-			f.StringVar(&c.principal, "principal", "", "only entries on behalf of this principal")
-			f.StringVar(&c.task, "task", "", "only entries of this task")
+			f.StringVar(&c.since, "since", "", "only entries since `TIME`: RFC 3339, a date, or a span such as 24h or 7d")
+			f.StringVar(&c.until, "until", "", "only entries before `TIME`")
+			f.StringVar(&c.agent, "agent", "", "only entries from, to or by `AGENT`")
+			f.StringVar(&c.principal, "principal", "", "only entries on behalf of `PRINCIPAL`")
+			f.StringVar(&c.task, "task", "", "only entries of the task `KEY`")
 		},
 		run: c.run,
 	}

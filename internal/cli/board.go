@@ -26,7 +26,7 @@ minute. Keys show a handoff, route or answer one that waits for a decision, rele
 claim, revoke an offer, and filter the list. An action that takes something from an
 agent asks first.`,
 		example: []string{"githandoff board"},
-		exits:   []fault.Code{fault.Denied, fault.Unavailable},
+		exits:   []fault.Code{fault.Denied, fault.Invalid, fault.Unavailable},
 		args:    takes(0, "no arguments"),
 		run:     func(ctx context.Context) error { return runBoard(ctx, a) },
 	}

@@ -35,8 +35,8 @@ func newCapture(a *app) command {
 the document that it wrote there, to TARGET or to the target that the document names.
 If neither names one, the document is printed between markers, as Kelos does. The exit
 status is that of the command. A document that cannot be handed over is kept in the git
-directory, with a warning. With --to, a command that succeeds but writes no document is
-exit code 3. A TARGET that cannot be addressed, such as one with an unknown alias, is
+directory, with a warning. With --to, capture exits 3 if a command succeeds but writes no
+document. A TARGET that cannot be addressed, such as one with an unknown alias, is
 refused before the command runs.
 
 An agent that ended as blocked and names no target is handed to nobody: its handoff
@@ -56,13 +56,14 @@ refusal (exit 6).
 claude -p (json, stream-json), codex exec (--output-last-message, --json), gemini (json,
 stream-json), opencode run (--format json), copilot -p (json). If the message contains a
 document, such as a JSON block at its end, that is the handoff. Otherwise the message is
-the detail, and its first paragraph the summary. With --to, an empty message is exit
-code 3.`,
+the detail, and its first paragraph the summary. With --to, capture exits 3 if the message
+is empty.`,
 		example: []string{
 			`githandoff capture --to fixer -- claude -p "find out why login fails"`,
 			"kubectl logs job/investigate | githandoff capture --from-log - --to fixer@client",
 			`claude -p --output-format json "find out why login fails" | githandoff capture --last-message - --to fixer`,
 		},
+		runs: true,
 		args: func(cmd *cobra.Command, args []string) error {
 			switch dash := cmd.ArgsLenAtDash(); {
 			case dash > 0, dash < 0 && len(args) > 0:
@@ -83,9 +84,9 @@ code 3.`,
 			return nil
 		},
 		flags: func(f *pflag.FlagSet) {
-			targetVar(f, &c.To, "`TARGET`: agent, agent@alias or @alias")
-			f.StringVar(&c.Log, "from-log", "", "read the document from this log, `FILE` (- is standard input)")
-			f.StringVar(&c.Message, "last-message", "", "read the last message from the output of a client, `FILE` (- is standard input)")
+			targetVar(f, &c.To, "hand it to `TARGET`: agent, agent@alias or @alias")
+			f.StringVar(&c.Log, "from-log", "", "read the document from the log `FILE` (- is standard input)")
+			f.StringVar(&c.Message, "last-message", "", "read the last message from `FILE`, the output of a client (- is standard input)")
 			c.draft = registerDraft(f, "task", "goal")
 		},
 		run: c.run,

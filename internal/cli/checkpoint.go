@@ -40,7 +40,7 @@ the work tree are not touched.`,
 				long: `Makes a new branch at the commit that a handoff names as its checkpoint. ID is that
 handoff, or the return handoff that was sent when it failed.`,
 				example: []string{"githandoff checkpoint restore 7k3m2q --branch before"},
-				exits:   []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Unavailable},
+				exits:   []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Invalid, fault.Unavailable},
 				args:    takes(0, "at most one ID", &c.id),
 				flags: func(f *pflag.FlagSet) {
 					f.StringVar(&c.branch, "branch", "", "`NAME` of the new branch")

@@ -5,7 +5,8 @@
 // # Manners
 //
 // An error is printed once, here: "githandoff: …" on one line, then at most three lines "hint:
-// …", each a command to paste, with its reason behind "#"; with --json one object instead.
+// …", each a command to paste, with its reason behind "#", or a remark alone; with --json one
+// object instead.
 // Foreign text (the words of a hub, a path, the name of a ref) is escaped. Without a terminal
 // nothing is asked. The error has the exit code (githandoff help exit-codes).
 package cli

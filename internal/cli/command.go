@@ -22,6 +22,7 @@ type command struct {
 	example []string     // command lines
 	brief   []string     // flags of the short page; nil: all of them
 	exits   []fault.Code // besides 0, 1 and 2; nil: all of them
+	runs    bool         // it ends with the exit status of a command that it runs
 
 	args     cobra.PositionalArgs       // checks and binds the arguments
 	complete cobra.CompletionFunc       // completes an argument
@@ -87,7 +88,11 @@ func (c command) exitList() string {
 	for _, code := range codes {
 		list = append(list, strconv.Itoa(int(code)))
 	}
-	return strings.Join(list, " ")
+	says := strings.Join(list, " ")
+	if c.runs {
+		says += ", or that of CMD"
+	}
+	return says
 }
 
 // onlyOne refuses more than one flag of a group, and names the given ones. Then it checks the

@@ -40,10 +40,10 @@ content and is always the same.`,
 		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Policy},
 		args:  takes(0, "at most one file", &c.file),
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&c.from, "from", "", "format of FILE; detected by content")
-			f.StringVar(&c.to, "to", "", "`FORMAT` to print")
+			f.StringVar(&c.from, "from", "", "read FILE in this `FORMAT`; detected by content")
+			f.StringVar(&c.to, "to", "", "print it in this `FORMAT`")
 			f.StringVar(&c.task, "task", "", "the sender's own `KEY` for the work, if the document has none")
-			f.StringVar(&c.target, "target", "", "the receiver, `AGENT`, if the document names none")
+			f.StringVar(&c.target, "target", "", "name `AGENT` as the receiver, if the document names none")
 		},
 		values: map[string][]string{"to": dialect.Formats()},
 		run:    c.run,

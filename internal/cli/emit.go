@@ -70,16 +70,16 @@ If the hub cannot be reached, the handoff waits in the outbox (exit 8), and
 		brief: []string{"to", "goal", "summary", "detail", "task", "relevant-file", "data", "file"},
 		args:  c.noWords,
 		flags: func(f *pflag.FlagSet) {
-			targetVar(f, &c.To, "`TARGET`: agent, agent@alias or @alias")
+			targetVar(f, &c.To, "send it to `TARGET`: agent, agent@alias or @alias")
 			f.StringVarP(&c.file, "file", "f", "", "read the handoff from `FILE` (- is standard input)")
-			f.StringVar(&c.format, "format", "", "format of FILE; detected by content")
+			f.StringVar(&c.format, "format", "", "read FILE in this `FORMAT`; detected by content")
 			c.draft = registerDraft(f)
-			f.StringVar(&c.Checkpoint, "checkpoint", "", "commit to roll back to, `REV`")
-			f.StringVar(&c.Parent, "parent", "", "the handoff from which this one follows, `ID`")
-			f.StringVar(&c.Commit, "commit", "", "the commit it is about, `REV` (HEAD)")
+			f.StringVar(&c.Checkpoint, "checkpoint", "", "name the commit `REV` to roll back to")
+			f.StringVar(&c.Parent, "parent", "", "let it follow from the handoff `ID`")
+			f.StringVar(&c.Commit, "commit", "", "say that it is about the commit `REV` (HEAD)")
 			(*authorityFlags)(&c.Wanted).register(f)
 			c.snapshot.register(f)
-			spanVar(f, &c.TTL, "ttl", lifecycle.DefaultTTL, "how long it may wait until it expires")
+			spanVar(f, &c.TTL, "ttl", lifecycle.DefaultTTL, "let it expire after `DURATION`")
 			f.BoolVar(&c.Seal, "seal", false, "encrypt it for the receiver's OpenPGP keys")
 			f.BoolVar(&c.Queue, "queue", false, "only queue it in the outbox; sync delivers it")
 			f.BoolVar(&c.Once, "once", false, "return the open handoff of the same source, target and task instead of a second one")

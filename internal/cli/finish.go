@@ -47,9 +47,9 @@ tree, at the same home. The result "follow_up" of the receipt is the id of that 
 		args:     takes(0, "at most one ID", &c.id),
 		complete: completions{a}.heldIDs,
 		flags: func(f *pflag.FlagSet) {
-			paragraphsVar(f, &c.summary, "summary", "what was done, `TEXT`; stays in the log")
-			f.StringArrayVar(&c.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
-			f.StringArrayVar(&c.deliverables, "deliverable", nil, "what was delivered, `TEXT`; repeatable")
+			paragraphsVar(f, &c.summary, "summary", "say in `TEXT` what was done; stays in the log")
+			f.StringArrayVar(&c.results, "result", nil, "add the result `K=V`; stays in the log; repeatable")
+			f.StringArrayVar(&c.deliverables, "deliverable", nil, "name in `TEXT` what was delivered; repeatable")
 			f.BoolVar(&c.snap.take, "snapshot", false, "send the state of this work tree to the sender")
 			f.StringArrayVar(&c.snap.allow, "allow-path", nil, "include `PATH` in the snapshot although the content policy refuses it; repeatable")
 		},
@@ -72,8 +72,8 @@ this work tree.`,
 		args:     takes(0, "at most one ID", &c.id),
 		complete: completions{a}.heldIDs,
 		flags: func(f *pflag.FlagSet) {
-			paragraphsVar(f, &c.reason, "reason", "the reason, `TEXT`; stays in the log")
-			f.StringArrayVar(&c.results, "result", nil, "a result, `K=V`; stays in the log; repeatable")
+			paragraphsVar(f, &c.reason, "reason", "give the reason in `TEXT`; stays in the log")
+			f.StringArrayVar(&c.results, "result", nil, "add the result `K=V`; stays in the log; repeatable")
 			c.snap.registerCarried(f, "the snapshot that came with it")
 		},
 		oneOf: [][]string{snapshotGroup()},
@@ -90,8 +90,8 @@ func newProgress(a *app) command {
 		args:     takes(0, "at most one ID", &c.id),
 		complete: completions{a}.heldIDs,
 		flags: func(f *pflag.FlagSet) {
-			paragraphsVar(f, &c.message, "message", "the progress so far, `TEXT`; stays in the log")
-			leaseVar(f, &c.lease, 0, "how long the claim holds from now (as before)")
+			paragraphsVar(f, &c.message, "message", "say in `TEXT` how far the work is; stays in the log")
+			leaseVar(f, &c.lease, 0, "hold the claim for `DURATION` from now (as before)")
 		},
 		run: func(ctx context.Context) error { return c.run(ctx, record.Progressed) },
 	}

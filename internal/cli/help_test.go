@@ -76,6 +76,16 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// A flag that takes a value names it by a word of its own, not by a type of Go.
+func TestHelp_placeholders(t *testing.T) {
+	flag := regexp.MustCompile(`(?m)^ +(?:-\w, )?--([\w-]+) (\S+)`)
+	for _, words := range cli.CommandPaths() {
+		for _, m := range flag.FindAllStringSubmatch(help(t, words), -1) {
+			assert.Regexp(t, `[A-Z]`, m[2], "%s --%s", words, m[1])
+		}
+	}
+}
+
 // A command tells how it can end, and "help exit-codes" says what that means.
 func TestHelp_exitCodes(t *testing.T) {
 	all := help(t, "exit-codes")
@@ -86,6 +96,7 @@ func TestHelp_exitCodes(t *testing.T) {
 			assert.True(t, ok, "%q does not say its exit codes", words)
 		}
 		list, _, _ = strings.Cut(list, " (")
+		list, _, _ = strings.Cut(list, ",") // the status of a command
 		for code := range strings.FieldsSeq(list) {
 			assert.Regexp(t, `(?m)^ +`+code+`  `, all)
 		}

@@ -209,8 +209,8 @@ an order of your user. The lines above it name the signer and your authority.
 A TEXT of emit may be @FILE, or @- for standard input. Do not send secrets or
 conversations: summarize. Exit 5: another agent holds the handoff, or took it over from
 you: stop that work. Exit 8: the hub cannot be reached; your step is queued, and
-githandoff sync sends it. Each failure prints "hint:" lines: commands that work as
-pasted. --json prints one object per line.
+githandoff sync sends it. Failures print "hint:" lines: a command to paste, or a remark
+after "#". --json prints one object per line.
 `
 
 // seeOptions returns the hint to read what all commands take.

@@ -33,10 +33,10 @@ const maxHistory = 20
 
 func (h *historyFlags) register(f *pflag.FlagSet) {
 	h.set = f
-	f.IntVar(&h.limit, "limit", 5, "at most this many, 1 to 20")
+	f.IntVar(&h.limit, "limit", 5, "show at most `N`, 1 to 20")
 	f.StringSliceVar(&h.phases, "phases", nil, "only handoffs with these outcomes: `Succeeded,Failed`")
 	f.StringSliceVar(&h.keys, "include-keys", nil, "only these results, in this order: `KEY,KEY`")
-	f.StringVar(&h.task, "task", "", "only handoffs of this task, `KEY`")
+	f.StringVar(&h.task, "task", "", "only handoffs of the task `KEY`")
 	f.StringVar(&h.agent, "agent", "", "only handoffs sent, received or ended by `AGENT`")
 }
 
@@ -129,11 +129,11 @@ Graphviz diagram. Each handoff stands below the agent that received it.`,
 			"githandoff history --phases Failed --include-keys error,summary",
 			"githandoff history 7k3m2q --format mermaid",
 		},
-		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Unavailable},
+		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Invalid, fault.Unavailable},
 		args:  takes(0, "at most one ID", &c.id),
 		flags: func(f *pflag.FlagSet) {
 			c.register(f)
-			f.StringVar(&c.format, "format", "text", "text, json, or for a chain mermaid or dot")
+			f.StringVar(&c.format, "format", "text", "print `FORMAT`: text, json, or for a chain mermaid or dot")
 		},
 		values: map[string][]string{"format": historyFormats()},
 		run:    c.run,

@@ -36,7 +36,8 @@ until it is back.`,
 			"githandoff hold -- make integration-test",
 			"githandoff hold --lease 2h 7k3m2q -- ./train.sh",
 		},
-		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Unavailable},
+		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Invalid, fault.Unavailable},
+		runs:  true,
 		args: func(cmd *cobra.Command, args []string) error {
 			at := cmd.ArgsLenAtDash()
 			if at < 0 && len(args) > 0 && ownFlags(cmd) == 0 && !slices.Contains(args, "") {
@@ -50,7 +51,7 @@ until it is back.`,
 		},
 		complete: completions{a}.heldIDs,
 		flags: func(f *pflag.FlagSet) {
-			leaseVar(f, &c.lease, 0, "how long the claim holds from each renewal (as before)")
+			leaseVar(f, &c.lease, 0, "hold the claim for `DURATION` from each renewal (as before)")
 		},
 		run: c.run,
 	}

@@ -52,10 +52,10 @@ refspec that protects the handoffs from git fetch --prune.`,
 			"githandoff init --as fixer --hooks",
 		},
 		brief: []string{"hooks", "person"},
-		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Unavailable},
+		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Invalid, fault.Unavailable},
 		args:  wordOf("as", takes(0, "no arguments")),
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&c.person, "person", "", "set up a person, `MAIL`, who decides and issues authority")
+			f.StringVar(&c.person, "person", "", "set up the person `MAIL`, who decides and issues authority")
 			f.BoolVar(&c.hooks, "hooks", false, "install the git hooks as well")
 			f.BoolVar(&c.gitSigns, "sign-commits", false, "let git sign commits here with the agent's key, as a guarded hub requires")
 			f.BoolVar(&c.notes, "notes", false, "let git log show the last state of each handoff about a commit")

@@ -57,11 +57,11 @@ to that list.`,
 			f.BoolVar(&o.team, "team", false, "invite to the team of a root key")
 			f.BoolVar(&o.list, "list", false, "list open invitations")
 			f.BoolVar(&o.withdraw, "withdraw", false, "withdraw the invitations for AGENT, or those without a name")
-			f.StringVar(&o.over, "over", "", "meet at this hub, `ALIAS` (the remote of the current branch)")
-			f.StringArrayVar(&o.roles, "role", []string{sign.RoleSender, sign.RoleRecipient}, "the roles of its key here, `ROLE`; repeatable")
-			f.StringArrayVar(&o.maxScope, "max-scope", nil, "with --team, the most the root key may authorize there, `SCOPE`; repeatable")
+			f.StringVar(&o.over, "over", "", "meet at the hub `ALIAS` (the remote of the current branch)")
+			f.StringArrayVar(&o.roles, "role", []string{sign.RoleSender, sign.RoleRecipient}, "give its key the role `ROLE` here; repeatable")
+			f.StringArrayVar(&o.maxScope, "max-scope", nil, "with --team, let the root key authorize only `SCOPE` there; repeatable")
 			f.StringVar(&o.until, "until", "", "trust its key only before this `TIME`")
-			spanVar(f, &o.life, "for", join.Life, "how long the invitation holds")
+			spanVar(f, &o.life, "for", join.Life, "let the invitation hold for `DURATION`")
 		},
 		oneOf: [][]string{{"list", "withdraw"}},
 		run:   func(ctx context.Context) error { return runInvite(ctx, a, o) },
@@ -95,7 +95,7 @@ func runInvite(ctx context.Context, a *app, o inviteOptions) error {
 	}
 	if o.over == "" {
 		if o.over = ws.MainRemote(); o.over == "" {
-			return usage("an invitation needs a remote, and this clone has none").WithHints(fault.See("repo add").Because("names a hub; --over takes its name"))
+			return usage("an invitation needs a remote, and this clone has none").WithHints(fault.See("repo add").Because("names a hub, for githandoff invite --over NAME"))
 		}
 	}
 	hub, err := ws.Hub(ctx, o.over)

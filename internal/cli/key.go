@@ -96,7 +96,7 @@ they pin it with githandoff trust add KID. The name of its ref is printed.`,
 		args:     takes(0, "at most one name or key id", &c.name),
 		complete: completions{a}.keys,
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&c.to, "to", "", "publish it at this hub, `ALIAS`")
+			f.StringVar(&c.to, "to", "", "publish it at the hub `ALIAS`")
 		},
 		run: func(ctx context.Context) error {
 			if c.to != "" {

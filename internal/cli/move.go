@@ -39,10 +39,10 @@ of its principal.`,
 		args:     takes(0, "at most one ID", &c.Arg),
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
-			targetVar(f, &c.to, "`TARGET`: agent, agent@alias or @alias")
-			paragraphsVar(f, &c.Reason, "reason", "the reason, `TEXT`")
+			targetVar(f, &c.to, "send it to `TARGET`: agent, agent@alias or @alias")
+			paragraphsVar(f, &c.Reason, "reason", "give the reason in `TEXT`")
 			c.snap.registerCarried(f, "the snapshot that came with it")
-			f.StringArrayVar(&c.scope, "scope", nil, "pass on only this part of its authority, `ACTION[:TARGET]`; repeatable (all)")
+			f.StringArrayVar(&c.scope, "scope", nil, "pass on only `ACTION[:TARGET]` of its authority; repeatable (all)")
 		},
 		oneOf: [][]string{snapshotGroup()},
 		run:   c.run,
@@ -108,7 +108,7 @@ func newRevoke(a *app) command {
 		args:     takes(1, "an ID", &c.id),
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
-			paragraphsVar(f, &c.reason, "reason", "the reason, `TEXT`; stays in the log")
+			paragraphsVar(f, &c.reason, "reason", "give the reason in `TEXT`; stays in the log")
 			f.BoolVar(&c.force, "force", false, "revoke it although a key that is not trusted here logged its end")
 		},
 		run: c.run,

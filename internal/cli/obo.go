@@ -210,7 +210,7 @@ func trustedAs(ws *workspace.Workspace, kid string) string {
 type authorityFlags emit.Wanted
 
 func (f *authorityFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.OnBehalfOf, "on-behalf-of", "", "let the receiver act for a person, `MAIL`; signed with their key")
-	flags.StringArrayVar(&f.Scope, "scope", nil, "what the receiver may do, `ACTION[:TARGET]`, such as repo.write:src/auth/*; repeatable")
-	flags.StringArrayVar(&f.Audience, "audience", nil, "another repository where the authority holds, `ALIAS`; repeatable")
+	flags.StringVar(&f.OnBehalfOf, "on-behalf-of", "", "let the receiver act for the person `MAIL`; signed with their key")
+	flags.StringArrayVar(&f.Scope, "scope", nil, "let the receiver do `ACTION[:TARGET]`, such as repo.write:src/auth/*; repeatable")
+	flags.StringArrayVar(&f.Audience, "audience", nil, "let the authority hold in the repository `ALIAS` as well; repeatable")
 }

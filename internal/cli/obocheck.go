@@ -34,7 +34,7 @@ repo.write of each path that its new commits change, under the old name and the 
 one. Standard input is then the input that git gives a pre-push hook. This is local
 advice; the hub's own hook enforces it (githandoff hook install --server).`,
 		example: []string{"githandoff obo check --scope repo.write:go.mod"},
-		exits:   []fault.Code{fault.Policy, fault.Unavailable},
+		exits:   []fault.Code{fault.Denied, fault.Invalid, fault.Policy, fault.Unavailable},
 		args:    takes(0, "one ID", &c.Arg),
 		flags: func(f *pflag.FlagSet) {
 			f.StringArrayVar(&c.Scopes, "scope", nil, "`ACTION[:TARGET]` to check, such as repo.write:src/a.go")

@@ -25,7 +25,7 @@ type partFlags struct {
 func (p *partFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&p.summary, "summary", false, "print only the summary, or the goal if there is none")
 	f.BoolVar(&p.detail, "detail", false, "print only the detail")
-	f.StringVar(&p.data, "data", "", "print only one value of data, `KEY`")
+	f.StringVar(&p.data, "data", "", "print only the value `KEY` of data")
 }
 
 func (p *partFlags) given() bool { return p.summary || p.detail || p.data != "" }

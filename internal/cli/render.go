@@ -58,10 +58,10 @@ whose name looks like an id.`,
 		},
 		args: takes(0, "flags only"),
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&c.template, "template", "", "the template, `FILE` (- is standard input)")
-			f.StringArrayVar(&c.deps, "dep", nil, "the value of .Deps.NAME, `NAME=ID|FILE|LOG`; repeatable")
-			f.StringArrayVar(&c.depResults, "dep-result", nil, "a result of a dependency, `NAME.K=V`; repeatable")
-			f.StringArrayVar(&c.vars, "var", nil, "the value of .K, `K=V` or K=@FILE; repeatable")
+			f.StringVar(&c.template, "template", "", "fill in the template `FILE` (- is standard input)")
+			f.StringArrayVar(&c.deps, "dep", nil, "set .Deps.NAME with `NAME=ID|FILE|LOG`; repeatable")
+			f.StringArrayVar(&c.depResults, "dep-result", nil, "set a result of a dependency with `NAME.K=V`; repeatable")
+			f.StringArrayVar(&c.vars, "var", nil, "set .K with `K=V` or K=@FILE; repeatable")
 			f.BoolVar(&c.history, "history", false, "fill .History")
 			c.past.register(f)
 			f.IntVar(&c.maxBytes, "max-bytes", 0, "cut the prompt to `N` bytes, at a line")

@@ -74,7 +74,7 @@ handoffs below refs/heads/handoffs in place of refs/handoffs. They show as branc
 there, and rules and CI for branches apply to them. Each clone of the team needs the
 same prefix; an invitation carries it. githandoff doctor HUB says whether a hub needs it.`,
 		example: []string{"githandoff repo add client https://example.com/acme/client.git"},
-		exits:   []fault.Code{fault.Denied, fault.Unavailable},
+		exits:   []fault.Code{fault.Denied, fault.Conflict, fault.Unavailable},
 		args:    takes(2, "an alias and a URL", &c.name, &c.url),
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.prefix, "prefix", "", "the hub keeps handoffs below `PREFIX`, as refs/heads/handoffs")

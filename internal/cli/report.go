@@ -36,11 +36,11 @@ page names it, and the exit code is 8.`,
 			"githandoff report --html handoffs.html",
 			"githandoff report --since 7d --html week.html",
 		},
-		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Unavailable},
+		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Unavailable},
 		args:  wordOf("html", takes(0, "flags only")),
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.file, "html", "", "write the page to `FILE`")
-			f.StringVar(&c.since, "since", "", "only handoffs open, or ended since then: RFC 3339, a date, or a span such as 24h or 7d")
+			f.StringVar(&c.since, "since", "", "only handoffs open, or ended since `TIME`: RFC 3339, a date, or a span such as 24h or 7d")
 		},
 		run: c.run,
 	}

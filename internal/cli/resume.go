@@ -63,10 +63,10 @@ lost.`,
 		args:     takes(0, "at most one ID", &c.id),
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&c.format, "format", promptFormat, "prompt, or a format of \"githandoff help formats\"")
-			leaseVar(f, &c.lease, lifecycle.DefaultLease, "how long the claim holds, at most 24h")
+			f.StringVar(&c.format, "format", promptFormat, "print it in this `FORMAT`: prompt, or one of \"githandoff help formats\"")
+			leaseVar(f, &c.lease, lifecycle.DefaultLease, "hold the claim for `DURATION`, at most 24h")
 			f.BoolVar(&c.peek, "peek", false, "show it without claiming it")
-			spanVar(f, &c.wait, "wait", 0, "wait up to this long for a handoff")
+			spanVar(f, &c.wait, "wait", 0, "wait up to `DURATION` for a handoff")
 			f.BoolVar(&c.next, "next", false, "take another handoff than the held one")
 			f.BoolVar(&c.ack, "ack", false, "acknowledge it at once")
 			f.BoolVar(&c.expired, "allow-expired", false, "take it although it has expired")

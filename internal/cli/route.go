@@ -51,9 +51,9 @@ Only a person decides: it takes a root key ("githandoff init --person MAIL").`,
 		flags: func(f *pflag.FlagSet) {
 			targetVar(f, &c.To, "send it to this `AGENT`")
 			f.BoolVar(&c.Approve, "approve", false, "send it to the agent it names")
-			f.StringArrayVar(&c.Answers, "answer", nil, "the answer to a question, `TEXT` or the number of an option; repeatable")
+			f.StringArrayVar(&c.Answers, "answer", nil, "answer a question with `TEXT` or the number of an option; repeatable")
 			f.BoolVar(&c.Reject, "reject", false, "send it back to its source")
-			f.StringVar(&c.Feedback, "feedback", "", "the reason for the rejection, `TEXT`")
+			f.StringVar(&c.Feedback, "feedback", "", "give the reason for the rejection in `TEXT`")
 		},
 		oneOf: [][]string{{"to", "approve", "answer", "reject"}},
 		run:   c.run,

@@ -50,7 +50,7 @@ setup again without these flags keeps them.`,
 			"githandoff setup --check claude",
 			"githandoff setup --remove claude",
 		},
-		exits: []fault.Code{fault.NotFound, fault.Conflict, fault.Invalid, fault.Unavailable},
+		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Invalid, fault.Unavailable},
 		args:  takesAny(&c.clients),
 		flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&c.user, "user", false, "set up this user, in all repositories (default)")

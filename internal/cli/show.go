@@ -42,7 +42,7 @@ func newShow(a *app) command {
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
 			c.part.register(f)
-			f.StringVar(&c.format, "format", "", "print the content in this format of \"githandoff help formats\"")
+			f.StringVar(&c.format, "format", "", "print the content in this `FORMAT` of \"githandoff help formats\"")
 		},
 		oneOf: [][]string{partGroup()},
 		run:   c.run,

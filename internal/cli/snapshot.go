@@ -101,7 +101,7 @@ type copyFlags struct {
 
 func (c *copyFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&c.here, "here", false, "check the snapshot out in this clean work tree, on a new branch")
-	f.StringVar(&c.dir, "worktree", "", "check the snapshot out in a new worktree, `DIR` (beside this one)")
+	f.StringVar(&c.dir, "worktree", "", "check the snapshot out in the new worktree `DIR` (beside this one)")
 	f.Lookup("worktree").NoOptDefVal = besideThis
 }
 

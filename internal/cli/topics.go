@@ -70,15 +70,16 @@ func exitCodesTopic() string {
 	}
 	b.WriteString(`
 A failure prints one line on standard error, "githandoff: …", and then up to three
-lines "hint: …", each a command to paste, with its reason after "#". With --json it
-prints one object instead; "run" is the argument vector of a hint, and "hint" the first
-hint as a line:
+lines "hint: …", each a command to paste, with its reason after "#", or a remark after
+"#" alone. With --json it prints one object instead; "run" is the argument vector of a
+hint, and "hint" the first hint as a line:
 
   {"error":{"code":4,"reason":"untrusted_key","message":"…","hint":"…",
    "hints":[{"run":["githandoff","sync"],"why":"…"}]}}
 
-Programs branch on the reason, a word that does not change. "capture -- CMD"
-exits with the status of CMD.`)
+Programs branch on the reason, a word that does not change. "capture -- CMD" and
+"hold -- CMD" exit with the status of CMD. "watch" exits 0 if it is interrupted, and with
+--wake exit it exits 2 when a handoff arrives.`)
 	return b.String()
 }
 

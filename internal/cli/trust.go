@@ -77,9 +77,9 @@ If worker2 takes from the inbox of fixer (handoff.serves), trust the key of work
 		args:  takes(1, "one key: FILE, -, KID or NAME", &c.arg),
 		flags: func(f *pflag.FlagSet) {
 			f.StringArrayVar(&c.entry.Agents, "agent", nil, "let it act under the name of this `AGENT`; repeatable")
-			f.StringArrayVar(&c.entry.Roles, "role", nil, "`ROLE`: sender, recipient or root; repeatable (sender and recipient)")
-			f.StringArrayVar(&c.entry.Principals, "principal", nil, "a person for whom the root key speaks, `user:MAIL`; repeatable")
-			f.StringArrayVar(&c.entry.MaxScope, "max-scope", nil, "the most it may authorize, `SCOPE`; repeatable")
+			f.StringArrayVar(&c.entry.Roles, "role", nil, "trust it as `ROLE`: sender, recipient or root; repeatable (sender and recipient)")
+			f.StringArrayVar(&c.entry.Principals, "principal", nil, "let the root key speak for `user:MAIL`; repeatable")
+			f.StringArrayVar(&c.entry.MaxScope, "max-scope", nil, "let it authorize only `SCOPE`; repeatable")
 			f.StringVar(&c.entry.Until, "until", "", "trust it only before this `TIME`")
 			f.BoolVar(&c.user, "user", false, "trust it in all repositories of this user")
 		},
@@ -152,7 +152,7 @@ signed them. A key that you removed here is retired in your list.`,
 			return takes(1, "a directory, or --to ALIAS", &c.arg)(cmd, args)
 		},
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&c.to, "to", "", "publish the list of the team at this hub, `ALIAS`")
+			f.StringVar(&c.to, "to", "", "publish the list of the team at the hub `ALIAS`")
 			f.BoolVar(&c.user, "user", false, "only the keys of this user's own list")
 		},
 		run: func(ctx context.Context) error {

@@ -34,7 +34,7 @@ prints it. Without FILE it reads standard input.`,
 		exits:   []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Policy},
 		args:    takes(0, "at most one file", &c.file),
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&c.format, "format", "", "format of FILE; detected by content")
+			f.StringVar(&c.format, "format", "", "read FILE in this `FORMAT`; detected by content")
 		},
 		run: c.run,
 	}

@@ -81,7 +81,7 @@ no agent is set up here, the command ends at once and prints nothing.`,
 		args: takes(0, "no arguments"),
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.session, "session", "", "`ID` of the agent's session")
-			f.StringVar(&c.wake, "wake", "", "wake a session, `HOW`: line, exit, queue")
+			f.StringVar(&c.wake, "wake", "", "wake a session by `HOW`: line, exit or queue")
 		},
 		run: c.run,
 	}

@@ -22,7 +22,7 @@ type ownKey struct {
 func (h *Handler) key(ctx context.Context, repo *refs.Repo, r Request) (*ownKey, error) {
 	name := r.Agent
 	if err := handoff.CheckAgent(name); err != nil && !r.Person {
-		return nil, fault.New(fault.Usage, fault.BadUsage, "%v", err).WithHints(fault.Fact("an agent's name looks like fixer or ci-bot.2"))
+		return nil, fault.New(fault.Usage, fault.BadUsage, "%v", err).WithHints(BadName(name))
 	}
 	trust, err := h.Keys.Trust(repo)
 	if err != nil {

@@ -1,11 +1,13 @@
 package initrepo
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 	"githandoff/internal/workspace"
@@ -13,15 +15,28 @@ import (
 
 // SuggestedName returns the name of the worktree's directory, spelled as agents are.
 func SuggestedName(repo *refs.Repo) string {
-	name := strings.Map(func(r rune) rune {
+	return cmp.Or(spelled(filepath.Base(repo.Worktree)), "agent")
+}
+
+// BadName returns the hint for a name that no agent can have: the name spelled as agents are.
+func BadName(name string) fault.Hint {
+	if near := spelled(name); near != "" {
+		return fault.Instead(name, near)
+	}
+	return fault.Fact("an agent's name looks like fixer or ci-bot.2")
+}
+
+// spelled returns a name with letters that an agent's name can have; "" if none are left.
+func spelled(name string) string {
+	name = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
 			return r
 		}
 		return '-'
-	}, strings.ToLower(filepath.Base(repo.Worktree)))
+	}, strings.ToLower(name))
 	name = strings.Trim(name, "._-")
 	if handoff.CheckAgent(name) != nil {
-		return "agent"
+		return ""
 	}
 	return name
 }

@@ -8,8 +8,8 @@
 // # Manners
 //
 // An error is printed once: "githandoff: …" on one line, then at most three lines
-// "hint: …", each a command that can be pasted, with its reason behind "#". With --json
-// it is one object instead. Text arguments are escaped, since many of them come from
+// "hint: …", each a command that can be pasted, with its reason behind "#", or a remark alone.
+// With --json it is one object instead. Text arguments are escaped, since many of them come from
 // elsewhere: a hub's words, a path, a ref name.
 package output
 
