@@ -156,6 +156,22 @@ func TestKeysRunCommands(t *testing.T) {
 	assert.Equal(t, []string{"show " + child, "revoke " + first}, d.ran[3:])
 }
 
+// On a narrow terminal the line of keys has those that fit, and how to leave.
+func TestNarrowKeys(t *testing.T) {
+	b := open(t, team(), 60, 24)
+	foot := func() string {
+		lines := strings.Split(b.Screen(), "\n")
+		return lines[len(lines)-1]
+	}
+	assert.Equal(t, "↑↓ enter show  o route  a answer  r release  q quit  ? keys", foot())
+	press(t, b, "?")
+	assert.Contains(t, b.Screen(), "filter  s sync  q quit\n")
+	press(t, b, "/", "x", "enter")
+	assert.Equal(t, "filter: x  esc clears it  ↑↓ enter show  s sync  q quit", foot())
+	send(t, b, tea.WindowSizeMsg{Width: 30, Height: 24})
+	assert.Equal(t, "filter: x  q quit  ? keys", foot())
+}
+
 // An answer that is typed names no file.
 func TestAnswerIsNoFile(t *testing.T) {
 	d := team()

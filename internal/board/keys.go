@@ -63,6 +63,8 @@ func (b *Board) command(key string) tea.Cmd {
 		return tea.Quit
 	case "/":
 		b.mode, b.left = filtering, Row{}
+	case "?":
+		b.said = strings.Join(append(slices.Clone(listKeys), "q quit"), "  ")
 	case "s":
 		return b.sync()
 	case "enter", "o", "a", "r", "v":

@@ -2,6 +2,7 @@ package board
 
 import (
 	"image/color"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -139,11 +140,30 @@ func (b *Board) foot() string {
 	case reading:
 		return b.reader.foot()
 	}
-	text := "↑↓ enter show  o route  a answer  r release  v revoke  / filter  s sync  q quit"
 	if b.filter != "" {
-		text = "filter: " + b.filter + "  esc clears it  ↑↓ enter show  s sync  q quit"
+		return keyLine(b.width, "filter: "+b.filter, "esc clears it", "↑↓ enter show", "s sync")
 	}
-	return text
+	return keyLine(b.width, listKeys...)
+}
+
+// listKeys are the keys of the list besides q, the most needed first.
+var listKeys = []string{"↑↓ enter show", "o route", "a answer", "r release", "v revoke", "/ filter", "s sync"}
+
+// keyLine returns the line of keys. Where not all fit, "?" says the others.
+func keyLine(width int, all ...string) string {
+	const between, quit = "  ", "q quit"
+	if line := strings.Join(append(slices.Clone(all), quit), between); lipgloss.Width(line) <= width {
+		return line
+	}
+	line := quit + between + "? keys"
+	for i := range all {
+		longer := strings.Join(append(slices.Clone(all[:i+1]), quit, "? keys"), between)
+		if lipgloss.Width(longer) > width {
+			break
+		}
+		line = longer
+	}
+	return line
 }
 
 // pad cuts or fills a text to a width.

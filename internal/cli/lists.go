@@ -22,9 +22,7 @@ type list struct {
 func (l *list) Row(v any, cells ...output.Cell) error {
 	if !l.begun {
 		l.begun = true
-		if err := l.Header(l.header...); err != nil {
-			return err
-		}
+		l.Header(l.header...)
 	}
 	return l.Table.Row(v, cells...)
 }
@@ -40,7 +38,7 @@ func (l *list) id(id handoff.ID) output.Cell {
 // printList prints a list, through a pager where it is longer than the screen.
 func printList(ctx context.Context, a *app, repo *refs.Repo, header []string, print func(l *list) error) error {
 	return paged(ctx, a, repo, func() error {
-		l := &list{Table: a.Table(), header: header}
+		l := &list{Table: a.Table(columnsOf(a.Stdout)), header: header}
 		err := print(l)
 		if ferr := l.Flush(); err == nil {
 			err = ferr

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -151,6 +152,11 @@ func (c *showCommand) row(f *workspace.View, v *lifecycle.Verified) row {
 	return r
 }
 
+// counted returns the counts of a record other than zero.
+func counted(counts string) string {
+	return strings.Join(slices.DeleteFunc(strings.Fields(counts), func(c string) bool { return strings.HasSuffix(c, "=0") }), " ")
+}
+
 // head prints the facts about a handoff outside its content. With a fence below it, a task of
 // many words is left to the fence.
 func (c *showCommand) head(b *output.Lines, ws *workspace.Workspace, f *workspace.View, fenced bool) {
@@ -185,8 +191,8 @@ func (c *showCommand) head(b *output.Lines, ws *workspace.Workspace, f *workspac
 	if r := s.Revoked; r != nil && r != s.Receipt {
 		b.Line("Token revoked by %s at %s", untrusted.Name(r.Actor), handoff.FormatTime(r.At))
 	}
-	if rec.Counts != "" {
-		b.Line("Content: %s", rec.Counts)
+	if counts := counted(rec.Counts); counts != "" {
+		b.Line("Content: %s", counts)
 	}
 	if r := s.Receipt; r != nil {
 		if r.Duration != "" {

@@ -3,10 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
-	"strings"
 	"time"
-
-	"charm.land/lipgloss/v2"
 
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
@@ -42,6 +39,14 @@ func (s *status) sections() []section {
 	}
 }
 
+// heading returns the line above a list: how many, and the command for them.
+func heading(count int, title, next string) string {
+	if next != "" {
+		title += " (" + next + ")"
+	}
+	return fmt.Sprintf("%d %s", count, title)
+}
+
 // of lists the handoffs in one state.
 func (s *status) of(state string) (rows []statusRow) {
 	for _, r := range s.Open {
@@ -74,11 +79,7 @@ func (s *status) print(w io.Writer) error {
 		if c.count == 0 {
 			continue
 		}
-		title := fmt.Sprintf("%d %s", c.count, c.title)
-		if c.next != "" {
-			title += " (" + c.next + ")"
-		}
-		say("%s", title)
+		say("%s", heading(c.count, c.title, c.next))
 		rows := s.of(c.state)
 		for _, r := range rows[:min(len(rows), mostListed)] {
 			say("%s\t%s\t%s\t%s\t%s\t%s", r.ID, r.State, nameOrNone(r.From), printable(r.place()), untrusted.Task(r.Task), r.At)
@@ -118,7 +119,7 @@ func (c *statusCommand) screen(s *status, goals map[handoff.ID]string, ends hand
 	lists.held(s.Held, goals)
 	lists.elsewhere(s.Elsewhere)
 	if len(s.Kept) > 0 {
-		lists.begin("kept steps, githandoff sync takes them", len(s.Kept), "HANDOFF", "STEP", "SINCE")
+		lists.begin(fault.Count(len(s.Kept), "kept step")+" (githandoff sync)", "HANDOFF", "STEP", "SINCE")
 		for _, k := range s.Kept {
 			lists.row(ends.Of(k.ID), string(k.Event), lists.ago(k.At))
 		}
@@ -146,12 +147,12 @@ type statusLists struct {
 	err    error
 }
 
-func (s *statusLists) begin(title string, count int, header ...string) {
+func (s *statusLists) begin(title string, header ...string) {
 	s.count, s.header = s.count+1, header
-	fmt.Fprintf(s.Stdout, "\n%s\n", s.Title(fmt.Sprintf("%s (%d)", title, count)))
-	s.table = s.Table()
+	fmt.Fprintf(s.Stdout, "\n%s\n", s.Title(title))
+	s.table = s.Table(columnsOf(s.Stdout))
 	s.table.Indent("  ")
-	s.row(header...)
+	s.table.Header(header...)
 }
 
 func (s *statusLists) row(cells ...string) {
@@ -177,19 +178,13 @@ func (s *statusLists) held(rows []heldRow, goals map[handoff.ID]string) {
 	if len(rows) == 0 {
 		return
 	}
-	s.begin("held here", len(rows), "HANDOFF", "FROM", "TASK", "SINCE", "LEASE", "FOR", "GOAL")
-	table := [][]string{s.header}
+	s.begin(heading(len(rows), "held here", ""), "HANDOFF", "FROM", "TASK", "SINCE", "LEASE", "FOR", "GOAL")
 	var told []string
 	for _, r := range rows {
-		table = append(table, []string{
-			s.ends.Of(r.ID), nameOrNone(r.From), untrusted.Task(r.Task), s.ago(r.At), s.lease(&r), untrusted.Principal(r.Principal), goals[r.ID],
-		})
+		s.row(s.ends.Of(r.ID), nameOrNone(r.From), untrusted.Task(r.Task), s.ago(r.At), s.lease(&r), untrusted.Principal(r.Principal), goals[r.ID])
 		if r.EndedBy != "" || !r.Shown {
 			told = append(told, r.line())
 		}
-	}
-	for _, r := range fitted(table, columnsOf(s.Stdout))[1:] {
-		s.row(r...)
 	}
 	s.end()
 	for _, line := range told {
@@ -201,7 +196,7 @@ func (s *statusLists) elsewhere(rows []elsewhereRow) {
 	if len(rows) == 0 {
 		return
 	}
-	s.begin("held in other worktrees", len(rows), "HANDOFF", "STATE", "LEASE", "WORKTREE")
+	s.begin(heading(len(rows), "held in other worktrees", ""), "HANDOFF", "STATE", "LEASE", "WORKTREE")
 	for _, r := range rows {
 		dir := r.Worktree
 		if dir == "" {
@@ -210,33 +205,6 @@ func (s *statusLists) elsewhere(rows []elsewhereRow) {
 		s.row(s.ends.Of(r.ID), r.State, s.left(r.Lease), printable(dir))
 	}
 	s.end()
-}
-
-// least is the width of a goal on the narrowest terminal.
-const least = 10
-
-// fitted cuts the last cell of each row at the width of the terminal, so that no row wraps. The
-// first row is the header. With a width of zero nothing is cut: there is no terminal.
-func fitted(table [][]string, width int) [][]string {
-	if width == 0 {
-		return table
-	}
-	last := len(table[0]) - 1
-	for i := range last {
-		widest := 0
-		for _, row := range table {
-			widest = max(widest, lipgloss.Width(row[i]))
-		}
-		width -= widest + 2
-	}
-	width = max(least, width-2) // the indent
-	for _, row := range table {
-		for lipgloss.Width(row[last]) > width {
-			r := []rune(strings.TrimSuffix(row[last], "…"))
-			row[last] = string(r[:len(r)-1]) + "…"
-		}
-	}
-	return table
 }
 
 // lease says how long a claim still holds.
@@ -278,11 +246,7 @@ func (s *statusLists) open(c section, rows []statusRow) {
 	if c.count == 0 {
 		return
 	}
-	title := c.title
-	if c.next != "" {
-		title += ", " + c.next
-	}
-	s.begin(title, c.count, "HANDOFF", "FROM", "TO", "TASK", "SINCE", "HOLDER", "DEADLINE")
+	s.begin(heading(c.count, c.title, c.next), "HANDOFF", "FROM", "TO", "TASK", "SINCE", "HOLDER", "DEADLINE")
 	for _, r := range rows[:min(len(rows), mostListed)] {
 		holder, deadline := "", r.Expires
 		if r.Lease != "" {
@@ -298,7 +262,7 @@ func (s *statusLists) sent(rows []statusRow, count int) {
 	if len(rows) == 0 {
 		return
 	}
-	s.begin("sent", count, "HANDOFF", "STATE", "TO", "TASK", "SINCE", "HOLDER", "DEADLINE")
+	s.begin(heading(count, "sent", ""), "HANDOFF", "STATE", "TO", "TASK", "SINCE", "HOLDER", "DEADLINE")
 	for _, r := range rows[:min(len(rows), mostListed)] {
 		holder, deadline := "", r.Expires
 		if r.Lease != "" {
@@ -320,7 +284,7 @@ func (s *statusLists) hubs(rows []hubRow) {
 	if len(rows) == 0 {
 		return
 	}
-	s.begin("hubs, as this clone read them last", len(rows), "ALIAS", "READ", "REPOSITORY")
+	s.begin(fault.Count(len(rows), "hub")+", as this clone read them last", "ALIAS", "READ", "REPOSITORY")
 	for _, h := range rows {
 		read := "never"
 		if h.AsOf != "" {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 )
 
 // When is the value of --color.
@@ -100,8 +99,6 @@ func verdictTint(text string) Tint {
 	return Red
 }
 
-func plainTint(string) Tint { return Plain }
-
 // IsTerminal reports whether a stream is a terminal.
 func IsTerminal(stream any) bool {
 	if b, ok := stream.(*beforeLine); ok {
@@ -129,21 +126,3 @@ func (p *Printer) Title(text string) string {
 	}
 	return "\x1b[1m" + text + "\x1b[22m"
 }
-
-// Header names the columns of a table, where a person looks at it.
-func (t *Table) Header(names ...string) error {
-	if !t.ForPeople() {
-		return nil
-	}
-	cells := make([]Cell, len(names))
-	for i, name := range names {
-		cells[i] = Text(name)
-		if name == "STATE" || name == "VERDICT" { // whose columns have colours
-			cells[i].tint = plainTint
-		}
-	}
-	return t.Cells(cells...)
-}
-
-// Indent sets off the rows of a table at a terminal.
-func (t *Table) Indent(by string) { t.indent = strings.ReplaceAll(by, "\t", " ") }

@@ -3,7 +3,6 @@ package output
 import (
 	"bufio"
 	"io"
-	"text/tabwriter"
 
 	"githandoff/internal/untrusted"
 )
@@ -11,24 +10,29 @@ import (
 // Table prints many results: with --json an object a line, on a terminal aligned
 // columns, elsewhere columns separated by tabs.
 type Table struct {
-	p       *Printer
-	buffer  *bufio.Writer
-	aligned *tabwriter.Writer // nil unless a person looks
-	indent  string            // before each row at a terminal
+	p      *Printer
+	buffer *bufio.Writer
+	people bool
+	width  int    // of the terminal; zero if it is unknown
+	indent string // before each row at a terminal
+	header []string
+	rows   [][]Cell // held back, to align them
 }
 
-// Table begins one. Flush ends it.
-func (p *Printer) Table() *Table {
-	t := &Table{p: p, buffer: bufio.NewWriterSize(p.out, 64<<10)}
-	if p.terminal && !p.JSON {
-		t.aligned = tabwriter.NewWriter(&trimmed{w: t.buffer}, 0, 8, 2, ' ', 0)
-	}
-	return t
+// Table begins one, for a terminal of a width. Flush ends it.
+func (p *Printer) Table(width int) *Table {
+	return &Table{p: p, buffer: bufio.NewWriterSize(p.out, 64<<10), people: p.Terminal(), width: width}
 }
 
 // ForPeople reports whether a person looks at the table: then an id is short and a
 // time says how long ago it was.
-func (t *Table) ForPeople() bool { return t.aligned != nil }
+func (t *Table) ForPeople() bool { return t.people }
+
+// Header names the columns of a table, where a person looks at it.
+func (t *Table) Header(names ...string) { t.header = names }
+
+// Indent sets off the rows of a table at a terminal.
+func (t *Table) Indent(by string) { t.indent = by }
 
 // Row prints one result. Its cells are escaped, except for words of githandoff's own,
 // which get their colour.
@@ -41,35 +45,42 @@ func (t *Table) Row(v any, cells ...Cell) error {
 
 // Cells prints a row without an object.
 func (t *Table) Cells(cells ...Cell) error {
-	var w io.Writer = t.buffer
-	if t.aligned != nil {
-		w = t.aligned
-		if _, err := io.WriteString(w, t.indent); err != nil {
-			return err
+	for i, c := range cells {
+		if c.tint == nil {
+			cells[i].text = untrusted.Line(c.text)
 		}
 	}
+	if t.people {
+		t.rows = append(t.rows, cells)
+		return nil
+	}
 	for i, c := range cells {
-		text := untrusted.Line(c.text)
+		text := c.text
 		if c.tint != nil {
-			text = t.p.tinted(c.text, c.tint)
+			text = t.p.tinted(text, c.tint)
 		}
 		if i > 0 {
 			text = "\t" + text
 		}
-		if _, err := io.WriteString(w, text); err != nil {
+		if _, err := io.WriteString(t.buffer, text); err != nil {
 			return err
 		}
 	}
-	_, err := io.WriteString(w, "\n")
+	_, err := io.WriteString(t.buffer, "\n")
 	return err
 }
 
 // Flush prints the rows held back.
 func (t *Table) Flush() error {
-	if t.aligned != nil {
-		if err := t.aligned.Flush(); err != nil {
+	if len(t.rows) > 0 {
+		l := newLayout(t.header, t.rows)
+		if t.width > 0 {
+			l.fit(t.width - len(t.indent))
+		}
+		if err := l.write(t.buffer, t.indent, t.p.tinted); err != nil {
 			return err
 		}
+		t.header, t.rows = nil, nil
 	}
 	return t.buffer.Flush()
 }
