@@ -184,15 +184,15 @@ func (by *Author) checkStep(s *State, rec *record.Record) error {
 	if err == nil {
 		err = checkStep(s, key, rec)
 	}
-	if fault.Is(err, fault.Disputed) && rec.Event == record.Failed && by.Actor == s.Offer.From {
-		return denied(fault.UntrustedKey, "handoff %s is not held, and only a holder can fail it", s.ID).
-			WithHints(fault.Run("githandoff", "revoke", string(s.ID)).Because("withdraws it"))
+	may := asking{state: s, step: rec}.others()
+	if !fault.Is(err, fault.Disputed) || may == "" {
+		return err
 	}
-	if fault.Is(err, fault.Disputed) {
-		return denied(fault.UntrustedKey, "%s may not make handoff %s %s", by.Actor, s.ID, rec.Event).
-			WithHints(fault.Run("githandoff", "show", string(s.ID)).Because("names its source and its holder; they can, and a root key"))
+	hint := fault.Run("githandoff", "show", string(s.ID)).Because("shows its state")
+	if rec.Event == record.Failed && by.Actor == s.Offer.From {
+		hint = fault.Run("githandoff", "revoke", string(s.ID)).Because("withdraws it")
 	}
-	return err
+	return denied(fault.UntrustedKey, "%s may not %s handoff %s: only %s may", by.Actor, verb(rec.Event), s.ID, may).WithHints(hint)
 }
 
 // checkDecided refuses to end a handoff that an undecided key may have ended already, except to

@@ -3,11 +3,13 @@ package lifecycle
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
+	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
 
@@ -124,6 +126,52 @@ func (a asking) is(who Party) bool {
 		return mayDecide(a.key, a.at) == nil
 	}
 	return false
+}
+
+// verb returns what a step does to a handoff, for a message.
+func verb(event record.Event) string {
+	if event == record.Failed {
+		return "fail"
+	}
+	return strings.TrimSuffix(string(event), "d")
+}
+
+// others returns who may take the step now, for a message: those in its row of the table whose
+// moment has come. A root key stands in for the source.
+func (a asking) others() string {
+	s, root := a.state, false
+	var who []string
+	step, _ := StepOf(a.step.Event)
+	for _, right := range step.Rights {
+		if !a.holds(right.When) {
+			continue
+		}
+		switch right.Who {
+		case TheHolder:
+			if s.Claim != nil {
+				who = append(who, "its holder ("+s.Claim.Actor+")")
+			}
+		case TheSource:
+			who, root = append(who, "its source ("+s.Offer.From+")"), true
+		case Recipient:
+			if s.To != refs.Nobody {
+				who = append(who, "its receiver ("+s.To+")")
+			}
+		case Issuer:
+			if s.Offer.Token != "" {
+				who = append(who, "the issuer of its token ("+s.Offer.Actor+")")
+			}
+		case Root:
+			root = true
+		}
+	}
+	switch {
+	case root && len(who) == 0:
+		return "a root key"
+	case root:
+		return strings.Join(who, ", ") + " or a root key"
+	}
+	return strings.Join(who, " or ")
 }
 
 func (a asking) recipient() error { return a.key.MayAct(sign.RoleRecipient, a.state.To, a.at) }
