@@ -88,7 +88,7 @@ func (c *checkpointCommand) list(ctx context.Context) error {
 
 func (c *checkpointCommand) restore(ctx context.Context) error {
 	if c.branch == "" {
-		return usage("name the branch to create").WithHints(fault.See("checkpoint restore").Because("--branch names it"))
+		return needs(c.app, "checkpoint restore", "--branch NAME", noID(c.id))
 	}
 	repo, err := c.openRepo(ctx)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -52,9 +53,14 @@ content and is always the same.`,
 
 func (c *convertCommand) run(context.Context) error {
 	if c.to == "" {
-		return usage("name the format to write").WithHints(fault.See("convert").Because("--to is one of %s", strings.Join(dialect.Formats(), ", ")))
+		word := ""
+		if slices.Contains(dialect.Formats(), c.file) {
+			word = c.file
+		}
+		refusal := needs(c.app, "convert", "--to FORMAT", word)
+		return refusal.WithHints(append(refusal.Hints, fault.Fact("the formats are %s", strings.Join(dialect.Formats(), ", ")))...)
 	}
-	draft, _, err := openDocument(c.app, c.from, c.file)
+	draft, _, err := openDocument(c.app, "convert", c.from, c.file)
 	if err != nil {
 		return err
 	}

@@ -126,6 +126,9 @@ func (c *emitCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.To == "" && env.Target.Agent == nil && env.Status == handoff.StatusComplete {
+		return needs(c.app, "emit", "--to TARGET", "")
+	}
 	ws, err := c.workspace(ctx, signs)
 	if err != nil {
 		return err

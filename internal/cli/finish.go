@@ -248,7 +248,7 @@ func (c *finishCommand) data(event record.Event) (data, reason string, err error
 		r[key] = flag
 	}
 	if event == record.Failed && r["error"] == "" {
-		return "", "", usage("a failure needs a reason").WithHints(fault.See("fail").Because("--reason says why it failed"))
+		return "", "", needs(c.app, "fail", "--reason TEXT", noID(c.id))
 	}
 	data, err = r.Screened()
 	return data, r["error"], err

@@ -23,7 +23,7 @@ func noHelpFor(cmd *cobra.Command, args []string) error {
 	}
 	_, rest, err := cmd.Root().Find(args)
 	if word := firstWord(cmd.Flags(), rest); err == nil && word != "" {
-		return noSuchCommand(cmd, []string{word})
+		return noSuchCommand(cmd, word, nil)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ pre-receive         guards a hub (githandoff hook install --server)`,
 		exits: []fault.Code{fault.Denied, fault.Policy, fault.Unavailable},
 		args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("name the hook to run").WithHints(hookNames())
+				return usage("hook run needs the NAME of a hook").WithHints(hookNames())
 			}
 			hook.name, hook.args = args[0], args[1:]
 			return nil

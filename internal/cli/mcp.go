@@ -178,6 +178,9 @@ func (t *toolbox) Finish(ctx context.Context, f mcp.Finish) (mcp.State, error) {
 	case mcp.Done:
 		args = []string{"ack", "--summary=" + f.Summary}
 	case mcp.Failed:
+		if f.Summary == "" && f.Results["error"] == "" {
+			return mcp.State{}, usage("outcome failed needs a summary: the reason")
+		}
 		args = []string{"fail", "--reason=" + f.Summary}
 	case mcp.Release:
 		if f.Summary != "" || len(f.Results) > 0 {
@@ -200,6 +203,9 @@ func (t *toolbox) Finish(ctx context.Context, f mcp.Finish) (mcp.State, error) {
 // so no file is read.
 func (t *toolbox) Give(ctx context.Context, g mcp.Give) (mcp.Given, error) {
 	args := []string{"emit", "--to=" + g.To, "--goal=" + literal(g.Goal)}
+	if g.To == "" {
+		return mcp.Given{}, usage("handoff_give needs to: the agent that takes the work")
+	}
 	if g.Summary != "" {
 		args = append(args, "--summary="+literal(g.Summary))
 	}

@@ -103,6 +103,13 @@ func TestMCP(t *testing.T) {
 	assert.True(t, failed)
 	assert.Contains(t, text, "nothing waits for fixer (exit 3)")
 
+	text, failed = p.call("handoff_finish", map[string]any{"outcome": "failed"}, nil)
+	assert.True(t, failed)
+	assert.Contains(t, text, "outcome failed needs a summary: the reason (exit 2)")
+	text, failed = p.call("handoff_give", map[string]any{"to": "", "goal": "x"}, nil)
+	assert.True(t, failed)
+	assert.Contains(t, text, "handoff_give needs to: the agent that takes the work (exit 2)")
+
 	var given struct{ ID, State string }
 	p.call("handoff_give", map[string]any{"to": "planner", "goal": "look at it", "task": "LIN-424", "done": []string{"a", "b"}}, &given)
 	assert.Equal(t, "offered", given.State)

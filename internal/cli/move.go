@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/move"
-	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/receipt"
@@ -52,7 +51,11 @@ of its principal.`,
 func (c *rerouteCommand) run(ctx context.Context) error {
 	c.WithoutWork = c.snap.without
 	if c.to == "" {
-		return usage("a handoff names the agent that takes it").WithHints(fault.See("reroute").Because("--to names an agent, here or at an alias"))
+		word := noID(c.Arg)
+		if _, _, err := handoff.ParseTarget(word); err != nil {
+			word = ""
+		}
+		return needs(c.app, "reroute", "--to TARGET", word)
 	}
 	if err := screen.Text("reason", c.Reason); err != nil {
 		return err

@@ -63,7 +63,7 @@ It also renews authority that ran out while a handoff waited.`,
 
 func (c *oboIssueCommand) run(ctx context.Context) error {
 	if c.OnBehalfOf == "" {
-		return usage("name the person who lends authority").WithHints(fault.See("obo issue").Because("--on-behalf-of names the person, --scope what may be done"))
+		return needs(c.app, "obo issue", "--on-behalf-of MAIL", "")
 	}
 	ws, err := c.workspace(ctx, signs)
 	if err != nil {

@@ -47,7 +47,7 @@ advice; the hub's own hook enforces it (githandoff hook install --server).`,
 
 func (c *oboCheckCommand) run(ctx context.Context) error {
 	if len(c.Scopes) == 0 && !c.push {
-		return usage("name the scope to check").WithHints(fault.See("obo check").Because("--scope names it, --push reads a push"))
+		return needs(c.app, "obo check", "--scope ACTION[:TARGET] or --push", noID(c.Arg))
 	}
 	repo, err := c.openRepo(ctx)
 	if err != nil {

@@ -56,7 +56,7 @@ whose name looks like an id.`,
 			"githandoff render --template fix.tmpl --dep investigate=7k3m2q",
 			"githandoff render --template worker.tmpl --var Title=@title.txt --history --phases Failed",
 		},
-		args: takes(0, "flags only"),
+		args: wordOf("template", takes(0, "flags only")),
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.template, "template", "", "fill in the template `FILE` (- is standard input)")
 			f.StringArrayVar(&c.deps, "dep", nil, "set .Deps.NAME with `NAME=ID|FILE|LOG`; repeatable")
@@ -78,7 +78,7 @@ func (c *renderCommand) run(ctx context.Context) error {
 		return usage("--max-bytes %d: want more than 0", c.maxBytes)
 	}
 	if c.template == "" {
-		return usage("render needs --template").WithHints(fault.See("render").Because("--template names its file"))
+		return needs(c.app, "render", "--template FILE", "")
 	}
 	text, err := c.readInput(c.template)
 	if err != nil {

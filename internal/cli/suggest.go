@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 )
 
 // seeHelp returns the hint to read how a command is written.
@@ -113,6 +114,26 @@ func wordBefore(cmd *cobra.Command, args []string, err error) string {
 	}
 	_, rest, _ := cmd.Root().Find(args)
 	return firstWord(cmd.Flags(), rest)
+}
+
+// needs refuses a command without the flags that it cannot do without, written as on its page. A
+// word which is no id was meant for the first of them.
+func needs(a *app, command, flags, word string) *fault.Error {
+	refusal := usage("%s needs %s", command, flags)
+	flag, _, _ := strings.Cut(flags, " ")
+	argv := append([]string{"githandoff"}, strings.Fields(command)...)
+	if word == "" || len(a.Args) != len(argv) { // the hint would lose other flags
+		return refusal.WithHints(fault.See(command))
+	}
+	return refusal.WithHints(fault.Run(append(argv, flag, word)...), fault.See(command))
+}
+
+// noID returns an argument that cannot be meant as an id; "" if it can.
+func noID(arg string) string {
+	if handoff.CheckSuffix(arg) == nil || strings.HasPrefix(arg, "ho_") || strings.HasPrefix(arg, "…") {
+		return ""
+	}
+	return arg
 }
 
 // onlyCommands refuses the arguments of a group of commands.

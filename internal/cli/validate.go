@@ -41,10 +41,10 @@ prints it. Without FILE it reads standard input.`,
 }
 
 // openDocument reads the document given to a command.
-func openDocument(a *app, format, name string) (*dialect.Draft, []byte, error) {
+func openDocument(a *app, command, format, name string) (*dialect.Draft, []byte, error) {
 	name = cmp.Or(name, "-")
 	if name == "-" && output.IsTerminal(a.Stdin) {
-		return nil, nil, usage("name a file, or pipe the document to standard input").WithHints(fault.Run("githandoff", "help", "formats").Because("says what can be read"))
+		return nil, nil, usage("%s needs FILE, or a document on standard input", command).WithHints(fault.Run("githandoff", "help", "formats").Because("says what can be read"))
 	}
 	b, err := a.readInput(name)
 	if err != nil {
@@ -63,7 +63,7 @@ func (a *app) documents() *document.Reader {
 }
 
 func (c *validateCommand) run(context.Context) error {
-	draft, b, err := openDocument(c.app, c.format, c.file)
+	draft, b, err := openDocument(c.app, "validate", c.format, c.file)
 	if err != nil {
 		return err
 	}

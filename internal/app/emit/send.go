@@ -171,8 +171,8 @@ func (s *Sender) address(ctx context.Context, to string, here bool, env *handoff
 		env.Target.Agent, alias = agent, where
 	}
 	if to == "" && env.Target.Agent == nil && env.Status == handoff.StatusComplete {
-		return nil, fault.New(fault.Usage, fault.BadUsage, "a handoff names the agent that takes it").
-			WithHints(fault.See("emit").Because("--to names an agent, an agent at an alias, or only an alias while no agent is chosen"))
+		return nil, fault.New(fault.Usage, fault.BadUsage, "no target is named: want agent, agent@alias or @alias").
+			WithHints(fault.See("emit"))
 	}
 	if alias == "" && !here {
 		alias = s.Repo.Config.Get("handoff.defaultrepo")
