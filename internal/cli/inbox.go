@@ -81,10 +81,14 @@ func (c *inboxCommand) run(ctx context.Context) error {
 		return err
 	}
 	header := []string{"HANDOFF", "STATE", "FROM", "TO", "TASK", "SINCE", "HOLDER", "DEADLINE"}
+	known := false // to have an inbox
 	return read(printList(ctx, c.app, ws.Repo, header, func(l *list) error {
 		l.ends = ends
-		err := ws.List(ctx, c.all, func(it *workspace.Item) error { return l.Row(itemRow(it, now), itemCells(ws, it, now, l)...) })
-		if err == nil && !l.begun && !c.all {
+		err := ws.List(ctx, c.all, func(it *workspace.Item) error {
+			known = known || it.Place.Agent == ws.Agent
+			return l.Row(itemRow(it, now), itemCells(ws, it, now, l)...)
+		})
+		if err == nil && !known && !c.all {
 			err = strangerInbox(c.app, ws)
 		}
 		return err

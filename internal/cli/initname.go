@@ -9,6 +9,7 @@ import (
 	"githandoff/internal/app/initrepo"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/workspace"
@@ -77,7 +78,7 @@ func prefixHints(hub *crossrepo.Alias, prefix string) []fault.Hint {
 	}
 }
 
-// strangerInbox refuses an empty inbox of an unknown name on the command line: the name is
+// strangerInbox refuses the empty inbox of an unknown name on the command line: the name is
 // probably misspelled.
 func strangerInbox(a *app, ws *workspace.Workspace) error {
 	known, near := sign.NearestAgent(ws.Engine.Keys.Trust, ws.Agent)
@@ -91,7 +92,7 @@ func strangerInbox(a *app, ws *workspace.Workspace) error {
 	return f.WithHints(fault.Run("githandoff", "trust", "list").Because("lists the trusted names"))
 }
 
-// strangePerson refuses the inbox of an unknown person: it may be the target of a handoff,
+// strangePerson refuses the inbox of an unknown person, or of the target of a handoff,
 // fixer@origin, as lists show it.
 func strangePerson(a *app, ws *workspace.Workspace) error {
 	principal := "user:" + ws.Agent
@@ -101,8 +102,12 @@ func strangePerson(a *app, ws *workspace.Workspace) error {
 	if _, err := a.keystore().Public(ws.Agent); err == nil {
 		return nil
 	}
+	name, alias, _ := strings.Cut(ws.Agent, "@")
+	if slices.Contains(ws.Aliases.Names(), alias) && handoff.CheckAgent(name) == nil {
+		return fault.New(fault.NotFound, fault.UnknownAgent, "inbox takes an agent, not a target: %s", printable(ws.Agent)).
+			WithHints(fault.Instead(ws.Agent, name))
+	}
 	f := fault.New(fault.NotFound, fault.UnknownAgent, "no person %s is known here", printable(ws.Agent))
-	name, _, _ := strings.Cut(ws.Agent, "@")
 	if known, _ := sign.NearestAgent(ws.Engine.Keys.Trust, name); known || slices.Contains(workspace.AgentsOfClone(ws.Repo), name) {
 		return f.WithHints(fault.Instead(ws.Agent, name))
 	}

@@ -173,7 +173,7 @@ func makeKey(a *app, name string) (public sign.PublicKey, fresh bool, err error)
 	}
 	var passphrase []byte
 	if strings.Contains(name, "@") {
-		if passphrase, err = newPassphrase(a, name); err != nil {
+		if passphrase, err = newPassphrase(a, "passphrase for the new key of "+name); err != nil {
 			return public, false, err
 		}
 	}

@@ -52,12 +52,12 @@ func untilSignal(read func() ([]byte, error)) ([]byte, error) {
 	case got := <-answers:
 		return got.line, got.err
 	case <-stop:
-		return nil, noPassphrase()
+		return nil, noAnswer()
 	}
 }
 
-func noPassphrase() error {
-	return fault.New(fault.Interrupted, fault.WasInterrupted, "no passphrase was given")
+func noAnswer() error {
+	return fault.New(fault.Interrupted, fault.WasInterrupted, "no answer was given")
 }
 
 // readHidden reads one line without showing it.
@@ -65,7 +65,7 @@ func readHidden(fd int) ([]byte, error) {
 	line, err := term.ReadPassword(fd)
 	switch {
 	case err != nil:
-		return nil, noPassphrase()
+		return nil, noAnswer()
 	case len(line) > maxPassphrase:
 		return nil, usage("a passphrase has at most %d bytes", maxPassphrase)
 	}
@@ -83,17 +83,16 @@ func (c *keyCommand) changePassphrase(context.Context) error {
 		return err
 	}
 	return store.ChangePassphrase(public.KID(), func() ([]byte, error) {
-		return newPassphrase(c.app, c.name)
+		return newPassphrase(c.app, "new passphrase for the key of "+c.name)
 	})
 }
 
-// newPassphrase asks a person for the passphrase of a new key. An empty one, or no terminal,
-// means none.
-func newPassphrase(a *app, name string) ([]byte, error) {
+// newPassphrase asks a person for the passphrase of a key. An empty one, or no terminal, means none.
+func newPassphrase(a *app, prompt string) ([]byte, error) {
 	if !a.attended() {
 		return nil, nil
 	}
-	first, err := askHidden("passphrase for the new key of " + name + " (empty: none): ")
+	first, err := askHidden(prompt + " (empty: none): ")
 	if err != nil || len(first) == 0 {
 		return nil, err
 	}

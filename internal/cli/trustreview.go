@@ -101,7 +101,10 @@ func askShown(prompt string) ([]byte, error) {
 	line, err := untilSignal(func() ([]byte, error) {
 		line := make([]byte, 256) // a terminal gives one line at a time
 		n, err := tty.Read(line)
-		return line[:n], err
+		if err != nil {
+			return nil, noAnswer()
+		}
+		return line[:n], nil
 	})
 	return bytes.TrimSpace(line), err
 }
