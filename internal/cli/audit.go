@@ -12,6 +12,7 @@ import (
 	"githandoff/internal/app/audit"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/obo"
 	"githandoff/internal/workspace"
@@ -54,6 +55,12 @@ Plain git shows the same log: git log --glob='refs/handoffs/*log/*'`,
 }
 
 func (c *auditCommand) run(ctx context.Context) error {
+	for _, arg := range c.aliases {
+		if id := handoff.Typed(arg); handoff.CheckSuffix(id) == nil && (strings.HasPrefix(id, "ho_") || strings.HasPrefix(id, "…")) {
+			return fault.New(fault.NotFound, fault.UnknownAlias, "audit takes an alias, not a handoff: %s", printable(arg)).
+				WithHints(fault.Run("githandoff", "history", id).Because("draws the chain of that handoff"))
+		}
+	}
 	filter, err := c.filter()
 	if err != nil {
 		return err

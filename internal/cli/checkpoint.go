@@ -41,7 +41,7 @@ the work tree are not touched.`,
 handoff, or the return handoff that was sent when it failed.`,
 				example: []string{"githandoff checkpoint restore 7k3m2q --branch before"},
 				exits:   []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Invalid, fault.Unavailable},
-				args:    takes(0, "at most one ID", &c.id),
+				args:    takesID(0, &c.id),
 				flags: func(f *pflag.FlagSet) {
 					f.StringVar(&c.branch, "branch", "", "`NAME` of the new branch")
 				},

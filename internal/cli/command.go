@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 )
 
 // command declares a command: its pages, its arguments and flags, and its function. Each is
@@ -156,6 +157,20 @@ func takes(required int, says string, to ...*string) cobra.PositionalArgs {
 			return usage("%s: empty argument", cmd.CommandPath()).WithHints(seeHelp(cmd))
 		}
 		return nil
+	}
+}
+
+// takesID binds the id of a handoff, as people type it.
+func takesID(required int, to *string) cobra.PositionalArgs {
+	says := "an ID"
+	if required == 0 {
+		says = "at most one ID"
+	}
+	bind := takes(required, says, to)
+	return func(cmd *cobra.Command, args []string) error {
+		err := bind(cmd, args)
+		*to = handoff.Typed(*to)
+		return err
 	}
 }
 

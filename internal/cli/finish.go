@@ -44,7 +44,7 @@ With --snapshot, the sender first gets a handoff of its own with the state of th
 tree, at the same home. The result "follow_up" of the receipt is the id of that handoff.`,
 		example:  []string{"githandoff ack --summary 'sessions are renewed' --result pr=17"},
 		brief:    []string{"summary", "result", "snapshot"},
-		args:     takes(0, "at most one ID", &c.id),
+		args:     takesID(0, &c.id),
 		complete: completions{a}.heldIDs,
 		flags: func(f *pflag.FlagSet) {
 			paragraphsVar(f, &c.summary, "summary", "say in `TEXT` what was done; stays in the log")
@@ -69,7 +69,7 @@ checkpoint, in the same transaction. Without a claim, the command rejects the of
 snapshot goes back with the return handoff; --snapshot replaces it with the state of
 this work tree.`,
 		example:  []string{"githandoff fail --reason 'the database is read-only here'"},
-		args:     takes(0, "at most one ID", &c.id),
+		args:     takesID(0, &c.id),
 		complete: completions{a}.heldIDs,
 		flags: func(f *pflag.FlagSet) {
 			paragraphsVar(f, &c.reason, "reason", "give the reason in `TEXT`; stays in the log")
@@ -87,7 +87,7 @@ func newProgress(a *app) command {
 		use:      "progress [ID] [-m TEXT]",
 		short:    "Renew the lease of a claim, and report progress",
 		example:  []string{"githandoff progress -m 'the test fails as it should'"},
-		args:     takes(0, "at most one ID", &c.id),
+		args:     takesID(0, &c.id),
 		complete: completions{a}.heldIDs,
 		flags: func(f *pflag.FlagSet) {
 			paragraphsVar(f, &c.message, "message", "say in `TEXT` how far the work is; stays in the log")
@@ -107,7 +107,7 @@ func newRelease(a *app) command {
 			"githandoff release",
 			"githandoff release --force 7k3m2q",
 		},
-		args:     takes(0, "at most one ID", &c.id),
+		args:     takesID(0, &c.id),
 		complete: completions{a}.heldIDs,
 		flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&c.force, "force", false, "break the claim of another agent; for the source and root keys")

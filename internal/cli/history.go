@@ -130,7 +130,7 @@ Graphviz diagram. Each handoff stands below the agent that received it.`,
 			"githandoff history 7k3m2q --format mermaid",
 		},
 		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Invalid, fault.Unavailable},
-		args:  takes(0, "at most one ID", &c.id),
+		args:  takesID(0, &c.id),
 		flags: func(f *pflag.FlagSet) {
 			c.register(f)
 			f.StringVar(&c.format, "format", "text", "print `FORMAT`: text, json, or for a chain mermaid or dot")
@@ -242,7 +242,7 @@ func (c *historyCommand) chain(ctx context.Context) error {
 	read := c.unread(ws)
 	first, err := history.New(ws).Chain(ctx, c.id)
 	if err != nil {
-		return read(err)
+		return read(orEnded(err))
 	}
 	var ids []handoff.ID
 	history.Walk(first, nil, func(p, _ *history.Past) { ids = append(ids, p.ID) })

@@ -47,7 +47,7 @@ until it is back.`,
 				return usage("hold takes at most one ID, then -- and a command").WithHints(seeHelp(cmd))
 			}
 			c.argv = args[at:]
-			return takes(0, "at most one ID", &c.id)(cmd, args[:at])
+			return takesID(0, &c.id)(cmd, args[:at])
 		},
 		complete: completions{a}.heldIDs,
 		flags: func(f *pflag.FlagSet) {

@@ -35,7 +35,7 @@ A snapshot of the sender's work tree goes along unchanged; --snapshot replaces i
 the state of this work tree. Authority goes along if the holder reroutes, or a root key
 of its principal.`,
 		example:  []string{"githandoff reroute 7k3m2q --to reviewer@origin"},
-		args:     takes(0, "at most one ID", &c.Arg),
+		args:     takesID(0, &c.Arg),
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
 			targetVar(f, &c.to, "send it to `TARGET`: agent, agent@alias or @alias")
@@ -108,7 +108,7 @@ func newRevoke(a *app) command {
 		suggest:  []string{"cancel", "withdraw", "undo", "delete", "rm"},
 		short:    "Withdraw a handoff: for its source while nobody holds it, for a root key always",
 		example:  []string{"githandoff revoke 7k3m2q --reason 'not needed any more'"},
-		args:     takes(1, "an ID", &c.id),
+		args:     takesID(1, &c.id),
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
 			paragraphsVar(f, &c.reason, "reason", "give the reason in `TEXT`; stays in the log")

@@ -20,6 +20,17 @@ func nearAgent(ws *workspace.Workspace, name string) string {
 	return near
 }
 
+// orEnded adds the list of ended handoffs to the refusal of an argument which is no id, for a command
+// that takes those too.
+func orEnded(err error) error {
+	f := fault.As(err)
+	if f == nil || f.Reason != fault.InvalidID {
+		return err
+	}
+	told := *f
+	return told.WithHints(append(slices.Clone(f.Hints), fault.Run("githandoff", "history").Because("lists those that ended"))...)
+}
+
 // adviseNothingOf says, of an empty list, if the requested name looks misspelled.
 func adviseNothingOf(a *app, ws *workspace.Workspace, name string) {
 	if near := nearAgent(ws, name); near != "" {

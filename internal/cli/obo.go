@@ -54,7 +54,7 @@ handoff that nobody holds, and offers its agent a child with the same content an
 token, in one step, signed by a root key of the person. It prints the id of the child.
 It also renews authority that ran out while a handoff waited.`,
 		example:  []string{"githandoff obo issue 7k3m2q --on-behalf-of alice@example.com --scope 'repo.write:src/auth/*'"},
-		args:     takes(1, "an ID", &c.id),
+		args:     takesID(1, &c.id),
 		complete: completions{a}.openIDs,
 		flags:    c.register,
 		run:      c.run,
@@ -108,7 +108,7 @@ and "githandoff trust export DIR" writes the keys for gpg and ssh-keygen.
 			"githandoff obo show 7k3m2q --json",
 		},
 		exits:    []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Invalid, fault.Unavailable},
-		args:     takes(0, "at most one ID", &c.id),
+		args:     takesID(0, &c.id),
 		complete: completions{a}.openIDs,
 		run:      c.run,
 	}

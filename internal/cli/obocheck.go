@@ -35,7 +35,7 @@ one. Standard input is then the input that git gives a pre-push hook. This is lo
 advice; the hub's own hook enforces it (githandoff hook install --server).`,
 		example: []string{"githandoff obo check --scope repo.write:go.mod"},
 		exits:   []fault.Code{fault.Denied, fault.Invalid, fault.Policy, fault.Unavailable},
-		args:    takes(0, "one ID", &c.Arg),
+		args:    takesID(0, &c.Arg),
 		flags: func(f *pflag.FlagSet) {
 			f.StringArrayVar(&c.Scopes, "scope", nil, "`ACTION[:TARGET]` to check, such as repo.write:src/a.go")
 			f.BoolVar(&c.IfHeld, "if-held", false, "allow everything if no held handoff carries authority")

@@ -60,7 +60,7 @@ lost.`,
 			"githandoff resume 7k3m2q --worktree",
 		},
 		brief:    []string{"wait", "next", "peek", "lease"},
-		args:     takes(0, "at most one ID", &c.id),
+		args:     takesID(0, &c.id),
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.format, "format", promptFormat, "print it in this `FORMAT`: prompt, or one of \"githandoff help formats\"")

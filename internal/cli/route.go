@@ -46,7 +46,7 @@ Only a person decides: it takes a root key ("githandoff init --person MAIL").`,
 			`githandoff route 7k3m2q --answer 2 --answer "the one in us-east"`,
 			"githandoff route 7k3m2q --reject --feedback @review.txt",
 		},
-		args:     takes(0, "at most one ID", &c.ID),
+		args:     takesID(0, &c.ID),
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
 			targetVar(f, &c.To, "send it to this `AGENT`")

@@ -39,7 +39,7 @@ func newShow(a *app) command {
 			"githandoff show 7k3m2q",
 			"githandoff show 7k3m2q --json",
 		},
-		args:     takes(0, "at most one ID", &c.id),
+		args:     takesID(0, &c.id),
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
 			c.part.register(f)
@@ -66,7 +66,7 @@ func (c *showCommand) run(ctx context.Context) error {
 		err = nil
 	}
 	if err != nil {
-		return err
+		return orEnded(err)
 	}
 	out, err := c.render(ws, f, v)
 	if err != nil {

@@ -33,7 +33,7 @@ of its parent handoff, as long as that can be read here. If one is missing, the 
 code is 7. "githandoff ack" records the same list in the receipt
 (Handoff-Skills-Missing); once the handoff has ended, it is read from there.`,
 				example: []string{"githandoff skills check 7k3m2q"},
-				args:    takes(0, "at most one ID", &c.id),
+				args:    takesID(0, &c.id),
 				run:     c.check,
 			},
 		},

@@ -3,7 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"strings"
 
 	"githandoff/internal/app/inspect"
 	"githandoff/internal/cli/output"
@@ -25,7 +25,7 @@ func newVerify(a *app) command {
 			"githandoff verify",
 			"githandoff verify 7k3m2q",
 		},
-		args:     takes(0, "at most one ID", &c.id),
+		args:     takesID(0, &c.id),
 		complete: completions{a}.openIDs,
 		run:      c.run,
 	}
@@ -42,22 +42,31 @@ func (c *verifyCommand) run(ctx context.Context) error {
 		case one.Err != nil && c.id != "":
 			return one.Err
 		case one.Err != nil:
-			first = cmp.Or(first, one.Err)
-			return c.failed(&one)
+			named := one.Err
+			if !strings.Contains(named.Error(), string(one.ID)) {
+				named = fault.About(string(one.ID), named)
+			}
+			if first == nil {
+				first = named // the command ends with it
+				return c.Result(failedLine(&one), func(*output.Lines) {})
+			}
+			return c.Result(failedLine(&one), func(*output.Lines) { c.Warn(named) })
 		case one.Sealed != nil:
 			c.Warn(one.Sealed) // everything checked without its content is in order
 		}
 		return c.Row(verifiedLine{ID: one.ID, State: one.State, Verdict: "ok"}, "ok %s %s", one.ID, one.State)
 	})
-	return cmp.Or(err, first)
+	if err != nil && first != nil {
+		c.Warn(first)
+	}
+	return orEnded(cmp.Or(err, first))
 }
 
-// failed tells of one handoff among all: a line on standard output for programs, a warning for
-// people.
-func (c *verifyCommand) failed(one *inspect.Check) error {
+// failedLine tells programs of one bad handoff among all.
+func failedLine(one *inspect.Check) verifiedLine {
 	out := verifiedLine{ID: one.ID, Message: one.Err.Error(), Verdict: "error"}
 	if f := fault.As(one.Err); f != nil {
 		out.Verdict = string(f.Reason)
 	}
-	return c.Result(out, func(*output.Lines) { c.Warn(fmt.Errorf("%s: %w", one.ID, one.Err)) })
+	return out
 }

@@ -46,7 +46,7 @@ func newWork(a *app) command {
 	c := &workCommand{app: a}
 	sub := func(use, short string, example []string, do func(context.Context, *workcopy.Brought) error) command {
 		return command{
-			use: use, short: short, example: example, args: takes(0, "at most one ID", &c.id),
+			use: use, short: short, example: example, args: takesID(0, &c.id),
 			run: func(ctx context.Context) error { return c.with(ctx, do) },
 		}
 	}

@@ -123,6 +123,19 @@ func IDIn(s string) (ID, bool) {
 	return id, err == nil
 }
 
+// Typed returns the spelling of an id, or of its last characters, that a person typed in capitals or
+// with three dots; anything else as it is.
+func Typed(s string) string {
+	spelled := strings.ToLower(s)
+	if tail, ok := strings.CutPrefix(spelled, "..."); ok {
+		spelled = "…" + tail
+	}
+	if CheckSuffix(spelled) == nil {
+		return spelled
+	}
+	return s
+}
+
 // CheckSuffix says why s cannot be the last characters of an id, or a whole one;
 // nil if it can.
 func CheckSuffix(s string) error {
@@ -131,7 +144,7 @@ func CheckSuffix(s string) error {
 	}
 	tail := strings.TrimPrefix(s, "…")
 	if len(tail) < MinSuffix || len(tail) > IDLen-len(idPrefix) || strings.Trim(tail, crockford) != "" {
-		return fmt.Errorf("%+q is not a handoff id or at least %d of its last characters", clip(s), MinSuffix)
+		return fmt.Errorf("%+q is not a handoff id: want all of it, or at least %d of its last characters", clip(s), MinSuffix)
 	}
 	return nil
 }

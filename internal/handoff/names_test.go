@@ -97,6 +97,15 @@ func TestCheckSuffix(t *testing.T) {
 	}
 }
 
+func TestTyped(t *testing.T) {
+	for typed, want := range map[string]string{
+		strings.ToUpper(someID): someID, "7K3M2Q": "7k3m2q", "...7k3m2q": "…7k3m2q", "...7K3M2Q": "…7k3m2q", "…7k3m2q": "…7k3m2q",
+		"LIN-423": "LIN-423", "": "", "...": "...", "COLOUR": "COLOUR", "7K3M2": "7K3M2",
+	} {
+		assert.Equal(t, want, handoff.Typed(typed))
+	}
+}
+
 func FuzzParseID(f *testing.F) {
 	f.Add(someID)
 	f.Add("ho_8zzzzzzzzzzzzzzzzzzzzzzzzz")

@@ -49,7 +49,7 @@ func (v *View) WordAt(now time.Time) string {
 	switch s.Phase() {
 	case lifecycle.Open:
 		switch {
-		case cmp.Or(s.To, s.Offer.To) == refs.Nobody:
+		case Undecided(s):
 			return "undecided"
 		case now.After(s.Offer.Expires):
 			return "expired"
@@ -60,6 +60,11 @@ func (v *View) WordAt(now time.Time) string {
 		}
 	}
 	return word
+}
+
+// Undecided reports whether an offer waits for a decision.
+func Undecided(s *lifecycle.State) bool {
+	return s.Phase() == lifecycle.Open && cmp.Or(s.To, s.Offer.To) == refs.Nobody
 }
 
 // Asking says when [Workspace.Find] asks hubs.

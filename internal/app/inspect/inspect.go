@@ -137,6 +137,9 @@ func (h *Handler) verifyBehind(ctx context.Context, home lifecycle.Home, places 
 
 func (h *Handler) check(ctx context.Context, home lifecycle.Home, s *lifecycle.State) Check {
 	c := Check{ID: s.ID, State: string(s.Phase())}
+	if workspace.Undecided(s) {
+		c.State = "undecided"
+	}
 	if s.Receipt != nil {
 		c.State = string(s.Receipt.Event)
 		return c

@@ -15,7 +15,7 @@ import (
 // resumeByID claims a handoff by its id, or the last characters of it.
 func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 	if err := workspace.CheckArg(t.Arg); err != nil {
-		return nil, err
+		return nil, t.withTask(ctx, err)
 	}
 	if h, err := t.Work.Find(t.Arg); err != nil {
 		return nil, err
@@ -51,6 +51,23 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 	}
 	return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "no handoff %s waits for %s", crossrepo.Quote(t.Arg), t.Agent).
 		WithHints(append(t.Workspace.ReadOthers(), fault.Run("githandoff", "inbox", "--all").Because("lists waiting handoffs with their ids"))...)
+}
+
+// withTask hints, where the argument is no id, at the waiting handoffs of that task, as far as they are
+// known here.
+func (t *search) withTask(ctx context.Context, refusal error) error {
+	f := fault.As(refusal)
+	items, err := t.Workspace.Inbox(ctx, t.Workspace.All(ctx)...)
+	if f == nil || err != nil {
+		return refusal
+	}
+	var hints []fault.Hint
+	for _, it := range items {
+		if t.Workspace.Load(ctx, it) == nil && it.Record != nil && it.Record.Task == t.Arg {
+			hints = append(hints, fault.Run("githandoff", "resume", string(it.Place.ID)).Because("takes a handoff of that task"))
+		}
+	}
+	return f.WithHints(append(hints, f.Hints...)...)
 }
 
 // explain replaces the refusal of a claim if this agent holds the handoff elsewhere, and that of a

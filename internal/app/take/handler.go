@@ -17,6 +17,7 @@ import (
 
 // Workspace has the methods of the workspace needed for claims.
 type Workspace interface {
+	All(ctx context.Context) workspace.HomeList
 	DeferWarnings(do func() error) error
 	Fetched(ctx context.Context, home lifecycle.Home, arg string) (handoff.ID, error)
 	ForgetLanes()
@@ -24,6 +25,7 @@ type Workspace interface {
 	Inbox(ctx context.Context, homes ...lifecycle.Home) ([]*workspace.Item, error)
 	Inboxes() []string
 	ReadOthers() []fault.Hint
+	Load(ctx context.Context, it *workspace.Item) error
 	Recover(ctx context.Context) error
 	Sources(ctx context.Context) (homes []lifecycle.Home, down error)
 	Warn(err error)
