@@ -3,7 +3,9 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"slices"
@@ -271,16 +273,28 @@ func (a *app) shortenIDs(ctx context.Context, ws *workspace.Workspace) {
 
 // openFile opens a file to read it as a stream.
 func (a *app) openFile(name string) (*os.File, error) {
-	name = inDir(a.Dir, name)
-	f, err := os.Open(name)
+	f, err := os.Open(inDir(a.Dir, name))
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		err = path.Err
+	}
 	if err != nil {
-		return nil, fault.New(fault.NotFound, fault.NoSuchFile, "%w", err)
+		return nil, fault.New(fault.NotFound, fault.NoSuchFile, "%s: %w", printable(name), err)
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		f.Close()
 		return nil, usage("%s is a directory", printable(name))
 	}
 	return f, nil
+}
+
+// ofFlag names the flag whose value is a file that cannot be opened.
+func ofFlag(flag string, err error) error {
+	if !fault.Is(err, fault.NoSuchFile) {
+		return err
+	}
+	told := *fault.As(err)
+	told.Message = flag + " " + told.Message
+	return &told
 }
 
 const maxInput = 1 << 20 // bytes of a file with one handoff

@@ -122,7 +122,14 @@ func (c *captureCommand) openInput(name string) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(c.input), nil
 	}
-	return c.openFile(name)
+	f, err := c.openFile(name)
+	if err != nil && name == c.Message {
+		return nil, ofFlag("--last-message", err)
+	}
+	if err != nil {
+		return nil, ofFlag("--from-log", err)
+	}
+	return f, nil
 }
 
 func (c *captureCommand) runAgent(ctx context.Context, argv []string, path string) (int, error) {

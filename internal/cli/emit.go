@@ -157,7 +157,7 @@ func (c *emitCommand) readDraft(ctx context.Context) (*handoff.Envelope, error) 
 	if c.file != "" {
 		b, err := c.readInput(c.file)
 		if err != nil {
-			return nil, err
+			return nil, ofFlag("-f", err)
 		}
 		if env, err = c.documents().Draft(document.Source{Name: c.file, Format: c.format, To: c.To}, b); err != nil {
 			return nil, err

@@ -82,7 +82,7 @@ func (c *renderCommand) run(ctx context.Context) error {
 	}
 	text, err := c.readInput(c.template)
 	if err != nil {
-		return err
+		return ofFlag("--template", err)
 	}
 	r := render.Request{Name: c.template, Template: string(text), MaxBytes: c.maxBytes}
 	if r.Vars, err = c.readVars(c.vars); err != nil {

@@ -92,8 +92,12 @@ func (c *showCommand) render(ws *workspace.Workspace, f *workspace.View, v *life
 
 // contentGone refuses to read the content of a handoff of which only the log is left here.
 func contentGone(f *workspace.View) error {
+	show := fault.Run("githandoff", "show", string(f.State.ID)).Because("shows its log")
+	if f.State.Receipt != nil {
+		return fault.New(fault.NotFound, fault.Erased, "%w: its content is gone", f.State.Err()).WithHints(show)
+	}
 	return fault.New(fault.NotFound, fault.Erased, "%s is %s: its content is not available here", f.State.ID, f.Word()).
-		WithHints(fault.Run("githandoff", "show", string(f.State.ID)).Because("shows its log"))
+		WithHints(show)
 }
 
 // text shows a handoff to people.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -33,7 +34,7 @@ func leaseVar(flags *pflag.FlagSet, p *time.Duration, value time.Duration, usage
 func (l leaseFlag) Set(text string) error {
 	d, err := parseSpan(text)
 	if err == nil && (d <= 0 || d > lifecycle.MaxLease) {
-		err = fmt.Errorf("want more than 0 and at most %s", spanText(lifecycle.MaxLease))
+		err = fmt.Errorf("want more than 0 and at most %.0fh", lifecycle.MaxLease.Hours())
 	}
 	if err == nil {
 		*l.spanFlag = spanFlag(d)
@@ -79,21 +80,19 @@ func parseSpan(text string) (time.Duration, error) {
 	if rest != "" || text == "" {
 		if d, err = time.ParseDuration(rest); err != nil {
 			if tooLong(rest) {
-				return 0, spanTooLong(text)
+				return 0, errTooLong
 			}
-			return 0, fmt.Errorf("%s is not a duration such as 90m, 36h or 7d", printable(text))
+			return 0, errors.New("want a duration such as 90m, 36h or 7d")
 		}
 	}
 	total := days*24*float64(time.Hour) + float64(d)
 	if math.Abs(total) >= math.MaxInt64 {
-		return 0, spanTooLong(text)
+		return 0, errTooLong
 	}
 	return time.Duration(days*24)*time.Hour + d, nil
 }
 
-func spanTooLong(text string) error {
-	return fmt.Errorf("%s is too long, at most %s", printable(text), spanText(math.MaxInt64/(24*time.Hour)*(24*time.Hour)))
-}
+var errTooLong = fmt.Errorf("want at most %s", spanText(math.MaxInt64/(24*time.Hour)*(24*time.Hour)))
 
 // leadingDays takes weeks and days off the front.
 func leadingDays(text string) (days float64, rest string, err error) {
@@ -109,7 +108,7 @@ func leadingDays(text string) (days float64, rest string, err error) {
 		days += n * perUnit
 	}
 	if days*24*float64(time.Hour) >= math.MaxInt64 {
-		return 0, "", spanTooLong(text)
+		return 0, "", errTooLong
 	}
 	return days, text[len(m[0]):], nil
 }

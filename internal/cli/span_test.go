@@ -19,14 +19,14 @@ func TestParseSpan(t *testing.T) {
 		assert.Equal(t, want, got, text)
 	}
 	for text, want := range map[string]string{
-		"":                   " is not a duration such as 90m, 36h or 7d",
-		"7":                  "7 is not a duration such as 90m, 36h or 7d",
-		"7days":              "7days is not a duration such as 90m, 36h or 7d",
-		"3d1w":               "3d1w is not a duration such as 90m, 36h or 7d",
-		"9999999h":           "9999999h is too long, at most 106751d",
-		"999999999999d":      "999999999999d is too long, at most 106751d",
-		"106751d24h":         "106751d24h is too long, at most 106751d",
-		"99999999999999999w": "99999999999999999w is too long, at most 106751d",
+		"":                   "want a duration such as 90m, 36h or 7d",
+		"7":                  "want a duration such as 90m, 36h or 7d",
+		"7days":              "want a duration such as 90m, 36h or 7d",
+		"3d1w":               "want a duration such as 90m, 36h or 7d",
+		"9999999h":           "want at most 106751d",
+		"999999999999d":      "want at most 106751d",
+		"106751d24h":         "want at most 106751d",
+		"99999999999999999w": "want at most 106751d",
 	} {
 		_, err := parseSpan(text)
 		assert.EqualError(t, err, want)

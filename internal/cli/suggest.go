@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,23 +20,15 @@ func seeHelp(cmd *cobra.Command) fault.Hint {
 	return fault.See(words)
 }
 
-// withAdvice adds the help of a command to an error of its command line without a hint, and to
-// the error of a missing file.
+// withAdvice adds the help of a command to an error of its command line without a hint.
 func withAdvice(cmd *cobra.Command, err error) error {
 	f := fault.As(err)
-	if f == nil || len(f.Hints) > 0 {
-		return err
-	}
-	hint := seeHelp(cmd)
-	switch {
-	case f.Code == fault.NotFound && errors.Is(err, fs.ErrNotExist):
-		hint = hint.Because("tells which files it takes")
-	case f.Code != fault.Usage:
+	if f == nil || len(f.Hints) > 0 || f.Code != fault.Usage {
 		return err
 	}
 	advised := *f
 	advised.Message = err.Error()
-	return advised.WithHints(hint)
+	return advised.WithHints(seeHelp(cmd))
 }
 
 // badFlag refuses a flag. If a word before it is no command, that word is the mistake to report.
@@ -45,7 +36,7 @@ func badFlag(cmd *cobra.Command, args []string, err error) error {
 	if word := wordBefore(cmd, args, err); word != "" {
 		return noSuchCommand(cmd, word, args)
 	}
-	refusal := fault.New(fault.Usage, fault.BadUsage, "%w", plainValue(err))
+	refusal := fault.New(fault.Usage, fault.BadUsage, "%w", plainFlag(err))
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
 		given := unknown.GetSpecifiedName()
@@ -83,18 +74,33 @@ func flagMeantBy(flags *pflag.FlagSet, word string, last bool) string {
 	return fault.Nearest(word, known)
 }
 
-// plainValue says which values a flag takes, in place of the Go function that refused the given one.
-func plainValue(err error) error {
-	var invalid *pflag.InvalidValueError
-	parse, ok := errors.AsType[*strconv.NumError](err)
-	if !ok || !errors.As(err, &invalid) {
+// plainFlag returns the error of a refused flag in the form of all others: the flag, its value, the
+// values that it takes.
+func plainFlag(err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() != "" {
+		return fmt.Errorf("unknown flag: -%s", printable(unknown.GetSpecifiedName()))
+	}
+	if bare, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		dashes := "--"
+		if bare.GetSpecifiedShortnames() != "" {
+			dashes = "-"
+		}
+		return fmt.Errorf("%s%s needs a value", dashes, bare.GetSpecifiedName())
+	}
+	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
 		return err
 	}
-	want := "a whole number"
-	if parse.Func == "ParseBool" {
-		want = "true or false"
+	why := errors.Unwrap(invalid)
+	if parse, ok := errors.AsType[*strconv.NumError](err); ok {
+		if why = errors.New("want a whole number"); parse.Func == "ParseBool" {
+			why = errors.New("want true or false")
+		}
 	}
-	return fmt.Errorf("invalid argument %q for %q flag: want %s", invalid.GetValue(), "--"+invalid.GetFlag().Name, want)
+	if invalid.GetValue() == "" {
+		return fmt.Errorf("--%s is empty: %w", invalid.GetFlag().Name, why)
+	}
+	return fmt.Errorf("--%s %s: %w", invalid.GetFlag().Name, printable(invalid.GetValue()), why)
 }
 
 // wantsJSON says whether --json is on a command line. pflag stops at the first flag that it refuses,

@@ -86,6 +86,9 @@ func (c *workCommand) with(ctx context.Context, do func(context.Context, *workco
 	if err != nil {
 		return err
 	}
+	if f.State.Receipt != nil {
+		return f.State.Err()
+	}
 	if v == nil {
 		return contentGone(f)
 	}

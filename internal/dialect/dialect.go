@@ -160,12 +160,12 @@ func (d *Draft) TakeAround() error {
 }
 
 // Check refuses a draft no sender could complete to a valid envelope, in the words of the
-// envelope. The refusal begins with format.
+// envelope. The refusal names the format.
 func Check(format string, e *handoff.Envelope) error {
 	whole := complete(*e)
 	if err := whole.Validate(); err != nil {
 		if f := fault.As(err); f != nil {
-			return fault.New(f.Code, f.Reason, "%s: %w", format, err)
+			return fault.New(f.Code, f.Reason, "format %s: %w", format, err)
 		}
 		return invalid(format, fault.Malformed, "%w", err)
 	}

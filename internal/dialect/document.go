@@ -39,7 +39,7 @@ func (d *document) warn(member, format string, args ...any) {
 }
 
 func invalid(dialect string, reason fault.Reason, format string, args ...any) *fault.Error {
-	return fault.New(fault.Invalid, reason, dialect+": "+format, args...)
+	return fault.New(fault.Invalid, reason, "format "+dialect+": "+format, args...)
 }
 
 // object is a JSON object inside a document. A nil members map stands for an absent object.

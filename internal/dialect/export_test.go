@@ -102,7 +102,7 @@ func TestExportRefuses(t *testing.T) {
 	e := everything()
 	e.Target.Agent = nil
 	_, _, err := dialect.Export(dialect.Vox, e)
-	assert.EqualError(t, err, "vox: target_agent: required member is missing")
+	assert.EqualError(t, err, "format vox: target_agent: required member is missing")
 	assert.Equal(t, fault.Invalid, fault.CodeOf(err))
 
 	got, _, err := dialect.Export(dialect.HO, e)

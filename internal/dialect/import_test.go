@@ -245,7 +245,7 @@ func TestImportRefuses(t *testing.T) {
 		require.Error(t, err, tt.message)
 		assert.Equal(t, fault.Invalid, fault.CodeOf(err), err.Error())
 		assert.True(t, fault.Is(err, fault.Reason(tt.reason)), "%s: %s", tt.reason, err)
-		assert.True(t, strings.HasPrefix(err.Error(), tt.message), "%s", err)
+		assert.True(t, strings.HasPrefix(err.Error(), "format "+tt.message), "%s", err)
 	}
 
 	_, err := dialect.Import("yaml", nil)
@@ -343,11 +343,11 @@ func TestRefusalNamesTheGuessedFormat(t *testing.T) {
 		`{"version":1,"summary":"` + strings.Repeat("x", 5000) + `"}`: "kelos: summary: 5000 bytes, limit 4096",
 	} {
 		_, err := dialect.Import("", []byte(doc))
-		assert.EqualError(t, err, message)
+		assert.EqualError(t, err, "format "+message)
 		assert.Equal(t, fault.Invalid, fault.CodeOf(err))
 	}
 	_, err := dialect.Import("metadata", []byte(`{"status":7,"attempted":[]}`))
-	assert.EqualError(t, err, "metadata: status: want a string, not a number", "nobody guessed")
+	assert.EqualError(t, err, "format metadata: status: want a string, not a number", "nobody guessed")
 }
 
 // An error in a block counts the lines of its file.

@@ -49,7 +49,7 @@ func TestForeignTokenIsRefused(t *testing.T) {
 	_, err := dialect.Import("vox", []byte(strings.Replace(doc, "TOKEN", "bearer-of-alice", 1)))
 	require.Error(t, err)
 	assert.Equal(t, fault.Denied, fault.CodeOf(err))
-	assert.Equal(t, "vox: cryptographic_obo_token: the token is not a githandoff-obo/1 token", err.Error())
+	assert.Equal(t, "format vox: cryptographic_obo_token: the token is not a githandoff-obo/1 token", err.Error())
 	assert.NotEmpty(t, fault.As(err).Advice())
 
 	d, err := dialect.Import("vox", []byte(strings.Replace(doc, "TOKEN", token(), 1)))

@@ -34,7 +34,7 @@ func readVox(d *document) handoff.Envelope {
 	if token := o.text(voxToken, 0); token != "" {
 		if _, _, err := DecodeToken(token); err != nil && d.err == nil {
 			f := fault.As(err)
-			d.err = fault.New(f.Code, f.Reason, "%s: %s: %w", Vox, voxToken, err).WithHints(f.Hints...)
+			d.err = fault.New(f.Code, f.Reason, "format %s: %s: %w", Vox, voxToken, err).WithHints(f.Hints...)
 		}
 		d.token = token
 	}

@@ -352,6 +352,9 @@ func (s *shape) checkMembers(object map[string]any, t reflect.Type, at Member) e
 				return refuse(at.name(name).String(), fault.Malformed, "must be spelled %q", want)
 			}
 		}
+		if near := fault.Nearest(name, slices.Sorted(maps.Keys(fields))); near != "" {
+			return refuse(at.name(name).String(), fault.Malformed, "unknown member; did you mean %s?", near)
+		}
 		return refuse(at.name(name).String(), fault.Malformed, "unknown member")
 	}
 	return nil
