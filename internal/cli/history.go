@@ -33,7 +33,7 @@ const maxHistory = 20
 
 func (h *historyFlags) register(f *pflag.FlagSet) {
 	h.set = f
-	f.IntVar(&h.limit, "limit", 5, "show at most `N`, 1 to 20")
+	f.IntVarP(&h.limit, "limit", "n", 5, "show at most `N`, 1 to 20")
 	f.StringSliceVar(&h.phases, "phases", nil, "only handoffs with these outcomes: `Succeeded,Failed`")
 	f.StringSliceVar(&h.keys, "include-keys", nil, "only these results, in this order: `KEY,KEY`")
 	f.StringVar(&h.task, "task", "", "only handoffs of the task `KEY`")
@@ -178,7 +178,17 @@ func (c *historyCommand) ended(ctx context.Context) error {
 		return err
 	}
 	read := c.unread(ws)
+	shown := c.limit
+	c.limit++ // tells whether there are more
 	list, err := c.past(ctx, ws)
+	if len(list) > shown {
+		list = list[:shown]
+		more := "githandoff audit lists all"
+		if shown < maxHistory {
+			more = fmt.Sprintf("--limit %d lists more", maxHistory)
+		}
+		c.Say("githandoff: older ones are left out (%s)", more)
+	}
 	if err == nil && len(list) == 0 && c.agent != "" {
 		adviseNothingOf(c.app, ws, c.agent)
 	}

@@ -42,7 +42,7 @@ With --json it prints one object.`,
 		},
 		args: takes(0, "no arguments"),
 		flags: func(f *pflag.FlagSet) {
-			f.Bool("local", true, "no effect: status never asks a hub; scripts may pass it to every list")
+			f.Bool("local", true, "no effect, as status never asks a hub; accepted as by inbox")
 		},
 		run: c.run,
 	}

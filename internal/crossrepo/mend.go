@@ -88,8 +88,11 @@ const refetches = "2.36"
 // A git that cannot be told to fetch all objects again believes a ref that stands where the hub's does,
 // whatever it lacks. There all these refs are dropped before the fetch.
 func fetchLost(ctx context.Context, h *remote, patterns []string, broken *[]refs.Ref) error {
+	refetch, err := h.Repo.HasGit(ctx, refetches)
+	if err != nil {
+		return err
+	}
 	var failed error // of the last fetch
-	refetch := false
 	for before := []string(nil); ; {
 		list, err := h.Repo.List(ctx, patterns...)
 		if err != nil {
@@ -111,18 +114,8 @@ func fetchLost(ctx context.Context, h *remote, patterns []string, broken *[]refs
 		case before != nil && slices.Equal(oids, before):
 			return failed
 		}
-		if before == nil {
-			if refetch, err = h.Repo.HasGit(ctx, refetches); err != nil {
-				return err
-			}
-		}
 		before = append([]string{}, oids...)
-		for _, oid := range oids {
-			if _, err := h.Repo.Store.DropDamaged(oid); err != nil {
-				return err
-			}
-		}
-		if err := dropCopies(ctx, h, addBroken(broken, list, lost, refetch)); err != nil {
+		if err := makeWay(ctx, h, oids, addBroken(broken, list, lost, refetch)); err != nil {
 			return err
 		}
 		r := fetchRequest{specs: specsOf(h, *broken), mends: true}
@@ -134,6 +127,16 @@ func fetchLost(ctx context.Context, h *remote, patterns []string, broken *[]refs
 			return failed
 		}
 	}
+}
+
+// makeWay removes the damaged files of objects, and refs.
+func makeWay(ctx context.Context, h *remote, oids []string, drop []refs.Ref) error {
+	for _, oid := range oids {
+		if _, err := h.Repo.Store.DropDamaged(oid); err != nil {
+			return err
+		}
+	}
+	return dropCopies(ctx, h, drop)
 }
 
 // addBroken adds the listed refs with lost objects to broken, and returns those that go before a fetch.
