@@ -14,7 +14,6 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/obo"
 	"githandoff/internal/workspace"
 )
 
@@ -147,7 +146,7 @@ func (c *auditCommand) finding(ws *workspace.Workspace, home lifecycle.Home, f a
 
 // filter reads the flags.
 func (c *auditCommand) filter() (f audit.Filter, err error) {
-	f = audit.Filter{Agent: c.agent, Task: c.task, Principal: obo.Principal(c.principal)}
+	f = audit.Filter{Agent: c.agent, Task: c.task, Principal: handoff.Principal(c.principal)}
 	if f.Since, err = moment(c.Now(), "--since", c.since); err != nil {
 		return f, err
 	}

@@ -126,7 +126,9 @@ func (c *emitCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Parent = handoff.Typed(c.Parent)
+	if c.Parent != "" {
+		c.Parent = handoff.Typed(c.Parent)
+	}
 	if c.To == "" && env.Target.Agent == nil && env.Status == handoff.StatusComplete {
 		return needs(c.app, "emit", "--to TARGET", "")
 	}

@@ -92,7 +92,7 @@ func parseSpan(text string) (time.Duration, error) {
 	return time.Duration(days*24)*time.Hour + d, nil
 }
 
-var errTooLong = fmt.Errorf("want at most %s", spanText(math.MaxInt64/(24*time.Hour)*(24*time.Hour)))
+var errTooLong = errors.New("want at most 106751d") // what a time.Duration can hold
 
 // leadingDays takes weeks and days off the front.
 func leadingDays(text string) (days float64, rest string, err error) {

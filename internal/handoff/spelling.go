@@ -106,6 +106,14 @@ func CheckAlias(s string) error {
 	return nil
 }
 
+// Principal returns the principal that a person names, who may leave out "user:".
+func Principal(s string) string {
+	if s == "" || strings.Contains(s, ":") {
+		return s
+	}
+	return "user:" + s
+}
+
 // ParseTarget reads a target as people write it: "agent", "agent@alias", or "@alias", which is
 // nobody yet (a nil agent) at that repository. An invalid target is refused with the code
 // fault.Usage and the reason "invalid_target".

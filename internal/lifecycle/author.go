@@ -184,8 +184,11 @@ func (by *Author) checkStep(s *State, rec *record.Record) error {
 	if err == nil {
 		err = checkStep(s, key, rec)
 	}
+	if !fault.Is(err, fault.Disputed) {
+		return err
+	}
 	may := asking{state: s, step: rec}.others()
-	if !fault.Is(err, fault.Disputed) || may == "" {
+	if may == "" {
 		return err
 	}
 	hint := fault.Run("githandoff", "show", string(s.ID)).Because("shows its state")

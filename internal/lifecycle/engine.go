@@ -123,10 +123,10 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 // lookFirst fetches before a step is refused, as its copies may be old, or lack objects. It returns
 // the refusal if that cannot change it.
 func lookFirst(ctx context.Context, home Home, spec FetchSpec, s *State, refreshed bool, refusal error) error {
-	if bringLost(ctx, home, spec.Places[0], refusal) {
+	if fault.Is(refusal, fault.MissingObject) && bringLost(ctx, home, spec.Places[0]) {
 		return nil
 	}
-	if !refreshed || s.Receipt != nil || !worthALook(refusal) {
+	if !refreshed || s.Receipt != nil || !slices.Contains([]fault.Code{fault.NotFound, fault.Conflict, fault.Denied}, fault.CodeOf(refusal)) {
 		return refusal
 	}
 	err := home.Refresh(ctx, spec)
@@ -196,11 +196,6 @@ func applyLocalEdits(ctx context.Context, repo *refs.Repo, edits []refs.Edit) er
 		}
 	}
 	return repo.Apply(ctx, refs.Transaction{Edits: rest})
-}
-
-// worthALook reports whether a fresher copy of the hub could change a refusal.
-func worthALook(err error) bool {
-	return slices.Contains([]fault.Code{fault.NotFound, fault.Conflict, fault.Denied}, fault.CodeOf(err))
 }
 
 // batch collects one transaction, in this order: moved inbox refs, lane entries, deleted inbox

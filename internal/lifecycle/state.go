@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -271,8 +270,10 @@ func (s *State) endedErr(reason fault.Reason) error {
 // routed, which the lane names, or objects that are lost here. Locate fetches these.
 func (rd *Reader) Locate(ctx context.Context, home Home, p Place) (*State, error) {
 	s, err := rd.Load(ctx, home, p)
-	if lost := cmp.Or(err, s.lost()); bringLost(ctx, home, p, lost) {
-		s, err = rd.Load(ctx, home, p)
+	if fault.Is(err, fault.MissingObject) || err == nil && fault.Is(s.broken, fault.MissingObject) {
+		if bringLost(ctx, home, p) {
+			s, err = rd.Load(ctx, home, p)
+		}
 	}
 	if err != nil || s.Agent == s.To || s.To == "" || s.To == p.Agent || s.Phase() == Ended {
 		return s, err
@@ -288,20 +289,12 @@ func (rd *Reader) Locate(ctx context.Context, home Home, p Place) (*State, error
 	return there, err
 }
 
-// lost returns the error of a commit of the handoff that is lost here, nil if there is none.
-func (s *State) lost() error {
-	if s != nil && fault.Is(s.broken, fault.MissingObject) {
-		return s.broken
-	}
-	return nil
-}
-
-// bringLost fetches all of a handoff if err says that objects of it are lost here. It reports whether
-// it is worth reading them again.
-func bringLost(ctx context.Context, home Home, p Place, err error) bool {
+// bringLost fetches all of a handoff of which objects are lost here. It reports whether it is worth
+// reading them again.
+func bringLost(ctx context.Context, home Home, p Place) bool {
 	spec := WholeHandoffs(p)
 	spec.Lost = true
-	return fault.Is(err, fault.MissingObject) && home.Refresh(ctx, spec) == nil
+	return home.Refresh(ctx, spec) == nil
 }
 
 // readChain reads the commits below the tip of an inbox ref, down to the orphan payload commit.

@@ -111,19 +111,19 @@ var ofHubs = []mutant{
 	},
 	{
 		"a step brings what a handoff lacks", "internal/lifecycle/engine.go",
-		`if bringLost(ctx, home, spec.Places[0], refusal) {`, `if false {`, inCrossrepo + "TestClaimInADamagedClone",
+		`if fault.Is(refusal, fault.MissingObject) && bringLost(ctx, home, spec.Places[0]) {`, `if false {`, inCrossrepo + "TestClaimInADamagedClone",
 	},
 	{
 		"a step brings what a lane lacks", "internal/lifecycle/state.go",
-		`bringLost(ctx, home, p, lost)`, `lost == context.Canceled`, inCrossrepo + "TestStepInADamagedClone",
+		`if bringLost(ctx, home, p) {`, `if false {`, inCrossrepo + "TestStepInADamagedClone",
 	},
 	{
 		"a commit of a handoff that is lost here is brought before anything is sent", "internal/lifecycle/state.go",
-		`cmp.Or(err, s.lost())`, `cmp.Or(err, nil)`, "./internal/cli -run TestScript/sync_chain_lost",
+		` || err == nil && fault.Is(s.broken, fault.MissingObject) {`, ` {`, "./internal/cli -run TestScript/sync_chain_lost",
 	},
 	{
 		"a handoff with a lost commit is not offered again", "internal/lifecycle/end.go",
-		`case s.lost() != nil:`, `case s.lost() != nil && false:`, "./internal/cli -run TestScript/sync_chain_lost",
+		`case fault.Is(s.broken, fault.MissingObject):`, `case false:`, "./internal/cli -run TestScript/sync_chain_lost",
 	},
 	{
 		"a note that is lost here is a note", "internal/annotate/take.go",

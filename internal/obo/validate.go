@@ -109,14 +109,6 @@ func checkRepoID(s string) error {
 	return nil
 }
 
-// Principal returns the principal that a person names, who may leave out "user:".
-func Principal(s string) string {
-	if s == "" || strings.Contains(s, ":") {
-		return s
-	}
-	return "user:" + s
-}
-
 // IsPrincipal reports whether s is a principal, as "user:alice@example.com". It excludes characters with a meaning in a line of allowed_signers, as the trust
 // list does.
 func IsPrincipal(s string) bool {

@@ -31,7 +31,7 @@ func (s *Sender) Authority(ctx context.Context, parent handoff.ID, f *Wanted) (*
 	if f.None {
 		return nil, nil, nil
 	}
-	want := &lifecycle.Authority{Principal: obo.Principal(f.OnBehalfOf), Scope: f.Scope}
+	want := &lifecycle.Authority{Principal: handoff.Principal(f.OnBehalfOf), Scope: f.Scope}
 	for _, scope := range f.Scope {
 		if _, err := obo.ParseScope(scope); err != nil {
 			return nil, nil, err

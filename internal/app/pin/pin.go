@@ -42,7 +42,7 @@ func (h *Handler) Add(ctx context.Context, arg string, e sign.TrustEntry) (key s
 		}
 	}
 	for i, given := range e.Principals {
-		if e.Principals[i] = obo.Principal(given); !obo.IsPrincipal(e.Principals[i]) {
+		if e.Principals[i] = handoff.Principal(given); !obo.IsPrincipal(e.Principals[i]) {
 			return key, false, usage("--principal %s: want user:MAIL", untrusted.Line(given))
 		}
 	}

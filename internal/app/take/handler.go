@@ -107,30 +107,24 @@ type Result struct {
 
 // Printed records the output of the content. Until then the next resume shows the same handoff
 // again.
-func (g *Result) Printed(ctx context.Context) error {
+func (g *Result) Printed(ctx context.Context) error { return g.PrintedFor(ctx, g.claims) }
+
+// PrintedFor is like Printed where the work may go on in another worktree of this clone, to which the
+// claim moves then.
+func (g *Result) PrintedFor(ctx context.Context, other work.Claims) error {
 	defer g.unlock()
-	if g.Holder == nil || g.Holder.Printed {
+	moves := other.Dir != g.claims.Dir
+	if g.Holder == nil || g.Holder.Printed && !moves {
 		return nil
 	}
 	g.Holder.Printed = true
+	if moves {
+		return g.claims.HandOver(ctx, g.Holder, other)
+	}
 	return g.claims.Update(ctx, g.Holder.ID, func(stored *work.Claim) error {
 		stored.Printed = stored.Held()
 		return nil
 	})
-}
-
-// PrintedFor is like Printed for a handoff whose work goes on in another worktree of this
-// clone, to which the claim moves.
-func (g *Result) PrintedFor(ctx context.Context, other work.Claims) error {
-	if other.Dir == g.claims.Dir {
-		return g.Printed(ctx)
-	}
-	defer g.unlock()
-	if g.Holder == nil {
-		return nil
-	}
-	g.Holder.Printed = true
-	return g.claims.HandOver(ctx, g.Holder, other)
 }
 
 // Abandon lets go of the lock and nothing else.
