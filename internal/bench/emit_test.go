@@ -43,6 +43,7 @@ func BenchmarkEmit(b *testing.B) {
 func emitPoint(b *testing.B, w *fixture, repo *gittest.Repo, sign string) point {
 	b.Helper()
 	file := abs(b, "handoff.json")
+	repo.Git(b, "config", "handoff.agent", "fixer") // it works here as well, so nothing is advised
 	id := repo.Must(b, append([]string{"emit", "--to", "fixer"}, goal(0)...)...)
 	envelope := repo.Git(b, "cat-file", "blob", "refs/handoffs/inbox/fixer/"+id+":handoff.json")
 	require.NoError(b, os.WriteFile(file, []byte(envelope), 0o644))
