@@ -52,7 +52,7 @@ func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, join func(lan
 	if err != nil {
 		return err
 	}
-	for _, s := range h.sights(memory, there) {
+	for _, s := range h.bothTips(memory, there) {
 		if s.now == s.was {
 			continue
 		}
@@ -81,7 +81,7 @@ func (h *Hub) GaveBack() error {
 }
 
 // checkGiven refuses to give back what this clone lost itself. A hub that has it lost nothing.
-func checkGiven(ctx context.Context, h *Hub, s sight) error {
+func checkGiven(ctx context.Context, h *Hub, s laneTips) error {
 	copied, err := h.Repo.Resolve(ctx, s.name)
 	if err != nil || copied != "" {
 		return err
@@ -93,7 +93,7 @@ func checkGiven(ctx context.Context, h *Hub, s sight) error {
 	return checkLost(ctx, &h.remote, &s, lost)
 }
 
-func giveBackLost(ctx context.Context, h *Hub, s sight, join func(lane refs.Ref, hubTip string) error) error {
+func giveBackLost(ctx context.Context, h *Hub, s laneTips, join func(lane refs.Ref, hubTip string) error) error {
 	lane, hubTip := refs.Ref{Name: s.name, OID: s.was}, s.now
 	if hubTip == lane.OID {
 		return nil
@@ -124,7 +124,7 @@ func giveBackLost(ctx context.Context, h *Hub, s sight, join func(lane refs.Ref,
 
 // withoutStrangers returns the tip of a copy, cut before a merge by a stranger: such a merge is
 // never given back.
-func withoutStrangers(ctx context.Context, h *Hub, s sight) (string, error) {
+func withoutStrangers(ctx context.Context, h *Hub, s laneTips) (string, error) {
 	if h.judge == nil {
 		return s.was, nil
 	}
@@ -177,9 +177,9 @@ func showed(ctx context.Context, h *Hub, lane refs.Edit, objects []*refs.Object)
 // TakeJoined moves the copy of a lane on to the merge with the hub's lane, which the hub
 // has accepted.
 func (h *Hub) TakeJoined(ctx context.Context, lane refs.Ref) error {
-	return h.learnFrom(ctx, true, func() ([]sight, error) {
-		s, err := h.shownOf(ctx, lane.Name)
-		return []sight{s}, err
+	return h.learnFrom(ctx, true, func() ([]laneTips, error) {
+		s, err := h.tipsOf(ctx, lane.Name)
+		return []laneTips{s}, err
 	})
 }
 

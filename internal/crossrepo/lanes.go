@@ -137,7 +137,7 @@ func (h *lanes) Lost(ctx context.Context, memory []refs.Ref) ([]string, error) {
 // missing names the lanes of a memory absent from there.
 func (h *lanes) missing(memory []refs.Ref, there map[string]string) []string {
 	var gone []string
-	for _, s := range h.sights(memory, there) {
+	for _, s := range h.bothTips(memory, there) {
 		if s.now == "" {
 			gone = append(gone, h.RemoteName(s.name))
 		}
@@ -145,11 +145,11 @@ func (h *lanes) missing(memory []refs.Ref, there map[string]string) []string {
 	return gone
 }
 
-// sights pairs copies of lanes with where the hub has them.
-func (h *lanes) sights(ours []refs.Ref, there map[string]string) []sight {
-	all := make([]sight, 0, len(ours))
+// bothTips pairs the tips of copies with those of the lanes at the hub.
+func (h *lanes) bothTips(ours []refs.Ref, there map[string]string) []laneTips {
+	all := make([]laneTips, 0, len(ours))
 	for _, lane := range ours {
-		all = append(all, sight{lane.Name, lane.OID, there[h.RemoteName(lane.Name)]})
+		all = append(all, laneTips{lane.Name, lane.OID, there[h.RemoteName(lane.Name)]})
 	}
 	return all
 }

@@ -13,9 +13,9 @@ import (
 	"githandoff/internal/refs"
 )
 
-// sight is one lane: where the memory of this clone has it, and where the hub did when
-// it was asked last. "" is nowhere.
-type sight struct {
+// laneTips has the two tips of a lane: in the memory of this clone, and at the hub when it was asked
+// last. "" is none.
+type laneTips struct {
 	name     string // of the copy
 	was, now string
 }
@@ -25,10 +25,10 @@ func (h *lanes) learn(ctx context.Context, ids []handoff.ID) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	err := h.learnFrom(ctx, false, func() ([]sight, error) {
-		var all []sight
+	err := h.learnFrom(ctx, false, func() ([]laneTips, error) {
+		var all []laneTips
 		for _, id := range onePerLane(ids) {
-			s, err := h.shownOf(ctx, h.Namespace().Lane(id))
+			s, err := h.tipsOf(ctx, h.Namespace().Lane(id))
 			if err != nil {
 				return nil, err
 			}
@@ -57,9 +57,9 @@ func onePerLane(ids []handoff.ID) []handoff.ID {
 // LearnAll is like learn for each lane in the mirror. It returns what Lost would say of a memory,
 // without a second list of the mirror.
 func (h *lanes) LearnAll(ctx context.Context, memory []refs.Ref) (lost []string, err error) {
-	var all []sight
-	err = h.learnFrom(ctx, true, func() (_ []sight, err error) {
-		all, err = h.allShown(ctx)
+	var all []laneTips
+	err = h.learnFrom(ctx, true, func() (_ []laneTips, err error) {
+		all, err = h.allTips(ctx)
 		return all, err
 	})
 	if err != nil {
@@ -73,7 +73,7 @@ func (h *lanes) LearnAll(ctx context.Context, memory []refs.Ref) (lost []string,
 	return h.missing(memory, there), nil
 }
 
-func (h *lanes) shownOf(ctx context.Context, name string) (s sight, err error) {
+func (h *lanes) tipsOf(ctx context.Context, name string) (s laneTips, err error) {
 	s.name = name
 	if s.was, err = h.Repo.Resolve(ctx, name); err == nil {
 		s.now, err = h.Repo.Resolve(ctx, h.mirrored(name))
@@ -89,14 +89,14 @@ var errNoLane = errors.New("no lane has such a name")
 // mostOdd is how many refs other than lanes are named in one look. There may be many.
 const mostOdd = 3
 
-// allShown returns the lanes in the mirror. Any other ref there is added to the refusals.
-func (h *lanes) allShown(ctx context.Context) ([]sight, error) {
+// allTips returns the lanes in the mirror. Any other ref there is added to the refusals.
+func (h *lanes) allTips(ctx context.Context) ([]laneTips, error) {
 	list, err := h.Repo.List(ctx, h.Namespace().Lanes(), h.Mirror().Lanes())
 	if err != nil {
 		return nil, err
 	}
 	was := map[string]string{}
-	var all []sight
+	var all []laneTips
 	odd := 0
 	for _, ref := range list {
 		if h.Namespace().InLog(ref.Name) {
@@ -116,7 +116,7 @@ func (h *lanes) allShown(ctx context.Context) ([]sight, error) {
 			h.refused.Store(name, lifecycle.PutBack(h.Alias.Name, h.RemoteName(name), ref.OID, "", errNoLane))
 			continue
 		}
-		all = append(all, sight{name, was[name], ref.OID})
+		all = append(all, laneTips{name, was[name], ref.OID})
 	}
 	if more := odd - mostOdd; more > 0 {
 		h.refused.Store(h.Namespace().Lanes(), fault.New(fault.Denied, fault.Rollback,
@@ -128,7 +128,7 @@ func (h *lanes) allShown(ctx context.Context) ([]sight, error) {
 // learnFrom judges lanes and moves their copies on where they may move, in one transaction.
 // With all, it does not look again at lanes that did not move: a caller wanting all of them
 // reads each of them anyway.
-func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]sight, error)) error {
+func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]laneTips, error)) error {
 	const tries = 5
 	for try := 0; ; try++ {
 		list, err := read()
@@ -149,7 +149,7 @@ func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]sight, e
 		switch {
 		case errors.As(err, new(*refs.StaleError)): // another command of this clone learned as well
 		case fault.Is(err, fault.MissingObject): // a gc took objects just judged
-			if err := showLost(ctx, h, list); err != nil {
+			if err := refetchLost(ctx, h, list); err != nil {
 				return err
 			}
 		case try > 0:
@@ -171,11 +171,11 @@ type verdict struct {
 
 // movesOf judges lanes. A lane that lacks the tip of a dropped copy does not move, even if it has a
 // copy again: a step of this clone makes one without a look.
-func movesOf(ctx context.Context, h *lanes, list []sight, all bool) (m verdict, err error) {
+func movesOf(ctx context.Context, h *lanes, list []laneTips, all bool) (m verdict, err error) {
 	next := make(map[string]string, len(list))
 	for i := range list {
 		s := &list[i]
-		to, err := h.judged(ctx, s, all)
+		to, err := h.nextTip(ctx, s, all)
 		switch {
 		case fault.Is(err, fault.Rollback):
 			m.back = err
@@ -190,7 +190,7 @@ func movesOf(ctx context.Context, h *lanes, list []sight, all bool) (m verdict, 
 		return m, err
 	}
 	for _, tip := range lost {
-		i := slices.IndexFunc(list, func(s sight) bool { return s.name == tip.Name })
+		i := slices.IndexFunc(list, func(s laneTips) bool { return s.name == tip.Name })
 		if i < 0 {
 			continue
 		}
@@ -212,9 +212,9 @@ func movesOf(ctx context.Context, h *lanes, list []sight, all bool) (m verdict, 
 	return m, nil
 }
 
-// showLost fetches the lanes again whose tip in the mirror is not here.
-func showLost(ctx context.Context, h *lanes, list []sight) error {
-	moved := slices.DeleteFunc(slices.Clone(list), func(s sight) bool { return s.now == "" || s.now == s.was })
+// refetchLost fetches the lanes again whose tip in the mirror is not here.
+func refetchLost(ctx context.Context, h *lanes, list []laneTips) error {
+	moved := slices.DeleteFunc(slices.Clone(list), func(s laneTips) bool { return s.now == "" || s.now == s.was })
 	oids := make([]string, len(moved))
 	for i, s := range moved {
 		oids[i] = s.now
@@ -227,29 +227,29 @@ func showLost(ctx context.Context, h *lanes, list []sight) error {
 		if a.Type != "" {
 			continue
 		}
-		if err := h.showAgain(ctx, &moved[i]); err != nil {
+		if err := h.refetchLane(ctx, &moved[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// judged decides the next tip of the copy of a lane, or why it stays. An error of a single lane
+// nextTip decides the next tip of the copy of a lane, or why it stays. An error of a single lane
 // is added to the refusals. A hub is refused if its lane lacks commits seen by this clone. If commits
 // are lost here, because a gc took objects just fetched, the lane is fetched again.
-func (h *lanes) judged(ctx context.Context, s *sight, all bool) (to string, err error) {
-	to, err = judgedAsItIs(ctx, h, s, all)
+func (h *lanes) nextTip(ctx context.Context, s *laneTips, all bool) (to string, err error) {
+	to, err = nextTipOnce(ctx, h, s, all)
 	if !fault.Is(err, fault.MissingObject) && !fault.Is(h.Refused(s.name), fault.MissingObject) {
 		return to, err
 	}
 	if err := mendLane(ctx, h, s); err != nil {
 		return "", err
 	}
-	return judgedAsItIs(ctx, h, s, all)
+	return nextTipOnce(ctx, h, s, all)
 }
 
-// judgedAsItIs is like judged, and fetches no lost commits.
-func judgedAsItIs(ctx context.Context, h *lanes, s *sight, all bool) (to string, err error) {
+// nextTipOnce is like nextTip, and fetches no lost commits.
+func nextTipOnce(ctx context.Context, h *lanes, s *laneTips, all bool) (to string, err error) {
 	switch {
 	case s.now == s.was || s.now == "":
 		if all || s.was == "" {
@@ -279,12 +279,12 @@ func judgedAsItIs(ctx context.Context, h *lanes, s *sight, all bool) (to string,
 		h.refuse(s.name, s.now, s.was, why)
 		return s.was, nil
 	}
-	return h.rewound(ctx, s)
+	return h.recheckRewind(ctx, s)
 }
 
 // mended returns the next tip of a copy that took over a stranger's merge before copies were looked
 // at: its former tip, if the hub was cleaned.
-func (h *lanes) mended(ctx context.Context, s sight) (to string, err error) {
+func (h *lanes) mended(ctx context.Context, s laneTips) (to string, err error) {
 	if h.judge == nil {
 		return s.was, nil
 	}
@@ -316,11 +316,11 @@ func (h *lanes) refuse(lane, tip, was string, why error) {
 	h.refused.Store(lane, why)
 }
 
-// rewound looks at a lane whose mirror does not stand on the copy. Another command of
+// recheckRewind looks again at a lane whose mirror does not stand on the copy. Another command of
 // this clone may have moved the copy on since the hub was asked, so it is asked again, and
 // s then says where the hub has the lane.
-func (h *lanes) rewound(ctx context.Context, s *sight) (to string, err error) {
-	if err := h.showAgain(ctx, s); err != nil {
+func (h *lanes) recheckRewind(ctx context.Context, s *laneTips) (to string, err error) {
+	if err := h.refetchLane(ctx, s); err != nil {
 		return "", err
 	}
 	now := s.now
@@ -330,7 +330,7 @@ func (h *lanes) rewound(ctx context.Context, s *sight) (to string, err error) {
 	if ok, err := h.extends(ctx, now, s.was); err != nil {
 		return "", err
 	} else if ok {
-		return h.judged(ctx, &sight{s.name, s.was, now}, true)
+		return h.nextTip(ctx, &laneTips{s.name, s.was, now}, true)
 	}
 	cut, ok, err := h.cut(ctx, s.was, now)
 	if err != nil {
@@ -340,15 +340,15 @@ func (h *lanes) rewound(ctx context.Context, s *sight) (to string, err error) {
 		return "", h.errRollback(h.RemoteName(s.name))
 	}
 	h.refused.Delete(s.name)
-	to, err = h.judged(ctx, &sight{s.name, cut, now}, true)
+	to, err = h.nextTip(ctx, &laneTips{s.name, cut, now}, true)
 	if fault.Is(err, fault.Rollback) { // the copy keeps the commits seen by this clone
 		err = errors.Join(h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: cut}}}), err)
 	}
 	return to, err
 }
 
-// showAgain fetches a lane into the mirror once more.
-func (h *lanes) showAgain(ctx context.Context, s *sight) (err error) {
+// refetchLane fetches a lane into the mirror once more.
+func (h *lanes) refetchLane(ctx context.Context, s *laneTips) (err error) {
 	// A fetch does not move a symbolic ref. Only somebody here makes one.
 	_, _ = h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", "--delete", h.mirrored(s.name)}})
 	spec := specOf(h.RemoteName(s.name), h.mirrored(s.name))

@@ -61,7 +61,7 @@ func (l *List) Shows(ctx context.Context, h *Hub, inbox refs.Ref, id handoff.ID)
 	if now, err := h.Repo.Resolve(ctx, inbox.Name); err != nil || now != inbox.OID {
 		return false
 	}
-	s, err := h.shownOf(ctx, lane)
+	s, err := h.tipsOf(ctx, lane)
 	switch {
 	case err != nil:
 		return false

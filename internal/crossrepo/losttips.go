@@ -102,7 +102,7 @@ func lostTips(h *remote) ([]refs.Ref, error) {
 }
 
 // checkLost refuses a hub whose lane does not contain the tip of the dropped copy.
-func checkLost(ctx context.Context, h *remote, s *sight, lost string) error {
+func checkLost(ctx context.Context, h *remote, s *laneTips, lost string) error {
 	if ok, err := h.extends(ctx, s.now, lost); err != nil || ok {
 		return err
 	}

@@ -41,12 +41,12 @@ func Mend(ctx context.Context, h *Hub) (names []string, err error) {
 
 // mendLane mends the copy of one lane and its mirror. An object that the hub has not either stays
 // lost, which is no error.
-func mendLane(ctx context.Context, h *lanes, s *sight) error {
+func mendLane(ctx context.Context, h *lanes, s *laneTips) error {
 	_, err := mend(ctx, &h.remote, s.name, h.mirrored(s.name))
 	if err != nil && !fault.Is(err, fault.MissingObject) && !errors.As(err, new(*refs.StaleError)) { // stale: another command mends it
 		return err
 	}
-	*s, err = h.shownOf(ctx, s.name)
+	*s, err = h.tipsOf(ctx, s.name)
 	return err
 }
 

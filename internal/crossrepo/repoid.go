@@ -294,11 +294,11 @@ func contains(ctx context.Context, h *Hub, known []refs.Ref, there map[string]st
 	for i, lane := range known {
 		named[i] = refs.Ref{Name: h.Namespace().Lanes() + lane.Name[strings.LastIndexByte(lane.Name, '/')+1:], OID: lane.OID}
 	}
-	all := h.sights(named, there)
+	all := h.bothTips(named, there)
 	if err := bringNew(ctx, h, all); err != nil {
 		return err
 	}
-	var lacking []sight
+	var lacking []laneTips
 	absent := 0
 	for _, lane := range all {
 		if ok, err := h.extends(ctx, lane.now, lane.was); err != nil {
@@ -327,13 +327,13 @@ func contains(ctx context.Context, h *Hub, known []refs.Ref, there map[string]st
 
 // errForked is the refusal of a hub that went on with a lane elsewhere than this clone has seen. No
 // push without force changes that, and none must.
-func errForked(h *Hub, lane sight) *fault.Error {
+func errForked(h *Hub, lane laneTips) *fault.Error {
 	return fault.New(fault.Denied, fault.Rollback, "%s has another history of %s than this clone has seen: it is another repository, or work went on under both names",
 		h.Alias.URL, h.RemoteName(lane.name)).
 		WithHints(fault.Fact("a new clone of %s works with its history; what this clone alone has sent must be sent again there", h.Alias.URL.Bare()))
 }
 
-func errOlder(h *Hub, lane sight) *fault.Error {
+func errOlder(h *Hub, lane laneTips) *fault.Error {
 	return fault.New(fault.Denied, fault.Rollback, "%s is another repository or an older copy: it lacks %s of the log that this clone has seen",
 		h.Alias.URL, h.RemoteName(lane.name)).
 		WithHints(fault.Fact("a lagging mirror or a restored copy must catch up first"))
@@ -345,7 +345,7 @@ const maxAdded = 16
 // addLanes returns the command that adds lanes, or the rest of them, to a hub that has a part of a log
 // as this clone has seen it. After a hub was renamed, some servers take offers below the former name,
 // in a repository of their own.
-func addLanes(h *Hub, lacking []sight) fault.Hint {
+func addLanes(h *Hub, lacking []laneTips) fault.Hint {
 	args := []string{"git", "push", "--", h.Alias.URL.Bare()}
 	for _, lane := range lacking {
 		args = append(args, lane.was+":"+h.RemoteName(lane.name))
@@ -413,7 +413,7 @@ func (as Aliases) pinAlso(ctx context.Context, a *Alias) error {
 
 // bringNew fetches the tips of the hub's lanes missing here, and moves no ref: without them
 // nobody can tell who is ahead.
-func bringNew(ctx context.Context, h *Hub, all []sight) error {
+func bringNew(ctx context.Context, h *Hub, all []laneTips) error {
 	var unknown []string
 	for _, lane := range all {
 		if lane.now == "" || lane.now == lane.was {

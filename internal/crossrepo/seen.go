@@ -41,7 +41,7 @@ func LookedAtAll(h *Hub) {
 // the copy then says everything the look brought. A claim on that state needs no look: it is
 // leased at what was seen, so the hub refuses it if anything has moved.
 func LearnSeen(ctx context.Context, h *Hub, id handoff.ID) bool {
-	s, err := h.shownOf(ctx, h.Namespace().Lane(id))
+	s, err := h.tipsOf(ctx, h.Namespace().Lane(id))
 	if err != nil || s.was == "" && s.now == "" || h.Refused(s.name) != nil {
 		return false
 	}

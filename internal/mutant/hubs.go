@@ -170,7 +170,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"a memory that moved on meanwhile is no rewound hub", "internal/crossrepo/learn.go",
-		`	return h.rewound(ctx, s)`, `	return "", h.errRollback(h.RemoteName(s.name))`, inCrossrepo + "TestOlderAnswerIsNotARewind",
+		`	return h.recheckRewind(ctx, s)`, `	return "", h.errRollback(h.RemoteName(s.name))`, inCrossrepo + "TestOlderAnswerIsNotARewind",
 	},
 	{
 		"a broken copy is still a memory", "internal/crossrepo/remote.go",
