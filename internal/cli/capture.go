@@ -123,13 +123,14 @@ func (c *captureCommand) openInput(name string) (io.ReadCloser, error) {
 		return io.NopCloser(c.input), nil
 	}
 	f, err := c.openFile(name)
-	if err != nil && name == c.Message {
-		return nil, ofFlag("--last-message", err)
+	if err == nil {
+		return f, nil
 	}
-	if err != nil {
-		return nil, ofFlag("--from-log", err)
+	flag := "--from-log"
+	if name == c.Message {
+		flag = "--last-message"
 	}
-	return f, nil
+	return nil, ofFlag(flag, err)
 }
 
 func (c *captureCommand) runAgent(ctx context.Context, argv []string, path string) (int, error) {

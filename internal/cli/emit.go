@@ -129,7 +129,7 @@ func (c *emitCommand) run(ctx context.Context) error {
 	if c.Parent != "" {
 		c.Parent = handoff.Typed(c.Parent)
 	}
-	if c.To == "" && env.Target.Agent == nil && env.Status == handoff.StatusComplete {
+	if c.To == "" && emit.LacksTarget(env) {
 		return needs(c.app, "emit", "--to TARGET", "")
 	}
 	ws, err := c.workspace(ctx, signs)

@@ -67,9 +67,9 @@ func (h *historyFlags) check() error {
 	return nil
 }
 
-// past lists the ended handoffs selected by the flags.
-func (h *historyFlags) past(ctx context.Context, ws *workspace.Workspace) ([]*history.Past, error) {
-	return history.New(ws).Ended(ctx, h.limit, func(p *history.Past) bool {
+// past lists the ended handoffs selected by the flags, at most limit.
+func (h *historyFlags) past(ctx context.Context, ws *workspace.Workspace, limit int) ([]*history.Past, error) {
+	return history.New(ws).Ended(ctx, limit, func(p *history.Past) bool {
 		return (len(h.phases) == 0 || slices.Contains(h.phases, p.Phase())) && p.About(h.task, h.agent)
 	})
 }
@@ -178,13 +178,11 @@ func (c *historyCommand) ended(ctx context.Context) error {
 		return err
 	}
 	read := c.unread(ws)
-	shown := c.limit
-	c.limit++ // tells whether there are more
-	list, err := c.past(ctx, ws)
-	if len(list) > shown {
-		list = list[:shown]
+	list, err := c.past(ctx, ws, c.limit+1) // one more tells whether there are any
+	if len(list) > c.limit {
+		list = list[:c.limit]
 		more := "githandoff audit lists all"
-		if shown < maxHistory {
+		if c.limit < maxHistory {
 			more = fmt.Sprintf("--limit %d lists more", maxHistory)
 		}
 		c.Say("githandoff: older ones are left out (%s)", more)

@@ -194,7 +194,7 @@ func (in *renderInput) history(ctx context.Context, h *historyFlags) (string, er
 	if err != nil {
 		return "", err
 	}
-	list, err := h.past(ctx, ws)
+	list, err := h.past(ctx, ws, h.limit)
 	return historyText(list, h.keys, in.Now()), err
 }
 

@@ -161,6 +161,12 @@ func (s *Sender) Address(ctx context.Context, to string, env *handoff.Envelope) 
 	return s.address(ctx, to, false, env)
 }
 
+// LacksTarget reports whether a draft needs a target and names none: a person chooses one for a draft
+// that is not complete.
+func LacksTarget(env *handoff.Envelope) bool {
+	return env.Target.Agent == nil && env.Status == handoff.StatusComplete
+}
+
 func (s *Sender) address(ctx context.Context, to string, here bool, env *handoff.Envelope) (lifecycle.Home, error) {
 	alias := ""
 	if to != "" {
@@ -170,7 +176,7 @@ func (s *Sender) address(ctx context.Context, to string, here bool, env *handoff
 		}
 		env.Target.Agent, alias = agent, where
 	}
-	if to == "" && env.Target.Agent == nil && env.Status == handoff.StatusComplete {
+	if to == "" && LacksTarget(env) {
 		return nil, fault.New(fault.Usage, fault.BadUsage, "no target is named: want agent, agent@alias or @alias").
 			WithHints(fault.See("emit"))
 	}

@@ -98,8 +98,9 @@ func (sp *spread) keys() int {
 // order puts offers into the order in which they are tried: those of which this key's share
 // is the largest first, and of those with the same share the oldest, unless chance decides.
 func (sp *spread) order(offers []*workspace.Item) {
-	slices.SortFunc(offers, func(a, b *workspace.Item) int { return strings.Compare(string(a.Place.ID), string(b.Place.ID)) })
-	if sp.shuffle != nil {
+	if sp.shuffle == nil {
+		slices.SortFunc(offers, func(a, b *workspace.Item) int { return strings.Compare(string(a.Place.ID), string(b.Place.ID)) })
+	} else {
 		sp.shuffle.Shuffle(len(offers), func(i, j int) { offers[i], offers[j] = offers[j], offers[i] })
 	}
 	ranks := make(map[handoff.ID]int, len(offers))
