@@ -141,7 +141,7 @@ func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]laneTips
 		}
 		err = h.Repo.Apply(ctx, refs.Transaction{Edits: m.edits})
 		if err == nil {
-			return errors.Join(m.back, forgetTips(ctx, &h.remote, m.found))
+			return m.back
 		}
 		if try == tries || ctx.Err() != nil {
 			return err
@@ -165,12 +165,10 @@ func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]laneTips
 // verdict says how the copies of some lanes may move.
 type verdict struct {
 	edits []refs.Edit
-	found []refs.Ref // tips of dropped copies which the moved ones contain
-	back  error      // of a hub that lacks commits seen by this clone
+	back  error // of a hub that lacks commits seen by this clone
 }
 
-// movesOf judges lanes. A lane that lacks the tip of a dropped copy does not move, even if it has a
-// copy again: a step of this clone makes one without a look.
+// movesOf judges lanes.
 func movesOf(ctx context.Context, h *lanes, list []laneTips, all bool) (m verdict, err error) {
 	next := make(map[string]string, len(list))
 	for i := range list {
@@ -184,25 +182,6 @@ func movesOf(ctx context.Context, h *lanes, list []laneTips, all bool) (m verdic
 			return m, err
 		}
 		next[s.name] = to
-	}
-	lost, err := lostTips(&h.remote) // now: a lane that was mended has its tip there
-	if err != nil {
-		return m, err
-	}
-	for _, tip := range lost {
-		i := slices.IndexFunc(list, func(s laneTips) bool { return s.name == tip.Name })
-		if i < 0 {
-			continue
-		}
-		switch err := checkLost(ctx, &h.remote, &list[i], tip.OID); {
-		case fault.Is(err, fault.Rollback):
-			m.back = err
-			next[tip.Name] = list[i].was
-		case err != nil:
-			return m, err
-		case next[tip.Name] == list[i].now:
-			m.found = append(m.found, tip)
-		}
 	}
 	for _, s := range list {
 		if to := next[s.name]; to != s.was {

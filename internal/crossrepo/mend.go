@@ -3,44 +3,35 @@ package crossrepo
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
 
-// Copies lists the copies of a hub's lanes and inboxes.
+// Copies lists the refs whose objects a hub has: the copies of its lanes and inboxes, and the handoffs that
+// were sent, of which it may have those that are open.
 func Copies(ctx context.Context, h *Hub) ([]refs.Ref, error) {
-	return h.Repo.List(ctx, lanesAndInboxes(&h.remote)...)
+	return h.Repo.List(ctx, recoverable(&h.remote)...)
 }
 
-func lanesAndInboxes(h *remote) []string {
-	return []string{h.Namespace().Lanes(), string(h.Namespace()) + "inbox/", h.Mirror().Lanes()}
+func recoverable(h *remote) []string {
+	return []string{h.Namespace().Lanes(), string(h.Namespace()) + "inbox/", h.Mirror().Lanes(), refs.Root + "sent/"}
 }
 
-// Mend fetches what the copies of a hub's lanes and inboxes lack in this clone: lost objects, and
-// objects whose files are damaged. It returns the names of these copies. The memory of the lanes
-// stays: a hub that lacks what this clone has seen is refused.
+// Mend brings the objects of [Copies] that are lost in this clone, or whose files are damaged. It
+// returns the names of the refs that lacked them. A hub whose lane lacks what this clone has seen of it is refused.
 func Mend(ctx context.Context, h *Hub) (names []string, err error) {
-	broken, err := mend(ctx, &h.remote, lanesAndInboxes(&h.remote)...)
-	if rerr := h.checkNotRewound(ctx, broken); rerr != nil {
-		return nil, rerr
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, ref := range broken {
-		names = append(names, ref.Name)
-	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
+	return mend(ctx, &h.remote, recoverable(&h.remote)...)
 }
 
-// mendLane mends the copy of one lane and its mirror. An object that the hub has not either stays
-// lost, which is no error.
+// mendLane is like Mend for the copy of one lane and its mirror. An object that the hub has lost as well
+// stays lost, which is no error.
 func mendLane(ctx context.Context, h *lanes, s *laneTips) error {
 	_, err := mend(ctx, &h.remote, s.name, h.mirrored(s.name))
 	if err != nil && !fault.Is(err, fault.MissingObject) && !errors.As(err, new(*refs.StaleError)) { // stale: another command mends it
@@ -50,11 +41,11 @@ func mendLane(ctx context.Context, h *lanes, s *laneTips) error {
 	return err
 }
 
-// copiesOfPlaces names the copies of the places and the lanes of spec.
-func copiesOfPlaces(h *remote, spec lifecycle.FetchSpec) []string {
+// recordsOf names what this clone has of the places and the lanes of spec.
+func recordsOf(h *remote, spec lifecycle.FetchSpec) []string {
 	var names []string
 	for _, p := range spec.Places {
-		names = append(names, h.Namespace().Inbox(p.Agent, p.ID))
+		names = append(names, h.Namespace().Inbox(p.Agent, p.ID), refs.Sent(p.Agent, p.ID))
 	}
 	for _, id := range spec.Lanes {
 		names = append(names, h.Namespace().Lane(id), h.Mirror().Lane(id))
@@ -62,137 +53,89 @@ func copiesOfPlaces(h *remote, spec lifecycle.FetchSpec) []string {
 	return names
 }
 
-// mend is like Mend for the copies that match patterns, and returns the broken ones as they were. It
-// does not look whether the hub has what this clone has seen.
-//
-// git writes no object over a damaged file, and fetches nothing into a clone with a ref whose commit
-// is lost. So these files and refs go first. If the fetch fails, the refs come back.
-func mend(ctx context.Context, h *remote, patterns ...string) (broken []refs.Ref, err error) {
-	err = fetchLost(ctx, h, patterns, &broken)
-	back := broken
-	if err == nil {
-		back = slices.DeleteFunc(slices.Clone(broken), func(ref refs.Ref) bool { return !h.Namespace().InLog(ref.Name) })
-	}
-	if perr := putBack(context.WithoutCancel(ctx), h, back); perr != nil {
-		return nil, errors.Join(err, perr)
-	}
-	return broken, err
-}
-
-// refetches is the first git that fetches objects whose refs are here already.
-const refetches = "2.36"
-
-// fetchLost fetches the refs with lost objects, until none is lost, and adds them to broken, as they
-// were at first. A walk from a ref ends at the first lost object, so there can be others behind it.
-//
-// A git that cannot be told to fetch all objects again believes a ref that stands where the hub's does,
-// whatever it lacks. There all these refs are dropped before the fetch.
-func fetchLost(ctx context.Context, h *remote, patterns []string, broken *[]refs.Ref) error {
-	refetch, err := h.Repo.HasGit(ctx, refetches)
+// mend is like Mend for the refs that match patterns. The copy of a lane is a memory, and stays where it
+// is. Another copy goes if the hub has its objects no more.
+func mend(ctx context.Context, h *remote, patterns ...string) (names []string, err error) {
+	list, err := h.Repo.List(ctx, patterns...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var failed error // of the last fetch
-	for before := []string(nil); ; {
-		list, err := h.Repo.List(ctx, patterns...)
-		if err != nil {
-			return err
-		}
-		lost, err := refs.FindLost(ctx, h.Repo, slices.Concat(list, *broken))
-		if err != nil {
-			return err
-		}
-		var oids []string
-		for _, l := range lost {
-			oids = append(oids, l.Object)
-		}
+	lost, err := refs.FindLost(ctx, h.Repo, list)
+	if err != nil || len(lost) == 0 {
+		return nil, err
+	}
+	if err := bringObjects(ctx, h, lost); err != nil {
+		return nil, h.errUnreachable(err)
+	}
+	list = nil
+	for _, l := range lost {
+		names, list = append(names, l.Name), append(list, l.Ref)
+	}
+	if lost, err = refs.FindLost(ctx, h.Repo, list); err != nil {
+		return nil, err
+	}
+	var gone []refs.Edit
+	var rewound error
+	for _, l := range lost {
 		switch {
-		case len(oids) == 0 && failed == nil:
-			return nil
-		case len(oids) > 0 && slices.Equal(oids, before) && failed == nil:
-			return fault.New(fault.Unavailable, fault.MissingObject, "object %s is lost here, and %s did not bring it", oids[0], h.Alias.Name)
-		case before != nil && slices.Equal(oids, before):
-			return failed
+		case h.Namespace().InLog(l.Name):
+			rewound = errLost(h, l.Name)
+		case refs.IsCopy(l.Name):
+			gone = append(gone, refs.Edit{Ref: l.Name, Old: l.OID})
 		}
-		before = append([]string{}, oids...)
-		if err := makeWay(ctx, h, oids, addBroken(broken, list, lost, refetch)); err != nil {
+	}
+	return names, errors.Join(h.Repo.Apply(ctx, refs.Transaction{Edits: gone}), rewound)
+}
+
+func errLost(h *remote, lane string) error {
+	return fault.New(fault.Denied, fault.Rollback, "%s has rewritten %s of its log, which this clone has seen and lost", h.Alias.Name, h.RemoteName(lane)).
+		WithHints(fault.Fact("a clone that has all of that log brings the hub up to date: githandoff sync %s, there", h.Alias.Name))
+}
+
+// bringObjects fetches all objects of some refs into a new repository, and moves them into this one. A
+// fetch into this one would not bring them: git writes no object over a damaged file, fetches nothing
+// for a ref that stands where the hub's does, and nothing at all beside a ref whose commit is lost.
+func bringObjects(ctx context.Context, h *remote, list []refs.Lost) error {
+	dir, err := os.MkdirTemp(h.Repo.Objects, "tmp_githandoff_") // after a kill, git prunes what begins with tmp_
+	if err != nil {
+		return refs.DiskFault(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	objects := filepath.Join(dir, "objects")
+	env := []string{"GIT_DIR=" + dir, "GIT_COMMON_DIR=" + dir, "GIT_OBJECT_DIRECTORY=" + objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES="}
+	include := func(file string) []string {
+		return []string{"config", "--file", filepath.Join(dir, "config"), "--add", "include.path", file}
+	}
+	for _, args := range [][]string{
+		{"init", "--quiet", "--template="},
+		include(filepath.Join(h.Repo.CommonDir, "config")),
+		include(filepath.Join(h.Repo.GitDir, "config.worktree")),
+	} {
+		if _, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Env: env}); err != nil {
 			return err
 		}
-		r := fetchRequest{specs: specsOf(h, *broken), mends: true}
-		if r.flags = []string{"--refetch"}; !refetch {
-			r.flags = tips(h, r.specs)
-		}
-		failed = h.errUnreachable(fetch(ctx, h, r))
-		if failed != nil && !fault.Is(failed, fault.MissingObject) {
-			return failed
-		}
 	}
-}
-
-// makeWay removes the damaged files of objects, and refs.
-func makeWay(ctx context.Context, h *remote, oids []string, drop []refs.Ref) error {
-	for _, oid := range oids {
-		if _, err := h.Repo.Store.DropDamaged(oid); err != nil {
-			return err
-		}
-	}
-	return dropCopies(ctx, h, drop)
-}
-
-// addBroken adds the listed refs with lost objects to broken, and returns those that go before a fetch.
-func addBroken(broken *[]refs.Ref, list []refs.Ref, lost []refs.Lost, refetch bool) (drop []refs.Ref) {
-	for _, ref := range list {
-		i := slices.IndexFunc(lost, func(l refs.Lost) bool { return l.Ref == ref })
-		if i < 0 {
-			continue
-		}
-		if !refetch || lost[i].Object == ref.OID {
-			drop = append(drop, ref)
-		}
-		if !slices.ContainsFunc(*broken, func(b refs.Ref) bool { return b.Name == ref.Name }) {
-			*broken = append(*broken, ref)
-		}
-	}
-	return drop
-}
-
-// specsOf returns the refspecs that bring these copies. A lane comes into the mirror.
-func specsOf(h *remote, copies []refs.Ref) []string {
-	var specs []string
-	for _, ref := range copies {
-		ours, to := ref.Name, ref.Name
-		if lane, ok := strings.CutPrefix(ref.Name, string(h.Mirror())); ok {
-			ours = string(h.Namespace()) + lane
-		} else if h.Namespace().InLog(ref.Name) {
-			to = h.mirrored(ref.Name)
-		}
-		specs = append(specs, specOf(h.RemoteName(ours), to))
+	specs := make([]string, len(list))
+	for i, l := range list {
+		name := nameAtHub(h, l.Name)
+		specs[i] = specOf(name, name)
 	}
 	slices.Sort(specs)
-	return slices.Compact(specs)
+	args := slices.Concat([]string{"-c", "fetch.unpackLimit=1"}, fetchArgs, []string{"--", h.Alias.target()}, slices.Compact(specs))
+	if _, err := connect(ctx, h, gitexec.Cmd{Args: args, Env: append(env, fetchRequest{}.memory(h)...), Timeout: gitexec.RemoteTimeout}); err != nil {
+		return err
+	}
+	if err := h.Repo.Store.Adopt(objects); err != nil {
+		return err
+	}
+	_, err = h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"prune-packed", "--quiet"}}) // the damaged files go
+	return err
 }
 
-// putBack gives copies the place back that they had, if no other one was fetched and their commit
-// is here.
-func putBack(ctx context.Context, h *remote, copies []refs.Ref) error {
-	var edits []refs.Edit
-	var found []refs.Ref
-	for _, ref := range copies {
-		there, err := h.Repo.Read(ctx, ref.OID, record.MaxCommit)
-		if err != nil && !fault.Is(err, fault.TooLarge) {
-			return err
-		}
-		now, err := h.Repo.Resolve(ctx, ref.Name)
-		if err != nil {
-			return err
-		}
-		if there != nil && now == "" {
-			edits, found = append(edits, refs.Edit{Ref: ref.Name, New: ref.OID}), append(found, ref)
-		}
+// nameAtHub returns the hub's name of a ref that Copies lists.
+func nameAtHub(h *remote, name string) string {
+	if place, ok := strings.CutPrefix(name, refs.Root+"sent/"); ok {
+		name = string(refs.LocalNamespace) + "inbox/" + place
 	}
-	err := h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
-	if err == nil {
-		err = forgetTips(ctx, h, found)
-	}
-	return err
+	return h.RemoteName(name)
 }

@@ -130,8 +130,22 @@ var ofHubs = []mutant{
 		`if c.Blob != "" && blob.Type == "" {`, `if false {`, "./internal/cli -run TestScript/sync_notes_lost",
 	},
 	{
-		"git is told to fetch what it takes for complete", "internal/crossrepo/mend.go",
-		`r.flags = []string{"--refetch"}; !refetch`, `r.flags = []string{}; !refetch`, inCrossrepo + "TestMendsWhatGitTakesForComplete",
+		"no ref of this clone makes git take a lane for complete", "internal/crossrepo/mend.go",
+		`"GIT_DIR=" + dir, "GIT_COMMON_DIR=" + dir, "GIT_OBJECT_DIRECTORY=" + objects,`, `"GIT_OBJECT_DIRECTORY=" + h.Repo.Objects,`,
+		inCrossrepo + "TestMendsWhatGitTakesForComplete",
+	},
+	{
+		"a damaged file goes once its object is packed", "internal/crossrepo/mend.go",
+		`"prune-packed", "--quiet"`, `"prune-packed", "--dry-run"`, inCrossrepo + "TestMend$",
+	},
+	{
+		"a copy goes if the hub has its objects no more", "internal/crossrepo/mend.go",
+		`case refs.IsCopy(l.Name):`, `case false:`, inCrossrepo + "TestMendWithoutTheHub",
+	},
+	{
+		"a handoff that was sent is in an inbox of the hub", "internal/crossrepo/mend.go",
+		`name = string(refs.LocalNamespace) + "inbox/" + place`, `name = string(refs.LocalNamespace) + "sent/" + place`,
+		"./internal/cli -run TestScript/sync_chain_lost",
 	},
 	{
 		"a look for lost objects does not trust the copies", "internal/crossrepo/look.go",
@@ -171,18 +185,6 @@ var ofHubs = []mutant{
 	{
 		"a memory that moved on meanwhile is no rewound hub", "internal/crossrepo/learn.go",
 		`	return h.recheckRewind(ctx, s)`, `	return "", h.errRollback(h.RemoteName(s.name))`, inCrossrepo + "TestOlderAnswerIsNotARewind",
-	},
-	{
-		"a broken copy is still a memory", "internal/crossrepo/remote.go",
-		`h.extends(ctx, now, lane.OID); err != nil {
-			return err
-		} else if !ok {`, `h.extends(ctx, now, lane.OID); err != nil {
-			return err
-		} else if !ok && now == "-" {`, inCrossrepo + "TestMend",
-	},
-	{
-		"a lost tip of a copy is still a memory", "internal/crossrepo/losttips.go",
-		`return errLost(h, s.name)`, `return nil`, inCrossrepo + "TestBroken",
 	},
 	{
 		"a comparison that fails is no answer", "internal/crossrepo/remote.go",

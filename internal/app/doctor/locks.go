@@ -110,14 +110,14 @@ func checkObjects(ctx context.Context, d *checkup, repo *refs.Repo) bool {
 		d.problem("refs", err)
 		return false
 	}
-	whole := checkOwn(ctx, d, repo, list)
+	whole := true
 	aliases := crossrepo.Aliases{Repo: repo}
 	for _, name := range aliases.Names() {
 		if al, _, err := aliases.Look(name); err == nil { // else checkRemotes says so
 			whole = checkCopies(ctx, d, crossrepo.NewHub(al, repo, nil)) && whole
 		}
 	}
-	return whole
+	return checkOwn(ctx, d, repo, list) && whole // last: a hub may have brought what was lost
 }
 
 // checkOwn is like checkObjects for refs of this repository, whose objects nobody else has to have.
