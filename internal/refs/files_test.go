@@ -296,3 +296,22 @@ func TestReadRefBesidePacking(t *testing.T) {
 	}
 	assert.Equal(t, rounds-1, last)
 }
+
+// No patterns match no ref, and need no process: git would list all refs.
+func TestListOfNothing(t *testing.T) {
+	env := gittest.Env(t)
+	repo := gittest.NewRepo(t, env)
+	repo.Commit(t, "a", "1", "one")
+	r, err := Open(t.Context(), &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(env)})
+	require.NoError(t, err)
+	t.Cleanup(r.Close)
+	before := r.Runner.Started()
+	listing, whole, err := r.Listing(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, listing)
+	assert.True(t, whole)
+	list, err := r.List(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, list)
+	assert.Equal(t, before, r.Runner.Started())
+}

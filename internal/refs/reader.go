@@ -170,7 +170,7 @@ func (rd *reader) ask(name string) (Kind, error) {
 }
 
 // List returns the refs matching patterns, as "git for-each-ref" takes them: a prefix with a
-// trailing "/", a full name, or a glob. They come in the order of their names.
+// trailing "/", a full name, or a glob. No patterns match no ref. They come in the order of their names.
 func (r *Repo) List(ctx context.Context, patterns ...string) ([]Ref, error) {
 	if list, ok := listInFiles(r, patterns); ok {
 		return list, ctx.Err()
@@ -194,6 +194,9 @@ func (r *Repo) Listing(ctx context.Context, patterns ...string) (l Listing, whol
 }
 
 func (r *Repo) listing(ctx context.Context, format string, patterns []string) (Listing, error) {
+	if len(patterns) == 0 { // git would list all refs
+		return "", nil
+	}
 	pin, err := pinPacked(r.CommonDir)
 	if err != nil {
 		return "", err
