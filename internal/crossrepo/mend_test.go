@@ -177,6 +177,22 @@ func TestClaimInADamagedClone(t *testing.T) {
 	}
 }
 
+// A damaged object of a hub is not one of this clone.
+func TestLookAtADamagedHub(t *testing.T) {
+	for _, tr := range gittest.Transports() {
+		t.Run(tr.Name, func(t *testing.T) {
+			t.Parallel()
+			v := newHubFixture(t, tr)
+			source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+			p := v.offer(t, source, "fixer")
+			tip := v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(p.ID))
+			require.NoError(t, os.Truncate(filepath.Join(v.Hub.Dir, "objects", tip[:2], tip[2:]), 0))
+			err := fixer.home.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
+			assert.True(t, fault.Is(err, fault.RemoteUnavailable), err)
+		})
+	}
+}
+
 // A step names what is lost at the hub as well, and what may mend it.
 func TestStepWithoutAnObject(t *testing.T) {
 	v, fixer, _, held := damaged(t)

@@ -60,7 +60,7 @@ func (h *remote) errUnreachable(err error) error {
 			return refs.Locked(lock)
 		}
 	}
-	if gitexec.Damaged(err) {
+	if gitexec.Damaged(err, h.Repo.Runner.Dir) {
 		return fault.New(fault.Unavailable, fault.MissingObject, "cannot read %s: the file of an object or of a ref in this clone is damaged", h.Alias.Name).
 			WithHints(refs.BringsObjects())
 	}

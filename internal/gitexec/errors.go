@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -61,12 +63,32 @@ func TimedOut(err error) bool {
 	return errors.As(err, &e) && errors.Is(e.Err, context.DeadlineExceeded)
 }
 
-// Damaged reports whether git met the damaged file of an object or of a ref of githandoff in this
-// repository.
-func Damaged(err error) bool {
+// Damaged reports whether git, which ran in dir, met the damaged file of an object or of a ref of
+// githandoff in this repository. The git of a hub at a path or behind ssh says the same of its own files.
+func Damaged(err error, dir string) bool {
 	var e *Error
-	return errors.As(err, &e) && (e.says("object file ") && e.says(" is empty") || e.says("loose object ") && e.says(" is corrupt") ||
-		e.says("bad object refs/handoffs") || e.says("bad object refs/notes/handoffs"))
+	return errors.As(err, &e) && (e.says("bad object refs/handoffs") || e.says("bad object refs/notes/handoffs") ||
+		slices.ContainsFunc(e.damagedFiles(), func(path string) bool {
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(dir, path)
+			}
+			_, err := os.Stat(path)
+			return err == nil
+		}))
+}
+
+// damagedFiles lists the files of objects that git calls empty or corrupt.
+func (e *Error) damagedFiles() (paths []string) {
+	for line := range strings.Lines(e.Stderr) {
+		for _, words := range [][2]string{{"object file ", " is empty"}, {"(stored in ", ") is corrupt"}} {
+			_, path, begins := strings.Cut(line, words[0])
+			path, _, ends := strings.Cut(path, words[1])
+			if begins && ends && !strings.HasPrefix(line, "remote:") {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
 }
 
 // CouldNotStore reports whether git failed because this machine could not store the received

@@ -148,6 +148,12 @@ var ofHubs = []mutant{
 		"./internal/cli -run TestScript/sync_chain_lost",
 	},
 	{
+		"a damaged object of a hub is not one of this clone", "internal/gitexec/errors.go",
+		`			return err == nil
+		}))`, `			return err == nil || err != nil
+		}))`, inCrossrepo + "TestLookAtADamagedHub",
+	},
+	{
 		"a look for lost objects does not trust the copies", "internal/crossrepo/look.go",
 		`if spec.Lost {`, `if false {`, inCrossrepo + "TestClaimInADamagedClone|TestStepInADamagedClone",
 	},
