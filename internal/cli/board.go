@@ -27,7 +27,6 @@ claim, revoke an offer, and filter the list. An action that takes something from
 agent asks first.`,
 		example: []string{"githandoff board"},
 		exits:   []fault.Code{fault.Denied, fault.Invalid, fault.Unavailable},
-		args:    takes(0, "no arguments"),
 		run:     func(ctx context.Context) error { return runBoard(ctx, a) },
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
-	"strings"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -76,9 +76,9 @@ is empty.`,
 				return usage("use only one of --last-message, --from-log and a command")
 			}
 			c.Command = args
-			for _, name := range []string{"to", "from-log", "last-message"} { // an unset variable of a script
-				if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
-					return usage("--%s is empty", name)
+			for _, given := range [][2]string{{"to", c.To}, {"from-log", c.Log}, {"last-message", c.Message}} {
+				if given[1] == "" && cmd.Flags().Changed(given[0]) { // an unset variable of a script
+					return usage("--%s is empty", given[0])
 				}
 			}
 			return nil
@@ -180,13 +180,7 @@ func (s captureSender) Send(ctx context.Context, to string, env *handoff.Envelop
 	return true, err
 }
 
-// withVar sets a variable of an environment.
+// withVar sets a variable of an environment, whose last one of a name counts.
 func withVar(vars []string, name, value string) []string {
-	var out []string
-	for _, kv := range vars {
-		if !strings.HasPrefix(kv, name+"=") {
-			out = append(out, kv)
-		}
-	}
-	return append(out, name+"="+value)
+	return append(slices.Clip(vars), name+"="+value)
 }

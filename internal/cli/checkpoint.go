@@ -31,7 +31,6 @@ the work tree are not touched.`,
 				use: "list", short: "List the commits kept as checkpoints",
 				example: []string{"githandoff checkpoint list"},
 				exits:   []fault.Code{fault.Unavailable},
-				args:    takes(0, "no arguments"),
 				run:     c.list,
 			},
 			{

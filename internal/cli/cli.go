@@ -289,43 +289,28 @@ func printable(s string) string { return untrusted.Line(s) }
 // withFilters gives all commands --jq and --template, which select from the objects of
 // --json. A command with a flag of that name keeps its own.
 func withFilters(a *app, root *cobra.Command) {
+	set := func(choose filter.Filter, err error) error {
+		if err == nil {
+			a.JSON = true // a filter works on JSON
+			a.Filter = func(w io.Writer, object any) error { return filtered(root.Context(), a, choose, w, object) }
+		}
+		return err
+	}
 	flags := root.PersistentFlags()
-	flags.Var(&filterFlag{a: a, context: root.Context, make: filter.JQ}, "jq", "print what a jq `EXPRESSION` makes of --json")
-	flags.Var(&filterFlag{a: a, context: root.Context, make: func(text string) (filter.Filter, error) { return filter.Template(text, a.Now) }},
-		"template", "print what a Go `TEMPLATE` makes of --json")
+	flags.Func("jq", "print what a jq `EXPRESSION` makes of --json", func(text string) error { return set(filter.JQ(text)) })
+	flags.Func("template", "print what a Go `TEMPLATE` makes of --json", func(text string) error { return set(filter.Template(text, a.Now)) })
 }
 
-// filterFlag is a flag for the filter of the output.
-type filterFlag struct {
-	a       *app
-	text    string
-	context func() context.Context // of the command
-	make    func(text string) (filter.Filter, error)
-}
-
-var _ pflag.Value = (*filterFlag)(nil)
-
-func (f *filterFlag) String() string { return f.text }
-func (f *filterFlag) Type() string   { return "string" }
-
-// Set implements pflag.Value. A filter works on JSON, so it implies --json.
-func (f *filterFlag) Set(text string) error {
-	choose, err := f.make(text)
-	if err != nil {
-		return err
+// filtered prints what a filter selects. Main ends with an error of the filter, even if a caller drops
+// it.
+func filtered(ctx context.Context, a *app, choose filter.Filter, w io.Writer, object any) error {
+	err := choose(ctx, w, object)
+	if err == nil || ctx.Err() != nil {
+		return err // nil, or the interruption
 	}
-	f.text, f.a.JSON = text, true
-	f.a.Filter = func(w io.Writer, object any) error {
-		ctx := f.context()
-		err := choose(ctx, w, object)
-		if err == nil || ctx.Err() != nil {
-			return err // nil, or the interruption
-		}
-		err = fault.WithoutTexts(usage("%w", err).WithHints(seeOptions())) // it quotes the object
-		if out, ok := f.a.Stdout.(*results); ok && out.err == nil {
-			out.err = err // Main ends with it, even if a caller drops this one
-		}
-		return err
+	err = fault.WithoutTexts(usage("%w", err).WithHints(seeOptions())) // it quotes the object
+	if out, ok := a.Stdout.(*results); ok && out.err == nil {
+		out.err = err
 	}
-	return nil
+	return err
 }

@@ -25,7 +25,7 @@ type command struct {
 	exits   []fault.Code // besides 0, 1 and 2; nil: all of them
 	runs    bool         // it ends with the exit status of a command that it runs
 
-	args     cobra.PositionalArgs       // checks and binds the arguments
+	args     cobra.PositionalArgs       // checks and binds the arguments; nil: there are none
 	complete cobra.CompletionFunc       // completes an argument
 	flags    func(flags *pflag.FlagSet) // declares and binds the flags
 	oneOf    [][]string                 // groups of flags of which a command line has one at most
@@ -50,6 +50,9 @@ func (c command) build() *cobra.Command {
 	}
 	if c.flags != nil {
 		c.flags(cmd.Flags())
+	}
+	if cmd.Args == nil {
+		cmd.Args = takes(0, "no arguments")
 	}
 	for _, group := range c.oneOf {
 		cmd.MarkFlagsMutuallyExclusive(group...) // a shell then completes one of them
@@ -116,16 +119,13 @@ func onlyOne(group []string, then cobra.PositionalArgs) cobra.PositionalArgs {
 // oneFilter refuses two filters. A command's own flag of such a name is none.
 func oneFilter(then cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		for _, name := range []string{"jq", "template"} {
-			f := cmd.Flags().Lookup(name)
-			if f == nil {
-				return then(cmd, args)
-			}
-			if _, ok := f.Value.(*filterFlag); !ok {
+		filters := []string{"jq", "template"}
+		for _, name := range filters {
+			if cmd.InheritedFlags().Lookup(name) == nil {
 				return then(cmd, args)
 			}
 		}
-		return onlyOne([]string{"jq", "template"}, then)(cmd, args)
+		return onlyOne(filters, then)(cmd, args)
 	}
 }
 

@@ -103,7 +103,7 @@ func (c *emitCommand) noWords(cmd *cobra.Command, words []string) error {
 		argv[3], rest, flags = words[0], words[1:], 0
 	}
 	refusal := usage("githandoff emit takes flags only")
-	if c.To == "" && len(words) == 1 && isTarget(cmd.Flags(), words[0]) {
+	if c.To == "" && len(words) == 1 && c.isTarget(cmd.Flags(), words[0]) {
 		return refusal.WithHints(fault.Instead(words[0], "--to="+words[0]), seeHelp(cmd))
 	}
 	if ownFlags(cmd) > flags || len(rest) == 0 || slices.Contains(words, "") {
@@ -114,11 +114,10 @@ func (c *emitCommand) noWords(cmd *cobra.Command, words []string) error {
 
 // isTarget reports whether a word without a flag is the target of a handoff that has its text by
 // flags. A word that is the value of a flag as well is none: a hint could not tell them apart.
-func isTarget(flags *pflag.FlagSet, word string) bool {
+func (c *emitCommand) isTarget(flags *pflag.FlagSet, word string) bool {
+	values := slices.DeleteFunc(slices.Clone(c.Args), func(arg string) bool { return arg != word && !strings.HasSuffix(arg, "="+word) })
 	_, _, err := handoff.ParseTarget(word)
-	is := err == nil && (flags.Changed("goal") || flags.Changed("file"))
-	flags.Visit(func(f *pflag.Flag) { is = is && f.Value.String() != word })
-	return is
+	return err == nil && len(values) == 1 && (flags.Changed("goal") || flags.Changed("file"))
 }
 
 func (c *emitCommand) run(ctx context.Context) error {

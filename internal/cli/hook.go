@@ -32,7 +32,6 @@ func newHook(a *app) command {
 				short:   "Remove the git hooks, and restore the earlier ones",
 				example: []string{"githandoff hook uninstall"},
 				exits:   []fault.Code{fault.Unavailable},
-				args:    takes(0, "no arguments"),
 				run:     c.uninstall,
 			},
 			{
@@ -40,7 +39,6 @@ func newHook(a *app) command {
 				short:   "Show which git hooks are installed",
 				example: []string{"githandoff hook status"},
 				exits:   []fault.Code{fault.Unavailable},
-				args:    takes(0, "no arguments"),
 				run:     c.status,
 			},
 			newHookRun(a),
@@ -70,7 +68,6 @@ home is refused. A push never changes these names. If its clients use a prefix
 			"githandoff -C /srv/git/client.git hook install --server",
 		},
 		exits: []fault.Code{fault.Unavailable},
-		args:  takes(0, "no arguments"),
 		flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&c.server, "server", false, "install the guard of this hub")
 			f.StringArrayVar(&c.names.URLs, "url", nil, "`URL` by which clients reach this hub")

@@ -32,8 +32,7 @@ A client that gives its agent a shell needs no server: the agent runs githandoff
 			"claude mcp add githandoff -- githandoff mcp",
 			"codex mcp add githandoff -- githandoff mcp",
 		},
-		args: takes(0, "no arguments"),
-		run:  func(ctx context.Context) error { return serveMCP(ctx, a) },
+		run: func(ctx context.Context) error { return serveMCP(ctx, a) },
 	}
 }
 

@@ -38,7 +38,6 @@ func newRepo(a *app) command {
 				short:   "List aliases and the repositories they mean",
 				example: []string{"githandoff repo list"},
 				exits:   []fault.Code{fault.Denied, fault.Unavailable},
-				args:    takes(0, "no arguments"),
 				run:     c.list,
 			},
 			{

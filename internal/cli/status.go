@@ -40,7 +40,6 @@ With --json it prints one object.`,
 			"githandoff status",
 			"githandoff status --json",
 		},
-		args: takes(0, "no arguments"),
 		flags: func(f *pflag.FlagSet) {
 			f.Bool("local", true, "no effect, as status never asks a hub; accepted as by inbox")
 		},

@@ -98,7 +98,6 @@ func newTrustList(a *app) command {
 			"githandoff trust list --json",
 		},
 		exits: []fault.Code{fault.Denied, fault.Invalid, fault.Unavailable},
-		args:  takes(0, "no arguments"),
 		flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&c.user, "user", false, "only the keys of this user's own list")
 		},

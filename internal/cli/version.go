@@ -18,7 +18,6 @@ func newVersion(a *app) command {
 			"githandoff version --json",
 		},
 		exits: []fault.Code{},
-		args:  takes(0, "no arguments"),
 		run:   func(ctx context.Context) error { return printVersion(ctx, a) },
 	}
 }

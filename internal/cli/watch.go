@@ -78,7 +78,6 @@ no agent is set up here, the command ends at once and prints nothing.`,
 			"githandoff watch",
 			"githandoff watch --wake line --session s1",
 		},
-		args: takes(0, "no arguments"),
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.session, "session", "", "`ID` of the agent's session")
 			f.StringVar(&c.wake, "wake", "", "wake a session by `HOW`: line, exit or queue")
