@@ -3,9 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
-	"io/fs"
 	"net/url"
 	"os"
 	"slices"
@@ -274,11 +272,8 @@ func (a *app) shortenIDs(ctx context.Context, ws *workspace.Workspace) {
 // openFile opens a file to read it as a stream.
 func (a *app) openFile(name string) (*os.File, error) {
 	f, err := os.Open(inDir(a.Dir, name))
-	if path, ok := errors.AsType[*fs.PathError](err); ok {
-		err = path.Err
-	}
 	if err != nil {
-		return nil, fault.New(fault.NotFound, fault.NoSuchFile, "%s: %w", printable(name), err)
+		return nil, absent(name, err)
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		f.Close()
@@ -315,14 +310,16 @@ func (a *app) readInput(name string) ([]byte, error) {
 		defer f.Close()
 		r = f
 	}
+	return readAll(r, name)
+}
+
+// readAll reads a file that the user named.
+func readAll(r io.Reader, name string) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxInput+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(b) > maxInput {
+	if err == nil && len(b) > maxInput {
 		return nil, fault.New(fault.Invalid, fault.TooLarge, "%s has more than %d bytes", printable(name), maxInput)
 	}
-	return b, nil
+	return b, err
 }
 
 // patience shows a person at a terminal what the command waits for, unless --quiet is set.

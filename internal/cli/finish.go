@@ -74,7 +74,7 @@ this work tree.`,
 		flags: func(f *pflag.FlagSet) {
 			paragraphsVar(f, &c.reason, "reason", "give the reason in `TEXT`; stays in the log")
 			f.StringArrayVar(&c.results, "result", nil, "add the result `K=V`; stays in the log; repeatable")
-			c.snap.registerCarried(f, "the snapshot that came with it")
+			c.snap.registerCarried(f)
 		},
 		oneOf: [][]string{snapshotGroup()},
 		run:   func(ctx context.Context) error { return c.run(ctx, record.Failed) },

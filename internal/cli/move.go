@@ -40,7 +40,7 @@ of its principal.`,
 		flags: func(f *pflag.FlagSet) {
 			targetVar(f, &c.to, "send it to `TARGET`: agent, agent@alias or @alias")
 			paragraphsVar(f, &c.Reason, "reason", "give the reason in `TEXT`")
-			c.snap.registerCarried(f, "the snapshot that came with it")
+			c.snap.registerCarried(f)
 			f.StringArrayVar(&c.scope, "scope", nil, "pass on only `ACTION[:TARGET]` of its authority; repeatable (all)")
 		},
 		oneOf: [][]string{snapshotGroup()},

@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"golang.org/x/term"
 
 	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
@@ -22,7 +22,7 @@ func paged(ctx context.Context, a *app, repo *refs.Repo, print func() error) err
 		return print()
 	}
 	command := pagerOf(a, repo)
-	height := linesOf(out.w)
+	_, height := sizeOf(out.w)
 	if command == "" || command == "cat" || height == 0 {
 		return print()
 	}
@@ -51,9 +51,6 @@ func pagerOf(a *app, repo *refs.Repo) string {
 	return cmp.Or(a.Getenv("PAGER"), "less")
 }
 
-// linesOf returns the height of a terminal; zero if it is none, or does not say.
-func linesOf(w io.Writer) int { return int(sizeOf(w).Row) }
-
 // columnsOf returns the width of the results' terminal, through a pager or not; zero if it is
 // unknown, or there is none.
 func columnsOf(w io.Writer) int {
@@ -63,19 +60,16 @@ func columnsOf(w io.Writer) int {
 	if p, ok := w.(*pager); ok {
 		w = p.screen
 	}
-	return int(sizeOf(w).Col)
+	width, _ := sizeOf(w)
+	return width
 }
 
-func sizeOf(w io.Writer) unix.Winsize {
-	f, ok := w.(*os.File)
-	if !ok {
-		return unix.Winsize{}
+// sizeOf returns the size of a terminal; zeros if it is none, or does not say.
+func sizeOf(w io.Writer) (width, height int) {
+	if f, ok := w.(*os.File); ok {
+		width, height, _ = term.GetSize(int(f.Fd()))
 	}
-	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
-	if err != nil {
-		return unix.Winsize{}
-	}
-	return *size
+	return max(width, 0), max(height, 0)
 }
 
 // pager holds output back until it is longer than the screen, then starts the program. If the

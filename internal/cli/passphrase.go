@@ -15,34 +15,39 @@ import (
 
 const maxPassphrase = 1 << 10 // bytes
 
-// askHidden reads a line from the terminal itself, wherever the streams lead, without showing it.
+// askHidden asks on the terminal for a line, without showing it.
 func askHidden(prompt string) ([]byte, error) {
-	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
-	if err != nil {
-		return nil, fault.New(fault.Unavailable, fault.KeyLocked, "ask for a passphrase: %w", err)
-	}
-	defer tty.Close()
-	fd := int(tty.Fd())
-	shown, err := term.GetState(fd)
-	if err != nil {
-		return nil, fault.New(fault.Unavailable, fault.KeyLocked, "ask for a passphrase: %w", err)
-	}
-	defer func() { _ = term.Restore(fd, shown) }() // a signal ends the read before it does so itself
-	fmt.Fprint(tty, prompt)
-	defer fmt.Fprintln(tty)
-	return untilSignal(func() ([]byte, error) { return readHidden(fd) })
+	return ask("passphrase", prompt, func(tty *os.File) ([]byte, error) {
+		defer fmt.Fprintln(tty)
+		line, err := term.ReadPassword(int(tty.Fd()))
+		if err == nil && len(line) > maxPassphrase {
+			return nil, usage("a passphrase has at most %d bytes", maxPassphrase)
+		}
+		return line, err
+	})
 }
 
-// untilSignal gives up a read at a signal, so that the terminal is restored before the process
-// ends.
-func untilSignal(read func() ([]byte, error)) ([]byte, error) {
+// ask asks on the terminal itself, wherever the streams lead. A signal gives up the read, so that the
+// terminal is restored before the process ends.
+func ask(what, prompt string, read func(tty *os.File) ([]byte, error)) ([]byte, error) {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, fault.KeyLocked, "ask for a %s: %w", what, err)
+	}
+	defer tty.Close()
+	shown, err := term.GetState(int(tty.Fd()))
+	if err != nil {
+		return nil, fault.New(fault.Unavailable, fault.KeyLocked, "ask for a %s: %w", what, err)
+	}
+	defer func() { _ = term.Restore(int(tty.Fd()), shown) }()
+	fmt.Fprint(tty, prompt)
 	type answer struct {
 		line []byte
 		err  error
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		line, err := read()
+		line, err := read(tty)
 		answers <- answer{line, err}
 	}()
 	stop := make(chan os.Signal, 1)
@@ -50,26 +55,13 @@ func untilSignal(read func() ([]byte, error)) ([]byte, error) {
 	defer signal.Stop(stop)
 	select {
 	case got := <-answers:
-		return got.line, got.err
+		if got.err == nil || fault.As(got.err) != nil {
+			return got.line, got.err
+		}
 	case <-stop:
-		return nil, noAnswer()
+		fmt.Fprintln(tty)
 	}
-}
-
-func noAnswer() error {
-	return fault.New(fault.Interrupted, fault.WasInterrupted, "no answer was given")
-}
-
-// readHidden reads one line without showing it.
-func readHidden(fd int) ([]byte, error) {
-	line, err := term.ReadPassword(fd)
-	switch {
-	case err != nil:
-		return nil, noAnswer()
-	case len(line) > maxPassphrase:
-		return nil, usage("a passphrase has at most %d bytes", maxPassphrase)
-	}
-	return line, nil
+	return nil, fault.New(fault.Interrupted, fault.WasInterrupted, "no answer was given")
 }
 
 // changePassphrase changes the passphrase of a key in the keystore.

@@ -9,6 +9,7 @@ import (
 
 	"githandoff/internal/app/workcopy"
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -23,16 +24,18 @@ type snapshotFlags struct {
 }
 
 func (s *snapshotFlags) register(f *pflag.FlagSet) {
-	f.BoolVar(&s.take, "snapshot", false, "send the state of the work tree along")
-	f.BoolVar(&s.without, "no-snapshot", false, "send no snapshot, whatever handoff.snapshot says")
-	f.StringArrayVar(&s.allow, "allow-path", nil, "include `PATH` in the snapshot although the content policy refuses it; repeatable")
+	s.declare(f, "send the state of the work tree along", "send no snapshot, whatever handoff.snapshot says")
 }
 
 // registerCarried is like register for a command which passes a snapshot on, whatever
 // handoff.snapshot says.
-func (s *snapshotFlags) registerCarried(f *pflag.FlagSet, carried string) {
-	f.BoolVar(&s.take, "snapshot", false, "send the state of this work tree along, in place of "+carried)
-	f.BoolVar(&s.without, "no-snapshot", false, "leave out "+carried)
+func (s *snapshotFlags) registerCarried(f *pflag.FlagSet) {
+	s.declare(f, "send the state of this work tree along, in place of the snapshot that came with it", "leave out the snapshot that came with it")
+}
+
+func (s *snapshotFlags) declare(f *pflag.FlagSet, take, without string) {
+	f.BoolVar(&s.take, "snapshot", false, take)
+	f.BoolVar(&s.without, "no-snapshot", false, without)
 	f.StringArrayVar(&s.allow, "allow-path", nil, "include `PATH` in the snapshot although the content policy refuses it; repeatable")
 }
 
@@ -79,16 +82,9 @@ func (s *snapshotFlags) capture(ctx context.Context, a *app, ws *workspace.Works
 
 // workLine says in one line what comes along.
 func workLine(w *handoff.Work) string {
-	line := fmt.Sprintf("%d changed files", w.Files)
-	if w.Files == 1 {
-		line = "1 changed file"
-	}
-	switch w.Commits {
-	case 0:
-	case 1:
-		line += ", 1 commit"
-	default:
-		line += fmt.Sprintf(", %d commits", w.Commits)
+	line := fault.Count(w.Files, "changed file")
+	if w.Commits > 0 {
+		line += ", " + fault.Count(w.Commits, "commit")
 	}
 	return fmt.Sprintf("%s, %d bytes, at %.10s", line, w.Bytes, w.Head)
 }

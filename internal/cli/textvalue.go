@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -84,7 +83,7 @@ func (a *app) readBelow(name string) ([]byte, error) {
 	for part := filepath.Clean(name); part != "."; part = filepath.Dir(part) {
 		info, err := below.Lstat(part)
 		if err != nil {
-			return nil, absent(name, err)
+			return nil, absent("@"+name, err)
 		}
 		if plain := info.IsDir() || info.Mode().IsRegular(); !plain || part == filepath.Clean(name) && info.IsDir() {
 			return nil, refuse("it is not a regular file, or a link leads to it")
@@ -92,17 +91,10 @@ func (a *app) readBelow(name string) ([]byte, error) {
 	}
 	f, err := below.Open(name)
 	if err != nil {
-		return nil, absent(name, err)
+		return nil, absent("@"+name, err)
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxInput+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(b) > maxInput {
-		return nil, fault.New(fault.Invalid, fault.TooLarge, "@%s has more than %d bytes", printable(name), maxInput)
-	}
-	return b, nil
+	return readAll(f, "@"+name)
 }
 
 // absent says why a file cannot be read, without the name of a system call.
@@ -110,7 +102,7 @@ func absent(name string, err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		err = path.Err
 	}
-	return fault.New(fault.NotFound, fault.NoSuchFile, "@%s: %w", printable(name), err)
+	return fault.New(fault.NotFound, fault.NoSuchFile, "%s: %w", printable(name), err)
 }
 
 var secretNames = sync.OnceValue(func() *regexp.Regexp {

@@ -90,21 +90,12 @@ func (c *reviewCommand) one(ws *workspace.Workspace, public sign.PublicKey) erro
 	return nil
 }
 
-// askShown asks on the terminal itself for one line.
+// askShown asks on the terminal for one line.
 func askShown(prompt string) ([]byte, error) {
-	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
-	if err != nil {
-		return nil, fault.New(fault.Unavailable, fault.KeyLocked, "ask for a fingerprint: %w", err)
-	}
-	defer tty.Close()
-	fmt.Fprint(tty, prompt)
-	line, err := untilSignal(func() ([]byte, error) {
+	line, err := ask("fingerprint", prompt, func(tty *os.File) ([]byte, error) {
 		line := make([]byte, 256) // a terminal gives one line at a time
 		n, err := tty.Read(line)
-		if err != nil {
-			return nil, noAnswer()
-		}
-		return line[:n], nil
+		return line[:n], err
 	})
 	return bytes.TrimSpace(line), err
 }
