@@ -142,11 +142,7 @@ func (a *auditReport) name(s string) string {
 
 // receiver returns the agent a handoff is for, with the alias of a hub.
 func (a *auditReport) receiver(home lifecycle.Home, r *record.Record) string {
-	to := a.name(r.To)
-	if alias := a.d.AliasOf(home); alias != "" {
-		to += "@" + alias
-	}
-	return to
+	return targetAt(a.name(r.To), a.d.AliasOf(home))
 }
 
 // doer returns the agent that took a step: the name in the entry, which proves nothing, and the

@@ -81,10 +81,7 @@ func (b *boardBackend) Rows(ctx context.Context) (rows []board.Row, err error) {
 }
 
 func boardRow(a *app, ws *workspace.Workspace, it *workspace.Item) board.Row {
-	row := board.Row{ID: string(it.Place.ID), State: "refused", To: it.Place.Agent}
-	if alias := ws.AliasOf(it.Home); alias != "" {
-		row.To += "@" + untrusted.Line(alias)
-	}
+	row := board.Row{ID: string(it.Place.ID), State: "refused", To: targetAt(it.Place.Agent, untrusted.Line(ws.AliasOf(it.Home)))}
 	r := it.Record
 	if it.Fault != nil {
 		row.At = a.Now()

@@ -138,12 +138,17 @@ func goesTo(ws *workspace.Workspace, it *workspace.Item) string {
 	return ws.Aliases.NameOf(it.Record.Home)
 }
 
+// targetAt returns a target: an agent and, if its home is another repository, the alias of that.
+func targetAt(agent, alias string) string {
+	if alias == "" {
+		return agent
+	}
+	return agent + "@" + alias
+}
+
 // itemCells returns the columns of an item.
 func itemCells(ws *workspace.Workspace, it *workspace.Item, now time.Time, l *list) []output.Cell {
-	id, to := l.id(it.Place.ID), it.Place.Agent
-	if alias := goesTo(ws, it); alias != "" {
-		to += "@" + alias
-	}
+	id, to := l.id(it.Place.ID), targetAt(it.Place.Agent, goesTo(ws, it))
 	if it.Fault != nil {
 		return []output.Cell{id, output.State("refused"), output.Text(""), output.Text(to), output.Text(""), output.Text(""), output.Text(""), output.Text("")}
 	}

@@ -108,10 +108,7 @@ func toExplain(ws *workspace.Workspace, g *take.Result) string {
 	if r == nil || receipt.DecodeResults(r.Data)[decide.Clarify] == "" {
 		return ""
 	}
-	if alias := ws.AliasOf(g.Home); alias != "" {
-		return r.From + "@" + alias
-	}
-	return r.From
+	return targetAt(r.From, ws.AliasOf(g.Home))
 }
 
 // provenance says who vouches for the content, as facts.

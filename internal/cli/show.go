@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -174,13 +175,7 @@ func (c *showCommand) head(b *output.Lines, ws *workspace.Workspace, f *workspac
 		b.Line("State: %s", f.Word())
 		return
 	}
-	to := untrusted.Name(rec.To)
-	if s.To != "" {
-		to = s.To
-	}
-	if alias := ws.AliasOf(f.Home); alias != "" {
-		to += "@" + alias
-	}
+	to := targetAt(cmp.Or(s.To, untrusted.Name(rec.To)), ws.AliasOf(f.Home))
 	b.Line("From: %s → To: %s", untrusted.Name(rec.From), to)
 	if untrusted.IsTask(rec.Task) || rec.Task != "" && !fenced {
 		b.Line("Task: %s", untrusted.Task(rec.Task))

@@ -259,11 +259,7 @@ func (r *elsewhereRow) line() string {
 }
 
 func (r *statusRow) line() string {
-	to := r.To
-	if r.Alias != "" {
-		to += "@" + r.Alias
-	}
-	text := fmt.Sprintf("sent %s to %s", r.ID, printable(to))
+	text := fmt.Sprintf("sent %s to %s", r.ID, printable(r.place()))
 	switch {
 	case r.State == "sent":
 		return text + ": no receipt seen yet (githandoff sync)"

@@ -95,12 +95,7 @@ func (s *status) print(w io.Writer) error {
 }
 
 // place returns the inbox and, of another repository, its alias.
-func (r *statusRow) place() string {
-	if r.Alias == "" {
-		return r.To
-	}
-	return r.To + "@" + r.Alias
-}
+func (r *statusRow) place() string { return targetAt(r.To, r.Alias) }
 
 func nameOrNone(s string) string {
 	if s == "" {
@@ -209,21 +204,23 @@ func (s *statusLists) elsewhere(rows []elsewhereRow) {
 
 // lease says how long a claim still holds.
 func (s *statusLists) lease(r *heldRow) string {
-	if r.EndedBy != "" {
-		return r.State
-	}
-	if r.State == string(lifecycle.Disputed) {
+	if r.EndedBy != "" || r.State == string(lifecycle.Disputed) {
 		return r.State
 	}
 	return s.left(r.Lease)
 }
 
-func (s *statusLists) left(at string) string {
+func (s *statusLists) left(at string) string { return s.when(at, left) }
+
+func (s *statusLists) ago(at string) string { return s.when(at, output.Ago) }
+
+// when says how far away a time of a row is; "" if the row has none.
+func (s *statusLists) when(at string, say func(now, t time.Time) string) string {
 	t, err := time.Parse(time.RFC3339, at)
 	if err != nil {
 		return ""
 	}
-	return left(s.now, t)
+	return say(s.now, t)
 }
 
 // left says how long it is until a time.
@@ -234,49 +231,30 @@ func left(now, t time.Time) string {
 	return output.Span(t.Sub(now)) + " left"
 }
 
-func (s *statusLists) ago(at string) string {
-	t, err := time.Parse(time.RFC3339, at)
-	if err != nil {
-		return ""
-	}
-	return output.Ago(s.now, t)
-}
-
 func (s *statusLists) open(c section, rows []statusRow) {
-	if c.count == 0 {
-		return
-	}
-	s.begin(heading(c.count, c.title, c.next), "HANDOFF", "FROM", "TO", "TASK", "SINCE", "HOLDER", "DEADLINE")
-	for _, r := range rows[:min(len(rows), mostListed)] {
-		holder, deadline := "", r.Expires
-		if r.Lease != "" {
-			holder, deadline = untrusted.Name(r.Actor), r.Lease
-		}
-		s.row(s.ends.Of(r.ID), nameOrNone(r.From), r.place(), untrusted.Task(r.Task), s.ago(r.At), holder, s.left(deadline))
-	}
-	s.end()
-	s.more(c.count-mostListed, "githandoff inbox --all")
+	s.handoffs(heading(c.count, c.title, c.next), "FROM", func(r *statusRow) string { return nameOrNone(r.From) }, rows, c.count)
 }
 
 func (s *statusLists) sent(rows []statusRow, count int) {
-	if len(rows) == 0 {
+	s.handoffs(heading(count, "sent", ""), "STATE", func(r *statusRow) string { return r.State }, rows, count)
+}
+
+// handoffs prints the first of some handoffs, and how many more there are. second is their second column.
+func (s *statusLists) handoffs(title, column string, second func(r *statusRow) string, rows []statusRow, count int) {
+	if count == 0 {
 		return
 	}
-	s.begin(heading(count, "sent", ""), "HANDOFF", "STATE", "TO", "TASK", "SINCE", "HOLDER", "DEADLINE")
+	s.begin(title, "HANDOFF", column, "TO", "TASK", "SINCE", "HOLDER", "DEADLINE")
 	for _, r := range rows[:min(len(rows), mostListed)] {
 		holder, deadline := "", r.Expires
 		if r.Lease != "" {
 			holder, deadline = untrusted.Name(r.Actor), r.Lease
 		}
-		s.row(s.ends.Of(r.ID), r.State, r.place(), untrusted.Task(r.Task), s.ago(r.At), holder, s.left(deadline))
+		s.row(s.ends.Of(r.ID), second(&r), r.place(), untrusted.Task(r.Task), s.ago(r.At), holder, s.left(deadline))
 	}
 	s.end()
-	s.more(count-mostListed, "githandoff inbox --all")
-}
-
-func (s *statusLists) more(n int, where string) {
-	if n > 0 {
-		fmt.Fprintf(s.Stdout, "  and %s more: %s\n", fault.Count(n, "handoff"), where)
+	if more := count - mostListed; more > 0 {
+		fmt.Fprintf(s.Stdout, "  and %s more: githandoff inbox --all\n", fault.Count(more, "handoff"))
 	}
 }
 
