@@ -12,7 +12,6 @@ import (
 	"golang.org/x/term"
 
 	"githandoff/internal/app/initrepo"
-	"githandoff/internal/app/workcopy"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
@@ -25,6 +24,7 @@ import (
 	"githandoff/internal/team"
 	"githandoff/internal/untrusted"
 	"githandoff/internal/work"
+	"githandoff/internal/workcopy"
 	"githandoff/internal/workspace"
 )
 

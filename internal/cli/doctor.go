@@ -7,7 +7,6 @@ import (
 
 	"githandoff/internal/app/agentdoctor"
 	"githandoff/internal/app/doctor"
-	"githandoff/internal/app/workcopy"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -74,7 +73,6 @@ func (c *doctorCommand) run(ctx context.Context) error {
 		},
 		Workspace: func(ctx context.Context) (*workspace.Workspace, error) { return c.workspace(ctx, reads) },
 		Agents:    c.agents,
-		Copies:    func(repo *refs.Repo) doctor.Copies { return &workcopy.Handler{Repo: repo} },
 	}
 	return h.Run(ctx, doctor.Request{Fix: c.fix, Hubs: c.hubs}, c.print)
 }

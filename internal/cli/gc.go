@@ -8,7 +8,6 @@ import (
 
 	"githandoff/internal/app/agenthook"
 	"githandoff/internal/app/gc"
-	"githandoff/internal/app/workcopy"
 	"githandoff/internal/sign"
 )
 
@@ -52,7 +51,7 @@ func (c *gcCommand) run(ctx context.Context) error {
 		return err
 	}
 	h := gc.New(ws)
-	h.Copies, h.Dirs, h.SweepStamps = &workcopy.Handler{Repo: ws.Repo}, c.ownDirs(), agenthook.SweepStamps
+	h.Dirs, h.SweepStamps = c.ownDirs(), agenthook.SweepStamps
 	return h.Run(ctx, c.expired, c.dryRun, func(one gc.Collected) {
 		if one.Path != "" {
 			c.Row(leftoverRow{one.Path, one.What}, "incomplete file %s", one.Path)

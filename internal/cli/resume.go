@@ -9,13 +9,13 @@ import (
 	"githandoff/internal/app/export"
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/take"
-	"githandoff/internal/app/workcopy"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/work"
+	"githandoff/internal/workcopy"
 	"githandoff/internal/workspace"
 )
 

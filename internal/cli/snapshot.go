@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"githandoff/internal/app/workcopy"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/workcopy"
 	"githandoff/internal/workspace"
 )
 

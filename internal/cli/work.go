@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/inspect"
-	"githandoff/internal/app/workcopy"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/handoff"
 	"githandoff/internal/untrusted"
+	"githandoff/internal/workcopy"
 )
 
 // workCommand is "work" and the commands below it.

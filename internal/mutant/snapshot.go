@@ -66,7 +66,7 @@ var ofSnapshots = []mutant{
 		`{here, treeOf(head), maxHeadPaths}`, `{here, here, maxHeadPaths}`, "./internal/snapshot -run TestSnapshotBomb/deep,_head",
 	},
 	{
-		"a snapshot that git would not check out is not claimed", "internal/app/workcopy/here.go",
+		"a snapshot that git would not check out is not claimed", "internal/workcopy/here.go",
 		`return snapshot.Sound(ctx, contents)`, `return nil`, "./internal/snapshot -run TestHostileSnapshot",
 	},
 	{
@@ -222,7 +222,7 @@ var ofSnapshots = []mutant{
 		"./internal/cli -run TestScript/snapshot_copy",
 	},
 	{
-		"a lock in the way of a new worktree is noted for doctor", "internal/app/workcopy/restore.go",
+		"a lock in the way of a new worktree is noted for doctor", "internal/workcopy/restore.go",
 		`	if _, err := os.Lstat(snapshot.BranchLock(h.Repo, c.Branch)); err == nil {`, `	if false {`,
 		"./internal/cli -run TestScript/snapshot_locked",
 	},

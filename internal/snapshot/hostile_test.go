@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"githandoff/internal/app/workcopy"
 	"githandoff/internal/fault"
 	"githandoff/internal/gittest"
 	"githandoff/internal/snapshot"
+	"githandoff/internal/workcopy"
 )
 
 // hostile makes the objects of a snapshot as git itself would not make them.

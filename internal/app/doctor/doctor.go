@@ -32,14 +32,6 @@ type Finding struct {
 	Hints   []fault.Hint // commands that solve it
 }
 
-// Copies are the work copies that resume made.
-type Copies interface {
-	// Files are the files that an unfinished checkout may have locked.
-	Files() []string
-	// Unfinished says of each copy that a kill cut short what to do about it.
-	Unfinished() ([]error, error)
-}
-
 // Request says what to check.
 type Request struct {
 	Fix  bool     // remove the locks of dead gits, and correct refspecs
@@ -59,7 +51,6 @@ type Handler struct {
 	Signer    func(context.Context, *refs.Repo, string) (sign.Signer, error) // the key of an agent
 	Workspace func(context.Context) (*workspace.Workspace, error)
 	Agents    func(context.Context, *refs.Repo) []Finding // checks the coding agents that are set up here
-	Copies    func(*refs.Repo) Copies
 }
 
 // Run makes the checks and reports each finding as it is known. A problem does not end
@@ -92,11 +83,10 @@ func (h *Handler) Run(ctx context.Context, r Request, report func(Finding)) erro
 	for _, f := range h.Agents(ctx, repo) {
 		d.report(f)
 	}
-	copies := h.Copies(repo)
-	d.checkLocks(repo, copies)
+	d.checkLocks(repo)
 	d.checkRefs(ctx, repo)
 	d.checkLeftovers(ctx, repo)
-	d.checkWaiting(ctx, repo, copies)
+	d.checkWaiting(ctx, repo)
 	d.checkHubs(ctx, repo)
 	if err := ctx.Err(); err != nil {
 		return err

@@ -9,11 +9,12 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/refs"
+	"githandoff/internal/workcopy"
 )
 
-func (d *checkup) checkLocks(repo *refs.Repo, copies Copies) {
+func (d *checkup) checkLocks(repo *refs.Repo) {
 	// A lock of an index is the user's, but where a checkout of ours was cut off.
-	locks, err := repo.Locks.List(d.Now, copies.Files()...)
+	locks, err := repo.Locks.List(d.Now, (&workcopy.Handler{Repo: repo}).Files()...)
 	if err != nil {
 		d.problem("locks", err)
 		return

@@ -12,6 +12,7 @@ import (
 	"githandoff/internal/receipt"
 	"githandoff/internal/refs"
 	"githandoff/internal/work"
+	"githandoff/internal/workcopy"
 )
 
 // checkLeftovers looks for files that the next command tidies up by itself, packs that were
@@ -45,7 +46,7 @@ func (d *checkup) checkLeftovers(ctx context.Context, repo *refs.Repo) {
 	}
 }
 
-func (d *checkup) checkWaiting(ctx context.Context, repo *refs.Repo, copies Copies) {
+func (d *checkup) checkWaiting(ctx context.Context, repo *refs.Repo) {
 	steps, err := work.ClaimsOf(repo, repo.GitDir).Waiting()
 	if err != nil {
 		d.problem("waiting", err)
@@ -56,7 +57,7 @@ func (d *checkup) checkWaiting(ctx context.Context, repo *refs.Repo, copies Copi
 		d.problem("waiting", err)
 		return
 	}
-	defer d.checkSnapshots(ctx, repo, copies, list)
+	defer d.checkSnapshots(ctx, repo, list)
 	outbox := waiting(list)
 	if len(steps)+outbox == 0 {
 		d.ok("waiting", "nothing to deliver, no queued steps")
@@ -67,7 +68,7 @@ func (d *checkup) checkWaiting(ctx context.Context, repo *refs.Repo, copies Copi
 
 // checkSnapshots looks for snapshots whose handoff is gone, and for work copies that a
 // kill cut short.
-func (d *checkup) checkSnapshots(ctx context.Context, repo *refs.Repo, copies Copies, list []refs.Ref) {
+func (d *checkup) checkSnapshots(ctx context.Context, repo *refs.Repo, list []refs.Ref) {
 	strays, err := receipt.Strays(ctx, repo, list)
 	if err != nil {
 		d.problem("snapshots", err)
@@ -76,7 +77,7 @@ func (d *checkup) checkSnapshots(ctx context.Context, repo *refs.Repo, copies Co
 	for _, s := range strays {
 		d.wrong("snapshots", fault.Run("githandoff", "gc").Because("removes it"), "%s leads to the snapshot of a handoff that is gone", s.Ref)
 	}
-	unfinished, err := copies.Unfinished()
+	unfinished, err := (&workcopy.Handler{Repo: repo}).Unfinished()
 	if err != nil {
 		d.problem("snapshots", err)
 		return

@@ -26,7 +26,6 @@ type Handler struct {
 	Workspace Workspace
 
 	Receipts *receipt.Writer
-	Copies   Copies
 	Dirs     []string // of the user's keys and trust
 
 	// SweepStamps removes the stamps of old sessions of agents in a directory.

@@ -4,19 +4,11 @@ import (
 	"context"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/handoff"
 	"githandoff/internal/receipt"
 	"githandoff/internal/refs"
+	"githandoff/internal/workcopy"
 	"githandoff/internal/workspace"
 )
-
-// Copies are the work copies begun by killed processes.
-type Copies interface {
-	// Left are the handoffs of which such a copy is noted.
-	Left() ([]handoff.ID, error)
-	// Clear takes away what is left of one.
-	Clear(ctx context.Context, id handoff.ID) error
-}
 
 // gcSnapshots lets go of snapshots whose handoff is gone.
 func (h *Handler) gcSnapshots(ctx context.Context, list []refs.Ref, dryRun bool, visit func(Collected)) error {
@@ -39,7 +31,8 @@ func (h *Handler) gcSnapshots(ctx context.Context, list []refs.Ref, dryRun bool,
 // gcCopies removes the unfinished work copies of ended handoffs. The next resume handles the
 // others.
 func (h *Handler) gcCopies(ctx context.Context, dryRun bool, visit func(Collected)) error {
-	ids, err := h.Copies.Left()
+	copies := &workcopy.Handler{Repo: h.Repo}
+	ids, err := copies.Left()
 	if err != nil {
 		return err
 	}
@@ -58,7 +51,7 @@ func (h *Handler) gcCopies(ctx context.Context, dryRun bool, visit func(Collecte
 		if dryRun {
 			continue
 		}
-		if err := h.Copies.Clear(ctx, id); err != nil {
+		if err := copies.Clear(ctx, id); err != nil {
 			return err
 		}
 	}
