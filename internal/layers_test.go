@@ -34,7 +34,7 @@ var layers = [][]string{
 	{
 		"internal/app/agentdoctor", "internal/app/agenthook", "internal/app/agentwatch", "internal/app/agentsetup", "internal/app/audit", "internal/app/capture", "internal/app/checkpoint", "internal/app/document",
 		"internal/app/decide", "internal/app/doctor", "internal/app/emit", "internal/app/export", "internal/app/finish", "internal/app/gc", "internal/app/githook", "internal/app/history",
-		"internal/app/hold", "internal/app/hubsync", "internal/app/initrepo", "internal/app/inspect", "internal/app/join", "internal/app/logpage", "internal/app/move", "internal/app/pushcheck", "internal/app/quote", "internal/app/render",
+		"internal/app/hold", "internal/app/hubsync", "internal/app/initrepo", "internal/app/inspect", "internal/app/join", "internal/app/logpage", "internal/app/move", "internal/app/pushcheck", "internal/app/render",
 		"internal/app/hookinstall", "internal/app/hubguard", "internal/app/pin",
 		"internal/app/survey", "internal/app/take",
 	},

@@ -96,7 +96,7 @@ is empty.`,
 func (c *captureCommand) run(ctx context.Context) error {
 	read := func(b []byte, name, format string) (*handoff.Envelope, error) { return c.read(ctx, b, name, format) }
 	h := &capture.Handler{
-		Sender: captureSender{c.app}, Draft: read, Open: c.openInput, Run: c.runAgent, Keep: c.keep,
+		Check: c.check, Send: c.send, Draft: read, Open: c.openInput, Run: c.runAgent, Keep: c.keep,
 		Out: c.Stdout, Self: c.Self(), Say: c.Say, Warn: c.Warn,
 	}
 	c.Path = cmp.Or(c.Getenv(capture.PathVar), capture.DefaultPath)
@@ -147,34 +147,31 @@ func (c *captureCommand) keep(ctx context.Context) string {
 	return repo.OwnWorktree("")
 }
 
-// captureSender implements capture.Sender.
-type captureSender struct{ *app }
-
-// Check opens everything needed for a send, and closes it again: the agent may change HEAD.
-func (s captureSender) Check(ctx context.Context, to string) error {
-	ws, err := s.workspace(ctx, signs)
+// check opens everything needed for a send, and closes it again: the agent may change HEAD.
+func (c *captureCommand) check(ctx context.Context, to string) error {
+	ws, err := c.workspace(ctx, signs)
 	if err != nil {
 		return err
 	}
-	if _, err := senderOf(s.app, ws).Address(ctx, to, &handoff.Envelope{}); err != nil {
+	if _, err := senderOf(c.app, ws).Address(ctx, to, &handoff.Envelope{}); err != nil {
 		return err
 	}
-	s.close()
-	s.repo = nil
+	c.close()
+	c.repo = nil
 	return nil
 }
 
-// Send implements capture.Sender. It prints the id.
-func (s captureSender) Send(ctx context.Context, to string, env *handoff.Envelope) (sent bool, err error) {
-	ws, err := s.workspace(ctx, signs)
+// send hands a draft over, and prints the id.
+func (c *captureCommand) send(ctx context.Context, to string, env *handoff.Envelope) (sent bool, err error) {
+	ws, err := c.workspace(ctx, signs)
 	if err != nil {
 		return false, err
 	}
-	done, err := senderOf(s.app, ws).Send(ctx, env, &emit.Options{To: to, TTL: lifecycle.DefaultTTL})
+	done, err := senderOf(c.app, ws).Send(ctx, env, &emit.Options{To: to, TTL: lifecycle.DefaultTTL})
 	if done == nil {
 		return false, err
 	}
-	if perr := printEmitted(s.app, done); err == nil {
+	if perr := printEmitted(c.app, done); err == nil {
 		err = perr
 	}
 	return true, err

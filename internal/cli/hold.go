@@ -12,7 +12,6 @@ import (
 	"githandoff/internal/app/hold"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
-	"githandoff/internal/work"
 )
 
 // holdCommand is "hold".
@@ -70,15 +69,22 @@ func (c *holdCommand) run(ctx context.Context) error {
 		return fault.New(fault.NotFound, fault.NothingHeld, "%s does not hold %s in this worktree", ws.Agent, printable(c.id)).
 			WithHints(fault.Run("githandoff", "status").Because("lists held handoffs"))
 	}
-	held := &heldClaim{finish.New(ws), h, c.lease}
-	until := h.Lease
+	steps, until := finish.New(ws), h.Lease
+	renew := func(ctx context.Context) (time.Time, error) {
+		renewed, err := steps.Renew(ctx, h, c.lease)
+		if err != nil {
+			return time.Time{}, err
+		}
+		h = renewed
+		return h.Lease, nil
+	}
 	if c.lease > 0 || !h.Held() || !c.Now().Before(h.Lease) {
-		if until, err = held.Renew(ctx); err != nil {
+		if until, err = renew(ctx); err != nil {
 			return err
 		}
 	}
 	c.patience.Stop()
-	handler := &hold.Handler{Claim: held, Now: c.Now, Wait: pause, Warn: c.Warn, Lost: c.fail}
+	handler := &hold.Handler{Renew: renew, Now: c.Now, Wait: pause, Warn: c.Warn, Lost: c.fail}
 	code, lost, err := handler.Handle(context.WithoutCancel(ctx), &hold.Request{Until: until, Run: func(ctx context.Context) (int, error) {
 		out := c.Stdout
 		if r, ok := out.(*results); ok {
@@ -96,20 +102,4 @@ func (c *holdCommand) run(ctx context.Context) error {
 		return exitStatus(code)
 	}
 	return nil
-}
-
-// heldClaim renews the lease of a claim of this worktree.
-type heldClaim struct {
-	*finish.Handler
-	claim *work.Claim
-	lease time.Duration
-}
-
-func (h *heldClaim) Renew(ctx context.Context) (time.Time, error) {
-	renewed, err := h.Handler.Renew(ctx, h.claim, h.lease)
-	if err != nil {
-		return time.Time{}, err
-	}
-	h.claim = renewed
-	return renewed.Lease, nil
 }

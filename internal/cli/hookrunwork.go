@@ -131,7 +131,7 @@ func (hook *hookRun) checkPush(ctx context.Context, remote string) error {
 	if err != nil {
 		return err
 	}
-	h := &pushcheck.Handler{Repo: ws.Repo, Work: ws.Work(), Hubs: hubsync.New(ws, finish.New(ws)), Warn: hook.Warn}
+	h := &pushcheck.Handler{Repo: ws.Repo, Work: ws.Work(), Warn: hook.Warn, EndedAt: hubsync.New(ws, finish.New(ws)).EndedAt}
 	return h.Check(ctx, hook.Stdin, remote)
 }
 

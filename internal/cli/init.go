@@ -93,7 +93,7 @@ func (c *initCommand) setUp(ctx context.Context) (*initrepo.Result, error) {
 	if r.Agent, err = c.name(repo); err != nil {
 		return nil, err
 	}
-	h := &initrepo.Handler{Keys: initKeys{c.app}, Random: c.Random, Warn: c.Warn}
+	h := &initrepo.Handler{Key: c.publicKey, KeyDir: c.keystore().Dir, Trust: c.loadTrust, Random: c.Random, Warn: c.Warn}
 	done, err := h.SetUp(ctx, repo, r)
 	if err != nil {
 		return nil, err
@@ -123,14 +123,11 @@ func (c *initCommand) showNotes(ctx context.Context) error {
 	return annotate.New(ws).Show(ctx)
 }
 
-// initKeys implements initrepo.Keys.
-type initKeys struct{ app *app }
-
-// Public implements initrepo.Keys.
-func (k initKeys) Public(ctx context.Context, repo *refs.Repo, name string) (public sign.PublicKey, made bool, err error) {
-	opts := k.app.signerOptions(repo, name)
+// publicKey returns the key that signs as the agent or person of a name, and makes one if there is none.
+func (c *initCommand) publicKey(ctx context.Context, repo *refs.Repo, name string) (public sign.PublicKey, made bool, err error) {
+	opts := c.signerOptions(repo, name)
 	if opts.Key == "" && opts.Env == "" {
-		return makeKey(k.app, name)
+		return makeKey(c.app, name)
 	}
 	signer, err := sign.OpenSigner(ctx, opts)
 	if err != nil {
@@ -138,9 +135,3 @@ func (k initKeys) Public(ctx context.Context, repo *refs.Repo, name string) (pub
 	}
 	return signer.Public(), false, nil
 }
-
-// Trust implements initrepo.Keys.
-func (k initKeys) Trust(repo *refs.Repo) (*sign.Trust, error) { return k.app.loadTrust(repo) }
-
-// Dir implements initrepo.Keys.
-func (k initKeys) Dir() string { return k.app.keystore().Dir }

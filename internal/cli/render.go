@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/document"
-	"githandoff/internal/app/quote"
 	"githandoff/internal/app/render"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
@@ -104,7 +103,7 @@ func (c *renderCommand) run(ctx context.Context) error {
 			return err
 		}
 	}
-	h := &render.Handler{Handoffs: in, Files: in, Documents: in, Random: c.Random, Warn: c.Warn}
+	h := &render.Handler{Workspace: in.workspace, Open: in.open, Read: in.read, Random: c.Random, Warn: c.Warn}
 	p, err := h.Render(ctx, r)
 	if err != nil {
 		return err
@@ -198,23 +197,12 @@ func (in *renderInput) history(ctx context.Context, h *historyFlags) (string, er
 	return historyText(list, h.keys, in.Now()), err
 }
 
-// Find implements render.Handoffs.
-func (in *renderInput) Find(ctx context.Context, arg string) (*render.Found, error) {
-	ws, err := in.workspace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	found, err := quote.New(ws).Find(ctx, arg)
-	return (*render.Found)(found), err
-}
-
-// Read implements render.Documents.
-func (in *renderInput) Read(format string, b []byte) (*handoff.Envelope, error) {
+func (in *renderInput) read(format string, b []byte) (*handoff.Envelope, error) {
 	return in.documents().Draft(document.Source{Format: format}, b)
 }
 
-// Open implements render.Files. A pipe is read into memory.
-func (in *renderInput) Open(name string) (io.ReadSeekCloser, error) {
+// open opens a file to be read twice: a pipe is read into memory.
+func (in *renderInput) open(name string) (io.ReadSeekCloser, error) {
 	if name == "-" {
 		b, err := in.readInput(name)
 		return inMemory{bytes.NewReader(b)}, err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/pflag"
@@ -69,11 +70,12 @@ func (c *reportCommand) run(ctx context.Context) error {
 		return err
 	}
 	c.file = inDir(c.Dir, c.file)
-	log := &workspaceLog{workspace: ws}
 	read := c.unread(ws)
-	log.collect()
-	done, err := (&logpage.Handler{Log: log}).Handle(ctx, &logpage.Request{
+	done, err := logpage.Make(&logpage.Request{
 		Repo: ws.Local.RepoID, Since: from, Now: c.Now(),
+		Read: func(step func(logpage.Entry), wrong func(report.Wrong)) ([]string, error) {
+			return readLog(ctx, ws, step, wrong)
+		},
 		Write: func(page []byte) error { return writeOutput(c.file, page, pageMode) },
 	})
 	if err != nil {
@@ -82,41 +84,26 @@ func (c *reportCommand) run(ctx context.Context) error {
 	return read(c.Row(reportRow{c.file, done.Handoffs, done.Wrong, done.Bytes}, "%s", c.file))
 }
 
-// workspaceLog reads the log as an audit does.
-type workspaceLog struct {
-	workspace *workspace.Workspace
-	unread    []string
-}
-
-// collect notes what the workspace could not read, besides telling of it.
-func (l *workspaceLog) collect() {
-	tell := l.workspace.OnUnread
-	l.workspace.OnUnread = func(err error) {
-		l.unread = append(l.unread, fault.OneLine(err))
+// readLog reads the log as an audit does. It returns what could not be read, of which the workspace
+// tells as well.
+func readLog(ctx context.Context, ws *workspace.Workspace, step func(logpage.Entry), wrong func(report.Wrong)) (unread []string, err error) {
+	tell := ws.OnUnread
+	ws.OnUnread = func(err error) {
+		unread = append(unread, fault.OneLine(err))
 		tell(err)
 	}
-}
-
-func (l *workspaceLog) Unread() []string { return l.unread }
-
-func (l *workspaceLog) Read(ctx context.Context, step func(logpage.Entry), wrong func(report.Wrong)) error {
-	return audit.New(l.workspace).Run(ctx, nil, audit.Visitor{
+	name := func(home lifecycle.Home) string { return cmp.Or(ws.AliasOf(home), "here") }
+	err = audit.New(ws).Run(ctx, nil, audit.Visitor{
 		Entry: func(home lifecycle.Home, e *lifecycle.Entry) error {
 			if e.Dispute == nil && !e.Overtaken {
-				step(logpage.Entry{Repo: l.name(home), Record: e.Record()})
+				step(logpage.Entry{Repo: name(home), Record: e.Record()})
 			}
 			return nil
 		},
 		Finding: func(home lifecycle.Home, f audit.Finding) error {
-			wrong(report.Wrong{Reason: string(f.Reason), ID: string(f.ID), Repo: l.name(home), Text: f.Text})
+			wrong(report.Wrong{Reason: string(f.Reason), ID: string(f.ID), Repo: name(home), Text: f.Text})
 			return nil
 		},
 	})
-}
-
-func (l *workspaceLog) name(home lifecycle.Home) string {
-	if alias := l.workspace.AliasOf(home); alias != "" {
-		return alias
-	}
-	return "here"
+	return unread, err
 }

@@ -119,9 +119,7 @@ func (c *copyFlags) begin(ws *workspace.Workspace, from string) (*workcopy.Resto
 			}
 		}
 	}
-	return &workcopy.Restoring{
-		Dir: dir, Here: c.here, Agent: ws.Agent, Homes: ws, Handler: workcopy.Handler{Repo: ws.Repo},
-	}, nil
+	return &workcopy.Restoring{Dir: dir, Here: c.here, Workspace: ws, Handler: workcopy.Handler{Repo: ws.Repo}}, nil
 }
 
 // copyLine tells an agent where to work.

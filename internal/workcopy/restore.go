@@ -17,19 +17,14 @@ import (
 	"githandoff/internal/refs"
 	"githandoff/internal/snapshot"
 	"githandoff/internal/work"
+	"githandoff/internal/workspace"
 )
-
-// Homes finds the home of a handoff.
-type Homes interface {
-	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
-}
 
 // Restoring is one resume with a possible work copy. A nil one makes none.
 type Restoring struct {
-	Dir   string // "" is beside this work tree
-	Here  bool   // in this work tree
-	Agent string
-	Homes Homes
+	Dir       string // "" is beside this work tree
+	Here      bool   // in this work tree
+	Workspace *workspace.Workspace
 	Handler
 
 	plan     *Copy
@@ -54,7 +49,7 @@ func (r *Restoring) Prepare(ctx context.Context, v *lifecycle.Verified) error {
 	if err != nil {
 		return err
 	}
-	if r.home, err = r.Homes.Home(ctx, v.Offer().Home); err != nil {
+	if r.home, err = r.Workspace.Home(ctx, v.Offer().Home); err != nil {
 		return err
 	}
 	r.at = lifecycle.Place{Agent: s.Agent, ID: s.ID}
@@ -81,7 +76,7 @@ func (r *Restoring) Restore(ctx context.Context, v *lifecycle.Verified) error {
 	if err != nil {
 		return err
 	}
-	return private.WriteFile(filepath.Join(gitDir, "githandoff", "agent"), []byte(r.Agent+"\n"))
+	return private.WriteFile(filepath.Join(gitDir, "githandoff", "agent"), []byte(r.Workspace.Agent+"\n"))
 }
 
 // Claims returns the claims of the worktree in which the work goes on; those of here without another one.

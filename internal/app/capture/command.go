@@ -15,7 +15,7 @@ import (
 // refuse every handoff is refused before the agent has worked for nothing.
 func (h *Handler) runCommand(ctx context.Context, r *Request) (code int, err error) {
 	if r.To != "" {
-		if err := h.Sender.Check(ctx, r.To); err != nil {
+		if err := h.Check(ctx, r.To); err != nil {
 			return 0, err
 		}
 	}

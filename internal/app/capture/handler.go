@@ -36,18 +36,13 @@ type Request struct {
 	Path    string
 }
 
-// Sender hands drafts over.
-type Sender interface {
-	// Check refuses a target that no handoff can reach.
-	Check(ctx context.Context, to string) error
-
-	// Send hands env over. sent reports whether the handoff is durable, also beside an error.
-	Send(ctx context.Context, to string, env *handoff.Envelope) (sent bool, err error)
-}
-
 // Handler hands over what agents left behind.
 type Handler struct {
-	Sender Sender
+	// Check refuses a target that no handoff can reach.
+	Check func(ctx context.Context, to string) error
+
+	// Send hands env over. sent reports whether the handoff is durable, also beside an error.
+	Send func(ctx context.Context, to string, env *handoff.Envelope) (sent bool, err error)
 
 	// Draft reads a document, of an unknown format if format is "", and lays the flags of
 	// the command line over it. name is its file, "" for none.
@@ -224,7 +219,7 @@ func (h *Handler) send(ctx context.Context, r *Request, env *handoff.Envelope) (
 			}
 		}
 	}
-	return h.Sender.Send(ctx, to, env)
+	return h.Send(ctx, to, env)
 }
 
 // setAside keeps a document that was refused: an agent may have worked long for it.

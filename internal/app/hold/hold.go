@@ -13,13 +13,6 @@ import (
 	"githandoff/internal/fault"
 )
 
-// Claim is the held claim.
-type Claim interface {
-	// Renew gives the lease its full length again, and returns its end. A refusal with code
-	// Conflict means the claim is lost.
-	Renew(ctx context.Context) (until time.Time, err error)
-}
-
 // Request is one run of a program.
 type Request struct {
 	Until time.Time                              // end of the lease
@@ -28,11 +21,14 @@ type Request struct {
 
 // Handler runs programs.
 type Handler struct {
-	Claim Claim
-	Now   func() time.Time
-	Wait  func(ctx context.Context, d time.Duration) error // returns early with an error when ctx ends
-	Warn  func(err error)                                  // for errors which do not end the hold
-	Lost  func(err error)                                  // reports the lost claim at once, while the program runs on
+	// Renew gives the lease its full length again, and returns its end. A refusal with code
+	// Conflict means that the claim is lost.
+	Renew func(ctx context.Context) (until time.Time, err error)
+
+	Now  func() time.Time
+	Wait func(ctx context.Context, d time.Duration) error // returns early with an error when ctx ends
+	Warn func(err error)                                  // for errors which do not end the hold
+	Lost func(err error)                                  // reports the lost claim at once, while the program runs on
 }
 
 // soonest is how soon the lease is renewed again, at least: after a failure, or where
@@ -58,7 +54,7 @@ func (h *Handler) renew(ctx context.Context, until time.Time) error {
 		if ended() {
 			return nil
 		}
-		next, err := h.Claim.Renew(ctx)
+		next, err := h.Renew(ctx)
 		if ended() {
 			return nil
 		}
@@ -68,7 +64,9 @@ func (h *Handler) renew(ctx context.Context, until time.Time) error {
 			return err
 		case err != nil:
 			h.Warn(err) // a hub that is down may come back in time
-			until = maxTime(until, h.Now().Add(2*retry))
+			if later := h.Now().Add(2 * retry); later.After(until) {
+				until = later
+			}
 		default:
 			until = next
 		}
@@ -77,10 +75,3 @@ func (h *Handler) renew(ctx context.Context, until time.Time) error {
 
 // retry is how long a failed renewal waits where half of the lease is over sooner.
 const retry = 15 * time.Second
-
-func maxTime(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}

@@ -35,7 +35,7 @@ func run(t *testing.T, answers ...error) (c *claim, code int, warned, told []err
 	c = &claim{now: start, start: start, answers: answers}
 	over := make(chan struct{})
 	h := &hold.Handler{
-		Claim: c, Now: func() time.Time { return c.now },
+		Renew: c.Renew, Now: func() time.Time { return c.now },
 		Warn: func(err error) { warned = append(warned, err) },
 		Lost: func(err error) {
 			told = append(told, err)

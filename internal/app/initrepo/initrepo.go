@@ -34,19 +34,13 @@ type Result struct {
 	Fresh  bool // the worktree had another agent before, or none
 }
 
-// Keys finds and makes keys.
-type Keys interface {
-	// Public is the key named by the request, or the key of the name; made is true for a new one.
-	Public(ctx context.Context, repo *refs.Repo, name string) (public sign.PublicKey, made bool, err error)
-	// Trust is the list of keys pinned in the repository.
-	Trust(repo *refs.Repo) (*sign.Trust, error)
-	// Dir is the directory of the keystore.
-	Dir() string
-}
-
 // Handler sets up worktrees.
 type Handler struct {
-	Keys   Keys
+	// Key finds the key named by the request, or the key of the name; made is true for a new one.
+	Key func(ctx context.Context, repo *refs.Repo, name string) (public sign.PublicKey, made bool, err error)
+
+	KeyDir string                                     // of the keystore
+	Trust  func(repo *refs.Repo) (*sign.Trust, error) // the keys pinned in the repository
 	Random io.Reader
 	Warn   func(error)
 }

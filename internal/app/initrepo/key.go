@@ -24,11 +24,11 @@ func (h *Handler) key(ctx context.Context, repo *refs.Repo, r Request) (*ownKey,
 	if err := handoff.CheckAgent(name); err != nil && !r.Person {
 		return nil, fault.New(fault.Usage, fault.BadUsage, "%v", err).WithHints(BadName(name))
 	}
-	trust, err := h.Keys.Trust(repo)
+	trust, err := h.Trust(repo)
 	if err != nil {
 		return nil, err
 	}
-	public, fresh, err := h.Keys.Public(ctx, repo, name)
+	public, fresh, err := h.Key(ctx, repo, name)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func (h *Handler) SignCommits(ctx context.Context, repo *refs.Repo, r Request, k
 
 // importKey puts the agent's key beside the keys in the keyring of gpg.
 func (h *Handler) importKey(ctx context.Context, repo *refs.Repo, name string) error {
-	path := filepath.Join(h.Keys.Dir(), name+".asc")
+	path := filepath.Join(h.KeyDir, name+".asc")
 	secret, err := private.Read(path, private.Others|0o044, sign.MaxKey)
 	if err != nil {
 		return fault.New(fault.NotFound, fault.NoKey, "the key of %s is not in a file here, so it cannot be given to gpg: %w", name, err).

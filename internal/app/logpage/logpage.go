@@ -2,26 +2,21 @@ package logpage
 
 import (
 	"bytes"
-	"context"
 	"time"
 
 	"githandoff/internal/report"
 	"githandoff/internal/untrusted"
 )
 
-// Log is the log of this repository and of its hubs.
-type Log interface {
-	// Read visits every valid step, those of one handoff in their order, and every problem.
-	Read(ctx context.Context, step func(Entry), wrong func(report.Wrong)) error
-	// Unread lists the unread hubs, one line each.
-	Unread() []string
-}
-
 // Request is one page.
 type Request struct {
 	Repo  string    // repo id of the looking clone
 	Since time.Time // handoffs ended before are left out; zero means none are
 	Now   time.Time
+
+	// Read visits every valid step, those of one handoff in their order, and every problem. It
+	// returns the unread hubs, one line each.
+	Read  func(step func(Entry), wrong func(report.Wrong)) (unread []string, err error)
 	Write func(page []byte) error // the whole page, or nothing
 }
 
@@ -31,15 +26,12 @@ type Result struct {
 	Bytes           int
 }
 
-// Handler makes pages.
-type Handler struct{ Log Log }
-
-// Handle reads the log and writes the page.
-func (h *Handler) Handle(ctx context.Context, req *Request) (*Result, error) {
+// Make reads the log and writes the page.
+func Make(req *Request) (*Result, error) {
 	all := newRows()
 	var wrongs []report.Wrong
 	seen := map[report.Wrong]bool{}
-	err := h.Log.Read(ctx, all.add, func(w report.Wrong) {
+	unread, err := req.Read(all.add, func(w report.Wrong) {
 		if !seen[w] {
 			seen[w] = true
 			wrongs = append(wrongs, w)
@@ -50,7 +42,7 @@ func (h *Handler) Handle(ctx context.Context, req *Request) (*Result, error) {
 	}
 	in := &report.Input{
 		Repo: req.Repo, Since: req.Since, Now: req.Now, Rows: all.list(req.Since, req.Now),
-		Wrongs: wrongs, Unread: h.Log.Unread(),
+		Wrongs: wrongs, Unread: unread,
 	}
 	for i := range wrongs {
 		wrongs[i].Text = untrusted.Line(wrongs[i].Text)

@@ -13,18 +13,14 @@ import (
 	"githandoff/internal/work"
 )
 
-// Hubs asks hubs about claims.
-type Hubs interface {
-	// EndedAt are the claims of this agent ended at the hub of a remote.
-	EndedAt(ctx context.Context, remote string) ([]*work.Standing, error)
-}
-
 // Handler checks pushes.
 type Handler struct {
 	Repo *refs.Repo
 	Work *work.Held
-	Hubs Hubs
 	Warn func(error)
+
+	// EndedAt asks the hub of a remote for the claims of this agent that were ended there.
+	EndedAt func(ctx context.Context, remote string) ([]*work.Standing, error)
 }
 
 // Refusal stops a push. It is the only error for which a hook of a clone stops git.
@@ -113,7 +109,7 @@ func AnyAllows(ctx context.Context, mine *work.Held, held []*work.Claim, scopes 
 // endedSince asks the hub of the push whether another party ended a claim of this agent with
 // authority.
 func (h *Handler) endedSince(ctx context.Context, remote string) error {
-	ended, err := h.Hubs.EndedAt(ctx, remote)
+	ended, err := h.EndedAt(ctx, remote)
 	if fault.CodeOf(err) == fault.Unavailable {
 		h.Warn(err)
 		return nil

@@ -49,7 +49,7 @@ func (b *builder) dependency(ctx context.Context, dep Dep) (*prompt.Dependency, 
 	}
 	_, noID := handoff.ParseID(strings.TrimPrefix(arg, "…"))
 	if noID != nil && !strings.HasPrefix(arg, "…") {
-		f, err := b.Files.Open(arg)
+		f, err := b.Open(arg)
 		if err == nil {
 			defer f.Close()
 			b.sources[dep.Name] = untrusted.Line(arg)
@@ -62,26 +62,30 @@ func (b *builder) dependency(ctx context.Context, dep Dep) (*prompt.Dependency, 
 			return nil, err
 		}
 	}
-	found, err := b.Handoffs.Find(ctx, arg)
+	ws, err := b.Workspace(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if found.Open {
-		b.sources[dep.Name] = "githandoff show " + string(found.ID) + " --detail"
+	found, err := find(ctx, ws, arg)
+	if err != nil {
+		return nil, err
+	}
+	if found.open {
+		b.sources[dep.Name] = "githandoff show " + string(found.id) + " --detail"
 	}
 	return depOf(found)
 }
 
 // depOf returns a handoff as templates see it.
-func depOf(found *Found) (*prompt.Dependency, error) {
+func depOf(found *quote) (*prompt.Dependency, error) {
 	dep := &prompt.Dependency{Results: map[string]string{}}
-	if env := found.Envelope; env != nil {
+	if env := found.envelope; env != nil {
 		dep.Handoff = handoffOf(env)
 		sourceOf(env, dep.Results)
 	} else {
-		dep.Handoff = &prompt.Handoff{Summary: found.Ancestor.Summary, Data: found.Ancestor.Data}
+		dep.Handoff = &prompt.Handoff{Summary: found.ancestor.Summary, Data: found.ancestor.Data}
 	}
-	if r := found.Receipt; r != nil {
+	if r := found.receipt; r != nil {
 		maps.Copy(dep.Results, receipt.DecodeResults(r.Data))
 	}
 	return dep, screen.Map("results", dep.Results)
@@ -132,7 +136,7 @@ func (b *builder) fileDependency(name string, f io.ReadSeeker) (*prompt.Dependen
 	}
 	var env *handoff.Envelope
 	if err == nil {
-		env, err = b.Documents.Read(format, doc)
+		env, err = b.Read(format, doc)
 	}
 	switch {
 	case err == nil:

@@ -11,8 +11,8 @@ import (
 
 	"githandoff/internal/handoff"
 	"githandoff/internal/prompt"
-	"githandoff/internal/record"
 	"githandoff/internal/untrusted"
+	"githandoff/internal/workspace"
 )
 
 // Dep names a dependency of a template.
@@ -42,35 +42,11 @@ type Result struct {
 	Cut   bool
 }
 
-// Found is a handoff needed by a template.
-type Found struct {
-	ID       handoff.ID
-	Open     bool              // it is in an inbox, where "show" finds it
-	Envelope *handoff.Envelope // nil if only Ancestor is left
-	Ancestor *handoff.Ancestor // a quotation in a later handoff
-	Receipt  *record.Record    // nil while it is under way
-}
-
-// Handoffs finds handoffs by id.
-type Handoffs interface {
-	Find(ctx context.Context, arg string) (*Found, error)
-}
-
-// Files opens files of any size, which can be read twice.
-type Files interface {
-	Open(name string) (io.ReadSeekCloser, error)
-}
-
-// Documents reads a document as the draft of a handoff. An empty format is detected.
-type Documents interface {
-	Read(format string, b []byte) (*handoff.Envelope, error)
-}
-
 // Handler makes prompts.
 type Handler struct {
-	Handoffs  Handoffs
-	Files     Files
-	Documents Documents
+	Workspace func(ctx context.Context) (*workspace.Workspace, error)         // opened by the first need of it
+	Open      func(name string) (io.ReadSeekCloser, error)                    // a file of any size
+	Read      func(format string, document []byte) (*handoff.Envelope, error) // as a draft; an empty format is detected
 	Random    io.Reader
 	Warn      func(error)
 }

@@ -1,4 +1,4 @@
-package quote
+package render
 
 import (
 	"context"
@@ -10,22 +10,22 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Quote is the quotable part of a handoff.
-type Quote struct {
-	ID       handoff.ID
-	Open     bool              // it lies in an inbox, where "show" finds it
-	Envelope *handoff.Envelope // nil if only Ancestor is left
-	Ancestor *handoff.Ancestor // what a later handoff quotes of it
-	Receipt  *record.Record    // nil while it is under way, or where its log is not known
+// quote is the quotable part of a handoff.
+type quote struct {
+	id       handoff.ID
+	open     bool              // it lies in an inbox, where "show" finds it
+	envelope *handoff.Envelope // nil if only ancestor is left
+	ancestor *handoff.Ancestor // what a later handoff quotes of it
+	receipt  *record.Record    // nil while it is under way, or where its log is not known
 }
 
-// Find finds a handoff for a prompt: among those under way, in the archive, and in the lineage of
+// find finds a handoff for a prompt: among those under way, in the archive, and in the lineage of
 // those under way. The result is signed by a pinned key. An erased one quoted nowhere is refused
 // with [fault.NotFound].
-func (h *Handler) Find(ctx context.Context, arg string) (*Quote, error) {
-	f, err := h.Workspace.Find(ctx, arg, workspace.Never)
+func find(ctx context.Context, ws *workspace.Workspace, arg string) (*quote, error) {
+	f, err := ws.Find(ctx, arg, workspace.Never)
 	if fault.CodeOf(err) == fault.NotFound {
-		dep, qerr := h.quoted(ctx, arg)
+		dep, qerr := quoted(ctx, ws, arg)
 		if dep == nil && qerr == nil {
 			return nil, err
 		}
@@ -34,18 +34,18 @@ func (h *Handler) Find(ctx context.Context, arg string) (*Quote, error) {
 	if err != nil {
 		return nil, err
 	}
-	dep := &Quote{ID: f.State.ID, Receipt: f.State.Receipt, Open: workspace.IsOpen(f.State)}
-	if dep.Envelope, err = h.Workspace.Content(ctx, f); dep.Envelope != nil || err != nil {
+	dep := &quote{id: f.State.ID, receipt: f.State.Receipt, open: workspace.IsOpen(f.State)}
+	if dep.envelope, err = ws.Content(ctx, f); dep.envelope != nil || err != nil {
 		return dep, err
 	}
-	quote, err := h.quoted(ctx, string(dep.ID))
+	later, err := quoted(ctx, ws, string(dep.id))
 	if err != nil {
 		return nil, err
 	}
-	if quote == nil {
+	if later == nil {
 		return nil, errErased(f.State)
 	}
-	dep.Ancestor = quote.Ancestor
+	dep.ancestor = later.ancestor
 	return dep, nil
 }
 
@@ -61,22 +61,22 @@ func errErased(s *lifecycle.State) error {
 
 // quoted looks for an ancestor in the lineages of open handoffs; nil if none quotes it. Only
 // handoffs with the quote are verified; a refused one does not hide another.
-func (h *Handler) quoted(ctx context.Context, arg string) (*Quote, error) {
-	var found *Quote
+func quoted(ctx context.Context, ws *workspace.Workspace, arg string) (*quote, error) {
+	var found *quote
 	var refused error
-	err := h.Workspace.List(ctx, true, func(it *workspace.Item) error {
+	err := ws.List(ctx, true, func(it *workspace.Item) error {
 		if found != nil || it.Fault != nil || it.Home == nil {
 			return nil //nolint:nilerr // a broken tip quotes nothing
 		}
-		p, err := h.Verifier.ReloadOffer(ctx, it.Commit)
+		p, err := ws.Engine.Verifier.ReloadOffer(ctx, it.Commit)
 		if err != nil || ancestor(p.Envelope, arg) == nil {
 			return nil //nolint:nilerr // what cannot be read quotes nothing
 		}
-		s, err := h.Verifier.Reader.Load(ctx, it.Home, it.Place)
+		s, err := ws.Engine.Verifier.Reader.Load(ctx, it.Home, it.Place)
 		if err != nil {
 			return err
 		}
-		env, err := h.Workspace.Content(ctx, &workspace.View{Home: it.Home, Item: it, State: s})
+		env, err := ws.Content(ctx, &workspace.View{Home: it.Home, Item: it, State: s})
 		if fault.As(err) != nil {
 			refused = err
 			return nil //nolint:nilerr // another one may quote it
@@ -85,7 +85,7 @@ func (h *Handler) quoted(ctx context.Context, arg string) (*Quote, error) {
 			return err
 		}
 		if a := ancestor(env, arg); a != nil {
-			found = &Quote{ID: a.ID, Ancestor: a}
+			found = &quote{id: a.ID, ancestor: a}
 		}
 		return nil
 	})
