@@ -94,7 +94,9 @@ func (c *resumeCommand) run(ctx context.Context) error {
 	if c.restore, err = c.copyFlags.begin(ws, c.Dir); err != nil {
 		return err
 	}
-	defer c.restore.Close(ctx)
+	if c.restore != nil {
+		defer c.restore.Close(ctx)
+	}
 	g, err := take.New(ws).Await(ctx, take.Request{
 		Arg: c.id, Next: c.next || c.ack, Lease: c.lease, Peek: c.peek, AllowExpired: c.expired,
 		Fits: func(v *lifecycle.Verified) error { return c.fits(ctx, v) },
@@ -105,19 +107,7 @@ func (c *resumeCommand) run(ctx context.Context) error {
 	if g.Again && c.id == "" {
 		c.Say("githandoff: this worktree holds it already (githandoff resume --next takes another one)")
 	}
-	if err := c.restore.Restore(ctx, g.Verified); err != nil {
-		g.Abandon()
-		return err
-	}
-	out, err := c.render(ws, g)
-	if err == nil {
-		_, err = c.Stdout.Write(out)
-	}
-	if err != nil {
-		g.Abandon()
-		return err
-	}
-	claims, err := c.restore.Claims(ws.Claims)
+	claims, err := c.print(ctx, ws, g)
 	if err != nil {
 		g.Abandon()
 		return err
@@ -125,8 +115,10 @@ func (c *resumeCommand) run(ctx context.Context) error {
 	if err := g.PrintedFor(ctx, claims); err != nil {
 		return err
 	}
-	if err := c.restore.Told(); err != nil {
-		return err
+	if c.restore != nil {
+		if err := c.restore.Told(); err != nil {
+			return err
+		}
 	}
 	if c.ack {
 		_, err = finish.New(ws).Take(ctx, g.Holder, work.Step{
@@ -150,7 +142,28 @@ func (c *resumeCommand) fits(ctx context.Context, v *lifecycle.Verified) (err er
 	if err != nil {
 		return err
 	}
+	if c.restore == nil {
+		return nil
+	}
 	return c.restore.Prepare(ctx, v)
+}
+
+// print prints a handoff, once its work copy is made if one is asked for. It returns the claims of the
+// worktree in which the work goes on.
+func (c *resumeCommand) print(ctx context.Context, ws *workspace.Workspace, g *take.Result) (work.Claims, error) {
+	if c.restore != nil {
+		if err := c.restore.Restore(ctx, g.Verified); err != nil {
+			return ws.Claims, err
+		}
+	}
+	out, err := c.render(ws, g)
+	if err == nil {
+		_, err = c.Stdout.Write(out)
+	}
+	if err != nil || c.restore == nil {
+		return ws.Claims, err
+	}
+	return c.restore.Claims()
 }
 
 func (c *resumeCommand) render(ws *workspace.Workspace, g *take.Result) ([]byte, error) {
@@ -160,7 +173,8 @@ func (c *resumeCommand) render(ws *workspace.Workspace, g *take.Result) ([]byte,
 	}
 	return c.Render(func() (any, error) {
 		r := verifiedRow(v, g.Home)
-		if made := c.restore.Made(); made != nil {
+		if c.restore != nil {
+			made := c.restore.Made()
 			r.Worktree, r.Branch = made.Dir, made.Branch
 		}
 		return r, nil
@@ -169,7 +183,9 @@ func (c *resumeCommand) render(ws *workspace.Workspace, g *take.Result) ([]byte,
 		var err error
 		if c.format == promptFormat {
 			out, err = promptOf(c.app, ws, g, c.ack)
-			out = append(out, copyLine(c.restore)...)
+			if c.restore != nil {
+				out = append(out, copyLine(c.restore.Made())...)
+			}
 		} else {
 			out, err = exported(c.app, c.format, v)
 		}

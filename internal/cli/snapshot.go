@@ -123,13 +123,9 @@ func (c *copyFlags) begin(ws *workspace.Workspace, from string) (*workcopy.Resto
 }
 
 // copyLine tells an agent where to work.
-func copyLine(r *workcopy.Restoring) string {
-	switch made := r.Made(); {
-	case made == nil:
-		return ""
-	case made.Here:
+func copyLine(made *workcopy.Copy) string {
+	if made.Here {
 		return fmt.Sprintf("The work is checked out here, on branch %s.\n", made.Branch)
-	default:
-		return fmt.Sprintf("The work is checked out in %s, on branch %s: work and acknowledge there.\n", printable(made.Dir), made.Branch)
 	}
+	return fmt.Sprintf("The work is checked out in %s, on branch %s: work and acknowledge there.\n", printable(made.Dir), made.Branch)
 }

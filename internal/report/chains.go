@@ -25,11 +25,10 @@ type node struct {
 }
 
 type edge struct {
-	Path   string
-	X, Y   int // of the label
-	Label  string
-	Arrow  string // path of its head
-	Middle string // anchor
+	Path  string
+	X, Y  int // of the label
+	Label string
+	Arrow string // path of its head
 }
 
 const (

@@ -20,7 +20,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Restoring is one resume with a possible work copy. A nil one makes none.
+// Restoring is one resume with a work copy.
 type Restoring struct {
 	Dir       string // "" is beside this work tree
 	Here      bool   // in this work tree
@@ -35,9 +35,6 @@ type Restoring struct {
 
 // Prepare refuses, before it is claimed, a handoff whose work cannot be brought here.
 func (r *Restoring) Prepare(ctx context.Context, v *lifecycle.Verified) error {
-	if r == nil {
-		return nil
-	}
 	s, w := v.State(), v.Envelope().Work
 	r.contents = nil
 	var err error
@@ -61,9 +58,6 @@ func (r *Restoring) Prepare(ctx context.Context, v *lifecycle.Verified) error {
 
 // Restore makes the work copy of a claimed handoff, for its holder.
 func (r *Restoring) Restore(ctx context.Context, v *lifecycle.Verified) error {
-	if r == nil {
-		return nil
-	}
 	if r.contents == nil || r.plan.ID != v.State().ID {
 		if err := r.Prepare(ctx, v); err != nil {
 			return err
@@ -79,34 +73,24 @@ func (r *Restoring) Restore(ctx context.Context, v *lifecycle.Verified) error {
 	return private.WriteFile(filepath.Join(gitDir, "githandoff", "agent"), []byte(r.Workspace.Agent+"\n"))
 }
 
-// Claims returns the claims of the worktree in which the work goes on; those of here without another one.
-func (r *Restoring) Claims(here work.Claims) (work.Claims, error) {
-	if r == nil || r.plan.Here {
-		return here, nil
+// Claims returns the claims of the worktree in which the work goes on.
+func (r *Restoring) Claims() (work.Claims, error) {
+	if r.plan.Here {
+		return r.Workspace.Claims, nil
 	}
 	gitDir, err := gitDir(r.plan.Dir)
 	return work.ClaimsOf(r.Repo, gitDir), err
 }
 
 // Told forgets the work copy: its user knows of it, and it is theirs.
-func (r *Restoring) Told() error {
-	if r == nil {
-		return nil
-	}
-	return r.copies().Drop(r.plan.ID)
-}
+func (r *Restoring) Told() error { return r.copies().Drop(r.plan.ID) }
 
-// Made returns the work copy, nil if none was made.
-func (r *Restoring) Made() *Copy {
-	if r == nil {
-		return nil
-	}
-	return r.plan
-}
+// Made returns the work copy that was made.
+func (r *Restoring) Made() *Copy { return r.plan }
 
 // Close drops the fetched snapshot.
 func (r *Restoring) Close(ctx context.Context) {
-	if r != nil && r.home != nil {
+	if r.home != nil {
 		_ = lifecycle.ForgetWork(context.WithoutCancel(ctx), r.Repo, r.home, r.at) // the receipt does so again
 	}
 }
