@@ -136,7 +136,7 @@ func (c *emitCommand) run(ctx context.Context) error {
 		return err
 	}
 	send := senderOf(c.app, ws)
-	send.Snapshot = c.snapshot.taker(c.app, ws)
+	send.Snapshot = c.snapshot.taker(ws)
 	done, err := send.Send(ctx, env, &c.Options)
 	if c.file == "" {
 		err = c.draft.flagOf(err)
@@ -173,7 +173,7 @@ func (c *emitCommand) readDraft(ctx context.Context) (*handoff.Envelope, error) 
 func senderOf(a *app, ws *workspace.Workspace) *emit.Sender {
 	s := emit.NewSender(ws)
 	s.Keystore, s.Quiet, s.Say = a.keystore(), a.Quiet, a.Say
-	s.Snapshot = (&snapshotFlags{}).taker(a, ws)
+	s.Snapshot = (&snapshotFlags{}).taker(ws)
 	s.Invited = func(ctx context.Context, alias string) error {
 		return join.New(ws, a.Now, a.Random).Finish(ctx, []string{alias}, a.joined)
 	}

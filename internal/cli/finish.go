@@ -139,7 +139,7 @@ func (c *finishCommand) run(ctx context.Context, event record.Event) error {
 	case c.snap.take && event == record.Acknowledged:
 		h.Reply = c.reply(ws)
 	case c.snap.take:
-		h.Snapshot = c.snap.taker(c.app, ws)
+		h.Snapshot = c.snap.taker(ws)
 	}
 	done, err := h.Handle(ctx, finish.Request{
 		Arg: c.id, Summary: c.summary, Step: work.Step{Event: event, Data: data, Reason: reason, Lease: c.lease, WithoutWork: c.snap.without},
@@ -173,7 +173,7 @@ func (c *finishCommand) checkID(event record.Event) error {
 // receipt will be.
 func (c *finishCommand) reply(ws *workspace.Workspace) func(context.Context, *finish.Reply) error {
 	send := senderOf(c.app, ws)
-	send.Snapshot = c.snap.taker(c.app, ws)
+	send.Snapshot = c.snap.taker(ws)
 	return func(ctx context.Context, r *finish.Reply) error {
 		done, err := send.Send(ctx, r.Draft, &emit.Options{
 			To: r.To, Here: true, ID: r.ID, Parent: string(r.Parent), TTL: lifecycle.DefaultTTL, Seal: r.Seal, Wanted: emit.Wanted{None: true},

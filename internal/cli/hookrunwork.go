@@ -69,7 +69,7 @@ func (c *commitSender) Exists(ctx context.Context, id handoff.ID) (bool, error) 
 func (c *commitSender) Send(ctx context.Context, env *handoff.Envelope, o githook.Order) (durable bool, err error) {
 	flags := snapshotFlags{take: strings.EqualFold(o.Snapshot, "yes"), without: strings.EqualFold(o.Snapshot, "no")}
 	send := senderOf(c.app, c.workspace)
-	send.Snapshot = flags.taker(c.app, c.workspace)
+	send.Snapshot = flags.taker(c.workspace)
 	done, err := send.Send(ctx, env, &emit.Options{
 		To: o.To, ID: o.ID, TTL: lifecycle.DefaultTTL, Queue: true, Wanted: emit.Wanted{None: true},
 	})

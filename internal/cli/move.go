@@ -75,7 +75,7 @@ func (c *rerouteCommand) run(ctx context.Context) error {
 		c.Authority = &lifecycle.Authority{Scope: c.scope}
 	}
 	if c.snap.take {
-		c.Snapshot = c.snap.taker(c.app, ws)
+		c.Snapshot = c.snap.taker(ws)
 	}
 	if c.Agent != nil {
 		sender.AdviseReceiver(ctx, *c.Agent, ws.AliasOf(home))

@@ -1,18 +1,13 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/pflag"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
-	"githandoff/internal/refs"
-	"githandoff/internal/sign"
 	"githandoff/internal/workcopy"
 	"githandoff/internal/workspace"
 )
@@ -42,42 +37,16 @@ func (s *snapshotFlags) declare(f *pflag.FlagSet, take, without string) {
 // snapshotGroup returns flags which exclude each other.
 func snapshotGroup() []string { return []string{"snapshot", "no-snapshot"} }
 
-func (s *snapshotFlags) mode(repo *refs.Repo) (workcopy.Mode, error) {
+// taker takes the snapshots requested by these flags.
+func (s *snapshotFlags) taker(ws *workspace.Workspace) workcopy.Taker {
+	var mode workcopy.Mode
 	switch {
 	case s.without:
-		return workcopy.Never, nil
+		mode = workcopy.Never
 	case s.take:
-		return workcopy.Always, nil
+		mode = workcopy.Always
 	}
-	return workcopy.ModeOf(repo)
-}
-
-// taker takes the snapshots requested by these flags.
-func (s *snapshotFlags) taker(a *app, ws *workspace.Workspace) func(context.Context, lifecycle.Home, *handoff.Envelope, bool) ([]*refs.Object, error) {
-	return func(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, sealed bool) ([]*refs.Object, error) {
-		return s.capture(ctx, a, ws, home, env, sealed)
-	}
-}
-
-// capture takes the snapshot to send with env, and returns its objects.
-func (s *snapshotFlags) capture(ctx context.Context, a *app, ws *workspace.Workspace, home lifecycle.Home, env *handoff.Envelope, sealed bool) ([]*refs.Object, error) {
-	env.Work = nil // a document says nothing of this work tree
-	mode, err := s.mode(ws.Repo)
-	if err != nil {
-		return nil, err
-	}
-	sender := workcopy.Sender{
-		Repo: ws.Repo, Actor: ws.Engine.Author.Actor, Mail: sign.Mail(ws.Engine.Author.Actor), Now: a.Now().UTC(), Warn: a.Warn, Sealed: sealed,
-	}
-	if hub, ok := home.(*crossrepo.Hub); ok {
-		sender.Away, sender.Remote = true, hub.Alias.Name
-	}
-	taken, err := sender.Capture(ctx, mode, s.allow)
-	if err != nil || taken == nil {
-		return nil, err
-	}
-	env.Work = &taken.Work
-	return taken.Objects, nil
+	return workcopy.TakerOf(ws, mode, s.allow)
 }
 
 // workLine says in one line what comes along.

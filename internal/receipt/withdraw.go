@@ -87,6 +87,20 @@ func SentChild(home lifecycle.Home, child *lifecycle.Payload) []refs.Edit {
 	return append(child.KeptWork(), refs.Edit{Ref: refs.Sent(child.Agent, child.Record.ID), New: child.Commit.OID})
 }
 
+// Unkept leaves out the edits that were made before, while a step waited for its hub or by a killed
+// command.
+func (w *Writer) Unkept(ctx context.Context, edits []refs.Edit) (left []refs.Edit, err error) {
+	for _, e := range edits {
+		if e.Old, err = w.Repo.Resolve(ctx, e.Ref); err != nil {
+			return nil, err
+		}
+		if e.Old != e.New {
+			left = append(left, e)
+		}
+	}
+	return left, nil
+}
+
 // mergeEdits joins edits; a ref is edited once.
 func mergeEdits(a, b []refs.Edit) []refs.Edit {
 	seen := map[string]bool{}
@@ -104,9 +118,7 @@ func mergeEdits(a, b []refs.Edit) []refs.Edit {
 func (w *Writer) OutgoingRefs(ctx context.Context, p lifecycle.Place) []refs.Edit {
 	var edits []refs.Edit
 	for _, ref := range []string{refs.Outbox(p.Agent, p.ID), refs.Sent(p.Agent, p.ID), refs.WorkOut(p.ID)} {
-		if oid, err := w.Repo.Resolve(ctx, ref); err == nil && oid != "" {
-			edits = append(edits, refs.Edit{Ref: ref, Old: oid})
-		}
+		edits = append(edits, w.free(ctx, ref)...)
 	}
 	return edits
 }

@@ -2,11 +2,15 @@ package workcopy
 
 import (
 	"context"
-	"time"
 
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 	"githandoff/internal/snapshot"
+	"githandoff/internal/workspace"
 )
 
 // Mode says when a snapshot goes along: the values of handoff.snapshot.
@@ -19,22 +23,25 @@ const (
 	Always Mode = "always" // with every handoff
 )
 
-// Sender describes the handoff of a snapshot.
-type Sender struct {
-	Repo  *refs.Repo
-	Actor string // author of the commits
-	Mail  string
-	Now   time.Time
-	// Remote is the git remote of the home whose branches are known here; Away is set if the home
-	// is another repository.
-	Remote string
-	Away   bool
-	Sealed bool // everyone who reads the hub can read a snapshot, so none goes along
-	Warn   func(error)
+// Taker takes the snapshot to send with env, and returns its objects; none without a snapshot.
+type Taker func(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, sealed bool) ([]*refs.Object, error)
+
+// TakerOf takes snapshots of a workspace: as handoff.snapshot says if mode is "". Paths in allow
+// travel whatever the content policy says of them.
+func TakerOf(ws *workspace.Workspace, mode Mode, allow []string) Taker {
+	return func(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, sealed bool) ([]*refs.Object, error) {
+		env.Work = nil // a document says nothing of this work tree
+		taken, err := capture(ctx, ws, home, mode, allow, sealed)
+		if err != nil || taken == nil {
+			return nil, err
+		}
+		env.Work = &taken.Work
+		return taken.Objects, nil
+	}
 }
 
-// ModeOf reads handoff.snapshot.
-func ModeOf(repo *refs.Repo) (Mode, error) {
+// modeOf reads handoff.snapshot.
+func modeOf(repo *refs.Repo) (Mode, error) {
 	switch m := Mode(repo.Config.Get("handoff.snapshot")); m {
 	case "":
 		return Never, nil
@@ -46,28 +53,36 @@ func ModeOf(repo *refs.Repo) (Mode, error) {
 	}
 }
 
-// Capture takes the snapshot of a handoff, nil if there is none. Paths in allow travel whatever
-// the content policy says of them.
-func (s *Sender) Capture(ctx context.Context, mode Mode, allow []string) (*snapshot.Snapshot, error) {
+// capture takes the snapshot of a handoff, nil if there is none. Everyone who reads the hub can read a
+// snapshot, so none goes along with a sealed handoff.
+func capture(ctx context.Context, ws *workspace.Workspace, home lifecycle.Home, mode Mode, allow []string, sealed bool) (*snapshot.Snapshot, error) {
+	var err error
+	if mode == "" {
+		if mode, err = modeOf(ws.Repo); err != nil {
+			return nil, err
+		}
+	}
 	switch {
-	case mode == Never, s.Sealed && mode == Auto:
+	case mode == Never, sealed && mode == Auto:
 		return nil, nil
-	case s.Sealed:
+	case sealed:
 		return nil, fault.New(fault.Policy, fault.Sealed, "a sealed handoff carries no snapshot: everyone who reads the hub could read the files").
 			WithHints(fault.See("emit").Because("--no-snapshot sends it without one"))
 	}
-	limits, err := snapshot.LimitsOf(s.Repo)
-	if err != nil {
+	actor := ws.Engine.Author.Actor
+	r := snapshot.Request{Actor: actor, Mail: sign.Mail(actor), Now: ws.Engine.Now().UTC(), Allow: allow}
+	if r.Limits, err = snapshot.LimitsOf(ws.Repo); err != nil {
 		return nil, err
 	}
-	taken, err := snapshot.Capture(ctx, s.Repo, snapshot.Request{
-		Remote: s.Remote, Away: s.Away, Actor: s.Actor, Mail: s.Mail, Now: s.Now, Limits: limits, Allow: allow,
-	})
+	if hub, ok := home.(*crossrepo.Hub); ok {
+		r.Away, r.Remote = true, hub.Alias.Name
+	}
+	taken, err := snapshot.Capture(ctx, ws.Repo, r)
 	if mode != Auto {
 		return taken, err
 	}
 	if fault.As(err) != nil {
-		s.Warn(err)
+		ws.Warn(err)
 		err = nil
 	} else if err == nil && (taken.Changed || taken.Work.Commits > 0) {
 		return taken, nil

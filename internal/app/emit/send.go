@@ -17,6 +17,7 @@ import (
 	"githandoff/internal/teampolicy"
 	"githandoff/internal/untrusted"
 	"githandoff/internal/work"
+	"githandoff/internal/workcopy"
 	"githandoff/internal/workspace"
 )
 
@@ -52,7 +53,7 @@ type Sender struct {
 
 	// Snapshot takes the snapshot of a handoff, names it in the envelope, and returns its
 	// objects; none without a snapshot.
-	Snapshot func(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, sealed bool) ([]*refs.Object, error)
+	Snapshot workcopy.Taker
 
 	// Invited pins the keys that answered an invitation at a hub.
 	Invited func(ctx context.Context, alias string) error

@@ -195,7 +195,7 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 	} else if env != nil {
 		out.LocalEdits = append(out.LocalEdits, f.Receipts.FreeCheckpoints(ctx, env.ID, env.Parent)...)
 	}
-	sent, err := f.unkept(ctx, receipt.SentChild(home, out.Child))
+	sent, err := f.Receipts.Unkept(ctx, receipt.SentChild(home, out.Child))
 	if err != nil {
 		return nil, err
 	}
@@ -256,22 +256,9 @@ func (f *Handler) keepTaken(ctx context.Context, done *receipt.Result) error {
 	if done == nil || done.Taken == nil {
 		return nil
 	}
-	edits, err := f.unkept(ctx, []refs.Edit{{Ref: refs.WorkOut(done.Taken.ID), New: done.Taken.Work.Commit}})
+	edits, err := f.Receipts.Unkept(ctx, []refs.Edit{{Ref: refs.WorkOut(done.Taken.ID), New: done.Taken.Work.Commit}})
 	if err != nil {
 		return err
 	}
 	return f.Engine.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: done.Taken.Objects})
-}
-
-// unkept leaves out the edits made while a step waited for its hub.
-func (f *Handler) unkept(ctx context.Context, edits []refs.Edit) (left []refs.Edit, err error) {
-	for _, e := range edits {
-		if e.Old, err = f.Engine.Repo.Resolve(ctx, e.Ref); err != nil {
-			return nil, err
-		}
-		if e.Old != e.New {
-			left = append(left, e)
-		}
-	}
-	return left, nil
 }

@@ -5,13 +5,12 @@ package finish
 import (
 	"context"
 
-	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/receipt"
-	"githandoff/internal/refs"
 	"githandoff/internal/successor"
 	"githandoff/internal/teampolicy"
 	"githandoff/internal/work"
+	"githandoff/internal/workcopy"
 	"githandoff/internal/workspace"
 )
 
@@ -40,7 +39,7 @@ type Handler struct {
 	Reply func(ctx context.Context, r *Reply) error
 
 	// Snapshot takes the snapshot to send back with a failure. Nil: the one received goes back.
-	Snapshot func(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, sealed bool) ([]*refs.Object, error)
+	Snapshot workcopy.Taker
 }
 
 // New makes the handler of a workspace.

@@ -12,6 +12,7 @@ import (
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/work"
+	"githandoff/internal/workcopy"
 	"githandoff/internal/workspace"
 )
 
@@ -46,7 +47,7 @@ type Request struct {
 	// WithoutWork leaves the snapshot behind, which otherwise goes on with the handoff.
 	WithoutWork bool
 	// Snapshot takes another one in its place, for the new home. Nil: the received one goes on.
-	Snapshot func(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, sealed bool) ([]*refs.Object, error)
+	Snapshot workcopy.Taker
 }
 
 // Reroute ends a handoff where it is, and offers a child of it to another agent or at another
@@ -181,14 +182,9 @@ func (h *Handler) rerouteAway(ctx context.Context, home lifecycle.Home, p lifecy
 	if err != nil {
 		return nil, err
 	}
-	var kept []refs.Edit
-	for _, e := range child.KeptWork() { // which a killed one may have staged
-		if e.Old, err = h.Repo.Resolve(ctx, e.Ref); err != nil {
-			return nil, err
-		}
-		if e.Old != e.New {
-			kept = append(kept, e)
-		}
+	kept, err := h.Receipts.Unkept(ctx, child.KeptWork()) // a killed one may have staged it
+	if err != nil {
+		return nil, err
 	}
 	err = h.Repo.Apply(ctx, refs.Transaction{Edits: append(kept, refs.Edit{Ref: ref, Old: old, New: child.Commit.OID}), Objects: child.Objects})
 	if err != nil {
