@@ -83,7 +83,7 @@ func (c *auditCommand) run(ctx context.Context) error {
 		Finding: func(home lifecycle.Home, f audit.Finding) error {
 			line, err := c.finding(ws, home, f)
 			findings = append(findings, line)
-			hints = addHints(hints, f.Hints)
+			hints = fault.AddHints(hints, f.Hints...)
 			return err
 		},
 	})
@@ -110,16 +110,6 @@ func (c *auditCommand) wrong(findings []string, hints []fault.Hint) error {
 		hints = []fault.Hint{fault.Fact("each line with \"!\" names one, its reason and its handoff")}
 	}
 	return fault.New(fault.Denied, fault.AuditFailed, "found %s", fault.Count(len(findings), "problem")).WithHints(hints...)
-}
-
-// addHints adds the missing hints, up to the number printed.
-func addHints(hints, more []fault.Hint) []fault.Hint {
-	for _, h := range more {
-		if len(hints) < 3 && !slices.ContainsFunc(hints, func(old fault.Hint) bool { return old.String() == h.String() }) {
-			hints = append(hints, h)
-		}
-	}
-	return hints
 }
 
 // render returns one line of the output.

@@ -248,3 +248,13 @@ func plain(r rune) bool {
 
 // OneLine returns the text of an error, or of several joined ones, on one line.
 func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// AddHints adds hints that are not there yet, up to the number that is shown.
+func AddHints(have []Hint, more ...Hint) []Hint {
+	for _, h := range more {
+		if len(have) < MaxHints && !slices.ContainsFunc(have, func(old Hint) bool { return old.String() == h.String() }) {
+			have = append(have, h)
+		}
+	}
+	return have
+}

@@ -247,9 +247,7 @@ func (w *Held) elsewhere() (hints []fault.Hint, err error) {
 		if dir == "" {
 			hint = fault.Run("githandoff", "resume", string(l.ID)).Because("continues here what a removed worktree held")
 		}
-		if !slices.ContainsFunc(hints, func(h fault.Hint) bool { return h.String() == hint.String() }) {
-			hints = append(hints, hint)
-		}
+		hints = fault.AddHints(hints, hint)
 	}
 	return hints, err
 }

@@ -9,7 +9,6 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/outbox"
-	"githandoff/internal/private"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/workspace"
@@ -95,9 +94,4 @@ func (e *Handler) Once(ctx context.Context, home lifecycle.Home, source, target,
 		}
 	}
 	return nil, nil
-}
-
-// LockOnce keeps two "emit --once" of one clone apart, from looking to emitted.
-func (e *Handler) LockOnce(ctx context.Context) (unlock func(), err error) {
-	return private.Lock(ctx, e.Repo.Own("once.lock"))
 }

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/private"
 	"githandoff/internal/refs"
 	"githandoff/internal/screen"
 	"githandoff/internal/sign"
@@ -79,7 +81,7 @@ func (s *Sender) Send(ctx context.Context, env *handoff.Envelope, o *Options) (*
 		return nil, err
 	}
 	if o.Once {
-		unlock, err := s.LockOnce(ctx)
+		unlock, err := private.Lock(ctx, s.Repo.Own("once.lock")) // from looking to emitted
 		if err != nil {
 			return nil, err
 		}
@@ -214,11 +216,12 @@ func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options
 	}
 	dialect.SentBy(env, s.Source)
 	env.Source.Repo = s.Local.RepoID
-	if env.Source.Commit, err = s.sourceCommit(ctx, o.Commit); err != nil {
-		return err
-	}
-	if env.Source.Branch == "" && o.Commit == "" {
-		env.Source.Branch = s.Repo.Branch
+	if o.Commit != "" {
+		if env.Source.Commit, err = s.revision(ctx, o.Commit); err != nil {
+			return err
+		}
+	} else {
+		env.Source.Commit, env.Source.Branch = s.Repo.Head, cmp.Or(env.Source.Branch, s.Repo.Branch)
 	}
 	if err := s.follow(ctx, env, o); err != nil {
 		return err
@@ -239,13 +242,6 @@ func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options
 		*localEdits = append(*localEdits, refs.Edit{Ref: refs.Checkpoint(env.ID), New: oid})
 	}
 	return nil
-}
-
-func (s *Sender) sourceCommit(ctx context.Context, rev string) (string, error) {
-	if rev == "" {
-		return s.Repo.Head, nil
-	}
-	return s.revision(ctx, rev)
 }
 
 // revision resolves what a person names a commit by.

@@ -381,22 +381,13 @@ const mostRefusals = 20
 func (p *skips) refuse(id handoff.ID, err error) {
 	p.skipped[id] = true
 	if f := fault.As(err); f != nil && (f.Reason == fault.StatusUnknown || f.Reason == fault.AudienceMismatch) {
-		p.addHints(f.Hints)
+		p.hints = fault.AddHints(p.hints, f.Hints...)
 	}
 	if p.refused++; p.refused <= mostRefusals {
 		p.warn(err)
 	}
 	if len(p.refusedIDs) < fault.MaxHints {
 		p.refusedIDs = append(p.refusedIDs, id)
-	}
-}
-
-// addHints keeps the hints of a refusal, each once.
-func (p *skips) addHints(hints []fault.Hint) {
-	for _, h := range hints {
-		if !slices.ContainsFunc(p.hints, func(have fault.Hint) bool { return have.String() == h.String() }) {
-			p.hints = append(p.hints, h)
-		}
 	}
 }
 
