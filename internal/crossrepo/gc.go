@@ -55,7 +55,7 @@ func isPlainCopy(h *remote, ref string) bool {
 // or a power cut leaves them: git fetches nothing into a clone with such refs. It brings what [Copies]
 // lists, and drops other copies. It reports whether there were any.
 func (h *remote) mendTips(ctx context.Context) (bool, error) {
-	var records []string
+	var broken []string
 	var copies []refs.Edit
 	err := refs.Commits(ctx, h.Repo, func(ref refs.Ref, raw []byte) error {
 		if raw != nil {
@@ -65,19 +65,19 @@ func (h *remote) mendTips(ctx context.Context) (bool, error) {
 		switch {
 		case fault.Is(err, fault.TooLarge) || o != nil:
 			return nil
-		case err == nil && slices.ContainsFunc(recoverable(h), func(prefix string) bool { return strings.HasPrefix(ref.Name, prefix) }):
-			records = append(records, ref.Name)
+		case err == nil && slices.ContainsFunc(lanesAndInboxes(h), func(prefix string) bool { return strings.HasPrefix(ref.Name, prefix) }):
+			broken = append(broken, ref.Name)
 		case err == nil:
 			copies = append(copies, refs.Edit{Ref: ref.Name, Old: ref.OID})
 			_, err = h.Repo.Store.DropDamaged(ref.OID)
 		}
 		return err
-	}, strings.TrimSuffix(string(h.Namespace()), "/"), strings.TrimSuffix(string(h.Mirror()), "/"), refs.Root+"sent")
-	if err == nil && len(records) > 0 {
-		_, err = mend(ctx, h, records...)
+	}, strings.TrimSuffix(string(h.Namespace()), "/"), strings.TrimSuffix(string(h.Mirror()), "/"))
+	if err == nil && len(broken) > 0 {
+		_, _, err = mend(ctx, h, broken...)
 	}
 	if err != nil {
 		return false, err
 	}
-	return len(records)+len(copies) > 0, h.Repo.Apply(ctx, refs.Transaction{Edits: copies})
+	return len(broken)+len(copies) > 0, h.Repo.Apply(ctx, refs.Transaction{Edits: copies})
 }

@@ -104,7 +104,7 @@ func TestMend(t *testing.T) {
 			}
 			damage(t, fixer.git, empty, oids...)
 			hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
-			names, err := crossrepo.Mend(t.Context(), hub)
+			names, _, err := crossrepo.Mend(t.Context(), hub)
 			require.NoError(t, err, oids)
 			assert.NotEmpty(t, names)
 			assert.Equal(t, copies, fixer.git.Git(t, "for-each-ref"), oids)
@@ -124,20 +124,20 @@ func TestMendWithoutTheHub(t *testing.T) {
 	damage(t, fixer.git, true, v.Hub.Git(t, "rev-parse", lane+"~2"))
 
 	require.NoError(t, os.Rename(v.Hub.Dir, v.Hub.Dir+"-away"))
-	_, err := crossrepo.Mend(t.Context(), hub)
+	_, _, err := crossrepo.Mend(t.Context(), hub)
 	assert.True(t, fault.Is(err, fault.RemoteUnavailable), err)
 	assert.Equal(t, copies, fixer.git.Git(t, "for-each-ref"))
 	require.NoError(t, os.Rename(v.Hub.Dir+"-away", v.Hub.Dir))
 
 	tip := v.Hub.Git(t, "rev-parse", lane)
 	v.Hub.Git(t, "update-ref", lane, tip+"~3")
-	_, err = crossrepo.Mend(t.Context(), hub)
+	_, _, err = crossrepo.Mend(t.Context(), hub)
 	assert.True(t, fault.Is(err, fault.Rollback), err)
 	assert.Equal(t, tip, fixer.git.Git(t, "rev-parse", hub.Namespace().Lane(held.Place.ID)), "it remembers what it had seen")
 	assert.Empty(t, fixer.git.Git(t, "for-each-ref", string(hub.Mirror())), "the mirror says what the hub says now")
 
 	v.Hub.Git(t, "update-ref", lane, tip)
-	_, err = crossrepo.Mend(t.Context(), hub)
+	_, _, err = crossrepo.Mend(t.Context(), hub)
 	require.NoError(t, err)
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(held.Place)))
 	assert.Equal(t, copies, fixer.git.Git(t, "for-each-ref"))
@@ -266,7 +266,7 @@ func TestMendsWhatGitTakesForComplete(t *testing.T) {
 		hide()
 		damage(t, fixer.git, false, v.Hub.Git(t, "rev-parse", lane+"~1"))
 		hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
-		_, err := crossrepo.Mend(t.Context(), hub)
+		_, _, err := crossrepo.Mend(t.Context(), hub)
 		require.NoError(t, err, name)
 		fixer.git.Git(t, "fsck", "--strict")
 		require.NoError(t, os.RemoveAll(filepath.Join(fixer.git.Dir, ".git/objects/info")))
@@ -291,7 +291,7 @@ func TestMendInterrupted(t *testing.T) {
 			}
 		}
 	}()
-	_, err := crossrepo.Mend(ctx, again)
+	_, _, err := crossrepo.Mend(ctx, again)
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, copies, fixer.git.Git(t, "for-each-ref"))
 }
@@ -309,6 +309,52 @@ func TestLookAtALaneLostAtTheHub(t *testing.T) {
 		assert.True(t, fault.Is(err, fault.Rollback), err)
 		assert.Equal(t, tip, fixer.git.Git(t, "rev-parse", hub.Namespace().Lane(held.Place.ID)))
 	}
-	_, err := crossrepo.Mend(t.Context(), hub)
+	_, _, err := crossrepo.Mend(t.Context(), hub)
 	assert.True(t, fault.Is(err, fault.Rollback), err)
+}
+
+// A file that is whole stays, even if a pack claims to have its object: the pack may be damaged, and the
+// file be what somebody restored from a copy of the repository.
+func TestMendLeavesWholeFiles(t *testing.T) {
+	v, fixer, hub, held := damaged(t)
+	damage(t, fixer.git, false, v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(held.Place.ID)+"~2"))
+	blob := fixer.git.Git(t, "rev-parse", fixer.git.Commit(t, "code", strings.Repeat("not pushed\n", 99), "code")+":code")
+	fixer.git.Git(t, "-c", "alias.pack=!echo "+blob+" | git pack-objects -q .git/objects/pack/pack", "pack")
+	packs, err := filepath.Glob(filepath.Join(fixer.git.Dir, ".git/objects/pack/*.pack"))
+	require.NoError(t, err)
+	require.Len(t, packs, 1)
+	b, err := os.ReadFile(packs[0])
+	require.NoError(t, err)
+	for i := 16; i < len(b)-20; i++ {
+		b[i] = 0
+	}
+	require.NoError(t, os.Chmod(packs[0], 0o644))
+	require.NoError(t, os.WriteFile(packs[0], b, 0o644))
+
+	_, _, err = crossrepo.Mend(t.Context(), hub)
+	require.NoError(t, err)
+	assert.Contains(t, fixer.git.Git(t, "cat-file", "blob", blob), "not pushed")
+}
+
+// The new repository reads the configuration that this one reads, and is of this one's format.
+func TestMendReadsTheSameConfiguration(t *testing.T) {
+	v, fixer, hub, held := damaged(t)
+	base, name := filepath.Split(v.Hub.Dir)
+	rewrites := filepath.Join(t.TempDir(), "rewrites")
+	fixer.git.Git(t, "config", "--file", rewrites, "url."+base+".insteadOf", "x:/")
+	fixer.git.Git(t, "config", "init.defaultObjectFormat", "sha256")
+	fixer.git.Git(t, "config", "init.defaultBranch", "no..branch")
+	gitDir := fixer.git.Git(t, "rev-parse", "--absolute-git-dir")
+	for key, url := range map[string]string{
+		"includeIf.gitdir:" + gitDir + ".path":                                                "x:/" + name,
+		"includeIf.onbranch:" + fixer.git.Git(t, "symbolic-ref", "--short", "HEAD") + ".path": "x:/" + name,
+	} {
+		fixer.git.Git(t, "config", key, rewrites)
+		fixer.git.Git(t, "remote", "set-url", hub.Alias.Name, url)
+		damage(t, fixer.git, false, v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(held.Place.ID)+"~2"))
+		again := v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
+		_, _, err := crossrepo.Mend(t.Context(), crossrepo.NewHub(hub.Alias, again.Repo, nil))
+		require.NoError(t, err, key)
+		fixer.git.Git(t, "config", "--unset", key)
+	}
 }

@@ -64,6 +64,9 @@ func (h *remote) errUnreachable(err error) error {
 		return fault.New(fault.Unavailable, fault.MissingObject, "cannot read %s: the file of an object or of a ref in this clone is damaged", h.Alias.Name).
 			WithHints(refs.BringsObjects())
 	}
+	if full := refs.DiskFault(err); fault.Is(full, fault.DiskFull) {
+		return full
+	}
 	if locks, lerr := h.Repo.Locks.List(time.Now()); lerr == nil {
 		for _, l := range locks {
 			if l.Age > time.Second {

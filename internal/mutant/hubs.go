@@ -130,22 +130,33 @@ var ofHubs = []mutant{
 		`if c.Blob != "" && blob.Type == "" {`, `if false {`, "./internal/cli -run TestScript/sync_notes_lost",
 	},
 	{
-		"no ref of this clone makes git take a lane for complete", "internal/crossrepo/mend.go",
-		`"GIT_DIR=" + dir, "GIT_COMMON_DIR=" + dir, "GIT_OBJECT_DIRECTORY=" + objects,`, `"GIT_OBJECT_DIRECTORY=" + h.Repo.Objects,`,
+		"no ref of this clone makes git take a lane for complete", "internal/refs/apart.go",
+		`"GIT_DIR=" + dir, "GIT_COMMON_DIR=" + dir, "GIT_OBJECT_DIRECTORY=" + objects,`, `"GIT_OBJECT_DIRECTORY=" + r.Objects,`,
 		inCrossrepo + "TestMendsWhatGitTakesForComplete",
 	},
 	{
-		"a damaged file goes once its object is packed", "internal/crossrepo/mend.go",
-		`"prune-packed", "--quiet"`, `"prune-packed", "--dry-run"`, inCrossrepo + "TestMend$",
+		"lost objects are fetched with the settings of this repository", "internal/refs/apart.go",
+		`return !slices.Contains(have, file)`, `return len(have) == 0`, inCrossrepo + "TestMendReadsTheSameConfiguration",
+	},
+	{
+		"a relative URL begins at the top of the work tree", "internal/refs/apart.go",
+		`if r.Worktree != "" {`, `if r.Worktree == "-" {`, "./internal/cli -run TestScript/doctor_damaged_subdir",
+	},
+	{
+		"a damaged file goes once its object is packed", "internal/refs/apart.go",
+		`a.repo.Store.DropDamaged(strings.TrimSpace(oid))`, `oid, error(nil)`, inCrossrepo + "TestMend$",
+	},
+	{
+		"a damaged object in a pack is lost", "internal/refs/lost.go",
+		`case fault.Is(err, fault.MissingObject), o == nil && err == nil:`, `case o == nil && err == nil:`, inRefs + "TestFindLostInAPack",
+	},
+	{
+		"a refusal is no fault of the notes", "internal/annotate/share.go",
+		`	if fault.As(err) != nil { //`, `	if false { //`, "./internal/cli -run TestScript/sync_notes_rewound",
 	},
 	{
 		"a copy goes if the hub has its objects no more", "internal/crossrepo/mend.go",
-		`case refs.IsCopy(l.Name):`, `case false:`, inCrossrepo + "TestMendWithoutTheHub",
-	},
-	{
-		"a handoff that was sent is in an inbox of the hub", "internal/crossrepo/mend.go",
-		`name = string(refs.LocalNamespace) + "inbox/" + place`, `name = string(refs.LocalNamespace) + "sent/" + place`,
-		"./internal/cli -run TestScript/sync_chain_lost",
+		`refs.Transaction{Edits: []refs.Edit{{Ref: ref.Name, Old: ref.OID}}}`, `refs.Transaction{}`, inCrossrepo + "TestMendWithoutTheHub",
 	},
 	{
 		"a damaged object of a hub is not one of this clone", "internal/gitexec/errors.go",

@@ -327,7 +327,7 @@ var mutants = []mutant{
 	},
 	{
 		"a copy that a gc broke is brought again", "internal/crossrepo/gc.go",
-		`len(records) > 0 {`, `len(records) < 0 {`, inCrossrepo + "TestFetchIntoBroken",
+		`len(broken) > 0 {`, `len(broken) < 0 {`, inCrossrepo + "TestFetchIntoBroken",
 	},
 	// Roles.
 	{

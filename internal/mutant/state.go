@@ -104,7 +104,7 @@ var ofState = []mutant{
 	},
 	{
 		"what is mended was seen before", "internal/crossrepo/mend.go",
-		`rewound = errLost(h, l.Name)`, `rewound = nil`,
+		`err = errLost(h, ref.Name)`, `err = error(nil)`,
 		inCrossrepo + "TestMendWithoutTheHub|TestBrokenCopies",
 	},
 	{

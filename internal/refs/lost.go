@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/format/objfile"
@@ -71,10 +70,10 @@ func firstLost(ctx context.Context, r *Repo, tip string, sound map[string]bool) 
 		switch {
 		case fault.Is(err, fault.TooLarge):
 			continue
+		case fault.Is(err, fault.MissingObject), o == nil && err == nil: // git dies of a damaged one in a pack
+			return oid, nil
 		case err != nil:
 			return "", err
-		case o == nil:
-			return oid, nil
 		}
 		todo = append(todo, namedBy(o)...)
 	}
@@ -96,30 +95,6 @@ func namedBy(o *Object) []string {
 			}
 		}
 		return names
-	}
-	return nil
-}
-
-// Adopt moves the packs of another object directory into this one. Both are on one file system.
-func (st *Store) Adopt(objects string) error {
-	files, err := os.ReadDir(filepath.Join(objects, "pack"))
-	if err != nil {
-		return DiskFault(err)
-	}
-	for _, index := range []bool{false, true} { // git finds a pack by its index
-		for _, f := range files {
-			if strings.HasSuffix(f.Name(), ".idx") != index {
-				continue
-			}
-			from, to := filepath.Join(objects, "pack", f.Name()), filepath.Join(st.repo.Objects, "pack", f.Name())
-			info, err := f.Info()
-			if err == nil {
-				err = errors.Join(os.Chmod(from, st.shared(info.Mode())), os.Rename(from, to))
-			}
-			if err != nil {
-				return DiskFault(err)
-			}
-		}
 	}
 	return nil
 }
