@@ -94,15 +94,15 @@ func errLost(h *remote, lane string) error {
 		WithHints(fault.Fact("a clone that has all of that log brings the hub up to date: githandoff sync %s, there", h.Alias.Name))
 }
 
-// bringObjects fetches all objects of some refs into a repository apart, and moves them into this one. A
+// bringObjects fetches all objects of some refs into a scratch repository, and moves them into this one. A
 // fetch into this one would not bring them: git writes no object over a damaged file, fetches nothing
 // for a ref that stands where the hub's does, and nothing at all beside a ref whose commit is lost.
 func bringObjects(ctx context.Context, h *remote, list []refs.Lost) error {
-	apart, err := refs.NewApart(ctx, h.Repo)
+	scratch, err := refs.NewScratch(ctx, h.Repo)
 	if err != nil {
 		return err
 	}
-	defer apart.Close()
+	defer scratch.Close()
 	var specs []string
 	for _, l := range list {
 		name := h.RemoteName(l.Name)
@@ -113,9 +113,9 @@ func bringObjects(ctx context.Context, h *remote, list []refs.Lost) error {
 	}
 	slices.Sort(specs)
 	args := slices.Concat([]string{"-c", "fetch.unpackLimit=1"}, fetchArgs, []string{"--", h.Alias.target()}, slices.Compact(specs))
-	env := slices.Concat(apart.Env, fetchRequest{}.memory(h))
+	env := slices.Concat(scratch.Env, fetchRequest{}.memory(h))
 	if _, err := connect(ctx, h, gitexec.Cmd{Args: args, Env: env, Timeout: gitexec.RemoteTimeout}); err != nil {
 		return h.errUnreachable(err)
 	}
-	return apart.Adopt(ctx)
+	return scratch.Adopt(ctx)
 }

@@ -130,21 +130,21 @@ var ofHubs = []mutant{
 		`if c.Blob != "" && blob.Type == "" {`, `if false {`, "./internal/cli -run TestScript/sync_notes_lost",
 	},
 	{
-		"no ref of this clone makes git take a lane for complete", "internal/refs/apart.go",
+		"no ref of this clone makes git take a lane for complete", "internal/refs/scratch.go",
 		`"GIT_DIR=" + dir, "GIT_COMMON_DIR=" + dir, "GIT_OBJECT_DIRECTORY=" + objects,`, `"GIT_OBJECT_DIRECTORY=" + r.Objects,`,
 		inCrossrepo + "TestMendsWhatGitTakesForComplete",
 	},
 	{
-		"lost objects are fetched with the settings of this repository", "internal/refs/apart.go",
+		"lost objects are fetched with the settings of this repository", "internal/refs/scratch.go",
 		`return !slices.Contains(have, file)`, `return len(have) == 0`, inCrossrepo + "TestMendReadsTheSameConfiguration",
 	},
 	{
-		"a relative URL begins at the top of the work tree", "internal/refs/apart.go",
+		"a relative URL begins at the top of the work tree", "internal/refs/scratch.go",
 		`if r.Worktree != "" {`, `if r.Worktree == "-" {`, "./internal/cli -run TestScript/doctor_damaged_subdir",
 	},
 	{
-		"a damaged file goes once its object is packed", "internal/refs/apart.go",
-		`a.repo.Store.DropDamaged(strings.TrimSpace(oid))`, `oid, error(nil)`, inCrossrepo + "TestMend$",
+		"a damaged file goes once its object is packed", "internal/refs/scratch.go",
+		`s.repo.Store.DropDamaged(strings.TrimSpace(oid))`, `oid, error(nil)`, inCrossrepo + "TestMend$",
 	},
 	{
 		"a damaged object in a pack is lost", "internal/refs/lost.go",

@@ -14,18 +14,18 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// Apart is a new repository without refs and objects, for a fetch that no ref and no damaged object of
+// Scratch is a new repository without refs and objects, for a fetch that no ref and no damaged object of
 // another one disturbs. It has the settings of that one, and so reaches hubs as that one does.
-type Apart struct {
+type Scratch struct {
 	Env []string // of a git that works there
 
 	repo *Repo
 	dir  string
 }
 
-// NewApart makes a repository beside the packs of r, and removes those of killed processes. Its caller
+// NewScratch makes a repository beside the packs of r, and removes those of killed processes. Its caller
 // closes it.
-func NewApart(ctx context.Context, r *Repo) (*Apart, error) {
+func NewScratch(ctx context.Context, r *Repo) (*Scratch, error) {
 	packs := filepath.Join(r.Objects, "pack")
 	if err := os.MkdirAll(packs, 0o777); err != nil {
 		return nil, DiskFault(err)
@@ -36,40 +36,40 @@ func NewApart(ctx context.Context, r *Repo) (*Apart, error) {
 		return nil, DiskFault(err)
 	}
 	objects := filepath.Join(dir, "objects")
-	a := &Apart{
+	s := &Scratch{
 		Env:  []string{"GIT_DIR=" + dir, "GIT_COMMON_DIR=" + dir, "GIT_OBJECT_DIRECTORY=" + objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES="},
 		repo: r, dir: dir,
 	}
 	if r.Worktree != "" { // git goes to its top, where a relative URL begins
-		a.Env = append(a.Env, "GIT_WORK_TREE="+r.Worktree)
+		s.Env = append(s.Env, "GIT_WORK_TREE="+r.Worktree)
 	}
 	err = errors.Join(os.MkdirAll(filepath.Join(objects, "pack"), 0o700), os.Mkdir(filepath.Join(dir, "refs"), 0o700),
 		os.WriteFile(filepath.Join(dir, "HEAD"), []byte("ref: "+branches+cmp.Or(r.Branch, "main")+"\n"), 0o600))
 	if err == nil {
-		err = a.includeSettings(ctx)
+		err = s.includeSettings(ctx)
 	}
 	if err != nil {
-		a.Close()
+		s.Close()
 		return nil, DiskFault(err)
 	}
-	return a, nil
+	return s, nil
 }
 
 // Close removes the repository.
-func (a *Apart) Close() { _ = os.RemoveAll(a.dir) }
+func (s *Scratch) Close() { _ = os.RemoveAll(s.dir) }
 
 // includeSettings includes the files of settings that git reads in the other repository and not in this one:
 // those of that repository, and those included for its place.
-func (a *Apart) includeSettings(ctx context.Context) error {
-	want, err := settingsFiles(ctx, a.repo, nil)
+func (s *Scratch) includeSettings(ctx context.Context) error {
+	want, err := settingsFiles(ctx, s.repo, nil)
 	if err != nil {
 		return err
 	}
-	if own := filepath.Join(a.repo.CommonDir, "config"); slices.Contains(want, own) {
+	if own := filepath.Join(s.repo.CommonDir, "config"); slices.Contains(want, own) {
 		want = slices.Insert(want, 0, own) // it may decide about an include of the user's
 	}
 	for range want {
-		have, err := settingsFiles(ctx, a.repo, a.Env)
+		have, err := settingsFiles(ctx, s.repo, s.Env)
 		if err != nil {
 			return err
 		}
@@ -77,8 +77,8 @@ func (a *Apart) includeSettings(ctx context.Context) error {
 		if i < 0 {
 			return nil
 		}
-		if _, err := a.repo.Runner.Run(ctx, gitexec.Cmd{
-			Args: []string{"config", "--file", filepath.Join(a.dir, "config"), "--add", "include.path", want[i]},
+		if _, err := s.repo.Runner.Run(ctx, gitexec.Cmd{
+			Args: []string{"config", "--file", filepath.Join(s.dir, "config"), "--add", "include.path", want[i]},
 		}); err != nil {
 			return err
 		}
@@ -98,19 +98,19 @@ func settingsFiles(ctx context.Context, r *Repo, env []string) (files []string, 
 }
 
 // Adopt moves the objects into the other repository, where they replace those whose files are damaged.
-func (a *Apart) Adopt(ctx context.Context) error {
-	brought, err := a.repo.Runner.Run(ctx, gitexec.Cmd{
-		Args: []string{"cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname)"}, Env: a.Env, MaxOutput: 1 << 30,
+func (s *Scratch) Adopt(ctx context.Context) error {
+	brought, err := s.repo.Runner.Run(ctx, gitexec.Cmd{
+		Args: []string{"cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname)"}, Env: s.Env, MaxOutput: 1 << 30,
 	})
 	if err != nil {
 		return err
 	}
-	if err := a.repo.Store.takePacks(filepath.Join(a.dir, "objects", "pack")); err != nil {
+	if err := s.repo.Store.takePacks(filepath.Join(s.dir, "objects", "pack")); err != nil {
 		return DiskFault(err)
 	}
 	for oid := range strings.Lines(string(brought)) {
 		// Only these: "git prune-packed" would remove a whole file if a damaged pack has its object as well.
-		if _, err := a.repo.Store.DropDamaged(strings.TrimSpace(oid)); err != nil {
+		if _, err := s.repo.Store.DropDamaged(strings.TrimSpace(oid)); err != nil {
 			return DiskFault(err)
 		}
 	}
