@@ -268,6 +268,5 @@ func attended(c *Client, getenv func(string) string) *bool {
 	if c.Name != "claude" || v == "" {
 		return nil
 	}
-	yes := v != "0"
-	return &yes
+	return new(v != "0")
 }

@@ -112,18 +112,6 @@ func Serve(ctx context.Context, w Worker, version string, in io.ReadCloser, out 
 	return s.Run(ctx, transport{&mcp.IOTransport{Reader: newMessages(in, locked), Writer: locked}})
 }
 
-func newServer(w Worker, version string) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "githandoff", Version: version}, &mcp.ServerOptions{
-		Instructions: instructions,
-		Capabilities: &mcp.ServerCapabilities{},
-	})
-	addReads(s, w)
-	addWrites(s, w)
-	return s
-}
-
-type noArgs struct{}
-
 type idArg struct {
 	ID string `json:"id"`
 }
@@ -133,37 +121,38 @@ type progressArgs struct {
 	Message string `json:"message"`
 }
 
-func addReads(s *mcp.Server, w Worker) {
+func newServer(w Worker, version string) *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "githandoff", Version: version}, &mcp.ServerOptions{
+		Instructions: instructions,
+		Capabilities: &mcp.ServerCapabilities{},
+	})
 	add(s, "handoff_inbox", "List handoffs that wait for this agent and those it holds.", ``,
 		mcp.ToolAnnotations{ReadOnlyHint: true},
-		func(ctx context.Context, _ noArgs) (any, error) { return w.Inbox(ctx) })
-	add(s, "handoff_show", "Print a handoff without claiming it.", `"id":`+id,
+		func(ctx context.Context, _ struct{}) (any, error) { return w.Inbox(ctx) })
+	add(s, "handoff_show", "Print a handoff without claiming it.", `"id":`+text,
 		mcp.ToolAnnotations{ReadOnlyHint: true},
 		func(ctx context.Context, a idArg) (any, error) { return w.Show(ctx, a.ID) }, "id")
-}
-
-func addWrites(s *mcp.Server, w Worker) {
-	add(s, "handoff_take", "Claim a handoff and print it. Without id: the one held, else one that waits.", `"id":`+id,
-		mcp.ToolAnnotations{DestructiveHint: no(), IdempotentHint: true},
+	add(s, "handoff_take", "Claim a handoff and print it. Without id: the one held, else one that waits.", `"id":`+text,
+		mcp.ToolAnnotations{DestructiveHint: new(false), IdempotentHint: true},
 		func(ctx context.Context, a idArg) (any, error) { return w.Take(ctx, a.ID) })
-	add(s, "handoff_progress", "Renew the lease of a held handoff. The message stays in its log.", `"id":`+id+`,"message":`+text,
-		mcp.ToolAnnotations{DestructiveHint: no(), IdempotentHint: true},
+	add(s, "handoff_progress", "Renew the lease of a held handoff. The message stays in its log.", `"id":`+text+`,"message":`+text,
+		mcp.ToolAnnotations{DestructiveHint: new(false), IdempotentHint: true},
 		func(ctx context.Context, a progressArgs) (any, error) { return w.Progress(ctx, a.ID, a.Message) }, "message")
 	add(s, "handoff_finish", "End a held handoff. Summary (the reason, if failed) and results stay in its log.",
-		`"id":`+id+`,"outcome":{"type":"string","enum":["done","failed","release"]},"summary":`+text+
+		`"id":`+text+`,"outcome":{"type":"string","enum":["done","failed","release"]},"summary":`+text+
 			`,"results":{"type":"object","additionalProperties":{"type":"string"}}`,
-		mcp.ToolAnnotations{DestructiveHint: yes(), IdempotentHint: true},
+		mcp.ToolAnnotations{DestructiveHint: new(true), IdempotentHint: true},
 		func(ctx context.Context, a Finish) (any, error) { return w.Finish(ctx, a) }, "outcome")
 	add(s, "handoff_give", "Offer work to another agent: AGENT here, or AGENT@REPOSITORY. Scope narrows authority that is passed on.",
 		`"to":`+text+`,"goal":`+text+`,"summary":`+text+`,"task":`+text+`,"done":`+texts+`,"blockers":`+texts+
 			`,"files":{"type":"array","items":{"type":"string"},"maxItems":5},"scope":`+texts,
-		mcp.ToolAnnotations{DestructiveHint: no()}, // repeated with a task alone it is one handoff
+		mcp.ToolAnnotations{DestructiveHint: new(false)}, // repeated with a task alone it is one handoff
 		func(ctx context.Context, a Give) (any, error) { return w.Give(ctx, a) }, "to", "goal")
+	return s
 }
 
 // Parts of the schemas. They have no unions: some clients do not take them.
 const (
-	id    = `{"type":"string"}`
 	text  = `{"type":"string"}`
 	texts = `{"type":"array","items":{"type":"string"}}`
 )
@@ -174,7 +163,7 @@ const (
 func add[In any](s *mcp.Server, name, description, properties string, hints mcp.ToolAnnotations,
 	do func(context.Context, In) (any, error), required ...string,
 ) {
-	hints.OpenWorldHint = no()
+	hints.OpenWorldHint = new(false)
 	schema := `{"type":"object","properties":{` + properties + `},"additionalProperties":false`
 	if len(required) > 0 {
 		schema += `,"required":["` + strings.Join(required, `","`) + `"]`
@@ -201,14 +190,4 @@ func refusal(err error) *mcp.CallToolResult {
 		}
 	}
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: line}}}
-}
-
-func yes() *bool {
-	b := true
-	return &b
-}
-
-func no() *bool {
-	b := false
-	return &b
 }
