@@ -1,6 +1,9 @@
 package agents
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"maps"
+)
 
 // MaxAnswer bounds a text for a client, in bytes. Claude Code shows only the first 2 kB of a
 // longer one, Codex CLI writes it to a file others can read.
@@ -15,17 +18,10 @@ func (c *Call) Context(text string) []byte {
 		return nil
 	}
 	text = clip(text)
-	in := object{"hookEventName": c.name, "additionalContext": text}
-	switch c.Client.form {
-	case flat, plugin:
-		return spell(object{"additionalContext": text})
-	case both:
-		return spell(object{"additionalContext": text, "hookSpecificOutput": in})
-	case cursor:
+	if c.Client.form == cursor {
 		return spell(object{"additional_context": text})
-	case nested, decision:
 	}
-	return spell(object{"hookSpecificOutput": in})
+	return c.answer(object{"additionalContext": text})
 }
 
 // Begin is like Context for a session with work to do. In an unattended session of Claude Code the
@@ -34,9 +30,7 @@ func (c *Call) Begin(text, prompt string) []byte {
 	if c.Event != SessionStart || text == "" || c.Client.Name != "claude" || c.Attended == nil || *c.Attended {
 		return c.Context(text)
 	}
-	return spell(object{"hookSpecificOutput": object{
-		"hookEventName": c.name, "additionalContext": clip(text), "initialUserMessage": prompt,
-	}})
+	return c.answer(object{"additionalContext": clip(text), "initialUserMessage": prompt})
 }
 
 // Deny refuses the tool call. There is no way to allow one: that would skip the client's
@@ -46,21 +40,15 @@ func (c *Call) Deny(why string) []byte {
 		return nil
 	}
 	why = clip(why)
-	in := object{"hookEventName": c.name, "permissionDecision": "deny", "permissionDecisionReason": why}
 	switch c.Client.form {
 	case decision:
 		return spell(object{"decision": "deny", "reason": why})
-	case flat:
-		return spell(object{"permissionDecision": "deny", "permissionDecisionReason": why})
-	case both:
-		return spell(object{"permissionDecision": "deny", "permissionDecisionReason": why, "hookSpecificOutput": in})
 	case plugin:
 		return spell(object{"deny": why})
 	case cursor:
 		return spell(object{"permission": "deny", "agent_message": why, "user_message": why})
-	case nested:
 	}
-	return spell(object{"hookSpecificOutput": in})
+	return c.answer(object{"permissionDecision": "deny", "permissionDecisionReason": why})
 }
 
 // Block makes the agent go on at the end of a turn, once, for the given reason.
@@ -74,7 +62,6 @@ func (c *Call) Block(reason string) []byte {
 		return spell(object{"decision": "deny", "reason": reason})
 	case cursor:
 		return spell(object{"followup_message": reason})
-	case nested, flat, both, plugin:
 	}
 	return spell(object{"decision": "block", "reason": reason})
 }
@@ -86,6 +73,20 @@ func (c *Call) Note(text string) []byte {
 		return nil
 	}
 	return spell(object{"systemMessage": clip(text)})
+}
+
+// answer encodes members for hookSpecificOutput, for the top, or for both.
+func (c *Call) answer(out object) []byte {
+	in := maps.Clone(out)
+	in["hookEventName"] = c.name
+	switch c.Client.form {
+	case flat, plugin:
+		return spell(out)
+	case both:
+		out["hookSpecificOutput"] = in
+		return spell(out)
+	}
+	return spell(object{"hookSpecificOutput": in})
 }
 
 // spell encodes an answer as one line. Its texts were made here: they encode.

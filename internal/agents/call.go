@@ -45,22 +45,18 @@ type Call struct {
 	getenv func(string) string
 }
 
-// payload has the members any client sends. A member of an unexpected type counts as absent:
-// the rest of a call is still checked.
-type payload members
-
 // readPayload reads the objects of an input, one or more. Those in front of an error are returned
 // with it.
-func readPayload(b []byte) (payload, error) {
+func readPayload(b []byte) (members, error) {
 	all, err := parse(b)
-	var p payload
+	var p members
 	for _, v := range all {
 		o, ok := v.(members)
 		switch {
 		case !ok && v != nil:
 			return p, errNoObject
 		case ok && p == nil:
-			p = payload{}
+			p = members{}
 		}
 		p = append(p, o...)
 	}
@@ -75,8 +71,9 @@ var (
 	errNoObject = errors.New("it is no JSON object")
 )
 
-// text returns the first non-empty string among the members.
-func (p payload) text(names ...string) string {
+// text returns the first non-empty string among the members. One of another type counts as absent:
+// the rest of a call is still checked.
+func (p members) text(names ...string) string {
 	for _, name := range names {
 		for _, m := range p {
 			if s, _ := m.value.(string); m.name == name && s != "" {
@@ -87,16 +84,16 @@ func (p payload) text(names ...string) string {
 	return ""
 }
 
-func (p payload) yes(name string) bool {
+func (p members) yes(name string) bool {
 	return slices.ContainsFunc(p, func(m member) bool { return m.name == name && m.value == true })
 }
 
-func (p payload) has(name string) bool {
+func (p members) has(name string) bool {
 	return slices.ContainsFunc(p, func(m member) bool { return m.name == name && m.value != nil })
 }
 
 // root returns the first directory of Cursor's workspace.
-func (p payload) root() string {
+func (p members) root() string {
 	for _, m := range p {
 		roots, _ := m.value.([]any)
 		if m.name == "workspace_roots" && len(roots) > 0 {
@@ -109,7 +106,7 @@ func (p payload) root() string {
 
 // several reports whether a member stands several times, with different values: each client takes
 // another one.
-func (p payload) several(names ...string) bool {
+func (p members) several(names ...string) bool {
 	var values []any
 	for _, m := range p {
 		if hasName(m.name, names...) {
@@ -122,7 +119,7 @@ func (p payload) several(names ...string) bool {
 
 // args lists the arguments of a tool. Some clients send them as a string, and some the bare text of
 // a patch or of a command.
-func (p payload) args(tool string) ([]any, error) {
+func (p members) args(tool string) ([]any, error) {
 	var all []any
 	var err error
 	for _, m := range p {
@@ -163,7 +160,7 @@ func Read(client, event string, in io.Reader, getenv func(string) string) (*Call
 		return nil, nil
 	}
 	b, err := readAll(in)
-	var p payload
+	var p members
 	if err == nil {
 		p, err = readPayload(b)
 	}
@@ -173,7 +170,7 @@ func Read(client, event string, in io.Reader, getenv func(string) string) (*Call
 	}
 	switch {
 	case tool && err != nil:
-		return unread(c, event, payload(begun(b)), err, getenv), nil
+		return unread(c, event, begun(b), err, getenv), nil
 	case err != nil && p == nil && !errors.Is(err, errEmpty):
 		return nil, fmt.Errorf("read the input of a hook: %w", err)
 	}
@@ -194,7 +191,7 @@ func Unread(client, event string, why error, getenv func(string) string) *Call {
 }
 
 // unread returns a call with the members in front of the one that could not be read.
-func unread(c *Client, event string, p payload, why error, getenv func(string) string) *Call {
+func unread(c *Client, event string, p members, why error, getenv func(string) string) *Call {
 	call := newCall(c, event, p, getenv)
 	call.Unread = why
 	return call
@@ -214,7 +211,7 @@ func readAll(in io.Reader) ([]byte, error) {
 	return b, nil
 }
 
-func newCall(c *Client, event string, p payload, getenv func(string) string) *Call {
+func newCall(c *Client, event string, p members, getenv func(string) string) *Call {
 	reason := p.text("reason") // of the end of a session
 	call := &Call{
 		Client: c, Event: c.event(event), name: event, getenv: getenv,
@@ -234,7 +231,7 @@ func newCall(c *Client, event string, p payload, getenv func(string) string) *Ca
 }
 
 // readTool reads the arguments of a tool.
-func (c *Call) readTool(p payload) {
+func (c *Call) readTool(p members) {
 	c.args, c.Unread = p.args(c.Tool)
 	if command := p.text("command"); len(c.args) == 0 && command != "" { // Cursor's beforeShellExecution
 		c.Tool, c.args = "Bash", []any{members{{"command", command}}}
@@ -252,7 +249,7 @@ func (c *Call) readTool(p payload) {
 }
 
 // caller returns the actual client behind a hook of Claude Code.
-func caller(claude *Client, p payload, getenv func(string) string) *Client {
+func caller(claude *Client, p members, getenv func(string) string) *Client {
 	switch {
 	case p.text("cursor_version") != "":
 		return lookup("cursor")

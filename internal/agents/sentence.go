@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 )
 
@@ -91,7 +92,7 @@ func Announcement(agent string, w Waiting, held []Handoff) string {
 
 // named puts the names of handoffs between head and tail, as many as fit.
 func named(head, tail string, all []Handoff, limit int) string {
-	return head + list(all, limit-len(head)-len(tail), true) + tail
+	return head + list(all, limit-len(head)-len(tail)) + tail
 }
 
 // crowded names some of the handoffs waiting in an inbox too crowded to be read.
@@ -119,10 +120,7 @@ func holding(held []Handoff) string {
 		}
 		parts = append(parts, s)
 	}
-	if n := len(held) - len(parts); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d more", n))
-	}
-	return "Held" + since + ": " + strings.Join(parts, ", ") + ".\n"
+	return "Held" + since + ": " + joined(parts, len(held)) + ".\n"
 }
 
 // Taken announces a handoff taken for the session. Its text follows, or is too long for a
@@ -143,19 +141,15 @@ func Arrival(agent string, fresh Waiting) string {
 		return ""
 	}
 	const tail = ".\n"
-	switch n := len(fresh.Known); {
-	case fresh.Lie > 0:
+	if fresh.Lie > 0 {
 		return crowded(fmt.Sprintf("githandoff: %d handoffs came into the inbox of %s", fresh.Lie, agent), tail, fresh, maxArrival)
-	case n == 1:
-		return named(fmt.Sprintf("githandoff: 1 handoff arrived for %s: ", agent), tail, fresh.Known, maxArrival)
-	default:
-		return named(fmt.Sprintf("githandoff: %d handoffs arrived for %s: ", n, agent), tail, fresh.Known, maxArrival)
 	}
+	return named(fmt.Sprintf("githandoff: %s arrived for %s: ", fault.Count(len(fresh.Known), "handoff"), agent), tail, fresh.Known, maxArrival)
 }
 
 // list names as many handoffs as fit into limit bytes, at most MaxNamed, and counts
 // the others.
-func list(all []Handoff, limit int, from bool) string {
+func list(all []Handoff, limit int) string {
 	var ids []handoff.ID
 	for _, h := range all {
 		ids = append(ids, h.ID)
@@ -164,23 +158,21 @@ func list(all []Handoff, limit int, from bool) string {
 	for n := min(len(all), MaxNamed); n > 0; n-- {
 		var parts []string
 		for _, h := range all[:n] {
-			parts = append(parts, h.name(ends, from))
+			parts = append(parts, h.name(ends, true))
 		}
-		if rest := len(all) - n; rest > 0 {
-			parts = append(parts, fmt.Sprintf("%d more", rest))
-		}
-		if s := strings.Join(parts, ", "); len(s) <= limit {
+		if s := joined(parts, len(all)); len(s) <= limit {
 			return s
 		}
 	}
-	return ends.Of(all[0].ID) + more(len(all)-1)
+	return joined([]string{ends.Of(all[0].ID)}, len(all))
 }
 
-func more(n int) string {
-	if n == 0 {
-		return ""
+// joined lists names, and counts those that are missing to all.
+func joined(names []string, all int) string {
+	if rest := all - len(names); rest > 0 {
+		names = append(names, fmt.Sprintf("%d more", rest))
 	}
-	return fmt.Sprintf(", %d more", n)
+	return strings.Join(names, ", ")
 }
 
 // Reminder names, at the end of a turn, a handoff still held, and the ways to end it.
