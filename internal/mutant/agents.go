@@ -22,7 +22,7 @@ var ofAgents = []mutant{
 	{
 		"a call that cannot be read needs everything", "internal/app/agenthook/handler.go",
 		`	if call.Unread != nil {
-		scopes = everything()
+		scopes = []string{"repo.write:*", "repo.push:*"} // all that a hook reads of one
 	}
 `, ``, inScript + "hook_agent_unread",
 	},

@@ -137,7 +137,7 @@ func (h *Handler) start(ctx context.Context, call *agents.Call) ([]byte, error) 
 }
 
 // startWith is like start for a new session, with the text of its handoff.
-func (h *Handler) startWith(ctx context.Context, call *agents.Call, held []agents.Handoff, given *given) ([]byte, error) {
+func (h *Handler) startWith(ctx context.Context, call *agents.Call, held []agents.Handoff, given *Taken) ([]byte, error) {
 	all, err := h.Worktree.Inbox(ctx)
 	if err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func (h *Handler) again(ctx context.Context, call *agents.Call, held []agents.Ha
 }
 
 // announce lists waiting handoffs of an inbox with these ids, held ones, and lost ones.
-func (h *Handler) announce(ctx context.Context, call *agents.Call, w agents.Waiting, held []agents.Handoff, all []handoff.ID, given *given) ([]byte, error) {
+func (h *Handler) announce(ctx context.Context, call *agents.Call, w agents.Waiting, held []agents.Handoff, all []handoff.ID, given *Taken) ([]byte, error) {
 	lost, err := h.lost(ctx)
 	if err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (h *Handler) announce(ctx context.Context, call *agents.Call, w agents.Wait
 	}
 	h.noteTold(w, held, all)
 	if given != nil {
-		return call.Begin(text+given.after(len(text)), agents.First(given.handoff)), nil
+		return call.Begin(text+given.after(len(text)), agents.First(given.Handoff)), nil
 	}
 	return call.Context(text), nil
 }
@@ -285,7 +285,7 @@ func (h *Handler) lost(ctx context.Context) (string, error) {
 func (h *Handler) gate(ctx context.Context, call *agents.Call) ([]byte, error) {
 	scopes := call.Scopes(h.Worktree.Top())
 	if call.Unread != nil {
-		scopes = everything()
+		scopes = []string{"repo.write:*", "repo.push:*"} // all that a hook reads of one
 	}
 	if len(scopes) == 0 {
 		return nil, nil
@@ -304,9 +304,6 @@ func (h *Handler) gate(ctx context.Context, call *agents.Call) ([]byte, error) {
 	}
 	return call.Deny("githandoff: " + why + ". `githandoff obo show` says what is allowed."), nil
 }
-
-// everything returns all that a tool call may need, as far as a hook reads one.
-func everything() []string { return []string{"repo.write:*", "repo.push:*"} }
 
 func (h *Handler) facts(ctx context.Context) error {
 	held, err := h.Worktree.Held(ctx)

@@ -115,7 +115,10 @@ func (l *Local) Untold(ctx context.Context, session string, ids []handoff.ID) ([
 	if err != nil {
 		return nil, err
 	}
-	return stamp.Tell(news)
+	for _, h := range news {
+		stamp.once(&stamp.Told, h.ID)
+	}
+	return news, stamp.Save()
 }
 
 // Named returns a handoff as told to a session. The name of a sender is given only if it belongs to

@@ -145,18 +145,6 @@ func (s *Stamp) encode(f *os.File) error {
 	return err
 }
 
-// Tell lists the ids not yet told to the session, and records them as told.
-func (s *Stamp) Tell(list []agents.Handoff) ([]agents.Handoff, error) {
-	news := s.untold(list)
-	if len(news) == 0 {
-		return nil, nil
-	}
-	for _, h := range news {
-		s.once(&s.Told, h.ID)
-	}
-	return news, s.Save()
-}
-
 // Forget records that the session was not told of some offers after all.
 func (s *Stamp) Forget(ids []handoff.ID) error {
 	s.Told = slices.DeleteFunc(s.Told, func(id handoff.ID) bool { return slices.Contains(ids, id) })
@@ -167,26 +155,13 @@ func (s *Stamp) Forget(ids []handoff.ID) error {
 // Announced reports whether hooks told the session everything at some time.
 func (s *Stamp) Announced() bool { return s.Seen != "" }
 
-// untold lists the ids not told to the session.
-func (s *Stamp) untold(list []agents.Handoff) []agents.Handoff {
-	var rest []agents.Handoff
-	for _, h := range list {
-		if !s.told(h.ID) {
-			rest = append(rest, h)
-		}
-	}
-	return rest
-}
-
-func (s *Stamp) told(id handoff.ID) bool { return slices.Contains(s.Told, id) }
-
 // fresh lists the ids not told to the session. ids are sorted.
 func (s *Stamp) fresh(ids []handoff.ID) []handoff.ID {
 	var known crowd
 	if s.Crowd {
 		known = loadCrowd(s.crowdPath())
 	}
-	return slices.DeleteFunc(known.lacks(ids), s.told)
+	return slices.DeleteFunc(known.lacks(ids), func(id handoff.ID) bool { return slices.Contains(s.Told, id) })
 }
 
 func (s *Stamp) crowdPath() string { return strings.TrimSuffix(s.path, ".json") + ".ids" }

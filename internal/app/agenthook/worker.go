@@ -7,36 +7,25 @@ import (
 	"githandoff/internal/agents"
 )
 
-// Taken is a handoff claimed for a session.
+// Taken is a handoff claimed for a session, which begins to work on it.
 type Taken struct {
 	agents.Handoff
 	Text  string // as "githandoff resume" prints it
-	Again bool   // another session of this worktree took it meanwhile
+	Again bool   // an earlier call took it, or another session of this worktree meanwhile
 	Shown func() // is called where the answer holds the text
 }
 
-// given is a handoff for a new session to work on.
-type given struct {
-	handoff agents.Handoff
-	text    string
-	taken   bool   // by this call
-	shown   func() // of a handoff that was taken
-}
-
 // after returns the text after an announcement of so many bytes.
-func (g *given) after(used int) string {
-	head := ""
-	if g.taken {
-		head = agents.Taken(g.handoff, true)
+func (t *Taken) after(used int) string {
+	head, alone := "", ""
+	if !t.Again {
+		head, alone = agents.Taken(t.Handoff, true), agents.Taken(t.Handoff, false)
 	}
-	if used+len(head)+len(g.text) <= agents.MaxAnswer {
-		g.shown()
-		return head + g.text
+	if used+len(head)+len(t.Text) <= agents.MaxAnswer {
+		t.Shown()
+		return head + t.Text
 	}
-	if g.taken {
-		return agents.Taken(g.handoff, false)
-	}
-	return ""
+	return alone
 }
 
 // begin is like start for a worker: a new session gets the only held handoff of its worktree, or
@@ -52,7 +41,7 @@ func (h *Handler) begin(ctx context.Context, call *agents.Call, held []agents.Ha
 			h.Warn(err)
 			return h.startWith(ctx, call, held, nil)
 		}
-		return h.startWith(ctx, call, held, &given{handoff: held[0], text: text, shown: func() {}})
+		return h.startWith(ctx, call, held, &Taken{Handoff: held[0], Text: text, Again: true, Shown: func() {}})
 	}
 	taken, err := h.Worktree.Take(ctx)
 	if err != nil {
@@ -61,8 +50,7 @@ func (h *Handler) begin(ctx context.Context, call *agents.Call, held []agents.Ha
 	if taken == nil {
 		return h.startWith(ctx, call, nil, nil)
 	}
-	return h.startWith(ctx, call, []agents.Handoff{taken.Handoff},
-		&given{handoff: taken.Handoff, text: taken.Text, taken: !taken.Again, shown: taken.Shown})
+	return h.startWith(ctx, call, []agents.Handoff{taken.Handoff}, taken)
 }
 
 // end notes what the session leaves held. Nothing is released unless the user chose so: a
