@@ -85,7 +85,7 @@ func server(r *Request, client string, approve bool, list []wanted) ([]wanted, e
 		return entryOf(filepath.Join(r.Root, ".gemini", "settings.json"), more), nil
 	case client == "gemini":
 		return nil, edit(list, "gemini-extension.json", func(b []byte) ([]byte, error) {
-			out, _, err := setMember(b, []string{"mcpServers", "githandoff"}, map[string]any{"command": program(r), "args": []string{"mcp"}})
+			out, _, err := put(b, []string{"mcpServers", "githandoff"}, map[string]any{"command": program(r), "args": []string{"mcp"}}, false)
 			return out, err
 		})
 	case client == "opencode":

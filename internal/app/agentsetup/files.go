@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tailscale/hujson"
+
 	"githandoff/extensions"
 	"githandoff/internal/fault"
 	"githandoff/plugins"
@@ -59,19 +61,18 @@ type entry struct {
 	member bool   // list leads to the value itself: a member of an object
 }
 
-// in reports whether a text has the entry.
+// in reports whether a text has the entry: the member, or its mark in a string of the list.
 func (e entry) in(text []byte) (bool, error) {
-	if e.member {
-		return hasMember(text, e.list)
+	v, err := at(text, e.list)
+	if v == nil || err != nil || e.member {
+		return v != nil, err
 	}
-	return has(text, e.list, e.mark)
-}
-
-func (e entry) add(text []byte) (out []byte, inserted string, err error) {
-	if e.member {
-		return setMember(text, e.list, e.value)
+	for inner := range v.All() {
+		if lit, ok := inner.Value.(hujson.Literal); ok && lit.Kind() == '"' && strings.Contains(lit.String(), e.mark) {
+			return true, nil
+		}
 	}
-	return appendTo(text, e.list, e.value)
+	return false, nil
 }
 
 // files lists the files for a request.
@@ -100,31 +101,23 @@ func (r *Request) files() ([]wanted, error) {
 		}
 	}
 	all = slices.DeleteFunc(all, func(w wanted) bool { return slices.Contains(r.Without, w.part) })
-	return withoutTwins(merged(all)), nil
+	return merged(all), nil
 }
 
-// merged puts the entries of a client for one shared file together.
+// merged puts the entries of a client for one shared file together. Of a file shared by two clients
+// the first mention counts.
 func merged(all []wanted) []wanted {
 	var out []wanted
 	for _, w := range all {
-		i := slices.IndexFunc(out, func(o wanted) bool { return o.path == w.path && o.client == w.client })
-		if i < 0 || w.entries == nil {
+		i := slices.IndexFunc(out, func(o wanted) bool { return o.path == w.path })
+		switch {
+		case i < 0:
 			out = append(out, w)
-			continue
+		case out[i].client == w.client:
+			out[i].entries = append(slices.Clone(out[i].entries), w.entries...)
 		}
-		out[i].entries = append(slices.Clone(out[i].entries), w.entries...)
 	}
 	return out
-}
-
-// withoutTwins drops a file shared by two clients after its first mention.
-func withoutTwins(all []wanted) []wanted {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(all, func(w wanted) bool {
-		twice := seen[w.path]
-		seen[w.path] = true
-		return twice
-	})
 }
 
 func (r *Request) userFiles(client string) ([]wanted, error) {

@@ -10,18 +10,9 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// appendTo adds value at the end of the array at path, in a text of JSON with comments. Missing
-// objects and a missing array are made. Every existing byte stays; inserted is the new text
-// between them, for [cutOut] to remove again.
-func appendTo(text []byte, path []string, value any) (out []byte, inserted string, err error) {
-	return put(text, path, value, true)
-}
-
-// setMember adds the member at path, which must not exist yet, like appendTo.
-func setMember(text []byte, path []string, value any) (out []byte, inserted string, err error) {
-	return put(text, path, value, false)
-}
-
+// put adds value to a text of JSON with comments: at the end of a list, the array at path, or as the
+// member at path, which must not exist yet. Missing objects and a missing array are made. Every
+// existing byte stays; inserted is the new text between them, for [cutOut] to remove again.
 func put(text []byte, path []string, value any, list bool) (out []byte, inserted string, err error) {
 	root, err := parse(text)
 	if err != nil {
@@ -48,26 +39,6 @@ func put(text []byte, path []string, value any, list bool) (out []byte, inserted
 // parse reads a text of JSON with comments. The last line may be a comment without an
 // end, which clients read and hujson does not.
 func parse(text []byte) (hujson.Value, error) { return hujson.Parse(append(slices.Clone(text), '\n')) }
-
-// has reports whether the array at path has an element with mark in one of its strings.
-func has(text []byte, path []string, mark string) (bool, error) {
-	v, err := at(text, path)
-	if v == nil || err != nil {
-		return false, err
-	}
-	for inner := range v.All() {
-		if lit, ok := inner.Value.(hujson.Literal); ok && lit.Kind() == '"' && strings.Contains(lit.String(), mark) {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-// hasMember reports whether there is a member at path.
-func hasMember(text []byte, path []string) (bool, error) {
-	v, err := at(text, path)
-	return v != nil, err
-}
 
 // at returns the value at path; nil if a member is missing.
 func at(text []byte, path []string) (*hujson.Value, error) {
@@ -202,7 +173,7 @@ func spelled(v any, indent, step string) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// cutOut takes away what appendTo inserted, the last insertion first. It reports false
+// cutOut takes away what put inserted, the last insertion first. It reports false
 // where one of them is not there any more as it was written, or where the rest would
 // be no JSON.
 func cutOut(text []byte, inserted []string) ([]byte, bool) {

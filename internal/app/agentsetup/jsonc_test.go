@@ -8,7 +8,7 @@ import (
 )
 
 func TestAppendTo(t *testing.T) {
-	entry := map[string]any{"command": "githandoff <x>"}
+	value := map[string]any{"command": "githandoff <x>"}
 	path := []string{"hooks", "Stop"}
 	for name, tc := range map[string]struct{ in, want string }{
 		"an empty object":      {"{}", "{\n  \"hooks\": {\n    \"Stop\": [\n      {\n        \"command\": \"githandoff <x>\"\n      }\n    ]\n  }\n}"},
@@ -18,10 +18,10 @@ func TestAppendTo(t *testing.T) {
 		"another event":        {"{\n  \"hooks\": {\n    \"Start\": []\n  },\n  \"z\": 1\n}", "{\n  \"hooks\": {\n    \"Start\": [],\n    \"Stop\": [\n      {\n        \"command\": \"githandoff <x>\"\n      }\n    ]\n  },\n  \"z\": 1\n}"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, inserted, err := appendTo([]byte(tc.in), path, entry)
+			out, inserted, err := put([]byte(tc.in), path, value, true)
 			require.NoError(t, err)
 			assert.Equal(t, tc.want, string(out))
-			there, err := has(out, path, "githandoff <x>")
+			there, err := entry{list: path, mark: "githandoff <x>"}.in(out)
 			require.NoError(t, err)
 			assert.True(t, there)
 			back, ok := cutOut(out, []string{inserted})
@@ -30,13 +30,13 @@ func TestAppendTo(t *testing.T) {
 		})
 	}
 	for _, in := range []string{"", "{", "[]", `{"hooks":[]}`, `{"hooks":{"Stop":{}}}`, "nonsense"} {
-		_, _, err := appendTo([]byte(in), path, entry)
+		_, _, err := put([]byte(in), path, value, true)
 		assert.Error(t, err, in)
 	}
 }
 
 func TestCutOutOfEditedText(t *testing.T) {
-	out, inserted, err := appendTo([]byte(`{"a":[]}`), []string{"a"}, 7)
+	out, inserted, err := put([]byte(`{"a":[]}`), []string{"a"}, 7, true)
 	require.NoError(t, err)
 	_, ok := cutOut([]byte(`{"a":[]}`), []string{inserted})
 	assert.False(t, ok, "somebody removed it")
@@ -50,7 +50,7 @@ func FuzzAppendTo(f *testing.F) {
 	f.Add([]byte("/*x*/{ \"hooks\" : {\"Stop\":[1,/*y*/],},}"), "hooks", "Stop")
 	f.Add([]byte("{\"a\":[\n]}"), "a", "b")
 	f.Fuzz(func(t *testing.T, text []byte, a, b string) {
-		out, inserted, err := appendTo(text, []string{a, b}, map[string]string{"command": "githandoff\u0001"})
+		out, inserted, err := put(text, []string{a, b}, map[string]string{"command": "githandoff\u0001"}, true)
 		if err != nil {
 			return
 		}

@@ -159,7 +159,7 @@ func (c *Change) addEntries(w wanted, known *written) error {
 		if there {
 			continue
 		}
-		out, inserted, err := e.add(text)
+		out, inserted, err := put(text, e.list, e.value, !e.member)
 		if err != nil {
 			return c.malformed(err)
 		}
