@@ -14,7 +14,7 @@ import (
 // Diff returns git's output of the difference between a commit and all files of the
 // snapshot, tracked and untracked.
 func (c *Contents) Diff(ctx context.Context, base string, args ...string) ([]byte, error) {
-	whole, err := c.writeWhole(ctx)
+	whole, err := c.Whole(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ type shot struct {
 	repo    *refs.Repo
 	req     Request
 	scratch *scratch
-	status  *status
+	changes []change                // by path
 	read    map[string]file         // of the work tree, by path
 	blobs   map[string]*refs.Object // their blobs, and staged ones
 	trees   *trees
@@ -107,13 +107,13 @@ func capture(ctx context.Context, repo *refs.Repo, q Request) (*Snapshot, error)
 func (c *shot) take(ctx context.Context) error {
 	run := inTop(c.repo)
 	var err error
-	if c.status, err = readStatus(ctx, run); err != nil {
+	if c.changes, err = readStatus(ctx, run, "all"); err != nil {
 		return err
 	}
 	if err := c.canTravel(); err != nil {
 		return err
 	}
-	if len(c.status.changes) == 0 {
+	if len(c.changes) == 0 {
 		return nil
 	}
 	before, size, err := c.look()
@@ -134,11 +134,12 @@ func (c *shot) take(ctx context.Context) error {
 		return err
 	}
 	// A file new by now is no part of the captured state; untracked files are compared below.
-	again, err := askStatus(ctx, run, "no") // it takes a third of the time
+	again, err := readStatus(ctx, run, "no") // it takes a third of the time
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(c.status.tracked(), again.changes) {
+	tracked := slices.DeleteFunc(slices.Clone(c.changes), func(one change) bool { return one.isUntracked() })
+	if !slices.Equal(tracked, again) {
 		return changedMeanwhile("the work tree")
 	}
 	return c.moved(before)
@@ -161,7 +162,7 @@ func (c *shot) moved(before map[string]os.FileInfo) error {
 // look reads the file system's data about the files whose content travels.
 func (c *shot) look() (map[string]os.FileInfo, int64, error) {
 	found, size := map[string]os.FileInfo{}, int64(0)
-	for _, one := range c.status.changes {
+	for _, one := range c.changes {
 		if !one.isRead() {
 			continue
 		}
@@ -182,7 +183,7 @@ func (c *shot) look() (map[string]os.FileInfo, int64, error) {
 func (c *shot) hash(ctx context.Context) error {
 	var known []entry
 	var paths []string
-	for _, one := range c.status.changes {
+	for _, one := range c.changes {
 		if !one.isRead() {
 			continue
 		}
@@ -220,7 +221,7 @@ func (c *shot) load(ctx context.Context) error {
 		c.blobs[f.oid] = o
 		return err
 	}
-	for _, one := range c.status.changes {
+	for _, one := range c.changes {
 		for _, f := range []file{c.read[one.path], one.stagedFile()} {
 			if err := add(f); err != nil {
 				return err
@@ -240,17 +241,13 @@ func (c *shot) snapshot(ctx context.Context, a *ahead) (*Snapshot, error) {
 		return nil, fmt.Errorf("read HEAD: %s is not a commit", c.repo.Head)
 	}
 	staged, work, loose, intents := map[string]file{}, map[string]file{}, map[string]file{}, []string(nil)
-	for _, one := range c.status.changes {
+	for _, one := range c.changes {
 		if one.isUntracked() {
 			loose[one.path] = c.read[one.path]
 			continue
 		}
-		switch one.staged {
-		case '.':
-		case 'D':
-			staged[one.path] = file{}
-		default:
-			staged[one.path] = file{one.inIndex, one.oid}
+		if one.staged != '.' {
+			staged[one.path] = one.stagedFile()
 		}
 		if one.isIntent() {
 			intents = append(intents, one.path)
@@ -267,7 +264,7 @@ func (c *shot) snapshot(ctx context.Context, a *ahead) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, one := range c.status.changes {
+	for _, one := range c.changes {
 		if !one.mayBeGoneIntent() {
 			continue
 		}
@@ -294,7 +291,7 @@ func (c *shot) snapshot(ctx context.Context, a *ahead) (*Snapshot, error) {
 			Commit: top, Head: c.repo.Head, Base: a.base, Branch: c.repo.Branch, Commits: a.commits,
 			Files: len(c.paths(a)),
 		},
-		Changed: len(c.status.changes) > 0,
+		Changed: len(c.changes) > 0,
 	}
 	s.Objects = slices.Concat(sorted(c.blobs), sorted(c.trees.made), w.objects)
 	s.Work.Bytes = a.bytes
@@ -307,7 +304,7 @@ func (c *shot) snapshot(ctx context.Context, a *ahead) (*Snapshot, error) {
 // paths returns the different from the home's version.
 func (c *shot) paths(a *ahead) map[string]bool {
 	all := map[string]bool{}
-	for _, one := range c.status.changes {
+	for _, one := range c.changes {
 		all[one.path] = true
 	}
 	for _, d := range a.changed {
@@ -322,7 +319,7 @@ func sorted(m map[string]*refs.Object) []*refs.Object {
 
 // canTravel refuses changes a commit cannot hold.
 func (c *shot) canTravel() error {
-	for _, one := range c.status.changes {
+	for _, one := range c.changes {
 		path := show(one.path)
 		switch {
 		case one.staged == 'u':

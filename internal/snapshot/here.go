@@ -32,26 +32,17 @@ var plain = []string{"-c", "core.fsmonitor=false", "-c", "core.sparseCheckout=fa
 // FitsHere refuses a snapshot if this work tree would lose files, and names them. It changes
 // nothing.
 func (c *Contents) FitsHere(ctx context.Context) error {
-	whole, err := c.writeWhole(ctx)
+	whole, err := c.Whole(ctx)
 	if err != nil {
 		return err
 	}
 	return c.wouldLose(ctx, whole)
 }
 
-// writeWhole makes the tree of all files readable for git.
-func (c *Contents) writeWhole(ctx context.Context) (string, error) {
-	whole, objects, err := c.Whole(ctx)
-	if err != nil {
-		return "", err
-	}
-	return whole, c.repo.Store.Write(objects...)
-}
-
 // CheckOutHere brings the snapshot into this work tree, which is clean, on a new
 // branch. Nothing is written if a file would be lost.
 func (c *Contents) CheckOutHere(ctx context.Context, branch string) error {
-	whole, err := c.writeWhole(ctx)
+	whole, err := c.Whole(ctx)
 	if err != nil {
 		return err
 	}
@@ -75,7 +66,7 @@ func (c *Contents) CheckOutHere(ctx context.Context, branch string) error {
 // FinishHere goes on with a CheckOutHere interrupted while HEAD was at the commit from. Files
 // changed here since are not lost: FinishHere refuses and names them.
 func (c *Contents) FinishHere(ctx context.Context, branch, from string) error {
-	whole, err := c.writeWhole(ctx)
+	whole, err := c.Whole(ctx)
 	if err != nil {
 		return err
 	}
@@ -181,7 +172,7 @@ func (c *Contents) indexIs(ctx context.Context, tree string) (bool, error) {
 
 // onlyCutOff refuses a work tree with anything neither HEAD nor the snapshot explains.
 func (c *Contents) onlyCutOff(ctx context.Context, whole string) error {
-	s, err := readStatus(ctx, inTop(c.repo))
+	changes, err := readStatus(ctx, inTop(c.repo), "no")
 	if err != nil {
 		return err
 	}
@@ -193,8 +184,8 @@ func (c *Contents) onlyCutOff(ctx context.Context, whole string) error {
 	if err != nil {
 		return err
 	}
-	for _, one := range s.changes {
-		if _, part := changed[one.path]; !one.isUntracked() && (one.staged != '.' || !part) {
+	for _, one := range changes {
+		if _, part := changed[one.path]; one.staged != '.' || !part {
 			return ownChanges(one.path)
 		}
 	}

@@ -45,7 +45,7 @@ func whole(t *testing.T, git *gittest.Repo, s *snapshot.Snapshot) string {
 	c, err := snapshot.Open(ctx(), repo, s.Work.Commit)
 	require.NoError(t, err)
 	require.NoError(t, c.FitsHere(ctx()))
-	tree, _, err := c.Whole(ctx())
+	tree, err := c.Whole(ctx())
 	require.NoError(t, err)
 	return tree
 }

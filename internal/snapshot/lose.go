@@ -29,14 +29,12 @@ func (c *Contents) wouldLose(ctx context.Context, whole string) error {
 		return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree is in the middle of a %s", what).
 			WithHints(fault.Run("git", "status").Because("says how to end it"))
 	}
-	s, err := readStatus(ctx, inTop(c.repo))
+	changes, err := readStatus(ctx, inTop(c.repo), "no")
 	if err != nil {
 		return err
 	}
-	for _, one := range s.changes {
-		if !one.isUntracked() {
-			return ownChanges(one.path)
-		}
+	if len(changes) > 0 {
+		return ownChanges(changes[0].path)
 	}
 	head, err := readCommit(ctx, c.repo, c.repo.Head)
 	if err != nil {

@@ -67,7 +67,7 @@ func (c *shot) judge(ctx context.Context, s *Snapshot, a *ahead) error {
 	if err := c.req.Limits.allow(s.Work.Files, s.Work.Bytes); err != nil {
 		return err
 	}
-	for _, one := range c.status.changes {
+	for _, one := range c.changes {
 		for _, oid := range []string{one.stagedFile().oid, c.read[one.path].oid} {
 			if oid == "" {
 				continue

@@ -87,28 +87,31 @@ func readCommit(ctx context.Context, repo *refs.Repo, oid string) ([]byte, error
 	return o.Body, nil
 }
 
-// Whole returns the tree of all files, tracked and untracked, with the objects the repository may
-// lack. It refuses trees git would not check out.
-func (c *Contents) Whole(ctx context.Context) (string, []*refs.Object, error) {
+// Whole makes the tree of all files, tracked and untracked, for git to read. It refuses trees git
+// would not check out.
+func (c *Contents) Whole(ctx context.Context) (string, error) {
 	if err := Sound(ctx, c); err != nil {
-		return "", nil, err
+		return "", err
 	}
 	if c.Others == "" {
-		return c.Tracked, nil, nil
+		return c.Tracked, nil
 	}
 	t := newTrees(c.repo)
 	others := map[string]file{}
 	if err := t.list(ctx, c.Others, "", others); err != nil {
-		return "", nil, err
+		return "", err
 	}
 	tree, err := t.edit(ctx, c.Tracked, others)
-	return tree, sorted(t.made), err
+	if err != nil {
+		return "", err
+	}
+	return tree, c.repo.Store.Write(sorted(t.made)...)
 }
 
 // AddWorktree makes a linked worktree with a new branch, and in it the state of the
 // snapshot. [Undo] removes the remains of a failure.
 func (c *Contents) AddWorktree(ctx context.Context, dir, branch string) error {
-	whole, err := c.writeWhole(ctx)
+	whole, err := c.Whole(ctx)
 	if err != nil {
 		return err
 	}

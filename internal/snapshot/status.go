@@ -50,23 +50,9 @@ func (c *change) stagedFile() file {
 	return file{c.inIndex, c.oid}
 }
 
-// status is the output of "git status" for a work tree.
-type status struct {
-	changes []change // by path
-}
-
-// tracked returns the changes of files known to git.
-func (s *status) tracked() []change {
-	return slices.DeleteFunc(slices.Clone(s.changes), func(c change) bool { return c.isUntracked() })
-}
-
-// readStatus asks for everything, whatever the user's settings leave out.
-func readStatus(ctx context.Context, run *gitexec.Runner) (*status, error) {
-	return askStatus(ctx, run, "all")
-}
-
-// askStatus asks for all files known to git, and for the others if others is "all".
-func askStatus(ctx context.Context, run *gitexec.Runner, others string) (*status, error) {
+// readStatus lists the changes in a work tree, by path: those of all files known to git, and the
+// other files if others is "all". The user's settings leave nothing out.
+func readStatus(ctx context.Context, run *gitexec.Runner, others string) ([]change, error) {
 	out, err := run.Run(ctx, gitexec.Cmd{Args: []string{
 		"-c", "core.fsmonitor=false", "status", "--porcelain=v2", "-z",
 		"--untracked-files=" + others, "--ignored=no", "--no-renames", "--ignore-submodules=none",
@@ -74,7 +60,7 @@ func askStatus(ctx context.Context, run *gitexec.Runner, others string) (*status
 	if err != nil {
 		return nil, gitFailed(err, "read the state of the work tree")
 	}
-	s := &status{}
+	var all []change
 	for line := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
 		if len(line) == 0 {
 			continue
@@ -83,10 +69,10 @@ func askStatus(ctx context.Context, run *gitexec.Runner, others string) (*status
 		if err != nil {
 			return nil, err
 		}
-		s.changes = append(s.changes, c)
+		all = append(all, c)
 	}
-	slices.SortFunc(s.changes, func(a, b change) int { return strings.Compare(a.path, b.path) })
-	return s, nil
+	slices.SortFunc(all, func(a, b change) int { return strings.Compare(a.path, b.path) })
+	return all, nil
 }
 
 // parseChange reads one line of the format "porcelain v2" (git-status).
