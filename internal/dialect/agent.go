@@ -13,32 +13,19 @@ import (
 func SentBy(e *handoff.Envelope, agent string) {
 	wrote := e.Source.Agent
 	e.Source.Agent = agent
-	pointer := ""
-	if e.Origin != nil {
-		pointer = sourcePointer(e.Origin.Format)
+	if e.Origin == nil || wrote == "" || wrote == agent {
+		return
 	}
-	if pointer == "" || wrote == "" || wrote == agent || e.Origin.Extra[pointer] != nil {
+	c, err := codecOf(e.Origin.Format)
+	if err != nil || c.wrote == "" || e.Origin.Extra[c.wrote] != nil {
 		return
 	}
 	extra := maps.Clone(e.Origin.Extra)
 	if extra == nil {
 		extra = map[string]any{}
 	}
-	extra[pointer] = wrote
+	extra[c.wrote] = wrote
 	e.Origin = &handoff.Origin{Format: e.Origin.Format, Extra: extra}
-}
-
-// sourcePointer returns where a document says who wrote it; "" if it does not.
-func sourcePointer(format string) string {
-	switch format {
-	case Vox:
-		return "/source_agent"
-	case Metadata:
-		return "/agent"
-	case HO:
-		return "/source/agent"
-	}
-	return ""
 }
 
 // sourceAgent returns the writer of the document. The sender is not for the document to choose, so

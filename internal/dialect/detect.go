@@ -105,7 +105,7 @@ func detect(b []byte, src source) (guess, error) {
 	return guess{}, fault.New(fault.Invalid, fault.Malformed, "document: %w", untold("none of its members tells its format"))
 }
 
-// knownMembers lists the members of a format at the top of its object.
+// knownMembers lists the members at the top of an object of a format that is told by them alone.
 func knownMembers(format string) []string {
 	switch format {
 	case Githandoff:
@@ -118,8 +118,6 @@ func knownMembers(format string) []string {
 		}
 	case Metadata:
 		return append(metadataOwn(), "status", "agent", "timestamp", "questions")
-	case GSD:
-		return append(gsdOwn(), "version", "timestamp", "phase", "phase_name", "plan", "task", "status", "blockers", "decisions", "next_action", "context_notes")
 	case HO:
 		return []string{"handoff_id", "source", "target", "context", "expectations", "rollback"}
 	}

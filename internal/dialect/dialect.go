@@ -36,8 +36,10 @@ type Draft struct {
 }
 
 // codec reads and writes one dialect. A dialect is a JSON object whose members
-// read copies into an envelope and write takes from one.
+// read copies into an envelope and write takes from one. It has neither for an envelope itself.
 type codec struct {
+	format string
+	wrote  string // the JSON pointer of its writer; "" if a document does not say who that is
 	// read maps every member it can, and records refusals and warnings in d. It
 	// goes on after a refusal.
 	read func(d *document) handoff.Envelope
@@ -45,8 +47,25 @@ type codec struct {
 	write func(e *handoff.Envelope) map[string]any
 }
 
+func codecs() []codec {
+	return []codec{
+		{format: Githandoff},
+		{format: Kelos, read: readKelos, write: writeKelos},
+		{format: Vox, wrote: "/source_agent", read: readVox, write: writeVox},
+		{format: Metadata, wrote: "/agent", read: readMetadata, write: writeMetadata},
+		{format: HO, wrote: "/source/agent", read: readHO, write: writeHO},
+		{format: GSD, read: readGSD, write: writeGSD},
+	}
+}
+
 // Formats lists the names of the formats.
-func Formats() []string { return []string{Githandoff, Kelos, Vox, Metadata, HO, GSD} }
+func Formats() []string {
+	var names []string
+	for _, c := range codecs() {
+		names = append(names, c.format)
+	}
+	return names
+}
 
 // CheckFormat refuses an unknown format, with [fault.Usage].
 func CheckFormat(name string) error {
@@ -55,19 +74,10 @@ func CheckFormat(name string) error {
 }
 
 func codecOf(format string) (codec, error) {
-	switch format {
-	case Githandoff:
-		return codec{}, nil
-	case Kelos:
-		return codec{read: readKelos, write: writeKelos}, nil
-	case Vox:
-		return codec{read: readVox, write: writeVox}, nil
-	case Metadata:
-		return codec{read: readMetadata, write: writeMetadata}, nil
-	case HO:
-		return codec{read: readHO, write: writeHO}, nil
-	case GSD:
-		return codec{read: readGSD, write: writeGSD}, nil
+	for _, c := range codecs() {
+		if c.format == format {
+			return c, nil
+		}
 	}
 	return codec{}, fault.New(fault.Usage, fault.UnknownFormat, "unknown format %q", format).
 		WithHints(fault.Fact("the formats are %s", strings.Join(Formats(), ", ")))
@@ -164,10 +174,7 @@ func (d *Draft) TakeAround() error {
 func Check(format string, e *handoff.Envelope) error {
 	whole := complete(*e)
 	if err := whole.Validate(); err != nil {
-		if f := fault.As(err); f != nil {
-			return fault.New(f.Code, f.Reason, "format %s: %w", format, err)
-		}
-		return invalid(format, fault.Malformed, "%w", err)
+		return inFormat(format, err)
 	}
 	return nil
 }

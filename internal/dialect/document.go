@@ -42,6 +42,14 @@ func invalid(dialect string, reason fault.Reason, format string, args ...any) *f
 	return fault.New(fault.Invalid, reason, "format "+dialect+": "+format, args...)
 }
 
+// inFormat names the format in a refusal of an envelope or of JSON.
+func inFormat(dialect string, err error) error {
+	if f := fault.As(err); f != nil {
+		return fault.New(f.Code, f.Reason, "format %s: %w", dialect, err)
+	}
+	return invalid(dialect, fault.Malformed, "%w", err)
+}
+
 // object is a JSON object inside a document. A nil members map stands for an absent object.
 type object struct {
 	doc     *document
@@ -250,10 +258,7 @@ func parse(format string, src source) (map[string]any, error) {
 	}
 	var root map[string]any
 	if err := handoff.ParseStrict(src.json, &root, handoff.AfterLines(src.line)); err != nil {
-		if f := fault.As(err); f != nil {
-			return nil, invalid(format, f.Reason, "%w", err)
-		}
-		return nil, invalid(format, fault.Malformed, "%w", err)
+		return nil, inFormat(format, err)
 	}
 	if root == nil {
 		return nil, invalid(format, fault.Malformed, "document: want an object, not null")

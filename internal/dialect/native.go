@@ -30,10 +30,7 @@ func importNative(src source) (*Draft, error) {
 	}
 	var e handoff.Envelope
 	if err := handoff.ParseStrict(src.json, &e, handoff.AfterLines(src.line)); err != nil {
-		if f := fault.As(err); f != nil {
-			return nil, invalid(Githandoff, f.Reason, "%w", err)
-		}
-		return nil, invalid(Githandoff, fault.Malformed, "%w", err)
+		return nil, inFormat(Githandoff, err)
 	}
 	if err := Check(Githandoff, &e); err != nil {
 		return nil, err
