@@ -36,7 +36,8 @@ func (b *Board) key(k tea.KeyPressMsg) tea.Cmd {
 	return b.command(k.String())
 }
 
-// steps returns the keys that move the cursor, and by how many rows. page is how many fit.
+// steps returns the keys that move the cursor or the text, and by how many lines. page is how many
+// fit.
 func steps(page, all int) map[string]int {
 	return map[string]int{
 		"down": 1, "j": 1, "up": -1, "k": -1, "pgdown": page, "pgup": -page,

@@ -27,19 +27,12 @@ func (r *reader) to(top int) { r.top = max(0, min(top, len(r.lines)-r.page)) }
 // scroll takes a key.
 func (r *reader) scroll(key string) {
 	switch key {
-	case "down", "j":
-		r.to(r.top + 1)
-	case "up", "k":
-		r.to(r.top - 1)
-	case "pgdown", "space":
-		r.to(r.top + r.page)
-	case "pgup", "b":
-		r.to(r.top - r.page)
-	case "home", "g":
-		r.to(0)
-	case "end", "G":
-		r.to(len(r.lines))
+	case "space":
+		key = "pgdown"
+	case "b":
+		key = "pgup"
 	}
+	r.to(r.top + steps(r.page, len(r.lines))[key])
 }
 
 // visible returns the lines on the screen.
