@@ -18,8 +18,8 @@ func (e *noValueError) Error() string { return e.what + " has no value" }
 func printers() template.FuncMap {
 	return template.FuncMap{
 		valueFunc: func(what string, v any) (any, error) {
-			v, err := shown(v)
-			if err != nil {
+			v, there := shown(v)
+			if !there {
 				return nil, &noValueError{what}
 			}
 			return v, nil
@@ -38,8 +38,8 @@ func printers() template.FuncMap {
 func printer(name string, print func(...any) string) func(...any) (string, error) {
 	return func(args ...any) (string, error) {
 		for i, v := range args {
-			v, err := shown(v)
-			if err != nil {
+			v, there := shown(v)
+			if !there {
 				return "", fmt.Errorf("argument %d of %s has no value", i+1, name)
 			}
 			args[i] = v
@@ -48,22 +48,10 @@ func printer(name string, print func(...any) string) func(...any) (string, error
 	}
 }
 
-// shown returns a value as it is printed: nil prints as nothing, and a missing value is an error.
-func shown(v any) (any, error) {
-	switch v := v.(type) {
-	case nil:
-		return nil, &noValueError{"it"}
-	case none:
-		return "", nil
-	default:
-		return v, nil
+// shown returns a value as it is printed, none as nothing. It reports false for a missing one.
+func shown(v any) (any, bool) {
+	if _, empty := v.(none); empty {
+		return "", true
 	}
-}
-
-func textOf(v any) (string, error) {
-	v, err := shown(v)
-	if err != nil {
-		return "", fmt.Errorf("the text to fence has no value")
-	}
-	return fmt.Sprint(v), nil
+	return v, v != nil
 }

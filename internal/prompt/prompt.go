@@ -106,11 +106,14 @@ func Render(name, text string, in Input, fence func(string) (string, error)) (*P
 	p, m := &Prompt{}, &meter{}
 	funcs := m.bounded(printers())
 	funcs["fence"] = func(v any) (string, error) {
-		s, err := textOf(v)
-		if err != nil || s == "" {
-			return "", err
+		v, there := shown(v)
+		if !there {
+			return "", errors.New("the text to fence has no value")
 		}
-		fenced, err := fence(s)
+		if v == "" {
+			return "", nil
+		}
+		fenced, err := fence(fmt.Sprint(v))
 		if err != nil {
 			return "", err
 		}
