@@ -77,7 +77,7 @@ func Text(env *handoff.Envelope) string {
 	if env.Rollback != nil {
 		field("Roll back to", env.Rollback.Checkpoint)
 	}
-	aside(&b, env)
+	aside(field, env)
 	return b.String()
 }
 
@@ -131,12 +131,7 @@ const (
 
 // aside writes the rare members of an envelope, and another system's members without a place
 // in it. They stand inside the fence, names included: they are the sender's.
-func aside(b *strings.Builder, env *handoff.Envelope) {
-	line := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(b, "%s: %s\n", name, value)
-		}
-	}
+func aside(line func(name, value string), env *handoff.Envelope) {
 	line("Phase", env.Source.Phase)
 	line("Session", env.Source.Session)
 	line("Request", env.Target.Request)

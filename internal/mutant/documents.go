@@ -66,7 +66,7 @@ var ofDocuments = []mutant{
 	},
 	{
 		"what another system says is shown", "internal/brief/brief.go",
-		`	aside(&b, env)
+		`	aside(field, env)
 `, ``, "./internal/cli -run TestScript/emit_markdown",
 	},
 	{

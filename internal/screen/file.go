@@ -3,6 +3,7 @@ package screen
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -21,10 +22,5 @@ var examples = []string{".example", ".sample", ".template", ".dist", ".pub"}
 // KeyFile reports whether a file is named as files with keys and passwords are.
 func KeyFile(name string) bool {
 	base := path.Base(name)
-	for _, e := range examples {
-		if strings.HasSuffix(strings.ToLower(base), e) {
-			return false
-		}
-	}
-	return keyFiles().MatchString(base)
+	return !slices.Contains(examples, strings.ToLower(path.Ext(base))) && keyFiles().MatchString(base)
 }

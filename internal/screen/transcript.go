@@ -135,11 +135,7 @@ func chatMessages(s string) bool {
 var templateTokens = []string{"<|im_start|>", "<|start_header_id|>", "<start_of_turn>", "<|user|>", "<|assistant|>"}
 
 func chatTemplate(s string) bool {
-	for _, token := range templateTokens {
-		if strings.Contains(s, token) {
-			return true
-		}
-	}
-	opening := strings.Index(s, "[INST]")
-	return opening >= 0 && strings.Contains(s[opening:], "[/INST]")
+	_, behind, opened := strings.Cut(s, "[INST]")
+	return opened && strings.Contains(behind, "[/INST]") ||
+		slices.ContainsFunc(templateTokens, func(token string) bool { return strings.Contains(s, token) })
 }
