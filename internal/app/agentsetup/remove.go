@@ -62,8 +62,7 @@ func planRemoval(w *written) (*Change, error) {
 		c.State = Same
 		return c, nil
 	case digest(now) == w.Digest && !w.Existed:
-		c.State, c.Diff = Delete, c.deletion()
-		return c, nil
+		return c.deleted(), nil
 	case w.Own && digest(now) != w.Digest:
 		c.State, c.Why = Edited, "it was changed by hand"
 		return c, nil
@@ -76,11 +75,10 @@ func planRemoval(w *written) (*Change, error) {
 		c.State, c.Why = Edited, "its entries of githandoff were changed by hand"
 		return c, nil
 	}
-	c.after = out
 	if !w.Existed && empty(out) {
-		c.State, c.Diff = Delete, c.deletion()
-		return c, nil
+		return c.deleted(), nil
 	}
+	c.after = out
 	c.settle()
 	return c, nil
 }
@@ -91,11 +89,9 @@ func empty(b []byte) bool {
 	return len(b) == 0 || bytes.Equal(b, []byte("{}"))
 }
 
-func (c *Change) deletion() string {
-	gone := *c
-	gone.Path = "/dev/null"
-	d := gone.unified(c.before, nil)
-	return strings.Replace(d, "--- /dev/null", "--- "+c.Path, 1)
+func (c *Change) deleted() *Change {
+	c.State, c.Diff = Delete, unified(c.Path, c.before, "/dev/null", nil)
+	return c
 }
 
 // Remove carries out the plan of PlanRemoval. Directories made by setup go with the last file in

@@ -128,16 +128,15 @@ func (c *Change) settle() {
 		c.State = Same
 		return
 	}
-	c.State, c.Diff = Write, c.unified(c.before, c.after)
-}
-
-func (c *Change) unified(before, after []byte) string {
 	old := c.Path
 	if !c.existed {
 		old = "/dev/null"
 	}
-	d := string(diff.Diff(old, before, c.Path, after))
-	_, d, _ = strings.Cut(d, "\n") // "diff old new": not a line of the format
+	c.State, c.Diff = Write, unified(old, c.before, c.Path, c.after)
+}
+
+func unified(old string, before []byte, path string, after []byte) string {
+	_, d, _ := strings.Cut(string(diff.Diff(old, before, path, after)), "\n") // "diff old new": not a line of the format
 	return d
 }
 
