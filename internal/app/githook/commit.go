@@ -41,13 +41,9 @@ func (c *Commit) ID(to string) handoff.ID {
 // Envelope returns the handoff that the trailers of the commit describe. A trailer carries no
 // authority, and is text: "@FILE" is not read from a file.
 func (c *Commit) Envelope() *handoff.Envelope {
-	env := &handoff.Envelope{Task: c.task, Goal: c.goal, Summary: c.summary, Status: handoff.StatusComplete}
-	if c.Status != "" {
-		env.Status = strings.ReplaceAll(c.Status, "-", "_")
-	}
-	if env.Goal == "" {
-		env.Goal = c.subject
-	}
+	env := &handoff.Envelope{Status: handoff.StatusComplete}
+	c.Fill(env)
+	env.Goal = cmp.Or(env.Goal, c.subject)
 	switch {
 	case env.Summary != "":
 	case len(c.body) <= handoff.MaxSummary:
