@@ -213,17 +213,13 @@ func (c *shot) hash(ctx context.Context) error {
 
 // load reads the new blobs, to screen and keep them.
 func (c *shot) load(ctx context.Context) error {
-	add := func(f file) error {
-		if f.oid == "" || f.mode == gitobj.Gitlink || c.blobs[f.oid] != nil {
-			return nil
-		}
-		o, err := c.scratch.read(ctx, f.oid, c.req.Limits.Bytes)
-		c.blobs[f.oid] = o
-		return err
-	}
 	for _, one := range c.changes {
 		for _, f := range []file{c.read[one.path], one.stagedFile()} {
-			if err := add(f); err != nil {
+			if f.oid == "" || f.mode == gitobj.Gitlink || c.blobs[f.oid] != nil {
+				continue
+			}
+			var err error
+			if c.blobs[f.oid], err = c.scratch.read(ctx, f.oid, c.req.Limits.Bytes); err != nil {
 				return err
 			}
 		}
