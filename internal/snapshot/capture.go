@@ -297,7 +297,7 @@ func (c *shot) snapshot(ctx context.Context, a *ahead) (*Snapshot, error) {
 	return s, nil
 }
 
-// paths returns the different from the home's version.
+// paths returns the paths that differ from the home's version.
 func (c *shot) paths(a *ahead) map[string]bool {
 	all := map[string]bool{}
 	for _, one := range c.changes {
