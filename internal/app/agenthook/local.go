@@ -112,7 +112,7 @@ func (l *Local) Untold(ctx context.Context, session string, ids []handoff.ID) ([
 	}
 	stamp := StampOf(l.Repo, session)
 	news, err := l.Waiting(ctx, stamp.fresh(ids))
-	if err != nil {
+	if err != nil || len(news) == 0 {
 		return nil, err
 	}
 	for _, h := range news {
