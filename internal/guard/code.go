@@ -38,10 +38,7 @@ type bearer struct {
 // codeJudge judges the pushed refs of code: an agent's claim must allow the code signed under
 // it.
 type codeJudge struct {
-	Verifier *lifecycle.Verifier
-	Home     lifecycle.Home
-
-	hub    names
+	*Guard
 	agents *sign.ClaimedSigners
 }
 
@@ -87,7 +84,7 @@ func (cj *codeJudge) check(ctx context.Context, edits []refs.Edit, v *verdict) e
 // ids.
 func (cj *codeJudge) signedCommits(ctx context.Context, edits []refs.Edit) (map[string]signedBy, error) {
 	found := map[string]signedBy{}
-	err := newCommits(ctx, cj.Verifier.Repo, edits, atHub(cj.hub), func(oid string) error {
+	err := newCommits(ctx, cj.Verifier.Repo, edits, atHub(cj.names), func(oid string) error {
 		one, ok, err := cj.signed(ctx, oid)
 		if ok {
 			found[oid] = one
@@ -144,7 +141,7 @@ func (cj *codeJudge) comingBy(ctx context.Context, e refs.Edit, edits []refs.Edi
 		}
 		return mine, nil
 	}
-	err := newCommits(ctx, cj.Verifier.Repo, []refs.Edit{e}, atHub(cj.hub), func(oid string) error {
+	err := newCommits(ctx, cj.Verifier.Repo, []refs.Edit{e}, atHub(cj.names), func(oid string) error {
 		if c, ok := commits[oid]; ok {
 			mine = append(mine, c)
 		}
@@ -187,7 +184,7 @@ func (p *permits) check(ctx context.Context, ref string, list []signedBy) error 
 		if err != nil {
 			return err
 		}
-		names, err := p.judge.names(ctx, ref)
+		names, err := p.judge.moved(ctx, ref)
 		if err != nil {
 			return err
 		}
@@ -200,8 +197,8 @@ func (p *permits) check(ctx context.Context, ref string, list []signedBy) error 
 	return nil
 }
 
-// names returns a ref and, if it is symbolic, the ref git moves instead.
-func (cj *codeJudge) names(ctx context.Context, ref string) ([]string, error) {
+// moved returns a ref and, if it is symbolic, the ref git moves instead.
+func (cj *codeJudge) moved(ctx context.Context, ref string) ([]string, error) {
 	out, err := cj.Verifier.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", ref}})
 	if gitexec.ExitCode(err) == 1 { // it is none
 		return []string{ref}, nil

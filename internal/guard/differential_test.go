@@ -61,7 +61,7 @@ func newReferee(t testing.TB) *referee {
 	trust, err := enginetest.NewTrust(pinned...)
 	require.NoError(t, err)
 	repo := enginetest.Open(t, r.git)
-	r.judge = &codeJudge{Verifier: lifecycle.New(lifecycle.Setup{Repo: repo, Trust: trust, Now: time.Now}).Verifier}
+	r.judge = &codeJudge{Guard: &Guard{Verifier: lifecycle.New(lifecycle.Setup{Repo: repo, Trust: trust, Now: time.Now}).Verifier}}
 	r.judge.agents = trust.ClaimedSigners(isAgent)
 	return r
 }

@@ -75,16 +75,13 @@ func (g *Guard) judge(ctx context.Context, edits []refs.Edit, v *verdict) error 
 		}
 	}
 	// Code first: it relies on claims made before this push.
-	codes := &codeJudge{Verifier: g.Verifier, Home: g.Home, hub: g.names}
-	if err := codes.check(ctx, code, v); err != nil {
+	if err := (&codeJudge{Guard: g}).check(ctx, code, v); err != nil {
 		return err
 	}
-	if err := (noteJudge{g.Verifier, g.names}).check(ctx, noted, v); err != nil {
+	if err := (noteJudge{g}).check(ctx, noted, v); err != nil {
 		return err
 	}
-	published := &publishedJudge{Verifier: g.Verifier, Home: g.Home, carriers: g.names.prefix != ""}
-	handoffs := &handoffJudge{Verifier: g.Verifier, Home: g.Home, hub: g.names, published: published}
-	return handoffs.check(ctx, own, v)
+	return handoffJudge{g}.check(ctx, own, v)
 }
 
 func denied(reason fault.Reason, format string, args ...any) *fault.Error {

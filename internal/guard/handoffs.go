@@ -56,17 +56,11 @@ func (s *steps) of(id handoff.ID, ref string) *step {
 
 // handoffJudge judges the pushed refs below refs/handoffs: the state machine reads them as
 // if they had moved.
-type handoffJudge struct {
-	Verifier *lifecycle.Verifier
-	Home     lifecycle.Home
+type handoffJudge struct{ *Guard }
 
-	hub       names
-	published *publishedJudge
-}
-
-func (hj *handoffJudge) check(ctx context.Context, edits []refs.Edit, v *verdict) error {
+func (hj handoffJudge) check(ctx context.Context, edits []refs.Edit, v *verdict) error {
 	if len(edits) > maxRefs {
-		return v.note(edits[0].Ref, denied(fault.TooLarge, "a push of %d refs below %s, limit %d", len(edits), hj.hub.there(refs.Root), maxRefs))
+		return v.note(edits[0].Ref, denied(fault.TooLarge, "a push of %d refs below %s, limit %d", len(edits), hj.names.there(refs.Root), maxRefs))
 	}
 	all := &steps{byID: map[handoff.ID]*step{}}
 	seen := map[string]bool{}
@@ -107,7 +101,7 @@ func (hj *handoffJudge) check(ctx context.Context, edits []refs.Edit, v *verdict
 }
 
 // admit checks the name of a ref, and whether it still has the old value of the push.
-func (hj *handoffJudge) admit(ctx context.Context, e refs.Edit) error {
+func (hj handoffJudge) admit(ctx context.Context, e refs.Edit) error {
 	if !homely(e.Ref) {
 		return denied(fault.InvalidPath, "a home has no ref of this name")
 	}
@@ -150,7 +144,7 @@ func lane(name string) (cc string, ok bool) {
 }
 
 // sort finds out which handoffs an edit is about.
-func (hj *handoffJudge) sort(ctx context.Context, e refs.Edit, all *steps) error {
+func (hj handoffJudge) sort(ctx context.Context, e refs.Edit, all *steps) error {
 	if p, ok := refs.LocalNamespace.ParseHandoffRef(e.Ref); ok {
 		s := all.of(p.ID, e.Ref)
 		if len(s.inbox) == 0 {
@@ -166,7 +160,7 @@ func (hj *handoffJudge) sort(ctx context.Context, e refs.Edit, all *steps) error
 	}
 	cc, ok := lane(e.Ref)
 	if !ok {
-		return hj.published.check(ctx, e)
+		return publishedJudge(hj).check(ctx, e)
 	}
 	added, err := hj.added(ctx, e)
 	if err != nil {
@@ -187,7 +181,7 @@ func (hj *handoffJudge) sort(ctx context.Context, e refs.Edit, all *steps) error
 
 // added returns the new entries of a lane, oldest first; none if a root key joined another
 // history to it.
-func (hj *handoffJudge) added(ctx context.Context, e refs.Edit) ([]*entry, error) {
+func (hj handoffJudge) added(ctx context.Context, e refs.Edit) ([]*entry, error) {
 	if e.New == "" {
 		return nil, denied(fault.Rollback, "a lane is never deleted")
 	}

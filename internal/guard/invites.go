@@ -25,7 +25,7 @@ func invitation(name string) bool {
 // invited judges an invitation. Its offer must be by a key in the hub's own trust. Any key may
 // answer it, once, with a signed answer: the joiner is not known yet. Anybody may delete it,
 // because this is how it is used up; at worst a pusher makes others ask for a new one.
-func (pj *publishedJudge) invited(ctx context.Context, e refs.Edit) error {
+func (pj publishedJudge) invited(ctx context.Context, e refs.Edit) error {
 	if e.New == "" {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (pj *publishedJudge) invited(ctx context.Context, e refs.Edit) error {
 	return nil
 }
 
-func (pj *publishedJudge) invite(ctx context.Context, oid string) (*invite.Messages, error) {
+func (pj publishedJudge) invite(ctx context.Context, oid string) (*invite.Messages, error) {
 	raw, err := pj.file(ctx, oid, invite.MaxMessages)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (pj *publishedJudge) invite(ctx context.Context, oid string) (*invite.Messa
 
 // inviter requires the key of an offer to act at this hub, and the offer to give it no role, name
 // or principal which it does not have here. A root key of this hub names its agents itself.
-func (pj *publishedJudge) inviter(o *invite.Offer) error {
+func (pj publishedJudge) inviter(o *invite.Offer) error {
 	public, err := sign.ParsePublic([]byte(o.Key))
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 const MaxSkew = 5 * time.Minute
 
 // judge says why a push may not change a handoff the way it does; nil if it may.
-func (hj *handoffJudge) judge(ctx context.Context, st *step) error {
+func (hj handoffJudge) judge(ctx context.Context, st *step) error {
 	if len(st.entries) > 1 {
 		return denied(fault.Malformed, "%d steps of handoff %s in one push", len(st.entries), st.id)
 	}
@@ -58,7 +58,7 @@ func unlogged(s *lifecycle.State) error {
 // fresh compares an entry's time with the hub's clock. An offer may have waited for the hub, as
 // it was signed. Its key must be valid by the hub's clock now, whatever the entry's date: a key
 // retired a second ago makes no entry any more.
-func (hj *handoffJudge) fresh(oid string, c *record.Commit) error {
+func (hj handoffJudge) fresh(oid string, c *record.Commit) error {
 	now, r := hj.Verifier.Keys.Now().UTC(), c.Record
 	if key, err := hj.Verifier.Keys.SignerOf("entry "+oid, c); err == nil {
 		at := now
@@ -80,7 +80,7 @@ func (hj *handoffJudge) fresh(oid string, c *record.Commit) error {
 
 // ended requires a receipt to come with the deletion of the inbox refs, and nothing to come
 // after it.
-func (hj *handoffJudge) ended(ctx context.Context, s *lifecycle.State, st *step, last *record.Record) error {
+func (hj handoffJudge) ended(ctx context.Context, s *lifecycle.State, st *step, last *record.Record) error {
 	for _, e := range st.inbox {
 		if e.New != "" {
 			return denied(fault.Replayed, "handoff %s was %s by %s", s.ID, s.Receipt.Event, s.Receipt.Actor)
@@ -103,7 +103,7 @@ func (hj *handoffJudge) ended(ctx context.Context, s *lifecycle.State, st *step,
 
 // open requires the inbox ref to be in the inbox named in the lane, and to lead to a handoff
 // that verifies.
-func (hj *handoffJudge) open(ctx context.Context, s *lifecycle.State, st *step, last *record.Record) error {
+func (hj handoffJudge) open(ctx context.Context, s *lifecycle.State, st *step, last *record.Record) error {
 	if s.Tip == "" {
 		return denied(fault.Lost, "handoff %s would disappear without a receipt", s.ID)
 	}
@@ -162,7 +162,7 @@ func lastStep(s *lifecycle.State) *record.Record {
 
 // repaired requires an entry for each move of an inbox ref. Without one, the ref may only go
 // back from an unlogged commit to the last logged one.
-func (hj *handoffJudge) repaired(ctx context.Context, s *lifecycle.State, st *step) error {
+func (hj handoffJudge) repaired(ctx context.Context, s *lifecycle.State, st *step) error {
 	for _, e := range st.inbox {
 		if e.New == "" {
 			continue

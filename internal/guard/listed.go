@@ -20,7 +20,7 @@ func (g *Guard) TakeLists(ctx context.Context) error {
 	if err != nil || commit == "" {
 		return err
 	}
-	published := &publishedJudge{Verifier: g.Verifier, Home: g.Home}
+	published := publishedJudge{g}
 	lists, err := published.lists(ctx, commit)
 	if fault.As(err) != nil {
 		return published.readable(ctx, commit) // it is no list

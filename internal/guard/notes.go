@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/notes"
 	"githandoff/internal/refs"
 )
@@ -25,10 +24,7 @@ func isNotes(name string) bool {
 }
 
 // noteJudge judges the notes of a push.
-type noteJudge struct {
-	Verifier *lifecycle.Verifier
-	hub      names
-}
+type noteJudge struct{ *Guard }
 
 // check judges pushes of the notes. Everybody's "git log" may show them, so they may hold
 // nothing but well-formed lines, about commits present here, in a commit without anybody's
@@ -38,7 +34,7 @@ func (nj noteJudge) check(ctx context.Context, edits []refs.Edit, v *verdict) er
 		var err error
 		switch {
 		case e.Ref != refs.NotesRef:
-			err = denied(fault.InvalidPath, "it stands in the way of %s", nj.hub.there(refs.NotesRef))
+			err = denied(fault.InvalidPath, "it stands in the way of %s", nj.names.there(refs.NotesRef))
 		case e.New != "":
 			err = nj.checkOne(ctx, e)
 		}

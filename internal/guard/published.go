@@ -35,16 +35,14 @@ func isPublishedRef(name string) bool {
 }
 
 // publishedJudge judges what travels beside handoffs: keys, lists of keys, invitations.
-type publishedJudge struct {
-	Verifier *lifecycle.Verifier
-	Home     lifecycle.Home
+type publishedJudge struct{ *Guard }
 
-	carriers bool // refs are branches here: a file comes in a commit
-}
+// carriers reports whether refs are branches here: a file comes in a commit.
+func (pj publishedJudge) carriers() bool { return pj.names.prefix != "" }
 
 // check requires a published key to be the one named in its ref, and a team's list to be newer
 // than the one here and signed by a root key of the hub's own trust.
-func (pj *publishedJudge) check(ctx context.Context, e refs.Edit) error {
+func (pj publishedJudge) check(ctx context.Context, e refs.Edit) error {
 	if e.New == "" && !invitation(e.Ref) {
 		return denied(fault.Rollback, "a published ref is never deleted")
 	}
@@ -74,7 +72,7 @@ func (pj *publishedJudge) check(ctx context.Context, e refs.Edit) error {
 
 // fuller requires a new copy of a key to have everything in the copy here: above all a
 // revocation.
-func (pj *publishedJudge) fuller(ctx context.Context, before string, public sign.PublicKey) error {
+func (pj publishedJudge) fuller(ctx context.Context, before string, public sign.PublicKey) error {
 	if before == "" {
 		return nil
 	}
@@ -98,7 +96,7 @@ func (pj *publishedJudge) fuller(ctx context.Context, before string, public sign
 
 // team requires each list to be by a root key of the hub's own trust, or to be here already. No
 // serial may go back, and no list may be dropped while it verifies.
-func (pj *publishedJudge) team(ctx context.Context, e refs.Edit) error {
+func (pj publishedJudge) team(ctx context.Context, e refs.Edit) error {
 	if err := pj.alone(ctx, e); err != nil {
 		return err
 	}
@@ -154,7 +152,7 @@ func carried(files [2][]byte, among map[string][2][]byte) bool {
 
 // lists returns the lists of keys in a commit, by the names of their files, each with its
 // signature.
-func (pj *publishedJudge) lists(ctx context.Context, commit string) (map[string][2][]byte, error) {
+func (pj publishedJudge) lists(ctx context.Context, commit string) (map[string][2][]byte, error) {
 	if commit == "" {
 		return nil, nil
 	}
@@ -203,7 +201,7 @@ func (pj *publishedJudge) lists(ctx context.Context, commit string) (map[string]
 
 // namedTips requires each tree beside the lists to be a tree of tips named in a list. No
 // signature covers any other tree, and nothing would remove it again.
-func (pj *publishedJudge) namedTips(ctx context.Context, lists map[string][2][]byte, trees []string) error {
+func (pj publishedJudge) namedTips(ctx context.Context, lists map[string][2][]byte, trees []string) error {
 	if len(trees) == 0 {
 		return nil
 	}
@@ -236,7 +234,7 @@ func (pj *publishedJudge) namedTips(ctx context.Context, lists map[string][2][]b
 
 // alone requires the commit of a list to bring nothing but the list. Its only parent may be the
 // commit before it: any other history would come in unjudged.
-func (pj *publishedJudge) alone(ctx context.Context, e refs.Edit) error {
+func (pj publishedJudge) alone(ctx context.Context, e refs.Edit) error {
 	o, err := pj.Verifier.Repo.Read(ctx, e.New, maxCode)
 	if err != nil {
 		return err
@@ -254,8 +252,8 @@ func (pj *publishedJudge) alone(ctx context.Context, e refs.Edit) error {
 
 // carrier requires the commit around a file to be the one githandoff makes for it. Any other
 // could bring an unjudged history or text.
-func (pj *publishedJudge) carrier(ctx context.Context, e refs.Edit) error {
-	if !pj.carriers || e.New == "" {
+func (pj publishedJudge) carrier(ctx context.Context, e refs.Edit) error {
+	if !pj.carriers() || e.New == "" {
 		return nil
 	}
 	o, _, err := refs.Carried(ctx, pj.Verifier.Repo, e.New, maxPointer)
@@ -273,8 +271,8 @@ func (pj *publishedJudge) carrier(ctx context.Context, e refs.Edit) error {
 }
 
 // file reads the published file of a ref.
-func (pj *publishedJudge) file(ctx context.Context, oid string, limit int64) ([]byte, error) {
-	if !pj.carriers {
+func (pj publishedJudge) file(ctx context.Context, oid string, limit int64) ([]byte, error) {
+	if !pj.carriers() {
 		return pj.part(ctx, oid, limit)
 	}
 	o, _, err := refs.Carried(ctx, pj.Verifier.Repo, oid, limit)
@@ -290,7 +288,7 @@ func (pj *publishedJudge) file(ctx context.Context, oid string, limit int64) ([]
 // readable requires git to be able to read the object of a published ref of this hub, and the
 // entries of its tree. An unreadable file may be a key or a list. The error is no refusal: the
 // push cannot be judged.
-func (pj *publishedJudge) readable(ctx context.Context, oid string) error {
+func (pj publishedJudge) readable(ctx context.Context, oid string) error {
 	if oid == "" {
 		return nil
 	}
@@ -319,7 +317,7 @@ func (pj *publishedJudge) readable(ctx context.Context, oid string) error {
 }
 
 // part reads a blob of at most limit bytes.
-func (pj *publishedJudge) part(ctx context.Context, name string, limit int64) ([]byte, error) {
+func (pj publishedJudge) part(ctx context.Context, name string, limit int64) ([]byte, error) {
 	o, err := pj.Verifier.Repo.Read(ctx, name, limit)
 	if err != nil {
 		return nil, err

@@ -80,7 +80,7 @@ func taggedTag(raw []byte) string {
 // knownTag reports whether a ref of the hub led to a tag before this push.
 func (cj *codeJudge) knownTag(ctx context.Context, oid string) (bool, error) {
 	out, err := cj.Verifier.Repo.Runner.Run(ctx, gitexec.Cmd{
-		Args: append([]string{"rev-list", "--objects", "--no-walk", "--filter=object:type=tag", oid}, atHub(cj.hub)...),
+		Args: append([]string{"rev-list", "--objects", "--no-walk", "--filter=object:type=tag", oid}, atHub(cj.names)...),
 	})
 	return err == nil && !bytes.Contains(out, []byte(oid)), err
 }

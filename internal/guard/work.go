@@ -18,7 +18,7 @@ import (
 // judgeWork says why a push may not change the ref of a snapshot the way it does; nil if it
 // may. The handoff itself was judged before, with the signature of the envelope naming the
 // snapshot.
-func (hj *handoffJudge) judgeWork(ctx context.Context, st *step) error {
+func (hj handoffJudge) judgeWork(ctx context.Context, st *step) error {
 	s, err := hj.Verifier.Reader.Load(ctx, hj.Home, st.place())
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (st *step) workAt(agent, now, want string) error {
 }
 
 // weigh checks the form of a snapshot and its size, against the limit of this hub.
-func (hj *handoffJudge) weigh(ctx context.Context, w *handoff.Work) error {
+func (hj handoffJudge) weigh(ctx context.Context, w *handoff.Work) error {
 	c, err := snapshot.Open(ctx, hj.Verifier.Repo, w.Commit)
 	if err != nil {
 		return err

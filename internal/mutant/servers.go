@@ -86,7 +86,7 @@ var ofServers = []mutant{
 	},
 	{
 		"a guard takes a carrying commit without words or history of others", "internal/guard/published.go",
-		`	if !pj.carriers || e.New == "" {`, `	if true {`, "./internal/cli -run TestScript/prefix_guard",
+		`	if !pj.carriers() || e.New == "" {`, `	if true {`, "./internal/cli -run TestScript/prefix_guard",
 	},
 	{
 		"a guard goes where the server does not overwrite it", "hooks/server.go",
