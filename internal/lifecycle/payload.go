@@ -122,23 +122,38 @@ func (by *Author) wrap(env *handoff.Envelope) ([]byte, error) {
 // Reload reads a payload commit of ours back from a ref (the outbox), for delivery as it was
 // signed.
 func (vr *Verifier) Reload(ctx context.Context, ref string) (*Payload, error) {
-	o, err := vr.Repo.Read(ctx, ref, record.MaxCommit)
+	s, o, err := vr.kept(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	if o == nil {
-		return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "%s is not there", ref)
-	}
-	c, err := record.ParseCommit(o.Body)
-	if err != nil {
-		return nil, denied(fault.MalformedObject, "%s: %w", ref, err)
-	}
-	s := &State{ID: c.Record.ID, Chain: []Link{{OID: o.OID, Commit: c}}}
 	v, err := vr.open(ctx, s)
 	if err != nil && !sealedForOthers(err) {
 		return nil, err
 	}
-	return &Payload{Envelope: v.envelope, Unread: err, Sealed: v.sealed, Record: *c.Record, Agent: c.Record.To, Commit: o}, nil
+	return &Payload{Envelope: v.envelope, Unread: err, Sealed: v.sealed, Record: *s.Offer, Agent: s.To, Commit: o}, nil
+}
+
+// kept reads a payload commit from a ref, and makes the state of a handoff of which nothing else is
+// known.
+func (vr *Verifier) kept(ctx context.Context, ref string) (*State, *refs.Object, error) {
+	o, err := vr.Repo.Read(ctx, ref, record.MaxCommit)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o == nil {
+		return nil, nil, fault.New(fault.NotFound, fault.UnknownHandoff, "%s is not there", ref)
+	}
+	c, err := record.ParseCommit(o.Body)
+	if err == nil && o.Type != "commit" {
+		err = fmt.Errorf("a %s", o.Type)
+	}
+	if err != nil {
+		return nil, nil, denied(fault.MalformedObject, "%s: %w", ref, err)
+	}
+	return &State{
+		ID: c.Record.ID, Agent: c.Record.To, To: c.Record.To, Tip: o.OID, Payload: o.OID, Offer: c.Record,
+		Chain: []Link{{OID: o.OID, Commit: c}},
+	}, o, nil
 }
 
 // ReloadOffer reads the payload commit below a commit of an inbox ref.

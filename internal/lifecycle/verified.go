@@ -295,25 +295,13 @@ func (vr *Verifier) misled(ctx context.Context, home Home, s *State) error {
 // VerifyQueued proves a payload waiting in the outbox for its home, as far as this is possible
 // without an entry in the lane. No home is asked about its token.
 func (vr *Verifier) VerifyQueued(ctx context.Context, home Home, ref string) (*Verified, error) {
-	o, err := vr.Repo.Read(ctx, ref, record.MaxCommit)
+	s, _, err := vr.kept(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	if o == nil || o.Type != "commit" {
-		return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "%s is not there", ref)
-	}
-	c, err := record.ParseCommit(o.Body)
-	if err != nil {
-		return nil, denied(fault.MalformedObject, "%s: %w", ref, err)
-	}
-	r := c.Record
-	s := &State{
-		ID: r.ID, Agent: r.To, To: r.To, Tip: o.OID, Payload: o.OID, Offer: r,
-		Chain: []Link{{OID: o.OID, Commit: c}},
-	}
-	key, err := vr.Keys.SignerOf("commit "+o.OID, c)
+	key, err := vr.Keys.SignerOf("commit "+s.Tip, s.Chain[0].Commit)
 	if err == nil {
-		err = maySend(key, r.From, r.At)
+		err = maySend(key, s.Offer.From, s.Offer.At)
 	}
 	if err != nil {
 		return nil, err
