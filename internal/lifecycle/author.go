@@ -219,9 +219,7 @@ func (by *Author) draft(s *State, event record.Event, fill func(*record.Record))
 	if err := by.stamp(&rec, event, s.base()); err != nil {
 		return nil, err
 	}
-	if fill != nil {
-		fill(&rec)
-	}
+	fill(&rec)
 	if err := by.checkStep(s, &rec); err != nil {
 		return nil, err
 	}

@@ -126,17 +126,10 @@ func (e *Engine) Renew(ctx context.Context, home Home, h ClaimProof, n Renewal) 
 		if s.Progressed(h.Nonce, n.Said...) {
 			data = ""
 		}
-		rec, err := e.Author.draft(s, record.Progressed, func(r *record.Record) {
+		return b.take(ctx, s, record.Progressed, func(r *record.Record) {
 			r.Nonce = cmp.Or(n.Nonce, r.Nonce)
 			r.Lease, r.Data = leaseEnd(r.At, lease, r.Expires), data
 		})
-		if err != nil {
-			return err
-		}
-		if err := e.Verifier.checkRenewal(ctx, home, s, rec); err != nil {
-			return err
-		}
-		return b.build(ctx, s, rec)
 	})
 }
 
@@ -164,11 +157,7 @@ func (e *Engine) Release(ctx context.Context, home Home, h ClaimProof, force boo
 		} else if s.Claim == nil {
 			return fault.New(fault.Conflict, fault.NotHeld, "nobody holds handoff %s", s.ID)
 		}
-		rec, err := e.Author.draft(s, record.Released, nil)
-		if err != nil {
-			return err
-		}
-		return b.build(ctx, s, rec)
+		return b.take(ctx, s, record.Released, func(*record.Record) {})
 	})
 }
 
@@ -184,13 +173,6 @@ func (e *Engine) Delegate(ctx context.Context, home Home, h ClaimProof, child ha
 		if s.names(child, e.Author.Signer.KID()) {
 			return nil
 		}
-		rec, err := e.Author.draft(s, record.Progressed, func(r *record.Record) { r.Lease, r.Next = s.Lease, child })
-		if err != nil {
-			return err
-		}
-		if err := e.Verifier.checkRenewal(ctx, home, s, rec); err != nil {
-			return err
-		}
-		return b.build(ctx, s, rec)
+		return b.take(ctx, s, record.Progressed, func(r *record.Record) { r.Lease, r.Next = s.Lease, child })
 	})
 }

@@ -99,11 +99,7 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 		if err := e.Author.MayDecide(); err != nil {
 			return err
 		}
-		rec, err := e.Author.draft(s, record.Routed, func(r *record.Record) { r.To, r.Data = to, data })
-		if err != nil {
-			return err
-		}
-		return b.build(ctx, s, rec)
+		return b.take(ctx, s, record.Routed, func(r *record.Record) { r.To, r.Data = to, data })
 	})
 }
 

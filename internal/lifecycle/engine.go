@@ -209,6 +209,19 @@ type batch struct {
 	lanes  []refs.Edit
 }
 
+// take drafts a step and adds it to the transaction. The token of a claim that is renewed must be
+// good now.
+func (b *batch) take(ctx context.Context, s *State, event record.Event, fill func(*record.Record)) error {
+	rec, err := b.engine.Author.draft(s, event, fill)
+	if err == nil && event == record.Progressed {
+		err = b.engine.Verifier.checkRenewal(ctx, b.home, s, rec)
+	}
+	if err != nil {
+		return err
+	}
+	return b.build(ctx, s, rec)
+}
+
 // build adds a step to the transaction: its effect on the inbox ref, by its row of the table,
 // and its entry in the lane.
 func (b *batch) build(ctx context.Context, s *State, rec *record.Record) error {

@@ -20,12 +20,9 @@ import (
 // and ours. Our entries are read after the hub's, so a second end or claim among them does not
 // count. The entry bears the id of our newest one. Both histories are here already.
 func (e *Engine) Join(ctx context.Context, theirs, ours string) (*refs.Object, error) {
-	o, err := e.Repo.Read(ctx, ours, record.MaxCommit)
+	o, err := e.Reader.Lanes.read(ctx, ours)
 	if err != nil {
 		return nil, err
-	}
-	if o == nil {
-		return nil, refs.Missing("lane entry " + ours)
 	}
 	c, err := record.ParseCommit(o.Body)
 	if err != nil {
