@@ -56,7 +56,7 @@ func (n *Notes) tidy(ctx context.Context, tip string, w *collector) (tidied, err
 			t.ours = oid
 			break
 		}
-		oid = parentOf(raw)
+		oid = gitobj.FirstParent(raw)
 	}
 	t.was, _ = notes.Root(ctx, r, tip) // only a commit has notes
 	if t.ours == "" {
@@ -105,14 +105,6 @@ func (n *Notes) tidyLines(ctx context.Context, r notes.Reader, t tidied) (map[st
 		return nil
 	})
 	return set, err
-}
-
-// parentOf returns the first parent of a raw commit; "" where it has none.
-func parentOf(raw []byte) string {
-	if parents := gitobj.Parents(raw); len(parents) > 0 {
-		return parents[0]
-	}
-	return ""
 }
 
 // areShown reports whether git log shows notes here: "init --notes" asks for it.

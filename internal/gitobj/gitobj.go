@@ -166,6 +166,14 @@ func Parents(commit []byte) []string {
 	return parents
 }
 
+// FirstParent returns the first parent of a raw commit; "" if there is none.
+func FirstParent(commit []byte) string {
+	if parents := Parents(commit); len(parents) > 0 {
+		return parents[0]
+	}
+	return ""
+}
+
 // Header returns the values of a header of a raw commit, such as "tree", in their order.
 // It checks nothing.
 func Header(commit []byte, name string) []string {

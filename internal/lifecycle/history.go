@@ -109,7 +109,7 @@ func (l *Lanes) Cut(ctx context.Context, tip, below string) (cut string, ok bool
 		}
 		parents := gitobj.Parents(o.Body)
 		if len(parents) < 2 || l.joins(ctx, o) == nil {
-			tip = firstParent(o.Body)
+			tip = gitobj.FirstParent(o.Body)
 			continue
 		}
 		var good []string
@@ -151,7 +151,7 @@ func (l *Lanes) vouchedAbove(ctx context.Context, tip, below string) (anything, 
 		c, perr := record.ParseCommit(o.Body)
 		good := perr == nil && l.Keys.CheckTrustedSigner(c) == nil && (len(c.Parents) < 2 || l.joins(ctx, o) == nil)
 		anything, all = anything || good, all && good
-		oid = firstParent(o.Body)
+		oid = gitobj.FirstParent(o.Body)
 	}
 	return anything, all, nil
 }

@@ -80,10 +80,7 @@ func (w *laneWalk) from(ctx context.Context, tip string, known map[string]bool) 
 				return false, err
 			}
 		}
-		tip = ""
-		if len(parents) > 0 {
-			tip = parents[0]
-		}
+		tip = gitobj.FirstParent(o.Body)
 	}
 	return true, nil
 }
@@ -183,14 +180,6 @@ func (l *Lanes) unreadable(ctx context.Context, oid string) (*refs.Object, error
 
 // tooLarge begins the stand-in for an oversized entry; no commit begins so.
 const tooLarge = "too large\n"
-
-// firstParent returns the first parent of a raw commit; "" if there is none.
-func firstParent(raw []byte) string {
-	if parents := gitobj.Parents(raw); len(parents) > 0 {
-		return parents[0]
-	}
-	return ""
-}
 
 // about returns the entries about id, oldest first. It reads the whole
 // lane: a late "offered" entry must not hide the receipt behind it.

@@ -163,7 +163,7 @@ func (vr *Verifier) ReloadOffer(ctx context.Context, oid string) (*Payload, erro
 		if err != nil || o == nil {
 			return nil, errors.Join(err, fault.New(fault.NotFound, fault.UnknownHandoff, "commit %s is not there", oid))
 		}
-		parent := firstParent(o.Body)
+		parent := gitobj.FirstParent(o.Body)
 		if parent == "" {
 			return vr.Reload(ctx, oid)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
@@ -323,7 +324,7 @@ func readChain(ctx context.Context, repo *refs.Repo, id handoff.ID, tip *refs.Ob
 		default:
 			chain = append([]Link{{OID: o.OID, Commit: c}}, chain...)
 		}
-		parent := firstParent(o.Body)
+		parent := gitobj.FirstParent(o.Body)
 		if parent == "" {
 			return chain, broken, nil
 		}
