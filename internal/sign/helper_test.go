@@ -55,7 +55,7 @@ func signerOf(t testing.TB, entity *openpgp.Entity) *pgpSigner {
 	t.Helper()
 	var raw bytes.Buffer
 	require.NoError(t, entity.SerializePrivateWithoutSigning(&raw, nil))
-	s, err := newPGPSigner(pgpPrivateArmor.encode(raw.Bytes()), later(day), rand.Reader)
+	s, err := newPGPSigner(pgpPrivateArmor.encode(raw.Bytes()), later(day))
 	require.NoError(t, err)
 	return s
 }
@@ -75,7 +75,7 @@ func sshKey(t testing.TB, kind string) *sshSigner {
 	require.NoError(t, err)
 	signer, err := ssh.NewSignerFromKey(key.(crypto.Signer))
 	require.NoError(t, err)
-	s, err := newSSHSigner(signer, rand.Reader)
+	s, err := newSSHSigner(signer)
 	require.NoError(t, err)
 	return s.(*sshSigner)
 }

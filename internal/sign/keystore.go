@@ -3,7 +3,6 @@ package sign
 import (
 	"bytes"
 	"cmp"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -244,7 +243,7 @@ func (ks Keystore) read(name string) (*pgpSigner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read key %s: %w", name, err)
 	}
-	s, err := newPGPSigner(b, ks.clock(), rand.Reader)
+	s, err := newPGPSigner(b, ks.clock())
 	if err != nil {
 		return nil, fmt.Errorf("read key %s: %w", name, err)
 	}

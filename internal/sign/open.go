@@ -3,7 +3,6 @@ package sign
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -65,7 +64,7 @@ func parseFingerprint(s string) ([]byte, bool) {
 func (o Options) fromEnv() (Signer, error) {
 	text := []byte(strings.TrimSpace(o.Env) + "\n")
 	if bytes.HasPrefix(text, []byte(pgpPrivateArmor.begin())) {
-		s, err := newPGPSigner(text, o.Keystore.clock(), rand.Reader)
+		s, err := newPGPSigner(text, o.Keystore.clock())
 		if err == nil {
 			err = s.unlock(nil)
 		}
@@ -82,7 +81,7 @@ func (o Options) fromEnv() (Signer, error) {
 	if err != nil { // not %w: nothing of a private key belongs into a message
 		return nil, badKey("$GITHANDOFF_KEY: neither an armored OpenPGP private key nor an OpenSSH one")
 	}
-	return newSSHSigner(key, rand.Reader)
+	return newSSHSigner(key)
 }
 
 // fromFile takes the file of an OpenPGP private key, or an SSH key file. ssh-agent signs for a
@@ -144,7 +143,7 @@ func (o Options) fromPGPFile(path string) (Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newPGPSigner(b, o.Keystore.clock(), rand.Reader)
+	s, err := newPGPSigner(b, o.Keystore.clock())
 	if err == nil {
 		err = s.unlock(o.Keystore.Passphrase)
 	}
@@ -166,5 +165,5 @@ func readSSHPrivate(path string) (Signer, error) {
 	if err != nil {
 		return nil, badKey("key file %s is not an SSH key", path)
 	}
-	return newSSHSigner(key, rand.Reader)
+	return newSSHSigner(key)
 }

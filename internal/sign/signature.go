@@ -133,8 +133,15 @@ func checkSubpackets(body, fingerprint []byte) error {
 	if !rest.Skip(4) || !rest.ReadUint16LengthPrefixed(&hashed) || !rest.ReadUint16LengthPrefixed(&unhashed) || !rest.Skip(2) {
 		return errors.New("truncated")
 	}
-	types := subpacketTypes(hashed)
-	if bytes.Count(types, []byte{subpacketCreated}) != 1 || bytes.Count(types, []byte{subpacketFingerprint}) != 1 {
+	subpackets, err := packet.OpaqueSubpackets(hashed)
+	if err != nil {
+		return err
+	}
+	count := map[byte]int{}
+	for _, s := range subpackets {
+		count[s.SubType&0x7f]++ // without the mark of a critical one
+	}
+	if count[subpacketCreated] != 1 || count[subpacketFingerprint] != 1 {
 		return errors.New("want one creation time and one issuer fingerprint under the signature")
 	}
 	// Anybody can change the area outside the signature, and with it the id of the commit. gpg
@@ -144,26 +151,6 @@ func checkSubpackets(body, fingerprint []byte) error {
 		return errors.New("something other than the issuer's short id stands outside the signature")
 	}
 	return checkIntegers(rest) // behind 16 bits of the hash
-}
-
-// subpacketTypes lists the types in an area accepted by packet.Read, so lengths are known to
-// fit.
-func subpacketTypes(b []byte) []byte {
-	var types []byte
-	for len(b) > 0 {
-		var size, header int
-		switch {
-		case b[0] < 192:
-			size, header = int(b[0]), 1
-		case b[0] < 255:
-			size, header = (int(b[0])-192)<<8+int(b[1])+192, 2
-		default:
-			size, header = int(binary.BigEndian.Uint32(b[1:])), 5
-		}
-		types = append(types, b[header]&0x7f)
-		b = b[header+size:]
-	}
-	return types
 }
 
 // checkIntegers requires each number of a signature to state its exact count of bits, with no

@@ -44,11 +44,10 @@ type pgpSigner struct {
 	identity
 	entity *openpgp.Entity
 	now    func() time.Time
-	random io.Reader
 }
 
 // newPGPSigner takes an armored private key. It signs once it is unlocked.
-func newPGPSigner(armored []byte, now func() time.Time, random io.Reader) (*pgpSigner, error) {
+func newPGPSigner(armored []byte, now func() time.Time) (*pgpSigner, error) {
 	entity, err := readPrivate(armored)
 	if err != nil {
 		return nil, err
@@ -66,7 +65,7 @@ func newPGPSigner(armored []byte, now func() time.Time, random io.Reader) (*pgpS
 	if err != nil {
 		return nil, err
 	}
-	return &pgpSigner{identity: identity{public}, entity: entity, now: now, random: random}, nil
+	return &pgpSigner{identity: identity{public}, entity: entity, now: now}, nil
 }
 
 func (s *pgpSigner) Sign(_ context.Context, _ string, message []byte) ([]byte, error) {
@@ -74,7 +73,7 @@ func (s *pgpSigner) Sign(_ context.Context, _ string, message []byte) ([]byte, e
 	if err := s.public.ownValidity(nil, now); err != nil {
 		return nil, err
 	}
-	config := &packet.Config{DefaultHash: crypto.SHA512, Rand: s.random, Time: func() time.Time { return now }}
+	config := &packet.Config{DefaultHash: crypto.SHA512, Rand: rand.Reader, Time: func() time.Time { return now }}
 	var raw bytes.Buffer
 	if err := openpgp.DetachSign(&raw, s.entity, bytes.NewReader(message), config); err != nil {
 		return nil, fmt.Errorf("sign with %s: %w", s.KID(), err)
@@ -85,24 +84,23 @@ func (s *pgpSigner) Sign(_ context.Context, _ string, message []byte) ([]byte, e
 // sshSigner signs in process.
 type sshSigner struct {
 	identity
-	key    ssh.Signer
-	random io.Reader
+	key ssh.Signer
 }
 
-func newSSHSigner(key ssh.Signer, random io.Reader) (Signer, error) {
+func newSSHSigner(key ssh.Signer) (Signer, error) {
 	public, err := newSSHPublic(key.PublicKey())
 	if err != nil {
 		return nil, err
 	}
-	return &sshSigner{identity{public}, key, random}, nil
+	return &sshSigner{identity{public}, key}, nil
 }
 
 func (s *sshSigner) Sign(_ context.Context, namespace string, message []byte) ([]byte, error) {
-	return signSSH(s.key, s.random, namespace, message)
+	return signSSH(s.key, namespace, message)
 }
 
-func signSSH(key ssh.Signer, random io.Reader, namespace string, message []byte) ([]byte, error) {
-	sig, err := sshsig.SignWithRand(bytes.NewReader(message), random, key, sshsig.HashSHA512, namespace)
+func signSSH(key ssh.Signer, namespace string, message []byte) ([]byte, error) {
+	sig, err := sshsig.Sign(bytes.NewReader(message), key, sshsig.HashSHA512, namespace)
 	if err != nil {
 		return nil, fmt.Errorf("sign with %s: %w", sshKID(key.PublicKey()), err)
 	}

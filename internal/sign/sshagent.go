@@ -2,7 +2,6 @@ package sign
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"net"
 
@@ -23,7 +22,7 @@ type agentSigner struct {
 func (s *agentSigner) Sign(ctx context.Context, namespace string, message []byte) ([]byte, error) {
 	var armored []byte
 	err := withAgentKey(ctx, s.socket, s.public.kid, func(key ssh.Signer) (err error) {
-		armored, err = signSSH(key, rand.Reader, namespace, message)
+		armored, err = signSSH(key, namespace, message)
 		return err
 	})
 	if err != nil {
