@@ -202,17 +202,17 @@ type objectReader struct {
 
 const maxNotesObject = 1 << 20 // bytes of a tree, a commit or a note
 
-func (r objectReader) Object(ctx context.Context, name string) (kind, oid string, body []byte, err error) {
+func (r objectReader) Object(ctx context.Context, oid string) (kind string, body []byte, err error) {
 	if r.made != nil {
-		if o := r.made.byOID[name]; o != nil {
-			return o.Type, o.OID, o.Body, nil
+		if o := r.made.byOID[oid]; o != nil {
+			return o.Type, o.Body, nil
 		}
 	}
-	o, err := r.repo.Read(ctx, name, maxNotesObject)
+	o, err := r.repo.Read(ctx, oid, maxNotesObject)
 	if err != nil || o == nil {
-		return "", "", nil, err
+		return "", nil, err
 	}
-	return o.Type, o.OID, o.Body, nil
+	return o.Type, o.Body, nil
 }
 
 type collector struct {

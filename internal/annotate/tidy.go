@@ -45,7 +45,7 @@ func (n *Notes) tidy(ctx context.Context, tip string, w *collector) (tidied, err
 	var t tidied
 	oid, behind := tip, 0
 	for ; oid != "" && behind < maxUnmarked; behind++ {
-		kind, _, raw, err := r.Object(ctx, oid)
+		kind, raw, err := r.Object(ctx, oid)
 		if err != nil && fault.As(err) == nil {
 			return tidied{}, err
 		}
@@ -157,7 +157,7 @@ func (n *Notes) shownOf(ctx context.Context, r notes.Reader, tip string) (of, sh
 	if tip == "" {
 		return "", ""
 	}
-	kind, _, raw, err := r.Object(ctx, tip)
+	kind, raw, err := r.Object(ctx, tip)
 	if err != nil || kind != "commit" {
 		return "", ""
 	}

@@ -137,10 +137,10 @@ func refusedNotes(err error) error {
 // guardReader lends a repository to package notes.
 type guardReader struct{ repo *refs.Repo }
 
-func (r guardReader) Object(ctx context.Context, name string) (kind, oid string, body []byte, err error) {
-	o, err := r.repo.Read(ctx, name, maxPointer)
+func (r guardReader) Object(ctx context.Context, oid string) (kind string, body []byte, err error) {
+	o, err := r.repo.Read(ctx, oid, maxPointer)
 	if err != nil || o == nil {
-		return "", "", nil, err
+		return "", nil, err
 	}
-	return o.Type, o.OID, o.Body, nil
+	return o.Type, o.Body, nil
 }

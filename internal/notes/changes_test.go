@@ -153,17 +153,17 @@ type wide struct {
 	reads int
 }
 
-func (w *wide) Object(_ context.Context, oid string) (kind, got string, body []byte, err error) {
+func (w *wide) Object(_ context.Context, oid string) (kind string, body []byte, err error) {
 	w.reads++
 	if oid[0] == '4' {
-		return "tree", oid, nil, nil
+		return "tree", nil, nil
 	}
 	var all []gitobj.TreeEntry
 	for i := range 256 {
 		below := fmt.Sprintf("%c%02x%s", oid[0]+1, i, oid[1:digits-2])
 		all = append(all, gitobj.TreeEntry{Mode: gitobj.Dir, Name: fmt.Sprintf("%02x", i), OID: below})
 	}
-	return "tree", oid, encodeTree(w.t, all...), nil
+	return "tree", encodeTree(w.t, all...), nil
 }
 
 // Small trees count for more than their bytes.

@@ -93,26 +93,26 @@ func (r *repo) start(args ...string) *pipe {
 	return &pipe{in: in, out: bufio.NewReader(out)}
 }
 
-func (r *repo) Object(_ context.Context, name string) (kind, oid string, body []byte, err error) {
+func (r *repo) Object(_ context.Context, name string) (kind string, body []byte, err error) {
 	r.reads++
 	if r.cat == nil {
 		r.cat = r.start("cat-file", "--batch")
 	}
 	if _, err := fmt.Fprintln(r.cat.in, name); err != nil {
-		return "", "", nil, err
+		return "", nil, err
 	}
 	head, err := r.cat.out.ReadString('\n')
 	if err != nil || strings.HasSuffix(head, " missing\n") {
-		return "", "", nil, err
+		return "", nil, err
 	}
 	f := strings.Fields(head)
 	size, err := strconv.Atoi(f[2])
 	if err != nil {
-		return "", "", nil, err
+		return "", nil, err
 	}
 	body = make([]byte, size+1)
 	_, err = io.ReadFull(r.cat.out, body)
-	return f[1], f[0], body[:size], err
+	return f[1], body[:size], err
 }
 
 func (r *repo) Put(kind string, body []byte) (string, error) {

@@ -15,7 +15,7 @@ import (
 // Reader reads one object by its full hex id. A missing one is kind "" and no
 // error.
 type Reader interface {
-	Object(ctx context.Context, name string) (kind, oid string, body []byte, err error)
+	Object(ctx context.Context, oid string) (kind string, body []byte, err error)
 }
 
 // Writer takes an object and returns its hex id. No object is read back in the same call, so a

@@ -51,7 +51,7 @@ func (t *walk) root(ctx context.Context, tip string) (string, error) {
 }
 
 func (t *walk) object(ctx context.Context, oid, want string) ([]byte, error) {
-	kind, _, body, err := t.r.Object(ctx, oid)
+	kind, body, err := t.r.Object(ctx, oid)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read notes %s %s: %w", want, oid, err)
