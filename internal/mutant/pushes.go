@@ -79,8 +79,8 @@ var ofPushes = []mutant{
 		"./internal/app/hubsync -run TestDropsNoNewerStep",
 	},
 	{
-		"each step that was dropped is told", "internal/app/hubsync/kept.go",
-		`case o.err.Error() != first.Error():`, `case o.err == first:`, "./internal/cli -run TestScript/sync_dropped",
+		"each step that was dropped is told", "internal/app/hubsync/sync.go",
+		`case err.Error() != t.first.Error():`, `case err == t.first:`, "./internal/cli -run TestScript/sync_dropped",
 	},
 	{
 		"a claim is not given up because its lane moved", "internal/crossrepo/refusal.go",

@@ -67,23 +67,15 @@ func (hd *Handler) waiting(ctx context.Context) (waiting []*work.Claim, unlock f
 	return waiting, unlock, nil
 }
 
-// outcomeOf returns everything done, with the first error. Other errors are warnings, unless they repeat
-// it. The reason of an untried or interrupted step is told only if there is no other error.
+// outcomeOf returns everything done, with the first error. The reason of an untried or interrupted
+// step is told only if there is no other error.
 func (hd *Handler) outcomeOf(all []*outcome) (done []Done, err error) {
-	var first, untried error
+	t := tally{warn: hd.Workspace.Warn}
 	for _, o := range all {
 		done = append(done, o.done...)
-		switch {
-		case o.err == nil:
-		case isUntried(o.err):
-			untried = o.err
-		case first == nil:
-			first = o.err
-		case o.err.Error() != first.Error():
-			hd.Workspace.Warn(o.err)
-		}
+		t.keep(o.err)
 	}
-	return done, cmp.Or(first, untried)
+	return done, cmp.Or(t.first, t.untried)
 }
 
 // isUntried reports whether a step was not tried, or interrupted before it was sent.

@@ -225,11 +225,9 @@ func (hd *Handler) EndedAt(ctx context.Context, alias string) ([]*work.Standing,
 		return nil, err
 	}
 	var down error
-	for _, name := range hd.Aliases.Names() {
-		if a, _, err := hd.Aliases.Look(name); err == nil && name == alias {
-			if ids := workspace.HeldBy(a, at); len(ids) > 0 {
-				down = hd.Workspace.HubOf(a).Refresh(ctx, lifecycle.FetchSpec{Lanes: ids})
-			}
+	if a, _, err := hd.Aliases.Look(alias); err == nil {
+		if ids := workspace.HeldBy(a, at); len(ids) > 0 {
+			down = hd.Workspace.HubOf(a).Refresh(ctx, lifecycle.FetchSpec{Lanes: ids})
 		}
 	}
 	_, ended, err := hd.Work.Stands(ctx, held)

@@ -39,7 +39,7 @@ func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &syncing{h: hd, only: only}
+	run := &syncing{h: hd, only: only, tally: tally{warn: hd.Workspace.Warn}}
 	if err := run.look(ctx); err != nil {
 		return run.done, err
 	}
@@ -75,19 +75,25 @@ type syncing struct {
 	early map[handoff.ID]*outcome // of deliveries sent along with kept steps
 	done  []Done
 
+	tally
+}
+
+// tally keeps the first of some errors. Others are warnings, unless they repeat it.
+type tally struct {
+	warn    func(error)
 	first   error
 	untried error // why a hub was sent nothing more; the refused step has this error too
 }
 
-func (r *syncing) keep(err error) {
+func (t *tally) keep(err error) {
 	switch {
 	case err == nil:
 	case isUntried(err):
-		r.untried = err
-	case r.first == nil:
-		r.first = err
-	case err.Error() != r.first.Error(): // a hub that is down is reported once
-		r.h.Workspace.Warn(err)
+		t.untried = err
+	case t.first == nil:
+		t.first = err
+	case err.Error() != t.first.Error(): // a hub that is down is reported once
+		t.warn(err)
 	}
 }
 
