@@ -133,7 +133,7 @@ func (t *Trust) Retire(path string, kid KID, at time.Time, seen map[string]strin
 			if entries[i].Retired == "" {
 				entries[i].Seen = seen
 			}
-			entries[i].Retired = pick(entries[i].Retired, handoff.FormatTime(at), time.Time.Before)
+			entries[i].Retired = Earlier(entries[i].Retired, handoff.FormatTime(at))
 			return entries, nil
 		})
 		if err != nil {

@@ -236,10 +236,10 @@ func succeed(old, entries []TrustEntry, at string) []TrustEntry {
 		now, kept := all[e.KID]
 		switch {
 		case !kept:
-			e.Retired = pick(e.Retired, at, time.Time.Before)
+			e.Retired = Earlier(e.Retired, at)
 			all[e.KID] = e
 		case e.Retired != "":
-			now.Retired = pick(e.Retired, now.Retired, time.Time.Before)
+			now.Retired = Earlier(e.Retired, now.Retired)
 			all[e.KID] = now
 		}
 	}

@@ -160,12 +160,15 @@ func (p *pin) narrow(repo TrustEntry) {
 	}
 }
 
+// Earlier returns the earlier of two times of an entry; an empty one is none.
+func Earlier(a, b string) string { return pick(a, b, time.Time.Before) }
+
 // shorten limits the times of an entry to those of other as well.
 func (p *pin) shorten(other TrustEntry) {
 	e := &p.entry
 	e.From = pick(e.From, other.From, time.Time.After)
-	e.Until = pick(e.Until, other.Until, time.Time.Before)
-	e.Retired = pick(e.Retired, other.Retired, time.Time.Before)
+	e.Until = Earlier(e.Until, other.Until)
+	e.Retired = Earlier(e.Retired, other.Retired)
 }
 
 // pick returns the better of two times; an empty one never is.

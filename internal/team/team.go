@@ -7,7 +7,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"time"
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
@@ -259,19 +258,10 @@ func mergeTeam(listed []sign.TrustEntry, pinned []sign.Key) ([]sign.TrustEntry, 
 				WithHints(fault.Run("githandoff", "trust", "list").Because("shows both limits"),
 					fault.Run("githandoff", "trust", "remove", e.KID).Because("retires that key"))
 		}
-		if old := byKID[e.KID].Retired; old != "" && (e.Retired == "" || before(old, e.Retired)) {
-			e.Retired = old
-		}
+		e.Retired = sign.Earlier(e.Retired, byKID[e.KID].Retired)
 		byKID[e.KID] = e
 	}
 	return slices.SortedFunc(maps.Values(byKID), func(a, b sign.TrustEntry) int { return cmp.Compare(a.KID, b.KID) }), nil
-}
-
-// before compares two times of a trust file, which were checked when it was read.
-func before(a, b string) bool {
-	ta, _ := time.Parse(time.RFC3339, a)
-	tb, _ := time.Parse(time.RFC3339, b)
-	return ta.Before(tb)
 }
 
 // withinAll returns the scopes allowed by all of some lists.
