@@ -113,18 +113,18 @@ func (by *Author) MayTakeBack(offer *record.Record) error {
 
 // MayDecide refuses an author without a root key.
 func (by *Author) MayDecide() error {
-	if by.isRoot() {
+	if by.IsRoot() {
 		return nil
 	}
 	return denied(fault.UntrustedKey, "%s may not decide: its key is not a root key here", by.Actor).
 		WithHints(by.Keys.deciders())
 }
 
-// MayJoin reports whether this author's key may join histories of a lane: only a root key may.
-func (by *Author) MayJoin() bool { return by.Signer != nil && by.isRoot() }
-
-// isRoot reports whether the author's key is a root key now.
-func (by *Author) isRoot() bool {
+// IsRoot reports whether the author's key is a root key now.
+func (by *Author) IsRoot() bool {
+	if by.Signer == nil {
+		return false
+	}
 	key, ok := by.Keys.Trust.Lookup(by.Signer.KID())
 	return ok && mayDecide(key, by.Keys.now()) == nil
 }
@@ -168,7 +168,7 @@ func (by *Author) HeldBy(s *State) error {
 // HowToBreak returns the hint on a step for which the claim has to be broken first: the command, if
 // this key may break the claim, or else who may.
 func (by *Author) HowToBreak(s *State) fault.Hint {
-	if by.Actor != s.Offer.From && !by.isRoot() {
+	if by.Actor != s.Offer.From && !by.IsRoot() {
 		return fault.Run("githandoff", "show", string(s.ID)).Because("names its source and its holder; they can, and a root key")
 	}
 	return fault.Run("githandoff", "release", "--force", string(s.ID)).Because("breaks that claim")
@@ -202,7 +202,7 @@ func (by *Author) checkStep(s *State, rec *record.Record) error {
 // a root key.
 func (by *Author) checkDecided(s *State) error {
 	entry := s.UndecidedEnd
-	if entry == nil || by.isRoot() {
+	if entry == nil || by.IsRoot() {
 		return nil
 	}
 	f := fault.As(entry.Dispute)

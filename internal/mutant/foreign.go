@@ -111,7 +111,7 @@ var ofForeignText = []mutant{
 	},
 	{
 		"who may not break a claim is not told how", "internal/lifecycle/author.go",
-		`if by.Actor != s.Offer.From && !by.isRoot() {`, `if false {`, inScript + "hint_outsider",
+		`if by.Actor != s.Offer.From && !by.IsRoot() {`, `if false {`, inScript + "hint_outsider",
 	},
 	{
 		"no hint declares that two ids are one repository", "internal/crossrepo/repoid.go",

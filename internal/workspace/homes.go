@@ -273,9 +273,9 @@ func (hs *Homes) CatchUp(ctx context.Context, hub *crossrepo.Hub) error {
 	return hub.CatchUp(ctx, hs.join(ctx, hub))
 }
 
-// join joins two histories of a lane; nil if no key of this clone may do so.
+// join joins two histories of a lane, which only a root key may; nil if this clone has none.
 func (hs *Homes) join(ctx context.Context, hub *crossrepo.Hub) func(lane refs.Ref, hubTip string) error {
-	if !hs.Engine.Author.MayJoin() {
+	if !hs.Engine.Author.IsRoot() {
 		return nil
 	}
 	return func(lane refs.Ref, hubTip string) error {
