@@ -103,34 +103,32 @@ func (p *Part) proven(key []byte) error {
 	return nil
 }
 
-// keyed is a document with a key.
-type keyed interface{ *Offer | *Answer }
+// offer reads an offer, see read.
+func (p *Part) offer(id string, check Check) (*Offer, error) {
+	o := new(Offer)
+	return o, p.read(o, offerSchema, &o.Invite, id, &o.Key, check)
+}
+
+// answer reads an answer, see read.
+func (p *Part) answer(id string, check Check) (*Answer, error) {
+	a := new(Answer)
+	return a, p.read(a, answerSchema, &a.Invite, id, &a.Key, check)
+}
 
 // read decodes a document of the invitation with the given id, and checks its key's signature. A
 // holder of two codes could seal a document of one invitation for the other.
-func read[D keyed](p *Part, id string, check Check, dst D) error {
-	schema := answerSchema
-	if _, ok := any(dst).(*Offer); ok {
-		schema = offerSchema
-	}
+func (p *Part) read(dst any, schema string, of *string, id string, key *string, check Check) error {
 	if err := ofSchema(p.Document, schema); err != nil {
 		return err
 	}
 	if err := parse([]byte(p.Document), dst); err != nil {
 		return err
 	}
-	var of, key string
-	switch d := any(dst).(type) {
-	case *Offer:
-		of, key = d.Invite, d.Key
-	case *Answer:
-		of, key = d.Invite, d.Key
-	}
-	if of != id {
+	if *of != id {
 		return fault.New(fault.Denied, fault.InviteForged, "the hub's record of this invitation was signed for another one").
 			WithHints(fault.Fact("somebody who has this code put it there; nothing was trusted"))
 	}
-	return check(key, []byte(p.Document), []byte(p.Signature))
+	return check(*key, []byte(p.Document), []byte(p.Signature))
 }
 
 // ofSchema requires a schema before anything else is decoded: another version of githandoff has
@@ -149,13 +147,10 @@ func ofSchema(document, want string) error {
 // Shown reads the messages of an invitation without its code, and checks their signatures by the
 // keys in them. The answer is nil if there is none.
 func (r *Messages) Shown(id string, check Check) (*Offer, *Answer, error) {
-	offer := new(Offer)
-	if err := read(r.Offer, id, check, offer); err != nil {
-		return nil, nil, err
+	offer, err := r.Offer.offer(id, check)
+	if err != nil || r.Answer == nil {
+		return offer, nil, err
 	}
-	if r.Answer == nil {
-		return offer, nil, nil
-	}
-	answer := new(Answer)
-	return offer, answer, read(r.Answer, id, check, answer)
+	answer, err := r.Answer.answer(id, check)
+	return offer, answer, err
 }

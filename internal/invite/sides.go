@@ -75,8 +75,8 @@ func (c Code) Open(r *Messages, now time.Time, check Check) (*Offer, error) {
 	if err := r.Offer.proven(c.offerKey()); err != nil {
 		return nil, err
 	}
-	o := new(Offer)
-	if err := read(r.Offer, c.ID(), check, o); err != nil {
+	o, err := r.Offer.offer(c.ID(), check)
+	if err != nil {
 		return nil, err
 	}
 	if c.Kind != Team && (slices.Contains(o.Inviter.Roles, "root") || len(o.Inviter.Principals) > 0) {
@@ -105,8 +105,11 @@ func (c Code) Join(r *Messages, a Answer, sign Sign) (*Messages, error) {
 
 // Joined reads the existing answer; nil if there is none, or none by a holder of the code.
 func (c Code) Joined(r *Messages, check Check) *Answer {
-	a := new(Answer)
-	if r.Answer == nil || r.Answer.proven(c.answerKey()) != nil || read(r.Answer, c.ID(), check, a) != nil {
+	if r.Answer == nil || r.Answer.proven(c.answerKey()) != nil {
+		return nil
+	}
+	a, err := r.Answer.answer(c.ID(), check)
+	if err != nil {
 		return nil
 	}
 	return a
@@ -128,8 +131,8 @@ func (p Pending) Open(r *Messages, now time.Time, check Check) (*Answer, error) 
 	if err := r.Answer.proven(key); err != nil {
 		return nil, err
 	}
-	a := new(Answer)
-	if err := read(r.Answer, p.ID, check, a); err != nil {
+	a, err := r.Answer.answer(p.ID, check)
+	if err != nil {
 		return nil, err
 	}
 	if err := handoff.CheckAgent(a.Agent); err != nil {

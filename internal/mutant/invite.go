@@ -32,11 +32,11 @@ var ofInvites = []mutant{
 	},
 	{
 		"a key that is offered or answers signs its document", "internal/invite/record.go",
-		`return check(key, []byte(p.Document), []byte(p.Signature))`, "_ = key\n\treturn nil", "./internal/invite -run TestRefused",
+		`return check(*key, []byte(p.Document), []byte(p.Signature))`, "_ = key\n\treturn nil", "./internal/invite -run TestRefused",
 	},
 	{
 		"a document of an invitation is of that one", "internal/invite/record.go",
-		`if of != id {`, `if of != id && false {`, "./internal/invite -run TestRefused",
+		`if *of != id {`, `if *of != id && false {`, "./internal/invite -run TestRefused",
 	},
 	{
 		"nobody joins too late", "internal/invite/sides.go",
