@@ -98,22 +98,6 @@ func newest(list []*Past, limit int) []*Past {
 	return list[:min(limit, len(list))]
 }
 
-// bring asks the hubs among some homes for their logs, side by side. It returns the errors of the
-// unread hubs.
-func bring(ctx context.Context, homes workspace.HomeList) map[*crossrepo.Hub]error {
-	var hubs []*crossrepo.Hub
-	for _, home := range homes {
-		if hub, ok := home.(*crossrepo.Hub); ok {
-			hubs = append(hubs, hub)
-		}
-	}
-	unread := map[*crossrepo.Hub]error{}
-	for i, err := range crossrepo.Each(hubs, func(hub *crossrepo.Hub) error { return hub.BringLog(ctx, crossrepo.Look{}) }) {
-		unread[hubs[i]] = err
-	}
-	return unread
-}
-
 // logged visits every handoff in the known lanes, after updating the lanes of hubs. It warns of a
 // hub that is down, and of an untrustworthy lane.
 func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
@@ -123,10 +107,15 @@ func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
 		seen[home.Namespace()] = true
 		return again
 	})
-	unread := bring(ctx, homes)
-	for _, home := range homes {
+	unread := crossrepo.Each(homes, func(home lifecycle.Home) error {
 		if hub, ok := home.(*crossrepo.Hub); ok {
-			err := unread[hub]
+			return hub.BringLog(ctx, crossrepo.Look{})
+		}
+		return nil
+	})
+	for i, home := range homes {
+		if hub, ok := home.(*crossrepo.Hub); ok {
+			err := unread[i]
 			if err == nil {
 				_, err = hub.LearnAll(ctx, nil)
 			}
