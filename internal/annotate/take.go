@@ -76,18 +76,7 @@ func (n *Notes) read(ctx context.Context, hub *crossrepo.Hub) (*sharing, error) 
 	if s.theirs, err = notes.Root(ctx, r, s.tip); err != nil {
 		return nil, err
 	}
-	var batch []notes.Change
-	err = notes.Changes(ctx, r, s.ours, s.theirs, func(c notes.Change) error {
-		if batch = append(batch, c); len(batch) < noteBatch {
-			return nil
-		}
-		defer func() { batch = batch[:0] }()
-		return s.look(ctx, batch)
-	})
-	if err == nil {
-		err = s.look(ctx, batch)
-	}
-	return s, err
+	return s, notes.Batches(ctx, r, s.ours, s.theirs, noteBatch, func(batch []notes.Change) error { return s.look(ctx, batch) })
 }
 
 // look compares some notes, none of which is equal on both sides.

@@ -3,6 +3,7 @@ package guard
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -72,22 +73,10 @@ func (nj noteJudge) checkOne(ctx context.Context, e refs.Edit) error {
 
 // checkChanged checks the notes in which one tree differs from another.
 func (nj noteJudge) checkChanged(ctx context.Context, r guardReader, before, tree string) error {
-	var batch []notes.Change
 	size := 0
-	err := notes.Changes(ctx, r, before, tree, func(c notes.Change) error {
-		if c.Blob == "" {
-			return nil
-		}
-		if batch = append(batch, c); len(batch) < noteBatch {
-			return nil
-		}
-		defer func() { batch = batch[:0] }()
-		return nj.checkBatch(ctx, batch, &size)
+	return notes.Batches(ctx, r, before, tree, noteBatch, func(batch []notes.Change) error {
+		return nj.checkBatch(ctx, slices.DeleteFunc(batch, func(c notes.Change) bool { return c.Blob == "" }), &size)
 	})
-	if err != nil {
-		return err
-	}
-	return nj.checkBatch(ctx, batch, &size)
 }
 
 func (nj noteJudge) checkBatch(ctx context.Context, batch []notes.Change, size *int) error {

@@ -31,6 +31,22 @@ func Changes(ctx context.Context, r Reader, before, after string, visit func(Cha
 	return c.walk(ctx, "", before, after)
 }
 
+// Batches is like Changes for up to n changes at a time. The last batch may be empty.
+func Batches(ctx context.Context, r Reader, before, after string, n int, visit func([]Change) error) error {
+	var batch []Change
+	err := Changes(ctx, r, before, after, func(c Change) error {
+		if batch = append(batch, c); len(batch) < n {
+			return nil
+		}
+		defer func() { batch = batch[:0] }()
+		return visit(batch)
+	})
+	if err != nil {
+		return err
+	}
+	return visit(batch)
+}
+
 type changes struct {
 	t             *walk
 	visit         func(Change) error
