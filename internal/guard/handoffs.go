@@ -136,11 +136,7 @@ func homely(name string) bool {
 // lane reads the name of a lane.
 func lane(name string) (cc string, ok bool) {
 	cc, ok = strings.CutPrefix(name, refs.LocalNamespace.Lanes())
-	if !ok || len(cc) != 2 {
-		return "", false
-	}
-	_, err := handoff.ParseID("ho_" + strings.Repeat("0", 24) + cc)
-	return cc, err == nil
+	return cc, ok && handoff.IsLane(cc)
 }
 
 // sort finds out which handoffs an edit is about.

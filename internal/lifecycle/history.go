@@ -262,7 +262,7 @@ func LaneTips(ctx context.Context, repo *refs.Repo, named ...string) (Tips, erro
 			}
 			namespace = hash
 		}
-		if _, err := handoff.ParseID("ho_" + strings.Repeat("0", 24) + lane); err != nil {
+		if !handoff.IsLane(lane) {
 			continue
 		}
 		if namespaces[namespace] == nil {

@@ -52,7 +52,7 @@ func BringWork(ctx context.Context, repo *refs.Repo, home Home, s *State, w *han
 	if w == nil {
 		return nil
 	}
-	o, err := repo.Read(ctx, w.Commit, maxWork)
+	o, err := repo.Read(ctx, w.Commit, MaxWork)
 	if err != nil || o != nil {
 		return err
 	}
@@ -71,7 +71,8 @@ func ForgetWork(ctx context.Context, repo *refs.Repo, home Home, p Place) error 
 	return refs.Drop(ctx, repo, home.Namespace().Work(p.Agent, p.ID))
 }
 
-const maxWork = 4 << 20 // bytes of the commit of a snapshot
+// MaxWork bounds the commit of a snapshot, in bytes.
+const MaxWork = 4 << 20
 
 // fixWork returns the edits to settle an unfinished edit of a snapshot's ref. Forward means the
 // step is in the log. This clone has no copy of such a ref of a hub. Then fixWork returns the edit

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 )
 
 const (
@@ -239,16 +240,8 @@ const (
 
 // CheckKID says why s is not the one spelling of a KID; nil if it is.
 func CheckKID(s string) error {
-	if digits, ok := strings.CutPrefix(s, openpgpPrefix); ok {
-		if fingerprint, err := hex.DecodeString(digits); err == nil && len(fingerprint) == 20 && digits == strings.ToLower(digits) {
-			return nil
-		}
-	}
-	if digits, ok := strings.CutPrefix(s, sshPrefix); ok {
-		sum, err := base64.RawStdEncoding.DecodeString(digits)
-		if err == nil && len(sum) == 32 && digits == base64.RawStdEncoding.EncodeToString(sum) {
-			return nil
-		}
+	if handoff.IsKeyID(s) {
+		return nil
 	}
 	return fault.New(fault.Invalid, fault.Malformed, "%q is not a key id", s).
 		WithHints(fault.Fact("a key id is openpgp: and 40 hex digits, or ssh:SHA256: and 43 characters"))

@@ -57,7 +57,7 @@ func (c *comparison) carried(ctx context.Context, lane string, id handoff.ID, at
 	if c.work[ref] != "" {
 		f.Reason, f.Text = fault.DigestMismatch, ref+" is not the snapshot that the envelope of the handoff names"
 	}
-	commit, err := c.repo.Read(ctx, named.Commit, maxWork)
+	commit, err := c.repo.Read(ctx, named.Commit, lifecycle.MaxWork)
 	if err != nil && fault.CodeOf(err) != fault.Denied {
 		return err
 	}
@@ -66,8 +66,6 @@ func (c *comparison) carried(ctx context.Context, lane string, id handoff.ID, at
 	}
 	return c.finding(lane, f)
 }
-
-const maxWork = 4 << 20 // bytes of the commit of a snapshot
 
 // moving reports whether a step is taking the handoff away while the refs are compared: the
 // snapshot goes first.
