@@ -97,7 +97,7 @@ func detect(b []byte, src source) (guess, error) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(src.json, &members) != nil {
 		var root map[string]any
-		return guess{}, handoff.ParseStrict(src.json, &root, handoff.AfterLines(src.line))
+		return guess{}, handoff.ParseStrictAfter(src.line, src.json, &root)
 	}
 	if g := detectMembers(members); g.format != "" {
 		return g, nil

@@ -257,7 +257,7 @@ func parse(format string, src source) (map[string]any, error) {
 		return nil, invalid(format, fault.TooLarge, "document: %d bytes, limit %d", n, handoff.MaxEnvelope)
 	}
 	var root map[string]any
-	if err := handoff.ParseStrict(src.json, &root, handoff.AfterLines(src.line)); err != nil {
+	if err := handoff.ParseStrictAfter(src.line, src.json, &root); err != nil {
 		return nil, inFormat(format, err)
 	}
 	if root == nil {

@@ -29,7 +29,7 @@ func importNative(src source) (*Draft, error) {
 			WithHints(hint)
 	}
 	var e handoff.Envelope
-	if err := handoff.ParseStrict(src.json, &e, handoff.AfterLines(src.line)); err != nil {
+	if err := handoff.ParseStrictAfter(src.line, src.json, &e); err != nil {
 		return nil, inFormat(Githandoff, err)
 	}
 	if err := Check(Githandoff, &e); err != nil {

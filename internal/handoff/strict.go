@@ -17,15 +17,6 @@ import (
 	"githandoff/internal/fault"
 )
 
-// Option changes what ParseStrict does.
-type Option func(*shape)
-
-// AfterLines says how many lines of its file stand before the value, so messages count lines
-// as an editor does.
-func AfterLines(n int) Option {
-	return func(s *shape) { s.before = n }
-}
-
 // ParseStrict reads exactly one JSON value into dst, a pointer as for json.Unmarshal. It
 // refuses, with reason "malformed" and the name of the member, everything encoding/json
 // forgives and two readers could read differently: invalid UTF-8 and lone surrogates, a byte
@@ -33,16 +24,16 @@ func AfterLines(n int) Option {
 // null where dst is neither pointer, slice, map nor interface, more than MaxDepth open arrays
 // and objects, integers a double cannot hold, bytes after the value, numbers with a digit a
 // double does not keep. In a map or an interface any name goes, once.
-func ParseStrict(b []byte, dst any, opts ...Option) error {
-	s := &shape{fields: map[reflect.Type]map[string]reflect.Type{}}
-	for _, opt := range opts {
-		opt(s)
-	}
-	tree, err := parseTree(b, s.before)
+func ParseStrict(b []byte, dst any) error { return ParseStrictAfter(0, b, dst) }
+
+// ParseStrictAfter is like ParseStrict for a value behind so many lines of its file: messages count
+// lines as an editor does.
+func ParseStrictAfter(lines int, b []byte, dst any) error {
+	tree, err := parseTree(b, lines)
 	if err != nil {
 		return err
 	}
-	if err := s.check(tree, reflect.TypeOf(dst), make(Member, 0, MaxDepth)); err != nil {
+	if err := fits(tree, reflect.TypeOf(dst), make(Member, 0, MaxDepth)); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(b, dst); err != nil {
@@ -266,13 +257,8 @@ func refuse(member string, reason fault.Reason, format string, args ...any) erro
 	return fault.New(fault.Invalid, reason, "%s: %w", member, fmt.Errorf(format, args...))
 }
 
-// shape compares a JSON value with a Go type.
-type shape struct {
-	before int                                      // lines of the file before the value
-	fields map[reflect.Type]map[string]reflect.Type // by JSON name; a cache
-}
-
-func (s *shape) check(v any, t reflect.Type, at Member) error {
+// fits compares a JSON value with a Go type.
+func fits(v any, t reflect.Type, at Member) error {
 	if t == nil || readsItself(t) {
 		return nil
 	}
@@ -281,14 +267,14 @@ func (s *shape) check(v any, t reflect.Type, at Member) error {
 		if v == nil && len(at) > 0 {
 			return nil
 		}
-		return s.check(v, t.Elem(), at)
+		return fits(v, t.Elem(), at)
 	case reflect.Interface:
 		return nil
 	case reflect.Struct, reflect.Map:
 		object, ok := v.(map[string]any)
 		switch {
 		case ok:
-			return s.checkMembers(object, t, at)
+			return membersFit(object, t, at)
 		case v == nil && t.Kind() == reflect.Map:
 			return nil
 		}
@@ -299,7 +285,7 @@ func (s *shape) check(v any, t reflect.Type, at Member) error {
 			return mismatch(v, "an array", at)
 		}
 		for i, elem := range list {
-			if err := s.check(elem, t.Elem(), at.elem(i)); err != nil {
+			if err := fits(elem, t.Elem(), at.elem(i)); err != nil {
 				return err
 			}
 		}
@@ -329,12 +315,12 @@ func readsItself(t reflect.Type) bool {
 		t == reflect.TypeFor[[]byte]()
 }
 
-// checkMembers compares the members of an object with the fields of a struct, or with the
+// membersFit compares the members of an object with the fields of a struct, or with the
 // elements of a map.
-func (s *shape) checkMembers(object map[string]any, t reflect.Type, at Member) error {
+func membersFit(object map[string]any, t reflect.Type, at Member) error {
 	var fields map[string]reflect.Type
 	if t.Kind() == reflect.Struct {
-		fields = s.fieldsOf(t)
+		fields = fieldsOf(t)
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		want, known := fields[name]
@@ -342,7 +328,7 @@ func (s *shape) checkMembers(object map[string]any, t reflect.Type, at Member) e
 			want, known = t.Elem(), true
 		}
 		if known {
-			if err := s.check(object[name], want, at.name(name)); err != nil {
+			if err := fits(object[name], want, at.name(name)); err != nil {
 				return err
 			}
 			continue
@@ -360,17 +346,14 @@ func (s *shape) checkMembers(object map[string]any, t reflect.Type, at Member) e
 	return nil
 }
 
-func (s *shape) fieldsOf(t reflect.Type) map[string]reflect.Type {
-	if known, ok := s.fields[t]; ok {
-		return known
-	}
+// fieldsOf returns the fields of a struct by their names in JSON.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
 	for _, f := range reflect.VisibleFields(t) {
 		if f.IsExported() && f.Tag.Get("json") != "-" && !(f.Anonymous && f.Tag.Get("json") == "") {
 			fields[jsonName(f)] = f.Type
 		}
 	}
-	s.fields[t] = fields
 	return fields
 }
 

@@ -151,7 +151,7 @@ func TestParseStrictCountsLinesOfTheFile(t *testing.T) {
 	for in, message := range map[string]string{
 		"{\n\"a\": }": "at line 12, column 6", `{"a":"\ud83d"}`: "half a surrogate pair at line 11, column 7",
 	} {
-		requireRefusal(t, handoff.ParseStrict([]byte(in), &v, handoff.AfterLines(10)), "malformed", message)
+		requireRefusal(t, handoff.ParseStrictAfter(10, []byte(in), &v), "malformed", message)
 	}
 }
 
