@@ -96,6 +96,10 @@ func (n *Notes) errFetch(ctx context.Context, hub *crossrepo.Hub, err error) err
 		n.Workspace.Warn(fmt.Errorf("notes at %s are not merged: this clone cannot take them: %s", hub.Alias.Name, crossrepo.GitSaid(err)))
 		return nil
 	}
+	if fault.As(err) != nil { // a refusal: git does not say it of the notes
+		n.Workspace.Warn(fmt.Errorf("notes at %s are not merged: %w", hub.Alias.Name, err))
+		return nil //nolint:nilerr // it is the warning
+	}
 	return n.warnBad(hub, fmt.Errorf("they cannot be fetched: %s", crossrepo.GitSaid(err)))
 }
 

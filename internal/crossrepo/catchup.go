@@ -56,9 +56,6 @@ func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, join func(lan
 		if s.now == s.was {
 			continue
 		}
-		if err := checkGiven(ctx, h, s); err != nil {
-			return err
-		}
 		if s.was, err = withoutStrangers(ctx, h, s); err != nil {
 			return err
 		}
@@ -78,19 +75,6 @@ func (h *Hub) GaveBack() error {
 	}
 	return fmt.Errorf("%s had lost entries of %s of its log, and has them again from this clone; if it was renamed, githandoff repo add --id gives it its new URL",
 		h.Alias.Name, fault.Count(n, "lane"))
-}
-
-// checkGiven refuses to give back what this clone lost itself. A hub that has it lost nothing.
-func checkGiven(ctx context.Context, h *Hub, s laneTips) error {
-	copied, err := h.Repo.Resolve(ctx, s.name)
-	if err != nil || copied != "" {
-		return err
-	}
-	lost, err := lostTip(&h.remote, s.name)
-	if err != nil || lost == "" {
-		return err
-	}
-	return checkLost(ctx, &h.remote, &s, lost)
 }
 
 func giveBackLost(ctx context.Context, h *Hub, s laneTips, join func(lane refs.Ref, hubTip string) error) error {

@@ -23,7 +23,6 @@ type fetchRequest struct {
 	bound        *bound // of a fetch of the whole log; may be nil
 	notes        bool   // they come along, and one file of them can be of any size
 	verified     bool   // git checks the form of each object
-	mends        bool   // objects are lost here
 }
 
 // fetch runs git fetch. No gc beside it takes an object that it fetched.
@@ -47,7 +46,7 @@ func fetch(ctx context.Context, h *remote, r fetchRequest) error {
 			_ = refs.PackMany(ctx, h.Repo, h.Namespace(), h.Mirror()) // if it fails now, the copies are as right as before
 			return nil
 		}
-		gone, herr := h.dropBroken(ctx)
+		gone, herr := h.mendTips(ctx)
 		if herr != nil {
 			return herr
 		}
@@ -106,9 +105,6 @@ func (r fetchRequest) settings(c refs.Config, gc bool) []string {
 		set = append(set, "-c", "core.bigFileThreshold=128k")
 	case r.bound != nil:
 		set = append(set, "-c", "fetch.negotiationAlgorithm=noop")
-	}
-	if r.mends { // the graph has commits that are lost
-		set = append(set, "-c", "core.commitGraph=false")
 	}
 	if r.verified {
 		set = append(set, "-c", "fetch.fsckObjects=true")

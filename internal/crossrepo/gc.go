@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
@@ -49,25 +51,33 @@ func isPlainCopy(h *remote, ref string) bool {
 		copied && (strings.HasPrefix(name, "inbox/") || strings.HasPrefix(name, "work/") || ref == h.NotesCopy())
 }
 
-// dropBroken drops copies of the hub's refs whose objects are gone, as a "gc --prune=now"
-// beside a fetch or a power cut leaves them: git would fetch nothing more into a clone with such refs. It
-// reports whether there were any. How far a lane had come is kept.
-func (h *remote) dropBroken(ctx context.Context) (bool, error) {
-	var gone []refs.Ref
+// mendTips makes a fetch possible where refs lead to lost objects, as a "gc --prune=now" beside a fetch
+// or a power cut leaves them: git fetches nothing into a clone with such refs. It brings what [Copies]
+// lists, and drops other copies. It reports whether there were any.
+func (h *remote) mendTips(ctx context.Context) (bool, error) {
+	var broken []string
+	var copies []refs.Edit
 	err := refs.Commits(ctx, h.Repo, func(ref refs.Ref, raw []byte) error {
 		if raw != nil {
 			return nil
 		}
-		if o, err := h.Repo.Read(ctx, ref.OID, record.MaxCommit); o == nil && err == nil {
-			if _, err := h.Repo.Store.DropDamaged(ref.OID); err != nil {
-				return err
-			}
-			gone = append(gone, ref)
+		o, err := h.Repo.Read(ctx, ref.OID, record.MaxCommit)
+		switch {
+		case fault.Is(err, fault.TooLarge) || o != nil:
+			return nil
+		case err == nil && slices.ContainsFunc(lanesAndInboxes(h), func(prefix string) bool { return strings.HasPrefix(ref.Name, prefix) }):
+			broken = append(broken, ref.Name)
+		case err == nil:
+			copies = append(copies, refs.Edit{Ref: ref.Name, Old: ref.OID})
+			_, err = h.Repo.Store.DropDamaged(ref.OID)
 		}
-		return nil
+		return err
 	}, strings.TrimSuffix(string(h.Namespace()), "/"), strings.TrimSuffix(string(h.Mirror()), "/"))
-	if err != nil || len(gone) == 0 {
+	if err == nil && len(broken) > 0 {
+		_, _, err = mend(ctx, h, broken...)
+	}
+	if err != nil {
 		return false, err
 	}
-	return true, dropCopies(ctx, h, gone)
+	return len(broken)+len(copies) > 0, h.Repo.Apply(ctx, refs.Transaction{Edits: copies})
 }

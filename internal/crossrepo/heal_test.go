@@ -42,6 +42,25 @@ func TestFetchIntoBrokenCopies(t *testing.T) {
 	fixer.mustClaim(t, p)
 }
 
+// The copy of the notes is made anew, and a damaged file does not stand in the way.
+func TestFetchIntoABrokenCopyOfNotes(t *testing.T) {
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+	notes := source.git.Commit(t, "a", "a", "notes")
+	source.git.Git(t, "push", "--quiet", "origin", notes+":"+refs.NotesRef)
+	look := func() string {
+		hub := v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
+		require.NoError(t, hub.Bring(t.Context(), crossrepo.Look{Notes: true}))
+		return hub.NotesCopy()
+	}
+	for _, empty := range []bool{true, false} {
+		look()
+		damage(t, fixer.git, empty, notes)
+		assert.Equal(t, "commit", fixer.git.Git(t, "cat-file", "-t", look()))
+		fixer.git.Git(t, "fsck", "--strict")
+	}
+}
+
 // So does one that finds out when it reads the fetched objects.
 func TestResumeFromBrokenCopies(t *testing.T) {
 	v := newHubFixture(t, byPath())
@@ -115,33 +134,19 @@ func TestBrokenCopiesAreStillAMemory(t *testing.T) {
 	err = hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
 	assert.True(t, fault.Is(err, "rollback"), err)
 	assert.Equal(t, []string{refs.LocalNamespace.Lane(p.ID)}, missingLanes(t, hub))
-	err = hub.CatchUp(t.Context(), nil)
-	assert.True(t, fault.Is(err, "rollback"), err)
+	require.Error(t, hub.CatchUp(t.Context(), nil))
+	assert.Empty(t, v.Hub.Git(t, "for-each-ref", string(refs.LocalNamespace)))
 
-	// What the refused look brought into the mirror is not believed without a look either, and a step
-	// looks first: it would make a copy.
+	// No step is taken at such a hub without a look either.
+	v.restore(t, whole)
 	v.Hub.Git(t, "update-ref", refs.LocalNamespace.Lane(p.ID), strings.TrimSpace(
 		v.Hub.Git(t, "commit-tree", "-m", "another history", strings.TrimSpace(v.Hub.Git(t, "write-tree")))))
-	hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
-	require.Error(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
-	hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
-	assert.False(t, crossrepo.LearnSeen(t.Context(), hub, p.ID))
-	assert.True(t, hub.LooksFirst(t.Context(), p.ID))
-
-	// Even a copy that such a step made does not say what was seen before.
-	lane := hub.Namespace().Lane(p.ID)
-	fixer.git.Git(t, "update-ref", lane, v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(p.ID)))
-	for range 2 {
-		hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
-		err = hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
-		assert.True(t, fault.Is(err, "rollback"), err)
-	}
-	fixer.git.Git(t, "update-ref", "-d", lane)
+	_, _, err = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).tryClaim(t.Context(), p)
+	assert.True(t, fault.Is(err, fault.MissingObject), err)
 
 	// A hub that has the log again is believed again.
 	v.restore(t, whole)
 	hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
 	assert.Equal(t, tip, fixer.git.Git(t, "rev-parse", hub.Namespace().Lane(p.ID)))
-	assert.NoFileExists(t, fixer.Repo.Own("lost/"+filepath.Base(string(hub.Namespace()))+"/"+p.ID.Lane()))
 }

@@ -128,9 +128,6 @@ func (h *Hub) compare(ctx context.Context, edits []refs.Edit) (done bool, moved 
 	done = true
 	for _, e := range h.copied(edits) {
 		now, err := h.Repo.Resolve(ctx, e.Ref)
-		if err == nil && now == "" {
-			now, err = lostTip(&h.remote, e.Ref)
-		}
 		if err != nil {
 			return false, nil, err
 		}
@@ -189,9 +186,6 @@ func (h *Hub) LooksFirst(ctx context.Context, id handoff.ID) bool {
 	tip, err := h.Repo.Resolve(ctx, lane)
 	if err != nil {
 		return false
-	}
-	if lost, err := lostTip(&h.remote, lane); tip == "" && (err != nil || lost != "") {
-		return true
 	}
 	k := readKnown(&h.remote)
 	if !k.Moved && k.Unshown == "" && (tip != "" || k.Whole || h.LastRead().IsZero()) {

@@ -88,8 +88,8 @@ func (h *asking) BringLog(ctx context.Context, l Look) error {
 	return widen(ctx, &h.lanes)
 }
 
-// Memory returns the copies of lanes, and those that were dropped with their commits lost. A
-// comparison reads them before the mirror: another command of this clone may push meanwhile.
+// Memory returns the copies of lanes. A comparison reads them before the mirror: another command of
+// this clone may push meanwhile.
 func (h *lanes) Memory(ctx context.Context) ([]refs.Ref, error) {
 	list, err := h.Repo.List(ctx, h.Namespace().Lanes())
 	if err != nil {
@@ -103,13 +103,7 @@ func (h *lanes) Memory(ctx context.Context) ([]refs.Ref, error) {
 			return nil, err
 		}
 	}
-	lost, err := lostTips(&h.remote)
-	for _, tip := range lost {
-		if !slices.ContainsFunc(known, func(ref refs.Ref) bool { return ref.Name == tip.Name }) {
-			known = append(known, tip)
-		}
-	}
-	return known, err
+	return known, nil
 }
 
 // mirrorTips returns the lanes of the mirror, by their names at the hub.

@@ -135,13 +135,13 @@ func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]laneTips
 		if err != nil {
 			return err
 		}
-		m, err := movesOf(ctx, h, list, all)
+		edits, back, err := movesOf(ctx, h, list, all)
 		if err != nil {
 			return err
 		}
-		err = h.Repo.Apply(ctx, refs.Transaction{Edits: m.edits})
+		err = h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
 		if err == nil {
-			return errors.Join(m.back, forgetTips(ctx, &h.remote, m.found))
+			return back
 		}
 		if try == tries || ctx.Err() != nil {
 			return err
@@ -149,7 +149,11 @@ func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]laneTips
 		switch {
 		case errors.As(err, new(*refs.StaleError)): // another command of this clone learned as well
 		case fault.Is(err, fault.MissingObject): // a gc took objects just judged
-			if err := refetchLost(ctx, h, list); err != nil {
+			var names []string
+			for _, s := range list {
+				names = append(names, h.mirrored(s.name))
+			}
+			if _, _, err := mend(ctx, &h.remote, names...); err != nil {
 				return err
 			}
 		case try > 0:
@@ -162,76 +166,20 @@ func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]laneTips
 	}
 }
 
-// verdict says how the copies of some lanes may move.
-type verdict struct {
-	edits []refs.Edit
-	found []refs.Ref // tips of dropped copies which the moved ones contain
-	back  error      // of a hub that lacks commits seen by this clone
-}
-
-// movesOf judges lanes. A lane that lacks the tip of a dropped copy does not move, even if it has a
-// copy again: a step of this clone makes one without a look.
-func movesOf(ctx context.Context, h *lanes, list []laneTips, all bool) (m verdict, err error) {
-	next := make(map[string]string, len(list))
+// movesOf judges lanes. back is the error of a hub that lacks commits seen by this clone.
+func movesOf(ctx context.Context, h *lanes, list []laneTips, all bool) (edits []refs.Edit, back, err error) {
 	for i := range list {
 		s := &list[i]
-		to, err := h.nextTip(ctx, s, all)
-		switch {
+		switch to, err := h.nextTip(ctx, s, all); {
 		case fault.Is(err, fault.Rollback):
-			m.back = err
-			to = s.was
+			back = err
 		case err != nil:
-			return m, err
-		}
-		next[s.name] = to
-	}
-	lost, err := lostTips(&h.remote) // now: a lane that was mended has its tip there
-	if err != nil {
-		return m, err
-	}
-	for _, tip := range lost {
-		i := slices.IndexFunc(list, func(s laneTips) bool { return s.name == tip.Name })
-		if i < 0 {
-			continue
-		}
-		switch err := checkLost(ctx, &h.remote, &list[i], tip.OID); {
-		case fault.Is(err, fault.Rollback):
-			m.back = err
-			next[tip.Name] = list[i].was
-		case err != nil:
-			return m, err
-		case next[tip.Name] == list[i].now:
-			m.found = append(m.found, tip)
+			return nil, nil, err
+		case to != s.was:
+			edits = append(edits, refs.Edit{Ref: s.name, Old: s.was, New: to})
 		}
 	}
-	for _, s := range list {
-		if to := next[s.name]; to != s.was {
-			m.edits = append(m.edits, refs.Edit{Ref: s.name, Old: s.was, New: to})
-		}
-	}
-	return m, nil
-}
-
-// refetchLost fetches the lanes again whose tip in the mirror is not here.
-func refetchLost(ctx context.Context, h *lanes, list []laneTips) error {
-	moved := slices.DeleteFunc(slices.Clone(list), func(s laneTips) bool { return s.now == "" || s.now == s.was })
-	oids := make([]string, len(moved))
-	for i, s := range moved {
-		oids[i] = s.now
-	}
-	kinds, err := refs.Kinds(ctx, h.Repo, oids)
-	if err != nil {
-		return err
-	}
-	for i, a := range kinds {
-		if a.Type != "" {
-			continue
-		}
-		if err := h.refetchLane(ctx, &moved[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return edits, back, nil
 }
 
 // nextTip decides the next tip of the copy of a lane, or why it stays. An error of a single lane

@@ -33,7 +33,7 @@ type asking struct {
 // brought before.
 func (h *asking) Refresh(ctx context.Context, spec lifecycle.FetchSpec) error {
 	if spec.Lost {
-		if _, err := mend(ctx, &h.remote, copiesOfPlaces(&h.remote, spec)...); err != nil {
+		if _, _, err := mend(ctx, &h.remote, copiesOfPlaces(&h.remote, spec)...); err != nil {
 			return err
 		}
 	}

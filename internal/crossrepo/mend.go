@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
 
@@ -21,29 +21,18 @@ func lanesAndInboxes(h *remote) []string {
 	return []string{h.Namespace().Lanes(), string(h.Namespace()) + "inbox/", h.Mirror().Lanes()}
 }
 
-// Mend fetches what the copies of a hub's lanes and inboxes lack in this clone: lost objects, and
-// objects whose files are damaged. It returns the names of these copies. The memory of the lanes
-// stays: a hub that lacks what this clone has seen is refused.
-func Mend(ctx context.Context, h *Hub) (names []string, err error) {
-	broken, err := mend(ctx, &h.remote, lanesAndInboxes(&h.remote)...)
-	if rerr := h.checkNotRewound(ctx, broken); rerr != nil {
-		return nil, rerr
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, ref := range broken {
-		names = append(names, ref.Name)
-	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
+// Mend brings the objects of [Copies] that are lost in this clone, or whose files are damaged. It returns
+// the names of the refs that are whole again, and of the copies that were dropped, because the hub has
+// their objects no more. A hub whose lane lacks what this clone has seen of it is refused.
+func Mend(ctx context.Context, h *Hub) (brought, dropped []string, err error) {
+	return mend(ctx, &h.remote, lanesAndInboxes(&h.remote)...)
 }
 
-// mendLane mends the copy of one lane and its mirror. An object that the hub has not either stays
-// lost, which is no error.
+// mendLane is like Mend for the copy of one lane and its mirror. An object that the hub has lost as well
+// stays lost, which is no error.
 func mendLane(ctx context.Context, h *lanes, s *laneTips) error {
-	_, err := mend(ctx, &h.remote, s.name, h.mirrored(s.name))
-	if err != nil && !fault.Is(err, fault.MissingObject) && !errors.As(err, new(*refs.StaleError)) { // stale: another command mends it
+	_, _, err := mend(ctx, &h.remote, s.name, h.mirrored(s.name))
+	if err != nil && !fault.Is(err, fault.MissingObject) {
 		return err
 	}
 	*s, err = h.tipsOf(ctx, s.name)
@@ -62,137 +51,71 @@ func copiesOfPlaces(h *remote, spec lifecycle.FetchSpec) []string {
 	return names
 }
 
-// mend is like Mend for the copies that match patterns, and returns the broken ones as they were. It
-// does not look whether the hub has what this clone has seen.
-//
-// git writes no object over a damaged file, and fetches nothing into a clone with a ref whose commit
-// is lost. So these files and refs go first. If the fetch fails, the refs come back.
-func mend(ctx context.Context, h *remote, patterns ...string) (broken []refs.Ref, err error) {
-	err = fetchLost(ctx, h, patterns, &broken)
-	back := broken
-	if err == nil {
-		back = slices.DeleteFunc(slices.Clone(broken), func(ref refs.Ref) bool { return !h.Namespace().InLog(ref.Name) })
+// mend is like Mend for the refs that match patterns. The copy of a lane is a memory, and stays where it
+// is.
+func mend(ctx context.Context, h *remote, patterns ...string) (brought, dropped []string, err error) {
+	list, err := h.Repo.List(ctx, patterns...)
+	if err != nil {
+		return nil, nil, err
 	}
-	if perr := putBack(context.WithoutCancel(ctx), h, back); perr != nil {
-		return nil, errors.Join(err, perr)
+	lost, err := refs.FindLost(ctx, h.Repo, list)
+	if err != nil || len(lost) == 0 {
+		return nil, nil, err
 	}
-	return broken, err
+	if err := bringObjects(ctx, h, lost); err != nil {
+		return nil, nil, err
+	}
+	list = nil
+	for _, l := range lost {
+		list = append(list, l.Ref)
+	}
+	if lost, err = refs.FindLost(ctx, h.Repo, list); err != nil {
+		return nil, nil, err
+	}
+	for _, ref := range list {
+		switch still := slices.ContainsFunc(lost, func(l refs.Lost) bool { return l.Name == ref.Name }); {
+		case !still:
+			brought = append(brought, ref.Name)
+		case h.Namespace().InLog(ref.Name):
+			err = errLost(h, ref.Name)
+		default:
+			dropped = append(dropped, ref.Name)
+			derr := h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref.Name, Old: ref.OID}}})
+			if derr != nil && !errors.As(derr, new(*refs.StaleError)) { // stale: another command has looked as well
+				return brought, dropped, derr
+			}
+		}
+	}
+	return brought, dropped, err
 }
 
-// refetches is the first git that fetches objects whose refs are here already.
-const refetches = "2.36"
+func errLost(h *remote, lane string) error {
+	return fault.New(fault.Denied, fault.Rollback, "%s has rewritten %s of its log, which this clone has seen and lost", h.Alias.Name, h.RemoteName(lane)).
+		WithHints(fault.Fact("a clone that has all of that log brings the hub up to date: githandoff sync %s, there", h.Alias.Name))
+}
 
-// fetchLost fetches the refs with lost objects, until none is lost, and adds them to broken, as they
-// were at first. A walk from a ref ends at the first lost object, so there can be others behind it.
-//
-// A git that cannot be told to fetch all objects again believes a ref that stands where the hub's does,
-// whatever it lacks. There all these refs are dropped before the fetch.
-func fetchLost(ctx context.Context, h *remote, patterns []string, broken *[]refs.Ref) error {
-	refetch, err := h.Repo.HasGit(ctx, refetches)
+// bringObjects fetches all objects of some refs into a scratch repository, and moves them into this one. A
+// fetch into this one would not bring them: git writes no object over a damaged file, fetches nothing
+// for a ref that stands where the hub's does, and nothing at all beside a ref whose commit is lost.
+func bringObjects(ctx context.Context, h *remote, list []refs.Lost) error {
+	scratch, err := refs.NewScratch(ctx, h.Repo)
 	if err != nil {
 		return err
 	}
-	var failed error // of the last fetch
-	for before := []string(nil); ; {
-		list, err := h.Repo.List(ctx, patterns...)
-		if err != nil {
-			return err
-		}
-		lost, err := refs.FindLost(ctx, h.Repo, slices.Concat(list, *broken))
-		if err != nil {
-			return err
-		}
-		var oids []string
-		for _, l := range lost {
-			oids = append(oids, l.Object)
-		}
-		switch {
-		case len(oids) == 0 && failed == nil:
-			return nil
-		case len(oids) > 0 && slices.Equal(oids, before) && failed == nil:
-			return fault.New(fault.Unavailable, fault.MissingObject, "object %s is lost here, and %s did not bring it", oids[0], h.Alias.Name)
-		case before != nil && slices.Equal(oids, before):
-			return failed
-		}
-		before = append([]string{}, oids...)
-		if err := makeWay(ctx, h, oids, addBroken(broken, list, lost, refetch)); err != nil {
-			return err
-		}
-		r := fetchRequest{specs: specsOf(h, *broken), mends: true}
-		if r.flags = []string{"--refetch"}; !refetch {
-			r.flags = tips(h, r.specs)
-		}
-		failed = h.errUnreachable(fetch(ctx, h, r))
-		if failed != nil && !fault.Is(failed, fault.MissingObject) {
-			return failed
-		}
-	}
-}
-
-// makeWay removes the damaged files of objects, and refs.
-func makeWay(ctx context.Context, h *remote, oids []string, drop []refs.Ref) error {
-	for _, oid := range oids {
-		if _, err := h.Repo.Store.DropDamaged(oid); err != nil {
-			return err
-		}
-	}
-	return dropCopies(ctx, h, drop)
-}
-
-// addBroken adds the listed refs with lost objects to broken, and returns those that go before a fetch.
-func addBroken(broken *[]refs.Ref, list []refs.Ref, lost []refs.Lost, refetch bool) (drop []refs.Ref) {
-	for _, ref := range list {
-		i := slices.IndexFunc(lost, func(l refs.Lost) bool { return l.Ref == ref })
-		if i < 0 {
-			continue
-		}
-		if !refetch || lost[i].Object == ref.OID {
-			drop = append(drop, ref)
-		}
-		if !slices.ContainsFunc(*broken, func(b refs.Ref) bool { return b.Name == ref.Name }) {
-			*broken = append(*broken, ref)
-		}
-	}
-	return drop
-}
-
-// specsOf returns the refspecs that bring these copies. A lane comes into the mirror.
-func specsOf(h *remote, copies []refs.Ref) []string {
+	defer scratch.Close()
 	var specs []string
-	for _, ref := range copies {
-		ours, to := ref.Name, ref.Name
-		if lane, ok := strings.CutPrefix(ref.Name, string(h.Mirror())); ok {
-			ours = string(h.Namespace()) + lane
-		} else if h.Namespace().InLog(ref.Name) {
-			to = h.mirrored(ref.Name)
+	for _, l := range list {
+		name := h.RemoteName(l.Name)
+		if all := h.RemoteName(string(refs.LocalNamespace) + "inbox/"); len(list) > manyPlaces && strings.HasPrefix(name, all) {
+			name = all
 		}
-		specs = append(specs, specOf(h.RemoteName(ours), to))
+		specs = append(specs, specOf(name, name))
 	}
 	slices.Sort(specs)
-	return slices.Compact(specs)
-}
-
-// putBack gives copies the place back that they had, if no other one was fetched and their commit
-// is here.
-func putBack(ctx context.Context, h *remote, copies []refs.Ref) error {
-	var edits []refs.Edit
-	var found []refs.Ref
-	for _, ref := range copies {
-		there, err := h.Repo.Read(ctx, ref.OID, record.MaxCommit)
-		if err != nil && !fault.Is(err, fault.TooLarge) {
-			return err
-		}
-		now, err := h.Repo.Resolve(ctx, ref.Name)
-		if err != nil {
-			return err
-		}
-		if there != nil && now == "" {
-			edits, found = append(edits, refs.Edit{Ref: ref.Name, New: ref.OID}), append(found, ref)
-		}
+	args := slices.Concat([]string{"-c", "fetch.unpackLimit=1"}, fetchArgs, []string{"--", h.Alias.target()}, slices.Compact(specs))
+	env := slices.Concat(scratch.Env, fetchRequest{}.memory(h))
+	if _, err := connect(ctx, h, gitexec.Cmd{Args: args, Env: env, Timeout: gitexec.RemoteTimeout}); err != nil {
+		return h.errUnreachable(err)
 	}
-	err := h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
-	if err == nil {
-		err = forgetTips(ctx, h, found)
-	}
-	return err
+	return scratch.Adopt(ctx)
 }

@@ -15,7 +15,6 @@ import (
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
-	"githandoff/internal/gitexec"
 	"githandoff/internal/gittest"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -57,6 +56,7 @@ func damage(t *testing.T, clone *gittest.Repo, empty bool, oids ...string) {
 	require.NoError(t, filepath.WalkDir(filepath.Join(clone.Dir, ".git/refs/handoffs"), func(path string, _ fs.DirEntry, err error) error {
 		return errors.Join(err, os.Chtimes(path, old, old))
 	}))
+	loosen(t, clone)
 	for _, oid := range oids {
 		file := filepath.Join(clone.Dir, ".git/objects", oid[:2], oid[2:])
 		if oid == refs.EmptyTree {
@@ -69,10 +69,27 @@ func damage(t *testing.T, clone *gittest.Repo, empty bool, oids ...string) {
 	}
 }
 
+// loosen takes the objects of a clone out of its packs, into files of their own.
+func loosen(t *testing.T, clone *gittest.Repo) {
+	t.Helper()
+	dir := filepath.Join(clone.Dir, ".git/objects/pack")
+	away := t.TempDir()
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, f := range files {
+		require.NoError(t, os.Rename(filepath.Join(dir, f.Name()), filepath.Join(away, f.Name())))
+	}
+	for _, f := range files {
+		if filepath.Ext(f.Name()) == ".pack" {
+			clone.Git(t, "-c", "alias.unpack=!git unpack-objects -q <'"+filepath.Join(away, f.Name())+"'", "unpack")
+		}
+	}
+}
+
 // What a power cut did to the copies of a hub, to all of their objects or to each one of them, is
 // mended, and the memory of the lanes stays.
 func TestMend(t *testing.T) {
-	_, fixer, hub, held := damaged(t)
+	v, fixer, hub, held := damaged(t)
 	copies := fixer.git.Git(t, "for-each-ref")
 	all := recorded(t, hub, fixer.git)
 	require.Greater(t, len(all), 10)
@@ -86,7 +103,8 @@ func TestMend(t *testing.T) {
 				continue
 			}
 			damage(t, fixer.git, empty, oids...)
-			names, err := crossrepo.Mend(t.Context(), hub)
+			hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
+			names, _, err := crossrepo.Mend(t.Context(), hub)
 			require.NoError(t, err, oids)
 			assert.NotEmpty(t, names)
 			assert.Equal(t, copies, fixer.git.Git(t, "for-each-ref"), oids)
@@ -97,7 +115,8 @@ func TestMend(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A clone whose hub is away, or lacks what this clone had seen, keeps its refs as they are.
+// A clone whose hub is away keeps its refs as they are. If the hub lacks what this clone has seen, it keeps
+// the memory of the lanes.
 func TestMendWithoutTheHub(t *testing.T) {
 	v, fixer, hub, held := damaged(t)
 	copies := fixer.git.Git(t, "for-each-ref")
@@ -105,20 +124,22 @@ func TestMendWithoutTheHub(t *testing.T) {
 	damage(t, fixer.git, true, v.Hub.Git(t, "rev-parse", lane+"~2"))
 
 	require.NoError(t, os.Rename(v.Hub.Dir, v.Hub.Dir+"-away"))
-	_, err := crossrepo.Mend(t.Context(), hub)
+	_, _, err := crossrepo.Mend(t.Context(), hub)
 	assert.True(t, fault.Is(err, fault.RemoteUnavailable), err)
 	assert.Equal(t, copies, fixer.git.Git(t, "for-each-ref"))
 	require.NoError(t, os.Rename(v.Hub.Dir+"-away", v.Hub.Dir))
 
 	tip := v.Hub.Git(t, "rev-parse", lane)
 	v.Hub.Git(t, "update-ref", lane, tip+"~3")
-	_, err = crossrepo.Mend(t.Context(), hub)
+	_, _, err = crossrepo.Mend(t.Context(), hub)
 	assert.True(t, fault.Is(err, fault.Rollback), err)
 	assert.Equal(t, tip, fixer.git.Git(t, "rev-parse", hub.Namespace().Lane(held.Place.ID)), "it remembers what it had seen")
+	assert.Empty(t, fixer.git.Git(t, "for-each-ref", string(hub.Mirror())), "the mirror says what the hub says now")
 
 	v.Hub.Git(t, "update-ref", lane, tip)
-	_, err = crossrepo.Mend(t.Context(), hub)
+	_, _, err = crossrepo.Mend(t.Context(), hub)
 	require.NoError(t, err)
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(held.Place)))
 	assert.Equal(t, copies, fixer.git.Git(t, "for-each-ref"))
 }
 
@@ -138,18 +159,21 @@ func TestStepInADamagedClone(t *testing.T) {
 	}
 }
 
-// So does a claim, of which the payload is read.
+// So does a claim, of which the payload is read, over each transport.
 func TestClaimInADamagedClone(t *testing.T) {
-	for _, empty := range []bool{true, false} {
-		for _, part := range []string{"", "^{tree}", ":handoff.json"} {
-			v := newHubFixture(t, byPath())
-			source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
-			p := v.offer(t, source, "fixer")
-			require.NotEmpty(t, fixer.look(t, p).Tip)
-			damage(t, fixer.git, empty, v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Inbox("fixer", p.ID)+part))
-			v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).mustClaim(t, p)
-			fixer.git.Git(t, "fsck", "--strict")
-		}
+	for n, tr := range gittest.Transports() {
+		t.Run(tr.Name, func(t *testing.T) {
+			t.Parallel()
+			for _, part := range []string{"", "^{tree}", ":handoff.json"} {
+				v := newHubFixture(t, tr)
+				source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+				p := v.offer(t, source, "fixer")
+				require.NotEmpty(t, fixer.look(t, p).Tip)
+				damage(t, fixer.git, n%2 == 0, v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Inbox("fixer", p.ID)+part))
+				v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).mustClaim(t, p)
+				fixer.git.Git(t, "fsck", "--strict")
+			}
+		})
 	}
 }
 
@@ -239,12 +263,10 @@ func TestMendsWhatGitTakesForComplete(t *testing.T) {
 		"a commit-graph": func() { fixer.git.Git(t, "commit-graph", "write", "--reachable") },
 		"another ref":    func() { fixer.git.Git(t, "update-ref", "refs/other", hub.Namespace().Lane(held.Place.ID)) },
 	} {
-		if name == "another ref" && gitexec.OlderThan(gitexec.Version([]byte(fixer.git.Git(t, "version"))), "2.36") {
-			continue // that git cannot be told to fetch everything again
-		}
 		hide()
 		damage(t, fixer.git, false, v.Hub.Git(t, "rev-parse", lane+"~1"))
-		_, err := crossrepo.Mend(t.Context(), hub)
+		hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
+		_, _, err := crossrepo.Mend(t.Context(), hub)
 		require.NoError(t, err, name)
 		fixer.git.Git(t, "fsck", "--strict")
 		require.NoError(t, os.RemoveAll(filepath.Join(fixer.git.Dir, ".git/objects/info")))
@@ -269,7 +291,7 @@ func TestMendInterrupted(t *testing.T) {
 			}
 		}
 	}()
-	_, err := crossrepo.Mend(ctx, again)
+	_, _, err := crossrepo.Mend(ctx, again)
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, copies, fixer.git.Git(t, "for-each-ref"))
 }
@@ -284,9 +306,55 @@ func TestLookAtALaneLostAtTheHub(t *testing.T) {
 	for range 2 {
 		hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
 		err := hub.Refresh(t.Context(), lifecycle.WholeHandoffs(held.Place))
-		assert.True(t, fault.Is(err, fault.MissingObject), err)
+		assert.True(t, fault.Is(err, fault.Rollback), err)
 		assert.Equal(t, tip, fixer.git.Git(t, "rev-parse", hub.Namespace().Lane(held.Place.ID)))
 	}
-	_, err := crossrepo.Mend(t.Context(), hub)
+	_, _, err := crossrepo.Mend(t.Context(), hub)
 	assert.True(t, fault.Is(err, fault.Rollback), err)
+}
+
+// A file that is whole stays, even if a pack claims to have its object: the pack may be damaged, and the
+// file be what somebody restored from a copy of the repository.
+func TestMendLeavesWholeFiles(t *testing.T) {
+	v, fixer, hub, held := damaged(t)
+	damage(t, fixer.git, false, v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(held.Place.ID)+"~2"))
+	blob := fixer.git.Git(t, "rev-parse", fixer.git.Commit(t, "code", strings.Repeat("not pushed\n", 99), "code")+":code")
+	fixer.git.Git(t, "-c", "alias.pack=!echo "+blob+" | git pack-objects -q .git/objects/pack/pack", "pack")
+	packs, err := filepath.Glob(filepath.Join(fixer.git.Dir, ".git/objects/pack/*.pack"))
+	require.NoError(t, err)
+	require.Len(t, packs, 1)
+	b, err := os.ReadFile(packs[0])
+	require.NoError(t, err)
+	for i := 16; i < len(b)-20; i++ {
+		b[i] = 0
+	}
+	require.NoError(t, os.Chmod(packs[0], 0o644))
+	require.NoError(t, os.WriteFile(packs[0], b, 0o644))
+
+	_, _, err = crossrepo.Mend(t.Context(), hub)
+	require.NoError(t, err)
+	assert.Contains(t, fixer.git.Git(t, "cat-file", "blob", blob), "not pushed")
+}
+
+// The new repository reads the configuration that this one reads, and is of this one's format.
+func TestMendReadsTheSameConfiguration(t *testing.T) {
+	v, fixer, hub, held := damaged(t)
+	base, name := filepath.Split(v.Hub.Dir)
+	rewrites := filepath.Join(t.TempDir(), "rewrites")
+	fixer.git.Git(t, "config", "--file", rewrites, "url."+base+".insteadOf", "x:/")
+	fixer.git.Git(t, "config", "init.defaultObjectFormat", "sha256")
+	fixer.git.Git(t, "config", "init.defaultBranch", "no..branch")
+	gitDir := fixer.git.Git(t, "rev-parse", "--absolute-git-dir")
+	for key, url := range map[string]string{
+		"includeIf.gitdir:" + gitDir + ".path":                                                "x:/" + name,
+		"includeIf.onbranch:" + fixer.git.Git(t, "symbolic-ref", "--short", "HEAD") + ".path": "x:/" + name,
+	} {
+		fixer.git.Git(t, "config", key, rewrites)
+		fixer.git.Git(t, "remote", "set-url", hub.Alias.Name, url)
+		damage(t, fixer.git, false, v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(held.Place.ID)+"~2"))
+		again := v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
+		_, _, err := crossrepo.Mend(t.Context(), crossrepo.NewHub(hub.Alias, again.Repo, nil))
+		require.NoError(t, err, key)
+		fixer.git.Git(t, "config", "--unset", key)
+	}
 }

@@ -64,6 +64,9 @@ func (h *remote) errUnreachable(err error) error {
 		return fault.New(fault.Unavailable, fault.MissingObject, "cannot read %s: the file of an object or of a ref in this clone is damaged", h.Alias.Name).
 			WithHints(refs.BringsObjects())
 	}
+	if full := refs.DiskFault(err); fault.Is(full, fault.DiskFull) {
+		return full
+	}
 	if locks, lerr := h.Repo.Locks.List(time.Now()); lerr == nil {
 		for _, l := range locks {
 			if l.Age > time.Second {
@@ -311,36 +314,13 @@ func (h *remote) LastRead() time.Time {
 
 // Refetch reads the copy of an inbox ref whose object was gone, from the hub.
 func (h *Hub) Refetch(ctx context.Context, p lifecycle.Place, ref string) (*refs.Object, error) {
-	if _, err := h.dropBroken(ctx); err != nil {
+	if _, err := h.mendTips(ctx); err != nil {
 		return nil, err
 	}
 	if err := h.Refresh(ctx, lifecycle.WholeHandoffs(p)); err != nil {
 		return nil, err
 	}
 	return h.Repo.Read(ctx, ref, record.MaxCommit)
-}
-
-// checkNotRewound refuses a hub whose lanes do not contain what this clone remembers
-// of them.
-func (h *remote) checkNotRewound(ctx context.Context, memory []refs.Ref) error {
-	for _, lane := range memory {
-		if !strings.HasPrefix(lane.Name, h.Namespace().Lanes()) {
-			continue
-		}
-		now, err := h.Repo.Resolve(ctx, h.mirrored(lane.Name))
-		if err != nil {
-			return err
-		}
-		if now == "" {
-			continue
-		}
-		if ok, err := h.extends(ctx, now, lane.OID); err != nil {
-			return err
-		} else if !ok {
-			return h.errRollback(h.RemoteName(lane.Name))
-		}
-	}
-	return nil
 }
 
 func (h *remote) errRollback(lane string) error {

@@ -45,9 +45,6 @@ func LearnSeen(ctx context.Context, h *Hub, id handoff.ID) bool {
 	if err != nil || s.was == "" && s.now == "" || h.Refused(s.name) != nil {
 		return false
 	}
-	if lost, err := lostTip(&h.remote, s.name); err != nil || lost != "" {
-		return false // a look compares them
-	}
 	if ahead, err := h.extends(ctx, s.was, s.now); err != nil || ahead {
 		return err == nil // a step of this clone has moved the copy on since
 	}

@@ -2,6 +2,8 @@ package durable
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,4 +21,14 @@ func Abandoned(name string) bool {
 	owner, _, _ := strings.Cut(name, "-")
 	pid, err := strconv.Atoi(owner)
 	return err == nil && pid > 0 && !Running(pid)
+}
+
+// Sweep removes what is abandoned below a directory.
+func Sweep(dir string) {
+	names, _ := os.ReadDir(dir)
+	for _, n := range names {
+		if Abandoned(n.Name()) {
+			_ = os.RemoveAll(filepath.Join(dir, n.Name()))
+		}
+	}
 }

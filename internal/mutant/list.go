@@ -326,8 +326,8 @@ var mutants = []mutant{
 		`case fault.CodeOf(it.Fault) == fault.Unavailable:`, `case false:`, inScript + "resume_broken_copy",
 	},
 	{
-		"a copy that a gc broke is dropped", "internal/crossrepo/gc.go",
-		`			gone = append(gone, ref)`, ``, inCrossrepo + "TestFetchIntoBroken",
+		"a copy that a gc broke is brought again", "internal/crossrepo/gc.go",
+		`len(broken) > 0 {`, `len(broken) < 0 {`, inCrossrepo + "TestFetchIntoBroken",
 	},
 	// Roles.
 	{

@@ -70,10 +70,10 @@ func firstLost(ctx context.Context, r *Repo, tip string, sound map[string]bool) 
 		switch {
 		case fault.Is(err, fault.TooLarge):
 			continue
+		case fault.Is(err, fault.MissingObject), o == nil && err == nil: // git dies of a damaged one in a pack
+			return oid, nil
 		case err != nil:
 			return "", err
-		case o == nil:
-			return oid, nil
 		}
 		todo = append(todo, namedBy(o)...)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -78,4 +79,28 @@ func TestFindLost(t *testing.T) {
 	whole, err = refs.Connected(t.Context(), r, nil)
 	require.NoError(t, err)
 	assert.True(t, whole, "no refs")
+}
+
+// A damaged object in a pack is lost as well.
+func TestFindLostInAPack(t *testing.T) {
+	repo := gittest.NewFixture(t).NewRepo(t, "r")
+	repo.Commit(t, "file", strings.Repeat("one line\n", 99), "two")
+	repo.Git(t, "repack", "-a", "-d", "-q")
+	packs, err := filepath.Glob(filepath.Join(repo.Dir, ".git/objects/pack/*.pack"))
+	require.NoError(t, err)
+	require.Len(t, packs, 1)
+	blob := repo.Git(t, "rev-parse", "HEAD:file")
+	_, rest, _ := strings.Cut(repo.Git(t, "verify-pack", "-v", packs[0]), blob)
+	at, err := strconv.Atoi(strings.Fields(rest)[3]) // type, size, size in the pack, offset
+	require.NoError(t, err)
+	b, err := os.ReadFile(packs[0])
+	require.NoError(t, err)
+	clear(b[at+4 : at+12])
+	require.NoError(t, os.Chmod(packs[0], 0o644))
+	require.NoError(t, os.WriteFile(packs[0], b, 0o644))
+
+	list := []refs.Ref{{Name: "refs/heads/main", OID: repo.Git(t, "rev-parse", "HEAD")}}
+	lost, err := refs.FindLost(t.Context(), enginetest.Open(t, repo), list)
+	require.NoError(t, err)
+	assert.Equal(t, []refs.Lost{{Ref: list[0], Object: blob}}, lost)
 }

@@ -36,7 +36,7 @@ func newScratch(repo *refs.Repo) (*scratch, error) {
 	if err := private.MakeDir(top); err != nil {
 		return nil, err
 	}
-	sweep(top)
+	durable.Sweep(top) // of killed processes
 	dir, err := os.MkdirTemp(top, fmt.Sprintf("%d-", os.Getpid()))
 	if err != nil {
 		return nil, refs.DiskFault(err)
@@ -50,19 +50,6 @@ func newScratch(repo *refs.Repo) (*scratch, error) {
 		return nil, refs.DiskFault(err)
 	}
 	return s, nil
-}
-
-// sweep removes the scratch directories of killed processes.
-func sweep(top string) {
-	names, err := os.ReadDir(top)
-	if err != nil {
-		return
-	}
-	for _, n := range names {
-		if durable.Abandoned(n.Name()) {
-			_ = os.RemoveAll(filepath.Join(top, n.Name()))
-		}
-	}
 }
 
 func (s *scratch) close() {

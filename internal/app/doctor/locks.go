@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"githandoff/internal/cli/output"
@@ -111,14 +112,14 @@ func checkObjects(ctx context.Context, d *checkup, repo *refs.Repo) bool {
 		d.problem("refs", err)
 		return false
 	}
-	whole := checkOwn(ctx, d, repo, list)
+	whole := true
 	aliases := crossrepo.Aliases{Repo: repo}
 	for _, name := range aliases.Names() {
 		if al, _, err := aliases.Look(name); err == nil { // else checkRemotes says so
 			whole = checkCopies(ctx, d, crossrepo.NewHub(al, repo, nil)) && whole
 		}
 	}
-	return whole
+	return checkOwn(ctx, d, repo, list) && whole // last: a hub may have brought what was lost
 }
 
 // checkOwn is like checkObjects for refs of this repository, whose objects nobody else has to have.
@@ -130,7 +131,11 @@ func checkOwn(ctx context.Context, d *checkup, repo *refs.Repo, list []refs.Ref)
 	}
 	lost = slices.DeleteFunc(lost, isTip)
 	for _, l := range lost {
-		d.wrong("refs", fault.Fact("restore it from a copy of the repository"), "object %s of %s is lost or damaged", l.Object, l.Name)
+		hint := fault.Fact("restore it from a copy of the repository")
+		if !d.Fix && strings.HasPrefix(l.Name, refs.Root+"sent/") {
+			hint = refs.BringsObjects()
+		}
+		d.wrong("refs", hint, "object %s of %s is lost or damaged", l.Object, l.Name)
 	}
 	return len(lost) == 0
 }
@@ -144,17 +149,23 @@ func checkCopies(ctx context.Context, d *checkup, hub *crossrepo.Hub) bool {
 	}
 	lost, err := findLost(ctx, d, hub.Repo, list)
 	if err == nil && len(lost) > 0 && d.Fix {
-		var names []string
-		if names, err = crossrepo.Mend(ctx, hub); err == nil {
-			d.fixed("refs", "brought %s again from %s, with objects that were lost or damaged here", fault.Count(len(names), "ref"), hub.Alias.Name)
-			return true
+		var brought, dropped []string
+		brought, dropped, err = crossrepo.Mend(ctx, hub)
+		if len(brought) > 0 {
+			d.fixed("refs", "brought %s again from %s, with objects that were lost or damaged here", fault.Count(len(brought), "ref"), hub.Alias.Name)
+		}
+		if len(dropped) > 0 {
+			d.fixed("refs", "dropped the copies of %s, whose objects %s has no more", fault.Count(len(dropped), "ref"), hub.Alias.Name)
+		}
+		if err == nil {
+			return true // checkOwn names a handoff that was sent and is still lost
 		}
 	}
 	if err != nil {
 		d.problem("refs", err)
 		return false
 	}
-	lost = slices.DeleteFunc(lost, isTip)
+	lost = slices.DeleteFunc(lost, func(l refs.Lost) bool { return isTip(l) || !refs.IsCopy(l.Name) }) // checkOwn names a handoff that was sent
 	if len(lost) > 0 {
 		d.wrong("refs", fault.Run("githandoff", "doctor", "--fix").Because("brings them again from the hub"),
 			"%s of %s with lost or damaged objects; the first is %s", fault.Count(len(lost), "ref"), hub.Alias.Name, lost[0].Object)

@@ -3,6 +3,7 @@ package gc
 import (
 	"cmp"
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -99,6 +100,7 @@ func (h *Handler) files(ctx context.Context, now time.Time, dryRun bool, visit f
 	if err := h.SweepStamps(h.Repo.OwnWorktree("sessions"), now); err != nil {
 		return err
 	}
+	durable.Sweep(filepath.Join(h.Repo.Objects, "pack")) // of killed fetches of lost objects
 	return durable.RemoveAll(files)
 }
 
