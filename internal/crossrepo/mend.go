@@ -62,14 +62,11 @@ func mend(ctx context.Context, h *remote, patterns ...string) (brought, dropped 
 	if err != nil || len(lost) == 0 {
 		return nil, nil, err
 	}
-	if err := bringObjects(ctx, h, lost); err != nil {
-		return nil, nil, err
-	}
 	list = nil
 	for _, l := range lost {
 		list = append(list, l.Ref)
 	}
-	if lost, err = refs.FindLost(ctx, h.Repo, list); err != nil {
+	if lost, err = restore(ctx, h, list); err != nil {
 		return nil, nil, err
 	}
 	for _, ref := range list {
@@ -94,18 +91,18 @@ func errLost(h *remote, lane string) error {
 		WithHints(fault.Fact("a clone that has all of that log brings the hub up to date: githandoff sync %s, there", h.Alias.Name))
 }
 
-// bringObjects fetches all objects of some refs into a scratch repository, and moves them into this one. A
-// fetch into this one would not bring them: git writes no object over a damaged file, fetches nothing
-// for a ref that stands where the hub's does, and nothing at all beside a ref whose commit is lost.
-func bringObjects(ctx context.Context, h *remote, list []refs.Lost) error {
+// restore fetches some refs into a scratch repository, and writes what this one lost of them. It returns those
+// that still lack an object. A fetch into this one would bring nothing: git writes no object over a damaged file,
+// fetches nothing for a ref that stands where the hub's does, and nothing at all beside a ref whose commit is lost.
+func restore(ctx context.Context, h *remote, list []refs.Ref) ([]refs.Lost, error) {
 	scratch, err := refs.NewScratch(ctx, h.Repo)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer scratch.Close()
 	var specs []string
-	for _, l := range list {
-		name := h.RemoteName(l.Name)
+	for _, ref := range list {
+		name := h.RemoteName(ref.Name)
 		if all := h.RemoteName(string(refs.LocalNamespace) + "inbox/"); len(list) > manyPlaces && strings.HasPrefix(name, all) {
 			name = all
 		}
@@ -114,8 +111,16 @@ func bringObjects(ctx context.Context, h *remote, list []refs.Lost) error {
 	slices.Sort(specs)
 	args := slices.Concat([]string{"-c", "fetch.unpackLimit=1"}, fetchArgs, []string{"--", h.Alias.target()}, slices.Compact(specs))
 	env := slices.Concat(scratch.Env, fetchRequest{}.memory(h))
-	if _, err := connect(ctx, h, gitexec.Cmd{Args: args, Env: env, Timeout: gitexec.RemoteTimeout}); err != nil {
-		return h.errUnreachable(err)
+	for try := 0; ; try++ {
+		_, err := connect(ctx, h, gitexec.Cmd{Args: args, Env: env, Timeout: gitexec.RemoteTimeout})
+		if err == nil {
+			return scratch.Restore(ctx, list)
+		}
+		if try == 3 || !wentMeanwhile(err) {
+			return nil, h.errUnreachable(err)
+		}
+		if perr := refs.Pause(ctx, try); perr != nil {
+			return nil, perr
+		}
 	}
-	return scratch.Adopt(ctx)
 }

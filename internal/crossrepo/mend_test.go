@@ -3,6 +3,7 @@ package crossrepo_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -357,4 +358,31 @@ func TestMendReadsTheSameConfiguration(t *testing.T) {
 		require.NoError(t, err, key)
 		fixer.git.Git(t, "config", "--unset", key)
 	}
+}
+
+// Nothing is brought to which no ref leads: a fetch would take it for present, while a gc removes it.
+func TestMendBringsNoMore(t *testing.T) {
+	v, fixer, hub, held := damaged(t)
+	lost := v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(held.Place.ID)+"~2")
+	second := v.Clone(t, "second")
+	again := v.open(t, "fixer", fixer.Engine.Author.Signer, second)
+	_, err := again.Engine.Renew(t.Context(), again.home, held, lifecycle.Renewal{})
+	require.NoError(t, err)
+	damage(t, fixer.git, true, lost)
+	_, _, err = crossrepo.Mend(t.Context(), hub)
+	require.NoError(t, err)
+	assert.Equal(t, "commit", fixer.git.Git(t, "cat-file", "-t", lost))
+	assert.Empty(t, fixer.git.Git(t, "fsck", "--unreachable", "--no-progress"))
+}
+
+// A gc that has chosen its objects removes none of those which are brought beside it.
+func TestMendBesideGC(t *testing.T) {
+	v, fixer, hub, held := damaged(t)
+	lost := v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(held.Place.ID)+"~2")
+	damage(t, fixer.git, false, lost)
+	require.NoError(t, os.WriteFile(filepath.Join(fixer.git.Dir, ".git/gc.pid"), fmt.Appendf(nil, "%d localhost", os.Getpid()), 0o600))
+	_, _, err := crossrepo.Mend(t.Context(), hub)
+	require.NoError(t, err)
+	_ = os.Remove(filepath.Join(fixer.git.Dir, ".git/objects", lost[:2], lost[2:]))
+	fixer.git.Git(t, "fsck", "--strict")
 }

@@ -2,6 +2,7 @@ package durable
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -31,4 +32,14 @@ func Sweep(dir string) {
 			_ = os.RemoveAll(filepath.Join(dir, n.Name()))
 		}
 	}
+}
+
+// TempDir makes a directory of this process below top, for this user alone, and removes those of killed
+// processes. top stays when its last directory goes, because another process may be about to make one there.
+func TempDir(top string) (string, error) {
+	Sweep(top)
+	if err := os.MkdirAll(top, 0o700); err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(top, fmt.Sprintf("%d-", os.Getpid()))
 }

@@ -3,6 +3,7 @@ package durable_test
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -27,4 +28,23 @@ func TestAbandoned(t *testing.T) {
 	} {
 		assert.Equal(t, abandoned, durable.Abandoned(name), name)
 	}
+}
+
+// The directory of a killed process goes, and no other one.
+func TestTempDir(t *testing.T) {
+	top := filepath.Join(t.TempDir(), "top")
+	gone := exec.Command("true")
+	require.NoError(t, gone.Run())
+	dead := filepath.Join(top, strconv.Itoa(gone.Process.Pid)+"-1")
+	require.NoError(t, os.MkdirAll(filepath.Join(dead, "objects"), 0o700))
+	first, err := durable.TempDir(top)
+	require.NoError(t, err)
+	assert.NoDirExists(t, dead)
+	second, err := durable.TempDir(top)
+	require.NoError(t, err)
+	assert.NotEqual(t, first, second)
+	assert.DirExists(t, first)
+	info, err := os.Stat(second)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 }

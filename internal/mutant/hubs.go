@@ -143,12 +143,22 @@ var ofHubs = []mutant{
 		`if r.Worktree != "" {`, `if r.Worktree == "-" {`, "./internal/cli -run TestScript/doctor_damaged_subdir",
 	},
 	{
-		"a damaged file goes once its object is packed", "internal/refs/scratch.go",
-		`s.repo.Store.DropDamaged(strings.TrimSpace(oid))`, `oid, error(nil)`, inCrossrepo + "TestMend$",
+		"a damaged file goes before its object is written", "internal/refs/scratch.go",
+		`st.DropDamaged(o.OID)`, `o.OID, error(nil)`, inCrossrepo + "TestMend$",
+	},
+	{
+		"a gc at work removes no object that was just brought", "internal/refs/scratch.go",
+		`return st.secure(context.WithoutCancel(ctx), time.Time{}, objects)`, `return st.secure(context.WithoutCancel(ctx), time.Time{}, nil)`,
+		inCrossrepo + "TestMendBesideGC",
+	},
+	{
+		"an object that is lost at the hub as well keeps no other from being brought", "internal/refs/lost.go",
+		`			lost = cmp.Or(lost, oid)
+			continue`, `			return cmp.Or(lost, oid), nil`, inRefs + "TestRestore",
 	},
 	{
 		"a damaged object in a pack is lost", "internal/refs/lost.go",
-		`case fault.Is(err, fault.MissingObject), o == nil && err == nil:`, `case o == nil && err == nil:`, inRefs + "TestFindLostInAPack",
+		`case fault.Is(err, fault.MissingObject):`, `case false:`, inRefs + "TestFindLostInAPack",
 	},
 	{
 		"a refusal is no fault of the notes", "internal/annotate/share.go",

@@ -1,6 +1,7 @@
 package refs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,10 +42,27 @@ func Connected(ctx context.Context, r *Repo, list []Ref) (bool, error) {
 // FindLost reads the objects of refs one after the other, commits with their parents, trees and
 // files, and returns the refs with a lost one.
 func FindLost(ctx context.Context, r *Repo, list []Ref) ([]Lost, error) {
+	return findLost(list, func(oid string) (*Object, error) { return readWhole(ctx, r, oid) })
+}
+
+// readWhole returns an object, nil if it is lost or damaged, and a large one without its body.
+func readWhole(ctx context.Context, r *Repo, oid string) (*Object, error) {
+	o, err := r.ReadTip(ctx, oid, maxTip)
+	switch {
+	case fault.Is(err, fault.TooLarge):
+		return o, nil
+	case fault.Is(err, fault.MissingObject): // git dies of a damaged one in a pack
+		return nil, nil
+	}
+	return o, err
+}
+
+// findLost is FindLost with a function that reads an object, and returns nil for a lost one.
+func findLost(list []Ref, read func(oid string) (*Object, error)) ([]Lost, error) {
 	var found []Lost
 	sound := map[string]bool{EmptyTree: true} // git knows the empty tree without its file
 	for _, ref := range list {
-		oid, err := firstLost(ctx, r, ref.OID, sound)
+		oid, err := firstLost(ref.OID, read, sound)
 		if err != nil {
 			return nil, err
 		}
@@ -55,9 +73,9 @@ func FindLost(ctx context.Context, r *Repo, list []Ref) ([]Lost, error) {
 	return found, nil
 }
 
-// firstLost returns the first lost object below tip, "" if there is none. It adds to sound what it
-// has read then.
-func firstLost(ctx context.Context, r *Repo, tip string, sound map[string]bool) (string, error) {
+// firstLost reads all objects below tip, and returns the first lost one; "" if there is none. It adds to
+// sound what it has read then.
+func firstLost(tip string, read func(oid string) (*Object, error), sound map[string]bool) (lost string, err error) {
 	seen := map[string]bool{}
 	for todo := []string{tip}; len(todo) > 0; {
 		oid := todo[len(todo)-1]
@@ -66,19 +84,20 @@ func firstLost(ctx context.Context, r *Repo, tip string, sound map[string]bool) 
 			continue
 		}
 		seen[oid] = true
-		o, err := r.Read(ctx, oid, 1<<20)
-		switch {
-		case fault.Is(err, fault.TooLarge):
-			continue
-		case fault.Is(err, fault.MissingObject), o == nil && err == nil: // git dies of a damaged one in a pack
-			return oid, nil
-		case err != nil:
+		o, err := read(oid)
+		if err != nil {
 			return "", err
+		}
+		if o == nil {
+			lost = cmp.Or(lost, oid)
+			continue
 		}
 		todo = append(todo, namedBy(o)...)
 	}
-	maps.Copy(sound, seen)
-	return "", nil
+	if lost == "" {
+		maps.Copy(sound, seen)
+	}
+	return lost, nil
 }
 
 // namedBy lists the objects that a commit or a tree names. A tree that nobody can read names none.

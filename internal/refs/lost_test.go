@@ -104,3 +104,48 @@ func TestFindLostInAPack(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []refs.Lost{{Ref: list[0], Object: blob}}, lost)
 }
+
+// What refs lack is brought from a scratch repository, and nothing else. An object that is lost there as well
+// keeps no other one from being brought.
+func TestRestore(t *testing.T) {
+	repo := gittest.NewFixture(t).NewRepo(t, "r")
+	for _, text := range []string{"two\n", "three\n"} {
+		repo.Commit(t, "dir/file", text, text)
+	}
+	other := repo.Commit(t, "other", "not in the history of the ref", "other")
+	repo.Git(t, "reset", "--quiet", "--hard", "HEAD~1")
+	r := enginetest.Open(t, repo)
+	scratch, err := refs.NewScratch(t.Context(), r)
+	require.NoError(t, err)
+	defer scratch.Close()
+	objects := filepath.Join(repo.Dir, ".git/objects")
+	require.NoError(t, os.CopyFS(filepath.Join(r.Own(refs.ScratchName), only(t, r.Own(refs.ScratchName)), "objects"), os.DirFS(objects)))
+	file := func(dir, oid string) string { return filepath.Join(dir, oid[:2], oid[2:]) }
+	gone := repo.Git(t, "rev-parse", "HEAD~1:dir/file")
+	brought := []string{
+		repo.Git(t, "rev-parse", "HEAD:dir"), repo.Git(t, "rev-parse", "HEAD:dir/file"),
+		repo.Git(t, "rev-parse", "HEAD~1^{tree}"), repo.Git(t, "rev-parse", "HEAD~2"), repo.Git(t, "rev-parse", "HEAD~2:README"),
+	}
+	for _, oid := range append(brought, gone, other) {
+		require.NoError(t, os.Remove(file(objects, oid)))
+	}
+	require.NoError(t, os.Remove(file(filepath.Join(r.Own(refs.ScratchName), only(t, r.Own(refs.ScratchName)), "objects"), gone)))
+
+	list := []refs.Ref{{Name: "refs/heads/main", OID: repo.Git(t, "rev-parse", "HEAD")}}
+	lost, err := scratch.Restore(t.Context(), list)
+	require.NoError(t, err)
+	assert.Equal(t, []refs.Lost{{Ref: list[0], Object: gone}}, lost)
+	for _, oid := range brought {
+		assert.FileExists(t, file(objects, oid))
+	}
+	assert.NoFileExists(t, file(objects, other))
+}
+
+// only returns the name of the one file in a directory.
+func only(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	return files[0].Name()
+}

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"githandoff/internal/durable"
 	"githandoff/internal/gitexec"
@@ -19,19 +19,17 @@ import (
 type Scratch struct {
 	Env []string // of a git that works there
 
-	repo *Repo
-	dir  string
+	repo   *Repo
+	dir    string
+	reader reader
 }
 
-// NewScratch makes a repository beside the packs of r, and removes those of killed processes. Its caller
-// closes it.
+// ScratchName is the directory of these repositories, see [Repo.Own].
+const ScratchName = "scratch"
+
+// NewScratch makes a repository, and removes those of killed processes. Its caller closes it.
 func NewScratch(ctx context.Context, r *Repo) (*Scratch, error) {
-	packs := filepath.Join(r.Objects, "pack")
-	if err := os.MkdirAll(packs, 0o777); err != nil {
-		return nil, DiskFault(err)
-	}
-	durable.Sweep(packs)
-	dir, err := os.MkdirTemp(packs, fmt.Sprintf("%d-githandoff-", os.Getpid()))
+	dir, err := durable.TempDir(r.Own(ScratchName))
 	if err != nil {
 		return nil, DiskFault(err)
 	}
@@ -52,11 +50,17 @@ func NewScratch(ctx context.Context, r *Repo) (*Scratch, error) {
 		s.Close()
 		return nil, DiskFault(err)
 	}
+	s.reader.begin = func() (*gitexec.Process, error) {
+		return r.Runner.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch"}, Env: s.Env})
+	}
 	return s, nil
 }
 
 // Close removes the repository.
-func (s *Scratch) Close() { _ = os.RemoveAll(s.dir) }
+func (s *Scratch) Close() {
+	s.reader.close()
+	_ = os.RemoveAll(s.dir)
+}
 
 // includeSettings includes the files of settings that git reads in the other repository and not in this one:
 // those of that repository, and those included for its place.
@@ -97,46 +101,47 @@ func settingsFiles(ctx context.Context, r *Repo, env []string) (files []string, 
 	return slices.Compact(files), err
 }
 
-// Adopt moves the objects into the other repository, where they replace those whose files are damaged.
-func (s *Scratch) Adopt(ctx context.Context) error {
-	brought, err := s.repo.Runner.Run(ctx, gitexec.Cmd{
-		Args: []string{"cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectname)"}, Env: s.Env, MaxOutput: 1 << 30,
-	})
-	if err != nil {
+// Restore writes the objects of refs which the other repository lost, or whose files are damaged there, and
+// which s has. It returns the refs that still lack one. It brings nothing else: an object that no ref leads to
+// may be taken for present by a fetch while a gc removes it.
+func (s *Scratch) Restore(ctx context.Context, list []Ref) ([]Lost, error) {
+	const (
+		most  = 32 << 20 // bytes that are held at once
+		extra = 512      // bytes of an object besides its body
+	)
+	var found []*Object
+	size := 0
+	write := func() error {
+		err := s.repo.Store.restore(ctx, found)
+		found, size = nil, 0
 		return err
 	}
-	if err := s.repo.Store.takePacks(filepath.Join(s.dir, "objects", "pack")); err != nil {
-		return DiskFault(err)
-	}
-	for oid := range strings.Lines(string(brought)) {
-		// Only these: "git prune-packed" would remove a whole file if a damaged pack has its object as well.
-		if _, err := s.repo.Store.DropDamaged(strings.TrimSpace(oid)); err != nil {
+	lost, err := findLost(list, func(oid string) (*Object, error) {
+		o, err := readWhole(ctx, s.repo, oid)
+		if o != nil || err != nil {
+			return o, err
+		}
+		if o, err = s.reader.read(oid, maxTop); o == nil || err != nil {
+			return nil, err
+		}
+		found = append(found, o)
+		if size += len(o.Body) + extra; size > most {
+			err = write()
+		}
+		return o, err
+	})
+	return lost, errors.Join(err, write())
+}
+
+// restore writes objects to which refs lead already, also where a gc at work took them.
+func (st *Store) restore(ctx context.Context, objects []*Object) error {
+	for _, o := range objects {
+		if _, err := st.DropDamaged(o.OID); err != nil {
 			return DiskFault(err)
 		}
 	}
-	return nil
-}
-
-// takePacks moves the packs of a directory here. git finds a pack by its index, which comes last.
-func (st *Store) takePacks(dir string) error {
-	files, err := os.ReadDir(dir)
-	if err != nil {
+	if err := st.Write(objects...); err != nil {
 		return err
 	}
-	for _, index := range []bool{false, true} {
-		for _, f := range files {
-			if strings.HasSuffix(f.Name(), ".idx") != index {
-				continue
-			}
-			from, to := filepath.Join(dir, f.Name()), filepath.Join(st.repo.Objects, "pack", f.Name())
-			info, err := f.Info()
-			if err == nil {
-				err = errors.Join(os.Chmod(from, st.shared(info.Mode())), os.Rename(from, to))
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return st.secure(context.WithoutCancel(ctx), time.Time{}, objects)
 }

@@ -18,7 +18,6 @@ import (
 
 	"githandoff/internal/durable"
 	"githandoff/internal/gitexec"
-	"githandoff/internal/private"
 	"githandoff/internal/refs"
 )
 
@@ -32,12 +31,7 @@ type scratch struct {
 const scratchName = "snapshot"
 
 func newScratch(repo *refs.Repo) (*scratch, error) {
-	top := repo.OwnWorktree(scratchName)
-	if err := private.MakeDir(top); err != nil {
-		return nil, err
-	}
-	durable.Sweep(top) // of killed processes
-	dir, err := os.MkdirTemp(top, fmt.Sprintf("%d-", os.Getpid()))
+	dir, err := durable.TempDir(repo.OwnWorktree(scratchName))
 	if err != nil {
 		return nil, refs.DiskFault(err)
 	}
@@ -52,10 +46,7 @@ func newScratch(repo *refs.Repo) (*scratch, error) {
 	return s, nil
 }
 
-func (s *scratch) close() {
-	_ = os.RemoveAll(s.dir)
-	_ = os.Remove(filepath.Dir(s.dir)) // unless another capture is at work
-}
+func (s *scratch) close() { _ = os.RemoveAll(s.dir) }
 
 func (s *scratch) objects() string { return filepath.Join(s.dir, "objects") }
 func (s *scratch) index() string   { return filepath.Join(s.dir, "index") }

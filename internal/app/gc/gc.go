@@ -3,7 +3,6 @@ package gc
 import (
 	"cmp"
 	"context"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -100,7 +99,7 @@ func (h *Handler) files(ctx context.Context, now time.Time, dryRun bool, visit f
 	if err := h.SweepStamps(h.Repo.OwnWorktree("sessions"), now); err != nil {
 		return err
 	}
-	durable.Sweep(filepath.Join(h.Repo.Objects, "pack")) // of killed fetches of lost objects
+	durable.Sweep(h.Repo.Own(refs.ScratchName)) // of killed fetches of lost objects
 	return durable.RemoveAll(files)
 }
 
