@@ -178,4 +178,14 @@ var ofAudits = []mutant{
 		`return c.finding(lane, Finding{Reason: fault.MalformedObject`, `return c.Finding(c.home, Finding{Reason: fault.MalformedObject`,
 		"./internal/app/audit -run TestMalformed",
 	},
+	{
+		"what the lost entries of a lane say of an inbox ref is not known", "internal/app/audit/compare.go",
+		`if f.Reason == fault.MissingObject {`, `if false {`,
+		"./internal/app/audit -run TestLostObjects",
+	},
+	{
+		"a handoff whose commit is lost here did not disappear", "internal/app/audit/compare.go",
+		`case s.Offer == nil, at != nil && at.wrong:`, `case s.Offer == nil:`,
+		"./internal/app/audit -run TestMalformed|TestLostObjects",
+	},
 }

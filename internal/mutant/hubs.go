@@ -157,6 +157,10 @@ var ofHubs = []mutant{
 			continue`, `			return cmp.Or(lost, oid), nil`, inRefs + "TestRestore",
 	},
 	{
+		"a commit-graph does not hide a lost commit", "internal/refs/lost.go",
+		`"-c", "core.commitGraph=false", "rev-list"`, `"rev-list"`, inRefs + "TestFindLost$",
+	},
+	{
 		"a damaged object in a pack is lost", "internal/refs/lost.go",
 		`case fault.Is(err, fault.MissingObject):`, `case false:`, inRefs + "TestFindLostInAPack",
 	},

@@ -52,6 +52,7 @@ func compare(repo *refs.Repo, home lifecycle.Home, a Visitor) *comparison {
 type openRef struct {
 	ref, tip, nonce string
 	logged          bool
+	wrong           bool // it does not hold the handoff, which is a finding already
 }
 
 // finding tells of something that is wrong with a lane, or with an inbox ref that belongs
@@ -119,10 +120,13 @@ func (c *comparison) read(ctx context.Context, remembered *audited.Memory) error
 	defer queue.Close()
 	for _, ref := range unknown {
 		o, err := queue.Next(ctx, ref.OID)
+		if fault.Is(err, fault.MissingObject) {
+			err = nil
+		}
 		if err != nil && fault.CodeOf(err) != fault.Denied {
 			return err
 		}
-		if err := c.openAt(ref, o); err != nil {
+		if err := c.openAt(ref, o, err == nil && o == nil); err != nil {
 			return err
 		}
 	}
@@ -167,8 +171,8 @@ func (c *comparison) viewed(inboxes []refs.Ref, remembered *audited.Memory) []re
 // view returns the digest of the inbox refs of a lane.
 func (c *comparison) view(lane refs.Ref) string { return c.views[lane.Name] }
 
-// openAt notes an inbox ref, or says what is wrong with it.
-func (c *comparison) openAt(ref refs.Ref, tip *refs.Object) error {
+// openAt notes an inbox ref, or says what is wrong with it. tip is nil if it is lost or too large.
+func (c *comparison) openAt(ref refs.Ref, tip *refs.Object, lost bool) error {
 	p, ok := c.home.Namespace().ParseHandoffRef(ref.Name)
 	if !ok {
 		return c.stray(Finding{Reason: fault.InvalidID, Text: untrusted.Ref(ref.Name) + " is not the name of a handoff"})
@@ -180,13 +184,18 @@ func (c *comparison) openAt(ref refs.Ref, tip *refs.Object) error {
 			r = scanned
 		}
 	}
-	if r.ID != p.ID {
-		return c.finding(lane, Finding{Reason: fault.MalformedObject, ID: p.ID, Text: ref.Name + " does not hold this handoff"})
-	}
 	if c.open[lane] == nil {
 		c.open[lane] = map[handoff.ID]*openRef{}
 	}
-	c.open[lane][p.ID] = &openRef{ref: ref.Name, tip: ref.OID, nonce: r.Nonce}
+	at := &openRef{ref: ref.Name, tip: ref.OID, nonce: r.Nonce, wrong: r.ID != p.ID}
+	c.open[lane][p.ID] = at
+	switch {
+	case lost:
+		why := fault.As(refs.Missing("the object of " + ref.Name))
+		c.suspect(lane, Finding{Reason: why.Reason, ID: p.ID, Text: why.Message, Hints: why.Hints}, at)
+	case at.wrong:
+		return c.finding(lane, Finding{Reason: fault.MalformedObject, ID: p.ID, Text: ref.Name + " does not hold this handoff"})
+	}
 	return nil
 }
 
@@ -196,7 +205,10 @@ func (c *comparison) visitor(ctx context.Context) audited.Visitor {
 		State: func(lane refs.Ref, s *lifecycle.State) error { return c.state(ctx, lane, s) },
 		Refused: func(lane refs.Ref, err error) error {
 			f := fault.As(err)
-			return c.finding(lane.Name, Finding{Reason: f.Reason, Lane: lane.Name, Text: f.Message})
+			if f.Reason == fault.MissingObject { // nobody can tell what the lost entries say of the inbox
+				delete(c.open, lane.Name)
+			}
+			return c.finding(lane.Name, Finding{Reason: f.Reason, Lane: lane.Name, Text: f.Message, Hints: f.Hints})
 		},
 		Inbox: func(id handoff.ID) string {
 			if at := c.open[c.home.Namespace().Lane(id)][id]; at != nil {
@@ -251,7 +263,7 @@ func (c *comparison) state(ctx context.Context, lane refs.Ref, s *lifecycle.Stat
 	delete(c.open[lane.Name], s.ID)
 	f := Finding{ID: s.ID, Lane: lane.Name}
 	switch {
-	case s.Offer == nil: // its entries are findings already
+	case s.Offer == nil, at != nil && at.wrong: // findings already
 	case s.Receipt != nil && at != nil:
 		f.Reason, f.Text = fault.Unswept, at.ref+" is still there after its receipt (githandoff gc)"
 	case s.Receipt == nil && at == nil && s.UndecidedEnd != nil: // that key is a finding already
@@ -272,7 +284,9 @@ func (c *comparison) state(ctx context.Context, lane refs.Ref, s *lifecycle.Stat
 // unlogged suspects the inbox refs that no entry of a lane accounted for.
 func (c *comparison) unlogged(lane string) {
 	for id, at := range c.open[lane] {
-		c.suspect(lane, Finding{Reason: fault.Unlogged, ID: id, Text: fmt.Sprintf("%s exists, but no lane mentions it", at.ref)}, at)
+		if !at.wrong {
+			c.suspect(lane, Finding{Reason: fault.Unlogged, ID: id, Text: fmt.Sprintf("%s exists, but no lane mentions it", at.ref)}, at)
+		}
 	}
 	delete(c.open, lane)
 }

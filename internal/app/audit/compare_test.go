@@ -8,6 +8,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
 
@@ -29,7 +30,7 @@ func TestUnlogged(t *testing.T) {
 	lane := refs.Ref{Name: c.home.Namespace().Lane(id)}
 	require.NoError(t, c.openAt(refs.Ref{Name: c.home.Namespace().Inbox("fixer", id)}, &refs.Object{
 		Type: "commit", Body: []byte("tree x\nauthor a <b> 1 +0000\n\noffered\n\nHandoff-Id: " + id + "\nHandoff-Event: offered\n"),
-	}))
+	}, false))
 	assert.Empty(t, *found)
 	fine, err := c.visitor(t.Context()).Done(lane)
 	require.NoError(t, err)
@@ -40,15 +41,45 @@ func TestUnlogged(t *testing.T) {
 	assert.Equal(t, []fault.Reason{fault.Unlogged}, *found)
 }
 
-// So is one that holds something else.
+// So is one that holds something else, and one whose commit is lost here. Nothing else is said of these.
 func TestMalformed(t *testing.T) {
 	c, found := compared()
-	require.NoError(t, c.openAt(refs.Ref{Name: c.home.Namespace().Inbox("fixer", id)}, nil))
-	fine, err := c.visitor(t.Context()).Done(refs.Ref{Name: c.home.Namespace().Lane(id)})
+	lane := refs.Ref{Name: c.home.Namespace().Lane(id)}
+	inbox := refs.Ref{Name: c.home.Namespace().Inbox("fixer", id)}
+	require.NoError(t, c.openAt(inbox, &refs.Object{Type: "blob"}, false))
+	require.NoError(t, c.visitor(t.Context()).State(lane, &lifecycle.State{ID: id, Offer: &record.Record{}}))
+	fine, err := c.visitor(t.Context()).Done(lane)
 	require.NoError(t, err)
 	assert.False(t, fine)
+	require.NoError(t, c.tell())
 	assert.Equal(t, []fault.Reason{fault.MalformedObject}, *found)
 	fine, err = c.visitor(t.Context()).Done(refs.Ref{Name: "refs/handoffs/log/zz"})
 	require.NoError(t, err)
 	assert.True(t, fine, "nothing is wrong with another lane")
+}
+
+// What the lost entries of a lane, or the lost commit of an inbox ref, say is not known.
+func TestLostObjects(t *testing.T) {
+	c, found := compared()
+	lane := refs.Ref{Name: c.home.Namespace().Lane(id)}
+	inbox := refs.Ref{Name: c.home.Namespace().Inbox("fixer", id)}
+	require.NoError(t, c.openAt(inbox, nil, true))
+	require.NoError(t, c.visitor(t.Context()).State(lane, &lifecycle.State{ID: id, Offer: &record.Record{}}))
+	fine, err := c.visitor(t.Context()).Done(lane)
+	require.NoError(t, err)
+	assert.False(t, fine)
+	assert.Empty(t, *found, "a step may have removed it: the refs are looked at again first")
+	require.NoError(t, c.tell())
+	assert.Equal(t, []fault.Reason{fault.MissingObject}, *found)
+
+	c, found = compared()
+	require.NoError(t, c.openAt(inbox, &refs.Object{
+		Type: "commit", Body: []byte("tree x\nauthor a <b> 1 +0000\n\noffered\n\nHandoff-Id: " + id + "\nHandoff-Event: offered\n"),
+	}, false))
+	require.NoError(t, c.visitor(t.Context()).Refused(lane, refs.Missing("lane entry x")))
+	fine, err = c.visitor(t.Context()).Done(lane)
+	require.NoError(t, err)
+	assert.False(t, fine)
+	require.NoError(t, c.tell())
+	assert.Equal(t, []fault.Reason{fault.MissingObject}, *found)
 }
