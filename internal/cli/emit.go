@@ -170,8 +170,8 @@ func (c *emitCommand) readDraft(ctx context.Context) (*handoff.Envelope, error) 
 }
 
 // senderOf sends handoffs from a workspace.
-func senderOf(a *app, ws *workspace.Workspace) *emit.Sender {
-	s := emit.NewSender(ws)
+func senderOf(a *app, ws *workspace.Workspace) *emit.Handler {
+	s := emit.New(ws)
 	s.Keystore, s.Quiet, s.Say = a.keystore(), a.Quiet, a.Say
 	s.Snapshot = (&snapshotFlags{}).taker(ws)
 	s.Invited = func(ctx context.Context, alias string) error {

@@ -17,7 +17,7 @@ const adviseTime = 300 * time.Millisecond
 
 // advise looks for mistakes of the sender during the work: files left behind, a commit missing at
 // the target, unknown agents. The returned function prints the advice.
-func (s *Sender) advise(ctx context.Context, env *handoff.Envelope, alias string) func() {
+func (s *Handler) advise(ctx context.Context, env *handoff.Envelope, alias string) func() {
 	if s.Quiet {
 		return func() {}
 	}
@@ -62,7 +62,7 @@ func receivers(env *handoff.Envelope) []string {
 
 // AdviseReceiver warns of a receiver that cannot take a handoff, or not with a trusted key. alias
 // is its hub, "" for this repository.
-func (s *Sender) AdviseReceiver(ctx context.Context, agent, alias string) {
+func (s *Handler) AdviseReceiver(ctx context.Context, agent, alias string) {
 	if s.Quiet {
 		return
 	}
@@ -73,7 +73,7 @@ func (s *Sender) AdviseReceiver(ctx context.Context, agent, alias string) {
 
 // doubtful returns why an agent may not be the right receiver: the handoff stays in this clone and
 // the agent does not work here, or no key of it is trusted.
-func (s *Sender) doubtful(ctx context.Context, name, alias string) error {
+func (s *Handler) doubtful(ctx context.Context, name, alias string) error {
 	if alias == "" {
 		if err := s.Workspace.Elsewhere(name); err != nil {
 			return err
@@ -96,7 +96,7 @@ func (s *Sender) doubtful(ctx context.Context, name, alias string) error {
 }
 
 // retiredAgent warns if every key of a known agent was retired here.
-func (s *Sender) retiredAgent(name string) error {
+func (s *Handler) retiredAgent(name string) error {
 	for _, e := range s.Engine.Keys.Trust.Entries() {
 		if slices.Contains(e.Agents, name) && e.Retired == "" {
 			return nil
@@ -106,7 +106,7 @@ func (s *Sender) retiredAgent(name string) error {
 }
 
 // publishedFor returns an unpinned published key in the name of an agent.
-func (s *Sender) publishedFor(ctx context.Context, agent string) sign.KID {
+func (s *Handler) publishedFor(ctx context.Context, agent string) sign.KID {
 	unpinned, err := s.Published.Unpinned(ctx)
 	if err != nil {
 		return ""

@@ -12,16 +12,16 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Ancestor returns the content of a new handoff's parent: open, sent, or kept in the archive. If
+// ancestor returns the content of a new handoff's parent: open, sent, or kept in the archive. If
 // it was erased, or is sealed for others, the content is made of its log entries. A handoff that
 // follows from a sealed one must be sealed, too.
-func (e *Handler) Ancestor(ctx context.Context, arg string) (env *handoff.Envelope, sealed bool, err error) {
-	f, err := e.Workspace.Find(ctx, arg, workspace.Never)
+func (s *Handler) ancestor(ctx context.Context, arg string) (env *handoff.Envelope, sealed bool, err error) {
+	f, err := s.Workspace.Find(ctx, arg, workspace.Never)
 	if err != nil {
 		return nil, false, err
 	}
 	if len(f.State.Chain) > 0 && f.State.Receipt == nil {
-		v, err := e.Engine.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
+		v, err := s.Engine.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
 		if errors.Is(err, sign.ErrSealed) {
 			return lifecycle.Outline(f.State.Offer), true, nil
 		}
@@ -35,7 +35,7 @@ func (e *Handler) Ancestor(ctx context.Context, arg string) (env *handoff.Envelo
 		to = f.State.Offer.To // what was sent stays there when it is routed
 	}
 	for _, ref := range []string{refs.Archive(f.State.ID), refs.Sent(to, f.State.ID), refs.Outbox(to, f.State.ID)} {
-		p, err := e.Engine.Verifier.Reload(ctx, ref)
+		p, err := s.Engine.Verifier.Reload(ctx, ref)
 		if err == nil {
 			return p.Envelope, p.Sealed, nil
 		}
@@ -50,20 +50,20 @@ func (e *Handler) Ancestor(ctx context.Context, arg string) (env *handoff.Envelo
 	return &handoff.Envelope{ID: f.State.ID, Task: r.Task, Source: handoff.Source{Agent: r.From}}, false, nil
 }
 
-// ChainLength counts a handoff and its ancestors, at most handoff.MaxChain: by the lineage
+// chainLength counts a handoff and its ancestors, at most handoff.MaxChain: by the lineage
 // as far as it reaches, then by the log.
-func (e *Handler) ChainLength(ctx context.Context, env *handoff.Envelope) (int, error) {
+func (s *Handler) chainLength(ctx context.Context, env *handoff.Envelope) (int, error) {
 	n, oldest := 1, env.Parent
 	if len(env.Lineage) > 0 {
 		n, oldest = 1+len(env.Lineage), env.Lineage[0].ID
-		f, err := e.Workspace.Find(ctx, string(oldest), workspace.Never)
+		f, err := s.Workspace.Find(ctx, string(oldest), workspace.Never)
 		if err != nil || f.State.Offer == nil {
 			return n, ignoreNotFound(err)
 		}
 		oldest = f.State.Offer.Parent
 	}
 	for ; oldest != "" && n < handoff.MaxChain; n++ {
-		f, err := e.Workspace.Find(ctx, string(oldest), workspace.Never)
+		f, err := s.Workspace.Find(ctx, string(oldest), workspace.Never)
 		if err != nil || f.State.Offer == nil {
 			return n + 1, ignoreNotFound(err)
 		}

@@ -8,18 +8,18 @@ import (
 	"githandoff/internal/lifecycle"
 )
 
-// HeldToken returns a handoff whose authority this worktree can pass on: it holds the handoff,
+// heldToken returns a handoff whose authority this worktree can pass on: it holds the handoff,
 // the lease has not ended, and the token is valid now. Nil if it does not hold the id, or if the
 // handoff carries no authority. The home is asked; if it is down, its last known state counts.
-func (e *Handler) HeldToken(ctx context.Context, id handoff.ID) (*lifecycle.Verified, error) {
+func (s *Handler) heldToken(ctx context.Context, id handoff.ID) (*lifecycle.Verified, error) {
 	if id == "" {
 		return nil, nil
 	}
-	h, err := e.Claims.Get(id)
+	h, err := s.Claims.Get(id)
 	if err != nil || h == nil || h.Ended || h.Token == "" {
 		return nil, err
 	}
-	home, err := e.Workspace.Home(ctx, h.Home)
+	home, err := s.Workspace.Home(ctx, h.Home)
 	if err != nil {
 		return nil, err
 	}
@@ -30,46 +30,46 @@ func (e *Handler) HeldToken(ctx context.Context, id handoff.ID) (*lifecycle.Veri
 	case err != nil:
 		return nil, err
 	}
-	s, err := e.Engine.Reader.Load(ctx, home, h.Proof().Place)
+	state, err := s.Engine.Reader.Load(ctx, home, h.Proof().Place)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case s.Receipt != nil:
-		return nil, s.Err()
-	case s.Claim == nil || !h.Mine(s.Claim.Nonce) || s.Overdue(e.Engine.Now()):
+	case state.Receipt != nil:
+		return nil, state.Err()
+	case state.Claim == nil || !h.Mine(state.Claim.Nonce) || state.Overdue(s.Engine.Now()):
 		return nil, fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s has ended, and its authority cannot be passed on", id).
 			WithHints(fault.Run("githandoff", "resume", string(id)).Because("takes it again"))
 	}
-	return e.Engine.Verifier.Verify(ctx, home, s, opt)
+	return s.Engine.Verifier.Verify(ctx, home, state, opt)
 }
 
 // passedOn prepares a payload. If it carries on the authority of a held handoff, the log of the
 // latter gets an entry first, before anything of the new one is written.
-func (e *Handler) passedOn(ctx context.Context, em Request) (*lifecycle.Payload, error) {
-	p, err := e.Successors.Payload(ctx, em.Home, em.Envelope, em.Authority, em.Asked, em.Seal)
+func (s *Handler) passedOn(ctx context.Context, em Request) (*lifecycle.Payload, error) {
+	p, err := s.Successors.Payload(ctx, em.Home, em.Envelope, em.Authority, em.Asked, em.Seal)
 	if err != nil || p.Record.Token == "" || em.Authority.Above == nil {
 		return p, err
 	}
-	err = e.delegate(ctx, em.Authority.Above.State().ID, p.Record.ID)
-	if err != nil && !em.Asked && e.Successors.WarnUnauthorized(p.Record.ID, err) {
-		return e.Successors.Payload(ctx, em.Home, em.Envelope, nil, false, em.Seal)
+	err = s.delegate(ctx, em.Authority.Above.State().ID, p.Record.ID)
+	if err != nil && !em.Asked && s.Successors.WarnUnauthorized(p.Record.ID, err) {
+		return s.Successors.Payload(ctx, em.Home, em.Envelope, nil, false, em.Seal)
 	}
 	return p, err
 }
 
-func (e *Handler) delegate(ctx context.Context, parent, child handoff.ID) error {
-	h, err := e.Claims.Get(parent)
+func (s *Handler) delegate(ctx context.Context, parent, child handoff.ID) error {
+	h, err := s.Claims.Get(parent)
 	if err != nil {
 		return err
 	}
 	if h == nil {
 		return fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", parent)
 	}
-	home, err := e.Workspace.Home(ctx, h.Home)
+	home, err := s.Workspace.Home(ctx, h.Home)
 	if err != nil {
 		return err
 	}
-	_, err = e.Engine.Delegate(ctx, home, h.Proof(), child)
+	_, err = s.Engine.Delegate(ctx, home, h.Proof(), child)
 	return err
 }

@@ -11,7 +11,6 @@ import (
 	"githandoff/internal/outbox"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
-	"githandoff/internal/workspace"
 )
 
 // Request is one handoff to send.
@@ -37,8 +36,8 @@ type Result struct {
 
 // Emit makes a handoff durable and then present at its home. The result is valid, and the handoff
 // safe in this repository, even if the error reports an unreachable hub.
-func (e *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
-	p, err := e.passedOn(ctx, em)
+func (s *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
+	p, err := s.passedOn(ctx, em)
 	if err != nil {
 		return nil, err
 	}
@@ -47,15 +46,15 @@ func (e *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 	hub, remote := em.Home.(*crossrepo.Hub)
 	if !remote {
 		done.Ref = refs.LocalNamespace.Inbox(p.Agent, p.Record.ID)
-		if _, err := e.Engine.Offer(ctx, em.Home, p, em.LocalEdits...); err != nil {
+		if _, err := s.Engine.Offer(ctx, em.Home, p, em.LocalEdits...); err != nil {
 			return nil, err
 		}
-		e.Notes.Add(annotate.Subject(em.Envelope, em.Seal), e.Local, &p.Record)
-		e.Notes.Try(ctx)
+		s.Notes.Add(annotate.Subject(em.Envelope, em.Seal), s.Local, &p.Record)
+		s.Notes.Try(ctx)
 		return done, nil
 	}
 	done.State, done.Ref = "queued", refs.Outbox(p.Agent, p.Record.ID)
-	err = e.Repo.Apply(ctx, refs.Transaction{
+	err = s.Repo.Apply(ctx, refs.Transaction{
 		Edits:   slices.Concat(p.KeptWork(), []refs.Edit{{Ref: done.Ref, New: p.Commit.OID}}, em.LocalEdits),
 		Objects: p.Objects,
 	})
@@ -65,33 +64,11 @@ func (e *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 	if em.Queue {
 		return done, nil
 	}
-	if err := e.Outbox.Deliver(ctx, hub, p); err != nil {
+	if err := s.Outbox.Deliver(ctx, hub, p); err != nil {
 		return done, outbox.KeptError(err, p.Record.ID)
 	}
-	e.Notes.Add(annotate.Subject(em.Envelope, em.Seal), hub, &p.Record)
-	e.Notes.Try(ctx)
+	s.Notes.Add(annotate.Subject(em.Envelope, em.Seal), hub, &p.Record)
+	s.Notes.Try(ctx)
 	done.State, done.Ref = "offered", refs.Sent(p.Agent, p.Record.ID)
 	return done, crossrepo.CheckShows(ctx, hub, p.Record.ID)
-}
-
-// Once finds an open handoff of the same source, target and task at the same
-// home, not expired: what "emit --once" returns instead of a second one.
-func (e *Handler) Once(ctx context.Context, home lifecycle.Home, source, target, task string) (*workspace.Item, error) {
-	patterns := []string{refs.Root + "outbox/" + target + "/", refs.Root + "sent/" + target + "/"}
-	if home == lifecycle.Home(e.Local) {
-		patterns = []string{refs.LocalNamespace.Inbox(target, "")}
-	}
-	list, err := e.Repo.List(ctx, patterns...)
-	if err != nil {
-		return nil, err
-	}
-	for _, it := range workspace.ItemsOf(home, refs.LocalNamespace, list) {
-		if err := e.Workspace.Load(ctx, it); err != nil {
-			return nil, err
-		}
-		if it.Record != nil && it.Record.From == source && it.Record.Task == task && home.Is(it.Record.Home) && e.Engine.Now().Before(it.Record.Expires) {
-			return it, nil
-		}
-	}
-	return nil, nil
 }

@@ -10,9 +10,9 @@ import (
 // follow makes a handoff the child of another: of --parent, or of the only claim of this
 // worktree. The child keeps the task and can still quote its ancestors after their payloads are
 // gone. The child of a sealed handoff is sealed.
-func (s *Sender) follow(ctx context.Context, env *handoff.Envelope, o *Options) error {
+func (s *Handler) follow(ctx context.Context, env *handoff.Envelope, o *Options) error {
 	if env.Parent != "" || len(env.Lineage) > 0 { // the document says it itself
-		_, sealed, err := s.Ancestor(ctx, string(env.Parent))
+		_, sealed, err := s.ancestor(ctx, string(env.Parent))
 		if err != nil && fault.CodeOf(err) != fault.NotFound {
 			return err // nobody can tell whether what it quotes was sealed
 		}
@@ -32,14 +32,14 @@ func (s *Sender) follow(ctx context.Context, env *handoff.Envelope, o *Options) 
 		}
 		parent = string(held.ID)
 	}
-	above, sealed, err := s.Ancestor(ctx, parent)
+	above, sealed, err := s.ancestor(ctx, parent)
 	if err != nil {
 		return err
 	}
 	if sealed {
 		s.sealToo(o, above.ID)
 	}
-	links, err := s.ChainLength(ctx, above)
+	links, err := s.chainLength(ctx, above)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (s *Sender) follow(ctx context.Context, env *handoff.Envelope, o *Options) 
 	return nil
 }
 
-func (s *Sender) sealToo(o *Options, parent handoff.ID) {
+func (s *Handler) sealToo(o *Options, parent handoff.ID) {
 	if !o.Seal {
 		o.Seal = true
 		s.Say("sealed, as %s is, which it follows from", parent)

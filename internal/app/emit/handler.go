@@ -5,14 +5,19 @@ package emit
 
 import (
 	"context"
+	"time"
 
 	"githandoff/internal/annotate"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/outbox"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 	"githandoff/internal/successor"
+	"githandoff/internal/team"
+	"githandoff/internal/teampolicy"
 	"githandoff/internal/work"
+	"githandoff/internal/workcopy"
 	"githandoff/internal/workspace"
 )
 
@@ -27,7 +32,13 @@ type Workspace interface {
 	Warn(err error)
 }
 
-// Handler sends handoffs.
+// RootSigner is a root key to sign in place of the agent's key.
+type RootSigner struct {
+	Signer sign.Signer
+	Actor  string // author of its commits
+}
+
+// Handler makes handoffs of drafts and sends them: for emit, capture and the hooks.
 type Handler struct {
 	Claims    work.Claims
 	Engine    *lifecycle.Engine
@@ -35,12 +46,32 @@ type Handler struct {
 	Repo      *refs.Repo
 	Workspace Workspace
 
+	Held       *work.Held
 	Notes      *annotate.Notes
 	Outbox     *outbox.Outbox
+	Policy     *teampolicy.Reader
+	Published  *team.Team
 	Successors *successor.Maker
+	As         func(RootSigner) *Handler // another one of the workspace, which signs with a root key
+	Source     string                    // the agent in whose name handoffs are sent
+
+	Keystore sign.Keystore
+	Quiet    bool // looks for no advice
+	Say      func(format string, args ...any)
+
+	// Snapshot takes the snapshot of a handoff, names it in the envelope, and returns its
+	// objects; none without a snapshot.
+	Snapshot workcopy.Taker
+
+	// Invited pins the keys that answered an invitation at a hub.
+	Invited func(ctx context.Context, alias string) error
+
+	// Expected is the end of an open invitation of an agent; the zero time if there is
+	// none.
+	Expected func(agent string) time.Time
 }
 
-// New makes the handler of a workspace.
+// New makes the handler of a workspace. Send and the advice need the other fields, which the caller sets.
 func New(w *workspace.Workspace) *Handler {
 	return &Handler{
 		Claims:     w.Claims,
@@ -48,8 +79,13 @@ func New(w *workspace.Workspace) *Handler {
 		Local:      w.Local,
 		Repo:       w.Repo,
 		Workspace:  w,
+		Held:       w.Work(),
 		Notes:      annotate.New(w),
 		Outbox:     outbox.New(w),
+		Policy:     teampolicy.New(w),
+		Published:  team.New(w),
 		Successors: successor.New(w),
+		As:         func(r RootSigner) *Handler { return New(w.As(r.Signer, r.Actor)) },
+		Source:     w.Source(),
 	}
 }

@@ -14,12 +14,7 @@ import (
 	"githandoff/internal/private"
 	"githandoff/internal/refs"
 	"githandoff/internal/screen"
-	"githandoff/internal/sign"
-	"githandoff/internal/team"
-	"githandoff/internal/teampolicy"
 	"githandoff/internal/untrusted"
-	"githandoff/internal/work"
-	"githandoff/internal/workcopy"
 	"githandoff/internal/workspace"
 )
 
@@ -34,48 +29,9 @@ type Options struct {
 	ID handoff.ID // derived, by a hook; empty: a new one
 }
 
-// RootSigner is a root key to sign in place of the agent's key.
-type RootSigner struct {
-	Signer sign.Signer
-	Actor  string // author of its commits
-}
-
-// Sender makes handoffs of drafts and sends them: for emit, capture and the hooks.
-type Sender struct {
-	*Handler
-	As        func(RootSigner) *Handler // the same handler, signing with a root key
-	Held      *work.Held
-	Policy    *teampolicy.Reader
-	Published *team.Team
-	Source    string // the agent in whose name handoffs are sent
-
-	Keystore sign.Keystore
-	Quiet    bool // looks for no advice
-	Say      func(format string, args ...any)
-
-	// Snapshot takes the snapshot of a handoff, names it in the envelope, and returns its
-	// objects; none without a snapshot.
-	Snapshot workcopy.Taker
-
-	// Invited pins the keys that answered an invitation at a hub.
-	Invited func(ctx context.Context, alias string) error
-
-	// Expected is the end of an open invitation of an agent; the zero time if there is
-	// none.
-	Expected func(agent string) time.Time
-}
-
-// NewSender makes the sender of a workspace. The caller sets its other fields.
-func NewSender(w *workspace.Workspace) *Sender {
-	return &Sender{
-		Handler: New(w), As: func(r RootSigner) *Handler { return New(w.As(r.Signer, r.Actor)) },
-		Held: w.Work(), Policy: teampolicy.New(w), Published: team.New(w), Source: w.Source(),
-	}
-}
-
 // Send addresses a draft, completes and screens it, and sends it: the one way from a command or a
 // hook to a handoff. As with [Handler.Emit], a returned handoff is durable, whatever the error.
-func (s *Sender) Send(ctx context.Context, env *handoff.Envelope, o *Options) (*Result, error) {
+func (s *Handler) Send(ctx context.Context, env *handoff.Envelope, o *Options) (*Result, error) {
 	home, err := s.address(ctx, o.To, o.Here, env)
 	if err != nil {
 		return nil, err
@@ -108,7 +64,7 @@ func (s *Sender) Send(ctx context.Context, env *handoff.Envelope, o *Options) (*
 	if err != nil {
 		return nil, err
 	}
-	handler := s.Handler
+	handler := s
 	if root != nil {
 		handler = s.As(*root)
 	}
@@ -123,21 +79,37 @@ func (s *Sender) Send(ctx context.Context, env *handoff.Envelope, o *Options) (*
 	})
 }
 
-// once returns the open handoff of the same source, target and task, if there is one.
-func (s *Sender) once(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, o *Options) (*Result, error) {
-	it, err := s.Once(ctx, home, s.Source, inboxOf(env), env.Task)
-	if err != nil || it == nil {
+// once returns the open handoff of the same source, target and task at the same home, not
+// expired; nil if there is none.
+func (s *Handler) once(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, o *Options) (*Result, error) {
+	target := inboxOf(env)
+	patterns := []string{refs.Root + "outbox/" + target + "/", refs.Root + "sent/" + target + "/"}
+	if home == lifecycle.Home(s.Local) {
+		patterns = []string{refs.LocalNamespace.Inbox(target, "")}
+	}
+	list, err := s.Repo.List(ctx, patterns...)
+	if err != nil {
 		return nil, err
 	}
-	if o.Asked() && it.Record.Token == "" {
-		return nil, fault.New(fault.Conflict, fault.Offered, "handoff %s already exists, and carries no authority", it.Place.ID).
-			WithHints(issueHint(it.Place.ID, &o.Wanted))
+	for _, it := range workspace.ItemsOf(home, refs.LocalNamespace, list) {
+		if err := s.Workspace.Load(ctx, it); err != nil {
+			return nil, err
+		}
+		r := it.Record
+		if r == nil || r.From != s.Source || r.Task != env.Task || !home.Is(r.Home) || !s.Engine.Now().Before(r.Expires) {
+			continue
+		}
+		if o.Asked() && r.Token == "" {
+			return nil, fault.New(fault.Conflict, fault.Offered, "handoff %s already exists, and carries no authority", it.Place.ID).
+				WithHints(issueHint(it.Place.ID, &o.Wanted))
+		}
+		return &Result{ID: it.Place.ID, State: "offered", Ref: it.Ref, Commit: it.Commit, Record: r}, nil
 	}
-	return &Result{ID: it.Place.ID, State: "offered", Ref: it.Ref, Commit: it.Commit, Record: it.Record}, nil
+	return nil, nil
 }
 
 // capable asks the team's policy whether the sender makes such work and the receiver takes it.
-func (s *Sender) capable(ctx context.Context, env *handoff.Envelope) error {
+func (s *Handler) capable(ctx context.Context, env *handoff.Envelope) error {
 	if env.Target.Request == "" {
 		return nil
 	}
@@ -160,7 +132,7 @@ func inboxOf(env *handoff.Envelope) string {
 }
 
 // Address reads the target and says which home it means.
-func (s *Sender) Address(ctx context.Context, to string, env *handoff.Envelope) (lifecycle.Home, error) {
+func (s *Handler) Address(ctx context.Context, to string, env *handoff.Envelope) (lifecycle.Home, error) {
 	return s.address(ctx, to, false, env)
 }
 
@@ -170,7 +142,7 @@ func LacksTarget(env *handoff.Envelope) bool {
 	return env.Target.Agent == nil && env.Status == handoff.StatusComplete
 }
 
-func (s *Sender) address(ctx context.Context, to string, here bool, env *handoff.Envelope) (lifecycle.Home, error) {
+func (s *Handler) address(ctx context.Context, to string, here bool, env *handoff.Envelope) (lifecycle.Home, error) {
 	alias := ""
 	if to != "" {
 		agent, where, err := handoff.ParseTarget(to)
@@ -198,7 +170,7 @@ func (s *Sender) address(ctx context.Context, to string, here bool, env *handoff
 }
 
 // complete fills in the members known only to this machine: id, times, salt, source.
-func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options, localEdits *[]refs.Edit) error {
+func (s *Handler) complete(ctx context.Context, env *handoff.Envelope, o *Options, localEdits *[]refs.Edit) error {
 	now := s.Engine.Now().UTC().Truncate(time.Second)
 	var err error
 	if env.ID = o.ID; env.ID == "" {
@@ -245,7 +217,7 @@ func (s *Sender) complete(ctx context.Context, env *handoff.Envelope, o *Options
 }
 
 // revision resolves what a person names a commit by.
-func (s *Sender) revision(ctx context.Context, rev string) (string, error) {
+func (s *Handler) revision(ctx context.Context, rev string) (string, error) {
 	if strings.HasPrefix(rev, "-") {
 		return "", fault.New(fault.Usage, fault.BadUsage, "%s is not a revision", untrusted.Line(rev))
 	}

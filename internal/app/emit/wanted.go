@@ -27,7 +27,7 @@ func (f *Wanted) Asked() bool {
 // Authority finds the authority of a handoff: a token derived from the parent's, if this worktree
 // holds the parent, or else a first token by a root key of the principal. The root key is
 // returned unless it is the signing key anyway.
-func (s *Sender) Authority(ctx context.Context, parent handoff.ID, f *Wanted) (*RootSigner, *lifecycle.Authority, error) {
+func (s *Handler) Authority(ctx context.Context, parent handoff.ID, f *Wanted) (*RootSigner, *lifecycle.Authority, error) {
 	if f.None {
 		return nil, nil, nil
 	}
@@ -48,7 +48,7 @@ func (s *Sender) Authority(ctx context.Context, parent handoff.ID, f *Wanted) (*
 		want.Audience = append(want.Audience, hub.ID())
 	}
 	var err error
-	want.Above, err = s.HeldToken(ctx, parent)
+	want.Above, err = s.heldToken(ctx, parent)
 	switch {
 	case err != nil && f.Asked():
 		return nil, nil, err
@@ -70,7 +70,7 @@ func (s *Sender) Authority(ctx context.Context, parent handoff.ID, f *Wanted) (*
 }
 
 // noneHeldError refuses a part of a missing authority.
-func (s *Sender) noneHeldError(parent handoff.ID) error {
+func (s *Handler) noneHeldError(parent handoff.ID) error {
 	if _, err := s.Held.Current(); parent == "" && fault.Is(err, fault.AmbiguousID) {
 		return fault.As(err).WithHints(fault.SeeAll("emit").Because("--parent names the handoff whose authority is passed on"))
 	}
@@ -81,7 +81,7 @@ func (s *Sender) noneHeldError(parent handoff.ID) error {
 // asRoot lets a root key of the principal sign: the signing key named by --as, --key or this
 // worktree. Any other is used only if a person types its passphrase, so an agent cannot lend
 // itself the authority of its user.
-func (s *Sender) asRoot(principal string) (*RootSigner, error) {
+func (s *Handler) asRoot(principal string) (*RootSigner, error) {
 	if s.Engine.Author.SpeaksFor(principal) {
 		return nil, nil
 	}
