@@ -175,7 +175,7 @@ func senderOf(a *app, ws *workspace.Workspace) *emit.Handler {
 	s.Keystore, s.Quiet, s.Say = a.keystore(), a.Quiet, a.Say
 	s.Snapshot = (&snapshotFlags{}).taker(ws)
 	s.Invited = func(ctx context.Context, alias string) error {
-		return join.New(ws, a.Now, a.Random).Finish(ctx, []string{alias}, a.joined)
+		return join.New(ws).Finish(ctx, []string{alias}, a.joined)
 	}
 	s.Expected = func(agent string) time.Time { return join.MemoryOf(ws.Repo).Expected(agent, a.Now()) }
 	return s

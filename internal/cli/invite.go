@@ -102,7 +102,7 @@ func runInvite(ctx context.Context, a *app, o inviteOptions) error {
 	if err != nil {
 		return err
 	}
-	h := join.New(ws, a.Now, a.Random)
+	h := join.New(ws)
 	if o.withdraw {
 		n, err := h.Withdraw(ctx, hub, o.agent)
 		if n > 0 {

@@ -77,7 +77,7 @@ func runJoin(ctx context.Context, a *app, o initOptions, text string) error {
 	}
 	there := *alias // where the offer is; only a valid one changes the prefix of the alias
 	there.Prefix = code.Prefix
-	done, err := join.New(ws, a.Now, a.Random).Join(ctx, ws.HubOf(&there), code, &joining{app: a, repo: repo, options: o, alias: alias, prefix: code.Prefix})
+	done, err := join.New(ws).Join(ctx, ws.HubOf(&there), code, &joining{app: a, repo: repo, options: o, alias: alias, prefix: code.Prefix})
 	if err != nil {
 		return err
 	}

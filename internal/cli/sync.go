@@ -40,7 +40,7 @@ func (c *syncCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	joinErr := join.New(ws, c.Now, c.Random).Finish(ctx, c.aliases, c.joined)
+	joinErr := join.New(ws).Finish(ctx, c.aliases, c.joined)
 	done, err := hubsync.New(ws, finish.New(ws)).Sync(ctx, c.aliases)
 	for _, one := range done {
 		printSynced(c.app, one)

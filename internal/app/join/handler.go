@@ -37,7 +37,7 @@ type Handler struct {
 }
 
 // New makes the handler of a workspace.
-func New(w *workspace.Workspace, now func() time.Time, random io.Reader) *Handler {
+func New(w *workspace.Workspace) *Handler {
 	return &Handler{
 		Agent:     w.Agent,
 		Memory:    MemoryOf(w.Repo),
@@ -46,8 +46,8 @@ func New(w *workspace.Workspace, now func() time.Time, random io.Reader) *Handle
 		Trust:     w.Engine.Keys.Trust,
 		TrustPath: w.Repo.Own("trust.json"),
 		Workspace: w,
-		Now:       now,
-		Random:    random,
+		Now:       w.Engine.Now,
+		Random:    w.Engine.Author.Random,
 	}
 }
 
