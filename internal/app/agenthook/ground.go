@@ -16,6 +16,7 @@ import (
 	"githandoff/internal/private"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/work"
 )
 
 // maxViewAge is how long a view counts as complete. Changes outside the watched files, such as an
@@ -65,17 +66,7 @@ func (g *Ground) Stamp(session string) *Stamp { return LoadStamp(g.own("sessions
 
 // held lists the claims recorded by the worktree.
 func (g *Ground) held() ([]handoff.ID, error) {
-	entries, err := os.ReadDir(g.own("claims"))
-	if err != nil && !os.IsNotExist(err) {
-		return nil, err
-	}
-	var ids []handoff.ID
-	for _, e := range entries {
-		if id, err := handoff.ParseID(strings.TrimSuffix(e.Name(), ".json")); err == nil {
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
+	return work.Documents[work.Claim]{Dir: g.own("claims")}.IDs()
 }
 
 // View is the state of everything behind a session's answers, at one moment.
