@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -112,26 +113,16 @@ func (c *auditCommand) wrong(findings []string, hints []fault.Hint) error {
 	return fault.New(fault.Denied, fault.AuditFailed, "found %s", fault.Count(len(findings), "problem")).WithHints(hints...)
 }
 
-// render returns one line of the output.
-func (c *auditCommand) render(object func() any, text func() string) (string, error) {
-	b, err := c.Render(func() (any, error) { return object(), nil }, func(t *output.Lines) error {
-		t.Line("%s", text())
+// finding returns one problem as it is printed.
+func (c *auditCommand) finding(ws *workspace.Workspace, home lifecycle.Home, f audit.Finding) (string, error) {
+	b, err := c.Render(func() (any, error) {
+		return contradictionRow{string(f.Reason), f.ID, home.ID(), f.Lane, f.Text}, nil
+	}, func(t *output.Lines) error {
+		where := cmp.Or(ws.AliasOf(home), "here")
+		t.Line("%s", strings.TrimRight(fmt.Sprintf("! %s %s %s: %s", f.Reason, where, f.ID, f.Text), " "))
 		return nil
 	})
 	return string(b), err
-}
-
-func (c *auditCommand) finding(ws *workspace.Workspace, home lifecycle.Home, f audit.Finding) (string, error) {
-	where := ws.AliasOf(home)
-	if where == "" {
-		where = "here"
-	}
-	return c.render(
-		func() any { return contradictionRow{string(f.Reason), f.ID, home.ID(), f.Lane, f.Text} },
-		func() string {
-			return strings.TrimRight(fmt.Sprintf("! %s %s %s: %s", f.Reason, where, f.ID, f.Text), " ")
-		},
-	)
 }
 
 // filter reads the flags.
