@@ -43,19 +43,18 @@ type app struct {
 	noHelp   error            // why --help has no page
 }
 
-// worker returns a copy of a for a hook with a time limit. Work that outlives the limit shares
-// nothing with the ending command.
-func (a *app) worker() *app {
-	w := *a
-	w.hook = true
-	return &w
-}
-
-// in returns a copy of a for another directory.
+// in returns a copy of a for a directory. The two share no open repository.
 func (a *app) in(dir string) *app {
 	w := *a
 	w.Dir, w.repo = dir, nil
 	return &w
+}
+
+// quiet returns a copy of a for the hooks of an agent in a directory, which prints nothing.
+func (a *app) quiet(dir string) *app {
+	w := a.in(dir)
+	w.hook, w.Quiet = true, true
+	return w
 }
 
 func (a *app) close() {

@@ -92,13 +92,6 @@ func (hook *agentHook) run(ctx context.Context, client, event string) {
 	}
 }
 
-// quiet returns a copy for a directory that prints nothing.
-func (hook *agentHook) quiet(dir string) *app {
-	a := hook.in(dir)
-	a.hook, a.Quiet = true, true
-	return a
-}
-
 var errLate = errors.New("there was no time for it")
 
 func isLate(err error) bool {

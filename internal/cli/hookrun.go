@@ -90,7 +90,7 @@ func (hook *hookRun) work(name string) hookWork {
 	case "pre-push":
 		return hook.prePush
 	case "post-merge":
-		return hook.postMerge
+		return hook.sayWaiting
 	case "post-checkout":
 		return hook.postCheckout
 	case "post-rewrite":
@@ -116,14 +116,14 @@ func unknownHook(name string) error {
 
 func hookNames() fault.Hint { return fault.Fact("the hooks are %s", strings.Join(hooks.Names(), ", ")) }
 
-// run fails only with a pushcheck.Refusal: it stands between a user and git. It works on a
-// copy of a, with which the rest shares nothing if the time is over.
+// run fails only with a pushcheck.Refusal: it stands between a user and git. The work is done with a
+// copy of the app: what outlives its time shares nothing with the ending command.
 func (hook *hookRun) run(ctx context.Context) error {
 	hook.app.hook = true
 	if slices.Contains(hooks.ServerNames(), hook.name) {
 		return hook.preReceive(ctx)
 	}
-	worker := &hookRun{app: hook.worker()}
+	worker := &hookRun{app: hook.in(hook.Dir)}
 	work := worker.work(hook.name)
 	if work == nil {
 		return unknownHook(hook.name)

@@ -135,21 +135,17 @@ func (hook *hookRun) checkPush(ctx context.Context, remote string) error {
 	return h.Check(ctx, hook.Stdin, remote)
 }
 
-func (hook *hookRun) postMerge(ctx context.Context, repo *refs.Repo, _ []string) error {
-	return hook.sayWaiting(ctx, repo)
-}
-
 // postCheckout speaks after the checkout of a branch, not of single files.
 func (hook *hookRun) postCheckout(ctx context.Context, repo *refs.Repo, args []string) error {
 	if len(args) < 3 || args[2] != "1" {
 		return nil
 	}
-	return hook.sayWaiting(ctx, repo)
+	return hook.sayWaiting(ctx, repo, nil)
 }
 
 // sayWaiting says in one line which handoffs wait for the agent, as far as this clone knows. It
 // asks no hub, and repeats no text of a sender: nobody verified it.
-func (hook *hookRun) sayWaiting(ctx context.Context, repo *refs.Repo) error {
+func (hook *hookRun) sayWaiting(ctx context.Context, repo *refs.Repo, _ []string) error {
 	if !hook.setUp(repo) {
 		return nil
 	}

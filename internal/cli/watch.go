@@ -180,8 +180,7 @@ type watchWorktree struct {
 }
 
 func (d *watchWorktree) do(ctx context.Context, ask func(*session) error) error {
-	a := *d.app
-	a.repo, a.hook, a.Quiet = nil, true, true
+	a := d.app.quiet(d.app.Dir)
 	defer a.close()
 	ws, err := a.workspace(ctx, reads)
 	if err != nil {
@@ -192,7 +191,7 @@ func (d *watchWorktree) do(ctx context.Context, ask func(*session) error) error 
 			WithHints(fault.See("init").Because("--as names the agent that works here"))
 	}
 	ws.OnWarn, ws.OnUnread = func(error) {}, func(error) {}
-	return ask(newSession(&a, ws))
+	return ask(newSession(a, ws))
 }
 
 func (d *watchWorktree) Inbox(ctx context.Context) (ids []handoff.ID, err error) {
