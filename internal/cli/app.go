@@ -151,6 +151,15 @@ func (a *app) loadTrust(repo *refs.Repo) (*sign.Trust, error) {
 	return trust, nil
 }
 
+// userTrust loads the list of this user alone. It needs no repository.
+func userTrust(getenv func(string) string) (trust *sign.Trust, path string, err error) {
+	if path, err = sign.UserTrustPath(getenv); err != nil {
+		return nil, "", err
+	}
+	trust, err = sign.LoadTrust("", path)
+	return trust, path, err
+}
+
 func (a *app) signerOptions(repo *refs.Repo, agent string) sign.Options {
 	key := a.key
 	if key == "" && a.Getenv("GITHANDOFF_KEY") == "" {

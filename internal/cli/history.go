@@ -74,11 +74,6 @@ func (h *historyFlags) past(ctx context.Context, ws *workspace.Workspace, limit 
 	})
 }
 
-// historyText returns the value of .History in a template.
-func historyText(list []*history.Past, keys []string, now time.Time) string {
-	return prompt.History(told(list, false, now), keys)
-}
-
 // told turns ended handoffs into the entries of a history; who adds the id and the agents,
 // for people.
 func told(list []*history.Past, who bool, now time.Time) []prompt.PastTask {

@@ -193,11 +193,8 @@ func makeKey(a *app, name string) (public sign.PublicKey, fresh bool, err error)
 func (a *app) anyTrust(ctx context.Context) (*sign.Trust, error) {
 	repo, err := a.openRepo(ctx)
 	if fault.Is(err, fault.NotARepository) && a.Dir == "" {
-		user, err := sign.UserTrustPath(a.Getenv)
-		if err != nil {
-			return nil, err
-		}
-		return sign.LoadTrust("", user)
+		trust, _, err := userTrust(a.Getenv)
+		return trust, err
 	}
 	if err != nil {
 		return nil, err

@@ -58,11 +58,11 @@ func texts(cells ...string) []output.Cell {
 
 // endsFor returns the ends of the ids in a list for people. For programs, which read whole ids, it
 // does nothing.
-func endsFor(ctx context.Context, a *app, ws *workspace.Workspace, more ...handoff.ID) (handoff.Ends, error) {
+func endsFor(ctx context.Context, a *app, ws *workspace.Workspace) (handoff.Ends, error) {
 	if !a.Terminal() {
 		return nil, nil
 	}
-	return ws.Ends(ctx, more...)
+	return ws.Ends(ctx)
 }
 
 // endsAmong is like endsFor of the handoffs of a list, each of which has an id.
@@ -74,5 +74,5 @@ func endsAmong[T any](ctx context.Context, a *app, ws *workspace.Workspace, list
 	for i, of := range list {
 		ids[i] = id(of)
 	}
-	return endsFor(ctx, a, ws, ids...)
+	return ws.Ends(ctx, ids...)
 }

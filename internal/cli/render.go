@@ -185,6 +185,7 @@ func (in *renderInput) workspace(ctx context.Context) (*workspace.Workspace, err
 	return ws, err
 }
 
+// history returns the value of .History.
 func (in *renderInput) history(ctx context.Context, h *historyFlags) (string, error) {
 	if err := h.check(); err != nil {
 		return "", err
@@ -194,7 +195,7 @@ func (in *renderInput) history(ctx context.Context, h *historyFlags) (string, er
 		return "", err
 	}
 	list, err := h.past(ctx, ws, h.limit)
-	return historyText(list, h.keys, in.Now()), err
+	return prompt.History(told(list, false, in.Now()), h.keys), err
 }
 
 func (in *renderInput) read(format string, b []byte) (*handoff.Envelope, error) {

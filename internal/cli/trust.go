@@ -166,11 +166,7 @@ signed them. A key that you removed here is retired in your list.`,
 // open opens the list for a command. With --user no repository is needed.
 func (c *trustCommand) open(ctx context.Context) (trust *sign.Trust, path string, err error) {
 	if c.user {
-		if path, err = sign.UserTrustPath(c.Getenv); err != nil {
-			return nil, "", err
-		}
-		trust, err = sign.LoadTrust("", path)
-		return trust, path, err
+		return userTrust(c.Getenv)
 	}
 	repo, err := c.openRepo(ctx)
 	if err != nil {
@@ -282,10 +278,7 @@ func (c *trustCommand) export(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dir := c.arg
-	if c.Dir != "" && !filepath.IsAbs(dir) {
-		dir = filepath.Join(c.Dir, dir)
-	}
+	dir := inDir(c.Dir, c.arg)
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return usage("%s is not a directory", printable(dir))
 	}
