@@ -223,12 +223,9 @@ func reads(tool string) bool {
 			return false
 		}
 	}
-	for _, w := range []string{"read", "view", "glob", "grep", "ls", "list", "search", "fetch"} {
-		if t == w || strings.HasPrefix(t, w+"_") || strings.HasSuffix(t, "_"+w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"read", "view", "glob", "grep", "ls", "list", "search", "fetch"}, func(w string) bool {
+		return t == w || strings.HasPrefix(t, w+"_") || strings.HasSuffix(t, "_"+w)
+	})
 }
 
 // patched lists the files of a patch in the form of apply_patch.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -228,10 +229,7 @@ func (d draftFlags) flagOf(err error) error {
 	if f.Reason == fault.TooLarge && (member == "goal" || member == "summary") {
 		return f.WithHints(fault.See("emit").Because("--detail takes up to 64 KiB"))
 	}
-	name := map[string]string{"attempted": "attempt", "questions": "question"}[member]
-	if name == "" {
-		name = strings.ReplaceAll(member, "_", "-")
-	}
+	name := cmp.Or(map[string]string{"attempted": "attempt", "questions": "question"}[member], strings.ReplaceAll(member, "_", "-"))
 	if _, ok := d[name]; !ok {
 		return err
 	}

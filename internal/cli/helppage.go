@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -67,10 +68,7 @@ func writePage(w io.Writer, cmd *cobra.Command, full bool) {
 	if !full {
 		long, _, _ = strings.Cut(long, "\n\n")
 	}
-	if long == "" {
-		long = cmd.Short + "."
-	}
-	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n", long, usageLine(cmd))
+	fmt.Fprintf(w, "%s\n\nUsage:\n  %s\n", cmp.Or(long, cmd.Short+"."), usageLine(cmd))
 	if example := strings.TrimRight(cmd.Example, "\n"); example != "" {
 		if lines := strings.Split(example, "\n"); !full && len(lines) > 2 {
 			example = strings.Join(lines[:2], "\n")

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -199,7 +200,7 @@ func stampOf(seconds int64) string { return handoff.FormatTime(time.Unix(seconds
 func trustedAs(ws *workspace.Workspace, kid string) string {
 	key, _ := ws.Engine.Keys.Trust.Lookup(kid)
 	e := key.Entry()
-	names := strings.Join(append(append([]string{}, e.Agents...), e.Principals...), ", ")
+	names := strings.Join(slices.Concat(e.Agents, e.Principals), ", ")
 	if names == "" {
 		return "nobody"
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -114,10 +115,7 @@ func toExplain(ws *workspace.Workspace, g *take.Result) string {
 // provenance says who vouches for the content, as facts.
 func provenance(v *lifecycle.Verified) string {
 	key := v.Sender()
-	who := strings.Join(key.Entry().Agents, ", ")
-	if who == "" {
-		who = strings.Join(key.Entry().Principals, ", ")
-	}
+	who := cmp.Or(strings.Join(key.Entry().Agents, ", "), strings.Join(key.Entry().Principals, ", "))
 	line := fmt.Sprintf("Signed by %s (trusted here as %s)", key.KID(), printable(who))
 	if t := v.Token(); t != nil {
 		leaf := t.Leaf()

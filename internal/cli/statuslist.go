@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -193,10 +194,7 @@ func (s *statusLists) elsewhere(rows []elsewhereRow) {
 	}
 	s.begin(heading(len(rows), "held in other worktrees", ""), "HANDOFF", "STATE", "LEASE", "WORKTREE")
 	for _, r := range rows {
-		dir := r.Worktree
-		if dir == "" {
-			dir = "removed: githandoff resume " + r.ID.Short()
-		}
+		dir := cmp.Or(r.Worktree, "removed: githandoff resume "+r.ID.Short())
 		s.row(s.ends.Of(r.ID), r.State, s.left(r.Lease), printable(dir))
 	}
 	s.end()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -71,11 +72,7 @@ func (a *app) readBelow(name string) ([]byte, error) {
 	case secretName(name):
 		return nil, refuse("it is hidden, or its name is that of a secret")
 	}
-	dir := a.Dir
-	if dir == "" {
-		dir = "."
-	}
-	below, err := os.OpenRoot(dir)
+	below, err := os.OpenRoot(cmp.Or(a.Dir, "."))
 	if err != nil {
 		return nil, fault.New(fault.NotFound, fault.NoSuchFile, "%w", err)
 	}

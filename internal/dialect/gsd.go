@@ -3,6 +3,7 @@ package dialect
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,12 +48,7 @@ func readGSD(d *document) handoff.Envelope {
 func gsdTask(phase, plan, task string) string {
 	key := task
 	if !strings.Contains(task, "/") {
-		var parts []string
-		for _, part := range []string{phase, plan, task} {
-			if part != "" {
-				parts = append(parts, part)
-			}
-		}
+		parts := slices.DeleteFunc([]string{phase, plan, task}, func(part string) bool { return part == "" })
 		if len(parts) < 2 {
 			return ""
 		}

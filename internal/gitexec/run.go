@@ -2,6 +2,7 @@ package gitexec
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,10 +96,7 @@ func MaxAlloc(mebibytes int) string { return fmt.Sprintf("GIT_ALLOC_LIMIT=%dm", 
 // Run runs c to its end and returns its standard output. Output written before a failure is
 // returned with the error, which is an *Error.
 func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
-	timeout := c.Timeout
-	if timeout == 0 {
-		timeout = LocalTimeout
-	}
+	timeout := cmp.Or(c.Timeout, LocalTimeout)
 	if r.Limit > 0 {
 		timeout = min(timeout, r.Limit)
 	}
@@ -115,10 +113,7 @@ func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 	ctx = base
 
 	cmd := r.command(ctx, c)
-	limit := c.MaxOutput
-	if limit == 0 {
-		limit = 64 << 20
-	}
+	limit := cmp.Or(c.MaxOutput, 64<<20)
 	stdout := &limited{max: limit}
 	stderr := &tail{max: maxStderr}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, stdout, stderr

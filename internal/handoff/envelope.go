@@ -1,5 +1,10 @@
 package handoff
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Schema is the only value of Envelope.Schema this version reads.
 const Schema = "githandoff/1"
 
@@ -162,12 +167,8 @@ func Follow(parent *Envelope, createdAt, expiresAt string) *Envelope {
 		Schema: Schema, CreatedAt: createdAt, ExpiresAt: expiresAt,
 		Task: parent.Task, Parent: parent.ID, Status: StatusComplete,
 	}
-	summary := parent.Summary
-	if summary == "" {
-		summary = parent.Goal
-	}
-	child.Lineage = append(append([]Ancestor{}, parent.Lineage...), Ancestor{
-		ID: parent.ID, Agent: parent.Source.Agent, Task: parent.Task, Summary: summary, Data: parent.Data,
+	child.Lineage = append(slices.Clone(parent.Lineage), Ancestor{
+		ID: parent.ID, Agent: parent.Source.Agent, Task: parent.Task, Summary: cmp.Or(parent.Summary, parent.Goal), Data: parent.Data,
 	})
 	if over := len(child.Lineage) - MaxLineage; over > 0 {
 		child.Lineage = child.Lineage[over:]

@@ -56,7 +56,7 @@ func (in Intents) begin(home Home, t refs.Transaction) (*intent, error) {
 	name := fmt.Sprintf("%d-%x.json", os.Getpid(), tag)
 	i := &intent{Home: home.ID(), Edits: t.Edits, path: filepath.Join(in.Dir, name)}
 	if home.Namespace() == refs.LocalNamespace {
-		i.Edits = append(append([]refs.Edit{}, t.Edits...), t.LocalEdits...)
+		i.Edits = slices.Concat(t.Edits, t.LocalEdits)
 	}
 	if !slices.ContainsFunc(t.Edits, func(e refs.Edit) bool { return makesInbox(home, e) }) {
 		i.path = ""

@@ -355,10 +355,5 @@ func (s *State) cut() {
 
 // logged reports whether the lane has an entry for a commit of the inbox ref.
 func (s *State) logged(c *record.Commit) bool {
-	for _, e := range s.Entries {
-		if e.Record().Nonce == c.Record.Nonce && sameRecord(c, e.Commit) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Entries, func(e *Entry) bool { return e.Record().Nonce == c.Record.Nonce && sameRecord(c, e.Commit) })
 }

@@ -180,12 +180,8 @@ func (o *Outbox) Unstage(ctx context.Context, child lifecycle.Place, drop bool) 
 		if err != nil {
 			return err
 		}
-		var gone []refs.Edit
-		for _, e := range []refs.Edit{{Ref: ref, Old: oid}, {Ref: refs.WorkOut(child.ID), Old: kept}} {
-			if e.Old != "" {
-				gone = append(gone, e)
-			}
-		}
+		gone := []refs.Edit{{Ref: ref, Old: oid}, {Ref: refs.WorkOut(child.ID), Old: kept}}
+		gone = slices.DeleteFunc(gone, func(e refs.Edit) bool { return e.Old == "" })
 		if err := o.Repo.Apply(ctx, refs.Transaction{Edits: gone}); err != nil {
 			return err
 		}

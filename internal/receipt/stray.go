@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"githandoff/internal/handoff"
@@ -73,13 +74,7 @@ func lookAgain(ctx context.Context, repo *refs.Repo, found []Stray) ([]Stray, er
 		return nil, err
 	}
 	kept := sentIn(list)
-	var left []Stray
-	for _, s := range found {
-		if s.inbox != "" || !busy[s.ID] && !kept[s.ID] {
-			left = append(left, s)
-		}
-	}
-	return left, nil
+	return slices.DeleteFunc(found, func(s Stray) bool { return s.inbox == "" && (busy[s.ID] || kept[s.ID]) }), nil
 }
 
 // sentIn returns the handoffs of the outbox and sent refs.

@@ -3,6 +3,7 @@ package receipt
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"githandoff/internal/annotate"
 	"githandoff/internal/crossrepo"
@@ -105,7 +106,7 @@ func (w *Writer) Unkept(ctx context.Context, edits []refs.Edit) (left []refs.Edi
 func mergeEdits(a, b []refs.Edit) []refs.Edit {
 	seen := map[string]bool{}
 	var out []refs.Edit
-	for _, e := range append(append([]refs.Edit{}, a...), b...) {
+	for _, e := range slices.Concat(a, b) {
 		if !seen[e.Ref] {
 			seen[e.Ref] = true
 			out = append(out, e)

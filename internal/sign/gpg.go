@@ -2,6 +2,7 @@ package sign
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -102,10 +103,7 @@ func noGPGKey(name string) error {
 
 // fromGPG finds the one key gpg can sign with under a name.
 func (o Options) fromGPG(ctx context.Context, name string) (Signer, error) {
-	s := &gpgSigner{run: o.Runner, program: o.GPGProgram}
-	if s.program == "" {
-		s.program = "gpg"
-	}
+	s := &gpgSigner{run: o.Runner, program: cmp.Or(o.GPGProgram, "gpg")}
 	query, ok := gpgQuery(name)
 	if !ok || o.Runner == nil {
 		return nil, noGPGKey(name)

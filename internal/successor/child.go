@@ -1,6 +1,7 @@
 package successor
 
 import (
+	"cmp"
 	"time"
 
 	"githandoff/internal/crossrepo"
@@ -60,11 +61,7 @@ func (m *Maker) Child(v *lifecycle.Verified, to *string, home lifecycle.Home, re
 	if hub, ok := home.(*crossrepo.Hub); ok {
 		child.Target.Repo = hub.ID()
 	}
-	base := s.Claim
-	if base == nil {
-		base = v.Offer()
-	}
-	child.ID = lifecycle.ChildID(env.ID, base)
+	child.ID = lifecycle.ChildID(env.ID, cmp.Or(s.Claim, v.Offer()))
 	var err error
 	child.Salt, err = handoff.NewSalt(m.Engine.Author.Random)
 	return &child, err

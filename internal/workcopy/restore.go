@@ -1,6 +1,7 @@
 package workcopy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -135,10 +136,7 @@ func (h *Handler) Plan(ctx context.Context, id handoff.ID, w *handoff.Work, dir 
 	}
 	c := &Copy{ID: id, Dir: dir, Branch: "handoff/" + tail(id), Head: w.Head, Commit: w.Commit, PID: os.Getpid()}
 	if dir == "" {
-		top := h.Repo.Worktree
-		if top == "" {
-			top = strings.TrimSuffix(h.Repo.CommonDir, ".git")
-		}
+		top := cmp.Or(h.Repo.Worktree, strings.TrimSuffix(h.Repo.CommonDir, ".git"))
 		c.Dir = filepath.Clean(top) + "-" + tail(id)
 	}
 	return c, h.free(ctx, c)

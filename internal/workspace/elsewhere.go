@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -21,9 +22,6 @@ func (hs *Homes) Elsewhere(agent string) error {
 	if known, near := sign.NearestAgent(hs.Engine.Keys.Trust, agent); !known && near != "" {
 		return nil // it is misspelled: other advice says so
 	}
-	hub := hs.MainRemote()
-	if hub == "" {
-		hub = names[0]
-	}
+	hub := cmp.Or(hs.MainRemote(), names[0])
 	return fmt.Errorf("%s is not an agent of this clone, and this handoff stays in it; did you mean %s@%s?", agent, agent, hub)
 }

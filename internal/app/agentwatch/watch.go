@@ -117,12 +117,10 @@ func (w *Watch) look(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return true, nil //nolint:nilerr // git may be busy; the next change is looked at again
 	}
-	var fresh []handoff.ID
-	for _, id := range ids {
-		if _, known := slices.BinarySearch(w.told, id); !known {
-			fresh = append(fresh, id)
-		}
-	}
+	fresh := slices.DeleteFunc(slices.Clone(ids), func(id handoff.ID) bool {
+		_, known := slices.BinarySearch(w.told, id)
+		return known
+	})
 	w.told, w.retry = ids, time.Time{}
 	if len(fresh) == 0 {
 		return true, nil

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
@@ -143,7 +144,7 @@ func (h *Handler) cutOff(r *Request, log dialect.Log) error {
 		h.Warn(err)
 		return nil
 	case log.Handoff.Found && r.Log != "-":
-		capture := append(append([]string{}, h.Self...), "capture", "--from-log")
+		capture := append(slices.Clone(h.Self), "capture", "--from-log")
 		first, second := fault.Arg(append(capture, r.Log)...), fault.Arg(append(capture, "-", "--to", r.To)...)
 		return fault.As(err).WithHints(fault.Run("sh", "-c", first+" | "+second).Because("hands over the previous one"))
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -130,7 +131,7 @@ func (r *Reader) withRemedies(from Source, b []byte, err error) error {
 
 // emit returns a complete emit command. Without a target its handoff waits for a decision.
 func (r *Reader) emit(from Source, env *handoff.Envelope, args ...string) fault.Hint {
-	argv := append(append([]string{}, r.Self...), "emit")
+	argv := append(slices.Clone(r.Self), "emit")
 	switch {
 	case from.To != "":
 		argv = append(argv, "--to", from.To)

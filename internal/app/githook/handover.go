@@ -2,6 +2,7 @@ package githook
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -149,16 +150,9 @@ func (c *Amended) emit(to string) fault.Hint {
 // dueClaims lists the claims whose lease is half over.
 func (h *Handover) dueClaims() ([]*work.Claim, error) {
 	held, err := work.ClaimsOf(h.Repo, h.Repo.GitDir).All()
-	if err != nil {
-		return nil, err
-	}
-	var due []*work.Claim
-	for _, claim := range held {
-		if claim.Printed && h.Now().After(claim.At.Add(claim.Lease.Sub(claim.At)/2)) {
-			due = append(due, claim)
-		}
-	}
-	return due, nil
+	return slices.DeleteFunc(held, func(claim *work.Claim) bool {
+		return !claim.Printed || !h.Now().After(claim.At.Add(claim.Lease.Sub(claim.At)/2))
+	}), err
 }
 
 // renew renews the leases of this agent: first those at this repository, then those at hubs.

@@ -5,6 +5,7 @@ package hookinstall
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"githandoff/hooks"
@@ -111,13 +112,7 @@ func (h *Handler) Uninstall(ctx context.Context) ([]hooks.Result, error) {
 	if h.Repo.Bare && err == nil {
 		done, err = h.removeGuard(ctx, dir)
 	}
-	var found []hooks.Result
-	for _, r := range done {
-		if r.Before != hooks.Absent {
-			found = append(found, r)
-		}
-	}
-	return found, err
+	return slices.DeleteFunc(done, func(r hooks.Result) bool { return r.Before == hooks.Absent }), err
 }
 
 // Status looks at the hooks of a clone, or at the guard of a hub, and names the manager of the

@@ -315,17 +315,9 @@ func specOfNext(env *handoff.Envelope, next handoff.ID) lifecycle.FetchSpec {
 // nothing if nothing does.
 func (hd *Handler) DeliverWaiting(ctx context.Context, hub *crossrepo.Hub) ([]Done, error) {
 	out, err := hd.Workspace.Outgoing(ctx)
-	if err != nil {
+	waiting := slices.DeleteFunc(out, func(it *workspace.Item) bool { return it.Kind != "outbox" || it.Fault != nil || it.Home != hub })
+	if err != nil || len(waiting) == 0 {
 		return nil, err
-	}
-	var waiting []*workspace.Item
-	for _, it := range out {
-		if it.Kind == "outbox" && it.Fault == nil && it.Home == hub {
-			waiting = append(waiting, it)
-		}
-	}
-	if len(waiting) == 0 {
-		return nil, nil
 	}
 	done, err := hd.syncHub(ctx, hub, waiting, nil, nil)
 	hd.Receipts.Notes.Try(ctx)

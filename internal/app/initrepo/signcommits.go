@@ -1,6 +1,7 @@
 package initrepo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -53,12 +54,8 @@ func (h *Handler) importKey(ctx context.Context, repo *refs.Repo, name string) e
 		return fault.New(fault.NotFound, fault.NoKey, "the key of %s is not in a file here, so it cannot be given to gpg: %w", name, err).
 			WithHints(fault.Fact("git can already use a key behind gpg-agent: git config user.signingKey"))
 	}
-	program := repo.Config.Get("gpg.program")
-	if program == "" {
-		program = "gpg"
-	}
 	_, err = repo.Runner.Run(ctx, gitexec.Cmd{
-		Name: program, Args: []string{"--batch", "--no-tty", "--quiet", "--pinentry-mode", "error", "--import"},
+		Name: cmp.Or(repo.Config.Get("gpg.program"), "gpg"), Args: []string{"--batch", "--no-tty", "--quiet", "--pinentry-mode", "error", "--import"},
 		Stdin: strings.NewReader(string(secret)), Timeout: gitexec.SignerTimeout,
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,11 +93,7 @@ func depOf(found *quote) (*prompt.Dependency, error) {
 }
 
 func handoffOf(env *handoff.Envelope) *prompt.Handoff {
-	h := &prompt.Handoff{Summary: env.Summary, Detail: &env.Detail, Data: env.Data}
-	if h.Summary == "" {
-		h.Summary = env.Goal
-	}
-	return h
+	return &prompt.Handoff{Summary: cmp.Or(env.Summary, env.Goal), Detail: &env.Detail, Data: env.Data}
 }
 
 func sourceOf(env *handoff.Envelope, results map[string]string) {
