@@ -178,13 +178,13 @@ func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (sett
 	case serr != nil:
 		return false, serr
 	case logged:
-		return true, applyLocalEdits(ctx, e.Repo, t.LocalEdits)
+		return true, ApplyMissing(ctx, e.Repo, t.LocalEdits)
 	}
 	return false, err
 }
 
-// applyLocalEdits makes the edits not yet made.
-func applyLocalEdits(ctx context.Context, repo *refs.Repo, edits []refs.Edit) error {
+// ApplyMissing makes those of some edits of this repository which were not made yet.
+func ApplyMissing(ctx context.Context, repo *refs.Repo, edits []refs.Edit) error {
 	var rest []refs.Edit
 	for _, edit := range edits {
 		now, err := repo.Resolve(ctx, edit.Ref)

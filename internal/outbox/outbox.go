@@ -110,19 +110,8 @@ func (o *Outbox) Deliver(ctx context.Context, home lifecycle.Home, p *lifecycle.
 	if _, err := o.Engine.Offer(ctx, home, p, localEdits...); err != nil {
 		return err
 	}
-	// Offered already (an answer was lost, or another process was faster): the
-	// edits above were not needed, these are.
-	var rest []refs.Edit
-	for _, e := range localEdits {
-		now, err := o.Repo.Resolve(ctx, e.Ref)
-		if err != nil {
-			return err
-		}
-		if now == e.Old && now != e.New {
-			rest = append(rest, e)
-		}
-	}
-	return o.Repo.Apply(ctx, refs.Transaction{Edits: rest})
+	// If it was offered already (an answer was lost, or another process was faster), they were not made.
+	return lifecycle.ApplyMissing(ctx, o.Repo, localEdits)
 }
 
 // Stage marks a child in the outbox: it must not be delivered before its parent's receipt names
