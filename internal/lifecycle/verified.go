@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -116,13 +117,7 @@ func (vr *Verifier) Verify(ctx context.Context, home Home, s *State, opt Options
 		return nil, err
 	}
 	v.sender = sender
-	if err := v.place(home); err != nil {
-		return nil, err
-	}
-	if err := v.quiet(); err != nil {
-		return nil, err
-	}
-	if err := screen.Envelope(v.envelope); err != nil {
+	if err := cmp.Or(v.place(home), v.quiet(), screen.Envelope(v.envelope)); err != nil {
 		return nil, err
 	}
 	if now := vr.Keys.now(); now.After(v.Offer().Expires) && !opt.AllowExpired {
@@ -311,10 +306,7 @@ func (vr *Verifier) VerifyQueued(ctx context.Context, home Home, ref string) (*V
 		return nil, err
 	}
 	v.sender = key
-	if err := v.place(home); err != nil {
-		return nil, err
-	}
-	if err := screen.Envelope(v.envelope); err != nil {
+	if err := cmp.Or(v.place(home), screen.Envelope(v.envelope)); err != nil {
 		return nil, err
 	}
 	return v, vr.authorize(ctx, home, v, Options{AllowExpired: true, AsKnown: true, UnknownStands: true, Lapsed: true})
