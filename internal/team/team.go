@@ -42,7 +42,7 @@ func Published(hub *crossrepo.Hub) []string {
 func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub, take func() error) (adopted int64, err error) {
 	var before lifecycle.Tips // of lanes, which the same connection brought
 	if t.Engine.Keys.Trust.HasTeams() {
-		if before, err = lifecycle.LaneTips(ctx, t.Engine.Repo); err != nil {
+		if before, err = lifecycle.LaneTips(ctx, t.Repo); err != nil {
 			return 0, err
 		}
 	}

@@ -53,11 +53,11 @@ func (t *Team) Witness(ctx context.Context, before lifecycle.Tips) error {
 	}
 	if before == nil {
 		var err error
-		if before, err = lifecycle.LaneTips(ctx, t.Engine.Repo); err != nil {
+		if before, err = lifecycle.LaneTips(ctx, t.Repo); err != nil {
 			return err
 		}
 	}
-	seen, err := lifecycle.KeepTips(ctx, t.Engine.Repo, before)
+	seen, err := lifecycle.KeepTips(ctx, t.Repo, before)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (t *Team) seenAt(ctx context.Context, hub *crossrepo.Hub, listed, entries [
 			if err := hub.RefreshAllLanes(ctx); err != nil {
 				return err
 			}
-			all, err := lifecycle.Seen(ctx, t.Engine.Repo, spaceName(hub))
+			all, err := lifecycle.Seen(ctx, t.Repo, spaceName(hub))
 			if err != nil {
 				return err
 			}

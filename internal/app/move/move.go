@@ -140,7 +140,7 @@ func (h *Handler) work(ctx context.Context, home lifecycle.Home, v *lifecycle.Ve
 		child.Work = nil
 		return nil, nil
 	}
-	return nil, lifecycle.BringWork(ctx, h.Engine.Repo, home, v.State(), child.Work)
+	return nil, lifecycle.BringWork(ctx, h.Repo, home, v.State(), child.Work)
 }
 
 // rerouted prepares the child of a reroute, with the authority of the handoff.

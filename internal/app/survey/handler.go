@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/refs"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
@@ -21,21 +20,11 @@ type Workspace interface {
 
 // Handler surveys the work of one agent in this clone.
 type Handler struct {
-	Agent     string
-	Claims    work.Claims
-	Repo      *refs.Repo
+	Work      *work.Held
 	Workspace Workspace
-
-	Work *work.Held
 }
 
 // New makes the handler of a workspace.
 func New(w *workspace.Workspace) *Handler {
-	return &Handler{
-		Agent:     w.Agent,
-		Claims:    w.Claims,
-		Repo:      w.Repo,
-		Workspace: w,
-		Work:      w.Work(),
-	}
+	return &Handler{Work: w.Work(), Workspace: w}
 }

@@ -70,12 +70,12 @@ type Seen struct {
 // ones, and so many of each other count.
 func (hd *Handler) Survey(ctx context.Context, now time.Time, most int) (*Survey, error) {
 	s := &Survey{}
-	held, err := hd.Claims.All()
+	held, err := hd.Work.Claims.All()
 	if err != nil {
 		return nil, err
 	}
 	for _, h := range held {
-		if h.Actor != hd.Agent {
+		if h.Actor != hd.Work.Agent {
 			continue
 		}
 		st, err := hd.Work.Standing(ctx, h)
@@ -87,7 +87,7 @@ func (hd *Handler) Survey(ctx context.Context, now time.Time, most int) (*Survey
 	if s.Elsewhere, err = hd.elsewhere(ctx); err != nil {
 		return nil, err
 	}
-	if s.Kept, err = hd.Claims.Waiting(); err != nil {
+	if s.Kept, err = hd.Work.Claims.Waiting(); err != nil {
 		return nil, err
 	}
 	return s, hd.surveyRefs(ctx, s, now, most)
@@ -176,7 +176,7 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time, mos
 	mine := sentList{most: most, kept: map[handoff.ID]*Sent{}, all: map[handoff.ID]bool{}}
 	inboxes := hd.Workspace.Inboxes()
 	cameBack := map[handoff.ID]bool{} // sent, and routed to this agent: they wait for it
-	err := refs.Commits(ctx, hd.Repo, func(ref refs.Ref, raw []byte) error {
+	err := refs.Commits(ctx, hd.Work.Repo, func(ref refs.Ref, raw []byte) error {
 		it := homes.Item(ref)
 		if it == nil {
 			return nil
