@@ -62,13 +62,13 @@ func BringWork(ctx context.Context, repo *refs.Repo, home Home, s *State, w *han
 	return fault.New(fault.NotFound, fault.NoSnapshot, "the snapshot of handoff %s is gone", s.ID)
 }
 
-// ForgetWork drops the copy of a snapshot fetched from a hub, after a refused step. A
-// successful step does so itself.
-func ForgetWork(ctx context.Context, repo *refs.Repo, home Home, p Place) error {
-	if home.Namespace() == refs.LocalNamespace {
-		return nil
+// ForgetWork drops the copy of a snapshot fetched from a hub, after a refused or an interrupted step. A
+// successful step does so itself. A copy that cannot be dropped stays: the receipt drops it, and so does
+// gc.
+func ForgetWork(ctx context.Context, repo *refs.Repo, home Home, p Place) {
+	if home.Namespace() != refs.LocalNamespace {
+		_ = refs.Drop(context.WithoutCancel(ctx), repo, home.Namespace().Work(p.Agent, p.ID))
 	}
-	return refs.Drop(ctx, repo, home.Namespace().Work(p.Agent, p.ID))
 }
 
 // MaxWork bounds the commit of a snapshot, in bytes.

@@ -218,7 +218,7 @@ var ofSnapshots = []mutant{
 	},
 	{
 		"a refused reroute keeps no copy of a snapshot", "internal/app/move/move.go",
-		`		_ = lifecycle.ForgetWork(context.WithoutCancel(ctx), h.Repo, f.Home, p) // gc does so again`, `		_ = p`,
+		`		lifecycle.ForgetWork(ctx, h.Repo, f.Home, p)`, `		_ = p`,
 		"./internal/cli -run TestScript/snapshot_copy",
 	},
 	{

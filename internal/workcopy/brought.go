@@ -29,7 +29,7 @@ func (h *Handler) With(ctx context.Context, home lifecycle.Home, s *lifecycle.St
 			WithHints(fault.Run("githandoff", "show", string(s.ID)).Because("shows it"))
 	}
 	w, p := v.Envelope().Work, lifecycle.Place{Agent: s.Agent, ID: s.ID}
-	defer func() { _ = lifecycle.ForgetWork(context.WithoutCancel(ctx), h.Repo, home, p) }() // the receipt does so again
+	defer lifecycle.ForgetWork(ctx, h.Repo, home, p)
 	contents, err := h.Bring(ctx, home, p, w)
 	if err != nil {
 		return err

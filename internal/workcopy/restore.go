@@ -92,7 +92,7 @@ func (r *Restoring) Made() *Copy { return r.plan }
 // Close drops the fetched snapshot.
 func (r *Restoring) Close(ctx context.Context) {
 	if r.home != nil {
-		_ = lifecycle.ForgetWork(context.WithoutCancel(ctx), r.Repo, r.home, r.at) // the receipt does so again
+		lifecycle.ForgetWork(ctx, r.Repo, r.home, r.at)
 	}
 }
 

@@ -202,7 +202,7 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 	out.LocalEdits = append(out.LocalEdits, sent...)
 	done.State, err = f.Engine.Fail(ctx, home, h.Proof(), out)
 	if err != nil {
-		_ = lifecycle.ForgetWork(context.WithoutCancel(ctx), f.Engine.Repo, home, h.Proof().Place) // gc does so again
+		lifecycle.ForgetWork(ctx, f.Engine.Repo, home, h.Proof().Place)
 		return done, err
 	}
 	f.Receipts.Note(home, env, out.Sealed, done.State, nil)

@@ -87,7 +87,7 @@ func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, erro
 	}
 	done, err := h.reroute(ctx, f, v, child, objects, held, m)
 	if err != nil {
-		_ = lifecycle.ForgetWork(context.WithoutCancel(ctx), h.Repo, f.Home, p) // gc does so again
+		lifecycle.ForgetWork(ctx, h.Repo, f.Home, p)
 	}
 	return done, err
 }
