@@ -65,17 +65,13 @@ func needsPrefix(ctx context.Context, a *app) bool {
 		return false
 	}
 	a.Warn(fmt.Errorf("%s keeps handoffs below %s, where this clone does not look yet", hub.Name, prefix))
-	for _, hint := range a.Pasted(prefixHints(hub, prefix)) {
+	for _, hint := range a.Pasted([]fault.Hint{
+		fault.Run("githandoff", "repo", "add", hub.Name, hub.URL.Bare(), "--prefix", prefix).Because("looks there"),
+		fault.Run("githandoff", "key", "export", "--to", hub.Name).Because("then publishes this agent's key there"),
+	}) {
 		a.Hint(hint)
 	}
 	return true
-}
-
-func prefixHints(hub *crossrepo.Alias, prefix string) []fault.Hint {
-	return []fault.Hint{
-		fault.Run("githandoff", "repo", "add", hub.Name, hub.URL.Bare(), "--prefix", prefix).Because("looks there"),
-		fault.Run("githandoff", "key", "export", "--to", hub.Name).Because("then publishes this agent's key there"),
-	}
 }
 
 // strangerInbox refuses the empty inbox of an unknown name on the command line: the name is

@@ -26,11 +26,11 @@ type Case struct {
 // only waiting handoff.
 func (h *Handler) Case(ctx context.Context, arg string) (*Case, error) {
 	var f *workspace.View
-	err := error(fault.New(fault.NotFound, fault.UnknownHandoff, "nothing known"))
+	var err error
 	if arg != "" {
 		f, err = h.Workspace.Find(ctx, arg, workspace.Never)
 	}
-	if fault.CodeOf(err) == fault.NotFound {
+	if arg == "" || fault.CodeOf(err) == fault.NotFound {
 		failed := h.Workspace.RefreshInboxes(ctx, false)
 		f, err = h.undecided(ctx, arg)
 		if fault.CodeOf(err) == fault.NotFound && len(failed) > 0 {

@@ -25,14 +25,14 @@ func (h *Handler) Revoke(ctx context.Context, arg, data string, force bool) (*li
 		return nil, err
 	}
 	p := f.Place()
-	own := h.Receipts.OutgoingRefs(ctx, p)
+	own := append(h.Receipts.OutgoingRefs(ctx, p), h.Receipts.FreeCheckpoint(ctx, p.ID)...)
 	if f.State.Phase() == lifecycle.Absent && f.Item != nil && f.Item.Kind == "outbox" {
 		if err := h.Engine.Author.MayTakeBack(f.Item.Record); err != nil {
 			return nil, err
 		}
-		return f.State, h.Repo.Apply(ctx, refs.Transaction{Edits: append(own, h.Receipts.FreeCheckpoint(ctx, p.ID)...)})
+		return f.State, h.Repo.Apply(ctx, refs.Transaction{Edits: own})
 	}
-	return h.Receipts.Withdraw(ctx, f.Home, p, record.Revoked, lifecycle.Outcome{Data: data, Force: force, LocalEdits: append(own, h.Receipts.FreeCheckpoint(ctx, p.ID)...)})
+	return h.Receipts.Withdraw(ctx, f.Home, p, record.Revoked, lifecycle.Outcome{Data: data, Force: force, LocalEdits: own})
 }
 
 // Request is a reroute: where a handoff goes on.
