@@ -33,8 +33,6 @@ type Workspace interface {
 type Local struct {
 	Repo *refs.Repo
 
-	agent     string
-	claims    work.Claims
 	now       func() time.Time
 	trust     *sign.Trust
 	work      *work.Held
@@ -46,13 +44,11 @@ type Local struct {
 
 // NewLocal makes the answers of a workspace.
 func NewLocal(w *workspace.Workspace, now func() time.Time) *Local {
-	return &Local{
-		Repo: w.Repo, agent: w.Agent, claims: w.Claims, now: now, trust: w.Engine.Keys.Trust, work: w.Work(), workspace: w,
-	}
+	return &Local{Repo: w.Repo, now: now, trust: w.Engine.Keys.Trust, work: w.Work(), workspace: w}
 }
 
 // Agent implements Worktree.
-func (l *Local) Agent() string { return l.agent }
+func (l *Local) Agent() string { return l.work.Agent }
 
 // Top implements Worktree.
 func (l *Local) Top() string { return l.Repo.Worktree }
@@ -141,13 +137,13 @@ func (l *Local) Named(id handoff.ID, from, task string) agents.Handoff {
 
 // standing lists the claims recorded by this worktree for its agent, each with its known state.
 func (l *Local) standing(ctx context.Context) ([]*work.Standing, error) {
-	held, err := l.claims.All()
+	held, err := l.work.Claims.All()
 	if err != nil {
 		return nil, err
 	}
 	var all []*work.Standing
 	for _, h := range held {
-		if h.Actor != l.agent || h.Finished() { // what ends it waits for its hub
+		if h.Actor != l.work.Agent || h.Finished() { // what ends it waits for its hub
 			continue
 		}
 		st, err := l.work.Standing(ctx, h)
@@ -192,9 +188,9 @@ func (l *Local) Lost(ctx context.Context) ([]Loss, error) {
 			lost = append(lost, Loss{Handoff: l.claimed(st), How: work.OverWord(st.Over)})
 		}
 	}
-	closed, err := l.claims.Lost()
+	closed, err := l.work.Claims.Lost()
 	for _, h := range closed {
-		if h.Actor == l.agent {
+		if h.Actor == l.work.Agent {
 			lost = append(lost, Loss{Handoff: agents.Handoff{ID: h.ID}, How: "ended by another"})
 		}
 	}

@@ -17,7 +17,7 @@ const mostWaiting = 20 // handoffs named by an overview
 // repeats only two words of a sender: the name of a trusted agent, and a task in the form of a
 // tracker's key.
 func (l *Local) Overview(ctx context.Context) (mcp.Inbox, error) {
-	in := mcp.Inbox{Agent: l.agent, Waiting: []mcp.Waiting{}, Held: []mcp.Held{}}
+	in := mcp.Inbox{Agent: l.work.Agent, Waiting: []mcp.Waiting{}, Held: []mcp.Held{}}
 	err := l.workspace.List(ctx, false, func(it *workspace.Item) error {
 		if it.Fault == nil && it.State(l.now()) == string(lifecycle.Open) {
 			r := it.Record
