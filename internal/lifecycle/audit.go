@@ -134,7 +134,7 @@ func (l *laneAudit) judge(ctx context.Context, entry *Entry) error {
 			s.Chain = rd.chainAt(ctx, s, l.Inbox(id))
 		}
 		s.ID = id
-		rd.replayEntry(ctx, l.home, s, entry, asked, func(than time.Time) bool {
+		rd.replayEntry(ctx, l.home, s, entry, func(than time.Time) bool {
 			return rd.Lanes.olderLater(ctx, l.index, rest, at, than)
 		})
 	}

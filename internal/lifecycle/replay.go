@@ -16,28 +16,19 @@ import (
 	"githandoff/internal/untrusted"
 )
 
-// depth says which handoff is judged: the requested one, or the parent of one, to find out
-// whether the child counts.
-type depth int
-
-const (
-	asked depth = iota
-	above
-)
-
 // replay judges the entries of a lane one after the other. The state s follows from the valid
 // ones.
-func (rd *Reader) replay(ctx context.Context, home Home, s *State, d depth) {
+func (rd *Reader) replay(ctx context.Context, home Home, s *State) {
 	for i, entry := range s.Entries {
-		rd.replayEntry(ctx, home, s, entry, d, func(than time.Time) bool { return olderAmong(s.Entries[i+1:], than) })
+		rd.replayEntry(ctx, home, s, entry, func(than time.Time) bool { return olderAmong(s.Entries[i+1:], than) })
 	}
 }
 
 // replayEntry judges the next entry. After a valid receipt, only a revocation of the handoff's
 // token still counts. Later reports whether a later entry is older than a time.
-func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *Entry, d depth, later func(time.Time) bool) {
+func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *Entry, later func(time.Time) bool) {
 	if entry.Dispute == nil {
-		entry.Dispute = rd.judge(ctx, home, s, entry, d, later)
+		entry.Dispute = rd.judge(ctx, home, s, entry, later)
 	}
 	if entry.Dispute == nil {
 		entry.Dispute = rd.twice(s, entry)
@@ -102,7 +93,7 @@ type naming struct {
 }
 
 // judge says why an entry does not count; nil if it does.
-func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, d depth, later func(time.Time) bool) error {
+func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, later func(time.Time) bool) error {
 	r := entry.Record()
 	if entry.voucher == nil {
 		entry.vouch(rd.Keys.Trust, false)
@@ -138,10 +129,15 @@ func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, 
 	if err := rd.Lanes.unseen(ctx, key, entry); err != nil {
 		return err
 	}
-	if r.Event == record.Offered {
-		err = rd.mayOffer(ctx, home, key, r, d)
-	} else if err = checkStory(s, r); err == nil {
-		err = checkStep(s, key, r)
+	switch {
+	case r.Event != record.Offered:
+		if err = checkStory(s, r); err == nil {
+			err = checkStep(s, key, r)
+		}
+	case s.parent:
+		err = maySend(key, r.From, r.At)
+	default:
+		err = rd.mayOffer(ctx, home, key, r)
 	}
 	if err != nil {
 		return err
@@ -201,9 +197,9 @@ func readEntry(oid string, raw []byte) *Entry {
 
 // mayOffer lets a sender offer under its own names, and a root key under any name. The agent
 // that failed a handoff may send the return handoff named in the receipt.
-func (rd *Reader) mayOffer(ctx context.Context, home Home, key sign.Key, r *record.Record, d depth) error {
+func (rd *Reader) mayOffer(ctx context.Context, home Home, key sign.Key, r *record.Record) error {
 	err := maySend(key, r.From, r.At)
-	if err == nil || r.Parent == "" || d != asked {
+	if err == nil || r.Parent == "" {
 		return err
 	}
 	if sent, rerr := rd.sentBack(ctx, home, key, r); sent || rerr != nil {
@@ -228,11 +224,11 @@ func (rd *Reader) sentBack(ctx context.Context, home Home, key sign.Key, r *reco
 	if err != nil {
 		return false, err
 	}
-	s := &State{ID: r.Parent, LaneTip: tip}
+	s := &State{ID: r.Parent, LaneTip: tip, parent: true}
 	if s.Entries, err = rd.Lanes.about(ctx, tip, r.Parent); err != nil {
 		return false, err
 	}
-	rd.replay(ctx, home, s, above)
+	rd.replay(ctx, home, s)
 	over := s.Receipt
 	return over != nil && over.Event == record.Failed && over.Next == r.ID && over.Key == key.KID() &&
 		r.To == cmp.Or(s.Offer.OnFailure, s.Offer.From) && key.MayAct(sign.RoleRecipient, r.From, r.At) == nil, nil

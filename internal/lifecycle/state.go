@@ -47,6 +47,7 @@ type State struct {
 	UndecidedEnd *Entry         // first receipt by a key nobody here decided about
 	Early        error          // first entry not valid yet, or overtaken
 
+	parent  bool              // its child is judged: itself it does not count as a return handoff
 	broken  error             // why a commit below the inbox ref is not the handoff's
 	foreign []Link            // of an inbox ref not leading to the payload
 	tips    map[string]string // object id of its ref, by inbox; only inboxes already read
@@ -160,7 +161,7 @@ func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) 
 	if s.Entries, err = rd.Lanes.about(ctx, s.LaneTip, p.ID); err != nil {
 		return nil, err
 	}
-	rd.replay(ctx, home, s, asked)
+	rd.replay(ctx, home, s)
 	s.cut()
 	// The lane knows better where it went. A ref may still be in the inbox it left, or in one it
 	// never reached.

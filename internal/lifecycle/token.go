@@ -243,7 +243,7 @@ func (c *chainStatus) issued(ctx context.Context, home Home, claims *obo.Claims)
 		if s.Entries, err = e.Reader.Lanes.about(ctx, tip, id); err != nil {
 			return nil, err
 		}
-		e.Reader.replay(ctx, home, s, asked)
+		e.Reader.replay(ctx, home, s)
 	}
 	if o := s.Offer; o == nil || o.Token != claims.JTI || o.Key != claims.Issuer || o.Digest != "sha256:"+claims.Handoff.SHA256 {
 		return nil, nil

@@ -147,7 +147,7 @@ func (vr *Verifier) verifyChain(ctx context.Context, home Home, s *State) (sign.
 		}
 		key, err := vr.checkLink(s, i, logged)
 		if err == nil && i == 0 {
-			sender, err = key, vr.Reader.mayOffer(ctx, home, key, link.Commit.Record, asked)
+			sender, err = key, vr.Reader.mayOffer(ctx, home, key, link.Commit.Record)
 		}
 		if err != nil {
 			return sender, err
