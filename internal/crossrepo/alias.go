@@ -84,7 +84,7 @@ func (as Aliases) read(name string) (*Alias, error) {
 		}
 	}
 	if own := cfg.Get("handoffrepo." + name + ".url"); own != "" {
-		return as.onePlace(&Alias{Name: name, Prefix: prefix, given: own}, []string{own}, as.rewritten([]string{own}))
+		return as.onePlace(&Alias{Name: name, Prefix: prefix, given: own}, own, as.pushURL(own))
 	}
 	urls := cfg["remote."+name+".url"]
 	if len(urls) == 0 {
@@ -95,48 +95,43 @@ func (as Aliases) read(name string) (*Alias, error) {
 		return nil, fault.New(fault.Usage, fault.MirrorRemote, "%s is a mirror: a mirroring push deletes handoffs", name).
 			WithHints(fault.Run("git", "config", "--unset", "remote."+name+".mirror").Because("makes it an ordinary remote"))
 	}
-	return as.onePlace(&Alias{Name: name, Prefix: prefix, given: name}, urls, as.pushURLs(name, urls))
+	push, own := as.pushURL(urls[0]), cfg["remote."+name+".pushurl"]
+	if len(own) > 0 {
+		push = as.insteadOf(own[0], "insteadof")
+	}
+	a, err := as.onePlace(&Alias{Name: name, Prefix: prefix, given: name}, urls[0], push)
+	if err == nil && (len(urls) > 1 || len(own) > 1) {
+		return nil, errTwoPlaces(name)
+	}
+	return a, err
 }
 
 // onePlace fills in the URL of an alias, if it pushes to where it fetches from.
-func (as Aliases) onePlace(a *Alias, urls, pushes []string) (*Alias, error) {
-	a.URL = URL(as.insteadOf(urls[0], "insteadof"))
-	for _, push := range pushes {
-		want, err := RepoID(string(a.URL), as.base())
-		if err != nil && push == string(a.URL) {
-			return nil, err // both are one place, which cannot be named
-		}
-		got, err2 := RepoID(push, as.base())
-		oneHub := want == got || as.bothPinned(a.Name, want, got)
-		if len(urls) > 1 || err != nil || err2 != nil || !oneHub {
-			return nil, fault.New(fault.Usage, fault.PushURL, "%s pushes to one URL and fetches from another", a.Name).
-				WithHints(fault.See("repo add").Because("makes an alias with one URL for both"))
-		}
+func (as Aliases) onePlace(a *Alias, url, push string) (*Alias, error) {
+	a.URL = URL(as.insteadOf(url, "insteadof"))
+	want, err := RepoID(string(a.URL), as.base())
+	if err != nil && push == string(a.URL) {
+		return nil, err // both are one place, which cannot be named
+	}
+	got, err2 := RepoID(push, as.base())
+	oneHub := want == got || as.bothPinned(a.Name, want, got)
+	if err != nil || err2 != nil || !oneHub {
+		return nil, errTwoPlaces(a.Name)
 	}
 	return a, nil
 }
 
-func (as Aliases) pushURLs(name string, urls []string) []string {
-	if push := as.Repo.Config["remote."+name+".pushurl"]; len(push) > 0 {
-		if len(push) > 1 {
-			return append(push, "") // more than one: never equal
-		}
-		return []string{as.insteadOf(push[0], "insteadof")}
-	}
-	return as.rewritten(urls)
+func errTwoPlaces(name string) error {
+	return fault.New(fault.Usage, fault.PushURL, "%s pushes to one URL and fetches from another", name).
+		WithHints(fault.See("repo add").Because("makes an alias with one URL for both"))
 }
 
-// rewritten returns the URLs for pushes without a push URL of their own.
-func (as Aliases) rewritten(urls []string) []string {
-	var out []string
-	for _, u := range urls {
-		if p := as.insteadOf(u, "pushinsteadof"); p != u {
-			out = append(out, p)
-		} else {
-			out = append(out, as.insteadOf(u, "insteadof"))
-		}
+// pushURL returns where git pushes to for a URL, if no push URL stands beside it.
+func (as Aliases) pushURL(url string) string {
+	if push := as.insteadOf(url, "pushinsteadof"); push != url {
+		return push
 	}
-	return out
+	return as.insteadOf(url, "insteadof")
 }
 
 // insteadOf rewrites a URL as git does: the longest matching prefix wins.

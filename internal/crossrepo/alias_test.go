@@ -144,7 +144,7 @@ func TestInsteadOfIsRewrittenAsGitDoes(t *testing.T) {
 		assert.Equal(t, repo.Git(t, "remote", "get-url", name), string(a.URL), name)
 	}
 	assert.Equal(t, "ssh://git@example.com/x", repo.Git(t, "remote", "get-url", "--push", "three"))
-	assert.Equal(t, []string{"ssh://git@example.com/x"}, as.pushURLs("three", []string{"https://example.com/x"}))
+	assert.Equal(t, "ssh://git@example.com/x", as.pushURL("https://example.com/x"))
 }
 
 func TestAliasAdd(t *testing.T) {
