@@ -187,7 +187,7 @@ func (h *Hub) LooksFirst(ctx context.Context, id handoff.ID) bool {
 	if err != nil {
 		return false
 	}
-	k := readKnown(&h.remote)
+	k := readFindings(&h.remote)
 	if !k.Moved && k.Unshown == "" && (tip != "" || k.Whole || h.LastRead().IsZero()) {
 		return false
 	}
@@ -199,10 +199,10 @@ func (h *Hub) LooksFirst(ctx context.Context, id handoff.ID) bool {
 func noteMoved(h *Hub, edits []refs.Edit, moved []string) {
 	for _, e := range edits {
 		if tip, ok := h.scouted.LoadAndDelete(e.Ref); ok {
-			note(&h.remote, func(k *known) { k.Moved = tip != e.Old })
+			note(&h.remote, func(k *findings) { k.Moved = tip != e.Old })
 		}
 		if h.Namespace().InLog(e.Ref) && slices.Contains(moved, h.RemoteName(e.Ref)) {
-			note(&h.remote, func(k *known) { k.Moved = true })
+			note(&h.remote, func(k *findings) { k.Moved = true })
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (h *lanes) Forget() {
 	h.whole.Store(false)
 	h.laneless.Store(false)
 	h.read.Clear()
-	h.known.Store(nil)
+	h.findings.Store(nil)
 	h.works.Store(nil)
 }
 
@@ -56,7 +56,7 @@ func (h *lanes) fetched(ids []handoff.ID, log bool) {
 	if log {
 		h.whole.Store(true)
 		h.read.Clear()
-		note(&h.remote, func(k *known) { k.Whole = true })
+		note(&h.remote, func(k *findings) { k.Whole = true })
 	}
 }
 

@@ -56,7 +56,7 @@ func changePrefix(ctx context.Context, as Aliases, a *Alias, prefix string) erro
 		return err
 	}
 	a.Prefix = prefix
-	note(&NewHub(a, as.Repo, nil).remote, func(k *known) { *k = known{} })
+	note(&NewHub(a, as.Repo, nil).remote, func(k *findings) { *k = findings{} })
 	return nil
 }
 

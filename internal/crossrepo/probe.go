@@ -157,10 +157,10 @@ func Try(ctx context.Context, h *Hub, now time.Time, random io.Reader) (*Trial, 
 	inbox, lane := base+"/inbox", base+"/log"
 	made := []refs.Edit{{Ref: inbox, New: commit}, {Ref: lane, New: commit}}
 	report, err := h.Push(ctx, refs.Transaction{Edits: made, Objects: first.Objects})
-	before := readKnown(&h.remote)
+	before := readFindings(&h.remote)
 	switch {
 	case h.guardRefusal(err) != nil:
-		note(&h.remote, func(k *known) { k.Guarded = true })
+		note(&h.remote, func(k *findings) { k.Guarded = true })
 		return &Trial{Guarded: true}, nil //nolint:nilerr // the refusal is the answer
 	case err != nil || !report.Accepted(made):
 		return &Trial{Refused: h.diagnose(ctx, made, report, err)}, nil
@@ -230,7 +230,7 @@ func shown(ctx context.Context, h *Hub, commit string, copies ...string) (refuse
 		}
 		return errHidden(&h.remote, name), nil
 	}
-	note(&h.remote, func(k *known) { k.Unshown, k.Shows = "", true })
+	note(&h.remote, func(k *findings) { k.Unshown, k.Shows = "", true })
 	return nil, nil
 }
 
@@ -238,7 +238,7 @@ func shown(ctx context.Context, h *Hub, commit string, copies ...string) (refuse
 func LostGuard(h *Hub) error {
 	return fault.New(fault.Other, fault.Problem, "%s had a guard and has none now: it takes every push", h.Alias.Name).
 		WithHints(fault.Fact("at the hub, githandoff hook install --server restores it; some servers overwrite their hooks"),
-			fault.Run("rm", knownFile(&h.remote)).Because("if it was removed on purpose"))
+			fault.Run("rm", findingsFile(&h.remote)).Because("if it was removed on purpose"))
 }
 
 // TakesBranches reports whether a hub takes below refs/heads what it refuses elsewhere.
@@ -246,11 +246,11 @@ func TakesBranches(ctx context.Context, h *Hub, now time.Time, random io.Reader)
 	if h.Alias.Prefix != "" {
 		return false
 	}
-	before := readKnown(&h.remote)
+	before := readFindings(&h.remote)
 	other := *h.Alias
 	other.Prefix = BranchPrefix
 	trial, err := Try(ctx, NewHub(&other, h.Repo, nil), now, random)
-	h.known.Store(nil) // the trial noted its own findings
-	note(&h.remote, func(k *known) { *k = before })
+	h.findings.Store(nil) // the trial noted its own findings
+	note(&h.remote, func(k *findings) { *k = before })
 	return err == nil && trial.Refused == nil && !trial.Guarded
 }

@@ -60,7 +60,7 @@ func (r *report) failedAfter(err error, edits []refs.Edit) bool {
 // read, or is gone. It asks by trying, not by reading English.
 func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause error) error {
 	if refused := h.guardRefusal(cause); refused != nil {
-		note(&h.remote, func(k *known) { k.Guarded = true })
+		note(&h.remote, func(k *findings) { k.Guarded = true })
 		return refused
 	}
 	if lost, err := lostLane(ctx, h, edits); err != nil || lost != "" {
@@ -297,7 +297,7 @@ func (h *remote) errPushRefused(edits []refs.Edit, r *report, cause error) error
 	text := strings.Join(why, "; ")
 	keeps := r.keepsRefs(h, edits)
 	if r.RefusedForGood(edits) {
-		note(h, func(k *known) {
+		note(h, func(k *findings) {
 			if k.Refused = text; keeps {
 				k.KeepsRefs = text
 			}

@@ -32,9 +32,9 @@ type remote struct {
 
 	names names // of refs, here and at the hub
 
-	ssh   sharedSSH
-	known atomic.Pointer[known]             // nil until the file was read
-	works atomic.Pointer[map[string]string] // see worksThere
+	ssh      sharedSSH
+	findings atomic.Pointer[findings]          // nil until the file was read
+	works    atomic.Pointer[map[string]string] // see worksThere
 }
 
 // pushArgs begin every push.

@@ -17,7 +17,7 @@ const recent = time.Hour
 // MayClaimSeen reports whether it is worth a try to claim what this clone knows of a hub: it
 // read the hub a short time ago, and the last such try was not in vain.
 func MayClaimSeen(h *Hub) bool {
-	return time.Since(h.LastRead()) < recent && !readKnown(&h.remote).Contested
+	return time.Since(h.LastRead()) < recent && !readFindings(&h.remote).Contested
 }
 
 // idle is how long an agent may leave the hub alone without emptying its inbox. Meanwhile
@@ -28,13 +28,13 @@ const idle = 10 * time.Minute
 // with the log: it has not done so for a while, or was busy otherwise, and this clone fetches
 // the log along.
 func LooksAtAll(h *Hub) bool {
-	looked := time.Unix(readKnown(&h.remote).Looked, 0)
+	looked := time.Unix(readFindings(&h.remote).Looked, 0)
 	return h.wantsLog() && (time.Since(looked) >= recent || time.Since(h.LastRead()) >= idle)
 }
 
 // LookedAtAll notes such a look.
 func LookedAtAll(h *Hub) {
-	note(&h.remote, func(k *known) { k.Looked = time.Now().Unix() })
+	note(&h.remote, func(k *findings) { k.Looked = time.Now().Unix() })
 }
 
 // LearnSeen moves the copy of a lane on to the mirror of an earlier look, and reports whether
@@ -84,5 +84,5 @@ func errOvertaken(h *Hub, edits []refs.Edit) error {
 
 // NoteSeenClaim notes whether a claim tried without a look came too late.
 func NoteSeenClaim(h *Hub, late bool) {
-	note(&h.remote, func(k *known) { k.Contested = late })
+	note(&h.remote, func(k *findings) { k.Contested = late })
 }

@@ -133,7 +133,7 @@ var ofCrowds = []mutant{
 	},
 	{
 		"a claim that came too late is remembered", "internal/crossrepo/seen.go",
-		` && !readKnown(&h.remote).Contested`, ``, "./internal/bench -run TestTripsOfALateClaim",
+		` && !readFindings(&h.remote).Contested`, ``, "./internal/bench -run TestTripsOfALateClaim",
 	},
 	{
 		"a claim that came too late looks at all that is asked next", "internal/crossrepo/seen.go",

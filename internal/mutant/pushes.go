@@ -95,7 +95,7 @@ var ofPushes = []mutant{
 		`r.flag[there] != '!' || strings.HasPrefix(r.summary[there], byHub)`, `r.flag[there] != '!'`, "./internal/crossrepo -run TestReportOvertaken",
 	},
 	{
-		"a hub that refused the last push is a problem", "internal/crossrepo/known.go",
+		"a hub that refused the last push is a problem", "internal/crossrepo/findings.go",
 		`if k.Refused == "" {`, `if k.Refused != "" {`, "./internal/cli -run TestScript/doctor_try",
 	},
 	{

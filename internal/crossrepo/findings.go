@@ -11,9 +11,9 @@ import (
 	"githandoff/internal/private"
 )
 
-// known caches the findings about a hub for the next command. The file may be deleted at
-// any time.
-type known struct {
+// findings keep for the next command what this clone has found out about a hub. The file may be deleted
+// at any time.
+type findings struct {
 	KeepsRefs string `json:"keepsRefs,omitempty"` // why the hub deletes no ref, in its own words
 	Refused   string `json:"refused,omitempty"`   // why it refused the last push of a step for good
 	Unshown   string `json:"unshown,omitempty"`   // a ref it took, and its value, until a look shows it
@@ -26,38 +26,38 @@ type known struct {
 	Narrow    int64  `json:"narrow,omitempty"`    // when the hub last showed more than a log of handoffs can be, in Unix seconds
 }
 
-func knownFile(h *remote) string {
+func findingsFile(h *remote) string {
 	return h.Repo.Own("hubs/" + path.Base(string(h.Namespace())) + ".json")
 }
 
-// readKnown reads the findings, once for a command.
-func readKnown(h *remote) known {
-	if k := h.known.Load(); k != nil {
+// readFindings reads the findings, once for a command.
+func readFindings(h *remote) findings {
+	if k := h.findings.Load(); k != nil {
 		return *k
 	}
-	k := &known{}
-	raw, err := private.ReadState(knownFile(h), private.MaxState)
+	k := &findings{}
+	raw, err := private.ReadState(findingsFile(h), private.MaxState)
 	if err != nil || json.Unmarshal(raw, k) != nil {
-		*k = known{}
+		*k = findings{}
 	}
-	h.known.Store(k)
+	h.findings.Store(k)
 	return *k
 }
 
 // note changes the findings. Another command of this clone may have changed the file since
 // it was read, so it is read again before it is written. If it cannot be written, the next
 // command looks again.
-func note(h *remote, change func(*known)) {
-	k := readKnown(h)
-	if change(&k); k == readKnown(h) {
+func note(h *remote, change func(*findings)) {
+	k := readFindings(h)
+	if change(&k); k == readFindings(h) {
 		return
 	}
-	h.known.Store(nil)
-	k = readKnown(h)
+	h.findings.Store(nil)
+	k = readFindings(h)
 	change(&k)
-	h.known.Store(&k)
-	file := knownFile(h)
-	if k == (known{}) {
+	h.findings.Store(&k)
+	file := findingsFile(h)
+	if k == (findings{}) {
 		if err := os.Remove(file); err == nil || errors.Is(err, fs.ErrNotExist) {
 			return
 		}
@@ -71,7 +71,7 @@ func note(h *remote, change func(*known)) {
 // KeepsRefs returns the refusal of a hub known to this clone to delete no ref: whatever is sent
 // there, or taken from there, could never end. It is nil where nothing is known.
 func KeepsRefs(h *Hub) error {
-	k := readKnown(&h.remote)
+	k := readFindings(&h.remote)
 	if k.KeepsRefs == "" {
 		return nil
 	}
@@ -82,7 +82,7 @@ func KeepsRefs(h *Hub) error {
 // LastRefusal returns the refusal of the last step sent by this clone to a hub, if the hub refused
 // it for a lasting reason.
 func LastRefusal(h *Hub) error {
-	k := readKnown(&h.remote)
+	k := readFindings(&h.remote)
 	if k.Refused == "" {
 		return nil
 	}
@@ -92,7 +92,7 @@ func LastRefusal(h *Hub) error {
 
 // forgetRefusals notes an accepted push; deleted says whether it deleted a ref.
 func forgetRefusals(h *remote, deleted bool) {
-	note(h, func(k *known) {
+	note(h, func(k *findings) {
 		if k.Refused = ""; deleted {
 			k.KeepsRefs = ""
 		}
