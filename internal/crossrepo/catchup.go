@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 )
@@ -18,32 +17,10 @@ func (h *Hub) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip strin
 	if err != nil {
 		return err
 	}
-	if err := h.BringKnown(ctx, memory, Look{}); err != nil {
+	if err := h.Bring(ctx, Look{FetchSpec: lifecycle.FetchSpec{Log: true}, Memory: memory}); err != nil {
 		return err
 	}
 	return h.GiveBackLost(ctx, memory, join)
-}
-
-// BringKnown is like Bring with every lane of a memory, and the others where this clone wants
-// them.
-func (h *asking) BringKnown(ctx context.Context, memory []refs.Ref, l Look) error {
-	l.Log, l.Known = true, h.lanesIn(memory)
-	return h.Bring(ctx, l)
-}
-
-// LearnKnown judges the lanes of a memory fetched by BringKnown. A lane nobody here asked for
-// stays in the mirror.
-func (h *asking) LearnKnown(ctx context.Context, memory []refs.Ref) error {
-	return h.learn(ctx, h.lanesIn(memory))
-}
-
-// lanesIn returns the lanes of a memory, as ids ending in their names.
-func (h *asking) lanesIn(memory []refs.Ref) []handoff.ID {
-	ids := make([]handoff.ID, 0, len(memory))
-	for _, lane := range memory {
-		ids = append(ids, handoff.ID(lane.Name[len(h.Namespace().Lanes()):]))
-	}
-	return ids
 }
 
 // GiveBackLost is like CatchUp with a mirror fetched after the memory was read.

@@ -70,24 +70,6 @@ func (h *lanes) pushed(edits []refs.Edit) {
 	}
 }
 
-// RefreshAllLanes brings in every lane of the hub, and judges it: what an audit needs.
-func (h *asking) RefreshAllLanes(ctx context.Context) error {
-	if err := h.BringLog(ctx, Look{}); err != nil {
-		return err
-	}
-	_, err := h.LearnAll(ctx, nil)
-	return err
-}
-
-// BringLog is like Bring with every lane, whatever this clone wants otherwise.
-func (h *asking) BringLog(ctx context.Context, l Look) error {
-	l.Log = true
-	if err := h.bringOnce(ctx, l, nil); err != nil {
-		return err
-	}
-	return widen(ctx, &h.lanes)
-}
-
 // Memory returns the copies of lanes. A comparison reads them before the mirror: another command of
 // this clone may push meanwhile.
 func (h *lanes) Memory(ctx context.Context) ([]refs.Ref, error) {

@@ -18,7 +18,7 @@ type Look struct {
 	Published []string // copies of published refs; a trailing "/" means all below it
 	Notes     bool
 
-	Known []handoff.ID // lanes to ask for where the log does not come along as a whole
+	Memory []refs.Ref // copies of lanes: those lanes are asked for where the log does not come along as a whole
 }
 
 // asking fetches refs of a hub into the copies and the mirror, in one connection.
@@ -72,12 +72,11 @@ func (h *asking) Bring(ctx context.Context, l Look) error {
 // bringOnce makes one fetch within a bound, which may be nil. Where the whole log does not come
 // along, it asks for single lanes.
 func (h *asking) bringOnce(ctx context.Context, l Look, b *bound) error {
-	want := l.FetchSpec
+	ids := l.Lanes
 	if !l.Log {
-		want.Lanes = append(slices.Clone(want.Lanes), l.Known...)
+		ids = slices.Concat(ids, h.lanesIn(l.Memory))
 	}
-	ids := want.Lanes
-	if want.Once {
+	if l.Once {
 		ids = slices.DeleteFunc(slices.Clone(ids), h.inMirror)
 	}
 	specs := h.specs(l, ids)
@@ -110,6 +109,39 @@ func (h *asking) bringOnce(ctx context.Context, l Look, b *bound) error {
 	}
 	h.fetched(ids, l.Log)
 	return h.takePublished(ctx, l.Published)
+}
+
+// BringLog is like Bring with every lane, whatever this clone wants otherwise.
+func (h *asking) BringLog(ctx context.Context, l Look) error {
+	l.Log = true
+	if err := h.bringOnce(ctx, l, nil); err != nil {
+		return err
+	}
+	return widen(ctx, &h.lanes)
+}
+
+// RefreshAllLanes brings in every lane of the hub, and judges it: what an audit needs.
+func (h *asking) RefreshAllLanes(ctx context.Context) error {
+	if err := h.BringLog(ctx, Look{}); err != nil {
+		return err
+	}
+	_, err := h.LearnAll(ctx, nil)
+	return err
+}
+
+// LearnMemory is like learn for the lanes of a memory, which a look asked for. A lane nobody here
+// asked for stays in the mirror.
+func (h *asking) LearnMemory(ctx context.Context, memory []refs.Ref) error {
+	return h.learn(ctx, h.lanesIn(memory))
+}
+
+// lanesIn returns the lanes of a memory, as ids ending in their names.
+func (h *asking) lanesIn(memory []refs.Ref) []handoff.ID {
+	ids := make([]handoff.ID, 0, len(memory))
+	for _, lane := range memory {
+		ids = append(ids, handoff.ID(lane.Name[len(h.Namespace().Lanes()):]))
+	}
+	return ids
 }
 
 // AllInboxes in a lifecycle.FetchSpec asks for the inboxes of all agents.

@@ -228,8 +228,8 @@ func TestLookMendsALane(t *testing.T) {
 		"known lanes": func(hub *crossrepo.Hub) error {
 			memory, err := hub.Memory(t.Context())
 			require.NoError(t, err)
-			require.NoError(t, hub.BringKnown(t.Context(), memory, crossrepo.Look{}))
-			return hub.LearnKnown(t.Context(), memory)
+			require.NoError(t, hub.Bring(t.Context(), crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Log: true}, Memory: memory}))
+			return hub.LearnMemory(t.Context(), memory)
 		},
 	}
 	for name, look := range looks {

@@ -86,7 +86,7 @@ func missingLanes(t *testing.T, hub *crossrepo.Hub) []string {
 	t.Helper()
 	memory, err := hub.Memory(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, hub.BringKnown(t.Context(), memory, crossrepo.Look{}))
+	require.NoError(t, hub.Bring(t.Context(), crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Log: true}, Memory: memory}))
 	lost, err := hub.Lost(t.Context(), memory)
 	require.NoError(t, err)
 	return lost

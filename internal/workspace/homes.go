@@ -294,10 +294,10 @@ func (hs *Homes) join(ctx context.Context, hub *crossrepo.Hub) func(lane refs.Re
 	}
 }
 
-// LearnKnown judges the lanes of a hub against the memory from before the fetch, and gives the
+// LearnAndGiveBack judges the lanes of a hub against the memory from before the fetch, and gives the
 // hub its lost entries back.
-func (hs *Homes) LearnKnown(ctx context.Context, hub *crossrepo.Hub, memory []refs.Ref) error {
-	err := hub.LearnKnown(ctx, memory)
+func (hs *Homes) LearnAndGiveBack(ctx context.Context, hub *crossrepo.Hub, memory []refs.Ref) error {
+	err := hub.LearnMemory(ctx, memory)
 	if err != nil && !fault.Is(err, fault.Rollback) {
 		return err
 	}
@@ -310,7 +310,7 @@ func (hs *Homes) LearnKnown(ctx context.Context, hub *crossrepo.Hub, memory []re
 	if err := hub.GiveBackLost(ctx, memory, hs.join(ctx, hub)); err != nil {
 		return err
 	}
-	return hub.LearnKnown(ctx, memory)
+	return hub.LearnMemory(ctx, memory)
 }
 
 // HeldBy picks the ids of claims at one hub, which are listed by any of its repo ids.

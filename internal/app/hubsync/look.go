@@ -48,8 +48,11 @@ func (r *syncing) look(ctx context.Context) error {
 		if a.memory, err = a.hub.Memory(ctx); err != nil {
 			return err
 		}
+		if a.whole {
+			a.look.Log, a.look.Memory = true, a.memory
+		}
 	}
-	errs := crossrepo.Each(r.hubs(), func(hub *crossrepo.Hub) error { return r.at(hub).bring(ctx) })
+	errs := crossrepo.Each(r.hubs(), func(hub *crossrepo.Hub) error { return hub.Bring(ctx, r.at(hub).look) })
 	for i, a := range r.asked { // before anything is judged by the keys
 		if a.err = errs[i]; a.err == nil {
 			a.err = r.take(ctx, a)
@@ -124,17 +127,10 @@ func (r *syncing) hubs() []*crossrepo.Hub {
 	return hubs
 }
 
-func (a *asked) bring(ctx context.Context) error {
-	if a.whole {
-		return a.hub.BringKnown(ctx, a.memory, a.look)
-	}
-	return a.hub.Bring(ctx, a.look)
-}
-
 // take judges the fetched refs of a hub, and adopts the keys valid here.
 func (r *syncing) take(ctx context.Context, a *asked) error {
 	if a.whole {
-		serial, err := r.h.Team.Sync(ctx, a.hub, func() error { return r.h.Workspace.LearnKnown(ctx, a.hub, a.memory) })
+		serial, err := r.h.Team.Sync(ctx, a.hub, func() error { return r.h.Workspace.LearnAndGiveBack(ctx, a.hub, a.memory) })
 		if serial > 0 {
 			r.done = append(r.done, Done{What: "adopted", Alias: a.hub.Alias.Name, Serial: serial})
 		}

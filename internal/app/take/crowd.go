@@ -117,7 +117,7 @@ func (t crowd) lookAtPart(ctx context.Context, p *part) error {
 	n := min(p.sizes[0], len(p.rest))
 	var look crossrepo.Look
 	for _, it := range p.rest[:n] {
-		look.Places, look.Known = append(look.Places, it.Place), append(look.Known, it.Place.ID)
+		look.Places, look.Lanes = append(look.Places, it.Place), append(look.Lanes, it.Place.ID)
 	}
 	p.rest, p.sizes = p.rest[n:], p.sizes[1:]
 	if len(p.rest) > 0 {
