@@ -204,7 +204,7 @@ func nextTipOnce(ctx context.Context, h *lanes, s *laneTips, all bool) (to strin
 			h.refused.Delete(s.name)
 			return s.was, nil
 		}
-		return h.mended(ctx, *s)
+		return h.unmoved(ctx, *s)
 	case h.judge == nil:
 		if ok, err := h.extends(ctx, s.now, s.was); err != nil {
 			return "", err
@@ -230,9 +230,10 @@ func nextTipOnce(ctx context.Context, h *lanes, s *laneTips, all bool) (to strin
 	return h.recheckRewind(ctx, s)
 }
 
-// mended returns the next tip of a copy that took over a stranger's merge before copies were looked
-// at: its former tip, if the hub was cleaned.
-func (h *lanes) mended(ctx context.Context, s laneTips) (to string, err error) {
+// unmoved returns the next tip of a copy that stands where the hub's lane does, or whose lane the hub
+// has no more: the same one. If the copy took over a stranger's merge before copies were looked at, it
+// is its former tip, provided that the hub was cleaned.
+func (h *lanes) unmoved(ctx context.Context, s laneTips) (to string, err error) {
 	if h.judge == nil {
 		return s.was, nil
 	}
