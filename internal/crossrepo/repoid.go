@@ -161,11 +161,10 @@ func moved(a *Alias, derived string) error {
 			fault.Run("githandoff", "repo", "add", a.Name, a.URL.Bare()).Because("if it is another repository, and no open handoff of the first one matters"))
 }
 
-// Named returns the hint for records at a hub that name another home. If this clone knows that home
-// by another alias, the records here are copies. Otherwise only a person knows whether both names
-// mean this hub. No command to paste is given, because anybody with push access can copy the
-// records of another hub.
-func (h *remote) Named(repoID string) []fault.Hint {
+// WrongHome implements lifecycle.RemoteHome. If this clone knows that home by another alias, the
+// records here are copies. Otherwise only a person knows whether both names mean this hub. No command
+// to paste is given, because anybody with push access can copy the records of another hub.
+func (h *remote) WrongHome(repoID string) []fault.Hint {
 	if other := (Aliases{Repo: h.Repo}).aliasOf(repoID, h.Alias.Name); other != "" {
 		return []fault.Hint{fault.Run("githandoff", "sync", other).
 			Because("reads that home; records of it at %s are copies", h.Alias.Name)}

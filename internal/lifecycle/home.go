@@ -39,9 +39,9 @@ type RemoteHome interface {
 	Refused(lane string) error
 	// LaneTip is the tip of the copy of a lane, including steps still waiting for a common push.
 	LaneTip(ctx context.Context, lane string) (string, error)
-	// Named returns the hints for a record naming another home than this one. A repository can
+	// WrongHome returns the hints for a record naming another home than this one. A repository can
 	// have more than one name.
-	Named(repoID string) []fault.Hint
+	WrongHome(repoID string) []fault.Hint
 	// FetchWork fetches the snapshot of a handoff, which must be the commit oid.
 	FetchWork(ctx context.Context, p Place, oid string) error
 }
@@ -123,10 +123,10 @@ func (h *LocalHome) Apply(ctx context.Context, t refs.Transaction) error {
 	return h.Repo.Apply(ctx, t)
 }
 
-// elsewhere returns the hints for a record found at another home than the one it names.
-func elsewhere(home Home, repoID string) []fault.Hint {
+// wrongHome returns the hints for a record found at another home than the one it names.
+func wrongHome(home Home, repoID string) []fault.Hint {
 	if hub, ok := home.(RemoteHome); ok {
-		return hub.Named(repoID)
+		return hub.WrongHome(repoID)
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, 
 	}
 	if !home.Is(r.Home) {
 		return denied(fault.AudienceMismatch, "%s by %s is for the home %s", r.Event, r.Actor, untrusted.Place(r.Home)).
-			WithHints(elsewhere(home, r.Home)...)
+			WithHints(wrongHome(home, r.Home)...)
 	}
 	if err := rd.early(entry, later); err != nil {
 		entry.Early = true

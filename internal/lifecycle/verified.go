@@ -156,7 +156,7 @@ func (vr *Verifier) verifyChain(ctx context.Context, home Home, s *State) (sign.
 	offer := s.Chain[0].Commit.Record
 	if !home.Is(offer.Home) {
 		return sender, denied(fault.AudienceMismatch, "handoff %s is for the home %s, found at %s", s.ID, untrusted.Place(offer.Home), home.ID()).
-			WithHints(elsewhere(home, offer.Home)...)
+			WithHints(wrongHome(home, offer.Home)...)
 	}
 	return sender, nil
 }
