@@ -84,11 +84,16 @@ const (
 func packedBelow(path string, prefixes []string) (names []string, ok bool, err error) {
 	ok, err = withPacked(path, func(p packedFile, start int64) error {
 		for _, prefix := range prefixes {
-			below, err := p.below(start, prefix)
+			text, err := p.below(start, prefix)
 			if err != nil {
 				return err
 			}
-			names = append(names, below...)
+			names = slices.Grow(names, strings.Count(text, "\n")) // they are parts of one text
+			for line := range strings.SplitSeq(text, "\n") {
+				if len(line) > hexID && line[0] != '^' && strings.HasPrefix(line[hexID+1:], prefix) {
+					names = append(names, line[hexID+1:])
+				}
+			}
 		}
 		return nil
 	})
@@ -100,15 +105,7 @@ func packedBelow(path string, prefixes []string) (names []string, ok bool, err e
 func packedLike(path string, patterns []pattern) (list []Ref, ok bool, err error) {
 	ok, err = withPacked(path, func(p packedFile, start int64) error {
 		for _, like := range patterns {
-			first, err := p.seek(start, like.place)
-			if err != nil {
-				return err
-			}
-			end, err := p.seek(first, like.place+"0") // "0" is the byte after "/"
-			if err != nil {
-				return err
-			}
-			text, err := p.text(first, end)
+			text, err := p.below(start, like.place)
 			if err != nil {
 				return err
 			}
@@ -185,18 +182,21 @@ type packedFile struct {
 	size int64
 }
 
-// below lists the names beginning with prefix: the lines from the first name not before prefix
-// to the first name after all those with prefix.
-func (p packedFile) below(start int64, prefix string) ([]string, error) {
-	first, err := p.seek(start, prefix)
+// below returns the lines from the first name not before a place to the first name after all those
+// below the place, which may end with "/".
+func (p packedFile) below(start int64, place string) (string, error) {
+	first, err := p.seek(start, place)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	end, err := p.seek(first, strings.TrimSuffix(prefix, "/")+"0") // "0" is the byte after "/"
-	if err != nil || first == end {
-		return nil, err
+	end, err := p.seek(first, strings.TrimSuffix(place, "/")+"0") // "0" is the byte after "/"
+	if err != nil {
+		return "", err
 	}
-	return p.names(first, end, prefix)
+	var lines strings.Builder
+	lines.Grow(int(end - first))
+	_, err = io.Copy(&lines, io.NewSectionReader(p.f, first, end-first))
+	return lines.String(), err
 }
 
 // seek finds the first line of a ref whose name is not before limit, by halving what is
@@ -255,27 +255,4 @@ func (p packedFile) line(offset int64) (string, int64, error) {
 			return string(line), at, err
 		}
 	}
-}
-
-// names reads the lines between two places whose names begin with prefix. The names are
-// parts of one text: ten thousand of them cost a handful of allocations.
-func (p packedFile) names(from, end int64, prefix string) ([]string, error) {
-	text, err := p.text(from, end)
-	if err != nil {
-		return nil, err
-	}
-	names := make([]string, 0, strings.Count(text, "\n")+1)
-	for line := range strings.SplitSeq(text, "\n") {
-		if len(line) > hexID && line[0] != '^' && strings.HasPrefix(line[hexID+1:], prefix) {
-			names = append(names, line[hexID+1:])
-		}
-	}
-	return names, nil
-}
-
-func (p packedFile) text(from, end int64) (string, error) {
-	var b strings.Builder
-	b.Grow(int(end - from))
-	_, err := io.Copy(&b, io.NewSectionReader(p.f, from, end-from))
-	return b.String(), err
 }
