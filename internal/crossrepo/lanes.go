@@ -18,44 +18,44 @@ type lanes struct {
 	remote
 	judge LaneJudge
 
-	mirror   sync.Map    // lanes brought into the mirror by this command
+	brought  sync.Map    // lanes fetched into the mirror by this command
 	whole    atomic.Bool // it brought all of them
 	laneless atomic.Bool // a list of the hub's refs had no lane
-	read     sync.Map    // lanes brought and judged by this command
+	fresh    sync.Map    // lanes fetched and judged by this command
 	refused  sync.Map    // copies of lanes that did not move on, and why
 }
 
 // LaneIsFresh implements lifecycle.Home.
 func (h *lanes) LaneIsFresh(id handoff.ID) bool {
-	_, ok := h.read.Load(id.Lane())
+	_, ok := h.fresh.Load(id.Lane())
 	return ok
 }
 
 // Forget lets every lane be fetched again, for the next try of a command that waits.
 func (h *lanes) Forget() {
-	h.mirror.Clear()
+	h.brought.Clear()
 	h.whole.Store(false)
 	h.laneless.Store(false)
-	h.read.Clear()
+	h.fresh.Clear()
 	h.findings.Store(nil)
 	h.works.Store(nil)
 }
 
 // inMirror reports whether this command fetched the lane of an id into the mirror.
 func (h *lanes) inMirror(id handoff.ID) bool {
-	_, ok := h.mirror.Load(id.Lane())
+	_, ok := h.brought.Load(id.Lane())
 	return ok || h.whole.Load()
 }
 
 // fetched records which lanes a fetch put into the mirror. They must be judged again.
 func (h *lanes) fetched(ids []handoff.ID, log bool) {
 	for _, id := range ids {
-		h.mirror.Store(id.Lane(), true)
-		h.read.Delete(id.Lane())
+		h.brought.Store(id.Lane(), true)
+		h.fresh.Delete(id.Lane())
 	}
 	if log {
 		h.whole.Store(true)
-		h.read.Clear()
+		h.fresh.Clear()
 		note(&h.remote, func(k *findings) { k.Whole = true })
 	}
 }
@@ -64,7 +64,7 @@ func (h *lanes) fetched(ids []handoff.ID, log bool) {
 func (h *lanes) pushed(edits []refs.Edit) {
 	for _, e := range edits {
 		if cc, ok := strings.CutPrefix(e.Ref, h.Namespace().Lanes()); ok {
-			h.mirror.Delete(cc)
+			h.brought.Delete(cc)
 			h.whole.Store(false)
 		}
 	}

@@ -38,7 +38,7 @@ func (h *lanes) learn(ctx context.Context, ids []handoff.ID) error {
 	})
 	if err == nil {
 		for _, id := range ids {
-			h.read.Store(id.Lane(), true)
+			h.fresh.Store(id.Lane(), true)
 		}
 	}
 	return err
@@ -67,7 +67,7 @@ func (h *lanes) LearnAll(ctx context.Context, memory []refs.Ref) (lost []string,
 	}
 	there := make(map[string]string, len(all))
 	for _, s := range all {
-		h.read.Store(strings.TrimPrefix(s.name, h.Namespace().Lanes()), true)
+		h.fresh.Store(strings.TrimPrefix(s.name, h.Namespace().Lanes()), true)
 		there[h.RemoteName(s.name)] = s.now
 	}
 	return h.missing(memory, there), nil
