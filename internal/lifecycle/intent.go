@@ -42,26 +42,25 @@ type intent struct {
 	Home  string      `json:"home"` // repo id
 	Edits []refs.Edit `json:"edits"`
 
-	path string
+	path string // its file; "" if it is not written down
 }
 
-// begin writes the intent down. It is not synced: it guards against a killed process, not
+// begin writes the intent of a transaction down, if it makes an inbox ref. It is not synced: it guards against a killed process, not
 // against a power cut, which git's own order of writes survives. The file name has the id of
 // this process, so no other process takes the intent for an abandoned one.
 func (in Intents) begin(home Home, t refs.Transaction) (*intent, error) {
-	var tag [8]byte
-	if _, err := rand.Read(tag[:]); err != nil {
-		return nil, err
-	}
-	name := fmt.Sprintf("%d-%x.json", os.Getpid(), tag)
-	i := &intent{Home: home.ID(), Edits: t.Edits, path: filepath.Join(in.Dir, name)}
+	i := &intent{Home: home.ID(), Edits: t.Edits}
 	if home.Namespace() == refs.LocalNamespace {
 		i.Edits = slices.Concat(t.Edits, t.LocalEdits)
 	}
 	if !slices.ContainsFunc(t.Edits, func(e refs.Edit) bool { return makesInbox(home, e) }) {
-		i.path = ""
 		return i, nil
 	}
+	var tag [8]byte
+	if _, err := rand.Read(tag[:]); err != nil {
+		return nil, err
+	}
+	i.path = filepath.Join(in.Dir, fmt.Sprintf("%d-%x.json", os.Getpid(), tag))
 	b, err := json.Marshal(i)
 	if err != nil {
 		return nil, err
