@@ -9,7 +9,6 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/refs"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
@@ -76,9 +75,6 @@ func (t *search) firstSeen(ctx context.Context, homes []lifecycle.Home) (*worksp
 		hub, ok := home.(*crossrepo.Hub)
 		return t.Peek || !ok || !t.mayClaimSeen(hub)
 	})
-	if names, err := refs.Named(ctx, t.Repo, workspace.InboxPrefixes(hubs, t.Workspace.Inboxes())...); err != nil || len(names) == 0 {
-		return nil, err
-	}
 	offers, err := t.offers(ctx, hubs)
 	if err != nil || len(offers) == 0 {
 		return nil, err
