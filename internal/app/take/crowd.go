@@ -31,8 +31,8 @@ const (
 // crowd has the steps of a search in a crowd.
 type crowd struct{ *search }
 
-// crowded reports whether a crowd takes from the inboxes of this agent.
-func (t *Handler) crowded() bool {
+// isCrowded reports whether a crowd takes from the inboxes of this agent.
+func (t *Handler) isCrowded() bool {
 	sp, err := t.newSpread(t.Workspace.Inboxes())
 	return err == nil && sp.keys() >= crowdKeys
 }

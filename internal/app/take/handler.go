@@ -91,6 +91,7 @@ type search struct {
 	*Handler
 	Request
 	skips
+	crowded bool // a crowd takes from the inboxes of this agent
 }
 
 // Result is a handoff readable by this agent: claimed, or peeked at. Close it with Printed once

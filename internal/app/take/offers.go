@@ -20,6 +20,7 @@ import (
 // resumeAny claims one of the oldest offers.
 func (t *search) resumeAny(ctx context.Context) (*Result, error) {
 	defer t.warnOfMore()
+	t.crowded = t.isCrowded()
 	kept, err := t.Claims.Waiting()
 	if err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func (t *search) resumeAny(ctx context.Context) (*Result, error) {
 
 // lookAt fetches this agent's inboxes from some homes.
 func (t *search) lookAt(ctx context.Context, homes []lifecycle.Home) {
-	if t.crowded() {
+	if t.crowded {
 		homes = slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool {
 			hub, ok := home.(*crossrepo.Hub)
 			if ok {
@@ -262,7 +263,7 @@ func (t *search) claimOne(ctx context.Context, offers []*workspace.Item) (*Resul
 			switch {
 			case looked:
 				return nil, nil
-			case t.crowded():
+			case t.crowded:
 				continue // the others were fetched as well
 			}
 			return nil, t.passOver(it.Home, it.Home.Refresh(ctx, t.inboxesAndLog()))

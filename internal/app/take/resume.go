@@ -71,7 +71,7 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 	t.Workspace.ForgetLanes() // each try of a wait asks the hubs again
 	var g *Result
 	err = t.Workspace.DeferWarnings(func() (err error) {
-		s := &search{t, q, newSkips(t.Workspace.Warn)}
+		s := &search{Handler: t, Request: q, skips: newSkips(t.Workspace.Warn)}
 		if q.Arg != "" {
 			g, err = s.resumeByID(ctx)
 		} else {

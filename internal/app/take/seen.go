@@ -25,7 +25,7 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (*Result
 		return nil, homes, err
 	}
 	g, looked, err := t.attempt(ctx, it)
-	for many := t.crowded(); many && fault.CodeOf(err) == fault.Conflict && t.lost < lostInARow; {
+	for t.crowded && fault.CodeOf(err) == fault.Conflict && t.lost < lostInARow {
 		t.lost++
 		quiet.skipped[it.Place.ID] = true // not t.skipped: it may be free again, which a look shows
 		next, kerr := quiet.firstSeen(ctx, homes)
@@ -63,7 +63,7 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (*Result
 
 // quietly returns a search for the same that passes over as much, asks no hub, and warns with warn.
 func (t *search) quietly(warn func(error)) *search {
-	quiet := &search{t.Handler, t.Request, newSkips(warn)}
+	quiet := &search{t.Handler, t.Request, newSkips(warn), t.crowded}
 	quiet.silent, quiet.skipped = true, maps.Clone(t.skipped)
 	return quiet
 }
@@ -89,8 +89,8 @@ func (t *search) firstSeen(ctx context.Context, homes []lifecycle.Home) (*worksp
 
 // mayClaimSeen reports whether a claim on the state of an earlier look is worth a try. In a crowd
 // the shares must be those of the last look: others have taken offers now in this agent's share.
-func (t *Handler) mayClaimSeen(hub *crossrepo.Hub) bool {
-	if t.crowded() {
+func (t *search) mayClaimSeen(hub *crossrepo.Hub) bool {
+	if t.crowded {
 		return turnOf(hub.LastRead()) == turnOf(t.Engine.Now())
 	}
 	return crossrepo.MayClaimSeen(hub)
@@ -111,7 +111,7 @@ func (t *search) attempt(ctx context.Context, it *workspace.Item) (g *Result, lo
 		g, err = t.claim(ctx, it.Home, it.Place, false)
 		return g, true, err
 	}
-	if t.crowded() {
+	if t.crowded {
 		g, err = crowd{t}.claimOf(ctx, hub, it)
 		return g, false, err
 	}
