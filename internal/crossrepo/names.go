@@ -25,9 +25,9 @@ func namesAt(a *Alias) names {
 	}
 }
 
-// there returns the hub's name of a ref: of its copy, of its mirror, or of the ref as the format
-// names it. The result is always below the root, or the notes.
-func (n names) there(local string) string {
+// RemoteName returns the hub's own name of a ref: of its copy, of its mirror, or of the ref as the
+// format names it. The result is always below the root, or the notes.
+func (n names) RemoteName(local string) string {
 	if local == refs.NotesRef || local == string(n.copies)+refs.NotesBelow {
 		return n.notes
 	}
@@ -47,9 +47,6 @@ func (n names) here(remote string) (local string, ok bool) {
 	rest, ok := strings.CutPrefix(remote, n.root)
 	return string(n.copies) + rest, ok && rest != "" && rest != refs.NotesBelow
 }
-
-// RemoteName returns the hub's own name of a ref of this clone: see names.there.
-func (h *remote) RemoteName(ref string) string { return h.names.there(ref) }
 
 // Root returns the prefix of the refs of handoffs at a hub. It ends in "/".
 func (a *Alias) Root() string { return refs.At(a.Prefix, refs.Root) }

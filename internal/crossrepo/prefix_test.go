@@ -26,8 +26,8 @@ func TestNamesAtAHub(t *testing.T) {
 		{refs.NotesRef, refs.NotesRef, "refs/heads/handoffs/notes"},
 		{"refs/heads/main", "refs/handoffs/refs/heads/main", "refs/heads/handoffs/refs/heads/main"},
 	} {
-		assert.Equal(t, tc.usual, usual.there(tc.local))
-		assert.Equal(t, tc.branches, branches.there(tc.local))
+		assert.Equal(t, tc.usual, usual.RemoteName(tc.local))
+		assert.Equal(t, tc.branches, branches.RemoteName(tc.local))
 	}
 	for _, foreign := range []string{"refs/heads/main", "refs/heads/handoffs", "refs/heads/handoffs-2/log/aa", "refs/handoffs/log/aa", "refs/notes/handoffs", "refs/heads/handoffs/"} {
 		_, ok := branches.here(foreign)
@@ -42,7 +42,7 @@ func TestNamesGoBothWays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := namesAt(&Alias{RepoID: "git+https://example.com/a", Prefix: rapid.SampledFrom([]string{"", BranchPrefix, "refs/team/a.b"}).Draw(t, "prefix")})
 		name := rapid.StringMatching(`[a-z]{1,8}(/[a-z_]{1,8}){0,3}`).Draw(t, "name")
-		there := n.there(string(n.copies) + name)
+		there := n.RemoteName(string(n.copies) + name)
 		assert.True(t, strings.HasPrefix(there, n.root) || there == n.notes, there)
 		back, ok := n.here(there)
 		require.True(t, ok)

@@ -30,7 +30,7 @@ type remote struct {
 	Alias *Alias
 	Repo  *refs.Repo // this repository, where copies are kept
 
-	names names // of refs, here and at the hub
+	names // of refs, here and at the hub
 
 	ssh      sharedSSH
 	findings atomic.Pointer[findings]          // nil until the file was read
@@ -41,10 +41,10 @@ type remote struct {
 var pushArgs = []string{"push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no"}
 
 // Namespace implements lifecycle.Home: it is where the copies of the hub's refs stand.
-func (h *remote) Namespace() refs.Namespace { return h.names.copies }
+func (h *remote) Namespace() refs.Namespace { return h.copies }
 
 // Mirror returns where the lanes of the hub stand as it showed them last.
-func (h *remote) Mirror() refs.Namespace { return h.names.mirror }
+func (h *remote) Mirror() refs.Namespace { return h.mirror }
 
 func (h *remote) errUnreachable(err error) error {
 	if err == nil {
