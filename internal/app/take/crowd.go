@@ -44,10 +44,10 @@ type part struct {
 	sizes []int             // of the next fetches; after those all inboxes are fetched
 }
 
-// lookAt looks at a hub. In a small crowd, the first look in an hour, or after ten minutes of
+// lookAtHub looks at a hub. In a small crowd, the first look in an hour, or after ten minutes of
 // other work, fetches the inboxes and the log, in one connection. The others are the looks of an
 // agent emptying an inbox, and fetch a part.
-func (t crowd) lookAt(ctx context.Context, hub *crossrepo.Hub) error {
+func (t crowd) lookAtHub(ctx context.Context, hub *crossrepo.Hub) error {
 	sp, err := t.newSpread(t.Workspace.Inboxes())
 	if err != nil {
 		return err

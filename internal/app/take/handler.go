@@ -76,7 +76,7 @@ type unfit struct{ error }
 
 func (u unfit) Unwrap() error { return u.error }
 
-func (q *Request) fits(v *lifecycle.Verified) error {
+func (q *Request) checkFit(v *lifecycle.Verified) error {
 	if q.Fits == nil {
 		return nil
 	}

@@ -58,7 +58,7 @@ func (t *search) lookAt(ctx context.Context, homes []lifecycle.Home) {
 		homes = slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool {
 			hub, ok := home.(*crossrepo.Hub)
 			if ok {
-				t.failed(hub, crowd{t}.lookAt(ctx, hub))
+				t.failed(hub, crowd{t}.lookAtHub(ctx, hub))
 			}
 			return ok
 		})

@@ -270,7 +270,7 @@ func (t *search) peek(ctx context.Context, home lifecycle.Home, p lifecycle.Plac
 	}
 	v, err := t.Engine.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: t.AllowExpired})
 	if err == nil {
-		err = t.fits(v)
+		err = t.checkFit(v)
 	}
 	return &Result{Verified: v, Home: home}, err
 }
@@ -294,7 +294,7 @@ func (t *search) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Pla
 	}
 	shown := held != nil && held.Printed
 	v, err := t.Engine.Claim(ctx, home, lifecycle.ClaimRequest{
-		Place: p, Lease: t.Lease, AllowExpired: t.AllowExpired, ByID: byID, Fits: t.fits,
+		Place: p, Lease: t.Lease, AllowExpired: t.AllowExpired, ByID: byID, Fits: t.checkFit,
 		Mine: func(nonce string) bool { return held.Mine(nonce) },
 		Record: func(r *record.Record) error {
 			return t.Claims.Update(ctx, p.ID, func(stored *work.Claim) error {
@@ -351,7 +351,7 @@ func (t *search) renew(ctx context.Context, home lifecycle.Home, v *lifecycle.Ve
 		return nil, err
 	}
 	return t.Engine.Claim(ctx, home, lifecycle.ClaimRequest{
-		Place: holding.Place, Lease: t.Lease, ByID: true, AllowExpired: true, Fits: t.fits, Mine: h.Mine,
+		Place: holding.Place, Lease: t.Lease, ByID: true, AllowExpired: true, Fits: t.checkFit, Mine: h.Mine,
 		Record: func(*record.Record) error {
 			return fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", h.ID)
 		},
