@@ -36,7 +36,7 @@ func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, join func(lan
 		if s.was, err = withoutStrangers(ctx, h, s); err != nil {
 			return err
 		}
-		if err := giveBackLost(ctx, h, s, join); err != nil {
+		if err := giveBackLane(ctx, h, s, join); err != nil {
 			return err
 		}
 	}
@@ -54,7 +54,7 @@ func (h *Hub) GaveBack() error {
 		h.Alias.Name, fault.Count(n, "lane"))
 }
 
-func giveBackLost(ctx context.Context, h *Hub, s laneTips, join func(lane refs.Ref, hubTip string) error) error {
+func giveBackLane(ctx context.Context, h *Hub, s laneTips, join func(lane refs.Ref, hubTip string) error) error {
 	lane, hubTip := refs.Ref{Name: s.name, OID: s.was}, s.now
 	if hubTip == lane.OID {
 		return nil
