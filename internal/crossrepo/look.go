@@ -259,11 +259,6 @@ func (h *asking) takePublished(ctx context.Context, copies []string) error {
 	return err
 }
 
-// mirrored returns the name in the mirror of a copy.
-func (h *remote) mirrored(ref string) string {
-	return string(h.Mirror()) + strings.TrimPrefix(ref, string(h.Namespace()))
-}
-
 // broughtNotes reports whether the notes of a hub came with an earlier fetch.
 type broughtNotes struct {
 	before string // former tip of the copy

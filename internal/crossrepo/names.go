@@ -48,6 +48,14 @@ func (n names) here(remote string) (local string, ok bool) {
 	return string(n.copies) + rest, ok && rest != "" && rest != refs.NotesBelow
 }
 
+// relative returns the name of a copy below its namespace.
+func (n names) relative(ref string) string { return strings.TrimPrefix(ref, string(n.copies)) }
+
+// mirrored returns the name in the mirror of a copy.
+func (n names) mirrored(ref string) string {
+	return string(n.mirror) + strings.TrimPrefix(ref, string(n.copies))
+}
+
 // Root returns the prefix of the refs of handoffs at a hub. It ends in "/".
 func (a *Alias) Root() string { return refs.At(a.Prefix, refs.Root) }
 

@@ -24,9 +24,6 @@ func noteTaken(h *remote, e refs.Edit) {
 	})
 }
 
-// relative returns the name of a copy below its namespace.
-func (h *remote) relative(ref string) string { return strings.TrimPrefix(ref, string(h.Namespace())) }
-
 // unshown returns the copy of the ref the hub took and has not shown yet; no name if there is none.
 func unshown(h *remote) (ref refs.Ref) {
 	if name, oid, ok := strings.Cut(readFindings(h).Unshown, " "); ok {
