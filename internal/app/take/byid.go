@@ -104,7 +104,7 @@ func (t *Handler) locate(ctx context.Context, home lifecycle.Home, arg string) (
 	if id, err := handoff.ParseID(arg); err == nil {
 		return t.locateID(ctx, home, id)
 	}
-	if err := home.Refresh(ctx, lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true}); err != nil {
+	if err := home.Refresh(ctx, t.inboxesAndLog()); err != nil {
 		return nil, err
 	}
 	items, err := t.Workspace.Inbox(ctx, home)
