@@ -142,6 +142,27 @@ func TestRestore(t *testing.T) {
 	assert.NoFileExists(t, file(objects, other))
 }
 
+// An object that is too large for a handoff stays lost, and keeps no other one from being brought.
+func TestRestoreBesideAHugeObject(t *testing.T) {
+	repo := gittest.NewFixture(t).NewRepo(t, "r")
+	repo.Commit(t, "huge", strings.Repeat("\x00", 65<<20), "two")
+	r := enginetest.Open(t, repo)
+	scratch, err := refs.NewScratch(t.Context(), r)
+	require.NoError(t, err)
+	defer scratch.Close()
+	objects := filepath.Join(repo.Dir, ".git/objects")
+	require.NoError(t, os.CopyFS(filepath.Join(r.Own(refs.ScratchName), only(t, r.Own(refs.ScratchName)), "objects"), os.DirFS(objects)))
+	huge, small := repo.Git(t, "rev-parse", "HEAD:huge"), repo.Git(t, "rev-parse", "HEAD:README")
+	for _, oid := range []string{huge, small} {
+		require.NoError(t, os.Remove(filepath.Join(objects, oid[:2], oid[2:])))
+	}
+	list := []refs.Ref{{Name: "refs/heads/main", OID: repo.Git(t, "rev-parse", "HEAD")}}
+	lost, err := scratch.Restore(t.Context(), list)
+	require.NoError(t, err)
+	assert.Equal(t, []refs.Lost{{Ref: list[0], Object: huge}}, lost)
+	assert.FileExists(t, filepath.Join(objects, small[:2], small[2:]))
+}
+
 // only returns the name of the one file in a directory.
 func only(t *testing.T, dir string) string {
 	t.Helper()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"githandoff/internal/durable"
+	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 )
 
@@ -121,7 +122,11 @@ func (s *Scratch) Restore(ctx context.Context, list []Ref) ([]Lost, error) {
 		if o != nil || err != nil {
 			return o, err
 		}
-		if o, err = s.reader.read(oid, maxTop); o == nil || err != nil {
+		o, err = s.reader.read(oid, maxTop)
+		if fault.Is(err, fault.TooLarge) { // no handoff has such an object
+			return nil, nil
+		}
+		if o == nil || err != nil {
 			return nil, err
 		}
 		found = append(found, o)
