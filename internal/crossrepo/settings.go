@@ -45,6 +45,7 @@ var settings = []struct{ words, setting string }{
 	{"permission denied (publickey", "ssh has no key that %s knows: an account that may push there must have it"},
 	{"returned error: 403", "%s takes no push from this account or token (git-http-backend: http.receivepack)"},
 	{inTheWay, "a ref at %s stands in the way of refs/handoffs: it must go, or the handoffs must be kept below another prefix"},
+	{"missing necessary objects", "a ref of %s leads to an object that was lost there: git fsck names it there, and a clone may still have it"},
 	{"unpacker error", "the disk of %s may be full, or read-only"},
 }
 

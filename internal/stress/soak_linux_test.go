@@ -69,11 +69,13 @@ func (p *soaker) run(t testing.TB, kill time.Duration, args ...string) gittest.R
 func newSoak(t testing.TB, seed uint64) *soak {
 	t.Helper()
 	s := &soak{Fixture: gittest.NewFixture(t), seed: seed, revoked: map[string]bool{}, done: map[string]int{}}
+	s.Hub.Git(t, "config", "maintenance.strategy", "gc") // as in TestHubBesideUpkeep
 	for i, agent := range []string{"boss", "fixer", "fixer", "tester"} {
 		p := &soaker{
 			Repo: s.Clone(t, fmt.Sprint(agent, i)), agent: agent,
 			skew: -48 * time.Hour, rand: rand.New(rand.NewPCG(seed, uint64(i))),
 		}
+		p.Git(t, "config", "maintenance.strategy", "gc")
 		r := p.run(t, 0, "init", "--as", agent) // keys are older than any clock is wrong
 		require.Zero(t, r.Code, "%s", r)
 		p.skew = time.Duration(p.rand.IntN(241)-120) * time.Second // two of them within what may differ
