@@ -155,8 +155,8 @@ func (rc *Recovery) settleAll(ctx context.Context, home Home, left []*intent) er
 // settle compares the refs of an intent with its edits. If none of its lanes has the intent's
 // entry, git had moved at most the inbox refs, which come first. The refs it created are
 // deleted, unless the same step was taken again since; the next step overwrites the others. If
-// a lane has the entry, all inbox refs had been moved, and a missing one was ended by another
-// step; settle makes the remaining edits. Each edit is pinned to the values in the intent. An
+// a lane has the entry, settle makes the remaining edits. A missing inbox ref was ended by another
+// step, or the hub's git left it out, see leftOut. Each edit is pinned to the values in the intent. An
 // intent without a lane only deletes refs after a receipt, and is completed too. settle reports
 // whether the step is in the log.
 func (rc *Recovery) settle(ctx context.Context, home Home, i *intent) (logged bool, err error) {
@@ -170,32 +170,15 @@ func (rc *Recovery) settle(ctx context.Context, home Home, i *intent) (logged bo
 	forward := logged || sweeps
 	var fix refs.Transaction
 	for _, edit := range i.Edits {
+		fixEdit := rc.fixRef
 		if _, isWork := home.Namespace().ParseWork(edit.Ref); isWork {
-			more, err := rc.fixWork(ctx, home, edit, forward)
-			if err != nil {
-				return false, err
-			}
-			fix.Edits = append(fix.Edits, more...)
-			continue
+			fixEdit = rc.fixWork
 		}
-		now, err := rc.Repo.Resolve(ctx, edit.Ref)
+		more, err := fixEdit(ctx, home, edit, forward)
 		if err != nil {
 			return false, err
 		}
-		p, isPlace := home.Namespace().ParseHandoffRef(edit.Ref)
-		moves := isPlace && p.Kind == "inbox" && edit.New != ""
-		switch {
-		case forward && !moves && now == edit.Old && edit.Old != edit.New:
-			fix.Edits = append(fix.Edits, edit)
-		case !forward && makesInbox(home, edit) && now == edit.New:
-			noise, err := rc.unlogged(ctx, home, p.ID, edit.New)
-			if err != nil {
-				return false, err
-			}
-			if noise {
-				fix.Edits = append(fix.Edits, refs.Edit{Ref: edit.Ref, Old: edit.New})
-			}
-		}
+		fix.Edits = append(fix.Edits, more...)
 	}
 	if len(fix.Edits) > 0 {
 		if err := home.Apply(ctx, fix); err != nil {
@@ -204,6 +187,63 @@ func (rc *Recovery) settle(ctx context.Context, home Home, i *intent) (logged bo
 	}
 	i.forget()
 	return logged, nil
+}
+
+// fixRef returns the edit that a ref of an intent still needs. Forward means that the step is in the log.
+func (rc *Recovery) fixRef(ctx context.Context, home Home, edit refs.Edit, forward bool) ([]refs.Edit, error) {
+	now, err := rc.Repo.Resolve(ctx, edit.Ref)
+	if err != nil {
+		return nil, err
+	}
+	p, isPlace := home.Namespace().ParseHandoffRef(edit.Ref)
+	makes := makesInbox(home, edit)
+	switch {
+	case forward && makes && now == "":
+		if leftOut, err := rc.leftOut(ctx, home, p.ID, edit.New); err != nil || !leftOut {
+			return nil, err
+		}
+		return []refs.Edit{edit}, nil
+	case forward && isPlace && p.Kind == "inbox" && edit.New != "": // it was moved, or another step ended it
+		return nil, nil
+	case forward && now == edit.Old && edit.Old != edit.New:
+		return []refs.Edit{edit}, nil
+	case !forward && makes && now == edit.New:
+		if noise, err := rc.unlogged(ctx, home, p.ID, edit.New); err != nil || !noise {
+			return nil, err
+		}
+		return []refs.Edit{{Ref: edit.Ref, Old: edit.New}}, nil
+	}
+	return nil, nil
+}
+
+// leftOut reports whether a missing inbox ref was never made: git at a hub leaves out each ref whose
+// history it could not look into, even of an atomic push. Nobody took a step of the handoff then,
+// and it is in no inbox. A commit whose content is lost here cannot be sent.
+func (rc *Recovery) leftOut(ctx context.Context, home Home, id handoff.ID, oid string) (bool, error) {
+	s, err := rc.Reader.Load(ctx, home, Place{ID: id})
+	if err != nil || s.Tip != "" {
+		return false, err
+	}
+	lost, err := refs.FindLost(ctx, rc.Repo, []refs.Ref{{OID: oid}})
+	if err != nil || len(lost) > 0 {
+		return false, err
+	}
+	o, err := rc.Repo.Read(ctx, oid, record.MaxCommit)
+	if err != nil {
+		return false, err
+	}
+	c, err := record.ParseCommit(o.Body)
+	if err != nil {
+		return false, nil //nolint:nilerr // it is no commit of a handoff
+	}
+	switch s.Phase() {
+	case Absent:
+		return true, nil
+	case Open:
+		last := s.Entries[len(s.Entries)-1]
+		return last.Record().Nonce == c.Record.Nonce && sameRecord(c, last.Commit), nil
+	}
+	return false, nil
 }
 
 // unlogged reports whether a commit of an inbox ref has no entry in its lane.

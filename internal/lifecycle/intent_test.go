@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
 
@@ -152,6 +153,76 @@ func TestRecoverFromAnyPrefix(t *testing.T) {
 				}
 				require.Less(t, after, 8)
 			}
+		})
+	}
+}
+
+// A hub's git may leave any refs of a push out, also an inbox ref whose lane it moved. The clone that
+// took the step makes them, and no other clone has to know of it.
+func TestRecoverWhatAHubLeftOut(t *testing.T) {
+	for mask, edits := 0, 1; mask < 1<<edits; mask++ {
+		s := newRoles(t)
+		p := s.offer(t, s.source, "fixer")
+		h := s.claim(t, s.holder, p)
+		child := s.envelope(t, "fixer", "investigator")
+		child.Parent = p.ID
+		payload, err := s.holder.Author.Prepare(t.Context(), s.home, child, "")
+		require.NoError(t, err)
+		hub := &half{LocalHome: s.home, mask: mask}
+		_, err = s.holder.Fail(t.Context(), hub, h, Outcome{Next: child.ID, Child: payload})
+		require.ErrorIs(t, err, errKilled)
+		edits = hub.edits
+		left := s.snapshot(t)
+		bury(t, s.holder.Recovery.Intents)
+		require.NoError(t, s.holder.Recovery.Run(t.Context(), func(string) (Home, error) { return s.home, nil }))
+
+		back := Place{Agent: "investigator", ID: child.ID}
+		parent, next := s.load(t, s.peer, p), s.load(t, s.peer, back)
+		if !hub.lane {
+			assert.Equal(t, []Phase{Held, Absent}, []Phase{parent.Phase(), next.Phase()}, "%b:\n%s", mask, left)
+			assert.Empty(t, next.Tip, "%b:\n%s", mask, left)
+			continue
+		}
+		assert.Equal(t, []Phase{Ended, Open}, []Phase{parent.Phase(), next.Phase()}, "%b:\n%s", mask, left)
+		assert.True(t, next.Delivered(), "%b:\n%s", mask, left)
+		assert.Empty(t, s.Hub.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
+	}
+}
+
+// An inbox ref that is missing for another reason is not made again.
+func TestRecoverMakesNoInboxAgain(t *testing.T) {
+	drop := func(t *testing.T, s *roles, p Place) {
+		require.NoError(t, refs.Drop(t.Context(), s.repo, refs.LocalNamespace.Inbox(p.Agent, p.ID)))
+	}
+	for name, since := range map[string]func(t *testing.T, s *roles, p Place, payload *Payload){
+		"ended": func(t *testing.T, s *roles, p Place, _ *Payload) {
+			_, err := s.source.Withdraw(t.Context(), s.home, p, record.Revoked, Outcome{})
+			require.NoError(t, err)
+		},
+		"released, and gone since": func(t *testing.T, s *roles, p Place, _ *Payload) {
+			_, err := s.holder.Release(t.Context(), s.home, s.claim(t, s.holder, p), false)
+			require.NoError(t, err)
+			drop(t, s, p)
+		},
+		"left out, and its content lost since": func(t *testing.T, s *roles, p Place, payload *Payload) {
+			drop(t, s, p)
+			for _, o := range payload.Objects {
+				if o.Type == "blob" {
+					require.NoError(t, os.Remove(filepath.Join(s.repo.Objects, o.OID[:2], o.OID[2:])))
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newRoles(t)
+			payload := s.prepare(t, s.source, "fixer")
+			_, err := s.source.Offer(t.Context(), dying{s.home, 9}, payload)
+			require.ErrorIs(t, err, errKilled)
+			bury(t, s.source.Recovery.Intents)
+			since(t, s, Place{Agent: "fixer", ID: payload.Record.ID}, payload)
+			before := s.snapshot(t)
+			require.NoError(t, s.source.Recovery.Run(t.Context(), func(string) (Home, error) { return s.home, nil }))
+			assert.Equal(t, before, s.snapshot(t))
 		})
 	}
 }

@@ -216,6 +216,19 @@ var mutants = []mutant{
 	},
 	// Intents.
 	{
+		"an inbox ref that a hub left out is made", "internal/lifecycle/intent.go",
+		`case forward && makes && now == "":`, `case false:`, inLifecycle + "TestRecoverWhatAHubLeftOut",
+	},
+	{
+		"an inbox ref of which a later step was taken is not made again", "internal/lifecycle/intent.go",
+		`return last.Record().Nonce == c.Record.Nonce && sameRecord(c, last.Commit), nil`, `return sameRecord(c, last.Commit) || true, nil`,
+		inLifecycle + "TestRecoverMakesNoInboxAgain",
+	},
+	{
+		"an inbox ref is not made for content that is lost", "internal/lifecycle/intent.go",
+		`if err != nil || len(lost) > 0 {`, `if err != nil || len(lost) > 1 {`, inLifecycle + "TestRecoverMakesNoInboxAgain",
+	},
+	{
 		"an intent is written down", "internal/lifecycle/intent.go",
 		`	err = os.WriteFile(i.path, b, 0o600)
 	if errors.Is`, `	err = nil
