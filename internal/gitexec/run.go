@@ -131,7 +131,7 @@ func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 		err = fmt.Errorf("more than %d bytes of output", limit)
 	}
 	if err != nil {
-		return stdout.buf.Bytes(), r.wrap(ctx, c, cmd, err, stderr)
+		return stdout.buf.Bytes(), failure(ctx, c, cmd, err, stderr)
 	}
 	if c.Warned != nil {
 		c.Warned(string(stderr.buf))
@@ -167,7 +167,8 @@ func (r *Runner) command(ctx context.Context, c Cmd) *exec.Cmd {
 	return cmd
 }
 
-func (r *Runner) wrap(ctx context.Context, c Cmd, cmd *exec.Cmd, err error, stderr *tail) error {
+// failure is the error of a process that did not start, or ended badly.
+func failure(ctx context.Context, c Cmd, cmd *exec.Cmd, err error, stderr *tail) error {
 	program := c.Name
 	if program == "" {
 		program = "git"
@@ -195,7 +196,6 @@ type Process struct {
 	Out io.ReadCloser
 
 	cmd    *exec.Cmd
-	runner *Runner
 	ctx    context.Context
 	spec   Cmd
 	stderr *tail
@@ -215,7 +215,7 @@ func (r *Runner) Start(ctx context.Context, c Cmd) (*Process, error) {
 		ctx, done = context.WithCancel(ctx)
 	}
 	cmd := r.command(ctx, c)
-	p := &Process{cmd: cmd, runner: r, ctx: ctx, spec: c, stderr: &tail{max: maxStderr}, done: done}
+	p := &Process{cmd: cmd, ctx: ctx, spec: c, stderr: &tail{max: maxStderr}, done: done}
 	cmd.Stderr = p.stderr
 	in, err := cmd.StdinPipe()
 	started := func() {}
@@ -236,7 +236,7 @@ func (r *Runner) Start(ctx context.Context, c Cmd) (*Process, error) {
 			_ = p.Out.Close()
 		}
 		done()
-		return nil, r.wrap(ctx, c, cmd, err, p.stderr)
+		return nil, failure(ctx, c, cmd, err, p.stderr)
 	}
 	return p, nil
 }
@@ -250,7 +250,7 @@ func (p *Process) Close() error {
 	_ = p.Out.Close()
 	defer p.done()
 	if err != nil {
-		return p.runner.wrap(p.ctx, p.spec, p.cmd, err, p.stderr)
+		return failure(p.ctx, p.spec, p.cmd, err, p.stderr)
 	}
 	return nil
 }
