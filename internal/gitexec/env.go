@@ -50,13 +50,7 @@ const KeyVariable = "GITHANDOFF_KEY"
 // withoutKey returns env without the private key; never nil, which would mean the environment
 // of this process.
 func withoutKey(env []string) []string {
-	out := make([]string, 0, len(env))
-	for _, kv := range env {
-		if !strings.HasPrefix(kv, KeyVariable+"=") {
-			out = append(out, kv)
-		}
-	}
-	return out
+	return slices.DeleteFunc(append([]string{}, env...), func(kv string) bool { return strings.HasPrefix(kv, KeyVariable+"=") })
 }
 
 // Environ scrubs a parent's environment for git and its helpers: of the GIT_* variables only

@@ -20,10 +20,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	line := e.Stderr
-	if i := strings.LastIndexByte(line, '\n'); i >= 0 {
-		line = line[i+1:]
-	}
+	line := e.Stderr[strings.LastIndexByte(e.Stderr, '\n')+1:]
 	if line == "" {
 		return fmt.Sprintf("%s: %v", e.Program, e.Err)
 	}
@@ -59,15 +56,15 @@ func ExitCode(err error) int {
 
 // TimedOut reports whether a process took longer than its time limit.
 func TimedOut(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && errors.Is(e.Err, context.DeadlineExceeded)
+	e, ok := errors.AsType[*Error](err)
+	return ok && errors.Is(e.Err, context.DeadlineExceeded)
 }
 
 // Damaged reports whether git, which ran in dir, met the damaged file of an object or of a ref of
 // githandoff in this repository. The git of a hub at a path or behind ssh says the same of its own files.
 func Damaged(err error, dir string) bool {
-	var e *Error
-	return errors.As(err, &e) && (e.says("bad object refs/handoffs") || e.says("bad object refs/notes/handoffs") ||
+	e, ok := errors.AsType[*Error](err)
+	return ok && (e.says("bad object refs/handoffs") || e.says("bad object refs/notes/handoffs") ||
 		slices.ContainsFunc(e.damagedFiles(), func(path string) bool {
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(dir, path)
@@ -95,8 +92,8 @@ func (e *Error) damagedFiles() (paths []string) {
 // objects: a disk which is full, broken or read-only, no memory or files left, or a ref which
 // could not be written or was locked by another process. The words of a remote do not count.
 func CouldNotStore(err error) bool {
-	var e *Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
 		return false
 	}
 	if e.says("cannot lock ref") || e.says("cannot update ref") {

@@ -149,7 +149,7 @@ func (r *Runner) command(ctx context.Context, c Cmd) *exec.Cmd {
 			}
 		})
 		name = r.git
-		args = append(append(make([]string, 0, len(gitSettings)+len(args)), gitSettings...), args...)
+		args = slices.Concat(gitSettings, args)
 	}
 	if c.MaxFile > 0 {
 		name, args = bounded(c.MaxFile, name, args)
@@ -158,7 +158,7 @@ func (r *Runner) command(ctx context.Context, c Cmd) *exec.Cmd {
 	cmd.Dir = r.Dir
 	cmd.Env = r.Env
 	if len(c.Env) > 0 {
-		cmd.Env = append(append([]string(nil), r.Env...), c.Env...)
+		cmd.Env = slices.Concat(r.Env, c.Env)
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
@@ -293,8 +293,6 @@ type tail struct {
 
 func (t *tail) Write(b []byte) (int, error) {
 	t.buf = append(t.buf, b...)
-	if over := len(t.buf) - t.max; over > 0 {
-		t.buf = append(t.buf[:0], t.buf[over:]...)
-	}
+	t.buf = slices.Delete(t.buf, 0, max(0, len(t.buf)-t.max))
 	return len(b), nil
 }

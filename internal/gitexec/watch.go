@@ -126,8 +126,8 @@ func (s *seldom) Read(b []byte) (int, error) {
 // PastMaxFile reports whether a program, or one started by it, failed because of the bound for
 // its files. It may be any file, such as a log of the user's.
 func PastMaxFile(err error) bool {
-	var e *Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
 		return false
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](e.Err); ok {
