@@ -28,19 +28,13 @@ var kept = map[string]bool{
 
 var keptPrefixes = []string{"GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_TRACE"}
 
-// traces are the variables of git that name where a trace goes. Others with this prefix say what
-// stands in it.
+// traces are the variables of git that name where a trace goes; others with this prefix say what
+// stands in it. Nobody sees a trace on standard error if git succeeds, and else it hides git's last
+// words, which an error repeats. A trace to a file or a socket stays.
 var traces = map[string]bool{
 	"GIT_TRACE": true, "GIT_TRACE_CURL": true, "GIT_TRACE_FSMONITOR": true, "GIT_TRACE_PACKET": true, "GIT_TRACE_PACKFILE": true,
 	"GIT_TRACE_PACK_ACCESS": true, "GIT_TRACE_PERFORMANCE": true, "GIT_TRACE_REFS": true, "GIT_TRACE_SETUP": true, "GIT_TRACE_SHALLOW": true,
 	"GIT_TRACE2": true, "GIT_TRACE2_EVENT": true, "GIT_TRACE2_PERF": true,
-}
-
-// hides reports whether a variable makes git write a trace to standard error. Nobody sees it there
-// if git succeeds; else it hides git's last words, which an error repeats. A file stays one, and so
-// does a socket.
-func hides(name, value string) bool {
-	return traces[name] && !filepath.IsAbs(value) && !strings.HasPrefix(value, "af_unix:")
 }
 
 // KeyVariable holds a private key, for machines without a keystore. No child gets it: neither
@@ -67,7 +61,9 @@ func Environ(parent []string) []string {
 			continue
 		case (name == "HOME" || name == "XDG_CONFIG_HOME") && !filepath.IsAbs(value):
 			continue // git would read its configuration out of the directory it runs in
-		case name == "LC_ALL" || name == "LANGUAGE" || name == "SSH_ASKPASS" || hides(name, value):
+		case name == "LC_ALL" || name == "LANGUAGE" || name == "SSH_ASKPASS":
+			continue
+		case traces[name] && !filepath.IsAbs(value) && !strings.HasPrefix(value, "af_unix:"):
 			continue
 		case begins("GIT_") && !kept[name] && !slices.ContainsFunc(keptPrefixes, begins):
 			continue
