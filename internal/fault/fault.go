@@ -77,10 +77,8 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // As returns the first refusal in err's chain, or nil.
 func As(err error) *Error {
-	if e, ok := errors.AsType[*Error](err); ok {
-		return e
-	}
-	return nil
+	e, _ := errors.AsType[*Error](err)
+	return e
 }
 
 // About says what an error is about, and keeps its code and reason.
