@@ -188,16 +188,12 @@ func (r *Record) check() error {
 	if steps[r.Event] == "" {
 		return fmt.Errorf("unknown event %q", clip(string(r.Event)))
 	}
-	if err := r.checkTrailers(); err != nil {
-		return err
+	for _, check := range []func() error{r.checkTrailers, r.checkNames, r.checkHex, r.checkForms} {
+		if err := check(); err != nil {
+			return err
+		}
 	}
-	if err := r.checkNames(); err != nil {
-		return err
-	}
-	if err := r.checkHex(); err != nil {
-		return err
-	}
-	return r.checkForms()
+	return nil
 }
 
 // checkNames checks ids, agents and the actor: an agent's name or a mail address, fit to be the
