@@ -110,7 +110,7 @@ var ofRecords = []mutant{
 	},
 	{
 		"numbers of a signature have one spelling", "internal/sign/signature.go",
-		`8*(size-1)+bits.Len8(b[2]) != n {`, `bits.Len8(b[2]) > 8 {`, "./internal/sign -run TestPGPAttacks",
+		`8*(len(number)-1)+bits.Len8(number[0]) != n {`, `bits.Len8(number[0]) > 8 {`, "./internal/sign -run TestPGPAttacks",
 	},
 	{
 		"the log of a sealed handoff tells nothing", "internal/lifecycle/payload.go",

@@ -3,7 +3,6 @@ package sign
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -155,17 +154,17 @@ func checkSubpackets(body, fingerprint []byte) error {
 
 // checkIntegers requires each number of a signature to state its exact count of bits, with no
 // zero in front: OpenPGP's readers look at the count of bytes alone.
-func checkIntegers(b []byte) error {
-	for len(b) > 0 {
-		if len(b) < 2 {
+func checkIntegers(rest cryptobyte.String) error {
+	for !rest.Empty() {
+		var count uint16
+		if !rest.ReadUint16(&count) {
 			return errors.New("truncated")
 		}
-		n := int(binary.BigEndian.Uint16(b))
-		size := (n + 7) / 8
-		if n == 0 || len(b) < 2+size || 8*(size-1)+bits.Len8(b[2]) != n {
+		n := int(count)
+		var number []byte
+		if n == 0 || !rest.ReadBytes(&number, (n+7)/8) || 8*(len(number)-1)+bits.Len8(number[0]) != n {
 			return errors.New("a number is not in canonical form")
 		}
-		b = b[2+size:]
 	}
 	return nil
 }
