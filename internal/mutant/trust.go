@@ -32,7 +32,7 @@ var ofTrust = []mutant{
 	},
 	{
 		"a copy of a key keeps what the key signed, and nothing else", "internal/sign/packets.go",
-		`return tag != primaryTag && len(k.signatures) == 0`, `return tag == 0`, "./internal/sign -run TestPacketsOfStrangersMayGo",
+		`return k.tag != primaryTag && len(k.signatures) == 0`, `return k.tag == 0`, "./internal/sign -run TestPacketsOfStrangersMayGo",
 	},
 	{
 		"a signature is by the key whose name it bears", "internal/sign/packets.go",

@@ -16,6 +16,7 @@ import (
 
 // keyPart is a primary key, user id or subkey, and the signatures behind it.
 type keyPart struct {
+	tag        byte // of the head
 	head       []byte
 	signatures [][]byte
 }
@@ -41,16 +42,13 @@ func (p PublicKey) parts() []keyPart {
 	for tag, one := range packets(p.raw) {
 		switch {
 		case tag != signatureTag:
-			parts = append(parts, keyPart{head: one})
+			parts = append(parts, keyPart{tag: tag, head: one})
 		case len(parts) > 0 && p.states(parts[len(parts)-1].head, one):
 			last := &parts[len(parts)-1]
 			last.signatures = append(last.signatures, one)
 		}
 	}
-	return slices.DeleteFunc(parts, func(k keyPart) bool {
-		tag, _, _, _ := packetHeader(k.head)
-		return tag != primaryTag && len(k.signatures) == 0
-	})
+	return slices.DeleteFunc(parts, func(k keyPart) bool { return k.tag != primaryTag && len(k.signatures) == 0 })
 }
 
 // packets yields the packets of a key, each with its tag. It ends at one that does not state
@@ -175,7 +173,7 @@ func (p PublicKey) With(other PublicKey) (PublicKey, error) {
 
 // rank puts user ids before subkeys (RFC 9580, section 10.1).
 func rank(k keyPart) int {
-	if tag, _, _, _ := packetHeader(k.head); tag == userIDTag {
+	if k.tag == userIDTag {
 		return 0
 	}
 	return 1
