@@ -3,6 +3,7 @@ package sign
 import (
 	"bytes"
 	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -157,14 +158,14 @@ func (ks Keystore) Load(nameOrKID string) (Signer, error) {
 // ChangePassphrase opens a key and stores it under the passphrase returned by ask, an empty
 // one for none. The old file is replaced whole or not at all.
 func (ks Keystore) ChangePassphrase(nameOrKID string, ask func() ([]byte, error)) error {
-	s, err := ks.find(nameOrKID)
-	if err == nil {
-		err = s.unlock(ks.Passphrase)
-	}
+	name, err := ks.nameOf(nameOrKID)
 	if err != nil {
 		return err
 	}
-	name, err := ks.nameOf(nameOrKID)
+	s, err := ks.read(name)
+	if err == nil {
+		err = s.unlock(ks.Passphrase)
+	}
 	if err != nil {
 		return err
 	}
@@ -176,7 +177,7 @@ func (ks Keystore) ChangePassphrase(nameOrKID string, ask func() ([]byte, error)
 	if err != nil {
 		return err
 	}
-	armored, err := s.locked(passphrase)
+	armored, err := armorPrivate(s.entity, passphrase, &packet.Config{Rand: rand.Reader})
 	if err != nil {
 		return err
 	}

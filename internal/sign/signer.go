@@ -150,11 +150,6 @@ func (s *pgpSigner) unlock(ask func(KID) ([]byte, error)) error {
 	return nil
 }
 
-// locked writes the private key of an unlocked signer under a passphrase.
-func (s *pgpSigner) locked(passphrase []byte) ([]byte, error) {
-	return armorPrivate(s.entity, passphrase, &packet.Config{Rand: rand.Reader})
-}
-
 // lockedKey refuses a key until somebody types its passphrase: nothing is wrong with it, and
 // trying again later helps.
 func lockedKey(kid KID) *fault.Error {
