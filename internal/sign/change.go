@@ -260,17 +260,11 @@ func (t *Trust) change(path string, edit func([]TrustEntry) ([]TrustEntry, error
 	return t.reload()
 }
 
-// shareReadable lets those read a file of the repository who may.
+// shareReadable lets those read a file of the repository, and its directory, who may.
 func (t *Trust) shareReadable(path string) error {
 	if t.Readers == 0 || path == t.userPath {
 		return nil
 	}
-	return shareReadable(path, t.Readers)
-}
-
-// shareReadable lets others read a file and its directory. Readers are the bits of a file's
-// mode for them.
-func shareReadable(path string, readers fs.FileMode) error {
 	for _, name := range []string{filepath.Dir(path), path} {
 		info, err := os.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -279,9 +273,9 @@ func shareReadable(path string, readers fs.FileMode) error {
 		if err != nil {
 			return err
 		}
-		mode := info.Mode() | readers
+		mode := info.Mode() | t.Readers
 		if info.IsDir() {
-			mode |= readers >> 2 // who may read a directory must be able to enter it
+			mode |= t.Readers >> 2 // who may read a directory must be able to enter it
 		}
 		if mode == info.Mode() {
 			continue
