@@ -129,10 +129,7 @@ func loneSurrogate(b []byte) int {
 		if !utf16.IsSurrogate(first) {
 			continue
 		}
-		if !bytes.HasPrefix(b[i+1:], []byte(`\u`)) {
-			return start
-		}
-		if utf16.DecodeRune(first, codeUnit(b[i+3:i+7])) == utf8.RuneError {
+		if !bytes.HasPrefix(b[i+1:], []byte(`\u`)) || utf16.DecodeRune(first, codeUnit(b[i+3:i+7])) == utf8.RuneError {
 			return start
 		}
 		i += 6
@@ -327,23 +324,25 @@ func membersFit(object map[string]any, t reflect.Type, at Member) error {
 		if t.Kind() == reflect.Map {
 			want, known = t.Elem(), true
 		}
-		if known {
-			if err := fits(object[name], want, at.name(name)); err != nil {
-				return err
-			}
-			continue
+		if !known {
+			return unknown(at.name(name), slices.Sorted(maps.Keys(fields)))
 		}
-		for _, want := range slices.Sorted(maps.Keys(fields)) {
-			if strings.EqualFold(want, name) {
-				return refuse(at.name(name).String(), fault.Malformed, "must be spelled %q", want)
-			}
+		if err := fits(object[name], want, at.name(name)); err != nil {
+			return err
 		}
-		if near := fault.Nearest(name, slices.Sorted(maps.Keys(fields))); near != "" {
-			return refuse(at.name(name).String(), fault.Malformed, "unknown member; did you mean %s?", near)
-		}
-		return refuse(at.name(name).String(), fault.Malformed, "unknown member")
 	}
 	return nil
+}
+
+// unknown refuses a member without a field, and names the field that was meant.
+func unknown(m Member, fields []string) error {
+	if i := slices.IndexFunc(fields, func(field string) bool { return strings.EqualFold(field, m.Name()) }); i >= 0 {
+		return refuse(m.String(), fault.Malformed, "must be spelled %q", fields[i])
+	}
+	if near := fault.Nearest(m.Name(), fields); near != "" {
+		return refuse(m.String(), fault.Malformed, "unknown member; did you mean %s?", near)
+	}
+	return refuse(m.String(), fault.Malformed, "unknown member")
 }
 
 // fieldsOf returns the fields of a struct by their names in JSON.
