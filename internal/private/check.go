@@ -121,8 +121,8 @@ func checkAbove(base, home string) error {
 			dirs = append(dirs, d)
 		}
 	}
-	slices.Reverse(dirs)
-	for _, d := range dirs {
+	owners := []uint32{uint32(os.Geteuid()), 0, nobody}
+	for _, d := range slices.Backward(dirs) {
 		info, err := os.Lstat(d)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -130,7 +130,7 @@ func checkAbove(base, home string) error {
 		if err != nil {
 			return err
 		}
-		if !slices.Contains([]uint32{uint32(os.Geteuid()), 0, nobody}, Owner(info)) {
+		if !slices.Contains(owners, Owner(info)) {
 			return Unsafe(d, fmt.Sprintf("belongs to user %d, not to you", Owner(info)))
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
@@ -144,7 +144,7 @@ func checkAbove(base, home string) error {
 			}
 			return checkAbove(behind, realHome)
 		}
-		if err := CheckHolding(d, info, uint32(os.Geteuid()), 0, nobody); err != nil {
+		if err := CheckHolding(d, info, owners...); err != nil {
 			return err
 		}
 	}
