@@ -108,12 +108,9 @@ func syncDir(dir string) {
 // unwritten says why a file was not written. The file beside it, which nobody named, is left
 // out.
 func unwritten(path string, err error) error {
-	var file *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &file):
+	if file, ok := errors.AsType[*fs.PathError](err); ok {
 		err = file.Err
-	case errors.As(err, &link):
+	} else if link, ok := errors.AsType[*os.LinkError](err); ok {
 		err = link.Err
 	}
 	return fmt.Errorf("write %s: %w", path, err)

@@ -71,8 +71,8 @@ func (s *gpgSigner) locked() error {
 // failure reads gpg's status lines (its doc/DETAILS), never its prose. The low 16 bits of
 // FAILURE's number are libgpg-error's code.
 func (s *gpgSigner) failure(err error) error {
-	var e *gitexec.Error
-	if !errors.As(err, &e) || e.Code < 0 {
+	e, ok := errors.AsType[*gitexec.Error](err)
+	if !ok || e.Code < 0 {
 		return gpgUnavailable(err)
 	}
 	for line := range strings.Lines(e.Stderr) {

@@ -74,7 +74,7 @@ func (o Options) fromEnv() (Signer, error) {
 		return s, nil
 	}
 	key, err := ssh.ParsePrivateKey(text)
-	if missing := (*ssh.PassphraseMissingError)(nil); errors.As(err, &missing) {
+	if _, locked := errors.AsType[*ssh.PassphraseMissingError](err); locked {
 		return nil, fault.New(fault.Unavailable, fault.KeyLocked, "the key in $GITHANDOFF_KEY is protected by a passphrase").
 			WithHints(fault.Fact("a key in the environment has no passphrase; ssh-keygen -p takes it off a copy"))
 	}
@@ -112,8 +112,8 @@ func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 		return nil, agentErr
 	}
 	s, err := readSSHPrivate(path)
-	missing := (*ssh.PassphraseMissingError)(nil)
-	if !errors.As(err, &missing) {
+	missing, locked := errors.AsType[*ssh.PassphraseMissingError](err)
+	if !locked {
 		return s, err
 	}
 	public := missing.PublicKey
@@ -159,7 +159,7 @@ func readSSHPrivate(path string) (Signer, error) {
 		return nil, err
 	}
 	key, err := ssh.ParsePrivateKey(b)
-	if missing := (*ssh.PassphraseMissingError)(nil); errors.As(err, &missing) {
+	if _, locked := errors.AsType[*ssh.PassphraseMissingError](err); locked {
 		return nil, err
 	}
 	if err != nil {

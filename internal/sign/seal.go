@@ -299,8 +299,8 @@ func (s *gpgSigner) open(ctx context.Context, raw []byte, _ *sealed, limit int) 
 	if err == nil {
 		return out, nil
 	}
-	var e *gitexec.Error
-	if !errors.As(err, &e) || e.Code < 0 {
+	e, ok := errors.AsType[*gitexec.Error](err)
+	if !ok || e.Code < 0 {
 		return nil, gpgUnavailable(err)
 	}
 	said := map[string]bool{}
