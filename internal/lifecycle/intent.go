@@ -228,13 +228,9 @@ func (rc *Recovery) leftOut(ctx context.Context, home Home, id handoff.ID, oid s
 	if err != nil || len(lost) > 0 {
 		return false, err
 	}
-	o, err := rc.Repo.Read(ctx, oid, record.MaxCommit)
-	if err != nil {
+	c, err := rc.commit(ctx, oid)
+	if err != nil || c == nil {
 		return false, err
-	}
-	c, err := record.ParseCommit(o.Body)
-	if err != nil {
-		return false, nil //nolint:nilerr // it is no commit of a handoff
 	}
 	switch s.Phase() {
 	case Absent:
@@ -252,15 +248,24 @@ func (rc *Recovery) unlogged(ctx context.Context, home Home, id handoff.ID, oid 
 	if err != nil {
 		return false, err
 	}
+	c, err := rc.commit(ctx, oid)
+	return c != nil && !s.logged(c), err
+}
+
+// commit reads the commit of an inbox ref; nil if it is none of a handoff.
+func (rc *Recovery) commit(ctx context.Context, oid string) (*record.Commit, error) {
 	o, err := rc.Repo.Read(ctx, oid, record.MaxCommit)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	if o == nil {
-		return false, refs.Missing("commit " + oid)
+		return nil, refs.Missing("commit " + oid)
 	}
 	c, err := record.ParseCommit(o.Body)
-	return err == nil && !s.logged(c), nil
+	if err != nil {
+		return nil, nil //nolint:nilerr // it is none of ours
+	}
+	return c, nil
 }
 
 // logged reports whether one of the lanes has the entry meant for it in the edits. Others may

@@ -115,59 +115,59 @@ func TestRestore(t *testing.T) {
 	}
 	other := repo.Commit(t, "other", "not in the history of the ref", "other")
 	repo.Git(t, "reset", "--quiet", "--hard", "HEAD~1")
-	r := enginetest.Open(t, repo)
-	scratch, err := refs.NewScratch(t.Context(), r)
-	require.NoError(t, err)
-	defer scratch.Close()
-	objects := filepath.Join(repo.Dir, ".git/objects")
-	require.NoError(t, os.CopyFS(filepath.Join(r.Own(refs.ScratchName), only(t, r.Own(refs.ScratchName)), "objects"), os.DirFS(objects)))
-	file := func(dir, oid string) string { return filepath.Join(dir, oid[:2], oid[2:]) }
+	scratch, objects, copied := scratchCopy(t, repo)
 	gone := repo.Git(t, "rev-parse", "HEAD~1:dir/file")
 	brought := []string{
 		repo.Git(t, "rev-parse", "HEAD:dir"), repo.Git(t, "rev-parse", "HEAD:dir/file"),
 		repo.Git(t, "rev-parse", "HEAD~1^{tree}"), repo.Git(t, "rev-parse", "HEAD~2"), repo.Git(t, "rev-parse", "HEAD~2:README"),
 	}
 	for _, oid := range append(brought, gone, other) {
-		require.NoError(t, os.Remove(file(objects, oid)))
+		require.NoError(t, os.Remove(loose(objects, oid)))
 	}
-	require.NoError(t, os.Remove(file(filepath.Join(r.Own(refs.ScratchName), only(t, r.Own(refs.ScratchName)), "objects"), gone)))
+	require.NoError(t, os.Remove(loose(copied, gone)))
 
 	list := []refs.Ref{{Name: "refs/heads/main", OID: repo.Git(t, "rev-parse", "HEAD")}}
 	lost, err := scratch.Restore(t.Context(), list)
 	require.NoError(t, err)
 	assert.Equal(t, []refs.Lost{{Ref: list[0], Object: gone}}, lost)
 	for _, oid := range brought {
-		assert.FileExists(t, file(objects, oid))
+		assert.FileExists(t, loose(objects, oid))
 	}
-	assert.NoFileExists(t, file(objects, other))
+	assert.NoFileExists(t, loose(objects, other))
 }
 
 // An object that is too large for a handoff stays lost, and keeps no other one from being brought.
 func TestRestoreBesideAHugeObject(t *testing.T) {
 	repo := gittest.NewFixture(t).NewRepo(t, "r")
 	repo.Commit(t, "huge", strings.Repeat("\x00", 65<<20), "two")
-	r := enginetest.Open(t, repo)
-	scratch, err := refs.NewScratch(t.Context(), r)
-	require.NoError(t, err)
-	defer scratch.Close()
-	objects := filepath.Join(repo.Dir, ".git/objects")
-	require.NoError(t, os.CopyFS(filepath.Join(r.Own(refs.ScratchName), only(t, r.Own(refs.ScratchName)), "objects"), os.DirFS(objects)))
+	scratch, objects, _ := scratchCopy(t, repo)
 	huge, small := repo.Git(t, "rev-parse", "HEAD:huge"), repo.Git(t, "rev-parse", "HEAD:README")
 	for _, oid := range []string{huge, small} {
-		require.NoError(t, os.Remove(filepath.Join(objects, oid[:2], oid[2:])))
+		require.NoError(t, os.Remove(loose(objects, oid)))
 	}
 	list := []refs.Ref{{Name: "refs/heads/main", OID: repo.Git(t, "rev-parse", "HEAD")}}
 	lost, err := scratch.Restore(t.Context(), list)
 	require.NoError(t, err)
 	assert.Equal(t, []refs.Lost{{Ref: list[0], Object: huge}}, lost)
-	assert.FileExists(t, filepath.Join(objects, small[:2], small[2:]))
+	assert.FileExists(t, loose(objects, small))
 }
 
-// only returns the name of the one file in a directory.
-func only(t *testing.T, dir string) string {
+// scratchCopy returns a scratch repository with a copy of each object of repo, and the directories of
+// the objects of both.
+func scratchCopy(t *testing.T, repo *gittest.Repo) (scratch *refs.Scratch, objects, copied string) {
 	t.Helper()
-	files, err := os.ReadDir(dir)
+	r := enginetest.Open(t, repo)
+	scratch, err := refs.NewScratch(t.Context(), r)
 	require.NoError(t, err)
-	require.Len(t, files, 1)
-	return files[0].Name()
+	t.Cleanup(scratch.Close)
+	dirs, err := os.ReadDir(r.Own(refs.ScratchName))
+	require.NoError(t, err)
+	require.Len(t, dirs, 1)
+	objects = filepath.Join(repo.Dir, ".git/objects")
+	copied = filepath.Join(r.Own(refs.ScratchName), dirs[0].Name(), "objects")
+	require.NoError(t, os.CopyFS(copied, os.DirFS(objects)))
+	return scratch, objects, copied
 }
+
+// loose returns the file of an object in a directory of objects.
+func loose(objects, oid string) string { return filepath.Join(objects, oid[:2], oid[2:]) }
