@@ -21,8 +21,10 @@ const (
 	idPrefix  = "ho_"
 	crockford = "0123456789abcdefghjkmnpqrstvwxyz"
 
+	bodyLen = 26 // characters of an id after the prefix
+
 	// IDLen is the length of an id.
-	IDLen = len(idPrefix) + 26
+	IDLen = len(idPrefix) + bodyLen
 
 	laneLen = 2 // characters of a lane's name
 
@@ -63,9 +65,9 @@ func makeID(at time.Time, entropy [10]byte) ID {
 	binary.BigEndian.PutUint64(raw[:], uint64(at.UnixMilli())<<16)
 	copy(raw[6:], entropy[:])
 	// 128 bits in 26 groups of five, the first group holding three.
-	out := make([]byte, 26)
+	out := make([]byte, bodyLen)
 	hi, lo := binary.BigEndian.Uint64(raw[:8]), binary.BigEndian.Uint64(raw[8:])
-	for i := 25; i >= 0; i-- {
+	for i := range slices.Backward(out) {
 		out[i] = crockford[lo&31]
 		lo = lo>>5 | hi<<59
 		hi >>= 5
@@ -112,7 +114,7 @@ func IsLane(name string) bool {
 // characters (an ellipsis before them is allowed), means this id.
 func (id ID) Matches(arg string) bool {
 	arg = strings.TrimPrefix(arg, "…")
-	return string(id) == arg || (len(arg) >= MinSuffix && len(arg) <= 26 && strings.HasSuffix(string(id), arg))
+	return string(id) == arg || (len(arg) >= MinSuffix && len(arg) <= bodyLen && strings.HasSuffix(string(id), arg))
 }
 
 // IDIn returns the id in the name of a ref, or in an id with other letters or spaces: what people
@@ -143,7 +145,7 @@ func CheckSuffix(s string) error {
 		return nil
 	}
 	tail := strings.TrimPrefix(s, "…")
-	if len(tail) < MinSuffix || len(tail) > IDLen-len(idPrefix) || strings.Trim(tail, crockford) != "" {
+	if len(tail) < MinSuffix || len(tail) > bodyLen || strings.Trim(tail, crockford) != "" {
 		return fmt.Errorf("%+q is not a handoff id: want all of it, or at least %d of its last characters", clip(s), MinSuffix)
 	}
 	return nil
@@ -202,7 +204,7 @@ func (e Ends) Of(id ID) string {
 }
 
 func end(id ID, n int) string {
-	if len(id) != IDLen || n >= IDLen-len(idPrefix) {
+	if len(id) != IDLen || n >= bodyLen {
 		return string(id)
 	}
 	return "…" + string(id[len(id)-n:])
