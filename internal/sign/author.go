@@ -32,7 +32,7 @@ func (t *Trust) ClaimedSigners(is func(Key) bool) *ClaimedSigners {
 	a := &ClaimedSigners{}
 	for _, e := range t.Entries() {
 		k, _ := t.Lookup(e.KID)
-		copies, err := t.pins[e.KID].keys()
+		copies, err := k.pin.keys()
 		if err != nil || !is(k) {
 			continue // what cannot be read verifies nothing
 		}

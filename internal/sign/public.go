@@ -279,7 +279,7 @@ func FromHex(digits string) (KID, bool) {
 // Fingerprint returns a key's name as people compare it: as gpg and ssh-keygen -l
 // print it.
 func Fingerprint(kid KID) string {
-	digits, ok := strings.CutPrefix(kid, "openpgp:")
+	digits, ok := strings.CutPrefix(kid, openpgpPrefix)
 	if !ok {
 		return strings.TrimPrefix(kid, "ssh:")
 	}
