@@ -143,11 +143,7 @@ func Principal(s string) string {
 }
 
 // IsWord reports whether s is one short word of plain characters.
-func IsWord(s string) bool {
-	return s != "" && len(s) <= MaxOutside && !strings.ContainsFunc(s, func(r rune) bool {
-		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-/#+@:", r)
-	})
-}
+func IsWord(s string) bool { return outside(s, letters+"._-/#+@:") }
 
 // Fence puts text between two lines with a random mark, which the text cannot contain. The
 // label says who wrote it.
