@@ -66,7 +66,7 @@ func (n *Notes) look(ctx context.Context, hub *crossrepo.Hub) (*sharing, error) 
 		case again || !fault.Is(err, fault.MissingObject):
 			return nil, n.warnBad(hub, err)
 		}
-		if err := hub.DropNotes(ctx); err != nil {
+		if err := crossrepo.MendNotes(ctx, hub); err != nil {
 			return nil, err
 		}
 	}

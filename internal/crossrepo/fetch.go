@@ -46,7 +46,7 @@ func fetch(ctx context.Context, h *remote, r fetchRequest) error {
 			_ = refs.PackMany(ctx, h.Repo, h.Namespace(), h.Mirror()) // if it fails now, the copies are as right as before
 			return nil
 		}
-		gone, herr := h.mendTips(ctx)
+		gone, herr := h.mendAfter(ctx, err)
 		if herr != nil {
 			return herr
 		}

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
-	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
 
@@ -49,35 +46,4 @@ func isPlainCopy(h *remote, ref string) bool {
 	name, copied := strings.CutPrefix(ref, string(h.Namespace()))
 	return strings.HasPrefix(ref, string(h.Mirror())) ||
 		copied && (strings.HasPrefix(name, "inbox/") || strings.HasPrefix(name, "work/") || ref == h.NotesCopy())
-}
-
-// mendTips makes a fetch possible where refs lead to lost objects, as a "gc --prune=now" beside a fetch
-// or a power cut leaves them: git fetches nothing into a clone with such refs. It brings what [Copies]
-// lists, and drops other copies. It reports whether there were any.
-func (h *remote) mendTips(ctx context.Context) (bool, error) {
-	var broken []string
-	var copies []refs.Edit
-	err := refs.Commits(ctx, h.Repo, func(ref refs.Ref, raw []byte) error {
-		if raw != nil {
-			return nil
-		}
-		o, err := h.Repo.Read(ctx, ref.OID, record.MaxCommit)
-		switch {
-		case fault.Is(err, fault.TooLarge) || o != nil:
-			return nil
-		case err == nil && slices.ContainsFunc(lanesAndInboxes(h), func(prefix string) bool { return strings.HasPrefix(ref.Name, prefix) }):
-			broken = append(broken, ref.Name)
-		case err == nil:
-			copies = append(copies, refs.Edit{Ref: ref.Name, Old: ref.OID})
-			_, err = h.Repo.Store.DropDamaged(ref.OID)
-		}
-		return err
-	}, strings.TrimSuffix(string(h.Namespace()), "/"), strings.TrimSuffix(string(h.Mirror()), "/"))
-	if err == nil && len(broken) > 0 {
-		_, _, err = mend(ctx, h, broken...)
-	}
-	if err != nil {
-		return false, err
-	}
-	return len(broken)+len(copies) > 0, h.Repo.Apply(ctx, refs.Transaction{Edits: copies})
 }

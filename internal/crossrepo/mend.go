@@ -1,6 +1,7 @@
 package crossrepo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -12,20 +13,43 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Copies lists the copies of a hub's lanes and inboxes.
-func Copies(ctx context.Context, h *Hub) ([]refs.Ref, error) {
-	return h.Repo.List(ctx, lanesAndInboxes(&h.remote)...)
+// restorable returns the patterns of the refs in this clone whose objects a hub has as well: the copies of its
+// refs, this clone's notes, and the handoffs that were sent, of which the hub has those in its inboxes. It leaves
+// out snapshots, which can be as large as the code, and invitations.
+func restorable(h *remote) []string {
+	patterns := []string{string(h.Mirror()), h.NotesCopy(), refs.NotesRef, refs.Root + "sent/"}
+	for _, part := range []string{"log/", "inbox/", "keys/", "keys-seen/", "trust"} {
+		patterns = append(patterns, string(h.Namespace())+part)
+	}
+	return patterns
 }
 
-func lanesAndInboxes(h *remote) []string {
-	return []string{h.Namespace().Lanes(), string(h.Namespace()) + "inbox/", h.Mirror().Lanes()}
+// holder returns the name at the hub of the refs that have the objects of a ref of this clone.
+func holder(h *remote, ref string) string {
+	if strings.HasPrefix(ref, refs.Root+"sent/") {
+		return h.RemoteName(string(refs.LocalNamespace) + "inbox/")
+	}
+	return h.RemoteName(ref)
 }
 
-// Mend brings the objects of [Copies] that are lost in this clone, or whose files are damaged. It returns
-// the names of the refs that are whole again, and of the copies that were dropped, because the hub has
+// Mend brings the objects of copies, notes and sent handoffs that are lost in this clone, or whose files are damaged. It
+// returns the names of the refs that are whole again, and of the copies that were dropped, because the hub has
 // their objects no more. A hub whose lane lacks what this clone has seen of it is refused.
 func Mend(ctx context.Context, h *Hub) (brought, dropped []string, err error) {
-	return mend(ctx, &h.remote, lanesAndInboxes(&h.remote)...)
+	return mend(ctx, &h.remote, restorable(&h.remote)...)
+}
+
+// MendPublished is like Mend for the keys and lists of keys published at a hub.
+func MendPublished(ctx context.Context, h *Hub) error {
+	copies := string(h.Namespace())
+	_, _, err := mend(ctx, &h.remote, copies+"keys/", copies+"keys-seen/", copies+"trust")
+	return err
+}
+
+// MendNotes is like Mend for the notes of a hub and of this clone.
+func MendNotes(ctx context.Context, h *Hub) error {
+	_, _, err := mend(ctx, &h.remote, h.NotesCopy(), refs.NotesRef)
+	return err
 }
 
 // mendLane is like Mend for the copy of one lane and its mirror. An object that the hub has lost as well
@@ -37,6 +61,37 @@ func mendLane(ctx context.Context, h *lanes, s *laneTips) error {
 	}
 	*s, err = h.tipsOf(ctx, s.name)
 	return err
+}
+
+// mendAfter makes a fetch possible that failed because refs lead to lost objects, as a "gc --prune=now" beside
+// a fetch or a power cut leaves them: git fetches nothing into a clone with such refs. It does what Mend does,
+// and drops other copies. It reports whether anything changed.
+func (h *remote) mendAfter(ctx context.Context, failed error) (bool, error) {
+	_, whole, err := h.Repo.Listing(ctx, string(h.Namespace()), string(h.Mirror()), refs.Root+"sent/", refs.NotesRef)
+	if err != nil || whole && !gitexec.Damaged(failed, h.Repo.Runner.Dir) {
+		return false, err
+	}
+	brought, dropped, err := mend(ctx, h, restorable(h)...)
+	if err != nil {
+		return false, err
+	}
+	others, err := h.Repo.List(ctx, string(h.Namespace())+"work/", string(h.Namespace())+"invites/")
+	if err != nil {
+		return false, err
+	}
+	changed := len(brought)+len(dropped) > 0
+	for _, ref := range others {
+		if whole, err := refs.Leads(ctx, h.Repo, ref.OID); err != nil {
+			return false, err
+		} else if whole {
+			continue
+		}
+		if err := drop(ctx, h, refs.Lost{Ref: ref, Object: ref.OID}); err != nil {
+			return false, err
+		}
+		changed = true
+	}
+	return changed, nil
 }
 
 // copiesOfPlaces names the copies of the places and the lanes of spec.
@@ -51,8 +106,7 @@ func copiesOfPlaces(h *remote, spec lifecycle.FetchSpec) []string {
 	return names
 }
 
-// mend is like Mend for the refs that match patterns. The copy of a lane is a memory, and stays where it
-// is.
+// mend is like Mend for the refs that match patterns.
 func mend(ctx context.Context, h *remote, patterns ...string) (brought, dropped []string, err error) {
 	list, err := h.Repo.List(ctx, patterns...)
 	if err != nil {
@@ -62,28 +116,65 @@ func mend(ctx context.Context, h *remote, patterns ...string) (brought, dropped 
 	if err != nil || len(lost) == 0 {
 		return nil, nil, err
 	}
-	list = nil
+	return mendRefs(ctx, h, refsOf(lost))
+}
+
+func refsOf(lost []refs.Lost) []refs.Ref {
+	list := make([]refs.Ref, 0, len(lost))
 	for _, l := range lost {
 		list = append(list, l.Ref)
 	}
-	if lost, err = restore(ctx, h, list); err != nil {
-		return nil, nil, err
+	return list
+}
+
+// mendRefs is like Mend for refs that lack objects. A hub that lost an object itself sends nothing to a fetch
+// that asks for it, so the refs are asked for in two halves then. The copy of a lane is a memory, and stays where
+// it is; so does a ref of this clone's own.
+func mendRefs(ctx context.Context, h *remote, list []refs.Ref) (brought, dropped []string, err error) {
+	lost, err := restore(ctx, h, list)
+	if err != nil {
+		if len(list) == 1 || !fault.Is(err, fault.RemoteUnavailable) || !answers(ctx, h) {
+			return nil, nil, err
+		}
+		half := len(list) / 2
+		brought, dropped, err = mendRefs(ctx, h, list[:half])
+		alsoBrought, alsoDropped, serr := mendRefs(ctx, h, list[half:])
+		return append(brought, alsoBrought...), append(dropped, alsoDropped...), cmp.Or(err, serr)
 	}
 	for _, ref := range list {
-		switch still := slices.ContainsFunc(lost, func(l refs.Lost) bool { return l.Name == ref.Name }); {
-		case !still:
+		i := slices.IndexFunc(lost, func(l refs.Lost) bool { return l.Ref == ref })
+		switch {
+		case i < 0:
 			brought = append(brought, ref.Name)
 		case h.Namespace().InLog(ref.Name):
 			err = errLost(h, ref.Name)
-		default:
+		case refs.IsCopy(ref.Name):
 			dropped = append(dropped, ref.Name)
-			derr := h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref.Name, Old: ref.OID}}})
-			if derr != nil && !errors.As(derr, new(*refs.StaleError)) { // stale: another command has looked as well
+			if derr := drop(ctx, h, lost[i]); derr != nil {
 				return brought, dropped, derr
 			}
 		}
 	}
 	return brought, dropped, err
+}
+
+// drop drops the copy of a ref that lacks an object, unless another command has looked as well, with the damaged
+// file of that object.
+func drop(ctx context.Context, h *remote, l refs.Lost) error {
+	err := h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: l.Name, Old: l.OID}}})
+	if errors.As(err, new(*refs.StaleError)) {
+		return nil
+	}
+	if err == nil {
+		_, err = h.Repo.Store.DropDamaged(l.Object)
+	}
+	return err
+}
+
+// answers reports whether a hub lists refs.
+func answers(ctx context.Context, h *remote) bool {
+	_, err := listed(ctx, h, gitexec.RemoteTimeout, h.RemoteName(string(h.Namespace())+"trust"))
+	return err == nil
 }
 
 func errLost(h *remote, lane string) error {
@@ -102,7 +193,7 @@ func restore(ctx context.Context, h *remote, list []refs.Ref) ([]refs.Lost, erro
 	defer scratch.Close()
 	var specs []string
 	for _, ref := range list {
-		name := h.RemoteName(ref.Name)
+		name := holder(h, ref.Name)
 		if all := h.RemoteName(string(refs.LocalNamespace) + "inbox/"); len(list) > manyPlaces && strings.HasPrefix(name, all) {
 			name = all
 		}

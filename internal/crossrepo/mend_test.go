@@ -40,13 +40,8 @@ func damaged(t *testing.T) (v *fixture, fixer *agent, hub *crossrepo.Hub, held l
 // recorded lists the objects of a clone's copies.
 func recorded(t *testing.T, hub *crossrepo.Hub, clone *gittest.Repo) []string {
 	t.Helper()
-	list, err := crossrepo.Copies(t.Context(), hub)
-	require.NoError(t, err)
-	args := []string{"rev-list", "--objects", "--no-object-names"}
-	for _, ref := range list {
-		args = append(args, ref.OID)
-	}
-	return strings.Fields(clone.Git(t, args...))
+	tips := strings.Fields(clone.Git(t, "for-each-ref", "--format=%(objectname)", string(hub.Namespace()), string(hub.Mirror())))
+	return strings.Fields(clone.Git(t, append([]string{"rev-list", "--objects", "--no-object-names"}, tips...)...))
 }
 
 // damage empties the files of objects, or removes them. It makes the refs old: nobody waits for what
@@ -402,5 +397,59 @@ func TestMendBesideGC(t *testing.T) {
 	_, _, err := crossrepo.Mend(t.Context(), hub)
 	require.NoError(t, err)
 	_ = os.Remove(filepath.Join(fixer.git.Dir, ".git/objects", lost[:2], lost[2:]))
+	fixer.git.Git(t, "fsck", "--strict")
+}
+
+// A hub that has lost an object itself sends nothing to a fetch that asks for it. What it has of other
+// handoffs is brought.
+func TestMendAroundWhatTheHubLost(t *testing.T) {
+	v, fixer, hub, held := damaged(t)
+	source := v.agent(t, "other")
+	second := fixer.mustClaim(t, v.offer(t, source, "fixer"))
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(second.Place)))
+	here, there := refs.LocalNamespace.Inbox("fixer", held.Place.ID), refs.LocalNamespace.Inbox("fixer", second.Place.ID)
+	lost, both := v.Hub.Git(t, "rev-parse", here+"~2"), v.Hub.Git(t, "rev-parse", there+"~1")
+	damage(t, fixer.git, true, lost, both)
+	file := filepath.Join(v.Hub.Dir, "objects", both[:2], both[2:])
+	require.NoError(t, os.Rename(file, file+"-away"))
+
+	brought, dropped, err := crossrepo.Mend(t.Context(), hub)
+	assert.True(t, fault.Is(err, fault.RemoteUnavailable), err)
+	assert.Contains(t, brought, hub.Namespace().Inbox("fixer", held.Place.ID))
+	assert.Empty(t, dropped, "the hub may find it again")
+	assert.Equal(t, "commit", fixer.git.Git(t, "cat-file", "-t", lost))
+
+	require.NoError(t, os.Rename(file+"-away", file))
+	_, _, err = crossrepo.Mend(t.Context(), hub)
+	require.NoError(t, err)
+	fixer.git.Git(t, "fsck", "--strict")
+}
+
+// A fetch that meets a damaged file below the tip of a ref mends it.
+func TestFetchMendsWhatItMeets(t *testing.T) {
+	v, fixer, hub, held := damaged(t)
+	for _, below := range []string{"~1", "~2", "~2^{tree}"} {
+		_, err := fixer.Engine.Renew(t.Context(), fixer.home, held, lifecycle.Renewal{})
+		require.NoError(t, err)
+		damage(t, fixer.git, true, v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(held.Place.ID)+below))
+		v.offer(t, v.agent(t, "other"), "fixer")
+		require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}))
+		fixer.git.Git(t, "fsck", "--strict")
+	}
+}
+
+// A copy whose objects nobody has goes with the damaged file: git fsck and git gc would name it for good.
+func TestMendDropsACopy(t *testing.T) {
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	hub := fixer.home.(*crossrepo.Hub)
+	require.NoError(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
+	inbox := refs.LocalNamespace.Inbox("fixer", p.ID)
+	damage(t, fixer.git, true, v.Hub.Git(t, "rev-parse", inbox))
+	v.Hub.Git(t, "update-ref", "-d", inbox)
+	_, dropped, err := crossrepo.Mend(t.Context(), hub)
+	require.NoError(t, err)
+	assert.Equal(t, []string{hub.Namespace().Inbox("fixer", p.ID)}, dropped)
 	fixer.git.Git(t, "fsck", "--strict")
 }

@@ -41,9 +41,6 @@ func (h *remote) FetchNotes(ctx context.Context) error {
 	return fetch(ctx, h, fetchRequest{specs: notesSpecs(h), notes: true})
 }
 
-// DropNotes drops the copy of the hub's notes, so the next fetch brings all of them.
-func (h *remote) DropNotes(ctx context.Context) error { return refs.Drop(ctx, h.Repo, h.NotesCopy()) }
-
 // notesSpecs returns the refspecs of the notes of a hub.
 func notesSpecs(h *remote) []string {
 	theirs := h.RemoteName(h.NotesCopy())

@@ -312,12 +312,11 @@ func (h *remote) LastRead() time.Time {
 	return info.ModTime()
 }
 
-// Refetch reads the copy of an inbox ref whose object was gone, from the hub.
+// Refetch reads the copy of an inbox ref whose object was lost, from the hub.
 func (h *Hub) Refetch(ctx context.Context, p lifecycle.Place, ref string) (*refs.Object, error) {
-	if _, err := h.mendTips(ctx); err != nil {
-		return nil, err
-	}
-	if err := h.Refresh(ctx, lifecycle.WholeHandoffs(p)); err != nil {
+	spec := lifecycle.WholeHandoffs(p)
+	spec.Lost = true
+	if err := h.Refresh(ctx, spec); err != nil {
 		return nil, err
 	}
 	return h.Repo.Read(ctx, ref, record.MaxCommit)

@@ -170,7 +170,55 @@ var ofHubs = []mutant{
 	},
 	{
 		"a copy goes if the hub has its objects no more", "internal/crossrepo/mend.go",
-		`refs.Transaction{Edits: []refs.Edit{{Ref: ref.Name, Old: ref.OID}}}`, `refs.Transaction{}`, inCrossrepo + "TestMendWithoutTheHub",
+		`refs.Transaction{Edits: []refs.Edit{{Ref: l.Name, Old: l.OID}}}`, `refs.Transaction{}`, inCrossrepo + "TestMendWithoutTheHub",
+	},
+	{
+		"a ref of this clone's own stays, if no hub has its objects", "internal/crossrepo/mend.go",
+		`case refs.IsCopy(ref.Name):`, `default:`, "./internal/cli -run TestScript/doctor_published",
+	},
+	{
+		"what a hub has is brought beside what it lost", "internal/crossrepo/mend.go",
+		`if len(list) == 1 ||`, `if len(list) > 0 ||`, inCrossrepo + "TestMendAroundWhatTheHubLost",
+	},
+	{
+		"a fetch mends a damaged file below a tip", "internal/crossrepo/mend.go",
+		`whole && !gitexec.Damaged(failed, h.Repo.Runner.Dir) {`, `whole {`, inCrossrepo + "TestFetchMendsWhatItMeets",
+	},
+	{
+		"a sent handoff is looked for in the inboxes of the hub", "internal/crossrepo/mend.go",
+		`if strings.HasPrefix(ref, refs.Root+"sent/") {`, `if false {`, "./internal/cli -run TestScript/doctor_sent",
+	},
+	{
+		"a sync knows what its fetch has mended", "internal/app/hubsync/look.go",
+		`return fault.Is(it.Fault, fault.MissingObject) })`, `return false })`, "./internal/cli -run TestScript/doctor_sent",
+	},
+	{
+		"a lost payload keeps no receipt from ending a handoff", "internal/app/hubsync/sync.go",
+		`case fault.Is(err, fault.MissingObject):
+		hd`, `case false:
+		hd`, "./internal/cli -run TestScript/doctor_sent",
+	},
+	{
+		"no record of a sent handoff is dropped while a hub is away", "internal/app/doctor/refs.go",
+		`asked = mendFrom(ctx, d, hub) && asked`, `_ = mendFrom(ctx, d, hub)`, "./internal/cli -run TestScript/doctor_sent",
+	},
+	{
+		"lost keys and lists are brought by the sync that reads them", "internal/team/team.go",
+		`if err = crossrepo.MendPublished(ctx, hub); err == nil {`, `if false {`, "./internal/cli -run TestScript/doctor_published",
+	},
+	{
+		"a lost list is no bad list", "internal/team/team.go",
+		`if err == nil && raw == nil {`, `if err == nil && raw == nil && t == nil {`, "./internal/cli -run TestScript/doctor_published",
+	},
+	{
+		"a lost key is not passed over", "internal/team/keys.go",
+		`lost = refs.Missing(`, `_ = refs.Missing(`, "./internal/cli -run TestScript/doctor_published",
+	},
+	{
+		"a commit of a submodule is not lost", "internal/refs/look.go",
+		` && e.Mode != gitobj.Gitlink
+		}), nil`, `
+		}), nil`, inRefs + "TestLostObjectIsNotAbsent",
 	},
 	{
 		"a damaged object of a hub is not one of this clone", "internal/gitexec/errors.go",

@@ -339,8 +339,8 @@ var mutants = []mutant{
 		`case fault.CodeOf(it.Fault) == fault.Unavailable:`, `case false:`, inScript + "resume_broken_copy",
 	},
 	{
-		"a copy that a gc broke is brought again", "internal/crossrepo/gc.go",
-		`len(broken) > 0 {`, `len(broken) < 0 {`, inCrossrepo + "TestFetchIntoBroken",
+		"a copy that a gc broke is brought again", "internal/crossrepo/mend.go",
+		`brought, dropped, err := mend(ctx, h, restorable(h)...)`, `brought, dropped, err := mend(ctx, h)`, inCrossrepo + "TestFetchIntoBroken",
 	},
 	// Roles.
 	{

@@ -108,9 +108,8 @@ var ofState = []mutant{
 		inCrossrepo + "TestMendWithoutTheHub|TestBrokenCopies",
 	},
 	{
-		"a damaged tip is written again", "internal/crossrepo/gc.go",
-		`h.Repo.Store.DropDamaged(ref.OID)`, `false, error(nil)`,
-		inCrossrepo + "TestFetchIntoABrokenCopyOfNotes",
+		"a dropped copy leaves no damaged file", "internal/crossrepo/mend.go",
+		`h.Repo.Store.DropDamaged(l.Object)`, `false, error(nil)`, inCrossrepo + "TestMendDropsACopy",
 	},
 	{
 		"a ref whose file is damaged is not absent", "internal/refs/look.go",
@@ -121,7 +120,7 @@ var ofState = []mutant{
 		`case damaged != "":`, `case false:`, "./internal/refs -run TestListLikeGit",
 	},
 	{
-		"doctor drops no damaged ref of its own", "internal/app/doctor/locks.go",
+		"doctor drops no damaged ref of its own", "internal/app/doctor/refs.go",
 		`case !refs.IsCopy(name):`, `case false:`, "./internal/cli -run TestScript/doctor_damaged_refs",
 	},
 	{

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"githandoff/internal/fault"
 )
 
 // Damaged lists the refs of githandoff whose file holds neither an object id nor the name of
@@ -68,7 +66,7 @@ func Broken(ctx context.Context, r *Repo) ([]string, error) {
 	}
 	var broken []string
 	for _, name := range names {
-		leads, err := leadsSomewhere(ctx, r, name)
+		leads, err := Leads(ctx, r, name)
 		if err != nil {
 			return nil, err
 		}
@@ -86,18 +84,12 @@ func Broken(ctx context.Context, r *Repo) ([]string, error) {
 	return slices.DeleteFunc(broken, func(name string) bool { return !slices.Contains(names, name) }), nil
 }
 
-// leadsSomewhere reports whether a ref can be followed to an object.
-func leadsSomewhere(ctx context.Context, r *Repo, name string) (bool, error) {
+// Leads reports whether the object that a ref or an id leads to is here, and not damaged.
+func Leads(ctx context.Context, r *Repo, name string) (bool, error) {
 	if strings.ContainsAny(name, " \n") { // no ref has such a name
 		return false, nil
 	}
-	o, err := r.ReadTip(ctx, name, maxTip)
-	switch {
-	case fault.Is(err, fault.TooLarge):
-		return true, nil
-	case fault.Is(err, fault.MissingObject) && !errors.Is(err, errEnded):
-		return false, nil
-	}
+	o, err := readWhole(ctx, r, name)
 	return o != nil, err
 }
 

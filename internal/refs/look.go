@@ -159,7 +159,9 @@ func isThere(ctx context.Context, r *Repo, name string) (bool, error) {
 			oid, err := revision(ctx, r, name)
 			return oid != "", err
 		}
-		return slices.ContainsFunc(entries, func(e gitobj.TreeEntry) bool { return e.Name == path.Base(file) }), nil
+		return slices.ContainsFunc(entries, func(e gitobj.TreeEntry) bool { // a commit of a submodule is elsewhere
+			return e.Name == path.Base(file) && e.Mode != gitobj.Gitlink
+		}), nil
 	}
 	base, kind, ok := strings.Cut(name, "^{")
 	if !ok {

@@ -60,6 +60,8 @@ func TestLostObjectIsNotAbsent(t *testing.T) {
 	missing(lost + ":handoff.json")
 	absent("refs/handoffs/sent/b/y", "refs/worktree/y", "refs/handoffs/sent/b/y^{commit}", "refs/heads/main:b", "refs/heads/main:b/c", "HEAD:b",
 		"refs/tags/v:b", blob+"^{tree}", "nosuch", "nosuch:a")
+	repo.Git(t, "update-index", "--add", "--cacheinfo", "160000,"+lost+",module")
+	absent(repo.Git(t, "write-tree") + ":module") // its commit is in another repository
 	odd := repo.GitIn(t, strings.NewReader("no tag"), "hash-object", "-w", "-t", "tag", "--literally", "--stdin")
 	_, err := r.Read(t.Context(), odd+"^{tree}", 1<<20)
 	require.NoError(t, err, "git takes it for no tag")

@@ -2,6 +2,7 @@ package team
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -188,7 +189,8 @@ func (t *Team) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
 
 // rememberKeys merges fetched keys with the remembered copies, so that no packet of a published
 // key is lost. Names are those of the refs after the prefix; none means all. It returns the
-// remembered copies of pinned keys.
+// remembered copies of pinned keys. It refuses with reason missing_object, after
+// the others, where a copy is lost here.
 func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, names ...string) ([]sign.PublicKey, error) {
 	keys, seen := keysOf(hub.Namespace()), seenOf(hub.Namespace())
 	list, err := t.Repo.List(ctx, keys+strings.Join(names, ""), seen+strings.Join(names, ""))
@@ -204,6 +206,7 @@ func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, names ...st
 	var edits []refs.Edit
 	var blobs []*refs.Object
 	var pinned []sign.PublicKey
+	var lost error
 	for _, ref := range list {
 		name, ok := strings.CutPrefix(ref.Name, keys)
 		kid, named := sign.FromHex(name)
@@ -212,10 +215,15 @@ func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, names ...st
 			continue
 		}
 		public, err := t.keyIn(ctx, ref.Name, kid)
+		before, berr := t.keyIn(ctx, seen+name, kid)
+		if fault.Is(err, fault.MissingObject) || fault.Is(berr, fault.MissingObject) {
+			lost = refs.Missing("a copy of key " + string(kid))
+			continue
+		}
 		if err != nil {
 			continue // it is no key of ours to complain about
 		}
-		if before, err := t.keyIn(ctx, seen+name, kid); err == nil {
+		if berr == nil {
 			if !public.Holds(before) {
 				t.Workspace.Warn(fault.New(fault.Denied, fault.Rollback, "%s has an older copy of key %s than this clone has seen: the newer one counts", hub.Alias.Name, kid))
 			}
@@ -230,10 +238,7 @@ func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, names ...st
 			pinned = append(pinned, public)
 		}
 	}
-	if len(edits) == 0 {
-		return pinned, nil
-	}
-	return pinned, t.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: blobs})
+	return pinned, cmp.Or(t.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: blobs}), lost)
 }
 
 // learnKeys takes over what the owners of pinned keys published of them, and says

@@ -49,10 +49,12 @@ func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub, take func() error) 
 	if err := take(); err != nil {
 		return 0, err
 	}
-	if err := t.learnKeys(ctx, hub); err != nil {
-		return 0, err
+	lists, err := t.learn(ctx, hub)
+	if fault.Is(err, fault.MissingObject) {
+		if err = crossrepo.MendPublished(ctx, hub); err == nil {
+			lists, err = t.learn(ctx, hub)
+		}
 	}
-	lists, err := t.lists(ctx, hub)
 	if err != nil {
 		return 0, err
 	}
@@ -74,6 +76,14 @@ func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub, take func() error) 
 		}
 	}
 	return adopted, first
+}
+
+// learn takes over the published keys of a hub, and reads its lists.
+func (t *Team) learn(ctx context.Context, hub *crossrepo.Hub) ([]list, error) {
+	if err := t.learnKeys(ctx, hub); err != nil {
+		return nil, err
+	}
+	return t.lists(ctx, hub)
 }
 
 // list is the list of one root at a hub.
@@ -106,10 +116,13 @@ func (t *Team) lists(ctx context.Context, hub *crossrepo.Hub) ([]list, error) {
 	}
 	var lists []list
 	for _, e := range entries {
-		if !sign.IsTeamFile(e.Name) {
+		if !sign.IsTeamFile(e.Name) || e.Mode == gitobj.Gitlink {
 			continue
 		}
 		raw, err := t.Repo.Read(ctx, e.OID, sign.MaxTeam)
+		if err == nil && raw == nil {
+			err = refs.Missing("a list of the keys at " + hub.Alias.Name)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +130,7 @@ func (t *Team) lists(ctx context.Context, hub *crossrepo.Hub) ([]list, error) {
 		if err != nil {
 			return nil, err
 		}
-		if raw == nil || sig == nil || raw.Type != "blob" || sig.Type != "blob" || len(lists) == maxLists {
+		if sig == nil || raw.Type != "blob" || sig.Type != "blob" || len(lists) == maxLists {
 			return nil, none
 		}
 		lists = append(lists, list{e.Name, raw.Body, sig.Body})

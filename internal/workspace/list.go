@@ -255,7 +255,7 @@ func (w *Workspace) Load(ctx context.Context, it *Item) error {
 
 // Fill takes the commit of an item's ref, or the error of reading it.
 func (it *Item) Fill(ctx context.Context, o *refs.Object, err error) error {
-	if hub, ok := it.Home.(*crossrepo.Hub); o == nil && err == nil && ok {
+	if hub, ok := it.Home.(*crossrepo.Hub); ok && o == nil && (err == nil || fault.Is(err, fault.MissingObject)) {
 		if o, err = hub.Refetch(ctx, it.Place, it.Ref); o != nil {
 			it.Commit = o.OID
 		}

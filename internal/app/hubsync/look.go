@@ -59,7 +59,10 @@ func (r *syncing) look(ctx context.Context) error {
 		}
 		r.keep(a.err)
 	}
-	return nil
+	if slices.ContainsFunc(r.out, func(it *workspace.Item) bool { return fault.Is(it.Fault, fault.MissingObject) }) {
+		r.out, err = r.h.Workspace.Outgoing(ctx) // a fetch mends what it meets
+	}
+	return err
 }
 
 // places returns the inbox into which a waiting or sent handoff was delivered, and the one into

@@ -274,25 +274,27 @@ func (hd *Handler) redeliver(ctx context.Context, hub *crossrepo.Hub, it *worksp
 }
 
 // settle writes the receipt into the note of the source's commit, and drops the sent ref and an
-// unneeded checkpoint.
+// unneeded checkpoint. A payload that is lost here keeps no more than the note from being written.
 func (hd *Handler) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, s *lifecycle.State, a *asked) (*Done, error) {
-	p, err := hd.Engine.Verifier.Reload(ctx, it.Ref)
+	tip, err := hd.Repo.Resolve(ctx, it.Ref)
 	if err != nil {
 		return nil, err
 	}
-	hd.Receipts.Notes.Add(annotate.Subject(p.Envelope, p.Sealed), hub, s.Receipt)
-	if err := hd.Receipts.Notes.Write(ctx); err != nil {
+	p, err := hd.Engine.Verifier.Reload(ctx, it.Ref)
+	switch {
+	case fault.Is(err, fault.MissingObject):
+		hd.Workspace.Warn(fmt.Errorf("no note says how handoff %s ended: %w", it.Place.ID, err))
+	case err != nil:
 		return nil, err
-	}
-	edits := append([]refs.Edit{{Ref: it.Ref, Old: p.Commit.OID}}, hd.Receipts.FreeWork(ctx, it.Place.ID)...)
-	if p.Envelope.Work != nil {
-		if err := hub.DropWork(ctx, lifecycle.Place{Agent: s.To, ID: s.ID}); err != nil {
+	default:
+		if err := hd.noteEnd(ctx, hub, p, s); err != nil {
 			return nil, err
 		}
 	}
+	edits := append([]refs.Edit{{Ref: it.Ref, Old: tip}}, hd.Receipts.FreeWork(ctx, it.Place.ID)...)
 	if s.Receipt.Next == "" {
-		edits = append(edits, hd.Receipts.FreeCheckpoints(ctx, it.Place.ID, p.Envelope.Parent)...)
-	} else if err := hub.Refresh(ctx, a.without(specOfNext(p.Envelope, s.Receipt.Next))); err != nil {
+		edits = append(edits, hd.Receipts.FreeCheckpoints(ctx, it.Place.ID, it.Record.Parent)...)
+	} else if err := hub.Refresh(ctx, a.without(specOfNext(it.Record, s.Receipt.Next))); err != nil {
 		return nil, err
 	}
 	if err := hd.Repo.Apply(ctx, refs.Transaction{Edits: edits}); err != nil {
@@ -301,12 +303,21 @@ func (hd *Handler) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace
 	return &Done{What: string(s.Receipt.Event), ID: it.Place.ID, Alias: hub.Alias.Name, Record: s.Receipt, Next: s.Receipt.Next}, nil
 }
 
+// noteEnd writes the note of a handoff that has ended, and drops its snapshot at the hub.
+func (hd *Handler) noteEnd(ctx context.Context, hub *crossrepo.Hub, p *lifecycle.Payload, s *lifecycle.State) error {
+	hd.Receipts.Notes.Add(annotate.Subject(p.Envelope, p.Sealed), hub, s.Receipt)
+	if err := hd.Receipts.Notes.Write(ctx); err != nil || p.Envelope.Work == nil {
+		return err
+	}
+	return hub.DropWork(ctx, lifecycle.Place{Agent: s.To, ID: s.ID})
+}
+
 // specOfNext asks for a handoff which may have come back to this clone, so that the next resume
 // looks at its hub.
-func specOfNext(env *handoff.Envelope, next handoff.ID) lifecycle.FetchSpec {
-	spec := lifecycle.FetchSpec{Places: []lifecycle.Place{{Agent: env.Source.Agent, ID: next}}, Lanes: []handoff.ID{next}}
-	if r := env.Rollback; r != nil && r.OnFailure != "" {
-		spec.Places = append(spec.Places, lifecycle.Place{Agent: r.OnFailure, ID: next})
+func specOfNext(offer *record.Record, next handoff.ID) lifecycle.FetchSpec {
+	spec := lifecycle.FetchSpec{Places: []lifecycle.Place{{Agent: offer.From, ID: next}}, Lanes: []handoff.ID{next}}
+	if offer.OnFailure != "" {
+		spec.Places = append(spec.Places, lifecycle.Place{Agent: offer.OnFailure, ID: next})
 	}
 	return spec
 }

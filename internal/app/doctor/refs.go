@@ -1,0 +1,173 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/refs"
+)
+
+// checkRefs looks for refs that lead nowhere, and for lost objects of handoffs, lanes, notes and published
+// keys. Unless it is to mend them, it asks git alone, which does not look into the files of blobs.
+func (d *checkup) checkRefs(ctx context.Context, repo *refs.Repo) {
+	lost, err := checkObjects(ctx, d, repo)
+	if err != nil {
+		d.problem("refs", err)
+		return
+	}
+	broken, err := refs.Broken(ctx, repo)
+	if err != nil {
+		d.problem("refs", err)
+		return
+	}
+	for _, name := range broken {
+		if !slices.ContainsFunc(lost, func(l refs.Lost) bool { return l.Name == name }) {
+			d.wrong("refs", hintForLost(d, name), "%s leads to a lost or damaged object (%s)", name, repo.CommonDir+"/"+name)
+		}
+	}
+	if len(broken)+len(lost) == 0 {
+		d.ok("refs", "none is broken")
+	}
+}
+
+// checkRefFiles reports whether no file of a ref is damaged, or damaged any more. A copy of a hub's
+// ref can be dropped: the next sync brings it again.
+func (d *checkup) checkRefFiles(repo *refs.Repo) bool {
+	damaged, err := refs.Damaged(repo)
+	if err != nil {
+		d.problem("refs", err)
+		return false
+	}
+	whole := true
+	for _, name := range damaged {
+		file := repo.CommonDir + "/" + name
+		switch {
+		case !refs.IsCopy(name):
+			whole = false
+			d.wrong("refs", fault.Fact("restore it from a copy of the repository; at a hub, clones bring a lane back with githandoff sync once the file is gone"),
+				"the file of %s is damaged (%s)", name, file)
+		case !d.Fix:
+			whole = false
+			d.wrong("refs", fault.Run("githandoff", "doctor", "--fix").Because("removes it; githandoff sync brings the ref again"),
+				"the file of %s is damaged (%s)", name, file)
+		default:
+			if err := refs.DropDamagedRef(repo, name); err != nil {
+				whole = false
+				d.problem("refs", err)
+				continue
+			}
+			d.fixed("refs", "removed the damaged file of %s; githandoff sync brings the ref again", name)
+		}
+	}
+	return whole
+}
+
+// checkObjects reports lost objects, and returns the refs that lack some. With Fix it brings them from hubs first.
+func checkObjects(ctx context.Context, d *checkup, repo *refs.Repo) ([]refs.Lost, error) {
+	lost, err := findLost(ctx, d, repo)
+	if err != nil || len(lost) == 0 {
+		return nil, err
+	}
+	var hubs []*crossrepo.Hub
+	aliases := crossrepo.Aliases{Repo: repo}
+	for _, name := range aliases.Names() {
+		if al, _, err := aliases.Look(name); err == nil { // else checkRemotes says so
+			hubs = append(hubs, crossrepo.NewHub(al, repo, nil))
+		}
+	}
+	asked := d.Fix // every hub, and each has answered
+	if d.Fix {
+		for _, hub := range hubs {
+			asked = mendFrom(ctx, d, hub) && asked
+		}
+		if lost, err = findLost(ctx, d, repo); err != nil {
+			return nil, err
+		}
+	}
+	rest := lost
+	for _, hub := range hubs {
+		rest = reportCopies(d, hub, rest)
+	}
+	for _, l := range rest {
+		if asked && strings.HasPrefix(l.Name, refs.Root+"sent/") {
+			if err := repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: l.Name, Old: l.OID}}}); err != nil {
+				return nil, err
+			}
+			d.fixed("refs", "dropped %s, which led to %s: no hub has all of its objects", l.Name, l.OID)
+			continue
+		}
+		d.wrong("refs", hintForLost(d, l.Name), "object %s of %s is lost or damaged", l.Object, l.Name)
+	}
+	return lost, nil
+}
+
+// findLost returns the refs that lack objects, of those for which all objects are looked at: snapshots and
+// invitations are left out.
+func findLost(ctx context.Context, d *checkup, repo *refs.Repo) ([]refs.Lost, error) {
+	own := refs.LocalNamespace
+	list, err := repo.List(ctx, refs.Root+"remotes/", refs.Root+"mirror/", own.Lanes(), string(own)+"inbox/", string(own)+"outbox/", string(own)+"sent/", refs.NotesRef)
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(ref refs.Ref) bool {
+		name, copied := strings.CutPrefix(ref.Name, string(refs.NamespaceOf(ref.Name)))
+		return copied && (strings.HasPrefix(name, "work/") || strings.HasPrefix(name, "invites/"))
+	})
+	if !d.Fix {
+		if whole, err := refs.Connected(ctx, repo, list); whole || err != nil {
+			return nil, err
+		}
+	}
+	return refs.FindLost(ctx, repo, list)
+}
+
+// mendFrom brings what a hub has, and reports whether it answered.
+func mendFrom(ctx context.Context, d *checkup, hub *crossrepo.Hub) bool {
+	brought, dropped, err := crossrepo.Mend(ctx, hub)
+	if len(brought) > 0 {
+		d.fixed("refs", "brought %s again from %s, with objects that were lost or damaged here", fault.Count(len(brought), "ref"), hub.Alias.Name)
+	}
+	if len(dropped) > 0 {
+		d.fixed("refs", "dropped the copies of %s, whose objects %s has no more", fault.Count(len(dropped), "ref"), hub.Alias.Name)
+	}
+	if err != nil {
+		d.problem("refs", err)
+	}
+	return err == nil
+}
+
+// reportCopies reports the copies of a hub that lack objects, and returns the other refs.
+func reportCopies(d *checkup, hub *crossrepo.Hub, lost []refs.Lost) (rest []refs.Lost) {
+	first, n := "", 0
+	for _, l := range lost {
+		if !strings.HasPrefix(l.Name, string(hub.Namespace())) && !strings.HasPrefix(l.Name, string(hub.Mirror())) {
+			rest = append(rest, l)
+			continue
+		}
+		first, n = cmp.Or(first, l.Object), n+1
+	}
+	if n > 0 && !d.Fix { // else mendFrom has said why
+		d.wrong("refs", fault.Run("githandoff", "doctor", "--fix").Because("brings them again from the hub"),
+			"%s of %s with lost or damaged objects; the first is %s", fault.Count(n, "ref"), hub.Alias.Name, first)
+	}
+	return rest
+}
+
+// hintForLost says how to mend a ref that lacks an object, and is not the copy of a known hub's ref.
+func hintForLost(d *checkup, name string) fault.Hint {
+	switch own := refs.LocalNamespace; {
+	case own.InLog(name) || strings.HasPrefix(name, string(own)+"inbox/"):
+		return fault.Fact("restore it from a copy of the repository; at a hub, clones bring a lane back with githandoff sync once its ref is gone")
+	case refs.IsCopy(name):
+		return fault.Fact("a repository that has no alias here: githandoff repo add names it again, and githandoff doctor --fix brings the object then")
+	case strings.HasPrefix(name, refs.Root+"sent/") || name == refs.NotesRef && !d.Fix:
+		return refs.BringsObjects()
+	case name == refs.NotesRef:
+		return fault.Run("git", "update-ref", "-d", name).Because("drops the notes, if no copy of the repository has the object; githandoff sync brings those of the hub")
+	}
+	return fault.Run("git", "update-ref", "-d", name).Because("drops it, if no copy of the repository has the object")
+}
