@@ -139,6 +139,10 @@ var ofHubs = []mutant{
 		`return !slices.Contains(have, file)`, `return len(have) == 0`, inCrossrepo + "TestMendReadsTheSameConfiguration",
 	},
 	{
+		"settings are found where GIT_DIR is relative", "internal/refs/scratch.go",
+		`[]string{"GIT_DIR=" + s.repo.GitDir}`, `nil`, "./internal/cli -run TestScript/doctor_damaged_subdir",
+	},
+	{
 		"a relative URL begins at the top of the work tree", "internal/refs/scratch.go",
 		`if r.Worktree != "" {`, `if r.Worktree == "-" {`, "./internal/cli -run TestScript/doctor_damaged_subdir",
 	},

@@ -66,7 +66,7 @@ func (s *Scratch) Close() {
 // includeSettings includes the files of settings that git reads in the other repository and not in this one:
 // those of that repository, and those included for its place.
 func (s *Scratch) includeSettings(ctx context.Context) error {
-	want, err := settingsFiles(ctx, s.repo, nil)
+	want, err := settingsFiles(ctx, s.repo, []string{"GIT_DIR=" + s.repo.GitDir})
 	if err != nil {
 		return err
 	}
@@ -91,12 +91,13 @@ func (s *Scratch) includeSettings(ctx context.Context) error {
 	return nil
 }
 
-// settingsFiles lists the files from which git reads its settings, in the order in which it does.
+// settingsFiles lists the files from which git reads its settings in a git directory, in the order in which it
+// does. git names the others by their absolute paths.
 func settingsFiles(ctx context.Context, r *Repo, env []string) (files []string, err error) {
 	out, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "-z", "--list", "--show-origin", "--name-only"}, Env: env})
 	for origin := range strings.SplitSeq(string(out), "\x00") {
 		if name, ok := strings.CutPrefix(origin, "file:"); ok {
-			files = append(files, realPath(below(cmp.Or(r.Worktree, r.GitDir), name)))
+			files = append(files, realPath(name))
 		}
 	}
 	return slices.Compact(files), err
