@@ -32,8 +32,10 @@ deletes them. If a hub refuses, doctor names the setting that has to change.
 --fix removes stale locks of a crashed git: at least 10 seconds old, and open in no
 process. On systems other than Linux, doctor cannot see open files, and age alone
 decides. --fix also adds the refspec that protects handoffs from "git fetch --prune"
-where it is needed, and removes it everywhere else. From the hubs it fetches objects of
-handoffs again that this clone lost, or whose files a power cut left empty.`,
+where it is needed, and removes it everywhere else. From the hubs it fetches the objects
+that this clone lost, or whose files a power cut left empty: those of handoffs, notes and
+published keys. If no hub has a handoff any more that was sent, and its record is lost
+here, --fix drops that record.`,
 		example: []string{
 			"githandoff doctor",
 			"githandoff doctor origin",

@@ -214,22 +214,12 @@ func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, names ...st
 		if !ok || !named || ref.OID == known[name] && !trusted {
 			continue
 		}
-		public, err := t.keyIn(ctx, ref.Name, kid)
-		before, berr := t.keyIn(ctx, seen+name, kid)
-		if fault.Is(err, fault.MissingObject) || fault.Is(berr, fault.MissingObject) {
-			lost = refs.Missing("a copy of key " + string(kid))
-			continue
+		public, err := t.merged(ctx, hub, kid)
+		if fault.Is(err, fault.MissingObject) {
+			lost = err
 		}
 		if err != nil {
 			continue // it is no key of ours to complain about
-		}
-		if berr == nil {
-			if !public.Holds(before) {
-				t.Workspace.Warn(fault.New(fault.Denied, fault.Rollback, "%s has an older copy of key %s than this clone has seen: the newer one counts", hub.Alias.Name, kid))
-			}
-			if public, err = public.With(before); err != nil {
-				public = before
-			}
 		}
 		if blob := refs.NewObject("blob", []byte(public.Text())); blob.OID != known[name] {
 			blobs, edits = append(blobs, blob), append(edits, refs.Edit{Ref: seen + name, Old: known[name], New: blob.OID})
@@ -239,6 +229,29 @@ func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, names ...st
 		}
 	}
 	return pinned, cmp.Or(t.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: blobs}), lost)
+}
+
+// merged returns a published key with the packets of the remembered copy.
+func (t *Team) merged(ctx context.Context, hub *crossrepo.Hub, kid sign.KID) (sign.PublicKey, error) {
+	public, err := t.keyIn(ctx, keysOf(hub.Namespace())+sign.Hex(kid), kid)
+	if err != nil {
+		return public, err
+	}
+	before, err := t.keyIn(ctx, seenOf(hub.Namespace())+sign.Hex(kid), kid)
+	if fault.Is(err, fault.MissingObject) {
+		return public, err
+	}
+	if err != nil {
+		return public, nil //nolint:nilerr // none is remembered
+	}
+	if !public.Holds(before) {
+		t.Workspace.Warn(fault.New(fault.Denied, fault.Rollback, "%s has an older copy of key %s than this clone has seen: the newer one counts", hub.Alias.Name, kid))
+	}
+	both, err := public.With(before)
+	if err != nil {
+		return before, nil //nolint:nilerr // the newer copy counts
+	}
+	return both, nil
 }
 
 // learnKeys takes over what the owners of pinned keys published of them, and says
