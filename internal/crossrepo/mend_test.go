@@ -354,7 +354,7 @@ func TestMendLeavesWholeFiles(t *testing.T) {
 func TestMendReadsTheSameConfiguration(t *testing.T) {
 	v, fixer, hub, held := damaged(t)
 	base, name := filepath.Split(v.Hub.Dir)
-	rewrites := filepath.Join(t.TempDir(), "rewrites")
+	rewrites := filepath.Join(t.TempDir(), `re\writes "of"; # `)
 	fixer.git.Git(t, "config", "--file", rewrites, "url."+base+".insteadOf", "x:/")
 	fixer.git.Git(t, "config", "init.defaultObjectFormat", "sha256")
 	fixer.git.Git(t, "config", "init.defaultBranch", "no..branch")

@@ -33,7 +33,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // reason of a failure on in words alone. The words of a remote do not count.
 func (e *Error) Is(target error) bool {
 	no, ok := target.(syscall.Errno)
-	return ok && e.says(no.Error())
+	return ok && (e.says(no.Error()) || no == syscall.ENOSPC && e.says("out of diskspace")) // so git calls a write of no bytes
 }
 
 // says reports whether a line of the process itself has these words, in upper or lower case.

@@ -38,4 +38,8 @@ func TestErrorIs(t *testing.T) {
 	assert.NotErrorIs(t, err, syscall.EACCES)
 	assert.NotErrorIs(t, err, syscall.EROFS)
 	assert.NotErrorIs(t, err, fs.ErrNotExist)
+
+	err = &gitexec.Error{Stderr: "fatal: sha1 file 'objects/pack/tmp_idx_x' write error. Out of diskspace"}
+	assert.ErrorIs(t, err, syscall.ENOSPC)
+	assert.NotErrorIs(t, err, syscall.EDQUOT)
 }

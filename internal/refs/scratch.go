@@ -1,6 +1,7 @@
 package refs
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-git/go-git/v5/plumbing/format/config"
 
 	"githandoff/internal/durable"
 	"githandoff/internal/fault"
@@ -73,6 +76,7 @@ func (s *Scratch) includeSettings(ctx context.Context) error {
 	if own := filepath.Join(s.repo.CommonDir, "config"); slices.Contains(want, own) {
 		want = slices.Insert(want, 0, own) // it may decide about an include of the user's
 	}
+	settings := config.New()
 	for range want {
 		have, err := settingsFiles(ctx, s.repo, s.Env)
 		if err != nil {
@@ -82,9 +86,12 @@ func (s *Scratch) includeSettings(ctx context.Context) error {
 		if i < 0 {
 			return nil
 		}
-		if _, err := s.repo.Runner.Run(ctx, gitexec.Cmd{
-			Args: []string{"config", "--file", filepath.Join(s.dir, "config"), "--add", "include.path", want[i]},
-		}); err != nil {
+		var text bytes.Buffer
+		err = config.NewEncoder(&text).Encode(settings.AddOption("include", config.NoSubsection, "path", want[i]))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(s.dir, "config"), text.Bytes(), 0o600)
+		}
+		if err != nil {
 			return err
 		}
 	}
