@@ -138,7 +138,7 @@ func showed(ctx context.Context, h *Hub, lane refs.Edit, objects []*refs.Object)
 // TakeJoined moves the copy of a lane on to the merge with the hub's lane, which the hub
 // has accepted.
 func (h *Hub) TakeJoined(ctx context.Context, lane refs.Ref) error {
-	return h.learnFrom(ctx, true, func() ([]laneTips, error) {
+	return h.learnFrom(ctx, func() ([]laneTips, error) {
 		s, err := h.tipsOf(ctx, lane.Name)
 		return []laneTips{s}, err
 	})

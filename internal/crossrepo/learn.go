@@ -25,7 +25,7 @@ func (h *lanes) learn(ctx context.Context, ids []handoff.ID) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	err := h.learnFrom(ctx, false, func() ([]laneTips, error) {
+	err := h.learnFrom(ctx, func() ([]laneTips, error) {
 		var all []laneTips
 		for _, id := range onePerLane(ids) {
 			s, err := h.tipsOf(ctx, h.Namespace().Lane(id))
@@ -58,9 +58,16 @@ func onePerLane(ids []handoff.ID) []handoff.ID {
 // without a second list of the mirror.
 func (h *lanes) LearnAll(ctx context.Context, memory []refs.Ref) (lost []string, err error) {
 	var all []laneTips
-	err = h.learnFrom(ctx, true, func() (_ []laneTips, err error) {
+	err = h.learnFrom(ctx, func() (moved []laneTips, err error) {
 		all, err = h.allTips(ctx)
-		return all, err
+		for _, s := range all {
+			if s.now != s.was {
+				moved = append(moved, s)
+				continue
+			}
+			h.refused.Delete(s.name) // a caller that wants all lanes reads each of them anyway
+		}
+		return moved, err
 	})
 	if err != nil {
 		return nil, err
@@ -126,16 +133,14 @@ func (h *lanes) allTips(ctx context.Context) ([]laneTips, error) {
 }
 
 // learnFrom judges lanes and moves their copies on where they may move, in one transaction.
-// With all, it does not look again at lanes that did not move: a caller wanting all of them
-// reads each of them anyway.
-func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]laneTips, error)) error {
+func (h *lanes) learnFrom(ctx context.Context, read func() ([]laneTips, error)) error {
 	const tries = 5
 	for try := 0; ; try++ {
 		list, err := read()
 		if err != nil {
 			return err
 		}
-		edits, back, err := movesOf(ctx, h, list, all)
+		edits, back, err := movesOf(ctx, h, list)
 		if err != nil {
 			return err
 		}
@@ -167,10 +172,10 @@ func (h *lanes) learnFrom(ctx context.Context, all bool, read func() ([]laneTips
 }
 
 // movesOf judges lanes. back is the error of a hub that lacks commits seen by this clone.
-func movesOf(ctx context.Context, h *lanes, list []laneTips, all bool) (edits []refs.Edit, back, err error) {
+func movesOf(ctx context.Context, h *lanes, list []laneTips) (edits []refs.Edit, back, err error) {
 	for i := range list {
 		s := &list[i]
-		switch to, err := h.nextTip(ctx, s, all); {
+		switch to, err := h.nextTip(ctx, s); {
 		case fault.Is(err, fault.Rollback):
 			back = err
 		case err != nil:
@@ -185,25 +190,24 @@ func movesOf(ctx context.Context, h *lanes, list []laneTips, all bool) (edits []
 // nextTip decides the next tip of the copy of a lane, or why it stays. An error of a single lane
 // is added to the refusals. A hub is refused if its lane lacks commits seen by this clone. If commits
 // are lost here, because a gc took objects just fetched, the lane is fetched again.
-func (h *lanes) nextTip(ctx context.Context, s *laneTips, all bool) (to string, err error) {
-	to, err = nextTipOnce(ctx, h, s, all)
+func (h *lanes) nextTip(ctx context.Context, s *laneTips) (to string, err error) {
+	to, err = nextTipOnce(ctx, h, s)
 	if !fault.Is(err, fault.MissingObject) && !fault.Is(h.Refused(s.name), fault.MissingObject) {
 		return to, err
 	}
 	if err := mendLane(ctx, h, s); err != nil {
 		return "", err
 	}
-	return nextTipOnce(ctx, h, s, all)
+	return nextTipOnce(ctx, h, s)
 }
 
 // nextTipOnce is like nextTip, and fetches no lost commits.
-func nextTipOnce(ctx context.Context, h *lanes, s *laneTips, all bool) (to string, err error) {
+func nextTipOnce(ctx context.Context, h *lanes, s *laneTips) (to string, err error) {
 	switch {
+	case s.was == "" && s.now == "":
+		h.refused.Delete(s.name)
+		return "", nil
 	case s.now == s.was || s.now == "":
-		if all || s.was == "" {
-			h.refused.Delete(s.name)
-			return s.was, nil
-		}
 		return h.unmoved(ctx, *s)
 	case h.judge == nil:
 		if ok, err := h.extends(ctx, s.now, s.was); err != nil {
@@ -279,7 +283,7 @@ func (h *lanes) recheckRewind(ctx context.Context, s *laneTips) (to string, err 
 	if ok, err := h.extends(ctx, now, s.was); err != nil {
 		return "", err
 	} else if ok {
-		return h.nextTip(ctx, &laneTips{s.name, s.was, now}, true)
+		return h.nextTip(ctx, &laneTips{s.name, s.was, now})
 	}
 	cut, ok, err := h.cut(ctx, s.was, now)
 	if err != nil {
@@ -289,7 +293,7 @@ func (h *lanes) recheckRewind(ctx context.Context, s *laneTips) (to string, err 
 		return "", h.errRollback(h.RemoteName(s.name))
 	}
 	h.refused.Delete(s.name)
-	to, err = h.nextTip(ctx, &laneTips{s.name, cut, now}, true)
+	to, err = h.nextTip(ctx, &laneTips{s.name, cut, now})
 	if fault.Is(err, fault.Rollback) { // the copy keeps the commits seen by this clone
 		err = errors.Join(h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: cut}}}), err)
 	}
