@@ -100,8 +100,8 @@ kills: ## kill each command at 200 (KILLS) random moments, half of them with its
 mutants: ## take each guard out of the code, and see which test notices
 	go run ./internal/mutant
 
-soak: ## agents at work for an hour (SOAK=1h), killed and tidied up; says its seed
-	GITHANDOFF_SOAK=$(SOAK) go test -timeout 0 -count 1 ./internal/stress -run '^TestSoak$$' -v
+soak: ## agents at work for an hour (SOAK=1h), killed and tidied up; says its seed, and keeps what failed
+	GITHANDOFF_SOAK=$(SOAK) go test -timeout 0 -count 1 ./internal/stress -run '^TestSoak$$' -v -artifacts -outputdir "$${TMPDIR:-/tmp}"
 
 cover: ## what the tests run of the code, the processes that they start included
 	@rm -rf bin/cover && mkdir -p bin/cover

@@ -28,7 +28,7 @@ type soak struct {
 	mu      sync.Mutex
 	ids     []string // that were reported
 	revoked map[string]bool
-	log     []string       // the latest
+	log     []string
 	done    map[string]int // by command and exit code
 }
 
@@ -143,7 +143,6 @@ func (s *soak) step(t testing.TB, p *soaker) {
 	defer s.mu.Unlock()
 	s.done[fmt.Sprint(args[0], " ", r.Code)]++
 	s.log = append(s.log, fmt.Sprintf("%s (%s): %s -> %s", p.Dir, p.skew, strings.Join(args, " "), r))
-	s.log = s.log[max(0, len(s.log)-60):]
 	if id := handoffID.FindString(r.Stdout); id != "" && args[0] == "emit" {
 		s.ids = append(s.ids, id)
 	}
@@ -224,6 +223,7 @@ func soakSeed(t testing.TB) uint64 {
 func TestSoak(t *testing.T) {
 	s := newSoak(t, soakSeed(t))
 	t.Logf("GITHANDOFF_SEED=%d", s.seed)
+	t.Cleanup(func() { s.keep(t) })
 	end := time.Now().Add(soakTime(t))
 	together(len(s.places)+1, func(i int) {
 		keeper := rand.New(rand.NewPCG(s.seed, 1<<32))
@@ -237,9 +237,19 @@ func TestSoak(t *testing.T) {
 	})
 	t.Logf("%d handoffs; %v", len(s.ids), s.done)
 	if t.Failed() {
-		t.Fatalf("the latest:\n%s", strings.Join(s.log, "\n"))
+		t.Fatalf("the latest:\n%s", strings.Join(s.log[max(0, len(s.log)-60):], "\n"))
 	}
 	s.wind(t)
+}
+
+// keep keeps the commands and the repositories of a soak that failed, with the flag -artifacts of go test.
+func (s *soak) keep(t testing.TB) {
+	if !t.Failed() {
+		return
+	}
+	dir := t.ArtifactDir()
+	assert.NoError(t, os.WriteFile(filepath.Join(dir, "log"), []byte(strings.Join(s.log, "\n")), 0o600))
+	assert.NoError(t, os.CopyFS(filepath.Join(dir, "repositories"), os.DirFS(s.Dir)))
 }
 
 // wind up: everybody syncs, takes a waiting handoff and acknowledges what is held.
