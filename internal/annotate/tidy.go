@@ -46,7 +46,10 @@ func (n *Notes) tidy(ctx context.Context, tip string, w *collector) (tidied, err
 	oid, behind := tip, 0
 	for ; oid != "" && behind < maxUnmarked; behind++ {
 		kind, raw, err := r.Object(ctx, oid)
-		if err != nil && fault.As(err) == nil {
+		if err == nil && kind == "" {
+			err = refs.Missing("notes commit " + oid)
+		}
+		if err != nil && (fault.As(err) == nil || fault.Is(err, fault.MissingObject)) {
 			return tidied{}, err
 		}
 		if err != nil || kind != "commit" {

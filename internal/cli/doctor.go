@@ -34,8 +34,7 @@ process. On systems other than Linux, doctor cannot see open files, and age alon
 decides. --fix also adds the refspec that protects handoffs from "git fetch --prune"
 where it is needed, and removes it everywhere else. From the hubs it fetches the objects
 that this clone lost, or whose files a power cut left empty: those of handoffs, notes and
-published keys. If no hub has a handoff any more that was sent, and its record is lost
-here, --fix drops that record.`,
+published keys. For what no hub has, doctor names the command that ends the failures.`,
 		example: []string{
 			"githandoff doctor",
 			"githandoff doctor origin",

@@ -1,7 +1,6 @@
 package crossrepo
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -24,10 +23,11 @@ func restorable(h *remote) []string {
 	return patterns
 }
 
-// holder returns the name at the hub of the refs that have the objects of a ref of this clone.
+// holder returns the name at the hub of the ref that has the objects of a ref of this clone. A handoff that was
+// routed since it was sent has a copy here, which is mended as well.
 func holder(h *remote, ref string) string {
-	if strings.HasPrefix(ref, refs.Root+"sent/") {
-		return h.RemoteName(string(refs.LocalNamespace) + "inbox/")
+	if place, ok := strings.CutPrefix(ref, refs.Root+"sent/"); ok {
+		ref = string(refs.LocalNamespace) + "inbox/" + place
 	}
 	return h.RemoteName(ref)
 }
@@ -127,19 +127,41 @@ func refsOf(lost []refs.Lost) []refs.Ref {
 	return list
 }
 
+// mostFailed bounds the fetches of lost objects from one hub that may fail in one command.
+const mostFailed = 32
+
 // mendRefs is like Mend for refs that lack objects. A hub that lost an object itself sends nothing to a fetch
-// that asks for it, so the refs are asked for in two halves then. The copy of a lane is a memory, and stays where
-// it is; so does a ref of this clone's own.
+// that asks for it, so the refs are asked for in two halves then, and those in halves.
 func mendRefs(ctx context.Context, h *remote, list []refs.Ref) (brought, dropped []string, err error) {
+	brought, dropped, err = mendAtOnce(ctx, h, list)
+	if !fault.Is(err, fault.RemoteUnavailable) || len(list) == 1 || h.failed.Load() >= mostFailed || !answers(ctx, h) {
+		return brought, dropped, err
+	}
+	for parts := halves(list); len(parts) > 0; parts = parts[1:] {
+		b, d, perr := mendAtOnce(ctx, h, parts[0])
+		brought, dropped = append(brought, b...), append(dropped, d...)
+		if fault.Is(perr, fault.RemoteUnavailable) {
+			parts = append(parts, halves(parts[0])...)
+		}
+	}
+	return brought, dropped, err
+}
+
+// halves returns the two halves of a list; none of a list of one.
+func halves(list []refs.Ref) [][]refs.Ref {
+	half := len(list) / 2
+	if half == 0 {
+		return nil
+	}
+	return [][]refs.Ref{list[:half], list[half:]}
+}
+
+// mendAtOnce is like mendRefs with one fetch. The copy of a lane is a memory, and stays where it is; so does a
+// ref of this clone's own.
+func mendAtOnce(ctx context.Context, h *remote, list []refs.Ref) (brought, dropped []string, err error) {
 	lost, err := restore(ctx, h, list)
 	if err != nil {
-		if len(list) == 1 || !fault.Is(err, fault.RemoteUnavailable) || !answers(ctx, h) {
-			return nil, nil, err
-		}
-		half := len(list) / 2
-		brought, dropped, err = mendRefs(ctx, h, list[:half])
-		alsoBrought, alsoDropped, serr := mendRefs(ctx, h, list[half:])
-		return append(brought, alsoBrought...), append(dropped, alsoDropped...), cmp.Or(err, serr)
+		return nil, nil, err
 	}
 	for _, ref := range list {
 		i := slices.IndexFunc(lost, func(l refs.Lost) bool { return l.Ref == ref })
@@ -186,6 +208,10 @@ func errLost(h *remote, lane string) error {
 // that still lack an object. A fetch into this one would bring nothing: git writes no object over a damaged file,
 // fetches nothing for a ref that stands where the hub's does, and nothing at all beside a ref whose commit is lost.
 func restore(ctx context.Context, h *remote, list []refs.Ref) ([]refs.Lost, error) {
+	if h.failed.Load() >= mostFailed {
+		return nil, fault.New(fault.Unavailable, fault.RemoteUnavailable, "%s does not send objects that are lost here", h.Alias.Name).
+			WithHints(fault.Fact("it may have lost objects, too: git fsck names them there"))
+	}
 	scratch, err := refs.NewScratch(ctx, h.Repo)
 	if err != nil {
 		return nil, err
@@ -202,16 +228,19 @@ func restore(ctx context.Context, h *remote, list []refs.Ref) ([]refs.Lost, erro
 	slices.Sort(specs)
 	args := slices.Concat([]string{"-c", "fetch.unpackLimit=1"}, fetchArgs, []string{"--", h.Alias.target()}, slices.Compact(specs))
 	env := slices.Concat(scratch.Env, fetchRequest{}.memory(h))
-	for try := 0; ; try++ {
+	for again := false; ; again = true {
 		_, err := connect(ctx, h, gitexec.Cmd{Args: args, Env: env, Timeout: gitexec.RemoteTimeout})
 		if err == nil {
 			return scratch.Restore(ctx, list)
 		}
-		if try == 3 || !wentMeanwhile(err) {
+		if h.failed.Add(1); gitexec.TimedOut(err) {
+			h.failed.Store(mostFailed)
+		}
+		if again || !wentMeanwhile(err) {
 			return nil, h.errUnreachable(err)
 		}
-		if perr := refs.Pause(ctx, try); perr != nil {
-			return nil, perr
+		if err := refs.Pause(ctx, 1); err != nil {
+			return nil, err
 		}
 	}
 }

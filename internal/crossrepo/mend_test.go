@@ -453,3 +453,26 @@ func TestMendDropsACopy(t *testing.T) {
 	assert.Equal(t, []string{hub.Namespace().Inbox("fixer", p.ID)}, dropped)
 	fixer.git.Git(t, "fsck", "--strict")
 }
+
+// A hub that lists its refs and sends nothing is asked a few times, whatever is lost here.
+func TestMendGivesUp(t *testing.T) {
+	v, fixer, hub, held := damaged(t)
+	var spread strings.Builder
+	tip := fixer.git.Git(t, "rev-parse", string(hub.Namespace())+"inbox/fixer/"+string(held.Place.ID))
+	for i := range 200 {
+		fmt.Fprintf(&spread, "create %skeys/%040d %s\n", hub.Namespace(), i, tip)
+	}
+	fixer.git.GitIn(t, strings.NewReader(spread.String()), "update-ref", "--stdin")
+	damage(t, fixer.git, false, tip)
+	asked := filepath.Join(t.TempDir(), "asked")
+	fixer.git.Git(t, "config", "remote."+hub.Alias.Name+".uploadpack", "echo >>'"+asked+"'; git -c uploadpack.packObjectsHook=/bin/false upload-pack")
+	hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
+	for range 5 {
+		_, _, err := crossrepo.Mend(t.Context(), hub)
+		require.True(t, fault.Is(err, fault.RemoteUnavailable), err)
+	}
+	b, err := os.ReadFile(asked)
+	require.NoError(t, err)
+	assert.LessOrEqual(t, strings.Count(string(b), "\n"), 40)
+	assert.Greater(t, strings.Count(string(b), "\n"), 20, "the hub may have the rest")
+}

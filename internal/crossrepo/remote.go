@@ -32,6 +32,7 @@ type remote struct {
 
 	names // of refs, here and at the hub
 
+	failed   atomic.Int32 // fetches of lost objects in this command
 	ssh      sharedSSH
 	findings atomic.Pointer[findings]          // nil until the file was read
 	works    atomic.Pointer[map[string]string] // see worksThere

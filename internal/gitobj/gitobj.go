@@ -166,6 +166,16 @@ func Parents(commit []byte) []string {
 	return parents
 }
 
+// Tree returns the tree of a raw commit; "" if its first line names none.
+func Tree(commit []byte) string {
+	line, _, _ := bytes.Cut(commit, []byte("\n"))
+	oid, ok := bytes.CutPrefix(line, []byte("tree "))
+	if raw, err := hex.DecodeString(string(oid)); !ok || err != nil || len(raw) != 20 {
+		return ""
+	}
+	return string(oid)
+}
+
 // FirstParent returns the first parent of a raw commit; "" if there is none.
 func FirstParent(commit []byte) string {
 	if parents := Parents(commit); len(parents) > 0 {

@@ -182,7 +182,23 @@ var ofHubs = []mutant{
 	},
 	{
 		"what a hub has is brought beside what it lost", "internal/crossrepo/mend.go",
-		`if len(list) == 1 ||`, `if len(list) > 0 ||`, inCrossrepo + "TestMendAroundWhatTheHubLost",
+		`for parts := halves(list);`, `for parts := halves(nil);`, inCrossrepo + "TestMendAroundWhatTheHubLost",
+	},
+	{
+		"a hub that sends nothing is not asked for ever", "internal/crossrepo/mend.go",
+		`	if h.failed.Load() >= mostFailed {`, `	if false {`, inCrossrepo + "TestMendGivesUp",
+	},
+	{
+		"a submodule is not lost in a tree of a strange form", "internal/refs/look.go",
+		` && !strings.Contains(mode, " commit ")`, ` && mode != ""`, inRefs + "TestLostObjectIsNotAbsent",
+	},
+	{
+		"the notes of others are not begun anew where their commit is lost", "internal/annotate/tidy.go",
+		`if err == nil && kind == "" {`, `if false {`, "./internal/cli -run TestScript/doctor_published",
+	},
+	{
+		"the snapshot of a handoff goes with it, if its payload is lost, too", "internal/app/hubsync/sync.go",
+		`snapshot := len(edits) > 0`, `snapshot := false`, "./internal/cli -run TestScript/doctor_sent",
 	},
 	{
 		"a fetch mends a damaged file below a tip", "internal/crossrepo/mend.go",
@@ -190,7 +206,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"a sent handoff is looked for in the inboxes of the hub", "internal/crossrepo/mend.go",
-		`if strings.HasPrefix(ref, refs.Root+"sent/") {`, `if false {`, "./internal/cli -run TestScript/doctor_sent",
+		`ref = string(refs.LocalNamespace) + "inbox/" + place`, `_ = place`, "./internal/cli -run TestScript/doctor_sent",
 	},
 	{
 		"a sync knows what its fetch has mended", "internal/app/hubsync/look.go",
@@ -203,12 +219,12 @@ var ofHubs = []mutant{
 		hd`, "./internal/cli -run TestScript/doctor_sent",
 	},
 	{
-		"no record of a sent handoff is dropped while a hub is away", "internal/app/doctor/refs.go",
+		"no hint drops the record of a sent handoff while a hub is away", "internal/app/doctor/refs.go",
 		`asked = mendFrom(ctx, d, hub) && asked`, `_ = mendFrom(ctx, d, hub)`, "./internal/cli -run TestScript/doctor_sent",
 	},
 	{
 		"lost keys and lists are brought by the sync that reads them", "internal/team/team.go",
-		`if err = crossrepo.MendPublished(ctx, hub); err == nil {`, `if false {`, "./internal/cli -run TestScript/doctor_published",
+		`if first = crossrepo.MendPublished(ctx, hub); first == nil {`, `if false {`, "./internal/cli -run TestScript/doctor_published",
 	},
 	{
 		"a lost list is no bad list", "internal/team/team.go",

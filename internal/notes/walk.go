@@ -43,8 +43,8 @@ func (t *walk) root(ctx context.Context, tip string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	tree := strings.Join(gitobj.Header(body, "tree"), "")
-	if checkOID(tree) != nil {
+	tree := gitobj.Tree(body)
+	if tree == "" {
 		return "", fault.New(fault.Invalid, fault.MalformedObject, "notes commit %s names no tree", tip)
 	}
 	return tree, nil
@@ -57,7 +57,7 @@ func (t *walk) object(ctx context.Context, oid, want string) ([]byte, error) {
 		return nil, fmt.Errorf("read notes %s %s: %w", want, oid, err)
 	case kind == "":
 		return nil, fault.New(fault.Unavailable, fault.MissingObject, "notes %s %s is missing", want, oid).
-			WithHints(fault.Run("git", "fsck", "--connectivity-only").Because("lists what is missing"))
+			WithHints(fault.Run("githandoff", "doctor", "--fix").Because("brings the object again, if a hub has it"))
 	case kind != want:
 		return nil, fault.New(fault.Invalid, fault.MalformedObject, "notes %s %s is a %s", want, oid, kind)
 	}

@@ -38,16 +38,32 @@ func Carried(ctx context.Context, r *Repo, name string, limit int64) (o *Object,
 	if o, err = r.Read(ctx, name, limit); err != nil || o == nil {
 		return nil, "", err
 	}
-	tip = o.OID
-	if o.Type != "commit" {
-		return o, tip, nil
+	tree := ""
+	if o.Type == "commit" {
+		tree = gitobj.Tree(o.Body)
 	}
-	file, err := r.Read(ctx, tip+":"+carrierFile, limit)
+	if tree == "" {
+		return o, o.OID, nil
+	}
+	dir, err := readHere(ctx, r, tree, limit)
 	if err != nil {
 		return nil, "", err
 	}
-	if file == nil { // it carries nothing
-		return o, tip, nil
+	entries, _ := gitobj.ParseTree(dir.Body) // a tree that nobody can read carries nothing
+	for _, e := range entries {
+		if e.Name == carrierFile && e.Mode == gitobj.File {
+			file, err := readHere(ctx, r, e.OID, limit)
+			return file, o.OID, err
+		}
 	}
-	return file, tip, nil
+	return o, o.OID, nil
+}
+
+// readHere reads an object that another one names, and which is here for that reason.
+func readHere(ctx context.Context, r *Repo, oid string, limit int64) (*Object, error) {
+	o, err := r.Read(ctx, oid, limit)
+	if err == nil && o == nil {
+		err = Missing("object " + oid)
+	}
+	return o, err
 }

@@ -131,6 +131,21 @@ func tip(ctx context.Context, r *Repo, name string) (string, error) {
 	return oid, err
 }
 
+// isListed is like isThere for a name in a tree that git reads, and this package does not.
+func isListed(ctx context.Context, r *Repo, tree, name string) (bool, error) {
+	out, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"ls-tree", "-z", tree}})
+	if err != nil && gitexec.ExitCode(err) <= 0 {
+		return false, err
+	}
+	for line := range strings.SplitSeq(string(out), "\x00") {
+		mode, path, _ := strings.Cut(line, "\t")
+		if path == name && !strings.Contains(mode, " commit ") {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // revision asks "git rev-parse" for the id of a revision; "" where there is none.
 func revision(ctx context.Context, r *Repo, name string) (string, error) {
 	oid, err := r.RevParse(ctx, name)
@@ -156,8 +171,7 @@ func isThere(ctx context.Context, r *Repo, name string) (bool, error) {
 		}
 		entries, err := gitobj.ParseTree(tree.Body)
 		if err != nil { // git reads trees of more kinds
-			oid, err := revision(ctx, r, name)
-			return oid != "", err
+			return isListed(ctx, r, tree.OID, path.Base(file))
 		}
 		return slices.ContainsFunc(entries, func(e gitobj.TreeEntry) bool { // a commit of a submodule is elsewhere
 			return e.Name == path.Base(file) && e.Mode != gitobj.Gitlink

@@ -1,6 +1,7 @@
 package refs
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -26,7 +27,7 @@ import (
 func TestLostObjectIsNotAbsent(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	whole := repo.Commit(t, "a", "1", "one")
-	tree, blob := repo.Git(t, "rev-parse", "HEAD^{tree}"), repo.Git(t, "rev-parse", "HEAD:a")
+	dir, blob := repo.Git(t, "rev-parse", "HEAD^{tree}"), repo.Git(t, "rev-parse", "HEAD:a")
 	repo.Git(t, "tag", "-a", "-m", "v", "v")
 	lost := strings.Repeat("ab", 20)
 	looseRef(t, repo, "refs/handoffs/sent/b/x", lost+"\n")
@@ -62,6 +63,12 @@ func TestLostObjectIsNotAbsent(t *testing.T) {
 		"refs/tags/v:b", blob+"^{tree}", "nosuch", "nosuch:a")
 	repo.Git(t, "update-index", "--add", "--cacheinfo", "160000,"+lost+",module")
 	absent(repo.Git(t, "write-tree") + ":module") // its commit is in another repository
+	tree := func(mode string) string {            // which only git reads
+		body := append([]byte(mode+" x\x00"), bytes.Repeat([]byte{0xab}, 20)...)
+		return repo.GitIn(t, bytes.NewReader(body), "hash-object", "-w", "-t", "tree", "--literally", "--stdin")
+	}
+	absent(tree("160001")+":x", tree("100664")+":y")
+	missing(tree("100664") + ":x")
 	odd := repo.GitIn(t, strings.NewReader("no tag"), "hash-object", "-w", "-t", "tag", "--literally", "--stdin")
 	_, err := r.Read(t.Context(), odd+"^{tree}", 1<<20)
 	require.NoError(t, err, "git takes it for no tag")
@@ -69,7 +76,7 @@ func TestLostObjectIsNotAbsent(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, o, "an id alone says nothing")
 
-	for i, oid := range []string{blob, tree, whole} {
+	for i, oid := range []string{blob, dir, whole} {
 		require.NoError(t, os.Remove(r.Store.loosePath(oid)))
 		missing("refs/heads/main:a")
 		if i > 0 {

@@ -104,7 +104,11 @@ func firstLost(tip string, read func(oid string) (*Object, error), sound map[str
 func namedBy(o *Object) []string {
 	switch o.Type {
 	case "commit":
-		return append(gitobj.Parents(o.Body), gitobj.Header(o.Body, "tree")...)
+		names := gitobj.Parents(o.Body)
+		if tree := gitobj.Tree(o.Body); tree != "" {
+			names = append(names, tree)
+		}
+		return names
 	case "tree":
 		entries, _ := gitobj.ParseTree(o.Body)
 		var names []string

@@ -60,7 +60,7 @@ func label(repo *refs.Repo, head []byte) string {
 
 // treeOf returns the tree named by a raw commit.
 func treeOf(commit []byte) string {
-	return strings.Join(gitobj.Header(commit, "tree"), "")
+	return gitobj.Tree(commit)
 }
 
 // show writes a path for a message.

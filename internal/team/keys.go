@@ -189,8 +189,8 @@ func (t *Team) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
 
 // rememberKeys merges fetched keys with the remembered copies, so that no packet of a published
 // key is lost. Names are those of the refs after the prefix; none means all. It returns the
-// remembered copies of pinned keys. It refuses with reason missing_object, after
-// the others, where a copy is lost here.
+// remembered copies of pinned keys. If a copy of one is lost here, it is left out, and the error has
+// the reason missing_object.
 func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, names ...string) ([]sign.PublicKey, error) {
 	keys, seen := keysOf(hub.Namespace()), seenOf(hub.Namespace())
 	list, err := t.Repo.List(ctx, keys+strings.Join(names, ""), seen+strings.Join(names, ""))
@@ -215,7 +215,7 @@ func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, names ...st
 			continue
 		}
 		public, err := t.merged(ctx, hub, kid)
-		if fault.Is(err, fault.MissingObject) {
+		if trusted && fault.Is(err, fault.MissingObject) {
 			lost = err
 		}
 		if err != nil {
@@ -257,10 +257,7 @@ func (t *Team) merged(ctx context.Context, hub *crossrepo.Hub, kid sign.KID) (si
 // learnKeys takes over what the owners of pinned keys published of them, and says
 // which of them were revoked.
 func (t *Team) learnKeys(ctx context.Context, hub *crossrepo.Hub) error {
-	published, err := t.rememberKeys(ctx, hub)
-	if err != nil {
-		return err
-	}
+	published, lost := t.rememberKeys(ctx, hub)
 	for _, public := range published {
 		if _, err := t.Engine.Keys.Trust.Learn(public, t.Engine.Now()); err != nil {
 			return err
@@ -269,5 +266,5 @@ func (t *Team) learnKeys(ctx context.Context, hub *crossrepo.Hub) error {
 			t.Workspace.Warn(fault.New(fault.Denied, fault.KeyRevoked, "%w: its signatures no longer count here", err))
 		}
 	}
-	return nil
+	return lost
 }

@@ -49,16 +49,12 @@ func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub, take func() error) 
 	if err := take(); err != nil {
 		return 0, err
 	}
-	lists, err := t.learn(ctx, hub)
-	if fault.Is(err, fault.MissingObject) {
-		if err = crossrepo.MendPublished(ctx, hub); err == nil {
-			lists, err = t.learn(ctx, hub)
+	lists, first := t.learn(ctx, hub)
+	if fault.Is(first, fault.MissingObject) {
+		if first = crossrepo.MendPublished(ctx, hub); first == nil {
+			lists, first = t.learn(ctx, hub)
 		}
 	}
-	if err != nil {
-		return 0, err
-	}
-	var first error
 	for _, l := range lists {
 		team, err := t.opened(hub, l)
 		fresh := false
@@ -78,12 +74,12 @@ func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub, take func() error) 
 	return adopted, first
 }
 
-// learn takes over the published keys of a hub, and reads its lists.
+// learn takes over the published keys of a hub, and reads its lists. What is lost of the keys keeps no list
+// from being read.
 func (t *Team) learn(ctx context.Context, hub *crossrepo.Hub) ([]list, error) {
-	if err := t.learnKeys(ctx, hub); err != nil {
-		return nil, err
-	}
-	return t.lists(ctx, hub)
+	lost := t.learnKeys(ctx, hub)
+	lists, err := t.lists(ctx, hub)
+	return lists, cmp.Or(err, lost)
 }
 
 // list is the list of one root at a hub.

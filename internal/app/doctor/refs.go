@@ -26,7 +26,7 @@ func (d *checkup) checkRefs(ctx context.Context, repo *refs.Repo) {
 	}
 	for _, name := range broken {
 		if !slices.ContainsFunc(lost, func(l refs.Lost) bool { return l.Name == name }) {
-			d.wrong("refs", hintForLost(d, name), "%s leads to a lost or damaged object (%s)", name, repo.CommonDir+"/"+name)
+			d.wrong("refs", hintForLost(name, false), "%s leads to a lost or damaged object (%s)", name, repo.CommonDir+"/"+name)
 		}
 	}
 	if len(broken)+len(lost) == 0 {
@@ -74,12 +74,15 @@ func checkObjects(ctx context.Context, d *checkup, repo *refs.Repo) ([]refs.Lost
 	}
 	var hubs []*crossrepo.Hub
 	aliases := crossrepo.Aliases{Repo: repo}
-	for _, name := range aliases.Names() {
-		if al, _, err := aliases.Look(name); err == nil { // else checkRemotes says so
-			hubs = append(hubs, crossrepo.NewHub(al, repo, nil))
-		}
-	}
 	asked := d.Fix // every hub, and each has answered
+	for _, name := range aliases.Names() {
+		al, _, err := aliases.Look(name)
+		if err != nil { // checkRemotes says so
+			asked = false
+			continue
+		}
+		hubs = append(hubs, crossrepo.NewHub(al, repo, nil))
+	}
 	if d.Fix {
 		for _, hub := range hubs {
 			asked = mendFrom(ctx, d, hub) && asked
@@ -93,14 +96,7 @@ func checkObjects(ctx context.Context, d *checkup, repo *refs.Repo) ([]refs.Lost
 		rest = reportCopies(d, hub, rest)
 	}
 	for _, l := range rest {
-		if asked && strings.HasPrefix(l.Name, refs.Root+"sent/") {
-			if err := repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: l.Name, Old: l.OID}}}); err != nil {
-				return nil, err
-			}
-			d.fixed("refs", "dropped %s, which led to %s: no hub has all of its objects", l.Name, l.OID)
-			continue
-		}
-		d.wrong("refs", hintForLost(d, l.Name), "object %s of %s is lost or damaged", l.Object, l.Name)
+		d.wrong("refs", hintForLost(l.Name, asked), "object %s of %s is lost or damaged", l.Object, l.Name)
 	}
 	return lost, nil
 }
@@ -157,15 +153,19 @@ func reportCopies(d *checkup, hub *crossrepo.Hub, lost []refs.Lost) (rest []refs
 	return rest
 }
 
-// hintForLost says how to mend a ref that lacks an object, and is not the copy of a known hub's ref.
-func hintForLost(d *checkup, name string) fault.Hint {
+// hintForLost says how to mend a ref that lacks an object, and is not the copy of a known hub's ref. Asked says that
+// no hub has the object.
+func hintForLost(name string, asked bool) fault.Hint {
+	sent := strings.HasPrefix(name, refs.Root+"sent/")
 	switch own := refs.LocalNamespace; {
 	case own.InLog(name) || strings.HasPrefix(name, string(own)+"inbox/"):
 		return fault.Fact("restore it from a copy of the repository; at a hub, clones bring a lane back with githandoff sync once its ref is gone")
 	case refs.IsCopy(name):
 		return fault.Fact("a repository that has no alias here: githandoff repo add names it again, and githandoff doctor --fix brings the object then")
-	case strings.HasPrefix(name, refs.Root+"sent/") || name == refs.NotesRef && !d.Fix:
-		return refs.BringsObjects()
+	case !asked && (sent || name == refs.NotesRef):
+		return fault.Run("githandoff", "doctor", "--fix").Because("brings the object again, once a hub that has it answers")
+	case sent:
+		return fault.Run("git", "update-ref", "-d", name).Because("forgets that it was sent, if no copy of the repository has the object: no note will say how it ended")
 	case name == refs.NotesRef:
 		return fault.Run("git", "update-ref", "-d", name).Because("drops the notes, if no copy of the repository has the object; githandoff sync brings those of the hub")
 	}

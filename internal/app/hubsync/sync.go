@@ -280,6 +280,8 @@ func (hd *Handler) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace
 	if err != nil {
 		return nil, err
 	}
+	edits := hd.Receipts.FreeWork(ctx, it.Place.ID)
+	snapshot := len(edits) > 0
 	p, err := hd.Engine.Verifier.Reload(ctx, it.Ref)
 	switch {
 	case fault.Is(err, fault.MissingObject):
@@ -287,11 +289,18 @@ func (hd *Handler) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace
 	case err != nil:
 		return nil, err
 	default:
-		if err := hd.noteEnd(ctx, hub, p, s); err != nil {
+		snapshot = p.Envelope.Work != nil
+		hd.Receipts.Notes.Add(annotate.Subject(p.Envelope, p.Sealed), hub, s.Receipt)
+		if err := hd.Receipts.Notes.Write(ctx); err != nil {
 			return nil, err
 		}
 	}
-	edits := append([]refs.Edit{{Ref: it.Ref, Old: tip}}, hd.Receipts.FreeWork(ctx, it.Place.ID)...)
+	if snapshot {
+		if err := hub.DropWork(ctx, lifecycle.Place{Agent: s.To, ID: s.ID}); err != nil {
+			return nil, err
+		}
+	}
+	edits = append(edits, refs.Edit{Ref: it.Ref, Old: tip})
 	if s.Receipt.Next == "" {
 		edits = append(edits, hd.Receipts.FreeCheckpoints(ctx, it.Place.ID, it.Record.Parent)...)
 	} else if err := hub.Refresh(ctx, a.without(specOfNext(it.Record, s.Receipt.Next))); err != nil {
@@ -301,15 +310,6 @@ func (hd *Handler) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace
 		return nil, fmt.Errorf("settle %s: %w", it.Place.ID, err)
 	}
 	return &Done{What: string(s.Receipt.Event), ID: it.Place.ID, Alias: hub.Alias.Name, Record: s.Receipt, Next: s.Receipt.Next}, nil
-}
-
-// noteEnd writes the note of a handoff that has ended, and drops its snapshot at the hub.
-func (hd *Handler) noteEnd(ctx context.Context, hub *crossrepo.Hub, p *lifecycle.Payload, s *lifecycle.State) error {
-	hd.Receipts.Notes.Add(annotate.Subject(p.Envelope, p.Sealed), hub, s.Receipt)
-	if err := hd.Receipts.Notes.Write(ctx); err != nil || p.Envelope.Work == nil {
-		return err
-	}
-	return hub.DropWork(ctx, lifecycle.Place{Agent: s.To, ID: s.ID})
 }
 
 // specOfNext asks for a handoff which may have come back to this clone, so that the next resume
