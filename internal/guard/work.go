@@ -87,7 +87,7 @@ func (hj handoffJudge) weigh(ctx context.Context, w *handoff.Work) error {
 	if c.Head != w.Head {
 		return denied(fault.HandoffMismatch, "the snapshot is based on %s, but its envelope names %s", c.Head, w.Head)
 	}
-	limits, err := snapshot.LimitsOf(hj.Verifier.Repo)
+	limit, err := snapshot.LimitOf(hj.Verifier.Repo)
 	if err != nil {
 		return err
 	}
@@ -108,8 +108,8 @@ func (hj handoffJudge) weigh(ctx context.Context, w *handoff.Work) error {
 		}
 		size += n
 	}
-	if size > limits.Bytes {
-		return denied(fault.TooLarge, "a snapshot of %d bytes, limit of this hub %d", size, limits.Bytes)
+	if size > limit {
+		return denied(fault.TooLarge, "a snapshot of %d bytes, limit of this hub %d", size, limit)
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ var ofSnapshots = []mutant{
 	},
 	{
 		"a guarded hub has its own limit of a snapshot", "internal/guard/work.go",
-		`	if size > limits.Bytes {`, `	if size < 0 {`,
+		`	if size > limit {`, `	if size < 0 {`,
 		"./internal/cli -run TestScript/hook_server_snapshot",
 	},
 	{

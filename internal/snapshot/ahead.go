@@ -58,7 +58,7 @@ func lookAhead(ctx context.Context, repo *refs.Repo, q Request) (*ahead, error) 
 		a.base = repo.Head
 		return a, nil
 	case a.commits > maxAhead:
-		return nil, limit("the home lacks more than %d commits of HEAD", maxAhead).
+		return nil, overLimit("the home lacks more than %d commits of HEAD", maxAhead).
 			WithHints(fault.Fact("push the branch that HEAD is based on first"))
 	}
 	if len(edge) > 0 {
@@ -66,7 +66,10 @@ func lookAhead(ctx context.Context, repo *refs.Repo, q Request) (*ahead, error) 
 			return nil, err
 		}
 	}
-	if err := a.weigh(ctx, repo, edge, q.Limits); err != nil {
+	if err := a.weigh(ctx, repo, edge); err != nil {
+		return nil, err
+	}
+	if err := q.fits(0, a.bytes); err != nil {
 		return nil, err
 	}
 	return a, a.list(ctx, repo, edge)
@@ -92,7 +95,7 @@ func beyond(edge []string) string {
 }
 
 // weigh counts the bytes of the objects in those commits.
-func (a *ahead) weigh(ctx context.Context, repo *refs.Repo, edge []string, l Limits) error {
+func (a *ahead) weigh(ctx context.Context, repo *refs.Repo, edge []string) error {
 	out, err := git(ctx, repo, beyond(edge), "rev-list", "--objects", "--no-object-names", "--stdin")
 	if err == nil {
 		out, err = git(ctx, repo, out, "cat-file", "--batch-check=%(objectsize)")
@@ -107,7 +110,7 @@ func (a *ahead) weigh(ctx context.Context, repo *refs.Repo, edge []string, l Lim
 		}
 		a.bytes += n
 	}
-	return l.allow(0, a.bytes)
+	return nil
 }
 
 // list reads the paths changed by those commits. For a merge it reads only the paths different

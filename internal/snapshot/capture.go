@@ -29,7 +29,7 @@ type Request struct {
 
 	Actor, Mail string // author of the commits
 	Now         time.Time
-	Limits      Limits
+	Limit       int64    // bytes of the objects that the home lacks, unpacked
 	Allow       []string // paths to send whatever the policy says of them
 }
 
@@ -120,7 +120,7 @@ func (c *shot) take(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.req.Limits.allow(len(before), size); err != nil {
+	if err := c.req.fits(len(before), size); err != nil {
 		return err
 	}
 	if c.scratch, err = newScratch(c.repo); err != nil {
@@ -219,7 +219,7 @@ func (c *shot) load(ctx context.Context) error {
 				continue
 			}
 			var err error
-			if c.blobs[f.oid], err = c.scratch.read(ctx, f.oid, c.req.Limits.Bytes); err != nil {
+			if c.blobs[f.oid], err = c.scratch.read(ctx, f.oid, c.req.Limit); err != nil {
 				return err
 			}
 		}

@@ -29,7 +29,7 @@ func open(t require.TestingT, dir string, env []string) *refs.Repo {
 func request() snapshot.Request {
 	return snapshot.Request{
 		Actor: "investigator", Mail: "investigator@githandoff.invalid", Now: time.Unix(1_790_000_000, 0),
-		Limits: snapshot.Limits{Files: snapshot.DefaultFiles, Bytes: snapshot.DefaultBytes},
+		Limit: snapshot.DefaultLimit,
 	}
 }
 

@@ -15,56 +15,48 @@ import (
 	"githandoff/internal/screen"
 )
 
-// Limits bound a snapshot.
-type Limits struct {
-	Files int
-	Bytes int64 // of the objects the home lacks, unpacked
-}
+const maxFiles = 2000 // in a snapshot
 
-// Default limits.
-const (
-	DefaultFiles = 2000
-	DefaultBytes = 20 << 20
-)
+// DefaultLimit is the limit of a snapshot where handoff.snapshotLimit sets no other one.
+const DefaultLimit = 20 << 20
 
-// LimitsOf reads handoff.snapshotLimit: bytes, or with k, m or g behind them.
-func LimitsOf(repo *refs.Repo) (Limits, error) {
-	l := Limits{Files: DefaultFiles, Bytes: DefaultBytes}
+// LimitOf reads handoff.snapshotLimit: bytes, or with k, m or g behind them.
+func LimitOf(repo *refs.Repo) (int64, error) {
 	value := strings.ToLower(repo.Config.Get("handoff.snapshotlimit"))
 	if value == "" {
-		return l, nil
+		return DefaultLimit, nil
 	}
 	digits := strings.TrimRight(value, "kmg")
 	shift := map[string]uint{"": 0, "k": 10, "m": 20, "g": 30}
 	by, known := shift[value[len(digits):]]
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || !known || n < 0 || n > 1<<40>>by {
-		return l, fault.New(fault.Usage, fault.BadUsage, "handoff.snapshotLimit is %q: want a number of bytes, such as 20m", value).
+		return 0, fault.New(fault.Usage, fault.BadUsage, "handoff.snapshotLimit is %q: want a number of bytes, such as 20m", value).
 			WithHints(fault.Run("git", "config", "--show-origin", "--get", "handoff.snapshotLimit").Because("shows which file sets it"))
 	}
-	l.Bytes = n << by
-	return l, nil
+	return n << by, nil
 }
 
-func limit(format string, args ...any) *fault.Error {
+func overLimit(format string, args ...any) *fault.Error {
 	return fault.New(fault.Policy, fault.SnapshotLimit, "no snapshot: "+format, args...)
 }
 
-func (l Limits) allow(files int, size int64) error {
-	raise := fault.Run("git", "config", "--get", "handoff.snapshotLimit").Because("shows the limit of this repository; without one it is %d MiB", DefaultBytes>>20)
+// fits refuses a snapshot of too many files, or of more bytes than the limit of the request.
+func (q *Request) fits(files int, size int64) error {
 	switch {
-	case files > l.Files:
-		return limit("%d files, limit %d", files, l.Files).
+	case files > maxFiles:
+		return overLimit("%d files, limit %d", files, maxFiles).
 			WithHints(fault.Fact("ignored files do not travel; commit and push what is done"))
-	case size > l.Bytes:
-		return limit("%d bytes that the home lacks, limit %d", size, l.Bytes).WithHints(raise)
+	case size > q.Limit:
+		return overLimit("%d bytes that the home lacks, limit %d", size, q.Limit).
+			WithHints(fault.Run("git", "config", "--get", "handoff.snapshotLimit").Because("shows the limit of this repository; without one it is %d MiB", DefaultLimit>>20))
 	}
 	return nil
 }
 
-// judge holds a snapshot against the limits and the content policy.
+// judge holds a snapshot against its limits and the content policy.
 func (c *shot) judge(ctx context.Context, s *Snapshot, a *ahead) error {
-	if err := c.req.Limits.allow(s.Work.Files, s.Work.Bytes); err != nil {
+	if err := c.req.fits(s.Work.Files, s.Work.Bytes); err != nil {
 		return err
 	}
 	for _, one := range c.changes {

@@ -71,7 +71,7 @@ func capture(ctx context.Context, ws *workspace.Workspace, home lifecycle.Home, 
 	}
 	actor := ws.Engine.Author.Actor
 	r := snapshot.Request{Actor: actor, Mail: sign.Mail(actor), Now: ws.Engine.Now().UTC(), Allow: allow}
-	if r.Limits, err = snapshot.LimitsOf(ws.Repo); err != nil {
+	if r.Limit, err = snapshot.LimitOf(ws.Repo); err != nil {
 		return nil, err
 	}
 	if hub, ok := home.(*crossrepo.Hub); ok {
