@@ -63,7 +63,7 @@ var ofSnapshots = []mutant{
 	},
 	{
 		"the commit below a snapshot is bounded as well", "internal/snapshot/sound.go",
-		`{here, treeOf(head), maxHeadPaths}`, `{here, here, maxHeadPaths}`, "./internal/snapshot -run TestSnapshotBomb/deep,_head",
+		`{here, head, maxHeadPaths}`, `{here, here, maxHeadPaths}`, "./internal/snapshot -run TestSnapshotBomb/deep,_head",
 	},
 	{
 		"a snapshot that git would not check out is not claimed", "internal/workcopy/here.go",
@@ -181,7 +181,7 @@ var ofSnapshots = []mutant{
 	},
 	{
 		"a checkout that was cut off overwrites nothing that was changed since", "internal/snapshot/here.go",
-		`	foreign, err := c.foreign(ctx, treeOf(head), whole, changed)`, `	foreign, err := []string(nil), error(nil)`,
+		`	foreign, err := c.foreign(ctx, whole, changed)`, `	foreign, err := []string(nil), error(nil)`,
 		"./internal/snapshot -run TestFinishHereLosesNothing",
 	},
 	{

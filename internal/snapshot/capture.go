@@ -256,7 +256,7 @@ func (c *shot) snapshot(ctx context.Context, a *ahead) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	index, err := c.trees.edit(ctx, treeOf(head.Body), staged)
+	index, err := c.trees.edit(ctx, gitobj.Tree(head.Body), staged)
 	if err != nil {
 		return nil, err
 	}

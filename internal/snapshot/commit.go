@@ -58,11 +58,6 @@ func label(repo *refs.Repo, head []byte) string {
 	return branch + ": " + repo.Head[:7] + " " + subject
 }
 
-// treeOf returns the tree named by a raw commit.
-func treeOf(commit []byte) string {
-	return gitobj.Tree(commit)
-}
-
 // show writes a path for a message.
 func show(path string) string {
 	if q := fmt.Sprintf("%+q", path); q != `"`+path+`"` {

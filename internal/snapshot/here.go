@@ -176,11 +176,7 @@ func (c *Contents) onlyCutOff(ctx context.Context, whole string) error {
 	if err != nil {
 		return err
 	}
-	head, err := readCommit(ctx, c.repo, c.repo.Head)
-	if err != nil {
-		return err
-	}
-	changed, err := c.between(ctx, treeOf(head), whole)
+	changed, err := c.differing(ctx, whole)
 	if err != nil {
 		return err
 	}
@@ -189,11 +185,11 @@ func (c *Contents) onlyCutOff(ctx context.Context, whole string) error {
 			return ownChanges(one.path)
 		}
 	}
-	foreign, err := c.foreign(ctx, treeOf(head), whole, changed)
+	foreign, err := c.foreign(ctx, whole, changed)
 	if err != nil {
 		return err
 	}
-	way, err := c.inTheWay(ctx, treeOf(head), whole)
+	way, err := c.inTheWay(ctx, whole)
 	if err != nil {
 		return err
 	}
@@ -205,13 +201,13 @@ func (c *Contents) onlyCutOff(ctx context.Context, whole string) error {
 	return wouldBeLost(foreign)
 }
 
-// kind says in which of two trees a path is.
+// kind says where a path is: in HEAD, and in another tree.
 type kind struct{ before, after bool }
 
-// between lists the paths in which two trees differ. A submodule counts as no file of the second
-// one: a checkout does not write its files.
-func (c *Contents) between(ctx context.Context, before, after string) (map[string]kind, error) {
-	out, err := c.repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"diff-tree", "-r", "-z", "--no-renames", "--raw", "--ignore-submodules=none", before, after}})
+// differing lists the paths in which a tree differs from HEAD. A submodule counts as no file of
+// the tree: a checkout does not write its files.
+func (c *Contents) differing(ctx context.Context, tree string) (map[string]kind, error) {
+	out, err := c.repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"diff-tree", "-r", "-z", "--no-renames", "--raw", "--ignore-submodules=none", c.repo.Head, tree}})
 	if err != nil {
 		return nil, gitFailed(err, "compare HEAD with the snapshot")
 	}
@@ -226,9 +222,9 @@ func (c *Contents) between(ctx context.Context, before, after string) (map[strin
 	return list, nil
 }
 
-// foreign returns the paths whose file is neither tree's version, nor the beginning of the second
-// one's.
-func (c *Contents) foreign(ctx context.Context, before, after string, paths map[string]kind) ([]string, error) {
+// foreign returns the paths whose file is neither as HEAD has it nor as a tree has it, nor the
+// beginning of the file of the tree.
+func (c *Contents) foreign(ctx context.Context, tree string, paths map[string]kind) ([]string, error) {
 	s, err := newScratch(c.repo)
 	if err != nil {
 		return nil, err
@@ -238,7 +234,7 @@ func (c *Contents) foreign(ctx context.Context, before, after string, paths map[
 	for _, side := range []struct {
 		tree, dir string
 		has       func(kind) bool
-	}{{before, old, func(k kind) bool { return k.before }}, {after, now, func(k kind) bool { return k.after }}} {
+	}{{c.repo.Head, old, func(k kind) bool { return k.before }}, {tree, now, func(k kind) bool { return k.after }}} {
 		var list []byte
 		for path, k := range paths {
 			if side.has(k) {

@@ -36,14 +36,10 @@ func (c *Contents) wouldLose(ctx context.Context, whole string) error {
 	if len(changes) > 0 {
 		return ownChanges(changes[0].path)
 	}
-	head, err := readCommit(ctx, c.repo, c.repo.Head)
-	if err != nil {
+	if err := c.hidden(ctx, whole); err != nil {
 		return err
 	}
-	if err := c.hidden(ctx, treeOf(head), whole); err != nil {
-		return err
-	}
-	lost, err := c.inTheWay(ctx, treeOf(head), whole)
+	lost, err := c.inTheWay(ctx, whole)
 	if err != nil {
 		return err
 	}
@@ -91,7 +87,7 @@ func underWay(repo *refs.Repo) string {
 
 // hidden refuses a work tree in which git was told not to look at files: it would overwrite
 // unseen changes.
-func (c *Contents) hidden(ctx context.Context, head, whole string) error {
+func (c *Contents) hidden(ctx context.Context, whole string) error {
 	out, err := inTop(c.repo).Run(ctx, gitexec.Cmd{Args: []string{"ls-files", "-v", "-z"}})
 	if err != nil {
 		return err
@@ -110,7 +106,7 @@ func (c *Contents) hidden(ctx context.Context, head, whole string) error {
 	if len(unseen) == 0 {
 		return nil
 	}
-	changed, err := c.between(ctx, head, whole)
+	changed, err := c.differing(ctx, whole)
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func Open(ctx context.Context, repo *refs.Repo, oid string) (*Contents, error) {
 	if len(parents) != 2 && len(parents) != 3 {
 		return nil, bad("it has not two or three parents")
 	}
-	c := &Contents{Commit: oid, Head: parents[0], Tracked: treeOf(top), repo: repo}
+	c := &Contents{Commit: oid, Head: parents[0], Tracked: gitobj.Tree(top), repo: repo}
 	index, err := readCommit(ctx, repo, parents[1])
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func Open(ctx context.Context, repo *refs.Repo, oid string) (*Contents, error) {
 	if !slices.Equal(gitobj.Parents(index), parents[:1]) {
 		return nil, bad("the commit of its index does not stand on its HEAD")
 	}
-	c.Index = treeOf(index)
+	c.Index = gitobj.Tree(index)
 	_, message, _ := bytes.Cut(index, []byte("\n\n"))
 	if !c.readIntents(string(message)) {
 		return nil, bad("a path in it cannot be read")
@@ -69,7 +69,7 @@ func Open(ctx context.Context, repo *refs.Repo, oid string) (*Contents, error) {
 		if len(gitobj.Parents(others)) > 0 {
 			return nil, bad("the commit of its untracked files has a parent")
 		}
-		c.Others = treeOf(others)
+		c.Others = gitobj.Tree(others)
 	}
 	return c, nil
 }
@@ -85,6 +85,12 @@ func readCommit(ctx context.Context, repo *refs.Repo, oid string) ([]byte, error
 		return nil, fault.New(fault.Denied, fault.MalformedObject, "%s is a %s, not a commit", oid, o.Type)
 	}
 	return o.Body, nil
+}
+
+// treeOf returns the tree of a commit.
+func treeOf(ctx context.Context, repo *refs.Repo, oid string) (string, error) {
+	commit, err := readCommit(ctx, repo, oid)
+	return gitobj.Tree(commit), err
 }
 
 // Whole makes the tree of all files, tracked and untracked, for git to read. It refuses trees git

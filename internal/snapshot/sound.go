@@ -23,23 +23,21 @@ func Sound(ctx context.Context, c *Contents) error {
 	if c.sound {
 		return nil
 	}
-	head, err := readCommit(ctx, c.repo, c.Head)
+	head, err := treeOf(ctx, c.repo, c.Head)
 	if err != nil {
 		return err
 	}
 	here := ""
 	if c.repo.Head != "" {
-		commit, err := readCommit(ctx, c.repo, c.repo.Head)
-		if err != nil {
+		if here, err = treeOf(ctx, c.repo, c.repo.Head); err != nil {
 			return err
 		}
-		here = treeOf(commit)
 	}
 	l := &look{trees: newTrees(c.repo), snapshot: c.Commit, known: map[[2]string]extent{}}
 	for _, one := range []struct {
 		before, after string
 		limit         int
-	}{{here, treeOf(head), maxHeadPaths}, {treeOf(head), c.Tracked, maxPaths}, {treeOf(head), c.Index, maxPaths}, {"", c.Others, maxPaths}} {
+	}{{here, head, maxHeadPaths}, {head, c.Tracked, maxPaths}, {head, c.Index, maxPaths}, {"", c.Others, maxPaths}} {
 		e, err := l.at(ctx, one.before, one.after, "")
 		if err != nil {
 			return err

@@ -15,11 +15,7 @@ import (
 // nothing was where HEAD has no file.
 func undo(ctx context.Context, c *Contents, tree string) error {
 	ctx = context.WithoutCancel(ctx)
-	head, err := readCommit(ctx, c.repo, c.repo.Head)
-	if err != nil {
-		return err
-	}
-	changed, err := c.between(ctx, treeOf(head), tree)
+	changed, err := c.differing(ctx, tree)
 	if err != nil {
 		return err
 	}

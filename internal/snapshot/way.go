@@ -13,7 +13,11 @@ import (
 
 // inTheWay lists the files unknown to git where the snapshot has a file, or a directory. It
 // refuses the snapshot if it reaches into a repository inside this work tree.
-func (c *Contents) inTheWay(ctx context.Context, head, whole string) ([]string, error) {
+func (c *Contents) inTheWay(ctx context.Context, whole string) ([]string, error) {
+	head, err := treeOf(ctx, c.repo, c.repo.Head)
+	if err != nil {
+		return nil, err
+	}
 	w := &way{c: c, t: newTrees(c.repo)}
 	if err := w.compare(ctx, head, whole, ""); err != nil {
 		return nil, err
