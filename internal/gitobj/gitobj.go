@@ -150,6 +150,14 @@ func EncodeCommit(tree string, parents []string, who string, when time.Time, mes
 	return []byte(b.String())
 }
 
+// ID returns an object id as git prints it; "" for the id of zeros, which names no object.
+func ID(hex string) string {
+	if strings.Trim(hex, "0") == "" {
+		return ""
+	}
+	return hex
+}
+
 // Parents returns the parents of a raw commit as git reads them: the lines right below the first
 // one. A header of that name further below is no parent, and capital digits are digits.
 func Parents(commit []byte) []string {

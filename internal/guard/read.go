@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 )
@@ -15,8 +16,6 @@ const (
 	maxInput = 128 << 20 // bytes of standard input: some 700,000 refs
 	maxLine  = 64 << 10
 )
-
-var noObject = strings.Repeat("0", 40)
 
 // ReadEdits reads the input of a pre-receive hook, a line for each ref:
 // "<old> SP <new> SP <ref> LF".
@@ -34,16 +33,9 @@ func ReadEdits(r io.Reader) ([]refs.Edit, error) {
 		if !ok || name == "" || !handoff.IsHex(before, 40) || !handoff.IsHex(after, 40) {
 			return nil, fault.New(fault.Usage, fault.BadUsage, "pre-receive reads lines of the form OLD NEW REF")
 		}
-		edits = append(edits, refs.Edit{Ref: name, Old: objectID(before), New: objectID(after)})
+		edits = append(edits, refs.Edit{Ref: name, Old: gitobj.ID(before), New: gitobj.ID(after)})
 	}
 	return edits, lines.Err()
-}
-
-func objectID(s string) string {
-	if s == noObject {
-		return ""
-	}
-	return s
 }
 
 // ReadPush reads the input of a pre-push hook, a line for each ref:
@@ -61,7 +53,7 @@ func ReadPush(r io.Reader) ([]refs.Edit, error) {
 		if strings.HasPrefix(f[2], refs.Root) || f[2] == refs.NotesRef {
 			continue
 		}
-		edits = append(edits, refs.Edit{Ref: f[2], Old: objectID(f[3]), New: objectID(f[1])})
+		edits = append(edits, refs.Edit{Ref: f[2], Old: gitobj.ID(f[3]), New: gitobj.ID(f[1])})
 	}
 	return edits, lines.Err()
 }

@@ -136,9 +136,9 @@ func parseRaw(out string) ([]delta, error) {
 		if parents == 0 || len(f) != 2*parents+3 {
 			return nil, fmt.Errorf("compare commits: git says %q", fields[i])
 		}
-		d := delta{path: fields[i+1], before: f[parents+1], after: f[2*parents+1]}
+		d := delta{path: fields[i+1], before: gitobj.ID(f[parents+1]), after: gitobj.ID(f[2*parents+1])}
 		if strings.HasSuffix(f[parents], gitobj.Gitlink) {
-			d.after = noObject
+			d.after = ""
 		}
 		list = append(list, d)
 	}

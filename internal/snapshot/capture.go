@@ -339,8 +339,6 @@ func goneIntent(path string) error {
 		WithHints(fault.Run("git", "rm", "--cached", "--", path).Because("forgets it"))
 }
 
-const noObject = "0000000000000000000000000000000000000000"
-
 func git(ctx context.Context, repo *refs.Repo, stdin string, args ...string) (string, error) {
 	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Stdin: strings.NewReader(stdin)})
 	return string(out), err

@@ -217,7 +217,7 @@ func (c *Contents) differing(ctx context.Context, tree string) (map[string]kind,
 	}
 	list := map[string]kind{}
 	for _, d := range deltas {
-		list[d.path] = kind{d.before != noObject, d.after != noObject}
+		list[d.path] = kind{d.before != "", d.after != ""}
 	}
 	return list, nil
 }

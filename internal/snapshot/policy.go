@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"slices"
@@ -64,7 +63,7 @@ func (c *shot) judge(ctx context.Context, s *Snapshot, a *ahead) error {
 			if oid == "" {
 				continue
 			}
-			if err := c.screenDelta(ctx, delta{one.path, cmp.Or(one.head, noObject), oid}); err != nil {
+			if err := c.screenDelta(ctx, delta{one.path, one.head, oid}); err != nil {
 				return err
 			}
 		}
@@ -78,13 +77,13 @@ func (c *shot) judge(ctx context.Context, s *Snapshot, a *ahead) error {
 }
 
 func (c *shot) screenDelta(ctx context.Context, d delta) error {
-	if d.after == noObject || slices.Contains(c.req.Allow, d.path) {
+	if d.after == "" || slices.Contains(c.req.Allow, d.path) {
 		return nil
 	}
 	var bodies [2][]byte
 	for i, oid := range []string{d.before, d.after} {
 		o := c.blobs[oid]
-		if o == nil && oid != noObject {
+		if o == nil && oid != "" {
 			var err error
 			if o, err = c.repo.Read(ctx, oid, maxBlob); err != nil && !fault.Is(err, fault.TooLarge) {
 				return err
@@ -94,7 +93,7 @@ func (c *shot) screenDelta(ctx context.Context, d delta) error {
 			bodies[i] = o.Body
 		}
 	}
-	return c.screen(d.path, d.before == noObject, bodies[0], bodies[1])
+	return c.screen(d.path, d.before == "", bodies[0], bodies[1])
 }
 
 // screen refuses a file by its name, or by a line added to it.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"githandoff/internal/gitexec"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/refs"
 )
 
@@ -19,7 +20,7 @@ type change struct {
 	sub      string
 	inIndex  string // mode, "000000" for none
 	inTree   string // mode in the work tree
-	head     string // object id in HEAD
+	head     string // object id in HEAD, "" for none
 	oid      string // in the index
 }
 
@@ -85,7 +86,7 @@ func parseChange(line string) (change, error) {
 		f := strings.SplitN(rest, " ", 8)
 		if len(f) == 8 && len(f[0]) == 2 {
 			return change{
-				staged: f[0][0], unstaged: f[0][1], sub: f[1], inIndex: f[3], inTree: f[4], head: f[5], oid: f[6], path: f[7],
+				staged: f[0][0], unstaged: f[0][1], sub: f[1], inIndex: f[3], inTree: f[4], head: gitobj.ID(f[5]), oid: f[6], path: f[7],
 			}, nil
 		}
 	case "u":
