@@ -181,7 +181,7 @@ func (c *shot) look() (map[string]os.FileInfo, int64, error) {
 
 // hash reads the content of the files and of staged entries.
 func (c *shot) hash(ctx context.Context) error {
-	var known []entry
+	known := map[string]file{}
 	var paths []string
 	for _, one := range c.changes {
 		if !one.isRead() {
@@ -189,7 +189,7 @@ func (c *shot) hash(ctx context.Context) error {
 		}
 		paths = append(paths, one.path)
 		if !one.isUntracked() && !one.isIntent() {
-			known = append(known, entry{one.path, file{one.inIndex, one.oid}})
+			known[one.path] = file{one.inIndex, one.oid}
 		}
 	}
 	var err error

@@ -19,18 +19,17 @@ func intentModes(ctx context.Context, run *gitexec.Runner, paths []string) (map[
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	out, err := run.Run(ctx, gitexec.Cmd{Args: []string{"ls-files", "--stage", "-z", "--full-name"}, MaxOutput: 1 << 30})
+	out, err := run.Run(ctx, gitexec.Cmd{Args: listIndex, MaxOutput: 1 << 30})
 	if err != nil {
 		return nil, gitFailed(err, "read the index")
 	}
-	all := map[string]string{}
-	for line := range strings.SplitSeq(string(out), "\x00") {
-		meta, path, _ := strings.Cut(line, "\t")
-		all[path], _, _ = strings.Cut(meta, " ")
+	index, err := parseIndex(string(out))
+	if err != nil {
+		return nil, err
 	}
 	modes := map[string]string{}
 	for _, path := range paths {
-		if modes[path] = all[path]; !isIntentMode(all[path]) {
+		if modes[path] = index[path].mode; !isIntentMode(modes[path]) {
 			return nil, changedMeanwhile(show(path))
 		}
 	}

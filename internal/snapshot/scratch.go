@@ -61,21 +61,15 @@ func (s *scratch) git(ctx context.Context, stdin []byte, args ...string) ([]byte
 	})
 }
 
-// entry is one line of an index.
-type entry struct {
-	path string
-	file
-}
-
 // writeIndex writes an index without any knowledge of the files, so git reads each of them.
-func (s *scratch) writeIndex(entries []entry) error {
+func (s *scratch) writeIndex(files map[string]file) error {
 	idx := &index.Index{Version: 2}
-	for _, e := range entries {
-		mode, err := filemode.New(e.mode)
+	for path, f := range files {
+		mode, err := filemode.New(f.mode)
 		if err != nil {
-			return fmt.Errorf("mode of %q: %w", e.path, err)
+			return fmt.Errorf("mode of %q: %w", path, err)
 		}
-		idx.Entries = append(idx.Entries, &index.Entry{Name: e.path, Mode: mode, Hash: plumbing.NewHash(e.oid)})
+		idx.Entries = append(idx.Entries, &index.Entry{Name: path, Mode: mode, Hash: plumbing.NewHash(f.oid)})
 	}
 	var b bytes.Buffer
 	if err := index.NewEncoder(&b).Encode(idx); err != nil {
@@ -86,7 +80,7 @@ func (s *scratch) writeIndex(entries []entry) error {
 
 // hash lets git read the files of the work tree into s, and returns their modes and
 // object ids by path.
-func (s *scratch) hash(ctx context.Context, known []entry, paths []string) (map[string]file, error) {
+func (s *scratch) hash(ctx context.Context, known map[string]file, paths []string) (map[string]file, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
@@ -97,15 +91,23 @@ func (s *scratch) hash(ctx context.Context, known []entry, paths []string) (map[
 	if _, err := s.git(ctx, list, "update-index", "--add", "-z", "--stdin"); err != nil {
 		return nil, gitFailed(err, "read the files of the work tree")
 	}
-	out, err := s.git(ctx, nil, "ls-files", "--stage", "-z", "--full-name")
+	out, err := s.git(ctx, nil, listIndex...)
 	if err != nil {
 		return nil, gitFailed(err, "read the files of the work tree")
 	}
+	return parseIndex(string(out))
+}
+
+// listIndex are the arguments of git with the output for parseIndex.
+var listIndex = []string{"ls-files", "--stage", "-z", "--full-name"}
+
+// parseIndex reads the entries of an index, by path.
+func parseIndex(out string) (map[string]file, error) {
 	found := map[string]file{}
-	if len(out) == 0 { // git stores none of them
-		return found, nil
-	}
-	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+	for line := range strings.SplitSeq(out, "\x00") {
+		if line == "" {
+			continue
+		}
 		meta, path, _ := strings.Cut(line, "\t")
 		f := strings.Fields(meta)
 		if len(f) != 3 {
