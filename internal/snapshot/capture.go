@@ -320,7 +320,7 @@ func (c *shot) canTravel() error {
 		switch {
 		case one.staged == 'u':
 			return cannot("%s has a merge conflict", path).WithHints(fault.Run("git", "status").Because("lists the conflicts"))
-		case len(one.sub) == 4 && one.sub[0] == 'S' && one.unstaged != '.', one.isRead() && one.inTree == gitobj.Gitlink:
+		case strings.HasPrefix(one.sub, "S") && one.unstaged != '.', one.isRead() && one.inTree == gitobj.Gitlink:
 			return cannot("%s is a submodule with changes of its own", path).
 				WithHints(fault.Run("git", "-C", one.path, "status").Because("shows them; commit and push them there"))
 		case one.isUntracked() && strings.HasSuffix(one.path, "/"):

@@ -2,9 +2,9 @@ package snapshot
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"githandoff/internal/gitobj"
 	"githandoff/internal/refs"
@@ -46,16 +46,9 @@ func (w *writer) indexMessage(intents []string, modes map[string]string) string 
 
 // label returns how git names the place of a stash: branch, short id and subject.
 func label(repo *refs.Repo, head []byte) string {
-	branch := repo.Branch
-	if branch == "" {
-		branch = "(no branch)"
-	}
 	_, message, _ := bytes.Cut(head, []byte("\n\n"))
 	subject, _, _ := strings.Cut(strings.TrimSpace(string(message)), "\n")
-	if !utf8.ValidString(subject) {
-		subject = strings.ToValidUTF8(subject, "?")
-	}
-	return branch + ": " + repo.Head[:7] + " " + subject
+	return cmp.Or(repo.Branch, "(no branch)") + ": " + repo.Head[:7] + " " + strings.ToValidUTF8(subject, "?")
 }
 
 // show writes a path for a message.

@@ -14,8 +14,7 @@ import (
 // gitFailed names the step git failed at. The work tree is not at fault: a full disk is, or a
 // killed process, and the same command can be given again.
 func gitFailed(err error, doing string) error {
-	var e *gitexec.Error
-	if errors.Is(err, context.Canceled) || fault.As(err) != nil || !errors.As(err, &e) {
+	if _, byGit := errors.AsType[*gitexec.Error](err); !byGit || errors.Is(err, context.Canceled) || fault.As(err) != nil {
 		return err
 	}
 	return fault.New(fault.Unavailable, fault.GitRefused, "%s: %w", doing, err).

@@ -254,18 +254,17 @@ func (c *Contents) foreign(ctx context.Context, tree string, paths map[string]ki
 		if info, err := os.Lstat(file); err != nil || info.IsDir() {
 			continue // it is not there, or inTheWay looks into it
 		}
-		if !begins(file, filepath.Join(old, path), false) && !begins(file, filepath.Join(now, path), true) {
+		if same, _ := sameFile(file, filepath.Join(old, path)); !same && !begins(file, filepath.Join(now, path)) {
 			list = append(list, path)
 		}
 	}
 	return list, nil
 }
 
-// begins reports whether a file is the same as another one, or, with part, as its
-// beginning.
-func begins(file, other string, part bool) bool {
-	if same, err := sameFile(file, other); err == nil && same || !part {
-		return same
+// begins reports whether a file is the same as another one, or its beginning.
+func begins(file, other string) bool {
+	if same, _ := sameFile(file, other); same {
+		return true
 	}
 	a, aerr := os.Lstat(file)
 	b, berr := os.Lstat(other)

@@ -137,10 +137,8 @@ func text(b []byte) []byte {
 	case !bytes.HasPrefix(b, []byte{0xff, 0xfe}):
 		return b
 	}
-	units := make([]uint16, 0, len(b)/2)
-	for i := 2; i+1 < len(b); i += 2 {
-		units = append(units, order.Uint16(b[i:]))
-	}
+	units := make([]uint16, len(b)/2-1)
+	_, _ = binary.Decode(b[2:], order, units) // b is long enough
 	return []byte(string(utf16.Decode(units)))
 }
 

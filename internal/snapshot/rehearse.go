@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/refs"
@@ -18,11 +19,8 @@ func (c *shot) rehearse(ctx context.Context, paths []string) error {
 		return nil
 	}
 	dir := filepath.Join(c.scratch.dir, "out")
-	var list bytes.Buffer
-	for _, path := range paths {
-		list.WriteString(path + "\x00")
-	}
-	if _, err := c.scratch.git(ctx, list.Bytes(), "checkout-index", "--force", "--prefix="+dir+"/", "-z", "--stdin"); err != nil {
+	list := []byte(strings.Join(paths, "\x00") + "\x00")
+	if _, err := c.scratch.git(ctx, list, "checkout-index", "--force", "--prefix="+dir+"/", "-z", "--stdin"); err != nil {
 		return gitFailed(err, "check the files of the snapshot out")
 	}
 	for _, path := range paths {

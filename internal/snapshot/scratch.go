@@ -155,13 +155,8 @@ func within(run *gitexec.Runner, dir string) *gitexec.Runner {
 // quoted writes a path as git does where it would be misread: between quotes, with
 // escapes (quote.c).
 func quoted(path string) string {
-	plain := !strings.HasPrefix(path, `"`) && !strings.HasPrefix(path, "#") && strings.TrimSpace(path) == path
-	for i := range len(path) {
-		if c := path[i]; c < 0x20 || c == 0x7f {
-			plain = false
-		}
-	}
-	if plain {
+	isControl := func(r rune) bool { return r < 0x20 || r == 0x7f }
+	if !strings.HasPrefix(path, `"`) && !strings.HasPrefix(path, "#") && strings.TrimSpace(path) == path && !strings.ContainsFunc(path, isControl) {
 		return path
 	}
 	var b strings.Builder
