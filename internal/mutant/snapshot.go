@@ -4,14 +4,14 @@ package main
 var ofSnapshots = []mutant{
 	{
 		"what git wrote before it failed is taken back: apply", "internal/snapshot/apply.go",
-		`uerr := undo(ctx, c, tree); uerr`, `uerr := error(nil); uerr`, "./internal/cli -run TestScript/work_undone",
+		`uerr := putBack(ctx, c, tree); uerr`, `uerr := error(nil); uerr`, "./internal/cli -run TestScript/work_undone",
 	},
 	{
 		"what git wrote before it failed is taken back: here", "internal/snapshot/here.go",
-		`undo(ctx, c, whole) != nil || `, ``, "./internal/cli -run TestScript/work_undone",
+		`putBack(ctx, c, whole) != nil || `, ``, "./internal/cli -run TestScript/work_undone",
 	},
 	{
-		"nothing is taken back below a link", "internal/snapshot/undo.go",
+		"nothing is taken back below a link", "internal/snapshot/putback.go",
 		`info.Mode()&os.ModeSymlink != 0 {`, `false && info != nil {`, "./internal/snapshot -run TestBelowLink",
 	},
 	{

@@ -84,7 +84,7 @@ func (c *Contents) Apply(ctx context.Context, base string) error {
 	if err := c.switchTo(ctx, tree); fault.As(err) != nil {
 		return err
 	} else if err != nil {
-		if uerr := undo(ctx, c, tree); uerr != nil {
+		if uerr := putBack(ctx, c, tree); uerr != nil {
 			return fmt.Errorf("%w; %w", gitFailed(err, "change the files"), uerr)
 		}
 		return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree cannot take the changes: %w", err)

@@ -54,7 +54,7 @@ func (c *Contents) CheckOutHere(ctx context.Context, branch string) error {
 	}
 	if err := c.switchTo(ctx, whole); err != nil {
 		after := context.WithoutCancel(ctx)
-		if fault.As(err) != nil || undo(ctx, c, whole) != nil || c.wouldLose(after, whole) != nil {
+		if fault.As(err) != nil || putBack(ctx, c, whole) != nil || c.wouldLose(after, whole) != nil {
 			return gitFailed(err, "check the snapshot out") // git may have begun
 		}
 		_ = c.repo.Apply(after, refs.Transaction{Edits: []refs.Edit{{Ref: "refs/heads/" + branch, Old: c.Head}}})

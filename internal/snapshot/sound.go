@@ -33,7 +33,7 @@ func Sound(ctx context.Context, c *Contents) error {
 			return err
 		}
 	}
-	l := &look{trees: newTrees(c.repo), snapshot: c.Commit, known: map[[2]string]extent{}}
+	l := &treeCheck{trees: newTrees(c.repo), snapshot: c.Commit, known: map[[2]string]extent{}}
 	for _, one := range []struct {
 		before, after string
 		limit         int
@@ -50,8 +50,8 @@ func Sound(ctx context.Context, c *Contents) error {
 	return nil
 }
 
-// look is one look at the trees of a snapshot.
-type look struct {
+// treeCheck compares the trees of a snapshot with those of its HEAD, and of the HEAD here.
+type treeCheck struct {
 	*trees
 	snapshot string
 	known    map[[2]string]extent // of the compared pairs of trees
@@ -65,7 +65,7 @@ type extent struct {
 
 // at compares the tree after with the tree before, which stand in the directory below. A pair
 // of trees is compared once, however often it occurs.
-func (l *look) at(ctx context.Context, before, after, below string) (extent, error) {
+func (l *treeCheck) at(ctx context.Context, before, after, below string) (extent, error) {
 	pair := [2]string{before, after}
 	sum, compared := l.known[pair]
 	if !compared && before != after && len(below) <= maxPath {
@@ -81,7 +81,7 @@ func (l *look) at(ctx context.Context, before, after, below string) (extent, err
 	return sum, nil
 }
 
-func (l *look) compare(ctx context.Context, before, after, below string) (extent, error) {
+func (l *treeCheck) compare(ctx context.Context, before, after, below string) (extent, error) {
 	sum := extent{}
 	now, err := l.read(ctx, after)
 	if err != nil {
@@ -114,7 +114,7 @@ func (l *look) compare(ctx context.Context, before, after, below string) (extent
 }
 
 // unreadable names the place of a tree in a form git never writes.
-func (l *look) unreadable(path string, err error) error {
+func (l *treeCheck) unreadable(path string, err error) error {
 	if fault.Is(err, fault.CannotTravel) {
 		return fault.New(fault.Denied, fault.MalformedObject, "snapshot %s: a tree in it is in no form in which git writes one: %+q", l.snapshot, path)
 	}

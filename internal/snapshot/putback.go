@@ -10,10 +10,10 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// undo takes back what git wrote before switchTo failed: a failed filter, or a full disk,
+// putBack takes back what git wrote before switchTo failed: a failed filter, or a full disk,
 // leaves the files before it. The work tree was as HEAD has it, and the index still is;
 // nothing was where HEAD has no file.
-func undo(ctx context.Context, c *Contents, tree string) error {
+func putBack(ctx context.Context, c *Contents, tree string) error {
 	ctx = context.WithoutCancel(ctx)
 	changed, err := c.differing(ctx, tree)
 	if err != nil {
