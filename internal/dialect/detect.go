@@ -94,7 +94,7 @@ func detect(b []byte, src source) (guess, error) {
 	case src.json == nil:
 		return guess{}, fault.New(fault.Invalid, fault.Malformed, "document: %w", noText(b))
 	}
-	var members map[string]json.RawMessage
+	var members outline
 	if json.Unmarshal(src.json, &members) != nil {
 		var root map[string]any
 		return guess{}, handoff.ParseStrictAfter(src.line, src.json, &root)
@@ -171,8 +171,7 @@ func (o outline) only(format string) bool {
 	return len(o) > 0
 }
 
-func detectMembers(raw map[string]json.RawMessage) guess {
-	o := outline(raw)
+func detectMembers(o outline) guess {
 	versionText := o.begins("version", `"`)
 	versionNumber := o.has("version") && !versionText && !o.begins("version", "n")
 	var ends []string
@@ -233,9 +232,6 @@ func nearest(o outline, ends, own []string) guess {
 
 // foreignHandoff reports whether a member named handoff is an object of another system.
 func foreignHandoff(raw json.RawMessage) bool {
-	var inner map[string]json.RawMessage
-	if json.Unmarshal(raw, &inner) != nil || len(inner) == 0 {
-		return false
-	}
-	return len(outline(inner).those("next_agent", "context")) == 0
+	var inner outline
+	return json.Unmarshal(raw, &inner) == nil && len(inner) > 0 && len(inner.those("next_agent", "context")) == 0
 }

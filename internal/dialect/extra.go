@@ -27,11 +27,7 @@ func extraOf(c codec, d *document, e handoff.Envelope) (map[string]any, error) {
 	x.diff("", c.write(&known), d.root)
 	if len(x.absent) > 0 {
 		slices.Sort(x.absent)
-		list := make([]any, len(x.absent))
-		for i, pointer := range x.absent {
-			list[i] = pointer
-		}
-		x.extra[absentKey] = list
+		x.extra[absentKey] = array(x.absent)
 	}
 	if len(x.extra) == 0 {
 		return nil, nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"githandoff/internal/fault"
@@ -65,7 +66,7 @@ func LastMessage(r io.Reader) (*Message, error) {
 	if !t.known {
 		return nil, noMessage("its JSON is of no client that is known")
 	}
-	m.Text, m.Failed = string(bytes.TrimSpace([]byte(t.text))), t.failed
+	m.Text, m.Failed = strings.TrimSpace(t.text), t.failed
 	return m, nil
 }
 
@@ -122,8 +123,8 @@ func eventsOf(b []byte) ([]event, error) {
 		if len(one) == 0 || one[0] != '{' {
 			return nil, noMessage("a value in it is no object")
 		}
-		var wrong *json.UnmarshalTypeError
-		if err := json.Unmarshal(one, &e); errors.As(err, &wrong) {
+		err := json.Unmarshal(one, &e)
+		if _, wrong := errors.AsType[*json.UnmarshalTypeError](err); wrong {
 			e = event{Type: e.Type} // an event of another kind
 		}
 		events = append(events, e)
@@ -177,13 +178,8 @@ func (t *turns) say(message, text string) {
 
 // word returns s if it is a plain word, as a client's own names are; "failed" otherwise.
 func word(s string) string {
-	if len(s) > 40 {
+	if len(s) > 40 || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz_") != "" {
 		return "failed"
-	}
-	for _, c := range []byte(s) {
-		if c != '_' && (c < 'a' || c > 'z') {
-			return "failed"
-		}
 	}
 	return s
 }

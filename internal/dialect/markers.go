@@ -105,12 +105,10 @@ type scanner struct {
 	text    []byte      // up to this line
 	before  int         // lines before the text
 
-	found bool
-	last  Block
+	last Block
 }
 
 func (s *scanner) block() Block {
-	s.last.Found = s.found
 	s.last.Cut = s.open && (s.sure || bytes.HasPrefix(s.text, []byte("{")))
 	return s.last
 }
@@ -196,6 +194,6 @@ func (s *scanner) add(text []byte, l line) {
 }
 
 func (s *scanner) complete() {
-	s.last = Block{Text: append(s.last.Text[:0], bytes.TrimSpace(s.text)...), Line: s.before, tooLong: s.tooLong}
-	s.found, s.open, s.prefix = true, false, nil
+	s.last = Block{Text: append(s.last.Text[:0], bytes.TrimSpace(s.text)...), Found: true, Line: s.before, tooLong: s.tooLong}
+	s.open, s.prefix = false, nil
 }
