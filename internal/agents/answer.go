@@ -3,6 +3,8 @@ package agents
 import (
 	"encoding/json"
 	"maps"
+	"strings"
+	"unicode/utf8"
 )
 
 // MaxAnswer bounds a text for a client, in bytes. Claude Code shows only the first 2 kB of a
@@ -107,15 +109,11 @@ func clip(s string) string {
 		return s
 	}
 	end := MaxAnswer - len(cut)
-	for end > 0 && s[end] != '\n' && s[end]&0xC0 == 0x80 {
+	for end > 0 && !utf8.RuneStart(s[end]) {
 		end--
 	}
-	head := s[:end]
-	for i := len(head) - 1; i > len(head)/2; i-- {
-		if head[i] == '\n' {
-			head = head[:i]
-			break
-		}
+	if line := strings.LastIndexByte(s[:end], '\n'); line > end/2 {
+		end = line
 	}
-	return head + cut
+	return s[:end] + cut
 }

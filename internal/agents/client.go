@@ -1,9 +1,6 @@
 package agents
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Event is an event of a session, under the same name for all clients.
 type Event string
@@ -64,12 +61,12 @@ func clients() []*Client {
 }
 
 func lookup(name string) *Client {
-	all := clients()
-	i := slices.IndexFunc(all, func(c *Client) bool { return c.Name == name })
-	if i < 0 {
-		return nil
+	for _, c := range clients() {
+		if c.Name == name {
+			return c
+		}
 	}
-	return all[i]
+	return nil
 }
 
 // event translates a client's name of an event; "" if githandoff does not answer it.
