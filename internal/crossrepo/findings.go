@@ -2,11 +2,9 @@ package crossrepo
 
 import (
 	"encoding/json"
-	"errors"
-	"io/fs"
-	"os"
 	"path"
 
+	"githandoff/internal/durable"
 	"githandoff/internal/fault"
 	"githandoff/internal/private"
 )
@@ -57,10 +55,8 @@ func note(h *remote, change func(*findings)) {
 	change(&k)
 	h.findings.Store(&k)
 	file := findingsFile(h)
-	if k == (findings{}) {
-		if err := os.Remove(file); err == nil || errors.Is(err, fs.ErrNotExist) {
-			return
-		}
+	if k == (findings{}) && durable.Remove(file) == nil {
+		return
 	}
 	raw, err := json.Marshal(k)
 	if err == nil {

@@ -49,9 +49,17 @@ func StaleTempFiles(now time.Time, dirs ...string) ([]string, error) {
 // RemoveAll removes files. A missing one is no error.
 func RemoveAll(files []string) error {
 	for _, path := range files {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := Remove(path); err != nil {
 			return fmt.Errorf("remove stale files: %w", err)
 		}
+	}
+	return nil
+}
+
+// Remove removes a file. A missing one is no error.
+func Remove(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }

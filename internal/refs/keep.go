@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"githandoff/internal/durable"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/private"
 )
@@ -200,8 +200,7 @@ func (st *Store) dropKept(gcStarted time.Time) {
 		if err != nil || time.Since(info.ModTime()) < unmoved || !gcStarted.IsZero() && gcStarted.Sub(info.ModTime()) < unmoved {
 			continue
 		}
-		err = os.Remove(filepath.Join(st.repo.Objects, "pack", "pack-"+n.Name()+".keep"))
-		if err == nil || errors.Is(err, fs.ErrNotExist) {
+		if durable.Remove(filepath.Join(st.repo.Objects, "pack", "pack-"+n.Name()+".keep")) == nil {
 			_ = os.Remove(st.repo.Own(filepath.Join("kept", n.Name())))
 		}
 	}

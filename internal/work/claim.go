@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"githandoff/internal/durable"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -213,7 +214,7 @@ func (d Documents[T]) All() ([]*T, error) {
 
 // Drop removes the document of id, if there is one.
 func (d Documents[T]) Drop(id handoff.ID) error {
-	if err := os.Remove(d.Path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := durable.Remove(d.Path(id)); err != nil {
 		return fmt.Errorf("remove the record of %s: %w", id, err)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"githandoff/internal/durable"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/private"
@@ -73,7 +74,7 @@ func (h *Messages) Prepare(ctx context.Context, args []string) error {
 	if len(args) > 1 && args[1] == "template" {
 		return os.WriteFile(template, []byte(m.text), 0o600)
 	}
-	if err := os.Remove(template); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := durable.Remove(template); err != nil {
 		return err
 	}
 	if len(m.textLines()) == 0 {
@@ -114,10 +115,7 @@ func (h *Messages) noteOrigin(args []string) error {
 			return os.WriteFile(note, nil, 0o600)
 		}
 	}
-	if err := os.Remove(note); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return durable.Remove(note)
 }
 
 // at returns the absolute path of a file that git names.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"githandoff/internal/durable"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/invite"
@@ -62,12 +63,7 @@ func (m Memory) Put(k Kept) error {
 }
 
 // Drop forgets one.
-func (m Memory) Drop(id string) error {
-	if err := os.Remove(m.path(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
+func (m Memory) Drop(id string) error { return durable.Remove(m.path(id)) }
 
 // All lists the invitations, the first to end first.
 func (m Memory) All() ([]Kept, error) {
