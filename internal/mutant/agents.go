@@ -265,7 +265,7 @@ var ofAgents = []mutant{
 	},
 	{
 		"no table is added beside an inline one of the same name", "internal/app/agentsetup/setup.go",
-		`w.closed != "" &&`, `false &&`, "./internal/app/agentsetup -run TestTOMLInlineIsRefused",
+		`w.toml && regexp.MustCompile(tomlInline)`, `false && regexp.MustCompile(tomlInline)`, "./internal/app/agentsetup -run TestTOMLInlineIsRefused",
 	},
 	{
 		"a link leads no file of a project elsewhere", "internal/app/agentsetup/setup.go",

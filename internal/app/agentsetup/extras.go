@@ -2,7 +2,6 @@ package agentsetup
 
 import (
 	"bytes"
-	"encoding/json"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -66,16 +65,12 @@ func server(r *Request, client string, approve bool, list []wanted) ([]wanted, e
 		return entryOf(filepath.Join(r.Root, ".mcp.json"), nil), nil
 	case client == "claude":
 		b, err := extensions.Files.ReadFile("claude/mcp.json")
-		quoted, merr := json.Marshal(program(r))
-		if err != nil || merr != nil {
-			return nil, err
-		}
-		b = bytes.Replace(b, []byte(`"command": "githandoff"`), append([]byte(`"command": `), quoted...), 1)
-		return []wanted{{client: client, part: MCP, path: filepath.Join(claudePlugin(r), ".mcp.json"), own: b}}, nil
+		b = bytes.Replace(b, []byte(`"command": "githandoff"`), []byte(`"command": `+quoted(program(r))), 1)
+		return []wanted{{client: client, part: MCP, path: filepath.Join(claudePlugin(r), ".mcp.json"), own: b}}, err
 	case client == "codex" && !r.Project:
 		return []wanted{{
 			client: client, part: MCP, path: filepath.Join(r.dir("CODEX_HOME", ".codex"), "config.toml"),
-			block: codexTable(r, approve), unless: tomlServer, closed: tomlInline,
+			block: codexTable(r, approve), toml: true,
 		}}, nil
 	case client == "gemini" && r.Project:
 		more := map[string]any{}
@@ -168,11 +163,7 @@ func program(r *Request) string {
 // codexTable returns the server in the configuration of Codex CLI, between its marks. A table
 // may stand at the end of any TOML document.
 func codexTable(r *Request, approve bool) string {
-	quoted, err := json.Marshal(program(r)) // a string of JSON is one of TOML
-	if err != nil {
-		return ""
-	}
-	s := "# githandoff: written by githandoff setup\n[mcp_servers.githandoff]\ncommand = " + string(quoted) + "\nargs = [\"mcp\"]\n"
+	s := "# githandoff: written by githandoff setup\n[mcp_servers.githandoff]\ncommand = " + quoted(program(r)) + "\nargs = [\"mcp\"]\n"
 	if approve {
 		s += "default_tools_approval_mode = \"approve\"\n"
 	}

@@ -48,9 +48,8 @@ type wanted struct {
 	entries      []entry
 	fresh        []byte // content of a missing shared file
 	block        string // a marked paragraph of a text file
-	unless       string // a regular expression for an equivalent text of the file's own
+	toml         bool   // the block is our table in a file of TOML
 	root         string // of the work tree that the file has to stay in; "" for a file of the user
-	closed       string // a regular expression of a file without a place for the block
 }
 
 // entry is an element of a list in a shared JSON file.
@@ -283,14 +282,12 @@ func (r *Request) named(b []byte) []byte {
 	if r.Project || r.Binary == "" {
 		return b
 	}
-	start, err := json.Marshal(r.start())
-	if err != nil {
-		return b
-	}
-	s := strings.ReplaceAll(string(b), byName, strings.Trim(string(start), `"`))
-	quoted, err := json.Marshal(r.Binary)
-	if err != nil {
-		return b
-	}
-	return []byte(strings.Replace(s, `const program = "githandoff"`, "const program = "+string(quoted), 1))
+	s := strings.ReplaceAll(string(b), byName, strings.Trim(quoted(r.start()), `"`))
+	return []byte(strings.Replace(s, `const program = "githandoff"`, "const program = "+quoted(r.Binary), 1))
+}
+
+// quoted writes a text as a string of JSON, which is also one of TOML and of JavaScript.
+func quoted(s string) string {
+	b, _ := json.Marshal(s) // no text is refused
+	return string(b)
 }

@@ -79,27 +79,20 @@ func member(path []string) string {
 // insert puts value behind the last element or member of a container. Names lists the missing
 // objects around it, with the name of the array, or of the value itself, at the end.
 func insert(text []byte, container *hujson.Value, names []string, value any, list bool) ([]byte, string, error) {
-	wrapped := value
-	for i, name := range slices.Backward(names) {
-		if i == len(names)-1 && list {
-			wrapped = []any{wrapped}
-		}
-		if i > 0 {
-			wrapped = map[string]any{name: wrapped}
-		}
+	if list && len(names) > 0 {
+		value = []any{value}
+	}
+	for _, name := range slices.Backward(names[min(1, len(names)):]) {
+		value = map[string]any{name: value}
 	}
 	in, last, trailing := inside(container)
 	outer, step := indentation(text, container)
-	body, err := spelled(wrapped, outer+step, step)
+	body, err := spelled(value, outer+step, step)
 	if err != nil {
 		return nil, "", err
 	}
 	if len(names) > 0 {
-		name, err := json.Marshal(names[0])
-		if err != nil {
-			return nil, "", err
-		}
-		body = string(name) + ": " + body
+		body = quoted(names[0]) + ": " + body
 	}
 	at := in
 	var b strings.Builder
@@ -116,7 +109,7 @@ func insert(text []byte, container *hujson.Value, names []string, value any, lis
 	} else if trailing >= 0 {
 		b.WriteString(",")
 	}
-	out := append(append(append([]byte{}, text[:at]...), b.String()...), text[at:]...)
+	out := slices.Insert(slices.Clone(text), at, []byte(b.String())...)
 	if _, err := parse(out); err != nil {
 		return nil, "", fmt.Errorf("add an entry: %w", err)
 	}

@@ -104,9 +104,9 @@ func plan(w wanted, known *written) (*Change, error) {
 			c.State, c.Why = Edited, "it was changed by hand, or is not from githandoff"
 			return c, nil
 		}
-	case w.block != "" && w.unless != "" && regexp.MustCompile(w.unless).Match(before) && !bytes.Contains(before, []byte(firstLine(w.block))):
+	case w.toml && regexp.MustCompile(tomlServer).Match(before) && !bytes.Contains(before, []byte(firstLine(w.block))):
 		c.after = before // it is there by another way
-	case w.block != "" && w.closed != "" && regexp.MustCompile(w.closed).Match(before):
+	case w.toml && regexp.MustCompile(tomlInline).Match(before):
 		return nil, c.malformed(errors.New("mcp_servers is an inline table, and TOML allows no additions to one: write it as tables first"))
 	case w.block != "":
 		c.addBlock(w.block)
