@@ -3,7 +3,7 @@
 //
 // A commit hands work over by the trailers Handoff-To, Handoff-Task, Handoff-Goal,
 // Handoff-Summary, Handoff-Status and Handoff-Snapshot. Only a commit that the user of this
-// repository has just made counts ([Own]), and its id derives from the parts that a rebase,
+// repository has just made counts (own), and its id derives from the parts that a rebase,
 // a cherry-pick or an amend keeps ([Commit.ID]). No authority comes from the text of a
 // commit.
 package githook

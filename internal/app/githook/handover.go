@@ -115,16 +115,16 @@ func (h *Handover) once(ctx context.Context, s Sender, env *handoff.Envelope, o 
 }
 
 // sayAmended says that an amended commit hands nothing over, and names the commands that do.
-func (h *Handover) sayAmended(c *Amended) {
+func (h *Handover) sayAmended(c *Commit) {
 	h.Say("githandoff: an amended commit hands nothing over, but the text of this one changed")
 	for _, to := range c.To[:min(len(c.To), fault.MaxHints)] {
-		h.Hint(c.emit(to).Because("hands over what the amended commit says"))
+		h.Hint(c.emit(to, h.Repo.Head).Because("hands over what the amended commit says"))
 	}
 }
 
-// emit returns the command that sends an amended commit. A hint is one line, so it leaves out texts
+// emit returns the command that sends the commit head in its amended form. A hint is one line, so it leaves out texts
 // of several lines: the receiver is shown the commit.
-func (c *Amended) emit(to string) fault.Hint {
+func (c *Commit) emit(to, head string) fault.Hint {
 	const most = 200 // bytes of one text
 	literal := func(s string) string {
 		if strings.HasPrefix(s, "@") {
@@ -133,7 +133,7 @@ func (c *Amended) emit(to string) fault.Hint {
 		return s
 	}
 	env := c.Envelope()
-	argv := []string{"githandoff", "emit", "--to", to, "--commit", c.Head}
+	argv := []string{"githandoff", "emit", "--to", to, "--commit", head}
 	for _, part := range []struct{ flag, text string }{
 		{"--task", env.Task}, {"--goal", literal(env.Goal)}, {"--summary", literal(env.Summary)}, {"--status", c.Status},
 	} {

@@ -66,17 +66,12 @@ func (l *logged) like(other *logged) bool {
 		l.authored == other.authored && l.committed == l.authored && other.committed == other.authored
 }
 
-// Amended is a commit that was amended and names a new target. It hands nothing over.
-type Amended struct {
-	*Commit
-	Head string // object id of the commit
-}
-
 // own returns the commit at HEAD if it names a receiver and the user of this
 // repository has just made it: the newest entry of HEAD's reflog says "commit", not
 // amend, rebase, cherry-pick or merge, author and committer are user.email, and the message is not
-// that of another commit. Otherwise it returns nil, or the amended commit that names one.
-func own(ctx context.Context, repo *refs.Repo) (*Commit, *Amended, error) {
+// that of another commit. A commit that was amended to name another receiver hands nothing over:
+// it is returned as amended.
+func own(ctx context.Context, repo *refs.Repo) (c, amended *Commit, err error) {
 	if repo.Head == "" {
 		return nil, nil, nil
 	}
@@ -87,7 +82,7 @@ func own(ctx context.Context, repo *refs.Repo) (*Commit, *Amended, error) {
 	if len(log) == 0 {
 		return nil, nil, unlogged(ctx, repo)
 	}
-	c := readTrailers(log[0].trailers)
+	c = readTrailers(log[0].trailers)
 	if len(c.To) == 0 || log[0].oid != repo.Head {
 		return nil, nil, nil
 	}
@@ -98,7 +93,7 @@ func own(ctx context.Context, repo *refs.Repo) (*Commit, *Amended, error) {
 	own := mail != "" && log[0].mail == mail && log[0].committer == mail
 	if !log[0].made() {
 		if log[0].amended() && own && c.isNew(log[1:]) {
-			return nil, &Amended{c, repo.Head}, nil
+			return nil, c, nil
 		}
 		return nil, nil, nil
 	}

@@ -136,12 +136,11 @@ func (h *Messages) Finish(ctx context.Context, args []string) error {
 	if err != nil || claim == nil {
 		return err
 	}
-	template := &message{comment: m.comment}
 	kept, err := os.ReadFile(h.Repo.OwnWorktree("template"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	template.text = string(kept)
+	template := &message{text: string(kept), comment: m.comment}
 	lines := m.textLines()
 	if slices.Equal(lines, template.textLines()) {
 		return nil
