@@ -55,7 +55,7 @@ func Status(dir string, names []string) ([]Result, error) {
 	}
 	results := make([]Result, len(places))
 	for i, p := range places {
-		results[i] = p.result(p.state, p.kept.exists)
+		results[i] = p.result(p.state)
 		results[i].After = results[i].Before
 	}
 	return results, nil
@@ -162,12 +162,12 @@ func (p place) classify() State {
 	return Ours
 }
 
-func (p place) result(after State, kept bool) Result {
+func (p place) result(after State) Result {
 	r := Result{Name: p.name, Path: p.path, Before: p.state, After: after}
 	if p.state == Foreign && p.aside != "" {
 		r.Before = Moved
 	}
-	if kept {
+	if p.kept.exists {
 		r.Backup = p.backup
 	}
 	return r
@@ -191,7 +191,7 @@ func (p place) admit() error {
 
 func (p place) install(exe string) (Result, error) {
 	if p.state == Edited {
-		return p.result(Edited, p.kept.exists), nil
+		return p.result(Edited), nil
 	}
 	if p.state == Foreign && !p.kept.exists {
 		if err := store(p.backup, p.hook); err != nil {
@@ -206,30 +206,30 @@ func (p place) install(exe string) (Result, error) {
 		}
 	}
 	if p.kept.exists {
-		return p.result(Chained, true), nil
+		return p.result(Chained), nil
 	}
-	return p.result(Ours, false), nil
+	return p.result(Ours), nil
 }
 
 func (p *place) uninstall() (Result, error) {
 	err := p.uninstallAside()
-	after, kept := Absent, false
+	after := Absent
 	switch {
 	case err != nil:
 	case p.state == Foreign && p.kept.exists && p.kept.equal(p.hook):
 		// An installation ended between its two steps.
-		after, err = Foreign, os.Remove(p.backup)
+		after, p.kept, err = Foreign, file{}, os.Remove(p.backup)
 	case p.state == Foreign || p.state == Edited:
-		after, kept = p.state, p.kept.exists
+		after = p.state
 	case p.kept.exists:
-		after, err = Foreign, os.Rename(p.backup, p.path)
+		after, p.kept, err = Foreign, file{}, os.Rename(p.backup, p.path)
 	case p.hook.exists:
 		err = os.Remove(p.path)
 	}
 	if err != nil {
 		return Result{}, fmt.Errorf("remove hook: %w", err)
 	}
-	return p.result(after, kept), nil
+	return p.result(after), nil
 }
 
 // uninstallAside takes out our script where a hook manager moved it to. The hook that it ran takes
