@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/gitobj"
 	"githandoff/internal/refs"
 )
@@ -143,4 +144,9 @@ func parseRaw(out string) ([]delta, error) {
 		list = append(list, d)
 	}
 	return list, nil
+}
+
+func git(ctx context.Context, repo *refs.Repo, stdin string, args ...string) (string, error) {
+	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Stdin: strings.NewReader(stdin)})
+	return string(out), err
 }

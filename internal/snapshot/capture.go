@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/gitexec"
 	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
@@ -285,28 +284,27 @@ func (c *shot) snapshot(ctx context.Context, a *ahead) (*Snapshot, error) {
 	s := &Snapshot{
 		Work: handoff.Work{
 			Commit: top, Head: c.repo.Head, Base: a.base, Branch: c.repo.Branch, Commits: a.commits,
-			Files: len(c.paths(a)),
+			Files: c.countFiles(a), Bytes: a.bytes,
 		},
+		Objects: slices.Concat(sorted(c.blobs), sorted(c.trees.made), w.objects),
 		Changed: len(c.changes) > 0,
 	}
-	s.Objects = slices.Concat(sorted(c.blobs), sorted(c.trees.made), w.objects)
-	s.Work.Bytes = a.bytes
 	for _, o := range s.Objects {
 		s.Work.Bytes += int64(len(o.Body))
 	}
 	return s, nil
 }
 
-// paths returns the paths that differ from the home's version.
-func (c *shot) paths(a *ahead) map[string]bool {
-	all := map[string]bool{}
+// countFiles counts the paths that differ from the home's version.
+func (c *shot) countFiles(a *ahead) int {
+	paths := map[string]bool{}
 	for _, one := range c.changes {
-		all[one.path] = true
+		paths[one.path] = true
 	}
 	for _, d := range a.changed {
-		all[d.path] = true
+		paths[d.path] = true
 	}
-	return all
+	return len(paths)
 }
 
 func sorted(m map[string]*refs.Object) []*refs.Object {
@@ -337,9 +335,4 @@ func (c *shot) canTravel() error {
 func goneIntent(path string) error {
 	return cannot("%s was staged for addition and is gone", show(path)).
 		WithHints(fault.Run("git", "rm", "--cached", "--", path).Because("forgets it"))
-}
-
-func git(ctx context.Context, repo *refs.Repo, stdin string, args ...string) (string, error) {
-	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Stdin: strings.NewReader(stdin)})
-	return string(out), err
 }
