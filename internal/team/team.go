@@ -74,8 +74,7 @@ func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub, take func() error) 
 	return adopted, first
 }
 
-// learn takes over the published keys of a hub, and reads its lists. What is lost of the keys keeps no list
-// from being read.
+// learn takes over the published keys of a hub, and reads its lists, also where a key is lost here.
 func (t *Team) learn(ctx context.Context, hub *crossrepo.Hub) ([]list, error) {
 	lost := t.learnKeys(ctx, hub)
 	lists, err := t.lists(ctx, hub)
