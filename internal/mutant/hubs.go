@@ -201,6 +201,10 @@ var ofHubs = []mutant{
 		`snapshot := len(edits) > 0`, `snapshot := false`, "./internal/cli -run TestScript/doctor_sent",
 	},
 	{
+		"a relative link of a worktree begins at git's directory of it", "internal/refs/locate.go",
+		`return below(gitDir, link), nil`, `return link, nil`, "./internal/cli -run TestScript/resume_worktree",
+	},
+	{
 		"a fetch mends a damaged file below a tip", "internal/crossrepo/mend.go",
 		`whole && !gitexec.Damaged(failed, h.Repo.Runner.Dir) {`, `whole {`, inCrossrepo + "TestFetchMendsWhatItMeets",
 	},

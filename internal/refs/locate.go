@@ -1,6 +1,7 @@
 package refs
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,14 +27,10 @@ func Locate(dir string, env []string) (Dirs, bool) {
 		return Dirs{}, false
 	}
 	for top := filepath.Clean(dir); ; top = filepath.Dir(top) {
-		git := filepath.Join(top, ".git")
-		if info, err := os.Stat(git); err == nil {
-			if !info.IsDir() {
-				to, ok := pointer(git, "gitdir: ")
-				if !ok {
-					return Dirs{}, false
-				}
-				git = below(top, to)
+		if exists(filepath.Join(top, ".git")) {
+			git, err := GitDirOf(top)
+			if err != nil {
+				return Dirs{}, false
 			}
 			common := git
 			if to, ok := pointer(filepath.Join(git, "commondir"), ""); ok {
@@ -65,6 +62,30 @@ func Enclosing(path string, env []string) []string {
 		}
 	}
 	return tops
+}
+
+// GitDirOf returns git's directory of the worktree whose top is given: its entry ".git", or what that file names.
+func GitDirOf(top string) (string, error) {
+	own := filepath.Join(top, ".git")
+	if info, err := os.Stat(own); err != nil || info.IsDir() {
+		return own, err
+	}
+	to, ok := pointer(own, "gitdir: ")
+	if !ok {
+		return "", fmt.Errorf("%s names no git directory", own)
+	}
+	return below(top, to), nil
+}
+
+// LinkOf returns the entry ".git" of the linked worktree whose git directory is given; "" if git was cut off
+// before it wrote that. For a main worktree the error is [fs.ErrNotExist].
+func LinkOf(gitDir string) (string, error) {
+	b, err := os.ReadFile(filepath.Join(gitDir, "gitdir"))
+	link := strings.TrimRight(string(b), "\r\n")
+	if link == "" {
+		return "", err
+	}
+	return below(gitDir, link), nil // git 2.48 can write relative ones
 }
 
 // pointer reads a file with one path behind a prefix.

@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,12 +22,9 @@ func refuseElsewhere(repo *refs.Repo) error {
 
 // leadsTo reports whether the entry .git of a directory is, or names, the directory of a repository.
 func leadsTo(worktree, gitDir string) bool {
-	path := filepath.Join(worktree, ".git")
-	if b, err := os.ReadFile(path); err == nil {
-		path = strings.TrimSpace(strings.TrimPrefix(string(b), "gitdir: "))
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(worktree, path)
-		}
+	path, err := refs.GitDirOf(worktree)
+	if err != nil {
+		return false
 	}
 	a, aerr := os.Stat(path)
 	b, berr := os.Stat(gitDir)

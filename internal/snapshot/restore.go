@@ -210,9 +210,8 @@ func removeAll(path string) error {
 // recordsWorktree reports whether git's directory of a worktree is that of dir, or of a
 // worktree whose creation was cut off before its path was written.
 func recordsWorktree(admin, dir string) bool {
-	where, err := os.ReadFile(filepath.Join(admin, "gitdir"))
-	if err == nil && len(bytes.TrimSpace(where)) > 0 {
-		return strings.TrimSuffix(string(where), "\n") == filepath.Join(dir, ".git")
+	if link, err := refs.LinkOf(admin); err == nil && link != "" {
+		return link == filepath.Join(dir, ".git")
 	}
 	lock, err := os.ReadFile(filepath.Join(admin, "locked"))
 	return err == nil && strings.TrimSpace(string(lock)) == "initializing" && strings.HasPrefix(filepath.Base(admin), filepath.Base(dir))

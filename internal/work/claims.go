@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"githandoff/internal/fault"
@@ -259,7 +258,7 @@ func (c Claims) orphans(agent, kid string) ([]*Claim, error) {
 // removed reports whether a linked worktree is gone: git forgot it, or its files are missing
 // and nobody locked it, as one does for a disk to come back.
 func removed(gitDir string) bool {
-	link, err := os.ReadFile(filepath.Join(gitDir, "gitdir"))
+	link, err := refs.LinkOf(gitDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		_, err := os.Stat(gitDir)
 		return errors.Is(err, fs.ErrNotExist)
@@ -270,7 +269,7 @@ func removed(gitDir string) bool {
 	if _, err := os.Stat(filepath.Join(gitDir, "locked")); err == nil {
 		return false
 	}
-	_, err = os.Stat(strings.TrimSpace(string(link)))
+	_, err = os.Stat(link)
 	return errors.Is(err, fs.ErrNotExist)
 }
 

@@ -3,7 +3,6 @@ package work
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,11 +43,11 @@ func (l Located) Worktree() (string, error) {
 	if removed(l.GitDir) {
 		return "", nil
 	}
-	link, err := os.ReadFile(filepath.Join(l.GitDir, "gitdir"))
+	link, err := refs.LinkOf(l.GitDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return strings.TrimSuffix(l.GitDir, "/.git"), nil // the main worktree has no such file
 	}
-	return filepath.Dir(strings.TrimSpace(string(link))), err
+	return filepath.Dir(link), err
 }
 
 // HeldElsewhere refuses a step on a handoff held outside this worktree. It names the worktree of

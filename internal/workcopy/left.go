@@ -2,11 +2,11 @@ package workcopy
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
 )
 
 // Left returns the handoffs with a recorded but abandoned work copy: its process was killed before
@@ -63,18 +63,9 @@ func (h *Handler) Files() (files []string) {
 			continue
 		}
 		files = append(files, filepath.Join(h.Repo.CommonDir, "refs", "heads", c.Branch))
-		if dir, err := gitDirOf(c.Dir); err == nil && c.Here {
+		if dir, err := refs.GitDirOf(c.Dir); err == nil && c.Here {
 			files = append(files, filepath.Join(dir, "index"), filepath.Join(dir, "HEAD"))
 		}
 	}
 	return files
-}
-
-// gitDirOf returns git's directory of a work tree, linked or not.
-func gitDirOf(dir string) (string, error) {
-	own := filepath.Join(dir, ".git")
-	if info, err := os.Stat(own); err == nil && info.IsDir() {
-		return own, nil
-	}
-	return gitDir(dir)
 }

@@ -67,7 +67,7 @@ func (r *Restoring) Restore(ctx context.Context, v *lifecycle.Verified) error {
 	if err := r.Make(ctx, r.plan, r.contents); err != nil || r.plan.Here {
 		return err
 	}
-	gitDir, err := gitDir(r.plan.Dir)
+	gitDir, err := refs.GitDirOf(r.plan.Dir)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (r *Restoring) Claims() (work.Claims, error) {
 	if r.plan.Here {
 		return r.Workspace.Claims, nil
 	}
-	gitDir, err := gitDir(r.plan.Dir)
+	gitDir, err := refs.GitDirOf(r.plan.Dir)
 	return work.ClaimsOf(r.Repo, gitDir), err
 }
 
@@ -232,15 +232,6 @@ func (h *Handler) Make(ctx context.Context, c *Copy, contents *snapshot.Contents
 	}
 	c.Made = true
 	return h.copies().Put(c.ID, c)
-}
-
-// gitDir returns git's directory of a worktree.
-func gitDir(dir string) (string, error) {
-	b, err := os.ReadFile(filepath.Join(dir, ".git"))
-	if err != nil {
-		return "", err
-	}
-	return strings.TrimSpace(strings.TrimPrefix(string(b), "gitdir: ")), nil
 }
 
 // Mend lets git fetch again where a process was killed while git began a worktree. The rest
