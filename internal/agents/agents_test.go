@@ -379,17 +379,21 @@ func TestSentences(t *testing.T) {
 	}
 	two := []agents.Handoff{h("zfng9t", "investigator", "LIN-423"), h("7k3m2q", "planner", "")}
 	many := append(append([]agents.Handoff{}, two...), h("aaaaaa", long, "1"), h("bbbbbb", "x", ""), h("cccccc", "x", ""))
+	late := two[0]
+	late.Overdue = true
 	var out strings.Builder
 	for _, s := range []string{
 		agents.Announcement("fixer", agents.Waiting{Known: nil}, nil),
 		agents.Announcement("fixer", agents.Waiting{Known: two}, nil),
 		agents.Announcement("fixer", agents.Waiting{Known: two[:1]}, two[1:]),
 		agents.Announcement("fixer", agents.Waiting{Known: nil}, two[:1]),
+		agents.Announcement("fixer", agents.Waiting{Known: nil}, []agents.Handoff{late}),
 		agents.Announcement(long, agents.Waiting{Known: many}, many),
 		agents.Arrival("fixer", agents.Waiting{Known: nil}),
 		agents.Arrival("fixer", agents.Waiting{Known: two[:1]}),
 		agents.Arrival(long, agents.Waiting{Known: many}),
 		agents.Reminder("fixer", two[0]),
+		agents.Reminder("fixer", late),
 		agents.Reminder(long, h("zfng9t", "", "ABCDEFGHIJKL-1234567890")),
 		agents.Ended("fixer", two[0], "revoked"),
 	} {

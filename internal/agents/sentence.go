@@ -27,6 +27,8 @@ type Handoff struct {
 	From  string    // its sender; empty unless this clone trusts the name
 	Task  string    // the sender's key of the work
 	Lease time.Time // if it is held
+	// Overdue is set if the lease has run out.
+	Overdue bool
 	// Earlier is set if it was held when the session began.
 	Earlier bool
 }
@@ -77,7 +79,7 @@ func Announcement(agent string, w Waiting, held []Handoff) string {
 	case w.empty() && len(held) == 0:
 		return ""
 	case w.empty():
-		return "githandoff: " + end
+		return "githandoff: " + strings.TrimSuffix(end, "\n") + " `githandoff resume` prints it again.\n"
 	}
 	tail := ". `githandoff resume ID` claims one and prints it, `--peek` only shows it. " + end
 	switch n := len(w.Known); {
@@ -115,7 +117,10 @@ func holding(held []Handoff) string {
 	var parts []string
 	for _, h := range held[:min(len(held), 2)] {
 		s := h.name(nil, false)
-		if !h.Lease.IsZero() {
+		switch {
+		case h.Overdue:
+			s += ", whose lease ran out at " + h.Lease.UTC().Format("15:04Z") + " (`githandoff progress` renews it)"
+		case !h.Lease.IsZero():
 			s += " until " + h.Lease.UTC().Format("15:04Z")
 		}
 		parts = append(parts, s)
@@ -140,7 +145,7 @@ func Arrival(agent string, fresh Waiting) string {
 	if fresh.empty() {
 		return ""
 	}
-	const tail = ".\n"
+	const tail = ". `githandoff resume ID` claims one.\n"
 	if fresh.Lie > 0 {
 		return crowded(fmt.Sprintf("githandoff: %d handoffs came into the inbox of %s", fresh.Lie, agent), tail, fresh, maxArrival)
 	}
@@ -178,8 +183,12 @@ func joined(names []string, all int) string {
 // Reminder names, at the end of a turn, a handoff still held, and the ways to end it.
 func Reminder(agent string, h Handoff) string {
 	id := h.ID.Short()
-	s := fmt.Sprintf("githandoff: %s still holds %s. Done: githandoff ack %s. Not possible: githandoff fail %s --reason TEXT. "+
-		"For others: githandoff release %s.", agent, h.name(nil, false), id, id, id)
+	late := ""
+	if h.Overdue {
+		late = ", but its lease has run out: others may take it"
+	}
+	s := fmt.Sprintf("githandoff: %s still holds %s%s. Done: githandoff ack %s. Not possible: githandoff fail %s --reason TEXT. "+
+		"For others: githandoff release %s.", agent, h.name(nil, false), late, id, id, id)
 	if len(s) > maxReminder {
 		s = fmt.Sprintf("githandoff: %s is still held. Done: githandoff ack %s. Not possible: githandoff fail %s --reason TEXT. "+
 			"For others: githandoff release %s.", id, id, id, id)
@@ -189,5 +198,5 @@ func Reminder(agent string, h Handoff) string {
 
 // Ended says why a claim of this worktree is over: the work stops.
 func Ended(agent string, h Handoff, how string) string {
-	return fmt.Sprintf("githandoff: %s no longer holds %s: it was %s. Its authority is over.\n", agent, h.name(nil, false), how)
+	return fmt.Sprintf("githandoff: %s no longer holds %s: it was %s. Stop working on it.\n", agent, h.name(nil, false), how)
 }

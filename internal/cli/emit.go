@@ -146,7 +146,7 @@ func (c *emitCommand) run(ctx context.Context) error {
 			return perr
 		}
 		if c.To == "" && done.Record.To == record.Nobody {
-			c.Say("githandoff: it names nobody and waits for a decision")
+			c.Say("githandoff: no receiver is named; a person decides with githandoff route")
 		}
 	}
 	return err

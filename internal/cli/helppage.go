@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -140,14 +142,21 @@ func writeFlags(w io.Writer, cmd *cobra.Command, full bool) (left int) {
 	return left
 }
 
-// trimmed returns a text without blanks at the ends of lines.
+// trimmed returns a list of flags without blanks at the ends of lines, and with the optional values as "[=VALUE]".
 func trimmed(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
+		if flag := optionalValue().FindStringSubmatch(line); flag != nil {
+			form := flag[1] + "[=" + flag[2] + "]"
+			line = strings.Replace(line, flag[0], form+strings.Repeat(" ", len(flag[0])-len(form)), 1)
+		}
 		b.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
 	return b.String()
 }
+
+// optionalValue is how pflag writes a flag whose value may be left out.
+var optionalValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(--\S+) (\S+)\[="[^"]*"\]`) })
 
 // allPage lists every command, by groups.
 func allPage(w io.Writer, root *cobra.Command) {
@@ -172,8 +181,8 @@ func optionsPage(w io.Writer, root *cobra.Command) {
 	fmt.Fprint(w, optionsTopic)
 }
 
-const optionsTopic = `  -h, --help            print what a command does, in short
-  -v, --version         print the version of githandoff
+const optionsTopic = `  -h, --help                print what a command does, in short
+  -v, --version             print the version of githandoff
 
 Results go to standard output, everything else to standard error. An id may be
 shortened to its last six characters or more. Without one, a command means the handoff

@@ -92,7 +92,7 @@ func (hook *agentHook) run(ctx context.Context, client, event string) {
 	}
 }
 
-var errLate = errors.New("there was no time for it")
+var errLate = errors.New("it did not arrive in time")
 
 func isLate(err error) bool {
 	f := fault.As(err)

@@ -58,8 +58,11 @@ type reportRow struct {
 }
 
 func (c *reportCommand) run(ctx context.Context) error {
-	if c.file == "" || c.file == "-" { // standard output names the file
+	switch c.file {
+	case "":
 		return usage("report needs --html FILE").WithHints(fault.Run("githandoff", "report", "--html", "handoffs.html"))
+	case "-": // standard output names the file
+		return usage("--html -: a report goes into a file").WithHints(fault.Run("githandoff", "report", "--html", "handoffs.html"))
 	}
 	from, err := moment(c.Now(), "--since", c.since)
 	if err != nil {

@@ -97,7 +97,7 @@ func (c *routeCommand) run(ctx context.Context) error {
 	case out.Reply != nil:
 		return c.printReply(out.Reply)
 	case out.Already:
-		return c.print(ws, out.Case, "is with")
+		return c.print(ws, out.Case, "is already addressed to")
 	}
 	return c.print(ws, out.Case, "goes to")
 }

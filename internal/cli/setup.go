@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -141,7 +142,7 @@ func (c *setupCommand) base(variable, home string, fallback ...string) string {
 func (c *setupCommand) offer(r *agentsetup.Request) error {
 	present := r.Present()
 	if len(present) == 0 {
-		return fault.New(fault.NotFound, fault.NoClient, "none of %s has been run by this user", strings.Join(agentsetup.Clients(), ", ")).
+		return fault.New(fault.NotFound, fault.NoClient, "found no coding agent of this user (looked for %s)", strings.Join(agentsetup.Clients(), ", ")).
 			WithHints(fault.Run("githandoff", "setup", agentsetup.Clients()[0]).Because("sets up one of them nevertheless"))
 	}
 	r.Clients = present
@@ -169,13 +170,17 @@ func (c *setupCommand) change(plan func() ([]*agentsetup.Change, error), apply f
 		if err := apply(changes); err != nil {
 			return err
 		}
-		done = written(changes)
+		none := "nothing to write"
+		if c.remove {
+			none = "nothing to remove"
+		}
+		done = cmp.Or(written(changes), none)
 	}
 	c.Say("githandoff: %s", done)
 	return agentsetup.Left(changes)
 }
 
-// written says how many files were changed: the diffs may fill the screen.
+// written says how many files were changed, as the diffs may fill the screen; "" if none was.
 func written(changes []*agentsetup.Change) string {
 	count := map[agentsetup.State]int{}
 	for _, change := range changes {
@@ -187,9 +192,6 @@ func written(changes []*agentsetup.Change) string {
 	}
 	if n := count[agentsetup.Delete]; n > 0 {
 		did = append(did, "deleted "+fault.Count(n, "file"))
-	}
-	if did == nil {
-		return "nothing had to be written"
 	}
 	return strings.Join(did, " and ")
 }
@@ -213,7 +215,7 @@ func (c *setupCommand) print(change *agentsetup.Change, diff bool) {
 func (c *setupCommand) checkAll(r *agentsetup.Request) error {
 	if len(r.Clients) == 0 {
 		if r.Clients = r.Present(); len(r.Clients) == 0 {
-			c.Say("githandoff: nothing is set up: none of %s has been run by this user", strings.Join(agentsetup.Clients(), ", "))
+			c.Say("githandoff: nothing is set up: found no coding agent of this user (looked for %s)", strings.Join(agentsetup.Clients(), ", "))
 		}
 	}
 	findings, err := r.Check()
@@ -232,8 +234,12 @@ func (c *setupCommand) checkAll(r *agentsetup.Request) error {
 		}
 	}
 	if bad > 0 {
+		again := append([]string{"githandoff", "setup"}, r.Clients...)
+		if c.project {
+			again = append(again, "--project")
+		}
 		return fault.New(fault.Other, fault.ProblemsFound, "the set-up has problems").
-			WithHints(fault.Run(append([]string{"githandoff", "setup"}, r.Clients...)...).Because("writes what is missing"))
+			WithHints(fault.Run(again...).Because("writes what is missing"))
 	}
 	return nil
 }

@@ -58,10 +58,9 @@ func newWatch(a *app) command {
 	c := &watchCommand{app: a}
 	return command{
 		use:   "watch",
-		short: "Print a line for each arriving handoff",
-		long: `Looks at the refs of this repository once a second and prints one line for each
-handoff that arrives: its id and its sender. Handoffs that already waited are not
-printed. With --session, that session is told of each handoff once, by this command or
+		short: "Print a line when handoffs arrive",
+		long: `Looks at the refs of this repository once a second and prints one line when handoffs
+arrive: their ids and senders. Handoffs that already waited are not printed. With --session, that session is told of each handoff once, by this command or
 by its hooks. The command asks no hub, unless git config handoff.poll sets an interval,
 such as 5m. An interrupt ends it as planned, with the exit code 0.
 

@@ -38,7 +38,7 @@ func readGSD(d *document) handoff.Envelope {
 	e.Context = unlessEmpty(handoff.Context{Decisions: o.items("decisions", gsdDecision)})
 	if v, _ := o.take("uncommitted_files"); v != nil {
 		if files, ok := v.([]any); ok && len(files) > 0 {
-			o.warn("uncommitted_files", "%d files are not in a commit: the receiver cannot see them", len(files))
+			o.warn("uncommitted_files", "%s not committed, which the receiver cannot see", fault.Count(len(files), "file"))
 		}
 	}
 	return e

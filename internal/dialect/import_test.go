@@ -173,7 +173,7 @@ func TestImportHO(t *testing.T) {
 func TestImportGSD(t *testing.T) {
 	d := importFile(t, "testdata/examples/gsd/paused.json")
 	assert.Equal(t, dialect.GSD, d.Format)
-	assert.Equal(t, []string{"uncommitted_files: 1 files are not in a commit: the receiver cannot see them"}, d.Warnings)
+	assert.Equal(t, []string{"uncommitted_files: 1 file not committed, which the receiver cannot see"}, d.Warnings)
 	e := d.Envelope
 	assert.Equal(t, []string{"Add the nil check in auth.go", "The middleware passes expired cookies on.", "03/2/3", "03 sessions"},
 		[]string{e.Goal, e.Summary, e.Task, e.Source.Phase})

@@ -64,7 +64,7 @@ func Enclosing(path string, env []string) []string {
 	return tops
 }
 
-// GitDirOf returns git's directory of the worktree whose top is given: its entry ".git", or what that file names.
+// GitDirOf returns git's directory of the worktree whose top is given: its entry ".git", or the one named by that file.
 func GitDirOf(top string) (string, error) {
 	own := filepath.Join(top, ".git")
 	if info, err := os.Stat(own); err != nil || info.IsDir() {

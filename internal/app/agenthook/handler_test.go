@@ -175,7 +175,7 @@ func TestCrowdedInboxIsAnnouncedByItsNumber(t *testing.T) {
 	assert.Empty(t, s.says("UserPromptSubmit", nil))
 
 	s.waiting = append(s.waiting, crowd(10_000, 1)...)
-	assert.Contains(t, s.says("UserPromptSubmit", nil), "1 handoff arrived for fixer: …cq010000.")
+	assert.Contains(t, s.says("UserPromptSubmit", nil), "1 handoff arrived for fixer: …cq010000. `githandoff resume ID` claims one.")
 	assert.Empty(t, s.says("UserPromptSubmit", nil))
 	s.waiting = append(s.waiting, crowd(20_000, 100)...)
 	assert.Contains(t, s.says("UserPromptSubmit", nil), "100 handoffs came into the inbox of fixer; these wait: …cq020000, …cq020001, …cq020002.")

@@ -173,6 +173,7 @@ func (l *Local) claimed(st *work.Standing) agents.Handoff {
 		h = l.Named(h.ID, st.State.Offer.From, st.State.Offer.Task)
 	}
 	h.Lease = st.Holder.Lease
+	h.Overdue = st.State != nil && st.State.Overdue(l.work.Verifier.Keys.Now())
 	return h
 }
 

@@ -89,6 +89,9 @@ func server(r *Request, client string, approve bool, list []wanted) ([]wanted, e
 		return entryOf(filepath.Join(r.Home, ".copilot", "mcp-config.json"), map[string]any{"type": "local", "tools": []string{"*"}}), nil
 	case client == "cursor":
 		return entryOf(filepath.Join(r.Home, ".cursor", "mcp.json"), nil), nil
+	case client == "codex", client == "copilot":
+		return nil, fault.New(fault.Usage, fault.BadUsage, "%s knows no servers of a project", client).
+			WithHints(fault.Run("githandoff", "setup", client, "--with", MCP).Because("adds it for this user"))
 	}
 	return nil, noExtra(client, MCP)
 }
@@ -171,6 +174,6 @@ func codexTable(r *Request, approve bool) string {
 }
 
 func noExtra(client, extra string) error {
-	return fault.New(fault.Usage, fault.BadUsage, "%s takes no %s in this scope", client, extra).
-		WithHints(fault.Run("githandoff", "setup", "--help").Because("lists the agents that can be set up"))
+	return fault.New(fault.Usage, fault.BadUsage, "%s cannot be set up with %s", client, extra).
+		WithHints(fault.See("setup").Because("says which agents have it"))
 }

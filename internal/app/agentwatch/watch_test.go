@@ -87,7 +87,7 @@ func (s *scene) watch(t *testing.T, seconds int) {
 func TestNoGapBeforeTheFirstLook(t *testing.T) {
 	s := &scene{inbox: []handoff.ID{one, two}, told: []handoff.ID{one}, announced: true}
 	s.watch(t, 10)
-	assert.Equal(t, []string{"githandoff: 1 handoff arrived for fixer: " + two.Short() + "."}, s.lines)
+	assert.Equal(t, []string{"githandoff: 1 handoff arrived for fixer: " + two.Short() + ". `githandoff resume ID` claims one."}, s.lines)
 
 	slow := &scene{inbox: []handoff.ID{one, two}}
 	slow.steps = map[int]func(){7: func() { slow.announced, slow.told = true, []handoff.ID{one, two} }}

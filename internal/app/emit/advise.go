@@ -92,7 +92,7 @@ func (s *Handler) doubtful(ctx context.Context, name, alias string) error {
 	if near != "" {
 		return fmt.Errorf("no key of agent %s is trusted here; did you mean %s?", name, near)
 	}
-	return fmt.Errorf("no key of agent %s is trusted here: its receipt is disputed until one is (githandoff trust add)", name)
+	return fmt.Errorf("no key of agent %s is trusted here: if it acknowledges, that is disputed until one is (githandoff trust add)", name)
 }
 
 // retiredAgent warns if every key of a known agent was retired here.
@@ -102,7 +102,7 @@ func (s *Handler) retiredAgent(name string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the key of agent %s was retired here: its receipt is disputed until another one is trusted (githandoff trust add)", name)
+	return fmt.Errorf("the key of agent %s was retired here: if it acknowledges, that is disputed until another key is trusted here (githandoff trust add)", name)
 }
 
 // publishedFor returns an unpinned published key in the name of an agent.
