@@ -205,6 +205,10 @@ var ofHubs = []mutant{
 		`return below(gitDir, link), nil`, `return link, nil`, "./internal/cli -run TestScript/resume_worktree",
 	},
 	{
+		"doctor names a snapshot that can never be sent", "internal/app/doctor/refs.go",
+		`connected || cerr != nil {`, `connected || true {`, "./internal/cli -run TestScript/doctor_snapshot_lost",
+	},
+	{
 		"a fetch mends a damaged file below a tip", "internal/crossrepo/mend.go",
 		`whole && !gitexec.Damaged(failed, h.Repo.Runner.Dir) {`, `whole {`, inCrossrepo + "TestFetchMendsWhatItMeets",
 	},

@@ -26,13 +26,14 @@ type Lost struct {
 }
 
 // Connected reports whether git finds all objects of refs. It is quick, and does not look into
-// the files of blobs. A commit-graph would keep git from reading the commits.
-func Connected(ctx context.Context, r *Repo, list []Ref) (bool, error) {
+// the files of blobs. A commit-graph would keep git from reading the commits. Exclude has arguments of
+// "git rev-list" for the history that is not looked at, such as "--not" and "--branches".
+func Connected(ctx context.Context, r *Repo, list []Ref, exclude ...string) (bool, error) {
 	var tips strings.Builder
 	for _, ref := range list {
 		tips.WriteString(ref.OID + "\n")
 	}
-	_, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"-c", "core.commitGraph=false", "rev-list", "--objects", "--quiet", "--stdin"}, Stdin: strings.NewReader(tips.String())})
+	_, err := r.Runner.Run(ctx, gitexec.Cmd{Args: append([]string{"-c", "core.commitGraph=false", "rev-list", "--objects", "--quiet", "--stdin"}, exclude...), Stdin: strings.NewReader(tips.String())})
 	if gitexec.ExitCode(err) > 0 {
 		return false, nil
 	}

@@ -29,9 +29,36 @@ func (d *checkup) checkRefs(ctx context.Context, repo *refs.Repo) {
 			d.wrong("refs", hintForLost(name, false), "%s leads to a lost or damaged object (%s)", name, repo.CommonDir+"/"+name)
 		}
 	}
-	if len(broken)+len(lost) == 0 {
+	if checkSnapshots(ctx, d, repo) && len(broken)+len(lost) == 0 {
 		d.ok("refs", "none is broken")
 	}
+}
+
+// checkSnapshots reports whether no snapshot of this clone's own handoffs lacks an object, besides the code on
+// branches.
+func checkSnapshots(ctx context.Context, d *checkup, repo *refs.Repo) bool {
+	list, err := repo.List(ctx, refs.WorkOut(""), refs.Root+"outbox/")
+	whole := true
+	for _, ref := range list {
+		id, ok := strings.CutPrefix(ref.Name, refs.WorkOut(""))
+		if !ok {
+			continue
+		}
+		connected, cerr := refs.Connected(ctx, repo, []refs.Ref{ref}, "--not", "--branches", "--remotes")
+		if err = cmp.Or(err, cerr); connected || cerr != nil {
+			continue
+		}
+		whole = false
+		hint := fault.Run("git", "update-ref", "-d", ref.Name).Because("drops it here: its hub has it")
+		if slices.ContainsFunc(list, func(r refs.Ref) bool { return strings.HasSuffix(r.Name, "/"+id) && r != ref }) {
+			hint = fault.Run("githandoff", "revoke", id).Because("withdraws the handoff, which waits in the outbox; emit makes it again")
+		}
+		d.wrong("refs", hint, "the snapshot of handoff %s lacks an object", id)
+	}
+	if err != nil {
+		d.problem("refs", err)
+	}
+	return whole && err == nil
 }
 
 // checkRefFiles reports whether no file of a ref is damaged, or damaged any more. A copy of a hub's
