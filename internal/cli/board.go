@@ -44,7 +44,11 @@ func runBoard(ctx context.Context, a *app) error {
 		out = r.w // the terminal itself
 	}
 	a.patience.Stop()
-	_, err = tea.NewProgram(board.New(ctx, newBoardBackend(a), a.Now, ws.Agent),
+	ctx, cancel := context.WithCancel(ctx)
+	backend := newBoardBackend(a)
+	defer backend.close()
+	defer cancel()
+	_, err = tea.NewProgram(board.New(ctx, backend, a.Now, ws.Agent),
 		tea.WithContext(ctx), tea.WithInput(a.Stdin), tea.WithOutput(out), tea.WithEnvironment(a.Vars),
 		tea.WithoutSignalHandler(), // signals end ctx; two handlers would wait for each other
 	).Run()
@@ -56,8 +60,13 @@ func runBoard(ctx context.Context, a *app) error {
 type boardBackend struct{ reader, worker, syncer *toolbox }
 
 func newBoardBackend(a *app) *boardBackend {
-	box := func() *toolbox { return &toolbox{env: a.Env, dir: a.Dir, as: a.As, key: a.key} }
-	return &boardBackend{box(), box(), box()}
+	return &boardBackend{newToolbox(a), newToolbox(a), newToolbox(a)}
+}
+
+// close waits for the sync and the command that run.
+func (b *boardBackend) close() {
+	b.syncer.close()
+	b.worker.close()
 }
 
 func (b *boardBackend) Rows(ctx context.Context) (rows []board.Row, err error) {

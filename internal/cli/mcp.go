@@ -8,10 +8,12 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"githandoff/internal/app/agenthook"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/mcp"
 )
 
@@ -39,7 +41,7 @@ A client that gives its agent a shell needs no server: the agent runs githandoff
 func serveMCP(ctx context.Context, a *app) error {
 	// A closed output ends the server; the result of a command is not at stake.
 	in, out := io.NopCloser(a.Stdin), nopCloser{a.Stdout}
-	return mcp.Serve(ctx, &toolbox{env: a.Env, dir: a.Dir, as: a.As, key: a.key}, a.Version, in, out)
+	return mcp.Serve(ctx, newToolbox(a), a.Version, in, out)
 }
 
 type nopCloser struct{ io.Writer }
@@ -52,6 +54,24 @@ type toolbox struct {
 	env          Env
 	dir, as, key string
 	one          sync.Mutex
+}
+
+func newToolbox(a *app) *toolbox {
+	return &toolbox{env: a.Env, dir: a.Dir, as: a.As, key: a.key}
+}
+
+// close waits for the call whose context has ended, so it leaves no git behind. No other call
+// begins.
+func (t *toolbox) close() {
+	ended := make(chan struct{})
+	go func() {
+		t.one.Lock()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(gitexec.EndTime):
+	}
 }
 
 // app returns the world of one call; notes takes what a command says beside its result.

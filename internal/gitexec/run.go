@@ -26,6 +26,10 @@ const (
 
 	// finishTime is the time left to a Cmd with Finish after ctx is cancelled.
 	finishTime = 3 * time.Second
+	// killTime is the time left to a process that was told to end. Then it is killed.
+	killTime = 2 * time.Second
+	// EndTime is how long Run takes to return after ctx is cancelled, at most.
+	EndTime = finishTime + killTime
 
 	maxStderr = 16 << 10 // the end of it is kept: git says last what went wrong
 )
@@ -94,7 +98,7 @@ var gitSettings = []string{
 func MaxAlloc(mebibytes int) string { return fmt.Sprintf("GIT_ALLOC_LIMIT=%dm", mebibytes) }
 
 // Run runs c to its end and returns its standard output. Output written before a failure is
-// returned with the error, which is an *Error.
+// returned with the error, which is an *Error. When ctx ends, so do the process and its children.
 func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 	timeout := cmp.Or(c.Timeout, LocalTimeout)
 	if r.Limit > 0 {
@@ -122,6 +126,9 @@ func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 		defer r.Remote(c.Args)()
 	}
 	err := run(cmd, c, cancel)
+	if ctx.Err() != nil && cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // a child, such as ssh, may have ignored the SIGTERM
+	}
 	if errors.Is(err, exec.ErrWaitDelay) {
 		// It ended well, but another process holds its stderr, as an ssh of before 8.5 with a
 		// shared connection does. All output of git is here.
@@ -162,7 +169,7 @@ func (r *Runner) command(ctx context.Context, c Cmd) *exec.Cmd {
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	cmd.WaitDelay = 2 * time.Second
+	cmd.WaitDelay = killTime
 	r.started.Add(1)
 	return cmd
 }

@@ -127,6 +127,19 @@ func TestRunEndsInTime(t *testing.T) {
 	assert.Less(t, time.Since(begin), 10*time.Second)
 }
 
+// An ssh can ignore what ends its git.
+func TestRunEndsStubbornChildren(t *testing.T) {
+	t.Parallel()
+	r := runner(t)
+	c := sh(`trap "" TERM; sleep 300 & echo $!; trap - TERM; wait`)
+	c.Timeout = 200 * time.Millisecond
+	out, err := r.Run(t.Context(), c)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	child, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	require.NoError(t, err)
+	assert.Eventually(t, func() bool { return gone(child) }, 5*time.Second, 10*time.Millisecond)
+}
+
 func TestRunCancelled(t *testing.T) {
 	r := runner(t)
 	mark := filepath.Join(r.Dir, "finished")

@@ -51,6 +51,15 @@ var ofPeople = []mutant{
 		`		tea.WithoutSignalHandler(),`, `		tea.WithColorProfile(0),`, "./internal/cli -run TestBoardEndsAtASignal",
 	},
 	{
+		"a board waits for the end of its sync", "internal/cli/board.go",
+		`	b.syncer.close()
+`, ``, "./internal/cli -run TestHangingGitEndsWithItsCommand/board",
+	},
+	{
+		"no child of a git outlives its time", "internal/gitexec/run.go",
+		`syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // a child`, `error(nil) // a child`, "./internal/gitexec -run TestRunEndsStubbornChildren",
+	},
+	{
 		"the board asks before it takes something away", "internal/board/keys.go",
 		`if k.String() != "y" {`, `if false {`, "./internal/board -run TestKeysThatTakeAHandoffAwayAsk",
 	},
