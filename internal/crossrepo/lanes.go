@@ -39,6 +39,7 @@ func (h *lanes) Forget() {
 	h.fresh.Clear()
 	h.findings.Store(nil)
 	h.works.Store(nil)
+	h.silent.Store(nil)
 }
 
 // inMirror reports whether this command fetched the lane of an id into the mirror.

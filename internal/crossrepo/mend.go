@@ -233,9 +233,7 @@ func restore(ctx context.Context, h *remote, list []refs.Ref) ([]refs.Lost, erro
 		if err == nil {
 			return scratch.Restore(ctx, list)
 		}
-		if h.failed.Add(1); gitexec.TimedOut(err) {
-			h.failed.Store(mostFailed)
-		}
+		h.failed.Add(1)
 		if again || !wentMeanwhile(err) {
 			return nil, h.errUnreachable(err)
 		}

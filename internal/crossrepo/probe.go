@@ -47,6 +47,8 @@ func (h *Hub) Probe(ctx context.Context, now time.Time, random io.Reader) (*Prob
 		return nil, err
 	}
 	switch plain := h.dryRun(ctx, t.Edits, "--no-atomic"); {
+	case gitexec.TimedOut(plain):
+		return nil, h.errUnreachable(plain)
 	case plain != nil:
 		p.Refused = errReadOnly(h, GitSaid(plain))
 	case !h.writablePath():

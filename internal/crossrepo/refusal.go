@@ -100,7 +100,7 @@ func errLaneGone(h *Hub, lane string) error {
 // errNoAnswer is returned for a push that ran into its time limit, if the hub shows none of its
 // refs. The push is not sent again, because the hub may still be at work on it.
 func errNoAnswer(h *Hub) error {
-	return fault.New(fault.Unavailable, fault.RemoteUnavailable, "%s did not answer the push within %s", h.Alias.Name, gitexec.RemoteTimeout).
+	return fault.New(fault.Unavailable, fault.RemoteUnavailable, "%s did not answer the push within %s", h.Alias.Name, waited(&h.remote)).
 		WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("looks whether the push arrived, and sends it again if not"))
 }
 

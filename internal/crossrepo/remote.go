@@ -32,7 +32,8 @@ type remote struct {
 
 	names // of refs, here and at the hub
 
-	failed   atomic.Int32 // fetches of lost objects in this command
+	silent   atomic.Pointer[silence] // nil as long as each call of this command was answered
+	failed   atomic.Int32            // fetches of lost objects in this command
 	ssh      sharedSSH
 	findings atomic.Pointer[findings]          // nil until the file was read
 	works    atomic.Pointer[map[string]string] // see worksThere
@@ -53,6 +54,9 @@ func (h *remote) errUnreachable(err error) error {
 	}
 	if errors.Is(err, context.Canceled) || fault.As(err) != nil {
 		return err
+	}
+	if gitexec.TimedOut(err) && h.silent.Load() != nil {
+		return errSilent(h)
 	}
 	// This clone may be the one unable to take the answer.
 	var e *gitexec.Error
@@ -276,17 +280,6 @@ func SSHSharing(ctx context.Context, h *Hub) sshshare.Sharing { return sharing(c
 func sharing(ctx context.Context, h *remote) sshshare.Sharing {
 	h.ssh.once.Do(func() { h.ssh.is = sshshare.For(ctx, h.Repo, string(h.Alias.URL)) })
 	return h.ssh.is
-}
-
-// plainWords keep the escape sequences of color.ui=always out of the words of git and of the hub. A
-// refusal repeats them.
-var plainWords = []string{"-c", "color.ui=false", "-c", "color.remote=false", "-c", "color.advice=false"}
-
-// connect runs a git command talking to the hub.
-func connect(ctx context.Context, h *remote, c gitexec.Cmd) ([]byte, error) {
-	c.Args = slices.Concat(plainWords, c.Args)
-	c.Env = append(c.Env, sharing(ctx, h).Env...)
-	return h.Repo.Runner.Run(ctx, c)
 }
 
 // stampOf returns the file whose time says when this clone read the hub last.

@@ -414,6 +414,7 @@ func TestPushWithoutAnAnswer(t *testing.T) {
 			require.Equal(t, "one\n", string(said), "it is sent once")
 			v.hook(t, "pre-receive", "")
 			source.Repo.Runner.Limit = 0
+			source.home.(*crossrepo.Hub).Forget() // as the next command does
 			c.errs = make([]error, 4)
 			c.send(t, source, filepath.Join(t.TempDir(), "log"))
 			c.landed(t, v)

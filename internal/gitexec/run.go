@@ -19,7 +19,8 @@ import (
 const (
 	// LocalTimeout bounds a command which works on this machine only.
 	LocalTimeout = 2 * time.Minute
-	// RemoteTimeout bounds one fetch or push.
+	// RemoteTimeout bounds one fetch or push, and so the time for which a command waits for a
+	// silent hub.
 	RemoteTimeout = 5 * time.Minute
 	// SignerTimeout bounds one call of a signing program.
 	SignerTimeout = 30 * time.Second

@@ -45,7 +45,7 @@ var ofHubs = []mutant{
 		`	if why := wish(repo); why != "" {`, `	if why := wish(repo); false {`, "./internal/sshshare -run TestFor",
 	},
 	{
-		"commands share a connection", "internal/crossrepo/remote.go",
+		"commands share a connection", "internal/crossrepo/connect.go",
 		`	c.Env = append(c.Env, sharing(ctx, h).Env...)
 `, ``, inCrossrepo + "TestSSHConnectionIsShared",
 	},

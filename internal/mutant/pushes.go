@@ -4,6 +4,23 @@ package main
 // missing answers.
 var ofPushes = []mutant{
 	{
+		"a silent hub is waited for once in a command", "internal/crossrepo/connect.go",
+		`if push || !s.pushed {`, `if false {`, inCrossrepo + "TestSilentHub",
+	},
+	{
+		"a look follows a push without an answer", "internal/crossrepo/connect.go",
+		`if push || !s.pushed {`, `if true {`, inCrossrepo + "TestSilentHub",
+	},
+	{
+		"a command that waits asks a silent hub again", "internal/crossrepo/lanes.go",
+		`	h.silent.Store(nil)
+`, ``, inCrossrepo + "TestSilentHub",
+	},
+	{
+		"a silent hub is told of in plain words", "internal/crossrepo/remote.go",
+		`if gitexec.TimedOut(err) && h.silent.Load() != nil {`, `if false {`, inCrossrepo + "TestSilentHub",
+	},
+	{
 		"what a gc takes from a push is kept, and pushed again", "internal/crossrepo/remote.go",
 		`if err == nil || !h.Repo.Store.Lacks(t.Objects...) {`, `if true {`, inScript + "push_beside_gc",
 	},
