@@ -330,27 +330,27 @@ func readAll(r io.Reader, name string) ([]byte, error) {
 	return b, err
 }
 
-// patience shows a person at a terminal what the command waits for, unless --quiet is set.
+// patience shows what the command waits for, unless --quiet is set.
 func patience(env *Env) *output.Patience {
 	var w io.Writer
 	if output.IsTerminal(env.Stderr) && env.Getenv("TERM") != "dumb" {
 		w = env.Stderr
 	}
-	return output.NewPatience(w, env.Now)
+	return output.NewPatience(w, env.Stderr, env.Now)
 }
 
 // asks shows that git talks to another repository.
 func asks(p *output.Patience) func(args []string) func() {
 	return func(args []string) func() {
-		verb := "reading from "
+		verb := "reading from"
 		if slices.Contains(args, "push") {
-			verb = "writing to "
+			verb = "writing to"
 		}
 		where := "another repository"
 		if i := slices.Index(args, "--"); i >= 0 && i+1 < len(args) {
 			where = placeOf(args[i+1])
 		}
-		return p.For(verb + where)
+		return p.At(verb, where)
 	}
 }
 

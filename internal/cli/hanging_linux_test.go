@@ -1,7 +1,10 @@
 package cli_test
 
 import (
+	"bufio"
 	"bytes"
+	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -107,5 +110,29 @@ func TestHangingGitEndsWithItsCommand(t *testing.T) {
 			_ = cmd.Wait() // whatever its exit code is
 			assert.Eventually(t, func() bool { return len(running()) == 0 }, time.Second, 50*time.Millisecond, "%s", running())
 		})
+	}
+}
+
+// Nobody at a program's standard error has to guess why it is silent.
+func TestHangingHubIsNamed(t *testing.T) {
+	t.Parallel()
+	repo, _ := hangingHub(t, false)
+	for quiet, limit := range map[bool]time.Duration{false: time.Minute, true: 12 * time.Second} {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		cmd := repo.Command(t, "sync", fmt.Sprintf("--quiet=%v", quiet))
+		said, err := cmd.StderrPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(os.Interrupt) })
+		lines := bufio.NewScanner(said)
+		require.True(t, lines.Scan())
+		if quiet {
+			assert.Equal(t, "githandoff: interrupted", lines.Text())
+		} else {
+			assert.Equal(t, "githandoff: waiting for origin …", lines.Text())
+		}
+		cancel()
+		_ = cmd.Wait()
 	}
 }

@@ -47,6 +47,14 @@ var ofPeople = []mutant{
 `, ``, "./internal/cli/output -run TestPatience",
 	},
 	{
+		"a long wait is told of once", "internal/cli/output/patience.go",
+		`if !slices.Contains(p.told, place) {`, `if !slices.Contains(p.told[:0], place) {`, "./internal/cli/output -run TestPatienceWithoutATerminal",
+	},
+	{
+		"a program that waits for a hub names it", "internal/cli/app.go",
+		`output.NewPatience(w, env.Stderr, env.Now)`, `output.NewPatience(w, nil, env.Now)`, "./internal/cli -run TestHangingHubIsNamed",
+	},
+	{
 		"one handler takes the signals of a board", "internal/cli/board.go",
 		`		tea.WithoutSignalHandler(),`, `		tea.WithColorProfile(0),`, "./internal/cli -run TestBoardEndsAtASignal",
 	},

@@ -3,6 +3,7 @@ package output
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -10,13 +11,17 @@ import (
 
 // Patience is one line at the foot of a terminal with the work in progress. It appears when
 // something takes longer than a second, rewrites itself, and is gone before anything else is
-// printed. Without a terminal it does nothing.
+// printed. Without a terminal it is a remark, made once for each place that lets the command
+// wait for ten seconds.
 type Patience struct {
-	w     io.Writer // nil where nobody looks
+	w     io.Writer // nil without a terminal
 	now   func() time.Time
 	delay time.Duration
+	plain io.Writer     // takes the remarks; nil for none
+	long  time.Duration // before a remark
 
 	mu    sync.Mutex
+	told  []string // the places of the remarks
 	text  string
 	count int
 	since time.Time // start of the awaited work
@@ -27,12 +32,31 @@ type Patience struct {
 
 const (
 	patienceDelay = time.Second
+	patienceLong  = 10 * time.Second
 	patienceStep  = 200 * time.Millisecond
 )
 
-// NewPatience makes the line for a terminal w; w is nil where there is none.
-func NewPatience(w io.Writer, now func() time.Time) *Patience {
-	return &Patience{w: w, now: now, delay: patienceDelay}
+// NewPatience makes the line for a terminal w; w is nil where there is none. Then plain takes the
+// remarks.
+func NewPatience(w, plain io.Writer, now func() time.Time) *Patience {
+	return &Patience{w: w, now: now, delay: patienceDelay, plain: plain, long: patienceLong}
+}
+
+// At shows what the command does at a place outside of this machine, until the returned function
+// is called.
+func (p *Patience) At(verb, place string) (done func()) {
+	if p == nil || p.w != nil || p.plain == nil {
+		return p.For(verb + " " + place)
+	}
+	timer := time.AfterFunc(p.long, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if !slices.Contains(p.told, place) {
+			p.told = append(p.told, place)
+			fmt.Fprintf(p.plain, "githandoff: waiting for %s …\n", place)
+		}
+	})
+	return func() { timer.Stop() }
 }
 
 // For shows what the command waits for, until the returned function is called.
