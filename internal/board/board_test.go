@@ -166,6 +166,9 @@ func TestNarrowKeys(t *testing.T) {
 	assert.Equal(t, "↑↓ enter show  o route  a answer  r release  q quit  ? keys", foot())
 	press(t, b, "?")
 	assert.Contains(t, b.Screen(), "filter  s sync  q quit\n")
+	wide := open(t, team(), 120, 24)
+	press(t, wide, "?")
+	assert.Equal(t, 1, strings.Count(wide.Screen(), "s sync"), "they are at the foot already")
 	press(t, b, "/", "x", "enter")
 	assert.Equal(t, "filter: x  esc clears it  ↑↓ enter show  s sync  q quit", foot())
 	send(t, b, tea.WindowSizeMsg{Width: 30, Height: 24})
@@ -202,8 +205,10 @@ func TestFilter(t *testing.T) {
 	assert.Contains(t, b.Screen(), "…00000001")
 	press(t, b, "/", "l", "i", "n", "-", "4", "2", "4", "enter")
 	assert.NotContains(t, b.Screen(), "…00000001")
-	press(t, b, "esc") // without a filter it would end the board
+	press(t, b, "esc")
 	assert.Contains(t, b.Screen(), "…00000001")
+	_, cmd := b.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
+	assert.Nil(t, cmd, "nothing is left to clear, and the board stays")
 	// The cursor stays on its handoff when others come and go.
 	d.rows = append([]board.Row{{ID: "ho_new", Short: "…new", State: "offered", At: now()}}, d.rows...)
 	press(t, b, "s", "o")

@@ -54,10 +54,7 @@ func (b *Board) command(key string) tea.Cmd {
 		return nil
 	}
 	switch key {
-	case "esc":
-		if b.filter == "" {
-			return tea.Quit
-		}
+	case "esc": // it clears: b.said above, and the filter
 		b.filter = ""
 		b.choose()
 	case "q":
@@ -65,7 +62,9 @@ func (b *Board) command(key string) tea.Cmd {
 	case "/":
 		b.mode, b.left = filtering, Row{}
 	case "?":
-		b.said = strings.Join(append(slices.Clone(listKeys), "q quit"), "  ")
+		if keys := strings.Join(append(slices.Clone(listKeys), "q quit"), "  "); b.foot() != keys {
+			b.said = keys
+		}
 	case "s":
 		return b.sync()
 	case "enter", "o", "a", "r", "v":

@@ -22,9 +22,16 @@ func newBoard(a *app) command {
 		short: "Watch all handoffs live, and decide, release and revoke with keys",
 		long: `Shows every handoff that this clone knows, with holder, age and lease, and rereads the
 local copies every two seconds. In the background it syncs with the hubs every half
-minute. Keys show a handoff, route or answer one that waits for a decision, release a
-claim, revoke an offer, and filter the list. An action that takes something from an
-agent asks first.`,
+minute. An action that takes something from an agent asks first.
+
+Enter       shows the handoff under the cursor
+o, a        route or answer one that waits for a decision
+r           releases a claim
+v           revokes an offer
+/           filters the list; Esc clears the filter
+s           syncs now
+?           names the keys that do not fit at the foot
+q, Ctrl-C   quit`,
 		example: []string{"githandoff board"},
 		exits:   []fault.Code{fault.Denied, fault.Invalid, fault.Unavailable},
 		run:     func(ctx context.Context) error { return runBoard(ctx, a) },

@@ -68,6 +68,21 @@ var ofPeople = []mutant{
 		`syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // a child`, `error(nil) // a child`, "./internal/gitexec -run TestRunEndsStubbornChildren",
 	},
 	{
+		"a key that clears does not quit the board", "internal/board/keys.go",
+		`		b.filter = ""
+		b.choose()
+	case "q":`, `		if b.filter == "" {
+			return tea.Quit
+		}
+		b.filter = ""
+		b.choose()
+	case "q":`, "./internal/board -run TestFilter",
+	},
+	{
+		"the keys are not told of twice", "internal/board/keys.go",
+		`; b.foot() != keys {`, `; true {`, "./internal/board -run TestNarrowKeys",
+	},
+	{
 		"the board asks before it takes something away", "internal/board/keys.go",
 		`if k.String() != "y" {`, `if false {`, "./internal/board -run TestKeysThatTakeAHandoffAwayAsk",
 	},
