@@ -34,10 +34,10 @@ func newSetup(a *app) command {
 handoffs, for ` + strings.Join(agentsetup.Clients(), ", ") + `.
 Without AGENT it lists which of them are installed here and what it would write.
 
-Changes are first printed as a diff. githandoff's own files are written wherever an
-agent reads them. In a shared file, entries are added and no other byte changes. --remove
-removes exactly what setup wrote, and leaves entries that somebody edited since. Codex
-CLI asks its user to review each hook: /hooks.
+Changes are printed as a diff, and --dry-run only prints them. githandoff's own files are
+written wherever an agent reads them. In a shared file, entries are added and no other
+byte changes. --remove removes exactly what setup wrote, and leaves entries that somebody
+edited since. Codex CLI asks its user to review each hook: /hooks.
 
 Three parts are optional. --with mcp adds the server of "githandoff mcp", for an agent
 without a shell. --approve lets its tools run without asking, if the client supports that
@@ -157,13 +157,12 @@ func (c *setupCommand) offer(r *agentsetup.Request) error {
 	return nil
 }
 
+// change prints what it changed after it changed it: a reader of the diffs that leaves early, such as
+// head, ends the program.
 func (c *setupCommand) change(plan func() ([]*agentsetup.Change, error), apply func([]*agentsetup.Change) error) error {
 	changes, err := plan()
 	if err != nil {
 		return err
-	}
-	for _, change := range changes {
-		c.print(change, true)
 	}
 	done := "nothing was written"
 	if !c.dryRun {
@@ -175,6 +174,9 @@ func (c *setupCommand) change(plan func() ([]*agentsetup.Change, error), apply f
 			none = "nothing to remove"
 		}
 		done = cmp.Or(written(changes), none)
+	}
+	for _, change := range changes {
+		c.print(change, true)
 	}
 	c.Say("githandoff: %s", done)
 	return agentsetup.Left(changes)

@@ -83,6 +83,15 @@ var ofPeople = []mutant{
 		`; b.foot() != keys {`, `; true {`, "./internal/board -run TestNarrowKeys",
 	},
 	{
+		"a set-up is written before its diff is read", "internal/cli/setup.go",
+		`	done := "nothing was written"
+`, `	done := "nothing was written"
+	for _, change := range changes {
+		c.print(change, true)
+	}
+`, inScript + "setup_pipe",
+	},
+	{
 		"the board asks before it takes something away", "internal/board/keys.go",
 		`if k.String() != "y" {`, `if false {`, "./internal/board -run TestKeysThatTakeAHandoffAwayAsk",
 	},
