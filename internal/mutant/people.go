@@ -42,6 +42,10 @@ var ofPeople = []mutant{
 		`case fault.CodeOf(err) == fault.Conflict:`, `case fault.CodeOf(err) == fault.Bug:`, "./internal/app/hold -run TestHoldLost",
 	},
 	{
+		"who lost a claim is told who ended it", "internal/app/finish/finish.go",
+		`st.Over.Event == record.Released {`, `st.Over.Event == record.Acknowledged {`, "./internal/cli -run TestScript/hold_run",
+	},
+	{
 		"the line of patience is gone before a result is printed", "internal/cli/output/patience.go",
 		`	b.line.Hide()
 `, ``, "./internal/cli/output -run TestPatience",

@@ -106,12 +106,9 @@ func (w *Held) Recorded() ([]*Claim, error) {
 // LostClaim returns the refusal of work on a claim ended by somebody else.
 func LostClaim(st *Standing) *fault.Error {
 	r := st.Over
-	f := fault.New(fault.Conflict, fault.NotHolder, "handoff %s was %s by %s at %s: stop working on it",
-		r.ID, OverWord(r), r.Actor, handoff.FormatTime(r.At))
-	if r.Event == record.Released {
-		return f.WithHints(fault.Run("githandoff", "resume", string(r.ID)).Because("takes it again, if nobody else has"))
-	}
-	return f.WithHints(fault.Run("githandoff", "show", string(r.ID)).Because("says how it ended"))
+	return fault.New(fault.Conflict, fault.NotHolder, "handoff %s was %s by %s at %s: stop working on it",
+		r.ID, OverWord(r), r.Actor, handoff.FormatTime(r.At)).
+		WithHints(fault.Run("githandoff", "show", string(r.ID)).Because("says what became of it"))
 }
 
 // Close brings the records of this clone in line with the end of a claim: the claim, and the

@@ -60,12 +60,21 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 		}
 		return nil, outbox.Kept(fault.As(err), "the step is kept")
 	case fault.Is(err, fault.NotHolder) && h.Nonce != "" && !done.Stands(h):
-		h.Lost = true
-		if derr := f.Claims.End(ctx, h, f.Engine.Now()); derr != nil {
-			return nil, derr
-		}
+		return nil, f.lose(ctx, h, err)
 	}
 	return nil, err
+}
+
+// lose records that a claim is lost and returns why: refused, unless somebody released the claim.
+func (f *Handler) lose(ctx context.Context, h *work.Claim, refused error) error {
+	if st, err := f.Work.Standing(ctx, h); err == nil && st.Over != nil && st.Over.Event == record.Released {
+		refused = work.LostClaim(st)
+	}
+	h.Lost = true
+	if err := f.Claims.End(ctx, h, f.Engine.Now()); err != nil {
+		return err
+	}
+	return refused
 }
 
 // tellUnsent warns of an unsent progress replaced by this step. One that had landed does not
