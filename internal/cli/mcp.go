@@ -41,31 +41,33 @@ A client that gives its agent a shell needs no server: the agent runs githandoff
 func serveMCP(ctx context.Context, a *app) error {
 	// A closed output ends the server; the result of a command is not at stake.
 	in, out := io.NopCloser(a.Stdin), nopCloser{a.Stdout}
-	return mcp.Serve(ctx, newToolbox(a), a.Version, in, out)
+	box := newToolbox(a)
+	defer box.close()
+	return mcp.Serve(ctx, box, a.Version, in, out)
 }
 
 type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-// toolbox carries out the calls of MCP tools, one after the other. Each runs a command in this
-// process, with empty input.
+// toolbox carries out the calls of MCP tools. Each runs a command in this process, with empty
+// input. Those that take a step follow one another; the others wait for nobody.
 type toolbox struct {
 	env          Env
 	dir, as, key string
-	one          sync.Mutex
+	steps        chan struct{}  // holds a token while a step is taken
+	calls        sync.WaitGroup // that are under way
 }
 
 func newToolbox(a *app) *toolbox {
-	return &toolbox{env: a.Env, dir: a.Dir, as: a.As, key: a.key}
+	return &toolbox{env: a.Env, dir: a.Dir, as: a.As, key: a.key, steps: make(chan struct{}, 1)}
 }
 
-// close waits for the call whose context has ended, so it leaves no git behind. No other call
-// begins.
+// close waits for the calls whose context has ended, so they leave no git behind.
 func (t *toolbox) close() {
 	ended := make(chan struct{})
 	go func() {
-		t.one.Lock()
+		t.calls.Wait()
 		close(ended)
 	}()
 	select {
@@ -83,10 +85,21 @@ func (t *toolbox) app(out, notes io.Writer) *app {
 	return a
 }
 
+// step is run for a command that changes something.
+func (t *toolbox) step(ctx context.Context, args ...string) (out []byte, notes []string, err error) {
+	select {
+	case t.steps <- struct{}{}:
+		defer func() { <-t.steps }()
+		return t.run(ctx, args...)
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+}
+
 // run carries out a command and returns what it printed, and its notes.
 func (t *toolbox) run(ctx context.Context, args ...string) (out []byte, notes []string, err error) {
-	t.one.Lock()
-	defer t.one.Unlock()
+	t.calls.Add(1)
+	defer t.calls.Done()
 	defer recovered(&err)
 	var printed, said bytes.Buffer
 	a := t.app(&printed, &said)
@@ -123,9 +136,9 @@ func recovered(err *error) {
 	}
 }
 
-// result runs a command whose --json output is one object.
+// result takes a step with a command whose --json output is one object.
 func (t *toolbox) result(ctx context.Context, to any, args ...string) (notes []string, err error) {
-	out, notes, err := t.run(ctx, append(args[:1:1], append([]string{"--json"}, args[1:]...)...)...)
+	out, notes, err := t.step(ctx, append(args[:1:1], append([]string{"--json"}, args[1:]...)...)...)
 	if err != nil && len(out) == 0 {
 		return notes, err
 	}
@@ -143,10 +156,11 @@ func withID(args []string, id string) []string {
 	return append(args, "--", id)
 }
 
+// lookTime bounds how long an inbox waits for a hub, whose last known handoffs it then lists.
+const lookTime = 4 * time.Second
+
 // Inbox names the waiting and the held handoffs.
 func (t *toolbox) Inbox(ctx context.Context) (in mcp.Inbox, err error) {
-	t.one.Lock()
-	defer t.one.Unlock()
 	defer recovered(&err)
 	a := t.app(io.Discard, io.Discard)
 	defer a.close()
@@ -160,9 +174,11 @@ func (t *toolbox) Inbox(ctx context.Context) (in mcp.Inbox, err error) {
 	}
 	var unread []string
 	ws.OnUnread = func(err error) { unread = append(unread, fault.OneLine(err)) }
+	ws.Repo.Runner.Limit = lookTime
 	for _, err := range ws.RefreshInboxes(ctx, false) {
 		ws.Unread(err)
 	}
+	ws.Repo.Runner.Limit = 0
 	waits, err := agenthook.NewLocal(ws, a.Now).Overview(ctx)
 	waits.Unread = unread
 	return waits, err
@@ -179,7 +195,7 @@ func (t *toolbox) Show(ctx context.Context, id string) (string, error) {
 
 // Take claims a handoff and prints it.
 func (t *toolbox) Take(ctx context.Context, id string) (string, error) {
-	out, _, err := t.run(ctx, withID([]string{"resume"}, id)...)
+	out, _, err := t.step(ctx, withID([]string{"resume"}, id)...)
 	return string(out), err
 }
 

@@ -4,7 +4,10 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
@@ -28,11 +31,59 @@ func newMCPSession(t *testing.T) *mcpSession {
 	planner.Git(t, "worktree", "add", "--quiet", fixer.Dir)
 	planner.Must(t, "init", "--as", "planner")
 	fixer.Must(t, "init", "--as", "fixer")
+	return &mcpSession{t: t, planner: planner, fixer: fixer, client: connected(t, fixer)}
+}
+
+// connected returns a client of a server in a repository.
+func connected(t *testing.T, repo *gittest.Repo) *mcp.ClientSession {
+	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	s, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: fixer.Command(t, "mcp")}, nil)
+	s, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: repo.Command(t, "mcp")}, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	return &mcpSession{t: t, planner: planner, fixer: fixer, client: s}
+	return s
+}
+
+// stuck makes the hub of a clone answer nothing while the file asked is there, for at most half a
+// minute. The hub writes it when it is asked.
+func stuck(t *testing.T, clone *gittest.Repo) (asked string) {
+	t.Helper()
+	asked = filepath.Join(t.TempDir(), "asked")
+	clone.Git(t, "config", "remote.origin.uploadpack", "echo >"+asked+"; n=0; while [ -e "+asked+" ] && [ $n -lt 300 ]; do n=$((n+1)); sleep 0.1; done; git-upload-pack")
+	return asked
+}
+
+func exists(path string) func() bool {
+	return func() bool { _, err := os.Stat(path); return err == nil }
+}
+
+// While a call waits for a hub that does not answer, the inbox is listed, and a handoff is shown.
+func TestMCPReadsBesideAStep(t *testing.T) {
+	f := gittest.NewFixture(t)
+	fixer := f.Agent(t, "fixer")
+	id := fixer.Must(t, "emit", "--quiet", "--to", "fixer", "--goal", "stop the 500")
+	asked := stuck(t, fixer)
+	p := &mcpSession{t: t, fixer: fixer, client: connected(t, fixer)}
+	taken := make(chan error, 1)
+	go func() {
+		_, err := p.client.CallTool(t.Context(), &mcp.CallToolParams{Name: "handoff_take", Arguments: map[string]any{"id": "zzzzzz"}})
+		taken <- err
+	}()
+	require.Eventually(t, exists(asked), time.Minute, 10*time.Millisecond)
+	var in struct {
+		Waiting []map[string]string
+		Unread  []string
+	}
+	p.call("handoff_inbox", nil, &in)
+	require.Len(t, in.Waiting, 1)
+	assert.Equal(t, id, in.Waiting[0]["id"])
+	require.Len(t, in.Unread, 1)
+	assert.Contains(t, in.Unread[0], "git fetch: it took too long")
+	shown, _ := p.call("handoff_show", map[string]any{"id": id}, nil)
+	assert.Contains(t, shown, "Goal: stop the 500")
+	assert.Empty(t, taken, "the step waits")
+	require.NoError(t, os.Remove(asked))
+	require.NoError(t, <-taken)
 }
 
 // call returns the text of an answer, and its structured content in to.

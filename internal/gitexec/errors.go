@@ -21,6 +21,9 @@ type Error struct {
 
 func (e *Error) Error() string {
 	line := e.Stderr[strings.LastIndexByte(e.Stderr, '\n')+1:]
+	if line == "" && TimedOut(e) {
+		line = "it took too long"
+	}
 	if line == "" {
 		return fmt.Sprintf("%s: %v", e.Program, e.Err)
 	}

@@ -4,6 +4,14 @@ package main
 // call.
 var ofAgents = []mutant{
 	{
+		"an inbox over MCP does not wait for a hub that is stuck", "internal/cli/mcp.go",
+		`ws.Repo.Runner.Limit = lookTime`, `ws.Repo.Runner.Limit = 0`, "./internal/cli -run TestMCPReadsBesideAStep",
+	},
+	{
+		"a handoff is shown over MCP while a step waits", "internal/cli/mcp.go",
+		`out, _, err := t.run(ctx, withID([]string{"show"}, id)...)`, `out, _, err := t.step(ctx, withID([]string{"show"}, id)...)`, "./internal/cli -run TestMCPReadsBesideAStep",
+	},
+	{
 		"a call under way at the end of the input is answered", "internal/mcp/session.go",
 		`if errors.Is(err, io.EOF) {`, `if errors.Is(err, io.EOF) && false {`, "./internal/mcp -run TestEndOfInput",
 	},
