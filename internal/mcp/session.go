@@ -5,13 +5,24 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+// patience is how long the calls under way may go on after the end of the input. A script that
+// wrote its requests and closed the pipe gets its answers; a client that died leaves no server
+// behind.
+const patience = 5 * time.Second
+
 // transport makes connections that are sessions.
-type transport struct{ mcp.Transport }
+type transport struct {
+	mcp.Transport
+
+	patience  time.Duration
+	interrupt func() // the calls that are under way
+}
 
 // Connect implements mcp.Transport.
 func (t transport) Connect(ctx context.Context) (mcp.Connection, error) {
@@ -19,16 +30,18 @@ func (t transport) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session{Connection: conn, closed: make(chan struct{})}, nil
+	return &session{Connection: conn, transport: t, closed: make(chan struct{})}, nil
 }
 
 // session is a connection whose input ends after the last answer. The SDK cancels the calls that
 // are under way when the input ends, and sends no answer to them.
 type session struct {
 	mcp.Connection
-	asked  sync.WaitGroup
-	closed chan struct{}
-	once   sync.Once
+
+	transport transport
+	asked     sync.WaitGroup
+	closed    chan struct{}
+	once      sync.Once
 }
 
 // Read implements mcp.Connection.
@@ -38,14 +51,20 @@ func (s *session) Read(ctx context.Context) (jsonrpc.Message, error) {
 		s.asked.Add(1)
 	}
 	if errors.Is(err, io.EOF) {
-		answered := make(chan struct{})
-		go func() { s.asked.Wait(); close(answered) }()
-		select {
-		case <-answered:
-		case <-s.closed: // a session that is closed sends no answers
-		}
+		s.wait()
 	}
 	return msg, err
+}
+
+// wait returns when all requests have their answers. It interrupts those that take too long.
+func (s *session) wait() {
+	answered := make(chan struct{})
+	go func() { s.asked.Wait(); close(answered) }()
+	defer time.AfterFunc(s.transport.patience, s.transport.interrupt).Stop()
+	select {
+	case <-answered:
+	case <-s.closed: // a session that is closed sends no answers
+	}
 }
 
 // Write implements mcp.Connection.

@@ -51,6 +51,18 @@ func TestEndOfInputWaitsForAnswers(t *testing.T) {
 	}
 }
 
+// A call that goes on after the end of the input is interrupted, and answered: a client that died
+// leaves no server behind.
+func TestEndOfInputInterruptsALongCall(t *testing.T) {
+	call := `{"jsonrpc":"2.0","id":"last","method":"tools/call","params":{"name":"handoff_inbox","arguments":{}}}`
+	var out output
+	begun := time.Now()
+	require.NoError(t, serve(t.Context(), &slow{took: 20 * time.Second}, "1", io.NopCloser(strings.NewReader(hello+call)), &out, 50*time.Millisecond))
+	assert.Less(t, time.Since(begun), 10*time.Second)
+	assert.Contains(t, out.String(), `"id":"last"`)
+	assert.Contains(t, out.String(), `"isError":true`)
+}
+
 // A server that is told to end interrupts the calls under way, whether or not its input has ended.
 func TestInterruptEndsCalls(t *testing.T) {
 	call := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"handoff_inbox","arguments":{}}}` + "\n"

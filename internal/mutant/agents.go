@@ -16,6 +16,10 @@ var ofAgents = []mutant{
 		`if errors.Is(err, io.EOF) {`, `if errors.Is(err, io.EOF) && false {`, "./internal/mcp -run TestEndOfInput",
 	},
 	{
+		"a client that died leaves no MCP server behind", "internal/mcp/session.go",
+		`defer time.AfterFunc(s.transport.patience, s.transport.interrupt).Stop()`, ``, "./internal/mcp -run TestEndOfInput",
+	},
+	{
 		"an interrupt of the MCP server ends a call", "internal/mcp/session.go",
 		`defer context.AfterFunc(ctx, cancel)()`, `defer context.AfterFunc(call, cancel)()`, "./internal/mcp -run TestInterrupt",
 	},
