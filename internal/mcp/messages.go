@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"sync"
 
@@ -24,10 +25,11 @@ type messages struct {
 	out    io.Writer
 	rest   []byte // of a message read in part
 	single bool   // the version of the protocol has no batches
+	asked  *requests
 }
 
-func newMessages(in io.ReadCloser, out io.Writer) *messages {
-	return &messages{in: bufio.NewReader(in), body: in, out: out}
+func newMessages(in io.ReadCloser, out io.Writer, asked *requests) *messages {
+	return &messages{in: bufio.NewReader(in), body: in, out: out, asked: asked}
 }
 
 // Read implements io.Reader.
@@ -57,7 +59,7 @@ func (m *messages) line() ([]byte, error) {
 	if !tooLong && len(trimmed) == 0 {
 		return nil, nil
 	}
-	refused := check(trimmed)
+	all, refused := check(trimmed)
 	switch {
 	case tooLong:
 		refused = &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: fmt.Sprintf("the message is longer than %d bytes", mcp.DefaultMaxLineLength)}
@@ -66,6 +68,9 @@ func (m *messages) line() ([]byte, error) {
 		refused = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "this version of the protocol has no batches: send one message on each line"}
 	default:
 		m.meet(trimmed)
+		if !m.asked.note(all) { // the answer must not be taken for that of the other
+			trimmed, refused = nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "two requests have the same id, and the first has no answer yet"}
+		}
 	}
 	if refused != nil {
 		return nil, m.refuse(trimmed, refused)
@@ -106,25 +111,46 @@ func readLine(in *bufio.Reader, limit int) (line []byte, tooLong bool, err error
 	}
 }
 
-// check says why a line is no message of JSON-RPC; nil if it is one.
-func check(line []byte) *jsonrpc.Error {
+// check returns the messages of a line, or says why it has none of JSON-RPC.
+func check(line []byte) ([]jsonrpc.Message, *jsonrpc.Error) {
 	if !json.Valid(line) {
-		return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the line is not JSON"}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the line is not JSON"}
 	}
 	if err := handoff.CheckText(line); err != nil {
-		return &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the line would be read as another text: " + err.Error()}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the line would be read as another text: " + err.Error()}
 	}
 	all := []json.RawMessage{line}
 	if line[0] == '[' {
 		all = nil // else the first message is decoded into the bytes of the line
 		if err := json.Unmarshal(line, &all); err != nil || len(all) == 0 {
-			return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the batch is empty"}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the batch is empty"}
 		}
 	}
+	var messages []jsonrpc.Message
 	for _, one := range all {
-		if _, err := jsonrpc.DecodeMessage(one); err != nil {
-			return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the line is not a message of JSON-RPC 2.0: " + err.Error()}
+		msg, err := jsonrpc.DecodeMessage(one)
+		if err == nil {
+			err = checkID(one)
 		}
+		if err != nil {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the line is not a message of JSON-RPC 2.0: " + err.Error()}
+		}
+		messages = append(messages, msg)
+	}
+	return messages, nil
+}
+
+// checkID refuses a number that the SDK would round: the answer would have another id.
+func checkID(message []byte) error {
+	var named struct {
+		ID any `json:"id"`
+	}
+	if err := json.Unmarshal(message, &named); err != nil {
+		return err
+	}
+	const most = 1 << 53
+	if n, ok := named.ID.(float64); ok && (n != math.Trunc(n) || math.Abs(n) >= most) {
+		return errors.New("the id is no whole number below 2^53, and no string")
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 
 // A line that is no message is answered, and the server goes on, wherever the line stands.
 func TestMalformedLineIsAnswered(t *testing.T) {
-	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	ping, again := `{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":2,"method":"ping"}`
 	for name, tc := range map[string]struct{ line, answer string }{
 		"no JSON":          {"garbage", `{"error":{"code":-32700,"message":"the line is not JSON"},"id":null,"jsonrpc":"2.0"}`},
 		"two values":       {ping + " " + ping, `{"error":{"code":-32700,"message":"the line is not JSON"},"id":null,"jsonrpc":"2.0"}`},
@@ -23,16 +23,18 @@ func TestMalformedLineIsAnswered(t *testing.T) {
 		"no object":        {`7`, `"code":-32600`},
 		"no version":       {`{"id":9,"method":"ping"}`, `"id":9`},
 		"an id of no kind": {`{"id":{"a":1},"method":7}`, `"id":null`},
+		"a broken id":      {`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `no whole number below 2^53, and no string"},"id":1.5,`},
+		"a rounded id":     {`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, `"id":9007199254740993,`},
 		"empty batch":      {`[]`, `{"error":{"code":-32600,"message":"the batch is empty"},"id":null,"jsonrpc":"2.0"}`},
 		"bad in a batch":   {`[7]`, `"code":-32600`},
 		"too long":         {`"` + strings.Repeat("x", mcp.DefaultMaxLineLength) + `"`, `"code":-32700`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			in := io.NopCloser(strings.NewReader(tc.line + "\n\n \r\n" + ping + "\r\n" + tc.line + "\n" + ping))
-			passed, err := io.ReadAll(newMessages(in, &out))
+			in := io.NopCloser(strings.NewReader(tc.line + "\n\n \r\n" + ping + "\r\n" + tc.line + "\n" + again))
+			passed, err := io.ReadAll(newMessages(in, &out, newRequests()))
 			require.NoError(t, err)
-			assert.Equal(t, ping+"\n"+ping+"\n", string(passed))
+			assert.Equal(t, ping+"\n"+again+"\n", string(passed))
 			assert.Equal(t, 2, strings.Count(out.String(), tc.answer), "%s", out.String())
 			assert.Equal(t, 2, strings.Count(out.String(), "\n"))
 		})
@@ -46,7 +48,7 @@ func TestBatchIsPassedOn(t *testing.T) {
 		`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"}]`,
 	} {
 		var out bytes.Buffer
-		passed, err := io.ReadAll(newMessages(io.NopCloser(strings.NewReader(batch+"\n")), &out))
+		passed, err := io.ReadAll(newMessages(io.NopCloser(strings.NewReader(batch+"\n")), &out, newRequests()))
 		require.NoError(t, err)
 		assert.Equal(t, batch+"\n", string(passed))
 		assert.Empty(t, out.String())
@@ -61,7 +63,7 @@ func TestBatchesAreRefusedWhereThereAreNone(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		hello := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version + `"}}`
-		passed, err := io.ReadAll(newMessages(io.NopCloser(strings.NewReader(hello+"\n"+batch+"\n"+ping+"\n")), &out))
+		passed, err := io.ReadAll(newMessages(io.NopCloser(strings.NewReader(hello+"\n"+batch+"\n"+ping+"\n")), &out, newRequests()))
 		require.NoError(t, err)
 		assert.Equal(t, !single, strings.Contains(string(passed), batch), version)
 		assert.Contains(t, string(passed), ping)

@@ -117,8 +117,9 @@ func serve(ctx context.Context, w Worker, version string, in io.ReadCloser, out 
 	locked := &lockedWriter{WriteCloser: out}
 	s := newServer(w, version)
 	s.AddReceivingMiddleware(untilOver(calls))
-	lines := &mcp.IOTransport{Reader: newMessages(in, locked), Writer: locked}
-	return s.Run(ctx, transport{Transport: lines, patience: patience, interrupt: interrupt})
+	asked := newRequests()
+	lines := &mcp.IOTransport{Reader: newMessages(in, locked, asked), Writer: locked}
+	return s.Run(ctx, transport{Transport: lines, asked: asked, patience: patience, interrupt: interrupt})
 }
 
 type idArg struct {

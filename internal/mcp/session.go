@@ -20,6 +20,7 @@ const patience = 5 * time.Second
 type transport struct {
 	mcp.Transport
 
+	asked     *requests
 	patience  time.Duration
 	interrupt func() // the calls that are under way
 }
@@ -39,7 +40,6 @@ type session struct {
 	mcp.Connection
 
 	transport transport
-	asked     sync.WaitGroup
 	closed    chan struct{}
 	once      sync.Once
 }
@@ -47,9 +47,6 @@ type session struct {
 // Read implements mcp.Connection.
 func (s *session) Read(ctx context.Context) (jsonrpc.Message, error) {
 	msg, err := s.Connection.Read(ctx)
-	if request, ok := msg.(*jsonrpc.Request); ok && request.IsCall() {
-		s.asked.Add(1)
-	}
 	if errors.Is(err, io.EOF) {
 		s.wait()
 	}
@@ -59,7 +56,7 @@ func (s *session) Read(ctx context.Context) (jsonrpc.Message, error) {
 // wait returns when all requests have their answers. It interrupts those that take too long.
 func (s *session) wait() {
 	answered := make(chan struct{})
-	go func() { s.asked.Wait(); close(answered) }()
+	go func() { s.transport.asked.all.Wait(); close(answered) }()
 	defer time.AfterFunc(s.transport.patience, s.transport.interrupt).Stop()
 	select {
 	case <-answered:
@@ -69,8 +66,9 @@ func (s *session) wait() {
 
 // Write implements mcp.Connection.
 func (s *session) Write(ctx context.Context, msg jsonrpc.Message) error {
-	if _, ok := msg.(*jsonrpc.Response); ok {
-		defer s.asked.Done()
+	if answer, ok := msg.(*jsonrpc.Response); ok {
+		defer s.transport.asked.all.Done()
+		s.transport.asked.answer(answer.ID)
 	}
 	return s.Connection.Write(ctx, msg)
 }

@@ -89,3 +89,24 @@ func TestInterruptEndsCalls(t *testing.T) {
 		}
 	}
 }
+
+// A request with the id of one under way is refused, and the first one is answered. The server goes
+// on, and ends with its input.
+func TestTwoRequestsOfOneID(t *testing.T) {
+	call := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"handoff_inbox","arguments":{}}}`
+	older := strings.Replace(hello, "2025-06-18", "2025-03-26", 1)
+	for name, second := range map[string]string{
+		"a line": call, "a batch": "[" + call + "]", "both in a batch": "[" + strings.ReplaceAll(call+","+call, `"id":7`, `"id":8`) + "]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out output
+			in := io.NopCloser(strings.NewReader(older + call + "\n" + second + "\n" + `{"jsonrpc":"2.0","id":9,"method":"ping"}`))
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			require.NoError(t, Serve(ctx, &slow{took: 100 * time.Millisecond}, "1", in, &out), "it ends with its input")
+			assert.Equal(t, 1, strings.Count(out.String(), `"id":7,"result"`), "%s", out.String())
+			assert.Contains(t, out.String(), `the first has no answer yet"},"id":null`)
+			assert.Contains(t, out.String(), `"id":9,"result"`)
+		})
+	}
+}

@@ -20,6 +20,14 @@ var ofAgents = []mutant{
 		`defer time.AfterFunc(s.transport.patience, s.transport.interrupt).Stop()`, ``, "./internal/mcp -run TestEndOfInput",
 	},
 	{
+		"two requests over MCP have two ids", "internal/mcp/requests.go",
+		`asked[one.ID] || r.open[one.ID]`, `false`, "./internal/mcp -run TestTwoRequestsOfOneID",
+	},
+	{
+		"an id over MCP is not rounded", "internal/mcp/messages.go",
+		`n != math.Trunc(n) || math.Abs(n) >= most`, `math.Abs(n) < 0`, "./internal/mcp -run TestMalformedLineIsAnswered",
+	},
+	{
 		"an interrupt of the MCP server ends a call", "internal/mcp/session.go",
 		`defer context.AfterFunc(ctx, cancel)()`, `defer context.AfterFunc(call, cancel)()`, "./internal/mcp -run TestInterrupt",
 	},
