@@ -76,15 +76,20 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	if err == nil {
 		return 0
 	}
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) && fault.CodeOf(err) != fault.Interrupted {
-		err = interrupted(err)
-	}
+	err = refusalOf(ctx, err)
 	if exit, ok := errors.AsType[exitStatus](err); ok {
 		return int(exit)
 	}
-	err = refs.DiskFault(err)
 	a.fail(err)
 	return int(fault.CodeOf(err))
+}
+
+// refusalOf returns the error of a command in words for its caller.
+func refusalOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) && fault.CodeOf(err) != fault.Interrupted {
+		return interrupted(err)
+	}
+	return refs.DiskFault(err)
 }
 
 // interrupted returns the error of an interrupted command. If a step was sent, only its hub knows

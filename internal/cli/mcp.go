@@ -92,7 +92,7 @@ func (t *toolbox) step(ctx context.Context, args ...string) (out []byte, notes [
 		defer func() { <-t.steps }()
 		return t.run(ctx, args...)
 	case <-ctx.Done():
-		return nil, nil, ctx.Err()
+		return nil, nil, refusalOf(ctx, ctx.Err())
 	}
 }
 
@@ -109,7 +109,7 @@ func (t *toolbox) run(ctx context.Context, args ...string) (out []byte, notes []
 	root.SetIn(a.Stdin)
 	root.SetOut(&printed)
 	root.SetErr(&said)
-	err = root.ExecuteContext(ctx)
+	err = refusalOf(ctx, root.ExecuteContext(ctx))
 	a.close()
 	for line := range strings.Lines(said.String()) {
 		notes = append(notes, strings.TrimSpace(line))
@@ -161,6 +161,7 @@ const lookTime = 4 * time.Second
 
 // Inbox names the waiting and the held handoffs.
 func (t *toolbox) Inbox(ctx context.Context) (in mcp.Inbox, err error) {
+	defer func() { err = refusalOf(ctx, err) }()
 	defer recovered(&err)
 	a := t.app(io.Discard, io.Discard)
 	defer a.close()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,9 @@ import (
 
 	"githandoff/internal/gittest"
 )
+
+// mcpHello begins a session.
+const mcpHello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}` + "\n"
 
 // mcpSession is a session of an MCP client. Its server works in fixer's worktree of a
 // repository in which planner works as well.
@@ -114,6 +118,18 @@ type mcpInbox struct {
 	Held    []map[string]string
 }
 
+// A call that the end of the input interrupts is answered as an interrupted command is.
+func TestMCPInterruptedCall(t *testing.T) {
+	fixer := gittest.NewFixture(t).Agent(t, "fixer")
+	stuck(t, fixer)
+	cmd := fixer.Command(t, "mcp")
+	cmd.Stdin = strings.NewReader(mcpHello + `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"handoff_take","arguments":{}}}`)
+	r := gittest.Finish(t, cmd)
+	assert.Zero(t, r.Code)
+	assert.Contains(t, r.Stdout, "githandoff: interrupted (exit 130)")
+	assert.NotContains(t, r.Stdout, "context")
+}
+
 // A client takes a handoff, works on it and ends it, and gives one itself, over the
 // standard input and output of the program.
 func TestMCP(t *testing.T) {
@@ -209,8 +225,7 @@ func TestMCPAfterAMalformedLine(t *testing.T) {
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	_, err = io.WriteString(in, "not JSON\n"+`{"jsonrpc":"2.0","id":1,"method":"initialize",`+
-		`"params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`+"\n")
+	_, err = io.WriteString(in, "not JSON\n"+mcpHello)
 	require.NoError(t, err)
 	answers := bufio.NewScanner(out)
 	for _, want := range []string{`"code":-32700`, `"serverInfo"`} {

@@ -68,7 +68,7 @@ func (m *messages) line() ([]byte, error) {
 		refused = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "this version of the protocol has no batches: send one message on each line"}
 	default:
 		m.meet(trimmed)
-		if !m.asked.note(all) { // the answer must not be taken for that of the other
+		if !m.asked.note(all, trimmed[0] == '[') { // the answer must not be taken for that of the other
 			trimmed, refused = nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "two requests have the same id, and the first has no answer yet"}
 		}
 	}

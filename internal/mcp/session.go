@@ -68,7 +68,9 @@ func (s *session) wait() {
 func (s *session) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if answer, ok := msg.(*jsonrpc.Response); ok {
 		defer s.transport.asked.all.Done()
-		s.transport.asked.answer(answer.ID)
+		if !s.transport.asked.answer(answer.ID) {
+			return nil
+		}
 	}
 	return s.Connection.Write(ctx, msg)
 }

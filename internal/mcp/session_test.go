@@ -110,3 +110,24 @@ func TestTwoRequestsOfOneID(t *testing.T) {
 		})
 	}
 }
+
+// A client that cancels a call waits for no answer. In a batch there is one: the others would wait
+// for it.
+func TestCancelledCallIsNotAnswered(t *testing.T) {
+	call := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"handoff_inbox","arguments":{}}}`
+	for line, answers := range map[string]int{call: 0, "[" + call + "]": 1} {
+		in, client := io.Pipe()
+		w := &slow{took: time.Hour, began: make(chan struct{})}
+		go func() {
+			_, _ = io.WriteString(client, strings.Replace(hello, "2025-06-18", "2025-03-26", 1)+line+"\n")
+			<-w.began
+			_, _ = io.WriteString(client, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`+"\n"+
+				`{"jsonrpc":"2.0","id":3,"method":"ping"}`)
+			_ = client.Close()
+		}()
+		var out output
+		require.NoError(t, Serve(t.Context(), w, "1", in, &out))
+		assert.Equal(t, answers, strings.Count(out.String(), `"id":2`), "%s", out.String())
+		assert.Contains(t, out.String(), `"id":3,"result"`)
+	}
+}

@@ -21,11 +21,23 @@ var ofAgents = []mutant{
 	},
 	{
 		"two requests over MCP have two ids", "internal/mcp/requests.go",
-		`asked[one.ID] || r.open[one.ID]`, `false`, "./internal/mcp -run TestTwoRequestsOfOneID",
+		`asked[one.ID] != nil || r.open[one.ID] != nil`, `false`, "./internal/mcp -run TestTwoRequestsOfOneID",
 	},
 	{
 		"an id over MCP is not rounded", "internal/mcp/messages.go",
 		`n != math.Trunc(n) || math.Abs(n) >= most`, `math.Abs(n) < 0`, "./internal/mcp -run TestMalformedLineIsAnswered",
+	},
+	{
+		"a cancelled call over MCP has no answer", "internal/mcp/requests.go",
+		`return one == nil || !one.cancelled`, `return one == one`, "./internal/mcp -run TestCancelledCallIsNotAnswered",
+	},
+	{
+		"a cancelled call of a batch over MCP has an answer", "internal/mcp/requests.go",
+		`one != nil && !one.batch`, `one != nil`, "./internal/mcp -run TestCancelledCallIsNotAnswered",
+	},
+	{
+		"an interrupt over MCP has the words of a command", "internal/cli/mcp.go",
+		`err = refusalOf(ctx, root.ExecuteContext(ctx))`, `err = root.ExecuteContext(ctx)`, "./internal/cli -run TestMCPInterruptedCall",
 	},
 	{
 		"an interrupt of the MCP server ends a call", "internal/mcp/session.go",
