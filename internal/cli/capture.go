@@ -35,12 +35,15 @@ func newCapture(a *app) command {
 the document that it wrote there, to TARGET or to the target that the document names.
 If neither names one, the document is printed between markers, as Kelos does. The exit
 status is that of the command. A document that cannot be handed over is kept in the git
-directory, with a warning. With --to, capture exits 3 if a command succeeds but writes no
-document. A TARGET that cannot be addressed, such as one with an unknown alias, is
+directory, with a warning. A TARGET that cannot be addressed, such as one with an unknown alias, is
 refused before the command runs.
 
 An agent that ended as blocked and names no target is handed to nobody: its handoff
 waits for a decision ("githandoff route").
+
+With --to, capture succeeds only if something was handed over. If a command succeeded but
+left no document, the exit status is 3, and for a document that cannot be handed over it
+is that of the refusal, such as 6 for a broken one. So it is without a command.
 
 Without a command: reads the file at KELOS_HANDOFF_PATH (/tmp/kelos-handoff.json,
 a regular file of this user), or with --from-log the last complete pair of markers
@@ -48,16 +51,15 @@ in a log of any size. It checks the document and prints it between markers; with
 it hands it over instead. Times, names and colours that a log collector puts before
 each line are removed. If the log has no such markers, the last message of an agent
 among its outputs becomes the detail, the first paragraph of that message the summary,
-and the other outputs data. A log with neither is no failure: one line on standard
-error says so. A log that ends between the markers is incomplete: a warning, and with --to a
+and the other outputs data. A log with neither is no failure without --to: one line
+on standard error says so. A log that ends between the markers is incomplete: a warning, and with --to a
 refusal (exit 6).
 
 --last-message reads the last message of an agent from the output of its client:
 claude -p (json, stream-json), codex exec (--output-last-message, --json), gemini (json,
 stream-json), opencode run (--format json), copilot -p (json). If the message contains a
 document, such as a JSON block at its end, that is the handoff. Otherwise the message is
-the detail, and its first paragraph the summary. With --to, capture exits 3 if the message
-is empty.`,
+the detail, and its first paragraph the summary.`,
 		example: []string{
 			`githandoff capture --to fixer -- claude -p "find out why login fails"`,
 			"kubectl logs job/investigate | githandoff capture --from-log - --to fixer@client",

@@ -144,7 +144,7 @@ const (
 const (
 	// NothingPending (3, look-up): nothing waits.
 	NothingPending Reason = "nothing_pending"
-	// NothingLeft (3, capture): the command did not write the expected handoff.
+	// NothingLeft (3, capture): no agent left the expected handoff.
 	NothingLeft Reason = "nothing_left"
 	// NothingHeld (3, 7, look-up): this worktree holds no handoff.
 	NothingHeld Reason = "nothing_held"

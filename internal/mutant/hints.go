@@ -19,8 +19,14 @@ var ofHints = []mutant{
 		`if !slices.Contains(whens(), text) {`, `if !slices.Contains(whens(), text) && false {`, "./internal/cli -run TestScript/hint_typos",
 	},
 	{
-		"capture for somebody says that nothing was left", "internal/app/capture/command.go",
-		`case code == 0 && r.To != "":`, `case false:`, "./internal/cli -run TestScript/capture_nothing",
+		"capture for somebody says that nothing was left", "internal/app/capture/handler.go",
+		`	if r.To != "" {
+		return fault.New(fault.NotFound`, `	if false {
+		return fault.New(fault.NotFound`, "./internal/cli -run TestScript/capture_nothing",
+	},
+	{
+		"capture for somebody says that nobody got the document", "internal/app/capture/command.go",
+		`code != 0 || sent || r.To == ""`, `code != 0 || sent || true`, "./internal/cli -run TestScript/capture_nothing",
 	},
 	{
 		"a hub that lost a race, or says another word, is asked again", "internal/crossrepo/refusal.go",

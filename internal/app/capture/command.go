@@ -12,7 +12,8 @@ import (
 )
 
 // runCommand runs an agent and hands over the document that it wrote. A target that would
-// refuse every handoff is refused before the agent has worked for nothing.
+// refuse every handoff is refused before the agent has worked for nothing. If a named target got
+// nothing from a command that succeeded, that is an error, else it is a warning.
 func (h *Handler) runCommand(ctx context.Context, r *Request) (code int, err error) {
 	if r.To != "" {
 		if err := h.Check(ctx, r.To); err != nil {
@@ -29,40 +30,27 @@ func (h *Handler) runCommand(ctx context.Context, r *Request) (code int, err err
 	if code, err = h.Run(ctx, r.Command, path); err != nil {
 		return code, fault.New(fault.NotFound, fault.NoSuchCommand, "%w", err)
 	}
+	sent := false
 	document, err := fromFile(path)
 	switch {
-	case err == nil && document == nil:
-		return code, h.nothing(r, code)
-	case err == nil:
-		err = h.handOver(ctx, r, document)
+	case err != nil:
+	case document != nil:
+		sent, err = h.handOver(ctx, r, document)
+	case r.To != "" || code == 0:
+		err = h.nothing(r, "the command wrote no file at $"+PathVar,
+			fault.Run("githandoff", "help", "formats").Because("shows what an agent writes there"))
 	}
-	if err != nil {
+	if err != nil && (code != 0 || sent || r.To == "") {
 		h.Warn(err)
+		err = nil
 	}
-	return code, nil
-}
-
-// nothing says that the command left no document. A caller that named a target waits for a
-// handoff there: if the command succeeded, that is a failure.
-func (h *Handler) nothing(r *Request, code int) error {
-	nothing := fault.New(fault.NotFound, fault.NothingLeft, "the command wrote no file at $%s: nothing is handed over", PathVar).
-		WithHints(fault.Run("githandoff", "help", "formats").Because("shows what an agent writes there"))
-	switch {
-	case code == 0 && r.To != "":
-		return nothing
-	case r.To != "":
-		h.Warn(nothing)
-	case code == 0:
-		h.Say("githandoff: %s", nothing.Message)
-	}
-	return nil
+	return code, err
 }
 
 // handOver sends a document, or prints one that names nobody. A document that is refused is
 // kept.
-func (h *Handler) handOver(ctx context.Context, r *Request, document []byte) error {
+func (h *Handler) handOver(ctx context.Context, r *Request, document []byte) (sent bool, err error) {
 	env, err := h.read(r, document, "")
-	sent := false
 	switch {
 	case err != nil:
 	case r.To != "", env.Target.Agent != nil, env.Status != handoff.StatusComplete:
@@ -71,11 +59,11 @@ func (h *Handler) handOver(ctx context.Context, r *Request, document []byte) err
 		err = h.print(env)
 	}
 	if err == nil || sent {
-		return err
+		return sent, err
 	}
 	kept, kerr := h.setAside(ctx, document)
 	if kerr != nil {
-		return errors.Join(err, kerr)
+		return false, errors.Join(err, kerr)
 	}
-	return fault.About("what the command left is kept as "+kept, err)
+	return false, fault.About("what the command left is kept as "+kept, err)
 }

@@ -83,22 +83,33 @@ func (h *Handler) Handle(ctx context.Context, r *Request) (code int, err error) 
 	return 0, err
 }
 
-// left returns the document that an agent left, nil if it left none. That is no failure: a remark
-// says so.
+// left returns the document that an agent left, nil if it left none and that is no failure.
 func (h *Handler) left(r *Request) (document []byte, err error) {
+	nothing := ""
 	switch {
 	case r.Message != "":
 		return h.fromMessage(r)
 	case r.Log != "":
-		if document, err = h.fromLog(r); err == nil && document == nil {
-			h.Say("githandoff: the log holds no handoff and no last message of an agent: nothing is handed over")
-		}
+		document, err = h.fromLog(r)
+		nothing = "the log holds no handoff and no last message of an agent"
 	default:
-		if document, err = fromFile(r.Path); err == nil && document == nil {
-			h.Say("githandoff: the agent wrote no file at %s: nothing is handed over", untrusted.Line(r.Path))
-		}
+		document, err = fromFile(r.Path)
+		nothing = "the agent wrote no file at " + untrusted.Line(r.Path)
+	}
+	if err == nil && document == nil {
+		err = h.nothing(r, nothing, fault.Run("githandoff", "help", "formats").Because("shows what an agent leaves"))
 	}
 	return document, err
+}
+
+// nothing says why there is no document. A caller that named a target waits for a handoff there:
+// that is a failure, and otherwise a remark.
+func (h *Handler) nothing(r *Request, why string, hint fault.Hint) error {
+	if r.To != "" {
+		return fault.New(fault.NotFound, fault.NothingLeft, "%s: nothing is handed over", why).WithHints(hint)
+	}
+	h.Say("githandoff: %s: nothing is handed over", why)
+	return nil
 }
 
 // fromFile returns the document at path, nil if there is no file.
@@ -172,12 +183,7 @@ func (h *Handler) fromMessage(r *Request) ([]byte, error) {
 	if m.Failed != "" {
 		what = "the agent ended without a last message (" + m.Failed + ")"
 	}
-	if r.To != "" {
-		return nil, fault.New(fault.NotFound, fault.NothingLeft, "%s: nothing is handed over", what).
-			WithHints(fault.Run("githandoff", "emit", "--help").Because("shows how a handoff is written by hand"))
-	}
-	h.Say("githandoff: %s: nothing is printed", what)
-	return nil, nil
+	return nil, h.nothing(r, what, fault.Run("githandoff", "emit", "--help").Because("shows how a handoff is written by hand"))
 }
 
 // read reads a document. A log, and a document of no known format that Kelos can read, is of
