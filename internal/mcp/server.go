@@ -136,58 +136,64 @@ func newServer(w Worker, version string) *mcp.Server {
 		Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{},
 	})
-	add(s, "handoff_inbox", "List handoffs that wait for this agent and those it holds.", ``,
+	add(s, "handoff_inbox", "List handoffs that wait for this agent and those it holds.", nil,
 		mcp.ToolAnnotations{ReadOnlyHint: true},
 		func(ctx context.Context, _ struct{}) (any, error) { return w.Inbox(ctx) })
-	add(s, "handoff_show", "Print a handoff without claiming it.", `"id":`+text,
+	add(s, "handoff_show", "Print a handoff without claiming it.", arguments{{"id", text()}},
 		mcp.ToolAnnotations{ReadOnlyHint: true},
 		func(ctx context.Context, a idArg) (any, error) { return w.Show(ctx, a.ID) }, "id")
-	add(s, "handoff_take", "Claim a handoff and print it. Without id: the one held, else one that waits.", `"id":`+text,
+	add(s, "handoff_take", "Claim a handoff and print it. Without id: the one held, else one that waits.", arguments{{"id", text()}},
 		mcp.ToolAnnotations{DestructiveHint: new(false), IdempotentHint: true},
 		func(ctx context.Context, a idArg) (any, error) { return w.Take(ctx, a.ID) })
-	add(s, "handoff_progress", "Renew the lease of a held handoff. The message stays in its log.", `"id":`+text+`,"message":`+text,
+	add(s, "handoff_progress", "Renew the lease of a held handoff. The message stays in its log.",
+		arguments{{"id", text()}, {"message", text()}},
 		mcp.ToolAnnotations{DestructiveHint: new(false), IdempotentHint: true},
 		func(ctx context.Context, a progressArgs) (any, error) { return w.Progress(ctx, a.ID, a.Message) }, "message")
 	add(s, "handoff_finish", "End a held handoff. Summary (the reason, if failed) and results stay in its log.",
-		`"id":`+text+`,"outcome":{"type":"string","enum":["done","failed","release"]},"summary":`+text+
-			`,"results":{"type":"object","additionalProperties":{"type":"string"}}`,
+		arguments{{"id", text()}, {"outcome", oneOf(Done, Failed, Release)}, {"summary", text()}, {"results", results()}},
 		mcp.ToolAnnotations{DestructiveHint: new(true), IdempotentHint: true},
 		func(ctx context.Context, a Finish) (any, error) { return w.Finish(ctx, a) }, "outcome")
 	add(s, "handoff_give", "Offer work to another agent: AGENT here, or AGENT@REPOSITORY. Scope narrows authority that is passed on.",
-		`"to":`+text+`,"goal":`+text+`,"summary":`+text+`,"task":`+text+`,"done":`+texts+`,"blockers":`+texts+
-			`,"files":{"type":"array","items":{"type":"string"},"maxItems":5},"scope":`+texts,
+		arguments{
+			{"to", text()},
+			{"goal", text()},
+			{"summary", text()},
+			{"task", text()},
+			{"done", texts()},
+			{"blockers", texts()},
+			{"files", paths()},
+			{"scope", texts()},
+		},
 		mcp.ToolAnnotations{DestructiveHint: new(false)}, // repeated with a task alone it is one handoff
 		func(ctx context.Context, a Give) (any, error) { return w.Give(ctx, a) }, "to", "goal")
 	return s
 }
 
-// Parts of the schemas. They have no unions: some clients do not take them.
-const (
-	text  = `{"type":"string"}`
-	texts = `{"type":"array","items":{"type":"string"}}`
-)
-
 // add offers one tool. A text returned by do is the result as it is, fence and all; anything
 // else is structured. The world of every tool is closed: refs of this repository and of the
 // pinned ones.
-func add[In any](s *mcp.Server, name, description, properties string, hints mcp.ToolAnnotations,
+func add[In any](s *mcp.Server, name, description string, takes arguments, hints mcp.ToolAnnotations,
 	do func(context.Context, In) (any, error), required ...string,
 ) {
 	hints.OpenWorldHint = new(false)
-	schema := `{"type":"object","properties":{` + properties + `},"additionalProperties":false`
-	if len(required) > 0 {
-		schema += `,"required":["` + strings.Join(required, `","`) + `"]`
-	}
-	tool := &mcp.Tool{Name: name, Description: description, Annotations: &hints, InputSchema: json.RawMessage(schema + "}")}
-	mcp.AddTool(s, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
+	tool := &mcp.Tool{Name: name, Description: description, Annotations: &hints, InputSchema: takes.schema(required)}
+	s.AddTool(tool, func(ctx context.Context, call *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var in In
+		if err := takes.read(call.Params.Arguments, required, &in); err != nil {
+			return refusal(err), nil
+		}
 		out, err := do(ctx, in)
 		if err != nil {
-			return refusal(err), nil, nil
+			return refusal(err), nil
 		}
 		if printed, ok := out.(string); ok {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: printed}}}, nil, nil
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: printed}}}, nil
 		}
-		return nil, out, nil
+		b, err := json.Marshal(out)
+		if err != nil {
+			return nil, err
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(b)}}, StructuredContent: json.RawMessage(b)}, nil
 	})
 }
 

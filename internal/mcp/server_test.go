@@ -133,6 +133,35 @@ func TestUnknownArgumentsAreRefused(t *testing.T) {
 	assert.Empty(t, w.asked)
 }
 
+// A refused argument is named, with what it may be. One that is null is absent.
+func TestArgumentsAreRefusedInPlainWords(t *testing.T) {
+	w := &worker{}
+	s := client(t, w)
+	nothing := args{"id": nil, "summary": nil, "results": nil}
+	for _, tc := range []struct {
+		tool string
+		args args
+		want string
+	}{
+		{"handoff_give", args{"to": "qa", "goal": "x", "files": "a"}, "files: want a list of at most 5 paths"},
+		{"handoff_give", args{"to": "qa", "goal": "x", "files": []string{"1", "2", "3", "4", "5", "6"}}, "files: want a list of at most 5 paths"},
+		{"handoff_give", args{"to": "qa", "goal": "x", "done": []any{"a", nil}}, "done: want a list of strings"},
+		{"handoff_give", args{"to": nil, "goal": "x"}, "to is missing: want a string"},
+		{"handoff_finish", args{"outcome": "revoked"}, "outcome: want done, failed, release"},
+		{"handoff_finish", args{"outcome": "done", "results": args{"a": 1}}, "results: want an object of strings"},
+		{"handoff_take", args{"as": "root"}, "unknown argument: want id"},
+		{"handoff_inbox", args{"as": "root"}, "unknown argument: want none"},
+	} {
+		r := call(t, s, tc.tool, tc.args)
+		assert.True(t, r.IsError)
+		assert.Equal(t, "githandoff: "+tc.want+" (exit 2)", said(t, r))
+	}
+	nothing["outcome"] = "done"
+	assert.False(t, call(t, s, "handoff_finish", nothing).IsError)
+	assert.False(t, call(t, s, "handoff_inbox", nil).IsError)
+	assert.Equal(t, []any{Finish{Outcome: "done"}}, w.asked)
+}
+
 // The tools as a model sees them: names, descriptions and input schemas, at four bytes
 // a token, in no more than 450 tokens.
 func TestToolsCostFewTokens(t *testing.T) {

@@ -40,6 +40,14 @@ var ofAgents = []mutant{
 		`err = refusalOf(ctx, root.ExecuteContext(ctx))`, `err = root.ExecuteContext(ctx)`, "./internal/cli -run TestMCPInterruptedCall",
 	},
 	{
+		"an argument over MCP fits its schema", "internal/mcp/arguments.go",
+		`case !all[i].kind.fits(value):`, `case false:`, "./internal/mcp -run TestArgumentsAreRefusedInPlainWords",
+	},
+	{
+		"an argument over MCP that is null is absent", "internal/mcp/arguments.go",
+		`case value == nil:`, `case false:`, "./internal/mcp -run TestArgumentsAreRefusedInPlainWords",
+	},
+	{
 		"an interrupt of the MCP server ends a call", "internal/mcp/session.go",
 		`defer context.AfterFunc(ctx, cancel)()`, `defer context.AfterFunc(call, cancel)()`, "./internal/mcp -run TestInterrupt",
 	},
