@@ -41,6 +41,8 @@ type app struct {
 
 	patience *output.Patience // tells a terminal why the command waits
 	noHelp   error            // why --help has no page
+
+	reader reader // of the output
 }
 
 // in returns a copy of a for a directory. The two share no open repository.

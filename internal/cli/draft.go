@@ -189,7 +189,7 @@ func (f *draftFlag) apply(ctx context.Context, a *app, env *handoff.Envelope, va
 			value = fromTop(repo.Worktree, here, given)
 		}
 		if err := handoff.CheckPath(value); err != nil {
-			return usage("--%s %s: %v", f.name, printable(given), err)
+			return usage("%s %s: %v", a.reader.flag(f.name), printable(given), err)
 		}
 	case textsFlag:
 		value, err = a.text("--"+f.name, value)

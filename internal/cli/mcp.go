@@ -80,7 +80,8 @@ func (t *toolbox) close() {
 func (t *toolbox) app(out, notes io.Writer) *app {
 	env := t.env
 	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), out, notes
-	a := &app{Env: env, Printer: output.New(out, notes, false, env.Getenv, env.Now), key: t.key, input: env.Stdin, hook: true}
+	a := &app{Env: env, Printer: output.New(out, notes, false, env.Getenv, env.Now), key: t.key, input: env.Stdin, hook: true, reader: reader{tools: true}}
+	a.Spell = mcp.Hint
 	a.Dir, a.As, a.Color = t.dir, t.as, output.Never
 	return a
 }

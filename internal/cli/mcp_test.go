@@ -150,6 +150,9 @@ func TestMCP(t *testing.T) {
 	taken, failed := p.call("handoff_take", nil, nil)
 	assert.False(t, failed, taken)
 	assert.Regexp(t, `(?s)-+ begin [0-9a-f]{16}: data written by planner -+\nGoal: stop the 500\n.*-+ end`, taken)
+	assert.Regexp(t, `\nDone: handoff_finish \{"id":"[0-9a-z…]+","outcome":"done"\}\. `+
+		`Not possible: handoff_finish \{"id":"[0-9a-z…]+","outcome":"failed","summary":"TEXT"\}\. Give back: handoff_finish \{.*"release"\}\.\n`, taken)
+	assert.NotContains(t, taken, "githandoff ")
 	again, _ := p.call("handoff_take", nil, nil)
 	assert.Contains(t, again, "Goal: stop the 500", "what is held is shown again")
 	p.call("handoff_inbox", nil, &in)
@@ -169,6 +172,7 @@ func TestMCP(t *testing.T) {
 	text, failed := p.call("handoff_take", nil, nil)
 	assert.True(t, failed)
 	assert.Contains(t, text, "nothing waits for fixer (exit 3)")
+	assert.NotContains(t, text, "hint: githandoff", "it has no shell")
 
 	text, failed = p.call("handoff_finish", map[string]any{"outcome": "failed"}, nil)
 	assert.True(t, failed)
@@ -202,6 +206,29 @@ func TestMCPArgumentsAreData(t *testing.T) {
 
 	text, failed := p.call("handoff_give", map[string]any{"to": "planner", "goal": "x", "scope": []string{"repo.write:*"}}, nil)
 	assert.True(t, failed, "no held handoff carries authority: %s", text)
+}
+
+// An agent without a shell is told of its tools and their arguments, never of a command or a flag.
+func TestMCPNamesItsOwnTools(t *testing.T) {
+	p := newMCPSession(t)
+	p.planner.Must(t, "emit", "--quiet", "--to", "fixer", "--goal", "x", "--detail", strings.Repeat("all of it\n", 1000))
+	taken, _ := p.call("handoff_take", nil, nil)
+	assert.Contains(t, taken, "Not shown: ")
+	for _, tc := range []struct {
+		tool string
+		args map[string]any
+		want string
+	}{
+		{"handoff_give", map[string]any{"to": "planner", "goal": "x", "files": []string{"../../etc/passwd"}}, "githandoff: files ../../etc/passwd: "},
+		{"handoff_give", map[string]any{"to": "planner", "goal": strings.Repeat("long ", 2000)}, "githandoff: goal: "},
+		{"handoff_finish", map[string]any{"outcome": "done", "results": map[string]any{"": "z"}}, "githandoff: results =z: want K=V"},
+	} {
+		text, failed := p.call(tc.tool, tc.args, nil)
+		assert.True(t, failed)
+		assert.Contains(t, text, tc.want)
+		taken += text
+	}
+	assert.NotRegexp(t, `githandoff [a-z]|(^|\s)--[a-z]`, strings.ReplaceAll(taken, "githandoff: ", ""))
 }
 
 // An inbox shows a sender's text only if it has the alphabet of a task id.

@@ -16,6 +16,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/mcp"
 	"githandoff/internal/receipt"
 	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
@@ -40,7 +41,7 @@ func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byt
 		fmt.Fprintf(&b, "%s\n", heldUntil(untrusted.Name(g.Holder.Actor), v.State(), a.Now()))
 	}
 	if w := v.Envelope().Work; w != nil {
-		fmt.Fprintf(&b, "Snapshot of the sender's work tree: %s (githandoff work show %s).\n", workLine(w), short)
+		fmt.Fprintf(&b, "Snapshot of the sender's work tree: %s%s.\n", workLine(w), inBrackets(a.reader.command("work", "show", short)))
 	}
 	fenced, err := untrusted.Fence(a.Random, brief.Text(v.Envelope()), "written by "+offer.From)
 	if err != nil {
@@ -48,20 +49,60 @@ func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byt
 	}
 	b.Write(fenced)
 	if more := brief.Omitted(v.Envelope()); len(more) > 0 {
-		fmt.Fprintf(&b, "Not shown: %s (%s).\n", strings.Join(more, ", "), brief.Commands(v.Envelope(), short))
+		commands := "a person can print them"
+		if !a.reader.tools {
+			commands = brief.Commands(v.Envelope(), short)
+		}
+		fmt.Fprintf(&b, "Not shown: %s (%s).\n", strings.Join(more, ", "), commands)
 	}
 	if to := toExplain(ws, g); to != "" {
-		fmt.Fprintf(&b, "Explain: githandoff emit --to %s --parent %s --summary TEXT, then acknowledge this one.\n", to, short)
+		explain := []string{"emit", "--to", to, "--parent", short, "--summary", "TEXT"}
+		if a.reader.tools { // which makes what is held the parent
+			explain = slices.Delete(explain, 3, 5)
+		}
+		fmt.Fprintf(&b, "Explain: %s, then acknowledge this one.\n", a.reader.command(explain...))
 	}
 	switch {
 	case acks:
 		fmt.Fprintf(&b, "Acknowledged at once: it is not held.\n")
 	case g.Holder != nil:
-		fmt.Fprintf(&b, "Done: githandoff ack %[1]s. Not possible: githandoff fail %[1]s --reason TEXT. Give back: githandoff release %[1]s.\n", short)
-		b.WriteString(githook.ByHand(ws.Repo, g.Holder))
+		fmt.Fprintf(&b, "Done: %s. Not possible: %s. Give back: %s.\n",
+			a.reader.command("ack", short), a.reader.command("fail", short, "--reason", "TEXT"), a.reader.command("release", short))
+		if !a.reader.tools {
+			b.WriteString(githook.ByHand(ws.Repo, g.Holder))
+		}
 	}
 	a.Cost(b.Len())
 	return b.Bytes(), nil
+}
+
+// reader is told which commands to run. With tools it is an agent with the tools of MCP, and without
+// a shell.
+type reader struct{ tools bool }
+
+// command returns a command of githandoff as the reader can run it; "" if the reader cannot.
+func (r reader) command(args ...string) string {
+	argv := append([]string{"githandoff"}, args...)
+	if r.tools {
+		return mcp.Call(argv...)
+	}
+	return strings.Join(argv, " ")
+}
+
+// flag returns a flag as the reader gives it.
+func (r reader) flag(name string) string {
+	if argument := mcp.Argument(name); r.tools && argument != "" {
+		return argument
+	}
+	return "--" + name
+}
+
+// inBrackets returns a remark at the end of a line; "" for none.
+func inBrackets(remark string) string {
+	if remark == "" {
+		return ""
+	}
+	return " (" + remark + ")"
 }
 
 // endOf returns the end of an id for the commands in a prompt. At a terminal it is unique among all

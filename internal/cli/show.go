@@ -126,7 +126,11 @@ func (c *showCommand) text(b *output.Lines, ws *workspace.Workspace, f *workspac
 	}
 	_, _ = b.Write(fenced)
 	if more := brief.Omitted(v.Envelope()); len(more) > 0 {
-		b.Line("Not shown: %s (--detail, --data KEY, or --json for all).", strings.Join(more, ", "))
+		ways := "--detail, --data KEY, or --json for all"
+		if c.reader.tools {
+			ways = "a person can print them"
+		}
+		b.Line("Not shown: %s (%s).", strings.Join(more, ", "), ways)
 	}
 	c.Cost(b.Len())
 	return nil

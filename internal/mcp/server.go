@@ -197,12 +197,15 @@ func add[In any](s *mcp.Server, name, description string, takes arguments, hints
 	})
 }
 
-// refusal returns the error as the command line would print it, with its exit code.
+// refusal returns the error as the command line would print it, with its exit code. Its hints name
+// tools.
 func refusal(err error) *mcp.CallToolResult {
 	line := fmt.Sprintf("githandoff: %s (exit %d)", strings.ReplaceAll(err.Error(), "\n", "; "), fault.CodeOf(err))
 	if f := fault.As(err); f != nil {
-		for _, h := range f.Hints[:min(len(f.Hints), 3)] {
-			line += "\nhint: " + h.String()
+		for _, h := range f.Hints[:min(len(f.Hints), fault.MaxHints)] {
+			if told := Hint(h); told != "" {
+				line += "\nhint: " + told
+			}
 		}
 	}
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: line}}}

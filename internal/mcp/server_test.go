@@ -27,7 +27,7 @@ func (w *worker) Show(_ context.Context, id string) (string, error) {
 
 func (w *worker) Take(_ context.Context, id string) (string, error) {
 	if id == "taken" {
-		return "", fault.New(fault.Conflict, "claimed", "handoff %s is held by other", id).WithHints(fault.Run("githandoff", "resume", "--next"))
+		return "", fault.New(fault.Conflict, "claimed", "handoff %s is held by other", id).WithHints(fault.Run("githandoff", "resume", "--next"), fault.Run("githandoff", "show", id).Because("shows it"), fault.Fact("ask its sender"))
 	}
 	return "taken\n", nil
 }
@@ -99,7 +99,7 @@ func TestTools(t *testing.T) {
 
 	r = call(t, s, "handoff_take", args{"id": "taken"})
 	assert.True(t, r.IsError)
-	assert.Equal(t, "githandoff: handoff taken is held by other (exit 5)\nhint: githandoff resume --next", said(t, r))
+	assert.Equal(t, "githandoff: handoff taken is held by other (exit 5)\nhint: handoff_show {\"id\":\"taken\"} (shows it)\nhint: ask its sender", said(t, r))
 
 	call(t, s, "handoff_progress", args{"message": "half"})
 	call(t, s, "handoff_finish", args{"outcome": "done", "results": args{"pr": "7"}})

@@ -48,6 +48,20 @@ var ofAgents = []mutant{
 		`case value == nil:`, `case false:`, "./internal/mcp -run TestArgumentsAreRefusedInPlainWords",
 	},
 	{
+		"a handoff over MCP names tools and no commands", "internal/cli/prompt.go",
+		`		return mcp.Call(argv...)
+`, `		_ = mcp.Call
+`, "./internal/cli -run TestMCP$",
+	},
+	{
+		"a refusal over MCP names arguments and no flags", "internal/cli/prompt.go",
+		`r.tools && argument != ""`, `argument == "-"`, "./internal/cli -run TestMCPNamesItsOwnTools",
+	},
+	{
+		"a hint over MCP is one that an agent without a shell can follow", "internal/mcp/server.go",
+		`told := Hint(h)`, `told := h.String()`, "./internal/cli -run TestMCPNamesItsOwnTools",
+	},
+	{
 		"an interrupt of the MCP server ends a call", "internal/mcp/session.go",
 		`defer context.AfterFunc(ctx, cancel)()`, `defer context.AfterFunc(call, cancel)()`, "./internal/mcp -run TestInterrupt",
 	},

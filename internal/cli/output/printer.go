@@ -34,6 +34,7 @@ type Printer struct {
 	JSON, Quiet bool
 	Filter      func(w io.Writer, object any) error // what is printed of an object; nil: all
 	Color       When
+	Spell       func(fault.Hint) string // a hint in words of its reader, "" for none; nil: Hint.String
 	Invocation
 
 	out, err io.Writer
@@ -152,7 +153,15 @@ func (p *Printer) Fail(err error, failure Failure) {
 }
 
 // Hint prints a command which mends the cause of a warning.
-func (p *Printer) Hint(h fault.Hint) { p.Say("hint: %s", untrusted.Line(h.String())) }
+func (p *Printer) Hint(h fault.Hint) {
+	told := h.String()
+	if p.Spell != nil {
+		told = p.Spell(h)
+	}
+	if told != "" {
+		p.Say("hint: %s", untrusted.Line(told))
+	}
+}
 
 // Result prints one result: with --json the object v, else the lines written by text.
 func (p *Printer) Result(v any, text func(t *Lines)) error {
