@@ -82,7 +82,7 @@ func TestMCPReadsBesideAStep(t *testing.T) {
 	require.Len(t, in.Waiting, 1)
 	assert.Equal(t, id, in.Waiting[0]["id"])
 	require.Len(t, in.Unread, 1)
-	assert.Contains(t, in.Unread[0], "git fetch: it took too long")
+	assert.Contains(t, in.Unread[0], "origin did not answer within 4 seconds")
 	shown, _ := p.call("handoff_show", map[string]any{"id": id}, nil)
 	assert.Contains(t, shown, "Goal: stop the 500")
 	assert.Empty(t, taken, "the step waits")

@@ -28,6 +28,9 @@ type silence struct {
 // followed by a look, which tells whether the push arrived.
 func connect(ctx context.Context, h *remote, c gitexec.Cmd) ([]byte, error) {
 	push, within := c.Finish, c.Timeout
+	if limit := h.Repo.Runner.Limit; limit > 0 {
+		within = min(within, limit)
+	}
 	if s := h.silent.Load(); s != nil {
 		if push || !s.pushed {
 			return nil, s.err
