@@ -27,10 +27,7 @@ type silence struct {
 // this command: the call fails with the error of the first one. Only a push without an answer is
 // followed by a look, which tells whether the push arrived.
 func connect(ctx context.Context, h *remote, c gitexec.Cmd) ([]byte, error) {
-	push, within := c.Finish, c.Timeout
-	if limit := h.Repo.Runner.Limit; limit > 0 {
-		within = min(within, limit)
-	}
+	push, within := c.Finish, h.Repo.Runner.TimeFor(c)
 	if s := h.silent.Load(); s != nil {
 		if push || !s.pushed {
 			return nil, s.err

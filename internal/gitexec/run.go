@@ -98,18 +98,23 @@ var gitSettings = []string{
 // small by a hub, ends git instead of filling the memory.
 func MaxAlloc(mebibytes int) string { return fmt.Sprintf("GIT_ALLOC_LIMIT=%dm", mebibytes) }
 
+// TimeFor returns how long Run lets c run.
+func (r *Runner) TimeFor(c Cmd) time.Duration {
+	timeout := cmp.Or(c.Timeout, LocalTimeout)
+	if r.Limit > 0 {
+		return min(timeout, r.Limit)
+	}
+	return timeout
+}
+
 // Run runs c to its end and returns its standard output. Output written before a failure is
 // returned with the error, which is an *Error. When ctx ends, so do the process and its children.
 func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
-	timeout := cmp.Or(c.Timeout, LocalTimeout)
-	if r.Limit > 0 {
-		timeout = min(timeout, r.Limit)
-	}
 	base := ctx
 	if c.Finish {
 		base = context.WithoutCancel(ctx)
 	}
-	base, cancel := context.WithTimeout(base, timeout)
+	base, cancel := context.WithTimeout(base, r.TimeFor(c))
 	defer cancel()
 	if c.Finish {
 		stop := context.AfterFunc(ctx, func() { time.AfterFunc(finishTime, cancel) })

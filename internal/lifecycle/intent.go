@@ -254,12 +254,9 @@ func (rc *Recovery) unlogged(ctx context.Context, home Home, id handoff.ID, oid 
 
 // commit reads the commit of an inbox ref; nil if it is none of a handoff.
 func (rc *Recovery) commit(ctx context.Context, oid string) (*record.Commit, error) {
-	o, err := rc.Repo.Read(ctx, oid, record.MaxCommit)
+	o, err := refs.ReadNamed(ctx, rc.Repo, oid, record.MaxCommit, "commit "+oid)
 	if err != nil {
 		return nil, err
-	}
-	if o == nil {
-		return nil, refs.Missing("commit " + oid)
 	}
 	c, err := record.ParseCommit(o.Body)
 	if err != nil {

@@ -68,14 +68,11 @@ func readLinks(ctx context.Context, repo *refs.Repo, tree string) ([]obo.SignedT
 // readPart reads one object of a payload. The argument what is its name in the refusal of a
 // missing one.
 func readPart(ctx context.Context, repo *refs.Repo, what, oid, kind string, limit int64) ([]byte, error) {
-	o, err := repo.Read(ctx, oid, limit)
+	o, err := refs.ReadNamed(ctx, repo, oid, limit, what)
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case o == nil:
-		return nil, refs.Missing(what)
-	case o.Type != kind:
+	if o.Type != kind {
 		return nil, denied(fault.MalformedObject, "%s is a %s", what, o.Type)
 	}
 	return o.Body, nil

@@ -79,6 +79,16 @@ func (all arguments) String() string {
 	return strings.Join(names, ", ")
 }
 
+// kind returns the kind of an argument, if there is one of that name.
+func (all arguments) kind(name string) (kind, bool) {
+	for _, a := range all {
+		if a.name == name {
+			return a.kind, true
+		}
+	}
+	return kind{}, false
+}
+
 // schema returns the schema of all arguments.
 func (all arguments) schema(required []string) json.RawMessage {
 	var properties []string
@@ -103,19 +113,19 @@ func (all arguments) read(call json.RawMessage, required []string, to any) error
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		value := given[name]
-		i := slices.IndexFunc(all, func(a argument) bool { return a.name == name })
-		switch {
-		case i < 0:
+		switch kind, known := all.kind(name); {
+		case !known:
 			return refused("unknown argument: want %s", all)
 		case value == nil:
 			delete(given, name)
-		case !all[i].kind.fits(value):
-			return refused("%s: want %s", name, all[i].kind.want)
+		case !kind.fits(value):
+			return refused("%s: want %s", name, kind.want)
 		}
 	}
 	for _, name := range required {
 		if _, ok := given[name]; !ok {
-			return refused("%s is missing: want %s", name, all[slices.IndexFunc(all, func(a argument) bool { return a.name == name })].kind.want)
+			kind, _ := all.kind(name)
+			return refused("%s is missing: want %s", name, kind.want)
 		}
 	}
 	b, err := json.Marshal(given)

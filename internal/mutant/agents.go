@@ -41,7 +41,7 @@ var ofAgents = []mutant{
 	},
 	{
 		"an argument over MCP fits its schema", "internal/mcp/arguments.go",
-		`case !all[i].kind.fits(value):`, `case false:`, "./internal/mcp -run TestArgumentsAreRefusedInPlainWords",
+		`case !kind.fits(value):`, `case false:`, "./internal/mcp -run TestArgumentsAreRefusedInPlainWords",
 	},
 	{
 		"an argument over MCP that is null is absent", "internal/mcp/arguments.go",

@@ -236,7 +236,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"a lost list is no bad list", "internal/team/team.go",
-		`if err == nil && raw == nil {`, `if err == nil && raw == nil && t == nil {`, "./internal/cli -run TestScript/doctor_published",
+		`refs.ReadNamed(ctx, t.Repo, e.OID, sign.MaxTeam, "a list of the keys at "+hub.Alias.Name)`, `t.Repo.Read(ctx, e.OID, sign.MaxTeam)`, "./internal/cli -run TestScript/doctor_published",
 	},
 	{
 		"a lost key is not passed over", "internal/team/keys.go",

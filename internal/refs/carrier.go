@@ -45,25 +45,16 @@ func Carried(ctx context.Context, r *Repo, name string, limit int64) (o *Object,
 	if tree == "" {
 		return o, o.OID, nil
 	}
-	dir, err := readHere(ctx, r, tree, limit)
+	dir, err := ReadNamed(ctx, r, tree, limit, "object "+tree)
 	if err != nil {
 		return nil, "", err
 	}
 	entries, _ := gitobj.ParseTree(dir.Body) // a tree that nobody can read carries nothing
 	for _, e := range entries {
 		if e.Name == carrierFile && e.Mode == gitobj.File {
-			file, err := readHere(ctx, r, e.OID, limit)
+			file, err := ReadNamed(ctx, r, e.OID, limit, "object "+e.OID)
 			return file, o.OID, err
 		}
 	}
 	return o, o.OID, nil
-}
-
-// readHere reads an object that another one names, and which is here for that reason.
-func readHere(ctx context.Context, r *Repo, oid string, limit int64) (*Object, error) {
-	o, err := r.Read(ctx, oid, limit)
-	if err == nil && o == nil {
-		err = Missing("object " + oid)
-	}
-	return o, err
 }

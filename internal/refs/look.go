@@ -95,6 +95,16 @@ func Missing(what string) error {
 	return fault.New(fault.Unavailable, fault.MissingObject, "%s is lost here, or its file is damaged", what).WithHints(BringsObjects())
 }
 
+// ReadNamed is like [Repo.Read] for the id of an object that another object, or a ref, names. It is here for
+// that reason: if it is not, it was lost, and the refusal calls it what.
+func ReadNamed(ctx context.Context, r *Repo, oid string, limit int64, what string) (*Object, error) {
+	o, err := r.Read(ctx, oid, limit)
+	if err == nil && o == nil {
+		err = Missing(what)
+	}
+	return o, err
+}
+
 // BringsObjects returns the hint for an object that is lost or damaged here.
 func BringsObjects() fault.Hint {
 	return fault.Run("githandoff", "doctor", "--fix").Because("brings the object again, if a hub has it")

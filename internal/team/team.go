@@ -114,10 +114,7 @@ func (t *Team) lists(ctx context.Context, hub *crossrepo.Hub) ([]list, error) {
 		if !sign.IsTeamFile(e.Name) || e.Mode == gitobj.Gitlink {
 			continue
 		}
-		raw, err := t.Repo.Read(ctx, e.OID, sign.MaxTeam)
-		if err == nil && raw == nil {
-			err = refs.Missing("a list of the keys at " + hub.Alias.Name)
-		}
+		raw, err := refs.ReadNamed(ctx, t.Repo, e.OID, sign.MaxTeam, "a list of the keys at "+hub.Alias.Name)
 		if err != nil {
 			return nil, err
 		}
