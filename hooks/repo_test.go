@@ -63,6 +63,7 @@ func newRepo(t testing.TB, initArgs ...string) *repo {
 		"GIT_COMMITTER_NAME=Alice", "GIT_COMMITTER_EMAIL=alice@example.com",
 	}
 	write(t, r.exe, recorderAs("githandoff"), 0o755)
+	r.run(root, "git", "config", "--global", "safe.bareRepository", "all")
 	r.run(root, "git", append([]string{"init", "-q", "-b", "main"}, append(initArgs, r.dir)...)...)
 	return r
 }

@@ -14,7 +14,8 @@ import (
 
 // GitConfig returns the global configuration of a test's user. Collection of garbage stays
 // automatic, as users have it, but must not run on in the background while the test's
-// directories are removed. New repositories keep their refs in the format that GITHANDOFF_REFS
+// directories are removed. git finds a bare repository by the directory, which git 3.0 does only
+// where a setting says so. New repositories keep their refs in the format that GITHANDOFF_REFS
 // names, "reftable" for one, or as git does without a setting.
 func GitConfig(name, mail string) string {
 	format := ""
@@ -32,6 +33,8 @@ func GitConfig(name, mail string) string {
 	autoDetach = false
 [maintenance]
 	autoDetach = false
+[safe]
+	bareRepository = all
 `, name, mail, format)
 }
 

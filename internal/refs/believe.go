@@ -20,10 +20,8 @@ import (
 // The config of the repository is not evidence. A config from a clone can set core.bare=false,
 // or include a file to do so.
 func believe(ctx context.Context, r *Repo) error {
-	if outer := embeddedIn(workDir(r), r.GitDir); outer != "" {
-		return fault.New(fault.Usage, fault.NotARepository,
-			"ignored %s: it lies inside the work tree %s and may have come with it", r.GitDir, outer).
-			WithHints(fault.Run("githandoff", "-C", outer, "status").Because("works in the repository around it"))
+	if err := refuseEmbedded(workDir(r), r.GitDir); err != nil {
+		return err
 	}
 	place := r.Worktree
 	if place == "" {
@@ -43,6 +41,17 @@ func believe(ctx context.Context, r *Repo) error {
 		return err
 	}
 	return fault.New(fault.Usage, fault.NotARepository, "%s belongs to another user", foreign).WithHints(trustDirectory(place))
+}
+
+// refuseEmbedded refuses a bare git directory, found from dir, that lies inside a work tree.
+func refuseEmbedded(dir, gitDir string) error {
+	outer := embeddedIn(dir, gitDir)
+	if outer == "" {
+		return nil
+	}
+	return fault.New(fault.Usage, fault.NotARepository,
+		"ignored %s: it lies inside the work tree %s and may have come with it", gitDir, outer).
+		WithHints(fault.Run("githandoff", "-C", outer, "status").Because("works in the repository around it"))
 }
 
 // embeddedIn returns the work tree around a bare git directory found by going up from dir, at

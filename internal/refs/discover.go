@@ -194,6 +194,12 @@ func notFound(r *Repo, err error) error {
 		if foreign := foreignTo(place, filepath.Join(place, ".git")); foreign != "" {
 			return f.WithHints(trustDirectory(place))
 		}
+		if strings.HasPrefix(why, "cannot use bare repository") {
+			if err := refuseEmbedded(place, place); err != nil {
+				return err
+			}
+			return f.WithHints(fault.Run("export", "GIT_DIR="+place).Because("names the repository; safe.bareRepository keeps git from finding it"))
+		}
 		return f
 	}
 	return f.WithHints(fault.Fact("githandoff runs inside a git repository, or in the one that -C names"))
