@@ -58,7 +58,7 @@ func newRepo(t testing.TB, initArgs ...string) *repo {
 	}
 	r.env = []string{
 		"PATH=" + gittest.PathWithout(t, "githandoff", "git-handoff"), "HOME=" + root, "XDG_CONFIG_HOME=" + root, "LC_ALL=C",
-		"GIT_CONFIG_NOSYSTEM=1", "RECORD=" + r.record,
+		"GIT_CONFIG_NOSYSTEM=1", gittest.DefaultObjects(), "RECORD=" + r.record,
 		"GIT_AUTHOR_NAME=Alice", "GIT_AUTHOR_EMAIL=alice@example.com",
 		"GIT_COMMITTER_NAME=Alice", "GIT_COMMITTER_EMAIL=alice@example.com",
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"githandoff/internal/gittest"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -146,7 +148,7 @@ func (s *Session) Environ() []string {
 		"XDG_CONFIG_HOME=" + filepath.Join(s.Home, ".config"), "XDG_DATA_HOME=" + filepath.Join(s.Home, ".local/share"),
 		"XDG_STATE_HOME=" + filepath.Join(s.Home, ".local/state"), "XDG_CACHE_HOME=" + filepath.Join(s.Home, ".cache"),
 		"HTTP_PROXY=http://127.0.0.1:9", "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1,localhost",
-		"GIT_CONFIG_NOSYSTEM=1", "TMPDIR=" + os.TempDir(),
+		"GIT_CONFIG_NOSYSTEM=1", gittest.DefaultObjects(), "TMPDIR=" + os.TempDir(),
 	}
 	return append(env, s.Env...)
 }

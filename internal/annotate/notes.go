@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/notes"
@@ -98,7 +99,7 @@ const (
 // notes shown by git log.
 func (n *Notes) update(ctx context.Context, message string, build func(tree string, w *collector) (string, error)) error {
 	for round := 0; ; round++ {
-		w := &collector{}
+		w := &collector{format: n.Repo.Format}
 		edits, err := n.edits(ctx, message, build, w)
 		if fault.Is(err, fault.MissingObject) && round < noteRounds/4 {
 			// Another process moved the ref and is saving its objects from a gc.
@@ -216,12 +217,13 @@ func (r objectReader) Object(ctx context.Context, oid string) (kind string, body
 }
 
 type collector struct {
+	format  gitobj.Format
 	objects []*refs.Object
 	byOID   map[string]*refs.Object
 }
 
 func (c *collector) Put(kind string, body []byte) (string, error) {
-	o := refs.NewObject(kind, body)
+	o := refs.NewObject(c.format, kind, body)
 	if c.byOID[o.OID] == nil {
 		if c.byOID == nil {
 			c.byOID = map[string]*refs.Object{}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"githandoff/internal/handoff"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/notes"
 	"githandoff/internal/private"
 	"githandoff/internal/refs"
@@ -72,7 +72,7 @@ func remember(ctx context.Context, repo *refs.Repo, rewrites []Rewrite) error {
 		return err
 	}
 	for _, rw := range rewrites {
-		if handoff.IsHex(rw.Old, 40) && handoff.IsHex(rw.New, 40) {
+		if gitobj.IsID(rw.Old) && gitobj.IsID(rw.New) {
 			all = append(all, rw)
 		}
 	}

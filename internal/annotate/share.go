@@ -124,7 +124,7 @@ func (n *Notes) push(ctx context.Context, hub *crossrepo.Hub, s *sharing, onTop 
 	if err := n.atHub(ctx, hub, s); err != nil {
 		return false, err
 	}
-	w := &collector{}
+	w := &collector{format: s.notes.Repo.Format}
 	tree, err := notes.Set(ctx, objectReader{n.Repo, w}, w, s.theirs, s.give)
 	if err != nil {
 		return false, err

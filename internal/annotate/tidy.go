@@ -10,7 +10,6 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitobj"
-	"githandoff/internal/handoff"
 	"githandoff/internal/notes"
 	"githandoff/internal/refs"
 )
@@ -132,9 +131,9 @@ func (n *Notes) shownEdit(ctx context.Context, tree string, w *collector) ([]ref
 	}
 	r := objectReader{n.Repo, w}
 	of, shown := n.shownOf(ctx, r, tip)
-	if of == refs.EmptyTree && tree == "" {
+	if gitobj.IsEmptyTree(of) && tree == "" {
 		of = ""
-		if shown == refs.EmptyTree {
+		if gitobj.IsEmptyTree(shown) {
 			return nil, nil
 		}
 	}
@@ -148,7 +147,7 @@ func (n *Notes) shownEdit(ctx context.Context, tree string, w *collector) ([]ref
 	if err != nil {
 		return nil, err
 	}
-	oid, err := n.commit(w, next, "Notes shown by githandoff\n\n"+notesOf+cmp.Or(tree, refs.EmptyTree))
+	oid, err := n.commit(w, next, "Notes shown by githandoff\n\n"+notesOf+cmp.Or(tree, n.Repo.Format.EmptyTree()))
 	if err != nil || oid == tip {
 		return nil, err
 	}
@@ -169,7 +168,7 @@ func (n *Notes) shownOf(ctx context.Context, r notes.Reader, tip string) (of, sh
 		return "", ""
 	}
 	of = strings.TrimSpace(string(raw[i+1+len(notesOf):]))
-	if shown, err = notes.Root(ctx, r, tip); err != nil || !handoff.IsHex(of, 40) {
+	if shown, err = notes.Root(ctx, r, tip); err != nil || !gitobj.IsID(of) {
 		return "", ""
 	}
 	return of, shown

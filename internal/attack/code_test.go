@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/gittest"
 	"githandoff/internal/sign"
 )
 
@@ -98,7 +99,7 @@ func (s *fixture) signText(t *testing.T, by sign.Signer, payload string, change 
 	armored, err := by.Sign(t.Context(), sign.NamespaceGit, []byte(payload))
 	require.NoError(t, err)
 	text := strings.TrimSuffix(change(t, string(armored)), "\n")
-	return []byte(strings.Replace(payload, "\n\n", "\ngpgsig "+strings.ReplaceAll(text, "\n", "\n ")+"\n\n", 1))
+	return []byte(strings.Replace(payload, "\n\n", "\n"+gittest.SignatureHeader()+" "+strings.ReplaceAll(text, "\n", "\n ")+"\n\n", 1))
 }
 
 func asItIs(_ *testing.T, s string) string { return s }
@@ -220,7 +221,7 @@ func TestCommitWithoutMessageByAgent(t *testing.T) {
 				object(t, s.fixer, "tree", nil))
 			armored, err := s.boss.Sign(t.Context(), sign.NamespaceGit, []byte(head+end))
 			require.NoError(t, err)
-			folded := "gpgsig " + strings.ReplaceAll(strings.TrimSuffix(string(armored), "\n"), "\n", "\n ") + "\n"
+			folded := gittest.SignatureHeader() + " " + strings.ReplaceAll(strings.TrimSuffix(string(armored), "\n"), "\n", "\n ") + "\n"
 			commit := object(t, s.fixer, "commit", []byte(head+folded+end))
 			_, diag, code := s.fixer.TryGit("verify-commit", commit)
 			require.Zero(t, code, "git itself: %s", diag)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/zlib"
 	"crypto/rand"
-	"crypto/sha1"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -164,7 +163,7 @@ func refusalOf(t testing.TB, r gittest.Result) refusal {
 func object(t testing.TB, repo *gittest.Repo, kind string, body []byte) string {
 	t.Helper()
 	plain := append(fmt.Appendf(nil, "%s %d\x00", kind, len(body)), body...)
-	oid := fmt.Sprintf("%x", sha1.Sum(plain))
+	oid := gittest.Objects().Hash(kind, body)
 	path := filepath.Join(gitDir(repo), "objects", oid[:2], oid[2:])
 	if _, err := os.Stat(path); err == nil {
 		return oid

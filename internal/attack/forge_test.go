@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/enginetest"
+	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/obo"
 	"githandoff/internal/record"
@@ -182,5 +183,5 @@ func (s *fixture) resigned(t testing.TB, f forged, change func([]byte) []byte) [
 	signature, err := s.boss.Sign(t.Context(), sign.NamespaceGit, b)
 	require.NoError(t, err)
 	folded := strings.ReplaceAll(strings.TrimSuffix(string(signature), "\n"), "\n", "\n ")
-	return []byte(strings.Replace(string(b), "\n\n", "\ngpgsig "+folded+"\n\n", 1))
+	return []byte(strings.Replace(string(b), "\n\n", "\n"+gittest.SignatureHeader()+" "+folded+"\n\n", 1))
 }

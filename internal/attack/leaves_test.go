@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 )
 
@@ -18,7 +19,7 @@ func (s *fixture) everything(e *handoff.Envelope) {
 	e.Target.Repo = s.home
 	e.Task, e.Goal, e.Summary, e.Detail = "LIN-423", "goal", "summary", "detail"
 	e.Source.Repo, e.Source.Phase, e.Source.Branch, e.Source.Session = "local:"+strings.Repeat("0", 32), "phase", "main", "session"
-	e.Source.Commit = strings.Repeat("0", 40)
+	e.Source.Commit = strings.Repeat("0", gittest.Objects().Digits())
 	e.Target.Reason, e.Target.Request = "reason", "request"
 	e.Data = map[string]string{"key": "value", "long": strings.Repeat("x", 300)}
 	e.CompletedSteps, e.PendingBlockers, e.Attempted = []string{"step"}, []string{"blocker"}, []string{"attempt"}
@@ -34,7 +35,7 @@ func (s *fixture) everything(e *handoff.Envelope) {
 	e.Parent = "ho_01kahcp3g0000000000000000r"
 	e.Lineage = []handoff.Ancestor{{ID: e.Parent, Agent: "alice", Task: "task", Summary: "summary", Data: map[string]string{"k": "v"}}}
 	e.Origin = &handoff.Origin{Format: "kelos", Extra: map[string]any{"extra": "text"}}
-	oid := strings.Repeat("1", 40)
+	oid := strings.Repeat("1", gittest.Objects().Digits())
 	e.Work = &handoff.Work{Commit: oid, Head: oid, Base: oid, Branch: "main", Commits: 1, Files: 1, Bytes: 1}
 }
 

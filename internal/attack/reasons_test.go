@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/gitexec"
+	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/sign"
@@ -64,12 +65,14 @@ func swapped(change func(raw []byte) []byte) func(*testing.T, *fixture) forged {
 
 // header puts lines before the signature of a commit.
 func header(lines string) func([]byte) []byte {
-	return func(b []byte) []byte { return bytes.Replace(b, []byte("gpgsig "), []byte(lines+"gpgsig "), 1) }
+	return func(b []byte) []byte {
+		return bytes.Replace(b, []byte(gittest.SignatureHeader()+" "), []byte(lines+gittest.SignatureHeader()+" "), 1)
+	}
 }
 
 // unsign cuts the signature out of a raw commit.
 func unsign(b []byte) []byte {
-	before, _, _ := bytes.Cut(b, []byte("gpgsig "))
+	before, _, _ := bytes.Cut(b, []byte(gittest.SignatureHeader()+" "))
 	end := []byte(" -----END PGP SIGNATURE-----\n")
 	to := bytes.Index(b, end) + len(end)
 	return slices.Concat(before, b[to:])
@@ -79,7 +82,7 @@ func attacksOnCommits() []attack {
 	return []attack{
 		{"the signature cut out", "unsigned", 4, refuses, swapped(unsign)},
 		{"an empty signature", "malformed_object", 4, varies, swapped(func(b []byte) []byte {
-			return bytes.Replace(unsign(b), []byte("\n\n"), []byte("\ngpgsig \n\n"), 1)
+			return bytes.Replace(unsign(b), []byte("\n\n"), []byte("\n"+gittest.SignatureHeader()+" \n\n"), 1)
 		})},
 		{"another text under the signature", "signature_invalid", 4, refuses, swapped(func(b []byte) []byte {
 			return bytes.Replace(b, []byte("steps=0"), []byte("steps=7"), 1)
@@ -89,7 +92,7 @@ func attacksOnCommits() []attack {
 			return bytes.Replace(b, end, append(bytes.Clone(end), " approved by alice\n"...), 1)
 		})},
 		{"a comment in the armor", "signature_invalid", 4, varies, swapped(func(b []byte) []byte {
-			begin := []byte("gpgsig -----BEGIN PGP SIGNATURE-----\n")
+			begin := []byte(gittest.SignatureHeader() + " -----BEGIN PGP SIGNATURE-----\n")
 			return bytes.Replace(b, begin, append(bytes.Clone(begin), " Comment: x\n"...), 1)
 		})},
 		{"two signatures in one header", "signature_invalid", 4, varies, func(t *testing.T, s *fixture) forged {
@@ -103,7 +106,7 @@ func attacksOnCommits() []attack {
 		{"a second signature header", "malformed_object", 4, varies, func(t *testing.T, s *fixture) forged {
 			f := s.forge(t, forgery{})
 			b := raw(t, s.Hub, f.payload)
-			from := bytes.Index(b, []byte("gpgsig "))
+			from := bytes.Index(b, []byte(gittest.SignatureHeader()+" "))
 			second := b[from : len(b)-len(unsign(b))+from]
 			return s.swap(t, f, slices.Concat(b[:from], second, b[from:]))
 		}},
@@ -137,7 +140,7 @@ func attacksOnCommits() []attack {
 		}},
 		{"a header of one's own", "malformed_object", 4, varies, swapped(header("encoding UTF-7\n"))},
 		{"two trees", "malformed_object", 4, varies, swapped(func(b []byte) []byte {
-			return append([]byte("tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\n"), b...)
+			return append([]byte("tree "+gittest.Objects().EmptyTree()+"\n"), b...)
 		})},
 		{"a trailer twice", "malformed_object", 4, accepts, func(t *testing.T, s *fixture) forged {
 			f := s.forge(t, forgery{})
@@ -179,7 +182,7 @@ func attacksOnTrees() []attack {
 	beside := func(mode, name, oid string) func(string) []entry {
 		return func(blob string) []entry { return []entry{{mode, name, oid}, {"100644", "handoff.json", blob}} }
 	}
-	const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+	emptyTree := gittest.Objects().EmptyTree()
 	return []attack{
 		{"a symbolic link", "malformed_object", 4, accepts, made(forgery{tree: one("120000", "handoff.json")})},
 		{"an executable", "malformed_object", 4, accepts, made(forgery{tree: one("100755", "handoff.json")})},

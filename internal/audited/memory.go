@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/private"
@@ -117,7 +118,7 @@ func (m *Memory) parse(text string) {
 			lanes[name] = at
 			continue
 		}
-		if at == nil || len(line) != 41 {
+		if at == nil || !gitobj.IsID(line[1:]) {
 			return
 		}
 		at.entries = append(at.entries, lifecycle.LearnedEntry{OID: line[1:], Signed: line[0] == '+'})
@@ -128,12 +129,12 @@ func (m *Memory) parse(text string) {
 // parseLane reads the rest of a line after the name of a lane; nil if it is malformed.
 func parseLane(said string) *known {
 	f := strings.Fields(said)
-	if len(f) < 5 || !handoff.IsHex(f[0], 40) {
+	if len(f) < 5 || !gitobj.IsID(f[0]) {
 		return nil
 	}
 	n, err := strconv.Atoi(f[4])
 	newest, terr := handoff.ParseTime(f[2])
-	if err != nil || terr != nil || n < 0 || n > maxFile/42 {
+	if err != nil || terr != nil || n < 0 || n > maxFile/(len(f[0])+2) {
 		return nil
 	}
 	return &known{
@@ -218,7 +219,7 @@ func (m *Memory) save(clean string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.next)) {
 		l := m.next[name]
-		if b.Len()+42*len(l.entries) > maxFile-1<<20 {
+		if b.Len()+(len(l.tip)+2)*len(l.entries) > maxFile-1<<20 {
 			break
 		}
 		verdict := "mixed"

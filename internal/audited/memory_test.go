@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/enginetest"
-	"githandoff/internal/handoff"
+	"githandoff/internal/gitobj"
+	"githandoff/internal/gittest"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
@@ -34,7 +35,7 @@ func newFixture(t *testing.T) *fixture {
 	repo := enginetest.Open(t, s.Hub)
 	s.engine = lifecycle.New(lifecycle.Setup{Repo: repo, Trust: s.Trust(t), Now: s.Now})
 	s.home = &lifecycle.LocalHome{Repo: repo, RepoID: "local:000102030405060708090a0b0c0d0e0f"}
-	s.lane = refs.Ref{Name: "refs/handoffs/log/00", OID: strings.Repeat("a", 40)}
+	s.lane = refs.Ref{Name: "refs/handoffs/log/00", OID: strings.Repeat("a", gittest.Objects().Digits())}
 	return s
 }
 
@@ -44,7 +45,7 @@ func (s *fixture) learn(t *testing.T) *Memory {
 	m := s.open(t, program)
 	m.learn(s.lane, "refs:v", lifecycle.Lesson{
 		Sound: true, Newest: s.Now(), Homes: map[string]bool{s.home.RepoID: true},
-		Entries: []lifecycle.LearnedEntry{{OID: strings.Repeat("b", 40)}, {OID: s.lane.OID, Signed: true}},
+		Entries: []lifecycle.LearnedEntry{{OID: strings.Repeat("b", gittest.Objects().Digits())}, {OID: s.lane.OID, Signed: true}},
 	})
 	m.save("")
 	require.FileExists(t, m.path)
@@ -74,7 +75,7 @@ func TestMemory(t *testing.T) {
 	assert.Equal(t, s.lane.OID, m.sound(s.lane).entries[1].OID)
 	signed := m.signed(s.lane.Name)
 	assert.True(t, signed(s.lane.OID))
-	assert.False(t, signed(strings.Repeat("b", 40)), "its signature was not checked")
+	assert.False(t, signed(strings.Repeat("b", gittest.Objects().Digits())), "its signature was not checked")
 	assert.Nil(t, m.signed("refs/handoffs/log/01"))
 }
 
@@ -83,7 +84,7 @@ func TestMemoryIsOfOneLane(t *testing.T) {
 	s := newFixture(t)
 	s.learn(t)
 	m := s.open(t, program)
-	moved := refs.Ref{Name: s.lane.Name, OID: strings.Repeat("c", 40)}
+	moved := refs.Ref{Name: s.lane.Name, OID: strings.Repeat("c", gittest.Objects().Digits())}
 	assert.False(t, m.Sound(moved, "v"), "the lane moved")
 	assert.Nil(t, usable(t, m, moved, Visitor{}), "the lane moved")
 	assert.False(t, m.Sound(refs.Ref{Name: "refs/handoffs/log/01", OID: s.lane.OID}, "v"), "another lane")
@@ -112,7 +113,7 @@ func TestUnchanged(t *testing.T) {
 	assert.True(t, m.Unchanged("d1", lanes))
 	assert.NotNil(t, usable(t, m, s.lane, Visitor{View: func(refs.Ref) string { panic("nobody asks") }}))
 	assert.False(t, m.Unchanged("d2", lanes), "other refs")
-	assert.False(t, m.Unchanged("d1", []refs.Ref{{Name: s.lane.Name, OID: strings.Repeat("c", 40)}}), "the lane moved")
+	assert.False(t, m.Unchanged("d1", []refs.Ref{{Name: s.lane.Name, OID: strings.Repeat("c", gittest.Objects().Digits())}}), "the lane moved")
 	assert.False(t, m.Unchanged("d1", append(lanes, refs.Ref{Name: "refs/handoffs/log/01", OID: s.lane.OID})), "another lane")
 	assert.False(t, s.open(t, "githandoff v2").Unchanged("d1", lanes), "another program")
 	now := s.Now()
@@ -205,18 +206,18 @@ func edit(t *testing.T, path string, change func(string) string) {
 func TestMemoryOfAMixedLane(t *testing.T) {
 	s := newFixture(t)
 	m := s.open(t, program)
-	m.learn(s.lane, "refs:v", lifecycle.Lesson{Newest: s.Now(), Entries: []lifecycle.LearnedEntry{{OID: strings.Repeat("b", 40)}, {OID: s.lane.OID, Signed: true}}})
+	m.learn(s.lane, "refs:v", lifecycle.Lesson{Newest: s.Now(), Entries: []lifecycle.LearnedEntry{{OID: strings.Repeat("b", gittest.Objects().Digits())}, {OID: s.lane.OID, Signed: true}}})
 	m.save("")
 	m = s.open(t, program)
 	assert.False(t, m.Sound(s.lane, "v"))
 	assert.True(t, m.signed(s.lane.Name)(s.lane.OID))
-	assert.False(t, m.signed(s.lane.Name)(strings.Repeat("b", 40)))
+	assert.False(t, m.signed(s.lane.Name)(strings.Repeat("b", gittest.Objects().Digits())))
 }
 
 // A file of any content is no lane, or the lanes that it says.
 func FuzzMemory(f *testing.F) {
 	const home = "local:000102030405060708090a0b0c0d0e0f"
-	f.Add("lane " + strings.Repeat("a", 40) + " sound 2026-11-20T22:00:00Z refs: 1 " + home + "\n+" + strings.Repeat("a", 40) + "\n")
+	f.Add("lane " + strings.Repeat("a", gittest.Objects().Digits()) + " sound 2026-11-20T22:00:00Z refs: 1 " + home + "\n+" + strings.Repeat("a", gittest.Objects().Digits()) + "\n")
 	f.Add("clean d\n")
 	f.Add("")
 	f.Add("lane x sound\n")
@@ -225,9 +226,9 @@ func FuzzMemory(f *testing.F) {
 		text := schema + " c\n" + body
 		m.parse(text + "sum " + digest(text) + "\n")
 		for _, l := range m.lanes {
-			assert.True(t, handoff.IsHex(l.tip, 40))
+			assert.True(t, gitobj.IsID(l.tip))
 			for _, e := range l.entries {
-				assert.Len(t, e.OID, 40)
+				assert.True(t, gitobj.IsID(e.OID))
 			}
 		}
 		m.parse(body)

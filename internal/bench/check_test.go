@@ -39,7 +39,7 @@ func BenchmarkCheck(b *testing.B) {
 	claim := w.authority(b)
 	commit := w.clone.Commit(b, "src/store.go", "package src\n", "open the store for writing")
 	push := abs(b, "push")
-	line := fmt.Sprintf("refs/heads/fix/1 %s refs/heads/fix/1 %s\n", commit, strings.Repeat("0", 40))
+	line := fmt.Sprintf("refs/heads/fix/1 %s refs/heads/fix/1 %s\n", commit, strings.Repeat("0", gittest.Objects().Digits()))
 	require.NoError(b, os.WriteFile(push, []byte(line), 0o644))
 	for _, tt := range []struct {
 		name         string

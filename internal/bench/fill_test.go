@@ -5,7 +5,6 @@ import (
 	"compress/zlib"
 	"context"
 	"crypto/rand"
-	"crypto/sha1"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -60,7 +59,7 @@ func newFiller(b *testing.B, w *fixture, home, lane string) *filler {
 	require.NoError(b, err)
 	return &filler{
 		lane: lane, home: &lifecycle.LocalHome{RepoID: home}, lanes: map[string]string{},
-		engine: lifecycle.New(lifecycle.Setup{Signer: signer, Trust: trust, Actor: "sender", Now: time.Now, Random: rand.Reader}),
+		engine: lifecycle.New(lifecycle.Setup{Repo: &refs.Repo{Format: gittest.Objects()}, Signer: signer, Trust: trust, Actor: "sender", Now: time.Now, Random: rand.Reader}),
 	}
 }
 
@@ -101,7 +100,7 @@ func (f *filler) offer(b *testing.B, n int, to string) {
 // flush gives the repository the objects that were made since the last time.
 func (f *filler) flush(b *testing.B, repo *gittest.Repo) {
 	b.Helper()
-	repo.GitIn(b, bytes.NewReader(encodePack(b, append(f.objects, refs.NewObject("tree", nil)))), "index-pack", "--stdin")
+	repo.GitIn(b, bytes.NewReader(encodePack(b, append(f.objects, refs.NewObject(gittest.Objects(), "tree", nil)))), "index-pack", "--stdin")
 	f.objects = nil
 }
 
@@ -118,7 +117,7 @@ func (f *filler) pack(b *testing.B, repo *gittest.Repo) {
 	require.NoError(b, err)
 	header, rest, _ := strings.Cut(string(old), "\n")
 	lines := append(strings.FieldsFunc(rest, func(c rune) bool { return c == '\n' }), f.refs...)
-	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[41:], b[41:]) })
+	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[strings.Index(a, " "):], b[strings.Index(b, " "):]) })
 	require.NoError(b, os.WriteFile(path, []byte(header+"\n"+strings.Join(lines, "\n")+"\n"), 0o644))
 }
 
@@ -143,7 +142,6 @@ func encodePack(b *testing.B, objects []*refs.Object) []byte {
 		require.NoError(b, err)
 		require.NoError(b, z.Close())
 	}
-	sum := sha1.Sum(out.Bytes()) // the trailer that the format asks for
-	out.Write(sum[:])
+	out.Write(gittest.Objects().Sum(out.Bytes())) // the trailer that the format asks for
 	return out.Bytes()
 }

@@ -68,7 +68,7 @@ func nonce(b *testing.B) string {
 func (f *filler) enter(b *testing.B, signer sign.Signer, r *record.Record) {
 	b.Helper()
 	lane := refs.LocalNamespace.Lane(r.ID)
-	o := enginetest.SignCommit(b, signer, &record.Commit{Tree: refs.EmptyTree, Parents: []string{f.lanes[lane]}, Record: r})
+	o := enginetest.SignCommit(b, signer, &record.Commit{Tree: gittest.Objects().EmptyTree(), Parents: []string{f.lanes[lane]}, Record: r})
 	f.objects = append(f.objects, o)
 	f.lanes[lane] = o.OID
 }

@@ -12,6 +12,7 @@ import (
 	"githandoff/internal/app/history"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 	"githandoff/internal/prompt"
 	"githandoff/internal/receipt"
@@ -313,7 +314,7 @@ func resultsInRow(data string, keys []string) string {
 	all := receipt.DecodeResults(data)
 	for _, k := range prompt.Chosen(all, keys) {
 		value := strings.Join(strings.Fields(all[k]), " ")
-		if handoff.IsHex(value, 40) || handoff.IsHex(value, 64) {
+		if gitobj.IsID(value) {
 			value = value[:10]
 		}
 		shown = append(shown, k+"="+value)

@@ -34,7 +34,7 @@ func TestNobodysHome(t *testing.T) {
 	run := func(env []string, name string, args ...string) (string, int) {
 		cmd := exec.Command(name, args...)
 		cmd.Dir = work
-		cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C"}, env...)
+		cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", gittest.DefaultObjects(), "LC_ALL=C"}, env...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
 		out, _ := cmd.CombinedOutput()
 		return string(out), cmd.ProcessState.ExitCode()

@@ -53,7 +53,17 @@ func TestShapes(t *testing.T) {
 		repo := &gittest.Repo{Dir: t.TempDir(), Env: gittest.Env(t)}
 		repo.Git(t, "init", "--quiet", "--object-format=sha256")
 		repo.Commit(t, "README", "one\n", "first")
-		refused(t, repo, 8, "githandoff: repositories with object format sha256 are not supported", everyStep...)
+		hub := filepath.Join(t.TempDir(), "hub.git")
+		repo.Git(t, "init", "--quiet", "--bare", "--object-format=sha256", hub)
+		repo.Git(t, "remote", "add", "origin", hub)
+		wholeWay(t, repo, hubOf(t, repo))
+	})
+	t.Run("two object formats", func(t *testing.T) {
+		t.Parallel()
+		repo := &gittest.Repo{Dir: t.TempDir(), Env: gittest.Env(t)}
+		repo.Git(t, "init", "--quiet", "--object-format=sha1")
+		repo.Git(t, "config", "extensions.compatObjectFormat", "sha256")
+		refused(t, repo, 8, "githandoff: repositories with two object formats", everyStep...)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 )
@@ -62,7 +63,7 @@ func (b *bound) on(cmd gitexec.Cmd) gitexec.Cmd {
 // the request for them, have no object id.
 func (b *bound) countLane(packet string) (enough bool) {
 	oid, name, ok := strings.Cut(packet, " ")
-	if !ok || strings.Trim(oid, "0123456789abcdef") != "" || len(oid) < 40 {
+	if !ok || !gitobj.IsID(oid) {
 		return false
 	}
 	b.listed = true

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"githandoff/internal/gittest"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -19,7 +21,7 @@ func TestObjectThatWentMeanwhile(t *testing.T) {
 
 	once := filepath.Join(t.TempDir(), "once")
 	require.NoError(t, os.WriteFile(once, nil, 0o600))
-	refusal := "ERR upload-pack: not our ref " + strings.Repeat("a", 40)
+	refusal := "ERR upload-pack: not our ref " + strings.Repeat("a", gittest.Objects().Digits())
 	fixer.git.Git(t, "config", "remote.origin.uploadpack",
 		uploadPack(t, "if test -e '%[1]s'; then rm '%[1]s'; printf '%%s' '%04[2]x%[3]s'; exit 1; fi", once, len(refusal)+4, refusal))
 

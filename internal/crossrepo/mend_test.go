@@ -55,7 +55,7 @@ func damage(t *testing.T, clone *gittest.Repo, empty bool, oids ...string) {
 	loosen(t, clone)
 	for _, oid := range oids {
 		file := filepath.Join(clone.Dir, ".git/objects", oid[:2], oid[2:])
-		if oid == refs.EmptyTree {
+		if oid == gittest.Objects().EmptyTree() {
 			continue
 		}
 		require.NoError(t, os.Remove(file))
@@ -95,7 +95,7 @@ func TestMend(t *testing.T) {
 	}
 	for _, empty := range []bool{true, false} {
 		for _, oids := range cases {
-			if oids[0] == refs.EmptyTree && len(oids) == 1 {
+			if oids[0] == gittest.Objects().EmptyTree() && len(oids) == 1 {
 				continue
 			}
 			damage(t, fixer.git, empty, oids...)

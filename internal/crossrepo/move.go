@@ -138,7 +138,7 @@ func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there map[st
 
 // block makes refs where the lanes and inboxes were below: git keeps no ref below a ref.
 func block(ctx context.Context, from *Hub) (warning error) {
-	tree := refs.NewObject("tree", nil)
+	tree := refs.NewObject(from.Repo.Format, "tree", nil)
 	commit := refs.OwnCommit(tree.OID, "", time.Unix(0, 0), "handoffs have moved")
 	t := refs.Transaction{
 		Edits:   []refs.Edit{{Ref: from.Alias.Root() + "inbox", New: commit.OID}, {Ref: from.Alias.Root() + "log", New: commit.OID}},

@@ -119,7 +119,7 @@ func partName(p string) bool {
 // none. The ref leads to the last one: the blob, or, at a hub with a prefix, the commit
 // carrying it.
 func File(h *Hub, body []byte, before string) []*refs.Object {
-	blob := refs.NewObject("blob", body)
+	blob := refs.NewObject(h.Repo.Format, "blob", body)
 	if h.Alias.Prefix == "" {
 		return []*refs.Object{blob}
 	}

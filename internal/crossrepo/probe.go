@@ -1,6 +1,7 @@
 package crossrepo
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -50,7 +51,8 @@ func (h *Hub) Probe(ctx context.Context, now time.Time, random io.Reader) (*Prob
 	case gitexec.TimedOut(plain):
 		return nil, h.errUnreachable(plain)
 	case plain != nil:
-		p.Refused = errReadOnly(h, GitSaid(plain))
+		said := GitSaid(plain)
+		p.Refused = cmp.Or(errFormat(&h.remote, said), errReadOnly(h, said))
 	case !h.writablePath():
 		p.Refused = errReadOnly(h, "its files belong to somebody else")
 	case h.dryRun(ctx, t.Edits, "--atomic") != nil:
@@ -93,19 +95,19 @@ func (h *Hub) trial(now time.Time, random io.Reader, size int) (t refs.Transacti
 		return t, fmt.Errorf("read random bits: %w", err)
 	}
 	name := hex.EncodeToString(nonce[:])
-	tree := refs.NewObject("tree", nil)
+	tree := refs.NewObject(h.Repo.Format, "tree", nil)
 	objects := []*refs.Object{tree}
 	if size > 0 {
 		body := make([]byte, size)
 		if _, err := io.ReadFull(random, body); err != nil {
 			return t, fmt.Errorf("read random bits: %w", err)
 		}
-		blob := refs.NewObject("blob", body)
+		blob := refs.NewObject(h.Repo.Format, "blob", body)
 		listing, err := gitobj.EncodeTree([]gitobj.TreeEntry{{Mode: gitobj.File, Name: "probe", OID: blob.OID}})
 		if err != nil {
 			return t, err
 		}
-		tree = refs.NewObject("tree", listing)
+		tree = refs.NewObject(h.Repo.Format, "tree", listing)
 		objects = []*refs.Object{blob, tree}
 	}
 	commit := refs.OwnCommit(tree.OID, "", now, "probe "+name)

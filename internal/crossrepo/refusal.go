@@ -85,6 +85,9 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause 
 		return down // it is not there
 	}
 	said := GitSaid(cause)
+	if other := errFormat(&h.remote, said); other != nil {
+		return other
+	}
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s refuses the push: %s", h.Alias.Name, said).
 		WithHints(settingOr(&h.remote, said, fault.Run("githandoff", "doctor").Because("says whether it is read-only for you")))
 }

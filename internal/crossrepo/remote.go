@@ -83,12 +83,27 @@ func (h *remote) errUnreachable(err error) error {
 		return refs.DiskFault(&fs.PathError{Op: "write to", Path: h.Repo.CommonDir, Err: werr})
 	}
 	said := GitSaid(err)
+	if other := errFormat(h, said); other != nil {
+		return other
+	}
 	f := fault.New(fault.Unavailable, fault.RemoteUnavailable, "cannot read %s (%s): %s", h.Alias.Name, h.Alias.URL, said).
 		WithHints(readingHints(h, said)...)
 	if gitexec.ExitCode(err) == 1 {
 		f.Err = ErrReadInPart
 	}
 	return f
+}
+
+// errFormat returns the refusal of a hub that has another object format; nil if git says something
+// else.
+func errFormat(h *remote, said string) error {
+	for _, words := range []string{"repository's object format", "repository's hash algorithm", "mismatched algorithms"} {
+		if strings.Contains(said, words) {
+			return fault.New(fault.Unavailable, fault.ObjectFormat, "%s has another object format than this clone (%s): git transfers nothing between them", h.Alias.Name, h.Repo.Format).
+				WithHints(fault.Fact("a new clone of %s has its format", h.Alias.Name))
+		}
+	}
+	return nil
 }
 
 // ErrReadInPart is the cause of the error of a look at a hub that answered: git could not write

@@ -12,6 +12,7 @@ import (
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/hubsync"
 	"githandoff/internal/fault"
+	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/receipt"
@@ -95,7 +96,7 @@ func TestSendBackOnce(t *testing.T) {
 	alice, bob := v.agent(t, "alice@example.com", sign.RoleRoot), v.agent(t, "bob@example.com", sign.RoleRoot)
 	id := v.ask(t, source, func(env *handoff.Envelope) {
 		env.Skills = &handoff.Skills{Invoked: []string{"x"}}
-		env.Rollback = &handoff.Rollback{OnFailure: "investigator", Checkpoint: strings.Repeat("a", 40)}
+		env.Rollback = &handoff.Rollback{OnFailure: "investigator", Checkpoint: strings.Repeat("a", gittest.Objects().Digits())}
 	})
 	one, err := decide.New(alice.Workspace).Case(t.Context(), string(id))
 	require.NoError(t, err)

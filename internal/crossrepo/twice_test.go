@@ -9,6 +9,7 @@ import (
 	"githandoff/internal/app/audit"
 	"githandoff/internal/enginetest"
 	"githandoff/internal/fault"
+	"githandoff/internal/gittest"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
@@ -22,10 +23,10 @@ func TestAuditComparesLaneAndInbox(t *testing.T) {
 	p := v.prepare(t, boss, "fixer")
 	logged := p.Record
 	logged.Payload, logged.Task = p.Commit.OID, "another"
-	entry := enginetest.SignCommit(t, boss.Engine.Author.Signer, &record.Commit{Tree: refs.EmptyTree, Record: &logged})
+	entry := enginetest.SignCommit(t, boss.Engine.Author.Signer, &record.Commit{Tree: gittest.Objects().EmptyTree(), Record: &logged})
 	namespace := boss.home.Namespace()
 	require.NoError(t, boss.home.Apply(t.Context(), refs.Transaction{
-		Objects: append(p.Objects, p.Commit, entry, refs.NewObject("tree", nil)),
+		Objects: append(p.Objects, p.Commit, entry, refs.NewObject(gittest.Objects(), "tree", nil)),
 		Edits: []refs.Edit{
 			{Ref: namespace.Inbox("fixer", p.Record.ID), New: p.Commit.OID}, {Ref: namespace.Lane(p.Record.ID), New: entry.OID},
 		},

@@ -25,6 +25,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"githandoff/internal/gitexec"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
@@ -108,7 +109,7 @@ func SignCommit(t testing.TB, key sign.Signer, c *record.Commit) *refs.Object {
 	signature, err := key.Sign(t.Context(), sign.NamespaceGit, c.Payload())
 	require.NoError(t, err)
 	c.Signature = signature
-	return refs.NewObject("commit", c.Encode())
+	return refs.NewObject(gitobj.FormatOf(c.Tree), "commit", c.Encode())
 }
 
 // Pin lets everybody trust a key.

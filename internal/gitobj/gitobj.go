@@ -1,24 +1,20 @@
-// Package gitobj reads and writes the bytes of git's tree objects, with go-git. It also renders
+// Package gitobj reads and writes the bytes of git's tree objects. It also names objects, renders
 // unsigned commits and reads the headers of commits.
 //
-// go-git is lenient where it reads: it takes modes no longer written by git, and entries in any
-// order. A signature or an object id covers bytes, so this package encodes each tree again after
-// reading it and requires the same bytes: a tree which git would not have written is refused.
+// A signature or an object id covers bytes, so only a tree in the one form that git writes is
+// accepted: with these modes, in git's order, and no name twice. go-git v5 has one length of object
+// ids for a whole program; this package knows both.
 package gitobj
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"sort"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
 // The modes written by git into a tree.
@@ -30,103 +26,70 @@ const (
 	Gitlink = "160000" // a commit of another repository: the object need not be here
 )
 
-var modes = map[string]filemode.FileMode{
-	Dir: filemode.Dir, File: filemode.Regular, Exec: filemode.Executable, Symlink: filemode.Symlink, Gitlink: filemode.Submodule,
-}
-
-// modeName returns the name of one of the modes, "" for another mode.
-func modeName(mode filemode.FileMode) string {
-	switch mode {
-	case filemode.Dir:
-		return Dir
-	case filemode.Regular:
-		return File
-	case filemode.Executable:
-		return Exec
-	case filemode.Symlink:
-		return Symlink
-	case filemode.Submodule:
-		return Gitlink
-	}
-	return ""
-}
-
 // TreeEntry is one line of a tree.
 type TreeEntry struct {
 	Mode string // one of the constants
 	Name string // not empty, without "/" and NUL
-	OID  string // 40 hex digits
+	OID  string // in hex, of the repository's format
 }
 
-// ParseTree reads the body of a tree. It accepts only trees reproduced byte for byte by
-// EncodeTree: the entries are in git's order and no name occurs twice.
-func ParseTree(body []byte) ([]TreeEntry, error) {
-	var tree object.Tree
-	o := &plumbing.MemoryObject{}
-	o.SetType(plumbing.TreeObject)
-	if _, err := o.Write(body); err != nil {
-		return nil, err
+// ParseTree reads the body of a tree in a repository of this format. It accepts only trees
+// reproduced byte for byte by EncodeTree: the entries are in git's order and no name occurs twice.
+func (f Format) ParseTree(body []byte) ([]TreeEntry, error) {
+	var entries []TreeEntry
+	for rest := body; len(rest) > 0; {
+		head, after, ok := bytes.Cut(rest, []byte{0})
+		mode, name, named := strings.Cut(string(head), " ")
+		if !ok || !named || len(after) < f.size() {
+			return nil, errors.New("parse tree: an entry is cut short")
+		}
+		entries = append(entries, TreeEntry{mode, name, hex.EncodeToString(after[:f.size()])})
+		rest = after[f.size():]
 	}
-	if err := tree.Decode(o); err != nil {
-		return nil, fmt.Errorf("parse tree: %w", err)
-	}
-	again, err := encode(&tree)
+	again, err := EncodeTree(entries)
 	if err != nil {
 		return nil, fmt.Errorf("parse tree: %w", err)
 	}
 	if !bytes.Equal(again, body) {
 		return nil, errors.New("parse tree: git would write it with other bytes")
 	}
-	entries := make([]TreeEntry, len(tree.Entries))
-	for i, e := range tree.Entries {
-		entries[i] = TreeEntry{modeName(e.Mode), e.Name, e.Hash.String()}
-	}
 	return entries, nil
 }
 
 // EncodeTree renders entries, given in any order, as the body of a tree.
 func EncodeTree(entries []TreeEntry) ([]byte, error) {
-	tree := object.Tree{Entries: make([]object.TreeEntry, len(entries))}
-	for i, e := range entries {
-		mode, ok := modes[e.Mode]
+	names := make(map[string]bool, len(entries))
+	for _, e := range entries {
 		switch {
-		case !ok:
-			return nil, fmt.Errorf("%q has mode %q", e.Name, e.Mode)
-		case !plumbing.IsHash(e.OID):
-			return nil, fmt.Errorf("%q is not an object id", e.OID)
-		}
-		tree.Entries[i] = object.TreeEntry{Name: e.Name, Mode: mode, Hash: plumbing.NewHash(e.OID)}
-	}
-	sort.Sort(object.TreeEntrySorter(tree.Entries))
-	return encode(&tree)
-}
-
-// encode renders a tree in git's order.
-func encode(tree *object.Tree) ([]byte, error) {
-	names := make(map[string]bool, len(tree.Entries))
-	for _, e := range tree.Entries {
-		switch {
-		case modeName(e.Mode) == "":
+		case !slices.Contains([]string{Dir, File, Exec, Symlink, Gitlink}, e.Mode):
 			return nil, fmt.Errorf("%q has mode %q", e.Name, e.Mode)
 		case reserved(e.Name):
 			return nil, fmt.Errorf("an entry is named %q", e.Name)
 		case names[e.Name]:
 			return nil, fmt.Errorf("%q is there twice", e.Name)
-		case e.Hash.IsZero():
+		case !IsID(e.OID) || len(e.OID) != len(entries[0].OID):
+			return nil, fmt.Errorf("%q of %q is not an object id", e.OID, e.Name)
+		case ID(e.OID) == "":
 			return nil, fmt.Errorf("%q has no object", e.Name)
 		}
 		names[e.Name] = true
 	}
-	o := &plumbing.MemoryObject{}
-	if err := tree.Encode(o); err != nil {
-		return nil, fmt.Errorf("encode tree: %w", err)
+	var body []byte
+	for _, e := range slices.SortedFunc(slices.Values(entries), inGitsOrder) {
+		body = fmt.Appendf(body, "%s %s\x00", e.Mode, e.Name)
+		body, _ = hex.AppendDecode(body, []byte(e.OID)) // IsID says that it can
 	}
-	r, err := o.Reader()
-	if err != nil {
-		return nil, err
+	return body, nil
+}
+
+// inGitsOrder compares entries as git sorts them: a directory as if its name ended with "/".
+func inGitsOrder(a, b TreeEntry) int { return cmp.Compare(a.sortedAs(), b.sortedAs()) }
+
+func (e TreeEntry) sortedAs() string {
+	if e.Mode == Dir {
+		return e.Name + "/"
 	}
-	defer r.Close()
-	return io.ReadAll(r)
+	return e.Name
 }
 
 // reserved reports whether git refuses a name in a tree.
@@ -150,23 +113,20 @@ func EncodeCommit(tree string, parents []string, who string, when time.Time, mes
 	return []byte(b.String())
 }
 
-// ID returns an object id as git prints it; "" for the id of zeros, which names no object.
-func ID(hex string) string {
-	if strings.Trim(hex, "0") == "" {
-		return ""
-	}
-	return hex
-}
-
 // Parents returns the parents of a raw commit as git reads them: the lines right below the first
-// one. A header of that name further below is no parent, and capital digits are digits.
+// one. A header of that name further below is no parent, and capital digits are digits. All ids
+// in a commit have one format.
 func Parents(commit []byte) []string {
 	_, below, _ := bytes.Cut(commit, []byte("\n"))
+	size := len(Tree(commit)) / 2
 	var parents []string
 	for line := range bytes.Lines(below) {
 		value, ok := bytes.CutPrefix(line, []byte("parent "))
 		oid, err := hex.DecodeString(string(bytes.TrimSuffix(value, []byte("\n"))))
-		if !ok || err != nil || len(oid) != 20 {
+		if size == 0 { // no tree
+			size = FormatOf(string(bytes.TrimSuffix(value, []byte("\n")))).size()
+		}
+		if !ok || err != nil || len(oid) != size {
 			break
 		}
 		parents = append(parents, hex.EncodeToString(oid))
@@ -178,7 +138,7 @@ func Parents(commit []byte) []string {
 func Tree(commit []byte) string {
 	line, _, _ := bytes.Cut(commit, []byte("\n"))
 	oid, ok := bytes.CutPrefix(line, []byte("tree "))
-	if raw, err := hex.DecodeString(string(oid)); !ok || err != nil || len(raw) != 20 {
+	if !ok || !IsID(strings.ToLower(string(oid))) {
 		return ""
 	}
 	return string(oid)

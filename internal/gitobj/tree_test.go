@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -41,7 +43,16 @@ func raw(entries ...gitobj.TreeEntry) []byte {
 // git is the second opinion: it is silent about each tree that is accepted, and
 // complains about each one that is refused.
 func TestParseTree(t *testing.T) {
-	repo := gittest.NewRepo(t, gittest.Env(t))
+	for _, format := range []gitobj.Format{gitobj.SHA1, gitobj.SHA256} {
+		t.Run(string(format), func(t *testing.T) { testParseTree(t, format) })
+	}
+}
+
+func testParseTree(t *testing.T, format gitobj.Format) {
+	repo := repository(t, format)
+	blob, tree := strings.Repeat("ab", format.Digits()/2), strings.Repeat("cd", format.Digits()/2)
+	file := func(name string) gitobj.TreeEntry { return gitobj.TreeEntry{Mode: gitobj.File, Name: name, OID: blob} }
+	dir := func(name string) gitobj.TreeEntry { return gitobj.TreeEntry{Mode: gitobj.Dir, Name: name, OID: tree} }
 	tests := map[string]struct {
 		body []byte
 		ok   bool
@@ -65,8 +76,8 @@ func TestParseTree(t *testing.T) {
 		"dot":                 {raw(dir(".")), false},
 		"dot dot":             {raw(dir("..")), false},
 		"dot git":             {raw(dir(".gIt")), false},
-		"null object":         {raw(gitobj.TreeEntry{Mode: gitobj.File, Name: "a", OID: strings.Repeat("0", 40)}), false},
-		"no mode":             {append([]byte("a\x00"), make([]byte, 20)...), false},
+		"null object":         {raw(gitobj.TreeEntry{Mode: gitobj.File, Name: "a", OID: format.Zero()}), false},
+		"no mode":             {append([]byte("a\x00"), make([]byte, format.Digits()/2)...), false},
 		"cut short":           {raw(file("a"))[:26], false},
 		"no NUL":              {[]byte("100644 a"), false},
 	}
@@ -79,7 +90,7 @@ func TestParseTree(t *testing.T) {
 			out, errs, _ := repo.TryGit("fsck", "--strict", "--no-dangling", "--no-progress", oid)
 			complains := strings.Contains(out+errs, "in tree "+oid) || strings.Contains(errs, "object "+oid) || strings.Contains(errs, oid)
 
-			entries, err := gitobj.ParseTree(tt.body)
+			entries, err := format.ParseTree(tt.body)
 			if !tt.ok {
 				assert.Error(t, err)
 				assert.True(t, complains, "git finds nothing wrong: %s%s", out, errs)
@@ -104,13 +115,78 @@ func TestEncodeTreeSorts(t *testing.T) {
 	}
 }
 
+// repository makes a repository of a format.
+func repository(t *testing.T, format gitobj.Format) *gittest.Repo {
+	t.Helper()
+	repo := &gittest.Repo{Dir: t.TempDir(), Env: gittest.Env(t)}
+	repo.Git(t, "init", "--quiet", "--object-format="+string(format))
+	return repo
+}
+
+// readByGoGit reads a tree with SHA-1 ids by go-git, which is lenient.
+func readByGoGit(body []byte) []gitobj.TreeEntry {
+	o := &plumbing.MemoryObject{}
+	o.SetType(plumbing.TreeObject)
+	_, _ = o.Write(body)
+	var tree object.Tree
+	if tree.Decode(o) != nil {
+		return nil
+	}
+	var entries []gitobj.TreeEntry
+	for _, e := range tree.Entries {
+		entries = append(entries, gitobj.TreeEntry{Mode: strings.TrimLeft(e.Mode.String(), "0"), Name: e.Name, OID: e.Hash.String()})
+	}
+	return entries
+}
+
+// git and this package give an object the same id.
+func TestHash(t *testing.T) {
+	for _, format := range []gitobj.Format{gitobj.SHA1, gitobj.SHA256} {
+		repo := repository(t, format)
+		file := filepath.Join(t.TempDir(), "object")
+		require.NoError(t, os.WriteFile(file, []byte("one\n"), 0o600))
+		assert.Equal(t, repo.Git(t, "hash-object", file), format.Hash("blob", []byte("one\n")))
+		assert.Equal(t, repo.Git(t, "hash-object", "-t", "tree", "/dev/null"), format.EmptyTree())
+		assert.Equal(t, format.EmptyTree(), format.Hash("tree", nil))
+		assert.True(t, gitobj.IsEmptyTree(format.EmptyTree()))
+		assert.Equal(t, format, gitobj.FormatOf(format.Zero()))
+		assert.True(t, gitobj.IsID(format.Zero()))
+		assert.False(t, gitobj.IsID(format.Zero()[1:]))
+	}
+}
+
+// No id of one format is read as one of the other.
+func TestFormatsAreApart(t *testing.T) {
+	long := strings.Repeat("ab", 32)
+	_, err := gitobj.EncodeTree([]gitobj.TreeEntry{file("a"), {Mode: gitobj.File, Name: "b", OID: long}})
+	assert.Error(t, err)
+	body, err := gitobj.EncodeTree([]gitobj.TreeEntry{{Mode: gitobj.File, Name: "b", OID: long}})
+	require.NoError(t, err)
+	_, err = gitobj.SHA1.ParseTree(body)
+	assert.Error(t, err)
+	_, err = gitobj.SHA256.ParseTree(raw(file("a")))
+	assert.Error(t, err)
+	by := "author a <a@example.com> 1 +0000\ncommitter a <a@example.com> 1 +0000\n\nx\n"
+	assert.Empty(t, gitobj.Parents([]byte("tree "+gitobj.SHA1.EmptyTree()+"\nparent "+long+"\n"+by)))
+	assert.Equal(t, []string{long}, gitobj.Parents([]byte("tree "+gitobj.SHA256.EmptyTree()+"\nparent "+long+"\n"+by)))
+	for _, oid := range []string{blob, long} {
+		assert.Equal(t, []string{oid, oid}, gitobj.Parents([]byte("no tree\nparent "+oid+"\nparent "+oid+"\n\n")))
+	}
+	assert.Equal(t, []string{blob}, gitobj.Parents([]byte("no tree\nparent "+blob+"\nparent "+long+"\n\n")))
+	assert.Empty(t, gitobj.Tree([]byte("tree "+long[1:]+"\n"+by)))
+}
+
 func FuzzParseTree(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add(raw(file("a-b"), dir("a")))
 	f.Add(raw(gitobj.TreeEntry{Mode: gitobj.Gitlink, Name: "x", OID: tree}, gitobj.TreeEntry{Mode: gitobj.Exec, Name: "z", OID: blob}))
 	f.Add([]byte("100644 a\x00"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		entries, err := gitobj.ParseTree(body)
+		_, _ = gitobj.SHA256.ParseTree(body)
+		entries, err := gitobj.SHA1.ParseTree(body)
+		if !assert.ObjectsAreEqual(readByGoGit(body), entries) && err == nil {
+			t.Fatalf("%q: go-git reads %v, not %v", body, readByGoGit(body), entries)
+		}
 		if err != nil {
 			return
 		}
@@ -122,7 +198,12 @@ func FuzzParseTree(f *testing.F) {
 
 // git and githandoff agree on the parents of a commit, however it is written.
 func TestParents(t *testing.T) {
-	repo := gittest.NewRepo(t, gittest.Env(t))
+	for _, format := range []gitobj.Format{gitobj.SHA1, gitobj.SHA256} {
+		t.Run(string(format), func(t *testing.T) { testParents(t, repository(t, format)) })
+	}
+}
+
+func testParents(t *testing.T, repo *gittest.Repo) {
 	empty := repo.Git(t, "hash-object", "-w", "-t", "tree", "/dev/null")
 	a, b := repo.Git(t, "commit-tree", "-m", "a", empty), repo.Git(t, "commit-tree", "-m", "b", empty)
 	const by = " <a@example.com> 1 +0000\n"

@@ -1,6 +1,7 @@
 package gittest
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,8 +10,23 @@ import (
 	"strings"
 	"testing"
 
+	"githandoff/internal/gitobj"
+
 	"github.com/stretchr/testify/require"
 )
+
+// Objects returns the format of objects in new repositories of the tests: the one that
+// GITHANDOFF_OBJECTS names, sha256 for one, or sha1.
+func Objects() gitobj.Format {
+	return gitobj.Format(cmp.Or(os.Getenv("GITHANDOFF_OBJECTS"), string(gitobj.SHA1)))
+}
+
+// SignatureHeader returns the name of the header with the signature of a commit in these
+// repositories.
+func SignatureHeader() string { return Objects().SignatureHeader() }
+
+// DefaultObjects makes git use [Objects] in new repositories, as a variable of its environment.
+func DefaultObjects() string { return "GIT_DEFAULT_HASH=" + string(Objects()) }
 
 // GitConfig returns the global configuration of a test's user. Collection of garbage stays
 // automatic, as users have it, but must not run on in the background while the test's
@@ -63,6 +79,7 @@ func Env(t testing.TB) []string {
 		"GIT_CONFIG_NOSYSTEM=1",
 		"GIT_CONFIG_GLOBAL=" + filepath.Join(dir, "gitconfig"),
 		"GIT_TERMINAL_PROMPT=0",
+		DefaultObjects(),
 	}
 	env = append(env, "PATH="+PathWithout(t, "githandoff", "git-handoff"))
 	for name, as := range map[string]string{"TMPDIR": "TMPDIR", coverVariable: "GOCOVERDIR"} {

@@ -82,7 +82,7 @@ func makeTemplates() (*templates, error) {
 	if err := os.WriteFile(filepath.Join(dir, "work", "README"), []byte("one\n"), 0o600); err != nil {
 		return nil, err
 	}
-	env := []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + config}
+	env := []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + config, DefaultObjects()}
 	all := &templates{}
 	for _, args := range [][]string{
 		{"init", "--quiet", "plain"},

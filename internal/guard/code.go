@@ -103,7 +103,7 @@ func (cj *codeJudge) signed(ctx context.Context, oid string) (signedBy, bool, er
 	if err != nil || o == nil {
 		return signedBy{}, false, err
 	}
-	s, ok := readSigned(o.Type, o.Body)
+	s, ok := readSigned(cj.Verifier.Repo.Format, o.Type, o.Body)
 	if !ok {
 		return signedBy{}, false, nil
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/enginetest"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/gittest"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -127,7 +128,7 @@ func (r *referee) compare(t testing.TB, objects []crafted) int {
 	byKind := map[string][]string{}
 	written := make([]*refs.Object, len(objects))
 	for i, c := range objects {
-		written[i] = refs.NewObject(c.kind, c.body)
+		written[i] = refs.NewObject(gittest.Objects(), c.kind, c.body)
 		byKind[c.kind] = append(byKind[c.kind], written[i].OID)
 	}
 	require.NoError(t, r.judge.Verifier.Repo.Store.Write(written...))
@@ -180,7 +181,7 @@ func (r *referee) headers() (tree, parent, author, committer string) {
 func messages() map[string]string {
 	return map[string]string{
 		"plain": "\nm\n", "no LF": "\nm", "empty": "\n", "none": "", "two LF": "\n\n", "CRLF": "\r\nm\r\n", "NUL": "\nm\x00x\n",
-		"gpgsig in it": "\ngpgsig x\n y\n", "space line": " \nm\n", "lone CR": "\r", "blank later": " \nm\n\nHandoff-Id: x\n",
+		gittest.SignatureHeader() + " in it": "\n" + gittest.SignatureHeader() + " x\n y\n", "space line": " \nm\n", "lone CR": "\r", "blank later": " \nm\n\nHandoff-Id: x\n",
 	}
 }
 
@@ -188,10 +189,13 @@ func (r *referee) extras() map[string]string {
 	return map[string]string{
 		"": "", "encoding": "encoding latin1\n", "x": "x-y z\n", "HG": "HG:extra foo\n", "folded": "x a\n  b\n", "tab": "x\ty\n", "space": " \n", "nul": "x \x00\n",
 		"mergetag": "mergetag object " + r.head + "\n type commit\n tag x\n tagger a <a@x> 1 +0000\n \n m\n",
-		"sha256":   string(fold("gpgsig-sha256", []byte("-----BEGIN PGP SIGNATURE-----\n\nx\n-----END PGP SIGNATURE-----\n"))),
+		"other":    string(fold(otherHeader, []byte("-----BEGIN PGP SIGNATURE-----\n\nx\n-----END PGP SIGNATURE-----\n"))),
 		"unnamed":  "gpgsig\n", "empty gpgsig": "gpgsig-x \n y\n", "CR line": "\r\n", "none at all": "x\n",
 	}
 }
+
+// otherHeader is the header of a signature in repositories of the other format.
+var otherHeader = map[gitobj.Format]gitobj.Format{gitobj.SHA1: gitobj.SHA256, gitobj.SHA256: gitobj.SHA1}[gittest.Objects()].SignatureHeader()
 
 // commits combine messages, headers and places of the signature.
 func (r *referee) commits(t *testing.T, s sign.Signer) []crafted {
@@ -200,14 +204,14 @@ func (r *referee) commits(t *testing.T, s sign.Signer) []crafted {
 	var all []crafted
 	for mn, m := range messages() {
 		for en, e := range r.extras() {
-			sig := fold("gpgsig", r.signature(t, s, join(body, e, m)))
+			sig := fold(gittest.SignatureHeader(), r.signature(t, s, join(body, e, m)))
 			all = append(all, crafted{"message " + mn + ", header " + en + " before", "commit", join(body, e, sig, m)})
 			if e == "" {
 				continue
 			}
 			all = append(all, crafted{"message " + mn + ", header " + en + " after", "commit", join(body, sig, e, m)})
 			if strings.HasPrefix(e, "gpgsig") {
-				sig = fold("gpgsig", r.signature(t, s, join(body, m)))
+				sig = fold(gittest.SignatureHeader(), r.signature(t, s, join(body, m)))
 				all = append(all,
 					crafted{"message " + mn + ", unsigned header " + en + " before", "commit", join(body, e, sig, m)},
 					crafted{"message " + mn + ", unsigned header " + en + " after", "commit", join(body, sig, e, m)})
@@ -222,21 +226,21 @@ func (r *referee) bentCommits(t *testing.T, s sign.Signer) []crafted {
 	tree, parent, author, committer := r.headers()
 	body, end := tree+parent+author+committer, "\nm\n"
 	armored := r.signature(t, s, join(body, end))
-	sig, lines := fold("gpgsig", armored), strings.Split(strings.TrimRight(string(armored), "\n"), "\n")
+	sig, lines := fold(gittest.SignatureHeader(), armored), strings.Split(strings.TrimRight(string(armored), "\n"), "\n")
 	all := map[string][]byte{
 		"sig first": join(sig, body, end), "sig after tree": join(tree, sig, parent, author, committer, end),
 		"sig after author": join(tree, parent, author, sig, committer, end),
-		"split sig":        join(tree, parent, author, "gpgsig "+lines[0]+"\n", committer, "gpgsig "+strings.Join(lines[1:], "\n "), "\n", end),
-		"each its own":     join(body, "gpgsig "+strings.Join(lines, "\ngpgsig ")+"\n", end),
-		"twice":            join(body, sig, sig, end), "blank before": join(body, "gpgsig \n "+strings.Join(lines, "\n ")+"\n", end),
+		"split sig":        join(tree, parent, author, gittest.SignatureHeader()+" "+lines[0]+"\n", committer, gittest.SignatureHeader()+" "+strings.Join(lines[1:], "\n "), "\n", end),
+		"each its own":     join(body, gittest.SignatureHeader()+" "+strings.Join(lines, "\n"+gittest.SignatureHeader()+" ")+"\n", end),
+		"twice":            join(body, sig, sig, end), "blank before": join(body, gittest.SignatureHeader()+" \n "+strings.Join(lines, "\n ")+"\n", end),
 		"trailing space": join(body, bytes.ReplaceAll(sig, []byte("SIGNATURE-----\n"), []byte("SIGNATURE----- \n")), end),
-		"CR in armor":    join(body, fold("gpgsig", bytes.ReplaceAll(armored, []byte("\n"), []byte("\r\n"))), end),
-		"sig in message": join(body, end, armored), "upper case": join(body, "GPGSIG", sig[6:], end),
-		"comment":        join(body, fold("gpgsig", bytes.Replace(armored, []byte("-----\n"), []byte("-----\nComment: x\n"), 1)), end),
-		"as message":     join(body, fold("gpgsig", bytes.ReplaceAll(armored, []byte("PGP SIGNATURE"), []byte("PGP MESSAGE"))), end),
-		"x509 before":    join(body, "gpgsig -----BEGIN SIGNED MESSAGE-----\n", sig, end),
-		"x509 after":     join(body, sig, "gpgsig -----BEGIN SIGNED MESSAGE-----\n", end),
-		"sha256 alone":   join(body, "gpgsig-sha256", sig[6:], end),
+		"CR in armor":    join(body, fold(gittest.SignatureHeader(), bytes.ReplaceAll(armored, []byte("\n"), []byte("\r\n"))), end),
+		"sig in message": join(body, end, armored), "upper case": join(body, strings.ToUpper(gittest.SignatureHeader()), sig[len(gittest.SignatureHeader()):], end),
+		"comment":        join(body, fold(gittest.SignatureHeader(), bytes.Replace(armored, []byte("-----\n"), []byte("-----\nComment: x\n"), 1)), end),
+		"as message":     join(body, fold(gittest.SignatureHeader(), bytes.ReplaceAll(armored, []byte("PGP SIGNATURE"), []byte("PGP MESSAGE"))), end),
+		"x509 before":    join(body, gittest.SignatureHeader()+" -----BEGIN SIGNED MESSAGE-----\n", sig, end),
+		"x509 after":     join(body, sig, gittest.SignatureHeader()+" -----BEGIN SIGNED MESSAGE-----\n", end),
+		"the other one":  join(body, otherHeader, sig[len(gittest.SignatureHeader()):], end),
 		"no blank in it": join(body, bytes.ReplaceAll(sig, []byte("\n \n"), []byte("\n  \n")), end),
 	}
 	var list []crafted
@@ -262,7 +266,7 @@ func (r *referee) tags(t *testing.T, s sign.Signer) []crafted {
 				"": join(head, m, sig), "text after": join(head, m, sig, "by alice\n"), "twice": join(head, m, sig, sig),
 				"as message":   join(head, m, bytes.ReplaceAll(sig, []byte("PGP SIGNATURE"), []byte("PGP MESSAGE"))),
 				"x509 after":   join(head, m, sig, "-----BEGIN SIGNED MESSAGE-----\n"),
-				"header":       join(head, fold("gpgsig", sig), m),
+				"header":       join(head, fold(gittest.SignatureHeader(), sig), m),
 				"CR":           join(head, m, bytes.ReplaceAll(sig, []byte("\n"), []byte("\r\n"))),
 				"no end of it": join(head, m, bytes.TrimRight(sig, "\n")),
 			} {
@@ -341,11 +345,11 @@ func (r *referee) random(t testing.TB, name string, pick func(int) int) []crafte
 		if kind == "tag" {
 			return join(before, after, sig)
 		}
-		return join(before, fold("gpgsig", sig), after)
+		return join(before, fold(gittest.SignatureHeader(), sig), after)
 	}
 	naive := spell([]byte(before + after))
 	all := []crafted{{name, kind, naive}}
-	if s, ok := readSigned(kind, naive); ok {
+	if s, ok := readSigned(gittest.Objects(), kind, naive); ok {
 		all = append(all, crafted{name + " as read", kind, spell(s.payload)})
 	}
 	return all

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"githandoff/internal/enginetest"
+	"githandoff/internal/gittest"
 	"githandoff/internal/guard"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -73,7 +74,7 @@ func TestCheck_payloads(t *testing.T) {
 	h := newFixture(t)
 	boss, _ := h.pair(t)
 	blob := func(body string) string {
-		o := refs.NewObject("blob", []byte(body))
+		o := refs.NewObject(gittest.Objects(), "blob", []byte(body))
 		require.NoError(t, h.repo.Store.Write(o))
 		return o.OID
 	}
@@ -92,7 +93,7 @@ func TestCheck_payloads(t *testing.T) {
 		rec.Payload = payload
 		return []refs.Edit{
 			{Ref: refs.LocalNamespace.Inbox("fixer", env.ID), New: payload},
-			{Ref: refs.LocalNamespace.Lane(env.ID), New: h.commit(t, boss, rec, refs.EmptyTree)},
+			{Ref: refs.LocalNamespace.Lane(env.ID), New: h.commit(t, boss, rec, gittest.Objects().EmptyTree())},
 		}
 	}
 	file := func(body string) []refs.Edit {
@@ -107,7 +108,7 @@ func TestCheck_payloads(t *testing.T) {
 		"another blob": {"digest_mismatch", offering(tree("100644 blob "+blob("a")+"\thandoff.json"), "b")},
 		"a link":       {"malformed_object", offering(tree("120000 blob "+blob("a")+"\thandoff.json"), "a")},
 		"a stowaway":   {"malformed_object", offering(tree("100644 blob "+blob("a")+"\thandoff.json", "100644 blob "+blob("a")+"\tx"), "a")},
-		"an empty one": {"malformed_object", offering(refs.EmptyTree, "a")},
+		"an empty one": {"malformed_object", offering(gittest.Objects().EmptyTree(), "a")},
 	} {
 		t.Run(name, func(t *testing.T) { h.refuses(t, tc.reason, tc.push) })
 	}
@@ -274,10 +275,10 @@ func TestCheck_entryWithFiles(t *testing.T) {
 	boss, fixer := h.pair(t)
 	p := h.offer(t, boss, "fixer")
 	push, _ := h.claiming(t, fixer, p)
-	blob := refs.NewObject("blob", []byte("anything"))
+	blob := refs.NewObject(gittest.Objects(), "blob", []byte("anything"))
 	id, err := hex.DecodeString(blob.OID)
 	require.NoError(t, err)
-	tree := refs.NewObject("tree", append([]byte("100644 file\x00"), id...))
+	tree := refs.NewObject(gittest.Objects(), "tree", append([]byte("100644 file\x00"), id...))
 	for i, e := range push {
 		if e.Ref != refs.LocalNamespace.Lane(p.ID) {
 			continue
@@ -289,7 +290,7 @@ func TestCheck_entryWithFiles(t *testing.T) {
 		c.Tree = tree.OID
 		c.Signature, err = fixer.Author.Signer.Sign(t.Context(), sign.NamespaceGit, c.Payload())
 		require.NoError(t, err)
-		entry := refs.NewObject("commit", c.Encode())
+		entry := refs.NewObject(gittest.Objects(), "commit", c.Encode())
 		require.NoError(t, h.repo.Store.Write(blob, tree, entry))
 		push[i].New = entry.OID
 	}
@@ -305,7 +306,7 @@ func TestCheckOneRecordTwice(t *testing.T) {
 	for name, inLane := range map[string]func(*record.Record){
 		"a longer lease": func(r *record.Record) { r.Lease = r.Lease.Add(2 * time.Hour) },
 		"another time":   func(r *record.Record) { r.At = r.At.Add(-time.Second) },
-		"another base":   func(r *record.Record) { r.Previous = strings.Repeat("a", 40) },
+		"another base":   func(r *record.Record) { r.Previous = strings.Repeat("a", gittest.Objects().Digits()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h.refuses(t, "disputed", h.forgeTwo(t, fixer, p, func(*record.Record) {}, inLane))

@@ -10,6 +10,7 @@ import (
 
 	"githandoff/internal/enginetest"
 	"githandoff/internal/fault"
+	"githandoff/internal/gittest"
 	"githandoff/internal/guard"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -199,7 +200,7 @@ func (h *fixture) forgeTwo(t testing.TB, e *lifecycle.Engine, p lifecycle.Place,
 	inbox := h.commit(t, e, rec, s.Chain[0].Commit.Tree, onto...)
 	rec.Payload = s.Payload
 	inLane(&rec)
-	lane := h.commit(t, e, rec, refs.EmptyTree, s.LaneTip)
+	lane := h.commit(t, e, rec, gittest.Objects().EmptyTree(), s.LaneTip)
 	return []refs.Edit{
 		{Ref: refs.LocalNamespace.Inbox(p.Agent, p.ID), Old: s.Tip, New: inbox},
 		{Ref: refs.LocalNamespace.Lane(p.ID), Old: s.LaneTip, New: lane},

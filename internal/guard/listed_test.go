@@ -89,6 +89,6 @@ func TestTakeLists(t *testing.T) {
 	person := enginetest.Entry(fixer.Author.Signer, fixer.Author.Actor, sign.RoleSender, sign.RoleRoot)
 	h.publish(t, root, homeID, 5, person)
 	assert.False(t, h.believes(t, fixer, pinned), "a list makes nobody a root")
-	h.Hub.Git(t, "update-ref", "refs/handoffs/trust", strings.TrimSpace(h.Hub.Git(t, "commit-tree", "-m", "x", h.Hub.Git(t, "hash-object", "-w", "-t", "tree", os.DevNull)[:40])))
+	h.Hub.Git(t, "update-ref", "refs/handoffs/trust", strings.TrimSpace(h.Hub.Git(t, "commit-tree", "-m", "x", h.Hub.Git(t, "hash-object", "-w", "-t", "tree", os.DevNull))))
 	assert.False(t, h.believes(t, fixer, pinned), "no list at all")
 }

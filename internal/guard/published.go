@@ -163,7 +163,7 @@ func (pj publishedJudge) lists(ctx context.Context, commit string) (map[string][
 	if o == nil {
 		return nil, denied(fault.MalformedObject, "%s is no commit", commit)
 	}
-	entries, err := gitobj.ParseTree(o.Body)
+	entries, err := pj.Verifier.Repo.Format.ParseTree(o.Body)
 	if err != nil || len(entries) > maxTeamFiles+maxTips {
 		return nil, denied(fault.MalformedObject, "%s holds no lists of keys", commit)
 	}
@@ -225,7 +225,7 @@ func (pj publishedJudge) namedTips(ctx context.Context, lists map[string][2][]by
 		if err != nil {
 			return err
 		}
-		if o == nil || o.Type != "tree" || !lifecycle.IsTips(o.Body) {
+		if o == nil || o.Type != "tree" || !lifecycle.IsTips(o) {
 			return denied(fault.MalformedObject, "%s is no tree of tips", tree)
 		}
 	}
@@ -296,7 +296,7 @@ func (pj publishedJudge) readable(ctx context.Context, oid string) error {
 	names := []string{oid}
 	tree, err := repo.Read(ctx, oid+"^{tree}", maxCode)
 	if err == nil && tree != nil {
-		entries, _ := gitobj.ParseTree(tree.Body)
+		entries, _ := repo.Format.ParseTree(tree.Body)
 		for _, entry := range entries[:min(len(entries), maxTeamFiles+maxTips)] {
 			names = append(names, entry.OID)
 		}

@@ -7,7 +7,6 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitobj"
-	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 )
 
@@ -30,7 +29,7 @@ func ReadEdits(r io.Reader) ([]refs.Edit, error) {
 		}
 		before, rest, _ := strings.Cut(lines.Text(), " ")
 		after, name, ok := strings.Cut(rest, " ")
-		if !ok || name == "" || !handoff.IsHex(before, 40) || !handoff.IsHex(after, 40) {
+		if !ok || name == "" || !gitobj.IsID(before) || !gitobj.IsID(after) {
 			return nil, fault.New(fault.Usage, fault.BadUsage, "pre-receive reads lines of the form OLD NEW REF")
 		}
 		edits = append(edits, refs.Edit{Ref: name, Old: gitobj.ID(before), New: gitobj.ID(after)})
@@ -47,7 +46,7 @@ func ReadPush(r io.Reader) ([]refs.Edit, error) {
 	var edits []refs.Edit
 	for lines.Scan() {
 		f := strings.Split(lines.Text(), " ")
-		if len(f) != 4 || f[2] == "" || !handoff.IsHex(f[1], 40) || !handoff.IsHex(f[3], 40) {
+		if len(f) != 4 || f[2] == "" || !gitobj.IsID(f[1]) || !gitobj.IsID(f[3]) {
 			return nil, fault.New(fault.Usage, fault.BadUsage, "pre-push reads lines of the form LOCAL-REF LOCAL-ID REMOTE-REF REMOTE-ID")
 		}
 		if strings.HasPrefix(f[2], refs.Root) || f[2] == refs.NotesRef {

@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gittest"
 	"githandoff/internal/guard"
 	"githandoff/internal/refs"
 )
 
 var (
-	zero = strings.Repeat("0", 40)
-	one  = strings.Repeat("1", 40)
+	zero = strings.Repeat("0", gittest.Objects().Digits())
+	one  = strings.Repeat("1", gittest.Objects().Digits())
 )
 
 func TestReadEdits(t *testing.T) {

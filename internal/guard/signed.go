@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/sign"
 )
 
@@ -19,10 +20,10 @@ type signedObject struct {
 // readSigned splits a raw commit or tag as git does before verifying it; false if git finds no
 // signature. An object signed for git must not be unsigned here, so everything git accepts is
 // accepted. The commits need not be well-formed.
-func readSigned(kind string, raw []byte) (signedObject, bool) {
+func readSigned(format gitobj.Format, kind string, raw []byte) (signedObject, bool) {
 	switch kind {
 	case "commit":
-		return readSignedCommit(raw)
+		return readSignedCommit(format, raw)
 	case "tag":
 		return readSignedTag(raw)
 	}
@@ -31,13 +32,14 @@ func readSigned(kind string, raw []byte) (signedObject, bool) {
 
 // readSignedCommit follows parse_signed_commit in git's commit.c. The headers end at the first
 // line with a line feed and nothing else, or with the object: a commit needs no message. All
-// gpgsig headers together are one signature. Other headers beginning with gpgsig are signatures
-// for other hash functions, and not part of the signed bytes.
-func readSignedCommit(raw []byte) (signedObject, bool) {
+// headers of the repository's own format together are one signature. Other headers beginning with
+// gpgsig are signatures for other formats, and not part of the signed bytes.
+func readSignedCommit(format gitobj.Format, raw []byte) (signedObject, bool) {
 	s := signedObject{message: messageOf(raw)}
+	header := []byte(format.SignatureHeader() + " ")
 	within, other := false, false
 	for line := range bytes.Lines(raw[:len(raw)-len(s.message)]) {
-		first, is := bytes.CutPrefix(line, []byte("gpgsig "))
+		first, is := bytes.CutPrefix(line, header)
 		more := line[0] == ' '
 		switch {
 		case within && more:

@@ -49,18 +49,18 @@ func TestReadSigned(t *testing.T) {
 			for kind, want := range map[string]string{"commit": "x", "tag": "y"} {
 				raw, _, code := repo.TryGit("cat-file", kind, map[string]string{"commit": "HEAD", "tag": tc.format}[kind])
 				require.Zero(t, code)
-				s, ok := readSigned(kind, []byte(raw))
+				s, ok := readSigned(gittest.Objects(), kind, []byte(raw))
 				require.True(t, ok, kind)
 				assert.NoError(t, sign.Verify(public, sign.NamespaceGit, s.payload, s.signature), kind)
 				id, err := trailer(s.message, "Handoff-Id")
 				assert.NoError(t, err)
 				assert.Equal(t, want, id)
-				_, ok = readSigned(kind, s.payload)
+				_, ok = readSigned(gittest.Objects(), kind, s.payload)
 				assert.False(t, ok, "nobody signed it")
 			}
 		})
 	}
-	_, ok := readSigned("blob", []byte("x"))
+	_, ok := readSigned(gittest.Objects(), "blob", []byte("x"))
 	assert.False(t, ok)
 }
 
@@ -103,7 +103,7 @@ func FuzzReadSigned(f *testing.F) {
 	f.Add("tag", []byte("object x\n\nm\n-----BEGIN PGP SIGNATURE-----\nx\n-----END PGP SIGNATURE-----\n"))
 	f.Fuzz(func(t *testing.T, kind string, raw []byte) {
 		before := bytes.Clone(raw)
-		s, ok := readSigned(kind, raw)
+		s, ok := readSigned(gittest.Objects(), kind, raw)
 		assert.Equal(t, before, raw, "it is only read")
 		if !ok {
 			return

@@ -7,7 +7,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
-	"githandoff/internal/handoff"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/refs"
 )
 
@@ -71,7 +71,7 @@ func taggedTag(raw []byte) string {
 	first, rest, _ := bytes.Cut(raw, []byte("\n"))
 	kind, _, _ := bytes.Cut(rest, []byte("\n"))
 	oid, ok := bytes.CutPrefix(first, []byte("object "))
-	if !ok || string(kind) != "type tag" || !handoff.IsHex(string(oid), 40) {
+	if !ok || string(kind) != "type tag" || !gitobj.IsID(string(oid)) {
 		return ""
 	}
 	return string(oid)

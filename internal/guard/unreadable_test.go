@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/enginetest"
+	"githandoff/internal/gittest"
 	"githandoff/internal/guard"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -39,7 +40,7 @@ func TestCheck_unreadableKey(t *testing.T) {
 				h := newFixture(t)
 				public := enginetest.NewKey(t).Public()
 				file := func(text, parent string) string {
-					blob := refs.NewObject("blob", []byte(text))
+					blob := refs.NewObject(gittest.Objects(), "blob", []byte(text))
 					all := []*refs.Object{blob}
 					if prefix != "" {
 						all = append(all, refs.Carrier(blob.OID, parent)...)
@@ -52,7 +53,7 @@ func TestCheck_unreadableKey(t *testing.T) {
 				require.NoError(t, h.repo.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{{Ref: e.Ref, New: old}}}))
 				e.New = file(public.Text()+"\n", old)
 				if how != "" {
-					damaged(t, h)[how](refs.NewObject("blob", []byte(public.Text())).OID)
+					damaged(t, h)[how](refs.NewObject(gittest.Objects(), "blob", []byte(public.Text())).OID)
 				}
 
 				g := &guard.Guard{
@@ -83,7 +84,7 @@ func TestTakeLists_unreadable(t *testing.T) {
 			pinned := enginetest.Entry(root.Author.Signer, root.Author.Actor, sign.RoleRoot)
 			h.publish(t, root, homeID, 1, enginetest.Entry(fixer.Author.Signer, "fixer", sign.RoleSender))
 			require.True(t, h.believes(t, fixer, pinned))
-			damaged(t, h)[how](h.Hub.Git(t, "rev-parse", "refs/handoffs/trust:trust.json")[:40])
+			damaged(t, h)[how](h.Hub.Git(t, "rev-parse", "refs/handoffs/trust:trust.json"))
 			trust, err := enginetest.NewTrust(pinned)
 			require.NoError(t, err)
 			g := &guard.Guard{

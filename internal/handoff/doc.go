@@ -26,7 +26,7 @@
 // requires the same bytes. So one envelope has one spelling, and its digest names its meaning.
 //
 // Times are "2006-01-02T15:04:05Z": UTC, whole seconds, no other spelling. An
-// object id is 40 lower-case hex digits. For the limits see the constants; sizes
+// object id is 40 or 64 lower-case hex digits. For the limits see the constants; sizes
 // count bytes of UTF-8, without JSON escapes, unless said otherwise.
 //
 // The smallest envelope is (line breaks added):

@@ -28,6 +28,9 @@ const (
 // IsHex reports whether s is exactly n lower-case hex digits.
 func IsHex(s string, n int) bool { return len(s) == n && strings.Trim(s, hexDigit) == "" }
 
+// isObjectID reports whether s is a full object id of git: SHA-1 or SHA-256.
+func isObjectID(s string) bool { return IsHex(s, 40) || IsHex(s, 64) }
+
 // spelled reports whether s has 1 to most characters, the first one of first and
 // all others of rest.
 func spelled(s, first, rest string, most int) bool {

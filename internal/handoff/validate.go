@@ -69,8 +69,8 @@ func (e *Envelope) checkParties() error {
 	if err := checkAgent("source.agent", e.Source.Agent); err != nil {
 		return err
 	}
-	if c := e.Source.Commit; c != "" && !IsHex(c, 40) {
-		return refuse("source.commit", fault.Malformed, "want a full object id, 40 lower-case hex digits")
+	if c := e.Source.Commit; c != "" && !isObjectID(c) {
+		return refuse("source.commit", fault.Malformed, "want a full object id, 40 or 64 lower-case hex digits")
 	}
 	if a := e.Target.Agent; a != nil {
 		if err := checkAgent("target.agent", *a); err != nil {
@@ -219,8 +219,8 @@ func (e *Envelope) checkCompanions() error {
 	}
 	if w := e.Work; w != nil {
 		for _, m := range []struct{ name, oid string }{{"commit", w.Commit}, {"head", w.Head}, {"base", w.Base}} {
-			if !IsHex(m.oid, 40) && (m.oid != "" || m.name != "base") {
-				return refuse("work."+m.name, fault.Malformed, "want a full object id, 40 lower-case hex digits")
+			if !isObjectID(m.oid) && (m.oid != "" || m.name != "base") {
+				return refuse("work."+m.name, fault.Malformed, "want a full object id, 40 or 64 lower-case hex digits")
 			}
 		}
 		if strings.ContainsFunc(w.Branch, unicode.IsControl) {

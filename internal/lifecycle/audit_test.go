@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
@@ -88,7 +89,7 @@ func TestAuditLane(t *testing.T) {
 func TestAuditOfBrokenLane(t *testing.T) {
 	w := newFixture(t)
 	e := w.agent(t, "investigator")
-	lane := refs.Ref{Name: w.home.Namespace().Lanes() + "00", OID: w.junk(t, strings.Repeat("1", 40), 3, "")[2]}
+	lane := refs.Ref{Name: w.home.Namespace().Lanes() + "00", OID: w.junk(t, strings.Repeat("1", gittest.Objects().Digits()), 3, "")[2]}
 	err := e.Reader.Audit(t.Context(), w.home, lane, LaneAudit{
 		Entry: func(*Entry) error { t.Error("shown"); return nil },
 		State: func(*State) error { t.Error("told"); return nil },
@@ -124,7 +125,7 @@ func FuzzIndexOf(f *testing.F) {
 	f.Add("tree x\n\na\nHandoff-Id: " + id + "\n\nHandoff-Event: a\nHandoff-Id: b\n")
 	f.Add("\n\n\n\nHandoff-Event: a\nHandoff-Id: " + id)
 	f.Fuzz(func(t *testing.T, raw string) {
-		oid := strings.Repeat("0a", 20)
+		oid := strings.Repeat("0a", gittest.Objects().Digits()/2)
 		at := indexOf(oid, []byte(raw))
 		assert.Equal(t, oid, at.name())
 		if got := readEntry(oid, []byte(raw)).Record().ID; got != "" {

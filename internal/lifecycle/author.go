@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 	"githandoff/internal/obo"
 	"githandoff/internal/record"
@@ -24,7 +25,8 @@ type Author struct {
 	Signer sign.Signer
 	Actor  string // agent, or a person's mail address
 	Random io.Reader
-	Guest  bool // the worktree is set up for another agent
+	Guest  bool          // the worktree is set up for another agent
+	Format gitobj.Format // of the payloads' repository
 
 	seal bool // the payloads it prepares
 }
@@ -45,7 +47,7 @@ func (by *Author) commit(ctx context.Context, rec *record.Record, tree string, p
 		return nil, err
 	}
 	c.Signature = signature
-	return refs.NewObject("commit", c.Encode()), nil
+	return refs.NewObject(gitobj.FormatOf(tree), "commit", c.Encode()), nil
 }
 
 // stamp fills in the trailers common to all records of this author.

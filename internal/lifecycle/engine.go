@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
@@ -48,7 +49,7 @@ func New(s Setup) *Engine {
 	keys := &Keys{Trust: s.Trust, Now: s.Now}
 	lanes := &Lanes{Repo: s.Repo, Keys: keys}
 	reader := &Reader{Repo: s.Repo, Keys: keys, Lanes: lanes, Ahead: s.Ahead}
-	author := &Author{Keys: keys, Signer: s.Signer, Actor: s.Actor, Random: s.Random}
+	author := &Author{Keys: keys, Signer: s.Signer, Actor: s.Actor, Random: s.Random, Format: s.Repo.Format}
 	return &Engine{
 		Repo: s.Repo, Now: s.Now, Keys: keys, Reader: reader, Author: author,
 		Verifier: &Verifier{Repo: s.Repo, Keys: keys, Reader: reader, Author: author, Used: s.Used},
@@ -316,7 +317,7 @@ func (b *batch) entry(ctx context.Context, rec record.Record, payload, laneTip s
 		b.lanes = append(b.lanes, refs.Edit{Ref: name, Old: laneTip, New: laneTip})
 	}
 	rec.Payload = payload
-	o, err := b.engine.Author.commit(ctx, &rec, refs.EmptyTree, b.lanes[i].New)
+	o, err := b.engine.Author.commit(ctx, &rec, gitobj.FormatOf(payload).EmptyTree(), b.lanes[i].New)
 	if err != nil {
 		return err
 	}
@@ -327,7 +328,7 @@ func (b *batch) entry(ctx context.Context, rec record.Record, payload, laneTip s
 
 func (b *batch) transaction() refs.Transaction {
 	t := b.tx
-	t.Objects = append(t.Objects, &refs.Object{OID: refs.EmptyTree, Type: "tree"})
+	t.Objects = append(t.Objects, refs.NewObject(b.engine.Repo.Format, "tree", nil))
 	t.Edits = slices.Concat(t.Edits, b.lanes, b.gone)
 	return t
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
@@ -186,8 +187,8 @@ func TestHalfAStepWithSnapshot(t *testing.T) {
 func (w *fixture) stash(t *testing.T) *handoff.Work {
 	t.Helper()
 	who := "x <x@githandoff.invalid> 1790000000 +0000"
-	o := refs.NewObject("commit", []byte("tree "+refs.EmptyTree+"\nauthor "+who+"\ncommitter "+who+"\n\nWIP\n"))
-	require.NoError(t, w.home.Repo.Store.Write(refs.NewObject("tree", nil), o))
+	o := refs.NewObject(gittest.Objects(), "commit", []byte("tree "+gittest.Objects().EmptyTree()+"\nauthor "+who+"\ncommitter "+who+"\n\nWIP\n"))
+	require.NoError(t, w.home.Repo.Store.Write(refs.NewObject(gittest.Objects(), "tree", nil), o))
 	return &handoff.Work{Commit: o.OID, Head: o.OID}
 }
 

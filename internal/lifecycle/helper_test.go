@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/enginetest"
+	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
@@ -168,7 +169,7 @@ func (w *fixture) forgeTwo(t testing.TB, e *Engine, s *State, event record.Event
 	}
 	rec.Payload = s.Payload
 	inLane(&rec)
-	o := w.signed(t, e, rec, refs.EmptyTree, s.LaneTip)
+	o := w.signed(t, e, rec, gittest.Objects().EmptyTree(), s.LaneTip)
 	tx := b.transaction()
 	tx.Objects = append(tx.Objects, o)
 	tx.Edits = append([]refs.Edit{{Ref: w.lane(s.ID), Old: s.LaneTip, New: o.OID}}, tx.Edits...)

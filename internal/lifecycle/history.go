@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -36,7 +37,7 @@ func (e *Engine) Join(ctx context.Context, theirs, ours string) (*refs.Object, e
 	if err := e.Author.stamp(&rec, record.Joined, ""); err != nil {
 		return nil, err
 	}
-	return e.Author.commit(ctx, &rec, refs.EmptyTree, theirs, ours)
+	return e.Author.commit(ctx, &rec, gitobj.FormatOf(ours).EmptyTree(), theirs, ours)
 }
 
 // joins refuses a lane entry with several parents, unless a root key signed it: as a
@@ -56,7 +57,7 @@ func (l *Lanes) joins(ctx context.Context, o *refs.Object) error {
 // joined is like joins for an entry with a checked signature. A former root key joined only what
 // this clone had seen when it noticed the change: a thief of the key could give any date.
 func (l *Lanes) joined(ctx context.Context, oid string, c *record.Commit, key sign.Key) error {
-	if c.Record.Event != record.Joined || len(c.Parents) != 2 || c.Tree != refs.EmptyTree {
+	if c.Record.Event != record.Joined || len(c.Parents) != 2 || !gitobj.IsEmptyTree(c.Tree) {
 		return refuseJoin(oid, fmt.Errorf("as %q with %d parents", c.Record.Event, len(c.Parents)))
 	}
 	err := mayDecide(key, c.Record.At)
@@ -88,7 +89,7 @@ func (l *Lanes) MayMove(ctx context.Context, from, to string) error {
 	if err != nil {
 		return fmt.Errorf("read lane: %w", err)
 	}
-	if !slices.ContainsFunc(index, func(at indexed) bool { return string(at.oid[:]) == string(oid) }) {
+	if !slices.ContainsFunc(index, func(at indexed) bool { return bytes.Equal(at.raw(), oid) }) {
 		return denied(fault.Rollback, "lane entry %s does not follow %s", to, from)
 	}
 	return nil
@@ -217,7 +218,7 @@ func (l *Lanes) seenTip(ctx context.Context, tree, lane string) (string, error) 
 			return "", err
 		}
 		if o != nil && o.Type == "tree" {
-			tips = parseTips(o.Body)
+			tips = parseTips(o)
 		}
 		l.witness.tips[tree] = tips
 	}
@@ -288,7 +289,7 @@ func KeepTips(ctx context.Context, repo *refs.Repo, namespaces Tips) (map[string
 	seen := map[string]string{}
 	var t refs.Transaction
 	for namespace, tips := range namespaces {
-		tree, err := encodeTips(tips)
+		tree, err := encodeTips(repo.Format, tips)
 		if err != nil {
 			return nil, err
 		}
@@ -307,7 +308,7 @@ func KeepTips(ctx context.Context, repo *refs.Repo, namespaces Tips) (map[string
 }
 
 // encodeTips makes the tree of the tips of lanes.
-func encodeTips(tips map[string]string) (*refs.Object, error) {
+func encodeTips(format gitobj.Format, tips map[string]string) (*refs.Object, error) {
 	entries := make([]gitobj.TreeEntry, 0, len(tips))
 	for lane, tip := range tips {
 		entries = append(entries, gitobj.TreeEntry{Mode: gitobj.Gitlink, Name: lane, OID: tip})
@@ -316,12 +317,12 @@ func encodeTips(tips map[string]string) (*refs.Object, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write down the tips of lanes: %w", err)
 	}
-	return refs.NewObject("tree", body), nil
+	return refs.NewObject(format, "tree", body), nil
 }
 
-// parseTips reads the output of encodeTips. Any other text has no tips.
-func parseTips(body []byte) map[string]string {
-	entries, err := gitobj.ParseTree(body)
+// parseTips reads the output of encodeTips. Any other tree has no tips.
+func parseTips(tree *refs.Object) map[string]string {
+	entries, err := gitobj.FormatOf(tree.OID).ParseTree(tree.Body)
 	if err != nil {
 		return nil
 	}
@@ -337,7 +338,7 @@ func parseTips(body []byte) map[string]string {
 
 // IsTips reports whether a tree holds tips of lanes and nothing else. Such a tree brings no
 // object along: a tip is named like a submodule's commit.
-func IsTips(body []byte) bool { return len(parseTips(body)) > 0 }
+func IsTips(tree *refs.Object) bool { return len(parseTips(tree)) > 0 }
 
 // MaxTips bounds a tree of tips: one entry each for 1,024 lanes.
 const MaxTips = int64(1024 * len("160000 cc\x0001234567890123456789"))

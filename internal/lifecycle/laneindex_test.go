@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
@@ -28,7 +29,7 @@ func (w *fixture) junk(t testing.TB, onto string, n int, text string) []string {
 			parent = "parent " + onto + "\n"
 		}
 		const by = "m <m@example.com> 1700000000 +0000\n"
-		o := refs.NewObject("commit", fmt.Appendf(nil, "tree %s\n%sauthor %scommitter %s\njunk %d\n\n%s", refs.EmptyTree, parent, by, by, i, text))
+		o := refs.NewObject(gittest.Objects(), "commit", fmt.Appendf(nil, "tree %s\n%sauthor %scommitter %s\njunk %d\n\n%s", gittest.Objects().EmptyTree(), parent, by, by, i, text))
 		require.NoError(t, w.repo.Store.Write(o))
 		onto = o.OID
 		oids = append(oids, onto)
@@ -135,10 +136,10 @@ func TestLaneOrder(t *testing.T) {
 		e := w.fresh(root)
 		rec := record.Record{
 			ID: id, From: "alice", To: "fixer", Home: w.home.RepoID, Digest: "sha256:" + strings.Repeat("0", 64),
-			Expires: w.Now().Add(DefaultTTL), Payload: refs.EmptyTree, Counts: new(handoff.Envelope).Counts(), Status: handoff.StatusComplete,
+			Expires: w.Now().Add(DefaultTTL), Payload: gittest.Objects().EmptyTree(), Counts: new(handoff.Envelope).Counts(), Status: handoff.StatusComplete,
 		}
 		require.NoError(t, e.Author.stamp(&rec, record.Revoked, ""))
-		o, err := e.Author.commit(t.Context(), &rec, refs.EmptyTree, parent)
+		o, err := e.Author.commit(t.Context(), &rec, gittest.Objects().EmptyTree(), parent)
 		require.NoError(t, err)
 		require.NoError(t, w.repo.Store.Write(o))
 		return o.OID

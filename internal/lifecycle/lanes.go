@@ -239,11 +239,13 @@ func (l *Lanes) IDs(ctx context.Context, tip string, match func(handoff.ID) bool
 
 // indexed is an entry of a lane and the handoff it claims to be about, zero if it claims none.
 type indexed struct {
-	id  [29]byte
-	oid [20]byte
+	id   [29]byte
+	oid  [32]byte
+	size uint8 // bytes of oid
 }
 
-func (at indexed) name() string { return hex.EncodeToString(at.oid[:]) }
+func (at *indexed) raw() []byte  { return at.oid[:at.size] }
+func (at *indexed) name() string { return hex.EncodeToString(at.raw()) }
 
 // index walks a lane, down to where it was walked before.
 func (l *Lanes) index(ctx context.Context, tip string) ([]indexed, error) {
@@ -284,7 +286,8 @@ func (l *Lanes) index(ctx context.Context, tip string) ([]indexed, error) {
 // indexOf reads the handoff a raw commit claims to be about.
 func indexOf(oid string, raw []byte) indexed {
 	var at indexed
-	_, _ = hex.Decode(at.oid[:], []byte(oid)) // it was read by this id
+	n, _ := hex.Decode(at.oid[:], []byte(oid)) // it was read by this id
+	at.size = uint8(n)
 	copy(at.id[:], record.SpeaksOf(raw))
 	return at
 }

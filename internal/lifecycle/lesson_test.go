@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gittest"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
@@ -56,7 +57,7 @@ func TestSoundLanes(t *testing.T) {
 			p := c.offer(t, c.source, "fixer")
 			lane := c.lane(p.ID)
 			ours := c.Hub.Git(t, "rev-parse", lane)
-			o, err := c.root.Join(t.Context(), ours, c.Hub.Git(t, "commit-tree", "-p", ours, "-m", "x", refs.EmptyTree))
+			o, err := c.root.Join(t.Context(), ours, c.Hub.Git(t, "commit-tree", "-p", ours, "-m", "x", gittest.Objects().EmptyTree()))
 			if err != nil { // a join bears the id of our newest entry
 				c.claim(t, c.holder, p)
 				o, err = c.root.Join(t.Context(), ours, c.Hub.Git(t, "rev-parse", lane))
@@ -138,7 +139,7 @@ func TestManySignatures(t *testing.T) {
 	for range 40 {
 		again := *s.Offer
 		again.Nonce = nonceOf(t, sender)
-		o := w.signed(t, sender, again, refs.EmptyTree, tip)
+		o := w.signed(t, sender, again, gittest.Objects().EmptyTree(), tip)
 		require.NoError(t, w.repo.Store.Write(o))
 		tip = o.OID
 	}

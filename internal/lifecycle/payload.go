@@ -48,10 +48,10 @@ func (by *Author) Prepare(ctx context.Context, home Home, env *handoff.Envelope,
 
 // prepare signs the payload commit over the blob of an envelope and its tokens.
 func (by *Author) prepare(ctx context.Context, home Home, env *handoff.Envelope, raw []byte, rec record.Record, links []obo.SignedToken) (*Payload, error) {
-	blob := refs.NewObject("blob", raw)
+	blob := refs.NewObject(by.Format, "blob", raw)
 	parts, objects := payloadTree{envelope: blob.OID, sealed: by.seal}, []*refs.Object{blob}
 	if len(links) > 0 {
-		tokens, err := tokenObjects(links)
+		tokens, err := by.tokenObjects(links)
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +62,7 @@ func (by *Author) prepare(ctx context.Context, home Home, env *handoff.Envelope,
 	if err != nil {
 		return nil, err
 	}
-	tree := refs.NewObject("tree", body)
+	tree := refs.NewObject(by.Format, "tree", body)
 	expires, err := handoff.ParseTime(env.ExpiresAt)
 	if err != nil {
 		return nil, err
@@ -190,9 +190,9 @@ type payloadTree struct {
 }
 
 // parsePayloadTree accepts exactly what encodePayloadTree writes.
-func parsePayloadTree(raw []byte) (payloadTree, error) {
+func parsePayloadTree(format gitobj.Format, raw []byte) (payloadTree, error) {
 	var t payloadTree
-	entries, err := gitobj.ParseTree(raw)
+	entries, err := format.ParseTree(raw)
 	for _, e := range entries {
 		switch {
 		case e.Mode == gitobj.File && e.Name == envelopeName:
@@ -226,8 +226,8 @@ type linkIDs struct{ token, sig string }
 
 // parseTokenTree accepts exactly what encodeTokenTree writes, of 1 to
 // obo.MaxLinks links.
-func parseTokenTree(raw []byte) ([]linkIDs, error) {
-	entries, err := gitobj.ParseTree(raw)
+func parseTokenTree(format gitobj.Format, raw []byte) ([]linkIDs, error) {
+	entries, err := format.ParseTree(raw)
 	links := make([]linkIDs, len(entries)/2)
 	for i := range links {
 		links[i] = linkIDs{entries[2*i].OID, entries[2*i+1].OID}
@@ -254,16 +254,16 @@ func encodeTokenTree(links []linkIDs) ([]byte, error) {
 func tokenPath(n int) string { return fmt.Sprintf("%s/%d.json", oboName, n-1) }
 
 // tokenObjects returns the blobs of a chain and, last, their tree.
-func tokenObjects(links []obo.SignedToken) ([]*refs.Object, error) {
+func (by *Author) tokenObjects(links []obo.SignedToken) ([]*refs.Object, error) {
 	var objects []*refs.Object
 	var ids []linkIDs
 	for _, l := range links {
-		token, sig := refs.NewObject("blob", l.Token), refs.NewObject("blob", l.Sig)
+		token, sig := refs.NewObject(by.Format, "blob", l.Token), refs.NewObject(by.Format, "blob", l.Sig)
 		objects = append(objects, token, sig)
 		ids = append(ids, linkIDs{token.OID, sig.OID})
 	}
 	body, err := encodeTokenTree(ids)
-	return append(objects, refs.NewObject("tree", body)), err
+	return append(objects, refs.NewObject(by.Format, "tree", body)), err
 }
 
 const (
@@ -304,7 +304,7 @@ func readTree(ctx context.Context, repo *refs.Repo, s *State) (payloadTree, erro
 	if err != nil {
 		return payloadTree{}, err
 	}
-	return parsePayloadTree(raw)
+	return parsePayloadTree(repo.Format, raw)
 }
 
 // IsSealed reports whether the payload of a loaded state is sealed. It is false if no offer

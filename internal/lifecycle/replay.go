@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
-	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/untrusted"
 )
@@ -179,7 +179,7 @@ func readEntry(oid string, raw []byte) *Entry {
 	c, err := record.ParseCommit(raw)
 	if err == nil {
 		e := &Entry{OID: oid, Commit: c}
-		if c.Tree != refs.EmptyTree {
+		if !gitobj.IsEmptyTree(c.Tree) {
 			e.Dispute = denied(fault.MalformedObject, "lane entry %s has a non-empty tree", oid)
 		}
 		return e

@@ -14,6 +14,7 @@ import (
 
 	"githandoff/internal/enginetest"
 	"githandoff/internal/fault"
+	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/sign"
@@ -183,7 +184,7 @@ func TestSealedRefuses(t *testing.T) {
 		assert.Equal(t, fault.Invalid, fault.CodeOf(err))
 	})
 	t.Run("both names", func(t *testing.T) {
-		_, err := parsePayloadTree(bytes.Join([][]byte{
+		_, err := parsePayloadTree(gittest.Objects(), bytes.Join([][]byte{
 			[]byte("100644 " + envelopeName + "\x00"), make([]byte, 20), []byte("100644 " + sealedName + "\x00"), make([]byte, 20),
 		}, nil))
 		require.Error(t, err)

@@ -49,7 +49,7 @@ func readLinks(ctx context.Context, repo *refs.Repo, tree string) ([]obo.SignedT
 	if err != nil {
 		return nil, err
 	}
-	ids, err := parseTokenTree(raw)
+	ids, err := parseTokenTree(repo.Format, raw)
 	if err != nil {
 		return nil, err
 	}

@@ -8,9 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gittest"
 )
 
-func entry(mode, name string) string { return mode + " " + name + "\x00" + strings.Repeat("\xab", 20) }
+func entry(mode, name string) string {
+	return mode + " " + name + "\x00" + strings.Repeat("\xab", gittest.Objects().Digits()/2)
+}
 
 func TestPayloadTreeIsExact(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -33,7 +36,7 @@ func TestPayloadTreeIsExact(t *testing.T) {
 		"more behind it":         {entry("100644", "handoff.json") + "x", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := parsePayloadTree([]byte(tc.raw))
+			_, err := parsePayloadTree(gittest.Objects(), []byte(tc.raw))
 			if tc.ok {
 				require.NoError(t, err)
 				return
@@ -60,7 +63,7 @@ func TestTokenTreeIsExact(t *testing.T) {
 		"the other order": {entry("100644", "0.sig") + entry("100644", "0.json"), "malformed_object"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			links, err := parseTokenTree([]byte(tc.raw))
+			links, err := parseTokenTree(gittest.Objects(), []byte(tc.raw))
 			if tc.reason == "" {
 				require.NoError(t, err)
 				assert.Len(t, links, len(tc.raw)/len(link("0")))
@@ -79,12 +82,12 @@ func FuzzParsePayloadTree(f *testing.F) {
 	f.Add([]byte(entry("100644", "0.json") + entry("100644", "0.sig")))
 	f.Add([]byte("40000 obo\x00"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		if tree, err := parsePayloadTree(raw); err == nil {
+		if tree, err := parsePayloadTree(gittest.Objects(), raw); err == nil {
 			again, err := encodePayloadTree(tree)
 			require.NoError(t, err)
 			assert.Equal(t, raw, again)
 		}
-		if links, err := parseTokenTree(raw); err == nil {
+		if links, err := parseTokenTree(gittest.Objects(), raw); err == nil {
 			again, err := encodeTokenTree(links)
 			require.NoError(t, err)
 			assert.Equal(t, raw, again)

@@ -277,7 +277,7 @@ var ofAgents = []mutant{
 	},
 	{
 		"a branch that is another one is asked for", "internal/refs/files.go",
-		`return oid, isID(oid)`, `return oid, true`, "./internal/refs -run TestOpenHeadLikeGit",
+		`return oid, isTip(r, oid)`, `return oid, true`, "./internal/refs -run TestOpenHeadLikeGit",
 	},
 	{
 		"HEAD that is a symbolic link is asked for", "internal/refs/head.go",

@@ -12,7 +12,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"a parent in capitals is one", "internal/gitobj/gitobj.go",
-		`if !ok || err != nil || len(oid) != 20 {`, `if !ok || err != nil || len(oid) != 20 || bytes.ContainsAny(value, "ABCDEF") {`,
+		`if !ok || err != nil || len(oid) != size {`, `if !ok || err != nil || len(oid) != size || bytes.ContainsAny(value, "ABCDEF") {`,
 		inCrossrepo + "TestParentThatGitDoesNotSee/a_merge",
 	},
 	{

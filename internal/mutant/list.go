@@ -70,7 +70,7 @@ var mutants = []mutant{
 	},
 	{
 		"the file of a loose object holds that object", "internal/refs/files.go",
-		`in.Hash().String() != oid`, `false`, inRefs + "TestReadLoose",
+		`gitobj.FormatOf(oid).Hash(kind.String(), body) != oid`, `false`, inRefs + "TestReadLoose",
 	},
 	{
 		"a loose object above the limit is not read", "internal/refs/files.go",

@@ -109,7 +109,7 @@ var ofPlace = []mutant{
 	},
 	{
 		"an embedded repository is refused by its place", "internal/refs/believe.go",
-		`if outer := embeddedIn(workDir(r), r.GitDir); outer != "" {`, `if outer := embeddedIn(workDir(r), r.GitDir); outer != "" && r.Bare {`, inRefs + "TestOpenEmbedded",
+		`if err := refuseEmbedded(workDir(r), r.GitDir); err != nil {`, `if err := refuseEmbedded(workDir(r), r.GitDir); err != nil && r.Bare {`, inRefs + "TestOpenEmbedded",
 	},
 	{
 		"every directory above may be a work tree", "internal/refs/believe.go",

@@ -99,7 +99,7 @@ var ofState = []mutant{
 	},
 	{
 		"an object in order is not removed", "internal/refs/lost.go",
-		`return err != nil || in.Hash().String() != oid, nil`, `return true, nil`,
+		`return err != nil || holds != oid, nil`, `return true, nil`,
 		inRefs + "TestDropDamaged",
 	},
 	{
@@ -113,7 +113,7 @@ var ofState = []mutant{
 	},
 	{
 		"a ref whose file is damaged is not absent", "internal/refs/look.go",
-		`!isID(oid) && isDamagedRef(r, name)`, `false`, "./internal/refs -run TestBroken",
+		`!isTip(r, oid) && isDamagedRef(r, name)`, `false`, "./internal/refs -run TestBroken",
 	},
 	{
 		"a list leaves out no damaged ref", "internal/refs/reader.go",

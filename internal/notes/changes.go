@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"cmp"
 	"context"
 
 	"githandoff/internal/fault"
@@ -27,7 +28,7 @@ type Change struct {
 // the same end. Trees of more than 64 MiB are refused with reason too_large. Valid notes before the
 // bad entry are visited first; the bad entry is never visited.
 func Changes(ctx context.Context, r Reader, before, after string, visit func(Change) error) error {
-	c := &changes{t: newWalk(r, nil), visit: visit, before: make(map[string]bool), after: make(map[string]bool)}
+	c := &changes{t: newWalk(r, nil, cmp.Or(before, after)), visit: visit, before: make(map[string]bool), after: make(map[string]bool)}
 	return c.walk(ctx, "", before, after)
 }
 
@@ -96,7 +97,7 @@ func (c *changes) entry(ctx context.Context, prefix string, was, is gitobj.TreeE
 	if is.Name != "" {
 		name = prefix + is.Name
 	}
-	if len(name) < digits {
+	if len(name) < c.t.format.Digits() {
 		return c.walk(ctx, name, was.OID, is.OID)
 	}
 	return c.visit(Change{name, is.OID})
@@ -118,12 +119,12 @@ func (c *changes) list(ctx context.Context, known map[string]bool, prefix, tree 
 	if c.size += len(body) + treeCost; c.size > maxTrees {
 		return nil, fault.New(fault.Invalid, fault.TooLarge, "more than %d bytes of notes trees", maxTrees)
 	}
-	entries, err := gitobj.ParseTree(body)
+	entries, err := c.t.format.ParseTree(body)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, fault.MalformedObject, "notes tree %s: %w", tree, err)
 	}
 	for _, e := range entries {
-		left := digits - len(prefix)
+		left := c.t.format.Digits() - len(prefix)
 		file := len(e.Name) == left && e.Mode == gitobj.File
 		down := len(e.Name) == 2 && left > 2 && e.Mode == gitobj.Dir
 		if !isHex(e.Name) || !file && !down {

@@ -14,6 +14,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitobj"
+	"githandoff/internal/gittest"
 )
 
 func (r *repo) changes(before, after string) (map[string]string, error) {
@@ -112,7 +113,7 @@ func TestChangesRefuse(t *testing.T) {
 		"a short name":       one(gitobj.File, target[:39], blob),
 		"a directory of 3":   one(gitobj.Dir, target[:3], one(gitobj.File, target[3:], blob)),
 		"no tree":            blob,
-		"a tree that is not": strings.Repeat("1", 40),
+		"a tree that is not": strings.Repeat("1", gittest.Objects().Digits()),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := r.changes("", tree)
@@ -160,7 +161,7 @@ func (w *wide) Object(_ context.Context, oid string) (kind string, body []byte, 
 	}
 	var all []gitobj.TreeEntry
 	for i := range 256 {
-		below := fmt.Sprintf("%c%02x%s", oid[0]+1, i, oid[1:digits-2])
+		below := fmt.Sprintf("%c%02x%s", oid[0]+1, i, oid[1:len(oid)-2])
 		all = append(all, gitobj.TreeEntry{Mode: gitobj.Dir, Name: fmt.Sprintf("%02x", i), OID: below})
 	}
 	return "tree", encodeTree(w.t, all...), nil
@@ -169,7 +170,7 @@ func (w *wide) Object(_ context.Context, oid string) (kind string, body []byte, 
 // Small trees count for more than their bytes.
 func TestChangesOfManyTrees(t *testing.T) {
 	w := &wide{t: t}
-	err := Changes(t.Context(), w, "", strings.Repeat("0", digits), func(Change) error { return nil })
+	err := Changes(t.Context(), w, "", gittest.Objects().Zero(), func(Change) error { return nil })
 	assert.True(t, fault.Is(err, "too_large"), "%v", err)
 	assert.Less(t, w.reads, 150_000)
 }

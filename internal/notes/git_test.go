@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/sha1"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
@@ -19,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/gitobj"
+	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 )
 
@@ -49,7 +48,7 @@ func newRepo(t testing.TB) *repo {
 		t.Skip("git is missing")
 	}
 	r := &repo{t: t, dir: t.TempDir(), writers: make(map[string]*pipe)}
-	r.env = append(os.Environ(), "HOME="+r.dir, "XDG_CONFIG_HOME="+r.dir, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
+	r.env = append(os.Environ(), "HOME="+r.dir, "XDG_CONFIG_HOME="+r.dir, "GIT_CONFIG_NOSYSTEM=1", gittest.DefaultObjects(), "LC_ALL=C",
 		"GIT_AUTHOR_NAME=Alice", "GIT_AUTHOR_EMAIL=alice@example.com", "GIT_AUTHOR_DATE=1700000000 +0000",
 		"GIT_COMMITTER_NAME=Alice", "GIT_COMMITTER_EMAIL=alice@example.com", "GIT_COMMITTER_DATE=1700000000 +0000")
 	r.git("", "init", "--quiet", "--initial-branch=main")
@@ -219,8 +218,7 @@ func (r *repo) fsck() {
 func targets(n int) []string {
 	list := make([]string, n)
 	for i := range list {
-		sum := sha1.Sum([]byte(strconv.Itoa(i)))
-		list[i] = hex.EncodeToString(sum[:])
+		list[i] = gittest.Objects().Hash("blob", []byte(strconv.Itoa(i)))
 	}
 	return list
 }

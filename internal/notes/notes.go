@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -9,7 +10,6 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitobj"
-	"githandoff/internal/handoff"
 )
 
 // Reader reads one object by its full hex id. A missing one is kind "" and no
@@ -26,16 +26,17 @@ type Writer interface {
 
 // Root returns the tree of a notes commit, "" where there is none.
 func Root(ctx context.Context, r Reader, tip string) (string, error) {
-	return newWalk(r, nil).root(ctx, tip)
+	return newWalk(r, nil, tip).root(ctx, tip)
 }
 
 // ReadIn returns the well-formed lines of target's note in a tree ("" for no notes at all),
 // sorted, each once. Without a note there are none.
 func ReadIn(ctx context.Context, r Reader, tree, target string) ([]string, error) {
-	if err := checkOID(target); err != nil {
+	t := newWalk(r, nil, cmp.Or(tree, target))
+	if err := checkOID(t.format, target); err != nil {
 		return nil, err
 	}
-	return newWalk(r, nil).lines(ctx, tree, target)
+	return t.lines(ctx, tree, target)
 }
 
 // AddTo adds lines to the notes of commits in a tree ("" for none) and returns the resulting
@@ -43,10 +44,10 @@ func ReadIn(ctx context.Context, r Reader, tree, target string) ([]string, error
 // exists already, it writes nothing and returns root. A written note is well-formed; other lines
 // in it are dropped.
 func AddTo(ctx context.Context, r Reader, w Writer, root string, lines map[string][]string) (tree string, err error) {
-	t := newWalk(r, w)
+	t := newWalk(r, w, anID(root, lines))
 	want := make(map[string][]string)
 	for _, target := range slices.Sorted(maps.Keys(lines)) {
-		if err := checkOID(target); err != nil {
+		if err := checkOID(t.format, target); err != nil {
 			return "", err
 		}
 		for _, l := range lines[target] {
@@ -69,7 +70,15 @@ func AddTo(ctx context.Context, r Reader, w Writer, root string, lines map[strin
 // Set replaces the notes of commits in a tree ("" for none) with these lines, unchecked; a note
 // without lines is removed. It returns the resulting tree, "" if no notes are left.
 func Set(ctx context.Context, r Reader, w Writer, root string, notes map[string][]string) (tree string, err error) {
-	return newWalk(r, w).set(ctx, root, notes)
+	return newWalk(r, w, anID(root, notes)).set(ctx, root, notes)
+}
+
+// anID returns the id of some object of the repository: a tree, or else a commit with notes.
+func anID(root string, notes map[string][]string) string {
+	for target := range notes {
+		root = cmp.Or(root, target)
+	}
+	return root
 }
 
 func (t *walk) set(ctx context.Context, root string, notes map[string][]string) (string, error) {
@@ -78,7 +87,7 @@ func (t *walk) set(ctx context.Context, root string, notes map[string][]string) 
 	}
 	var extra []*note
 	for _, target := range slices.Sorted(maps.Keys(notes)) {
-		if err := checkOID(target); err != nil {
+		if err := checkOID(t.format, target); err != nil {
 			return "", err
 		}
 		extra = append(extra, &note{name: target, lines: notes[target], set: true})
@@ -109,7 +118,7 @@ func Commit(tree string, parents []string, who string, when time.Time, message s
 		return nil, fault.New(fault.Invalid, fault.Malformed, "notes commit: the message holds a NUL")
 	}
 	for _, oid := range append([]string{tree}, parents...) {
-		if err := checkOID(oid); err != nil {
+		if err := checkOID(gitobj.FormatOf(tree), oid); err != nil {
 			return nil, err
 		}
 	}
@@ -125,8 +134,8 @@ func isIdentity(s string) bool {
 	return ok && strings.HasSuffix(s, ">") && name != "" && name[0] != ' ' && !bad(name, ' ') && !bad(mail, '!')
 }
 
-func checkOID(s string) error {
-	if !handoff.IsHex(s, 40) {
+func checkOID(format gitobj.Format, s string) error {
+	if !gitobj.IsID(s) || len(s) != format.Digits() {
 		return fault.New(fault.Invalid, fault.Malformed, "%.80q is not a full object id", s)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitobj"
+	"githandoff/internal/gittest"
 )
 
 // Onto trees that git wrote, every Add leads to the tree that git makes of the
@@ -254,7 +255,7 @@ func TestRefusals(t *testing.T) {
 	r := newRepo(t)
 	target := targets(1)[0]
 	blob := r.put("blob", []byte("x"))
-	lost := strings.Repeat("1", 40)
+	lost := strings.Repeat("1", gittest.Objects().Digits())
 	under := func(mode, name, oid string) string {
 		body, err := hex.AppendDecode([]byte(mode+" "+name+"\x00"), []byte(oid))
 		require.NoError(t, err)
@@ -326,7 +327,7 @@ func TestCommit(t *testing.T) {
 }
 
 func TestCommitRefusals(t *testing.T) {
-	tree := strings.Repeat("a", 40)
+	tree := strings.Repeat("a", gittest.Objects().Digits())
 	for name, c := range map[string]struct {
 		tree, parent, who, message string
 	}{

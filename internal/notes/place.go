@@ -33,7 +33,7 @@ func (t *walk) place(ctx context.Context, depth int, trees []string, extra []*no
 		touched[x.name[:2]] = true
 	}
 	out := d.others
-	here, down := d.sort(depth, touched)
+	here, down := d.sort(t.format.Digits()-2*depth, touched)
 	for _, n := range here {
 		oid, err := t.store(ctx, n)
 		if err != nil {
@@ -66,7 +66,7 @@ func (t *walk) place(ctx context.Context, depth int, trees []string, extra []*no
 // sort divides the notes of d, in order, into those to stay and those to go down into a
 // subdirectory, existing or new. Every subdirectory is a key of down; touched are those entered
 // by notes from above.
-func (d *directory) sort(depth int, touched map[string]bool) (here []*note, down map[string][]*note) {
+func (d *directory) sort(left int, touched map[string]bool) (here []*note, down map[string][]*note) {
 	down = make(map[string][]*note)
 	for dir := range d.subtrees {
 		down[dir] = nil
@@ -78,7 +78,7 @@ func (d *directory) sort(depth int, touched map[string]bool) (here []*note, down
 			delete(d.notes, name)
 		}
 	}
-	crowded := d.crowded(depth)
+	crowded := d.crowded(left)
 	for _, name := range slices.Sorted(maps.Keys(d.notes)) {
 		n, dir := d.notes[name], name[:2]
 		// Beside an otherwise untouched subdirectory a note stays where it is: to go down, the

@@ -10,15 +10,13 @@ import (
 	"githandoff/internal/gitobj"
 )
 
-// digits is the length of an object id in hex: SHA-1.
-const digits = 40
-
 // walk is one operation on notes trees. Depth counts the directories passed; a note is named by
 // the remaining digits of its target.
 type walk struct {
-	r    Reader
-	w    Writer
-	read map[string]tree // trees read so far, by id
+	r      Reader
+	w      Writer
+	format gitobj.Format
+	read   map[string]tree // trees read so far, by id
 }
 
 // tree is a tree as git keeps it.
@@ -27,8 +25,9 @@ type tree struct {
 	entries []gitobj.TreeEntry
 }
 
-func newWalk(r Reader, w Writer) *walk {
-	return &walk{r: r, w: w, read: make(map[string]tree)}
+// newWalk begins an operation in the repository of an object, by its id.
+func newWalk(r Reader, w Writer, oid string) *walk {
+	return &walk{r: r, w: w, format: gitobj.FormatOf(oid), read: make(map[string]tree)}
 }
 
 // root returns the tree of a notes commit, "" for none.
@@ -36,7 +35,7 @@ func (t *walk) root(ctx context.Context, tip string) (string, error) {
 	if tip == "" {
 		return "", nil
 	}
-	if err := checkOID(tip); err != nil {
+	if err := checkOID(t.format, tip); err != nil {
 		return "", err
 	}
 	body, err := t.object(ctx, tip, "commit")
@@ -115,7 +114,7 @@ func (t *walk) load(ctx context.Context, depth int, trees []string) (*directory,
 		}
 		d.trees = append(d.trees, read.body)
 		for _, e := range read.entries {
-			d.insert(depth, e)
+			d.insert(t.format.Digits()-2*depth, e)
 		}
 	}
 	return d, nil
@@ -130,7 +129,7 @@ func (t *walk) tree(ctx context.Context, oid string) (tree, error) {
 	if err != nil {
 		return tree{}, err
 	}
-	entries, err := gitobj.ParseTree(body)
+	entries, err := t.format.ParseTree(body)
 	if err != nil {
 		return tree{}, fault.New(fault.Invalid, fault.MalformedObject, "notes tree %s: %w", oid, err)
 	}
@@ -139,9 +138,8 @@ func (t *walk) tree(ctx context.Context, oid string) (tree, error) {
 }
 
 // insert tells notes, directories of notes and other entries apart as git does
-// (load_subtree in notes.c), which also takes upper-case digits.
-func (d *directory) insert(depth int, e gitobj.TreeEntry) {
-	left := digits - 2*depth
+// (load_subtree in notes.c), which also takes upper-case digits. Left is how many digits are.
+func (d *directory) insert(left int, e gitobj.TreeEntry) {
 	name := strings.ToLower(e.Name)
 	switch {
 	case !isHex(name):
@@ -171,8 +169,8 @@ func (d *directory) other(e gitobj.TreeEntry) {
 }
 
 // crowded applies git's rule for cutting a directory into subdirectories.
-func (d *directory) crowded(depth int) bool {
-	if digits-2*depth <= 2 {
+func (d *directory) crowded(left int) bool {
+	if left <= 2 {
 		return false
 	}
 	below := make(map[byte]int)

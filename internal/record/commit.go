@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 )
 
@@ -23,7 +24,7 @@ type Commit struct {
 	Signature []byte // armored, one LF at the end; empty while unsigned
 }
 
-// Payload returns the signed text: the raw object without its gpgsig.
+// Payload returns the signed text: the raw object without the header of the signature.
 func (c *Commit) Payload() []byte {
 	unsigned := *c
 	unsigned.Signature = nil
@@ -43,7 +44,7 @@ func (c *Commit) Encode() []byte {
 	if len(c.Signature) > 0 {
 		// A header of several lines: each but the first begins with a space.
 		folded := bytes.ReplaceAll(bytes.TrimSuffix(c.Signature, []byte("\n")), []byte("\n"), []byte("\n "))
-		b.WriteString("gpgsig ")
+		b.WriteString(gitobj.FormatOf(c.Tree).SignatureHeader() + " ")
 		b.Write(folded)
 		b.WriteByte('\n')
 	}
@@ -92,12 +93,12 @@ func ParseCommit(raw []byte) (*Commit, error) {
 		c.Parents = append(c.Parents, p)
 	}
 	author, committer := h.take("author"), h.take("committer")
-	c.Signature = h.takeFolded("gpgsig")
+	c.Signature = h.takeFolded(gitobj.FormatOf(c.Tree).SignatureHeader())
 	if len(h.lines) > 0 {
 		return nil, fmt.Errorf("commit header %q is unexpected here", clip(h.lines[0]))
 	}
 	for _, oid := range append([]string{c.Tree}, c.Parents...) {
-		if !handoff.IsHex(oid, 40) {
+		if !gitobj.IsID(oid) || len(oid) != len(c.Tree) {
 			return nil, fmt.Errorf("%q is not an object id", clip(oid))
 		}
 	}

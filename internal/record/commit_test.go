@@ -8,11 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/gitobj"
 	"githandoff/internal/record"
 )
 
 func TestEncode(t *testing.T) {
-	want := "tree " + record.EmptyTree + "\nparent " + oid + `
+	want := "tree " + gitobj.SHA1.EmptyTree() + "\nparent " + oid + `
 author alice@example.com <agent@example.com> 1795212000 +0000
 committer alice@example.com <agent@example.com> 1795212000 +0000
 gpgsig -----BEGIN SSH SIGNATURE-----
@@ -57,7 +58,7 @@ func inPlaces(event record.Event) []*record.Commit {
 	}
 	logged := *r
 	logged.Payload = oid
-	entry := &record.Commit{Tree: record.EmptyTree, Email: "agent@example.com", Record: &logged, Signature: []byte(signature), Parents: []string{oid}}
+	entry := &record.Commit{Tree: gitobj.SHA1.EmptyTree(), Email: "agent@example.com", Record: &logged, Signature: []byte(signature), Parents: []string{oid}}
 	switch {
 	case event == record.Joined:
 		entry.Parents = []string{oid, oid}
@@ -75,7 +76,7 @@ func TestParseCommitHoldsThePlace(t *testing.T) {
 			for name, edit := range map[string]func(*record.Commit){
 				"another tree": func(c *record.Commit) {
 					if c.Tree == oid {
-						c.Tree = record.EmptyTree
+						c.Tree = gitobj.SHA1.EmptyTree()
 					} else {
 						c.Tree = oid
 					}
@@ -125,8 +126,8 @@ func TestParseCommitRefuses(t *testing.T) {
 	)
 	for _, tc := range []struct{ name, old, new string }{
 		{"no message", "\n\n" + string(full().Message()), "\n"},
-		{"no tree", "tree " + record.EmptyTree + "\n", ""},
-		{"tree twice", "tree " + record.EmptyTree + "\n", "tree " + record.EmptyTree + "\ntree " + record.EmptyTree + "\n"},
+		{"no tree", "tree " + gitobj.SHA1.EmptyTree() + "\n", ""},
+		{"tree twice", "tree " + gitobj.SHA1.EmptyTree() + "\n", "tree " + gitobj.SHA1.EmptyTree() + "\ntree " + gitobj.SHA1.EmptyTree() + "\n"},
 		{"tree id", "tree 4b", "tree 4"},
 		{"tree id in upper case", "tree 4b825dc", "tree 4B825DC"},
 		{"parent id", "parent 01", "parent g1"},
@@ -144,7 +145,7 @@ func TestParseCommitRefuses(t *testing.T) {
 		{"mergetag", sig, sig + "mergetag object " + oid + "\n type commit\n"},
 		{"encoding", sig, "encoding ISO-8859-1\n" + sig},
 		{"extra header", sig, sig + "HG:extra branch:default\n"},
-		{"folded header before the tree", "tree " + record.EmptyTree, " folded\ntree " + record.EmptyTree},
+		{"folded header before the tree", "tree " + gitobj.SHA1.EmptyTree(), " folded\ntree " + gitobj.SHA1.EmptyTree()},
 		{"folded author", author, author + " more\n"},
 		{"CRLF in headers", author, strings.TrimSuffix(author, "\n") + "\r\n"},
 		{"trailing bytes", "Token: obo_" + nonce + "\n", "Token: obo_" + nonce + "\nmore"},
@@ -170,7 +171,7 @@ func TestParseCommitRefuses(t *testing.T) {
 }
 
 func TestCheckRefusesToWrite(t *testing.T) {
-	ok := record.Commit{Tree: record.EmptyTree, Email: "agent@example.com", Record: full()}
+	ok := record.Commit{Tree: gitobj.SHA1.EmptyTree(), Email: "agent@example.com", Record: full()}
 	require.NoError(t, ok.Check())
 	for _, email := range []string{"", "a b", "a\nb", "<a>", "a>", "ä@example.com"} {
 		c := ok

@@ -15,7 +15,7 @@
 //	Handoff-To: fixer
 //	Handoff-Home: git+https://example.com/acme/client
 //	Handoff-Digest: sha256:<64 hex>
-//	Handoff-Previous: <40 hex> | none
+//	Handoff-Previous: <object id> | none
 //	Handoff-Key: openpgp:<40 hex> | ssh:SHA256:<base64>
 //	Handoff-Nonce: <32 hex>
 //	Handoff-At: 2026-11-20T22:00:00Z
@@ -37,4 +37,8 @@
 // time in Handoff-At, zone +0000), one gpgsig, an empty line, the
 // message. The signature covers the object without the gpgsig header, as in
 // git. [ParseCommit] requires its result to encode to the same bytes.
+//
+// An object id has the 40 or 64 lower-case hex digits of the repository's format of objects,
+// SHA-1 or SHA-256. All ids in one commit have the same. With SHA-256 the header of the
+// signature is called gpgsig-sha256, as in git.
 package record

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/gitobj"
 	"githandoff/internal/record"
 )
 
@@ -53,7 +54,7 @@ func FuzzCheck(f *testing.F) {
 		r := with(func(r *record.Record) {
 			r.Actor, r.Home, r.Task, r.Data, r.Key, r.Duration, r.Previous = actor, home, task, data, key, duration, previous
 		})
-		c := &record.Commit{Tree: record.EmptyTree, Email: email, Record: r, Signature: []byte(signature)}
+		c := &record.Commit{Tree: gitobj.SHA1.EmptyTree(), Email: email, Record: r, Signature: []byte(signature)}
 		if c.Check() != nil {
 			return
 		}

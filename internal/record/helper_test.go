@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/gitobj"
 	"githandoff/internal/record"
 )
 
@@ -91,7 +92,7 @@ func raw(t testing.TB, r *record.Record, parents ...string) string {
 	t.Helper()
 	tree := oid
 	if r.Payload != "" {
-		tree = record.EmptyTree
+		tree = gitobj.SHA1.EmptyTree()
 	}
 	c := &record.Commit{Tree: tree, Parents: parents, Email: "agent@example.com", Record: r, Signature: []byte(signature)}
 	require.NoError(t, c.Check())

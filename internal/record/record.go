@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 )
 
@@ -226,24 +227,31 @@ func (r *Record) checkNames() error {
 	return nil
 }
 
+// previous returns the commit in Handoff-Previous, "" for none.
+func (r *Record) previous() string {
+	if r.Previous == None {
+		return ""
+	}
+	return r.Previous
+}
+
 // checkHex checks the values in hex digits.
 func (r *Record) checkHex() error {
-	previous := r.Previous
-	if previous == None {
-		previous = ""
-	}
 	for _, h := range []struct {
 		key, value string
 		digits     int
 	}{
 		{"Handoff-Nonce", r.Nonce, 32},
 		{"Handoff-Claim", r.Claim, 32},
-		{"Handoff-Payload", r.Payload, 40},
-		{"Handoff-Previous", previous, 40},
 		{"Handoff-Digest", strings.TrimPrefix(r.Digest, "sha256:"), 64},
 	} {
 		if h.value != "" && !handoff.IsHex(h.value, h.digits) {
 			return fmt.Errorf("%s: want %d hex digits", h.key, h.digits)
+		}
+	}
+	for _, h := range []struct{ key, oid string }{{"Handoff-Payload", r.Payload}, {"Handoff-Previous", r.previous()}} {
+		if h.oid != "" && !gitobj.IsID(h.oid) {
+			return fmt.Errorf("%s: want an object id", h.key)
 		}
 	}
 	if !strings.HasPrefix(r.Digest, "sha256:") {

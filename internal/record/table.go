@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 )
 
@@ -114,14 +115,16 @@ func (r *Record) checkTrailers() error {
 	return nil
 }
 
-// EmptyTree is the tree of every lane entry.
-const EmptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-
 // checkPlace compares the record with the commit around it: a lane entry, or a commit of an
 // inbox ref.
 func (c *Commit) checkPlace() error {
 	r := c.Record
-	if c.Tree == EmptyTree {
+	for _, oid := range []string{r.Payload, r.previous()} {
+		if oid != "" && len(oid) != len(c.Tree) {
+			return fmt.Errorf("%q is the id of an object in a repository of another format", oid)
+		}
+	}
+	if gitobj.IsEmptyTree(c.Tree) { // the tree of every lane entry
 		switch {
 		case r.Payload == "":
 			return fmt.Errorf("a lane entry without Handoff-Payload")

@@ -21,7 +21,7 @@ func TestQueueAnswersLikeSingleQuestions(t *testing.T) {
 	r := open(t, repo)
 	const by = "m <m@example.com> 1700000000 +0000"
 	commit := func(text string) string {
-		o := NewObject("commit", fmt.Appendf(nil, "tree %s\nauthor %s\ncommitter %s\n\n%s\n", EmptyTree, by, by, text))
+		o := NewObject(gittest.Objects(), "commit", fmt.Appendf(nil, "tree %s\nauthor %s\ncommitter %s\n\n%s\n", gittest.Objects().EmptyTree(), by, by, text))
 		require.NoError(t, r.Store.Write(o))
 		return o.OID
 	}
@@ -32,7 +32,7 @@ func TestQueueAnswersLikeSingleQuestions(t *testing.T) {
 	one := func(i int) []string {
 		return []string{
 			commit(fmt.Sprint("good ", i)), commit("the same"), commit("the same"),
-			strings.Repeat("1", 40), commit(strings.Repeat("x", limit)),
+			strings.Repeat("1", gittest.Objects().Digits()), commit(strings.Repeat("x", limit)),
 		}
 	}
 	huge, blob := repo.Git(t, "hash-object", "-w", zeros), repo.Git(t, "hash-object", "-w", repo.Dir+"/.git/HEAD")
@@ -71,7 +71,7 @@ func TestCommitsBesideManyLargeBlobs(t *testing.T) {
 	r := open(t, repo)
 	var edits []Edit
 	for i := range 3 * ManyAsked {
-		o := NewObject("blob", fmt.Appendf(make([]byte, 1<<20), "%d", i%3))
+		o := NewObject(gittest.Objects(), "blob", fmt.Appendf(make([]byte, 1<<20), "%d", i%3))
 		if i < 3 {
 			require.NoError(t, r.Store.Write(o))
 		}

@@ -29,8 +29,9 @@ func isDamagedRef(r *Repo, name string) bool {
 	if err != nil || strings.HasPrefix(string(b), "ref:") {
 		return false
 	}
-	id, rest := string(b[:min(len(b), hexID)]), string(b[min(len(b), hexID):])
-	return !isID(id) || rest != "" && strings.TrimLeft(rest[:1], " \t\r\n") != ""
+	end := min(len(b), r.Format.Digits())
+	id, rest := string(b[:end]), string(b[end:])
+	return !isTip(r, id) || rest != "" && strings.TrimLeft(rest[:1], " \t\r\n") != ""
 }
 
 // isOwn reports whether a ref is one of githandoff.

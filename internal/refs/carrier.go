@@ -18,7 +18,7 @@ func Carrier(blob, parent string) []*Object {
 	if err != nil {
 		panic(err) // it is the id of an object
 	}
-	tree := NewObject("tree", raw)
+	tree := NewObject(gitobj.FormatOf(blob), "tree", raw)
 	return []*Object{tree, OwnCommit(tree.OID, parent, time.Unix(0, 0), carrierFile)}
 }
 
@@ -29,7 +29,7 @@ func OwnCommit(tree, parent string, when time.Time, message string) *Object {
 	if parent != "" {
 		parents = []string{parent}
 	}
-	return NewObject("commit", gitobj.EncodeCommit(tree, parents, "githandoff <githandoff@localhost>", when, message+"\n"))
+	return NewObject(gitobj.FormatOf(tree), "commit", gitobj.EncodeCommit(tree, parents, "githandoff <githandoff@localhost>", when, message+"\n"))
 }
 
 // Carried reads the file of a ref, which leads to the file or to its [Carrier] commit. It is
@@ -49,7 +49,7 @@ func Carried(ctx context.Context, r *Repo, name string, limit int64) (o *Object,
 	if err != nil {
 		return nil, "", err
 	}
-	entries, _ := gitobj.ParseTree(dir.Body) // a tree that nobody can read carries nothing
+	entries, _ := r.Format.ParseTree(dir.Body) // a tree that nobody can read carries nothing
 	for _, e := range entries {
 		if e.Name == carrierFile && e.Mode == gitobj.File {
 			file, err := ReadNamed(ctx, r, e.OID, limit, "object "+e.OID)

@@ -22,6 +22,7 @@ const since = "githandoff.since"
 type settings struct {
 	config  Config
 	origins map[string]bool
+	formats map[string]bool // the sources of extensions.objectFormat
 }
 
 // askSettings starts the git reading the configuration, and returns a function to wait for its
@@ -44,7 +45,7 @@ func askSettings(ctx context.Context, run *gitexec.Runner) (answer func() (setti
 }
 
 func parseSettings(out string) settings {
-	s := settings{config: Config{}, origins: map[string]bool{}}
+	s := settings{config: Config{}, origins: map[string]bool{}, formats: map[string]bool{}}
 	fields := strings.Split(out, "\x00") // an origin, a setting, …, and nothing at the end
 	for i := 0; i+1 < len(fields); i += 2 {
 		s.origins[fields[i]] = true
@@ -53,6 +54,9 @@ func parseSettings(out string) settings {
 			value = "true" // a key without "="
 		}
 		s.config[key] = append(s.config[key], value)
+		if key == objectFormat {
+			s.formats[fields[i]] = true
+		}
 	}
 	delete(s.config, since)
 	return s

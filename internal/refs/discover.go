@@ -11,6 +11,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/gitobj"
 )
 
 // OldestGit is the oldest git that githandoff works with. Before 2.31, rev-parse knows no
@@ -38,8 +39,16 @@ func discoverPlain(ctx context.Context, r *Repo, answer func() (settings, error)
 		return false, cmp.Or(discover(ctx, r), err)
 	}
 	r.Config = known.config
-	if !isPlain(r.Config, dirs) || !readFrom(known.origins, dirs.Top, filepath.Join(dirs.CommonDir, "config")) {
+	own := filepath.Join(dirs.CommonDir, "config")
+	if !isPlain(r.Config, dirs) || !readFrom(known.origins, dirs.Top, own) {
 		return false, discover(ctx, r)
+	}
+	// git takes the format from this file alone.
+	if len(known.formats) > 1 || len(known.formats) == 1 && !readFrom(known.formats, dirs.Top, own) {
+		return false, discover(ctx, r)
+	}
+	if err := takeFormat(r, cmp.Or(r.Config.Get(objectFormat), string(gitobj.SHA1))); err != nil {
+		return false, err
 	}
 	r.GitDir, r.CommonDir, r.Worktree = realPath(dirs.GitDir), realPath(dirs.CommonDir), dirs.Top
 	if dir == dirs.Top {
@@ -55,8 +64,19 @@ func isPlain(config Config, dirs Dirs) bool {
 	if top != "" && realPath(below(dirs.GitDir, top)) != dirs.Top {
 		return false
 	}
-	format := config.Get("extensions.objectformat")
-	return !config.Bool("core.bare") && (format == "" || format == "sha1")
+	return !config.Bool("core.bare")
+}
+
+const objectFormat = "extensions.objectformat"
+
+// takeFormat takes the name that git has for the format of objects.
+func takeFormat(r *Repo, name string) error {
+	r.Format = gitobj.Format(name)
+	if r.Format != gitobj.SHA1 && r.Format != gitobj.SHA256 {
+		return fault.New(fault.Unavailable, fault.ObjectFormat, "repositories with object format %q are not supported", name).
+			WithHints(fault.Fact("githandoff works in repositories of object format sha1 or sha256"))
+	}
+	return nil
 }
 
 // readFrom reports whether git read its configuration from a file. It names files as
@@ -95,9 +115,8 @@ func discover(ctx context.Context, r *Repo) error {
 		return discoverOneByOne(ctx, r)
 	}
 	r.GitDir, r.CommonDir, r.Objects = line[0], line[1], line[2]
-	if line[3] != "sha1" {
-		return fault.New(fault.Unavailable, fault.ObjectFormat, "repositories with object format %s are not supported", line[3]).
-			WithHints(fault.Fact("githandoff works in repositories of object format sha1"))
+	if err := takeFormat(r, line[3]); err != nil {
+		return err
 	}
 	r.Bare = line[4] == "true"
 	takeHead(r, line[5] == "true", line[6:])
@@ -133,7 +152,7 @@ func takeHead(r *Repo, inside bool, rest []string) {
 	case !r.Bare && len(rest) > 0 && filepath.IsAbs(rest[0]):
 		r.Worktree, rest = rest[0], rest[1:]
 	}
-	if len(rest) > 0 && len(rest[0]) == 40 {
+	if len(rest) > 0 && gitobj.IsID(rest[0]) {
 		r.Head = rest[0]
 	}
 	if len(rest) > 1 {
@@ -162,11 +181,11 @@ func discoverOneByOne(ctx context.Context, r *Repo) error {
 	if inside {
 		r.Worktree = ask("--show-toplevel")
 	}
-	switch {
-	case first != nil:
+	if first != nil {
 		return notFound(r, first)
-	case format != "sha1":
-		return fault.New(fault.Unavailable, fault.ObjectFormat, "repositories with object format %q are not supported", format)
+	}
+	if err := takeFormat(r, format); err != nil {
+		return err
 	}
 	return askHead(ctx, r)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/objfile"
 
-	"githandoff/internal/handoff"
+	"githandoff/internal/gitobj"
 )
 
 // fewReads is how many reads begin with git's files. A command that reads more asks git, which
@@ -36,7 +36,7 @@ func (r *Repo) find(name string, limit int64) (*Object, error) {
 		}
 		oid = tip
 	}
-	if handoff.IsHex(oid, hexID) {
+	if gitobj.IsID(oid) {
 		if o, err := ReadLoose(r.Objects, oid, limit); err == nil {
 			return o, nil
 		}
@@ -66,7 +66,7 @@ func ReadLoose(objects, oid string, limit int64) (*Object, error) {
 		return nil, fmt.Errorf("read %s: %w", oid, err)
 	}
 	body := make([]byte, size)
-	if _, err = io.ReadFull(in, body); err == nil && in.Hash().String() != oid {
+	if _, err = io.ReadFull(in, body); err == nil && gitobj.FormatOf(oid).Hash(kind.String(), body) != oid {
 		err = errors.New("another object is in its file")
 	}
 	if err != nil {
@@ -95,7 +95,7 @@ func (r *Repo) tipInFiles(name string) (oid string, ok bool) {
 		return oid, ok
 	}
 	oid, ok, err := packedTip(filepath.Join(r.CommonDir, "packed-refs"), name)
-	return oid, ok && err == nil && (oid == "" || isID(oid))
+	return oid, ok && err == nil && (oid == "" || isTip(r, oid))
 }
 
 // looseTip is like [Repo.tipInFiles] for refs with a file of their own.
@@ -105,16 +105,19 @@ func looseTip(r *Repo, name string) (oid string, ok bool) {
 		return "", errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 	}
 	defer f.Close()
-	b := make([]byte, hexID+2)
+	b := make([]byte, r.Format.Digits()+2)
 	n, err := io.ReadFull(f, b)
 	if errors.Is(err, syscall.EISDIR) {
 		return "", true
 	}
 	oid = strings.TrimSuffix(string(b[:n]), "\n")
-	return oid, isID(oid)
+	return oid, isTip(r, oid)
 }
 
-func isID(s string) bool { return handoff.IsHex(s, hexID) && !plumbing.NewHash(s).IsZero() }
+// isTip reports whether s is an id to which a ref of a repository can lead.
+func isTip(r *Repo, s string) bool {
+	return len(s) == r.Format.Digits() && gitobj.IsID(s) && gitobj.ID(s) != ""
+}
 
 // isShared reports whether a name is that of a ref which all worktrees share.
 func isShared(name string) bool {

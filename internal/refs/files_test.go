@@ -167,7 +167,7 @@ func TestListLikeGit(t *testing.T) {
 		}, 9, false},
 		"an object that is gone": {func(r *gittest.Repo, one, two string) {
 			mixed(r, one, two)
-			looseRef(t, r, "refs/handoffs/inbox/fixer/ho_7", strings.Repeat("ab", 20)+"\n")
+			looseRef(t, r, "refs/handoffs/inbox/fixer/ho_7", strings.Repeat("ab", gittest.Objects().Digits()/2)+"\n")
 		}, 3, false},
 		"locks and directories": {func(r *gittest.Repo, one, two string) {
 			mixed(r, one, two)
@@ -219,7 +219,7 @@ func TestReadBrokenRef(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	repo.Commit(t, "a", "1", "one")
 	r := open(t, repo)
-	for _, content := range []string{"", "no id\n", strings.Repeat("0", 40) + "\n", strings.Repeat("g", 40) + "\n"} {
+	for _, content := range []string{"", "no id\n", strings.Repeat("0", gittest.Objects().Digits()) + "\n", strings.Repeat("g", gittest.Objects().Digits()) + "\n"} {
 		looseRef(t, repo, "refs/handoffs/log/ab", content)
 		_, ok := r.tipInFiles("refs/handoffs/log/ab")
 		assert.False(t, ok, "%q", content)
@@ -238,7 +238,7 @@ func TestReadLoose(t *testing.T) {
 		require.NoError(t, z.Close())
 		require.NoError(t, os.WriteFile(filepath.Join(dir, oid[:2], oid[2:]), b.Bytes(), 0o600))
 	}
-	hello := NewObject("blob", []byte("hello"))
+	hello := NewObject(gittest.Objects(), "blob", []byte("hello"))
 	file(hello.OID, "blob 5\x00hello")
 	o, err := ReadLoose(dir, hello.OID, 5)
 	require.NoError(t, err)

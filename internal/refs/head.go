@@ -24,7 +24,7 @@ func readHead(ctx context.Context, r *Repo) error {
 			}
 			return nil
 		}
-	} else if oid, ok := pointer(path, ""); ok && isID(oid) {
+	} else if oid, ok := pointer(path, ""); ok && isTip(r, oid) {
 		r.Head = oid
 		return nil
 	}

@@ -35,15 +35,15 @@ func tryOpen(t testing.TB, repo *gittest.Repo) (*Repo, error) {
 
 // commit returns a commit object of its own: an empty tree, a message, parents.
 func commit(message string, parents ...string) *Object {
-	body := "tree " + EmptyTree + "\n"
+	body := "tree " + gittest.Objects().EmptyTree() + "\n"
 	for _, p := range parents {
 		body += "parent " + p + "\n"
 	}
 	ident := fmt.Sprintf("a <a@example.com> %d +0000\n", time.Now().Unix())
-	return NewObject("commit", []byte(body+"author "+ident+"committer "+ident+"\n"+message+"\n"))
+	return NewObject(gittest.Objects(), "commit", []byte(body+"author "+ident+"committer "+ident+"\n"+message+"\n"))
 }
 
-func emptyTree() *Object { return NewObject("tree", nil) }
+func emptyTree() *Object { return NewObject(gittest.Objects(), "tree", nil) }
 
 // How long a test waits for another process, and how often it looks.
 const (

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
-	"crypto/sha1"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -15,8 +14,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-git/go-git/v5/plumbing"
+
 	"githandoff/internal/durable"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/private"
 )
 
@@ -122,7 +124,7 @@ func (st *Store) Lacks(objects ...*Object) bool {
 // the pack back to gc. WriteKept tries again when it fails: the gc at work removes temporary packs
 // as well.
 func (st *Store) WriteKept(ctx context.Context, objects []*Object) error {
-	pack, err := encodePack(objects)
+	pack, err := encodePack(st.repo.Format, objects)
 	if err != nil {
 		return err
 	}
@@ -167,7 +169,7 @@ func (st *Store) indexPack(ctx context.Context, pack []byte) (name string, err e
 		return "", err
 	}
 	_, name, _ = strings.Cut(strings.TrimSpace(string(out)), "\t")
-	if len(name) != 40 {
+	if !gitobj.IsID(name) {
 		return "", fmt.Errorf("git index-pack says %q", out)
 	}
 	dir := filepath.Join(st.repo.Objects, "pack")
@@ -207,13 +209,17 @@ func (st *Store) dropKept(gcStarted time.Time) {
 }
 
 // encodePack writes a version 2 pack of whole objects (gitformat-pack).
-func encodePack(objects []*Object) ([]byte, error) {
+func encodePack(format gitobj.Format, objects []*Object) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("PACK")
 	_ = binary.Write(&b, binary.BigEndian, [2]uint32{2, uint32(len(objects))})
 	for _, o := range objects {
 		size := len(o.Body)
-		head := byte(objectType(o.Type))<<4 | byte(size&0x0f)
+		kind, err := plumbing.ParseObjectType(o.Type)
+		if err != nil {
+			return nil, fmt.Errorf("object %s: %w", o.OID, err)
+		}
+		head := byte(kind)<<4 | byte(size&0x0f)
 		for size >>= 4; size > 0; size >>= 7 {
 			b.WriteByte(head | 0x80)
 			head = byte(size & 0x7f)
@@ -227,7 +233,5 @@ func encodePack(objects []*Object) ([]byte, error) {
 			return nil, err
 		}
 	}
-	sum := sha1.Sum(b.Bytes()) // the format's own trailer, not a security measure
-	b.Write(sum[:])
-	return b.Bytes(), nil
+	return append(b.Bytes(), format.Sum(b.Bytes())...), nil // the trailer
 }

@@ -116,12 +116,12 @@ func TestBroken(t *testing.T) {
 	}
 	write("refs/handoffs/log/aa", "")
 	write("refs/handoffs/log/bb", "not an object id\n")
-	write("refs/handoffs/log/cc", "1111111111111111111111111111111111111111\n")
+	write("refs/handoffs/log/cc", strings.Repeat("1", gittest.Objects().Digits())+"\n")
 	write("refs/handoffs/log/with space", oids[0]+"\n")
 	write("refs/handoffs/log/dd.lock", "")
 	write("refs/notes/handoffs", "")
 	write(packed, "") // hides what is packed
-	write("refs/handoffs/log/ff", strings.Repeat("0", 40)+"\n")
+	write("refs/handoffs/log/ff", strings.Repeat("0", gittest.Objects().Digits())+"\n")
 	write("refs/handoffs/log/gg", oids[0]+"x")
 	write("refs/handoffs/log/hh", oids[0]+" x\n")
 	write("refs/handoffs/log/ii", "ref: refs/handoffs/log/hh\n")
@@ -150,7 +150,7 @@ func TestBroken(t *testing.T) {
 	assert.Equal(t, []string{"refs/handoffs/log/cc", "refs/handoffs/log/with space"}, names)
 
 	require.NoError(t, os.WriteFile(filepath.Join(r.CommonDir, "packed-refs"),
-		[]byte("# pack-refs with: peeled fully-peeled sorted \n2222222222222222222222222222222222222222 refs/handoffs/log/ee\n"), 0o666))
+		[]byte("# pack-refs with: peeled fully-peeled sorted \n"+strings.Repeat("2", gittest.Objects().Digits())+" refs/handoffs/log/ee\n"), 0o666))
 	names, err = Broken(t.Context(), r)
 	require.NoError(t, err)
 	assert.Contains(t, names, "refs/handoffs/log/ee")

@@ -13,7 +13,6 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/gitobj"
-	"githandoff/internal/handoff"
 )
 
 // A gc moves objects from one file to another and removes some, while this process looks for one.
@@ -44,7 +43,7 @@ const (
 func look(ctx context.Context, r *Repo, name string, limit int64) (*Object, error) {
 	o, err := r.find(name, limit)
 	for n := 1; err == nil && o == nil || errors.Is(err, errEnded); n++ {
-		if err == nil && !handoff.IsHex(name, hexID) {
+		if err == nil && !gitobj.IsID(name) {
 			if there, terr := isThere(ctx, r, name); terr != nil || !there {
 				return nil, terr
 			}
@@ -83,7 +82,7 @@ func lost(name string, ended error) error {
 	switch {
 	case ended != nil:
 		return fault.New(fault.Unavailable, fault.MissingObject, "read %s: %w", name, ended).WithHints(BringsObjects())
-	case handoff.IsHex(name, hexID):
+	case gitobj.IsID(name):
 		return nil
 	}
 	return Missing("the object of " + name)
@@ -113,7 +112,7 @@ func BringsObjects() fault.Hint {
 // tip returns what a ref or a revision leads to, whether or not the object is here; "" where it
 // does not exist.
 func tip(ctx context.Context, r *Repo, name string) (string, error) {
-	if handoff.IsHex(name, hexID) {
+	if gitobj.IsID(name) {
 		return name, nil
 	}
 	if oid, ok := r.tipInFiles(name); ok {
@@ -135,7 +134,7 @@ func tip(ctx context.Context, r *Repo, name string) (string, error) {
 	}
 	// git cat-file says the same of a ref without its object as of no ref.
 	oid, err := revision(ctx, r, name)
-	if err == nil && !isID(oid) && isDamagedRef(r, name) {
+	if err == nil && !isTip(r, oid) && isDamagedRef(r, name) {
 		return "", Missing(name)
 	}
 	return oid, err
@@ -179,7 +178,7 @@ func isThere(ctx context.Context, r *Repo, name string) (bool, error) {
 		if err != nil || tree == nil {
 			return false, err
 		}
-		entries, err := gitobj.ParseTree(tree.Body)
+		entries, err := r.Format.ParseTree(tree.Body)
 		if err != nil { // git reads trees of more kinds
 			return isListed(ctx, r, tree.OID, path.Base(file))
 		}
@@ -197,7 +196,7 @@ func isThere(ctx context.Context, r *Repo, name string) (bool, error) {
 	case err != nil:
 		return false, err
 	case o == nil: // an id comes from a ref or from another object, which is here
-		return handoff.IsHex(base, hexID), nil
+		return gitobj.IsID(base), nil
 	case o.Type == "tag":
 		target := gitobj.Header(o.Body, "object")
 		if len(target) == 0 {

@@ -29,7 +29,7 @@ func TestLostObjectIsNotAbsent(t *testing.T) {
 	whole := repo.Commit(t, "a", "1", "one")
 	dir, blob := repo.Git(t, "rev-parse", "HEAD^{tree}"), repo.Git(t, "rev-parse", "HEAD:a")
 	repo.Git(t, "tag", "-a", "-m", "v", "v")
-	lost := strings.Repeat("ab", 20)
+	lost := strings.Repeat("ab", gittest.Objects().Digits()/2)
 	looseRef(t, repo, "refs/handoffs/sent/b/x", lost+"\n")
 	looseRef(t, repo, "refs/worktree/x", lost+"\n") // git is asked for it
 	r := open(t, repo)
@@ -64,7 +64,7 @@ func TestLostObjectIsNotAbsent(t *testing.T) {
 	repo.Git(t, "update-index", "--add", "--cacheinfo", "160000,"+lost+",module")
 	absent(repo.Git(t, "write-tree") + ":module") // its commit is in another repository
 	tree := func(mode string) string {            // which only git reads
-		body := append([]byte(mode+" x\x00"), bytes.Repeat([]byte{0xab}, 20)...)
+		body := append([]byte(mode+" x\x00"), bytes.Repeat([]byte{0xab}, gittest.Objects().Digits()/2)...)
 		return repo.GitIn(t, bytes.NewReader(body), "hash-object", "-w", "-t", "tree", "--literally", "--stdin")
 	}
 	absent(tree("160001")+":x", tree("100664")+":y")

@@ -23,19 +23,20 @@ func TestEncodeLoose_git(t *testing.T) {
 	require.NoError(t, err)
 	defer repo.Close()
 	for _, n := range []int{0, 1, block - 11, block - 10, block - 9, block, stored, 70_000} {
-		o := NewObject("blob", []byte(strings.Repeat("0123456789abcde\n", n/16+1)[:n]))
+		o := NewObject(gittest.Objects(), "blob", []byte(strings.Repeat("0123456789abcde\n", n/16+1)[:n]))
 		require.NoError(t, repo.Store.Write(o))
 		out, _, code := g.TryGit("cat-file", "blob", o.OID)
 		assert.Zero(t, code)
 		assert.Equal(t, string(o.Body), out, "%d bytes", n)
 	}
-	const entry = len("100644 ") + 4 + 1 + 20
+	id := bytes.Repeat([]byte{1}, gittest.Objects().Digits()/2)
+	entry := len("100644 ") + 4 + 1 + len(id)
 	for _, n := range []int{1, block / entry, stored/entry - 1, stored / entry, stored/entry + 1} {
 		var body []byte
 		for i := range n {
-			body = append(fmt.Appendf(body, "100644 %04d\x00", i), bytes.Repeat([]byte{1}, 20)...)
+			body = append(fmt.Appendf(body, "100644 %04d\x00", i), id...)
 		}
-		o := NewObject("tree", body)
+		o := NewObject(gittest.Objects(), "tree", body)
 		require.NoError(t, repo.Store.Write(o))
 		assert.Equal(t, fmt.Sprint(len(body)), g.Git(t, "cat-file", "-s", o.OID))
 		assert.Equal(t, n, strings.Count(g.Git(t, "cat-file", "-p", o.OID)+"\n", "\n"), "%d entries", n)

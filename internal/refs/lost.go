@@ -3,6 +3,7 @@ package refs
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -61,7 +62,7 @@ func readWhole(ctx context.Context, r *Repo, oid string) (*Object, error) {
 // findLost is FindLost with a function that reads an object, and returns nil for a lost one.
 func findLost(list []Ref, read func(oid string) (*Object, error)) ([]Lost, error) {
 	var found []Lost
-	sound := map[string]bool{EmptyTree: true} // git knows the empty tree without its file
+	sound := map[string]bool{gitobj.SHA1.EmptyTree(): true, gitobj.SHA256.EmptyTree(): true} // git knows the empty tree without its file
 	for _, ref := range list {
 		oid, err := firstLost(ref.OID, read, sound)
 		if err != nil {
@@ -111,7 +112,7 @@ func namedBy(o *Object) []string {
 		}
 		return names
 	case "tree":
-		entries, _ := gitobj.ParseTree(o.Body)
+		entries, _ := gitobj.FormatOf(o.OID).ParseTree(o.Body)
 		var names []string
 		for _, e := range entries {
 			if e.Mode != gitobj.Gitlink {
@@ -144,16 +145,25 @@ func isDamaged(path, oid string) (bool, error) {
 		return false, err
 	}
 	defer f.Close()
-	in, err := objfile.NewReader(f)
-	if err == nil {
-		defer func() { _ = in.Close() }()
-		_, _, err = in.Header()
-	}
-	if err == nil {
-		_, err = io.Copy(io.Discard, in)
-	}
+	holds, err := hashLoose(f, gitobj.FormatOf(oid))
 	if errors.As(err, new(*fs.PathError)) {
 		return false, fmt.Errorf("read object %s: %w", oid, err)
 	}
-	return err != nil || in.Hash().String() != oid, nil
+	return err != nil || holds != oid, nil
+}
+
+// hashLoose returns the id of the object in a file of a loose object.
+func hashLoose(f io.Reader, format gitobj.Format) (oid string, err error) {
+	in, err := objfile.NewReader(f)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = in.Close() }()
+	kind, size, err := in.Header()
+	if err != nil {
+		return "", err
+	}
+	h := format.Hasher(kind.String(), size)
+	_, err = io.Copy(h, in)
+	return hex.EncodeToString(h.Sum(nil)), err
 }

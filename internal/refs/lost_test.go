@@ -44,7 +44,7 @@ func TestDropDamaged(t *testing.T) {
 		require.NoFileExists(t, file, name)
 		require.NoError(t, os.WriteFile(file, whole, 0o644))
 	}
-	dropped, err = r.Store.DropDamaged(strings.Repeat("1", 40))
+	dropped, err = r.Store.DropDamaged(strings.Repeat("1", gittest.Objects().Digits()))
 	require.NoError(t, err)
 	assert.False(t, dropped, "one that is not there")
 }

@@ -94,13 +94,14 @@ func TestOpenRefuses(t *testing.T) {
 		assert.True(t, fault.Is(err, "not_a_repository"), err)
 		assert.ErrorContains(t, err, "not a git repository")
 	})
-	t.Run("sha256", func(t *testing.T) {
+	t.Run("two object formats", func(t *testing.T) {
 		repo := &gittest.Repo{Dir: t.TempDir(), Env: env}
-		repo.Git(t, "init", "--quiet", "--object-format=sha256")
+		repo.Git(t, "init", "--quiet", "--object-format=sha1")
+		repo.Git(t, "config", "extensions.compatObjectFormat", "sha256") // needs git 2.45 and a repository of version 1
 		_, err := tryOpen(t, repo)
 		assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
 		assert.True(t, fault.Is(err, "object_format"), err)
-		assert.ErrorContains(t, err, "sha256")
+		assert.ErrorContains(t, err, "extensions.compatObjectFormat")
 	})
 	t.Run("broken configuration", func(t *testing.T) {
 		repo := gittest.NewRepo(t, env)

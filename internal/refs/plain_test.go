@@ -71,7 +71,9 @@ func TestOpenPlainLikeGit(t *testing.T) {
 	submodule := filepath.Join(other.Dir, "module")
 	other.Git(t, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", git.Dir, "module")
 	elsewhere := gittest.NewRepo(t, env)
-	elsewhere.Git(t, "config", "include.path", filepath.Join(git.Dir, ".git/config"))
+	included := filepath.Join(t.TempDir(), "config")
+	require.NoError(t, os.WriteFile(included, []byte("[core]\n\tquotePath = false\n"), 0o600))
+	elsewhere.Git(t, "config", "include.path", included)
 	with := func(more ...string) []string { return append(slices.Clone(env), more...) }
 	for _, c := range []struct {
 		name, dir string

@@ -128,7 +128,7 @@ func TestSecureBesideAGC(t *testing.T) {
 	pid := filepath.Join(r.CommonDir, "gc.pid")
 	require.NoError(t, os.WriteFile(pid, fmt.Appendf(nil, "%d %s", os.Getpid(), "localhost"), 0o600))
 
-	blob := NewObject("blob", []byte(strings.Repeat("x", 5000)))
+	blob := NewObject(gittest.Objects(), "blob", []byte(strings.Repeat("x", 5000)))
 	c := commit("kept")
 	tx := Transaction{Edits: []Edit{{Root + "test/a", "", c.OID}}, Objects: []*Object{emptyTree(), blob, c}}
 	require.NoError(t, r.Apply(t.Context(), tx))
@@ -312,10 +312,10 @@ func TestEncodePack(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	var objects []*Object
 	for _, size := range []int{0, 1, 15, 16, 2047, 2048, 1 << 18} {
-		objects = append(objects, NewObject("blob", []byte(strings.Repeat("y", size))))
+		objects = append(objects, NewObject(gittest.Objects(), "blob", []byte(strings.Repeat("y", size))))
 	}
 	objects = append(objects, emptyTree(), commit("c"))
-	pack, err := encodePack(objects)
+	pack, err := encodePack(gittest.Objects(), objects)
 	require.NoError(t, err)
 	path := filepath.Join(repo.Dir, "x.pack")
 	require.NoError(t, os.WriteFile(path, pack, 0o600))

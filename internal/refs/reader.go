@@ -12,6 +12,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/gitobj"
 )
 
 // Object is a git object, read or to be written.
@@ -49,7 +50,8 @@ func (r *Repo) Read(ctx context.Context, name string, limit int64) (*Object, err
 // ReadTip is like Read for callers that must know which object is too large: with that refusal
 // comes an object with only its id and type.
 func (r *Repo) ReadTip(ctx context.Context, name string, limit int64) (*Object, error) {
-	if name = r.kept(name); name == "" {
+	name = r.kept(name)
+	if name == "" || gitobj.IsID(name) && len(name) != r.Format.Digits() { // to git, a short id is the beginning of a long one
 		return nil, nil
 	}
 	if o, ok := r.held.Load(name); ok && int64(len(o.(*Object).Body)) <= limit {

@@ -18,7 +18,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-const absent = "00000000000000000000000000000000000000ff"
+var absent = strings.Repeat("0", gittest.Objects().Digits()-2) + "ff"
 
 func TestRead(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
@@ -34,7 +34,7 @@ func TestRead(t *testing.T) {
 	}
 	blob, err := r.Read(t.Context(), repo.Git(t, "rev-parse", "HEAD:a"), 6)
 	require.NoError(t, err)
-	assert.Equal(t, &Object{OID: "ce013625030ba8dba906f756967f9e9ca394464a", Type: "blob", Body: []byte("hello\n")}, blob)
+	assert.Equal(t, &Object{OID: gittest.Objects().Hash("blob", []byte("hello\n")), Type: "blob", Body: []byte("hello\n")}, blob)
 
 	for _, name := range []string{absent, "refs/heads/absent", "refs/handoffs/inbox/fixer/" + someID, "absent"} {
 		o, err := r.Read(t.Context(), name, 1<<20)

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"githandoff/internal/handoff"
+	"githandoff/internal/gitobj"
 )
 
 // Named lists the names of the refs directly below some prefixes, each with a trailing "/",
@@ -76,7 +76,6 @@ func looseNames(r *Repo, prefixes []string) (names []string, err error) {
 const (
 	packedHead   = "# pack-refs with:"
 	packedSorted = " sorted"
-	hexID        = 40
 )
 
 // packedBelow lists the names of packed-refs below some prefixes; ok is false where the file is
@@ -90,8 +89,8 @@ func packedBelow(path string, prefixes []string) (names []string, ok bool, err e
 			}
 			names = slices.Grow(names, strings.Count(text, "\n")) // they are parts of one text
 			for line := range strings.SplitSeq(text, "\n") {
-				if len(line) > hexID && line[0] != '^' && strings.HasPrefix(line[hexID+1:], prefix) {
-					names = append(names, line[hexID+1:])
+				if _, name, ok := strings.Cut(line, " "); ok && strings.HasPrefix(name, prefix) {
+					names = append(names, name)
 				}
 			}
 		}
@@ -110,13 +109,14 @@ func packedLike(path string, patterns []pattern) (list []Ref, ok bool, err error
 				return err
 			}
 			for line := range strings.SplitSeq(text, "\n") {
-				if len(line) <= hexID || line[0] == '^' || !like.matches(line[hexID+1:]) {
+				oid, name, ok := strings.Cut(line, " ")
+				if !ok || !like.matches(name) {
 					continue
 				}
-				if !handoff.IsHex(line[:hexID], hexID) {
+				if !gitobj.IsID(oid) {
 					return fmt.Errorf("%q has no object id", line)
 				}
-				list = append(list, Ref{Name: line[hexID+1:], OID: line[:hexID]})
+				list = append(list, Ref{Name: name, OID: oid})
 			}
 		}
 		return nil
@@ -233,8 +233,8 @@ func (p packedFile) refAfter(start, offset int64) (at int64, name string, next i
 		if err != nil && !errors.Is(err, io.EOF) {
 			return 0, "", 0, err
 		}
-		if len(line) > hexID && line[0] != '^' {
-			return at, line[hexID+1:], end, nil
+		if _, name, ok := strings.Cut(line, " "); ok { // "^<id>" belongs to the line above
+			return at, name, end, nil
 		}
 		at = end
 	}

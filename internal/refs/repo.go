@@ -10,7 +10,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/private"
 )
 
@@ -26,6 +28,7 @@ type Repo struct {
 	Head      string // commit id; empty while unborn
 	Branch    string // short name; empty when detached or unborn
 	Config    Config
+	Format    gitobj.Format
 
 	Store *Store // where objects are written
 	Locks *Locks // the lock files in the way
@@ -80,6 +83,9 @@ func Open(ctx context.Context, run *gitexec.Runner, early ...func(*Repo)) (*Repo
 	}
 	if err == nil && plain {
 		err = readHead(ctx, r)
+	}
+	if err == nil && r.Config.Get("extensions.compatobjectformat") != "" {
+		err = fault.New(fault.Unavailable, fault.ObjectFormat, "repositories with two object formats (extensions.compatObjectFormat) are not supported")
 	}
 	if err == nil {
 		err = checkOwn(r)

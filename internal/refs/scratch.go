@@ -16,6 +16,7 @@ import (
 	"githandoff/internal/durable"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/gitobj"
 )
 
 // Scratch is a new repository without refs and objects, for a fetch that no ref and no damaged object of
@@ -77,6 +78,13 @@ func (s *Scratch) includeSettings(ctx context.Context) error {
 		want = slices.Insert(want, 0, own) // it may decide about an include of the user's
 	}
 	settings := config.New()
+	if s.repo.Format == gitobj.SHA256 { // git reads these two in no included file
+		settings.AddOption("core", config.NoSubsection, "repositoryFormatVersion", "1")
+		settings.AddOption("extensions", config.NoSubsection, "objectFormat", string(gitobj.SHA256))
+		if err := s.writeSettings(settings); err != nil {
+			return err
+		}
+	}
 	for range want {
 		have, err := settingsFiles(ctx, s.repo, s.Env)
 		if err != nil {
@@ -86,16 +94,19 @@ func (s *Scratch) includeSettings(ctx context.Context) error {
 		if i < 0 {
 			return nil
 		}
-		var text bytes.Buffer
-		err = config.NewEncoder(&text).Encode(settings.AddOption("include", config.NoSubsection, "path", want[i]))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(s.dir, "config"), text.Bytes(), 0o600)
-		}
-		if err != nil {
+		if err := s.writeSettings(settings.AddOption("include", config.NoSubsection, "path", want[i])); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (s *Scratch) writeSettings(settings *config.Config) error {
+	var text bytes.Buffer
+	if err := config.NewEncoder(&text).Encode(settings); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(s.dir, "config"), text.Bytes(), 0o600)
 }
 
 // settingsFiles lists the files from which git reads its settings in a git directory, in the order in which it

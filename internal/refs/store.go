@@ -16,26 +16,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing"
 	"golang.org/x/sys/unix"
 
-	"githandoff/internal/record"
+	"githandoff/internal/gitobj"
 )
 
-// EmptyTree is the tree of every lane entry.
-const EmptyTree = record.EmptyTree
-
-// NewObject gives body its object id.
-func NewObject(kind string, body []byte) *Object {
-	return &Object{OID: plumbing.ComputeHash(objectType(kind), body).String(), Type: kind, Body: body}
-}
-
-func objectType(kind string) plumbing.ObjectType {
-	t, err := plumbing.ParseObjectType(kind)
-	if err != nil {
-		panic("refs: no such object type: " + kind)
-	}
-	return t
+// NewObject gives body its object id in repositories of a format.
+func NewObject(format gitobj.Format, kind string, body []byte) *Object {
+	return &Object{OID: format.Hash(kind, body), Type: kind, Body: body}
 }
 
 // Store is where the objects of a repository are written.

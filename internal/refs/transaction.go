@@ -14,6 +14,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/gitobj"
 )
 
 // Edit moves one ref. Old is the validated value: "" says that the ref must not exist. New is
@@ -183,12 +184,12 @@ func (r *Repo) lostAmong(ctx context.Context, t Transaction) string {
 }
 
 // lines renders edits in the language of "git update-ref --stdin".
-func lines(edits []Edit) string {
+func lines(format gitobj.Format, edits []Edit) string {
 	var b strings.Builder
 	for _, e := range edits {
 		switch {
 		case e.Old == "" && e.New == "": // must stay absent
-			fmt.Fprintf(&b, "verify %s %s\n", e.Ref, strings.Repeat("0", 40))
+			fmt.Fprintf(&b, "verify %s %s\n", e.Ref, format.Zero())
 		case e.Old == "":
 			fmt.Fprintf(&b, "create %s %s\n", e.Ref, e.New)
 		case e.New == "":
@@ -273,7 +274,7 @@ func (u *updater) begun(ctx context.Context) error {
 // commit has git lock the refs of edits and compare their old values. The comparison is valid
 // only if packed-refs is still the pinned version.
 func (u *updater) commit(edits []Edit) error {
-	err := u.say(lines(edits) + "prepare")
+	err := u.say(lines(u.repo.Format, edits) + "prepare")
 	if err == nil && !u.packed.holds() {
 		err = errRepacked
 	}

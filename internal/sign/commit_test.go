@@ -14,14 +14,14 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// commitWith stores a commit with a signature in its gpgsig header and returns
+// commitWith stores a commit with a signature in its header and returns
 // its id.
 func commitWith(t *testing.T, repo *gittest.Repo, payload string, armored []byte) string {
 	t.Helper()
 	head, message, ok := strings.Cut(payload, "\n\n")
 	require.True(t, ok)
 	lines := strings.ReplaceAll(strings.TrimSuffix(string(armored), "\n"), "\n", "\n ")
-	raw := head + "\ngpgsig " + lines + "\n\n" + message
+	raw := head + "\n" + gittest.SignatureHeader() + " " + lines + "\n\n" + message
 	file := writeFile(t, t.TempDir(), "commit", []byte(raw))
 	return repo.Git(t, "hash-object", "-w", "-t", "commit", file)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 )
 
@@ -134,7 +135,7 @@ func (e TrustEntry) check() error {
 		}
 	}
 	for ns, tree := range e.Seen {
-		if ns != "local" && !handoff.IsHex(ns, 12) || !handoff.IsHex(tree, 40) {
+		if ns != "local" && !handoff.IsHex(ns, 12) || !gitobj.IsID(tree) {
 			return fmt.Errorf("seen %q: want the name of a namespace and a tree", ns)
 		}
 	}

@@ -18,7 +18,7 @@ type writer struct {
 }
 
 func (w *writer) commit(tree, message string, parents ...string) string {
-	o := refs.NewObject("commit", gitobj.EncodeCommit(tree, parents, w.q.Actor+" <"+w.q.Mail+">", w.q.Now, message))
+	o := refs.NewObject(gitobj.FormatOf(tree), "commit", gitobj.EncodeCommit(tree, parents, w.q.Actor+" <"+w.q.Mail+">", w.q.Now, message))
 	w.objects = append(w.objects, o)
 	return o.OID
 }

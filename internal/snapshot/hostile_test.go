@@ -50,7 +50,9 @@ func (h *hostile) commit(tree, message string, parents ...string) string {
 func file(name string) []string     { return []string{"100644", name} }
 func link(name string) []string     { return []string{"120000", name} }
 func dir(name, oid string) []string { return []string{"40000", name, oid} }
-func gitlink(name string) []string  { return []string{"160000", name, strings.Repeat("1", 40)} }
+func gitlink(name string) []string {
+	return []string{"160000", name, strings.Repeat("1", gittest.Objects().Digits())}
+}
 
 // A snapshot that git would not have made is refused in one line, at a new worktree and at a
 // work tree that is there. Nothing is written.

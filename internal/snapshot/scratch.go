@@ -3,21 +3,22 @@ package snapshot
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/go-git/go-git/v5/plumbing/format/index"
-
 	"githandoff/internal/durable"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/refs"
 )
 
@@ -63,19 +64,40 @@ func (s *scratch) git(ctx context.Context, stdin []byte, args ...string) ([]byte
 
 // writeIndex writes an index without any knowledge of the files, so git reads each of them.
 func (s *scratch) writeIndex(files map[string]file) error {
-	idx := &index.Index{Version: 2}
-	for path, f := range files {
-		mode, err := filemode.New(f.mode)
-		if err != nil {
-			return fmt.Errorf("mode of %q: %w", path, err)
-		}
-		idx.Entries = append(idx.Entries, &index.Entry{Name: path, Mode: mode, Hash: plumbing.NewHash(f.oid)})
-	}
-	var b bytes.Buffer
-	if err := index.NewEncoder(&b).Encode(idx); err != nil {
+	b, err := encodeIndex(s.repo.Format, files)
+	if err != nil {
 		return fmt.Errorf("write an index: %w", err)
 	}
-	return refs.DiskFault(os.WriteFile(s.index(), b.Bytes(), 0o600))
+	return refs.DiskFault(os.WriteFile(s.index(), b, 0o600))
+}
+
+// encodeIndex renders an index of version 2 (gitformat-index). The times, the size and the other
+// properties of each file are zero, so that git takes none of them for unchanged.
+func encodeIndex(format gitobj.Format, files map[string]file) ([]byte, error) {
+	const (
+		properties = 6 * 4 // bytes of two times, a device and an inode
+		owner      = 3 * 4 // and of a user, a group and a size
+		maxLength  = 0xfff // of a name in the flags, which is also that of a longer one
+	)
+	b := binary.BigEndian.AppendUint32([]byte("DIRC"), 2)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(files)))
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		f, start := files[path], len(b)
+		mode, err := strconv.ParseUint(f.mode, 8, 32)
+		if err != nil {
+			return nil, fmt.Errorf("mode of %q: %w", path, err)
+		}
+		b = append(b, make([]byte, properties)...)
+		b = binary.BigEndian.AppendUint32(b, uint32(mode))
+		b = append(b, make([]byte, owner)...)
+		if b, err = hex.AppendDecode(b, []byte(f.oid)); err != nil || len(f.oid) != format.Digits() {
+			return nil, fmt.Errorf("%q of %q is not an object id", f.oid, path)
+		}
+		b = binary.BigEndian.AppendUint16(b, uint16(min(len(path), maxLength)))
+		b = append(b, path...)
+		b = append(b, make([]byte, 8-(len(b)-start)%8)...) // at least one NUL
+	}
+	return append(b, format.Sum(b)...), nil
 }
 
 // hash lets git read the files of the work tree into s, and returns their modes and

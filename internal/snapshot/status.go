@@ -9,7 +9,6 @@ import (
 
 	"githandoff/internal/gitexec"
 	"githandoff/internal/gitobj"
-	"githandoff/internal/refs"
 )
 
 // change is one path named by "git status".
@@ -35,7 +34,7 @@ func (c *change) isIntent() bool { return c.unstaged == 'A' }
 // mayBeGoneIntent: "git add --intent-to-add" may have named a file that is gone. Of such a path git
 // says that HEAD has it too, empty.
 func (c *change) mayBeGoneIntent() bool {
-	return c.staged == '.' && c.unstaged == 'D' && c.oid == refs.NewObject("blob", nil).OID
+	return c.staged == '.' && c.unstaged == 'D' && c.oid == gitobj.FormatOf(c.oid).Hash("blob", nil)
 }
 
 // isRead: its content in the work tree is part of the snapshot.

@@ -3,7 +3,6 @@ package snapshot
 import (
 	"bytes"
 	"context"
-	"crypto/sha1"
 	"fmt"
 	"maps"
 	"slices"
@@ -126,7 +125,7 @@ func (t *trees) byName(ctx context.Context, oid string) (map[string]gitobj.TreeE
 
 // read lists a tree; "" is the empty one.
 func (t *trees) read(ctx context.Context, oid string) ([]gitobj.TreeEntry, error) {
-	if oid == "" || oid == refs.EmptyTree {
+	if oid == "" || gitobj.IsEmptyTree(oid) {
 		return nil, nil
 	}
 	o := t.made[oid]
@@ -139,7 +138,7 @@ func (t *trees) read(ctx context.Context, oid string) ([]gitobj.TreeEntry, error
 	if o == nil || o.Type != "tree" {
 		return nil, fmt.Errorf("read tree %s: it is not there", oid)
 	}
-	entries, err := gitobj.ParseTree(canonical(o.Body))
+	entries, err := t.repo.Format.ParseTree(canonical(t.repo.Format, o.Body))
 	if err != nil {
 		return nil, cannot("tree %s is in no form in which git writes it again: %w", oid, err)
 	}
@@ -148,12 +147,13 @@ func (t *trees) read(ctx context.Context, oid string) ([]gitobj.TreeEntry, error
 
 // canonical gives each file of a tree the mode git reads it as: 644 or 755 (read-cache.h,
 // canon_mode). Old programs wrote others, as 664.
-func canonical(body []byte) []byte {
+func canonical(format gitobj.Format, body []byte) []byte {
 	var out []byte
+	size := format.Digits() / 2
 	for rest := body; len(rest) > 0; {
 		head, after, ok := bytes.Cut(rest, []byte{0})
 		mode, name, named := bytes.Cut(head, []byte{' '})
-		if !ok || !named || len(after) < sha1.Size {
+		if !ok || !named || len(after) < size {
 			return body // gitobj says what is wrong with it
 		}
 		n, err := strconv.ParseUint(string(mode), 8, 32)
@@ -168,8 +168,8 @@ func canonical(body []byte) []byte {
 			mode = []byte(gitobj.Dir)
 		}
 		out = fmt.Appendf(out, "%s %s\x00", mode, name)
-		out = append(out, after[:sha1.Size]...)
-		rest = after[sha1.Size:]
+		out = append(out, after[:size]...)
+		rest = after[size:]
 	}
 	return out
 }
@@ -180,7 +180,7 @@ func (t *trees) keep(entries []gitobj.TreeEntry) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	o := refs.NewObject("tree", body)
+	o := refs.NewObject(t.repo.Format, "tree", body)
 	t.made[o.OID] = o
 	return o.OID, nil
 }

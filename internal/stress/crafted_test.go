@@ -45,7 +45,7 @@ func newCrafterOf(t testing.TB, repo *gittest.Repo, home, agent string) *crafter
 	r := enginetest.Open(t, repo)
 	return &crafter{
 		repo: r, home: &lifecycle.LocalHome{RepoID: home}, lanes: map[string]string{},
-		engine: lifecycle.New(lifecycle.Setup{Signer: signer, Trust: trust, Actor: agent, Now: time.Now, Random: rand.Reader}),
+		engine: lifecycle.New(lifecycle.Setup{Repo: &refs.Repo{Format: gittest.Objects()}, Signer: signer, Trust: trust, Actor: agent, Now: time.Now, Random: rand.Reader}),
 	}
 }
 
@@ -63,15 +63,15 @@ func (c *crafter) offer(t testing.TB, goal string, bend func([]byte) []byte) han
 	require.NoError(t, err)
 	objects, payload := p.Objects, p.Commit
 	if bend != nil {
-		blob := refs.NewObject("blob", bend(p.Objects[0].Body))
-		tree := refs.NewObject("tree", bytes.Replace(p.Objects[1].Body, oidBytes(t, p.Objects[0].OID), oidBytes(t, blob.OID), 1))
+		blob := refs.NewObject(gittest.Objects(), "blob", bend(p.Objects[0].Body))
+		tree := refs.NewObject(gittest.Objects(), "tree", bytes.Replace(p.Objects[1].Body, oidBytes(t, p.Objects[0].OID), oidBytes(t, blob.OID), 1))
 		p.Record.Digest = handoff.Digest(blob.Body)
 		payload = enginetest.SignCommit(t, c.engine.Author.Signer, &record.Commit{Tree: tree.OID, Record: &p.Record})
 		objects = []*refs.Object{blob, tree, payload}
 	}
 	lane := refs.LocalNamespace.Lane(id)
 	p.Record.Payload = payload.OID
-	o := enginetest.SignCommit(t, c.engine.Author.Signer, &record.Commit{Tree: refs.EmptyTree, Parents: []string{c.lanes[lane]}, Record: &p.Record})
+	o := enginetest.SignCommit(t, c.engine.Author.Signer, &record.Commit{Tree: gittest.Objects().EmptyTree(), Parents: []string{c.lanes[lane]}, Record: &p.Record})
 	c.lanes[lane] = o.OID
 	c.tx.Objects = append(append(c.tx.Objects, objects...), o)
 	c.tx.Edits = append(c.tx.Edits, refs.Edit{Ref: refs.LocalNamespace.Inbox(to, id), New: payload.OID})
@@ -91,7 +91,7 @@ func (c *crafter) flush(t testing.TB) {
 	for lane, tip := range c.lanes {
 		c.tx.Edits = append(c.tx.Edits, refs.Edit{Ref: lane, New: tip})
 	}
-	c.tx.Objects = append(c.tx.Objects, refs.NewObject("tree", nil))
+	c.tx.Objects = append(c.tx.Objects, refs.NewObject(gittest.Objects(), "tree", nil))
 	require.NoError(t, c.repo.Apply(t.Context(), c.tx))
 }
 

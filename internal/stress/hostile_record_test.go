@@ -106,17 +106,19 @@ func hostileRecords() map[string]struct {
 		}},
 		"a header of 1 MiB": {"too_large", func(t testing.TB, hub *gittest.Repo, good string) string {
 			return bent(t, hub, good, func(s string) string {
-				return strings.Replace(s, "\ngpgsig ", "\nnote "+strings.Repeat("x", 1<<20)+"\ngpgsig ", 1)
+				return strings.Replace(s, "\n"+gittest.SignatureHeader()+" ", "\nnote "+strings.Repeat("x", 1<<20)+"\n"+gittest.SignatureHeader()+" ", 1)
 			})
 		}},
 		"an encoding": {"malformed_object", func(t testing.TB, hub *gittest.Repo, good string) string {
-			return bent(t, hub, good, func(s string) string { return strings.Replace(s, "\ngpgsig ", "\nencoding UTF-16\ngpgsig ", 1) })
+			return bent(t, hub, good, func(s string) string {
+				return strings.Replace(s, "\n"+gittest.SignatureHeader()+" ", "\nencoding UTF-16\n"+gittest.SignatureHeader()+" ", 1)
+			})
 		}},
 		"two signatures": {"malformed_object", func(t testing.TB, hub *gittest.Repo, good string) string {
 			return bent(t, hub, good, func(s string) string {
 				head, message, _ := strings.Cut(s, "\n\n")
-				_, signature, _ := strings.Cut(head, "\ngpgsig ")
-				return head + "\ngpgsig " + signature + "\n\n" + message
+				_, signature, _ := strings.Cut(head, "\n"+gittest.SignatureHeader()+" ")
+				return head + "\n" + gittest.SignatureHeader() + " " + signature + "\n\n" + message
 			})
 		}},
 		"NUL in the message": {"malformed_object", func(t testing.TB, hub *gittest.Repo, good string) string {

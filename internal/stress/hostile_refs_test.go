@@ -134,7 +134,7 @@ func TestOddRefs(t *testing.T) {
 // is said, and nothing is lost: once the ref is gone all goes on.
 func TestDanglingRefs(t *testing.T) {
 	for name, content := range map[string]string{
-		"missing": strings.Repeat("1", 40), "null": strings.Repeat("0", 40), "no object id": "\x1b[2J",
+		"missing": strings.Repeat("1", gittest.Objects().Digits()), "null": strings.Repeat("0", gittest.Objects().Digits()), "no object id": "\x1b[2J",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

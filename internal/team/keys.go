@@ -221,7 +221,7 @@ func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, names ...st
 		if err != nil {
 			continue // it is no key of ours to complain about
 		}
-		if blob := refs.NewObject("blob", []byte(public.Text())); blob.OID != known[name] {
+		if blob := refs.NewObject(t.Repo.Format, "blob", []byte(public.Text())); blob.OID != known[name] {
 			blobs, edits = append(blobs, blob), append(edits, refs.Edit{Ref: seen + name, Old: known[name], New: blob.OID})
 		}
 		if trusted {

@@ -105,7 +105,7 @@ func (t *Team) lists(ctx context.Context, hub *crossrepo.Hub) ([]list, error) {
 	if tree == nil {
 		return nil, none
 	}
-	entries, err := gitobj.ParseTree(tree.Body)
+	entries, err := t.Repo.Format.ParseTree(tree.Body)
 	if err != nil {
 		return nil, none
 	}
@@ -318,7 +318,7 @@ func (t *Team) pushTeam(ctx context.Context, hub *crossrepo.Hub, team *sign.Team
 	var objects []*refs.Object
 	var files []gitobj.TreeEntry
 	for _, l := range append(others, list{teamFile, raw, sig}) {
-		list, seal := refs.NewObject("blob", l.raw), refs.NewObject("blob", l.sig)
+		list, seal := refs.NewObject(t.Repo.Format, "blob", l.raw), refs.NewObject(t.Repo.Format, "blob", l.sig)
 		objects = append(objects, list, seal)
 		files = append(files, gitobj.TreeEntry{Mode: gitobj.File, Name: l.name, OID: list.OID},
 			gitobj.TreeEntry{Mode: gitobj.File, Name: l.name + teamSigSuffix, OID: seal.OID})
@@ -337,13 +337,13 @@ func (t *Team) pushTeam(ctx context.Context, hub *crossrepo.Hub, team *sign.Team
 	if err != nil {
 		return err
 	}
-	tree := refs.NewObject("tree", raw)
+	tree := refs.NewObject(t.Repo.Format, "tree", raw)
 	body, err := notes.Commit(tree.OID, parents, t.Engine.Author.Actor+" <"+sign.Mail(t.Engine.Author.Actor)+">", t.Engine.Now().UTC(),
 		fmt.Sprintf("trusted keys, list %d", team.Serial))
 	if err != nil {
 		return err
 	}
-	commit := refs.NewObject("commit", body)
+	commit := refs.NewObject(t.Repo.Format, "commit", body)
 	objects = append(objects, tree, commit)
 	if err := t.Repo.Store.Write(objects...); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/obo"
 	"githandoff/internal/record"
@@ -220,8 +221,8 @@ func messages(t testing.TB) []vector {
 	with("message", "a digest of another kind", "sha256:", "sha512:")
 	with("message", "a home that is none", "Handoff-Home: local:", "Handoff-Home: home:")
 	with("commit", "two parents", "parent "+tip+"\n", "parent "+tip+"\nparent "+tip+"\n")
-	with("commit", "another tree", "tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904", "tree "+h.tree)
-	with("commit", "an extra header", "\ngpgsig ", "\nencoding UTF-8\ngpgsig ")
+	with("commit", "another tree", "tree "+gittest.Objects().EmptyTree(), "tree "+h.tree)
+	with("commit", "an extra header", "\n"+gittest.SignatureHeader()+" ", "\nencoding UTF-8\n"+gittest.SignatureHeader()+" ")
 	with("commit", "no payload", "Handoff-Payload: "+h.payload+"\n", "")
 	with("commit", "a line feed more", "\n\nfailed", "\n\n\nfailed")
 	for name, in := range map[string][2]string{

@@ -71,7 +71,8 @@ func TestKeptStories(t *testing.T) {
 	require.GreaterOrEqual(t, len(all.Handoffs), 60)
 	path, err := filepath.Abs(filepath.Join(dir, "stories.bundle"))
 	require.NoError(t, err)
-	git := gittest.NewRepo(t, gittest.Env(t))
+	git := &gittest.Repo{Dir: t.TempDir(), Env: gittest.Env(t)}
+	git.Git(t, "init", "--quiet", "--object-format=sha1") // as the bundle
 	git.Git(t, "fetch", "--quiet", path, "refs/handoffs/*:refs/handoffs/*")
 	readAll(t, git, &all)
 }

@@ -38,7 +38,7 @@ func newWriter(t testing.TB) *writer {
 	t.Helper()
 	git := gittest.NewRepo(t, gittest.Env(t))
 	repo := enginetest.Open(t, git)
-	require.NoError(t, repo.Store.Write(refs.NewObject("tree", nil)))
+	require.NoError(t, repo.Store.Write(refs.NewObject(gittest.Objects(), "tree", nil)))
 	return &writer{TB: t, git: git, repo: repo, clock: start(), lanes: map[string]bool{}}
 }
 
@@ -103,10 +103,10 @@ func (w *writer) digits(name string) string {
 func (h *told) offered(edits, inLane edit) *told {
 	body, err := handoff.Canonical(h.env)
 	require.NoError(h, err)
-	blob := refs.NewObject("blob", body)
+	blob := refs.NewObject(gittest.Objects(), "blob", body)
 	raw, err := hex.DecodeString(blob.OID)
 	require.NoError(h, err)
-	tree := refs.NewObject("tree", append([]byte("100644 handoff.json\x00"), raw...))
+	tree := refs.NewObject(gittest.Objects(), "tree", append([]byte("100644 handoff.json\x00"), raw...))
 	require.NoError(h, h.repo.Store.Write(blob, tree))
 	h.offer = record.Record{
 		Event: record.Offered, ID: h.id, From: "boss", To: h.agent, Home: homeID, Digest: handoff.Digest(body), Previous: record.None,
@@ -179,12 +179,12 @@ func (h *told) log(by string, r record.Record, edits edit) {
 	if h.laneTip == "" {
 		parents = nil
 	}
-	h.laneTip = h.write(by, r, refs.EmptyTree, parents...)
+	h.laneTip = h.write(by, r, gittest.Objects().EmptyTree(), parents...)
 }
 
 // scribble appends a commit that nobody signed, of any message.
 func (h *told) scribble(message string, others ...string) *told {
-	body := "tree " + refs.EmptyTree + "\n"
+	body := "tree " + gittest.Objects().EmptyTree() + "\n"
 	for _, p := range append([]string{h.laneTip}, others...) {
 		body += "parent " + p + "\n"
 	}
@@ -194,7 +194,7 @@ func (h *told) scribble(message string, others ...string) *told {
 
 // append makes a commit of these bytes the tip of the lane.
 func (h *told) append(raw string) *told {
-	o := refs.NewObject("commit", []byte(raw))
+	o := refs.NewObject(gittest.Objects(), "commit", []byte(raw))
 	require.NoError(h, h.repo.Store.Write(o))
 	h.laneTip = o.OID
 	return h.moved()

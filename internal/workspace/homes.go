@@ -283,7 +283,7 @@ func (hs *Homes) join(ctx context.Context, hub *crossrepo.Hub) func(lane refs.Re
 		if err != nil {
 			return err
 		}
-		objects := []*refs.Object{o, refs.NewObject("tree", nil)}
+		objects := []*refs.Object{o, refs.NewObject(hs.Repo.Format, "tree", nil)}
 		if err := hs.Repo.Store.Write(objects...); err != nil {
 			return err
 		}

@@ -39,9 +39,9 @@ func (d *checkup) checkRepository(repo *refs.Repo) {
 	id := repo.Config.Get("handoff.repoid")
 	switch {
 	case id != "":
-		d.ok("repository", "%s, object format sha1, %s", kind, id)
+		d.ok("repository", "%s, object format %s, %s", kind, repo.Format, id)
 	case repo.Bare:
-		d.ok("repository", "%s, object format sha1; a hub needs no set-up", kind)
+		d.ok("repository", "%s, object format %s; a hub needs no set-up", kind, repo.Format)
 	default:
 		d.wrong("repository", d.setUp(repo), "%s is not set up", kind)
 	}

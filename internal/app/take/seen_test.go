@@ -11,6 +11,7 @@ import (
 	"githandoff/internal/enginetest"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
+	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/work"
 )
@@ -31,7 +32,7 @@ func TestIsMine(t *testing.T) {
 	require.NoError(t, err)
 	var both []*Handler
 	for _, signer := range signers {
-		both = append(both, &Handler{Engine: lifecycle.New(lifecycle.Setup{Trust: trust, Signer: signer, Now: at, Random: rand.Reader})})
+		both = append(both, &Handler{Engine: lifecycle.New(lifecycle.Setup{Repo: &refs.Repo{}, Trust: trust, Signer: signer, Now: at, Random: rand.Reader})})
 	}
 	for _, it := range waiting(t, 50) {
 		one, err := both[0].isMine(it)

@@ -16,6 +16,7 @@ import (
 	"githandoff/internal/enginetest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
@@ -149,7 +150,7 @@ func TestWindow(t *testing.T) {
 // The order is one of chance as soon as somebody else takes from the inboxes: a claim was lost, or a
 // handoff is held that this worktree does not hold.
 func TestBeware(t *testing.T) {
-	engine := lifecycle.New(lifecycle.Setup{Now: at, Random: rand.Reader})
+	engine := lifecycle.New(lifecycle.Setup{Repo: &refs.Repo{}, Now: at, Random: rand.Reader})
 	claims := work.Claims{Dir: t.TempDir(), Lock: filepath.Join(t.TempDir(), "lock")}
 	s := &search{Handler: &Handler{Engine: engine, Claims: claims}}
 	byChance := func(held ...*workspace.Item) bool {
