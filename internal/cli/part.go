@@ -91,9 +91,10 @@ func (p *partFlags) value(v *lifecycle.Verified) (string, error) {
 	return "", err.WithHints(fault.Fact("it has the keys %s", printable(strings.Join(sortedKeys(data), ", "))))
 }
 
-// checkFormat refuses an unknown format of a printed document. "json" is not one of them.
-func checkFormat(name string) error {
-	err := dialect.CheckFormat(name)
+// checkFormat refuses an unknown format of a printed document. "json" is not one of them. More are
+// formats of this command alone.
+func checkFormat(name string, more ...string) error {
+	err := dialect.CheckFormat(name, more...)
 	if f := fault.As(err); f != nil && name == "json" {
 		f.Hints = append(f.Hints, fault.Fact("--json prints the handoff as JSON"))
 	}

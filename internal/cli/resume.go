@@ -83,7 +83,7 @@ func (c *resumeCommand) run(ctx context.Context) error {
 		return usage("--next takes no ID")
 	}
 	if c.format != promptFormat {
-		if err := checkFormat(c.format); err != nil {
+		if err := checkFormat(c.format, promptFormat); err != nil {
 			return err
 		}
 	}

@@ -257,6 +257,10 @@ func Quote(s string) string {
 // keeps its URL, which must equal url. One repository has one URL: another alias for the same
 // id is refused.
 func (as Aliases) Add(ctx context.Context, name, url string) (*Alias, error) {
+	if IsRemote(as.Repo.Config, url) && url != name { // git would take it for the remote, and its id would be that of a path
+		return nil, fault.New(fault.Usage, fault.RepoKnown, "%s is a git remote here, and the alias of its own repository", url).
+			WithHints(fault.Run("githandoff", "repo", "list").Because("lists the aliases with their URLs"))
+	}
 	id, err := RepoID(url, as.base())
 	if err != nil {
 		return nil, err

@@ -160,6 +160,7 @@ func TestAliasAdd(t *testing.T) {
 	for name, url := range map[string]string{
 		"twin":   "git@example.com:acme/client.git",    // one id, one URL
 		"origin": "https://example.com/acme/elsewhere", // a remote keeps its URL
+		"mirror": "origin",                             // to git the remote, and no path
 	} {
 		_, err := as.Add(t.Context(), name, url)
 		assert.True(t, fault.Is(err, "repo_known"), "%s: %v", name, err)

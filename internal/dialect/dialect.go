@@ -67,10 +67,13 @@ func Formats() []string {
 	return names
 }
 
-// CheckFormat refuses an unknown format, with [fault.Usage].
-func CheckFormat(name string) error {
-	_, err := codecOf(name)
-	return err
+// CheckFormat refuses an unknown format, with [fault.Usage]. More are formats of the caller's own.
+func CheckFormat(name string, more ...string) error {
+	if all := append(Formats(), more...); !slices.Contains(all, name) {
+		return fault.New(fault.Usage, fault.UnknownFormat, "unknown format %q", name).
+			WithHints(fault.Fact("the formats are %s", strings.Join(all, ", ")))
+	}
+	return nil
 }
 
 func codecOf(format string) (codec, error) {
@@ -79,8 +82,7 @@ func codecOf(format string) (codec, error) {
 			return c, nil
 		}
 	}
-	return codec{}, fault.New(fault.Usage, fault.UnknownFormat, "unknown format %q", format).
-		WithHints(fault.Fact("the formats are %s", strings.Join(Formats(), ", ")))
+	return codec{}, CheckFormat(format)
 }
 
 // Import reads a document in the given format; "" detects it. It enforces the demands of the
