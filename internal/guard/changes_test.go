@@ -57,7 +57,7 @@ func TestChanged(t *testing.T) {
 	settled := commit("-a")
 
 	git.Git(t, "checkout", "-q", "--detach", root)
-	odd := []string{"\nx", strings.Join([]string{root, merged, octopus}, " "), strings.Join([]string{root, merged, octopus, gone}, " ")}
+	odd := []string{"\nx", strings.Join([]string{root, merged, octopus}, " "), strings.Join([]string{merged, octopus, gone}, " ")}
 	for _, name := range odd {
 		require.NoError(t, os.WriteFile(filepath.Join(git.Dir, name), nil, 0o644))
 	}

@@ -88,7 +88,13 @@ func keepsRefsInFiles(r *Repo) bool {
 // The file of the ref is read first: git removes it only after packed-refs has its value, and
 // takes an ended ref out of packed-refs before it removes the file.
 func (r *Repo) tipInFiles(name string) (oid string, ok bool) {
-	if !isShared(name) || !keepsRefsInFiles(r) {
+	if !isShared(name) {
+		return "", false
+	}
+	if keepsRefsInTables(r) {
+		return tipInTables(r, name)
+	}
+	if !keepsRefsInFiles(r) {
 		return "", false
 	}
 	if oid, ok := looseTip(r, name); oid != "" || !ok {
@@ -133,15 +139,18 @@ func isShared(name string) bool {
 // tipInFiles, for patterns with other wildcards than "*", and where the files do not stay as they
 // are for one look.
 func listInFiles(r *Repo, patterns []string) (list []Ref, ok bool) {
-	if !keepsRefsInFiles(r) {
-		return nil, false
-	}
 	wanted := make([]pattern, len(patterns))
 	for i, p := range patterns {
 		wanted[i] = patternOf(p)
 		if strings.ContainsAny(p, `?[\`) || !isShared(wanted[i].place) {
 			return nil, false
 		}
+	}
+	if keepsRefsInTables(r) {
+		return listInTables(r, wanted)
+	}
+	if !keepsRefsInFiles(r) {
+		return nil, false
 	}
 	loose, ok, err := atOnce(r, maps.Equal, func() (map[string]string, bool, error) {
 		seen := map[string]string{}
@@ -166,8 +175,13 @@ func listInFiles(r *Repo, patterns []string) (list []Ref, ok bool) {
 			list = append(list, Ref{Name: name, OID: oid})
 		}
 	}
+	return inOrderOnce(list), true
+}
+
+// inOrderOnce sorts refs by name, and drops the ones that are there twice.
+func inOrderOnce(list []Ref) []Ref {
 	slices.SortFunc(list, func(a, b Ref) int { return strings.Compare(a.Name, b.Name) })
-	return slices.Compact(list), true
+	return slices.Compact(list)
 }
 
 // looseBelow adds the refs with files of their own, at a place and below it. It reports whether

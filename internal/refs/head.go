@@ -13,6 +13,12 @@ import (
 // commit. If the file or the branch is not the usual one, readHead asks "git rev-parse". An
 // unborn HEAD has no commit, and counts as no branch.
 func readHead(ctx context.Context, r *Repo) error {
+	if keepsRefsInTables(r) {
+		if headInTables(r) {
+			return nil
+		}
+		return askHead(ctx, r)
+	}
 	path := filepath.Join(r.GitDir, "HEAD")
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return askHead(ctx, r)
