@@ -47,7 +47,7 @@ func main() {
 
 // all returns the guards of every list.
 func all() []mutant {
-	return slices.Concat(mutants, ofAgents, ofDocuments, ofHints, ofRecords, ofState, ofForeignText, ofTimes, ofTrust, ofPlace, ofPeople, ofHubs, ofPushes, ofAliases, ofServers, ofInvites, ofSnapshots, ofAudits, ofCrowds, ofWork)
+	return slices.Concat(mutants, ofAgents, ofDocuments, ofHints, ofRecords, ofState, ofForeignText, ofTimes, ofTrust, ofPlace, ofPeople, ofHubs, ofPushes, ofAliases, ofServers, ofInvites, ofSnapshots, ofAudits, ofCrowds, ofWork, ofTables)
 }
 
 func run(ctx context.Context, words []string, list, build bool, with string) error {

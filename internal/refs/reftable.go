@@ -221,7 +221,7 @@ func (t *table) blockOf(name string) (int64, error) {
 			return 0, err
 		case next < 0 && top:
 			at = b.next
-		case next < 0 || next >= at: // an index comes after what it leads to
+		case next < 0 || next >= at: // a block comes before its index
 			return 0, errTable
 		default:
 			at, top = next, false
@@ -307,7 +307,7 @@ func (b tableBlock) records(id int, visit func(tableRecord) bool) error {
 				rec.oid = hex.EncodeToString(d.take(uint64(id)))
 			case 2:
 				rec.oid = hex.EncodeToString(d.take(uint64(id)))
-				d.take(uint64(id)) // what a tag leads to
+				d.take(uint64(id)) // the object of a tag
 			case 3:
 				rec.target = string(d.take(d.number()))
 			default:
