@@ -66,14 +66,8 @@ func (a *app) close() {
 }
 
 // openRepo discovers the repository once.
-func (a *app) openRepo(ctx context.Context) (*refs.Repo, error) { return a.openWith(ctx) }
-
-// openWith is like openRepo, and calls the functions in early as soon as git may be run in the repository.
-func (a *app) openWith(ctx context.Context, early ...func(*refs.Repo)) (*refs.Repo, error) {
+func (a *app) openRepo(ctx context.Context) (*refs.Repo, error) {
 	if a.repo != nil {
-		for _, begin := range early {
-			begin(a.repo)
-		}
 		return a.repo, nil
 	}
 	run := &gitexec.Runner{Dir: a.Dir, Env: gitexec.Environ(a.Vars)}
@@ -85,7 +79,7 @@ func (a *app) openWith(ctx context.Context, early ...func(*refs.Repo)) (*refs.Re
 			return nil, usage("-C %s: no such directory", printable(a.Dir))
 		}
 	}
-	repo, err := refs.Open(ctx, run, early...)
+	repo, err := refs.Open(ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -189,13 +183,12 @@ func (n need) maySign() bool { return n >= looks }
 
 // workspace opens the workspace of the acting agent.
 func (a *app) workspace(ctx context.Context, n need) (*workspace.Workspace, error) {
-	var early []func(*refs.Repo)
-	if n == signs {
-		early = append(early, (*refs.Repo).WarmUp)
-	}
-	repo, err := a.openWith(ctx, early...)
+	repo, err := a.openRepo(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if n == signs {
+		repo.WarmUp()
 	}
 	if err := (&workcopy.Handler{Repo: repo}).Mend(); err != nil {
 		a.Warn(err)

@@ -101,14 +101,6 @@ type process struct {
 	packed *packedPin // from before the first ref looked at by the process
 }
 
-// warm starts the process before it is needed, so its start-up overlaps with other work. A
-// failure shows again at the first question.
-func (p *process) warm() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_ = p.start()
-}
-
 func (p *process) start() error {
 	if p.proc != nil {
 		return nil

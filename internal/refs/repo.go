@@ -55,10 +55,7 @@ type Repo struct {
 // worktree. "git config" says whether git agrees: it reads the configuration of a repository
 // only after its own checks, the check of the owner among them, and names each file it read.
 // Wherever the two differ, "git rev-parse" is asked.
-//
-// The functions in early are called as soon as git may be run in the repository, so that
-// [Repo.WarmUp] starts its process beside the rest.
-func Open(ctx context.Context, run *gitexec.Runner, early ...func(*Repo)) (*Repo, error) {
+func Open(ctx context.Context, run *gitexec.Runner) (*Repo, error) {
 	r := &Repo{Runner: run}
 	r.reader.repo, r.updater.repo = r, r
 	r.reader.begin = func() (*gitexec.Process, error) {
@@ -75,11 +72,6 @@ func Open(ctx context.Context, run *gitexec.Runner, early ...func(*Repo)) (*Repo
 	plain, err := discoverPlain(ctx, r, askSettings(ctx, run))
 	if err == nil && !has(run.Env, "GIT_DIR") {
 		err = believe(ctx, r)
-	}
-	if err == nil {
-		for _, begin := range early {
-			begin(r)
-		}
 	}
 	if err == nil && plain {
 		err = readHead(ctx, r)
@@ -111,8 +103,14 @@ func workDir(r *Repo) string {
 }
 
 // WarmUp starts the process for moving refs while its caller does something else: for commands
-// sure to apply a transaction.
-func (r *Repo) WarmUp() { r.warming.Go(r.updater.warm) }
+// sure to apply a transaction. A failure shows again when the transaction is applied.
+func (r *Repo) WarmUp() {
+	r.warming.Go(func() {
+		r.updater.mu.Lock()
+		defer r.updater.mu.Unlock()
+		_ = r.updater.start()
+	})
+}
 
 // Close ends the processes of this repository.
 func (r *Repo) Close() {
