@@ -174,12 +174,9 @@ type need int
 
 const (
 	reads need = iota // reads handoffs, signs nothing, needs no agent
-	looks             // may sign, but most runs find nothing to do and move no ref
-	signs
+	looks             // needs an agent and its key, but most runs move no ref
+	signs             // needs an agent and its key, and moves refs
 )
-
-// maySign reports whether a command needs an agent, and a key of that agent.
-func (n need) maySign() bool { return n >= looks }
 
 // workspace opens the workspace of the acting agent.
 func (a *app) workspace(ctx context.Context, n need) (*workspace.Workspace, error) {
@@ -194,7 +191,7 @@ func (a *app) workspace(ctx context.Context, n need) (*workspace.Workspace, erro
 		a.Warn(err)
 	}
 	agent, err := a.identity(repo)
-	if err != nil && n.maySign() {
+	if err != nil && n != reads {
 		return nil, err
 	}
 	trust, err := a.loadTrust(repo)
@@ -213,7 +210,7 @@ func (a *app) workspace(ctx context.Context, n need) (*workspace.Workspace, erro
 	if own, err := workspace.AgentOf(repo); err == nil && own != "" {
 		engine.Author.Guest = own != agent
 	}
-	if n.maySign() {
+	if n != reads {
 		if local.RepoID == "" {
 			return nil, fault.New(fault.Usage, fault.NoIdentity, "githandoff is not set up in this repository").
 				WithHints(fault.Run("githandoff", "init", "--as", agent).Because("sets this repository up"))
@@ -249,7 +246,7 @@ func (a *app) workspace(ctx context.Context, n need) (*workspace.Workspace, erro
 			return sign.OpenSigner(ctx, a.signerOptions(repo, agent))
 		}
 	}
-	if n.maySign() {
+	if n != reads {
 		if err := ws.RecoverLocal(ctx); err != nil {
 			a.Warn(err)
 		}
