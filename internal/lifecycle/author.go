@@ -189,7 +189,7 @@ func (by *Author) checkStep(s *State, rec *record.Record) error {
 	if !fault.Is(err, fault.Disputed) {
 		return err
 	}
-	may := asking{state: s, step: rec}.others()
+	may := attempt{state: s, step: rec}.others()
 	if may == "" {
 		return err
 	}

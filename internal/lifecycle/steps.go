@@ -102,16 +102,17 @@ func StepOf(event record.Event) (Step, bool) {
 // Moves reports whether a step puts a commit on the inbox ref.
 func (s Step) Moves() bool { return s.Inbox == Makes || s.Inbox == Moves || s.Inbox == Carries }
 
-// asking is the request of a key to take a step on a handoff. At is the time at which the key
-// must have been allowed to.
-type asking struct {
+// attempt is a step that a key would take on a handoff. At is the time at which the key must have
+// been allowed to.
+type attempt struct {
 	state *State
 	key   sign.Key
 	step  *record.Record
 	at    time.Time
 }
 
-func (a asking) is(who Party) bool {
+// by reports whether the key of the attempt belongs to a party.
+func (a attempt) by(who Party) bool {
 	s := a.state
 	switch who {
 	case TheHolder:
@@ -119,7 +120,7 @@ func (a asking) is(who Party) bool {
 	case TheSource:
 		return maySend(a.key, s.Offer.From, a.at) == nil
 	case Recipient:
-		return a.recipient() == nil
+		return a.checkRecipient() == nil
 	case Issuer:
 		return issuedBy(s, a.key)
 	case Root:
@@ -138,12 +139,12 @@ func verb(event record.Event) string {
 
 // others returns who may take the step now, for a message: those in its row of the table whose
 // moment has come. A root key stands in for the source.
-func (a asking) others() string {
+func (a attempt) others() string {
 	s, root := a.state, false
 	var who []string
 	step, _ := StepOf(a.step.Event)
 	for _, right := range step.Rights {
-		if !a.holds(right.When) {
+		if !a.within(right.When) {
 			continue
 		}
 		switch right.Who {
@@ -174,9 +175,12 @@ func (a asking) others() string {
 	return strings.Join(who, " or ")
 }
 
-func (a asking) recipient() error { return a.key.MayAct(sign.RoleRecipient, a.state.To, a.at) }
+func (a attempt) checkRecipient() error {
+	return a.key.MayAct(sign.RoleRecipient, a.state.To, a.at)
+}
 
-func (a asking) holds(when Moment) bool {
+// within reports whether the attempt is made at such a moment.
+func (a attempt) within(when Moment) bool {
 	s := a.state
 	switch when {
 	case Always:
@@ -207,9 +211,9 @@ func checkStep(s *State, key sign.Key, r *record.Record) error {
 	if r.Lease.Sub(r.At) > MaxLease {
 		return errMisstep(s, r, "its lease is longer than "+MaxLease.String())
 	}
-	a := asking{state: s, key: key, step: r, at: at}
+	a := attempt{state: s, key: key, step: r, at: at}
 	if r.Event == record.Claimed {
-		if err := a.recipient(); err != nil {
+		if err := a.checkRecipient(); err != nil {
 			return err
 		}
 		if s.Claim == nil && r.Claim != "" || s.Claim != nil && r.Claim != s.Claim.Nonce {
@@ -221,7 +225,7 @@ func checkStep(s *State, key sign.Key, r *record.Record) error {
 		return fmt.Errorf("no step %q", r.Event)
 	}
 	for _, right := range step.Rights {
-		if a.is(right.Who) && a.holds(right.When) {
+		if a.by(right.Who) && a.within(right.When) {
 			return nil
 		}
 	}
