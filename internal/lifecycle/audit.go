@@ -135,7 +135,7 @@ func (l *laneAudit) judge(ctx context.Context, entry *Entry) error {
 		}
 		s.ID = id
 		rd.replayEntry(ctx, l.home, s, entry, func(than time.Time) bool {
-			return rd.Lanes.olderLater(ctx, l.index, rest, at, than)
+			return rd.Lanes.olderAbove(ctx, l.index, rest, at, than)
 		})
 	}
 	l.lesson.take(rd, entry)
@@ -152,9 +152,9 @@ func (l *laneAudit) judge(ctx context.Context, entry *Entry) error {
 	return l.State(s)
 }
 
-// olderLater reports whether a later entry of the same handoff is older than the given time.
+// olderAbove reports whether an entry of the same handoff above this one is dated before a time.
 // Only the few entries once ahead of the clock need it.
-func (l *Lanes) olderLater(ctx context.Context, index []indexed, order []int, of int, than time.Time) bool {
+func (l *Lanes) olderAbove(ctx context.Context, index []indexed, order []int, of int, than time.Time) bool {
 	for _, at := range order {
 		if index[at].id != index[of].id {
 			break
@@ -286,7 +286,7 @@ func Sound(ctx context.Context, lane refs.Ref, entries []LearnedEntry, next func
 			s = &State{LaneTip: lane.OID}
 		}
 		s.ID = r.ID
-		s.take(r)
+		s.apply(r)
 		if err := a.Entry(&Entry{OID: learned.OID, Commit: &record.Commit{Record: r}}); err != nil {
 			return err
 		}

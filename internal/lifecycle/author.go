@@ -217,7 +217,7 @@ func (by *Author) checkDecided(s *State) error {
 // added by fill for this event. It asks the table of steps before anything is signed, so only a
 // step that counts is written.
 func (by *Author) draft(s *State, event record.Event, fill func(*record.Record)) (*record.Record, error) {
-	rec := successor(s)
+	rec := nextRecord(s)
 	if err := by.stamp(&rec, event, s.base()); err != nil {
 		return nil, err
 	}
@@ -228,8 +228,8 @@ func (by *Author) draft(s *State, event record.Event, fill func(*record.Record))
 	return &rec, nil
 }
 
-// successor returns the record of the next step on s, without the event's own trailers.
-func successor(s *State) record.Record {
+// nextRecord returns the record of the next step on s, without the event's own trailers.
+func nextRecord(s *State) record.Record {
 	r := record.Record{
 		ID: s.ID, From: s.Offer.From, To: s.To, Home: s.Offer.Home,
 		Digest: s.Offer.Digest, Expires: s.Offer.Expires, Task: s.Offer.Task, Token: s.Offer.Token,

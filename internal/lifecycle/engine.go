@@ -96,7 +96,7 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 			if round > 0 {
 				return s, err
 			}
-			if err := lookFirst(ctx, home, spec, s, refreshed, err); err != nil {
+			if err := lookBeforeRefusal(ctx, home, spec, s, refreshed, err); err != nil {
 				return s, err
 			}
 			continue
@@ -121,9 +121,9 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 	}
 }
 
-// lookFirst fetches before a step is refused, as its copies may be old, or lack objects. It returns
+// lookBeforeRefusal fetches before a step is refused, as its copies may be old, or lack objects. It returns
 // the refusal if that cannot change it.
-func lookFirst(ctx context.Context, home Home, spec FetchSpec, s *State, refreshed bool, refusal error) error {
+func lookBeforeRefusal(ctx context.Context, home Home, spec FetchSpec, s *State, refreshed bool, refusal error) error {
 	if fault.Is(refusal, fault.MissingObject) && bringLost(ctx, home, spec.Places[0]) {
 		return nil
 	}

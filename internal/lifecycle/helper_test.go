@@ -151,7 +151,7 @@ func (w *fixture) forge(t testing.TB, e *Engine, s *State, event record.Event, e
 // forgeTwo is like forge with more edits, of the record in the lane.
 func (w *fixture) forgeTwo(t testing.TB, e *Engine, s *State, event record.Event, edit, inLane func(*record.Record)) {
 	t.Helper()
-	rec := successor(s)
+	rec := nextRecord(s)
 	require.NoError(t, e.Author.stamp(&rec, event, s.Tip))
 	inForm(&rec, s.Offer)
 	if s.Claim != nil && rec.Duration != "" {

@@ -346,9 +346,9 @@ func Outline(r *record.Record) *handoff.Envelope {
 // sealedForOthers reports whether a payload is fine except for being sealed for other keys.
 func sealedForOthers(err error) bool { return errors.Is(err, sign.ErrSealed) }
 
-// quiet refuses a sealed handoff with text in its log, beyond the common trailers: the log is
+// checkLogText refuses a sealed handoff with text in its log, beyond the common trailers: the log is
 // not sealed.
-func (v *Verified) quiet() error {
+func (v *Verified) checkLogText() error {
 	for _, e := range v.state.Entries {
 		if r := e.Record(); v.sealed && (r.Data != "" || r.SkillsMissing != "") {
 			return denied(fault.MalformedObject, "%s by %s puts text into the log of a sealed handoff", r.Event, r.Actor)

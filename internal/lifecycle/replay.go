@@ -24,14 +24,15 @@ func (rd *Reader) replay(ctx context.Context, home Home, s *State) {
 	}
 }
 
-// replayEntry judges the next entry. After a valid receipt, only a revocation of the handoff's
-// token still counts. Later reports whether a later entry is older than a time.
-func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *Entry, later func(time.Time) bool) {
+// replayEntry judges the next entry, and changes the state by it if it counts. After a valid
+// receipt, only a revocation of the handoff's token still counts. olderAbove reports whether an
+// entry above this one in the lane is dated before a time.
+func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *Entry, olderAbove func(time.Time) bool) {
 	if entry.Dispute == nil {
-		entry.Dispute = rd.judge(ctx, home, s, entry, later)
+		entry.Dispute = rd.judge(ctx, home, s, entry, olderAbove)
 	}
 	if entry.Dispute == nil {
-		entry.Dispute = rd.twice(s, entry)
+		entry.Dispute = rd.checkInbox(s, entry)
 	}
 	_, undecided := errors.AsType[*sign.UnknownKeyError](entry.Dispute) // nobody here decided about the key
 	if s.UndecidedEnd == nil && undecided && entry.Record().Event.Receipt() {
@@ -39,7 +40,7 @@ func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *E
 	}
 	switch {
 	case entry.Dispute == nil:
-		s.take(entry.Record())
+		s.apply(entry.Record())
 		// A lease once ahead of the clock ends a day after this clone first saw it.
 		if seen := rd.Ahead.seen(entry.OID); !seen.IsZero() && !s.Lease.IsZero() {
 			s.Lease = sooner(s.Lease, seen.Add(MaxLease))
@@ -53,8 +54,8 @@ func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *E
 	}
 }
 
-// take changes the state by the record of a valid entry.
-func (s *State) take(r *record.Record) {
+// apply changes the state by the record of a valid entry.
+func (s *State) apply(r *record.Record) {
 	if r.Event == record.Joined || r.Event == record.Offered && s.Offer != nil {
 		return // a repeated offer changes nothing
 	}
@@ -93,7 +94,7 @@ type naming struct {
 }
 
 // judge says why an entry does not count; nil if it does.
-func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, later func(time.Time) bool) error {
+func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, olderAbove func(time.Time) bool) error {
 	r := entry.Record()
 	if entry.voucher == nil {
 		entry.vouch(rd.Keys.Trust, false)
@@ -116,7 +117,7 @@ func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, 
 		return denied(fault.AudienceMismatch, "%s by %s is for the home %s", r.Event, r.Actor, untrusted.Place(r.Home)).
 			WithHints(wrongHome(home, r.Home)...)
 	}
-	if err := rd.early(entry, later); err != nil {
+	if err := rd.checkEarly(entry, olderAbove); err != nil {
 		entry.Early = true
 		return err
 	}
@@ -234,14 +235,14 @@ func (rd *Reader) sentBack(ctx context.Context, home Home, key sign.Key, r *reco
 		r.To == cmp.Or(s.Offer.OnFailure, s.Offer.From) && key.MayAct(sign.RoleRecipient, r.From, r.At) == nil, nil
 }
 
-// twice says why an entry is not the record put on the inbox ref by its step; nil if it is, or
-// if no inbox ref leads to that commit any more. Both have the same nonce. Without this check,
-// a signer of two records with one nonce could leave a log that differs, once the payload is
-// erased, from the payload shown to the receiver.
+// checkInbox refuses an entry whose record is not the one that its step put on the inbox ref. Both
+// have the same nonce. If no inbox ref leads to such a commit any more, nothing is refused. Without
+// this check, a signer of two records with one nonce could leave a log that differs, once the
+// payload is erased, from the payload shown to the receiver.
 //
 // A commit on the inbox ref disputes an entry only if the same key signed it: anybody with push
 // access can put another commit there.
-func (rd *Reader) twice(s *State, entry *Entry) error {
+func (rd *Reader) checkInbox(s *State, entry *Entry) error {
 	r := entry.Record()
 	if s.links == nil {
 		s.links = make(map[string]*Link, len(s.Chain))
@@ -285,10 +286,10 @@ func (rd *Reader) chainAt(ctx context.Context, s *State, ref string) []Link {
 	return chain
 }
 
-// early says why an entry does not count yet, or never will because it was overtaken; nil if
-// its time is not ahead. The signature was checked. Later reports whether an entry on top of it
-// is older than a time.
-func (rd *Reader) early(entry *Entry, later func(than time.Time) bool) error {
+// checkEarly refuses an entry that is dated ahead of the clock here, and one that was ahead when
+// this clone first saw it and that others then overtook: it never counts. The signature was checked.
+// For olderAbove, see [Reader.replayEntry].
+func (rd *Reader) checkEarly(entry *Entry, olderAbove func(time.Time) bool) error {
 	r, now := entry.Record(), rd.Keys.now()
 	if r.At.After(now.Add(ClockSkew)) {
 		rd.Ahead.note(entry.OID, now)
@@ -296,7 +297,7 @@ func (rd *Reader) early(entry *Entry, later func(than time.Time) bool) error {
 			r.Event, r.Actor, handoff.FormatTime(r.At), handoff.FormatTime(now), r.Key)
 	}
 	seen := rd.Ahead.seen(entry.OID)
-	if seen.IsZero() || !later(r.At.Add(-ClockSkew)) {
+	if seen.IsZero() || !olderAbove(r.At.Add(-ClockSkew)) {
 		return nil
 	}
 	return denied(fault.NotYetValid, "%s by %s is dated %s, was here at %s already, and others went on without it (key %s)",

@@ -341,7 +341,7 @@ func TestRetiredRootJoins(t *testing.T) {
 	// The log as it was before the claim, and in it the end that the root wants.
 	b := &batch{engine: c.root, home: c.home}
 	s := c.load(t, c.holder, p)
-	rec := successor(&State{ID: s.ID, Offer: s.Offer, To: s.To})
+	rec := nextRecord(&State{ID: s.ID, Offer: s.Offer, To: s.To})
 	require.NoError(t, c.root.Author.stamp(&rec, record.Revoked, ""))
 	inForm(&rec, s.Offer)
 	require.NoError(t, b.entry(t.Context(), rec, s.Payload, offered))

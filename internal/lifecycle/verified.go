@@ -117,7 +117,7 @@ func (vr *Verifier) Verify(ctx context.Context, home Home, s *State, opt Options
 		return nil, err
 	}
 	v.sender = sender
-	if err := cmp.Or(v.place(home), v.quiet(), screen.Envelope(v.envelope)); err != nil {
+	if err := cmp.Or(v.checkPlace(home), v.checkLogText(), screen.Envelope(v.envelope)); err != nil {
 		return nil, err
 	}
 	if now := vr.Keys.now(); now.After(v.Offer().Expires) && !opt.AllowExpired {
@@ -248,9 +248,9 @@ func (vr *Verifier) open(ctx context.Context, s *State) (*Verified, error) {
 	return &Verified{state: s, envelope: env, raw: raw, sealed: parts.sealed, links: links}, nil
 }
 
-// place requires envelope, trailers, inbox and home to agree. Of an unopened envelope only the
+// checkPlace requires envelope, trailers, inbox and home to agree. Of an unopened envelope only the
 // trailers are compared.
-func (v *Verified) place(home Home) error {
+func (v *Verified) checkPlace(home Home) error {
 	env, offer := v.envelope, v.Offer()
 	to := record.Nobody
 	if env.Target.Agent != nil {
@@ -306,7 +306,7 @@ func (vr *Verifier) VerifyQueued(ctx context.Context, home Home, ref string) (*V
 		return nil, err
 	}
 	v.sender = key
-	if err := cmp.Or(v.place(home), screen.Envelope(v.envelope)); err != nil {
+	if err := cmp.Or(v.checkPlace(home), screen.Envelope(v.envelope)); err != nil {
 		return nil, err
 	}
 	return v, vr.authorize(ctx, home, v, Options{AllowExpired: true, AsKnown: true, UnknownStands: true, Lapsed: true})

@@ -205,7 +205,7 @@ func TestVerifyComparesInboxAndLane(t *testing.T) {
 		c := newRoles(t)
 		p := c.offer(t, c.source, "fixer")
 		s := c.load(t, c.holder, p)
-		rec := successor(s)
+		rec := nextRecord(s)
 		require.NoError(t, c.holder.Author.stamp(&rec, record.Claimed, s.Tip))
 		rec.Lease = rec.At.Add(time.Hour)
 		o, err := c.holder.Author.commit(t.Context(), &rec, s.Chain[0].Commit.Tree, s.Tip)

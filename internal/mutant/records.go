@@ -41,7 +41,7 @@ var ofRecords = []mutant{
 	},
 	{
 		"an entry that is not its commit counts for nobody", "internal/lifecycle/replay.go",
-		`entry.Dispute = rd.twice(s, entry)`, `entry.Dispute = nil`, inLifecycle + "TestOneRecordTwice",
+		`entry.Dispute = rd.checkInbox(s, entry)`, `entry.Dispute = nil`, inLifecycle + "TestOneRecordTwice",
 	},
 	{
 		"a step says of a handoff what its offer says", "internal/lifecycle/steps.go",

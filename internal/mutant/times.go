@@ -12,7 +12,7 @@ var ofTimes = []mutant{
 	},
 	{
 		"an entry that was overtaken while it was ahead never counts", "internal/lifecycle/replay.go",
-		`if seen.IsZero() || !later(r.At.Add(-ClockSkew)) {`, `if true {`, inLifecycle + "TestClaimDatedAhead",
+		`if seen.IsZero() || !olderAbove(r.At.Add(-ClockSkew)) {`, `if true {`, inLifecycle + "TestClaimDatedAhead",
 	},
 	{
 		"a lease ends a day after its claim was seen", "internal/lifecycle/replay.go",
