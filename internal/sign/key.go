@@ -274,19 +274,6 @@ func (k Key) window() (from, until, retired time.Time) {
 	return from, until, retired
 }
 
-func (k Key) verify(s signature, namespace string, message []byte) error {
-	copies, err := k.pin.keys()
-	if err != nil {
-		return err
-	}
-	for _, public := range copies {
-		if err := public.verify(s, namespace, message); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func notPinned(kid KID) error {
 	if kid == "" {
 		return fault.New(fault.Denied, fault.UntrustedKey, "no key of that name is trusted here")

@@ -237,18 +237,24 @@ func (t *Trust) Verify(namespace string, message, armored []byte) (Key, error) {
 	if err != nil {
 		return Key{}, err
 	}
-	k, err := t.signer(s.issuer())
+	k, err := t.keyOf(s.issuer())
 	if err != nil {
 		return Key{}, err
 	}
-	if err := k.verify(s, namespace, message); err != nil {
+	copies, err := k.pin.keys()
+	if err != nil {
 		return Key{}, err
+	}
+	for _, public := range copies {
+		if err := public.verify(s, namespace, message); err != nil {
+			return Key{}, err
+		}
 	}
 	return k, nil
 }
 
-// signer finds the pinned key of an issuer, the key itself or its subkey.
-func (t *Trust) signer(issuer KID) (Key, error) {
+// keyOf finds the pinned key of the issuer of a signature: the key itself or its subkey.
+func (t *Trust) keyOf(issuer KID) (Key, error) {
 	if k, ok := t.Lookup(issuer); ok {
 		return k, nil
 	}
