@@ -100,7 +100,7 @@ func (c *resumeCommand) run(ctx context.Context) error {
 	g, err := take.New(ws).Await(ctx, take.Request{
 		Arg: c.id, Next: c.next || c.ack, Lease: c.lease, Peek: c.peek, AllowExpired: c.expired,
 		Fits: func(v *lifecycle.Verified) error { return c.fits(ctx, v) },
-	}, c.Now().Add(c.wait), pause)
+	}, c.Now().Add(c.wait))
 	if err != nil {
 		return err
 	}

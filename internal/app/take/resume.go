@@ -20,9 +20,9 @@ import (
 
 // Await is like Resume, repeated until the deadline with growing pauses while no handoff waits, or
 // while a hub is down or busy. It warns of such a hub once.
-func (t *Handler) Await(ctx context.Context, q Request, deadline time.Time, pause func(context.Context, time.Duration) error) (*Result, error) {
+func (t *Handler) Await(ctx context.Context, q Request, deadline time.Time) (*Result, error) {
 	warned := false
-	for next := time.Second; ; next = min(next*3/2, 30*time.Second) {
+	for pause := time.Second; ; pause = min(pause*3/2, 30*time.Second) {
 		g, err := t.Resume(ctx, q)
 		left := deadline.Sub(t.Engine.Now())
 		if err == nil || left <= 0 || !mayPass(err) || q.Arg != "" && fault.Is(err, fault.NoSuchKey) {
@@ -32,8 +32,10 @@ func (t *Handler) Await(ctx context.Context, q Request, deadline time.Time, paus
 			t.Workspace.Warn(fmt.Errorf("%w; still waiting, until %s", err, handoff.FormatTime(deadline)))
 			warned = true
 		}
-		if err := pause(ctx, min(next, left)); err != nil {
-			return nil, err
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(min(pause, left)):
 		}
 	}
 }
