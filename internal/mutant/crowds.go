@@ -121,7 +121,7 @@ var ofCrowds = []mutant{
 	},
 	{
 		"an offer that was lost without a look is looked at", "internal/app/take/seen.go",
-		`quiet.skipped[it.Place.ID] = true //`, `quiet.skipped[it.Place.ID], t.skipped[it.Place.ID] = true, true //`, "./internal/stress -run TestCrowdFindsWhatWasReleased",
+		`offline.skipped[it.Place.ID] = true //`, `offline.skipped[it.Place.ID], t.skipped[it.Place.ID] = true, true //`, "./internal/stress -run TestCrowdFindsWhatWasReleased",
 	},
 	{
 		"the record of a claim stays where an earlier try may have left", "internal/app/take/crowd.go",

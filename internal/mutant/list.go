@@ -273,7 +273,7 @@ var mutants = []mutant{
 	},
 	{
 		"a handoff that only looks held is taken", "internal/app/take/offers.go",
-		`return t.logless(ctx, held[:min(len(held), fewestOffers)])`, `return nil, nil`, inStress + "TestHalfAStepSeenFromElsewhere",
+		`return t.heldWithoutEntry(ctx, held[:min(len(held), fewestOffers)])`, `return nil, nil`, inStress + "TestHalfAStepSeenFromElsewhere",
 	},
 	{
 		"the guard takes no commit without its entry", "internal/guard/judge.go",

@@ -104,9 +104,9 @@ func (t crowd) lookAtShare(ctx context.Context, hub *crossrepo.Hub, sp *spread) 
 
 // fetched returns the offers of a hub copied in this clone, best first. No hub is asked.
 func (t crowd) fetched(ctx context.Context, hub *crossrepo.Hub, mine map[handoff.ID]bool) ([]*workspace.Item, error) {
-	quiet := t.quietly(func(error) {}) // the choice after the look warns
-	maps.Copy(quiet.skipped, mine)
-	return quiet.offers(ctx, []lifecycle.Home{hub})
+	offline := t.offline(func(error) {}) // the choice after the look warns
+	maps.Copy(offline.skipped, mine)
+	return offline.offers(ctx, []lifecycle.Home{hub})
 }
 
 // lookAtPart fetches the next handoffs of a hub, and remembers the rest.

@@ -31,7 +31,7 @@ func (t *search) resumeAny(ctx context.Context) (*Result, error) {
 	homes := []lifecycle.Home{t.Local}
 	if !t.Here {
 		all, down := t.Workspace.Sources(ctx)
-		homes = t.left(all)
+		homes = t.remaining(all)
 		t.failed(nil, down)
 	}
 	g, ask, err := t.claimSeen(ctx, homes)
@@ -73,7 +73,7 @@ func (t *search) lookAt(ctx context.Context, homes []lifecycle.Home) {
 // them is free. It is nil if there are no more.
 func (t *search) resumeFetched(ctx context.Context, homes []lifecycle.Home) (*Result, error) {
 	for {
-		offers, err := t.offers(ctx, t.left(homes))
+		offers, err := t.offers(ctx, t.remaining(homes))
 		if err != nil {
 			return nil, err
 		}
@@ -134,23 +134,23 @@ func (t *search) offers(ctx context.Context, homes []lifecycle.Home) ([]*workspa
 		if len(free) < sp.window(len(held)) && n < len(all)-1 {
 			continue
 		}
-		if err := t.beware(sp, held); err != nil {
+		if err := t.shuffleIfContested(sp, held); err != nil {
 			return nil, err
 		}
-		if good := t.vouched(sp, free); len(good) > 0 {
+		if good := t.firstTrusted(sp, free); len(good) > 0 {
 			return good, nil
 		}
 		free = nil
 	}
-	if t.silent {
+	if t.askNobody {
 		return nil, nil
 	}
-	return t.logless(ctx, held[:min(len(held), fewestOffers)])
+	return t.heldWithoutEntry(ctx, held[:min(len(held), fewestOffers)])
 }
 
-// beware lets chance decide between the oldest offers and others, where somebody else takes from the
-// same inboxes: a claim was lost, or handoffs are held which are not this worktree's.
-func (t *search) beware(sp *spread, held []*workspace.Item) error {
+// shuffleIfContested lets chance decide between offers of the same rank if somebody else takes from
+// the same inboxes: a claim was lost, or handoffs are held which are not this worktree's.
+func (t *search) shuffleIfContested(sp *spread, held []*workspace.Item) error {
 	others := t.lost > 0
 	for _, it := range held {
 		if others {
@@ -178,9 +178,9 @@ func isFree(tip *record.Record, now time.Time) bool {
 	return true
 }
 
-// vouched returns the first of some free offers with a trusted signature, in the order in which
-// they are tried.
-func (t *search) vouched(sp *spread, free []*workspace.Item) []*workspace.Item {
+// firstTrusted returns the first offers with a trusted signature, in the order in which they are
+// tried.
+func (t *search) firstTrusted(sp *spread, free []*workspace.Item) []*workspace.Item {
 	sp.order(free)
 	var good []*workspace.Item
 	for _, it := range free {
@@ -196,10 +196,11 @@ func (t *search) vouched(sp *spread, free []*workspace.Item) []*workspace.Item {
 	return good
 }
 
-// logless returns the handoffs which only look held: the step on their inbox ref is not in the
-// lane, so nobody holds them. Lanes with the step, or read in this command, are not fetched.
-func (t *Handler) logless(ctx context.Context, held []*workspace.Item) ([]*workspace.Item, error) {
-	doubtful, err := t.doubtful(ctx, held)
+// heldWithoutEntry returns the handoffs which only look held: the step on their inbox ref has no
+// entry in the lane, so nobody holds them. Lanes with the entry, or read in this command, are not
+// fetched.
+func (t *Handler) heldWithoutEntry(ctx context.Context, held []*workspace.Item) ([]*workspace.Item, error) {
+	doubtful, err := t.withoutEntry(ctx, held)
 	if err != nil {
 		return nil, err
 	}
@@ -214,13 +215,13 @@ func (t *Handler) logless(ctx context.Context, held []*workspace.Item) ([]*works
 			t.Workspace.Warn(err)
 		}
 	}
-	open, err := t.doubtful(ctx, doubtful)
+	open, err := t.withoutEntry(ctx, doubtful)
 	return slices.DeleteFunc(open, func(it *workspace.Item) bool { return !it.Home.LaneIsFresh(it.Place.ID) }), err
 }
 
-// doubtful returns the handoffs which are held by their inbox ref, but open in the known copy of
+// withoutEntry returns the handoffs which are held by their inbox ref, but open in the known copy of
 // their lane.
-func (t *Handler) doubtful(ctx context.Context, held []*workspace.Item) ([]*workspace.Item, error) {
+func (t *Handler) withoutEntry(ctx context.Context, held []*workspace.Item) ([]*workspace.Item, error) {
 	var open []*workspace.Item
 	for _, it := range held {
 		s, err := t.Engine.Reader.Load(ctx, it.Home, it.Place)
@@ -325,7 +326,7 @@ func (t *search) errNothing(ctx context.Context, homes []lifecycle.Home) error {
 // the homes that it passes over; and the hubs of which a part was fetched.
 type skips struct {
 	warn       func(error)
-	silent     bool // no hub is asked about offers which only look held
+	askNobody  bool // no hub is asked about offers which only look held
 	skipped    map[handoff.ID]bool
 	unfit      error        // of Request.Fits, for the last offer of no use to the caller
 	lost       int          // claims made first by others
@@ -343,8 +344,8 @@ func newSkips(warn func(error)) skips {
 	return skips{warn: warn, skipped: map[handoff.ID]bool{}, passedOver: map[lifecycle.Home]bool{}}
 }
 
-// left returns the homes that are not passed over.
-func (p *skips) left(homes []lifecycle.Home) []lifecycle.Home {
+// remaining returns the homes that are not passed over.
+func (p *skips) remaining(homes []lifecycle.Home) []lifecycle.Home {
 	return slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool { return p.passedOver[home] })
 }
 

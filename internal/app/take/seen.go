@@ -19,16 +19,16 @@ import (
 // with the claim, is not among them.
 func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (*Result, []lifecycle.Home, error) {
 	var refused []error
-	quiet := t.quietly(func(err error) { refused = append(refused, err) })
-	it, err := quiet.firstSeen(ctx, homes)
+	offline := t.offline(func(err error) { refused = append(refused, err) })
+	it, err := offline.firstSeen(ctx, homes)
 	if it == nil || err != nil {
 		return nil, homes, err
 	}
 	g, looked, err := t.attempt(ctx, it)
 	for t.crowded && fault.CodeOf(err) == fault.Conflict && t.lost < lostInARow {
 		t.lost++
-		quiet.skipped[it.Place.ID] = true // not t.skipped: it may be free again, which a look shows
-		next, kerr := quiet.firstSeen(ctx, homes)
+		offline.skipped[it.Place.ID] = true // not t.skipped: it may be free again, which a look shows
+		next, kerr := offline.firstSeen(ctx, homes)
 		if next == nil || kerr != nil {
 			return nil, homes, kerr
 		}
@@ -43,7 +43,7 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (*Result
 		for _, err := range refused { // otherwise the look finds them again
 			t.warn(err)
 		}
-		t.refused = quiet.refused
+		t.refused = offline.refused
 		return g, nil, nil
 	}
 	rest := slices.DeleteFunc(slices.Clone(homes), func(h lifecycle.Home) bool { return h == it.Home })
@@ -61,11 +61,11 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (*Result
 	return nil, homes, nil // any other error comes again after a look, and is reported then
 }
 
-// quietly returns a search for the same that passes over as much, asks no hub, and warns with warn.
-func (t *search) quietly(warn func(error)) *search {
-	quiet := &search{t.Handler, t.Request, newSkips(warn), t.crowded}
-	quiet.silent, quiet.skipped = true, maps.Clone(t.skipped)
-	return quiet
+// offline returns a search for the same that passes over as much, asks no hub, and warns with warn.
+func (t *search) offline(warn func(error)) *search {
+	offline := &search{t.Handler, t.Request, newSkips(warn), t.crowded}
+	offline.askNobody, offline.skipped = true, maps.Clone(t.skipped)
+	return offline
 }
 
 // firstSeen returns the seen offer this agent would try first, if it is at a hub and its lane was

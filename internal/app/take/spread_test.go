@@ -155,7 +155,7 @@ func TestBeware(t *testing.T) {
 	s := &search{Handler: &Handler{Engine: engine, Claims: claims}}
 	byChance := func(held ...*workspace.Item) bool {
 		sp := &spread{}
-		require.NoError(t, s.beware(sp, held))
+		require.NoError(t, s.shuffleIfContested(sp, held))
 		return sp.shuffle != nil
 	}
 	mine, others := waiting(t, 1)[0], waiting(t, 1)[0]
