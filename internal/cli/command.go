@@ -56,11 +56,14 @@ func (c command) build() *cobra.Command {
 	}
 	for _, group := range c.oneOf {
 		cmd.MarkFlagsMutuallyExclusive(group...) // a shell then completes one of them
-		cmd.Args = onlyOne(group, cmd.Args)
 	}
-	if len(c.sub) == 0 {
-		cmd.Args = oneFilter(cmd.Args)
-		cmd.Args = actsAs(cmd.Args)
+	if checkArgs := cmd.Args; len(c.sub) == 0 {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := c.checkFlags(cmd); err != nil {
+				return err
+			}
+			return checkArgs(cmd, args)
+		}
 	}
 	for flag, values := range c.values {
 		_ = cmd.RegisterFlagCompletionFunc(flag, fixed(values...)) // fails only for an unknown flag
@@ -99,10 +102,20 @@ func (c command) exitList() string {
 	return says
 }
 
-// onlyOne refuses more than one flag of a group, and names the given ones. Then it checks the
-// arguments.
-func onlyOne(group []string, then cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
+// checkFlags refuses an agent or a key without a name, two filters, and more than one flag of a
+// group.
+func (c command) checkFlags(cmd *cobra.Command) error {
+	// An unset variable of a script must not mean the agent of this worktree.
+	for _, name := range []string{"as", "key"} {
+		if f := cmd.InheritedFlags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
+			return usage("--%s is empty", name).WithHints(seeHelp(cmd))
+		}
+	}
+	groups := c.oneOf
+	if global := cmd.InheritedFlags(); global.Lookup("jq") != nil && global.Lookup("template") != nil { // and not the command's own
+		groups = append(slices.Clone(groups), []string{"jq", "template"})
+	}
+	for _, group := range slices.Backward(groups) {
 		var given []string
 		for _, name := range group {
 			if cmd.Flags().Changed(name) {
@@ -112,34 +125,8 @@ func onlyOne(group []string, then cobra.PositionalArgs) cobra.PositionalArgs {
 		if n := len(given) - 1; n > 0 {
 			return usage("use only one of %s and %s", strings.Join(given[:n], ", "), given[n]).WithHints(seeHelp(cmd))
 		}
-		return then(cmd, args)
 	}
-}
-
-// oneFilter refuses two filters. A command's own flag of such a name is none.
-func oneFilter(then cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		filters := []string{"jq", "template"}
-		for _, name := range filters {
-			if cmd.InheritedFlags().Lookup(name) == nil {
-				return then(cmd, args)
-			}
-		}
-		return onlyOne(filters, then)(cmd, args)
-	}
-}
-
-// actsAs refuses an agent or a key without a name: an unset variable of a script must not mean the
-// agent of this worktree.
-func actsAs(then cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		for _, name := range []string{"as", "key"} {
-			if f := cmd.InheritedFlags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
-				return usage("--%s is empty", name).WithHints(seeHelp(cmd))
-			}
-		}
-		return then(cmd, args)
-	}
+	return nil
 }
 
 // takes binds the arguments of a command to variables, at most as many as there are variables.

@@ -4,11 +4,11 @@ package main
 var ofDocuments = []mutant{
 	{
 		"one filter chooses what is printed", "internal/cli/command.go",
-		`		cmd.Args = oneFilter(cmd.Args)`, `		_ = oneFilter`, inScript + "help_filters",
+		`groups = append(slices.Clone(groups), []string{"jq", "template"})`, `groups = slices.Clone(groups)`, inScript + "help_filters",
 	},
 	{
 		"an empty --as is not the agent of the worktree", "internal/cli/command.go",
-		`		cmd.Args = actsAs(cmd.Args)`, `		_ = actsAs`, inScript + "emit_given_twice",
+		`f != nil && f.Changed && f.Value.String() == "" {`, `f != nil && false {`, inScript + "emit_given_twice",
 	},
 	{
 		"a second target is refused", "internal/cli/given.go",
