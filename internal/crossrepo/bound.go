@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/gitexec"
 	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
@@ -48,15 +47,6 @@ func newBound(h *remote) *bound {
 	}
 	b.size -= b.size % 1024 // files are bounded in blocks
 	return b
-}
-
-// on bounds a fetch.
-func (b *bound) on(cmd gitexec.Cmd) gitexec.Cmd {
-	if b != nil {
-		clear(b.lanes)
-		cmd.MaxFile, cmd.OnPacket = b.size, b.countLane
-	}
-	return cmd
 }
 
 // countLane counts the lanes of a listing: "<object id> <ref>". Other lines with refs, such as

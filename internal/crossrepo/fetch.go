@@ -31,7 +31,12 @@ func fetch(ctx context.Context, h *remote, r fetchRequest) error {
 	for try := 0; ; try++ {
 		gc := h.Repo.Store.WatchGC()
 		args := slices.Concat(r.settings(h.Repo.Config, gc.Ran), fetchArgs, r.flags, []string{"--", h.Alias.target()}, r.specs)
-		_, err := connect(ctx, h, b.on(gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env: r.memory(h)}))
+		cmd := gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env: r.memory(h)}
+		if b != nil {
+			clear(b.lanes)
+			cmd.MaxFile, cmd.OnPacket = b.size, b.countLane
+		}
+		_, err := connect(ctx, h, cmd)
 		if b != nil {
 			b.full = gitexec.PastMaxFile(err)
 		}

@@ -54,7 +54,7 @@ var ofHubs = []mutant{
 		`b != nil && len(b.lanes) > handoff.MaxLanes`, `false`, inCrossrepo + "TestTooManyLanes$",
 	},
 	{
-		"a log that is too large is not fetched", "internal/crossrepo/bound.go",
+		"a log that is too large is not fetched", "internal/crossrepo/fetch.go",
 		`cmd.MaxFile, cmd.OnPacket = b.size, b.countLane`, `cmd.OnPacket = b.countLane`, inCrossrepo + "TestLogTooLarge",
 	},
 	{

@@ -180,6 +180,6 @@ var ofPushes = []mutant{
 	},
 	{
 		"a fetch goes through the shared ssh connection", "internal/crossrepo/fetch.go",
-		`connect(ctx, h, b.on(`, `h.Repo.Runner.Run(ctx, b.on(`, inCrossrepo + "TestSSHConnectionIsShared",
+		`connect(ctx, h, cmd)`, `h.Repo.Runner.Run(ctx, cmd)`, inCrossrepo + "TestSSHConnectionIsShared",
 	},
 }
