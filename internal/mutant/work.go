@@ -36,7 +36,7 @@ var ofWork = []mutant{
 		return err
 	}
 	defer unlock()
-	h, err := c.open().Get(id)`, `	h, err := c.open().Get(id)`, "./internal/work -run TestUpdatesAtOnce",
+	h, err := c.current().Get(id)`, `	h, err := c.current().Get(id)`, "./internal/work -run TestUpdatesAtOnce",
 	},
 	{
 		"a progress that landed is not sent again", "internal/lifecycle/claim.go",

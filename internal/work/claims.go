@@ -36,7 +36,8 @@ func ClaimsOf(repo *refs.Repo, gitDir string) Claims {
 	}
 }
 
-func (c Claims) open() Documents[Claim] { return Documents[Claim]{Dir: c.Dir} }
+// current has the records of claims that are held, and of steps that wait for their hub.
+func (c Claims) current() Documents[Claim] { return Documents[Claim]{Dir: c.Dir} }
 
 func (c Claims) ended() Documents[Claim] { return Documents[Claim]{Dir: filepath.Join(c.Dir, "ended")} }
 
@@ -60,7 +61,7 @@ func (c Claims) Update(ctx context.Context, id handoff.ID, change func(h *Claim)
 		return err
 	}
 	defer unlock()
-	h, err := c.open().Get(id)
+	h, err := c.current().Get(id)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (c Claims) put(h *Claim) error {
 			return err
 		}
 	}
-	return c.open().Put(h.ID, h)
+	return c.current().Put(h.ID, h)
 }
 
 func (c Claims) drop(id handoff.ID) error {
@@ -102,12 +103,12 @@ func (c Claims) drop(id handoff.ID) error {
 			return err
 		}
 	}
-	return c.open().Drop(id)
+	return c.current().Drop(id)
 }
 
 // Get returns the claim on id, even an ended one; nil where there is none.
 func (c Claims) Get(id handoff.ID) (*Claim, error) {
-	h, err := c.open().Get(id)
+	h, err := c.current().Get(id)
 	if err != nil || h != nil && h.Held() {
 		return h, err
 	}
@@ -116,19 +117,19 @@ func (c Claims) Get(id handoff.ID) (*Claim, error) {
 
 // All returns the held claims, oldest id first.
 func (c Claims) All() ([]*Claim, error) {
-	all, err := c.open().All()
+	all, err := c.current().All()
 	return slices.DeleteFunc(all, func(h *Claim) bool { return !h.Held() }), err
 }
 
 // Waiting returns the records with a step waiting for its hub, oldest id first.
 func (c Claims) Waiting() ([]*Claim, error) {
-	all, err := c.open().All()
+	all, err := c.current().All()
 	return slices.DeleteFunc(all, func(h *Claim) bool { return h.Pending == nil }), err
 }
 
 // Pending returns the waiting step of a handoff, nil for none.
 func (c Claims) Pending(id handoff.ID) (*Step, error) {
-	h, err := c.open().Get(id)
+	h, err := c.current().Get(id)
 	if h == nil || err != nil {
 		return nil, err
 	}
@@ -146,7 +147,7 @@ func (c Claims) HandOver(ctx context.Context, h *Claim, to Claims) error {
 	if err := to.put(h); err != nil {
 		return err
 	}
-	return c.open().Drop(h.ID)
+	return c.current().Drop(h.ID)
 }
 
 // Ended claims are remembered this long, so a repeated acknowledgement is still answered as
@@ -309,7 +310,7 @@ func (c Claims) takeIn(id handoff.ID, steps Documents[kept]) error {
 	if err != nil || step == nil {
 		return err
 	}
-	h, err := c.open().Get(id)
+	h, err := c.current().Get(id)
 	if err != nil {
 		return err
 	}

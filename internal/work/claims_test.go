@@ -129,10 +129,10 @@ func TestClaimsForget(t *testing.T) {
 func TestClaimsDamaged(t *testing.T) {
 	c := claimsIn(t.TempDir())
 	require.NoError(t, os.MkdirAll(c.Dir, 0o700))
-	require.NoError(t, os.WriteFile(c.open().Path(someID), []byte("{"), 0o600))
+	require.NoError(t, os.WriteFile(c.current().Path(someID), []byte("{"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(c.Dir, "README"), []byte("not ours"), 0o600))
 	_, err := c.Get(someID)
-	assert.ErrorContains(t, err, c.open().Path(someID))
+	assert.ErrorContains(t, err, c.current().Path(someID))
 	_, err = c.All()
 	assert.Error(t, err, "what is held must not look as if it were not")
 }

@@ -58,7 +58,7 @@ func TestKeptStep(t *testing.T) {
 	put(record.Progressed)
 	change(someID, func(h *Claim) { h.Took(record.Progressed) })
 	is(record.Released)
-	entries, err := c.open().IDs()
+	entries, err := c.current().IDs()
 	require.NoError(t, err)
 	assert.Equal(t, []handoff.ID{otherID}, entries, "a record that says nothing is removed")
 }
