@@ -50,7 +50,7 @@ func (r *Repo) Read(ctx context.Context, name string, limit int64) (*Object, err
 // ReadTip is like Read for callers that must know which object is too large: with that refusal
 // comes an object with only its id and type.
 func (r *Repo) ReadTip(ctx context.Context, name string, limit int64) (*Object, error) {
-	name = r.kept(name)
+	name = r.nameHere(name)
 	if name == "" || gitobj.IsID(name) && len(name) != r.Format.Digits() { // to git, a short id is the beginning of a long one
 		return nil, nil
 	}
@@ -63,15 +63,15 @@ func (r *Repo) ReadTip(ctx context.Context, name string, limit int64) (*Object, 
 // Resolve returns what a ref leads to, whether or not that object is here; "" where the ref does
 // not exist.
 func (r *Repo) Resolve(ctx context.Context, name string) (string, error) {
-	if name = r.kept(name); name == "" {
+	if name = r.nameHere(name); name == "" {
 		return "", nil
 	}
 	return tip(ctx, r, name)
 }
 
-// kept returns the name under which this repository keeps a ref, or the object that an
+// nameHere returns the name under which this repository keeps a ref, or the object that an
 // [Repo.Overlay] gives it; "" where the overlay deletes it.
-func (r *Repo) kept(name string) string {
+func (r *Repo) nameHere(name string) string {
 	if oid, ok := r.overlay[name]; ok {
 		return oid
 	}

@@ -238,7 +238,7 @@ func (u *updater) open(ctx context.Context) error {
 	if err := u.start(); err != nil {
 		return err
 	}
-	if err := u.begun(ctx); err != nil {
+	if err := u.sayStart(ctx); err != nil {
 		return u.broken(err)
 	}
 	err := u.pin()
@@ -252,8 +252,8 @@ func (u *updater) open(ctx context.Context) error {
 // looked at. It takes a few milliseconds.
 const confirming = 2 * time.Second
 
-// begun begins the transaction. A git before [OldestGit] confirms nothing before its input ends.
-func (u *updater) begun(ctx context.Context) error {
+// sayStart has git begin the transaction. A git before [OldestGit] confirms nothing before its input ends.
+func (u *updater) sayStart(ctx context.Context) error {
 	var tooOld atomic.Bool
 	in := u.proc.In
 	slow := time.AfterFunc(confirming, func() {
