@@ -65,7 +65,7 @@ func (l *Lanes) joined(ctx context.Context, oid string, c *record.Commit, key si
 		err = named(key, c)
 	}
 	if err == nil && key.ValidAt(l.Keys.now()) != nil {
-		err = l.witnessed(ctx, key, c.Record.ID.Lane(), oid)
+		err = l.checkWitnessed(ctx, key, c.Record.ID.Lane(), oid)
 	}
 	if err != nil {
 		return refuseJoin(oid, err)
@@ -172,18 +172,18 @@ func PutBack(hub, lane, tip, was string, why error) error {
 // were when the key was retired tell true entries from others. The entry of the key records
 // their tips, as the object id of a tree for each namespace: an entry a lane, "160000 <cc>".
 
-// unseen refuses an entry of a retired key, or of one that its owner revoked, if the lanes
+// checkSeen refuses an entry of a retired key, or of one that its owner revoked, if the lanes
 // recorded then do not contain it. A key without such a record is judged by dates alone.
-func (l *Lanes) unseen(ctx context.Context, key sign.Key, entry *Entry) error {
+func (l *Lanes) checkSeen(ctx context.Context, key sign.Key, entry *Entry) error {
 	if len(key.Seen()) == 0 || key.Entry().Retired == "" && key.Revoked(l.Keys.now()) == nil {
 		return nil
 	}
-	return l.witnessed(ctx, key, entry.Record().ID.Lane(), entry.OID)
+	return l.checkWitnessed(ctx, key, entry.Record().ID.Lane(), entry.OID)
 }
 
-// witnessed refuses an entry by a key no longer valid, unless this clone had seen the entry
+// checkWitnessed refuses an entry by a key no longer valid, unless this clone had seen the entry
 // before.
-func (l *Lanes) witnessed(ctx context.Context, key sign.Key, lane, oid string) error {
+func (l *Lanes) checkWitnessed(ctx context.Context, key sign.Key, lane, oid string) error {
 	for _, tree := range key.Seen() {
 		tip, err := l.seenTip(ctx, tree, lane)
 		if err != nil {

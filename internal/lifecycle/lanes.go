@@ -288,7 +288,7 @@ func indexOf(oid string, raw []byte) indexed {
 	var at indexed
 	n, _ := hex.Decode(at.oid[:], []byte(oid)) // it was read by this id
 	at.size = uint8(n)
-	copy(at.id[:], record.SpeaksOf(raw))
+	copy(at.id[:], record.IDOf(raw))
 	return at
 }
 

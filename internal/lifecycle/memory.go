@@ -32,8 +32,8 @@ const (
 	keptUsed = maxUsed / 2
 )
 
-// unused refuses, as replayed, a token or an envelope whose handoff ended in this clone.
-func (u UsedTokens) unused(id handoff.ID, offer *record.Record) error {
+// checkUnused refuses, as replayed, a token or an envelope whose handoff ended in this clone.
+func (u UsedTokens) checkUnused(id handoff.ID, offer *record.Record) error {
 	lines, err := u.lines()
 	if err != nil {
 		return err

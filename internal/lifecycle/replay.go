@@ -127,7 +127,7 @@ func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, 
 		}
 		return nil
 	}
-	if err := rd.Lanes.unseen(ctx, key, entry); err != nil {
+	if err := rd.Lanes.checkSeen(ctx, key, entry); err != nil {
 		return err
 	}
 	switch {
@@ -185,7 +185,7 @@ func readEntry(oid string, raw []byte) *Entry {
 		}
 		return e
 	}
-	stranger := &record.Record{ID: record.SpeaksOf(raw)}
+	stranger := &record.Record{ID: record.IDOf(raw)}
 	if r, serr := record.Scan(raw); serr == nil {
 		stranger.Event, stranger.Actor, stranger.At = r.Event, r.Actor, r.At
 	}

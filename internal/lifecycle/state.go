@@ -162,7 +162,7 @@ func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) 
 		return nil, err
 	}
 	rd.replay(ctx, home, s)
-	s.cut()
+	s.cutChain()
 	// The lane knows better where it went. A ref may still be in the inbox it left, or in one it
 	// never reached.
 	if s.Agent != s.To && s.Phase() != Ended && s.To != "" && s.To != p.Agent {
@@ -339,10 +339,10 @@ func readChain(ctx context.Context, repo *refs.Repo, id handoff.ID, tip *refs.Ob
 	}
 }
 
-// cut leaves only the commits of the chain named in the lane. A commit above them is an
+// cutChain leaves only the commits of the chain named in the lane. A commit above them is an
 // interrupted step, or a stranger's: the next step overwrites it, under the old values of both
 // refs. A chain not leading to the payload in the lane is no chain of this handoff.
-func (s *State) cut() {
+func (s *State) cutChain() {
 	n := len(s.Chain)
 	for n > 0 && s.Chain[n-1].OID != s.Payload && !s.logged(s.Chain[n-1].Commit) {
 		n--

@@ -95,7 +95,7 @@ func (vr *Verifier) authorize(ctx context.Context, home Home, v *Verified, opt O
 	status := &chainStatus{verifier: vr, home: home, state: v.state, opt: opt, ids: append([]handoff.ID{env.ID}, ancestors(env)...)}
 	token, err := obo.VerifyChain(v.links, vr.chainContext(ctx, v, status))
 	if err == nil {
-		err = cmp.Or(status.late(), status.delegated(), v.bind(token), vr.Used.unused(env.ID, offer))
+		err = cmp.Or(status.late(), status.delegated(), v.bind(token), vr.Used.checkUnused(env.ID, offer))
 	}
 	switch {
 	case err == nil:

@@ -96,11 +96,11 @@ func TestUsedTokensAreBounded(t *testing.T) {
 	lines, err := m.lines()
 	require.NoError(t, err)
 	assert.Len(t, lines, keptUsed+1)
-	refusedAs(t, "replayed", m.unused("ho_1", rec(maxUsed)))
-	refusedAs(t, "replayed", m.unused("ho_0", rec(maxUsed-1)))
+	refusedAs(t, "replayed", m.checkUnused("ho_1", rec(maxUsed)))
+	refusedAs(t, "replayed", m.checkUnused("ho_0", rec(maxUsed-1)))
 	other := rec(maxUsed + 1)
 	other.Digest = rec(maxUsed).Digest
-	refusedAs(t, "replayed", m.unused("ho_2", other))
-	require.NoError(t, m.unused("ho_0", rec(0)), "the oldest are forgotten")
-	require.NoError(t, UsedTokens{}.unused("ho_1", rec(maxUsed)))
+	refusedAs(t, "replayed", m.checkUnused("ho_2", other))
+	require.NoError(t, m.checkUnused("ho_0", rec(0)), "the oldest are forgotten")
+	require.NoError(t, UsedTokens{}.checkUnused("ho_1", rec(maxUsed)))
 }

@@ -76,7 +76,7 @@ var ofRecords = []mutant{
 	},
 	{
 		"a malformed entry disputes the handoff that it names last", "internal/record/commit.go",
-		`bytes.LastIndex(raw, []byte(trailer))`, `bytes.Index(raw, []byte(trailer))`, "./internal/record -run TestSpeaksOf",
+		`bytes.LastIndex(raw, []byte(trailer))`, `bytes.Index(raw, []byte(trailer))`, "./internal/record -run TestIDOf",
 	},
 	{
 		"an entry that is too large hides nothing", "internal/lifecycle/lanes.go",

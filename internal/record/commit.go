@@ -217,10 +217,10 @@ func scan(raw []byte, listed bool) (*Record, error) {
 	return r, nil
 }
 
-// SpeaksOf returns the handoff a raw commit claims to be about: the rest of the last line
+// IDOf returns the handoff a raw commit claims to be about: the rest of the last line
 // beginning with "Handoff-Id: ", or "" if this is no id. Nothing else about the commit has to
 // be in order, so everybody agrees which handoff a malformed one disputes.
-func SpeaksOf(raw []byte) handoff.ID {
+func IDOf(raw []byte) handoff.ID {
 	const trailer = "\nHandoff-Id: "
 	i := bytes.LastIndex(raw, []byte(trailer))
 	if i < 0 {

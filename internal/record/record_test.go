@@ -296,7 +296,7 @@ func TestTimesAreUTC(t *testing.T) {
 }
 
 // Everybody agrees of which handoff a commit speaks, however it looks otherwise.
-func TestSpeaksOf(t *testing.T) {
+func TestIDOf(t *testing.T) {
 	for name, tc := range map[string]struct {
 		raw  string
 		want string
@@ -314,6 +314,6 @@ func TestSpeaksOf(t *testing.T) {
 		"in another case":          {"\nhandoff-id: " + someID + "\n", ""},
 		"in upper case":            {"\nHandoff-Id: " + strings.ToUpper(someID) + "\n", ""},
 	} {
-		assert.Equal(t, tc.want, string(record.SpeaksOf([]byte(tc.raw))), name)
+		assert.Equal(t, tc.want, string(record.IDOf([]byte(tc.raw))), name)
 	}
 }

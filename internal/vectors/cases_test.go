@@ -49,7 +49,7 @@ var readers = map[string]func(in []string) string{
 		_, err := record.DecodeData(in[0])
 		return inForm(err)
 	},
-	"speaks-of": func(in []string) string { return string(record.SpeaksOf([]byte(in[0]))) },
+	"speaks-of": func(in []string) string { return string(record.IDOf([]byte(in[0]))) },
 	"agent":     func(in []string) string { return refusedOr(handoff.CheckAgent(in[0])) },
 	"id": func(in []string) string {
 		_, err := handoff.ParseID(in[0])
