@@ -42,7 +42,8 @@ func stamped(info *debug.BuildInfo) string {
 }
 
 // spareHeap lets the heap grow to 16 MB before garbage is collected for the first time: the few
-// megabytes of most commands are not worth a collection. From then on it is collected as usual.
+// megabytes of most commands are not worth a collection. The first collection frees the pointer made
+// here, and the cleanup of that pointer sets the usual limit for the next ones.
 func spareHeap() {
 	usual := debug.SetGCPercent(400)
 	runtime.AddCleanup(new(*int), func(usual int) { debug.SetGCPercent(usual) }, usual)
