@@ -68,12 +68,18 @@ func (t *search) offline(warn func(error)) *search {
 	return offline
 }
 
-// firstSeen returns the seen offer this agent would try first, if it is at a hub and its lane was
-// seen as well.
+// firstSeen returns the seen offer this agent would try first, if it is at a hub where a claim
+// without a look is worth a try, and its lane was seen as well.
 func (t *search) firstSeen(ctx context.Context, homes []lifecycle.Home) (*workspace.Item, error) {
 	hubs := slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool {
 		hub, ok := home.(*crossrepo.Hub)
-		return t.Peek || !ok || !t.mayClaimSeen(hub)
+		switch {
+		case t.Peek || !ok:
+			return true
+		case t.crowded: // the shares must be those of the last look: others have taken offers now in this agent's share
+			return turnOf(hub.LastRead()) != turnOf(t.Engine.Now())
+		}
+		return !crossrepo.MayClaimSeen(hub)
 	})
 	offers, err := t.offers(ctx, hubs)
 	if err != nil || len(offers) == 0 {
@@ -85,15 +91,6 @@ func (t *search) firstSeen(ctx context.Context, homes []lifecycle.Home) (*worksp
 		return nil, err
 	}
 	return first, nil
-}
-
-// mayClaimSeen reports whether a claim on the state of an earlier look is worth a try. In a crowd
-// the shares must be those of the last look: others have taken offers now in this agent's share.
-func (t *search) mayClaimSeen(hub *crossrepo.Hub) bool {
-	if t.crowded {
-		return turnOf(hub.LastRead()) == turnOf(t.Engine.Now())
-	}
-	return crossrepo.MayClaimSeen(hub)
 }
 
 // isMine reports whether an offer is of this agent's share. Another agent takes an offer of
