@@ -126,7 +126,10 @@ func (c *captureCommand) openInput(name string) (io.ReadCloser, error) {
 	}
 	f, err := c.openFile(name)
 	if err == nil {
-		return f, nil
+		return struct {
+			io.Reader
+			io.Closer
+		}{&input{c.inputCtx(), f}, f}, nil
 	}
 	flag := "--from-log"
 	if name == c.Message {

@@ -14,19 +14,34 @@ type input struct {
 
 // Read implements io.Reader. The bytes of an interrupted read are lost.
 func (in *input) Read(p []byte) (int, error) {
+	own := make([]byte, len(p)) // p is the caller's again after an interruption
+	n, err := untilDone(in.ctx, func() (int, error) { return in.r.Read(own) })
+	return copy(p, own[:n]), err
+}
+
+// untilDone waits for do, or for the end of ctx, whichever comes first.
+func untilDone[T any](ctx context.Context, do func() (T, error)) (result T, err error) {
 	type answer struct {
-		n   int
-		err error
+		result T
+		err    error
 	}
-	own, done := make([]byte, len(p)), make(chan answer, 1) // p is the caller's again after an interruption
+	done := make(chan answer, 1)
 	go func() {
-		n, err := in.r.Read(own)
-		done <- answer{n, err}
+		got, err := do()
+		done <- answer{got, err}
 	}()
 	select {
 	case a := <-done:
-		return copy(p, own[:a.n]), a.err
-	case <-in.ctx.Done():
-		return 0, in.ctx.Err()
+		return a.result, a.err
+	case <-ctx.Done():
+		return result, ctx.Err()
 	}
+}
+
+// inputCtx returns the context whose end interrupts the reads of this command.
+func (a *app) inputCtx() context.Context {
+	if in, ok := a.input.(*input); ok {
+		return in.ctx
+	}
+	return context.Background() // a tool call reads no file
 }

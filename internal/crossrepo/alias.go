@@ -1,6 +1,7 @@
 package crossrepo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -64,15 +65,63 @@ func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
+	if err := as.apart(name, derived); err != nil {
+		return nil, false, err
+	}
 	a.RepoID, a.Also = as.Repo.Config.Get("handoffrepo."+name+".id"), as.also(name)
-	switch {
-	case a.RepoID == "":
+	if a.RepoID == "" {
 		a.RepoID = derived
 		return a, false, nil
-	case as.Repo.Config.Get("handoffrepo."+name+".pinnedurl") != string(a.URL) && !a.Is(derived):
-		return nil, false, moved(a, derived)
 	}
-	return a, true, nil
+	sameURL := as.Repo.Config.Get("handoffrepo."+name+".pinnedurl") == string(a.URL)
+	elsewhere, err := RepoID(string(a.URL), "/")
+	relative := err == nil && elsewhere != derived // to the top of each worktree
+	switch {
+	case a.Is(derived), sameURL && !relative:
+		return a, true, nil
+	case sameURL:
+		return nil, false, as.movedByPlace(a, derived)
+	}
+	return nil, false, moved(a, derived)
+}
+
+// movedByPlace returns the refusal of an alias with a relative path that leads elsewhere from this
+// worktree than from the one where it was pinned.
+func (as Aliases) movedByPlace(a *Alias, derived string) error {
+	f := fault.New(fault.Denied, fault.AudienceMismatch, "%s was pinned as %s, and its relative path leads to %s from this worktree", a.Name, a.RepoID, derived)
+	path, local := filePath(a.RepoID)
+	switch {
+	case !local:
+		return f
+	case IsRemote(as.Repo.Config, a.Name):
+		return f.WithHints(fault.Run("git", "remote", "set-url", a.Name, path).Because("makes the path absolute"))
+	}
+	return f.WithHints(fault.Run("git", "config", "handoffrepo."+a.Name+".url", path).Because("makes the path absolute"))
+}
+
+// apart refuses an alias of this repository itself: handoffs within it take no alias, and what was sent by
+// one would wait here for an end that no hub brings.
+func (as Aliases) apart(name, repoID string) error {
+	path, local := filePath(repoID)
+	if !local {
+		return nil
+	}
+	own := slices.Contains(as.Repo.Paths(), path)
+	if dirs, ok := refs.Locate(path, nil); ok && dirs.Top == path {
+		own = own || dirs.CommonDir == as.Repo.CommonDir
+	}
+	if !own {
+		return nil
+	}
+	const instead = "agents of this repository are named without an alias"
+	hint := fault.Fact(instead)
+	switch {
+	case IsRemote(as.Repo.Config, name):
+		hint = fault.Run("git", "remote", "remove", name).Because("removes it: " + instead)
+	case slices.Contains(as.Names(), name):
+		hint = fault.Run("githandoff", "repo", "remove", name).Because("removes it: " + instead)
+	}
+	return fault.New(fault.Usage, fault.BadURL, "%s leads to this repository itself", name).WithHints(hint)
 }
 
 func (as Aliases) read(name string) (*Alias, error) {
@@ -265,7 +314,7 @@ func (as Aliases) Add(ctx context.Context, name, url string) (*Alias, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := as.free(name, id); err != nil {
+	if err := cmp.Or(as.apart(name, id), as.free(name, id)); err != nil {
 		return nil, err
 	}
 	a, err := as.place(ctx, name, url)

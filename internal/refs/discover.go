@@ -217,7 +217,7 @@ func notFound(r *Repo, err error) error {
 			if err := refuseEmbedded(place, place); err != nil {
 				return err
 			}
-			return f.WithHints(fault.Run("export", "GIT_DIR="+place).Because("names the repository; safe.bareRepository keeps git from finding it"))
+			return f.WithHints(fault.Run("env", "GIT_DIR="+place, "githandoff", "doctor").Because("names the repository, as safe.bareRepository wants it, for one command"))
 		}
 		return f
 	}
