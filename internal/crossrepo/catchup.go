@@ -119,7 +119,11 @@ func (h *Hub) GiveBack(ctx context.Context, lane refs.Edit, objects ...*refs.Obj
 		if moved := Moved(ctx, h); moved != nil {
 			return moved
 		}
-		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take back %s: %s", h.Alias.Name, h.RemoteName(lane.Ref), GitSaid(err)).
+		said := GitSaid(err)
+		if other := errFormat(&h.remote, said); other != nil {
+			return other
+		}
+		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take back %s: %s", h.Alias.Name, h.RemoteName(lane.Ref), said).
 			WithHints(fault.Run("githandoff", "doctor").Because("shows what the hub takes"))
 	}
 	return showed(ctx, h, lane, objects)

@@ -19,6 +19,9 @@ func (h *remote) Publish(ctx context.Context, edit refs.Edit, objects ...*refs.O
 	}
 	if err != nil || !report.Accepted(t.Edits) {
 		said := GitSaid(err)
+		if other := errFormat(h, said); other != nil {
+			return other
+		}
 		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take %s: %s", h.Alias.Name, h.RemoteName(edit.Ref), said).
 			WithHints(settingOr(h, said, fault.Run("githandoff", "doctor").Because("shows what the hub takes")))
 	}
@@ -143,6 +146,9 @@ func (in Invites) push(ctx context.Context, edits []refs.Edit, objects ...*refs.
 		return refused
 	}
 	said := GitSaid(err)
+	if other := errFormat(&in.Hub.remote, said); other != nil {
+		return other
+	}
 	if len(report.flag) == 0 { // the hub said nothing about any ref
 		return fault.New(fault.Unavailable, fault.RemoteUnavailable, "cannot write to %s (%s): %s", in.Hub.Alias.Name, in.Hub.Alias.URL, said).
 			WithHints(settingOr(&in.Hub.remote, said, fault.Run("git", "ls-remote", "--", in.Hub.Alias.hinted()).Because("says more")))

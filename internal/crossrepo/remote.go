@@ -97,7 +97,10 @@ func (h *remote) errUnreachable(err error) error {
 // errFormat returns the refusal of a hub that has another object format; nil if git says something
 // else.
 func errFormat(h *remote, said string) error {
-	for _, words := range []string{"repository's object format", "repository's hash algorithm", "mismatched algorithms"} {
+	for _, words := range []string{
+		"repository's object format", "repository's hash algorithm", "mismatched algorithms",
+		"unexpected capabilities^{}", // git 2.39 with SHA-256, of a hub without refs and with SHA-1
+	} {
 		if strings.Contains(said, words) {
 			return fault.New(fault.Unavailable, fault.ObjectFormat, "%s has another object format than this clone (%s): git transfers nothing between them", h.Alias.Name, h.Repo.Format).
 				WithHints(fault.Fact("a new clone of %s has its format", h.Alias.Name))

@@ -258,7 +258,7 @@ func (r *referee) tags(t *testing.T, s sign.Signer) []crafted {
 		for mn, m := range map[string]string{
 			"plain": "\nm\n", "empty": "\n", "none": "", "no LF": "\nm", "NUL": "\nm\x00\n", "CRLF": "\r\nm\r\n", "space": " \nm\n",
 			"begin in it": "\n-----BEGIN PGP SIGNATURE-----\nx\n", "x509 in it": "\n-----BEGIN SIGNED MESSAGE-----\nx\n",
-			"sha256": "gpgsig-sha256 x\n y\n\nm\n",
+			"sha256": "gpgsig-sha256 x\n y\n\nm\n", "sha1": "gpgsig x\n y\n\nm\n",
 		} {
 			sig := r.signature(t, s, join(head, m))
 			name := fmt.Sprintf("%s, tagger %t", mn, tagger != "")

@@ -72,7 +72,8 @@ func messageOf(raw []byte) []byte {
 }
 
 // readSignedTag follows parse_signature in git's gpg-interface.c: the signature begins at the
-// last line with the beginning of one. A header gpgsig-sha256 is not part of the signed bytes.
+// last line with the beginning of one. Headers gpgsig and gpgsig-sha256
+// are not part of the signed bytes.
 func readSignedTag(raw []byte) (signedObject, bool) {
 	at := 0
 	for _, begin := range []string{"PGP SIGNATURE", "PGP MESSAGE", "SIGNED MESSAGE", "SSH SIGNATURE"} {
@@ -84,7 +85,7 @@ func readSignedTag(raw []byte) (signedObject, bool) {
 	s := signedObject{signature: raw[at:], message: messageOf(raw[:at])}
 	other := false
 	for line := range bytes.Lines(raw[:at-len(s.message)]) {
-		other = bytes.HasPrefix(line, []byte("gpgsig-sha256 ")) || other && line[0] == ' '
+		other = bytes.HasPrefix(line, []byte("gpgsig ")) || bytes.HasPrefix(line, []byte("gpgsig-sha256 ")) || other && line[0] == ' '
 		if !other {
 			s.payload = append(s.payload, line...)
 		}

@@ -114,3 +114,13 @@ func FuzzReadSigned(f *testing.F) {
 		_, _ = trailer(s.message, "Handoff-Id")
 	})
 }
+
+// A tag may have signatures of both formats in headers, which are not part of its signed bytes.
+func TestReadSignedTagWithHeaders(t *testing.T) {
+	head := "object " + gittest.Objects().EmptyTree() + "\ntype tree\ntag t\ntagger a <a@x> 1795000000 +0000\n"
+	for _, header := range []string{"gpgsig x\n y\n", "gpgsig-sha256 x\n y\n"} {
+		s, ok := readSigned(gittest.Objects(), "tag", []byte(head+header+"\nm\n-----BEGIN SSH SIGNATURE-----\nx\n"))
+		assert.True(t, ok)
+		assert.Equal(t, head+"\nm\n", string(s.payload), header)
+	}
+}

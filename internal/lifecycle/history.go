@@ -340,8 +340,8 @@ func parseTips(tree *refs.Object) map[string]string {
 // object along: a tip is named like a submodule's commit.
 func IsTips(tree *refs.Object) bool { return len(parseTips(tree)) > 0 }
 
-// MaxTips bounds a tree of tips: one entry each for 1,024 lanes.
-const MaxTips = int64(1024 * len("160000 cc\x0001234567890123456789"))
+// MaxTips bounds a tree of tips: one entry each for 1,024 lanes, with an id of SHA-256.
+const MaxTips = int64(1024 * len("160000 cc\x0001234567890123456789012345678901"))
 
 // seenNamespace is the name of this repository's own namespace in [Tips]; a hub's is the hash
 // in the ref names of its copies.

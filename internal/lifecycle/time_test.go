@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/enginetest"
+	"githandoff/internal/gitobj"
+	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
@@ -362,4 +364,22 @@ func TestRetiredRootJoins(t *testing.T) {
 
 	c.retire(t, c.root) // now it has been seen
 	assert.Equal(t, Ended, c.load(t, again(c.holder), p).Phase())
+}
+
+// The tips of all lanes that there can be are read again, whatever the format of objects.
+func TestSeenOfEveryLane(t *testing.T) {
+	for _, format := range []gitobj.Format{gitobj.SHA1, gitobj.SHA256} {
+		tips := map[string]string{}
+		const digits = "0123456789abcdefghjkmnpqrstvwxyz"
+		for _, a := range digits {
+			for _, b := range digits {
+				tips[string(a)+string(b)] = format.Hash("blob", []byte(string(a)+string(b)))
+			}
+		}
+		require.Len(t, tips, handoff.MaxLanes)
+		tree, err := encodeTips(format, tips)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, int64(len(tree.Body)), MaxTips, format)
+		assert.Equal(t, tips, parseTips(tree))
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"slices"
 	"strings"
 
 	"githandoff/internal/gitexec"
@@ -22,7 +23,7 @@ const since = "githandoff.since"
 type settings struct {
 	config  Config
 	origins map[string]bool
-	formats map[string]bool // the sources of extensions.objectFormat
+	formats map[string]map[string]bool // the sources of the settings in formatKeys, by setting
 }
 
 // askSettings starts the git reading the configuration, and returns a function to wait for its
@@ -45,7 +46,7 @@ func askSettings(ctx context.Context, run *gitexec.Runner) (answer func() (setti
 }
 
 func parseSettings(out string) settings {
-	s := settings{config: Config{}, origins: map[string]bool{}, formats: map[string]bool{}}
+	s := settings{config: Config{}, origins: map[string]bool{}, formats: map[string]map[string]bool{}}
 	fields := strings.Split(out, "\x00") // an origin, a setting, …, and nothing at the end
 	for i := 0; i+1 < len(fields); i += 2 {
 		s.origins[fields[i]] = true
@@ -54,8 +55,11 @@ func parseSettings(out string) settings {
 			value = "true" // a key without "="
 		}
 		s.config[key] = append(s.config[key], value)
-		if key == objectFormat {
-			s.formats[fields[i]] = true
+		if slices.Contains(formatKeys, key) {
+			if s.formats[key] == nil {
+				s.formats[key] = map[string]bool{}
+			}
+			s.formats[key][fields[i]] = true
 		}
 	}
 	delete(s.config, since)

@@ -43,9 +43,13 @@ func discoverPlain(ctx context.Context, r *Repo, answer func() (settings, error)
 	if !isPlain(r.Config, dirs) || !readFrom(known.origins, dirs.Top, own) {
 		return false, discover(ctx, r)
 	}
-	// git takes the format from this file alone.
-	if len(known.formats) > 1 || len(known.formats) == 1 && !readFrom(known.formats, dirs.Top, own) {
-		return false, discover(ctx, r)
+	// git takes the format from this file alone, and only if it has a version as well.
+	if len(known.formats[objectFormat]) > 0 {
+		for _, key := range formatKeys {
+			if from := known.formats[key]; len(from) != 1 || !readFrom(from, dirs.Top, own) {
+				return false, discover(ctx, r)
+			}
+		}
 	}
 	if err := takeFormat(r, cmp.Or(r.Config.Get(objectFormat), string(gitobj.SHA1))); err != nil {
 		return false, err
@@ -68,6 +72,9 @@ func isPlain(config Config, dirs Dirs) bool {
 }
 
 const objectFormat = "extensions.objectformat"
+
+// formatKeys are the settings by which git knows the format of objects.
+var formatKeys = []string{"core.repositoryformatversion", objectFormat}
 
 // takeFormat takes the name that git has for the format of objects.
 func takeFormat(r *Repo, name string) error {

@@ -86,6 +86,30 @@ func TestOpenUnborn(t *testing.T) {
 	assert.NotEmpty(t, r.Worktree)
 }
 
+// git believes the format of objects only if the repository's own file has it and a version.
+func TestOpenFormatLikeGit(t *testing.T) {
+	for name, change := range map[string][][]string{
+		"as made":       nil,
+		"no version":    {{"config", "--unset", "core.repositoryFormatVersion"}},
+		"a second one":  {{"config", "--add", "extensions.objectFormat", "sha1"}},
+		"of the user":   {{"config", "--global", "extensions.objectFormat", "sha1"}},
+		"of a worktree": {{"config", "extensions.worktreeConfig", "true"}, {"config", "--worktree", "extensions.objectFormat", "sha1"}},
+		"version of the user": {
+			{"config", "--unset", "core.repositoryFormatVersion"}, {"config", "--global", "core.repositoryFormatVersion", "1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo := &gittest.Repo{Dir: t.TempDir(), Env: gittest.Env(t)}
+			repo.Git(t, "init", "--quiet", "--object-format=sha256")
+			for _, args := range change {
+				repo.Git(t, args...)
+			}
+			want := strings.TrimSpace(repo.Git(t, "rev-parse", "--show-object-format"))
+			assert.Equal(t, want, string(open(t, repo).Format))
+		})
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	env := gittest.Env(t)
 	t.Run("no repository", func(t *testing.T) {
