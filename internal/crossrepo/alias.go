@@ -65,7 +65,7 @@ func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	if err := as.apart(name, derived); err != nil {
+	if err := apart(as, name, derived); err != nil {
 		return nil, false, err
 	}
 	a.RepoID, a.Also = as.Repo.Config.Get("handoffrepo."+name+".id"), as.also(name)
@@ -80,14 +80,14 @@ func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
 	case a.Is(derived), sameURL && !relative:
 		return a, true, nil
 	case sameURL:
-		return nil, false, as.movedByPlace(a, derived)
+		return nil, false, movedByPlace(as, a, derived)
 	}
 	return nil, false, moved(a, derived)
 }
 
 // movedByPlace returns the refusal of an alias with a relative path that leads elsewhere from this
 // worktree than from the one where it was pinned.
-func (as Aliases) movedByPlace(a *Alias, derived string) error {
+func movedByPlace(as Aliases, a *Alias, derived string) error {
 	f := fault.New(fault.Denied, fault.AudienceMismatch, "%s was pinned as %s, and its relative path leads to %s from this worktree", a.Name, a.RepoID, derived)
 	path, local := filePath(a.RepoID)
 	switch {
@@ -99,9 +99,9 @@ func (as Aliases) movedByPlace(a *Alias, derived string) error {
 	return f.WithHints(fault.Run("git", "config", "handoffrepo."+a.Name+".url", path).Because("makes the path absolute"))
 }
 
-// apart refuses an alias of this repository itself: handoffs within it take no alias, and what was sent by
-// one would wait here for an end that no hub brings.
-func (as Aliases) apart(name, repoID string) error {
+// apart refuses an alias of this repository itself. A handoff sent by one would stay in this clone, because
+// no hub brings its end.
+func apart(as Aliases, name, repoID string) error {
 	path, local := filePath(repoID)
 	if !local {
 		return nil
@@ -314,7 +314,7 @@ func (as Aliases) Add(ctx context.Context, name, url string) (*Alias, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(as.apart(name, id), as.free(name, id)); err != nil {
+	if err := cmp.Or(apart(as, name, id), as.free(name, id)); err != nil {
 		return nil, err
 	}
 	a, err := as.place(ctx, name, url)

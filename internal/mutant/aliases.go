@@ -103,4 +103,18 @@ var ofAliases = []mutant{
 		"a sync says that a hub has its log again from this clone", "internal/crossrepo/catchup.go",
 		`h.given.Add(1)`, `h.given.Add(0)`, inScript + "sync_rewound",
 	},
+	{
+		"no alias leads to this repository itself", "internal/crossrepo/alias.go",
+		`	if !own {
+`, `	if true {
+`, inScript + "repo_itself",
+	},
+	{
+		"a relative path is looked at from each worktree", "internal/crossrepo/alias.go",
+		`case a.Is(derived), sameURL && !relative:`, `case a.Is(derived), sameURL || !relative && sameURL:`, inScript + "repo_itself",
+	},
+	{
+		"the name of a remote is no URL", "internal/crossrepo/alias.go",
+		`if IsRemote(as.Repo.Config, url) && url != name {`, `if false {`, inCrossrepo + "TestAliasAdd",
+	},
 }
