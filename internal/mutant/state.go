@@ -99,7 +99,7 @@ var ofState = []mutant{
 	},
 	{
 		"an object in order is not removed", "internal/refs/lost.go",
-		`return err != nil || holds != oid, nil`, `return true, nil`,
+		`return err != nil || holds != oid, nil`, `return err != nil || holds != oid || true, nil`,
 		inRefs + "TestDropDamaged",
 	},
 	{
