@@ -269,10 +269,9 @@ func (a *app) shortenIDs(ctx context.Context, ws *workspace.Workspace) {
 	}
 }
 
-// openFile opens a file to read it as a stream. A named pipe that nobody writes to is waited for until
-// the command is interrupted.
+// openFile opens a file to read it as a stream.
 func (a *app) openFile(name string) (*os.File, error) {
-	f, err := untilDone(a.inputCtx(), func() (*os.File, error) { return os.Open(inDir(a.Dir, name)) })
+	f, err := os.Open(inDir(a.Dir, name))
 	if err != nil {
 		return nil, absent(name, err)
 	}
@@ -309,7 +308,7 @@ func (a *app) readInput(name string) ([]byte, error) {
 			return nil, err
 		}
 		defer f.Close()
-		r = &input{a.inputCtx(), f}
+		r = a.stream(f)
 	}
 	return readAll(r, name)
 }

@@ -129,7 +129,7 @@ func (c *captureCommand) openInput(name string) (io.ReadCloser, error) {
 		return struct {
 			io.Reader
 			io.Closer
-		}{&input{c.inputCtx(), f}, f}, nil
+		}{c.stream(f), f}, nil
 	}
 	flag := "--from-log"
 	if name == c.Message {

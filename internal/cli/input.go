@@ -14,34 +14,27 @@ type input struct {
 
 // Read implements io.Reader. The bytes of an interrupted read are lost.
 func (in *input) Read(p []byte) (int, error) {
-	own := make([]byte, len(p)) // p is the caller's again after an interruption
-	n, err := untilDone(in.ctx, func() (int, error) { return in.r.Read(own) })
-	return copy(p, own[:n]), err
-}
-
-// untilDone waits for do, or for the end of ctx, whichever comes first.
-func untilDone[T any](ctx context.Context, do func() (T, error)) (result T, err error) {
 	type answer struct {
-		result T
-		err    error
+		n   int
+		err error
 	}
-	done := make(chan answer, 1)
+	own, done := make([]byte, len(p)), make(chan answer, 1) // p is the caller's again after an interruption
 	go func() {
-		got, err := do()
-		done <- answer{got, err}
+		n, err := in.r.Read(own)
+		done <- answer{n, err}
 	}()
 	select {
 	case a := <-done:
-		return a.result, a.err
-	case <-ctx.Done():
-		return result, ctx.Err()
+		return copy(p, own[:a.n]), a.err
+	case <-in.ctx.Done():
+		return 0, in.ctx.Err()
 	}
 }
 
-// inputCtx returns the context whose end interrupts the reads of this command.
-func (a *app) inputCtx() context.Context {
+// stream returns a file whose reads end when the command is interrupted: it may be a pipe.
+func (a *app) stream(f io.Reader) io.Reader {
 	if in, ok := a.input.(*input); ok {
-		return in.ctx
+		return &input{in.ctx, f}
 	}
-	return context.Background() // a tool call reads no file
+	return f // of a tool call
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -80,23 +81,28 @@ func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
 	case a.Is(derived), sameURL && !relative:
 		return a, true, nil
 	case sameURL:
-		return nil, false, movedByPlace(as, a, derived)
+		return a, true, movedByPlace(as, a, derived)
 	}
 	return nil, false, moved(a, derived)
 }
 
 // movedByPlace returns the refusal of an alias with a relative path that leads elsewhere from this
-// worktree than from the one where it was pinned.
+// worktree than from the one where it was pinned; nil unless both places exist. If the one that was
+// pinned is gone, the hub was moved together with this clone.
 func movedByPlace(as Aliases, a *Alias, derived string) error {
-	f := fault.New(fault.Denied, fault.AudienceMismatch, "%s was pinned as %s, and its relative path leads to %s from this worktree", a.Name, a.RepoID, derived)
-	path, local := filePath(a.RepoID)
-	switch {
-	case !local:
-		return f
-	case IsRemote(as.Repo.Config, a.Name):
-		return f.WithHints(fault.Run("git", "remote", "set-url", a.Name, path).Because("makes the path absolute"))
+	path, _ := filePath(a.RepoID)
+	other, _ := filePath(derived)
+	for _, place := range []string{path, other} {
+		if _, err := os.Stat(place); err != nil {
+			return nil //nolint:nilerr // git says what is wrong with a place that is not there
+		}
 	}
-	return f.WithHints(fault.Run("git", "config", "handoffrepo."+a.Name+".url", path).Because("makes the path absolute"))
+	absolute := fault.Run("git", "config", "handoffrepo."+a.Name+".url", path)
+	if IsRemote(as.Repo.Config, a.Name) {
+		absolute = fault.Run("git", "remote", "set-url", a.Name, path)
+	}
+	return fault.New(fault.Denied, fault.AudienceMismatch, "%s was pinned as %s, and its relative path leads to %s from this worktree", a.Name, a.RepoID, derived).
+		WithHints(absolute.Because("makes the path absolute"))
 }
 
 // apart refuses an alias of this repository itself. A handoff sent by one would stay in this clone, because
