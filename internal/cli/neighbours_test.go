@@ -45,10 +45,14 @@ func neighbours() []neighbour {
 // After init and a whole life of a handoff the clone is one that others can open, list the
 // remotes of, and fetch into.
 func TestNeighboursOpenTheClone(t *testing.T) {
-	if gittest.Objects() != gitobj.SHA1 {
-		t.Skip("these programs open repositories with SHA-1 alone")
-	}
-	clone := gittest.NewFixture(t).Clone(t, "clone")
+	// These programs open repositories with SHA-1 alone.
+	clone := &gittest.Repo{Dir: t.TempDir(), Env: append(gittest.Env(t), "GIT_DEFAULT_HASH="+string(gitobj.SHA1))}
+	hub := filepath.Join(t.TempDir(), "hub.git")
+	clone.Git(t, "init", "--quiet", "--bare", hub)
+	clone.Git(t, "init", "--quiet")
+	clone.Git(t, "remote", "add", "origin", hub)
+	clone.Commit(t, "README", "one\n", "first")
+	clone.Git(t, "push", "--quiet", "origin", "HEAD")
 	for _, n := range neighbours() {
 		t.Run(n.name+" before", func(t *testing.T) { require.NoError(t, n.open(t, clone.Dir)) })
 	}

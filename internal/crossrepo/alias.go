@@ -74,22 +74,22 @@ func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
 		a.RepoID = derived
 		return a, false, nil
 	}
-	sameURL := as.Repo.Config.Get("handoffrepo."+name+".pinnedurl") == string(a.URL)
-	elsewhere, err := RepoID(string(a.URL), "/")
-	relative := err == nil && elsewhere != derived // to the top of each worktree
 	switch {
-	case a.Is(derived), sameURL && !relative:
+	case a.Is(derived):
 		return a, true, nil
-	case sameURL:
-		return a, true, movedByPlace(as, a, derived)
+	case as.Repo.Config.Get("handoffrepo."+name+".pinnedurl") != string(a.URL):
+		return nil, false, moved(a, derived)
 	}
-	return nil, false, moved(a, derived)
+	return a, true, movedByPlace(as, a, derived)
 }
 
 // movedByPlace returns the refusal of an alias with a relative path that leads elsewhere from this
 // worktree than from the one where it was pinned; nil unless both places exist. If the one that was
 // pinned is gone, the hub was moved together with this clone.
 func movedByPlace(as Aliases, a *Alias, derived string) error {
+	if elsewhere, err := RepoID(string(a.URL), "/"); err != nil || elsewhere == derived {
+		return nil //nolint:nilerr // the URL is not relative to a worktree
+	}
 	path, _ := filePath(a.RepoID)
 	other, _ := filePath(derived)
 	for _, place := range []string{path, other} {

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -35,44 +36,52 @@ type TreeEntry struct {
 
 // ParseTree reads the body of a tree in a repository of this format. It accepts only trees
 // reproduced byte for byte by EncodeTree: the entries are in git's order and no name occurs twice.
-func (f Format) ParseTree(body []byte) ([]TreeEntry, error) {
+func (f Format) ParseTree(body []byte) ([]TreeEntry, error) { return f.parseTree(body, asIs) }
+
+// ParseOldTree is like ParseTree for a tree of an old program. Each file has the mode that git reads
+// it as: 644 or 755 (read-cache.h, canon_mode). Old programs wrote others, as 664.
+func (f Format) ParseOldTree(body []byte) ([]TreeEntry, error) { return f.parseTree(body, canonical) }
+
+func (f Format) parseTree(body []byte, mode func(string) string) ([]TreeEntry, error) {
 	var entries []TreeEntry
 	for rest := body; len(rest) > 0; {
 		head, after, ok := bytes.Cut(rest, []byte{0})
-		mode, name, named := strings.Cut(string(head), " ")
+		written, name, named := strings.Cut(string(head), " ")
 		if !ok || !named || len(after) < f.size() {
 			return nil, errors.New("parse tree: an entry is cut short")
 		}
-		entries = append(entries, TreeEntry{mode, name, hex.EncodeToString(after[:f.size()])})
+		entries = append(entries, TreeEntry{mode(written), name, hex.EncodeToString(after[:f.size()])})
 		rest = after[f.size():]
 	}
-	again, err := EncodeTree(entries)
-	if err != nil {
+	if err := checkEntries(entries); err != nil {
 		return nil, fmt.Errorf("parse tree: %w", err)
 	}
-	if !bytes.Equal(again, body) {
-		return nil, errors.New("parse tree: git would write it with other bytes")
+	if !slices.IsSortedFunc(entries, inGitsOrder) {
+		return nil, errors.New("parse tree: git would write it in another order")
 	}
 	return entries, nil
 }
 
+func asIs(mode string) string { return mode }
+
+func canonical(mode string) string {
+	n, err := strconv.ParseUint(mode, 8, 32)
+	switch {
+	case err != nil:
+	case n&0o170000 == 0o100000 && n&0o100 != 0:
+		return Exec
+	case n&0o170000 == 0o100000:
+		return File
+	case n&0o170000 == 0o040000:
+		return Dir
+	}
+	return mode
+}
+
 // EncodeTree renders entries, given in any order, as the body of a tree.
 func EncodeTree(entries []TreeEntry) ([]byte, error) {
-	names := make(map[string]bool, len(entries))
-	for _, e := range entries {
-		switch {
-		case !slices.Contains([]string{Dir, File, Exec, Symlink, Gitlink}, e.Mode):
-			return nil, fmt.Errorf("%q has mode %q", e.Name, e.Mode)
-		case reserved(e.Name):
-			return nil, fmt.Errorf("an entry is named %q", e.Name)
-		case names[e.Name]:
-			return nil, fmt.Errorf("%q is there twice", e.Name)
-		case !IsID(e.OID) || len(e.OID) != len(entries[0].OID):
-			return nil, fmt.Errorf("%q of %q is not an object id", e.OID, e.Name)
-		case ID(e.OID) == "":
-			return nil, fmt.Errorf("%q has no object", e.Name)
-		}
-		names[e.Name] = true
+	if err := checkEntries(entries); err != nil {
+		return nil, err
 	}
 	var body []byte
 	for _, e := range slices.SortedFunc(slices.Values(entries), inGitsOrder) {
@@ -80,6 +89,27 @@ func EncodeTree(entries []TreeEntry) ([]byte, error) {
 		body, _ = hex.AppendDecode(body, []byte(e.OID)) // IsID says that it can
 	}
 	return body, nil
+}
+
+// checkEntries refuses entries that git does not write into one tree.
+func checkEntries(entries []TreeEntry) error {
+	names := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		switch {
+		case !slices.Contains([]string{Dir, File, Exec, Symlink, Gitlink}, e.Mode):
+			return fmt.Errorf("%q has mode %q", e.Name, e.Mode)
+		case reserved(e.Name):
+			return fmt.Errorf("an entry is named %q", e.Name)
+		case names[e.Name]:
+			return fmt.Errorf("%q is there twice", e.Name)
+		case !IsID(e.OID) || len(e.OID) != len(entries[0].OID):
+			return fmt.Errorf("%q of %q is not an object id", e.OID, e.Name)
+		case ID(e.OID) == "":
+			return fmt.Errorf("%q has no object", e.Name)
+		}
+		names[e.Name] = true
+	}
+	return nil
 }
 
 // inGitsOrder compares entries as git sorts them: a directory as if its name ended with "/".

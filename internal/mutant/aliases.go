@@ -111,7 +111,7 @@ var ofAliases = []mutant{
 	},
 	{
 		"a relative path is looked at from each worktree", "internal/crossrepo/alias.go",
-		`case a.Is(derived), sameURL && !relative:`, `case a.Is(derived), sameURL || !relative && sameURL:`, inScript + "repo_itself",
+		`return a, true, movedByPlace(as, a, derived)`, `return a, true, nil`, inScript + "repo_itself",
 	},
 	{
 		"the name of a remote is no URL", "internal/crossrepo/alias.go",

@@ -1,12 +1,10 @@
 package snapshot
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"githandoff/internal/gitobj"
@@ -138,40 +136,11 @@ func (t *trees) read(ctx context.Context, oid string) ([]gitobj.TreeEntry, error
 	if o == nil || o.Type != "tree" {
 		return nil, fmt.Errorf("read tree %s: it is not there", oid)
 	}
-	entries, err := t.repo.Format.ParseTree(canonical(t.repo.Format, o.Body))
+	entries, err := t.repo.Format.ParseOldTree(o.Body)
 	if err != nil {
 		return nil, cannot("tree %s is in no form in which git writes it again: %w", oid, err)
 	}
 	return entries, nil
-}
-
-// canonical gives each file of a tree the mode git reads it as: 644 or 755 (read-cache.h,
-// canon_mode). Old programs wrote others, as 664.
-func canonical(format gitobj.Format, body []byte) []byte {
-	var out []byte
-	size := format.Digits() / 2
-	for rest := body; len(rest) > 0; {
-		head, after, ok := bytes.Cut(rest, []byte{0})
-		mode, name, named := bytes.Cut(head, []byte{' '})
-		if !ok || !named || len(after) < size {
-			return body // gitobj says what is wrong with it
-		}
-		n, err := strconv.ParseUint(string(mode), 8, 32)
-		switch {
-		case err != nil:
-			return body
-		case n&0o170000 == 0o100000 && n&0o100 != 0:
-			mode = []byte(gitobj.Exec)
-		case n&0o170000 == 0o100000:
-			mode = []byte(gitobj.File)
-		case n&0o170000 == 0o040000:
-			mode = []byte(gitobj.Dir)
-		}
-		out = fmt.Appendf(out, "%s %s\x00", mode, name)
-		out = append(out, after[:size]...)
-		rest = after[size:]
-	}
-	return out
 }
 
 // keep encodes a tree.
