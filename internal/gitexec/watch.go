@@ -33,8 +33,13 @@ func bounded(maxFile int64, name string, args []string) (string, []string) {
 	return "/bin/sh", slices.Concat([]string{"-c", script, "sh", strconv.FormatInt(maxFile/blockSize, 10), name}, args)
 }
 
-// run runs cmd. While it runs, c.OnPacket gets what its git hears from the other side, and
-// may end it with cancel. A user who traces packets to a file gets a copy of them there.
+// run runs cmd. While it runs, c.OnPacket gets what its git hears from the other side, and may
+// end it. A user who traces packets to a file gets a copy of them there.
+//
+// git is ended by closing the pipe of its trace: it dies of SIGPIPE at its next packet. A signal
+// could come while it has just created packed-refs.lock to prune refs, before it knows that the
+// file is to be removed, and the lock would stay. A git that has no more packets is ended with
+// cancel.
 func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
 	if c.OnPacket == nil {
 		return cmd.Run()
@@ -51,7 +56,10 @@ func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		listen(heard, trace, c.OnPacket, cancel)
+		if listen(heard, trace, c.OnPacket) {
+			_ = heard.Close()
+			time.AfterFunc(killTime, cancel)
+		}
 	}()
 	if err == nil {
 		err = cmd.Wait()
@@ -88,19 +96,18 @@ func packetFile(env []string) *os.File {
 
 // listen reads a trace until it had enough, or to its end, and copies it to a file, which
 // may be nil. git waits while nobody reads, so it stops when the pipe is full.
-func listen(trace, file *os.File, heard func(packet string) (enough bool), cancel context.CancelFunc) {
+func listen(trace, file *os.File, heard func(packet string) (enough bool)) (enough bool) {
 	lines := bufio.NewReaderSize(&seldom{from: trace}, 64<<10)
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			return
+			return false
 		}
 		if file != nil {
 			_, _ = file.WriteString(line) // an unwritable trace stops no command
 		}
 		if _, packet, ok := strings.Cut(line, "< "); ok && heard(strings.TrimSuffix(packet, "\n")) {
-			cancel()
-			return
+			return true
 		}
 	}
 }

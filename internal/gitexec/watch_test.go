@@ -44,6 +44,25 @@ func TestOnPacket(t *testing.T) {
 	}
 }
 
+// Once there was enough, a process ends when it writes its next packet, and one that writes none
+// ends soon. No signal ends it between two packets, where git may hold a lock.
+func TestOnPacketEndsAtTheNextPacket(t *testing.T) {
+	for last, ends := range map[string]string{
+		`echo "git< b" >&3`: "broken pipe",
+		`exec sleep 60`:     "context canceled",
+	} {
+		t.Run(ends, func(t *testing.T) {
+			r := runner(t)
+			cmd := sh(`echo "git< a" >&3; sleep 0.3; touch unlocked; ` + last + `; touch late`)
+			cmd.OnPacket = func(packet string) bool { return packet == "a" }
+			_, err := r.Run(t.Context(), cmd)
+			require.ErrorContains(t, err, ends)
+			assert.FileExists(t, filepath.Join(r.Dir, "unlocked"))
+			assert.NoFileExists(t, filepath.Join(r.Dir, "late"))
+		})
+	}
+}
+
 // A user who traces packets to a file gets them there, and they are heard nevertheless.
 func TestOnPacketBesideATrace(t *testing.T) {
 	env, trace := gittest.Env(t), filepath.Join(t.TempDir(), "trace")

@@ -70,6 +70,14 @@ var ofHubs = []mutant{
 		`	if c.OnPacket == nil {`, `	if c.OnPacket == nil || packetFile(cmd.Environ()) != nil {`, "./internal/gitexec -run TestOnPacketBesideATrace",
 	},
 	{
+		"a fetch is ended at a packet, not while it holds a lock", "internal/gitexec/watch.go",
+		`time.AfterFunc(killTime, cancel)`, `cancel()`, "./internal/gitexec -run TestOnPacketEndsAtTheNextPacket",
+	},
+	{
+		"a fetch is ended even if no packet follows", "internal/gitexec/watch.go",
+		`time.AfterFunc(killTime, cancel)`, `_ = cancel`, "./internal/gitexec -run TestOnPacketEndsAtTheNextPacket",
+	},
+	{
 		"a user who traces packets gets them", "internal/gitexec/watch.go",
 		`			_, _ = file.WriteString(line)`, `			_ = line`, "./internal/gitexec -run TestOnPacketBesideATrace",
 	},
