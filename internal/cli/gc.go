@@ -31,7 +31,8 @@ func newGC(a *app) command {
   unfinished files of a killed githandoff, older than an hour
   records of the messages to agents' sessions, older than a week
 
-With --expired, each expired handoff that nobody holds gets its receipt.`,
+With --expired, each expired handoff that nobody holds gets its receipt. Those that wait
+for delivery to a repository without an alias are deleted.`,
 		example: []string{
 			"githandoff gc --dry-run",
 			"githandoff gc --expired",

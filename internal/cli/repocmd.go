@@ -116,31 +116,9 @@ func (c *repoCommand) spare(ctx context.Context, aliases crossrepo.Aliases) erro
 	if err != nil || len(replaced) == 0 {
 		return err
 	}
-	ws, err := c.workspace(ctx, reads)
-	if err != nil {
+	open, err := c.openAt(ctx, replaced)
+	if err != nil || open == 0 {
 		return err
-	}
-	open := map[handoff.ID]bool{}
-	sent, err := ws.Outgoing(ctx)
-	if err != nil {
-		return err
-	}
-	for _, it := range sent {
-		if it.Record != nil && slices.Contains(replaced, it.Record.Home) {
-			open[it.Place.ID] = true
-		}
-	}
-	held, err := work.OfClone(aliases.Repo)
-	if err != nil {
-		return err
-	}
-	for _, h := range held {
-		if slices.Contains(replaced, h.Home) {
-			open[h.ID] = true
-		}
-	}
-	if len(open) == 0 {
-		return nil
 	}
 	hints := []fault.Hint{
 		fault.Run("githandoff", "repo", "add", crossrepo.Unused(aliases, c.name), crossrepo.URL(c.url).Bare()).Because("gives the other repository a name of its own"),
@@ -149,8 +127,34 @@ func (c *repoCommand) spare(ctx context.Context, aliases crossrepo.Aliases) erro
 	if !crossrepo.IsRemote(aliases.Repo.Config, c.name) {
 		hints = append(hints, fault.Run("githandoff", "repo", "remove", c.name).Because("forgets the first repository, if they do not matter"))
 	}
-	return fault.New(fault.Usage, fault.RepoKnown, "%s names %s, where %s of this clone may be open", c.name, replaced[0], fault.Count(len(open), "handoff")).
+	return fault.New(fault.Usage, fault.RepoKnown, "%s names %s, where %s of this clone may be open", c.name, replaced[0], fault.Count(open, "handoff")).
 		WithHints(hints...)
+}
+
+// openAt counts the handoffs which this clone sent to a repository with one of these ids, or holds
+// there.
+func (c *repoCommand) openAt(ctx context.Context, ids []string) (int, error) {
+	ws, err := c.workspace(ctx, reads)
+	if err != nil {
+		return 0, err
+	}
+	open := map[handoff.ID]bool{}
+	sent, err := ws.Outgoing(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, it := range sent {
+		if it.Record != nil && slices.Contains(ids, it.Record.Home) {
+			open[it.Place.ID] = true
+		}
+	}
+	held, err := work.OfClone(ws.Repo)
+	for _, h := range held {
+		if slices.Contains(ids, h.Home) {
+			open[h.ID] = true
+		}
+	}
+	return len(open), err
 }
 
 // below sets the prefix of the hub's refs, if there is one to set.
@@ -233,5 +237,19 @@ func (c *repoCommand) remove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return crossrepo.Aliases{Repo: repo}.Remove(ctx, c.name)
+	aliases := crossrepo.Aliases{Repo: repo}
+	open := 0
+	al, pinned, _ := aliases.Look(c.name) // an alias that leads nowhere may go
+	if pinned {
+		if open, err = c.openAt(ctx, append(al.Also, al.RepoID)); err != nil {
+			return err
+		}
+	}
+	if err := aliases.Remove(ctx, c.name); err != nil {
+		return err
+	}
+	if open > 0 {
+		c.Warn(fault.New(fault.NotFound, fault.UnknownHome, "no alias leads to %s any more, where %s of this clone may be open", al.RepoID, fault.Count(open, "handoff")))
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package gc
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +30,7 @@ type Collected struct {
 // Run collects leftovers, then inbox refs whose receipt is in the lane, checkpoints of ended
 // handoffs, refs to snapshots whose handoff is gone, and records of unfinished work copies. With
 // expired, expired handoffs get their receipt, never under a live claim; only their source or a
-// root key may write it.
+// root key may write it. Those that wait for delivery to a repository without an alias are dropped.
 func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Collected)) error {
 	now := h.Engine.Now()
 	if err := h.files(ctx, now, dryRun, visit); err != nil {
@@ -37,8 +38,12 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 	}
 	var due []*workspace.Item
 	err := h.Workspace.List(ctx, true, func(it *workspace.Item) error {
-		if it.Kind == "inbox" && it.Fault == nil {
+		switch {
+		case it.Fault != nil:
+		case it.Kind == "inbox":
 			due = append(due, it)
+		case it.Kind == "outbox" && it.Home == nil && expired && now.After(it.Record.Expires):
+			return h.dropUndelivered(ctx, it, dryRun, visit)
 		}
 		return nil
 	})
@@ -84,6 +89,20 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 	return h.gcCopies(ctx, dryRun, visit)
 }
 
+// dropUndelivered drops an expired handoff which nothing can deliver: no alias leads to its home.
+func (h *Handler) dropUndelivered(ctx context.Context, it *workspace.Item, dryRun bool, visit func(Collected)) error {
+	visit(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref})
+	if dryRun {
+		return nil
+	}
+	return errors.Join(h.Repo.Apply(ctx, refs.Transaction{Edits: h.ownRefs(ctx, it.Place)}), h.Staged.Drop(it.Place.ID))
+}
+
+// ownRefs returns the deletions of all refs of this repository to a sent handoff.
+func (h *Handler) ownRefs(ctx context.Context, p lifecycle.Place) []refs.Edit {
+	return append(h.Receipts.OutgoingRefs(ctx, p), h.Receipts.FreeCheckpoint(ctx, p.ID)...)
+}
+
 // files removes the incomplete files of killed writers and the stamps of old sessions.
 func (h *Handler) files(ctx context.Context, now time.Time, dryRun bool, visit func(Collected)) error {
 	files, err := outbox.Leftovers(ctx, h.Repo, now, h.Dirs...)
@@ -106,8 +125,7 @@ func (h *Handler) files(ctx context.Context, now time.Time, dryRun bool, visit f
 // expire gives an expired handoff its receipt. A refusal means somebody else has to do it, and is
 // reported.
 func (h *Handler) expire(ctx context.Context, it *workspace.Item) error {
-	localEdits := append(h.Receipts.OutgoingRefs(ctx, it.Place), h.Receipts.FreeCheckpoint(ctx, it.Place.ID)...)
-	_, err := h.Receipts.Withdraw(ctx, it.Home, it.Place, record.Expired, lifecycle.Outcome{LocalEdits: localEdits})
+	_, err := h.Receipts.Withdraw(ctx, it.Home, it.Place, record.Expired, lifecycle.Outcome{LocalEdits: h.ownRefs(ctx, it.Place)})
 	if fault.As(err) == nil || fault.CodeOf(err) == fault.Unavailable {
 		return err
 	}

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/outbox"
 	"githandoff/internal/receipt"
 	"githandoff/internal/refs"
+	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -26,6 +28,7 @@ type Handler struct {
 	Workspace Workspace
 
 	Receipts *receipt.Writer
+	Staged   work.Documents[outbox.Stage]
 	Dirs     []string // of the user's keys and trust
 
 	// SweepStamps removes the stamps of old sessions of agents in a directory.
@@ -39,5 +42,6 @@ func New(w *workspace.Workspace) *Handler {
 		Repo:      w.Repo,
 		Workspace: w,
 		Receipts:  receipt.New(w),
+		Staged:    outbox.New(w).Staged(),
 	}
 }
