@@ -10,6 +10,7 @@ import (
 	"githandoff/internal/app/hookinstall"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
+	"githandoff/internal/guard"
 )
 
 // hookCommand is "hook install", "hook uninstall" and "hook status".
@@ -129,6 +130,9 @@ func (c *hookCommand) installGuard(ctx context.Context) error {
 	c.print(done.Hooks...)
 	if done.NotAtomic {
 		c.Warn(fmt.Errorf("receive.advertiseAtomic is off: no client of githandoff can push here"))
+	}
+	if done.OldGit {
+		c.Warn(fmt.Errorf("this git is older than %s: the guard refuses each merge signed by an agent", guard.MergesGit))
 	}
 	if done.NoKey {
 		c.Say("githandoff: no key is trusted at this hub yet, so it refuses every handoff: githandoff trust add FILE --agent A --role sender")

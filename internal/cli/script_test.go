@@ -22,6 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"githandoff/internal/cli"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/gittest"
 )
 
@@ -156,7 +157,12 @@ func newUser(e *testscript.Env) error {
 	return nil
 }
 
+// have answers the conditions "have:PROGRAM" and "git:VERSION", which is that version or a later one.
 func have(cond string) (bool, error) {
+	if version, ok := strings.CutPrefix(cond, "git:"); ok {
+		have, err := gitexec.Installed(context.Background(), os.Environ())
+		return !gitexec.OlderThan(have, version), err
+	}
 	program, ok := strings.CutPrefix(cond, "have:")
 	if !ok {
 		return false, fmt.Errorf("unknown condition %q", cond)

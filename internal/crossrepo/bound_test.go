@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -120,6 +121,22 @@ func TestLogTooLarge(t *testing.T) {
 		assert.Empty(t, left, "what the fetch had brought is removed")
 	}
 	fixer.mustClaim(t, p)
+}
+
+// git before 2.38 cannot write a huge object as a loose one within the memory that it gets. In a
+// pack it can, so the other handoffs are read nevertheless.
+func TestHugeObjectStaysInAPack(t *testing.T) {
+	gittest.WrapGit(t, `case " $* " in
+*' fetch.unpackLimit=1 '*) ;;
+*' fetch '*) echo 'fatal: attempting to allocate 293601281 over limit 134217728' >&2; exit 128 ;;
+esac`)
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+	p := v.offer(t, source, "fixer")
+	fixer.mustClaim(t, p)
+	packs, err := filepath.Glob(filepath.Join(fixer.Repo.Objects, "pack", "*.pack"))
+	require.NoError(t, err)
+	assert.NotEmpty(t, packs)
 }
 
 // The bound for files holds for the user's own files as well: a trace of git, or the log of a

@@ -23,6 +23,7 @@ type fetchRequest struct {
 	bound        *bound // of a fetch of the whole log; may be nil
 	notes        bool   // they come along, and one file of them can be of any size
 	verified     bool   // git checks the form of each object
+	onePack      bool   // what is fetched stays one pack
 }
 
 // fetch runs git fetch. No gc beside it takes an object that it fetched.
@@ -30,7 +31,7 @@ func fetch(ctx context.Context, h *remote, r fetchRequest) error {
 	b := r.bound
 	for try := 0; ; try++ {
 		gc := h.Repo.Store.WatchGC()
-		args := slices.Concat(r.settings(h.Repo.Config, gc.Ran), fetchArgs, r.flags, []string{"--", h.Alias.target()}, r.specs)
+		args := slices.Concat(r.settings(h.Repo.Config, gc.Ran || r.onePack), fetchArgs, r.flags, []string{"--", h.Alias.target()}, r.specs)
 		cmd := gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env: r.memory(h)}
 		if b != nil {
 			clear(b.lanes)
@@ -42,6 +43,10 @@ func fetch(ctx context.Context, h *remote, r fetchRequest) error {
 		}
 		if b.over() {
 			return errTooMuch
+		}
+		if gitexec.PastMaxAlloc(err) && !r.onePack {
+			r.onePack = true
+			continue
 		}
 		if err == nil && gc.Seen() {
 			err = packFetched(ctx, h)
@@ -85,7 +90,9 @@ func (r fetchRequest) memory(h *remote) []string {
 //
 // fetch.unpackLimit says from how many objects on a fetch stays one pack. While a gc runs each
 // does: git keeps a pack from gc until refs lead to it. Else a look at a crowded hub does:
-// each later push and fetch reads the fetched objects, and a loose object is a file to open.
+// each later push and fetch reads the fetched objects, and a loose object is a file to open. And git
+// before 2.38 needs the memory for the whole of an object that it writes as a loose one, which the
+// variable of memory forbids; what stays a pack it reads piece by piece.
 //
 // A fetch of the whole log and of offers, which has a bound, does not tell the hub which commits
 // are here. Otherwise git names all lanes that have not moved, in rounds of 16, 32, 64 and
@@ -94,10 +101,10 @@ func (r fetchRequest) memory(h *remote) []string {
 // thousandth of the log. The bound holds for that too. Most of the objects that such a fetch gets
 // are here, and git writes only the others: the limit is git's own then. Notes can be many, so with
 // them git tells what is here.
-func (r fetchRequest) settings(c refs.Config, gc bool) []string {
+func (r fetchRequest) settings(c refs.Config, onePack bool) []string {
 	var set []string
 	switch {
-	case gc:
+	case onePack:
 		set = []string{"-c", "fetch.unpackLimit=1"}
 	case c.Get("fetch.unpacklimit") != "" || c.Get("transfer.unpacklimit") != "":
 	case r.bound != nil || r.notes:

@@ -3,7 +3,6 @@ package crossrepo_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/gittest"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 )
@@ -119,10 +119,5 @@ func TestGCBesideAFetchOfWhatIsHere(t *testing.T) {
 // one names first.
 func unlinkBefore(t *testing.T, command, list string) {
 	t.Helper()
-	git, err := exec.LookPath("git")
-	require.NoError(t, err)
-	dir := t.TempDir()
-	script := fmt.Sprintf("#!/bin/sh\ncase \" $* \" in *' %s '*) rm -f \"$(cat '%s')\" ;; esac\nexec '%s' \"$@\"\n", command, list, git)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o700))
-	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	gittest.WrapGit(t, fmt.Sprintf(`case " $* " in *' %s '*) rm -f "$(cat '%s')" ;; esac`, command, list))
 }

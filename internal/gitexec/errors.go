@@ -64,11 +64,12 @@ func TimedOut(err error) bool {
 }
 
 // Damaged reports whether git, which ran in dir, met the damaged file of an object or of a ref of
-// githandoff in this repository. The git of a hub at a path or behind ssh says the same of its own files.
-func Damaged(err error, dir string) bool {
+// githandoff in the repository with the given directory of objects. The git of a hub at a path or
+// behind ssh says the same of its own files.
+func Damaged(err error, dir, objects string) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && (e.says("bad object refs/handoffs") || e.says("bad object refs/notes/handoffs") ||
-		slices.ContainsFunc(e.damagedFiles(), func(path string) bool {
+		slices.ContainsFunc(e.damagedFiles(objects), func(path string) bool {
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(dir, path)
 			}
@@ -77,9 +78,13 @@ func Damaged(err error, dir string) bool {
 		}))
 }
 
-// damagedFiles lists the files of objects that git calls empty or corrupt.
-func (e *Error) damagedFiles() (paths []string) {
+// damagedFiles lists the files of objects that git calls empty or corrupt. git 2.34 names the
+// object alone; its file, if it has one of its own, is below objects.
+func (e *Error) damagedFiles(objects string) (paths []string) {
 	for line := range strings.Lines(e.Stderr) {
+		if oid, ok := strings.CutPrefix(strings.TrimSpace(line), "error: hash mismatch "); ok && len(oid) > 2 {
+			paths = append(paths, filepath.Join(objects, oid[:2], oid[2:]))
+		}
 		for _, words := range [][2]string{{"object file ", " is empty"}, {"(stored in ", ") is corrupt"}} {
 			_, path, begins := strings.Cut(line, words[0])
 			path, _, ends := strings.Cut(path, words[1])
@@ -89,6 +94,13 @@ func (e *Error) damagedFiles() (paths []string) {
 		}
 	}
 	return paths
+}
+
+// PastMaxAlloc reports whether git failed because it would have needed more memory for one object
+// than [MaxAlloc] allows.
+func PastMaxAlloc(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.says("attempting to allocate ")
 }
 
 // CouldNotStore reports whether git failed because this machine could not store the received

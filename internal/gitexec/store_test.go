@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/gitexec"
 )
@@ -42,4 +45,27 @@ func TestErrorIs(t *testing.T) {
 	err = &gitexec.Error{Stderr: "fatal: sha1 file 'objects/pack/tmp_idx_x' write error. Out of diskspace"}
 	assert.ErrorIs(t, err, syscall.ENOSPC)
 	assert.NotErrorIs(t, err, syscall.EDQUOT)
+}
+
+// Only a file of this repository counts: the git of a hub says the same of its own.
+func TestDamaged(t *testing.T) {
+	dir := t.TempDir()
+	objects := filepath.Join(dir, ".git", "objects")
+	require.NoError(t, os.MkdirAll(filepath.Join(objects, "ab"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(objects, "ab", "cd01"), nil, 0o600))
+	for stderr, want := range map[string]bool{
+		"error: object file .git/objects/ab/cd01 is empty\nfatal: bad object":               true,
+		"error: object file .git/objects/ab/cd02 is empty":                                  false,
+		"fatal: loose object abcd01 (stored in " + objects + "/ab/cd01) is corrupt":         true,
+		"remote: fatal: loose object abcd01 (stored in " + objects + "/ab/cd01) is corrupt": false,
+		"error: hash mismatch abcd01\nerror: bad object abcd01":                             true, // git 2.34
+		"error: hash mismatch abcd02":                                                       false,
+		"remote: error: hash mismatch abcd01":                                               false,
+		"error: hash mismatch ab":                                                           false,
+		"fatal: bad object refs/handoffs/sent/fixer/x":                                      true,
+		"fatal: bad object refs/heads/main":                                                 false,
+	} {
+		err := fmt.Errorf("fetch: %w", &gitexec.Error{Program: "git fetch", Code: 128, Stderr: stderr})
+		assert.Equal(t, want, gitexec.Damaged(err, dir, objects), "%s", stderr)
+	}
 }

@@ -81,6 +81,7 @@ func testParseTree(t *testing.T, format gitobj.Format) {
 		"cut short":           {raw(file("a"))[:26], false},
 		"no NUL":              {[]byte("100644 a"), false},
 	}
+	oldModes := map[string]bool{"group-writable": true, "no such mode": true} // fsck of old gits let them pass
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "tree")
@@ -93,7 +94,7 @@ func testParseTree(t *testing.T, format gitobj.Format) {
 			entries, err := format.ParseTree(tt.body)
 			if !tt.ok {
 				assert.Error(t, err)
-				assert.True(t, complains, "git finds nothing wrong: %s%s", out, errs)
+				assert.True(t, complains || oldModes[name] && !gittest.HasGit(t, "2.38"), "git finds nothing wrong: %s%s", out, errs)
 				return
 			}
 			require.NoError(t, err)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"githandoff/internal/gitexec"
 )
 
 // debianPackage names the package of a program where the two names differ.
@@ -27,6 +29,29 @@ func debianPackage(program string) string {
 		return "procps"
 	}
 	return program
+}
+
+// HasGit reports whether the git in PATH is of a version, as "2.36", or a later one. A test that
+// compares with git uses it where an older git does otherwise.
+func HasGit(t testing.TB, version string) bool {
+	t.Helper()
+	out, err := exec.Command("git", "version").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return !gitexec.OlderThan(gitexec.Version(out), version)
+}
+
+// WrapGit makes each git of this test, whose environment was not made yet, run the shell commands of
+// script first. The real one is "$git"; it runs with the same arguments unless script exits.
+func WrapGit(t *testing.T, script string) {
+	t.Helper()
+	dir, path := t.TempDir(), os.Getenv("PATH")
+	script = "#!/bin/sh\ngit='" + programPath(t, "git") + "'\n" + script + "\nexec \"$git\" \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+path)
 }
 
 // Need ends the test where one of the programs is missing: as a failure if the

@@ -6,14 +6,19 @@ import (
 	"slices"
 	"strings"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
 )
 
+// MergesGit is the oldest git that tells what a merge changes (git log --remerge-diff).
+const MergesGit = "2.35"
+
 // Changed lists, sorted and once each, the paths changed by commits; of a rename both. For a
 // merge these are the paths in which it differs from git's own merge (git log --remerge-diff),
 // including those in conflict. For a merge of more than two parents they are the paths in which
-// it differs from any of them.
+// it differs from any of them. A git older than [MergesGit] gives an error with reason git_too_old
+// for a merge of two.
 func Changed(ctx context.Context, repo *refs.Repo, commits []string) ([]string, error) {
 	return changed(ctx, repo, commits, "--no-walk")
 }
@@ -41,6 +46,9 @@ func changed(ctx context.Context, repo *refs.Repo, commits []string, args ...str
 			continue
 		}
 		if out, err = diff(ctx, repo, m.commits, m.how[0], m.how[1:]...); err != nil {
+			if known, verr := repo.HasGit(ctx, MergesGit); verr == nil && !known {
+				return nil, errOldMerges
+			}
 			return nil, err
 		}
 		paths = append(paths, split(string(out))...)
@@ -48,6 +56,9 @@ func changed(ctx context.Context, repo *refs.Repo, commits []string, args ...str
 	slices.Sort(paths)
 	return slices.Compact(paths), nil
 }
+
+var errOldMerges = fault.New(fault.Unavailable, fault.GitTooOld, "this git does not tell what a merge changes: that takes git %s or newer", MergesGit).
+	WithHints(fault.Run("git", "version").Because("says which git is in PATH"))
 
 // readLog reads the output of "git log -z --name-only --format=%x00%H %P": the paths of all
 // commits, and which of them are merges of two parents, and of more. No path is empty, so none

@@ -3,6 +3,7 @@ package guard_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/enginetest"
+	"githandoff/internal/fault"
 	"githandoff/internal/gittest"
 	"githandoff/internal/guard"
 )
@@ -77,7 +79,7 @@ func TestChanged(t *testing.T) {
 	} {
 		git.Git(t, "config", kv[0], kv[1])
 	}
-	repo := enginetest.Open(t, git)
+	repo, known := enginetest.Open(t, git), gittest.HasGit(t, guard.MergesGit)
 	for name, tc := range map[string]struct {
 		commits []string
 		want    []string
@@ -99,6 +101,10 @@ func TestChanged(t *testing.T) {
 		"some of each":           {[]string{mode, undone, strange, octopus, module}, append([]string{"a", "one", "sub", "three", "two"}, odd...)},
 	} {
 		got, err := guard.Changed(t.Context(), repo, tc.commits)
+		if merges := []string{merged, undone, laden, settled}; !known && slices.ContainsFunc(tc.commits, func(oid string) bool { return slices.Contains(merges, oid) }) {
+			assert.True(t, fault.Is(err, fault.GitTooOld), "%s: %v", name, err)
+			continue
+		}
 		require.NoError(t, err, name)
 		assert.Equal(t, len(tc.want), len(got), "%s: %q", name, got)
 		assert.ElementsMatch(t, tc.want, got, name)
@@ -108,4 +114,21 @@ func TestChanged(t *testing.T) {
 	_, err := guard.Changed(t.Context(), repo, []string{root, mode, moved, module, gone, strange})
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, repo.Runner.Started()-before, "no merge, one process")
+}
+
+// git before 2.35 has no --remerge-diff. It is asked for its version only when it fails.
+func TestChangedWithAnOldGit(t *testing.T) {
+	gittest.WrapGit(t, `case " $* " in
+*' --remerge-diff '*) echo 'fatal: unrecognized argument: --remerge-diff' >&2; exit 128 ;;
+*' version '*) echo git version 2.34.1; exit ;;
+esac`)
+	git := gittest.NewRepo(t, gittest.Env(t))
+	root := git.Commit(t, "a", "1", "root")
+	merge := git.Git(t, "commit-tree", "-p", root, "-p", git.Commit(t, "b", "2", "second"), "-m", "merge", "HEAD^{tree}")
+	repo := enginetest.Open(t, git)
+	got, err := guard.Changed(t.Context(), repo, []string{root})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a"}, got)
+	_, err = guard.Changed(t.Context(), repo, []string{merge})
+	assert.True(t, fault.Is(err, fault.GitTooOld), "%v", err)
 }

@@ -12,11 +12,11 @@ var ofAliases = []mutant{
 	},
 	{
 		"an alias stays while handoffs sent there are open", "internal/cli/repocmd.go",
-		`if it.Record != nil && slices.Contains(replaced, it.Record.Home) {`, `if false {`, inScript + "repo_needed",
+		`if it.Record != nil && slices.Contains(ids, it.Record.Home) {`, `if false {`, inScript + "repo_needed",
 	},
 	{
 		"an alias stays while handoffs taken there are held", "internal/cli/repocmd.go",
-		`if slices.Contains(replaced, h.Home) {`, `if false {`, inScript + "repo_needed",
+		`if slices.Contains(ids, h.Home) {`, `if false {`, inScript + "repo_needed",
 	},
 	{
 		"a move that was killed is finished", "internal/crossrepo/move.go",

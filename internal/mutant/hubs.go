@@ -78,6 +78,10 @@ var ofHubs = []mutant{
 		`time.AfterFunc(killTime, cancel)`, `_ = cancel`, "./internal/gitexec -run TestOnPacketEndsAtTheNextPacket",
 	},
 	{
+		"a huge object keeps nobody from the other handoffs, with a git before 2.38", "internal/crossrepo/fetch.go",
+		`gitexec.PastMaxAlloc(err) && !r.onePack`, `gitexec.PastMaxAlloc(err) && r.onePack`, inCrossrepo + "TestHugeObjectStaysInAPack",
+	},
+	{
 		"a user who traces packets gets them", "internal/gitexec/watch.go",
 		`			_, _ = file.WriteString(line)`, `			_ = line`, "./internal/gitexec -run TestOnPacketBesideATrace",
 	},
@@ -218,7 +222,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"a fetch mends a damaged file below a tip", "internal/crossrepo/mend.go",
-		`whole && !gitexec.Damaged(failed, h.Repo.Runner.Dir) {`, `whole {`, inCrossrepo + "TestFetchMendsWhatItMeets",
+		`whole && !gitexec.Damaged(failed, h.Repo.Runner.Dir, h.Repo.Objects) {`, `whole {`, inCrossrepo + "TestFetchMendsWhatItMeets",
 	},
 	{
 		"a sent handoff is looked for in the inboxes of the hub", "internal/crossrepo/mend.go",

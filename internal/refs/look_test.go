@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -93,12 +92,12 @@ func TestReadWhileAnObjectMoves(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	oid := repo.Commit(t, "a", "1", "one")
 	file := filepath.Join(repo.Dir, ".git/objects", oid[:2], oid[2:])
-	git, err := exec.LookPath("git")
-	require.NoError(t, err)
-	dir := t.TempDir()
-	script := fmt.Sprintf("#!/bin/sh\ntest -e '%[1]s.away' || exec '%[2]s' \"$@\"\nread name\nmv '%[1]s.away' '%[1]s'\necho \"$name missing\"\ncat >/dev/null\n", file, git)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o700))
-	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	gittest.WrapGit(t, fmt.Sprintf(`if test -e '%[1]s.away'; then
+	read name
+	mv '%[1]s.away' '%[1]s'
+	echo "$name missing"
+	exec cat >/dev/null
+fi`, file))
 	r := openOwn(t, repo)
 	for _, name := range []string{oid, "refs/heads/main"} {
 		require.NoError(t, os.Rename(file, file+".away"))

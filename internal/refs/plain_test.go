@@ -103,7 +103,9 @@ func TestOpenPlainRefuses(t *testing.T) {
 	git.Commit(t, "a", "1", "one")
 	run := &gitexec.Runner{Dir: git.Dir, Env: append(gitexec.Environ(env), "GIT_TEST_ASSUME_DIFFERENT_OWNER=1")}
 	_, err := Open(t.Context(), run)
-	assert.ErrorContains(t, err, "dubious ownership")
+	if gittest.HasGit(t, looksAtOwners) {
+		assert.ErrorContains(t, err, "dubious ownership")
+	}
 	broken := gittest.NewRepo(t, env)
 	require.NoError(t, os.WriteFile(filepath.Join(broken.Dir, ".git/config"), []byte("[core\n"), 0o600))
 	_, err = Open(t.Context(), &gitexec.Runner{Dir: broken.Dir, Env: gitexec.Environ(env)})

@@ -85,7 +85,11 @@ func sameModes(t *testing.T, shared string) {
 	ours := NewObject(gittest.Objects(), "blob", []byte("ours\n"))
 	require.NoError(t, r.Store.Write(ours))
 	assert.Equal(t, mode(t, r.Store.loosePath(theirs)), mode(t, r.Store.loosePath(ours.OID)), "file")
-	assert.Equal(t, mode(t, filepath.Dir(r.Store.loosePath(theirs))), mode(t, filepath.Dir(r.Store.loosePath(ours.OID))), "directory")
+	dir := mode(t, filepath.Dir(r.Store.loosePath(theirs)))
+	if shared == "0600" && !gittest.HasGit(t, "2.36") {
+		dir &^= fs.ModeSetgid // an older git lends a private directory's group
+	}
+	assert.Equal(t, dir, mode(t, filepath.Dir(r.Store.loosePath(ours.OID))), "directory")
 }
 
 func mode(t *testing.T, path string) fs.FileMode {
@@ -97,6 +101,9 @@ func mode(t *testing.T, path string) fs.FileMode {
 
 // git's own trace says whether it synced the loose object that it wrote.
 func TestFsyncFollowsGit(t *testing.T) {
+	if !gittest.HasGit(t, "2.36") {
+		t.Skip("git before 2.36 has no core.fsync, and does not trace what it syncs")
+	}
 	for _, tc := range [][]string{
 		{},
 		{"core.fsync", "loose-object"},

@@ -136,7 +136,8 @@ func TestRepositoriesInTheWorkTreeStay(t *testing.T) {
 			before := fingerprint(t, own.Dir, ".git")
 			for _, err := range []error{c.FitsHere(ctx()), c.CheckOutHere(ctx(), branch), c.FinishHere(ctx(), branch, repo.Head), c.Apply(ctx(), c.Head)} {
 				require.ErrorContains(t, err, ": "+tc.want)
-				assert.True(t, fault.Is(err, fault.WorkTreeTaken))
+				// "git apply" of git 2.34 merges no file into the place of a submodule.
+				assert.True(t, fault.Is(err, fault.WorkTreeTaken) || fault.Is(err, fault.DoesNotFit) && !gittest.HasGit(t, "2.39"), err)
 			}
 			assert.Equal(t, before, fingerprint(t, own.Dir, ".git"))
 		})

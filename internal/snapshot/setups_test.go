@@ -25,10 +25,12 @@ func TestAnySetUp(t *testing.T) {
 	}{
 		"nothing special": {},
 		"a sparse checkout": {set: func(t *testing.T, git *gittest.Repo) {
-			git.Git(t, "sparse-checkout", "set", "--cone", "dir")
+			git.Git(t, "sparse-checkout", "init", "--cone") // git 2.34 knows no "set --cone"
+			git.Git(t, "sparse-checkout", "set", "dir")
 		}, refused: "this work tree is a sparse checkout, without "},
 		"a sparse index": {set: func(t *testing.T, git *gittest.Repo) {
-			git.Git(t, "sparse-checkout", "set", "--cone", "--sparse-index", "dir")
+			git.Git(t, "sparse-checkout", "init", "--cone", "--sparse-index")
+			git.Git(t, "sparse-checkout", "set", "dir")
 		}, refused: "this work tree is a sparse checkout, without "},
 		"a split index": {set: func(t *testing.T, git *gittest.Repo) {
 			git.Git(t, "config", "core.splitIndex", "true")

@@ -38,11 +38,10 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 	}
 	var due []*workspace.Item
 	err := h.Workspace.List(ctx, true, func(it *workspace.Item) error {
-		switch {
-		case it.Fault != nil:
-		case it.Kind == "inbox":
+		if it.Kind == "inbox" && it.Fault == nil {
 			due = append(due, it)
-		case it.Kind == "outbox" && it.Home == nil && expired && now.After(it.Record.Expires):
+		}
+		if it.Kind == "outbox" && it.Fault == nil && it.Home == nil && expired && now.After(it.Record.Expires) {
 			return h.dropUndelivered(ctx, it, dryRun, visit)
 		}
 		return nil

@@ -8,6 +8,7 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitconfig"
+	"githandoff/internal/guard"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
@@ -23,6 +24,7 @@ type Guarded struct {
 	Hooks     []hooks.Result
 	NotAtomic bool // no client can push here: receive.advertiseAtomic is off
 	NoKey     bool // every handoff is refused: no key is trusted at this hub
+	OldGit    bool // each merge by an agent is refused: git is older than guard.MergesGit
 }
 
 // InstallGuard lets a hub judge what is pushed to it. The result has what was done before an
@@ -56,7 +58,9 @@ func (h *Handler) InstallGuard(ctx context.Context, n Names) (*Guarded, error) {
 		return g, err
 	}
 	g.NoKey = len(trust.Entries()) == 0
-	return g, nil
+	known, err := h.Repo.HasGit(ctx, guard.MergesGit)
+	g.OldGit = err == nil && !known
+	return g, err
 }
 
 func (h *Handler) putGuard(dir string) ([]hooks.Result, error) {
