@@ -36,42 +36,20 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 	if err := h.files(ctx, now, dryRun, visit); err != nil {
 		return err
 	}
-	var due []*workspace.Item
-	err := h.Workspace.List(ctx, true, func(it *workspace.Item) error {
-		if it.Kind == "inbox" && it.Fault == nil {
-			due = append(due, it)
-		}
-		if it.Kind == "outbox" && it.Fault == nil && it.Home == nil && expired && now.After(it.Record.Expires) {
-			return h.dropUndelivered(ctx, it, dryRun, visit)
-		}
-		return nil
-	})
+	inboxes, undelivered, err := h.inboxes(ctx)
 	if err != nil {
 		return err
 	}
-	// Lane by lane, to read each once.
-	slices.SortStableFunc(due, func(a, b *workspace.Item) int {
-		return cmp.Or(cmp.Compare(a.Home.ID(), b.Home.ID()), cmp.Compare(a.Place.ID.Lane(), b.Place.ID.Lane()))
-	})
-	for _, it := range due {
-		s, err := h.Engine.Reader.Load(ctx, it.Home, it.Place)
-		if err != nil {
-			h.Workspace.Warn(err)
+	for _, it := range inboxes {
+		if err := h.gcInbox(ctx, it, expired, dryRun, visit); err != nil {
+			return err
+		}
+	}
+	for _, it := range undelivered {
+		if !expired || !now.After(it.Record.Expires) {
 			continue
 		}
-		switch {
-		case s.Phase() == lifecycle.Ended && s.Tip != "":
-			visit(Collected{What: "swept", ID: it.Place.ID, Ref: it.Ref})
-			if !dryRun {
-				err = h.Engine.Sweep(ctx, it.Home, it.Place)
-			}
-		case expired && h.mayExpire(s, now):
-			visit(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref})
-			if !dryRun {
-				err = h.expire(ctx, it)
-			}
-		}
-		if err != nil {
+		if err := h.gcUndelivered(ctx, it, dryRun, visit); err != nil {
 			return err
 		}
 	}
@@ -88,8 +66,50 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 	return h.gcCopies(ctx, dryRun, visit)
 }
 
-// dropUndelivered drops an expired handoff which nothing can deliver: no alias leads to its home.
-func (h *Handler) dropUndelivered(ctx context.Context, it *workspace.Item, dryRun bool, visit func(Collected)) error {
+// inboxes lists the handoffs in inboxes, lane by lane, and those in the outbox that nothing can
+// deliver: no alias leads to their home.
+func (h *Handler) inboxes(ctx context.Context) (inboxes, undelivered []*workspace.Item, err error) {
+	err = h.Workspace.List(ctx, true, func(it *workspace.Item) error {
+		switch {
+		case it.Fault != nil:
+		case it.Kind == "inbox":
+			inboxes = append(inboxes, it)
+		case it.Kind == "outbox" && it.Home == nil:
+			undelivered = append(undelivered, it)
+		}
+		return nil //nolint:nilerr // the item reports the error
+	})
+	// Each lane is read once then.
+	slices.SortStableFunc(inboxes, func(a, b *workspace.Item) int {
+		return cmp.Or(cmp.Compare(a.Home.ID(), b.Home.ID()), cmp.Compare(a.Place.ID.Lane(), b.Place.ID.Lane()))
+	})
+	return inboxes, undelivered, err
+}
+
+// gcInbox deletes an inbox ref whose receipt is in the lane, or ends an expired handoff.
+func (h *Handler) gcInbox(ctx context.Context, it *workspace.Item, expired, dryRun bool, visit func(Collected)) error {
+	s, err := h.Engine.Reader.Load(ctx, it.Home, it.Place)
+	if err != nil {
+		h.Workspace.Warn(err)
+		return nil
+	}
+	switch {
+	case s.Phase() == lifecycle.Ended && s.Tip != "":
+		visit(Collected{What: "swept", ID: it.Place.ID, Ref: it.Ref})
+		if !dryRun {
+			return h.Engine.Sweep(ctx, it.Home, it.Place)
+		}
+	case expired && h.mayExpire(s, h.Engine.Now()):
+		visit(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref})
+		if !dryRun {
+			return h.expire(ctx, it)
+		}
+	}
+	return nil
+}
+
+// gcUndelivered deletes an expired handoff from the outbox.
+func (h *Handler) gcUndelivered(ctx context.Context, it *workspace.Item, dryRun bool, visit func(Collected)) error {
 	visit(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref})
 	if dryRun {
 		return nil
