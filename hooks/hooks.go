@@ -20,6 +20,7 @@ const (
 	Edited   State = "edited"   // our script, changed by somebody since
 	Foreign  State = "foreign"  // somebody else's hook
 	Moved    State = "moved"    // somebody else's hook, which runs our script: it was moved aside
+	Called   State = "called"   // somebody else's hook or hook manager, which calls githandoff
 )
 
 // A Result has the states of one hook before and after. They are equal if no change was

@@ -111,6 +111,44 @@ func generator(data []byte) string {
 	return ""
 }
 
+// CloneStatus is like Status for all hooks of a clone. A hook to which somebody added Line, in a file of
+// the work tree or of a hook manager, is Called. It returns the name of the manager; "" if there is none.
+func CloneStatus(worktree, dir string) (found []Result, manager string, err error) {
+	if found, err = Status(dir, Names()); err != nil {
+		return nil, "", err
+	}
+	m, managed := DetectManager(worktree, dir)
+	for i := range found {
+		r := &found[i]
+		if r.Before != Absent && r.Before != Foreign {
+			continue
+		}
+		paths := []string{r.Path}
+		if managed {
+			paths = append(paths, m.File(r.Name))
+		}
+		for _, path := range paths {
+			if data, err := os.ReadFile(path); err == nil && calls(data, r.Name) {
+				r.Before, r.After, r.Path = Called, Called, path
+			}
+		}
+	}
+	return found, m.Name, nil
+}
+
+// calls reports whether a line of a hook, or of a manager's configuration, runs githandoff for
+// a hook.
+func calls(data []byte, hook string) bool {
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		comment := strings.HasPrefix(line, "#") || strings.HasPrefix(line, "//")
+		if !comment && strings.Contains(line+" ", "githandoff hook run "+hook+" ") {
+			return true
+		}
+	}
+	return false
+}
+
 // File returns the path of the file for Line.
 func (m Manager) File(hook string) string {
 	if m.Name == husky {

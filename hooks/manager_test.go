@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -167,5 +168,55 @@ func TestManager_Line_parses(t *testing.T) {
 		require.Len(t, list.Repos[0].Hooks, 1)
 		assert.Contains(t, list.Repos[0].Hooks[0].Entry, "; fi' githandoff")
 		assert.Equal(t, []string{hook}, list.Repos[0].Hooks[0].Stages)
+	}
+}
+
+// A hook is called once its line is where Line says that it belongs.
+func TestCloneStatus(t *testing.T) {
+	for name, tt := range map[string]struct {
+		dir, manager string
+		file         func(hook string) string
+		config       Manager
+	}{
+		"husky":                    {".husky/_", husky, func(hook string) string { return ".husky/" + hook }, Manager{Name: husky}},
+		"lefthook":                 {".git/hooks", lefthook, func(string) string { return "lefthook.toml" }, Manager{lefthook, "lefthook.toml"}},
+		"pre-commit":               {".git/hooks", preCommit, func(string) string { return ".pre-commit-config.yaml" }, Manager{Name: preCommit}},
+		"hooks of the work tree":   {"hooks", "", func(hook string) string { return "hooks/" + hook }, Manager{}},
+		"a hook from another hand": {".git/hooks", "", func(hook string) string { return ".git/hooks/" + hook }, Manager{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			top := t.TempDir()
+			states := func(line func(hook string) string) []State {
+				files := map[string]string{}
+				for _, hook := range Names() {
+					files[tt.file(hook)] += "#!/bin/sh\n" + line(hook) + "\n"
+				}
+				for file, content := range files {
+					write(t, filepath.Join(top, file), content, 0o755)
+				}
+				found, manager, err := CloneStatus(top, filepath.Join(top, tt.dir))
+				require.NoError(t, err)
+				assert.Equal(t, tt.manager, manager)
+				var all []State
+				for _, r := range found {
+					if r.After == Called {
+						assert.Equal(t, filepath.Join(top, tt.file(r.Name)), r.Path)
+					}
+					all = append(all, r.After)
+				}
+				return all
+			}
+			assert.NotContains(t, states(func(hook string) string { return "# githandoff hook run " + hook }), Called)
+			assert.NotContains(t, states(func(hook string) string { return "githandoff hook run " + hook + "-other" }), Called)
+			assert.Equal(t, slices.Repeat([]State{Called}, len(Names())), states(tt.config.Line))
+			one := states(func(hook string) string {
+				if hook == "post-commit" {
+					return tt.config.Line(hook)
+				}
+				return ""
+			})
+			assert.Equal(t, Called, one[0])
+			assert.NotContains(t, one[1:], Called)
+		})
 	}
 }

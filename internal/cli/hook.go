@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -156,7 +157,8 @@ func (c *hookCommand) status(ctx context.Context) error {
 		return err
 	}
 	found, manager, err := h.Status(ctx)
-	if manager != "" {
+	lacks := func(r hooks.Result) bool { return r.After == hooks.Absent || r.After == hooks.Foreign }
+	if manager != "" && slices.ContainsFunc(found, lacks) {
 		c.Say("githandoff: %s runs the hooks here; githandoff hook install prints the lines that it needs", manager)
 	}
 	c.print(found...)

@@ -41,8 +41,7 @@ func (d *checkup) checkHooks(ctx context.Context, repo *refs.Repo) {
 		d.problem("hooks", err)
 		return
 	}
-	names := hooks.Names()
-	results, err := hooks.Status(dir, names)
+	results, _, err := hooks.CloneStatus(repo.Worktree, dir)
 	if err != nil {
 		d.problem("hooks", err)
 		return
@@ -50,7 +49,7 @@ func (d *checkup) checkHooks(ctx context.Context, repo *refs.Repo) {
 	var absent, bad []string
 	for _, r := range results {
 		switch r.Before {
-		case hooks.Ours, hooks.Chained, hooks.Moved:
+		case hooks.Ours, hooks.Chained, hooks.Moved, hooks.Called:
 		case hooks.Absent, hooks.Foreign:
 			absent = append(absent, r.Name)
 		default:
@@ -61,7 +60,7 @@ func (d *checkup) checkHooks(ctx context.Context, repo *refs.Repo) {
 	switch {
 	case len(bad) > 0:
 		d.wrong("hooks", install.Because("rewrites them; an edited one is kept until you remove it"), "%s", strings.Join(bad, ", "))
-	case len(absent) == len(names):
+	case len(absent) == len(results):
 		d.ok("hooks", "not installed (%s)", install)
 	case len(absent) > 0:
 		d.wrong("hooks", install, "not installed: %s", strings.Join(absent, ", "))

@@ -122,11 +122,9 @@ func (h *Handler) Status(ctx context.Context) (found []hooks.Result, manager str
 	if err != nil {
 		return nil, "", err
 	}
-	m, _ := hooks.DetectManager(h.Repo.Worktree, dir)
-	names := hooks.Names()
-	if h.Repo.Bare {
-		dir, names = hooks.ServerDir(dir, h.Repo.CommonDir), hooks.ServerNames()
+	if !h.Repo.Bare {
+		return hooks.CloneStatus(h.Repo.Worktree, dir)
 	}
-	found, err = hooks.Status(dir, names)
-	return found, m.Name, err
+	found, err = hooks.Status(hooks.ServerDir(dir, h.Repo.CommonDir), hooks.ServerNames())
+	return found, "", err
 }
