@@ -108,7 +108,7 @@ func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there map[st
 	var made, gone, drop []refs.Edit
 	for _, ref := range list {
 		name := strings.TrimPrefix(ref.Name, temporary)
-		o, err := as.Repo.ReadTip(ctx, ref.OID, 1)
+		o, err := as.Repo.Read(ctx, ref.OID, 1)
 		if o == nil {
 			return t, err
 		}

@@ -197,7 +197,7 @@ func (rd *Reader) readInboxes(ctx context.Context, namespace refs.Namespace, s *
 		if _, read := s.tips[agent]; read || agent == "" {
 			continue
 		}
-		o, err := rd.Repo.ReadTip(ctx, namespace.Inbox(agent, s.ID), record.MaxCommit)
+		o, err := rd.Repo.Read(ctx, namespace.Inbox(agent, s.ID), record.MaxCommit)
 		large := fault.Is(err, fault.TooLarge) // it is no commit of ours, and is not read
 		if err != nil && !large {
 			return err

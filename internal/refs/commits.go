@@ -182,7 +182,7 @@ func (q *BatchReader) next(ctx context.Context) (*Object, error) {
 		a := q.sizes[0]
 		q.sizes = q.sizes[1:]
 		if err := a.check(q.kind, q.limit); err != nil {
-			return nil, err
+			return &Object{OID: a.OID, Type: a.Type}, err
 		}
 		if a.Type != "" && q.line != nil {
 			if o, err := q.line.Next(); err == nil && o.OID == oid {

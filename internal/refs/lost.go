@@ -49,7 +49,7 @@ func FindLost(ctx context.Context, r *Repo, list []Ref) ([]Lost, error) {
 
 // readWhole returns an object, nil if it is lost or damaged, and a large one without its body.
 func readWhole(ctx context.Context, r *Repo, oid string) (*Object, error) {
-	o, err := r.ReadTip(ctx, oid, maxTip)
+	o, err := r.Read(ctx, oid, maxTip)
 	switch {
 	case fault.Is(err, fault.TooLarge):
 		return o, nil

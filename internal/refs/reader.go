@@ -38,18 +38,8 @@ type reader struct{ process }
 // one of them. It is (nil, nil) for a ref that does not exist, and for the id of an object that is
 // not here. Where a ref exists and its object is not here, Read refuses with reason missing_object:
 // such a ref is not absent. An object of more than limit bytes is refused with reason too_large
-// before its body is read.
+// before its body is read; with that refusal comes an object with only its id and type.
 func (r *Repo) Read(ctx context.Context, name string, limit int64) (*Object, error) {
-	o, err := r.ReadTip(ctx, name, limit)
-	if err != nil {
-		return nil, err
-	}
-	return o, nil
-}
-
-// ReadTip is like Read for callers that must know which object is too large: with that refusal
-// comes an object with only its id and type.
-func (r *Repo) ReadTip(ctx context.Context, name string, limit int64) (*Object, error) {
 	name = r.nameHere(name)
 	if name == "" || gitobj.IsID(name) && len(name) != r.Format.Digits() { // to git, a short id is the beginning of a long one
 		return nil, nil

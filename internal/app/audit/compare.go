@@ -171,7 +171,8 @@ func (c *comparison) viewed(inboxes []refs.Ref, remembered *audited.Memory) []re
 // view returns the digest of the inbox refs of a lane.
 func (c *comparison) view(lane refs.Ref) string { return c.views[lane.Name] }
 
-// openAt notes an inbox ref, or says what is wrong with it. tip is nil if it is lost or too large.
+// openAt notes an inbox ref, or says what is wrong with it. tip is nil if it is lost, and nil or without its
+// body if it is too large.
 func (c *comparison) openAt(ref refs.Ref, tip *refs.Object, lost bool) error {
 	p, ok := c.home.Namespace().ParseHandoffRef(ref.Name)
 	if !ok {
