@@ -46,7 +46,7 @@ var mutants = []mutant{
 	},
 	{
 		"what git compared with an older packed-refs does not count", "internal/refs/transaction.go",
-		`if err == nil && !u.packed.holds() {`, `if false {`, inRefs + "TestApplyBesideARepack",
+		`if err == nil && !u.pinned.holds() {`, `if false {`, inRefs + "TestApplyBesideARepack",
 	},
 	{
 		"an object that went while git read it is asked for again", "internal/refs/look.go",

@@ -91,21 +91,21 @@ func atOnce[T any](r *Repo, equal func(a, b T) bool, loose func() (T, bool, erro
 
 // process is a git process answering questions about refs. It is started when first needed.
 type process struct {
-	// begin starts the process, which outlives the question it is started for.
-	begin func() (*gitexec.Process, error)
+	// launch starts git. The process outlives the question it is started for.
+	launch func() (*gitexec.Process, error)
 
 	repo   *Repo
 	mu     sync.Mutex
 	proc   *gitexec.Process // nil while it does not run
 	out    *bufio.Reader
-	packed *packedPin // from before the first ref looked at by the process
+	pinned *packedPin // packed-refs, from before the process looked at its first ref; nil until then
 }
 
 func (p *process) start() error {
 	if p.proc != nil {
 		return nil
 	}
-	proc, err := p.begin()
+	proc, err := p.launch()
 	if err != nil {
 		return err
 	}
@@ -115,24 +115,24 @@ func (p *process) start() error {
 
 // refresh leaves a process that has read an earlier packed-refs.
 func (p *process) refresh() {
-	if p.packed != nil && !p.packed.holds() {
+	if p.pinned != nil && !p.pinned.holds() {
 		p.stop((*gitexec.Process).Leave)
 	}
 }
 
 // pin opens the present packed-refs, unless one is pinned.
 func (p *process) pin() (err error) {
-	if p.packed == nil {
-		p.packed, err = pinPacked(p.repo.CommonDir)
+	if p.pinned == nil {
+		p.pinned, err = pinPacked(p.repo.CommonDir)
 	}
 	return err
 }
 
 // stop ends the process with end, and releases its packed-refs.
 func (p *process) stop(end func(*gitexec.Process)) {
-	if p.packed != nil {
-		p.packed.release()
-		p.packed = nil
+	if p.pinned != nil {
+		p.pinned.release()
+		p.pinned = nil
 	}
 	if p.proc != nil {
 		end(p.proc)

@@ -98,17 +98,17 @@ func TestReadGitEnded(t *testing.T) {
 		assert.Nil(t, o)
 	}
 
-	begin, began := r.reader.begin, 0
-	r.reader.begin = func() (*gitexec.Process, error) {
-		if began++; began == 2 {
+	launch, launched := r.reader.launch, 0
+	r.reader.launch = func() (*gitexec.Process, error) {
+		if launched++; launched == 2 {
 			require.NoError(t, os.WriteFile(loose, whole, 0o600))
 		}
-		return begin()
+		return launch()
 	}
 	o, err := r.Read(t.Context(), "refs/heads/main", 1<<20)
 	require.NoError(t, err)
 	assert.Equal(t, oid, o.OID)
-	assert.Equal(t, 2, began)
+	assert.Equal(t, 2, launched)
 }
 
 // A reader that was started before finds the objects that another process repacks, packs or

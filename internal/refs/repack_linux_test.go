@@ -26,11 +26,11 @@ func TestApplyBesideARepackThatGitOverlooks(t *testing.T) {
 		require.NoError(t, os.Chtimes(path, second, second))
 
 		u := &r.updater
-		require.NoError(t, u.open(t.Context()))
+		require.NoError(t, u.begin(t.Context()))
 		require.NoError(t, u.commit([]Edit{{other, "", oid[2]}}), "git has read packed-refs now")
 		before, err := os.Stat(path)
 		require.NoError(t, err)
-		require.NoError(t, u.open(t.Context()))
+		require.NoError(t, u.begin(t.Context()))
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), oid[0]+" "+lane, oid[1]+" "+lane, 1)), 0o644))

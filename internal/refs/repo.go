@@ -58,11 +58,11 @@ type Repo struct {
 func Open(ctx context.Context, run *gitexec.Runner) (*Repo, error) {
 	r := &Repo{Runner: run}
 	r.reader.repo, r.updater.repo = r, r
-	r.reader.begin = func() (*gitexec.Process, error) {
+	r.reader.launch = func() (*gitexec.Process, error) {
 		// git says how large an object is before it reads it, whole if it is no blob.
 		return run.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch"}, Env: []string{gitexec.MaxAlloc(32)}})
 	}
-	r.updater.begin = func() (*gitexec.Process, error) {
+	r.updater.launch = func() (*gitexec.Process, error) {
 		return run.Start(ctx, gitexec.Cmd{
 			Args:   []string{"update-ref", "--stdin"},
 			Env:    []string{"GIT_COMMITTER_NAME=githandoff", "GIT_COMMITTER_EMAIL=githandoff@localhost"},

@@ -55,7 +55,7 @@ func NewScratch(ctx context.Context, r *Repo) (*Scratch, error) {
 		s.Close()
 		return nil, DiskFault(err)
 	}
-	s.reader.begin = func() (*gitexec.Process, error) {
+	s.reader.launch = func() (*gitexec.Process, error) {
 		return r.Runner.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch"}, Env: s.Env})
 	}
 	return s, nil

@@ -216,7 +216,7 @@ func (u *updater) apply(ctx context.Context, edits []Edit) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for try := 1; ; try++ {
-		err := u.open(ctx)
+		err := u.begin(ctx)
 		if err == nil {
 			err = u.commit(edits)
 		}
@@ -227,10 +227,10 @@ func (u *updater) apply(ctx context.Context, edits []Edit) error {
 	}
 }
 
-// open begins a transaction, in a process that has read no other packed-refs than the present
+// begin starts a transaction, in a process that has read no other packed-refs than the present
 // one. The file is pinned when git is up and waits: the sooner git locks the refs after that,
 // the less can happen to the file in between.
-func (u *updater) open(ctx context.Context) error {
+func (u *updater) begin(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -275,7 +275,7 @@ func (u *updater) sayStart(ctx context.Context) error {
 // only if packed-refs is still the pinned version.
 func (u *updater) commit(edits []Edit) error {
 	err := u.say(lines(u.repo.Format, edits) + "prepare")
-	if err == nil && !u.packed.holds() {
+	if err == nil && !u.pinned.holds() {
 		err = errRepacked
 	}
 	if err == nil {
