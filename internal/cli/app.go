@@ -143,7 +143,7 @@ func (a *app) loadTrust(repo *refs.Repo) (*sign.Trust, error) {
 	if err != nil {
 		return nil, err
 	}
-	trust.Readers = repo.Store.Readers()
+	trust.SharedRead = repo.Store.SharedRead()
 	return trust, nil
 }
 

@@ -130,9 +130,9 @@ func (st *Store) shared(mode fs.FileMode) fs.FileMode {
 	return mode
 }
 
-// Readers returns the bits by which others may read the files of a shared repository:
+// SharedRead returns the mode bits that let others read the files of a shared repository:
 // 0 where it is not shared.
-func (st *Store) Readers() fs.FileMode {
+func (st *Store) SharedRead() fs.FileMode {
 	const others = 0o044
 	return st.shared(0o600) & others
 }

@@ -262,7 +262,7 @@ func (t *Trust) change(path string, edit func([]TrustEntry) ([]TrustEntry, error
 
 // shareReadable lets those read a file of the repository, and its directory, who may.
 func (t *Trust) shareReadable(path string) error {
-	if t.Readers == 0 || path == t.userPath {
+	if t.SharedRead == 0 || path == t.userPath {
 		return nil
 	}
 	for _, name := range []string{filepath.Dir(path), path} {
@@ -273,9 +273,9 @@ func (t *Trust) shareReadable(path string) error {
 		if err != nil {
 			return err
 		}
-		mode := info.Mode() | t.Readers
+		mode := info.Mode() | t.SharedRead
 		if info.IsDir() {
-			mode |= t.Readers >> 2 // who may read a directory must be able to enter it
+			mode |= t.SharedRead >> 2 // who may read a directory must be able to enter it
 		}
 		if mode == info.Mode() {
 			continue

@@ -72,11 +72,11 @@ func TestHubTrustWithoutAFileIsEmpty(t *testing.T) {
 func TestOthersReadTheListOfASharedRepository(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "githandoff", "trust.json")
 	e := entryOf(sshKey(t, "ed25519"))
-	for _, tt := range []struct{ readers, file, dir fs.FileMode }{
+	for _, tt := range []struct{ shared, file, dir fs.FileMode }{
 		{0, 0o600, 0o700}, {0o040, 0o640, 0o750}, {0o044, 0o644, 0o755},
 	} {
 		trust := loaded(t, path, "")
-		trust.Readers = tt.readers
+		trust.SharedRead = tt.shared
 		require.NoError(t, trust.Add(path, e))
 		for name, want := range map[string]fs.FileMode{path: tt.file, filepath.Dir(path): tt.dir} {
 			info, err := os.Stat(name)
@@ -88,7 +88,7 @@ func TestOthersReadTheListOfASharedRepository(t *testing.T) {
 	}
 	user := filepath.Join(t.TempDir(), "trust.json")
 	trust := loaded(t, path, user)
-	trust.Readers = 0o044
+	trust.SharedRead = 0o044
 	require.NoError(t, trust.Add(user, e))
 	info, err := os.Stat(user)
 	require.NoError(t, err)

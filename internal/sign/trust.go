@@ -26,9 +26,9 @@ type Trust struct {
 	pins               map[KID]*pin
 	owners             []uint32 // whose the repository's files must be; nil: ours
 
-	// Readers are bits of a file's mode. They let others read the repository's files if
-	// several users share it. Nobody else writes them.
-	Readers fs.FileMode
+	// SharedRead has the mode bits that let others read the repository's files if several users
+	// share it. Nobody else writes them.
+	SharedRead fs.FileMode
 }
 
 // UserTrustPath returns $XDG_CONFIG_HOME/githandoff/trust.json, by default below
