@@ -15,9 +15,11 @@ import (
 func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, localEdits ...refs.Edit) (*State, error) {
 	at := Place{Agent: p.Agent, ID: p.Record.ID}
 	first, looked := true, false
-	hub, ok := home.(RemoteHome)
-	known := !ok || !hub.LooksFirst(ctx, at.ID)
-	return e.act(ctx, home, at, known, func(s *State, b *batch) error {
+	when := fetchIfRefused
+	if hub, ok := home.(RemoteHome); ok && hub.LooksFirst(ctx, at.ID) {
+		when = fetchFirst
+	}
+	return e.act(ctx, home, at, when, func(s *State, b *batch) error {
 		b.tx.LocalEdits = localEdits
 		if payloadLost(s, p) && !looked {
 			// Inboxes are read before lanes: what landed in between is not lost.
@@ -77,7 +79,7 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 // handoff is in the inbox already, Route succeeds; if it went to another agent, the result is a
 // conflict naming that agent.
 func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string) (*State, error) {
-	return e.act(ctx, home, p, false, func(s *State, b *batch) error {
+	return e.act(ctx, home, p, fetchFirst, func(s *State, b *batch) error {
 		if err := s.Err(); err != nil {
 			return err
 		}
@@ -128,7 +130,7 @@ type Outcome struct {
 // Acknowledge ends a held handoff: the work was done. If it was acknowledged before,
 // Acknowledge succeeds again and repeated is true.
 func (e *Engine) Acknowledge(ctx context.Context, home Home, h ClaimProof, o Outcome) (s *State, repeated bool, err error) {
-	s, err = e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
+	s, err = e.act(ctx, home, h.Place, fetchIfRefused, func(s *State, b *batch) error {
 		if s.Receipt != nil && s.Receipt.Event == record.Acknowledged && s.Receipt.Claim == h.Nonce && s.Receipt.Key == e.Author.Signer.KID() {
 			repeated = true
 			return b.dropAll(ctx, s, "")
@@ -149,7 +151,7 @@ func (e *Engine) Acknowledge(ctx context.Context, home Home, h ClaimProof, o Out
 // Fail ends a handoff without success: by its holder or, without a nonce in h, by a recipient
 // who rejects the offer.
 func (e *Engine) Fail(ctx context.Context, home Home, h ClaimProof, o Outcome) (*State, error) {
-	s, err := e.act(ctx, home, h.Place, true, func(s *State, b *batch) error {
+	s, err := e.act(ctx, home, h.Place, fetchIfRefused, func(s *State, b *batch) error {
 		if h.Nonce != "" || s.Claim != nil || s.Receipt != nil {
 			if err := e.Author.checkHeld(s, h); err != nil {
 				return err
@@ -167,7 +169,11 @@ func (e *Engine) Fail(ctx context.Context, home Home, h ClaimProof, o Outcome) (
 // steps says who may. An ended handoff can still be revoked, once, if it carried a token: for
 // the sake of the tokens below it.
 func (e *Engine) Withdraw(ctx context.Context, home Home, p Place, event record.Event, o Outcome) (*State, error) {
-	s, err := e.act(ctx, home, p, home.LaneIsFresh(p.ID), func(s *State, b *batch) error {
+	when := fetchFirst
+	if home.LaneIsFresh(p.ID) {
+		when = fetchIfRefused
+	}
+	s, err := e.act(ctx, home, p, when, func(s *State, b *batch) error {
 		switch s.Phase() {
 		case Open, Held:
 		case Disputed:
@@ -224,7 +230,7 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 
 // Sweep deletes the inbox ref of an ended handoff, in case a killed git left it. Anybody may.
 func (e *Engine) Sweep(ctx context.Context, home Home, p Place) error {
-	_, err := e.act(ctx, home, p, true, func(s *State, b *batch) error {
+	_, err := e.act(ctx, home, p, fetchIfRefused, func(s *State, b *batch) error {
 		if s.Phase() != Ended {
 			return nil
 		}

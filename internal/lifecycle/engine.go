@@ -73,13 +73,20 @@ func denied(reason fault.Reason, format string, args ...any) *fault.Error {
 // rounds bounds how often a step is decided anew because others were faster.
 const rounds = 40
 
+// fetchTime says when a step fetches its handoff from a hub.
+type fetchTime int
+
+const (
+	fetchIfRefused fetchTime = iota // the copies here are tried first, and fetched only before a refusal
+	fetchFirst
+)
+
 // act takes a step: load the state, let plan build the transaction, apply it, until one holds.
 // If only other entries moved the lane, plan is asked again. If the handoff itself moved, plan
-// sees this and says who won. Unless refreshed is set, act fetches first. If it is set, a step
-// on a hub first tries with the known copies, and fetches when plan refuses.
-func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, plan func(*State, *batch) error) (*State, error) {
+// sees this and says who won.
+func (e *Engine) act(ctx context.Context, home Home, p Place, when fetchTime, plan func(*State, *batch) error) (*State, error) {
 	spec := WholeHandoffs(p)
-	if !refreshed {
+	if when == fetchFirst {
 		first := spec
 		first.Log = true
 		if err := home.Refresh(ctx, first); err != nil {
@@ -96,7 +103,7 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 			if round > 0 {
 				return s, err
 			}
-			if err := lookBeforeRefusal(ctx, home, spec, s, refreshed, err); err != nil {
+			if err := fetchOrRefuse(ctx, home, spec, s, when, err); err != nil {
 				return s, err
 			}
 			continue
@@ -115,19 +122,19 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, refreshed bool, pl
 		case !errors.As(err, &stale):
 			return s, err
 		}
-		if err := lookAgain(ctx, home, spec, t.Edits, stale, round); err != nil {
+		if err := fetchMoved(ctx, home, spec, t.Edits, stale, round); err != nil {
 			return s, err
 		}
 	}
 }
 
-// lookBeforeRefusal fetches before a step is refused, as its copies may be old, or lack objects. It returns
-// the refusal if that cannot change it.
-func lookBeforeRefusal(ctx context.Context, home Home, spec FetchSpec, s *State, refreshed bool, refusal error) error {
+// fetchOrRefuse fetches the handoff of a refused step if the copies here may be old, or lack objects:
+// then the step is decided again. Otherwise it returns the refusal.
+func fetchOrRefuse(ctx context.Context, home Home, spec FetchSpec, s *State, when fetchTime, refusal error) error {
 	if fault.Is(refusal, fault.MissingObject) && bringLost(ctx, home, spec.Places[0]) {
 		return nil
 	}
-	if !refreshed || s.Receipt != nil || !slices.Contains([]fault.Code{fault.NotFound, fault.Conflict, fault.Denied}, fault.CodeOf(refusal)) {
+	if when == fetchFirst || s.Receipt != nil || !slices.Contains([]fault.Code{fault.NotFound, fault.Conflict, fault.Denied}, fault.CodeOf(refusal)) {
 		return refusal
 	}
 	err := home.Refresh(ctx, spec)
@@ -137,9 +144,9 @@ func lookBeforeRefusal(ctx context.Context, home Home, spec FetchSpec, s *State,
 	return err // of an empty lane: nothing is known that says no
 }
 
-// lookAgain fetches the refs of a step after it found them moved, for its next round. A home
+// fetchMoved fetches the refs of a step after it found them moved, for its next round. A home
 // read while it refused the step need not be asked.
-func lookAgain(ctx context.Context, home Home, spec FetchSpec, edits []refs.Edit, stale *refs.StaleError, round int) error {
+func fetchMoved(ctx context.Context, home Home, spec FetchSpec, edits []refs.Edit, stale *refs.StaleError, round int) error {
 	if round+1 == rounds {
 		return fault.New(fault.Unavailable, fault.Busy, "handoff %s: others changed its lane %d times in a row", spec.Lanes[0], rounds).
 			WithHints(fault.Fact("run the same command again"))

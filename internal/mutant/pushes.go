@@ -159,7 +159,7 @@ var ofPushes = []mutant{
 	},
 	{
 		"a handoff that was looked at is taken back without another look", "internal/lifecycle/end.go",
-		`home.LaneIsFresh(p.ID), func`, `false, func`, "./internal/bench -run TestTripsOfTheSource",
+		`if home.LaneIsFresh(p.ID) {`, `if false {`, "./internal/bench -run TestTripsOfTheSource",
 	},
 	{
 		"a push of branches leaves no ordinary copies", "internal/crossrepo/remote.go",
