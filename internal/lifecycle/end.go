@@ -48,8 +48,8 @@ func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, localEdits ..
 func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) error {
 	mine := s.Offer != nil && s.Payload == p.Commit.OID
 	switch {
-	case fault.Is(s.broken, fault.MissingObject):
-		return s.broken // whether it is there cannot be told
+	case fault.Is(s.chainErr, fault.MissingObject):
+		return s.chainErr // whether it is there cannot be told
 	case mine && !payloadLost(s, p):
 		return nil // there already, or over
 	case !mine && len(s.Entries) > 0:

@@ -247,8 +247,8 @@ func (b *batch) build(ctx context.Context, s *State, rec *record.Record) error {
 
 // advance puts a commit on top of the inbox ref.
 func (b *batch) advance(ctx context.Context, s *State, rec *record.Record) error {
-	if len(s.Chain) == 0 && fault.Is(s.broken, fault.MissingObject) {
-		return s.broken
+	if len(s.Chain) == 0 && fault.Is(s.chainErr, fault.MissingObject) {
+		return s.chainErr
 	}
 	if len(s.Chain) == 0 {
 		return fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is held, but its payload is gone from %s", s.ID, b.home.ID()).

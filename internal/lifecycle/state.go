@@ -47,13 +47,13 @@ type State struct {
 	UndecidedEnd *Entry         // first receipt by a key nobody here decided about
 	Early        error          // first entry not valid yet, or overtaken
 
-	parent  bool              // its child is judged: itself it does not count as a return handoff
-	broken  error             // why a commit below the inbox ref is not the handoff's
-	foreign []Link            // of an inbox ref not leading to the payload
-	tips    map[string]string // object id of its ref, by inbox; only inboxes already read
-	newest  time.Time         // of the valid entries
-	named   []naming          // children named by holders
-	links   map[string]*Link  // of Chain, by nonce
+	parent     bool              // its child is judged: itself it does not count as a return handoff
+	chainErr   error             // why commits of the inbox ref are not in Chain
+	otherChain []Link            // the commits of an inbox ref that does not lead to the payload
+	tips       map[string]string // object id of its ref, by inbox; only inboxes already read
+	newest     time.Time         // of the valid entries
+	named      []naming          // children named by holders
+	links      map[string]*Link  // of Chain, by nonce
 }
 
 // Link is one commit of an inbox ref.
@@ -212,10 +212,10 @@ func (rd *Reader) readInboxes(ctx context.Context, namespace refs.Namespace, s *
 		}
 		s.Agent, s.Tip = agent, o.OID
 		if large {
-			s.broken = err
+			s.chainErr = err
 			continue
 		}
-		if s.Chain, s.broken, err = readChain(ctx, rd.Repo, s.ID, o); err != nil {
+		if s.Chain, s.chainErr, err = readChain(ctx, rd.Repo, s.ID, o); err != nil {
 			return err
 		}
 	}
@@ -229,8 +229,8 @@ func (s *State) Err() error {
 		if s.Early != nil {
 			return fault.New(fault.Denied, fault.NotYetValid, "handoff %s: %w", s.ID, s.Early)
 		}
-		if s.broken != nil {
-			return s.broken
+		if s.chainErr != nil {
+			return s.chainErr
 		}
 		if s.Unlogged() {
 			return fault.New(fault.Conflict, fault.Unfinished, "handoff %s: its offer was cut off before it was logged", s.ID).
@@ -272,7 +272,7 @@ func (s *State) endedErr(reason fault.Reason) error {
 // routed, which the lane names, or objects that are lost here. Locate fetches these.
 func (rd *Reader) Locate(ctx context.Context, home Home, p Place) (*State, error) {
 	s, err := rd.Load(ctx, home, p)
-	if fault.Is(err, fault.MissingObject) || err == nil && fault.Is(s.broken, fault.MissingObject) {
+	if fault.Is(err, fault.MissingObject) || err == nil && fault.Is(s.chainErr, fault.MissingObject) {
 		if bringLost(ctx, home, p) {
 			s, err = rd.Load(ctx, home, p)
 		}
@@ -301,9 +301,9 @@ func bringLost(ctx context.Context, home Home, p Place) bool {
 
 // readChain reads the commits below the tip of an inbox ref, down to the orphan payload commit.
 // A malformed commit, or one about another handoff, is left out with everything on top of it:
-// anybody with push access can put it there, and the lane does not name it. Broken says why a
+// anybody with push access can put it there, and the lane does not name it. chainErr says why a
 // commit was left out.
-func readChain(ctx context.Context, repo *refs.Repo, id handoff.ID, tip *refs.Object) (chain []Link, broken, err error) {
+func readChain(ctx context.Context, repo *refs.Repo, id handoff.ID, tip *refs.Object) (chain []Link, chainErr, err error) {
 	for n, o := 0, tip; ; n++ {
 		if o == nil {
 			return nil, refs.Missing("a commit of handoff " + string(id)), nil
@@ -317,17 +317,17 @@ func readChain(ctx context.Context, repo *refs.Repo, id handoff.ID, tip *refs.Ob
 		c, err := record.ParseCommit(o.Body)
 		switch {
 		case err != nil:
-			chain, broken = nil, denied(fault.MalformedObject, "commit %s: %w", o.OID, err)
+			chain, chainErr = nil, denied(fault.MalformedObject, "commit %s: %w", o.OID, err)
 		case c.Record.ID != id:
-			chain, broken = nil, denied(fault.HandoffMismatch, "commit %s in the inbox of %s is about %s", o.OID, id, c.Record.ID)
+			chain, chainErr = nil, denied(fault.HandoffMismatch, "commit %s in the inbox of %s is about %s", o.OID, id, c.Record.ID)
 		case len(c.Parents) > 1:
-			chain, broken = nil, denied(fault.MalformedObject, "commit %s: too many parents for a handoff", o.OID)
+			chain, chainErr = nil, denied(fault.MalformedObject, "commit %s: too many parents for a handoff", o.OID)
 		default:
 			chain = append([]Link{{OID: o.OID, Commit: c}}, chain...)
 		}
 		parent := gitobj.FirstParent(o.Body)
 		if parent == "" {
-			return chain, broken, nil
+			return chain, chainErr, nil
 		}
 		o, err = repo.Read(ctx, parent, record.MaxCommit)
 		if fault.Is(err, fault.TooLarge) {
@@ -348,7 +348,7 @@ func (s *State) cutChain() {
 		n--
 	}
 	if n == 0 || s.Payload != "" && s.Chain[0].OID != s.Payload {
-		s.foreign, s.Chain = s.Chain, nil
+		s.otherChain, s.Chain = s.Chain, nil
 		return
 	}
 	s.Chain = s.Chain[:n]

@@ -102,7 +102,7 @@ func (vr *Verifier) Verify(ctx context.Context, home Home, s *State, opt Options
 		return nil, err
 	}
 	if len(s.Chain) == 0 {
-		if err := vr.misled(ctx, home, s); err != nil {
+		if err := vr.errChain(ctx, home, s); err != nil {
 			return nil, err
 		}
 		return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is open at %s, but its payload is missing", s.ID, home.ID()).
@@ -275,14 +275,14 @@ func (v *Verified) checkPlace(home Home) error {
 	return nil
 }
 
-// misled returns the error of an inbox ref not leading to the payload named in the lane; nil if
-// there is none.
-func (vr *Verifier) misled(ctx context.Context, home Home, s *State) error {
-	if len(s.foreign) == 0 {
-		return s.broken
+// errChain says why the inbox ref does not lead to the payload named in the lane; nil if its commits are
+// in order otherwise, or there are none.
+func (vr *Verifier) errChain(ctx context.Context, home Home, s *State) error {
+	if len(s.otherChain) == 0 {
+		return s.chainErr
 	}
 	other := *s
-	other.Chain = s.foreign
+	other.Chain = s.otherChain
 	_, err := vr.verifyChain(ctx, home, &other)
 	return err
 }

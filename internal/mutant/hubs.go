@@ -131,11 +131,11 @@ var ofHubs = []mutant{
 	},
 	{
 		"a commit of a handoff that is lost here is brought before anything is sent", "internal/lifecycle/state.go",
-		` || err == nil && fault.Is(s.broken, fault.MissingObject) {`, ` {`, "./internal/cli -run TestScript/sync_chain_lost",
+		` || err == nil && fault.Is(s.chainErr, fault.MissingObject) {`, ` {`, "./internal/cli -run TestScript/sync_chain_lost",
 	},
 	{
 		"a handoff with a lost commit is not offered again", "internal/lifecycle/end.go",
-		`case fault.Is(s.broken, fault.MissingObject):`, `case false:`, "./internal/cli -run TestScript/sync_chain_lost",
+		`case fault.Is(s.chainErr, fault.MissingObject):`, `case false:`, "./internal/cli -run TestScript/sync_chain_lost",
 	},
 	{
 		"a note that is lost here is a note", "internal/annotate/take.go",
