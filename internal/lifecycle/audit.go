@@ -60,7 +60,7 @@ func (rd *Reader) Audit(ctx context.Context, home Home, lane refs.Ref, a LaneAud
 	defer r.close()
 	l.begin()
 	for len(l.order) > 0 {
-		entries, err := l.vouched(ctx, r, l.order[:min(len(l.order), vouchedAhead)])
+		entries, err := l.readChecked(ctx, r, l.order[:min(len(l.order), checkedAhead)])
 		if err != nil {
 			return err
 		}
@@ -76,9 +76,9 @@ func (rd *Reader) Audit(ctx context.Context, home Home, lane refs.Ref, a LaneAud
 	return nil
 }
 
-// vouchedAhead is the number of entries read before their signatures are checked together:
+// checkedAhead is the number of entries read before their signatures are checked together:
 // enough for any number of processors, and little memory.
-const vouchedAhead = 512
+const checkedAhead = 512
 
 // laneAudit is the audit of one lane in progress.
 type laneAudit struct {
@@ -95,8 +95,8 @@ type laneAudit struct {
 // begin starts the next handoff.
 func (l *laneAudit) begin() { l.state = &State{LaneTip: l.lane.OID} }
 
-// vouched reads entries and checks their signatures.
-func (l *laneAudit) vouched(ctx context.Context, r *secondReading, order []int) ([]*Entry, error) {
+// readChecked reads entries and checks their signatures.
+func (l *laneAudit) readChecked(ctx context.Context, r *secondReading, order []int) ([]*Entry, error) {
 	raw := make([]*refs.Object, len(order))
 	for i, at := range order {
 		o, err := r.read(ctx, at)
@@ -112,7 +112,7 @@ func (l *laneAudit) vouched(ctx context.Context, r *secondReading, order []int) 
 		all.Go(func() {
 			for i := next.Add(1) - 1; int(i) < len(raw); i = next.Add(1) - 1 {
 				entries[i] = readEntry(raw[i].OID, raw[i].Body)
-				entries[i].vouch(l.reader.Keys.Trust, l.Signed != nil && l.Signed(raw[i].OID))
+				entries[i].checkSignature(l.reader.Keys.Trust, l.Signed != nil && l.Signed(raw[i].OID))
 			}
 		})
 	}
@@ -259,7 +259,7 @@ func (rd *Reader) dependent(entry *Entry) bool {
 	if r.Event == record.Joined || len(entry.Commit.Parents) > 1 || !rd.Ahead.seen(entry.OID).IsZero() {
 		return true
 	}
-	return r.Event == record.Offered && (entry.voucher == nil || maySend(entry.voucher.key, r.From, r.At) != nil)
+	return r.Event == record.Offered && (entry.signature == nil || maySend(entry.signature.key, r.From, r.At) != nil)
 }
 
 // Sound shows a lane found sound by an earlier audit, as [Reader.Audit] does, without judging

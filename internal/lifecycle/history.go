@@ -62,7 +62,7 @@ func (l *Lanes) joined(ctx context.Context, oid string, c *record.Commit, key si
 	}
 	err := mayDecide(key, c.Record.At)
 	if err == nil {
-		err = named(key, c)
+		err = checkNames(key, c)
 	}
 	if err == nil && key.ValidAt(l.Keys.now()) != nil {
 		err = l.checkWitnessed(ctx, key, c.Record.ID.Lane(), oid)

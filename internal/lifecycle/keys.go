@@ -34,11 +34,11 @@ func (k *Keys) now() time.Time { return k.Now().UTC().Truncate(time.Second) }
 // begins with subject, a readable name of the commit.
 func (k *Keys) SignerOf(subject string, c *record.Commit) (sign.Key, error) {
 	key, err := k.Trust.Verify(sign.NamespaceGit, c.Payload(), c.Signature)
-	return k.namedBy(subject, c, key, err)
+	return k.checkSigner(subject, c, key, err)
 }
 
-// namedBy is like SignerOf for a checked signature; key and err are the result of the check.
-func (k *Keys) namedBy(subject string, c *record.Commit, key sign.Key, err error) (sign.Key, error) {
+// checkSigner is like SignerOf for a signature that was checked, with the result key and err.
+func (k *Keys) checkSigner(subject string, c *record.Commit, key sign.Key, err error) (sign.Key, error) {
 	err = k.unknownKey(err, c.Record)
 	if err == nil && key.KID() != c.Record.Key {
 		err = denied(fault.SignatureInvalid, "%s names the key %s and is signed by %s", subject, c.Record.Key, key.KID())
@@ -170,30 +170,30 @@ func whoseKey(agent string) fault.Hint {
 	return fault.See("trust add").Because("trusts a key of %s, once its owner confirmed its fingerprint", agent)
 }
 
-// voucher is the result of checking a signature.
-type voucher struct {
+// signatureCheck is the result of checking a signature.
+type signatureCheck struct {
 	key sign.Key
 	err error
 }
 
-// vouch checks the signature of an entry, or takes it for checked, and then for made by the key
+// checkSignature checks the signature of an entry, or takes it for checked, and then for made by the key
 // the entry names. It may be called for several entries at a time.
-func (e *Entry) vouch(trust *sign.Trust, checked bool) {
+func (e *Entry) checkSignature(trust *sign.Trust, checked bool) {
 	if e.Dispute != nil {
 		return
 	}
 	if checked {
 		if key, ok := trust.Lookup(e.Record().Key); ok {
-			e.voucher = &voucher{key: key}
+			e.signature = &signatureCheck{key: key}
 			return
 		}
 	}
 	key, err := trust.Verify(sign.NamespaceGit, e.Commit.Payload(), e.Commit.Signature)
-	e.voucher = &voucher{key: key, err: err}
+	e.signature = &signatureCheck{key: key, err: err}
 }
 
 // signed reports whether the key named in the entry made its signature itself, not by a subkey,
 // whose validity may differ.
 func (e *Entry) signed() bool {
-	return e.voucher != nil && e.voucher.err == nil && e.voucher.key.Primary() && e.voucher.key.KID() == e.Record().Key
+	return e.signature != nil && e.signature.err == nil && e.signature.key.Primary() && e.signature.key.KID() == e.Record().Key
 }

@@ -96,17 +96,17 @@ type naming struct {
 // judge says why an entry does not count; nil if it does.
 func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, olderAbove func(time.Time) bool) error {
 	r := entry.Record()
-	if entry.voucher == nil {
-		entry.vouch(rd.Keys.Trust, false)
+	if entry.signature == nil {
+		entry.checkSignature(rd.Keys.Trust, false)
 	}
-	key, err := rd.Keys.namedBy("entry "+entry.OID, entry.Commit, entry.voucher.key, entry.voucher.err)
+	key, err := rd.Keys.checkSigner("entry "+entry.OID, entry.Commit, entry.signature.key, entry.signature.err)
 	if err != nil {
 		return err
 	}
 	if r.Event == record.Joined {
 		return rd.Lanes.joined(ctx, entry.OID, entry.Commit, key)
 	}
-	if err := named(key, entry.Commit); err != nil {
+	if err := checkNames(key, entry.Commit); err != nil {
 		return err
 	}
 	if s.Receipt != nil && (r.Event != record.Revoked || s.Revoked != nil || s.Offer == nil || s.Offer.Token == "") {
@@ -168,7 +168,7 @@ type Entry struct {
 	// is judged without it.
 	Early bool
 
-	voucher *voucher // nil while the signature was not checked
+	signature *signatureCheck // nil while it was not checked
 }
 
 // Record returns the content of the entry.

@@ -372,11 +372,11 @@ func payloadLost(s *State, p *Payload) bool {
 	return s.Offer != nil && s.Payload == p.Commit.OID && !s.Delivered() && (s.Phase() == Open || s.Phase() == Held)
 }
 
-// named refuses a commit with a name or mail address not among those of its signing key.
+// checkNames refuses a commit with a name or mail address not among those of its signing key.
 // Handoffs made before mailSince bear the user.email of the person who ran the agent, so only their
 // names are judged. The time in an id is not after any entry of its handoff, so a new entry of
 // a new handoff cannot date itself out of the rule.
-func named(key sign.Key, c *record.Commit) error {
+func checkNames(key sign.Key, c *record.Commit) error {
 	mailSince := time.Date(2026, time.November, 22, 6, 25, 0, 0, time.UTC)
 	mail := c.Email
 	if c.Record.ID.Time().Before(mailSince) {

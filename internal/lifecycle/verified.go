@@ -168,7 +168,7 @@ func (vr *Verifier) checkLink(s *State, i int, logged map[string]*record.Commit)
 	r := link.Commit.Record
 	key, err := vr.Keys.SignerOf("commit "+link.OID, link.Commit)
 	if err == nil {
-		err = named(key, link.Commit)
+		err = checkNames(key, link.Commit)
 	}
 	if err != nil {
 		return key, err

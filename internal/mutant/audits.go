@@ -126,12 +126,12 @@ var ofAudits = []mutant{
 	},
 	{
 		"a lane that stands on another lane is judged again", "internal/lifecycle/audit.go",
-		`(entry.voucher == nil || maySend(entry.voucher.key, r.From, r.At) != nil)`, `entry.voucher == nil`,
+		`(entry.signature == nil || maySend(entry.signature.key, r.From, r.At) != nil)`, `entry.signature == nil`,
 		"./internal/lifecycle -run TestSoundLanes",
 	},
 	{
 		"a signature by another key than the entry names is not remembered", "internal/lifecycle/keys.go",
-		`&& e.voucher.key.KID() == e.Record().Key`, ``,
+		`&& e.signature.key.KID() == e.Record().Key`, ``,
 		"./internal/lifecycle -run TestSignaturesThatAreLearned",
 	},
 	{
