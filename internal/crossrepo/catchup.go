@@ -86,14 +86,14 @@ func giveBackLane(ctx context.Context, h *Hub, s laneTips, join func(lane refs.R
 // withoutStrangers returns the tip of a copy, cut before a merge by a stranger: such a merge is
 // never given back.
 func withoutStrangers(ctx context.Context, h *Hub, s laneTips) (string, error) {
-	if h.judge == nil {
+	if h.checker == nil {
 		return s.was, nil
 	}
-	why := h.judge.MayMove(ctx, "", s.was)
+	why := h.checker.MayMove(ctx, "", s.was)
 	if why == nil {
 		return s.was, nil
 	}
-	cut, ok, err := h.judge.Cut(ctx, s.was, s.now)
+	cut, ok, err := h.checker.Cut(ctx, s.was, s.now)
 	if err != nil {
 		return "", err
 	}

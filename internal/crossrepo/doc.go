@@ -26,7 +26,7 @@
 // # Transport
 //
 // A hub is read with "git fetch": the inboxes into a namespace of copies, the lanes into a
-// mirror. A lane is judged there before its copy moves. A hub is changed with one atomic push,
+// mirror. A lane is checked there before its copy moves. A hub is changed with one atomic push,
 // each ref leased at the value read before. Any server that git can fetch from and push to will
 // do.
 package crossrepo

@@ -77,31 +77,33 @@ func TestResumeFromBrokenCopies(t *testing.T) {
 	fixer.mustClaim(t, p)
 }
 
-// takingJudge lets each lane move, and removes the object of the first one it is asked about, as a
+// takingChecker lets each lane move, and removes the object of the first one it is asked about, as a
 // gc does that began before the fetch.
-type takingJudge struct {
+type takingChecker struct {
 	objects string
 	asked   int
 }
 
-func (j *takingJudge) MayMove(_ context.Context, _, to string) error {
+func (j *takingChecker) MayMove(_ context.Context, _, to string) error {
 	if j.asked++; j.asked > 1 {
 		return nil
 	}
 	return os.Remove(filepath.Join(j.objects, to[:2], to[2:]))
 }
 
-func (*takingJudge) Cut(context.Context, string, string) (string, bool, error) { return "", false, nil }
+func (*takingChecker) Cut(context.Context, string, string) (string, bool, error) {
+	return "", false, nil
+}
 
 // So does one that finds out when it moves the copy of a lane.
 func TestLearnWhatAGCTook(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
-	j := &takingJudge{objects: fixer.Repo.Objects}
+	j := &takingChecker{objects: fixer.Repo.Objects}
 	hub := crossrepo.NewHub(fixer.home.(*crossrepo.Hub).Alias, fixer.Repo, j)
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
-	assert.Equal(t, 2, j.asked, "the lane is judged again as it was fetched again")
+	assert.Equal(t, 2, j.asked, "the lane is checked again as it was fetched again")
 	assert.Equal(t, "commit", fixer.git.Git(t, "cat-file", "-t", hub.Namespace().Lane(p.ID)))
 }
 

@@ -14,20 +14,22 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Hub is the repository behind an alias, as a home. It implements
-// lifecycle.Home.
+// Hub is the repository behind an alias, as a home. It implements lifecycle.Home.
+//
+// Each part of a hub embeds the next one: Hub, fetcher (look.go), laneCopies (lanes.go), remote
+// (remote.go), names (names.go). A part uses the fields of those after it.
 type Hub struct {
-	asking
+	fetcher
 	scouted sync.Map     // tips of the lanes looked at before a first try
 	given   atomic.Int64 // lanes given back
 }
 
 var _ lifecycle.RemoteHome = (*Hub)(nil)
 
-// NewHub makes the hub behind an alias. Copies of its refs are kept in repo. The
-// judge says which lanes may be copied; nil where nothing is believed of them.
-func NewHub(a *Alias, repo *refs.Repo, judge LaneJudge) *Hub {
-	return &Hub{asking: asking{lanes: lanes{remote: remote{Alias: a, Repo: repo, names: namesAt(a)}, judge: judge}}}
+// NewHub makes the hub behind an alias. Copies of its refs are kept in repo. The checker says
+// which lanes may be copied; nil where nothing is believed of them.
+func NewHub(a *Alias, repo *refs.Repo, checker LaneChecker) *Hub {
+	return &Hub{fetcher: fetcher{laneCopies: laneCopies{remote: remote{Alias: a, Repo: repo, names: namesAt(a)}, checker: checker}}}
 }
 
 // ID implements lifecycle.Home.

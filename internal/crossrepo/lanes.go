@@ -11,28 +11,28 @@ import (
 	"githandoff/internal/refs"
 )
 
-// lanes are the copies of a hub's lanes in this clone. They only move forward, and only to
-// judged commits: they are this clone's memory of the hub. The mirror has the hub's present
+// laneCopies are the copies of a hub's lanes in this clone. They only move forward, and only to
+// checked commits: they are this clone's memory of the hub. The mirror has the hub's present
 // lanes.
-type lanes struct {
+type laneCopies struct {
 	remote
-	judge LaneJudge
+	checker LaneChecker
 
 	brought  sync.Map    // lanes fetched into the mirror by this command
 	whole    atomic.Bool // it brought all of them
 	laneless atomic.Bool // a list of the hub's refs had no lane
-	fresh    sync.Map    // lanes fetched and judged by this command
+	fresh    sync.Map    // lanes fetched and checked by this command
 	refused  sync.Map    // copies of lanes that did not move on, and why
 }
 
 // LaneIsFresh implements lifecycle.Home.
-func (h *lanes) LaneIsFresh(id handoff.ID) bool {
+func (h *laneCopies) LaneIsFresh(id handoff.ID) bool {
 	_, ok := h.fresh.Load(id.Lane())
 	return ok
 }
 
 // Forget lets every lane be fetched again, for the next try of a command that waits.
-func (h *lanes) Forget() {
+func (h *laneCopies) Forget() {
 	h.brought.Clear()
 	h.whole.Store(false)
 	h.laneless.Store(false)
@@ -43,13 +43,13 @@ func (h *lanes) Forget() {
 }
 
 // inMirror reports whether this command fetched the lane of an id into the mirror.
-func (h *lanes) inMirror(id handoff.ID) bool {
+func (h *laneCopies) inMirror(id handoff.ID) bool {
 	_, ok := h.brought.Load(id.Lane())
 	return ok || h.whole.Load()
 }
 
-// fetched records which lanes a fetch put into the mirror. They must be judged again.
-func (h *lanes) fetched(ids []handoff.ID, log bool) {
+// fetched records which lanes a fetch put into the mirror. They must be checked again.
+func (h *laneCopies) fetched(ids []handoff.ID, log bool) {
 	for _, id := range ids {
 		h.brought.Store(id.Lane(), true)
 		h.fresh.Delete(id.Lane())
@@ -62,7 +62,7 @@ func (h *lanes) fetched(ids []handoff.ID, log bool) {
 }
 
 // pushed notes lanes moved at the hub: the mirror has their former tips.
-func (h *lanes) pushed(edits []refs.Edit) {
+func (h *laneCopies) pushed(edits []refs.Edit) {
 	for _, e := range edits {
 		if cc, ok := strings.CutPrefix(e.Ref, h.Namespace().Lanes()); ok {
 			h.brought.Delete(cc)
@@ -73,7 +73,7 @@ func (h *lanes) pushed(edits []refs.Edit) {
 
 // Memory returns the copies of lanes. A comparison reads them before the mirror: another command of
 // this clone may push meanwhile.
-func (h *lanes) Memory(ctx context.Context) ([]refs.Ref, error) {
+func (h *laneCopies) Memory(ctx context.Context) ([]refs.Ref, error) {
 	list, err := h.Repo.List(ctx, h.Namespace().Lanes())
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (h *lanes) Memory(ctx context.Context) ([]refs.Ref, error) {
 }
 
 // mirrorTips returns the lanes of the mirror, by their names at the hub.
-func (h *lanes) mirrorTips(ctx context.Context) (map[string]string, error) {
+func (h *laneCopies) mirrorTips(ctx context.Context) (map[string]string, error) {
 	list, err := h.Repo.List(ctx, h.Mirror().Lanes())
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (h *lanes) mirrorTips(ctx context.Context) (map[string]string, error) {
 }
 
 // Lost names the lanes of a memory not shown by the hub when asked for them.
-func (h *lanes) Lost(ctx context.Context, memory []refs.Ref) ([]string, error) {
+func (h *laneCopies) Lost(ctx context.Context, memory []refs.Ref) ([]string, error) {
 	there, err := h.mirrorTips(ctx)
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (h *lanes) Lost(ctx context.Context, memory []refs.Ref) ([]string, error) {
 }
 
 // missing names the lanes of a memory absent from there.
-func (h *lanes) missing(memory []refs.Ref, there map[string]string) []string {
+func (h *laneCopies) missing(memory []refs.Ref, there map[string]string) []string {
 	var gone []string
 	for _, s := range h.bothTips(memory, there) {
 		if s.now == "" {
@@ -123,7 +123,7 @@ func (h *lanes) missing(memory []refs.Ref, there map[string]string) []string {
 }
 
 // bothTips pairs the tips of copies with those of the lanes at the hub.
-func (h *lanes) bothTips(ours []refs.Ref, there map[string]string) []laneTips {
+func (h *laneCopies) bothTips(ours []refs.Ref, there map[string]string) []laneTips {
 	all := make([]laneTips, 0, len(ours))
 	for _, lane := range ours {
 		all = append(all, laneTips{lane.Name, lane.OID, there[h.RemoteName(lane.Name)]})
@@ -131,8 +131,8 @@ func (h *lanes) bothTips(ours []refs.Ref, there map[string]string) []laneTips {
 	return all
 }
 
-// LaneJudge decides which part of a lane may become the memory of this clone.
-type LaneJudge interface {
+// LaneChecker decides which part of a lane may become the memory of this clone.
+type LaneChecker interface {
 	// MayMove says why the copy of a lane must not move from one tip to another.
 	MayMove(ctx context.Context, from, to string) error
 	// Cut finds the tip of a copy before a stranger's merge was put on it.
@@ -140,14 +140,14 @@ type LaneJudge interface {
 }
 
 // Refused implements lifecycle.RemoteHome.
-func (h *lanes) Refused(lane string) error {
+func (h *laneCopies) Refused(lane string) error {
 	if why, ok := h.refused.Load(lane); ok {
 		return why.(error)
 	}
 	return nil
 }
 
-func (h *lanes) checkRefused(edits []refs.Edit) error {
+func (h *laneCopies) checkRefused(edits []refs.Edit) error {
 	for _, e := range edits {
 		if err := h.Refused(e.Ref); err != nil {
 			return err
@@ -157,7 +157,7 @@ func (h *lanes) checkRefused(edits []refs.Edit) error {
 }
 
 // Refusals returns the errors of single lanes of this hub, sorted.
-func (h *lanes) Refusals() []error {
+func (h *laneCopies) Refusals() []error {
 	var all []error
 	h.refused.Range(func(_, why any) bool {
 		all = append(all, why.(error))

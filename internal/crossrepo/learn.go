@@ -21,7 +21,7 @@ type laneTips struct {
 }
 
 // learn moves the memory of some lanes on to the mirror, which this command brought.
-func (h *lanes) learn(ctx context.Context, ids []handoff.ID) error {
+func (h *laneCopies) learn(ctx context.Context, ids []handoff.ID) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -56,7 +56,7 @@ func onePerLane(ids []handoff.ID) []handoff.ID {
 
 // LearnAll is like learn for each lane in the mirror. It returns what Lost would say of a memory,
 // without a second list of the mirror.
-func (h *lanes) LearnAll(ctx context.Context, memory []refs.Ref) (lost []string, err error) {
+func (h *laneCopies) LearnAll(ctx context.Context, memory []refs.Ref) (lost []string, err error) {
 	var all []laneTips
 	err = h.learnFrom(ctx, func() (moved []laneTips, err error) {
 		all, err = h.allTips(ctx)
@@ -80,7 +80,7 @@ func (h *lanes) LearnAll(ctx context.Context, memory []refs.Ref) (lost []string,
 	return h.missing(memory, there), nil
 }
 
-func (h *lanes) tipsOf(ctx context.Context, name string) (s laneTips, err error) {
+func (h *laneCopies) tipsOf(ctx context.Context, name string) (s laneTips, err error) {
 	s.name = name
 	if s.was, err = h.Repo.Resolve(ctx, name); err == nil {
 		s.now, err = h.Repo.Resolve(ctx, h.mirrored(name))
@@ -97,7 +97,7 @@ var errNoLane = errors.New("no lane has such a name")
 const mostOdd = 3
 
 // allTips returns the lanes in the mirror. Any other ref there is added to the refusals.
-func (h *lanes) allTips(ctx context.Context) ([]laneTips, error) {
+func (h *laneCopies) allTips(ctx context.Context) ([]laneTips, error) {
 	list, err := h.Repo.List(ctx, h.Namespace().Lanes(), h.Mirror().Lanes())
 	if err != nil {
 		return nil, err
@@ -132,8 +132,8 @@ func (h *lanes) allTips(ctx context.Context) ([]laneTips, error) {
 	return all, nil
 }
 
-// learnFrom judges lanes and moves their copies on where they may move, in one transaction.
-func (h *lanes) learnFrom(ctx context.Context, read func() ([]laneTips, error)) error {
+// learnFrom checks lanes and moves their copies on where they may move, in one transaction.
+func (h *laneCopies) learnFrom(ctx context.Context, read func() ([]laneTips, error)) error {
 	const tries = 5
 	for try := 0; ; try++ {
 		list, err := read()
@@ -153,7 +153,7 @@ func (h *lanes) learnFrom(ctx context.Context, read func() ([]laneTips, error)) 
 		}
 		switch {
 		case errors.As(err, new(*refs.StaleError)): // another command of this clone learned as well
-		case fault.Is(err, fault.MissingObject): // a gc took objects just judged
+		case fault.Is(err, fault.MissingObject): // a gc took objects just checked
 			var names []string
 			for _, s := range list {
 				names = append(names, h.mirrored(s.name))
@@ -171,8 +171,8 @@ func (h *lanes) learnFrom(ctx context.Context, read func() ([]laneTips, error)) 
 	}
 }
 
-// movesOf judges lanes. back is the error of a hub that lacks commits seen by this clone.
-func movesOf(ctx context.Context, h *lanes, list []laneTips) (edits []refs.Edit, back, err error) {
+// movesOf checks lanes. back is the error of a hub that lacks commits seen by this clone.
+func movesOf(ctx context.Context, h *laneCopies, list []laneTips) (edits []refs.Edit, back, err error) {
 	for i := range list {
 		s := &list[i]
 		switch to, err := h.nextTip(ctx, s); {
@@ -190,7 +190,7 @@ func movesOf(ctx context.Context, h *lanes, list []laneTips) (edits []refs.Edit,
 // nextTip decides the next tip of the copy of a lane, or why it stays. An error of a single lane
 // is added to the refusals. A hub is refused if its lane lacks commits seen by this clone. If commits
 // are lost here, because a gc took objects just fetched, the lane is fetched again.
-func (h *lanes) nextTip(ctx context.Context, s *laneTips) (to string, err error) {
+func (h *laneCopies) nextTip(ctx context.Context, s *laneTips) (to string, err error) {
 	to, err = nextTipOnce(ctx, h, s)
 	if !fault.Is(err, fault.MissingObject) && !fault.Is(h.Refused(s.name), fault.MissingObject) {
 		return to, err
@@ -202,14 +202,14 @@ func (h *lanes) nextTip(ctx context.Context, s *laneTips) (to string, err error)
 }
 
 // nextTipOnce is like nextTip, and fetches no lost commits.
-func nextTipOnce(ctx context.Context, h *lanes, s *laneTips) (to string, err error) {
+func nextTipOnce(ctx context.Context, h *laneCopies, s *laneTips) (to string, err error) {
 	switch {
 	case s.was == "" && s.now == "":
 		h.refused.Delete(s.name)
 		return "", nil
 	case s.now == s.was || s.now == "":
 		return h.unmoved(ctx, *s)
-	case h.judge == nil:
+	case h.checker == nil:
 		if ok, err := h.extends(ctx, s.now, s.was); err != nil {
 			return "", err
 		} else if ok {
@@ -217,7 +217,7 @@ func nextTipOnce(ctx context.Context, h *lanes, s *laneTips) (to string, err err
 		}
 		return "", h.errRollback(h.RemoteName(s.name))
 	}
-	why := h.judge.MayMove(ctx, s.was, s.now)
+	why := h.checker.MayMove(ctx, s.was, s.now)
 	switch {
 	case why == nil:
 		h.refused.Delete(s.name)
@@ -237,11 +237,11 @@ func nextTipOnce(ctx context.Context, h *lanes, s *laneTips) (to string, err err
 // unmoved returns the next tip of a copy that stands where the hub's lane does, or whose lane the hub
 // has no more: the same one. If the copy took over a stranger's merge before copies were looked at, it
 // is its former tip, provided that the hub was cleaned.
-func (h *lanes) unmoved(ctx context.Context, s laneTips) (to string, err error) {
-	if h.judge == nil {
+func (h *laneCopies) unmoved(ctx context.Context, s laneTips) (to string, err error) {
+	if h.checker == nil {
 		return s.was, nil
 	}
-	why := h.judge.MayMove(ctx, s.was, s.was)
+	why := h.checker.MayMove(ctx, s.was, s.was)
 	if why == nil {
 		h.refused.Delete(s.name)
 		return s.was, nil
@@ -252,7 +252,7 @@ func (h *lanes) unmoved(ctx context.Context, s laneTips) (to string, err error) 
 			return cut, err
 		}
 	}
-	was, ok, err := h.judge.Cut(ctx, s.was, "")
+	was, ok, err := h.checker.Cut(ctx, s.was, "")
 	if err != nil || !ok {
 		was = ""
 	}
@@ -262,7 +262,7 @@ func (h *lanes) unmoved(ctx context.Context, s laneTips) (to string, err error) 
 
 // refuse notes why the copy of a lane stays: because of the hub's tip, which its administrator can
 // put back to was, or because this clone lost a part of the lane.
-func (h *lanes) refuse(lane, tip, was string, why error) {
+func (h *laneCopies) refuse(lane, tip, was string, why error) {
 	if !fault.Is(why, fault.MissingObject) {
 		why = lifecycle.PutBack(h.Alias.Name, h.RemoteName(lane), tip, was, why)
 	}
@@ -272,7 +272,7 @@ func (h *lanes) refuse(lane, tip, was string, why error) {
 // recheckRewind looks again at a lane whose mirror does not stand on the copy. Another command of
 // this clone may have moved the copy on since the hub was asked, so it is asked again, and
 // s then says where the hub has the lane.
-func (h *lanes) recheckRewind(ctx context.Context, s *laneTips) (to string, err error) {
+func (h *laneCopies) recheckRewind(ctx context.Context, s *laneTips) (to string, err error) {
 	if err := h.refetchLane(ctx, s); err != nil {
 		return "", err
 	}
@@ -301,7 +301,7 @@ func (h *lanes) recheckRewind(ctx context.Context, s *laneTips) (to string, err 
 }
 
 // refetchLane fetches a lane into the mirror once more.
-func (h *lanes) refetchLane(ctx context.Context, s *laneTips) (err error) {
+func (h *laneCopies) refetchLane(ctx context.Context, s *laneTips) (err error) {
 	// A fetch does not move a symbolic ref. Only somebody here makes one.
 	_, _ = h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", "--delete", h.mirrored(s.name)}})
 	spec := specOf(h.RemoteName(s.name), h.mirrored(s.name))
@@ -314,9 +314,9 @@ func (h *lanes) refetchLane(ctx context.Context, s *laneTips) (err error) {
 
 // cut finds the tip of a copy before an untrusted merge, if that tip is known and the hub has
 // no more than that. Not ok if the copy is in order.
-func (h *lanes) cut(ctx context.Context, oid, hubTip string) (tip string, ok bool, err error) {
-	if h.judge == nil || h.judge.MayMove(ctx, "", oid) == nil {
+func (h *laneCopies) cut(ctx context.Context, oid, hubTip string) (tip string, ok bool, err error) {
+	if h.checker == nil || h.checker.MayMove(ctx, "", oid) == nil {
 		return "", false, nil
 	}
-	return h.judge.Cut(ctx, oid, hubTip)
+	return h.checker.Cut(ctx, oid, hubTip)
 }

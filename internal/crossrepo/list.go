@@ -50,7 +50,7 @@ func ListOf(ctx context.Context, h *Hub, agents []string) (*List, error) {
 }
 
 // Shows reports whether a hub has a copied inbox ref and the lane of its handoff at the same
-// objects as this clone: then a fetch would bring neither. The lane is judged as after a fetch,
+// objects as this clone: then a fetch would bring neither. The lane is checked as after a fetch,
 // and counts as read from the hub.
 func (l *List) Shows(ctx context.Context, h *Hub, inbox refs.Ref, id handoff.ID) bool {
 	lane := h.Namespace().Lane(id)

@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// A list of names replaces a fetch only where this clone has the very objects, and the lane is judged
+// A list of names replaces a fetch only where this clone has the very objects, and the lane is checked
 // as after a fetch.
 func TestListShows(t *testing.T) {
 	v := newHubFixture(t, byPath())
@@ -38,9 +38,9 @@ func TestListShows(t *testing.T) {
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}))
 	lane, mirror := hub.Namespace().Lane(p.ID), hub.Mirror().Lane(p.ID)
 	offered := fixer.tip(t, mirror)
-	require.Empty(t, fixer.tip(t, lane), "the look did not judge it")
+	require.Empty(t, fixer.tip(t, lane), "the look did not check it")
 	assert.True(t, shows())
-	assert.Equal(t, offered, fixer.tip(t, lane), "it was judged")
+	assert.Equal(t, offered, fixer.tip(t, lane), "it was checked")
 
 	// A mirror that says something else than the hub, whatever stands there.
 	tree := fixer.git.Git(t, "rev-parse", offered+"^{tree}")

@@ -21,9 +21,9 @@ type Look struct {
 	Memory []refs.Ref // copies of lanes: those lanes are asked for where the log does not come along as a whole
 }
 
-// asking fetches refs of a hub into the copies and the mirror, in one connection.
-type asking struct {
-	lanes
+// fetcher fetches refs of a hub into the copies and the mirror, in one connection.
+type fetcher struct {
+	laneCopies
 	notes *broughtNotes        // brought along with another question
 	along *lifecycle.FetchSpec // what the next look brings besides
 	hasty bool                 // a step gives up without a fetch if another one came first
@@ -31,7 +31,7 @@ type asking struct {
 
 // Refresh implements lifecycle.Home: one connection, or none where everything was
 // brought before.
-func (h *asking) Refresh(ctx context.Context, spec lifecycle.FetchSpec) error {
+func (h *fetcher) Refresh(ctx context.Context, spec lifecycle.FetchSpec) error {
 	if spec.Lost {
 		if _, _, err := mend(ctx, &h.remote, copiesOfPlaces(&h.remote, spec)...); err != nil {
 			return err
@@ -44,9 +44,9 @@ func (h *asking) Refresh(ctx context.Context, spec lifecycle.FetchSpec) error {
 }
 
 // Bring makes one fetch: inboxes and published refs into the copies, pruned, and lanes into
-// the mirror, forced and pruned. A lane is not believed before it was judged. If a hub has
+// the mirror, forced and pruned. A lane is not believed before it was checked. If a hub has
 // more than a log of handoffs can have, a second fetch brings only the lanes in question.
-func (h *asking) Bring(ctx context.Context, l Look) error {
+func (h *fetcher) Bring(ctx context.Context, l Look) error {
 	if h.along != nil {
 		l.Inboxes = append(slices.Clone(l.Inboxes), h.along.Inboxes...)
 		l.Log = l.Log || h.along.Log
@@ -60,7 +60,7 @@ func (h *asking) Bring(ctx context.Context, l Look) error {
 		l.Log = false
 		if err = h.bringOnce(ctx, l, nil); err == nil {
 			b.sweep()
-			err = narrow(ctx, &h.lanes)
+			err = narrow(ctx, &h.laneCopies)
 		}
 	}
 	if err == nil {
@@ -71,7 +71,7 @@ func (h *asking) Bring(ctx context.Context, l Look) error {
 
 // bringOnce makes one fetch within a bound, which may be nil. Where the whole log does not come
 // along, it asks for single lanes.
-func (h *asking) bringOnce(ctx context.Context, l Look, b *bound) error {
+func (h *fetcher) bringOnce(ctx context.Context, l Look, b *bound) error {
 	ids := l.Lanes
 	if !l.Log {
 		ids = slices.Concat(ids, h.lanesIn(l.Memory))
@@ -112,16 +112,16 @@ func (h *asking) bringOnce(ctx context.Context, l Look, b *bound) error {
 }
 
 // BringLog is like Bring with every lane, whatever this clone wants otherwise.
-func (h *asking) BringLog(ctx context.Context, l Look) error {
+func (h *fetcher) BringLog(ctx context.Context, l Look) error {
 	l.Log = true
 	if err := h.bringOnce(ctx, l, nil); err != nil {
 		return err
 	}
-	return widen(ctx, &h.lanes)
+	return widen(ctx, &h.laneCopies)
 }
 
-// RefreshAllLanes brings in every lane of the hub, and judges it: what an audit needs.
-func (h *asking) RefreshAllLanes(ctx context.Context) error {
+// RefreshAllLanes brings in every lane of the hub, and checks it: what an audit needs.
+func (h *fetcher) RefreshAllLanes(ctx context.Context) error {
 	if err := h.BringLog(ctx, Look{}); err != nil {
 		return err
 	}
@@ -131,12 +131,12 @@ func (h *asking) RefreshAllLanes(ctx context.Context) error {
 
 // LearnMemory is like learn for the lanes of a memory, which a look asked for. A lane nobody here
 // asked for stays in the mirror.
-func (h *asking) LearnMemory(ctx context.Context, memory []refs.Ref) error {
+func (h *fetcher) LearnMemory(ctx context.Context, memory []refs.Ref) error {
 	return h.learn(ctx, h.lanesIn(memory))
 }
 
 // lanesIn returns the lanes of a memory, as ids ending in their names.
-func (h *asking) lanesIn(memory []refs.Ref) []handoff.ID {
+func (h *fetcher) lanesIn(memory []refs.Ref) []handoff.ID {
 	ids := make([]handoff.ID, 0, len(memory))
 	for _, lane := range memory {
 		ids = append(ids, handoff.ID(lane.Name[len(h.Namespace().Lanes()):]))
@@ -159,7 +159,7 @@ func specOf(from, to string) string { return "+" + from + "*:" + to + "*" }
 // specs returns the refspecs of a look: its inboxes, the lanes of some ids or the whole log, and
 // published refs. A published file goes by the mirror, so a hub that lost it does not make this
 // clone forget it.
-func (h *asking) specs(l Look, ids []handoff.ID) []string {
+func (h *fetcher) specs(l Look, ids []handoff.ID) []string {
 	var specs []string
 	add := func(ref, to string) { specs = append(specs, specOf(h.RemoteName(ref), to)) }
 	inbox := func(agent string, id handoff.ID) {
@@ -200,8 +200,8 @@ func (h *asking) specs(l Look, ids []handoff.ID) []string {
 }
 
 // Each asks several homes side by side, each with its own time limit: a hub that is down does not
-// delay the others. The errors are in the order of the homes. ask judges no
-// lane: lanes are judged one home at a time.
+// delay the others. The errors are in the order of the homes. ask checks no
+// lane: lanes are checked one home at a time.
 func Each[H lifecycle.Home](homes []H, ask func(H) error) []error {
 	errs := make([]error, len(homes))
 	var all sync.WaitGroup
@@ -234,7 +234,7 @@ func tips(h *remote, specs []string) []string {
 	return flags
 }
 
-func (h *asking) takePublished(ctx context.Context, copies []string) error {
+func (h *fetcher) takePublished(ctx context.Context, copies []string) error {
 	var edits []refs.Edit
 	for _, ref := range copies {
 		if strings.HasSuffix(ref, "/") {
@@ -266,7 +266,7 @@ type broughtNotes struct {
 
 // BroughtNotes reports once that this command has brought the notes of a hub, and the former
 // tip of their copy.
-func (h *asking) BroughtNotes() (before string, ok bool) {
+func (h *fetcher) BroughtNotes() (before string, ok bool) {
 	if h.notes == nil {
 		return "", false
 	}
@@ -275,7 +275,7 @@ func (h *asking) BroughtNotes() (before string, ok bool) {
 }
 
 // bringNotes fetches refspecs together with the notes. Not done: git did not get through with them.
-func (h *asking) bringNotes(ctx context.Context, specs []string, b *bound) (done bool, err error) {
+func (h *fetcher) bringNotes(ctx context.Context, specs []string, b *bound) (done bool, err error) {
 	before, err := h.Repo.Resolve(ctx, h.NotesCopy())
 	if err != nil {
 		before = "" // it leads to something large

@@ -54,7 +54,7 @@ func MendNotes(ctx context.Context, h *Hub) error {
 
 // mendLane is like Mend for the copy of one lane and its mirror. An object that the hub has lost as well
 // stays lost, which is no error.
-func mendLane(ctx context.Context, h *lanes, s *laneTips) error {
+func mendLane(ctx context.Context, h *laneCopies, s *laneTips) error {
 	_, _, err := mend(ctx, &h.remote, s.name, h.mirrored(s.name))
 	if err != nil && !fault.Is(err, fault.MissingObject) {
 		return err

@@ -23,7 +23,7 @@ func TestMirrorBringsTheLog(t *testing.T) {
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}))
 	assert.NotEmpty(t, fixer.tip(t, hub.Mirror().Lane(first.ID)))
 	assert.NotEmpty(t, fixer.tip(t, hub.Mirror().Lane(second.ID)))
-	assert.Empty(t, fixer.tip(t, hub.Namespace().Lane(first.ID)), "nothing was judged yet")
+	assert.Empty(t, fixer.tip(t, hub.Namespace().Lane(first.ID)), "nothing was checked yet")
 	assert.False(t, hub.LaneIsFresh(first.ID))
 
 	v.Hub.Git(t, "update-ref", "-d", refs.LocalNamespace.Lane(first.ID)) // nobody is asked

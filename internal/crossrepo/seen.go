@@ -48,7 +48,7 @@ func LearnSeen(ctx context.Context, h *Hub, id handoff.ID) bool {
 	if ahead, err := h.extends(ctx, s.was, s.now); err != nil || ahead {
 		return err == nil // a step of this clone has moved the copy on since
 	}
-	if h.judge != nil && h.judge.MayMove(ctx, s.was, s.now) != nil {
+	if h.checker != nil && h.checker.MayMove(ctx, s.was, s.now) != nil {
 		return false
 	}
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: s.now}}}) == nil

@@ -65,7 +65,7 @@ func (rd *Reader) Audit(ctx context.Context, home Home, lane refs.Ref, a LaneAud
 			return err
 		}
 		for _, entry := range entries {
-			if err := l.judge(ctx, entry); err != nil {
+			if err := l.next(ctx, entry); err != nil {
 				return err
 			}
 		}
@@ -120,8 +120,8 @@ func (l *laneAudit) readChecked(ctx context.Context, r *secondReading, order []i
 	return entries, nil
 }
 
-// judge shows the next entry with its dispute, and the state of its handoff after the last one.
-func (l *laneAudit) judge(ctx context.Context, entry *Entry) error {
+// next shows the next entry with its dispute, and the state of its handoff after the last one.
+func (l *laneAudit) next(ctx context.Context, entry *Entry) error {
 	rd, s, at, rest := l.reader, l.state, l.order[0], l.order[1:]
 	l.order = rest
 	switch id := entry.Record().ID; {

@@ -29,7 +29,7 @@ func (rd *Reader) replay(ctx context.Context, home Home, s *State) {
 // entry above this one in the lane is dated before a time.
 func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *Entry, olderAbove func(time.Time) bool) {
 	if entry.Dispute == nil {
-		entry.Dispute = rd.judge(ctx, home, s, entry, olderAbove)
+		entry.Dispute = rd.checkEntry(ctx, home, s, entry, olderAbove)
 	}
 	if entry.Dispute == nil {
 		entry.Dispute = rd.checkInbox(s, entry)
@@ -93,8 +93,8 @@ type naming struct {
 	key   string
 }
 
-// judge says why an entry does not count; nil if it does.
-func (rd *Reader) judge(ctx context.Context, home Home, s *State, entry *Entry, olderAbove func(time.Time) bool) error {
+// checkEntry says why an entry does not count; nil if it does.
+func (rd *Reader) checkEntry(ctx context.Context, home Home, s *State, entry *Entry, olderAbove func(time.Time) bool) error {
 	r := entry.Record()
 	if entry.signature == nil {
 		entry.checkSignature(rd.Keys.Trust, false)

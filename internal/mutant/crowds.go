@@ -81,7 +81,7 @@ var ofCrowds = []mutant{
 		`|| !slices.Contains(l.Inboxes, inbox) {`, `{`, inCrossrepo + "TestListShows",
 	},
 	{
-		"a lane that a list shows is judged", "internal/crossrepo/list.go",
+		"a lane that a list shows is checked", "internal/crossrepo/list.go",
 		`h.learn(ctx, []handoff.ID{id}) != nil || h.Refused(lane) != nil`, `false`, inCrossrepo + "TestListShows",
 	},
 	{

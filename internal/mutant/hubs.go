@@ -94,8 +94,8 @@ var ofHubs = []mutant{
 		`if !handoff.IsLane(lane) {`, `if strings.Contains(lane, "/") {`, inCrossrepo + "TestTooManyLanes$",
 	},
 	{
-		"the copy of a lane is judged where no look is made, too", "internal/crossrepo/seen.go",
-		`if h.judge != nil && h.judge.MayMove(ctx, s.was, s.now) != nil {`, `if false {`, inCrossrepo + "TestLearnSeenVerifiesTheLane",
+		"the copy of a lane is checked where no look is made, too", "internal/crossrepo/seen.go",
+		`if h.checker != nil && h.checker.MayMove(ctx, s.was, s.now) != nil {`, `if false {`, inCrossrepo + "TestLearnSeenVerifiesTheLane",
 	},
 	{
 		"a copy below a lane makes way for it", "internal/crossrepo/learn.go",

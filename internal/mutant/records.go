@@ -84,7 +84,7 @@ var ofRecords = []mutant{
 	},
 	{
 		"a merge of a stranger does not enter the copies", "internal/crossrepo/learn.go",
-		`why := h.judge.MayMove(ctx, s.was, s.now)`, `why := error(nil)`, inCrossrepo + "TestStrangersMerge",
+		`why := h.checker.MayMove(ctx, s.was, s.now)`, `why := error(nil)`, inCrossrepo + "TestStrangersMerge",
 	},
 	{
 		"a copy of a lane leads to what it led to", "internal/lifecycle/history.go",
@@ -100,8 +100,8 @@ var ofRecords = []mutant{
 	},
 	{
 		"a stranger's merge is not given back", "internal/crossrepo/catchup.go",
-		`	why := h.judge.MayMove(ctx, "", s.was)
-	if why == nil {`, `	why := h.judge.MayMove(ctx, "", s.was)
+		`	why := h.checker.MayMove(ctx, "", s.was)
+	if why == nil {`, `	why := h.checker.MayMove(ctx, "", s.was)
 	if true {`, inCrossrepo + "TestStrangersLane",
 	},
 	{

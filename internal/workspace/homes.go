@@ -294,7 +294,7 @@ func (hs *Homes) join(ctx context.Context, hub *crossrepo.Hub) func(lane refs.Re
 	}
 }
 
-// LearnAndGiveBack judges the lanes of a hub against the memory from before the fetch, and gives the
+// LearnAndGiveBack checks the lanes of a hub against the memory from before the fetch, and gives the
 // hub its lost entries back.
 func (hs *Homes) LearnAndGiveBack(ctx context.Context, hub *crossrepo.Hub, memory []refs.Ref) error {
 	err := hub.LearnMemory(ctx, memory)
