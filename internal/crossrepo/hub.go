@@ -75,7 +75,7 @@ func applyAlone(ctx context.Context, h *Hub, t refs.Transaction) error {
 		if err == nil && report.Accepted(edits) {
 			return landed(ctx, h, t)
 		}
-		if try == 0 && h.hasty && report.overtaken(h, t.Edits) {
+		if try == 0 && t.NoRetry && report.overtaken(h, t.Edits) {
 			return errOvertaken(h, t.Edits)
 		}
 		if h.guardRefusal(err) == nil && report.RefusedForGood(t.Edits) {

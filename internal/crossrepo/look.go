@@ -25,8 +25,7 @@ type Look struct {
 type fetcher struct {
 	laneCopies
 	notes *broughtNotes        // brought along with another question
-	along *lifecycle.FetchSpec // what the next look brings besides
-	hasty bool                 // a step gives up without a fetch if another one came first
+	along *lifecycle.FetchSpec // what the next look brings besides; only within [BringAlong]
 }
 
 // Refresh implements lifecycle.Home: one connection, or none where everything was

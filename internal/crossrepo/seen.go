@@ -54,26 +54,18 @@ func LearnSeen(ctx context.Context, h *Hub, id handoff.ID) bool {
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: s.now}}}) == nil
 }
 
-// Along adds spec to the next look at a hub, whatever its reason. The returned end reports
-// whether there was a look, and withdraws spec.
-func Along(h *Hub, spec lifecycle.FetchSpec) (end func() (looked bool)) {
+// BringAlong runs do. The first look at a hub meanwhile, whatever its reason, brings spec as well.
+// BringAlong reports whether there was one.
+func BringAlong(h *Hub, spec lifecycle.FetchSpec, do func()) (looked bool) {
 	h.along = &spec
-	return func() bool {
-		looked := h.along == nil
-		h.along = nil
-		return looked
-	}
+	do()
+	looked = h.along == nil
+	h.along = nil
+	return looked
 }
 
-// Hastily makes the next steps at a hub give up with ErrOvertaken if another step on the same
-// handoff came first, without asking the hub about it. The returned end undoes this.
-func Hastily(h *Hub) (end func()) {
-	h.hasty = true
-	return func() { h.hasty = false }
-}
-
-// ErrOvertaken says that nothing of a step was sent: the list of refs at the start of the push
-// showed that the handoff had moved on.
+// ErrOvertaken is the cause of the error of a transaction with NoRetry of which nothing was sent: the
+// list of refs at the start of the push showed that the handoff had moved on.
 var ErrOvertaken = fmt.Errorf("another step came first: %w", refs.ErrRefused)
 
 func errOvertaken(h *Hub, edits []refs.Edit) error {

@@ -25,6 +25,9 @@ type ClaimRequest struct {
 	// ByID means the caller named this handoff, so an expired claim may be taken over at once.
 	// Otherwise it may be taken only after twice its lease, because clocks differ.
 	ByID bool
+	// NoRetry gives the claim up with the hub's error if others were faster: the hub is not asked
+	// who they are.
+	NoRetry bool
 	// Record is called with the claim before anything leaves this machine. Mine reports whether
 	// a nonce was recorded: only the holder can show it.
 	Record func(*record.Record) error
@@ -68,6 +71,7 @@ func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verif
 		if err := req.Record(rec); err != nil {
 			return err
 		}
+		b.tx.NoRetry = req.NoRetry
 		return b.build(ctx, s, rec)
 	})
 	if err != nil {

@@ -189,9 +189,9 @@ var mutants = []mutant{
 	},
 	{
 		"a claim is recorded before it leaves", "internal/app/take/resume.go",
-		`				held, *stored = next, *next
-				return nil`, `				held = next
-				return nil`, inStress + "TestKilled/resume",
+		`			held, *stored = next, *next
+			return nil`, `			held = next
+			return nil`, inStress + "TestKilled/resume",
 	},
 	{
 		"what was claimed and not shown is shown", "internal/app/take/resume.go",

@@ -34,6 +34,10 @@ type Transaction struct {
 	// record, a checkpoint. At a hub they follow the push; in this repository they are part of
 	// the same transaction.
 	LocalEdits []Edit
+
+	// NoRetry makes a hub give the transaction up if another step on the same handoff came first.
+	// The hub is not read then.
+	NoRetry bool
 }
 
 // ErrRefused is the cause of an error of a transaction refused by the hub's own rules. Another try

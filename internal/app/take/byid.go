@@ -27,7 +27,7 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 		if err := home.Refresh(ctx, lifecycle.WholeHandoffs(h.Proof().Place)); err != nil {
 			return nil, err
 		}
-		return t.claim(ctx, home, h.Proof().Place, true)
+		return t.claim(ctx, home, lifecycle.ClaimRequest{Place: h.Proof().Place, ByID: true})
 	}
 	homes, down := t.Workspace.Sources(ctx)
 	for _, home := range homes {
@@ -42,7 +42,7 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 			if down != nil {
 				t.Workspace.Warn(down)
 			}
-			g, err := t.claim(ctx, home, *p, true)
+			g, err := t.claim(ctx, home, lifecycle.ClaimRequest{Place: *p, ByID: true})
 			return g, t.explain(ctx, home, *p, err)
 		}
 	}

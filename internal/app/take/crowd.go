@@ -6,7 +6,6 @@ import (
 	"maps"
 
 	"githandoff/internal/crossrepo"
-	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -176,25 +175,10 @@ func (t crowd) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []refs
 	return mine, same, err
 }
 
-// claimOf claims an offer and gives it up if others were faster: the next offer costs less
-// than to ask for their names.
-func (t crowd) claimOf(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item) (*Result, error) {
-	end := crossrepo.Hastily(hub)
-	g, err := t.claim(ctx, hub, it.Place, false)
-	end()
-	switch {
-	case errors.Is(err, crossrepo.ErrOvertaken):
-		err = errors.Join(err, t.forgetOvertaken(ctx, it))
-	case fault.CodeOf(err) == fault.Conflict:
-		err = errors.Join(err, t.forgetLost(ctx, it))
-	}
-	return g, err
-}
-
 // forgetOvertaken drops the copy of an offer taken by others, and the record of an unsent claim
 // on it. An earlier try of this command may have been sent: then the record stays, and the next
 // resume asks the hub.
-func (t crowd) forgetOvertaken(ctx context.Context, it *workspace.Item) error {
+func (t *Handler) forgetOvertaken(ctx context.Context, it *workspace.Item) error {
 	err := t.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: it.Ref, Old: it.Commit}}})
 	if err != nil && !errors.As(err, new(*refs.StaleError)) {
 		return err

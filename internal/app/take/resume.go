@@ -143,7 +143,7 @@ func (t *search) finishUnprinted(ctx context.Context) (*Result, error) {
 			return nil, err
 		}
 		if isOurs(s, h) {
-			return t.claim(ctx, home, h.Proof().Place, true)
+			return t.claim(ctx, home, lifecycle.ClaimRequest{Place: h.Proof().Place, ByID: true})
 		}
 		// The claim is missing, half applied, or over. A push of a killed resume may still bring
 		// it, so a young one is kept.
@@ -213,7 +213,7 @@ func (t *search) showHeld(ctx context.Context) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		return t.claim(ctx, home, h.Proof().Place, true)
+		return t.claim(ctx, home, lifecycle.ClaimRequest{Place: h.Proof().Place, ByID: true})
 	}
 	return nil, errSeveral(t.Agent, stands)
 }
@@ -277,8 +277,10 @@ func (t *search) peek(ctx context.Context, home lifecycle.Home, p lifecycle.Plac
 	return &Result{Verified: v, Home: home}, err
 }
 
-// claim claims one handoff, whose part of the home was refreshed.
-func (t *search) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Place, byID bool) (*Result, error) {
+// claim claims one handoff, whose part of the home was refreshed. req has the place, and the ways in
+// which callers differ.
+func (t *search) claim(ctx context.Context, home lifecycle.Home, req lifecycle.ClaimRequest) (*Result, error) {
+	p := req.Place
 	if t.Peek {
 		return t.peek(ctx, home, p)
 	}
@@ -295,21 +297,20 @@ func (t *search) claim(ctx context.Context, home lifecycle.Home, p lifecycle.Pla
 		}
 	}
 	shown := held != nil && held.Printed
-	v, err := t.Engine.Claim(ctx, home, lifecycle.ClaimRequest{
-		Place: p, Lease: t.Lease, AllowExpired: t.AllowExpired, ByID: byID, Fits: t.checkFit,
-		Mine: func(nonce string) bool { return held.Mine(nonce) },
-		Record: func(r *record.Record) error {
-			return t.Claims.Update(ctx, p.ID, func(stored *work.Claim) error {
-				next := work.ClaimOf(p, r)
-				if stored.Held() {
-					next.Earlier = append(stored.Earlier, stored.Nonce)
-				}
-				next.Pending = stored.Pending
-				held, *stored = next, *next
-				return nil
-			})
-		},
-	})
+	req.Lease, req.AllowExpired, req.Fits = t.Lease, t.AllowExpired, t.checkFit
+	req.Mine = func(nonce string) bool { return held.Mine(nonce) }
+	req.Record = func(r *record.Record) error {
+		return t.Claims.Update(ctx, p.ID, func(stored *work.Claim) error {
+			next := work.ClaimOf(p, r)
+			if stored.Held() {
+				next.Earlier = append(stored.Earlier, stored.Nonce)
+			}
+			next.Pending = stored.Pending
+			held, *stored = next, *next
+			return nil
+		})
+	}
+	v, err := t.Engine.Claim(ctx, home, req)
 	if errors.Is(err, crossrepo.ErrGuard) || errors.Is(err, refs.ErrRefused) {
 		if ferr := t.forgetRefused(ctx, p.ID); ferr != nil { // else it would stand in the way of a push
 			err = errors.Join(err, ferr)

@@ -101,21 +101,24 @@ func (t *Handler) isMine(it *workspace.Item) (bool, error) {
 }
 
 // attempt claims an offer. If others were faster, the hub is asked again, and the look brings
-// everything for the next choice.
+// everything for the next choice. In a crowd the offer is given up instead.
 func (t *search) attempt(ctx context.Context, it *workspace.Item) (g *Result, looked bool, err error) {
+	req := lifecycle.ClaimRequest{Place: it.Place}
 	hub, ok := it.Home.(*crossrepo.Hub)
-	if !ok {
-		g, err = t.claim(ctx, it.Home, it.Place, false)
+	switch {
+	case !ok:
+		g, err = t.claim(ctx, it.Home, req)
 		return g, true, err
+	case t.crowded: // the next offer costs less than to ask who was faster
+		req.NoRetry = true
+		g, err = t.claim(ctx, hub, req)
+	default:
+		looked = crossrepo.BringAlong(hub, t.inboxesAndLog(), func() { g, err = t.claim(ctx, hub, req) })
 	}
-	if t.crowded {
-		g, err = crowd{t}.claimOf(ctx, hub, it)
-		return g, false, err
-	}
-	end := crossrepo.Along(hub, t.inboxesAndLog())
-	g, err = t.claim(ctx, hub, it.Place, false)
-	looked = end()
-	if fault.CodeOf(err) == fault.Conflict {
+	switch {
+	case errors.Is(err, crossrepo.ErrOvertaken):
+		err = errors.Join(err, t.forgetOvertaken(ctx, it))
+	case fault.CodeOf(err) == fault.Conflict:
 		err = errors.Join(err, t.forgetLost(ctx, it))
 	}
 	return g, looked, err
