@@ -107,7 +107,7 @@ var ofCrowds = []mutant{
 	},
 	{
 		"in a crowd a hub that went away is passed over", "internal/app/take/crowd.go",
-		`t.failed(p.hub, t.lookAtPart(ctx, p))`, `if t.failed(p.hub, t.lookAtPart(ctx, p)); t.down != nil {
+		`t.homeFailed(p.hub, lookAtPart(ctx, t, p))`, `if t.homeFailed(p.hub, lookAtPart(ctx, t, p)); t.down != nil {
 				return false
 			}`, "./internal/stress -run TestCrowdGoesOnWithoutAHub",
 	},

@@ -27,9 +27,6 @@ const (
 	widened = 64
 )
 
-// crowd has the steps of a search in a crowd.
-type crowd struct{ *search }
-
 // isCrowded reports whether a crowd takes from the inboxes of this agent.
 func (t *Handler) isCrowded() bool {
 	sp, err := t.newSpread(t.Workspace.Inboxes())
@@ -46,13 +43,13 @@ type part struct {
 // lookAtHub looks at a hub. In a small crowd, the first look in an hour, or after ten minutes of
 // other work, fetches the inboxes and the log, in one connection. The others are the looks of an
 // agent emptying an inbox, and fetch a part.
-func (t crowd) lookAtHub(ctx context.Context, hub *crossrepo.Hub) error {
+func lookAtHub(ctx context.Context, t *search, hub *crossrepo.Hub) error {
 	sp, err := t.newSpread(t.Workspace.Inboxes())
 	if err != nil {
 		return err
 	}
 	if sp.keys() > smallCrowd || !crossrepo.LooksAtAll(hub) {
-		return t.lookAtShare(ctx, hub, sp)
+		return lookAtShare(ctx, t, hub, sp)
 	}
 	err = hub.Bring(ctx, crossrepo.Look{FetchSpec: t.inboxesAndLog()})
 	if err == nil {
@@ -65,7 +62,7 @@ func (t crowd) lookAtHub(ctx context.Context, hub *crossrepo.Hub) error {
 // handoffs are of this agent's share. If this clone knows one of those as it is now, no second
 // one is needed. Otherwise the second one fetches a few, with their lanes, for this claim and the
 // next ones. An agent emptying the inbox always fetches: its next claims need no look then.
-func (t crowd) lookAtShare(ctx context.Context, hub *crossrepo.Hub, sp *spread) error {
+func lookAtShare(ctx context.Context, t *search, hub *crossrepo.Hub, sp *spread) error {
 	empties := sp.now.Sub(hub.LastRead()) < 2*turn
 	list, err := crossrepo.ListOf(ctx, hub, t.Workspace.Inboxes())
 	if err != nil {
@@ -85,9 +82,9 @@ func (t crowd) lookAtShare(ctx context.Context, hub *crossrepo.Hub, sp *spread) 
 	sp.order(open[:n])
 	p := &part{hub: hub, rest: open, sizes: []int{tried, widened}}
 	if empties {
-		return t.lookAtPart(ctx, p)
+		return lookAtPart(ctx, t, p)
 	}
-	if known, err = t.fetched(ctx, hub, mine); err != nil {
+	if known, err = fetchedOffers(ctx, t, hub, mine); err != nil {
 		return err
 	}
 	if len(known) > 0 && sp.leads(known[0], open) {
@@ -98,18 +95,18 @@ func (t crowd) lookAtShare(ctx context.Context, hub *crossrepo.Hub, sp *spread) 
 		}
 	}
 	p.rest = append(known[:min(len(known), 1)], open...) // its lane may have moved
-	return t.lookAtPart(ctx, p)
+	return lookAtPart(ctx, t, p)
 }
 
-// fetched returns the offers of a hub copied in this clone, best first. No hub is asked.
-func (t crowd) fetched(ctx context.Context, hub *crossrepo.Hub, mine map[handoff.ID]bool) ([]*workspace.Item, error) {
+// fetchedOffers returns the offers of a hub copied in this clone, best first. No hub is asked.
+func fetchedOffers(ctx context.Context, t *search, hub *crossrepo.Hub, mine map[handoff.ID]bool) ([]*workspace.Item, error) {
 	offline := t.offline(func(error) {}) // the choice after the look warns
 	maps.Copy(offline.skipped, mine)
 	return offline.offers(ctx, []lifecycle.Home{hub})
 }
 
 // lookAtPart fetches the next handoffs of a hub, and remembers the rest.
-func (t crowd) lookAtPart(ctx context.Context, p *part) error {
+func lookAtPart(ctx context.Context, t *search, p *part) error {
 	if len(p.rest) == 0 {
 		return nil
 	}
@@ -127,15 +124,15 @@ func (t crowd) lookAtPart(ctx context.Context, p *part) error {
 
 // lookFurther fetches more of the partly fetched hubs, and at last all their inboxes. It reports
 // whether there was more.
-func (t crowd) lookFurther(ctx context.Context) (more bool) {
+func lookFurther(ctx context.Context, t *search) (more bool) {
 	parts := t.parts
 	t.parts = nil
 	for _, p := range parts {
 		if len(p.sizes) > 0 {
-			t.failed(p.hub, t.lookAtPart(ctx, p))
+			t.homeFailed(p.hub, lookAtPart(ctx, t, p))
 			continue
 		}
-		t.failed(p.hub, p.hub.Bring(ctx, crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes()}}))
+		t.homeFailed(p.hub, p.hub.Bring(ctx, crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes()}}))
 	}
 	return len(parts) > 0
 }
@@ -143,7 +140,7 @@ func (t crowd) lookFurther(ctx context.Context) (more bool) {
 // dropOutdated drops the copies of inbox refs which the hub has no more, or has moved: others
 // claimed those offers. A handoff recorded as held here keeps its copy as long as the hub has it.
 // The ids of such handoffs are returned, and the copies equal to the hub's refs.
-func (t crowd) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []refs.Ref) (mine map[handoff.ID]bool, same map[string]bool, err error) {
+func (t *Handler) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []refs.Ref) (mine map[handoff.ID]bool, same map[string]bool, err error) {
 	held, err := t.Claims.All()
 	if err != nil {
 		return nil, nil, err

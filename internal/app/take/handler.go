@@ -90,7 +90,7 @@ func (q *Request) checkFit(v *lifecycle.Verified) error {
 type search struct {
 	*Handler
 	Request
-	skips
+	progress
 	crowded bool // a crowd takes from the inboxes of this agent
 }
 

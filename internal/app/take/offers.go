@@ -32,7 +32,7 @@ func (t *search) resumeAny(ctx context.Context) (*Result, error) {
 	if !t.Here {
 		all, down := t.Workspace.Sources(ctx)
 		homes = t.remaining(all)
-		t.failed(nil, down)
+		t.homeFailed(nil, down)
 	}
 	g, ask, err := t.claimSeen(ctx, homes)
 	if g != nil || err != nil && fault.CodeOf(err) != fault.Unavailable {
@@ -58,14 +58,14 @@ func (t *search) lookAt(ctx context.Context, homes []lifecycle.Home) {
 		homes = slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool {
 			hub, ok := home.(*crossrepo.Hub)
 			if ok {
-				t.failed(hub, crowd{t}.lookAtHub(ctx, hub))
+				t.homeFailed(hub, lookAtHub(ctx, t, hub))
 			}
 			return ok
 		})
 	}
 	look := t.inboxesAndLog()
 	for i, err := range crossrepo.Each(homes, func(home lifecycle.Home) error { return home.Refresh(ctx, look) }) {
-		t.failed(homes[i], err)
+		t.homeFailed(homes[i], err)
 	}
 }
 
@@ -86,7 +86,7 @@ func (t *search) resumeFetched(ctx context.Context, homes []lifecycle.Home) (*Re
 			}
 			continue
 		}
-		if !(crowd{t}).lookFurther(ctx) {
+		if !lookFurther(ctx, t) {
 			return nil, nil
 		}
 	}
@@ -122,9 +122,9 @@ func (t *search) offers(ctx context.Context, homes []lifecycle.Home) ([]*workspa
 		switch {
 		case fault.CodeOf(it.Fault) == fault.Unavailable: // a gc took its copy, and its hub is away
 			t.skipped[it.Place.ID] = true
-			t.failed(it.Home, it.Fault)
+			t.homeFailed(it.Home, it.Fault)
 		case it.Fault != nil:
-			t.refuse(it.Place.ID, it.Fault)
+			t.offerRefused(it.Place.ID, it.Fault)
 			it.Record, it.Tip = nil, nil // there may be many
 		case isFree(it.Record, now):
 			free = append(free, it)
@@ -185,7 +185,7 @@ func (t *search) firstTrusted(sp *spread, free []*workspace.Item) []*workspace.I
 	var good []*workspace.Item
 	for _, it := range free {
 		if err := t.Engine.Keys.CheckTrustedSigner(it.Tip); err != nil {
-			t.refuse(it.Place.ID, err)
+			t.offerRefused(it.Place.ID, err)
 			it.Record, it.Tip = nil, nil // there may be many
 			continue
 		}
@@ -241,7 +241,7 @@ func (t *search) claimOne(ctx context.Context, offers []*workspace.Item) (*Resul
 	for i, it := range offers {
 		// After each refusal the lanes of more offers are fetched at once: others may be refused too.
 		if err := t.refreshLanes(ctx, offers[i:min(i+max(i*i, 1), len(offers))]); err != nil {
-			return nil, t.passOver(it.Home, err)
+			return nil, t.ignoreUnavailable(it.Home, err)
 		}
 		g, looked, err := t.attempt(ctx, it)
 		if errors.As(err, new(unfit)) {
@@ -267,14 +267,14 @@ func (t *search) claimOne(ctx context.Context, offers []*workspace.Item) (*Resul
 			case t.crowded:
 				continue // the others were fetched as well
 			}
-			return nil, t.passOver(it.Home, it.Home.Refresh(ctx, t.inboxesAndLog()))
+			return nil, t.ignoreUnavailable(it.Home, it.Home.Refresh(ctx, t.inboxesAndLog()))
 		case fault.Denied, fault.Invalid, fault.Policy, fault.NotFound:
-			t.refuse(it.Place.ID, err)
+			t.offerRefused(it.Place.ID, err)
 		default:
 			if !nothingSent(err) {
 				return nil, err
 			}
-			return nil, errors.Join(t.passOver(it.Home, err), t.forgetRefused(ctx, it.Place.ID))
+			return nil, errors.Join(t.ignoreUnavailable(it.Home, err), t.forgetRefused(ctx, it.Place.ID))
 		}
 	}
 	return nil, nil
@@ -322,9 +322,9 @@ func (t *search) errNothing(ctx context.Context, homes []lifecycle.Home) error {
 			fault.Run("githandoff", "resume", "--wait", "10m").Because("waits for one"))
 }
 
-// skips has the progress of one resume: the offers lost to others, of no use to the caller, or refused;
+// progress is how far one resume has come: the offers lost to others, of no use to the caller, or refused;
 // the homes that it passes over; and the hubs of which a part was fetched.
-type skips struct {
+type progress struct {
 	warn       func(error)
 	askNobody  bool // no hub is asked about offers which only look held
 	skipped    map[handoff.ID]bool
@@ -340,19 +340,15 @@ type skips struct {
 	down       error                   // the first error of such a home
 }
 
-func newSkips(warn func(error)) skips {
-	return skips{warn: warn, skipped: map[handoff.ID]bool{}, passedOver: map[lifecycle.Home]bool{}}
-}
-
 // remaining returns the homes that are not passed over.
-func (p *skips) remaining(homes []lifecycle.Home) []lifecycle.Home {
+func (p *progress) remaining(homes []lifecycle.Home) []lifecycle.Home {
 	return slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool { return p.passedOver[home] })
 }
 
-// failed notes an error of reading a home, or of writing to it. The offers of a home that is not
-// available are passed over, so that this agent gets those of other homes. If nothing is claimed,
+// homeFailed notes the error, if any, of reading a home or writing to it. home is nil where the error does
+// not say which one it is. The offers of a home that is not available are passed over, so that this agent gets those of other homes. If nothing is claimed,
 // the first error is the error of the command. The others are warnings.
-func (p *skips) failed(home lifecycle.Home, err error) {
+func (p *progress) homeFailed(home lifecycle.Home, err error) {
 	switch {
 	case err == nil:
 		return
@@ -366,13 +362,13 @@ func (p *skips) failed(home lifecycle.Home, err error) {
 	}
 }
 
-// passOver notes that a home is not available, and returns nil. It returns any other error, which ends
-// the command.
-func (p *skips) passOver(home lifecycle.Home, err error) error {
+// ignoreUnavailable notes the error of a home that is not available, and returns nil. It returns any other
+// error, which ends the command.
+func (p *progress) ignoreUnavailable(home lifecycle.Home, err error) error {
 	if fault.CodeOf(err) != fault.Unavailable {
 		return err
 	}
-	p.failed(home, err)
+	p.homeFailed(home, err)
 	return nil
 }
 
@@ -380,7 +376,8 @@ func (p *skips) passOver(home lifecycle.Home, err error) error {
 // not flood the readers of a hub.
 const mostRefusals = 20
 
-func (p *skips) refuse(id handoff.ID, err error) {
+// offerRefused notes why an offer is refused. This resume does not try it again.
+func (p *progress) offerRefused(id handoff.ID, err error) {
 	p.skipped[id] = true
 	if f := fault.As(err); f != nil && (f.Reason == fault.StatusUnknown || f.Reason == fault.AudienceMismatch) {
 		p.hints = fault.AddHints(p.hints, f.Hints...)
@@ -394,7 +391,7 @@ func (p *skips) refuse(id handoff.ID, err error) {
 }
 
 // whyRefused returns the hints to show the refused offers.
-func (p *skips) whyRefused() []fault.Hint {
+func (p *progress) whyRefused() []fault.Hint {
 	hints := p.hints
 	for _, id := range p.refusedIDs {
 		hints = append(hints, fault.Run("githandoff", "show", string(id)).Because("says why it is refused"))
@@ -403,7 +400,7 @@ func (p *skips) whyRefused() []fault.Hint {
 }
 
 // warnOfMore warns of the number of offers refused without a warning of their own.
-func (p *skips) warnOfMore() {
+func (p *progress) warnOfMore() {
 	if more := p.refused - mostRefusals; more > 0 {
 		p.warn(fmt.Errorf("%d more were refused: githandoff audit lists them", more))
 	}

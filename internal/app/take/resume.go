@@ -73,7 +73,9 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 	t.Workspace.ForgetLanes() // each try of a wait asks the hubs again
 	var g *Result
 	err = t.Workspace.DeferWarnings(func() (err error) {
-		s := &search{Handler: t, Request: q, skips: newSkips(t.Workspace.Warn)}
+		s := &search{Handler: t, Request: q, progress: progress{
+			warn: t.Workspace.Warn, skipped: map[handoff.ID]bool{}, passedOver: map[lifecycle.Home]bool{},
+		}}
 		if q.Arg != "" {
 			g, err = s.resumeByID(ctx)
 		} else {
@@ -128,14 +130,14 @@ func (t *search) finishUnprinted(ctx context.Context) (*Result, error) {
 	held = slices.DeleteFunc(held, func(h *work.Claim) bool {
 		return h.Printed || h.Actor != t.Agent || t.Here && !t.Local.Is(h.Home)
 	})
-	looks := map[lifecycle.Home]error{}
+	answers := map[lifecycle.Home]error{} // of the homes asked so far
 	for _, h := range held {
 		home, err := t.Workspace.Home(ctx, h.Home)
 		if err != nil {
-			t.failed(nil, err)
+			t.homeFailed(nil, err)
 			continue
 		}
-		if !t.lookUp(ctx, home, h, held, looks) {
+		if !t.refreshClaim(ctx, home, h, held, answers) {
 			continue
 		}
 		s, err := t.Engine.Reader.Load(ctx, home, h.Proof().Place)
@@ -156,21 +158,21 @@ func (t *search) finishUnprinted(ctx context.Context) (*Result, error) {
 	return nil, nil
 }
 
-// lookUp fetches the state of a claim, together with those of all others at the same home. looks
-// has the answer of each home asked.
-func (t *search) lookUp(ctx context.Context, home lifecycle.Home, h *work.Claim, held []*work.Claim, looks map[lifecycle.Home]error) bool {
-	err, asked := looks[home]
+// refreshClaim fetches the state of a claim, and with it those of all others at the same home. It asks a
+// home once, and adds its answer to answers. It reports whether the state is here.
+func (t *search) refreshClaim(ctx context.Context, home lifecycle.Home, h *work.Claim, held []*work.Claim, answers map[lifecycle.Home]error) bool {
+	err, asked := answers[home]
 	switch {
 	case t.passedOver[home], err != nil && !fault.Is(err, fault.Rollback):
 		return false
 	case !asked:
 		err = home.Refresh(ctx, lifecycle.WholeHandoffs(placesAt(home, held)...))
-		looks[home] = err
+		answers[home] = err
 	}
 	if fault.Is(err, fault.Rollback) { // perhaps of the lane of another claim
 		err = home.Refresh(ctx, lifecycle.FetchSpec{Lanes: []handoff.ID{h.ID}, Once: true})
 	}
-	t.failed(home, err)
+	t.homeFailed(home, err)
 	return err == nil
 }
 

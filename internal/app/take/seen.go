@@ -49,7 +49,7 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (*Result
 	rest := slices.DeleteFunc(slices.Clone(homes), func(h lifecycle.Home) bool { return h == it.Home })
 	switch {
 	case fault.CodeOf(err) == fault.Unavailable:
-		t.failed(it.Home, err)
+		t.homeFailed(it.Home, err)
 		if nothingSent(err) {
 			return nil, rest, t.forgetRefused(ctx, it.Place.ID)
 		}
@@ -63,9 +63,9 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (*Result
 
 // offline returns a search for the same that passes over as much, asks no hub, and warns with warn.
 func (t *search) offline(warn func(error)) *search {
-	offline := &search{t.Handler, t.Request, newSkips(warn), t.crowded}
-	offline.askNobody, offline.skipped = true, maps.Clone(t.skipped)
-	return offline
+	return &search{Handler: t.Handler, Request: t.Request, crowded: t.crowded, progress: progress{
+		warn: warn, askNobody: true, skipped: maps.Clone(t.skipped), passedOver: map[lifecycle.Home]bool{},
+	}}
 }
 
 // firstSeen returns the seen offer this agent would try first, if it is at a hub where a claim
