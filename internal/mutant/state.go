@@ -64,7 +64,7 @@ var ofState = []mutant{
 	},
 	{
 		"what is shown as held is held", "internal/app/take/resume.go",
-		`	if !v.State().Overdue(t.Engine.Now()) {`, `	if true {`,
+		`	if v.State().Overdue(t.Engine.Now()) {`, `	if false {`,
 		"./internal/cli -run TestScript/resume_again",
 	},
 	{

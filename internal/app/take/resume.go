@@ -282,11 +282,10 @@ func (t *search) peek(ctx context.Context, home lifecycle.Home, p lifecycle.Plac
 // claim claims one handoff, whose part of the home was refreshed. req has the place, and the ways in
 // which callers differ.
 func (t *search) claim(ctx context.Context, home lifecycle.Home, req lifecycle.ClaimRequest) (*Result, error) {
-	p := req.Place
 	if t.Peek {
-		return t.peek(ctx, home, p)
+		return t.peek(ctx, home, req.Place)
 	}
-	held, err := t.Claims.Get(p.ID)
+	held, err := t.Claims.Get(req.Place.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -299,30 +298,14 @@ func (t *search) claim(ctx context.Context, home lifecycle.Home, req lifecycle.C
 		}
 	}
 	shown := held != nil && held.Printed
-	req.Lease, req.AllowExpired, req.Fits = t.Lease, t.AllowExpired, t.checkFit
-	req.Mine = func(nonce string) bool { return held.Mine(nonce) }
-	req.Record = func(r *record.Record) error {
-		return t.Claims.Update(ctx, p.ID, func(stored *work.Claim) error {
-			next := work.ClaimOf(p, r)
-			if stored.Held() {
-				next.Earlier = append(stored.Earlier, stored.Nonce)
-			}
-			next.Pending = stored.Pending
-			held, *stored = next, *next
-			return nil
-		})
-	}
-	v, err := t.Engine.Claim(ctx, home, req)
-	if errors.Is(err, crossrepo.ErrGuard) || errors.Is(err, refs.ErrRefused) {
-		if ferr := t.forgetRefused(ctx, p.ID); ferr != nil { // else it would stand in the way of a push
-			err = errors.Join(err, ferr)
-		}
-	}
+	v, held, err := t.claimRecorded(ctx, home, req, held)
 	if err != nil {
 		return nil, err
 	}
-	if v, err = t.renew(ctx, home, v, held); err != nil {
-		return nil, err
+	if v.State().Overdue(t.Engine.Now()) {
+		if v, err = t.renew(ctx, home, v, held); err != nil {
+			return nil, err
+		}
 	}
 	s := v.State()
 	if held.Nonce != s.Claim.Nonce || !held.Lease.Equal(s.Lease) {
@@ -340,12 +323,34 @@ func (t *search) claim(ctx context.Context, home lifecycle.Home, req lifecycle.C
 	return &Result{Verified: v, Home: home, Holder: held, Again: shown && held.Printed}, nil
 }
 
+// claimRecorded records a claim and makes it, and returns its record. If a claim in force is recorded in
+// held, which may be nil, nothing changes. The record of a claim that the hub refused is dropped.
+func (t *search) claimRecorded(ctx context.Context, home lifecycle.Home, req lifecycle.ClaimRequest, held *work.Claim) (*lifecycle.Verified, *work.Claim, error) {
+	req.Lease, req.AllowExpired, req.Fits = t.Lease, t.AllowExpired, t.checkFit
+	req.Mine = func(nonce string) bool { return held.Mine(nonce) }
+	req.Record = func(r *record.Record) error {
+		return t.Claims.Update(ctx, req.Place.ID, func(stored *work.Claim) error {
+			next := work.ClaimOf(req.Place, r)
+			if stored.Held() {
+				next.Earlier = append(stored.Earlier, stored.Nonce)
+			}
+			next.Pending = stored.Pending
+			held, *stored = next, *next
+			return nil
+		})
+	}
+	v, err := t.Engine.Claim(ctx, home, req)
+	if errors.Is(err, crossrepo.ErrGuard) || errors.Is(err, refs.ErrRefused) {
+		if ferr := t.forgetRefused(ctx, req.Place.ID); ferr != nil { // else it would stand in the way of a push
+			err = errors.Join(err, ferr)
+		}
+	}
+	return v, held, err
+}
+
 // renew gives a claim of ours whose lease ran out a new one, if it still may have
 // one: what is shown to an agent as held must be held.
 func (t *search) renew(ctx context.Context, home lifecycle.Home, v *lifecycle.Verified, h *work.Claim) (*lifecycle.Verified, error) {
-	if !v.State().Overdue(t.Engine.Now()) {
-		return v, nil
-	}
 	holding := lifecycle.ClaimProof{Place: lifecycle.Place{Agent: v.State().Agent, ID: v.State().ID}, Nonce: v.State().Claim.Nonce}
 	_, err := t.Engine.Renew(ctx, home, holding, lifecycle.Renewal{Lease: t.Lease})
 	switch code := fault.CodeOf(err); {
