@@ -132,14 +132,15 @@ func (a *app) attended() bool {
 	return term.IsTerminal(int(in.Fd()))
 }
 
-func trustPath(repo *refs.Repo) string { return repo.Own("trust.json") }
+// trustFile is the name of the trust list of a repository.
+const trustFile = "trust.json"
 
 func (a *app) loadTrust(repo *refs.Repo) (*sign.Trust, error) {
 	user, err := sign.UserTrustPath(a.Getenv)
 	if err != nil {
 		return nil, err
 	}
-	trust, err := sign.LoadTrust(trustPath(repo), user)
+	trust, err := sign.LoadTrust(repo.Own(trustFile), user)
 	if err != nil {
 		return nil, err
 	}
@@ -194,13 +195,44 @@ func (a *app) workspace(ctx context.Context, n need) (*workspace.Workspace, erro
 	if err != nil && n != reads {
 		return nil, err
 	}
-	trust, err := a.loadTrust(repo)
-	if err != nil {
-		return nil, err
-	}
 	local := &lifecycle.LocalHome{Repo: repo, RepoID: repo.Config.Get("handoff.repoid")}
 	for _, p := range repo.Paths() {
 		local.Paths = append(local.Paths, crossrepo.FileID(p))
+	}
+	engine, err := openEngine(ctx, a, repo, agent, n)
+	if err != nil {
+		return nil, err
+	}
+	ws := &workspace.Workspace{
+		Homes: workspace.Homes{
+			Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Local: local, Engine: engine, OnWarn: a.Warn,
+		},
+		Claims: work.ClaimsOf(repo, repo.GitDir),
+		Agent:  agent,
+	}
+	engine.Verifier.Elsewhere = ws.Home
+	engine.Keys.Published = func(kid sign.KID) (sign.PublicKey, bool) { return team.New(ws).LocalCopy(ctx, kid) }
+	if err := ws.Claims.Upgrade(ctx); err != nil {
+		a.Warn(err)
+	}
+	a.shortenIDs(ctx, ws)
+	if err := team.New(ws).Witness(ctx, nil); err != nil {
+		a.Warn(err)
+	}
+	if n != reads {
+		if err := ws.RecoverLocal(ctx); err != nil {
+			a.Warn(err)
+		}
+	}
+	return ws, nil
+}
+
+// openEngine makes the state machine of the acting agent, with its trust list, and with its key unless the
+// command only reads.
+func openEngine(ctx context.Context, a *app, repo *refs.Repo, agent string, n need) (*lifecycle.Engine, error) {
+	trust, err := a.loadTrust(repo)
+	if err != nil {
+		return nil, err
 	}
 	engine := lifecycle.New(lifecycle.Setup{
 		Repo: repo, Trust: trust, Actor: agent, Now: a.Now, Random: a.Random,
@@ -210,48 +242,29 @@ func (a *app) workspace(ctx context.Context, n need) (*workspace.Workspace, erro
 	if own, err := workspace.AgentOf(repo); err == nil && own != "" {
 		engine.Author.Guest = own != agent
 	}
-	if n != reads {
-		if local.RepoID == "" {
-			return nil, fault.New(fault.Usage, fault.NoIdentity, "githandoff is not set up in this repository").
-				WithHints(fault.Run("githandoff", "init", "--as", agent).Because("sets this repository up"))
-		}
-		if engine.Author.Signer, err = sign.OpenSigner(ctx, a.signerOptions(repo, agent)); err != nil {
-			return nil, err
-		}
-		if key, ok := trust.Lookup(engine.Author.Signer.KID()); ok {
-			engine.Author.Actor = key.ActsAs(agent) // a commit has a name of its signing key
-		}
-	}
 	if !a.Quiet {
 		engine.Reader.Lanes.Walked = func() { a.patience.Count("reading the log, entries") }
 	}
-	ws := &workspace.Workspace{
-		Homes: workspace.Homes{
-			Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Local: local, Engine: engine, OnWarn: a.Warn,
-		},
-		Claims: work.ClaimsOf(repo, repo.GitDir),
-		Agent:  agent,
-	}
-	if err := ws.Claims.Upgrade(ctx); err != nil {
-		a.Warn(err)
-	}
-	a.shortenIDs(ctx, ws)
-	engine.Verifier.Elsewhere = ws.Home
-	engine.Keys.Published = func(kid sign.KID) (sign.PublicKey, bool) { return team.New(ws).LocalCopy(ctx, kid) }
-	if err := team.New(ws).Witness(ctx, nil); err != nil {
-		a.Warn(err)
+	open := func(ctx context.Context) (sign.Signer, error) {
+		return sign.OpenSigner(ctx, a.signerOptions(repo, agent))
 	}
 	if agent != "" {
-		engine.Verifier.Opener = func(ctx context.Context) (sign.Signer, error) {
-			return sign.OpenSigner(ctx, a.signerOptions(repo, agent))
-		}
+		engine.Verifier.Opener = open
 	}
-	if n != reads {
-		if err := ws.RecoverLocal(ctx); err != nil {
-			a.Warn(err)
-		}
+	if n == reads {
+		return engine, nil
 	}
-	return ws, nil
+	if repo.Config.Get("handoff.repoid") == "" {
+		return nil, fault.New(fault.Usage, fault.NoIdentity, "githandoff is not set up in this repository").
+			WithHints(fault.Run("githandoff", "init", "--as", agent).Because("sets this repository up"))
+	}
+	if engine.Author.Signer, err = open(ctx); err != nil {
+		return nil, err
+	}
+	if key, ok := trust.Lookup(engine.Author.Signer.KID()); ok {
+		engine.Author.Actor = key.ActsAs(agent) // a commit has a name of its signing key
+	}
+	return engine, nil
 }
 
 // shortenIDs lets hints show a person the shortest ends of ids. Looking for them costs a

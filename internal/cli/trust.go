@@ -173,7 +173,7 @@ func (c *trustCommand) open(ctx context.Context) (trust *sign.Trust, path string
 		return nil, "", err
 	}
 	trust, err = c.loadTrust(repo)
-	return trust, trustPath(repo), err
+	return trust, repo.Own(trustFile), err
 }
 
 // pins makes the handler of a list.

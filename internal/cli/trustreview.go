@@ -82,7 +82,7 @@ func (c *reviewCommand) one(ws *workspace.Workspace, public sign.PublicKey) erro
 	if err != nil || len(typed) == 0 {
 		return err
 	}
-	h := &pin.Handler{Trust: ws.Engine.Keys.Trust, Path: trustPath(ws.Repo)}
+	h := &pin.Handler{Trust: ws.Engine.Keys.Trust, Path: ws.Repo.Own(trustFile)}
 	if name, err = h.Confirm(public, string(typed)); err != nil {
 		return err
 	}
