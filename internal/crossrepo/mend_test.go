@@ -182,7 +182,9 @@ func TestLookAtADamagedHub(t *testing.T) {
 			source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 			p := v.offer(t, source, "fixer")
 			tip := v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(p.ID))
-			require.NoError(t, os.Truncate(filepath.Join(v.Hub.Dir, "objects", tip[:2], tip[2:]), 0))
+			file := filepath.Join(v.Hub.Dir, "objects", tip[:2], tip[2:])
+			require.NoError(t, os.Chmod(file, 0o600)) // git makes it read-only
+			require.NoError(t, os.Truncate(file, 0))
 			err := fixer.home.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
 			assert.True(t, fault.Is(err, fault.RemoteUnavailable), err)
 		})

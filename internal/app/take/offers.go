@@ -345,9 +345,10 @@ func (p *progress) remaining(homes []lifecycle.Home) []lifecycle.Home {
 	return slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool { return p.passedOver[home] })
 }
 
-// homeFailed notes the error, if any, of reading a home or writing to it. home is nil where the error does
-// not say which one it is. The offers of a home that is not available are passed over, so that this agent gets those of other homes. If nothing is claimed,
-// the first error is the error of the command. The others are warnings.
+// homeFailed notes the error, if any, of reading a home or writing to it. home is nil where the error
+// does not say which one it is. The offers of a home that is not available are passed over, so that
+// this agent gets those of other homes. If nothing is claimed, the first error is the error of the
+// command. The others are warnings.
 func (p *progress) homeFailed(home lifecycle.Home, err error) {
 	switch {
 	case err == nil:
