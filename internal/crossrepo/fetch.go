@@ -44,10 +44,6 @@ func fetch(ctx context.Context, h *remote, r fetchRequest) error {
 		if b.over() {
 			return errTooMuch
 		}
-		if gitexec.PastMaxAlloc(err) && !r.onePack {
-			r.onePack = true
-			continue
-		}
 		if err == nil && gc.Seen() {
 			err = packFetched(ctx, h)
 		}
@@ -55,6 +51,10 @@ func fetch(ctx context.Context, h *remote, r fetchRequest) error {
 			h.stamp()
 			_ = refs.PackMany(ctx, h.Repo, h.Namespace(), h.Mirror()) // if it fails now, the copies are as right as before
 			return nil
+		}
+		if gitexec.PastMaxAlloc(err) && !r.onePack {
+			r.onePack = true
+			continue
 		}
 		gone, herr := h.mendAfter(ctx, err)
 		if herr != nil {
