@@ -70,6 +70,7 @@ func newSoak(t testing.TB, seed uint64) *soak {
 	t.Helper()
 	s := &soak{Fixture: gittest.NewFixture(t), seed: seed, revoked: map[string]bool{}, done: map[string]int{}}
 	s.Hub.Git(t, "config", "maintenance.strategy", "gc") // as in TestHubBesideUpkeep
+	largePackedRefs(t, s.Hub)
 	for i, agent := range []string{"boss", "fixer", "fixer", "tester"} {
 		p := &soaker{
 			Repo: s.Clone(t, fmt.Sprint(agent, i)), agent: agent,

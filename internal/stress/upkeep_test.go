@@ -101,6 +101,19 @@ func codeCommits(t testing.TB, repo *gittest.Repo, n int) []string {
 	return strings.Fields(repo.Git(t, "rev-list", "refs/heads/work"))[:n]
 }
 
+// largePackedRefs gives a hub packed-refs of more than 32 KiB. git itself can take a push on a smaller
+// one that was rewritten twice in a second, and lose another push by that (docs/servers.md).
+func largePackedRefs(t testing.TB, hub *gittest.Repo) {
+	t.Helper()
+	commit := hub.GitIn(t, strings.NewReader("tree\n"), "commit-tree", gittest.Objects().EmptyTree())
+	var refs strings.Builder
+	for n := range 1000 {
+		fmt.Fprintf(&refs, "create refs/pad/%04d %s\n", n, commit)
+	}
+	hub.GitIn(t, strings.NewReader(refs.String()), "update-ref", "--stdin")
+	hub.Git(t, "pack-refs", "--all")
+}
+
 // A whole life of handoffs at a hub while the hub and both clones are tidied up.
 func TestHubBesideUpkeep(t *testing.T) {
 	t.Parallel()
@@ -109,6 +122,7 @@ func TestHubBesideUpkeep(t *testing.T) {
 	// The maintenance after each push is not kept from repacking beside a gc since git 2.54, and
 	// then objects get lost, of plain pushes too.
 	w.Hub.Git(t, "config", "maintenance.strategy", "gc")
+	largePackedRefs(t, w.Hub)
 	// At a hub --prune=now takes the objects of a push that is under way, whoever
 	// pushes; what git's own maintenance runs is a gc that spares what is young.
 	stops := []func() int{
