@@ -111,6 +111,9 @@ func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 		}
 		return nil, agentErr
 	}
+	if !bytes.Contains(b, []byte("PRIVATE KEY")) { // before its mode is looked at: only a key is to be closed to others
+		return nil, badKey("%s is neither an armored OpenPGP private key nor an OpenSSH one", path)
+	}
 	s, err := readSSHPrivate(path)
 	missing, locked := errors.AsType[*ssh.PassphraseMissingError](err)
 	if !locked {

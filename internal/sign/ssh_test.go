@@ -179,8 +179,12 @@ func TestSSHFiles(t *testing.T) {
 	refused(t, err, "unsafe_file")
 	_, err = OpenSigner(t.Context(), Options{Key: path + ".none"})
 	refused(t, err, "no_key")
-	_, err = OpenSigner(t.Context(), Options{Key: writeFile(t, t.TempDir(), "x", []byte("hello"))})
-	refused(t, err, "malformed")
+	other := writeFile(t, t.TempDir(), "x", []byte("hello"))
+	for _, mode := range []os.FileMode{0o600, 0o644} { // no hint closes a file that is no key
+		require.NoError(t, os.Chmod(other, mode))
+		_, err = OpenSigner(t.Context(), Options{Key: other})
+		refused(t, err, "malformed")
+	}
 	_, err = OpenSigner(t.Context(), Options{Key: keygen(t, "rsa", "", "-b", "1024")})
 	refused(t, err, "malformed")
 }
