@@ -14,6 +14,7 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 	"githandoff/internal/workspace"
 )
 
@@ -310,7 +311,7 @@ func (t *search) errNothing(ctx context.Context, homes []lifecycle.Home) error {
 	switch {
 	case t.refused > 0:
 		return fault.New(fault.Denied, fault.Refused, "every handoff that waits for %s was refused", t.Agent).
-			WithHints(t.whyRefused()...)
+			WithHints(t.hintsOfRefusal()...)
 	case t.down != nil:
 		return t.down
 	}
@@ -391,10 +392,15 @@ func (p *progress) offerRefused(id handoff.ID, err error) {
 	}
 }
 
-// whyRefused returns the hints to show the refused offers.
-func (p *progress) whyRefused() []fault.Hint {
-	hints := p.hints
-	for _, id := range p.refusedIDs {
+// hintsOfRefusal returns the hints to show the refused offers, or to look at the agent's own key: where
+// that may take nothing, the offers are not to blame.
+func (t *search) hintsOfRefusal() []fault.Hint {
+	key, ok := t.Engine.Keys.Trust.Lookup(t.Engine.Author.Signer.KID())
+	if !ok || key.MayAct(sign.RoleRecipient, t.Agent, t.Engine.Now()) != nil {
+		return []fault.Hint{fault.Run("githandoff", "doctor").Because("says why the key of %s may take nothing", t.Agent)}
+	}
+	hints := t.hints
+	for _, id := range t.refusedIDs {
 		hints = append(hints, fault.Run("githandoff", "show", string(id)).Because("says why it is refused"))
 	}
 	return hints
