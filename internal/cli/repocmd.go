@@ -242,7 +242,7 @@ func (c *repoCommand) remove(ctx context.Context) error {
 	al, pinned, _ := aliases.Look(c.name) // an alias that leads nowhere may go
 	if pinned {
 		if open, err = c.openAt(ctx, append(al.Also, al.RepoID)); err != nil {
-			return err
+			c.Warn(err)
 		}
 	}
 	if err := aliases.Remove(ctx, c.name); err != nil {

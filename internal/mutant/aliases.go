@@ -11,6 +11,14 @@ var ofAliases = []mutant{
 		`} else if !behind {`, `} else if false && !behind {`, inScript + "repo_names_behind",
 	},
 	{
+		"a queued handoff whose alias is gone stays until it expires", "internal/app/gc/gc.go",
+		` || !now.After(it.Record.Expires) {`, ` {`, inScript + "gc_expired",
+	},
+	{
+		"a queued handoff that can be delivered stays", "internal/app/gc/gc.go",
+		`!fault.Is(it.Fault, fault.UnknownHome)`, `it.Record == nil`, inScript + "gc_expired",
+	},
+	{
 		"an alias stays while handoffs sent there are open", "internal/cli/repocmd.go",
 		`if it.Record != nil && slices.Contains(ids, it.Record.Home) {`, `if false {`, inScript + "repo_needed",
 	},

@@ -3,7 +3,6 @@ package gc
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +35,7 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 	if err := h.files(ctx, now, dryRun, visit); err != nil {
 		return err
 	}
-	inboxes, undelivered, err := h.inboxes(ctx)
+	inboxes, err := h.inboxes(ctx)
 	if err != nil {
 		return err
 	}
@@ -45,11 +44,8 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 			return err
 		}
 	}
-	for _, it := range undelivered {
-		if !expired || !now.After(it.Record.Expires) {
-			continue
-		}
-		if err := h.gcUndelivered(ctx, it, dryRun, visit); err != nil {
+	if expired {
+		if err := h.gcOutbox(ctx, now, dryRun, visit); err != nil {
 			return err
 		}
 	}
@@ -66,24 +62,18 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 	return h.gcCopies(ctx, dryRun, visit)
 }
 
-// inboxes lists the handoffs in inboxes, lane by lane, and those in the outbox that nothing can
-// deliver: no alias leads to their home.
-func (h *Handler) inboxes(ctx context.Context) (inboxes, undelivered []*workspace.Item, err error) {
+// inboxes lists the handoffs in inboxes, lane by lane, so that each lane is read once.
+func (h *Handler) inboxes(ctx context.Context) (items []*workspace.Item, err error) {
 	err = h.Workspace.List(ctx, true, func(it *workspace.Item) error {
-		switch {
-		case it.Fault != nil:
-		case it.Kind == "inbox":
-			inboxes = append(inboxes, it)
-		case it.Kind == "outbox" && it.Home == nil:
-			undelivered = append(undelivered, it)
+		if it.Kind == "inbox" && it.Fault == nil {
+			items = append(items, it)
 		}
-		return nil //nolint:nilerr // the item reports the error
+		return nil
 	})
-	// Each lane is read once then.
-	slices.SortStableFunc(inboxes, func(a, b *workspace.Item) int {
+	slices.SortStableFunc(items, func(a, b *workspace.Item) int {
 		return cmp.Or(cmp.Compare(a.Home.ID(), b.Home.ID()), cmp.Compare(a.Place.ID.Lane(), b.Place.ID.Lane()))
 	})
-	return inboxes, undelivered, err
+	return items, err
 }
 
 // gcInbox deletes an inbox ref whose receipt is in the lane, or ends an expired handoff.
@@ -108,13 +98,29 @@ func (h *Handler) gcInbox(ctx context.Context, it *workspace.Item, expired, dryR
 	return nil
 }
 
-// gcUndelivered deletes an expired handoff from the outbox.
-func (h *Handler) gcUndelivered(ctx context.Context, it *workspace.Item, dryRun bool, visit func(Collected)) error {
-	visit(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref})
-	if dryRun {
-		return nil
+// gcOutbox deletes the expired handoffs in the outbox to whose home no alias leads: nothing can
+// deliver them.
+func (h *Handler) gcOutbox(ctx context.Context, now time.Time, dryRun bool, visit func(Collected)) error {
+	outgoing, err := h.Workspace.Outgoing(ctx)
+	if err != nil {
+		return err
 	}
-	return errors.Join(h.Repo.Apply(ctx, refs.Transaction{Edits: h.ownRefs(ctx, it.Place)}), h.Staged.Drop(it.Place.ID))
+	for _, it := range outgoing {
+		if it.Kind != "outbox" || !fault.Is(it.Fault, fault.UnknownHome) || !now.After(it.Record.Expires) {
+			continue
+		}
+		visit(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref})
+		if dryRun {
+			continue
+		}
+		if err := h.Repo.Apply(ctx, refs.Transaction{Edits: h.ownRefs(ctx, it.Place)}); err != nil {
+			return err
+		}
+		if err := h.Staged.Drop(it.Place.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ownRefs returns the deletions of all refs of this repository to a sent handoff.

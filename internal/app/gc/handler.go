@@ -18,6 +18,7 @@ import (
 type Workspace interface {
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	List(ctx context.Context, all bool, visit func(*workspace.Item) error) error
+	Outgoing(ctx context.Context) ([]*workspace.Item, error)
 	Warn(err error)
 }
 
