@@ -74,7 +74,8 @@ func errOvertaken(h *Hub, edits []refs.Edit) error {
 	return f
 }
 
-// NoteSeenClaim notes whether a claim tried without a look came too late.
-func NoteSeenClaim(h *Hub, late bool) {
-	note(&h.remote, func(k *findings) { k.Contested = late })
+// NoteContested notes whether others claim from a hub as well: a claim tried without a look came too
+// late.
+func NoteContested(h *Hub, contested bool) {
+	note(&h.remote, func(k *findings) { k.Contested = contested })
 }

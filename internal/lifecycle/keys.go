@@ -176,20 +176,26 @@ type signatureCheck struct {
 	err error
 }
 
-// checkSignature checks the signature of an entry, or takes it for checked, and then for made by the key
-// the entry names. It may be called for several entries at a time.
-func (e *Entry) checkSignature(trust *sign.Trust, checked bool) {
+// checkSignature checks the signature of an entry. It may be called for several entries at a time.
+func (e *Entry) checkSignature(trust *sign.Trust) {
 	if e.Dispute != nil {
 		return
 	}
-	if checked {
-		if key, ok := trust.Lookup(e.Record().Key); ok {
-			e.signature = &signatureCheck{key: key}
-			return
-		}
-	}
 	key, err := trust.Verify(sign.NamespaceGit, e.Commit.Payload(), e.Commit.Signature)
 	e.signature = &signatureCheck{key: key, err: err}
+}
+
+// takeAsSigned takes the signature of an entry for one that was checked before, and was made by the key
+// that the entry names. It reports false where that key is not trusted here.
+func (e *Entry) takeAsSigned(trust *sign.Trust) bool {
+	if e.Dispute != nil {
+		return true
+	}
+	key, ok := trust.Lookup(e.Record().Key)
+	if ok {
+		e.signature = &signatureCheck{key: key}
+	}
+	return ok
 }
 
 // signed reports whether the key named in the entry made its signature itself, not by a subkey,

@@ -97,7 +97,7 @@ type naming struct {
 func (rd *Reader) checkEntry(ctx context.Context, home Home, s *State, entry *Entry, olderAbove func(time.Time) bool) error {
 	r := entry.Record()
 	if entry.signature == nil {
-		entry.checkSignature(rd.Keys.Trust, false)
+		entry.checkSignature(rd.Keys.Trust)
 	}
 	key, err := rd.Keys.checkSigner("entry "+entry.OID, entry.Commit, entry.signature.key, entry.signature.err)
 	if err != nil {

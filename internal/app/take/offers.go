@@ -48,7 +48,7 @@ func (t *search) resumeAny(ctx context.Context) (*Result, error) {
 		return nil, t.errNothing(ctx, homes)
 	}
 	if hub, ok := g.Home.(*crossrepo.Hub); ok && t.lost == 0 {
-		crossrepo.NoteSeenClaim(hub, false)
+		crossrepo.NoteContested(hub, false)
 	}
 	return g, nil
 }

@@ -38,7 +38,7 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (*Result
 	hub := it.Home.(*crossrepo.Hub)
 	if err == nil {
 		if looked {
-			crossrepo.NoteSeenClaim(hub, true) // the lane had moved
+			crossrepo.NoteContested(hub, true) // the lane had moved
 		}
 		for _, err := range refused { // otherwise the look finds them again
 			t.warn(err)
@@ -55,7 +55,7 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (*Result
 		}
 		return nil, rest, nil
 	case looked:
-		crossrepo.NoteSeenClaim(hub, true)
+		crossrepo.NoteContested(hub, true)
 		return nil, rest, nil // the hub was read along with the claim
 	}
 	return nil, homes, nil // any other error comes again after a look, and is reported then
