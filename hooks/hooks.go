@@ -23,6 +23,9 @@ const (
 	Called   State = "called"   // somebody else's hook or hook manager, which calls githandoff
 )
 
+// Unused reports whether nothing in the place of the hook calls githandoff.
+func (s State) Unused() bool { return s == Absent || s == Foreign }
+
 // A Result has the states of one hook before and after. They are equal if no change was
 // needed or allowed.
 type Result struct {

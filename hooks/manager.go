@@ -120,7 +120,7 @@ func CloneStatus(worktree, dir string) (found []Result, manager string, err erro
 	m, managed := DetectManager(worktree, dir)
 	for i := range found {
 		r := &found[i]
-		if r.Before != Absent && r.Before != Foreign {
+		if !r.Before.Unused() {
 			continue
 		}
 		paths := []string{r.Path}

@@ -157,8 +157,7 @@ func (c *hookCommand) status(ctx context.Context) error {
 		return err
 	}
 	found, manager, err := h.Status(ctx)
-	lacks := func(r hooks.Result) bool { return r.After == hooks.Absent || r.After == hooks.Foreign }
-	if manager != "" && slices.ContainsFunc(found, lacks) {
+	if manager != "" && slices.ContainsFunc(found, func(r hooks.Result) bool { return r.After.Unused() }) {
 		c.Say("githandoff: %s runs the hooks here; githandoff hook install prints the lines that it needs", manager)
 	}
 	c.print(found...)

@@ -241,7 +241,7 @@ func (c *repoCommand) remove(ctx context.Context) error {
 	open := 0
 	al, pinned, _ := aliases.Look(c.name) // an alias that leads nowhere may go
 	if pinned {
-		if open, err = c.openAt(ctx, append(al.Also, al.RepoID)); err != nil {
+		if open, err = c.openAt(ctx, al.IDs()); err != nil {
 			c.Warn(err)
 		}
 	}

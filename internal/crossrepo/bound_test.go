@@ -79,23 +79,19 @@ func TestTooManyLanes(t *testing.T) {
 
 // Copies of refs whose names no lane has are dropped.
 func TestTooManyLanesAreDropped(t *testing.T) {
-	for _, tr := range gittest.Transports() {
-		t.Run(tr.Name, func(t *testing.T) {
-			t.Parallel()
-			v := newHubFixture(t, tr)
-			source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
-			p := v.offer(t, source, "fixer")
-			hub := fixer.home.(*crossrepo.Hub)
-			look := lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}
-			require.NoError(t, hub.Refresh(t.Context(), look))
-			tip := fixer.tip(t, hub.Mirror().Lane(p.ID))
-			fixer.git.Git(t, "update-ref", hub.Mirror().Lanes()+"junk", tip)
-			v.fill(t, tip)
-			require.NoError(t, hub.Refresh(t.Context(), look))
-			assert.Empty(t, fixer.tip(t, hub.Mirror().Lanes()+"junk"))
-			assert.Equal(t, tip, fixer.tip(t, hub.Mirror().Lane(p.ID)))
-		})
-	}
+	overTransports(t, func(t *testing.T, v *fixture) {
+		source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+		p := v.offer(t, source, "fixer")
+		hub := fixer.home.(*crossrepo.Hub)
+		look := lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}
+		require.NoError(t, hub.Refresh(t.Context(), look))
+		tip := fixer.tip(t, hub.Mirror().Lane(p.ID))
+		fixer.git.Git(t, "update-ref", hub.Mirror().Lanes()+"junk", tip)
+		v.fill(t, tip)
+		require.NoError(t, hub.Refresh(t.Context(), look))
+		assert.Empty(t, fixer.tip(t, hub.Mirror().Lanes()+"junk"))
+		assert.Equal(t, tip, fixer.tip(t, hub.Mirror().Lane(p.ID)))
+	})
 }
 
 // A lane that is larger than the log of many handoffs keeps nobody from the others.

@@ -84,7 +84,7 @@ func Moved(ctx context.Context, h *Hub) error {
 	if slices.Contains(homes, h.Alias.Below()) {
 		return nil
 	}
-	known, err := copiesOf(ctx, h.Repo, append([]string{h.Alias.RepoID}, h.Alias.Also...))
+	known, err := copiesOf(ctx, h.Repo, h.Alias.IDs())
 	if err != nil {
 		return nil //nolint:nilerr // likewise
 	}

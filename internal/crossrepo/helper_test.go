@@ -63,6 +63,17 @@ func newBranchFixture(t testing.TB) *fixture {
 // byPath returns the transport of tests that are not about transports.
 func byPath() gittest.Transport { return gittest.Transports()[0] }
 
+// overTransports runs a test with a hub over each transport.
+func overTransports(t *testing.T, test func(t *testing.T, v *fixture)) {
+	t.Helper()
+	for _, tr := range gittest.Transports() {
+		t.Run(tr.Name, func(t *testing.T) {
+			t.Parallel()
+			test(t, newHubFixture(t, tr))
+		})
+	}
+}
+
 // agent makes an agent, or a person, with a key that everybody trusts. Its roles are those
 // of a sender and a recipient unless others are given.
 func (v *fixture) agent(t testing.TB, name string, roles ...string) *agent {

@@ -48,36 +48,32 @@ func (v *fixture) loseAnswers(t *testing.T) (armed func() bool) {
 // After a lost answer the hub is read again: what is there is a success, and is
 // there once.
 func TestHubLosesItsAnswer(t *testing.T) {
-	for _, tr := range gittest.Transports() {
-		t.Run(tr.Name, func(t *testing.T) {
-			t.Parallel()
-			v := newHubFixture(t, tr)
-			source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
-			p := v.prepare(t, source, "fixer")
-			at := lifecycle.Place{Agent: "fixer", ID: p.Record.ID}
-			require.NoError(t, source.Repo.Apply(t.Context(), refs.Transaction{
-				Edits: []refs.Edit{{Ref: refs.Outbox("fixer", at.ID), New: p.Commit.OID}}, Objects: p.Objects,
-			}))
+	overTransports(t, func(t *testing.T, v *fixture) {
+		source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+		p := v.prepare(t, source, "fixer")
+		at := lifecycle.Place{Agent: "fixer", ID: p.Record.ID}
+		require.NoError(t, source.Repo.Apply(t.Context(), refs.Transaction{
+			Edits: []refs.Edit{{Ref: refs.Outbox("fixer", at.ID), New: p.Commit.OID}}, Objects: p.Objects,
+		}))
 
-			armed := v.loseAnswers(t)
-			require.NoError(t, outbox.New(source.Workspace).Deliver(t.Context(), source.home, p))
-			require.False(t, armed(), "the hub died")
-			assert.Equal(t, p.Commit.OID, source.git.Git(t, "rev-parse", refs.Sent("fixer", at.ID)))
-			assert.Empty(t, source.git.Git(t, "for-each-ref", refs.Root+"outbox/"))
+		armed := v.loseAnswers(t)
+		require.NoError(t, outbox.New(source.Workspace).Deliver(t.Context(), source.home, p))
+		require.False(t, armed(), "the hub died")
+		assert.Equal(t, p.Commit.OID, source.git.Git(t, "rev-parse", refs.Sent("fixer", at.ID)))
+		assert.Empty(t, source.git.Git(t, "for-each-ref", refs.Root+"outbox/"))
 
-			armed = v.loseAnswers(t)
-			h := fixer.mustClaim(t, at)
-			require.False(t, armed())
-			armed = v.loseAnswers(t)
-			_, repeated, err := fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
-			require.NoError(t, err)
-			require.False(t, armed())
-			assert.False(t, repeated)
-			assert.Equal(t, []string{"offered", "claimed", "acknowledged"}, v.log(t, at.ID))
-			assert.Empty(t, v.inbox(t, at))
-			assert.NoFileExists(t, fixer.Engine.Recovery.Intents.Dir, "no step made an inbox ref")
-		})
-	}
+		armed = v.loseAnswers(t)
+		h := fixer.mustClaim(t, at)
+		require.False(t, armed())
+		armed = v.loseAnswers(t)
+		_, repeated, err := fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
+		require.NoError(t, err)
+		require.False(t, armed())
+		assert.False(t, repeated)
+		assert.Equal(t, []string{"offered", "claimed", "acknowledged"}, v.log(t, at.ID))
+		assert.Empty(t, v.inbox(t, at))
+		assert.NoFileExists(t, fixer.Engine.Recovery.Intents.Dir, "no step made an inbox ref")
+	})
 }
 
 // A clone read the inbox, then a push of its own that nobody waited for landed,

@@ -175,38 +175,30 @@ func TestClaimInADamagedClone(t *testing.T) {
 
 // A damaged object of a hub is not one of this clone.
 func TestLookAtADamagedHub(t *testing.T) {
-	for _, tr := range gittest.Transports() {
-		t.Run(tr.Name, func(t *testing.T) {
-			t.Parallel()
-			v := newHubFixture(t, tr)
-			source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
-			p := v.offer(t, source, "fixer")
-			tip := v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(p.ID))
-			file := filepath.Join(v.Hub.Dir, "objects", tip[:2], tip[2:])
-			require.NoError(t, os.Chmod(file, 0o600)) // git makes it read-only
-			require.NoError(t, os.Truncate(file, 0))
-			err := fixer.home.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
-			assert.True(t, fault.Is(err, fault.RemoteUnavailable), err)
-		})
-	}
+	overTransports(t, func(t *testing.T, v *fixture) {
+		source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+		p := v.offer(t, source, "fixer")
+		tip := v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(p.ID))
+		file := filepath.Join(v.Hub.Dir, "objects", tip[:2], tip[2:])
+		require.NoError(t, os.Chmod(file, 0o600)) // git makes it read-only
+		require.NoError(t, os.Truncate(file, 0))
+		err := fixer.home.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
+		assert.True(t, fault.Is(err, fault.RemoteUnavailable), err)
+	})
 }
 
 // A hub that lost an object takes no push. The hint names that, and no settings.
 func TestPushToADamagedHub(t *testing.T) {
-	for _, tr := range gittest.Transports() {
-		t.Run(tr.Name, func(t *testing.T) {
-			t.Parallel()
-			v := newHubFixture(t, tr)
-			source := v.agent(t, "investigator")
-			p := v.offer(t, source, "fixer")
-			tip := v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(p.ID))
-			require.NoError(t, os.Remove(filepath.Join(v.Hub.Dir, "objects", tip[:2], tip[2:])))
-			commit := source.git.Commit(t, "a", "a", "a")
-			err := source.home.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{{Ref: source.home.Namespace().Inbox("x", p.ID), New: commit}}})
-			require.True(t, fault.Is(err, fault.HubRefused), err)
-			assert.Contains(t, fault.As(err).Hints[0].Why, "git fsck names it there")
-		})
-	}
+	overTransports(t, func(t *testing.T, v *fixture) {
+		source := v.agent(t, "investigator")
+		p := v.offer(t, source, "fixer")
+		tip := v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(p.ID))
+		require.NoError(t, os.Remove(filepath.Join(v.Hub.Dir, "objects", tip[:2], tip[2:])))
+		commit := source.git.Commit(t, "a", "a", "a")
+		err := source.home.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{{Ref: source.home.Namespace().Inbox("x", p.ID), New: commit}}})
+		require.True(t, fault.Is(err, fault.HubRefused), err)
+		assert.Contains(t, fault.As(err).Hints[0].Why, "git fsck names it there")
+	})
 }
 
 // A step names what is lost at the hub as well, and what may mend it.

@@ -21,7 +21,7 @@ func Replaced(as Aliases, name, url string, ids []string) ([]string, error) {
 			return nil, nil // its URL in git's configuration leads there already
 		}
 	}
-	return append([]string{now.RepoID}, now.Also...), nil
+	return now.IDs(), nil
 }
 
 // Unused returns a name like the given one that no alias has.

@@ -65,7 +65,7 @@ func changePrefix(ctx context.Context, as Aliases, a *Alias, prefix string) erro
 func hasMemory(ctx context.Context, as Aliases, a *Alias, prefix string) error {
 	next := *a
 	next.Prefix = prefix
-	_, err := remembers(ctx, NewHub(&next, as.Repo, nil), append([]string{a.RepoID}, a.Also...))
+	_, err := remembers(ctx, NewHub(&next, as.Repo, nil), a.IDs())
 	if !fault.Is(err, fault.Rollback) {
 		return err
 	}

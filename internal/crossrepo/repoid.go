@@ -139,6 +139,9 @@ func errBadURL(raw, why string) error {
 		WithHints(fault.Fact("a repository is a path, or a URL of scheme file, git, http, https or ssh"))
 }
 
+// IDs lists the ids of the repository, its own first.
+func (a *Alias) IDs() []string { return append([]string{a.RepoID}, a.Also...) }
+
 // Is reports whether a repo id is one of the names of this repository.
 func (a *Alias) Is(repoID string) bool {
 	return repoID == a.RepoID || slices.Contains(a.Also, repoID)

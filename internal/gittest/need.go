@@ -35,11 +35,11 @@ func debianPackage(program string) string {
 // compares with git uses it where an older git does otherwise.
 func HasGit(t testing.TB, version string) bool {
 	t.Helper()
-	out, err := exec.Command("git", "version").Output()
+	have, err := gitexec.Installed(t.Context(), os.Environ())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return !gitexec.OlderThan(gitexec.Version(out), version)
+	return !gitexec.OlderThan(have, version)
 }
 
 // WrapGit makes each git of this test, whose environment was not made yet, run the shell commands of

@@ -124,11 +124,13 @@ func (by *Author) MayDecide() error {
 
 // IsRoot reports whether the author's key is a root key now.
 func (by *Author) IsRoot() bool {
-	if by.Signer == nil {
-		return false
-	}
+	return by.Signer != nil && by.MayAct(sign.RoleRoot, "")
+}
+
+// MayAct reports whether the author's key may act in a role under an agent's name now.
+func (by *Author) MayAct(role, agent string) bool {
 	key, ok := by.Keys.Trust.Lookup(by.Signer.KID())
-	return ok && mayDecide(key, by.Keys.now()) == nil
+	return ok && key.MayAct(role, agent, by.Keys.now()) == nil
 }
 
 // SpeaksFor reports whether the author's key may issue first tokens on behalf of

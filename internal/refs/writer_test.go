@@ -102,7 +102,7 @@ func mode(t *testing.T, path string) fs.FileMode {
 // git's own trace says whether it synced the loose object that it wrote.
 func TestFsyncFollowsGit(t *testing.T) {
 	if !gittest.HasGit(t, "2.36") {
-		t.Skip("git before 2.36 has no core.fsync, and does not trace what it syncs")
+		gittest.Missing(t, "git 2.36 or later is missing, which has core.fsync and traces what it syncs")
 	}
 	for _, tc := range [][]string{
 		{},

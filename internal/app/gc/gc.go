@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"githandoff/internal/durable"
 	"githandoff/internal/fault"
@@ -15,6 +14,7 @@ import (
 	"githandoff/internal/receipt"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 	"githandoff/internal/workspace"
 )
 
@@ -31,8 +31,7 @@ type Collected struct {
 // expired, expired handoffs get their receipt, never under a live claim; only their source or a
 // root key may write it. Those that wait for delivery to a repository without an alias are dropped.
 func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Collected)) error {
-	now := h.Engine.Now()
-	if err := h.files(ctx, now, dryRun, visit); err != nil {
+	if err := h.files(ctx, dryRun, visit); err != nil {
 		return err
 	}
 	inboxes, err := h.inboxes(ctx)
@@ -45,7 +44,7 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 		}
 	}
 	if expired {
-		if err := h.gcOutbox(ctx, now, dryRun, visit); err != nil {
+		if err := h.gcOutbox(ctx, dryRun, visit); err != nil {
 			return err
 		}
 	}
@@ -89,7 +88,7 @@ func (h *Handler) gcInbox(ctx context.Context, it *workspace.Item, expired, dryR
 		if !dryRun {
 			return h.Engine.Sweep(ctx, it.Home, it.Place)
 		}
-	case expired && h.mayExpire(s, h.Engine.Now()):
+	case expired && h.mayExpire(s):
 		visit(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref})
 		if !dryRun {
 			return h.expire(ctx, it)
@@ -100,13 +99,13 @@ func (h *Handler) gcInbox(ctx context.Context, it *workspace.Item, expired, dryR
 
 // gcOutbox deletes the expired handoffs in the outbox to whose home no alias leads: nothing can
 // deliver them.
-func (h *Handler) gcOutbox(ctx context.Context, now time.Time, dryRun bool, visit func(Collected)) error {
+func (h *Handler) gcOutbox(ctx context.Context, dryRun bool, visit func(Collected)) error {
 	outgoing, err := h.Workspace.Outgoing(ctx)
 	if err != nil {
 		return err
 	}
 	for _, it := range outgoing {
-		if it.Kind != "outbox" || !fault.Is(it.Fault, fault.UnknownHome) || !now.After(it.Record.Expires) {
+		if it.Kind != "outbox" || !fault.Is(it.Fault, fault.UnknownHome) || !h.Engine.Now().After(it.Record.Expires) {
 			continue
 		}
 		visit(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref})
@@ -129,7 +128,8 @@ func (h *Handler) ownRefs(ctx context.Context, p lifecycle.Place) []refs.Edit {
 }
 
 // files removes the incomplete files of killed writers and the stamps of old sessions.
-func (h *Handler) files(ctx context.Context, now time.Time, dryRun bool, visit func(Collected)) error {
+func (h *Handler) files(ctx context.Context, dryRun bool, visit func(Collected)) error {
+	now := h.Engine.Now()
 	files, err := outbox.Leftovers(ctx, h.Repo, now, h.Dirs...)
 	if err != nil {
 		return err
@@ -158,12 +158,12 @@ func (h *Handler) expire(ctx context.Context, it *workspace.Item) error {
 	return nil
 }
 
-func (h *Handler) mayExpire(s *lifecycle.State, now time.Time) bool {
+func (h *Handler) mayExpire(s *lifecycle.State) bool {
+	now := h.Engine.Now()
 	if s.Offer == nil || !now.After(s.Offer.Expires) || s.Claim != nil && !s.Overdue(now) {
 		return false
 	}
-	key, ok := h.Engine.Keys.Trust.Lookup(h.Engine.Author.Signer.KID())
-	return ok && key.MayAct("sender", s.Offer.From, now) == nil
+	return h.Engine.Author.MayAct(sign.RoleSender, s.Offer.From)
 }
 
 // gcCheckpoints drops the checkpoints of work that is over. After a failure the work goes on in the

@@ -395,8 +395,7 @@ func (p *progress) offerRefused(id handoff.ID, err error) {
 // hintsOfRefusal returns the hints to show the refused offers, or to look at the agent's own key: where
 // that may take nothing, the offers are not to blame.
 func (t *search) hintsOfRefusal() []fault.Hint {
-	key, ok := t.Engine.Keys.Trust.Lookup(t.Engine.Author.Signer.KID())
-	if !ok || key.MayAct(sign.RoleRecipient, t.Agent, t.Engine.Now()) != nil {
+	if !t.Engine.Author.MayAct(sign.RoleRecipient, t.Agent) {
 		return []fault.Hint{fault.Run("githandoff", "doctor").Because("says why the key of %s may take nothing", t.Agent)}
 	}
 	hints := t.hints
