@@ -213,7 +213,7 @@ var ofAgents = []mutant{
 	},
 	{
 		"a hook of Codex CLI without a digest was not reviewed", "internal/app/agentdoctor/codex.go",
-		`"trusted_hash")`, `"")`, "./internal/app/agentdoctor -run TestReviewOfCodex",
+		`TrustedHash != ""`, `TrustedHash != "sha256:"`, "./internal/app/agentdoctor -run TestReviewOfCodex",
 	},
 	{
 		"a second route is told", "internal/app/agentdoctor/doctor.go",
@@ -318,8 +318,24 @@ var ofAgents = []mutant{
 		`if err == nil && outcome == Unheard {`, `if false {`, "./internal/app/agentwatch -run TestUnheardLineIsSaidAgain",
 	},
 	{
-		"no table is added beside an inline one of the same name", "internal/app/agentsetup/setup.go",
-		`w.toml && regexp.MustCompile(tomlInline)`, `false && regexp.MustCompile(tomlInline)`, "./internal/app/agentsetup -run TestTOMLInlineIsRefused",
+		"entries that an older setup wrote are replaced", "internal/app/agentsetup/setup.go",
+		`text, whole = known.cutOut(c.before)`, `_, whole = known.cutOut(c.before)`, "./internal/app/agentsetup -run TestNewerVersionReplacesOlderEntries",
+	},
+	{
+		"entries that only moved are the same", "internal/app/agentsetup/setup.go",
+		`same = sameEntries(c.before, c.after)`, `same = bytes.Equal(c.before, c.after)`, "./internal/app/agentsetup -run TestEntriesInAnotherOrderAreTheSame",
+	},
+	{
+		"what setup puts back is not noted twice", "internal/app/agentsetup/setup.go",
+		`append(known.rest(c.before, w.entries), c.inserted...)`, `append(slices.Clone(known.Inserted), c.inserted...)`, "./internal/app/agentsetup -run TestRemovedByHandComesBack",
+	},
+	{
+		"no table is added beside an inline one of the same name", "internal/app/agentsetup/toml.go",
+		`_, err := codexServers(c.after); err != nil {`, `_, err := codexServers(c.before); err != nil {`, "./internal/app/agentsetup -run TestTOMLInlineIsRefused",
+	},
+	{
+		"no table is added to a configuration that cannot be read", "internal/app/agentsetup/toml.go",
+		"if err != nil {\n\t\treturn c.malformed(err)", "if err != nil && servers != nil {\n\t\treturn c.malformed(err)", "./internal/app/agentsetup -run TestBrokenTOMLIsRefused",
 	},
 	{
 		"a link leads no file of a project elsewhere", "internal/app/agentsetup/setup.go",

@@ -1,6 +1,7 @@
 package agentdoctor
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,20 +11,41 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pelletier/go-toml/v2"
+
 	"githandoff/internal/fault"
 )
+
+// codexConfig holds the user's decisions about hooks, as Codex CLI keeps them.
+type codexConfig struct {
+	Projects map[string]struct {
+		TrustLevel string `toml:"trust_level"`
+	} `toml:"projects"`
+	Hooks struct {
+		State map[string]struct { // key: FILE:EVENT:GROUP:NUMBER
+			TrustedHash string `toml:"trusted_hash"`
+		} `toml:"state"`
+	} `toml:"hooks"`
+}
 
 // reviewed checks whether the user let Codex CLI run the hooks. Codex CLI silently skips
 // unreviewed hooks, and the hooks of an untrusted repository.
 func (r *Request) reviewed(routes []route) []Finding {
-	config := string(read(filepath.Join(r.dir("CODEX_HOME", ".codex"), "config.toml")))
+	path := filepath.Join(r.dir("CODEX_HOME", ".codex"), "config.toml")
+	var config codexConfig
+	if err := toml.Unmarshal(bytes.TrimPrefix(read(path), []byte("\uFEFF")), &config); err != nil {
+		return []Finding{{
+			Client: "codex", Text: path + " cannot be read: " + err.Error(),
+			Hint: fault.Run("codex").Because("says what is wrong with it"),
+		}}
+	}
 	review := fault.Run("codex").Because("asks to review them; /hooks lists them")
 	var all []Finding
 	for _, o := range routes {
 		if o.plugin {
 			continue // its hooks have keys of their own
 		}
-		if o.project && !r.trusted(config) {
+		if o.project && !config.trusts(r.Worktree) && !config.trusts(filepath.Dir(r.CommonDir)) {
 			all = append(all, Finding{
 				Client: "codex", Text: "Codex CLI does not trust " + r.Worktree + ", and skips its hooks without a word",
 				Hint: fault.Run("codex").Because("asks whether to trust it"),
@@ -33,7 +55,7 @@ func (r *Request) reviewed(routes []route) []Finding {
 		keys := hookKeys(read(o.path))
 		missing := 0
 		for _, key := range keys {
-			if !reviewedKey(config, o.path, key) {
+			if !config.reviewed(o.path, key) {
 				missing++
 			}
 		}
@@ -80,41 +102,20 @@ func snake(event string) string {
 	return strings.ToLower(regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(event, "${1}_${2}"))
 }
 
-// reviewedKey reports whether the configuration holds a digest for a hook. Only Codex CLI knows
+// reviewed reports whether the configuration holds a digest for a hook. Only Codex CLI knows
 // whether it is the digest of today's command.
-func reviewedKey(config, path, key string) bool {
+func (c *codexConfig) reviewed(path, key string) bool {
 	paths := []string{path}
 	if to, err := filepath.EvalSymlinks(path); err == nil && to != path {
 		paths = append(paths, to)
 	}
 	return slices.ContainsFunc(paths, func(p string) bool {
-		return strings.Contains(table(config, `hooks.state.`+tomlKey(p+":"+key)), "trusted_hash")
+		return c.Hooks.State[p+":"+key].TrustedHash != ""
 	})
 }
 
-// trusted reports whether the configuration trusts this repository.
-func (r *Request) trusted(config string) bool {
-	for _, dir := range []string{r.Worktree, filepath.Dir(r.CommonDir)} {
-		if regexp.MustCompile(`(?m)^\s*trust_level\s*=\s*["']trusted["']`).MatchString(table(config, "projects."+tomlKey(dir))) {
-			return true
-		}
-	}
-	return false
-}
-
-func tomlKey(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
-}
-
-// table returns the text below a header of a TOML file, to the next header.
-func table(config, header string) string {
-	_, rest, found := strings.Cut("\n"+config, "\n["+header+"]")
-	if !found {
-		return ""
-	}
-	body, _, _ := strings.Cut(rest, "\n[")
-	return body
-}
+// trusts reports whether the configuration trusts the repository in a directory.
+func (c *codexConfig) trusts(dir string) bool { return c.Projects[dir].TrustLevel == "trusted" }
 
 const shellTime = time.Minute // for a login shell to start
 

@@ -157,6 +157,14 @@ func TestReviewOfCodex(t *testing.T) {
 
 	p.file(t, "home/.codex/config.toml", start+"\n[hooks.state.\""+path+":stop:0:1\"]\ntrusted_hash = \"sha256:11\"\n")
 	assert.Empty(t, p.problems(t))
+
+	p.file(t, "home/.codex/config.toml", "\uFEFF[hooks]\nstate = { \""+path+":session_start:0:0\" = { trusted_hash = 'sha256:00' }, '"+path+":stop:0:1'.trusted_hash = \"sha256:11\" }\n")
+	assert.Empty(t, p.problems(t), "another spelling of the same")
+
+	p.file(t, "home/.codex/config.toml", start+"[broken\n")
+	problems = p.problems(t)
+	require.Len(t, problems, 1)
+	assert.Contains(t, problems[0], "config.toml cannot be read: toml: ")
 }
 
 func TestCodexTrustsTheRepository(t *testing.T) {

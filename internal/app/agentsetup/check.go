@@ -62,7 +62,7 @@ func (c *Change) finding() Finding {
 	case Write:
 		f.Text += " is missing or older than this program"
 		if c.existed && len(c.inserted) > 0 {
-			f.Text = c.Path + " lacks entries of githandoff"
+			f.Text = c.Path + " lacks entries of this githandoff"
 		}
 	case Edited:
 		f.Text += ": " + c.Why

@@ -2,8 +2,10 @@ package agentsetup
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -188,4 +190,37 @@ func cutText(text []byte, inserted []string) ([]byte, bool) {
 		text = bytes.Replace(text, []byte(s), nil, 1)
 	}
 	return text, true
+}
+
+// sameEntries reports whether two texts of JSON with comments hold the same, in lists of any order.
+func sameEntries(a, b []byte) bool {
+	va, errA := unordered(a)
+	vb, errB := unordered(b)
+	return errA == nil && errB == nil && reflect.DeepEqual(va, vb)
+}
+
+func unordered(text []byte) (any, error) {
+	doc, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	doc.Standardize()
+	var v any
+	err = json.Unmarshal(doc.Pack(), &v)
+	sortLists(v)
+	return v, err
+}
+
+func sortLists(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			sortLists(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			sortLists(inner)
+		}
+		slices.SortFunc(v, func(a, b any) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	}
 }

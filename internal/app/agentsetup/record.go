@@ -1,6 +1,7 @@
 package agentsetup
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"githandoff/internal/durable"
 	"githandoff/internal/fault"
@@ -88,15 +90,35 @@ func (rec *record) find(path string) *written {
 	return rec.Files[i]
 }
 
-// note records a written file, on top of the notes of an earlier run.
+// note records a written file. Whether it was there before the first run stays as it was noted.
 func (rec *record) note(c *Change, made []string, project string) {
 	w := rec.find(c.Path)
 	if w == nil {
 		w = &written{Client: c.Client, Path: c.Path, Root: project, Existed: c.existed, Own: c.own, Dirs: made}
 		rec.Files = append(rec.Files, w)
 	}
-	w.Digest, w.With = digest(c.after), c.with
-	w.Inserted = append(w.Inserted, c.inserted...)
+	w.Digest, w.Inserted, w.With = digest(c.after), c.inserted, c.with
+}
+
+// cutOut takes away what setup put into a shared file; false where some of it is not there any
+// more as it was written.
+func (w *written) cutOut(text []byte) ([]byte, bool) {
+	out, whole := cutOut(text, w.Inserted)
+	if !whole && !strings.HasSuffix(w.Path, ".json") { // a paragraph
+		return cutText(text, w.Inserted)
+	}
+	return out, whole
+}
+
+// rest returns the insertions that are still in a shared file, as setup wrote them or changed by
+// hand. It leaves out those that somebody took out: setup puts them back, and notes them again.
+func (w *written) rest(text []byte, entries []entry) []string {
+	return slices.DeleteFunc(slices.Clone(w.Inserted), func(s string) bool {
+		return !bytes.Contains(text, []byte(s)) && !slices.ContainsFunc(entries, func(e entry) bool {
+			there, err := e.in(text)
+			return err == nil && there && strings.Contains(s, e.mark)
+		})
+	})
 }
 
 func (rec *record) forget(w *written) {

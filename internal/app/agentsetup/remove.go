@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"slices"
-	"strings"
 
 	"githandoff/internal/durable"
 )
@@ -67,10 +66,7 @@ func planRemoval(w *written) (*Change, error) {
 		c.State, c.Why = Edited, "it was changed by hand"
 		return c, nil
 	}
-	out, whole := cutOut(now, w.Inserted)
-	if !whole && !strings.HasSuffix(w.Path, ".json") { // a paragraph
-		out, whole = cutText(now, w.Inserted)
-	}
+	out, whole := w.cutOut(now)
 	if !whole {
 		c.State, c.Why = Edited, "its entries of githandoff were changed by hand"
 		return c, nil

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -104,17 +103,10 @@ func plan(w wanted, known *written) (*Change, error) {
 			c.State, c.Why = Edited, "it was changed by hand, or is not from githandoff"
 			return c, nil
 		}
-	case w.toml && regexp.MustCompile(tomlServer).Match(before) && !bytes.Contains(before, []byte(firstLine(w.block))):
-		c.after = before // it is there by another way
-	case w.toml && regexp.MustCompile(tomlInline).Match(before):
-		return nil, c.malformed(errors.New("mcp_servers is an inline table, and TOML allows no additions to one: write it as tables first"))
-	case w.block != "":
-		c.addBlock(w.block)
 	default:
-		err = c.addEntries(w, known)
-	}
-	if err != nil {
-		return nil, err
+		if err := c.add(w, known); err != nil {
+			return nil, err
+		}
 	}
 	if c.State == "" {
 		c.settle()
@@ -140,14 +132,46 @@ func unified(old string, before []byte, path string, after []byte) string {
 	return d
 }
 
-func (c *Change) addEntries(w wanted, known *written) error {
-	text := c.before
+// add puts our entries into a shared file. It first takes out those of an earlier run: the program
+// may have another path now, or other hooks.
+func (c *Change) add(w wanted, known *written) error {
+	text, whole := c.before, true
+	if known != nil && c.existed {
+		text, whole = known.cutOut(c.before)
+	}
+	if !whole {
+		text = c.before
+	}
+	var same bool
+	var err error
+	switch {
+	case w.toml:
+		err = c.addTable(text, w.block)
+		same = bytes.Contains(c.before, []byte(w.block))
+	case w.block != "":
+		c.addBlock(text, w.block)
+		same = bytes.Contains(c.before, []byte(w.block))
+	default:
+		err = c.addEntries(text, w)
+		same = sameEntries(c.before, c.after)
+	}
+	switch {
+	case whole && same:
+		c.after = c.before // at most their place differs
+	case !whole && c.State == "" && bytes.Equal(c.before, c.after):
+		c.State, c.Why = Edited, "its entries of githandoff were changed by hand"
+	case !whole:
+		c.inserted = append(known.rest(c.before, w.entries), c.inserted...)
+	}
+	return err
+}
+
+func (c *Change) addEntries(text []byte, w wanted) error {
 	if len(bytes.TrimSpace(text)) == 0 {
-		text = w.fresh
 		if c.existed {
 			c.inserted = append(c.inserted, string(w.fresh))
-			text = append(slices.Clone(c.before), w.fresh...)
 		}
+		text = append(slices.Clone(text), w.fresh...)
 	}
 	start := text
 	for _, e := range w.entries {
@@ -165,30 +189,24 @@ func (c *Change) addEntries(w wanted, known *written) error {
 		text, c.inserted = out, append(c.inserted, inserted)
 	}
 	c.after = text
-	if known != nil && bytes.Equal(start, text) && c.existed {
-		if _, whole := cutOut(slices.Clone(c.before), known.Inserted); !whole {
-			c.State, c.Why = Edited, "its entries of githandoff were changed by hand"
-		}
-	}
 	return nil
 }
 
-func (c *Change) addBlock(block string) {
-	mark := firstLine(block)
-	if bytes.Contains(c.before, []byte(mark)) {
+func (c *Change) addBlock(text []byte, block string) {
+	if bytes.Contains(text, []byte(firstLine(block))) {
 		c.after = c.before
-		if !bytes.Contains(c.before, []byte(block)) {
+		if !bytes.Contains(text, []byte(block)) {
 			c.State, c.Why = Edited, "its paragraph of githandoff was changed by hand"
 		}
 		return
 	}
-	if len(c.before) > 0 && !bytes.HasSuffix(c.before, []byte("\n")) {
+	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
 		block = "\n" + block
 	}
-	if len(c.before) > 0 {
+	if len(text) > 0 {
 		block = "\n" + block
 	}
-	c.after, c.inserted = append(slices.Clone(c.before), block...), []string{block}
+	c.after, c.inserted = append(slices.Clone(text), block...), []string{block}
 }
 
 func firstLine(s string) string {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -344,6 +345,86 @@ func TestNewerVersionReplacesOlderOne(t *testing.T) {
 	assert.Contains(t, string(b), `const program = "/new/githandoff"`)
 }
 
+// The same goes for entries in files with other people's: a hook of the old path would say nothing.
+func TestNewerVersionReplacesOlderEntries(t *testing.T) {
+	for name, content := range map[string]string{
+		"no file":    "",
+		"empty":      "\n",
+		"with hooks": "{\n  \"hooks\": {\"Stop\": [{\"hooks\": []}], \"SessionStart\": []}\n}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := request(t, false, "codex", "cursor")
+			r.With = []string{MCP}
+			files := map[string]string{".codex/hooks.json": content, ".cursor/hooks.json": content, ".cursor/mcp.json": content, ".codex/config.toml": "\n"}
+			for file, content := range files {
+				if content != "" {
+					write(t, filepath.Join(r.Home, file), content)
+				}
+			}
+			before := snapshot(t, r.Home)
+			r.Binary = "/old/githandoff"
+			apply(t, r)
+			old := snapshot(t, r.Home)
+			r.Binary, r.With = "/new/githandoff", []string{Approve}
+			apply(t, r)
+			now := snapshot(t, r.Home)
+			for file := range files {
+				assert.Contains(t, old[file], "/old/githandoff", file)
+				assert.Contains(t, now[file], "/new/githandoff", file)
+				assert.NotContains(t, now[file], "/old/githandoff", file)
+			}
+			assert.Contains(t, now[".codex/config.toml"], "approve")
+			assert.Zero(t, states(apply(t, r))[Write])
+			takeAway(t, r)
+			assert.Equal(t, before, snapshot(t, r.Home))
+		})
+	}
+}
+
+// Entries that somebody took out, or a whole file, are put back once and go again.
+func TestRemovedByHandComesBack(t *testing.T) {
+	r := request(t, false, "codex")
+	path := filepath.Join(r.Home, ".codex/hooks.json")
+	write(t, path, "{}\n")
+	before := snapshot(t, r.Home)
+	apply(t, r)
+	ours, err := os.ReadFile(path)
+	require.NoError(t, err)
+	write(t, path, "{\"hooks\": {}}\n")
+	assert.Equal(t, 1, states(apply(t, r))[Write])
+	require.NoError(t, os.Remove(path))
+	assert.Equal(t, 1, states(apply(t, r))[Write])
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(ours), string(b))
+
+	cut := regexp.MustCompile(`(?s),\s*"Stop": \[.*?\n    \]`)
+	require.Regexp(t, cut, string(ours))
+	write(t, path, cut.ReplaceAllString(string(ours), ""))
+	assert.Equal(t, 1, states(apply(t, r))[Write])
+	assert.Zero(t, states(apply(t, r))[Write])
+	takeAway(t, r)
+	assert.Equal(t, before, snapshot(t, r.Home))
+}
+
+// An entry that moved is not written again.
+func TestEntriesInAnotherOrderAreTheSame(t *testing.T) {
+	r := request(t, true, "codex")
+	path := filepath.Join(r.Root, ".codex/hooks.json")
+	write(t, path, "{\"hooks\": {\"Stop\": [{\"hooks\": []}]}}\n")
+	apply(t, r)
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	moved := strings.Replace(string(b), "}],\n", "},{ \"hooks\": [] /* mine */ }],\n", 1)
+	require.NotEqual(t, string(b), moved)
+	write(t, path, moved)
+	assert.Equal(t, 2, states(apply(t, r))[Same])
+	takeAway(t, r)
+	b, err = os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "{\"hooks\": {\"Stop\": [{\"hooks\": []},{ \"hooks\": [] /* mine */ }]}}\n", string(b))
+}
+
 func TestInvalidIsNotTouched(t *testing.T) {
 	for name, content := range map[string]string{
 		"no JSON": "{ hooks: ", "an array": "[]", "a mark of order": "\ufeff{}\n", "a torn comment": "{} /* mine", "two documents": "{}\n{}\n", "hooks is a list": `{"hooks":[]}`, "an event is an object": `{"hooks":{"Stop":{}}}`,
@@ -408,8 +489,7 @@ func TestLinkedDirectories(t *testing.T) {
 	}
 }
 
-// TOML is not parsed: the table is added behind whatever is there, unless somebody has
-// that table already, in any of its spellings.
+// The table is added at the end of whatever is there, unless somebody has that table already.
 func TestTOMLThereAndBack(t *testing.T) {
 	for name, content := range map[string]string{
 		"comments":            "# mine\nmodel = \"x\" # best\n\n[tui] # a table\ntheme = 'dark'\n# the end",

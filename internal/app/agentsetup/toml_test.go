@@ -18,6 +18,9 @@ func TestTOMLServerIsThere(t *testing.T) {
 		"dotted and inline":   "mcp_servers.githandoff = { command = \"mine\" }\n",
 		"in the table of all": "[mcp_servers]\nother = { command = \"y\" }\n\ngithandoff = { command = \"mine\" }\n",
 		"inline":              "mcp_servers = { other = { command = \"y\" }, githandoff = { command = \"mine\" } }\n",
+		"byte order mark":     "\uFEFF[mcp_servers.githandoff]\ncommand = \"mine\"\n",
+		"in lines of its own": "[mcp_servers]\ngithandoff.command = \"mine\"\n",
+		"escaped":             "[mcp_servers.\"git\\u0068andoff\"]\ncommand = \"mine\"\n",
 		"inline and alone":    "mcp_servers = { githandoff = { command = \"mine\" } }\n",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,6 +52,19 @@ func TestTOMLInlineIsRefused(t *testing.T) {
 		apply(t, r)
 		assert.Contains(t, snapshot(t, r.Home)[".codex/config.toml"], "[mcp_servers.githandoff]")
 		takeAway(t, r)
+		assert.Equal(t, before, snapshot(t, r.Home))
+	}
+}
+
+// A configuration that Codex CLI cannot read stays as it is: its user would look for the fault in
+// what setup wrote.
+func TestBrokenTOMLIsRefused(t *testing.T) {
+	for _, content := range []string{"model = \"x\n", "[broken\n", "a = 1 2\n", "[mcp_servers.githandoff\n", "\xff\n"} {
+		r := codexServer(t, content)
+		before := snapshot(t, r.Home)
+		_, err := r.Plan()
+		assert.Equal(t, fault.Invalid, fault.CodeOf(err), content)
+		assert.ErrorContains(t, err, "config.toml is not changed: line 1, column ")
 		assert.Equal(t, before, snapshot(t, r.Home))
 	}
 }
