@@ -318,6 +318,10 @@ var ofAgents = []mutant{
 		`if err == nil && outcome == Unheard {`, `if false {`, "./internal/app/agentwatch -run TestUnheardLineIsSaidAgain",
 	},
 	{
+		"hooks of a program that is gone are a problem", "internal/app/agentdoctor/doctor.go",
+		`if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {`, `if _, err := os.Stat(path); errors.Is(err, fs.ErrExist) {`, "./internal/app/agentdoctor -run TestProgramThatIsGone",
+	},
+	{
 		"entries that an older setup wrote are replaced", "internal/app/agentsetup/setup.go",
 		`text, whole = known.cutOut(c.before)`, `_, whole = known.cutOut(c.before)`, "./internal/app/agentsetup -run TestNewerVersionReplacesOlderEntries",
 	},

@@ -3,9 +3,13 @@ package agentdoctor
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -44,6 +48,7 @@ func (r *Request) Look(ctx context.Context) []Finding {
 	for _, client := range []string{"claude", "codex", "gemini", "opencode", "copilot", "cursor"} {
 		routes := r.routes(client)
 		all = append(all, r.twice(client, routes)...)
+		all = append(all, r.gone(client, routes)...)
 		switch client {
 		case "codex":
 			if len(routes) > 0 {
@@ -171,6 +176,33 @@ func (r *Request) twice(client string, routes []route) []Finding {
 		Client: client, Text: "each event is answered more than once: hooks come from " + strings.Join(names, " and "),
 		Hint: r.oneLess(client, routes),
 	}}
+}
+
+// program finds the path of githandoff in a user's hooks, as setup writes them: in a command within
+// a string of JSON, quoted for the shell if need be, or in a script.
+var program = regexp.MustCompile(`\[ -x (.+?) \] \|\| exit 0; exec|const program = "(.+)"`)
+
+// gone reports hooks of a program that is not there any more. They exit without a word.
+func (r *Request) gone(client string, routes []route) []Finding {
+	var all []Finding
+	for _, o := range routes {
+		found := program.FindSubmatch(read(o.path))
+		if o.project || o.plugin || found == nil {
+			continue
+		}
+		var path string
+		if json.Unmarshal(slices.Concat([]byte(`"`), found[1], found[2], []byte(`"`)), &path) != nil {
+			continue // no line of setup's
+		}
+		path = strings.ReplaceAll(strings.Trim(path, "'"), `'\''`, "'")
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			all = append(all, Finding{
+				Client: client, Text: fmt.Sprintf("hooks of %s call %s, which does not exist: they do nothing", o.path, path),
+				Hint: fault.Run("githandoff", "setup", client).Because("lets them call this program"),
+			})
+		}
+	}
+	return all
 }
 
 // oneLess removes one of the routes, with the command which made it.

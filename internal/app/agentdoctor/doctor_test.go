@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/app/agentdoctor"
+	"githandoff/internal/app/agentsetup"
 	"githandoff/internal/gitexec"
 )
 
@@ -139,6 +140,38 @@ func TestRepositoryThatIsAHomeDirectoryHasOneRoute(t *testing.T) {
 	p.Worktree = p.Home
 	p.file(t, "home/.claude/settings.json", "githandoff hook agent claude Stop")
 	assert.Empty(t, p.problems(t))
+}
+
+func TestProgramThatIsGone(t *testing.T) {
+	for name, path := range map[string]string{"plain": "/old/githandoff", "quoted": "/it's old/a \"b\"/githandoff"} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			here := filepath.Join(filepath.Dir(p.Home), filepath.FromSlash(path))
+			for _, client := range agentsetup.Clients() {
+				r := agentsetup.Request{
+					Clients: []string{client}, Home: p.Home, ConfigHome: p.ConfigHome, StateHome: p.Home + "/.state",
+					Binary: here, Getenv: p.Getenv, Without: []string{agentsetup.Skill},
+				}
+				changes, err := r.Plan()
+				if client == "agents-md" {
+					require.Error(t, err)
+					continue
+				}
+				require.NoError(t, err)
+				require.NoError(t, r.Apply(changes))
+			}
+			var gone []string
+			for _, problem := range p.problems(t) {
+				if strings.Contains(problem, "call "+here+", which does not exist: they do nothing => githandoff setup ") {
+					gone = append(gone, problem[:strings.Index(problem, ":")])
+				}
+			}
+			assert.Equal(t, []string{"claude", "codex", "gemini", "opencode", "copilot", "cursor"}, gone)
+			require.NoError(t, os.MkdirAll(filepath.Dir(here), 0o755))
+			require.NoError(t, os.WriteFile(here, nil, 0o600))
+			assert.NotContains(t, strings.Join(p.problems(t), "\n"), "which does not exist")
+		})
+	}
 }
 
 func TestReviewOfCodex(t *testing.T) {
