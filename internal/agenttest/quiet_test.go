@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +28,10 @@ var varying = regexp.MustCompile(strings.Join([]string{
 	`\d+ms`, `PGID: \d+`,
 }, "|"))
 
+// skill matches the description of a skill in a request of Gemini CLI, which lists them in the order
+// in which it has read them.
+var skill = regexp.MustCompile(`<skill>.*?</skill>`)
+
 func constant(t *testing.T, turns []agenttest.Request) []string {
 	t.Helper()
 	var bodies []string
@@ -39,6 +44,10 @@ func constant(t *testing.T, turns []agenttest.Request) []string {
 		if meta, ok := body["client_metadata"]; ok {
 			text = strings.Replace(text, string(meta), "{}", 1)
 		}
+		skills := skill.FindAllString(text, -1)
+		slices.Sort(skills)
+		next := 0
+		text = skill.ReplaceAllStringFunc(text, func(string) string { next++; return skills[next-1] })
 		bodies = append(bodies, varying.ReplaceAllString(text, "_"))
 	}
 	return bodies
