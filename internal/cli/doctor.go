@@ -72,6 +72,7 @@ func (c *doctorCommand) run(ctx context.Context) error {
 		Signer: func(ctx context.Context, repo *refs.Repo, agent string) (sign.Signer, error) {
 			return sign.OpenSigner(ctx, c.signerOptions(repo, agent))
 		},
+		SetAside:  c.keystore().SetAside,
 		Workspace: func(ctx context.Context) (*workspace.Workspace, error) { return c.workspace(ctx, reads) },
 		Agents:    c.agents,
 	}

@@ -49,6 +49,7 @@ type Handler struct {
 	Agent     func(*refs.Repo) (string, error) // of this worktree
 	Trust     func(*refs.Repo) (*sign.Trust, error)
 	Signer    func(context.Context, *refs.Repo, string) (sign.Signer, error) // the key of an agent
+	SetAside  func(sign.KID) (fault.Hint, bool)                              // the command that makes room for another key
 	Workspace func(context.Context) (*workspace.Workspace, error)
 	Agents    func(context.Context, *refs.Repo) []Finding // checks the coding agents that are set up here
 }

@@ -104,6 +104,9 @@ func (d *checkup) checkTrusted(trust *sign.Trust, kid sign.KID, agent string) {
 	}
 	for _, role := range roles {
 		if err := k.MayAct(role, agent, d.Now); err != nil {
+			if another, ok := d.SetAside(kid); ok && fault.Is(err, fault.KeyRevoked) {
+				err = fault.As(err).WithHints(another)
+			}
 			d.problem("trusted", err)
 			return
 		}
