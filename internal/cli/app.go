@@ -66,7 +66,9 @@ func (a *app) close() {
 }
 
 // openRepo discovers the repository once.
-func (a *app) openRepo(ctx context.Context) (*refs.Repo, error) {
+func (a *app) openRepo(ctx context.Context) (*refs.Repo, error) { return openBy(ctx, a, refs.Open) }
+
+func openBy(ctx context.Context, a *app, open func(context.Context, *gitexec.Runner) (*refs.Repo, error)) (*refs.Repo, error) {
 	if a.repo != nil {
 		return a.repo, nil
 	}
@@ -79,7 +81,7 @@ func (a *app) openRepo(ctx context.Context) (*refs.Repo, error) {
 			return nil, usage("-C %s: no such directory", printable(a.Dir))
 		}
 	}
-	repo, err := refs.Open(ctx, run)
+	repo, err := open(ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -181,12 +183,13 @@ const (
 
 // workspace opens the workspace of the acting agent.
 func (a *app) workspace(ctx context.Context, n need) (*workspace.Workspace, error) {
-	repo, err := a.openRepo(ctx)
+	open := refs.Open
+	if n == signs {
+		open = refs.OpenToWrite
+	}
+	repo, err := openBy(ctx, a, open)
 	if err != nil {
 		return nil, err
-	}
-	if n == signs {
-		repo.WarmUp()
 	}
 	if err := (&workcopy.Handler{Repo: repo}).Mend(); err != nil {
 		a.Warn(err)

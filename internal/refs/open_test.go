@@ -211,14 +211,13 @@ func TestOpenCancelled(t *testing.T) {
 }
 
 // A process that was started ahead serves like one that starts when needed.
-func TestWarmUp(t *testing.T) {
+func TestOpenToWrite(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	head := repo.Commit(t, "a", "x", "first")
 	run := &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)}
-	r, err := Open(t.Context(), run)
+	r, err := OpenToWrite(t.Context(), run)
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
-	r.WarmUp()
 	o, err := r.Read(t.Context(), head, 1<<20)
 	require.NoError(t, err)
 	require.NotNil(t, o)
@@ -228,7 +227,7 @@ func TestWarmUp(t *testing.T) {
 
 	bare := gittest.NewBareAt(t, repo.Env, filepath.Join(repo.Dir, "vendor/evil.git"))
 	for _, dir := range []string{t.TempDir(), bare.Dir} {
-		_, err = Open(t.Context(), &gitexec.Runner{Dir: dir, Env: run.Env})
+		_, err = OpenToWrite(t.Context(), &gitexec.Runner{Dir: dir, Env: run.Env})
 		assert.True(t, fault.Is(err, "not_a_repository"), err)
 	}
 }

@@ -55,7 +55,16 @@ type Repo struct {
 // worktree. "git config" says whether git agrees: it reads the configuration of a repository
 // only after its own checks, the check of the owner among them, and names each file it read.
 // Wherever the two differ, "git rev-parse" is asked.
-func Open(ctx context.Context, run *gitexec.Runner) (*Repo, error) {
+func Open(ctx context.Context, run *gitexec.Runner) (*Repo, error) { return openFor(ctx, run, false) }
+
+// OpenToWrite is like Open, for a command that is sure to apply a transaction: the process for
+// moving refs starts beside the one that reads the settings. A failure of it shows again when the
+// transaction is applied.
+func OpenToWrite(ctx context.Context, run *gitexec.Runner) (*Repo, error) {
+	return openFor(ctx, run, true)
+}
+
+func openFor(ctx context.Context, run *gitexec.Runner, writes bool) (*Repo, error) {
 	r := &Repo{Runner: run}
 	r.reader.repo, r.updater.repo = r, r
 	r.reader.launch = func() (*gitexec.Process, error) {
@@ -69,7 +78,15 @@ func Open(ctx context.Context, run *gitexec.Runner) (*Repo, error) {
 			Finish: true,
 		})
 	}
-	plain, err := discoverPlain(ctx, r, askSettings(ctx, run))
+	answer := askSettings(ctx, run)
+	if writes {
+		r.warming.Go(func() {
+			r.updater.mu.Lock()
+			defer r.updater.mu.Unlock()
+			_ = r.updater.start()
+		})
+	}
+	plain, err := discoverPlain(ctx, r, answer)
 	if err == nil && !has(run.Env, "GIT_DIR") {
 		err = believe(ctx, r)
 	}
@@ -100,16 +117,6 @@ func workDir(r *Repo) string {
 		return r.Runner.Dir
 	}
 	return filepath.Join(wd, r.Runner.Dir)
-}
-
-// WarmUp starts the process for moving refs while its caller does something else: for commands
-// sure to apply a transaction. A failure shows again when the transaction is applied.
-func (r *Repo) WarmUp() {
-	r.warming.Go(func() {
-		r.updater.mu.Lock()
-		defer r.updater.mu.Unlock()
-		_ = r.updater.start()
-	})
 }
 
 // Close ends the processes of this repository.
