@@ -162,7 +162,7 @@ var ofForeignText = []mutant{
 	},
 	{
 		"a template hands nothing over", "internal/app/githook/message.go",
-		`	"template": regexp.MustCompile(` + "`(?im)^handoff-to[ \\t]*:[ \\t]*[^\\s]`" + `),
+		`	"template": ` + "`(?im)^handoff-to[ \\t]*:[ \\t]*[^\\s]`" + `,
 `, ``, "./internal/cli -run TestScript/hook_trailer_picked",
 	},
 	{

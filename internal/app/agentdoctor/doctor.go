@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"githandoff/internal/fault"
@@ -180,13 +181,15 @@ func (r *Request) twice(client string, routes []route) []Finding {
 
 // program finds the path of githandoff in a user's hooks, as setup writes them: in a command within
 // a string of JSON, quoted for the shell if need be, or in a script.
-var program = regexp.MustCompile(`\[ -x (.+?) \] \|\| exit 0; exec|const program = "(.+)"`)
+var program = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\[ -x (.+?) \] \|\| exit 0; exec|const program = "(.+)"`)
+})
 
 // gone reports hooks of a program that is not there any more. They exit without a word.
 func (r *Request) gone(client string, routes []route) []Finding {
 	var all []Finding
 	for _, o := range routes {
-		found := program.FindSubmatch(read(o.path))
+		found := program().FindSubmatch(read(o.path))
 		if o.project || o.plugin || found == nil {
 			continue
 		}

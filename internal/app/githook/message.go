@@ -84,12 +84,12 @@ func (h *Messages) Prepare(ctx context.Context, args []string) error {
 	return m.name(ctx, h.Repo, claim)
 }
 
-// asksTo finds, for each origin of a message that git did not get from the user, a trailer that
-// hands work over. In a template it may have no value yet: the user fills it in.
-var asksTo = map[string]*regexp.Regexp{
-	"merge":    regexp.MustCompile(`(?im)^handoff-to\b`),
-	"commit":   regexp.MustCompile(`(?im)^handoff-to\b`),
-	"template": regexp.MustCompile(`(?im)^handoff-to[ \t]*:[ \t]*[^\s]`),
+// asksTo has, for each origin of a message that git did not get from the user, an expression for a
+// trailer that hands work over. In a template it may have no value yet: the user fills it in.
+var asksTo = map[string]string{
+	"merge":    `(?im)^handoff-to\b`,
+	"commit":   `(?im)^handoff-to\b`,
+	"template": `(?im)^handoff-to[ \t]*:[ \t]*[^\s]`,
 }
 
 // borrowedNote is a file of the worktree. It is there from one prepare-commit-msg to the next if git
@@ -103,12 +103,12 @@ const borrowedNote = "borrowed-message"
 // like any other.
 func (h *Messages) noteOrigin(args []string) error {
 	note := h.Repo.OwnWorktree(borrowedNote)
-	if len(args) > 1 && asksTo[args[1]] != nil {
+	if len(args) > 1 && asksTo[args[1]] != "" {
 		text, err := os.ReadFile(h.at(args[0]))
 		if err != nil {
 			return fmt.Errorf("read the message: %w", err)
 		}
-		if asksTo[args[1]].Match(text) {
+		if regexp.MustCompile(asksTo[args[1]]).Match(text) {
 			if err := private.MakeDir(filepath.Dir(note)); err != nil {
 				return err
 			}
