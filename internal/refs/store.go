@@ -39,8 +39,10 @@ func (st *Store) Write(objects ...*Object) error {
 			continue
 		}
 		err := st.writeOnce(o, path)
-		for try := 1; try < 5 && errors.Is(err, fs.ErrNotExist); try++ {
-			err = st.writeOnce(o, path) // a gc removed the directory or the temporary file
+		for try := 1; try < 5 && errors.Is(err, fs.ErrNotExist); try++ { // the directory is missing, or a gc removed the temporary file
+			if err = st.makeDir(filepath.Dir(path)); err == nil {
+				err = st.writeOnce(o, path)
+			}
 		}
 		if err != nil {
 			return DiskFault(fmt.Errorf("write an object: %w", err))
@@ -53,20 +55,26 @@ func (st *Store) loosePath(oid string) string {
 	return filepath.Join(st.repo.Objects, oid[:2], oid[2:])
 }
 
-func (st *Store) writeOnce(o *Object, path string) (err error) {
-	dir := filepath.Dir(path)
-	if err := os.Mkdir(dir, 0o777); err == nil {
-		if info, err := os.Stat(dir); err == nil {
-			_ = os.Chmod(dir, st.shared(info.Mode()))
-		}
-	} else if !errors.Is(err, fs.ErrExist) {
-		return err
+// makeDir makes a directory for loose objects, unless it is there.
+func (st *Store) makeDir(dir string) error {
+	err := os.Mkdir(dir, 0o777)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
 	}
+	if info, serr := os.Stat(dir); serr == nil {
+		_ = os.Chmod(dir, st.shared(info.Mode()))
+	}
+	return err
+}
+
+// writeOnce writes an object into its directory. Its error is fs.ErrNotExist if the directory, or the
+// temporary file by now, is not there.
+func (st *Store) writeOnce(o *Object, path string) (err error) {
 	var tag [6]byte
 	if _, err := rand.Read(tag[:]); err != nil {
 		return err
 	}
-	tmp := filepath.Join(dir, "tmp_obj_"+hex.EncodeToString(tag[:]))
+	tmp := filepath.Join(filepath.Dir(path), "tmp_obj_"+hex.EncodeToString(tag[:]))
 	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
 	if err != nil {
 		return err
