@@ -16,12 +16,16 @@ import (
 	"githandoff/internal/untrusted"
 )
 
-// replay judges the entries of a lane one after the other. The state s follows from the valid
-// ones.
-func (rd *Reader) replay(ctx context.Context, home Home, s *State) {
+// replay reads the entries of a handoff up to the tip of its lane, and judges them one after the
+// other. The state s follows from the valid ones.
+func (rd *Reader) replay(ctx context.Context, home Home, s *State) (err error) {
+	if s.Entries, err = rd.Lanes.about(ctx, s.LaneTip, s.ID); err != nil {
+		return err
+	}
 	for i, entry := range s.Entries {
 		rd.replayEntry(ctx, home, s, entry, func(than time.Time) bool { return olderAmong(s.Entries[i+1:], than) })
 	}
+	return nil
 }
 
 // replayEntry judges the next entry, and changes the state by it if it counts. After a valid
@@ -226,10 +230,9 @@ func (rd *Reader) sentBack(ctx context.Context, home Home, key sign.Key, r *reco
 		return false, err
 	}
 	s := &State{ID: r.Parent, LaneTip: tip, parent: true}
-	if s.Entries, err = rd.Lanes.about(ctx, tip, r.Parent); err != nil {
+	if err := rd.replay(ctx, home, s); err != nil {
 		return false, err
 	}
-	rd.replay(ctx, home, s)
 	over := s.Receipt
 	return over != nil && over.Event == record.Failed && over.Next == r.ID && over.Key == key.KID() &&
 		r.To == cmp.Or(s.Offer.OnFailure, s.Offer.From) && key.MayAct(sign.RoleRecipient, r.From, r.At) == nil, nil

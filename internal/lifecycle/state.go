@@ -158,10 +158,9 @@ func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) 
 	if s.LaneTip, err = rd.laneTip(ctx, home, home.Namespace().Lane(p.ID)); err != nil {
 		return nil, err
 	}
-	if s.Entries, err = rd.Lanes.about(ctx, s.LaneTip, p.ID); err != nil {
+	if err := rd.replay(ctx, home, s); err != nil {
 		return nil, err
 	}
-	rd.replay(ctx, home, s)
 	s.cutChain()
 	// The lane knows better where it went. A ref may still be in the inbox it left, or in one it
 	// never reached.

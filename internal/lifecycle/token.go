@@ -237,10 +237,9 @@ func (c *chainStatus) issued(ctx context.Context, home Home, claims *obo.Claims)
 	s := c.state
 	if home != c.home || id != s.ID || tip != s.LaneTip { // else all was judged already
 		s = &State{ID: id, LaneTip: tip}
-		if s.Entries, err = e.Reader.Lanes.about(ctx, tip, id); err != nil {
+		if err := e.Reader.replay(ctx, home, s); err != nil {
 			return nil, err
 		}
-		e.Reader.replay(ctx, home, s)
 	}
 	if o := s.Offer; o == nil || o.Token != claims.JTI || o.Key != claims.Issuer || o.Digest != "sha256:"+claims.Handoff.SHA256 {
 		return nil, nil
