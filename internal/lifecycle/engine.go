@@ -300,16 +300,20 @@ func (b *batch) drop(ref, old string) {
 	b.gone = append(b.gone, refs.Edit{Ref: ref, Old: old})
 }
 
-// dropAll deletes the refs of a handoff, except those in an agent's inbox. The refs of its
-// snapshot go first.
+// dropAll deletes the refs of a handoff in each inbox, except one, holding it or a leftover of a
+// killed git. The refs of its snapshot go first.
 func (b *batch) dropAll(ctx context.Context, s *State, but string) error {
-	if err := b.dropWork(ctx, s, but); err != nil {
+	var agents []string
+	for _, agent := range slices.Sorted(maps.Keys(s.tips)) {
+		if s.tips[agent] != "" && agent != but {
+			agents = append(agents, agent)
+		}
+	}
+	if err := b.dropWork(ctx, s, agents); err != nil {
 		return err
 	}
-	for _, agent := range slices.Sorted(maps.Keys(s.tips)) {
-		if tip := s.tips[agent]; tip != "" && agent != but {
-			b.drop(b.home.Namespace().Inbox(agent, s.ID), tip)
-		}
+	for _, agent := range agents {
+		b.drop(b.home.Namespace().Inbox(agent, s.ID), s.tips[agent])
 	}
 	return nil
 }
@@ -360,25 +364,16 @@ func (b *batch) keepWork(ctx context.Context, agent string, id handoff.ID, w *ha
 	return nil
 }
 
-// dropWork deletes the refs of a snapshot, before the inbox refs: in each inbox, except one,
-// holding the handoff or a leftover of a killed git.
-func (b *batch) dropWork(ctx context.Context, s *State, but string) error {
-	from := []string{s.Agent}
-	for agent, tip := range s.tips {
-		if tip != "" {
-			from = append(from, agent)
-		}
-	}
-	slices.Sort(from)
-	from = slices.DeleteFunc(slices.Compact(from), func(agent string) bool { return agent == "" || agent == but })
-	if len(from) == 0 {
+// dropWork deletes the refs of a snapshot beside the inbox refs of these agents.
+func (b *batch) dropWork(ctx context.Context, s *State, agents []string) error {
+	if len(agents) == 0 {
 		return nil
 	}
 	w := b.engine.Verifier.WorkOf(ctx, s)
 	if w == nil {
 		return nil
 	}
-	for _, agent := range from {
+	for _, agent := range agents {
 		ref, old := b.home.Namespace().Work(agent, s.ID), w.Commit
 		if b.home.Namespace() == refs.LocalNamespace {
 			var err error

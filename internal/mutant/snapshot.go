@@ -76,7 +76,7 @@ var ofSnapshots = []mutant{
 	},
 	{
 		"a snapshot goes with the receipt", "internal/lifecycle/engine.go",
-		`	if err := b.dropWork(ctx, s, but); err != nil {`, `	if err := error(nil); err != nil {`,
+		`	if err := b.dropWork(ctx, s, agents); err != nil {`, `	if err := error(nil); err != nil {`,
 		"./internal/cli -run TestScript/snapshot_hub",
 	},
 	{
@@ -186,9 +186,9 @@ var ofSnapshots = []mutant{
 	},
 	{
 		"a snapshot goes from every inbox", "internal/lifecycle/engine.go",
-		`		if tip != "" {
-			from = append(from, agent)`, `		if tip != "" && agent == s.Agent {
-			from = append(from, agent)`,
+		`range agents {
+		ref, old`, `range []string{s.Agent} {
+		ref, old`,
 		"./internal/lifecycle -run TestHalfAStepWithSnapshot",
 	},
 	{
