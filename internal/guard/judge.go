@@ -188,9 +188,9 @@ func leased(v *lifecycle.Verified, r *record.Record) error {
 	case r.Lease.IsZero():
 		return nil
 	case r.Lease.Sub(r.At) > lifecycle.MaxLease:
-		return fault.New(fault.Denied, fault.Disputed, "a claim until %s, longer than %s", handoff.FormatTime(r.Lease), lifecycle.MaxLease)
+		return denied(fault.Disputed, "a claim until %s, longer than %s", handoff.FormatTime(r.Lease), lifecycle.MaxLease)
 	case v.Token() != nil && r.Lease.After(v.Token().Expires()):
-		return fault.New(fault.Denied, fault.Disputed, "a claim until %s, longer than its token", handoff.FormatTime(r.Lease))
+		return denied(fault.Disputed, "a claim until %s, longer than its token", handoff.FormatTime(r.Lease))
 	}
 	return nil
 }

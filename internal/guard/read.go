@@ -25,7 +25,7 @@ func ReadEdits(r io.Reader) ([]refs.Edit, error) {
 	var size int
 	for lines.Scan() {
 		if size += len(lines.Bytes()) + 1; size > maxInput {
-			return nil, fault.New(fault.Denied, fault.TooLarge, "a push of more than %d bytes of ref names", maxInput)
+			return nil, denied(fault.TooLarge, "a push of more than %d bytes of ref names", maxInput)
 		}
 		before, rest, _ := strings.Cut(lines.Text(), " ")
 		after, name, ok := strings.Cut(rest, " ")

@@ -211,7 +211,7 @@ func (by *Author) checkDecided(s *State) error {
 	}
 	f := fault.As(entry.Dispute)
 	hints := append(f.Hints[:min(len(f.Hints), 2):2], fault.Run("githandoff", "revoke", "--force", string(s.ID)).Because("ends it, if nobody here owns that key"))
-	return fault.New(fault.Denied, fault.UntrustedKey, "handoff %s was %s by %s, according to an undecided key: decide about that key first: %w",
+	return denied(fault.UntrustedKey, "handoff %s was %s by %s, according to an undecided key: decide about that key first: %w",
 		s.ID, entry.Record().Event, entry.Record().Actor, entry.Dispute).WithHints(hints...)
 }
 

@@ -356,7 +356,7 @@ func (b *batch) keepWork(ctx context.Context, agent string, id handoff.ID, w *ha
 		case err != nil || now == w.Commit:
 			return err
 		case now != "":
-			return fault.New(fault.Denied, fault.Disputed, "%s exists and points to another commit", ref).
+			return denied(fault.Disputed, "%s exists and points to another commit", ref).
 				WithHints(fault.Run("git", "update-ref", "-d", ref, now).Because("removes it: githandoff did not make it"))
 		}
 	}

@@ -160,7 +160,7 @@ func (l *Lanes) vouchedAbove(ctx context.Context, tip, below string) (anything, 
 // PutBack returns the refusal of a lane because of a merge somebody put on it. The hint is the
 // command by which the hub's administrator puts the lane back, in the hub, to its former tip.
 func PutBack(hub, lane, tip, was string, why error) error {
-	f := fault.New(fault.Denied, fault.Rollback, "%s has a history in %s that this clone refuses: %w", hub, untrusted.Ref(lane), why)
+	f := denied(fault.Rollback, "%s has a history in %s that this clone refuses: %w", hub, untrusted.Ref(lane), why)
 	if was == "" {
 		return f
 	}

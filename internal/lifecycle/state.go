@@ -226,7 +226,7 @@ func (s *State) Err() error {
 	switch s.Phase() {
 	case Absent:
 		if s.Early != nil {
-			return fault.New(fault.Denied, fault.NotYetValid, "handoff %s: %w", s.ID, s.Early)
+			return denied(fault.NotYetValid, "handoff %s: %w", s.ID, s.Early)
 		}
 		if s.chainErr != nil {
 			return s.chainErr

@@ -310,7 +310,7 @@ func errMisstep(s *State, r *record.Record, why string) error {
 	if s.Claim != nil {
 		held = fmt.Sprintf(", held by %s", s.Claim.Actor)
 	}
-	return fault.New(fault.Denied, fault.Disputed, "%s by %s: %s%s", r.Event, r.Actor, why, held)
+	return denied(fault.Disputed, "%s by %s: %s%s", r.Event, r.Actor, why, held)
 }
 
 // checkClaimable says why a handoff cannot be claimed now; nil if it can.
