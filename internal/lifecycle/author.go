@@ -142,14 +142,13 @@ func (by *Author) SpeaksFor(principal string) bool {
 
 // checkHeld says why the caller may not act as the holder.
 func (by *Author) checkHeld(s *State, h ClaimProof) error {
-	if s.Receipt == nil {
-		if err := s.Err(); err != nil {
-			return err
-		}
+	if s.Receipt != nil {
+		return s.endedErr(fault.NotHolder)
+	}
+	if err := s.Err(); err != nil {
+		return err
 	}
 	switch {
-	case s.Receipt != nil:
-		return s.endedErr(fault.NotHolder)
 	case s.Claim == nil:
 		return errNotHeld(s)
 	case s.Claim.Nonce != h.Nonce || s.Claim.Key != by.Signer.KID():

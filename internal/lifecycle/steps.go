@@ -122,7 +122,7 @@ func (a attempt) by(who Party) bool {
 	case Recipient:
 		return a.checkRecipient() == nil
 	case Issuer:
-		return issuedBy(s, a.key)
+		return s.Offer.Token != "" && a.key.KID() == s.Offer.Key
 	case Root:
 		return mayDecide(a.key, a.at) == nil
 	}
@@ -267,11 +267,6 @@ func maySend(key sign.Key, from string, at time.Time) error {
 
 // mayDecide refuses everything but a root key.
 func mayDecide(key sign.Key, at time.Time) error { return key.MayAct(sign.RoleRoot, "", at) }
-
-// issuedBy reports whether a key issued the token of a handoff: the key of the payload did.
-func issuedBy(s *State, key sign.Key) bool {
-	return s.Offer.Token != "" && key.KID() == s.Offer.Key
-}
 
 // checkDate refuses an entry older by its own date, by more than [ClockSkew], than the newest
 // valid entry or the handoff's id.
