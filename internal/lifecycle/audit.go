@@ -54,11 +54,10 @@ func (rd *Reader) Audit(ctx context.Context, home Home, lane refs.Ref, a LaneAud
 	slices.SortFunc(order, func(x, y int) int {
 		return cmp.Or(bytes.Compare(index[x].id[:], index[y].id[:]), cmp.Compare(x, y))
 	})
-	l := &laneAudit{LaneAudit: a, reader: rd, home: home, lane: lane, index: index, order: order}
+	l := &laneAudit{LaneAudit: a, reader: rd, home: home, lane: lane, index: index, order: order, state: &State{LaneTip: lane.OID}}
 	l.lesson.Sound = true
 	r := rd.Lanes.readAgain(ctx, index, order)
 	defer r.close()
-	l.begin()
 	for len(l.order) > 0 {
 		entries, err := l.readChecked(ctx, r, l.order[:min(len(l.order), checkedAhead)])
 		if err != nil {
@@ -87,13 +86,10 @@ type laneAudit struct {
 	home   Home
 	lane   refs.Ref
 	index  []indexed
-	order  []int // of the entries still to be judged
-	state  *State
+	order  []int  // of the entries still to be judged
+	state  *State // of the handoff whose entries are being judged
 	lesson Lesson
 }
-
-// begin starts the next handoff.
-func (l *laneAudit) begin() { l.state = &State{LaneTip: l.lane.OID} }
 
 // readChecked reads entries and checks their signatures.
 func (l *laneAudit) readChecked(ctx context.Context, r *secondReading, order []int) ([]*Entry, error) {
@@ -133,8 +129,7 @@ func (l *laneAudit) next(ctx context.Context, entry *Entry) error {
 		entry.Dispute = denied(fault.Disputed, "lane entry %s is a copy: %s is for %s", entry.OID, id, l.home.Namespace().Lane(id))
 	default:
 		if s.ID == "" && l.Inbox != nil {
-			s.ID = id
-			s.Chain = rd.chainAt(ctx, s, l.Inbox(id))
+			s.Chain = rd.chainAt(ctx, id, l.Inbox(id))
 		}
 		s.ID = id
 		rd.replayEntry(ctx, l.home, s, entry, func(than time.Time) bool {
@@ -148,7 +143,7 @@ func (l *laneAudit) next(ctx context.Context, entry *Entry) error {
 	if len(rest) > 0 && l.index[rest[0]].id == l.index[at].id {
 		return nil
 	}
-	defer l.begin()
+	l.state = &State{LaneTip: l.lane.OID}
 	if s.ID == "" {
 		return nil
 	}

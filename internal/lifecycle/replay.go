@@ -274,7 +274,7 @@ func sameRecord(inbox, entry *record.Commit) bool {
 
 // chainAt returns the chain of an inbox ref found by an audit; none if it cannot be read, which is
 // a finding of its own.
-func (rd *Reader) chainAt(ctx context.Context, s *State, ref string) []Link {
+func (rd *Reader) chainAt(ctx context.Context, id handoff.ID, ref string) []Link {
 	if ref == "" {
 		return nil
 	}
@@ -282,7 +282,7 @@ func (rd *Reader) chainAt(ctx context.Context, s *State, ref string) []Link {
 	if err != nil || tip == nil {
 		return nil
 	}
-	chain, _, err := readChain(ctx, rd.Repo, s.ID, tip)
+	chain, _, err := readChain(ctx, rd.Repo, id, tip)
 	if err != nil {
 		return nil
 	}

@@ -47,7 +47,7 @@ type State struct {
 	UndecidedEnd *Entry         // first receipt by a key nobody here decided about
 	Early        error          // first entry not valid yet, or overtaken
 
-	parent     bool              // its child is judged: itself it does not count as a return handoff
+	parent     bool              // loaded to judge the offer of its child; its own offer cannot be that of a return handoff
 	chainErr   error             // why commits of the inbox ref are not in Chain
 	otherChain []Link            // the commits of an inbox ref that does not lead to the payload
 	tips       map[string]string // object id of its ref, by inbox; only inboxes already read
