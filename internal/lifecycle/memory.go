@@ -64,7 +64,12 @@ func (u UsedTokens) note(s *State) {
 		_ = private.WriteFile(u.Path, []byte(kept+line))
 		return
 	}
-	f, err := os.OpenFile(u.Path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	appendLine(u.Path, line)
+}
+
+// appendLine adds a line to a file, if it can.
+func appendLine(path, line string) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return
 	}
@@ -141,12 +146,7 @@ func (a *Ahead) note(oid string, now time.Time) {
 		a.shorten(line)
 		return
 	}
-	f, err := os.OpenFile(a.Path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return
-	}
-	_, _ = f.WriteString(line)
-	_ = f.Close()
+	appendLine(a.Path, line)
 }
 
 // shorten keeps the newer half of the file, and puts line on top of it.
