@@ -23,16 +23,10 @@ const (
 // step is the change a push makes to one handoff.
 type step struct {
 	id      handoff.ID
-	ref     string   // the first one about it
-	entries []*entry // new in its lane, oldest first
+	ref     string             // the first one about it
+	entries []*lifecycle.Entry // new in its lane, oldest first; not judged
 	inbox   []inboxEdit
 	work    []inboxEdit // of the ref of its snapshot
-}
-
-type entry struct {
-	oid    string
-	commit *record.Commit
-	record *record.Record
 }
 
 type inboxEdit struct {
@@ -163,13 +157,14 @@ func (hj handoffJudge) sort(ctx context.Context, e refs.Edit, all *steps) error 
 		return err
 	}
 	for _, one := range added {
-		if one.record.ID.Lane() != cc {
-			return denied(fault.HandoffMismatch, "entry %s is about handoff %s, whose lane is log/%s", one.oid, one.record.ID, one.record.ID.Lane())
+		id := one.Record().ID
+		if id.Lane() != cc {
+			return denied(fault.HandoffMismatch, "entry %s is about handoff %s, whose lane is log/%s", one.OID, id, id.Lane())
 		}
-		if err := hj.fresh(one.oid, one.commit); err != nil {
+		if err := hj.fresh(one.OID, one.Commit); err != nil {
 			return err
 		}
-		s := all.of(one.record.ID, e.Ref)
+		s := all.of(id, e.Ref)
 		s.entries = append(s.entries, one)
 	}
 	return nil
@@ -177,11 +172,11 @@ func (hj handoffJudge) sort(ctx context.Context, e refs.Edit, all *steps) error 
 
 // added returns the new entries of a lane, oldest first; none if a root key joined another
 // history to it.
-func (hj handoffJudge) added(ctx context.Context, e refs.Edit) ([]*entry, error) {
+func (hj handoffJudge) added(ctx context.Context, e refs.Edit) ([]*lifecycle.Entry, error) {
 	if e.New == "" {
 		return nil, denied(fault.Rollback, "a lane is never deleted")
 	}
-	var added []*entry
+	var added []*lifecycle.Entry
 	n, limit, met := 0, maxEntries, false
 	err := hj.Verifier.Reader.Lanes.Walk(ctx, e.New, func(oid string, raw []byte) (bool, error) {
 		if met = oid == e.Old; met {
@@ -199,7 +194,7 @@ func (hj handoffJudge) added(ctx context.Context, e refs.Edit) ([]*entry, error)
 			return true, hj.fresh(oid, c)
 		}
 		if limit == maxEntries {
-			added = append([]*entry{{oid, c, c.Record}}, added...)
+			added = append([]*lifecycle.Entry{{OID: oid, Commit: c}}, added...)
 		}
 		return true, nil
 	})
@@ -218,7 +213,7 @@ func (st *step) place() lifecycle.Place {
 		}
 	}
 	if len(st.entries) > 0 {
-		p.Agent = st.entries[len(st.entries)-1].record.To
+		p.Agent = st.entries[len(st.entries)-1].Record().To
 	}
 	return p
 }

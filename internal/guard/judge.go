@@ -26,9 +26,9 @@ func (hj handoffJudge) judge(ctx context.Context, st *step) error {
 	}
 	var last *record.Record // new entry
 	if len(st.entries) == 1 {
-		last = st.entries[0].record
+		last = st.entries[0].Record()
 		for _, e := range s.Entries {
-			if e.OID == st.entries[0].oid && e.Dispute != nil {
+			if e.OID == st.entries[0].OID && e.Dispute != nil {
 				return e.Dispute
 			}
 		}
