@@ -41,11 +41,8 @@ func newCommits(ctx context.Context, repo *refs.Repo, edits []refs.Edit, others 
 	}
 	// A git that ends early gives the reason itself; unread input is no error.
 	in := bufio.NewWriter(p.In)
-	for _, e := range edits {
-		if e.New == "" {
-			continue
-		}
-		fmt.Fprintln(in, e.New)
+	for _, tip := range newTips(edits) {
+		fmt.Fprintln(in, tip)
 	}
 	_ = in.Flush()
 	_ = p.In.Close()
@@ -59,17 +56,25 @@ func newCommits(ctx context.Context, repo *refs.Repo, edits []refs.Edit, others 
 	return p.Close()
 }
 
+// newTips returns the objects to which a push moves its refs.
+func newTips(edits []refs.Edit) []string {
+	var tips []string
+	for _, e := range edits {
+		if e.New != "" {
+			tips = append(tips, e.New)
+		}
+	}
+	return tips
+}
+
 // Needs lists the scopes needed for a push from this clone: of each ref, and of each path
 // changed by commits not known to be at a remote.
 func Needs(ctx context.Context, repo *refs.Repo, edits []refs.Edit) ([]string, error) {
-	var names, news []string
+	var names []string
 	for _, e := range edits {
 		names = append(names, e.Ref)
-		if e.New != "" {
-			news = append(news, e.New)
-		}
 	}
-	paths, err := changed(ctx, repo, news, atClient(edits)...)
+	paths, err := changed(ctx, repo, newTips(edits), atClient(edits)...)
 	if err != nil {
 		return nil, fmt.Errorf("look through a push: %w", err)
 	}

@@ -13,17 +13,12 @@ import (
 // Tokens lists the tokens named in the commits of a push from this clone, except commits known
 // to be at a remote.
 func Tokens(ctx context.Context, repo *refs.Repo, edits []refs.Edit) ([]string, error) {
-	var news []string
-	for _, e := range edits {
-		if e.New != "" {
-			news = append(news, e.New)
-		}
-	}
-	if len(news) == 0 {
+	tips := newTips(edits)
+	if len(tips) == 0 {
 		return nil, nil
 	}
 	args := append([]string{"log", "--stdin", "--no-show-signature", "--format=%(trailers:key=Handoff-Token,valueonly)"}, atClient(edits)...)
-	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Stdin: lines(news)})
+	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Stdin: lines(tips)})
 	if err != nil {
 		return nil, fmt.Errorf("read what the commits of a push name: %w", err)
 	}
