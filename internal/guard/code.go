@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -39,7 +40,13 @@ type bearer struct {
 // it.
 type codeJudge struct {
 	*Guard
-	agents *sign.ClaimedSigners
+	agents  *sign.ClaimedSigners
+	permits map[bearer]permit // what each claim of the push allows, once it was asked
+}
+
+type permit struct {
+	token *obo.VerifiedToken
+	err   error
 }
 
 // check judges the pushed refs of code.
@@ -63,7 +70,7 @@ func (cj *codeJudge) check(ctx context.Context, edits []refs.Edit, v *verdict) e
 	if len(edits) > maxAgentRefs {
 		return v.note(edits[0].Ref, denied(fault.TooLarge, "a push of %d refs with commits of agents, limit %d", len(edits), maxAgentRefs))
 	}
-	allowed := &permits{judge: cj, known: map[bearer]permit{}}
+	cj.permits = map[bearer]permit{}
 	for _, e := range edits {
 		if e.New == "" {
 			continue
@@ -73,7 +80,7 @@ func (cj *codeJudge) check(ctx context.Context, edits []refs.Edit, v *verdict) e
 			return err
 		}
 		mine = append(mine, tags[e.New]...)
-		if err := v.note(e.Ref, allowed.check(ctx, e.Ref, mine)); err != nil {
+		if err := v.note(e.Ref, cj.checkClaims(ctx, e.Ref, mine)); err != nil {
 			return err
 		}
 	}
@@ -134,13 +141,10 @@ func (cj *codeJudge) signed(ctx context.Context, oid string) (signedBy, bool, er
 
 // comingBy returns the commits brought in by one of the refs.
 func (cj *codeJudge) comingBy(ctx context.Context, e refs.Edit, edits []refs.Edit, commits map[string]signedBy) ([]signedBy, error) {
-	var mine []signedBy
 	if len(edits) == 1 {
-		for _, c := range commits {
-			mine = append(mine, c)
-		}
-		return mine, nil
+		return slices.Collect(maps.Values(commits)), nil
 	}
+	var mine []signedBy
 	err := newCommits(ctx, cj.Verifier.Repo, []refs.Edit{e}, atHub(cj.names), func(oid string) error {
 		if c, ok := commits[oid]; ok {
 			mine = append(mine, c)
@@ -150,19 +154,8 @@ func (cj *codeJudge) comingBy(ctx context.Context, e refs.Edit, edits []refs.Edi
 	return mine, err
 }
 
-// permits caches what each claim of a push allows.
-type permits struct {
-	judge *codeJudge
-	known map[bearer]permit
-}
-
-type permit struct {
-	token *obo.VerifiedToken
-	err   error
-}
-
-// check compares the commits brought in by one ref with the claims they name.
-func (p *permits) check(ctx context.Context, ref string, list []signedBy) error {
+// checkClaims compares the commits brought in by one ref with the claims they name.
+func (cj *codeJudge) checkClaims(ctx context.Context, ref string, list []signedBy) error {
 	slices.SortFunc(list, func(a, b signedBy) int { return strings.Compare(a.oid, b.oid) })
 	made := map[bearer][]string{}
 	for _, one := range list {
@@ -172,19 +165,19 @@ func (p *permits) check(ctx context.Context, ref string, list []signedBy) error 
 		made[one.who] = append(made[one.who], one.oid)
 	}
 	for who, commits := range made {
-		if _, ok := p.known[who]; !ok {
-			token, err := p.judge.live(ctx, who)
-			p.known[who] = permit{token, err}
+		allowed, asked := cj.permits[who]
+		if !asked {
+			allowed.token, allowed.err = cj.live(ctx, who)
+			cj.permits[who] = allowed
 		}
-		allowed := p.known[who]
 		if allowed.err != nil {
 			return allowed.err
 		}
-		paths, err := Changed(ctx, p.judge.Verifier.Repo, commits)
+		paths, err := Changed(ctx, cj.Verifier.Repo, commits)
 		if err != nil {
 			return err
 		}
-		names, err := p.judge.moved(ctx, ref)
+		names, err := cj.moved(ctx, ref)
 		if err != nil {
 			return err
 		}
