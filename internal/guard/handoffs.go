@@ -25,11 +25,12 @@ type step struct {
 	id      handoff.ID
 	ref     string             // the first one about it
 	entries []*lifecycle.Entry // new in its lane, oldest first; not judged
-	inbox   []inboxEdit
-	work    []inboxEdit // of the ref of its snapshot
+	inbox   []agentEdit        // of its inbox refs
+	work    []agentEdit        // of the refs of its snapshot
 }
 
-type inboxEdit struct {
+// agentEdit is an edit of a ref under the name of an agent.
+type agentEdit struct {
 	refs.Edit
 	agent string
 }
@@ -140,12 +141,12 @@ func (hj handoffJudge) sort(ctx context.Context, e refs.Edit, all *steps) error 
 		if len(s.inbox) == 0 {
 			s.ref = e.Ref // names the handoff, which its lane does not
 		}
-		s.inbox = append(s.inbox, inboxEdit{e, p.Agent})
+		s.inbox = append(s.inbox, agentEdit{e, p.Agent})
 		return nil
 	}
 	if p, ok := refs.LocalNamespace.ParseWork(e.Ref); ok {
 		s := all.of(p.ID, e.Ref)
-		s.work = append(s.work, inboxEdit{e, p.Agent})
+		s.work = append(s.work, agentEdit{e, p.Agent})
 		return nil
 	}
 	cc, ok := lane(e.Ref)

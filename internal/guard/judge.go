@@ -39,7 +39,7 @@ func (hj handoffJudge) judge(ctx context.Context, st *step) error {
 	case lifecycle.Open, lifecycle.Held:
 		return hj.open(ctx, s, st, last)
 	case lifecycle.Absent:
-		if last == nil && !slices.ContainsFunc(st.inbox, func(e inboxEdit) bool { return e.New != "" }) {
+		if last == nil && !slices.ContainsFunc(st.inbox, func(e agentEdit) bool { return e.New != "" }) {
 			return nil // nothing was ever logged of it
 		}
 		if err := s.Err(); !fault.Is(err, fault.Unfinished) {

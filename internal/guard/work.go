@@ -40,7 +40,7 @@ func (hj handoffJudge) judgeWork(ctx context.Context, st *step) error {
 			return err
 		}
 	}
-	if slices.ContainsFunc(st.work, func(e inboxEdit) bool { return e.New != "" && e.agent == s.Agent }) {
+	if slices.ContainsFunc(st.work, func(e agentEdit) bool { return e.New != "" && e.agent == s.Agent }) {
 		return hj.weigh(ctx, named)
 	}
 	return nil
@@ -58,10 +58,10 @@ func (st *step) agents(s *lifecycle.State) []string {
 
 // workAt compares the new value of one inbox's snapshot ref with the right one.
 func (st *step) workAt(agent, now, want string) error {
-	made := func(list []inboxEdit) bool {
-		return slices.ContainsFunc(list, func(e inboxEdit) bool { return e.agent == agent && e.Old == "" && e.New != "" })
+	made := func(list []agentEdit) bool {
+		return slices.ContainsFunc(list, func(e agentEdit) bool { return e.agent == agent && e.Old == "" && e.New != "" })
 	}
-	moved := slices.ContainsFunc(st.work, func(e inboxEdit) bool { return e.agent == agent && e.Old != "" && e.New != "" })
+	moved := slices.ContainsFunc(st.work, func(e agentEdit) bool { return e.agent == agent && e.Old != "" && e.New != "" })
 	switch {
 	case moved:
 		return denied(fault.DigestMismatch, "a snapshot does not change")
