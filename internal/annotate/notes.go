@@ -47,11 +47,12 @@ func New(w *workspace.Workspace) *Notes {
 	}
 }
 
-// Add remembers one line for the note of a code commit. Notes are hints,
-// derived from the log: they are written after the transaction, by
-// compare-and-swap, before the command returns.
-func (n *Notes) Add(commit string, home lifecycle.Home, r *record.Record) {
-	if commit == "" {
+// Add remembers one line for the note of a handoff's code commit; none if the handoff is sealed,
+// since its subject is secret. Notes are hints, derived from the log: they are written after the
+// transaction, by compare-and-swap, before the command returns.
+func (n *Notes) Add(env *handoff.Envelope, sealed bool, home lifecycle.Home, r *record.Record) {
+	commit := env.Source.Commit
+	if sealed || commit == "" {
 		return
 	}
 	if n.lines == nil {
@@ -185,7 +186,7 @@ func (n *Notes) Restore(ctx context.Context) error {
 		}
 		home, err := n.Workspace.Home(ctx, p.Record.Home)
 		if err == nil {
-			n.Add(Subject(p.Envelope, p.Sealed), home, &p.Record)
+			n.Add(p.Envelope, p.Sealed, home, &p.Record)
 		}
 	}
 	if err := n.Write(ctx); err != nil || !n.areShown() {
@@ -232,13 +233,4 @@ func (c *collector) Put(kind string, body []byte) (string, error) {
 		c.objects = append(c.objects, o)
 	}
 	return o.OID, nil
-}
-
-// Subject returns the commit for a note about a handoff; none if the handoff is sealed, since its
-// subject is secret.
-func Subject(env *handoff.Envelope, sealed bool) string {
-	if sealed {
-		return ""
-	}
-	return env.Source.Commit
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"githandoff/internal/annotate"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -54,9 +53,9 @@ func (w *Writer) Outcome(ctx context.Context, home lifecycle.Home, p lifecycle.P
 }
 
 // Note collects the line for a new receipt. [annotate.Notes.Try] writes it.
-func (w *Writer) Note(home lifecycle.Home, env *handoff.Envelope, sealed bool, s *lifecycle.State, err error) {
-	if err == nil && env != nil && s != nil && s.Receipt != nil {
-		w.Notes.Add(annotate.Subject(env, sealed), home, s.Receipt)
+func (w *Writer) Note(home lifecycle.Home, env *handoff.Envelope, sealed bool, s *lifecycle.State) {
+	if env != nil && s.Receipt != nil {
+		w.Notes.Add(env, sealed, home, s.Receipt)
 	}
 }
 
@@ -75,7 +74,7 @@ func (w *Writer) Withdraw(ctx context.Context, home lifecycle.Home, p lifecycle.
 	if err != nil {
 		return s, err
 	}
-	w.Note(home, env, out.Sealed, s, nil)
+	w.Note(home, env, out.Sealed, s)
 	w.Notes.Try(ctx)
 	return s, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"githandoff/internal/annotate"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -101,7 +100,7 @@ func (h *Handler) Route(ctx context.Context, c *Case, to string, clarify bool) e
 		return err
 	}
 	c.State = s
-	h.Receipts.Notes.Add(annotate.Subject(c.Verified.Envelope(), c.Verified.Sealed()), c.Home, s.Entries[len(s.Entries)-1].Record())
+	h.Receipts.Notes.Add(c.Verified.Envelope(), c.Verified.Sealed(), c.Home, s.Entries[len(s.Entries)-1].Record())
 	h.Receipts.Notes.Try(ctx)
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"githandoff/internal/annotate"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -49,7 +48,7 @@ func (s *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 		if _, err := s.Engine.Offer(ctx, em.Home, p, em.LocalEdits...); err != nil {
 			return nil, err
 		}
-		s.Notes.Add(annotate.Subject(em.Envelope, em.Seal), s.Local, &p.Record)
+		s.Notes.Add(em.Envelope, em.Seal, s.Local, &p.Record)
 		s.Notes.Try(ctx)
 		return done, nil
 	}
@@ -67,7 +66,7 @@ func (s *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 	if err := s.Outbox.Deliver(ctx, hub, p); err != nil {
 		return done, outbox.KeptError(err, p.Record.ID)
 	}
-	s.Notes.Add(annotate.Subject(em.Envelope, em.Seal), hub, &p.Record)
+	s.Notes.Add(em.Envelope, em.Seal, hub, &p.Record)
 	s.Notes.Try(ctx)
 	done.State, done.Ref = "offered", refs.Sent(p.Agent, p.Record.ID)
 	return done, crossrepo.CheckShows(ctx, hub, p.Record.ID)

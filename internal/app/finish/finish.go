@@ -139,7 +139,9 @@ func (f *Handler) take(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 			out.SkillsMissing = f.Policy.MissingSkills(ctx, env)
 		}
 		done.State, done.Repeated, err = f.Engine.Acknowledge(ctx, home, h.Proof(), out)
-		f.Receipts.Note(home, env, out.Sealed, done.State, err)
+		if err == nil {
+			f.Receipts.Note(home, env, out.Sealed, done.State)
+		}
 	case record.Failed:
 		return f.fail(ctx, home, h, step)
 	}
@@ -214,7 +216,7 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 		lifecycle.ForgetWork(ctx, f.Engine.Repo, home, h.Proof().Place)
 		return done, err
 	}
-	f.Receipts.Note(home, env, out.Sealed, done.State, nil)
+	f.Receipts.Note(home, env, out.Sealed, done.State)
 	f.Receipts.Notes.Try(ctx)
 	return done, nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"githandoff/internal/annotate"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -206,7 +205,7 @@ func (hd *Handler) syncOutbox(ctx context.Context, home lifecycle.Home, it *work
 	if err := hd.Outbox.Deliver(ctx, home, p); err != nil {
 		return nil, hd.ignoreNotSender(outbox.KeptError(err, it.Place.ID))
 	}
-	hd.Receipts.Notes.Add(annotate.Subject(p.Envelope, p.Sealed), home, &p.Record)
+	hd.Receipts.Notes.Add(p.Envelope, p.Sealed, home, &p.Record)
 	done := &Done{What: "delivered", ID: it.Place.ID, Alias: hd.Workspace.AliasOf(home)}
 	hub, ok := home.(*crossrepo.Hub)
 	if !ok {
@@ -290,7 +289,7 @@ func (hd *Handler) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace
 		return nil, err
 	default:
 		snapshot = p.Envelope.Work != nil
-		hd.Receipts.Notes.Add(annotate.Subject(p.Envelope, p.Sealed), hub, s.Receipt)
+		hd.Receipts.Notes.Add(p.Envelope, p.Sealed, hub, s.Receipt)
 		if err := hd.Receipts.Notes.Write(ctx); err != nil {
 			return nil, err
 		}

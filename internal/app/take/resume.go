@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"githandoff/internal/annotate"
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -318,7 +317,7 @@ func (t *search) claim(ctx context.Context, home lifecycle.Home, req lifecycle.C
 			return nil, err
 		}
 	}
-	t.Notes.Add(annotate.Subject(v.Envelope(), v.Sealed()), home, s.Claim)
+	t.Notes.Add(v.Envelope(), v.Sealed(), home, s.Claim)
 	t.Notes.Try(ctx)
 	return &Result{Verified: v, Home: home, Holder: held, Again: shown && held.Printed}, nil
 }
