@@ -42,7 +42,8 @@ func Strays(ctx context.Context, repo *refs.Repo, list []refs.Ref) ([]Stray, err
 			}
 			continue
 		}
-		namespace, p, ok := workPlace(ref.Name)
+		namespace := refs.NamespaceOf(ref.Name)
+		p, ok := namespace.ParseWork(ref.Name)
 		if !ok {
 			continue
 		}
@@ -86,14 +87,6 @@ func sentIn(list []refs.Ref) map[handoff.ID]bool {
 		}
 	}
 	return kept
-}
-
-// workPlace reads the name of a snapshot's ref in this repository's namespace or in the
-// copy of a hub.
-func workPlace(name string) (refs.Namespace, refs.HandoffRef, bool) {
-	namespace := refs.NamespaceOf(name)
-	p, ok := namespace.ParseWork(name)
-	return namespace, p, ok
 }
 
 // isPending reports whether a step waiting for its hub, in any worktree, makes the handoff of
