@@ -66,7 +66,7 @@ func (m *Memory) Lanes(ctx context.Context, lanes []refs.Ref, v Visitor) error {
 	m.ReadAhead(ctx)
 	defer m.Close()
 	for _, lane := range lanes {
-		if err := m.show(ctx, lane, m.reading, v); err != nil {
+		if err := m.show(ctx, lane, v); err != nil {
 			return err
 		}
 	}
@@ -78,7 +78,7 @@ func (m *Memory) Lanes(ctx context.Context, lanes []refs.Ref, v Visitor) error {
 	return nil
 }
 
-func (m *Memory) show(ctx context.Context, lane refs.Ref, r *reading, v Visitor) error {
+func (m *Memory) show(ctx context.Context, lane refs.Ref, v Visitor) error {
 	var lesson *lifecycle.Lesson
 	a := lifecycle.LaneAudit{
 		Entry: func(e *lifecycle.Entry) error { return v.Entry(lane, e) },
@@ -89,7 +89,7 @@ func (m *Memory) show(ctx context.Context, lane refs.Ref, r *reading, v Visitor)
 	known := m.usable(lane, v)
 	var err error
 	if known != nil {
-		err = lifecycle.Sound(ctx, lane, known.entries, r.next, a)
+		err = lifecycle.Sound(ctx, lane, known.entries, m.reading.next, a)
 	} else {
 		err = m.audit(ctx, m.home, lane, a)
 	}

@@ -70,10 +70,9 @@ func Open(e *lifecycle.Engine, home lifecycle.Home, program string) (*Memory, er
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256([]byte(string(home.Namespace())))
 	m := &Memory{
 		repo: e.Repo, audit: e.Reader.Audit,
-		path: e.Repo.Own("audited/" + hex.EncodeToString(sum[:6])), home: home,
+		path: e.Repo.Own("audited/" + digest(string(home.Namespace()))[:12]), home: home,
 		context: digest(strings.Join([]string{program, trust, home.ID()}, "\n")),
 		opened:  e.Now(),
 		lanes:   map[string]*known{}, next: map[string]*known{},
