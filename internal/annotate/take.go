@@ -76,11 +76,11 @@ func (n *Notes) read(ctx context.Context, hub *crossrepo.Hub) (*sharing, error) 
 	if s.theirs, err = notes.Root(ctx, r, s.tip); err != nil {
 		return nil, err
 	}
-	return s, notes.Batches(ctx, r, s.ours, s.theirs, noteBatch, func(batch []notes.Change) error { return s.look(ctx, batch) })
+	return s, notes.Batches(ctx, r, s.ours, s.theirs, noteBatch, func(batch []notes.Change) error { return s.compareBatch(ctx, batch) })
 }
 
-// look compares some notes, none of which is equal on both sides.
-func (s *sharing) look(ctx context.Context, batch []notes.Change) error {
+// compareBatch compares some notes, none of which is equal on both sides.
+func (s *sharing) compareBatch(ctx context.Context, batch []notes.Change) error {
 	var oids []string
 	for _, c := range batch {
 		if c.Blob == "" {
@@ -112,15 +112,15 @@ func (s *sharing) look(ctx context.Context, batch []notes.Change) error {
 	read := refs.NewBatchReader(s.notes.Repo, "blob", blobs, notes.MaxNote)
 	defer read.Close()
 	for _, c := range here {
-		if err := s.compare(ctx, c, read); err != nil {
+		if err := s.compareNote(ctx, c, read); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// compare compares the note of one commit of this repository. read has the next blob.
-func (s *sharing) compare(ctx context.Context, c notes.Change, read *refs.BatchReader) error {
+// compareNote compares the note of one commit of this repository. Read has the next blob.
+func (s *sharing) compareNote(ctx context.Context, c notes.Change, read *refs.BatchReader) error {
 	ours, err := notes.ReadIn(ctx, objectReader{s.notes.Repo, nil}, s.ours, c.Target)
 	if err != nil {
 		return err
@@ -142,25 +142,24 @@ func (s *sharing) compare(ctx context.Context, c notes.Change, read *refs.BatchR
 			s.give[c.Target] = append([]string{}, theirs...)
 		}
 	}
-	news := slices.DeleteFunc(slices.Clone(theirs), func(l string) bool {
-		_, have := slices.BinarySearch(ours, l)
-		return have
-	})
-	if news, err = s.lanes.confirmed(ctx, news); err != nil {
+	news, err := s.lanes.confirmed(ctx, lacking(ours, theirs))
+	if err != nil {
 		return err
-	}
-	var lacks []string
-	for _, l := range ours {
-		if _, have := slices.BinarySearch(theirs, l); !have {
-			lacks = append(lacks, l)
-		}
 	}
 	if len(news) > 0 {
 		s.take[c.Target] = news
 	}
-	if len(lacks) > 0 {
+	if lacks := lacking(theirs, ours); len(lacks) > 0 {
 		s.added[c.Target] = s.give[c.Target]
 		s.give[c.Target] = notes.Union(theirs, lacks)
 	}
 	return nil
+}
+
+// lacking returns those of some lines that a sorted list lacks.
+func lacking(sorted, lines []string) []string {
+	return slices.DeleteFunc(slices.Clone(lines), func(l string) bool {
+		_, have := slices.BinarySearch(sorted, l)
+		return have
+	})
 }
