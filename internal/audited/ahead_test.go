@@ -58,7 +58,7 @@ func TestReadAhead(t *testing.T) {
 	gone, moved, other := lanes[0].Name, lanes[1].Name, lanes[3].Name
 	m = s.open(t, program)
 	m.ReadAhead(t.Context())
-	require.NotNil(t, m.reading.line, "they are many")
+	require.False(t, m.reading.line.Closed(), "they are many")
 	lanes[1].OID = entries[moved][perLane-2].OID
 	shown, judged := map[string][]string{}, map[string]bool{}
 	m.audit = func(_ context.Context, _ lifecycle.Home, lane refs.Ref, a lifecycle.LaneAudit) error {
@@ -69,7 +69,7 @@ func TestReadAhead(t *testing.T) {
 	require.NoError(t, m.Lanes(t.Context(), lanes[1:], Visitor{
 		Entry: func(lane refs.Ref, e *lifecycle.Entry) error {
 			assert.Equal(t, lane.Name, s.home.Namespace().Lane(e.Record().ID))
-			assert.NotNil(t, m.reading.line, "they are still read ahead")
+			assert.False(t, m.reading.line.Closed(), "they are still read ahead")
 			shown[lane.Name] = append(shown[lane.Name], e.Record().Nonce)
 			return nil
 		},

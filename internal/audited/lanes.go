@@ -56,7 +56,7 @@ func (m *Memory) ReadAhead(ctx context.Context) {
 // Close ends the reading ahead.
 func (m *Memory) Close() {
 	if m.reading != nil {
-		m.reading.close()
+		m.reading.line.Close()
 	}
 }
 
@@ -169,32 +169,16 @@ func (m *Memory) usable(lane refs.Ref, v Visitor) *known {
 
 // skip leaves the next lane out of the reading.
 func (r *reading) skip() {
-	for range r.known[r.lanes[0]].entries {
-		if r.line == nil {
-			break
-		}
-		if _, err := r.line.Next(); err != nil {
-			r.close()
-		}
+	for _, e := range r.known[r.lanes[0]].entries {
+		r.line.Take(e.OID)
 	}
 	r.lanes = r.lanes[1:]
 }
 
-// next returns the next commit. If reading ahead does not yield it, it is read by its id: this
-// answer counts.
+// next returns the next commit.
 func (r *reading) next(ctx context.Context, oid string) (*refs.Object, error) {
-	if r.line != nil {
-		if o, err := r.line.Next(); err == nil && o.OID == oid {
-			return o, nil
-		}
-		r.close()
+	if o := r.line.Take(oid); o != nil {
+		return o, nil
 	}
 	return r.repo.Read(ctx, oid, record.MaxCommit)
-}
-
-func (r *reading) close() {
-	if r.line != nil {
-		r.line.Close()
-		r.line = nil
-	}
 }

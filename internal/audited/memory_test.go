@@ -63,7 +63,7 @@ func (s *fixture) open(t *testing.T, program string) *Memory {
 func usable(t *testing.T, m *Memory, lane refs.Ref, v Visitor) *known {
 	t.Helper()
 	m.reading = m.read(t.Context())
-	defer m.reading.close()
+	defer m.reading.line.Close()
 	return m.usable(lane, v)
 }
 

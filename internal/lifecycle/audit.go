@@ -57,7 +57,7 @@ func (rd *Reader) Audit(ctx context.Context, home Home, lane refs.Ref, a LaneAud
 	l := &laneAudit{LaneAudit: a, reader: rd, home: home, lane: lane, index: index, order: order, state: &State{LaneTip: lane.OID}}
 	l.lesson.Sound = true
 	r := rd.Lanes.readAgain(ctx, index, order)
-	defer r.close()
+	defer r.line.Close()
 	for len(l.order) > 0 {
 		entries, err := l.readChecked(ctx, r, l.order[:min(len(l.order), checkedAhead)])
 		if err != nil {
@@ -196,21 +196,11 @@ func (r *secondReading) read(ctx context.Context, at int) (*refs.Object, error) 
 	oid := r.index[at].name()
 	if len(r.gone) > 0 && r.gone[0] == at {
 		r.gone = r.gone[1:]
-		if r.line != nil {
-			if o, err := r.line.Next(); err == nil && o.OID == oid {
-				return o, nil
-			}
-			r.close()
+		if o := r.line.Take(oid); o != nil {
+			return o, nil
 		}
 	}
-	return r.lanes.read(ctx, oid) // whose answer counts
-}
-
-func (r *secondReading) close() {
-	if r.line != nil {
-		r.line.Close()
-		r.line = nil
-	}
+	return r.lanes.read(ctx, oid)
 }
 
 // Lesson has the findings of a lane's audit. They stay true for the same lane tip, the same

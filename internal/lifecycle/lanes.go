@@ -111,23 +111,18 @@ func (w *laneWalk) below(ctx context.Context, tip string, known map[string]bool)
 	return below, nil
 }
 
-// read returns the next entry. If reading ahead does not yield the expected one, the entry is
-// read by its id: this answer counts.
+// read returns the next entry. Where many are read, they are read ahead.
 func (w *laneWalk) read(ctx context.Context, oid string) (*refs.Object, error) {
 	if w.n++; w.n > maxLane {
 		return nil, denied(fault.TooLarge, "lane of more than %d entries", maxLane)
 	}
-	if w.line == nil && w.asked >= refs.ManyAsked {
+	if w.line.Closed() && w.asked >= refs.ManyAsked {
 		w.asked = 0
 		w.line, _ = refs.FirstParents(ctx, w.lanes.Repo, oid, record.MaxCommit)
 	}
-	if w.line != nil {
-		o, err := w.line.Next()
-		if err == nil && o.OID == oid {
-			w.lanes.kept.keep(o)
-			return o, nil
-		}
-		w.close()
+	if o := w.line.Take(oid); o != nil {
+		w.lanes.kept.keep(o)
+		return o, nil
 	}
 	if w.lanes.kept.byOID[oid] == nil {
 		w.asked++
@@ -135,12 +130,7 @@ func (w *laneWalk) read(ctx context.Context, oid string) (*refs.Object, error) {
 	return w.lanes.read(ctx, oid)
 }
 
-func (w *laneWalk) close() {
-	if w.line != nil {
-		w.line.Close()
-		w.line = nil
-	}
-}
+func (w *laneWalk) close() { w.line.Close() }
 
 // read reads one entry of a lane, if it is not in memory.
 func (l *Lanes) read(ctx context.Context, oid string) (*refs.Object, error) {

@@ -124,8 +124,8 @@ var mutants = []mutant{
 	},
 	// Long lanes.
 	{
-		"what was read ahead is what stands there", "internal/lifecycle/lanes.go",
-		`if err == nil && o.OID == oid {`, `if err == nil {`, inLifecycle + "TestLaneIsNotCut",
+		"what was read ahead is what stands there", "internal/refs/stream.go",
+		`err == nil && a.OID == oid && a`, `err == nil && a`, inLifecycle + "TestLaneIsNotCut",
 	},
 	{
 		"a joined lane is walked anew", "internal/lifecycle/lanes.go",

@@ -184,11 +184,10 @@ func (q *BatchReader) next(ctx context.Context) (*Object, error) {
 		if err := a.check(q.kind, q.limit); err != nil {
 			return &Object{OID: a.OID, Type: a.Type}, err
 		}
-		if a.Type != "" && q.line != nil {
-			if o, err := q.line.Next(); err == nil && o.OID == oid {
+		if a.Type != "" {
+			if o := q.line.Take(oid); o != nil {
 				return o, nil
 			}
-			q.Close()
 		}
 	}
 	q.asked++
@@ -214,9 +213,4 @@ func (q *BatchReader) look(ctx context.Context) error {
 }
 
 // Close ends what reads ahead.
-func (q *BatchReader) Close() {
-	if q.line != nil {
-		q.line.Close()
-		q.line = nil
-	}
-}
+func (q *BatchReader) Close() { q.line.Close() }

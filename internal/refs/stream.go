@@ -46,6 +46,7 @@ type Stream struct {
 	limit   int64
 	buf     []byte // for the next object, where its reader keeps none
 	reuse   bool
+	closed  bool
 }
 
 // Reuse lets the bytes of an object be valid only until the next one is read.
@@ -106,28 +107,34 @@ func newStream(ctx context.Context, r *Repo, kind string, limit int64) (*Stream,
 	return &Stream{kind: kind, objects: objects, out: bufio.NewReaderSize(newPaced(objects.Out), 256<<10), limit: limit}, nil
 }
 
-// Next returns the next object. At the end, and at one of another type or of more bytes than
-// allowed, it returns an error.
-func (l *Stream) Next() (*Object, error) {
-	a, err := readAnswer(l.out)
-	if err == nil && (a.Type != l.kind || a.Size > l.limit) {
-		err = fmt.Errorf("a %s of %d bytes", a.Type, a.Size)
+// Take returns the next object, if it has this id, its type and no more bytes than allowed. If not,
+// it returns nil and closes the stream: the caller reads the object by its id, and that answer
+// counts. It returns nil as well where there is no stream, or a closed one.
+func (l *Stream) Take(oid string) *Object {
+	if l.Closed() {
+		return nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read %ss: %w", l.kind, err)
+	if a, err := readAnswer(l.out); err == nil && a.OID == oid && a.Type == l.kind && a.Size <= l.limit {
+		if body, err := a.body(l.out, l.buf); err == nil {
+			if l.reuse {
+				l.buf = body
+			}
+			return &Object{OID: a.OID, Type: a.Type, Body: body}
+		}
 	}
-	body, err := a.body(l.out, l.buf)
-	if err != nil {
-		return nil, fmt.Errorf("read %ss: %w", l.kind, err)
-	}
-	if l.reuse {
-		l.buf = body
-	}
-	return &Object{OID: a.OID, Type: a.Type, Body: body}, nil
+	l.Close()
+	return nil
 }
+
+// Closed reports whether there is no stream, or a closed one.
+func (l *Stream) Closed() bool { return l == nil || l.closed }
 
 // Close ends its processes, wherever they are.
 func (l *Stream) Close() {
+	if l.Closed() {
+		return
+	}
+	l.closed = true
 	if l.names != nil {
 		l.names.Kill()
 	}
