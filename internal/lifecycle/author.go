@@ -31,14 +31,10 @@ type Author struct {
 	seal bool // the payloads it prepares
 }
 
-// commit signs rec into a commit object.
+// commit signs rec into a commit object. A parent of "" is none.
 func (by *Author) commit(ctx context.Context, rec *record.Record, tree string, parents ...string) (*refs.Object, error) {
-	c := &record.Commit{Tree: tree, Email: sign.Mail(by.Actor), Record: rec}
-	for _, p := range parents {
-		if p != "" {
-			c.Parents = append(c.Parents, p)
-		}
-	}
+	parents = slices.DeleteFunc(parents, func(p string) bool { return p == "" })
+	c := &record.Commit{Tree: tree, Parents: parents, Email: sign.Mail(by.Actor), Record: rec}
 	if err := c.Check(); err != nil {
 		return nil, fault.New(fault.Invalid, fault.Malformed, "%w", err)
 	}
