@@ -45,9 +45,10 @@ type intent struct {
 	path string // its file; "" if it is not written down
 }
 
-// begin writes the intent of a transaction down, if it makes an inbox ref. It is not synced: it guards against a killed process, not
-// against a power cut, which git's own order of writes survives. The file name has the id of
-// this process, so no other process takes the intent for an abandoned one.
+// begin writes the intent of a transaction down, if the transaction makes an inbox ref. The file is
+// not synced: it guards against a killed process, not against a power cut, which git's own order of
+// writes survives. Its name has the id of this process, so no other process takes the intent for an
+// abandoned one.
 func (in Intents) begin(home Home, t refs.Transaction) (*intent, error) {
 	i := &intent{Home: home.ID(), Edits: t.Edits}
 	if home.Namespace() == refs.LocalNamespace {

@@ -220,7 +220,7 @@ func (c *chainStatus) hints() []fault.Hint {
 // issued reads the state of a token's handoff in the log of a home; nil if the issuer did
 // not offer it there.
 func (c *chainStatus) issued(ctx context.Context, home Home, claims *obo.Claims) (*State, error) {
-	e, id := c.verifier, claims.Handoff.ID
+	vr, id := c.verifier, claims.Handoff.ID
 	if !c.opt.AsKnown && !home.LaneIsFresh(id) && !(c.opt.fenced && id == c.ids[0]) {
 		// The whole chain at once: most have one home.
 		if err := home.Refresh(ctx, FetchSpec{Lanes: append([]handoff.ID{id}, c.ids[:min(len(c.ids), obo.MaxLinks)]...)}); err != nil {
@@ -230,14 +230,14 @@ func (c *chainStatus) issued(ctx context.Context, home Home, claims *obo.Claims)
 			return nil, err
 		}
 	}
-	tip, err := e.Repo.Resolve(ctx, home.Namespace().Lane(id))
+	tip, err := vr.Repo.Resolve(ctx, home.Namespace().Lane(id))
 	if err != nil {
 		return nil, err
 	}
 	s := c.state
 	if home != c.home || id != s.ID || tip != s.LaneTip { // else all was judged already
 		s = &State{ID: id, LaneTip: tip}
-		if err := e.Reader.replay(ctx, home, s); err != nil {
+		if err := vr.Reader.replay(ctx, home, s); err != nil {
 			return nil, err
 		}
 	}
