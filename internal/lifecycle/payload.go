@@ -127,7 +127,7 @@ func (vr *Verifier) Reload(ctx context.Context, ref string) (*Payload, error) {
 		return nil, err
 	}
 	v, err := vr.open(ctx, s)
-	if err != nil && !sealedForOthers(err) {
+	if err != nil && !errors.Is(err, sign.ErrSealed) {
 		return nil, err
 	}
 	return &Payload{Envelope: v.envelope, Unread: err, Sealed: v.sealed, Record: *s.Offer, Agent: s.To, Commit: o}, nil
@@ -342,9 +342,6 @@ func Outline(r *record.Record) *handoff.Envelope {
 	}
 	return env
 }
-
-// sealedForOthers reports whether a payload is fine except for being sealed for other keys.
-func sealedForOthers(err error) bool { return errors.Is(err, sign.ErrSealed) }
 
 // checkLogText refuses a sealed handoff with text in its log, beyond the common trailers: the log is
 // not sealed.

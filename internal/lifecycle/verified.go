@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"githandoff/internal/fault"
@@ -113,7 +114,7 @@ func (vr *Verifier) Verify(ctx context.Context, home Home, s *State, opt Options
 		return nil, err
 	}
 	v, err := vr.open(ctx, s)
-	if err != nil && !(opt.Unopened && sealedForOthers(err)) {
+	if err != nil && !(opt.Unopened && errors.Is(err, sign.ErrSealed)) {
 		return nil, err
 	}
 	v.sender = sender
@@ -202,7 +203,7 @@ func (s *State) live(r *record.Record, now time.Time) bool {
 }
 
 // open reads tree and envelope: structure, sizes, digest, canonical form. For a payload sealed
-// for others it returns an error and the outline of the payload.
+// for others it returns sign.ErrSealed and the outline of the payload.
 func (vr *Verifier) open(ctx context.Context, s *State) (*Verified, error) {
 	parts, err := readTree(ctx, vr.Repo, s)
 	if err != nil {
@@ -227,7 +228,7 @@ func (vr *Verifier) open(ctx context.Context, s *State) (*Verified, error) {
 	if parts.sealed {
 		raw, err = vr.unseal(ctx, s.ID, raw)
 	}
-	if sealedForOthers(err) {
+	if errors.Is(err, sign.ErrSealed) {
 		env := Outline(offer)
 		if len(links) > 0 {
 			env.OBO = &handoff.OBORef{JTI: offer.Token, Path: tokenPath(len(links))}
