@@ -1,9 +1,7 @@
 package lifecycle
 
 import (
-	"bytes"
 	"context"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,11 +83,7 @@ func (l *Lanes) MayMove(ctx context.Context, from, to string) error {
 	if err != nil || from == "" {
 		return err
 	}
-	oid, err := hex.DecodeString(from)
-	if err != nil {
-		return fmt.Errorf("read lane: %w", err)
-	}
-	if !slices.ContainsFunc(index, func(at indexed) bool { return bytes.Equal(at.raw(), oid) }) {
+	if !slices.ContainsFunc(index, func(at indexed) bool { return at.name() == from }) {
 		return denied(fault.Rollback, "lane entry %s does not follow %s", to, from)
 	}
 	return nil
@@ -230,9 +224,7 @@ func (l *Lanes) belowTip(ctx context.Context, tip string) (map[string]bool, erro
 	if below, ok := l.witness.below[tip]; ok || tip == "" {
 		return below, nil
 	}
-	w := &laneWalk{lanes: l}
-	defer w.close()
-	below, err := w.below(ctx, tip, nil)
+	below, err := (&laneWalk{lanes: l}).below(ctx, tip, nil)
 	if err != nil {
 		return nil, fmt.Errorf("read the known tips of a lane: %w", err)
 	}

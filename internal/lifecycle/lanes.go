@@ -116,7 +116,7 @@ func (w *laneWalk) read(ctx context.Context, oid string) (*refs.Object, error) {
 	if w.n++; w.n > maxLane {
 		return nil, denied(fault.TooLarge, "lane of more than %d entries", maxLane)
 	}
-	if w.line.Closed() && w.asked >= refs.ManyAsked {
+	if w.asked >= refs.ManyAsked && w.line.Closed() {
 		w.asked = 0
 		w.line, _ = refs.FirstParents(ctx, w.lanes.Repo, oid, record.MaxCommit)
 	}
@@ -234,8 +234,7 @@ type indexed struct {
 	size uint8 // bytes of oid
 }
 
-func (at *indexed) raw() []byte  { return at.oid[:at.size] }
-func (at *indexed) name() string { return hex.EncodeToString(at.raw()) }
+func (at *indexed) name() string { return hex.EncodeToString(at.oid[:at.size]) }
 
 // index walks a lane, down to where it was walked before.
 func (l *Lanes) index(ctx context.Context, tip string) ([]indexed, error) {
