@@ -28,7 +28,6 @@ type Workspace interface {
 // Outbox holds the handoffs of this repository waiting for delivery.
 type Outbox struct {
 	Engine    *lifecycle.Engine
-	Local     *lifecycle.LocalHome
 	Repo      *refs.Repo
 	Workspace Workspace
 }
@@ -37,7 +36,6 @@ type Outbox struct {
 func New(w *workspace.Workspace) *Outbox {
 	return &Outbox{
 		Engine:    w.Engine,
-		Local:     w.Local,
 		Repo:      w.Repo,
 		Workspace: w,
 	}
@@ -98,13 +96,11 @@ func InDoubt(err error) error {
 // moves it from the outbox to the sent ones; at this repository it is not sent
 // anywhere.
 func (o *Outbox) Deliver(ctx context.Context, home lifecycle.Home, p *lifecycle.Payload) error {
+	localEdits := []refs.Edit{{Ref: refs.Outbox(p.Agent, p.Record.ID), Old: p.Commit.OID}}
 	if hub, ok := home.(*crossrepo.Hub); ok {
 		if err := crossrepo.KeepsRefs(hub); err != nil {
 			return err
 		}
-	}
-	localEdits := []refs.Edit{{Ref: refs.Outbox(p.Agent, p.Record.ID), Old: p.Commit.OID}}
-	if home != lifecycle.Home(o.Local) {
 		localEdits = append([]refs.Edit{{Ref: refs.Sent(p.Agent, p.Record.ID), New: p.Commit.OID}}, localEdits...)
 	}
 	if _, err := o.Engine.Offer(ctx, home, p, localEdits...); err != nil {
