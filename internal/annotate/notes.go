@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/notes"
@@ -76,7 +75,7 @@ func (n *Notes) Write(ctx context.Context) error {
 		return err
 	}
 	err = n.update(ctx, "Notes added by githandoff", func(tree string, w *collector) (string, error) {
-		return notes.AddTo(ctx, objectReader{n.Repo, w}, w, tree, lines)
+		return notes.AddTo(ctx, w, w, tree, lines)
 	})
 	if err == nil {
 		n.lines = nil
@@ -100,7 +99,7 @@ const (
 // notes shown by git log.
 func (n *Notes) update(ctx context.Context, message string, build func(tree string, w *collector) (string, error)) error {
 	for round := 0; ; round++ {
-		w := &collector{format: n.Repo.Format}
+		w := &collector{repo: n.Repo}
 		edits, err := n.edits(ctx, message, build, w)
 		if fault.Is(err, fault.MissingObject) && round < noteRounds/4 {
 			// Another process moved the ref and is saving its objects from a gc.
@@ -195,36 +194,29 @@ func (n *Notes) Restore(ctx context.Context) error {
 	return n.Show(ctx)
 }
 
-// objectReader and collector lend this repository to package notes. Collected objects can
-// be read.
-type objectReader struct {
-	repo *refs.Repo
-	made *collector
+// collector lends this repository to package notes. It keeps the new objects for a transaction, and
+// reads them as well.
+type collector struct {
+	repo    *refs.Repo
+	objects []*refs.Object
+	byOID   map[string]*refs.Object
 }
 
 const maxNotesObject = 1 << 20 // bytes of a tree, a commit or a note
 
-func (r objectReader) Object(ctx context.Context, oid string) (kind string, body []byte, err error) {
-	if r.made != nil {
-		if o := r.made.byOID[oid]; o != nil {
-			return o.Type, o.Body, nil
-		}
+func (c *collector) Object(ctx context.Context, oid string) (kind string, body []byte, err error) {
+	if o := c.byOID[oid]; o != nil {
+		return o.Type, o.Body, nil
 	}
-	o, err := r.repo.Read(ctx, oid, maxNotesObject)
+	o, err := c.repo.Read(ctx, oid, maxNotesObject)
 	if err != nil || o == nil {
 		return "", nil, err
 	}
 	return o.Type, o.Body, nil
 }
 
-type collector struct {
-	format  gitobj.Format
-	objects []*refs.Object
-	byOID   map[string]*refs.Object
-}
-
 func (c *collector) Put(kind string, body []byte) (string, error) {
-	o := refs.NewObject(c.format, kind, body)
+	o := refs.NewObject(c.repo.Format, kind, body)
 	if c.byOID[o.OID] == nil {
 		if c.byOID == nil {
 			c.byOID = map[string]*refs.Object{}

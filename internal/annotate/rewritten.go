@@ -42,10 +42,9 @@ func ReadRewrites(r io.Reader) ([]Rewrite, error) {
 // written by people are left to git.
 func (n *Notes) Follow(ctx context.Context, rewrites []Rewrite) error {
 	err := n.update(ctx, "Notes copied by githandoff", func(tree string, w *collector) (string, error) {
-		r := objectReader{n.Repo, w}
 		lines := map[string][]string{}
 		for _, rw := range rewrites {
-			have, err := notes.ReadIn(ctx, r, tree, rw.Old)
+			have, err := notes.ReadIn(ctx, w, tree, rw.Old)
 			if err != nil {
 				return "", err
 			}
@@ -53,7 +52,7 @@ func (n *Notes) Follow(ctx context.Context, rewrites []Rewrite) error {
 				lines[rw.New] = append(lines[rw.New], have...)
 			}
 		}
-		return notes.AddTo(ctx, r, w, tree, lines)
+		return notes.AddTo(ctx, w, w, tree, lines)
 	})
 	return errors.Join(err, remember(ctx, n.Repo, rewrites))
 }

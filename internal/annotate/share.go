@@ -29,7 +29,7 @@ func (n *Notes) Share(ctx context.Context, hub *crossrepo.Hub) error {
 				return err
 			}
 			err = n.update(ctx, "Notes taken by githandoff", func(tree string, w *collector) (string, error) {
-				return notes.AddTo(ctx, objectReader{n.Repo, w}, w, tree, take)
+				return notes.AddTo(ctx, w, w, tree, take)
 			})
 			if err != nil {
 				return n.warnBad(hub, err)
@@ -124,8 +124,8 @@ func (n *Notes) push(ctx context.Context, hub *crossrepo.Hub, s *sharing, onTop 
 	if err := n.atHub(ctx, hub, s); err != nil {
 		return false, err
 	}
-	w := &collector{format: s.notes.Repo.Format}
-	tree, err := notes.Set(ctx, objectReader{n.Repo, w}, w, s.theirs, s.give)
+	w := &collector{repo: n.Repo}
+	tree, err := notes.Set(ctx, w, w, s.theirs, s.give)
 	if err != nil {
 		return false, err
 	}

@@ -62,7 +62,7 @@ func (n *Notes) read(ctx context.Context, hub *crossrepo.Hub) (*sharing, error) 
 		notes: n, lanes: newConfirmer(n),
 		take: map[string][]string{}, give: map[string][]string{}, added: map[string][]string{},
 	}
-	r := objectReader{n.Repo, nil}
+	r := &collector{repo: n.Repo}
 	ours, err := n.Repo.Resolve(ctx, refs.NotesRef)
 	if err == nil {
 		s.ours, err = notes.Root(ctx, r, ours)
@@ -121,7 +121,7 @@ func (s *sharing) compareBatch(ctx context.Context, batch []notes.Change) error 
 
 // compareNote compares the note of one commit of this repository. Read has the next blob.
 func (s *sharing) compareNote(ctx context.Context, c notes.Change, read *refs.BatchReader) error {
-	ours, err := notes.ReadIn(ctx, objectReader{s.notes.Repo, nil}, s.ours, c.Target)
+	ours, err := notes.ReadIn(ctx, &collector{repo: s.notes.Repo}, s.ours, c.Target)
 	if err != nil {
 		return err
 	}

@@ -40,11 +40,10 @@ func (n *Notes) tidy(ctx context.Context, tip string, w *collector) (tidied, err
 	if tip == "" {
 		return tidied{}, nil
 	}
-	r := objectReader{n.Repo, w}
 	var t tidied
 	oid, behind := tip, 0
 	for ; oid != "" && behind < maxUnmarked; behind++ {
-		kind, raw, err := r.Object(ctx, oid)
+		kind, raw, err := w.Object(ctx, oid)
 		if err == nil && kind == "" {
 			err = refs.Missing("notes commit " + oid)
 		}
@@ -60,17 +59,17 @@ func (n *Notes) tidy(ctx context.Context, tip string, w *collector) (tidied, err
 		}
 		oid = gitobj.FirstParent(raw)
 	}
-	t.was, _ = notes.Root(ctx, r, tip) // only a commit has notes
+	t.was, _ = notes.Root(ctx, w, tip) // only a commit has notes
 	if t.ours == "" {
 		t.far = true
 	} else {
 		var err error
-		if t.tree, err = notes.Root(ctx, r, t.ours); err != nil || t.ours == tip {
+		if t.tree, err = notes.Root(ctx, w, t.ours); err != nil || t.ours == tip {
 			return t, err
 		}
 		t.far = behind > fewUnmarked
 	}
-	set, err := n.tidyLines(ctx, r, t)
+	set, err := n.tidyLines(ctx, w, t)
 	if err != nil {
 		if fault.As(err) == nil || fault.CodeOf(err) == fault.Unavailable {
 			return tidied{}, err
@@ -79,7 +78,7 @@ func (n *Notes) tidy(ctx context.Context, tip string, w *collector) (tidied, err
 		t.far = true
 		return t, nil
 	}
-	t.tree, err = notes.Set(ctx, r, w, t.tree, set)
+	t.tree, err = notes.Set(ctx, w, w, t.tree, set)
 	return t, err
 }
 
@@ -129,8 +128,7 @@ func (n *Notes) shownEdit(ctx context.Context, tree string, w *collector) ([]ref
 	if err != nil {
 		return nil, err
 	}
-	r := objectReader{n.Repo, w}
-	of, shown := n.shownOf(ctx, r, tip)
+	of, shown := n.shownOf(ctx, w, tip)
 	if gitobj.IsEmptyTree(of) && tree == "" {
 		of = ""
 		if gitobj.IsEmptyTree(shown) {
@@ -140,9 +138,9 @@ func (n *Notes) shownEdit(ctx context.Context, tree string, w *collector) ([]ref
 	if tip != "" && shown != "" && of == tree {
 		return nil, nil
 	}
-	next, err := n.bring(ctx, r, w, of, tree, shown)
+	next, err := n.bring(ctx, w, of, tree, shown)
 	if err != nil && of != "" { // what it was derived from may be gone
-		next, err = n.bring(ctx, r, w, "", tree, "")
+		next, err = n.bring(ctx, w, "", tree, "")
 	}
 	if err != nil {
 		return nil, err
@@ -175,15 +173,15 @@ func (n *Notes) shownOf(ctx context.Context, r notes.Reader, tip string) (of, sh
 }
 
 // bring brings shown notes from one tree of notes to another.
-func (n *Notes) bring(ctx context.Context, r notes.Reader, w *collector, of, tree, shown string) (string, error) {
+func (n *Notes) bring(ctx context.Context, w *collector, of, tree, shown string) (string, error) {
 	set := map[string][]string{}
-	err := notes.Changes(ctx, r, of, tree, func(c notes.Change) error {
-		lines, err := notes.ReadIn(ctx, r, tree, c.Target)
+	err := notes.Changes(ctx, w, of, tree, func(c notes.Change) error {
+		lines, err := notes.ReadIn(ctx, w, tree, c.Target)
 		set[c.Target] = notes.Shown(lines)
 		return err
 	})
 	if err != nil {
 		return "", err
 	}
-	return notes.Set(ctx, r, w, shown, set)
+	return notes.Set(ctx, w, w, shown, set)
 }
