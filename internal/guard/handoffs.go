@@ -84,11 +84,7 @@ func (hj handoffJudge) check(ctx context.Context, edits []refs.Edit, v *verdict)
 		return nil
 	}
 	for _, s := range all.order {
-		err := hj.judge(ctx, s)
-		if err == nil {
-			err = hj.judgeWork(ctx, s)
-		}
-		if err := v.note(s.ref, err); err != nil {
+		if err := v.note(s.ref, hj.judge(ctx, s)); err != nil {
 			return err
 		}
 	}

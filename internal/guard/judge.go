@@ -21,9 +21,17 @@ func (hj handoffJudge) judge(ctx context.Context, st *step) error {
 		return denied(fault.Malformed, "%d steps of handoff %s in one push", len(st.entries), st.id)
 	}
 	s, err := hj.Verifier.Reader.Load(ctx, hj.Home, st.place())
-	if err != nil {
-		return err
+	if err == nil {
+		err = hj.judgeInbox(ctx, s, st)
 	}
+	if err == nil {
+		err = hj.judgeWork(ctx, s, st)
+	}
+	return err
+}
+
+// judgeInbox judges the entry and the inbox refs of a handoff, by the state after the push.
+func (hj handoffJudge) judgeInbox(ctx context.Context, s *lifecycle.State, st *step) error {
 	var last *record.Record // new entry
 	if len(st.entries) == 1 {
 		last = st.entries[0].Record()

@@ -15,14 +15,9 @@ import (
 	"githandoff/internal/snapshot"
 )
 
-// judgeWork says why a push may not change the ref of a snapshot the way it does; nil if it
-// may. The handoff itself was judged before, with the signature of the envelope naming the
-// snapshot.
-func (hj handoffJudge) judgeWork(ctx context.Context, st *step) error {
-	s, err := hj.Verifier.Reader.Load(ctx, hj.Home, st.place())
-	if err != nil {
-		return err
-	}
+// judgeWork judges the refs of the snapshot of a handoff. The handoff itself was judged before, with
+// the signature of the envelope naming the snapshot.
+func (hj handoffJudge) judgeWork(ctx context.Context, s *lifecycle.State, st *step) error {
 	var named *handoff.Work
 	if open := s.Phase() == lifecycle.Open || s.Phase() == lifecycle.Held; open {
 		named = hj.Verifier.WorkOf(ctx, s)
