@@ -50,8 +50,8 @@ type laneWalk struct {
 	visit func(oid string, raw []byte) (bool, error)
 	n     int
 
-	asked int          // entries, one at a time
-	line  *refs.Stream // of the next entries; nil while reading ahead does not pay
+	asked int          // entries read one at a time, before reading ahead pays
+	line  *refs.Stream // of the next entries; nil until then
 }
 
 // from walks until it meets one of the known commits. It reports whether to go on.
@@ -111,26 +111,33 @@ func (w *laneWalk) below(ctx context.Context, tip string, known map[string]bool)
 	return below, nil
 }
 
-// read returns the next entry. Where many are read, they are read ahead.
+// read returns the next entry. After many of them, the rest is read ahead.
 func (w *laneWalk) read(ctx context.Context, oid string) (*refs.Object, error) {
 	if w.n++; w.n > maxLane {
 		return nil, denied(fault.TooLarge, "lane of more than %d entries", maxLane)
 	}
-	if w.asked >= refs.ManyAsked && w.line.Closed() {
-		w.asked = 0
+	if w.asked < refs.ManyAsked {
+		if w.lanes.kept.byOID[oid] == nil {
+			w.asked++
+		}
+		return w.lanes.read(ctx, oid)
+	}
+	if w.line == nil {
 		w.line, _ = refs.FirstParents(ctx, w.lanes.Repo, oid, record.MaxCommit)
 	}
 	if o := w.line.Take(oid); o != nil {
 		w.lanes.kept.keep(o)
 		return o, nil
 	}
-	if w.lanes.kept.byOID[oid] == nil {
-		w.asked++
-	}
+	w.asked, w.line = 0, nil
 	return w.lanes.read(ctx, oid)
 }
 
-func (w *laneWalk) close() { w.line.Close() }
+func (w *laneWalk) close() {
+	if w.line != nil {
+		w.line.Close()
+	}
+}
 
 // read reads one entry of a lane, if it is not in memory.
 func (l *Lanes) read(ctx context.Context, oid string) (*refs.Object, error) {

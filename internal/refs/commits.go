@@ -213,4 +213,8 @@ func (q *BatchReader) look(ctx context.Context) error {
 }
 
 // Close ends what reads ahead.
-func (q *BatchReader) Close() { q.line.Close() }
+func (q *BatchReader) Close() {
+	if q.line != nil {
+		q.line.Close()
+	}
+}

@@ -111,7 +111,7 @@ func newStream(ctx context.Context, r *Repo, kind string, limit int64) (*Stream,
 // it returns nil and closes the stream: the caller reads the object by its id, and that answer
 // counts. It returns nil as well where there is no stream, or a closed one.
 func (l *Stream) Take(oid string) *Object {
-	if l == nil || l.closed {
+	if l.Closed() {
 		return nil
 	}
 	if a, err := readAnswer(l.out); err == nil && a.OID == oid && a.Type == l.kind && a.Size <= l.limit {
@@ -131,7 +131,7 @@ func (l *Stream) Closed() bool { return l == nil || l.closed }
 
 // Close ends its processes, wherever they are.
 func (l *Stream) Close() {
-	if l == nil || l.closed {
+	if l.Closed() {
 		return
 	}
 	l.closed = true
