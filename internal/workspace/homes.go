@@ -268,11 +268,6 @@ func (w *Workspace) waiting(ctx context.Context) []lifecycle.Home {
 	return homes
 }
 
-// CatchUp is like [crossrepo.Hub.CatchUp], with forks joined if this clone has a root key.
-func (hs *Homes) CatchUp(ctx context.Context, hub *crossrepo.Hub) error {
-	return hub.CatchUp(ctx, hs.join(ctx, hub))
-}
-
 // join joins two histories of a lane, which only a root key may; nil if this clone has none.
 func (hs *Homes) join(ctx context.Context, hub *crossrepo.Hub) func(lane refs.Ref, hubTip string) error {
 	if !hs.Engine.Author.IsRoot() {

@@ -20,7 +20,7 @@ import (
 // unverified.
 func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error) error {
 	homes := w.All(ctx)
-	patterns := InboxPrefixes(homes, append(w.Inboxes(), refs.Nobody))
+	patterns := inboxPrefixes(homes, append(w.Inboxes(), refs.Nobody))
 	if all {
 		patterns = []string{refs.Root + "outbox/", refs.Root + "sent/"}
 		for _, home := range homes {
@@ -77,8 +77,8 @@ func (l HomeList) Item(ref refs.Ref) *Item {
 	return itemOf(l[i], l[i].Namespace(), ref)
 }
 
-// InboxPrefixes returns the prefixes of the refs of some inboxes, home by home.
-func InboxPrefixes(homes []lifecycle.Home, agents []string) []string {
+// inboxPrefixes returns the prefixes of the refs of some inboxes, home by home.
+func inboxPrefixes(homes []lifecycle.Home, agents []string) []string {
 	var prefixes []string
 	for _, home := range homes {
 		for _, agent := range agents {
@@ -91,7 +91,7 @@ func InboxPrefixes(homes []lifecycle.Home, agents []string) []string {
 // Inbox lists the copies of this agent's inboxes at some homes, oldest id first, and of
 // one id in the order of the homes.
 func (w *Workspace) Inbox(ctx context.Context, homes ...lifecycle.Home) ([]*Item, error) {
-	list, err := w.Repo.List(ctx, InboxPrefixes(homes, w.Inboxes())...)
+	list, err := w.Repo.List(ctx, inboxPrefixes(homes, w.Inboxes())...)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ type Names struct {
 // Names lists this agent's inboxes by the names of the refs alone.
 func (w *Workspace) Names(ctx context.Context) (_ *Names, err error) {
 	n := &Names{homes: w.All(ctx)}
-	n.prefixes = InboxPrefixes(n.homes, w.Inboxes())
+	n.prefixes = inboxPrefixes(n.homes, w.Inboxes())
 	n.sorted, err = refs.Named(ctx, w.Repo, n.prefixes...)
 	return n, err
 }
