@@ -10,9 +10,8 @@ import (
 )
 
 // CatchUp gives a hub restored from a backup the lane entries it lost, as far as this clone has
-// them: only where the hub's lane is an ancestor of ours. A fork is passed to join, or refused
-// if join is nil.
-func (h *Hub) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip string) error) error {
+// them: only where the hub's lane is an ancestor of ours. A fork is refused.
+func (h *Hub) CatchUp(ctx context.Context) error {
 	memory, err := h.Memory(ctx)
 	if err != nil {
 		return err
@@ -20,10 +19,11 @@ func (h *Hub) CatchUp(ctx context.Context, join func(lane refs.Ref, hubTip strin
 	if err := h.Bring(ctx, Look{FetchSpec: lifecycle.FetchSpec{Log: true}, Memory: memory}); err != nil {
 		return err
 	}
-	return h.GiveBackLost(ctx, memory, join)
+	return h.GiveBackLost(ctx, memory, nil)
 }
 
-// GiveBackLost is like CatchUp with a mirror fetched after the memory was read.
+// GiveBackLost is like CatchUp with a mirror fetched after the memory was read. A fork is passed to join,
+// or refused if join is nil.
 func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, join func(lane refs.Ref, hubTip string) error) error {
 	there, err := h.mirrorTips(ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func (h *Hub) CaughtUp(ctx context.Context, spec lifecycle.FetchSpec, do func() 
 	if !fault.Is(err, fault.Rollback) {
 		return err
 	}
-	if err := h.CatchUp(ctx, nil); err != nil {
+	if err := h.CatchUp(ctx); err != nil {
 		return err
 	}
 	if err := h.Refresh(ctx, spec); err != nil {

@@ -136,7 +136,7 @@ func TestBrokenCopiesAreStillAMemory(t *testing.T) {
 	err = hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
 	assert.True(t, fault.Is(err, "rollback"), err)
 	assert.Equal(t, []string{refs.LocalNamespace.Lane(p.ID)}, missingLanes(t, hub))
-	require.Error(t, hub.CatchUp(t.Context(), nil))
+	require.Error(t, hub.CatchUp(t.Context()))
 	assert.Empty(t, v.Hub.Git(t, "for-each-ref", string(refs.LocalNamespace)))
 
 	// No step is taken at such a hub without a look either.

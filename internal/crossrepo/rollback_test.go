@@ -67,7 +67,7 @@ func TestHubRestoredFromABackup(t *testing.T) {
 		assert.Equal(t, fault.Denied, fault.CodeOf(err))
 		_, _, err = fixer.tryClaim(t.Context(), p)
 		assert.Error(t, err, "nobody is given it who has seen how it ended")
-		require.NoError(t, hub.CatchUp(t.Context(), nil), name)
+		require.NoError(t, hub.CatchUp(t.Context()), name)
 		assert.Equal(t, ended, v.log(t, p.ID), name)
 		require.NoError(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p)), name)
 		_, _, err = late.tryClaim(t.Context(), p)
@@ -77,7 +77,7 @@ func TestHubRestoredFromABackup(t *testing.T) {
 	// The lane itself is gone: a fetch does not tell, a push does.
 	v.restore(t, empty)
 	assert.Equal(t, []string{refs.LocalNamespace.Lane(p.ID)}, missingLanes(t, hub))
-	require.NoError(t, hub.CatchUp(t.Context(), nil))
+	require.NoError(t, hub.CatchUp(t.Context()))
 	assert.Equal(t, ended, v.log(t, p.ID))
 }
 
@@ -110,7 +110,7 @@ func TestHubThatLostItsLane(t *testing.T) {
 	assert.True(t, fault.Is(err, "rollback"), err)
 	assert.Empty(t, v.inbox(t, lifecycle.Place{Agent: "fixer", ID: env.ID}))
 
-	require.NoError(t, source.home.(*crossrepo.Hub).CatchUp(t.Context(), nil))
+	require.NoError(t, source.home.(*crossrepo.Hub).CatchUp(t.Context()))
 	_, err = source.Engine.Offer(t.Context(), source.home, again)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"offered"}, v.log(t, env.ID))
@@ -131,7 +131,7 @@ func TestHubFork(t *testing.T) {
 	hub := fixer.home.(*crossrepo.Hub)
 	err := hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
 	assert.True(t, fault.Is(err, "rollback"), err)
-	err = hub.CatchUp(t.Context(), nil)
+	err = hub.CatchUp(t.Context())
 	assert.True(t, fault.Is(err, "rollback"), err)
 	assert.ErrorContains(t, err, "different histories")
 	assert.Equal(t, forked, v.backup(t), "nothing was changed there")
@@ -143,7 +143,7 @@ func TestCatchUpWithAHubThatIsAhead(t *testing.T) {
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	fixer.mustClaim(t, p)
-	require.NoError(t, source.home.(*crossrepo.Hub).CatchUp(t.Context(), nil))
+	require.NoError(t, source.home.(*crossrepo.Hub).CatchUp(t.Context()))
 	assert.Equal(t, []string{"offered", "claimed"}, v.log(t, p.ID))
 }
 
