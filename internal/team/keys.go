@@ -34,7 +34,7 @@ func (t *Team) PublishKey(ctx context.Context, hub *crossrepo.Hub, public sign.P
 		if err != nil {
 			return "", err
 		}
-		if there, err := t.keyIn(ctx, ref, public.KID()); err == nil {
+		if there, err := keyIn(ctx, t.Repo, ref, public.KID()); err == nil {
 			if public, err = public.With(there); err != nil {
 				return "", err
 			}
@@ -65,11 +65,11 @@ func (t *Team) PublishedKey(ctx context.Context, kid sign.KID) (public sign.Publ
 		return public, "", err
 	}
 	if prefix != "" && t.Repo.Bare {
-		if public, err = t.KeyHere(ctx, refs.Namespace(prefix+"/"), kid); !fault.Is(err, fault.NoKey) {
+		if public, err = KeyHere(ctx, t.Repo, refs.Namespace(prefix+"/"), kid); !fault.Is(err, fault.NoKey) {
 			return public, "this repository", err
 		}
 	}
-	public, err = t.KeyHere(ctx, refs.LocalNamespace, kid)
+	public, err = KeyHere(ctx, t.Repo, refs.LocalNamespace, kid)
 	if err == nil {
 		return public, "this repository", nil
 	}
@@ -83,7 +83,7 @@ func (t *Team) PublishedKey(ctx context.Context, kid sign.KID) (public sign.Publ
 			_, err = t.rememberKeys(ctx, hub, sign.Hex(kid))
 		}
 		if err == nil {
-			public, err = t.KeyHere(ctx, hub.Namespace(), kid)
+			public, err = KeyHere(ctx, t.Repo, hub.Namespace(), kid)
 		}
 		if err == nil {
 			return public, name, nil
@@ -95,19 +95,19 @@ func (t *Team) PublishedKey(ctx context.Context, kid sign.KID) (public sign.Publ
 	return public, "", first
 }
 
-// KeyHere reads a published key in a namespace of this repository: the remembered copy, or else the
+// KeyHere reads a published key in a namespace of a repository: the remembered copy, or else the
 // published one. No hub is asked.
-func (t *Team) KeyHere(ctx context.Context, namespace refs.Namespace, kid sign.KID) (public sign.PublicKey, err error) {
+func KeyHere(ctx context.Context, repo *refs.Repo, namespace refs.Namespace, kid sign.KID) (public sign.PublicKey, err error) {
 	for _, keys := range []string{seenOf(namespace), keysOf(namespace)} {
-		if public, err = t.keyIn(ctx, keys+sign.Hex(kid), kid); !fault.Is(err, fault.NoKey) {
+		if public, err = keyIn(ctx, repo, keys+sign.Hex(kid), kid); !fault.Is(err, fault.NoKey) {
 			return public, err
 		}
 	}
 	return public, err
 }
 
-func (t *Team) keyIn(ctx context.Context, ref string, kid sign.KID) (sign.PublicKey, error) {
-	o, _, err := refs.Carried(ctx, t.Repo, ref, sign.MaxKey)
+func keyIn(ctx context.Context, repo *refs.Repo, ref string, kid sign.KID) (sign.PublicKey, error) {
+	o, _, err := refs.Carried(ctx, repo, ref, sign.MaxKey)
 	if err != nil {
 		return sign.PublicKey{}, err
 	}
@@ -146,7 +146,7 @@ func (t *Team) LocalCopy(ctx context.Context, kid sign.KID) (public sign.PublicK
 		return public, false
 	}
 	for _, ref := range list {
-		one, err := t.keyIn(ctx, ref.Name, kid)
+		one, err := keyIn(ctx, t.Repo, ref.Name, kid)
 		if err != nil {
 			continue
 		}
@@ -188,12 +188,12 @@ func (t *Team) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
 }
 
 // rememberKeys merges fetched keys with the remembered copies, so that no packet of a published
-// key is lost. Names are those of the refs after the prefix; none means all. It returns the
+// key is lost. Only is the end of the ref of one key; "" means all of them. It returns the
 // remembered copies of pinned keys. If a copy of one is lost here, it is left out, and the error has
 // the reason missing_object.
-func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, names ...string) ([]sign.PublicKey, error) {
+func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, only string) ([]sign.PublicKey, error) {
 	keys, seen := keysOf(hub.Namespace()), seenOf(hub.Namespace())
-	list, err := t.Repo.List(ctx, keys+strings.Join(names, ""), seen+strings.Join(names, ""))
+	list, err := t.Repo.List(ctx, keys+only, seen+only)
 	if err != nil {
 		return nil, err
 	}
@@ -233,11 +233,11 @@ func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, names ...st
 
 // merged returns a published key with the packets of the remembered copy.
 func (t *Team) merged(ctx context.Context, hub *crossrepo.Hub, kid sign.KID) (sign.PublicKey, error) {
-	public, err := t.keyIn(ctx, keysOf(hub.Namespace())+sign.Hex(kid), kid)
+	public, err := keyIn(ctx, t.Repo, keysOf(hub.Namespace())+sign.Hex(kid), kid)
 	if err != nil {
 		return public, err
 	}
-	before, err := t.keyIn(ctx, seenOf(hub.Namespace())+sign.Hex(kid), kid)
+	before, err := keyIn(ctx, t.Repo, seenOf(hub.Namespace())+sign.Hex(kid), kid)
 	if fault.Is(err, fault.MissingObject) {
 		return public, err
 	}
@@ -257,7 +257,7 @@ func (t *Team) merged(ctx context.Context, hub *crossrepo.Hub, kid sign.KID) (si
 // learnKeys takes over what the owners of pinned keys published of them, and says
 // which of them were revoked.
 func (t *Team) learnKeys(ctx context.Context, hub *crossrepo.Hub) error {
-	published, lost := t.rememberKeys(ctx, hub)
+	published, lost := t.rememberKeys(ctx, hub, "")
 	for _, public := range published {
 		if _, err := t.Engine.Keys.Trust.Learn(public, t.Engine.Now()); err != nil {
 			return err

@@ -12,7 +12,7 @@ func (t *Team) FetchKeys(ctx context.Context, hub *crossrepo.Hub) error {
 	if err := hub.FetchPublished(ctx, keysOf(hub.Namespace())); err != nil {
 		return err
 	}
-	_, err := t.rememberKeys(ctx, hub)
+	_, err := t.rememberKeys(ctx, hub, "")
 	return err
 }
 

@@ -226,7 +226,7 @@ func (t *Team) nextTeam(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, []
 		}
 	}
 	keys, err := t.listed(ctx, hub, mine)
-	if err != nil || there && mine.Own() && slices.EqualFunc(mine.Keys, keys, sameEntry) {
+	if err != nil || there && mine.Own() && reflect.DeepEqual(mine.Keys, keys) {
 		return nil, nil, err
 	}
 	return sign.NewTeam(hub.ID(), serial, t.Engine.Now(), self, keys), others, nil
@@ -245,8 +245,6 @@ func (t *Team) listed(ctx context.Context, hub *crossrepo.Hub, mine *sign.Team) 
 	}
 	return keys, t.seenAt(ctx, hub, before, keys)
 }
-
-func sameEntry(a, b sign.TrustEntry) bool { return reflect.DeepEqual(a, b) }
 
 // mergeTeam puts what is pinned here over the entries of a list. Who was retired
 // stays so.

@@ -17,7 +17,6 @@ import (
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/team"
-	"githandoff/internal/workspace"
 )
 
 // Refusal is a ref which a push must not change.
@@ -96,8 +95,7 @@ func pin(ctx context.Context, repo *refs.Repo, refusal error) fault.Hint {
 	if !errors.As(refusal, &unknown) {
 		return fault.Hint{}
 	}
-	here := team.New(&workspace.Workspace{Homes: workspace.Homes{Repo: repo}})
-	public, err := here.KeyHere(ctx, refs.LocalNamespace, unknown.KID)
+	public, err := team.KeyHere(ctx, repo, refs.LocalNamespace, unknown.KID)
 	if err != nil { // it is not published: its owner has to send it
 		return fault.Hint{}
 	}
