@@ -26,7 +26,7 @@ func week() *report.Input {
 		Repo: "git+https://example.com/acme/client", Since: now().Add(-7 * 24 * time.Hour), Now: now(),
 		Rows: []report.Row{
 			{
-				ID: id(1), Repo: "origin", Task: "LIN-423", From: "architect", To: "coder", By: "coder", State: report.Acknowledged, Next: id(2),
+				ID: id(1), Repo: "origin", Task: "LIN-423", From: "architect", To: "coder", By: "coder", State: report.Acknowledged,
 				Offered: at(150), Claimed: at(149), Ended: at(120), Held: []report.Span{held("coder", at(149), at(120))}, Principal: "user:alice@example.com (token)",
 			},
 			{

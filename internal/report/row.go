@@ -15,7 +15,6 @@ type Row struct {
 	By        string // its holder, or the agent that ended it
 	State     State
 	Parent    string // id of the handoff it follows from
-	Next      string // id of the one in which the work goes on
 	Principal string // person on whose behalf it is done
 	Said      string // words of the receipt: why it failed
 

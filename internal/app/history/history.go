@@ -20,7 +20,6 @@ import (
 // gone.
 type Past struct {
 	ID      handoff.ID
-	Home    lifecycle.Home
 	State   string         // the event of the receipt, a lifecycle.Phase, "queued", or "elsewhere"
 	Offer   *record.Record // nil if only another record names it
 	To      string         // its inbox by now
@@ -137,7 +136,7 @@ func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
 			Entry: func(refs.Ref, *lifecycle.Entry) error { return nil },
 			State: func(_ refs.Ref, state *lifecycle.State) error {
 				if state.Offer != nil {
-					visit(pastOf(home, state))
+					visit(pastOf(state))
 				}
 				return nil
 			},
@@ -150,9 +149,9 @@ func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
 	return nil
 }
 
-func pastOf(home lifecycle.Home, s *lifecycle.State) *Past {
+func pastOf(s *lifecycle.State) *Past {
 	p := &Past{
-		ID: s.ID, Home: home, State: string(s.Phase()), Offer: s.Offer, To: s.To, Claim: s.Claim, Receipt: s.Receipt,
+		ID: s.ID, State: string(s.Phase()), Offer: s.Offer, To: s.To, Claim: s.Claim, Receipt: s.Receipt,
 	}
 	if s.Receipt != nil {
 		p.State = string(s.Receipt.Event)
@@ -178,7 +177,7 @@ func (h *Handler) Chain(ctx context.Context, arg string) (*Past, error) {
 	}
 	for _, it := range queued {
 		if it.Record != nil && all[it.Place.ID] == nil {
-			all[it.Place.ID] = &Past{ID: it.Place.ID, Home: it.Home, State: "queued", Offer: it.Record, To: it.Place.Agent}
+			all[it.Place.ID] = &Past{ID: it.Place.ID, State: "queued", Offer: it.Record, To: it.Place.Agent}
 		}
 	}
 	f, err := h.Workspace.Find(ctx, arg, workspace.Never)
@@ -189,7 +188,7 @@ func (h *Handler) Chain(ctx context.Context, arg string) (*Past, error) {
 		return nil, perhapsTask(arg, err)
 	}
 	if all[f.State.ID] == nil { // it was offered since the logs were read
-		all[f.State.ID] = pastOf(f.Home, f.State)
+		all[f.State.ID] = pastOf(f.State)
 	}
 	link(all)
 	first := all[f.State.ID]

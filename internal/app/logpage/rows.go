@@ -67,7 +67,7 @@ func (rs *rows) add(s Entry) {
 	if r.Event.Receipt() {
 		letGo(row, r.At)
 		row.By, row.Ended, row.State = r.Actor, r.At, endOf(r.Event)
-		row.Next, row.Said = string(r.Next), endReason(r)
+		row.Said = endReason(r)
 	}
 }
 
