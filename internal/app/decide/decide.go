@@ -10,6 +10,7 @@ import (
 	"githandoff/internal/receipt"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/screen"
 	"githandoff/internal/successor"
 	"githandoff/internal/workspace"
 )
@@ -83,6 +84,9 @@ func (h *Handler) undecided(ctx context.Context, arg string) (*workspace.View, e
 //
 // An agent gets only work of its kinds. A request for help or for an explanation is no such work.
 func (h *Handler) Route(ctx context.Context, c *Case, to string, clarify bool) error {
+	if h.Advise != nil {
+		h.Advise(ctx, to, c.Home)
+	}
 	if env := c.Verified.Envelope(); env.Status != handoff.StatusBlocked && !clarify {
 		if err := h.Policy.CheckRequest(ctx, to, env.Target.Request); err != nil {
 			return err
@@ -118,6 +122,9 @@ type Reply struct {
 // SendBack ends a case with a child to its own source: the same work, with the reply as its
 // summary. Its former summary is in the lineage. At one home this is one transaction.
 func (h *Handler) SendBack(ctx context.Context, c *Case, r Reply) (*receipt.Result, error) {
+	if err := screen.Text("reply", r.Text); err != nil {
+		return nil, err
+	}
 	if err := h.Engine.Author.MayDecide(); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"githandoff/internal/policy"
 	"githandoff/internal/receipt"
 	"githandoff/internal/refs"
-	"githandoff/internal/screen"
 )
 
 // Request is a decision about a waiting handoff. At most one of To, Approve, Answers and Reject
@@ -60,7 +59,7 @@ func (h *Handler) Decide(ctx context.Context, r *Request) (*Outcome, error) {
 		out.Already = true
 		return out, routedAlready(c, r)
 	case r.To != "":
-		return out, h.routeTo(ctx, c, r.To, false)
+		return out, h.Route(ctx, c, r.To, false)
 	case r.Approve:
 		return out, h.approve(ctx, c)
 	case len(r.Answers) > 0:
@@ -108,14 +107,7 @@ func (h *Handler) byPolicy(ctx context.Context, c *Case) (asks bool, err error) 
 	if r.To == policy.Human {
 		return true, nil
 	}
-	return false, h.routeTo(ctx, c, r.To, r.Clarify)
-}
-
-func (h *Handler) routeTo(ctx context.Context, c *Case, to string, clarify bool) error {
-	if h.Advise != nil {
-		h.Advise(ctx, to, c.Home)
-	}
-	return h.Route(ctx, c, to, clarify)
+	return false, h.Route(ctx, c, r.To, r.Clarify)
 }
 
 func (h *Handler) approve(ctx context.Context, c *Case) error {
@@ -127,7 +119,7 @@ func (h *Handler) approve(ctx context.Context, c *Case) error {
 		return fault.New(fault.Usage, fault.BadUsage, "%s names no agent", c.State.ID).
 			WithHints(fault.See("route").Because("--to names the agent that goes on"))
 	}
-	return h.routeTo(ctx, c, *env.Target.Agent, false)
+	return h.Route(ctx, c, *env.Target.Agent, false)
 }
 
 func (h *Handler) answer(ctx context.Context, c *Case, r *Request) (*receipt.Result, error) {
@@ -139,7 +131,7 @@ func (h *Handler) answer(ctx context.Context, c *Case, r *Request) (*receipt.Res
 	if err != nil {
 		return nil, err
 	}
-	return h.reply(ctx, c, Reply{Goal: "Go on with the answers below", Text: text, Reason: "answered by " + r.By})
+	return h.SendBack(ctx, c, Reply{Goal: "Go on with the answers below", Text: text, Reason: "answered by " + r.By})
 }
 
 func (h *Handler) reject(ctx context.Context, c *Case, r *Request) (*receipt.Result, error) {
@@ -149,14 +141,7 @@ func (h *Handler) reject(ctx context.Context, c *Case, r *Request) (*receipt.Res
 	if strings.TrimSpace(r.Feedback) == "" {
 		return nil, fault.New(fault.Usage, fault.BadUsage, "--feedback is empty")
 	}
-	return h.reply(ctx, c, Reply{Goal: "Change it as the feedback below asks", Text: r.Feedback, Reason: "rejected by " + r.By})
-}
-
-func (h *Handler) reply(ctx context.Context, c *Case, r Reply) (*receipt.Result, error) {
-	if err := screen.Text("reply", r.Text); err != nil {
-		return nil, err
-	}
-	return h.SendBack(ctx, c, r)
+	return h.SendBack(ctx, c, Reply{Goal: "Change it as the feedback below asks", Text: r.Feedback, Reason: "rejected by " + r.By})
 }
 
 // errNotApplicable refuses a decision which does not fit the status of the handoff.
