@@ -12,7 +12,7 @@ var ofAliases = []mutant{
 	},
 	{
 		"a queued handoff whose alias is gone stays until it expires", "internal/app/gc/gc.go",
-		` || !h.Engine.Now().After(it.Record.Expires) {`, ` {`, inScript + "gc_expired",
+		` || !c.Engine.Now().After(it.Record.Expires) {`, ` {`, inScript + "gc_expired",
 	},
 	{
 		"a queued handoff that can be delivered stays", "internal/app/gc/gc.go",

@@ -31,7 +31,8 @@ type Collected struct {
 // expired, expired handoffs get their receipt, never under a live claim; only their source or a
 // root key may write it. Those that wait for delivery to a repository without an alias are dropped.
 func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Collected)) error {
-	if err := h.files(ctx, dryRun, visit); err != nil {
+	c := &collection{h, dryRun, visit}
+	if err := c.files(ctx); err != nil {
 		return err
 	}
 	inboxes, err := h.inboxes(ctx)
@@ -39,12 +40,12 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 		return err
 	}
 	for _, it := range inboxes {
-		if err := h.gcInbox(ctx, it, expired, dryRun, visit); err != nil {
+		if err := c.inbox(ctx, it, expired); err != nil {
 			return err
 		}
 	}
 	if expired {
-		if err := h.gcOutbox(ctx, dryRun, visit); err != nil {
+		if err := c.outbox(ctx); err != nil {
 			return err
 		}
 	}
@@ -52,13 +53,26 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 	if err != nil {
 		return err
 	}
-	if err := h.gcCheckpoints(ctx, list, dryRun, visit); err != nil {
+	if err := c.checkpoints(ctx, list); err != nil {
 		return err
 	}
-	if err := h.gcSnapshots(ctx, list, dryRun, visit); err != nil {
+	if err := c.snapshots(ctx, list); err != nil {
 		return err
 	}
-	return h.gcCopies(ctx, dryRun, visit)
+	return c.copies(ctx)
+}
+
+// collection is one run.
+type collection struct {
+	*Handler
+	dryRun bool
+	visit  func(Collected)
+}
+
+// removes visits a thing, and reports whether it is to be removed.
+func (c *collection) removes(one Collected) bool {
+	c.visit(one)
+	return !c.dryRun
 }
 
 // inboxes lists the handoffs in inboxes, lane by lane, so that each lane is read once.
@@ -75,47 +89,44 @@ func (h *Handler) inboxes(ctx context.Context) (items []*workspace.Item, err err
 	return items, err
 }
 
-// gcInbox deletes an inbox ref whose receipt is in the lane, or ends an expired handoff.
-func (h *Handler) gcInbox(ctx context.Context, it *workspace.Item, expired, dryRun bool, visit func(Collected)) error {
-	s, err := h.Engine.Reader.Load(ctx, it.Home, it.Place)
+// inbox deletes an inbox ref whose receipt is in the lane, or ends an expired handoff.
+func (c *collection) inbox(ctx context.Context, it *workspace.Item, expired bool) error {
+	s, err := c.Engine.Reader.Load(ctx, it.Home, it.Place)
 	if err != nil {
-		h.Workspace.Warn(err)
+		c.Workspace.Warn(err)
 		return nil
 	}
 	switch {
 	case s.Phase() == lifecycle.Ended && s.Tip != "":
-		visit(Collected{What: "swept", ID: it.Place.ID, Ref: it.Ref})
-		if !dryRun {
-			return h.Engine.Sweep(ctx, it.Home, it.Place)
+		if c.removes(Collected{What: "swept", ID: it.Place.ID, Ref: it.Ref}) {
+			return c.Engine.Sweep(ctx, it.Home, it.Place)
 		}
-	case expired && h.mayExpire(s):
-		visit(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref})
-		if !dryRun {
-			return h.expire(ctx, it)
+	case expired && c.mayExpire(s):
+		if c.removes(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref}) {
+			return c.expire(ctx, it)
 		}
 	}
 	return nil
 }
 
-// gcOutbox deletes the expired handoffs in the outbox to whose home no alias leads: nothing can
+// outbox deletes the expired handoffs in the outbox to whose home no alias leads: nothing can
 // deliver them.
-func (h *Handler) gcOutbox(ctx context.Context, dryRun bool, visit func(Collected)) error {
-	outgoing, err := h.Workspace.Outgoing(ctx)
+func (c *collection) outbox(ctx context.Context) error {
+	outgoing, err := c.Workspace.Outgoing(ctx)
 	if err != nil {
 		return err
 	}
 	for _, it := range outgoing {
-		if it.Kind != "outbox" || !fault.Is(it.Fault, fault.UnknownHome) || !h.Engine.Now().After(it.Record.Expires) {
+		if it.Kind != "outbox" || !fault.Is(it.Fault, fault.UnknownHome) || !c.Engine.Now().After(it.Record.Expires) {
 			continue
 		}
-		visit(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref})
-		if dryRun {
+		if !c.removes(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref}) {
 			continue
 		}
-		if err := h.Repo.Apply(ctx, refs.Transaction{Edits: h.ownRefs(ctx, it.Place)}); err != nil {
+		if err := c.Repo.Apply(ctx, refs.Transaction{Edits: c.ownRefs(ctx, it.Place)}); err != nil {
 			return err
 		}
-		if err := h.Staged.Drop(it.Place.ID); err != nil {
+		if err := c.Staged.Drop(it.Place.ID); err != nil {
 			return err
 		}
 	}
@@ -128,22 +139,22 @@ func (h *Handler) ownRefs(ctx context.Context, p lifecycle.Place) []refs.Edit {
 }
 
 // files removes the incomplete files of killed writers and the stamps of old sessions.
-func (h *Handler) files(ctx context.Context, dryRun bool, visit func(Collected)) error {
-	now := h.Engine.Now()
-	files, err := outbox.Leftovers(ctx, h.Repo, now, h.Dirs...)
+func (c *collection) files(ctx context.Context) error {
+	now := c.Engine.Now()
+	files, err := outbox.Leftovers(ctx, c.Repo, now, c.Dirs...)
 	if err != nil {
 		return err
 	}
 	for _, path := range files {
-		visit(Collected{What: "leftover", Path: path})
+		c.visit(Collected{What: "leftover", Path: path})
 	}
-	if dryRun {
+	if c.dryRun {
 		return nil
 	}
-	if err := h.SweepStamps(h.Repo.OwnWorktree("sessions"), now); err != nil {
+	if err := c.SweepStamps(c.Repo.OwnWorktree("sessions"), now); err != nil {
 		return err
 	}
-	durable.Sweep(h.Repo.Own(refs.ScratchName)) // of killed fetches of lost objects
+	durable.Sweep(c.Repo.Own(refs.ScratchName)) // of killed fetches of lost objects
 	return durable.RemoveAll(files)
 }
 
@@ -166,27 +177,24 @@ func (h *Handler) mayExpire(s *lifecycle.State) bool {
 	return h.Engine.Author.MayAct(sign.RoleSender, s.Offer.From)
 }
 
-// gcCheckpoints drops the checkpoints of work that is over. After a failure the work goes on in the
+// checkpoints drops the checkpoints of work that is over. After a failure the work goes on in the
 // return handoff; after a reroute or an answer, in the child.
-func (h *Handler) gcCheckpoints(ctx context.Context, list []refs.Ref, dryRun bool, visit func(Collected)) error {
+func (c *collection) checkpoints(ctx context.Context, list []refs.Ref) error {
 	for _, ref := range list {
 		rest, ok := strings.CutPrefix(ref.Name, refs.Root+"checkpoints/")
 		id, err := handoff.ParseID(rest)
 		if !ok || err != nil {
 			continue
 		}
-		over, err := h.isOver(ctx, id)
+		over, err := c.isOver(ctx, id)
 		if err != nil {
 			return err
 		}
-		if !over {
+		if !over || !c.removes(Collected{What: "checkpoint", ID: id, Ref: ref.Name}) {
 			continue
 		}
-		visit(Collected{What: "checkpoint", ID: id, Ref: ref.Name})
-		if !dryRun {
-			if err := h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref.Name, Old: ref.OID}}}); err != nil {
-				return err
-			}
+		if err := c.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref.Name, Old: ref.OID}}}); err != nil {
+			return err
 		}
 	}
 	return nil

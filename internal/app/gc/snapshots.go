@@ -10,45 +10,40 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// gcSnapshots lets go of snapshots whose handoff is gone.
-func (h *Handler) gcSnapshots(ctx context.Context, list []refs.Ref, dryRun bool, visit func(Collected)) error {
-	strays, err := receipt.Strays(ctx, h.Repo, list)
+// snapshots lets go of snapshots whose handoff is gone.
+func (c *collection) snapshots(ctx context.Context, list []refs.Ref) error {
+	strays, err := receipt.Strays(ctx, c.Repo, list)
 	if err != nil {
 		return err
 	}
 	for _, s := range strays {
-		visit(Collected{What: "snapshot", ID: s.ID, Ref: s.Ref})
-		if dryRun {
+		if !c.removes(Collected{What: "snapshot", ID: s.ID, Ref: s.Ref}) {
 			continue
 		}
-		if err := s.Drop(ctx, h.Repo); err != nil {
+		if err := s.Drop(ctx, c.Repo); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// gcCopies removes the unfinished work copies of ended handoffs. The next resume handles the
+// copies removes the unfinished work copies of ended handoffs. The next resume handles the
 // others.
-func (h *Handler) gcCopies(ctx context.Context, dryRun bool, visit func(Collected)) error {
-	copies := &workcopy.Handler{Repo: h.Repo}
+func (c *collection) copies(ctx context.Context) error {
+	copies := &workcopy.Handler{Repo: c.Repo}
 	ids, err := copies.Left()
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		f, err := h.Workspace.Find(ctx, string(id), workspace.Never)
+		f, err := c.Workspace.Find(ctx, string(id), workspace.Never)
 		if fault.CodeOf(err) == fault.NotFound {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if f.State.Receipt == nil {
-			continue
-		}
-		visit(Collected{What: "copy", ID: id})
-		if dryRun {
+		if f.State.Receipt == nil || !c.removes(Collected{What: "copy", ID: id}) {
 			continue
 		}
 		if err := copies.Clear(ctx, id); err != nil {
