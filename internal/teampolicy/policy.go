@@ -51,16 +51,17 @@ func (r *Reader) Read(ctx context.Context) (*policy.Policy, error) {
 	return nil, nil
 }
 
-// CheckRequest asks the policy whether an agent takes a kind of work.
-func (r *Reader) CheckRequest(ctx context.Context, agent, request string) error {
-	if agent == "" || request == "" {
+// CheckRequest is [policy.Policy.CheckRequest] of the team's policy, which is read only for a request.
+// An empty sender is not checked: it passes on the work of another.
+func (r *Reader) CheckRequest(ctx context.Context, from, to, request string) error {
+	if request == "" {
 		return nil
 	}
 	p, err := r.Read(ctx)
 	if err != nil {
 		return err
 	}
-	return p.CheckRequest("", agent, request)
+	return p.CheckRequest(from, to, request)
 }
 
 // Skills compares the skills invoked by the source of a handoff with the mandatory ones, of the

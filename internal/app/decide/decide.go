@@ -88,7 +88,7 @@ func (h *Handler) Route(ctx context.Context, c *Case, to string, clarify bool) e
 		h.Advise(ctx, to, c.Home)
 	}
 	if env := c.Verified.Envelope(); env.Status != handoff.StatusBlocked && !clarify {
-		if err := h.Policy.CheckRequest(ctx, to, env.Target.Request); err != nil {
+		if err := h.Policy.CheckRequest(ctx, "", to, env.Target.Request); err != nil {
 			return err
 		}
 	}

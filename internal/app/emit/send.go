@@ -110,18 +110,11 @@ func (s *Handler) once(ctx context.Context, home lifecycle.Home, env *handoff.En
 
 // capable asks the team's policy whether the sender makes such work and the receiver takes it.
 func (s *Handler) capable(ctx context.Context, env *handoff.Envelope) error {
-	if env.Target.Request == "" {
-		return nil
-	}
-	p, err := s.Policy.Read(ctx)
-	if err != nil {
-		return err
-	}
 	to := ""
 	if env.Target.Agent != nil {
 		to = *env.Target.Agent
 	}
-	return p.CheckRequest(env.Source.Agent, to, env.Target.Request)
+	return s.Policy.CheckRequest(ctx, env.Source.Agent, to, env.Target.Request)
 }
 
 func inboxOf(env *handoff.Envelope) string {

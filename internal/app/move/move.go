@@ -77,7 +77,7 @@ func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, erro
 		return nil, err
 	}
 	if m.Agent != nil {
-		if err := h.Policy.CheckRequest(ctx, *m.Agent, child.Target.Request); err != nil {
+		if err := h.Policy.CheckRequest(ctx, "", *m.Agent, child.Target.Request); err != nil {
 			return nil, err
 		}
 	}
