@@ -46,8 +46,7 @@ func (s *Handler) Send(ctx context.Context, env *handoff.Envelope, o *Options) (
 			return there, err
 		}
 	}
-	var localEdits []refs.Edit
-	if err := s.complete(ctx, env, o, &localEdits); err != nil {
+	if err := s.complete(ctx, env, o); err != nil {
 		return nil, err
 	}
 	if err := screen.Envelope(env); err != nil {
@@ -72,6 +71,10 @@ func (s *Handler) Send(ctx context.Context, env *handoff.Envelope, o *Options) (
 		if err := s.Invited(ctx, alias); err != nil {
 			s.Workspace.Warn(err)
 		}
+	}
+	var localEdits []refs.Edit
+	if o.Checkpoint != "" {
+		localEdits = []refs.Edit{{Ref: refs.Checkpoint(env.ID), New: env.Rollback.Checkpoint}}
 	}
 	defer s.advise(ctx, env, s.Workspace.AliasOf(home))()
 	return handler.Emit(ctx, Request{
@@ -163,7 +166,7 @@ func (s *Handler) address(ctx context.Context, to string, here bool, env *handof
 }
 
 // complete fills in the members known only to this machine: id, times, salt, source.
-func (s *Handler) complete(ctx context.Context, env *handoff.Envelope, o *Options, localEdits *[]refs.Edit) error {
+func (s *Handler) complete(ctx context.Context, env *handoff.Envelope, o *Options) error {
 	now := s.Engine.Now().UTC().Truncate(time.Second)
 	var err error
 	if env.ID = o.ID; env.ID == "" {
@@ -196,17 +199,12 @@ func (s *Handler) complete(ctx context.Context, env *handoff.Envelope, o *Option
 			WithHints(fault.See("emit").Because("--goal states the goal, --summary the findings"))
 	}
 	if o.Checkpoint != "" {
-		oid, err := s.revision(ctx, o.Checkpoint)
-		if err != nil {
-			return err
-		}
 		if env.Rollback == nil {
 			env.Rollback = &handoff.Rollback{}
 		}
-		env.Rollback.Checkpoint = oid
-		*localEdits = append(*localEdits, refs.Edit{Ref: refs.Checkpoint(env.ID), New: oid})
+		env.Rollback.Checkpoint, err = s.revision(ctx, o.Checkpoint)
 	}
-	return nil
+	return err
 }
 
 // revision resolves what a person names a commit by.
