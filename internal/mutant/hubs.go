@@ -235,8 +235,8 @@ var ofHubs = []mutant{
 	{
 		"a lost payload keeps no receipt from ending a handoff", "internal/app/hubsync/sync.go",
 		`case fault.Is(err, fault.MissingObject):
-		hd`, `case false:
-		hd`, "./internal/cli -run TestScript/doctor_sent",
+		r.`, `case false:
+		r.`, "./internal/cli -run TestScript/doctor_sent",
 	},
 	{
 		"no hint drops the record of a sent handoff while a hub is away", "internal/app/doctor/refs.go",

@@ -28,26 +28,26 @@ func (o *outcome) add(one *Done) {
 
 // syncSteps takes the steps kept while a hub was down. The handoffs of the outbox go along, so a
 // hub gets one push. A step whose claim was lost is dropped and reported.
-func (hd *Handler) syncSteps(ctx context.Context, run *syncing) ([]Done, error) {
-	waiting, unlock, err := hd.waiting(ctx)
+func (r *syncing) syncSteps(ctx context.Context) ([]Done, error) {
+	waiting, unlock, err := r.waiting(ctx)
 	if err != nil || len(waiting) == 0 {
 		return nil, err
 	}
 	defer unlock()
-	defer run.lookAgain(ctx) // a step may have put its return into the outbox
+	defer r.lookAgain(ctx) // a step may have put its return into the outbox
 	steps := make([]*outcome, len(waiting))
 	var tasks []func(context.Context)
 	for i, h := range waiting {
 		step, o := *h.Pending, &outcome{}
 		steps[i] = o
 		tasks = append(tasks, func(ctx context.Context) {
-			one, err := hd.takeKept(ctx, h, run)
+			one, err := r.takeKept(ctx, h)
 			o.add(one)
-			o.err = hd.dropLost(ctx, h.ID, step, err)
+			o.err = r.dropLost(ctx, h.ID, step, err)
 		})
 	}
-	crossrepo.Together(ctx, append(tasks, run.alongside(waiting)...))
-	return hd.outcomeOf(steps)
+	crossrepo.Together(ctx, append(tasks, r.alongside(waiting)...))
+	return r.outcomeOf(steps)
 }
 
 // waiting lists the kept steps of this worktree. If there are any, it holds a lock until they
@@ -93,13 +93,13 @@ func (r *syncing) alongside(steps []*work.Claim) []func(context.Context) {
 			continue
 		}
 		a, id := r.at(hub), it.Place.ID
-		staged, err := r.h.Outbox.Staged().Get(id)
+		staged, err := r.Outbox.Staged().Get(id)
 		if a == nil || a.err != nil || staged != nil || err != nil || slices.ContainsFunc(steps, func(h *work.Claim) bool { return h.ID == id }) {
 			continue
 		}
 		o := &outcome{}
 		r.early[id] = o
-		tasks = append(tasks, func(ctx context.Context) { r.h.syncItem(ctx, hub, it, a, specOf([]*workspace.Item{it}), o) })
+		tasks = append(tasks, func(ctx context.Context) { r.syncItem(ctx, hub, it, specOf([]*workspace.Item{it}), o) })
 	}
 	return tasks
 }
@@ -124,7 +124,7 @@ func (hd *Handler) dropLost(ctx context.Context, id handoff.ID, step work.Step, 
 	return fault.New(fault.Conflict, fault.NotHolder, "dropped the queued step %q: %w", step.Event, err)
 }
 
-func (hd *Handler) takeKept(ctx context.Context, h *work.Claim, run *syncing) (*Done, error) {
+func (r *syncing) takeKept(ctx context.Context, h *work.Claim) (*Done, error) {
 	step := h.Pending
 	switch {
 	case step.Nonce == "":
@@ -132,28 +132,28 @@ func (hd *Handler) takeKept(ctx context.Context, h *work.Claim, run *syncing) (*
 	case h.Nonce != step.Nonce:
 		return nil, fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", h.ID)
 	}
-	if h.Actor != hd.Agent {
-		hd.Workspace.Warn(fault.New(fault.Conflict, fault.NotHolder, "the step %q on %s waits for %s: githandoff --as %s sync", step.Event, h.ID, h.Actor, h.Actor))
+	if h.Actor != r.Agent {
+		r.Workspace.Warn(fault.New(fault.Conflict, fault.NotHolder, "the step %q on %s waits for %s: githandoff --as %s sync", step.Event, h.ID, h.Actor, h.Actor))
 		return nil, nil
 	}
-	home, err := hd.Workspace.Home(ctx, h.Home)
+	home, err := r.Workspace.Home(ctx, h.Home)
 	if err != nil {
 		return nil, err
 	}
-	if hub, ok := home.(*crossrepo.Hub); ok && (!run.wants(hub) || run.at(hub).isDown()) {
+	if hub, ok := home.(*crossrepo.Hub); ok && (!r.wants(hub) || r.at(hub).isDown()) {
 		return nil, nil
 	}
-	e, err := hd.Steps.Take(ctx, h, *step)
+	e, err := r.Steps.Take(ctx, h, *step)
 	if err != nil {
 		return nil, err
 	}
-	return &Done{What: string(step.Event), ID: h.ID, Alias: hd.Workspace.AliasOf(home), Record: e.State.Receipt, Next: e.Next}, nil
+	return &Done{What: string(step.Event), ID: h.ID, Alias: r.Workspace.AliasOf(home), Record: e.State.Receipt, Next: e.Next}, nil
 }
 
 // lookAgain lists the waiting handoffs anew after steps were taken. Deliveries which went along
 // stay, so that their outcome is reported.
 func (r *syncing) lookAgain(ctx context.Context) {
-	out, err := r.h.Workspace.Outgoing(ctx)
+	out, err := r.Workspace.Outgoing(ctx)
 	r.keep(err)
 	if err != nil {
 		return

@@ -26,16 +26,16 @@ type asked struct {
 // look asks the hubs of a sync side by side, once each, for everything the sync may need:
 // published keys and lists, lanes, the handoffs of this clone, and notes.
 func (r *syncing) look(ctx context.Context) error {
-	held, err := r.h.Work.ByHome()
+	held, err := r.Work.ByHome()
 	if err != nil {
 		return err
 	}
-	if r.out, err = r.h.Workspace.Outgoing(ctx); err != nil {
+	if r.out, err = r.Workspace.Outgoing(ctx); err != nil {
 		return err
 	}
 	r.askWhole(ctx)
 	for repoID, ids := range held {
-		home, err := r.h.Workspace.Home(ctx, repoID)
+		home, err := r.Workspace.Home(ctx, repoID)
 		r.keep(err)
 		r.want(home, lifecycle.FetchSpec{Lanes: ids})
 	}
@@ -60,7 +60,7 @@ func (r *syncing) look(ctx context.Context) error {
 		r.keep(a.err)
 	}
 	if slices.ContainsFunc(r.out, func(it *workspace.Item) bool { return fault.Is(it.Fault, fault.MissingObject) }) {
-		r.out, err = r.h.Workspace.Outgoing(ctx) // a fetch mends what it meets
+		r.out, err = r.Workspace.Outgoing(ctx) // a fetch mends what it meets
 	}
 	return err
 }
@@ -72,7 +72,7 @@ func (r *syncing) places(ctx context.Context, it *workspace.Item) []lifecycle.Pl
 	if it.Place.Agent != refs.Nobody {
 		return places
 	}
-	s, err := r.h.Engine.Reader.Load(ctx, it.Home, it.Place)
+	s, err := r.Engine.Reader.Load(ctx, it.Home, it.Place)
 	if err != nil || s.To == "" || s.To == it.Place.Agent { // an error is met again when the receipt is looked for
 		return places
 	}
@@ -86,13 +86,13 @@ func (r *syncing) askWhole(ctx context.Context) {
 	if hubs == nil {
 		hubs = r.pulledHubs(ctx)
 	}
-	main := r.h.Workspace.MainRemote()
+	main := r.Workspace.MainRemote()
 	for _, hub := range hubs {
 		if r.at(hub) != nil {
 			continue
 		}
 		r.asked = append(r.asked, &asked{hub: hub, whole: true, look: crossrepo.Look{
-			FetchSpec: lifecycle.FetchSpec{Inboxes: r.h.Workspace.Inboxes()},
+			FetchSpec: lifecycle.FetchSpec{Inboxes: r.Workspace.Inboxes()},
 			Published: team.Published(hub),
 			Notes:     hub.Alias.Name == main,
 		}})
@@ -133,7 +133,7 @@ func (r *syncing) hubs() []*crossrepo.Hub {
 // take judges the fetched refs of a hub, and adopts the keys valid here.
 func (r *syncing) take(ctx context.Context, a *asked) error {
 	if a.whole {
-		serial, err := r.h.Team.Sync(ctx, a.hub, func() error { return r.h.Workspace.LearnAndGiveBack(ctx, a.hub, a.memory) })
+		serial, err := r.Team.Sync(ctx, a.hub, func() error { return r.Workspace.LearnAndGiveBack(ctx, a.hub, a.memory) })
 		if serial > 0 {
 			r.done = append(r.done, Done{What: "adopted", Alias: a.hub.Alias.Name, Serial: serial})
 		}
@@ -169,16 +169,16 @@ func (a *asked) isDown() bool { return a != nil && fault.Is(a.err, fault.RemoteU
 // than the pinned one is an error: its handoffs would neither come nor go.
 func (r *syncing) pulledHubs(ctx context.Context) []*crossrepo.Hub {
 	var hubs []*crossrepo.Hub
-	pulled := r.h.Workspace.Pulled()
+	pulled := r.Workspace.Pulled()
 	for _, alias := range pulled {
-		hub, err := r.h.Workspace.Hub(ctx, alias)
+		hub, err := r.Workspace.Hub(ctx, alias)
 		r.keep(err)
 		if err == nil {
 			hubs = append(hubs, hub)
 		}
 	}
-	for _, alias := range r.h.Aliases.Names() {
-		if _, _, err := r.h.Aliases.Look(alias); !slices.Contains(pulled, alias) && fault.Is(err, fault.AudienceMismatch) {
+	for _, alias := range r.Aliases.Names() {
+		if _, _, err := r.Aliases.Look(alias); !slices.Contains(pulled, alias) && fault.Is(err, fault.AudienceMismatch) {
 			r.keep(err)
 		}
 	}

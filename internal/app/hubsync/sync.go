@@ -38,12 +38,12 @@ func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &syncing{h: hd, only: only, tally: tally{warn: hd.Workspace.Warn}}
+	run := &syncing{Handler: hd, only: only, tally: tally{warn: hd.Workspace.Warn}}
 	if err := run.look(ctx); err != nil {
 		return run.done, err
 	}
 	run.keep(hd.Workspace.Recover(ctx))
-	run.did(hd.syncSteps(ctx, run))
+	run.did(run.syncSteps(ctx))
 	if err := ctx.Err(); err != nil {
 		return run.done, cmp.Or(run.first, err) // the first one tells what the interrupt met
 	}
@@ -67,7 +67,7 @@ func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 
 // syncing is one run of Sync: its results, and its first error.
 type syncing struct {
-	h     *Handler
+	*Handler
 	only  []*crossrepo.Hub // the named ones; nil means all
 	asked []*asked
 	out   []*workspace.Item       // waiting and sent handoffs, as they were at the start
@@ -116,7 +116,7 @@ func (r *syncing) exchange(ctx context.Context) {
 		}
 		hub, ok := it.Home.(*crossrepo.Hub)
 		if !ok && r.only == nil && it.Kind == "outbox" { // rerouted to this repository
-			one, err := r.h.syncOutbox(ctx, it.Home, it, nil)
+			one, err := r.syncOutbox(ctx, it.Home, it)
 			if one != nil {
 				r.done = append(r.done, *one)
 			}
@@ -131,8 +131,8 @@ func (r *syncing) exchange(ctx context.Context) {
 		byHub[hub] = append(byHub[hub], it)
 	}
 	for _, hub := range hubs {
-		if a := r.at(hub); !a.isDown() {
-			r.did(r.h.syncHub(ctx, hub, byHub[hub], a, r.early))
+		if !r.at(hub).isDown() {
+			r.did(r.syncHub(ctx, hub, byHub[hub]))
 		}
 	}
 }
@@ -140,9 +140,9 @@ func (r *syncing) exchange(ctx context.Context) {
 // syncHub delivers the outbox for one hub and reads the receipts of the handoffs sent there. It
 // asks the hub once, unless the sync has asked it already, and leaves out the handoffs of an
 // earlier push.
-func (hd *Handler) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*workspace.Item, a *asked, early map[handoff.ID]*outcome) ([]Done, error) {
+func (r *syncing) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*workspace.Item) ([]Done, error) {
 	spec := specOf(items)
-	if !a.brought(items) {
+	if !r.at(hub).brought(items) {
 		if err := hub.CaughtUp(ctx, spec, func() error { return hub.Refresh(ctx, spec) }); err != nil {
 			return nil, err
 		}
@@ -150,18 +150,18 @@ func (hd *Handler) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*wor
 	all := make([]*outcome, len(items))
 	var tasks []func(context.Context)
 	for i, it := range items {
-		if all[i] = early[it.Place.ID]; all[i] == nil {
+		if all[i] = r.early[it.Place.ID]; all[i] == nil {
 			all[i] = &outcome{}
-			tasks = append(tasks, func(ctx context.Context) { hd.syncItem(ctx, hub, it, a, spec, all[i]) })
+			tasks = append(tasks, func(ctx context.Context) { r.syncItem(ctx, hub, it, spec, all[i]) })
 		}
 	}
 	crossrepo.Together(ctx, tasks)
 	for i, it := range items {
-		if all[i].err != nil && hd.goneSince(ctx, it) {
+		if all[i].err != nil && r.goneSince(ctx, it) {
 			all[i].err = nil
 		}
 	}
-	return hd.outcomeOf(all)
+	return r.outcomeOf(all)
 }
 
 func specOf(items []*workspace.Item) lifecycle.FetchSpec {
@@ -174,13 +174,13 @@ func specOf(items []*workspace.Item) lifecycle.FetchSpec {
 }
 
 // syncItem delivers one handoff of the outbox, or looks for the receipt of a sent one.
-func (hd *Handler) syncItem(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, a *asked, spec lifecycle.FetchSpec, o *outcome) {
+func (r *syncing) syncItem(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, spec lifecycle.FetchSpec, o *outcome) {
 	var one *Done
 	o.err = hub.CaughtUp(ctx, spec, func() (err error) {
 		if it.Kind == "outbox" {
-			one, err = hd.syncOutbox(ctx, hub, it, a)
+			one, err = r.syncOutbox(ctx, hub, it)
 		} else {
-			one, err = hd.syncSent(ctx, hub, it, a)
+			one, err = r.syncSent(ctx, hub, it)
 		}
 		return err
 	})
@@ -193,27 +193,27 @@ func (hd *Handler) goneSince(ctx context.Context, it *workspace.Item) bool {
 	return err == nil && now == ""
 }
 
-func (hd *Handler) syncOutbox(ctx context.Context, home lifecycle.Home, it *workspace.Item, a *asked) (*Done, error) {
-	if ripe, err := hd.Outbox.Ready(ctx, it.Place.ID); !ripe || err != nil {
+func (r *syncing) syncOutbox(ctx context.Context, home lifecycle.Home, it *workspace.Item) (*Done, error) {
+	if ripe, err := r.Outbox.Ready(ctx, it.Place.ID); !ripe || err != nil {
 		return nil, err
 	}
-	p, err := hd.Engine.Verifier.Reload(ctx, it.Ref)
+	p, err := r.Engine.Verifier.Reload(ctx, it.Ref)
 	if err != nil {
 		return nil, err
 	}
 	p.Agent = it.Place.Agent
-	if err := hd.Outbox.Deliver(ctx, home, p); err != nil {
-		return nil, hd.ignoreNotSender(outbox.KeptError(err, it.Place.ID))
+	if err := r.Outbox.Deliver(ctx, home, p); err != nil {
+		return nil, r.ignoreNotSender(outbox.KeptError(err, it.Place.ID))
 	}
-	hd.Receipts.Notes.Add(p.Envelope, p.Sealed, home, &p.Record)
-	done := &Done{What: "delivered", ID: it.Place.ID, Alias: hd.Workspace.AliasOf(home)}
+	r.Receipts.Notes.Add(p.Envelope, p.Sealed, home, &p.Record)
+	done := &Done{What: "delivered", ID: it.Place.ID, Alias: r.Workspace.AliasOf(home)}
 	hub, ok := home.(*crossrepo.Hub)
 	if !ok {
 		return done, nil
 	}
 	it.Kind, it.Ref = "sent", refs.Sent(it.Place.Agent, it.Place.ID)
 	// It may have been there before, and be over by now.
-	if over, err := hd.syncSent(ctx, hub, it, a); over != nil || err != nil {
+	if over, err := r.syncSent(ctx, hub, it); over != nil || err != nil {
 		return cmp.Or(over, done), err
 	}
 	return done, nil
@@ -221,25 +221,25 @@ func (hd *Handler) syncOutbox(ctx context.Context, home lifecycle.Home, it *work
 
 // syncSent looks at the home of a sent handoff: a receipt ends it here as well, and a hub which
 // lost it gets it again.
-func (hd *Handler) syncSent(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, a *asked) (*Done, error) {
-	s, err := hd.Engine.Reader.Locate(ctx, hub, it.Place)
+func (r *syncing) syncSent(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item) (*Done, error) {
+	s, err := r.Engine.Reader.Locate(ctx, hub, it.Place)
 	if err != nil {
 		return nil, err
 	}
 	if s.Early != nil && (s.Phase() == lifecycle.Absent || s.Tip == "" && s.Phase() != lifecycle.Ended) {
-		hd.Workspace.Warn(s.Early) // what is due may be there already: it is not sent again before its time has come
+		r.Workspace.Warn(s.Early) // what is due may be there already: it is not sent again before its time has come
 		return nil, nil
 	}
 	switch s.Phase() {
 	case lifecycle.Ended:
-		return hd.settle(ctx, hub, it, s, a)
+		return r.settle(ctx, hub, it, s)
 	case lifecycle.Disputed:
 		return nil, s.Err()
 	case lifecycle.Absent:
-		return hd.redeliver(ctx, hub, it, a)
+		return r.redeliver(ctx, hub, it)
 	case lifecycle.Open, lifecycle.Held:
 		if !s.Delivered() {
-			return hd.redeliver(ctx, hub, it, a)
+			return r.redeliver(ctx, hub, it)
 		}
 	}
 	return nil, nil
@@ -256,41 +256,41 @@ func (hd *Handler) ignoreNotSender(err error) error {
 
 // redeliver offers a sent handoff again which its hub seems to have lost. If the fetch before the
 // push shows that it has ended, its receipt counts.
-func (hd *Handler) redeliver(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, a *asked) (*Done, error) {
-	p, err := hd.Engine.Verifier.Reload(ctx, it.Ref)
+func (r *syncing) redeliver(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item) (*Done, error) {
+	p, err := r.Engine.Verifier.Reload(ctx, it.Ref)
 	if err != nil {
 		return nil, err
 	}
 	p.Agent = it.Place.Agent
-	s, err := hd.Engine.Offer(ctx, hub, p)
+	s, err := r.Engine.Offer(ctx, hub, p)
 	if err != nil {
-		return nil, hd.ignoreNotSender(err)
+		return nil, r.ignoreNotSender(err)
 	}
 	if s.Phase() == lifecycle.Ended {
-		return hd.settle(ctx, hub, it, s, a)
+		return r.settle(ctx, hub, it, s)
 	}
 	return &Done{What: "delivered", ID: it.Place.ID, Alias: hub.Alias.Name}, nil
 }
 
 // settle writes the receipt into the note of the source's commit, and drops the sent ref and an
 // unneeded checkpoint. A payload that is lost here keeps no more than the note from being written.
-func (hd *Handler) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, s *lifecycle.State, a *asked) (*Done, error) {
-	tip, err := hd.Repo.Resolve(ctx, it.Ref)
+func (r *syncing) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, s *lifecycle.State) (*Done, error) {
+	tip, err := r.Repo.Resolve(ctx, it.Ref)
 	if err != nil {
 		return nil, err
 	}
-	edits := hd.Receipts.FreeWork(ctx, it.Place.ID)
+	edits := r.Receipts.FreeWork(ctx, it.Place.ID)
 	snapshot := len(edits) > 0
-	p, err := hd.Engine.Verifier.Reload(ctx, it.Ref)
+	p, err := r.Engine.Verifier.Reload(ctx, it.Ref)
 	switch {
 	case fault.Is(err, fault.MissingObject):
-		hd.Workspace.Warn(fmt.Errorf("no note says how handoff %s ended: %w", it.Place.ID, err))
+		r.Workspace.Warn(fmt.Errorf("no note says how handoff %s ended: %w", it.Place.ID, err))
 	case err != nil:
 		return nil, err
 	default:
 		snapshot = p.Envelope.Work != nil
-		hd.Receipts.Notes.Add(p.Envelope, p.Sealed, hub, s.Receipt)
-		if err := hd.Receipts.Notes.Write(ctx); err != nil {
+		r.Receipts.Notes.Add(p.Envelope, p.Sealed, hub, s.Receipt)
+		if err := r.Receipts.Notes.Write(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -301,11 +301,11 @@ func (hd *Handler) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace
 	}
 	edits = append(edits, refs.Edit{Ref: it.Ref, Old: tip})
 	if s.Receipt.Next == "" {
-		edits = append(edits, hd.Receipts.FreeCheckpoints(ctx, it.Place.ID, it.Record.Parent)...)
-	} else if err := hub.Refresh(ctx, a.without(specOfNext(it.Record, s.Receipt.Next))); err != nil {
+		edits = append(edits, r.Receipts.FreeCheckpoints(ctx, it.Place.ID, it.Record.Parent)...)
+	} else if err := hub.Refresh(ctx, r.at(hub).without(specOfNext(it.Record, s.Receipt.Next))); err != nil {
 		return nil, err
 	}
-	if err := hd.Repo.Apply(ctx, refs.Transaction{Edits: edits}); err != nil {
+	if err := r.Repo.Apply(ctx, refs.Transaction{Edits: edits}); err != nil {
 		return nil, fmt.Errorf("settle %s: %w", it.Place.ID, err)
 	}
 	return &Done{What: string(s.Receipt.Event), ID: it.Place.ID, Alias: hub.Alias.Name, Record: s.Receipt, Next: s.Receipt.Next}, nil
@@ -329,7 +329,7 @@ func (hd *Handler) DeliverWaiting(ctx context.Context, hub *crossrepo.Hub) ([]Do
 	if err != nil || len(waiting) == 0 {
 		return nil, err
 	}
-	done, err := hd.syncHub(ctx, hub, waiting, nil, nil)
+	done, err := (&syncing{Handler: hd}).syncHub(ctx, hub, waiting)
 	hd.Receipts.Notes.Try(ctx)
 	return done, err
 }
