@@ -8,7 +8,6 @@ import (
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
-	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 )
@@ -306,14 +305,4 @@ func (hs *Homes) LearnAndGiveBack(ctx context.Context, hub *crossrepo.Hub, memor
 		return err
 	}
 	return hub.LearnMemory(ctx, memory)
-}
-
-// HeldBy picks the ids of claims at one hub, which are listed by any of its repo ids.
-func HeldBy(a *crossrepo.Alias, at map[string][]handoff.ID) (ids []handoff.ID) {
-	for repoID, some := range at {
-		if a.Is(repoID) {
-			ids = append(ids, some...)
-		}
-	}
-	return ids
 }

@@ -219,13 +219,15 @@ func (hd *Handler) EndedAt(ctx context.Context, alias string) ([]*work.Standing,
 	if err != nil || len(held) == 0 {
 		return nil, err
 	}
-	at, err := hd.Work.ByHome()
-	if err != nil {
-		return nil, err
-	}
 	var down error
 	if a, _, err := hd.Aliases.Look(alias); err == nil {
-		if ids := workspace.HeldBy(a, at); len(ids) > 0 {
+		var ids []handoff.ID
+		for _, h := range held {
+			if a.Is(h.Home) {
+				ids = append(ids, h.ID)
+			}
+		}
+		if len(ids) > 0 {
 			down = hd.Workspace.HubOf(a).Refresh(ctx, lifecycle.FetchSpec{Lanes: ids})
 		}
 	}
