@@ -25,14 +25,14 @@ type Claims struct {
 
 	// holders has a copy of each claim held in a linked worktree, for the whole clone: the
 	// directory of a worktree goes when git removes it, and the claims in it would be nobody's.
-	holders Documents[shared]
+	holders Documents[Located]
 }
 
 // ClaimsOf returns the claims of a worktree of a clone, by git's directory of the worktree.
 func ClaimsOf(repo *refs.Repo, gitDir string) Claims {
 	return Claims{
 		Dir: filepath.Join(gitDir, "githandoff", "claims"), Linked: gitDir != repo.CommonDir, GitDir: gitDir,
-		Lock: repo.Own("claims.lock"), holders: Documents[shared]{Dir: repo.Own("holders")},
+		Lock: repo.Own("claims.lock"), holders: Documents[Located]{Dir: repo.Own("holders")},
 	}
 }
 
@@ -90,7 +90,7 @@ func (c Claims) write(h *Claim) error {
 
 func (c Claims) put(h *Claim) error {
 	if c.Linked {
-		if err := c.holders.Put(h.ID, &shared{h, c.GitDir}); err != nil {
+		if err := c.holders.Put(h.ID, &Located{h, c.GitDir}); err != nil {
 			return err
 		}
 	}
@@ -209,12 +209,6 @@ func (c Claims) EndedBySuffix(arg string) (*Claim, error) {
 		}
 	}
 	return nil, nil
-}
-
-// shared is the copy of a claim for the whole clone.
-type shared struct {
-	Claim  *Claim `json:"claim"`
-	GitDir string `json:"git_dir"` // of its worktree
 }
 
 // Adopt takes over the claims an agent made with a key in worktrees of this clone removed

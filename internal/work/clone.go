@@ -13,10 +13,10 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Located is a held claim, and the worktree of the clone that holds it.
+// Located is a claim, and the worktree of the clone that holds it.
 type Located struct {
-	*Claim
-	GitDir string // git's directory of the worktree
+	*Claim `json:"claim"`
+	GitDir string `json:"git_dir"` // git's directory of the worktree
 }
 
 // OfClone returns the held claims of all worktrees of a clone.
@@ -31,8 +31,8 @@ func OfClone(repo *refs.Repo) (held []Located, err error) {
 	}
 	linked, err := main.holders.All()
 	for _, o := range linked {
-		if o.Claim != nil && o.Claim.Held() {
-			held = append(held, Located{o.Claim, o.GitDir})
+		if o.Claim != nil && o.Held() {
+			held = append(held, *o)
 		}
 	}
 	return held, err

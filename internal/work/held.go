@@ -201,7 +201,7 @@ func (w *Held) Current() (*Claim, error) {
 		if w.Agent == "" {
 			return nil, fault.New(fault.Usage, fault.NoIdentity, "this worktree has no agent").WithHints(noAgent())
 		}
-		hints, err := w.elsewhere()
+		hints, err := w.hintsElsewhere()
 		if err != nil {
 			return nil, err
 		}
@@ -232,8 +232,8 @@ func (w *Held) Elsewhere() ([]Located, error) {
 	return slices.DeleteFunc(held, func(l Located) bool { return l.Actor != w.Agent || l.GitDir == w.Claims.GitDir }), err
 }
 
-// elsewhere returns hints to the claims of this agent held by other worktrees of the clone.
-func (w *Held) elsewhere() (hints []fault.Hint, err error) {
+// hintsElsewhere returns hints to the claims of this agent held by other worktrees of the clone.
+func (w *Held) hintsElsewhere() (hints []fault.Hint, err error) {
 	held, err := w.Elsewhere()
 	for _, l := range held {
 		dir, err := l.Worktree()
