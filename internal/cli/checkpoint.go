@@ -9,6 +9,7 @@ import (
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/workspace"
 )
 
 // checkpointCommand is "checkpoint" and the commands below it.
@@ -93,13 +94,7 @@ func (c *checkpointCommand) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	open := func(ctx context.Context) (*checkpoint.Handler, error) {
-		ws, err := c.workspace(ctx, reads)
-		if err != nil {
-			return nil, err
-		}
-		return checkpoint.New(ws), nil
-	}
+	open := func(ctx context.Context) (*workspace.Workspace, error) { return c.workspace(ctx, reads) }
 	one, err := checkpoint.Restore(ctx, repo, open, c.id, c.branch)
 	if err != nil {
 		return err

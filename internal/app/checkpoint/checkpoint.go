@@ -1,3 +1,4 @@
+// Package checkpoint finds the commit to which a handoff can be rolled back.
 package checkpoint
 
 import (
@@ -9,16 +10,16 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Find names the handoff with the checkpoint for another one: itself, or its nearest ancestor
+// nearest names the handoff with the checkpoint for another one: itself, or its nearest ancestor
 // with one; "" if there is none here.
-func (h *Handler) Find(ctx context.Context, arg string) (handoff.ID, error) {
-	f, err := h.Workspace.Find(ctx, arg, workspace.Never)
+func nearest(ctx context.Context, ws *workspace.Workspace, arg string) (handoff.ID, error) {
+	f, err := ws.Find(ctx, arg, workspace.Never)
 	if err != nil {
 		return "", err
 	}
 	id := f.State.ID
 	for range handoff.MaxChain {
-		if oid, err := h.Repo.Resolve(ctx, refs.Checkpoint(id)); err != nil || oid != "" {
+		if oid, err := ws.Repo.Resolve(ctx, refs.Checkpoint(id)); err != nil || oid != "" {
 			return id, err
 		}
 		if f == nil {
@@ -27,7 +28,7 @@ func (h *Handler) Find(ctx context.Context, arg string) (handoff.ID, error) {
 		if id = f.Parent(); id == "" {
 			break
 		}
-		f, err = h.Workspace.Find(ctx, string(id), workspace.Never)
+		f, err = ws.Find(ctx, string(id), workspace.Never)
 		if err != nil && fault.CodeOf(err) != fault.NotFound {
 			return "", err
 		}

@@ -13,6 +13,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 	"githandoff/internal/untrusted"
+	"githandoff/internal/workspace"
 )
 
 // Checkpoint is a commit kept for a handoff.
@@ -49,7 +50,7 @@ func List(ctx context.Context, repo *refs.Repo) ([]Checkpoint, error) {
 
 // Restore makes a branch at the checkpoint of the handoff named by arg, or of its nearest
 // ancestor. The work tree, the index and HEAD stay as they are.
-func Restore(ctx context.Context, repo *refs.Repo, open func(context.Context) (*Handler, error), arg, branch string) (*Checkpoint, error) {
+func Restore(ctx context.Context, repo *refs.Repo, open func(context.Context) (*workspace.Workspace, error), arg, branch string) (*Checkpoint, error) {
 	if err := checkBranch(ctx, repo, branch); err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func Restore(ctx context.Context, repo *refs.Repo, open func(context.Context) (*
 
 // meant finds the checkpoint named by arg. The workspace is opened only for the ancestors of a
 // handoff.
-func meant(ctx context.Context, repo *refs.Repo, open func(context.Context) (*Handler, error), arg string) (*Checkpoint, error) {
+func meant(ctx context.Context, repo *refs.Repo, open func(context.Context) (*workspace.Workspace, error), arg string) (*Checkpoint, error) {
 	list, err := List(ctx, repo)
 	if err != nil {
 		return nil, err
@@ -95,11 +96,11 @@ func meant(ctx context.Context, repo *refs.Repo, open func(context.Context) (*Ha
 	if found != nil {
 		return found, nil
 	}
-	h, err := open(ctx)
+	ws, err := open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	id, err := h.Find(ctx, arg)
+	id, err := nearest(ctx, ws, arg)
 	if err != nil {
 		return nil, err
 	}
