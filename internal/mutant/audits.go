@@ -47,7 +47,7 @@ var ofAudits = []mutant{
 	},
 	{
 		"a dispute of a lane that moves is told of once", "internal/app/audit/audit.go",
-		`if said[f.claim()] {`, `if false {`,
+		`if said[f.words()] {`, `if false {`,
 		"./internal/app/audit -run TestDisputeOfAMovingLane",
 	},
 	{

@@ -22,14 +22,14 @@ type Finding struct {
 	Hints  []fault.Hint
 }
 
-// claim identifies a finding by its words.
-type claim struct {
+// words has the text of a finding: two findings with the same words are one.
+type words struct {
 	reason     fault.Reason
 	id         handoff.ID
 	lane, text string
 }
 
-func (f Finding) claim() claim { return claim{f.Reason, f.ID, f.Lane, f.Text} }
+func (f Finding) words() words { return words{f.Reason, f.ID, f.Lane, f.Text} }
 
 // Visitor receives the output of an audit, one call at a time: entries lane by lane and, in
 // a lane, handoff by handoff, oldest first, and findings as they turn up.
@@ -66,7 +66,7 @@ func (h *Handler) Run(ctx context.Context, aliases []string, a Visitor) error {
 	return nil
 }
 
-// audited returns the homes to look at; hubs are fetched first, whole.
+// audited returns the homes to audit: the hubs of the named aliases or, if none is named, all homes.
 func (h *Handler) audited(ctx context.Context, aliases []string) ([]lifecycle.Home, error) {
 	if len(aliases) > 0 {
 		only, err := h.Workspace.Chosen(ctx, aliases)
@@ -84,10 +84,10 @@ func (h *Handler) audited(ctx context.Context, aliases []string) ([]lifecycle.Ho
 // lane is compared once more, and that result counts. Of an unread hub the copies of inboxes and
 // lanes may be of different times, so that a difference says nothing.
 func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, unread bool, a Visitor) error {
-	said := map[claim]bool{}
+	said := map[words]bool{}
 	first := a
 	first.Finding = func(home lifecycle.Home, f Finding) error {
-		said[f.claim()] = true
+		said[f.words()] = true
 		return a.Finding(home, f)
 	}
 	c := compare(h.Repo, home, first)
@@ -101,7 +101,7 @@ func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, unread boo
 	again := compare(h.Repo, home, Visitor{
 		Entry: func(lifecycle.Home, *lifecycle.Entry) error { return nil },
 		Finding: func(home lifecycle.Home, f Finding) error {
-			if said[f.claim()] {
+			if said[f.words()] {
 				return nil // the dispute was reported already
 			}
 			return a.Finding(home, f)

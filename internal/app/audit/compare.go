@@ -168,9 +168,6 @@ func (c *comparison) viewed(inboxes []refs.Ref, remembered *audited.Memory) []re
 	return unknown
 }
 
-// view returns the digest of the inbox refs of a lane.
-func (c *comparison) view(lane refs.Ref) string { return c.views[lane.Name] }
-
 // openAt notes an inbox ref, or says what is wrong with it. tip is nil if it is lost, and nil or without its
 // body if it is too large.
 func (c *comparison) openAt(ref refs.Ref, tip *refs.Object, lost bool) error {
@@ -217,7 +214,7 @@ func (c *comparison) visitor(ctx context.Context) audited.Visitor {
 			}
 			return ""
 		},
-		View: c.view,
+		View: func(lane refs.Ref) string { return c.views[lane.Name] },
 		Done: func(lane refs.Ref) (bool, error) {
 			c.unlogged(lane.Name)
 			return !c.wrong[lane.Name], nil
