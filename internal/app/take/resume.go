@@ -248,21 +248,14 @@ func errSeveral(agent string, stands []*work.Standing) error {
 		held = append(held, st.Holder)
 		if len(hints) < 2 {
 			h := fault.Run("githandoff", "resume", string(st.Holder.ID))
-			if offer := offerOf(st); offer != "" {
-				h = h.Because("from %s", offer)
+			if s := st.State; s != nil && s.Offer != nil {
+				h = h.Because("from %s", s.Offer.From)
 			}
 			hints = append(hints, h)
 		}
 	}
 	hints = append(hints, fault.Run("githandoff", "resume", "--next").Because("takes another one"))
 	return fault.New(fault.Usage, fault.AmbiguousID, "%s holds %d handoffs: %s", agent, len(held), work.ShortIDs(held)).WithHints(hints...)
-}
-
-func offerOf(st *work.Standing) string {
-	if st.State == nil || st.State.Offer == nil {
-		return ""
-	}
-	return st.State.Offer.From
 }
 
 // peek reads one handoff and claims nothing. The caller has fetched it.
