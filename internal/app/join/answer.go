@@ -29,7 +29,6 @@ type Answered struct {
 	Agent   string
 	Key     sign.KID
 	Inviter sign.PublicKey // which is pinned now
-	Again   bool           // it was answered with this key before
 }
 
 // Join answers an invitation: it checks the offer, sets up the worktree, pins the
@@ -70,8 +69,8 @@ func (h *Handler) Join(ctx context.Context, hub *crossrepo.Hub, code invite.Code
 	if err := h.Trust.Add(h.TrustPath, pinned); err != nil {
 		return nil, err
 	}
-	done := &Answered{Agent: name, Key: signer.KID(), Inviter: inviter, Again: earlier != nil}
-	if done.Again {
+	done := &Answered{Agent: name, Key: signer.KID(), Inviter: inviter}
+	if earlier != nil { // it was answered with this key before
 		return done, nil
 	}
 	answer := invite.Answer{Key: signer.Public().Text(), Agent: name}

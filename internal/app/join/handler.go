@@ -317,7 +317,7 @@ func signing(ctx context.Context, s sign.Signer) invite.Sign {
 	return func(message []byte) ([]byte, error) { return s.Sign(ctx, sign.NamespaceInvite, message) }
 }
 
-// keep returns the first of two errors.
+// keep joins two errors, either of which may be nil.
 func keep(first, err error) error {
 	if first == nil {
 		return err
