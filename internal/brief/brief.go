@@ -49,7 +49,7 @@ func Text(env *handoff.Envelope) string {
 	field("Blocked by", env.BlockedReason)
 	list("Attempted", env.Attempted)
 	for _, q := range env.Questions {
-		list("Question: "+q.Question, append([]string{}, q.Options...))
+		list("Question: "+q.Question, q.Options)
 		if len(q.Options) == 0 {
 			field("Question", q.Question)
 		}

@@ -43,17 +43,18 @@ type Route struct {
 // Route returns the most specific route for a blocked agent. It leads to Human if none
 // matches, or if the route says so.
 func (p *Policy) Route(agent, reason string) Route {
+	human := Route{Agent: agent, Reason: reason, To: Human}
+	if p == nil {
+		return human
+	}
 	for _, want := range [][2]string{{agent, reason}, {agent, anything}, {anything, reason}, {anything, anything}} {
-		if p == nil {
-			break
-		}
 		for _, r := range p.Routes {
 			if r.Agent == want[0] && r.Reason == want[1] {
 				return r
 			}
 		}
 	}
-	return Route{Agent: agent, Reason: reason, To: Human}
+	return human
 }
 
 // CheckRequest refuses a kind of work the sender does not make or the receiver does not take,

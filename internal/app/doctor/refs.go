@@ -29,14 +29,14 @@ func (d *checkup) checkRefs(ctx context.Context, repo *refs.Repo) {
 			d.wrong("refs", hintForLost(name, false), "%s leads to a lost or damaged object (%s)", name, repo.CommonDir+"/"+name)
 		}
 	}
-	if checkSnapshots(ctx, d, repo) && len(broken)+len(lost) == 0 {
+	if checkSent(ctx, d, repo) && len(broken)+len(lost) == 0 {
 		d.ok("refs", "none is broken")
 	}
 }
 
-// checkSnapshots reports whether no snapshot of this clone's own handoffs lacks an object, besides the code on
+// checkSent reports whether no snapshot of this clone's own handoffs lacks an object, besides the code on
 // branches.
-func checkSnapshots(ctx context.Context, d *checkup, repo *refs.Repo) bool {
+func checkSent(ctx context.Context, d *checkup, repo *refs.Repo) bool {
 	list, err := repo.List(ctx, refs.WorkOut(""), refs.Root+"outbox/")
 	whole := true
 	for _, ref := range list {
