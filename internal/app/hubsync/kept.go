@@ -16,14 +16,8 @@ import (
 
 // outcome is the result of one step, or of one handoff.
 type outcome struct {
-	done []Done
+	done *Done // nil if nothing was done
 	err  error
-}
-
-func (o *outcome) add(one *Done) {
-	if one != nil {
-		o.done = append(o.done, *one)
-	}
 }
 
 // syncSteps takes the steps kept while a hub was down. The handoffs of the outbox go along, so a
@@ -41,9 +35,8 @@ func (r *syncing) syncSteps(ctx context.Context) ([]Done, error) {
 		step, o := *h.Pending, &outcome{}
 		steps[i] = o
 		tasks = append(tasks, func(ctx context.Context) {
-			one, err := r.takeKept(ctx, h)
-			o.add(one)
-			o.err = r.dropLost(ctx, h.ID, step, err)
+			o.done, o.err = r.takeKept(ctx, h)
+			o.err = r.dropLost(ctx, h.ID, step, o.err)
 		})
 	}
 	crossrepo.Together(ctx, append(tasks, r.alongside(waiting)...))
@@ -72,7 +65,9 @@ func (hd *Handler) waiting(ctx context.Context) (waiting []*work.Claim, unlock f
 func (hd *Handler) outcomeOf(all []*outcome) (done []Done, err error) {
 	t := tally{warn: hd.Workspace.Warn}
 	for _, o := range all {
-		done = append(done, o.done...)
+		if o.done != nil {
+			done = append(done, *o.done)
+		}
 		t.keep(o.err)
 	}
 	return done, cmp.Or(t.first, t.untried)

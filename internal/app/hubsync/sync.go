@@ -175,16 +175,14 @@ func specOf(items []*workspace.Item) lifecycle.FetchSpec {
 
 // syncItem delivers one handoff of the outbox, or looks for the receipt of a sent one.
 func (r *syncing) syncItem(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, spec lifecycle.FetchSpec, o *outcome) {
-	var one *Done
 	o.err = hub.CaughtUp(ctx, spec, func() (err error) {
 		if it.Kind == "outbox" {
-			one, err = r.syncOutbox(ctx, hub, it)
+			o.done, err = r.syncOutbox(ctx, hub, it)
 		} else {
-			one, err = r.syncSent(ctx, hub, it)
+			o.done, err = r.syncSent(ctx, hub, it)
 		}
 		return err
 	})
-	o.add(one)
 }
 
 // goneSince: what is not there any more was seen to by another sync of this clone.
