@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
@@ -80,6 +81,19 @@ func endOf(s *lifecycle.State, h *Claim) *record.Record {
 func (st *Standing) Own() bool {
 	r := st.Over
 	return r != nil && r.Event.Receipt() && r.Key == st.Holder.Key && st.Holder.Mine(r.Claim)
+}
+
+// Word returns the state of a claim in one word.
+func (st *Standing) Word(now time.Time) string {
+	switch {
+	case st.Over != nil:
+		return OverWord(st.Over)
+	case st.State != nil && st.State.Phase() == lifecycle.Disputed:
+		return string(lifecycle.Disputed)
+	case now.After(st.Holder.Lease):
+		return "overdue"
+	}
+	return string(lifecycle.Held)
 }
 
 // OverWord says in one word how a claim ended.

@@ -44,9 +44,9 @@ type Held struct {
 	Lapsed error         // why its token is not in force
 }
 
-// Elsewhere is a claim recorded by another worktree of the clone. It has Standing only.
+// Elsewhere is a claim recorded by another worktree of the clone.
 type Elsewhere struct {
-	*Held
+	*work.Standing
 	Worktree string // its directory; "" if it was removed
 }
 
@@ -110,7 +110,7 @@ func (hd *Handler) elsewhere(ctx context.Context) (list []*Elsewhere, err error)
 			return nil, err
 		}
 		if st.Over == nil {
-			list = append(list, &Elsewhere{&Held{Standing: st}, dir})
+			list = append(list, &Elsewhere{st, dir})
 		}
 	}
 	return list, err
@@ -128,19 +128,6 @@ func (hd *Handler) held(ctx context.Context, st *work.Standing) *Held {
 		one.Live, one.Lapsed = hd.Work.LiveClaim(ctx, st.Holder)
 	}
 	return one
-}
-
-// Word returns the state of a held handoff in one word.
-func (h *Held) Word(now time.Time) string {
-	switch {
-	case h.Over != nil:
-		return work.OverWord(h.Over)
-	case h.State != nil && h.State.Phase() == lifecycle.Disputed:
-		return string(lifecycle.Disputed)
-	case now.After(h.Holder.Lease):
-		return "overdue"
-	}
-	return string(lifecycle.Held)
 }
 
 // Goals returns the goals of held handoffs, by id. A goal is text of the sender, which belongs into
