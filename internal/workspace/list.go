@@ -199,6 +199,11 @@ func (it *Item) State(now time.Time) string {
 	return string(lifecycle.Open)
 }
 
+// Waits reports whether an item shows an open offer.
+func (it *Item) Waits(now time.Time) bool {
+	return it.Fault == nil && it.State(now) == string(lifecycle.Open)
+}
+
 // Behind reports whether the lane of the item, as it is known here, lacks what the inbox ref of its
 // hub shows: a fetch of an inbox need not bring the lane.
 func (it *Item) Behind(s *lifecycle.State) bool {

@@ -14,7 +14,6 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/untrusted"
@@ -91,7 +90,7 @@ func (l *Local) Waiting(ctx context.Context, ids []handoff.ID) ([]agents.Handoff
 			if err := l.workspace.Load(ctx, it); err != nil {
 				return nil, err
 			}
-			if it.Fault == nil && it.State(l.now()) == string(lifecycle.Open) {
+			if it.Waits(l.now()) {
 				waiting = append(waiting, l.Named(id, it.Record.From, it.Record.Task))
 				break
 			}

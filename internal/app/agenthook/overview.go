@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/mcp"
 	"githandoff/internal/workspace"
 )
@@ -19,7 +18,7 @@ const mostWaiting = 20 // handoffs named by an overview
 func (l *Local) Overview(ctx context.Context) (mcp.Inbox, error) {
 	in := mcp.Inbox{Agent: l.work.Agent, Waiting: []mcp.Waiting{}, Held: []mcp.Held{}}
 	err := l.workspace.List(ctx, false, func(it *workspace.Item) error {
-		if it.Fault == nil && it.State(l.now()) == string(lifecycle.Open) {
+		if it.Waits(l.now()) {
 			r := it.Record
 			from, task := l.Named(it.Place.ID, r.From, r.Task).Said()
 			in.Waiting = append(in.Waiting, mcp.Waiting{

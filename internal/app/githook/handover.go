@@ -8,7 +8,6 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/untrusted"
 	"githandoff/internal/work"
@@ -188,7 +187,7 @@ func Waiting(ctx context.Context, list func(ctx context.Context, all bool, each 
 	var waiting []*workspace.Item
 	seen := map[handoff.ID]bool{}
 	err := list(ctx, false, func(it *workspace.Item) error {
-		if it.Fault == nil && it.State(now) == string(lifecycle.Open) && !seen[it.Place.ID] {
+		if it.Waits(now) && !seen[it.Place.ID] {
 			seen[it.Place.ID] = true
 			waiting = append(waiting, it)
 		}
