@@ -42,14 +42,12 @@ func CheckVar(name string) error {
 		return fault.New(fault.Usage, fault.BadUsage, "the variable %s is taken", name).
 			WithHints(fault.See("render").Because("--dep fills .Deps, --history fills .History"))
 	}
+	fits := name != ""
 	for i, c := range name {
 		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-		if !letter && (i == 0 || c < '0' || c > '9') {
-			name = ""
-			break
-		}
+		fits = fits && (letter || i > 0 && c >= '0' && c <= '9')
 	}
-	if name == "" {
+	if !fits {
 		return fault.New(fault.Usage, fault.BadUsage, "the name of a variable has letters, digits and underscores, and begins with no digit")
 	}
 	return nil
