@@ -90,14 +90,14 @@ func own(ctx context.Context, repo *refs.Repo) (c, amended *Commit, err error) {
 		return nil, nil, err
 	}
 	mail := repo.Config.Get("user.email")
-	own := mail != "" && log[0].mail == mail && log[0].committer == mail
+	byUser := mail != "" && log[0].mail == mail && log[0].committer == mail
 	if !log[0].made() {
-		if log[0].amended() && own && c.isNew(log[1:]) {
+		if log[0].amended() && byUser && c.isNew(log[1:]) {
 			return nil, c, nil
 		}
 		return nil, nil, nil
 	}
-	if !own {
+	if !byUser {
 		return nil, nil, fmt.Errorf("ignored the Handoff-To of this commit: its author and its committer are not both user.email (%s)", mail)
 	}
 	_, err = os.Stat(repo.OwnWorktree(borrowedNote))
