@@ -22,10 +22,7 @@ func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error)
 	homes := w.All(ctx)
 	patterns := inboxPrefixes(homes, append(w.Inboxes(), refs.Nobody))
 	if all {
-		patterns = []string{refs.Root + "outbox/", refs.Root + "sent/"}
-		for _, home := range homes {
-			patterns = append(patterns, string(home.Namespace())+"inbox/")
-		}
+		patterns = homes.Prefixes()
 	}
 	atHub := map[handoff.ID]bool{}
 	return refs.Commits(ctx, w.Repo, func(ref refs.Ref, raw []byte) error {
@@ -75,6 +72,16 @@ func (l HomeList) Item(ref refs.Ref) *Item {
 		return nil
 	}
 	return itemOf(l[i], l[i].Namespace(), ref)
+}
+
+// Prefixes returns the prefixes of the refs of all handoffs: in the inboxes of these homes, and in the outbox
+// of this repository or sent from it.
+func (l HomeList) Prefixes() []string {
+	prefixes := []string{refs.Root + "outbox/", refs.Root + "sent/"}
+	for _, home := range l {
+		prefixes = append(prefixes, string(home.Namespace())+"inbox/")
+	}
+	return prefixes
 }
 
 // inboxPrefixes returns the prefixes of the refs of some inboxes, home by home.
@@ -314,13 +321,7 @@ func (w *Workspace) Outgoing(ctx context.Context) ([]*Item, error) {
 // ref fits.
 func (w *Workspace) Ends(ctx context.Context, more ...handoff.ID) (handoff.Ends, error) {
 	homes := w.All(ctx)
-	var patterns []string
-	for _, home := range homes {
-		for _, kind := range []string{"inbox/", "outbox/", "sent/"} {
-			patterns = append(patterns, string(home.Namespace())+kind)
-		}
-	}
-	list, err := w.Repo.List(ctx, patterns...)
+	list, err := w.Repo.List(ctx, homes.Prefixes()...)
 	if err != nil {
 		return nil, err
 	}

@@ -153,9 +153,7 @@ func (hd *Handler) Goals(ctx context.Context, s *Survey) map[handoff.ID]string {
 
 func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time, most int) error {
 	homes := hd.Workspace.All(ctx)
-	patterns := []string{refs.Root + "outbox/", refs.Root + "sent/"}
 	for _, home := range homes {
-		patterns = append(patterns, string(home.Namespace())+"inbox/")
 		if hub, ok := home.(*crossrepo.Hub); ok {
 			s.Hubs = append(s.Hubs, Seen{hub.Alias, hub.LastRead()})
 		}
@@ -183,7 +181,7 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time, mos
 			mine.add(it)
 		}
 		return nil
-	}, patterns...)
+	}, homes.Prefixes()...)
 	if err != nil {
 		return err
 	}
