@@ -22,6 +22,10 @@ var ofRecords = []mutant{
 		`|| data == "" ||`, `|| true ||`, "./internal/cli -run TestScript/seal_unreadable",
 	},
 	{
+		"what quotes a sealed handoff is sealed, although it names no parent", "internal/app/emit/follow.go",
+		`parent = env.Lineage[n-1].ID`, `return nil`, inScript + "emit_lineage",
+	},
+	{
 		"what follows from a claim that cannot be read is not sent", "internal/app/emit/follow.go",
 		`			return err // nobody can tell whether what is held was sealed`, `			return nil`, inScript + "emit_unreadable_claim",
 	},

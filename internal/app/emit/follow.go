@@ -11,13 +11,17 @@ import (
 // worktree. The child keeps the task and can still quote its ancestors after their payloads are
 // gone. The child of a sealed handoff is sealed.
 func (s *Handler) follow(ctx context.Context, env *handoff.Envelope, o *Options) error {
-	if env.Parent != "" || len(env.Lineage) > 0 { // the document says it itself
-		_, sealed, err := s.ancestor(ctx, string(env.Parent))
+	if n := len(env.Lineage); env.Parent != "" || n > 0 { // the document says it itself
+		parent := env.Parent
+		if parent == "" {
+			parent = env.Lineage[n-1].ID
+		}
+		_, sealed, err := s.ancestor(ctx, string(parent))
 		if err != nil && fault.CodeOf(err) != fault.NotFound {
 			return err // nobody can tell whether what it quotes was sealed
 		}
 		if sealed {
-			s.sealToo(o, env.Parent)
+			s.sealToo(o, parent)
 		}
 		return nil
 	}
