@@ -128,7 +128,7 @@ func (c *emitCommand) run(ctx context.Context) error {
 	if c.Parent != "" {
 		c.Parent = handoff.Typed(c.Parent)
 	}
-	if c.To == "" && emit.LacksTarget(env) {
+	if c.To == "" && env.LacksTarget() {
 		return needs(c.app, "emit", "--to TARGET", "")
 	}
 	ws, err := c.workspace(ctx, signs)

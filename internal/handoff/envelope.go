@@ -158,6 +158,10 @@ type Origin struct {
 	Extra  map[string]any `json:"extra,omitempty"`
 }
 
+// LacksTarget reports whether a draft needs a target and names none: a person chooses one for a draft
+// that is not complete.
+func (e *Envelope) LacksTarget() bool { return e.Target.Agent == nil && e.Status == StatusComplete }
+
 // Follow begins the envelope of a handoff following from parent: the same task, the parent's
 // id, and a lineage to quote the ancestors after their payloads are gone. When the lineage is
 // full, data is left out first, from the ancestor with most of it, and then the oldest

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/handoff"
 )
 
 // runCommand runs an agent and hands over the document that it wrote. A target that would
@@ -53,7 +52,7 @@ func (h *Handler) handOver(ctx context.Context, r *Request, document []byte) (se
 	env, err := h.read(r, document, "")
 	switch {
 	case err != nil:
-	case r.To != "", env.Target.Agent != nil, env.Status != handoff.StatusComplete:
+	case r.To != "", !env.LacksTarget():
 		sent, err = h.send(ctx, r, env)
 	default:
 		err = h.print(env)

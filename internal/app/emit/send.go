@@ -132,12 +132,6 @@ func (s *Handler) Address(ctx context.Context, to string, env *handoff.Envelope)
 	return s.address(ctx, to, false, env)
 }
 
-// LacksTarget reports whether a draft needs a target and names none: a person chooses one for a draft
-// that is not complete.
-func LacksTarget(env *handoff.Envelope) bool {
-	return env.Target.Agent == nil && env.Status == handoff.StatusComplete
-}
-
 func (s *Handler) address(ctx context.Context, to string, here bool, env *handoff.Envelope) (lifecycle.Home, error) {
 	alias := ""
 	if to != "" {
@@ -147,7 +141,7 @@ func (s *Handler) address(ctx context.Context, to string, here bool, env *handof
 		}
 		env.Target.Agent, alias = agent, where
 	}
-	if to == "" && LacksTarget(env) {
+	if to == "" && env.LacksTarget() {
 		return nil, fault.New(fault.Usage, fault.BadUsage, "no target is named: want agent, agent@alias or @alias").
 			WithHints(fault.See("emit"))
 	}

@@ -105,7 +105,7 @@ func (h *Handover) sendFile(ctx context.Context, s Sender, b []byte, info fs.Fil
 	}
 	changed := info.ModTime()
 	o := Order{ID: handoff.DeriveID(changed, "draft", strconv.FormatInt(changed.UnixNano(), 10), string(b))}
-	joined := c != nil && len(c.To) == 1 && env.Target.Agent == nil && env.Status == handoff.StatusComplete
+	joined := c != nil && len(c.To) == 1 && env.LacksTarget()
 	if joined { // a draft that was sent before does not belong to this commit
 		there, err := s.Exists(ctx, o.ID)
 		joined = err == nil && !there
