@@ -154,7 +154,7 @@ func (hook *hookRun) sayWaiting(ctx context.Context, repo *refs.Repo, _ []string
 		return err
 	}
 	ws.OnWarn = func(error) {} // commands which need the alias warn of it
-	waiting, err := githook.Waiting(ctx, ws.List, hook.Now())
+	waiting, err := githook.Waiting(ctx, ws, hook.Now())
 	for i, it := range waiting {
 		perr := hook.Result(itemRow(it, hook.Now()), func(*output.Lines) {
 			if i == 0 {

@@ -183,10 +183,10 @@ func (h *Handover) renew(ctx context.Context, s Sender, due []*work.Claim) error
 }
 
 // Waiting lists the open handoffs in the inboxes of this agent, each once. It asks no hub.
-func Waiting(ctx context.Context, list func(ctx context.Context, all bool, each func(*workspace.Item) error) error, now time.Time) ([]*workspace.Item, error) {
+func Waiting(ctx context.Context, ws *workspace.Workspace, now time.Time) ([]*workspace.Item, error) {
 	var waiting []*workspace.Item
 	seen := map[handoff.ID]bool{}
-	err := list(ctx, false, func(it *workspace.Item) error {
+	err := ws.List(ctx, false, func(it *workspace.Item) error {
 		if it.Waits(now) && !seen[it.Place.ID] {
 			seen[it.Place.ID] = true
 			waiting = append(waiting, it)
