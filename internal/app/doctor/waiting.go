@@ -58,12 +58,12 @@ func (d *checkup) checkWaiting(ctx context.Context, repo *refs.Repo) {
 		return
 	}
 	defer d.checkSnapshots(ctx, repo, list)
-	outbox := waiting(list)
-	if len(steps)+outbox == 0 {
+	queued := waiting(list)
+	if len(steps)+queued == 0 {
 		d.ok("waiting", "nothing to deliver, no queued steps")
 		return
 	}
-	d.wrong("waiting", fault.Run("githandoff", "sync").Because("delivers handoffs and sends queued steps"), "handoffs to deliver: %d, queued steps: %d", outbox, len(steps))
+	d.wrong("waiting", fault.Run("githandoff", "sync").Because("delivers handoffs and sends queued steps"), "handoffs to deliver: %d, queued steps: %d", queued, len(steps))
 }
 
 // checkSnapshots looks for snapshots whose handoff is gone, and for work copies that a
