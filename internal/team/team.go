@@ -149,7 +149,7 @@ func (t *Team) opened(hub *crossrepo.Hub, l list) (*sign.Team, error) {
 	return team, nil
 }
 
-// stranger: the signer of a list is no root here, and may be one for others.
+// stranger reports whether the signer of a list is no root here. It may be one for others.
 func stranger(err error) bool {
 	return fault.Is(err, fault.UntrustedKey) || fault.Is(err, fault.UntrustedRoot)
 }

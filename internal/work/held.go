@@ -408,7 +408,8 @@ func noAgent() fault.Hint {
 	return fault.See("init").Because("--as names the agent that works here")
 }
 
-// asNoAuthority: whatever is wrong with a handoff, it allows nothing.
+// asNoAuthority gives an error the code of a refused action: a handoff with an error allows nothing. A hub
+// that is down is an error as before.
 func asNoAuthority(err error) error {
 	f := fault.As(err)
 	if f == nil || f.Code == fault.Unavailable {

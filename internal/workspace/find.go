@@ -144,7 +144,7 @@ func (w *Workspace) resolve(ctx context.Context, arg string) (*Item, error) {
 	return best, w.Load(ctx, best)
 }
 
-// rank: the inbox decides, then what was sent, then what waits.
+// rank orders the refs of one handoff: the one in an inbox decides, then the sent one, then the one in the outbox.
 func rank(kind string) int { return slices.Index([]string{"inbox", "sent", "outbox"}, kind) }
 
 // locate returns the handoff named by a ref, with its home; nil if no alias leads there.

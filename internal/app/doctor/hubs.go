@@ -76,7 +76,7 @@ func checkSharing(ctx context.Context, d *checkup, hub *crossrepo.Hub) {
 	}
 }
 
-// reliedOn: handoffs are sent there, or taken from there, without being told to.
+// reliedOn reports whether handoffs are sent to a hub, or taken from it, although no command names it.
 func reliedOn(repo *refs.Repo, name string) bool {
 	pull := repo.Config.All("handoff.pull")
 	if len(pull) == 0 {

@@ -185,7 +185,7 @@ func (r *syncing) syncItem(ctx context.Context, hub *crossrepo.Hub, it *workspac
 	})
 }
 
-// goneSince: what is not there any more was seen to by another sync of this clone.
+// goneSince reports whether the ref of an item is gone: another sync of this clone dealt with it.
 func (hd *Handler) goneSince(ctx context.Context, it *workspace.Item) bool {
 	now, err := hd.Repo.Resolve(ctx, it.Ref)
 	return err == nil && now == ""
