@@ -26,10 +26,15 @@ type Workspace struct {
 	Agent  string // whose inbox is read
 }
 
-// Inboxes returns the inboxes of this agent.
+// Inboxes returns the inboxes of this agent, its own first.
 func (w *Workspace) Inboxes() []string {
-	list := append([]string{w.Agent}, w.Repo.Config.All("handoff.serves")...)
-	return slices.DeleteFunc(slices.Compact(list), func(a string) bool { return handoff.CheckAgent(a) != nil })
+	var list []string
+	for _, a := range append([]string{w.Agent}, w.Repo.Config.All("handoff.serves")...) {
+		if handoff.CheckAgent(a) == nil && !slices.Contains(list, a) {
+			list = append(list, a)
+		}
+	}
+	return list
 }
 
 // Source returns the sender's name of handoffs from here: the agent's or, for a person, the part
