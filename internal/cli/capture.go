@@ -16,7 +16,6 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 )
 
 type captureCommand struct {
@@ -172,7 +171,7 @@ func (c *captureCommand) send(ctx context.Context, to string, env *handoff.Envel
 	if err != nil {
 		return false, err
 	}
-	done, err := senderOf(c.app, ws).Send(ctx, env, &emit.Options{To: to, TTL: lifecycle.DefaultTTL})
+	done, err := senderOf(c.app, ws).Send(ctx, env, &emit.Options{To: to})
 	if done == nil {
 		return false, err
 	}

@@ -24,6 +24,7 @@ type emitCommand struct {
 	*app
 
 	emit.Options
+	set          *pflag.FlagSet
 	file, format string
 	draft        draftFlags
 	snapshot     snapshotFlags
@@ -79,6 +80,7 @@ If the hub cannot be reached, the handoff waits in the outbox (exit 8), and
 			f.StringVar(&c.Commit, "commit", "", "say that it is about the commit `REV` (HEAD)")
 			(*authorityFlags)(&c.Wanted).register(f)
 			c.snapshot.register(f)
+			c.set = f
 			spanVar(f, &c.TTL, "ttl", lifecycle.DefaultTTL, "let it expire after `DURATION`")
 			f.BoolVar(&c.Seal, "seal", false, "encrypt it for the receiver's OpenPGP keys")
 			f.BoolVar(&c.Queue, "queue", false, "only queue it in the outbox; sync delivers it")
@@ -130,6 +132,12 @@ func (c *emitCommand) run(ctx context.Context) error {
 	}
 	if c.To == "" && env.LacksTarget() {
 		return needs(c.app, "emit", "--to TARGET", "")
+	}
+	switch {
+	case !c.set.Changed("ttl"):
+		c.TTL = 0 // as the document says
+	case c.TTL < time.Minute:
+		return usage("--ttl %s: want at least a minute", c.TTL)
 	}
 	ws, err := c.workspace(ctx, signs)
 	if err != nil {

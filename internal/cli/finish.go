@@ -176,7 +176,7 @@ func (c *finishCommand) reply(ws *workspace.Workspace) func(context.Context, *fi
 	send.Snapshot = c.snap.taker(ws)
 	return func(ctx context.Context, r *finish.Reply) error {
 		done, err := send.Send(ctx, r.Draft, &emit.Options{
-			To: r.To, Here: true, ID: r.ID, Parent: string(r.Parent), TTL: lifecycle.DefaultTTL, Seal: r.Seal, Wanted: emit.Wanted{None: true},
+			To: r.To, Here: true, ID: r.ID, Parent: string(r.Parent), Seal: r.Seal, Wanted: emit.Wanted{None: true},
 		})
 		if done != nil && fault.CodeOf(err) == fault.Unavailable {
 			c.Warn(err)

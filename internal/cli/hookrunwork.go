@@ -18,7 +18,6 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
@@ -71,7 +70,7 @@ func (c *commitSender) Send(ctx context.Context, env *handoff.Envelope, o githoo
 	send := senderOf(c.app, c.workspace)
 	send.Snapshot = flags.taker(c.workspace)
 	done, err := send.Send(ctx, env, &emit.Options{
-		To: o.To, ID: o.ID, TTL: lifecycle.DefaultTTL, Queue: true, Wanted: emit.Wanted{None: true},
+		To: o.To, ID: o.ID, Queue: true, Wanted: emit.Wanted{None: true},
 	})
 	if done == nil {
 		return false, err

@@ -3,6 +3,14 @@ package main
 // ofDocuments are the guards of documents from other systems.
 var ofDocuments = []mutant{
 	{
+		"a copy of an envelope does not expire when the envelope does", "internal/app/emit/send.go",
+		`env.ExpiresAt == "" || env.CreatedAt != ""`, `env.ExpiresAt == ""`, inScript + "emit_expires",
+	},
+	{
+		"a draft does not expire in the past", "internal/app/emit/send.go",
+		`if err == nil && at.Before(now.Add(time.Minute)) {`, `if err != nil && at.Before(now.Add(time.Minute)) {`, inScript + "emit_expires",
+	},
+	{
 		"one filter chooses what is printed", "internal/cli/command.go",
 		`groups = append(slices.Clone(groups), []string{"jq", "template"})`, `groups = slices.Clone(groups)`, inScript + "help_filters",
 	},

@@ -3,6 +3,7 @@ package emit
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -20,10 +21,10 @@ import (
 
 // Options say how a draft becomes a handoff.
 type Options struct {
-	To                         string // agent, agent@alias or @alias; "" for the agent that the draft names
-	Here                       bool   // an agent alone means this repository, whatever handoff.defaultRepo says
-	Checkpoint, Parent, Commit string // revision, id and revision; "" for none, the claim that is held, HEAD
-	TTL                        time.Duration
+	To                         string        // agent, agent@alias or @alias; "" for the agent that the draft names
+	Here                       bool          // an agent alone means this repository, whatever handoff.defaultRepo says
+	Checkpoint, Parent, Commit string        // revision, id and revision; "" for none, the claim that is held, HEAD
+	TTL                        time.Duration // until it expires; 0: as the draft says, or DefaultTTL
 	Queue, Once, Seal          bool
 	Wanted
 	ID handoff.ID // derived, by a hook; empty: a new one
@@ -168,11 +169,10 @@ func (s *Handler) complete(ctx context.Context, env *handoff.Envelope, o *Option
 			return err
 		}
 	}
-	env.Schema, env.CreatedAt = handoff.Schema, handoff.FormatTime(now)
-	if o.TTL < time.Minute {
-		return fault.New(fault.Usage, fault.BadUsage, "--ttl %s: want at least a minute", o.TTL)
+	if env.ExpiresAt, err = expiry(env, o.TTL, now); err != nil {
+		return err
 	}
-	env.ExpiresAt = handoff.FormatTime(now.Add(o.TTL))
+	env.Schema, env.CreatedAt = handoff.Schema, handoff.FormatTime(now)
 	if env.Salt, err = handoff.NewSalt(s.Engine.Author.Random); err != nil {
 		return err
 	}
@@ -199,6 +199,22 @@ func (s *Handler) complete(ctx context.Context, env *handoff.Envelope, o *Option
 		env.Rollback.Checkpoint, err = s.revision(ctx, o.Checkpoint)
 	}
 	return err
+}
+
+// expiry returns when a handoff expires: after ttl or, if that is 0, when the draft says. A whole
+// envelope has the times of the handoff that it is a copy of.
+func expiry(env *handoff.Envelope, ttl time.Duration, now time.Time) (string, error) {
+	if ttl != 0 || env.ExpiresAt == "" || env.CreatedAt != "" {
+		return handoff.FormatTime(now.Add(cmp.Or(ttl, lifecycle.DefaultTTL))), nil
+	}
+	at, err := handoff.ParseTime(env.ExpiresAt)
+	if err == nil && at.Before(now.Add(time.Minute)) {
+		err = errors.New("want a time at least a minute from now")
+	}
+	if err != nil {
+		return "", fault.New(fault.Invalid, fault.Malformed, "expires_at: %w", err)
+	}
+	return env.ExpiresAt, nil
 }
 
 // revision resolves what a person names a commit by.
