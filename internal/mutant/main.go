@@ -5,7 +5,7 @@
 //	go run ./internal/mutant [-list | -build] [-with 'PACKAGE -run TEST'] [word…]
 //
 // -list runs nothing, and -build compiles the code without each guard: two seconds for each.
-// With words only the guards are taken out whose description has one of them. -with
+// With words only the guards are taken out whose description or file has one of them. -with
 // runs other tests than the list says: to see which guards one test would miss.
 // The source is left alone: go's -overlay flag shows the compiler another file.
 package main
@@ -60,7 +60,7 @@ func run(ctx context.Context, words []string, list, build bool, with string) err
 	var wrong error    // what the list says of the code, or of the tests
 	fmt.Println("| guard | without it fails |\n|---|---|")
 	for _, m := range all() {
-		if len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(m.guard, w) }) {
+		if len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(m.guard, w) || strings.Contains(m.file, w) }) {
 			continue
 		}
 		m.tests = cmp.Or(with, m.tests)
