@@ -239,5 +239,5 @@ func (a *auditReport) printLine(out *bufio.Writer, l *list, line auditLine) erro
 	}
 	row := []output.Cell{output.Text(handoff.FormatTime(line.at)), output.State(line.row.state), l.id(line.row.id)}
 	row = append(row, texts(line.row.cells...)...)
-	return l.Row(nil, append(row, output.Verdict(line.row.verdict), output.Text(line.row.data))...)
+	return l.Cells(append(row, output.Verdict(line.row.verdict), output.Text(line.row.data))...)
 }

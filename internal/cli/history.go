@@ -289,7 +289,7 @@ func (c *historyCommand) list(ctx context.Context, ws *workspace.Workspace, ende
 	return printList(ctx, c.app, ws.Repo, header, func(l *list) error {
 		l.ends = ends
 		for _, p := range ended {
-			if err := l.Row(nil, c.pastCells(l, p, keys)...); err != nil {
+			if err := l.Cells(c.pastCells(l, p, keys)...); err != nil {
 				return err
 			}
 		}

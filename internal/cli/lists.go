@@ -9,22 +9,10 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// list is a table whose header stands above the first row. A list of nothing prints
-// nothing.
+// list is a table of handoffs, keys or repositories.
 type list struct {
 	*output.Table
-	header []string
-	begun  bool
-	ends   handoff.Ends // how ids are shown to people
-}
-
-// Row prints one result.
-func (l *list) Row(v any, cells ...output.Cell) error {
-	if !l.begun {
-		l.begun = true
-		l.Header(l.header...)
-	}
-	return l.Table.Row(v, cells...)
+	ends handoff.Ends // how ids are shown to people
 }
 
 // id returns an id as this list shows it.
@@ -38,7 +26,8 @@ func (l *list) id(id handoff.ID) output.Cell {
 // printList prints a list, through a pager where it is longer than the screen.
 func printList(ctx context.Context, a *app, repo *refs.Repo, header []string, print func(l *list) error) error {
 	return paged(ctx, a, repo, func() error {
-		l := &list{Table: a.Table(columnsOf(a.Stdout)), header: header}
+		l := &list{Table: a.Table(columnsOf(a.Stdout))}
+		l.Header(header...)
 		err := print(l)
 		if ferr := l.Flush(); err == nil {
 			err = ferr

@@ -28,7 +28,8 @@ func (p *Printer) Table(width int) *Table {
 // time says how long ago it was.
 func (t *Table) ForPeople() bool { return t.people }
 
-// Header names the columns of a table, where a person looks at it.
+// Header names the columns of a table, where a person looks at it. A table without rows prints
+// nothing.
 func (t *Table) Header(names ...string) { t.header = names }
 
 // Indent sets off the rows of a table at a terminal.
