@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,7 +52,7 @@ git config handoff.end       keep (default), release (gives held handoffs back w
 		exits: []fault.Code{},
 		args:  takes(2, "AGENT and EVENT", &hook.client, &hook.event),
 		run: func(ctx context.Context) error {
-			hook.run(ctx, hook.client, hook.event)
+			hook.run(ctx)
 			return nil
 		},
 	}
@@ -61,19 +60,15 @@ git config handoff.end       keep (default), release (gives held handoffs back w
 
 // run answers within its time or not at all. A tool call that was not judged in time counts as one
 // that cannot be read: then a second look decides, which asks only what is held.
-func (hook *agentHook) run(ctx context.Context, client, event string) {
-	var in io.Reader = hook.Stdin
-	if output.IsTerminal(hook.Stdin) {
-		in = strings.NewReader("")
-	}
+func (hook *agentHook) run(ctx context.Context) {
 	limit := agentHookTimeout
-	if strings.EqualFold(event, "SessionStart") {
+	if strings.EqualFold(hook.event, "SessionStart") {
 		limit = workerTimeout
 	}
 	var out []byte
 	var s *session
 	dir := hook.Dir
-	call, err := hook.read(ctx, limit, client, event, in)
+	call, err := hook.read(ctx, limit)
 	if call != nil {
 		unjudged := *call
 		dir = cmp.Or(dir, call.Dir)
@@ -84,7 +79,7 @@ func (hook *agentHook) run(ctx context.Context, client, event string) {
 		}
 	}
 	if err != nil {
-		hook.quiet(dir).log(ctx, client, event, err)
+		hook.quiet(dir).log(ctx, hook.client, hook.event, err)
 		return
 	}
 	if _, err := hook.Stdout.Write(out); err == nil {
@@ -121,10 +116,14 @@ func (hook *agentHook) try(ctx context.Context, limit time.Duration, call *agent
 }
 
 // read reads a call. The call of a tool that does not come in time is one that cannot be read.
-func (hook *agentHook) read(ctx context.Context, limit time.Duration, client, event string, in io.Reader) (*agents.Call, error) {
+func (hook *agentHook) read(ctx context.Context, limit time.Duration) (*agents.Call, error) {
+	in := hook.Stdin
+	if output.IsTerminal(in) {
+		in = strings.NewReader("")
+	}
 	var call *agents.Call
 	err := within(ctx, limit, func(context.Context) (err error) {
-		call, err = agents.Read(client, event, in, hook.Getenv)
+		call, err = agents.Read(hook.client, hook.event, in, hook.Getenv)
 		return err
 	})
 	if err == nil {
@@ -134,7 +133,7 @@ func (hook *agentHook) read(ctx context.Context, limit time.Duration, client, ev
 	if isLate(err) {
 		why = errLate
 	}
-	return agents.Unread(client, event, why, hook.Getenv), err
+	return agents.Unread(hook.client, hook.event, why, hook.Getenv), err
 }
 
 // settle sets the directory in which a call is judged: that of the session. If the call does not
