@@ -189,10 +189,10 @@ func (c *historyCommand) ended(ctx context.Context) error {
 	switch {
 	case err != nil || len(list) == 0:
 	case format == "list":
-		err = c.list(ctx, ws, list, c.keys)
+		err = c.list(ctx, ws, list)
 	case format == "json":
 		for _, p := range list {
-			c.Object(c.row(p, c.keys))
+			c.Object(c.row(p))
 		}
 	default:
 		_, err = fmt.Fprintln(c.Stdout, prompt.History(told(list, true, c.Now()), c.keys))
@@ -211,7 +211,7 @@ type pastRow struct {
 	Duration string `json:"duration"`        // from the claim to the end, as 1m02s
 }
 
-func (c *historyCommand) row(p *history.Past, keys []string) pastRow {
+func (c *historyCommand) row(p *history.Past) pastRow {
 	out := pastRow{row: row{ID: p.ID, State: p.State}, Phase: p.Phase(), Duration: p.Duration(c.Now())}
 	rec := p.Offer
 	switch {
@@ -228,7 +228,7 @@ func (c *historyCommand) row(p *history.Past, keys []string) pastRow {
 	if p.Receipt != nil {
 		all := receipt.DecodeResults(p.Receipt.Data)
 		out.Results = map[string]string{}
-		for _, k := range prompt.Chosen(all, keys) {
+		for _, k := range prompt.Chosen(all, c.keys) {
 			out.Results[k] = all[k]
 		}
 	}
@@ -270,7 +270,7 @@ func (c *historyCommand) chain(ctx context.Context) error {
 func (c *historyCommand) chainJSON(first *history.Past) string {
 	b := &strings.Builder{}
 	history.Walk(first, nil, func(p, above *history.Past) {
-		r := c.row(p, nil)
+		r := c.row(p)
 		if above != nil {
 			r.Parent = above.ID
 		}
@@ -280,7 +280,7 @@ func (c *historyCommand) chainJSON(first *history.Past) string {
 }
 
 // list prints ended handoffs for a person: a row each, with the results at its end.
-func (c *historyCommand) list(ctx context.Context, ws *workspace.Workspace, ended []*history.Past, keys []string) error {
+func (c *historyCommand) list(ctx context.Context, ws *workspace.Workspace, ended []*history.Past) error {
 	ends, err := endsAmong(ctx, c.app, ws, ended, func(p *history.Past) handoff.ID { return p.ID })
 	if err != nil {
 		return err
@@ -289,19 +289,16 @@ func (c *historyCommand) list(ctx context.Context, ws *workspace.Workspace, ende
 	return printList(ctx, c.app, ws.Repo, header, func(l *list) error {
 		l.ends = ends
 		for _, p := range ended {
-			if err := l.Cells(c.pastCells(l, p, keys)...); err != nil {
+			cells := append([]output.Cell{l.id(p.ID), output.State(p.State)}, texts(
+				untrusted.Name(p.Offer.From), untrusted.Name(p.To), untrusted.Task(p.Offer.Task),
+				output.Ago(c.Now(), p.Receipt.At), p.Duration(c.Now()), resultsInRow(p.Receipt.Data, c.keys),
+			)...)
+			if err := l.Cells(cells...); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-}
-
-func (c *historyCommand) pastCells(l *list, p *history.Past, keys []string) []output.Cell {
-	return append([]output.Cell{l.id(p.ID), output.State(p.State)}, texts(
-		untrusted.Name(p.Offer.From), untrusted.Name(p.To), untrusted.Task(p.Offer.Task),
-		output.Ago(c.Now(), p.Receipt.At), p.Duration(c.Now()), resultsInRow(p.Receipt.Data, keys),
-	)...)
 }
 
 // widestResults is how many characters a list shows of results; "--json" has all.
