@@ -52,7 +52,7 @@ func runBoard(ctx context.Context, a *app) error {
 	}
 	a.patience.Stop()
 	ctx, cancel := context.WithCancel(ctx)
-	backend := newBoardBackend(a)
+	backend := &boardBackend{newToolbox(a), newToolbox(a), newToolbox(a)}
 	defer backend.close()
 	defer cancel()
 	_, err = tea.NewProgram(board.New(ctx, backend, a.Now, ws.Agent),
@@ -65,10 +65,6 @@ func runBoard(ctx context.Context, a *app) error {
 // boardBackend carries out the requests of the board. Syncs and commands have their own state, so
 // none waits for another.
 type boardBackend struct{ reader, worker, syncer *toolbox }
-
-func newBoardBackend(a *app) *boardBackend {
-	return &boardBackend{newToolbox(a), newToolbox(a), newToolbox(a)}
-}
 
 // close waits for the sync and the command that run.
 func (b *boardBackend) close() {

@@ -81,9 +81,7 @@ func (c *doctorCommand) run(ctx context.Context) error {
 
 func (c *doctorCommand) print(found doctor.Finding) {
 	f := finding{Check: found.Check, Status: string(found.Status), Message: found.Message, Hints: c.Pasted(found.Hints)}
-	if len(f.Hints) > 0 {
-		f.Hint = output.First(f.Hints)
-	}
+	f.Hint = output.First(f.Hints)
 	c.Result(f, func(t *output.Lines) {
 		t.Line("%-8s %-12s %s", f.Status, f.Check, f.Message)
 		for _, h := range f.Hints {

@@ -109,11 +109,6 @@ func messages(a *app, repo *refs.Repo) *githook.Messages {
 	return &githook.Messages{Repo: repo, Dir: a.Dir, NoEditor: a.Getenv("GIT_EDITOR") == ":", Agent: agent}
 }
 
-func unknownHook(name string) error {
-	return fault.New(fault.Usage, fault.UnknownHook, "no hook %q", name).
-		WithHints(hookNames())
-}
-
 func hookNames() fault.Hint { return fault.Fact("the hooks are %s", strings.Join(hooks.Names(), ", ")) }
 
 // run fails only with a pushcheck.Refusal: it stands between a user and git. The work is done with a
@@ -126,7 +121,7 @@ func (hook *hookRun) run(ctx context.Context) error {
 	worker := &hookRun{app: hook.in(hook.Dir)}
 	work := worker.work(hook.name)
 	if work == nil {
-		return unknownHook(hook.name)
+		return fault.New(fault.Usage, fault.UnknownHook, "no hook %q", hook.name).WithHints(hookNames())
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -150,7 +150,7 @@ func targetAt(agent, alias string) string {
 func itemCells(ws *workspace.Workspace, it *workspace.Item, now time.Time, l *list) []output.Cell {
 	id, to := l.id(it.Place.ID), targetAt(it.Place.Agent, goesTo(ws, it))
 	if it.Fault != nil {
-		return []output.Cell{id, output.State("refused"), output.Text(""), output.Text(to), output.Text(""), output.Text(""), output.Text(""), output.Text("")}
+		return append([]output.Cell{id, output.State("refused")}, texts("", to, "", "", "", "")...)
 	}
 	at, holder, end := it.Record.At.UTC().Format(time.RFC3339), "", it.Record.Expires
 	if !it.Record.Lease.IsZero() {
@@ -160,9 +160,6 @@ func itemCells(ws *workspace.Workspace, it *workspace.Item, now time.Time, l *li
 	if l.ForPeople() {
 		at, deadline = output.Ago(now, it.Record.At), left(now, end)
 	}
-	return []output.Cell{
-		id, output.State(it.State(now)), output.Text(untrusted.Name(it.Record.From)), output.Text(to),
-		output.Text(untrusted.Task(it.Record.Task)), output.Text(at),
-		output.Text(holder), output.Text(deadline),
-	}
+	return append([]output.Cell{id, output.State(it.State(now))},
+		texts(untrusted.Name(it.Record.From), to, untrusted.Task(it.Record.Task), at, holder, deadline)...)
 }

@@ -10,16 +10,6 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// nearAgent returns the agent probably meant by an unknown name; "" if the name is known, or none
-// is similar.
-func nearAgent(ws *workspace.Workspace, name string) string {
-	if strings.Contains(name, "@") || slices.Contains(workspace.AgentsOfClone(ws.Repo), name) {
-		return ""
-	}
-	_, near := sign.NearestAgent(ws.Engine.Keys.Trust, name)
-	return near
-}
-
 // orEnded adds the list of ended handoffs to the refusal of an argument which is no id, for a command
 // that takes those too.
 func orEnded(err error) error {
@@ -33,7 +23,10 @@ func orEnded(err error) error {
 
 // adviseNothingOf says, of an empty list, if the requested name looks misspelled.
 func adviseNothingOf(a *app, ws *workspace.Workspace, name string) {
-	if near := nearAgent(ws, name); near != "" {
+	if strings.Contains(name, "@") || slices.Contains(workspace.AgentsOfClone(ws.Repo), name) {
+		return
+	}
+	if _, near := sign.NearestAgent(ws.Engine.Keys.Trust, name); near != "" {
 		a.Warn(fmt.Errorf("no agent %s is known here", name))
 		for _, h := range a.Pasted([]fault.Hint{fault.Instead(name, near)}) {
 			a.Hint(h)

@@ -224,11 +224,9 @@ func resultsOf(r *record.Record) string {
 }
 
 func byWhom(s *lifecycle.State) string {
-	var r *record.Record
 	switch {
 	case s.Receipt != nil:
-		r = s.Receipt
-		return fmt.Sprintf(" by %s at %s", untrusted.Name(r.Actor), handoff.FormatTime(r.At))
+		return fmt.Sprintf(" by %s at %s", untrusted.Name(s.Receipt.Actor), handoff.FormatTime(s.Receipt.At))
 	case s.Claim != nil:
 		return fmt.Sprintf(" by %s until %s", untrusted.Name(s.Claim.Actor), handoff.FormatTime(s.Lease))
 	}

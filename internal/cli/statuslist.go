@@ -105,7 +105,7 @@ func nameOrNone(s string) string {
 	return untrusted.Name(s)
 }
 
-// statusScreen writes a status for a person: lists with headers.
+// screen writes a status for a person: lists with headers.
 func (c *statusCommand) screen(s *status, goals map[handoff.ID]string, ends handoff.Ends) error {
 	if s.Repo == "" {
 		return s.print(c.Stdout)

@@ -71,7 +71,8 @@ func syncedRowOf(one hubsync.Done) syncedRow {
 
 func printSynced(a *app, one hubsync.Done) {
 	if one.Serial != 0 {
-		printAdopted(a, one)
+		a.Row(adoptedRow{Alias: one.Alias, Serial: one.Serial, State: one.What},
+			"adopted the list of keys of %s, number %d", one.Alias, one.Serial)
 		return
 	}
 	line := fmt.Sprintf("%s %s", one.What, one.ID)
@@ -87,10 +88,4 @@ func printSynced(a *app, one hubsync.Done) {
 		line += " to " + one.Alias
 	}
 	a.Row(syncedRowOf(one), "%s", line)
-}
-
-// printAdopted reports changed keys.
-func printAdopted(a *app, one hubsync.Done) {
-	a.Row(adoptedRow{Alias: one.Alias, Serial: one.Serial, State: one.What},
-		"adopted the list of keys of %s, number %d", one.Alias, one.Serial)
 }
