@@ -70,7 +70,7 @@ func (c *auditCommand) run(ctx context.Context) error {
 		return err
 	}
 	read := c.unread(ws)
-	report := &auditReport{auditCommand: c, d: ws, trust: ws.Engine.Keys.Trust}
+	report := &auditReport{auditCommand: c, ws: ws, names: map[string]string{}, doers: map[doing]string{}}
 	report.begin()
 	var findings []string
 	var hints []fault.Hint

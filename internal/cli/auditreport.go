@@ -28,8 +28,7 @@ import (
 // memory.
 type auditReport struct {
 	*auditCommand
-	d     *workspace.Workspace
-	trust *sign.Trust
+	ws    *workspace.Workspace
 	lines []auditLine
 
 	text  []byte            // of the present line
@@ -131,9 +130,6 @@ func (a *auditReport) entry(home lifecycle.Home, e *lifecycle.Entry) []byte {
 func (a *auditReport) name(s string) string {
 	name, ok := a.names[s]
 	if !ok {
-		if a.names == nil {
-			a.names = map[string]string{}
-		}
 		name = untrusted.Name(s)
 		a.names[strings.Clone(s)] = strings.Clone(name)
 	}
@@ -142,7 +138,7 @@ func (a *auditReport) name(s string) string {
 
 // receiver returns the agent a handoff is for, with the alias of a hub.
 func (a *auditReport) receiver(home lifecycle.Home, r *record.Record) string {
-	return targetAt(a.name(r.To), a.d.AliasOf(home))
+	return targetAt(a.name(r.To), a.ws.AliasOf(home))
 }
 
 // doer returns the agent that took a step: the name in the entry, which proves nothing, and the
@@ -150,10 +146,7 @@ func (a *auditReport) receiver(home lifecycle.Home, r *record.Record) string {
 func (a *auditReport) doer(r *record.Record) string {
 	who, ok := a.doers[doing{r.Actor, r.Key}]
 	if !ok {
-		if a.doers == nil {
-			a.doers = map[doing]string{}
-		}
-		who = untrusted.Line(doer(a.trust, r))
+		who = untrusted.Line(doer(a.ws.Engine.Keys.Trust, r))
 		a.doers[doing{strings.Clone(r.Actor), strings.Clone(r.Key)}] = strings.Clone(who)
 	}
 	return who
@@ -207,13 +200,13 @@ func (a *auditReport) row(home lifecycle.Home, e *lifecycle.Entry) *auditRow {
 // time stay in the order in which they were read.
 func (a *auditReport) print(ctx context.Context, findings []string) error {
 	slices.SortFunc(a.lines, func(x, y auditLine) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.n, y.n)) })
-	ends, err := endsAmong(ctx, a.app, a.d, a.lines, func(l auditLine) handoff.ID { return l.row.id })
+	ends, err := endsAmong(ctx, a.app, a.ws, a.lines, func(l auditLine) handoff.ID { return l.row.id })
 	if err != nil {
 		return err
 	}
 	header := []string{"TIME", "STATE", "HANDOFF", "FROM", "TO", "BY", "TASK", "VERDICT", "RESULTS"}
 	out := bufio.NewWriterSize(a.Stdout, 64<<10) // a long log is many lines
-	return printList(ctx, a.app, a.d.Repo, header, func(l *list) error {
+	return printList(ctx, a.app, a.ws.Repo, header, func(l *list) error {
 		l.ends = ends
 		for _, line := range a.lines {
 			if err := a.printLine(out, l, line); err != nil {
