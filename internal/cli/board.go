@@ -46,17 +46,13 @@ func runBoard(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	out := a.Stdout
-	if r, ok := out.(*results); ok {
-		out = r.w // the terminal itself
-	}
 	a.patience.Stop()
 	ctx, cancel := context.WithCancel(ctx)
 	backend := &boardBackend{newToolbox(a), newToolbox(a), newToolbox(a)}
 	defer backend.close()
 	defer cancel()
 	_, err = tea.NewProgram(board.New(ctx, backend, a.Now, ws.Agent),
-		tea.WithContext(ctx), tea.WithInput(a.Stdin), tea.WithOutput(out), tea.WithEnvironment(a.Vars),
+		tea.WithContext(ctx), tea.WithInput(a.Stdin), tea.WithOutput(beneath(a.Stdout)), tea.WithEnvironment(a.Vars),
 		tea.WithoutSignalHandler(), // signals end ctx; two handlers would wait for each other
 	).Run()
 	return err

@@ -124,6 +124,14 @@ func (r *results) Write(b []byte) (int, error) {
 	return n, r.err
 }
 
+// beneath returns the stream that results go to: a terminal, a file, or a pager.
+func beneath(w io.Writer) io.Writer {
+	if r, ok := w.(*results); ok {
+		return r.w
+	}
+	return w
+}
+
 // exitStatus ends the process without a message, with the exit status of a command run by
 // githandoff.
 type exitStatus int

@@ -87,11 +87,7 @@ func (c *holdCommand) run(ctx context.Context) error {
 	c.patience.Stop()
 	handler := &hold.Handler{Renew: renew, Now: c.Now, Wait: pause, Warn: c.Warn, Lost: c.fail}
 	code, lost, err := handler.Handle(context.WithoutCancel(ctx), &hold.Request{Until: until, Run: func(ctx context.Context) (int, error) {
-		out := c.Stdout
-		if r, ok := out.(*results); ok {
-			out = r.w // the very file: it may be a terminal
-		}
-		return gitexec.Pipe(ctx, c.Dir, c.Vars, c.argv, c.Stdin, out, c.Stderr)
+		return gitexec.Pipe(ctx, c.Dir, c.Vars, c.argv, c.Stdin, beneath(c.Stdout), c.Stderr) // the program may need the terminal itself
 	}})
 	switch {
 	case err != nil:

@@ -54,9 +54,7 @@ func pagerOf(a *app, repo *refs.Repo) string {
 // columnsOf returns the width of the results' terminal, through a pager or not; zero if it is
 // unknown, or there is none.
 func columnsOf(w io.Writer) int {
-	if r, ok := w.(*results); ok {
-		w = r.w
-	}
+	w = beneath(w)
 	if p, ok := w.(*pager); ok {
 		w = p.screen
 	}
