@@ -77,11 +77,6 @@ the detail, and its first paragraph the summary.`,
 				return usage("use only one of --last-message, --from-log and a command")
 			}
 			c.Command = args
-			for _, given := range [][2]string{{"to", c.To}, {"from-log", c.Log}, {"last-message", c.Message}} {
-				if given[1] == "" && cmd.Flags().Changed(given[0]) { // an unset variable of a script
-					return usage("--%s is empty", given[0])
-				}
-			}
 			return nil
 		},
 		flags: func(f *pflag.FlagSet) {

@@ -20,14 +20,22 @@ func paragraphsVar(flags *pflag.FlagSet, p *string, name, usage string) {
 	})
 }
 
-// targetVar declares a flag for the one receiver of a handoff. A second one is refused: it would get
+// targetFlag is a flag for the one receiver of a handoff. A second one is refused: it would get
 // nothing, or the first one would.
+type targetFlag string
+
 func targetVar(flags *pflag.FlagSet, p *string, usage string) {
-	flags.Func("to", usage, func(target string) error {
-		if *p != "" && target != *p {
-			return fmt.Errorf("a handoff has one target, and %s is named already", printable(*p))
-		}
-		*p = target
-		return nil
-	})
+	flags.Var((*targetFlag)(p), "to", usage)
+}
+
+func (t *targetFlag) Type() string { return "string" }
+
+func (t *targetFlag) String() string { return string(*t) }
+
+func (t *targetFlag) Set(target string) error {
+	if *t != "" && target != string(*t) {
+		return fmt.Errorf("a handoff has one target, and %s is named already", printable(string(*t)))
+	}
+	*t = targetFlag(target)
+	return nil
 }

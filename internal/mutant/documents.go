@@ -20,7 +20,7 @@ var ofDocuments = []mutant{
 	},
 	{
 		"a second target is refused", "internal/cli/given.go",
-		`	if *p != "" && target != *p {`, `	if false {`, inScript + "emit_given_twice",
+		`	if *t != "" && target != string(*t) {`, `	if false {`, inScript + "emit_given_twice",
 	},
 	{
 		"a fact is given once", "internal/cli/draft.go",
