@@ -60,12 +60,14 @@ func adding(t *Trust, e TrustEntry) (func([]TrustEntry) ([]TrustEntry, error), e
 			return append(entries, e.widen(TrustEntry{})), nil
 		}
 		old := entries[i]
-		if old.Retired != "" || revokedEarlier(old, public) {
-			return nil, retiredKey(e.KID)
-		}
 		before, err := old.parseKey()
-		if err != nil {
+		switch {
+		case old.Retired != "":
+			return nil, retiredKey(e.KID)
+		case err != nil:
 			return nil, err
+		case before.pgp != nil && len(before.pgp.Revocations) > len(public.pgp.Revocations): // which the new copy lacks
+			return nil, retiredKey(e.KID)
 		}
 		whole, err := before.With(public)
 		if err != nil {
@@ -97,13 +99,6 @@ func retiredKey(kid KID) error {
 }
 
 func anotherKey() fault.Hint { return fault.See("key generate").Because("its owner makes another key") }
-
-// revokedEarlier reports whether the pinned copy carries a revocation missing from the new
-// one.
-func revokedEarlier(old TrustEntry, public PublicKey) bool {
-	before, err := old.parseKey()
-	return err == nil && before.pgp != nil && len(before.pgp.Revocations) > len(public.pgp.Revocations)
-}
 
 // Retire ends the trust in a key at a time, in the trust file at path or, if path is empty,
 // wherever it is pinned. A key known only from a team's list is pinned here for this. The

@@ -38,10 +38,10 @@ func (s *gpgSigner) Sign(ctx context.Context, namespace string, message []byte) 
 		return nil, s.failure(err)
 	}
 	armored, err := plainSignature(out)
-	if err != nil {
-		return nil, fmt.Errorf("read the answer of gpg: %w", err)
+	if err == nil {
+		err = Verify(s.public, namespace, message, armored)
 	}
-	if err := Verify(s.public, namespace, message, armored); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("read the answer of gpg: %w", err)
 	}
 	return armored, nil
@@ -49,11 +49,11 @@ func (s *gpgSigner) Sign(ctx context.Context, namespace string, message []byte) 
 
 // plainSignature strips the headers of a signature and wraps it as we do.
 func plainSignature(armored []byte) ([]byte, error) {
+	var raw []byte
 	block, err := pgparmor.Decode(bytes.NewReader(armored))
-	if err != nil {
-		return nil, fault.New(fault.Denied, fault.SignatureInvalid, "read a signature: %w", err)
+	if err == nil {
+		raw, err = io.ReadAll(block.Body)
 	}
-	raw, err := io.ReadAll(block.Body)
 	if err != nil {
 		return nil, fault.New(fault.Denied, fault.SignatureInvalid, "read a signature: %w", err)
 	}

@@ -285,8 +285,7 @@ func (ks Keystore) noKey(name string) error {
 	f := fault.New(fault.NotFound, fault.NoKey, "no key %q", name)
 	list := fault.Run("githandoff", "key", "show").Because("lists the keys in %s", ks.Dir)
 	fresh := fault.Run("githandoff", "key", "generate", name).Because("makes one, if there was none")
-	switch {
-	case !isKeyName(name):
+	if !isKeyName(name) {
 		return f.WithHints(list)
 	}
 	return f.WithHints(append(ks.Near(name), fresh, list)...)

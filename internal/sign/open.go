@@ -104,8 +104,8 @@ func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 		if agentErr == nil {
 			return s, nil
 		}
-		if private, ok := strings.CutSuffix(path, ".pub"); ok {
-			if s, err := readSSHPrivate(private); err == nil && s.KID() == public.kid {
+		if secret, ok := strings.CutSuffix(path, ".pub"); ok {
+			if s, err := readSSHPrivate(secret); err == nil && s.KID() == public.kid {
 				return s, nil
 			}
 		}

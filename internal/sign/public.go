@@ -123,12 +123,12 @@ func parsePGPPublic(text []byte) (PublicKey, error) {
 
 // readEntity reads exactly one OpenPGP key.
 func readEntity(raw []byte) (*openpgp.Entity, error) {
-	packets := packet.NewReader(bytes.NewReader(raw))
-	entity, err := openpgp.ReadEntity(packets)
+	r := packet.NewReader(bytes.NewReader(raw))
+	entity, err := openpgp.ReadEntity(r)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := packets.Next(); !errors.Is(err, io.EOF) {
+	if _, err := r.Next(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("more than one key")
 	}
 	return entity, nil

@@ -284,7 +284,7 @@ func forgetMerged(dir string, team *Team, owners ...uint32) error {
 	return os.Remove(path)
 }
 
-func hashName(home string) string {
-	sum := sha256.Sum256([]byte(home))
+func hashName(s string) string {
+	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:6])
 }
