@@ -39,11 +39,11 @@ func (c *Call) Files() []string {
 	if c.files != nil || c.Unread != nil {
 		return c.files
 	}
-	files := []string{}
+	found := []string{}
 	add := func(p string) {
-		files = append(files, resolved(filepath.Clean(p)))
-		if at := resolved(p); at != files[len(files)-1] {
-			files = append(files, at)
+		found = append(found, resolved(filepath.Clean(p)))
+		if at := resolved(p); at != found[len(found)-1] {
+			found = append(found, at)
 		}
 	}
 	dirs := c.dirs()
@@ -56,8 +56,8 @@ func (c *Call) Files() []string {
 			add(dir + "/" + p)
 		}
 	}
-	c.files = files
-	return files
+	c.files = found
+	return found
 }
 
 // dirs lists the directories to which the paths of a tool call may be relative. A shell obeys a
@@ -233,8 +233,8 @@ func patched(patch string) []string {
 	var paths []string
 	for line := range strings.Lines(patch) {
 		line = strings.TrimSpace(line)
-		for _, mark := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "} {
-			if p, ok := strings.CutPrefix(line, mark); ok {
+		for _, begin := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "} {
+			if p, ok := strings.CutPrefix(line, begin); ok {
 				paths = append(paths, strings.TrimSpace(p))
 			}
 		}
@@ -345,10 +345,10 @@ func destinations(words []string) []string {
 		}
 	}
 	var refs []string
-	below := "refs/heads/"
+	prefix := "refs/heads/"
 	for _, spec := range plain[min(1, len(plain)):] {
 		if spec == "tag" { // the name of one follows
-			below = "refs/tags/"
+			prefix = "refs/tags/"
 			continue
 		}
 		src, dst, two := strings.Cut(strings.TrimPrefix(spec, "+"), ":")
@@ -357,11 +357,11 @@ func destinations(words []string) []string {
 		}
 		if dst != "" && dst != "HEAD" {
 			if !strings.HasPrefix(dst, "refs/") {
-				dst = below + dst
+				dst = prefix + dst
 			}
 			refs = append(refs, dst)
 		}
-		below = "refs/heads/"
+		prefix = "refs/heads/"
 	}
 	return refs
 }

@@ -55,13 +55,13 @@ func endsFor(ctx context.Context, a *app, ws *workspace.Workspace) (handoff.Ends
 }
 
 // endsAmong is like endsFor of the handoffs of a list, each of which has an id.
-func endsAmong[T any](ctx context.Context, a *app, ws *workspace.Workspace, list []T, id func(T) handoff.ID) (handoff.Ends, error) {
+func endsAmong[T any](ctx context.Context, a *app, ws *workspace.Workspace, all []T, id func(T) handoff.ID) (handoff.Ends, error) {
 	if !a.Terminal() {
 		return nil, nil
 	}
-	ids := make([]handoff.ID, len(list))
-	for i, of := range list {
-		ids[i] = id(of)
+	ids := make([]handoff.ID, len(all))
+	for i, one := range all {
+		ids[i] = id(one)
 	}
 	return ws.Ends(ctx, ids...)
 }

@@ -130,13 +130,13 @@ func (c *oboShowCommand) run(ctx context.Context) error {
 	}
 	leaf := chain[len(chain)-1]
 	row := chainRow{Chain: chain, ID: v.Envelope().ID, Principal: leaf.Subject, Token: leaf.JTI, Verdict: verdict}
-	texts, err := c.textsOf(chain)
+	fenced, err := c.textsOf(chain)
 	if err != nil {
 		return err
 	}
 	if err := c.Result(row, func(t *output.Lines) {
 		chainText(t, ws, chain)
-		_, _ = t.Write(texts) // Lines take everything
+		_, _ = t.Write(fenced) // Lines take everything
 	}); err != nil {
 		return err
 	}

@@ -114,10 +114,10 @@ func (c *routeCommand) readTexts() (err error) {
 }
 
 func (c *routeCommand) printReply(done *receipt.Result) error {
-	receipt := done.State.Receipt
-	r := rowOf(receipt, string(receipt.Event))
+	end := done.State.Receipt
+	r := rowOf(end, string(end.Event))
 	r.Commit = done.State.LaneTip
-	return c.Row(r, "%s %s; %s goes back to %s", receipt.Event, receipt.ID, done.Next, receipt.From)
+	return c.Row(r, "%s %s; %s goes back to %s", end.Event, end.ID, done.Next, end.From)
 }
 
 func (c *routeCommand) print(ws *workspace.Workspace, due *decide.Case, verb string) error {

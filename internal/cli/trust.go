@@ -304,14 +304,14 @@ func (c *trustCommand) publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	team, err := team.New(ws).Publish(ctx, hub)
+	published, err := team.New(ws).Publish(ctx, hub)
 	if err != nil {
 		return err
 	}
-	if team == nil {
+	if published == nil {
 		c.Say("%s already has this list", c.to)
 		return nil
 	}
-	return c.Row(teamRow{c.to, len(team.Keys), team.Serial},
-		"%s  list %d, %s", c.to, team.Serial, fault.Count(len(team.Keys), "key"))
+	return c.Row(teamRow{c.to, len(published.Keys), published.Serial},
+		"%s  list %d, %s", c.to, published.Serial, fault.Count(len(published.Keys), "key"))
 }

@@ -191,7 +191,6 @@ func appendValue(b []byte, v any) []byte {
 
 // appendString escapes only where it must (RFC 8785, 3.2.2.2).
 func appendString(b []byte, s string) []byte {
-	const hex = "0123456789abcdef"
 	b = append(b, '"')
 	for i := range len(s) {
 		switch c := s[i]; c {
@@ -209,7 +208,7 @@ func appendString(b []byte, s string) []byte {
 			b = append(b, '\\', 'r')
 		default:
 			if c < 0x20 {
-				b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+				b = append(b, '\\', 'u', '0', '0', hexDigit[c>>4], hexDigit[c&15])
 			} else {
 				b = append(b, c)
 			}

@@ -71,7 +71,7 @@ var ofAgents = []mutant{
 	},
 	{
 		"a hook follows a link before the dots behind it", "internal/agents/gate.go",
-		`if at := resolved(p); at != files[len(files)-1] {`, `if at := resolved(p); at == "" {`, "./internal/cli -run TestScript/hook_agent_elsewhere",
+		`if at := resolved(p); at != found[len(found)-1] {`, `if at := resolved(p); at == "" {`, "./internal/cli -run TestScript/hook_agent_elsewhere",
 	},
 	{
 		"a call that cannot be read needs everything", "internal/app/agenthook/handler.go",
