@@ -87,7 +87,7 @@ func (o object) text(member string, limit int) string {
 	}
 	s, ok := v.(string)
 	if !ok {
-		o.refuse(member, fault.Malformed, "want a string, not %s", kindOf(v))
+		o.refuse(member, fault.Malformed, "want a string, not %s", handoff.KindOf(v))
 		return ""
 	}
 	if limit > 0 && len(s) > limit {
@@ -127,14 +127,14 @@ func (o object) list(member string) []string {
 	}
 	items, ok := v.([]any)
 	if !ok {
-		o.refuse(member, fault.Malformed, "want an array of strings, not %s", kindOf(v))
+		o.refuse(member, fault.Malformed, "want an array of strings, not %s", handoff.KindOf(v))
 		return nil
 	}
 	var out []string
 	for i, item := range items {
 		s, ok := item.(string)
 		if !ok {
-			o.refuse(member, fault.Malformed, "item %d: want a string, not %s", i, kindOf(item))
+			o.refuse(member, fault.Malformed, "item %d: want a string, not %s", i, handoff.KindOf(item))
 			return nil
 		}
 		out = append(out, s)
@@ -158,14 +158,14 @@ func (o object) texts(member string) map[string]string {
 	}
 	members, ok := v.(map[string]any)
 	if !ok {
-		o.refuse(member, fault.Malformed, "want an object of strings, not %s", kindOf(v))
+		o.refuse(member, fault.Malformed, "want an object of strings, not %s", handoff.KindOf(v))
 		return nil
 	}
 	var out map[string]string
 	for _, k := range slices.Sorted(maps.Keys(members)) {
 		s, ok := members[k].(string)
 		if !ok {
-			o.refuse(member, fault.Malformed, "member %.64q: want a string, not %s", k, kindOf(members[k]))
+			o.refuse(member, fault.Malformed, "member %.64q: want a string, not %s", k, handoff.KindOf(members[k]))
 			return nil
 		}
 		if out == nil {
@@ -185,7 +185,7 @@ func (o object) object(member string) object {
 		return inner
 	}
 	if inner.members, ok = v.(map[string]any); !ok {
-		o.refuse(member, fault.Malformed, "want an object, not %s", kindOf(v))
+		o.refuse(member, fault.Malformed, "want an object, not %s", handoff.KindOf(v))
 	}
 	return inner
 }
@@ -223,22 +223,6 @@ func fold(s string) string { return strings.ToLower(strings.ToUpper(s)) }
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
-func kindOf(v any) string {
-	switch v.(type) {
-	case nil:
-		return "null"
-	case string:
-		return "a string"
-	case bool:
-		return "a boolean"
-	case float64:
-		return "a number"
-	case []any:
-		return "an array"
-	}
-	return "an object"
-}
-
 // literal returns a short value as JSON writes it, and the kind of any other.
 func literal(v any) string {
 	switch v.(type) {
@@ -247,7 +231,7 @@ func literal(v any) string {
 	case float64, bool:
 		return fmt.Sprint(v)
 	}
-	return kindOf(v)
+	return handoff.KindOf(v)
 }
 
 // parse reads one JSON object as strictly as [handoff.ParseStrict] does, after

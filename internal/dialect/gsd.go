@@ -125,7 +125,7 @@ func (o object) items(member string, say func(item map[string]any) string) []str
 	}
 	list, ok := v.([]any)
 	if !ok {
-		o.refuse(member, fault.Malformed, "want an array, not %s", kindOf(v))
+		o.refuse(member, fault.Malformed, "want an array, not %s", handoff.KindOf(v))
 		return nil
 	}
 	var out []string
@@ -152,7 +152,7 @@ func (o object) scalar(member string) string {
 	if s, plain := scalarText(v); plain || !ok {
 		return s
 	}
-	o.refuse(member, fault.Malformed, "want a string or a number, not %s", kindOf(v))
+	o.refuse(member, fault.Malformed, "want a string or a number, not %s", handoff.KindOf(v))
 	return ""
 }
 

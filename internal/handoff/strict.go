@@ -357,18 +357,22 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 }
 
 func mismatch(v any, want string, at Member) error {
-	got := "null"
+	return refuse(at.String(), fault.Malformed, "%s where %s belongs", KindOf(v), want)
+}
+
+// KindOf names the kind of a JSON value in a message: "a string", "null".
+func KindOf(v any) string {
 	switch v.(type) {
 	case map[string]any:
-		got = "an object"
+		return "an object"
 	case []any:
-		got = "an array"
+		return "an array"
 	case string:
-		got = "a string"
+		return "a string"
 	case float64:
-		got = "a number"
+		return "a number"
 	case bool:
-		got = "a boolean"
+		return "a boolean"
 	}
-	return refuse(at.String(), fault.Malformed, "%s where %s belongs", got, want)
+	return "null"
 }
