@@ -103,18 +103,10 @@ func CheckText(b []byte) error {
 	return checkPairs(b, 0)
 }
 
-// checkPairs refuses half a surrogate pair in valid JSON, with so many lines before it.
+// checkPairs refuses a \u escape that is half a surrogate pair, which encoding/json would turn
+// into U+FFFD. b is valid JSON with so many lines before it, so a backslash starts an escape
+// wherever it stands.
 func checkPairs(b []byte, before int) error {
-	if at := loneSurrogate(b); at >= 0 {
-		return refuse("document", fault.Malformed, "half a surrogate pair at %s", place(b, int64(at)+1, before))
-	}
-	return nil
-}
-
-// loneSurrogate returns the offset of the first \u escape that is half a
-// surrogate pair, which encoding/json would turn into U+FFFD; -1 if there is
-// none. b is valid JSON, so a backslash starts an escape wherever it stands.
-func loneSurrogate(b []byte) int {
 	for i := 0; i < len(b); i++ {
 		if b[i] != '\\' {
 			continue
@@ -130,11 +122,11 @@ func loneSurrogate(b []byte) int {
 			continue
 		}
 		if !bytes.HasPrefix(b[i+1:], []byte(`\u`)) || utf16.DecodeRune(first, codeUnit(b[i+3:i+7])) == utf8.RuneError {
-			return start
+			return refuse("document", fault.Malformed, "half a surrogate pair at %s", place(b, int64(start)+1, before))
 		}
 		i += 6
 	}
-	return -1
+	return nil
 }
 
 func codeUnit(hex []byte) rune {
