@@ -287,7 +287,7 @@ func (a *app) shortenIDs(ctx context.Context, ws *workspace.Workspace) {
 
 // openFile opens a file to read it as a stream.
 func (a *app) openFile(name string) (*os.File, error) {
-	f, err := os.Open(inDir(a.Dir, name))
+	f, err := opened(a, inDir(a.Dir, name))
 	if err != nil {
 		return nil, absent(name, err)
 	}
