@@ -3,6 +3,10 @@ package main
 // ofPeople are the guards of the texts that people look at.
 var ofPeople = []mutant{
 	{
+		"a key file is a regular file", "internal/sign/open.go",
+		`if err == nil && !info.Mode().IsRegular() {`, `if err == nil && !info.Mode().IsRegular() && !info.IsDir() {`, "./internal/sign -run TestKeyFileIsAFile",
+	},
+	{
 		"the page of a report may ask for nothing", "internal/report/page.go",
 		`"default-src 'none'; style-src`, `"style-src`,
 		"./internal/report -run TestPageIsSelfContained",

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
@@ -236,5 +237,22 @@ func TestLockedKey(t *testing.T) {
 		got, err := Unseal(t.Context(), s, raw, 4)
 		require.NoError(t, err)
 		assert.Equal(t, "text", string(got))
+	}
+}
+
+// A key file is a file of the size of a key: nobody waits for a pipe, or reads a device for ever.
+func TestKeyFileIsAFile(t *testing.T) {
+	dir := t.TempDir()
+	pipe, large := filepath.Join(dir, "pipe"), filepath.Join(dir, "large")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	require.NoError(t, os.WriteFile(large, nil, 0o600))
+	require.NoError(t, os.Truncate(large, 1<<40))
+	for path, want := range map[string]string{
+		pipe: "is not a regular file", "/dev/zero": "is not a regular file", dir: "is not a regular file",
+		large: "is neither an armored OpenPGP private key nor an OpenSSH one",
+	} {
+		_, err := OpenSigner(t.Context(), Options{Key: path})
+		assert.Equal(t, fault.Invalid, fault.CodeOf(err), path)
+		assert.ErrorContains(t, err, want)
 	}
 }

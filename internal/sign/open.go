@@ -88,7 +88,14 @@ func (o Options) fromEnv() (Signer, error) {
 // public SSH key, and for a private one with a passphrase. If the agent lacks it, the private
 // file beside a public one is tried, as ssh-keygen does.
 func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
-	b, err := os.ReadFile(path)
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() { // a pipe would be waited for, and it is read twice
+		return nil, badKey("key file %s is not a regular file", path).WithHints(fault.Fact("$GITHANDOFF_KEY takes the text of a key"))
+	}
+	var b []byte
+	if err == nil && info.Size() <= MaxKey {
+		b, err = os.ReadFile(path)
+	}
 	if err != nil {
 		return nil, fault.New(fault.NotFound, fault.NoKey, "read key file: %w", err)
 	}
