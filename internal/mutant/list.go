@@ -137,8 +137,8 @@ var mutants = []mutant{
 	},
 	// The memory that git takes.
 	{
-		"commits are not read whole to be listed", "internal/refs/commits.go",
-		`"--buffer"}, Env: []string{gitexec.MaxAlloc(32)}, Bulk: true})`, `"--buffer"}, Bulk: true})`, inStress + "TestHugeCommit",
+		"commits are not read whole to be listed", "internal/refs/stream.go",
+		`"--buffer"}, Env: bound(), Bulk: true})`, `"--buffer"}, Bulk: true})`, inStress + "TestHugeCommit",
 	},
 	// Replay.
 	{

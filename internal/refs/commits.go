@@ -1,13 +1,10 @@
 package refs
 
 import (
-	"bufio"
 	"context"
-	"fmt"
 	"slices"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/gitexec"
 )
 
 // maxListed bounds the commits shown by Commits: a record is far smaller.
@@ -21,109 +18,54 @@ func Commits(ctx context.Context, r *Repo, visit func(ref Ref, raw []byte) error
 	if err != nil {
 		return err
 	}
+	oids := make([]string, len(list))
+	for i, ref := range list {
+		oids[i] = ref.OID
+	}
 	if len(list) <= fewCommits {
-		return commitsOneByOne(ctx, r, list, visit)
+		return visitCommits(ctx, NewBatchReader(r, "commit", oids, maxListed), list, visit)
 	}
 	// git for-each-ref could print the commits itself, and would keep all of them.
-	p, err := r.Runner.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch", "--buffer"}, Env: []string{gitexec.MaxAlloc(32)}, Bulk: true})
+	ahead, err := ReadAhead(ctx, r, "commit", slices.Values(slices.Compact(slices.Clone(oids))), maxListed)
 	if err != nil {
 		return err
 	}
-	go func() {
-		w := bufio.NewWriterSize(p.In, 64<<10)
-		for i, ref := range list {
-			if i == 0 || ref.OID != list[i-1].OID { // one object is read once
-				_, _ = w.WriteString(ref.OID + "\n") // the reader of the answers gets the error
+	defer ahead.Close()
+	ahead.Reuse()
+	var o *Object
+	for i, ref := range list {
+		if i == 0 || oids[i] != oids[i-1] {
+			o = ahead.Take(oids[i])
+		}
+		if o == nil {
+			// git sends a requested object whole, or gives up where it is too large: such an object is
+			// to be passed over, and so are more of its kind. So the sizes are looked at first.
+			rest := NewBatchReader(r, "commit", oids[i:], maxListed)
+			defer rest.Close()
+			if err := rest.look(ctx); err != nil {
+				return err
 			}
+			return visitCommits(ctx, rest, list[i:], visit)
 		}
-		_ = w.Flush()
-		_ = p.In.Close()
-	}()
-	seen := 0
-	var refused error // by visit
-	err = readCommits(bufio.NewReaderSize(newPaced(p.Out), 256<<10), list, func(ref Ref, raw []byte) error {
-		refused = visit(ref, raw)
-		seen++
-		return refused
-	})
-	if err != nil {
-		p.Kill()
-	} else {
-		err = p.Close()
-	}
-	if refused != nil || err == nil {
-		return refused
-	}
-	// git sends a requested object whole, or gives up where it is too large: such an object is
-	// to be passed over, and so are more of its kind.
-	return commitsBySize(ctx, r, list[seen:], visit)
-}
-
-// fewCommits is how many commits cost less one by one than with another process.
-const fewCommits = 64
-
-func commitsOneByOne(ctx context.Context, r *Repo, list []Ref, visit func(ref Ref, raw []byte) error) error {
-	for _, ref := range list {
-		o, err := r.Read(ctx, ref.OID, maxListed)
-		if err != nil && !fault.Is(err, fault.TooLarge) {
-			return err
-		}
-		var raw []byte
-		if o != nil && o.Type == "commit" {
-			raw = o.Body
-		}
-		if err := visit(ref, raw); err != nil {
+		if err := visit(ref, o.Body); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// commitsBySize is like Commits for refs of which some lead to something else than
-// commits, or to large ones. It looks at sizes first.
-func commitsBySize(ctx context.Context, r *Repo, list []Ref, visit func(ref Ref, raw []byte) error) error {
-	oids := make([]string, len(list))
-	for i, ref := range list {
-		oids[i] = ref.OID
-	}
-	q := NewBatchReader(r, "commit", oids, maxListed)
-	defer q.Close()
-	if err := q.look(ctx); err != nil {
-		return err
-	}
+// fewCommits is how many commits cost less one by one than with another process.
+const fewCommits = 64
+
+func visitCommits(ctx context.Context, q *BatchReader, list []Ref, visit func(ref Ref, raw []byte) error) error {
 	for _, ref := range list {
 		o, err := q.Next(ctx, ref.OID)
 		if err != nil && fault.CodeOf(err) != fault.Denied {
 			return err
 		}
 		var raw []byte
-		if o != nil {
+		if o != nil && o.Type == "commit" {
 			raw = o.Body
-		}
-		if err := visit(ref, raw); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readCommits reads the answers of git cat-file to the refs of a list, until one is not a
-// commit of an allowed size.
-func readCommits(in *bufio.Reader, list []Ref, visit func(ref Ref, raw []byte) error) error {
-	var buf, raw []byte
-	for i, ref := range list {
-		if i == 0 || ref.OID != list[i-1].OID {
-			a, err := readAnswer(in)
-			if err == nil {
-				err = a.check("commit", maxListed)
-			}
-			if raw = nil; err == nil && a.Type != "" {
-				raw, err = a.body(in, buf)
-				buf = raw
-			}
-			if err != nil {
-				return fmt.Errorf("read %s: %w", ref.Name, err)
-			}
 		}
 		if err := visit(ref, raw); err != nil {
 			return err
