@@ -3,7 +3,6 @@ package crossrepo
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"path"
 	"slices"
@@ -69,7 +68,8 @@ func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
 	if err := apart(as, name, derived); err != nil {
 		return nil, false, err
 	}
-	a.RepoID, a.Also = as.Repo.Config.Get("handoffrepo."+name+".id"), as.also(name)
+	known := as.pinned(name)
+	a.RepoID, a.Also = known.RepoID, known.Also
 	if a.RepoID == "" {
 		a.RepoID = derived
 		return a, false, nil
@@ -169,7 +169,8 @@ func (as Aliases) onePlace(a *Alias, url, push string) (*Alias, error) {
 		return nil, err // both are one place, which cannot be named
 	}
 	got, err2 := RepoID(push, as.base())
-	oneHub := want == got || as.bothPinned(a.Name, want, got)
+	known := as.pinned(a.Name)
+	oneHub := want == got || known.Is(want) && known.Is(got) // it may be fetched from by one of its ids and pushed to by another
 	if err != nil || err2 != nil || !oneHub {
 		return nil, errTwoPlaces(a.Name)
 	}
@@ -227,10 +228,10 @@ func (as Aliases) pin(ctx context.Context, a *Alias) error {
 // ByID finds the alias of a repo id.
 func (as Aliases) ByID(ctx context.Context, repoID string) (*Alias, error) {
 	for _, name := range as.Names() {
-		pinned := as.Repo.Config.Get("handoffrepo." + name + ".id")
-		meant := pinned == repoID || slices.Contains(as.also(name), repoID)
-		if pinned != "" && !meant {
-			if err := movedTo(as, name, pinned, repoID); err != nil {
+		known := as.pinned(name)
+		meant := known.Is(repoID)
+		if known.RepoID != "" && !meant {
+			if err := movedTo(as, name, known.RepoID, repoID); err != nil {
 				return nil, err
 			}
 			continue
@@ -290,11 +291,7 @@ func (as Aliases) reach(repoID string) fault.Hint {
 	if handoff.CheckAgent(base) != nil {
 		base = "home"
 	}
-	name := base
-	for n := 2; slices.Contains(as.Names(), name); n++ {
-		name = fmt.Sprint(base, "-", n)
-	}
-	return fault.Run("githandoff", "repo", "add", name, url).Because("names that repository")
+	return fault.Run("githandoff", "repo", "add", Unused(as, base), url).Because("names that repository")
 }
 
 // maxQuoted is the length up to which foreign text is repeated.

@@ -12,7 +12,7 @@ func Replaced(as Aliases, name, url string, ids []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := &Alias{RepoID: as.Repo.Config.Get("handoffrepo." + name + ".id"), Also: as.also(name)}
+	now := as.pinned(name)
 	if now.RepoID == "" || now.Is(derived) || slices.Contains(ids, now.RepoID) {
 		return nil, nil
 	}
@@ -26,10 +26,9 @@ func Replaced(as Aliases, name, url string, ids []string) ([]string, error) {
 
 // Unused returns a name like the given one that no alias has.
 func Unused(as Aliases, name string) string {
-	for n, free := 2, name; ; n++ {
-		if !slices.Contains(as.Names(), free) {
-			return free
-		}
+	free := name
+	for n := 2; slices.Contains(as.Names(), free); n++ {
 		free = fmt.Sprint(name, "-", n)
 	}
+	return free
 }

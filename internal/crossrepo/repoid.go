@@ -147,14 +147,9 @@ func (a *Alias) Is(repoID string) bool {
 	return repoID == a.RepoID || slices.Contains(a.Also, repoID)
 }
 
-// also returns the further ids pinned for an alias.
-func (as Aliases) also(name string) []string { return as.Repo.Config["handoffrepo."+name+".alsoid"] }
-
-// bothPinned reports whether two ids were pinned as names of one hub: it may then be
-// fetched from by one of them and pushed to by the other.
-func (as Aliases) bothPinned(name, a, b string) bool {
-	ids := append([]string{as.Repo.Config.Get("handoffrepo." + name + ".id")}, as.also(name)...)
-	return slices.Contains(ids, a) && slices.Contains(ids, b)
+// pinned returns an alias with the ids pinned for it, and nothing else. RepoID is "" if there are none.
+func (as Aliases) pinned(name string) *Alias {
+	return &Alias{Name: name, RepoID: as.Repo.Config.Get("handoffrepo." + name + ".id"), Also: as.Repo.Config["handoffrepo."+name+".alsoid"]}
 }
 
 // moved returns the refusal of an alias whose URL leads to another id than the pinned one.
@@ -199,10 +194,9 @@ func (as Aliases) AddAs(ctx context.Context, name, url string, ids []string) (*A
 				WithHints(fault.Run("githandoff", "repo", "list").Because("shows ids in their second column"))
 		}
 	}
-	pinned := as.Repo.Config.Get("handoffrepo." + name + ".id")
 	all := slices.Concat(first, []string{derived}, own)
-	if slices.Contains(all, pinned) { // else the alias meant another repository
-		all = append(append(all, pinned), as.also(name)...)
+	if known := as.pinned(name); slices.Contains(all, known.RepoID) { // else the alias meant another repository
+		all = append(all, known.IDs()...)
 	}
 	if err := as.free(name, all...); err != nil {
 		return nil, 0, err
@@ -256,7 +250,7 @@ func (as Aliases) NameOf(id string) string { return as.aliasOf(id, "") }
 // aliasOf returns the alias for which an id is pinned, but for the given one; "" if there is none.
 func (as Aliases) aliasOf(id, but string) string {
 	for _, name := range as.Names() {
-		if name != but && (as.Repo.Config.Get("handoffrepo."+name+".id") == id || slices.Contains(as.also(name), id)) {
+		if name != but && as.pinned(name).Is(id) {
 			return name
 		}
 	}
@@ -398,7 +392,7 @@ func gather(ctx context.Context, h *Hub, others []string) error {
 // pinAlso replaces the further ids of an alias.
 func (as Aliases) pinAlso(ctx context.Context, a *Alias) error {
 	key := "handoffrepo." + a.Name + ".alsoid"
-	if slices.Equal(as.also(a.Name), a.Also) {
+	if slices.Equal(as.pinned(a.Name).Also, a.Also) {
 		return nil
 	}
 	settings := gitconfig.Of(as.Repo)
