@@ -23,7 +23,7 @@ func inDoubt(r *report, err error) error {
 // rejected reports whether git or the hub refused a ref: then an atomic push moved none.
 func (r *report) rejected() bool {
 	for ref, flag := range r.flag {
-		if flag == '!' && (strings.HasPrefix(r.summary[ref], byHub) || strings.HasPrefix(r.summary[ref], "[rejected] ")) {
+		if _, ok := r.refused(ref); ok || flag == '!' && strings.HasPrefix(r.summary[ref], "[rejected] ") {
 			return true
 		}
 	}

@@ -342,18 +342,6 @@ func (r *report) of(h *Hub, edits []refs.Edit) *report {
 	return part
 }
 
-// culprits returns the refs refused by the hub for their own sake.
-func (r *report) culprits() []string {
-	var list []string
-	for ref, flag := range r.flag {
-		why, byHub := strings.CutPrefix(r.summary[ref], byHub)
-		if flag == '!' && byHub && !slices.Contains(goesAlong, why) {
-			list = append(list, ref)
-		}
-	}
-	return list
-}
-
 // guardNames returns the refs refused by a hub's guard.
 func guardNames(cause error) []string {
 	var names []string

@@ -233,19 +233,35 @@ var forGood = []string{"hook declined", "deny ", "denied", "prohibited", "not pe
 // tooLarge are words of git at a hub with a limit on the size of a pack.
 const tooLarge = "maximum allowed size"
 
-// culprit returns the ref refused by the hub itself; "" where it refused none.
-func (r *report) culprit() string {
-	best := ""
-	for ref, flag := range r.flag {
-		if flag != '!' || !strings.HasPrefix(r.summary[ref], byHub) {
-			continue
-		}
-		along := slices.Contains(goesAlong, strings.TrimPrefix(r.summary[ref], byHub))
-		if best == "" || !along && (slices.Contains(goesAlong, strings.TrimPrefix(r.summary[best], byHub)) || ref < best) {
-			best = ref
+// refused reports whether the hub refused a ref itself, and why.
+func (r *report) refused(ref string) (why string, ok bool) {
+	why, ok = strings.CutPrefix(r.summary[ref], byHub)
+	return why, ok && r.flag[ref] == '!'
+}
+
+// culprits returns the refs refused by the hub for their own sake.
+func (r *report) culprits() []string {
+	var list []string
+	for ref := range r.flag {
+		if why, ok := r.refused(ref); ok && !slices.Contains(goesAlong, why) {
+			list = append(list, ref)
 		}
 	}
-	return best
+	return list
+}
+
+// culprit returns the first ref refused by the hub for its own sake, or else some ref that it refused;
+// "" where it refused none.
+func (r *report) culprit() string {
+	if list := r.culprits(); len(list) > 0 {
+		return slices.Min(list)
+	}
+	for ref := range r.flag {
+		if _, ok := r.refused(ref); ok {
+			return ref
+		}
+	}
+	return ""
 }
 
 // outdated is git's status of a ref whose lease does not fit the list of refs with which the
@@ -258,7 +274,7 @@ func (r *report) overtaken(h *Hub, edits []refs.Edit) bool {
 	moved := false
 	for _, e := range edits {
 		there := h.RemoteName(e.Ref)
-		if r.flag[there] != '!' || strings.HasPrefix(r.summary[there], byHub) {
+		if _, ok := r.refused(there); ok || r.flag[there] != '!' {
 			return false
 		}
 		moved = moved || r.summary[there] == outdated && !h.Namespace().InLog(e.Ref)
@@ -268,8 +284,8 @@ func (r *report) overtaken(h *Hub, edits []refs.Edit) bool {
 
 // refusedByHub reports whether the hub refused each ref in its answer.
 func (r *report) refusedByHub() bool {
-	for ref, flag := range r.flag {
-		if flag != '!' || !strings.HasPrefix(r.summary[ref], byHub) {
+	for ref := range r.flag {
+		if _, ok := r.refused(ref); !ok {
 			return false
 		}
 	}
@@ -296,8 +312,8 @@ func (h *remote) errPushRefused(edits []refs.Edit, r *report, cause error) error
 		return h.errLocked(lock)
 	}
 	ref := r.culprit()
-	why := append([]string{strings.TrimPrefix(r.summary[ref], byHub)}, said...)
-	text := strings.Join(why, "; ")
+	why, _ := r.refused(ref)
+	text := strings.Join(append([]string{why}, said...), "; ")
 	keeps := r.keepsRefs(h, edits)
 	if r.RefusedForGood(edits) {
 		note(h, func(k *findings) {

@@ -109,7 +109,7 @@ var ofPushes = []mutant{
 	},
 	{
 		"a claim that a hub refused may have left", "internal/crossrepo/refusal.go",
-		`r.flag[there] != '!' || strings.HasPrefix(r.summary[there], byHub)`, `r.flag[there] != '!'`, "./internal/crossrepo -run TestReportOvertaken",
+		`if _, ok := r.refused(there); ok || r.flag[there] != '!' {`, `if r.flag[there] != '!' {`, "./internal/crossrepo -run TestReportOvertaken",
 	},
 	{
 		"a hub that refused the last push is a problem", "internal/crossrepo/findings.go",
@@ -125,8 +125,8 @@ var ofPushes = []mutant{
 	},
 	{
 		"a ref that moved is not refused for good", "internal/crossrepo/refusal.go",
-		`		if flag != '!' || !strings.HasPrefix(r.summary[ref], byHub) {
-			return false`, `		if flag != '!' || !strings.HasPrefix(r.summary[ref], byHub) {
+		`		if _, ok := r.refused(ref); !ok {
+			return false`, `		if _, ok := r.refused(ref); !ok {
 			continue`, inCrossrepo + "TestReportRefused",
 	},
 	{
