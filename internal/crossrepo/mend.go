@@ -116,15 +116,11 @@ func mend(ctx context.Context, h *remote, patterns ...string) (brought, dropped 
 	if err != nil || len(lost) == 0 {
 		return nil, nil, err
 	}
-	return mendRefs(ctx, h, refsOf(lost))
-}
-
-func refsOf(lost []refs.Lost) []refs.Ref {
-	list := make([]refs.Ref, 0, len(lost))
+	lacking := make([]refs.Ref, 0, len(lost))
 	for _, l := range lost {
-		list = append(list, l.Ref)
+		lacking = append(lacking, l.Ref)
 	}
-	return list
+	return mendRefs(ctx, h, lacking)
 }
 
 // mostFailed bounds the fetches of lost objects from one hub that may fail in one command.

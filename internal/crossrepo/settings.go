@@ -9,9 +9,9 @@ import (
 
 const aborting = "a hook reference-transaction at %s must let refs/handoffs/ in"
 
-// settings maps words of a server's refusal to its setting. The words are matched in lower
+// serverSettings maps words of a server's refusal to its setting. The words are matched in lower
 // case, and the first match is taken.
-var settings = []struct{ words, setting string }{
+var serverSettings = []struct{ words, setting string }{
 	{"gh013", "GitHub: a ruleset of %s forbids it; exempt refs/handoffs/** from its targets"},
 	{"gh006", "GitHub: a protection of %s forbids it; it must not cover refs/handoffs/**"},
 	{"prohibited by gerrit", "Gerrit: the project of %s must grant Create, Push, Force Push and Delete on refs/handoffs/*"},
@@ -59,21 +59,13 @@ func settingFor(h *remote, said string, deletion bool) fault.Hint {
 	return settingOr(h, said, renamed(h, must))
 }
 
-// knownSetting returns that hint if the message is one of a known server.
-func knownSetting(h *remote, said string) (hint fault.Hint, ok bool) {
-	said = strings.ToLower(said)
-	for _, s := range settings {
-		if strings.Contains(said, s.words) {
-			return renamed(h, fault.Fact(s.setting, h.Alias.Name)), true
-		}
-	}
-	return hint, false
-}
-
 // settingOr is like settingFor with another hint for words that are not known.
 func settingOr(h *remote, said string, other fault.Hint) fault.Hint {
-	if hint, ok := knownSetting(h, said); ok {
-		return hint
+	said = strings.ToLower(said)
+	for _, s := range serverSettings {
+		if strings.Contains(said, s.words) {
+			return renamed(h, fault.Fact(s.setting, h.Alias.Name))
+		}
 	}
 	return other
 }
