@@ -189,26 +189,27 @@ func movesOf(ctx context.Context, h *laneCopies, list []laneTips) (edits []refs.
 
 // nextTip decides the next tip of the copy of a lane, or why it stays. An error of a single lane
 // is added to the refusals. A hub is refused if its lane lacks commits seen by this clone. If commits
-// are lost here, because a gc took objects just fetched, the lane is fetched again.
+// are lost here, because a gc took objects just fetched, the lane is fetched again, and s says where
+// it is then.
 func (h *laneCopies) nextTip(ctx context.Context, s *laneTips) (to string, err error) {
-	to, err = nextTipOnce(ctx, h, s)
+	to, err = nextTipOnce(ctx, h, *s)
 	if !fault.Is(err, fault.MissingObject) && !fault.Is(h.Refused(s.name), fault.MissingObject) {
 		return to, err
 	}
 	if err := mendLane(ctx, h, s); err != nil {
 		return "", err
 	}
-	return nextTipOnce(ctx, h, s)
+	return nextTipOnce(ctx, h, *s)
 }
 
 // nextTipOnce is like nextTip, and fetches no lost commits.
-func nextTipOnce(ctx context.Context, h *laneCopies, s *laneTips) (to string, err error) {
+func nextTipOnce(ctx context.Context, h *laneCopies, s laneTips) (to string, err error) {
 	switch {
 	case s.was == "" && s.now == "":
 		h.refused.Delete(s.name)
 		return "", nil
 	case s.now == s.was || s.now == "":
-		return h.unmoved(ctx, *s)
+		return h.unmoved(ctx, s)
 	case h.checker == nil:
 		if ok, err := h.extends(ctx, s.now, s.was); err != nil {
 			return "", err
@@ -247,7 +248,7 @@ func (h *laneCopies) unmoved(ctx context.Context, s laneTips) (to string, err er
 		return s.was, nil
 	}
 	if s.now != s.was {
-		if cut, ok, err := h.cut(ctx, s.was, s.now); ok || err != nil {
+		if cut, ok, err := h.cut(ctx, s); ok || err != nil {
 			h.refused.Delete(s.name)
 			return cut, err
 		}
@@ -270,22 +271,20 @@ func (h *laneCopies) refuse(lane, tip, was string, why error) {
 }
 
 // recheckRewind looks again at a lane whose mirror does not stand on the copy. Another command of
-// this clone may have moved the copy on since the hub was asked, so it is asked again, and
-// s then says where the hub has the lane.
-func (h *laneCopies) recheckRewind(ctx context.Context, s *laneTips) (to string, err error) {
-	if err := h.refetchLane(ctx, s); err != nil {
+// this clone may have moved the copy on since the hub was asked, so it is asked again.
+func (h *laneCopies) recheckRewind(ctx context.Context, s laneTips) (to string, err error) {
+	if s.now, err = h.refetchLane(ctx, s.name); err != nil {
 		return "", err
 	}
-	now := s.now
-	if now == "" || now == s.was {
+	if s.now == "" || s.now == s.was {
 		return s.was, nil
 	}
-	if ok, err := h.extends(ctx, now, s.was); err != nil {
+	if ok, err := h.extends(ctx, s.now, s.was); err != nil {
 		return "", err
 	} else if ok {
-		return h.nextTip(ctx, &laneTips{s.name, s.was, now})
+		return h.nextTip(ctx, &s)
 	}
-	cut, ok, err := h.cut(ctx, s.was, now)
+	cut, ok, err := h.cut(ctx, s)
 	if err != nil {
 		return "", err
 	}
@@ -293,30 +292,29 @@ func (h *laneCopies) recheckRewind(ctx context.Context, s *laneTips) (to string,
 		return "", h.errRollback(h.RemoteName(s.name))
 	}
 	h.refused.Delete(s.name)
-	to, err = h.nextTip(ctx, &laneTips{s.name, cut, now})
+	to, err = h.nextTip(ctx, &laneTips{s.name, cut, s.now})
 	if fault.Is(err, fault.Rollback) { // the copy keeps the commits seen by this clone
 		err = errors.Join(h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: cut}}}), err)
 	}
 	return to, err
 }
 
-// refetchLane fetches a lane into the mirror once more.
-func (h *laneCopies) refetchLane(ctx context.Context, s *laneTips) (err error) {
+// refetchLane fetches the lane of a copy into the mirror once more, and returns where the hub has it.
+func (h *laneCopies) refetchLane(ctx context.Context, name string) (now string, err error) {
 	// A fetch does not move a symbolic ref. Only somebody here makes one.
-	_, _ = h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", "--delete", h.mirrored(s.name)}})
-	spec := specOf(h.RemoteName(s.name), h.mirrored(s.name))
+	_, _ = h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", "--delete", h.mirrored(name)}})
+	spec := specOf(h.RemoteName(name), h.mirrored(name))
 	if err := h.errUnreachable(fetch(ctx, &h.remote, fetchRequest{specs: []string{spec}})); err != nil {
-		return err
+		return "", err
 	}
-	s.now, err = h.Repo.Resolve(ctx, h.mirrored(s.name))
-	return err
+	return h.Repo.Resolve(ctx, h.mirrored(name))
 }
 
 // cut finds the tip of a copy before an untrusted merge, if that tip is known and the hub has
 // no more than that. Not ok if the copy is in order.
-func (h *laneCopies) cut(ctx context.Context, oid, hubTip string) (tip string, ok bool, err error) {
-	if h.checker == nil || h.checker.MayMove(ctx, "", oid) == nil {
+func (h *laneCopies) cut(ctx context.Context, s laneTips) (tip string, ok bool, err error) {
+	if h.checker == nil || h.checker.MayMove(ctx, "", s.was) == nil {
 		return "", false, nil
 	}
-	return h.checker.Cut(ctx, oid, hubTip)
+	return h.checker.Cut(ctx, s.was, s.now)
 }

@@ -96,11 +96,11 @@ var ofRecords = []mutant{
 	},
 	{
 		"a poisoned copy is mended", "internal/crossrepo/learn.go",
-		`	cut, ok, err := h.cut(ctx, s.was, now)`, `	cut, ok, err := "", false, error(nil)`, inCrossrepo + "TestPoisonedCopy",
+		`	cut, ok, err := h.cut(ctx, s)`, `	cut, ok, err := "", false, error(nil)`, inCrossrepo + "TestPoisonedCopy",
 	},
 	{
 		"a poisoned copy of a lane that is gone is mended", "internal/crossrepo/learn.go",
-		`if cut, ok, err := h.cut(ctx, s.was, s.now); ok || err != nil {`, `if cut, ok, err := "", false, error(nil); ok || err != nil {`, inCrossrepo + "TestPoisonedCopy",
+		`if cut, ok, err := h.cut(ctx, s); ok || err != nil {`, `if cut, ok, err := "", false, error(nil); ok || err != nil {`, inCrossrepo + "TestPoisonedCopy",
 	},
 	{
 		"a stranger's merge is not given back", "internal/crossrepo/catchup.go",
