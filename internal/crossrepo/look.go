@@ -24,8 +24,9 @@ type Look struct {
 // fetcher fetches refs of a hub into the copies and the mirror, in one connection.
 type fetcher struct {
 	laneCopies
-	notes *broughtNotes        // brought along with another question
 	along *lifecycle.FetchSpec // what the next look brings besides; only within [BringAlong]
+
+	notesBefore *string // former tip of the copy of the notes, which came along with another question; nil if they did not
 }
 
 // Refresh implements lifecycle.Home: one connection, or none where everything was
@@ -258,18 +259,13 @@ func (h *fetcher) takePublished(ctx context.Context, copies []string) error {
 	return err
 }
 
-// broughtNotes reports whether the notes of a hub came with an earlier fetch.
-type broughtNotes struct {
-	before string // former tip of the copy
-}
-
 // BroughtNotes reports once that this command has brought the notes of a hub, and the former
 // tip of their copy.
 func (h *fetcher) BroughtNotes() (before string, ok bool) {
-	if h.notes == nil {
+	if h.notesBefore == nil {
 		return "", false
 	}
-	before, h.notes = h.notes.before, nil
+	before, h.notesBefore = *h.notesBefore, nil
 	return before, true
 }
 
@@ -285,6 +281,6 @@ func (h *fetcher) bringNotes(ctx context.Context, specs []string, b *bound) (don
 	} else if err != nil {
 		return false, ctx.Err()
 	}
-	h.notes = &broughtNotes{before: before}
+	h.notesBefore = &before
 	return true, nil
 }
