@@ -35,7 +35,7 @@ func connect(ctx context.Context, h *remote, c gitexec.Cmd) ([]byte, error) {
 		c.Timeout, within = min(c.Timeout, lookTime), s.within
 	}
 	c.Args = slices.Concat(plainWords, c.Args)
-	c.Env = append(c.Env, sharing(ctx, h).Env...)
+	c.Env = append(c.Env, h.SSHSharing(ctx).Env...)
 	out, err := h.Repo.Runner.Run(ctx, c)
 	if gitexec.TimedOut(err) && ctx.Err() == nil { // else it is the time of the command that is over
 		h.silent.Store(&silence{err, within, push})

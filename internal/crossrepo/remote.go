@@ -34,7 +34,8 @@ type remote struct {
 
 	silent   atomic.Pointer[silence] // nil as long as each call of this command was answered
 	failed   atomic.Int32            // fetches of lost objects in this command
-	ssh      sharedSSH
+	sshOnce  sync.Once               // see SSHSharing
+	ssh      sshshare.Sharing
 	findings atomic.Pointer[findings]          // nil until the file was read
 	works    atomic.Pointer[map[string]string] // see worksThere
 }
@@ -286,18 +287,10 @@ func listed(ctx context.Context, h *remote, within time.Duration, patterns ...st
 	return there, nil
 }
 
-// sharedSSH is the decision about the connections to one hub, made once a command.
-type sharedSSH struct {
-	once sync.Once
-	is   sshshare.Sharing
-}
-
-// SSHSharing says whether the ssh connections to a hub are shared.
-func SSHSharing(ctx context.Context, h *Hub) sshshare.Sharing { return sharing(ctx, &h.remote) }
-
-func sharing(ctx context.Context, h *remote) sshshare.Sharing {
-	h.ssh.once.Do(func() { h.ssh.is = sshshare.For(ctx, h.Repo, string(h.Alias.URL)) })
-	return h.ssh.is
+// SSHSharing says whether the ssh connections to the hub are shared. It is decided once in a command.
+func (h *remote) SSHSharing(ctx context.Context) sshshare.Sharing {
+	h.sshOnce.Do(func() { h.ssh = sshshare.For(ctx, h.Repo, string(h.Alias.URL)) })
+	return h.ssh
 }
 
 // stampOf returns the file whose time says when this clone read the hub last.

@@ -46,7 +46,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"commands share a connection", "internal/crossrepo/connect.go",
-		`	c.Env = append(c.Env, sharing(ctx, h).Env...)
+		`	c.Env = append(c.Env, h.SSHSharing(ctx).Env...)
 `, ``, inCrossrepo + "TestSSHConnectionIsShared",
 	},
 	{

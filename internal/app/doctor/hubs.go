@@ -67,7 +67,7 @@ func tellPrefixes(d *checkup, check string, al *crossrepo.Alias, p *crossrepo.Pr
 
 // checkSharing says whether commands share ssh connections to a hub.
 func checkSharing(ctx context.Context, d *checkup, hub *crossrepo.Hub) {
-	switch s := crossrepo.SSHSharing(ctx, hub); {
+	switch s := hub.SSHSharing(ctx); {
 	case s.Why == sshshare.NotSSH:
 	case s.Why != "":
 		d.ok("ssh "+hub.Alias.Name, "every command opens its own connection: %s", s.Why)
