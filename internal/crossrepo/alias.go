@@ -78,7 +78,7 @@ func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
 	case a.Is(derived):
 		return a, true, nil
 	case as.Repo.Config.Get("handoffrepo."+name+".pinnedurl") != string(a.URL):
-		return nil, false, moved(a, derived)
+		return nil, false, errOtherRepo(a, derived)
 	}
 	return a, true, movedByPlace(as, a, derived)
 }
@@ -90,16 +90,16 @@ func movedByPlace(as Aliases, a *Alias, derived string) error {
 	if elsewhere, err := RepoID(string(a.URL), "/"); err != nil || elsewhere == derived {
 		return nil //nolint:nilerr // the URL is not relative to a worktree
 	}
-	path, _ := filePath(a.RepoID)
+	dir, _ := filePath(a.RepoID)
 	other, _ := filePath(derived)
-	for _, place := range []string{path, other} {
+	for _, place := range []string{dir, other} {
 		if _, err := os.Stat(place); err != nil {
 			return nil //nolint:nilerr // git says what is wrong with a place that is not there
 		}
 	}
-	absolute := fault.Run("git", "config", "handoffrepo."+a.Name+".url", path)
+	absolute := fault.Run("git", "config", "handoffrepo."+a.Name+".url", dir)
 	if IsRemote(as.Repo.Config, a.Name) {
-		absolute = fault.Run("git", "remote", "set-url", a.Name, path)
+		absolute = fault.Run("git", "remote", "set-url", a.Name, dir)
 	}
 	return fault.New(fault.Denied, fault.AudienceMismatch, "%s was pinned as %s, and its relative path leads to %s from this worktree", a.Name, a.RepoID, derived).
 		WithHints(absolute.Because("makes the path absolute"))
@@ -108,12 +108,12 @@ func movedByPlace(as Aliases, a *Alias, derived string) error {
 // apart refuses an alias of this repository itself. A handoff sent by one would stay in this clone, because
 // no hub brings its end.
 func apart(as Aliases, name, repoID string) error {
-	path, local := filePath(repoID)
+	dir, local := filePath(repoID)
 	if !local {
 		return nil
 	}
-	own := slices.Contains(as.Repo.Paths(), path)
-	if dirs, ok := refs.Locate(path, nil); ok && dirs.Top == path {
+	own := slices.Contains(as.Repo.Paths(), dir)
+	if dirs, ok := refs.Locate(dir, nil); ok && dirs.Top == dir {
 		own = own || dirs.CommonDir == as.Repo.CommonDir
 	}
 	if !own {
@@ -263,7 +263,7 @@ func movedTo(as Aliases, name, pinned, repoID string) error {
 		return nil //nolint:nilerr // as above
 	}
 	a.RepoID = pinned
-	return moved(a, derived)
+	return errOtherRepo(a, derived)
 }
 
 // suggest returns the hints for a name without a repository.

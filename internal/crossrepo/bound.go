@@ -33,7 +33,7 @@ var errTooMuch = errors.New("more lanes than handoffs can have")
 // bound limits a fetch of the whole log. A nil bound is no limit.
 type bound struct {
 	objects string          // the directory
-	names   names           // of refs at the hub
+	names   refNames        // of refs at the hub
 	size    int64           // of a file, in bytes
 	lanes   map[string]bool // listed by the hub
 	listed  bool            // it has listed a ref
@@ -41,7 +41,7 @@ type bound struct {
 }
 
 func newBound(h *remote) *bound {
-	b := &bound{objects: h.Repo.Objects, names: h.names, size: mostPack, lanes: map[string]bool{}}
+	b := &bound{objects: h.Repo.Objects, names: h.refNames, size: mostPack, lanes: map[string]bool{}}
 	if info, err := os.Stat(filepath.Join(h.Repo.CommonDir, "packed-refs")); err == nil {
 		b.size += info.Size() // git may write it anew, and needs room for it
 	}

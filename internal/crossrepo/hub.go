@@ -17,7 +17,7 @@ import (
 // Hub is the repository behind an alias, as a home. It implements lifecycle.Home.
 //
 // Each part of a hub embeds the next one: Hub, fetcher (look.go), laneCopies (lanes.go), remote
-// (remote.go), names (names.go). A part uses the fields of those after it.
+// (remote.go), refNames (names.go). A part uses the fields of those after it.
 type Hub struct {
 	fetcher
 	scouted sync.Map     // tips of the lanes looked at before a first try
@@ -29,7 +29,7 @@ var _ lifecycle.RemoteHome = (*Hub)(nil)
 // NewHub makes the hub behind an alias. Copies of its refs are kept in repo. The checker says
 // which lanes may be copied; nil where nothing is believed of them.
 func NewHub(a *Alias, repo *refs.Repo, checker LaneChecker) *Hub {
-	return &Hub{fetcher: fetcher{laneCopies: laneCopies{remote: remote{Alias: a, Repo: repo, names: namesAt(a)}, checker: checker}}}
+	return &Hub{fetcher: fetcher{laneCopies: laneCopies{remote: remote{Alias: a, Repo: repo, refNames: namesAt(a)}, checker: checker}}}
 }
 
 // ID implements lifecycle.Home.
@@ -99,7 +99,7 @@ func applyAlone(ctx context.Context, h *Hub, t refs.Transaction) error {
 // unapplied reads the hub after a failed push and returns the edits to push once more. If
 // applied is true there are none: the push was applied, and its answer got lost. After the last
 // try, cause and report explain the refusal.
-func unapplied(ctx context.Context, h *Hub, t refs.Transaction, edits []refs.Edit, report *report, cause error, last bool) (rest []refs.Edit, applied bool, err error) {
+func unapplied(ctx context.Context, h *Hub, t refs.Transaction, edits []refs.Edit, report *pushReport, cause error, last bool) (rest []refs.Edit, applied bool, err error) {
 	if err := h.Refresh(ctx, lifecycle.FetchSpecFor(h, t.Edits)); err != nil {
 		return nil, false, err
 	}

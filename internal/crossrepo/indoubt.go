@@ -13,7 +13,7 @@ var ErrInDoubt = errors.New("the hub may have taken the push")
 
 // inDoubt adds [ErrInDoubt] to the error of the look after an unanswered push, if an interrupt
 // kept the look from learning the outcome.
-func inDoubt(r *report, err error) error {
+func inDoubt(r *pushReport, err error) error {
 	if r.rejected() || !errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -21,7 +21,7 @@ func inDoubt(r *report, err error) error {
 }
 
 // rejected reports whether git or the hub refused a ref: then an atomic push moved none.
-func (r *report) rejected() bool {
+func (r *pushReport) rejected() bool {
 	for ref, flag := range r.flag {
 		if _, ok := r.refused(ref); ok || flag == '!' && strings.HasPrefix(r.summary[ref], "[rejected] ") {
 			return true

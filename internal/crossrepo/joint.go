@@ -46,9 +46,9 @@ func (j *joint) at(h *Hub) []*waiting {
 
 // flush sends the steps waiting for a hub. A step alone is pushed as if nothing were collected.
 func (j *joint) flush(ctx context.Context, h *Hub) {
-	t, all := j.course(h), j.at(h)
-	if t.over != nil {
-		j.answer(func(*waiting) error { return t.over }, all...)
+	c, all := j.course(h), j.at(h)
+	if c.over != nil {
+		j.answer(func(*waiting) error { return c.over }, all...)
 		return
 	}
 	group := j.fitting(ctx, h)
@@ -56,10 +56,10 @@ func (j *joint) flush(ctx context.Context, h *Hub) {
 	case group == nil: // some were out of date: their tasks have decided again
 	case len(group) == 0:
 		j.sendAlone(all[0])
-	case t.doubt:
-		t.doubt, t.refused = false, 0
+	case c.doubt:
+		c.doubt, c.refused = false, 0
 		if w := j.another(group); j.sendAlone(w) {
-			t.end(w.err)
+			c.end(w.err)
 		}
 	case len(group) == 1:
 		j.sendAlone(group[0])
@@ -141,29 +141,29 @@ func (j *joint) fits(ctx context.Context, w *waiting, tips map[string]string) er
 func (j *joint) sendAlone(w *waiting) (refused bool) {
 	w.alone = true
 	j.answer(func(*waiting) error { return nil }, w)
-	t := j.course(w.hub)
+	c := j.course(w.hub)
 	switch {
 	case w.err == nil:
-		t.refused = 0
+		c.refused = 0
 	case fault.Is(w.err, fault.RemoteUnavailable), fault.Is(w.err, fault.NoAtomicPush):
-		t.end(w.err)
+		c.end(w.err)
 	case fault.CodeOf(w.err) == fault.Unavailable:
-		t.refused++
-		t.doubt, t.size = true, 0
+		c.refused++
+		c.doubt, c.size = true, 0
 		return true
 	}
 	return false
 }
 
 // end lets nothing more be sent to a hub.
-func (t *course) end(why error) {
+func (c *course) end(why error) {
 	if f := fault.As(why); f != nil {
 		not := *f
 		not.Err = ErrNotTried
-		t.over = &not
+		c.over = &not
 		return
 	}
-	t.over = fmt.Errorf("%w: %w", ErrNotTried, why)
+	c.over = fmt.Errorf("%w: %w", ErrNotTried, why)
 }
 
 // push sends several steps in one atomic push.
@@ -186,8 +186,8 @@ func (j *joint) push(ctx context.Context, h *Hub, group []*waiting) {
 	report, err := h.Push(ctx, refs.Transaction{Edits: edits, Objects: objects})
 	switch {
 	case err == nil && report.Accepted(edits):
-		t := j.course(h)
-		t.refused, t.failed, t.size = 0, 0, 2*t.size
+		c := j.course(h)
+		c.refused, c.failed, c.size = 0, 0, 2*c.size
 		j.answer(func(*waiting) error { return nil }, group...)
 	case report.RefusedForGood(edits):
 		j.refused(h, group, report, err)
@@ -223,7 +223,7 @@ func merged(h *Hub, group []*waiting) []refs.Edit {
 
 // refused removes from a push the steps for which the hub refused it for good. Nothing has
 // moved there.
-func (j *joint) refused(h *Hub, group []*waiting, report *report, cause error) {
+func (j *joint) refused(h *Hub, group []*waiting, report *pushReport, cause error) {
 	guarded := h.guardRefusal(cause) != nil
 	named := report.culprits()
 	if guarded {
@@ -232,7 +232,7 @@ func (j *joint) refused(h *Hub, group []*waiting, report *report, cause error) {
 	to := slices.DeleteFunc(slices.Clone(group), func(w *waiting) bool {
 		return !slices.ContainsFunc(w.t.Edits, func(e refs.Edit) bool { return slices.Contains(named, h.RemoteName(e.Ref)) })
 	})
-	t := j.course(h)
+	c := j.course(h)
 	switch {
 	case guarded && len(to) > 0: // it refuses records, not this account
 		for _, w := range to {
@@ -241,8 +241,8 @@ func (j *joint) refused(h *Hub, group []*waiting, report *report, cause error) {
 	case len(to) == 0 || len(to) == len(group):
 		j.unnamed(h, group)
 	default:
-		t.refused += len(to)
-		t.doubt = t.refused > 1
+		c.refused += len(to)
+		c.doubt = c.refused > 1
 		j.answer(func(w *waiting) error { return h.errPushRefused(w.t.Edits, report.of(h, w.t.Edits), cause) }, to...)
 	}
 }
@@ -250,14 +250,14 @@ func (j *joint) refused(h *Hub, group []*waiting, report *report, cause error) {
 // unnamed tries the first step of a push alone, where it is not known which one is to
 // blame. If the hub takes it, the others are sent in smaller parts.
 func (j *joint) unnamed(h *Hub, group []*waiting) {
-	if t := j.course(h); !j.sendAlone(group[0]) && t.failed != 1 {
-		t.size = max(1, (len(group)-1)/2)
+	if c := j.course(h); !j.sendAlone(group[0]) && c.failed != 1 {
+		c.size = max(1, (len(group)-1)/2)
 	}
 }
 
 // look reads the hub after a push that failed, or whose answer got lost, and finds out what
 // became of each step.
-func (j *joint) look(ctx context.Context, h *Hub, group []*waiting, report *report, cause error) {
+func (j *joint) look(ctx context.Context, h *Hub, group []*waiting, report *pushReport, cause error) {
 	var all []refs.Edit
 	for _, w := range group {
 		all = append(all, w.t.Edits...)
@@ -285,15 +285,15 @@ func (j *joint) look(ctx context.Context, h *Hub, group []*waiting, report *repo
 		j.answer(func(w *waiting) error { return done[w] }, known...)
 		return
 	}
-	t := j.course(h)
+	c := j.course(h)
 	if gitexec.TimedOut(cause) {
 		err := errNoAnswer(h)
-		t.end(err)
+		c.end(err)
 		j.answer(func(*waiting) error { return err }, group...)
 		return
 	}
-	t.failed++
-	if silent := len(report.flag) == 0; silent || t.failed > 2 || refs.Pause(ctx, t.failed) != nil {
+	c.failed++
+	if silent := len(report.flag) == 0; silent || c.failed > 2 || refs.Pause(ctx, c.failed) != nil {
 		j.unnamed(h, group)
 	}
 }
@@ -331,8 +331,8 @@ func (j *joint) became(ctx context.Context, h *Hub, group []*waiting) (done map[
 }
 
 // of returns the part of a report about some edits.
-func (r *report) of(h *Hub, edits []refs.Edit) *report {
-	part := &report{flag: map[string]byte{}, summary: map[string]string{}, said: r.said}
+func (r *pushReport) of(h *Hub, edits []refs.Edit) *pushReport {
+	part := &pushReport{flag: map[string]byte{}, summary: map[string]string{}, said: r.said}
 	for _, e := range edits {
 		name := h.RemoteName(e.Ref)
 		if flag, ok := r.flag[name]; ok {

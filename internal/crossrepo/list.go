@@ -69,8 +69,8 @@ func (l *List) Shows(ctx context.Context, h *Hub, inbox refs.Ref, id handoff.ID)
 	case s.was != tip:
 		return false
 	default: // a step of this clone moved the copy alone
-		follow := refs.Edit{Ref: h.mirrored(lane), Old: s.now, New: tip}
-		if h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{follow}}) != nil {
+		edit := refs.Edit{Ref: h.mirrored(lane), Old: s.now, New: tip}
+		if h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{edit}}) != nil {
 			return false
 		}
 	}

@@ -98,7 +98,7 @@ func (h *fetcher) bringOnce(ctx context.Context, l Look, b *bound) error {
 	if !done && len(specs) > 0 {
 		var flags []string
 		if b == nil { // a bounded fetch negotiates nothing, see fetchRequest.settings
-			flags = tips(&h.remote, specs)
+			flags = negotiationTips(&h.remote, specs)
 		}
 		if err := h.errUnreachable(fetch(ctx, &h.remote, fetchRequest{flags: flags, specs: specs, bound: b})); err != nil {
 			return err
@@ -216,10 +216,10 @@ func Each[H lifecycle.Home](homes []H, ask func(H) error) []error {
 // all refs for each.
 const mostTips = 32
 
-// tips let git tell the hub only of the copies of the requested refs. Offers have no ancestor,
-// so git finds nothing in common with them. It would go on to offer commits of the user's own
-// branches, in rounds of 16, 32 and more, each of them a request over HTTP.
-func tips(h *remote, specs []string) []string {
+// negotiationTips returns flags by which git tells the hub only of the copies of the requested refs.
+// Offers have no ancestor, so git finds nothing in common with them. It would go on to offer commits
+// of the user's own branches, in rounds of 16, 32 and more, each of them a request over HTTP.
+func negotiationTips(h *remote, specs []string) []string {
 	if len(specs) > mostTips {
 		return []string{"--negotiation-tip=" + string(h.Namespace()) + "*", "--negotiation-tip=" + string(h.Mirror()) + "*"}
 	}

@@ -86,7 +86,7 @@ func (h *remote) mendAfter(ctx context.Context, failed error) (bool, error) {
 		} else if whole {
 			continue
 		}
-		if err := drop(ctx, h, refs.Lost{Ref: ref, Object: ref.OID}); err != nil {
+		if err := dropCopy(ctx, h, refs.Lost{Ref: ref, Object: ref.OID}); err != nil {
 			return false, err
 		}
 		changed = true
@@ -168,7 +168,7 @@ func mendAtOnce(ctx context.Context, h *remote, list []refs.Ref) (brought, dropp
 			err = errLost(h, ref.Name)
 		case refs.IsCopy(ref.Name):
 			dropped = append(dropped, ref.Name)
-			if derr := drop(ctx, h, lost[i]); derr != nil {
+			if derr := dropCopy(ctx, h, lost[i]); derr != nil {
 				return brought, dropped, derr
 			}
 		}
@@ -176,9 +176,9 @@ func mendAtOnce(ctx context.Context, h *remote, list []refs.Ref) (brought, dropp
 	return brought, dropped, err
 }
 
-// drop drops the copy of a ref that lacks an object, unless another command has looked as well, with the damaged
+// dropCopy drops the copy of a ref that lacks an object, unless another command has looked as well, with the damaged
 // file of that object.
-func drop(ctx context.Context, h *remote, l refs.Lost) error {
+func dropCopy(ctx context.Context, h *remote, l refs.Lost) error {
 	err := h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: l.Name, Old: l.OID}}})
 	if errors.As(err, new(*refs.StaleError)) {
 		return nil

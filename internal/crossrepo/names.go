@@ -8,18 +8,18 @@ import (
 	"githandoff/internal/refs"
 )
 
-// names translates the names of refs between this clone and one hub. Names below the hub's root
+// refNames translates the names of refs between this clone and one hub. Names below the hub's root
 // are those of the format, as are names below the namespaces of this clone. No record names a
 // ref: nothing signed depends on the root.
-type names struct {
+type refNames struct {
 	copies, mirror refs.Namespace // in this clone
 	root           string         // at the hub; ends in "/"
 	notes          string         // at the hub
 }
 
 // namesAt returns the names at the hub behind an alias. The namespaces are hashes of its id.
-func namesAt(a *Alias) names {
-	return names{
+func namesAt(a *Alias) refNames {
+	return refNames{
 		copies: refs.TrackingNamespace(a.RepoID), mirror: refs.MirrorNamespace(a.RepoID),
 		root: a.Root(), notes: refs.At(a.Prefix, refs.NotesRef),
 	}
@@ -27,7 +27,7 @@ func namesAt(a *Alias) names {
 
 // RemoteName returns the hub's own name of a ref: of its copy, of its mirror, or of the ref as the
 // format names it. The result is always below the root, or the notes.
-func (n names) RemoteName(local string) string {
+func (n refNames) RemoteName(local string) string {
 	if local == refs.NotesRef || local == string(n.copies)+refs.NotesBelow {
 		return n.notes
 	}
@@ -40,19 +40,19 @@ func (n names) RemoteName(local string) string {
 }
 
 // here returns the name of the copy of a hub's ref; not ok if the ref is none of ours there.
-func (n names) here(remote string) (local string, ok bool) {
-	if remote == n.notes {
+func (n refNames) here(there string) (local string, ok bool) {
+	if there == n.notes {
 		return string(n.copies) + refs.NotesBelow, true
 	}
-	rest, ok := strings.CutPrefix(remote, n.root)
+	rest, ok := strings.CutPrefix(there, n.root)
 	return string(n.copies) + rest, ok && rest != "" && rest != refs.NotesBelow
 }
 
 // relative returns the name of a copy below its namespace.
-func (n names) relative(ref string) string { return strings.TrimPrefix(ref, string(n.copies)) }
+func (n refNames) relative(ref string) string { return strings.TrimPrefix(ref, string(n.copies)) }
 
 // mirrored returns the name in the mirror of a copy.
-func (n names) mirrored(ref string) string {
+func (n refNames) mirrored(ref string) string {
 	return string(n.mirror) + strings.TrimPrefix(ref, string(n.copies))
 }
 

@@ -170,7 +170,7 @@ func Try(ctx context.Context, h *Hub, now time.Time, random io.Reader) (*Trial, 
 		return &Trial{Refused: h.diagnose(ctx, made, report, err)}, nil
 	}
 	t := &Trial{WasGuarded: before.Guarded}
-	if t.Refused, err = shown(ctx, h, commit, inbox, lane); err != nil {
+	if t.Refused, err = readBack(ctx, h, commit, inbox, lane); err != nil {
 		return nil, err
 	}
 	other, err := h.trial(now, random, 0)
@@ -213,9 +213,9 @@ func (t *Trial) clean(ctx context.Context, h *Hub, copies ...string) {
 	}
 }
 
-// shown reads the refs of a trial back, as those who fetch see them. A ref that they do not see is
+// readBack reads the refs of a trial back, as those who fetch see them. A ref that they do not see is
 // hidden, or gone: git sends no deletion of a ref that the hub does not show to those who push.
-func shown(ctx context.Context, h *Hub, commit string, copies ...string) (refused, err error) {
+func readBack(ctx context.Context, h *Hub, commit string, copies ...string) (refused, err error) {
 	var names []string
 	for _, ref := range copies {
 		names = append(names, h.RemoteName(ref))

@@ -14,17 +14,17 @@ import (
 	"githandoff/internal/refs"
 )
 
-// report is the line of "git push --porcelain" for each ref: a flag, the ref, and a summary for
+// pushReport is the line of "git push --porcelain" for each ref: a flag, the ref, and a summary for
 // people. The first line of a ref counts: git prints the reason of a refusal as the hub wrote
 // it, with line ends, so lines of the hub's own can follow.
-type report struct {
+type pushReport struct {
 	flag    map[string]byte
 	summary map[string]string
 	said    string // what the hub wrote besides, for a refusal that gives no reason of its own
 }
 
-func parseReport(out []byte) *report {
-	r := &report{flag: map[string]byte{}, summary: map[string]string{}}
+func parseReport(out []byte) *pushReport {
+	r := &pushReport{flag: map[string]byte{}, summary: map[string]string{}}
 	for line := range strings.Lines(string(out)) {
 		part := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
 		if len(part) != 3 || len(part[0]) != 1 {
@@ -40,7 +40,7 @@ func parseReport(out []byte) *report {
 
 // Accepted reports whether every ref of a push was changed. "=" (up to date) is a lost race: git
 // says it before it looks at the lease.
-func (r *report) Accepted(edits []refs.Edit) bool {
+func (r *pushReport) Accepted(edits []refs.Edit) bool {
 	for _, f := range r.flag {
 		if f != ' ' && f != '+' && f != '*' && f != '-' {
 			return false
@@ -52,13 +52,13 @@ func (r *report) Accepted(edits []refs.Edit) bool {
 // failedAfter reports whether a push failed although the hub accepted every ref: soft-serve ends each
 // push over ssh with an error as long as the repository has no branch. git before 2.49 ignores that
 // error in an atomic push that is no dry run.
-func (r *report) failedAfter(err error, edits []refs.Edit) bool {
+func (r *pushReport) failedAfter(err error, edits []refs.Edit) bool {
 	return gitexec.ExitCode(err) == 1 && r.Accepted(edits)
 }
 
 // diagnose finds out why a push failed: the hub refuses, cannot do atomic pushes, may only be
 // read, or is gone. It asks by trying, not by reading English.
-func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *report, cause error) error {
+func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *pushReport, cause error) error {
 	if refused := h.guardRefusal(cause); refused != nil {
 		note(&h.remote, func(k *findings) { k.Guarded = true })
 		return refused
@@ -110,7 +110,7 @@ func errNoAnswer(h *Hub) error {
 // refusal is like errPushRefused. If an existing ref blocks the refs of handoffs, it asks the hub
 // once more: the handoffs may be below another prefix. If git here could not read an object of the
 // push, the hub is not to blame.
-func refusal(ctx context.Context, h *Hub, edits []refs.Edit, r *report, cause error) error {
+func refusal(ctx context.Context, h *Hub, edits []refs.Edit, r *pushReport, cause error) error {
 	if strings.Contains(r.said, sentNothing) {
 		return fault.New(fault.Unavailable, fault.MissingObject, "cannot send %s to %s: %s", r.culprit(), h.Alias.Name, GitSaid(cause)).
 			WithHints(refs.BringsObjects())
@@ -234,13 +234,13 @@ var forGood = []string{"hook declined", "deny ", "denied", "prohibited", "not pe
 const tooLarge = "maximum allowed size"
 
 // refused reports whether the hub refused a ref itself, and why.
-func (r *report) refused(ref string) (why string, ok bool) {
+func (r *pushReport) refused(ref string) (why string, ok bool) {
 	why, ok = strings.CutPrefix(r.summary[ref], byHub)
 	return why, ok && r.flag[ref] == '!'
 }
 
 // culprits returns the refs refused by the hub for their own sake.
-func (r *report) culprits() []string {
+func (r *pushReport) culprits() []string {
 	var list []string
 	for ref := range r.flag {
 		if why, ok := r.refused(ref); ok && !slices.Contains(goesAlong, why) {
@@ -252,7 +252,7 @@ func (r *report) culprits() []string {
 
 // culprit returns the first ref refused by the hub for its own sake, or else some ref that it refused;
 // "" where it refused none.
-func (r *report) culprit() string {
+func (r *pushReport) culprit() string {
 	if list := r.culprits(); len(list) > 0 {
 		return slices.Min(list)
 	}
@@ -270,7 +270,7 @@ const outdated = "[rejected] (stale info)"
 
 // overtaken reports whether git sent nothing of a push because a ref outside of the lanes had
 // moved. A lane moves for other handoffs as well.
-func (r *report) overtaken(h *Hub, edits []refs.Edit) bool {
+func (r *pushReport) overtaken(h *Hub, edits []refs.Edit) bool {
 	moved := false
 	for _, e := range edits {
 		there := h.RemoteName(e.Ref)
@@ -283,7 +283,7 @@ func (r *report) overtaken(h *Hub, edits []refs.Edit) bool {
 }
 
 // refusedByHub reports whether the hub refused each ref in its answer.
-func (r *report) refusedByHub() bool {
+func (r *pushReport) refusedByHub() bool {
 	for ref := range r.flag {
 		if _, ok := r.refused(ref); !ok {
 			return false
@@ -294,7 +294,7 @@ func (r *report) refusedByHub() bool {
 
 // RefusedForGood reports whether the hub refused every ref of a push, for a lasting reason.
 // Then nothing moved there, and the leases held: there is nothing to read.
-func (r *report) RefusedForGood(edits []refs.Edit) bool {
+func (r *pushReport) RefusedForGood(edits []refs.Edit) bool {
 	if len(r.flag) != len(edits) || !r.refusedByHub() {
 		return false
 	}
@@ -306,7 +306,7 @@ func (r *report) RefusedForGood(edits []refs.Edit) bool {
 }
 
 // errPushRefused reports a refused push in the hub's words.
-func (h *remote) errPushRefused(edits []refs.Edit, r *report, cause error) error {
+func (h *remote) errPushRefused(edits []refs.Edit, r *pushReport, cause error) error {
 	said := remoteLines(cause)
 	if lock := lockAmong(said); lock != "" {
 		return h.errLocked(lock)
@@ -336,7 +336,7 @@ const undeletable = "protected from deletion"
 
 // keepsRefs reports whether the hub refused a deletion: by its words, or because it would have
 // moved the other refs.
-func (r *report) keepsRefs(h *remote, edits []refs.Edit) bool {
+func (r *pushReport) keepsRefs(h *remote, edits []refs.Edit) bool {
 	ref, along := r.culprit(), len(edits) == 1 || strings.Contains(r.said, undeletable)
 	for _, summary := range r.summary {
 		along = along || slices.Contains(goesAlong, strings.TrimPrefix(summary, byHub))

@@ -30,7 +30,7 @@ type remote struct {
 	Alias *Alias
 	Repo  *refs.Repo // this repository, where copies are kept
 
-	names // of refs, here and at the hub
+	refNames // of refs, here and at the hub
 
 	silent   atomic.Pointer[silence] // nil as long as each call of this command was answered
 	failed   atomic.Int32            // fetches of lost objects in this command
@@ -115,7 +115,7 @@ func errFormat(h *remote, said string) error {
 var ErrReadInPart = errors.New("some copies could not be written")
 
 // Push makes the edits of copies at the hub, in one atomic push, each leased at its old value.
-func (h *remote) Push(ctx context.Context, t refs.Transaction) (*report, error) {
+func (h *remote) Push(ctx context.Context, t refs.Transaction) (*pushReport, error) {
 	named := make([]refs.Edit, len(t.Edits))
 	for i, e := range t.Edits {
 		named[i] = refs.Edit{Ref: h.RemoteName(e.Ref), Old: e.Old, New: e.New}
@@ -126,7 +126,7 @@ func (h *remote) Push(ctx context.Context, t refs.Transaction) (*report, error) 
 // pushNamed is like Push of refs by their names at the hub. No ref leads to the objects yet, which
 // the caller has written, so a gc in this clone may take them before git sends them. Then a pack
 // keeps them for the next push, which is made here if the hub has refused all of the first one.
-func pushNamed(ctx context.Context, h *remote, t refs.Transaction) (*report, error) {
+func pushNamed(ctx context.Context, h *remote, t refs.Transaction) (*pushReport, error) {
 	r, err := pushOnce(ctx, h, t.Edits)
 	if err == nil || !h.Repo.Store.Lacks(t.Objects...) {
 		return r, err
@@ -140,7 +140,7 @@ func pushNamed(ctx context.Context, h *remote, t refs.Transaction) (*report, err
 	return pushOnce(ctx, h, t.Edits)
 }
 
-func pushOnce(ctx context.Context, h *remote, edits []refs.Edit) (*report, error) {
+func pushOnce(ctx context.Context, h *remote, edits []refs.Edit) (*pushReport, error) {
 	settings, target := untracked(h)
 	args := slices.Concat(settings, pushArgs, []string{"--atomic"})
 	for _, e := range edits {
@@ -177,9 +177,9 @@ func untracked(h *remote) (settings []string, target string) {
 	if given != h.Alias.Name {
 		return []string{"-c", "remote." + target + ".url=" + given}, target
 	}
-	remote := "remote." + given + "."
+	section := "remote." + given + "."
 	for _, key := range slices.Sorted(maps.Keys(h.Repo.Config)) {
-		variable, ok := strings.CutPrefix(key, remote)
+		variable, ok := strings.CutPrefix(key, section)
 		if !ok || variable == "fetch" || strings.Contains(variable, ".") {
 			continue
 		}
