@@ -86,8 +86,8 @@ func Environ(parent []string) []string {
 
 // Installed asks git for its version.
 func Installed(ctx context.Context, vars []string) (string, error) {
-	run := &Runner{Env: Environ(vars)}
-	out, err := run.Run(ctx, Cmd{Args: []string{"version"}})
+	r := &Runner{Env: Environ(vars)}
+	out, err := r.Run(ctx, Cmd{Args: []string{"version"}})
 	return Version(out), err
 }
 

@@ -91,9 +91,9 @@ func IsID(s string) bool {
 }
 
 // ID returns an object id as git prints it; "" for the id of zeros, which names no object.
-func ID(hex string) string {
-	if strings.Trim(hex, "0") == "" {
+func ID(oid string) string {
+	if strings.Trim(oid, "0") == "" {
 		return ""
 	}
-	return hex
+	return oid
 }

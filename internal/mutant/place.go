@@ -117,7 +117,7 @@ var ofPlace = []mutant{
 	},
 	{
 		"githandoff looks at owners where git does not", "internal/refs/believe.go",
-		`if err != nil || looks {`, `if err != nil || looks || true {`, inRefs + "TestOpenForeignWith",
+		`if err != nil || checks {`, `if err != nil || checks || true {`, inRefs + "TestOpenForeignWith",
 	},
 	{
 		"a repository does not list itself as safe", "internal/refs/believe.go",

@@ -81,7 +81,7 @@ var ofSnapshots = []mutant{
 	},
 	{
 		"a secret in a file does not travel", "internal/snapshot/policy.go",
-		`if rule := screen.Secret(text); rule != "" {`, `if rule := screen.Secret(text); len(rule) < 0 {`,
+		`if rule := screen.Secret(words); rule != "" {`, `if rule := screen.Secret(words); len(rule) < 0 {`,
 		"./internal/cli -run TestScript/snapshot_refused",
 	},
 	{

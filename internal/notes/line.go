@@ -85,9 +85,9 @@ func malformedLine(s, why string) error {
 }
 
 // parsed returns the well-formed lines of a note.
-func parsed(note []byte) []string {
+func parsed(body []byte) []string {
 	var lines []string
-	for line := range bytes.Lines(note) {
+	for line := range bytes.Lines(body) {
 		if len(line) > maxLine || len(line) < minLine {
 			continue // not worth a look
 		}
@@ -106,12 +106,12 @@ const (
 )
 
 // Clean returns the well-formed lines of a note, sorted, each once.
-func Clean(note []byte) []string { return union(parsed(note)) }
+func Clean(body []byte) []string { return union(parsed(body)) }
 
 // InForm reports whether a note has this package's own form: at most [MaxNote] bytes of
 // well-formed lines, sorted, none twice.
-func InForm(note []byte) bool {
-	return len(note) > 0 && len(note) <= MaxNote && bytes.Equal(note, join(Clean(note)))
+func InForm(body []byte) bool {
+	return len(body) > 0 && len(body) <= MaxNote && bytes.Equal(body, join(Clean(body)))
 }
 
 // union returns the lines sorted, each once: what cat_sort_uniq leaves.

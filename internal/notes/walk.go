@@ -16,18 +16,18 @@ type walk struct {
 	r      Reader
 	w      Writer
 	format gitobj.Format
-	read   map[string]tree // trees read so far, by id
+	read   map[string]rawTree // trees read so far, by id
 }
 
-// tree is a tree as git keeps it.
-type tree struct {
+// rawTree is a tree as git keeps it.
+type rawTree struct {
 	body    []byte
 	entries []gitobj.TreeEntry
 }
 
 // newWalk begins an operation in the repository of an object, by its id.
 func newWalk(r Reader, w Writer, oid string) *walk {
-	return &walk{r: r, w: w, format: gitobj.FormatOf(oid), read: make(map[string]tree)}
+	return &walk{r: r, w: w, format: gitobj.FormatOf(oid), read: make(map[string]rawTree)}
 }
 
 // root returns the tree of a notes commit, "" for none.
@@ -121,19 +121,19 @@ func (t *walk) load(ctx context.Context, depth int, trees []string) (*directory,
 }
 
 // tree reads a tree once.
-func (t *walk) tree(ctx context.Context, oid string) (tree, error) {
+func (t *walk) tree(ctx context.Context, oid string) (rawTree, error) {
 	if known, ok := t.read[oid]; ok {
 		return known, nil
 	}
 	body, err := t.object(ctx, oid, "tree")
 	if err != nil {
-		return tree{}, err
+		return rawTree{}, err
 	}
 	entries, err := t.format.ParseTree(body)
 	if err != nil {
-		return tree{}, fault.New(fault.Invalid, fault.MalformedObject, "notes tree %s: %w", oid, err)
+		return rawTree{}, fault.New(fault.Invalid, fault.MalformedObject, "notes tree %s: %w", oid, err)
 	}
-	t.read[oid] = tree{body, entries}
+	t.read[oid] = rawTree{body, entries}
 	return t.read[oid], nil
 }
 

@@ -32,8 +32,8 @@ func believe(ctx context.Context, r *Repo) error {
 		return nil
 	}
 	// git let it pass: because it is listed, or because this git does not look.
-	looks, err := r.HasGit(ctx, looksAtOwners)
-	if err != nil || looks {
+	checks, err := r.HasGit(ctx, looksAtOwners)
+	if err != nil || checks {
 		return err
 	}
 	listed, err := safeDirectory(ctx, r, place)

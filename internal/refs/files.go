@@ -160,8 +160,8 @@ func listInFiles(r *Repo, patterns []string) (list []Ref, ok bool) {
 			}
 		}
 		return seen, true, nil
-	}, func(path string) (ok bool, err error) {
-		list, ok, err = packedLike(path, wanted)
+	}, func(file string) (ok bool, err error) {
+		list, ok, err = packedLike(file, wanted)
 		return ok, err
 	})
 	if !ok || err != nil {

@@ -50,7 +50,7 @@ func look(ctx context.Context, r *Repo, name string, limit int64) (*Object, erro
 		}
 		settled := n >= looks || n > 1 && err == nil && r.Store.collecting().IsZero()
 		if settled && (err != nil || !movedLately(r, name)) {
-			return nil, lost(name, err)
+			return nil, errUnseen(name, err)
 		}
 		if n > 1 {
 			if perr := Pause(ctx, min(n-2, 3)); perr != nil {
@@ -77,8 +77,8 @@ func movedLately(r *Repo, name string) bool {
 	return err == nil && time.Since(info.ModTime()).Abs() < settles
 }
 
-// lost returns the error of a name whose object did not show; nil for the id of a missing object.
-func lost(name string, ended error) error {
+// errUnseen returns the error of a name whose object did not show; nil for the id of a missing object.
+func errUnseen(name string, ended error) error {
 	switch {
 	case ended != nil:
 		return fault.New(fault.Unavailable, fault.MissingObject, "read %s: %w", name, ended).WithHints(BringsObjects())
@@ -109,9 +109,9 @@ func BringsObjects() fault.Hint {
 	return fault.Run("githandoff", "doctor", "--fix").Because("brings the object again, if a hub has it")
 }
 
-// tip returns what a ref or a revision leads to, whether or not the object is here; "" where it
+// resolve returns what a ref or a revision leads to, whether or not the object is here; "" where it
 // does not exist.
-func tip(ctx context.Context, r *Repo, name string) (string, error) {
+func resolve(ctx context.Context, r *Repo, name string) (string, error) {
 	if gitobj.IsID(name) {
 		return name, nil
 	}
@@ -147,8 +147,8 @@ func isListed(ctx context.Context, r *Repo, tree, name string) (bool, error) {
 		return false, err
 	}
 	for line := range strings.SplitSeq(string(out), "\x00") {
-		mode, path, _ := strings.Cut(line, "\t")
-		if path == name && !strings.Contains(mode, " commit ") {
+		mode, entry, _ := strings.Cut(line, "\t")
+		if entry == name && !strings.Contains(mode, " commit ") {
 			return true, nil
 		}
 	}
@@ -188,7 +188,7 @@ func isThere(ctx context.Context, r *Repo, name string) (bool, error) {
 	}
 	base, kind, ok := strings.Cut(name, "^{")
 	if !ok {
-		oid, err := tip(ctx, r, name)
+		oid, err := resolve(ctx, r, name)
 		return oid != "", err
 	}
 	o, err := look(ctx, r, base, maxTop)

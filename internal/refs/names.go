@@ -32,8 +32,8 @@ func At(prefix, ref string) string {
 	if rest, ok := strings.CutPrefix(ref, Root); ok {
 		return prefix + "/" + rest
 	}
-	if below, ok := strings.CutPrefix(ref, NotesRef); ok && (below == "" || below[0] == '/') {
-		return prefix + "/" + NotesBelow + below
+	if after, ok := strings.CutPrefix(ref, NotesRef); ok && (after == "" || after[0] == '/') {
+		return prefix + "/" + NotesBelow + after
 	}
 	return ref
 }

@@ -56,7 +56,7 @@ func (r *Repo) Resolve(ctx context.Context, name string) (string, error) {
 	if name = r.nameHere(name); name == "" {
 		return "", nil
 	}
-	return tip(ctx, r, name)
+	return resolve(ctx, r, name)
 }
 
 // nameHere returns the name under which this repository keeps a ref, or the object that an

@@ -77,11 +77,11 @@ func (s *Scratch) includeSettings(ctx context.Context) error {
 	if own := filepath.Join(s.repo.CommonDir, "config"); slices.Contains(want, own) {
 		want = slices.Insert(want, 0, own) // it may decide about an include of the user's
 	}
-	settings := config.New()
+	cfg := config.New()
 	if s.repo.Format == gitobj.SHA256 { // git reads these two in no included file
-		settings.AddOption("core", config.NoSubsection, "repositoryFormatVersion", "1")
-		settings.AddOption("extensions", config.NoSubsection, "objectFormat", string(gitobj.SHA256))
-		if err := s.writeSettings(settings); err != nil {
+		cfg.AddOption("core", config.NoSubsection, "repositoryFormatVersion", "1")
+		cfg.AddOption("extensions", config.NoSubsection, "objectFormat", string(gitobj.SHA256))
+		if err := s.writeSettings(cfg); err != nil {
 			return err
 		}
 	}
@@ -94,16 +94,16 @@ func (s *Scratch) includeSettings(ctx context.Context) error {
 		if i < 0 {
 			return nil
 		}
-		if err := s.writeSettings(settings.AddOption("include", config.NoSubsection, "path", want[i])); err != nil {
+		if err := s.writeSettings(cfg.AddOption("include", config.NoSubsection, "path", want[i])); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Scratch) writeSettings(settings *config.Config) error {
+func (s *Scratch) writeSettings(cfg *config.Config) error {
 	var text bytes.Buffer
-	if err := config.NewEncoder(&text).Encode(settings); err != nil {
+	if err := config.NewEncoder(&text).Encode(cfg); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(s.dir, "config"), text.Bytes(), 0o600)

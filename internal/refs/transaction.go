@@ -187,8 +187,8 @@ func (r *Repo) lostAmong(ctx context.Context, t Transaction) string {
 	return ""
 }
 
-// lines renders edits in the language of "git update-ref --stdin".
-func lines(format gitobj.Format, edits []Edit) string {
+// updateCommands renders edits in the language of "git update-ref --stdin".
+func updateCommands(format gitobj.Format, edits []Edit) string {
 	var b strings.Builder
 	for _, e := range edits {
 		switch {
@@ -278,7 +278,7 @@ func (u *updater) sayStart(ctx context.Context) error {
 // commit has git lock the refs of edits and compare their old values. The comparison is valid
 // only if packed-refs is still the pinned version.
 func (u *updater) commit(edits []Edit) error {
-	err := u.say(lines(u.repo.Format, edits) + "prepare")
+	err := u.say(updateCommands(u.repo.Format, edits) + "prepare")
 	if err == nil && !u.pinned.holds() {
 		err = errRepacked
 	}

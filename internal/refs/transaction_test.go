@@ -132,8 +132,8 @@ func TestDeletionsComeLast(t *testing.T) {
 		names = append(names, e.Ref)
 	}
 	assert.Equal(t, []string{"inbox/b", "lane", "sent", "inbox/a", "outbox"}, names)
-	assert.Equal(t, "create inbox/b 2\nupdate lane 4 3\ncreate sent 5\ndelete inbox/a 1\ndelete outbox 5\n", lines(gittest.Objects(), edits))
-	assert.Equal(t, "verify x "+gittest.Objects().Zero()+"\n", lines(gittest.Objects(), []Edit{{"x", "", ""}}))
+	assert.Equal(t, "create inbox/b 2\nupdate lane 4 3\ncreate sent 5\ndelete inbox/a 1\ndelete outbox 5\n", updateCommands(gittest.Objects(), edits))
+	assert.Equal(t, "verify x "+gittest.Objects().Zero()+"\n", updateCommands(gittest.Objects(), []Edit{{"x", "", ""}}))
 }
 
 func TestApplyWritesObjectsFirst(t *testing.T) {

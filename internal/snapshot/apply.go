@@ -63,18 +63,18 @@ func (c *Contents) Apply(ctx context.Context, base string) error {
 	}
 	defer s.close()
 	run, env := inTop(c.repo), []string{"GIT_INDEX_FILE=" + s.index()}
-	git := func(stdin []byte, args ...string) (string, error) {
+	withIndex := func(stdin []byte, args ...string) (string, error) {
 		out, err := run.Run(ctx, gitexec.Cmd{Args: args, Stdin: bytes.NewReader(stdin), Env: env})
 		return strings.TrimSpace(string(out)), err
 	}
-	if _, err := git(nil, "read-tree", c.repo.Head); err != nil {
+	if _, err := withIndex(nil, "read-tree", c.repo.Head); err != nil {
 		return gitFailed(err, "read HEAD")
 	}
-	if _, err := git(patch, "apply", "--3way", "--cached", "--whitespace=nowarn", "-"); err != nil {
-		files, _ := git(nil, "diff-files", "--diff-filter=U", "--name-only", "-z")
+	if _, err := withIndex(patch, "apply", "--3way", "--cached", "--whitespace=nowarn", "-"); err != nil {
+		files, _ := withIndex(nil, "diff-files", "--diff-filter=U", "--name-only", "-z")
 		return doesNotFit(strings.Split(strings.Trim(files, "\x00"), "\x00"), err)
 	}
-	tree, err := git(nil, "write-tree")
+	tree, err := withIndex(nil, "write-tree")
 	if err != nil {
 		return gitFailed(err, "write the merged files")
 	}

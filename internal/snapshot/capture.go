@@ -85,21 +85,21 @@ type shot struct {
 }
 
 func capture(ctx context.Context, repo *refs.Repo, q Request) (*Snapshot, error) {
-	var ahead *ahead
+	var a *ahead
 	var aheadErr error
 	var wg sync.WaitGroup
-	wg.Go(func() { ahead, aheadErr = lookAhead(ctx, repo, q) })
+	wg.Go(func() { a, aheadErr = lookAhead(ctx, repo, q) })
 	c := &shot{repo: repo, req: q, blobs: map[string]*refs.Object{}, trees: newTrees(repo)}
 	err := c.take(ctx)
 	wg.Wait()
 	if err := cmp.Or(err, aheadErr); err != nil {
 		return nil, err
 	}
-	s, err := c.snapshot(ctx, ahead)
+	s, err := c.snapshot(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	return s, c.judge(ctx, s, ahead)
+	return s, c.judge(ctx, s, a)
 }
 
 // take reads the work tree between two looks at its state.

@@ -189,11 +189,11 @@ func (c *Contents) onlyCutOff(ctx context.Context, whole string) error {
 	if err != nil {
 		return err
 	}
-	way, err := c.inTheWay(ctx, whole)
+	blocked, err := c.inTheWay(ctx, whole)
 	if err != nil {
 		return err
 	}
-	for _, path := range way {
+	for _, path := range blocked {
 		if _, part := changed[path]; !part {
 			foreign = append(foreign, path)
 		}
@@ -201,12 +201,12 @@ func (c *Contents) onlyCutOff(ctx context.Context, whole string) error {
 	return wouldBeLost(foreign)
 }
 
-// kind says where a path is: in HEAD, and in another tree.
-type kind struct{ before, after bool }
+// sides says where a path is: in HEAD, and in another tree.
+type sides struct{ before, after bool }
 
 // differing lists the paths in which a tree differs from HEAD. A submodule counts as no file of
 // the tree: a checkout does not write its files.
-func (c *Contents) differing(ctx context.Context, tree string) (map[string]kind, error) {
+func (c *Contents) differing(ctx context.Context, tree string) (map[string]sides, error) {
 	out, err := c.repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"diff-tree", "-r", "-z", "--no-renames", "--raw", "--ignore-submodules=none", c.repo.Head, tree}})
 	if err != nil {
 		return nil, gitFailed(err, "compare HEAD with the snapshot")
@@ -215,16 +215,16 @@ func (c *Contents) differing(ctx context.Context, tree string) (map[string]kind,
 	if err != nil {
 		return nil, err
 	}
-	list := map[string]kind{}
+	list := map[string]sides{}
 	for _, d := range deltas {
-		list[d.path] = kind{d.before != "", d.after != ""}
+		list[d.path] = sides{d.before != "", d.after != ""}
 	}
 	return list, nil
 }
 
 // foreign returns the paths whose file is neither as HEAD has it nor as a tree has it, nor the
 // beginning of the file of the tree.
-func (c *Contents) foreign(ctx context.Context, tree string, paths map[string]kind) ([]string, error) {
+func (c *Contents) foreign(ctx context.Context, tree string, paths map[string]sides) ([]string, error) {
 	s, err := newScratch(c.repo)
 	if err != nil {
 		return nil, err
@@ -233,8 +233,8 @@ func (c *Contents) foreign(ctx context.Context, tree string, paths map[string]ki
 	old, now := filepath.Join(s.dir, "old"), filepath.Join(s.dir, "new")
 	for _, side := range []struct {
 		tree, dir string
-		has       func(kind) bool
-	}{{c.repo.Head, old, func(k kind) bool { return k.before }}, {tree, now, func(k kind) bool { return k.after }}} {
+		has       func(sides) bool
+	}{{c.repo.Head, old, func(k sides) bool { return k.before }}, {tree, now, func(k sides) bool { return k.after }}} {
 		var list []byte
 		for path, k := range paths {
 			if side.has(k) {
@@ -250,11 +250,11 @@ func (c *Contents) foreign(ctx context.Context, tree string, paths map[string]ki
 	}
 	var list []string
 	for path := range paths {
-		file := filepath.Join(c.repo.Worktree, path)
-		if info, err := os.Lstat(file); err != nil || info.IsDir() {
+		here := filepath.Join(c.repo.Worktree, path)
+		if info, err := os.Lstat(here); err != nil || info.IsDir() {
 			continue // it is not there, or inTheWay looks into it
 		}
-		if same, _ := sameFile(file, filepath.Join(old, path)); !same && !begins(file, filepath.Join(now, path)) {
+		if same, _ := sameFile(here, filepath.Join(old, path)); !same && !begins(here, filepath.Join(now, path)) {
 			list = append(list, path)
 		}
 	}
@@ -262,16 +262,16 @@ func (c *Contents) foreign(ctx context.Context, tree string, paths map[string]ki
 }
 
 // begins reports whether a file is the same as another one, or its beginning.
-func begins(file, other string) bool {
-	if same, _ := sameFile(file, other); same {
+func begins(part, whole string) bool {
+	if same, _ := sameFile(part, whole); same {
 		return true
 	}
-	a, aerr := os.Lstat(file)
-	b, berr := os.Lstat(other)
+	a, aerr := os.Lstat(part)
+	b, berr := os.Lstat(whole)
 	if aerr != nil || berr != nil || !a.Mode().IsRegular() || !b.Mode().IsRegular() {
 		return false
 	}
-	x, xerr := os.ReadFile(file)
-	y, yerr := os.ReadFile(other)
+	x, xerr := os.ReadFile(part)
+	y, yerr := os.ReadFile(whole)
 	return xerr == nil && yerr == nil && bytes.HasPrefix(y, x)
 }

@@ -117,11 +117,11 @@ func (c *shot) screen(path string, added bool, before, after []byte) error {
 	n := 0
 	for line := range bytes.Lines(after) {
 		n++
-		text := string(bytes.TrimRight(line, "\r\n"))
-		if known[text] {
+		words := string(bytes.TrimRight(line, "\r\n"))
+		if known[words] {
 			continue
 		}
-		if rule := screen.Secret(text); rule != "" {
+		if rule := screen.Secret(words); rule != "" {
 			return fault.New(fault.Policy, fault.SecretFound, "no snapshot: %s:%d looks like a secret (rule %s)", show(path), n, rule).WithHints(overrule)
 		}
 	}
