@@ -3,6 +3,7 @@ package refs
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	"githandoff/internal/handoff"
@@ -119,9 +120,9 @@ func Checkpoint(id handoff.ID) string { return Root + "checkpoints/" + string(id
 // retired.
 func Seen(tree string) string { return Root + "seen/" + tree }
 
-// HandoffRef is the parsed name of an inbox, outbox or sent ref.
+// HandoffRef is the parsed name of a ref of one handoff.
 type HandoffRef struct {
-	Kind  string // "inbox", "outbox", "sent"
+	Kind  string // "inbox", "outbox", "sent", "work"
 	Agent string // or Nobody
 	ID    handoff.ID
 }
@@ -129,32 +130,21 @@ type HandoffRef struct {
 // ParseHandoffRef reads the name of an inbox, outbox or sent ref within a namespace. It refuses
 // names breaking the grammar of agents or ids: they came from somebody else.
 func (s Namespace) ParseHandoffRef(name string) (HandoffRef, bool) {
-	rest, ok := strings.CutPrefix(name, string(s))
-	if !ok {
-		return HandoffRef{}, false
-	}
-	part := strings.Split(rest, "/")
-	if len(part) != 3 {
-		return HandoffRef{}, false
-	}
-	id, err := handoff.ParseID(part[2])
-	if err != nil || (part[1] != Nobody && handoff.CheckAgent(part[1]) != nil) {
-		return HandoffRef{}, false
-	}
-	switch part[0] {
-	case "inbox", "outbox", "sent":
-		return HandoffRef{Kind: part[0], Agent: part[1], ID: id}, true
-	}
-	return HandoffRef{}, false
+	return s.parse(name, "inbox", "outbox", "sent")
 }
 
 // ParseWork reads the name of a snapshot's ref within a namespace.
-func (s Namespace) ParseWork(name string) (HandoffRef, bool) {
-	rest, ok := strings.CutPrefix(name, string(s)+"work/")
-	if !ok {
+func (s Namespace) ParseWork(name string) (HandoffRef, bool) { return s.parse(name, "work") }
+
+func (s Namespace) parse(name string, kinds ...string) (HandoffRef, bool) {
+	rest, ok := strings.CutPrefix(name, string(s))
+	part := strings.Split(rest, "/")
+	if !ok || len(part) != 3 || !slices.Contains(kinds, part[0]) {
 		return HandoffRef{}, false
 	}
-	p, ok := s.ParseHandoffRef(string(s) + "inbox/" + rest)
-	p.Kind = "work"
-	return p, ok
+	id, err := handoff.ParseID(part[2])
+	if err != nil || part[1] != Nobody && handoff.CheckAgent(part[1]) != nil {
+		return HandoffRef{}, false
+	}
+	return HandoffRef{Kind: part[0], Agent: part[1], ID: id}, true
 }
