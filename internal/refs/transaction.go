@@ -87,7 +87,7 @@ func Drop(ctx context.Context, r *Repo, ref string) error {
 // moved, a refusal with code Unavailable when locks stay held, and one with
 // reason missing_object when a new value of a ref is not here.
 func (r *Repo) Apply(ctx context.Context, t Transaction) error {
-	edits := inOrder(t.Edits, t.LocalEdits)
+	edits := t.inOrder()
 	if len(edits) == 0 {
 		return nil
 	}
@@ -136,17 +136,15 @@ func (r *Repo) Apply(ctx context.Context, t Transaction) error {
 	}
 }
 
-// inOrder joins edits and puts deletions last, so any prefix of them left by a killed git still
+// inOrder returns all edits, with deletions last, so any prefix of them left by a killed git still
 // leads to every payload.
-func inOrder(lists ...[]Edit) []Edit {
+func (t *Transaction) inOrder() []Edit {
 	var moves, deletions []Edit
-	for _, list := range lists {
-		for _, e := range list {
-			if e.New == "" {
-				deletions = append(deletions, e)
-			} else {
-				moves = append(moves, e)
-			}
+	for _, e := range slices.Concat(t.Edits, t.LocalEdits) {
+		if e.New == "" {
+			deletions = append(deletions, e)
+		} else {
+			moves = append(moves, e)
 		}
 	}
 	return append(moves, deletions...)
@@ -175,7 +173,7 @@ func (r *Repo) compare(ctx context.Context, edits []Edit) (done bool, stale []st
 // is none. It asks a new git, since a running one may still read a pack that a gc removed.
 func (r *Repo) lostAmong(ctx context.Context, t Transaction) string {
 	var oids []string
-	for _, e := range inOrder(t.Edits, t.LocalEdits) {
+	for _, e := range t.inOrder() {
 		if e.New != "" && !slices.ContainsFunc(t.Objects, func(o *Object) bool { return o.OID == e.New }) {
 			oids = append(oids, e.New)
 		}

@@ -123,10 +123,11 @@ func TestApplyMovesAsideInTheSameTransaction(t *testing.T) {
 // A git that is killed in its commit leaves a prefix of the edits: whatever it
 // is, no payload is without a ref, and no receipt without its lane.
 func TestDeletionsComeLast(t *testing.T) {
-	edits := inOrder(
-		[]Edit{{"inbox/a", "1", ""}, {"inbox/b", "", "2"}, {"lane", "3", "4"}},
-		[]Edit{{"outbox", "5", ""}, {"sent", "", "5"}},
-	)
+	tx := Transaction{
+		Edits:      []Edit{{"inbox/a", "1", ""}, {"inbox/b", "", "2"}, {"lane", "3", "4"}},
+		LocalEdits: []Edit{{"outbox", "5", ""}, {"sent", "", "5"}},
+	}
+	edits := tx.inOrder()
 	var names []string
 	for _, e := range edits {
 		names = append(names, e.Ref)
