@@ -104,11 +104,11 @@ func (stack tables) below(prefix string, visit func(tableRef)) error {
 // documentation). A block index may follow them.
 type table struct {
 	f     *os.File
-	block int64 // bytes from one block to the next; 0 if they are not aligned
-	head  int64 // bytes before the first block
-	id    int   // bytes of an object id
-	index int64 // where the block index begins; 0 if there is none
-	end   int64 // of the blocks
+	block int64  // bytes from one block to the next; 0 if they are not aligned
+	head  int64  // bytes before the first block
+	id    uint64 // bytes of an object id
+	index int64  // where the block index begins; 0 if there is none
+	end   int64  // of the blocks
 }
 
 // tableRef is a ref in a table: it leads to an object or to another ref, or it was deleted.
@@ -121,7 +121,7 @@ func openTable(path string, format gitobj.Format) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{f: f, id: format.Digits() / 2}
+	t := &table{f: f, id: uint64(format.Digits() / 2)}
 	if err := t.readEnds(format); err != nil {
 		_ = f.Close()
 		return nil, err
@@ -179,7 +179,7 @@ func (t *table) from(name string, visit func(tableRef) bool) error {
 		if b, err = t.readBlock(at); err != nil || b.kind != 'r' {
 			return err // behind the refs
 		}
-		err = b.records(t.id, func(rec tableRecord) bool {
+		err = t.records(b, func(rec tableRecord) bool {
 			if rec.name >= name {
 				more = visit(rec.tableRef)
 			}
@@ -210,7 +210,7 @@ func (t *table) blockOf(name string) (int64, error) {
 			return 0, errTable
 		}
 		next := int64(-1)
-		err = b.records(t.id, func(rec tableRecord) bool {
+		err = t.records(b, func(rec tableRecord) bool {
 			if rec.name >= name { // the last name of another block
 				next = rec.at
 			}
@@ -286,7 +286,7 @@ type tableRecord struct {
 
 // records visits the records of a block, as long as visit returns true. Names are written without what
 // they have in common with the one before.
-func (b tableBlock) records(id int, visit func(tableRecord) bool) error {
+func (t *table) records(b tableBlock, visit func(tableRecord) bool) error {
 	d := decoder{rest: b.body}
 	for name := ""; len(d.rest) > 0 && d.err == nil; {
 		shared, suffix := d.number(), d.number()
@@ -304,10 +304,10 @@ func (b tableBlock) records(id int, visit func(tableRecord) bool) error {
 			switch kind {
 			case 0: // deleted
 			case 1:
-				rec.oid = hex.EncodeToString(d.take(uint64(id)))
+				rec.oid = hex.EncodeToString(d.take(t.id))
 			case 2:
-				rec.oid = hex.EncodeToString(d.take(uint64(id)))
-				d.take(uint64(id)) // the object of a tag
+				rec.oid = hex.EncodeToString(d.take(t.id))
+				d.take(t.id) // the object of a tag
 			case 3:
 				rec.target = string(d.take(d.number()))
 			default:
