@@ -133,7 +133,10 @@ func resolve(ctx context.Context, r *Repo, name string) (string, error) {
 		return "", err
 	}
 	// git cat-file says the same of a ref without its object as of no ref.
-	oid, err := revision(ctx, r, name)
+	oid, err := r.RevParse(ctx, name)
+	if gitexec.ExitCode(err) == 1 { // there is none
+		oid, err = "", nil
+	}
 	if err == nil && !isTip(r, oid) && isDamagedRef(r, name) {
 		return "", Missing(name)
 	}
@@ -153,15 +156,6 @@ func isListed(ctx context.Context, r *Repo, tree, name string) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-// revision asks "git rev-parse" for the id of a revision; "" where there is none.
-func revision(ctx context.Context, r *Repo, name string) (string, error) {
-	oid, err := r.RevParse(ctx, name)
-	if gitexec.ExitCode(err) == 1 {
-		return "", nil
-	}
-	return oid, err
 }
 
 // isRevision reports whether a name is that of a path in a commit, or of an object behind another one.

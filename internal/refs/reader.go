@@ -126,8 +126,8 @@ func (rd *reader) read(name string, limit int64) (o *Object, err error) {
 	if err != nil || a.Type == "" {
 		return nil, err
 	}
-	if a.Size > limit {
-		return &Object{OID: a.OID, Type: a.Type}, fault.New(fault.Denied, fault.TooLarge, "%s %s has %d bytes, limit %d", a.Type, a.OID, a.Size, limit)
+	if err := a.check(a.Type, limit); err != nil {
+		return &Object{OID: a.OID, Type: a.Type}, err
 	}
 	body, err := a.body(rd.out, nil)
 	if err != nil {
