@@ -127,6 +127,6 @@ func (r fetchRequest) settings(c refs.Config, onePack bool) []string {
 // wentMeanwhile reports whether a hub lost an object, by a step of another agent or a gc,
 // between its list of refs and its answer.
 func wentMeanwhile(err error) bool {
-	var e *gitexec.Error
-	return errors.As(err, &e) && (strings.Contains(e.Stderr, "not our ref ") || strings.Contains(e.Stderr, "bad pack header"))
+	e, ok := errors.AsType[*gitexec.Error](err)
+	return ok && (strings.Contains(e.Stderr, "not our ref ") || strings.Contains(e.Stderr, "bad pack header"))
 }

@@ -133,8 +133,8 @@ const inTheWay = "exists; cannot create"
 // a push is in a line of the git here, and in one of the hub's git about a killed child, which
 // reaches this clone if the hub is a path.
 func remoteLines(err error) []string {
-	var e *gitexec.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*gitexec.Error](err)
+	if !ok {
 		return nil
 	}
 	var said []string

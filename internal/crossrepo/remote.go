@@ -60,8 +60,7 @@ func (h *remote) errUnreachable(err error) error {
 		return errSilent(h)
 	}
 	// This clone may be the one unable to take the answer.
-	var e *gitexec.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*gitexec.Error](err); ok {
 		if lock := lockAmong(strings.Split(e.Stderr, "\n")); strings.HasPrefix(lock, h.Repo.CommonDir+"/") {
 			return refs.Locked(lock)
 		}
@@ -197,8 +196,8 @@ func GitSaid(err error) string {
 	if err == nil {
 		return "git names no reason"
 	}
-	var e *gitexec.Error
-	if !errors.As(err, &e) || e.Stderr == "" {
+	e, ok := errors.AsType[*gitexec.Error](err)
+	if !ok || e.Stderr == "" {
 		return err.Error()
 	}
 	said := gitWords(e)
@@ -243,11 +242,10 @@ func (h *remote) extends(ctx context.Context, tip, was string) (bool, error) {
 		return false, nil
 	}
 	_, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"merge-base", "--is-ancestor", was, tip}})
-	var failed *gitexec.Error
-	switch {
+	switch failed, ok := errors.AsType[*gitexec.Error](err); {
 	case err == nil:
 		return true, nil
-	case !errors.As(err, &failed) || failed.Code != 1 && failed.Code != 128:
+	case !ok || failed.Code != 1 && failed.Code != 128:
 		return false, fmt.Errorf("compare two tips of a lane: %w", err)
 	case failed.Code == 1 && !strings.Contains(failed.Stderr, "error:"): // git 2.39 exits with 1 where it cannot read a commit, too
 		return false, nil
@@ -260,7 +258,7 @@ func (h *remote) extends(ctx context.Context, tip, was string) (bool, error) {
 		return true, nil
 	case err == nil:
 		return false, nil
-	case errors.As(err, &failed) && failed.Code == 128:
+	case gitexec.ExitCode(err) == 128:
 		return false, refs.Missing("a commit before " + tip)
 	}
 	return false, fmt.Errorf("compare two tips of a lane: %w", err)
