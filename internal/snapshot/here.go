@@ -231,20 +231,23 @@ func (c *Contents) foreign(ctx context.Context, tree string, paths map[string]si
 	}
 	defer s.close()
 	old, now := filepath.Join(s.dir, "old"), filepath.Join(s.dir, "new")
+	var before, after []byte
+	for path, in := range paths {
+		if in.before {
+			before = append(append(before, path...), 0)
+		}
+		if in.after {
+			after = append(append(after, path...), 0)
+		}
+	}
 	for _, side := range []struct {
 		tree, dir string
-		has       func(sides) bool
-	}{{c.repo.Head, old, func(k sides) bool { return k.before }}, {tree, now, func(k sides) bool { return k.after }}} {
-		var list []byte
-		for path, k := range paths {
-			if side.has(k) {
-				list = append(append(list, path...), 0)
-			}
-		}
+		list      []byte
+	}{{c.repo.Head, old, before}, {tree, now, after}} {
 		if _, err := s.git(ctx, nil, "read-tree", side.tree); err != nil {
 			return nil, gitFailed(err, "look at what was checked out")
 		}
-		if _, err := s.git(ctx, list, "checkout-index", "--force", "--prefix="+side.dir+"/", "-z", "--stdin"); err != nil {
+		if _, err := s.git(ctx, side.list, "checkout-index", "--force", "--prefix="+side.dir+"/", "-z", "--stdin"); err != nil {
 			return nil, gitFailed(err, "look at what was checked out")
 		}
 	}
