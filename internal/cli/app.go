@@ -161,13 +161,13 @@ func userTrust(getenv func(string) string) (trust *sign.Trust, path string, err 
 
 func (a *app) signerOptions(repo *refs.Repo, agent string) sign.Options {
 	key := a.key
-	if key == "" && a.Getenv("GITHANDOFF_KEY") == "" {
+	if key == "" && a.Getenv(gitexec.KeyVariable) == "" {
 		if b, err := private.ReadState(repo.OwnWorktree("key"), private.MaxState); err == nil && a.As == "" {
 			key = string(bytes.TrimSpace(b))
 		}
 	}
 	return sign.Options{
-		Key: key, Env: a.Getenv("GITHANDOFF_KEY"), Agent: agent, Keystore: a.keystore(), Runner: repo.Runner,
+		Key: key, Env: a.Getenv(gitexec.KeyVariable), Agent: agent, Keystore: a.keystore(), Runner: repo.Runner,
 		GPGProgram: repo.Config.Get("gpg.program"), SSHAuthSock: a.Getenv("SSH_AUTH_SOCK"),
 	}
 }
