@@ -36,7 +36,9 @@ type TreeEntry struct {
 
 // ParseTree reads the body of a tree in a repository of this format. It accepts only trees
 // reproduced byte for byte by EncodeTree: the entries are in git's order and no name occurs twice.
-func (f Format) ParseTree(body []byte) ([]TreeEntry, error) { return f.parseTree(body, asIs) }
+func (f Format) ParseTree(body []byte) ([]TreeEntry, error) {
+	return f.parseTree(body, func(mode string) string { return mode })
+}
 
 // ParseOldTree is like ParseTree for a tree of an old program. Each file has the mode that git reads
 // it as: 644 or 755 (read-cache.h, canon_mode). Old programs wrote others, as 664.
@@ -61,8 +63,6 @@ func (f Format) parseTree(body []byte, mode func(string) string) ([]TreeEntry, e
 	}
 	return entries, nil
 }
-
-func asIs(mode string) string { return mode }
 
 func canonical(mode string) string {
 	n, err := strconv.ParseUint(mode, 8, 32)

@@ -59,7 +59,7 @@ func AddTo(ctx context.Context, r Reader, w Writer, root string, lines map[strin
 		if err != nil {
 			return "", err
 		}
-		all := newest(union(append(slices.Clone(lines[target]), have...)))
+		all := Union(lines[target], have)
 		if !slices.Equal(all, have) {
 			want[target] = all
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -199,7 +200,7 @@ func aloneInGroup(groups, users io.Reader, name string, gid uint32) bool {
 }
 
 // database yields the lines with n fields of a file of the user database.
-func database(r io.Reader, n int) func(yield func([]string) bool) {
+func database(r io.Reader, n int) iter.Seq[[]string] {
 	return func(yield func([]string) bool) {
 		for lines := bufio.NewScanner(r); lines.Scan(); {
 			if f := strings.Split(lines.Text(), ":"); len(f) == n && !yield(f) {

@@ -47,7 +47,6 @@ const NotSSH = "it is not reached by ssh"
 const Seconds = 10
 
 const (
-
 	// hashed is the length of ssh's own name for a connection (%C), and pending that of the
 	// suffix ssh appends while it makes the socket.
 	hashed, pending = 40, 17
