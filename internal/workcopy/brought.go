@@ -30,7 +30,7 @@ func (h *Handler) With(ctx context.Context, home lifecycle.Home, s *lifecycle.St
 	}
 	w, p := v.Envelope().Work, lifecycle.Place{Agent: s.Agent, ID: s.ID}
 	defer lifecycle.ForgetWork(ctx, h.Repo, home, p)
-	contents, err := h.Bring(ctx, home, p, w)
+	contents, err := h.bring(ctx, home, p, w)
 	if err != nil {
 		return err
 	}

@@ -10,9 +10,9 @@ import (
 	"githandoff/internal/snapshot"
 )
 
-// PlanHere plans the work copy of a handoff in this work tree, which is on another branch until
+// planHere plans the work copy of a handoff in this work tree, which is on another branch until
 // then. One begun by a killed command is continued.
-func (h *Handler) PlanHere(ctx context.Context, id handoff.ID, w *handoff.Work) (*Copy, error) {
+func (h *Handler) planHere(ctx context.Context, id handoff.ID, w *handoff.Work) (*Copy, error) {
 	if h.Repo.Worktree == "" {
 		return nil, fault.New(fault.Usage, fault.BareRepository, "a bare repository has no work tree into which a snapshot could be checked out")
 	}

@@ -40,9 +40,9 @@ func (r *Restoring) Prepare(ctx context.Context, v *lifecycle.Verified) error {
 	r.contents = nil
 	var err error
 	if r.Here {
-		r.plan, err = r.PlanHere(ctx, s.ID, w)
+		r.plan, err = r.planHere(ctx, s.ID, w)
 	} else {
-		r.plan, err = r.Plan(ctx, s.ID, w, r.Dir)
+		r.plan, err = r.planWorktree(ctx, s.ID, w, r.Dir)
 	}
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (r *Restoring) Prepare(ctx context.Context, v *lifecycle.Verified) error {
 		return err
 	}
 	r.at = lifecycle.Place{Agent: s.Agent, ID: s.ID}
-	if r.contents, err = r.Bring(ctx, r.home, r.at, w); err != nil {
+	if r.contents, err = r.bring(ctx, r.home, r.at, w); err != nil {
 		return err
 	}
 	return r.Fits(ctx, r.plan, r.contents)
@@ -64,7 +64,7 @@ func (r *Restoring) Restore(ctx context.Context, v *lifecycle.Verified) error {
 			return err
 		}
 	}
-	if err := r.Make(ctx, r.plan, r.contents); err != nil || r.plan.Here {
+	if err := r.makeCopy(ctx, r.plan, r.contents); err != nil || r.plan.Here {
 		return err
 	}
 	gitDir, err := refs.GitDirOf(r.plan.Dir)
@@ -124,9 +124,9 @@ func (h *Handler) copies() work.Documents[Copy] {
 // tail returns how people name a handoff: the last characters of its id.
 func tail(id handoff.ID) string { return strings.TrimPrefix(id.Short(), "…") }
 
-// Plan says where the work copy of a handoff goes: in dir, or beside this work tree. A worktree
+// planWorktree says where the work copy of a handoff goes: in dir, or beside this work tree. A worktree
 // left by a killed command is removed, and nothing may be in the way.
-func (h *Handler) Plan(ctx context.Context, id handoff.ID, w *handoff.Work, dir string) (*Copy, error) {
+func (h *Handler) planWorktree(ctx context.Context, id handoff.ID, w *handoff.Work, dir string) (*Copy, error) {
 	before, made, err := h.before(ctx, id, w)
 	if err != nil || made {
 		return before, err
@@ -204,8 +204,8 @@ func (h *Handler) branchFree(ctx context.Context, c *Copy) error {
 	return err
 }
 
-// Bring fetches a snapshot and opens it: the very one named by the signed envelope.
-func (h *Handler) Bring(ctx context.Context, home lifecycle.Home, p lifecycle.Place, w *handoff.Work) (*snapshot.Contents, error) {
+// bring fetches a snapshot and opens it: the very one named by the signed envelope.
+func (h *Handler) bring(ctx context.Context, home lifecycle.Home, p lifecycle.Place, w *handoff.Work) (*snapshot.Contents, error) {
 	if err := crossrepo.BringSnapshot(ctx, h.Repo, home, p, w); err != nil {
 		return nil, err
 	}
@@ -216,8 +216,8 @@ func (h *Handler) Bring(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 	return c, err
 }
 
-// Make makes the work copy of a plan. An existing one is left as it is.
-func (h *Handler) Make(ctx context.Context, c *Copy, contents *snapshot.Contents) error {
+// makeCopy makes the work copy of a plan. An existing one is left as it is.
+func (h *Handler) makeCopy(ctx context.Context, c *Copy, contents *snapshot.Contents) error {
 	switch {
 	case c.Made:
 		return nil
