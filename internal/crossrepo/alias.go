@@ -23,15 +23,14 @@ type Alias struct {
 	RepoID string   // as pinned
 	Also   []string // further ids of the repository, see AddAs
 	Prefix string   // of its refs, without "/" at its end; "" for refs/handoffs
-	given  string   // see target
+
+	// target is the argument of git fetch and git push: the name of a git remote, so that all
+	// its settings apply, or else the URL as configured, which git rewrites itself.
+	target string
 }
 
-// target returns the argument of git fetch and git push: the name of a git remote, so that all
-// its settings apply, or else the URL as configured, which git rewrites itself.
-func (a *Alias) target() string { return a.given }
-
 // hinted returns the target in a command that somebody pastes.
-func (a *Alias) hinted() string { return URL(a.given).Bare() }
+func (a *Alias) hinted() string { return URL(a.target).Bare() }
 
 // Aliases resolves aliases from git configuration, nowhere else.
 type Aliases struct {
@@ -139,7 +138,7 @@ func (as Aliases) read(name string) (*Alias, error) {
 		}
 	}
 	if own := cfg.Get("handoffrepo." + name + ".url"); own != "" {
-		return as.onePlace(&Alias{Name: name, Prefix: prefix, given: own}, own, as.pushURL(own))
+		return as.onePlace(&Alias{Name: name, Prefix: prefix, target: own}, own, as.pushURL(own))
 	}
 	urls := cfg["remote."+name+".url"]
 	if len(urls) == 0 {
@@ -154,7 +153,7 @@ func (as Aliases) read(name string) (*Alias, error) {
 	if len(own) > 0 {
 		push = as.insteadOf(own[0], "insteadof")
 	}
-	a, err := as.onePlace(&Alias{Name: name, Prefix: prefix, given: name}, urls[0], push)
+	a, err := as.onePlace(&Alias{Name: name, Prefix: prefix, target: name}, urls[0], push)
 	if err == nil && (len(urls) > 1 || len(own) > 1) {
 		return nil, errTwoPlaces(name)
 	}

@@ -92,7 +92,7 @@ func TestAliasWithTwoPlaces(t *testing.T) {
 			if tc.reason == "" {
 				require.NoError(t, err)
 				assert.Equal(t, "git+https://example.com/acme/client", a.RepoID)
-				assert.Equal(t, "origin", a.target(), "git is given the remote's name, for all its settings")
+				assert.Equal(t, "origin", a.target, "git is given the remote's name, for all its settings")
 				return
 			}
 			assert.True(t, fault.Is(err, fault.Reason(tc.reason)), err)
@@ -123,7 +123,7 @@ func TestAliasThatIsNoRemote(t *testing.T) {
 			}
 			require.NoError(t, err)
 			assert.Equal(t, tc.id, a.RepoID)
-			assert.Equal(t, tc.url, a.target(), "git applies its rewriting itself, once")
+			assert.Equal(t, tc.url, a.target, "git applies its rewriting itself, once")
 			assert.Equal(t, []string{"client"}, as.Names())
 		})
 	}

@@ -31,7 +31,7 @@ func fetch(ctx context.Context, h *remote, r fetchRequest) error {
 	b := r.bound
 	for try := 0; ; try++ {
 		gc := h.Repo.Store.WatchGC()
-		args := slices.Concat(r.settings(h.Repo.Config, gc.Ran || r.onePack), fetchArgs, r.flags, []string{"--", h.Alias.target()}, r.specs)
+		args := slices.Concat(r.settings(h.Repo.Config, gc.Ran || r.onePack), fetchArgs, r.flags, []string{"--", h.Alias.target}, r.specs)
 		cmd := gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env: r.memory(h)}
 		if b != nil {
 			clear(b.lanes)

@@ -222,7 +222,7 @@ func restore(ctx context.Context, h *remote, list []refs.Ref) ([]refs.Lost, erro
 		specs = append(specs, specOf(name, name))
 	}
 	slices.Sort(specs)
-	args := slices.Concat([]string{"-c", "fetch.unpackLimit=1"}, fetchArgs, []string{"--", h.Alias.target()}, slices.Compact(specs))
+	args := slices.Concat([]string{"-c", "fetch.unpackLimit=1"}, fetchArgs, []string{"--", h.Alias.target}, slices.Compact(specs))
 	env := slices.Concat(scratch.Env, fetchRequest{}.memory(h))
 	for again := false; ; again = true {
 		_, err := connect(ctx, h, gitexec.Cmd{Args: args, Env: env, Timeout: gitexec.RemoteTimeout})

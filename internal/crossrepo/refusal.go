@@ -184,7 +184,7 @@ func (h *remote) errLocked(path string) error {
 }
 
 func (h *remote) dryRun(ctx context.Context, edits []refs.Edit, atomic string) error {
-	args := slices.Concat(pushArgs, []string{"--dry-run", atomic, "--", h.Alias.target()})
+	args := slices.Concat(pushArgs, []string{"--dry-run", atomic, "--", h.Alias.target})
 	var made []refs.Edit
 	for _, e := range edits {
 		if e.New != "" {

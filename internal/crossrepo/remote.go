@@ -164,7 +164,7 @@ func pushOnce(ctx context.Context, h *remote, edits []refs.Edit) (*pushReport, e
 // after 2.55 does so for a URL, too, if a remote has the same one.
 // The target is a remote with the settings of the alias, but without its refspecs.
 func untracked(h *remote) (settings []string, target string) {
-	given := h.Alias.target()
+	given := h.Alias.target
 	if h.Alias.Prefix == "" {
 		return nil, given
 	}
@@ -272,7 +272,7 @@ func (h *remote) RemoteLanes(ctx context.Context) (map[string]string, error) {
 // listed asks the hub where the refs stand whose names at the hub match a pattern. No
 // object is transferred.
 func listed(ctx context.Context, h *remote, within time.Duration, patterns ...string) (map[string]string, error) {
-	args := append([]string{"ls-remote", "--refs", "--", h.Alias.target()}, patterns...)
+	args := append([]string{"ls-remote", "--refs", "--", h.Alias.target}, patterns...)
 	out, err := connect(ctx, h, gitexec.Cmd{Args: args, Timeout: within})
 	if err != nil {
 		return nil, h.errUnreachable(err)

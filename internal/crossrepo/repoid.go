@@ -427,7 +427,7 @@ func bringNew(ctx context.Context, h *Hub, all []laneTips) error {
 		return nil
 	}
 	_, err := connect(ctx, &h.remote, gitexec.Cmd{
-		Args: slices.Concat(fetchArgs, []string{"--no-prune", "--", h.Alias.target()}, unknown), Timeout: gitexec.RemoteTimeout,
+		Args: slices.Concat(fetchArgs, []string{"--no-prune", "--", h.Alias.target}, unknown), Timeout: gitexec.RemoteTimeout,
 	})
 	return h.errUnreachable(err)
 }
