@@ -61,7 +61,7 @@ func mayMove(a, next *Alias, there map[string]string) error {
 	for _, ref := range slices.Sorted(maps.Keys(there)) {
 		if strings.HasPrefix(ref, next.Root()) {
 			return fault.New(fault.Conflict, fault.Stale, "%s has %s already: nothing is moved over it", a.Name, ref).
-				WithHints(fault.Run("git", "ls-remote", "--", a.target, a.Root()+"*", next.Root()+"*").Because("shows both sets of refs"))
+				WithHints(fault.Run("git", "ls-remote", "--", a.hinted(), a.Root()+"*", next.Root()+"*").Because("shows both sets of refs"))
 		}
 	}
 	return nil

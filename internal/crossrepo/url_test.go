@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
 )
 
 func TestURL(t *testing.T) {
@@ -23,4 +26,13 @@ func TestURL(t *testing.T) {
 	} {
 		assert.Equal(t, want, [2]string{fmt.Sprint(address), address.Bare()}, string(address))
 	}
+}
+
+// The hint of a move that is refused has the URL without the password.
+func TestHintOfMoveHasNoSecret(t *testing.T) {
+	a := &Alias{Name: "hub", target: "https://me:secret@example.com/acme/client.git"}
+	err := mayMove(a, &Alias{Prefix: BranchPrefix}, map[string]string{BranchPrefix + "/log/00": ""})
+	f := fault.As(err)
+	require.NotNil(t, f)
+	assert.Contains(t, f.Hints[0].String(), "git ls-remote -- https://example.com/acme/client.git ")
 }
