@@ -1,8 +1,10 @@
 package main_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -13,12 +15,18 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// Nothing can end the system call that opens a pipe without a writer: the first signal is not
-// enough, the second one is.
+// Nothing can end the system call that writes to a pipe which is full, and which nobody reads: the
+// first signal is not enough, the second one is.
 func TestSecondSignalEnds(t *testing.T) {
-	pipe := filepath.Join(t.TempDir(), "pipe")
-	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
-	cmd := exec.Command(gittest.BuildBinary(t), "validate", pipe)
+	doc := filepath.Join(t.TempDir(), "doc.json")
+	const most = 65536 // bytes of a detail, and of a pipe
+	require.NoError(t, os.WriteFile(doc, []byte(`{"version":1,"summary":"s","detail":"`+strings.Repeat("x ", most/2)+`"}`), 0o600))
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	defer read.Close()
+	defer write.Close()
+	cmd := exec.Command(gittest.BuildBinary(t), "convert", "--to", "kelos", doc)
+	cmd.Stdout = write
 	require.NoError(t, cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()

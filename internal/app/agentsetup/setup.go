@@ -60,7 +60,7 @@ const (
 // maxFile bounds a client's file, in bytes.
 const maxFile = 4 << 20
 
-// Plan lists the effects of Apply. It refuses a shared file which is no JSON with "malformed",
+// Plan lists the effects of Apply. It refuses a shared file which is no JSON or TOML with "malformed",
 // and an unreadable one with "unreadable".
 func (r *Request) Plan() ([]*Change, error) {
 	rec, err := r.record()
