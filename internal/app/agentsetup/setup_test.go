@@ -381,6 +381,13 @@ func TestNewerVersionReplacesOlderEntries(t *testing.T) {
 	}
 }
 
+func textOf(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(b)
+}
+
 // Entries that somebody took out, or a whole file, are put back once and go again.
 func TestRemovedByHandComesBack(t *testing.T) {
 	r := request(t, false, "codex")
@@ -388,19 +395,16 @@ func TestRemovedByHandComesBack(t *testing.T) {
 	write(t, path, "{}\n")
 	before := snapshot(t, r.Home)
 	apply(t, r)
-	ours, err := os.ReadFile(path)
-	require.NoError(t, err)
+	ours := textOf(t, path)
 	write(t, path, "{\"hooks\": {}}\n")
 	assert.Equal(t, 1, states(apply(t, r))[Write])
 	require.NoError(t, os.Remove(path))
 	assert.Equal(t, 1, states(apply(t, r))[Write])
-	b, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(ours), string(b))
+	assert.Equal(t, ours, textOf(t, path))
 
 	cut := regexp.MustCompile(`(?s),\s*"Stop": \[.*?\n    \]`)
-	require.Regexp(t, cut, string(ours))
-	write(t, path, cut.ReplaceAllString(string(ours), ""))
+	require.Regexp(t, cut, ours)
+	write(t, path, cut.ReplaceAllString(ours, ""))
 	assert.Equal(t, 1, states(apply(t, r))[Write])
 	assert.Zero(t, states(apply(t, r))[Write])
 	takeAway(t, r)
@@ -413,16 +417,13 @@ func TestEntriesInAnotherOrderAreTheSame(t *testing.T) {
 	path := filepath.Join(r.Root, ".codex/hooks.json")
 	write(t, path, "{\"hooks\": {\"Stop\": [{\"hooks\": []}]}}\n")
 	apply(t, r)
-	b, err := os.ReadFile(path)
-	require.NoError(t, err)
-	moved := strings.Replace(string(b), "}],\n", "},{ \"hooks\": [] /* mine */ }],\n", 1)
-	require.NotEqual(t, string(b), moved)
+	ours := textOf(t, path)
+	moved := strings.Replace(ours, "}],\n", "},{ \"hooks\": [] /* mine */ }],\n", 1)
+	require.NotEqual(t, ours, moved)
 	write(t, path, moved)
 	assert.Equal(t, 2, states(apply(t, r))[Same])
 	takeAway(t, r)
-	b, err = os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, "{\"hooks\": {\"Stop\": [{\"hooks\": []},{ \"hooks\": [] /* mine */ }]}}\n", string(b))
+	assert.Equal(t, "{\"hooks\": {\"Stop\": [{\"hooks\": []},{ \"hooks\": [] /* mine */ }]}}\n", textOf(t, path))
 }
 
 func TestInvalidIsNotTouched(t *testing.T) {

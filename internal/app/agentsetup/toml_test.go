@@ -34,16 +34,8 @@ func TestTOMLServerIsThere(t *testing.T) {
 
 // A further table beside an inline one would make the configuration of Codex CLI invalid.
 func TestTOMLInlineIsRefused(t *testing.T) {
-	for _, content := range []string{
-		"mcp_servers = { other = { command = \"y\" } }\n", "model = \"x\"\n\"mcp_servers\" = {}\n", "  mcp_servers={}",
-	} {
-		r := codexServer(t, content)
-		before := snapshot(t, r.Home)
-		_, err := r.Plan()
-		assert.Equal(t, fault.Invalid, fault.CodeOf(err), content)
-		assert.ErrorContains(t, err, "config.toml is not changed: mcp_servers is an inline table")
-		assert.Equal(t, before, snapshot(t, r.Home))
-	}
+	staysAsItIs(t, "mcp_servers is an inline table",
+		"mcp_servers = { other = { command = \"y\" } }\n", "model = \"x\"\n\"mcp_servers\" = {}\n", "  mcp_servers={}")
 	for _, content := range []string{
 		"# mcp_servers = {}\n", "mcp_servers.other.command = \"y\"\n", "[mcp_servers]\nother = { command = \"y\" }\n[tui]\ngithandoff = 1\n",
 	} {
@@ -59,12 +51,18 @@ func TestTOMLInlineIsRefused(t *testing.T) {
 // A configuration that Codex CLI cannot read stays as it is: its user would look for the fault in
 // what setup wrote.
 func TestBrokenTOMLIsRefused(t *testing.T) {
-	for _, content := range []string{"model = \"x\n", "[broken\n", "a = 1 2\n", "[mcp_servers.githandoff\n", "\xff\n"} {
+	staysAsItIs(t, "line 1, column ", "model = \"x\n", "[broken\n", "a = 1 2\n", "[mcp_servers.githandoff\n", "\xff\n")
+}
+
+// staysAsItIs requires that setup refuses each configuration for a reason, and changes nothing.
+func staysAsItIs(t *testing.T, why string, contents ...string) {
+	t.Helper()
+	for _, content := range contents {
 		r := codexServer(t, content)
 		before := snapshot(t, r.Home)
 		_, err := r.Plan()
 		assert.Equal(t, fault.Invalid, fault.CodeOf(err), content)
-		assert.ErrorContains(t, err, "config.toml is not changed: line 1, column ")
+		assert.ErrorContains(t, err, "config.toml is not changed: "+why)
 		assert.Equal(t, before, snapshot(t, r.Home))
 	}
 }
