@@ -451,12 +451,14 @@ func TestMendDropsACopy(t *testing.T) {
 // A hub that lists its refs and sends nothing is asked a few times, whatever is lost here.
 func TestMendGivesUp(t *testing.T) {
 	v, fixer, hub, held := damaged(t)
-	var spread strings.Builder
 	tip := fixer.git.Git(t, "rev-parse", string(hub.Namespace())+"inbox/fixer/"+string(held.Place.ID))
-	for i := range 200 {
-		fmt.Fprintf(&spread, "create %skeys/%040d %s\n", hub.Namespace(), i, tip)
+	for repo, namespace := range map[*gittest.Repo]refs.Namespace{v.Hub: refs.LocalNamespace, fixer.git: hub.Namespace()} {
+		var spread strings.Builder
+		for i := range 200 {
+			fmt.Fprintf(&spread, "create %skeys/%040d %s\n", namespace, i, tip)
+		}
+		repo.GitIn(t, strings.NewReader(spread.String()), "update-ref", "--stdin")
 	}
-	fixer.git.GitIn(t, strings.NewReader(spread.String()), "update-ref", "--stdin")
 	damage(t, fixer.git, false, tip)
 	asked := filepath.Join(t.TempDir(), "asked")
 	fixer.git.Git(t, "config", "remote."+hub.Alias.Name+".uploadpack", "echo >>'"+asked+"'; git -c uploadpack.packObjectsHook=/bin/false upload-pack")
