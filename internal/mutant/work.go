@@ -3,6 +3,10 @@ package main
 // ofWork are the guards of the local record of a handoff.
 var ofWork = []mutant{
 	{
+		"an end that is kept stays until its refs are gone from the hub", "internal/work/held.go",
+		`if st.Own() && st.Holder.Finished() {`, `if st.Own() && st.Holder == nil {`, inScript + "sync_half_end",
+	},
+	{
 		"the end of an older claim leaves the newer one", "internal/work/claims.go",
 		`if stored.Held() && stored.Nonce != h.Nonce {`, `if false {`, "./internal/work -run TestStepAndClaimAreOneRecord",
 	},

@@ -126,8 +126,12 @@ func LostClaim(st *Standing) *fault.Error {
 }
 
 // Close brings the records of this clone in line with the end of a claim: the claim, and the
-// copy of an ended handoff.
+// copy of an ended handoff. An end that this clone has kept stays kept, although the log shows it:
+// taken again, it removes the refs that a git killed at the hub has left.
 func (w *Held) Close(ctx context.Context, st *Standing) error {
+	if st.Own() && st.Holder.Finished() {
+		return nil
+	}
 	if _, hub := st.Home.(*crossrepo.Hub); hub && st.State.Receipt != nil && st.State.Tip != "" {
 		ref := st.Home.Namespace().Inbox(st.State.Agent, st.State.ID)
 		if err := w.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: st.State.Tip}}}); err != nil {
