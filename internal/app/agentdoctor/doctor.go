@@ -189,8 +189,11 @@ var program = sync.OnceValue(func() *regexp.Regexp {
 func (r *Request) gone(client string, routes []route) []Finding {
 	var all []Finding
 	for _, o := range routes {
+		if o.project || o.plugin {
+			continue // they name no path
+		}
 		found := program().FindSubmatch(read(o.path))
-		if o.project || o.plugin || found == nil {
+		if found == nil {
 			continue
 		}
 		var path string

@@ -142,15 +142,13 @@ func (c *Change) add(w wanted, known *written) error {
 	if !whole {
 		text = c.before
 	}
-	var same bool
+	same := bytes.Contains(c.before, []byte(w.block)) // where there is a block
 	var err error
 	switch {
 	case w.toml:
 		err = c.addTable(text, w.block)
-		same = bytes.Contains(c.before, []byte(w.block))
 	case w.block != "":
 		c.addBlock(text, w.block)
-		same = bytes.Contains(c.before, []byte(w.block))
 	default:
 		err = c.addEntries(text, w)
 		same = sameEntries(c.before, c.after)
