@@ -105,9 +105,12 @@ func (c command) exitList() string {
 // checkFlags refuses flags whose value must not be empty, two filters, and more than one flag of a
 // group.
 func (c command) checkFlags(cmd *cobra.Command) error {
-	// An unset variable of a script must not mean the agent of this worktree, a trust for ever, or
-	// another target.
-	for _, name := range []string{"as", "key", "to", "file", "from-log", "last-message", "on-behalf-of", "person", "until"} {
+	// An unset variable of a script must not mean the agent of this worktree, a trust for ever, another
+	// target, or the whole log.
+	for _, name := range []string{
+		"as", "key", "to", "file", "from-log", "last-message", "on-behalf-of", "person", "until",
+		"since", "agent", "principal", "task",
+	} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
 			return usage("--%s is empty", name).WithHints(seeHelp(cmd))
 		}

@@ -199,6 +199,9 @@ func (f *draftFlag) apply(ctx context.Context, a *app, env *handoff.Envelope, va
 	if err != nil {
 		return err
 	}
+	if f.kind.repeatable() && strings.TrimSpace(value) == "" {
+		return usage("%s is empty", a.reader.flag(f.name))
+	}
 	f.put(env, value)
 	return nil
 }

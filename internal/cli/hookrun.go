@@ -150,7 +150,7 @@ func (hook *hookRun) budget(config refs.Config) time.Duration {
 	if s == "" {
 		return hookTimeout
 	}
-	n, err := strconv.Atoi(s)
+	n, err := strconv.ParseInt(s, 10, 32) // more seconds than a duration can hold would be none
 	if err != nil || n < 1 {
 		hook.Warn(fmt.Errorf("handoff.hookTimeout: %q is not a number of seconds", s))
 		return hookTimeout
