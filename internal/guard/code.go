@@ -157,14 +157,18 @@ func (cj *codeJudge) comingBy(ctx context.Context, e refs.Edit, edits []refs.Edi
 // checkClaims compares the commits brought in by one ref with the claims they name.
 func (cj *codeJudge) checkClaims(ctx context.Context, ref string, list []signedBy) error {
 	slices.SortFunc(list, func(a, b signedBy) int { return strings.Compare(a.oid, b.oid) })
+	var bearers []bearer // in the order of their first commits, so that the same push is refused in the same words
 	made := map[bearer][]string{}
 	for _, one := range list {
 		if one.err != nil {
 			return one.err
 		}
+		if made[one.who] == nil {
+			bearers = append(bearers, one.who)
+		}
 		made[one.who] = append(made[one.who], one.oid)
 	}
-	for who, commits := range made {
+	for _, who := range bearers {
 		allowed, asked := cj.permits[who]
 		if !asked {
 			allowed.token, allowed.err = cj.live(ctx, who)
@@ -173,7 +177,7 @@ func (cj *codeJudge) checkClaims(ctx context.Context, ref string, list []signedB
 		if allowed.err != nil {
 			return allowed.err
 		}
-		paths, err := Changed(ctx, cj.Verifier.Repo, commits)
+		paths, err := Changed(ctx, cj.Verifier.Repo, made[who])
 		if err != nil {
 			return err
 		}
