@@ -160,8 +160,11 @@ func (vr *Verifier) kept(ctx context.Context, ref string) (*State, *refs.Object,
 func (vr *Verifier) ReloadOffer(ctx context.Context, oid string) (*Payload, error) {
 	for range maxChain {
 		o, err := vr.Repo.Read(ctx, oid, record.MaxCommit)
-		if err != nil || o == nil {
-			return nil, errors.Join(err, fault.New(fault.NotFound, fault.UnknownHandoff, "commit %s is not there", oid))
+		if err != nil {
+			return nil, err
+		}
+		if o == nil {
+			return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "commit %s is not there", oid)
 		}
 		parent := gitobj.FirstParent(o.Body)
 		if parent == "" {
