@@ -214,7 +214,8 @@ func (c *keyCommand) show(ctx context.Context) error {
 	if c.name == "" {
 		return c.list(ctx, infos, trust)
 	}
-	i := slices.IndexFunc(infos, func(k sign.KeyInfo) bool { return k.Name == c.name || k.Err == nil && k.Public.KID() == c.name })
+	kid := sign.FromFingerprint(c.name)
+	i := slices.IndexFunc(infos, func(k sign.KeyInfo) bool { return k.Name == c.name || k.Err == nil && k.Public.KID() == kid })
 	switch {
 	case i >= 0 && infos[i].Err != nil:
 		return infos[i].Err

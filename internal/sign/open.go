@@ -3,7 +3,6 @@ package sign
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -18,12 +17,7 @@ import (
 
 func (o Options) named(ctx context.Context) (Signer, error) {
 	key := strings.TrimPrefix(o.Key, "key::") // git's mark of a key given as text
-	if fingerprint, ok := parseFingerprint(key); ok {
-		key = openpgpKID(fingerprint)
-	}
-	if strings.HasPrefix(key, "SHA256:") {
-		key = "ssh:" + key
-	}
+	key = FromFingerprint(key)
 	if o.Env != "" {
 		if s, err := o.fromEnv(); err == nil && s.KID() == key {
 			return s, nil
@@ -52,13 +46,6 @@ func (o Options) named(ctx context.Context) (Signer, error) {
 func isSSHLine(s string) bool {
 	kind, _, ok := strings.Cut(s, " ")
 	return ok && (strings.HasPrefix(kind, "ssh-") || strings.HasPrefix(kind, "ecdsa-") || strings.HasPrefix(kind, "sk-"))
-}
-
-// parseFingerprint reads 40 hex digits as gpg prints them: in either case, with
-// spaces, perhaps after 0x.
-func parseFingerprint(s string) ([]byte, bool) {
-	b, err := hex.DecodeString(strings.TrimPrefix(strings.ReplaceAll(s, " ", ""), "0x"))
-	return b, err == nil && len(b) == 20
 }
 
 func (o Options) fromEnv() (Signer, error) {

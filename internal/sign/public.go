@@ -276,6 +276,20 @@ func FromHex(digits string) (KID, bool) {
 	return "", false
 }
 
+// FromFingerprint returns the KID for a fingerprint as gpg prints it (40 hex digits in either
+// case, with spaces, perhaps after 0x) or as ssh-keygen -l does (SHA256: and 43 characters). It
+// returns anything else as it is.
+func FromFingerprint(s string) string {
+	if strings.HasPrefix(s, "SHA256:") {
+		return "ssh:" + s
+	}
+	b, err := hex.DecodeString(strings.TrimPrefix(strings.ReplaceAll(s, " ", ""), "0x"))
+	if err != nil || len(b) != 20 {
+		return s
+	}
+	return openpgpKID(b)
+}
+
 // Fingerprint returns a key's name as people compare it: as gpg and ssh-keygen -l
 // print it.
 func Fingerprint(kid KID) string {

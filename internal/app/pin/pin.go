@@ -75,8 +75,8 @@ func (h *Handler) Add(ctx context.Context, arg string, e sign.TrustEntry) (key s
 // find finds the key named by an argument, and its name if it is one of the keystore's. A name
 // wins over a file of that name: a file from the repository must not stand in for a key.
 func (h *Handler) find(ctx context.Context, arg string) (public sign.PublicKey, name string, err error) {
-	if sign.CheckKID(arg) == nil {
-		return h.byID(ctx, arg)
+	if kid := sign.FromFingerprint(arg); sign.CheckKID(kid) == nil {
+		return h.byID(ctx, kid)
 	}
 	if arg != "-" && !strings.ContainsRune(arg, filepath.Separator) {
 		public, err = h.Keystore.Public(arg)
@@ -126,9 +126,9 @@ func (h *Handler) byID(ctx context.Context, kid sign.KID) (public sign.PublicKey
 	return public, "", err
 }
 
-// Pinned returns the key trusted here under an id.
+// Pinned returns the key trusted here under an id or a fingerprint.
 func Pinned(trust *sign.Trust, kid string) (sign.PublicKey, error) {
-	k, ok := trust.Lookup(kid)
+	k, ok := trust.Lookup(sign.FromFingerprint(kid))
 	if !ok {
 		return sign.PublicKey{}, fault.New(fault.NotFound, fault.NoKey, "no key %q is here", kid).
 			WithHints(fault.Run("githandoff", "key", "show").Because("lists the keys whose private half is here"),
@@ -200,8 +200,8 @@ func (h *Handler) Retire(ctx context.Context, repo *refs.Repo, arg string) (key 
 // whose only key it is. A retired key never comes back, so that a name with a second meaning is
 // refused: another key has it as well, or the key also acts under another name.
 func (h *Handler) trusted(arg string) (kid sign.KID, err error) {
-	if sign.CheckKID(arg) == nil {
-		return arg, nil
+	if kid := sign.FromFingerprint(arg); sign.CheckKID(kid) == nil {
+		return kid, nil
 	}
 	own, err := h.Keystore.Public(arg)
 	if code := fault.CodeOf(err); err != nil && code != fault.NotFound && code != fault.Usage {
