@@ -58,8 +58,8 @@ func newTrustAdd(a *app) command {
 		short: "Trust a key, or widen what it is trusted for",
 		long: `Pins a public key: from a file (armored OpenPGP, or an SSH .pub line), from standard
 input, by the name or id of a key in the keystore, or by the id of a key that its owner
-published at a hub. Compare the fingerprint that it prints with the one that the key's
-owner tells you.
+published at a hub; a fingerprint stands for the id. Compare the fingerprint that it
+prints with the one that the key's owner tells you.
 
 An agent's key is trusted as sender and recipient under the agent's name. A
 person's key is trusted as root: it may decide, revoke, and issue authority for
@@ -115,8 +115,8 @@ func newTrustRemove(a *app) command {
 Later ones do not, whatever their date. A retired key is never trusted again: its owner
 makes a new one.
 
-A name is that of the key in the keystore, or of the agent or person whose only key it
-is. A name that may mean another key is refused.`,
+A fingerprint stands for the id. A name is that of the key in the keystore, or of the
+agent or person whose only key it is. A name that may mean another key is refused.`,
 		example:  []string{"githandoff trust remove openpgp:949c14597a7afbde99da837d71097450ad04d64d"},
 		exits:    []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Unavailable},
 		args:     takes(1, "a key id or name", &c.arg),
