@@ -318,6 +318,9 @@ func (c *keyCommand) publicKey(ctx context.Context) (sign.PublicKey, error) {
 		return signer.Public(), nil
 	}
 	public, err := c.keystore().Public(c.name)
+	if kid := sign.FromFingerprint(c.name); err != nil && kid != c.name {
+		public, err = c.keystore().Public(kid)
+	}
 	if !fault.Is(err, fault.NoKey) {
 		return public, err
 	}

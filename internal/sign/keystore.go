@@ -193,7 +193,7 @@ func (ks Keystore) Locked(nameOrKID string) (bool, error) {
 	return s.entity.PrivateKey.Encrypted, nil
 }
 
-// Public returns the public half of a key by its name, KID or fingerprint.
+// Public returns the public half of a key by its name or KID.
 func (ks Keystore) Public(nameOrKID string) (PublicKey, error) {
 	s, err := ks.find(nameOrKID)
 	if err != nil {
@@ -212,8 +212,7 @@ func (ks Keystore) find(nameOrKID string) (*pgpSigner, error) {
 
 // nameOf returns the stored name of a key.
 func (ks Keystore) nameOf(nameOrKID string) (string, error) {
-	kid := FromFingerprint(nameOrKID)
-	if CheckKID(kid) != nil {
+	if CheckKID(nameOrKID) != nil {
 		return nameOrKID, nil //nolint:nilerr // what is no key id is a name
 	}
 	infos, err := ks.List()
@@ -221,7 +220,7 @@ func (ks Keystore) nameOf(nameOrKID string) (string, error) {
 		return "", err
 	}
 	for _, info := range infos {
-		if info.Err == nil && info.Public.kid == kid {
+		if info.Err == nil && info.Public.kid == nameOrKID {
 			return info.Name, nil
 		}
 	}
