@@ -191,19 +191,28 @@ func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (sett
 	return false, err
 }
 
-// ApplyMissing makes those of some edits of this repository which were not made yet.
+// ApplyMissing makes those of some edits of this repository which were not made yet. Another process
+// may be at the same edits: what it makes first is not missing.
 func ApplyMissing(ctx context.Context, repo *refs.Repo, edits []refs.Edit) error {
-	var rest []refs.Edit
-	for _, edit := range edits {
-		now, err := repo.Resolve(ctx, edit.Ref)
-		if err != nil {
+	var err error
+	for range len(edits) + 1 { // each edit may be lost to another process once
+		var rest []refs.Edit
+		for _, edit := range edits {
+			now, err := repo.Resolve(ctx, edit.Ref)
+			if err != nil {
+				return err
+			}
+			if now == edit.Old {
+				rest = append(rest, edit)
+			}
+		}
+		edits = rest
+		err = repo.Apply(ctx, refs.Transaction{Edits: edits})
+		if _, stale := errors.AsType[*refs.StaleError](err); !stale {
 			return err
 		}
-		if now == edit.Old {
-			rest = append(rest, edit)
-		}
 	}
-	return repo.Apply(ctx, refs.Transaction{Edits: rest})
+	return err
 }
 
 // batch collects one transaction, in this order: moved inbox refs, lane entries, deleted inbox
