@@ -318,8 +318,8 @@ func (c *keyCommand) publicKey(ctx context.Context) (sign.PublicKey, error) {
 		return signer.Public(), nil
 	}
 	public, err := c.keystore().Public(c.name)
-	if kid := sign.FromFingerprint(c.name); err != nil && kid != c.name {
-		public, err = c.keystore().Public(kid)
+	if code := fault.CodeOf(err); code == fault.NotFound || code == fault.Usage {
+		public, err = c.keystore().Public(sign.FromFingerprint(c.name))
 	}
 	if !fault.Is(err, fault.NoKey) {
 		return public, err
