@@ -439,6 +439,6 @@ var mutants = []mutant{
 	},
 	{
 		"a template that was left alone is no message", "internal/app/githook/message.go",
-		`if slices.Equal(lines, template.textLines()) {`, `if len(lines) == 0 {`, "./internal/cli -run TestScript/hook_commit_message",
+		`if slices.Equal(lines, template.textLines()) {`, `if len(template.textLines()) < 0 {`, "./internal/cli -run TestScript/hook_commit_message",
 	},
 }

@@ -190,7 +190,7 @@ func (s *Handler) complete(ctx context.Context, env *handoff.Envelope, o *Option
 	}
 	if env.Goal == "" && env.Summary == "" {
 		return fault.New(fault.Usage, fault.BadUsage, "a handoff needs a goal or a summary").
-			WithHints(fault.See("emit").Because("--goal states the goal, --summary the findings"))
+			WithHints(fault.See("emit").Because("--goal states the goal, --summary the findings; -f reads a document"))
 	}
 	if o.Checkpoint != "" {
 		if env.Rollback == nil {
