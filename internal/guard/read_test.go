@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -41,8 +42,33 @@ func TestReadPush(t *testing.T) {
 			"x " + one + " refs/handoffs/log/00 " + zero + "\n"))
 	require.NoError(t, err)
 	assert.Equal(t, []refs.Edit{{Ref: "refs/heads/a", New: one}, {Ref: "refs/heads/b", Old: one}}, edits)
-	_, err = guard.ReadPush(strings.NewReader("a b c\n"))
-	assert.Equal(t, fault.Usage, fault.CodeOf(err))
+	for _, bad := range []string{"a b c\n", "\n", "x " + one + "  " + zero + "\n", "x y refs/heads/a " + zero + "\n", "x " + one + " refs/heads/a y\n"} {
+		_, err = guard.ReadPush(strings.NewReader(bad))
+		assert.Equal(t, fault.Usage, fault.CodeOf(err), "%q", bad)
+	}
+}
+
+// git repeats the source of a refspec as the user wrote it.
+func TestReadPushSourceWithSpaces(t *testing.T) {
+	edits, err := guard.ReadPush(strings.NewReader("HEAD^{/one two} " + one + " refs/heads/a " + zero + "\n"))
+	require.NoError(t, err)
+	assert.Equal(t, []refs.Edit{{Ref: "refs/heads/a", New: one}}, edits)
+}
+
+// Refs beyond the limit would be refs that nobody looks at.
+func TestReadTooMuch(t *testing.T) {
+	name := "refs/heads/" + strings.Repeat("x", 60_000)
+	endless := func(line string) io.Reader {
+		readers := make([]io.Reader, 3000)
+		for i := range readers {
+			readers[i] = strings.NewReader(line)
+		}
+		return io.MultiReader(readers...)
+	}
+	_, err := guard.ReadEdits(endless(zero + " " + one + " " + name + "\n"))
+	assert.True(t, fault.Is(err, fault.TooLarge), "%v", err)
+	_, err = guard.ReadPush(endless("x " + one + " " + name + " " + zero + "\n"))
+	assert.True(t, fault.Is(err, fault.TooLarge), "%v", err)
 }
 
 // Each line that is read is an edit that says the same.
