@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitconfig"
@@ -127,8 +128,14 @@ func isHexByte(s string) bool {
 }
 
 // asciiHost returns a host name in lower case. A name outside ASCII is written by its bytes, like a
-// path: nothing here asks the DNS.
-func asciiHost(host string) string { return encoded(strings.ToLower(host)) }
+// path: nothing here asks the DNS. A name that is not UTF-8 keeps its case, because ToLower would
+// replace its bytes, and two hosts would share an id.
+func asciiHost(host string) string {
+	if utf8.ValidString(host) {
+		host = strings.ToLower(host)
+	}
+	return encoded(host)
+}
 
 func tidy(path string) string {
 	return strings.TrimSuffix(strings.Trim(path, "/"), ".git")
