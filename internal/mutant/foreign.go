@@ -83,7 +83,7 @@ var ofForeignText = []mutant{
 	},
 	{
 		"a key's user id that is a text is not repeated", "internal/team/pinhint.go",
-		`untrusted.Owner(public.UserID())`, `public.UserID()`, "./internal/attack -run TestHubIsData",
+		`untrusted.Owner(public.UserID())`, `public.UserID() + untrusted.Word("")`, "./internal/attack -run TestHubIsData",
 	},
 	{
 		"a ref's name that is a text is not repeated: audit", "internal/app/audit/compare.go",

@@ -292,7 +292,7 @@ var ofHubs = []mutant{
 		`	if !ok {
 		return "", h.errRollback(h.RemoteName(s.name))
 	}`, `	if !ok {
-		return now, nil
+		return s.now, nil
 	}`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
 	},
 	{

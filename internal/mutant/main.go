@@ -2,11 +2,10 @@
 // tests that are to notice. It prints a table of which test noticed what, and
 // fails if one did not.
 //
-//	go run ./internal/mutant [-list | -build] [-with 'PACKAGE -run TEST'] [word…]
+//	go run ./internal/mutant [-list] [-with 'PACKAGE -run TEST'] [word…]
 //
-// -list runs nothing, and -build compiles the code without each guard: two seconds for each.
-// With words only the guards are taken out whose description or file has one of them. -with
-// runs other tests than the list says: to see which guards one test would miss.
+// -list runs nothing. With words only the guards are taken out whose description or file has one
+// of them. -with runs other tests than the list says: to see which guards one test would miss.
 // The source is left alone: go's -overlay flag shows the compiler another file.
 package main
 
@@ -36,10 +35,9 @@ type mutant struct {
 
 func main() {
 	list := flag.Bool("list", false, "print the guards, and whether they are where the list says")
-	build := flag.Bool("build", false, "compile the code without each guard, and run no test")
 	with := flag.String("with", "", "`tests` to run instead of those of the list: arguments of go test")
 	flag.Parse()
-	if err := run(context.Background(), flag.Args(), *list, *build, *with); err != nil {
+	if err := run(context.Background(), flag.Args(), *list, *with); err != nil {
 		fmt.Fprintln(os.Stderr, "mutant:", err)
 		os.Exit(1)
 	}
@@ -50,7 +48,7 @@ func all() []mutant {
 	return slices.Concat(mutants, ofAgents, ofDocuments, ofHints, ofRecords, ofState, ofForeignText, ofTimes, ofTrust, ofPlace, ofPeople, ofHubs, ofPushes, ofAliases, ofServers, ofInvites, ofSnapshots, ofAudits, ofCrowds, ofWork, ofTables)
 }
 
-func run(ctx context.Context, words []string, list, build bool, with string) error {
+func run(ctx context.Context, words []string, list bool, with string) error {
 	dir, err := os.MkdirTemp("", "mutant-")
 	if err != nil {
 		return err
@@ -66,11 +64,7 @@ func run(ctx context.Context, words []string, list, build bool, with string) err
 		m.tests = cmp.Or(with, m.tests)
 		caught := []string{"-"}
 		text, err := m.mutate()
-		switch {
-		case err != nil || list:
-		case build:
-			err = m.build(ctx, dir, text)
-		default:
+		if err == nil && !list {
 			caught, err = m.caught(ctx, dir, text)
 		}
 		if err != nil {
@@ -102,9 +96,8 @@ func (m mutant) mutate() (string, error) {
 
 var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
-// overlay writes the changed file, and returns the go command that sees it, also in the programs
-// that tests build.
-func (m mutant) overlay(ctx context.Context, dir, text string, args ...string) (*exec.Cmd, error) {
+// caught runs the tests, and returns those that failed.
+func (m mutant) caught(ctx context.Context, dir, text string) ([]string, error) {
 	file, err := filepath.Abs(m.file)
 	if err != nil {
 		return nil, err
@@ -117,29 +110,8 @@ func (m mutant) overlay(ctx context.Context, dir, text string, args ...string) (
 	if err := errors.Join(os.WriteFile(changed, []byte(text), 0o600), os.WriteFile(overlay, b, 0o600)); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Env = append(os.Environ(), "GOFLAGS=-overlay="+overlay)
-	return cmd, nil
-}
-
-// build compiles the package of the file.
-func (m mutant) build(ctx context.Context, dir, text string) error {
-	cmd, err := m.overlay(ctx, dir, text, "build", "./"+filepath.Dir(m.file))
-	if err != nil {
-		return err
-	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", m.guard, err, out)
-	}
-	return nil
-}
-
-// caught runs the tests, and returns those that failed.
-func (m mutant) caught(ctx context.Context, dir, text string) ([]string, error) {
-	cmd, err := m.overlay(ctx, dir, text, append([]string{"test", "-count=1", "-failfast", "-vet=off"}, strings.Fields(m.tests)...)...)
-	if err != nil {
-		return nil, err
-	}
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1", "-failfast", "-vet=off"}, strings.Fields(m.tests)...)...)
+	cmd.Env = append(os.Environ(), "GOFLAGS=-overlay="+overlay) // also for the programs that tests build
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return nil, nil
