@@ -82,6 +82,9 @@ func (c *resumeCommand) run(ctx context.Context) error {
 	if c.next && c.id != "" {
 		return usage("--next takes no ID")
 	}
+	if err := c.copyFlags.check(c.id); err != nil {
+		return err
+	}
 	if c.format != promptFormat {
 		if err := checkFormat(c.format, promptFormat); err != nil {
 			return err

@@ -73,6 +73,16 @@ func (c *copyFlags) register(f *pflag.FlagSet) {
 // besideThis is the value of --worktree without a directory.
 const besideThis = "beside"
 
+// check refuses a directory that was given as another argument than --worktree: it would be taken
+// for an id.
+func (c *copyFlags) check(id string) error {
+	if c.dir != besideThis || id == "" || handoff.CheckSuffix(id) == nil {
+		return nil
+	}
+	return usage("%s is not a handoff id, and --worktree takes its directory after a \"=\"", printable(id)).
+		WithHints(fault.Run("githandoff", "resume", "--worktree="+id).Because("checks the snapshot out there"))
+}
+
 // begin returns nil where no work copy is asked for.
 func (c *copyFlags) begin(ws *workspace.Workspace, from string) (*workcopy.Restoring, error) {
 	if !c.here && c.dir == "" {
