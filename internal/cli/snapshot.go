@@ -70,8 +70,8 @@ func (c *copyFlags) register(f *pflag.FlagSet) {
 	f.Lookup("worktree").NoOptDefVal = besideThis
 }
 
-// besideThis is the value of --worktree without a directory.
-const besideThis = "beside"
+// besideThis is the value of --worktree without a directory. No worktree can be made there.
+const besideThis = "/"
 
 // check refuses a directory that was given as another argument than --worktree: it would be taken
 // for an id.
