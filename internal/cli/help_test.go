@@ -154,3 +154,35 @@ func TestHelp_optionsOnce(t *testing.T) {
 		}
 	}
 }
+
+// Each setting that the code reads stands in "help environment".
+func TestSettingsAreListed(t *testing.T) {
+	page := output(t, "help", "environment")
+	read := regexp.MustCompile(`\.(?:Get|All|Bool|Off|Set)\((?:ctx, )?"(handoff\.[a-zA-Z]+)"`)
+	names := map[string]bool{}
+	for _, file := range sources(t) {
+		for _, m := range read.FindAllStringSubmatch(file, -1) {
+			names[strings.ToLower(m[1])] = true
+		}
+	}
+	delete(names, "handoff.repoid") // the repository's own id, not a setting of users
+	assert.Greater(t, len(names), 15)
+	for name := range names {
+		assert.Regexp(t, `(?i)\b`+regexp.QuoteMeta(name)+`\b`, page)
+	}
+}
+
+// sources returns the code below internal, without the tests.
+func sources(t *testing.T) (texts []string) {
+	t.Helper()
+	err := filepath.WalkDir("..", func(path string, _ os.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		texts = append(texts, string(b))
+		return err
+	})
+	require.NoError(t, err)
+	return texts
+}

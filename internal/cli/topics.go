@@ -112,11 +112,17 @@ Settings (git config):
   handoff.lanes        needed: fetch no history of other handoffs; all: fetch it
                        also in a shallow clone, where needed is the default
   handoff.defaultRepo  the alias for "--to AGENT"; this repository if unset
+  handoff.snapshot     always: each handoff has a snapshot; auto: where something is
+                       not committed, or not at the home; else only with --snapshot
+  handoff.snapshotLimit   bytes that a snapshot may have, such as 50m (20m)
   handoff.archive      true: the receiver keeps ended handoffs in this clone
   handoff.publish      false: init does not publish the public key at the hub
   handoff.policyRef    the commit with .githandoff.yaml (origin/HEAD, else HEAD)
   handoff.enforce      false: a push outside the held token is only a warning
   handoff.hookTimeout  seconds that git waits for a hook (5)
+  handoff.session, handoff.stop, handoff.end   what the hooks of coding agents do
+                       ("githandoff help hook agent")
+  handoff.poll         how often "githandoff watch" asks the hubs, such as 5m (never)
   handoff.sshShare     false: each git opens its own ssh connection
   handoff.hubUrl       at a guarded hub: URLs by which clients reach it
   handoff.prefix       at a guarded hub: the prefix below which clients keep handoffs
