@@ -33,8 +33,13 @@ type Author struct {
 
 // commit signs rec into a commit object. A parent of "" is none.
 func (by *Author) commit(ctx context.Context, rec *record.Record, tree string, parents ...string) (*refs.Object, error) {
+	return by.commitAs(ctx, sign.Mail(by.Actor), rec, tree, parents...)
+}
+
+// commitAs is like commit, for a mail address other than that of the actor's name.
+func (by *Author) commitAs(ctx context.Context, mail string, rec *record.Record, tree string, parents ...string) (*refs.Object, error) {
 	parents = slices.DeleteFunc(parents, func(p string) bool { return p == "" })
-	c := &record.Commit{Tree: tree, Parents: parents, Email: sign.Mail(by.Actor), Record: rec}
+	c := &record.Commit{Tree: tree, Parents: parents, Email: mail, Record: rec}
 	if err := c.Check(); err != nil {
 		return nil, fault.New(fault.Invalid, fault.Malformed, "%w", err)
 	}

@@ -59,6 +59,9 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 		return fault.New(fault.Conflict, fault.NotSender, "handoff %s waits for %s, who sent it: only its key can offer it", p.Record.ID, p.Record.Actor).
 			WithHints(fault.Run("githandoff", "--as", p.Record.Actor, "sync").Because("offers it with that key, if it is here"))
 	}
+	if err := p.checkMail(e.Keys); err != nil {
+		return err
+	}
 	agent := p.Agent
 	if mine {
 		agent = s.To // it may have been routed since
@@ -71,7 +74,8 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 		}
 		b.tx.Objects = append(b.tx.Objects, p.Objects...)
 	}
-	return b.entry(ctx, p.Record, p.Commit.OID, s.LaneTip)
+	// The entry is the payload's record, byte for byte.
+	return b.entryAs(ctx, p.mail, p.Record, p.Commit.OID, s.LaneTip)
 }
 
 // Route moves an undecided handoff into the inbox of an agent; the payload stays as its sender

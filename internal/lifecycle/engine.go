@@ -330,6 +330,11 @@ func (b *batch) dropAll(ctx context.Context, s *State, but string) error {
 // entry appends an entry to the lane of rec's id, pinned at laneTip unless an
 // earlier entry of the same batch stands there already.
 func (b *batch) entry(ctx context.Context, rec record.Record, payload, laneTip string) error {
+	return b.entryAs(ctx, sign.Mail(b.engine.Author.Actor), rec, payload, laneTip)
+}
+
+// entryAs is like entry, for a mail address other than that of the actor's name.
+func (b *batch) entryAs(ctx context.Context, mail string, rec record.Record, payload, laneTip string) error {
 	name := b.home.Namespace().Lane(rec.ID)
 	i := slices.IndexFunc(b.lanes, func(lane refs.Edit) bool { return lane.Ref == name })
 	if i < 0 {
@@ -337,7 +342,7 @@ func (b *batch) entry(ctx context.Context, rec record.Record, payload, laneTip s
 		b.lanes = append(b.lanes, refs.Edit{Ref: name, Old: laneTip, New: laneTip})
 	}
 	rec.Payload = payload
-	o, err := b.engine.Author.commit(ctx, &rec, gitobj.FormatOf(payload).EmptyTree(), b.lanes[i].New)
+	o, err := b.engine.Author.commitAs(ctx, mail, &rec, gitobj.FormatOf(payload).EmptyTree(), b.lanes[i].New)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,8 @@ type Payload struct {
 	Agent    string // inbox: the target agent, or refs.Nobody
 	Commit   *refs.Object
 	Objects  []*refs.Object // blobs, trees and the commit
+
+	mail string // of the commit's author: one that is read back may bear a person's
 }
 
 // Sealing returns the same author, but with payloads sealed for the keys of their agents.
@@ -87,6 +89,7 @@ func (by *Author) prepare(ctx context.Context, home Home, env *handoff.Envelope,
 	}
 	return &Payload{
 		Envelope: env, Sealed: by.seal, Record: rec, Agent: agent, Commit: commit, Objects: append(objects, tree, commit),
+		mail: sign.Mail(by.Actor),
 	}, nil
 }
 
@@ -130,7 +133,7 @@ func (vr *Verifier) Reload(ctx context.Context, ref string) (*Payload, error) {
 	if err != nil && !errors.Is(err, sign.ErrSealed) {
 		return nil, err
 	}
-	return &Payload{Envelope: v.envelope, Unread: err, Sealed: v.sealed, Record: *s.Offer, Agent: s.To, Commit: o}, nil
+	return &Payload{Envelope: v.envelope, Unread: err, Sealed: v.sealed, Record: *s.Offer, Agent: s.To, Commit: o, mail: s.Chain[0].Commit.Email}, nil
 }
 
 // kept reads a payload commit from a ref, and makes the state of a handoff of which nothing else is
@@ -173,6 +176,20 @@ func (vr *Verifier) ReloadOffer(ctx context.Context, oid string) (*Payload, erro
 		oid = parent
 	}
 	return nil, denied(fault.MalformedObject, "commit %s: too many commits for one handoff", oid)
+}
+
+// checkMail refuses a payload whose mail address readers do not accept. A version from before the rule
+// on mail addresses made it, after that rule began.
+func (p *Payload) checkMail(keys *Keys) error {
+	key, ok := keys.Trust.Lookup(p.Record.Key)
+	if !ok {
+		return nil
+	}
+	err := checkNames(key, &record.Commit{Email: p.mail, Record: &p.Record})
+	if f := fault.As(err); f != nil {
+		return f.WithHints(fault.Run("githandoff", "revoke", string(p.Record.ID)).Because("takes it back, so that it can be sent anew"))
+	}
+	return err
 }
 
 // DefaultTTL is how long a handoff waits before it expires.

@@ -92,4 +92,12 @@ var ofTimes = []mutant{
 		"a new handoff bears no mail address but its key's", "internal/lifecycle/steps.go",
 		`if c.Record.ID.Time().Before(mailSince) {`, `if true || c.Record.ID.Time().Before(mailSince) {`, "./internal/attack -run TestMailIsAnAddressOfItsKey",
 	},
+	{
+		"the entry of an older offer bears its mail address", "internal/lifecycle/end.go",
+		`b.entryAs(ctx, p.mail, p.Record,`, `b.entry(ctx, p.Record,`, "./internal/lifecycle -run TestOfferFromTheOutboxOfAnEarlierVersion",
+	},
+	{
+		"an offer with the mail address of another stays in the outbox", "internal/lifecycle/end.go",
+		`if err := p.checkMail(e.Keys); err != nil {`, `if err := p.checkMail(e.Keys); false {`, "./internal/lifecycle -run TestOfferRefusesTheMailOfAnother",
+	},
 }
