@@ -26,6 +26,10 @@ var ofWork = []mutant{
 		`err = c.takeBeside(h, step.Step)`, `_ = c.takeBeside`, "./internal/work -run TestUpgradeBesideAKeptStep",
 	},
 	{
+		"a progress that an earlier version kept has one name", "internal/work/claim.go",
+		`s.Event != record.Progressed || s.Entry != "" {`, `true || s.Entry != "" {`, "./internal/work -run TestUpgradeBesideAKeptStep",
+	},
+	{
 		"an invitation of another version is named as such", "internal/invite/record.go",
 		`if err := ofSchema(p.Document, schema); err != nil {`, `if err := ofSchema(p.Document, schema); err != nil && false {`, "./internal/invite -run TestRefused",
 	},

@@ -1,6 +1,8 @@
 package work
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -119,6 +121,17 @@ func (h *Claim) Replace(s *Step) (unsent *Step) {
 	return nil
 }
 
+// nameProgress names a progress that an earlier version kept without a name. The name follows from the
+// step: a sync may be killed between its push and the record of it, and the next one has to find it.
+func nameProgress(h *Claim) {
+	s := h.Pending
+	if s == nil || s.Event != record.Progressed || s.Entry != "" {
+		return
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{"githandoff step", s.Nonce, s.At.UTC().Format(time.RFC3339Nano), s.Data}, "\x00")))
+	s.Entry = hex.EncodeToString(sum[:16])
+}
+
 // Entries returns the names under which the lane may have what a progress says.
 func (s *Step) Entries() []string {
 	ids := slices.Clone(s.Said)
@@ -147,7 +160,11 @@ func (h *Claim) Took(event record.Event) {
 
 // Documents keeps one JSON document a handoff, <dir>/<id>.json, each replaced whole
 // and synced.
-type Documents[T any] struct{ Dir string }
+type Documents[T any] struct {
+	Dir string
+
+	amend func(*T) // what was read; nil for nothing
+}
 
 // Path returns the file of the document of id.
 func (d Documents[T]) Path(id handoff.ID) string { return filepath.Join(d.Dir, string(id)+".json") }
@@ -174,6 +191,9 @@ func (d Documents[T]) Get(id handoff.ID) (*T, error) {
 	if err := json.Unmarshal(b, v); err != nil {
 		return nil, fault.New(fault.Invalid, fault.Malformed, "read %s: %w", d.Path(id), err).
 			WithHints(fault.Run("mv", d.Path(id), d.Path(id)+".broken").Because("sets it aside; its record of %s is lost", id))
+	}
+	if d.amend != nil {
+		d.amend(v)
 	}
 	return v, nil
 }

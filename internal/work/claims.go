@@ -37,7 +37,7 @@ func ClaimsOf(repo *refs.Repo, gitDir string) Claims {
 }
 
 // current has the records of claims that are held, and of steps that wait for their hub.
-func (c Claims) current() Documents[Claim] { return Documents[Claim]{Dir: c.Dir} }
+func (c Claims) current() Documents[Claim] { return Documents[Claim]{Dir: c.Dir, amend: nameProgress} }
 
 func (c Claims) ended() Documents[Claim] { return Documents[Claim]{Dir: filepath.Join(c.Dir, "ended")} }
 

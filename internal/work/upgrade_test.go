@@ -91,7 +91,7 @@ func TestUpgradeBesideAKeptStep(t *testing.T) {
 		},
 		"a renewal after a progress": {
 			progress, `{"event":"progressed","nonce":"n","at":"2026-11-20T22:01:00Z"}`,
-			Step{Event: record.Progressed, Nonce: "n", Data: `{"progress":"half"}`, Said: []string{"e"}, At: at().Add(time.Minute)},
+			Step{Event: record.Progressed, Nonce: "n", Data: `{"progress":"half"}`, Entry: "147db86c170a75ac2d7ce12183b1691d", Said: []string{"e"}, At: at().Add(time.Minute)},
 			"",
 		},
 		"a progress after an end": {
