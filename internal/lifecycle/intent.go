@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"githandoff/internal/durable"
 	"githandoff/internal/handoff"
@@ -41,6 +42,7 @@ type Recovery struct {
 type intent struct {
 	Home  string      `json:"home"` // repo id
 	Edits []refs.Edit `json:"edits"`
+	PID   int         `json:"pid,omitempty"` // of its process, as the first versions noted it
 
 	path string // its file; "" if it is not written down
 }
@@ -98,7 +100,9 @@ func (in Intents) left() []*intent {
 	}
 	var list []*intent
 	for _, n := range names {
-		if !durable.Abandoned(n.Name()) {
+		// The first versions, before 2026-11-22, named the process in the file.
+		named := strings.Contains(n.Name(), "-")
+		if named && !durable.Abandoned(n.Name()) {
 			continue
 		}
 		i := &intent{path: filepath.Join(in.Dir, n.Name())}
@@ -108,6 +112,9 @@ func (in Intents) left() []*intent {
 		}
 		if json.Unmarshal(b, i) != nil {
 			i.forget() // cut off while it was written: nothing had begun
+			continue
+		}
+		if !named && durable.Running(i.PID) {
 			continue
 		}
 		list = append(list, i)

@@ -79,6 +79,20 @@ func TestIntentThatIsBeingWritten(t *testing.T) {
 	assert.Empty(t, names)
 }
 
+// The first versions noted the process in the file, whose name is a tag alone.
+func TestIntentOfTheFirstVersions(t *testing.T) {
+	in := Intents{Dir: t.TempDir()}
+	gone := exec.Command("true")
+	require.NoError(t, gone.Run())
+	for name, pid := range map[string]int{"15f0a558f7b8aded": gone.Process.Pid, "e3954803008045f7": os.Getpid()} {
+		require.NoError(t, os.WriteFile(filepath.Join(in.Dir, name+".json"), fmt.Appendf(nil, `{"pid":%d,"home":"local:1","edits":[]}`, pid), 0o600))
+	}
+	left := in.left()
+	require.Len(t, left, 1)
+	assert.Equal(t, filepath.Join(in.Dir, "15f0a558f7b8aded.json"), left[0].path)
+	assert.Equal(t, "local:1", left[0].Home)
+}
+
 // snapshot returns all that git holds under refs/handoffs.
 func (w *fixture) snapshot(t *testing.T) string {
 	t.Helper()

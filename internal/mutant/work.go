@@ -30,6 +30,14 @@ var ofWork = []mutant{
 		`s.Event != record.Progressed || s.Entry != "" {`, `true || s.Entry != "" {`, "./internal/work -run TestUpgradeBesideAKeptStep",
 	},
 	{
+		"an intent of the first versions is settled", "internal/lifecycle/intent.go",
+		`if named && !durable.Abandoned(n.Name()) {`, `if !durable.Abandoned(n.Name()) {`, "./internal/lifecycle -run TestIntentOfTheFirstVersions",
+	},
+	{
+		"an intent of a running first version is left alone", "internal/lifecycle/intent.go",
+		`if !named && durable.Running(i.PID) {`, `if false {`, "./internal/lifecycle -run TestIntentOfTheFirstVersions",
+	},
+	{
 		"an invitation of another version is named as such", "internal/invite/record.go",
 		`if err := ofSchema(p.Document, schema); err != nil {`, `if err := ofSchema(p.Document, schema); err != nil && false {`, "./internal/invite -run TestRefused",
 	},
