@@ -381,7 +381,7 @@ func mustParse(t testing.TB, raw []byte) *sshsig.Signature {
 
 func certificate(t testing.TB, s, authority *sshSigner) *ssh.Certificate {
 	t.Helper()
-	cert := &ssh.Certificate{Key: s.key.PublicKey(), CertType: ssh.UserCert, ValidBefore: ssh.CertTimeInfinity}
+	cert := &ssh.Certificate{Key: s.key.PublicKey(), CertType: ssh.UserCert, ValidPrincipals: []string{"fixer"}, ValidBefore: ssh.CertTimeInfinity}
 	require.NoError(t, cert.SignCert(rand.Reader, authority.key))
 	return cert
 }
