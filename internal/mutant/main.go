@@ -94,7 +94,9 @@ func (m mutant) mutate() (string, error) {
 	return strings.Replace(string(b), m.old, m.new, 1), nil
 }
 
-var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+// failed finds the tests that failed, and those that ran when their time was up: without some guards
+// a command never ends.
+var failed = regexp.MustCompile(`(?m)^(?:\s*--- FAIL: |\t\t)(Test\S+)`)
 
 // caught runs the tests, and returns those that failed.
 func (m mutant) caught(ctx context.Context, dir, text string) ([]string, error) {
@@ -110,7 +112,7 @@ func (m mutant) caught(ctx context.Context, dir, text string) ([]string, error) 
 	if err := errors.Join(os.WriteFile(changed, []byte(text), 0o600), os.WriteFile(overlay, b, 0o600)); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1", "-failfast", "-vet=off"}, strings.Fields(m.tests)...)...)
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1", "-failfast", "-vet=off", "-timeout=5m"}, strings.Fields(m.tests)...)...)
 	cmd.Env = append(os.Environ(), "GOFLAGS=-overlay="+overlay) // also for the programs that tests build
 	out, err := cmd.CombinedOutput()
 	if err == nil {
