@@ -99,4 +99,8 @@ var ofWork = []mutant{
 		"a handoff whose claim is not confirmed is counted once", "internal/app/survey/survey.go",
 		`if s.holds(it.Place) {`, `if false {`, inScript + "status_unconfirmed",
 	},
+	{
+		"a revoke that was cut off leaves no inbox ref", "internal/app/move/move.go",
+		`f.State.Phase() == lifecycle.Ended && f.State.Tip != ""`, `false`, "./internal/cli -run TestScript/revoke_cut_off",
+	},
 }

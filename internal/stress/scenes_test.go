@@ -127,6 +127,9 @@ func scenes() []scene {
 		{"reroute from hub", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			return fixer, []string{"reroute", taken(t, boss, fixer), "--to", "fixer"}
 		}, []int{0, 5}, 1, map[string]int{"offered": 2, "claimed": 1, "rerouted": 1}, nil},
+		{"revoke", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
+			return boss, []string{"revoke", emit(t, boss, "--to", "boss")}
+		}, []int{0, 5}, 0, map[string]int{"offered": 1, "revoked": 1}, nil},
 		{"revoke at hub", func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string) {
 			return boss, []string{"revoke", emit(t, boss, "--to", elsewhere)}
 		}, []int{0, 5}, 0, map[string]int{"offered": 1, "revoked": 1}, nil},

@@ -20,7 +20,7 @@ import (
 // still in the outbox is simply dropped. If it was ended by an undecided key, this is refused
 // without force.
 func (h *Handler) Revoke(ctx context.Context, arg, data string, force bool) (*lifecycle.State, error) {
-	f, err := h.Workspace.Find(ctx, arg, workspace.Always)
+	f, err := h.find(ctx, arg)
 	if err != nil {
 		return nil, err
 	}
@@ -33,6 +33,16 @@ func (h *Handler) Revoke(ctx context.Context, arg, data string, force bool) (*li
 		return f.State, h.Repo.Apply(ctx, refs.Transaction{Edits: own})
 	}
 	return h.Receipts.Withdraw(ctx, f.Home, p, record.Revoked, lifecycle.Outcome{Data: data, Force: force, LocalEdits: own})
+}
+
+// find finds a handoff. If a git died in the step that ended it, its inbox ref may be left: find
+// deletes it, because the same step cannot be taken again.
+func (h *Handler) find(ctx context.Context, arg string) (*workspace.View, error) {
+	f, err := h.Workspace.Find(ctx, arg, workspace.Always)
+	if err == nil && f.State.Phase() == lifecycle.Ended && f.State.Tip != "" {
+		err = h.Engine.Sweep(ctx, f.Home, f.Place())
+	}
+	return f, err
 }
 
 // Request is a reroute: where a handoff goes on.
@@ -54,7 +64,7 @@ type Request struct {
 // home. At one home this is one transaction. Between two homes the child is staged in the outbox
 // first, then the receipt names it, and only then may it be delivered.
 func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, error) {
-	f, err := h.Workspace.Find(ctx, m.Arg, workspace.Always)
+	f, err := h.find(ctx, m.Arg)
 	if err != nil {
 		return nil, err
 	}
