@@ -99,9 +99,10 @@ func (s *State) Delivered() bool {
 
 // Took reports whether the holder of a claim has already taken a step of this kind. A caller
 // repeating the step did not see the answer.
-func (s *State) Took(event record.Event, nonce string) bool {
+func (s *State) Took(event record.Event, nonce, key string) bool {
 	return s != nil && nonce != "" && slices.ContainsFunc(s.Entries, func(e *Entry) bool {
-		return e.Dispute == nil && e.Record().Event == event && e.Record().Claim == nonce
+		r := e.Record()
+		return e.Dispute == nil && r.Event == event && r.Claim == nonce && r.Key == key
 	})
 }
 

@@ -212,7 +212,7 @@ var mutants = []mutant{
 	},
 	{
 		"a step whose answer was lost was taken", "internal/app/finish/finish.go",
-		`return s.Took(step.Event, h.Nonce) || f.rejected(h, s)`, `return f.rejected(h, s)`, inStress + "TestStepWhoseAnswerWasLost",
+		`return s.Took(step.Event, h.Nonce, h.Key) || f.rejected(h, s)`, `return f.rejected(h, s)`, inStress + "TestStepWhoseAnswerWasLost",
 	},
 	// Intents.
 	{

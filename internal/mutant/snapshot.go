@@ -203,7 +203,7 @@ var ofSnapshots = []mutant{
 	},
 	{
 		"an acknowledgement sends the state back once", "internal/app/finish/followup.go",
-		`	case s.Receipt != nil || s.Claim == nil || !h.Mine(s.Claim.Nonce):`, `	case s.Claim == nil:`,
+		`	case s.Receipt != nil || !h.Is(s.Claim):`, `	case s.Claim == nil:`,
 		"./internal/cli -run TestScript/snapshot_back",
 	},
 	{

@@ -39,7 +39,7 @@ var ofState = []mutant{
 	},
 	{
 		"what left the inbox gives no authority", "internal/work/held.go",
-		`!h.Mine(s.Claim.Nonce), st.Moved():`, `!h.Mine(s.Claim.Nonce):`,
+		`!h.Is(s.Claim), st.Moved():`, `!h.Is(s.Claim):`,
 		"./internal/cli -run TestScript/hook_revoked",
 	},
 	{

@@ -30,6 +30,14 @@ var ofWork = []mutant{
 		`s.Event != record.Progressed || s.Entry != "" {`, `true || s.Entry != "" {`, "./internal/work -run TestUpgradeBesideAKeptStep",
 	},
 	{
+		"a claim is the one that was made here by its key as well", "internal/work/claim.go",
+		`h.Mine(claim.Nonce) && h.Key == claim.Key`, `h.Mine(claim.Nonce)`, "./internal/attack -run TestClaimWithTheNonceOfAnother",
+	},
+	{
+		"a step that somebody else took is not the holder's", "internal/lifecycle/state.go",
+		`r.Claim == nonce && r.Key == key`, `r.Claim == nonce`, "./internal/attack -run TestClaimWithTheNonceOfAnother",
+	},
+	{
 		"an intent of the first versions is settled", "internal/lifecycle/intent.go",
 		`if named && !durable.Abandoned(n.Name()) {`, `if !durable.Abandoned(n.Name()) {`, "./internal/lifecycle -run TestIntentOfTheFirstVersions",
 	},

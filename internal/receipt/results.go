@@ -57,5 +57,5 @@ type Taken struct {
 // Stands reports whether the claim is still in force although the step was refused: another
 // agent of the worktree, or another key, tried the step.
 func (e *Result) Stands(h *work.Claim) bool {
-	return e != nil && e.State != nil && e.State.Receipt == nil && e.State.Claim != nil && h.Mine(e.State.Claim.Nonce)
+	return e != nil && e.State != nil && e.State.Receipt == nil && h.Is(e.State.Claim)
 }

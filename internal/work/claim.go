@@ -64,6 +64,12 @@ func (h *Claim) Mine(nonce string) bool {
 	return h != nil && (h.Nonce == nonce || slices.Contains(h.Earlier, nonce))
 }
 
+// Is reports whether a claim in the log was made here; false for nil. The nonce is in the log, where
+// others can read it and give it to a claim of theirs, so the key has to be the same as well.
+func (h *Claim) Is(claim *record.Record) bool {
+	return claim != nil && h.Mine(claim.Nonce) && h.Key == claim.Key
+}
+
 // Release forgets the claim, and keeps a waiting step.
 func (h *Claim) Release() {
 	*h = Claim{ID: h.ID, Agent: h.Agent, Actor: h.Actor, Home: h.Home, Pending: h.Pending}

@@ -58,7 +58,7 @@ func (w *Held) HeldElsewhere(s *lifecycle.State) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(held, func(l Located) bool { return l.ID == s.ID && l.Mine(s.Claim.Nonce) })
+	i := slices.IndexFunc(held, func(l Located) bool { return l.ID == s.ID && l.Is(s.Claim) })
 	if i < 0 {
 		return by.HeldBy(s)
 	}

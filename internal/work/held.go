@@ -65,7 +65,7 @@ func (w *Held) Standing(ctx context.Context, h *Claim) (*Standing, error) {
 // or claim standing on it. Nil where the claim stands, or where this clone never saw it at its
 // home.
 func endOf(s *lifecycle.State, h *Claim) *record.Record {
-	if s.Receipt != nil || s.Claim != nil && h.Mine(s.Claim.Nonce) {
+	if s.Receipt != nil || h.Is(s.Claim) {
 		return s.Receipt
 	}
 	for _, e := range slices.Backward(s.Entries) {
@@ -381,7 +381,7 @@ func (w *Held) LiveClaim(ctx context.Context, h *Claim) (*Live, error) {
 		return nil, asNoAuthority(LostClaim(st))
 	case s.Claim == nil && s.Early != nil:
 		return nil, errNoAuthority(fault.NotYetValid, "handoff %s: %w", h.ID, s.Early)
-	case s.Claim == nil || !h.Mine(s.Claim.Nonce), st.Moved():
+	case !h.Is(s.Claim), st.Moved():
 		if !h.Printed && s.Claim == nil {
 			return nil, errNoAuthority(fault.NotHolder, "the claim on handoff %s was interrupted", h.ID).
 				WithHints(fault.Run("githandoff", "resume").Because("makes it again"),

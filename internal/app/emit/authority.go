@@ -37,7 +37,7 @@ func (s *Handler) heldToken(ctx context.Context, id handoff.ID) (*lifecycle.Veri
 	switch {
 	case state.Receipt != nil:
 		return nil, state.Err()
-	case state.Claim == nil || !h.Mine(state.Claim.Nonce) || state.Overdue(s.Engine.Now()):
+	case !h.Is(state.Claim) || state.Overdue(s.Engine.Now()):
 		return nil, fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s has ended, and its authority cannot be passed on", id).
 			WithHints(fault.Run("githandoff", "resume", string(id)).Because("takes it again"))
 	}

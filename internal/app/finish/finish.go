@@ -91,7 +91,7 @@ func (f *Handler) tookBefore(h *work.Claim, step work.Step, s *lifecycle.State) 
 	if step.Event == record.Progressed {
 		return s.Progressed(h.Nonce, step.Entry)
 	}
-	return s.Took(step.Event, h.Nonce) || f.rejected(h, s)
+	return s.Took(step.Event, h.Nonce, h.Key) || f.rejected(h, s)
 }
 
 // rejected reports whether a receipt is that of a rejection kept here. A rejection names no
@@ -223,7 +223,7 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 
 // returned returns the authority of a return handoff: that of the failed one's holder.
 func (f *Handler) returned(ctx context.Context, home lifecycle.Home, h *work.Claim, s *lifecycle.State) (*lifecycle.Authority, error) {
-	if s.Claim == nil || !h.Mine(s.Claim.Nonce) || s.Offer.Token == "" {
+	if !h.Is(s.Claim) || s.Offer.Token == "" {
 		return nil, nil
 	}
 	v, err := f.Engine.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true})

@@ -68,7 +68,7 @@ func (f *Handler) standing(ctx context.Context, home lifecycle.Home, h *work.Cla
 	switch {
 	case err != nil:
 		return nil, err
-	case s.Receipt != nil || s.Claim == nil || !h.Mine(s.Claim.Nonce):
+	case s.Receipt != nil || !h.Is(s.Claim):
 		return nil, nil
 	}
 	return s, nil

@@ -74,7 +74,7 @@ func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, erro
 	if err != nil {
 		return nil, err
 	}
-	if s.Receipt == nil && s.Claim != nil && !held.Mine(s.Claim.Nonce) && !s.Overdue(h.Engine.Now()) {
+	if s.Receipt == nil && s.Claim != nil && !held.Is(s.Claim) && !s.Overdue(h.Engine.Now()) {
 		return nil, fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s until %s", s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
 			WithHints(h.Engine.Author.HowToBreak(s))
 	}
@@ -122,7 +122,7 @@ func (h *Handler) Authorize(ctx context.Context, arg string, a *lifecycle.Author
 // reroute takes the step, with the objects of its snapshot.
 func (h *Handler) reroute(ctx context.Context, f *workspace.View, v *lifecycle.Verified, child *handoff.Envelope, objects []*refs.Object, held *work.Claim, m Request) (*receipt.Result, error) {
 	s, p := f.State, f.Place()
-	payload, err := h.rerouted(ctx, v, child, m, s.Claim != nil && held.Mine(s.Claim.Nonce))
+	payload, err := h.rerouted(ctx, v, child, m, held.Is(s.Claim))
 	if err != nil {
 		return nil, err
 	}

@@ -145,7 +145,7 @@ func (t *Handler) forgetLost(ctx context.Context, it *workspace.Item) error {
 
 // isOurs reports whether a recorded claim is the claim in force.
 func isOurs(s *lifecycle.State, h *work.Claim) bool {
-	return s.Receipt == nil && s.Claim != nil && h.Mine(s.Claim.Nonce)
+	return s.Receipt == nil && h.Is(s.Claim)
 }
 
 // superseded reports whether a recorded claim can no longer arrive: the lane has moved past its

@@ -1,0 +1,80 @@
+package attack
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/record"
+	"githandoff/internal/sign"
+)
+
+// last returns the newest entry of a lane.
+func (s *fixture) last(t *testing.T, f forged) record.Record {
+	t.Helper()
+	c, err := record.ParseCommit(raw(t, s.Hub, s.Hub.Git(t, "rev-parse", f.lane)))
+	require.NoError(t, err)
+	return *c.Record
+}
+
+// takeOver claims a handoff whose lease is over, with any record.
+func (s *fixture) takeOver(t *testing.T, f forged, by sign.Signer, change func(*record.Record)) record.Record {
+	t.Helper()
+	rec := s.last(t, f)
+	if rec.Event == record.Claimed { // or a renewal, on a slow machine
+		rec.Claim = rec.Nonce
+	}
+	rec.Event, rec.Nonce, rec.Key, rec.Payload, rec.Data = record.Claimed, nonce(t), by.KID(), "", ""
+	rec.At = time.Now().UTC().Truncate(time.Second)
+	rec.Previous, rec.Lease = f.payload, rec.At.Add(time.Hour)
+	change(&rec)
+	tip := object(t, s.Hub, "commit", signed(t, by, &record.Commit{
+		Tree: s.parsed(t, f).Tree, Parents: []string{f.payload}, Email: sign.Mail(rec.Actor), Record: &rec,
+	}))
+	s.Hub.Git(t, "update-ref", f.inbox, tip)
+	rec.Payload = f.payload
+	s.log(t, by, f.lane, rec)
+	return rec
+}
+
+// acknowledge ends a handoff by its claim.
+func (s *fixture) acknowledge(t *testing.T, f forged, by sign.Signer, claim record.Record) {
+	t.Helper()
+	rec := claim
+	rec.Event, rec.Nonce, rec.Claim, rec.Lease = record.Acknowledged, nonce(t), claim.Nonce, time.Time{}
+	rec.At = time.Now().UTC().Truncate(time.Second)
+	rec.Duration = record.Duration(rec.At.Sub(claim.At))
+	rec.Counts, rec.Status, rec.Parent, rec.Principal = f.rec.Counts, f.rec.Status, f.rec.Parent, f.rec.Principal
+	s.log(t, by, f.lane, rec)
+	s.Hub.Git(t, "update-ref", "-d", f.inbox)
+}
+
+// The nonce of a claim proves who holds a handoff, and the log shows it to everybody. A worker of
+// the same inbox that takes the claim over may give its own claim the same nonce. The former holder
+// is told all the same that it lost the claim, and does not take the other's end for its own.
+func TestClaimWithTheNonceOfAnother(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	worker := s.newKey(t, "worker")
+	s.trust(t, "worker", "--agent", "fixer", "--role", "recipient")
+	lose := func() (forged, record.Record) {
+		t.Helper()
+		f := s.forge(t, forgery{})
+		s.fixer.Must(t, "resume", string(f.id), "--lease", "1s")
+		was := s.last(t, f)
+		time.Sleep(time.Until(was.Lease.Add(time.Second)))
+		return f, s.takeOver(t, f, worker, func(r *record.Record) { r.Nonce = r.Claim })
+	}
+
+	f, _ := lose()
+	sync := s.fixer.Run(t, "sync")
+	assert.Equal(t, 5, sync.Code, "%s", sync)
+	assert.Contains(t, sync.Stderr, "taken over by fixer")
+
+	f, claim := lose()
+	s.acknowledge(t, f, worker, claim)
+	ack := s.fixer.Run(t, "ack", string(f.id), "--result", "answer=42")
+	assert.Equal(t, 5, ack.Code, "it was somebody else who acknowledged: %s", ack)
+}
