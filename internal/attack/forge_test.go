@@ -22,7 +22,8 @@ import (
 // forgery is a handoff made by hand. As it stands it is boss's, to fixer, and
 // genuine; each field that is set bends one thing about it.
 type forgery struct {
-	born     time.Time // the time in its id, if not now
+	born     time.Time  // the time in its id, if not now
+	id       handoff.ID // if not a new one
 	envelope func(*handoff.Envelope)
 	blob     func([]byte) []byte // the bytes that are stored, and whose digest is signed
 	tree     func(blob string) []entry
@@ -57,6 +58,7 @@ func (s *fixture) forge(t testing.TB, f forgery) forged {
 		id, err = handoff.NewID(born, rand.Reader)
 	}
 	require.NoError(t, err)
+	id = cmp.Or(f.id, id)
 	s.lanes[id.Lane()] = true
 	to := "fixer"
 	env := &handoff.Envelope{

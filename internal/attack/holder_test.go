@@ -1,12 +1,15 @@
 package attack
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/sign"
 )
@@ -77,4 +80,34 @@ func TestClaimWithTheNonceOfAnother(t *testing.T) {
 	s.acknowledge(t, f, worker, claim)
 	ack := s.fixer.Run(t, "ack", string(f.id), "--result", "answer=42")
 	assert.Equal(t, 5, ack.Code, "it was somebody else who acknowledged: %s", ack)
+}
+
+// The id of the handoff that goes back to the sender derives from the log. A sender of another one
+// may take it before: then the receipt does not name that one, and nothing is said to be sent.
+func TestReplyOfAnother(t *testing.T) {
+	t.Parallel()
+	for name, read := range map[string][]string{"read before": {"inbox", "--all"}, "unread": {"status"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newFixture(t)
+			peer := s.newKey(t, "peer")
+			s.trust(t, "peer")
+			f := s.forge(t, forgery{})
+			s.fixer.Must(t, "resume", string(f.id))
+			claim := s.last(t, f)
+			other := s.forge(t, forgery{
+				id: handoff.DeriveID(claim.At, string(f.id), claim.Nonce, "follow_up"), by: peer,
+				envelope: func(e *handoff.Envelope) { *e.Target.Agent, e.Source.Agent = "boss", "peer" },
+				record:   func(r *record.Record) { r.To = "boss" },
+			})
+			s.fixer.Must(t, read...)
+			require.NoError(t, os.WriteFile(filepath.Join(s.fixer.Dir, "new.txt"), []byte("work\n"), 0o644))
+			for range 2 {
+				r := s.fixer.Run(t, "ack", string(f.id), "--snapshot")
+				assert.Equal(t, 5, r.Code, "%s", r)
+			}
+			assert.NotContains(t, s.fixer.Must(t, "ack", string(f.id)), other.id)
+			assert.NotContains(t, s.fixer.Must(t, "show", string(f.id)), other.id)
+		})
+	}
 }

@@ -38,6 +38,10 @@ var ofWork = []mutant{
 		`r.Claim == nonce && r.Key == key`, `r.Claim == nonce`, "./internal/attack -run TestClaimWithTheNonceOfAnother",
 	},
 	{
+		"a receipt names no reply of somebody else", "internal/app/finish/followup.go",
+		`case offer.Key == f.Engine.Author.Signer.KID() && offer.Parent == h.ID:`, `case true:`, "./internal/attack -run TestReplyOfAnother",
+	},
+	{
 		"an intent of the first versions is settled", "internal/lifecycle/intent.go",
 		`if named && !durable.Abandoned(n.Name()) {`, `if !durable.Abandoned(n.Name()) {`, "./internal/lifecycle -run TestIntentOfTheFirstVersions",
 	},

@@ -41,8 +41,8 @@ func (f *Handler) followUp(ctx context.Context, h *work.Claim, step *work.Step, 
 		return "", err
 	}
 	id := handoff.DeriveID(s.Claim.At, string(h.ID), s.Claim.Nonce, followUpResult)
-	_, err = f.Workspace.Find(ctx, string(id), workspace.Never)
-	if fault.CodeOf(err) == fault.NotFound {
+	sent, err := f.sentBefore(ctx, h, id)
+	if err == nil && !sent {
 		err = f.Reply(ctx, f.replyTo(home, v, id, summary))
 	}
 	if err != nil {
@@ -55,6 +55,31 @@ func (f *Handler) followUp(ctx context.Context, h *work.Claim, step *work.Step, 
 	results[followUpResult] = string(id)
 	step.Data, err = results.Encode()
 	return id, err
+}
+
+// sentBefore reports whether the reply with this id was sent, or waits for its hub. The id derives
+// from the log, where others can read it, so the handoff of somebody else may have it: the receipt
+// must not name that one.
+func (f *Handler) sentBefore(ctx context.Context, h *work.Claim, id handoff.ID) (bool, error) {
+	found, err := f.Workspace.Find(ctx, string(id), workspace.Never)
+	if fault.CodeOf(err) == fault.NotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	offer := found.State.Offer
+	if offer == nil && found.Item != nil && found.Item.Kind == "outbox" {
+		offer = found.Item.Record
+	}
+	switch {
+	case offer == nil:
+		return false, nil
+	case offer.Key == f.Engine.Author.Signer.KID() && offer.Parent == h.ID:
+		return true, nil
+	}
+	return false, fault.New(fault.Conflict, fault.Replayed, "the handoff %s, which would go back to the sender, was offered by %s before", id, offer.Actor).
+		WithHints(fault.Run("githandoff", "ack", string(h.ID)).Because("acknowledges without a snapshot"))
 }
 
 // standing returns the state of the claimed handoff, nil if it has a receipt or if the claim was
