@@ -133,7 +133,8 @@ func (pj publishedJudge) team(ctx context.Context, e refs.Edit) error {
 			continue // its signer is gone, or it never was one
 		}
 		serial := serials[before.Signer]
-		if serial < before.Serial || serial == before.Serial && !carried(files, next) || last.Serial <= before.Serial {
+		counted := before.Signer == last.Signer || before.Serial < sign.FarSerial
+		if serial < before.Serial || serial == before.Serial && !carried(files, next) || counted && last.Serial <= before.Serial {
 			return denied(fault.Rollback, "list %d of keys by %s does not follow on list %d", serial, before.Signer, before.Serial)
 		}
 	}

@@ -7,6 +7,14 @@ var ofTrust = []mutant{
 		`serial < before.Serial || serial`, `serial < before.Serial && serial > 0 || serial`, "./internal/cli -run TestScript/trust_team_guarded",
 	},
 	{
+		"no root ends the counting of lists", "internal/team/team.go",
+		`team.Signer == self || team.Serial < sign.FarSerial`, `true`, "./internal/attack -run TestListOfTheHighestNumber",
+	},
+	{
+		"no root ends the counting of lists at a guarded hub", "internal/guard/published.go",
+		`before.Signer == last.Signer || before.Serial < sign.FarSerial`, `true`, "./internal/attack -run TestListOfTheHighestNumber",
+	},
+	{
 		"lists of keys bring no other files", "internal/guard/published.go",
 		`|| entry.Mode != gitobj.File {`, `&& false {`, "./internal/cli -run TestScript/trust_team_guarded",
 	},

@@ -28,6 +28,10 @@ const (
 
 	// MaxTeam bounds the list of a team, in bytes.
 	MaxTeam = 1 << 20
+
+	// FarSerial is a serial that no team reaches by counting. The roots of a hub count their lists
+	// together, but not from one that another root has put so far: there would be no next one.
+	FarSerial = 1 << 32
 )
 
 // Team is the list of keys published by a root key for those who pinned it. The package

@@ -221,7 +221,7 @@ func (t *Team) nextTeam(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, []
 		default:
 			t.Workspace.Warn(err)
 		}
-		if team != nil {
+		if team != nil && (team.Signer == self || team.Serial < sign.FarSerial) {
 			serial = max(serial, team.Serial)
 		}
 	}
