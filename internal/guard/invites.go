@@ -8,6 +8,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/invite"
+	"githandoff/internal/obo"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/untrusted"
@@ -61,8 +62,8 @@ func (pj publishedJudge) invite(ctx context.Context, oid string) (*invite.Messag
 	return invite.ParseMessages(raw)
 }
 
-// inviter requires the key of an offer to act at this hub, and the offer to give it no role, name
-// or principal which it does not have here. A root key of this hub names its agents itself.
+// inviter requires the key of an offer to act at this hub, and the offer to give it no role, name,
+// principal or scope which it does not have here. A root key of this hub names its agents itself.
 func (pj publishedJudge) inviter(o *invite.Offer) error {
 	public, err := sign.ParsePublic([]byte(o.Key))
 	if err != nil {
@@ -88,5 +89,26 @@ func (pj publishedJudge) inviter(o *invite.Offer) error {
 			}
 		}
 	}
+	return offeredWithin(key, o.Inviter)
+}
+
+// offeredWithin requires an offered root to keep within the scopes that its key has here.
+func offeredWithin(key sign.Key, offered invite.Grant) error {
+	if !slices.Contains(offered.Roles, sign.RoleRoot) {
+		return nil // a scope limits what a root authorizes
+	}
+	for _, limit := range key.Limits() {
+		if len(offered.MaxScope) == 0 || !obo.CoversAll(limit, offered.MaxScope) {
+			return denied(fault.UntrustedKey, "the invitation offers %s as a root within %s; here it is one within %s",
+				key.KID(), scopes(offered.MaxScope), scopes(limit))
+		}
+	}
 	return nil
+}
+
+func scopes(list []string) string {
+	if len(list) == 0 {
+		return "no limit"
+	}
+	return untrusted.Line(strings.Join(list, ", "))
 }

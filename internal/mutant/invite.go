@@ -95,6 +95,10 @@ var ofInvites = []mutant{
 		`{o.Inviter.Agents, has.Agents}, `, ``, "./internal/cli -run TestScript/join_guarded",
 	},
 	{
+		"a guard takes invitations of a root within its scopes there", "internal/guard/invites.go",
+		`len(offered.MaxScope) == 0 || !obo.CoversAll(limit, offered.MaxScope)`, `false && !obo.CoversAll(limit, offered.MaxScope)`, "./internal/cli -run TestScript/join_guarded_team",
+	},
+	{
 		"a person compares 64 bits of a fingerprint", "internal/app/pin/pin.go",
 		`const Compared = 16`, `const Compared = 8`, "./internal/cli -run TestScript/trust_review",
 	},
