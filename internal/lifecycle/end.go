@@ -165,7 +165,9 @@ func (e *Engine) Fail(ctx context.Context, home Home, h ClaimProof, o Outcome) (
 		}
 		return e.planEnd(ctx, b, s, record.Failed, o)
 	})
-	e.Verifier.Used.note(s)
+	if h.Nonce != "" { // nobody verified the token that a rejected offer names: it may be another's
+		e.Verifier.Used.note(s)
+	}
 	return s, err
 }
 

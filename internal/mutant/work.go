@@ -38,6 +38,10 @@ var ofWork = []mutant{
 		`r.Claim == nonce && r.Key == key`, `r.Claim == nonce`, "./internal/attack -run TestClaimWithTheNonceOfAnother",
 	},
 	{
+		"who rejects an offer does not use up the token that it names", "internal/lifecycle/end.go",
+		`if h.Nonce != "" { // nobody`, `if true { // nobody`, "./internal/attack -run TestRejectedOfferNames",
+	},
+	{
 		"a receipt names no reply of somebody else", "internal/app/finish/followup.go",
 		`case offer.Key == f.Engine.Author.Signer.KID() && offer.Parent == h.ID:`, `case true:`, "./internal/attack -run TestReplyOfAnother",
 	},
