@@ -71,7 +71,7 @@ func TestClaimWithTheNonceOfAnother(t *testing.T) {
 		return f, s.takeOver(t, f, worker, func(r *record.Record) { r.Nonce = r.Claim })
 	}
 
-	f, _ := lose()
+	lose()
 	sync := s.fixer.Run(t, "sync")
 	assert.Equal(t, 5, sync.Code, "%s", sync)
 	assert.Contains(t, sync.Stderr, "taken over by fixer")
