@@ -72,13 +72,17 @@ func (c *Change) finding() Finding {
 }
 
 // otherRoutes lists the ways beside this one by which a client gets our hooks: the
-// other scope, and a plugin from a marketplace.
+// other scope, a plugin from a marketplace, and for Copilot CLI the hooks of Claude Code.
 func (r *Request) otherRoutes(client string) []string {
 	var routes []string
 	if rec, err := r.record(); err == nil {
 		for _, w := range rec.Files {
-			if w.Client == client && filepath.Base(w.Path) != "SKILL.md" && !r.holds(w) {
+			switch {
+			case w.Client != client || filepath.Base(w.Path) == "SKILL.md":
+			case !r.holds(w):
 				routes = append(routes, w.Path)
+			case client == "copilot" && r.Project && r.claudeHooks() != "":
+				routes = append(routes, r.claudeHooks())
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package agentsetup
 
 import (
+	"bytes"
 	"encoding/json"
 	"io/fs"
 	"maps"
@@ -161,7 +162,7 @@ func (r *Request) projectFiles(client string) ([]wanted, error) {
 	case "opencode":
 		w, err = r.whole(client, at(".opencode", "plugins", "githandoff.js"), "opencode/githandoff.js")
 	case "copilot":
-		if slices.Contains(r.Clients, "claude") {
+		if slices.Contains(r.Clients, "claude") || r.claudeHooks() != "" {
 			return skill, nil // it runs the hooks of .claude/settings.json as well
 		}
 		w, err = r.whole(client, at(".github", "hooks", "githandoff.json"), "copilot/githandoff.json")
@@ -173,6 +174,16 @@ func (r *Request) projectFiles(client string) ([]wanted, error) {
 		return nil, unknown(client)
 	}
 	return append([]wanted{w}, skill...), err
+}
+
+// claudeHooks returns the file of the project with Claude Code's hooks of an earlier set-up, on this
+// machine or on another one; "" if there are none.
+func (r *Request) claudeHooks() string {
+	path := filepath.Join(r.Root, ".claude", "settings.json")
+	if b, _, err := read(path); err != nil || !bytes.Contains(b, []byte(" hook agent claude ")) {
+		return ""
+	}
+	return path
 }
 
 // paragraph is the text for agents without hooks, between the marks.

@@ -572,6 +572,34 @@ func TestCopilotBesideClaude(t *testing.T) {
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 }
 
+// It does not matter whether one command sets both up, or two.
+func TestCopilotAfterClaude(t *testing.T) {
+	r := request(t, true, "claude")
+	apply(t, r)
+	r.Clients = []string{"copilot"}
+	apply(t, r)
+	assert.NoFileExists(t, filepath.Join(r.Root, ".github/hooks/githandoff.json"))
+	assert.FileExists(t, filepath.Join(r.Root, ".agents/skills/handoff/SKILL.md"))
+	findings, err := r.Check()
+	require.NoError(t, err)
+	for _, f := range findings {
+		assert.True(t, f.OK, f.Text)
+	}
+}
+
+func TestCopilotBeforeClaude(t *testing.T) {
+	r := request(t, true, "copilot")
+	apply(t, r)
+	r.Clients = []string{"claude"}
+	apply(t, r)
+	r.Clients = []string{"copilot"}
+	findings, err := r.Check()
+	require.NoError(t, err)
+	assert.Contains(t, findings, Finding{
+		"copilot", false, "its hooks also come from " + filepath.Join(r.Root, ".claude/settings.json") + ": each event is answered twice",
+	})
+}
+
 // Each file of a user starts the program by its path, each of a project by its name.
 func TestPrograms(t *testing.T) {
 	for _, project := range []bool{false, true} {
