@@ -258,8 +258,11 @@ func openEngine(ctx context.Context, a *app, repo *refs.Repo, agent string, n ne
 		return engine, nil
 	}
 	if repo.Config.Get("handoff.repoid") == "" {
-		return nil, fault.New(fault.Usage, fault.NoIdentity, "githandoff is not set up in this repository").
-			WithHints(fault.Run("githandoff", "init", "--as", agent).Because("sets this repository up"))
+		f := fault.New(fault.Usage, fault.NoIdentity, "githandoff is not set up in this repository")
+		if strings.Contains(agent, "@") { // init sets a person up only if it is told so, for it makes a root key
+			return nil, f.WithHints(fault.Run("githandoff", "init", "--as", initrepo.SuggestedName(repo)).Because("sets this repository up; the name is yours to choose"))
+		}
+		return nil, f.WithHints(fault.Run("githandoff", "init", "--as", agent).Because("sets this repository up"))
 	}
 	if engine.Author.Signer, err = open(ctx); err != nil {
 		return nil, err
