@@ -170,6 +170,15 @@ func TestSettingsAreListed(t *testing.T) {
 	for name := range names {
 		assert.Regexp(t, `(?i)\b`+regexp.QuoteMeta(name)+`\b`, page)
 	}
+
+	_, aliases, _ := strings.Cut(page, "handoffrepo.ALIAS.")
+	aliases, _, _ = strings.Cut(aliases, "\n\n")
+	of := regexp.MustCompile(`"handoffrepo\." ?\+ ?[a-zA-Z.]+ ?\+ ?"\.([a-z]+)"`)
+	for _, file := range sources(t) {
+		for _, m := range of.FindAllStringSubmatch(file, -1) {
+			assert.Regexp(t, `(?i)\b`+m[1]+`\b`, aliases, "handoffrepo.ALIAS.%s", m[1])
+		}
+	}
 }
 
 // sources returns the code below internal, without the tests.

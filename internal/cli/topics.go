@@ -127,7 +127,8 @@ Settings (git config):
   handoff.hubUrl       at a guarded hub: URLs by which clients reach it
   handoff.prefix       at a guarded hub: the prefix below which clients keep handoffs
   handoffrepo.ALIAS.url   written by "githandoff repo add"; .id and .pinnedUrl
-                       pin the repository that it named then, .alsoId its other ids
+                       pin the repository that it named then, .alsoId its other ids;
+                       .prefix: where its handoffs are instead of refs/handoffs
 
 The agent that acts is the first of: --as, $GITHANDOFF_AGENT, the agent that
 "githandoff init" wrote for this worktree, handoff.agent.
