@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,7 +11,6 @@ import (
 	"githandoff/internal/app/finish"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/receipt"
 	"githandoff/internal/record"
 	"githandoff/internal/work"
@@ -188,7 +186,7 @@ func (c *finishCommand) reply(ws *workspace.Workspace) func(context.Context, *fi
 
 func (c *finishCommand) print(done *receipt.Result, event record.Event) error {
 	s := done.State
-	r := rowOf(lastRecord(s), string(s.Phase()))
+	r := rowOf(s.Last(), string(s.Phase()))
 	if s.Receipt != nil {
 		r.State = string(s.Receipt.Event)
 		r.Results = receipt.DecodeResults(s.Receipt.Data)
@@ -203,20 +201,6 @@ func (c *finishCommand) print(done *receipt.Result, event record.Event) error {
 		return c.Row(r, "%s %s, held until %s", event, s.ID, handoff.FormatTime(s.Lease))
 	}
 	return c.Row(r, "%s %s", event, s.ID)
-}
-
-// lastRecord returns the record of the receipt, or else of the newest step that counts; nil for
-// neither.
-func lastRecord(s *lifecycle.State) *record.Record {
-	if s.Receipt != nil {
-		return s.Receipt
-	}
-	for _, e := range slices.Backward(s.Entries) {
-		if e.Dispute == nil {
-			return e.Record()
-		}
-	}
-	return nil
 }
 
 // data collects the values of Handoff-Data and screens them like an envelope.

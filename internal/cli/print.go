@@ -19,15 +19,15 @@ func (a *app) fail(err error) {
 // row is the JSON object of a handoff. Its members are stable.
 type row struct {
 	ID        handoff.ID        `json:"id"`                  // handoff
-	State     string            `json:"state"`               // phase, or the receipt; of a list: offered, claimed, overdue, undecided, expired, queued, sent, refused
+	State     string            `json:"state"`               // phase, or the receipt; of a list: offered, claimed, overdue, undecided, expired, queued, sent, refused; of sync also delivered, or a step that was kept; of gc what is gone: swept, expired, checkpoint, snapshot, copy
 	Task      string            `json:"task,omitempty"`      // the sender's own key for the work
-	From      string            `json:"from"`                // sender
-	To        string            `json:"to"`                  // agent whose inbox it is in, _ for nobody
+	From      string            `json:"from"`                // sender; empty of a refused one, and of gc
+	To        string            `json:"to"`                  // agent whose inbox it is in, _ for nobody; empty of gc
 	Home      string            `json:"home,omitempty"`      // repo id
 	Ref       string            `json:"ref,omitempty"`       // where it is in this repository
 	Commit    string            `json:"commit,omitempty"`    // object id of the tip, or of the entry of the log
 	Digest    string            `json:"digest,omitempty"`    // of the stored envelope
-	At        string            `json:"at"`                  // time of the event, RFC 3339 in UTC
+	At        string            `json:"at"`                  // time of the event, RFC 3339 in UTC; empty as "from" is
 	Actor     string            `json:"actor,omitempty"`     // who did it
 	Expires   string            `json:"expires,omitempty"`   // end of the handoff
 	Lease     string            `json:"lease,omitempty"`     // end of the claim

@@ -145,7 +145,7 @@ func (c *showCommand) row(f *workspace.View, v *lifecycle.Verified) row {
 		}
 		return r
 	}
-	rec := lastRecord(s)
+	rec := s.Last()
 	if rec == nil && f.Item != nil {
 		rec = f.Item.Record
 	}

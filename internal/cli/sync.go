@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -62,8 +63,10 @@ type syncedRow struct {
 
 func syncedRowOf(one hubsync.Done) syncedRow {
 	r := row{ID: one.ID, State: one.What, Next: one.Next}
+	if last := cmp.Or(one.Record, one.Last); last != nil {
+		r = rowOf(last, one.What)
+	}
 	if one.Record != nil {
-		r = rowOf(one.Record, one.What)
 		r.Results = receipt.DecodeResults(one.Record.Data)
 	}
 	return syncedRow{r, one.Lost}

@@ -16,6 +16,7 @@ import (
 	"githandoff/internal/gittest"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/outbox"
+	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
 
@@ -149,6 +150,10 @@ func TestHubRefuses(t *testing.T) {
 			assert.Empty(t, v.inbox(t, at), "nothing was left at the hub")
 			did, err := hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 			require.NoError(t, err)
+			require.Len(t, did, 1)
+			require.NotNil(t, did[0].Last)
+			assert.Equal(t, record.Offered, did[0].Last.Event)
+			did[0].Last = nil
 			assert.Equal(t, []hubsync.Done{{What: "delivered", ID: done.ID, Alias: "origin"}}, did)
 			assert.Equal(t, done.Commit, v.inbox(t, at))
 			assert.Equal(t, []string{"offered"}, v.log(t, done.ID))

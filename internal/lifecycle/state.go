@@ -97,6 +97,20 @@ func (s *State) Delivered() bool {
 	return len(s.Chain) > 0 && (s.Agent == s.To || s.Agent == refs.Nobody)
 }
 
+// Last returns the record of the receipt, or else of the newest step that counts; nil for
+// neither.
+func (s *State) Last() *record.Record {
+	if s.Receipt != nil {
+		return s.Receipt
+	}
+	for _, e := range slices.Backward(s.Entries) {
+		if e.Dispute == nil {
+			return e.Record()
+		}
+	}
+	return nil
+}
+
 // Took reports whether the holder of a claim has already taken a step of this kind. A caller
 // repeating the step did not see the answer.
 func (s *State) Took(event record.Event, nonce, key string) bool {

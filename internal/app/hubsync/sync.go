@@ -23,6 +23,7 @@ type Done struct {
 	ID     handoff.ID
 	Alias  string
 	Record *record.Record // of the receipt; nil otherwise
+	Last   *record.Record // newest step of the handoff
 	Next   handoff.ID
 	Serial int64 // of an adopted list of keys
 	Lost   bool  // this agent held it, and another one ended the claim
@@ -204,7 +205,7 @@ func (r *syncing) syncOutbox(ctx context.Context, home lifecycle.Home, it *works
 		return nil, r.ignoreNotSender(outbox.KeptError(err, it.Place.ID))
 	}
 	r.Receipts.Notes.Add(p.Envelope, p.Sealed, home, &p.Record)
-	done := &Done{What: "delivered", ID: it.Place.ID, Alias: r.Workspace.AliasOf(home)}
+	done := &Done{What: "delivered", ID: it.Place.ID, Alias: r.Workspace.AliasOf(home), Last: &p.Record}
 	hub, ok := home.(*crossrepo.Hub)
 	if !ok {
 		return done, nil
@@ -267,7 +268,7 @@ func (r *syncing) redeliver(ctx context.Context, hub *crossrepo.Hub, it *workspa
 	if s.Phase() == lifecycle.Ended {
 		return r.settle(ctx, hub, it, s)
 	}
-	return &Done{What: "delivered", ID: it.Place.ID, Alias: hub.Alias.Name}, nil
+	return &Done{What: "delivered", ID: it.Place.ID, Alias: hub.Alias.Name, Last: s.Last()}, nil
 }
 
 // settle writes the receipt into the note of the source's commit, and drops the sent ref and an
