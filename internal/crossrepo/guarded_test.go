@@ -2,6 +2,7 @@ package crossrepo
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -49,6 +50,14 @@ func TestGuardRefusal(t *testing.T) {
 		if assert.NotNil(t, got, "%q", stderr) {
 			assert.Equal(t, [3]any{want.Code, want.Reason, want.Message}, [3]any{got.Code, got.Reason, got.Message}, "%q", stderr)
 		}
+	}
+	for text, want := range map[string]string{
+		"refs/handoffs/log/00: invalid_path: this hub keeps handoffs below refs/heads/handoffs": "repo add origin  --prefix refs/heads/handoffs",
+		"refs/handoffs/log/00: invalid_path: this hub keeps handoffs below refs/tags/x":         "sync origin", // no prefix
+		"refs/handoffs/log/00: lost: this hub keeps handoffs below refs/heads/handoffs":         "sync origin",
+	} {
+		got := h.guardRefusal(&gitexec.Error{Program: "git push", Code: 1, Stderr: "remote: githandoff: " + text})
+		assert.Equal(t, want, strings.Join(got.Hints[0].Run[1:], " "), text)
 	}
 	assert.Nil(t, h.guardRefusal(errors.New("no git at all")))
 	assert.Nil(t, h.guardRefusal(nil))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -145,7 +146,7 @@ func errNoAtomic(h *Hub) error {
 // both deleted.
 type Trial struct {
 	Refused    error    // the first thing the hub did not do; nil if it did all
-	Guarded    bool     // a guard refused the refs, as it must: it lets in handoffs alone
+	Guarded    bool     // a guard refused the refs, as it must: it lets in handoffs alone, and below its own prefix
 	WasGuarded bool     // a guard answered before, and none does now
 	Left       []string // refs that could not be deleted again
 }
@@ -162,10 +163,15 @@ func Try(ctx context.Context, h *Hub, now time.Time, random io.Reader) (*Trial, 
 	made := []refs.Edit{{Ref: inbox, New: commit}, {Ref: lane, New: commit}}
 	report, err := h.Push(ctx, refs.Transaction{Edits: made, Objects: first.Objects})
 	before := readFindings(&h.remote)
+	refusal := h.guardRefusal(err)
 	switch {
-	case h.guardRefusal(err) != nil:
+	case refusal != nil:
 		note(&h.remote, func(k *findings) { k.Guarded = true })
-		return &Trial{Guarded: true}, nil //nolint:nilerr // the refusal is the answer
+		t := &Trial{Guarded: true}
+		if errors.Is(refusal, ErrGuardElsewhere) {
+			t.Refused = refusal
+		}
+		return t, nil
 	case err != nil || !report.Accepted(made):
 		return &Trial{Refused: h.diagnose(ctx, made, report, err)}, nil
 	}

@@ -3,6 +3,7 @@ package crossrepo
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -361,6 +362,9 @@ func errNotKept(h *remote, ref string) error {
 // ErrGuard is the cause of the error of a step refused by a hub's guard.
 var ErrGuard = errors.New("refused by a guard")
 
+// ErrGuardElsewhere is ErrGuard where the guard takes handoffs below another prefix.
+var ErrGuardElsewhere = fmt.Errorf("%w: other prefix", ErrGuard)
+
 // guardRefusal reads the refusal of a hub's guard, "githandoff: <ref>: <reason>: <text>";
 // nil if there is none. The words are the hub's: they only choose between two exit codes,
 // and are escaped. The caller finds out itself whether a ref has moved.
@@ -381,12 +385,28 @@ func (h *remote) guardRefusal(cause error) *fault.Error {
 		if unknownToGuard(part[1], fault.Reason(part[2]), part[3]) {
 			why += "; its guard may be of an earlier version, which whoever runs the hub updates"
 		}
-		f := fault.New(code, fault.Reason(part[2]), "%s refuses %s: %s", h.Alias.Name, escaped(part[1]), why).
-			WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("fetches the current state of %s", h.Alias.Name))
+		hint := fault.Run("githandoff", "sync", h.Alias.Name).Because("fetches the current state of %s", h.Alias.Name)
+		f := fault.New(code, fault.Reason(part[2]), "%s refuses %s: %s", h.Alias.Name, escaped(part[1]), why)
 		f.Err = ErrGuard
+		if prefix := namedPrefix(fault.Reason(part[2]), part[3]); prefix != "" {
+			hint = fault.Run("githandoff", "repo", "add", h.Alias.Name, h.Alias.URL.Bare(), "--prefix", prefix).
+				Because("looks there, if that is where your team keeps its handoffs")
+			f.Err = ErrGuardElsewhere
+		}
+		f.Hints = []fault.Hint{hint}
 		return f
 	}
 	return nil
+}
+
+// namedPrefix returns the prefix below which a guard takes handoffs, from its refusal of a ref that
+// is not there; "" if it names none.
+func namedPrefix(reason fault.Reason, text string) string {
+	prefix, ok := strings.CutPrefix(text, "this hub keeps handoffs below ")
+	if prefix = strings.TrimSpace(prefix); !ok || reason != fault.InvalidPath || CheckPrefix(prefix) != nil {
+		return ""
+	}
+	return prefix
 }
 
 // unknownToGuard reports whether a guard refuses a ref as an earlier version does: one that knows

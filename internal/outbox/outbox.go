@@ -47,8 +47,14 @@ func KeptError(err error, id handoff.ID) error {
 	if errors.Is(err, crossrepo.ErrGuard) {
 		k := *f
 		k.Message += fmt.Sprintf("; handoff %s waits in the outbox", id)
-		return k.WithHints(fault.Run("githandoff", "sync").Because("sends it, if the hub takes it by then"),
-			fault.Run("githandoff", "revoke", string(id)).Because("withdraws it"))
+		hints := []fault.Hint{
+			fault.Run("githandoff", "sync").Because("sends it, if the hub takes it by then"),
+			fault.Run("githandoff", "revoke", string(id)).Because("withdraws it"),
+		}
+		if errors.Is(err, crossrepo.ErrGuardElsewhere) {
+			hints = append(slices.Clone(f.Hints), hints...)
+		}
+		return k.WithHints(hints...)
 	}
 	if errors.Is(err, crossrepo.ErrInDoubt) {
 		return InDoubt(err)

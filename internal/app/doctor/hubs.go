@@ -116,7 +116,7 @@ func tryHubs(ctx context.Context, d *checkup, repo *refs.Repo, names []string) e
 // tellTrial reports one trial.
 func tellTrial(d *checkup, check string, hub *crossrepo.Hub, t *crossrepo.Trial) {
 	switch {
-	case t.Guarded:
+	case t.Guarded && t.Refused == nil:
 		d.ok(check, "has a guard, which accepts only handoffs, so it refused the trial push: the first handoff shows what the hub takes")
 	case t.Refused != nil:
 		d.problem(check, t.Refused)
