@@ -52,7 +52,21 @@ func (as Aliases) Get(ctx context.Context, name string) (*Alias, error) {
 	if err != nil || pinned {
 		return a, err
 	}
-	return a, as.pin(ctx, a)
+	return a, as.meet(ctx, a)
+}
+
+// meet pins an alias met for the first time, also the prefix that another name for the same place
+// has. The id comes last: without one, the settings of that other name still apply.
+func (as Aliases) meet(ctx context.Context, a *Alias) error {
+	if a.Prefix != "" {
+		if err := gitconfig.Of(as.Repo).Set(ctx, prefixKey(a.Name), a.Prefix); err != nil {
+			return err
+		}
+		if err := keepApart(ctx, as, a); err != nil {
+			return err
+		}
+	}
+	return as.pin(ctx, a)
 }
 
 // Look is like Get without pinning: it changes nothing.
@@ -67,19 +81,21 @@ func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
 	if err := apart(as, name, derived); err != nil {
 		return nil, false, err
 	}
-	known := as.pinned(name)
+	source := as.source(name, a.URL)
+	known := as.pinned(source)
 	a.RepoID, a.Also = known.RepoID, known.Also
 	if a.RepoID == "" {
 		a.RepoID = derived
 		return a, false, nil
 	}
+	pinned = source == name
 	switch {
 	case a.Is(derived):
-		return a, true, nil
-	case as.Repo.Config.Get("handoffrepo."+name+".pinnedurl") != string(a.URL):
+		return a, pinned, nil
+	case as.Repo.Config.Get("handoffrepo."+source+".pinnedurl") != string(a.URL):
 		return nil, false, errOtherRepo(a, derived)
 	}
-	return a, true, movedByPlace(as, a, derived)
+	return a, pinned, movedByPlace(as, a, derived)
 }
 
 // movedByPlace returns the refusal of an alias with a relative path that leads elsewhere from this
@@ -131,14 +147,8 @@ func apart(as Aliases, name, repoID string) error {
 
 func (as Aliases) read(name string) (*Alias, error) {
 	cfg := as.Repo.Config
-	prefix := cfg.Get("handoffrepo." + name + ".prefix")
-	if prefix != "" {
-		if err := CheckPrefix(prefix); err != nil {
-			return nil, err
-		}
-	}
 	if own := cfg.Get("handoffrepo." + name + ".url"); own != "" {
-		return as.onePlace(&Alias{Name: name, Prefix: prefix, target: own}, own, as.pushURL(own))
+		return as.onePlace(&Alias{Name: name, target: own}, own, as.pushURL(own))
 	}
 	urls := cfg["remote."+name+".url"]
 	if len(urls) == 0 {
@@ -153,14 +163,14 @@ func (as Aliases) read(name string) (*Alias, error) {
 	if len(own) > 0 {
 		push = as.insteadOf(own[0], "insteadof")
 	}
-	a, err := as.onePlace(&Alias{Name: name, Prefix: prefix, target: name}, urls[0], push)
+	a, err := as.onePlace(&Alias{Name: name, target: name}, urls[0], push)
 	if err == nil && (len(urls) > 1 || len(own) > 1) {
 		return nil, errTwoPlaces(name)
 	}
 	return a, err
 }
 
-// onePlace fills in the URL of an alias, if it pushes to where it fetches from.
+// onePlace fills in the URL and the prefix of an alias, if it pushes to where it fetches from.
 func (as Aliases) onePlace(a *Alias, url, push string) (*Alias, error) {
 	a.URL = URL(as.insteadOf(url, "insteadof"))
 	want, err := RepoID(string(a.URL), as.base())
@@ -168,13 +178,54 @@ func (as Aliases) onePlace(a *Alias, url, push string) (*Alias, error) {
 		return nil, err // both are one place, which cannot be named
 	}
 	got, err2 := RepoID(push, as.base())
-	known := as.pinned(a.Name)
+	source := as.source(a.Name, a.URL)
+	known := as.pinned(source)
 	oneHub := want == got || known.Is(want) && known.Is(got) // it may be fetched from by one of its ids and pushed to by another
 	if err != nil || err2 != nil || !oneHub {
 		return nil, errTwoPlaces(a.Name)
 	}
-	return a, nil
+	a.Prefix = cmp.Or(as.Repo.Config.Get(prefixKey(a.Name)), as.Repo.Config.Get(prefixKey(source)))
+	if a.Prefix != "" {
+		err = CheckPrefix(a.Prefix)
+	}
+	return a, err
 }
+
+// source returns the name whose settings say which repository an alias is: its own or, while
+// no id is pinned for it, another one pinned for this URL or for its id. "git remote rename" leaves
+// ours below the former name, and a hub without its prefix and its further ids would be taken for
+// another place, where its open handoffs would be offered a second time.
+func (as Aliases) source(name string, url URL) string {
+	cfg := as.Repo.Config
+	if cfg.Get("handoffrepo."+name+".id") != "" {
+		return name
+	}
+	derived, _ := RepoID(string(url), as.base()) // none: its own settings say no more
+	others := cfg.Subsections("handoffrepo", "id")
+	slices.Sort(others)
+	for _, other := range others {
+		if cfg.Get("handoffrepo."+other+".pinnedurl") == string(url) || derived != "" && as.pinned(other).Is(derived) {
+			return other
+		}
+	}
+	return name
+}
+
+// settle pins the names whose settings are still below another one, before those change.
+func settle(ctx context.Context, as Aliases, below string) error {
+	for _, name := range as.Names() {
+		if a, err := as.read(name); err != nil || name == below || as.source(name, a.URL) != below {
+			continue
+		}
+		if _, err := as.Get(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prefixKey returns the setting of the prefix of an alias.
+func prefixKey(name string) string { return "handoffrepo." + name + ".prefix" }
 
 func errTwoPlaces(name string) error {
 	return fault.New(fault.Usage, fault.PushURL, "%s pushes to one URL and fetches from another", name).
@@ -216,12 +267,15 @@ func (as Aliases) base() string {
 // pin writes the id into git config. A hub has one URL: another alias with the
 // same id and another URL is refused.
 func (as Aliases) pin(ctx context.Context, a *Alias) error {
+	if err := as.pinAlso(ctx, a); err != nil {
+		return err
+	}
 	for _, kv := range [][2]string{{"id", a.RepoID}, {"pinnedurl", string(a.URL)}} {
 		if err := gitconfig.Of(as.Repo).Set(ctx, "handoffrepo."+a.Name+"."+kv[0], kv[1]); err != nil {
 			return err
 		}
 	}
-	return as.pinAlso(ctx, a)
+	return nil
 }
 
 // ByID finds the alias of a repo id.
@@ -238,7 +292,7 @@ func (as Aliases) ByID(ctx context.Context, repoID string) (*Alias, error) {
 		a, isPinned, err := as.Look(name)
 		if err == nil && a.Is(repoID) {
 			if !isPinned {
-				err = as.pin(ctx, a)
+				err = as.meet(ctx, a)
 			}
 			return a, err
 		}
@@ -319,15 +373,18 @@ func (as Aliases) Add(ctx context.Context, name, url string) (*Alias, error) {
 	if err := cmp.Or(apart(as, name, id), as.free(name, id)); err != nil {
 		return nil, err
 	}
+	if err := settle(ctx, as, name); err != nil {
+		return nil, err
+	}
 	a, err := as.place(ctx, name, url)
 	if err != nil {
 		return nil, err
 	}
 	a.RepoID = id
-	if known, pinned, err := as.Look(name); err == nil && pinned && known.Is(id) {
+	if known, _, err := as.Look(name); err == nil && known.Is(id) {
 		a.RepoID, a.Also = known.RepoID, known.Also // nothing changed
 	}
-	return a, as.pin(ctx, a)
+	return a, as.meet(ctx, a)
 }
 
 // place writes down where an alias leads to. The same URL without its password or token, as a hint
@@ -361,6 +418,9 @@ func (as Aliases) Remove(ctx context.Context, name string) error {
 	if IsRemote(as.Repo.Config, name) {
 		return fault.New(fault.Usage, fault.RepoKnown, "%s is a git remote", name).
 			WithHints(fault.Run("git", "remote", "remove", name).Because("removes the remote; after it, githandoff repo remove %s forgets the repository", name))
+	}
+	if err := settle(ctx, as, name); err != nil {
+		return err
 	}
 	return gitconfig.Of(as.Repo).RemoveSection(ctx, section)
 }

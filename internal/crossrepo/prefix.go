@@ -33,6 +33,12 @@ func (as Aliases) SetPrefix(ctx context.Context, a *Alias, prefix string) error 
 	if prefix == "" {
 		return nil
 	}
+	return keepApart(ctx, as, a)
+}
+
+// keepApart keeps a hub's handoffs below its prefix out of an ordinary fetch, and drops the copies
+// that one made.
+func keepApart(ctx context.Context, as Aliases, a *Alias) error {
 	if err := gitconfig.Of(as.Repo).SetKeepOuts(ctx, a.Name); err != nil {
 		return err
 	}
@@ -42,7 +48,7 @@ func (as Aliases) SetPrefix(ctx context.Context, a *Alias, prefix string) error 
 // changePrefix writes another prefix down, and forgets what was found out about the refs
 // below the former one.
 func changePrefix(ctx context.Context, as Aliases, a *Alias, prefix string) error {
-	key := "handoffrepo." + a.Name + ".prefix"
+	key := prefixKey(a.Name)
 	if a.Prefix != "" {
 		if err := gitconfig.Of(as.Repo).DropKeepOut(ctx, a.Name, a.Prefix); err != nil {
 			return err

@@ -208,6 +208,9 @@ func (as Aliases) AddAs(ctx context.Context, name, url string, ids []string) (*A
 	if err := as.free(name, all...); err != nil {
 		return nil, 0, err
 	}
+	if err := settle(ctx, as, name); err != nil {
+		return nil, 0, err
+	}
 	a, err := as.place(ctx, name, url)
 	if err != nil {
 		return nil, 0, err
@@ -223,7 +226,7 @@ func (as Aliases) AddAs(ctx context.Context, name, url string, ids []string) (*A
 	if err := gather(ctx, hub, a.Also); err != nil {
 		return nil, 0, err
 	}
-	return a, len(compared), as.pin(ctx, a)
+	return a, len(compared), as.meet(ctx, a)
 }
 
 // unique returns a list without repetitions, and without one entry.

@@ -119,7 +119,23 @@ var ofAliases = []mutant{
 	},
 	{
 		"a relative path is looked at from each worktree", "internal/crossrepo/alias.go",
-		`return a, true, movedByPlace(as, a, derived)`, `return a, true, nil`, inScript + "repo_itself",
+		`return a, pinned, movedByPlace(as, a, derived)`, `return a, pinned, nil`, inScript + "repo_itself",
+	},
+	{
+		"a renamed remote keeps what is pinned for its hub", "internal/crossrepo/alias.go",
+		`string(url) || derived != "" && as.pinned(other).Is(derived) {
+			return other`, `string(url) || derived != "" && as.pinned(other).Is(derived) {
+			return name`, inScript + "repo_renamed",
+	},
+	{
+		"the prefix of a hub is kept under its next name", "internal/crossrepo/alias.go",
+		`cmp.Or(as.Repo.Config.Get(prefixKey(a.Name)), as.Repo.Config.Get(prefixKey(source)))`, `as.Repo.Config.Get(prefixKey(a.Name))`, inScript + "repo_renamed",
+	},
+	{
+		"a renamed remote keeps it when its former name is another repository", "internal/crossrepo/alias.go",
+		`		if _, err := as.Get(ctx, name); err != nil {
+			return err`, `		if err := ctx.Err(); err != nil {
+			return err`, inScript + "repo_renamed",
 	},
 	{
 		"the name of a remote is no URL", "internal/crossrepo/alias.go",
