@@ -19,6 +19,10 @@ var ofAliases = []mutant{
 		`!fault.Is(it.Fault, fault.UnknownHome)`, `it.Record == nil`, inScript + "gc_expired",
 	},
 	{
+		"a hub that is down keeps no other handoff from being collected", "internal/app/gc/gc.go",
+		`!remote || fault.CodeOf(err) != fault.Unavailable {`, `!remote || err != nil {`, inScript + "gc_hub_down",
+	},
+	{
 		"an alias stays while handoffs sent there are open", "internal/cli/repocmd.go",
 		`if it.Record != nil && slices.Contains(ids, it.Record.Home) {`, `if false {`, inScript + "repo_needed",
 	},

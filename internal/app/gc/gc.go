@@ -31,7 +31,7 @@ type Collected struct {
 // expired, expired handoffs get their receipt, never under a live claim; only their source or a
 // root key may write it. Those that wait for delivery to a repository without an alias are dropped.
 func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Collected)) error {
-	c := &collection{h, dryRun, visit}
+	c := &collection{Handler: h, dryRun: dryRun, visit: visit, down: map[string]bool{}}
 	if err := c.files(ctx); err != nil {
 		return err
 	}
@@ -40,7 +40,10 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 		return err
 	}
 	for _, it := range inboxes {
-		if err := c.inbox(ctx, it, expired); err != nil {
+		if c.down[it.Home.ID()] {
+			continue
+		}
+		if err := c.keepBack(it.Home, c.inbox(ctx, it, expired)); err != nil {
 			return err
 		}
 	}
@@ -59,7 +62,10 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 	if err := c.snapshots(ctx, list); err != nil {
 		return err
 	}
-	return c.copies(ctx)
+	if err := c.copies(ctx); err != nil {
+		return err
+	}
+	return c.unreached
 }
 
 // collection is one run.
@@ -67,12 +73,20 @@ type collection struct {
 	*Handler
 	dryRun bool
 	visit  func(Collected)
+
+	down      map[string]bool // hubs that could not be reached
+	unreached error           // at the first of them
 }
 
-// removes visits a thing, and reports whether it is to be removed.
-func (c *collection) removes(one Collected) bool {
+// remove removes a thing, and visits it once it is gone. A dry run only visits it.
+func (c *collection) remove(one Collected, drop func() error) error {
+	if !c.dryRun {
+		if err := drop(); err != nil {
+			return err
+		}
+	}
 	c.visit(one)
-	return !c.dryRun
+	return nil
 }
 
 // inboxes lists the handoffs in inboxes, lane by lane, so that each lane is read once.
@@ -89,6 +103,21 @@ func (h *Handler) inboxes(ctx context.Context) (items []*workspace.Item, err err
 	return items, err
 }
 
+// keepBack keeps the error of a hub that is down until the end of the run, so that the hub does not
+// keep other handoffs from being collected. It returns any other error.
+func (c *collection) keepBack(home lifecycle.Home, err error) error {
+	if _, remote := home.(lifecycle.RemoteHome); !remote || fault.CodeOf(err) != fault.Unavailable {
+		return err
+	}
+	c.down[home.ID()] = true
+	if c.unreached == nil {
+		c.unreached = err
+	} else {
+		c.Workspace.Warn(err)
+	}
+	return nil
+}
+
 // inbox deletes an inbox ref whose receipt is in the lane, or ends an expired handoff.
 func (c *collection) inbox(ctx context.Context, it *workspace.Item, expired bool) error {
 	s, err := c.Engine.Reader.Load(ctx, it.Home, it.Place)
@@ -98,13 +127,11 @@ func (c *collection) inbox(ctx context.Context, it *workspace.Item, expired bool
 	}
 	switch {
 	case s.Phase() == lifecycle.Ended && s.Tip != "":
-		if c.removes(Collected{What: "swept", ID: it.Place.ID, Ref: it.Ref}) {
+		return c.remove(Collected{What: "swept", ID: it.Place.ID, Ref: it.Ref}, func() error {
 			return c.Engine.Sweep(ctx, it.Home, it.Place)
-		}
+		})
 	case expired && c.mayExpire(s):
-		if c.removes(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref}) {
-			return c.expire(ctx, it)
-		}
+		return c.expire(ctx, it)
 	}
 	return nil
 }
@@ -120,13 +147,13 @@ func (c *collection) outbox(ctx context.Context) error {
 		if it.Kind != "outbox" || !fault.Is(it.Fault, fault.UnknownHome) || !c.Engine.Now().After(it.Record.Expires) {
 			continue
 		}
-		if !c.removes(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref}) {
-			continue
-		}
-		if err := c.Repo.Apply(ctx, refs.Transaction{Edits: c.ownRefs(ctx, it.Place)}); err != nil {
-			return err
-		}
-		if err := c.Staged.Drop(it.Place.ID); err != nil {
+		err := c.remove(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref}, func() error {
+			if err := c.Repo.Apply(ctx, refs.Transaction{Edits: c.ownRefs(ctx, it.Place)}); err != nil {
+				return err
+			}
+			return c.Staged.Drop(it.Place.ID)
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -158,14 +185,17 @@ func (c *collection) files(ctx context.Context) error {
 	return durable.RemoveAll(files)
 }
 
-// expire gives an expired handoff its receipt. A refusal means somebody else has to do it, and is
-// reported.
-func (h *Handler) expire(ctx context.Context, it *workspace.Item) error {
-	_, err := h.Receipts.Withdraw(ctx, it.Home, it.Place, record.Expired, lifecycle.Outcome{LocalEdits: h.ownRefs(ctx, it.Place)})
+// expire gives an expired handoff its receipt. A refusal means that somebody else has to do it, or has
+// ended the handoff, and is reported.
+func (c *collection) expire(ctx context.Context, it *workspace.Item) error {
+	err := c.remove(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref}, func() error {
+		_, err := c.Receipts.Withdraw(ctx, it.Home, it.Place, record.Expired, lifecycle.Outcome{LocalEdits: c.ownRefs(ctx, it.Place)})
+		return err
+	})
 	if fault.As(err) == nil || fault.CodeOf(err) == fault.Unavailable {
 		return err
 	}
-	h.Workspace.Warn(err)
+	c.Workspace.Warn(err)
 	return nil
 }
 
@@ -190,10 +220,13 @@ func (c *collection) checkpoints(ctx context.Context, list []refs.Ref) error {
 		if err != nil {
 			return err
 		}
-		if !over || !c.removes(Collected{What: "checkpoint", ID: id, Ref: ref.Name}) {
+		if !over {
 			continue
 		}
-		if err := c.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref.Name, Old: ref.OID}}}); err != nil {
+		err = c.remove(Collected{What: "checkpoint", ID: id, Ref: ref.Name}, func() error {
+			return c.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref.Name, Old: ref.OID}}})
+		})
+		if err != nil {
 			return err
 		}
 	}

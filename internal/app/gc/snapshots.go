@@ -17,10 +17,8 @@ func (c *collection) snapshots(ctx context.Context, list []refs.Ref) error {
 		return err
 	}
 	for _, s := range strays {
-		if !c.removes(Collected{What: "snapshot", ID: s.ID, Ref: s.Ref}) {
-			continue
-		}
-		if err := s.Drop(ctx, c.Repo); err != nil {
+		err := c.remove(Collected{What: "snapshot", ID: s.ID, Ref: s.Ref}, func() error { return s.Drop(ctx, c.Repo) })
+		if err != nil {
 			return err
 		}
 	}
@@ -43,10 +41,10 @@ func (c *collection) copies(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if f.State.Receipt == nil || !c.removes(Collected{What: "copy", ID: id}) {
+		if f.State.Receipt == nil {
 			continue
 		}
-		if err := copies.Clear(ctx, id); err != nil {
+		if err := c.remove(Collected{What: "copy", ID: id}, func() error { return copies.Clear(ctx, id) }); err != nil {
 			return err
 		}
 	}
