@@ -132,8 +132,8 @@ func (l *laneAudit) next(ctx context.Context, entry *Entry) error {
 			s.Chain = rd.chainAt(ctx, id, l.Inbox(id))
 		}
 		s.ID = id
-		rd.replayEntry(ctx, l.home, s, entry, func(than time.Time) bool {
-			return rd.Lanes.olderAbove(ctx, l.index, rest, at, than)
+		rd.replayEntry(ctx, l.home, s, entry, func(is func(*Entry) bool) bool {
+			return rd.Lanes.anyAbove(ctx, l.index, rest, at, is)
 		})
 	}
 	l.lesson.take(rd, entry)
@@ -150,14 +150,14 @@ func (l *laneAudit) next(ctx context.Context, entry *Entry) error {
 	return l.State(s)
 }
 
-// olderAbove reports whether an entry of the same handoff above this one is dated before a time.
-// Only the few entries once ahead of the clock need it.
-func (l *Lanes) olderAbove(ctx context.Context, index []indexed, order []int, of int, than time.Time) bool {
+// anyAbove reports whether a condition holds for an entry of the same handoff above this one. Only the
+// few entries once ahead of the clock need it.
+func (l *Lanes) anyAbove(ctx context.Context, index []indexed, order []int, of int, is func(*Entry) bool) bool {
 	for _, at := range order {
 		if index[at].id != index[of].id {
 			break
 		}
-		if o, err := l.read(ctx, index[at].name()); err == nil && olderAmong([]*Entry{readEntry(o.OID, o.Body)}, than) {
+		if o, err := l.read(ctx, index[at].name()); err == nil && is(readEntry(o.OID, o.Body)) {
 			return true
 		}
 	}

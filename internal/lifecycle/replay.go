@@ -23,17 +23,17 @@ func (rd *Reader) replay(ctx context.Context, home Home, s *State) (err error) {
 		return err
 	}
 	for i, entry := range s.Entries {
-		rd.replayEntry(ctx, home, s, entry, func(than time.Time) bool { return olderAmong(s.Entries[i+1:], than) })
+		rd.replayEntry(ctx, home, s, entry, func(is func(*Entry) bool) bool { return slices.ContainsFunc(s.Entries[i+1:], is) })
 	}
 	return nil
 }
 
 // replayEntry judges the next entry, and changes the state by it if it counts. After a valid
-// receipt, only a revocation of the handoff's token still counts. olderAbove reports whether an
-// entry above this one in the lane is dated before a time.
-func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *Entry, olderAbove func(time.Time) bool) {
+// receipt, only a revocation of the handoff's token still counts. anyAbove reports whether a
+// condition holds for an entry above this one in the lane.
+func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *Entry, anyAbove func(func(*Entry) bool) bool) {
 	if entry.Dispute == nil {
-		entry.Dispute = rd.checkEntry(ctx, home, s, entry, olderAbove)
+		entry.Dispute = rd.checkEntry(ctx, home, s, entry, anyAbove)
 	}
 	if entry.Dispute == nil {
 		entry.Dispute = rd.checkInbox(s, entry)
@@ -98,7 +98,7 @@ type naming struct {
 }
 
 // checkEntry says why an entry does not count; nil if it does.
-func (rd *Reader) checkEntry(ctx context.Context, home Home, s *State, entry *Entry, olderAbove func(time.Time) bool) error {
+func (rd *Reader) checkEntry(ctx context.Context, home Home, s *State, entry *Entry, anyAbove func(func(*Entry) bool) bool) error {
 	r := entry.Record()
 	if entry.signature == nil {
 		entry.checkSignature(rd.Keys.Trust)
@@ -121,7 +121,7 @@ func (rd *Reader) checkEntry(ctx context.Context, home Home, s *State, entry *En
 		return denied(fault.AudienceMismatch, "%s by %s is for the home %s", r.Event, r.Actor, untrusted.Place(r.Home)).
 			WithHints(wrongHome(home, r.Home)...)
 	}
-	if err := rd.checkEarly(entry, olderAbove); err != nil {
+	if err := rd.checkEarly(ctx, s, entry, anyAbove); err != nil {
 		entry.Early = true
 		return err
 	}
@@ -291,8 +291,8 @@ func (rd *Reader) chainAt(ctx context.Context, id handoff.ID, ref string) []Link
 
 // checkEarly refuses an entry that is dated ahead of the clock here, and one that was ahead when
 // this clone first saw it and that others then overtook: it never counts. The signature was checked.
-// For olderAbove, see [Reader.replayEntry].
-func (rd *Reader) checkEarly(entry *Entry, olderAbove func(time.Time) bool) error {
+// For anyAbove, see [Reader.replayEntry].
+func (rd *Reader) checkEarly(ctx context.Context, s *State, entry *Entry, anyAbove func(func(*Entry) bool) bool) error {
 	r, now := entry.Record(), rd.Keys.now()
 	if r.At.After(now.Add(ClockSkew)) {
 		rd.Ahead.note(entry.OID, now)
@@ -300,17 +300,32 @@ func (rd *Reader) checkEarly(entry *Entry, olderAbove func(time.Time) bool) erro
 			r.Event, r.Actor, handoff.FormatTime(r.At), handoff.FormatTime(now), r.Key)
 	}
 	seen := rd.Ahead.seen(entry.OID)
-	if seen.IsZero() || !olderAbove(r.At.Add(-ClockSkew)) {
+	if seen.IsZero() || !anyAbove(func(above *Entry) bool { return rd.overtakes(ctx, s, r, above) }) {
 		return nil
 	}
 	return denied(fault.NotYetValid, "%s by %s is dated %s, was here at %s already, and others went on without it (key %s)",
 		r.Event, r.Actor, handoff.FormatTime(r.At), handoff.FormatTime(seen), r.Key)
 }
 
-// olderAmong reports whether one of the entries is older than a time. Offers do not count: a
-// repeated one bears the date of the first.
-func olderAmong(entries []*Entry, than time.Time) bool {
-	return slices.ContainsFunc(entries, func(e *Entry) bool {
-		return e.Record().Event != record.Offered && e.Record().At.Before(than)
-	})
+// overtakes reports whether the author of an entry above an early one went on without it: the entry is
+// older, and its key may take steps of this handoff. Anybody with push access can put an older entry
+// there, and must not undo a receipt by it. Offers do not overtake: a repeated one bears the date of
+// the first.
+func (rd *Reader) overtakes(ctx context.Context, s *State, early *record.Record, above *Entry) bool {
+	r := above.Record()
+	if r.Event == record.Offered || !r.At.Before(early.At.Add(-ClockSkew)) || above.Dispute != nil {
+		return false
+	}
+	if above.signature == nil {
+		above.checkSignature(rd.Keys.Trust)
+	}
+	key := above.signature.key
+	if above.signature.err != nil || key.KID() != r.Key || rd.Lanes.checkSeen(ctx, key, above) != nil {
+		return false
+	}
+	from, to := early.From, early.To
+	if s.Offer != nil {
+		from, to = s.Offer.From, s.To
+	}
+	return maySend(key, from, r.At) == nil || key.MayAct(sign.RoleRecipient, to, r.At) == nil
 }

@@ -102,6 +102,32 @@ func TestClaimDatedAheadCountsInItsTime(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// A clone whose clock was behind has seen each entry ahead of it. Only keys that may take steps of the
+// handoff overtake one: nobody else ends the end of a handoff by an older entry above it.
+func TestOnlyThoseWhoMayStepOvertake(t *testing.T) {
+	for by, phase := range map[string]Phase{"stranger": Ended, "reviewer": Ended, "peer": Disputed, "source": Disputed} {
+		c := newRoles(t)
+		c.remembering(t)
+		p := c.offer(t, c.source, "fixer")
+		h := c.claim(t, c.holder, p)
+		held := c.load(t, c.holder, p)
+		c.forge(t, c.holder, held, record.Acknowledged, func(r *record.Record) { c.dated(10 * time.Minute)(r); r.Duration = "10m00s" })
+		c.Hub.Git(t, "update-ref", c.home.Namespace().Inbox("fixer", p.ID), held.Tip)
+		s := c.load(t, c.other, p)
+		refusedAs(t, "not_yet_valid", s.Early)
+		assert.Equal(t, h.Nonce, s.Claim.Nonce)
+		c.forge(t, c.by(by), s, record.Failed, c.dated(0))
+		c.Pass(10 * time.Minute)
+
+		s = c.load(t, again(c.other), p)
+		assert.Equal(t, phase, s.Phase(), "%s: %v", by, s.Dispute)
+		require.NoError(t, again(c.other).Reader.Audit(t.Context(), c.home, refs.Ref{Name: c.lane(p.ID), OID: s.LaneTip}, LaneAudit{
+			Entry: func(*Entry) error { return nil },
+			State: func(s *State) error { assert.Equal(t, phase, s.Phase(), by); return nil },
+		}))
+	}
+}
+
 // A lease ends a day after the claim was first seen, whatever it says of itself.
 func TestLeaseEndsADayAfterTheClaimWasSeen(t *testing.T) {
 	c := newRoles(t)

@@ -12,7 +12,11 @@ var ofTimes = []mutant{
 	},
 	{
 		"an entry that was overtaken while it was ahead never counts", "internal/lifecycle/replay.go",
-		`if seen.IsZero() || !olderAbove(r.At.Add(-ClockSkew)) {`, `if true {`, inLifecycle + "TestClaimDatedAhead",
+		`if seen.IsZero() || !anyAbove(func(above *Entry) bool { return rd.overtakes(ctx, s, r, above) }) {`, `if true {`, inLifecycle + "TestClaimDatedAhead",
+	},
+	{
+		"an entry is overtaken by keys that may take steps of its handoff", "internal/lifecycle/replay.go",
+		`return maySend(key, from, r.At) == nil || key.MayAct(sign.RoleRecipient, to, r.At) == nil`, `return from != to`, inLifecycle + "TestOnlyThoseWhoMayStepOvertake",
 	},
 	{
 		"a lease ends a day after its claim was seen", "internal/lifecycle/replay.go",
