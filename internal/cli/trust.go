@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,8 +13,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/pin"
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/team"
 )
@@ -113,7 +116,8 @@ func newTrustRemove(a *app) command {
 		short:   "Retire a key; signatures this clone has seen still count",
 		long: `Retires a key. Signatures that this clone has in its copies of the logs still count.
 Later ones do not, whatever their date. A retired key is never trusted again: its owner
-makes a new one.
+makes a new one. A team trusts the key until a list without it is published, with
+"githandoff trust export --to ALIAS".
 
 A fingerprint stands for the id. A name is that of the key in the keystore, or of the
 agent or person whose only key it is. A name that may mean another key is refused.`,
@@ -270,7 +274,26 @@ func (c *trustCommand) remove(ctx context.Context) error {
 		c.Warn(errors.New("this is a key of your own: what it signs from now on does not count"))
 		c.Hint(hint)
 	}
+	if repo != nil {
+		c.stillListed(repo, trust, k.KID())
+	}
 	return err
+}
+
+// stillListed says where a key that was retired here is on a list of a root key of this account: the
+// team and a guarded hub trust it until the next list is published.
+func (c *trustCommand) stillListed(repo *refs.Repo, trust *sign.Trust, kid sign.KID) {
+	for _, l := range sign.ListedIn(trust, kid) {
+		root, known := trust.Lookup(l.Signer)
+		alias := crossrepo.Aliases{Repo: repo}.NameOf(l.Home)
+		_, err := c.keystore().Public(l.Signer)
+		if !known || err != nil || l.Signer == kid || alias == "" || len(root.Entry().Principals) == 0 {
+			continue
+		}
+		person := strings.TrimPrefix(root.Entry().Principals[0], "user:")
+		c.Warn(fmt.Errorf("your list at %s has this key: the team trusts it until you publish the list again", alias))
+		c.Hint(fault.See("trust export").Because("--to %s, as %s, retires it for the team", alias, person))
+	}
 }
 
 func (c *trustCommand) export(ctx context.Context) error {

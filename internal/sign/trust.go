@@ -218,6 +218,16 @@ func HasRoot(t *Trust) bool {
 // HasTeams reports whether a list of a team was adopted.
 func (t *Trust) HasTeams() bool { return len(t.teams) > 0 }
 
+// ListedIn returns the adopted lists that still let others trust a key.
+func ListedIn(t *Trust, kid KID) (lists []*Team) {
+	for _, team := range t.teams {
+		if slices.ContainsFunc(team.Keys, func(e TrustEntry) bool { return e.KID == kid && e.Retired == "" }) {
+			lists = append(lists, team)
+		}
+	}
+	return lists
+}
+
 // Lookup returns a pinned key.
 func (t *Trust) Lookup(kid KID) (Key, bool) {
 	p, ok := t.pins[kid]
