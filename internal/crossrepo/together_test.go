@@ -392,7 +392,8 @@ func TestPushWithoutAnAnswer(t *testing.T) {
 	for _, together := range []bool{false, true} {
 		t.Run(fmt.Sprintf("together %v", together), func(t *testing.T) {
 			t.Parallel()
-			v, source, c, _ := newCrate(t, 4)
+			v, source, c, log := newCrate(t, 4)
+			require.NoError(t, os.WriteFile(log, nil, 0o600))
 			pushes := filepath.Join(t.TempDir(), "pushes")
 			v.hook(t, "pre-receive", "echo one >>"+pushes+"; sleep 120")
 			source.Repo.Runner.Limit = 8 * time.Second
@@ -412,6 +413,7 @@ func TestPushWithoutAnAnswer(t *testing.T) {
 			said, err := os.ReadFile(pushes)
 			require.NoError(t, err)
 			require.Equal(t, "one\n", string(said), "it is sent once")
+			require.Equal(t, []string{"push", "fetch"}, tripsIn(t, log), "one look follows")
 			v.hook(t, "pre-receive", "")
 			source.Repo.Runner.Limit = 0
 			source.home.(*crossrepo.Hub).Forget() // as the next command does

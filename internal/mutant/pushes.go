@@ -37,11 +37,11 @@ var ofPushes = []mutant{
 		`if s := seatOf(ctx); s != nil {`, `if s := seatOf(ctx); s != nil && t.Edits == nil {`, "./internal/crossrepo -run TestTogether$",
 	},
 	{
-		"a push without an answer is not sent again", "internal/crossrepo/hub.go",
+		"one look follows a push without an answer", "internal/crossrepo/hub.go",
 		`(try > 0 || gitexec.TimedOut(err))`, `(try > 0 || gitexec.TimedOut(nil))`, inCrossrepo + "TestPushWithoutAnAnswer/together_false",
 	},
 	{
-		"a push of many steps without an answer is not sent again", "internal/crossrepo/joint.go",
+		"one look follows a push of many steps without an answer", "internal/crossrepo/joint.go",
 		`if gitexec.TimedOut(cause) {`, `if gitexec.TimedOut(nil) {`, inCrossrepo + "TestPushWithoutAnAnswer/together_true",
 	},
 	{
