@@ -10,7 +10,6 @@ import (
 	"githandoff/internal/app/join"
 	"githandoff/internal/handoff"
 	"githandoff/internal/receipt"
-	"githandoff/internal/record"
 	"githandoff/internal/untrusted"
 )
 
@@ -80,14 +79,12 @@ func printSynced(a *app, one hubsync.Done) {
 	}
 	line := fmt.Sprintf("%s %s", one.What, one.ID)
 	if rec := one.Record; rec != nil {
-		if one.Lost || rec.Event != record.Progressed {
-			line += fmt.Sprintf(" by %s at %s", untrusted.Name(rec.Actor), handoff.FormatTime(rec.At))
-		}
+		line += fmt.Sprintf(" by %s at %s", untrusted.Name(rec.Actor), handoff.FormatTime(rec.At))
 	}
 	switch {
 	case one.Lost:
 		line += ": stop working on it"
-	case (one.Record == nil || one.Record.Event == record.Progressed) && one.Alias != "":
+	case one.Record == nil && one.Alias != "":
 		line += " to " + one.Alias
 	}
 	a.Row(syncedRowOf(one), "%s", line)

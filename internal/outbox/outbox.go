@@ -66,7 +66,11 @@ func KeptError(err error, id handoff.ID) error {
 	if f == nil || f.Code != fault.Unavailable && f.Code != fault.Interrupted && f.Reason != fault.Rollback {
 		return err
 	}
-	return Kept(f, "the handoff waits in the outbox")
+	kept := Kept(f, "the handoff waits in the outbox")
+	if f.Reason == fault.ObjectFormat { // no sync from this clone can send it
+		return fault.As(kept).WithHints(append(slices.Clone(f.Hints), fault.Run("githandoff", "revoke", string(id)).Because("withdraws it"))...)
+	}
+	return kept
 }
 
 // Kept adds to an error that the handoff is kept in the outbox, and the command to deliver it

@@ -22,7 +22,7 @@ type Done struct {
 	What   string // "delivered", "acknowledged" and the other receipts, "took", "dropped", "adopted"
 	ID     handoff.ID
 	Alias  string
-	Record *record.Record // of the receipt; nil otherwise
+	Record *record.Record // of the receipt, or of the step that ended the claim; nil otherwise
 	Last   *record.Record // newest step of the handoff
 	Next   handoff.ID
 	Serial int64 // of an adopted list of keys
