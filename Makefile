@@ -112,9 +112,10 @@ cover: ## what the tests run of the code, the processes that they start included
 fmt: ## format the source
 	go run $(GOFUMPT) -w .
 
-lint: ## look for mistakes in format, style and layering
+lint: ## look for mistakes in format, style and layering, and for code of one system alone
 	@files=$$(go run $(GOFUMPT) -l .) && test -z "$$files" || { echo "make fmt would change:"; echo "$$files"; exit 1; }
 	go run $(GOLANGCILINT) run
+	@for os in darwin openbsd; do echo "GOOS=$$os go vet ./..."; GOOS=$$os go vet ./... || exit 1; done
 
 # A finding fails. That the database is out of reach says nothing of the code: it is
 # said loudly, and fails with VULN=required, as for a release. VULNDB may name a copy

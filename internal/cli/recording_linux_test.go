@@ -17,9 +17,6 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// recordedColumns is the width of the terminals of the recording.
-const recordedColumns = 104
-
 // The picture of a session in README.md is a recording of two users, each with a home
 // and a clone of one hub, at a terminal. The clock stands still during each command, and
 // ids, keys, object ids and the place of the hub are replaced, so that each recording of

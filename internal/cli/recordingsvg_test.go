@@ -16,6 +16,9 @@ type sessionLine struct {
 	text          string
 }
 
+// recordedColumns is the width of the terminals of the recording.
+const recordedColumns = 104
+
 // The size of the picture, in units of it.
 const (
 	cellWidth2 = 17 // of two characters

@@ -37,7 +37,7 @@ func TestApplyBesideARepackThatGitOverlooks(t *testing.T) {
 		require.NoError(t, os.Chtimes(path, second, second.Add(time.Millisecond)))
 		after, err := os.Stat(path)
 		require.NoError(t, err)
-		changed := func(info os.FileInfo) int64 { return info.Sys().(*syscall.Stat_t).Ctim.Sec }
+		changed := func(info os.FileInfo) int64 { sec, _ := info.Sys().(*syscall.Stat_t).Ctim.Unix(); return sec }
 		if changed(before) != changed(after) {
 			continue // git sees that
 		}

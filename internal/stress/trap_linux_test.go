@@ -114,9 +114,9 @@ const (
 	send    = 0xc0182101 // SECCOMP_IOCTL_NOTIF_SEND
 )
 
-func ioctl(fd, request int, p unsafe.Pointer) error {
+func ioctl(fd int, request uintptr, p unsafe.Pointer) error {
 	for {
-		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), uintptr(request), uintptr(p)); errno == 0 {
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(p)); errno == 0 {
 			return nil
 		} else if errno != unix.EINTR {
 			return errno
