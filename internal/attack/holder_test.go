@@ -82,8 +82,9 @@ func TestClaimWithTheNonceOfAnother(t *testing.T) {
 	assert.Equal(t, 5, ack.Code, "it was somebody else who acknowledged: %s", ack)
 }
 
-// The id of the handoff that goes back to the sender derives from the log. A sender of another one
-// may take it before: then the receipt does not name that one, and nothing is said to be sent.
+// The id of the handoff that goes back to the sender derives from the log and a secret of the clone. A
+// sender who knows the secret may take the id before: then the receipt does not name that handoff, and
+// nothing is said to be sent.
 func TestReplyOfAnother(t *testing.T) {
 	t.Parallel()
 	for name, read := range map[string][]string{"read before": {"inbox", "--all"}, "unread": {"status"}} {
@@ -96,7 +97,7 @@ func TestReplyOfAnother(t *testing.T) {
 			s.fixer.Must(t, "resume", string(f.id))
 			claim := s.last(t, f)
 			other := s.forge(t, forgery{
-				id: handoff.DeriveID(claim.At, string(f.id), claim.Nonce, "follow_up"), by: peer,
+				id: handoff.DeriveID(claim.At, string(f.id), claim.Nonce, s.secret(t), "follow_up"), by: peer,
 				envelope: func(e *handoff.Envelope) { *e.Target.Agent, e.Source.Agent = "boss", "peer" },
 				record:   func(r *record.Record) { r.To = "boss" },
 			})

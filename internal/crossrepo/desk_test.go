@@ -23,6 +23,7 @@ import (
 	"githandoff/internal/receipt"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/successor"
 	"githandoff/internal/work"
 )
 
@@ -117,7 +118,11 @@ func TestFailureComesBack(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.NotEmpty(t, ended.Next)
-	assert.Equal(t, lifecycle.ChildID(sent.ID, v.claimOf(t, fixer, sent.ID)), ended.Next, "the same child, however often it is tried")
+	claim := v.claimOf(t, fixer, sent.ID)
+	same, err := successor.New(fixer.Workspace).ID(sent.ID, claim)
+	require.NoError(t, err)
+	assert.Equal(t, same, ended.Next, "the same child, however often it is tried")
+	assert.NotEqual(t, handoff.DeriveID(claim.At, string(sent.ID), claim.Nonce), ended.Next, "nobody else can tell it")
 
 	_, err = hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 	require.NoError(t, err)

@@ -244,9 +244,3 @@ func (e *Engine) Sweep(ctx context.Context, home Home, p Place) error {
 	})
 	return err
 }
-
-// ChildID returns the id of the handoff following from a claim on its parent. It is always the same
-// one, so a repeated step does not make two.
-func ChildID(parent handoff.ID, claim *record.Record) handoff.ID {
-	return handoff.DeriveID(claim.At, string(parent), claim.Nonce)
-}

@@ -42,6 +42,14 @@ var ofWork = []mutant{
 		`if h.Nonce != "" { // nobody`, `if true { // nobody`, "./internal/attack -run TestRejectedOfferNames",
 	},
 	{
+		"nobody else can tell the id of a child", "internal/successor/id.go",
+		`[]string{string(parent), from.Nonce, secret}`, `[]string{string(parent), from.Nonce, secret}[:2]`, "./internal/attack -run TestIDsOfChildrenCannotBeTold",
+	},
+	{
+		"an offer of somebody else takes no child out of the outbox", "internal/outbox/outbox.go",
+		`there.Offer != nil && there.Offer.Key == s.Receipt.Key`, `there.Offer != nil`, "./internal/attack -run TestChildUnderWayIsNotDropped",
+	},
+	{
 		"a receipt names no reply of somebody else", "internal/app/finish/followup.go",
 		`case offer.Key == f.Engine.Author.Signer.KID() && offer.Parent == h.ID:`, `case true:`, "./internal/attack -run TestReplyOfAnother",
 	},

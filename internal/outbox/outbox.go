@@ -217,7 +217,9 @@ func (o *Outbox) Ready(ctx context.Context, id handoff.ID) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if s.Receipt.Next == id && s.Receipt.Key == child.Record.Key && there.Offer == nil {
+	// The receipt told the id to everybody. An offer of somebody else under it takes nothing away.
+	stays := there.Offer != nil && there.Offer.Key == s.Receipt.Key
+	if s.Receipt.Next == id && s.Receipt.Key == child.Record.Key && !stays {
 		return true, o.Unstage(ctx, st.Child, false)
 	}
 	return false, o.Unstage(ctx, st.Child, true)

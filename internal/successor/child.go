@@ -7,6 +7,7 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
 )
 
 // Return makes the handoff going back: the old task, why it failed, where to roll back to.
@@ -14,9 +15,13 @@ func (m *Maker) Return(env *handoff.Envelope, s *lifecycle.State, reason string)
 	at := m.Engine.Now().UTC().Truncate(time.Second)
 	to := env.Rollback.OnFailure
 	child := handoff.Follow(env, handoff.FormatTime(at), handoff.FormatTime(at.Add(lifecycle.DefaultTTL)))
-	child.ID = handoff.DeriveID(at, string(env.ID), "rejected")
-	if s.Claim != nil {
-		child.ID = lifecycle.ChildID(env.ID, s.Claim)
+	from := s.Claim
+	if from == nil {
+		from = &record.Record{At: at, Nonce: "rejected"}
+	}
+	var err error
+	if child.ID, err = m.ID(env.ID, from); err != nil {
+		return nil, err
 	}
 	child.Source = handoff.Source{Agent: m.Workspace.Source(), Repo: m.Local.RepoID}
 	child.Target = handoff.Target{Agent: &to, Reason: reason}
@@ -24,8 +29,7 @@ func (m *Maker) Return(env *handoff.Envelope, s *lifecycle.State, reason string)
 	child.Summary = reason
 	child.Rollback = &handoff.Rollback{Checkpoint: env.Rollback.Checkpoint}
 	child.Work = env.Work
-	salt, err := handoff.NewSalt(m.Engine.Author.Random)
-	child.Salt = salt
+	child.Salt, err = handoff.NewSalt(m.Engine.Author.Random)
 	return child, err
 }
 
@@ -61,8 +65,10 @@ func (m *Maker) Child(v *lifecycle.Verified, to *string, home lifecycle.Home, re
 	if hub, ok := home.(*crossrepo.Hub); ok {
 		child.Target.Repo = hub.ID()
 	}
-	child.ID = lifecycle.ChildID(env.ID, cmp.Or(s.Claim, v.Offer()))
 	var err error
+	if child.ID, err = m.ID(env.ID, cmp.Or(s.Claim, v.Offer())); err != nil {
+		return nil, err
+	}
 	child.Salt, err = handoff.NewSalt(m.Engine.Author.Random)
 	return &child, err
 }

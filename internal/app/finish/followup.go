@@ -40,7 +40,10 @@ func (f *Handler) followUp(ctx context.Context, h *work.Claim, step *work.Step, 
 	if err != nil {
 		return "", err
 	}
-	id := handoff.DeriveID(s.Claim.At, string(h.ID), s.Claim.Nonce, followUpResult)
+	id, err := f.Successors.ID(h.ID, s.Claim, followUpResult)
+	if err != nil {
+		return "", err
+	}
 	sent, err := f.sentBefore(ctx, h, id)
 	if err == nil && !sent {
 		err = f.Reply(ctx, f.replyTo(home, v, id, summary))
@@ -57,9 +60,9 @@ func (f *Handler) followUp(ctx context.Context, h *work.Claim, step *work.Step, 
 	return id, err
 }
 
-// sentBefore reports whether the reply with this id was sent, or waits for its hub. The id derives
-// from the log, where others can read it, so the handoff of somebody else may have it: the receipt
-// must not name that one.
+// sentBefore reports whether the reply with this id was sent, or waits for its hub. If somebody
+// else knows the secret of this clone, a handoff of theirs may have the id: the receipt must not name
+// that one.
 func (f *Handler) sentBefore(ctx context.Context, h *work.Claim, id handoff.ID) (bool, error) {
 	found, err := f.Workspace.Find(ctx, string(id), workspace.Never)
 	if fault.CodeOf(err) == fault.NotFound {
