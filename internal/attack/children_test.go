@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -72,6 +71,51 @@ func TestIDsOfChildrenCannotBeTold(t *testing.T) {
 	}
 }
 
+// A handoff that cannot go back, because another one has its id, does not stay in the outbox, where
+// each sync would meet the refusal again.
+func TestRefusedReplyLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	f := s.forge(t, forgery{})
+	s.fixer.Must(t, "resume", string(f.id))
+	claim := s.last(t, f)
+	s.occupy(t, handoff.DeriveID(claim.At, string(f.id), claim.Nonce, s.secret(t), "follow_up"), forgery{by: s.newKey(t, "peer")})
+	require.NoError(t, os.WriteFile(filepath.Join(s.fixer.Dir, "new.txt"), []byte("work\n"), 0o644))
+	r := s.fixer.Run(t, "ack", string(f.id), "--snapshot", "--json")
+	assert.Equal(t, "replayed", refusalOf(t, r).Reason)
+	assert.Contains(t, refusalOf(t, r).Hint, "githandoff ack "+string(f.id))
+	assert.Empty(t, s.fixer.Git(t, "for-each-ref", "refs/handoffs/outbox", "refs/handoffs/work-out", "refs/handoffs/sent"))
+	s.fixer.Must(t, "sync")
+	s.fixer.Must(t, "ack", string(f.id))
+}
+
+// stranded reroutes a handoff to boss at another home that is down, so that the child waits. Its id is
+// known from the receipt. The other home is up again when stranded returns.
+func (s *fixture) stranded(t *testing.T, args ...string) (other *gittest.Repo, parent forged, child handoff.ID) {
+	t.Helper()
+	other = &gittest.Repo{Dir: filepath.Join(s.Dir, "other.git"), Env: s.Env}
+	s.Hub.Git(t, "init", "--quiet", "--bare", other.Dir)
+	s.fixer.Must(t, "repo", "add", "other", other.Dir)
+	parent = s.forge(t, forgery{})
+	s.fixer.Must(t, "resume", string(parent.id))
+	require.NoError(t, os.Rename(other.Dir, other.Dir+".down"))
+	r := s.fixer.Run(t, append([]string{"reroute", string(parent.id), "--to", "boss@other"}, args...)...)
+	require.Equal(t, 8, r.Code, "%s", r)
+	require.NoError(t, os.Rename(other.Dir+".down", other.Dir))
+	receipt := s.last(t, parent)
+	require.Equal(t, record.Rerouted, receipt.Event)
+	return other, parent, receipt.Next
+}
+
+// at is the fixture with another hub.
+func (s *fixture) at(t *testing.T, hub *gittest.Repo, alias string) *fixture {
+	t.Helper()
+	there := *s
+	there.Fixture = &gittest.Fixture{Dir: s.Dir, Env: s.Env, Hub: hub}
+	there.home = s.fixer.Git(t, "config", "handoffrepo."+alias+".id")
+	return &there
+}
+
 // The receipt of a reroute to another home tells the id of the child before the child is there. An
 // offer of somebody else under this id, at the home of the parent, does not make the clone drop the
 // child, which waits for the other home.
@@ -80,29 +124,43 @@ func TestChildUnderWayIsNotDropped(t *testing.T) {
 	s := newFixture(t)
 	peer := s.newKey(t, "peer")
 	s.trust(t, "peer")
-	other := filepath.Join(s.Dir, "other.git")
-	s.Hub.Git(t, "init", "--quiet", "--bare", other)
-	s.fixer.Must(t, "repo", "add", "other", other)
-	f := s.forge(t, forgery{})
-	s.fixer.Must(t, "resume", string(f.id))
-	require.NoError(t, os.Rename(other, other+".down"))
-	r := s.fixer.Run(t, "reroute", string(f.id), "--to", "boss@other")
-	require.Equal(t, 8, r.Code, "%s", r)
-	receipt := s.last(t, f)
-	require.Equal(t, record.Rerouted, receipt.Event)
-	s.occupy(t, receipt.Next, forgery{by: peer})
+	other, f, child := s.stranded(t)
+	s.occupy(t, child, forgery{by: peer})
 	// As if the command had been killed right after the receipt.
 	stage, err := json.Marshal(map[string]any{
 		"parent": map[string]any{"Agent": "fixer", "ID": f.id}, "home": s.home,
-		"child": map[string]any{"Agent": "boss", "ID": receipt.Next},
+		"child": map[string]any{"Agent": "boss", "ID": child},
 	})
 	require.NoError(t, err)
 	dir := filepath.Join(s.fixer.Dir, ".git", "githandoff", "staged")
 	require.NoError(t, os.MkdirAll(dir, 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, string(receipt.Next)+".json"), stage, 0o600))
-	require.NoError(t, os.Rename(other+".down", other))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, string(child)+".json"), stage, 0o600))
 
 	assert.Contains(t, s.fixer.Must(t, "sync"), "delivered")
-	repo := &gittest.Repo{Dir: other, Env: s.Env}
-	assert.True(t, strings.HasSuffix(repo.Git(t, "for-each-ref", "--format=%(refname)", "refs/handoffs/inbox"), "boss/"+string(receipt.Next)))
+	assert.NotEmpty(t, other.Git(t, "for-each-ref", "refs/handoffs/inbox/boss/"+string(child)))
+}
+
+// Who waits in vain for the delivery of a handoff can take it back, also if another handoff has its id
+// at the hub. The other one stays.
+func TestOccupiedHandoffIsRevoked(t *testing.T) {
+	t.Parallel()
+	for name, trusted := range map[string]bool{"by a sender": true, "by a stranger": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newFixture(t)
+			peer := s.newKey(t, "peer")
+			if trusted {
+				s.trust(t, "peer")
+			}
+			other, _, child := s.stranded(t)
+			taken := s.at(t, other, "other").occupy(t, child, forgery{by: peer})
+			s.fixer.Must(t, "revoke", string(child))
+			assert.Empty(t, s.fixer.Git(t, "for-each-ref", "refs/handoffs/outbox"))
+			s.fixer.Must(t, "sync")
+			assert.Equal(t, taken.payload, other.Git(t, "rev-parse", taken.inbox))
+			if r := s.fixer.Run(t, "revoke", string(child)); assert.NotZero(t, r.Code, "%s", r) {
+				assert.Equal(t, taken.payload, other.Git(t, "rev-parse", taken.inbox), "it is not the fixer's")
+			}
+		})
+	}
 }

@@ -50,6 +50,19 @@ var ofWork = []mutant{
 		`there.Offer != nil && there.Offer.Key == s.Receipt.Key`, `there.Offer != nil`, "./internal/attack -run TestChildUnderWayIsNotDropped",
 	},
 	{
+		"a handoff whose id is taken can be withdrawn from the outbox", "internal/app/move/move.go",
+		`if len(s.Entries) == 0 {`, `if len(s.Entries) >= 0 {`, "./internal/attack -run TestOccupiedHandoffIsRevoked",
+	},
+	{
+		"a handoff that was delivered is not withdrawn as one that was not", "internal/app/move/move.go",
+		`return e.Record().Payload == ref.OID }`, `return e.Record().Payload == "" && ref.OID == "" }`, inScript + "revoke_doubt",
+	},
+	{
+		"what can never be delivered does not stay in the outbox", "internal/app/emit/emit.go",
+		`if fault.Is(err, fault.Replayed) { // another one`, `if fault.Is(err, fault.Replayed) && false { // another one`,
+		"./internal/attack -run TestRefusedReplyLeavesNothing",
+	},
+	{
 		"a receipt names no reply of somebody else", "internal/app/finish/followup.go",
 		`case offer.Key == f.Engine.Author.Signer.KID() && offer.Parent == h.ID:`, `case true:`, "./internal/attack -run TestReplyOfAnother",
 	},

@@ -63,6 +63,9 @@ func KeptError(err error, id handoff.ID) error {
 		f = fault.New(fault.Interrupted, fault.WasInterrupted, "%w", err)
 		f.Message = "interrupted"
 	}
+	if f != nil && f.Reason == fault.Replayed {
+		return f.WithHints(fault.Run("githandoff", "revoke", string(id)).Because("withdraws it from the outbox: another handoff has its id"))
+	}
 	if f == nil || f.Code != fault.Unavailable && f.Code != fault.Interrupted && f.Reason != fault.Rollback {
 		return err
 	}

@@ -2,9 +2,11 @@ package emit
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/outbox"
@@ -53,21 +55,31 @@ func (s *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 		return done, nil
 	}
 	done.State, done.Ref = "queued", refs.Outbox(p.Agent, p.Record.ID)
-	err = s.Repo.Apply(ctx, refs.Transaction{
-		Edits:   slices.Concat(p.KeptWork(), []refs.Edit{{Ref: done.Ref, New: p.Commit.OID}}, em.LocalEdits),
-		Objects: p.Objects,
-	})
-	if err != nil {
+	kept := slices.Concat(p.KeptWork(), []refs.Edit{{Ref: done.Ref, New: p.Commit.OID}}, em.LocalEdits)
+	if err := s.Repo.Apply(ctx, refs.Transaction{Edits: kept, Objects: p.Objects}); err != nil {
 		return nil, err
 	}
 	if em.Queue {
 		return done, nil
 	}
-	if err := s.Outbox.Deliver(ctx, hub, p); err != nil {
+	err = s.Outbox.Deliver(ctx, hub, p)
+	if fault.Is(err, fault.Replayed) { // another one has its id, which may be derived: it can never be delivered
+		return nil, errors.Join(err, s.Repo.Apply(context.WithoutCancel(ctx), refs.Transaction{Edits: undone(kept)}))
+	}
+	if err != nil {
 		return done, outbox.KeptError(err, p.Record.ID)
 	}
 	s.Notes.Add(em.Envelope, em.Seal, hub, &p.Record)
 	s.Notes.Try(ctx)
 	done.State, done.Ref = "offered", refs.Sent(p.Agent, p.Record.ID)
 	return done, crossrepo.CheckShows(ctx, hub, p.Record.ID)
+}
+
+// undone returns the edits that undo others.
+func undone(edits []refs.Edit) []refs.Edit {
+	back := make([]refs.Edit, 0, len(edits))
+	for _, e := range slices.Backward(edits) {
+		back = append(back, refs.Edit{Ref: e.Ref, Old: e.New, New: e.Old})
+	}
+	return back
 }

@@ -47,6 +47,9 @@ func (f *Handler) followUp(ctx context.Context, h *work.Claim, step *work.Step, 
 	sent, err := f.sentBefore(ctx, h, id)
 	if err == nil && !sent {
 		err = f.Reply(ctx, f.replyTo(home, v, id, summary))
+		if fault.Is(err, fault.Replayed) {
+			err = fault.As(err).WithHints(withoutReply(h.ID))
+		}
 	}
 	if err != nil {
 		return "", err
@@ -82,7 +85,11 @@ func (f *Handler) sentBefore(ctx context.Context, h *work.Claim, id handoff.ID) 
 		return true, nil
 	}
 	return false, fault.New(fault.Conflict, fault.Replayed, "the handoff %s, which would go back to the sender, was offered by %s before", id, offer.Actor).
-		WithHints(fault.Run("githandoff", "ack", string(h.ID)).Because("acknowledges without a snapshot"))
+		WithHints(withoutReply(h.ID))
+}
+
+func withoutReply(id handoff.ID) fault.Hint {
+	return fault.Run("githandoff", "ack", string(id)).Because("acknowledges without a snapshot")
 }
 
 // standing returns the state of the claimed handoff, nil if it has a receipt or if the claim was

@@ -3,6 +3,7 @@ package move
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -24,6 +25,9 @@ func (h *Handler) Revoke(ctx context.Context, arg, data string, force bool) (*li
 	if err != nil {
 		return nil, err
 	}
+	if dropped, err := h.dropOccupied(ctx, f.State); dropped || err != nil {
+		return &lifecycle.State{ID: f.State.ID}, err
+	}
 	p := f.Place()
 	own := append(h.Receipts.OutgoingRefs(ctx, p), h.Receipts.FreeCheckpoint(ctx, p.ID)...)
 	if f.State.Phase() == lifecycle.Absent && f.Item != nil && f.Item.Kind == "outbox" {
@@ -33,6 +37,30 @@ func (h *Handler) Revoke(ctx context.Context, arg, data string, force bool) (*li
 		return f.State, h.Repo.Apply(ctx, refs.Transaction{Edits: own})
 	}
 	return h.Receipts.Withdraw(ctx, f.Home, p, record.Revoked, lifecycle.Outcome{Data: data, Force: force, LocalEdits: own})
+}
+
+// dropOccupied drops a handoff from the outbox if another one has its id at its home: it can never be
+// delivered, and the other one is none of its sender's.
+func (h *Handler) dropOccupied(ctx context.Context, s *lifecycle.State) (dropped bool, err error) {
+	if len(s.Entries) == 0 {
+		return false, nil
+	}
+	waiting, err := h.Repo.List(ctx, refs.Outbox("*", s.ID))
+	for _, ref := range waiting {
+		if slices.ContainsFunc(s.Entries, func(e *lifecycle.Entry) bool { return e.Record().Payload == ref.OID }) {
+			continue // it was delivered
+		}
+		p, err := h.Engine.Verifier.Reload(ctx, ref.Name)
+		if err != nil {
+			return false, err
+		}
+		if err := h.Engine.Author.MayTakeBack(&p.Record); err != nil {
+			return false, err
+		}
+		own := h.Receipts.OutgoingRefs(ctx, lifecycle.Place{Agent: p.Record.To, ID: s.ID})
+		return true, h.Repo.Apply(ctx, refs.Transaction{Edits: append(own, h.Receipts.FreeCheckpoint(ctx, s.ID)...)})
+	}
+	return false, err
 }
 
 // find finds a handoff. If a git died in the step that ended it, its inbox ref may be left: find
