@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -161,6 +163,47 @@ func TestOccupiedHandoffIsRevoked(t *testing.T) {
 			if r := s.fixer.Run(t, "revoke", string(child)); assert.NotZero(t, r.Code, "%s", r) {
 				assert.Equal(t, taken.payload, other.Git(t, "rev-parse", taken.inbox), "it is not the fixer's")
 			}
+		})
+	}
+}
+
+// The receipt of a reroute to another home tells the id of the child before it is there. Whoever may push
+// there can offer another one under this id, or put any entry there. The child goes on under a new id, and
+// is offered once.
+func TestChildGoesOnUnderANewID(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*fixture, *record.Record){
+		"by a sender": func(*fixture, *record.Record) {},
+		"by a stranger, in the name of the holder": func(s *fixture, r *record.Record) {
+			r.Key = s.fixer.Git(t, "config", "handoff.test-key")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newFixture(t)
+			peer := s.newKey(t, "peer")
+			s.trust(t, "peer")
+			require.NoError(t, os.WriteFile(filepath.Join(s.fixer.Dir, "new.txt"), []byte("work\n"), 0o644))
+			other, parent, child := s.stranded(t, "--snapshot")
+			s.fixer.Git(t, "config", "handoff.test-key", s.last(t, parent).Key)
+			taken := s.at(t, other, "other").occupy(t, child, forgery{by: peer, entry: func(r *record.Record) { change(s, r) }})
+
+			sync := s.fixer.Run(t, "sync")
+			require.Zero(t, sync.Code, "%s", sync)
+			assert.Contains(t, sync.Stderr, string(child)+" goes on as ho_")
+			refs := strings.Fields(other.Git(t, "for-each-ref", "--format=%(refname)", "refs/handoffs/inbox"))
+			refs = slices.DeleteFunc(refs, func(ref string) bool { return ref == taken.inbox })
+			require.Len(t, refs, 1)
+			again := strings.TrimPrefix(refs[0], "refs/handoffs/inbox/boss/")
+			assert.NotEmpty(t, other.Git(t, "for-each-ref", "refs/handoffs/work/boss/"+again))
+			assert.Contains(t, s.fixer.Must(t, "show", again), "the goal of a handoff")
+			kept := s.fixer.Git(t, "for-each-ref", "refs/handoffs/outbox", "refs/handoffs/sent", "refs/handoffs/work-out")
+			assert.NotContains(t, kept, child)
+			assert.Contains(t, kept, "refs/handoffs/sent/boss/"+again)
+			assert.Contains(t, kept, "refs/handoffs/work-out/"+again)
+
+			s.fixer.Must(t, "sync")
+			assert.Len(t, strings.Fields(other.Git(t, "for-each-ref", "--format=%(refname)", "refs/handoffs/inbox")), 2)
 		})
 	}
 }

@@ -50,6 +50,18 @@ var ofWork = []mutant{
 		`there.Offer != nil && there.Offer.Key == s.Receipt.Key`, `there.Offer != nil`, "./internal/attack -run TestChildUnderWayIsNotDropped",
 	},
 	{
+		"a child whose id was taken goes on under another", "internal/outbox/rename.go",
+		`if !fault.Is(taken, fault.Replayed) {`, `if true || !fault.Is(taken, fault.Replayed) {`, "./internal/attack -run TestChildGoesOnUnderANewID",
+	},
+	{
+		"a child with a token keeps its id", "internal/outbox/rename.go",
+		`p.Record.Token != "" ||`, `p.Record.Token == "obo" ||`, inScript + "reroute_taken",
+	},
+	{
+		"an offer of the child itself is told by its signature", "internal/outbox/rename.go",
+		`s.Offer != nil && s.Offer.Key == p.Record.Key {`, `len(s.Entries) > 0 && s.Entries[0].Record().Key == p.Record.Key {`, "./internal/attack -run TestChildGoesOnUnderANewID",
+	},
+	{
 		"a handoff whose id is taken can be withdrawn from the outbox", "internal/app/move/move.go",
 		`if len(s.Entries) == 0 {`, `if len(s.Entries) >= 0 {`, "./internal/attack -run TestOccupiedHandoffIsRevoked",
 	},

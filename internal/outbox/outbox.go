@@ -23,6 +23,7 @@ import (
 // Workspace has the methods of the workspace needed for deliveries.
 type Workspace interface {
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
+	Warn(err error)
 }
 
 // Outbox holds the handoffs of this repository waiting for delivery.

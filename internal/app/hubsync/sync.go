@@ -201,18 +201,23 @@ func (r *syncing) syncOutbox(ctx context.Context, home lifecycle.Home, it *works
 		return nil, err
 	}
 	p.Agent = it.Place.Agent
-	if err := r.Outbox.Deliver(ctx, home, p); err != nil {
-		return nil, r.ignoreNotSender(outbox.KeptError(err, it.Place.ID))
+	err = r.Outbox.DeliverChild(ctx, home, p)
+	id := p.Record.ID // it may be a new one
+	it.Ref = refs.Outbox(p.Agent, id)
+	if err != nil {
+		return nil, r.ignoreNotSender(outbox.KeptError(err, id))
 	}
 	r.Receipts.Notes.Add(p.Envelope, p.Sealed, home, &p.Record)
-	done := &Done{What: "delivered", ID: it.Place.ID, Alias: r.Workspace.AliasOf(home), Last: &p.Record}
+	done := &Done{What: "delivered", ID: id, Alias: r.Workspace.AliasOf(home), Last: &p.Record}
 	hub, ok := home.(*crossrepo.Hub)
 	if !ok {
 		return done, nil
 	}
-	it.Kind, it.Ref = "sent", refs.Sent(it.Place.Agent, it.Place.ID)
+	it.Kind, it.Ref = "sent", refs.Sent(it.Place.Agent, id)
+	sent := *it
+	sent.Place.ID, sent.Commit, sent.Record = id, p.Commit.OID, &p.Record
 	// It may have been there before, and be over by now.
-	if over, err := r.syncSent(ctx, hub, it); over != nil || err != nil {
+	if over, err := r.syncSent(ctx, hub, &sent); over != nil || err != nil {
 		return cmp.Or(over, done), err
 	}
 	return done, nil

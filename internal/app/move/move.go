@@ -162,6 +162,7 @@ func (h *Handler) reroute(ctx context.Context, f *workspace.View, v *lifecycle.V
 		done.State, err = h.Receipts.Withdraw(ctx, f.Home, p, record.Rerouted, out)
 	} else {
 		done.State, err = h.rerouteAway(ctx, f.Home, p, payload, m.Home, out)
+		done.Next = payload.Record.ID // it may be a new one
 	}
 	if err == nil && held != nil {
 		err = h.Claims.End(ctx, held, h.Engine.Now())
@@ -238,7 +239,7 @@ func (h *Handler) rerouteAway(ctx context.Context, home lifecycle.Home, p lifecy
 	if err := h.Outbox.Unstage(ctx, st.Child, false); err != nil {
 		return s, err
 	}
-	if err := h.Outbox.Deliver(ctx, to, child); err != nil {
+	if err := h.Outbox.DeliverChild(ctx, to, child); err != nil {
 		return s, outbox.KeptError(err, child.Record.ID)
 	}
 	return s, nil
