@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -63,7 +64,7 @@ func (pj publishedJudge) invite(ctx context.Context, oid string) (*invite.Messag
 }
 
 // inviter requires the key of an offer to act at this hub, and the offer to give it no role, name,
-// principal or scope which it does not have here. A root key of this hub names its agents itself.
+// principal, scope or end which it does not have here. A root key of this hub names its agents itself.
 func (pj publishedJudge) inviter(o *invite.Offer) error {
 	public, err := sign.ParsePublic([]byte(o.Key))
 	if err != nil {
@@ -89,7 +90,27 @@ func (pj publishedJudge) inviter(o *invite.Offer) error {
 			}
 		}
 	}
+	if err := offeredUntil(key, o.Inviter); err != nil {
+		return err
+	}
 	return offeredWithin(key, o.Inviter)
+}
+
+// offeredUntil requires an offered key to end no later than here.
+func offeredUntil(key sign.Key, offered invite.Grant) error {
+	until := key.Entry().Until
+	if until == "" {
+		return nil
+	}
+	here, err := handoff.ParseTime(until)
+	if err != nil {
+		return err
+	}
+	if then, err := handoff.ParseTime(offered.Until); err == nil && !then.After(here) {
+		return nil
+	}
+	return denied(fault.UntrustedKey, "the invitation offers %s until %s; here it is trusted until %s; its owner agrees to that with githandoff trust add %s --until %s",
+		key.KID(), cmp.Or(untrusted.Line(offered.Until), "no end"), until, key.KID(), until)
 }
 
 // offeredWithin requires an offered root to keep within the scopes that its key has here.

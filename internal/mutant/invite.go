@@ -15,6 +15,14 @@ var ofInvites = []mutant{
 		`return slices.Contains(e.Roles, RoleRoot) && (p == nil || p.list != "")`, `return false && p == nil`, "./internal/guard -run TestTakeLists",
 	},
 	{
+		"no key invites for longer than the hub trusts it", "internal/guard/invites.go",
+		`if err := offeredUntil(key, o.Inviter); err != nil {`, `if err := offeredUntil(key, o.Inviter); err != nil && false {`, inScript + "join_guarded_team",
+	},
+	{
+		"an end that is none is no limit", "internal/guard/invites.go",
+		`err == nil && !then.After(here)`, `(err == nil || true) && !then.After(here)`, inScript + "join_guarded_team",
+	},
+	{
 		"an offer is by who has the code", "internal/invite/sides.go",
 		`if err := r.Offer.proven(c.offerKey()); err != nil {`, `if err := r.Offer.proven(c.offerKey()); err != nil && false {`, "./internal/invite -run TestAnyOrder",
 	},
