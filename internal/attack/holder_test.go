@@ -30,11 +30,12 @@ func (s *fixture) takeOver(t *testing.T, f forged, by sign.Signer, change func(*
 		rec.Claim = rec.Nonce
 	}
 	rec.Event, rec.Nonce, rec.Key, rec.Payload, rec.Data = record.Claimed, nonce(t), by.KID(), "", ""
+	rec.Actor, rec.Counts, rec.Status, rec.Parent, rec.OnFailure = "fixer", "", "", "", ""
 	rec.At = time.Now().UTC().Truncate(time.Second)
 	rec.Previous, rec.Lease = f.payload, rec.At.Add(time.Hour)
 	change(&rec)
 	tip := object(t, s.Hub, "commit", signed(t, by, &record.Commit{
-		Tree: s.parsed(t, f).Tree, Parents: []string{f.payload}, Email: sign.Mail(rec.Actor), Record: &rec,
+		Tree: s.parsed(t, f).Tree, Parents: []string{rec.Previous}, Email: sign.Mail(rec.Actor), Record: &rec,
 	}))
 	s.Hub.Git(t, "update-ref", f.inbox, tip)
 	rec.Payload = f.payload
@@ -80,6 +81,31 @@ func TestClaimWithTheNonceOfAnother(t *testing.T) {
 	s.acknowledge(t, f, worker, claim)
 	ack := s.fixer.Run(t, "ack", string(f.id), "--result", "answer=42")
 	assert.Equal(t, 5, ack.Code, "it was somebody else who acknowledged: %s", ack)
+}
+
+// A worker that takes a claim over can give its own the nonce of the former one, and leave the former
+// commit below it. Both commits have an entry in the lane: the handoff is not disputed, and whoever may
+// take it next does. A key that was retired since belongs to the claim that is over.
+func TestTwoClaimsWithOneNonce(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	worker, former := s.newKey(t, "worker"), s.newKey(t, "former")
+	s.trust(t, "worker", "--agent", "fixer", "--role", "recipient")
+	s.trust(t, "former", "--agent", "fixer", "--role", "recipient")
+	f := s.forge(t, forgery{})
+	was := s.takeOver(t, f, former, func(r *record.Record) { r.Lease = r.At.Add(time.Second) })
+	time.Sleep(time.Until(was.Lease.Add(time.Second)))
+	claim := s.takeOver(t, f, worker, func(r *record.Record) {
+		r.Nonce, r.Previous, r.Lease = r.Claim, s.Hub.Git(t, "rev-parse", f.inbox), r.At.Add(10*time.Second)
+	})
+	require.Equal(t, was.Nonce, claim.Nonce)
+	s.fixer.Must(t, "inbox", "--all")
+	s.fixer.Must(t, "verify", string(f.id))
+	s.fixer.Must(t, "trust", "remove", former.KID())
+	s.fixer.Must(t, "verify", string(f.id))
+	time.Sleep(time.Until(claim.Lease.Add(time.Second)))
+	s.fixer.Must(t, "resume", string(f.id))
+	s.fixer.Must(t, "audit")
 }
 
 // The id of the handoff that goes back to the sender derives from the log and a secret of the clone. A

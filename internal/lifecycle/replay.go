@@ -239,7 +239,7 @@ func (rd *Reader) sentBack(ctx context.Context, home Home, key sign.Key, r *reco
 }
 
 // checkInbox refuses an entry whose record is not the one that its step put on the inbox ref. Both
-// have the same nonce. If no inbox ref leads to such a commit any more, nothing is refused. Without
+// have the same nonce and key. If no inbox ref leads to such a commit any more, nothing is refused. Without
 // this check, a signer of two records with one nonce could leave a log that differs, once the
 // payload is erased, from the payload shown to the receiver.
 //
@@ -248,17 +248,19 @@ func (rd *Reader) sentBack(ctx context.Context, home Home, key sign.Key, r *reco
 func (rd *Reader) checkInbox(s *State, entry *Entry) error {
 	r := entry.Record()
 	if s.links == nil {
-		s.links = make(map[string]*Link, len(s.Chain))
+		s.links = make(map[mark][]*Link, len(s.Chain))
 		for i := range s.Chain {
-			s.links[s.Chain[i].Commit.Record.Nonce] = &s.Chain[i]
+			m := markOf(s.Chain[i].Commit.Record)
+			s.links[m] = append(s.links[m], &s.Chain[i])
 		}
 	}
-	link := s.links[r.Nonce]
-	if link == nil || sameRecord(link.Commit, entry.Commit) {
-		return nil
-	}
-	if key, err := rd.Keys.SignerOf("commit "+link.OID, link.Commit); err == nil && key.KID() == r.Key {
-		return denied(fault.Disputed, "%s by %s differs between its lane and the inbox", r.Event, r.Actor)
+	for _, link := range s.links[markOf(r)] {
+		if sameRecord(link.Commit, entry.Commit) {
+			continue
+		}
+		if _, err := rd.Keys.SignerOf("commit "+link.OID, link.Commit); err == nil { // by the key that it names
+			return denied(fault.Disputed, "%s by %s differs between its lane and the inbox", r.Event, r.Actor)
+		}
 	}
 	return nil // otherwise the inbox ref is refused by itself
 }

@@ -53,7 +53,7 @@ type State struct {
 	tips       map[string]string // object id of its ref, by inbox; only inboxes already read
 	newest     time.Time         // of the valid entries
 	named      []naming          // children named by holders
-	links      map[string]*Link  // of Chain, by nonce
+	links      map[mark][]*Link  // of Chain
 }
 
 // Link is one commit of an inbox ref.
@@ -61,6 +61,12 @@ type Link struct {
 	OID    string
 	Commit *record.Commit
 }
+
+// mark tells the records of a handoff apart. A nonce alone does not: everybody can read it in the log,
+// and give it to a record with another key.
+type mark struct{ nonce, key string }
+
+func markOf(r *record.Record) mark { return mark{r.Nonce, r.Key} }
 
 // Phase returns the current phase of the handoff.
 func (s *State) Phase() Phase {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"githandoff/internal/fault"
@@ -133,17 +134,17 @@ func (vr *Verifier) Verify(ctx context.Context, home Home, s *State, opt Options
 // payload and of a running claim must be valid now as well.
 func (vr *Verifier) verifyChain(ctx context.Context, home Home, s *State) (sign.Key, error) {
 	var sender sign.Key
-	logged, early := map[string]*record.Commit{}, map[string]bool{}
+	logged, early := map[mark][]*record.Commit{}, map[mark]bool{}
 	for _, entry := range s.Entries {
-		switch {
+		switch m := markOf(entry.Record()); {
 		case entry.Dispute == nil:
-			logged[entry.Record().Nonce] = entry.Commit
+			logged[m] = append(logged[m], entry.Commit)
 		case entry.Early:
-			early[entry.Record().Nonce] = true
+			early[m] = true
 		}
 	}
 	for i, link := range s.Chain {
-		if i > 0 && early[link.Commit.Record.Nonce] && link.Commit.Record.Previous == s.Chain[i-1].OID {
+		if i > 0 && early[markOf(link.Commit.Record)] && link.Commit.Record.Previous == s.Chain[i-1].OID {
 			continue // it has no part in the claim or the output
 		}
 		key, err := vr.checkLink(s, i, logged)
@@ -162,9 +163,9 @@ func (vr *Verifier) verifyChain(ctx context.Context, home Home, s *State) (sign.
 	return sender, nil
 }
 
-// checkLink checks commit i of the chain, and returns its signing key. Logged has the commits
-// named in the lane, by nonce.
-func (vr *Verifier) checkLink(s *State, i int, logged map[string]*record.Commit) (sign.Key, error) {
+// checkLink checks commit i of the chain, and returns its signing key. Logged has the
+// entries of the lane that count.
+func (vr *Verifier) checkLink(s *State, i int, logged map[mark][]*record.Commit) (sign.Key, error) {
 	link, payload := s.Chain[i], s.Chain[0].Commit
 	r := link.Commit.Record
 	key, err := vr.Keys.SignerOf("commit "+link.OID, link.Commit)
@@ -183,11 +184,10 @@ func (vr *Verifier) checkLink(s *State, i int, logged map[string]*record.Commit)
 	if err := key.ValidAt(at); err != nil {
 		return key, err
 	}
-	entry := logged[r.Nonce]
 	switch {
 	case r.ID != s.ID, r.Digest != payload.Record.Digest, r.Home != payload.Record.Home, link.Commit.Tree != payload.Tree:
 		return key, denied(fault.HandoffMismatch, "commit %s is about another handoff", link.OID)
-	case entry == nil || !sameRecord(link.Commit, entry):
+	case !slices.ContainsFunc(logged[markOf(r)], func(entry *record.Commit) bool { return sameRecord(link.Commit, entry) }):
 		return key, denied(fault.Disputed, "commit %s (%s by %s) has no entry in lane %s", link.OID, r.Event, r.Actor, s.ID.Lane())
 	case i == 0 && (r.Event != record.Offered || link.OID != s.Payload):
 		return key, denied(fault.HandoffMismatch, "lane %s names another payload than %s", s.ID.Lane(), link.OID)
@@ -199,7 +199,7 @@ func (vr *Verifier) checkLink(s *State, i int, logged map[string]*record.Commit)
 
 // live reports whether r belongs to a running claim. One given back or expired is history.
 func (s *State) live(r *record.Record, now time.Time) bool {
-	return s.Claim != nil && !s.Overdue(now) && (r.Nonce == s.Claim.Nonce || r.Claim == s.Claim.Nonce)
+	return s.Claim != nil && !s.Overdue(now) && r.Key == s.Claim.Key && (r.Nonce == s.Claim.Nonce || r.Claim == s.Claim.Nonce)
 }
 
 // open reads tree and envelope: structure, sizes, digest, canonical form. For a payload sealed

@@ -321,6 +321,23 @@ func TestOneRecordTwice(t *testing.T) {
 			assert.Equal(t, []string{"ok", "disputed"}, c.audited(t, p))
 		})
 	}
+	t.Run("a stranger's commit on top hides nothing", func(t *testing.T) {
+		c := newRoles(t)
+		p := c.offer(t, c.source, "fixer")
+		c.forgeTwo(t, c.holder, c.load(t, c.holder, p), record.Claimed, func(*record.Record) {}, func(r *record.Record) { r.Lease = r.Lease.Add(time.Hour) })
+		tip := c.load(t, c.holder, p).Tip
+		o, err := c.repo.Read(t.Context(), tip, record.MaxCommit)
+		require.NoError(t, err)
+		claim, err := record.ParseCommit(o.Body)
+		require.NoError(t, err)
+		rec := *claim.Record
+		rec.Previous = tip
+		o = c.signed(t, c.stranger, rec, claim.Tree, tip)
+		require.NoError(t, c.repo.Apply(t.Context(), refs.Transaction{
+			Objects: []*refs.Object{o}, Edits: []refs.Edit{{Ref: refs.LocalNamespace.Inbox("fixer", p.ID), Old: tip, New: o.OID}},
+		}))
+		assert.True(t, fault.Is(c.load(t, c.holder, p).Err(), "disputed"))
+	})
 	t.Run("a stranger's commit in the inbox changes nothing", func(t *testing.T) {
 		c := newRoles(t)
 		p := c.offer(t, c.source, "fixer")

@@ -34,6 +34,18 @@ var ofWork = []mutant{
 		`h.Mine(claim.Nonce) && h.Key == claim.Key`, `h.Mine(claim.Nonce)`, "./internal/attack -run TestClaimWithTheNonceOfAnother",
 	},
 	{
+		"records with one nonce are told apart by their keys", "internal/lifecycle/state.go",
+		`return mark{r.Nonce, r.Key}`, `return mark{r.Nonce, ""}`, "./internal/attack -run TestTwoClaimsWithOneNonce",
+	},
+	{
+		"the claim that runs is the one of its key", "internal/lifecycle/verified.go",
+		`r.Key == s.Claim.Key && (r.Nonce`, `(r.Nonce`, "./internal/attack -run TestTwoClaimsWithOneNonce",
+	},
+	{
+		"a commit on top of another hides no other record", "internal/lifecycle/replay.go",
+		`for _, link := range s.links[markOf(r)] {`, `for _, link := range s.links[markOf(r)][max(0, len(s.links[markOf(r)])-1):] {`, inLifecycle + "TestOneRecordTwice",
+	},
+	{
 		"a step that somebody else took is not the holder's", "internal/lifecycle/state.go",
 		`r.Claim == nonce && r.Key == key`, `r.Claim == nonce`, "./internal/attack -run TestClaimWithTheNonceOfAnother",
 	},
