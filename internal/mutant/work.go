@@ -46,6 +46,18 @@ var ofWork = []mutant{
 		`for _, link := range s.links[markOf(r)] {`, `for _, link := range s.links[markOf(r)][max(0, len(s.links[markOf(r)])-1):] {`, inLifecycle + "TestOneRecordTwice",
 	},
 	{
+		"who had no part in a handoff is not believed about it", "internal/app/render/lineage.go",
+		`return e.Dispute == nil && e.Record().Key == offer.Key }`, `return e.Dispute == nil }`, "./internal/attack -run TestQuoteOfAnErasedHandoff",
+	},
+	{
+		"a quote is of what the handoff follows from", "internal/app/render/lineage.go",
+		`if offer.Parent != a.ID && (`, `if offer.Parent == "x" && (`, "./internal/attack -run TestQuoteOfAnErasedHandoff",
+	},
+	{
+		"of two quotes that differ none is believed", "internal/app/render/lineage.go",
+		`q.differ = true`, `q.differ = false`, "./internal/attack -run TestQuoteOfAnErasedHandoff",
+	},
+	{
 		"a step that somebody else took is not the holder's", "internal/lifecycle/state.go",
 		`r.Claim == nonce && r.Key == key`, `r.Claim == nonce`, "./internal/attack -run TestClaimWithTheNonceOfAnother",
 	},

@@ -2,6 +2,7 @@ package render
 
 import (
 	"context"
+	"slices"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -62,14 +63,13 @@ func errErased(s *lifecycle.State) error {
 // quoted looks for an ancestor in the lineages of open handoffs; nil if none quotes it. Only
 // handoffs with the quote are verified; a refused one does not hide another.
 func quoted(ctx context.Context, ws *workspace.Workspace, arg string) (*quote, error) {
-	var found *quote
-	var refused error
+	found := &quotes{ws: ws, arg: arg}
 	err := ws.List(ctx, true, func(it *workspace.Item) error {
-		if found != nil || it.Fault != nil || it.Home == nil {
+		if found.vouched != nil || it.Fault != nil || it.Home == nil {
 			return nil //nolint:nilerr // a broken tip quotes nothing
 		}
 		p, err := ws.Engine.Verifier.ReloadOffer(ctx, it.Commit)
-		if err != nil || ancestor(p.Envelope, arg) == nil {
+		if err != nil || !slices.ContainsFunc(p.Envelope.Lineage, func(a handoff.Ancestor) bool { return a.ID.Matches(arg) }) {
 			return nil //nolint:nilerr // what cannot be read quotes nothing
 		}
 		s, err := ws.Engine.Verifier.Reader.Load(ctx, it.Home, it.Place)
@@ -78,28 +78,20 @@ func quoted(ctx context.Context, ws *workspace.Workspace, arg string) (*quote, e
 		}
 		env, err := ws.Content(ctx, &workspace.View{Home: it.Home, Item: it, State: s})
 		if fault.As(err) != nil {
-			refused = err
+			found.refuse(err)
 			return nil //nolint:nilerr // another one may quote it
 		}
 		if err != nil || env == nil {
 			return err
 		}
-		if a := ancestor(env, arg); a != nil {
-			found = &quote{id: a.ID, ancestor: a}
+		offer := s.Offer
+		if offer == nil { // it waits for delivery
+			offer = it.Record
 		}
-		return nil
+		return found.add(ctx, env, offer)
 	})
-	if err == nil && found == nil {
-		err = refused
+	if err != nil {
+		return nil, err
 	}
-	return found, err
-}
-
-func ancestor(env *handoff.Envelope, arg string) *handoff.Ancestor {
-	for i := range env.Lineage {
-		if env.Lineage[i].ID.Matches(arg) {
-			return &env.Lineage[i]
-		}
-	}
-	return nil
+	return found.result()
 }
