@@ -254,15 +254,40 @@ func (rd *Reader) checkInbox(s *State, entry *Entry) error {
 			s.links[m] = append(s.links[m], &s.Chain[i])
 		}
 	}
-	for _, link := range s.links[markOf(r)] {
-		if sameRecord(link.Commit, entry.Commit) {
-			continue
-		}
-		if _, err := rd.Keys.SignerOf("commit "+link.OID, link.Commit); err == nil { // by the key that it names
+	links := s.links[markOf(r)]
+	if len(links) == 1 && sameRecord(links[0].Commit, entry.Commit) {
+		return nil
+	}
+	for _, link := range rd.signedLinks(s, markOf(r)) {
+		if !sameRecord(link.Commit, entry.Commit) {
 			return denied(fault.Disputed, "%s by %s differs between its lane and the inbox", r.Event, r.Actor)
 		}
 	}
 	return nil // otherwise the inbox ref is refused by itself
+}
+
+// signedLinks returns the commits with a mark that the key in it signed, each record once and two
+// records at most: no entry has both. It checks each signature once, however many entries have the mark.
+func (rd *Reader) signedLinks(s *State, m mark) []*Link {
+	if signed, checked := s.signedLinks[m]; checked {
+		return signed
+	}
+	var signed []*Link
+	for _, link := range s.links[m] {
+		if len(signed) > 0 && sameRecord(signed[0].Commit, link.Commit) {
+			continue
+		}
+		if _, err := rd.Keys.SignerOf("commit "+link.OID, link.Commit); err == nil { // by the key that it names
+			if signed = append(signed, link); len(signed) == 2 {
+				break
+			}
+		}
+	}
+	if s.signedLinks == nil {
+		s.signedLinks = map[mark][]*Link{}
+	}
+	s.signedLinks[m] = signed
+	return signed
 }
 
 // sameRecord reports whether a lane entry has the record of a commit of an inbox ref, byte for

@@ -54,6 +54,8 @@ type State struct {
 	newest     time.Time         // of the valid entries
 	named      []naming          // children named by holders
 	links      map[mark][]*Link  // of Chain
+
+	signedLinks map[mark][]*Link // see [Reader.signedLinks]
 }
 
 // Link is one commit of an inbox ref.

@@ -43,7 +43,7 @@ var ofWork = []mutant{
 	},
 	{
 		"a commit on top of another hides no other record", "internal/lifecycle/replay.go",
-		`for _, link := range s.links[markOf(r)] {`, `for _, link := range s.links[markOf(r)][max(0, len(s.links[markOf(r)])-1):] {`, inLifecycle + "TestOneRecordTwice",
+		`for _, link := range s.links[m] {`, `for _, link := range s.links[m][max(0, len(s.links[m])-1):] {`, inLifecycle + "TestOneRecordTwice",
 	},
 	{
 		"who had no part in a handoff is not believed about it", "internal/app/render/lineage.go",
@@ -56,6 +56,10 @@ var ofWork = []mutant{
 	{
 		"of two quotes that differ none is believed", "internal/app/render/lineage.go",
 		`q.differ = true`, `q.differ = false`, "./internal/attack -run TestQuoteOfAnErasedHandoff",
+	},
+	{
+		"each signature on an inbox ref is checked once", "internal/lifecycle/replay.go",
+		`if signed, checked := s.signedLinks[m]; checked {`, `if signed, checked := s.signedLinks[m]; checked && signed != nil {`, inLifecycle + "TestManyRecordsWithOneMark",
 	},
 	{
 		"a step that somebody else took is not the holder's", "internal/lifecycle/state.go",
