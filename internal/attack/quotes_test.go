@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/sign"
 )
@@ -76,4 +77,43 @@ func TestQuoteOfAnErasedHandoff(t *testing.T) {
 	text, code = render(elsewhere)
 	assert.Equal(t, 3, code, text)
 	assert.Contains(t, text, "quote "+string(elsewhere)+" differently")
+}
+
+// Each home takes an id that it has not seen, and the log tells ids to everybody. A sender that offers another
+// handoff under the id of an erased one, at another home, puts no words into its mouth.
+func TestQuoteOfAnIDAtTwoHomes(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	peer := s.newKey(t, "peer")
+	s.trust(t, "peer")
+	other := &gittest.Repo{Dir: filepath.Join(s.Dir, "other.git"), Env: s.Env}
+	s.Hub.Git(t, "init", "--quiet", "--bare", other.Dir)
+	s.fixer.Must(t, "repo", "add", "other", other.Dir)
+	s.fixer.Git(t, "config", "handoff.pull", "origin")
+	s.fixer.Git(t, "config", "--add", "handoff.pull", "other")
+	template := filepath.Join(s.Dir, "t.tmpl")
+	require.NoError(t, os.WriteFile(template, []byte("{{.Deps.x.Handoff.Summary}}\n"), 0o600))
+	one := s.forge(t, forgery{})
+	s.fixer.Must(t, "resume", string(one.id))
+	s.fixer.Must(t, "ack", string(one.id))
+	s.at(t, other, "other").forge(t, forgery{id: one.id, by: peer, envelope: func(e *handoff.Envelope) {
+		e.Source.Agent, e.Summary = "peer", "a lie"
+		e.Target.Repo = s.fixer.Git(t, "config", "handoffrepo.other.id")
+	}})
+	s.fixer.Must(t, "inbox")
+	s.fixer.Must(t, "verify", string(one.id))
+	r := s.fixer.Run(t, "render", "--template", template, "--dep", "x="+string(one.id), "--json")
+	assert.Equal(t, "handoff_mismatch", refusalOf(t, r).Reason)
+	assert.NotContains(t, r.Stdout+r.Stderr, "a lie")
+	// Nor does it vouch for what quotes it.
+	two := s.forge(t, forgery{envelope: func(e *handoff.Envelope) { e.Parent = one.id }})
+	s.fixer.Must(t, "resume", string(two.id))
+	s.fixer.Must(t, "ack", string(two.id))
+	s.quote(t, peer, "peer", "a lie", two.id, one.id)
+	r = s.fixer.Run(t, "render", "--template", template, "--dep", "x="+string(two.id), "--json")
+	assert.NotZero(t, r.Code)
+	assert.NotContains(t, r.Stdout+r.Stderr, "a lie")
+	// It keeps no other handoff from being quoted either.
+	s.quote(t, s.boss, "boss", "what was found", two.id)
+	assert.Equal(t, "what was found", s.fixer.Must(t, "render", "--template", template, "--dep", "x="+string(two.id)))
 }

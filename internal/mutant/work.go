@@ -46,6 +46,10 @@ var ofWork = []mutant{
 		`for _, link := range s.links[m] {`, `for _, link := range s.links[m][max(0, len(s.links[m])-1):] {`, inLifecycle + "TestOneRecordTwice",
 	},
 	{
+		"an id of two handoffs is quoted as neither", "internal/app/render/quote.go",
+		`case first.Payload != s.Payload:`, `case first.Payload == "" && s.Payload == "":`, "./internal/attack -run TestQuoteOfAnIDAtTwoHomes",
+	},
+	{
 		"who had no part in a handoff is not believed about it", "internal/app/render/lineage.go",
 		`return e.Dispute == nil && e.Record().Key == offer.Key }`, `return e.Dispute == nil }`, "./internal/attack -run TestQuoteOfAnErasedHandoff",
 	},

@@ -31,6 +31,9 @@ func (q *quotes) add(ctx context.Context, env *handoff.Envelope, offer *record.R
 	}
 	a := &env.Lineage[i]
 	leads, known, err := q.leads(ctx, env.Lineage[i:], offer)
+	if fault.Is(err, fault.HandoffMismatch) { // of two handoffs with one id, the log leads to neither
+		leads, err = false, nil
+	}
 	switch {
 	case err != nil:
 		return err
@@ -97,6 +100,9 @@ func (q *quotes) state(ctx context.Context, id handoff.ID) (*lifecycle.State, er
 	f, err := q.ws.Find(ctx, string(id), workspace.Never)
 	if fault.CodeOf(err) == fault.NotFound || err == nil && f.State.Offer == nil {
 		return nil, nil
+	}
+	if err == nil {
+		err = onlyOne(ctx, q.ws, id)
 	}
 	if err != nil {
 		return nil, err

@@ -35,6 +35,9 @@ func find(ctx context.Context, ws *workspace.Workspace, arg string) (*quote, err
 	if err != nil {
 		return nil, err
 	}
+	if err := onlyOne(ctx, ws, f.State.ID); err != nil {
+		return nil, err
+	}
 	dep := &quote{id: f.State.ID, receipt: f.State.Receipt, open: workspace.IsOpen(f.State)}
 	if dep.envelope, err = ws.Content(ctx, f); dep.envelope != nil || err != nil {
 		return dep, err
@@ -48,6 +51,24 @@ func find(ctx context.Context, ws *workspace.Workspace, arg string) (*quote, err
 	}
 	dep.ancestor = later.ancestor
 	return dep, nil
+}
+
+// onlyOne refuses an id of two handoffs at two homes: one is open, and the other one may be meant. The
+// ids of the log are known to everybody, and each home takes an id that it has not seen.
+func onlyOne(ctx context.Context, ws *workspace.Workspace, id handoff.ID) error {
+	var first *lifecycle.State
+	for _, home := range ws.All(ctx) {
+		s, err := ws.Engine.Reader.Load(ctx, home, lifecycle.Place{ID: id})
+		switch {
+		case err != nil || s.Offer == nil: // a log that is refused says nothing
+		case first == nil:
+			first = s
+		case first.Payload != s.Payload:
+			return fault.New(fault.Denied, fault.HandoffMismatch, "two handoffs have the id %s: one of %s, one of %s", id, first.Offer.Actor, s.Offer.Actor).
+				WithHints(fault.Run("githandoff", "show", string(id)).Because("shows the one that is open"))
+		}
+	}
+	return nil
 }
 
 func errErased(s *lifecycle.State) error {
