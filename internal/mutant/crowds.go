@@ -140,4 +140,16 @@ var ofCrowds = []mutant{
 		`	h.along = &spec
 `, ``, "./internal/bench -run TestTripsAfterALostClaim",
 	},
+	{
+		"resume --next takes no handoff that is held", "internal/app/take/resume.go",
+		`return nil, errHeldHere`, `break`, "./internal/cli -run TestScript/resume_next",
+	},
+	{
+		"a handoff that is held is passed over", "internal/app/take/offers.go",
+		`if errors.Is(err, errHeldHere) {
+			t.skipped[it.Place.ID] = true
+			continue
+		}
+`, ``, "./internal/cli -run TestScript/resume_next",
+	},
 }

@@ -249,6 +249,10 @@ func (t *search) claimOne(ctx context.Context, offers []*workspace.Item) (*Resul
 			t.skipped[it.Place.ID], t.unfit = true, err
 			continue
 		}
+		if errors.Is(err, errHeldHere) {
+			t.skipped[it.Place.ID] = true
+			continue
+		}
 		switch fault.CodeOf(err) {
 		case 0:
 			return g, nil

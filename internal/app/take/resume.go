@@ -271,6 +271,10 @@ func (t *search) peek(ctx context.Context, home lifecycle.Home, p lifecycle.Plac
 	return &Result{Verified: v, Home: home}, err
 }
 
+// errHeldHere passes over a handoff that this worktree holds where another one is wanted: it looks
+// free once its lease has long been over, or if its hub lost the commit of the claim.
+var errHeldHere = errors.New("this worktree holds it already")
+
 // claim claims one handoff, whose part of the home was refreshed. req has the place, and the ways in
 // which callers differ.
 func (t *search) claim(ctx context.Context, home lifecycle.Home, req lifecycle.ClaimRequest) (*Result, error) {
@@ -283,6 +287,14 @@ func (t *search) claim(ctx context.Context, home lifecycle.Home, req lifecycle.C
 	}
 	if held != nil && held.Ended {
 		held = nil
+	}
+	if t.Next && !req.ByID && held != nil && held.Printed {
+		switch s, err := t.Engine.Reader.Load(ctx, home, req.Place); {
+		case err != nil:
+			return nil, err
+		case isOurs(s, held):
+			return nil, errHeldHere
+		}
 	}
 	if hub, ok := home.(*crossrepo.Hub); ok && held == nil {
 		if err := crossrepo.KeepsRefs(hub); err != nil {
