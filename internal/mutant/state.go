@@ -69,12 +69,12 @@ var ofState = []mutant{
 	},
 	{
 		"a claim is adopted with its own key alone", "internal/work/claims.go",
-		`h.Key == kid && `, ``,
+		` && o.Key == kid`, ``,
 		"./internal/work -run TestOrphanedClaimIsAdoptedOnce",
 	},
 	{
 		"a worktree that is there keeps its claims", "internal/work/claims.go",
-		` && removed(o.GitDir)`, ``,
+		`if removed(o.GitDir) || !c.recorded(o) {`, `if true {`,
 		"./internal/cli -run TestScript/resume_worktree",
 	},
 	{

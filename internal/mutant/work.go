@@ -184,4 +184,16 @@ var ofWork = []mutant{
 		"a revoke that was cut off leaves no inbox ref", "internal/app/move/move.go",
 		`f.State.Phase() == lifecycle.Ended && f.State.Tip != ""`, `false`, "./internal/cli -run TestScript/revoke_cut_off",
 	},
+	{
+		"a worktree made again in the place of another holds nothing of it", "internal/work/claims.go",
+		` || !c.recorded(o)`, ``, "./internal/cli -run TestScript/held_worktree_again",
+	},
+	{
+		"the worktrees of a clone that was moved are not removed", "internal/work/claims.go",
+		`o.GitDir = filepath.Join(c.Common, "worktrees", name)`, `_ = name`, "./internal/cli -run TestScript/held_worktree_again",
+	},
+	{
+		"a claim handed over to the main worktree is no orphan", "internal/work/claims.go",
+		`if c.Linked && !to.Linked {`, `if false {`, "./internal/work -run TestHandedOverToTheMainWorktree",
+	},
 }

@@ -21,6 +21,7 @@ type Claims struct {
 	Dir    string // <git dir>/githandoff/claims
 	Linked bool   // this is a linked worktree
 	GitDir string // of this worktree
+	Common string // git's directory of the clone
 	Lock   string // file locked while a record changes, one for the clone
 
 	// holders has a copy of each claim held in a linked worktree, for the whole clone: the
@@ -31,7 +32,7 @@ type Claims struct {
 // ClaimsOf returns the claims of a worktree of a clone, by git's directory of the worktree.
 func ClaimsOf(repo *refs.Repo, gitDir string) Claims {
 	return Claims{
-		Dir: filepath.Join(gitDir, "githandoff", "claims"), Linked: gitDir != repo.CommonDir, GitDir: gitDir,
+		Dir: filepath.Join(gitDir, "githandoff", "claims"), Linked: gitDir != repo.CommonDir, GitDir: gitDir, Common: repo.CommonDir,
 		Lock: repo.Own("claims.lock"), holders: Documents[Located]{Dir: repo.Own("holders")},
 	}
 }
@@ -144,8 +145,15 @@ func (c Claims) HandOver(ctx context.Context, h *Claim, to Claims) error {
 		return err
 	}
 	defer unlock()
+	// The record goes first: a copy that names a worktree without one is an orphan.
+	if err := to.current().Put(h.ID, h); err != nil {
+		return err
+	}
 	if err := to.put(h); err != nil {
 		return err
+	}
+	if c.Linked && !to.Linked {
+		return c.drop(h.ID)
 	}
 	return c.current().Drop(h.ID)
 }
@@ -212,7 +220,8 @@ func (c Claims) EndedBySuffix(arg string) (*Claim, error) {
 }
 
 // Adopt takes over the claims an agent made with a key in worktrees of this clone removed
-// since. It holds the lock of the clone meanwhile: a claim has one worktree.
+// since, also where another worktree has the name of that one by now. It holds the lock of the clone
+// meanwhile: a claim has one worktree.
 func (c Claims) Adopt(ctx context.Context, agent, kid string) error {
 	all, err := c.orphans(agent, kid)
 	if err != nil || len(all) == 0 {
@@ -239,15 +248,38 @@ func (c Claims) Adopt(ctx context.Context, agent, kid string) error {
 
 // orphans returns the claims that Adopt would take over.
 func (c Claims) orphans(agent, kid string) ([]*Claim, error) {
-	all, err := c.holders.All()
+	all, err := c.linked()
 	var list []*Claim
 	for _, o := range all {
-		h := o.Claim
-		if h != nil && h.Actor == agent && h.Key == kid && filepath.IsAbs(o.GitDir) && o.GitDir != c.GitDir && removed(o.GitDir) {
-			list = append(list, h)
+		if o.GitDir == "" && o.Actor == agent && o.Key == kid {
+			list = append(list, o.Claim)
 		}
 	}
 	return list, err
+}
+
+// linked returns the claims of linked worktrees. GitDir is "" where that worktree was removed. Another
+// one may have its place since, which has no record of the claim. A clone that was moved has its
+// worktrees' directories below its own, whatever the copies say.
+func (c Claims) linked() ([]*Located, error) {
+	all, err := c.holders.All()
+	all = slices.DeleteFunc(all, func(o *Located) bool { return o.Claim == nil || !filepath.IsAbs(o.GitDir) })
+	for _, o := range all {
+		if worktrees, name := filepath.Split(o.GitDir); filepath.Base(worktrees) == "worktrees" && c.Common != "" {
+			o.GitDir = filepath.Join(c.Common, "worktrees", name)
+		}
+		if removed(o.GitDir) || !c.recorded(o) {
+			o.GitDir = ""
+		}
+	}
+	return all, err
+}
+
+// recorded reports whether a worktree has its record of a claim.
+func (c Claims) recorded(o *Located) bool {
+	own := Documents[Claim]{Dir: filepath.Join(o.GitDir, "githandoff", "claims")}
+	_, err := os.Stat(own.Path(o.ID))
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // removed reports whether a linked worktree is gone: git forgot it, or its files are missing

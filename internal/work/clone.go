@@ -16,7 +16,7 @@ import (
 // Located is a claim, and the worktree of the clone that holds it.
 type Located struct {
 	*Claim `json:"claim"`
-	GitDir string `json:"git_dir"` // git's directory of the worktree
+	GitDir string `json:"git_dir"` // git's directory of the worktree; "" once that was removed
 }
 
 // OfClone returns the held claims of all worktrees of a clone.
@@ -29,9 +29,9 @@ func OfClone(repo *refs.Repo) (held []Located, err error) {
 	for _, h := range own {
 		held = append(held, Located{h, repo.CommonDir})
 	}
-	linked, err := main.holders.All()
+	linked, err := main.linked()
 	for _, o := range linked {
-		if o.Claim != nil && o.Held() {
+		if o.Held() {
 			held = append(held, *o)
 		}
 	}
@@ -40,7 +40,7 @@ func OfClone(repo *refs.Repo) (held []Located, err error) {
 
 // Worktree returns the directory of the worktree; "" if it was removed.
 func (l Located) Worktree() (string, error) {
-	if removed(l.GitDir) {
+	if l.GitDir == "" {
 		return "", nil
 	}
 	link, err := refs.LinkOf(l.GitDir)

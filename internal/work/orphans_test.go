@@ -16,6 +16,7 @@ func TestOrphanedClaimIsAdoptedOnce(t *testing.T) {
 	at := func(dir string) Claims {
 		c := claimsIn(dir)
 		c.holders.Dir, c.Linked, c.GitDir = filepath.Join(common, "holders"), true, dir
+		c.Dir = filepath.Join(dir, "githandoff", "claims")
 		return c
 	}
 	gone := at(filepath.Join(common, "worktrees", "gone"))
@@ -46,4 +47,29 @@ func TestOrphanedClaimIsAdoptedOnce(t *testing.T) {
 	held, err = there.All()
 	require.NoError(t, err)
 	assert.Empty(t, held, "it was given up")
+}
+
+// A claim handed over to the main worktree is nobody's orphan: a worktree without the record has a
+// copy of a claim only while another one may take it.
+func TestHandedOverToTheMainWorktree(t *testing.T) {
+	common := t.TempDir()
+	at := func(dir string, linked bool) Claims {
+		return Claims{
+			Dir: filepath.Join(dir, "githandoff", "claims"), Lock: filepath.Join(common, "claims.lock"), Linked: linked, GitDir: dir, Common: common,
+			holders: Documents[Located]{Dir: filepath.Join(common, "githandoff", "holders")},
+		}
+	}
+	one, two := at(filepath.Join(common, "worktrees", "one"), true), at(filepath.Join(common, "worktrees", "two"), true)
+	h := &Claim{ID: otherID, Agent: "fixer", Actor: "fixer", Key: "ssh:one", Nonce: "n", Printed: true}
+	store(t, one, h)
+	main := at(common, false)
+	require.NoError(t, one.HandOver(t.Context(), h, main))
+
+	require.NoError(t, two.Adopt(t.Context(), "fixer", "ssh:one"))
+	held, err := two.All()
+	require.NoError(t, err)
+	assert.Empty(t, held)
+	held, err = main.All()
+	require.NoError(t, err)
+	assert.Len(t, held, 1)
 }
