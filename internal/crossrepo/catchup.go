@@ -1,11 +1,14 @@
 package crossrepo
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
 
@@ -19,16 +22,26 @@ func (h *Hub) CatchUp(ctx context.Context) error {
 	if err := h.Bring(ctx, Look{FetchSpec: lifecycle.FetchSpec{Log: true}, Memory: memory}); err != nil {
 		return err
 	}
-	return h.GiveBackLost(ctx, memory, nil)
+	return h.GiveBackLost(ctx, memory, Means{})
 }
 
-// GiveBackLost is like CatchUp with a mirror fetched after the memory was read. A fork is passed to join,
-// or refused if join is nil.
-func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, join func(lane refs.Ref, hubTip string) error) error {
+// Means are ways to give a hub what it does not take as it is.
+type Means struct {
+	// Offers returns the refs of the handoffs offered by the lost part of a lane. A guard takes an
+	// offer only with them.
+	Offers func(lane refs.Edit) ([]refs.Edit, error)
+	// Join joins a lane to another history, which only a root key may. A fork is refused without it.
+	Join func(lane refs.Edit, onto string) error
+}
+
+// GiveBackLost is like CatchUp with a mirror fetched after the memory was read. A lane which the hub
+// refuses keeps no other from being given back.
+func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, by Means) error {
 	there, err := h.mirrorTips(ctx)
 	if err != nil {
 		return err
 	}
+	var refused error
 	for _, s := range h.bothTips(memory, there) {
 		if s.now == s.was {
 			continue
@@ -36,11 +49,15 @@ func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, join func(lan
 		if s.was, err = withoutStrangers(ctx, h, s); err != nil {
 			return err
 		}
-		if err := giveBackLane(ctx, h, s, join); err != nil {
+		err := giveBackLane(ctx, h, s, by)
+		switch {
+		case fault.CodeOf(err) == fault.Denied:
+			refused = cmp.Or(refused, err)
+		case err != nil:
 			return err
 		}
 	}
-	return nil
+	return refused
 }
 
 // GaveBack is a warning if this command gave lanes back; nil if not. The hub was restored from a
@@ -54,33 +71,78 @@ func (h *Hub) GaveBack() error {
 		h.Alias.Name, fault.Count(n, "lane"))
 }
 
-func giveBackLane(ctx context.Context, h *Hub, s laneTips, join func(lane refs.Ref, hubTip string) error) error {
-	lane, hubTip := refs.Ref{Name: s.name, OID: s.was}, s.now
-	if hubTip == lane.OID {
+func giveBackLane(ctx context.Context, h *Hub, s laneTips, by Means) error {
+	lane := refs.Edit{Ref: s.name, Old: s.now, New: s.was}
+	if lane.Old == lane.New {
 		return nil
 	}
-	behind, err := h.extends(ctx, lane.OID, hubTip)
+	behind, err := h.extends(ctx, lane.New, lane.Old)
 	if err != nil {
 		return err
 	}
 	if behind {
-		err := h.GiveBack(ctx, refs.Edit{Ref: lane.Name, Old: hubTip, New: lane.OID})
-		if fault.CodeOf(err) == fault.Denied && join != nil && hubTip != "" {
-			err = join(lane, hubTip) // a guard takes what a root key vouches for
+		err := h.GiveBack(ctx, []refs.Edit{lane})
+		if fault.Is(err, fault.Lost) && by.Offers != nil {
+			offers, oerr := by.Offers(lane)
+			switch {
+			case oerr != nil:
+				return oerr
+			case len(offers) > 0:
+				err = h.GiveBack(ctx, append(offers, lane))
+			}
+		}
+		if fault.CodeOf(err) == fault.Denied && by.Join != nil { // a guard takes what a root key vouches for
+			onto, perr := joinable(ctx, h, lane)
+			switch {
+			case perr != nil:
+				return perr
+			case onto != "": // else it is the only entry, and there is nothing to join it to
+				err = by.Join(lane, onto)
+			}
 		}
 		if err == nil {
 			h.given.Add(1)
 		}
-		return err
+		return whoGivesBack(err)
 	}
-	switch ahead, err := h.extends(ctx, hubTip, lane.OID); {
+	switch ahead, err := h.extends(ctx, lane.Old, lane.New); {
 	case err != nil || ahead:
 		return err
-	case join != nil:
-		return join(lane, hubTip)
+	case by.Join != nil:
+		return by.Join(lane, lane.Old)
 	}
-	return fault.New(fault.Denied, fault.Rollback, "%s and this clone have different histories of %s", h.Alias.Name, h.RemoteName(lane.Name)).
+	return fault.New(fault.Denied, fault.Rollback, "%s and this clone have different histories of %s", h.Alias.Name, h.RemoteName(lane.Ref)).
 		WithHints(fault.Run("githandoff", "audit", h.Alias.Name).Because("shows both; a person with a root key joins them with sync"))
+}
+
+// whoGivesBack names in the refusal of a guard the clone that can give the lane back. To ask it again changes
+// nothing.
+func whoGivesBack(err error) error {
+	f := fault.As(err)
+	switch {
+	case f == nil || !errors.Is(err, ErrGuard):
+		return err
+	case f.Reason == fault.Lost:
+		return f.WithHints(fault.Fact("the next githandoff sync of its sender delivers it again"))
+	}
+	return f.WithHints(fault.Fact("a guard takes this from a person with a root key, who runs githandoff sync in a clone that has seen it"))
+}
+
+// joinable returns the entry to which a lane is joined: the tip that the hub has, or, if it has none, the
+// entry before ours; "" if there is none either.
+func joinable(ctx context.Context, h *Hub, lane refs.Edit) (string, error) {
+	if lane.Old != "" {
+		return lane.Old, nil
+	}
+	o, err := h.Repo.Read(ctx, lane.New, record.MaxCommit)
+	if err != nil || o == nil {
+		return "", err
+	}
+	c, err := record.ParseCommit(o.Body)
+	if err != nil || len(c.Parents) == 0 {
+		return "", nil //nolint:nilerr // the refusal of the hub says more
+	}
+	return c.Parents[0], nil
 }
 
 // withoutStrangers returns the tip of a copy, cut before a merge by a stranger: such a merge is
@@ -104,10 +166,11 @@ func withoutStrangers(ctx context.Context, h *Hub, s laneTips) (string, error) {
 	return cut, h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: cut}}})
 }
 
-// GiveBack pushes a lane entry lost by the hub. It is refused if the hub has moved the lane
-// since the comparison.
-func (h *Hub) GiveBack(ctx context.Context, lane refs.Edit, objects ...*refs.Object) error {
-	t := refs.Transaction{Edits: []refs.Edit{lane}, Objects: objects}
+// GiveBack pushes lane entries lost by the hub: the last edit is of the lane, the others are of refs
+// which go with them. It is refused if the hub has moved a ref since the comparison.
+func (h *Hub) GiveBack(ctx context.Context, edits []refs.Edit, objects ...*refs.Object) error {
+	lane := edits[len(edits)-1]
+	t := refs.Transaction{Edits: edits, Objects: objects}
 	report, err := h.Push(ctx, t)
 	if refused := h.guardRefusal(err); refused != nil {
 		return refused
@@ -141,9 +204,9 @@ func showed(ctx context.Context, h *Hub, lane refs.Edit, objects []*refs.Object)
 
 // TakeJoined moves the copy of a lane on to the merge with the hub's lane, which the hub
 // has accepted.
-func (h *Hub) TakeJoined(ctx context.Context, lane refs.Ref) error {
+func (h *Hub) TakeJoined(ctx context.Context, lane string) error {
 	return h.learnFrom(ctx, func() ([]laneTips, error) {
-		s, err := h.tipsOf(ctx, lane.Name)
+		s, err := h.tipsOf(ctx, lane)
 		return []laneTips{s}, err
 	})
 }

@@ -1,6 +1,8 @@
 package crossrepo_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -284,4 +286,28 @@ func TestSyncByNameCatchesUp(t *testing.T) {
 	_, _, err = fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
 	require.NoError(t, err, "the claim is a claim again")
 	assert.Empty(t, v.inbox(t, p))
+}
+
+// A lane that the hub refuses keeps no other from being given back.
+func TestRefusedLaneKeepsNoOtherBack(t *testing.T) {
+	v := newHubFixture(t, byPath())
+	source := v.agent(t, "investigator")
+	empty := v.backup(t)
+	ids := []handoff.ID{"ho_01kahcp3g000000000000000aa", "ho_01kahcp3g000000000000000zz"}
+	for _, id := range ids {
+		env := v.Envelope(t, "investigator", "fixer")
+		env.ID = id
+		p, err := source.Engine.Author.Prepare(t.Context(), source.home, env, "")
+		require.NoError(t, err)
+		_, err = source.Engine.Offer(t.Context(), source.home, p)
+		require.NoError(t, err)
+	}
+	v.restore(t, empty)
+	hook := "#!/bin/sh\nwhile read -r old new ref; do case $ref in */log/aa) echo \"githandoff: $ref: malformed: 2 steps\" >&2; exit 1 ;; esac; done\n"
+	require.NoError(t, os.WriteFile(filepath.Join(v.Hub.Dir, "hooks", "pre-receive"), []byte(hook), 0o755))
+
+	err := source.home.(*crossrepo.Hub).CatchUp(t.Context())
+	assert.True(t, fault.Is(err, "malformed"), "%v", err)
+	assert.Empty(t, v.log(t, ids[0]))
+	assert.Equal(t, []string{"offered"}, v.log(t, ids[1]))
 }

@@ -311,4 +311,20 @@ var ofHubs = []mutant{
 		"a comparison that fails is no answer", "internal/crossrepo/remote.go",
 		`return false, refs.Missing("a commit before " + tip)`, `return false, nil`, inCrossrepo + "TestExtends",
 	},
+	{
+		"a guarded hub gets lost offers with their refs", "internal/crossrepo/catchup.go",
+		`case len(offers) > 0:`, `case false:`, "./internal/cli -run TestScript/hook_server_restored_offers",
+	},
+	{
+		"a lane that a hub refuses keeps no other back", "internal/crossrepo/catchup.go",
+		`refused = cmp.Or(refused, err)`, `return cmp.Or(err, refused)`, "./internal/crossrepo -run TestRefusedLaneKeepsNoOtherBack",
+	},
+	{
+		"a root key gives back a lane of which the hub has nothing", "internal/crossrepo/catchup.go",
+		`return c.Parents[0], nil`, `return "", nil`, "./internal/cli -run TestScript/hook_server_restored_offers",
+	},
+	{
+		"a lost offer is given back with its snapshot", "internal/workspace/giveback.go",
+		`w != nil {`, `w != nil && false {`, "./internal/cli -run TestScript/hook_server_restored_offers",
+	},
 }

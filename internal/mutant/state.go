@@ -8,7 +8,7 @@ var ofState = []mutant{
 		`return append(places, lifecycle.Place{Agent: s.To, ID: it.Place.ID})`, `return places`, inScript + "route_hub",
 	},
 	{
-		"a hub that lost a lane is noticed", "internal/workspace/homes.go",
+		"a hub that lost a lane is noticed", "internal/workspace/giveback.go",
 		`if err != nil || len(lost) == 0 {`, `if err != nil || len(lost) >= 0 {`,
 		"./internal/cli -run TestScript/sync_rewound",
 	},
