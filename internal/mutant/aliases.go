@@ -145,4 +145,8 @@ var ofAliases = []mutant{
 		"the name of a remote is no URL", "internal/crossrepo/alias.go",
 		`if IsRemote(as.Repo.Config, url) && url != name {`, `if false {`, inCrossrepo + "TestAliasAdd",
 	},
+	{
+		"a clone looks below the usual prefix", "internal/app/initrepo/publish.go",
+		`!slices.Contains(homes, crossrepo.UsualPrefix)`, `slices.Contains(homes, homes[0])`, "./internal/cli -run TestScript/init_mirror",
+	},
 }

@@ -2,6 +2,7 @@ package initrepo
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"githandoff/internal/crossrepo"
@@ -19,7 +20,8 @@ func MissingPrefix(ctx context.Context, repo *refs.Repo) (hub *crossrepo.Alias, 
 		if err != nil || al.Prefix != "" {
 			continue
 		}
-		if homes, err := aliases.CopiedHomes(ctx, name); err == nil && len(homes) > 0 {
+		// A clone that was a mirror has copies below the usual prefix, where it looks.
+		if homes, err := aliases.CopiedHomes(ctx, name); err == nil && len(homes) > 0 && !slices.Contains(homes, crossrepo.UsualPrefix) {
 			return al, homes[0]
 		}
 	}
