@@ -127,4 +127,8 @@ var ofPlace = []mutant{
 		"nobody else can exchange the directory of a shared connection", "internal/sshshare/share.go",
 		`if !guarded(filepath.Dir(dir)) {`, `if !guarded(filepath.Dir(dir)) && false {`, "./internal/sshshare -run TestSocketDir",
 	},
+	{
+		"a worktree without its repository is told how it comes back", "internal/refs/discover.go",
+		`return f.WithHints(lostWorktree(place)...)`, `return f`, "./internal/cli -run TestScript/repo_worktree_lost",
+	},
 }

@@ -226,9 +226,23 @@ func notFound(r *Repo, err error) error {
 			}
 			return f.WithHints(fault.Run("env", "GIT_DIR="+place, "githandoff", "doctor").Because("names the repository, as safe.bareRepository wants it, for one command"))
 		}
-		return f
+		return f.WithHints(lostWorktree(place)...)
 	}
 	return f.WithHints(fault.Fact("githandoff runs inside a git repository, or in the one that -C names"))
+}
+
+// lostWorktree says how a linked worktree comes back whose git directory is gone; nothing where it is
+// another case.
+func lostWorktree(place string) []fault.Hint {
+	git, err := GitDirOf(place)
+	worktrees := filepath.Dir(git)
+	switch {
+	case err != nil || exists(git) || filepath.Base(worktrees) != "worktrees":
+		return nil
+	case exists(filepath.Dir(worktrees)):
+		return []fault.Hint{fault.Fact("git forgot this worktree: move its directory away, and git worktree add makes it again")}
+	}
+	return []fault.Hint{fault.Fact("if its repository was moved, run git worktree repair there, with the path of this worktree")}
 }
 
 // trustDirectory returns git's own cure for a repository of another user.
