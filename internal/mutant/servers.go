@@ -98,4 +98,8 @@ var ofServers = []mutant{
 		"a hub without its guard is a problem there", "internal/app/doctor/hooks.go",
 		`	case meant:`, `	case false && meant:`, "./internal/cli -run TestScript/hook_server_forges",
 	},
+	{
+		"the keys that an agent in a bare clone needs ask for no guard", "internal/app/doctor/hooks.go",
+		`return !works && `, `return (works || !works) && `, "./internal/cli -run TestScript/doctor_well",
+	},
 }

@@ -18,12 +18,13 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// ofOthers reports of a trusted key whether "init" did not pin it: an agent may work in a bare
-// repository, which is a hub to nobody.
+// ofOthers reports of a trusted key whether it was pinned for a guard. "init" pinned those of the agents
+// that work in a bare repository, and in a clone they need those of the others.
 func ofOthers(repo *refs.Repo) func(sign.TrustEntry) bool {
 	own := workspace.AgentsOfClone(repo)
+	works := len(own) > 0 && len(crossrepo.Aliases{Repo: repo}.Names()) > 0
 	return func(e sign.TrustEntry) bool {
-		return !slices.ContainsFunc(e.Agents, func(name string) bool { return slices.Contains(own, name) })
+		return !works && !slices.ContainsFunc(e.Agents, func(name string) bool { return slices.Contains(own, name) })
 	}
 }
 
