@@ -326,7 +326,10 @@ func contains(ctx context.Context, h *Hub, known []refs.Ref, there map[string]st
 	}
 	older := errOlder(h, lacking[0])
 	if absent < len(all) && len(lacking) <= maxAdded { // it has something of the same log
-		older = older.WithHints(addLanes(h, lacking))
+		return older.WithHints(addLanes(h, lacking))
+	}
+	if len(there) == 0 {
+		return older.WithHints(fault.Fact("it has no handoffs: if it is a copy of the hub, %s/* of the former one must be copied there as well", h.Alias.Below()))
 	}
 	return older
 }

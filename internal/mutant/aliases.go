@@ -149,4 +149,8 @@ var ofAliases = []mutant{
 		"a clone looks below the usual prefix", "internal/app/initrepo/publish.go",
 		`!slices.Contains(homes, crossrepo.UsualPrefix)`, `slices.Contains(homes, homes[0])`, "./internal/cli -run TestScript/init_mirror",
 	},
+	{
+		"a hub that was moved without its handoffs is told apart from a mirror that lags", "internal/crossrepo/repoid.go",
+		`if len(there) == 0 {`, `if false {`, "./internal/cli -run TestScript/repo_moved_bare",
+	},
 }
