@@ -188,4 +188,13 @@ var ofAudits = []mutant{
 		`case s.Offer == nil, at != nil && at.wrong:`, `case s.Offer == nil:`,
 		"./internal/app/audit -run TestMalformed|TestLostObjects",
 	},
+	{
+		"an audit names a hub to which no alias leads", "internal/app/audit/audit.go",
+		`nameless, err := h.Nameless(ctx)`, `var nameless []error
+	var err error`, "./internal/cli -run TestScript/audit_nameless",
+	},
+	{
+		"held handoffs of a hub without an alias count as well", "internal/workspace/nameless.go",
+		`ids = append(ids, h.Home)`, `_ = h`, "./internal/cli -run TestScript/audit_nameless",
+	},
 }

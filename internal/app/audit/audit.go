@@ -76,7 +76,11 @@ func (h *Handler) audited(ctx context.Context, aliases []string) ([]lifecycle.Ho
 		}
 		return homes, err
 	}
-	return h.Workspace.All(ctx), nil
+	nameless, err := h.Nameless(ctx)
+	for _, err := range nameless {
+		h.Workspace.Unread(err)
+	}
+	return h.Workspace.All(ctx), err
 }
 
 // auditHome compares the lanes of a home with its inbox refs. Agents may work meanwhile, and

@@ -23,6 +23,7 @@ type Handler struct {
 	Engine    *lifecycle.Engine
 	Repo      *refs.Repo
 	Workspace Workspace
+	Nameless  func(ctx context.Context) ([]error, error) // see workspace.Nameless
 }
 
 // New makes the handler of a workspace.
@@ -31,5 +32,6 @@ func New(w *workspace.Workspace) *Handler {
 		Engine:    w.Engine,
 		Repo:      w.Repo,
 		Workspace: w,
+		Nameless:  func(ctx context.Context) ([]error, error) { return workspace.Nameless(ctx, w) },
 	}
 }
