@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,9 +13,9 @@ import (
 )
 
 // A sender can repeat an offer in the lane as often as it likes, with one nonce, and put as many commits
-// with this nonce and its key on the inbox ref. Each signature is checked once, and not once for each entry.
+// with this nonce and its key on the inbox ref. Each entry is compared with two of them at most.
 func TestManyRecordsWithOneMark(t *testing.T) {
-	const many = 1500
+	const many = 100
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
 	first := c.load(t, c.holder, p)
@@ -48,9 +47,10 @@ func TestManyRecordsWithOneMark(t *testing.T) {
 	}
 	require.NoError(t, c.home.Apply(t.Context(), tx))
 
-	start := time.Now()
 	s := c.load(t, c.holder, p)
-	assert.Less(t, time.Since(start), 12*time.Second)
+	for m, links := range s.links {
+		assert.LessOrEqual(t, len(links), 2, "compared with each entry of %v", m)
+	}
 	assert.Len(t, s.Entries, many+1)
 	assert.Equal(t, Open, s.Phase(), "%v", s.Dispute)
 }

@@ -248,46 +248,47 @@ func (rd *Reader) sentBack(ctx context.Context, home Home, key sign.Key, r *reco
 func (rd *Reader) checkInbox(s *State, entry *Entry) error {
 	r := entry.Record()
 	if s.links == nil {
-		s.links = make(map[mark][]*Link, len(s.Chain))
-		for i := range s.Chain {
-			m := markOf(s.Chain[i].Commit.Record)
-			s.links[m] = append(s.links[m], &s.Chain[i])
+		s.links = rd.marked(s.Chain)
+	}
+	for _, link := range s.links[markOf(r)] {
+		if sameRecord(link.Commit, entry.Commit) {
+			continue
 		}
-	}
-	links := s.links[markOf(r)]
-	if len(links) == 1 && sameRecord(links[0].Commit, entry.Commit) {
-		return nil
-	}
-	for _, link := range rd.signedLinks(s, markOf(r)) {
-		if !sameRecord(link.Commit, entry.Commit) {
+		if _, err := rd.Keys.SignerOf("commit "+link.OID, link.Commit); err == nil { // by the key that it names
 			return denied(fault.Disputed, "%s by %s differs between its lane and the inbox", r.Event, r.Actor)
 		}
 	}
 	return nil // otherwise the inbox ref is refused by itself
 }
 
-// signedLinks returns the commits with a mark that the key in it signed, each record once and two
-// records at most: no entry has both. It checks each signature once, however many entries have the mark.
-func (rd *Reader) signedLinks(s *State, m mark) []*Link {
-	if signed, checked := s.signedLinks[m]; checked {
-		return signed
+// marked returns the commits of an inbox ref by their marks. Anybody can put many commits with one mark
+// there. Of several, those are left that the key in them signed, each record once and two records at
+// most, because no entry has both: so the cost of a comparison does not depend on their number.
+func (rd *Reader) marked(chain []Link) map[mark][]*Link {
+	links := make(map[mark][]*Link, len(chain))
+	for i := range chain {
+		m := markOf(chain[i].Commit.Record)
+		links[m] = append(links[m], &chain[i])
 	}
-	var signed []*Link
-	for _, link := range s.links[m] {
-		if len(signed) > 0 && sameRecord(signed[0].Commit, link.Commit) {
+	for m, all := range links {
+		if len(all) == 1 {
 			continue
 		}
-		if _, err := rd.Keys.SignerOf("commit "+link.OID, link.Commit); err == nil { // by the key that it names
-			if signed = append(signed, link); len(signed) == 2 {
+		var signed []*Link
+		for _, link := range all {
+			if len(signed) == 2 {
 				break
 			}
+			if len(signed) == 1 && sameRecord(signed[0].Commit, link.Commit) {
+				continue
+			}
+			if _, err := rd.Keys.SignerOf("commit "+link.OID, link.Commit); err == nil {
+				signed = append(signed, link)
+			}
 		}
+		links[m] = signed
 	}
-	if s.signedLinks == nil {
-		s.signedLinks = map[mark][]*Link{}
-	}
-	s.signedLinks[m] = signed
-	return signed
+	return links
 }
 
 // sameRecord reports whether a lane entry has the record of a commit of an inbox ref, byte for

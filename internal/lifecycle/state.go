@@ -53,9 +53,7 @@ type State struct {
 	tips       map[string]string // object id of its ref, by inbox; only inboxes already read
 	newest     time.Time         // of the valid entries
 	named      []naming          // children named by holders
-	links      map[mark][]*Link  // of Chain
-
-	signedLinks map[mark][]*Link // see [Reader.signedLinks]
+	links      map[mark][]*Link  // see [Reader.marked]
 }
 
 // Link is one commit of an inbox ref.

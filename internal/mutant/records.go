@@ -31,7 +31,7 @@ var ofRecords = []mutant{
 	},
 	{
 		"a lane entry is the record of its inbox commit", "internal/lifecycle/replay.go",
-		`if !sameRecord(link.Commit, entry.Commit) {`, `if link == nil {`, inLifecycle + "TestOneRecordTwice",
+		`if sameRecord(link.Commit, entry.Commit) {`, `if true {`, inLifecycle + "TestOneRecordTwice",
 	},
 	{
 		"only the key of an entry can dispute it from the inbox", "internal/lifecycle/replay.go",
