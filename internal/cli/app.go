@@ -16,6 +16,7 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/gitconfig"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/private"
@@ -227,7 +228,21 @@ func (a *app) workspace(ctx context.Context, n need) (*workspace.Workspace, erro
 			a.Warn(err)
 		}
 	}
+	if n == signs {
+		warnOfFetches(a, repo)
+	}
 	return ws, nil
+}
+
+// warnOfFetches says where an ordinary fetch would copy or delete handoffs. init keeps them out of
+// it, and a remote or refspec may have been added since.
+func warnOfFetches(a *app, repo *refs.Repo) {
+	for _, remote := range repo.Config.Subsections("remote", "fetch") {
+		for _, problem := range gitconfig.Of(repo).CopiesHandoffs(remote) {
+			a.Warn(problem)
+			a.Hint(problem.Hints[0])
+		}
+	}
 }
 
 // openEngine makes the state machine of the acting agent, with its trust list, and with its key unless the

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/refs"
 )
 
@@ -60,6 +61,21 @@ func (s Settings) KeepOuts(remote string) (missing, spare []string) {
 		spare = append(spare, KeepOut)
 	}
 	return missing, spare
+}
+
+// CopiesHandoffs returns the problem of each missing refspec of a remote, with the command that adds it.
+func (s Settings) CopiesHandoffs(remote string) (problems []*fault.Error) {
+	key := "remote." + remote + ".fetch"
+	missing, _ := s.KeepOuts(remote)
+	for _, spec := range missing {
+		why := "git fetch --prune may delete handoffs: %s reaches refs/handoffs"
+		if spec != KeepOut {
+			why = "an ordinary git fetch copies handoffs, and keeps them after their end: %s covers their prefix at the hub"
+		}
+		problems = append(problems, fault.New(fault.Other, fault.Problem, why, key).
+			WithHints(fault.Run("git", "config", "--add", key, spec).Because("keeps them out of it")))
+	}
+	return problems
 }
 
 // SetKeepOuts adds a remote's missing refspecs, and removes its unneeded ones.

@@ -131,4 +131,9 @@ var ofPlace = []mutant{
 		"a worktree without its repository is told how it comes back", "internal/refs/discover.go",
 		`return f.WithHints(lostWorktree(place)...)`, `return f`, "./internal/cli -run TestScript/repo_worktree_lost",
 	},
+	{
+		"a refspec that deletes handoffs is told of before it does", "internal/cli/app.go",
+		`warnOfFetches(a, repo)
+	}`, `}`, inScript + "emit_fetched",
+	},
 }

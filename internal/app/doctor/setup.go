@@ -160,13 +160,8 @@ func (d *checkup) checkRefspec(ctx context.Context, repo *refs.Repo, name string
 		d.fixed(check, "the refspec %s of %s is now only where it is needed", strings.Join(append(missing, spare...), " "), key)
 		return
 	}
-	for _, spec := range missing {
-		why := "git fetch --prune may delete handoffs: %s reaches refs/handoffs"
-		if spec != gitconfig.KeepOut {
-			why = "an ordinary git fetch copies handoffs, and keeps them after their end: %s covers their prefix at the hub"
-		}
-		d.problem(check, fault.New(fault.Other, fault.Problem, why, key).
-			WithHints(fault.Run("git", "config", "--add", key, spec).Because("keeps them out of it")))
+	for _, problem := range settings.CopiesHandoffs(name) {
+		d.problem(check, problem)
 	}
 	if len(spare) == 0 {
 		return
