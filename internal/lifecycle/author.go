@@ -164,7 +164,7 @@ func (by *Author) HeldBy(s *State) error {
 	f := fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s until %s",
 		s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease))
 	if s.Claim.Actor == by.Actor {
-		return f.WithHints(fault.Fact("it was taken in another clone or worktree of %s: finish it there", by.Actor))
+		return f.WithHints(fault.Fact("it was taken in another clone or worktree of %s: finish it there or, if that is gone, resume it after the lease", by.Actor))
 	}
 	return f.WithHints(fault.Run("githandoff", "status").Because("lists the handoffs held here"))
 }
