@@ -42,8 +42,11 @@ type ClaimRequest struct {
 // verified on the state pinned by the transaction.
 func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verified, error) {
 	var v *Verified
+	isMine := func(s *State) bool {
+		return s.Claim != nil && s.Claim.Key == e.Author.Signer.KID() && req.Mine(s.Claim.Nonce)
+	}
 	s, err := e.act(ctx, home, req.Place, fetchIfRefused, func(s *State, b *batch) error {
-		mine := s.Claim != nil && s.Claim.Key == e.Author.Signer.KID() && req.Mine(s.Claim.Nonce)
+		mine := isMine(s)
 		if !mine {
 			if err := checkClaimable(s, e.Keys.now(), req.ByID); err != nil {
 				return err
@@ -77,7 +80,7 @@ func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verif
 	if err != nil {
 		return nil, err
 	}
-	if s.Claim == nil || !req.Mine(s.Claim.Nonce) {
+	if !isMine(s) {
 		return nil, errHeld(s)
 	}
 	v.state = s

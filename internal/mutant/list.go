@@ -184,8 +184,8 @@ var mutants = []mutant{
 	},
 	{
 		"a claim is ours by its nonce", "internal/lifecycle/claim.go",
-		`mine := s.Claim != nil && s.Claim.Key == e.Author.Signer.KID() && req.Mine(s.Claim.Nonce)`,
-		`mine := s.Claim != nil && s.Claim.Key == e.Author.Signer.KID()`, inStress + "TestTakeOver",
+		`return s.Claim != nil && s.Claim.Key == e.Author.Signer.KID() && req.Mine(s.Claim.Nonce)`,
+		`return s.Claim != nil && s.Claim.Key == e.Author.Signer.KID()`, inStress + "TestTakeOver",
 	},
 	{
 		"a claim is recorded before it leaves", "internal/app/take/resume.go",
