@@ -52,6 +52,8 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 		return s.chainErr // whether it is there cannot be told
 	case mine && !payloadLost(s, p):
 		return nil // there already, or over
+	case !mine && earlyOffer(s, p) != nil:
+		return denied(fault.NotYetValid, "handoff %s: %w", s.ID, earlyOffer(s, p))
 	case !mine && len(s.Entries) > 0:
 		return errOfferedBefore(s, b.home)
 	case p.Record.Key != e.Author.Signer.KID():
@@ -76,6 +78,17 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 	}
 	// The entry is the payload's record, byte for byte.
 	return b.entryAs(ctx, p.mail, p.Record, p.Commit.OID, s.LaneTip)
+}
+
+// earlyOffer returns why an offer by the key of a payload does not count yet; nil if there is none. It may
+// be the payload's own, sent before the clock here was set back, so no other handoff has its id.
+func earlyOffer(s *State, p *Payload) error {
+	for _, e := range s.Entries {
+		if r := e.Record(); e.Early && r.Event == record.Offered && r.Key == p.Record.Key {
+			return e.Dispute
+		}
+	}
+	return nil
 }
 
 // Route moves an undecided handoff into the inbox of an agent; the payload stays as its sender

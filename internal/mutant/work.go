@@ -90,6 +90,10 @@ var ofWork = []mutant{
 		`p.Record.Token != "" ||`, `p.Record.Token == "obo" ||`, inScript + "reroute_taken",
 	},
 	{
+		"an offer that does not count yet is not sent again under another id", "internal/lifecycle/end.go",
+		`case !mine && earlyOffer(s, p) != nil:`, `case false:`, inScript + "sync_early_child",
+	},
+	{
 		"an offer of the child itself is told by its signature", "internal/outbox/rename.go",
 		`s.Offer != nil && s.Offer.Key == p.Record.Key {`, `len(s.Entries) > 0 && s.Entries[0].Record().Key == p.Record.Key {`, "./internal/attack -run TestChildGoesOnUnderANewID",
 	},
