@@ -2,11 +2,13 @@ package lifecycle
 
 import (
 	"context"
+	"slices"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 )
 
 // Offer makes the handoff present at its home: the inbox ref, and its lane entry. LocalEdits
@@ -89,6 +91,14 @@ func earlyOffer(s *State, p *Payload) error {
 		}
 	}
 	return nil
+}
+
+// OfferedBy reports whether a key signed an offer in the lane, also one that does not count here: it may
+// count for others.
+func OfferedBy(s *State, kid sign.KID) bool {
+	return slices.ContainsFunc(s.Entries, func(e *Entry) bool {
+		return e.Record().Event == record.Offered && e.signature != nil && e.signature.err == nil && e.signature.key.KID() == kid
+	})
 }
 
 // Route moves an undecided handoff into the inbox of an agent; the payload stays as its sender

@@ -95,7 +95,7 @@ var ofWork = []mutant{
 	},
 	{
 		"an offer of the child itself is told by its signature", "internal/outbox/rename.go",
-		`s.Offer != nil && s.Offer.Key == p.Record.Key {`, `len(s.Entries) > 0 && s.Entries[0].Record().Key == p.Record.Key {`, "./internal/attack -run TestChildGoesOnUnderANewID",
+		`lifecycle.OfferedBy(s, p.Record.Key) {`, `len(s.Entries) > 0 && s.Entries[0].Record().Key == p.Record.Key {`, "./internal/attack -run TestChildGoesOnUnderANewID",
 	},
 	{
 		"a handoff whose id is taken can be withdrawn from the outbox", "internal/app/move/move.go",

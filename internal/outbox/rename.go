@@ -37,7 +37,7 @@ func (o *Outbox) renamed(ctx context.Context, home lifecycle.Home, p *lifecycle.
 	}
 	at := lifecycle.Place{Agent: p.Agent, ID: p.Record.ID}
 	s, err := o.Engine.Reader.Load(ctx, home, at)
-	if err != nil || s.Offer != nil && s.Offer.Key == p.Record.Key {
+	if err != nil || lifecycle.OfferedBy(s, p.Record.Key) {
 		return nil, err
 	}
 	env := *p.Envelope
