@@ -79,7 +79,7 @@ var ofWork = []mutant{
 	},
 	{
 		"an offer of somebody else takes no child out of the outbox", "internal/outbox/outbox.go",
-		`there.Offer != nil && there.Offer.Key == s.Receipt.Key`, `there.Offer != nil`, "./internal/attack -run TestChildUnderWayIsNotDropped",
+		`stays := lifecycle.OfferedBy(there, s.Receipt.Key)`, `stays := there.Offer != nil`, "./internal/attack -run TestChildUnderWayIsNotDropped",
 	},
 	{
 		"a child whose id was taken goes on under another", "internal/outbox/rename.go",

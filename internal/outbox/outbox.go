@@ -222,7 +222,7 @@ func (o *Outbox) Ready(ctx context.Context, id handoff.ID) (bool, error) {
 		return false, err
 	}
 	// The receipt told the id to everybody. An offer of somebody else under it takes nothing away.
-	stays := there.Offer != nil && there.Offer.Key == s.Receipt.Key
+	stays := lifecycle.OfferedBy(there, s.Receipt.Key)
 	if s.Receipt.Next == id && s.Receipt.Key == child.Record.Key && !stays {
 		return true, o.Unstage(ctx, st.Child, false)
 	}
