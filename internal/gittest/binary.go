@@ -3,10 +3,12 @@ package gittest
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -44,6 +46,9 @@ func BuildBinary(t testing.TB) string {
 const coverVariable = "GITHANDOFF_COVER"
 
 func build() (*built, error) {
+	if err := readSource(); err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp("", "githandoff-test-")
 	if err != nil {
 		return nil, err
@@ -63,6 +68,23 @@ func build() (*built, error) {
 		return nil, fmt.Errorf("build githandoff: %w\n%s", err, out)
 	}
 	return &built{path, lifeline}, nil
+}
+
+// readSource lists the directories of the program's source. "go test" keeps a result as long as
+// nothing has changed that the test itself opened, and a directory counts with the files in it.
+// Without this, a change of the program would leave the result of a test that only starts it.
+func readSource() error {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return fmt.Errorf("find the source of githandoff: %w", err)
+	}
+	for _, dir := range []string{"cmd", "internal", "hooks", "plugins", "extensions"} {
+		err := filepath.WalkDir(filepath.Join(strings.TrimSpace(string(out)), dir), func(_ string, _ fs.DirEntry, err error) error { return err })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // removeAtExit removes dir when this process has ended, however it ended. Go
