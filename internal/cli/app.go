@@ -240,7 +240,9 @@ func warnOfFetches(a *app, repo *refs.Repo) {
 	for _, remote := range repo.Config.Subsections("remote", "fetch") {
 		for _, problem := range gitconfig.Of(repo).CopiesHandoffs(remote) {
 			a.Warn(problem)
-			a.Hint(problem.Hints[0])
+			for _, hint := range a.Pasted(problem.Hints) {
+				a.Hint(hint)
+			}
 		}
 	}
 }

@@ -132,6 +132,10 @@ var ofPlace = []mutant{
 		`return f.WithHints(lostWorktree(place)...)`, `return f`, "./internal/cli -run TestScript/repo_worktree_lost",
 	},
 	{
+		"the setting that ends such a refspec works as pasted", "internal/cli/app.go",
+		`range a.Pasted(problem.Hints) {`, `range problem.Hints {`, inScript + "emit_fetched",
+	},
+	{
 		"a refspec that deletes handoffs is told of before it does", "internal/cli/app.go",
 		`warnOfFetches(a, repo)
 	}`, `}`, inScript + "emit_fetched",
