@@ -51,7 +51,11 @@ var ofWork = []mutant{
 	},
 	{
 		"who had no part in a handoff is not believed about it", "internal/app/render/lineage.go",
-		`return e.Dispute == nil && e.Record().Key == offer.Key }`, `return e.Dispute == nil }`, "./internal/attack -run TestQuoteOfAnErasedHandoff",
+		`e.Dispute == nil && sameSigner(e.Record(), offer)`, `e.Dispute == nil`, "./internal/attack -run TestQuoteOfAnErasedHandoff",
+	},
+	{
+		"an agent with two keys is one that had a part", "internal/app/render/lineage.go",
+		` || a.Actor == b.Actor`, ``, inScript + "render_rotated",
 	},
 	{
 		"a quote is of what the handoff follows from", "internal/app/render/lineage.go",

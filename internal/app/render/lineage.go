@@ -86,7 +86,7 @@ func (q *quotes) leads(ctx context.Context, lineage []handoff.Ancestor, offer *r
 		if s == nil {
 			return !known, known, nil
 		}
-		tookPart := func(e *lifecycle.Entry) bool { return e.Dispute == nil && e.Record().Key == offer.Key }
+		tookPart := func(e *lifecycle.Entry) bool { return e.Dispute == nil && sameSigner(e.Record(), offer) }
 		if !slices.ContainsFunc(s.Entries, tookPart) {
 			return false, known, nil
 		}
@@ -94,6 +94,10 @@ func (q *quotes) leads(ctx context.Context, lineage []handoff.Ancestor, offer *r
 	}
 	return true, known, nil
 }
+
+// sameSigner reports whether two records that count are of one key, or of two keys of one agent or person:
+// each clone may have its own, and one that is lost is replaced.
+func sameSigner(a, b *record.Record) bool { return a.Key == b.Key || a.Actor == b.Actor }
 
 // state returns the state of a handoff by its log; nil if no log here has its offer.
 func (q *quotes) state(ctx context.Context, id handoff.ID) (*lifecycle.State, error) {
