@@ -197,6 +197,10 @@ var ofWork = []mutant{
 		` || !c.recorded(o)`, ``, "./internal/cli -run TestScript/held_worktree_again",
 	},
 	{
+		"a worktree that comes back holds nothing that another one took over", "internal/work/claims.go",
+		`recordsIn(o.was).Drop(o.ID)`, `error(nil)`, "./internal/work -run TestAdoptedClaimLeaves",
+	},
+	{
 		"the worktrees of a clone that was moved are not removed", "internal/work/claims.go",
 		`o.GitDir = filepath.Join(c.Common, "worktrees", name)`, `_ = name`, "./internal/cli -run TestScript/held_worktree_again",
 	},

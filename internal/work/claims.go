@@ -91,7 +91,7 @@ func (c Claims) write(h *Claim) error {
 
 func (c Claims) put(h *Claim) error {
 	if c.Linked {
-		if err := c.holders.Put(h.ID, &Located{h, c.GitDir}); err != nil {
+		if err := c.holders.Put(h.ID, &Located{Claim: h, GitDir: c.GitDir}); err != nil {
 			return err
 		}
 	}
@@ -233,12 +233,17 @@ func (c Claims) Adopt(ctx context.Context, agent, kid string) error {
 	}
 	defer unlock()
 	all, err = c.orphans(agent, kid)
-	for _, h := range all {
-		if err := c.put(h); err != nil {
+	for _, o := range all {
+		// The worktree may come back, with a disk or after "git worktree repair". Its record goes first: a copy
+		// without one is still an orphan.
+		if err := recordsIn(o.was).Drop(o.ID); err != nil {
+			return err
+		}
+		if err := c.put(o.Claim); err != nil {
 			return err
 		}
 		if !c.Linked { // the main worktree stays as long as the clone
-			if err := c.holders.Drop(h.ID); err != nil {
+			if err := c.holders.Drop(o.ID); err != nil {
 				return err
 			}
 		}
@@ -247,15 +252,9 @@ func (c Claims) Adopt(ctx context.Context, agent, kid string) error {
 }
 
 // orphans returns the claims that Adopt would take over.
-func (c Claims) orphans(agent, kid string) ([]*Claim, error) {
+func (c Claims) orphans(agent, kid string) ([]*Located, error) {
 	all, err := c.linked()
-	var list []*Claim
-	for _, o := range all {
-		if o.GitDir == "" && o.Actor == agent && o.Key == kid {
-			list = append(list, o.Claim)
-		}
-	}
-	return list, err
+	return slices.DeleteFunc(all, func(o *Located) bool { return o.GitDir != "" || o.Actor != agent || o.Key != kid }), err
 }
 
 // linked returns the claims of linked worktrees. GitDir is "" where that worktree was removed. Another
@@ -269,7 +268,7 @@ func (c Claims) linked() ([]*Located, error) {
 			o.GitDir = filepath.Join(c.Common, "worktrees", name)
 		}
 		if removed(o.GitDir) || !c.recorded(o) {
-			o.GitDir = ""
+			o.was, o.GitDir = o.GitDir, ""
 		}
 	}
 	return all, err
@@ -277,9 +276,13 @@ func (c Claims) linked() ([]*Located, error) {
 
 // recorded reports whether a worktree has its record of a claim.
 func (c Claims) recorded(o *Located) bool {
-	own := Documents[Claim]{Dir: filepath.Join(o.GitDir, "githandoff", "claims")}
-	_, err := os.Stat(own.Path(o.ID))
+	_, err := os.Stat(recordsIn(o.GitDir).Path(o.ID))
 	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// recordsIn has the records of a worktree, by git's directory of it.
+func recordsIn(gitDir string) Documents[Claim] {
+	return Documents[Claim]{Dir: filepath.Join(gitDir, "githandoff", "claims")}
 }
 
 // removed reports whether a linked worktree is gone: git forgot it, or its files are missing

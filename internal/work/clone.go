@@ -17,6 +17,8 @@ import (
 type Located struct {
 	*Claim `json:"claim"`
 	GitDir string `json:"git_dir"` // git's directory of the worktree; "" once that was removed
+
+	was string // GitDir before it was removed
 }
 
 // OfClone returns the held claims of all worktrees of a clone.
@@ -27,7 +29,7 @@ func OfClone(repo *refs.Repo) (held []Located, err error) {
 		return nil, err
 	}
 	for _, h := range own {
-		held = append(held, Located{h, repo.CommonDir})
+		held = append(held, Located{Claim: h, GitDir: repo.CommonDir})
 	}
 	linked, err := main.linked()
 	for _, o := range linked {

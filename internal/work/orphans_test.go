@@ -73,3 +73,27 @@ func TestHandedOverToTheMainWorktree(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, held, 1)
 }
+
+// A worktree that was taken for removed may come back, with its disk or after "git worktree repair". What
+// another one took over meanwhile is no longer its own.
+func TestAdoptedClaimLeavesTheWorktreeThatComesBack(t *testing.T) {
+	common := t.TempDir()
+	at := func(name string) Claims {
+		dir := filepath.Join(common, "worktrees", name)
+		return Claims{
+			Dir: filepath.Join(dir, "githandoff", "claims"), Lock: filepath.Join(common, "claims.lock"), Linked: true, GitDir: dir, Common: common,
+			holders: Documents[Located]{Dir: filepath.Join(common, "githandoff", "holders")},
+		}
+	}
+	one, two := at("one"), at("two")
+	store(t, one, &Claim{ID: otherID, Agent: "fixer", Actor: "fixer", Key: "ssh:one", Nonce: "n", Printed: true})
+	require.NoError(t, os.WriteFile(filepath.Join(one.GitDir, "gitdir"), []byte(filepath.Join(common, "away", ".git")+"\n"), 0o600))
+
+	require.NoError(t, two.Adopt(t.Context(), "fixer", "ssh:one"))
+	held, err := two.All()
+	require.NoError(t, err)
+	require.Len(t, held, 1)
+	held, err = one.All()
+	require.NoError(t, err)
+	assert.Empty(t, held, "two worktrees would hold it")
+}
