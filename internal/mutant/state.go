@@ -69,7 +69,7 @@ var ofState = []mutant{
 	},
 	{
 		"a claim is adopted with its own key alone", "internal/work/claims.go",
-		` && o.Key == kid`, ``,
+		` || o.Key != kid`, ``,
 		"./internal/work -run TestOrphanedClaimIsAdoptedOnce",
 	},
 	{
