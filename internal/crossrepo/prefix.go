@@ -2,6 +2,7 @@ package crossrepo
 
 import (
 	"context"
+	"slices"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitconfig"
@@ -26,14 +27,27 @@ func (as Aliases) SetPrefix(ctx context.Context, a *Alias, prefix string) error 
 		if err := hasMemory(ctx, as, a, prefix); err != nil {
 			return err
 		}
-		if err := changePrefix(ctx, as, a, prefix); err != nil {
-			return err
+		for _, name := range append(otherNames(as, a), a.Name) {
+			one := *a
+			one.Name, one.Prefix = name, as.Repo.Config.Get(prefixKey(name))
+			if err := changePrefix(ctx, as, &one, prefix); err != nil {
+				return err
+			}
 		}
+		a.Prefix = prefix
 	}
 	if prefix == "" {
 		return nil
 	}
 	return keepApart(ctx, as, a)
+}
+
+// otherNames returns the other names that are pinned for the repository of an alias, which has one prefix.
+// They have no URL now, and "git remote rename" may give them one again.
+func otherNames(as Aliases, a *Alias) []string {
+	return slices.DeleteFunc(as.Repo.Config.Subsections("handoffrepo", "id"), func(name string) bool {
+		return name == a.Name || !a.Is(as.Repo.Config.Get("handoffrepo."+name+".id"))
+	})
 }
 
 // keepApart keeps a hub's handoffs below its prefix out of an ordinary fetch, and drops the copies

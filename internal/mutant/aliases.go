@@ -153,4 +153,12 @@ var ofAliases = []mutant{
 		"a hub that was moved without its handoffs is told apart from a mirror that lags", "internal/crossrepo/repoid.go",
 		`if len(there) == 0 {`, `if false {`, "./internal/cli -run TestScript/repo_moved_bare",
 	},
+	{
+		"one repository has one prefix, under each of its names", "internal/crossrepo/prefix.go",
+		`for _, name := range append(otherNames(as, a), a.Name) {
+			one := *a
+			one.Name, one.Prefix`, `for _, name := range []string{a.Name} {
+			one := *a
+			one.Name, one.Prefix`, inScript + "repo_renamed_back",
+	},
 }
