@@ -152,4 +152,8 @@ var ofCrowds = []mutant{
 		}
 `, ``, "./internal/cli -run TestScript/resume_next",
 	},
+	{
+		"the hint to wait for another handoff does not show the held one", "internal/app/take/offers.go",
+		`wait = slices.Insert(wait, 2, "--next")`, `_ = wait`, "./internal/cli -run TestScript/resume_next",
+	},
 }

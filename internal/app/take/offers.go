@@ -322,9 +322,13 @@ func (t *search) errNothing(ctx context.Context, homes []lifecycle.Home) error {
 	if err := cmp.Or(moved(ctx, homes), t.unfit); err != nil {
 		return err
 	}
+	wait := []string{"githandoff", "resume", "--wait", "10m"}
+	if t.Next { // else it would show what this worktree holds
+		wait = slices.Insert(wait, 2, "--next")
+	}
 	return fault.New(fault.NotFound, fault.NothingPending, "nothing waits for %s", t.Agent).
 		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the handoffs that wait for others"),
-			fault.Run("githandoff", "resume", "--wait", "10m").Because("waits for one"))
+			fault.Run(wait...).Because("waits for one"))
 }
 
 // progress is how far one resume has come: the offers lost to others, of no use to the caller, or refused;
