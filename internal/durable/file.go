@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // tempPrefix begins the name of a file being written. Nobody reads such a file: it counts once it
@@ -54,7 +55,11 @@ func WriteOutput(path string, content []byte, mode fs.FileMode) error {
 // fs.ErrExist and changes nothing.
 func CreateFile(path string, content []byte, mode fs.FileMode) error {
 	err := write(path, content, mode, func(temp, path string) error {
-		if err := os.Link(temp, path); err != nil { // unlike a rename, a link never replaces
+		err := link(temp, path) // unlike a rename, a link never replaces
+		if noLinks(err) {
+			return renameToNew(temp, path)
+		}
+		if err != nil {
 			return err
 		}
 		_ = os.Remove(temp)
@@ -64,6 +69,25 @@ func CreateFile(path string, content []byte, mode fs.FileMode) error {
 		syncDir(filepath.Dir(path))
 	}
 	return err
+}
+
+// link is replaced by the test of a file system without hard links.
+var link = os.Link
+
+// noLinks reports whether a file system has no hard links, such as exFAT.
+func noLinks(err error) bool {
+	return errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.ENOSYS)
+}
+
+// renameToNew renames a file to a path at which nothing is yet. Of two at the same moment, the second
+// replaces the first.
+func renameToNew(temp, path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Rename(temp, path)
 }
 
 // write makes a complete, synced file beside path and lets name move it there.

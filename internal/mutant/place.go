@@ -140,4 +140,12 @@ var ofPlace = []mutant{
 		`warnOfFetches(a, repo)
 	}`, `}`, inScript + "emit_fetched",
 	},
+	{
+		"a file system without hard links has new files", "internal/durable/file.go",
+		`		if noLinks(err) {`, `		if noLinks(err) && false {`, "./internal/durable -run TestCreateFile",
+	},
+	{
+		"a new file replaces none, where there are no hard links", "internal/durable/file.go",
+		`if _, err := os.Lstat(path); err == nil {`, `if _, err := os.Lstat(path); err == nil && false {`, "./internal/durable -run TestCreateFile",
+	},
 }

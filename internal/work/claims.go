@@ -236,8 +236,10 @@ func (c Claims) Adopt(ctx context.Context, agent, kid string) error {
 	for _, o := range all {
 		// The worktree may come back, with a disk or after "git worktree repair". Its record goes first: a copy
 		// without one is still an orphan.
-		if err := recordsIn(o.was).Drop(o.ID); err != nil {
-			return err
+		if o.was != c.GitDir {
+			if err := recordsIn(o.was).Drop(o.ID); err != nil {
+				return err
+			}
 		}
 		if err := c.put(o.Claim); err != nil {
 			return err
