@@ -59,7 +59,7 @@ func (as Aliases) Get(ctx context.Context, name string) (*Alias, error) {
 // has. The id comes last: without one, the settings of that other name still apply.
 func (as Aliases) meet(ctx context.Context, a *Alias) error {
 	if a.Prefix != "" {
-		if err := gitconfig.Of(as.Repo).Set(ctx, prefixKey(a.Name), a.Prefix); err != nil {
+		if err := gitconfig.Of(as.Repo).Set(ctx, gitconfig.AliasPrefix(a.Name), a.Prefix); err != nil {
 			return err
 		}
 		if err := keepApart(ctx, as, a); err != nil {
@@ -184,7 +184,7 @@ func (as Aliases) onePlace(a *Alias, url, push string) (*Alias, error) {
 	if err != nil || err2 != nil || !oneHub {
 		return nil, errTwoPlaces(a.Name)
 	}
-	a.Prefix = cmp.Or(as.Repo.Config.Get(prefixKey(a.Name)), as.Repo.Config.Get(prefixKey(source)))
+	a.Prefix = cmp.Or(as.Repo.Config.Get(gitconfig.AliasPrefix(a.Name)), as.Repo.Config.Get(gitconfig.AliasPrefix(source)))
 	if a.Prefix != "" {
 		err = CheckPrefix(a.Prefix)
 	}
@@ -223,9 +223,6 @@ func settle(ctx context.Context, as Aliases, below string) error {
 	}
 	return nil
 }
-
-// prefixKey returns the setting of the prefix of an alias.
-func prefixKey(name string) string { return "handoffrepo." + name + ".prefix" }
 
 func errTwoPlaces(name string) error {
 	return fault.New(fault.Usage, fault.PushURL, "%s pushes to one URL and fetches from another", name).

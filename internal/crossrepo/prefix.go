@@ -29,7 +29,7 @@ func (as Aliases) SetPrefix(ctx context.Context, a *Alias, prefix string) error 
 		}
 		for _, name := range append(otherNames(as, a), a.Name) {
 			one := *a
-			one.Name, one.Prefix = name, as.Repo.Config.Get(prefixKey(name))
+			one.Name, one.Prefix = name, as.Repo.Config.Get(gitconfig.AliasPrefix(name))
 			if err := changePrefix(ctx, as, &one, prefix); err != nil {
 				return err
 			}
@@ -62,7 +62,7 @@ func keepApart(ctx context.Context, as Aliases, a *Alias) error {
 // changePrefix writes another prefix down, and forgets what was found out about the refs
 // below the former one.
 func changePrefix(ctx context.Context, as Aliases, a *Alias, prefix string) error {
-	key := prefixKey(a.Name)
+	key := gitconfig.AliasPrefix(a.Name)
 	if a.Prefix != "" {
 		if err := gitconfig.Of(as.Repo).DropKeepOut(ctx, a.Name, a.Prefix); err != nil {
 			return err

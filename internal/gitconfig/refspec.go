@@ -48,7 +48,7 @@ func (s Settings) KeepOuts(remote string) (missing, spare []string) {
 	if slices.ContainsFunc(specs, reaches) {
 		needed = append(needed, KeepOut)
 	}
-	if prefix := s.repo.Config.Get("handoffrepo." + remote + ".prefix"); prefix != "" &&
+	if prefix := s.repo.Config.Get(AliasPrefix(remote)); prefix != "" &&
 		slices.ContainsFunc(specs, func(spec string) bool { return reads(spec, prefix) }) {
 		needed = append(needed, keepOutOf(prefix))
 	}

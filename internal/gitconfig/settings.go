@@ -21,6 +21,9 @@ const HubURL = "handoff.hubUrl"
 // HubPrefix is the setting of a guarded hub for the prefix of its handoffs, if not refs/handoffs.
 const HubPrefix = "handoff.prefix"
 
+// AliasPrefix returns the setting of the prefix below which a hub keeps handoffs, by the alias of the hub.
+func AliasPrefix(alias string) string { return "handoffrepo." + alias + ".prefix" }
+
 // Settings changes the git config of a repository, and keeps the copy of it in memory up to date.
 type Settings struct {
 	repo  *refs.Repo

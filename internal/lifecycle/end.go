@@ -49,13 +49,14 @@ func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, localEdits ..
 
 func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) error {
 	mine := s.Offer != nil && s.Payload == p.Commit.OID
+	early := earlyOffer(s, p)
 	switch {
 	case fault.Is(s.chainErr, fault.MissingObject):
 		return s.chainErr // whether it is there cannot be told
 	case mine && !payloadLost(s, p):
 		return nil // there already, or over
-	case !mine && earlyOffer(s, p) != nil:
-		return denied(fault.NotYetValid, "handoff %s: %w", s.ID, earlyOffer(s, p))
+	case !mine && early != nil:
+		return denied(fault.NotYetValid, "handoff %s: %w", s.ID, early)
 	case !mine && len(s.Entries) > 0:
 		return errOfferedBefore(s, b.home)
 	case p.Record.Key != e.Author.Signer.KID():

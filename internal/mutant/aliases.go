@@ -133,7 +133,7 @@ var ofAliases = []mutant{
 	},
 	{
 		"the prefix of a hub is kept under its next name", "internal/crossrepo/alias.go",
-		`cmp.Or(as.Repo.Config.Get(prefixKey(a.Name)), as.Repo.Config.Get(prefixKey(source)))`, `as.Repo.Config.Get(prefixKey(a.Name))`, inScript + "repo_renamed",
+		`cmp.Or(as.Repo.Config.Get(gitconfig.AliasPrefix(a.Name)), as.Repo.Config.Get(gitconfig.AliasPrefix(source)))`, `as.Repo.Config.Get(gitconfig.AliasPrefix(a.Name))`, inScript + "repo_renamed",
 	},
 	{
 		"a renamed remote keeps it when its former name is another repository", "internal/crossrepo/alias.go",

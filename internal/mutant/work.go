@@ -95,7 +95,7 @@ var ofWork = []mutant{
 	},
 	{
 		"an offer that does not count yet is not sent again under another id", "internal/lifecycle/end.go",
-		`case !mine && earlyOffer(s, p) != nil:`, `case false:`, inScript + "sync_early_child",
+		`case !mine && early != nil:`, `case false && early != nil:`, inScript + "sync_early_child",
 	},
 	{
 		"an offer of the child itself is told by its signature", "internal/outbox/rename.go",
