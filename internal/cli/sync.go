@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -62,13 +61,18 @@ type syncedRow struct {
 
 func syncedRowOf(one hubsync.Done) syncedRow {
 	r := row{ID: one.ID, State: one.What, Next: one.Next}
-	if last := cmp.Or(one.Record, one.Last); last != nil {
-		r = rowOf(last, one.What)
-	}
 	if one.Record != nil {
+		r = rowOf(one.Record, one.What)
+	}
+	if isOver(one) {
 		r.Results = receipt.DecodeResults(one.Record.Data)
 	}
 	return syncedRow{r, one.Lost}
+}
+
+// isOver reports whether a handoff ended, or this agent's claim on it.
+func isOver(one hubsync.Done) bool {
+	return one.Record != nil && (one.Lost || one.Record.Event.Receipt())
 }
 
 func printSynced(a *app, one hubsync.Done) {
@@ -78,14 +82,14 @@ func printSynced(a *app, one hubsync.Done) {
 		return
 	}
 	line := fmt.Sprintf("%s %s", one.What, one.ID)
-	if rec := one.Record; rec != nil {
-		line += fmt.Sprintf(" by %s at %s", untrusted.Name(rec.Actor), handoff.FormatTime(rec.At))
-	}
 	switch {
-	case one.Lost:
-		line += ": stop working on it"
-	case one.Record == nil && one.Alias != "":
+	case isOver(one):
+		line += fmt.Sprintf(" by %s at %s", untrusted.Name(one.Record.Actor), handoff.FormatTime(one.Record.At))
+	case one.Alias != "":
 		line += " to " + one.Alias
+	}
+	if one.Lost {
+		line += ": stop working on it"
 	}
 	a.Row(syncedRowOf(one), "%s", line)
 }

@@ -151,9 +151,9 @@ func TestHubRefuses(t *testing.T) {
 			did, err := hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 			require.NoError(t, err)
 			require.Len(t, did, 1)
-			require.NotNil(t, did[0].Last)
-			assert.Equal(t, record.Offered, did[0].Last.Event)
-			did[0].Last = nil
+			require.NotNil(t, did[0].Record)
+			assert.Equal(t, record.Offered, did[0].Record.Event)
+			did[0].Record = nil
 			assert.Equal(t, []hubsync.Done{{What: "delivered", ID: done.ID, Alias: "origin"}}, did)
 			assert.Equal(t, done.Commit, v.inbox(t, at))
 			assert.Equal(t, []string{"offered"}, v.log(t, done.ID))

@@ -142,7 +142,7 @@ func (r *syncing) takeKept(ctx context.Context, h *work.Claim) (*Done, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Done{What: string(step.Event), ID: h.ID, Alias: r.Workspace.AliasOf(home), Record: e.State.Receipt, Last: e.State.Last(), Next: e.Next}, nil
+	return &Done{What: string(step.Event), ID: h.ID, Alias: r.Workspace.AliasOf(home), Record: e.State.Last(), Next: e.Next}, nil
 }
 
 // lookAgain lists the waiting handoffs anew after steps were taken. Deliveries which went along

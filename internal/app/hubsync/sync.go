@@ -22,8 +22,7 @@ type Done struct {
 	What   string // "delivered", "acknowledged" and the other receipts, "took", "dropped", "adopted"
 	ID     handoff.ID
 	Alias  string
-	Record *record.Record // of the receipt, or of the step that ended the claim; nil otherwise
-	Last   *record.Record // newest step of the handoff
+	Record *record.Record // of the newest step; of the one that ended the claim, if Lost; nil for "adopted"
 	Next   handoff.ID
 	Serial int64 // of an adopted list of keys
 	Lost   bool  // this agent held it, and another one ended the claim
@@ -208,7 +207,7 @@ func (r *syncing) syncOutbox(ctx context.Context, home lifecycle.Home, it *works
 		return nil, r.ignoreNotSender(outbox.KeptError(err, id))
 	}
 	r.Receipts.Notes.Add(p.Envelope, p.Sealed, home, &p.Record)
-	done := &Done{What: "delivered", ID: id, Alias: r.Workspace.AliasOf(home), Last: &p.Record}
+	done := &Done{What: "delivered", ID: id, Alias: r.Workspace.AliasOf(home), Record: &p.Record}
 	hub, ok := home.(*crossrepo.Hub)
 	if !ok {
 		return done, nil
@@ -273,7 +272,7 @@ func (r *syncing) redeliver(ctx context.Context, hub *crossrepo.Hub, it *workspa
 	if s.Phase() == lifecycle.Ended {
 		return r.settle(ctx, hub, it, s)
 	}
-	return &Done{What: "delivered", ID: it.Place.ID, Alias: hub.Alias.Name, Last: s.Last()}, nil
+	return &Done{What: "delivered", ID: it.Place.ID, Alias: hub.Alias.Name, Record: s.Last()}, nil
 }
 
 // settle writes the receipt into the note of the source's commit, and drops the sent ref and an
