@@ -45,6 +45,11 @@ type Runner struct {
 	// when the git has ended. It may be nil.
 	Remote func(args []string) (ended func())
 
+	// NoHooks names the hooks that the configuration defines, by hook.<name>.event. git 2.54 and
+	// later would run them wherever core.hooksPath leads. Set it before the first git that moves a
+	// ref, touches a work tree or pushes.
+	NoHooks []string
+
 	// Limit ends each process of Run that takes longer, whatever its Timeout; 0 is no limit.
 	Limit time.Duration
 
@@ -162,7 +167,7 @@ func (r *Runner) command(ctx context.Context, c Cmd) *exec.Cmd {
 			}
 		})
 		name = r.git
-		args = slices.Concat(gitSettings, args)
+		args = slices.Concat(gitSettings, r.withoutHooks(), args)
 	}
 	if c.MaxFile > 0 {
 		name, args = bounded(c.MaxFile, name, args)
@@ -178,6 +183,15 @@ func (r *Runner) command(ctx context.Context, c Cmd) *exec.Cmd {
 	cmd.WaitDelay = killTime
 	r.started.Add(1)
 	return cmd
+}
+
+// withoutHooks returns the options that switch off the hooks of the configuration. "-c" would end
+// a name at its first "=". [Environ] sets the variable to 0, which is false.
+func (r *Runner) withoutHooks() (options []string) {
+	for _, name := range r.NoHooks {
+		options = append(options, "--config-env=hook."+name+".enabled=GIT_TERMINAL_PROMPT")
+	}
+	return options
 }
 
 // failure is the error of a process that did not start, or ended badly.

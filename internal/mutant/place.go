@@ -148,4 +148,12 @@ var ofPlace = []mutant{
 		"a new file replaces none, where there are no hard links", "internal/durable/file.go",
 		`if _, err := os.Lstat(path); err == nil {`, `if _, err := os.Lstat(path); err == nil && false {`, "./internal/durable -run TestCreateFile",
 	},
+	{
+		"git runs no hooks of the configuration", "internal/gitexec/run.go",
+		`slices.Concat(gitSettings, r.withoutHooks(), args)`, `slices.Concat(gitSettings, args)`, inRefs + "TestOpenSwitches",
+	},
+	{
+		"a process that was started ahead runs no hooks of the configuration", "internal/refs/repo.go",
+		`		r.updater.stop((*gitexec.Process).Kill) // it`, `		// it`, inRefs + "TestOpenSwitches",
+	},
 }

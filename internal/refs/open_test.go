@@ -231,3 +231,46 @@ func TestOpenToWrite(t *testing.T) {
 		assert.True(t, fault.Is(err, "not_a_repository"), err)
 	}
 }
+
+// A hook of the configuration runs for no git of githandoff, whatever its name, not even for the
+// process that was started ahead.
+func TestOpenSwitchesConfiguredHooksOff(t *testing.T) {
+	env := gittest.Env(t)
+	repo := gittest.NewRepo(t, env)
+	head := repo.Commit(t, "a", "x", "first")
+	mark, trace := filepath.Join(t.TempDir(), "ran"), filepath.Join(t.TempDir(), "trace")
+	names := []string{"a=b.c", "The Hook"}
+	for _, name := range names {
+		repo.Git(t, "config", "hook."+name+".command", "touch '"+mark+"' #")
+		repo.Git(t, "config", "hook."+name+".event", "reference-transaction")
+	}
+	repo.Git(t, "update-ref", "refs/heads/other", head)
+	version, err := gitexec.Installed(t.Context(), env)
+	require.NoError(t, err)
+	if !gitexec.OlderThan(version, "2.54") {
+		require.FileExists(t, mark, "the hook is a hook")
+		require.NoError(t, os.Remove(mark))
+	}
+
+	r, err := OpenToWrite(t.Context(), &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(append(env, "GIT_TRACE2_EVENT="+trace))})
+	require.NoError(t, err)
+	t.Cleanup(r.Close)
+	for _, name := range names {
+		out, err := r.Runner.Run(t.Context(), gitexec.Cmd{Args: []string{"config", "--type=bool", "hook." + name + ".enabled"}})
+		require.NoError(t, err)
+		assert.Equal(t, "false\n", string(out))
+	}
+	require.NoError(t, r.Apply(t.Context(), Transaction{Edits: []Edit{{Ref: LocalNamespace.Lane(someID), New: head}}}))
+	r.Close()
+	assert.NoFileExists(t, mark)
+
+	out, err := os.ReadFile(trace)
+	require.NoError(t, err)
+	started := ""
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, `"update-ref","--stdin"]`) {
+			started = line
+		}
+	}
+	assert.Contains(t, started, "hook.The Hook.enabled", "the last process moved the ref")
+}

@@ -87,6 +87,11 @@ func openFor(ctx context.Context, run *gitexec.Runner, writes bool) (*Repo, erro
 		})
 	}
 	plain, err := discoverPlain(ctx, r, answer)
+	if names := r.Config.Subsections("hook", "event"); len(names) > 0 {
+		r.warming.Wait()
+		r.updater.stop((*gitexec.Process).Kill) // it would run them, even at the end of its input
+		run.NoHooks = names
+	}
 	if err == nil && !has(run.Env, "GIT_DIR") {
 		err = believe(ctx, r)
 	}

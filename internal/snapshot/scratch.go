@@ -164,7 +164,7 @@ func inTop(repo *refs.Repo) *gitexec.Runner {
 
 // within runs git in another directory. A variable naming the repository does not hold there.
 func within(run *gitexec.Runner, dir string) *gitexec.Runner {
-	r := &gitexec.Runner{Dir: dir}
+	r := &gitexec.Runner{Dir: dir, NoHooks: run.NoHooks}
 	for _, kv := range run.Env {
 		name, _, _ := strings.Cut(kv, "=")
 		if name != "GIT_DIR" && name != "GIT_WORK_TREE" && name != "GIT_COMMON_DIR" {
