@@ -121,11 +121,18 @@ func TestOpenRefuses(t *testing.T) {
 	t.Run("two object formats", func(t *testing.T) {
 		repo := &gittest.Repo{Dir: t.TempDir(), Env: env}
 		repo.Git(t, "init", "--quiet", "--object-format=sha1")
-		repo.Git(t, "config", "extensions.compatObjectFormat", "sha256") // needs git 2.45 and a repository of version 1
-		_, err := tryOpen(t, repo)
-		assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
-		assert.True(t, fault.Is(err, "object_format"), err)
-		assert.ErrorContains(t, err, "extensions.compatObjectFormat")
+		repo.Git(t, "config", "extensions.compatObjectFormat", "sha256")
+		for _, version := range []string{"0", "1"} {
+			repo.Git(t, "config", "--file", ".git/config", "core.repositoryFormatVersion", version)
+			_, err := tryOpen(t, repo)
+			require.Error(t, err)
+			if _, _, code := repo.TryGit("rev-parse"); code != 0 {
+				continue // each git refuses one of them itself, and both if it was built without Rust
+			}
+			assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
+			assert.True(t, fault.Is(err, "object_format"), err)
+			assert.ErrorContains(t, err, "extensions.compatObjectFormat")
+		}
 	})
 	t.Run("broken configuration", func(t *testing.T) {
 		repo := gittest.NewRepo(t, env)

@@ -278,7 +278,7 @@ func readAnswer(in *bufio.Reader) (Kind, error) {
 		return Kind{}, fmt.Errorf("%w: %w", errEnded, err)
 	}
 	field := strings.Fields(head)
-	if len(field) == 2 && field[1] == "missing" {
+	if len(field) == 2 && (field[1] == "missing" || field[1] == "submodule") { // since 2.51 a commit of another repository
 		return Kind{}, nil
 	}
 	if len(field) != 3 {
