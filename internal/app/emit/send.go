@@ -140,7 +140,7 @@ func (s *Handler) address(ctx context.Context, to string, here bool, env *handof
 		if err != nil {
 			return nil, err
 		}
-		env.Target.Agent, alias = agent, where
+		env.Target.Agent, env.Target.Repo, alias = agent, "", where
 	}
 	if to == "" && env.LacksTarget() {
 		return nil, fault.New(fault.Usage, fault.BadUsage, "no target is named: want agent, agent@alias or @alias").
@@ -150,7 +150,7 @@ func (s *Handler) address(ctx context.Context, to string, here bool, env *handof
 		alias = s.Repo.Config.Get("handoff.defaultrepo")
 	}
 	if alias == "" {
-		return s.Local, nil
+		return s.Local, s.checkPlace(env)
 	}
 	hub, err := s.Workspace.Hub(ctx, alias)
 	if err != nil {
@@ -158,6 +158,15 @@ func (s *Handler) address(ctx context.Context, to string, here bool, env *handof
 	}
 	env.Target.Repo = hub.ID()
 	return hub, nil
+}
+
+// checkPlace refuses a document for another repository: nobody could take its handoff here.
+func (s *Handler) checkPlace(env *handoff.Envelope) error {
+	if repo := env.Target.Repo; repo != "" && !s.Local.Is(repo) {
+		return fault.New(fault.Denied, fault.AudienceMismatch, "the document is for the repository %s, which is not this one", untrusted.Place(repo)).
+			WithHints(fault.See("emit").Because("--to AGENT keeps it here, --to AGENT@ALIAS sends it to another repository"))
+	}
+	return nil
 }
 
 // complete fills in the members known only to this machine: id, times, salt, source.
