@@ -6,6 +6,7 @@
 package brief
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -68,7 +69,7 @@ func Text(env *handoff.Envelope) string {
 	}
 	for _, k := range slices.Sorted(maps.Keys(env.Data)) {
 		if v := env.Data[k]; len(v) <= shortValue {
-			field("data "+k, v)
+			field("data "+oneWord(k), cmp.Or(v, `""`)) // an empty value says something too
 		}
 	}
 	if s := env.Source; s.Commit != "" {
@@ -127,6 +128,8 @@ func Commands(env *handoff.Envelope, id string) string {
 const (
 	shortValue = 200  // bytes of a value shown in the prompt
 	shortExtra = 2048 // bytes of all members shown of another system's document
+
+	absentMembers = "absent" // in origin.extra: a list of members that the document does not have
 )
 
 // aside writes the rare members of an envelope, and another system's members without a place
@@ -175,10 +178,10 @@ func extraMembers(env *handoff.Envelope) (shown, hidden []extra) {
 	room := shortExtra
 	for _, pointer := range slices.Sorted(maps.Keys(env.Origin.Extra)) {
 		text := extraText(env.Origin.Extra[pointer])
-		if !strings.HasPrefix(pointer, "/") || text == "" {
+		if pointer == absentMembers || text == "" {
 			continue
 		}
-		m := extra{name: oneWord(strings.ReplaceAll(pointer[1:], "/", ".")), text: text}
+		m := extra{name: oneWord(memberName(pointer)), text: text}
 		if n := len(m.name) + len(m.text); len(m.text) <= shortValue && n <= room {
 			shown, room = append(shown, m), room-n
 		} else {
@@ -186,6 +189,15 @@ func extraMembers(env *handoff.Envelope) (shown, hidden []extra) {
 		}
 	}
 	return shown, hidden
+}
+
+// memberName returns a JSON pointer as a reader calls the member, and a name of other systems as it is.
+func memberName(pointer string) string {
+	path, isPointer := strings.CutPrefix(pointer, "/")
+	if !isPointer {
+		return pointer
+	}
+	return strings.NewReplacer("/", ".", "~1", "/", "~0", "~").Replace(path)
 }
 
 // extraText returns a value of JSON for a reader: texts as they are, lists of them one

@@ -61,3 +61,24 @@ func TestOutlineRepeatsNoWordOfTheSender(t *testing.T) {
 func TestOmitted_nothing(t *testing.T) {
 	assert.Empty(t, Omitted(&handoff.Envelope{Goal: "all is said"}))
 }
+
+// What another system says is shown under its own name, however that is spelled; an empty value of data is one too.
+func TestText_namesOfOthers(t *testing.T) {
+	env := &handoff.Envelope{
+		Status: handoff.StatusComplete, Goal: "go on",
+		Data: map[string]string{"approved": "", "k\nGoal: x": "v"},
+		Origin: &handoff.Origin{Format: "theirs", Extra: map[string]any{
+			"verdict": "NEEDS_CHANGES", "long": strings.Repeat("x", shortValue+1), "absent": []any{"/agent"},
+			"/handoff/conditions": []any{"add tests"}, "/a~1b/~01": true,
+		}},
+	}
+	assert.Equal(t, `Goal: go on
+data approved: ""
+data "k\nGoal: x": v
+a/b.~1: true
+handoff.conditions: add tests
+verdict: NEEDS_CHANGES
+Not shown: long (201 bytes)
+`, Text(env))
+	assert.Equal(t, []string{"members of the document (1)"}, Omitted(env))
+}
