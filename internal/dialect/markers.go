@@ -29,7 +29,7 @@ type Log struct {
 type Block struct {
 	Text  []byte
 	Found bool // a pair is complete
-	Cut   bool // a later start has no end: the log was cut off, and Text is of an earlier task
+	Cut   bool // a later start has no end, or is not whole: the log was cut off, and Text is of an earlier task
 	Line  int  // lines of the log before Text
 
 	tooLong bool
@@ -49,9 +49,9 @@ func ReadLog(r io.Reader) (Log, error) {
 		{start: []byte(outputsStart), end: []byte(outputsEnd)},
 	}
 	lines := lineReader{r: bufio.NewReaderSize(r, 1<<16)}
+	var l line
 	var err error
 	for err == nil {
-		var l line
 		l, err = lines.next()
 		for i := range found {
 			found[i].judge(l)
@@ -60,7 +60,7 @@ func ReadLog(r io.Reader) (Log, error) {
 	if !errors.Is(err, io.EOF) {
 		return Log{}, fmt.Errorf("read a log: %w", err)
 	}
-	return Log{Handoff: found[0].block(), Outputs: found[1].block()}, nil
+	return Log{Handoff: found[0].block(l), Outputs: found[1].block(l)}, nil
 }
 
 // LastKelosBlock returns the handoff of a log. The last text is refused if it is too long.
@@ -108,9 +108,16 @@ type scanner struct {
 	last Block
 }
 
-func (s *scanner) block() Block {
-	s.last.Cut = s.open && (s.sure || bytes.HasPrefix(s.text, []byte("{")))
+// block returns what was found up to the last line of the log.
+func (s *scanner) block(last line) Block {
+	s.last.Cut = s.open && (s.sure || bytes.HasPrefix(s.text, []byte("{"))) || s.cutWithin(last)
 	return s.last
+}
+
+// cutWithin reports whether the last line of a log ends within a start. Three dashes alone are a line of Markdown.
+func (s *scanner) cutWithin(last line) bool {
+	at := bytes.LastIndex(last.tail, s.start[:len("---K")])
+	return at >= 0 && bytes.HasPrefix(s.start, last.tail[at:]) && (at == 0 || isLogPrefix(last.tail[:at]))
 }
 
 func (s *scanner) judge(l line) {
