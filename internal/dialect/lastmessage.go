@@ -79,6 +79,7 @@ func noMessage(why string) *fault.Error {
 type event struct {
 	Type     string  `json:"type"`
 	Subtype  string  `json:"subtype"`
+	IsError  bool    `json:"is_error"`
 	Result   *string `json:"result"`
 	Role     string  `json:"role"`
 	Content  *string `json:"content"`
@@ -141,11 +142,14 @@ type turns struct {
 
 func (t *turns) take(e event) {
 	switch {
+	case e.Type == "result" && e.IsError && e.Subtype == "success": // Claude Code: its service said no, such as at a limit
+		t.fail("is_error")
 	case e.Type == "result" && e.Result != nil: // Claude Code
 		t.say("", *e.Result)
 	case e.Type == "result" && e.Subtype != "": // Claude Code, which gave up
-		t.say("", "")
-		t.failed = word(e.Subtype)
+		t.fail(word(e.Subtype))
+	case e.Type == "turn.failed": // Codex CLI: what it said before is not its last message
+		t.fail("turn_failed")
 	case e.Type == "" && e.Response != nil && e.Stats != nil: // Gemini CLI
 		t.say("", *e.Response)
 	case e.Type == "item.completed" && e.Item.Type == "agent_message" && e.Item.Text != nil: // Codex CLI
@@ -174,6 +178,11 @@ func (t *turns) say(message, text string) {
 	if t.going = message; text != "" || message == "" && t.text == "" {
 		t.text = text
 	}
+}
+
+// fail notes an end without a last message.
+func (t *turns) fail(how string) {
+	*t = turns{known: true, failed: how}
 }
 
 // word returns s if it is a plain word, as a client's own names are; "failed" otherwise.
