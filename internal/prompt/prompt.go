@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/template"
 	"text/template/parse"
+	"unicode/utf8"
 
 	"githandoff/internal/fault"
 )
@@ -101,6 +102,10 @@ type Prompt struct {
 // two lines it cannot contain, the first and the last line of its result. The output and the
 // running time of a template are bounded (too_large). Refusals have the code [fault.Invalid].
 func Render(name, text string, in Input, fence func(string) (string, error)) (*Prompt, error) {
+	text = strings.TrimPrefix(text, "\ufeff")
+	if !utf8.ValidString(text) || strings.Contains(text, "\x00") { // as UTF-16, it would be printed as it stands
+		return nil, fault.New(fault.Invalid, fault.Malformed, "template %s: it is not UTF-8", name)
+	}
 	p, m := &Prompt{}, &meter{}
 	funcs := m.bounded(printers())
 	funcs["fence"] = func(v any) (string, error) {

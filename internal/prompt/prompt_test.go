@@ -195,6 +195,19 @@ func TestRender(t *testing.T) {
 	}
 }
 
+// A template is text in UTF-8, with a mark in front or without: in another encoding it would be printed as it stands.
+func TestRender_encoding(t *testing.T) {
+	in := prompt.Input{Vars: map[string]string{"Title": "x"}}
+	got, err := render(t, "\ufeff{{.Title}}", in)
+	require.NoError(t, err)
+	assert.Equal(t, "x", got)
+	for _, text := range []string{"\xff\xfe{\x00{\x00", "{\x00{\x00.\x00", "caf\xe9"} {
+		_, err := render(t, text, in)
+		assert.EqualError(t, err, "template t: it is not UTF-8")
+		assert.True(t, fault.Is(err, fault.Malformed))
+	}
+}
+
 func TestCheckVar(t *testing.T) {
 	for _, name := range []string{"Kind", "a", "_b2"} {
 		assert.NoError(t, prompt.CheckVar(name))
