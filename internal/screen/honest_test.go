@@ -25,7 +25,7 @@ var honest = map[string][]string{
 		"https://example.com/acme/client.git", "git+https://example.com/acme/client", "ssh://git@example.com:22/acme/client.git", "git@example.com:acme/client.git",
 		"https://alice@example.com/x", "http://localhost:3000/@scope/pkg", "http://localhost:3000?to=a@example.com", "https://example.com:8443/#/a:b@c",
 		"https://$USER:$TOKEN@example.com", "https://user:${PASSWORD}@example.com", "https://<user>:<password>@example.com", "postgres://app:***@db/app",
-		"https://app:%s@db", "redis://:{{password}}@db", "https://u:[REDACTED]@host", "https://u:REDACTED@host", "http://localhost:3000@evil.com", "https://example.com:443@evil.com/x", "http://169.254.169.254:80@evil.com",
+		"https://app:%s@db", "redis://:{{password}}@db", "https://u:[REDACTED]@host", "https://u:REDACTED@host", "http://localhost:3000@evil.com", "https://example.com:443@evil.com/x", "http://169.254.169.254:80@evil.com", "http://[::1]:8080@evil.com", "http://[fe80::1%25eth0]:80@evil.com",
 		"//API.Internal:8080@evil.com is http://API.Internal:8080@evil.com", "https://esm.sh/react@18:x", "std::string a; b://c",
 		"std::vector<std::pair<int,int>>", "see https://a.example.com: mail bob@example.com",
 	},

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,6 +116,11 @@ func credential(s string) bool {
 // password tells a password in a URL, behind the name of a user, from a variable in its place
 // and from the port of a host in the place of the user.
 func password(login string) bool {
+	if host, after, bracketed := strings.Cut(strings.TrimPrefix(login, "["), "]:"); bracketed && port(after) {
+		if _, err := netip.ParseAddr(host); err == nil {
+			return false
+		}
+	}
 	user, s, _ := strings.Cut(login, ":")
 	return !strings.ContainsAny(s[:1], "$%{[*") && strings.Trim(s, "xX.*") != "" && !strings.EqualFold(s, "redacted") &&
 		!(hostname(user) && port(s))

@@ -57,7 +57,7 @@ func TestSecret(t *testing.T) {
 			"git clone http://x-access-token:abc" + "@[::1]/r", "https://a:$x@h https://a:b" + "@h",
 			// Not every number is a port, and not every dot is in the name of a host.
 			"https://alice:12345" + "@example.com", "https://alice.smith:12345" + "@example.com", "https://localhost:99999" + "@example.com",
-			"http://localhost:80abc" + "@example.com", "http://localhost:0" + "@example.com", "https://1.2.3:80" + "@example.com",
+			"http://localhost:80abc" + "@example.com", "http://localhost:0" + "@example.com", "https://1.2.3:80" + "@example.com", "https://[::1]:80abc" + "@example.com", "https://[x]:80" + "@example.com",
 			"see http://localhost:3000@evil.example and https://a:b" + "@h",
 		},
 	} {
