@@ -59,13 +59,18 @@ func (m Member) Top() string {
 	return m[0].name
 }
 
-// Name returns the name under which the value stands, "" for an element of an array
-// and for a key.
+// Name returns the name under which the value stands, for an element that of its array, and "" for
+// a key.
 func (m Member) Name() string {
-	if len(m) == 0 || m[len(m)-1].index != ofName {
-		return ""
+	for _, s := range slices.Backward(m) {
+		switch s.index {
+		case ofName:
+			return s.name
+		case ofKey:
+			return ""
+		}
 	}
-	return m[len(m)-1].name
+	return ""
 }
 
 func showName(s string) string {

@@ -217,6 +217,9 @@ func TestMap(t *testing.T) {
 	// The name of a value is part of its shape.
 	requireRefusal(t, screen.Map("result", map[string]string{"aws_secret_access_key": strings.Repeat("aB3/", 10)}),
 		fault.Policy, "secret_found", "result.aws_secret_access_key: looks like a secret (rule aws-secret-key)")
+	requireRefusal(t, screen.Envelope(&handoff.Envelope{Origin: &handoff.Origin{Extra: map[string]any{
+		"/env": map[string]any{"secretAccessKey": []any{"none", []any{strings.Repeat("aB3/", 10)}}},
+	}}}), fault.Policy, "secret_found", `origin.extra."/env".secretAccessKey[1][0]: looks like a secret (rule aws-secret-key)`)
 	requireRefusal(t, screen.Map("result", map[string]string{"Authorization": "Bearer abc123def"}),
 		fault.Policy, "secret_found", "result.Authorization: looks like a secret (rule authorization-header)")
 }
