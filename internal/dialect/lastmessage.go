@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"githandoff/internal/fault"
@@ -51,7 +53,7 @@ func LastMessage(r io.Reader) (*Message, error) {
 	switch {
 	case len(b) == 0:
 		return m, nil
-	case b[0] != '{' && b[0] != '[':
+	case !beginsJSON().Match(b):
 		m.Text = string(b)
 		return m, nil
 	}
@@ -69,6 +71,9 @@ func LastMessage(r io.Reader) (*Message, error) {
 	m.Text, m.Failed = strings.TrimSpace(t.text), t.failed
 	return m, nil
 }
+
+// beginsJSON matches no text such as [WIP], [x] or {name}.
+var beginsJSON = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:\{\s*["}]|\[\s*["{\[\]0-9-])`) })
 
 func noMessage(why string) *fault.Error {
 	return fault.New(fault.Invalid, fault.Malformed, "the output of the agent: %s", why)

@@ -38,6 +38,15 @@ func TestLastMessage(t *testing.T) {
 	}
 }
 
+// A text may begin with a bracket of its own.
+func TestLastMessageInBrackets(t *testing.T) {
+	for _, text := range []string{"[WIP] Half of it is done.", "[x] tests pass", "[PR 12](https://example.com/12) is ready", "{name} is left as it was"} {
+		m, err := dialect.LastMessage(strings.NewReader(text + "\n"))
+		require.NoError(t, err)
+		assert.Equal(t, &dialect.Message{Text: text}, m)
+	}
+}
+
 func TestNoLastMessage(t *testing.T) {
 	for name, in := range map[string]string{
 		"nothing": "", "blank": " \n", "claude said nothing": `{"type":"result","subtype":"success","result":""}`,
