@@ -23,7 +23,9 @@ import (
 func (a *app) text(flag, s string) (string, error) {
 	v, err := a.exact(flag, s)
 	if strings.HasPrefix(s, "@") && !strings.HasPrefix(s, "@@") {
-		v = strings.TrimSuffix(v, "\n") // the line end of a file is no part of the text
+		if line, ended := strings.CutSuffix(v, "\n"); ended { // the line end of a file is no part of the text
+			v = strings.TrimSuffix(line, "\r")
+		}
 	}
 	return v, err
 }
