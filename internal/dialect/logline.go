@@ -59,10 +59,10 @@ func (l *lineReader) next() (line, error) {
 	}
 }
 
-// terminal is a control sequence (ECMA-48, 5.4) or a command to the terminal, such
-// as a title or a link.
+// terminal is a control sequence (ECMA-48, 5.4) or a command to the terminal or to a program, such
+// as a title, a link, or the time that Buildkite puts before each line.
 var terminal = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)`)
+	return regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]_][^\x07\x1b]*(?:\x07|\x1b\\)`)
 })
 
 // plain returns text without colours. JSON has no place for an escape character, so no part of a

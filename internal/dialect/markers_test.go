@@ -222,6 +222,29 @@ func TestKelosBlock(t *testing.T) {
 	}
 }
 
+// A log with markers is not said to have none.
+func TestHandoffTextIsNoDocument(t *testing.T) {
+	for text, want := range map[string]string{
+		"done":                   "format kelos: line 3 of the log: the text between the markers is not JSON",
+		"01E {}":                 "format kelos: line 3 of the log: the text between the markers is not JSON",
+		"":                       "",
+		"{":                      "", // whoever reads it says what is wrong
+		"7":                      "",
+		"```json\n{}\n```":       "",
+		"{\"summary\":\"done\"}": "",
+	} {
+		log, err := dialect.ReadLog(strings.NewReader("x\n" + start + "\n" + text + "\n" + end + "\n"))
+		require.NoError(t, err)
+		got, err := log.HandoffText()
+		if want != "" {
+			assert.EqualError(t, err, want)
+			continue
+		}
+		require.NoError(t, err)
+		assert.Equal(t, text, string(got))
+	}
+}
+
 // Collectors of logs put times, names and colours around lines.
 func TestLogPrefixes(t *testing.T) {
 	const doc = "{\n  \"summary\": \"[1] 2026-01-01T00:00:00Z | x\",\n  \"list\": [\n    [1, 2],\n    [3]\n  ]\n}"
@@ -236,6 +259,7 @@ func TestLogPrefixes(t *testing.T) {
 		"a clock":                   func(i int) string { return fmt.Sprintf("[04:38:%02d] ", i) },
 		"quoted":                    func(int) string { return "> " },
 		"colour":                    func(int) string { return "\x1b[1;32m" },
+		"Buildkite":                 func(i int) string { return fmt.Sprintf("\x1b_bk;t=17637864%02d123\x07", i) },
 		"title and colour":          func(int) string { return "\x1b]0;agent\x07\x1b[38;5;196m" },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,14 +38,17 @@ func (l Log) Results() (lines []string, results map[string]string, err error) {
 	return lines, results, nil
 }
 
-// HandoffText returns the document between the markers; nil if there is none. A document too long
-// is refused.
+// HandoffText returns the document between the markers; nil if there is none. A document too long,
+// and a text that is none, is refused.
 func (l Log) HandoffText() ([]byte, error) {
 	if !l.Handoff.Found {
 		return nil, nil
 	}
 	if err := l.Handoff.check(handoffStart); err != nil {
 		return nil, err
+	}
+	if src, err := findJSON(l.Handoff.Text, false); err == nil && src.json == nil && len(l.Handoff.Text) > 0 {
+		return nil, invalid(Kelos, fault.Malformed, "line %d of the log: the text between the markers is not JSON", l.Handoff.Line+1)
 	}
 	return append([]byte{}, l.Handoff.Text...), nil // not nil: nothing between markers is not nothing
 }
