@@ -25,6 +25,14 @@ type Source struct {
 
 func (s Source) file() bool { return s.Name != "" && s.Name != "-" }
 
+// value returns the value of a flag that reads the file. A text begins with @@, a path does not.
+func (s Source) value() string {
+	if strings.HasPrefix(s.Name, "@") {
+		return "@./" + s.Name
+	}
+	return "@" + s.Name
+}
+
 // Reader reads documents.
 type Reader struct {
 	Warn func(error)
@@ -81,7 +89,7 @@ func (r *Reader) takeAround(from Source, draft *dialect.Draft, b []byte) string 
 	case !from.file():
 		return w
 	case fitsDetail(b, draft.Envelope.Data):
-		add = r.emit(from, &draft.Envelope, "-f", from.Name, "--detail", "@"+from.Name).Because("hands over the whole file")
+		add = r.emit(from, &draft.Envelope, "-f", from.Name, "--detail", from.value()).Because("hands over the whole file")
 	default:
 		add = r.emit(from, &draft.Envelope, "-f", from.Name, "--artifact", from.Name).Because("names the file, for a receiver that finds it in the repository")
 	}
@@ -120,7 +128,7 @@ func (r *Reader) withRemedies(from Source, b []byte, err error) error {
 		hints = append(hints, fault.Fact("--goal and --detail @- hand over standard input as it is"))
 	default:
 		goal := "Go on with " + filepath.Base(from.Name)
-		hints = append(hints, r.emit(from, &handoff.Envelope{Status: handoff.StatusComplete}, "--goal", goal, "--detail", "@"+from.Name).
+		hints = append(hints, r.emit(from, &handoff.Envelope{Status: handoff.StatusComplete}, "--goal", goal, "--detail", from.value()).
 			Because("hands over the text as it is"))
 	}
 	if len(hints) == 0 {
