@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -40,6 +41,10 @@ func (o object) sourceAgent(member, s string) string {
 
 // targetAgent returns who shall go on. Where a name is none to us nobody is chosen.
 func (o object) targetAgent(member, s string) *string {
+	if isNobody(s) {
+		o.warn(member, "%.64q is no agent: somebody has to decide who takes it", s)
+		return nil
+	}
 	name := o.agentName(member, s)
 	if name != "" {
 		return &name
@@ -50,10 +55,19 @@ func (o object) targetAgent(member, s string) *string {
 	return nil
 }
 
+// isNobody knows the words that agents write in the place of null.
+func isNobody(s string) bool {
+	return slices.Contains([]string{"none", "null"}, strings.ToLower(strings.TrimSpace(s)))
+}
+
 // rollbackAgent returns the agent failed work goes back to. An invalid name is refused: otherwise
 // nobody would get the work, and nobody would notice.
 func (o object) rollbackAgent(member string) string {
 	s := o.text(member, 0)
+	if isNobody(s) {
+		o.warn(member, "%.64q is no agent", s)
+		return ""
+	}
 	name := o.agentName(member, s)
 	if name == "" && s != "" {
 		o.refuse(member, fault.Malformed, "%w", handoff.CheckAgent(s))

@@ -147,6 +147,32 @@ func TestImportMetadataTolerates(t *testing.T) {
 	assert.Contains(t, d.Warnings, `blocked_reason: "bad_moon" is not one of the known reasons`)
 }
 
+// A word for nobody is no agent in whose inbox the work would lie for ever.
+func TestImportNobody(t *testing.T) {
+	for _, nobody := range []string{"none", "NONE", "null", " None "} {
+		doc := `{"agent":"a","status":"complete","skills_invoked":[],"handoff":{"next_agent":"` + nobody + `","context":"c"}}`
+		d, err := dialect.Import("", []byte(doc))
+		require.NoError(t, err)
+		assert.Nil(t, d.Envelope.Target.Agent)
+		assert.Contains(t, d.Warnings, `handoff.next_agent: "`+nobody+`" is no agent: somebody has to decide who takes it`)
+		got, _, err := dialect.Export("metadata", sent(t, d))
+		require.NoError(t, err)
+		assert.JSONEq(t, doc, string(got))
+	}
+	d, err := dialect.Import("", []byte(`{"agent":"a","status":"complete","handoff":{"next_agent":"none-of-us","context":"c"}}`))
+	require.NoError(t, err)
+	assert.Equal(t, "none-of-us", *d.Envelope.Target.Agent)
+
+	const doc = `{"handoff_id":"x","source":{"agent":"a"},"target":{"agent":"b","reason":"r"},"rollback":{"on_failure":"none"}}`
+	d, err = dialect.Import("", []byte(doc))
+	require.NoError(t, err)
+	assert.Nil(t, d.Envelope.Rollback)
+	assert.Equal(t, []string{`rollback.on_failure: "none" is no agent`}, d.Warnings)
+	got, _, err := dialect.Export("ho", sent(t, d))
+	require.NoError(t, err)
+	assert.JSONEq(t, doc, string(got))
+}
+
 func TestImportHO(t *testing.T) {
 	d := importFile(t, "testdata/examples/ho/auth-module.json")
 	assert.Equal(t, handoff.Envelope{

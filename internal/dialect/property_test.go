@@ -36,7 +36,7 @@ func object(t *rapid.T, name string, fill func(o map[string]any)) any {
 
 // document draws one that is mostly right, with every way to leave a member out.
 func document(t *rapid.T, format string) map[string]any {
-	agents := []any{"fixer", "QA Guy", "client_repo"}
+	agents := []any{"fixer", "QA Guy", "client_repo", "None"}
 	lists := []any{nil, []any{}, []any{"one"}, []any{"one", ""}}
 	texts := []any{nil, "", " ", "text", "two\nlines"}
 	o := map[string]any{}
