@@ -59,7 +59,7 @@ func (r *Reader) Import(from Source, b []byte) (*dialect.Draft, error) {
 }
 
 // Draft reads a document as the draft of a handoff. A token in it is dropped: it belongs to the
-// handoff it names, whose holder passes authority on.
+// handoff it names, whose holder passes authority on. So is a snapshot, which lies at the ref of its handoff.
 func (r *Reader) Draft(from Source, b []byte) (*handoff.Envelope, error) {
 	draft, err := r.Import(from, b)
 	if err != nil {
@@ -68,6 +68,10 @@ func (r *Reader) Draft(from Source, b []byte) (*handoff.Envelope, error) {
 	if draft.Token != "" || draft.Envelope.OBO != nil {
 		draft.Envelope.OBO = nil
 		r.Warn(fault.New(fault.Denied, fault.HandoffMismatch, "ignored the token in the document: it is for another handoff"))
+	}
+	if draft.Envelope.Work != nil {
+		draft.Envelope.Work = nil
+		r.Warn(errors.New("ignored the snapshot in the document: it is of another handoff"))
 	}
 	if draft.Envelope.Status == "" {
 		draft.Envelope.Status = handoff.StatusComplete
