@@ -100,7 +100,7 @@ var patterns = [...]pattern{
 	{"jwt", "eyj", matches(begin + `eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`)},
 	{"authorization-header", "authorization", captures(`(?i)authorization["'\\]*\s*[:=]\s*["'\\]*(?:bearer|token|basic|apikey)\s+([A-Za-z0-9._~+/=-]{8,})`, credential)},
 	{"bearer-token", "bearer", captures(`(?i)`+begin+`bearer[ \t]+([A-Za-z0-9._~+/=-]{12,})`, credential)},
-	{"aws-secret-key", "secret", matches(`(?i)(?:secret[_. -]?(?:access[_. -]?)?key|aws[_. -]?secret)["'\\\s:=>]{1,8}[A-Za-z0-9/+]{40}(?:[^A-Za-z0-9/+=]|$)`)},
+	{"aws-secret-key", "secret", matches(`(?i)(?:secret[_. -]?(?:access[_. -]?)?key|aws[_. -]?secret)(?:["'\\\s,]{1,60}value)?["'\\\s:=>]{1,8}[A-Za-z0-9/+]{40}(?:[^A-Za-z0-9/+=]|$)`)},
 	{"azure-key", "accountkey=", matches(`AccountKey=[A-Za-z0-9+/]{60,}={0,2}`)},
 	{"telegram-token", ":aa", matches(begin + `[0-9]{8,10}:AA[A-Za-z0-9_-]{33}`)},
 	// An image may be pinned as name:tag@sha256:….
