@@ -192,7 +192,7 @@ func (s *Handler) complete(ctx context.Context, env *handoff.Envelope, o *Option
 			return err
 		}
 	} else {
-		env.Source.Commit, env.Source.Branch = s.Repo.Head, cmp.Or(env.Source.Branch, s.Repo.Branch)
+		env.Source.Commit, env.Source.Branch = s.Repo.Head, cmp.Or(s.Repo.Branch, env.Source.Branch)
 	}
 	if err := s.follow(ctx, env, o); err != nil {
 		return err
