@@ -29,8 +29,10 @@ func TestSecret(t *testing.T) {
 		"openai-key":     {"sk-" + mixed[:48], "sk-" + "proj-" + mixed, "sk-" + "svcacct-" + mixed, "sk-" + strings.Repeat("a", 48), "sk-" + hex},
 		"openrouter-key": {"sk-" + "or-v1-" + hex + hex},
 		"aws-key-id":     {"AKIA" + "IOSFODNN7EXAMPLE", "ASIA" + "Y34FZKBOKMUTVV7A", "AKIA" + digits + "ABCDEF"},
-		"aws-secret-key": {"aws_secret_access_key = " + mixed[:40], `"SecretAccessKey": "` + mixed[:19] + "/+" + mixed[:19] + `"`, "AWS_SECRET_ACCESS_KEY=" + mixed[:40] + "\n",
-			"- name: AWS_SECRET_ACCESS_KEY\n  value: " + mixed[:40], `{"name":"AWS_SECRET_ACCESS_KEY","value":"` + mixed[:40] + `"}`},
+		"aws-secret-key": {
+			"aws_secret_access_key = " + mixed[:40], `"SecretAccessKey": "` + mixed[:19] + "/+" + mixed[:19] + `"`, "AWS_SECRET_ACCESS_KEY=" + mixed[:40] + "\n",
+			"- name: AWS_SECRET_ACCESS_KEY\n  value: " + mixed[:40], `{"name":"AWS_SECRET_ACCESS_KEY","value":"` + mixed[:40] + `"}`,
+		},
 		"azure-key":      {"AccountName=x;Account" + "Key=" + strings.Repeat("aB3/", 21) + "aA==;"},
 		"github-token":   {"ghp_" + mixed[:36], "gho_" + mixed[:36], "ghu_" + mixed[:36], "ghs_" + mixed[:36], "ghr_" + mixed[:36], "github_pat_" + mixed[:22] + "_" + mixed, "ghp_" + strings.Repeat("a", 36)},
 		"gitlab-token":   {"glpat-" + mixed[:20], "glrt-" + mixed[:20], "glpat-abcdefghijklmnopqrst"},
