@@ -85,7 +85,7 @@ func Steps() []Step {
 		{record.Rerouted, []Right{{TheHolder, Always}, {TheSource, Free}, {Root, Always}}, Deletes, ""},
 		{record.Revoked, []Right{{TheSource, Free}, {Issuer, Always}, {Root, Always}}, Deletes, ""},
 		{record.Expired, []Right{{TheSource, Free}, {Root, Always}}, Deletes, ""},
-		{record.Joined, nil, Leaves, "a root key that is valid now, or was when this clone wrote down what it had seen (`seen`) and had this entry by then"},
+		{record.Joined, nil, Leaves, "a root key that was valid at `Handoff-At`, and that is valid now or whose `seen` (section 11) contains this entry"},
 	}
 }
 
