@@ -131,10 +131,12 @@ func byWidth(pinned map[KID]*pin) func(a, b *Team) int {
 	}
 }
 
-// grant is the entry of a list as it counts, and its signer.
+// grant is the entry of a list as it counts, its signer, and the time at which the list itself
+// retires the key.
 type grant struct {
-	pin    *pin
-	signer *pin
+	pin     *pin
+	signer  *pin
+	retired string
 }
 
 // newGrant limits an entry of a list to the entry of its signer.
@@ -147,19 +149,27 @@ func newGrant(e TrustEntry, home string, signer *pin) grant {
 		p.entry.MaxScope = signer.entry.MaxScope
 	}
 	p.shorten(signer.entry)
-	return grant{p, signer}
+	return grant{p, signer, e.Retired}
 }
 
 // with combines the entries of two roots at one home for a key: the wider of the two, each
-// within the limits of its root. Either may retire a key of the other, as far as it may
-// retire at all.
+// within the limits of its root. The entry of a root that is retired itself counts only where
+// no other root vouches for the key: it ends with its root. Either may retire a key of the
+// other, as far as it may retire at all.
 func (g grant) with(other grant) grant {
-	if other.pin.covers(g.pin) && !g.pin.covers(other.pin) {
+	if g.over() != other.over() {
+		if g.over() {
+			g, other = other, g
+		}
+	} else if other.pin.covers(g.pin) && !g.pin.covers(other.pin) {
 		g, other = other, g
 	}
-	if other.pin.entry.Retired != "" && other.signer.mayRetire(g.pin) {
-		g.pin.shorten(TrustEntry{Retired: other.pin.entry.Retired})
+	if other.retired != "" && other.signer.mayRetire(g.pin) {
+		g.pin.shorten(TrustEntry{Retired: other.retired})
 		g.pin.seen = append(g.pin.seen, other.pin.seen...)
 	}
 	return g
 }
+
+// over reports whether the entry ended with its root.
+func (g grant) over() bool { return g.signer.entry.Retired != "" }

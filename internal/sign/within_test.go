@@ -130,6 +130,28 @@ func TestTeamRetiresWithWhatWasSeen(t *testing.T) {
 	assert.Equal(t, []string{strings.Repeat("a", 40)}, k.Seen())
 }
 
+// A key for which two roots vouch stays when one of them is retired, whichever entry is wider.
+func TestTeamKeyOutlivesARoot(t *testing.T) {
+	p, bob := newTeamPlace(t), pgpKey(t, packet.Config{})
+	e := rootEntry(bob, "user:bob@example.com")
+	require.NoError(t, p.trust.Add(p.path, e))
+	same, wider, alone := sshKey(t, "ed25519"), sshKey(t, "ed25519"), sshKey(t, "ed25519")
+	more := entryOf(wider)
+	more.Roles = []string{RoleSender, RoleRecipient}
+	less := more
+	less.Roles = []string{RoleSender}
+	p.adoptBy(t, bob, 1, entryOf(same), more, entryOf(alone))
+	p.adoptBy(t, p.root, 2, entryOf(same), less)
+	require.NoError(t, p.trust.Retire("", bob.KID(), born().Add(day), nil))
+	assert.Empty(t, p.entry(t, same.KID()).Retired)
+	assert.Empty(t, p.entry(t, wider.KID()).Retired)
+	assert.Equal(t, less.Roles, p.entry(t, wider.KID()).Roles)
+	assert.NotEmpty(t, p.entry(t, alone.KID()).Retired)
+
+	p.adoptBy(t, p.root, 3)
+	assert.NotEmpty(t, p.entry(t, same.KID()).Retired, "its root left it out")
+}
+
 // Each root goes on from its own list; nobody's list takes another's place.
 func TestTeamsOfTwoRoots(t *testing.T) {
 	p, bob := roots(t)
