@@ -19,9 +19,9 @@ type Visitor struct {
 	// Refused receives a lane that cannot be believed.
 	Refused func(lane refs.Ref, err error) error
 
-	// Inbox returns the inbox ref of a handoff, and View a digest of those of a lane. Both are
-	// nil if the log alone is judged.
-	Inbox func(handoff.ID) string
+	// Inbox returns the inbox ref of a handoff that was offered to an agent, and View a digest of the
+	// inbox refs of a lane. Both are nil if the log alone is judged.
+	Inbox func(id handoff.ID, to string) string
 	View  func(lane refs.Ref) string
 	// Done is called after a lane, and reports whether its inbox refs are fine. It may be nil.
 	Done func(lane refs.Ref) (fine bool, err error)

@@ -24,9 +24,9 @@ type LaneAudit struct {
 	Entry func(*Entry) error
 	State func(*State) error // not for entries without a handoff, or with one of another lane
 
-	// Inbox returns the inbox ref of a handoff, "" if there is none. Its commits must agree with
-	// the lane.
-	Inbox func(handoff.ID) string
+	// Inbox returns the inbox ref of a handoff that was offered to an agent, "" if there is none. Its
+	// commits must agree with the lane.
+	Inbox func(id handoff.ID, to string) string
 
 	// Signed reports whether an earlier audit, under the same trust, checked the signature of an
 	// entry. It may be nil.
@@ -129,7 +129,7 @@ func (l *laneAudit) next(ctx context.Context, entry *Entry) error {
 		entry.Dispute = denied(fault.Disputed, "lane entry %s is a copy: %s is for %s", entry.OID, id, l.home.Namespace().Lane(id))
 	default:
 		if s.ID == "" && l.Inbox != nil {
-			s.Chain = rd.chainAt(ctx, id, l.Inbox(id))
+			s.Chain = rd.chainAt(ctx, id, l.Inbox(id, entry.Record().To))
 		}
 		s.ID = id
 		rd.replayEntry(ctx, l.home, s, entry, func(is func(*Entry) bool) bool {

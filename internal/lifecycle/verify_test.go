@@ -375,7 +375,7 @@ func (w *fixture) audited(t *testing.T, p Place) []string {
 			return nil
 		},
 		State: func(*State) error { return nil },
-		Inbox: func(id handoff.ID) string { return refs.LocalNamespace.Inbox(p.Agent, id) },
+		Inbox: func(id handoff.ID, _ string) string { return refs.LocalNamespace.Inbox(p.Agent, id) },
 	})
 	require.NoError(t, err)
 	return verdicts

@@ -160,7 +160,7 @@ var ofAudits = []mutant{
 	},
 	{
 		"an audit looks again where a ref of a finding moved", "internal/app/audit/settle.go",
-		`		if !same {`, `		if false {`,
+		`if before[s.lane] != after[s.lane] || after[s.at.ref] != s.at.tip {`, `if before[s.lane] != after[s.lane] && false {`,
 		"./internal/app/audit -run TestSettle",
 	},
 	{
@@ -185,7 +185,7 @@ var ofAudits = []mutant{
 	},
 	{
 		"a handoff whose commit is lost here did not disappear", "internal/app/audit/compare.go",
-		`case s.Offer == nil, at != nil && at.wrong:`, `case s.Offer == nil:`,
+		`case s.Receipt != nil, at != nil && at.wrong, at`, `case s.Receipt != nil, at`,
 		"./internal/app/audit -run TestMalformed|TestLostObjects",
 	},
 	{
@@ -196,5 +196,13 @@ var ofAudits = []mutant{
 	{
 		"held handoffs of a hub without an alias count as well", "internal/workspace/nameless.go",
 		`ids = append(ids, h.Home)`, `_ = h`, "./internal/cli -run TestScript/audit_nameless",
+	},
+	{
+		"a ref in another inbox is no inbox ref of the handoff", "internal/app/audit/compare.go",
+		`return at.ref == name })`, `return at.ref == name || true })`, inScript + "audit_inboxes",
+	},
+	{
+		"an inbox ref in another inbox is reported", "internal/app/audit/compare.go",
+		`		case other != at:`, `		case other != at && false:`, inScript + "audit_inboxes",
 	},
 }

@@ -40,8 +40,8 @@ var ofRecords = []mutant{
 	{
 		"an audit compares lanes with inboxes", "internal/app/audit/compare.go",
 		`return at.ref
-			}`, `return ""
-			}`, inCrossrepo + "TestAuditComparesLaneAndInbox",
+			case`, `return ""
+			case`, inCrossrepo + "TestAuditComparesLaneAndInbox",
 	},
 	{
 		"an entry that is not its commit counts for nobody", "internal/lifecycle/replay.go",

@@ -89,7 +89,7 @@ var ofTrust = []mutant{
 	},
 	{
 		"a key that nobody decided about loses nothing", "internal/app/audit/compare.go",
-		`s.UndecidedEnd != nil: //`, `s.ID == "": //`, "./internal/cli -run TestScript/trust_missing",
+		`s.UndecidedEnd != nil:`, `s.ID == "":`, "./internal/cli -run TestScript/trust_missing",
 	},
 	{
 		"a key is decided about before its work is withdrawn", "internal/lifecycle/end.go",
@@ -118,5 +118,15 @@ var ofTrust = []mutant{
 	{
 		"beside the lists lie trees that a list names", "internal/guard/published.go",
 		`		if !named[tree] {`, `		if false {`, inScript + "trust_team_guarded",
+	},
+	{
+		"a key outlives a root that was retired", "internal/sign/lists.go",
+		`if g.over() != other.over() {`, `if g.over() != other.over() && false {`, "./internal/sign -run TestTeamKeyOutlivesARoot",
+	},
+	{
+		"only a list itself retires a key of another root", "internal/sign/lists.go",
+		`if other.retired != "" && other.signer.mayRetire(g.pin) {
+		g.pin.shorten(TrustEntry{Retired: other.retired})`, `if other.signer.mayRetire(g.pin) {
+		g.pin.shorten(TrustEntry{Retired: other.pin.entry.Retired})`, "./internal/sign -run TestTeamKeyOutlivesARoot",
 	},
 }

@@ -108,7 +108,7 @@ func readAll(t *testing.T, git *gittest.Repo, all *stories) {
 					return nil
 				},
 				State: func(*lifecycle.State) error { return nil },
-				Inbox: func(handoff.ID) string { return ref },
+				Inbox: func(handoff.ID, string) string { return ref },
 			})
 			if want.Verify != "rollback" {
 				require.NoError(t, err)

@@ -29,10 +29,10 @@ type comparison struct {
 	inbox  []refs.Ref        // and, if this repository has them, the refs of snapshots
 	work   map[string]string // where the refs of snapshots lead; nil if this repository does not have them
 
-	open     map[string]map[handoff.ID]*openRef // those that no entry has accounted for yet, by lane
-	views    map[string]string                  // digest of the names and values of the inbox refs, by lane
-	sound    map[string]bool                    // lanes that are remembered as sound, with these inbox refs
-	wrong    map[string]bool                    // lanes of which, or of whose inbox refs, something is wrong
+	open     map[string]map[handoff.ID][]*openRef // those that no state has accounted for yet, by lane
+	views    map[string]string                    // digest of the names and values of the inbox refs, by lane
+	sound    map[string]bool                      // lanes that are remembered as sound, with these inbox refs
+	wrong    map[string]bool                      // lanes of which, or of whose inbox refs, something is wrong
 	suspects []suspect
 	faulty   bool // something is wrong, with a lane or otherwise
 
@@ -42,7 +42,7 @@ type comparison struct {
 
 func compare(repo *refs.Repo, home lifecycle.Home, a Visitor) *comparison {
 	return &comparison{
-		Visitor: a, repo: repo, home: home, open: map[string]map[handoff.ID]*openRef{}, views: map[string]string{},
+		Visitor: a, repo: repo, home: home, open: map[string]map[handoff.ID][]*openRef{}, views: map[string]string{},
 		sound: map[string]bool{}, wrong: map[string]bool{},
 	}
 }
@@ -183,10 +183,10 @@ func (c *comparison) openAt(ref refs.Ref, tip *refs.Object, lost bool) error {
 		}
 	}
 	if c.open[lane] == nil {
-		c.open[lane] = map[handoff.ID]*openRef{}
+		c.open[lane] = map[handoff.ID][]*openRef{}
 	}
 	at := &openRef{ref: ref.Name, tip: ref.OID, nonce: r.Nonce, wrong: r.ID != p.ID}
-	c.open[lane][p.ID] = at
+	c.open[lane][p.ID] = append(c.open[lane][p.ID], at)
 	switch {
 	case lost:
 		why := fault.As(refs.Missing("the object of " + ref.Name))
@@ -208,9 +208,13 @@ func (c *comparison) visitor(ctx context.Context) audited.Visitor {
 			}
 			return c.finding(lane.Name, Finding{Reason: f.Reason, Lane: lane.Name, Text: f.Message, Hints: f.Hints})
 		},
-		Inbox: func(id handoff.ID) string {
-			if at := c.open[c.home.Namespace().Lane(id)][id]; at != nil {
+		Inbox: func(id handoff.ID, to string) string {
+			standing := c.open[c.home.Namespace().Lane(id)][id]
+			switch at := c.placed(standing, id, to); {
+			case at != nil:
 				return at.ref
+			case to == refs.Nobody && len(standing) > 0: // it was routed since
+				return standing[0].ref
 			}
 			return ""
 		},
@@ -233,9 +237,8 @@ func (c *comparison) clean() string {
 }
 
 func (c *comparison) entry(lane refs.Ref, e *lifecycle.Entry) error {
-	id := e.Record().ID
-	if at := c.open[lane.Name][id]; at != nil && at.nonce == e.Record().Nonce {
-		at.logged = true
+	for _, at := range c.open[lane.Name][e.Record().ID] {
+		at.logged = at.logged || at.nonce == e.Record().Nonce
 	}
 	if err := c.Entry(c.home, e); err != nil || e.Dispute == nil || e.Overtaken {
 		return err
@@ -251,29 +254,50 @@ func disputeOf(lane string, e *lifecycle.Entry) Finding {
 	return found
 }
 
-// state compares the state of a handoff in its lane with its inbox ref, and removes the ref
+// placed returns the ref among those of a handoff by which it is in an inbox: of the agent, or of undecided
+// handoffs. It is nil if there is none.
+func (c *comparison) placed(standing []*openRef, id handoff.ID, agent string) *openRef {
+	for _, inbox := range []string{agent, refs.Nobody} {
+		name := c.home.Namespace().Inbox(inbox, id)
+		if i := slices.IndexFunc(standing, func(at *openRef) bool { return at.ref == name }); i >= 0 {
+			return standing[i]
+		}
+	}
+	return nil
+}
+
+// state compares the state of a handoff in its lane with its inbox refs, and removes them
 // from open. A sound lane had no finding with these inbox refs.
 func (c *comparison) state(ctx context.Context, lane refs.Ref, s *lifecycle.State) error {
 	if c.unchanged || c.sound[lane.Name] {
 		return nil
 	}
-	at := c.open[lane.Name][s.ID]
+	standing := c.open[lane.Name][s.ID]
 	delete(c.open[lane.Name], s.ID)
+	if s.Offer == nil {
+		return nil // a finding already
+	}
+	at := c.placed(standing, s.ID, s.To)
+	for _, other := range standing {
+		switch {
+		case other.wrong: // a finding already
+		case s.Receipt != nil:
+			c.suspect(lane.Name, Finding{Reason: fault.Unswept, ID: s.ID, Lane: lane.Name, Text: other.ref + " is still there after its receipt (githandoff gc)"}, other)
+		case other != at:
+			c.suspect(lane.Name, Finding{Reason: fault.AudienceMismatch, ID: s.ID, Lane: lane.Name, Text: other.ref + " is not in the inbox of " + untrusted.Name(s.To)}, other)
+		}
+	}
 	f := Finding{ID: s.ID, Lane: lane.Name}
 	switch {
-	case s.Offer == nil, at != nil && at.wrong: // findings already
-	case s.Receipt != nil && at != nil:
-		f.Reason, f.Text = fault.Unswept, at.ref+" is still there after its receipt (githandoff gc)"
-	case s.Receipt == nil && at == nil && s.UndecidedEnd != nil: // that key is a finding already
-	case s.Receipt == nil && at == nil:
+	case s.Receipt != nil, at != nil && at.wrong, at == nil && s.UndecidedEnd != nil:
+		return nil // findings already, in the last case of that key
+	case at == nil:
+		at = &openRef{ref: c.home.Namespace().Inbox(s.To, s.ID)}
 		f.Reason, f.Text = fault.Lost, fmt.Sprintf("handoff %s disappeared from %s without a receipt", s.ID, c.home.ID())
-	case s.Receipt == nil && !at.logged:
+	case !at.logged:
 		f.Reason, f.Text = fault.Unlogged, "the last step on "+at.ref+" is not in the lane"
-	case s.Receipt == nil:
+	default:
 		return c.carried(ctx, lane.Name, s.ID, at)
-	}
-	if f.Reason == "" {
-		return nil
 	}
 	c.suspect(lane.Name, f, at)
 	return nil
@@ -281,9 +305,11 @@ func (c *comparison) state(ctx context.Context, lane refs.Ref, s *lifecycle.Stat
 
 // unlogged suspects the inbox refs that no entry of a lane accounted for.
 func (c *comparison) unlogged(lane string) {
-	for id, at := range c.open[lane] {
-		if !at.wrong {
-			c.suspect(lane, Finding{Reason: fault.Unlogged, ID: id, Text: fmt.Sprintf("%s exists, but no lane mentions it", at.ref)}, at)
+	for id, standing := range c.open[lane] {
+		for _, at := range standing {
+			if !at.wrong {
+				c.suspect(lane, Finding{Reason: fault.Unlogged, ID: id, Text: fmt.Sprintf("%s exists, but no lane mentions it", at.ref)}, at)
+			}
 		}
 	}
 	delete(c.open, lane)

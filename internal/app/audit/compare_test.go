@@ -47,7 +47,7 @@ func TestMalformed(t *testing.T) {
 	lane := refs.Ref{Name: c.home.Namespace().Lane(id)}
 	inbox := refs.Ref{Name: c.home.Namespace().Inbox("fixer", id)}
 	require.NoError(t, c.openAt(inbox, &refs.Object{Type: "blob"}, false))
-	require.NoError(t, c.visitor(t.Context()).State(lane, &lifecycle.State{ID: id, Offer: &record.Record{}}))
+	require.NoError(t, c.visitor(t.Context()).State(lane, &lifecycle.State{ID: id, Offer: &record.Record{}, To: "fixer"}))
 	fine, err := c.visitor(t.Context()).Done(lane)
 	require.NoError(t, err)
 	assert.False(t, fine)
@@ -64,7 +64,7 @@ func TestLostObjects(t *testing.T) {
 	lane := refs.Ref{Name: c.home.Namespace().Lane(id)}
 	inbox := refs.Ref{Name: c.home.Namespace().Inbox("fixer", id)}
 	require.NoError(t, c.openAt(inbox, nil, true))
-	require.NoError(t, c.visitor(t.Context()).State(lane, &lifecycle.State{ID: id, Offer: &record.Record{}}))
+	require.NoError(t, c.visitor(t.Context()).State(lane, &lifecycle.State{ID: id, Offer: &record.Record{}, To: "fixer"}))
 	fine, err := c.visitor(t.Context()).Done(lane)
 	require.NoError(t, err)
 	assert.False(t, fine)

@@ -3,7 +3,6 @@ package audit
 import (
 	"context"
 
-	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 )
 
@@ -12,7 +11,7 @@ type suspect struct {
 	Finding
 
 	lane string
-	at   *openRef // nil where the inbox ref is missing
+	at   *openRef // without a tip where the inbox ref is missing
 }
 
 // suspect notes a difference between a lane and an inbox ref.
@@ -31,21 +30,10 @@ func (c *comparison) settle(ctx context.Context) (moved map[string]bool, err err
 	if err := now.list(ctx); err != nil {
 		return nil, err
 	}
-	before, after, open := tips(c.lanes), tips(append(now.lanes, now.inbox...)), map[handoff.ID]bool{}
-	for _, ref := range now.inbox {
-		if p, ok := c.home.Namespace().ParseHandoffRef(ref.Name); ok {
-			open[p.ID] = true
-		}
-	}
+	before, after := tips(c.lanes), tips(append(now.lanes, now.inbox...))
 	moved = map[string]bool{}
 	for _, s := range c.suspects {
-		same := before[s.lane] == after[s.lane]
-		if s.at == nil {
-			same = same && !open[s.ID]
-		} else {
-			same = same && after[s.at.ref] == s.at.tip
-		}
-		if !same {
+		if before[s.lane] != after[s.lane] || after[s.at.ref] != s.at.tip {
 			moved[s.lane] = true
 			continue
 		}
