@@ -202,7 +202,7 @@ func (l *Local) Lost(ctx context.Context) ([]Loss, error) {
 // -f" takes. It is not the draft that the post-commit hook sends: nobody decided to hand this
 // over.
 func (l *Local) Facts(ctx context.Context, held []agents.Handoff) error {
-	out, err := l.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"status", "--porcelain", "-z", "--untracked-files=normal"}})
+	out, err := l.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal"}})
 	if err != nil {
 		return err
 	}
