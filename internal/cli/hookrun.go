@@ -138,6 +138,9 @@ func (hook *hookRun) run(ctx context.Context) error {
 	if stop := (*pushcheck.Refusal)(nil); errors.As(err, &stop) {
 		return stop
 	}
+	if fault.Is(err, fault.Late) {
+		err = fmt.Errorf("%w; githandoff sync does the rest", err)
+	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		hook.Warn(err)
 	}
@@ -178,7 +181,7 @@ func within(ctx context.Context, limit time.Duration, f func(context.Context) er
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
-	return fault.New(fault.Unavailable, fault.Late, "not done within %s; githandoff sync does the rest", limit)
+	return fault.New(fault.Unavailable, fault.Late, "not done within %s", limit)
 }
 
 // caught makes an error of a panic.
