@@ -2,6 +2,7 @@ package agentsetup
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,9 +12,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"githandoff/internal/durable"
 	"githandoff/internal/fault"
+	"githandoff/internal/private"
 )
 
 // record is setup.json: what setup wrote for this user, in all scopes.
@@ -60,6 +63,25 @@ func (r *Request) record() (*record, error) {
 		return nil, fault.New(fault.Invalid, fault.Malformed, "%s does not hold a record of this version", path)
 	}
 	return rec, nil
+}
+
+// lockPatience is the longest wait for another setup.
+const lockPatience = 10 * time.Second
+
+// lock keeps another setup from the record at path while this one reads, changes and writes it: a file
+// that is missing there would never be removed.
+func lock(path string) (func(), error) {
+	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
+	defer cancel()
+	path = filepath.Join(filepath.Dir(path), "setup.lock")
+	unlock, err := private.Lock(ctx, path)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, fault.New(fault.Unavailable, fault.Busy, "another githandoff setup is running: it holds %s", path)
+	case err != nil:
+		return nil, cannotWrite(path, err)
+	}
+	return unlock, nil
 }
 
 func (r *Request) save(rec *record) error {

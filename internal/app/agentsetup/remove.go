@@ -93,6 +93,14 @@ func (c *Change) deleted() *Change {
 // Remove carries out the plan of PlanRemoval. Directories made by setup go with the last file in
 // them.
 func (r *Request) Remove(changes []*Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	unlock, err := lock(r.recordPath())
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	rec, err := r.record()
 	if err != nil {
 		return err

@@ -219,14 +219,20 @@ func (c *Change) malformed(err error) error {
 // Apply carries out what Plan said, one file after the other, and records each before
 // the next. Files that are the same or edited stay as they are.
 func (r *Request) Apply(changes []*Change) error {
+	changes = slices.DeleteFunc(slices.Clone(changes), func(c *Change) bool { return c.State != Write })
+	if len(changes) == 0 {
+		return nil
+	}
+	unlock, err := lock(r.recordPath())
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	rec, err := r.record()
 	if err != nil {
 		return err
 	}
 	for _, c := range changes {
-		if c.State != Write {
-			continue
-		}
 		made, err := makeDirs(filepath.Dir(c.Path))
 		if err != nil {
 			return cannotWrite(c.Path, err)

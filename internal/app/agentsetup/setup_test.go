@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -463,7 +464,27 @@ func TestLinkIsFollowed(t *testing.T) {
 	delete(after, "state")
 	delete(after, "state/githandoff")
 	delete(after, "state/githandoff/setup.json")
+	delete(after, "state/githandoff/setup.lock")
 	assert.Equal(t, before, after)
+}
+
+// Several clients may be set up at once. Each file is recorded, so each is removed.
+func TestSetupsAtOnce(t *testing.T) {
+	r := request(t, false)
+	before := snapshot(t, r.Home)
+	var all sync.WaitGroup
+	for _, client := range []string{"claude", "codex", "gemini", "opencode", "copilot", "cursor"} {
+		one := *r
+		one.Clients = []string{client}
+		all.Go(func() {
+			changes, err := one.Plan()
+			assert.NoError(t, err)
+			assert.NoError(t, one.Apply(changes))
+		})
+	}
+	all.Wait()
+	takeAway(t, r)
+	assert.Equal(t, before, snapshot(t, r.Home))
 }
 
 // A directory that is a link into somebody's dotfiles stays one, for every client.
