@@ -224,24 +224,20 @@ func (c *setupCommand) checkAll(r *agentsetup.Request) error {
 	if err != nil {
 		return err
 	}
-	bad := 0
+	bad := false
+	var hints []fault.Hint
 	for _, f := range findings {
 		word := "ok"
 		if !f.OK {
-			word = "problem"
-			bad++
+			word, bad = "problem", true
+			hints = fault.AddHints(hints, f.Hint)
 		}
 		if err := c.Row(setupFindingRow{f.Client, f.OK, f.Text}, "%-8s %-8s %s", word, f.Client, f.Text); err != nil {
 			return err
 		}
 	}
-	if bad > 0 {
-		again := append([]string{"githandoff", "setup"}, r.Clients...)
-		if c.project {
-			again = append(again, "--project")
-		}
-		return fault.New(fault.Other, fault.ProblemsFound, "the set-up has problems").
-			WithHints(fault.Run(again...).Because("writes what is missing"))
+	if bad {
+		return fault.New(fault.Other, fault.ProblemsFound, "the set-up has problems").WithHints(hints...)
 	}
 	return nil
 }

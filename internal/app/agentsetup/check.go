@@ -6,13 +6,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
 )
 
 // Finding is the result of one check.
 type Finding struct {
 	Client string
 	OK     bool
-	Text   string // one line for people
+	Text   string     // one line for people
+	Hint   fault.Hint // of a problem
 }
 
 // Present lists the clients run here by this user: each makes a directory in the home directory
@@ -36,6 +40,7 @@ func (r *Request) Present() []string {
 // as it should be, and whether the same hooks come a second way.
 func (r *Request) Check() ([]Finding, error) {
 	var all []Finding
+	again := setup(r.Project, r.Clients...).Because("writes what is missing")
 	for _, client := range r.Clients {
 		one := *r
 		one.Clients = []string{client}
@@ -44,19 +49,17 @@ func (r *Request) Check() ([]Finding, error) {
 			return nil, err
 		}
 		for _, c := range changes {
-			all = append(all, c.finding())
+			all = append(all, c.finding(again))
 		}
-		for _, other := range r.otherRoutes(client) {
-			all = append(all, Finding{client, false, "its hooks also come from " + other + ": each event is answered twice"})
-		}
+		all = append(all, r.otherRoutes(client, changes)...)
 		if client == "codex" && !slices.Contains(r.Without, Hooks) {
-			all = append(all, Finding{client, true, "Codex CLI runs a hook only after its user reviewed it: /hooks"})
+			all = append(all, Finding{Client: client, OK: true, Text: "Codex CLI runs a hook only after its user reviewed it: /hooks"})
 		}
 	}
 	return all, nil
 }
 
-func (c *Change) finding() Finding {
+func (c *Change) finding(again fault.Hint) Finding {
 	f := Finding{Client: c.Client, OK: c.State == Same, Text: c.Path}
 	switch c.State {
 	case Write:
@@ -64,25 +67,50 @@ func (c *Change) finding() Finding {
 		if c.existed && len(c.inserted) > 0 {
 			f.Text = c.Path + " lacks entries of this githandoff"
 		}
+		f.Hint = again
 	case Edited:
 		f.Text += ": " + c.Why
+		f.Hint = fault.Fact("setup leaves what was changed by hand: take it out, then run setup again")
 	case Same, Delete:
 	}
 	return f
 }
 
-// otherRoutes lists the ways beside this one by which a client gets our hooks: the
-// other scope, a plugin from a marketplace, and for Copilot CLI the hooks of Claude Code.
-func (r *Request) otherRoutes(client string) []string {
-	var routes []string
+// setup returns a hint to run setup in a scope.
+func setup(project bool, args ...string) fault.Hint {
+	argv := append([]string{"githandoff", "setup"}, args...)
+	if project {
+		argv = append(argv, "--project")
+	}
+	return fault.Run(argv...)
+}
+
+// otherRoutes lists the ways beside this one by which a client gets our hooks: the other scope, a
+// plugin from a marketplace, and for Copilot CLI the hooks of Claude Code. Those of a second
+// project run there alone. The check of the client found changes.
+func (r *Request) otherRoutes(client string, changes []*Change) []Finding {
+	var all []Finding
+	here := slices.ContainsFunc(changes, func(c *Change) bool { return hasHooks(c.Path, client) })
+	add := func(from string, less fault.Hint) {
+		f := Finding{Client: client, Text: "its hooks also come from " + from + ": each event is answered twice", Hint: less}
+		if !slices.ContainsFunc(all, func(o Finding) bool { return o.Text == f.Text }) {
+			all = append(all, f)
+		}
+	}
+	ours := setup(r.Project, "--remove", client)
 	if rec, err := r.record(); err == nil {
 		for _, w := range rec.Files {
 			switch {
-			case w.Client != client || filepath.Base(w.Path) == "SKILL.md":
-			case !r.holds(w):
-				routes = append(routes, w.Path)
-			case client == "copilot" && r.Project && r.claudeHooks() != "":
-				routes = append(routes, r.claudeHooks())
+			case w.Client != client || !hasHooks(w.Path, client):
+			case r.holds(w):
+				here = true
+				if client == "copilot" && r.Project && r.claudeHooks() != "" {
+					add(r.claudeHooks(), ours.Because("leaves those of Claude Code, which Copilot CLI runs as well"))
+				}
+			case w.Root == "":
+				add(w.Path, ours.Because("leaves those of this user"))
+			case !r.Project:
+				add(w.Path, fault.Run("githandoff", "-C", w.Root, "setup", "--remove", client, "--project").Because("leaves those of this user"))
 			}
 		}
 	}
@@ -91,8 +119,22 @@ func (r *Request) otherRoutes(client string) []string {
 		"codex":  filepath.Join(r.dir("CODEX_HOME", ".codex"), "config.toml"),
 	}
 	if b, err := os.ReadFile(plugins[client]); err == nil && bytes.Contains(b, []byte("githandoff@")) {
-		routes = append(routes, fmt.Sprintf("a plugin (%s)", plugins[client]))
+		add(fmt.Sprintf("a plugin (%s)", plugins[client]), ours.Because("leaves those of the plugin"))
 	}
-	slices.Sort(routes)
-	return slices.Compact(routes)
+	if !here {
+		return nil // the other way is the only one
+	}
+	slices.SortFunc(all, func(a, b Finding) int { return strings.Compare(a.Text, b.Text) })
+	return all
+}
+
+// hasHooks reports whether a file gives a client our hooks. One that setup recorded may be gone, or
+// be a skill.
+func hasHooks(path, client string) bool {
+	mark := " hook agent " + client + " "
+	if client == "opencode" {
+		mark = "const program = "
+	}
+	b, _, err := read(path)
+	return err == nil && bytes.Contains(b, []byte(mark))
 }

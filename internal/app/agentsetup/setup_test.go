@@ -617,7 +617,8 @@ func TestCopilotBeforeClaude(t *testing.T) {
 	findings, err := r.Check()
 	require.NoError(t, err)
 	assert.Contains(t, findings, Finding{
-		"copilot", false, "its hooks also come from " + filepath.Join(r.Root, ".claude/settings.json") + ": each event is answered twice",
+		Client: "copilot", Text: "its hooks also come from " + filepath.Join(r.Root, ".claude/settings.json") + ": each event is answered twice",
+		Hint: fault.Run("githandoff", "setup", "--remove", "copilot", "--project").Because("leaves those of Claude Code, which Copilot CLI runs as well"),
 	})
 }
 
