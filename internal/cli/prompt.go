@@ -38,7 +38,7 @@ func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byt
 		fmt.Fprintf(&b, "Sent to %s%s.\n", v.State().To, why)
 	}
 	if g.Holder != nil && !acks {
-		fmt.Fprintf(&b, "%s\n", heldUntil(untrusted.Name(g.Holder.Actor), v.State(), a.Now()))
+		fmt.Fprintf(&b, "%s\n", heldUntil(untrusted.Name(g.Holder.Actor), v.State(), a.Now(), a.reader.command("progress", short)))
 	}
 	if w := v.Envelope().Work; w != nil {
 		fmt.Fprintf(&b, "Snapshot of the sender's work tree: %s%s.\n", workLine(w), inBrackets(a.reader.command("work", "show", short)))
@@ -124,10 +124,10 @@ func endOf(a *app, ws *workspace.Workspace, id handoff.ID) string {
 }
 
 // heldUntil names the holder and the end of the lease. After that, any agent of the inbox may
-// take the handoff.
-func heldUntil(actor string, s *lifecycle.State, now time.Time) string {
+// take the handoff. renew is the command against it.
+func heldUntil(actor string, s *lifecycle.State, now time.Time, renew string) string {
 	if s.Overdue(now) {
-		return fmt.Sprintf("The lease of %s ended at %s and could not be renewed.", actor, handoff.FormatTime(s.Lease))
+		return fmt.Sprintf("The lease of %s ended at %s: others may take it. Renew it: %s.", actor, handoff.FormatTime(s.Lease), renew)
 	}
 	return fmt.Sprintf("Held by %s until %s.", actor, handoff.FormatTime(s.Lease))
 }
