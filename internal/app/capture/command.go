@@ -1,12 +1,14 @@
 package capture
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 )
 
@@ -32,6 +34,8 @@ func (h *Handler) runCommand(ctx context.Context, r *Request) (code int, err err
 	sent := false
 	document, err := fromFile(path)
 	switch {
+	case fault.Is(err, fault.TooLarge):
+		err = h.keepLarge(ctx, path, err)
 	case err != nil:
 	case document != nil:
 		sent, err = h.handOver(ctx, r, document)
@@ -60,9 +64,27 @@ func (h *Handler) handOver(ctx context.Context, r *Request, document []byte) (se
 	if err == nil || sent {
 		return sent, err
 	}
-	kept, kerr := h.setAside(ctx, document)
+	kept, kerr := h.setAside(ctx, bytes.NewReader(document))
 	if kerr != nil {
 		return false, errors.Join(err, kerr)
 	}
+	if dialect.Untold(err) { // capture has no flags for such a document
+		err = fault.As(err).WithHints(fault.SeeAll("emit").
+			Because("--format with -f reads the file as the format that it names; --goal with --detail @- hands over a text as it is"))
+	}
 	return false, fault.About("what the command left is kept as "+kept, err)
+}
+
+// keepLarge keeps a file that is too large for a document.
+func (h *Handler) keepLarge(ctx context.Context, path string, refusal error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return errors.Join(refusal, err)
+	}
+	defer f.Close()
+	kept, err := h.setAside(ctx, f)
+	if err != nil {
+		return errors.Join(refusal, err)
+	}
+	return fault.About("what the command left is kept as "+kept, refusal)
 }

@@ -230,7 +230,7 @@ func (h *Handler) send(ctx context.Context, r *Request, env *handoff.Envelope) (
 }
 
 // setAside keeps a document that was refused: an agent may have worked long for it.
-func (h *Handler) setAside(ctx context.Context, document []byte) (string, error) {
+func (h *Handler) setAside(ctx context.Context, document io.Reader) (string, error) {
 	dir := h.Keep(ctx)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -239,6 +239,6 @@ func (h *Handler) setAside(ctx context.Context, document []byte) (string, error)
 	if err != nil {
 		return "", err
 	}
-	_, err = f.Write(document)
+	_, err = io.Copy(f, document)
 	return f.Name(), errors.Join(err, f.Close())
 }
