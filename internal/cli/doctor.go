@@ -97,8 +97,13 @@ func (c *doctorCommand) agents(ctx context.Context, repo *refs.Repo) []doctor.Fi
 	}
 	a := c.app
 	setup, err := (&setupCommand{app: a}).request(ctx)
-	if err != nil {
-		return nil // there is no home directory, so no agent of it
+	switch f := fault.As(err); {
+	case fault.Is(err, fault.NoHome):
+		return nil // and so no agent of it
+	case f != nil:
+		return []doctor.Finding{{Check: "agents", Status: doctor.Problem, Message: printable(f.Message), Hints: f.Hints}}
+	case err != nil:
+		return nil
 	}
 	r := &agentdoctor.Request{
 		Home: setup.Home, ConfigHome: setup.ConfigHome, Worktree: repo.Worktree, CommonDir: repo.CommonDir,

@@ -104,9 +104,13 @@ func (c *setupCommand) request(ctx context.Context) (*agentsetup.Request, error)
 	if err != nil {
 		return nil, err
 	}
+	state, err := private.Dir(c.Getenv, private.State)
+	if err != nil {
+		return nil, err
+	}
 	r := &agentsetup.Request{
 		Clients: c.clients, Without: c.without, Project: c.project, Home: home, Binary: binary, Getenv: c.Getenv,
-		ConfigHome: c.base("XDG_CONFIG_HOME", home, ".config"), StateHome: c.base("XDG_STATE_HOME", home, ".local", "state"),
+		ConfigHome: c.configHome(home), StateHome: filepath.Dir(state),
 	}
 	r.With = c.with
 	if c.wake {
@@ -129,13 +133,13 @@ func (c *setupCommand) request(ctx context.Context) (*agentsetup.Request, error)
 	return r, nil
 }
 
-// base returns a base directory of a client's files. A variable without an absolute path is
-// ignored, as the XDG specification requires.
-func (c *setupCommand) base(variable, home string, fallback ...string) string {
-	if dir := c.Getenv(variable); filepath.IsAbs(dir) {
+// configHome returns the directory of OpenCode's files. A variable without an absolute path is ignored,
+// as the XDG specification requires.
+func (c *setupCommand) configHome(home string) string {
+	if dir := c.Getenv(private.Config); filepath.IsAbs(dir) {
 		return dir
 	}
-	return filepath.Join(append([]string{home}, fallback...)...)
+	return filepath.Join(home, ".config")
 }
 
 // offer says which agents are here.

@@ -96,7 +96,9 @@ const environmentTopic = `Variables:
   XDG_DATA_HOME        keys are in $XDG_DATA_HOME/githandoff/keys (~/.local/share)
   XDG_CONFIG_HOME      this user's trust is in
                        $XDG_CONFIG_HOME/githandoff/trust.json (~/.config)
-  HOME                 the default place of both; if it is unset or not an
+  XDG_STATE_HOME       what setup wrote is recorded in
+                       $XDG_STATE_HOME/githandoff/setup.json (~/.local/state)
+  HOME                 the default place of all three; if it is unset or not an
                        absolute path, the home in the user database
   SSH_AUTH_SOCK        ssh-agent, for keys that it holds
 

@@ -322,6 +322,14 @@ var ofAgents = []mutant{
 		`if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {`, `if _, err := os.Stat(path); errors.Is(err, fs.ErrExist) {`, "./internal/app/agentdoctor -run TestProgramThatIsGone",
 	},
 	{
+		"a record of setup that others could have written is refused", "internal/app/agentsetup/record.go",
+		`private.Read(path, private.Others, maxFile)`, `private.Read(path, 0, maxFile)`, inScript + "setup_record",
+	},
+	{
+		"setups at once keep each other's records", "internal/app/agentsetup/record.go",
+		`unlock, err := private.Lock(ctx, path)`, `unlock, err := func() {}, ctx.Err()`, "./internal/app/agentsetup -run TestSetupsAtOnce",
+	},
+	{
 		"entries that an older setup wrote are replaced", "internal/app/agentsetup/setup.go",
 		`text, whole = known.cutOut(c.before)`, `_, whole = known.cutOut(c.before)`, "./internal/app/agentsetup -run TestNewerVersionReplacesOlderEntries",
 	},

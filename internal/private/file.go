@@ -144,15 +144,13 @@ func Lock(ctx context.Context, path string) (func(), error) {
 const (
 	Data   = "XDG_DATA_HOME"   // of the keys
 	Config = "XDG_CONFIG_HOME" // of the trust list
+	State  = "XDG_STATE_HOME"  // of the record of setup
 )
 
-// Dir returns the directory "githandoff" at a place, Data or Config. It need not exist; where it
-// does, it and the directories above it are this user's own.
+// Dir returns the directory "githandoff" at a place: Data, Config or State. It need not exist; where
+// it does, it and the directories above it are this user's own.
 func Dir(getenv func(string) string, name string) (string, error) {
-	fallback := ".config"
-	if name == Data {
-		fallback = ".local/share"
-	}
+	fallback := map[string]string{Data: ".local/share", Config: ".config", State: ".local/state"}[name]
 	home, homeErr := Home(getenv)
 	base := getenv(name)
 	switch {

@@ -44,12 +44,15 @@ func unsafe(t *testing.T, err error) {
 func TestPlaces(t *testing.T) {
 	h := home(t)
 	for _, tc := range []struct {
-		vars         map[string]string
-		data, config string
+		vars                map[string]string
+		data, config, state string
 	}{
-		{map[string]string{"HOME": h}, h + "/.local/share/githandoff", h + "/.config/githandoff"},
-		{map[string]string{"HOME": h + "/"}, h + "/.local/share/githandoff", h + "/.config/githandoff"},
-		{map[string]string{"HOME": h, "XDG_DATA_HOME": h + "/d", "XDG_CONFIG_HOME": h + "/c/"}, h + "/d/githandoff", h + "/c/githandoff"},
+		{map[string]string{"HOME": h}, h + "/.local/share/githandoff", h + "/.config/githandoff", h + "/.local/state/githandoff"},
+		{map[string]string{"HOME": h + "/"}, h + "/.local/share/githandoff", h + "/.config/githandoff", h + "/.local/state/githandoff"},
+		{
+			map[string]string{"HOME": h, "XDG_DATA_HOME": h + "/d", "XDG_CONFIG_HOME": h + "/c/", "XDG_STATE_HOME": h + "/s"},
+			h + "/d/githandoff", h + "/c/githandoff", h + "/s/githandoff",
+		},
 	} {
 		data, err := Dir(env(tc.vars), Data)
 		require.NoError(t, err)
@@ -57,6 +60,9 @@ func TestPlaces(t *testing.T) {
 		config, err := Dir(env(tc.vars), Config)
 		require.NoError(t, err)
 		assert.Equal(t, tc.config, config)
+		state, err := Dir(env(tc.vars), State)
+		require.NoError(t, err)
+		assert.Equal(t, tc.state, state)
 	}
 }
 
@@ -75,7 +81,7 @@ func TestHomeThatIsNoPath(t *testing.T) {
 
 func TestRelativePlaces(t *testing.T) {
 	for _, value := range []string{".", "x", "./x", "../x", "~/x"} {
-		for _, name := range []string{Data, Config} {
+		for _, name := range []string{Data, Config, State} {
 			_, err := Dir(env(map[string]string{"HOME": home(t), name: value}), name)
 			require.True(t, fault.Is(err, "relative_path"), err)
 			assert.Equal(t, fault.Usage, fault.CodeOf(err))

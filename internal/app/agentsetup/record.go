@@ -51,11 +51,13 @@ func (r *Request) recordPath() string {
 
 func (r *Request) record() (*record, error) {
 	path := r.recordPath()
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	b, err := private.Read(path, private.Others, maxFile) // removal believes it
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return &record{Schema: recordSchema}, nil
-	}
-	if err != nil {
+	case fault.As(err) != nil:
+		return nil, err
+	case err != nil:
 		return nil, fault.New(fault.Unavailable, fault.Unreadable, "%w", err)
 	}
 	rec := &record{}
