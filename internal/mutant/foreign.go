@@ -144,6 +144,10 @@ var ofForeignText = []mutant{
 		`Queue: true, Wanted: emit.Wanted{None: true},`, `Queue: true,`, inScript + "hook_draft_authority",
 	},
 	{
+		"what is dated ahead of the clock is not handed over", "internal/app/githook/handover.go",
+		`if !at.After(h.Now().Add(lifecycle.ClockSkew)) {`, `if !at.After(h.Now().Add(lifecycle.ClockSkew)) || true {`, inScript + "hook_ahead",
+	},
+	{
 		"a draft is where others cannot put one", "internal/app/githook/draft.go",
 		`err := private.CheckDir(dir)`, `_, err := dir, error(nil)`, inScript + "hook_draft_refused",
 	},

@@ -105,6 +105,9 @@ func (h *Handover) sendFile(ctx context.Context, s Sender, b []byte, info fs.Fil
 	}
 	changed := info.ModTime()
 	o := Order{ID: handoff.DeriveID(changed, "draft", strconv.FormatInt(changed.UnixNano(), 10), string(b))}
+	if err := h.early(o.ID, fault.Fact("the command touch dates the file anew; then give it its name back")); err != nil {
+		return false, err
+	}
 	joined := c != nil && len(c.To) == 1 && env.LacksTarget()
 	if joined { // a draft that was sent before does not belong to this commit
 		there, err := s.Exists(ctx, o.ID)

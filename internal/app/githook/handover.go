@@ -8,6 +8,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/untrusted"
 	"githandoff/internal/work"
@@ -78,7 +79,11 @@ func (h *Handover) PostCommit(ctx context.Context) error {
 	}
 	if c != nil {
 		for _, to := range c.To {
-			if _, err := h.once(ctx, s, c.Envelope(), Order{ID: c.ID(to), To: to, Snapshot: c.Snapshot}); err != nil {
+			err := h.early(c.ID(to), c.emit(to, h.Repo.Head).Because("hands it over with the time of now"))
+			if err == nil {
+				_, err = h.once(ctx, s, c.Envelope(), Order{ID: c.ID(to), To: to, Snapshot: c.Snapshot})
+			}
+			if err != nil {
 				h.refused(fault.About("Handoff-To: "+to, err))
 			}
 		}
@@ -94,6 +99,16 @@ func (h *Handover) refused(err error) {
 			h.Hint(hint)
 		}
 	}
+}
+
+// early refuses an id of a time ahead of the clock here, that of a commit or a file which is dated so:
+// no reader counts an offer that is older than its id.
+func (h *Handover) early(id handoff.ID, hint fault.Hint) error {
+	at := id.Time()
+	if !at.After(h.Now().Add(lifecycle.ClockSkew)) {
+		return nil
+	}
+	return fault.New(fault.Invalid, fault.Malformed, "it is dated %s, ahead of the clock here", handoff.FormatTime(at)).WithHints(hint)
 }
 
 // once sends a draft unless a handoff of its id exists or existed.
