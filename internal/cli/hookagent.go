@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"githandoff/internal/agents"
@@ -79,7 +81,8 @@ func (hook *agentHook) run(ctx context.Context) {
 		}
 	}
 	if err == nil {
-		_, err = beneath(hook.Stdout).Write(out) // the exit code stays 0, whatever becomes of the answer
+		signal.Ignore(syscall.SIGPIPE) // the exit code stays 0, whatever becomes of the answer
+		_, err = beneath(hook.Stdout).Write(out)
 	}
 	if err != nil {
 		hook.quiet(dir).log(ctx, hook.client, hook.event, err)
