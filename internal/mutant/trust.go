@@ -113,7 +113,7 @@ var ofTrust = []mutant{
 	},
 	{
 		"what was seen when a key was retired goes with the retirement", "internal/sign/lists.go",
-		`g.pin.seen = append(g.pin.seen, other.pin.seen...)`, ``, "./internal/sign -run TestTeamRetiresWithWhatWasSeen",
+		`best.pin.seen = append(best.pin.seen, g.pin.seen...)`, ``, "./internal/sign -run TestTeamRetiresWithWhatWasSeen",
 	},
 	{
 		"beside the lists lie trees that a list names", "internal/guard/published.go",
@@ -121,12 +121,18 @@ var ofTrust = []mutant{
 	},
 	{
 		"a key outlives a root that was retired", "internal/sign/lists.go",
-		`if g.over() != other.over() {`, `if g.over() != other.over() && false {`, "./internal/sign -run TestTeamKeyOutlivesARoot",
+		`if best.over() != g.over() {`, `if best.over() != g.over() && false {`, "./internal/sign -run TestTeamKeyOutlivesARoot",
 	},
 	{
 		"only a list itself retires a key of another root", "internal/sign/lists.go",
-		`if other.retired != "" && other.signer.mayRetire(g.pin) {
-		g.pin.shorten(TrustEntry{Retired: other.retired})`, `if other.signer.mayRetire(g.pin) {
-		g.pin.shorten(TrustEntry{Retired: other.pin.entry.Retired})`, "./internal/sign -run TestTeamKeyOutlivesARoot",
+		`g.retired != "" && g.signer.mayRetire(best.pin) {
+			best.pin.shorten(TrustEntry{Retired: g.retired})`, `g.signer.mayRetire(best.pin) {
+			best.pin.shorten(TrustEntry{Retired: g.pin.entry.Retired})`, "./internal/sign -run TestTeamKeyOutlivesARoot",
+	},
+	{
+		"a list retires a key beside any number of other lists", "internal/sign/lists.go",
+		`	for _, g := range grants {
+		if g.pin`, `	for _, g := range grants[len(grants)-1:] {
+		if g.pin`, "./internal/sign -run TestTeamRetiresAmongMany",
 	},
 }

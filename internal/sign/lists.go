@@ -13,7 +13,7 @@ import (
 func (t *Trust) joinTeams() {
 	pinned := maps.Clone(t.pins)
 	slices.SortStableFunc(t.teams, byWidth(pinned))
-	listed := map[string]map[KID]grant{}
+	listed := map[string]map[KID][]grant{}
 	var homes []string
 	for _, team := range t.teams {
 		signer := pinned[team.Signer]
@@ -21,7 +21,7 @@ func (t *Trust) joinTeams() {
 			continue
 		}
 		if listed[team.Home] == nil {
-			listed[team.Home], homes = map[KID]grant{}, append(homes, team.Home)
+			listed[team.Home], homes = map[KID][]grant{}, append(homes, team.Home)
 		}
 		for _, e := range team.Keys {
 			if p := pinned[e.KID]; p != nil {
@@ -31,21 +31,18 @@ func (t *Trust) joinTeams() {
 				}
 				continue
 			}
-			g := newGrant(e, team.Home, signer)
-			if before, ok := listed[team.Home][e.KID]; ok {
-				g = before.with(g)
-			}
-			listed[team.Home][e.KID] = g
+			listed[team.Home][e.KID] = append(listed[team.Home][e.KID], newGrant(e, team.Home, signer))
 		}
 	}
 	for _, home := range homes {
-		for kid, g := range listed[home] {
+		for kid, grants := range listed[home] {
+			p := combined(grants)
 			if other := t.pins[kid]; other != nil { // at two homes: what both say
-				other.narrow(g.pin.entry)
-				other.limits = append(other.limits, g.pin.limits...)
+				other.narrow(p.entry)
+				other.limits = append(other.limits, p.limits...)
 				continue
 			}
-			t.pins[kid] = g.pin
+			t.pins[kid] = p
 		}
 	}
 }
@@ -152,23 +149,28 @@ func newGrant(e TrustEntry, home string, signer *pin) grant {
 	return grant{p, signer, e.Retired}
 }
 
-// with combines the entries of two roots at one home for a key: the wider of the two, each
-// within the limits of its root. The entry of a root that is retired itself counts only where
-// no other root vouches for the key: it ends with its root. Either may retire a key of the
-// other, as far as it may retire at all.
-func (g grant) with(other grant) grant {
-	if g.over() != other.over() {
-		if g.over() {
-			g, other = other, g
+// combined combines the entries of roots at one home for a key: the widest of them, each within
+// the limits of its root. The entry of a root that is retired itself counts only where no other
+// root vouches for the key: it ends with its root. Each of them may retire the key for all, as
+// far as it may retire at all.
+func combined(grants []grant) *pin {
+	best := grants[0]
+	for _, g := range grants[1:] {
+		if best.over() != g.over() {
+			if best.over() {
+				best = g
+			}
+		} else if g.pin.covers(best.pin) && !best.pin.covers(g.pin) {
+			best = g
 		}
-	} else if other.pin.covers(g.pin) && !g.pin.covers(other.pin) {
-		g, other = other, g
 	}
-	if other.retired != "" && other.signer.mayRetire(g.pin) {
-		g.pin.shorten(TrustEntry{Retired: other.retired})
-		g.pin.seen = append(g.pin.seen, other.pin.seen...)
+	for _, g := range grants {
+		if g.pin != best.pin && g.retired != "" && g.signer.mayRetire(best.pin) {
+			best.pin.shorten(TrustEntry{Retired: g.retired})
+			best.pin.seen = append(best.pin.seen, g.pin.seen...)
+		}
 	}
-	return g
+	return best.pin
 }
 
 // over reports whether the entry ended with its root.

@@ -1,6 +1,7 @@
 package sign
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,6 +151,27 @@ func TestTeamKeyOutlivesARoot(t *testing.T) {
 
 	p.adoptBy(t, p.root, 3)
 	assert.NotEmpty(t, p.entry(t, same.KID()).Retired, "its root left it out")
+}
+
+// A root's retirement of a key counts beside any number of other lists, whatever their order: that of
+// roots which are equally wide is the order of their keys.
+func TestTeamRetiresAmongMany(t *testing.T) {
+	for first := range 3 {
+		p := newTeamPlace(t)
+		peers := []Signer{pgpKey(t, packet.Config{}), pgpKey(t, packet.Config{}), pgpKey(t, packet.Config{})}
+		slices.SortFunc(peers, func(a, b Signer) int { return strings.Compare(string(a.KID()), string(b.KID())) })
+		worker := sshKey(t, "ed25519")
+		narrow, gone, wide := entryOf(worker), entryOf(worker), entryOf(worker)
+		narrow.Roles, gone.Roles, wide.Roles = []string{RoleSender}, []string{RoleSender}, []string{RoleSender, RoleRecipient}
+		gone.Retired = "2026-01-02T00:00:00Z"
+		for i, e := range []TrustEntry{narrow, gone, wide} {
+			peer := peers[(first+i)%len(peers)]
+			require.NoError(t, p.trust.Add(p.path, rootEntry(peer, "user:peer@example.com")))
+			p.adoptBy(t, peer, 1, e)
+		}
+		assert.Equal(t, gone.Retired, p.entry(t, worker.KID()).Retired)
+		assert.Equal(t, wide.Roles, p.entry(t, worker.KID()).Roles)
+	}
 }
 
 // Each root goes on from its own list; nobody's list takes another's place.
