@@ -156,6 +156,10 @@ func (s *Handler) address(ctx context.Context, to string, here bool, env *handof
 	if err != nil {
 		return nil, err
 	}
+	if repo := env.Target.Repo; repo != "" && !hub.Is(repo) { // handoff.defaultRepo is for documents that name none
+		return nil, fault.New(fault.Denied, fault.AudienceMismatch, "the document is for the repository %s, and handoff.defaultRepo is %s", untrusted.Place(repo), alias).
+			WithHints(fault.See("emit").Because("--to AGENT@ALIAS says which repository it is sent to"))
+	}
 	env.Target.Repo = hub.ID()
 	return hub, nil
 }
