@@ -202,6 +202,10 @@ var ofAudits = []mutant{
 		`return at.ref == name })`, `return at.ref == name || true })`, inScript + "audit_inboxes",
 	},
 	{
+		"undecided handoffs alone are in the inbox of nobody", "internal/app/audit/compare.go",
+		`[]string{to, offered}`, `[]string{to, refs.Nobody}`, inScript + "audit_inboxes",
+	},
+	{
 		"an inbox ref in another inbox is reported", "internal/app/audit/compare.go",
 		`		case other != at:`, `		case other != at && false:`, inScript + "audit_inboxes",
 	},
