@@ -72,8 +72,8 @@ func LastMessage(r io.Reader) (*Message, error) {
 	return m, nil
 }
 
-// beginsJSON matches no text such as [WIP], [x] or {name}.
-var beginsJSON = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:\{\s*["}]|\[\s*["{\[\]0-9-])`) })
+// beginsJSON matches no text such as [WIP], [1], [[link]] or {name}: a client prints objects, alone or in an array.
+var beginsJSON = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:\{\s*["}]|\[\s*["{\]])`) })
 
 func noMessage(why string) *fault.Error {
 	return fault.New(fault.Invalid, fault.Malformed, "the output of the agent: %s", why)

@@ -40,7 +40,10 @@ func TestLastMessage(t *testing.T) {
 
 // A text may begin with a bracket of its own.
 func TestLastMessageInBrackets(t *testing.T) {
-	for _, text := range []string{"[WIP] Half of it is done.", "[x] tests pass", "[PR 12](https://example.com/12) is ready", "{name} is left as it was"} {
+	for _, text := range []string{
+		"[WIP] Half of it is done.", "[x] tests pass", "[PR 12](https://example.com/12) is ready", "{name} is left as it was",
+		"[1] names the cause.", "[2026-01-02] It is done.", "[-v] is no flag of it", "[[Login]] is ready",
+	} {
 		m, err := dialect.LastMessage(strings.NewReader(text + "\n"))
 		require.NoError(t, err)
 		assert.Equal(t, &dialect.Message{Text: text}, m)
