@@ -327,7 +327,7 @@ var ofAgents = []mutant{
 	},
 	{
 		"setups at once keep each other's records", "internal/app/agentsetup/record.go",
-		`unlock, err := private.Lock(ctx, path)`, `unlock, err := func() {}, ctx.Err()`, "./internal/app/agentsetup -run TestSetupsAtOnce",
+		`unlock, err = private.Lock(ctx, path)`, `unlock, err = func() {}, ctx.Err()`, "./internal/app/agentsetup -run TestSetupsAtOnce",
 	},
 	{
 		"entries that an older setup wrote are replaced", "internal/app/agentsetup/setup.go",

@@ -70,20 +70,23 @@ func (r *Request) record() (*record, error) {
 // lockPatience is the longest wait for another setup.
 const lockPatience = 10 * time.Second
 
-// lock keeps another setup from the record at path while this one reads, changes and writes it: a file
-// that is missing there would never be removed.
-func lock(path string) (func(), error) {
+// lockedRecord returns the record, and keeps another setup from it until unlock is called: a file that is
+// missing there would never be removed.
+func lockedRecord(r *Request) (rec *record, unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
 	defer cancel()
-	path = filepath.Join(filepath.Dir(path), "setup.lock")
-	unlock, err := private.Lock(ctx, path)
+	path := filepath.Join(filepath.Dir(r.recordPath()), "setup.lock")
+	unlock, err = private.Lock(ctx, path)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, fault.New(fault.Unavailable, fault.Busy, "another githandoff setup is running: it holds %s", path)
+		return nil, nil, fault.New(fault.Unavailable, fault.Busy, "another githandoff setup is running: it holds %s", path)
 	case err != nil:
-		return nil, cannotWrite(path, err)
+		return nil, nil, cannotWrite(path, err)
 	}
-	return unlock, nil
+	if rec, err = r.record(); err != nil {
+		unlock()
+	}
+	return rec, unlock, err
 }
 
 func (r *Request) save(rec *record) error {

@@ -96,15 +96,11 @@ func (r *Request) Remove(changes []*Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	unlock, err := lock(r.recordPath())
+	rec, unlock, err := lockedRecord(r)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	rec, err := r.record()
-	if err != nil {
-		return err
-	}
 	var dirs []string
 	for _, c := range changes {
 		w := rec.find(c.Path)

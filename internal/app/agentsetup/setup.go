@@ -223,15 +223,11 @@ func (r *Request) Apply(changes []*Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	unlock, err := lock(r.recordPath())
+	rec, unlock, err := lockedRecord(r)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	rec, err := r.record()
-	if err != nil {
-		return err
-	}
 	for _, c := range changes {
 		made, err := makeDirs(filepath.Dir(c.Path))
 		if err != nil {
