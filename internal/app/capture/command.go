@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -64,15 +65,11 @@ func (h *Handler) handOver(ctx context.Context, r *Request, document []byte) (se
 	if err == nil || sent {
 		return sent, err
 	}
-	kept, kerr := h.setAside(ctx, bytes.NewReader(document))
-	if kerr != nil {
-		return false, errors.Join(err, kerr)
-	}
 	if dialect.Untold(err) { // capture has no flags for such a document
 		err = fault.As(err).WithHints(fault.SeeAll("emit").
 			Because("--format with -f reads the file as the format that it names; --goal with --detail @- hands over a text as it is"))
 	}
-	return false, fault.About("what the command left is kept as "+kept, err)
+	return false, h.keep(ctx, bytes.NewReader(document), err)
 }
 
 // keepLarge keeps a file that is too large for a document.
@@ -82,7 +79,12 @@ func (h *Handler) keepLarge(ctx context.Context, path string, refusal error) err
 		return errors.Join(refusal, err)
 	}
 	defer f.Close()
-	kept, err := h.setAside(ctx, f)
+	return h.keep(ctx, f, refusal)
+}
+
+// keep keeps a document that was refused, and says in the refusal where it is.
+func (h *Handler) keep(ctx context.Context, document io.Reader, refusal error) error {
+	kept, err := h.setAside(ctx, document)
 	if err != nil {
 		return errors.Join(refusal, err)
 	}

@@ -150,27 +150,29 @@ func (s *Handler) address(ctx context.Context, to string, here bool, env *handof
 		alias = s.Repo.Config.Get("handoff.defaultrepo")
 	}
 	if alias == "" {
-		return s.Local, s.checkPlace(env)
+		return s.Local, checkPlace(env, s.Local, "which is not this one",
+			fault.See("emit").Because("--to AGENT keeps it here, --to AGENT@ALIAS sends it to another repository"))
 	}
 	hub, err := s.Workspace.Hub(ctx, alias)
 	if err != nil {
 		return nil, err
 	}
-	if repo := env.Target.Repo; repo != "" && !hub.Is(repo) { // handoff.defaultRepo is for documents that name none
-		return nil, fault.New(fault.Denied, fault.AudienceMismatch, "the document is for the repository %s, and handoff.defaultRepo is %s", untrusted.Place(repo), alias).
-			WithHints(fault.See("emit").Because("--to AGENT@ALIAS says which repository it is sent to"))
+	if err := checkPlace(env, hub, "and handoff.defaultRepo is "+alias,
+		fault.See("emit").Because("--to AGENT@ALIAS says which repository it is sent to")); err != nil {
+		return nil, err
 	}
 	env.Target.Repo = hub.ID()
 	return hub, nil
 }
 
-// checkPlace refuses a document for another repository: nobody could take its handoff here.
-func (s *Handler) checkPlace(env *handoff.Envelope) error {
-	if repo := env.Target.Repo; repo != "" && !s.Local.Is(repo) {
-		return fault.New(fault.Denied, fault.AudienceMismatch, "the document is for the repository %s, which is not this one", untrusted.Place(repo)).
-			WithHints(fault.See("emit").Because("--to AGENT keeps it here, --to AGENT@ALIAS sends it to another repository"))
+// checkPlace refuses a document for another repository than home: nobody could take its handoff there. The
+// refusal says why it would go to home, and has a hint.
+func checkPlace(env *handoff.Envelope, home lifecycle.Home, why string, hint fault.Hint) error {
+	repo := env.Target.Repo
+	if repo == "" || home.Is(repo) {
+		return nil
 	}
-	return nil
+	return fault.New(fault.Denied, fault.AudienceMismatch, "the document is for the repository %s, %s", untrusted.Place(repo), why).WithHints(hint)
 }
 
 // complete fills in the members known only to this machine: id, times, salt, source.

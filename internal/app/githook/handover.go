@@ -79,9 +79,10 @@ func (h *Handover) PostCommit(ctx context.Context) error {
 	}
 	if c != nil {
 		for _, to := range c.To {
-			err := h.early(c.ID(to), c.emit(to, h.Repo.Head).Because("hands it over with the time of now"))
+			id := c.ID(to)
+			err := h.early(id, c.emit(to, h.Repo.Head).Because("hands it over with the time of now"))
 			if err == nil {
-				_, err = h.once(ctx, s, c.Envelope(), Order{ID: c.ID(to), To: to, Snapshot: c.Snapshot})
+				_, err = h.once(ctx, s, c.Envelope(), Order{ID: id, To: to, Snapshot: c.Snapshot})
 			}
 			if err != nil {
 				h.refused(fault.About("Handoff-To: "+to, err))
