@@ -57,7 +57,7 @@ func (b *Board) title() string {
 		count[r.State]++
 	}
 	text := b.who
-	for _, state := range []string{"claimed", "overdue", "offered", "undecided", "expired", "refused", "queued", "sent"} {
+	for _, state := range []string{"claimed", "overdue", "offered", "undecided", "expired", "early", "refused", "queued", "sent"} {
 		if count[state] > 0 {
 			text += "  " + strconv.Itoa(count[state]) + " " + state
 		}
@@ -123,7 +123,7 @@ func colour(state string) color.Color {
 		return lipgloss.Cyan
 	case "refused", "disputed":
 		return lipgloss.Red
-	case "overdue", "undecided", "expired", "queued":
+	case "overdue", "undecided", "expired", "early", "queued":
 		return lipgloss.Yellow
 	}
 	return lipgloss.White

@@ -19,7 +19,7 @@ func (a *app) fail(err error) {
 // row is the JSON object of a handoff. Its members are stable.
 type row struct {
 	ID        handoff.ID        `json:"id"`                  // handoff
-	State     string            `json:"state"`               // phase, or the receipt; of a list: offered, claimed, overdue, undecided, expired, queued, sent, refused; of sync also delivered, or a step that was kept; of gc what is gone: swept, expired, checkpoint, snapshot, copy
+	State     string            `json:"state"`               // phase, or the receipt; of a list: offered, claimed, overdue, undecided, expired, early, queued, sent, refused; of sync also delivered, or a step that was kept; of gc what is gone: swept, expired, checkpoint, snapshot, copy
 	Task      string            `json:"task,omitempty"`      // the sender's own key for the work
 	From      string            `json:"from"`                // sender; empty of a refused one, and of gc
 	To        string            `json:"to"`                  // agent whose inbox it is in, _ for nobody; empty of gc

@@ -31,9 +31,10 @@ func newStatus(a *app) command {
 		long: `Shows the agent of this worktree, the handoffs that it holds, and those that wait, as
 this clone knows them; it asks no hub. States are those of "githandoff inbox": claimed
 (an agent works on it), overdue (the lease of its claim ran out), sent (delivered;
-nothing more is known), queued (waits in the outbox), undecided (waits for a person). If
-somebody else ended a claim, status names it with the step that ended it, until
-"githandoff sync" closes it.
+nothing more is known), queued (waits in the outbox), undecided (waits for a person),
+early (dated ahead of the clock here: nobody can take it before that time). If somebody
+else ended a claim, status names it with the step that ended it, until "githandoff sync"
+closes it.
 
 With --json it prints one object.`,
 		example: []string{
@@ -105,6 +106,7 @@ type status struct {
 	Undecided int            `json:"undecided"` // waiting for a decision
 	Stale     int            `json:"stale"`     // in the agent's inboxes, held elsewhere with an expired lease
 	Expired   int            `json:"expired"`   // expired
+	Early     int            `json:"early"`     // in the agent's inboxes, and dated ahead of the clock here
 	Refused   int            `json:"refused"`   // in the agent's inboxes, and cannot be read
 	Queued    int            `json:"queued"`    // in the outbox of this clone
 	Sent      []statusRow    `json:"sent"`      // by the agent, without a known receipt
@@ -159,7 +161,7 @@ type hubRow struct {
 func (c *statusCommand) statusOf(ws *workspace.Workspace, s *survey.Survey) *status {
 	out := &status{
 		Agent: ws.Agent, Repo: ws.Local.RepoID, Held: []heldRow{}, Elsewhere: []elsewhereRow{}, Kept: []keptRow{}, Sent: []statusRow{}, Hubs: []hubRow{}, Open: []statusRow{},
-		Waiting: s.Waiting, Undecided: s.Undecided, Stale: s.Stale, Expired: s.Expired, Refused: s.Refused, Queued: s.Queued, allSent: s.AllSent,
+		Waiting: s.Waiting, Undecided: s.Undecided, Stale: s.Stale, Expired: s.Expired, Early: s.Early, Refused: s.Refused, Queued: s.Queued, allSent: s.AllSent,
 	}
 	for _, one := range s.Held {
 		out.Held = append(out.Held, c.held(ws, one))

@@ -35,6 +35,7 @@ func (s *status) sections() []section {
 		{"undecided", "waiting for a decision", "githandoff route", s.Undecided},
 		{"overdue", "held by somebody whose lease ran out", "", s.Stale},
 		{"expired", "expired", "githandoff gc --expired", s.Expired},
+		{"early", "dated ahead of the clock here", "", s.Early},
 		{"refused", "refused: githandoff cannot read it", "githandoff audit", s.Refused},
 		{"queued", "to be delivered", "githandoff sync", s.Queued},
 	}

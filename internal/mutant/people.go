@@ -132,6 +132,10 @@ var ofPeople = []mutant{
 		`ids = append(ids, it.Place.ID)`, `_ = it`, inScript + "inbox_ends",
 	},
 	{
+		"what is dated ahead of the clock does not wait for its agent", "internal/workspace/list.go",
+		`case r.At.After(now.Add(lifecycle.ClockSkew)):`, `case false:`, "./internal/workspace -run AheadOfTheClock",
+	},
+	{
 		"an end that two held handoffs share ends neither", "internal/work/held.go",
 		`if len(held) > 1 {
 		return nil, handoff.Ambiguous(`, `if len(held) > 2 {

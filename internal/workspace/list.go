@@ -182,8 +182,9 @@ type Item struct {
 	Tip *record.Commit // owner of the record
 }
 
-// State returns the state shown by the ref and its tip: queued, sent, undecided, expired, overdue,
-// or the phase of the handoff. The item has no Fault.
+// State returns the state shown by the ref and its tip: queued, sent, early, undecided, expired,
+// overdue, or the phase of the handoff. Early is a tip dated so far ahead of the clock that no reader
+// counts it yet. The item has no Fault.
 func (it *Item) State(now time.Time) string {
 	switch it.Kind {
 	case "outbox":
@@ -193,6 +194,8 @@ func (it *Item) State(now time.Time) string {
 	}
 	r := it.Record
 	switch {
+	case r.At.After(now.Add(lifecycle.ClockSkew)):
+		return "early"
 	case r.Event == record.Claimed || r.Event == record.Progressed:
 		if now.After(r.Lease) {
 			return "overdue"

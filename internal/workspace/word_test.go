@@ -30,3 +30,17 @@ func TestOneWordForAState(t *testing.T) {
 		assert.Equal(t, want, (&workspace.View{State: s}).WordAt(now))
 	}
 }
+
+// What is dated ahead of the clock cannot be taken: it does not wait for its agent.
+func TestAheadOfTheClockIsEarly(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	at := func(at time.Time) *workspace.Item {
+		r := &record.Record{Event: record.Offered, At: at, Expires: at.Add(time.Hour)}
+		return &workspace.Item{Kind: "inbox", Place: lifecycle.Place{Agent: "fixer"}, Record: r}
+	}
+	near, early := at(now.Add(lifecycle.ClockSkew)), at(now.Add(lifecycle.ClockSkew+time.Second))
+	assert.Equal(t, "offered", near.State(now))
+	assert.True(t, near.Waits(now))
+	assert.Equal(t, "early", early.State(now))
+	assert.False(t, early.Waits(now))
+}

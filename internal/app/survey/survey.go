@@ -29,6 +29,7 @@ type Survey struct {
 	Undecided int               // wait for a decision
 	Stale     int               // in the agent's inboxes, held elsewhere with an expired lease
 	Expired   int               // in the agent's inboxes
+	Early     int               // in the agent's inboxes, and dated ahead of the clock here
 	Refused   int               // in the agent's inboxes, and cannot be read
 	Queued    int               // in the outbox of this clone
 	Items     []*workspace.Item // of the handoffs counted
@@ -218,6 +219,8 @@ func (s *Survey) count(it *workspace.Item, inboxes []string, now time.Time) *int
 		return &s.Stale
 	case "expired":
 		return &s.Expired
+	case "early":
+		return &s.Early
 	}
 	return nil // somebody works on it
 }

@@ -84,7 +84,7 @@ func stateTint(text string) Tint {
 		return Cyan
 	case "claimed", "held", "acknowledged":
 		return Green
-	case "overdue", "undecided", "queued", "expired":
+	case "overdue", "undecided", "queued", "expired", "early":
 		return Yellow
 	case "refused", "failed", "disputed", "revoked":
 		return Red
