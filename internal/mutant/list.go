@@ -77,6 +77,10 @@ var mutants = []mutant{
 		`(size < 0 || size > limit)`, `size < 0`, inRefs + "TestReadLoose",
 	},
 	{
+		"doctor names a directory that cannot be written to", "internal/refs/writable.go",
+		`if count == 0 {`, `if count >= 0 {`, "./internal/stress -run TestReadOnlyHere",
+	},
+	{
 		"a ref that is a link is asked for", "internal/refs/files.go",
 		`|syscall.O_NOFOLLOW|`, `|`, inRefs + "TestReadRefLikeGit",
 	},

@@ -230,7 +230,7 @@ func inNamespace(t *testing.T, w *gittest.Fixture, p *gittest.Repo, script strin
 		t.Skipf("no namespace to mount in: %s", out)
 	}
 	mnt := filepath.Join(w.Dir, "mnt")
-	require.NoError(t, os.Mkdir(mnt, 0o755))
+	require.NoError(t, os.MkdirAll(mnt, 0o755))
 	cmd := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-eu", "-c", script, "sh", mnt, gittest.BuildBinary(t))
 	cmd.Dir, cmd.Env = p.Dir, p.Env
 	out, err := cmd.CombinedOutput()
@@ -315,6 +315,17 @@ func TestReadOnlyHere(t *testing.T) {
 	assert.Contains(t, out, "read-only file system")
 	assert.Contains(t, out, "this user must be able to write there")
 	assert.Contains(t, out, id, "what is there can be listed")
+
+	out = inNamespace(t, w, boss, `
+		mount --bind .git/objects/pack .git/objects/pack
+		mount -o remount,ro,bind .git/objects/pack
+		rc=0; "$2" doctor || rc=$?
+		echo "doctor: $rc"
+		umount .git/objects/pack
+		"$2" doctor
+	`)
+	assert.Contains(t, out, "problem  repository   1 directory cannot be written to, such as "+filepath.Join(boss.Dir, ".git/objects/pack")+": read-only file system\n")
+	assert.Contains(t, out, "doctor: 1\n")
 	boss.Must(t, "resume")
 	sound(t, boss)
 }

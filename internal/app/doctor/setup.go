@@ -45,6 +45,9 @@ func (d *checkup) checkRepository(repo *refs.Repo) {
 	default:
 		d.wrong("repository", d.setUp(repo), "%s is not set up", kind)
 	}
+	if err := repo.CheckWritable(); err != nil {
+		d.problem("repository", err)
+	}
 }
 
 // setUp returns how a repository gets its agent: the one that it names, or one that

@@ -1,0 +1,62 @@
+package refs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/private"
+)
+
+// CheckWritable returns an error if this user may write to the repository, but not to some
+// directories in it that a step writes to: a git that ran with sudo, or as another user of a shared
+// repository, may have made them. It returns nil for a reader, who neither owns the
+// repository nor may write to it.
+func (r *Repo) CheckWritable() error {
+	info, err := os.Stat(r.CommonDir)
+	if err != nil {
+		return err
+	}
+	mine := int(private.Owner(info)) == os.Geteuid()
+	if !mine && errors.Is(unix.Access(r.CommonDir, unix.W_OK), unix.EACCES) {
+		return nil
+	}
+	count, first, why := 0, "", error(nil)
+	for _, dir := range r.written() {
+		if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil && !errors.Is(err, unix.ENOENT) {
+			if count++; count == 1 {
+				first, why = dir, err
+			}
+		}
+	}
+	if count == 0 {
+		return nil
+	}
+	f := fault.New(fault.Unavailable, fault.ReadOnly, "%s cannot be written to, such as %s: %w", fault.Count(count, "directory"), first, why)
+	if info, err = os.Stat(first); err != nil || errors.Is(why, unix.EROFS) || !mine {
+		return f.WithHints(OwnerOf(first))
+	}
+	if int(private.Owner(info)) == os.Geteuid() {
+		return f.WithHints(fault.Run("chmod", "-R", "u+w", r.CommonDir))
+	}
+	return f.WithHints(fault.Run("sudo", "chown", "-R", strconv.Itoa(os.Geteuid()), r.CommonDir).Because("the repository is yours, and these are not"))
+}
+
+// written returns the directories that a step writes to.
+func (r *Repo) written() []string {
+	dirs := []string{r.CommonDir, r.GitDir}
+	for _, below := range []string{"objects", "refs/handoffs", "githandoff"} {
+		_ = filepath.WalkDir(filepath.Join(r.CommonDir, below), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				dirs = append(dirs, path)
+			}
+			return nil // a directory that cannot be read was listed before
+		})
+	}
+	return dirs
+}
