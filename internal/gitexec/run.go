@@ -200,8 +200,11 @@ func failure(ctx context.Context, c Cmd, cmd *exec.Cmd, err error, stderr *tail)
 	if program == "" {
 		program = "git"
 		args := c.Args
-		for len(args) > 2 && args[0] == "-c" { // a setting, not the command
-			args = args[2:]
+		for len(args) > 1 && strings.HasPrefix(args[0], "-") { // a setting, not the command
+			if args[0] == "-c" {
+				args = args[1:]
+			}
+			args = args[1:]
 		}
 		if len(args) > 0 {
 			program += " " + args[0]
@@ -262,8 +265,9 @@ func (r *Runner) Start(ctx context.Context, c Cmd) (*Process, error) {
 		if p.Out != nil {
 			_ = p.Out.Close()
 		}
+		err = failure(ctx, c, cmd, err, p.stderr) // before done: it would be the reason
 		done()
-		return nil, failure(ctx, c, cmd, err, p.stderr)
+		return nil, err
 	}
 	return p, nil
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -197,6 +198,19 @@ func TestStart(t *testing.T) {
 		assert.Equal(t, "got "+word+"\n", answer)
 	}
 	assert.Equal(t, 3, gitexec.ExitCode(p.Close()))
+}
+
+// The error of a process that cannot be started says why.
+func TestStartFails(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	_, err := runner(t).Start(t.Context(), gitexec.Cmd{Name: none})
+	require.ErrorIs(t, err, fs.ErrNotExist)
+
+	r := runner(t)
+	r.Dir = none
+	_, err = r.Start(t.Context(), gitexec.Cmd{Args: []string{"-c", "a.b=c", "--config-env=d.e=HOME", "config", "--list"}})
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	assert.ErrorContains(t, err, "git config: ")
 }
 
 func TestLeaveReaps(t *testing.T) {

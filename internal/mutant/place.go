@@ -149,6 +149,11 @@ var ofPlace = []mutant{
 		`if _, err := os.Lstat(path); err == nil {`, `if _, err := os.Lstat(path); err == nil && false {`, "./internal/durable -run TestCreateFile",
 	},
 	{
+		"a git that cannot be started says why", "internal/gitexec/run.go",
+		"err = failure(ctx, c, cmd, err, p.stderr) // before done: it would be the reason\n\t\tdone()", "done()\n\t\terr = failure(ctx, c, cmd, err, p.stderr)",
+		inGitexec + "TestStartFails",
+	},
+	{
 		"git runs no hooks of the configuration", "internal/gitexec/run.go",
 		`slices.Concat(gitSettings, r.withoutHooks(), args)`, `slices.Concat(gitSettings, args)`, inRefs + "TestOpenSwitches",
 	},

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -32,11 +33,14 @@ func discoverPlain(ctx context.Context, r *Repo, answer func() (settings, error)
 		err := discover(ctx, r) // beside the git that reads the settings
 		known, cerr := answer()
 		r.Config = known.config
-		return false, cmp.Or(err, cerr)
+		if err == nil && cerr != nil {
+			err = notStarted(cerr)
+		}
+		return false, err
 	}
 	known, err := answer()
 	if err != nil {
-		return false, cmp.Or(discover(ctx, r), err)
+		return false, cmp.Or(discover(ctx, r), notStarted(err))
 	}
 	r.Config = known.config
 	own := filepath.Join(dirs.CommonDir, "config")
@@ -209,7 +213,7 @@ func notFound(r *Repo, err error) error {
 		}
 	}
 	if why == "" && err != nil { // git did not get so far
-		return fault.New(fault.Unavailable, fault.GitFailed, "%w", err).WithHints(fault.Fact("git must be installed, and in PATH"))
+		return notStarted(err)
 	}
 	why = strings.TrimPrefix(why, "fatal: ")
 	if quoted := strconv.QuoteToGraphic(why); quoted != `"`+why+`"` {
@@ -249,4 +253,15 @@ func lostWorktree(place string) []fault.Hint {
 func trustDirectory(path string) fault.Hint {
 	return fault.Run("git", "config", "--global", "--add", "safe.directory", path).
 		Because("makes git trust this repository, which belongs to another user")
+}
+
+// notStarted returns the error of a git that could not be started, or that said nothing.
+func notStarted(err error) error {
+	hint := fault.Fact("git must be installed, and in PATH")
+	for _, none := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM} {
+		if errors.Is(err, none) {
+			hint = fault.Run("sh", "-c", "ulimit -a").Because("lists the limits of this user: too many processes or files are open, or there is no memory left")
+		}
+	}
+	return fault.New(fault.Unavailable, fault.GitFailed, "%w", err).WithHints(hint)
 }

@@ -49,6 +49,21 @@ func TestWithoutGit(t *testing.T) {
 	p.Refuses(t, 8, []string{"executable file not found", "hint: # git must be installed"}, "status")
 }
 
+// A limit of the machine is named, and not taken for a git that is missing.
+func TestWithoutFiles(t *testing.T) {
+	t.Parallel()
+	w := gittest.NewFixture(t)
+	boss := w.Agent(t, "boss")
+	for _, limit := range []string{"10", "16"} {
+		cmd := exec.Command("sh", "-c", `ulimit -n "$1"; exec "$2" status`, "sh", limit, gittest.BuildBinary(t))
+		cmd.Dir, cmd.Env = boss.Dir, boss.Env
+		out, err := cmd.CombinedOutput()
+		require.Error(t, err)
+		assert.Equal(t, 8, cmd.ProcessState.ExitCode(), "%s", out)
+		assert.Contains(t, string(out), "too many open files\nhint: sh -c 'ulimit -a'  # ")
+	}
+}
+
 func TestWithoutAgent(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
