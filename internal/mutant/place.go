@@ -149,6 +149,10 @@ var ofPlace = []mutant{
 		`if _, err := os.Lstat(path); err == nil {`, `if _, err := os.Lstat(path); err == nil && false {`, "./internal/durable -run TestCreateFile",
 	},
 	{
+		"chmod is no hint where it changes nothing", "internal/private/check.go",
+		`if !keepsModes(filepath.Dir(path)) {`, `if false {`, "./internal/private -run TestFileSystemWithoutModes",
+	},
+	{
 		"a git that cannot be started says why", "internal/gitexec/run.go",
 		"err = failure(ctx, c, cmd, err, p.stderr) // before done: it would be the reason\n\t\tdone()", "done()\n\t\terr = failure(ctx, c, cmd, err, p.stderr)",
 		inGitexec + "TestStartFails",

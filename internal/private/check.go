@@ -83,8 +83,11 @@ func Check(path string, info fs.FileInfo, forbidden fs.FileMode, owners ...uint3
 			WithHints(fault.Run("chown", fmt.Sprint(owners[0]), path).Because("gives it to the owner of the repository; look at it first"))
 	}
 	if loose := info.Mode().Perm() & forbidden; loose != 0 && !(loose == groupWrite && forbidden == Others && ownGroup(group(info))) {
-		return Unsafe(path, fmt.Sprintf("is open to other users (mode %04o)", info.Mode().Perm())).
-			WithHints(fault.Run("chmod", fmt.Sprintf("%04o", info.Mode().Perm()&^forbidden), path).Because("closes it"))
+		hint := fault.Run("chmod", fmt.Sprintf("%04o", info.Mode().Perm()&^forbidden), path).Because("closes it")
+		if !keepsModes(filepath.Dir(path)) {
+			hint = fault.Fact("this file system lets everybody change its files: mount it with permissions (in WSL, with the option metadata), or use another one")
+		}
+		return Unsafe(path, fmt.Sprintf("is open to other users (mode %04o)", info.Mode().Perm())).WithHints(hint)
 	}
 	return nil
 }
@@ -98,6 +101,22 @@ func CheckHolding(dir string, info fs.FileInfo, owners ...uint32) error {
 		forbidden = 0
 	}
 	return Check(dir, info, forbidden, owners...)
+}
+
+// newFile makes a file for this user alone.
+var newFile = os.CreateTemp
+
+// keepsModes reports whether the file system of a directory keeps the modes of files. NTFS, FAT and
+// many folders of another system show the same mode for all of them, and chmod changes none.
+func keepsModes(dir string) bool {
+	f, err := newFile(dir, ".githandoff-*")
+	if err != nil {
+		return true // a chmod may do
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	info, err := f.Stat()
+	return err != nil || info.Mode().Perm()&0o077 == 0
 }
 
 // Owner returns the owner of a file.

@@ -279,3 +279,30 @@ func TestWriteFile(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, names, 2, "a failure leaves no file behind")
 }
+
+// Where chmod changes nothing, it is not the hint.
+func TestFileSystemWithoutModes(t *testing.T) {
+	dir := home(t)
+	path := filepath.Join(dir, "trust.json")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	require.NoError(t, os.Chmod(path, 0o777))
+	refused := func() string {
+		_, err := Read(path, Others, MaxState)
+		unsafe(t, err)
+		require.Len(t, fault.As(err).Hints, 1)
+		return fault.As(err).Hints[0].String()
+	}
+	assert.Contains(t, refused(), "chmod 0755 "+path)
+
+	defer func(real func(dir, pattern string) (*os.File, error)) { newFile = real }(newFile)
+	newFile = func(dir, pattern string) (*os.File, error) {
+		f, err := os.CreateTemp(dir, pattern)
+		require.NoError(t, err)
+		require.NoError(t, f.Chmod(0o777))
+		return f, nil
+	}
+	assert.Contains(t, refused(), "this file system lets everybody change its files")
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, entries, 1, "nothing is left")
+}
