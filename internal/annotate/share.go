@@ -92,7 +92,7 @@ func (n *Notes) errFetch(ctx context.Context, hub *crossrepo.Hub, err error) err
 	if _, down := hub.RemoteLanes(ctx); down != nil {
 		return down
 	}
-	if gitexec.Damaged(err, n.Repo.Runner.Dir, n.Repo.Objects) || gitexec.CouldNotStore(err) { // here: what is there does no harm
+	if gitexec.Damaged(err, n.Repo.Objects) || gitexec.CouldNotStore(err) { // here: what is there does no harm
 		n.Workspace.Warn(fmt.Errorf("notes at %s are not merged: this clone cannot take them: %s", hub.Alias.Name, crossrepo.GitSaid(err)))
 		return nil
 	}

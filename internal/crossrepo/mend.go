@@ -68,7 +68,7 @@ func mendLane(ctx context.Context, h *laneCopies, s *laneTips) error {
 // and drops other copies. It reports whether anything changed.
 func (h *remote) mendAfter(ctx context.Context, failed error) (bool, error) {
 	_, whole, err := h.Repo.Listing(ctx, string(h.Namespace()), string(h.Mirror()), refs.Root+"sent/", refs.NotesRef)
-	if err != nil || whole && !gitexec.Damaged(failed, h.Repo.Runner.Dir, h.Repo.Objects) {
+	if err != nil || whole && !gitexec.Damaged(failed, h.Repo.Objects) {
 		return false, err
 	}
 	brought, dropped, err := mend(ctx, h, restorable(h)...)

@@ -65,7 +65,7 @@ func (h *remote) errUnreachable(err error) error {
 			return refs.Locked(lock)
 		}
 	}
-	if gitexec.Damaged(err, h.Repo.Runner.Dir, h.Repo.Objects) {
+	if gitexec.Damaged(err, h.Repo.Objects) {
 		return fault.New(fault.Unavailable, fault.MissingObject, "cannot read %s: the file of an object or of a ref in this clone is damaged", h.Alias.Name).
 			WithHints(refs.BringsObjects())
 	}

@@ -14,6 +14,7 @@ import (
 // Error is a process which could not be started, ended badly or ran too long.
 type Error struct {
 	Program string // "git push"
+	Dir     string // where it ran
 	Code    int    // exit code, -1 where there is none
 	Stderr  string // its end, trimmed, unescaped: never print it raw
 	Err     error
@@ -63,15 +64,15 @@ func TimedOut(err error) bool {
 	return ok && errors.Is(e.Err, context.DeadlineExceeded)
 }
 
-// Damaged reports whether git, which ran in dir, met the damaged file of an object or of a ref of
-// githandoff in the repository with the given directory of objects. The git of a hub at a path or
-// behind ssh says the same of its own files.
-func Damaged(err error, dir, objects string) bool {
+// Damaged reports whether git met the damaged file of an object or of a ref of githandoff in the
+// repository with the given directory of objects. The git of a hub at a path or behind ssh says the
+// same of its own files.
+func Damaged(err error, objects string) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && (e.says("bad object refs/handoffs") || e.says("bad object refs/notes/handoffs") ||
 		slices.ContainsFunc(e.damagedFiles(objects), func(path string) bool {
 			if !filepath.IsAbs(path) {
-				path = filepath.Join(dir, path)
+				path = filepath.Join(e.Dir, path)
 			}
 			_, err := os.Stat(path)
 			return err == nil

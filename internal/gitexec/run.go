@@ -217,7 +217,7 @@ func failure(ctx context.Context, c Cmd, cmd *exec.Cmd, err error, stderr *tail)
 	if cmd.ProcessState != nil {
 		code = cmd.ProcessState.ExitCode()
 	}
-	return &Error{Program: program, Code: code, Stderr: strings.TrimSpace(string(stderr.buf)), Err: err}
+	return &Error{Program: program, Dir: cmd.Dir, Code: code, Stderr: strings.TrimSpace(string(stderr.buf)), Err: err}
 }
 
 // Process is a running git, used through its standard input and output.

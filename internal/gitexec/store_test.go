@@ -65,7 +65,7 @@ func TestDamaged(t *testing.T) {
 		"fatal: bad object refs/handoffs/sent/fixer/x":                                      true,
 		"fatal: bad object refs/heads/main":                                                 false,
 	} {
-		err := fmt.Errorf("fetch: %w", &gitexec.Error{Program: "git fetch", Code: 128, Stderr: stderr})
-		assert.Equal(t, want, gitexec.Damaged(err, dir, objects), "%s", stderr)
+		err := fmt.Errorf("fetch: %w", &gitexec.Error{Program: "git fetch", Dir: dir, Code: 128, Stderr: stderr})
+		assert.Equal(t, want, gitexec.Damaged(err, objects), "%s", stderr)
 	}
 }

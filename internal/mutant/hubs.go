@@ -222,7 +222,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"a fetch mends a damaged file below a tip", "internal/crossrepo/mend.go",
-		`whole && !gitexec.Damaged(failed, h.Repo.Runner.Dir, h.Repo.Objects) {`, `whole {`, inCrossrepo + "TestFetchMendsWhatItMeets",
+		`whole && !gitexec.Damaged(failed, h.Repo.Objects) {`, `whole {`, inCrossrepo + "TestFetchMendsWhatItMeets",
 	},
 	{
 		"a sent handoff is looked for in the inboxes of the hub", "internal/crossrepo/mend.go",
