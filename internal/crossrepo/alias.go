@@ -27,6 +27,9 @@ type Alias struct {
 	// target is the argument of git fetch and git push: the name of a git remote, so that all
 	// its settings apply, or else the URL as configured, which git rewrites itself.
 	target string
+
+	derived string // the id that follows from the URL
+	source  string // see Aliases.source
 }
 
 // hinted returns the target in a command that somebody pastes.
@@ -74,39 +77,34 @@ func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
 	if a, err = as.read(name); err != nil {
 		return nil, false, err
 	}
-	derived, err := RepoID(string(a.URL), as.base())
-	if err != nil {
+	if err := apart(as, name, a.derived); err != nil {
 		return nil, false, err
 	}
-	if err := apart(as, name, derived); err != nil {
-		return nil, false, err
-	}
-	source := as.source(name, a.URL)
-	known := as.pinned(source)
+	known := as.pinned(a.source)
 	a.RepoID, a.Also = known.RepoID, known.Also
 	if a.RepoID == "" {
-		a.RepoID = derived
+		a.RepoID = a.derived
 		return a, false, nil
 	}
-	pinned = source == name
+	pinned = a.source == name
 	switch {
-	case a.Is(derived):
+	case a.Is(a.derived):
 		return a, pinned, nil
-	case as.Repo.Config.Get("handoffrepo."+source+".pinnedurl") != string(a.URL):
-		return nil, false, errOtherRepo(a, derived)
+	case as.Repo.Config.Get("handoffrepo."+a.source+".pinnedurl") != string(a.URL):
+		return nil, false, errOtherRepo(a)
 	}
-	return a, pinned, movedByPlace(as, a, derived)
+	return a, pinned, movedByPlace(as, a)
 }
 
 // movedByPlace returns the refusal of an alias with a relative path that leads elsewhere from this
 // worktree than from the one where it was pinned; nil unless both places exist. If the one that was
 // pinned is gone, the hub was moved together with this clone.
-func movedByPlace(as Aliases, a *Alias, derived string) error {
-	if elsewhere, err := RepoID(string(a.URL), "/"); err != nil || elsewhere == derived {
+func movedByPlace(as Aliases, a *Alias) error {
+	if elsewhere, err := RepoID(string(a.URL), "/"); err != nil || elsewhere == a.derived {
 		return nil //nolint:nilerr // the URL is not relative to a worktree
 	}
 	dir, _ := filePath(a.RepoID)
-	other, _ := filePath(derived)
+	other, _ := filePath(a.derived)
 	for _, place := range []string{dir, other} {
 		if _, err := os.Stat(place); err != nil {
 			return nil //nolint:nilerr // git says what is wrong with a place that is not there
@@ -116,7 +114,7 @@ func movedByPlace(as Aliases, a *Alias, derived string) error {
 	if IsRemote(as.Repo.Config, a.Name) {
 		absolute = fault.Run("git", "remote", "set-url", a.Name, dir)
 	}
-	return fault.New(fault.Denied, fault.AudienceMismatch, "%s was pinned as %s, and its relative path leads to %s from this worktree", a.Name, a.RepoID, derived).
+	return fault.New(fault.Denied, fault.AudienceMismatch, "%s was pinned as %s, and its relative path leads to %s from this worktree", a.Name, a.RepoID, a.derived).
 		WithHints(absolute.Because("makes the path absolute"))
 }
 
@@ -170,7 +168,7 @@ func (as Aliases) read(name string) (*Alias, error) {
 	return a, err
 }
 
-// onePlace fills in the URL and the prefix of an alias, if it pushes to where it fetches from.
+// onePlace fills in an alias, but for its ids, if it pushes to where it fetches from.
 func (as Aliases) onePlace(a *Alias, url, push string) (*Alias, error) {
 	a.URL = URL(as.insteadOf(url, "insteadof"))
 	want, err := RepoID(string(a.URL), as.base())
@@ -178,13 +176,13 @@ func (as Aliases) onePlace(a *Alias, url, push string) (*Alias, error) {
 		return nil, err // both are one place, which cannot be named
 	}
 	got, err2 := RepoID(push, as.base())
-	source := as.source(a.Name, a.URL)
-	known := as.pinned(source)
+	a.derived, a.source = want, as.source(a.Name, a.URL, want)
+	known := as.pinned(a.source)
 	oneHub := want == got || known.Is(want) && known.Is(got) // it may be fetched from by one of its ids and pushed to by another
 	if err != nil || err2 != nil || !oneHub {
 		return nil, errTwoPlaces(a.Name)
 	}
-	a.Prefix = cmp.Or(as.Repo.Config.Get(gitconfig.AliasPrefix(a.Name)), as.Repo.Config.Get(gitconfig.AliasPrefix(source)))
+	a.Prefix = cmp.Or(as.Repo.Config.Get(gitconfig.AliasPrefix(a.Name)), as.Repo.Config.Get(gitconfig.AliasPrefix(a.source)))
 	if a.Prefix != "" {
 		err = CheckPrefix(a.Prefix)
 	}
@@ -195,12 +193,11 @@ func (as Aliases) onePlace(a *Alias, url, push string) (*Alias, error) {
 // no id is pinned for it, another one pinned for this URL or for its id. "git remote rename" leaves
 // ours below the former name, and a hub without its prefix and its further ids would be taken for
 // another place, where its open handoffs would be offered a second time.
-func (as Aliases) source(name string, url URL) string {
+func (as Aliases) source(name string, url URL, derived string) string {
 	cfg := as.Repo.Config
 	if cfg.Get("handoffrepo."+name+".id") != "" {
 		return name
 	}
-	derived, _ := RepoID(string(url), as.base()) // none: its own settings say no more
 	others := cfg.Subsections("handoffrepo", "id")
 	slices.Sort(others)
 	for _, other := range others {
@@ -214,7 +211,7 @@ func (as Aliases) source(name string, url URL) string {
 // settle pins the names whose settings are still below another one, before those change.
 func settle(ctx context.Context, as Aliases, below string) error {
 	for _, name := range as.Names() {
-		if a, err := as.read(name); err != nil || name == below || as.source(name, a.URL) != below {
+		if a, err := as.read(name); err != nil || name == below || a.source != below {
 			continue
 		}
 		if _, err := as.Get(ctx, name); err != nil {
@@ -305,15 +302,11 @@ func (as Aliases) ByID(ctx context.Context, repoID string) (*Alias, error) {
 // to the given one by now; nil otherwise.
 func movedTo(as Aliases, name, pinned, repoID string) error {
 	a, err := as.read(name)
-	if err != nil {
+	if err != nil || a.derived != repoID {
 		return nil //nolint:nilerr // a command that uses the alias reports it
 	}
-	derived, err := RepoID(string(a.URL), as.base())
-	if err != nil || derived != repoID {
-		return nil //nolint:nilerr // as above
-	}
 	a.RepoID = pinned
-	return errOtherRepo(a, derived)
+	return errOtherRepo(a)
 }
 
 // suggest returns the hints for a name without a repository.

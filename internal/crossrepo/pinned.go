@@ -16,10 +16,8 @@ func Replaced(as Aliases, name, url string, ids []string) ([]string, error) {
 	if now.RepoID == "" || now.Is(derived) || slices.Contains(ids, now.RepoID) {
 		return nil, nil
 	}
-	if a, err := as.read(name); err == nil {
-		if id, err := RepoID(string(a.URL), as.base()); err == nil && id == derived {
-			return nil, nil // its URL in git's configuration leads there already
-		}
+	if a, err := as.read(name); err == nil && a.derived == derived {
+		return nil, nil // its URL in git's configuration leads there already
 	}
 	return now.IDs(), nil
 }

@@ -160,8 +160,8 @@ func (as Aliases) pinned(name string) *Alias {
 }
 
 // errOtherRepo returns the refusal of an alias whose URL leads to another id than the pinned one.
-func errOtherRepo(a *Alias, derived string) error {
-	return fault.New(fault.Denied, fault.AudienceMismatch, "%s was pinned as %s and now is %s", a.Name, a.RepoID, derived).
+func errOtherRepo(a *Alias) error {
+	return fault.New(fault.Denied, fault.AudienceMismatch, "%s was pinned as %s and now is %s", a.Name, a.RepoID, a.derived).
 		WithHints(fault.Run("githandoff", "repo", "add", a.Name, a.URL.Bare(), "--id", a.RepoID).Because("if it is the same repository under another name"),
 			fault.Run("githandoff", "repo", "add", a.Name, a.URL.Bare()).Because("if it is another repository, and no open handoff of the first one matters"))
 }

@@ -123,7 +123,7 @@ var ofAliases = []mutant{
 	},
 	{
 		"a relative path is looked at from each worktree", "internal/crossrepo/alias.go",
-		`return a, pinned, movedByPlace(as, a, derived)`, `return a, pinned, nil`, inScript + "repo_itself",
+		`return a, pinned, movedByPlace(as, a)`, `return a, pinned, nil`, inScript + "repo_itself",
 	},
 	{
 		"a renamed remote keeps what is pinned for its hub", "internal/crossrepo/alias.go",
@@ -133,7 +133,7 @@ var ofAliases = []mutant{
 	},
 	{
 		"the prefix of a hub is kept under its next name", "internal/crossrepo/alias.go",
-		`cmp.Or(as.Repo.Config.Get(gitconfig.AliasPrefix(a.Name)), as.Repo.Config.Get(gitconfig.AliasPrefix(source)))`, `as.Repo.Config.Get(gitconfig.AliasPrefix(a.Name))`, inScript + "repo_renamed",
+		`cmp.Or(as.Repo.Config.Get(gitconfig.AliasPrefix(a.Name)), as.Repo.Config.Get(gitconfig.AliasPrefix(a.source)))`, `as.Repo.Config.Get(gitconfig.AliasPrefix(a.Name))`, inScript + "repo_renamed",
 	},
 	{
 		"a renamed remote keeps it when its former name is another repository", "internal/crossrepo/alias.go",
