@@ -203,7 +203,7 @@ var ofAudits = []mutant{
 	},
 	{
 		"undecided handoffs alone are in the inbox of nobody", "internal/app/audit/compare.go",
-		`[]string{to, offered}`, `[]string{to, refs.Nobody}`, inScript + "audit_inboxes",
+		`s.ID, s.To, s.Offer.To)`, `s.ID, s.To, refs.Nobody)`, inScript + "audit_inboxes",
 	},
 	{
 		"an inbox ref in another inbox is reported", "internal/app/audit/compare.go",

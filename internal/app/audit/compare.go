@@ -210,7 +210,7 @@ func (c *comparison) visitor(ctx context.Context) audited.Visitor {
 		},
 		Inbox: func(id handoff.ID, to string) string {
 			standing := c.open[c.home.Namespace().Lane(id)][id]
-			switch at := c.placed(standing, id, to, to); {
+			switch at := c.placed(standing, id, to); {
 			case at != nil:
 				return at.ref
 			case to == refs.Nobody && len(standing) > 0: // it was routed since
@@ -254,10 +254,10 @@ func disputeOf(lane string, e *lifecycle.Entry) Finding {
 	return found
 }
 
-// placed returns the ref among those of a handoff by which it is in an inbox: of the agent that it is for by
-// now, or of the one to which it was offered, if that is nobody. It is nil if there is none.
-func (c *comparison) placed(standing []*openRef, id handoff.ID, offered, to string) *openRef {
-	for _, inbox := range []string{to, offered} {
+// placed returns the ref among those of a handoff by which it is in the first of some inboxes; nil if there is
+// none.
+func (c *comparison) placed(standing []*openRef, id handoff.ID, inboxes ...string) *openRef {
+	for _, inbox := range inboxes {
 		name := c.home.Namespace().Inbox(inbox, id)
 		if i := slices.IndexFunc(standing, func(at *openRef) bool { return at.ref == name }); i >= 0 {
 			return standing[i]
@@ -277,7 +277,8 @@ func (c *comparison) state(ctx context.Context, lane refs.Ref, s *lifecycle.Stat
 	if s.Offer == nil {
 		return nil // a finding already
 	}
-	at := c.placed(standing, s.ID, s.Offer.To, s.To)
+	// A routed handoff may still be in the inbox of nobody.
+	at := c.placed(standing, s.ID, s.To, s.Offer.To)
 	for _, other := range standing {
 		switch {
 		case other.wrong: // a finding already
