@@ -104,8 +104,8 @@ func (r *Request) otherRoutes(client string, changes []*Change) []Finding {
 			case w.Client != client || !hasHooks(w.Path, client):
 			case r.holds(w):
 				here = true
-				if client == "copilot" && r.Project && r.claudeHooks() != "" {
-					add(r.claudeHooks(), ours.Because("leaves those of Claude Code, which Copilot CLI runs as well"))
+				if claude := r.claudeHooks(); claude != "" && client == "copilot" && r.Project {
+					add(claude, ours.Because("leaves those of Claude Code, which Copilot CLI runs as well"))
 				}
 			case w.Root == "":
 				add(w.Path, ours.Because("leaves those of this user"))

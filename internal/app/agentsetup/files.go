@@ -1,7 +1,6 @@
 package agentsetup
 
 import (
-	"bytes"
 	"encoding/json"
 	"io/fs"
 	"maps"
@@ -180,7 +179,7 @@ func (r *Request) projectFiles(client string) ([]wanted, error) {
 // machine or on another one; "" if there are none.
 func (r *Request) claudeHooks() string {
 	path := filepath.Join(r.Root, ".claude", "settings.json")
-	if b, _, err := read(path); err != nil || !bytes.Contains(b, []byte(" hook agent claude ")) {
+	if !hasHooks(path, "claude") {
 		return ""
 	}
 	return path
