@@ -80,7 +80,7 @@ func isUntried(err error) bool {
 
 // alongside delivers the handoffs of the outbox without a kept step.
 func (r *syncing) alongside(steps []*work.Claim) []func(context.Context) {
-	r.early = map[handoff.ID]*outcome{}
+	r.early = map[*workspace.Item]*outcome{}
 	var tasks []func(context.Context)
 	for _, it := range r.out {
 		hub, ok := it.Home.(*crossrepo.Hub)
@@ -93,7 +93,7 @@ func (r *syncing) alongside(steps []*work.Claim) []func(context.Context) {
 			continue
 		}
 		o := &outcome{}
-		r.early[id] = o
+		r.early[it] = o
 		tasks = append(tasks, func(ctx context.Context) { r.syncItem(ctx, hub, it, specOf([]*workspace.Item{it}), o) })
 	}
 	return tasks
@@ -153,7 +153,8 @@ func (r *syncing) lookAgain(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	isEarly := func(it *workspace.Item) bool { return r.early[it.Place.ID] != nil }
-	told := slices.DeleteFunc(r.out, func(it *workspace.Item) bool { return !isEarly(it) })
-	r.out = append(told, slices.DeleteFunc(out, isEarly)...)
+	told := slices.DeleteFunc(r.out, func(it *workspace.Item) bool { return r.early[it] == nil })
+	r.out = append(told, slices.DeleteFunc(out, func(it *workspace.Item) bool {
+		return slices.ContainsFunc(told, func(early *workspace.Item) bool { return early.Place.ID == it.Place.ID })
+	})...)
 }

@@ -70,8 +70,8 @@ type syncing struct {
 	*Handler
 	only  []*crossrepo.Hub // the named ones; nil means all
 	asked []*asked
-	out   []*workspace.Item       // waiting and sent handoffs, as they were at the start
-	early map[handoff.ID]*outcome // of deliveries sent along with kept steps
+	out   []*workspace.Item            // waiting and sent handoffs, as they were at the start
+	early map[*workspace.Item]*outcome // of deliveries sent along with kept steps
 	done  []Done
 
 	tally
@@ -150,7 +150,7 @@ func (r *syncing) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*work
 	all := make([]*outcome, len(items))
 	var tasks []func(context.Context)
 	for i, it := range items {
-		if all[i] = r.early[it.Place.ID]; all[i] == nil {
+		if all[i] = r.early[it]; all[i] == nil {
 			all[i] = &outcome{}
 			tasks = append(tasks, func(ctx context.Context) { r.syncItem(ctx, hub, it, spec, all[i]) })
 		}
@@ -201,22 +201,20 @@ func (r *syncing) syncOutbox(ctx context.Context, home lifecycle.Home, it *works
 	}
 	p.Agent = it.Place.Agent
 	err = r.Outbox.DeliverChild(ctx, home, p)
-	id := p.Record.ID // it may be a new one
-	it.Ref = refs.Outbox(p.Agent, id)
+	it.Place.ID = p.Record.ID // it may be a new one
+	it.Ref = refs.Outbox(p.Agent, it.Place.ID)
 	if err != nil {
-		return nil, r.ignoreNotSender(outbox.KeptError(err, id))
+		return nil, r.ignoreNotSender(outbox.KeptError(err, it.Place.ID))
 	}
 	r.Receipts.Notes.Add(p.Envelope, p.Sealed, home, &p.Record)
-	done := &Done{What: "delivered", ID: id, Alias: r.Workspace.AliasOf(home), Record: &p.Record}
+	done := &Done{What: "delivered", ID: it.Place.ID, Alias: r.Workspace.AliasOf(home), Record: &p.Record}
 	hub, ok := home.(*crossrepo.Hub)
 	if !ok {
 		return done, nil
 	}
-	it.Kind, it.Ref = "sent", refs.Sent(it.Place.Agent, id)
-	sent := *it
-	sent.Place.ID, sent.Commit, sent.Record = id, p.Commit.OID, &p.Record
+	it.Kind, it.Ref, it.Commit, it.Record = "sent", refs.Sent(p.Agent, it.Place.ID), p.Commit.OID, &p.Record
 	// It may have been there before, and be over by now.
-	if over, err := r.syncSent(ctx, hub, &sent); over != nil || err != nil {
+	if over, err := r.syncSent(ctx, hub, it); over != nil || err != nil {
 		return cmp.Or(over, done), err
 	}
 	return done, nil
