@@ -53,7 +53,7 @@ var ofCrowds = []mutant{
 		"./internal/app/take -run TestIsMine",
 	},
 	{
-		"in a crowd a look brings a part of the inbox", "internal/app/take/crowd.go",
+		"in a crowd a look brings a part of the inbox", "internal/app/take/offers.go",
 		`sp.keys() >= crowdKeys`, `sp.keys() < 0`, "./internal/stress -run TestCrowdFetchesAPart",
 	},
 	{

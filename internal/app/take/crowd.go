@@ -27,12 +27,6 @@ const (
 	widened = 64
 )
 
-// isCrowded reports whether a crowd takes from the inboxes of this agent.
-func (t *Handler) isCrowded() bool {
-	sp, err := t.newSpread(t.Workspace.Inboxes())
-	return err == nil && sp.keys() >= crowdKeys
-}
-
 // part is a hub of whose inboxes only a part was fetched.
 type part struct {
 	hub   *crossrepo.Hub

@@ -21,7 +21,11 @@ import (
 // resumeAny claims one of the oldest offers.
 func (t *search) resumeAny(ctx context.Context) (*Result, error) {
 	defer t.warnOfMore()
-	t.crowded = t.isCrowded()
+	sp, err := t.newSpread(t.Workspace.Inboxes())
+	if err != nil {
+		return nil, err
+	}
+	t.crowded = sp.keys() >= crowdKeys
 	kept, err := t.Claims.Waiting()
 	if err != nil {
 		return nil, err
