@@ -139,7 +139,7 @@ type LaneChecker interface {
 	Cut(ctx context.Context, tip, below string) (cut string, ok bool, err error)
 }
 
-// Refused implements lifecycle.RemoteHome.
+// Refused says why the hub's lane is not believed, by the name of its copy; nil if it is.
 func (h *laneCopies) Refused(lane string) error {
 	if why, ok := h.refused.Load(lane); ok {
 		return why.(error)

@@ -111,6 +111,9 @@ func (j *joint) touches(h *Hub, t refs.Transaction) bool {
 // LaneTip implements lifecycle.RemoteHome. A waiting step whose entry does not stand on the copy, or
 // on another waiting step, was decided before the copy was read, and will be decided again.
 func (h *Hub) LaneTip(ctx context.Context, lane string) (string, error) {
+	if err := h.Refused(lane); err != nil {
+		return "", err
+	}
 	tip, err := h.Repo.Resolve(ctx, lane)
 	s := seatOf(ctx)
 	if s == nil || err != nil {

@@ -35,9 +35,8 @@ type RemoteHome interface {
 	// LooksFirst reports whether others are likely to have moved the lane of an id since it was
 	// read. A first try without a look would then be in vain.
 	LooksFirst(ctx context.Context, id handoff.ID) bool
-	// Refused says why the home's lane is not believed; nil if it is.
-	Refused(lane string) error
-	// LaneTip is the tip of the copy of a lane, including steps still waiting for a common push.
+	// LaneTip is the tip of the copy of a lane, including steps still waiting for a common push. The
+	// error says why the home's lane is not believed.
 	LaneTip(ctx context.Context, lane string) (string, error)
 	// WrongHome returns the hints for a record naming another home than this one. A repository can
 	// have more than one name.

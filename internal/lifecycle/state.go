@@ -175,8 +175,12 @@ func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) 
 	if err := rd.readInboxes(ctx, home.Namespace(), s, p.Agent); err != nil {
 		return nil, err
 	}
+	tipOf := rd.Repo.Resolve
+	if hub, ok := home.(RemoteHome); ok {
+		tipOf = hub.LaneTip
+	}
 	var err error
-	if s.LaneTip, err = rd.laneTip(ctx, home, home.Namespace().Lane(p.ID)); err != nil {
+	if s.LaneTip, err = tipOf(ctx, home.Namespace().Lane(p.ID)); err != nil {
 		return nil, err
 	}
 	if err := rd.replay(ctx, home, s); err != nil {
@@ -197,17 +201,6 @@ func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) 
 		s.tips = there.tips
 	}
 	return s, nil
-}
-
-func (rd *Reader) laneTip(ctx context.Context, home Home, lane string) (string, error) {
-	hub, ok := home.(RemoteHome)
-	if !ok {
-		return rd.Repo.Resolve(ctx, lane)
-	}
-	if err := hub.Refused(lane); err != nil {
-		return "", err
-	}
-	return hub.LaneTip(ctx, lane)
 }
 
 // readInboxes reads the possible inbox refs of a handoff: the one of the agent, and the one of
