@@ -36,10 +36,8 @@ func (f Format) function() crypto.Hash {
 	return crypto.SHA1
 }
 
-func (f Format) size() int { return f.function().Size() }
-
 // Digits returns how many hex digits an object id has.
-func (f Format) Digits() int { return 2 * f.size() }
+func (f Format) Digits() int { return 2 * f.function().Size() }
 
 // Zero returns the id of zeros, by which git says that there is no object.
 func (f Format) Zero() string { return strings.Repeat("0", f.Digits()) }

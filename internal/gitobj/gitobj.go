@@ -46,14 +46,15 @@ func (f Format) ParseOldTree(body []byte) ([]TreeEntry, error) { return f.parseT
 
 func (f Format) parseTree(body []byte, mode func(string) string) ([]TreeEntry, error) {
 	var entries []TreeEntry
+	size := f.Digits() / 2
 	for rest := body; len(rest) > 0; {
 		head, after, ok := bytes.Cut(rest, []byte{0})
 		written, name, named := strings.Cut(string(head), " ")
-		if !ok || !named || len(after) < f.size() {
+		if !ok || !named || len(after) < size {
 			return nil, errors.New("parse tree: an entry is cut short")
 		}
-		entries = append(entries, TreeEntry{mode(written), name, hex.EncodeToString(after[:f.size()])})
-		rest = after[f.size():]
+		entries = append(entries, TreeEntry{mode(written), name, hex.EncodeToString(after[:size])})
+		rest = after[size:]
 	}
 	if err := checkEntries(entries); err != nil {
 		return nil, fmt.Errorf("parse tree: %w", err)
@@ -154,7 +155,7 @@ func Parents(commit []byte) []string {
 		value, ok := bytes.CutPrefix(line, []byte("parent "))
 		oid, err := hex.DecodeString(string(bytes.TrimSuffix(value, []byte("\n"))))
 		if size == 0 { // no tree
-			size = FormatOf(string(bytes.TrimSuffix(value, []byte("\n")))).size()
+			size = FormatOf(string(bytes.TrimSuffix(value, []byte("\n")))).Digits() / 2
 		}
 		if !ok || err != nil || len(oid) != size {
 			break
