@@ -19,19 +19,17 @@ type snapshotFlags struct {
 }
 
 func (s *snapshotFlags) register(f *pflag.FlagSet) {
-	s.declare(f, "send the state of the work tree along", "send no snapshot, whatever handoff.snapshot says")
+	f.BoolVar(&s.take, "snapshot", false, "send the state of the work tree along")
+	f.BoolVar(&s.without, "no-snapshot", false, "send no snapshot, whatever handoff.snapshot says")
+	f.StringArrayVar(&s.allow, "allow-path", nil, "include `PATH` in the snapshot although the content policy refuses it; repeatable")
 }
 
 // registerCarried is like register for a command which passes a snapshot on, whatever
 // handoff.snapshot says.
 func (s *snapshotFlags) registerCarried(f *pflag.FlagSet) {
-	s.declare(f, "send the state of this work tree along, in place of the snapshot that came with it", "leave out the snapshot that came with it")
-}
-
-func (s *snapshotFlags) declare(f *pflag.FlagSet, take, without string) {
-	f.BoolVar(&s.take, "snapshot", false, take)
-	f.BoolVar(&s.without, "no-snapshot", false, without)
-	f.StringArrayVar(&s.allow, "allow-path", nil, "include `PATH` in the snapshot although the content policy refuses it; repeatable")
+	s.register(f)
+	f.Lookup("snapshot").Usage = "send the state of this work tree along, in place of the snapshot that came with it"
+	f.Lookup("no-snapshot").Usage = "leave out the snapshot that came with it"
 }
 
 // snapshotGroup returns flags which exclude each other.
