@@ -99,23 +99,19 @@ func (c *inboxCommand) run(ctx context.Context) error {
 // empty one. The returned function is called after everything else was printed, with the error of
 // the command itself.
 func (a *app) unread(ws *workspace.Workspace) func(error) error {
-	var first error
+	first := fault.First{Warn: a.Warn}
 	ws.OnUnread = func(err error) {
-		code := fault.CodeOf(err)
-		switch {
-		case code != fault.Unavailable && code != fault.Denied: // no hub: a mirror, or a remote of two URLs
-			a.Warn(err)
-		case first == nil:
-			first = err
-		case err.Error() != first.Error():
-			a.Warn(err)
+		if code := fault.CodeOf(err); code != fault.Unavailable && code != fault.Denied {
+			a.Warn(err) // no hub: a mirror, or a remote of two URLs
+			return
 		}
+		first.Keep(err)
 	}
 	return func(err error) error {
-		if err != nil && first != nil {
-			a.Warn(first)
+		if err != nil && first.Err != nil {
+			a.Warn(first.Err)
 		}
-		return cmp.Or(err, first)
+		return cmp.Or(err, first.Err)
 	}
 }
 

@@ -109,6 +109,23 @@ func Is(err error, reason Reason) bool {
 	return e != nil && e.Reason == reason
 }
 
+// First keeps the first of some errors. Others are warnings, unless they repeat it.
+type First struct {
+	Err  error
+	Warn func(error)
+}
+
+// Keep takes the next error; nil is none.
+func (f *First) Keep(err error) {
+	switch {
+	case err == nil:
+	case f.Err == nil:
+		f.Err = err
+	case err.Error() != f.Err.Error():
+		f.Warn(err)
+	}
+}
+
 // MaxHints is the number of hints shown for one error.
 const MaxHints = 3
 

@@ -96,8 +96,8 @@ var ofPushes = []mutant{
 		"./internal/app/hubsync -run TestDropsNoNewerStep",
 	},
 	{
-		"each step that was dropped is told", "internal/app/hubsync/sync.go",
-		`case err.Error() != t.first.Error():`, `case err == t.first:`, "./internal/cli -run TestScript/sync_dropped",
+		"each step that was dropped is told", "internal/fault/fault.go",
+		`case err.Error() != f.Err.Error():`, `case err == f.Err:`, "./internal/cli -run TestScript/sync_dropped",
 	},
 	{
 		"a claim is not given up because its lane moved", "internal/crossrepo/refusal.go",

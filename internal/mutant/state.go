@@ -24,7 +24,7 @@ var ofState = []mutant{
 	},
 	{
 		"sync tells of a claim that somebody ended", "internal/app/hubsync/sync.go",
-		`return run.done, cmp.Or(stop, run.first, run.untried)`, `return run.done, cmp.Or(run.first, run.untried)`,
+		`return run.done, cmp.Or(stop, run.first.Err, run.untried)`, `return run.done, cmp.Or(run.first.Err, run.untried)`,
 		"./internal/cli -run TestScript/sync_revoked",
 	},
 	{
@@ -34,7 +34,7 @@ var ofState = []mutant{
 	},
 	{
 		"a hub that was not read is no empty hub", "internal/cli/inbox.go",
-		`return cmp.Or(err, first)`, `return cmp.Or(err, nil)`,
+		`return cmp.Or(err, first.Err)`, `return cmp.Or(err, nil)`,
 		"./internal/cli -run TestScript/sync_moved",
 	},
 	{

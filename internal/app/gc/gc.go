@@ -31,7 +31,7 @@ type Collected struct {
 // expired, expired handoffs get their receipt, never under a live claim; only their source or a
 // root key may write it. Those that wait for delivery to a repository without an alias are dropped.
 func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Collected)) error {
-	c := &collection{Handler: h, dryRun: dryRun, visit: visit, down: map[string]bool{}}
+	c := &collection{Handler: h, dryRun: dryRun, visit: visit, down: map[string]bool{}, unreached: fault.First{Warn: h.Workspace.Warn}}
 	if err := c.files(ctx); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 	if err := c.copies(ctx); err != nil {
 		return err
 	}
-	return c.unreached
+	return c.unreached.Err
 }
 
 // collection is one run.
@@ -75,7 +75,7 @@ type collection struct {
 	visit  func(Collected)
 
 	down      map[string]bool // hubs that could not be reached
-	unreached error           // at the first of them
+	unreached fault.First     // their errors
 }
 
 // remove removes a thing, and visits it once it is gone. A dry run only visits it.
@@ -110,11 +110,7 @@ func (c *collection) keepBack(home lifecycle.Home, err error) error {
 		return err
 	}
 	c.down[home.ID()] = true
-	if c.unreached == nil {
-		c.unreached = err
-	} else {
-		c.Workspace.Warn(err)
-	}
+	c.unreached.Keep(err)
 	return nil
 }
 

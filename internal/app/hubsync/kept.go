@@ -63,14 +63,14 @@ func (hd *Handler) waiting(ctx context.Context) (waiting []*work.Claim, unlock f
 // outcomeOf returns everything done, with the first error. The reason of an untried or interrupted
 // step is told only if there is no other error.
 func (hd *Handler) outcomeOf(all []*outcome) (done []Done, err error) {
-	t := tally{warn: hd.Workspace.Warn}
+	t := tally{first: fault.First{Warn: hd.Workspace.Warn}}
 	for _, o := range all {
 		if o.done != nil {
 			done = append(done, *o.done)
 		}
 		t.keep(o.err)
 	}
-	return done, cmp.Or(t.first, t.untried)
+	return done, cmp.Or(t.first.Err, t.untried)
 }
 
 // isUntried reports whether a step was not tried, or interrupted before it was sent.

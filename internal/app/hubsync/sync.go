@@ -38,14 +38,14 @@ func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &syncing{Handler: hd, only: only, tally: tally{warn: hd.Workspace.Warn}}
+	run := &syncing{Handler: hd, only: only, tally: tally{first: fault.First{Warn: hd.Workspace.Warn}}}
 	if err := run.look(ctx); err != nil {
 		return run.done, err
 	}
 	run.keep(hd.Workspace.Recover(ctx))
 	run.did(run.syncSteps(ctx))
 	if err := ctx.Err(); err != nil {
-		return run.done, cmp.Or(run.first, err) // the first one tells what the interrupt met
+		return run.done, cmp.Or(run.first.Err, err) // the first one tells what the interrupt met
 	}
 	lost, stop := hd.closeEnded(ctx, only)
 	run.done = append(run.done, lost...)
@@ -56,13 +56,13 @@ func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 		}
 	}
 	run.keep(hd.Receipts.Notes.Restore(ctx))
-	if hub, err := hd.Workspace.Hub(ctx, hd.Workspace.MainRemote()); err == nil && run.wants(hub) && !run.at(hub).isDown() && !errors.Is(run.first, refs.ErrRefused) {
+	if hub, err := hd.Workspace.Hub(ctx, hd.Workspace.MainRemote()); err == nil && run.wants(hub) && !run.at(hub).isDown() && !errors.Is(run.first.Err, refs.ErrRefused) {
 		run.keep(hd.Receipts.Notes.Share(ctx, hub))
 	}
-	if stop != nil && run.first != nil {
-		hd.Workspace.Warn(run.first)
+	if stop != nil && run.first.Err != nil {
+		hd.Workspace.Warn(run.first.Err)
 	}
-	return run.done, cmp.Or(stop, run.first, run.untried)
+	return run.done, cmp.Or(stop, run.first.Err, run.untried)
 }
 
 // syncing is one run of Sync: its results, and its first error.
@@ -77,23 +77,19 @@ type syncing struct {
 	tally
 }
 
-// tally keeps the first of some errors. Others are warnings, unless they repeat it.
+// tally keeps the first error, and apart from it why a hub was sent nothing more: the refused step has
+// this error too.
 type tally struct {
-	warn    func(error)
-	first   error
-	untried error // why a hub was sent nothing more; the refused step has this error too
+	first   fault.First
+	untried error
 }
 
 func (t *tally) keep(err error) {
-	switch {
-	case err == nil:
-	case isUntried(err):
+	if isUntried(err) {
 		t.untried = err
-	case t.first == nil:
-		t.first = err
-	case err.Error() != t.first.Error(): // a hub that is down is reported once
-		t.warn(err)
+		return
 	}
+	t.first.Keep(err) // a hub that is down is reported once
 }
 
 func (r *syncing) did(done []Done, err error) {
