@@ -6,7 +6,6 @@ import (
 	"context"
 	"io"
 	"os"
-	"strings"
 
 	"golang.org/x/term"
 
@@ -38,10 +37,8 @@ func paged(ctx context.Context, a *app, repo *refs.Repo, print func() error) err
 
 // pagerOf returns git's pager; empty or "cat" means none.
 func pagerOf(a *app, repo *refs.Repo) string {
-	for _, kv := range a.Vars { // set and empty counts as well
-		if command, ok := strings.CutPrefix(kv, "GIT_PAGER="); ok {
-			return command
-		}
+	if command, set := gitexec.Lookup(a.Vars, "GIT_PAGER"); set { // and may be empty
+		return command
 	}
 	if repo != nil {
 		if command := repo.Config.Get("core.pager"); command != "" {

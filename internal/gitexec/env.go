@@ -47,6 +47,16 @@ func withoutKey(env []string) []string {
 	return slices.DeleteFunc(append([]string{}, env...), func(kv string) bool { return strings.HasPrefix(kv, KeyVariable+"=") })
 }
 
+// Lookup returns the value of a variable in an environment, and whether it is set.
+func Lookup(env []string, name string) (value string, set bool) {
+	for _, kv := range slices.Backward(env) { // the last one counts
+		if value, set = strings.CutPrefix(kv, name+"="); set {
+			return value, true
+		}
+	}
+	return "", false
+}
+
 // Environ scrubs a parent's environment for git and its helpers: of the GIT_* variables only
 // those for the place of the repository and the way to reach a remote stay, and traces to a file; the
 // private key stays here; prompts are off; only the five known transports are allowed; output is in the C locale.

@@ -78,12 +78,7 @@ func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
 // one. Packets for standard error are left out: they would only hide git's last words, which an
 // error repeats.
 func packetFile(env []string) *os.File {
-	path := ""
-	for _, kv := range env {
-		if to, ok := strings.CutPrefix(kv, packetTrace+"="); ok {
-			path = to
-		}
-	}
+	path, _ := Lookup(env, packetTrace)
 	if !filepath.IsAbs(path) {
 		return nil // git takes no other name for a file either
 	}

@@ -275,7 +275,8 @@ func TestOpenSetsNoGitDir(t *testing.T) {
 	r, err := Open(context.Background(), run)
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
-	assert.False(t, has(run.Env, "GIT_DIR"))
+	_, set := gitexec.Lookup(run.Env, "GIT_DIR")
+	assert.False(t, set)
 }
 
 // githandoff believes its notes in a repository only where nobody else could have put them

@@ -29,7 +29,7 @@ func errTooOld() error {
 func discoverPlain(ctx context.Context, r *Repo, answer func() (settings, error)) (plain bool, err error) {
 	dir := realPath(workDir(r))
 	dirs, ok := Locate(dir, r.Runner.Env)
-	if !ok || has(r.Runner.Env, "GIT_OBJECT_DIRECTORY") {
+	if _, elsewhere := gitexec.Lookup(r.Runner.Env, "GIT_OBJECT_DIRECTORY"); !ok || elsewhere {
 		err := discover(ctx, r) // beside the git that reads the settings
 		known, cerr := answer()
 		r.Config = known.config

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"githandoff/internal/gitexec"
 )
 
 // Dirs are the directories of a repository as its files name them.
@@ -19,7 +21,7 @@ type Dirs struct {
 // git's checks. So the result only serves to see whether git's last answer can have changed.
 func Locate(dir string, env []string) (Dirs, bool) {
 	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"} {
-		if has(env, name) {
+		if _, set := gitexec.Lookup(env, name); set {
 			return Dirs{}, false
 		}
 	}
@@ -41,7 +43,7 @@ func Locate(dir string, env []string) (Dirs, bool) {
 		if exists(filepath.Join(top, "HEAD")) || top == filepath.Dir(top) {
 			return Dirs{}, false // perhaps a bare repository
 		}
-		if has(env, "GIT_CEILING_DIRECTORIES") {
+		if _, set := gitexec.Lookup(env, "GIT_CEILING_DIRECTORIES"); set {
 			return Dirs{}, false // git says how far up it looks
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -92,7 +91,7 @@ func openFor(ctx context.Context, run *gitexec.Runner, writes bool) (*Repo, erro
 		r.updater.stop((*gitexec.Process).Kill) // it would run them, even at the end of its input
 		run.NoHooks = names
 	}
-	if err == nil && !has(run.Env, "GIT_DIR") {
+	if _, named := gitexec.Lookup(run.Env, "GIT_DIR"); err == nil && !named {
 		err = believe(ctx, r)
 	}
 	if err == nil && plain {
@@ -174,10 +173,6 @@ func (r *Repo) Paths() []string {
 		paths = append(paths, base)
 	}
 	return paths
-}
-
-func has(env []string, name string) bool {
-	return slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
 }
 
 // Uncommitted counts the tracked files of this worktree different from HEAD; 0 if they cannot

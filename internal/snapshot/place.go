@@ -2,18 +2,17 @@ package snapshot
 
 import (
 	"os"
-	"slices"
-	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
 )
 
 // refuseElsewhere refuses a work tree to which core.worktree leads and from which nothing
 // leads back to the repository: git would find another repository there, or none.
 func refuseElsewhere(repo *refs.Repo) error {
-	if repo.Config.Get("core.worktree") == "" || leadsTo(repo.Worktree, repo.GitDir) ||
-		slices.ContainsFunc(repo.Runner.Env, func(kv string) bool { return strings.HasPrefix(kv, "GIT_DIR=") }) {
+	_, named := gitexec.Lookup(repo.Runner.Env, "GIT_DIR")
+	if named || repo.Config.Get("core.worktree") == "" || leadsTo(repo.Worktree, repo.GitDir) {
 		return nil
 	}
 	return fault.New(fault.Policy, fault.CannotTravel, "no snapshot here: the setting core.worktree puts the work tree at %s, apart from its repository", repo.Worktree).

@@ -66,7 +66,7 @@ func For(ctx context.Context, repo *refs.Repo, address string) Sharing {
 	if why := wish(repo); why != "" {
 		return Sharing{Why: why}
 	}
-	dir, why := socketDir(variable(repo.Runner.Env))
+	dir, why := socketDir(repo.Runner.Env)
 	if why != "" {
 		return Sharing{Why: why}
 	}
@@ -93,9 +93,8 @@ func wish(repo *refs.Repo) string {
 	if repo.Config.Get("handoff.sshshare") != "" && !repo.Config.Bool("handoff.sshshare") {
 		return "handoff.sshShare is false"
 	}
-	env := variable(repo.Runner.Env)
 	for _, name := range []string{"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT"} {
-		if env(name) != "" {
+		if value, _ := gitexec.Lookup(repo.Runner.Env, name); value != "" {
 			return name + " is set"
 		}
 	}
@@ -160,13 +159,14 @@ func hostOf(address string) (target, port string, ok bool) {
 }
 
 // socketDir makes the directory of the sockets, for this user alone.
-func socketDir(env func(string) string) (dir, why string) {
+func socketDir(env []string) (dir, why string) {
 	uid := os.Getuid()
-	if base := env("XDG_RUNTIME_DIR"); filepath.IsAbs(base) {
+	if base, _ := gitexec.Lookup(env, "XDG_RUNTIME_DIR"); filepath.IsAbs(base) {
 		dir = filepath.Join(base, "githandoff")
 	}
 	if dir == "" || len(dir)+1+hashed+pending > longest {
-		dir = filepath.Join(cmp.Or(shortTemp(env("TMPDIR")), "/tmp"), "githandoff-"+strconv.Itoa(uid))
+		temp, _ := gitexec.Lookup(env, "TMPDIR")
+		dir = filepath.Join(cmp.Or(shortTemp(temp), "/tmp"), "githandoff-"+strconv.Itoa(uid))
 	}
 	if !guarded(filepath.Dir(dir)) {
 		return "", "others could exchange " + dir
@@ -204,16 +204,4 @@ func shortTemp(dir string) string {
 		return ""
 	}
 	return dir
-}
-
-func variable(env []string) func(string) string {
-	return func(name string) string {
-		value := ""
-		for _, kv := range env {
-			if v, ok := strings.CutPrefix(kv, name+"="); ok {
-				value = v
-			}
-		}
-		return value
-	}
 }

@@ -48,7 +48,7 @@ func TestSocketDir(t *testing.T) {
 	short, err := os.MkdirTemp("/tmp", "s")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(short) })
-	env := func(vars ...string) func(string) string { return variable(vars) }
+	env := func(vars ...string) []string { return vars }
 
 	dir, why := socketDir(env("XDG_RUNTIME_DIR=" + short))
 	assert.Empty(t, why)
