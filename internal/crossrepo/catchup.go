@@ -100,19 +100,40 @@ func giveBackLane(ctx context.Context, h *Hub, s laneTips, by Means) error {
 				err = by.Join(lane, onto)
 			}
 		}
-		if err == nil {
-			h.given.Add(1)
-		}
-		return whoGivesBack(err)
+		return gave(h, err)
 	}
 	switch ahead, err := h.extends(ctx, lane.Old, lane.New); {
 	case err != nil || ahead:
 		return err
+	case unsignedBut(ctx, h, lane.Old, lane.New): // nothing that counts goes
+		return gave(h, h.GiveBack(ctx, []refs.Edit{lane}))
+	case unsignedBut(ctx, h, lane.New, lane.Old) && h.checker.MayMove(ctx, "", lane.Old) == nil:
+		h.refused.Delete(s.name)
+		return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: s.now}}})
 	case by.Join != nil:
 		return by.Join(lane, lane.Old)
 	}
 	return fault.New(fault.Denied, fault.Rollback, "%s and this clone have different histories of %s", h.Alias.Name, h.RemoteName(lane.Ref)).
 		WithHints(fault.Run("githandoff", "audit", h.Alias.Name).Because("shows both; a person with a root key joins them with sync"))
+}
+
+// unsignedBut reports whether the lane at a tip has nothing but entries without a signature that the lane at
+// another tip has not. So it is after somebody rewrote the history of all refs of a hub, with the handoffs
+// among them.
+func unsignedBut(ctx context.Context, h *Hub, tip, other string) bool {
+	if h.checker == nil {
+		return false
+	}
+	unsigned, err := h.checker.Unsigned(ctx, tip, other)
+	return err == nil && unsigned
+}
+
+// gave counts a lane that was given back. An error says who can give it back.
+func gave(h *Hub, err error) error {
+	if err == nil {
+		h.given.Add(1)
+	}
+	return whoGivesBack(err)
 }
 
 // whoGivesBack names in the refusal of a guard the clone that can give the lane back. To ask it again changes

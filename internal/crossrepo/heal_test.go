@@ -61,6 +61,8 @@ func TestFetchIntoABrokenCopyOfNotes(t *testing.T) {
 	}
 }
 
+func (*takingChecker) Unsigned(context.Context, string, string) (bool, error) { return false, nil }
+
 // So does one that finds out when it reads the fetched objects.
 func TestResumeFromBrokenCopies(t *testing.T) {
 	v := newHubFixture(t, byPath())

@@ -130,6 +130,37 @@ func (l *Lanes) Cut(ctx context.Context, tip, below string) (cut string, ok bool
 	return "", false, nil
 }
 
+// Unsigned reports whether no entry of a lane at a tip bears a signature, but for those to which another
+// tip leads. git filter-branch, git filter-repo and git fast-import take the signatures from all that
+// they rewrite. An entry without one counts nowhere.
+func (l *Lanes) Unsigned(ctx context.Context, tip, but string) (bool, error) {
+	ours, err := l.index(ctx, but)
+	if err != nil {
+		return false, err
+	}
+	index, err := l.index(ctx, tip)
+	if err != nil {
+		return false, err
+	}
+	known := map[string]bool{}
+	for _, at := range ours {
+		known[at.name()] = true
+	}
+	for _, at := range index {
+		if known[at.name()] {
+			continue
+		}
+		o, err := l.read(ctx, at.name())
+		if err != nil {
+			return false, err
+		}
+		if len(gitobj.Header(o.Body, gitobj.FormatOf(tip).SignatureHeader())) > 0 {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
 // vouchedAbove walks first parents from tip down to below. It reports whether a trusted key
 // signed any of the entries on the way, and whether below was met and trusted keys signed all
 // of them.

@@ -324,6 +324,18 @@ var ofHubs = []mutant{
 		`return c.Parents[0], nil`, `return "", nil`, "./internal/cli -run TestScript/hook_server_restored_offers",
 	},
 	{
+		"a lane of a hub that lost its signatures is given back", "internal/crossrepo/catchup.go",
+		`case unsignedBut(ctx, h, lane.Old, lane.New):`, `case false:`, inScript + "sync_rewritten_hub",
+	},
+	{
+		"a copy of a lane that lost its signatures is replaced", "internal/crossrepo/catchup.go",
+		`case unsignedBut(ctx, h, lane.New, lane.Old) &&`, `case false &&`, inScript + "sync_rewritten_clone",
+	},
+	{
+		"an entry that somebody signed is not overwritten", "internal/lifecycle/history.go",
+		`if len(gitobj.Header(o.Body, gitobj.FormatOf(tip).SignatureHeader())) > 0 {`, `if o == nil {`, inScript + "sync_rewritten_hub",
+	},
+	{
 		"a lost offer is given back with its snapshot", "internal/workspace/giveback.go",
 		`w != nil {`, `w != nil && false {`, "./internal/cli -run TestScript/hook_server_restored_offers",
 	},

@@ -101,13 +101,22 @@ func (r *syncing) wants(hub *crossrepo.Hub) bool {
 	return r.only == nil || slices.Contains(r.only, hub)
 }
 
+// unreadable returns the fault of a waiting or sent handoff. A sent one that is not as it was sent is of no
+// more use here.
+func unreadable(it *workspace.Item) error {
+	if f := fault.As(it.Fault); f != nil && it.Kind == "sent" && f.Code == fault.Denied {
+		return f.WithHints(fault.Run("git", "update-ref", "-d", it.Ref).Because("forgets that it was sent: the log of its hub says how it ends"))
+	}
+	return it.Fault
+}
+
 // exchange delivers the outbox, and reads the receipts of sent handoffs.
 func (r *syncing) exchange(ctx context.Context) {
 	byHub := map[*crossrepo.Hub][]*workspace.Item{}
 	var hubs []*crossrepo.Hub
 	for _, it := range r.out {
 		if it.Fault != nil {
-			r.keep(it.Fault)
+			r.keep(unreadable(it))
 			continue
 		}
 		hub, ok := it.Home.(*crossrepo.Hub)
