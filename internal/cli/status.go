@@ -228,6 +228,9 @@ func (c *statusCommand) sent(ws *workspace.Workspace, one *survey.Sent) statusRo
 	return r
 }
 
+// revoked reports whether the token of the claim was revoked. One that ran out ends the lease as well.
+func (h *heldRow) revoked() bool { return h.Lapsed == string(fault.Revoked) }
+
 func (h *heldRow) line() string {
 	if h.EndedBy != "" {
 		return fmt.Sprintf("%s %s by %s at %s: stop working on it", h.State, h.ID, untrusted.Name(h.EndedBy), h.EndedAt)
@@ -247,6 +250,9 @@ func (h *heldRow) line() string {
 		text += ", task " + h.Task + ","
 	}
 	text += " " + untilOrSince(h.State) + " " + h.Lease + onBehalfOf(h.Principal)
+	if h.revoked() {
+		text += ", whose authority was revoked"
+	}
 	if h.work != nil {
 		text += ", with a snapshot of " + workLine(h.work)
 	}

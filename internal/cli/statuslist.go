@@ -179,7 +179,7 @@ func (s *statusLists) held(rows []heldRow, goals map[handoff.ID]string) {
 	var told []string
 	for _, r := range rows {
 		s.row(s.ends.Of(r.ID), nameOrNone(r.From), untrusted.Task(r.Task), s.ago(r.At), s.lease(&r), untrusted.Principal(r.Principal), goals[r.ID])
-		if r.EndedBy != "" || !r.Shown {
+		if r.EndedBy != "" || !r.Shown || r.revoked() {
 			told = append(told, r.line())
 		}
 	}

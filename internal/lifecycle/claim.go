@@ -54,7 +54,7 @@ func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verif
 		}
 		var err error
 		if v, err = e.Verifier.Verify(ctx, home, s, Options{AllowExpired: req.AllowExpired || mine, fenced: !mine}); err != nil {
-			return err
+			return ToRecipient(err, s.ID)
 		}
 		if req.Fits != nil {
 			if err := req.Fits(v); err != nil {

@@ -303,7 +303,7 @@ func (vr *Verifier) checkRenewal(ctx context.Context, home Home, s *State, rec *
 	}
 	v, err := vr.Verify(ctx, home, s, Options{AllowExpired: true, fenced: true})
 	if err != nil {
-		return err
+		return ToRecipient(err, s.ID)
 	}
 	return v.checkClaim(rec)
 }
@@ -316,9 +316,18 @@ func (vr *Verifier) checkNotRevoked(ctx context.Context, home Home, s *State) er
 	}
 	v, err := vr.Verify(ctx, home, s, Options{AllowExpired: true, Lapsed: true, fenced: true})
 	if err == nil && fault.Is(v.lapse, fault.Revoked) {
-		err = fault.As(v.lapse).WithHints(fault.Run("githandoff", "fail", string(s.ID), "--reason", "its authority was revoked").Because("ends it"))
+		err = ToRecipient(v.lapse, s.ID)
 	}
 	return err
+}
+
+// ToRecipient adds to a refusal how a recipient ends the handoff, if its authority was revoked: it is
+// neither claimed nor renewed nor acknowledged any more.
+func ToRecipient(err error, id handoff.ID) error {
+	if !fault.Is(err, fault.Revoked) {
+		return err
+	}
+	return fault.As(err).WithHints(fault.Run("githandoff", "fail", string(id), "--reason", "its authority was revoked").Because("ends it"))
 }
 
 func sooner(a, b time.Time) time.Time {

@@ -4,6 +4,18 @@ package main
 // call.
 var ofAgents = []mutant{
 	{
+		"who gets a handoff whose authority was revoked is told how to end it", "internal/lifecycle/claim.go",
+		`return ToRecipient(err, s.ID)`, `return err`, inScript + "obo_over",
+	},
+	{
+		"a lease that ended with its token is not said to be renewable", "internal/work/held.go",
+		`&& (err == nil || fault.CodeOf(err) == fault.Unavailable):`, `:`, inScript + "obo_over",
+	},
+	{
+		"a status says that the authority of a claim was revoked", "internal/cli/status.go",
+		`h.Lapsed == string(fault.Revoked)`, `h.Lapsed == "x"`, inScript + "obo_over",
+	},
+	{
 		"an inbox over MCP does not wait for a hub that is stuck", "internal/cli/mcp.go",
 		`ws.Repo.Runner.Limit = lookTime`, `ws.Repo.Runner.Limit = 0`, "./internal/cli -run TestMCPReadsBesideAStep",
 	},

@@ -389,16 +389,16 @@ func (w *Held) LiveClaim(ctx context.Context, h *Claim) (*Live, error) {
 		}
 		return nil, errNoAuthority(fault.NotHolder, "handoff %s is no longer where %s held it", h.ID, h.Actor).
 			WithHints(fault.Run("githandoff", "sync").Because("fetches its outcome"))
-	case s.Overdue(w.Verifier.Keys.Now()):
+	}
+	v, err := w.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true, AsKnown: true, UnknownStands: true})
+	switch {
+	case s.Overdue(w.Verifier.Keys.Now()) && (err == nil || fault.CodeOf(err) == fault.Unavailable):
 		return nil, errNoAuthority(fault.Expired, "the lease of handoff %s is over", h.ID).
 			WithHints(fault.Run("githandoff", "progress", string(h.ID)).Because("renews the lease"),
 				fault.Run("githandoff", "release", string(h.ID)).Because("gives the claim back"))
-	}
-	v, err := w.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: true, AsKnown: true, UnknownStands: true})
-	if err != nil {
-		return nil, asNoAuthority(err)
-	}
-	if v.Token() == nil {
+	case err != nil: // also after the lease, which is not renewed without authority
+		return nil, asNoAuthority(lifecycle.ToRecipient(err, h.ID))
+	case v.Token() == nil:
 		return nil, errNoAuthority(fault.NothingHeld, "handoff %s carries no authority", h.ID)
 	}
 	return &Live{Claim: h, Token: v.Token()}, nil
