@@ -11,7 +11,6 @@ import (
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
@@ -199,8 +198,8 @@ func (c *statusCommand) held(ws *workspace.Workspace, one *survey.Held) heldRow 
 		offer := one.State.Offer
 		r.From, r.Task, r.Parent, r.Digest, r.Expires = offer.From, offer.Task, offer.Parent, offer.Digest, handoff.FormatTime(offer.Expires)
 		r.Commit = one.State.Tip
-		r.Unconfirmed = !h.Printed && one.State.Phase() == lifecycle.Open
 	}
+	r.Unconfirmed = one.Unconfirmed()
 	if one.Over != nil {
 		r.EndedBy, r.EndedAt = one.Over.Actor, handoff.FormatTime(one.Over.At)
 	}

@@ -4,6 +4,10 @@ package main
 // call.
 var ofAgents = []mutant{
 	{
+		"a claim that is not confirmed is not held over MCP", "internal/app/agenthook/overview.go",
+		` && !st.Unconfirmed()`, ``, inScript + "status_unconfirmed",
+	},
+	{
 		"who gets a handoff whose authority was revoked is told how to end it", "internal/lifecycle/claim.go",
 		`return ToRecipient(err, s.ID)`, `return err`, inScript + "obo_over",
 	},

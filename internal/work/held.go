@@ -38,6 +38,12 @@ type Standing struct {
 	Over   *record.Record // the step ending the claim; nil while it may stand
 }
 
+// Unconfirmed reports whether this clone has not seen the claim at its home, where the handoff still
+// waits for somebody.
+func (st *Standing) Unconfirmed() bool {
+	return !st.Holder.Printed && st.State != nil && st.State.Offer != nil && st.State.Phase() == lifecycle.Open
+}
+
 // Standing reads, of the home's refs as they are known here, whether a claim
 // still stands. It asks no hub.
 func (w *Held) Standing(ctx context.Context, h *Claim) (*Standing, error) {

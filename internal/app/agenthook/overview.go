@@ -14,7 +14,8 @@ const mostWaiting = 20 // handoffs named by an overview
 
 // Overview names the handoffs waiting for the agent and those it holds. Like an announcement it
 // repeats only two words of a sender: the name of a trusted agent, and a task in the form of a
-// tracker's key.
+// tracker's key. A handoff whose claim is not confirmed waits, and is not held: to take it makes the
+// claim again.
 func (l *Local) Overview(ctx context.Context) (mcp.Inbox, error) {
 	in := mcp.Inbox{Agent: l.work.Agent, Waiting: []mcp.Waiting{}, Held: []mcp.Held{}}
 	err := l.workspace.List(ctx, false, func(it *workspace.Item) error {
@@ -34,9 +35,11 @@ func (l *Local) Overview(ctx context.Context) (mcp.Inbox, error) {
 	if more := len(in.Waiting) - mostWaiting; more > 0 {
 		in.Waiting, in.More = in.Waiting[:mostWaiting], more
 	}
-	held, err := l.Held(ctx)
-	for _, h := range held {
-		in.Held = append(in.Held, mcp.Held{ID: string(h.ID), Lease: handoff.FormatTime(h.Lease)})
+	all, err := l.standing(ctx)
+	for _, st := range all {
+		if st.Over == nil && !st.Unconfirmed() {
+			in.Held = append(in.Held, mcp.Held{ID: string(st.Holder.ID), Lease: handoff.FormatTime(st.Holder.Lease)})
+		}
 	}
 	return in, err
 }
