@@ -228,6 +228,9 @@ func (t *toolbox) Finish(ctx context.Context, f mcp.Finish) (mcp.State, error) {
 		return mcp.State{}, usage("outcome %s: want done, failed or release", printable(f.Outcome))
 	}
 	for _, k := range sortedKeys(f.Results) {
+		if strings.Contains(k, "=") { // the rest of the name would become a part of the value
+			return mcp.State{}, usage("results %s: a name has no =", printable(k))
+		}
 		args = append(args, "--result="+k+"="+f.Results[k])
 	}
 	var r struct{ State string }

@@ -4,6 +4,10 @@ package main
 // call.
 var ofAgents = []mutant{
 	{
+		"the name of a result over MCP does not reach into its value", "internal/cli/mcp.go",
+		`if strings.Contains(k, "=") {`, `if false {`, "./internal/cli -run TestMCPNamesItsOwnTools",
+	},
+	{
 		"a claim that is not confirmed is not held over MCP", "internal/app/agenthook/overview.go",
 		` && !st.Unconfirmed()`, ``, inScript + "status_unconfirmed",
 	},
