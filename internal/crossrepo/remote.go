@@ -60,6 +60,9 @@ func (h *remote) errUnreachable(err error) error {
 		return errSilent(h)
 	}
 	// This clone may be the one unable to take the answer.
+	if full := refs.DiskFault(err); fault.Is(full, fault.DiskFull) {
+		return full
+	}
 	if e, ok := errors.AsType[*gitexec.Error](err); ok {
 		if lock := lockAmong(strings.Split(e.Stderr, "\n")); strings.HasPrefix(lock, h.Repo.CommonDir+"/") {
 			return refs.Locked(lock)
@@ -68,9 +71,6 @@ func (h *remote) errUnreachable(err error) error {
 	if gitexec.Damaged(err, h.Repo.Objects) {
 		return fault.New(fault.Unavailable, fault.MissingObject, "cannot read %s: the file of an object or of a ref in this clone is damaged", h.Alias.Name).
 			WithHints(refs.BringsObjects())
-	}
-	if full := refs.DiskFault(err); fault.Is(full, fault.DiskFull) {
-		return full
 	}
 	if locks, lerr := h.Repo.Locks.List(time.Now()); lerr == nil {
 		for _, l := range locks {

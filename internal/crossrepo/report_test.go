@@ -131,11 +131,24 @@ func TestRemoteLines(t *testing.T) {
 	assert.Empty(t, remoteLines(errors.New("remote: no git ran")))
 }
 
+// A disk without space for a ref is not a lock in the way.
+func TestFullDiskIsNoLock(t *testing.T) {
+	h := NewHub(&Alias{Name: "client", RepoID: "file:/srv/hub"}, &refs.Repo{CommonDir: "/r/.git"}, nil)
+	for _, said := range []string{
+		"error: cannot update ref 'refs/a': couldn't write '/r/.git/refs/a.lock'",
+		"error: cannot lock ref 'refs/a': Unable to create '/r/.git/refs/a.lock': No space left on device",
+	} {
+		err := h.errUnreachable(&gitexec.Error{Program: "git fetch", Code: 1, Stderr: said})
+		assert.True(t, fault.Is(err, fault.DiskFull), "%v", err)
+	}
+}
+
 // The hub's git names the lock that it could not take, but for the one of reftables.
 func TestLockAtTheHub(t *testing.T) {
 	for line, lock := range map[string]string{
 		"error: cannot lock ref 'refs/a': Unable to create '/srv/hub/./refs/a.lock': File exists.": "/srv/hub/refs/a.lock",
 		"error: could not delete references: cannot lock references":                               "reftable/tables.list.lock",
+		"error: cannot update ref 'refs/a': couldn't write '/srv/hub/refs/a.lock'":                 "",
 		"error: only branches": "",
 	} {
 		assert.Equal(t, lock, lockAmong([]string{"from a hook", line}), line)

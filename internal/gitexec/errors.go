@@ -33,11 +33,15 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// diskFull are the words of git, without the system's, for a write of no bytes: to a pack, and to
+// the lock of a ref, which it could take.
+var diskFull = []string{"out of diskspace", "couldn't write '"}
+
 // Is reports whether target is a system error that the process names in its output: git passes the
 // reason of a failure on in words alone. The words of a remote do not count.
 func (e *Error) Is(target error) bool {
 	no, ok := target.(syscall.Errno)
-	return ok && (e.says(no.Error()) || no == syscall.ENOSPC && e.says("out of diskspace")) // so git calls a write of no bytes
+	return ok && (e.says(no.Error()) || no == syscall.ENOSPC && slices.ContainsFunc(diskFull, e.says))
 }
 
 // says reports whether a line of the process itself has these words, in upper or lower case.

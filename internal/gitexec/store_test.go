@@ -45,6 +45,11 @@ func TestErrorIs(t *testing.T) {
 	err = &gitexec.Error{Stderr: "fatal: sha1 file 'objects/pack/tmp_idx_x' write error. Out of diskspace"}
 	assert.ErrorIs(t, err, syscall.ENOSPC)
 	assert.NotErrorIs(t, err, syscall.EDQUOT)
+
+	err = &gitexec.Error{Stderr: "error: cannot update ref 'refs/x': couldn't write '/r/.git/refs/x.lock'"}
+	assert.ErrorIs(t, err, syscall.ENOSPC)
+	err = &gitexec.Error{Stderr: "remote: error: cannot update ref 'refs/x': couldn't write '/hub/refs/x.lock'"}
+	assert.NotErrorIs(t, err, syscall.ENOSPC)
 }
 
 // Only a file of this repository counts: the git of a hub says the same of its own.

@@ -3,6 +3,14 @@ package main
 // ofHubs are the guards of a look at a hub: they bound a fetch, and judge it before it is believed.
 var ofHubs = []mutant{
 	{
+		"a disk without space for a ref is not a lock in the way", "internal/gitexec/errors.go",
+		`, "couldn't write '"}`, `}`, inCrossrepo + "TestFullDiskIsNoLock",
+	},
+	{
+		"a lock that was taken is not one in the way", "internal/crossrepo/refusal.go",
+		`'([^']+\.lock)': |`, `'([^']+\.lock)'|`, inCrossrepo + "TestLockAtTheHub",
+	},
+	{
 		"a parent stands where git reads parents", "internal/gitobj/gitobj.go",
 		`			break
 		}
