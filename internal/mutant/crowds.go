@@ -3,6 +3,12 @@ package main
 // ofCrowds are the guards of agents that share an inbox: of their looks, and of their claims.
 var ofCrowds = []mutant{
 	{
+		"a handoff of this repository is taken before a younger one that was seen at a hub", "internal/app/take/seen.go",
+		`return t.crowded
+`, `return true
+`, inScript + "resume_oldest",
+	},
+	{
 		"agents share the offers among them", "internal/app/take/spread.go",
 		`if sp.weight(kid, id) > ours {`, `if sp.weight(kid, id) > ours && false {`,
 		"./internal/app/take -run TestSharesAreApart|TestOrder",

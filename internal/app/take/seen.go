@@ -69,25 +69,32 @@ func (t *search) offline(warn func(error)) *search {
 }
 
 // firstSeen returns the seen offer this agent would try first, if it is at a hub where a claim
-// without a look is worth a try, and its lane was seen as well.
+// without a look is worth a try, and its lane was seen as well. An offer of this repository needs no
+// look, and comes first if it is older.
 func (t *search) firstSeen(ctx context.Context, homes []lifecycle.Home) (*workspace.Item, error) {
-	hubs := slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool {
+	known := slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool {
 		hub, ok := home.(*crossrepo.Hub)
 		switch {
-		case t.Peek || !ok:
+		case t.Peek:
 			return true
+		case !ok:
+			return t.crowded
 		case t.crowded: // the shares must be those of the last look: others have taken offers now in this agent's share
 			return turnOf(hub.LastRead()) != turnOf(t.Engine.Now())
 		}
 		return !crossrepo.MayClaimSeen(hub)
 	})
-	offers, err := t.offers(ctx, hubs)
+	offers, err := t.offers(ctx, known)
 	if err != nil || len(offers) == 0 {
 		return nil, err
 	}
 	first := offers[0]
+	hub, ok := first.Home.(*crossrepo.Hub)
+	if !ok {
+		return nil, nil
+	}
 	mine, err := t.isMine(first)
-	if err != nil || !mine || !crossrepo.LearnSeen(ctx, first.Home.(*crossrepo.Hub), first.Place.ID) {
+	if err != nil || !mine || !crossrepo.LearnSeen(ctx, hub, first.Place.ID) {
 		return nil, err
 	}
 	return first, nil
