@@ -98,7 +98,9 @@ func retiredKey(kid KID) error {
 		WithHints(anotherKey())
 }
 
-func anotherKey() fault.Hint { return fault.See("key generate").Because("its owner makes another key") }
+func anotherKey() fault.Hint {
+	return fault.SeeAll("key generate").Because("how its owner makes another key")
+}
 
 // Retire ends the trust in a key at a time, in the trust file at path or, if path is empty,
 // wherever it is pinned. A key known only from a team's list is pinned here for this. The
