@@ -75,7 +75,32 @@ func (m *messages) line() ([]byte, error) {
 	if refused != nil {
 		return nil, m.refuse(trimmed, refused)
 	}
-	return append(trimmed, '\n'), nil
+	return append(calls(trimmed, all), '\n'), nil
+}
+
+// calls puts the notifications of a batch into lines of their own. The SDK waits for the answer to each message of a
+// batch, and a notification has none.
+func calls(line []byte, all []jsonrpc.Message) []byte {
+	var parts []json.RawMessage
+	if line[0] != '[' || json.Unmarshal(line, &parts) != nil {
+		return line
+	}
+	var before, rest, after [][]byte
+	for i, msg := range all {
+		one, ok := msg.(*jsonrpc.Request)
+		switch {
+		case !ok || one.IsCall():
+			rest = append(rest, parts[i])
+		case len(rest) == 0:
+			before = append(before, parts[i])
+		default:
+			after = append(after, parts[i])
+		}
+	}
+	if len(rest) > 0 {
+		before = append(before, slices.Concat([]byte("["), bytes.Join(rest, []byte(",")), []byte("]")))
+	}
+	return bytes.Join(append(before, after...), []byte("\n"))
 }
 
 // lastWithBatches is the newest version of the protocol with batches.

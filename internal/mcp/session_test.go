@@ -111,6 +111,18 @@ func TestTwoRequestsOfOneID(t *testing.T) {
 	}
 }
 
+// A notification has no answer, and the requests beside it in a batch have theirs.
+func TestBatchWithNotifications(t *testing.T) {
+	ping, note := `{"jsonrpc":"2.0","id":7,"method":"ping"}`, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}`
+	older := strings.ReplaceAll(hello, "2025-06-18", "2025-03-26")
+	require.NotEqual(t, hello, older)
+	for _, batch := range []string{note + "," + ping, ping + "," + note, note + "," + note + "," + ping + "," + note} {
+		var out output
+		require.NoError(t, Serve(t.Context(), &slow{}, "1", io.NopCloser(strings.NewReader(older+"["+note+"]\n["+batch+"]\n")), &out))
+		assert.True(t, strings.HasSuffix(out.String(), "\n"+`[{"jsonrpc":"2.0","id":7,"result":{}}]`+"\n"), "%s", out.String())
+	}
+}
+
 // A client that cancels a call waits for no answer. In a batch there is one: the others would wait
 // for it.
 func TestCancelledCallIsNotAnswered(t *testing.T) {

@@ -4,6 +4,10 @@ package main
 // call.
 var ofAgents = []mutant{
 	{
+		"a notification in a batch keeps no answer back", "internal/mcp/messages.go",
+		`case !ok || one.IsCall():`, `case !ok || one != nil:`, "./internal/mcp -run TestBatchWithNotifications",
+	},
+	{
 		"the name of a result over MCP does not reach into its value", "internal/cli/mcp.go",
 		`if strings.Contains(k, "=") {`, `if false {`, "./internal/cli -run TestMCPNamesItsOwnTools",
 	},
