@@ -48,6 +48,9 @@ func (s *spanFlag) String() string { return spanText(time.Duration(*s)) }
 
 func (s *spanFlag) Set(text string) error {
 	d, err := parseSpan(text)
+	if err == nil && d < 0 {
+		err = errors.New("want a duration that is not negative")
+	}
 	*s = spanFlag(d)
 	return err
 }
