@@ -102,5 +102,8 @@ func (s Settings) unwritable(key string, locked bool, err error) error {
 	case unix.Access(s.repo.CommonDir, unix.W_OK) != nil:
 		return f.WithHints(refs.OwnerOf(s.repo.CommonDir))
 	}
+	if full := refs.DiskFault(err); fault.Is(full, fault.DiskFull) {
+		return f.WithHints(fault.As(full).Hints...)
+	}
 	return f
 }

@@ -33,9 +33,9 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// diskFull are the words of git, without the system's, for a write of no bytes: to a pack, and to
-// the lock of a ref, which it could take.
-var diskFull = []string{"out of diskspace", "couldn't write '"}
+// diskFull are the words of git, without the system's, for a write of no bytes: to a pack, and to the
+// locks of a ref and of the configuration, which it could take.
+var diskFull = []string{"out of diskspace", "couldn't write '", "failed to write new configuration file"}
 
 // Is reports whether target is a system error that the process names in its output: git passes the
 // reason of a failure on in words alone. The words of a remote do not count.

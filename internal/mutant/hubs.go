@@ -4,7 +4,11 @@ package main
 var ofHubs = []mutant{
 	{
 		"a disk without space for a ref is not a lock in the way", "internal/gitexec/errors.go",
-		`, "couldn't write '"}`, `}`, inCrossrepo + "TestFullDiskIsNoLock",
+		`, "couldn't write '",`, `,`, inCrossrepo + "TestFullDiskIsNoLock",
+	},
+	{
+		"a disk without space for a setting is named", "internal/gitexec/errors.go",
+		`, "failed to write new configuration file"}`, `}`, "./internal/stress -run TestDiskFull$",
 	},
 	{
 		"a lock that was taken is not one in the way", "internal/crossrepo/refusal.go",

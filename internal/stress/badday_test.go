@@ -271,6 +271,8 @@ func TestDiskFull(t *testing.T) {
 		echo "emit: $rc"
 		rc=0; "$2" resume || rc=$?
 		echo "resume: $rc"
+		rc=0; said=$("$2" repo add other https://example.com/other.git 2>&1) || rc=$?
+		echo "add: $rc, $(echo "$said" | grep -c '^hint: # nothing was recorded: free some space')"
 		echo "inbox: $(git for-each-ref refs/handoffs/inbox | wc -l)"
 		rm "$1"/fill.*
 		test "$("$2" resume --json | cut -d'"' -f4)" = "$before"
@@ -285,6 +287,7 @@ func TestDiskFull(t *testing.T) {
 	assert.Contains(t, out, "hint: # nothing was recorded: free some space")
 	assert.Contains(t, out, "emit: 8\n")
 	assert.Contains(t, out, "resume: 8\n")
+	assert.Contains(t, out, "add: 8, 1\n")
 	assert.Contains(t, out, "inbox: 1\n")
 	assert.Regexp(t, `again: (ho_\w+) = (ho_\w+)\n$`, out)
 }
