@@ -152,7 +152,7 @@ type contradictionRow struct {
 type setupRow struct {
 	Client string `json:"client"`        // coding agent
 	Path   string `json:"path"`          // absolute
-	State  string `json:"state"`         // write, same, edited, delete
+	State  string `json:"state"`         // write, same, edited, delete, foreign (not written in this work tree)
 	Why    string `json:"why,omitempty"` // of a file left as it is
 }
 

@@ -132,6 +132,12 @@ var ofPeople = []mutant{
 		`ids = append(ids, it.Place.ID)`, `_ = it`, inScript + "inbox_ends",
 	},
 	{
+		"setup does not remove what it did not write", "internal/app/agentsetup/remove.go",
+		`c.State == Same {
+			c.State, c.Why`, `c.State == Write {
+			c.State, c.Why`, inScript + "setup_moved",
+	},
+	{
 		"what is dated ahead of the clock does not wait for its agent", "internal/workspace/list.go",
 		`case r.At.After(now.Add(lifecycle.ClockSkew)):`, `case false:`, "./internal/workspace -run AheadOfTheClock",
 	},

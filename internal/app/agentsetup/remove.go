@@ -32,7 +32,34 @@ func (r *Request) PlanRemoval() ([]*Change, error) {
 		}
 		changes = append(changes, c)
 	}
-	return changes, nil
+	return append(changes, foreign(r, rec)...), nil
+}
+
+// foreign lists the files of the request's project that are as setup writes them, but that it did not write in
+// this work tree: they were committed elsewhere, or the work tree was moved.
+func foreign(r *Request, rec *record) []*Change {
+	if !r.Project {
+		return nil
+	}
+	var want []wanted
+	for _, client := range Clients() {
+		if len(r.Clients) > 0 && !slices.Contains(r.Clients, client) {
+			continue
+		}
+		list, _ := r.projectFiles(client) // none of a client that is set up for a user only
+		want = append(want, list...)
+	}
+	var left []*Change
+	for _, w := range merged(want) {
+		if rec.find(w.path) != nil {
+			continue
+		}
+		if c, err := plan(w, nil); err == nil && c.State == Same {
+			c.State, c.Why = Foreign, "setup did not write it in this work tree: revert the commit that added it"
+			left = append(left, c)
+		}
+	}
+	return left
 }
 
 // holds reports whether a recorded file is of the request's scope: of its project, or of
@@ -134,7 +161,7 @@ func remove(c *Change) error {
 			return err
 		}
 		return durable.WriteFile(c.Path, c.after, info.Mode().Perm())
-	case Same, Edited:
+	case Same, Edited, Foreign:
 	}
 	return nil
 }

@@ -55,6 +55,8 @@ const (
 	Same   State = "same"   // it is as it should be
 	Edited State = "edited" // somebody changed what setup wrote: it is left alone
 	Delete State = "delete" // it is removed
+
+	Foreign State = "foreign" // setup wrote it in another work tree: it is left alone
 )
 
 // maxFile bounds a client's file, in bytes.
@@ -337,7 +339,7 @@ func read(path string) (content []byte, existed bool, err error) {
 func Left(changes []*Change) error {
 	var left []string
 	for _, c := range changes {
-		if c.State == Edited {
+		if c.State == Edited || c.State == Foreign {
 			left = append(left, fmt.Sprintf("%s: %s", c.Path, c.Why))
 		}
 	}
