@@ -113,16 +113,17 @@ func Omitted(env *handoff.Envelope) []string {
 	return more
 }
 
-// Commands names the commands for the parts missing from the short form.
-func Commands(env *handoff.Envelope, id string) string {
+// Commands names the commands for the parts missing from the short form; show is the command that
+// shows the handoff.
+func Commands(env *handoff.Envelope, show string) string {
 	var commands []string
 	if env.Detail != "" {
-		commands = append(commands, "githandoff show "+id+" --detail")
+		commands = append(commands, show+" --detail")
 	}
 	if _, hidden := extraMembers(env); len(hidden) > 0 && foreignFormat(env) != "" {
-		commands = append(commands, "githandoff show "+id+" --format "+env.Origin.Format)
+		commands = append(commands, show+" --format "+env.Origin.Format)
 	}
-	return strings.Join(append(commands, "githandoff show "+id+" --json"), ", ")
+	return strings.Join(append(commands, show+" --json"), ", ")
 }
 
 const (

@@ -54,8 +54,8 @@ func TestOutlineRepeatsNoWordOfTheSender(t *testing.T) {
 	assert.Equal(t, []string{
 		"detail (6 bytes)", "completed steps (1)", "data (1)", "files verified (1)", "lineage (1)", "members of the document (1)",
 	}, omitted)
-	assert.NotContains(t, Commands(env, "7k3m2q"), sender)
-	assert.Equal(t, "githandoff show 7k3m2q --detail, githandoff show 7k3m2q --json", Commands(env, "7k3m2q"))
+	assert.NotContains(t, Commands(env, "githandoff show 7k3m2q"), sender)
+	assert.Equal(t, "githandoff show 7k3m2q --detail, githandoff show 7k3m2q --json", Commands(env, "githandoff show 7k3m2q"))
 }
 
 func TestOmitted_nothing(t *testing.T) {

@@ -38,10 +38,10 @@ func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byt
 		fmt.Fprintf(&b, "Sent to %s%s.\n", v.State().To, why)
 	}
 	if g.Holder != nil && !acks {
-		fmt.Fprintf(&b, "%s\n", heldUntil(untrusted.Name(g.Holder.Actor), v.State(), a.Now(), a.reader.command("progress", short)))
+		fmt.Fprintf(&b, "%s\n", heldUntil(untrusted.Name(g.Holder.Actor), v.State(), a.Now(), commandFor(a, "progress", short)))
 	}
 	if w := v.Envelope().Work; w != nil {
-		fmt.Fprintf(&b, "Snapshot of the sender's work tree: %s%s.\n", workLine(w), inBrackets(a.reader.command("work", "show", short)))
+		fmt.Fprintf(&b, "Snapshot of the sender's work tree: %s%s.\n", workLine(w), inBrackets(commandFor(a, "work", "show", short)))
 	}
 	fenced, err := untrusted.Fence(a.Random, brief.Text(v.Envelope()), "written by "+offer.From)
 	if err != nil {
@@ -51,7 +51,7 @@ func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byt
 	if more := brief.Omitted(v.Envelope()); len(more) > 0 {
 		commands := "a person can print them"
 		if !a.reader.tools {
-			commands = brief.Commands(v.Envelope(), short)
+			commands = brief.Commands(v.Envelope(), commandFor(a, "show", short))
 		}
 		fmt.Fprintf(&b, "Not shown: %s (%s).\n", strings.Join(more, ", "), commands)
 	}
@@ -60,14 +60,14 @@ func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byt
 		if a.reader.tools { // which makes what is held the parent
 			explain = slices.Delete(explain, 3, 5)
 		}
-		fmt.Fprintf(&b, "Explain: %s, then acknowledge this one.\n", a.reader.command(explain...))
+		fmt.Fprintf(&b, "Explain: %s, then acknowledge this one.\n", commandFor(a, explain...))
 	}
 	switch {
 	case acks:
 		fmt.Fprintf(&b, "Acknowledged at once: it is not held.\n")
 	case g.Holder != nil:
 		fmt.Fprintf(&b, "Done: %s. Not possible: %s. Give back: %s.\n",
-			a.reader.command("ack", short), a.reader.command("fail", short, "--reason", "TEXT"), a.reader.command("release", short))
+			commandFor(a, "ack", short), commandFor(a, "fail", short, "--reason", "TEXT"), commandFor(a, "release", short))
 		if !a.reader.tools {
 			b.WriteString(githook.ByHand(ws.Repo, g.Holder))
 		}
@@ -80,13 +80,17 @@ func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byt
 // a shell.
 type reader struct{ tools bool }
 
-// command returns a command of githandoff as the reader can run it; "" if the reader cannot.
-func (r reader) command(args ...string) string {
+// commandFor returns a command of githandoff as the reader can run it where this one was typed; "" if
+// the reader cannot. An agent that is told by its hook works in the directory of its session.
+func commandFor(a *app, args ...string) string {
 	argv := append([]string{"githandoff"}, args...)
-	if r.tools {
+	switch {
+	case a.reader.tools:
 		return mcp.Call(argv...)
+	case a.hook:
+		return fault.Arg(argv...)
 	}
-	return strings.Join(argv, " ")
+	return fault.Arg(a.Here(argv)...)
 }
 
 // flag returns a flag as the reader gives it.

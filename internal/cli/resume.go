@@ -185,7 +185,11 @@ func (c *resumeCommand) render(ws *workspace.Workspace, g *take.Result) ([]byte,
 		var out []byte
 		var err error
 		if c.format == promptFormat {
-			out, err = promptOf(c.app, ws, g, c.ack)
+			there := c.app
+			if c.restore != nil && !c.restore.Made().Here {
+				there = c.in(c.restore.Made().Dir)
+			}
+			out, err = promptOf(there, ws, g, c.ack)
 			if c.restore != nil {
 				out = append(out, copyLine(c.restore.Made())...)
 			}

@@ -161,7 +161,7 @@ func (c *routeCommand) askText(ctx context.Context, b *output.Lines, ws *workspa
 		return err
 	}
 	for _, way := range decide.Ways(due.Verified.Envelope()) {
-		b.Line("%s: githandoff route %s %s", way.What, ends.Of(offer.ID), way.Flags)
+		b.Line("%s: %s %s", way.What, commandFor(c.app, "route", ends.Of(offer.ID)), way.Flags)
 	}
 	return nil
 }

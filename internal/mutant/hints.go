@@ -3,6 +3,18 @@ package main
 // ofHints are the guards of the hints that a refused command prints, and of its exit code.
 var ofHints = []mutant{
 	{
+		"the commands of a prompt take the global flags along", "internal/cli/prompt.go",
+		`fault.Arg(a.Here(argv)...)`, `fault.Arg(argv...)`, inScript + "hint_prompt",
+	},
+	{
+		"the commands of a prompt act in the worktree with the snapshot", "internal/cli/resume.go",
+		`if c.restore != nil && !c.restore.Made().Here {`, `if false {`, inScript + "hint_prompt",
+	},
+	{
+		"a hook names no directory in the commands of a prompt", "internal/cli/prompt.go",
+		`case a.hook:`, `case false:`, inScript + "hook_agent_overdue",
+	},
+	{
 		"a hint takes the global flags along", "internal/cli/output/invocation.go",
 		`out = append(out, "-C", v.Dir)`, ``, "./internal/cli -run TestScript/hint_local",
 	},

@@ -23,7 +23,7 @@ func (v *Invocation) Pasted(all []fault.Hint) []fault.Hint {
 	var shown []fault.Hint
 	for _, h := range all[:min(len(all), fault.MaxHints)] {
 		if h.Run != nil {
-			h.Run = v.here(h.Run)
+			h.Run = v.Here(h.Run)
 		} else {
 			h = h.In(append([]string{"githandoff"}, v.Args...))
 		}
@@ -58,8 +58,8 @@ func (v *Invocation) shortened(hints []fault.Hint) []fault.Hint {
 	return hints
 }
 
-// here adds -C and --as of this command to another one.
-func (v *Invocation) here(argv []string) []string {
+// Here adds -C and --as of this command to another one.
+func (v *Invocation) Here(argv []string) []string {
 	if len(argv) < 2 || argv[0] != "githandoff" && argv[0] != "git" || slices.Contains(argv, "--help") || argv[1] == "help" {
 		return argv
 	}
