@@ -163,7 +163,10 @@ func (by *Author) checkHeld(s *State, h ClaimProof) error {
 func (by *Author) HeldBy(s *State) error {
 	f := fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s until %s",
 		s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease))
-	if s.Claim.Actor == by.Actor {
+	switch {
+	case s.Claim.Actor == by.Actor && by.Signer != nil && s.Claim.Key != by.Signer.KID():
+		return f.WithHints(fault.Fact("it was taken with another key of %s, %s: finish it with that one or, if that is retired, resume it after the lease; %s can release it before", by.Actor, s.Claim.Key, s.Offer.From))
+	case s.Claim.Actor == by.Actor:
 		return f.WithHints(fault.Fact("it was taken in another clone or worktree of %s: finish it there or, if that is gone, resume it after the lease", by.Actor))
 	}
 	return f.WithHints(fault.Run("githandoff", "status").Because("lists the handoffs held here"))

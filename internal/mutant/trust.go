@@ -3,6 +3,10 @@ package main
 // ofTrust are the guards of the keys that are believed, and of the limits of that trust.
 var ofTrust = []mutant{
 	{
+		"who replaced its key is told that the former one holds the handoff", "internal/lifecycle/author.go",
+		`case s.Claim.Actor == by.Actor && by.Signer != nil && s.Claim.Key != by.Signer.KID():`, `case false:`, inScript + "trust_rotate_held",
+	},
+	{
 		"nobody drops the list of another root", "internal/guard/published.go",
 		`serial < before.Serial || serial`, `serial < before.Serial && serial > 0 || serial`, "./internal/cli -run TestScript/trust_team_guarded",
 	},
