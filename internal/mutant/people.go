@@ -3,6 +3,12 @@ package main
 // ofPeople are the guards of the texts that people look at.
 var ofPeople = []mutant{
 	{
+		"who moved the file of a key is told how to name it again", "internal/sign/open.go",
+		`
+			WithHints(fault.See("init").Because("with --key FILE it gives this worktree the key again, if the file has moved"))`, `
+			WithHints()`, inScript + "init_key_moved",
+	},
+	{
 		"a key file is a regular file", "internal/sign/open.go",
 		`if err == nil && !info.Mode().IsRegular() {`, `if err == nil && !info.Mode().IsRegular() && !info.IsDir() {`, "./internal/sign -run TestKeyFileIsAFile",
 	},

@@ -84,7 +84,8 @@ func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 		b, err = os.ReadFile(path)
 	}
 	if err != nil {
-		return nil, fault.New(fault.NotFound, fault.NoKey, "read key file: %w", err)
+		return nil, fault.New(fault.NotFound, fault.NoKey, "read key file: %w", err).
+			WithHints(fault.See("init").Because("with --key FILE it gives this worktree the key again, if the file has moved"))
 	}
 	if bytes.HasPrefix(b, []byte(pgpPrivateArmor.begin())) {
 		return o.fromPGPFile(path)
