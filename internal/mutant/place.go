@@ -10,6 +10,10 @@ const (
 // signs.
 var ofPlace = []mutant{
 	{
+		"a home that cannot be looked at is not to be made writable", "internal/refs/disk.go",
+		`&& looked(err):`, `&& false:`, "./internal/refs -run TestDiskFaultOfALook",
+	},
+	{
 		"what a hook manager moved aside goes if it is ours", "hooks/hooks.go",
 		`moved.exists && originOf(moved.data) == intact {`, `moved.exists && originOf(moved.data) == intact && false {`, "./hooks -run TestUninstall_movedByAnother",
 	},

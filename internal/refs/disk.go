@@ -16,11 +16,20 @@ func DiskFault(err error) error {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fault.New(fault.Unavailable, fault.DiskFull, "%w", err).
 			WithHints(fault.Fact("nothing was recorded: free some space, then run the same command again"))
+	case errors.Is(err, fs.ErrPermission) && looked(err):
+		return fault.New(fault.Unavailable, fault.ReadOnly, "%w", err).
+			WithHints(fault.Fact("this user may not look there; if HOME or an XDG directory leads there, set it to a directory of this user"))
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return fault.New(fault.Unavailable, fault.ReadOnly, "%w", err).
 			WithHints(fault.Fact("this user must be able to write there"))
 	}
 	return err
+}
+
+// looked reports whether an error was met where a file was looked at, not written.
+func looked(err error) bool {
+	path, ok := errors.AsType[*fs.PathError](err)
+	return ok && (path.Op == "lstat" || path.Op == "stat")
 }
 
 // OwnerOf returns a hint to the owner of a git directory that this user cannot write to.
