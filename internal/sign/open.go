@@ -66,7 +66,8 @@ func (o Options) fromEnv() (Signer, error) {
 			WithHints(fault.Fact("a key in the environment has no passphrase; ssh-keygen -p takes it off a copy"))
 	}
 	if err != nil { // not %w: nothing of a private key belongs into a message
-		return nil, badKey("$GITHANDOFF_KEY: neither an armored OpenPGP private key nor an OpenSSH one")
+		return nil, badKey("$GITHANDOFF_KEY: neither an armored OpenPGP private key nor an OpenSSH one").
+			WithHints(fault.Fact("the variable holds the text of a key; --key names a file"))
 	}
 	return newSSHSigner(key)
 }

@@ -84,6 +84,9 @@ func (h *Handover) PostCommit(ctx context.Context) error {
 			if err == nil {
 				_, err = h.once(ctx, s, c.Envelope(), Order{ID: id, To: to, Snapshot: c.Snapshot})
 			}
+			if f := fault.As(err); f != nil && f.Code == fault.Invalid && len(f.Hints) == 0 {
+				err = f.WithHints(fault.See("emit").Because("has flags for what no trailer says"))
+			}
 			if err != nil {
 				h.refused(fault.About("Handoff-To: "+to, err))
 			}
