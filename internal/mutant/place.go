@@ -153,6 +153,18 @@ var ofPlace = []mutant{
 		`if _, err := os.Lstat(path); err == nil {`, `if _, err := os.Lstat(path); err == nil && false {`, "./internal/durable -run TestCreateFile",
 	},
 	{
+		"doctor does not tell a pusher that the trust list of a hub is its owner's", "internal/refs/writable.go",
+		`if mine {`, `if true {`, inRefs + "TestCheckWritable",
+	},
+	{
+		"doctor does not tell a reader that a repository is mounted read-only", "internal/refs/writable.go",
+		`|| errors.Is(err, unix.EROFS)`, ``, inRefs + "TestCheckWritable",
+	},
+	{
+		"what doctor advises opens a directory that lets nobody in", "internal/refs/writable.go",
+		`"u+rwX"`, `"u+w"`, inRefs + "TestCheckWritable",
+	},
+	{
 		"chmod is no hint where it changes nothing", "internal/private/check.go",
 		`if !keepsModes(filepath.Dir(path)) {`, `if false {`, "./internal/private -run TestFileSystemWithoutModes",
 	},

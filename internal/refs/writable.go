@@ -23,11 +23,12 @@ func (r *Repo) CheckWritable() error {
 		return err
 	}
 	mine := int(private.Owner(info)) == os.Geteuid()
-	if !mine && errors.Is(unix.Access(r.CommonDir, unix.W_OK), unix.EACCES) {
+	err = unix.Access(r.CommonDir, unix.W_OK)
+	if !mine && (errors.Is(err, unix.EACCES) || errors.Is(err, unix.EROFS)) {
 		return nil
 	}
 	count, first, why := 0, "", error(nil)
-	for _, dir := range r.written() {
+	for _, dir := range r.written(mine) {
 		if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil && !errors.Is(err, unix.ENOENT) {
 			if count++; count == 1 {
 				first, why = dir, err
@@ -42,15 +43,20 @@ func (r *Repo) CheckWritable() error {
 		return f.WithHints(OwnerOf(first))
 	}
 	if int(private.Owner(info)) == os.Geteuid() {
-		return f.WithHints(fault.Run("chmod", "-R", "u+w", r.CommonDir))
+		return f.WithHints(fault.Run("chmod", "-R", "u+rwX", r.CommonDir))
 	}
 	return f.WithHints(fault.Run("sudo", "chown", "-R", strconv.Itoa(os.Geteuid()), r.CommonDir).Because("the repository is yours, and these are not"))
 }
 
-// written returns the directories that a step writes to.
-func (r *Repo) written() []string {
+// written returns the directories that a step writes to. The trust list of a shared repository is its
+// owner's alone.
+func (r *Repo) written(mine bool) []string {
 	dirs := []string{r.CommonDir, r.GitDir}
-	for _, below := range []string{"objects", "refs/handoffs", "githandoff"} {
+	places := []string{"objects", "refs/handoffs"}
+	if mine {
+		places = append(places, "githandoff")
+	}
+	for _, below := range places {
 		_ = filepath.WalkDir(filepath.Join(r.CommonDir, below), func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() {
 				dirs = append(dirs, path)
