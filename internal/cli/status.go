@@ -105,7 +105,7 @@ type status struct {
 	Undecided int            `json:"undecided"` // waiting for a decision
 	Stale     int            `json:"stale"`     // in the agent's inboxes, held elsewhere with an expired lease
 	Expired   int            `json:"expired"`   // expired
-	Early     int            `json:"early"`     // in the agent's inboxes, and dated ahead of the clock here
+	Early     int            `json:"early"`     // in the agent's inboxes or for nobody, and dated ahead of the clock here
 	Refused   int            `json:"refused"`   // in the agent's inboxes, and cannot be read
 	Queued    int            `json:"queued"`    // in the outbox of this clone
 	Sent      []statusRow    `json:"sent"`      // by the agent, without a known receipt

@@ -148,6 +148,15 @@ var ofPeople = []mutant{
 		`case r.At.After(now.Add(lifecycle.ClockSkew)):`, `case false:`, "./internal/workspace -run AheadOfTheClock",
 	},
 	{
+		"a claim dated ahead of the clock is a claim", "internal/workspace/list.go",
+		`case r.Event == record.Claimed || r.Event == record.Progressed:`, `case (r.Event == record.Claimed || r.Event == record.Progressed) && !r.At.After(now.Add(lifecycle.ClockSkew)):`,
+		"./internal/workspace -run AheadOfTheClock",
+	},
+	{
+		"nobody is asked to decide what is dated ahead of the clock", "internal/app/survey/survey.go",
+		`&& it.State(now) == "early":`, `&& false:`, inScript + "status_early",
+	},
+	{
 		"an end that two held handoffs share ends neither", "internal/work/held.go",
 		`if len(held) > 1 {
 		return nil, handoff.Ambiguous(`, `if len(held) > 2 {

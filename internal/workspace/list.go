@@ -183,8 +183,8 @@ type Item struct {
 }
 
 // State returns the state shown by the ref and its tip: queued, sent, early, undecided, expired,
-// overdue, or the phase of the handoff. Early is a tip dated so far ahead of the clock that no reader
-// counts it yet. The item has no Fault.
+// overdue, or the phase of the handoff. Early is an offer dated so far ahead of the clock that no reader
+// counts it yet; with a claim dated so, somebody works on it. The item has no Fault.
 func (it *Item) State(now time.Time) string {
 	switch it.Kind {
 	case "outbox":
@@ -194,13 +194,13 @@ func (it *Item) State(now time.Time) string {
 	}
 	r := it.Record
 	switch {
-	case r.At.After(now.Add(lifecycle.ClockSkew)):
-		return "early"
 	case r.Event == record.Claimed || r.Event == record.Progressed:
 		if now.After(r.Lease) {
 			return "overdue"
 		}
 		return string(lifecycle.Held)
+	case r.At.After(now.Add(lifecycle.ClockSkew)):
+		return "early"
 	case it.Place.Agent == refs.Nobody:
 		return "undecided"
 	case now.After(r.Expires):

@@ -43,4 +43,9 @@ func TestAheadOfTheClockIsEarly(t *testing.T) {
 	assert.True(t, near.Waits(now))
 	assert.Equal(t, "early", early.State(now))
 	assert.False(t, early.Waits(now))
+
+	early.Place.Agent = refs.Nobody
+	assert.Equal(t, "early", early.State(now), "nor for a decision")
+	early.Record.Event, early.Record.Lease = record.Claimed, early.Record.Expires
+	assert.Equal(t, "claimed", early.State(now), "somebody works on it")
 }

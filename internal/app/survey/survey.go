@@ -29,7 +29,7 @@ type Survey struct {
 	Undecided int               // wait for a decision
 	Stale     int               // in the agent's inboxes, held elsewhere with an expired lease
 	Expired   int               // in the agent's inboxes
-	Early     int               // in the agent's inboxes, and dated ahead of the clock here
+	Early     int               // in the agent's inboxes or for nobody, and dated ahead of the clock here
 	Refused   int               // in the agent's inboxes, and cannot be read
 	Queued    int               // in the outbox of this clone
 	Items     []*workspace.Item // of the handoffs counted
@@ -202,6 +202,8 @@ func (s *Survey) count(it *workspace.Item, inboxes []string, now time.Time) *int
 		return &s.Queued
 	case it.Kind != "inbox":
 		return nil
+	case it.Fault == nil && it.Place.Agent == refs.Nobody && it.State(now) == "early":
+		return &s.Early
 	case it.Fault == nil && it.Place.Agent == refs.Nobody:
 		return &s.Undecided
 	case !slices.Contains(inboxes, it.Place.Agent):
