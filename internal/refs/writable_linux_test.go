@@ -1,6 +1,7 @@
 package refs
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,7 +63,11 @@ func TestCheckWritable(t *testing.T) {
 	require.NoError(t, exec.Command(hints[0].Run[0], hints[0].Run[1:]...).Run())
 	assert.NoError(t, asUser(owner, check), "what it advises mends it")
 
-	require.NoError(t, syscall.Mount(dir, dir, "", syscall.MS_BIND, ""))
+	err = syscall.Mount(dir, dir, "", syscall.MS_BIND, "")
+	if errors.Is(err, syscall.EPERM) && os.Getenv("CI") == "" {
+		t.Skip("this container mounts nothing")
+	}
+	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
 	require.NoError(t, syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY, ""))
 	require.NoError(t, asUser(pusher, check), "somebody who reads a mounted repository")
