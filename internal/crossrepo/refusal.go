@@ -160,10 +160,10 @@ func label(line string) bool {
 	return strings.Trim(strings.NewReplacer("remote:", "", "error:", "").Replace(line), " ") == ""
 }
 
-// lockAmong finds the lock git could not take: its message names the path in any language, and then the
-// reason. One that it took and could not write has none. The lock of reftables it does not name.
+// lockAmong finds the lock git could not take: its message names the path in any language, and after a
+// colon the reason. One that it took and could not write has none. The lock of reftables it does not name.
 func lockAmong(lines []string) string {
-	lockPattern := regexp.MustCompile(`'([^']+\.lock)': |(/.+/packed-refs\.new): `)
+	lockPattern := regexp.MustCompile(`'([^']+\.lock)'[^:：]*[:：]|(/.+/packed-refs\.new): `)
 	for _, line := range lines {
 		if m := lockPattern.FindStringSubmatch(line); m != nil {
 			return filepath.Clean(m[1] + m[2])

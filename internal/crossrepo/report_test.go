@@ -146,9 +146,12 @@ func TestFullDiskIsNoLock(t *testing.T) {
 // The hub's git names the lock that it could not take, but for the one of reftables.
 func TestLockAtTheHub(t *testing.T) {
 	for line, lock := range map[string]string{
-		"error: cannot lock ref 'refs/a': Unable to create '/srv/hub/./refs/a.lock': File exists.": "/srv/hub/refs/a.lock",
-		"error: could not delete references: cannot lock references":                               "reftable/tables.list.lock",
-		"error: cannot update ref 'refs/a': couldn't write '/srv/hub/refs/a.lock'":                 "",
+		"error: cannot lock ref 'refs/a': Unable to create '/srv/hub/./refs/a.lock': File exists.":            "/srv/hub/refs/a.lock",
+		"error: could not delete references: cannot lock references":                                          "reftable/tables.list.lock",
+		"error: cannot update ref 'refs/a': couldn't write '/srv/hub/refs/a.lock'":                            "",
+		"error: cannot lock ref 'refs/a': Konnte '/srv/a.lock' nicht erstellen: Die Datei existiert bereits.": "/srv/a.lock",
+		"error: cannot lock ref 'refs/a': Impossible de créer '/srv/a.lock'\u00a0: Le fichier existe.":        "/srv/a.lock",
+		"error: 无法锁定引用 'refs/a'：无法创建 '/srv/a.lock'：文件已存在。":                                                    "/srv/a.lock",
 		"error: only branches": "",
 	} {
 		assert.Equal(t, lock, lockAmong([]string{"from a hook", line}), line)

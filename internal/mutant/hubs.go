@@ -12,7 +12,11 @@ var ofHubs = []mutant{
 	},
 	{
 		"a lock that was taken is not one in the way", "internal/crossrepo/refusal.go",
-		`'([^']+\.lock)': |`, `'([^']+\.lock)'|`, inCrossrepo + "TestLockAtTheHub",
+		`'[^:：]*[:：]|(/`, `'|(/`, inCrossrepo + "TestLockAtTheHub",
+	},
+	{
+		"a lock at a hub of another language is found", "internal/crossrepo/refusal.go",
+		`'[^:：]*[:：]|(/`, `': |(/`, inCrossrepo + "TestLockAtTheHub",
 	},
 	{
 		"a parent stands where git reads parents", "internal/gitobj/gitobj.go",
