@@ -106,7 +106,10 @@ func giveBackLane(ctx context.Context, h *Hub, s laneTips, by Means) error {
 	case err != nil || ahead:
 		return err
 	case unsignedBut(ctx, h, lane.Old, lane.New): // nothing that counts goes
-		return gave(h, h.GiveBack(ctx, []refs.Edit{lane}))
+		if err := h.GiveBack(ctx, []refs.Edit{lane}); err != nil {
+			return inTheWayOf(ctx, h, lane, err)
+		}
+		return gave(h, nil)
 	case unsignedBut(ctx, h, lane.New, lane.Old) && h.checker.MayMove(ctx, "", lane.Old) == nil:
 		h.refused.Delete(s.name)
 		return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: s.now}}})
@@ -126,6 +129,32 @@ func unsignedBut(ctx context.Context, h *Hub, tip, other string) bool {
 	}
 	unsigned, err := h.checker.Unsigned(ctx, tip, other)
 	return err == nil && unsigned
+}
+
+// inTheWayOf names in the refusal of a hub that lets nobody replace a lane, not even a root key, who can make
+// room. It keeps no other lane from being given back. If another clone gave the lane back meanwhile, nothing is
+// in the way.
+func inTheWayOf(ctx context.Context, h *Hub, lane refs.Edit, err error) error {
+	if !errors.Is(err, ErrGuard) && !fault.Is(err, fault.HubRefused) {
+		return err
+	}
+	now, ferr := h.refetchLane(ctx, lane.Ref)
+	if ferr != nil {
+		return err
+	}
+	if now != lane.Old {
+		if ahead, xerr := h.extends(ctx, now, lane.New); xerr != nil || ahead {
+			return xerr
+		}
+		return err
+	}
+	f := fault.New(fault.Denied, fault.Rollback, "%w", err)
+	if dir, ok := filePath(h.Alias.RepoID); ok {
+		return f.WithHints(fault.Run("git", "-C", dir, "update-ref", "-d", h.RemoteName(lane.Ref), lane.Old).
+			Because("its administrator removes what has no signatures; the inbox refs of its handoffs may have lost theirs as well"))
+	}
+	return f.WithHints(fault.Fact("its administrator removes what has no signatures, in the hub: git update-ref -d %s %s; the inbox refs of its handoffs may have lost theirs as well",
+		h.RemoteName(lane.Ref), lane.Old))
 }
 
 // gave counts a lane that was given back. An error says who can give it back.

@@ -348,6 +348,14 @@ var ofHubs = []mutant{
 		`case unsignedBut(ctx, h, lane.New, lane.Old) &&`, `case false &&`, inScript + "sync_rewritten_clone",
 	},
 	{
+		"a hub that lets nobody replace a lane keeps no other from being given back", "internal/crossrepo/catchup.go",
+		`return inTheWayOf(ctx, h, lane, err)`, `return whoGivesBack(err)`, inScript + "sync_rewritten_guarded",
+	},
+	{
+		"a lane that another clone gave back is there", "internal/crossrepo/catchup.go",
+		`if now != lane.Old {`, `if false {`, inScript + "sync_rewritten_race",
+	},
+	{
 		"an entry that somebody signed is not overwritten", "internal/lifecycle/history.go",
 		`if len(gitobj.Header(o.Body, gitobj.FormatOf(tip).SignatureHeader())) > 0 {`, `if o == nil {`, inScript + "sync_rewritten_hub",
 	},
