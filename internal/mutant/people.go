@@ -154,7 +154,7 @@ var ofPeople = []mutant{
 	},
 	{
 		"nobody is asked to decide what is dated ahead of the clock", "internal/app/survey/survey.go",
-		`&& it.State(now) == "early":`, `&& false:`, inScript + "status_early",
+		`if it.State(now) == "early" {`, `if false {`, inScript + "status_early",
 	},
 	{
 		"an end that two held handoffs share ends neither", "internal/work/held.go",

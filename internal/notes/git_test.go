@@ -41,12 +41,7 @@ type pipe struct {
 
 func newRepo(t testing.TB) *repo {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("git is missing")
-		}
-		t.Skip("git is missing")
-	}
+	gittest.Need(t, "git")
 	r := &repo{t: t, dir: t.TempDir(), writers: make(map[string]*pipe)}
 	r.env = append(os.Environ(), "HOME="+r.dir, "XDG_CONFIG_HOME="+r.dir, "GIT_CONFIG_NOSYSTEM=1", gittest.DefaultObjects(), "LC_ALL=C",
 		"GIT_AUTHOR_NAME=Alice", "GIT_AUTHOR_EMAIL=alice@example.com", "GIT_AUTHOR_DATE=1700000000 +0000",

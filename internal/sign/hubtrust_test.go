@@ -8,14 +8,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/gittest"
 )
 
 // Whose the list of a hub is: the owner's of the repository or root's, whoever
 // pushes.
 func TestHubTrustIsTheOwners(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can give a file away")
-	}
+	gittest.NeedRoot(t)
 	const owner, pusher = 12345, 54321
 	for name, tt := range map[string]struct {
 		spoil  func(t *testing.T, hub, dir, file string)

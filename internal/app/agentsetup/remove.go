@@ -41,12 +41,16 @@ func foreign(r *Request, rec *record) []*Change {
 	if !r.Project {
 		return nil
 	}
+	clients := r.Clients
+	if len(clients) == 0 {
+		clients = Clients()
+	}
+	one := *r
+	one.Without = nil
 	var want []wanted
-	for _, client := range Clients() {
-		if len(r.Clients) > 0 && !slices.Contains(r.Clients, client) {
-			continue
-		}
-		list, _ := r.projectFiles(client) // none of a client that is set up for a user only
+	for _, client := range clients {
+		one.Clients = []string{client}
+		list, _ := one.files() // none of a client that is set up for a user only
 		want = append(want, list...)
 	}
 	var left []*Change

@@ -202,9 +202,10 @@ func (s *Survey) count(it *workspace.Item, inboxes []string, now time.Time) *int
 		return &s.Queued
 	case it.Kind != "inbox":
 		return nil
-	case it.Fault == nil && it.Place.Agent == refs.Nobody && it.State(now) == "early":
-		return &s.Early
 	case it.Fault == nil && it.Place.Agent == refs.Nobody:
+		if it.State(now) == "early" {
+			return &s.Early
+		}
 		return &s.Undecided
 	case !slices.Contains(inboxes, it.Place.Agent):
 		return nil
