@@ -43,7 +43,7 @@ var ofCrowds = []mutant{
 		`	return release(ctx, t.Claims, h)
 }
 
-// isOurs`, `	return nil
+// sweep`, `	return nil
 }
 
 // isOurs`, "./internal/bench -run TestTripsAfterALostClaim",

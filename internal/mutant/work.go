@@ -7,6 +7,21 @@ var ofWork = []mutant{
 		`if st.Own() && st.Holder.Finished() {`, `if st.Own() && st.Holder == nil {`, inScript + "sync_half_end",
 	},
 	{
+		"the inbox refs that came back with a backup go with the log", "internal/app/hubsync/look.go",
+		`if a.hub.GaveBack() != nil {`, `if false {`, inScript + "sync_swept",
+	},
+	{
+		"a resume deletes the inbox ref of an ended handoff", "internal/app/take/offers.go",
+		`t.sweep(ctx, it)`, `_ = t.sweep`, inScript + "sync_swept",
+	},
+	{
+		"a look deletes nothing", "internal/app/take/seen.go",
+		`	if t.Peek {
+		return
+	}
+	if err := t.Engine.Sweep`, `	if err := t.Engine.Sweep`, inScript + "sync_swept",
+	},
+	{
 		"the end of an older claim leaves the newer one", "internal/work/claims.go",
 		`if stored.Held() && stored.Nonce != h.Nonce {`, `if false {`, "./internal/work -run TestStepAndClaimAreOneRecord",
 	},

@@ -1,6 +1,7 @@
 package hubsync
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -140,9 +141,28 @@ func (r *syncing) take(ctx context.Context, a *asked) error {
 		if err != nil {
 			return err
 		}
+		if a.hub.GaveBack() != nil {
+			r.sweep(ctx, a.hub)
+		}
 	}
 	left := slices.DeleteFunc(slices.Clone(a.look.Lanes), a.hub.LaneIsFresh)
 	return a.hub.Refresh(ctx, lifecycle.FetchSpec{Lanes: left, Once: true})
+}
+
+// sweep deletes the inbox refs of ended handoffs at a hub that got its log back from this clone: they came
+// back with a backup, older than their receipts.
+func (r *syncing) sweep(ctx context.Context, hub *crossrepo.Hub) {
+	err := hub.Refresh(ctx, lifecycle.FetchSpec{Inboxes: []string{crossrepo.AllInboxes}})
+	var list []refs.Ref
+	if err == nil {
+		list, err = r.Repo.List(ctx, string(hub.Namespace())+"inbox/")
+	}
+	for _, it := range workspace.ItemsOf(hub, hub.Namespace(), list) {
+		err = cmp.Or(err, r.Engine.Sweep(ctx, hub, it.Place))
+	}
+	if err != nil {
+		r.Workspace.Warn(err)
+	}
 }
 
 // brought reports whether this sync has read what it needs to know of some handoffs.

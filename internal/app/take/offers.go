@@ -262,7 +262,8 @@ func (t *search) claimOne(ctx context.Context, offers []*workspace.Item) (*Resul
 			return g, nil
 		case fault.Conflict:
 			t.skipped[it.Place.ID] = true
-			if fault.Is(err, fault.Replayed) {
+			if fault.Is(err, fault.Replayed) { // it has ended, and its inbox ref came back
+				t.sweep(ctx, it)
 				continue
 			}
 			if t.lost++; t.lost%lostInARow == 0 {

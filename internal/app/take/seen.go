@@ -150,6 +150,17 @@ func (t *Handler) forgetLost(ctx context.Context, it *workspace.Item) error {
 	return release(ctx, t.Claims, h)
 }
 
+// sweep deletes the inbox ref of a handoff that has ended: a backup of the hub or somebody's push brought it
+// back, and the lists would go on naming it.
+func (t *search) sweep(ctx context.Context, it *workspace.Item) {
+	if t.Peek {
+		return
+	}
+	if err := t.Engine.Sweep(ctx, it.Home, it.Place); err != nil {
+		t.warn(err)
+	}
+}
+
 // isOurs reports whether a recorded claim is the claim in force.
 func isOurs(s *lifecycle.State, h *work.Claim) bool {
 	return s.Receipt == nil && h.Is(s.Claim)
