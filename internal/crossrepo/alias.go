@@ -294,8 +294,12 @@ func (as Aliases) ByID(ctx context.Context, repoID string) (*Alias, error) {
 			return nil, err
 		}
 	}
-	return nil, fault.New(fault.NotFound, fault.UnknownHome, "no alias leads to %s", repoID).
-		WithHints(as.reach(repoID))
+	return nil, ErrNameless(as, repoID)
+}
+
+// ErrNameless returns the error of a repository to which no alias leads.
+func ErrNameless(as Aliases, repoID string) error {
+	return fault.New(fault.NotFound, fault.UnknownHome, "no alias leads to %s", repoID).WithHints(as.reach(repoID))
 }
 
 // movedTo returns the refusal of an alias that is pinned as another repository, where its URL leads

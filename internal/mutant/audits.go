@@ -190,8 +190,13 @@ var ofAudits = []mutant{
 	},
 	{
 		"an audit names a hub to which no alias leads", "internal/app/audit/audit.go",
-		`nameless, err := h.Nameless(ctx)`, `var nameless []error
-	var err error`, "./internal/cli -run TestScript/audit_nameless",
+		`fault.Is(err, fault.UnknownHome) {
+			h.W`, `false {
+			h.W`, inScript + "audit_nameless",
+	},
+	{
+		"doctor names a hub to which no alias leads", "internal/app/doctor/setup.go",
+		`for _, id := range used {`, `for _, id := range used[:0] {`, inScript + "audit_nameless",
 	},
 	{
 		"held handoffs of a hub without an alias count as well", "internal/workspace/nameless.go",

@@ -2,38 +2,33 @@ package workspace
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
-	"githandoff/internal/fault"
+	"githandoff/internal/refs"
 	"githandoff/internal/work"
 )
 
-// Nameless returns an error for each repository to which no alias leads, though this clone sent
-// handoffs there, or holds some: "git remote remove" forgets the alias and nothing else.
-func Nameless(ctx context.Context, w *Workspace) (errs []error, err error) {
-	out, err := w.Outgoing(ctx)
-	if err != nil {
-		return nil, err
-	}
-	held, err := work.OfClone(w.Repo)
-	if err != nil {
-		return nil, err
-	}
+// UsedHomes returns the repo ids of the repositories where handoffs of this clone may be open, sorted: it sent
+// them and knows no receipt, or holds them.
+func UsedHomes(ctx context.Context, repo *refs.Repo) ([]string, error) {
 	var ids []string
-	for _, it := range out {
-		if it.Record != nil && it.Home == nil {
-			ids = append(ids, it.Record.Home)
-		}
+	held, err := work.OfClone(repo)
+	if err != nil {
+		return nil, err
 	}
 	for _, h := range held {
-		ids = append(ids, h.Home)
-	}
-	slices.Sort(ids)
-	for _, id := range slices.Compact(ids) {
-		if _, err := w.Home(ctx, id); fault.Is(err, fault.UnknownHome) {
-			errs = append(errs, fmt.Errorf("%w, where handoffs of this clone may be open: githandoff sync says how to name it", err))
+		if h.Held() || h.Pending != nil {
+			ids = append(ids, h.Home)
 		}
 	}
-	return errs, nil
+	err = refs.Commits(ctx, repo, func(ref refs.Ref, raw []byte) error {
+		if it := itemOf(nil, refs.LocalNamespace, ref); it != nil {
+			if it.Scan(raw); it.Fault == nil {
+				ids = append(ids, it.Record.Home)
+			}
+		}
+		return nil
+	}, refs.Root+"outbox/", refs.Root+"sent/")
+	slices.Sort(ids)
+	return slices.Compact(ids), err
 }

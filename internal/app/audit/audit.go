@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"githandoff/internal/audited"
@@ -11,6 +12,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
 )
 
 // Finding is one thing that an audit found wrong.
@@ -76,9 +78,11 @@ func (h *Handler) audited(ctx context.Context, aliases []string) ([]lifecycle.Ho
 		}
 		return homes, err
 	}
-	nameless, err := h.Nameless(ctx)
-	for _, err := range nameless {
-		h.Workspace.Unread(err)
+	used, err := workspace.UsedHomes(ctx, h.Repo)
+	for _, id := range used {
+		if _, err := h.Workspace.Home(ctx, id); fault.Is(err, fault.UnknownHome) {
+			h.Workspace.Unread(fmt.Errorf("%w, where handoffs of this clone may be open: githandoff sync says how to name it", err))
+		}
 	}
 	return h.Workspace.All(ctx), err
 }

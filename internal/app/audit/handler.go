@@ -15,6 +15,7 @@ import (
 type Workspace interface {
 	All(ctx context.Context) workspace.HomeList
 	Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub, error)
+	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 	Unread(err error)
 }
 
@@ -23,7 +24,6 @@ type Handler struct {
 	Engine    *lifecycle.Engine
 	Repo      *refs.Repo
 	Workspace Workspace
-	Nameless  func(ctx context.Context) ([]error, error) // see workspace.Nameless
 }
 
 // New makes the handler of a workspace.
@@ -32,6 +32,5 @@ func New(w *workspace.Workspace) *Handler {
 		Engine:    w.Engine,
 		Repo:      w.Repo,
 		Workspace: w,
-		Nameless:  func(ctx context.Context) ([]error, error) { return workspace.Nameless(ctx, w) },
 	}
 }

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/teampolicy"
+	"githandoff/internal/workspace"
 )
 
 func (d *checkup) checkGit(ctx context.Context) {
@@ -131,6 +133,7 @@ func checkPolicy(ctx context.Context, d *checkup, repo *refs.Repo) {
 // checkRemotes looks at names and settings; checkHubs asks the hubs themselves.
 func (d *checkup) checkRemotes(ctx context.Context, repo *refs.Repo) {
 	aliases := crossrepo.Aliases{Repo: repo}
+	named := []string{repo.Config.Get("handoff.repoid")}
 	for _, name := range aliases.Names() {
 		check := "remote " + name
 		al, pinned, err := aliases.Look(name)
@@ -142,7 +145,19 @@ func (d *checkup) checkRemotes(ctx context.Context, repo *refs.Repo) {
 		default:
 			d.ok(check, "%s", al.RepoID)
 		}
+		if named = append(named, repo.Config.Get("handoffrepo."+name+".id")); err == nil {
+			named = append(named, al.IDs()...)
+		}
 		d.checkRefspec(ctx, repo, name)
+	}
+	used, err := workspace.UsedHomes(ctx, repo)
+	if err != nil {
+		d.problem("remotes", err)
+	}
+	for _, id := range used {
+		if !slices.Contains(named, id) {
+			d.problem("remotes", fmt.Errorf("%w, where handoffs of this clone may be open", crossrepo.ErrNameless(aliases, id)))
+		}
 	}
 }
 
