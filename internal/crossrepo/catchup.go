@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
@@ -148,13 +149,17 @@ func inTheWayOf(ctx context.Context, h *Hub, lane refs.Edit, err error) error {
 		}
 		return err
 	}
-	f := fault.New(fault.Denied, fault.Rollback, "%w", err)
-	if dir, ok := filePath(h.Alias.RepoID); ok {
-		return f.WithHints(fault.Run("git", "-C", dir, "update-ref", "-d", h.RemoteName(lane.Ref), lane.Old).
-			Because("its administrator removes what has no signatures; the inbox refs of its handoffs may have lost theirs as well"))
+	return fault.New(fault.Denied, fault.Rollback, "%w", err).
+		WithHints(inHub(h.Alias, "removes what has no signatures; the inbox refs of its handoffs may have lost theirs as well",
+			"update-ref", "-d", h.RemoteName(lane.Ref), lane.Old))
+}
+
+// inHub returns the hint that the administrator of a hub runs git there.
+func inHub(al *Alias, does string, args ...string) fault.Hint {
+	if dir, ok := filePath(al.RepoID); ok {
+		return fault.Run(append([]string{"git", "-C", dir}, args...)...).Because("its administrator %s", does)
 	}
-	return f.WithHints(fault.Fact("its administrator removes what has no signatures, in the hub: git update-ref -d %s %s; the inbox refs of its handoffs may have lost theirs as well",
-		h.RemoteName(lane.Ref), lane.Old))
+	return fault.Fact("git %s, run in the hub by its administrator, %s", strings.Join(args, " "), does)
 }
 
 // gave counts a lane that was given back. An error says who can give it back.

@@ -1,6 +1,7 @@
 package crossrepo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -9,8 +10,8 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/untrusted"
 )
 
 // laneTips has the two tips of a lane: in the memory of this clone, and at the hub when it was asked
@@ -120,7 +121,7 @@ func (h *laneCopies) allTips(ctx context.Context) ([]laneTips, error) {
 			if odd++; odd > mostOdd {
 				continue
 			}
-			h.refused.Store(name, lifecycle.PutBack(h.Alias.Name, h.RemoteName(name), ref.OID, "", errNoLane))
+			h.refused.Store(name, errRefusedLane(h, name, ref.OID, "", errNoLane))
 			continue
 		}
 		all = append(all, laneTips{name, was[name], ref.OID})
@@ -229,7 +230,7 @@ func nextTipOnce(ctx context.Context, h *laneCopies, s laneTips) (to string, err
 	if ok, err := h.extends(ctx, s.now, s.was); err != nil {
 		return "", err
 	} else if ok {
-		h.refuse(s.name, s.now, s.was, why)
+		h.refuse(s.name, s.now, cmp.Or(s.was, h.cleanBelow(ctx, s.now)), why)
 		return s.was, nil
 	}
 	return h.recheckRewind(ctx, s)
@@ -253,21 +254,37 @@ func (h *laneCopies) unmoved(ctx context.Context, s laneTips) (to string, err er
 			return cut, err
 		}
 	}
-	was, ok, err := h.checker.Cut(ctx, s.was, "")
-	if err != nil || !ok {
-		was = ""
-	}
-	h.refuse(s.name, s.was, was, why)
+	h.refuse(s.name, s.was, h.cleanBelow(ctx, s.was), why)
 	return s.was, nil
+}
+
+// cleanBelow returns the tip of a lane before the first merge by a stranger; "" if there is none, or it cannot
+// be read.
+func (h *laneCopies) cleanBelow(ctx context.Context, tip string) string {
+	if cut, ok, err := h.checker.Cut(ctx, tip, ""); ok && err == nil {
+		return cut
+	}
+	return ""
 }
 
 // refuse notes why the copy of a lane stays: because of the hub's tip, which its administrator can
 // put back to was, or because this clone lost a part of the lane.
 func (h *laneCopies) refuse(lane, tip, was string, why error) {
 	if !fault.Is(why, fault.MissingObject) {
-		why = lifecycle.PutBack(h.Alias.Name, h.RemoteName(lane), tip, was, why)
+		why = errRefusedLane(h, lane, tip, was, why)
 	}
 	h.refused.Store(lane, why)
+}
+
+// errRefusedLane returns the refusal of a hub's lane that this clone does not follow. Its administrator can
+// put it back to a former tip, if one is known.
+func errRefusedLane(h *laneCopies, lane, tip, was string, why error) error {
+	name := h.RemoteName(lane)
+	f := fault.New(fault.Denied, fault.Rollback, "%s has a history in %s that this clone refuses: %w", h.Alias.Name, untrusted.Ref(name), why)
+	if was == "" {
+		return f
+	}
+	return f.WithHints(inHub(h.Alias, "puts the lane back", "update-ref", name, was, tip))
 }
 
 // recheckRewind looks again at a lane whose mirror does not stand on the copy. Another command of

@@ -12,7 +12,6 @@ import (
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
-	"githandoff/internal/untrusted"
 )
 
 // Join makes the entry that joins two histories of a lane, theirs (the hub's, its first parent)
@@ -180,17 +179,6 @@ func (l *Lanes) vouchedAbove(ctx context.Context, tip, below string) (anything, 
 		oid = gitobj.FirstParent(o.Body)
 	}
 	return anything, all, nil
-}
-
-// PutBack returns the refusal of a lane because of a merge somebody put on it. The hint is the
-// command by which the hub's administrator puts the lane back, in the hub, to its former tip.
-func PutBack(hub, lane, tip, was string, why error) error {
-	f := denied(fault.Rollback, "%s has a history in %s that this clone refuses: %w", hub, untrusted.Ref(lane), why)
-	if was == "" {
-		return f
-	}
-	return f.WithHints(fault.Run("git", "update-ref", lane, was, tip).
-		Because("the administrator of the hub, in the hub: puts the lane back"))
 }
 
 // A retired key may have been stolen, and a thief dates its entries at will. The lanes as they

@@ -344,6 +344,18 @@ var ofHubs = []mutant{
 		`case unsignedBut(ctx, h, lane.Old, lane.New):`, `case false:`, inScript + "sync_rewritten_hub",
 	},
 	{
+		"a command for a hub is not run in the clone", "internal/crossrepo/catchup.go",
+		`append([]string{"git", "-C", dir}, args...)`, `append([]string{"git", "-C", dir}[:1], args...)`, inScript + "sync_merged_by_stranger",
+	},
+	{
+		"a merge in a lane seen for the first time has a way back", "internal/crossrepo/learn.go",
+		`cmp.Or(s.was, h.cleanBelow(ctx, s.now))`, `cmp.Or(s.was, "")`, inScript + "sync_merged_by_stranger",
+	},
+	{
+		"a sync warns of a lane that it refuses", "internal/app/hubsync/look.go",
+		`for _, why := range a.hub.Refusals() {`, `for _, why := range a.hub.Refusals()[:0] {`, inScript + "sync_merged_by_stranger",
+	},
+	{
 		"a copy of a lane that lost its signatures is replaced", "internal/crossrepo/catchup.go",
 		`case unsignedBut(ctx, h, lane.New, lane.Old) &&`, `case false &&`, inScript + "sync_rewritten_clone",
 	},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"githandoff/internal/audited"
@@ -191,7 +192,9 @@ func (h *Handler) tellFetched(ctx context.Context, hub *crossrepo.Hub, f *fetche
 		lost, err = hub.LearnAll(ctx, f.memory)
 	}
 	for _, why := range hub.Refusals() {
-		if err := a.Finding(hub, Finding{Reason: fault.As(why).Reason, Text: why.Error()}); err != nil {
+		f := fault.As(why)
+		hints := slices.DeleteFunc(slices.Clone(f.Hints), func(h fault.Hint) bool { return slices.Contains(h.Run, "audit") })
+		if err := a.Finding(hub, Finding{Reason: f.Reason, Text: why.Error(), Hints: hints}); err != nil {
 			return err
 		}
 	}

@@ -141,6 +141,9 @@ func (r *syncing) take(ctx context.Context, a *asked) error {
 		if err != nil {
 			return err
 		}
+		for _, why := range a.hub.Refusals() {
+			r.Workspace.Warn(why)
+		}
 		if a.hub.GaveBack() != nil {
 			r.sweep(ctx, a.hub)
 		}

@@ -394,7 +394,7 @@ const mostRefusals = 20
 // offerRefused notes why an offer is refused. This resume does not try it again.
 func (p *progress) offerRefused(id handoff.ID, err error) {
 	p.skipped[id] = true
-	if f := fault.As(err); f != nil && (f.Reason == fault.StatusUnknown || f.Reason == fault.AudienceMismatch) {
+	if f := fault.As(err); f != nil && slices.Contains([]fault.Reason{fault.StatusUnknown, fault.AudienceMismatch, fault.Rollback}, f.Reason) {
 		p.hints = fault.AddHints(p.hints, f.Hints...)
 	}
 	if p.refused++; p.refused <= mostRefusals {
