@@ -90,8 +90,8 @@ var ofForeignText = []mutant{
 		`untrusted.Ref(ref.Name)`, `ref.Name + untrusted.Word("")`, inScript + "show_outside",
 	},
 	{
-		"a ref's name that is a text is not repeated: lanes", "internal/lifecycle/history.go",
-		`untrusted.Ref(lane), why`, `lane+untrusted.Word(""), why`, inScript + "show_outside",
+		"a ref's name that is a text is not repeated: lanes", "internal/crossrepo/learn.go",
+		`untrusted.Ref(name), why`, `name+untrusted.Word(""), why`, inScript + "show_outside",
 	},
 	{
 		"names of skills are words", "internal/cli/skills.go",

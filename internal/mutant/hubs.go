@@ -300,8 +300,8 @@ var ofHubs = []mutant{
 	{
 		"a rewound lane is not taken for a refused one", "internal/crossrepo/learn.go",
 		`	} else if ok {
-		h.refuse(s.name, s.now, s.was, why)`, `	} else if ok || true {
-		h.refuse(s.name, s.now, s.was, why)`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
+		h.refuse(s.name, s.now, cmp.Or`, `	} else if ok || true {
+		h.refuse(s.name, s.now, cmp.Or`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
 	},
 	{
 		"the memory of a lane does not go back", "internal/crossrepo/learn.go",
