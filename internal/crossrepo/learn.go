@@ -230,7 +230,7 @@ func nextTipOnce(ctx context.Context, h *laneCopies, s laneTips) (to string, err
 	if ok, err := h.extends(ctx, s.now, s.was); err != nil {
 		return "", err
 	} else if ok {
-		h.refuse(s.name, s.now, cmp.Or(s.was, h.cleanBelow(ctx, s.now)), why)
+		h.refuse(s.name, s.now, cmp.Or(s.was, cleanBelow(ctx, h, s.now)), why)
 		return s.was, nil
 	}
 	return h.recheckRewind(ctx, s)
@@ -254,13 +254,13 @@ func (h *laneCopies) unmoved(ctx context.Context, s laneTips) (to string, err er
 			return cut, err
 		}
 	}
-	h.refuse(s.name, s.was, h.cleanBelow(ctx, s.was), why)
+	h.refuse(s.name, s.was, cleanBelow(ctx, h, s.was), why)
 	return s.was, nil
 }
 
 // cleanBelow returns the tip of a lane before the first merge by a stranger; "" if there is none, or it cannot
 // be read.
-func (h *laneCopies) cleanBelow(ctx context.Context, tip string) string {
+func cleanBelow(ctx context.Context, h *laneCopies, tip string) string {
 	if cut, ok, err := h.checker.Cut(ctx, tip, ""); ok && err == nil {
 		return cut
 	}

@@ -172,6 +172,7 @@ func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (sett
 	if err != nil {
 		return false, err
 	}
+	defer i.leave()
 	err = home.Apply(ctx, t)
 	if err == nil || errors.Is(err, refs.ErrRefused) { // all of it is there, or none
 		i.forget()

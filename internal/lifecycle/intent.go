@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"githandoff/internal/durable"
 	"githandoff/internal/handoff"
@@ -42,15 +41,14 @@ type Recovery struct {
 type intent struct {
 	Home  string      `json:"home"` // repo id
 	Edits []refs.Edit `json:"edits"`
-	PID   int         `json:"pid,omitempty"` // of its process, as the first versions noted it
 
-	path string // its file; "" if it is not written down
+	path  string   // its file; "" if it is not written down
+	owner *os.File // the file, as this process has it
 }
 
 // begin writes the intent of a transaction down, if the transaction makes an inbox ref. The file is
 // not synced: it guards against a killed process, not against a power cut, which git's own order of
-// writes survives. Its name has the id of this process, so no other process takes the intent for an
-// abandoned one.
+// writes survives. It is this process's own, so no other one takes it for an abandoned one.
 func (in Intents) begin(home Home, t refs.Transaction) (*intent, error) {
 	i := &intent{Home: home.ID(), Edits: t.Edits}
 	if home.Namespace() == refs.LocalNamespace {
@@ -63,15 +61,15 @@ func (in Intents) begin(home Home, t refs.Transaction) (*intent, error) {
 	if _, err := rand.Read(tag[:]); err != nil {
 		return nil, err
 	}
-	i.path = filepath.Join(in.Dir, fmt.Sprintf("%d-%x.json", os.Getpid(), tag))
+	i.path = filepath.Join(in.Dir, fmt.Sprintf("%x.json", tag))
 	b, err := json.Marshal(i)
 	if err != nil {
 		return nil, err
 	}
-	err = os.WriteFile(i.path, b, 0o600)
+	i.owner, err = durable.Own(i.path, b)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = private.MakeDir(in.Dir); err == nil {
-			err = os.WriteFile(i.path, b, 0o600)
+			i.owner, err = durable.Own(i.path, b)
 		}
 	}
 	if err != nil {
@@ -86,9 +84,17 @@ func makesInbox(home Home, e refs.Edit) bool {
 	return ok && p.Kind == "inbox" && e.Old == "" && e.New != ""
 }
 
+// forget removes an intent that is settled.
 func (i *intent) forget() {
 	if i.path != "" {
 		_ = os.Remove(i.path)
+	}
+}
+
+// leave leaves an intent to the next command, unless it is settled.
+func (i *intent) leave() {
+	if i.owner != nil {
+		durable.Disown(i.owner)
 	}
 }
 
@@ -100,21 +106,16 @@ func (in Intents) left() []*intent {
 	}
 	var list []*intent
 	for _, n := range names {
-		// The first versions, before 2026-11-22, named the process in the file.
-		named := strings.Contains(n.Name(), "-")
-		if named && !durable.Abandoned(n.Name()) {
+		i := &intent{path: filepath.Join(in.Dir, n.Name())}
+		if filepath.Ext(i.path) != ".json" || durable.Owned(i.path) {
 			continue
 		}
-		i := &intent{path: filepath.Join(in.Dir, n.Name())}
 		b, err := private.ReadState(i.path, private.MaxState)
 		if err != nil {
 			continue
 		}
 		if json.Unmarshal(b, i) != nil {
 			i.forget() // cut off while it was written: nothing had begun
-			continue
-		}
-		if !named && durable.Running(i.PID) {
 			continue
 		}
 		list = append(list, i)

@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/durable"
 	"githandoff/internal/fault"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
@@ -50,17 +49,14 @@ func (d dying) Apply(ctx context.Context, t refs.Transaction) error {
 	return errKilled
 }
 
-// bury makes the intents those of a process that is gone.
-func bury(t *testing.T, in Intents) {
+// abandoned requires that intents of this process are left, and nobody owns them any more.
+func abandoned(t *testing.T, in Intents) {
 	t.Helper()
-	gone := exec.Command("true")
-	require.NoError(t, gone.Run())
 	names, err := filepath.Glob(filepath.Join(in.Dir, "*.json"))
 	require.NoError(t, err)
 	require.NotEmpty(t, names)
 	for _, name := range names {
-		_, tag, _ := strings.Cut(filepath.Base(name), "-")
-		require.NoError(t, os.Rename(name, filepath.Join(in.Dir, fmt.Sprint(gone.Process.Pid, "-", tag))))
+		require.False(t, durable.Owned(name), name)
 	}
 }
 
@@ -68,29 +64,29 @@ func bury(t *testing.T, in Intents) {
 // that is gone was cut off.
 func TestIntentThatIsBeingWritten(t *testing.T) {
 	in := Intents{Dir: t.TempDir()}
-	begun := filepath.Join(in.Dir, fmt.Sprint(os.Getpid(), "-00.json"))
-	require.NoError(t, os.WriteFile(begun, nil, 0o600))
+	begun := filepath.Join(in.Dir, "00.json")
+	owner, err := durable.Own(begun, nil)
+	require.NoError(t, err)
 	assert.Empty(t, in.left())
 	assert.FileExists(t, begun)
-	bury(t, in)
+	durable.Disown(owner)
 	assert.Empty(t, in.left())
 	names, err := os.ReadDir(in.Dir)
 	require.NoError(t, err)
 	assert.Empty(t, names)
 }
 
-// The first versions noted the process in the file, whose name is a tag alone.
-func TestIntentOfTheFirstVersions(t *testing.T) {
+// Earlier versions noted the id of the process, in the file or in its name. Another process may have it by now.
+func TestIntentOfEarlierVersions(t *testing.T) {
 	in := Intents{Dir: t.TempDir()}
-	gone := exec.Command("true")
-	require.NoError(t, gone.Run())
-	for name, pid := range map[string]int{"15f0a558f7b8aded": gone.Process.Pid, "e3954803008045f7": os.Getpid()} {
-		require.NoError(t, os.WriteFile(filepath.Join(in.Dir, name+".json"), fmt.Appendf(nil, `{"pid":%d,"home":"local:1","edits":[]}`, pid), 0o600))
+	for name, pid := range map[string]string{"15f0a558f7b8aded": fmt.Sprintf(`"pid":%d,`, os.Getpid()), fmt.Sprint(os.Getpid(), "-e3954803008045f7"): ""} {
+		require.NoError(t, os.WriteFile(filepath.Join(in.Dir, name+".json"), []byte(`{`+pid+`"home":"local:1","edits":[]}`), 0o600))
 	}
 	left := in.left()
-	require.Len(t, left, 1)
-	assert.Equal(t, filepath.Join(in.Dir, "15f0a558f7b8aded.json"), left[0].path)
-	assert.Equal(t, "local:1", left[0].Home)
+	require.Len(t, left, 2)
+	for _, i := range left {
+		assert.Equal(t, "local:1", i.Home)
+	}
 }
 
 // snapshot returns all that git holds under refs/handoffs.
@@ -148,7 +144,7 @@ func TestRecoverFromAnyPrefix(t *testing.T) {
 				err := step.take(t, s, dying{s.home, after})
 				require.ErrorIs(t, err, errKilled)
 				left := s.snapshot(t)
-				bury(t, s.holder.Recovery.Intents)
+				abandoned(t, s.holder.Recovery.Intents)
 
 				home := func(string) (Home, error) { return s.home, nil }
 				require.NoError(t, s.holder.Recovery.Run(t.Context(), home))
@@ -187,7 +183,7 @@ func TestRecoverWhatAHubLeftOut(t *testing.T) {
 		require.ErrorIs(t, err, errKilled)
 		edits = hub.edits
 		left := s.snapshot(t)
-		bury(t, s.holder.Recovery.Intents)
+		abandoned(t, s.holder.Recovery.Intents)
 		require.NoError(t, s.holder.Recovery.Run(t.Context(), func(string) (Home, error) { return s.home, nil }))
 
 		back := Place{Agent: "investigator", ID: child.ID}
@@ -232,7 +228,7 @@ func TestRecoverMakesNoInboxAgain(t *testing.T) {
 			payload := s.prepare(t, s.source, "fixer")
 			_, err := s.source.Offer(t.Context(), dying{s.home, 9}, payload)
 			require.ErrorIs(t, err, errKilled)
-			bury(t, s.source.Recovery.Intents)
+			abandoned(t, s.source.Recovery.Intents)
 			since(t, s, Place{Agent: "fixer", ID: payload.Record.ID}, payload)
 			before := s.snapshot(t)
 			require.NoError(t, s.source.Recovery.Run(t.Context(), func(string) (Home, error) { return s.home, nil }))
@@ -263,7 +259,7 @@ func TestRecoverLeavesARepeatedStepAlone(t *testing.T) {
 		recovered := func() {
 			t.Helper()
 			before := c.snapshot(t)
-			bury(t, c.holder.Recovery.Intents)
+			abandoned(t, c.holder.Recovery.Intents)
 			require.NoError(t, c.holder.Recovery.Run(t.Context(), func(string) (Home, error) { return c.home, nil }))
 			assert.Equal(t, before, c.snapshot(t), "killed after %d edits", after)
 		}
@@ -278,17 +274,34 @@ func TestRecoverLeavesARepeatedStepAlone(t *testing.T) {
 	}
 }
 
-// A process that is alive looks after its own.
+// watched is a home that is looked at while a step is taken.
+type watched struct {
+	*LocalHome
+	look func()
+}
+
+func (w watched) Apply(ctx context.Context, t refs.Transaction) error {
+	err := dying{w.LocalHome, 1}.Apply(ctx, t)
+	w.look()
+	return err
+}
+
+// A step that is being taken is left alone.
 func TestRecoverLeavesTheLivingAlone(t *testing.T) {
 	c := newRoles(t)
-	_, err := c.source.Offer(t.Context(), dying{c.home, 1}, c.prepare(t, c.source, "fixer"))
+	looked := false
+	_, err := c.source.Offer(t.Context(), watched{c.home, func() {
+		before := c.snapshot(t)
+		assert.NoError(t, c.holder.Recovery.Run(t.Context(), func(string) (Home, error) { return c.home, nil }))
+		assert.Equal(t, before, c.snapshot(t))
+		names, err := os.ReadDir(c.holder.Recovery.Intents.Dir)
+		assert.NoError(t, err)
+		assert.Len(t, names, 1)
+		looked = true
+	}}, c.prepare(t, c.source, "fixer"))
 	require.ErrorIs(t, err, errKilled)
-	before := c.snapshot(t)
-	require.NoError(t, c.holder.Recovery.Run(t.Context(), func(string) (Home, error) { return c.home, nil }))
-	assert.Equal(t, before, c.snapshot(t))
-	names, err := os.ReadDir(c.holder.Recovery.Intents.Dir)
-	require.NoError(t, err)
-	assert.Len(t, names, 1)
+	assert.True(t, looked)
+	abandoned(t, c.holder.Recovery.Intents)
 }
 
 // A git that outlived its githandoff still holds a lock, and may yet do what the
@@ -299,7 +312,7 @@ func TestRecoverWaitsForLocks(t *testing.T) {
 	p := Place{Agent: "fixer", ID: payload.Record.ID}
 	_, err := c.source.Offer(t.Context(), dying{c.home, 1}, payload)
 	require.ErrorIs(t, err, errKilled)
-	bury(t, c.holder.Recovery.Intents)
+	abandoned(t, c.holder.Recovery.Intents)
 	// The git that made the inbox ref still holds the lock of the lane: it may be about to
 	// move it.
 	lock := filepath.Join(c.repo.CommonDir, c.lane(p.ID)+".lock")
@@ -324,7 +337,7 @@ func TestRecoverWaitsForTheHome(t *testing.T) {
 		_, err := c.source.Offer(t.Context(), dying{c.home, 1}, c.prepare(t, c.source, "fixer"))
 		require.ErrorIs(t, err, errKilled)
 	}
-	bury(t, c.holder.Recovery.Intents)
+	abandoned(t, c.holder.Recovery.Intents)
 	down, asked := errors.New("down"), 0
 	err := c.holder.Recovery.Run(t.Context(), func(string) (Home, error) { asked++; return nil, down })
 	require.ErrorIs(t, err, down)

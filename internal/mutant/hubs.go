@@ -349,7 +349,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"a merge in a lane seen for the first time has a way back", "internal/crossrepo/learn.go",
-		`cmp.Or(s.was, h.cleanBelow(ctx, s.now))`, `cmp.Or(s.was, "")`, inScript + "sync_merged_by_stranger",
+		`cmp.Or(s.was, cleanBelow(ctx, h, s.now))`, `cmp.Or(s.was, "")`, inScript + "sync_merged_by_stranger",
 	},
 	{
 		"a sync warns of a lane that it refuses", "internal/app/hubsync/look.go",

@@ -234,7 +234,7 @@ var mutants = []mutant{
 	},
 	{
 		"an intent is written down", "internal/lifecycle/intent.go",
-		`	err = os.WriteFile(i.path, b, 0o600)
+		`	i.owner, err = durable.Own(i.path, b)
 	if errors.Is`, `	err = nil
 	if errors.Is`, inLifecycle + "TestRecoverFromAnyPrefix",
 	},
@@ -255,8 +255,8 @@ var mutants = []mutant{
 		`paths := []string{lk.tables(), filepath.Join(`, `paths := []string{filepath.Join(`, "./internal/refs -run TestLockOfReftables",
 	},
 	{
-		"an intent of the living is left alone", "internal/durable/process.go",
-		`return err == nil ||`, `return err == syscall.E2BIG ||`, inLifecycle + "TestRecover",
+		"an intent of the living is left alone", "internal/lifecycle/intent.go",
+		`|| durable.Owned(i.path) {`, `|| durable.Owned("") {`, inLifecycle + "TestRecover",
 	},
 	// The lane decides.
 	{

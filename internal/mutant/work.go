@@ -12,14 +12,13 @@ var ofWork = []mutant{
 	},
 	{
 		"a resume deletes the inbox ref of an ended handoff", "internal/app/take/offers.go",
-		`t.sweep(ctx, it)`, `_ = t.sweep`, inScript + "sync_swept",
+		`	t.sweep(ctx)
+`, `	_ = t.sweep
+`, inScript + "sync_swept",
 	},
 	{
 		"a look deletes nothing", "internal/app/take/seen.go",
-		`	if t.Peek {
-		return
-	}
-	if err := t.Engine.Sweep`, `	if err := t.Engine.Sweep`, inScript + "sync_swept",
+		`len(t.ended) > 0 && !t.Peek {`, `len(t.ended) > 0 {`, inScript + "sync_swept",
 	},
 	{
 		"the end of an older claim leaves the newer one", "internal/work/claims.go",
@@ -134,12 +133,20 @@ var ofWork = []mutant{
 		`case offer.Key == f.Engine.Author.Signer.KID() && offer.Parent == h.ID:`, `case true:`, "./internal/attack -run TestReplyOfAnother",
 	},
 	{
-		"an intent of the first versions is settled", "internal/lifecycle/intent.go",
-		`if named && !durable.Abandoned(n.Name()) {`, `if !durable.Abandoned(n.Name()) {`, "./internal/lifecycle -run TestIntentOfTheFirstVersions",
+		"an intent is left to others once its step is over", "internal/lifecycle/engine.go",
+		`defer i.leave()`, `_ = i.leave`, "./internal/lifecycle -run TestRecoverFromAnyPrefix",
 	},
 	{
-		"an intent of a running first version is left alone", "internal/lifecycle/intent.go",
-		`if !named && durable.Running(i.PID) {`, `if false {`, "./internal/lifecycle -run TestIntentOfTheFirstVersions",
+		"an owned file is locked before it has its name", "internal/durable/owner.go",
+		`	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) // a`, `	_ = syscall.Flock // a`, "./internal/durable -run TestOwned",
+	},
+	{
+		"a directory of another process stays", "internal/durable/owner.go",
+		`case owned && !Owned(path):`, `case owned:`, "./internal/durable -run TestNewDir",
+	},
+	{
+		"a work copy that another process makes is left alone", "internal/workcopy/here.go",
+		`durable.Owned(h.ownerFile(c.ID))`, `durable.Owned("")`, inScript + "snapshot_killed",
 	},
 	{
 		"an invitation of another version is named as such", "internal/invite/record.go",

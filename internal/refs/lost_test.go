@@ -160,11 +160,11 @@ func scratchCopy(t *testing.T, repo *gittest.Repo) (scratch *refs.Scratch, objec
 	scratch, err := refs.NewScratch(t.Context(), r)
 	require.NoError(t, err)
 	t.Cleanup(scratch.Close)
-	dirs, err := os.ReadDir(r.Own(refs.ScratchName))
+	copies, err := filepath.Glob(filepath.Join(r.Own(refs.ScratchName), "*", "objects"))
 	require.NoError(t, err)
-	require.Len(t, dirs, 1)
+	require.Len(t, copies, 1)
 	objects = filepath.Join(repo.Dir, ".git/objects")
-	copied = filepath.Join(r.Own(refs.ScratchName), dirs[0].Name(), "objects")
+	copied = copies[0]
 	require.NoError(t, os.CopyFS(copied, os.DirFS(objects)))
 	return scratch, objects, copied
 }

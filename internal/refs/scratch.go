@@ -25,7 +25,7 @@ type Scratch struct {
 	Env []string // of a git that works there
 
 	repo   *Repo
-	dir    string
+	dir    *durable.Dir
 	reader reader
 }
 
@@ -34,14 +34,15 @@ const ScratchName = "scratch"
 
 // NewScratch makes a repository, and removes those of killed processes. Its caller closes it.
 func NewScratch(ctx context.Context, r *Repo) (*Scratch, error) {
-	dir, err := durable.TempDir(r.Own(ScratchName))
+	own, err := durable.NewDir(r.Own(ScratchName))
 	if err != nil {
 		return nil, DiskFault(err)
 	}
+	dir := own.Path
 	objects := filepath.Join(dir, "objects")
 	s := &Scratch{
 		Env:  []string{"GIT_DIR=" + dir, "GIT_COMMON_DIR=" + dir, "GIT_OBJECT_DIRECTORY=" + objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES="},
-		repo: r, dir: dir,
+		repo: r, dir: own,
 	}
 	if r.Worktree != "" { // git goes to its top, where a relative URL begins
 		s.Env = append(s.Env, "GIT_WORK_TREE="+r.Worktree)
@@ -64,7 +65,7 @@ func NewScratch(ctx context.Context, r *Repo) (*Scratch, error) {
 // Close removes the repository.
 func (s *Scratch) Close() {
 	s.reader.close()
-	_ = os.RemoveAll(s.dir)
+	s.dir.Remove()
 }
 
 // includeSettings includes the files of settings that git reads in the other repository and not in this one:
@@ -106,7 +107,7 @@ func (s *Scratch) writeSettings(cfg *config.Config) error {
 	if err := config.NewEncoder(&text).Encode(cfg); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(s.dir, "config"), text.Bytes(), 0o600)
+	return os.WriteFile(filepath.Join(s.dir.Path, "config"), text.Bytes(), 0o600)
 }
 
 // settingsFiles lists the files from which git reads its settings in a git directory, in the order in which it

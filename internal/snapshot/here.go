@@ -230,7 +230,7 @@ func (c *Contents) foreign(ctx context.Context, tree string, paths map[string]si
 		return nil, err
 	}
 	defer s.close()
-	old, now := filepath.Join(s.dir, "old"), filepath.Join(s.dir, "new")
+	old, now := filepath.Join(s.dir.Path, "old"), filepath.Join(s.dir.Path, "new")
 	var before, after []byte
 	for path, in := range paths {
 		if in.before {

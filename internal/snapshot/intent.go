@@ -79,7 +79,7 @@ func (c *Contents) addIntents(ctx context.Context, run *gitexec.Runner) error {
 		return err
 	}
 	defer s.close()
-	top := filepath.Join(s.dir, "intents")
+	top := filepath.Join(s.dir.Path, "intents")
 	for _, path := range c.Intents {
 		if err := makeEmpty(filepath.Join(top, path), c.intentModes[path]); err != nil {
 			return refs.DiskFault(err)

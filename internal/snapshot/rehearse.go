@@ -18,7 +18,7 @@ func (c *shot) rehearse(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
 		return nil
 	}
-	dir := filepath.Join(c.scratch.dir, "out")
+	dir := filepath.Join(c.scratch.dir.Path, "out")
 	list := []byte(strings.Join(paths, "\x00") + "\x00")
 	if _, err := c.scratch.git(ctx, list, "checkout-index", "--force", "--prefix="+dir+"/", "-z", "--stdin"); err != nil {
 		return gitFailed(err, "check the files of the snapshot out")

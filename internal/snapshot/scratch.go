@@ -26,13 +26,13 @@ import (
 // there what it hashes, and the repository stays as it is.
 type scratch struct {
 	repo *refs.Repo
-	dir  string
+	dir  *durable.Dir
 }
 
 const scratchName = "snapshot"
 
 func newScratch(repo *refs.Repo) (*scratch, error) {
-	dir, err := durable.TempDir(repo.OwnWorktree(scratchName))
+	dir, err := durable.NewDir(repo.OwnWorktree(scratchName))
 	if err != nil {
 		return nil, refs.DiskFault(err)
 	}
@@ -47,10 +47,10 @@ func newScratch(repo *refs.Repo) (*scratch, error) {
 	return s, nil
 }
 
-func (s *scratch) close() { _ = os.RemoveAll(s.dir) }
+func (s *scratch) close() { s.dir.Remove() }
 
-func (s *scratch) objects() string { return filepath.Join(s.dir, "objects") }
-func (s *scratch) index() string   { return filepath.Join(s.dir, "index") }
+func (s *scratch) objects() string { return filepath.Join(s.dir.Path, "objects") }
+func (s *scratch) index() string   { return filepath.Join(s.dir.Path, "index") }
 
 // git runs git in the top of the work tree, with the index and objects of s.
 func (s *scratch) git(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {

@@ -2,7 +2,6 @@ package workcopy
 
 import (
 	"context"
-	"os"
 
 	"githandoff/internal/durable"
 	"githandoff/internal/fault"
@@ -21,7 +20,7 @@ func (h *Handler) planHere(ctx context.Context, id handoff.ID, w *handoff.Work) 
 		return before, err
 	}
 	if before != nil && before.Here && !before.Made {
-		if err := before.busy(); err != nil {
+		if err := h.busy(before); err != nil {
 			return nil, err
 		}
 		if before.Dir != h.Repo.Worktree || before.Commit != w.Commit {
@@ -31,7 +30,7 @@ func (h *Handler) planHere(ctx context.Context, id handoff.ID, w *handoff.Work) 
 		return before, nil
 	}
 	c := &Copy{
-		ID: id, Dir: h.Repo.Worktree, Branch: "handoff/" + tail(id), Head: w.Head, Commit: w.Commit, PID: os.Getpid(),
+		ID: id, Dir: h.Repo.Worktree, Branch: "handoff/" + tail(id), Head: w.Head, Commit: w.Commit,
 		Here: true, From: h.Repo.Head,
 	}
 	if h.Repo.Branch == c.Branch {
@@ -61,8 +60,8 @@ func (c *Copy) begunHere() error {
 }
 
 // busy refuses a work copy which another process is making.
-func (c *Copy) busy() error {
-	if c.PID > 0 && c.PID != os.Getpid() && durable.Running(c.PID) {
+func (h *Handler) busy(c *Copy) error {
+	if c.owner == nil && durable.Owned(h.ownerFile(c.ID)) {
 		return fault.New(fault.Conflict, fault.WorkTreeTaken, "another process checks the snapshot out in %s now", c.Dir)
 	}
 	return nil
@@ -74,7 +73,6 @@ func (h *Handler) makeHere(ctx context.Context, c *Copy, contents *snapshot.Cont
 	if err := h.Fits(ctx, c, contents); err != nil {
 		return err
 	}
-	c.PID = os.Getpid()
 	if err := h.copies().Put(c.ID, c); err != nil {
 		return err
 	}
@@ -84,7 +82,7 @@ func (h *Handler) makeHere(ctx context.Context, c *Copy, contents *snapshot.Cont
 		}
 	} else if err := contents.CheckOutHere(ctx, c.Branch); err != nil {
 		if fault.Is(err, fault.WorkTreeTaken) {
-			_ = h.copies().Drop(c.ID)
+			_ = h.drop(c.ID)
 		}
 		return err
 	}

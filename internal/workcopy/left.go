@@ -15,7 +15,7 @@ func (h *Handler) Left() ([]handoff.ID, error) {
 	all, err := h.copies().All()
 	var ids []handoff.ID
 	for _, c := range all {
-		if c.busy() == nil {
+		if h.busy(c) == nil {
 			ids = append(ids, c.ID)
 		}
 	}
@@ -30,7 +30,7 @@ func (h *Handler) Clear(ctx context.Context, id handoff.ID) error {
 		return err
 	}
 	if c.Made || c.Here {
-		return h.copies().Drop(id)
+		return h.drop(id)
 	}
 	return h.clear(ctx, c)
 }
@@ -42,7 +42,7 @@ func (h *Handler) Unfinished() ([]error, error) {
 	var list []error
 	for _, c := range all {
 		switch {
-		case c.Made || c.busy() != nil:
+		case c.Made || h.busy(c) != nil:
 		case c.Here:
 			list = append(list, c.begunHere())
 		default:
@@ -59,7 +59,7 @@ func (h *Handler) Unfinished() ([]error, error) {
 func (h *Handler) Files() (files []string) {
 	all, _ := h.copies().All() // what cannot be read is told by Unfinished
 	for _, c := range all {
-		if c.Made || c.busy() != nil {
+		if c.Made || h.busy(c) != nil {
 			continue
 		}
 		files = append(files, filepath.Join(h.Repo.CommonDir, "refs", "heads", c.Branch))

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/durable"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -84,7 +85,7 @@ func (r *Restoring) Claims() (work.Claims, error) {
 }
 
 // Told forgets the work copy: its user knows of it, and it is theirs.
-func (r *Restoring) Told() error { return r.copies().Drop(r.plan.ID) }
+func (r *Restoring) Told() error { return r.drop(r.plan.ID) }
 
 // Made returns the work copy that was made.
 func (r *Restoring) Made() *Copy { return r.plan }
@@ -109,12 +110,21 @@ type Copy struct {
 	Head   string     `json:"head"`
 	Commit string     `json:"commit"` // of the snapshot
 	Made   bool       `json:"made"`
-	PID    int        `json:"pid"` // making it
 
 	Here bool   `json:"here,omitempty"` // in a work tree that existed before
 	From string `json:"from,omitempty"` // HEAD of the work tree
 
-	cutOff bool // begun by a killed process
+	cutOff bool     // begun by a killed process
+	owner  *os.File // while this process makes it
+}
+
+// ownerFile returns the file that is owned by the process which makes a work copy.
+func (h *Handler) ownerFile(id handoff.ID) string {
+	return filepath.Join(h.copies().Dir, string(id)+".owner")
+}
+
+func (h *Handler) drop(id handoff.ID) error {
+	return errors.Join(h.copies().Drop(id), durable.Remove(h.ownerFile(id)))
 }
 
 func (h *Handler) copies() work.Documents[Copy] {
@@ -134,7 +144,7 @@ func (h *Handler) planWorktree(ctx context.Context, id handoff.ID, w *handoff.Wo
 	if before != nil && before.Here && !before.Made {
 		return nil, before.begunHere()
 	}
-	c := &Copy{ID: id, Dir: dir, Branch: "handoff/" + tail(id), Head: w.Head, Commit: w.Commit, PID: os.Getpid()}
+	c := &Copy{ID: id, Dir: dir, Branch: "handoff/" + tail(id), Head: w.Head, Commit: w.Commit}
 	if dir == "" {
 		top := cmp.Or(h.Repo.Worktree, strings.TrimSuffix(h.Repo.CommonDir, ".git"))
 		c.Dir = filepath.Clean(top) + "-" + tail(id)
@@ -168,17 +178,16 @@ func isWorktree(dir string) bool {
 
 // clear removes the remains of a work copy after its process was killed.
 func (h *Handler) clear(ctx context.Context, c *Copy) error {
-	if err := c.busy(); err != nil {
+	if err := h.busy(c); err != nil {
 		return err
 	}
 	if err := snapshot.Undo(ctx, h.Repo, c.Dir, c.Branch, c.Head); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(snapshot.BranchLock(h.Repo, c.Branch)); err == nil {
-		c.PID = 0 // by this note doctor finds the lock
-		return h.copies().Put(c.ID, c)
+		return nil // by its record doctor finds the lock
 	}
-	return h.copies().Drop(c.ID)
+	return h.drop(c.ID)
 }
 
 // free refuses a directory with something in it, and an existing branch.
@@ -218,10 +227,22 @@ func (h *Handler) bring(ctx context.Context, home lifecycle.Home, p lifecycle.Pl
 
 // makeCopy makes the work copy of a plan. An existing one is left as it is.
 func (h *Handler) makeCopy(ctx context.Context, c *Copy, contents *snapshot.Contents) error {
-	switch {
-	case c.Made:
+	if c.Made {
 		return nil
-	case c.Here:
+	}
+	if err := private.MakeDir(h.copies().Dir); err != nil {
+		return err
+	}
+	var err error
+	if c.owner, err = durable.Own(h.ownerFile(c.ID), nil); err != nil {
+		return err
+	}
+	defer func() {
+		_ = os.Remove(h.ownerFile(c.ID))
+		durable.Disown(c.owner)
+		c.owner = nil
+	}()
+	if c.Here {
 		return h.makeHere(ctx, c, contents)
 	}
 	if err := h.copies().Put(c.ID, c); err != nil {
@@ -239,7 +260,7 @@ func (h *Handler) makeCopy(ctx context.Context, c *Copy, contents *snapshot.Cont
 func (h *Handler) Mend() error {
 	all, err := h.copies().All()
 	for _, c := range all {
-		if c.Made || c.Here || c.busy() != nil {
+		if c.Made || c.Here || h.busy(c) != nil {
 			continue
 		}
 		err = errors.Join(err, snapshot.DropBroken(h.Repo, c.Dir))

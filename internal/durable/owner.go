@@ -1,0 +1,120 @@
+package durable
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Own makes a file that belongs to this process until [Disown], or the process ends.
+// Other processes learn that from [Owned], also those in another container or on another host with the
+// same file system, where the id of a process says nothing. The file is not synced.
+func Own(path string, content []byte) (*os.File, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix) // locked before it has a name that counts
+	if err != nil {
+		return nil, unwritten(path, err)
+	}
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) // a file system without locks goes by age
+	if _, err = f.Write(content); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = f.Close()
+		_ = os.Remove(f.Name())
+		return nil, unwritten(path, err)
+	}
+	return f, nil
+}
+
+// Disown gives a file of this process up, and closes it. The file stays. A process that is being started at
+// this moment has a copy of the file until it runs, so that to close it were not enough.
+func Disown(f *os.File) {
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+	_ = f.Close()
+}
+
+// Owned reports whether a file belongs to a process that runs, see [Own].
+func Owned(path string) bool {
+	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {
+	case nil:
+		return false
+	case syscall.EWOULDBLOCK, syscall.EINTR:
+		return true
+	}
+	info, err := f.Stat() // no locks here
+	return err == nil && !Stale(info, time.Now())
+}
+
+// Dir is a directory of this process, which others remove once the process is gone.
+type Dir struct {
+	Path  string
+	owner *os.File // beside it
+}
+
+// ownerSuffix ends the name of the file that says whose a [Dir] is.
+const ownerSuffix = ".owner"
+
+// NewDir makes a directory below top, for this user alone, and removes those of killed processes. top
+// stays when its last directory goes, because another process may be about to make one there.
+func NewDir(top string) (*Dir, error) {
+	Sweep(top)
+	if err := os.MkdirAll(top, 0o700); err != nil {
+		return nil, err
+	}
+	var tag [8]byte
+	if _, err := rand.Read(tag[:]); err != nil {
+		return nil, err
+	}
+	d := &Dir{Path: filepath.Join(top, hex.EncodeToString(tag[:]))}
+	var err error
+	if d.owner, err = Own(d.Path+ownerSuffix, nil); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(d.Path, 0o700); err != nil {
+		d.Remove()
+		return nil, err
+	}
+	return d, nil
+}
+
+// Remove removes the directory with all that is in it.
+func (d *Dir) Remove() {
+	remove(d.Path)
+	Disown(d.owner)
+}
+
+func remove(dir string) {
+	_ = os.RemoveAll(dir)
+	_ = os.Remove(dir + ownerSuffix)
+}
+
+// Sweep removes the directories of killed processes below top.
+func Sweep(top string) {
+	entries, _ := os.ReadDir(top)
+	for _, e := range entries {
+		path := filepath.Join(top, e.Name())
+		dir, owned := strings.CutSuffix(path, ownerSuffix)
+		switch {
+		case owned && !Owned(path):
+			remove(dir)
+		case owned || !e.IsDir():
+		default:
+			_, err := os.Lstat(path + ownerSuffix)
+			info, ierr := e.Info()
+			if errors.Is(err, fs.ErrNotExist) && ierr == nil && Stale(info, time.Now()) { // of an earlier version
+				_ = os.RemoveAll(path)
+			}
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package durable_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/durable"
+)
+
+func TestOwned(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	assert.False(t, durable.Owned(path))
+	f, err := durable.Own(path, []byte("text"))
+	require.NoError(t, err)
+	assert.True(t, durable.Owned(path))
+	require.NoError(t, exec.Command("true").Run(), "a process started here does not inherit it")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "text", string(text))
+	durable.Disown(f)
+	assert.False(t, durable.Owned(path))
+}
+
+// Another process owns a file as long as it runs, whatever its id means here.
+func TestOwnedByAnother(t *testing.T) {
+	if path := os.Getenv("OWN_FILE"); path != "" {
+		_, err := durable.Own(path, nil)
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		return
+	}
+	path := filepath.Join(t.TempDir(), "file")
+	other := exec.Command(os.Args[0], "-test.run=^TestOwnedByAnother$")
+	other.Env = append(os.Environ(), "OWN_FILE="+path)
+	require.NoError(t, other.Start())
+	assert.Eventually(t, func() bool { return durable.Owned(path) }, time.Minute, 10*time.Millisecond)
+	require.NoError(t, other.Process.Kill())
+	assert.Error(t, other.Wait())
+	assert.False(t, durable.Owned(path))
+}
+
+// The directory of a process that is gone goes, and no other one.
+func TestNewDir(t *testing.T) {
+	top := filepath.Join(t.TempDir(), "top")
+	first, err := durable.NewDir(top)
+	require.NoError(t, err)
+	info, err := os.Stat(first.Path)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+
+	dead := filepath.Join(top, "dead")
+	require.NoError(t, os.MkdirAll(filepath.Join(dead, "objects"), 0o700))
+	require.NoError(t, os.WriteFile(dead+".owner", nil, 0o600))
+	early := filepath.Join(top, "early.owner") // killed before it made the directory
+	require.NoError(t, os.WriteFile(early, nil, 0o600))
+	older, newer := filepath.Join(top, "7-1"), filepath.Join(top, "7-2") // of earlier versions
+	require.NoError(t, os.Mkdir(older, 0o700))
+	require.NoError(t, os.Mkdir(newer, 0o700))
+	ago := time.Now().Add(-2 * time.Hour)
+	require.NoError(t, os.Chtimes(older, ago, ago))
+
+	second, err := durable.NewDir(top)
+	require.NoError(t, err)
+	assert.NotEqual(t, first.Path, second.Path)
+	for _, gone := range []string{dead, dead + ".owner", early, older} {
+		assert.NoFileExists(t, gone)
+		assert.NoDirExists(t, gone)
+	}
+	assert.DirExists(t, first.Path)
+	assert.DirExists(t, newer)
+	first.Remove()
+	second.Remove()
+	names, err := os.ReadDir(top)
+	require.NoError(t, err)
+	assert.Len(t, names, 1)
+}
