@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"githandoff/internal/fault"
@@ -258,13 +259,30 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 	return e.planOffer(ctx, child, b, o.Child)
 }
 
-// Sweep deletes the inbox ref of an ended handoff, in case a killed git left it. Anybody may.
-func (e *Engine) Sweep(ctx context.Context, home Home, p Place) error {
-	_, err := e.act(ctx, home, p, fetchIfRefused, func(s *State, b *batch) error {
-		if s.Phase() != Ended {
+// Sweep deletes the inbox refs of those of some handoffs that have ended, in one transaction: a killed git left
+// them, or they came back with a backup. Anybody may.
+func (e *Engine) Sweep(ctx context.Context, home Home, places ...Place) error {
+	for round := 1; ; round++ {
+		b := &batch{engine: e, home: home}
+		for _, p := range places {
+			s, err := e.Reader.Locate(ctx, home, p)
+			if err == nil && s.Phase() == Ended {
+				err = b.dropAll(ctx, s, "")
+			}
+			if err != nil {
+				return err
+			}
+		}
+		t := b.transaction()
+		if len(t.Edits) == 0 {
 			return nil
 		}
-		return b.dropAll(ctx, s, "")
-	})
-	return err
+		_, err := e.apply(ctx, home, t)
+		if _, stale := errors.AsType[*refs.StaleError](err); !stale || round == rounds {
+			return err
+		}
+		if err := home.Refresh(ctx, WholeHandoffs(places...)); err != nil {
+			return err
+		}
+	}
 }

@@ -114,12 +114,17 @@ func TestFloodOfReplays(t *testing.T) {
 	for range n {
 		fixer.Must(t, "resume", "--ack")
 	}
-	for i := 0; i < len(payloads); i += 2 {
-		w.Hub.Git(t, "update-ref", payloads[i], payloads[i+1])
+	putBack := func() {
+		for i := 0; i < len(payloads); i += 2 {
+			w.Hub.Git(t, "update-ref", payloads[i], payloads[i+1])
+		}
 	}
+	putBack()
 	r, trips := traced(t, fixer, "resume")
 	assert.Equal(t, 3, r.Code, "%s", r)
 	assert.LessOrEqual(t, trips, 1+5, "trips for %d", n)
+	assert.Empty(t, w.Hub.Git(t, "for-each-ref", inbox))
+	putBack()
 	boss.Must(t, "emit", "--to", elsewhere, "--goal", "the good one")
 	assert.Contains(t, fixer.Must(t, "resume"), "the good one")
 	fixer.Must(t, "ack")

@@ -231,6 +231,18 @@ func ItemsOf(home lifecycle.Home, namespace refs.Namespace, list []refs.Ref) []*
 	return items
 }
 
+// MostSwept is how many handoffs one transaction sweeps.
+const MostSwept = 100
+
+// Places returns the places of some handoffs.
+func Places(items []*Item) []lifecycle.Place {
+	places := make([]lifecycle.Place, len(items))
+	for i, it := range items {
+		places[i] = it.Place
+	}
+	return places
+}
+
 // itemOf returns the handoff named by a ref; nil if there is none below the namespace.
 func itemOf(home lifecycle.Home, namespace refs.Namespace, r refs.Ref) *Item {
 	p, ok := namespace.ParseHandoffRef(r.Name)

@@ -160,8 +160,10 @@ func (r *syncing) sweep(ctx context.Context, hub *crossrepo.Hub) {
 	if err == nil {
 		list, err = r.Repo.List(ctx, string(hub.Namespace())+"inbox/")
 	}
-	for _, it := range workspace.ItemsOf(hub, hub.Namespace(), list) {
-		err = cmp.Or(err, r.Engine.Sweep(ctx, hub, it.Place))
+	items := workspace.ItemsOf(hub, hub.Namespace(), list)
+	slices.SortFunc(items, func(a, b *workspace.Item) int { return cmp.Compare(a.Place.ID.Lane(), b.Place.ID.Lane()) })
+	for some := range slices.Chunk(items, workspace.MostSwept) {
+		err = cmp.Or(err, r.Engine.Sweep(ctx, hub, workspace.Places(some)...))
 	}
 	if err != nil {
 		r.Workspace.Warn(err)

@@ -263,7 +263,7 @@ func (t *search) claimOne(ctx context.Context, offers []*workspace.Item) (*Resul
 		case fault.Conflict:
 			t.skipped[it.Place.ID] = true
 			if fault.Is(err, fault.Replayed) { // it has ended, and its inbox ref came back
-				t.sweep(ctx, it)
+				t.ended = append(t.ended, it)
 				continue
 			}
 			if t.lost++; t.lost%lostInARow == 0 {
@@ -317,6 +317,7 @@ func (t *Handler) refreshLanes(ctx context.Context, offers []*workspace.Item) er
 
 // errNothing says why no offer was claimed.
 func (t *search) errNothing(ctx context.Context, homes []lifecycle.Home) error {
+	t.sweep(ctx)
 	switch {
 	case t.refused > 0:
 		return fault.New(fault.Denied, fault.Refused, "every handoff that waits for %s was refused", t.Agent).
@@ -342,13 +343,14 @@ type progress struct {
 	warn       func(error)
 	askNobody  bool // no hub is asked about offers which only look held
 	skipped    map[handoff.ID]bool
-	unfit      error        // of Request.Fits, for the last offer of no use to the caller
-	lost       int          // claims made first by others
-	refused    int          // offers refused
-	refusedIDs []handoff.ID // the first of them
-	hints      []fault.Hint // of their refusals, each once
-	parts      []*part      // hubs of whose inboxes there is more to fetch
-	unchanged  handoff.ID   // of an offer which needs no fetch: the hub lists it as it is here
+	unfit      error             // of Request.Fits, for the last offer of no use to the caller
+	lost       int               // claims made first by others
+	ended      []*workspace.Item // handoffs that have ended, whose inbox refs are there
+	refused    int               // offers refused
+	refusedIDs []handoff.ID      // the first of them
+	hints      []fault.Hint      // of their refusals, each once
+	parts      []*part           // hubs of whose inboxes there is more to fetch
+	unchanged  handoff.ID        // of an offer which needs no fetch: the hub lists it as it is here
 
 	passedOver map[lifecycle.Home]bool // homes without an answer, or refusing every claim
 	down       error                   // the first error of such a home

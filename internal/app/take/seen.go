@@ -150,14 +150,19 @@ func (t *Handler) forgetLost(ctx context.Context, it *workspace.Item) error {
 	return release(ctx, t.Claims, h)
 }
 
-// sweep deletes the inbox ref of a handoff that has ended: a backup of the hub or somebody's push brought it
-// back, and the lists would go on naming it.
-func (t *search) sweep(ctx context.Context, it *workspace.Item) {
-	if t.Peek {
-		return
-	}
-	if err := t.Engine.Sweep(ctx, it.Home, it.Place); err != nil {
-		t.warn(err)
+// sweep deletes the inbox refs of ended handoffs that this resume met: a backup of their hub or somebody's push
+// brought them back, and the lists would go on naming them. A hub with more of them loses the others to the next
+// resume that finds nothing to take.
+func (t *search) sweep(ctx context.Context) {
+	for len(t.ended) > 0 && !t.Peek {
+		home := t.ended[0].Home
+		isHere := func(it *workspace.Item) bool { return it.Home == home }
+		others := slices.DeleteFunc(slices.Clone(t.ended), isHere)
+		here := slices.DeleteFunc(t.ended, func(it *workspace.Item) bool { return !isHere(it) })
+		if err := t.Engine.Sweep(ctx, home, workspace.Places(here[:min(len(here), workspace.MostSwept)])...); err != nil {
+			t.warn(err)
+		}
+		t.ended = others
 	}
 }
 
