@@ -32,7 +32,7 @@ func (o Options) named(ctx context.Context) (Signer, error) {
 			return nil, err
 		}
 		return o.fromAgent(ctx, public.kid)
-	case strings.ContainsRune(key, filepath.Separator):
+	case isKeyFile(key):
 		return o.fromFile(ctx, key)
 	}
 	s, err := o.Keystore.Load(key)
@@ -40,6 +40,19 @@ func (o Options) named(ctx context.Context) (Signer, error) {
 		return o.fromGPG(ctx, strings.TrimPrefix(key, openpgpPrefix))
 	}
 	return s, err
+}
+
+// isKeyFile tells the path of a file from the other spellings of [Options.Key].
+func isKeyFile(key string) bool {
+	return strings.ContainsRune(key, filepath.Separator) && !isSSHLine(strings.TrimPrefix(key, "key::")) && !strings.HasPrefix(key, sshPrefix)
+}
+
+// AbsoluteKey returns an [Options.Key] that means the same in every directory.
+func AbsoluteKey(key string) (string, error) {
+	if !isKeyFile(FromFingerprint(key)) {
+		return key, nil
+	}
+	return filepath.Abs(key)
 }
 
 // isSSHLine tells "ssh-ed25519 AAAA…" from a user id.

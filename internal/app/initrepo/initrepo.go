@@ -4,7 +4,10 @@ package initrepo
 
 import (
 	"context"
+	"errors"
 	"io"
+	"io/fs"
+	"os"
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
@@ -71,7 +74,7 @@ func (h *Handler) SetUp(ctx context.Context, repo *refs.Repo, r Request) (*Resul
 	if err != nil {
 		return nil, err
 	}
-	if err := writeNames(ctx, repo, r); err != nil {
+	if err := writeNames(ctx, repo, r, before); err != nil {
 		return nil, err
 	}
 	if err := unexcludeDraft(repo); err != nil {
@@ -80,13 +83,23 @@ func (h *Handler) SetUp(ctx context.Context, repo *refs.Repo, r Request) (*Resul
 	return &Result{r.Agent, key.entry.KID, repo.Config.Get("handoff.repoid"), before != r.Agent}, nil
 }
 
-// writeNames writes down which agent works here, and with which key.
-func writeNames(ctx context.Context, repo *refs.Repo, r Request) error {
+// writeNames writes down which agent works here, and with which key. The key of the agent before does
+// not stay.
+func writeNames(ctx context.Context, repo *refs.Repo, r Request, before string) error {
+	if before != r.Agent {
+		if err := os.Remove(repo.OwnWorktree("key")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
 	if err := private.WriteFile(repo.OwnWorktree("agent"), []byte(r.Agent+"\n")); err != nil {
 		return err
 	}
 	if r.Key != "" {
-		if err := private.WriteFile(repo.OwnWorktree("key"), []byte(r.Key+"\n")); err != nil {
+		key, err := sign.AbsoluteKey(r.Key)
+		if err != nil {
+			return err
+		}
+		if err := private.WriteFile(repo.OwnWorktree("key"), []byte(key+"\n")); err != nil {
 			return err
 		}
 	}
