@@ -93,7 +93,7 @@ func (c *initCommand) setUp(ctx context.Context) (*initrepo.Result, error) {
 	if r.Agent, err = c.name(repo); err != nil {
 		return nil, err
 	}
-	h := &initrepo.Handler{Key: c.publicKey, KeyDir: c.keystore().Dir, Trust: c.loadTrust, Random: c.Random, Warn: c.Warn}
+	h := &initrepo.Handler{Key: c.publicKey, KeyDir: c.keystore().Dir, Trust: c.loadTrust, Now: c.Now, Random: c.Random, Warn: c.Warn}
 	done, err := h.SetUp(ctx, repo, r)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	pgparmor "github.com/ProtonMail/go-crypto/openpgp/armor"
 
@@ -21,6 +22,7 @@ type gpgSigner struct {
 	identity
 	run     *gitexec.Runner
 	program string
+	now     func() time.Time
 }
 
 // Sign overrides the settings of gpg.conf for the form of a signature, and keeps gpg from
@@ -61,11 +63,20 @@ func plainSignature(armored []byte) ([]byte, error) {
 }
 
 // Codes of libgpg-error.
-const noSecretKey, noPinentry = 17, 85
+const noSecretKey, unusableSecretKey, noPinentry = 17, 54, 85
 
 func (s *gpgSigner) locked() error {
 	return lockedKey(s.KID()).WithHints(fault.Run("gpg", "-o", "/dev/null", "-su", strings.TrimPrefix(s.public.kid, openpgpPrefix), "/dev/null").
 		Because("asks for the passphrase, and lets gpg-agent hold it"))
+}
+
+// unusable says why gpg holds a key and does not sign with it.
+func (s *gpgSigner) unusable() error {
+	if err := s.public.ValidAt(s.now()); err != nil {
+		return err
+	}
+	return fault.New(fault.Denied, fault.KeyExpired, "no part of key %s may sign now: it expired, was revoked, or is for something else", s.KID()).
+		WithHints(fault.Run("gpg", "--list-keys", strings.TrimPrefix(s.KID(), openpgpPrefix)).Because("shows until when each part is valid, and what for"))
 }
 
 // failure reads gpg's status lines (its doc/DETAILS), never its prose. The low 16 bits of
@@ -86,6 +97,8 @@ func (s *gpgSigner) failure(err error) error {
 			return s.locked()
 		case noSecretKey:
 			return noGPGKey(s.KID())
+		case unusableSecretKey:
+			return s.unusable()
 		}
 	}
 	return fault.New(fault.Unavailable, fault.SignerUnavailable, "gpg cannot sign with %s: %w", s.KID(), err)
@@ -103,7 +116,7 @@ func noGPGKey(name string) error {
 
 // fromGPG finds the one key gpg can sign with under a name.
 func (o Options) fromGPG(ctx context.Context, name string) (Signer, error) {
-	s := &gpgSigner{run: o.Runner, program: cmp.Or(o.GPGProgram, "gpg")}
+	s := &gpgSigner{run: o.Runner, program: cmp.Or(o.GPGProgram, "gpg"), now: o.Keystore.clock()}
 	query, ok := gpgQuery(name)
 	if !ok || o.Runner == nil {
 		return nil, noGPGKey(name)
@@ -124,7 +137,7 @@ func (o Options) fromGPG(ctx context.Context, name string) (Signer, error) {
 			WithHints(fault.Fact("their fingerprints are %s", strings.Join(found, ", ")))
 	}
 	export, err := s.run.Run(ctx, gitexec.Cmd{
-		Name: s.program, Args: []string{"--batch", "--no-tty", "--armor", "--export-options", "export-minimal", "--export", "--", found[0]},
+		Name: s.program, Args: []string{"--batch", "--no-tty", "--armor", "--ignore-time-conflict", "--export-options", "export-minimal", "--export", "--", found[0]},
 		Timeout: gitexec.SignerTimeout,
 	})
 	if err != nil {

@@ -179,6 +179,10 @@ func rank(k keyPart) int {
 	return 1
 }
 
+// ValidAt says whether a key is valid at a time by its own word. Reasons: not_yet_valid,
+// key_expired, key_revoked.
+func (p PublicKey) ValidAt(at time.Time) error { return p.ownValidity(nil, at) }
+
 // Revoked returns an error if the owner of a key revoked it. Reason: key_revoked.
 func (p PublicKey) Revoked(at time.Time) error {
 	if p.pgp == nil {

@@ -120,12 +120,16 @@ func (p PublicKey) validPart(key *packet.PublicKey, self *packet.Signature, revo
 		return fault.New(fault.Denied, fault.NotYetValid, "key %s was made at %s, after %s", p.kid, handoff.FormatTime(key.CreationTime), handoff.FormatTime(at))
 	}
 	if end, ok := lifetime(key.CreationTime, self.KeyLifetimeSecs); ok && !at.Before(end) {
-		return fault.New(fault.Denied, fault.KeyExpired, "key %s expired at %s", p.kid, handoff.FormatTime(end))
+		return fault.New(fault.Denied, fault.KeyExpired, "key %s expired at %s", p.kid, handoff.FormatTime(end)).WithHints(laterEnd())
 	}
 	if end, ok := lifetime(self.CreationTime, self.SigLifetimeSecs); ok && !at.Before(end) {
-		return fault.New(fault.Denied, fault.KeyExpired, "the self-signature of key %s expired at %s", p.kid, handoff.FormatTime(end))
+		return fault.New(fault.Denied, fault.KeyExpired, "the self-signature of key %s expired at %s", p.kid, handoff.FormatTime(end)).WithHints(laterEnd())
 	}
 	return nil
+}
+
+func laterEnd() fault.Hint {
+	return fault.See("trust add").Because("takes over the copy of a key that its owner gave a later end; githandoff init does so with the agent's own")
 }
 
 // isHardRevocation reports whether no signature of any date counts: the key was compromised,

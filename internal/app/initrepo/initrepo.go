@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
@@ -44,6 +45,7 @@ type Handler struct {
 
 	KeyDir string                                     // of the keystore
 	Trust  func(repo *refs.Repo) (*sign.Trust, error) // the keys pinned in the repository
+	Now    func() time.Time
 	Random io.Reader
 	Warn   func(error)
 }
@@ -67,7 +69,7 @@ func (h *Handler) SetUp(ctx context.Context, repo *refs.Repo, r Request) (*Resul
 	if err := h.configure(ctx, repo, aliases, r.Notes); err != nil {
 		return nil, err
 	}
-	if err := key.pin(repo); err != nil {
+	if err := key.pin(repo, h.Now()); err != nil {
 		return nil, err
 	}
 	before, err := workspace.AgentOf(repo)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
@@ -14,8 +15,9 @@ import (
 
 // ownKey is the key of a worktree, and the entry by which it is to be trusted here.
 type ownKey struct {
-	entry sign.TrustEntry
-	trust *sign.Trust
+	public sign.PublicKey
+	entry  sign.TrustEntry
+	trust  *sign.Trust
 }
 
 // key makes or finds the key. It changes nothing in the repository.
@@ -32,6 +34,11 @@ func (h *Handler) key(ctx context.Context, repo *refs.Repo, r Request) (*ownKey,
 	if err != nil {
 		return nil, err
 	}
+	if _, known := trust.Lookup(public.KID()); !known {
+		if err := public.ValidAt(h.Now()); err != nil {
+			return nil, err
+		}
+	}
 	if fresh {
 		h.tellOfLostKeys(trust, name, public.KID())
 	}
@@ -39,13 +46,14 @@ func (h *Handler) key(ctx context.Context, repo *refs.Repo, r Request) (*ownKey,
 	if r.Person {
 		entry.Agents, entry.Roles, entry.Principals = nil, []string{sign.RoleRoot}, []string{"user:" + name}
 	}
-	return &ownKey{entry, trust}, nil
+	return &ownKey{public, entry, trust}, nil
 }
 
-// pin lets the repository trust the key.
-func (k *ownKey) pin(repo *refs.Repo) error {
+// pin lets the repository trust the key, and take over what its owner stated of it since.
+func (k *ownKey) pin(repo *refs.Repo, now time.Time) error {
 	if key, ok := k.trust.Lookup(k.entry.KID); ok && covers(key.Entry(), k.entry) {
-		return nil
+		_, err := k.trust.Learn(k.public, now)
+		return err
 	}
 	return k.trust.Add(repo.Own("trust.json"), k.entry)
 }
