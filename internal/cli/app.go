@@ -34,7 +34,6 @@ type app struct {
 	Env
 	output.Printer
 
-	key       string    // --key
 	input     io.Reader // standard input; an interruption ends a read
 	inputRead bool      // standard input was read
 	hook      bool      // git runs this program as a hook: it asks nobody anything
@@ -161,7 +160,7 @@ func userTrust(getenv func(string) string) (trust *sign.Trust, path string, err 
 }
 
 func (a *app) signerOptions(repo *refs.Repo, agent string) sign.Options {
-	key := a.key
+	key := a.Key
 	if own, err := workspace.AgentOf(repo); key == "" && a.Getenv(gitexec.KeyVariable) == "" && err == nil && own == agent {
 		if b, err := private.ReadState(repo.OwnWorktree("key"), private.MaxState); err == nil {
 			key = string(bytes.TrimSpace(b))

@@ -60,7 +60,7 @@ type toolbox struct {
 }
 
 func newToolbox(a *app) *toolbox {
-	return &toolbox{env: a.Env, dir: a.Dir, as: a.As, key: a.key, steps: make(chan struct{}, 1)}
+	return &toolbox{env: a.Env, dir: a.Dir, as: a.As, key: a.Key, steps: make(chan struct{}, 1)}
 }
 
 // close waits for the calls whose context has ended, so they leave no git behind.
@@ -80,9 +80,9 @@ func (t *toolbox) close() {
 func (t *toolbox) app(out, notes io.Writer) *app {
 	env := t.env
 	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), out, notes
-	a := &app{Env: env, Printer: output.New(out, notes, false, env.Getenv, env.Now), key: t.key, input: env.Stdin, hook: true, reader: reader{tools: true}}
+	a := &app{Env: env, Printer: output.New(out, notes, false, env.Getenv, env.Now), input: env.Stdin, hook: true, reader: reader{tools: true}}
 	a.Spell = mcp.Hint
-	a.Dir, a.As, a.Color = t.dir, t.as, output.Never
+	a.Dir, a.As, a.Key, a.Color = t.dir, t.as, t.key, output.Never
 	return a
 }
 

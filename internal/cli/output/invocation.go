@@ -10,8 +10,8 @@ import (
 // Invocation is the command line of this process. Hints repeat parts of it, so they work where it
 // was typed.
 type Invocation struct {
-	Args    []string // as they were typed
-	Dir, As string   // -C and --as
+	Args         []string // as they were typed
+	Dir, As, Key string   // -C, --as and --key
 
 	// Ends finds the shortest unique ends of ids, for a person at a terminal. Where it is
 	// nil, hints have whole ids.
@@ -58,7 +58,7 @@ func (v *Invocation) shortened(hints []fault.Hint) []fault.Hint {
 	return hints
 }
 
-// Here adds -C and --as of this command to another one.
+// Here adds -C, --as and --key of this command to another one.
 func (v *Invocation) Here(argv []string) []string {
 	if len(argv) < 2 || argv[0] != "githandoff" && argv[0] != "git" || slices.Contains(argv, "--help") || argv[1] == "help" {
 		return argv
@@ -69,6 +69,9 @@ func (v *Invocation) Here(argv []string) []string {
 	}
 	if v.As != "" && argv[0] == "githandoff" && !slices.Contains(argv, "--as") {
 		out = append(out, "--as", v.As)
+	}
+	if v.Key != "" && argv[0] == "githandoff" && !slices.Contains(argv, "--key") {
+		out = append(out, "--key", v.Key)
 	}
 	return append(out, argv[1:]...)
 }
