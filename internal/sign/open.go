@@ -119,6 +119,8 @@ func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 			}
 		}
 		return nil, agentErr
+	} else if isSSHLine(string(b)) {
+		return nil, fmt.Errorf("key file %s: %w", path, err)
 	}
 	if !bytes.Contains(b, []byte("PRIVATE KEY")) { // before its mode is looked at: only a key is to be closed to others
 		return nil, badKey("%s is neither an armored OpenPGP private key nor an OpenSSH one", path)
@@ -133,7 +135,12 @@ func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 		return nil, fault.New(fault.Unavailable, fault.KeyLocked, "key file %s is protected by a passphrase", path).
 			WithHints(fault.Run("ssh-add", path).Because("lets ssh-agent hold it; --key then names its .pub file"))
 	}
-	return o.fromAgent(ctx, sshKID(public))
+	s, err = o.fromAgent(ctx, sshKID(public))
+	if f := fault.As(err); f != nil && f.Reason == fault.KeyLocked {
+		err = fault.New(fault.Unavailable, fault.KeyLocked, "key file %s is protected by a passphrase, and %w", path, err).
+			WithHints(append(f.Hints, fault.Run("ssh-add", path).Because("asks for the passphrase, and lets ssh-agent hold the key"))...)
+	}
+	return s, err
 }
 
 // readKeyFile refuses a key readable by others, as ssh does. Unlike trust files, keys are
@@ -175,7 +182,7 @@ func readSSHPrivate(path string) (Signer, error) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, badKey("key file %s is not an SSH key", path)
+		return nil, badKey("key file %s is not an SSH key of a kind that is supported: Ed25519, ECDSA or RSA", path)
 	}
 	return newSSHSigner(key)
 }

@@ -200,6 +200,9 @@ func checkRSA(key *rsa.PublicKey) error {
 
 func parseSSHPublic(text []byte) (PublicKey, error) {
 	key, _, options, rest, err := ssh.ParseAuthorizedKey(text)
+	if kind, _, _ := bytes.Cut(text, []byte(" ")); err != nil && string(kind) == "ssh-dss" { // which the library no longer reads
+		return PublicKey{}, unsupportedSSH(string(kind))
+	}
 	if err != nil {
 		return PublicKey{}, badKey("neither an armored OpenPGP key nor an SSH public key line")
 	}
@@ -221,10 +224,14 @@ func newSSHPublic(key ssh.PublicKey) (PublicKey, error) {
 			return PublicKey{}, err
 		}
 	default:
-		return PublicKey{}, badKey("SSH keys of type %q are not supported", key.Type()).
-			WithHints(fault.Fact("the supported types are ssh-ed25519, ecdsa and rsa, without certificates"))
+		return PublicKey{}, unsupportedSSH(key.Type())
 	}
 	return PublicKey{kid: sshKID(key), text: string(ssh.MarshalAuthorizedKey(key)), ssh: key}, nil
+}
+
+func unsupportedSSH(kind string) error {
+	return badKey("SSH keys of type %q are not supported", kind).
+		WithHints(fault.Fact("the supported types are ssh-ed25519, ecdsa and rsa, without certificates"))
 }
 
 // KID names a key: "openpgp:" and the 40 lower-case hex digits of a v4

@@ -54,7 +54,8 @@ func (o Options) fromAgent(ctx context.Context, kid KID) (Signer, error) {
 // take: the agent may be waiting for somebody to confirm or to touch a token.
 func withAgentKey(ctx context.Context, socket string, kid KID, use func(ssh.Signer) error) error {
 	if socket == "" {
-		return notInAgent(kid)
+		return fault.New(fault.Unavailable, fault.KeyLocked, "ssh-agent does not hold key %s: $SSH_AUTH_SOCK is not set", kid).
+			WithHints(fault.Fact("start this where ssh-agent runs, or start one: eval \"$(ssh-agent)\""))
 	}
 	ctx, cancel := context.WithTimeout(ctx, gitexec.SignerTimeout)
 	defer cancel()
@@ -75,14 +76,14 @@ func withAgentKey(ctx context.Context, socket string, kid KID, use func(ssh.Sign
 		}
 		err := use(key)
 		if err != nil && fault.As(err) == nil {
-			return agentFailed(err)
+			return agentFailed(err).WithHints(fault.Fact("somebody may have to confirm each use of the key, or to touch a token"))
 		}
 		return err
 	}
 	return notInAgent(kid)
 }
 
-func agentFailed(err error) error {
+func agentFailed(err error) *fault.Error {
 	return fault.New(fault.Unavailable, fault.SignerUnavailable, "talk to ssh-agent: %w", err)
 }
 
