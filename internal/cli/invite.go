@@ -83,7 +83,10 @@ func runInvite(ctx context.Context, a *app, o inviteOptions) error {
 			return usage("--role %s: an invitation makes only senders and recipients", printable(role))
 		}
 	}
-	if o.life <= 0 || o.life > invite.MaxLife {
+	if o.life <= 0 {
+		return usage("--for %s: an invitation would be over before anyone could join", spanText(o.life))
+	}
+	if o.life > invite.MaxLife {
 		return usage("--for %s: an invitation is valid for at most %s", spanText(o.life), spanText(invite.MaxLife))
 	}
 	if o.list {
