@@ -274,8 +274,22 @@ func (c *keyCommand) print(r keyRow) error {
 	})
 }
 
-// pinned is like pin.Pinned, with a hint if the argument looks like a misspelled name of a key.
+// pinned finds a trusted key by its id, or by the agent or person that it alone is trusted for. It hints
+// at a key with nearly that name.
 func (c *keyCommand) pinned(trust *sign.Trust, arg string) (sign.PublicKey, error) {
+	var named []string
+	for _, e := range trust.Entries() {
+		if e.Retired == "" && (slices.Contains(e.Agents, arg) || slices.Contains(e.Principals, "user:"+arg)) {
+			named = append(named, e.KID)
+		}
+	}
+	if len(named) > 1 {
+		return sign.PublicKey{}, fault.New(fault.Usage, fault.Ambiguous, "%d keys are trusted as %s", len(named), arg).
+			WithHints(fault.Fact("their ids are %s", strings.Join(named, ", ")))
+	}
+	if len(named) == 1 {
+		arg = named[0]
+	}
 	public, err := pin.Pinned(trust, arg)
 	if f := fault.As(err); f != nil {
 		err = f.WithHints(append(c.keystore().Near(arg), f.Hints...)...)
