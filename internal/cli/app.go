@@ -160,7 +160,7 @@ func userTrust(getenv func(string) string) (trust *sign.Trust, path string, err 
 }
 
 func (a *app) signerOptions(repo *refs.Repo, agent string) sign.Options {
-	key := a.Key
+	key := sign.KeyIn(a.Dir, a.Key)
 	if own, err := workspace.AgentOf(repo); key == "" && a.Getenv(gitexec.KeyVariable) == "" && err == nil && own == agent {
 		if b, err := private.ReadState(repo.OwnWorktree("key"), private.MaxState); err == nil {
 			key = string(bytes.TrimSpace(b))

@@ -89,7 +89,7 @@ func (c *initCommand) setUp(ctx context.Context) (*initrepo.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := initrepo.Request{Person: c.person != "", Key: c.Key, Notes: c.notes, Force: c.force, AllWorktrees: c.everywhere}
+	r := initrepo.Request{Person: c.person != "", Key: sign.KeyIn(c.Dir, c.Key), Notes: c.notes, Force: c.force, AllWorktrees: c.everywhere}
 	if r.Agent, err = c.name(repo); err != nil {
 		return nil, err
 	}

@@ -47,6 +47,14 @@ func isKeyFile(key string) bool {
 	return strings.ContainsRune(key, filepath.Separator) && !isSSHLine(strings.TrimPrefix(key, "key::")) && !strings.HasPrefix(key, sshPrefix)
 }
 
+// KeyIn returns an [Options.Key] as it is meant in a directory; "" is the current one.
+func KeyIn(dir, key string) string {
+	if dir == "" || filepath.IsAbs(key) || !isKeyFile(FromFingerprint(key)) {
+		return key
+	}
+	return dir + string(filepath.Separator) + key // not joined: a name without a separator is no file
+}
+
 // AbsoluteKey returns an [Options.Key] that means the same in every directory.
 func AbsoluteKey(key string) (string, error) {
 	if !isKeyFile(FromFingerprint(key)) {
