@@ -1,6 +1,7 @@
 package githook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,8 +32,7 @@ type Messages struct {
 type message struct {
 	path    string
 	text    string
-	comment string // what a comment begins with
-	bare    bool   // it has no comments: git will leave such lines alone
+	comment string // what a comment begins with; "" if git keeps every line
 }
 
 // open reads the message in the file of a hook's first argument, and its claim: nil without one.
@@ -44,19 +44,48 @@ func (h *Messages) open(args []string) (*message, *work.Claim, error) {
 	if err != nil || claim == nil {
 		return nil, nil, err
 	}
-	m := &message{path: h.at(args[0]), comment: "#"}
-	text, err := os.ReadFile(m.path)
+	path := h.at(args[0])
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the message: %w", err)
 	}
-	m.text = string(text)
+	return &message{path, string(text), h.comment(string(text))}, claim, nil
+}
+
+// comment returns what a comment begins with in a message; "" if git keeps every line, as it does
+// where nobody edits the message.
+func (h *Messages) comment(text string) string {
+	if h.NoEditor && h.Repo.Config.Get("commit.cleanup") != "strip" {
+		return ""
+	}
+	comment := "#"
 	for _, key := range []string{"core.commentchar", "core.commentstring"} {
-		if c := h.Repo.Config.Get(key); c != "" && c != "auto" {
-			m.comment = c
+		comment = cmp.Or(h.Repo.Config.Get(key), comment)
+	}
+	if comment == "auto" {
+		return chosen(text)
+	}
+	return comment
+}
+
+// chosen returns what a comment begins with where git chose it: no line of the user begins so, and
+// the comments come last.
+func chosen(text string) string {
+	comment := "#"
+	for line := range strings.Lines(text) {
+		if !strings.ContainsAny(line[:1], "#;@!$%^&|:") {
+			continue
+		}
+		comment = line[:1]
+		if strings.HasPrefix(line[1:], scissors) {
+			break
 		}
 	}
-	return m, claim, nil
+	return comment
 }
+
+// scissors follows the beginning of a comment, above the diff of "git commit --verbose".
+const scissors = " ------------------------ >8 ------------------------"
 
 // Prepare adds trailers with the claim to a commit message, unless it has them: from an amended
 // or picked commit. Arguments: the file with the message, and its origin. An empty message stays
@@ -80,7 +109,6 @@ func (h *Messages) Prepare(ctx context.Context, args []string) error {
 	if len(m.textLines()) == 0 {
 		return nil
 	}
-	m.bare = len(args) > 1 && args[1] == "message" && h.NoEditor
 	return m.name(ctx, h.Repo, claim)
 }
 
@@ -170,12 +198,12 @@ func (m *message) name(ctx context.Context, repo *refs.Repo, h *work.Claim) erro
 			return err
 		}
 	}
-	var cmd []string
-	if m.bare { // or "#12" at the end would stay below the trailers
-		cmd = append(cmd, "-c", "core.commentChar=\x01")
+	// Without comments, "#12" at the end would stay below the trailers otherwise. A line "---" is one
+	// of the message: below it no patch follows.
+	cmd := []string{
+		"-c", "core.commentChar=" + cmp.Or(m.comment, "\x01"),
+		"interpret-trailers", "--in-place", "--no-divider", "--where", "end", "--if-exists", "doNothing", "--if-missing", "add",
 	}
-	// A line "---" is one of the message: below it no patch follows.
-	cmd = append(cmd, "interpret-trailers", "--in-place", "--no-divider", "--where", "end", "--if-exists", "doNothing", "--if-missing", "add")
 	for _, line := range trailers(h) {
 		cmd = append(cmd, "--trailer", line)
 	}
@@ -212,8 +240,8 @@ func (m *message) textLines() []string {
 	var lines []string
 	for line := range strings.Lines(m.text) {
 		line = strings.TrimRight(line, " \t\r\n")
-		if strings.HasPrefix(line, m.comment) {
-			if strings.HasPrefix(line, m.comment+" ------------------------ >8 ------------------------") {
+		if m.comment != "" && strings.HasPrefix(line, m.comment) {
+			if strings.HasPrefix(line, m.comment+scissors) {
 				break
 			}
 			continue
