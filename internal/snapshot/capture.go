@@ -264,7 +264,7 @@ func (c *shot) snapshot(ctx context.Context, a *ahead) (*Snapshot, error) {
 			continue
 		}
 		if there, err := c.trees.has(ctx, index, one.path); err != nil || !there {
-			return nil, cmp.Or(err, goneIntent(one.path))
+			return nil, cmp.Or(err, goneIntent(c.repo, one.path))
 		}
 	}
 	tracked, err := c.trees.edit(ctx, index, work)
@@ -318,21 +318,24 @@ func (c *shot) canTravel() error {
 		switch {
 		case one.staged == 'u':
 			return cannot("%s has a merge conflict", path).WithHints(fault.Run("git", "status").Because("lists the conflicts"))
-		case strings.HasPrefix(one.sub, "S") && one.unstaged != '.', one.isRead() && one.inTree == gitobj.Gitlink:
-			return cannot("%s is a submodule with changes of its own", path).
-				WithHints(fault.Run("git", "-C", one.path, "status").Because("shows them; commit and push them there"))
+		case one.isRead() && one.inTree == gitobj.Gitlink:
+			hint := fault.Run("git", "-C", fromHere(c.repo, one.path), "status").Because("shows them; commit and push them there")
+			if strings.HasSuffix(one.sub, "..") { // no file is changed
+				hint = fault.Run("git", "add", "--", fromHere(c.repo, one.path)).Because("stages its commit; push it there, too")
+			}
+			return cannot("%s is a submodule with changes of its own", path).WithHints(hint)
 		case one.isUntracked() && strings.HasSuffix(one.path, "/"):
 			return cannot("%s is a repository of its own", path).
 				WithHints(fault.Fact("move it away, or list it in .gitignore: ignored files do not travel"))
 		case one.unstaged == 'D' && one.staged == 'D':
-			return goneIntent(one.path)
+			return goneIntent(c.repo, one.path)
 		}
 	}
 	return nil
 }
 
 // goneIntent refuses a path added with "git add --intent-to-add" whose file is gone: no tree has it.
-func goneIntent(path string) error {
+func goneIntent(repo *refs.Repo, path string) error {
 	return cannot("%s was staged for addition and is gone", show(path)).
-		WithHints(fault.Run("git", "rm", "--cached", "--", path).Because("forgets it"))
+		WithHints(fault.Run("git", "rm", "--cached", "--", fromHere(repo, path)).Because("forgets it"))
 }

@@ -113,7 +113,7 @@ func (c *Contents) hidden(ctx context.Context, whole string) error {
 	for _, path := range unseen {
 		if _, part := changed[path]; part {
 			return fault.New(fault.Conflict, fault.WorkTreeTaken, "git was told not to look at %s, which the snapshot changes", show(path)).
-				WithHints(fault.Run("git", "update-index", "--no-assume-unchanged", "--", path).Because("lets it look"))
+				WithHints(fault.Run("git", "update-index", "--no-assume-unchanged", "--", fromHere(c.repo, path)).Because("lets it look"))
 		}
 	}
 	return nil

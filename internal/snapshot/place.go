@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"os"
+	"path/filepath"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -28,4 +29,20 @@ func leadsTo(worktree, gitDir string) bool {
 	a, aerr := os.Stat(path)
 	b, berr := os.Stat(gitDir)
 	return aerr == nil && berr == nil && os.SameFile(a, b)
+}
+
+// fromHere returns a path of the work tree as a command takes it where this one was given.
+func fromHere(repo *refs.Repo, path string) string {
+	file := filepath.Join(repo.Worktree, path)
+	dir, err := filepath.Abs(repo.Runner.Dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return file
+	}
+	if rel, err := filepath.Rel(dir, file); err == nil {
+		return rel
+	}
+	return file
 }
