@@ -37,6 +37,10 @@ type Snapshot struct {
 	Work    handoff.Work
 	Objects []*refs.Object // what the commit needs and HEAD has not; the commit last
 	Changed bool           // something is not committed
+
+	// UnderWay is an operation that git has begun in the work tree, such as a merge; "" for none.
+	// Its files are in the snapshot; what git notes of it is not.
+	UnderWay string
 }
 
 // tries bounds how often a capture begins again because a file changed meanwhile.
@@ -287,7 +291,7 @@ func (c *shot) snapshot(ctx context.Context, a *ahead) (*Snapshot, error) {
 			Files: c.countFiles(a), Bytes: a.bytes,
 		},
 		Objects: slices.Concat(sorted(c.blobs), sorted(c.trees.made), w.objects),
-		Changed: len(c.changes) > 0,
+		Changed: len(c.changes) > 0, UnderWay: underWay(c.repo),
 	}
 	for _, o := range s.Objects {
 		s.Work.Bytes += int64(len(o.Body))

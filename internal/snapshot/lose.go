@@ -74,9 +74,11 @@ func underWay(repo *refs.Repo) string {
 	for _, one := range []struct{ file, what string }{
 		{"MERGE_HEAD", "merge"},
 		{"rebase-merge", "rebase"},
+		{"rebase-apply/applying", "git am"},
 		{"rebase-apply", "rebase"},
 		{"CHERRY_PICK_HEAD", "cherry-pick"},
 		{"REVERT_HEAD", "revert"},
+		{"sequencer/todo", "cherry-pick or revert"}, // between two of its commits
 	} {
 		if _, err := os.Lstat(filepath.Join(repo.GitDir, one.file)); err == nil {
 			return one.what

@@ -2,6 +2,7 @@ package workcopy
 
 import (
 	"context"
+	"fmt"
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
@@ -78,14 +79,14 @@ func capture(ctx context.Context, ws *workspace.Workspace, home lifecycle.Home, 
 		r.Away, r.Remote = true, hub.Alias.Name
 	}
 	taken, err := snapshot.Capture(ctx, ws.Repo, r)
-	if mode != Auto {
-		return taken, err
-	}
-	if fault.As(err) != nil {
+	switch {
+	case err != nil && mode == Auto && fault.As(err) != nil:
 		ws.Warn(err)
-		err = nil
-	} else if err == nil && (taken.Changed || taken.Work.Commits > 0) {
-		return taken, nil
+		return nil, nil
+	case err != nil, mode == Auto && !taken.Changed && taken.Work.Commits == 0:
+		return nil, err
+	case taken.UnderWay != "":
+		ws.Warn(fmt.Errorf("this work tree is in the middle of a %s: its files travel, but git does not go on with the %[1]s where they arrive", taken.UnderWay))
 	}
-	return nil, err
+	return taken, nil
 }
