@@ -110,7 +110,13 @@ func (c *resumeCommand) run(ctx context.Context) error {
 	if g.Again && c.id == "" {
 		c.Say("githandoff: this worktree holds it already (githandoff resume --next takes another one)")
 	}
-	claims, err := c.print(ctx, ws, g)
+	claims := ws.Claims
+	if c.restore != nil {
+		claims, err = c.restore.Restore(ctx, g.Verified)
+	}
+	if err == nil {
+		err = c.print(ws, g)
+	}
 	if err != nil {
 		g.Abandon()
 		return err
@@ -119,7 +125,7 @@ func (c *resumeCommand) run(ctx context.Context) error {
 		return err
 	}
 	if c.restore != nil {
-		if err := c.restore.Told(); err != nil {
+		if err := c.restore.Forget(); err != nil {
 			return err
 		}
 	}
@@ -151,22 +157,13 @@ func (c *resumeCommand) fits(ctx context.Context, v *lifecycle.Verified) (err er
 	return c.restore.Prepare(ctx, v)
 }
 
-// print prints a handoff, once its work copy is made if one is asked for. It returns the claims of the
-// worktree in which the work goes on.
-func (c *resumeCommand) print(ctx context.Context, ws *workspace.Workspace, g *take.Result) (work.Claims, error) {
-	if c.restore != nil {
-		if err := c.restore.Restore(ctx, g.Verified); err != nil {
-			return ws.Claims, err
-		}
-	}
+// print prints a handoff, whose work copy is made if one is asked for.
+func (c *resumeCommand) print(ws *workspace.Workspace, g *take.Result) error {
 	out, err := c.render(ws, g)
 	if err == nil {
 		_, err = c.Stdout.Write(out)
 	}
-	if err != nil || c.restore == nil {
-		return ws.Claims, err
-	}
-	return c.restore.Claims()
+	return err
 }
 
 func (c *resumeCommand) render(ws *workspace.Workspace, g *take.Result) ([]byte, error) {

@@ -58,34 +58,27 @@ func (r *Restoring) Prepare(ctx context.Context, v *lifecycle.Verified) error {
 	return r.Fits(ctx, r.plan, r.contents)
 }
 
-// Restore makes the work copy of a claimed handoff, for its holder.
-func (r *Restoring) Restore(ctx context.Context, v *lifecycle.Verified) error {
+// Restore makes the work copy of a claimed handoff, for its holder. It returns the claims of the
+// worktree in which the work goes on.
+func (r *Restoring) Restore(ctx context.Context, v *lifecycle.Verified) (claims work.Claims, err error) {
 	if r.contents == nil || r.plan.ID != v.State().ID {
 		if err := r.Prepare(ctx, v); err != nil {
-			return err
+			return claims, err
 		}
 	}
 	if err := r.makeCopy(ctx, r.plan, r.contents); err != nil || r.plan.Here {
-		return err
+		return r.Workspace.Claims, err
 	}
 	gitDir, err := refs.GitDirOf(r.plan.Dir)
 	if err != nil {
-		return err
+		return claims, err
 	}
-	return private.WriteFile(filepath.Join(gitDir, "githandoff", "agent"), []byte(r.Workspace.Agent+"\n"))
-}
-
-// Claims returns the claims of the worktree in which the work goes on.
-func (r *Restoring) Claims() (work.Claims, error) {
-	if r.plan.Here {
-		return r.Workspace.Claims, nil
-	}
-	gitDir, err := refs.GitDirOf(r.plan.Dir)
+	err = private.WriteFile(filepath.Join(gitDir, "githandoff", "agent"), []byte(r.Workspace.Agent+"\n"))
 	return work.ClaimsOf(r.Repo, gitDir), err
 }
 
-// Told forgets the work copy: its user knows of it, and it is theirs.
-func (r *Restoring) Told() error { return r.drop(r.plan.ID) }
+// Forget drops the record of the work copy: its user was told of it, and it is theirs.
+func (r *Restoring) Forget() error { return r.drop(r.plan.ID) }
 
 // Made returns the work copy that was made.
 func (r *Restoring) Made() *Copy { return r.plan }
