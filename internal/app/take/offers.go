@@ -60,13 +60,12 @@ func (t *search) resumeAny(ctx context.Context) (*Result, error) {
 // lookAt fetches this agent's inboxes from some homes.
 func (t *search) lookAt(ctx context.Context, homes []lifecycle.Home) {
 	if t.crowded {
-		homes = slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool {
-			hub, ok := home.(*crossrepo.Hub)
-			if ok {
+		for _, home := range homes {
+			if hub, ok := home.(*crossrepo.Hub); ok { // this repository needs no look
 				t.homeFailed(hub, lookAtHub(ctx, t, hub))
 			}
-			return ok
-		})
+		}
+		return
 	}
 	look := t.inboxesAndLog()
 	for i, err := range crossrepo.Each(homes, func(home lifecycle.Home) error { return home.Refresh(ctx, look) }) {
