@@ -248,6 +248,9 @@ func (t *search) claimOne(ctx context.Context, offers []*workspace.Item) (*Resul
 			return nil, t.ignoreUnavailable(it.Home, err)
 		}
 		g, looked, err := t.attempt(ctx, it)
+		if err == nil {
+			return g, nil
+		}
 		if errors.As(err, new(unfit)) {
 			t.skipped[it.Place.ID], t.unfit = true, err
 			continue
@@ -257,8 +260,6 @@ func (t *search) claimOne(ctx context.Context, offers []*workspace.Item) (*Resul
 			continue
 		}
 		switch fault.CodeOf(err) {
-		case 0:
-			return g, nil
 		case fault.Conflict:
 			t.skipped[it.Place.ID] = true
 			if fault.Is(err, fault.Replayed) { // it has ended, and its inbox ref came back
