@@ -117,7 +117,7 @@ func endOf(a *app, ws *workspace.Workspace, id handoff.ID) string {
 		return a.Ends([]handoff.ID{id}).Of(id)
 	}
 	ids := []handoff.ID{id}
-	held, err := ws.Claims.All()
+	held, err := ws.Claims.Held()
 	if err != nil {
 		return string(id)
 	}

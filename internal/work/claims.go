@@ -116,8 +116,8 @@ func (c Claims) Get(id handoff.ID) (*Claim, error) {
 	return c.ended().Get(id)
 }
 
-// All returns the held claims, oldest id first.
-func (c Claims) All() ([]*Claim, error) {
+// Held returns the held claims, oldest id first.
+func (c Claims) Held() ([]*Claim, error) {
 	all, err := c.current().All()
 	return slices.DeleteFunc(all, func(h *Claim) bool { return !h.Held() }), err
 }

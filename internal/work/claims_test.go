@@ -54,7 +54,7 @@ func deriveIDs(n int) []handoff.ID {
 
 func TestClaims(t *testing.T) {
 	c := claimsIn(t.TempDir())
-	none, err := c.All()
+	none, err := c.Held()
 	require.NoError(t, err)
 	assert.Empty(t, none)
 	got, err := c.Get(someID)
@@ -76,14 +76,14 @@ func TestClaims(t *testing.T) {
 	for nonce, mine := range map[string]bool{"n1": true, "n2": true, "m": false, "": false} {
 		assert.Equal(t, mine, got.Mine(nonce), nonce)
 	}
-	list, err := c.All()
+	list, err := c.Held()
 	require.NoError(t, err)
 	assert.Equal(t, []*Claim{h, other}, list, "oldest id first")
 
 	for range 2 {
 		release(t, c, otherID)
 	}
-	list, err = c.All()
+	list, err = c.Held()
 	require.NoError(t, err)
 	assert.Len(t, list, 1)
 }
@@ -95,7 +95,7 @@ func TestClaimsEnd(t *testing.T) {
 	h := &Claim{ID: someID, Agent: "fixer", Nonce: "n"}
 	store(t, c, h)
 	require.NoError(t, c.End(t.Context(), h, at()))
-	list, err := c.All()
+	list, err := c.Held()
 	require.NoError(t, err)
 	assert.Empty(t, list)
 	got, err := c.Get(someID)
@@ -133,7 +133,7 @@ func TestClaimsDamaged(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(c.Dir, "README"), []byte("not ours"), 0o600))
 	_, err := c.Get(someID)
 	assert.ErrorContains(t, err, c.current().Path(someID))
-	_, err = c.All()
+	_, err = c.Held()
 	assert.Error(t, err, "what is held must not look as if it were not")
 }
 

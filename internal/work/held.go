@@ -119,7 +119,7 @@ func (st *Standing) Moved() bool {
 
 // Recorded returns the claims of this agent shown to it by this worktree.
 func (w *Held) Recorded() ([]*Claim, error) {
-	held, err := w.Claims.All()
+	held, err := w.Claims.Held()
 	return slices.DeleteFunc(held, func(h *Claim) bool { return h.Actor != w.Agent || !h.Printed }), err
 }
 
@@ -179,7 +179,7 @@ func (w *Held) LostTokens() ([]*Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := w.Claims.All()
+	held, err := w.Claims.Held()
 	return slices.DeleteFunc(lost, func(h *Claim) bool {
 		again := slices.ContainsFunc(held, func(now *Claim) bool { return now.ID == h.ID })
 		return again || h.Actor != w.Agent || h.Token == ""
@@ -306,7 +306,7 @@ func (w *Held) Find(arg string) (*Claim, error) {
 	if arg == "" {
 		return w.Current()
 	}
-	held, err := w.Claims.All()
+	held, err := w.Claims.Held()
 	if err != nil {
 		return nil, err
 	}
@@ -335,7 +335,7 @@ type Live struct {
 // WithToken lists the claims of this agent in this worktree with a token. Nothing about them
 // was checked.
 func (w *Held) WithToken() ([]*Claim, error) {
-	held, err := w.Claims.All()
+	held, err := w.Claims.Held()
 	return slices.DeleteFunc(held, func(h *Claim) bool { return h.Actor != w.Agent || h.Token == "" }), err
 }
 

@@ -32,7 +32,7 @@ func TestFindAmbiguous(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, id, string(h.ID))
 	}
-	held, err := c.All()
+	held, err := c.Held()
 	require.NoError(t, err)
 	assert.Equal(t, "…00000000000r, …10000000000r", ShortIDs(held))
 }

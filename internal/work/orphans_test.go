@@ -27,24 +27,24 @@ func TestOrphanedClaimIsAdoptedOnce(t *testing.T) {
 	here, there := at(t.TempDir()), at(t.TempDir())
 	for _, who := range [][2]string{{"fixer", "ssh:two"}, {"other", "ssh:one"}} {
 		require.NoError(t, here.Adopt(t.Context(), who[0], who[1]))
-		held, err := here.All()
+		held, err := here.Held()
 		require.NoError(t, err)
 		assert.Empty(t, held, who)
 	}
 	for _, c := range []Claims{here, there} {
 		require.NoError(t, c.Adopt(t.Context(), "fixer", "ssh:one"))
 	}
-	held, err := here.All()
+	held, err := here.Held()
 	require.NoError(t, err)
 	require.Len(t, held, 1)
 	assert.True(t, held[0].Mine("n"))
-	held, err = there.All()
+	held, err = there.Held()
 	require.NoError(t, err)
 	assert.Empty(t, held, "it has a worktree again")
 
 	release(t, here, otherID)
 	require.NoError(t, there.Adopt(t.Context(), "fixer", "ssh:one"))
-	held, err = there.All()
+	held, err = there.Held()
 	require.NoError(t, err)
 	assert.Empty(t, held, "it was given up")
 }
@@ -66,10 +66,10 @@ func TestHandedOverToTheMainWorktree(t *testing.T) {
 	require.NoError(t, one.HandOver(t.Context(), h, main))
 
 	require.NoError(t, two.Adopt(t.Context(), "fixer", "ssh:one"))
-	held, err := two.All()
+	held, err := two.Held()
 	require.NoError(t, err)
 	assert.Empty(t, held)
-	held, err = main.All()
+	held, err = main.Held()
 	require.NoError(t, err)
 	assert.Len(t, held, 1)
 }
@@ -90,10 +90,10 @@ func TestAdoptedClaimLeavesTheWorktreeThatComesBack(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(one.GitDir, "gitdir"), []byte(filepath.Join(common, "away", ".git")+"\n"), 0o600))
 
 	require.NoError(t, two.Adopt(t.Context(), "fixer", "ssh:one"))
-	held, err := two.All()
+	held, err := two.Held()
 	require.NoError(t, err)
 	require.Len(t, held, 1)
-	held, err = one.All()
+	held, err = one.Held()
 	require.NoError(t, err)
 	assert.Empty(t, held, "two worktrees would hold it")
 }

@@ -136,7 +136,7 @@ func (l *Local) Named(id handoff.ID, from, task string) agents.Handoff {
 
 // standing lists the claims recorded by this worktree for its agent, each with its known state.
 func (l *Local) standing(ctx context.Context) ([]*work.Standing, error) {
-	held, err := l.work.Claims.All()
+	held, err := l.work.Claims.Held()
 	if err != nil {
 		return nil, err
 	}

@@ -259,7 +259,7 @@ func (h *Messages) actingUnder() (*work.Claim, error) {
 	if h.Agent == "" {
 		return nil, nil // nobody works here, so nobody holds anything
 	}
-	held, err := work.ClaimsOf(h.Repo, h.Repo.GitDir).All()
+	held, err := work.ClaimsOf(h.Repo, h.Repo.GitDir).Held()
 	if err != nil {
 		return nil, err
 	}

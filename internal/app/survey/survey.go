@@ -71,7 +71,7 @@ type Seen struct {
 // ones, and so many of each other count.
 func (hd *Handler) Survey(ctx context.Context, now time.Time, most int) (*Survey, error) {
 	s := &Survey{}
-	held, err := hd.Work.Claims.All()
+	held, err := hd.Work.Claims.Held()
 	if err != nil {
 		return nil, err
 	}

@@ -135,7 +135,7 @@ func lookFurther(ctx context.Context, t *search) (more bool) {
 // claimed those offers. A handoff recorded as held here keeps its copy as long as the hub has it.
 // The ids of such handoffs are returned, and the copies equal to the hub's refs.
 func (t *Handler) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []refs.Ref) (mine map[handoff.ID]bool, same map[string]bool, err error) {
-	held, err := t.Claims.All()
+	held, err := t.Claims.Held()
 	if err != nil {
 		return nil, nil, err
 	}

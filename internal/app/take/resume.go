@@ -122,7 +122,7 @@ func (t *search) resumeNext(ctx context.Context) (g *Result, err error) {
 // finishUnprinted finishes a recorded claim whose content was never shown: a resume was killed in
 // between, or the hub went away. Each home is asked once for all such claims.
 func (t *search) finishUnprinted(ctx context.Context) (*Result, error) {
-	held, err := t.Claims.All()
+	held, err := t.Claims.Held()
 	if err != nil {
 		return nil, err
 	}
