@@ -54,9 +54,12 @@ func ClaimOf(p lifecycle.Place, r *record.Record) *Claim {
 	}
 }
 
+// Place returns the place of the claimed handoff.
+func (h *Claim) Place() lifecycle.Place { return lifecycle.Place{Agent: h.Agent, ID: h.ID} }
+
 // Proof returns the proof of the claim for lifecycle.
 func (h *Claim) Proof() lifecycle.ClaimProof {
-	return lifecycle.ClaimProof{Place: lifecycle.Place{Agent: h.Agent, ID: h.ID}, Nonce: h.Nonce}
+	return lifecycle.ClaimProof{Place: h.Place(), Nonce: h.Nonce}
 }
 
 // Mine reports whether a claim's nonce was recorded here.

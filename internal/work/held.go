@@ -56,7 +56,7 @@ func (w *Held) Standing(ctx context.Context, h *Claim) (*Standing, error) {
 		return nil, err
 	}
 	st.Home = home
-	if st.State, err = w.Verifier.Reader.Load(ctx, home, h.Proof().Place); err != nil {
+	if st.State, err = w.Verifier.Reader.Load(ctx, home, h.Place()); err != nil {
 		if fault.As(err) == nil {
 			return nil, err
 		}
@@ -375,7 +375,7 @@ func (w *Held) LiveClaim(ctx context.Context, h *Claim) (*Live, error) {
 	if err != nil {
 		return nil, asNoAuthority(err)
 	}
-	s, err := w.Verifier.Reader.Load(ctx, home, h.Proof().Place)
+	s, err := w.Verifier.Reader.Load(ctx, home, h.Place())
 	if err != nil {
 		return nil, asNoAuthority(err)
 	}

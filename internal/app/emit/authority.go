@@ -24,13 +24,13 @@ func (s *Handler) heldToken(ctx context.Context, id handoff.ID) (*lifecycle.Veri
 		return nil, err
 	}
 	opt := lifecycle.Options{AllowExpired: true}
-	switch err := home.Refresh(ctx, lifecycle.WholeHandoffs(h.Proof().Place)); {
+	switch err := home.Refresh(ctx, lifecycle.WholeHandoffs(h.Place())); {
 	case fault.CodeOf(err) == fault.Unavailable:
 		opt.AsKnown = true
 	case err != nil:
 		return nil, err
 	}
-	state, err := s.Engine.Reader.Load(ctx, home, h.Proof().Place)
+	state, err := s.Engine.Reader.Load(ctx, home, h.Place())
 	if err != nil {
 		return nil, err
 	}

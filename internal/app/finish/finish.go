@@ -117,7 +117,7 @@ func (f *Handler) take(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 	var err error
 	switch step.Event {
 	case record.Progressed:
-		if err := f.Receipts.CheckLogText(ctx, home, h.Proof().Place, step.Data); err != nil {
+		if err := f.Receipts.CheckLogText(ctx, home, h.Place(), step.Data); err != nil {
 			return nil, err
 		}
 		done.State, err = f.Engine.Renew(ctx, home, h.Proof(), lifecycle.Renewal{
@@ -128,7 +128,7 @@ func (f *Handler) take(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 	case record.Acknowledged:
 		var out lifecycle.Outcome
 		var env *handoff.Envelope
-		if out, env, err = f.Receipts.Outcome(ctx, home, h.Proof().Place, step.Event, step.Data); err != nil {
+		if out, env, err = f.Receipts.Outcome(ctx, home, h.Place(), step.Event, step.Data); err != nil {
 			return nil, err
 		}
 		if !out.Sealed {
@@ -173,13 +173,13 @@ func (f *Handler) remember(ctx context.Context, h *work.Claim, event record.Even
 // fail ends the handoff with a failure. If its sender named a receiver for failures, the return
 // handoff is offered at the same home in the same transaction.
 func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, step work.Step) (*receipt.Result, error) {
-	out, env, err := f.Receipts.Outcome(ctx, home, h.Proof().Place, step.Event, step.Data)
+	out, env, err := f.Receipts.Outcome(ctx, home, h.Place(), step.Event, step.Data)
 	if err != nil {
 		return nil, err
 	}
 	done := &receipt.Result{}
 	if env != nil && env.Rollback != nil && env.Rollback.OnFailure != "" {
-		s, err := f.Engine.Reader.Load(ctx, home, h.Proof().Place)
+		s, err := f.Engine.Reader.Load(ctx, home, h.Place())
 		if err != nil {
 			return nil, err
 		}
@@ -213,7 +213,7 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 	out.LocalEdits = append(out.LocalEdits, sent...)
 	done.State, err = f.Engine.Fail(ctx, home, h.Proof(), out)
 	if err != nil {
-		lifecycle.ForgetWork(ctx, f.Engine.Repo, home, h.Proof().Place)
+		lifecycle.ForgetWork(ctx, f.Engine.Repo, home, h.Place())
 		return done, err
 	}
 	f.Receipts.Note(home, env, out.Sealed, done.State)

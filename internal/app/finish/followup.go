@@ -95,7 +95,7 @@ func withoutReply(id handoff.ID) fault.Hint {
 // standing returns the state of the claimed handoff, nil if it has a receipt or if the claim was
 // lost: then nothing is sent, and the step itself says so.
 func (f *Handler) standing(ctx context.Context, home lifecycle.Home, h *work.Claim) (*lifecycle.State, error) {
-	p := h.Proof().Place
+	p := h.Place()
 	if err := home.Refresh(ctx, lifecycle.WholeHandoffs(p)); err != nil && fault.CodeOf(err) != fault.Unavailable {
 		return nil, err
 	}

@@ -24,10 +24,10 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := home.Refresh(ctx, lifecycle.WholeHandoffs(h.Proof().Place)); err != nil {
+		if err := home.Refresh(ctx, lifecycle.WholeHandoffs(h.Place())); err != nil {
 			return nil, err
 		}
-		return t.claim(ctx, home, lifecycle.ClaimRequest{Place: h.Proof().Place, ByID: true})
+		return t.claim(ctx, home, lifecycle.ClaimRequest{Place: h.Place(), ByID: true})
 	}
 	homes, down := t.Workspace.Sources(ctx)
 	for _, home := range homes {

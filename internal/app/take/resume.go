@@ -139,12 +139,12 @@ func (t *search) finishUnprinted(ctx context.Context) (*Result, error) {
 		if !t.refreshClaim(ctx, home, h, held, answers) {
 			continue
 		}
-		s, err := t.Engine.Reader.Load(ctx, home, h.Proof().Place)
+		s, err := t.Engine.Reader.Load(ctx, home, h.Place())
 		if err != nil {
 			return nil, err
 		}
 		if isOurs(s, h) {
-			return t.claim(ctx, home, lifecycle.ClaimRequest{Place: h.Proof().Place, ByID: true})
+			return t.claim(ctx, home, lifecycle.ClaimRequest{Place: h.Place(), ByID: true})
 		}
 		// The claim is missing, half applied, or over. A push of a killed resume may still bring
 		// it, so a young one is kept.
@@ -179,7 +179,7 @@ func (t *search) refreshClaim(ctx context.Context, home lifecycle.Home, h *work.
 func placesAt(home lifecycle.Home, held []*work.Claim) (places []lifecycle.Place) {
 	for _, h := range held {
 		if home.Is(h.Home) {
-			places = append(places, h.Proof().Place)
+			places = append(places, h.Place())
 		}
 	}
 	return places
@@ -214,7 +214,7 @@ func (t *search) showHeld(ctx context.Context) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		return t.claim(ctx, home, lifecycle.ClaimRequest{Place: h.Proof().Place, ByID: true})
+		return t.claim(ctx, home, lifecycle.ClaimRequest{Place: h.Place(), ByID: true})
 	}
 	return nil, errSeveral(t.Agent, stands)
 }
