@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"runtime"
 	"slices"
 	"sync"
@@ -121,8 +122,8 @@ func (l *laneAudit) readChecked(ctx context.Context, r *secondReading, order []i
 
 // next shows the next entry with its dispute, and the state of its handoff after the last one.
 func (l *laneAudit) next(ctx context.Context, entry *Entry) error {
-	rd, s, at, rest := l.reader, l.state, l.order[0], l.order[1:]
-	l.order = rest
+	rd, s, at := l.reader, l.state, l.order[0]
+	l.order = l.order[1:]
 	switch id := entry.Record().ID; {
 	case id == "": // it is not ours at all; its dispute says so
 	case l.home.Namespace().Lane(id) != l.lane.Name:
@@ -132,15 +133,13 @@ func (l *laneAudit) next(ctx context.Context, entry *Entry) error {
 			s.Chain = rd.chainAt(ctx, id, l.Inbox(id, entry.Record().To))
 		}
 		s.ID = id
-		rd.replayEntry(ctx, l.home, s, entry, func(is func(*Entry) bool) bool {
-			return rd.Lanes.anyAbove(ctx, l.index, rest, at, is)
-		})
+		rd.replayEntry(ctx, l.home, s, entry, l.above(ctx, at))
 	}
 	l.lesson.take(rd, entry)
 	if err := l.Entry(entry); err != nil {
 		return err
 	}
-	if len(rest) > 0 && l.index[rest[0]].id == l.index[at].id {
+	if len(l.order) > 0 && l.index[l.order[0]].id == l.index[at].id {
 		return nil
 	}
 	l.state = &State{LaneTip: l.lane.OID}
@@ -150,18 +149,19 @@ func (l *laneAudit) next(ctx context.Context, entry *Entry) error {
 	return l.State(s)
 }
 
-// anyAbove reports whether a condition holds for an entry of the same handoff above this one. Only the
-// few entries once ahead of the clock need it.
-func (l *Lanes) anyAbove(ctx context.Context, index []indexed, order []int, of int, is func(*Entry) bool) bool {
-	for _, at := range order {
-		if index[at].id != index[of].id {
-			break
-		}
-		if o, err := l.read(ctx, index[at].name()); err == nil && is(readEntry(o.OID, o.Body)) {
-			return true
+// above yields the entries of the same handoff above this one. Only the few entries once ahead of the
+// clock need them.
+func (l *laneAudit) above(ctx context.Context, of int) iter.Seq[*Entry] {
+	return func(yield func(*Entry) bool) {
+		for _, at := range l.order {
+			if l.index[at].id != l.index[of].id {
+				return
+			}
+			if o, err := l.reader.Lanes.read(ctx, l.index[at].name()); err == nil && !yield(readEntry(o.OID, o.Body)) {
+				return
+			}
 		}
 	}
-	return false
 }
 
 // secondReading reads the entries of a lane again after the walk. Entries no longer in memory

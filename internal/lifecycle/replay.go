@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"time"
 
@@ -23,17 +24,17 @@ func (rd *Reader) replay(ctx context.Context, home Home, s *State) (err error) {
 		return err
 	}
 	for i, entry := range s.Entries {
-		rd.replayEntry(ctx, home, s, entry, func(is func(*Entry) bool) bool { return slices.ContainsFunc(s.Entries[i+1:], is) })
+		rd.replayEntry(ctx, home, s, entry, slices.Values(s.Entries[i+1:]))
 	}
 	return nil
 }
 
 // replayEntry judges the next entry, and changes the state by it if it counts. After a valid
-// receipt, only a revocation of the handoff's token still counts. anyAbove reports whether a
-// condition holds for an entry above this one in the lane.
-func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *Entry, anyAbove func(func(*Entry) bool) bool) {
+// receipt, only a revocation of the handoff's token still counts. above has the entries of the handoff
+// above this one in the lane.
+func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *Entry, above iter.Seq[*Entry]) {
 	if entry.Dispute == nil {
-		entry.Dispute = rd.checkEntry(ctx, home, s, entry, anyAbove)
+		entry.Dispute = rd.checkEntry(ctx, home, s, entry, above)
 	}
 	if entry.Dispute == nil {
 		entry.Dispute = rd.checkInbox(s, entry)
@@ -98,7 +99,7 @@ type naming struct {
 }
 
 // checkEntry says why an entry does not count; nil if it does.
-func (rd *Reader) checkEntry(ctx context.Context, home Home, s *State, entry *Entry, anyAbove func(func(*Entry) bool) bool) error {
+func (rd *Reader) checkEntry(ctx context.Context, home Home, s *State, entry *Entry, above iter.Seq[*Entry]) error {
 	r := entry.Record()
 	if entry.signature == nil {
 		entry.checkSignature(rd.Keys.Trust)
@@ -121,7 +122,7 @@ func (rd *Reader) checkEntry(ctx context.Context, home Home, s *State, entry *En
 		return denied(fault.AudienceMismatch, "%s by %s is for the home %s", r.Event, r.Actor, untrusted.Place(r.Home)).
 			WithHints(wrongHome(home, r.Home)...)
 	}
-	if err := rd.checkEarly(ctx, s, entry, anyAbove); err != nil {
+	if err := rd.checkEarly(ctx, s, entry, above); err != nil {
 		entry.Early = true
 		return err
 	}
@@ -319,8 +320,7 @@ func (rd *Reader) chainAt(ctx context.Context, id handoff.ID, ref string) []Link
 
 // checkEarly refuses an entry that is dated ahead of the clock here, and one that was ahead when
 // this clone first saw it and that others then overtook: it never counts. The signature was checked.
-// For anyAbove, see [Reader.replayEntry].
-func (rd *Reader) checkEarly(ctx context.Context, s *State, entry *Entry, anyAbove func(func(*Entry) bool) bool) error {
+func (rd *Reader) checkEarly(ctx context.Context, s *State, entry *Entry, above iter.Seq[*Entry]) error {
 	r, now := entry.Record(), rd.Keys.now()
 	if r.At.After(now.Add(ClockSkew)) {
 		rd.Ahead.note(entry.OID, now)
@@ -328,11 +328,16 @@ func (rd *Reader) checkEarly(ctx context.Context, s *State, entry *Entry, anyAbo
 			r.Event, r.Actor, handoff.FormatTime(r.At), handoff.FormatTime(now), r.Key)
 	}
 	seen := rd.Ahead.seen(entry.OID)
-	if seen.IsZero() || !anyAbove(func(above *Entry) bool { return rd.overtakes(ctx, s, r, above) }) {
+	if seen.IsZero() {
 		return nil
 	}
-	return denied(fault.NotYetValid, "%s by %s is dated %s, was here at %s already, and others went on without it (key %s)",
-		r.Event, r.Actor, handoff.FormatTime(r.At), handoff.FormatTime(seen), r.Key)
+	for later := range above {
+		if rd.overtakes(ctx, s, r, later) {
+			return denied(fault.NotYetValid, "%s by %s is dated %s, was here at %s already, and others went on without it (key %s)",
+				r.Event, r.Actor, handoff.FormatTime(r.At), handoff.FormatTime(seen), r.Key)
+		}
+	}
+	return nil
 }
 
 // overtakes reports whether the author of an entry above an early one went on without it: the entry is
