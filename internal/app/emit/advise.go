@@ -1,15 +1,18 @@
 package emit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"time"
 
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/workspace"
 )
 
 // adviseTime bounds how long an emit waits for unrequested advice.
@@ -74,12 +77,12 @@ func (s *Handler) AdviseReceiver(ctx context.Context, agent, alias string) {
 // doubtful returns why an agent may not be the right receiver: the handoff stays in this clone and
 // the agent does not work here, or no key of it is trusted.
 func (s *Handler) doubtful(ctx context.Context, name, alias string) error {
-	if alias == "" {
-		if err := s.Workspace.Elsewhere(name); err != nil {
+	known, near := sign.NearestAgent(s.Engine.Keys.Trust, name)
+	if misspelled := !known && near != ""; alias == "" && !misspelled {
+		if err := s.notHere(name); err != nil {
 			return err
 		}
 	}
-	known, near := sign.NearestAgent(s.Engine.Keys.Trust, name)
 	if known {
 		return s.retiredAgent(name)
 	}
@@ -93,6 +96,18 @@ func (s *Handler) doubtful(ctx context.Context, name, alias string) error {
 		return fmt.Errorf("no key of agent %s is trusted here; did you mean %s?", name, near)
 	}
 	return fmt.Errorf("no key of agent %s is trusted here: if it acknowledges, that is disputed until one is (githandoff trust add)", name)
+}
+
+// notHere returns the warning for a handoff that stays in this clone, if no worktree of it is the agent's
+// and there is another repository where the agent may work. A key in the user's keystore does not
+// tell: all clones of the user share it.
+func (s *Handler) notHere(agent string) error {
+	names := crossrepo.Aliases{Repo: s.Repo}.Names()
+	if len(names) == 0 || s.Repo.Config.Get("handoff.agent") == agent || slices.Contains(workspace.AgentsOfClone(s.Repo), agent) {
+		return nil
+	}
+	hub := cmp.Or(s.Workspace.MainRemote(), names[0])
+	return fmt.Errorf("%s is not an agent of this clone, and this handoff stays in it; did you mean %s@%s?", agent, agent, hub)
 }
 
 // retiredAgent warns if every key of a known agent was retired here.

@@ -24,11 +24,11 @@ import (
 // Workspace has the methods of the workspace needed to emit.
 type Workspace interface {
 	AliasOf(home lifecycle.Home) string
-	Elsewhere(agent string) error
 	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 	Hub(ctx context.Context, alias string) (*crossrepo.Hub, error)
 	Load(ctx context.Context, it *workspace.Item) error
+	MainRemote() string
 	Warn(err error)
 }
 
