@@ -213,7 +213,7 @@ func (a *app) workspace(ctx context.Context, n need) (*workspace.Workspace, erro
 		Claims: work.ClaimsOf(repo, repo.GitDir),
 		Agent:  agent,
 	}
-	engine.Verifier.Elsewhere = ws.Home
+	engine.Verifier.HomeOf = ws.Home
 	engine.Keys.Published = func(kid sign.KID) (sign.PublicKey, bool) { return team.New(ws).LocalCopy(ctx, kid) }
 	if err := ws.Claims.Upgrade(ctx); err != nil {
 		a.Warn(err)

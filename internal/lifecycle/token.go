@@ -184,10 +184,10 @@ func (c *chainStatus) revoked(ctx context.Context, claims *obo.Claims) (bool, er
 		if s != nil || err != nil {
 			break
 		}
-		if c.home.Is(id) || c.verifier.Elsewhere == nil {
+		if c.home.Is(id) || c.verifier.HomeOf == nil {
 			continue
 		}
-		there, herr := c.verifier.Elsewhere(ctx, id)
+		there, herr := c.verifier.HomeOf(ctx, id)
 		if herr != nil { // no way leads there: its home may be another one
 			if f := fault.As(herr); f != nil {
 				c.unnamed = append(c.unnamed, f.Hints...)

@@ -69,9 +69,9 @@ type Verifier struct {
 	Author *Author // its key opens sealed envelopes
 	Used   UsedTokens
 
-	// Elsewhere finds the home with a repo id, to ask it about the tokens above the last one of
+	// HomeOf finds the home with a repo id, to ask it about the tokens above the last one of
 	// a chain. Without it only the handoff's own home is asked.
-	Elsewhere func(ctx context.Context, repoID string) (Home, error)
+	HomeOf func(ctx context.Context, repoID string) (Home, error)
 
 	// Opener finds the key for sealed envelopes, if the author has none.
 	Opener func(ctx context.Context) (sign.Signer, error)
