@@ -312,7 +312,7 @@ func (t *search) claim(ctx context.Context, home lifecycle.Home, req lifecycle.C
 		}
 	}
 	s := v.State()
-	if held.Nonce != s.Claim.Nonce || !held.Lease.Equal(s.Lease) {
+	if held.Nonce != s.Claim.Nonce || !held.Lease.Equal(s.Lease) { // an earlier claim arrived after all, or the lease was renewed
 		held.Nonce, held.At, held.Lease = s.Claim.Nonce, s.Chain[len(s.Chain)-1].Commit.Record.At, s.Lease
 		err := t.Claims.Update(ctx, held.ID, func(stored *work.Claim) error {
 			stored.Nonce, stored.At, stored.Lease = held.Nonce, held.At, held.Lease
@@ -364,6 +364,7 @@ func (t *search) renew(ctx context.Context, home lifecycle.Home, v *lifecycle.Ve
 	case err != nil:
 		return nil, err
 	}
+	// This makes no claim: it verifies the handoff with its new lease.
 	return t.Engine.Claim(ctx, home, lifecycle.ClaimRequest{
 		Place: holding.Place, Lease: t.Lease, ByID: true, AllowExpired: true, Fits: t.checkFit, Mine: h.Mine,
 		Record: func(*record.Record) error {

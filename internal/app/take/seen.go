@@ -171,8 +171,8 @@ func isOurs(s *lifecycle.State, h *work.Claim) bool {
 	return s.Receipt == nil && h.Is(s.Claim)
 }
 
-// superseded reports whether a recorded claim can no longer arrive: the lane has moved past its
-// lease, and lanes do not go back.
+// superseded reports whether a recorded claim can no longer arrive: its push expects the lane where it
+// was before the others' steps, and lanes do not go back.
 func superseded(s *lifecycle.State, h *work.Claim) bool {
 	return s.Phase() != lifecycle.Open && !isOurs(s, h)
 }
