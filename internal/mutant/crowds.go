@@ -39,17 +39,17 @@ var ofCrowds = []mutant{
 		"./internal/app/take -run TestRivals",
 	},
 	{
-		"a claim that was lost is forgotten", "internal/app/take/seen.go",
-		`	return release(ctx, t.Claims, h)
-}
-
-// sweep`, `	return nil
-}
-
-// isOurs`, "./internal/bench -run TestTripsAfterALostClaim",
+		"a claim that was lost is forgotten", "internal/app/take/forget.go",
+		`!superseded(s, h) {
+		return err
+	}
+	return t.forget(ctx, h)`, `!superseded(s, h) {
+		return err
+	}
+	return nil`, "./internal/bench -run TestTripsAfterALostClaim",
 	},
 	{
-		"a claim that may still come is not forgotten", "internal/app/take/seen.go",
+		"a claim that may still come is not forgotten", "internal/app/take/forget.go",
 		`	return s.Phase() != lifecycle.Open && !isOurs(s, h)`, `	return !isOurs(s, h)`,
 		"./internal/app/take -run TestSuperseded",
 	},
@@ -130,7 +130,7 @@ var ofCrowds = []mutant{
 		`offline.skipped[it.Place.ID] = true //`, `offline.skipped[it.Place.ID], t.skipped[it.Place.ID] = true, true //`, "./internal/stress -run TestCrowdFindsWhatWasReleased",
 	},
 	{
-		"the record of a claim stays where an earlier try may have left", "internal/app/take/crowd.go",
+		"the record of a claim stays where an earlier try may have left", "internal/app/take/forget.go",
 		`!h.Printed && len(h.Earlier) == 0`, `!h.Printed`, "./internal/app/take -run TestNeverLeft",
 	},
 	{

@@ -9,7 +9,6 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
-	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -164,29 +163,4 @@ func (t *Handler) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []r
 		err = nil // another command of this clone has looked as well
 	}
 	return mine, same, err
-}
-
-// forgetOvertaken drops the copy of an offer taken by others, and the record of an unsent claim
-// on it. An earlier try of this command may have been sent: then the record stays, and the next
-// resume asks the hub.
-func (t *Handler) forgetOvertaken(ctx context.Context, it *workspace.Item) error {
-	err := t.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: it.Ref, Old: it.Commit}}})
-	if err != nil && !errors.As(err, new(*refs.StaleError)) {
-		return err
-	}
-	return t.forgetRefused(ctx, it.Place.ID)
-}
-
-// forgetRefused drops the record of a claim missing at its hub.
-func (t *Handler) forgetRefused(ctx context.Context, id handoff.ID) error {
-	h, err := t.Claims.Get(id)
-	if err != nil || !neverLeft(h) {
-		return err
-	}
-	return release(ctx, t.Claims, h)
-}
-
-// neverLeft reports whether a recorded claim was never printed, and no earlier claim may still arrive.
-func neverLeft(h *work.Claim) bool {
-	return h != nil && h.Held() && !h.Printed && len(h.Earlier) == 0
 }

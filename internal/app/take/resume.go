@@ -149,7 +149,7 @@ func (t *search) finishUnprinted(ctx context.Context) (*Result, error) {
 		// The claim is missing, half applied, or over. A push of a killed resume may still bring
 		// it, so a young one is kept.
 		if superseded(s, h) || t.Engine.Now().Sub(h.At) > 10*time.Minute {
-			if err := release(ctx, t.Claims, h); err != nil {
+			if err := t.forget(ctx, h); err != nil {
 				return nil, err
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -136,20 +135,6 @@ func (t *Handler) inboxesAndLog() lifecycle.FetchSpec {
 	return lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true}
 }
 
-// forgetLost drops the record of a claim lost to others, so the next resume need not ask the hub
-// about it.
-func (t *Handler) forgetLost(ctx context.Context, it *workspace.Item) error {
-	h, err := t.Claims.Get(it.Place.ID)
-	if err != nil || h == nil || !h.Held() || h.Printed {
-		return err
-	}
-	s, err := t.Engine.Reader.Load(ctx, it.Home, it.Place)
-	if err != nil || !superseded(s, h) {
-		return err
-	}
-	return release(ctx, t.Claims, h)
-}
-
 // sweep deletes the inbox refs of ended handoffs that this resume met: a backup of their hub or somebody's push
 // brought them back, and the lists would go on naming them. A hub with more of them loses the others to the next
 // resume that finds nothing to take.
@@ -164,25 +149,4 @@ func (t *search) sweep(ctx context.Context) {
 		}
 		t.ended = others
 	}
-}
-
-// isOurs reports whether a recorded claim is the claim in force.
-func isOurs(s *lifecycle.State, h *work.Claim) bool {
-	return s.Receipt == nil && h.Is(s.Claim)
-}
-
-// superseded reports whether a recorded claim can no longer arrive: its push expects the lane where it
-// was before the others' steps, and lanes do not go back.
-func superseded(s *lifecycle.State, h *work.Claim) bool {
-	return s.Phase() != lifecycle.Open && !isOurs(s, h)
-}
-
-// release drops a recorded claim, unless another one was recorded since.
-func release(ctx context.Context, claims work.Claims, h *work.Claim) error {
-	return claims.Update(ctx, h.ID, func(stored *work.Claim) error {
-		if stored.Nonce == h.Nonce {
-			stored.Release()
-		}
-		return nil
-	})
 }

@@ -1,0 +1,75 @@
+package take
+
+import (
+	"context"
+	"errors"
+
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/work"
+	"githandoff/internal/workspace"
+)
+
+// A claim is recorded before it is sent. The functions below drop the record of one that failed, unless it
+// may still arrive: a git that outlived its command would make it, and nobody would know of it.
+
+// forgetLost drops the record of a claim lost to others, so the next resume need not ask the hub
+// about it.
+func (t *Handler) forgetLost(ctx context.Context, it *workspace.Item) error {
+	h, err := t.Claims.Get(it.Place.ID)
+	if err != nil || h == nil || !h.Held() || h.Printed {
+		return err
+	}
+	s, err := t.Engine.Reader.Load(ctx, it.Home, it.Place)
+	if err != nil || !superseded(s, h) {
+		return err
+	}
+	return t.forget(ctx, h)
+}
+
+// forgetOvertaken drops the copy of an offer taken by others, and the record of an unsent claim
+// on it. An earlier try of this command may have been sent: then the record stays, and the next
+// resume asks the hub.
+func (t *Handler) forgetOvertaken(ctx context.Context, it *workspace.Item) error {
+	err := t.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: it.Ref, Old: it.Commit}}})
+	if err != nil && !errors.As(err, new(*refs.StaleError)) {
+		return err
+	}
+	return t.forgetRefused(ctx, it.Place.ID)
+}
+
+// forgetRefused drops the record of a claim missing at its hub.
+func (t *Handler) forgetRefused(ctx context.Context, id handoff.ID) error {
+	h, err := t.Claims.Get(id)
+	if err != nil || !neverLeft(h) {
+		return err
+	}
+	return t.forget(ctx, h)
+}
+
+// neverLeft reports whether a recorded claim was never printed, and no earlier claim may still arrive.
+func neverLeft(h *work.Claim) bool {
+	return h != nil && h.Held() && !h.Printed && len(h.Earlier) == 0
+}
+
+// isOurs reports whether a recorded claim is the claim in force.
+func isOurs(s *lifecycle.State, h *work.Claim) bool {
+	return s.Receipt == nil && h.Is(s.Claim)
+}
+
+// superseded reports whether a recorded claim can no longer arrive: its push expects the lane where it
+// was before the others' steps, and lanes do not go back.
+func superseded(s *lifecycle.State, h *work.Claim) bool {
+	return s.Phase() != lifecycle.Open && !isOurs(s, h)
+}
+
+// forget drops the record of a claim, unless another claim was recorded since.
+func (t *Handler) forget(ctx context.Context, h *work.Claim) error {
+	return t.Claims.Update(ctx, h.ID, func(stored *work.Claim) error {
+		if stored.Nonce == h.Nonce {
+			stored.Release()
+		}
+		return nil
+	})
+}
