@@ -1,6 +1,9 @@
 package agents
 
-import "strings"
+import (
+	"path/filepath"
+	"strings"
+)
 
 // Event is an event of a session, under the same name for all clients.
 type Event string
@@ -58,6 +61,24 @@ func clients() []*Client {
 			"beforeshellexecution": BeforeTool, "precompact": BeforeCut, "stop": TurnEnd, "sessionend": SessionEnd,
 		}},
 	}
+}
+
+// Dir returns the directory with a client's files of a user, which the environment may move.
+// configHome is the place of the files of programs that follow the XDG specification.
+func Dir(client, home, configHome string, getenv func(string) string) string {
+	moved := ""
+	switch client {
+	case "claude":
+		moved = getenv("CLAUDE_CONFIG_DIR")
+	case "codex":
+		moved = getenv("CODEX_HOME")
+	case "opencode":
+		return filepath.Join(configHome, client)
+	}
+	if filepath.IsAbs(moved) {
+		return moved
+	}
+	return filepath.Join(home, "."+client)
 }
 
 func lookup(name string) *Client {

@@ -31,7 +31,7 @@ type codexConfig struct {
 // reviewed checks whether the user let Codex CLI run the hooks. Codex CLI silently skips
 // unreviewed hooks, and the hooks of an untrusted repository.
 func (r *Request) reviewed(routes []route) []Finding {
-	path := filepath.Join(r.dir("CODEX_HOME", ".codex"), "config.toml")
+	path := filepath.Join(r.dir("codex"), "config.toml")
 	var config codexConfig
 	if err := toml.Unmarshal(bytes.TrimPrefix(read(path), []byte("\uFEFF")), &config); err != nil {
 		return []Finding{{

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"githandoff/internal/agents"
 	"githandoff/internal/fault"
 )
 
@@ -98,14 +99,13 @@ type route struct {
 
 // routes lists those of a client, the repository's first.
 func (r *Request) routes(client string) []route {
-	claude, codex := r.dir("CLAUDE_CONFIG_DIR", ".claude"), r.dir("CODEX_HOME", ".codex")
 	user := map[string][]string{
-		"claude":   {filepath.Join(claude, "skills", "githandoff", "hooks", "hooks.json"), filepath.Join(claude, "settings.json")},
-		"codex":    {filepath.Join(codex, "hooks.json")},
-		"gemini":   {filepath.Join(r.Home, ".gemini", "extensions", "githandoff", "hooks", "hooks.json"), filepath.Join(r.Home, ".gemini", "settings.json")},
-		"opencode": {filepath.Join(r.ConfigHome, "opencode", "plugins", "githandoff.js")},
-		"copilot":  {filepath.Join(r.Home, ".copilot", "hooks", "githandoff.json")},
-		"cursor":   {filepath.Join(r.Home, ".cursor", "hooks.json")},
+		"claude":   {"skills/githandoff/hooks/hooks.json", "settings.json"},
+		"codex":    {"hooks.json"},
+		"gemini":   {"extensions/githandoff/hooks/hooks.json", "settings.json"},
+		"opencode": {"plugins/githandoff.js"},
+		"copilot":  {"hooks/githandoff.json"},
+		"cursor":   {"hooks.json"},
 	}
 	project := map[string][]string{
 		"claude":   {".claude/settings.json", ".claude/settings.local.json"},
@@ -114,10 +114,7 @@ func (r *Request) routes(client string) []route {
 		"opencode": {".opencode/plugins/githandoff.js"},
 		"copilot":  {".github/hooks/githandoff.json"},
 	}
-	lists := map[string]string{
-		"claude": filepath.Join(claude, "plugins", "installed_plugins.json"),
-		"codex":  filepath.Join(codex, "config.toml"),
-	}
+	lists := map[string]string{"claude": "plugins/installed_plugins.json", "codex": "config.toml"}
 	mark := "hook agent " + client
 	if client == "opencode" {
 		mark = "githandoff"
@@ -126,11 +123,11 @@ func (r *Request) routes(client string) []route {
 	for _, name := range project[client] {
 		all = append(all, route{path: filepath.Join(r.Worktree, name), project: true, owner: client})
 	}
-	for _, path := range user[client] {
-		all = append(all, route{path: path, owner: client})
+	for _, name := range user[client] {
+		all = append(all, route{path: filepath.Join(r.dir(client), name), owner: client})
 	}
 	all = slices.DeleteFunc(all, func(o route) bool { return !bytes.Contains(read(o.path), []byte(mark)) })
-	if list := lists[client]; bytes.Contains(read(list), []byte("githandoff@")) {
+	if list := filepath.Join(r.dir(client), lists[client]); lists[client] != "" && bytes.Contains(read(list), []byte("githandoff@")) {
 		all = append(all, route{path: list, plugin: true, owner: client})
 	}
 	if both := filepath.Join(r.Worktree, ".claude", "settings.json"); client == "copilot" && len(all) > 0 &&
@@ -227,11 +224,9 @@ func (r *Request) oneLess(client string, routes []route) fault.Hint {
 	return fault.Fact("setup wrote none of them: take the entries of githandoff out of one")
 }
 
-func (r *Request) dir(variable, name string) string {
-	if d := r.Getenv(variable); filepath.IsAbs(d) {
-		return d
-	}
-	return filepath.Join(r.Home, name)
+// dir returns the directory with a client's files of this user.
+func (r *Request) dir(client string) string {
+	return agents.Dir(client, r.Home, r.ConfigHome, r.Getenv)
 }
 
 const maxFile = 4 << 20 // bytes of a client's file

@@ -2,7 +2,6 @@ package agentdoctor
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -20,7 +19,7 @@ func (r *Request) gitOfGemini(routes []route) []Finding {
 	if !hooksOff(r.Vars) {
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(r.Home, ".gemini")); err != nil && r.Getenv("GEMINI_CLI") == "" {
+	if _, err := os.Stat(r.dir("gemini")); err != nil && r.Getenv("GEMINI_CLI") == "" {
 		return nil
 	}
 	return []Finding{{

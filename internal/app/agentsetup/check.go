@@ -22,18 +22,10 @@ type Finding struct {
 // Present lists the clients run here by this user: each makes a directory in the home directory
 // when it starts.
 func (r *Request) Present() []string {
-	dirs := map[string]string{
-		"claude": r.dir("CLAUDE_CONFIG_DIR", ".claude"), "codex": r.dir("CODEX_HOME", ".codex"),
-		"gemini": filepath.Join(r.Home, ".gemini"), "opencode": filepath.Join(r.ConfigHome, "opencode"),
-		"copilot": filepath.Join(r.Home, ".copilot"), "cursor": filepath.Join(r.Home, ".cursor"),
-	}
-	var present []string
-	for _, c := range Clients() {
-		if info, err := os.Stat(dirs[c]); dirs[c] != "" && err == nil && info.IsDir() {
-			present = append(present, c)
-		}
-	}
-	return present
+	return slices.DeleteFunc(Clients(), func(client string) bool {
+		info, err := os.Stat(r.home(client))
+		return client == "agents-md" || err != nil || !info.IsDir()
+	})
 }
 
 // Check looks at what is set up for the clients of the request: whether each file is
@@ -115,8 +107,8 @@ func (r *Request) otherRoutes(client string, changes []*Change) []Finding {
 		}
 	}
 	plugins := map[string]string{
-		"claude": filepath.Join(r.dir("CLAUDE_CONFIG_DIR", ".claude"), "plugins", "installed_plugins.json"),
-		"codex":  filepath.Join(r.dir("CODEX_HOME", ".codex"), "config.toml"),
+		"claude": filepath.Join(r.home("claude"), "plugins", "installed_plugins.json"),
+		"codex":  filepath.Join(r.home("codex"), "config.toml"),
 	}
 	if b, err := os.ReadFile(plugins[client]); err == nil && bytes.Contains(b, []byte("githandoff@")) {
 		add(fmt.Sprintf("a plugin (%s)", plugins[client]), ours.Because("leaves those of the plugin"))

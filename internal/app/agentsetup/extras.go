@@ -69,7 +69,7 @@ func server(r *Request, client string, approve bool, list []wanted) ([]wanted, e
 		return []wanted{{client: client, part: MCP, path: filepath.Join(claudePlugin(r), ".mcp.json"), own: b}}, err
 	case client == "codex" && !r.Project:
 		return []wanted{{
-			client: client, part: MCP, path: filepath.Join(r.dir("CODEX_HOME", ".codex"), "config.toml"),
+			client: client, part: MCP, path: filepath.Join(r.home(client), "config.toml"),
 			block: codexTable(r, approve), toml: true,
 		}}, nil
 	case client == "gemini" && r.Project:
@@ -86,9 +86,9 @@ func server(r *Request, client string, approve bool, list []wanted) ([]wanted, e
 	case client == "opencode":
 		return nil, edit(list, "githandoff.js", flag("mcp"))
 	case client == "copilot" && !r.Project:
-		return entryOf(filepath.Join(r.Home, ".copilot", "mcp-config.json"), map[string]any{"type": "local", "tools": []string{"*"}}), nil
+		return entryOf(filepath.Join(r.home(client), "mcp-config.json"), map[string]any{"type": "local", "tools": []string{"*"}}), nil
 	case client == "cursor":
-		return entryOf(filepath.Join(r.Home, ".cursor", "mcp.json"), nil), nil
+		return entryOf(filepath.Join(r.home(client), "mcp.json"), nil), nil
 	case client == "codex", client == "copilot":
 		return nil, fault.New(fault.Usage, fault.BadUsage, "%s knows no servers of a project", client).
 			WithHints(fault.Run("githandoff", "setup", client, "--with", MCP).Because("adds it for this user"))
@@ -151,9 +151,8 @@ func flag(name string) func([]byte) ([]byte, error) {
 	}
 }
 
-func claudePlugin(r *Request) string {
-	return filepath.Join(r.dir("CLAUDE_CONFIG_DIR", ".claude"), "skills", "githandoff")
-}
+// claudePlugin returns the directory of our plugin for Claude Code.
+func claudePlugin(r *Request) string { return filepath.Join(r.home("claude"), "skills", "githandoff") }
 
 // program returns the command for a client to start: a path for this user, a name for everybody.
 func program(r *Request) string {

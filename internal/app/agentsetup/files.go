@@ -13,6 +13,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"githandoff/extensions"
+	"githandoff/internal/agents"
 	"githandoff/internal/fault"
 	"githandoff/plugins"
 )
@@ -123,21 +124,21 @@ func (r *Request) userFiles(client string) ([]wanted, error) {
 	skill := r.skill(client, filepath.Join(r.Home, ".agents", "skills"))
 	switch client {
 	case "claude":
-		return r.tree(client, plugins.Files, "githandoff", filepath.Join(r.dir("CLAUDE_CONFIG_DIR", ".claude"), "skills", "githandoff"),
+		return r.tree(client, plugins.Files, "githandoff", claudePlugin(r),
 			".codex-plugin", "hooks/codex.json")
 	case "codex":
-		w, err := r.shared(client, filepath.Join(r.dir("CODEX_HOME", ".codex"), "hooks.json"), plugins.Files, "githandoff/hooks/codex.json")
+		w, err := r.shared(client, filepath.Join(r.home(client), "hooks.json"), plugins.Files, "githandoff/hooks/codex.json")
 		return append([]wanted{w}, skill...), err
 	case "gemini":
-		return r.tree(client, extensions.Files, "gemini", filepath.Join(r.Home, ".gemini", "extensions", "githandoff"))
+		return r.tree(client, extensions.Files, "gemini", filepath.Join(r.home(client), "extensions", "githandoff"))
 	case "opencode":
-		w, err := r.whole(client, filepath.Join(r.ConfigHome, "opencode", "plugins", "githandoff.js"), "opencode/githandoff.js")
+		w, err := r.whole(client, filepath.Join(r.home(client), "plugins", "githandoff.js"), "opencode/githandoff.js")
 		return append([]wanted{w}, skill...), err
 	case "copilot":
-		w, err := r.whole(client, filepath.Join(r.Home, ".copilot", "hooks", "githandoff.json"), "copilot/githandoff.json")
+		w, err := r.whole(client, filepath.Join(r.home(client), "hooks", "githandoff.json"), "copilot/githandoff.json")
 		return append([]wanted{w}, skill...), err
 	case "cursor":
-		w, err := r.shared(client, filepath.Join(r.Home, ".cursor", "hooks.json"), extensions.Files, "cursor/hooks.json")
+		w, err := r.shared(client, filepath.Join(r.home(client), "hooks.json"), extensions.Files, "cursor/hooks.json")
 		return append([]wanted{w}, skill...), err
 	case "agents-md":
 		return nil, fault.New(fault.Usage, fault.BadUsage, "agents-md is a file of a project: it needs --project")
@@ -196,12 +197,9 @@ func unknown(client string) error {
 		WithHints(fault.Run("githandoff", "setup").Because("lists the agents that are installed here"))
 }
 
-// dir returns a client's directory, which an environment variable may move.
-func (r *Request) dir(variable, name string) string {
-	if d := r.Getenv(variable); filepath.IsAbs(d) {
-		return d
-	}
-	return filepath.Join(r.Home, name)
+// home returns the directory with a client's files of this user.
+func (r *Request) home(client string) string {
+	return agents.Dir(client, r.Home, r.ConfigHome, r.Getenv)
 }
 
 func (r *Request) skill(client, dir string) []wanted {
