@@ -29,8 +29,8 @@ func (r *Request) with(client string) []string {
 	return slices.Compact(all)
 }
 
-// extras lists the files of the requested optional parts, and changes the files of list whose
-// text depends on them.
+// extras lists the files of the requested extras, and changes the files of list whose text depends on
+// them.
 func extras(r *Request, client string, list []wanted) ([]wanted, error) {
 	var all []wanted
 	with := r.with(client)

@@ -18,20 +18,20 @@ import (
 	"githandoff/plugins"
 )
 
-// The optional parts of a set-up.
+// The parts that are set up unless they are left out.
 const (
 	Hooks = "hooks"
 	Skill = "skill"
 )
 
-// The optional parts, which are set up only if they are asked for.
+// The extras, which are set up only if they are asked for.
 const (
 	MCP     = "mcp"     // the server of tools
 	Wake    = "wake"    // an arriving handoff wakes a session waiting for its user
 	Approve = "approve" // the tools of the server run unasked
 )
 
-// Parts lists the parts for "without".
+// Parts lists the parts that can be left out.
 func Parts() []string { return []string{Hooks, Skill} }
 
 // Clients lists the supported agents. "agents-md" stands for those without hooks: a paragraph in

@@ -20,7 +20,7 @@ import (
 type Request struct {
 	Clients []string // of Clients()
 	Without []string // of Parts()
-	With    []string // MCP, Wake, Approve
+	With    []string // the extras: MCP, Wake, Approve
 	Project bool     // for everybody who works in Root, otherwise for this user
 	Root    string   // top of the work tree; with Project
 
@@ -85,6 +85,7 @@ func (r *Request) Plan() ([]*Change, error) {
 	return changes, nil
 }
 
+// plan says what becomes of one file. known is the record of an earlier run; nil if there is none.
 func plan(w wanted, known *written) (*Change, error) {
 	path, err := followed(w.path)
 	if err != nil {
@@ -98,16 +99,14 @@ func plan(w wanted, known *written) (*Change, error) {
 		return nil, err
 	}
 	c := &Change{Client: w.client, Path: path, before: before, existed: existed, own: w.own != nil}
-	switch {
-	case w.own != nil:
+	if w.own == nil {
+		if err := c.add(w, known); err != nil {
+			return nil, err
+		}
+	} else {
 		c.after = w.own
 		if existed && !bytes.Equal(before, w.own) && (known == nil || known.Digest != digest(before)) {
 			c.State, c.Why = Edited, "it was changed by hand, or is not from githandoff"
-			return c, nil
-		}
-	default:
-		if err := c.add(w, known); err != nil {
-			return nil, err
 		}
 	}
 	if c.State == "" {
