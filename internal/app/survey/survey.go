@@ -186,7 +186,7 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time, mos
 	if err != nil {
 		return err
 	}
-	s.Sent, s.AllSent = mine.sorted(), len(mine.all)
+	s.Sent, s.AllSent = mine.cut(), len(mine.all)
 	for _, one := range s.Sent {
 		if one.Home == nil { // its sent ref alone is known
 			one.Home, _ = hd.Workspace.Home(ctx, one.Offer.Home) // nil: its alias was removed
@@ -235,7 +235,7 @@ type sentList struct {
 	all  map[handoff.ID]bool
 }
 
-// someMore is how many are kept until the next cut.
+// someMore is how many more are kept until the next cut.
 const someMore = 1024
 
 // add puts together what the sent ref and the copy of the inbox ref say of one handoff.
@@ -251,12 +251,12 @@ func (l *sentList) add(it *workspace.Item) {
 		one.Home, one.Agent, one.Tip = it.Home, it.Place.Agent, it
 	}
 	if len(l.kept)-someMore > l.most {
-		l.sorted()
+		l.cut()
 	}
 }
 
-// sorted drops all but those kept, and returns these in the order of their ids.
-func (l *sentList) sorted() []*Sent {
+// cut drops all but the ones with the lowest ids, and returns these in their order.
+func (l *sentList) cut() []*Sent {
 	ids := slices.Sorted(maps.Keys(l.kept))
 	var list []*Sent
 	for i, id := range ids {

@@ -32,7 +32,7 @@ func TestSentListIsBounded(t *testing.T) {
 				require.LessOrEqual(t, len(l.kept), most+someMore)
 			}
 		}
-		list := l.sorted()
+		list := l.cut()
 		require.Len(t, list, min(most, handoffs))
 		require.Len(t, l.all, handoffs)
 		for i, one := range list {
