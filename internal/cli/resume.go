@@ -179,23 +179,26 @@ func (c *resumeCommand) render(ws *workspace.Workspace, g *take.Result) ([]byte,
 		}
 		return r, nil
 	}, func(t *output.Lines) error {
-		var out []byte
-		var err error
-		if c.format == promptFormat {
-			there := c.app
-			if c.restore != nil && !c.restore.Made().Here {
-				there = c.in(c.restore.Made().Dir)
-			}
-			out, err = promptOf(there, ws, g, c.ack)
-			if c.restore != nil {
-				out = append(out, copyLine(c.restore.Made())...)
-			}
-		} else {
-			out, err = exported(c.app, c.format, v)
-		}
+		out, err := c.text(ws, g)
 		_, _ = t.Write(out) // Lines take everything
 		return err
 	})
+}
+
+// text returns a whole handoff for its reader. The commands in a prompt act where the work goes on.
+func (c *resumeCommand) text(ws *workspace.Workspace, g *take.Result) ([]byte, error) {
+	switch {
+	case c.format != promptFormat:
+		return exported(c.app, c.format, g.Verified)
+	case c.restore == nil:
+		return promptOf(c.app, ws, g, c.ack)
+	}
+	made, there := c.restore.Made(), c.app
+	if !made.Here {
+		there = c.in(made.Dir)
+	}
+	out, err := promptOf(there, ws, g, c.ack)
+	return append(out, copyLine(made)...), err
 }
 
 func verifiedRow(v *lifecycle.Verified, home lifecycle.Home) row {

@@ -8,7 +8,7 @@ var ofHints = []mutant{
 	},
 	{
 		"the commands of a prompt act in the worktree with the snapshot", "internal/cli/resume.go",
-		`if c.restore != nil && !c.restore.Made().Here {`, `if false {`, inScript + "hint_prompt",
+		`if !made.Here {`, `if false {`, inScript + "hint_prompt",
 	},
 	{
 		"a hook names no directory in the commands of a prompt", "internal/cli/prompt.go",
