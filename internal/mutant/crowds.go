@@ -118,8 +118,8 @@ var ofCrowds = []mutant{
 			}`, "./internal/stress -run TestCrowdGoesOnWithoutAHub",
 	},
 	{
-		"the offers of a hub that is down are passed over", "internal/app/take/offers.go",
-		`return p.passedOver[home] })`, `return false })`, "./internal/cli -run TestScript/resume_hub_down",
+		"the offers of a hub that is down are passed over", "internal/app/take/handler.go",
+		`return t.passedOver[home] })`, `return false })`, "./internal/cli -run TestScript/resume_hub_down",
 	},
 	{
 		"a hub that refuses every claim is passed over", "internal/app/take/offers.go",

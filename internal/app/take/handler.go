@@ -4,13 +4,18 @@ package take
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"githandoff/internal/annotate"
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
@@ -90,8 +95,98 @@ func (q *Request) checkFit(v *lifecycle.Verified) error {
 type search struct {
 	*Handler
 	Request
-	progress
+	tally
 	crowded bool // a crowd takes from the inboxes of this agent
+}
+
+// tally is how far one resume has come: the offers lost to others, of no use to the caller, or refused;
+// the homes that it passes over; and the hubs of which a part was fetched.
+type tally struct {
+	warn       func(error)
+	askNobody  bool                // no hub is asked about offers which only look held
+	skipped    map[handoff.ID]bool // offers not tried any more
+	unfit      error               // of Request.Fits, for the last offer of no use to the caller
+	lost       int                 // claims made first by others
+	ended      []*workspace.Item   // handoffs that have ended, whose inbox refs are there
+	refused    int                 // offers refused
+	refusedIDs []handoff.ID        // the first of them
+	hints      []fault.Hint        // of their refusals, each once
+	parts      []*part             // hubs of whose inboxes there is more to fetch
+	unchanged  handoff.ID          // of an offer which needs no fetch: the hub lists it as it is here
+
+	passedOver map[lifecycle.Home]bool // homes without an answer, or refusing every claim
+	down       error                   // the first error of such a home
+}
+
+// remaining returns the homes that are not passed over.
+func (t *tally) remaining(homes []lifecycle.Home) []lifecycle.Home {
+	return slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool { return t.passedOver[home] })
+}
+
+// homeFailed notes the error, if any, of reading a home or writing to it. home is nil where the error
+// does not say which one it is. The offers of a home that is not available are passed over, so that
+// this agent gets those of other homes. If nothing is claimed, the first error is the error of the
+// command. The others are warnings.
+func (t *tally) homeFailed(home lifecycle.Home, err error) {
+	switch {
+	case err == nil:
+		return
+	case t.down == nil:
+		t.down = err
+	default:
+		t.warn(err)
+	}
+	if fault.CodeOf(err) == fault.Unavailable && !errors.Is(err, crossrepo.ErrReadInPart) {
+		t.passedOver[home] = true
+	}
+}
+
+// ignoreUnavailable notes the error of a home that is not available, and returns nil. It returns any other
+// error, which ends the command.
+func (t *tally) ignoreUnavailable(home lifecycle.Home, err error) error {
+	if fault.CodeOf(err) != fault.Unavailable {
+		return err
+	}
+	t.homeFailed(home, err)
+	return nil
+}
+
+// mostRefusals bounds the refusals with a warning of their own: somebody with push access must
+// not flood the readers of a hub.
+const mostRefusals = 20
+
+// offerRefused notes why an offer is refused. This resume does not try it again.
+func (t *tally) offerRefused(id handoff.ID, err error) {
+	t.skipped[id] = true
+	if f := fault.As(err); f != nil && slices.Contains([]fault.Reason{fault.StatusUnknown, fault.AudienceMismatch, fault.Rollback}, f.Reason) {
+		t.hints = fault.AddHints(t.hints, f.Hints...)
+	}
+	if t.refused++; t.refused <= mostRefusals {
+		t.warn(err)
+	}
+	if len(t.refusedIDs) < fault.MaxHints {
+		t.refusedIDs = append(t.refusedIDs, id)
+	}
+}
+
+// hintsOfRefusal returns the hints to show the refused offers, or to look at the agent's own key: where
+// that may take nothing, the offers are not to blame.
+func (t *search) hintsOfRefusal() []fault.Hint {
+	if !t.Engine.Author.MayAct(sign.RoleRecipient, t.Agent) {
+		return []fault.Hint{fault.Run("githandoff", "doctor").Because("says why the key of %s may take nothing", t.Agent)}
+	}
+	hints := t.hints
+	for _, id := range t.refusedIDs {
+		hints = append(hints, fault.Run("githandoff", "show", string(id)).Because("says why it is refused"))
+	}
+	return hints
+}
+
+// warnOfMore warns of the number of offers refused without a warning of their own.
+func (t *tally) warnOfMore() {
+	if more := t.refused - mostRefusals; more > 0 {
+		t.warn(fmt.Errorf("%d more were refused: githandoff audit lists them", more))
+	}
 }
 
 // Result is a handoff readable by this agent: claimed, or peeked at. Close it with Printed once

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
-	"githandoff/internal/sign"
 	"githandoff/internal/workspace"
 )
 
@@ -335,96 +333,6 @@ func (t *search) errNothing(ctx context.Context, homes []lifecycle.Home) error {
 	return fault.New(fault.NotFound, fault.NothingPending, "nothing waits for %s", t.Agent).
 		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the handoffs that wait for others"),
 			fault.Run(wait...).Because("waits for one"))
-}
-
-// progress is how far one resume has come: the offers lost to others, of no use to the caller, or refused;
-// the homes that it passes over; and the hubs of which a part was fetched.
-type progress struct {
-	warn       func(error)
-	askNobody  bool // no hub is asked about offers which only look held
-	skipped    map[handoff.ID]bool
-	unfit      error             // of Request.Fits, for the last offer of no use to the caller
-	lost       int               // claims made first by others
-	ended      []*workspace.Item // handoffs that have ended, whose inbox refs are there
-	refused    int               // offers refused
-	refusedIDs []handoff.ID      // the first of them
-	hints      []fault.Hint      // of their refusals, each once
-	parts      []*part           // hubs of whose inboxes there is more to fetch
-	unchanged  handoff.ID        // of an offer which needs no fetch: the hub lists it as it is here
-
-	passedOver map[lifecycle.Home]bool // homes without an answer, or refusing every claim
-	down       error                   // the first error of such a home
-}
-
-// remaining returns the homes that are not passed over.
-func (p *progress) remaining(homes []lifecycle.Home) []lifecycle.Home {
-	return slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool { return p.passedOver[home] })
-}
-
-// homeFailed notes the error, if any, of reading a home or writing to it. home is nil where the error
-// does not say which one it is. The offers of a home that is not available are passed over, so that
-// this agent gets those of other homes. If nothing is claimed, the first error is the error of the
-// command. The others are warnings.
-func (p *progress) homeFailed(home lifecycle.Home, err error) {
-	switch {
-	case err == nil:
-		return
-	case p.down == nil:
-		p.down = err
-	default:
-		p.warn(err)
-	}
-	if fault.CodeOf(err) == fault.Unavailable && !errors.Is(err, crossrepo.ErrReadInPart) {
-		p.passedOver[home] = true
-	}
-}
-
-// ignoreUnavailable notes the error of a home that is not available, and returns nil. It returns any other
-// error, which ends the command.
-func (p *progress) ignoreUnavailable(home lifecycle.Home, err error) error {
-	if fault.CodeOf(err) != fault.Unavailable {
-		return err
-	}
-	p.homeFailed(home, err)
-	return nil
-}
-
-// mostRefusals bounds the refusals with a warning of their own: somebody with push access must
-// not flood the readers of a hub.
-const mostRefusals = 20
-
-// offerRefused notes why an offer is refused. This resume does not try it again.
-func (p *progress) offerRefused(id handoff.ID, err error) {
-	p.skipped[id] = true
-	if f := fault.As(err); f != nil && slices.Contains([]fault.Reason{fault.StatusUnknown, fault.AudienceMismatch, fault.Rollback}, f.Reason) {
-		p.hints = fault.AddHints(p.hints, f.Hints...)
-	}
-	if p.refused++; p.refused <= mostRefusals {
-		p.warn(err)
-	}
-	if len(p.refusedIDs) < fault.MaxHints {
-		p.refusedIDs = append(p.refusedIDs, id)
-	}
-}
-
-// hintsOfRefusal returns the hints to show the refused offers, or to look at the agent's own key: where
-// that may take nothing, the offers are not to blame.
-func (t *search) hintsOfRefusal() []fault.Hint {
-	if !t.Engine.Author.MayAct(sign.RoleRecipient, t.Agent) {
-		return []fault.Hint{fault.Run("githandoff", "doctor").Because("says why the key of %s may take nothing", t.Agent)}
-	}
-	hints := t.hints
-	for _, id := range t.refusedIDs {
-		hints = append(hints, fault.Run("githandoff", "show", string(id)).Because("says why it is refused"))
-	}
-	return hints
-}
-
-// warnOfMore warns of the number of offers refused without a warning of their own.
-func (p *progress) warnOfMore() {
-	if more := p.refused - mostRefusals; more > 0 {
-		p.warn(fmt.Errorf("%d more were refused: githandoff audit lists them", more))
-	}
 }
 
 // moved returns the error of a hub which keeps its handoffs below another prefix by now, or hides

@@ -62,7 +62,7 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (*Result
 
 // offline returns a search for the same that passes over as much, asks no hub, and warns with warn.
 func (t *search) offline(warn func(error)) *search {
-	return &search{Handler: t.Handler, Request: t.Request, crowded: t.crowded, progress: progress{
+	return &search{Handler: t.Handler, Request: t.Request, crowded: t.crowded, tally: tally{
 		warn: warn, askNobody: true, skipped: maps.Clone(t.skipped), passedOver: map[lifecycle.Home]bool{},
 	}}
 }
