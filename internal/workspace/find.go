@@ -176,27 +176,53 @@ func (w *Workspace) locate(ctx context.Context, r refs.Ref) (*Item, error) {
 	return it, nil
 }
 
-// known resolves an id or its last characters among everything this repository
-// knows, ended handoffs included: their lane is named by the id's last two
-// characters.
+// known resolves an id or its last characters among everything this repository knows: by a ref or,
+// where none leads to the handoff any more, by its lane.
 func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 	it, err := w.resolve(ctx, arg)
-	if err == nil {
-		s, err := w.Engine.Reader.Load(ctx, it.Home, it.Place)
-		var unread error
-		if err == nil && it.Behind(s) {
-			s, unread, err = w.withLane(ctx, it, s)
-		}
-		return &View{Home: it.Home, State: s, Item: it, Unread: unread}, err
-	}
-	if fault.CodeOf(err) != fault.NotFound {
+	switch {
+	case err == nil:
+		return w.view(ctx, it)
+	case fault.CodeOf(err) != fault.NotFound:
 		return nil, err
 	}
-	var found *View
+	found, lerr := inLanes(ctx, w, arg)
+	if found == nil && lerr == nil {
+		return nil, err
+	}
+	return found, lerr
+}
+
+// view reads the state of a handoff, and its lane, which a fetch of a hub's inbox does not bring. If
+// the hub is down, the known state stays, with a warning, or with Unread if no entry of the handoff
+// is known.
+func (w *Workspace) view(ctx context.Context, it *Item) (*View, error) {
+	s, err := w.Engine.Reader.Load(ctx, it.Home, it.Place)
+	if err != nil {
+		return nil, err
+	}
+	v := &View{Home: it.Home, State: s, Item: it}
+	if !it.Behind(s) {
+		return v, nil
+	}
+	switch down := it.Home.Refresh(ctx, lifecycle.WholeHandoffs(it.Place)); {
+	case down == nil:
+		v.State, err = w.Engine.Reader.Load(ctx, it.Home, it.Place)
+	case fault.Is(s.Err(), fault.Unfinished):
+		v.Unread = down
+	default:
+		w.Warn(down)
+	}
+	return v, err
+}
+
+// inLanes finds a handoff in the lanes of all homes; nil if it is in none. Of several lanes, one that says
+// how it ended counts.
+func inLanes(ctx context.Context, w *Workspace, arg string) (found *View, err error) {
 	for _, home := range w.All(ctx) {
-		id, lerr := w.inLane(ctx, home.Namespace(), arg)
-		if lerr != nil {
-			return nil, lerr
+		id, err := w.inLane(ctx, home.Namespace(), arg)
+		if err != nil {
+			return nil, err
 		}
 		if id == "" {
 			continue
@@ -204,34 +230,15 @@ func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 		if found != nil && found.State.ID != id {
 			return nil, handoff.Ambiguous(arg, found.State.ID, id)
 		}
-		state, lerr := w.Engine.Reader.Load(ctx, home, lifecycle.Place{ID: id})
-		if lerr != nil {
-			return nil, lerr
+		state, err := w.Engine.Reader.Load(ctx, home, lifecycle.Place{ID: id})
+		if err != nil {
+			return nil, err
 		}
 		if found == nil || found.State.Receipt == nil {
 			found = &View{Home: home, State: state}
 		}
 	}
-	if found == nil {
-		return nil, err
-	}
 	return found, nil
-}
-
-// withLane reads a handoff anew with its lane, which a fetch of a hub's inbox does not bring. If
-// the hub is down, the known state stays, with a warning, or with unread if no entry of the handoff
-// is known.
-func (w *Workspace) withLane(ctx context.Context, it *Item, known *lifecycle.State) (s *lifecycle.State, unread, err error) {
-	down := it.Home.Refresh(ctx, lifecycle.WholeHandoffs(it.Place))
-	switch {
-	case down == nil:
-		s, err = w.Engine.Reader.Load(ctx, it.Home, it.Place)
-		return s, nil, err
-	case fault.Is(known.Err(), fault.Unfinished):
-		return known, down, nil
-	}
-	w.Warn(down)
-	return known, nil, nil
 }
 
 // inLane looks for an id in the lane named by its last two characters.
