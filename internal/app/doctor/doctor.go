@@ -58,37 +58,36 @@ type Handler struct {
 // the checks after it. The error says how many problems there are.
 func (h *Handler) Run(ctx context.Context, r Request, report func(Finding)) error {
 	d := &checkup{Handler: h, Request: r, to: report}
+	var err error
 	if len(r.Hubs) > 0 {
-		repo, err := h.Open(ctx)
-		if err != nil {
+		if d.repo, err = h.Open(ctx); err != nil {
 			return err
 		}
-		return tryHubs(ctx, d, repo, r.Hubs)
+		return tryHubs(ctx, d, r.Hubs)
 	}
 	d.checkGit(ctx)
-	repo, err := h.Open(ctx)
-	if err != nil {
+	if d.repo, err = h.Open(ctx); err != nil {
 		d.problem("repository", err)
 		return d.result()
 	}
-	d.checkRepository(repo)
-	if !d.checkRefFiles(repo) {
+	d.checkRepository()
+	if !d.checkRefFiles() {
 		return d.result() // githandoff lists no refs now, and git fetches nothing
 	}
-	d.checkIdentity(ctx, repo)
+	d.checkIdentity(ctx)
 	d.checkPublished(ctx)
-	d.checkRemotes(ctx, repo)
-	checkPolicy(ctx, d, repo)
-	d.checkNotes(repo)
-	d.checkHooks(ctx, repo)
-	for _, f := range h.Agents(ctx, repo) {
+	d.checkRemotes(ctx)
+	checkPolicy(ctx, d)
+	d.checkNotes()
+	d.checkHooks(ctx)
+	for _, f := range h.Agents(ctx, d.repo) {
 		d.report(f)
 	}
-	d.checkLocks(repo)
-	d.checkRefs(ctx, repo)
-	d.checkLeftovers(ctx, repo)
-	d.checkWaiting(ctx, repo)
-	d.checkHubs(ctx, repo)
+	d.checkLocks()
+	d.checkRefs(ctx)
+	d.checkLeftovers(ctx)
+	d.checkWaiting(ctx)
+	d.checkHubs(ctx)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -99,6 +98,7 @@ func (h *Handler) Run(ctx context.Context, r Request, report func(Finding)) erro
 type checkup struct {
 	*Handler
 	Request
+	repo     *refs.Repo // nil until it was opened
 	to       func(Finding)
 	problems int
 }

@@ -28,12 +28,12 @@ func ofOthers(repo *refs.Repo) func(sign.TrustEntry) bool {
 	}
 }
 
-func (d *checkup) checkHooks(ctx context.Context, repo *refs.Repo) {
-	if repo.Bare { // nobody commits there
-		checkGuard(ctx, d, repo)
+func (d *checkup) checkHooks(ctx context.Context) {
+	if d.repo.Bare { // nobody commits there
+		checkGuard(ctx, d)
 		return
 	}
-	dir, _, err := gitconfig.HooksDir(ctx, repo)
+	dir, _, err := gitconfig.HooksDir(ctx, d.repo)
 	if fault.Is(err, fault.HooksOff) {
 		d.ok("hooks", "%s", err)
 		return
@@ -42,7 +42,7 @@ func (d *checkup) checkHooks(ctx context.Context, repo *refs.Repo) {
 		d.problem("hooks", err)
 		return
 	}
-	results, _, err := hooks.CloneStatus(repo.Worktree, dir)
+	results, _, err := hooks.CloneStatus(d.repo.Worktree, dir)
 	if err != nil {
 		d.problem("hooks", err)
 		return
@@ -71,8 +71,8 @@ func (d *checkup) checkHooks(ctx context.Context, repo *refs.Repo) {
 }
 
 // checkGuarded compares the prefix of the guard with those of the handoffs at the hub.
-func checkGuarded(ctx context.Context, d *checkup, repo *refs.Repo) {
-	list, err := repo.List(ctx, "refs")
+func checkGuarded(ctx context.Context, d *checkup) {
+	list, err := d.repo.List(ctx, "refs")
 	if err != nil {
 		d.problem("guard", err)
 		return
@@ -81,7 +81,7 @@ func checkGuarded(ctx context.Context, d *checkup, repo *refs.Repo) {
 	for _, ref := range list {
 		names = append(names, ref.Name)
 	}
-	judged := cmp.Or(repo.Config.Get(gitconfig.HubPrefix), crossrepo.UsualPrefix)
+	judged := cmp.Or(d.repo.Config.Get(gitconfig.HubPrefix), crossrepo.UsualPrefix)
 	for _, home := range crossrepo.Homes(names) {
 		if home == judged {
 			continue
@@ -96,14 +96,14 @@ func checkGuarded(ctx context.Context, d *checkup, repo *refs.Repo) {
 
 // checkGuard looks whether a hub that is to have a guard has one: its keys were pinned, or
 // its URLs were named, for nothing else.
-func checkGuard(ctx context.Context, d *checkup, repo *refs.Repo) {
+func checkGuard(ctx context.Context, d *checkup) {
 	install := fault.Run("githandoff", "hook", "install", "--server")
-	dir, _, err := gitconfig.HooksDir(ctx, repo)
+	dir, _, err := gitconfig.HooksDir(ctx, d.repo)
 	if err != nil {
 		d.problem("guard", err)
 		return
 	}
-	place := hooks.ServerDir(dir, repo.CommonDir)
+	place := hooks.ServerDir(dir, d.repo.CommonDir)
 	results, err := hooks.Status(place, hooks.ServerNames())
 	if err != nil {
 		d.problem("guard", err)
@@ -119,14 +119,14 @@ func checkGuard(ctx context.Context, d *checkup, repo *refs.Repo) {
 			return
 		}
 		d.ok("guard", "%s", guard.Path)
-		checkGuarded(ctx, d, repo)
+		checkGuarded(ctx, d)
 		return
 	case hooks.Edited, hooks.Outdated:
 		d.wrong("guard", install.Because("rewrites it; remove an edited one first"), "%s is %s", guard.Path, guard.Before)
 		return
 	}
-	trust, err := sign.LoadHubTrust(repo.Own("trust.json"), repo.CommonDir)
-	meant := len(repo.Config[refs.ConfigKey(gitconfig.HubURL)]) > 0 || err == nil && slices.ContainsFunc(trust.Entries(), ofOthers(repo))
+	trust, err := sign.LoadHubTrust(d.repo.Own("trust.json"), d.repo.CommonDir)
+	meant := len(d.repo.Config[refs.ConfigKey(gitconfig.HubURL)]) > 0 || err == nil && slices.ContainsFunc(trust.Entries(), ofOthers(d.repo))
 	switch {
 	case place != dir && len(elsewhere) > 0 && (elsewhere[0].Before == hooks.Ours || elsewhere[0].Before == hooks.Chained):
 		d.wrong("guard", install.Because("installs it where the server does not overwrite it"), "%s is overwritten by the server of this hub", elsewhere[0].Path)

@@ -13,15 +13,15 @@ import (
 
 // checkHubs asks each hub what it is good for. One that is never a home need
 // not be.
-func (d *checkup) checkHubs(ctx context.Context, repo *refs.Repo) {
-	aliases := crossrepo.Aliases{Repo: repo}
+func (d *checkup) checkHubs(ctx context.Context) {
+	aliases := crossrepo.Aliases{Repo: d.repo}
 	for _, name := range aliases.Names() {
 		al, _, err := aliases.Look(name)
 		if err != nil {
 			continue // said by checkRemotes
 		}
 		check := "hub " + name
-		hub := crossrepo.NewHub(al, repo, nil)
+		hub := crossrepo.NewHub(al, d.repo, nil)
 		checkSharing(ctx, d, hub)
 		p, err := hub.Probe(ctx, d.Now, d.Random)
 		switch {
@@ -29,7 +29,7 @@ func (d *checkup) checkHubs(ctx context.Context, repo *refs.Repo) {
 			return
 		case err != nil:
 			d.problem(check, err)
-		case p.Refused != nil && !reliedOn(repo, name):
+		case p.Refused != nil && !reliedOn(d.repo, name):
 			d.ok(check, "%s; no handoff is sent there", p.Refused)
 		case p.Refused != nil:
 			d.problem(check, p.Refused)
@@ -87,14 +87,14 @@ func reliedOn(repo *refs.Repo, name string) bool {
 }
 
 // tryHubs finds out what hubs take by doing it.
-func tryHubs(ctx context.Context, d *checkup, repo *refs.Repo, names []string) error {
-	aliases := crossrepo.Aliases{Repo: repo}
+func tryHubs(ctx context.Context, d *checkup, names []string) error {
+	aliases := crossrepo.Aliases{Repo: d.repo}
 	for _, name := range names {
 		al, _, err := aliases.Look(name)
 		if err != nil {
 			return err
 		}
-		hub := crossrepo.NewHub(al, repo, nil)
+		hub := crossrepo.NewHub(al, d.repo, nil)
 		trial, err := crossrepo.Try(ctx, hub, d.Now, d.Random)
 		if err := ctx.Err(); err != nil {
 			return err

@@ -9,9 +9,9 @@ import (
 	"githandoff/internal/workcopy"
 )
 
-func (d *checkup) checkLocks(repo *refs.Repo) {
+func (d *checkup) checkLocks() {
 	// A lock of an index is the user's, but where a checkout of ours was cut off.
-	locks, err := repo.Locks.List(d.Now, (&workcopy.Handler{Repo: repo}).Files()...)
+	locks, err := d.repo.Locks.List(d.Now, (&workcopy.Handler{Repo: d.repo}).Files()...)
 	if err != nil {
 		d.problem("locks", err)
 		return

@@ -13,38 +13,38 @@ import (
 
 // checkRefs looks for refs that lead nowhere, and for lost objects of handoffs, lanes, notes and published
 // keys. Unless it is to mend them, it asks git alone, which does not look into the files of blobs.
-func (d *checkup) checkRefs(ctx context.Context, repo *refs.Repo) {
-	lost, err := checkObjects(ctx, d, repo)
+func (d *checkup) checkRefs(ctx context.Context) {
+	lost, err := checkObjects(ctx, d)
 	if err != nil {
 		d.problem("refs", err)
 		return
 	}
-	broken, err := refs.Broken(ctx, repo)
+	broken, err := refs.Broken(ctx, d.repo)
 	if err != nil {
 		d.problem("refs", err)
 		return
 	}
 	for _, name := range broken {
 		if !slices.ContainsFunc(lost, func(l refs.Lost) bool { return l.Name == name }) {
-			d.wrong("refs", hintForLost(name, false), "%s leads to a lost or damaged object (%s)", name, repo.CommonDir+"/"+name)
+			d.wrong("refs", hintForLost(name, false), "%s leads to a lost or damaged object (%s)", name, d.repo.CommonDir+"/"+name)
 		}
 	}
-	if checkSent(ctx, d, repo) && len(broken)+len(lost) == 0 {
+	if checkSent(ctx, d) && len(broken)+len(lost) == 0 {
 		d.ok("refs", "none is broken")
 	}
 }
 
 // checkSent reports whether no snapshot of this clone's own handoffs lacks an object, besides the code on
 // branches.
-func checkSent(ctx context.Context, d *checkup, repo *refs.Repo) bool {
-	list, err := repo.List(ctx, refs.WorkOut(""), refs.Root+"outbox/")
+func checkSent(ctx context.Context, d *checkup) bool {
+	list, err := d.repo.List(ctx, refs.WorkOut(""), refs.Root+"outbox/")
 	whole := true
 	for _, ref := range list {
 		id, ok := strings.CutPrefix(ref.Name, refs.WorkOut(""))
 		if !ok {
 			continue
 		}
-		connected, cerr := refs.Connected(ctx, repo, []refs.Ref{ref}, "--not", "--branches", "--remotes")
+		connected, cerr := refs.Connected(ctx, d.repo, []refs.Ref{ref}, "--not", "--branches", "--remotes")
 		if err = cmp.Or(err, cerr); connected || cerr != nil {
 			continue
 		}
@@ -63,15 +63,15 @@ func checkSent(ctx context.Context, d *checkup, repo *refs.Repo) bool {
 
 // checkRefFiles reports whether no file of a ref is damaged, or damaged any more. A copy of a hub's
 // ref can be dropped: the next sync brings it again.
-func (d *checkup) checkRefFiles(repo *refs.Repo) bool {
-	damaged, err := refs.Damaged(repo)
+func (d *checkup) checkRefFiles() bool {
+	damaged, err := refs.Damaged(d.repo)
 	if err != nil {
 		d.problem("refs", err)
 		return false
 	}
 	whole := true
 	for _, name := range damaged {
-		file := repo.CommonDir + "/" + name
+		file := d.repo.CommonDir + "/" + name
 		switch {
 		case !refs.IsCopy(name):
 			whole = false
@@ -82,7 +82,7 @@ func (d *checkup) checkRefFiles(repo *refs.Repo) bool {
 			d.wrong("refs", fault.Run("githandoff", "doctor", "--fix").Because("removes it; githandoff sync brings the ref again"),
 				"the file of %s is damaged (%s)", name, file)
 		default:
-			if err := refs.DropDamagedRef(repo, name); err != nil {
+			if err := refs.DropDamagedRef(d.repo, name); err != nil {
 				whole = false
 				d.problem("refs", err)
 				continue
@@ -94,13 +94,13 @@ func (d *checkup) checkRefFiles(repo *refs.Repo) bool {
 }
 
 // checkObjects reports lost objects, and returns the refs that lack some. With Fix it brings them from hubs first.
-func checkObjects(ctx context.Context, d *checkup, repo *refs.Repo) ([]refs.Lost, error) {
-	lost, err := findLost(ctx, d, repo)
+func checkObjects(ctx context.Context, d *checkup) ([]refs.Lost, error) {
+	lost, err := findLost(ctx, d)
 	if err != nil || len(lost) == 0 {
 		return nil, err
 	}
 	var hubs []*crossrepo.Hub
-	aliases := crossrepo.Aliases{Repo: repo}
+	aliases := crossrepo.Aliases{Repo: d.repo}
 	asked := d.Fix // every hub, and each has answered
 	for _, name := range aliases.Names() {
 		al, _, err := aliases.Look(name)
@@ -108,13 +108,13 @@ func checkObjects(ctx context.Context, d *checkup, repo *refs.Repo) ([]refs.Lost
 			asked = false
 			continue
 		}
-		hubs = append(hubs, crossrepo.NewHub(al, repo, nil))
+		hubs = append(hubs, crossrepo.NewHub(al, d.repo, nil))
 	}
 	if d.Fix {
 		for _, hub := range hubs {
 			asked = mendFrom(ctx, d, hub) && asked
 		}
-		if lost, err = findLost(ctx, d, repo); err != nil {
+		if lost, err = findLost(ctx, d); err != nil {
 			return nil, err
 		}
 	}
@@ -130,9 +130,9 @@ func checkObjects(ctx context.Context, d *checkup, repo *refs.Repo) ([]refs.Lost
 
 // findLost returns the refs that lack objects, of those for which all objects are looked at: snapshots and
 // invitations are left out.
-func findLost(ctx context.Context, d *checkup, repo *refs.Repo) ([]refs.Lost, error) {
+func findLost(ctx context.Context, d *checkup) ([]refs.Lost, error) {
 	own := refs.LocalNamespace
-	list, err := repo.List(ctx, refs.Root+"remotes/", refs.Root+"mirror/", own.Lanes(), string(own)+"inbox/", string(own)+"outbox/", string(own)+"sent/", refs.NotesRef)
+	list, err := d.repo.List(ctx, refs.Root+"remotes/", refs.Root+"mirror/", own.Lanes(), string(own)+"inbox/", string(own)+"outbox/", string(own)+"sent/", refs.NotesRef)
 	if err != nil {
 		return nil, err
 	}
@@ -141,11 +141,11 @@ func findLost(ctx context.Context, d *checkup, repo *refs.Repo) ([]refs.Lost, er
 		return copied && (strings.HasPrefix(name, "work/") || strings.HasPrefix(name, "invites/"))
 	})
 	if !d.Fix {
-		if whole, err := refs.Connected(ctx, repo, list); whole || err != nil {
+		if whole, err := refs.Connected(ctx, d.repo, list); whole || err != nil {
 			return nil, err
 		}
 	}
-	return refs.FindLost(ctx, repo, list)
+	return refs.FindLost(ctx, d.repo, list)
 }
 
 // mendFrom brings what a hub has, and reports whether it answered.

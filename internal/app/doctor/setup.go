@@ -30,48 +30,48 @@ func (d *checkup) checkGit(ctx context.Context) {
 	}
 }
 
-func (d *checkup) checkRepository(repo *refs.Repo) {
-	kind := "work tree " + repo.Worktree
+func (d *checkup) checkRepository() {
+	kind := "work tree " + d.repo.Worktree
 	switch {
-	case repo.Bare:
-		kind = "bare " + repo.CommonDir
-	case repo.GitDir != repo.CommonDir:
-		kind = "linked work tree " + repo.Worktree
+	case d.repo.Bare:
+		kind = "bare " + d.repo.CommonDir
+	case d.repo.GitDir != d.repo.CommonDir:
+		kind = "linked work tree " + d.repo.Worktree
 	}
-	id := repo.Config.Get("handoff.repoid")
+	id := d.repo.Config.Get("handoff.repoid")
 	switch {
 	case id != "":
-		d.ok("repository", "%s, object format %s, %s", kind, repo.Format, id)
-	case repo.Bare:
-		d.ok("repository", "%s, object format %s; a hub needs no set-up", kind, repo.Format)
+		d.ok("repository", "%s, object format %s, %s", kind, d.repo.Format, id)
+	case d.repo.Bare:
+		d.ok("repository", "%s, object format %s; a hub needs no set-up", kind, d.repo.Format)
 	default:
-		d.wrong("repository", d.setUp(repo), "%s is not set up", kind)
+		d.wrong("repository", d.setUp(), "%s is not set up", kind)
 	}
-	if err := repo.CheckWritable(); err != nil {
+	if err := d.repo.CheckWritable(); err != nil {
 		d.problem("repository", err)
 	}
 }
 
 // setUp returns how a repository gets its agent: the one that it names, or one that
 // only the caller knows.
-func (d *checkup) setUp(repo *refs.Repo) fault.Hint {
-	if agent, err := d.Agent(repo); err == nil && !strings.Contains(agent, "@") {
+func (d *checkup) setUp() fault.Hint {
+	if agent, err := d.Agent(d.repo); err == nil && !strings.Contains(agent, "@") {
 		return fault.Run("githandoff", "init", "--as", agent)
 	}
 	return fault.See("init").Because("--as names the agent that works here")
 }
 
 // checkIdentity asks who acts here, with which key, and whether it is believed.
-func (d *checkup) checkIdentity(ctx context.Context, repo *refs.Repo) {
-	trust, trustErr := d.Trust(repo)
+func (d *checkup) checkIdentity(ctx context.Context) {
+	trust, trustErr := d.Trust(d.repo)
 	if trustErr != nil {
 		d.problem("trust", trustErr)
 	} else {
 		d.checkTrust(trust)
 	}
-	agent, err := d.Agent(repo)
+	agent, err := d.Agent(d.repo)
 	if err != nil {
-		if repo.Bare {
+		if d.repo.Bare {
 			d.ok("identity", "no agent; a hub needs none")
 			return
 		}
@@ -79,7 +79,7 @@ func (d *checkup) checkIdentity(ctx context.Context, repo *refs.Repo) {
 		return
 	}
 	d.ok("identity", "%s", agent)
-	signer, err := d.Signer(ctx, repo, agent)
+	signer, err := d.Signer(ctx, d.repo, agent)
 	if err == nil {
 		_, err = signer.Sign(ctx, sign.NamespaceGit, []byte("doctor\n"))
 	}
@@ -120,8 +120,8 @@ func (d *checkup) checkTrusted(trust *sign.Trust, kid sign.KID, agent string) {
 }
 
 // checkPolicy reads the team's policy, if there is one.
-func checkPolicy(ctx context.Context, d *checkup, repo *refs.Repo) {
-	p, err := (&teampolicy.Reader{Repo: repo}).Read(ctx)
+func checkPolicy(ctx context.Context, d *checkup) {
+	p, err := (&teampolicy.Reader{Repo: d.repo}).Read(ctx)
 	switch {
 	case err != nil:
 		d.problem("policy", err)
@@ -131,9 +131,9 @@ func checkPolicy(ctx context.Context, d *checkup, repo *refs.Repo) {
 }
 
 // checkRemotes looks at names and settings; checkHubs asks the hubs themselves.
-func (d *checkup) checkRemotes(ctx context.Context, repo *refs.Repo) {
-	aliases := crossrepo.Aliases{Repo: repo}
-	named := []string{repo.Config.Get("handoff.repoid")}
+func (d *checkup) checkRemotes(ctx context.Context) {
+	aliases := crossrepo.Aliases{Repo: d.repo}
+	named := []string{d.repo.Config.Get("handoff.repoid")}
 	for _, name := range aliases.Names() {
 		check := "remote " + name
 		al, pinned, err := aliases.Look(name)
@@ -145,12 +145,12 @@ func (d *checkup) checkRemotes(ctx context.Context, repo *refs.Repo) {
 		default:
 			d.ok(check, "%s", al.RepoID)
 		}
-		if named = append(named, repo.Config.Get("handoffrepo."+name+".id")); err == nil {
+		if named = append(named, d.repo.Config.Get("handoffrepo."+name+".id")); err == nil {
 			named = append(named, al.IDs()...)
 		}
-		d.checkRefspec(ctx, repo, name)
+		d.checkRefspec(ctx, name)
 	}
-	used, err := workspace.UsedHomes(ctx, repo)
+	used, err := workspace.UsedHomes(ctx, d.repo)
 	if err != nil {
 		d.problem("remotes", err)
 	}
@@ -163,9 +163,9 @@ func (d *checkup) checkRemotes(ctx context.Context, repo *refs.Repo) {
 
 // checkRefspec wants refs/handoffs kept out of refspecs that reach it, and out of no others:
 // a negative refspec is more than many tools can read.
-func (d *checkup) checkRefspec(ctx context.Context, repo *refs.Repo, name string) {
+func (d *checkup) checkRefspec(ctx context.Context, name string) {
 	check, key := "remote "+name, "remote."+name+".fetch"
-	settings := gitconfig.Of(repo)
+	settings := gitconfig.Of(d.repo)
 	missing, spare := settings.KeepOuts(name)
 	if len(missing)+len(spare) == 0 {
 		return
@@ -188,12 +188,12 @@ func (d *checkup) checkRefspec(ctx context.Context, repo *refs.Repo, name string
 		WithHints(fault.Run("githandoff", "doctor", "--fix").Because("removes it")))
 }
 
-func (d *checkup) checkNotes(repo *refs.Repo) {
-	if repo.Bare {
+func (d *checkup) checkNotes() {
+	if d.repo.Bare {
 		return // nobody commits there
 	}
 	covered := func(key, ref string) bool {
-		return slices.ContainsFunc(repo.Config[key], func(glob string) bool {
+		return slices.ContainsFunc(d.repo.Config[key], func(glob string) bool {
 			match, err := path.Match(glob, ref)
 			return err == nil && match
 		})
@@ -202,7 +202,7 @@ func (d *checkup) checkNotes(repo *refs.Repo) {
 		d.wrong("notes", fault.Run("git", "config", "--add", "notes.rewriteRef", refs.NotesPattern), "notes.rewriteRef does not name %s", refs.NotesRef)
 		return
 	}
-	if mode := repo.Config.Get("notes.rewritemode"); mode != "cat_sort_uniq" {
+	if mode := d.repo.Config.Get("notes.rewritemode"); mode != "cat_sort_uniq" {
 		d.wrong("notes", fault.Run("git", "config", "notes.rewriteMode", "cat_sort_uniq"), "notes.rewriteMode is %q: rewriting a commit duplicates or loses its notes", mode)
 		return
 	}

@@ -17,13 +17,13 @@ import (
 
 // checkLeftovers looks for files that the next command tidies up by itself, packs that were
 // kept from a git gc and transactions that a kill cut short, and for files that gc removes.
-func (d *checkup) checkLeftovers(ctx context.Context, repo *refs.Repo) {
+func (d *checkup) checkLeftovers(ctx context.Context) {
 	found := false
 	for _, l := range []struct{ dir, what string }{
 		{"kept", "packs kept from a git gc"},
 		{"intents", "transactions begun and not ended"},
 	} {
-		files, err := os.ReadDir(repo.Own(l.dir))
+		files, err := os.ReadDir(d.repo.Own(l.dir))
 		switch {
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			d.problem("leftovers", err)
@@ -33,7 +33,7 @@ func (d *checkup) checkLeftovers(ctx context.Context, repo *refs.Repo) {
 			found = true
 		}
 	}
-	switch files, err := outbox.Leftovers(ctx, repo, d.Now, d.Dirs...); {
+	switch files, err := outbox.Leftovers(ctx, d.repo, d.Now, d.Dirs...); {
 	case err != nil:
 		d.problem("leftovers", err)
 		found = true
@@ -46,18 +46,18 @@ func (d *checkup) checkLeftovers(ctx context.Context, repo *refs.Repo) {
 	}
 }
 
-func (d *checkup) checkWaiting(ctx context.Context, repo *refs.Repo) {
-	steps, err := work.ClaimsOf(repo, repo.GitDir).Waiting()
+func (d *checkup) checkWaiting(ctx context.Context) {
+	steps, err := work.ClaimsOf(d.repo, d.repo.GitDir).Waiting()
 	if err != nil {
 		d.problem("waiting", err)
 		return
 	}
-	list, err := repo.List(ctx, receipt.WorkRefs()...)
+	list, err := d.repo.List(ctx, receipt.WorkRefs()...)
 	if err != nil {
 		d.problem("waiting", err)
 		return
 	}
-	defer d.checkSnapshots(ctx, repo, list)
+	defer d.checkSnapshots(ctx, list)
 	queued := waiting(list)
 	if len(steps)+queued == 0 {
 		d.ok("waiting", "nothing to deliver, no queued steps")
@@ -68,8 +68,8 @@ func (d *checkup) checkWaiting(ctx context.Context, repo *refs.Repo) {
 
 // checkSnapshots looks for snapshots whose handoff is gone, and for work copies that a
 // kill cut short.
-func (d *checkup) checkSnapshots(ctx context.Context, repo *refs.Repo, list []refs.Ref) {
-	strays, err := receipt.Strays(ctx, repo, list)
+func (d *checkup) checkSnapshots(ctx context.Context, list []refs.Ref) {
+	strays, err := receipt.Strays(ctx, d.repo, list)
 	if err != nil {
 		d.problem("snapshots", err)
 		return
@@ -77,7 +77,7 @@ func (d *checkup) checkSnapshots(ctx context.Context, repo *refs.Repo, list []re
 	for _, s := range strays {
 		d.wrong("snapshots", fault.Run("githandoff", "gc").Because("removes it"), "%s leads to the snapshot of a handoff that is gone", s.Ref)
 	}
-	unfinished, err := (&workcopy.Handler{Repo: repo}).Unfinished()
+	unfinished, err := (&workcopy.Handler{Repo: d.repo}).Unfinished()
 	if err != nil {
 		d.problem("snapshots", err)
 		return
