@@ -9,6 +9,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
 
@@ -50,6 +51,16 @@ func MendPublished(ctx context.Context, h *Hub) error {
 func MendNotes(ctx context.Context, h *Hub) error {
 	_, _, err := mend(ctx, &h.remote, h.NotesCopy(), refs.NotesRef)
 	return err
+}
+
+// Refetch reads the copy of an inbox ref whose object was lost, from the hub.
+func (h *Hub) Refetch(ctx context.Context, p lifecycle.Place, ref string) (*refs.Object, error) {
+	spec := lifecycle.WholeHandoffs(p)
+	spec.Lost = true
+	if err := h.Refresh(ctx, spec); err != nil {
+		return nil, err
+	}
+	return h.Repo.Read(ctx, ref, record.MaxCommit)
 }
 
 // mendLane is like Mend for the copy of one lane and its mirror. An object that the hub has lost as well

@@ -18,9 +18,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
-	"githandoff/internal/lifecycle"
 	"githandoff/internal/private"
-	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/sshshare"
 )
@@ -313,16 +311,6 @@ func (h *remote) LastRead() time.Time {
 		return time.Time{}
 	}
 	return info.ModTime()
-}
-
-// Refetch reads the copy of an inbox ref whose object was lost, from the hub.
-func (h *Hub) Refetch(ctx context.Context, p lifecycle.Place, ref string) (*refs.Object, error) {
-	spec := lifecycle.WholeHandoffs(p)
-	spec.Lost = true
-	if err := h.Refresh(ctx, spec); err != nil {
-		return nil, err
-	}
-	return h.Repo.Read(ctx, ref, record.MaxCommit)
 }
 
 func (h *remote) errRollback(lane string) error {
