@@ -41,8 +41,8 @@ type partRow struct {
 	Data    map[string]string `json:"data,omitempty"`    // with --data
 }
 
-// partOf prints the requested part: prose in a fence, and a value of data alone, for scripts.
-func partOf(a *app, p *partFlags, v *lifecycle.Verified) ([]byte, error) {
+// printPart prints the requested part: prose in a fence, and a value of data alone, for scripts.
+func printPart(a *app, p *partFlags, v *lifecycle.Verified) error {
 	env, out := v.Envelope(), partRow{ID: v.Offer().ID}
 	text := ""
 	switch {
@@ -55,12 +55,12 @@ func partOf(a *app, p *partFlags, v *lifecycle.Verified) ([]byte, error) {
 	default:
 		value, err := p.value(v)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		out.Data = map[string]string{p.data: value}
 		text = value
 	}
-	return a.Render(func() (any, error) { return out, nil }, func(t *output.Lines) error {
+	return a.Print(func() (any, error) { return out, nil }, func(t *output.Lines) error {
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
 		}

@@ -159,19 +159,11 @@ func (c *resumeCommand) fits(ctx context.Context, v *lifecycle.Verified) (err er
 
 // print prints a handoff, whose work copy is made if one is asked for.
 func (c *resumeCommand) print(ws *workspace.Workspace, g *take.Result) error {
-	out, err := c.render(ws, g)
-	if err == nil {
-		_, err = c.Stdout.Write(out)
-	}
-	return err
-}
-
-func (c *resumeCommand) render(ws *workspace.Workspace, g *take.Result) ([]byte, error) {
 	v := g.Verified
 	if c.part.given() {
-		return partOf(c.app, &c.part, v)
+		return printPart(c.app, &c.part, v)
 	}
-	return c.Render(func() (any, error) {
+	return c.Print(func() (any, error) {
 		r := verifiedRow(v, g.Home)
 		if c.restore != nil {
 			made := c.restore.Made()

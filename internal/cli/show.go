@@ -69,26 +69,23 @@ func (c *showCommand) run(ctx context.Context) error {
 	if err != nil {
 		return orEnded(err)
 	}
-	out, err := c.render(ws, f, v)
-	if err != nil {
-		return err
-	}
-	_, err = c.Stdout.Write(out)
-	return err
+	return c.print(ws, f, v)
 }
 
-func (c *showCommand) render(ws *workspace.Workspace, f *workspace.View, v *lifecycle.Verified) ([]byte, error) {
-	if v != nil {
-		if c.part.given() {
-			return partOf(c.app, &c.part, v)
+func (c *showCommand) print(ws *workspace.Workspace, f *workspace.View, v *lifecycle.Verified) error {
+	switch {
+	case v == nil && (c.part.given() || c.format != ""):
+		return contentGone(f)
+	case c.part.given():
+		return printPart(c.app, &c.part, v)
+	case c.format != "":
+		out, err := exported(c.app, c.format, v)
+		if err == nil {
+			_, err = c.Stdout.Write(out)
 		}
-		if c.format != "" {
-			return exported(c.app, c.format, v)
-		}
-	} else if c.part.given() || c.format != "" {
-		return nil, contentGone(f)
+		return err
 	}
-	return c.Render(func() (any, error) { return c.row(f, v), nil }, func(t *output.Lines) error { return c.text(t, ws, f, v) })
+	return c.Print(func() (any, error) { return c.row(f, v), nil }, func(t *output.Lines) error { return c.text(t, ws, f, v) })
 }
 
 // contentGone refuses to read the content of a handoff of which only the log is left here.
