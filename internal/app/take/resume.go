@@ -136,7 +136,7 @@ func (t *search) finishUnprinted(ctx context.Context) (*Result, error) {
 			t.homeFailed(nil, err)
 			continue
 		}
-		if !t.refreshClaim(ctx, home, h, held, answers) {
+		if !t.refreshUnprinted(ctx, home, h, held, answers) {
 			continue
 		}
 		s, err := t.Engine.Reader.Load(ctx, home, h.Place())
@@ -157,9 +157,11 @@ func (t *search) finishUnprinted(ctx context.Context) (*Result, error) {
 	return nil, nil
 }
 
-// refreshClaim fetches the state of a claim, and with it those of all others at the same home. It asks a
-// home once, and adds its answer to answers. It reports whether the state is here.
-func (t *search) refreshClaim(ctx context.Context, home lifecycle.Home, h *work.Claim, held []*work.Claim, answers map[lifecycle.Home]error) bool {
+// refreshUnprinted fetches the state of a claim that was never shown, and with it those of all others at
+// the same home. It asks a home once, and adds its answer to answers. It reports whether the state is
+// here: one that is not says nothing about the claim, so unlike [Handler.refreshHeld] it leaves such a
+// claim to a later resume.
+func (t *search) refreshUnprinted(ctx context.Context, home lifecycle.Home, h *work.Claim, held []*work.Claim, answers map[lifecycle.Home]error) bool {
 	err, asked := answers[home]
 	switch {
 	case t.passedOver[home], err != nil && !fault.Is(err, fault.Rollback):
