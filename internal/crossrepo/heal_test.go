@@ -69,7 +69,7 @@ func TestResumeFromBrokenCopies(t *testing.T) {
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	require.NoError(t, fixer.home.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
-	items, err := fixer.Inbox(t.Context(), fixer.home)
+	items, err := fixer.InboxItems(t.Context(), fixer.home)
 	require.NoError(t, err)
 	require.Len(t, items, 1)
 	require.NoError(t, os.Remove(filepath.Join(fixer.Repo.Objects, items[0].Commit[:2], items[0].Commit[2:])))

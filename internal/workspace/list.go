@@ -95,9 +95,9 @@ func inboxPrefixes(homes []lifecycle.Home, agents []string) []string {
 	return prefixes
 }
 
-// Inbox lists the copies of this agent's inboxes at some homes, oldest id first, and of
+// InboxItems lists the copies of this agent's inboxes at some homes, oldest id first, and of
 // one id in the order of the homes.
-func (w *Workspace) Inbox(ctx context.Context, homes ...lifecycle.Home) ([]*Item, error) {
+func (w *Workspace) InboxItems(ctx context.Context, homes ...lifecycle.Home) ([]*Item, error) {
 	list, err := w.Repo.List(ctx, inboxPrefixes(homes, w.Inboxes())...)
 	if err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 // known here.
 func (t *search) withTask(ctx context.Context, refusal error) error {
 	f := fault.As(refusal)
-	items, err := t.Workspace.Inbox(ctx, t.Workspace.All(ctx)...)
+	items, err := t.Workspace.InboxItems(ctx, t.Workspace.All(ctx)...)
 	if f == nil || err != nil {
 		return refusal
 	}
@@ -107,7 +107,7 @@ func (t *Handler) locate(ctx context.Context, home lifecycle.Home, arg string) (
 	if err := home.Refresh(ctx, t.inboxesAndLog()); err != nil {
 		return nil, err
 	}
-	items, err := t.Workspace.Inbox(ctx, home)
+	items, err := t.Workspace.InboxItems(ctx, home)
 	if err != nil {
 		return nil, err
 	}

@@ -146,7 +146,7 @@ func (t *Handler) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []r
 	for _, ref := range list {
 		there[ref.Name] = ref.OID
 	}
-	known, err := t.Workspace.Inbox(ctx, hub)
+	known, err := t.Workspace.InboxItems(ctx, hub)
 	if err != nil {
 		return nil, nil, err
 	}

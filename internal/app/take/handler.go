@@ -27,7 +27,7 @@ type Workspace interface {
 	Fetched(ctx context.Context, home lifecycle.Home, arg string) (handoff.ID, error)
 	ForgetLanes()
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
-	Inbox(ctx context.Context, homes ...lifecycle.Home) ([]*workspace.Item, error)
+	InboxItems(ctx context.Context, homes ...lifecycle.Home) ([]*workspace.Item, error)
 	Inboxes() []string
 	ReadOthers() []fault.Hint
 	Load(ctx context.Context, it *workspace.Item) error

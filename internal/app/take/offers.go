@@ -99,7 +99,7 @@ func (t *search) resumeFetched(ctx context.Context, homes []lifecycle.Home) (*Re
 // read, or without a trusted signature, are skipped before they cost a trip. They are chosen from
 // the oldest.
 func (t *search) offers(ctx context.Context, homes []lifecycle.Home) ([]*workspace.Item, error) {
-	all, err := t.Workspace.Inbox(ctx, homes...)
+	all, err := t.Workspace.InboxItems(ctx, homes...)
 	if err != nil {
 		return nil, err
 	}
