@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/url"
@@ -19,7 +18,6 @@ import (
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/private"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/team"
@@ -161,10 +159,8 @@ func userTrust(getenv func(string) string) (trust *sign.Trust, path string, err 
 
 func (a *app) signerOptions(repo *refs.Repo, agent string) sign.Options {
 	key := sign.KeyIn(a.Dir, a.Key)
-	if own, err := workspace.AgentOf(repo); key == "" && a.Getenv(gitexec.KeyVariable) == "" && err == nil && own == agent {
-		if b, err := private.ReadState(repo.OwnWorktree("key"), private.MaxState); err == nil {
-			key = string(bytes.TrimSpace(b))
-		}
+	if key == "" && a.Getenv(gitexec.KeyVariable) == "" {
+		key = workspace.KeyOf(repo, agent)
 	}
 	return sign.Options{
 		Key: key, Env: a.Getenv(gitexec.KeyVariable), Agent: agent, Keystore: a.keystore(), Runner: repo.Runner,

@@ -109,6 +109,7 @@ access to remotes (GIT_SSH_COMMAND, GIT_ASKPASS, …).
 Settings (git config):
 
   handoff.agent        the agent of worktrees where init did not run
+  handoff.key          its key, as --key names it; the key of its name if unset
   handoff.serves       further inboxes from which this agent takes
   handoff.pull         aliases that resume asks (origin)
   handoff.lanes        needed: fetch no history of other handoffs; all: fetch it

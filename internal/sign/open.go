@@ -49,7 +49,7 @@ func isKeyFile(key string) bool {
 
 // KeyIn returns an [Options.Key] as it is meant in a directory; "" is the current one.
 func KeyIn(dir, key string) string {
-	if dir == "" || filepath.IsAbs(key) || !isKeyFile(FromFingerprint(key)) {
+	if dir == "" || key == "" || filepath.IsAbs(key) || !isKeyFile(FromFingerprint(key)) {
 		return key
 	}
 	return dir + string(filepath.Separator) + key // not joined: a name without a separator is no file

@@ -94,6 +94,20 @@ func AgentOf(repo *refs.Repo) (string, error) {
 	return string(bytes.TrimSpace(b)), err
 }
 
+// KeyOf returns the key that init recorded for an agent: the one of this worktree, or the one of all
+// worktrees. "" is the key of the agent's name.
+func KeyOf(repo *refs.Repo, agent string) string {
+	if own, err := AgentOf(repo); err == nil && own == agent {
+		if b, err := private.ReadState(repo.OwnWorktree("key"), private.MaxState); err == nil {
+			return string(bytes.TrimSpace(b))
+		}
+	}
+	if repo.Config.Get("handoff.agent") == agent {
+		return repo.Config.Get("handoff.key")
+	}
+	return ""
+}
+
 // AgentsOfClone returns the agents of all worktrees of a clone.
 func AgentsOfClone(repo *refs.Repo) []string {
 	var names []string

@@ -96,19 +96,28 @@ func writeNames(ctx context.Context, repo *refs.Repo, r Request, before string) 
 	if err := private.WriteFile(repo.OwnWorktree("agent"), []byte(r.Agent+"\n")); err != nil {
 		return err
 	}
-	if r.Key != "" {
-		key, err := sign.AbsoluteKey(r.Key)
-		if err != nil {
-			return err
-		}
+	key, err := sign.AbsoluteKey(r.Key)
+	if err != nil {
+		return err
+	}
+	if key != "" {
 		if err := private.WriteFile(repo.OwnWorktree("key"), []byte(key+"\n")); err != nil {
 			return err
 		}
 	}
-	if r.AllWorktrees {
-		return gitconfig.Of(repo).Set(ctx, "handoff.agent", r.Agent)
+	if !r.AllWorktrees {
+		return nil
 	}
-	return nil
+	settings := gitconfig.Of(repo)
+	if key != "" {
+		err = settings.Set(ctx, "handoff.key", key)
+	} else {
+		err = settings.Unset(ctx, "handoff.key")
+	}
+	if err != nil {
+		return err
+	}
+	return settings.Set(ctx, "handoff.agent", r.Agent)
 }
 
 // mayTake refuses to give a worktree to another agent: its commands would be signed with
