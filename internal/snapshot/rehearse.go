@@ -37,7 +37,7 @@ func (c *shot) rehearse(ctx context.Context, paths []string) error {
 		}
 		if !same {
 			return cannot("%s would have other bytes when it is checked out again: its line ends or filters are not those of .gitattributes", show(path)).
-				WithHints(fault.Run("git", "add", "--renormalize", "-n", "--", fromHere(c.repo, path)).Because("shows what git would change"))
+				WithHints(fault.Run("git", "add", "--", fromHere(c.repo, path)).Because("stages it as git stores it, and so it travels"))
 		}
 	}
 	return nil
