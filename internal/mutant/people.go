@@ -9,6 +9,14 @@ var ofPeople = []mutant{
 			WithHints()`, inScript + "init_key_moved",
 	},
 	{
+		"the key of all worktrees is for their agent alone", "internal/workspace/workspace.go",
+		`if repo.Config.Get("handoff.agent") == agent {`, `if agent != "" {`, inScript + "init_worktrees",
+	},
+	{
+		"the key of all worktrees is known in each", "internal/app/initrepo/initrepo.go",
+		`err = settings.Set(ctx, "handoff.key", key)`, `err = settings.Unset(ctx, "handoff.key")`, inScript + "init_worktrees",
+	},
+	{
 		"a key file is a regular file", "internal/sign/open.go",
 		`if err == nil && !info.Mode().IsRegular() {`, `if err == nil && !info.Mode().IsRegular() && !info.IsDir() {`, "./internal/sign -run TestKeyFileIsAFile",
 	},

@@ -3,6 +3,10 @@ package main
 // ofSnapshots are the guards of the state of a work tree that goes with a handoff.
 var ofSnapshots = []mutant{
 	{
+		"a file with other line ends has a way to travel", "internal/snapshot/rehearse.go",
+		`fault.Run("git", "add", "--", fromHere(c.repo, path))`, `fault.Run("git", "add", "--", path)`, inScript + "snapshot_line_ends",
+	},
+	{
 		"what git wrote before it failed is taken back: apply", "internal/snapshot/apply.go",
 		`uerr := putBack(ctx, c, tree); uerr`, `uerr := error(nil); uerr`, "./internal/cli -run TestScript/work_undone",
 	},
