@@ -76,7 +76,7 @@ func NewDir(top string) (*Dir, error) {
 	if _, err := rand.Read(tag[:]); err != nil {
 		return nil, err
 	}
-	d := &Dir{Path: filepath.Join(top, hex.EncodeToString(tag[:]))}
+	d := &Dir{Path: filepath.Join(top, "own-"+hex.EncodeToString(tag[:]))}
 	var err error
 	if d.owner, err = Own(d.Path+ownerSuffix, nil); err != nil {
 		return nil, err
