@@ -46,7 +46,7 @@ type app struct {
 // in returns a copy of a for a directory. The two share no open repository.
 func (a *app) in(dir string) *app {
 	w := *a
-	w.Dir, w.repo = dir, nil
+	w.Dir, w.Key, w.repo = dir, a.KeyAnywhere(), nil
 	return &w
 }
 

@@ -142,7 +142,7 @@ func (k *Keys) openers(agent string) ([]sign.PublicKey, error) {
 	}
 	if len(to) == 0 {
 		return nil, fault.New(fault.Policy, fault.CannotSeal, "cannot seal for %s: SSH keys and OpenPGP keys without an encryption subkey can only sign", agent).
-			WithHints(fault.Run("githandoff", "init", "--as", agent).Because("makes a key that can decrypt; run it where that agent works"))
+			WithHints(fault.Run("githandoff", "--as", agent, "init").Because("makes a key that can decrypt; run it where that agent works"))
 	}
 	return to, nil
 }

@@ -1,10 +1,12 @@
 package output
 
 import (
+	"path/filepath"
 	"slices"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/sign"
 )
 
 // Invocation is the command line of this process. Hints repeat parts of it, so they work where it
@@ -58,22 +60,35 @@ func (v *Invocation) shortened(hints []fault.Hint) []fault.Hint {
 	return hints
 }
 
-// Here adds -C, --as and --key of this command to another one.
+// Here adds -C, --as and --key of this command to another one. One that begins with --as is for another
+// agent, which has a key of its own.
 func (v *Invocation) Here(argv []string) []string {
 	if len(argv) < 2 || argv[0] != "githandoff" && argv[0] != "git" || slices.Contains(argv, "--help") || argv[1] == "help" {
 		return argv
 	}
 	out := []string{argv[0]}
-	if v.Dir != "" && argv[1] != "-C" {
+	key := v.Key
+	if argv[1] == "-C" && filepath.IsAbs(argv[2]) {
+		key = v.KeyAnywhere()
+	} else if v.Dir != "" {
 		out = append(out, "-C", v.Dir)
 	}
 	if v.As != "" && argv[0] == "githandoff" && !slices.Contains(argv, "--as") {
 		out = append(out, "--as", v.As)
 	}
-	if v.Key != "" && argv[0] == "githandoff" && !slices.Contains(argv, "--key") {
-		out = append(out, "--key", v.Key)
+	if key != "" && argv[0] == "githandoff" && argv[1] != "--as" && !slices.Contains(argv, "--key") {
+		out = append(out, "--key", key)
 	}
 	return append(out, argv[1:]...)
+}
+
+// KeyAnywhere returns the --key of this command for one in another directory.
+func (v *Invocation) KeyAnywhere() string {
+	key, err := sign.AbsoluteKey(sign.KeyIn(v.Dir, v.Key))
+	if err != nil {
+		return v.Key
+	}
+	return key
 }
 
 // Self begins a command for the directory of this one.
