@@ -73,8 +73,22 @@ func (r *Restoring) Restore(ctx context.Context, v *lifecycle.Verified) (claims 
 	if err != nil {
 		return claims, err
 	}
-	err = private.WriteFile(filepath.Join(gitDir, "githandoff", "agent"), []byte(r.Workspace.Agent+"\n"))
-	return work.ClaimsOf(r.Repo, gitDir), err
+	return work.ClaimsOf(r.Repo, gitDir), r.passOn(gitDir)
+}
+
+// passOn makes the agent of this worktree that of another one, with the key that init named here.
+func (r *Restoring) passOn(gitDir string) error {
+	dir := filepath.Join(gitDir, "githandoff")
+	if own, err := workspace.AgentOf(r.Repo); err == nil && own == r.Workspace.Agent {
+		key, err := private.ReadState(r.Repo.OwnWorktree("key"), private.MaxState)
+		if err == nil {
+			err = private.WriteFile(filepath.Join(dir, "key"), key)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return private.WriteFile(filepath.Join(dir, "agent"), []byte(r.Workspace.Agent+"\n"))
 }
 
 // Forget drops the record of the work copy: its user was told of it, and it is theirs.
