@@ -39,20 +39,20 @@ func Disown(f *os.File) {
 	_ = f.Close()
 }
 
-// Owned reports whether a file belongs to a process that runs, see [Own].
+// Owned reports whether a file belongs to a process that runs, see [Own]. Several may ask at once.
 func Owned(path string) bool {
-	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW, 0)
-	if err != nil {
-		return false
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err == nil {
+		defer Disown(f)
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
 	}
-	defer f.Close()
-	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {
-	case nil:
+	switch {
+	case err == nil:
 		return false
-	case syscall.EWOULDBLOCK, syscall.EINTR:
+	case errors.Is(err, syscall.EWOULDBLOCK), errors.Is(err, syscall.EINTR):
 		return true
 	}
-	info, err := f.Stat() // no locks here
+	info, err := os.Lstat(path) // it cannot be asked
 	return err == nil && !Stale(info, time.Now())
 }
 

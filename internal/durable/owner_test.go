@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -43,6 +45,45 @@ func TestOwnedByAnother(t *testing.T) {
 	require.NoError(t, other.Process.Kill())
 	assert.Error(t, other.Wait())
 	assert.False(t, durable.Owned(path))
+}
+
+// Whoever asks is no owner to others who ask.
+func TestOwnedAskedAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	f, err := durable.Own(path, nil)
+	require.NoError(t, err)
+	durable.Disown(f)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 1000 {
+				if !assert.False(t, durable.Owned(path)) {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// A process that has too many files open cannot ask, and takes nothing away.
+func TestOwnedWithoutAFile(t *testing.T) {
+	if path := os.Getenv("OWNED_FILE"); path != "" {
+		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 32, Max: 32}))
+		for err := error(nil); err == nil; {
+			_, err = syscall.Open("/dev/null", syscall.O_RDONLY, 0)
+		}
+		assert.True(t, durable.Owned(path))
+		return
+	}
+	path := filepath.Join(t.TempDir(), "file")
+	f, err := durable.Own(path, nil)
+	require.NoError(t, err)
+	defer durable.Disown(f)
+	other := exec.Command(os.Args[0], "-test.run=^TestOwnedWithoutAFile$")
+	other.Env = append(os.Environ(), "OWNED_FILE="+path)
+	out, err := other.CombinedOutput()
+	assert.NoError(t, err, string(out))
 }
 
 // The directory of a process that is gone goes, and no other one.
