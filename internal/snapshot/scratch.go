@@ -29,19 +29,21 @@ type scratch struct {
 	dir  *durable.Dir
 }
 
-const scratchName = "snapshot"
+// ScratchName is the directory of this user's own, in a git directory, for the directories of snapshots.
+const ScratchName = "snapshot"
 
 func newScratch(repo *refs.Repo) (*scratch, error) {
-	dir, err := durable.NewDir(repo.OwnWorktree(scratchName))
+	dir, err := durable.NewDir(repo.OwnWorktree(ScratchName))
 	if err != nil {
 		return nil, refs.DiskFault(err)
 	}
 	s := &scratch{repo: repo, dir: dir}
 	info := filepath.Join(s.objects(), "info")
-	if err := os.MkdirAll(info, 0o700); err != nil {
-		return nil, refs.DiskFault(err)
+	if err = os.MkdirAll(info, 0o700); err == nil {
+		err = os.WriteFile(filepath.Join(info, "alternates"), []byte(quoted(repo.Objects)+"\n"), 0o600)
 	}
-	if err := os.WriteFile(filepath.Join(info, "alternates"), []byte(quoted(repo.Objects)+"\n"), 0o600); err != nil {
+	if err != nil {
+		s.close()
 		return nil, refs.DiskFault(err)
 	}
 	return s, nil

@@ -3,6 +3,7 @@ package gc
 import (
 	"cmp"
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/snapshot"
 	"githandoff/internal/workspace"
 )
 
@@ -177,7 +179,10 @@ func (c *collection) files(ctx context.Context) error {
 	if err := c.SweepStamps(c.Repo.OwnWorktree("sessions"), now); err != nil {
 		return err
 	}
-	durable.Sweep(c.Repo.Own(refs.ScratchName)) // of killed fetches of lost objects
+	for _, dir := range c.Repo.OwnDirs() {
+		durable.Sweep(filepath.Join(dir, refs.ScratchName))     // of killed fetches of lost objects
+		durable.Sweep(filepath.Join(dir, snapshot.ScratchName)) // of killed captures
+	}
 	return durable.RemoveAll(files)
 }
 
