@@ -199,9 +199,13 @@ func (m *message) name(ctx context.Context, repo *refs.Repo, h *work.Claim) erro
 		}
 	}
 	// Without comments, "#12" at the end would stay below the trailers otherwise. A line "---" is one
-	// of the message: below it no patch follows.
+	// of the message: below it no patch follows. A git that knows no longer comments ignores commentString.
+	comment, key := cmp.Or(m.comment, "\x01"), "core.commentChar"
+	if len(comment) > 1 {
+		key = "core.commentString"
+	}
 	cmd := []string{
-		"-c", "core.commentChar=" + cmp.Or(m.comment, "\x01"),
+		"-c", key + "=" + comment,
 		"interpret-trailers", "--in-place", "--no-divider", "--where", "end", "--if-exists", "doNothing", "--if-missing", "add",
 	}
 	for _, line := range trailers(h) {
