@@ -83,6 +83,11 @@ func giveBackLane(ctx context.Context, h *Hub, s laneTips, by Means) error {
 	}
 	if behind {
 		err := h.GiveBack(ctx, []refs.Edit{lane})
+		if fault.Is(err, fault.HubRefused) {
+			if now, ok := givenMeanwhile(ctx, h, lane); ok {
+				return giveBackLane(ctx, h, laneTips{s.name, s.was, now}, by)
+			}
+		}
 		if fault.Is(err, fault.Lost) && by.Offers != nil {
 			offers, oerr := by.Offers(lane)
 			switch {
@@ -119,6 +124,16 @@ func giveBackLane(ctx context.Context, h *Hub, s laneTips, by Means) error {
 	}
 	return fault.New(fault.Denied, fault.Rollback, "%s and this clone have different histories of %s", h.Alias.Name, h.RemoteName(lane.Ref)).
 		WithHints(fault.Run("githandoff", "audit", h.Alias.Name).Because("shows both; a person with a root key joins them with sync"))
+}
+
+// givenMeanwhile returns the tip of a lane of which another clone has given entries back since the hub was asked.
+func givenMeanwhile(ctx context.Context, h *Hub, lane refs.Edit) (now string, ok bool) {
+	now, err := h.refetchLane(ctx, lane.Ref)
+	if err != nil || now == lane.Old {
+		return "", false
+	}
+	ok, err = h.extends(ctx, now, lane.Old)
+	return now, ok && err == nil
 }
 
 // unsignedBut reports whether the lane at a tip has nothing but entries without a signature that the lane at

@@ -94,6 +94,34 @@ func missingLanes(t *testing.T, hub *crossrepo.Hub) []string {
 	return lost
 }
 
+// Several clones notice at once that a hub was restored. What others give back in between, all or a
+// part, keeps nobody from giving back the rest.
+func TestAnotherCloneGivesBackFirst(t *testing.T) {
+	v := newHubFixture(t, byPath())
+	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+	empty := v.backup(t)
+	p := v.offer(t, source, "fixer")
+	offered := v.backup(t)
+	h := fixer.mustClaim(t, p)
+	claimed := v.backup(t)
+	_, _, err := fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
+	require.NoError(t, err)
+	ended, log := v.backup(t), v.log(t, p.ID)
+	hub := fixer.home.(*crossrepo.Hub)
+
+	for name, b := range map[string][2]backup{
+		"a part": {offered, claimed}, "all": {offered, ended}, "a part of nothing": {empty, claimed}, "all of nothing": {empty, ended},
+	} {
+		v.restore(t, b[0])
+		memory, err := hub.Memory(t.Context())
+		require.NoError(t, err, name)
+		require.NoError(t, hub.Bring(t.Context(), crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Log: true}, Memory: memory}), name)
+		v.restore(t, b[1])
+		require.NoError(t, hub.GiveBackLost(t.Context(), memory, crossrepo.Means{}), name)
+		assert.Equal(t, log, v.log(t, p.ID), name)
+	}
+}
+
 // sameLane returns another id that the same lane speaks of.
 func sameLane(id handoff.ID) handoff.ID { return "ho_01kahcp3g000000000000000" + handoff.ID(id.Lane()) }
 

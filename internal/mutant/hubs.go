@@ -364,6 +364,10 @@ var ofHubs = []mutant{
 		`return inTheWayOf(ctx, h, lane, err)`, `return whoGivesBack(err)`, inScript + "sync_rewritten_guarded",
 	},
 	{
+		"a lane of which another clone gave back a part gets the rest", "internal/crossrepo/catchup.go",
+		`now == lane.Old {`, `now != "" {`, inCrossrepo + "TestAnotherCloneGivesBackFirst",
+	},
+	{
 		"a lane that another clone gave back is there", "internal/crossrepo/catchup.go",
 		`if now != lane.Old {`, `if false {`, inScript + "sync_rewritten_race",
 	},
