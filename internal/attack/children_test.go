@@ -73,6 +73,28 @@ func TestIDsOfChildrenCannotBeTold(t *testing.T) {
 	}
 }
 
+// A version of before 2026-11-29 derived the id of a reply without the secret. What it sent, or left for the hub, is the
+// reply also for this version: the sender gets one handoff back.
+func TestReplyOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	f := s.forge(t, forgery{})
+	s.fixer.Must(t, "resume", string(f.id))
+	claim := s.last(t, f)
+	fixer, err := s.keys.Load("fixer")
+	require.NoError(t, err)
+	reply := s.forge(t, forgery{
+		id: handoff.DeriveID(claim.At, string(f.id), claim.Nonce, "follow_up"), by: fixer,
+		envelope: func(e *handoff.Envelope) { *e.Target.Agent, e.Source.Agent, e.Parent = "boss", "fixer", f.id },
+		record:   func(r *record.Record) { r.To, r.Parent = "boss", f.id },
+	})
+	s.fixer.Must(t, "inbox", "--all")
+	require.NoError(t, os.WriteFile(filepath.Join(s.fixer.Dir, "new.txt"), []byte("work\n"), 0o644))
+	assert.Equal(t, reply.id, next(t, s.fixer.Run(t, "ack", string(f.id), "--snapshot", "--json")))
+	assert.Len(t, strings.Fields(s.Hub.Git(t, "for-each-ref", "--format=%(refname)", "refs/handoffs/inbox/boss")), 1)
+	assert.Contains(t, s.Hub.Git(t, "log", "-1", "--format=%B", f.lane), reply.id, "the receipt names it")
+}
+
 // A handoff that cannot go back, because another one has its id, does not stay in the outbox, where
 // each sync would meet the refusal again.
 func TestRefusedReplyLeavesNothing(t *testing.T) {

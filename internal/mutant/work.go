@@ -44,6 +44,14 @@ var ofWork = []mutant{
 		`s.Event != record.Progressed || s.Entry != "" {`, `true || s.Entry != "" {`, "./internal/work -run TestUpgradeBesideAKeptStep",
 	},
 	{
+		"what an earlier version sent back is the reply", "internal/app/finish/followup.go",
+		`sent || err != nil && !fault.Is(err, fault.Replayed) {`, `false {`, "./internal/attack -run TestReplyOfAnEarlierVersion",
+	},
+	{
+		"a kept failure names the handoff that goes back", "internal/app/finish/finish.go",
+		`child.ID = cmp.Or(step.Child, child.ID)`, `_ = cmp.Or(step.Child, child.ID)`, inScript + "snapshot_back_older",
+	},
+	{
 		"a claim is the one that was made here by its key as well", "internal/work/claim.go",
 		`h.Mine(claim.Nonce) && h.Key == claim.Key`, `h.Mine(claim.Nonce)`, "./internal/attack -run TestClaimWithTheNonceOfAnother",
 	},

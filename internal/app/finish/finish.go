@@ -1,6 +1,7 @@
 package finish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -187,6 +188,7 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 		if err != nil {
 			return nil, err
 		}
+		child.ID = cmp.Or(step.Child, child.ID) // an earlier version may have derived another one
 		if done.Taken, err = f.work(ctx, home, s, child, step, out.Sealed); err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/receipt"
+	"githandoff/internal/record"
 	"githandoff/internal/successor"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
@@ -40,11 +41,7 @@ func (f *Handler) followUp(ctx context.Context, h *work.Claim, step *work.Step, 
 	if err != nil {
 		return "", err
 	}
-	id, err := f.Successors.ID(h.ID, s.Claim, followUpResult)
-	if err != nil {
-		return "", err
-	}
-	sent, err := f.sentBefore(ctx, h, id)
+	id, sent, err := f.replyID(ctx, h, s.Claim)
 	if err == nil && !sent {
 		err = f.Reply(ctx, f.replyTo(home, v, id, summary))
 		if fault.Is(err, fault.Replayed) {
@@ -61,6 +58,20 @@ func (f *Handler) followUp(ctx context.Context, h *work.Claim, step *work.Step, 
 	results[followUpResult] = string(id)
 	step.Data, err = results.Encode()
 	return id, err
+}
+
+// replyID returns the id of the reply, and whether the reply was sent before. Versions before 2026-11-29
+// derived the id without the secret of the clone: then that of others may have it, and does not count.
+func (f *Handler) replyID(ctx context.Context, h *work.Claim, claim *record.Record) (id handoff.ID, sent bool, err error) {
+	id = handoff.DeriveID(claim.At, string(h.ID), claim.Nonce, followUpResult)
+	if sent, err = f.sentBefore(ctx, h, id); sent || err != nil && !fault.Is(err, fault.Replayed) {
+		return id, sent, err
+	}
+	if id, err = f.Successors.ID(h.ID, claim, followUpResult); err != nil {
+		return "", false, err
+	}
+	sent, err = f.sentBefore(ctx, h, id)
+	return id, sent, err
 }
 
 // sentBefore reports whether the reply with this id was sent, or waits for its hub. If somebody
