@@ -82,31 +82,7 @@ func giveBackLane(ctx context.Context, h *Hub, s laneTips, by Means) error {
 		return err
 	}
 	if behind {
-		err := h.GiveBack(ctx, []refs.Edit{lane})
-		if fault.Is(err, fault.HubRefused) {
-			if now, ok := givenMeanwhile(ctx, h, lane); ok {
-				return giveBackLane(ctx, h, laneTips{s.name, s.was, now}, by)
-			}
-		}
-		if fault.Is(err, fault.Lost) && by.Offers != nil {
-			offers, oerr := by.Offers(lane)
-			switch {
-			case oerr != nil:
-				return oerr
-			case len(offers) > 0:
-				err = h.GiveBack(ctx, append(offers, lane))
-			}
-		}
-		if fault.CodeOf(err) == fault.Denied && by.Join != nil { // a guard takes what a root key vouches for
-			onto, perr := joinable(ctx, h, lane)
-			switch {
-			case perr != nil:
-				return perr
-			case onto != "": // else it is the only entry, and there is nothing to join it to
-				err = by.Join(lane, onto)
-			}
-		}
-		return gave(h, err)
+		return giveBackEntries(ctx, h, s, by)
 	}
 	switch ahead, err := h.extends(ctx, lane.Old, lane.New); {
 	case err != nil || ahead:
@@ -124,6 +100,36 @@ func giveBackLane(ctx context.Context, h *Hub, s laneTips, by Means) error {
 	}
 	return fault.New(fault.Denied, fault.Rollback, "%s and this clone have different histories of %s", h.Alias.Name, h.RemoteName(lane.Ref)).
 		WithHints(fault.Run("githandoff", "audit", h.Alias.Name).Because("shows both; a person with a root key joins them with sync"))
+}
+
+// giveBackEntries gives a hub the entries of a lane that come after the tip it has.
+func giveBackEntries(ctx context.Context, h *Hub, s laneTips, by Means) error {
+	lane := refs.Edit{Ref: s.name, Old: s.now, New: s.was}
+	err := h.GiveBack(ctx, []refs.Edit{lane})
+	if fault.Is(err, fault.HubRefused) {
+		if now, ok := givenMeanwhile(ctx, h, lane); ok {
+			return giveBackLane(ctx, h, laneTips{s.name, s.was, now}, by)
+		}
+	}
+	if fault.Is(err, fault.Lost) && by.Offers != nil {
+		offers, oerr := by.Offers(lane)
+		switch {
+		case oerr != nil:
+			return oerr
+		case len(offers) > 0:
+			err = h.GiveBack(ctx, append(offers, lane))
+		}
+	}
+	if fault.CodeOf(err) == fault.Denied && by.Join != nil { // a guard takes what a root key vouches for
+		onto, perr := joinable(ctx, h, lane)
+		switch {
+		case perr != nil:
+			return perr
+		case onto != "": // else it is the only entry, and there is nothing to join it to
+			err = by.Join(lane, onto)
+		}
+	}
+	return gave(h, err)
 }
 
 // givenMeanwhile returns the tip of a lane of which another clone has given entries back since the hub was asked.

@@ -53,7 +53,11 @@ func Owned(path string) bool {
 		return true
 	}
 	info, err := os.Lstat(path) // it cannot be asked
-	return err == nil && !Stale(info, time.Now())
+	return err == nil && !isOld(info)
+}
+
+func isOld(info fs.FileInfo) bool {
+	return Stale(info, time.Now()) //nolint:forbidigo // compared with the time of a file
 }
 
 // Dir is a directory of this process, which others remove once the process is gone.
@@ -112,7 +116,7 @@ func Sweep(top string) {
 		default:
 			_, err := os.Lstat(path + ownerSuffix)
 			info, ierr := e.Info()
-			if errors.Is(err, fs.ErrNotExist) && ierr == nil && Stale(info, time.Now()) { // of an earlier version
+			if errors.Is(err, fs.ErrNotExist) && ierr == nil && isOld(info) { // of an earlier version
 				_ = os.RemoveAll(path)
 			}
 		}

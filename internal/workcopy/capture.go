@@ -82,7 +82,7 @@ func capture(ctx context.Context, ws *workspace.Workspace, home lifecycle.Home, 
 	switch {
 	case err != nil && mode == Auto && fault.As(err) != nil:
 		ws.Warn(err)
-		return nil, nil
+		return nil, nil //nolint:nilerr // it goes without a snapshot
 	case err != nil, mode == Auto && !taken.Changed && taken.Work.Commits == 0:
 		return nil, err
 	case taken.UnderWay != "":

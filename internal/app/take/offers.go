@@ -246,24 +246,18 @@ func (t *search) claimOne(ctx context.Context, offers []*workspace.Item) (*Resul
 			return nil, t.ignoreUnavailable(it.Home, err)
 		}
 		g, looked, err := t.attempt(ctx, it)
-		if err == nil {
+		switch code := fault.CodeOf(err); {
+		case err == nil:
 			return g, nil
-		}
-		if errors.As(err, new(unfit)) {
+		case errors.As(err, new(unfit)):
 			t.skipped[it.Place.ID], t.unfit = true, err
-			continue
-		}
-		if errors.Is(err, errHeldHere) {
+		case errors.Is(err, errHeldHere):
 			t.skipped[it.Place.ID] = true
-			continue
-		}
-		switch fault.CodeOf(err) {
-		case fault.Conflict:
+		case code == fault.Conflict && fault.Is(err, fault.Replayed): // it has ended, and its inbox ref came back
 			t.skipped[it.Place.ID] = true
-			if fault.Is(err, fault.Replayed) { // it has ended, and its inbox ref came back
-				t.ended = append(t.ended, it)
-				continue
-			}
+			t.ended = append(t.ended, it)
+		case code == fault.Conflict:
+			t.skipped[it.Place.ID] = true
 			if t.lost++; t.lost%lostInARow == 0 {
 				if err := refs.Pause(ctx, t.lost/lostInARow); err != nil {
 					return nil, err
@@ -276,7 +270,7 @@ func (t *search) claimOne(ctx context.Context, offers []*workspace.Item) (*Resul
 				continue // the others were fetched as well
 			}
 			return nil, t.ignoreUnavailable(it.Home, it.Home.Refresh(ctx, t.inboxesAndLog()))
-		case fault.Denied, fault.Invalid, fault.Policy, fault.NotFound:
+		case code == fault.Denied, code == fault.Invalid, code == fault.Policy, code == fault.NotFound:
 			t.offerRefused(it.Place.ID, err)
 		default:
 			if !nothingSent(err) {
