@@ -17,6 +17,10 @@ var ofPeople = []mutant{
 		`err = settings.Set(ctx, "handoff.key", key)`, `err = settings.Unset(ctx, "handoff.key")`, inScript + "init_worktrees",
 	},
 	{
+		"a hint that repeats the command has -C once", "internal/cli/output/invocation.go",
+		`(argv[1] != "-C" || argv[2] != v.Dir):`, `argv[2] != "":`, inScript + "validate_foreign",
+	},
+	{
 		"a key file is a regular file", "internal/sign/open.go",
 		`if err == nil && !info.Mode().IsRegular() {`, `if err == nil && !info.Mode().IsRegular() && !info.IsDir() {`, "./internal/sign -run TestKeyFileIsAFile",
 	},

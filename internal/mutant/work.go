@@ -18,7 +18,10 @@ var ofWork = []mutant{
 	},
 	{
 		"a look deletes nothing", "internal/app/take/seen.go",
-		`len(t.ended) > 0 && !t.Peek {`, `len(t.ended) > 0 {`, inScript + "sync_swept",
+		`	if t.Peek {
+		return
+	}
+	byHome`, `	byHome`, inScript + "sync_swept",
 	},
 	{
 		"the end of an older claim leaves the newer one", "internal/work/claims.go",

@@ -163,7 +163,9 @@ func (r *syncing) sweep(ctx context.Context, hub *crossrepo.Hub) {
 	items := workspace.ItemsOf(hub, hub.Namespace(), list)
 	slices.SortFunc(items, func(a, b *workspace.Item) int { return cmp.Compare(a.Place.ID.Lane(), b.Place.ID.Lane()) })
 	for some := range slices.Chunk(items, workspace.MostSwept) {
-		err = cmp.Or(err, r.Engine.Sweep(ctx, hub, workspace.Places(some)...))
+		if err = r.Engine.Sweep(ctx, hub, workspace.Places(some)...); err != nil {
+			break
+		}
 	}
 	if err != nil {
 		r.Workspace.Warn(err)

@@ -139,14 +139,17 @@ func (t *Handler) inboxesAndLog() lifecycle.FetchSpec {
 // brought them back, and the lists would go on naming them. A hub with more of them loses the others to the next
 // resume that finds nothing to take.
 func (t *search) sweep(ctx context.Context) {
-	for len(t.ended) > 0 && !t.Peek {
-		home := t.ended[0].Home
-		isHere := func(it *workspace.Item) bool { return it.Home == home }
-		others := slices.DeleteFunc(slices.Clone(t.ended), isHere)
-		here := slices.DeleteFunc(t.ended, func(it *workspace.Item) bool { return !isHere(it) })
-		if err := t.Engine.Sweep(ctx, home, workspace.Places(here[:min(len(here), workspace.MostSwept)])...); err != nil {
+	if t.Peek {
+		return
+	}
+	byHome := map[lifecycle.Home][]*workspace.Item{}
+	for _, it := range t.ended {
+		byHome[it.Home] = append(byHome[it.Home], it)
+	}
+	for home, items := range byHome {
+		some := items[:min(len(items), workspace.MostSwept)]
+		if err := t.Engine.Sweep(ctx, home, workspace.Places(some)...); err != nil {
 			t.warn(err)
 		}
-		t.ended = others
 	}
 }

@@ -68,9 +68,10 @@ func (v *Invocation) Here(argv []string) []string {
 	}
 	out := []string{argv[0]}
 	key := v.Key
-	if argv[1] == "-C" && filepath.IsAbs(argv[2]) {
+	switch {
+	case argv[1] == "-C" && filepath.IsAbs(argv[2]):
 		key = v.KeyAnywhere()
-	} else if v.Dir != "" {
+	case v.Dir != "" && (argv[1] != "-C" || argv[2] != v.Dir): // else it is this command again
 		out = append(out, "-C", v.Dir)
 	}
 	if v.As != "" && argv[0] == "githandoff" && !slices.Contains(argv, "--as") {
