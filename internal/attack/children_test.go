@@ -73,7 +73,7 @@ func TestIDsOfChildrenCannotBeTold(t *testing.T) {
 	}
 }
 
-// A version of before 2026-11-28 derived the id of a reply without the secret. What it sent, or left for the hub, is the
+// A version from before 2026-11-29 derived the id of a reply without the secret. What it sent, or left for the hub, is the
 // reply also for this version: the sender gets one handoff back.
 func TestReplyOfAnEarlierVersion(t *testing.T) {
 	t.Parallel()

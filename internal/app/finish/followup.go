@@ -60,7 +60,7 @@ func (f *Handler) followUp(ctx context.Context, h *work.Claim, step *work.Step, 
 	return id, err
 }
 
-// replyID returns the id of the reply, and whether the reply was sent before. Versions before 2026-11-28
+// replyID returns the id of the reply, and whether the reply was sent before. Versions before 2026-11-29
 // derived the id without the secret of the clone: then that of others may have it, and does not count.
 func (f *Handler) replyID(ctx context.Context, h *work.Claim, claim *record.Record) (id handoff.ID, sent bool, err error) {
 	id = handoff.DeriveID(claim.At, string(h.ID), claim.Nonce, followUpResult)
