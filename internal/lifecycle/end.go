@@ -262,7 +262,7 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 // Sweep deletes the inbox refs of those of some handoffs that have ended, in one transaction: a killed git left
 // them, or they came back with a backup. Anybody may.
 func (e *Engine) Sweep(ctx context.Context, home Home, places ...Place) error {
-	for round := 1; ; round++ {
+	for round := 0; ; round++ {
 		b := &batch{engine: e, home: home}
 		for _, p := range places {
 			s, err := e.Reader.Locate(ctx, home, p)
@@ -278,10 +278,11 @@ func (e *Engine) Sweep(ctx context.Context, home Home, places ...Place) error {
 			return nil
 		}
 		_, err := e.apply(ctx, home, t)
-		if _, stale := errors.AsType[*refs.StaleError](err); !stale || round == rounds {
+		stale, ok := errors.AsType[*refs.StaleError](err)
+		if !ok {
 			return err
 		}
-		if err := home.Refresh(ctx, WholeHandoffs(places...)); err != nil {
+		if err := fetchMoved(ctx, home, WholeHandoffs(places...), t.Edits, stale, round); err != nil {
 			return err
 		}
 	}
