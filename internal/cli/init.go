@@ -36,7 +36,8 @@ one, trusts that key here as sender and recipient, and pins which repository eac
 is. The first run publishes the public key at the hub, if that accepts it; nobody trusts it
 there.
 
-Running init again changes only settings that are wrong. It gives the worktree to
+Running init again changes only settings that are wrong, and brings the published key up
+to date, for example if it expires later now. It gives the worktree to
 another agent only with --force.
 
 A person who only decides and lends authority needs no worktree: githandoff key
@@ -72,8 +73,8 @@ func (c *initCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if done.Fresh && !needsPrefix(ctx, c.app) && !c.private && c.person == "" {
-		publishOwn(ctx, c.app)
+	if !c.private && c.person == "" && !needsPrefix(ctx, c.app) {
+		publishOwn(ctx, c.app, done.Fresh)
 	}
 	return c.Result(initRow{done.Agent, done.Key, done.RepoID}, func(t *output.Lines) {
 		t.Line("%s  %s", done.Agent, done.Key)

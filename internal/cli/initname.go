@@ -111,12 +111,12 @@ func strangePerson(a *app, ws *workspace.Workspace) error {
 }
 
 // publishOwn publishes the key of this worktree at the hub of its branch, or says how to.
-func publishOwn(ctx context.Context, a *app) {
+func publishOwn(ctx context.Context, a *app, first bool) {
 	ws, err := a.workspace(ctx, signs)
 	if err != nil {
 		return
 	}
-	if err := initrepo.Publish(ctx, ws); err != nil {
+	if err := initrepo.Publish(ctx, ws, first); err != nil {
 		a.Say("its public key is not published at %s; run: githandoff key export --to %s", ws.MainRemote(), ws.MainRemote())
 	}
 }

@@ -129,7 +129,7 @@ func (p PublicKey) validPart(key *packet.PublicKey, self *packet.Signature, revo
 }
 
 func laterEnd() fault.Hint {
-	return fault.See("trust add").Because("takes over the copy of a key that its owner gave a later end; githandoff init does so with the agent's own")
+	return fault.Run("githandoff", "sync").Because("takes over a later end that its owner published; githandoff trust add does so from a file, and githandoff init with the agent's own key")
 }
 
 // isHardRevocation reports whether no signature of any date counts: the key was compromised,

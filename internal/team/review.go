@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
 	"githandoff/internal/sign"
 )
 
@@ -37,11 +38,13 @@ func (t *Team) Review(ctx context.Context, aliases []string) (unpinned []sign.Pu
 	return unpinned, unread, err
 }
 
-// PublishOwn publishes a key at a hub not known to have it.
-func (t *Team) PublishOwn(ctx context.Context, hub *crossrepo.Hub, public sign.PublicKey) error {
-	if there, err := hub.Repo.Resolve(ctx, keysOf(hub.Namespace())+sign.Hex(public.KID())); err != nil || there != "" {
-		return err
+// PublishOwn publishes an agent's own key at a hub: the first time if the hub is not known to have
+// it, and later if the known copy there lacks something of it, such as a later end.
+func (t *Team) PublishOwn(ctx context.Context, hub *crossrepo.Hub, public sign.PublicKey, first bool) error {
+	there, err := keyIn(ctx, t.Repo, keysOf(hub.Namespace())+sign.Hex(public.KID()), public.KID())
+	if err == nil && there.Holds(public) || fault.Is(err, fault.NoKey) && !first {
+		return nil
 	}
-	_, err := t.PublishKey(ctx, hub, public)
+	_, err = t.PublishKey(ctx, hub, public)
 	return err
 }

@@ -32,8 +32,9 @@ func MissingPrefix(ctx context.Context, repo *refs.Repo) (hub *crossrepo.Alias, 
 const publishTime = 10 * time.Second
 
 // Publish publishes the key of this worktree at the hub of its branch, for "trust review" and for
-// advice there. Nothing depends on it: an invitation brings the key as well.
-func Publish(ctx context.Context, w *workspace.Workspace) error {
+// advice there. Nothing depends on it: an invitation brings the key as well. If it is not the first
+// time, a key that the hub has is brought up to date there.
+func Publish(ctx context.Context, w *workspace.Workspace, first bool) error {
 	remote := w.MainRemote()
 	if remote == "" || w.Repo.Config.Get("handoff.publish") == "false" {
 		return nil
@@ -44,5 +45,5 @@ func Publish(ctx context.Context, w *workspace.Workspace) error {
 	if err != nil {
 		return err
 	}
-	return team.New(w).PublishOwn(ctx, hub, w.Engine.Author.Signer.Public())
+	return team.New(w).PublishOwn(ctx, hub, w.Engine.Author.Signer.Public(), first)
 }
