@@ -7,6 +7,14 @@ var ofSnapshots = []mutant{
 		`fault.Run("git", "add", "--", fromHere(c.repo, path))`, `fault.Run("git", "add", "--", path)`, inScript + "snapshot_line_ends",
 	},
 	{
+		"a pointer goes nowhere without the content of its file", "internal/snapshot/policy.go",
+		`c.req.Away && !atHome[d.after]`, `false`, "./internal/snapshot -run TestPointers",
+	},
+	{
+		"a pointer in a commit that the home lacks is no pointer at the home", "internal/snapshot/policy.go",
+		`= !a.objects[d.before]`, `= true`, "./internal/snapshot -run TestPointers",
+	},
+	{
 		"what git wrote before it failed is taken back: apply", "internal/snapshot/apply.go",
 		`uerr := putBack(ctx, c, tree); uerr`, `uerr := error(nil); uerr`, "./internal/cli -run TestScript/work_undone",
 	},

@@ -21,7 +21,8 @@ type ahead struct {
 	base    string // newest commit of HEAD the home has; "" if none is known
 	commits int
 	bytes   int64
-	changed []delta // by those commits
+	objects map[string]bool // of those commits
+	changed []delta         // by those commits
 }
 
 // delta is one path changed by a commit.
@@ -99,6 +100,10 @@ func beyond(edge []string) string {
 func (a *ahead) weigh(ctx context.Context, repo *refs.Repo, edge []string) error {
 	out, err := git(ctx, repo, beyond(edge), "rev-list", "--objects", "--no-object-names", "--stdin")
 	if err == nil {
+		a.objects = map[string]bool{}
+		for oid := range strings.Lines(out) {
+			a.objects[strings.TrimSpace(oid)] = true
+		}
 		out, err = git(ctx, repo, out, "cat-file", "--batch-check=%(objectsize)")
 	}
 	if err != nil {

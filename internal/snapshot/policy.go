@@ -58,25 +58,26 @@ func (c *shot) judge(ctx context.Context, s *Snapshot, a *ahead) error {
 	if err := c.req.fits(s.Work.Files, s.Work.Bytes); err != nil {
 		return err
 	}
+	var all []delta
 	for _, one := range c.changes {
-		for _, oid := range []string{one.stagedFile().oid, c.read[one.path].oid} {
-			if oid == "" {
-				continue
-			}
-			if err := c.screenDelta(ctx, delta{one.path, one.head, oid}); err != nil {
-				return err
-			}
-		}
+		all = append(all, delta{one.path, one.head, one.stagedFile().oid}, delta{one.path, one.head, c.read[one.path].oid})
 	}
-	for _, d := range a.changed {
-		if err := c.screenDelta(ctx, d); err != nil {
+	all = append(all, a.changed...)
+	atHome := map[string]bool{} // blobs
+	for _, d := range all {
+		atHome[d.before] = !a.objects[d.before]
+	}
+	for _, d := range all {
+		if err := c.screenDelta(ctx, d, c.req.Away && !atHome[d.after]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *shot) screenDelta(ctx context.Context, d delta) error {
+// screenDelta refuses a change by its names and lines, and a pointer of Git LFS that goes to a
+// home without it: the content of the file would not follow.
+func (c *shot) screenDelta(ctx context.Context, d delta, lacked bool) error {
 	if d.after == "" || slices.Contains(c.req.Allow, d.path) {
 		return nil
 	}
@@ -92,6 +93,9 @@ func (c *shot) screenDelta(ctx context.Context, d delta) error {
 		if o != nil && o.Type == "blob" {
 			bodies[i] = o.Body
 		}
+	}
+	if lacked && isPointer(bodies[1]) && !c.isOnDisk(d.path, bodies[1]) {
+		return onlyPointer(d.path)
 	}
 	return c.screen(d.path, d.before == "", bodies[0], bodies[1])
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/refs"
 )
 
 // rehearse checks the files out again, and compares: a filter or a setting for line ends could
@@ -27,9 +26,8 @@ func (c *shot) rehearse(ctx context.Context, paths []string) error {
 		if slices.Contains(c.req.Allow, path) {
 			continue
 		}
-		if isPointer(c.blobs[c.read[path].oid]) && !c.sameAsBlob(path) {
-			return cannot("%s is kept by Git LFS, and only its pointer would travel", show(path)).
-				WithHints(fault.Fact("push it with git lfs first"))
+		if o := c.blobs[c.read[path].oid]; o != nil && isPointer(o.Body) && !c.isOnDisk(path, o.Body) {
+			return onlyPointer(path)
 		}
 		same, err := sameFile(filepath.Join(c.repo.Worktree, path), filepath.Join(dir, path))
 		if err != nil {
@@ -43,15 +41,20 @@ func (c *shot) rehearse(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// sameAsBlob: git stores the file as it is.
-func (c *shot) sameAsBlob(path string) bool {
+func onlyPointer(path string) error {
+	return cannot("%s is kept by Git LFS, and only its pointer would travel", show(path)).
+		WithHints(fault.Fact("commit it, and push its branch with git lfs"))
+}
+
+// isOnDisk reports whether the file has the bytes that git stores.
+func (c *shot) isOnDisk(path string, stored []byte) bool {
 	b, err := os.ReadFile(filepath.Join(c.repo.Worktree, path))
-	return err == nil && bytes.Equal(b, c.blobs[c.read[path].oid].Body)
+	return err == nil && bytes.Equal(b, stored)
 }
 
 // isPointer reports whether a blob stands for a file of Git LFS.
-func isPointer(o *refs.Object) bool {
-	return o != nil && len(o.Body) < 1024 && bytes.HasPrefix(o.Body, []byte("version https://git-lfs.github.com/spec/"))
+func isPointer(blob []byte) bool {
+	return len(blob) < 1024 && bytes.HasPrefix(blob, []byte("version https://git-lfs.github.com/spec/"))
 }
 
 func sameFile(a, b string) (bool, error) {
