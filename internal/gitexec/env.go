@@ -26,7 +26,7 @@ var kept = map[string]bool{
 	"GIT_HTTP_PROXY_AUTHMETHOD": true,
 }
 
-var keptPrefixes = []string{"GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_TRACE"}
+var keptPrefixes = []string{"GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_LFS_", "GIT_TRACE"}
 
 // traces are the variables of git that name where a trace goes; others with this prefix say what
 // stands in it. Nobody sees a trace on standard error if git succeeds, and else it hides git's last

@@ -17,6 +17,7 @@ func TestEnviron(t *testing.T) {
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES=/a:/b", "GIT_SSH_COMMAND=ssh -F x", "GIT_CONFIG_COUNT=1",
 		"GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TRACE2_EVENT=/t",
 		"GIT_TRACE=/t", "GIT_TRACE2=af_unix:stream:/s", "GIT_TRACE_REDACT=0", "GIT_TRACE2_BRIEF=1",
+		"GIT_LFS_SKIP_SMUDGE=1",
 	}
 	drops := []string{
 		"GIT_INDEX_FILE=/r/.git/index", "GIT_AUTHOR_DATE=0 +0000", "GIT_COMMITTER_NAME=x", "GIT_EDITOR=vi",

@@ -15,6 +15,10 @@ var ofSnapshots = []mutant{
 		`= !a.objects[d.before]`, `= true`, "./internal/snapshot -run TestPointers",
 	},
 	{
+		"the filter of Git LFS hears what the user tells it", "internal/gitexec/env.go",
+		`"GIT_LFS_", `, ``, "./internal/gitexec -run TestEnviron",
+	},
+	{
 		"what git wrote before it failed is taken back: apply", "internal/snapshot/apply.go",
 		`uerr := putBack(ctx, c, tree); uerr`, `uerr := error(nil); uerr`, "./internal/cli -run TestScript/work_undone",
 	},
