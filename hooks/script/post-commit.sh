@@ -7,7 +7,7 @@ wanted() {
 
 status=0
 if [ -x "$before" ]; then
-	"$before" "$@" || status=$?
+	chain "$@" || status=$?
 fi
 if wanted; then run "$@"; fi
 exit "$status"

@@ -1,7 +1,7 @@
 # Argument: 1 for a squash merge, else 0.
 status=0
 if [ -x "$before" ]; then
-	"$before" "$@" || status=$?
+	chain "$@" || status=$?
 fi
 run "$@"
 exit "$status"

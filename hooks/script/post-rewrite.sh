@@ -5,6 +5,6 @@ if [ ! -x "$before" ]; then
 fi
 status=0
 input=$(cat && echo .)
-feed "$before" "$@" || status=$?
+feed chain "$@" || status=$?
 feed run "$@"
 exit "$status"

@@ -27,8 +27,11 @@ if [ ! -x "$before" ]; then
 	run "$@"
 	verdict $?
 fi
-ready || exec "$before" "$@"
+ready || {
+	chain "$@"
+	exit
+}
 input=$(cat && echo .)
-feed "$before" "$@" || exit
+feed chain "$@" || exit
 feed run "$@"
 verdict $?

@@ -7,5 +7,5 @@ if ! command -v "$githandoff" >/dev/null 2>&1; then
 fi
 [ -x "$before" ] || exec "$githandoff" hook run "$hook" "$@"
 input=$(cat && echo .) || exit
-feed "$before" "$@" || exit
+feed chain "$@" || exit
 feed "$githandoff" hook run "$hook" "$@"

@@ -10,7 +10,7 @@ borrowed() {
 
 # Elsewhere only a commit made under a claim has something to say.
 if [ -x "$before" ]; then
-	"$before" "$@" || exit
+	chain "$@" || exit
 fi
 find_git_dir
 if claimed || borrowed "$@"; then run "$@"; fi

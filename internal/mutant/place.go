@@ -18,6 +18,18 @@ var ofPlace = []mutant{
 		`moved.exists && originOf(moved.data) == intact {`, `moved.exists && originOf(moved.data) == intact && false {`, "./hooks -run TestUninstall_movedByAnother",
 	},
 	{
+		"a hook from before us has its name", "hooks/script/part/before.sh",
+		`'$0'* | *'${0'*) found=0`, `'$0'* | *'${0'*) found=1`, "./hooks -run TestHook_keptHookHasItsName",
+	},
+	{
+		"a hook from before us that compares its name is run as it is", "hooks/script/part/before.sh",
+		`*BASH_SOURCE* | `, ``, "./hooks -run TestHook_keptHookHasItsName",
+	},
+	{
+		"a hook from before us that starts itself again comes to an end", "hooks/script/part/before.sh",
+		`[ "${GITHANDOFF_BEFORE-}" != "$hook" ] || return 1`, `:`, "./hooks -run TestHook_keptHookHasItsName/starts",
+	},
+	{
 		"what a hook manager moved aside stays if it was edited", "hooks/hooks.go",
 		`moved.exists && originOf(moved.data) == intact {`, `moved.exists {`, "./hooks -run TestUninstall_movedByAnother",
 	},
