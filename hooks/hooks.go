@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"githandoff/internal/fault"
 )
@@ -37,8 +38,14 @@ type Result struct {
 
 const (
 	backupSuffix = ".before-githandoff"
-	movedSuffix  = ".legacy" // given by pre-commit to a hook that it finds, and runs first
 	scriptMode   = 0o755
+)
+
+// Managers add these to the name of a hook that they find. pre-commit runs it first. lefthook puts
+// it back in the end.
+const (
+	runSuffix  = ".legacy"
+	keptSuffix = ".old"
 )
 
 // A place is one hook of a hooks directory, as it was found.
@@ -46,7 +53,7 @@ type place struct {
 	name         string
 	path, backup string
 	hook, kept   file
-	aside        string // path of our own script where a hook manager moved it to; "" if there is none
+	asides       []string // paths of our own script where hook managers moved it to
 	state        State
 }
 
@@ -134,12 +141,14 @@ func survey(dir string, names []string) ([]place, error) {
 		if p.kept, err = load(p.backup); err != nil {
 			return nil, err
 		}
-		moved, err := load(path + movedSuffix)
-		if err != nil && !fault.Is(err, fault.HookNotAFile) {
-			return nil, err
-		}
-		if moved.exists && originOf(moved.data) == intact {
-			p.aside = path + movedSuffix
+		for _, suffix := range []string{runSuffix, keptSuffix} {
+			moved, err := load(path + suffix)
+			if err != nil && !fault.Is(err, fault.HookNotAFile) {
+				return nil, err
+			}
+			if moved.exists && originOf(moved.data) == intact {
+				p.asides = append(p.asides, path+suffix)
+			}
 		}
 		p.state = p.classify()
 		places[i] = p
@@ -168,7 +177,7 @@ func (p place) classify() State {
 
 func (p place) result(after State) Result {
 	r := Result{Name: p.name, Path: p.path, Before: p.state, After: after}
-	if p.state == Foreign && p.aside != "" {
+	if p.state == Foreign && slices.Contains(p.asides, p.path+runSuffix) {
 		r.Before = Moved
 	}
 	if p.kept.exists {
@@ -236,15 +245,17 @@ func (p *place) uninstall() (Result, error) {
 	return p.result(after), nil
 }
 
-// uninstallAside takes out our script where a hook manager moved it to. The hook that it ran takes
+// uninstallAside takes out our script where hook managers moved it to. The hook that it ran takes
 // its place.
 func (p *place) uninstallAside() error {
-	if p.aside == "" {
-		return nil
+	for _, aside := range p.asides {
+		do := func() error { return os.Remove(aside) }
+		if p.state == Foreign && p.kept.exists && !p.kept.equal(p.hook) {
+			p.kept, do = file{}, func() error { return os.Rename(p.backup, aside) }
+		}
+		if err := do(); err != nil {
+			return err
+		}
 	}
-	if p.state != Foreign || !p.kept.exists || p.kept.equal(p.hook) {
-		return os.Remove(p.aside)
-	}
-	p.kept = file{}
-	return os.Rename(p.backup, p.aside)
+	return nil
 }

@@ -117,10 +117,16 @@ func CloneStatus(worktree, dir string) (found []Result, manager string, err erro
 	if found, err = Status(dir, Names()); err != nil {
 		return nil, "", err
 	}
+	return found, MarkCalled(found, worktree, dir), nil
+}
+
+// MarkCalled makes those hooks Called to which somebody added Line. It returns the name of the
+// manager; "" if there is none.
+func MarkCalled(found []Result, worktree, dir string) (manager string) {
 	m, managed := DetectManager(worktree, dir)
 	for i := range found {
 		r := &found[i]
-		if !r.Before.Unused() {
+		if !r.After.Unused() {
 			continue
 		}
 		paths := []string{r.Path}
@@ -133,7 +139,7 @@ func CloneStatus(worktree, dir string) (found []Result, manager string, err erro
 			}
 		}
 	}
-	return found, m.Name, nil
+	return m.Name
 }
 
 // calls reports whether a line of a hook, or of a manager's configuration, runs githandoff for

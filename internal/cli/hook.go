@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -114,11 +115,15 @@ func (c *hookCommand) install(ctx context.Context) error {
 	}
 	for _, r := range done.Hooks {
 		if r.After == hooks.Edited {
-			c.Warn(fmt.Errorf("%s was edited after githandoff wrote it, and is not changed", r.Path))
+			c.warnEdited(r)
 		}
 		c.print(r)
 	}
 	return err
+}
+
+func (c *hookCommand) warnEdited(r hooks.Result) {
+	c.Warn(fmt.Errorf("%s was edited after githandoff wrote it, and is not changed", r.Path))
 }
 
 // installGuard installs the guard of a hub, and warns of settings that defeat it.
@@ -147,6 +152,17 @@ func (c *hookCommand) uninstall(ctx context.Context) error {
 		return err
 	}
 	found, err := h.Uninstall(ctx)
+	if slices.ContainsFunc(found, func(r hooks.Result) bool { return r.After == hooks.Called }) {
+		c.Warn(errors.New("files that others wrote still call githandoff: take its lines out of those listed as called"))
+	}
+	for _, r := range found {
+		switch {
+		case r.After == hooks.Edited:
+			c.warnEdited(r)
+		case r.After == hooks.Foreign && r.Backup != "":
+			c.Warn(fmt.Errorf("%s stays, because another program has replaced %s since: git does not run it", r.Backup, r.Path))
+		}
+	}
 	c.print(found...)
 	return err
 }

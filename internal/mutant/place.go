@@ -18,6 +18,27 @@ var ofPlace = []mutant{
 		`moved.exists && originOf(moved.data) == intact {`, `moved.exists && originOf(moved.data) == intact && false {`, "./hooks -run TestUninstall_movedByAnother",
 	},
 	{
+		"what a hook manager keeps to put it back goes if it is ours", "hooks/hooks.go",
+		`{runSuffix, keptSuffix}`, `{runSuffix}`, inScript + "hook_uninstall_left",
+	},
+	{
+		"what a hook manager only keeps is no hook that runs", "hooks/hooks.go",
+		`slices.Contains(p.asides, p.path+runSuffix)`, `len(slices.Clip(p.asides)) > 0`, inScript + "hook_uninstall_left",
+	},
+	{
+		"an uninstalled hook does not come back with the directory of git", "internal/app/hookinstall/clone.go",
+		`more, err = h.uninstallUnused()`, `more = nil`, inScript + "hook_uninstall_left",
+	},
+	{
+		"the directory that other worktrees use is left alone", "internal/app/hookinstall/clone.go",
+		`scope != "" && scope != "worktree"`, `scope != ""`, inScript + "hook_uninstall_left",
+	},
+	{
+		"an uninstall says what still calls githandoff", "internal/app/hookinstall/clone.go",
+		`		hooks.MarkCalled(done, h.Repo.Worktree, dir)
+`, ``, inScript + "hook_uninstall_left",
+	},
+	{
 		"a hook from before us has its name", "hooks/script/part/before.sh",
 		`'$0'* | *'${0'*) found=0`, `'$0'* | *'${0'*) found=1`, "./hooks -run TestHook_keptHookHasItsName",
 	},

@@ -104,15 +104,31 @@ func inside(path, dir string) bool {
 // Uninstall removes the hooks of a clone, and in a bare repository the guard as well. It returns
 // the hooks found.
 func (h *Handler) Uninstall(ctx context.Context) ([]hooks.Result, error) {
-	dir, _, err := gitconfig.HooksDir(ctx, h.Repo)
+	dir, scope, err := gitconfig.HooksDir(ctx, h.Repo)
 	if err != nil {
 		return nil, err
 	}
 	done, err := hooks.Uninstall(dir, hooks.Names())
-	if h.Repo.Bare && err == nil {
+	switch {
+	case err != nil:
+	case h.Repo.Bare:
 		done, err = h.removeGuard(ctx, dir)
+	default:
+		hooks.MarkCalled(done, h.Repo.Worktree, dir)
+		if scope != "" && scope != "worktree" {
+			var more []hooks.Result
+			more, err = h.uninstallUnused()
+			done = append(done, more...)
+		}
 	}
 	return slices.DeleteFunc(done, func(r hooks.Result) bool { return r.Before == hooks.Absent }), err
+}
+
+// uninstallUnused removes our hooks from where git looks without core.hooksPath: they would run
+// again when that setting is gone.
+func (h *Handler) uninstallUnused() ([]hooks.Result, error) {
+	done, err := hooks.Uninstall(filepath.Join(h.Repo.CommonDir, "hooks"), hooks.Names())
+	return slices.DeleteFunc(done, func(r hooks.Result) bool { return r.Before.Unused() }), err
 }
 
 // Status looks at the hooks of a clone, or at the guard of a hub, and names the manager of the
