@@ -19,6 +19,18 @@ var ofSnapshots = []mutant{
 		`"GIT_LFS_", `, ``, "./internal/gitexec -run TestEnviron",
 	},
 	{
+		"git apply finds none of the user's files", "internal/snapshot/apply.go",
+		`within(c.repo.Runner, files)`, `inTop(c.repo)`, "./internal/cli -run TestScript/work_landed",
+	},
+	{
+		"a blob that git apply misses is not said to be lost", "internal/snapshot/apply.go",
+		`ok && !alsoSaid(rest)`, `ok`, "./internal/cli -run TestScript/work_landed",
+	},
+	{
+		"a work tree without a commit is told apart from a failure of git", "internal/snapshot/apply.go",
+		`	if err := c.isReady(); err != nil {`, `	if err := error(nil); err != nil {`, "./internal/cli -run TestScript/work_landed",
+	},
+	{
 		"what git wrote before it failed is taken back: apply", "internal/snapshot/apply.go",
 		`uerr := putBack(ctx, c, tree); uerr`, `uerr := error(nil); uerr`, "./internal/cli -run TestScript/work_undone",
 	},

@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/refs"
 )
 
 // Diff returns git's output of the difference between a commit and all files of the
@@ -57,12 +60,21 @@ func (c *Contents) Apply(ctx context.Context, base string) error {
 	if err != nil || len(patch) == 0 {
 		return err
 	}
+	if err := c.isReady(); err != nil {
+		return err
+	}
 	s, err := newScratch(c.repo)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	run, env := inTop(c.repo), []string{"GIT_INDEX_FILE=" + s.index()}
+	// Also for an index alone git compares files that both sides added, and writes those that it misses.
+	files := filepath.Join(s.dir.Path, "files")
+	if err := os.Mkdir(files, 0o700); err != nil {
+		return refs.DiskFault(err)
+	}
+	run := within(c.repo.Runner, files)
+	env := []string{"GIT_DIR=" + c.repo.GitDir, "GIT_WORK_TREE=" + files, "GIT_INDEX_FILE=" + s.index()}
 	withIndex := func(stdin []byte, args ...string) (string, error) {
 		out, err := run.Run(ctx, gitexec.Cmd{Args: args, Stdin: bytes.NewReader(stdin), Env: env})
 		return strings.TrimSpace(string(out)), err
@@ -71,8 +83,8 @@ func (c *Contents) Apply(ctx context.Context, base string) error {
 		return gitFailed(err, "read HEAD")
 	}
 	if _, err := withIndex(patch, "apply", "--3way", "--cached", "--whitespace=nowarn", "-"); err != nil {
-		files, _ := withIndex(nil, "diff-files", "--diff-filter=U", "--name-only", "-z")
-		return doesNotFit(strings.Split(strings.Trim(files, "\x00"), "\x00"), err)
+		unmerged, _ := withIndex(nil, "diff-files", "--diff-filter=U", "--name-only", "-z")
+		return doesNotFit(strings.Split(strings.Trim(unmerged, "\x00"), "\x00"), err)
 	}
 	tree, err := withIndex(nil, "write-tree")
 	if err != nil {
@@ -101,12 +113,19 @@ func doesNotFit(files []string, cause error) error {
 		files = nil
 		if e, ok := errors.AsType[*gitexec.Error](cause); ok {
 			for line := range strings.Lines(e.Stderr) {
-				if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "error: "); ok {
-					files = append(files, rest)
+				if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "error: "); ok && !alsoSaid(rest) {
+					files = append(files, strings.TrimSuffix(rest, ": patch does not apply"))
 				}
 			}
 		}
 	}
 	return fault.New(fault.Conflict, fault.DoesNotFit, "the changes do not fit: %s", showSome(files)).
 		WithHints(fault.See("work export").Because("--patch writes them to a file"))
+}
+
+// alsoSaid reports whether git apply says no more than on its other lines. It misses a blob also
+// where a removed file has none.
+func alsoSaid(line string) bool {
+	return strings.HasPrefix(line, "patch failed: ") || strings.HasPrefix(line, "cannot read the current contents of ") ||
+		strings.HasPrefix(line, "repository lacks the necessary blob")
 }

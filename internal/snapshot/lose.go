@@ -15,19 +15,8 @@ import (
 // wouldLose names the files in the way in this work tree: changed tracked files, and files
 // unknown to git, ignored or not, where the snapshot has one.
 func (c *Contents) wouldLose(ctx context.Context, whole string) error {
-	if c.repo.Worktree == "" {
-		return fault.New(fault.Usage, fault.BareRepository, "a bare repository has no files to change")
-	}
-	if c.repo.Head == "" {
-		return fault.New(fault.Conflict, fault.WorkTreeTaken, "HEAD has no commit yet, from which the checkout could start").
-			WithHints(fault.Run("git", "commit", "--allow-empty", "-m", "begin").Because("makes the first one"))
-	}
-	if err := refuseElsewhere(c.repo); err != nil {
+	if err := c.isReady(); err != nil {
 		return err
-	}
-	if what := underWay(c.repo); what != "" {
-		return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree is in the middle of a %s", what).
-			WithHints(fault.Run("git", "status").Because("says how to end it"))
 	}
 	changes, err := readStatus(ctx, inTop(c.repo), "no")
 	if err != nil {
@@ -44,6 +33,25 @@ func (c *Contents) wouldLose(ctx context.Context, whole string) error {
 		return err
 	}
 	return wouldBeLost(lost)
+}
+
+// isReady refuses a work tree in which no checkout can start.
+func (c *Contents) isReady() error {
+	if c.repo.Worktree == "" {
+		return fault.New(fault.Usage, fault.BareRepository, "a bare repository has no files to change")
+	}
+	if c.repo.Head == "" {
+		return fault.New(fault.Conflict, fault.WorkTreeTaken, "HEAD has no commit yet, from which the checkout could start").
+			WithHints(fault.Run("git", "commit", "--allow-empty", "-m", "begin").Because("makes the first one"))
+	}
+	if err := refuseElsewhere(c.repo); err != nil {
+		return err
+	}
+	if what := underWay(c.repo); what != "" {
+		return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree is in the middle of a %s", what).
+			WithHints(fault.Run("git", "status").Because("says how to end it"))
+	}
+	return nil
 }
 
 func ownChanges(path string) error {
