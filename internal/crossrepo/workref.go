@@ -109,7 +109,7 @@ func (h *Hub) FetchWork(ctx context.Context, p lifecycle.Place, oid string) erro
 		return err
 	case now == "":
 		return fault.New(fault.NotFound, fault.NoSnapshot, "the snapshot of handoff %s is not at %s", p.ID, h.Alias.Name).
-			WithHints(fault.Fact("its sender sends it again with githandoff sync"))
+			WithHints(fault.Fact("githandoff sync at its sender sends one that never arrived; githandoff work export %s --bundle FILE writes a lost one to a file there", p.ID))
 	case now == oid:
 		return nil
 	}
