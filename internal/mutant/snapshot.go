@@ -31,6 +31,10 @@ var ofSnapshots = []mutant{
 		`	if err := c.isReady(); err != nil {`, `	if err := error(nil); err != nil {`, "./internal/cli -run TestScript/work_landed",
 	},
 	{
+		"a branch above that of a work copy is named", "internal/workcopy/restore.go",
+		`"refs/heads/"+above); err != nil || oid != "" {`, `"refs/heads/"+above); err != nil || len(oid) == 1 {`, "./internal/cli -run TestScript/resume_branch_above",
+	},
+	{
 		"what git wrote before it failed is taken back: apply", "internal/snapshot/apply.go",
 		`uerr := putBack(ctx, c, tree); uerr`, `uerr := error(nil); uerr`, "./internal/cli -run TestScript/work_undone",
 	},

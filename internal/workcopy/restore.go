@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -212,6 +213,11 @@ func (h *Handler) free(ctx context.Context, c *Copy) error {
 }
 
 func (h *Handler) branchFree(ctx context.Context, c *Copy) error {
+	above := path.Dir(c.Branch) // git keeps no branch below another one
+	if oid, err := h.Repo.Resolve(ctx, "refs/heads/"+above); err != nil || oid != "" {
+		return cmp.Or(err, error(fault.New(fault.Conflict, fault.BranchExists, "branch %s is in the way of %s", above, c.Branch).
+			WithHints(fault.Run("git", "branch", "--move", "--", above, above+"-before").Because("gives it another name"))))
+	}
 	oid, err := h.Repo.Resolve(ctx, "refs/heads/"+c.Branch)
 	if err == nil && oid != "" {
 		err = fault.New(fault.Conflict, fault.BranchExists, "branch %s already exists", c.Branch).
