@@ -48,8 +48,10 @@
 // the same directory; a symbolic link stays one. Our script runs it first, with the same
 // arguments and all of the same standard input. If it fails, a hook able to stop git (pre-*,
 // prepare-*, commit-msg) ends there with its status; a post-* hook goes on and ends with its
-// status. As git does, the script passes over a kept hook that is not executable. One thing is
-// different for a kept hook: a script looking at its own name in $0 sees the longer one.
+// status. As git does, the script passes over a kept hook that is not executable. A script of
+// sh, dash or bash that looks at $0 is read by that shell and sees the name of the hook, as before.
+// One thing is different for hooks in other languages, and for one with BASH_SOURCE: they see the
+// longer name.
 //
 // Each step is a rename of a complete file, in this order: the copy is made,
 // then our script takes the place. So whenever the process dies, git finds
