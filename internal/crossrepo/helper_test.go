@@ -3,7 +3,9 @@ package crossrepo_test
 import (
 	"context"
 	"crypto/rand"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -151,7 +153,7 @@ func (v *fixture) offer(t testing.TB, s *agent, to string) lifecycle.Place {
 func (s *agent) tryClaim(ctx context.Context, p lifecycle.Place) (*lifecycle.Verified, lifecycle.ClaimProof, error) {
 	h := lifecycle.ClaimProof{Place: p}
 	v, err := s.Engine.Claim(ctx, s.home, lifecycle.ClaimRequest{
-		Place: p, ByID: true, Mine: func(nonce string) bool { return s.held[nonce] },
+		Place: p, ByID: true, Nonces: slices.Collect(maps.Keys(s.held)),
 		Record: func(r *record.Record) error { h.Nonce, s.held[r.Nonce] = r.Nonce, true; return nil },
 	})
 	if err == nil {

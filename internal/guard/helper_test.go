@@ -154,7 +154,6 @@ func (h *fixture) claiming(t testing.TB, e *lifecycle.Engine, p lifecycle.Place)
 		_, err := e.Claim(t.Context(), home, lifecycle.ClaimRequest{
 			Place: p, ByID: true,
 			Record: func(r *record.Record) error { held.Nonce = r.Nonce; return nil },
-			Mine:   func(nonce string) bool { return nonce == held.Nonce },
 		})
 		return err
 	})

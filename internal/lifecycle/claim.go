@@ -28,10 +28,11 @@ type ClaimRequest struct {
 	// NoRetry gives the claim up with the hub's error if others were faster: the hub is not asked
 	// who they are.
 	NoRetry bool
-	// Record is called with the claim before anything leaves this machine. Mine reports whether
-	// a nonce was recorded: only the holder can show it.
+	// Nonces are those of earlier claims on this handoff that the caller recorded: only the holder
+	// can show them. A claim with one of them is the caller's.
+	Nonces []string
+	// Record is called with the claim before anything leaves this machine, once for each try.
 	Record func(*record.Record) error
-	Mine   func(nonce string) bool
 	// Fits, if set, may refuse a verified handoff before it is claimed. Its error is returned as
 	// it is. It may be called more than once.
 	Fits func(*Verified) error
@@ -42,8 +43,9 @@ type ClaimRequest struct {
 // verified on the state pinned by the transaction.
 func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verified, error) {
 	var v *Verified
+	nonces := slices.Clone(req.Nonces)
 	isMine := func(s *State) bool {
-		return s.Claim != nil && s.Claim.Key == e.Author.Signer.KID() && req.Mine(s.Claim.Nonce)
+		return s.Claim != nil && s.Claim.Key == e.Author.Signer.KID() && slices.Contains(nonces, s.Claim.Nonce)
 	}
 	s, err := e.act(ctx, home, req.Place, fetchIfRefused, func(s *State, b *batch) error {
 		mine := isMine(s)
@@ -74,6 +76,7 @@ func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verif
 		if err := req.Record(rec); err != nil {
 			return err
 		}
+		nonces = append(nonces, rec.Nonce)
 		b.tx.NoRetry = req.NoRetry
 		return b.build(ctx, s, rec)
 	})

@@ -64,7 +64,6 @@ func Example() {
 	held, err := receiver.Claim(ctx, home, lifecycle.ClaimRequest{
 		Place:  at,
 		Record: func(r *record.Record) error { recorded = r.Nonce; return nil },
-		Mine:   func(nonce string) bool { return nonce == recorded },
 	})
 	check(err)
 	fmt.Println(held.State().Phase(), held.Envelope().Goal)

@@ -104,9 +104,8 @@ type halfStep struct {
 
 func (s *halfStep) request() ClaimRequest {
 	return ClaimRequest{
-		Place: s.p, ByID: true,
+		Place: s.p, ByID: true, Nonces: []string{s.h.Nonce},
 		Record: func(r *record.Record) error { s.h = ClaimProof{Place: s.p, Nonce: r.Nonce}; return nil },
-		Mine:   func(nonce string) bool { return nonce == s.h.Nonce },
 	}
 }
 
@@ -217,7 +216,7 @@ func (s *halfStep) goesOn(t *testing.T, want Phase) {
 	}
 	if state.Phase() == Held {
 		require.Equal(t, s.h.Nonce, state.Claim.Nonce)
-		_, err := s.peer.Claim(t.Context(), s.home, ClaimRequest{Place: s.p, ByID: true, Mine: func(string) bool { return false }})
+		_, err := s.peer.Claim(t.Context(), s.home, ClaimRequest{Place: s.p, ByID: true})
 		require.ErrorContains(t, err, "is held by")
 		_, err = s.holder.Renew(t.Context(), s.home, s.h, Renewal{Lease: time.Hour})
 		require.NoError(t, err, "its holder goes on")

@@ -118,7 +118,6 @@ func (w *fixture) tryClaim(ctx context.Context, e *Engine, p Place, edit ...func
 	req := ClaimRequest{
 		Place: p, ByID: true,
 		Record: func(r *record.Record) error { h.Nonce = r.Nonce; return nil },
-		Mine:   func(nonce string) bool { return nonce == h.Nonce },
 	}
 	for _, f := range edit {
 		f(&req)

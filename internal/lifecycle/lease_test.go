@@ -144,7 +144,7 @@ func TestSecondClaimOfTheHolderIsNoNewClaim(t *testing.T) {
 	p := c.offer(t, c.source, "fixer")
 	h := c.claim(t, c.holder, p)
 	before := events(t, c.fixture, p.ID)
-	mine := func(r *ClaimRequest) { r.Mine = func(nonce string) bool { return nonce == h.Nonce } }
+	mine := func(r *ClaimRequest) { r.Nonces = []string{h.Nonce} }
 	v, _, err := c.tryClaim(t.Context(), c.holder, p, mine)
 	require.NoError(t, err)
 	assert.Equal(t, "Fix the login", v.Envelope().Goal)

@@ -149,9 +149,8 @@ func (m *machine) Claim(t *rapid.T) {
 	}
 	next := h.claimed[name]
 	_, err := agent.Claim(context.Background(), m.home, ClaimRequest{
-		Place: h.place, ByID: byID, AllowExpired: late, Lease: lease,
+		Place: h.place, ByID: byID, AllowExpired: late, Lease: lease, Nonces: []string{next.Nonce},
 		Record: func(r *record.Record) error { next = ClaimProof{h.place, r.Nonce}; return nil },
-		Mine:   func(nonce string) bool { return nonce == next.Nonce },
 	})
 	if outcome(t, want, err) && !mine {
 		h.claimed[name] = next
@@ -260,9 +259,8 @@ func (m *machine) CutOff(t *rapid.T) {
 	switch rapid.SampledFrom([]record.Event{record.Claimed, record.Progressed, record.Released}).Draw(t, "step") {
 	case record.Claimed:
 		_, _ = agent.Claim(ctx, home, ClaimRequest{
-			Place: h.place, ByID: true, AllowExpired: true,
+			Place: h.place, ByID: true, AllowExpired: true, Nonces: []string{h.claimed[name].Nonce},
 			Record: func(*record.Record) error { return nil },
-			Mine:   func(nonce string) bool { return nonce == h.claimed[name].Nonce },
 		})
 	case record.Progressed:
 		_, _ = agent.Renew(ctx, home, m.holding(h, name), Renewal{Lease: time.Hour})

@@ -62,10 +62,16 @@ func (h *Claim) Proof() lifecycle.ClaimProof {
 	return lifecycle.ClaimProof{Place: h.Place(), Nonce: h.Nonce}
 }
 
-// Mine reports whether a claim's nonce was recorded here.
-func (h *Claim) Mine(nonce string) bool {
-	return h != nil && (h.Nonce == nonce || slices.Contains(h.Earlier, nonce))
+// Nonces returns the nonces of the claims recorded here, the last one at the end; none for nil.
+func (h *Claim) Nonces() []string {
+	if h == nil {
+		return nil
+	}
+	return append(slices.Clone(h.Earlier), h.Nonce)
 }
+
+// Mine reports whether a claim's nonce was recorded here.
+func (h *Claim) Mine(nonce string) bool { return slices.Contains(h.Nonces(), nonce) }
 
 // Is reports whether a claim in the log was made here; false for nil. The nonce is in the log, where
 // others can read it and give it to a claim of theirs, so the key has to be the same as well.

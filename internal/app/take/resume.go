@@ -332,8 +332,7 @@ func (t *search) claim(ctx context.Context, home lifecycle.Home, req lifecycle.C
 // claimRecorded records a claim and makes it, and returns its record. If a claim in force is recorded in
 // held, which may be nil, nothing changes. The record of a claim that the hub refused is dropped.
 func (t *search) claimRecorded(ctx context.Context, home lifecycle.Home, req lifecycle.ClaimRequest, held *work.Claim) (*lifecycle.Verified, *work.Claim, error) {
-	req.Lease, req.AllowExpired, req.Fits = t.Lease, t.AllowExpired, t.checkFit
-	req.Mine = func(nonce string) bool { return held.Mine(nonce) }
+	req.Lease, req.AllowExpired, req.Fits, req.Nonces = t.Lease, t.AllowExpired, t.checkFit, held.Nonces()
 	req.Record = func(r *record.Record) error {
 		return t.Claims.Update(ctx, req.Place.ID, func(stored *work.Claim) error {
 			next := work.ClaimOf(req.Place, r)
@@ -368,7 +367,7 @@ func (t *search) renew(ctx context.Context, home lifecycle.Home, v *lifecycle.Ve
 	}
 	// This makes no claim: it verifies the handoff with its new lease.
 	return t.Engine.Claim(ctx, home, lifecycle.ClaimRequest{
-		Place: holding.Place, Lease: t.Lease, ByID: true, AllowExpired: true, Fits: t.checkFit, Mine: h.Mine,
+		Place: holding.Place, Lease: t.Lease, ByID: true, AllowExpired: true, Fits: t.checkFit, Nonces: h.Nonces(),
 		Record: func(*record.Record) error {
 			return fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", h.ID)
 		},
