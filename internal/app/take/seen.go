@@ -19,45 +19,40 @@ import (
 func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (*Result, []lifecycle.Home, error) {
 	var refused []error
 	offline := t.offline(func(err error) { refused = append(refused, err) })
-	it, err := offline.firstSeen(ctx, homes)
-	if it == nil || err != nil {
-		return nil, homes, err
-	}
-	g, looked, err := t.attempt(ctx, it)
-	for t.crowded && fault.CodeOf(err) == fault.Conflict && t.lost < lostInARow {
-		t.lost++
-		offline.skipped[it.Place.ID] = true // not t.skipped: it may be free again, which a look shows
-		next, kerr := offline.firstSeen(ctx, homes)
-		if next == nil || kerr != nil {
-			return nil, homes, kerr
+	for {
+		it, err := offline.firstSeen(ctx, homes)
+		if it == nil || err != nil {
+			return nil, homes, err
 		}
-		it = next
-		g, looked, err = t.attempt(ctx, it)
-	}
-	hub := it.Home.(*crossrepo.Hub)
-	if err == nil {
-		if looked {
-			crossrepo.NoteContested(hub, true) // the lane had moved
+		hub := it.Home.(*crossrepo.Hub)
+		rest := slices.DeleteFunc(slices.Clone(homes), func(h lifecycle.Home) bool { return h == it.Home })
+		g, looked, err := t.attempt(ctx, it)
+		switch code := fault.CodeOf(err); {
+		case err == nil:
+			if looked {
+				crossrepo.NoteContested(hub, true) // the lane had moved
+			}
+			for _, err := range refused { // otherwise the look finds them again
+				t.warn(err)
+			}
+			t.refused = offline.refused
+			return g, nil, nil
+		case t.crowded && code == fault.Conflict && t.lost < lostInARow:
+			t.lost++
+			offline.skipped[it.Place.ID] = true // not t.skipped: it may be free again, which a look shows
+		case code == fault.Unavailable:
+			t.homeFailed(hub, err)
+			if nothingSent(err) {
+				return nil, rest, t.forgetRefused(ctx, it.Place.ID)
+			}
+			return nil, rest, nil
+		case looked:
+			crossrepo.NoteContested(hub, true)
+			return nil, rest, nil // the hub was read along with the claim
+		default:
+			return nil, homes, nil // the error comes again after a look, and is reported then
 		}
-		for _, err := range refused { // otherwise the look finds them again
-			t.warn(err)
-		}
-		t.refused = offline.refused
-		return g, nil, nil
 	}
-	rest := slices.DeleteFunc(slices.Clone(homes), func(h lifecycle.Home) bool { return h == it.Home })
-	switch {
-	case fault.CodeOf(err) == fault.Unavailable:
-		t.homeFailed(it.Home, err)
-		if nothingSent(err) {
-			return nil, rest, t.forgetRefused(ctx, it.Place.ID)
-		}
-		return nil, rest, nil
-	case looked:
-		crossrepo.NoteContested(hub, true)
-		return nil, rest, nil // the hub was read along with the claim
-	}
-	return nil, homes, nil // any other error comes again after a look, and is reported then
 }
 
 // offline returns a search for the same that passes over as much, asks no hub, and warns with warn.
