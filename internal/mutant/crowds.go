@@ -64,7 +64,7 @@ var ofCrowds = []mutant{
 	},
 	{
 		"the first look of a crowd is one connection", "internal/app/take/crowd.go",
-		`!crossrepo.LooksAtAll(hub) {`, `true {`, "./internal/bench -run TestTripsInACrowd",
+		`!crossrepo.LooksAtAll(l.hub) {`, `true {`, "./internal/bench -run TestTripsInACrowd",
 	},
 	{
 		"the whole inbox is not fetched at every look", "internal/crossrepo/seen.go",
@@ -109,11 +109,11 @@ var ofCrowds = []mutant{
 	},
 	{
 		"what the first look of a crowd left out is looked at", "internal/app/take/crowd.go",
-		`return len(parts) > 0`, `return false`, "./internal/stress -run TestCrowdFindsTheOneThatIsFree",
+		`return len(looks) > 0`, `return false`, "./internal/stress -run TestCrowdFindsTheOneThatIsFree",
 	},
 	{
 		"in a crowd a hub that went away is passed over", "internal/app/take/crowd.go",
-		`t.homeFailed(p.hub, lookAtPart(ctx, t, p))`, `if t.homeFailed(p.hub, lookAtPart(ctx, t, p)); t.down != nil {
+		`t.homeFailed(l.hub, l.next(ctx))`, `if t.homeFailed(l.hub, l.next(ctx)); t.down != nil {
 				return false
 			}`, "./internal/stress -run TestCrowdGoesOnWithoutAHub",
 	},

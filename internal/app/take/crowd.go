@@ -26,108 +26,108 @@ const (
 	widened = 64
 )
 
-// part is a hub of whose inboxes only a part was fetched.
-type part struct {
+// crowdLook is the look of an agent of a crowd at one hub. It fetches the inboxes part by part.
+type crowdLook struct {
+	*search
 	hub   *crossrepo.Hub
-	rest  []*workspace.Item // in the order in which this agent would try them
-	sizes []int             // of the next fetches; after those all inboxes are fetched
+	rest  []*workspace.Item // not fetched yet, in the order in which this agent would try them
+	sizes []int             // of the next parts; after those all inboxes are fetched
 }
 
-// lookAtHub looks at a hub. In a small crowd, the first look in an hour, or after ten minutes of
+// begin makes the first look. In a small crowd, the first look in an hour, or after ten minutes of
 // other work, fetches the inboxes and the log, in one connection. The others are the looks of an
 // agent emptying an inbox, and fetch a part.
-func lookAtHub(ctx context.Context, t *search, hub *crossrepo.Hub) error {
-	sp, err := t.newSpread(t.Workspace.Inboxes())
+func (l *crowdLook) begin(ctx context.Context) error {
+	sp, err := l.newSpread(l.Workspace.Inboxes())
 	if err != nil {
 		return err
 	}
-	if sp.keys() > smallCrowd || !crossrepo.LooksAtAll(hub) {
-		return lookAtShare(ctx, t, hub, sp)
+	if sp.keys() > smallCrowd || !crossrepo.LooksAtAll(l.hub) {
+		return l.atShare(ctx, sp)
 	}
-	err = hub.Bring(ctx, crossrepo.Look{FetchSpec: t.inboxesAndLog()})
+	err = l.hub.Bring(ctx, crossrepo.Look{FetchSpec: l.inboxesAndLog()})
 	if err == nil {
-		crossrepo.LookedAtAll(hub)
+		crossrepo.LookedAtAll(l.hub)
 	}
 	return err
 }
 
-// lookAtShare makes one or two connections. The first one lists the inboxes: the names tell which
+// atShare makes one or two connections. The first one lists the inboxes: the names tell which
 // handoffs are of this agent's share. If this clone knows one of those as it is now, no second
 // one is needed. Otherwise the second one fetches a few, with their lanes, for this claim and the
 // next ones. An agent emptying the inbox always fetches: its next claims need no look then.
-func lookAtShare(ctx context.Context, t *search, hub *crossrepo.Hub, sp *spread) error {
-	empties := sp.now.Sub(hub.LastRead()) < 2*turn
-	list, err := crossrepo.ListOf(ctx, hub, t.Workspace.Inboxes())
+func (l *crowdLook) atShare(ctx context.Context, sp *spread) error {
+	empties := sp.now.Sub(l.hub.LastRead()) < 2*turn
+	list, err := crossrepo.ListOf(ctx, l.hub, l.Workspace.Inboxes())
 	if err != nil {
 		return err
 	}
-	mine, same, err := t.dropOutdated(ctx, hub, list.Inboxes)
+	mine, same, err := l.dropOutdated(ctx, l.hub, list.Inboxes)
 	if err != nil {
 		return err
 	}
-	var open, known []*workspace.Item
-	for _, it := range workspace.ItemsOf(hub, hub.Namespace(), list.Inboxes) {
-		if !t.skipped[it.Place.ID] && !mine[it.Place.ID] && (empties || !same[it.Ref]) {
+	var open []*workspace.Item
+	for _, it := range workspace.ItemsOf(l.hub, l.hub.Namespace(), list.Inboxes) {
+		if !l.skipped[it.Place.ID] && !mine[it.Place.ID] && (empties || !same[it.Ref]) {
 			open = append(open, it)
 		}
 	}
-	n := min(len(open), sp.window(0))
-	sp.order(open[:n])
-	p := &part{hub: hub, rest: open, sizes: []int{tried, widened}}
+	sp.order(open[:min(len(open), sp.window(0))])
+	l.rest = open
 	if empties {
-		return lookAtPart(ctx, t, p)
+		return l.next(ctx)
 	}
-	if known, err = fetchedOffers(ctx, t, hub, mine); err != nil {
+	known, err := l.copied(ctx, mine)
+	if err != nil {
 		return err
 	}
 	if len(known) > 0 && sp.leads(known[0], open) {
 		first := refs.Ref{Name: known[0].Ref, OID: known[0].Commit}
-		if list.Shows(ctx, hub, first, known[0].Place.ID) {
-			t.unchanged, t.parts = known[0].Place.ID, append(t.parts, p)
+		if list.Shows(ctx, l.hub, first, known[0].Place.ID) {
+			l.unchanged, l.looks = known[0].Place.ID, append(l.looks, l)
 			return nil
 		}
 	}
-	p.rest = append(known[:min(len(known), 1)], open...) // its lane may have moved
-	return lookAtPart(ctx, t, p)
+	l.rest = append(known[:min(len(known), 1)], open...) // its lane may have moved
+	return l.next(ctx)
 }
 
-// fetchedOffers returns the offers of a hub copied in this clone, best first. No hub is asked.
-func fetchedOffers(ctx context.Context, t *search, hub *crossrepo.Hub, mine map[handoff.ID]bool) ([]*workspace.Item, error) {
-	offline := t.offline(func(error) {}) // the choice after the look warns
+// copied returns the offers of the hub copied in this clone, best first. No hub is asked.
+func (l *crowdLook) copied(ctx context.Context, mine map[handoff.ID]bool) ([]*workspace.Item, error) {
+	offline := l.offline(func(error) {}) // the choice after the look warns
 	maps.Copy(offline.skipped, mine)
-	return offline.offers(ctx, []lifecycle.Home{hub})
+	return offline.offers(ctx, []lifecycle.Home{l.hub})
 }
 
-// lookAtPart fetches the next handoffs of a hub, and remembers the rest.
-func lookAtPart(ctx context.Context, t *search, p *part) error {
-	if len(p.rest) == 0 {
+// next fetches the next part, and remembers the rest. After the last part it fetches all inboxes.
+func (l *crowdLook) next(ctx context.Context) error {
+	var look crossrepo.Look
+	switch {
+	case len(l.sizes) == 0:
+		look.Inboxes = l.Workspace.Inboxes()
+		return l.hub.Bring(ctx, look)
+	case len(l.rest) == 0:
 		return nil
 	}
-	n := min(p.sizes[0], len(p.rest))
-	var look crossrepo.Look
-	for _, it := range p.rest[:n] {
+	n := min(l.sizes[0], len(l.rest))
+	for _, it := range l.rest[:n] {
 		look.Places, look.Lanes = append(look.Places, it.Place), append(look.Lanes, it.Place.ID)
 	}
-	p.rest, p.sizes = p.rest[n:], p.sizes[1:]
-	if len(p.rest) > 0 {
-		t.parts = append(t.parts, p)
+	l.rest, l.sizes = l.rest[n:], l.sizes[1:]
+	if len(l.rest) > 0 {
+		l.looks = append(l.looks, l)
 	}
-	return p.hub.Bring(ctx, look)
+	return l.hub.Bring(ctx, look)
 }
 
-// lookFurther fetches more of the partly fetched hubs, and at last all their inboxes. It reports
-// whether there was more.
-func lookFurther(ctx context.Context, t *search) (more bool) {
-	parts := t.parts
-	t.parts = nil
-	for _, p := range parts {
-		if len(p.sizes) > 0 {
-			t.homeFailed(p.hub, lookAtPart(ctx, t, p))
-			continue
-		}
-		t.homeFailed(p.hub, p.hub.Bring(ctx, crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes()}}))
+// lookFurther fetches the next part of the partly fetched hubs. It reports whether there was more.
+func (t *search) lookFurther(ctx context.Context) (more bool) {
+	looks := t.looks
+	t.looks = nil
+	for _, l := range looks {
+		t.homeFailed(l.hub, l.next(ctx))
 	}
-	return len(parts) > 0
+	return len(looks) > 0
 }
 
 // dropOutdated drops the copies of inbox refs which the hub has no more, or has moved: others

@@ -111,7 +111,7 @@ type tally struct {
 	refused    int                 // offers refused
 	refusedIDs []handoff.ID        // the first of them
 	hints      []fault.Hint        // of their refusals, each once
-	parts      []*part             // hubs of whose inboxes there is more to fetch
+	looks      []*crowdLook        // at hubs of whose inboxes there is more to fetch
 	unchanged  handoff.ID          // of an offer which needs no fetch: the hub lists it as it is here
 
 	passedOver map[lifecycle.Home]bool // homes without an answer, or refusing every claim

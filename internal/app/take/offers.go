@@ -60,7 +60,8 @@ func (t *search) lookAt(ctx context.Context, homes []lifecycle.Home) {
 	if t.crowded {
 		for _, home := range homes {
 			if hub, ok := home.(*crossrepo.Hub); ok { // this repository needs no look
-				t.homeFailed(hub, lookAtHub(ctx, t, hub))
+				l := &crowdLook{search: t, hub: hub, sizes: []int{tried, widened}}
+				t.homeFailed(hub, l.begin(ctx))
 			}
 		}
 		return
@@ -88,7 +89,7 @@ func (t *search) resumeFetched(ctx context.Context, homes []lifecycle.Home) (*Re
 			}
 			continue
 		}
-		if !lookFurther(ctx, t) {
+		if !t.lookFurther(ctx) {
 			return nil, nil
 		}
 	}
