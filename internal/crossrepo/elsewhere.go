@@ -56,9 +56,9 @@ func (as Aliases) CopiedHomes(ctx context.Context, name string) ([]string, error
 	return Homes(there), nil
 }
 
-// Vanished reports whether a hub showed no lane to a command asking for all of them, or for
+// Vanished reports whether the hub showed no lane to a command asking for all of them, or for
 // their names, although this clone has seen some.
-func Vanished(ctx context.Context, h *Hub) bool {
+func (h *fetcher) Vanished(ctx context.Context) bool {
 	if !h.laneless.Load() {
 		if !h.whole.Load() {
 			return false

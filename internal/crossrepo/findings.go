@@ -64,26 +64,26 @@ func note(h *remote, change func(*findings)) {
 	}
 }
 
-// KeepsRefs returns the refusal of a hub known to this clone to delete no ref: whatever is sent
+// KeepsRefs returns the refusal of the hub if this clone knows it to delete no ref: whatever is sent
 // there, or taken from there, could never end. It is nil where nothing is known.
-func KeepsRefs(h *Hub) error {
-	k := readFindings(&h.remote)
+func (h *remote) KeepsRefs() error {
+	k := readFindings(h)
 	if k.KeepsRefs == "" {
 		return nil
 	}
 	return fault.New(fault.Unavailable, fault.HubKeepsRefs, "%s refuses to delete refs below %s, so no handoff can end there: %s", h.Alias.Name, h.Alias.Root(), Quote(k.KeepsRefs)).
-		WithHints(settingFor(&h.remote, k.KeepsRefs, true), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tests it again after the fix"))
+		WithHints(settingFor(h, k.KeepsRefs, true), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tests it again after the fix"))
 }
 
-// LastRefusal returns the refusal of the last step sent by this clone to a hub, if the hub refused
+// LastRefusal returns the refusal of the last step sent by this clone to the hub, if the hub refused
 // it for a lasting reason.
-func LastRefusal(h *Hub) error {
-	k := readFindings(&h.remote)
+func (h *remote) LastRefusal() error {
+	k := readFindings(h)
 	if k.Refused == "" {
 		return nil
 	}
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s refused the last push of this clone: %s", h.Alias.Name, Quote(k.Refused)).
-		WithHints(settingFor(&h.remote, k.Refused, false), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tests it again after the fix"))
+		WithHints(settingFor(h, k.Refused, false), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tests it again after the fix"))
 }
 
 // forgetRefusals notes an accepted push; deleted says whether it deleted a ref.

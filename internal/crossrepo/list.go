@@ -16,12 +16,13 @@ import (
 type List struct {
 	Inboxes []refs.Ref // handoffs of some agents' inboxes, as copies, sorted by id
 
+	hub   *fetcher
 	lanes map[string]string // tips of lanes, by the names of their copies
 }
 
-// ListOf asks a hub for the refs of some agents' inboxes, and for its lanes. git gets the names
+// List asks the hub for the refs of some agents' inboxes, and for its lanes. git gets the names
 // of all refs anyway. The list tells whether the hub has any lane, see Vanished.
-func ListOf(ctx context.Context, h *Hub, agents []string) (*List, error) {
+func (h *fetcher) List(ctx context.Context, agents []string) (*List, error) {
 	var patterns []string
 	copyOf := map[string]string{}
 	for _, agent := range agents {
@@ -34,7 +35,7 @@ func ListOf(ctx context.Context, h *Hub, agents []string) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &List{lanes: map[string]string{}}
+	l := &List{hub: h, lanes: map[string]string{}}
 	for name, oid := range there {
 		dir, base := path.Split(name)
 		if dir == log {
@@ -49,10 +50,11 @@ func ListOf(ctx context.Context, h *Hub, agents []string) (*List, error) {
 	return l, nil
 }
 
-// Shows reports whether a hub has a copied inbox ref and the lane of its handoff at the same
+// Shows reports whether the hub has a copied inbox ref and the lane of its handoff at the same
 // objects as this clone: then a fetch would bring neither. The lane is checked as after a fetch,
 // and counts as read from the hub.
-func (l *List) Shows(ctx context.Context, h *Hub, inbox refs.Ref, id handoff.ID) bool {
+func (l *List) Shows(ctx context.Context, inbox refs.Ref, id handoff.ID) bool {
+	h := l.hub
 	lane := h.Namespace().Lane(id)
 	tip := l.lanes[lane]
 	if tip == "" || !slices.Contains(l.Inboxes, inbox) {

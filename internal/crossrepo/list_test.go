@@ -24,11 +24,11 @@ func TestListShows(t *testing.T) {
 	}
 	shows := func() bool {
 		t.Helper()
-		list, err := crossrepo.ListOf(t.Context(), hub, []string{"fixer"})
+		list, err := hub.List(t.Context(), []string{"fixer"})
 		require.NoError(t, err)
 		require.Len(t, list.Inboxes, 1)
 		hub.Forget()
-		ok := list.Shows(t.Context(), hub, inbox(), p.ID)
+		ok := list.Shows(t.Context(), inbox(), p.ID)
 		if ok {
 			assert.True(t, hub.LaneIsFresh(p.ID), "the claim asks for no lane")
 		}

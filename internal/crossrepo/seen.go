@@ -14,9 +14,9 @@ import (
 // recent is the greatest age of the last read of a hub for a claim without a look.
 const recent = time.Hour
 
-// MayClaimSeen reports whether it is worth a try to claim what this clone knows of a hub: it
+// MayClaimSeen reports whether it is worth a try to claim what this clone knows of the hub: it
 // read the hub a short time ago, and the last such try was not in vain.
-func MayClaimSeen(h *Hub) bool {
+func (h *fetcher) MayClaimSeen() bool {
 	return time.Since(h.LastRead()) < recent && !readFindings(&h.remote).Contested
 }
 
@@ -27,20 +27,20 @@ const idle = 10 * time.Minute
 // LooksAtAll reports whether an agent sharing its inbox with a crowd should fetch all of it,
 // with the log: it has not done so for a while, or was busy otherwise, and this clone fetches
 // the log along.
-func LooksAtAll(h *Hub) bool {
+func (h *fetcher) LooksAtAll() bool {
 	looked := time.Unix(readFindings(&h.remote).Looked, 0)
 	return h.wantsLog() && (time.Since(looked) >= recent || time.Since(h.LastRead()) >= idle)
 }
 
 // LookedAtAll notes such a look.
-func LookedAtAll(h *Hub) {
+func (h *fetcher) LookedAtAll() {
 	note(&h.remote, func(k *findings) { k.Looked = time.Now().Unix() })
 }
 
 // LearnSeen moves the copy of a lane on to the mirror of an earlier look, and reports whether
 // the copy then says everything the look brought. A claim on that state needs no look: it is
 // leased at what was seen, so the hub refuses it if anything has moved.
-func LearnSeen(ctx context.Context, h *Hub, id handoff.ID) bool {
+func (h *fetcher) LearnSeen(ctx context.Context, id handoff.ID) bool {
 	s, err := h.tipsOf(ctx, h.Namespace().Lane(id))
 	if err != nil || s.was == "" && s.now == "" || h.Refused(s.name) != nil {
 		return false
@@ -54,9 +54,9 @@ func LearnSeen(ctx context.Context, h *Hub, id handoff.ID) bool {
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: s.now}}}) == nil
 }
 
-// BringAlong runs do. The first look at a hub meanwhile, whatever its reason, brings spec as well.
+// BringAlong runs do. The first look at the hub meanwhile, whatever its reason, brings spec as well.
 // BringAlong reports whether there was one.
-func BringAlong(h *Hub, spec lifecycle.FetchSpec, do func()) (looked bool) {
+func (h *fetcher) BringAlong(spec lifecycle.FetchSpec, do func()) (looked bool) {
 	h.along = &spec
 	do()
 	looked = h.along == nil
@@ -74,8 +74,8 @@ func errOvertaken(h *Hub, edits []refs.Edit) error {
 	return f
 }
 
-// NoteContested notes whether others claim from a hub as well: a claim tried without a look came too
+// NoteContested notes whether others claim from the hub as well: a claim tried without a look came too
 // late.
-func NoteContested(h *Hub, contested bool) {
+func (h *fetcher) NoteContested(contested bool) {
 	note(&h.remote, func(k *findings) { k.Contested = contested })
 }

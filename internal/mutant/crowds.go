@@ -64,7 +64,7 @@ var ofCrowds = []mutant{
 	},
 	{
 		"the first look of a crowd is one connection", "internal/app/take/crowd.go",
-		`!crossrepo.LooksAtAll(l.hub) {`, `true {`, "./internal/bench -run TestTripsInACrowd",
+		`!l.hub.LooksAtAll() {`, `true {`, "./internal/bench -run TestTripsInACrowd",
 	},
 	{
 		"the whole inbox is not fetched at every look", "internal/crossrepo/seen.go",
@@ -135,7 +135,7 @@ var ofCrowds = []mutant{
 	},
 	{
 		"a claim of what is known makes no look", "internal/app/take/seen.go",
-		`return !crossrepo.MayClaimSeen(hub)`, `return true || !crossrepo.MayClaimSeen(hub)`, "./internal/bench -run TestTrips$",
+		`return !hub.MayClaimSeen()`, `return true || !hub.MayClaimSeen()`, "./internal/bench -run TestTrips$",
 	},
 	{
 		"a claim that came too late is remembered", "internal/crossrepo/seen.go",

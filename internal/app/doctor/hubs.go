@@ -33,10 +33,10 @@ func (d *checkup) checkHubs(ctx context.Context) {
 			d.ok(check, "%s; no handoff is sent there", p.Refused)
 		case p.Refused != nil:
 			d.problem(check, p.Refused)
-		case crossrepo.KeepsRefs(hub) != nil:
-			d.problem(check, crossrepo.KeepsRefs(hub))
-		case crossrepo.LastRefusal(hub) != nil:
-			d.problem(check, crossrepo.LastRefusal(hub))
+		case hub.KeepsRefs() != nil:
+			d.problem(check, hub.KeepsRefs())
+		case hub.LastRefusal() != nil:
+			d.problem(check, hub.LastRefusal())
 		case p.Lost != nil && (p.Here || len(p.Elsewhere) == 0):
 			d.problem(check, p.Lost)
 		case p.Holds == 0:

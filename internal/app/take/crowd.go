@@ -42,12 +42,12 @@ func (l *crowdLook) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if sp.keys() > smallCrowd || !crossrepo.LooksAtAll(l.hub) {
+	if sp.keys() > smallCrowd || !l.hub.LooksAtAll() {
 		return l.atShare(ctx, sp)
 	}
 	err = l.hub.Bring(ctx, crossrepo.Look{FetchSpec: l.inboxesAndLog()})
 	if err == nil {
-		crossrepo.LookedAtAll(l.hub)
+		l.hub.LookedAtAll()
 	}
 	return err
 }
@@ -58,7 +58,7 @@ func (l *crowdLook) begin(ctx context.Context) error {
 // next ones. An agent emptying the inbox always fetches: its next claims need no look then.
 func (l *crowdLook) atShare(ctx context.Context, sp *spread) error {
 	empties := sp.now.Sub(l.hub.LastRead()) < 2*turn
-	list, err := crossrepo.ListOf(ctx, l.hub, l.Workspace.Inboxes())
+	list, err := l.hub.List(ctx, l.Workspace.Inboxes())
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (l *crowdLook) atShare(ctx context.Context, sp *spread) error {
 	}
 	if len(known) > 0 && sp.leads(known[0], open) {
 		first := refs.Ref{Name: known[0].Ref, OID: known[0].Commit}
-		if list.Shows(ctx, l.hub, first, known[0].Place.ID) {
+		if list.Shows(ctx, first, known[0].Place.ID) {
 			l.unchanged, l.looks = known[0].Place.ID, append(l.looks, l)
 			return nil
 		}

@@ -50,7 +50,7 @@ func (t *search) resumeAny(ctx context.Context) (*Result, error) {
 		return nil, t.errNothing(ctx, homes)
 	}
 	if hub, ok := g.Home.(*crossrepo.Hub); ok && t.lost == 0 {
-		crossrepo.NoteContested(hub, false)
+		hub.NoteContested(false)
 	}
 	return g, nil
 }
@@ -334,7 +334,7 @@ func (t *search) errNothing(ctx context.Context, homes []lifecycle.Home) error {
 // them.
 func moved(ctx context.Context, homes []lifecycle.Home) error {
 	for _, home := range homes {
-		if hub, ok := home.(*crossrepo.Hub); ok && crossrepo.Vanished(ctx, hub) {
+		if hub, ok := home.(*crossrepo.Hub); ok && hub.Vanished(ctx) {
 			if err := crossrepo.Moved(ctx, hub); err != nil {
 				return err
 			}

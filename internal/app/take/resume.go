@@ -299,7 +299,7 @@ func (t *search) claim(ctx context.Context, home lifecycle.Home, req lifecycle.C
 		}
 	}
 	if hub, ok := home.(*crossrepo.Hub); ok && held == nil {
-		if err := crossrepo.KeepsRefs(hub); err != nil {
+		if err := hub.KeepsRefs(); err != nil {
 			return nil, err // what is begun there could not be ended
 		}
 	}

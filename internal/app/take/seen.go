@@ -30,7 +30,7 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (*Result
 		switch code := fault.CodeOf(err); {
 		case err == nil:
 			if looked {
-				crossrepo.NoteContested(hub, true) // the lane had moved
+				hub.NoteContested(true) // the lane had moved
 			}
 			for _, err := range refused { // otherwise the look finds them again
 				t.warn(err)
@@ -47,7 +47,7 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (*Result
 			}
 			return nil, rest, nil
 		case looked:
-			crossrepo.NoteContested(hub, true)
+			hub.NoteContested(true)
 			return nil, rest, nil // the hub was read along with the claim
 		default:
 			return nil, homes, nil // the error comes again after a look, and is reported then
@@ -76,7 +76,7 @@ func (t *search) firstSeen(ctx context.Context, homes []lifecycle.Home) (*worksp
 		case t.crowded: // the shares must be those of the last look: others have taken offers now in this agent's share
 			return turnOf(hub.LastRead()) != turnOf(t.Engine.Now())
 		}
-		return !crossrepo.MayClaimSeen(hub)
+		return !hub.MayClaimSeen()
 	})
 	offers, err := t.offers(ctx, known)
 	if err != nil || len(offers) == 0 {
@@ -88,7 +88,7 @@ func (t *search) firstSeen(ctx context.Context, homes []lifecycle.Home) (*worksp
 		return nil, nil
 	}
 	mine, err := t.isMine(first)
-	if err != nil || !mine || !crossrepo.LearnSeen(ctx, hub, first.Place.ID) {
+	if err != nil || !mine || !hub.LearnSeen(ctx, first.Place.ID) {
 		return nil, err
 	}
 	return first, nil
@@ -114,7 +114,7 @@ func (t *search) attempt(ctx context.Context, it *workspace.Item) (g *Result, lo
 		req.NoRetry = true
 		g, err = t.claim(ctx, hub, req)
 	default:
-		looked = crossrepo.BringAlong(hub, t.inboxesAndLog(), func() { g, err = t.claim(ctx, hub, req) })
+		looked = hub.BringAlong(t.inboxesAndLog(), func() { g, err = t.claim(ctx, hub, req) })
 	}
 	switch {
 	case errors.Is(err, crossrepo.ErrOvertaken):
