@@ -95,7 +95,7 @@ func (h *laneCopies) wantsLog() bool {
 	case "needed":
 		return false
 	}
-	if time.Since(time.Unix(readFindings(&h.remote).Narrow, 0)) < narrowTime {
+	if time.Since(time.Unix(h.book.findings().Narrow, 0)) < narrowTime {
 		return false
 	}
 	_, err := os.Stat(filepath.Join(h.Repo.CommonDir, "shallow"))
@@ -105,7 +105,7 @@ func (h *laneCopies) wantsLog() bool {
 // narrow notes that a hub shows more than a log can be, and drops refs fetched earlier whose
 // names are not those of lanes.
 func narrow(ctx context.Context, h *laneCopies) error {
-	note(&h.remote, func(k *findings) { k.Narrow = time.Now().Unix() })
+	h.book.note(func(k *findings) { k.Narrow = time.Now().Unix() })
 	_, err := dropOdd(ctx, h)
 	return err
 }
@@ -134,13 +134,13 @@ func dropOdd(ctx context.Context, h *laneCopies) (dropped bool, err error) {
 // widen allows the whole log of a hub to be fetched again. This clone has just read all of it
 // and found a log of handoffs.
 func widen(ctx context.Context, h *laneCopies) error {
-	if readFindings(&h.remote).Narrow == 0 {
+	if h.book.findings().Narrow == 0 {
 		return nil
 	}
 	list, err := h.Repo.List(ctx, h.Mirror().Lanes())
 	if err != nil || len(list) > handoff.MaxLanes {
 		return err
 	}
-	note(&h.remote, func(k *findings) { k.Narrow = 0 })
+	h.book.note(func(k *findings) { k.Narrow = 0 })
 	return nil
 }

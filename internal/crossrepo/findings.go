@@ -2,7 +2,7 @@ package crossrepo
 
 import (
 	"encoding/json"
-	"path"
+	"sync/atomic"
 
 	"githandoff/internal/durable"
 	"githandoff/internal/fault"
@@ -24,50 +24,54 @@ type findings struct {
 	Narrow    int64  `json:"narrow,omitempty"`    // when the hub last showed more than a log of handoffs can be, in Unix seconds
 }
 
-func findingsFile(h *remote) string {
-	return h.Repo.Own("hubs/" + path.Base(string(h.Namespace())) + ".json")
+// notebook is the file with the findings about one hub.
+type notebook struct {
+	file  string
+	known atomic.Pointer[findings] // nil until the file was read
 }
 
-// readFindings reads the findings, once for a command.
-func readFindings(h *remote) findings {
-	if k := h.findings.Load(); k != nil {
+// findings reads the findings, once for a command.
+func (b *notebook) findings() findings {
+	if k := b.known.Load(); k != nil {
 		return *k
 	}
 	k := &findings{}
-	raw, err := private.ReadState(findingsFile(h), private.MaxState)
+	raw, err := private.ReadState(b.file, private.MaxState)
 	if err != nil || json.Unmarshal(raw, k) != nil {
 		*k = findings{}
 	}
-	h.findings.Store(k)
+	b.known.Store(k)
 	return *k
 }
+
+// forget lets the file be read again.
+func (b *notebook) forget() { b.known.Store(nil) }
 
 // note changes the findings. Another command of this clone may have changed the file since
 // it was read, so it is read again before it is written. If it cannot be written, the next
 // command looks again.
-func note(h *remote, change func(*findings)) {
-	k := readFindings(h)
-	if change(&k); k == readFindings(h) {
+func (b *notebook) note(change func(*findings)) {
+	k := b.findings()
+	if change(&k); k == b.findings() {
 		return
 	}
-	h.findings.Store(nil)
-	k = readFindings(h)
+	b.forget()
+	k = b.findings()
 	change(&k)
-	h.findings.Store(&k)
-	file := findingsFile(h)
-	if k == (findings{}) && durable.Remove(file) == nil {
+	b.known.Store(&k)
+	if k == (findings{}) && durable.Remove(b.file) == nil {
 		return
 	}
 	raw, err := json.Marshal(k)
 	if err == nil {
-		_ = private.WriteFile(file, raw)
+		_ = private.WriteFile(b.file, raw)
 	}
 }
 
 // KeepsRefs returns the refusal of the hub if this clone knows it to delete no ref: whatever is sent
 // there, or taken from there, could never end. It is nil where nothing is known.
 func (h *remote) KeepsRefs() error {
-	k := readFindings(h)
+	k := h.book.findings()
 	if k.KeepsRefs == "" {
 		return nil
 	}
@@ -78,7 +82,7 @@ func (h *remote) KeepsRefs() error {
 // LastRefusal returns the refusal of the last step sent by this clone to the hub, if the hub refused
 // it for a lasting reason.
 func (h *remote) LastRefusal() error {
-	k := readFindings(h)
+	k := h.book.findings()
 	if k.Refused == "" {
 		return nil
 	}
@@ -88,7 +92,7 @@ func (h *remote) LastRefusal() error {
 
 // forgetRefusals notes an accepted push; deleted says whether it deleted a ref.
 func forgetRefusals(h *remote, deleted bool) {
-	note(h, func(k *findings) {
+	h.book.note(func(k *findings) {
 		if k.Refused = ""; deleted {
 			k.KeepsRefs = ""
 		}

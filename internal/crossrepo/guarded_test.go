@@ -9,11 +9,12 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/refs"
 )
 
 // A guard's refusal is told from the output of other hooks, and has one line at most.
 func TestGuardRefusal(t *testing.T) {
-	h := NewHub(&Alias{Name: "origin"}, nil, nil)
+	h := NewHub(&Alias{Name: "origin"}, &refs.Repo{}, nil)
 	for stderr, want := range map[string]*fault.Error{
 		"remote: githandoff: refs/handoffs/log/00: rollback: a lane is never deleted        ": {
 			Code: fault.Denied, Reason: "rollback", Message: "origin refuses refs/handoffs/log/00: a lane is never deleted",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -29,7 +30,10 @@ var _ lifecycle.RemoteHome = (*Hub)(nil)
 // NewHub makes the hub behind an alias. Copies of its refs are kept in repo. The checker says
 // which lanes may be copied; nil where nothing is believed of them.
 func NewHub(a *Alias, repo *refs.Repo, checker LaneChecker) *Hub {
-	return &Hub{fetcher: fetcher{laneCopies: laneCopies{remote: remote{Alias: a, Repo: repo, refNames: namesAt(a)}, checker: checker}}}
+	h := &Hub{}
+	h.Alias, h.Repo, h.refNames, h.checker = a, repo, namesAt(a), checker
+	h.book.file = repo.Own("hubs/" + path.Base(string(h.copies)) + ".json")
+	return h
 }
 
 // ID implements lifecycle.Home.
@@ -189,7 +193,7 @@ func (h *Hub) LooksFirst(ctx context.Context, id handoff.ID) bool {
 	if err != nil {
 		return false
 	}
-	k := readFindings(&h.remote)
+	k := h.book.findings()
 	if !k.Moved && k.Unshown == "" && (tip != "" || k.Whole || h.LastRead().IsZero()) {
 		return false
 	}
@@ -201,10 +205,10 @@ func (h *Hub) LooksFirst(ctx context.Context, id handoff.ID) bool {
 func noteMoved(h *Hub, edits []refs.Edit, moved []string) {
 	for _, e := range edits {
 		if tip, ok := h.scouted.LoadAndDelete(e.Ref); ok {
-			note(&h.remote, func(k *findings) { k.Moved = tip != e.Old })
+			h.book.note(func(k *findings) { k.Moved = tip != e.Old })
 		}
 		if h.Namespace().InLog(e.Ref) && slices.Contains(moved, h.RemoteName(e.Ref)) {
-			note(&h.remote, func(k *findings) { k.Moved = true })
+			h.book.note(func(k *findings) { k.Moved = true })
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (h *laneCopies) Forget() {
 	h.whole.Store(false)
 	h.laneless.Store(false)
 	h.fresh.Clear()
-	h.findings.Store(nil)
+	h.book.forget()
 	h.works.Store(nil)
 	h.silent.Store(nil)
 }
@@ -57,7 +57,7 @@ func (h *laneCopies) fetched(ids []handoff.ID, log bool) {
 	if log {
 		h.whole.Store(true)
 		h.fresh.Clear()
-		note(&h.remote, func(k *findings) { k.Whole = true })
+		h.book.note(func(k *findings) { k.Whole = true })
 	}
 }
 

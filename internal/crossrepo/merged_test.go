@@ -11,7 +11,7 @@ import (
 // The edits of several steps keep the order of one: refs that move, lanes, deletions. A git
 // that is killed between them at the hub leaves of each step what it leaves of a single one.
 func TestMerged(t *testing.T) {
-	h := NewHub(&Alias{Name: "origin", RepoID: "git+file:///srv/hub"}, nil, nil)
+	h := NewHub(&Alias{Name: "origin", RepoID: "git+file:///srv/hub"}, &refs.Repo{}, nil)
 	at := h.Namespace()
 	offer := &waiting{hub: h, t: refs.Transaction{Edits: []refs.Edit{
 		{Ref: at.Inbox("fixer", "x"), New: "1"}, {Ref: at.Lanes() + "0r", Old: "a", New: "b"},

@@ -8,11 +8,12 @@ import (
 
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
 )
 
 // A command line has its limit: many handoffs are fetched as all there are.
 func TestManyHandoffsAreFetchedAsAll(t *testing.T) {
-	h := NewHub(&Alias{RepoID: "git+https://example.com/hub"}, nil, nil)
+	h := NewHub(&Alias{RepoID: "git+https://example.com/hub"}, &refs.Repo{}, nil)
 	var want lifecycle.FetchSpec
 	for i := range manyPlaces {
 		want.Places = append(want.Places, lifecycle.Place{Agent: "fixer", ID: handoff.ID(fmt.Sprintf("ho_%026d", i))})

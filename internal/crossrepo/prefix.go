@@ -76,7 +76,7 @@ func changePrefix(ctx context.Context, as Aliases, a *Alias, prefix string) erro
 		return err
 	}
 	a.Prefix = prefix
-	note(&NewHub(a, as.Repo, nil).remote, func(k *findings) { *k = findings{} })
+	NewHub(a, as.Repo, nil).book.note(func(k *findings) { *k = findings{} })
 	return nil
 }
 

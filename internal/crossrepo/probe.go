@@ -162,11 +162,11 @@ func Try(ctx context.Context, h *Hub, now time.Time, random io.Reader) (*Trial, 
 	inbox, lane := base+"/inbox", base+"/log"
 	made := []refs.Edit{{Ref: inbox, New: commit}, {Ref: lane, New: commit}}
 	report, err := h.Push(ctx, refs.Transaction{Edits: made, Objects: first.Objects})
-	before := readFindings(&h.remote)
+	before := h.book.findings()
 	refusal := h.guardRefusal(err)
 	switch {
 	case refusal != nil:
-		note(&h.remote, func(k *findings) { k.Guarded = true })
+		h.book.note(func(k *findings) { k.Guarded = true })
 		t := &Trial{Guarded: true}
 		if errors.Is(refusal, ErrGuardElsewhere) {
 			t.Refused = refusal
@@ -240,7 +240,7 @@ func readBack(ctx context.Context, h *Hub, commit string, copies ...string) (ref
 		}
 		return errHidden(&h.remote, name), nil
 	}
-	note(&h.remote, func(k *findings) { k.Unshown, k.Shows = "", true })
+	h.book.note(func(k *findings) { k.Unshown, k.Shows = "", true })
 	return nil, nil
 }
 
@@ -248,7 +248,7 @@ func readBack(ctx context.Context, h *Hub, commit string, copies ...string) (ref
 func LostGuard(h *Hub) error {
 	return fault.New(fault.Other, fault.Problem, "%s had a guard and has none now: it takes every push", h.Alias.Name).
 		WithHints(fault.Fact("at the hub, githandoff hook install --server restores it; some servers overwrite their hooks"),
-			fault.Run("rm", findingsFile(&h.remote)).Because("if it was removed on purpose"))
+			fault.Run("rm", h.book.file).Because("if it was removed on purpose"))
 }
 
 // TakesBranches reports whether a hub takes below refs/heads what it refuses elsewhere.
@@ -256,11 +256,11 @@ func TakesBranches(ctx context.Context, h *Hub, now time.Time, random io.Reader)
 	if h.Alias.Prefix != "" {
 		return false
 	}
-	before := readFindings(&h.remote)
+	before := h.book.findings()
 	other := *h.Alias
 	other.Prefix = BranchPrefix
 	trial, err := Try(ctx, NewHub(&other, h.Repo, nil), now, random)
-	h.findings.Store(nil) // the trial noted its own findings
-	note(&h.remote, func(k *findings) { *k = before })
+	h.book.forget() // the trial noted its own findings
+	h.book.note(func(k *findings) { *k = before })
 	return err == nil && trial.Refused == nil && !trial.Guarded
 }

@@ -61,7 +61,7 @@ func (r *pushReport) failedAfter(err error, edits []refs.Edit) bool {
 // read, or is gone. It asks by trying, not by reading English.
 func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *pushReport, cause error) error {
 	if refused := h.guardRefusal(cause); refused != nil {
-		note(&h.remote, func(k *findings) { k.Guarded = true })
+		h.book.note(func(k *findings) { k.Guarded = true })
 		return refused
 	}
 	if lost, err := lostLane(ctx, h, edits); err != nil || lost != "" {
@@ -317,7 +317,7 @@ func (h *remote) errPushRefused(edits []refs.Edit, r *pushReport, cause error) e
 	text := strings.Join(append([]string{why}, said...), "; ")
 	keeps := r.keepsRefs(h, edits)
 	if r.RefusedForGood(edits) {
-		note(h, func(k *findings) {
+		h.book.note(func(k *findings) {
 			if k.Refused = text; keeps {
 				k.KeepsRefs = text
 			}

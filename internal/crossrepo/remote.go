@@ -30,12 +30,12 @@ type remote struct {
 
 	refNames // of refs, here and at the hub
 
-	silent   atomic.Pointer[silence] // nil as long as each call of this command was answered
-	failed   atomic.Int32            // fetches of lost objects in this command
-	sshOnce  sync.Once               // see SSHSharing
-	ssh      sshshare.Sharing
-	findings atomic.Pointer[findings]          // nil until the file was read
-	works    atomic.Pointer[map[string]string] // see worksThere
+	silent  atomic.Pointer[silence] // nil as long as each call of this command was answered
+	failed  atomic.Int32            // fetches of lost objects in this command
+	sshOnce sync.Once               // see SSHSharing
+	ssh     sshshare.Sharing
+	book    notebook                          // what this clone found out about the hub
+	works   atomic.Pointer[map[string]string] // see worksThere
 }
 
 // pushArgs begin every push.

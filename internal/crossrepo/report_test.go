@@ -67,7 +67,7 @@ func TestReportRefused(t *testing.T) {
 // Nothing was sent if git itself saw that the handoff had moved. If only its lane moved, the
 // handoff may still be free. A push that the hub itself refused may have reached its hooks.
 func TestReportOvertaken(t *testing.T) {
-	h := NewHub(&Alias{Name: "origin", RepoID: "git+file:///srv/hub"}, nil, nil)
+	h := NewHub(&Alias{Name: "origin", RepoID: "git+file:///srv/hub"}, &refs.Repo{}, nil)
 	edits := []refs.Edit{{Ref: h.Namespace().Inbox("fixer", "x"), New: "1"}, {Ref: h.Namespace().Lanes() + "0r", New: "2"}}
 	inbox, lane := "!\t1:"+h.RemoteName(edits[0].Ref)+"\t", "!\t2:"+h.RemoteName(edits[1].Ref)+"\t"
 	const stale, along = "[rejected] (stale info)\n", "[rejected] (atomic push failed)\n"
@@ -117,7 +117,7 @@ func TestLockedHint(t *testing.T) {
 		"git+file:///srv/my hubs/it.git": "githandoff -C '/srv/my hubs/it.git' doctor --fix  # removes it if no process has it open",
 		"git+https://example.com/client": "# githandoff doctor --fix, run at client, removes it if no process has it open",
 	} {
-		h := NewHub(&Alias{Name: "client", RepoID: id}, nil, nil)
+		h := NewHub(&Alias{Name: "client", RepoID: id}, &refs.Repo{}, nil)
 		assert.Equal(t, want, fault.As(h.errLocked("/x.lock")).Advice())
 	}
 }

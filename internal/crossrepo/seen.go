@@ -17,7 +17,7 @@ const recent = time.Hour
 // MayClaimSeen reports whether it is worth a try to claim what this clone knows of the hub: it
 // read the hub a short time ago, and the last such try was not in vain.
 func (h *fetcher) MayClaimSeen() bool {
-	return time.Since(h.LastRead()) < recent && !readFindings(&h.remote).Contested
+	return time.Since(h.LastRead()) < recent && !h.book.findings().Contested
 }
 
 // idle is how long an agent may leave the hub alone without emptying its inbox. Meanwhile
@@ -28,13 +28,13 @@ const idle = 10 * time.Minute
 // with the log: it has not done so for a while, or was busy otherwise, and this clone fetches
 // the log along.
 func (h *fetcher) LooksAtAll() bool {
-	looked := time.Unix(readFindings(&h.remote).Looked, 0)
+	looked := time.Unix(h.book.findings().Looked, 0)
 	return h.wantsLog() && (time.Since(looked) >= recent || time.Since(h.LastRead()) >= idle)
 }
 
 // LookedAtAll notes such a look.
 func (h *fetcher) LookedAtAll() {
-	note(&h.remote, func(k *findings) { k.Looked = time.Now().Unix() })
+	h.book.note(func(k *findings) { k.Looked = time.Now().Unix() })
 }
 
 // LearnSeen moves the copy of a lane on to the mirror of an earlier look, and reports whether
@@ -77,5 +77,5 @@ func errOvertaken(h *Hub, edits []refs.Edit) error {
 // NoteContested notes whether others claim from the hub as well: a claim tried without a look came too
 // late.
 func (h *fetcher) NoteContested(contested bool) {
-	note(&h.remote, func(k *findings) { k.Contested = contested })
+	h.book.note(func(k *findings) { k.Contested = contested })
 }

@@ -17,7 +17,7 @@ import (
 
 // noteTaken notes a ref taken by a hub, until a look shows whether the hub shows it.
 func noteTaken(h *remote, e refs.Edit) {
-	note(h, func(k *findings) {
+	h.book.note(func(k *findings) {
 		if !k.Shows && k.Unshown == "" {
 			k.Unshown = h.relative(e.Ref) + " " + e.New
 		}
@@ -26,7 +26,7 @@ func noteTaken(h *remote, e refs.Edit) {
 
 // unshown returns the copy of the ref the hub took and has not shown yet; no name if there is none.
 func unshown(h *remote) (ref refs.Ref) {
-	if name, oid, ok := strings.Cut(readFindings(h).Unshown, " "); ok {
+	if name, oid, ok := strings.Cut(h.book.findings().Unshown, " "); ok {
 		ref = refs.Ref{Name: string(h.Namespace()) + name, OID: oid}
 	}
 	return ref
@@ -55,7 +55,7 @@ func checkShown(ctx context.Context, h *remote) error {
 	if now == "" && hides(ctx, h, ref) {
 		return errHidden(h, h.RemoteName(ref.Name))
 	}
-	note(h, func(k *findings) { k.Unshown, k.Shows = "", now != "" })
+	h.book.note(func(k *findings) { k.Unshown, k.Shows = "", now != "" })
 	return nil
 }
 
@@ -80,7 +80,7 @@ func hides(ctx context.Context, h *remote, ref refs.Ref) bool {
 // CheckShows makes sure that others can see an offer at a hub. It asks the hub only if the hub
 // has not shown any ref of handoffs to this clone yet.
 func CheckShows(ctx context.Context, h *Hub, id handoff.ID) error {
-	if k := readFindings(&h.remote); k.Shows {
+	if k := h.book.findings(); k.Shows {
 		return nil
 	}
 	seen, err := refs.Named(ctx, h.Repo, h.Mirror().Lanes())
@@ -88,7 +88,7 @@ func CheckShows(ctx context.Context, h *Hub, id handoff.ID) error {
 		return err
 	}
 	if len(seen) > 0 {
-		note(&h.remote, func(k *findings) { k.Unshown, k.Shows = "", true })
+		h.book.note(func(k *findings) { k.Unshown, k.Shows = "", true })
 		return nil
 	}
 	lane := h.Namespace().Lane(id)
@@ -110,6 +110,6 @@ func Hides(ctx context.Context, h *Hub) error {
 	if err != nil || len(memory) == 0 || !hides(ctx, &h.remote, memory[0]) {
 		return err
 	}
-	note(&h.remote, func(k *findings) { k.Unshown, k.Shows = h.relative(memory[0].Name)+" "+memory[0].OID, false })
+	h.book.note(func(k *findings) { k.Unshown, k.Shows = h.relative(memory[0].Name)+" "+memory[0].OID, false })
 	return errHidden(&h.remote, h.RemoteName(memory[0].Name))
 }

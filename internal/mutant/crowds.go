@@ -139,7 +139,7 @@ var ofCrowds = []mutant{
 	},
 	{
 		"a claim that came too late is remembered", "internal/crossrepo/seen.go",
-		` && !readFindings(&h.remote).Contested`, ``, "./internal/bench -run TestTripsOfALateClaim",
+		` && !h.book.findings().Contested`, ``, "./internal/bench -run TestTripsOfALateClaim",
 	},
 	{
 		"a claim that came too late looks at all that is asked next", "internal/crossrepo/seen.go",
