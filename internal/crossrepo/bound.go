@@ -88,7 +88,7 @@ func (b *bound) sweep() {
 // wantsLog reports whether this clone fetches the whole log of a hub along with the lanes it
 // needs. A shallow clone wants no history, and handoff.lanes decides for any other. Nobody
 // wants a log that recently exceeded its bound.
-func (h *laneCopies) wantsLog() bool {
+func (h *fetcher) wantsLog() bool {
 	switch h.Repo.Config.Get("handoff.lanes") {
 	case "all":
 		return true
@@ -104,16 +104,16 @@ func (h *laneCopies) wantsLog() bool {
 
 // narrow notes that a hub shows more than a log can be, and drops refs fetched earlier whose
 // names are not those of lanes.
-func narrow(ctx context.Context, h *laneCopies) error {
+func (h *fetcher) narrow(ctx context.Context) error {
 	h.book.note(func(k *findings) { k.Narrow = time.Now().Unix() })
-	_, err := dropOdd(ctx, h)
+	_, err := h.dropOdd(ctx)
 	return err
 }
 
 // dropOdd drops the refs among the lanes of the mirror, or their copies, whose names are not
 // those of lanes. They are the memory of nothing, and a ref below a lane stands in the way of
 // the lane.
-func dropOdd(ctx context.Context, h *laneCopies) (dropped bool, err error) {
+func (h *laneCopies) dropOdd(ctx context.Context) (dropped bool, err error) {
 	list, err := h.Repo.List(ctx, h.Mirror().Lanes(), h.Namespace().Lanes())
 	if err != nil {
 		return false, err
@@ -133,7 +133,7 @@ func dropOdd(ctx context.Context, h *laneCopies) (dropped bool, err error) {
 
 // widen allows the whole log of a hub to be fetched again. This clone has just read all of it
 // and found a log of handoffs.
-func widen(ctx context.Context, h *laneCopies) error {
+func (h *fetcher) widen(ctx context.Context) error {
 	if h.book.findings().Narrow == 0 {
 		return nil
 	}

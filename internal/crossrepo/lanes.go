@@ -82,7 +82,7 @@ func (h *laneCopies) Memory(ctx context.Context) ([]refs.Ref, error) {
 		return !handoff.IsLane(strings.TrimPrefix(ref.Name, h.Namespace().Lanes()))
 	})
 	if len(known) < len(list) {
-		if _, err = dropOdd(ctx, h); err != nil {
+		if _, err = h.dropOdd(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -1,7 +1,6 @@
 package crossrepo
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -121,7 +120,7 @@ func (h *laneCopies) allTips(ctx context.Context) ([]laneTips, error) {
 			if odd++; odd > mostOdd {
 				continue
 			}
-			h.refused.Store(name, errRefusedLane(h, name, ref.OID, "", errNoLane))
+			h.refused.Store(name, h.errRefused(name, ref.OID, "", errNoLane))
 			continue
 		}
 		all = append(all, laneTips{name, was[name], ref.OID})
@@ -141,7 +140,7 @@ func (h *laneCopies) learnFrom(ctx context.Context, read func() ([]laneTips, err
 		if err != nil {
 			return err
 		}
-		edits, back, err := movesOf(ctx, h, list)
+		edits, back, err := h.movesOf(ctx, list)
 		if err != nil {
 			return err
 		}
@@ -165,7 +164,7 @@ func (h *laneCopies) learnFrom(ctx context.Context, read func() ([]laneTips, err
 		case try > 0:
 			return err
 		default: // an older githandoff made copies of refs below a lane
-			if dropped, derr := dropOdd(ctx, h); !dropped || derr != nil {
+			if dropped, derr := h.dropOdd(ctx); !dropped || derr != nil {
 				return err
 			}
 		}
@@ -173,147 +172,30 @@ func (h *laneCopies) learnFrom(ctx context.Context, read func() ([]laneTips, err
 }
 
 // movesOf checks lanes. back is the error of a hub that lacks commits seen by this clone.
-func movesOf(ctx context.Context, h *laneCopies, list []laneTips) (edits []refs.Edit, back, err error) {
-	for i := range list {
-		s := &list[i]
-		switch to, err := h.nextTip(ctx, s); {
+func (h *laneCopies) movesOf(ctx context.Context, list []laneTips) (edits []refs.Edit, back, err error) {
+	for _, s := range list {
+		m := &laneMove{h, s}
+		switch to, err := m.next(ctx); {
 		case fault.Is(err, fault.Rollback):
 			back = err
 		case err != nil:
 			return nil, nil, err
-		case to != s.was:
-			edits = append(edits, refs.Edit{Ref: s.name, Old: s.was, New: to})
+		case to != m.was:
+			edits = append(edits, refs.Edit{Ref: m.name, Old: m.was, New: to})
 		}
 	}
 	return edits, back, nil
 }
 
-// nextTip decides the next tip of the copy of a lane, or why it stays. An error of a single lane
-// is added to the refusals. A hub is refused if its lane lacks commits seen by this clone. If commits
-// are lost here, because a gc took objects just fetched, the lane is fetched again, and s says where
-// it is then.
-func (h *laneCopies) nextTip(ctx context.Context, s *laneTips) (to string, err error) {
-	to, err = nextTipOnce(ctx, h, *s)
-	if !fault.Is(err, fault.MissingObject) && !fault.Is(h.Refused(s.name), fault.MissingObject) {
-		return to, err
-	}
-	if err := mendLane(ctx, h, s); err != nil {
-		return "", err
-	}
-	return nextTipOnce(ctx, h, *s)
-}
-
-// nextTipOnce is like nextTip, and fetches no lost commits.
-func nextTipOnce(ctx context.Context, h *laneCopies, s laneTips) (to string, err error) {
-	switch {
-	case s.was == "" && s.now == "":
-		h.refused.Delete(s.name)
-		return "", nil
-	case s.now == s.was || s.now == "":
-		return h.unmoved(ctx, s)
-	case h.checker == nil:
-		if ok, err := h.extends(ctx, s.now, s.was); err != nil {
-			return "", err
-		} else if ok {
-			return s.now, nil
-		}
-		return "", h.errRollback(h.RemoteName(s.name))
-	}
-	why := h.checker.MayMove(ctx, s.was, s.now)
-	switch {
-	case why == nil:
-		h.refused.Delete(s.name)
-		return s.now, nil
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	}
-	if ok, err := h.extends(ctx, s.now, s.was); err != nil {
-		return "", err
-	} else if ok {
-		h.refuse(s.name, s.now, cmp.Or(s.was, cleanBelow(ctx, h, s.now)), why)
-		return s.was, nil
-	}
-	return h.recheckRewind(ctx, s)
-}
-
-// unmoved returns the next tip of a copy that stands where the hub's lane does, or whose lane the hub
-// has no more: the same one. If the copy took over a stranger's merge before copies were looked at, it
-// is its former tip, provided that the hub was cleaned.
-func (h *laneCopies) unmoved(ctx context.Context, s laneTips) (to string, err error) {
-	if h.checker == nil {
-		return s.was, nil
-	}
-	why := h.checker.MayMove(ctx, s.was, s.was)
-	if why == nil {
-		h.refused.Delete(s.name)
-		return s.was, nil
-	}
-	if s.now != s.was {
-		if cut, ok, err := h.cut(ctx, s); ok || err != nil {
-			h.refused.Delete(s.name)
-			return cut, err
-		}
-	}
-	h.refuse(s.name, s.was, cleanBelow(ctx, h, s.was), why)
-	return s.was, nil
-}
-
-// cleanBelow returns the tip of a lane before the first merge by a stranger; "" if there is none, or it cannot
-// be read.
-func cleanBelow(ctx context.Context, h *laneCopies, tip string) string {
-	if cut, ok, err := h.checker.Cut(ctx, tip, ""); ok && err == nil {
-		return cut
-	}
-	return ""
-}
-
-// refuse notes why the copy of a lane stays: because of the hub's tip, which its administrator can
-// put back to was, or because this clone lost a part of the lane.
-func (h *laneCopies) refuse(lane, tip, was string, why error) {
-	if !fault.Is(why, fault.MissingObject) {
-		why = errRefusedLane(h, lane, tip, was, why)
-	}
-	h.refused.Store(lane, why)
-}
-
-// errRefusedLane returns the refusal of a hub's lane that this clone does not follow. Its administrator can
+// errRefused returns the refusal of a hub's lane that this clone does not follow. Its administrator can
 // put it back to a former tip, if one is known.
-func errRefusedLane(h *laneCopies, lane, tip, was string, why error) error {
+func (h *laneCopies) errRefused(lane, tip, was string, why error) error {
 	name := h.RemoteName(lane)
 	f := fault.New(fault.Denied, fault.Rollback, "%s has a history in %s that this clone refuses: %w", h.Alias.Name, untrusted.Ref(name), why)
 	if was == "" {
 		return f
 	}
 	return f.WithHints(inHub(h.Alias, "puts the lane back", "update-ref", name, was, tip))
-}
-
-// recheckRewind looks again at a lane whose mirror does not stand on the copy. Another command of
-// this clone may have moved the copy on since the hub was asked, so it is asked again.
-func (h *laneCopies) recheckRewind(ctx context.Context, s laneTips) (to string, err error) {
-	if s.now, err = h.refetchLane(ctx, s.name); err != nil {
-		return "", err
-	}
-	if s.now == "" || s.now == s.was {
-		return s.was, nil
-	}
-	if ok, err := h.extends(ctx, s.now, s.was); err != nil {
-		return "", err
-	} else if ok {
-		return h.nextTip(ctx, &s)
-	}
-	cut, ok, err := h.cut(ctx, s)
-	if err != nil {
-		return "", err
-	}
-	if !ok {
-		return "", h.errRollback(h.RemoteName(s.name))
-	}
-	h.refused.Delete(s.name)
-	to, err = h.nextTip(ctx, &laneTips{s.name, cut, s.now})
-	if fault.Is(err, fault.Rollback) { // the copy keeps the commits seen by this clone
-		err = errors.Join(h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: cut}}}), err)
-	}
-	return to, err
 }
 
 // refetchLane fetches the lane of a copy into the mirror once more, and returns where the hub has it.
@@ -325,13 +207,4 @@ func (h *laneCopies) refetchLane(ctx context.Context, name string) (now string, 
 		return "", err
 	}
 	return h.Repo.Resolve(ctx, h.mirrored(name))
-}
-
-// cut finds the tip of a copy before an untrusted merge, if that tip is known and the hub has
-// no more than that. Not ok if the copy is in order.
-func (h *laneCopies) cut(ctx context.Context, s laneTips) (tip string, ok bool, err error) {
-	if h.checker == nil || h.checker.MayMove(ctx, "", s.was) == nil {
-		return "", false, nil
-	}
-	return h.checker.Cut(ctx, s.was, s.now)
 }

@@ -60,7 +60,7 @@ func (h *fetcher) Bring(ctx context.Context, l Look) error {
 		l.Log = false
 		if err = h.bringOnce(ctx, l, nil); err == nil {
 			b.sweep()
-			err = narrow(ctx, &h.laneCopies)
+			err = h.narrow(ctx)
 		}
 	}
 	if err == nil {
@@ -117,7 +117,7 @@ func (h *fetcher) BringLog(ctx context.Context, l Look) error {
 	if err := h.bringOnce(ctx, l, nil); err != nil {
 		return err
 	}
-	return widen(ctx, &h.laneCopies)
+	return h.widen(ctx)
 }
 
 // RefreshAllLanes brings in every lane of the hub, and checks it: what an audit needs.

@@ -63,17 +63,6 @@ func (h *Hub) Refetch(ctx context.Context, p lifecycle.Place, ref string) (*refs
 	return h.Repo.Read(ctx, ref, record.MaxCommit)
 }
 
-// mendLane is like Mend for the copy of one lane and its mirror. An object that the hub has lost as well
-// stays lost, which is no error.
-func mendLane(ctx context.Context, h *laneCopies, s *laneTips) error {
-	_, _, err := mend(ctx, &h.remote, s.name, h.mirrored(s.name))
-	if err != nil && !fault.Is(err, fault.MissingObject) {
-		return err
-	}
-	*s, err = h.tipsOf(ctx, s.name)
-	return err
-}
-
 // mendAfter makes a fetch possible that failed because refs lead to lost objects, as a "gc --prune=now" beside
 // a fetch or a power cut leaves them: git fetches nothing into a clone with such refs. It does what Mend does,
 // and drops other copies. It reports whether anything changed.

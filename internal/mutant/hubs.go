@@ -115,19 +115,19 @@ var ofHubs = []mutant{
 	},
 	{
 		"a copy below a lane makes way for it", "internal/crossrepo/learn.go",
-		`if dropped, derr := dropOdd(ctx, h); !dropped || derr != nil {`, `if true {`, inCrossrepo + "TestRefBelowALaneIsNotItsMemory",
+		`if dropped, derr := h.dropOdd(ctx); !dropped || derr != nil {`, `if true {`, inCrossrepo + "TestRefBelowALaneIsNotItsMemory",
 	},
 	{
 		"a lane that a gc took is fetched again", "internal/crossrepo/learn.go",
 		`case fault.Is(err, fault.MissingObject): // a gc took`, `case false: // a gc took`, inCrossrepo + "TestLearnWhatAGCTook",
 	},
 	{
-		"a lane of which commits are lost is fetched again", "internal/crossrepo/learn.go",
-		`if !fault.Is(err, fault.MissingObject) && !fault.Is(h.Refused(s.name), fault.MissingObject) {`, `if true {`, inCrossrepo + "TestLookMendsALane",
+		"a lane of which commits are lost is fetched again", "internal/crossrepo/lanemove.go",
+		`if !fault.Is(err, fault.MissingObject) && !fault.Is(m.Refused(m.name), fault.MissingObject) {`, `if true {`, inCrossrepo + "TestLookMendsALane",
 	},
 	{
-		"a lane that has not moved is mended, too", "internal/crossrepo/learn.go",
-		` && !fault.Is(h.Refused(s.name), fault.MissingObject) {`, ` {`, inCrossrepo + "TestLookMendsALane",
+		"a lane that has not moved is mended, too", "internal/crossrepo/lanemove.go",
+		` && !fault.Is(m.Refused(m.name), fault.MissingObject) {`, ` {`, inCrossrepo + "TestLookMendsALane",
 	},
 	{
 		"a copy of notes that lacks objects goes", "internal/crossrepo/gc.go",
@@ -298,17 +298,17 @@ var ofHubs = []mutant{
 	},
 	// The fence of the lane.
 	{
-		"a rewound lane is not taken for a refused one", "internal/crossrepo/learn.go",
+		"a rewound lane is not taken for a refused one", "internal/crossrepo/lanemove.go",
 		`	} else if ok {
-		h.refuse(s.name, s.now, cmp.Or`, `	} else if ok || true {
-		h.refuse(s.name, s.now, cmp.Or`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
+		m.refuse(m.now, cmp.Or`, `	} else if ok || true {
+		m.refuse(m.now, cmp.Or`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
 	},
 	{
-		"the memory of a lane does not go back", "internal/crossrepo/learn.go",
+		"the memory of a lane does not go back", "internal/crossrepo/lanemove.go",
 		`	if !ok {
-		return "", h.errRollback(h.RemoteName(s.name))
+		return "", m.errRollback(m.RemoteName(m.name))
 	}`, `	if !ok {
-		return s.now, nil
+		return m.now, nil
 	}`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
 	},
 	{
@@ -320,8 +320,8 @@ var ofHubs = []mutant{
 		`if !handoff.IsLane(lane) {`, `if false {`, "./internal/cli -run TestScript/audit_nested_lane",
 	},
 	{
-		"a memory that moved on meanwhile is no rewound hub", "internal/crossrepo/learn.go",
-		`	return h.recheckRewind(ctx, s)`, `	return "", h.errRollback(h.RemoteName(s.name))`, inCrossrepo + "TestOlderAnswerIsNotARewind",
+		"a memory that moved on meanwhile is no rewound hub", "internal/crossrepo/lanemove.go",
+		`	return m.rewound(ctx)`, `	return "", m.errRollback(m.RemoteName(m.name))`, inCrossrepo + "TestOlderAnswerIsNotARewind",
 	},
 	{
 		"a comparison that fails is no answer", "internal/crossrepo/remote.go",
@@ -348,8 +348,8 @@ var ofHubs = []mutant{
 		`append([]string{"git", "-C", dir}, args...)`, `append([]string{"git", "-C", dir}[:1], args...)`, inScript + "sync_merged_by_stranger",
 	},
 	{
-		"a merge in a lane seen for the first time has a way back", "internal/crossrepo/learn.go",
-		`cmp.Or(s.was, cleanBelow(ctx, h, s.now))`, `cmp.Or(s.was, "")`, inScript + "sync_merged_by_stranger",
+		"a merge in a lane seen for the first time has a way back", "internal/crossrepo/lanemove.go",
+		`cmp.Or(m.was, m.cleanBelow(ctx, m.now))`, `cmp.Or(m.was, "")`, inScript + "sync_merged_by_stranger",
 	},
 	{
 		"a sync warns of a lane that it refuses", "internal/app/hubsync/look.go",

@@ -87,20 +87,20 @@ var ofRecords = []mutant{
 		`o, err = l.unreadable(ctx, oid)`, `return nil, err`, inCrossrepo + "TestTooLargeEntry",
 	},
 	{
-		"a merge of a stranger does not enter the copies", "internal/crossrepo/learn.go",
-		`why := h.checker.MayMove(ctx, s.was, s.now)`, `why := error(nil)`, inCrossrepo + "TestStrangersMerge",
+		"a merge of a stranger does not enter the copies", "internal/crossrepo/lanemove.go",
+		`why := m.checker.MayMove(ctx, m.was, m.now)`, `why := error(nil)`, inCrossrepo + "TestStrangersMerge",
 	},
 	{
 		"a copy of a lane leads to what it led to", "internal/lifecycle/history.go",
 		`if err != nil || from == "" {`, `if from == "" || true {`, inLifecycle + "TestMayMove",
 	},
 	{
-		"a poisoned copy is mended", "internal/crossrepo/learn.go",
-		`	cut, ok, err := h.cut(ctx, s)`, `	cut, ok, err := "", false, error(nil)`, inCrossrepo + "TestPoisonedCopy",
+		"a poisoned copy is mended", "internal/crossrepo/lanemove.go",
+		`	cut, ok, err := again.cut(ctx)`, `	cut, ok, err := "", false, error(nil)`, inCrossrepo + "TestPoisonedCopy",
 	},
 	{
-		"a poisoned copy of a lane that is gone is mended", "internal/crossrepo/learn.go",
-		`if cut, ok, err := h.cut(ctx, s); ok || err != nil {`, `if cut, ok, err := "", false, error(nil); ok || err != nil {`, inCrossrepo + "TestPoisonedCopy",
+		"a poisoned copy of a lane that is gone is mended", "internal/crossrepo/lanemove.go",
+		`if cut, ok, err := m.cut(ctx); ok || err != nil {`, `if cut, ok, err := "", false, error(nil); ok || err != nil {`, inCrossrepo + "TestPoisonedCopy",
 	},
 	{
 		"a stranger's merge is not given back", "internal/crossrepo/catchup.go",
