@@ -91,8 +91,8 @@ func (h *remote) LastRefusal() error {
 }
 
 // forgetRefusals notes an accepted push; deleted says whether it deleted a ref.
-func forgetRefusals(h *remote, deleted bool) {
-	h.book.note(func(k *findings) {
+func (b *notebook) forgetRefusals(deleted bool) {
+	b.note(func(k *findings) {
 		if k.Refused = ""; deleted {
 			k.KeepsRefs = ""
 		}

@@ -48,135 +48,11 @@ func (h *Hub) Is(repoID string) bool { return h.Alias.Is(repoID) }
 // ref whose history it could not look into, even from an atomic push, and moves the others.
 // Then half of a step is there, and the next fetch shows which half.
 func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
+	step := hubStep{h, t}
 	if s := seatOf(ctx); s != nil {
-		return s.wait(ctx, h, t)
+		return s.wait(ctx, step)
 	}
-	return applyAlone(ctx, h, t)
-}
-
-func applyAlone(ctx context.Context, h *Hub, t refs.Transaction) error {
-	// If a copy has moved already, do not push: it would be refused. If it is at the new value, git
-	// would call that ref up to date, ignore its lease, and move the others.
-	if err := h.checkRefused(t.Edits); err != nil {
-		return err
-	}
-	if _, moved, err := h.compare(ctx, t.Edits); err != nil {
-		return err
-	} else if len(moved) > 0 {
-		return &refs.StaleError{Refs: moved}
-	}
-	edits := t.Edits
-	const tries = 5
-	for try := 0; ; try++ {
-		// Again with each try: a gc may have taken what no ref leads to yet.
-		if err := h.Repo.Store.Write(t.Objects...); err != nil {
-			return err
-		}
-		if err := ctx.Err(); err != nil {
-			return err // git would finish a push that begins now
-		}
-		report, err := h.Push(ctx, refs.Transaction{Edits: edits, Objects: t.Objects})
-		if err == nil && report.Accepted(edits) {
-			return landed(ctx, h, t)
-		}
-		if try == 0 && t.NoRetry && report.overtaken(h, t.Edits) {
-			return errOvertaken(h, t.Edits)
-		}
-		if h.guardRefusal(err) == nil && report.RefusedForGood(t.Edits) {
-			return refusal(ctx, h, t.Edits, report, err)
-		}
-		silent := len(report.flag) == 0 && (try > 0 || gitexec.TimedOut(err)) // it said nothing of any ref
-		rest, applied, err := unapplied(ctx, h, t, edits, report, err, silent || try+1 == tries)
-		switch {
-		case err != nil:
-			return inDoubt(report, err)
-		case applied:
-			return follow(ctx, h, t)
-		}
-		edits = rest
-		if err := refs.Pause(ctx, try); err != nil {
-			return err
-		}
-	}
-}
-
-// unapplied reads the hub after a failed push and returns the edits to push once more. If
-// applied is true there are none: the push was applied, and its answer got lost. After the last
-// try, cause and report explain the refusal.
-func unapplied(ctx context.Context, h *Hub, t refs.Transaction, edits []refs.Edit, report *pushReport, cause error, last bool) (rest []refs.Edit, applied bool, err error) {
-	if err := h.Refresh(ctx, lifecycle.FetchSpecFor(h, t.Edits)); err != nil {
-		return nil, false, err
-	}
-	if err := h.checkRefused(t.Edits); err != nil {
-		return nil, false, err
-	}
-	done, moved, err := h.compare(ctx, t.Edits)
-	if err == nil && (done || len(moved) == 0) {
-		edits, err = h.remaining(ctx, edits, done)
-	}
-	switch {
-	case err != nil:
-		return nil, false, err
-	case done && len(edits) == 0:
-		return nil, true, nil
-	case !done && len(moved) > 0:
-		noteMoved(h, t.Edits, moved)
-		return nil, false, &refs.StaleError{Refs: moved, Read: true}
-	case last, h.guardRefusal(cause) != nil:
-		return nil, false, h.diagnose(ctx, t.Edits, report, cause)
-	}
-	return edits, false, nil
-}
-
-// compare reads the copies after a refresh: whether every edit is in place, and
-// which refs are not where the edits expected them.
-func (h *Hub) compare(ctx context.Context, edits []refs.Edit) (done bool, moved []string, err error) {
-	done = true
-	for _, e := range h.copied(edits) {
-		now, err := h.Repo.Resolve(ctx, e.Ref)
-		if err != nil {
-			return false, nil, err
-		}
-		done = done && now == e.New
-		if now != e.Old {
-			moved = append(moved, h.RemoteName(e.Ref))
-		}
-	}
-	return done, moved, nil
-}
-
-// landed records a push accepted by the hub.
-func landed(ctx context.Context, h *Hub, t refs.Transaction) error {
-	deleted := slices.ContainsFunc(t.Edits, func(e refs.Edit) bool { return e.New == "" })
-	forgetRefusals(&h.remote, deleted)
-	noteMoved(h, t.Edits, nil)
-	return follow(ctx, h, t)
-}
-
-// follow lets this repository's copies and its own refs follow an accepted push. A copy moved
-// meanwhile by another fetch is newer and stays. An interrupt does not end it: the step was
-// taken.
-func follow(ctx context.Context, h *Hub, t refs.Transaction) error {
-	ctx = context.WithoutCancel(ctx)
-	h.pushed(t.Edits)
-	edits, err := h.followed(ctx, t.Edits)
-	if err != nil {
-		return err
-	}
-	err = h.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: t.Objects, LocalEdits: t.LocalEdits})
-	if _, ok := errors.AsType[*refs.StaleError](err); !ok {
-		return err
-	}
-	var behind []refs.Edit
-	for _, e := range edits {
-		if now, rerr := h.Repo.Resolve(ctx, e.Ref); rerr == nil && now == e.Old {
-			behind = append(behind, e)
-		}
-	}
-	if err := h.Repo.Apply(ctx, refs.Transaction{Edits: behind, LocalEdits: t.LocalEdits}); err != nil {
-		return fmt.Errorf("note what %s accepted: %w", h.Alias.Name, err)
-	}
-	return nil
+	return step.apply(ctx)
 }
 
 // LooksFirst implements lifecycle.RemoteHome. A refused push is followed by a look and by
@@ -201,9 +77,144 @@ func (h *Hub) LooksFirst(ctx context.Context, id handoff.ID) bool {
 	return true
 }
 
-// noteMoved notes whether the lanes of a push were where this clone had them.
-func noteMoved(h *Hub, edits []refs.Edit, moved []string) {
+// hubStep is a transaction on its way to a hub.
+type hubStep struct {
+	hub *Hub
+	t   refs.Transaction
+}
+
+// apply pushes the step alone, and again as long as the hub may take it.
+func (s hubStep) apply(ctx context.Context) error {
+	// If a copy has moved already, do not push: it would be refused. If it is at the new value, git
+	// would call that ref up to date, ignore its lease, and move the others.
+	if err := s.hub.checkRefused(s.t.Edits); err != nil {
+		return err
+	}
+	if _, moved, err := s.compare(ctx); err != nil {
+		return err
+	} else if len(moved) > 0 {
+		return &refs.StaleError{Refs: moved}
+	}
+	edits := s.t.Edits
+	const tries = 5
+	for try := 0; ; try++ {
+		// Again with each try: a gc may have taken what no ref leads to yet.
+		if err := s.hub.Repo.Store.Write(s.t.Objects...); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err // git would finish a push that begins now
+		}
+		report, err := s.hub.Push(ctx, refs.Transaction{Edits: edits, Objects: s.t.Objects})
+		if err == nil && report.Accepted(edits) {
+			return s.landed(ctx)
+		}
+		if try == 0 && s.t.NoRetry && report.overtaken(s.hub, s.t.Edits) {
+			return s.errOvertaken()
+		}
+		if s.hub.guardRefusal(err) == nil && report.RefusedForGood(s.t.Edits) {
+			return refusal(ctx, s.hub, s.t.Edits, report, err)
+		}
+		silent := len(report.flag) == 0 && (try > 0 || gitexec.TimedOut(err)) // it said nothing of any ref
+		rest, applied, err := s.unapplied(ctx, edits, report, err, silent || try+1 == tries)
+		switch {
+		case err != nil:
+			return inDoubt(report, err)
+		case applied:
+			return s.follow(ctx)
+		}
+		edits = rest
+		if err := refs.Pause(ctx, try); err != nil {
+			return err
+		}
+	}
+}
+
+// unapplied reads the hub after a failed push and returns the edits to push once more. If
+// applied is true there are none: the push was applied, and its answer got lost. After the last
+// try, cause and report explain the refusal.
+func (s hubStep) unapplied(ctx context.Context, edits []refs.Edit, report *pushReport, cause error, last bool) (rest []refs.Edit, applied bool, err error) {
+	h := s.hub
+	if err := h.Refresh(ctx, lifecycle.FetchSpecFor(h, s.t.Edits)); err != nil {
+		return nil, false, err
+	}
+	if err := h.checkRefused(s.t.Edits); err != nil {
+		return nil, false, err
+	}
+	done, moved, err := s.compare(ctx)
+	if err == nil && (done || len(moved) == 0) {
+		edits, err = h.remaining(ctx, edits, done)
+	}
+	switch {
+	case err != nil:
+		return nil, false, err
+	case done && len(edits) == 0:
+		return nil, true, nil
+	case !done && len(moved) > 0:
+		s.noteMoved(moved)
+		return nil, false, &refs.StaleError{Refs: moved, Read: true}
+	case last, h.guardRefusal(cause) != nil:
+		return nil, false, h.diagnose(ctx, s.t.Edits, report, cause)
+	}
+	return edits, false, nil
+}
+
+// compare reads the copies: whether every edit is in place, and which refs are not where the edits
+// expect them.
+func (s hubStep) compare(ctx context.Context) (done bool, moved []string, err error) {
+	done = true
+	for _, e := range s.hub.copied(s.t.Edits) {
+		now, err := s.hub.Repo.Resolve(ctx, e.Ref)
+		if err != nil {
+			return false, nil, err
+		}
+		done = done && now == e.New
+		if now != e.Old {
+			moved = append(moved, s.hub.RemoteName(e.Ref))
+		}
+	}
+	return done, moved, nil
+}
+
+// landed records a push accepted by the hub.
+func (s hubStep) landed(ctx context.Context) error {
+	deleted := slices.ContainsFunc(s.t.Edits, func(e refs.Edit) bool { return e.New == "" })
+	s.hub.book.forgetRefusals(deleted)
+	s.noteMoved(nil)
+	return s.follow(ctx)
+}
+
+// follow lets this repository's copies and its own refs follow an accepted push. A copy moved
+// meanwhile by another fetch is newer and stays. An interrupt does not end it: the step was
+// taken.
+func (s hubStep) follow(ctx context.Context) error {
+	h, t := s.hub, s.t
+	ctx = context.WithoutCancel(ctx)
+	h.pushed(t.Edits)
+	edits, err := h.followed(ctx, t.Edits)
+	if err != nil {
+		return err
+	}
+	err = h.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: t.Objects, LocalEdits: t.LocalEdits})
+	if _, ok := errors.AsType[*refs.StaleError](err); !ok {
+		return err
+	}
+	var behind []refs.Edit
 	for _, e := range edits {
+		if now, rerr := h.Repo.Resolve(ctx, e.Ref); rerr == nil && now == e.Old {
+			behind = append(behind, e)
+		}
+	}
+	if err := h.Repo.Apply(ctx, refs.Transaction{Edits: behind, LocalEdits: t.LocalEdits}); err != nil {
+		return fmt.Errorf("note what %s accepted: %w", h.Alias.Name, err)
+	}
+	return nil
+}
+
+// noteMoved notes whether the lanes of the step were where this clone had them.
+func (s hubStep) noteMoved(moved []string) {
+	h := s.hub
+	for _, e := range s.t.Edits {
 		if tip, ok := h.scouted.LoadAndDelete(e.Ref); ok {
 			h.book.note(func(k *findings) { k.Moved = tip != e.Old })
 		}

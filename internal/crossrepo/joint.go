@@ -308,13 +308,13 @@ func (j *joint) became(ctx context.Context, h *Hub, group []*waiting) (done map[
 			w.alone = true // the copies do not tell of its snapshot
 			continue
 		}
-		applied, _, err := h.compare(ctx, w.t.Edits)
+		applied, _, err := w.compare(ctx)
 		if err == nil && !applied {
 			err = j.fits(ctx, w, tips)
 		}
 		if stale, ok := errors.AsType[*refs.StaleError](err); ok {
 			if !stale.Read {
-				noteMoved(h, w.t.Edits, stale.Refs)
+				w.noteMoved(stale.Refs)
 			}
 			stale.Read = true
 		}

@@ -13,15 +13,15 @@ import (
 func TestMerged(t *testing.T) {
 	h := NewHub(&Alias{Name: "origin", RepoID: "git+file:///srv/hub"}, &refs.Repo{}, nil)
 	at := h.Namespace()
-	offer := &waiting{hub: h, t: refs.Transaction{Edits: []refs.Edit{
+	offer := &waiting{hubStep: hubStep{h, refs.Transaction{Edits: []refs.Edit{
 		{Ref: at.Inbox("fixer", "x"), New: "1"}, {Ref: at.Lanes() + "0r", Old: "a", New: "b"},
-	}}}
-	end := &waiting{hub: h, t: refs.Transaction{Edits: []refs.Edit{
+	}}}}
+	end := &waiting{hubStep: hubStep{h, refs.Transaction{Edits: []refs.Edit{
 		{Ref: at.Lanes() + "0r", Old: "b", New: "c"}, {Ref: at.Inbox("fixer", "y"), Old: "2"},
-	}}}
-	claim := &waiting{hub: h, t: refs.Transaction{Edits: []refs.Edit{
+	}}}}
+	claim := &waiting{hubStep: hubStep{h, refs.Transaction{Edits: []refs.Edit{
 		{Ref: at.Inbox("fixer", "z"), Old: "3", New: "4"}, {Ref: at.Lanes() + "1r", Old: "d", New: "e"},
-	}}}
+	}}}}
 	assert.Equal(t, []refs.Edit{
 		{Ref: at.Inbox("fixer", "x"), New: "1"},
 		{Ref: at.Inbox("fixer", "z"), Old: "3", New: "4"},

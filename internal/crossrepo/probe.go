@@ -187,7 +187,7 @@ func Try(ctx context.Context, h *Hub, now time.Time, random io.Reader) (*Trial, 
 	t.step(ctx, h, []refs.Edit{{Ref: lane, Old: commit, New: moved}, {Ref: inbox, Old: commit}}, other.Objects...)
 	t.step(ctx, h, []refs.Edit{{Ref: lane, Old: moved}})
 	if t.Refused == nil {
-		forgetRefusals(&h.remote, true)
+		h.book.forgetRefusals(true)
 		return t, nil
 	}
 	t.clean(ctx, h, inbox, lane)

@@ -68,8 +68,8 @@ func (h *fetcher) BringAlong(spec lifecycle.FetchSpec, do func()) (looked bool) 
 // list of refs at the start of the push showed that the handoff had moved on.
 var ErrOvertaken = fmt.Errorf("another step came first: %w", refs.ErrRefused)
 
-func errOvertaken(h *Hub, edits []refs.Edit) error {
-	f := fault.New(fault.Conflict, fault.Claimed, "others changed %s at %s first", h.RemoteName(edits[0].Ref), h.Alias.Name)
+func (s hubStep) errOvertaken() error {
+	f := fault.New(fault.Conflict, fault.Claimed, "others changed %s at %s first", s.hub.RemoteName(s.t.Edits[0].Ref), s.hub.Alias.Name)
 	f.Err = ErrOvertaken
 	return f
 }

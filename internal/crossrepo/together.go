@@ -62,24 +62,23 @@ func seatOf(ctx context.Context) *seat {
 	return s
 }
 
-// waiting is a transaction waiting for a push, and its outcome.
+// waiting is a step waiting for a push, and its outcome.
 type waiting struct {
+	hubStep
 	seat  *seat
-	hub   *Hub
-	t     refs.Transaction
 	alone bool  // it is sent alone
 	err   error // nil: the hub has applied it
 }
 
-// wait lets other tasks go on until a transaction was pushed.
-func (s *seat) wait(ctx context.Context, h *Hub, t refs.Transaction) error {
-	if over := s.joint.course(h).over; over != nil {
+// wait lets other tasks go on until a step was pushed.
+func (s *seat) wait(ctx context.Context, step hubStep) error {
+	if over := s.joint.course(step.hub).over; over != nil {
 		return over
 	}
-	// Steps standing on an entry of this transaction read it before the push.
-	h.Repo.Hold(t.Objects...)
-	w := &waiting{seat: s, hub: h, t: t, alone: s.joint.touches(h, t)}
-	for _, e := range t.Edits {
+	// Steps standing on an entry of this one read it before the push.
+	step.hub.Repo.Hold(step.t.Objects...)
+	w := &waiting{hubStep: step, seat: s, alone: s.joint.touches(step)}
+	for _, e := range step.t.Edits {
 		if e.New != "" { // a deletion leaves nothing to stand on
 			s.joint.built[e.New] = true
 		}
@@ -90,20 +89,20 @@ func (s *seat) wait(ctx context.Context, h *Hub, t refs.Transaction) error {
 	case w.alone:
 		s.alone = true
 		defer func() { s.alone = false }()
-		w.err = applyAlone(ctx, h, t)
+		w.err = w.apply(ctx)
 		return w.err
 	case w.err != nil:
 		return w.err
 	}
-	return landed(ctx, h, t)
+	return w.landed(ctx)
 }
 
-// touches reports whether a waiting transaction moves one of t's refs other than a lane. Such a
-// step does not know of the other one.
-func (j *joint) touches(h *Hub, t refs.Transaction) bool {
+// touches reports whether a waiting step moves one of a step's refs other than a lane. The step
+// does not know of the other one.
+func (j *joint) touches(step hubStep) bool {
 	return slices.ContainsFunc(j.waiting, func(w *waiting) bool {
-		return w.hub == h && slices.ContainsFunc(t.Edits, func(e refs.Edit) bool {
-			return !h.Namespace().InLog(e.Ref) && slices.ContainsFunc(w.t.Edits, func(other refs.Edit) bool { return other.Ref == e.Ref })
+		return w.hub == step.hub && slices.ContainsFunc(step.t.Edits, func(e refs.Edit) bool {
+			return !step.hub.Namespace().InLog(e.Ref) && slices.ContainsFunc(w.t.Edits, func(other refs.Edit) bool { return other.Ref == e.Ref })
 		})
 	})
 }

@@ -54,7 +54,7 @@ var ofPushes = []mutant{
 	},
 	{
 		"a gc takes no entry on which a waiting step stands", "internal/crossrepo/together.go",
-		`	h.Repo.Hold(t.Objects...)
+		`	step.hub.Repo.Hold(step.t.Objects...)
 `, ``, inCrossrepo + "TestTogetherBesideAPrune",
 	},
 	{
@@ -117,7 +117,7 @@ var ofPushes = []mutant{
 	},
 	{
 		"what the rules of a hub refuse is tried once", "internal/crossrepo/hub.go",
-		`if h.guardRefusal(err) == nil && report.RefusedForGood(t.Edits) {`, `if false {`, inCrossrepo + "TestRefusedForGood",
+		`if s.hub.guardRefusal(err) == nil && report.RefusedForGood(s.t.Edits) {`, `if false {`, inCrossrepo + "TestRefusedForGood",
 	},
 	{
 		"a hub that spoke of some refs alone refused nothing for good", "internal/crossrepo/refusal.go",
