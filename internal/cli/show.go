@@ -18,6 +18,7 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/receipt"
 	"githandoff/internal/record"
+	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
@@ -137,7 +138,7 @@ func (c *showCommand) row(f *workspace.View, v *lifecycle.Verified) row {
 	s := f.State
 	if v != nil {
 		r := verifiedRow(v, f.Home)
-		if f.Item != nil && f.Item.Kind == "outbox" {
+		if f.Item != nil && f.Item.Kind == refs.KindOutbox {
 			r.State, r.Ref = f.Word(), f.Item.Ref
 		}
 		return r

@@ -113,7 +113,7 @@ func (hj handoffJudge) admit(ctx context.Context, e refs.Edit) error {
 // homely reports whether a home has refs with this name.
 func homely(name string) bool {
 	if p, ok := refs.LocalNamespace.ParseHandoffRef(name); ok {
-		return p.Kind == "inbox"
+		return p.Kind == refs.KindInbox
 	}
 	if _, ok := refs.LocalNamespace.ParseWork(name); ok {
 		return true

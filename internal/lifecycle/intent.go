@@ -81,7 +81,7 @@ func (in Intents) begin(home Home, t refs.Transaction) (*intent, error) {
 // makesInbox reports whether an edit makes an inbox ref of a home.
 func makesInbox(home Home, e refs.Edit) bool {
 	p, ok := home.Namespace().ParseHandoffRef(e.Ref)
-	return ok && p.Kind == "inbox" && e.Old == "" && e.New != ""
+	return ok && p.Kind == refs.KindInbox && e.Old == "" && e.New != ""
 }
 
 // forget removes an intent that is settled.
@@ -212,7 +212,7 @@ func (rc *Recovery) fixRef(ctx context.Context, home Home, edit refs.Edit, forwa
 			return nil, err
 		}
 		return []refs.Edit{edit}, nil
-	case forward && isPlace && p.Kind == "inbox" && edit.New != "": // it was moved, or another step ended it
+	case forward && isPlace && p.Kind == refs.KindInbox && edit.New != "": // it was moved, or another step ended it
 		return nil, nil
 	case forward && now == edit.Old && edit.Old != edit.New:
 		return []refs.Edit{edit}, nil

@@ -120,9 +120,17 @@ func Checkpoint(id handoff.ID) string { return Root + "checkpoints/" + string(id
 // retired.
 func Seen(tree string) string { return Root + "seen/" + tree }
 
+// The kinds of refs of one handoff: the first part of their names below a namespace.
+const (
+	KindInbox  = "inbox"  // waits for an agent, or is held by it
+	KindOutbox = "outbox" // waits for delivery
+	KindSent   = "sent"   // was delivered, and its receipt was not seen yet
+	kindWork   = "work"   // leads to its snapshot
+)
+
 // HandoffRef is the parsed name of a ref of one handoff.
 type HandoffRef struct {
-	Kind  string // "inbox", "outbox", "sent", "work"
+	Kind  string
 	Agent string // or Nobody
 	ID    handoff.ID
 }
@@ -130,11 +138,11 @@ type HandoffRef struct {
 // ParseHandoffRef reads the name of an inbox, outbox or sent ref within a namespace. It refuses
 // names breaking the grammar of agents or ids: they came from somebody else.
 func (s Namespace) ParseHandoffRef(name string) (HandoffRef, bool) {
-	return s.parse(name, "inbox", "outbox", "sent")
+	return s.parse(name, KindInbox, KindOutbox, KindSent)
 }
 
 // ParseWork reads the name of a snapshot's ref within a namespace.
-func (s Namespace) ParseWork(name string) (HandoffRef, bool) { return s.parse(name, "work") }
+func (s Namespace) ParseWork(name string) (HandoffRef, bool) { return s.parse(name, kindWork) }
 
 func (s Namespace) parse(name string, kinds ...string) (HandoffRef, bool) {
 	rest, ok := strings.CutPrefix(name, string(s))

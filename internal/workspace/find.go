@@ -37,7 +37,7 @@ func (v *View) Word() string {
 	case s.Receipt != nil:
 		return string(s.Receipt.Event)
 	case s.Phase() == lifecycle.Absent && v.Item != nil:
-		return map[string]string{"outbox": "queued", "sent": "sent"}[v.Item.Kind]
+		return map[string]string{refs.KindOutbox: "queued", refs.KindSent: "sent"}[v.Item.Kind]
 	}
 	return string(v.State.Phase())
 }
@@ -145,7 +145,9 @@ func (w *Workspace) resolve(ctx context.Context, arg string) (*Item, error) {
 }
 
 // rank orders the refs of one handoff: the one in an inbox decides, then the sent one, then the one in the outbox.
-func rank(kind string) int { return slices.Index([]string{"inbox", "sent", "outbox"}, kind) }
+func rank(kind string) int {
+	return slices.Index([]string{refs.KindInbox, refs.KindSent, refs.KindOutbox}, kind)
+}
 
 // locate returns the handoff named by a ref, with its home; nil if no alias leads there.
 func (w *Workspace) locate(ctx context.Context, r refs.Ref) (*Item, error) {
@@ -162,7 +164,7 @@ func (w *Workspace) locate(ctx context.Context, r refs.Ref) (*Item, error) {
 		}
 	}
 	it := itemOf(home, namespace, r)
-	if it == nil || it.Kind == "inbox" {
+	if it == nil || it.Kind == refs.KindInbox {
 		return it, nil
 	}
 	if err := w.Load(ctx, it); err != nil || it.Record == nil {
@@ -366,7 +368,7 @@ func (w *Workspace) Content(ctx context.Context, f *View) (*handoff.Envelope, er
 		return v.Envelope(), nil
 	}
 	places := []string{refs.Archive(f.State.ID)}
-	if f.Item != nil && f.Item.Kind != "inbox" {
+	if f.Item != nil && f.Item.Kind != refs.KindInbox {
 		places = append(places, f.Item.Ref)
 	}
 	for _, ref := range places {

@@ -228,7 +228,7 @@ func (w *Workspace) Sources(ctx context.Context) (homes []lifecycle.Home, down e
 		w.Warn(err)
 	}
 	for _, it := range out {
-		if it.Kind == "sent" && it.Home != nil {
+		if it.Kind == refs.KindSent && it.Home != nil {
 			add(it.Home)
 		}
 	}

@@ -30,13 +30,13 @@ func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error)
 		if it == nil {
 			return nil
 		}
-		if all && it.Home != lifecycle.Home(w.Local) && it.Kind == "inbox" {
+		if all && it.Home != lifecycle.Home(w.Local) && it.Kind == refs.KindInbox {
 			atHub[it.Place.ID] = true
 		}
-		if it.Kind == "sent" && atHub[it.Place.ID] {
+		if it.Kind == refs.KindSent && atHub[it.Place.ID] {
 			return nil // its state at the hub was listed
 		}
-		if it.Scan(raw); it.Kind != "inbox" && it.Fault == nil {
+		if it.Scan(raw); it.Kind != refs.KindInbox && it.Fault == nil {
 			it.Home, _ = w.Home(ctx, it.Record.Home) // nil: it has no alias
 		}
 		return visit(it)
@@ -172,7 +172,7 @@ func (w *Workspace) Shown(ctx context.Context, home lifecycle.Home, p lifecycle.
 // for choosing and for lists, not for belief.
 type Item struct {
 	Home   lifecycle.Home // nil for outbox and sent of a home without an alias
-	Kind   string         // "inbox", "outbox", "sent"
+	Kind   string         // refs.KindInbox, KindOutbox or KindSent
 	Place  lifecycle.Place
 	Ref    string
 	Commit string         // empty where the name of the ref alone is known
@@ -187,9 +187,9 @@ type Item struct {
 // counts it yet; with a claim dated so, somebody works on it. The item has no Fault.
 func (it *Item) State(now time.Time) string {
 	switch it.Kind {
-	case "outbox":
+	case refs.KindOutbox:
 		return "queued"
-	case "sent":
+	case refs.KindSent:
 		return "sent"
 	}
 	r := it.Record
@@ -217,7 +217,7 @@ func (it *Item) Waits(now time.Time) bool {
 // Behind reports whether the lane of the item, as it is known here, lacks what the inbox ref of its
 // hub shows: a fetch of an inbox need not bring the lane.
 func (it *Item) Behind(s *lifecycle.State) bool {
-	return it.Kind == "inbox" && it.Home.Namespace() != refs.LocalNamespace && s.Receipt == nil && s.Unlogged()
+	return it.Kind == refs.KindInbox && it.Home.Namespace() != refs.LocalNamespace && s.Receipt == nil && s.Unlogged()
 }
 
 // ItemsOf returns the handoffs named by some refs below a namespace.

@@ -8,6 +8,7 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/receipt"
 	"githandoff/internal/record"
+	"githandoff/internal/refs"
 	"githandoff/internal/successor"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
@@ -86,7 +87,7 @@ func (f *Handler) sentBefore(ctx context.Context, h *work.Claim, id handoff.ID) 
 		return false, err
 	}
 	offer := found.State.Offer
-	if offer == nil && found.Item != nil && found.Item.Kind == "outbox" {
+	if offer == nil && found.Item != nil && found.Item.Kind == refs.KindOutbox {
 		offer = found.Item.Record
 	}
 	switch {

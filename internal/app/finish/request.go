@@ -144,7 +144,7 @@ func (f *Handler) notHeld(ctx context.Context, arg string) error {
 // errUndelivered refuses a step on a handoff in the outbox: steps are taken at its home, which
 // does not have it yet.
 func errUndelivered(v *workspace.View) error {
-	if v.Item == nil || v.Item.Kind != "outbox" || v.State.Phase() != lifecycle.Absent {
+	if v.Item == nil || v.Item.Kind != refs.KindOutbox || v.State.Phase() != lifecycle.Absent {
 		return nil
 	}
 	id := v.State.ID

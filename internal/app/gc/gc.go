@@ -94,7 +94,7 @@ func (c *collection) remove(one Collected, drop func() error) error {
 // inboxes lists the handoffs in inboxes, lane by lane, so that each lane is read once.
 func (h *Handler) inboxes(ctx context.Context) (items []*workspace.Item, err error) {
 	err = h.Workspace.List(ctx, true, func(it *workspace.Item) error {
-		if it.Kind == "inbox" && it.Fault == nil {
+		if it.Kind == refs.KindInbox && it.Fault == nil {
 			items = append(items, it)
 		}
 		return nil
@@ -142,7 +142,7 @@ func (c *collection) outbox(ctx context.Context) error {
 		return err
 	}
 	for _, it := range outgoing {
-		if it.Kind != "outbox" || !fault.Is(it.Fault, fault.UnknownHome) || !c.Engine.Now().After(it.Record.Expires) {
+		if it.Kind != refs.KindOutbox || !fault.Is(it.Fault, fault.UnknownHome) || !c.Engine.Now().After(it.Record.Expires) {
 			continue
 		}
 		err := c.remove(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref}, func() error {

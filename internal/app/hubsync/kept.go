@@ -10,6 +10,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/private"
+	"githandoff/internal/refs"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
@@ -84,7 +85,7 @@ func (r *syncing) alongside(steps []*work.Claim) []func(context.Context) {
 	var tasks []func(context.Context)
 	for _, it := range r.out {
 		hub, ok := it.Home.(*crossrepo.Hub)
-		if !ok || it.Fault != nil || it.Kind != "outbox" || !r.wants(hub) {
+		if !ok || it.Fault != nil || it.Kind != refs.KindOutbox || !r.wants(hub) {
 			continue
 		}
 		a, id := r.at(hub), it.Place.ID

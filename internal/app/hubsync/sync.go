@@ -104,7 +104,7 @@ func (r *syncing) wants(hub *crossrepo.Hub) bool {
 // unreadable returns the fault of a waiting or sent handoff. A sent one that is not as it was sent is of no
 // more use here.
 func unreadable(it *workspace.Item) error {
-	if f := fault.As(it.Fault); f != nil && it.Kind == "sent" && f.Code == fault.Denied {
+	if f := fault.As(it.Fault); f != nil && it.Kind == refs.KindSent && f.Code == fault.Denied {
 		return f.WithHints(fault.Run("git", "update-ref", "-d", it.Ref).Because("forgets that it was sent: the log of its hub says how it ends"))
 	}
 	return it.Fault
@@ -120,7 +120,7 @@ func (r *syncing) exchange(ctx context.Context) {
 			continue
 		}
 		hub, ok := it.Home.(*crossrepo.Hub)
-		if !ok && r.only == nil && it.Kind == "outbox" { // rerouted to this repository
+		if !ok && r.only == nil && it.Kind == refs.KindOutbox { // rerouted to this repository
 			one, err := r.syncOutbox(ctx, it.Home, it)
 			if one != nil {
 				r.done = append(r.done, *one)
@@ -181,7 +181,7 @@ func specOf(items []*workspace.Item) lifecycle.FetchSpec {
 // syncItem delivers one handoff of the outbox, or looks for the receipt of a sent one.
 func (r *syncing) syncItem(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, spec lifecycle.FetchSpec, o *outcome) {
 	o.err = hub.CaughtUp(ctx, spec, func() (err error) {
-		if it.Kind == "outbox" {
+		if it.Kind == refs.KindOutbox {
 			o.done, err = r.syncOutbox(ctx, hub, it)
 		} else {
 			o.done, err = r.syncSent(ctx, hub, it)
@@ -217,7 +217,7 @@ func (r *syncing) syncOutbox(ctx context.Context, home lifecycle.Home, it *works
 	if !ok {
 		return done, nil
 	}
-	it.Kind, it.Ref, it.Commit, it.Record = "sent", refs.Sent(p.Agent, it.Place.ID), p.Commit.OID, &p.Record
+	it.Kind, it.Ref, it.Commit, it.Record = refs.KindSent, refs.Sent(p.Agent, it.Place.ID), p.Commit.OID, &p.Record
 	// It may have been there before, and be over by now.
 	if over, err := r.syncSent(ctx, hub, it); over != nil || err != nil {
 		return cmp.Or(over, done), err
@@ -331,7 +331,7 @@ func specOfNext(offer *record.Record, next handoff.ID) lifecycle.FetchSpec {
 // nothing if nothing does.
 func (hd *Handler) DeliverWaiting(ctx context.Context, hub *crossrepo.Hub) ([]Done, error) {
 	out, err := hd.Workspace.Outgoing(ctx)
-	waiting := slices.DeleteFunc(out, func(it *workspace.Item) bool { return it.Kind != "outbox" || it.Fault != nil || it.Home != hub })
+	waiting := slices.DeleteFunc(out, func(it *workspace.Item) bool { return it.Kind != refs.KindOutbox || it.Fault != nil || it.Home != hub })
 	if err != nil || len(waiting) == 0 {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/obo"
 	"githandoff/internal/policy"
+	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/teampolicy"
 	"githandoff/internal/untrusted"
@@ -48,7 +49,7 @@ func (h *Handler) Show(ctx context.Context, arg string) (*workspace.View, *lifec
 	switch {
 	case absent && s.Early != nil:
 		return f, nil, s.Err()
-	case absent && f.Item != nil && f.Item.Kind == "outbox" && f.Home != nil:
+	case absent && f.Item != nil && f.Item.Kind == refs.KindOutbox && f.Home != nil:
 		v, err := h.Verifier.VerifyQueued(ctx, f.Home, f.Item.Ref) // its hub need not be there to show it
 		return f, v, err
 	case absent && s.Unlogged():
@@ -80,7 +81,7 @@ func (h *Handler) Verify(ctx context.Context, arg string, report func(Check) err
 	var hubs []lifecycle.Home
 	behind := map[lifecycle.Home][]lifecycle.Place{}
 	err := h.Workspace.List(ctx, true, func(it *workspace.Item) error {
-		if it.Kind != "inbox" {
+		if it.Kind != refs.KindInbox {
 			return nil
 		}
 		s, err := h.Verifier.Reader.Load(ctx, it.Home, it.Place)

@@ -30,7 +30,7 @@ func (h *Handler) Revoke(ctx context.Context, arg, data string, force bool) (*li
 	}
 	p := f.Place()
 	own := append(h.Receipts.OutgoingRefs(ctx, p), h.Receipts.FreeCheckpoint(ctx, p.ID)...)
-	if f.State.Phase() == lifecycle.Absent && f.Item != nil && f.Item.Kind == "outbox" {
+	if f.State.Phase() == lifecycle.Absent && f.Item != nil && f.Item.Kind == refs.KindOutbox {
 		if err := h.Engine.Author.MayTakeBack(f.Item.Record); err != nil {
 			return nil, err
 		}

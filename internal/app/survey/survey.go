@@ -173,12 +173,12 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time, mos
 				s.Items = append(s.Items, it)
 			}
 		}
-		sent := it.Fault == nil && it.Record.From == hd.Workspace.Source() && it.Kind != "outbox"
+		sent := it.Fault == nil && it.Record.From == hd.Workspace.Source() && it.Kind != refs.KindOutbox
 		switch id := it.Place.ID; {
 		case !sent:
 		case slices.Contains(inboxes, it.Place.Agent):
-			cameBack[id] = it.Kind == "inbox"
-		case it.Kind != "sent" || !cameBack[id]: // the inbox refs come first
+			cameBack[id] = it.Kind == refs.KindInbox
+		case it.Kind != refs.KindSent || !cameBack[id]: // the inbox refs come first
 			mine.add(it)
 		}
 		return nil
@@ -198,9 +198,9 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time, mos
 // count returns the counter of an item, by its meaning for the agent; nil if it is not counted.
 func (s *Survey) count(it *workspace.Item, inboxes []string, now time.Time) *int {
 	switch {
-	case it.Kind == "outbox":
+	case it.Kind == refs.KindOutbox:
 		return &s.Queued
-	case it.Kind != "inbox":
+	case it.Kind != refs.KindInbox:
 		return nil
 	case it.Fault == nil && it.Place.Agent == refs.Nobody:
 		if it.State(now) == "early" {
@@ -247,7 +247,7 @@ func (l *sentList) add(it *workspace.Item) {
 		one = &Sent{ID: id, Agent: it.Place.Agent, Offer: it.Record}
 		l.kept[id] = one
 	}
-	if it.Kind == "inbox" {
+	if it.Kind == refs.KindInbox {
 		one.Home, one.Agent, one.Tip = it.Home, it.Place.Agent, it
 	}
 	if len(l.kept)-someMore > l.most {
