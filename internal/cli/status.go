@@ -188,7 +188,7 @@ func (c *statusCommand) statusOf(ws *workspace.Workspace, s *survey.Survey) *sta
 	return out
 }
 
-func (c *statusCommand) held(ws *workspace.Workspace, one *survey.Held) heldRow {
+func (c *statusCommand) held(ws *workspace.Workspace, one *survey.Recorded) heldRow {
 	h := one.Holder
 	r := heldRow{statusRow: statusRow{row{
 		ID: h.ID, State: one.Word(c.Now()), To: h.Agent, Home: h.Home, At: handoff.FormatTime(h.At), Actor: h.Actor,

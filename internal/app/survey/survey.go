@@ -20,7 +20,7 @@ import (
 // Survey is the work of one agent, as far as this clone knows. It asks no hub, and verifies
 // the tokens of held handoffs only.
 type Survey struct {
-	Held      []*Held       // what this worktree recorded, also what is over by now
+	Held      []*Recorded   // what this worktree recorded, also what is over by now
 	Elsewhere []*Elsewhere  // held by the agent in other worktrees of the clone
 	Kept      []*work.Claim // with a step waiting for its hub
 	Sent      []*Sent       // of the sent ones, oldest id first
@@ -37,8 +37,8 @@ type Survey struct {
 	Hubs      []Seen
 }
 
-// Held is a claim recorded by this worktree. An ended one has Standing only.
-type Held struct {
+// Recorded is a claim recorded by this worktree. An ended one has Standing only.
+type Recorded struct {
 	*work.Standing
 	Work   *handoff.Work // its snapshot, nil for none
 	Live   *work.Live    // its token, if in force
@@ -98,7 +98,7 @@ func (hd *Handler) Survey(ctx context.Context, now time.Time, most int) (*Survey
 // not among the waiting ones while its claim is unconfirmed, and not among those held elsewhere
 // once its lease ran out.
 func (s *Survey) holds(p lifecycle.Place) bool {
-	return slices.ContainsFunc(s.Held, func(h *Held) bool { return h.Over == nil && h.Holder.ID == p.ID })
+	return slices.ContainsFunc(s.Held, func(h *Recorded) bool { return h.Over == nil && h.Holder.ID == p.ID })
 }
 
 // elsewhere returns the claims of the agent in other worktrees, without those known to have ended.
@@ -117,8 +117,8 @@ func (hd *Handler) elsewhere(ctx context.Context) (list []*Elsewhere, err error)
 	return list, err
 }
 
-func (hd *Handler) held(ctx context.Context, st *work.Standing) *Held {
-	one := &Held{Standing: st}
+func (hd *Handler) held(ctx context.Context, st *work.Standing) *Recorded {
+	one := &Recorded{Standing: st}
 	if st.Over != nil {
 		return one
 	}
