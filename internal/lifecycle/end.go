@@ -262,7 +262,8 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 // Sweep deletes the inbox refs of those of some handoffs that have ended, in one transaction: a killed git left
 // them, or they came back with a backup. Anybody may.
 func (e *Engine) Sweep(ctx context.Context, home Home, places ...Place) error {
-	for round := 0; ; round++ {
+	r := &rounds{home: home, spec: WholeHandoffs(places...)}
+	for {
 		b := &batch{engine: e, home: home}
 		for _, p := range places {
 			s, err := e.Reader.Locate(ctx, home, p)
@@ -282,7 +283,7 @@ func (e *Engine) Sweep(ctx context.Context, home Home, places ...Place) error {
 		if !ok {
 			return err
 		}
-		if err := fetchMoved(ctx, home, WholeHandoffs(places...), t.Edits, stale, round); err != nil {
+		if err := r.moved(ctx, t.Edits, stale); err != nil {
 			return err
 		}
 	}

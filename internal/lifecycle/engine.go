@@ -70,9 +70,6 @@ func denied(reason fault.Reason, format string, args ...any) *fault.Error {
 	return fault.New(fault.Denied, reason, format, args...)
 }
 
-// rounds bounds how often a step is decided anew because others were faster.
-const rounds = 40
-
 // fetchTime says when a step fetches its handoff from a hub.
 type fetchTime int
 
@@ -85,25 +82,22 @@ const (
 // If only other entries moved the lane, plan is asked again. If the handoff itself moved, plan
 // sees this and says who won.
 func (e *Engine) act(ctx context.Context, home Home, p Place, when fetchTime, plan func(*State, *batch) error) (*State, error) {
-	spec := WholeHandoffs(p)
-	if when == fetchFirst {
-		first := spec
+	r := &rounds{home: home, spec: WholeHandoffs(p), fetched: when == fetchFirst}
+	if r.fetched {
+		first := r.spec
 		first.Log = true
 		if err := home.Refresh(ctx, first); err != nil {
 			return nil, err
 		}
 	}
-	for round := 0; ; round++ {
+	for {
 		s, err := e.Reader.Locate(ctx, home, p)
 		if err != nil {
 			return nil, err
 		}
 		b := &batch{engine: e, home: home}
 		if err := plan(s, b); err != nil {
-			if round > 0 {
-				return s, err
-			}
-			if err := fetchOrRefuse(ctx, home, spec, s, when, err); err != nil {
+			if err := r.refused(ctx, s, err); err != nil {
 				return s, err
 			}
 			continue
@@ -122,47 +116,61 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, when fetchTime, pl
 		case !errors.As(err, &stale):
 			return s, err
 		}
-		if err := fetchMoved(ctx, home, spec, t.Edits, stale, round); err != nil {
+		if err := r.moved(ctx, t.Edits, stale); err != nil {
 			return s, err
 		}
 	}
 }
 
-// fetchOrRefuse fetches the handoff of a refused step if the copies here may be old, or lack objects:
-// then the step is decided again. Otherwise it returns the refusal.
-func fetchOrRefuse(ctx context.Context, home Home, spec FetchSpec, s *State, when fetchTime, refusal error) error {
-	if fault.Is(refusal, fault.MissingObject) && bringLost(ctx, home, spec.Places[0]) {
-		return nil
-	}
-	if when == fetchFirst || s.Receipt != nil || !slices.Contains([]fault.Code{fault.NotFound, fault.Conflict, fault.Denied}, fault.CodeOf(refusal)) {
+// rounds counts the rounds of a step, and fetches its handoffs from their home for the next one.
+type rounds struct {
+	home    Home
+	spec    FetchSpec // of the handoffs
+	fetched bool      // before the first round
+	n       int       // rounds that are over
+}
+
+// mostRounds bounds how often a step is decided anew because others were faster.
+const mostRounds = 40
+
+// refused fetches the handoff of a step refused in the first round if the copies here may be old, or
+// lack objects: then the step is decided again. Otherwise it returns the refusal.
+func (r *rounds) refused(ctx context.Context, s *State, refusal error) error {
+	if r.n++; r.n > 1 {
 		return refusal
 	}
-	err := home.Refresh(ctx, spec)
+	if fault.Is(refusal, fault.MissingObject) && bringLost(ctx, r.home, r.spec.Places[0]) {
+		return nil
+	}
+	if r.fetched || s.Receipt != nil || !slices.Contains([]fault.Code{fault.NotFound, fault.Conflict, fault.Denied}, fault.CodeOf(refusal)) {
+		return refusal
+	}
+	err := r.home.Refresh(ctx, r.spec)
 	if err != nil && len(s.Entries) > 0 {
 		return refusal
 	}
 	return err // of an empty lane: nothing is known that says no
 }
 
-// fetchMoved fetches the refs of a step after it found them moved, for its next round. A home
-// read while it refused the step need not be asked.
-func fetchMoved(ctx context.Context, home Home, spec FetchSpec, edits []refs.Edit, stale *refs.StaleError, round int) error {
-	if round+1 == rounds {
-		return fault.New(fault.Unavailable, fault.Busy, "handoff %s: others changed its lane %d times in a row", spec.Lanes[0], rounds).
+// moved fetches the refs of a step that found them moved. A home read while it refused the step need
+// not be asked.
+func (r *rounds) moved(ctx context.Context, edits []refs.Edit, stale *refs.StaleError) error {
+	if r.n++; r.n == mostRounds {
+		return fault.New(fault.Unavailable, fault.Busy, "handoff %s: others changed its lane %d times in a row", r.spec.Lanes[0], mostRounds).
 			WithHints(fault.Fact("run the same command again"))
 	}
-	if round > 1 {
-		if err := refs.Pause(ctx, min(round-2, 4)); err != nil {
+	if r.n > 2 {
+		if err := refs.Pause(ctx, min(r.n-3, 4)); err != nil {
 			return err
 		}
 	}
 	// Besides the requested place, fetch the one the handoff was to move to.
-	moved := FetchSpecFor(home, edits)
-	if stale.Read && moved.covers(spec) {
+	moved := FetchSpecFor(r.home, edits)
+	if stale.Read && moved.covers(r.spec) {
 		return nil
 	}
-	moved.Places, moved.Lanes = append(moved.Places, spec.Places...), append(moved.Lanes, spec.Lanes...)
-	return home.Refresh(ctx, moved)
+	moved.Places, moved.Lanes = append(moved.Places, r.spec.Places...), append(moved.Lanes, r.spec.Lanes...)
+	return r.home.Refresh(ctx, moved)
 }
 
 // apply applies a transaction. Settled means an earlier try had applied it; the state may have

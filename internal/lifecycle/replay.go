@@ -311,7 +311,7 @@ func (rd *Reader) chainAt(ctx context.Context, id handoff.ID, ref string) []Link
 	if err != nil || tip == nil {
 		return nil
 	}
-	chain, _, err := readChain(ctx, rd.Repo, id, tip)
+	chain, _, err := rd.readChain(ctx, id, tip)
 	if err != nil {
 		return nil
 	}

@@ -228,7 +228,7 @@ func (rd *Reader) readInboxes(ctx context.Context, namespace refs.Namespace, s *
 			s.chainErr = err
 			continue
 		}
-		if s.Chain, s.chainErr, err = readChain(ctx, rd.Repo, s.ID, o); err != nil {
+		if s.Chain, s.chainErr, err = rd.readChain(ctx, s.ID, o); err != nil {
 			return err
 		}
 	}
@@ -316,7 +316,7 @@ func bringLost(ctx context.Context, home Home, p Place) bool {
 // A malformed commit, or one about another handoff, is left out with everything on top of it:
 // anybody with push access can put it there, and the lane does not name it. chainErr says why a
 // commit was left out.
-func readChain(ctx context.Context, repo *refs.Repo, id handoff.ID, tip *refs.Object) (chain []Link, chainErr, err error) {
+func (rd *Reader) readChain(ctx context.Context, id handoff.ID, tip *refs.Object) (chain []Link, chainErr, err error) {
 	for n, o := 0, tip; ; n++ {
 		if o == nil {
 			return nil, refs.Missing("a commit of handoff " + string(id)), nil
@@ -342,7 +342,7 @@ func readChain(ctx context.Context, repo *refs.Repo, id handoff.ID, tip *refs.Ob
 		if parent == "" {
 			return chain, chainErr, nil
 		}
-		o, err = repo.Read(ctx, parent, record.MaxCommit)
+		o, err = rd.Repo.Read(ctx, parent, record.MaxCommit)
 		if fault.Is(err, fault.TooLarge) {
 			return nil, denied(fault.MalformedObject, "commit %s: %w", parent, err), nil
 		}

@@ -139,7 +139,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"a step brings what a handoff lacks", "internal/lifecycle/engine.go",
-		`if fault.Is(refusal, fault.MissingObject) && bringLost(ctx, home, spec.Places[0]) {`, `if false {`, inCrossrepo + "TestClaimInADamagedClone",
+		`if fault.Is(refusal, fault.MissingObject) && bringLost(ctx, r.home, r.spec.Places[0]) {`, `if false {`, inCrossrepo + "TestClaimInADamagedClone",
 	},
 	{
 		"a step brings what a lane lacks", "internal/lifecycle/state.go",

@@ -143,7 +143,7 @@ var ofPushes = []mutant{
 	},
 	{
 		"what a refused push made us read is not read twice", "internal/lifecycle/engine.go",
-		`if stale.Read && moved.covers(spec) {`, `if false {`, inCrossrepo + "TestOfferWhoseLaneMoved",
+		`if stale.Read && moved.covers(r.spec) {`, `if false {`, inCrossrepo + "TestOfferWhoseLaneMoved",
 	},
 	{
 		"an offer looks first where others move lanes", "internal/crossrepo/hub.go",
