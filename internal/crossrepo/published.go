@@ -61,25 +61,17 @@ type Invites struct {
 
 func (in Invites) ref(id string) string { return string(in.Hub.Namespace()) + "invites/" + id }
 
-func (in Invites) key(kid sign.KID) string {
-	return string(in.Hub.Namespace()) + "keys/" + sign.Hex(kid)
-}
-
 // Where returns the repo id of the hub.
 func (in Invites) Where() string { return in.Hub.ID() }
 
-// Fetch brings in invitations, and with them what the hub has published under the names
-// of some keys: one round trip.
-func (in Invites) Fetch(ctx context.Context, ids []string, keys ...sign.KID) error {
+// Fetch brings in invitations, in one round trip.
+func (in Invites) Fetch(ctx context.Context, ids []string) error {
 	var specs []string
 	for _, id := range ids {
 		if err := refs.Drop(ctx, in.Hub.Repo, in.ref(id)); err != nil { // a fetch keeps the copy of a deleted ref
 			return err
 		}
 		specs = append(specs, in.ref(id))
-	}
-	for _, kid := range keys {
-		specs = append(specs, in.key(kid))
 	}
 	return in.Hub.FetchPublished(ctx, specs...)
 }
@@ -106,7 +98,7 @@ func (in Invites) Write(ctx context.Context, id, old string, body []byte, public
 		return err
 	}
 	edits := []refs.Edit{{Ref: in.ref(id), Old: old, New: text[len(text)-1].OID}}
-	published := in.key(public.KID())
+	published := string(in.Hub.Namespace()) + "keys/" + sign.Hex(public.KID())
 	if there, err := in.Hub.Repo.Resolve(ctx, published); err == nil && there == "" {
 		edits = append(edits, refs.Edit{Ref: published, New: key[len(key)-1].OID})
 	}
