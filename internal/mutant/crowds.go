@@ -147,8 +147,8 @@ var ofCrowds = []mutant{
 `, ``, "./internal/bench -run TestTripsAfterALostClaim",
 	},
 	{
-		"resume --next takes no handoff that is held", "internal/app/take/resume.go",
-		`return nil, errHeldHere`, `break`, "./internal/cli -run TestScript/resume_next",
+		"resume --next takes no handoff that is held", "internal/app/take/claim.go",
+		`return errHeldHere`, `break`, "./internal/cli -run TestScript/resume_next",
 	},
 	{
 		"a handoff that is held is passed over", "internal/app/take/offers.go",

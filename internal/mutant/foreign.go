@@ -74,7 +74,7 @@ var ofForeignText = []mutant{
 		`func IsTask(s string) bool { return outside(s, letters+"._-/#+") }`, `func IsTask(s string) bool { return s != "" }`, inScript + "show_outside",
 	},
 	{
-		"a claim that a guard refused is forgotten", "internal/app/take/resume.go",
+		"a claim that a guard refused is forgotten", "internal/app/take/claim.go",
 		`errors.Is(err, crossrepo.ErrGuard) || errors.Is(err, refs.ErrRefused)`, `errors.Is(err, crossrepo.ErrGuard) && errors.Is(err, refs.ErrRefused)`, inScript + "resume_guarded_push",
 	},
 	{

@@ -192,9 +192,9 @@ var mutants = []mutant{
 		`return s.Claim != nil && s.Claim.Key == e.Author.Signer.KID()`, inStress + "TestTakeOver",
 	},
 	{
-		"a claim is recorded before it leaves", "internal/app/take/resume.go",
-		`			held, *stored = next, *next
-			return nil`, `			held = next
+		"a claim is recorded before it leaves", "internal/app/take/claim.go",
+		`			c.held, *stored = next, *next
+			return nil`, `			c.held = next
 			return nil`, inStress + "TestKilled/resume",
 	},
 	{

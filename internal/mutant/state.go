@@ -63,8 +63,8 @@ var ofState = []mutant{
 		"./internal/cli -run TestScript/resume_again",
 	},
 	{
-		"what is shown as held is held", "internal/app/take/resume.go",
-		`	if v.State().Overdue(t.Engine.Now()) {`, `	if false {`,
+		"what is shown as held is held", "internal/app/take/claim.go",
+		`v.State().Overdue(t.Engine.Now()) {`, `false {`,
 		"./internal/cli -run TestScript/resume_again",
 	},
 	{

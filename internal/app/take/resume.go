@@ -2,18 +2,14 @@ package take
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/private"
-	"githandoff/internal/record"
-	"githandoff/internal/refs"
 	"githandoff/internal/work"
 )
 
@@ -258,118 +254,4 @@ func errSeveral(agent string, stands []*work.Standing) error {
 	}
 	hints = append(hints, fault.Run("githandoff", "resume", "--next").Because("takes another one"))
 	return fault.New(fault.Usage, fault.AmbiguousID, "%s holds %d handoffs: %s", agent, len(held), work.ShortIDs(held)).WithHints(hints...)
-}
-
-// peek reads one handoff and claims nothing. The caller has fetched it.
-func (t *search) peek(ctx context.Context, home lifecycle.Home, p lifecycle.Place) (*Result, error) {
-	s, err := t.Engine.Reader.Load(ctx, home, p)
-	if err != nil {
-		return nil, err
-	}
-	v, err := t.Engine.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: t.AllowExpired})
-	if err == nil {
-		err = t.checkFit(v)
-	}
-	return &Result{Verified: v, Home: home}, err
-}
-
-// errHeldHere passes over a handoff that this worktree holds where another one is wanted: it looks
-// free once its lease has long been over, or if its hub lost the commit of the claim.
-var errHeldHere = errors.New("this worktree holds it already")
-
-// claim claims one handoff, whose part of the home was refreshed. req has the place, and the ways in
-// which callers differ.
-func (t *search) claim(ctx context.Context, home lifecycle.Home, req lifecycle.ClaimRequest) (*Result, error) {
-	if t.Peek {
-		return t.peek(ctx, home, req.Place)
-	}
-	held, err := t.Claims.Get(req.Place.ID)
-	if err != nil {
-		return nil, err
-	}
-	if held != nil && held.Ended {
-		held = nil
-	}
-	if t.Next && !req.ByID && held != nil && held.Printed {
-		switch s, err := t.Engine.Reader.Load(ctx, home, req.Place); {
-		case err != nil:
-			return nil, err
-		case isOurs(s, held):
-			return nil, errHeldHere
-		}
-	}
-	if hub, ok := home.(*crossrepo.Hub); ok && held == nil {
-		if err := hub.KeepsRefs(); err != nil {
-			return nil, err // what is begun there could not be ended
-		}
-	}
-	shown := held != nil && held.Printed
-	v, held, err := t.claimRecorded(ctx, home, req, held)
-	if err != nil {
-		return nil, err
-	}
-	if v.State().Overdue(t.Engine.Now()) {
-		if v, err = t.renew(ctx, home, v, held); err != nil {
-			return nil, err
-		}
-	}
-	s := v.State()
-	if held.Nonce != s.Claim.Nonce || !held.Lease.Equal(s.Lease) { // an earlier claim arrived after all, or the lease was renewed
-		held.Nonce, held.At, held.Lease = s.Claim.Nonce, s.Chain[len(s.Chain)-1].Commit.Record.At, s.Lease
-		err := t.Claims.Update(ctx, held.ID, func(stored *work.Claim) error {
-			stored.Nonce, stored.At, stored.Lease = held.Nonce, held.At, held.Lease
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	t.Notes.Add(v.Envelope(), v.Sealed(), home, s.Claim)
-	t.Notes.Try(ctx)
-	return &Result{Verified: v, Home: home, Holder: held, Again: shown && held.Printed}, nil
-}
-
-// claimRecorded records a claim and makes it, and returns its record. If a claim in force is recorded in
-// held, which may be nil, nothing changes. The record of a claim that the hub refused is dropped.
-func (t *search) claimRecorded(ctx context.Context, home lifecycle.Home, req lifecycle.ClaimRequest, held *work.Claim) (*lifecycle.Verified, *work.Claim, error) {
-	req.Lease, req.AllowExpired, req.Fits, req.Nonces = t.Lease, t.AllowExpired, t.checkFit, held.Nonces()
-	req.Record = func(r *record.Record) error {
-		return t.Claims.Update(ctx, req.Place.ID, func(stored *work.Claim) error {
-			next := work.ClaimOf(req.Place, r)
-			if stored.Held() {
-				next.Earlier = append(stored.Earlier, stored.Nonce)
-			}
-			next.Pending = stored.Pending
-			held, *stored = next, *next
-			return nil
-		})
-	}
-	v, err := t.Engine.Claim(ctx, home, req)
-	if errors.Is(err, crossrepo.ErrGuard) || errors.Is(err, refs.ErrRefused) {
-		if ferr := t.forgetRefused(ctx, req.Place.ID); ferr != nil { // else it would stand in the way of a push
-			err = errors.Join(err, ferr)
-		}
-	}
-	return v, held, err
-}
-
-// renew gives a claim of ours whose lease ran out a new one, if it still may have
-// one: what is shown to an agent as held must be held.
-func (t *search) renew(ctx context.Context, home lifecycle.Home, v *lifecycle.Verified, h *work.Claim) (*lifecycle.Verified, error) {
-	holding := lifecycle.ClaimProof{Place: lifecycle.Place{Agent: v.State().Agent, ID: v.State().ID}, Nonce: v.State().Claim.Nonce}
-	_, err := t.Engine.Renew(ctx, home, holding, lifecycle.Renewal{Lease: t.Lease})
-	switch code := fault.CodeOf(err); {
-	case code == fault.Unavailable, code == fault.Denied, code == fault.Policy:
-		t.Workspace.Warn(fault.New(code, fault.As(err).Reason, "the lease of handoff %s ended at %s and is not renewed: %w", h.ID, handoff.FormatTime(v.State().Lease), err))
-		return v, nil
-	case err != nil:
-		return nil, err
-	}
-	// This makes no claim: it verifies the handoff with its new lease.
-	return t.Engine.Claim(ctx, home, lifecycle.ClaimRequest{
-		Place: holding.Place, Lease: t.Lease, ByID: true, AllowExpired: true, Fits: t.checkFit, Nonces: h.Nonces(),
-		Record: func(*record.Record) error {
-			return fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", h.ID)
-		},
-	})
 }

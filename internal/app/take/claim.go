@@ -1,0 +1,149 @@
+package take
+
+import (
+	"context"
+	"errors"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+	"githandoff/internal/work"
+)
+
+// peek reads one handoff and claims nothing. The caller has fetched it.
+func (t *search) peek(ctx context.Context, home lifecycle.Home, p lifecycle.Place) (*Result, error) {
+	s, err := t.Engine.Reader.Load(ctx, home, p)
+	if err != nil {
+		return nil, err
+	}
+	v, err := t.Engine.Verifier.Verify(ctx, home, s, lifecycle.Options{AllowExpired: t.AllowExpired})
+	if err == nil {
+		err = t.checkFit(v)
+	}
+	return &Result{Verified: v, Home: home}, err
+}
+
+// claim claims one handoff, whose part of the home was refreshed. req has the place, and the ways in
+// which callers differ.
+func (t *search) claim(ctx context.Context, home lifecycle.Home, req lifecycle.ClaimRequest) (*Result, error) {
+	if t.Peek {
+		return t.peek(ctx, home, req.Place)
+	}
+	held, err := t.Claims.Get(req.Place.ID)
+	if err != nil {
+		return nil, err
+	}
+	if held != nil && held.Ended {
+		held = nil
+	}
+	c := &claiming{t, home, req, held}
+	if err := c.check(ctx); err != nil {
+		return nil, err
+	}
+	shown := held != nil && held.Printed
+	v, err := c.take(ctx)
+	if err == nil && v.State().Overdue(t.Engine.Now()) {
+		v, err = c.renew(ctx, v)
+	}
+	if err == nil {
+		err = c.follow(ctx, v.State())
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.Notes.Add(v.Envelope(), v.Sealed(), home, v.State().Claim)
+	t.Notes.Try(ctx)
+	return &Result{Verified: v, Home: home, Holder: c.held, Again: shown && c.held.Printed}, nil
+}
+
+// claiming is a claim on its way to its home.
+type claiming struct {
+	*search
+	home lifecycle.Home
+	req  lifecycle.ClaimRequest
+	held *work.Claim // the record here of the claim, or of an earlier one in force; nil for none
+}
+
+// errHeldHere passes over a handoff that this worktree holds where another one is wanted: it looks
+// free once its lease has long been over, or if its hub lost the commit of the claim.
+var errHeldHere = errors.New("this worktree holds it already")
+
+// check refuses a claim that is not wanted, and one at a hub where nothing can end.
+func (c *claiming) check(ctx context.Context) error {
+	if c.Next && !c.req.ByID && c.held != nil && c.held.Printed {
+		switch s, err := c.Engine.Reader.Load(ctx, c.home, c.req.Place); {
+		case err != nil:
+			return err
+		case isOurs(s, c.held):
+			return errHeldHere
+		}
+	}
+	if hub, ok := c.home.(*crossrepo.Hub); ok && c.held == nil {
+		return hub.KeepsRefs()
+	}
+	return nil
+}
+
+// take records the claim and makes it. If a claim in force is recorded, nothing changes. The record of
+// a claim that the hub refused is dropped.
+func (c *claiming) take(ctx context.Context) (*lifecycle.Verified, error) {
+	req := c.req
+	req.Lease, req.AllowExpired, req.Fits, req.Nonces = c.Lease, c.AllowExpired, c.checkFit, c.held.Nonces()
+	req.Record = func(r *record.Record) error {
+		return c.Claims.Update(ctx, req.Place.ID, func(stored *work.Claim) error {
+			next := work.ClaimOf(req.Place, r)
+			if stored.Held() {
+				next.Earlier = append(stored.Earlier, stored.Nonce)
+			}
+			next.Pending = stored.Pending
+			c.held, *stored = next, *next
+			return nil
+		})
+	}
+	v, err := c.Engine.Claim(ctx, c.home, req)
+	if errors.Is(err, crossrepo.ErrGuard) || errors.Is(err, refs.ErrRefused) {
+		if ferr := c.forgetRefused(ctx, req.Place.ID); ferr != nil { // else it would stand in the way of a push
+			err = errors.Join(err, ferr)
+		}
+	}
+	return v, err
+}
+
+// renew gives a claim of ours whose lease ran out a new one, if it still may have
+// one: what is shown to an agent as held must be held.
+func (c *claiming) renew(ctx context.Context, v *lifecycle.Verified) (*lifecycle.Verified, error) {
+	s := v.State()
+	holding := lifecycle.ClaimProof{Place: lifecycle.Place{Agent: s.Agent, ID: s.ID}, Nonce: s.Claim.Nonce}
+	_, err := c.Engine.Renew(ctx, c.home, holding, lifecycle.Renewal{Lease: c.Lease})
+	switch code := fault.CodeOf(err); {
+	case code == fault.Unavailable, code == fault.Denied, code == fault.Policy:
+		c.Workspace.Warn(fault.New(code, fault.As(err).Reason, "the lease of handoff %s ended at %s and is not renewed: %w", s.ID, handoff.FormatTime(s.Lease), err))
+		return v, nil
+	case err != nil:
+		return nil, err
+	}
+	// This makes no claim: it verifies the handoff with its new lease.
+	return c.Engine.Claim(ctx, c.home, lifecycle.ClaimRequest{
+		Place: holding.Place, Lease: c.Lease, ByID: true, AllowExpired: true, Fits: c.checkFit, Nonces: c.held.Nonces(),
+		Record: func(*record.Record) error {
+			return fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", s.ID)
+		},
+	})
+}
+
+// follow brings the record in line with the claim in force: an earlier claim arrived after all, or the
+// lease was renewed.
+func (c *claiming) follow(ctx context.Context, s *lifecycle.State) error {
+	if c.held.Nonce == s.Claim.Nonce && c.held.Lease.Equal(s.Lease) {
+		return nil
+	}
+	nonce, at := s.Claim.Nonce, s.Chain[len(s.Chain)-1].Commit.Record.At
+	c.held.Nonce, c.held.At, c.held.Lease = nonce, at, s.Lease
+	return c.Claims.Update(ctx, c.held.ID, func(stored *work.Claim) error {
+		stored.Nonce, stored.At, stored.Lease = nonce, at, s.Lease
+		return nil
+	})
+}
