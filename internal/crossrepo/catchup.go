@@ -252,7 +252,7 @@ func (h *Hub) GiveBack(ctx context.Context, edits []refs.Edit, objects ...*refs.
 		return refused
 	}
 	if err == nil && report.flag[h.RemoteName(lane.Ref)] == '=' {
-		return errHidden(&h.remote, h.RemoteName(lane.Ref))
+		return h.Alias.errHidden(h.RemoteName(lane.Ref))
 	}
 	if err != nil || !report.Accepted(t.Edits) {
 		if moved := Moved(ctx, h); moved != nil {

@@ -76,7 +76,7 @@ func (h *remote) KeepsRefs() error {
 		return nil
 	}
 	return fault.New(fault.Unavailable, fault.HubKeepsRefs, "%s refuses to delete refs below %s, so no handoff can end there: %s", h.Alias.Name, h.Alias.Root(), Quote(k.KeepsRefs)).
-		WithHints(settingFor(h, k.KeepsRefs, true), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tests it again after the fix"))
+		WithHints(h.Alias.settingFor(k.KeepsRefs, true), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tests it again after the fix"))
 }
 
 // LastRefusal returns the refusal of the last step sent by this clone to the hub, if the hub refused
@@ -87,7 +87,7 @@ func (h *remote) LastRefusal() error {
 		return nil
 	}
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s refused the last push of this clone: %s", h.Alias.Name, Quote(k.Refused)).
-		WithHints(settingFor(h, k.Refused, false), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tests it again after the fix"))
+		WithHints(h.Alias.settingFor(k.Refused, false), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tests it again after the fix"))
 }
 
 // forgetRefusals notes an accepted push; deleted says whether it deleted a ref.

@@ -55,7 +55,7 @@ func (m *laneMove) decide(ctx context.Context) (to string, err error) {
 		} else if ok {
 			return m.now, nil
 		}
-		return "", m.errRollback(m.RemoteName(m.name))
+		return "", m.Alias.errRollback(m.RemoteName(m.name))
 	}
 	why := m.checker.MayMove(ctx, m.was, m.now)
 	switch {
@@ -135,7 +135,7 @@ func (m *laneMove) rewound(ctx context.Context) (to string, err error) {
 		return "", err
 	}
 	if !ok {
-		return "", m.errRollback(m.RemoteName(m.name))
+		return "", m.Alias.errRollback(m.RemoteName(m.name))
 	}
 	m.refused.Delete(m.name)
 	again.was = cut

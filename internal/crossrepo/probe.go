@@ -53,11 +53,11 @@ func (h *Hub) Probe(ctx context.Context, now time.Time, random io.Reader) (*Prob
 		return nil, h.errUnreachable(plain)
 	case plain != nil:
 		said := GitSaid(plain)
-		p.Refused = cmp.Or(errFormat(&h.remote, said), errReadOnly(h, said))
+		p.Refused = cmp.Or(errFormat(&h.remote, said), h.Alias.errReadOnly(said))
 	case !h.writablePath():
-		p.Refused = errReadOnly(h, "its files belong to somebody else")
+		p.Refused = h.Alias.errReadOnly("its files belong to somebody else")
 	case h.dryRun(ctx, t.Edits, "--atomic") != nil:
-		p.Refused = errNoAtomic(h)
+		p.Refused = h.Alias.errNoAtomic()
 	default:
 		p.Refused = hidden(ctx, &h.remote, there)
 	}
@@ -66,7 +66,7 @@ func (h *Hub) Probe(ctx context.Context, now time.Time, random io.Reader) (*Prob
 		return nil, err
 	}
 	if gone := h.missing(memory, there); len(gone) > 0 {
-		p.Lost = errLaneGone(h, gone[0])
+		p.Lost = h.Alias.errLaneGone(gone[0])
 	}
 	return p, nil
 }
@@ -131,13 +131,13 @@ func (h *Hub) writablePath() bool {
 	return true
 }
 
-func errReadOnly(h *Hub, why string) error {
+func (a *Alias) errReadOnly(why string) error {
 	other := fault.See("repo add").Because("names another repository; this one cannot be a home without the right to push")
-	return fault.New(fault.Unavailable, fault.ReadOnly, "%s is read-only for you: %s", h.Alias.Name, why).WithHints(settingOr(&h.remote, why, other))
+	return fault.New(fault.Unavailable, fault.ReadOnly, "%s is read-only for you: %s", a.Name, why).WithHints(a.settingOr(why, other))
 }
 
-func errNoAtomic(h *Hub) error {
-	return fault.New(fault.Unavailable, fault.NoAtomicPush, "%s does not take atomic pushes", h.Alias.Name).
+func (a *Alias) errNoAtomic() error {
+	return fault.New(fault.Unavailable, fault.NoAtomicPush, "%s does not take atomic pushes", a.Name).
 		WithHints(fault.Fact("at the hub: git config receive.advertiseAtomic true; without atomic pushes there is no safe way"))
 }
 
@@ -236,9 +236,9 @@ func readBack(ctx context.Context, h *Hub, commit string, copies ...string) (ref
 		}
 		deletion := []refs.Edit{{Ref: copies[i], Old: commit}}
 		if report, perr := h.Push(ctx, refs.Transaction{Edits: deletion}); perr != nil && report.overtaken(h, deletion) {
-			return errNotKept(&h.remote, name), nil
+			return h.Alias.errNotKept(name), nil
 		}
-		return errHidden(&h.remote, name), nil
+		return h.Alias.errHidden(name), nil
 	}
 	h.book.note(func(k *findings) { k.Unshown, k.Shows = "", true })
 	return nil, nil

@@ -177,7 +177,7 @@ func TestKnownSetting(t *testing.T) {
 		"in 'preparing' phase, update aborted by the reference-transaction hook":                   "a hook reference-transaction at origin",
 		"RPC failed; HTTP 413 curl 22":                                                             "server.max-request-size of lighttpd",
 	} {
-		assert.Contains(t, settingOr(h, said, fault.Hint{}).Why, hint, said)
+		assert.Contains(t, h.Alias.settingOr(said, fault.Hint{}).Why, hint, said)
 	}
 }
 

@@ -23,7 +23,7 @@ func (h *remote) Publish(ctx context.Context, edit refs.Edit, objects ...*refs.O
 			return other
 		}
 		return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take %s: %s", h.Alias.Name, h.RemoteName(edit.Ref), said).
-			WithHints(settingOr(h, said, fault.Run("githandoff", "doctor").Because("shows what the hub takes")))
+			WithHints(h.Alias.settingOr(said, fault.Run("githandoff", "doctor").Because("shows what the hub takes")))
 	}
 	noteTaken(h, edit)
 	return h.Repo.Apply(ctx, t)
@@ -143,10 +143,10 @@ func (in Invites) push(ctx context.Context, edits []refs.Edit, objects ...*refs.
 	}
 	if len(report.flag) == 0 { // the hub said nothing about any ref
 		return fault.New(fault.Unavailable, fault.RemoteUnavailable, "cannot write to %s (%s): %s", in.Hub.Alias.Name, in.Hub.Alias.URL, said).
-			WithHints(settingOr(&in.Hub.remote, said, fault.Run("git", "ls-remote", "--", in.Hub.Alias.hinted()).Because("says more")))
+			WithHints(in.Hub.Alias.settingOr(said, fault.Run("git", "ls-remote", "--", in.Hub.Alias.hinted()).Because("says more")))
 	}
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s does not take %s: %s", in.Hub.Alias.Name, in.Hub.RemoteName(edits[0].Ref), said).
-		WithHints(settingOr(&in.Hub.remote, said, fault.Run("githandoff", "doctor").Because("shows what the hub takes")))
+		WithHints(in.Hub.Alias.settingOr(said, fault.Run("githandoff", "doctor").Because("shows what the hub takes")))
 }
 
 // settle lets copies follow, but keeps none of an invitation.

@@ -71,7 +71,7 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *pushReport, ca
 		if moved := Moved(ctx, h); moved != nil {
 			return moved
 		}
-		return errLaneGone(h, lost)
+		return h.Alias.errLaneGone(lost)
 	}
 	if r.culprit() != "" {
 		return refusal(ctx, h, edits, r, cause)
@@ -80,7 +80,7 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *pushReport, ca
 		return errNoAnswer(h)
 	}
 	if h.dryRun(ctx, edits, "--no-atomic") == nil && h.dryRun(ctx, edits, "--atomic") != nil {
-		return errNoAtomic(h)
+		return h.Alias.errNoAtomic()
 	}
 	if _, down := h.RemoteLanes(ctx); down != nil {
 		return down // it is not there
@@ -90,14 +90,14 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *pushReport, ca
 		return other
 	}
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s refuses the push: %s", h.Alias.Name, said).
-		WithHints(settingOr(&h.remote, said, fault.Run("githandoff", "doctor").Because("says whether it is read-only for you")))
+		WithHints(h.Alias.settingOr(said, fault.Run("githandoff", "doctor").Because("says whether it is read-only for you")))
 }
 
 // errLaneGone is returned for a hub without a lane that this clone has seen. A server that makes a
 // repository with its first push makes an empty one below the former name of a renamed hub.
-func errLaneGone(h *Hub, lane string) error {
-	return fault.New(fault.Denied, fault.Rollback, "%s lost %s, which this clone has seen", h.Alias.Name, lane).
-		WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("brings a restored hub up to date"),
+func (a *Alias) errLaneGone(lane string) error {
+	return fault.New(fault.Denied, fault.Rollback, "%s lost %s, which this clone has seen", a.Name, lane).
+		WithHints(fault.Run("githandoff", "sync", a.Name).Because("brings a restored hub up to date"),
 			fault.See("repo add").Because("--id gives it its new URL, if it was renamed or moved"))
 }
 
@@ -176,12 +176,12 @@ func lockAmong(lines []string) string {
 }
 
 // errLocked returns the refusal naming a lock at the hub, and the command to remove it there.
-func (h *remote) errLocked(path string) error {
-	f := fault.New(fault.Unavailable, fault.HubLocked, "%s exists at %s: another git is running there, or one crashed", Quote(path), h.Alias.Name)
-	if dir, ok := filePath(h.Alias.RepoID); ok {
+func (a *Alias) errLocked(path string) error {
+	f := fault.New(fault.Unavailable, fault.HubLocked, "%s exists at %s: another git is running there, or one crashed", Quote(path), a.Name)
+	if dir, ok := filePath(a.RepoID); ok {
 		return f.WithHints(fault.Run("githandoff", "-C", dir, "doctor", "--fix").Because("removes it if no process has it open"))
 	}
-	return f.WithHints(fault.Fact("githandoff doctor --fix, run at %s, removes it if no process has it open", h.Alias.Name))
+	return f.WithHints(fault.Fact("githandoff doctor --fix, run at %s, removes it if no process has it open", a.Name))
 }
 
 func (h *remote) dryRun(ctx context.Context, edits []refs.Edit, atomic string) error {
@@ -310,7 +310,7 @@ func (r *pushReport) RefusedForGood(edits []refs.Edit) bool {
 func (h *remote) errPushRefused(edits []refs.Edit, r *pushReport, cause error) error {
 	said := remoteLines(cause)
 	if lock := lockAmong(said); lock != "" {
-		return h.errLocked(lock)
+		return h.Alias.errLocked(lock)
 	}
 	ref := r.culprit()
 	why, _ := r.refused(ref)
@@ -323,7 +323,7 @@ func (h *remote) errPushRefused(edits []refs.Edit, r *pushReport, cause error) e
 			}
 		})
 	}
-	hint := settingFor(h, text, keeps)
+	hint := h.Alias.settingFor(text, keeps)
 	f := fault.New(fault.Unavailable, fault.HubRefused, "%s refuses %s: %s", h.Alias.Name, ref, Quote(text)).WithHints(hint)
 	if r.RefusedForGood(edits) {
 		f.Err = refs.ErrRefused
@@ -348,15 +348,15 @@ func (r *pushReport) keepsRefs(h *remote, edits []refs.Edit) bool {
 }
 
 // errHidden returns the refusal of a hub showing one of its refs only in a push.
-func errHidden(h *remote, ref string) error {
-	return fault.New(fault.Unavailable, fault.HubRefused, "%s has %s but hides it from fetches (uploadpack.hideRefs of git): nobody can take work from there", h.Alias.Name, ref).
-		WithHints(renamed(h, fault.Fact("at the hub, uploadpack.hideRefs or transfer.hideRefs must not name refs/handoffs")))
+func (a *Alias) errHidden(ref string) error {
+	return fault.New(fault.Unavailable, fault.HubRefused, "%s has %s but hides it from fetches (uploadpack.hideRefs of git): nobody can take work from there", a.Name, ref).
+		WithHints(a.renamed(fault.Fact("at the hub, uploadpack.hideRefs or transfer.hideRefs must not name refs/handoffs")))
 }
 
 // errNotKept returns the refusal of a hub that took a ref and has it no more.
-func errNotKept(h *remote, ref string) error {
-	return fault.New(fault.Unavailable, fault.HubRefused, "%s took %s and has not kept it: each handoff would be lost there", h.Alias.Name, ref).
-		WithHints(renamed(h, fault.Fact("the hooks of %s, or whatever mirrors another repository into it, must keep refs/handoffs/", h.Alias.Name)))
+func (a *Alias) errNotKept(ref string) error {
+	return fault.New(fault.Unavailable, fault.HubRefused, "%s took %s and has not kept it: each handoff would be lost there", a.Name, ref).
+		WithHints(a.renamed(fault.Fact("the hooks of %s, or whatever mirrors another repository into it, must keep refs/handoffs/", a.Name)))
 }
 
 // ErrGuard is the cause of the error of a step refused by a hub's guard.

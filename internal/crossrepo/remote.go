@@ -85,7 +85,7 @@ func (h *remote) errUnreachable(err error) error {
 		return other
 	}
 	f := fault.New(fault.Unavailable, fault.RemoteUnavailable, "cannot read %s (%s): %s", h.Alias.Name, h.Alias.URL, said).
-		WithHints(readingHints(h, said)...)
+		WithHints(h.Alias.readingHints(said)...)
 	if gitexec.ExitCode(err) == 1 {
 		f.Err = ErrReadInPart
 	}
@@ -313,8 +313,8 @@ func (h *remote) LastRead() time.Time {
 	return info.ModTime()
 }
 
-func (h *remote) errRollback(lane string) error {
-	return fault.New(fault.Denied, fault.Rollback, "%s has rewritten %s of its log, which this clone has seen", h.Alias.Name, lane).
-		WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("brings a restored hub up to date"),
+func (a *Alias) errRollback(lane string) error {
+	return fault.New(fault.Denied, fault.Rollback, "%s has rewritten %s of its log, which this clone has seen", a.Name, lane).
+		WithHints(fault.Run("githandoff", "sync", a.Name).Because("brings a restored hub up to date"),
 			fault.Run("githandoff", "audit").Because("shows what is missing"))
 }

@@ -118,7 +118,7 @@ func TestLockedHint(t *testing.T) {
 		"git+https://example.com/client": "# githandoff doctor --fix, run at client, removes it if no process has it open",
 	} {
 		h := NewHub(&Alias{Name: "client", RepoID: id}, &refs.Repo{}, nil)
-		assert.Equal(t, want, fault.As(h.errLocked("/x.lock")).Advice())
+		assert.Equal(t, want, fault.As(h.Alias.errLocked("/x.lock")).Advice())
 	}
 }
 

@@ -51,20 +51,20 @@ var serverSettings = []struct{ words, setting string }{
 
 // settingFor returns the hint naming the hub's setting behind a refused push, chosen by its
 // message.
-func settingFor(h *remote, said string, deletion bool) fault.Hint {
-	must := fault.Fact("the settings or hooks of %s must let refs/handoffs/ in", h.Alias.Name)
+func (a *Alias) settingFor(said string, deletion bool) fault.Hint {
+	must := fault.Fact("the settings or hooks of %s must let refs/handoffs/ in", a.Name)
 	if deletion {
-		must = fault.Fact("the settings or hooks of %s must let refs below refs/handoffs/ be deleted: no handoff can end there", h.Alias.Name)
+		must = fault.Fact("the settings or hooks of %s must let refs below refs/handoffs/ be deleted: no handoff can end there", a.Name)
 	}
-	return settingOr(h, said, renamed(h, must))
+	return a.settingOr(said, a.renamed(must))
 }
 
 // settingOr is like settingFor with another hint for words that are not known.
-func settingOr(h *remote, said string, other fault.Hint) fault.Hint {
+func (a *Alias) settingOr(said string, other fault.Hint) fault.Hint {
 	said = strings.ToLower(said)
 	for _, s := range serverSettings {
 		if strings.Contains(said, s.words) {
-			return renamed(h, fault.Fact(s.setting, h.Alias.Name))
+			return a.renamed(fault.Fact(s.setting, a.Name))
 		}
 	}
 	return other
@@ -78,12 +78,12 @@ var noAccount = []string{"terminal prompts disabled", "authentication failed", "
 var noRepository = []string{"' not found", "repository not found", "cannot find repository"}
 
 // readingHints returns the hints for a hub that could not be read.
-func readingHints(h *remote, said string) []fault.Hint {
+func (a *Alias) readingHints(said string) []fault.Hint {
 	among := func(words string) bool { return strings.Contains(strings.ToLower(said), words) }
-	more := fault.Run("git", "ls-remote", "--", h.Alias.hinted()).Because("says more")
+	more := fault.Run("git", "ls-remote", "--", a.hinted()).Because("says more")
 	switch {
 	case slices.ContainsFunc(noAccount, among):
-		return []fault.Hint{settingOr(h, said, more)}
+		return []fault.Hint{a.settingOr(said, more)}
 	case slices.ContainsFunc(noRepository, among):
 		return []fault.Hint{
 			fault.Fact("servers say this of a repository that is gone, and of one that this account may not read"),
@@ -94,7 +94,7 @@ func readingHints(h *remote, said string) []fault.Hint {
 }
 
 // renamed returns a hint about the refs of handoffs at a hub, with their names there.
-func renamed(h *remote, hint fault.Hint) fault.Hint {
-	hint.Why = strings.ReplaceAll(hint.Why, UsualPrefix, h.Alias.Below())
+func (a *Alias) renamed(hint fault.Hint) fault.Hint {
+	hint.Why = strings.ReplaceAll(hint.Why, UsualPrefix, a.Below())
 	return hint
 }

@@ -53,7 +53,7 @@ func checkShown(ctx context.Context, h *remote) error {
 		return err
 	}
 	if now == "" && hides(ctx, h, ref) {
-		return errHidden(h, h.RemoteName(ref.Name))
+		return h.Alias.errHidden(h.RemoteName(ref.Name))
 	}
 	h.book.note(func(k *findings) { k.Unshown, k.Shows = "", now != "" })
 	return nil
@@ -65,7 +65,7 @@ func hidden(ctx context.Context, h *remote, there map[string]string) error {
 	if ref.Name == "" || there[h.RemoteName(ref.Name)] != "" || !hides(ctx, h, ref) {
 		return nil
 	}
-	return errHidden(h, h.RemoteName(ref.Name))
+	return h.Alias.errHidden(h.RemoteName(ref.Name))
 }
 
 // hides reports whether a hub has a ref it does not show to a fetch.
@@ -111,5 +111,5 @@ func Hides(ctx context.Context, h *Hub) error {
 		return err
 	}
 	h.book.note(func(k *findings) { k.Unshown, k.Shows = h.relative(memory[0].Name)+" "+memory[0].OID, false })
-	return errHidden(&h.remote, h.RemoteName(memory[0].Name))
+	return h.Alias.errHidden(h.RemoteName(memory[0].Name))
 }

@@ -306,7 +306,7 @@ var ofHubs = []mutant{
 	{
 		"the memory of a lane does not go back", "internal/crossrepo/lanemove.go",
 		`	if !ok {
-		return "", m.errRollback(m.RemoteName(m.name))
+		return "", m.Alias.errRollback(m.RemoteName(m.name))
 	}`, `	if !ok {
 		return m.now, nil
 	}`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
@@ -321,7 +321,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"a memory that moved on meanwhile is no rewound hub", "internal/crossrepo/lanemove.go",
-		`	return m.rewound(ctx)`, `	return "", m.errRollback(m.RemoteName(m.name))`, inCrossrepo + "TestOlderAnswerIsNotARewind",
+		`	return m.rewound(ctx)`, `	return "", m.Alias.errRollback(m.RemoteName(m.name))`, inCrossrepo + "TestOlderAnswerIsNotARewind",
 	},
 	{
 		"a comparison that fails is no answer", "internal/crossrepo/remote.go",
