@@ -26,7 +26,7 @@ type silence struct {
 // connect runs a git command talking to the hub. A hub that did not answer is not asked again in
 // this command: the call fails with the error of the first one. Only a push without an answer is
 // followed by a look, which tells whether the push arrived.
-func connect(ctx context.Context, h *remote, c gitexec.Cmd) ([]byte, error) {
+func (h *remote) connect(ctx context.Context, c gitexec.Cmd) ([]byte, error) {
 	push, within := c.Finish, h.Repo.Runner.TimeFor(c)
 	if s := h.silent.Load(); s != nil {
 		if push || !s.pushed {

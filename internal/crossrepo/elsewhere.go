@@ -76,7 +76,7 @@ func (h *fetcher) Vanished(ctx context.Context) bool {
 // remembered by this clone are below another prefix. It returns nil otherwise: the hub may be
 // restored, or lie.
 func Moved(ctx context.Context, h *Hub) error {
-	there, err := listed(ctx, &h.remote, gitexec.RemoteTimeout, anyLane)
+	there, err := h.listed(ctx, gitexec.RemoteTimeout, anyLane)
 	if err != nil {
 		return nil //nolint:nilerr // its caller has an error to report
 	}

@@ -27,7 +27,7 @@ type fetchRequest struct {
 }
 
 // fetch runs git fetch. No gc beside it takes an object that it fetched.
-func fetch(ctx context.Context, h *remote, r fetchRequest) error {
+func (h *remote) fetch(ctx context.Context, r fetchRequest) error {
 	b := r.bound
 	for try := 0; ; try++ {
 		gc := h.Repo.Store.WatchGC()
@@ -37,7 +37,7 @@ func fetch(ctx context.Context, h *remote, r fetchRequest) error {
 			clear(b.lanes)
 			cmd.MaxFile, cmd.OnPacket = b.size, b.countLane
 		}
-		_, err := connect(ctx, h, cmd)
+		_, err := h.connect(ctx, cmd)
 		if b != nil {
 			b.full = gitexec.PastMaxFile(err)
 		}

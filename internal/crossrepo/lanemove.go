@@ -24,16 +24,16 @@ func (m *laneMove) next(ctx context.Context) (to string, err error) {
 	if !fault.Is(err, fault.MissingObject) && !fault.Is(m.Refused(m.name), fault.MissingObject) {
 		return to, err
 	}
-	if err := m.mend(ctx); err != nil {
+	if err := m.mendLane(ctx); err != nil {
 		return "", err
 	}
 	return m.decide(ctx)
 }
 
-// mend brings the objects of the copy and its mirror that are lost here. An object that the hub has lost
+// mendLane brings the objects of the copy and its mirror that are lost here. An object that the hub has lost
 // as well stays lost, which is no error.
-func (m *laneMove) mend(ctx context.Context) error {
-	_, _, err := mend(ctx, &m.remote, m.name, m.mirrored(m.name))
+func (m *laneMove) mendLane(ctx context.Context) error {
+	_, _, err := m.mend(ctx, m.name, m.mirrored(m.name))
 	if err != nil && !fault.Is(err, fault.MissingObject) {
 		return err
 	}

@@ -158,7 +158,7 @@ func (h *laneCopies) learnFrom(ctx context.Context, read func() ([]laneTips, err
 			for _, s := range list {
 				names = append(names, h.mirrored(s.name))
 			}
-			if _, _, err := mend(ctx, &h.remote, names...); err != nil {
+			if _, _, err := h.mend(ctx, names...); err != nil {
 				return err
 			}
 		case try > 0:
@@ -203,7 +203,7 @@ func (h *laneCopies) refetchLane(ctx context.Context, name string) (now string, 
 	// A fetch does not move a symbolic ref. Only somebody here makes one.
 	_, _ = h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", "--delete", h.mirrored(name)}})
 	spec := specOf(h.RemoteName(name), h.mirrored(name))
-	if err := h.errUnreachable(fetch(ctx, &h.remote, fetchRequest{specs: []string{spec}})); err != nil {
+	if err := h.errUnreachable(h.fetch(ctx, fetchRequest{specs: []string{spec}})); err != nil {
 		return "", err
 	}
 	return h.Repo.Resolve(ctx, h.mirrored(name))

@@ -31,7 +31,7 @@ func (h *fetcher) List(ctx context.Context, agents []string) (*List, error) {
 		copyOf[h.RemoteName(inbox)] = inbox
 	}
 	log := h.RemoteName(h.Namespace().Lanes())
-	there, err := listed(ctx, &h.remote, gitexec.RemoteTimeout, append(patterns, log+"*")...)
+	there, err := h.listed(ctx, gitexec.RemoteTimeout, append(patterns, log+"*")...)
 	if err != nil {
 		return nil, err
 	}

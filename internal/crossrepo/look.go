@@ -33,7 +33,7 @@ type fetcher struct {
 // brought before.
 func (h *fetcher) Refresh(ctx context.Context, spec lifecycle.FetchSpec) error {
 	if spec.Lost {
-		if _, _, err := mend(ctx, &h.remote, copiesOfPlaces(&h.remote, spec)...); err != nil {
+		if _, _, err := h.mend(ctx, copiesOfPlaces(&h.remote, spec)...); err != nil {
 			return err
 		}
 	}
@@ -100,7 +100,7 @@ func (h *fetcher) bringOnce(ctx context.Context, l Look, b *bound) error {
 		if b == nil { // a bounded fetch negotiates nothing, see fetchRequest.settings
 			flags = negotiationTips(&h.remote, specs)
 		}
-		if err := h.errUnreachable(fetch(ctx, &h.remote, fetchRequest{flags: flags, specs: specs, bound: b})); err != nil {
+		if err := h.errUnreachable(h.fetch(ctx, fetchRequest{flags: flags, specs: specs, bound: b})); err != nil {
 			return err
 		}
 	}
@@ -276,7 +276,7 @@ func (h *fetcher) bringNotes(ctx context.Context, specs []string, b *bound) (don
 		before = "" // it leads to something large
 	}
 	r := fetchRequest{specs: append(notesSpecs(&h.remote), specs...), bound: b, notes: true}
-	if err := fetch(ctx, &h.remote, r); errors.Is(err, errTooMuch) {
+	if err := h.fetch(ctx, r); errors.Is(err, errTooMuch) {
 		return false, err
 	} else if err != nil {
 		return false, ctx.Err()

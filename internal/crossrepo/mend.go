@@ -37,19 +37,19 @@ func holder(h *remote, ref string) string {
 // returns the names of the refs that are whole again, and of the copies that were dropped, because the hub has
 // their objects no more. A hub whose lane lacks what this clone has seen of it is refused.
 func Mend(ctx context.Context, h *Hub) (brought, dropped []string, err error) {
-	return mend(ctx, &h.remote, restorable(&h.remote)...)
+	return h.mend(ctx, restorable(&h.remote)...)
 }
 
 // MendPublished is like Mend for the keys and lists of keys published at a hub.
 func MendPublished(ctx context.Context, h *Hub) error {
 	copies := string(h.Namespace())
-	_, _, err := mend(ctx, &h.remote, copies+"keys/", copies+"keys-seen/", copies+"trust")
+	_, _, err := h.mend(ctx, copies+"keys/", copies+"keys-seen/", copies+"trust")
 	return err
 }
 
 // MendNotes is like Mend for the notes of a hub and of this clone.
 func MendNotes(ctx context.Context, h *Hub) error {
-	_, _, err := mend(ctx, &h.remote, h.NotesCopy(), refs.NotesRef)
+	_, _, err := h.mend(ctx, h.NotesCopy(), refs.NotesRef)
 	return err
 }
 
@@ -71,7 +71,7 @@ func (h *remote) mendAfter(ctx context.Context, failed error) (bool, error) {
 	if err != nil || whole && !gitexec.Damaged(failed, h.Repo.Objects) {
 		return false, err
 	}
-	brought, dropped, err := mend(ctx, h, restorable(h)...)
+	brought, dropped, err := h.mend(ctx, restorable(h)...)
 	if err != nil {
 		return false, err
 	}
@@ -107,7 +107,7 @@ func copiesOfPlaces(h *remote, spec lifecycle.FetchSpec) []string {
 }
 
 // mend is like Mend for the refs that match patterns.
-func mend(ctx context.Context, h *remote, patterns ...string) (brought, dropped []string, err error) {
+func (h *remote) mend(ctx context.Context, patterns ...string) (brought, dropped []string, err error) {
 	list, err := h.Repo.List(ctx, patterns...)
 	if err != nil {
 		return nil, nil, err
@@ -191,7 +191,7 @@ func dropCopy(ctx context.Context, h *remote, l refs.Lost) error {
 
 // answers reports whether a hub lists refs.
 func answers(ctx context.Context, h *remote) bool {
-	_, err := listed(ctx, h, gitexec.RemoteTimeout, h.RemoteName(string(h.Namespace())+"trust"))
+	_, err := h.listed(ctx, gitexec.RemoteTimeout, h.RemoteName(string(h.Namespace())+"trust"))
 	return err == nil
 }
 
@@ -225,7 +225,7 @@ func restore(ctx context.Context, h *remote, list []refs.Ref) ([]refs.Lost, erro
 	args := slices.Concat([]string{"-c", "fetch.unpackLimit=1"}, fetchArgs, []string{"--", h.Alias.target}, slices.Compact(specs))
 	env := slices.Concat(scratch.Env, fetchRequest{}.memory(h))
 	for again := false; ; again = true {
-		_, err := connect(ctx, h, gitexec.Cmd{Args: args, Env: env, Timeout: gitexec.RemoteTimeout})
+		_, err := h.connect(ctx, gitexec.Cmd{Args: args, Env: env, Timeout: gitexec.RemoteTimeout})
 		if err == nil {
 			return scratch.Restore(ctx, list)
 		}

@@ -27,7 +27,7 @@ func Move(ctx context.Context, as Aliases, a *Alias, prefix string) (moved int, 
 		return 0, nil, fault.New(fault.Usage, fault.BadUsage, "%s and %s overlap: nothing is moved", a.Root(), next.Root())
 	}
 	from := NewHub(a, as.Repo, nil)
-	there, err := listed(ctx, &from.remote, gitexec.RemoteTimeout, a.Root()+"*", next.Root()+"*", refs.NotesRef)
+	there, err := from.listed(ctx, gitexec.RemoteTimeout, a.Root()+"*", next.Root()+"*", refs.NotesRef)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -97,7 +97,7 @@ func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there map[st
 	for _, part := range homeParts {
 		specs = append(specs, specOf(from.Alias.Root()+part, temporary+part))
 	}
-	err = from.errUnreachable(fetch(ctx, &from.remote, fetchRequest{specs: specs}))
+	err = from.errUnreachable(from.fetch(ctx, fetchRequest{specs: specs}))
 	if err != nil {
 		return t, err
 	}

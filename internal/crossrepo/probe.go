@@ -39,7 +39,7 @@ type Probe struct {
 // A dry run ends before the hub's own hooks and hidden refs have their say. A hub is only
 // certain to take custom refs once it holds some.
 func (h *Hub) Probe(ctx context.Context, now time.Time, random io.Reader) (*Probe, error) {
-	there, err := listed(ctx, &h.remote, probeTimeout, h.Alias.Root()+"*", anyLane)
+	there, err := h.listed(ctx, probeTimeout, h.Alias.Root()+"*", anyLane)
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (t *Trial) clean(ctx context.Context, h *Hub, copies ...string) {
 	for _, ref := range copies {
 		name := h.RemoteName(ref)
 		settings, target := untracked(&h.remote)
-		_, err := connect(ctx, &h.remote, gitexec.Cmd{
+		_, err := h.connect(ctx, gitexec.Cmd{
 			Args: append(settings, "push", "--quiet", "--no-verify", "--recurse-submodules=no", "--", target, ":"+name), Timeout: gitexec.RemoteTimeout, Finish: true,
 		})
 		if err != nil && !strings.Contains(fmt.Sprint(err), "does not exist") {
@@ -226,7 +226,7 @@ func readBack(ctx context.Context, h *Hub, commit string, copies ...string) (ref
 	for _, ref := range copies {
 		names = append(names, h.RemoteName(ref))
 	}
-	there, err := listed(ctx, &h.remote, probeTimeout, names...)
+	there, err := h.listed(ctx, probeTimeout, names...)
 	if err != nil {
 		return nil, err
 	}

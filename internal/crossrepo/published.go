@@ -36,12 +36,12 @@ func (h *remote) FetchPublished(ctx context.Context, copies ...string) error {
 	for _, ref := range copies {
 		specs = append(specs, specOf(h.RemoteName(ref), ref))
 	}
-	return h.errUnreachable(fetch(ctx, h, fetchRequest{flags: []string{"--no-prune"}, specs: specs}))
+	return h.errUnreachable(h.fetch(ctx, fetchRequest{flags: []string{"--no-prune"}, specs: specs}))
 }
 
 // FetchNotes brings the notes of a hub here, whatever they are.
 func (h *remote) FetchNotes(ctx context.Context) error {
-	return fetch(ctx, h, fetchRequest{specs: notesSpecs(h), notes: true})
+	return h.fetch(ctx, fetchRequest{specs: notesSpecs(h), notes: true})
 }
 
 // notesSpecs returns the refspecs of the notes of a hub.

@@ -193,7 +193,7 @@ func (h *remote) dryRun(ctx context.Context, edits []refs.Edit, atomic string) e
 			args = append(args, e.New+":"+h.RemoteName(e.Ref))
 		}
 	}
-	out, err := connect(ctx, h, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout})
+	out, err := h.connect(ctx, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout})
 	if parseReport(out).failedAfter(err, made) {
 		return nil
 	}

@@ -147,7 +147,7 @@ func pushOnce(ctx context.Context, h *remote, edits []refs.Edit) (*pushReport, e
 	for _, e := range edits {
 		args = append(args, e.New+":"+e.Ref)
 	}
-	out, err := connect(ctx, h, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Finish: true})
+	out, err := h.connect(ctx, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Finish: true})
 	r := parseReport(out)
 	r.said = strings.Join(remoteLines(err), "; ")
 	if r.failedAfter(err, edits) {
@@ -264,14 +264,14 @@ func (h *remote) extends(ctx context.Context, tip, was string) (bool, error) {
 
 // RemoteLanes asks the hub where its lanes are, by their names there.
 func (h *remote) RemoteLanes(ctx context.Context) (map[string]string, error) {
-	return listed(ctx, h, gitexec.RemoteTimeout, h.RemoteName(h.Namespace().Lanes())+"*")
+	return h.listed(ctx, gitexec.RemoteTimeout, h.RemoteName(h.Namespace().Lanes())+"*")
 }
 
 // listed asks the hub where the refs stand whose names at the hub match a pattern. No
 // object is transferred.
-func listed(ctx context.Context, h *remote, within time.Duration, patterns ...string) (map[string]string, error) {
+func (h *remote) listed(ctx context.Context, within time.Duration, patterns ...string) (map[string]string, error) {
 	args := append([]string{"ls-remote", "--refs", "--", h.Alias.target}, patterns...)
-	out, err := connect(ctx, h, gitexec.Cmd{Args: args, Timeout: within})
+	out, err := h.connect(ctx, gitexec.Cmd{Args: args, Timeout: within})
 	if err != nil {
 		return nil, h.errUnreachable(err)
 	}

@@ -439,7 +439,7 @@ func bringNew(ctx context.Context, h *Hub, all []laneTips) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	_, err := connect(ctx, &h.remote, gitexec.Cmd{
+	_, err := h.connect(ctx, gitexec.Cmd{
 		Args: slices.Concat(fetchArgs, []string{"--no-prune", "--", h.Alias.target}, unknown), Timeout: gitexec.RemoteTimeout,
 	})
 	return h.errUnreachable(err)

@@ -73,7 +73,7 @@ func hides(ctx context.Context, h *remote, ref refs.Ref) bool {
 	settings, target := untracked(h)
 	name := h.RemoteName(ref.Name)
 	args := slices.Concat(settings, pushArgs, []string{"--dry-run", "--", target, ref.OID + ":" + name})
-	out, err := connect(ctx, h, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout})
+	out, err := h.connect(ctx, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout})
 	return err == nil && parseReport(out).flag[name] == '='
 }
 
@@ -97,7 +97,7 @@ func CheckShows(ctx context.Context, h *Hub, id handoff.ID) error {
 		return err
 	}
 	noteTaken(&h.remote, refs.Edit{Ref: lane, New: tip})
-	if err := h.errUnreachable(fetch(ctx, &h.remote, fetchRequest{specs: unshownSpec(&h.remote)})); err != nil {
+	if err := h.errUnreachable(h.fetch(ctx, fetchRequest{specs: unshownSpec(&h.remote)})); err != nil {
 		return err
 	}
 	return checkShown(ctx, &h.remote)

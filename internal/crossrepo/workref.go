@@ -70,7 +70,7 @@ func (h *Hub) remoteWork(ctx context.Context, edits []refs.Edit) (map[string]str
 			names = append(names, h.RemoteName(e.Ref))
 		}
 	}
-	return listed(ctx, &h.remote, gitexec.RemoteTimeout, names...)
+	return h.listed(ctx, gitexec.RemoteTimeout, names...)
 }
 
 // followed returns the edits of this repository after those of the hub: a fetched snapshot is
@@ -100,7 +100,7 @@ func (h *Hub) FetchWork(ctx context.Context, p lifecycle.Place, oid string) erro
 		return err
 	}
 	r := fetchRequest{flags: []string{"--no-prune"}, specs: []string{specOf(h.RemoteName(ref), ref)}, verified: true}
-	if err := fetch(ctx, &h.remote, r); err != nil {
+	if err := h.fetch(ctx, r); err != nil {
 		return h.unsound(ctx, oid, err)
 	}
 	now, err := h.Repo.Resolve(ctx, ref)
@@ -140,7 +140,7 @@ func worksThere(ctx context.Context, h *Hub) (map[string]string, error) {
 	if there := h.works.Load(); there != nil {
 		return *there, nil
 	}
-	there, err := listed(ctx, &h.remote, gitexec.RemoteTimeout, h.RemoteName(string(h.Namespace())+"work/")+"*")
+	there, err := h.listed(ctx, gitexec.RemoteTimeout, h.RemoteName(string(h.Namespace())+"work/")+"*")
 	if err == nil {
 		h.works.Store(&there)
 	}

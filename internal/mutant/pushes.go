@@ -180,7 +180,7 @@ var ofPushes = []mutant{
 	},
 	{
 		"a fetch goes through the shared ssh connection", "internal/crossrepo/fetch.go",
-		`connect(ctx, h, cmd)`, `h.Repo.Runner.Run(ctx, cmd)`, inCrossrepo + "TestSSHConnectionIsShared",
+		`h.connect(ctx, cmd)`, `h.Repo.Runner.Run(ctx, cmd)`, inCrossrepo + "TestSSHConnectionIsShared",
 	},
 	{
 		"no ref of a push is beyond what is read", "internal/guard/read.go",
