@@ -33,7 +33,7 @@ type fetcher struct {
 // brought before.
 func (h *fetcher) Refresh(ctx context.Context, spec lifecycle.FetchSpec) error {
 	if spec.Lost {
-		if _, _, err := h.mend(ctx, copiesOfPlaces(&h.remote, spec)...); err != nil {
+		if _, _, err := h.mend(ctx, h.copiesOfPlaces(spec)...); err != nil {
 			return err
 		}
 	}
@@ -83,7 +83,7 @@ func (h *fetcher) bringOnce(ctx context.Context, l Look, b *bound) error {
 	if len(specs) == 0 && !l.Notes {
 		return nil
 	}
-	specs = append(specs, unshownSpec(&h.remote)...)
+	specs = append(specs, h.unshownSpec()...)
 	slices.Sort(specs)
 	specs = slices.Compact(specs)
 	done := false
@@ -98,13 +98,13 @@ func (h *fetcher) bringOnce(ctx context.Context, l Look, b *bound) error {
 	if !done && len(specs) > 0 {
 		var flags []string
 		if b == nil { // a bounded fetch negotiates nothing, see fetchRequest.settings
-			flags = negotiationTips(&h.remote, specs)
+			flags = h.negotiationTips(specs)
 		}
 		if err := h.errUnreachable(h.fetch(ctx, fetchRequest{flags: flags, specs: specs, bound: b})); err != nil {
 			return err
 		}
 	}
-	if err := checkShown(ctx, &h.remote); err != nil {
+	if err := h.checkShown(ctx); err != nil {
 		return err
 	}
 	h.fetched(ids, l.Log)
@@ -159,15 +159,15 @@ func specOf(from, to string) string { return "+" + from + "*:" + to + "*" }
 // specs returns the refspecs of a look: its inboxes, the lanes of some ids or the whole log, and
 // published refs. A published file goes by the mirror, so a hub that lost it does not make this
 // clone forget it.
-func (h *fetcher) specs(l Look, ids []handoff.ID) []string {
+func (n refNames) specs(l Look, ids []handoff.ID) []string {
 	var specs []string
-	add := func(ref, to string) { specs = append(specs, specOf(h.RemoteName(ref), to)) }
+	add := func(ref, to string) { specs = append(specs, specOf(n.RemoteName(ref), to)) }
 	inbox := func(agent string, id handoff.ID) {
-		ref := h.Namespace().Inbox(agent, id)
+		ref := n.Namespace().Inbox(agent, id)
 		add(ref, ref)
 	}
 	if slices.Contains(l.Inboxes, AllInboxes) || len(l.Places) > manyPlaces {
-		all := string(h.Namespace()) + "inbox/"
+		all := string(n.Namespace()) + "inbox/"
 		add(all, all)
 	} else {
 		for _, agent := range l.Inboxes {
@@ -183,16 +183,16 @@ func (h *fetcher) specs(l Look, ids []handoff.ID) []string {
 		}
 	}
 	if l.Log {
-		add(h.Mirror().Lanes(), h.Mirror().Lanes())
+		add(n.Mirror().Lanes(), n.Mirror().Lanes())
 		ids = nil
 	}
 	for _, id := range onePerLane(ids) {
-		add(h.Mirror().Lane(id), h.Mirror().Lane(id))
+		add(n.Mirror().Lane(id), n.Mirror().Lane(id))
 	}
 	for _, ref := range l.Published {
 		to := ref
 		if !strings.HasSuffix(ref, "/") {
-			to = h.mirrored(ref)
+			to = n.mirrored(ref)
 		}
 		add(ref, to)
 	}
@@ -219,16 +219,16 @@ const mostTips = 32
 // negotiationTips returns flags by which git tells the hub only of the copies of the requested refs.
 // Offers have no ancestor, so git finds nothing in common with them. It would go on to offer commits
 // of the user's own branches, in rounds of 16, 32 and more, each of them a request over HTTP.
-func negotiationTips(h *remote, specs []string) []string {
+func (n refNames) negotiationTips(specs []string) []string {
 	if len(specs) > mostTips {
-		return []string{"--negotiation-tip=" + string(h.Namespace()) + "*", "--negotiation-tip=" + string(h.Mirror()) + "*"}
+		return []string{"--negotiation-tip=" + string(n.Namespace()) + "*", "--negotiation-tip=" + string(n.Mirror()) + "*"}
 	}
 	var flags []string
 	for _, spec := range specs {
 		_, to, _ := strings.Cut(spec, ":")
 		flags = append(flags, "--negotiation-tip="+to)
-		if lane, ok := strings.CutPrefix(to, h.Mirror().Lanes()); ok {
-			flags = append(flags, "--negotiation-tip="+h.Namespace().Lanes()+lane) // own steps moved the copy alone
+		if lane, ok := strings.CutPrefix(to, n.Mirror().Lanes()); ok {
+			flags = append(flags, "--negotiation-tip="+n.Namespace().Lanes()+lane) // own steps moved the copy alone
 		}
 	}
 	return flags
@@ -275,7 +275,7 @@ func (h *fetcher) bringNotes(ctx context.Context, specs []string, b *bound) (don
 	if err != nil {
 		before = "" // it leads to something large
 	}
-	r := fetchRequest{specs: append(notesSpecs(&h.remote), specs...), bound: b, notes: true}
+	r := fetchRequest{specs: append(h.notesSpecs(), specs...), bound: b, notes: true}
 	if err := h.fetch(ctx, r); errors.Is(err, errTooMuch) {
 		return false, err
 	} else if err != nil {

@@ -16,28 +16,28 @@ import (
 // restorable returns the patterns of the refs in this clone whose objects a hub has as well: the copies of its
 // refs, this clone's notes, and the handoffs that were sent, of which the hub has those in its inboxes. It leaves
 // out snapshots, which can be as large as the code, and invitations.
-func restorable(h *remote) []string {
-	patterns := []string{string(h.Mirror()), h.NotesCopy(), refs.NotesRef, refs.Root + "sent/"}
+func (n refNames) restorable() []string {
+	patterns := []string{string(n.Mirror()), n.NotesCopy(), refs.NotesRef, refs.Root + "sent/"}
 	for _, part := range []string{"log/", "inbox/", "keys/", "keys-seen/", "trust"} {
-		patterns = append(patterns, string(h.Namespace())+part)
+		patterns = append(patterns, string(n.Namespace())+part)
 	}
 	return patterns
 }
 
 // holder returns the name at the hub of the ref that has the objects of a ref of this clone. A handoff that was
 // routed since it was sent has a copy here, which is mended as well.
-func holder(h *remote, ref string) string {
+func (n refNames) holder(ref string) string {
 	if place, ok := strings.CutPrefix(ref, refs.Root+"sent/"); ok {
 		ref = string(refs.LocalNamespace) + "inbox/" + place
 	}
-	return h.RemoteName(ref)
+	return n.RemoteName(ref)
 }
 
 // Mend brings the objects of copies, notes and sent handoffs that are lost in this clone, or whose files are damaged. It
 // returns the names of the refs that are whole again, and of the copies that were dropped, because the hub has
 // their objects no more. A hub whose lane lacks what this clone has seen of it is refused.
 func Mend(ctx context.Context, h *Hub) (brought, dropped []string, err error) {
-	return h.mend(ctx, restorable(&h.remote)...)
+	return h.mend(ctx, h.restorable()...)
 }
 
 // MendPublished is like Mend for the keys and lists of keys published at a hub.
@@ -71,7 +71,7 @@ func (h *remote) mendAfter(ctx context.Context, failed error) (bool, error) {
 	if err != nil || whole && !gitexec.Damaged(failed, h.Repo.Objects) {
 		return false, err
 	}
-	brought, dropped, err := h.mend(ctx, restorable(h)...)
+	brought, dropped, err := h.mend(ctx, h.restorable()...)
 	if err != nil {
 		return false, err
 	}
@@ -95,13 +95,13 @@ func (h *remote) mendAfter(ctx context.Context, failed error) (bool, error) {
 }
 
 // copiesOfPlaces names the copies of the places and the lanes of spec.
-func copiesOfPlaces(h *remote, spec lifecycle.FetchSpec) []string {
+func (n refNames) copiesOfPlaces(spec lifecycle.FetchSpec) []string {
 	var names []string
 	for _, p := range spec.Places {
-		names = append(names, h.Namespace().Inbox(p.Agent, p.ID))
+		names = append(names, n.Namespace().Inbox(p.Agent, p.ID))
 	}
 	for _, id := range spec.Lanes {
-		names = append(names, h.Namespace().Lane(id), h.Mirror().Lane(id))
+		names = append(names, n.Namespace().Lane(id), n.Mirror().Lane(id))
 	}
 	return names
 }
@@ -215,7 +215,7 @@ func restore(ctx context.Context, h *remote, list []refs.Ref) ([]refs.Lost, erro
 	defer scratch.Close()
 	var specs []string
 	for _, ref := range list {
-		name := holder(h, ref.Name)
+		name := h.holder(ref.Name)
 		if all := h.RemoteName(string(refs.LocalNamespace) + "inbox/"); len(list) > manyPlaces && strings.HasPrefix(name, all) {
 			name = all
 		}

@@ -25,10 +25,19 @@ func namesAt(a *Alias) refNames {
 	}
 }
 
+// Namespace implements lifecycle.Home: it is where the copies of the hub's refs stand.
+func (n refNames) Namespace() refs.Namespace { return n.copies }
+
+// Mirror returns where the lanes of the hub stand as it showed them last.
+func (n refNames) Mirror() refs.Namespace { return n.mirror }
+
+// NotesCopy returns the ref under which the copy of the hub's notes stands.
+func (n refNames) NotesCopy() string { return string(n.copies) + refs.NotesBelow }
+
 // RemoteName returns the hub's own name of a ref: of its copy, of its mirror, or of the ref as the
 // format names it. The result is always below the root, or the notes.
 func (n refNames) RemoteName(local string) string {
-	if local == refs.NotesRef || local == string(n.copies)+refs.NotesBelow {
+	if local == refs.NotesRef || local == n.NotesCopy() {
 		return n.notes
 	}
 	for _, namespace := range []refs.Namespace{n.copies, n.mirror, refs.LocalNamespace} {
@@ -42,7 +51,7 @@ func (n refNames) RemoteName(local string) string {
 // here returns the name of the copy of a hub's ref; not ok if the ref is none of ours there.
 func (n refNames) here(there string) (local string, ok bool) {
 	if there == n.notes {
-		return string(n.copies) + refs.NotesBelow, true
+		return n.NotesCopy(), true
 	}
 	rest, ok := strings.CutPrefix(there, n.root)
 	return string(n.copies) + rest, ok && rest != "" && rest != refs.NotesBelow

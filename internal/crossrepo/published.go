@@ -41,17 +41,14 @@ func (h *remote) FetchPublished(ctx context.Context, copies ...string) error {
 
 // FetchNotes brings the notes of a hub here, whatever they are.
 func (h *remote) FetchNotes(ctx context.Context) error {
-	return h.fetch(ctx, fetchRequest{specs: notesSpecs(h), notes: true})
+	return h.fetch(ctx, fetchRequest{specs: h.notesSpecs(), notes: true})
 }
 
 // notesSpecs returns the refspecs of the notes of a hub.
-func notesSpecs(h *remote) []string {
-	theirs := h.RemoteName(h.NotesCopy())
-	return []string{specOf(theirs, h.NotesCopy()), "^" + theirs + "/*", "^" + theirs + "-*"}
+func (n refNames) notesSpecs() []string {
+	theirs := n.RemoteName(n.NotesCopy())
+	return []string{specOf(theirs, n.NotesCopy()), "^" + theirs + "/*", "^" + theirs + "-*"}
 }
-
-// NotesCopy returns the ref under which the copy of the hub's notes stands.
-func (h *remote) NotesCopy() string { return string(h.Namespace()) + refs.NotesBelow }
 
 // Invites are the invitations at one hub: blobs outside any handoff. Package internal/invite
 // verifies them.

@@ -41,12 +41,6 @@ type remote struct {
 // pushArgs begin every push.
 var pushArgs = []string{"push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no"}
 
-// Namespace implements lifecycle.Home: it is where the copies of the hub's refs stand.
-func (h *remote) Namespace() refs.Namespace { return h.copies }
-
-// Mirror returns where the lanes of the hub stand as it showed them last.
-func (h *remote) Mirror() refs.Namespace { return h.mirror }
-
 func (h *remote) errUnreachable(err error) error {
 	if err == nil {
 		return nil

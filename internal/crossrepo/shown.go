@@ -33,7 +33,7 @@ func unshown(h *remote) (ref refs.Ref) {
 }
 
 // unshownSpec asks for the [unshown] ref, along with the refspecs of a look.
-func unshownSpec(h *remote) []string {
+func (h *remote) unshownSpec() []string {
 	if ref := unshown(h).Name; ref != "" {
 		return []string{specOf(h.RemoteName(ref), h.mirrored(ref))}
 	}
@@ -43,7 +43,7 @@ func unshownSpec(h *remote) []string {
 // checkShown refuses a hub that did not show the ref it took from this clone, in a look asking
 // for it. The hub may have lost the ref instead: a dry run of the same push tells, because git
 // calls a ref up to date if the hub has it.
-func checkShown(ctx context.Context, h *remote) error {
+func (h *remote) checkShown(ctx context.Context) error {
 	ref := unshown(h)
 	if ref.Name == "" {
 		return nil
@@ -97,10 +97,10 @@ func CheckShows(ctx context.Context, h *Hub, id handoff.ID) error {
 		return err
 	}
 	noteTaken(&h.remote, refs.Edit{Ref: lane, New: tip})
-	if err := h.errUnreachable(h.fetch(ctx, fetchRequest{specs: unshownSpec(&h.remote)})); err != nil {
+	if err := h.errUnreachable(h.fetch(ctx, fetchRequest{specs: h.unshownSpec()})); err != nil {
 		return err
 	}
-	return checkShown(ctx, &h.remote)
+	return h.checkShown(ctx)
 }
 
 // Hides returns the refusal of a hub that showed lanes to this clone before, still has them, and

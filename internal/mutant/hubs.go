@@ -313,7 +313,7 @@ var ofHubs = []mutant{
 	},
 	{
 		"lanes are fetched into the mirror", "internal/crossrepo/look.go",
-		`add(h.Mirror().Lane(id), h.Mirror().Lane(id))`, `add(h.Mirror().Lane(id), h.Namespace().Lane(id))`, inCrossrepo + "TestHubCopies|TestHubThatLost",
+		`add(n.Mirror().Lane(id), n.Mirror().Lane(id))`, `add(n.Mirror().Lane(id), n.Namespace().Lane(id))`, inCrossrepo + "TestHubCopies|TestHubThatLost",
 	},
 	{
 		"a ref below a lane does not enter the copies", "internal/crossrepo/learn.go",

@@ -344,7 +344,7 @@ var mutants = []mutant{
 	},
 	{
 		"a copy that a gc broke is brought again", "internal/crossrepo/mend.go",
-		`brought, dropped, err := h.mend(ctx, restorable(h)...)`, `brought, dropped, err := h.mend(ctx)`, inCrossrepo + "TestFetchIntoBroken",
+		`brought, dropped, err := h.mend(ctx, h.restorable()...)`, `brought, dropped, err := h.mend(ctx)`, inCrossrepo + "TestFetchIntoBroken",
 	},
 	// Roles.
 	{
