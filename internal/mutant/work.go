@@ -17,7 +17,7 @@ var ofWork = []mutant{
 `, inScript + "sync_swept",
 	},
 	{
-		"a look deletes nothing", "internal/app/take/seen.go",
+		"a look deletes nothing", "internal/app/take/forget.go",
 		`	if t.Peek {
 		return
 	}

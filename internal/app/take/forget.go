@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// A claim is recorded before it is sent. The functions below drop the record of one that failed, unless it
+// A claim is recorded before it is sent. All functions here but sweep drop the record of one that failed, unless it
 // may still arrive: a git that outlived its command would make it, and nobody would know of it.
 
 // forgetLost drops the record of a claim lost to others, so the next resume need not ask the hub
@@ -72,4 +72,23 @@ func (t *Handler) forget(ctx context.Context, h *work.Claim) error {
 		}
 		return nil
 	})
+}
+
+// sweep deletes the inbox refs of ended handoffs that this resume met: a backup of their hub or somebody's push
+// brought them back, and the lists would go on naming them. A hub with more of them loses the others to the next
+// resume that finds nothing to take.
+func (t *search) sweep(ctx context.Context) {
+	if t.Peek {
+		return
+	}
+	byHome := map[lifecycle.Home][]*workspace.Item{}
+	for _, it := range t.ended {
+		byHome[it.Home] = append(byHome[it.Home], it)
+	}
+	for home, items := range byHome {
+		some := items[:min(len(items), workspace.MostSwept)]
+		if err := t.Engine.Sweep(ctx, home, workspace.Places(some)...); err != nil {
+			t.warn(err)
+		}
+	}
 }

@@ -129,22 +129,3 @@ func (t *search) attempt(ctx context.Context, it *workspace.Item) (g *Result, lo
 func (t *Handler) inboxesAndLog() lifecycle.FetchSpec {
 	return lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true}
 }
-
-// sweep deletes the inbox refs of ended handoffs that this resume met: a backup of their hub or somebody's push
-// brought them back, and the lists would go on naming them. A hub with more of them loses the others to the next
-// resume that finds nothing to take.
-func (t *search) sweep(ctx context.Context) {
-	if t.Peek {
-		return
-	}
-	byHome := map[lifecycle.Home][]*workspace.Item{}
-	for _, it := range t.ended {
-		byHome[it.Home] = append(byHome[it.Home], it)
-	}
-	for home, items := range byHome {
-		some := items[:min(len(items), workspace.MostSwept)]
-		if err := t.Engine.Sweep(ctx, home, workspace.Places(some)...); err != nil {
-			t.warn(err)
-		}
-	}
-}
