@@ -55,7 +55,7 @@ func (b *notebook) note(change func(*findings)) {
 	if change(&k); k == b.findings() {
 		return
 	}
-	b.forget()
+	b.known.Store(nil)
 	k = b.findings()
 	change(&k)
 	b.known.Store(&k)

@@ -37,7 +37,7 @@ func (n refNames) NotesCopy() string { return string(n.copies) + refs.NotesBelow
 // RemoteName returns the hub's own name of a ref: of its copy, of its mirror, or of the ref as the
 // format names it. The result is always below the root, or the notes.
 func (n refNames) RemoteName(local string) string {
-	if local == refs.NotesRef || local == n.NotesCopy() {
+	if local == refs.NotesRef || local == string(n.copies)+refs.NotesBelow {
 		return n.notes
 	}
 	for _, namespace := range []refs.Namespace{n.copies, n.mirror, refs.LocalNamespace} {

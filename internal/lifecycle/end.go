@@ -81,7 +81,7 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 		b.tx.Objects = append(b.tx.Objects, p.Objects...)
 	}
 	// The entry is the payload's record, byte for byte.
-	return b.entryAs(ctx, p.mail, p.Record, p.Commit.OID, s.LaneTip)
+	return b.entry(ctx, p.mail, p.Record, p.Commit.OID, s.LaneTip)
 }
 
 // earlyOffer returns why an offer by the key of a payload does not count yet; nil if there is none. It may

@@ -280,7 +280,7 @@ func (b *batch) advance(ctx context.Context, s *State, rec *record.Record) error
 	if err := b.dropAll(ctx, s, rec.To); err != nil {
 		return err
 	}
-	return b.entry(ctx, *rec, s.Payload, s.LaneTip)
+	return b.entry(ctx, sign.Mail(rec.Actor), *rec, s.Payload, s.LaneTip)
 }
 
 // carry moves the inbox ref, and the ref of the snapshot, into the inbox of another
@@ -301,7 +301,7 @@ func (b *batch) carry(ctx context.Context, s *State, rec *record.Record) (err er
 
 // end appends the receipt and deletes the refs of the handoff.
 func (b *batch) end(ctx context.Context, s *State, rec *record.Record) error {
-	if err := b.entry(ctx, *rec, s.Payload, s.LaneTip); err != nil {
+	if err := b.entry(ctx, sign.Mail(rec.Actor), *rec, s.Payload, s.LaneTip); err != nil {
 		return err
 	}
 	return b.dropAll(ctx, s, "")
@@ -337,13 +337,8 @@ func (b *batch) dropAll(ctx context.Context, s *State, but string) error {
 }
 
 // entry appends an entry to the lane of rec's id, pinned at laneTip unless an
-// earlier entry of the same batch stands there already.
-func (b *batch) entry(ctx context.Context, rec record.Record, payload, laneTip string) error {
-	return b.entryAs(ctx, sign.Mail(b.engine.Author.Actor), rec, payload, laneTip)
-}
-
-// entryAs is like entry, for a mail address other than that of the actor's name.
-func (b *batch) entryAs(ctx context.Context, mail string, rec record.Record, payload, laneTip string) error {
+// earlier entry of the same batch stands there already. mail is the address of its author.
+func (b *batch) entry(ctx context.Context, mail string, rec record.Record, payload, laneTip string) error {
 	name := b.home.Namespace().Lane(rec.ID)
 	i := slices.IndexFunc(b.lanes, func(lane refs.Edit) bool { return lane.Ref == name })
 	if i < 0 {

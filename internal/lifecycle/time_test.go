@@ -254,7 +254,7 @@ func (c *roles) reoffer(t *testing.T, by *Engine, s *State, edit func(*record.Re
 	b := &batch{engine: by, home: c.home}
 	payload := rec.Payload
 	rec.Payload = ""
-	require.NoError(t, b.entry(t.Context(), rec, payload, s.LaneTip))
+	require.NoError(t, b.entry(t.Context(), sign.Mail(b.engine.Author.Actor), rec, payload, s.LaneTip))
 	require.NoError(t, c.home.Apply(t.Context(), b.transaction()))
 }
 
@@ -372,7 +372,7 @@ func TestRetiredRootJoins(t *testing.T) {
 	rec := nextRecord(&State{ID: s.ID, Offer: s.Offer, To: s.To})
 	require.NoError(t, c.root.Author.stamp(&rec, record.Revoked, ""))
 	inForm(&rec, s.Offer)
-	require.NoError(t, b.entry(t.Context(), rec, s.Payload, offered))
+	require.NoError(t, b.entry(t.Context(), sign.Mail(b.engine.Author.Actor), rec, s.Payload, offered))
 	fork := b.lanes[0].New
 	require.NoError(t, c.repo.Store.Write(b.transaction().Objects...))
 	join, err := c.root.Join(t.Context(), fork, acked)

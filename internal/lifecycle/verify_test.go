@@ -97,7 +97,7 @@ func (f forgery) offer(t *testing.T, c *roles) Place {
 	if f.inLane != nil {
 		f.inLane(&rec)
 	}
-	require.NoError(t, b.entry(t.Context(), rec, commit.OID, laneTip))
+	require.NoError(t, b.entry(t.Context(), sign.Mail(b.engine.Author.Actor), rec, commit.OID, laneTip))
 	tx := b.transaction()
 	tx.Objects = append(tx.Objects, blob, treeObject)
 	require.NoError(t, c.home.Apply(t.Context(), tx))

@@ -98,7 +98,7 @@ var ofTimes = []mutant{
 	},
 	{
 		"the entry of an older offer bears its mail address", "internal/lifecycle/end.go",
-		`b.entryAs(ctx, p.mail, p.Record,`, `b.entry(ctx, p.Record,`, "./internal/lifecycle -run TestOfferFromTheOutboxOfAnEarlierVersion",
+		`b.entry(ctx, p.mail, p.Record,`, `b.entry(ctx, sign.Mail(p.Record.Actor), p.Record,`, "./internal/lifecycle -run TestOfferFromTheOutboxOfAnEarlierVersion",
 	},
 	{
 		"an offer with the mail address of another stays in the outbox", "internal/lifecycle/end.go",
