@@ -122,11 +122,11 @@ var ofHubs = []mutant{
 		`case fault.Is(err, fault.MissingObject): // a gc took`, `case false: // a gc took`, inCrossrepo + "TestLearnWhatAGCTook",
 	},
 	{
-		"a lane of which commits are lost is fetched again", "internal/crossrepo/lanemove.go",
+		"a lane of which commits are lost is fetched again", "internal/crossrepo/learn.go",
 		`if !fault.Is(err, fault.MissingObject) && !fault.Is(m.Refused(m.name), fault.MissingObject) {`, `if true {`, inCrossrepo + "TestLookMendsALane",
 	},
 	{
-		"a lane that has not moved is mended, too", "internal/crossrepo/lanemove.go",
+		"a lane that has not moved is mended, too", "internal/crossrepo/learn.go",
 		` && !fault.Is(m.Refused(m.name), fault.MissingObject) {`, ` {`, inCrossrepo + "TestLookMendsALane",
 	},
 	{
@@ -298,13 +298,13 @@ var ofHubs = []mutant{
 	},
 	// The fence of the lane.
 	{
-		"a rewound lane is not taken for a refused one", "internal/crossrepo/lanemove.go",
+		"a rewound lane is not taken for a refused one", "internal/crossrepo/learn.go",
 		`	} else if ok {
 		m.refuse(m.now, cmp.Or`, `	} else if ok || true {
 		m.refuse(m.now, cmp.Or`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
 	},
 	{
-		"the memory of a lane does not go back", "internal/crossrepo/lanemove.go",
+		"the memory of a lane does not go back", "internal/crossrepo/learn.go",
 		`	if !ok {
 		return "", m.Alias.errRollback(m.RemoteName(m.name))
 	}`, `	if !ok {
@@ -320,7 +320,7 @@ var ofHubs = []mutant{
 		`if !handoff.IsLane(lane) {`, `if false {`, "./internal/cli -run TestScript/audit_nested_lane",
 	},
 	{
-		"a memory that moved on meanwhile is no rewound hub", "internal/crossrepo/lanemove.go",
+		"a memory that moved on meanwhile is no rewound hub", "internal/crossrepo/learn.go",
 		`	return m.rewound(ctx)`, `	return "", m.Alias.errRollback(m.RemoteName(m.name))`, inCrossrepo + "TestOlderAnswerIsNotARewind",
 	},
 	{
@@ -348,7 +348,7 @@ var ofHubs = []mutant{
 		`append([]string{"git", "-C", dir}, args...)`, `append([]string{"git", "-C", dir}[:1], args...)`, inScript + "sync_merged_by_stranger",
 	},
 	{
-		"a merge in a lane seen for the first time has a way back", "internal/crossrepo/lanemove.go",
+		"a merge in a lane seen for the first time has a way back", "internal/crossrepo/learn.go",
 		`cmp.Or(m.was, m.cleanBelow(ctx, m.now))`, `cmp.Or(m.was, "")`, inScript + "sync_merged_by_stranger",
 	},
 	{

@@ -87,7 +87,7 @@ var ofRecords = []mutant{
 		`o, err = l.unreadable(ctx, oid)`, `return nil, err`, inCrossrepo + "TestTooLargeEntry",
 	},
 	{
-		"a merge of a stranger does not enter the copies", "internal/crossrepo/lanemove.go",
+		"a merge of a stranger does not enter the copies", "internal/crossrepo/learn.go",
 		`why := m.checker.MayMove(ctx, m.was, m.now)`, `why := error(nil)`, inCrossrepo + "TestStrangersMerge",
 	},
 	{
@@ -95,11 +95,11 @@ var ofRecords = []mutant{
 		`if err != nil || from == "" {`, `if from == "" || true {`, inLifecycle + "TestMayMove",
 	},
 	{
-		"a poisoned copy is mended", "internal/crossrepo/lanemove.go",
+		"a poisoned copy is mended", "internal/crossrepo/learn.go",
 		`	cut, ok, err := again.cut(ctx)`, `	cut, ok, err := "", false, error(nil)`, inCrossrepo + "TestPoisonedCopy",
 	},
 	{
-		"a poisoned copy of a lane that is gone is mended", "internal/crossrepo/lanemove.go",
+		"a poisoned copy of a lane that is gone is mended", "internal/crossrepo/learn.go",
 		`if cut, ok, err := m.cut(ctx); ok || err != nil {`, `if cut, ok, err := "", false, error(nil); ok || err != nil {`, inCrossrepo + "TestPoisonedCopy",
 	},
 	{
