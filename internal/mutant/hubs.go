@@ -61,7 +61,7 @@ var ofHubs = []mutant{
 		`	if why := wish(repo); why != "" {`, `	if why := wish(repo); false {`, "./internal/sshshare -run TestFor",
 	},
 	{
-		"commands share a connection", "internal/crossrepo/connect.go",
+		"commands share a connection", "internal/crossrepo/remote.go",
 		`	c.Env = append(c.Env, h.SSHSharing(ctx).Env...)
 `, ``, inCrossrepo + "TestSSHConnectionIsShared",
 	},

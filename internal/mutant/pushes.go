@@ -4,11 +4,11 @@ package main
 // missing answers.
 var ofPushes = []mutant{
 	{
-		"a silent hub is waited for once in a command", "internal/crossrepo/connect.go",
+		"a silent hub is waited for once in a command", "internal/crossrepo/remote.go",
 		`if push || !s.pushed {`, `if false {`, inCrossrepo + "TestSilentHub",
 	},
 	{
-		"a look follows a push without an answer", "internal/crossrepo/connect.go",
+		"a look follows a push without an answer", "internal/crossrepo/remote.go",
 		`if push || !s.pushed {`, `if true {`, inCrossrepo + "TestSilentHub",
 	},
 	{
