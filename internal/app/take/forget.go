@@ -11,8 +11,9 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// A claim is recorded before it is sent. All functions here but sweep drop the record of one that failed, unless it
-// may still arrive: a git that outlived its command would make it, and nobody would know of it.
+// A claim is recorded before it is sent. forgetLost, forgetOvertaken and forgetRefused drop the record of
+// one that failed, unless it may still arrive: a git that outlived its command would make it, and nobody
+// would know of it.
 
 // forgetLost drops the record of a claim lost to others, so the next resume need not ask the hub
 // about it.
