@@ -279,7 +279,7 @@ func (c *keyCommand) print(r keyRow) error {
 func (c *keyCommand) pinned(trust *sign.Trust, arg string) (sign.PublicKey, error) {
 	var named []string
 	for _, e := range trust.Entries() {
-		if e.Retired == "" && (slices.Contains(e.Agents, arg) || slices.Contains(e.Principals, "user:"+arg)) {
+		if e.Retired == "" && e.IsFor(arg) {
 			named = append(named, e.KID)
 		}
 	}

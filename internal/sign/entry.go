@@ -212,6 +212,11 @@ func (e TrustEntry) Mixes(old TrustEntry) bool {
 	return false
 }
 
+// IsFor reports whether the entry is for this agent, or for the person with this mail address.
+func (e TrustEntry) IsFor(name string) bool {
+	return slices.Contains(e.Agents, name) || slices.Contains(e.Principals, "user:"+name)
+}
+
 // gives reports whether the entry names both.
 func (e TrustEntry) gives(role, agent string) bool {
 	return slices.Contains(e.Roles, role) && slices.Contains(e.Agents, agent)

@@ -219,10 +219,7 @@ func (k Key) Named(actor, mail string) error {
 	if k.pin == nil {
 		return notPinned("")
 	}
-	e := k.Entry()
-	is := func(name string) bool {
-		return slices.Contains(e.Agents, name) || slices.Contains(e.Principals, "user:"+name)
-	}
+	is := k.Entry().IsFor
 	switch {
 	case !is(actor):
 		what, flag, name := "agent", "--agent", actor

@@ -62,7 +62,7 @@ func (k *ownKey) pin(repo *refs.Repo, now time.Time) error {
 func (h *Handler) tellOfLostKeys(trust *sign.Trust, name string, kid sign.KID) {
 	var old []string
 	for _, e := range trust.Entries() {
-		if e.KID != kid && e.Retired == "" && (slices.Contains(e.Agents, name) || slices.Contains(e.Principals, "user:"+name)) {
+		if e.KID != kid && e.Retired == "" && e.IsFor(name) {
 			old = append(old, e.KID)
 		}
 	}

@@ -213,7 +213,7 @@ func (h *Handler) trusted(arg string) (kid sign.KID, err error) {
 	for _, e := range h.Trust.Entries() {
 		names := append(slices.Clone(e.Agents), e.Principals...)
 		mine := stored && e.KID == own.KID()
-		if e.Retired != "" || !mine && !slices.Contains(names, arg) && !slices.Contains(names, "user:"+arg) {
+		if e.Retired != "" || !mine && !e.IsFor(arg) && !slices.Contains(e.Principals, arg) {
 			continue
 		}
 		found = append(found, e)
