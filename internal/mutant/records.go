@@ -11,11 +11,15 @@ var ofRecords = []mutant{
 	},
 	{
 		"progress is told only where it is known that nothing is sealed", "internal/receipt/seal.go",
-		`		return errTellsAll(p.ID)
+		`"renews its lease without a text")
 	}
-	return err`, `		return errTellsAll(p.ID)
+	return err`, `"renews its lease without a text")
 	}
 	return nil`, "./internal/cli -run TestScript/seal_unreadable",
+	},
+	{
+		"who told the progress of a sealed handoff is not told to acknowledge it", "internal/receipt/seal.go",
+		`errTellsAll(p.ID, "progress",`, `errTellsAll(p.ID, "ack",`, inScript + "seal_emit",
 	},
 	{
 		"a copy that lacks the payload is brought up to date before anything is logged", "internal/receipt/seal.go",
