@@ -154,7 +154,7 @@ func errNotApplicable(c *Case, what string) error {
 // reason.
 func Questions(env *handoff.Envelope) []handoff.Question {
 	if len(env.Questions) == 0 && env.Status == handoff.StatusBlocked {
-		return []handoff.Question{{Question: env.BlockedReason}}
+		return []handoff.Question{{Question: env.BlockedReason, Options: []string{}}}
 	}
 	return env.Questions
 }
