@@ -35,10 +35,11 @@ table says "human", or nothing, and for every other handoff, the command prints 
 question and the commands that can decide it. Without an ID it means the only handoff
 that waits.
 
---to moves it into the inbox of an agent, --approve into the inbox of the agent that it
-names. --answer (one for each question, in their order: a text, or the number of an
-option) and --reject end it, and send its source a handoff that follows from it. The
-texts of --answer and --feedback may be given as @FILE or @-, as those of emit.
+--to moves it into the inbox of an agent. --answer (one for each question, in their
+order: a text, or the number of an option) and --reject end it, and send its source a
+handoff that follows from it. The texts of --answer and --feedback may be given as @FILE
+or @-, as those of emit. --approve is for a handoff that waits although it names an
+agent, as versions before 2026-11-22 let it: it goes to that agent.
 
 Only a person decides: it takes a root key ("githandoff init --person MAIL").`,
 		example: []string{
