@@ -91,7 +91,7 @@ func (c *holdCommand) run(ctx context.Context) error {
 	}})
 	switch {
 	case err != nil:
-		c.fail(fault.New(fault.NotFound, fault.NoSuchCommand, "%w", err))
+		c.fail(fault.New(fault.Code(code), fault.NoSuchCommand, "%w", err))
 		return exitStatus(code)
 	case code == 0 && lost != nil: // which was told when it was noticed
 		return exitStatus(fault.CodeOf(lost))

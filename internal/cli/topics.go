@@ -78,9 +78,9 @@ hint, and "hint" the first hint as a line:
    "hints":[{"run":["githandoff","sync"],"why":"…"}]}}
 
 Programs branch on the reason, a word that does not change. "capture -- CMD" and
-"hold -- CMD" exit with the status of CMD; "capture --to" fails if CMD succeeded and
-nothing was handed over. "watch" exits 0 if it is interrupted, and with
---wake exit it exits 2 when a handoff arrives.`)
+"hold -- CMD" exit with the status of CMD, or with 126 or 127 if it cannot be started;
+"capture --to" fails if CMD succeeded and nothing was handed over. "watch" exits 0 if it
+is interrupted, and with --wake exit it exits 2 when a handoff arrives.`)
 	return b.String()
 }
 

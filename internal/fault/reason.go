@@ -166,7 +166,7 @@ const (
 	NoSuchCommit Reason = "no_such_commit"
 	// NoSuchFile (3, look-up): the file cannot be opened.
 	NoSuchFile Reason = "no_such_file"
-	// NoSuchCommand (3, look-up): the command given to capture cannot be started.
+	// NoSuchCommand (126, 127, look-up): the command given to capture or hold cannot be started; the codes are those of shells.
 	NoSuchCommand Reason = "no_such_command"
 	// UnknownAlias (3, look-up): no repository has this alias here.
 	UnknownAlias Reason = "unknown_alias"

@@ -30,7 +30,7 @@ func (h *Handler) runCommand(ctx context.Context, r *Request) (code int, err err
 	path := filepath.Join(dir, "handoff.json")
 	ctx = context.WithoutCancel(ctx) // a signal is for the agent; its document is handed over afterwards
 	if code, err = h.Run(ctx, r.Command, path); err != nil {
-		return code, fault.New(fault.NotFound, fault.NoSuchCommand, "%w", err)
+		return code, fault.New(fault.Code(code), fault.NoSuchCommand, "%w", err)
 	}
 	sent := false
 	document, err := fromFile(path)
