@@ -27,8 +27,8 @@ func newConvert(a *app) command {
 		short: "Convert a document from one format to another",
 		long: `Reads a document in any format that "githandoff help formats" lists, and prints it in
 another one. Members that the other format cannot express are named on standard error.
-Converted back to its first format, the document is the same JSON value again. Without
-FILE it reads standard input.
+Converted to githandoff and back to its first format, the document is the same JSON value
+again. Without FILE it reads standard input.
 
 Some formats need members that the document may lack: --as names its author, --target
 its receiver, and --task its task. If the format needs an id, it is derived from the

@@ -83,7 +83,7 @@ If the hub cannot be reached, the handoff waits in the outbox (exit 8), and
 			c.set = f
 			spanVar(f, &c.TTL, "ttl", lifecycle.DefaultTTL, "let it expire after `DURATION`")
 			f.BoolVar(&c.Seal, "seal", false, "encrypt it for the receiver's OpenPGP keys")
-			f.BoolVar(&c.Queue, "queue", false, "only queue it in the outbox; sync delivers it")
+			f.BoolVar(&c.Queue, "queue", false, "only queue it in the outbox, if it is for another repository; sync delivers it")
 			f.BoolVar(&c.Once, "once", false, "return the open handoff of the same source, target and task instead of a second one")
 		},
 		oneOf: [][]string{snapshotGroup()},

@@ -35,8 +35,8 @@ func newAck(a *app) command {
 		suggest: []string{"done", "complete", "finish", "close"},
 		short:   "Acknowledge a handoff: the work is done, its content is deleted",
 		long: `Writes the receipt and deletes the handoff at its home, in one transaction. Only the
-holder can. The result "commit" is HEAD by default. Running it again succeeds and says
-so. If the hub is down, the step is queued (exit 8) and "githandoff sync" sends it.
+holder can. The result "commit" is HEAD by default. Running it again with the ID succeeds
+and says so. If the hub is down, the step is queued (exit 8) and "githandoff sync" sends it.
 
 With --snapshot, the sender first gets a handoff of its own with the state of this work
 tree, at the same home. The result "follow_up" of the receipt is the id of that handoff.`,
