@@ -38,6 +38,10 @@ var ofState = []mutant{
 		"./internal/cli -run TestScript/sync_moved",
 	},
 	{
+		"a claim that is over does not make the live one ambiguous", "internal/work/held.go",
+		`if held, err = w.stillLive(ctx, held); err != nil {`, `if false {`, inScript + "obo_check_scope",
+	},
+	{
 		"what left the inbox gives no authority", "internal/work/held.go",
 		`!h.Is(s.Claim), st.Moved():`, `!h.Is(s.Claim):`,
 		"./internal/cli -run TestScript/hook_revoked",

@@ -353,6 +353,11 @@ func (w *Held) Live(ctx context.Context, arg string) (*Live, error) {
 	if len(held) > 1 {
 		held = slices.DeleteFunc(held, (*Claim).Finished) // their end only waits for its hub
 	}
+	if len(held) > 1 {
+		if held, err = w.stillLive(ctx, held); err != nil {
+			return nil, err
+		}
+	}
 	switch len(held) {
 	case 0:
 		if w.Agent == "" {
@@ -367,6 +372,24 @@ func (w *Held) Live(ctx context.Context, arg string) (*Live, error) {
 		WithHints(each(held, func(id string) fault.Hint {
 			return fault.Run("githandoff", "obo", "show", id).Because("shows what one of them allows")
 		})...)
+}
+
+// stillLive leaves out the claims that allow nothing any more, as far as this clone knows: somebody
+// else ended them, or their lease or token is over. If there is no other, all are kept.
+func (w *Held) stillLive(ctx context.Context, held []*Claim) ([]*Claim, error) {
+	var live []*Claim
+	for _, h := range held {
+		switch _, err := w.LiveClaim(ctx, h); {
+		case err == nil:
+			live = append(live, h)
+		case fault.CodeOf(err) != fault.Policy:
+			return nil, err
+		}
+	}
+	if len(live) == 0 {
+		return held, nil
+	}
+	return live, nil
 }
 
 // LiveClaim is like Live for one claim.
