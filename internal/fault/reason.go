@@ -5,7 +5,8 @@ package fault
 // cause. Reasons of verification are in the order of its checks.
 
 // Reasons of verification: a handoff, a step, a list of keys or a token is not
-// believed. A guard gives the same words for a push.
+// believed. A guard gives the same words for a push. "obo check" exits 7 with any of
+// them, because a claim that is not believed allows nothing.
 const (
 	// InvalidID (2, 4, 6, names): an id is not spelled as ids are.
 	InvalidID Reason = "invalid_id"
