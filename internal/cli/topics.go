@@ -101,6 +101,8 @@ const environmentTopic = `Variables:
   HOME                 the default place of all three; if it is unset or not an
                        absolute path, the home in the user database
   SSH_AUTH_SOCK        ssh-agent, for keys that it holds
+  NO_COLOR             if set, no colour, unless --color asks for it
+  PAGER                the pager of long output at a terminal, if git names none (less)
 
 githandoff passes on git's own variables for the place of the repository (GIT_DIR,
 GIT_WORK_TREE, GIT_OBJECT_DIRECTORY, …), the configuration (GIT_CONFIG_*), and the
@@ -116,7 +118,8 @@ Settings (git config):
                        also in a shallow clone, where needed is the default
   handoff.defaultRepo  the alias for "--to AGENT"; this repository if unset
   handoff.snapshot     always: each handoff has a snapshot; auto: where something is
-                       not committed, or not at the home; else only with --snapshot
+                       not committed, or not at the home; never: only with --snapshot
+                       (never)
   handoff.snapshotLimit   bytes that a snapshot may have, such as 50m (20m)
   handoff.archive      true: the receiver keeps ended handoffs in this clone
   handoff.publish      false: init does not publish the public key at the hub
