@@ -67,6 +67,10 @@ One object a line, on standard output; a failure is one object on standard error
 Members are added, and do not change. "make docs" makes this page from the structs
 in internal/cli and their comments. "?" marks a member that is left out where it is
 empty. Times are RFC 3339 in UTC.
+
+Warnings stay lines of text on standard error; --quiet leaves them out. "convert" prints
+a document, "work diff" and "work export" to standard output what they print without
+--json, and so do "completion" and "help".
 `)
 	for _, name := range slices.Sorted(keysOf(structs)) {
 		s := structs[name]
