@@ -17,6 +17,10 @@ var ofPeople = []mutant{
 		`err = settings.Set(ctx, "handoff.key", key)`, `err = settings.Unset(ctx, "handoff.key")`, inScript + "init_worktrees",
 	},
 	{
+		"a link out of a project is named with the place to which it leads", "internal/app/agentsetup/setup.go",
+		`work tree, to %s", w.path, place)`, `work tree, to %s", w.path, path)`, inScript + "setup_linked",
+	},
+	{
 		"a hint that repeats the command has -C once", "internal/cli/output/invocation.go",
 		`(argv[1] != "-C" || argv[2] != v.Dir):`, `argv[2] != "":`, inScript + "validate_foreign",
 	},

@@ -304,11 +304,12 @@ func (w *wanted) stays(path string) error {
 		}
 		dir, rest = filepath.Dir(dir), append([]string{filepath.Base(dir)}, rest...)
 	}
-	rel, err := filepath.Rel(root, filepath.Join(append([]string{dir}, rest...)...))
+	place := filepath.Join(append([]string{dir}, rest...)...)
+	rel, err := filepath.Rel(root, place)
 	parts := strings.Split(rel, string(filepath.Separator))
 	git := func(part string) bool { return strings.EqualFold(part, ".git") }
 	if err != nil || parts[0] == ".." || slices.ContainsFunc(parts, git) {
-		return fault.New(fault.Denied, fault.UnsafeFile, "%s leads out of the files of this work tree, to %s", w.path, path).
+		return fault.New(fault.Denied, fault.UnsafeFile, "%s leads out of the files of this work tree, to %s", w.path, place).
 			WithHints(fault.Fact("a link in the repository leads there: remove it, or set up this user without --project"))
 	}
 	return nil
