@@ -11,15 +11,15 @@ var ofRecords = []mutant{
 	},
 	{
 		"progress is told only where it is known that nothing is sealed", "internal/receipt/seal.go",
-		`"renews its lease without a text")
+		`"renews its lease without a text"))
 	}
-	return err`, `"renews its lease without a text")
+	return err`, `"renews its lease without a text"))
 	}
 	return nil`, "./internal/cli -run TestScript/seal_unreadable",
 	},
 	{
 		"who told the progress of a sealed handoff is not told to acknowledge it", "internal/receipt/seal.go",
-		`errTellsAll(p.ID, "progress",`, `errTellsAll(p.ID, "ack",`, inScript + "seal_emit",
+		`fault.Run("githandoff", "progress", string(p.ID))`, `fault.Run("githandoff", "ack", string(p.ID))`, inScript + "seal_emit",
 	},
 	{
 		"a copy that lacks the payload is brought up to date before anything is logged", "internal/receipt/seal.go",

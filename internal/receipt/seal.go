@@ -26,7 +26,7 @@ func (w *Writer) sealed(ctx context.Context, s *lifecycle.State, event record.Ev
 	switch {
 	case data == "":
 	case event == record.Acknowledged:
-		return true, errTellsAll(s.ID, "ack", "acknowledges it without them")
+		return true, errTellsAll(s.ID, fault.Run("githandoff", "ack", string(s.ID)).Because("acknowledges it without them"))
 	default:
 		w.Workspace.Warn(fault.New(fault.Policy, fault.Sealed, "handoff %s is sealed: its receipt takes no reason", s.ID))
 	}
@@ -35,10 +35,9 @@ func (w *Writer) sealed(ctx context.Context, s *lifecycle.State, event record.Ev
 
 // errTellsAll refuses texts and results. The hint is the refused command without them: no other
 // step, for the work goes on where progress was to be told.
-func errTellsAll(id handoff.ID, command, why string) error {
+func errTellsAll(id handoff.ID, without fault.Hint) error {
 	return fault.New(fault.Policy, fault.Sealed, "handoff %s is sealed, but its log is readable: it takes no text and no results", id).
-		WithHints(fault.Run("githandoff", command, string(id)).Because(why),
-			fault.SeeAll("emit").Because("--seal hands results on in a sealed handoff"))
+		WithHints(without, fault.SeeAll("emit").Because("--seal hands results on in a sealed handoff"))
 }
 
 // CheckLogText refuses the text of a progress for the log of an open handoff if it is sealed, or if nobody can
@@ -53,7 +52,7 @@ func (w *Writer) CheckLogText(ctx context.Context, home lifecycle.Home, p lifecy
 	}
 	sealed, err := w.Engine.Verifier.IsSealed(ctx, s)
 	if err == nil && sealed {
-		return errTellsAll(p.ID, "progress", "renews its lease without a text")
+		return errTellsAll(p.ID, fault.Run("githandoff", "progress", string(p.ID)).Because("renews its lease without a text"))
 	}
 	return err
 }
