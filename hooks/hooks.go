@@ -21,7 +21,7 @@ const (
 	Edited   State = "edited"   // our script, changed by somebody since
 	Foreign  State = "foreign"  // somebody else's hook
 	Moved    State = "moved"    // somebody else's hook, which runs our script: it was moved aside
-	Called   State = "called"   // somebody else's hook or hook manager, which calls githandoff
+	Called   State = "called"   // a hook, a hook manager or a setting of somebody else, which calls githandoff
 )
 
 // Unused reports whether nothing in the place of the hook calls githandoff.
@@ -31,7 +31,7 @@ func (s State) Unused() bool { return s == Absent || s == Foreign }
 // needed or allowed.
 type Result struct {
 	Name          string
-	Path          string
+	Path          string // of a setting, its key
 	Before, After State
 	Backup        string // path of the kept hook, "" if there is none
 }

@@ -111,18 +111,23 @@ func generator(data []byte) string {
 	return ""
 }
 
+// Commands are those that git runs for a hook because of its configuration: by the hook, and by the
+// setting with the command.
+type Commands map[string]map[string]string
+
 // CloneStatus is like Status for all hooks of a clone. A hook to which somebody added Line, in a file of
-// the work tree or of a hook manager, is Called. It returns the name of the manager; "" if there is none.
-func CloneStatus(worktree, dir string) (found []Result, manager string, err error) {
+// the work tree or of a hook manager, is Called, and so is one with a command that calls githandoff. It
+// returns the name of the manager; "" if there is none.
+func CloneStatus(worktree, dir string, commands Commands) (found []Result, manager string, err error) {
 	if found, err = Status(dir, Names()); err != nil {
 		return nil, "", err
 	}
-	return found, MarkCalled(found, worktree, dir), nil
+	return found, MarkCalled(found, worktree, dir, commands), nil
 }
 
-// MarkCalled makes those hooks Called to which somebody added Line. It returns the name of the
-// manager; "" if there is none.
-func MarkCalled(found []Result, worktree, dir string) (manager string) {
+// MarkCalled makes those hooks Called to which somebody added Line, or a command. It returns the name of
+// the manager; "" if there is none.
+func MarkCalled(found []Result, worktree, dir string, commands Commands) (manager string) {
 	m, managed := DetectManager(worktree, dir)
 	for i := range found {
 		r := &found[i]
@@ -136,6 +141,11 @@ func MarkCalled(found []Result, worktree, dir string) (manager string) {
 		for _, path := range paths {
 			if data, err := os.ReadFile(path); err == nil && calls(data, r.Name) {
 				r.Before, r.After, r.Path = Called, Called, path
+			}
+		}
+		for setting, command := range commands[r.Name] {
+			if calls([]byte(command), r.Name) {
+				r.Before, r.After, r.Path = Called, Called, setting
 			}
 		}
 	}

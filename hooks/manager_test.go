@@ -194,7 +194,7 @@ func TestCloneStatus(t *testing.T) {
 				for file, content := range files {
 					write(t, filepath.Join(top, file), content, 0o755)
 				}
-				found, manager, err := CloneStatus(top, filepath.Join(top, tt.dir))
+				found, manager, err := CloneStatus(top, filepath.Join(top, tt.dir), nil)
 				require.NoError(t, err)
 				assert.Equal(t, tt.manager, manager)
 				var all []State
@@ -218,5 +218,22 @@ func TestCloneStatus(t *testing.T) {
 			assert.Equal(t, Called, one[0])
 			assert.NotContains(t, one[1:], Called)
 		})
+	}
+}
+
+// A hook is called by a command of the configuration that is for it.
+func TestCloneStatus_commands(t *testing.T) {
+	commands := Commands{
+		"post-commit": {"hook.a.command": "githandoff hook run post-commit"},
+		"post-merge":  {"hook.a.command": "githandoff hook run post-commit", "hook.b.command": "make test"},
+	}
+	found, _, err := CloneStatus("", t.TempDir(), commands)
+	require.NoError(t, err)
+	for _, r := range found {
+		if r.Name == "post-commit" {
+			assert.Equal(t, Result{Name: r.Name, Path: "hook.a.command", Before: Called, After: Called}, r)
+			continue
+		}
+		assert.Equal(t, Absent, r.After, r.Name)
 	}
 }

@@ -53,7 +53,7 @@ type hookRow struct {
 	Backup string `json:"backup,omitempty"` // where the former hook is kept
 	Before string `json:"before"`           // state before the command
 	Hook   string `json:"hook"`             // its name
-	Path   string `json:"path"`             // its file
+	Path   string `json:"path"`             // its file, or the setting of git that calls githandoff
 	State  string `json:"state"`            // state now
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -34,4 +35,35 @@ func HooksDir(ctx context.Context, repo *refs.Repo) (dir, scope string, err erro
 	}
 	scope, _, _ = strings.Cut(string(out), "\t")
 	return dir, scope, nil
+}
+
+// hookCommands is the first git that runs hooks from its configuration.
+const hookCommands = "2.54"
+
+// HookCommands returns the commands that git runs because of its configuration: by the hook, and by the
+// setting with the command. A git that is too old runs none.
+func HookCommands(ctx context.Context, repo *refs.Repo) (map[string]map[string]string, error) {
+	found := map[string]map[string]string{}
+	for _, name := range repo.Config.Subsections("hook", "event") {
+		events, setting := repo.Config["hook."+name+".event"], "hook."+name+".command"
+		for i := slices.Index(events, ""); i >= 0; i = slices.Index(events, "") {
+			events = events[i+1:] // an empty one takes back those before it
+		}
+		for _, hook := range events {
+			if repo.Config.Off("hook."+name+".enabled") || repo.Config.Off("hook."+hook+".enabled") {
+				continue
+			}
+			if found[hook] == nil {
+				found[hook] = map[string]string{}
+			}
+			found[hook][setting] = repo.Config.Get(setting)
+		}
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	if known, err := repo.HasGit(ctx, hookCommands); err != nil || !known {
+		return nil, err
+	}
+	return found, nil
 }

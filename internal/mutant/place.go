@@ -35,8 +35,23 @@ var ofPlace = []mutant{
 	},
 	{
 		"an uninstall says what still calls githandoff", "internal/app/hookinstall/clone.go",
-		`		hooks.MarkCalled(done, h.Repo.Worktree, dir)
-`, ``, inScript + "hook_uninstall_left",
+		`hooks.MarkCalled(done, h.Repo.Worktree, dir, commands)`, `hooks.MarkCalled(nil, h.Repo.Worktree, dir, commands)`, inScript + "hook_uninstall_left",
+	},
+	{
+		"a command of the configuration calls githandoff for its own hook alone", "hooks/manager.go",
+		`calls([]byte(command), r.Name)`, `calls([]byte(command), "post-commit")`, "./hooks -run TestCloneStatus_commands",
+	},
+	{
+		"a hook of the configuration that was switched off calls nothing", "internal/gitconfig/hooksdir.go",
+		`repo.Config.Off("hook."+name+".enabled") ||`, ``, "./internal/gitconfig -run TestHookCommands",
+	},
+	{
+		"a git that is too old runs no hook of the configuration", "internal/gitconfig/hooksdir.go",
+		`err != nil || !known {`, `err != nil && !known {`, "./internal/gitconfig -run TestHookCommands",
+	},
+	{
+		"what calls githandoff already does not get a second hook", "internal/app/hookinstall/clone.go",
+		`return r.After != hooks.Called`, `return true`, inScript + "hook_install_elsewhere",
 	},
 	{
 		"a hook from before us has its name", "hooks/script/part/before.sh",

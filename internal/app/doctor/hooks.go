@@ -42,7 +42,12 @@ func (d *checkup) checkHooks(ctx context.Context) {
 		d.problem("hooks", err)
 		return
 	}
-	results, _, err := hooks.CloneStatus(d.repo.Worktree, dir)
+	commands, err := gitconfig.HookCommands(ctx, d.repo)
+	if err != nil {
+		d.problem("hooks", err)
+		return
+	}
+	results, _, err := hooks.CloneStatus(d.repo.Worktree, dir, commands)
 	if err != nil {
 		d.problem("hooks", err)
 		return

@@ -62,8 +62,26 @@ func (h *Handler) Install(ctx context.Context) (*Installed, error) {
 	if !forAll(scope) {
 		scope = ""
 	}
-	done, err := hooks.Install(dir, hooks.Names(), exe)
-	return &Installed{Hooks: done, Scope: scope}, err
+	// One that calls githandoff already would run it twice.
+	found, _, err := h.clone(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	called := slices.DeleteFunc(found, func(r hooks.Result) bool { return r.After != hooks.Called })
+	names := slices.DeleteFunc(hooks.Names(), func(name string) bool {
+		return slices.ContainsFunc(called, func(r hooks.Result) bool { return r.Name == name })
+	})
+	done, err := hooks.Install(dir, names, exe)
+	return &Installed{Hooks: append(called, done...), Scope: scope}, err
+}
+
+// clone looks at the hooks of a clone.
+func (h *Handler) clone(ctx context.Context, dir string) (found []hooks.Result, manager string, err error) {
+	commands, err := gitconfig.HookCommands(ctx, h.Repo)
+	if err != nil {
+		return nil, "", err
+	}
+	return hooks.CloneStatus(h.Repo.Worktree, dir, commands)
 }
 
 // forAll reports whether a setting of this scope is for other repositories as well.
@@ -114,8 +132,10 @@ func (h *Handler) Uninstall(ctx context.Context) ([]hooks.Result, error) {
 	case h.Repo.Bare:
 		done, err = h.removeGuard(ctx, dir)
 	default:
-		hooks.MarkCalled(done, h.Repo.Worktree, dir)
-		if scope != "" && scope != "worktree" {
+		var commands hooks.Commands
+		commands, err = gitconfig.HookCommands(ctx, h.Repo)
+		hooks.MarkCalled(done, h.Repo.Worktree, dir, commands)
+		if err == nil && scope != "" && scope != "worktree" {
 			var more []hooks.Result
 			more, err = h.uninstallUnused()
 			done = append(done, more...)
@@ -139,7 +159,7 @@ func (h *Handler) Status(ctx context.Context) (found []hooks.Result, manager str
 		return nil, "", err
 	}
 	if !h.Repo.Bare {
-		return hooks.CloneStatus(h.Repo.Worktree, dir)
+		return h.clone(ctx, dir)
 	}
 	found, err = hooks.Status(hooks.ServerDir(dir, h.Repo.CommonDir), hooks.ServerNames())
 	return found, "", err
