@@ -11,6 +11,10 @@ var ofSnapshots = []mutant{
 		`c.req.Away && !atHome[d.after]`, `false`, "./internal/snapshot -run TestPointers",
 	},
 	{
+		"a pointer whose content is here stays at home", "internal/snapshot/rehearse.go",
+		`!same && o != nil`, `o != nil`, "./internal/snapshot -run TestPointers",
+	},
+	{
 		"a pointer in a commit that the home lacks is no pointer at the home", "internal/snapshot/policy.go",
 		`= !a.objects[d.before]`, `= true`, "./internal/snapshot -run TestPointers",
 	},

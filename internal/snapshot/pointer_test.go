@@ -24,6 +24,10 @@ func TestPointers(t *testing.T) {
 		mess func(*testing.T, *gittest.Repo)
 		want string
 	}{
+		"not staged": {func(t *testing.T, git *gittest.Repo) {
+			write(t, git.Dir, ".git/content", "new")
+			write(t, git.Dir, "a.big", "new")
+		}, "a.big"},
 		"staged":    {func(t *testing.T, git *gittest.Repo) { store(t, git, "a.big", "new") }, "a.big"},
 		"committed": {func(t *testing.T, git *gittest.Repo) { store(t, git, "a.big", "new"); commit(t, git) }, "a.big"},
 		"committed and moved": {func(t *testing.T, git *gittest.Repo) {
@@ -70,9 +74,11 @@ func TestPointers(t *testing.T) {
 	t.Run("within one repository", func(t *testing.T) {
 		git := gittest.NewRepo(t, env)
 		git.Commit(t, "f", "x", "base")
+		git.Git(t, "config", "filter.big.smudge", "cat new.big")
 		git.Git(t, "config", "filter.big.clean", "echo version https://git-lfs.github.com/spec/v1; git hash-object --stdin")
 		write(t, git.Dir, ".git/info/attributes", "*.big filter=big\n")
 		store(t, git, "a.big", "new")
+		write(t, git.Dir, "new.big", "not staged")
 		repo := open(t, git.Dir, env)
 		defer repo.Close()
 		_, err := snapshot.Capture(ctx(), repo, request())

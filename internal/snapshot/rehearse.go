@@ -26,12 +26,12 @@ func (c *shot) rehearse(ctx context.Context, paths []string) error {
 		if slices.Contains(c.req.Allow, path) {
 			continue
 		}
-		if o := c.blobs[c.read[path].oid]; o != nil && isPointer(o.Body) && !c.isOnDisk(path, o.Body) {
-			return onlyPointer(path)
-		}
 		same, err := sameFile(filepath.Join(c.repo.Worktree, path), filepath.Join(dir, path))
 		if err != nil {
 			return changedMeanwhile(show(path))
+		}
+		if o := c.blobs[c.read[path].oid]; !same && o != nil && isPointer(o.Body) && !c.isOnDisk(path, o.Body) {
+			return onlyPointer(path)
 		}
 		if !same {
 			return cannot("%s would have other bytes when it is checked out again: its line ends or filters are not those of .gitattributes", show(path)).
