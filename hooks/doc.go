@@ -60,7 +60,7 @@
 //
 // # Hook managers
 //
-// lefthook, husky and pre-commit write hooks of their own and would overwrite
+// lefthook, husky, pre-commit and simple-git-hooks write hooks of their own and would overwrite
 // ours. [DetectManager] recognises them, and [Manager.Line] is the line to add to
 // their configuration instead.
 package hooks

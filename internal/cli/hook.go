@@ -208,5 +208,8 @@ func (c *hookCommand) printLines(m *hookinstall.Manual) error {
 		}
 		last = l.File
 	}
+	if m.Then != "" {
+		c.Say("githandoff: then: %s", m.Then)
+	}
 	return nil
 }

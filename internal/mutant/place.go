@@ -54,6 +54,14 @@ var ofPlace = []mutant{
 		`return r.After != hooks.Called`, `return true`, inScript + "hook_install_elsewhere",
 	},
 	{
+		"what simple-git-hooks has not copied to a hook yet calls nothing", "hooks/manager.go",
+		`managed && m.Name != simpleHooks {`, `managed {`, inScript + "hook_install_elsewhere",
+	},
+	{
+		"a package that only depends on simple-git-hooks is not run by it", "hooks/manager.go",
+		`npm[simpleHooks] != nil {`, `strings.Contains(string(data), simpleHooks) {`, "./hooks -run TestDetectManager",
+	},
+	{
 		"a hook from before us has its name", "hooks/script/part/before.sh",
 		`'$0'* | *'${0'*) found=0`, `'$0'* | *'${0'*) found=1`, "./hooks -run TestHook_keptHookHasItsName",
 	},

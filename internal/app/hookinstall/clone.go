@@ -33,6 +33,7 @@ type Installed struct {
 type Manual struct {
 	Manager string // that runs the hooks; "" for hooks that are files of the work tree
 	Lines   []Line
+	Then    string // command to run when they were added; "" for none
 }
 
 // Line calls githandoff for one hook; its text belongs in a file.
@@ -88,7 +89,7 @@ func (h *Handler) clone(ctx context.Context, dir string) (found []hooks.Result, 
 func forAll(scope string) bool { return scope == "global" || scope == "system" }
 
 func manual(m hooks.Manager, file func(hook string) string) *Manual {
-	by := &Manual{Manager: m.Name}
+	by := &Manual{Manager: m.Name, Then: m.Then()}
 	for _, name := range hooks.Names() {
 		by.Lines = append(by.Lines, Line{name, file(name), m.Line(name)})
 	}
