@@ -14,9 +14,17 @@ import (
 )
 
 // HooksDir asks git for the directory of its hooks, and for the scope of its setting ("" without
-// one). It starts git by name, because gitexec's usual way switches hooks off.
+// one), which is returned with HooksOff as well. It starts git by name, because gitexec's usual way
+// switches hooks off.
 func HooksDir(ctx context.Context, repo *refs.Repo) (dir, scope string, err error) {
 	out, err := repo.Runner.Run(ctx, gitexec.Cmd{
+		Name: "git", Args: []string{"config", "--show-scope", "--get", "core.hooksPath"},
+	})
+	if err != nil && gitexec.ExitCode(err) != 1 { // 1: it is not set
+		return "", "", err
+	}
+	scope, _, _ = strings.Cut(string(out), "\t")
+	out, err = repo.Runner.Run(ctx, gitexec.Cmd{
 		Name: "git", Args: []string{"rev-parse", "--path-format=absolute", "--git-path", "hooks"},
 	})
 	if err != nil && gitexec.ExitCode(err) != 128 {
@@ -24,16 +32,9 @@ func HooksDir(ctx context.Context, repo *refs.Repo) (dir, scope string, err erro
 	}
 	dir = strings.TrimSuffix(string(out), "\n")
 	if info, serr := os.Stat(dir); err != nil || serr == nil && !info.IsDir() || serr != nil && !errors.Is(serr, fs.ErrNotExist) {
-		return "", "", fault.New(fault.Unavailable, fault.HooksOff, "core.hooksPath does not name a directory, so git runs no hooks here").
+		return "", scope, fault.New(fault.Unavailable, fault.HooksOff, "core.hooksPath does not name a directory, so git runs no hooks here").
 			WithHints(fault.Run("git", "config", "--show-scope", "--show-origin", "--get", "core.hooksPath").Because("says which file sets it"))
 	}
-	out, err = repo.Runner.Run(ctx, gitexec.Cmd{
-		Name: "git", Args: []string{"config", "--show-scope", "--get", "core.hooksPath"},
-	})
-	if err != nil && gitexec.ExitCode(err) != 1 { // 1: it is not set
-		return "", "", err
-	}
-	scope, _, _ = strings.Cut(string(out), "\t")
 	return dir, scope, nil
 }
 

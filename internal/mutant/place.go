@@ -31,7 +31,15 @@ var ofPlace = []mutant{
 	},
 	{
 		"the directory that other worktrees use is left alone", "internal/app/hookinstall/clone.go",
-		`scope != "" && scope != "worktree"`, `scope != ""`, inScript + "hook_uninstall_left",
+		`scope != "" && scope != ofWorktree`, `scope != ""`, inScript + "hook_uninstall_left",
+	},
+	{
+		"where git runs no hooks, an uninstall leaves none behind", "internal/app/hookinstall/clone.go",
+		`fault.Is(err, fault.HooksOff) && scope != ofWorktree`, `false`, inScript + "hook_uninstall_left",
+	},
+	{
+		"where git runs no hooks in one worktree, those of the others stay", "internal/app/hookinstall/clone.go",
+		`fault.Is(err, fault.HooksOff) && scope != ofWorktree`, `fault.Is(err, fault.HooksOff)`, inScript + "hook_uninstall_left",
 	},
 	{
 		"an uninstall says what still calls githandoff", "internal/app/hookinstall/clone.go",

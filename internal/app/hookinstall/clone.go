@@ -85,6 +85,12 @@ func (h *Handler) clone(ctx context.Context, dir string) (found []hooks.Result, 
 	return hooks.CloneStatus(h.Repo.Worktree, dir, commands)
 }
 
+// ofWorktree is the scope of a setting that leaves the hooks of other worktrees as they are.
+const ofWorktree = "worktree"
+
+// usualDir returns the directory of hooks without core.hooksPath.
+func (h *Handler) usualDir() string { return filepath.Join(h.Repo.CommonDir, "hooks") }
+
 // forAll reports whether a setting of this scope is for other repositories as well.
 func forAll(scope string) bool { return scope == "global" || scope == "system" }
 
@@ -124,6 +130,9 @@ func inside(path, dir string) bool {
 // the hooks found.
 func (h *Handler) Uninstall(ctx context.Context) ([]hooks.Result, error) {
 	dir, scope, err := gitconfig.HooksDir(ctx, h.Repo)
+	if fault.Is(err, fault.HooksOff) && scope != ofWorktree {
+		dir, err = h.usualDir(), nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +145,7 @@ func (h *Handler) Uninstall(ctx context.Context) ([]hooks.Result, error) {
 		var commands hooks.Commands
 		commands, err = gitconfig.HookCommands(ctx, h.Repo)
 		hooks.MarkCalled(done, h.Repo.Worktree, dir, commands)
-		if err == nil && scope != "" && scope != "worktree" {
+		if err == nil && scope != "" && scope != ofWorktree {
 			var more []hooks.Result
 			more, err = h.uninstallUnused()
 			done = append(done, more...)
@@ -148,7 +157,7 @@ func (h *Handler) Uninstall(ctx context.Context) ([]hooks.Result, error) {
 // uninstallUnused removes our hooks from where git looks without core.hooksPath: they would run
 // again when that setting is gone.
 func (h *Handler) uninstallUnused() ([]hooks.Result, error) {
-	done, err := hooks.Uninstall(filepath.Join(h.Repo.CommonDir, "hooks"), hooks.Names())
+	done, err := hooks.Uninstall(h.usualDir(), hooks.Names())
 	return slices.DeleteFunc(done, func(r hooks.Result) bool { return r.Before.Unused() }), err
 }
 
