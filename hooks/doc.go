@@ -60,7 +60,7 @@
 //
 // # Hook managers
 //
-// lefthook, husky, pre-commit and simple-git-hooks write hooks of their own and would overwrite
-// ours. [DetectManager] recognises them, and [Manager.Line] is the line to add to
+// lefthook, husky, pre-commit, overcommit and simple-git-hooks write hooks of their own and would
+// overwrite ours. [DetectManager] recognises them, and [Manager.Line] is the line to add to
 // their configuration instead.
 package hooks

@@ -13,7 +13,7 @@ import (
 // A Manager is a program writing git's hooks from a configuration of its own. This
 // configuration has to call githandoff.
 type Manager struct {
-	Name   string // "lefthook", "husky", "pre-commit" or "simple-git-hooks"
+	Name   string // "lefthook", "husky", "pre-commit", "simple-git-hooks" or "overcommit"
 	Config string // its configuration file; for husky the directory of its hooks
 }
 
@@ -22,6 +22,7 @@ const (
 	husky       = "husky"
 	preCommit   = "pre-commit"
 	simpleHooks = "simple-git-hooks"
+	overcommit  = "overcommit"
 )
 
 // DetectManager looks for a hook manager: first in the hooks git runs now, those of hooksDir,
@@ -39,7 +40,9 @@ func DetectManager(worktree, hooksDir string) (Manager, bool) {
 			}
 		}
 		// Its configuration has a name unknown here: say the usual one.
-		usual := map[string]string{lefthook: "lefthook.yml", preCommit: ".pre-commit-config.yaml", simpleHooks: "package.json"}
+		usual := map[string]string{
+			lefthook: "lefthook.yml", preCommit: ".pre-commit-config.yaml", simpleHooks: "package.json", overcommit: ".overcommit.yml",
+		}
 		return Manager{Name: name, Config: filepath.Join(worktree, usual[name])}, true
 	}
 	if len(configs) > 0 {
@@ -77,6 +80,7 @@ func configured(worktree string) []Manager {
 	}
 	add(husky, ".husky", true)
 	add(preCommit, ".pre-commit-config.yaml", false)
+	add(overcommit, ".overcommit.yml", false)
 	for _, base := range []string{".simple-git-hooks", "simple-git-hooks"} {
 		for _, ext := range []string{".cjs", ".js", ".mjs", ".json"} {
 			add(simpleHooks, base+ext, false)
@@ -120,6 +124,8 @@ func generator(data []byte) string {
 		return preCommit
 	case bytes.Contains(data, []byte("SKIP_SIMPLE_GIT_HOOKS")):
 		return simpleHooks
+	case bytes.Contains(data, []byte("Entrypoint for Overcommit hook integration")):
+		return overcommit
 	}
 	return ""
 }
@@ -191,6 +197,7 @@ func (m Manager) File(hook string) string {
 // not installed, and fails only if githandoff does.
 //
 // lefthook calls a pre-push command only if the push has changed files.
+// overcommit shows what githandoff says only if that fails.
 // pre-commit (3.2 or later, for the names of its stages) passes no standard
 // input on: there pre-push and post-rewrite run without the lists of refs and
 // commits.
@@ -202,6 +209,8 @@ func (m Manager) Line(hook string) string {
 		return preCommitLine(hook)
 	case simpleHooks:
 		return fmt.Sprintf("%q: %q", hook, call(hook, ` "$@"`))
+	case overcommit:
+		return fmt.Sprintf("%s:\n  Githandoff:\n    enabled: true\n    command: ['sh', '-c', '%s', 'githandoff']", camel(hook), call(hook, ` "$@"`))
 	}
 	return call(hook, ` "$@"`)
 }
@@ -209,10 +218,22 @@ func (m Manager) Line(hook string) string {
 // Then returns the command with which the manager writes the hooks after a change of its
 // configuration; "" if it needs none, or Line names it.
 func (m Manager) Then() string {
-	if m.Name == simpleHooks {
+	switch m.Name {
+	case simpleHooks:
 		return "npx simple-git-hooks"
+	case overcommit:
+		return "overcommit --sign; for hook in " + strings.Join(Names(), " ") + "; do overcommit --sign $hook; done"
 	}
 	return ""
+}
+
+// camel spells the name of a hook as overcommit does: PostCommit.
+func camel(hook string) string {
+	var b strings.Builder
+	for word := range strings.SplitSeq(hook, "-") {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
 }
 
 func call(hook, args string) string {

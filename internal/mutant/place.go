@@ -66,6 +66,12 @@ var ofPlace = []mutant{
 		`managed && m.Name != simpleHooks {`, `managed {`, inScript + "hook_install_elsewhere",
 	},
 	{
+		"a hook of overcommit, which looks at its name, is not chained", "hooks/manager.go",
+		`		return overcommit
+	}`, `		return ""
+	}`, "./hooks -run TestDetectManager",
+	},
+	{
 		"a package that only depends on simple-git-hooks is not run by it", "hooks/manager.go",
 		`npm[simpleHooks] != nil {`, `strings.Contains(string(data), simpleHooks) {`, "./hooks -run TestDetectManager",
 	},
