@@ -41,3 +41,24 @@ func TestHook_keptHookHasItsName(t *testing.T) {
 		})
 	}
 }
+
+// One that sees the name of the kept file is told apart from those that see their own.
+func TestInstall_misnamed(t *testing.T) {
+	for text, want := range map[string]bool{
+		"#!/bin/sh\necho \"$0\"\n":                             false,
+		"#!/usr/bin/env bash\necho ${0##*/}\n":                 false,
+		"#!/bin/bash\necho \"$BASH_SOURCE\"\n":                 true,
+		"#!/bin/zsh\necho $0\n":                                true,
+		"#!/usr/bin/env python3\nimport sys\nsys.argv[0]\n":    true,
+		"#!/usr/bin/env python3\nimport sys\nsys.argv[1]\n":    false,
+		"#!/usr/bin/env ruby\nexit File.basename($0) == 'x'\n": true,
+		"#!/usr/bin/perl\nprint $ARGV[0], $01\n":               false,
+		"\x7fELF argv[0]":                                      false,
+	} {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "hooks", "commit-msg"), text, 0o755)
+		done, err := Install(filepath.Join(dir, "hooks"), []string{"commit-msg"}, "")
+		assert.NoError(t, err)
+		assert.Equal(t, want, done[0].Misnamed(), text)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -149,4 +150,21 @@ func exeOf(data []byte) (exe string, ok bool) {
 func current(name string, data []byte) bool {
 	exe, ok := exeOf(data)
 	return ok && bytes.Equal(render(name, exe), data)
+}
+
+// looks matches how a script looks at its own name. named matches the first line of one that sees its
+// name when it is kept: script/part/before.sh runs it so.
+var (
+	looks = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\$\{?0\b|PROGRAM_NAME|argv\[0\]|process\.argv\[1\]|__filename|__FILE__|__file__|BASH_SOURCE`)
+	})
+	named = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^#!.*[/ ](sh|dash|bash)( -[a-z]*)?\n`) })
+)
+
+// Misnamed reports whether the kept hook runs, and is a script that looks at its name and sees another
+// one than before: that of its file.
+func (r Result) Misnamed() bool {
+	kept, _ := os.ReadFile(r.Backup)
+	return r.After == Chained && bytes.HasPrefix(kept, []byte("#!")) && looks().Match(kept) &&
+		(!named().Match(kept) || bytes.Contains(kept, []byte("BASH_SOURCE")))
 }

@@ -117,6 +117,9 @@ func (c *hookCommand) install(ctx context.Context) error {
 		if r.After == hooks.Edited {
 			c.warnEdited(r)
 		}
+		if r.Misnamed() {
+			c.Warn(fmt.Errorf("the hook of before looks at its own name, which is %s now, and may fail: githandoff hook uninstall puts it back", r.Backup))
+		}
 		c.print(r)
 	}
 	return err

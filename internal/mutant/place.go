@@ -72,6 +72,14 @@ var ofPlace = []mutant{
 	}`, "./hooks -run TestDetectManager",
 	},
 	{
+		"a hook in another language that looks at its name is told apart", "hooks/script.go",
+		`looks().Match(kept) &&`, `true &&`, "./hooks -run TestInstall_misnamed",
+	},
+	{
+		"an install says that a hook sees another name", "internal/cli/hook.go",
+		`if r.Misnamed() {`, `if false {`, inScript + "hook_install",
+	},
+	{
 		"a package that only depends on simple-git-hooks is not run by it", "hooks/manager.go",
 		`npm[simpleHooks] != nil {`, `strings.Contains(string(data), simpleHooks) {`, "./hooks -run TestDetectManager",
 	},
