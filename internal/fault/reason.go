@@ -270,7 +270,7 @@ const (
 	SignerUnavailable Reason = "signer_unavailable"
 	// KeyLocked (8, signer): the key needs a passphrase, or is not in its agent.
 	KeyLocked Reason = "key_locked"
-	// HooksOff (8, set-up): core.hooksPath does not name a directory, so git runs no hooks.
+	// HooksOff (8, set-up): core.hooksPath, or the usual directory, is not a directory, so git runs no hooks.
 	HooksOff Reason = "hooks_off"
 	// Unwritable (8, disk): a file cannot be written.
 	Unwritable Reason = "unwritable"

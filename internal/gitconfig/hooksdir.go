@@ -32,6 +32,10 @@ func HooksDir(ctx context.Context, repo *refs.Repo) (dir, scope string, err erro
 	}
 	dir = strings.TrimSuffix(string(out), "\n")
 	if info, serr := os.Stat(dir); err != nil || serr == nil && !info.IsDir() || serr != nil && !errors.Is(serr, fs.ErrNotExist) {
+		if scope == "" && err == nil {
+			return "", "", fault.New(fault.Unavailable, fault.HooksOff, "%q is not a directory, so git runs no hooks here", dir).
+				WithHints(fault.Run("ls", "-ld", "--", dir).Because("shows what is in the way"))
+		}
 		return "", scope, fault.New(fault.Unavailable, fault.HooksOff, "core.hooksPath does not name a directory, so git runs no hooks here").
 			WithHints(fault.Run("git", "config", "--show-scope", "--show-origin", "--get", "core.hooksPath").Because("says which file sets it"))
 	}

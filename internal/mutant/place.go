@@ -31,15 +31,19 @@ var ofPlace = []mutant{
 	},
 	{
 		"the directory that other worktrees use is left alone", "internal/app/hookinstall/clone.go",
-		`scope != "" && scope != ofWorktree`, `scope != ""`, inScript + "hook_uninstall_left",
+		`err == nil && scope != "" && scope != ofWorktree`, `err == nil && scope != ""`, inScript + "hook_uninstall_left",
 	},
 	{
 		"where git runs no hooks, an uninstall leaves none behind", "internal/app/hookinstall/clone.go",
-		`fault.Is(err, fault.HooksOff) && scope != ofWorktree`, `false`, inScript + "hook_uninstall_left",
+		`fault.Is(err, fault.HooksOff) && scope != "" && scope != ofWorktree`, `false`, inScript + "hook_uninstall_left",
 	},
 	{
 		"where git runs no hooks in one worktree, those of the others stay", "internal/app/hookinstall/clone.go",
-		`fault.Is(err, fault.HooksOff) && scope != ofWorktree`, `fault.Is(err, fault.HooksOff)`, inScript + "hook_uninstall_left",
+		`fault.Is(err, fault.HooksOff) && scope != "" && scope != ofWorktree`, `fault.Is(err, fault.HooksOff)`, inScript + "hook_uninstall_left",
+	},
+	{
+		"a file in the place of the hooks directory is not said to be a setting", "internal/gitconfig/hooksdir.go",
+		`if scope == "" && err == nil {`, `if false {`, inScript + "hook_install",
 	},
 	{
 		"an uninstall says what still calls githandoff", "internal/app/hookinstall/clone.go",

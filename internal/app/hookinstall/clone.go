@@ -130,7 +130,7 @@ func inside(path, dir string) bool {
 // the hooks found.
 func (h *Handler) Uninstall(ctx context.Context) ([]hooks.Result, error) {
 	dir, scope, err := gitconfig.HooksDir(ctx, h.Repo)
-	if fault.Is(err, fault.HooksOff) && scope != ofWorktree {
+	if fault.Is(err, fault.HooksOff) && scope != "" && scope != ofWorktree {
 		dir, err = h.usualDir(), nil
 	}
 	if err != nil {
