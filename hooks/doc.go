@@ -49,9 +49,10 @@
 // arguments and all of the same standard input. If it fails, a hook able to stop git (pre-*,
 // prepare-*, commit-msg) ends there with its status; a post-* hook goes on and ends with its
 // status. As git does, the script passes over a kept hook that is not executable. A script of
-// sh, dash or bash that looks at $0 is read by that shell and sees the name of the hook, as before.
-// One thing is different for hooks in other languages, and for one with BASH_SOURCE: they see the
-// longer name.
+// sh, dash or bash that asks $0 for its name or its directory is read by that shell and sees the
+// name of the hook, as before. One thing is different for other hooks: they see the longer name.
+// So do those that read or start $0, follow it as a symbolic link, or use BASH_SOURCE, because
+// under the name of the hook they would find our script.
 //
 // Each step is a rename of a complete file, in this order: the copy is made,
 // then our script takes the place. So whenever the process dies, git finds

@@ -8,7 +8,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
+
+// As husky 6 does, this starts the hook a second time.
+const again = `if [ -z "$AGAIN" ]; then export AGAIN=1; sh -e "$0" "$@"; exit; fi
+echo "again $(basename "$0") [$*] $(cat)" >>"$RECORD"
+`
 
 // A hook that looks at its own name finds the one by which git calls it, and what is beside it.
 func TestHook_keptHookHasItsName(t *testing.T) {
@@ -22,6 +28,21 @@ func TestHook_keptHookHasItsName(t *testing.T) {
 		"starts itself again": {
 			"#!/bin/sh\nif [ -z \"$AGAIN\" ]; then export AGAIN=1; exec sh \"$0\" \"$@\"; fi\necho again >>\"$RECORD\"\nexit 3\n", "again\n",
 		},
+		"starts itself again in a file that it reads": {
+			"#!/bin/sh\n. \"$(dirname \"$0\")/again\"\nexit 3\n", "again pre-push.before-githandoff [a b c] in\n",
+		},
+		"is read by another program": {
+			"#!/bin/sh\nsed -n 's/^# data: //p' \"$0\" >>\"$RECORD\"\nexit 3\n# data: of $0\n", "of $0\n",
+		},
+		"follows its link": {
+			"#!/bin/sh\ncase $(readlink -f \"$0\") in */there) echo \"${0##*/}\" >>\"$RECORD\" ;; esac\nexit 3\n", "pre-push.before-githandoff\n",
+		},
+		"names a directory after itself": {
+			"#!/bin/sh\n# Runs what is in $0.d\ncat \"$0.d\"/* >>\"$RECORD\"\nexit 3\n", "in a directory\n",
+		},
+		"says its name": {
+			"#!/bin/sh\ncase $0 in */pre-push) echo \"[$*]\" >>\"$RECORD\" ;; *) echo \"usage: $0\" >&2 ;; esac\nexit 3\n", "[a b c]\n",
+		},
 		"compares its name": {
 			"#!/bin/bash\nif [ \"$0\" = \"${BASH_SOURCE[0]-$0}\" ]; then echo main >>\"$RECORD\"; fi\nexit 3\n", "main\n",
 		},
@@ -32,7 +53,14 @@ func TestHook_keptHookHasItsName(t *testing.T) {
 			}
 			r := newRepo(t)
 			path := filepath.Join(r.hooksDir(), "pre-push")
-			write(t, path, tt.text, 0o755)
+			if write(t, path, tt.text, 0o755); strings.Contains(tt.text, "there") {
+				there := filepath.Join(r.dir, "there")
+				require.NoError(t, os.Rename(path, there))
+				require.NoError(t, os.Symlink(there, path))
+			}
+			require.NoError(t, os.Mkdir(path+".d", 0o755))
+			write(t, filepath.Join(path+".d", "one"), "in a directory\n", 0o644)
+			write(t, filepath.Join(r.hooksDir(), "again"), again, 0o644)
 			write(t, filepath.Join(r.hooksDir(), "beside"), "file\n", 0o644)
 			r.install("pre-push")
 			_, err := r.try(r.dir, "sh", "-c", `echo in | .git/hooks/pre-push a 'b c'`)
@@ -60,5 +88,33 @@ func TestInstall_misnamed(t *testing.T) {
 		done, err := Install(filepath.Join(dir, "hooks"), []string{"commit-msg"}, "")
 		assert.NoError(t, err)
 		assert.Equal(t, want, done[0].Misnamed(), text)
+	}
+}
+
+// What a hook starts by its own name goes on in it, so we have our turn once. A git that it runs is
+// another matter: that one's hooks have their names and their turn.
+func TestHook_keptHookStartsMore(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text  string
+		turns int
+		want  string
+	}{
+		"itself": {"#!/bin/sh\n. \"$(dirname \"$0\")/again\"\n", 1, "again post-commit.before-githandoff"},
+		"git": {
+			"#!/bin/sh\nbasename \"$0\" >>\"$RECORD\"\n[ -n \"$AGAIN\" ] || AGAIN=1 git commit --quiet --allow-empty -m two\n", 2,
+			"post-commit\npost-commit",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRepo(t)
+			write(t, filepath.Join(r.hooksDir(), "post-commit"), tt.text, 0o755)
+			write(t, filepath.Join(r.hooksDir(), "again"), strings.Replace(again, " [$*] $(cat)", "", 1), 0o644)
+			write(t, filepath.Join(r.dir, ".handoff.json"), "{}", 0o644)
+			r.install("post-commit")
+			r.run(r.dir, "git", "commit", "--quiet", "--allow-empty", "-m", "one")
+			got := r.recorded()
+			assert.Equal(t, tt.turns, strings.Count(got, "githandoff [hook] [run] [post-commit]"), got)
+			assert.Contains(t, got, tt.want+"\n")
+		})
 	}
 }

@@ -89,15 +89,31 @@ var ofPlace = []mutant{
 	},
 	{
 		"a hook from before us has its name", "hooks/script/part/before.sh",
-		`'$0'* | *'${0'*) found=0`, `'$0'* | *'${0'*) found=1`, "./hooks -run TestHook_keptHookHasItsName",
+		`*'[ '*'$0'*) found=0`, `*'[ '*'$0'*) found=1`, "./hooks -run TestHook_keptHookHasItsName",
+	},
+	{
+		"a hook from before us that reads itself is run as it is", "hooks/script/part/before.sh",
+		`			*) return 1 ;;
+			esac
+		done`, `			*) ;;
+			esac
+		done`, "./hooks -run TestHook_keptHookHasItsName/read",
+	},
+	{
+		"a hook from before us that follows its link is run as it is", "hooks/script/part/before.sh",
+		`*readlink*0* | `, ``, "./hooks -run TestHook_keptHookHasItsName/follows",
+	},
+	{
+		"a hook from before us that runs git leaves its names to other hooks", "hooks/script/part/before.sh",
+		`*' '*' '*' '*) return 1`, `?*) return 1`, "./hooks -run TestHook_keptHookStartsMore/git",
 	},
 	{
 		"a hook from before us that compares its name is run as it is", "hooks/script/part/before.sh",
 		`*BASH_SOURCE* | `, ``, "./hooks -run TestHook_keptHookHasItsName",
 	},
 	{
-		"a hook from before us that starts itself again comes to an end", "hooks/script/part/before.sh",
-		`[ "${GITHANDOFF_BEFORE-}" != "$hook" ] || return 1`, `:`, "./hooks -run TestHook_keptHookHasItsName/starts",
+		"a hook from before us that starts itself again goes on in itself", "hooks/script/part/before.sh",
+		` $PPID "*) [ ! -x "$before" ] || exec "$before" "$@"`, ` $PPID "*)`, "./hooks -run TestHook_keptHookStartsMore/itself",
 	},
 	{
 		"what a hook manager moved aside stays if it was edited", "hooks/hooks.go",

@@ -3,11 +3,17 @@
 before=${0%/*}/$hook.before-githandoff
 if [ "$0" = "$before" ]; then exit 0; fi
 
-# by_name succeeds if the hook of before is a shell script that looks at $0, as
-# those of hook managers do to learn which hook they are. One that starts $0
-# again comes here twice; then it keeps the name of its file.
+# If that hook, run by_name, starts $0 again, it means itself.
+case " ${GITHANDOFF_BEFORE-} " in
+" $$ "* | " $PPID "*) [ ! -x "$before" ] || exec "$before" "$@" ;;
+esac
+
+# by_name succeeds if the hook of before is a shell script that asks $0 for its
+# name or directory, as those of hook managers do to learn which hook they are.
+# One that reads or starts $0, or follows it as a symbolic link, means its file.
+# A chain of hooks that start git ends with the name of the file as well.
 by_name() {
-	[ "${GITHANDOFF_BEFORE-}" != "$hook" ] || return 1
+	case ${GITHANDOFF_BEFORE-} in *' '*' '*' '*) return 1 ;; esac
 	{
 		IFS= read -r shell
 		case $shell in
@@ -17,10 +23,18 @@ by_name() {
 		*) return 1 ;;
 		esac
 		found=1
-		while IFS= read -r line || [ -n "$line" ]; do
+		while read -r line || [ -n "$line" ]; do
 			case $line in
 			*BASH_SOURCE* | '# githandoff hook '*) return 1 ;;
-			*'$0'* | *'${0'*) found=0 ;;
+			*'$0'* | *'${0'*) ;;
+			*) continue ;;
+			esac
+			case $line in
+			*readlink*0* | *realpath*0* | *' -'[Lh]' '*0*) return 1 ;;
+			*'${0'[#%]* | *name*'$0'* | *case*'$0'* | *'[ '*'$0'*) found=0 ;;
+			*'$0'[-._]* | *'${0}'[-._]*) found=0 ;;
+			'#'* | echo* | printf* | *'>&2'*) ;;
+			*) return 1 ;;
 			esac
 		done
 	} <"$before"
@@ -30,7 +44,7 @@ by_name() {
 # chain runs the hook of before.
 chain() {
 	if by_name; then
-		GITHANDOFF_BEFORE=$hook ${shell#??} -c '. "$0.before-githandoff"' "${0%/*}/$hook" "$@"
+		${shell#??} -c 'GITHANDOFF_BEFORE="$$ ${GITHANDOFF_BEFORE-}"; export GITHANDOFF_BEFORE; . "$0.before-githandoff"' "${0%/*}/$hook" "$@"
 	else
 		"$before" "$@"
 	fi
