@@ -27,6 +27,10 @@ var ofSnapshots = []mutant{
 		`within(c.repo.Runner, files)`, `inTop(c.repo)`, "./internal/cli -run TestScript/work_landed",
 	},
 	{
+		"a merge driver runs where the files are", "internal/snapshot/apply.go",
+		`} else if there {`, `} else if there || true {`, "./internal/cli -run TestScript/work_driver",
+	},
+	{
 		"a blob that git apply misses is not said to be lost", "internal/snapshot/apply.go",
 		`ok && !alsoSaid(rest)`, `ok`, "./internal/cli -run TestScript/work_landed",
 	},

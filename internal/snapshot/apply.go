@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -68,13 +69,17 @@ func (c *Contents) Apply(ctx context.Context, base string) error {
 		return err
 	}
 	defer s.close()
-	// Also for an index alone git compares files that both sides added, and writes those that it misses.
-	files := filepath.Join(s.dir.Path, "files")
-	if err := os.Mkdir(files, 0o700); err != nil {
-		return refs.DiskFault(err)
+	run, env := inTop(c.repo), []string{"GIT_INDEX_FILE=" + s.index()}
+	if there, err := landed(ctx, c, base); err != nil {
+		return err
+	} else if there {
+		// Also for an index alone git compares files that both sides added, and writes those that it misses.
+		files := filepath.Join(s.dir.Path, "files")
+		if err := os.Mkdir(files, 0o700); err != nil {
+			return refs.DiskFault(err)
+		}
+		run, env = within(c.repo.Runner, files), append(env, "GIT_DIR="+c.repo.GitDir, "GIT_WORK_TREE="+files)
 	}
-	run := within(c.repo.Runner, files)
-	env := []string{"GIT_DIR=" + c.repo.GitDir, "GIT_WORK_TREE=" + files, "GIT_INDEX_FILE=" + s.index()}
 	withIndex := func(stdin []byte, args ...string) (string, error) {
 		out, err := run.Run(ctx, gitexec.Cmd{Args: args, Stdin: bytes.NewReader(stdin), Env: env})
 		return strings.TrimSpace(string(out)), err
@@ -105,6 +110,24 @@ func (c *Contents) Apply(ctx context.Context, base string) error {
 		return gitFailed(err, "leave the changes unstaged")
 	}
 	return nil
+}
+
+// landed reports whether HEAD has one of the files that the snapshot added to base. Where it has none,
+// git apply looks at no file, and the merge drivers of the user run where the files are.
+func landed(ctx context.Context, c *Contents, base string) (bool, error) {
+	var added [2][]string // to base, and to HEAD
+	for i, from := range []string{base, c.repo.Head} {
+		names, err := c.Diff(ctx, from, "--name-only", "-z", "--no-renames", "--diff-filter=A")
+		if err != nil || len(names) == 0 {
+			return err == nil && i > 0, err
+		}
+		added[i] = strings.Split(strings.TrimSuffix(string(names), "\x00"), "\x00")
+	}
+	slices.Sort(added[1])
+	return slices.ContainsFunc(added[0], func(name string) bool {
+		_, found := slices.BinarySearch(added[1], name)
+		return !found
+	}), nil
 }
 
 // doesNotFit names the files in conflict, or says what git said.
