@@ -27,6 +27,10 @@ var ofSnapshots = []mutant{
 		`within(c.repo.Runner, files)`, `inTop(c.repo)`, "./internal/cli -run TestScript/work_landed",
 	},
 	{
+		"a pointer of Git LFS goes where its file was pushed", "internal/snapshot/policy.go",
+		` && !c.wasPushed(ctx, d.after) {`, ` {`, "./internal/snapshot -run TestPointers",
+	},
+	{
 		"a merge driver runs where the files are", "internal/snapshot/apply.go",
 		`} else if there {`, `} else if there || true {`, "./internal/cli -run TestScript/work_driver",
 	},

@@ -43,6 +43,18 @@ func TestPointers(t *testing.T) {
 		}, "big"},
 		"moved":         {func(t *testing.T, git *gittest.Repo) { git.Git(t, "mv", "old.big", "b.big") }, ""},
 		"its move kept": {func(t *testing.T, git *gittest.Repo) { git.Git(t, "mv", "old.big", "b.big"); commit(t, git) }, ""},
+		"copied": {func(t *testing.T, git *gittest.Repo) { store(t, git, "b.big", "old") }, ""},
+		"its copy kept": {func(t *testing.T, git *gittest.Repo) {
+			store(t, git, "b.big", "old")
+			commit(t, git)
+			store(t, git, "text", "more")
+		}, ""},
+		"pushed with another branch": {func(t *testing.T, git *gittest.Repo) {
+			store(t, git, "a.big", "new")
+			commit(t, git)
+			git.Git(t, "update-ref", "refs/remotes/origin/other", "HEAD")
+			git.Git(t, "reset", "--quiet", "--soft", "HEAD^")
+		}, ""},
 		"no more than a pointer": {func(t *testing.T, git *gittest.Repo) {
 			store(t, git, "text", "version https://git-lfs.github.com/spec/v1\n")
 		}, ""},

@@ -75,6 +75,15 @@ func (c *shot) judge(ctx context.Context, s *Snapshot, a *ahead) error {
 	return nil
 }
 
+// wasPushed reports whether a commit at the home has a blob, at whatever path and on whatever branch.
+func (c *shot) wasPushed(ctx context.Context, blob string) bool {
+	if c.req.Remote == "" {
+		return false
+	}
+	out, err := git(ctx, c.repo, "", "log", "--remotes="+escapeGlob(c.req.Remote), "--find-object="+blob, "--max-count=1", "--format=%H", "--no-show-signature")
+	return err == nil && out != ""
+}
+
 // screenDelta refuses a change by its names and lines, and a pointer of Git LFS that goes to a
 // home without it: the content of the file would not follow.
 func (c *shot) screenDelta(ctx context.Context, d delta, lacked bool) error {
@@ -94,7 +103,7 @@ func (c *shot) screenDelta(ctx context.Context, d delta, lacked bool) error {
 			bodies[i] = o.Body
 		}
 	}
-	if lacked && isPointer(bodies[1]) && !c.isOnDisk(d.path, bodies[1]) {
+	if lacked && isPointer(bodies[1]) && !c.isOnDisk(d.path, bodies[1]) && !c.wasPushed(ctx, d.after) {
 		return onlyPointer(d.path)
 	}
 	return c.screen(d.path, d.before == "", bodies[0], bodies[1])
