@@ -158,7 +158,7 @@ func (h *Handler) Uninstall(ctx context.Context) ([]hooks.Result, error) {
 // again when that setting is gone.
 func (h *Handler) uninstallUnused() ([]hooks.Result, error) {
 	done, err := hooks.Uninstall(h.usualDir(), hooks.Names())
-	return slices.DeleteFunc(done, func(r hooks.Result) bool { return r.Before.Unused() }), err
+	return slices.DeleteFunc(done, func(r hooks.Result) bool { return r.Before.Unused() && r.Backup == "" }), err
 }
 
 // Status looks at the hooks of a clone, or at the guard of a hub, and names the manager of the
