@@ -73,7 +73,7 @@ func (c *initCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !c.private && c.person == "" && !needsPrefix(ctx, c.app) {
+	if !c.private && c.person == "" && (!done.Fresh || !needsPrefix(ctx, c.app)) {
 		publishOwn(ctx, c.app, done.Fresh)
 	}
 	return c.Result(initRow{done.Agent, done.Key, done.RepoID}, func(t *output.Lines) {

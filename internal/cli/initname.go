@@ -116,7 +116,10 @@ func publishOwn(ctx context.Context, a *app, first bool) {
 	if err != nil {
 		return
 	}
-	if err := initrepo.Publish(ctx, ws, first); err != nil {
+	switch err := initrepo.Publish(ctx, ws, first); {
+	case err != nil && first:
 		a.Say("its public key is not published at %s; run: githandoff key export --to %s", ws.MainRemote(), ws.MainRemote())
+	case err != nil:
+		a.Say("its public key is not brought up to date at %s; run: githandoff key export --to %s", ws.MainRemote(), ws.MainRemote())
 	}
 }

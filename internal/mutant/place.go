@@ -30,6 +30,14 @@ var ofPlace = []mutant{
 		`more, err = h.uninstallUnused()`, `more = nil`, inScript + "hook_uninstall_left",
 	},
 	{
+		"init says once where a hub keeps its handoffs", "internal/cli/init.go",
+		`(!done.Fresh || !needsPrefix(ctx, c.app))`, `!needsPrefix(ctx, c.app)`, inScript + "prefix_move",
+	},
+	{
+		"an uninstall names what it leaves where git does not look", "internal/app/hookinstall/clone.go",
+		`r.Before.Unused() && r.Backup == ""`, `r.Before.Unused()`, inScript + "hook_uninstall_left",
+	},
+	{
 		"the directory that other worktrees use is left alone", "internal/app/hookinstall/clone.go",
 		`err == nil && scope != "" && scope != ofWorktree`, `err == nil && scope != ""`, inScript + "hook_uninstall_left",
 	},
