@@ -43,7 +43,7 @@ func TestPointers(t *testing.T) {
 		}, "big"},
 		"moved":         {func(t *testing.T, git *gittest.Repo) { git.Git(t, "mv", "old.big", "b.big") }, ""},
 		"its move kept": {func(t *testing.T, git *gittest.Repo) { git.Git(t, "mv", "old.big", "b.big"); commit(t, git) }, ""},
-		"copied": {func(t *testing.T, git *gittest.Repo) { store(t, git, "b.big", "old") }, ""},
+		"copied":        {func(t *testing.T, git *gittest.Repo) { store(t, git, "b.big", "old") }, ""},
 		"its copy kept": {func(t *testing.T, git *gittest.Repo) {
 			store(t, git, "b.big", "old")
 			commit(t, git)
