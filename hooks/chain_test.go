@@ -324,7 +324,7 @@ func TestHook_keptHookIsRunAsGitWould(t *testing.T) {
 			write(t, path, "echo before >>\"$RECORD\"\n", 0o755)
 		}, "before\ngithandoff [hook] [run] [post-merge] [0]\n"},
 		{"link to our own", func(r *repo, path string) {
-			write(t, path+".real", string(render("post-merge", r.exe)), 0o755)
+			write(t, path+".real", string(render("post-merge", r.exe, "")), 0o755)
 			require.NoError(t, os.Symlink("post-merge.real", path))
 		}, "githandoff [hook] [run] [post-merge] [0]\n"},
 	}

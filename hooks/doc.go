@@ -32,14 +32,16 @@
 // 1 is the version of this format, and the digest is that of the body: all bytes after the
 // second line. With a right digest, the file was written by githandoff and not touched since,
 // so it may be replaced and removed. With a wrong one, it was edited and belongs to its
-// editor. The body begins with comments and the two settings
+// editor. The body begins with comments and the settings
 //
 //	hook=post-commit
 //	githandoff='/usr/local/bin/githandoff'
+//	shell=''
 //
 // where the second is the program that installed the hook, in single quotes (a quote within
 // ends them, is escaped, and opens them again), or empty. If there is no such program any
-// more, githandoff is looked up in PATH. The functions needed by the hook, from script/part,
+// more, githandoff is looked up in PATH. The third is the shell of an existing hook, if it is
+// read under the name of the hook. The functions needed by the hook, from script/part,
 // come next, and then script/<name>.sh, each after an empty line.
 //
 // # An existing hook

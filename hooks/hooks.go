@@ -53,6 +53,7 @@ type place struct {
 	name         string
 	path, backup string
 	hook, kept   file
+	shell        string   // of the hook that is or will be kept, see shellFor
 	asides       []string // paths of our own script where hook managers moved it to
 	state        State
 }
@@ -150,10 +151,24 @@ func survey(dir string, names []string) ([]place, error) {
 				p.asides = append(p.asides, path+suffix)
 			}
 		}
+		p.shell = p.shellOfKept()
 		p.state = p.classify()
 		places[i] = p
 	}
 	return places, nil
+}
+
+// shellOfKept is [shellFor] of the hook that is or will be kept, also through a symbolic link.
+func (p place) shellOfKept() string {
+	path := p.path
+	if p.kept.exists {
+		path = p.backup
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	data, _ := os.ReadFile(path) // what cannot be read runs as its file
+	return shellFor(data)
 }
 
 func (p place) classify() State {
@@ -167,7 +182,7 @@ func (p place) classify() State {
 		return Edited
 	}
 	switch {
-	case p.hook.mode&0o111 == 0 || !current(p.name, p.hook.data):
+	case p.hook.mode&0o111 == 0 || !current(p.name, p.shell, p.hook.data):
 		return Outdated
 	case p.kept.exists:
 		return Chained
@@ -212,7 +227,7 @@ func (p place) install(exe string) (Result, error) {
 		}
 		p.kept = p.hook
 	}
-	ours := file{exists: true, mode: scriptMode, data: render(p.name, exe)}
+	ours := file{exists: true, mode: scriptMode, data: render(p.name, exe, p.shell)}
 	if !ours.equal(p.hook) {
 		if err := store(p.path, ours); err != nil {
 			return Result{}, err

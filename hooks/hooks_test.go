@@ -135,10 +135,10 @@ func TestStatus_outdated(t *testing.T) {
 		mode os.FileMode
 		want State
 	}{
-		{"current", render("post-commit", "/a'b"), 0o755, Ours},
+		{"current", render("post-commit", "/a'b", ""), 0o755, Ours},
 		{"another version", older, 0o755, Outdated},
-		{"of another hook", render("post-merge", ""), 0o755, Outdated},
-		{"not executable", render("post-commit", ""), 0o644, Outdated},
+		{"of another hook", render("post-merge", "", ""), 0o755, Outdated},
+		{"not executable", render("post-commit", "", ""), 0o644, Outdated},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestStatus_outdated(t *testing.T) {
 			assert.Equal(t, []State{Ours}, states(t, dir, "post-commit"))
 			got, err := load(filepath.Join(dir, "post-commit"))
 			require.NoError(t, err)
-			assert.Equal(t, file{exists: true, mode: 0o755, data: render("post-commit", "/new")}, got)
+			assert.Equal(t, file{exists: true, mode: 0o755, data: render("post-commit", "/new", "")}, got)
 			assert.Len(t, snapshot(t, dir), 1, "an older one of ours is no hook to keep")
 		})
 	}

@@ -34,6 +34,10 @@ func TestHook_keptHookHasItsName(t *testing.T) {
 		"is read by another program": {
 			"#!/bin/sh\nsed -n 's/^# data: //p' \"$0\" >>\"$RECORD\"\nexit 3\n# data: of $0\n", "of $0\n",
 		},
+		"looks at its name, and reads itself": {
+			"#!/bin/sh\necho \"${0##*/}\" >>\"$RECORD\"\nsed -n 's/^# data: //p' \"$0\" >>\"$RECORD\"\nexit 3\n# data: here\n",
+			"pre-push.before-githandoff\nhere\n",
+		},
 		"follows its link": {
 			"#!/bin/sh\ncase $(readlink -f \"$0\") in */there) echo \"${0##*/}\" >>\"$RECORD\" ;; esac\nexit 3\n", "pre-push.before-githandoff\n",
 		},

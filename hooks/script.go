@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -78,12 +77,13 @@ func checkExe(exe string) error {
 }
 
 // render returns the script of a known hook. It starts exe, or the program in PATH if exe is
-// empty or gone.
-func render(name, exe string) []byte {
+// empty or gone. Shell is that of the kept hook, see [shellFor].
+func render(name, exe, shell string) []byte {
 	var body bytes.Buffer
 	body.WriteString(notice)
 	fmt.Fprintf(&body, "hook=%s\n", name)
 	fmt.Fprintf(&body, "githandoff='%s'\n", strings.ReplaceAll(exe, "'", `'\''`))
+	fmt.Fprintf(&body, "shell='%s'\n", shell)
 	for _, part := range parts(name) {
 		body.WriteString("\n" + text("part/"+part))
 	}
@@ -147,24 +147,7 @@ func exeOf(data []byte) (exe string, ok bool) {
 }
 
 // current reports whether data is the script this githandoff would write.
-func current(name string, data []byte) bool {
+func current(name, shell string, data []byte) bool {
 	exe, ok := exeOf(data)
-	return ok && bytes.Equal(render(name, exe), data)
-}
-
-// looks matches how a script looks at its own name. named matches the first line of one that sees its
-// name when it is kept: script/part/before.sh runs it so.
-var (
-	looks = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\$\{?0\b|PROGRAM_NAME|argv\[0\]|process\.argv\[1\]|__filename|__FILE__|__file__|BASH_SOURCE`)
-	})
-	named = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^#!.*[/ ](sh|dash|bash)( -[a-z]*)?\n`) })
-)
-
-// Misnamed reports whether the kept hook runs, and is a script that looks at its name and sees another
-// one than before: that of its file.
-func (r Result) Misnamed() bool {
-	kept, _ := os.ReadFile(r.Backup)
-	return r.After == Chained && bytes.HasPrefix(kept, []byte("#!")) && looks().Match(kept) &&
-		(!named().Match(kept) || bytes.Contains(kept, []byte("BASH_SOURCE")))
+	return ok && bytes.Equal(render(name, exe, shell), data)
 }

@@ -12,9 +12,9 @@ import (
 func TestRender(t *testing.T) {
 	for _, name := range allNames() {
 		for _, exe := range []string{"", "/usr/bin/githandoff", "/it's/a b/$(x)`y`\\"} {
-			script := render(name, exe)
+			script := render(name, exe, "")
 			assert.Equal(t, intact, originOf(script))
-			assert.True(t, current(name, script))
+			assert.True(t, current(name, "", script))
 			got, ok := exeOf(script)
 			assert.True(t, ok)
 			assert.Equal(t, exe, got)
@@ -23,7 +23,7 @@ func TestRender(t *testing.T) {
 }
 
 func TestOriginOf(t *testing.T) {
-	script := string(render("post-commit", ""))
+	script := string(render("post-commit", "", ""))
 	tests := []struct {
 		name, data string
 		want       origin
@@ -45,8 +45,8 @@ func TestOriginOf(t *testing.T) {
 
 // One form only is taken for ours, and the scripts that are rendered can be read back.
 func FuzzOriginOf(f *testing.F) {
-	f.Add(render("post-commit", "/usr/bin/githandoff"), "/usr/bin/githandoff")
-	f.Add(render("pre-receive", ""), "/it's")
+	f.Add(render("post-commit", "/usr/bin/githandoff", ""), "/usr/bin/githandoff")
+	f.Add(render("pre-receive", "", ""), "/it's")
 	f.Add(encode(2, nil), "")
 	f.Add([]byte("#!/bin/sh\n# githandoff hook 1 sha256:"), "/")
 	f.Fuzz(func(t *testing.T, data []byte, exe string) {
@@ -58,7 +58,7 @@ func FuzzOriginOf(f *testing.F) {
 			assert.Equal(t, intact, originOf(encode(9999, body)))
 		}
 		if checkExe(exe) == nil {
-			got, ok := exeOf(render("pre-push", exe))
+			got, ok := exeOf(render("pre-push", exe, ""))
 			assert.True(t, ok)
 			assert.Equal(t, exe, got)
 		}

@@ -84,8 +84,8 @@ var ofPlace = []mutant{
 	}`, "./hooks -run TestDetectManager",
 	},
 	{
-		"a hook in another language that looks at its name is told apart", "hooks/script.go",
-		`looks().Match(kept) &&`, `true &&`, "./hooks -run TestInstall_misnamed",
+		"a hook in another language that looks at its name is told apart", "hooks/kept.go",
+		`p.any.Match(kept) &&`, `true &&`, "./hooks -run TestInstall_misnamed",
 	},
 	{
 		"an install says that a hook sees another name", "internal/cli/hook.go",
@@ -96,28 +96,25 @@ var ofPlace = []mutant{
 		`npm[simpleHooks] != nil {`, `strings.Contains(string(data), simpleHooks) {`, "./hooks -run TestDetectManager",
 	},
 	{
-		"a hook from before us has its name", "hooks/script/part/before.sh",
-		`*'[ '*'$0'*) found=0`, `*'[ '*'$0'*) found=1`, "./hooks -run TestHook_keptHookHasItsName",
+		"a hook from before us has its name", "hooks/kept.go",
+		`			asks = true`, `			_ = asks`, "./hooks -run TestHook_keptHookHasItsName",
 	},
 	{
-		"a hook from before us that reads itself is run as it is", "hooks/script/part/before.sh",
-		`			*) return 1 ;;
-			esac
-		done`, `			*) ;;
-			esac
-		done`, "./hooks -run TestHook_keptHookHasItsName/read",
+		"a hook from before us that reads itself is run as it is", "hooks/kept.go",
+		`		case !p.says.Match(line):
+			return ""`, `		case !p.says.Match(line):`, "./hooks -run TestHook_keptHookHasItsName",
 	},
 	{
-		"a hook from before us that follows its link is run as it is", "hooks/script/part/before.sh",
-		`*readlink*0* | `, ``, "./hooks -run TestHook_keptHookHasItsName/follows",
+		"a hook from before us that follows its link is run as it is", "hooks/kept.go",
+		`case p.file.Match(line):`, `case false:`, "./hooks -run TestHook_keptHookHasItsName/follows",
 	},
 	{
 		"a hook from before us that runs git leaves its names to other hooks", "hooks/script/part/before.sh",
-		`*' '*' '*' '*) return 1`, `?*) return 1`, "./hooks -run TestHook_keptHookStartsMore/git",
+		`*' '*' '*' '*) shell= ;;`, `?*) shell= ;;`, "./hooks -run TestHook_keptHookStartsMore/git",
 	},
 	{
-		"a hook from before us that compares its name is run as it is", "hooks/script/part/before.sh",
-		`*BASH_SOURCE* | `, ``, "./hooks -run TestHook_keptHookHasItsName",
+		"a hook from before us that compares its name is run as it is", "hooks/kept.go",
+		`first == nil || bytes.Contains(kept, []byte("BASH_SOURCE")) || `, `first == nil || `, "./hooks -run TestHook_keptHookHasItsName",
 	},
 	{
 		"a hook from before us that starts itself again goes on in itself", "hooks/script/part/before.sh",

@@ -1,0 +1,66 @@
+package hooks
+
+import (
+	"bytes"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// patterns match how a hook of others looks at its own name.
+type patterns struct {
+	shell *regexp.Regexp // first line of a script of sh, dash or bash
+	any   *regexp.Regexp // in any language
+	file  *regexp.Regexp // a line of a shell that means the file: it follows it as a symbolic link
+	asks  *regexp.Regexp // a line of a shell that asks for the name or the directory
+	says  *regexp.Regexp // a line of a shell that only prints it, or a comment
+}
+
+var look = sync.OnceValue(func() *patterns {
+	return &patterns{
+		shell: regexp.MustCompile(`^#! *([\w./+ -]*[/ ](?:sh|dash|bash)(?: -[a-z]+)?)\n`),
+		any:   regexp.MustCompile(`\$\{?0\b|PROGRAM_NAME|argv\[0\]|process\.argv\[1\]|__filename|__FILE__|__file__|BASH_SOURCE`),
+		file:  regexp.MustCompile(`readlink.*0|realpath.*0| -[Lh] .*0`),
+		asks:  regexp.MustCompile(`(name|case|\[ ).*\$\{?0|\$\{0[#%]|\$(0|\{0\})[-._]`),
+		says:  regexp.MustCompile(`^\s*(#|echo|printf)|>&2`),
+	}
+})
+
+// shellFor returns the words that start the shell which reads a kept hook under the name of the hook.
+// They are empty for one that runs as its file, under the name of that: it is no shell script, or it
+// does not ask for its name or its directory, as those of hook managers do to learn which hook they
+// are. One that reads or starts $0, or follows it as a symbolic link, means its file, which is not
+// there under the name of the hook. Our own scripts know their name.
+func shellFor(kept []byte) string {
+	p := look()
+	first := p.shell.FindSubmatch(kept)
+	if first == nil || bytes.Contains(kept, []byte("BASH_SOURCE")) || bytes.Contains(kept, []byte("\n"+marker)) {
+		return ""
+	}
+	asks := false
+	for line := range bytes.Lines(kept) {
+		switch {
+		case !bytes.Contains(line, []byte("$0")) && !bytes.Contains(line, []byte("${0")):
+		case p.file.Match(line):
+			return ""
+		case p.asks.Match(line):
+			asks = true
+		case !p.says.Match(line):
+			return ""
+		}
+	}
+	if !asks {
+		return ""
+	}
+	return strings.TrimSpace(string(first[1]))
+}
+
+// Misnamed reports whether the kept hook runs, and is a script that looks at its name and sees another
+// one than before: that of its file.
+func (r Result) Misnamed() bool {
+	kept, _ := os.ReadFile(r.Backup)
+	p := look()
+	return r.After == Chained && bytes.HasPrefix(kept, []byte("#!")) && p.any.Match(kept) &&
+		(!p.shell.Match(kept) || bytes.Contains(kept, []byte("BASH_SOURCE")))
+}
