@@ -133,7 +133,7 @@ func checkGuard(ctx context.Context, d *checkup) {
 	trust, err := sign.LoadHubTrust(d.repo.Own("trust.json"), d.repo.CommonDir)
 	meant := len(d.repo.Config[refs.ConfigKey(gitconfig.HubURL)]) > 0 || err == nil && slices.ContainsFunc(trust.Entries(), ofOthers(d.repo))
 	switch {
-	case place != dir && len(elsewhere) > 0 && (elsewhere[0].Before == hooks.Ours || elsewhere[0].Before == hooks.Chained):
+	case place != dir && len(elsewhere) > 0 && slices.Contains([]hooks.State{hooks.Ours, hooks.Chained, hooks.Outdated}, elsewhere[0].Before):
 		d.wrong("guard", install.Because("installs it where the server does not overwrite it"), "%s is overwritten by the server of this hub", elsewhere[0].Path)
 	case meant:
 		d.wrong("guard", install.Because("puts it back"), "keys or URLs are pinned for a guard, but there is none at %s: every push is taken", guard.Path)
