@@ -264,11 +264,13 @@ func (p *place) uninstall() (Result, error) {
 // its place.
 func (p *place) uninstallAside() error {
 	for _, aside := range p.asides {
-		do := func() error { return os.Remove(aside) }
+		var err error
 		if p.state == Foreign && p.kept.exists && !p.kept.equal(p.hook) {
-			p.kept, do = file{}, func() error { return os.Rename(p.backup, aside) }
+			p.kept, err = file{}, os.Rename(p.backup, aside)
+		} else {
+			err = os.Remove(aside)
 		}
-		if err := do(); err != nil {
+		if err != nil {
 			return err
 		}
 	}

@@ -41,14 +41,7 @@ type repo struct {
 
 func newRepo(t testing.TB, initArgs ...string) *repo {
 	t.Helper()
-	for _, tool := range []string{"git", "sh"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv("CI") != "" {
-				t.Fatalf("%s is not installed", tool)
-			}
-			t.Skipf("%s is not installed", tool)
-		}
-	}
+	gittest.Need(t, "git", "sh")
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	r := &repo{
