@@ -61,7 +61,7 @@ to that list.`,
 			f.StringArrayVar(&o.roles, "role", []string{sign.RoleSender, sign.RoleRecipient}, "give its key the role `ROLE` here; repeatable")
 			f.StringArrayVar(&o.maxScope, "max-scope", nil, "with --team, let the root key authorize only `SCOPE` there; repeatable")
 			f.StringVar(&o.until, "until", "", "trust its key only before this `TIME`")
-			spanVar(f, &o.life, "for", join.Life, "let the invitation hold for `DURATION`")
+			spanVar(f, &o.life, "for", join.Life, "let the invitation hold for `DURATION`, at most 7d")
 		},
 		oneOf: [][]string{{"list", "withdraw"}},
 		run:   func(ctx context.Context) error { return runInvite(ctx, a, o) },
