@@ -15,7 +15,7 @@ import (
 // resumeByID claims a handoff by its id, or the last characters of it.
 func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 	if err := workspace.CheckArg(t.Arg); err != nil {
-		return nil, t.withTask(ctx, err)
+		return nil, t.withTask(ctx, t.Arg, err)
 	}
 	if h, err := t.Work.Find(t.Arg); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 
 // withTask hints, where the argument is no id, at the waiting handoffs of that task, as far as they are
 // known here.
-func (t *search) withTask(ctx context.Context, refusal error) error {
+func (t *Handler) withTask(ctx context.Context, task string, refusal error) error {
 	f := fault.As(refusal)
 	items, err := t.Workspace.InboxItems(ctx, t.Workspace.All(ctx)...)
 	if f == nil || err != nil {
@@ -63,7 +63,7 @@ func (t *search) withTask(ctx context.Context, refusal error) error {
 	}
 	var hints []fault.Hint
 	for _, it := range items {
-		if t.Workspace.Load(ctx, it) == nil && it.Record != nil && it.Record.Task == t.Arg {
+		if t.Workspace.Load(ctx, it) == nil && it.Record != nil && it.Record.Task == task {
 			hints = append(hints, fault.Run("githandoff", "resume", string(it.Place.ID)).Because("takes a handoff of that task"))
 		}
 	}

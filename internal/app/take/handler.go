@@ -5,7 +5,6 @@ package take
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
-	"githandoff/internal/sign"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
@@ -91,18 +89,13 @@ func (q *Request) checkFit(v *lifecycle.Verified) error {
 	return nil
 }
 
-// search is one resume: what is wanted, and which offers and homes were passed over.
+// search is one resume: what is wanted, the offers lost to others, of no use to the caller, or refused,
+// the homes that it passes over, and the hubs of which a part was fetched.
 type search struct {
 	*Handler
 	Request
-	tally
-	crowded bool // a crowd takes from the inboxes of this agent
-}
-
-// tally is how far one resume has come: the offers lost to others, of no use to the caller, or refused;
-// the homes that it passes over; and the hubs of which a part was fetched.
-type tally struct {
 	warn       func(error)
+	crowded    bool                // a crowd takes from the inboxes of this agent
 	askNobody  bool                // no hub is asked about offers which only look held
 	skipped    map[handoff.ID]bool // offers not tried any more
 	unfit      error               // of Request.Fits, for the last offer of no use to the caller
@@ -119,7 +112,7 @@ type tally struct {
 }
 
 // remaining returns the homes that are not passed over.
-func (t *tally) remaining(homes []lifecycle.Home) []lifecycle.Home {
+func (t *search) remaining(homes []lifecycle.Home) []lifecycle.Home {
 	return slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool { return t.passedOver[home] })
 }
 
@@ -127,7 +120,7 @@ func (t *tally) remaining(homes []lifecycle.Home) []lifecycle.Home {
 // does not say which one it is. The offers of a home that is not available are passed over, so that
 // this agent gets those of other homes. If nothing is claimed, the first error is the error of the
 // command. The others are warnings.
-func (t *tally) homeFailed(home lifecycle.Home, err error) {
+func (t *search) homeFailed(home lifecycle.Home, err error) {
 	switch {
 	case err == nil:
 		return
@@ -143,7 +136,7 @@ func (t *tally) homeFailed(home lifecycle.Home, err error) {
 
 // ignoreUnavailable notes the error of a home that is not available, and returns nil. It returns any other
 // error, which ends the command.
-func (t *tally) ignoreUnavailable(home lifecycle.Home, err error) error {
+func (t *search) ignoreUnavailable(home lifecycle.Home, err error) error {
 	if fault.CodeOf(err) != fault.Unavailable {
 		return err
 	}
@@ -156,7 +149,9 @@ func (t *tally) ignoreUnavailable(home lifecycle.Home, err error) error {
 const mostRefusals = 20
 
 // offerRefused notes why an offer is refused. This resume does not try it again.
-func (t *tally) offerRefused(id handoff.ID, err error) {
+func (t *search) offerRefused(it *workspace.Item, err error) {
+	id := it.Place.ID
+	it.Record, it.Tip = nil, nil // there may be many
 	t.skipped[id] = true
 	if f := fault.As(err); f != nil && slices.Contains([]fault.Reason{fault.StatusUnknown, fault.AudienceMismatch, fault.Rollback}, f.Reason) {
 		t.hints = fault.AddHints(t.hints, f.Hints...)
@@ -166,26 +161,6 @@ func (t *tally) offerRefused(id handoff.ID, err error) {
 	}
 	if len(t.refusedIDs) < fault.MaxHints {
 		t.refusedIDs = append(t.refusedIDs, id)
-	}
-}
-
-// hintsOfRefusal returns the hints to show the refused offers, or to look at the agent's own key: where
-// that may take nothing, the offers are not to blame.
-func (t *search) hintsOfRefusal() []fault.Hint {
-	if !t.Engine.Author.MayAct(sign.RoleRecipient, t.Agent) {
-		return []fault.Hint{fault.Run("githandoff", "doctor").Because("says why the key of %s may take nothing", t.Agent)}
-	}
-	hints := t.hints
-	for _, id := range t.refusedIDs {
-		hints = append(hints, fault.Run("githandoff", "show", string(id)).Because("says why it is refused"))
-	}
-	return hints
-}
-
-// warnOfMore warns of the number of offers refused without a warning of their own.
-func (t *tally) warnOfMore() {
-	if more := t.refused - mostRefusals; more > 0 {
-		t.warn(fmt.Errorf("%d more were refused: githandoff audit lists them", more))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -13,12 +14,17 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 	"githandoff/internal/workspace"
 )
 
 // resumeAny claims one of the oldest offers.
 func (t *search) resumeAny(ctx context.Context) (*Result, error) {
-	defer t.warnOfMore()
+	defer func() {
+		if more := t.refused - mostRefusals; more > 0 {
+			t.warn(fmt.Errorf("%d more were refused: githandoff audit lists them", more))
+		}
+	}()
 	sp, err := t.newSpread(t.Workspace.Inboxes())
 	if err != nil {
 		return nil, err
@@ -127,8 +133,7 @@ func (t *search) offers(ctx context.Context, homes []lifecycle.Home) ([]*workspa
 			t.skipped[it.Place.ID] = true
 			t.homeFailed(it.Home, it.Fault)
 		case it.Fault != nil:
-			t.offerRefused(it.Place.ID, it.Fault)
-			it.Record, it.Tip = nil, nil // there may be many
+			t.offerRefused(it, it.Fault)
 		case isFree(it.Record, now):
 			free = append(free, it)
 		case len(held) < mostOffers:
@@ -188,8 +193,7 @@ func (t *search) firstTrusted(sp *spread, free []*workspace.Item) []*workspace.I
 	var good []*workspace.Item
 	for _, it := range free {
 		if err := t.Engine.Keys.CheckTrustedSigner(it.Tip); err != nil {
-			t.offerRefused(it.Place.ID, err)
-			it.Record, it.Tip = nil, nil // there may be many
+			t.offerRefused(it, err)
 			continue
 		}
 		if good = append(good, it); len(good) == tried {
@@ -272,7 +276,7 @@ func (t *search) claimOne(ctx context.Context, offers []*workspace.Item) (*Resul
 			}
 			return nil, t.ignoreUnavailable(it.Home, it.Home.Refresh(ctx, t.inboxesAndLog()))
 		case code == fault.Denied, code == fault.Invalid, code == fault.Policy, code == fault.NotFound:
-			t.offerRefused(it.Place.ID, err)
+			t.offerRefused(it, err)
 		default:
 			if !nothingSent(err) {
 				return nil, err
@@ -313,8 +317,14 @@ func (t *search) errNothing(ctx context.Context, homes []lifecycle.Home) error {
 	t.sweep(ctx)
 	switch {
 	case t.refused > 0:
-		return fault.New(fault.Denied, fault.Refused, "every handoff that waits for %s was refused", t.Agent).
-			WithHints(t.hintsOfRefusal()...)
+		hints := t.hints
+		for _, id := range t.refusedIDs {
+			hints = append(hints, fault.Run("githandoff", "show", string(id)).Because("says why it is refused"))
+		}
+		if !t.Engine.Author.MayAct(sign.RoleRecipient, t.Agent) { // the offers are not to blame
+			hints = []fault.Hint{fault.Run("githandoff", "doctor").Because("says why the key of %s may take nothing", t.Agent)}
+		}
+		return fault.New(fault.Denied, fault.Refused, "every handoff that waits for %s was refused", t.Agent).WithHints(hints...)
 	case t.down != nil:
 		return t.down
 	}

@@ -68,9 +68,7 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 	t.Workspace.ForgetLanes() // each try of a wait asks the hubs again
 	var g *Result
 	err = t.Workspace.DeferWarnings(func() (err error) {
-		s := &search{Handler: t, Request: q, tally: tally{
-			warn: t.Workspace.Warn, skipped: map[handoff.ID]bool{}, passedOver: map[lifecycle.Home]bool{},
-		}}
+		s := &search{Handler: t, Request: q, warn: t.Workspace.Warn, skipped: map[handoff.ID]bool{}, passedOver: map[lifecycle.Home]bool{}}
 		if q.Arg != "" {
 			g, err = s.resumeByID(ctx)
 		} else {

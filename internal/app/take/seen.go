@@ -57,9 +57,10 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (*Result
 
 // offline returns a search for the same that passes over as much, asks no hub, and warns with warn.
 func (t *search) offline(warn func(error)) *search {
-	return &search{Handler: t.Handler, Request: t.Request, crowded: t.crowded, tally: tally{
+	return &search{
+		Handler: t.Handler, Request: t.Request, crowded: t.crowded,
 		warn: warn, askNobody: true, skipped: maps.Clone(t.skipped), passedOver: map[lifecycle.Home]bool{},
-	}}
+	}
 }
 
 // firstSeen returns the seen offer this agent would try first, if it is at a hub where a claim
