@@ -75,7 +75,7 @@ func (s *session) Take(ctx context.Context) (*agenthook.Taken, error) {
 	}
 	// Another session of this worktree may have taken one by now. Without Next, this session is
 	// given the same one, not a second.
-	g, err := take.New(ws).Resume(ctx, take.Request{Here: true, Lease: lifecycle.DefaultLease})
+	g, err := take.New(ws).Resume(ctx, take.Request{OnlyLocal: true, Lease: lifecycle.DefaultLease})
 	if fault.CodeOf(err) == fault.NotFound {
 		return nil, nil
 	}
@@ -99,7 +99,7 @@ func (s *session) answered(ctx context.Context) {
 	switch {
 	case s == nil || s.taken == nil:
 	case s.shown:
-		_ = s.taken.Printed(ctx)
+		_ = s.taken.Printed(ctx, s.workspace.Claims)
 	default:
 		s.taken.Abandon()
 	}

@@ -121,7 +121,7 @@ func (c *resumeCommand) run(ctx context.Context) error {
 		g.Abandon()
 		return err
 	}
-	if err := g.PrintedFor(ctx, claims); err != nil {
+	if err := g.Printed(ctx, claims); err != nil {
 		return err
 	}
 	if c.restore != nil {

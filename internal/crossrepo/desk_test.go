@@ -43,7 +43,7 @@ func (s *agent) resume(t *testing.T, arg string) *take.Result {
 	t.Helper()
 	g, err := take.New(s.Workspace).Resume(t.Context(), take.Request{Arg: arg, Next: true})
 	require.NoError(t, err)
-	require.NoError(t, g.Printed(t.Context()))
+	require.NoError(t, g.Printed(t.Context(), s.Claims))
 	return g
 }
 
@@ -264,7 +264,7 @@ func TestWorkersShareAnInbox(t *testing.T) {
 		wg.Go(func() {
 			if g, err := take.New(w.Workspace).Resume(t.Context(), take.Request{}); assert.NoError(t, err) {
 				got[i] = g.Holder.ID
-				assert.NoError(t, g.Printed(t.Context()))
+				assert.NoError(t, g.Printed(t.Context(), w.Claims))
 			}
 		})
 	}

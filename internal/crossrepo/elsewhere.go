@@ -56,9 +56,26 @@ func (as Aliases) CopiedHomes(ctx context.Context, name string) ([]string, error
 	return Homes(there), nil
 }
 
-// Vanished reports whether the hub showed no lane to a command asking for all of them, or for
+// WhyEmpty returns the refusal of a hub that keeps its handoffs below another prefix by now, or hides
+// them. It is nil if the hub shows a lane, if this clone has seen none, or if the hub does not answer.
+func (h *Hub) WhyEmpty(ctx context.Context) error {
+	if !h.vanished(ctx) {
+		return nil
+	}
+	if err := Moved(ctx, h); err != nil {
+		return err
+	}
+	memory, err := h.Memory(ctx)
+	if err != nil || len(memory) == 0 || !hides(ctx, &h.remote, memory[0]) {
+		return err
+	}
+	h.book.note(func(k *findings) { k.Unshown, k.Shows = h.relative(memory[0].Name)+" "+memory[0].OID, false })
+	return h.Alias.errHidden(h.RemoteName(memory[0].Name))
+}
+
+// vanished reports whether the hub showed no lane to a command asking for all of them, or for
 // their names, although this clone has seen some.
-func (h *fetcher) Vanished(ctx context.Context) bool {
+func (h *fetcher) vanished(ctx context.Context) bool {
 	if !h.laneless.Load() {
 		if !h.whole.Load() {
 			return false

@@ -21,7 +21,7 @@ type List struct {
 }
 
 // List asks the hub for the refs of some agents' inboxes, and for its lanes. git gets the names
-// of all refs anyway. The list tells whether the hub has any lane, see Vanished.
+// of all refs anyway. The list tells whether the hub has any lane, see [Hub.WhyEmpty].
 func (h *fetcher) List(ctx context.Context, agents []string) (*List, error) {
 	var patterns []string
 	copyOf := map[string]string{}

@@ -102,14 +102,3 @@ func CheckShows(ctx context.Context, h *Hub, id handoff.ID) error {
 	}
 	return h.checkShown(ctx)
 }
-
-// Hides returns the refusal of a hub that showed lanes to this clone before, still has them, and
-// shows none now. It is nil otherwise, or if the hub does not answer.
-func Hides(ctx context.Context, h *Hub) error {
-	memory, err := h.Memory(ctx)
-	if err != nil || len(memory) == 0 || !hides(ctx, &h.remote, memory[0]) {
-		return err
-	}
-	h.book.note(func(k *findings) { k.Unshown, k.Shows = h.relative(memory[0].Name)+" "+memory[0].OID, false })
-	return h.Alias.errHidden(h.RemoteName(memory[0].Name))
-}

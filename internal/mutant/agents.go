@@ -326,12 +326,12 @@ var ofAgents = []mutant{
 	{
 		"a hook claims nothing at a hub", "internal/app/take/offers.go",
 		`homes := []lifecycle.Home{t.Local}
-	if !t.Here {`, `homes := []lifecycle.Home{t.Local}
+	if !t.OnlyLocal {`, `homes := []lifecycle.Home{t.Local}
 	if true {`, inScript + "hook_agent_worker",
 	},
 	{
 		"two sessions that begin at once take one handoff", "internal/cli/hookagentsession.go",
-		`take.Request{Here: true,`, `take.Request{Next: true, Here: true,`, inScript + "hook_agent_workers",
+		`take.Request{OnlyLocal: true,`, `take.Request{Next: true, OnlyLocal: true,`, inScript + "hook_agent_workers",
 	},
 	{
 		"what comes before the first look of a watch is told", "internal/app/agentwatch/watch.go",

@@ -15,8 +15,8 @@ var ofServers = []mutant{
 		`return err == nil && parseReport(out).flag[name] == '='`, `return err == nil && out != nil`, "./internal/cli -run TestScript/emit_hidden",
 	},
 	{
-		"a hub that begins to hide its log is noticed", "internal/app/take/offers.go",
-		`err := crossrepo.Hides(ctx, hub); err != nil`, `err := crossrepo.Hides(ctx, hub); err != nil && false`, "./internal/cli -run TestScript/emit_hidden",
+		"a hub that begins to hide its log is noticed", "internal/crossrepo/elsewhere.go",
+		`|| !hides(ctx, &h.remote, memory[0])`, `|| !hides(ctx, &h.remote, memory[0]) || true`, "./internal/cli -run TestScript/emit_hidden",
 	},
 	{
 		"a dry run whose refs were all accepted found no refusal", "internal/crossrepo/refusal.go",

@@ -11,6 +11,7 @@ import (
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/work"
+	"githandoff/internal/workspace"
 )
 
 // peek reads one handoff and claims nothing. The caller has fetched it.
@@ -24,6 +25,30 @@ func (t *search) peek(ctx context.Context, home lifecycle.Home, p lifecycle.Plac
 		err = t.checkFit(v)
 	}
 	return &Result{Verified: v, Home: home}, err
+}
+
+// attempt claims an offer. If others were faster, the hub is asked again, and the look brings
+// everything for the next choice; looked reports this. In a crowd the offer is given up instead.
+func (t *search) attempt(ctx context.Context, it *workspace.Item) (g *Result, looked bool, err error) {
+	req := lifecycle.ClaimRequest{Place: it.Place}
+	hub, ok := it.Home.(*crossrepo.Hub)
+	switch {
+	case !ok:
+		g, err = t.claim(ctx, it.Home, req)
+		return g, true, err
+	case t.crowded: // the next offer costs less than to ask who was faster
+		req.NoRetry = true
+		g, err = t.claim(ctx, hub, req)
+	default:
+		looked = hub.BringAlong(t.inboxesAndLog(), func() { g, err = t.claim(ctx, hub, req) })
+	}
+	switch {
+	case errors.Is(err, crossrepo.ErrOvertaken):
+		err = errors.Join(err, t.forgetOvertaken(ctx, it))
+	case fault.CodeOf(err) == fault.Conflict:
+		err = errors.Join(err, t.forgetLost(ctx, it))
+	}
+	return g, looked, err
 }
 
 // claim claims one handoff, whose part of the home was refreshed. req has the place, and the ways in

@@ -67,7 +67,7 @@ type Request struct {
 	Next         bool   // without Arg: pass over the held handoff
 	Lease        time.Duration
 	Peek         bool // look, do not claim
-	Here         bool // only of this repository's own home: no hub is asked
+	OnlyLocal    bool // only of this repository's own home: no hub is asked
 	AllowExpired bool
 	// Fits, if any, refuses a handoff of no use to the caller, before it is claimed. Without Arg
 	// the next one is tried.
@@ -177,20 +177,16 @@ type Result struct {
 }
 
 // Printed records the output of the content. Until then the next resume shows the same handoff
-// again.
-func (g *Result) Printed(ctx context.Context) error { return g.PrintedFor(ctx, g.claims) }
-
-// PrintedFor is like Printed where the work may go on in another worktree of this clone, to which the
-// claim moves then.
-func (g *Result) PrintedFor(ctx context.Context, other work.Claims) error {
+// again. The claim moves to the worktree where the work goes on, if claims are those of another one.
+func (g *Result) Printed(ctx context.Context, claims work.Claims) error {
 	defer g.unlock()
-	moves := other.Dir != g.claims.Dir
+	moves := claims.Dir != g.claims.Dir
 	if g.Holder == nil || g.Holder.Printed && !moves {
 		return nil
 	}
 	g.Holder.Printed = true
 	if moves {
-		return g.claims.HandOver(ctx, g.Holder, other)
+		return g.claims.HandOver(ctx, g.Holder, claims)
 	}
 	return g.claims.Update(ctx, g.Holder.ID, func(stored *work.Claim) error {
 		stored.Printed = stored.Held()

@@ -1,7 +1,6 @@
 package take
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +37,7 @@ func (t *search) resumeAny(ctx context.Context) (*Result, error) {
 		t.skipped[h.ID] = true
 	}
 	homes := []lifecycle.Home{t.Local}
-	if !t.Here {
+	if !t.OnlyLocal {
 		all, down := t.Workspace.Sources(ctx)
 		homes = t.remaining(all)
 		t.homeFailed(nil, down)
@@ -76,6 +75,11 @@ func (t *search) lookAt(ctx context.Context, homes []lifecycle.Home) {
 	for i, err := range crossrepo.Each(homes, func(home lifecycle.Home) error { return home.Refresh(ctx, look) }) {
 		t.homeFailed(homes[i], err)
 	}
+}
+
+// inboxesAndLog asks for everything needed for a choice: the inboxes of this agent, and the log.
+func (t *Handler) inboxesAndLog() lifecycle.FetchSpec {
+	return lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true}
 }
 
 // resumeFetched claims one of the fetched offers, and fetches more of a crowded inbox if none of
@@ -328,8 +332,15 @@ func (t *search) errNothing(ctx context.Context, homes []lifecycle.Home) error {
 	case t.down != nil:
 		return t.down
 	}
-	if err := cmp.Or(moved(ctx, homes), t.unfit); err != nil {
-		return err
+	for _, home := range homes {
+		if hub, ok := home.(*crossrepo.Hub); ok {
+			if err := hub.WhyEmpty(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	if t.unfit != nil {
+		return t.unfit
 	}
 	wait := []string{"githandoff", "resume", "--wait", "10m"}
 	if t.Next { // else it would show what this worktree holds
@@ -338,20 +349,4 @@ func (t *search) errNothing(ctx context.Context, homes []lifecycle.Home) error {
 	return fault.New(fault.NotFound, fault.NothingPending, "nothing waits for %s", t.Agent).
 		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the handoffs that wait for others"),
 			fault.Run(wait...).Because("waits for one"))
-}
-
-// moved returns the error of a hub which keeps its handoffs below another prefix by now, or hides
-// them.
-func moved(ctx context.Context, homes []lifecycle.Home) error {
-	for _, home := range homes {
-		if hub, ok := home.(*crossrepo.Hub); ok && hub.Vanished(ctx) {
-			if err := crossrepo.Moved(ctx, hub); err != nil {
-				return err
-			}
-			if err := crossrepo.Hides(ctx, hub); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

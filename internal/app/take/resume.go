@@ -88,7 +88,7 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 // it claims an offer.
 func (t *search) resumeNext(ctx context.Context) (g *Result, err error) {
 	if !t.Peek {
-		if !t.Here {
+		if !t.OnlyLocal {
 			if err := t.Workspace.Recover(ctx); err != nil {
 				t.Workspace.Warn(err)
 			}
@@ -121,7 +121,7 @@ func (t *search) finishUnprinted(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	held = slices.DeleteFunc(held, func(h *work.Claim) bool {
-		return h.Printed || h.Actor != t.Agent || t.Here && !t.Local.Is(h.Home)
+		return h.Printed || h.Actor != t.Agent || t.OnlyLocal && !t.Local.Is(h.Home)
 	})
 	answers := map[lifecycle.Home]error{} // of the homes asked so far
 	for _, h := range held {
@@ -185,7 +185,7 @@ func placesAt(home lifecycle.Home, held []*work.Claim) (places []lifecycle.Place
 // takes more. Nil if nothing is held. Claims ended by others are closed, with a warning.
 func (t *search) showHeld(ctx context.Context) (*Result, error) {
 	held, _, err := t.Work.Split()
-	if t.Here {
+	if t.OnlyLocal {
 		held = slices.DeleteFunc(held, func(h *work.Claim) bool { return !t.Local.Is(h.Home) })
 	}
 	if err != nil || len(held) == 0 {

@@ -2,7 +2,6 @@ package take
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 
@@ -100,33 +99,4 @@ func (t *search) firstSeen(ctx context.Context, homes []lifecycle.Home) (*worksp
 func (t *Handler) isMine(it *workspace.Item) (bool, error) {
 	sp, err := t.newSpread([]string{it.Place.Agent})
 	return err == nil && sp.rank(it.Place.Agent, it.Place.ID) == 0, err
-}
-
-// attempt claims an offer. If others were faster, the hub is asked again, and the look brings
-// everything for the next choice. In a crowd the offer is given up instead.
-func (t *search) attempt(ctx context.Context, it *workspace.Item) (g *Result, looked bool, err error) {
-	req := lifecycle.ClaimRequest{Place: it.Place}
-	hub, ok := it.Home.(*crossrepo.Hub)
-	switch {
-	case !ok:
-		g, err = t.claim(ctx, it.Home, req)
-		return g, true, err
-	case t.crowded: // the next offer costs less than to ask who was faster
-		req.NoRetry = true
-		g, err = t.claim(ctx, hub, req)
-	default:
-		looked = hub.BringAlong(t.inboxesAndLog(), func() { g, err = t.claim(ctx, hub, req) })
-	}
-	switch {
-	case errors.Is(err, crossrepo.ErrOvertaken):
-		err = errors.Join(err, t.forgetOvertaken(ctx, it))
-	case fault.CodeOf(err) == fault.Conflict:
-		err = errors.Join(err, t.forgetLost(ctx, it))
-	}
-	return g, looked, err
-}
-
-// inboxesAndLog asks for everything needed for a choice: the inboxes of this agent, and the log.
-func (t *Handler) inboxesAndLog() lifecycle.FetchSpec {
-	return lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true}
 }
