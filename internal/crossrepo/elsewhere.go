@@ -15,9 +15,9 @@ import (
 // anyLane is the pattern of ls-remote for the lanes below whatever prefix.
 const anyLane = "log/*"
 
-// Homes lists the prefixes of the lanes among some refs of a hub, sorted. A hub that is itself
+// LanePrefixes lists the prefixes of the lanes among some refs of a hub, sorted. A hub that is itself
 // a clone also has copies of lanes: they belong to other hubs.
-func Homes(names []string) []string {
+func LanePrefixes(names []string) []string {
 	var homes []string
 	for _, name := range names {
 		i := strings.LastIndex(name, "/log/")
@@ -32,9 +32,9 @@ func Homes(names []string) []string {
 	return slices.Compact(homes)
 }
 
-// CopiedHomes returns the prefixes below which the hub behind a remote keeps handoffs, as far as
+// CopiedPrefixes returns the prefixes below which the hub behind a remote keeps handoffs, as far as
 // an ordinary clone or fetch copied them. No hub is asked.
-func (as Aliases) CopiedHomes(ctx context.Context, name string) ([]string, error) {
+func (as Aliases) CopiedPrefixes(ctx context.Context, name string) ([]string, error) {
 	var there []string
 	for _, spec := range as.Repo.Config["remote."+name+".fetch"] {
 		from, to, _ := strings.Cut(strings.TrimPrefix(spec, "+"), ":")
@@ -53,7 +53,7 @@ func (as Aliases) CopiedHomes(ctx context.Context, name string) ([]string, error
 			}
 		}
 	}
-	return Homes(there), nil
+	return LanePrefixes(there), nil
 }
 
 // WhyEmpty returns the refusal of a hub that keeps its handoffs below another prefix by now, or hides
@@ -97,7 +97,7 @@ func Moved(ctx context.Context, h *Hub) error {
 	if err != nil {
 		return nil //nolint:nilerr // its caller has an error to report
 	}
-	homes := Homes(slices.Collect(maps.Keys(there)))
+	homes := LanePrefixes(slices.Collect(maps.Keys(there)))
 	if slices.Contains(homes, h.Alias.Below()) {
 		return nil
 	}

@@ -68,9 +68,9 @@ func (b *notebook) note(change func(*findings)) {
 	}
 }
 
-// KeepsRefs returns the refusal of the hub if this clone knows it to delete no ref: whatever is sent
+// CheckDeletes returns the refusal of the hub if this clone knows it to delete no ref: whatever is sent
 // there, or taken from there, could never end. It is nil where nothing is known.
-func (h *remote) KeepsRefs() error {
+func (h *remote) CheckDeletes() error {
 	k := h.book.findings()
 	if k.KeepsRefs == "" {
 		return nil

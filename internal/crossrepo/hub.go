@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -77,6 +79,10 @@ func (h *Hub) LooksFirst(ctx context.Context, id handoff.ID) bool {
 	return true
 }
 
+// ErrOvertaken is the cause of the error of a transaction with NoRetry of which nothing was sent: the
+// list of refs at the start of the push showed that the handoff had moved on.
+var ErrOvertaken = fmt.Errorf("another step came first: %w", refs.ErrRefused)
+
 // hubStep is a transaction on its way to a hub.
 type hubStep struct {
 	hub *Hub
@@ -87,7 +93,7 @@ type hubStep struct {
 func (s hubStep) apply(ctx context.Context) error {
 	// If a copy has moved already, do not push: it would be refused. If it is at the new value, git
 	// would call that ref up to date, ignore its lease, and move the others.
-	if err := s.hub.checkRefused(s.t.Edits); err != nil {
+	if err := s.hub.checkLanes(s.t.Edits); err != nil {
 		return err
 	}
 	if _, moved, err := s.compare(ctx); err != nil {
@@ -110,7 +116,9 @@ func (s hubStep) apply(ctx context.Context) error {
 			return s.landed(ctx)
 		}
 		if try == 0 && s.t.NoRetry && report.overtaken(s.hub, s.t.Edits) {
-			return s.errOvertaken()
+			f := fault.New(fault.Conflict, fault.Claimed, "others changed %s at %s first", s.hub.RemoteName(s.t.Edits[0].Ref), s.hub.Alias.Name)
+			f.Err = ErrOvertaken
+			return f
 		}
 		if s.hub.guardRefusal(err) == nil && report.RefusedForGood(s.t.Edits) {
 			return refusal(ctx, s.hub, s.t.Edits, report, err)
@@ -138,7 +146,7 @@ func (s hubStep) unapplied(ctx context.Context, edits []refs.Edit, report *pushR
 	if err := h.Refresh(ctx, lifecycle.FetchSpecFor(h, s.t.Edits)); err != nil {
 		return nil, false, err
 	}
-	if err := h.checkRefused(s.t.Edits); err != nil {
+	if err := h.checkLanes(s.t.Edits); err != nil {
 		return nil, false, err
 	}
 	done, moved, err := s.compare(ctx)
@@ -190,12 +198,21 @@ func (s hubStep) landed(ctx context.Context) error {
 func (s hubStep) follow(ctx context.Context) error {
 	h, t := s.hub, s.t
 	ctx = context.WithoutCancel(ctx)
-	h.pushed(t.Edits)
-	edits, err := h.followed(ctx, t.Edits)
-	if err != nil {
-		return err
+	h.notePushed(t.Edits)
+	edits := h.copied(t.Edits)
+	for _, e := range t.Edits { // a fetched snapshot is deleted with the hub's; one sent from here has a ref of its own
+		if !h.isWork(e.Ref) || e.New != "" {
+			continue
+		}
+		now, err := h.Repo.Resolve(ctx, e.Ref)
+		if err != nil {
+			return err
+		}
+		if now != "" {
+			edits = append(edits, refs.Edit{Ref: e.Ref, Old: now})
+		}
 	}
-	err = h.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: t.Objects, LocalEdits: t.LocalEdits})
+	err := h.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: t.Objects, LocalEdits: t.LocalEdits})
 	if _, ok := errors.AsType[*refs.StaleError](err); !ok {
 		return err
 	}
@@ -222,4 +239,27 @@ func (s hubStep) noteMoved(moved []string) {
 			h.book.note(func(k *findings) { k.Moved = true })
 		}
 	}
+}
+
+// ErrInDoubt is the cause of the error of an interrupted push: the hub may have taken it, or
+// may take it yet. The next look at the hub tells.
+var ErrInDoubt = errors.New("the hub may have taken the push")
+
+// inDoubt adds [ErrInDoubt] to the error of the look after an unanswered push, if an interrupt
+// kept the look from learning the outcome.
+func inDoubt(r *pushReport, err error) error {
+	if r.rejected() || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrInDoubt, err)
+}
+
+// rejected reports whether git or the hub refused a ref: then an atomic push moved none.
+func (r *pushReport) rejected() bool {
+	for ref, flag := range r.flag {
+		if _, ok := r.refused(ref); ok || flag == '!' && strings.HasPrefix(r.summary[ref], "[rejected] ") {
+			return true
+		}
+	}
+	return false
 }

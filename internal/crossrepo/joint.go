@@ -114,7 +114,7 @@ func (j *joint) another(group []*waiting) *waiting {
 // where other steps of the same push leave refs.
 func (j *joint) fits(ctx context.Context, w *waiting, tips map[string]string) error {
 	h := w.hub
-	if err := h.checkRefused(w.t.Edits); err != nil {
+	if err := h.checkLanes(w.t.Edits); err != nil {
 		return err
 	}
 	stale := &refs.StaleError{Read: true}

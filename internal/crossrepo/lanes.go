@@ -48,8 +48,8 @@ func (h *laneCopies) inMirror(id handoff.ID) bool {
 	return ok || h.whole.Load()
 }
 
-// fetched records which lanes a fetch put into the mirror. They must be checked again.
-func (h *laneCopies) fetched(ids []handoff.ID, log bool) {
+// noteFetched records which lanes a fetch put into the mirror. They must be checked again.
+func (h *laneCopies) noteFetched(ids []handoff.ID, log bool) {
 	for _, id := range ids {
 		h.brought.Store(id.Lane(), true)
 		h.fresh.Delete(id.Lane())
@@ -61,8 +61,8 @@ func (h *laneCopies) fetched(ids []handoff.ID, log bool) {
 	}
 }
 
-// pushed notes lanes moved at the hub: the mirror has their former tips.
-func (h *laneCopies) pushed(edits []refs.Edit) {
+// notePushed notes lanes moved at the hub: the mirror has their former tips.
+func (h *laneCopies) notePushed(edits []refs.Edit) {
 	for _, e := range edits {
 		if cc, ok := strings.CutPrefix(e.Ref, h.Namespace().Lanes()); ok {
 			h.brought.Delete(cc)
@@ -150,7 +150,8 @@ func (h *laneCopies) Refused(lane string) error {
 	return nil
 }
 
-func (h *laneCopies) checkRefused(edits []refs.Edit) error {
+// checkLanes refuses edits of a lane that is not believed.
+func (h *laneCopies) checkLanes(edits []refs.Edit) error {
 	for _, e := range edits {
 		if err := h.Refused(e.Ref); err != nil {
 			return err

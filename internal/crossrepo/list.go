@@ -76,7 +76,7 @@ func (l *List) Shows(ctx context.Context, inbox refs.Ref, id handoff.ID) bool {
 			return false
 		}
 	}
-	h.fetched([]handoff.ID{id}, false)
+	h.noteFetched([]handoff.ID{id}, false)
 	if h.learn(ctx, []handoff.ID{id}) != nil || h.Refused(lane) != nil {
 		return false
 	}

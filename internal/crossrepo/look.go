@@ -107,7 +107,7 @@ func (h *fetcher) bringOnce(ctx context.Context, l Look, b *bound) error {
 	if err := h.checkShown(ctx); err != nil {
 		return err
 	}
-	h.fetched(ids, l.Log)
+	h.noteFetched(ids, l.Log)
 	return h.takePublished(ctx, l.Published)
 }
 

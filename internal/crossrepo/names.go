@@ -3,8 +3,6 @@ package crossrepo
 import (
 	"strings"
 
-	"githandoff/internal/fault"
-	"githandoff/internal/gitconfig"
 	"githandoff/internal/refs"
 )
 
@@ -70,67 +68,3 @@ func (a *Alias) Root() string { return refs.At(a.Prefix, refs.Root) }
 
 // Below returns Root without the "/": the prefix of the alias, or the usual one.
 func (a *Alias) Below() string { return strings.TrimSuffix(a.Root(), "/") }
-
-// HubPrefix returns the prefix below which the clients of a guarded hub, repo, keep handoffs; ""
-// if it has no setting for it.
-func HubPrefix(repo *refs.Repo) (string, error) {
-	values := repo.Config[gitconfig.HubPrefix]
-	if len(values) == 0 {
-		return "", nil
-	}
-	last := values[len(values)-1]
-	return last, CheckPrefix(last)
-}
-
-// CheckPrefix refuses a prefix unfit for handoffs: one that is no ref name, has fewer than
-// three parts, or belongs to something else.
-func CheckPrefix(prefix string) error {
-	bad := func(why string) error {
-		return fault.New(fault.Usage, fault.BadUsage, "%s cannot be the prefix of handoffs: %s", Quote(prefix), why).
-			WithHints(fault.Fact("where a host takes only branches, the prefix is refs/heads/handoffs"))
-	}
-	part := strings.Split(prefix, "/")
-	switch {
-	case len(prefix) > maxPrefix:
-		return bad("it is too long")
-	case len(part) < 3 || part[0] != "refs":
-		return bad("it is not of the form refs/heads/NAME")
-	case part[1] == "handoffs" || part[1] == "notes" || part[1] == "tags" || part[1] == "remotes":
-		return bad("refs/" + part[1] + " has another use")
-	}
-	for _, p := range part {
-		if !partName(p) {
-			return bad("its parts are made of a-z, 0-9, \"-\", \"_\" and single dots, and begin with a letter or digit")
-		}
-	}
-	return nil
-}
-
-// maxPrefix is the length of a prefix in bytes. Names below it must fit the file systems of
-// servers.
-const maxPrefix = 100
-
-// partName reports whether every file system and server keeps one part of a prefix as it is.
-func partName(p string) bool {
-	if p == "" || strings.HasSuffix(p, ".lock") || strings.HasSuffix(p, ".") || strings.Contains(p, "..") {
-		return false
-	}
-	for i, c := range p {
-		plain := c >= 'a' && c <= 'z' || c >= '0' && c <= '9'
-		if !plain && (i == 0 || c != '-' && c != '_' && c != '.') {
-			return false
-		}
-	}
-	return true
-}
-
-// File makes the objects of a file to publish at a hub in the place of another object, "" for
-// none. The ref leads to the last one: the blob, or, at a hub with a prefix, the commit
-// carrying it.
-func File(h *Hub, body []byte, before string) []*refs.Object {
-	blob := refs.NewObject(h.Repo.Format, "blob", body)
-	if h.Alias.Prefix == "" {
-		return []*refs.Object{blob}
-	}
-	return append([]*refs.Object{blob}, refs.Carrier(blob.OID, before)...)
-}

@@ -53,11 +53,11 @@ func TestNamesGoBothWays(t *testing.T) {
 // Lanes are found below every prefix that handoffs can have. Copies of lanes, and branches that
 // only look alike, are no home.
 func TestHomes(t *testing.T) {
-	assert.Empty(t, Homes([]string{
+	assert.Empty(t, LanePrefixes([]string{
 		"refs/heads/log/aa", "refs/heads/main", "refs/handoffs/log", "refs/handoffs/remotes/0123456789ab/log/aa", "refs/handoffs/mirror/0123456789ab/log/aa",
 		"refs/remotes/origin/handoffs/log/aa", "refs/heads/topic/log/long", "refs/heads/Topic/log/aa", "refs/heads/handoffs/inbox/fixer/aa",
 	}))
-	assert.Equal(t, []string{"refs/handoffs", "refs/heads/handoffs", "refs/heads/team/one"}, Homes([]string{
+	assert.Equal(t, []string{"refs/handoffs", "refs/heads/handoffs", "refs/heads/team/one"}, LanePrefixes([]string{
 		"refs/heads/team/one/log/zz", "refs/heads/handoffs/log/aa", "refs/heads/handoffs/log/0b", "refs/handoffs/log/aa",
 	}))
 }

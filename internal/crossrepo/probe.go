@@ -79,7 +79,7 @@ func probed(a *Alias, names []string) *Probe {
 			p.Holds++
 		}
 	}
-	for _, home := range Homes(names) {
+	for _, home := range LanePrefixes(names) {
 		if home == a.Below() {
 			p.Here = true
 		} else {

@@ -155,3 +155,14 @@ func (in Invites) settle(ctx context.Context, edits []refs.Edit, objects ...*ref
 	}
 	return refs.Drop(ctx, in.Hub.Repo, edits[0].Ref)
 }
+
+// File makes the objects of a file to publish at a hub in the place of another object, "" for
+// none. The ref leads to the last one: the blob, or, at a hub with a prefix, the commit
+// carrying it.
+func File(h *Hub, body []byte, before string) []*refs.Object {
+	blob := refs.NewObject(h.Repo.Format, "blob", body)
+	if h.Alias.Prefix == "" {
+		return []*refs.Object{blob}
+	}
+	return append([]*refs.Object{blob}, refs.Carrier(blob.OID, before)...)
+}

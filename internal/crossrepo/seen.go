@@ -2,10 +2,8 @@ package crossrepo
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -62,16 +60,6 @@ func (h *fetcher) BringAlong(spec lifecycle.FetchSpec, do func()) (looked bool) 
 	looked = h.along == nil
 	h.along = nil
 	return looked
-}
-
-// ErrOvertaken is the cause of the error of a transaction with NoRetry of which nothing was sent: the
-// list of refs at the start of the push showed that the handoff had moved on.
-var ErrOvertaken = fmt.Errorf("another step came first: %w", refs.ErrRefused)
-
-func (s hubStep) errOvertaken() error {
-	f := fault.New(fault.Conflict, fault.Claimed, "others changed %s at %s first", s.hub.RemoteName(s.t.Edits[0].Ref), s.hub.Alias.Name)
-	f.Err = ErrOvertaken
-	return f
 }
 
 // NoteContested notes whether others claim from the hub as well: a claim tried without a look came too

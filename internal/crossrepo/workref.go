@@ -36,7 +36,13 @@ func (h *Hub) remaining(ctx context.Context, edits []refs.Edit, done bool) ([]re
 		}
 		return edits, nil
 	}
-	there, err := h.remoteWork(ctx, edits)
+	var names []string
+	for _, e := range edits {
+		if h.isWork(e.Ref) {
+			names = append(names, h.RemoteName(e.Ref))
+		}
+	}
+	there, err := h.listed(ctx, gitexec.RemoteTimeout, names...)
 	if err != nil {
 		return nil, err
 	}
@@ -60,36 +66,6 @@ func (h *Hub) remaining(ctx context.Context, edits []refs.Edit, done bool) ([]re
 		rest = append(rest, e)
 	}
 	return rest, nil
-}
-
-// remoteWork asks the hub where the refs of snapshots are.
-func (h *Hub) remoteWork(ctx context.Context, edits []refs.Edit) (map[string]string, error) {
-	var names []string
-	for _, e := range edits {
-		if h.isWork(e.Ref) {
-			names = append(names, h.RemoteName(e.Ref))
-		}
-	}
-	return h.listed(ctx, gitexec.RemoteTimeout, names...)
-}
-
-// followed returns the edits of this repository after those of the hub: a fetched snapshot is
-// deleted, and a snapshot sent from here has a ref of its own.
-func (h *Hub) followed(ctx context.Context, edits []refs.Edit) ([]refs.Edit, error) {
-	list := h.copied(edits)
-	for _, e := range edits {
-		if !h.isWork(e.Ref) || e.New != "" {
-			continue
-		}
-		now, err := h.Repo.Resolve(ctx, e.Ref)
-		if err != nil {
-			return nil, err
-		}
-		if now != "" {
-			list = append(list, refs.Edit{Ref: e.Ref, Old: now})
-		}
-	}
-	return list, nil
 }
 
 // FetchWork brings the snapshot of a handoff here: the very commit named by its envelope, from

@@ -81,7 +81,7 @@ var ofAliases = []mutant{
 `, ``, "./internal/cli -run TestScript/prefix_life",
 	},
 	{
-		"a prefix is a plain name", "internal/crossrepo/names.go",
+		"a prefix is a plain name", "internal/crossrepo/prefix.go",
 		`		if !plain && (i == 0`, `		if !plain && false && (i == 0`, inCrossrepo + "TestCheckPrefix",
 	},
 	{
@@ -106,7 +106,7 @@ var ofAliases = []mutant{
 `, ``, "./internal/cli -run TestScript/prefix_team",
 	},
 	{
-		"a file becomes a branch in a commit", "internal/crossrepo/names.go",
+		"a file becomes a branch in a commit", "internal/crossrepo/published.go",
 		`	if h.Alias.Prefix == "" {
 		return []*refs.Object{blob}`, `	if true {
 		return []*refs.Object{blob}`, "./internal/cli -run TestScript/prefix_team",

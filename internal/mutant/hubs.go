@@ -130,7 +130,7 @@ var ofHubs = []mutant{
 		` && !fault.Is(m.Refused(m.name), fault.MissingObject) {`, ` {`, inCrossrepo + "TestLookMendsALane",
 	},
 	{
-		"a copy of notes that lacks objects goes", "internal/crossrepo/gc.go",
+		"a copy of notes that lacks objects goes", "internal/crossrepo/fetch.go",
 		` || ref == h.NotesCopy())`, `)`, inCrossrepo + "TestGCWithinAFetch",
 	},
 	{

@@ -331,7 +331,7 @@ var mutants = []mutant{
 `, ``, inCrossrepo + "TestGCBeginsDuringAFetch",
 	},
 	{
-		"copies that a gc broke during a fetch are fetched again", "internal/crossrepo/gc.go",
+		"copies that a gc broke during a fetch are fetched again", "internal/crossrepo/fetch.go",
 		`errors.Join(err, h.Repo.Apply(ctx, refs.Transaction{Edits: copies}))`, `errors.Join(err)`, inCrossrepo + "TestGCBeginsDuringAFetch",
 	},
 	{

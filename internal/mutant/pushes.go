@@ -135,11 +135,11 @@ var ofPushes = []mutant{
 	},
 	{
 		"nothing is sent to a hub where nothing can end", "internal/outbox/outbox.go",
-		`		if err := hub.KeepsRefs(); err != nil {`, `		if err := hub.KeepsRefs(); err != nil && false {`, "./internal/cli -run TestScript/doctor_try",
+		`		if err := hub.CheckDeletes(); err != nil {`, `		if err := hub.CheckDeletes(); err != nil && false {`, "./internal/cli -run TestScript/doctor_try",
 	},
 	{
 		"nothing is taken at a hub where nothing can end", "internal/app/take/claim.go",
-		`		return hub.KeepsRefs()`, `		_ = hub.KeepsRefs`, "./internal/cli -run TestScript/doctor_try",
+		`		return hub.CheckDeletes()`, `		_ = hub.CheckDeletes`, "./internal/cli -run TestScript/doctor_try",
 	},
 	{
 		"what a refused push made us read is not read twice", "internal/lifecycle/engine.go",

@@ -191,14 +191,14 @@ var ofWork = []mutant{
 		return`, inScript + "progress_landed",
 	},
 	{
-		"a push that was interrupted is in doubt", "internal/crossrepo/indoubt.go",
+		"a push that was interrupted is in doubt", "internal/crossrepo/hub.go",
 		`return fmt.Errorf("%w: %w", ErrInDoubt, err)`, `_ = fmt.Errorf
 	return err`, inCrossrepo + "TestInterruptedPush",
 	},
 	{
 		"a push that git finished after an interrupt was taken", "internal/crossrepo/hub.go",
 		`	ctx = context.WithoutCancel(ctx)
-	h.pushed`, `	h.pushed`, inCrossrepo + "TestInterruptedPush",
+	h.notePushed`, `	h.notePushed`, inCrossrepo + "TestInterruptedPush",
 	},
 	{
 		"a step in doubt is kept for the next sync", "internal/app/finish/finish.go",

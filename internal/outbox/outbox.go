@@ -112,7 +112,7 @@ func InDoubt(err error) error {
 func (o *Outbox) Deliver(ctx context.Context, home lifecycle.Home, p *lifecycle.Payload) error {
 	localEdits := []refs.Edit{{Ref: refs.Outbox(p.Agent, p.Record.ID), Old: p.Commit.OID}}
 	if hub, ok := home.(*crossrepo.Hub); ok {
-		if err := hub.KeepsRefs(); err != nil {
+		if err := hub.CheckDeletes(); err != nil {
 			return err
 		}
 		localEdits = append([]refs.Edit{{Ref: refs.Sent(p.Agent, p.Record.ID), New: p.Commit.OID}}, localEdits...)

@@ -87,7 +87,7 @@ func checkGuarded(ctx context.Context, d *checkup) {
 		names = append(names, ref.Name)
 	}
 	judged := cmp.Or(d.repo.Config.Get(gitconfig.HubPrefix), crossrepo.UsualPrefix)
-	for _, home := range crossrepo.Homes(names) {
+	for _, home := range crossrepo.LanePrefixes(names) {
 		if home == judged {
 			continue
 		}

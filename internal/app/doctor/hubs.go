@@ -33,8 +33,8 @@ func (d *checkup) checkHubs(ctx context.Context) {
 			d.ok(check, "%s; no handoff is sent there", p.Refused)
 		case p.Refused != nil:
 			d.problem(check, p.Refused)
-		case hub.KeepsRefs() != nil:
-			d.problem(check, hub.KeepsRefs())
+		case hub.CheckDeletes() != nil:
+			d.problem(check, hub.CheckDeletes())
 		case hub.LastRefusal() != nil:
 			d.problem(check, hub.LastRefusal())
 		case p.Lost != nil && (p.Here || len(p.Elsewhere) == 0):

@@ -21,7 +21,7 @@ func MissingPrefix(ctx context.Context, repo *refs.Repo) (hub *crossrepo.Alias, 
 			continue
 		}
 		// A clone that was a mirror has copies below the usual prefix, where it looks.
-		if homes, err := aliases.CopiedHomes(ctx, name); err == nil && len(homes) > 0 && !slices.Contains(homes, crossrepo.UsualPrefix) {
+		if homes, err := aliases.CopiedPrefixes(ctx, name); err == nil && len(homes) > 0 && !slices.Contains(homes, crossrepo.UsualPrefix) {
 			return al, homes[0]
 		}
 	}

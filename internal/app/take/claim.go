@@ -107,7 +107,7 @@ func (c *claiming) check(ctx context.Context) error {
 		}
 	}
 	if hub, ok := c.home.(*crossrepo.Hub); ok && c.held == nil {
-		return hub.KeepsRefs()
+		return hub.CheckDeletes()
 	}
 	return nil
 }
