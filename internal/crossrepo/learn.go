@@ -218,28 +218,20 @@ type laneMove struct {
 
 // next returns the next tip of the copy, which is its present one if it stays. Why it stays is added to
 // the refusals, which are errors of single lanes. The error is of a hub whose lane lacks commits seen by
-// this clone. If commits are lost here, because a gc took objects just fetched, the lane is fetched
-// again.
+// this clone. If commits are lost here, the lane is fetched again.
 func (m *laneMove) next(ctx context.Context) (to string, err error) {
 	to, err = m.decide(ctx)
 	if !fault.Is(err, fault.MissingObject) && !fault.Is(m.Refused(m.name), fault.MissingObject) {
 		return to, err
 	}
-	if err := m.mendLane(ctx); err != nil {
+	_, _, err = m.mend(ctx, m.name, m.mirrored(m.name))
+	if err != nil && !fault.Is(err, fault.MissingObject) { // an object that the hub has lost as well stays lost
+		return "", err
+	}
+	if m.laneTips, err = m.tipsOf(ctx, m.name); err != nil {
 		return "", err
 	}
 	return m.decide(ctx)
-}
-
-// mendLane brings the objects of the copy and its mirror that are lost here. An object that the hub has lost
-// as well stays lost, which is no error.
-func (m *laneMove) mendLane(ctx context.Context) error {
-	_, _, err := m.mend(ctx, m.name, m.mirrored(m.name))
-	if err != nil && !fault.Is(err, fault.MissingObject) {
-		return err
-	}
-	m.laneTips, err = m.tipsOf(ctx, m.name)
-	return err
 }
 
 // decide is like next, and fetches no lost commits.
@@ -276,8 +268,8 @@ func (m *laneMove) decide(ctx context.Context) (to string, err error) {
 }
 
 // unmoved returns the next tip of a copy that stands where the hub's lane does, or whose lane the hub
-// has no more: the same one. If the copy took over a stranger's merge before copies were looked at, it
-// is its former tip, provided that the hub was cleaned.
+// has no more: the same one. A copy with a stranger's merge goes back to its former tip, once the hub
+// was cleaned.
 func (m *laneMove) unmoved(ctx context.Context) (to string, err error) {
 	if m.checker == nil {
 		return m.was, nil

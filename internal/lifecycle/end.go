@@ -283,7 +283,7 @@ func (e *Engine) Sweep(ctx context.Context, home Home, places ...Place) error {
 		if !ok {
 			return err
 		}
-		if err := r.moved(ctx, t.Edits, stale); err != nil {
+		if err := r.retryMoved(ctx, t.Edits, stale); err != nil {
 			return err
 		}
 	}

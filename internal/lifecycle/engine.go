@@ -97,7 +97,7 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, when fetchTime, pl
 		}
 		b := &batch{engine: e, home: home}
 		if err := plan(s, b); err != nil {
-			if err := r.refused(ctx, s, err); err != nil {
+			if err := r.retryRefused(ctx, s, err); err != nil {
 				return s, err
 			}
 			continue
@@ -116,7 +116,7 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, when fetchTime, pl
 		case !errors.As(err, &stale):
 			return s, err
 		}
-		if err := r.moved(ctx, t.Edits, stale); err != nil {
+		if err := r.retryMoved(ctx, t.Edits, stale); err != nil {
 			return s, err
 		}
 	}
@@ -133,9 +133,9 @@ type rounds struct {
 // mostRounds bounds how often a step is decided anew because others were faster.
 const mostRounds = 40
 
-// refused fetches the handoff of a step refused in the first round if the copies here may be old, or
+// retryRefused fetches the handoff of a step refused in the first round if the copies here may be old, or
 // lack objects: then the step is decided again. Otherwise it returns the refusal.
-func (r *rounds) refused(ctx context.Context, s *State, refusal error) error {
+func (r *rounds) retryRefused(ctx context.Context, s *State, refusal error) error {
 	if r.n++; r.n > 1 {
 		return refusal
 	}
@@ -152,9 +152,9 @@ func (r *rounds) refused(ctx context.Context, s *State, refusal error) error {
 	return err // of an empty lane: nothing is known that says no
 }
 
-// moved fetches the refs of a step that found them moved. A home read while it refused the step need
+// retryMoved fetches the refs of a step that found them moved. A home read while it refused the step need
 // not be asked.
-func (r *rounds) moved(ctx context.Context, edits []refs.Edit, stale *refs.StaleError) error {
+func (r *rounds) retryMoved(ctx context.Context, edits []refs.Edit, stale *refs.StaleError) error {
 	if r.n++; r.n == mostRounds {
 		return fault.New(fault.Unavailable, fault.Busy, "handoff %s: others changed its lane %d times in a row", r.spec.Lanes[0], mostRounds).
 			WithHints(fault.Fact("run the same command again"))
@@ -173,8 +173,8 @@ func (r *rounds) moved(ctx context.Context, edits []refs.Edit, stale *refs.Stale
 	return r.home.Refresh(ctx, moved)
 }
 
-// apply applies a transaction. Settled means an earlier try had applied it; the state may have
-// moved on since.
+// apply applies a transaction, under an intent if it makes an inbox ref, which a claim does not. Settled
+// means an earlier try had applied it; the state may have moved on since.
 func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (settled bool, err error) {
 	i, err := e.Recovery.Intents.begin(home, t)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 // claimed, claimSeen returns the homes to look at; a hub that gave no answer, or was read along
 // with the claim, is not among them.
 func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (*Result, []lifecycle.Home, error) {
-	var refused []error
-	offline := t.offline(func(err error) { refused = append(refused, err) })
+	var warnings []error
+	offline := t.offline(func(err error) { warnings = append(warnings, err) })
 	for {
 		it, err := offline.firstSeen(ctx, homes)
 		if it == nil || err != nil {
@@ -31,7 +31,7 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (*Result
 			if looked {
 				hub.NoteContested(true) // the lane had moved
 			}
-			for _, err := range refused { // otherwise the look finds them again
+			for _, err := range warnings { // otherwise the look finds them again
 				t.warn(err)
 			}
 			t.refused = offline.refused
