@@ -42,11 +42,11 @@ func (t *search) resumeAny(ctx context.Context) (*Result, error) {
 		homes = t.remaining(all)
 		t.homeFailed(nil, down)
 	}
-	g, ask, err := t.claimSeen(ctx, homes)
+	g, read, err := t.claimSeen(ctx, homes)
 	if g != nil || err != nil && fault.CodeOf(err) != fault.Unavailable {
 		return g, err
 	}
-	t.lookAt(ctx, ask)
+	t.lookAt(ctx, slices.DeleteFunc(t.remaining(homes), func(home lifecycle.Home) bool { return home == read }))
 	g, err = t.resumeFetched(ctx, homes)
 	switch {
 	case err != nil:

@@ -12,25 +12,23 @@ import (
 )
 
 // claimSeen claims an offer brought by an earlier look at its hub, without another look: one
-// connection in place of two. The hub refuses the claim if anything has moved. If nothing is
-// claimed, claimSeen returns the homes to look at; a hub that gave no answer, or was read along
-// with the claim, is not among them.
-func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (*Result, []lifecycle.Home, error) {
+// connection in place of two. The hub refuses the claim if anything has moved. read is a hub that
+// was read along with a claim that failed: it needs no look any more.
+func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (g *Result, read lifecycle.Home, err error) {
 	var warnings []error
 	offline := t.offline(func(err error) { warnings = append(warnings, err) })
 	for {
 		it, err := offline.firstSeen(ctx, homes)
 		if it == nil || err != nil {
-			return nil, homes, err
+			return nil, nil, err
 		}
 		hub := it.Home.(*crossrepo.Hub)
-		rest := slices.DeleteFunc(slices.Clone(homes), func(h lifecycle.Home) bool { return h == it.Home })
 		g, looked, err := t.attempt(ctx, it)
+		if looked {
+			hub.NoteContested(true) // the lane had moved
+		}
 		switch code := fault.CodeOf(err); {
 		case err == nil:
-			if looked {
-				hub.NoteContested(true) // the lane had moved
-			}
 			for _, err := range warnings { // otherwise the look finds them again
 				t.warn(err)
 			}
@@ -42,14 +40,13 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (*Result
 		case code == fault.Unavailable:
 			t.homeFailed(hub, err)
 			if nothingSent(err) {
-				return nil, rest, t.forgetRefused(ctx, it.Place.ID)
+				return nil, nil, t.forgetRefused(ctx, it.Place.ID)
 			}
-			return nil, rest, nil
+			return nil, nil, nil
 		case looked:
-			hub.NoteContested(true)
-			return nil, rest, nil // the hub was read along with the claim
+			return nil, hub, nil
 		default:
-			return nil, homes, nil // the error comes again after a look, and is reported then
+			return nil, nil, nil // the error comes again after a look, and is reported then
 		}
 	}
 }
