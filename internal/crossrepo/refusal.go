@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -153,26 +151,6 @@ func remoteLines(err error) []string {
 		}
 	}
 	return said
-}
-
-// label reports whether a line has no words of its own: Gitea sets its own between two lines of "error:".
-func label(line string) bool {
-	return strings.Trim(strings.NewReplacer("remote:", "", "error:", "").Replace(line), " ") == ""
-}
-
-// lockAmong finds the lock git could not take: its message names the path in any language, and after a
-// colon the reason. One that it took and could not write has none. The lock of reftables it does not name.
-func lockAmong(lines []string) string {
-	lockPattern := regexp.MustCompile(`'([^']+\.lock)'[^:：]*[:：]|(/.+/packed-refs\.new): `)
-	for _, line := range lines {
-		if m := lockPattern.FindStringSubmatch(line); m != nil {
-			return filepath.Clean(m[1] + m[2])
-		}
-		if strings.Contains(line, "cannot lock references") {
-			return "reftable/tables.list.lock"
-		}
-	}
-	return ""
 }
 
 // errLocked returns the refusal naming a lock at the hub, and the command to remove it there.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -13,8 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -74,88 +71,6 @@ func (h *remote) connect(ctx context.Context, c gitexec.Cmd) ([]byte, error) {
 	}
 	return out, err
 }
-
-// errSilent is returned for a hub that did not answer.
-func errSilent(h *remote) error {
-	return fault.New(fault.Unavailable, fault.RemoteUnavailable, "%s did not answer within %s", h.Alias.Name, waited(h)).
-		WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("asks it again, and sends what waits"))
-}
-
-// waited says for how long this command waited for an answer of a hub.
-func waited(h *remote) string {
-	within := gitexec.RemoteTimeout
-	if s := h.silent.Load(); s != nil {
-		within = s.within
-	}
-	if within < time.Minute {
-		return fault.Count(int(within.Seconds()), "second")
-	}
-	return fault.Count(int(within.Minutes()), "minute")
-}
-
-func (h *remote) errUnreachable(err error) error {
-	if err == nil {
-		return nil
-	}
-	if errors.Is(err, context.Canceled) || fault.As(err) != nil {
-		return err
-	}
-	if gitexec.TimedOut(err) && h.silent.Load() != nil {
-		return errSilent(h)
-	}
-	// This clone may be the one unable to take the answer.
-	if full := refs.DiskFault(err); fault.Is(full, fault.DiskFull) {
-		return full
-	}
-	if e, ok := errors.AsType[*gitexec.Error](err); ok {
-		if lock := lockAmong(strings.Split(e.Stderr, "\n")); strings.HasPrefix(lock, h.Repo.CommonDir+"/") {
-			return refs.Locked(lock)
-		}
-	}
-	if gitexec.Damaged(err, h.Repo.Objects) {
-		return fault.New(fault.Unavailable, fault.MissingObject, "cannot read %s: the file of an object or of a ref in this clone is damaged", h.Alias.Name).
-			WithHints(refs.BringsObjects())
-	}
-	if locks, lerr := h.Repo.Locks.List(time.Now()); lerr == nil {
-		for _, l := range locks {
-			if l.Age > time.Second {
-				return refs.Locked(l.Path)
-			}
-		}
-	}
-	if werr := unix.Access(h.Repo.CommonDir, unix.W_OK); werr != nil {
-		return refs.DiskFault(&fs.PathError{Op: "write to", Path: h.Repo.CommonDir, Err: werr})
-	}
-	said := GitSaid(err)
-	if other := errFormat(h, said); other != nil {
-		return other
-	}
-	f := fault.New(fault.Unavailable, fault.RemoteUnavailable, "cannot read %s (%s): %s", h.Alias.Name, h.Alias.URL, said).
-		WithHints(h.Alias.readingHints(said)...)
-	if gitexec.ExitCode(err) == 1 {
-		f.Err = ErrReadInPart
-	}
-	return f
-}
-
-// errFormat returns the refusal of a hub that has another object format; nil if git says something
-// else.
-func errFormat(h *remote, said string) error {
-	for _, words := range []string{
-		"repository's object format", "repository's hash algorithm", "mismatched algorithms",
-		"unexpected capabilities^{}", // git 2.39 with SHA-256, of a hub without refs and with SHA-1
-	} {
-		if strings.Contains(said, words) {
-			return fault.New(fault.Unavailable, fault.ObjectFormat, "%s has another object format than this clone (%s): git transfers nothing between them", h.Alias.Name, h.Repo.Format).
-				WithHints(fault.Fact("a new clone of %s has its format", h.Alias.Name))
-		}
-	}
-	return nil
-}
-
-// ErrReadInPart is the cause of the error of a look at a hub that answered: git could not write
-// some of the copies, and wrote the others.
-var ErrReadInPart = errors.New("some copies could not be written")
 
 // Push makes the edits of copies at the hub, in one atomic push, each leased at its old value.
 func (h *remote) Push(ctx context.Context, t refs.Transaction) (*pushReport, error) {
@@ -231,48 +146,6 @@ func untracked(h *remote) (settings []string, target string) {
 		}
 	}
 	return settings, target
-}
-
-// GitSaid returns the error output of a failed git without its warnings, escaped: parts of it came
-// from the hub. Of a long one it returns the end, where git says why: a banner of ssh or the words of
-// a credential helper stand before.
-func GitSaid(err error) string {
-	if err == nil {
-		return "git names no reason"
-	}
-	e, ok := errors.AsType[*gitexec.Error](err)
-	if !ok || e.Stderr == "" {
-		return err.Error()
-	}
-	said := gitWords(e)
-	if len(said) == 0 {
-		return Quote(e.Stderr)
-	}
-	first := len(said) - 1
-	for size := len(said[first]); first > 0; first-- {
-		if size += len("; ") + len(said[first-1]); size > maxQuoted {
-			said[first-1] = "…"
-			return Quote(strings.Join(said[first-1:], "; "))
-		}
-	}
-	return Quote(strings.Join(said, "; "))
-}
-
-// gitWords returns the lines of the error output of a git with words of their own, up to the one with
-// which it gave up.
-func gitWords(e *gitexec.Error) []string {
-	var said []string
-	for line := range strings.Lines(e.Stderr) {
-		line = strings.TrimSpace(line)
-		rest, final := strings.CutPrefix(line, "fatal: ")
-		if !label(rest) && !strings.HasPrefix(rest, "warning: ") {
-			said = append(said, rest)
-		}
-		if final && !strings.HasSuffix(rest, ":") { // else it says why on the next
-			break
-		}
-	}
-	return said
 }
 
 // extends reports whether tip is was or a descendant of it. Everything extends "". A tip that is no

@@ -11,11 +11,11 @@ var ofHubs = []mutant{
 		`, "failed to write new configuration file"}`, `}`, "./internal/stress -run TestDiskFull$",
 	},
 	{
-		"a lock that was taken is not one in the way", "internal/crossrepo/refusal.go",
+		"a lock that was taken is not one in the way", "internal/crossrepo/unreachable.go",
 		`'[^:：]*[:：]|(/`, `'|(/`, inCrossrepo + "TestLockAtTheHub",
 	},
 	{
-		"a lock at a hub of another language is found", "internal/crossrepo/refusal.go",
+		"a lock at a hub of another language is found", "internal/crossrepo/unreachable.go",
 		`'[^:：]*[:：]|(/`, `': |(/`, inCrossrepo + "TestLockAtTheHub",
 	},
 	{

@@ -17,7 +17,7 @@ var ofPushes = []mutant{
 `, ``, inCrossrepo + "TestSilentHub",
 	},
 	{
-		"a silent hub is told of in plain words", "internal/crossrepo/remote.go",
+		"a silent hub is told of in plain words", "internal/crossrepo/unreachable.go",
 		`if gitexec.TimedOut(err) && h.silent.Load() != nil {`, `if false {`, inCrossrepo + "TestSilentHub",
 	},
 	{
