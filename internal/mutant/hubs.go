@@ -289,7 +289,7 @@ var ofHubs = []mutant{
 		`if spec.Lost {`, `if false {`, inCrossrepo + "TestClaimInADamagedClone|TestStepInADamagedClone",
 	},
 	{
-		"a mirror that leads elsewhere is made anew", "internal/crossrepo/learn.go",
+		"a mirror that leads elsewhere is made anew", "internal/crossrepo/rewound.go",
 		`"symbolic-ref", "--quiet", "--delete"`, `"symbolic-ref", "--quiet"`, inCrossrepo + "TestSymbolicMirrorRefIsNotARewind",
 	},
 	{
@@ -304,7 +304,7 @@ var ofHubs = []mutant{
 		m.refuse(m.now, cmp.Or`, inCrossrepo + "TestHubCopies|TestHubFork|TestHubRestored",
 	},
 	{
-		"the memory of a lane does not go back", "internal/crossrepo/learn.go",
+		"the memory of a lane does not go back", "internal/crossrepo/rewound.go",
 		`	if !ok {
 		return "", m.Alias.errRollback(m.RemoteName(m.name))
 	}`, `	if !ok {

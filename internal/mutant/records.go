@@ -99,7 +99,7 @@ var ofRecords = []mutant{
 		`if err != nil || from == "" {`, `if from == "" || true {`, inLifecycle + "TestMayMove",
 	},
 	{
-		"a poisoned copy is mended", "internal/crossrepo/learn.go",
+		"a poisoned copy is mended", "internal/crossrepo/rewound.go",
 		`	cut, ok, err := again.cut(ctx)`, `	cut, ok, err := "", false, error(nil)`, inCrossrepo + "TestPoisonedCopy",
 	},
 	{
