@@ -35,7 +35,8 @@ func readSigned(format gitobj.Format, kind string, raw []byte) (signedObject, bo
 // headers of the repository's own format together are one signature. Other headers beginning with
 // gpgsig are signatures for other formats, and not part of the signed bytes.
 func readSignedCommit(format gitobj.Format, raw []byte) (signedObject, bool) {
-	s := signedObject{message: messageOf(raw)}
+	_, message, _ := bytes.Cut(raw, []byte("\n\n"))
+	s := signedObject{message: message}
 	header := []byte(format.SignatureHeader() + " ")
 	within, other := false, false
 	for line := range bytes.Lines(raw[:len(raw)-len(s.message)]) {
@@ -63,14 +64,6 @@ func readSignedCommit(format gitobj.Format, raw []byte) (signedObject, bool) {
 	return s, len(s.signature) > 0
 }
 
-// messageOf returns the text after the first empty line; nothing if there is none.
-func messageOf(raw []byte) []byte {
-	if _, message, ok := bytes.Cut(raw, []byte("\n\n")); ok {
-		return message
-	}
-	return nil
-}
-
 // readSignedTag follows parse_signature in git's gpg-interface.c: the signature begins at the
 // last line with the beginning of one. Headers gpgsig and gpgsig-sha256
 // are not part of the signed bytes.
@@ -82,7 +75,8 @@ func readSignedTag(raw []byte) (signedObject, bool) {
 	if at == 0 {
 		return signedObject{}, false
 	}
-	s := signedObject{signature: raw[at:], message: messageOf(raw[:at])}
+	_, message, _ := bytes.Cut(raw[:at], []byte("\n\n"))
+	s := signedObject{signature: raw[at:], message: message}
 	other := false
 	for line := range bytes.Lines(raw[:at-len(s.message)]) {
 		other = bytes.HasPrefix(line, []byte("gpgsig ")) || bytes.HasPrefix(line, []byte("gpgsig-sha256 ")) || other && line[0] == ' '

@@ -105,7 +105,10 @@ var ofTrust = []mutant{
 	},
 	{
 		"a commit without a message can be signed", "internal/guard/signed.go",
-		"\treturn nil\n}\n\n// readSignedTag", "\treturn raw\n}\n\n// readSignedTag", "./internal/attack -run TestCommitWithoutMessage",
+		`s := signedObject{message: message}`, `if message == nil {
+		message = raw
+	}
+	s := signedObject{message: message}`, "./internal/attack -run TestCommitWithoutMessage",
 	},
 	{
 		"tags behind a tag are judged", "internal/guard/tags.go",

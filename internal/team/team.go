@@ -275,17 +275,7 @@ func withinAll(limits [][]string) []string {
 	all := limits[0]
 	for _, next := range limits[1:] {
 		within := func(s string, list []string) bool { return obo.CoversAll(list, []string{s}) }
-		var both []string
-		for _, s := range all {
-			if within(s, next) {
-				both = append(both, s)
-			}
-		}
-		for _, s := range next {
-			if within(s, all) {
-				both = append(both, s)
-			}
-		}
+		both := slices.DeleteFunc(slices.Concat(all, next), func(s string) bool { return !within(s, all) || !within(s, next) })
 		slices.Sort(both)
 		all = slices.Compact(both)
 	}
