@@ -170,10 +170,7 @@ func (c *captureCommand) send(ctx context.Context, to string, env *handoff.Envel
 	if done == nil {
 		return false, err
 	}
-	if perr := printEmitted(c.app, done); err == nil {
-		err = perr
-	}
-	return true, err
+	return true, cmp.Or(err, printEmitted(c.app, done))
 }
 
 // withVar sets a variable of an environment, whose last one of a name counts.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -79,10 +80,7 @@ func (c *commitSender) Send(ctx context.Context, env *handoff.Envelope, o githoo
 	if home, herr := c.workspace.Home(ctx, done.Record.Home); herr == nil && c.workspace.AliasOf(home) != "" {
 		line += "@" + c.workspace.AliasOf(home) + " (githandoff sync delivers it)"
 	}
-	if perr := c.Result(emittedRow(done), func(*output.Lines) { c.Say("%s", line) }); err == nil {
-		err = perr
-	}
-	return true, err
+	return true, cmp.Or(err, c.Result(emittedRow(done), func(*output.Lines) { c.Say("%s", line) }))
 }
 
 func (c *commitSender) Renew(ctx context.Context, claim *work.Claim) error {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 
 	"githandoff/internal/cli/output"
@@ -28,11 +29,7 @@ func printList(ctx context.Context, a *app, repo *refs.Repo, header []string, pr
 	return paged(ctx, a, repo, func() error {
 		l := &list{Table: a.Table(columnsOf(a.Stdout))}
 		l.Header(header...)
-		err := print(l)
-		if ferr := l.Flush(); err == nil {
-			err = ferr
-		}
-		return err
+		return cmp.Or(print(l), l.Flush())
 	})
 }
 

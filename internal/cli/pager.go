@@ -29,10 +29,7 @@ func paged(ctx context.Context, a *app, repo *refs.Repo, print func() error) err
 	out.w = p
 	err := print()
 	out.w = p.screen
-	if perr := p.close(); err == nil {
-		err = perr
-	}
-	return err
+	return cmp.Or(err, p.close())
 }
 
 // pagerOf returns git's pager; empty or "cat" means none.

@@ -166,9 +166,7 @@ func (s *statusLists) row(cells ...string) {
 func (s *statusLists) end() { s.keep(s.table.Flush()) }
 
 func (s *statusLists) keep(err error) {
-	if s.err == nil {
-		s.err = err
-	}
+	s.err = cmp.Or(s.err, err)
 }
 
 func (s *statusLists) held(rows []heldRow, goals map[handoff.ID]string) {

@@ -3,6 +3,7 @@
 package durable
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -109,9 +110,7 @@ func write(path string, content []byte, mode fs.FileMode, name func(temp, path s
 	if err == nil {
 		err = f.Sync()
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
+	err = cmp.Or(err, f.Close())
 	if err == nil {
 		err = name(f.Name(), path)
 	}

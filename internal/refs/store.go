@@ -1,6 +1,7 @@
 package refs
 
 import (
+	"cmp"
 	"compress/zlib"
 	"crypto/rand"
 	"encoding/binary"
@@ -94,9 +95,7 @@ func (st *Store) writeOnce(o *Object, path string) (err error) {
 	if err == nil && st.fsyncLoose() {
 		err = f.Sync()
 	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
+	err = cmp.Or(err, f.Close())
 	if err == nil {
 		err = os.Rename(tmp, path)
 	}

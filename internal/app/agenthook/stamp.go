@@ -1,6 +1,7 @@
 package agenthook
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -114,9 +115,7 @@ func replace(path string, write func(*os.File) error) error {
 		return err
 	}
 	err = write(f)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
+	err = cmp.Or(err, f.Close())
 	if err == nil {
 		err = os.Rename(temp, path)
 	}

@@ -1,6 +1,7 @@
 package githook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -63,9 +64,7 @@ func (h *Handover) sendDraft(ctx context.Context, s Sender, path string, c *Comm
 	}
 	name := filepath.Base(path)
 	if sent {
-		if rerr := removeUnchanged(path, info); err == nil {
-			err = rerr
-		}
+		err = cmp.Or(err, removeUnchanged(path, info))
 	}
 	switch {
 	case err == nil:

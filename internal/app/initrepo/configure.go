@@ -1,6 +1,7 @@
 package initrepo
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -77,9 +78,7 @@ func setOnce(ctx context.Context, repo *refs.Repo, key, value string) error {
 	f, err := os.OpenFile(marker, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
 		_, err = f.WriteString(value + "\n")
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
+		err = cmp.Or(err, f.Close())
 		if err != nil {
 			return err
 		}
