@@ -1,6 +1,7 @@
 package annotate
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -83,10 +84,7 @@ func (n *Notes) read(ctx context.Context, hub *crossrepo.Hub) (*sharing, error) 
 func (s *sharing) compareBatch(ctx context.Context, batch []notes.Change) error {
 	var oids []string
 	for _, c := range batch {
-		if c.Blob == "" {
-			c.Blob = c.Target
-		}
-		oids = append(oids, c.Target, c.Blob)
+		oids = append(oids, c.Target, cmp.Or(c.Blob, c.Target))
 	}
 	kinds, err := refs.Kinds(ctx, s.notes.Repo, oids)
 	if err != nil {

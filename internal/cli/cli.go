@@ -12,6 +12,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,14 +66,9 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	root.SetOut(results)
 	root.SetErr(env.Stderr)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
-		err = a.noHelp
-	}
 	a.close()
 	line.Stop()
-	if err == nil {
-		err = results.err
-	}
+	err = cmp.Or(err, a.noHelp, results.err)
 	if err == nil {
 		return 0
 	}

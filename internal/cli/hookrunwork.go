@@ -153,14 +153,11 @@ func (hook *hookRun) sayWaiting(ctx context.Context, repo *refs.Repo, _ []string
 	ws.OnWarn = func(error) {} // commands which need the alias warn of it
 	waiting, err := githook.Waiting(ctx, ws, hook.Now())
 	for i, it := range waiting {
-		perr := hook.Result(itemRow(it, hook.Now()), func(*output.Lines) {
+		err = cmp.Or(err, hook.Result(itemRow(it, hook.Now()), func(*output.Lines) {
 			if i == 0 {
 				hook.Say("%s", waitingLine(ws.Agent, waiting))
 			}
-		})
-		if err == nil {
-			err = perr
-		}
+		}))
 	}
 	return err
 }

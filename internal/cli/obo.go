@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -200,11 +201,7 @@ func stampOf(seconds int64) string { return handoff.FormatTime(time.Unix(seconds
 func trustedAs(ws *workspace.Workspace, kid string) string {
 	key, _ := ws.Engine.Keys.Trust.Lookup(kid)
 	e := key.Entry()
-	names := strings.Join(slices.Concat(e.Agents, e.Principals), ", ")
-	if names == "" {
-		return "nobody"
-	}
-	return names
+	return cmp.Or(strings.Join(slices.Concat(e.Agents, e.Principals), ", "), "nobody")
 }
 
 // authorityFlags are the flags for the authority of the receiver.

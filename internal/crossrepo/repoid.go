@@ -1,6 +1,7 @@
 package crossrepo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -79,10 +80,7 @@ func hostID(raw, scheme string) (string, error) {
 // share an id.
 func FileID(path string) string {
 	path = strings.TrimSuffix(filepath.Clean("/"+path), "/.git")
-	if path == "" {
-		path = "/"
-	}
-	return fileScheme + encoded(path)
+	return fileScheme + encoded(cmp.Or(path, "/"))
 }
 
 // fileScheme begins the id of a repository at a path.

@@ -174,12 +174,7 @@ func (o outline) only(format string) bool {
 func detectMembers(o outline) guess {
 	versionText := o.begins("version", `"`)
 	versionNumber := o.has("version") && !versionText && !o.begins("version", "n")
-	var ends []string
-	for _, end := range []string{"source", "target"} {
-		if o.begins(end, "{") {
-			ends = append(ends, end)
-		}
-	}
+	ends := slices.DeleteFunc([]string{"source", "target"}, func(end string) bool { return !o.begins(end, "{") })
 	vox := o.those("session_id", "source_agent", "target_agent", voxToken)
 	if versionText {
 		vox = append(vox, "version")

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -137,9 +138,7 @@ func (rc *Recovery) Run(ctx context.Context, homeOf func(repoID string) (Home, e
 		if err == nil && home != nil {
 			err = rc.settleAll(ctx, home, left[repoID])
 		}
-		if err != nil && first == nil {
-			first = err
-		}
+		first = cmp.Or(first, err)
 	}
 	return first
 }

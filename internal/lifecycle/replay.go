@@ -51,9 +51,7 @@ func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *E
 			s.Lease = sooner(s.Lease, seen.Add(MaxLease))
 		}
 	case entry.Early:
-		if s.Early == nil {
-			s.Early = entry.Dispute
-		}
+		s.Early = cmp.Or(s.Early, entry.Dispute)
 	case s.Dispute == nil && s.Receipt == nil:
 		s.Dispute = entry.Dispute
 	}

@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -29,10 +30,7 @@ func Shown(lines []string) []string {
 	for _, id := range ids {
 		e := last[id]
 		to, _, _ := strings.Cut(e.To, "@")
-		if to == "" {
-			to = "_"
-		}
-		shown = append(shown, strings.Join([]string{e.Event, ends.Of(id), e.From, arrow, to}, " "))
+		shown = append(shown, strings.Join([]string{e.Event, ends.Of(id), e.From, arrow, cmp.Or(to, "_")}, " "))
 	}
 	return shown
 }

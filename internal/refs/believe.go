@@ -1,6 +1,7 @@
 package refs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -23,10 +24,7 @@ func believe(ctx context.Context, r *Repo) error {
 	if err := refuseEmbedded(workDir(r), r.GitDir); err != nil {
 		return err
 	}
-	place := r.Worktree
-	if place == "" {
-		place = r.GitDir
-	}
+	place := cmp.Or(r.Worktree, r.GitDir)
 	foreign := foreignTo(place, r.GitDir)
 	if foreign == "" {
 		return nil

@@ -180,9 +180,7 @@ func discoverOneByOne(ctx context.Context, r *Repo) error {
 	ask := func(args ...string) string {
 		args = append([]string{"rev-parse", "--path-format=absolute"}, args...)
 		out, err := r.Runner.Run(ctx, gitexec.Cmd{Args: args})
-		if err != nil && first == nil {
-			first = err
-		}
+		first = cmp.Or(first, err)
 		return strings.TrimSuffix(string(out), "\n")
 	}
 	r.GitDir, r.CommonDir, r.Objects = ask("--git-dir"), ask("--git-common-dir"), ask("--git-path", "objects")

@@ -3,6 +3,7 @@
 package document
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -73,9 +74,7 @@ func (r *Reader) Draft(from Source, b []byte) (*handoff.Envelope, error) {
 		draft.Envelope.Work = nil
 		r.Warn(errors.New("ignored the snapshot in the document: it is of another handoff"))
 	}
-	if draft.Envelope.Status == "" {
-		draft.Envelope.Status = handoff.StatusComplete
-	}
+	draft.Envelope.Status = cmp.Or(draft.Envelope.Status, handoff.StatusComplete)
 	return &draft.Envelope, nil
 }
 

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"cmp"
 	"context"
 
 	"githandoff/internal/fault"
@@ -53,9 +54,7 @@ func (s *Handler) follow(ctx context.Context, env *handoff.Envelope, o *Options)
 	}
 	next := handoff.Follow(above, env.CreatedAt, env.ExpiresAt)
 	env.Parent, env.Lineage = next.Parent, next.Lineage
-	if env.Task == "" {
-		env.Task = next.Task
-	}
+	env.Task = cmp.Or(env.Task, next.Task)
 	return nil
 }
 

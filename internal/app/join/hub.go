@@ -1,6 +1,7 @@
 package join
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -47,9 +48,7 @@ func (h *Handler) Finish(ctx context.Context, aliases []string, tell func(one Jo
 			continue
 		}
 		done = append(done, k.Home)
-		if err := h.admit(ctx, k.Alias, tell); err != nil && first == nil {
-			first = err
-		}
+		first = cmp.Or(first, h.admit(ctx, k.Alias, tell))
 	}
 	return first
 }

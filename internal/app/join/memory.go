@@ -1,6 +1,7 @@
 package join
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -36,12 +37,7 @@ type Kept struct {
 func (k Kept) open() bool { return !k.Over && !k.Unlisted }
 
 // Whom names the invited agent or person, for people.
-func (k Kept) Whom() string {
-	if k.Agent == "" {
-		return "whoever has the code"
-	}
-	return k.Agent
-}
+func (k Kept) Whom() string { return cmp.Or(k.Agent, "whoever has the code") }
 
 // Memory is a directory of files <id>.json: the invitations of this clone.
 type Memory struct {

@@ -3,6 +3,7 @@
 package pushcheck
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"slices"
@@ -99,9 +100,7 @@ func AnyAllows(ctx context.Context, mine *work.Held, held []*work.Claim, scopes 
 		if err == nil {
 			return nil
 		}
-		if first == nil {
-			first = err
-		}
+		first = cmp.Or(first, err)
 	}
 	return first
 }

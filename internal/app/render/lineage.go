@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -55,9 +56,7 @@ func (q *quotes) add(ctx context.Context, env *handoff.Envelope, offer *record.R
 }
 
 func (q *quotes) refuse(why error) {
-	if q.refused == nil {
-		q.refused = why
-	}
+	q.refused = cmp.Or(q.refused, why)
 }
 
 func unbelieved(format string, args ...any) error {
