@@ -124,11 +124,7 @@ func (h *laneCopies) dropOdd(ctx context.Context) (dropped bool, err error) {
 			drop = append(drop, refs.Edit{Ref: ref.Name, Old: ref.OID})
 		}
 	}
-	err = h.Repo.Apply(ctx, refs.Transaction{Edits: drop})
-	if errors.As(err, new(*refs.StaleError)) {
-		err = nil // another command of this clone drops them
-	}
-	return len(drop) > 0, err
+	return len(drop) > 0, refs.ApplyUnlessMoved(ctx, h.Repo, drop)
 }
 
 // widen allows the whole log of a hub to be fetched again. This clone has just read all of it

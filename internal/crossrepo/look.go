@@ -252,11 +252,7 @@ func (h *fetcher) takePublished(ctx context.Context, copies []string) error {
 			edits = append(edits, refs.Edit{Ref: ref, Old: old, New: now})
 		}
 	}
-	err := h.Repo.Apply(ctx, refs.Transaction{Edits: edits})
-	if errors.As(err, new(*refs.StaleError)) {
-		return nil // another command of this clone took what it was shown later
-	}
-	return err
+	return refs.ApplyUnlessMoved(ctx, h.Repo, edits)
 }
 
 // BroughtNotes reports once that this command has brought the notes of a hub, and the former

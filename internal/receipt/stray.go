@@ -3,7 +3,6 @@ package receipt
 import (
 	"bytes"
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,9 +110,5 @@ func (s Stray) Drop(ctx context.Context, repo *refs.Repo) error {
 	if s.inbox != "" {
 		edits = append(edits, refs.Edit{Ref: s.inbox})
 	}
-	err := repo.Apply(ctx, refs.Transaction{Edits: edits})
-	if _, ok := errors.AsType[*refs.StaleError](err); ok {
-		return nil
-	}
-	return err
+	return refs.ApplyUnlessMoved(ctx, repo, edits)
 }

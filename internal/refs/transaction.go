@@ -82,6 +82,16 @@ func Drop(ctx context.Context, r *Repo, ref string) error {
 	return r.Apply(ctx, Transaction{Edits: []Edit{{Ref: ref, Old: now}}})
 }
 
+// ApplyUnlessMoved makes edits of this repository. If a ref moved meanwhile, it makes none and returns no
+// error: another command of this clone has seen to that ref.
+func ApplyUnlessMoved(ctx context.Context, r *Repo, edits []Edit) error {
+	err := r.Apply(ctx, Transaction{Edits: edits})
+	if _, moved := errors.AsType[*StaleError](err); moved {
+		return nil
+	}
+	return err
+}
+
 // Apply writes the transaction's objects and moves its refs in this
 // repository, in the order given. It returns a *StaleError when a ref had
 // moved, a refusal with code Unavailable when locks stay held, and one with
