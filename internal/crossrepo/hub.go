@@ -199,20 +199,18 @@ func (s hubStep) follow(ctx context.Context) error {
 	h, t := s.hub, s.t
 	ctx = context.WithoutCancel(ctx)
 	h.notePushed(t.Edits)
-	edits := h.copied(t.Edits)
-	for _, e := range t.Edits { // a fetched snapshot is deleted with the hub's; one sent from here has a ref of its own
-		if !h.isWork(e.Ref) || e.New != "" {
-			continue
-		}
-		now, err := h.Repo.Resolve(ctx, e.Ref)
-		if err != nil {
-			return err
-		}
-		if now != "" {
-			edits = append(edits, refs.Edit{Ref: e.Ref, Old: now})
+	var gone []string // a fetched snapshot is deleted with the hub's; one sent from here has a ref of its own
+	for _, e := range t.Edits {
+		if h.isWork(e.Ref) && e.New == "" {
+			gone = append(gone, e.Ref)
 		}
 	}
-	err := h.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: t.Objects, LocalEdits: t.LocalEdits})
+	deletions, err := refs.Deletions(ctx, h.Repo, gone...)
+	if err != nil {
+		return err
+	}
+	edits := append(h.copied(t.Edits), deletions...)
+	err = h.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: t.Objects, LocalEdits: t.LocalEdits})
 	if _, ok := errors.AsType[*refs.StaleError](err); !ok {
 		return err
 	}

@@ -170,17 +170,10 @@ func unborn(ctx context.Context, repo *refs.Repo, now time.Time) (files []string
 // Unstage lets a staged child go: to be delivered, or dropped.
 func (o *Outbox) Unstage(ctx context.Context, child lifecycle.Place, drop bool) error {
 	if drop {
-		ref := refs.Outbox(child.Agent, child.ID)
-		oid, err := o.Repo.Resolve(ctx, ref)
+		gone, err := refs.Deletions(ctx, o.Repo, refs.Outbox(child.Agent, child.ID), refs.WorkOut(child.ID))
 		if err != nil {
 			return err
 		}
-		kept, err := o.Repo.Resolve(ctx, refs.WorkOut(child.ID))
-		if err != nil {
-			return err
-		}
-		gone := []refs.Edit{{Ref: ref, Old: oid}, {Ref: refs.WorkOut(child.ID), Old: kept}}
-		gone = slices.DeleteFunc(gone, func(e refs.Edit) bool { return e.Old == "" })
 		if err := o.Repo.Apply(ctx, refs.Transaction{Edits: gone}); err != nil {
 			return err
 		}

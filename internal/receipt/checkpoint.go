@@ -11,20 +11,17 @@ import (
 
 // FreeCheckpoint drops the checkpoint of a handoff, the commit to roll back to.
 func (w *Writer) FreeCheckpoint(ctx context.Context, id handoff.ID) []refs.Edit {
-	return w.free(ctx, refs.Checkpoint(id))
+	return w.deletions(ctx, refs.Checkpoint(id))
 }
 
 // FreeWork drops the snapshot of a sent handoff.
 func (w *Writer) FreeWork(ctx context.Context, id handoff.ID) []refs.Edit {
-	return w.free(ctx, refs.WorkOut(id))
+	return w.deletions(ctx, refs.WorkOut(id))
 }
 
-func (w *Writer) free(ctx context.Context, ref string) []refs.Edit {
-	old, err := w.Repo.Resolve(ctx, ref)
-	if err != nil || old == "" {
-		return nil
-	}
-	return []refs.Edit{{Ref: ref, Old: old}}
+func (w *Writer) deletions(ctx context.Context, names ...string) []refs.Edit {
+	edits, _ := refs.Deletions(ctx, w.Repo, names...) // what cannot be read stays
+	return edits
 }
 
 // FreeCheckpoints drops the checkpoints kept for a handoff at its final end: its own, and the

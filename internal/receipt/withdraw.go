@@ -116,9 +116,5 @@ func mergeEdits(a, b []refs.Edit) []refs.Edit {
 
 // OutgoingRefs returns the deletions of this repository's own refs to a sent handoff.
 func (w *Writer) OutgoingRefs(ctx context.Context, p lifecycle.Place) []refs.Edit {
-	var edits []refs.Edit
-	for _, ref := range []string{refs.Outbox(p.Agent, p.ID), refs.Sent(p.Agent, p.ID), refs.WorkOut(p.ID)} {
-		edits = append(edits, w.free(ctx, ref)...)
-	}
-	return edits
+	return w.deletions(ctx, refs.Outbox(p.Agent, p.ID), refs.Sent(p.Agent, p.ID), refs.WorkOut(p.ID))
 }

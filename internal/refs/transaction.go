@@ -1,6 +1,7 @@
 package refs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,14 +73,26 @@ func Pause(ctx context.Context, try int) error {
 	}
 }
 
+// Deletions returns the edits that delete those of some refs of this repository which are there. An error about one
+// ref keeps no other from being looked at.
+func Deletions(ctx context.Context, r *Repo, names ...string) (edits []Edit, err error) {
+	for _, name := range names {
+		now, rerr := r.Resolve(ctx, name)
+		if err = cmp.Or(err, rerr); rerr == nil && now != "" {
+			edits = append(edits, Edit{Ref: name, Old: now})
+		}
+	}
+	return edits, err
+}
+
 // Drop deletes a ref of this repository, if there is one. It returns a *StaleError when the ref moved
 // meanwhile.
 func Drop(ctx context.Context, r *Repo, ref string) error {
-	now, err := r.Resolve(ctx, ref)
-	if err != nil || now == "" {
+	edits, err := Deletions(ctx, r, ref)
+	if err != nil {
 		return err
 	}
-	return r.Apply(ctx, Transaction{Edits: []Edit{{Ref: ref, Old: now}}})
+	return r.Apply(ctx, Transaction{Edits: edits})
 }
 
 // ApplyUnlessMoved makes edits of this repository. If a ref moved meanwhile, it makes none and returns no
