@@ -12,6 +12,7 @@ import (
 	"githandoff/internal/app/hold"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/refs"
 )
 
 // holdCommand is "hold".
@@ -85,7 +86,7 @@ func (c *holdCommand) run(ctx context.Context) error {
 		}
 	}
 	c.patience.Stop()
-	handler := &hold.Handler{Renew: renew, Now: c.Now, Wait: pause, Warn: c.Warn, Lost: c.fail}
+	handler := &hold.Handler{Renew: renew, Now: c.Now, Wait: refs.Wait, Warn: c.Warn, Lost: c.fail}
 	code, lost, err := handler.Handle(context.WithoutCancel(ctx), &hold.Request{Until: until, Run: func(ctx context.Context) (int, error) {
 		return gitexec.Pipe(ctx, c.Dir, c.Vars, c.argv, c.Stdin, beneath(c.Stdout), c.Stderr) // the program may need the terminal itself
 	}})

@@ -117,7 +117,7 @@ func (c *watchCommand) run(ctx context.Context) error {
 		Tell: func(line string, news []agents.Handoff) (agentwatch.Outcome, error) {
 			return c.tell(ctx, line, name, news)
 		},
-		Now: c.Now, Pause: pause,
+		Now: c.Now, Pause: refs.Wait,
 	}
 	if c.session != "" {
 		w.Announced = func() bool { return agenthook.StampOf(repo, c.session).Announced() }
@@ -161,15 +161,6 @@ func (c *watchCommand) queue(ctx context.Context, line string) (agentwatch.Outco
 	}
 	c.log(ctx, "codex", "queue", err)
 	return agentwatch.Unheard, nil
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 // watchWorktree opens the repository for each question and closes it again.

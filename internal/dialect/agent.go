@@ -21,10 +21,8 @@ func SentBy(e *handoff.Envelope, agent string) {
 	if err != nil || c.wrote == "" || e.Origin.Extra[c.wrote] != nil {
 		return
 	}
-	extra := maps.Clone(e.Origin.Extra)
-	if extra == nil {
-		extra = map[string]any{}
-	}
+	extra := map[string]any{}
+	maps.Copy(extra, e.Origin.Extra)
 	extra[c.wrote] = wrote
 	e.Origin = &handoff.Origin{Format: e.Origin.Format, Extra: extra}
 }

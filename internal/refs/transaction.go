@@ -64,7 +64,11 @@ const attempts = 12
 // Pause waits before a busy resource is retried: 5 to 240 ms, at random, longer with each try.
 func Pause(ctx context.Context, try int) error {
 	d := time.Duration(10<<min(try, 4)) * time.Millisecond
-	d = d/2 + rand.N(d)
+	return Wait(ctx, d/2+rand.N(d))
+}
+
+// Wait waits for a time, or until ctx ends.
+func Wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()

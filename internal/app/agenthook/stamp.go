@@ -114,8 +114,7 @@ func replace(path string, write func(*os.File) error) error {
 	if err != nil {
 		return err
 	}
-	err = write(f)
-	err = cmp.Or(err, f.Close())
+	err = cmp.Or(write(f), f.Close())
 	if err == nil {
 		err = os.Rename(temp, path)
 	}
