@@ -214,13 +214,7 @@ func (s hubStep) follow(ctx context.Context) error {
 	if _, ok := errors.AsType[*refs.StaleError](err); !ok {
 		return err
 	}
-	var behind []refs.Edit
-	for _, e := range edits {
-		if now, rerr := h.Repo.Resolve(ctx, e.Ref); rerr == nil && now == e.Old {
-			behind = append(behind, e)
-		}
-	}
-	if err := h.Repo.Apply(ctx, refs.Transaction{Edits: behind, LocalEdits: t.LocalEdits}); err != nil {
+	if err := lifecycle.ApplyMissing(ctx, h.Repo, slices.Concat(edits, t.LocalEdits)); err != nil {
 		return fmt.Errorf("note what %s accepted: %w", h.Alias.Name, err)
 	}
 	return nil
