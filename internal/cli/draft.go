@@ -70,23 +70,17 @@ func draftFlagTable() []draftFlag {
 func add(list *[]string, s string) { *list = append(*list, s) }
 
 func contextOf(env *handoff.Envelope) *handoff.Context {
-	if env.Context == nil {
-		env.Context = &handoff.Context{}
-	}
+	env.Context = cmp.Or(env.Context, &handoff.Context{})
 	return env.Context
 }
 
 func expectationsOf(env *handoff.Envelope) *handoff.Expectations {
-	if env.Expectations == nil {
-		env.Expectations = &handoff.Expectations{}
-	}
+	env.Expectations = cmp.Or(env.Expectations, &handoff.Expectations{})
 	return env.Expectations
 }
 
 func rollbackOf(env *handoff.Envelope) *handoff.Rollback {
-	if env.Rollback == nil {
-		env.Rollback = &handoff.Rollback{}
-	}
+	env.Rollback = cmp.Or(env.Rollback, &handoff.Rollback{})
 	return env.Rollback
 }
 

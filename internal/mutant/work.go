@@ -29,9 +29,7 @@ var ofWork = []mutant{
 	},
 	{
 		"a record changes from what is stored now", "internal/work/claims.go",
-		`	if h == nil {
-		h = &Claim{ID: id}`, `	if true {
-		h = &Claim{ID: id}`, "./internal/work -run TestStepAndClaimAreOneRecord",
+		`h = cmp.Or(h, &Claim{ID: id})`, `h = cmp.Or(&Claim{ID: id}, h)`, "./internal/work -run TestStepAndClaimAreOneRecord",
 	},
 	{
 		"a step that an earlier version kept is taken", "internal/work/claims.go",

@@ -15,10 +15,7 @@ func (m *Maker) Return(env *handoff.Envelope, s *lifecycle.State, reason string)
 	at := m.Engine.Now().UTC().Truncate(time.Second)
 	to := env.Rollback.OnFailure
 	child := handoff.Follow(env, handoff.FormatTime(at), handoff.FormatTime(at.Add(lifecycle.DefaultTTL)))
-	from := s.Claim
-	if from == nil {
-		from = &record.Record{At: at, Nonce: "rejected"}
-	}
+	from := cmp.Or(s.Claim, &record.Record{At: at, Nonce: "rejected"})
 	var err error
 	if child.ID, err = m.ID(env.ID, from); err != nil {
 		return nil, err

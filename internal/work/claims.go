@@ -1,6 +1,7 @@
 package work
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -66,9 +67,7 @@ func (c Claims) Update(ctx context.Context, id handoff.ID, change func(h *Claim)
 	if err != nil {
 		return err
 	}
-	if h == nil {
-		h = &Claim{ID: id}
-	}
+	h = cmp.Or(h, &Claim{ID: id})
 	if err := change(h); err != nil {
 		return err
 	}

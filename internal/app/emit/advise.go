@@ -112,10 +112,8 @@ func (s *Handler) notHere(agent string) error {
 
 // retiredAgent warns if every key of a known agent was retired here.
 func (s *Handler) retiredAgent(name string) error {
-	for _, e := range s.Engine.Keys.Trust.Entries() {
-		if slices.Contains(e.Agents, name) && e.Retired == "" {
-			return nil
-		}
+	if slices.ContainsFunc(s.Engine.Keys.Trust.Entries(), func(e sign.TrustEntry) bool { return e.Retired == "" && slices.Contains(e.Agents, name) }) {
+		return nil
 	}
 	return fmt.Errorf("the key of agent %s was retired here: if it acknowledges, that is disputed until another key is trusted here (githandoff trust add)", name)
 }

@@ -208,9 +208,7 @@ func (s *Handler) complete(ctx context.Context, env *handoff.Envelope, o *Option
 			WithHints(fault.See("emit").Because("--goal states the goal, --summary the findings; -f reads a document"))
 	}
 	if o.Checkpoint != "" {
-		if env.Rollback == nil {
-			env.Rollback = &handoff.Rollback{}
-		}
+		env.Rollback = cmp.Or(env.Rollback, &handoff.Rollback{})
 		env.Rollback.Checkpoint, err = s.revision(ctx, o.Checkpoint)
 	}
 	return err
