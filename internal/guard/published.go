@@ -19,10 +19,8 @@ const (
 	keysPrefix = refs.Root + "keys/"
 	teamRef    = refs.Root + "trust"
 
-	maxTeamSig    = 16 << 10 // bytes
-	maxTeamFiles  = 64       // two for each root
-	maxTips       = 1024     // trees of tips beside them, one for each retired key
-	teamSigSuffix = ".sig"
+	maxTeamFiles = 64   // two for each root
+	maxTips      = 1024 // trees of tips beside them, one for each retired key
 )
 
 // isPublishedRef reports whether a ref holds a published key, an invitation, or a team's list.
@@ -178,17 +176,17 @@ func (pj publishedJudge) lists(ctx context.Context, commit string) (map[string][
 			seen = append(seen, entry.OID)
 			continue
 		}
-		if !sign.IsTeamFile(strings.TrimSuffix(entry.Name, teamSigSuffix)) || entry.Mode != gitobj.File {
+		if !sign.IsTeamFile(strings.TrimSuffix(entry.Name, sign.TeamSigSuffix)) || entry.Mode != gitobj.File {
 			return nil, denied(fault.MalformedObject, "%q is no list of keys", entry.Name)
 		}
-		if strings.HasSuffix(entry.Name, teamSigSuffix) {
+		if strings.HasSuffix(entry.Name, sign.TeamSigSuffix) {
 			continue
 		}
 		raw, err := pj.part(ctx, entry.OID, sign.MaxTeam)
 		if err != nil {
 			return nil, err
 		}
-		sig, err := pj.part(ctx, commit+":"+entry.Name+teamSigSuffix, maxTeamSig)
+		sig, err := pj.part(ctx, commit+":"+entry.Name+sign.TeamSigSuffix, sign.MaxTeamSig)
 		if err != nil {
 			return nil, err
 		}

@@ -29,6 +29,9 @@ const (
 	// MaxTeam bounds the list of a team, in bytes.
 	MaxTeam = 1 << 20
 
+	// MaxTeamSig bounds the signature of such a list, in bytes.
+	MaxTeamSig = 16 << 10
+
 	// FarSerial is a serial that no team reaches by counting. The roots of a hub count their lists
 	// together, but not from one that another root has put so far: there would be no next one.
 	FarSerial = 1 << 32
@@ -46,8 +49,11 @@ type Team struct {
 }
 
 // LastTeamFile is the file of the list published last at a hub. The lists of other roots are
-// beside it, named by TeamFile. The signature of each is in a file of its name and ".sig".
-const LastTeamFile = "trust.json"
+// beside it, named by TeamFile. The signature of each is in a file of its name and TeamSigSuffix.
+const (
+	LastTeamFile  = "trust.json"
+	TeamSigSuffix = ".sig"
+)
 
 // SeenPrefix begins the names of the trees beside the lists, each of the tips in
 // [TrustEntry.Seen]: a directory, called after its object id.

@@ -22,13 +22,7 @@ import (
 // it, whose tree holds the list and its signature.
 func teamOf(s refs.Namespace) string { return string(s) + "trust" }
 
-const (
-	teamFile      = sign.LastTeamFile
-	teamSigSuffix = ".sig"
-
-	maxTeamSig    = 16 << 10 // bytes
-	maxTeamCommit = 1 << 20  // bytes of a commit or tree of lists
-)
+const maxTeamCommit = 1 << 20 // bytes of a commit or tree of lists
 
 // Published returns the copies of the keys and lists published at a hub.
 func Published(hub *crossrepo.Hub) []string {
@@ -67,7 +61,7 @@ func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub, take func() error) 
 		if fresh {
 			adopted = max(adopted, team.Serial)
 		}
-		if err != nil && first == nil && (l.name == teamFile || !stranger(err)) {
+		if err != nil && first == nil && (l.name == sign.LastTeamFile || !stranger(err)) {
 			first = err
 		}
 	}
@@ -118,7 +112,7 @@ func (t *Team) lists(ctx context.Context, hub *crossrepo.Hub) ([]list, error) {
 		if err != nil {
 			return nil, err
 		}
-		sig, err := t.Repo.Read(ctx, ref+":"+e.Name+teamSigSuffix, maxTeamSig)
+		sig, err := t.Repo.Read(ctx, ref+":"+e.Name+sign.TeamSigSuffix, sign.MaxTeamSig)
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +121,7 @@ func (t *Team) lists(ctx context.Context, hub *crossrepo.Hub) ([]list, error) {
 		}
 		lists = append(lists, list{e.Name, raw.Body, sig.Body})
 	}
-	i := slices.IndexFunc(lists, func(l list) bool { return l.name == teamFile })
+	i := slices.IndexFunc(lists, func(l list) bool { return l.name == sign.LastTeamFile })
 	if i < 0 {
 		return nil, none
 	}
@@ -143,7 +137,7 @@ func (t *Team) opened(hub *crossrepo.Hub, l list) (*sign.Team, error) {
 		return nil, err
 	case !hub.Is(team.Home):
 		return nil, fault.New(fault.Denied, fault.AudienceMismatch, "the list of keys at %s is for %s", hub.ID(), team.Home)
-	case l.name != teamFile && l.name != sign.TeamFile(team.Signer):
+	case l.name != sign.LastTeamFile && l.name != sign.TeamFile(team.Signer):
 		return nil, fault.New(fault.Denied, fault.MalformedObject, "the list of keys %s at %s is by %s", l.name, hub.ID(), team.Signer)
 	}
 	return team, nil
@@ -211,7 +205,7 @@ func (t *Team) nextTeam(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, []
 			}
 		case err == nil:
 			others = append(others, list{sign.TeamFile(team.Signer), l.raw, l.sig})
-		case l.name == teamFile && stranger(err):
+		case l.name == sign.LastTeamFile && stranger(err):
 			return nil, nil, fault.New(fault.Denied, fault.UntrustedRoot, "%s has a list of keys by a signer who is not a root here: %w", hub.Alias.Name, err).
 				WithHints(fault.Hint{Why: "ask whoever keeps the hub whose list it is; pin that key as a root, or have the list removed"})
 		case stranger(err):
@@ -305,11 +299,11 @@ func (t *Team) pushTeam(ctx context.Context, hub *crossrepo.Hub, team *sign.Team
 	}
 	var objects []*refs.Object
 	var files []gitobj.TreeEntry
-	for _, l := range append(others, list{teamFile, raw, sig}) {
+	for _, l := range append(others, list{sign.LastTeamFile, raw, sig}) {
 		list, seal := refs.NewObject(t.Repo.Format, "blob", l.raw), refs.NewObject(t.Repo.Format, "blob", l.sig)
 		objects = append(objects, list, seal)
 		files = append(files, gitobj.TreeEntry{Mode: gitobj.File, Name: l.name, OID: list.OID},
-			gitobj.TreeEntry{Mode: gitobj.File, Name: l.name + teamSigSuffix, OID: seal.OID})
+			gitobj.TreeEntry{Mode: gitobj.File, Name: l.name + sign.TeamSigSuffix, OID: seal.OID})
 	}
 	keys := slices.Clone(team.Keys)
 	for _, l := range others {
