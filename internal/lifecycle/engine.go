@@ -139,7 +139,7 @@ func (r *rounds) retryRefused(ctx context.Context, s *State, refusal error) erro
 	if r.n++; r.n > 1 {
 		return refusal
 	}
-	if fault.Is(refusal, fault.MissingObject) && bringLost(ctx, r.home, r.spec.Places[0]) {
+	if fault.Is(refusal, fault.MissingObject) && BringLost(ctx, r.home, r.spec.Places[0]) {
 		return nil
 	}
 	if r.fetched || s.Receipt != nil || !slices.Contains([]fault.Code{fault.NotFound, fault.Conflict, fault.Denied}, fault.CodeOf(refusal)) {

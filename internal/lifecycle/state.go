@@ -286,7 +286,7 @@ func (s *State) endedErr(reason fault.Reason) error {
 func (rd *Reader) Locate(ctx context.Context, home Home, p Place) (*State, error) {
 	s, err := rd.Load(ctx, home, p)
 	if fault.Is(err, fault.MissingObject) || err == nil && fault.Is(s.chainErr, fault.MissingObject) {
-		if bringLost(ctx, home, p) {
+		if BringLost(ctx, home, p) {
 			s, err = rd.Load(ctx, home, p)
 		}
 	}
@@ -304,9 +304,9 @@ func (rd *Reader) Locate(ctx context.Context, home Home, p Place) (*State, error
 	return there, err
 }
 
-// bringLost fetches all of a handoff of which objects are lost here. It reports whether it is worth
+// BringLost fetches all of a handoff of which objects are lost here. It reports whether it is worth
 // reading them again.
-func bringLost(ctx context.Context, home Home, p Place) bool {
+func BringLost(ctx context.Context, home Home, p Place) bool {
 	spec := WholeHandoffs(p)
 	spec.Lost = true
 	return home.Refresh(ctx, spec) == nil

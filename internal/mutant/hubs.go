@@ -139,11 +139,15 @@ var ofHubs = []mutant{
 	},
 	{
 		"a step brings what a handoff lacks", "internal/lifecycle/engine.go",
-		`if fault.Is(refusal, fault.MissingObject) && bringLost(ctx, r.home, r.spec.Places[0]) {`, `if false {`, inCrossrepo + "TestClaimInADamagedClone",
+		`if fault.Is(refusal, fault.MissingObject) && BringLost(ctx, r.home, r.spec.Places[0]) {`, `if false {`, inCrossrepo + "TestClaimInADamagedClone",
 	},
 	{
 		"a step brings what a lane lacks", "internal/lifecycle/state.go",
-		`if bringLost(ctx, home, p) {`, `if false {`, inCrossrepo + "TestStepInADamagedClone",
+		`if BringLost(ctx, home, p) {`, `if false {`, inCrossrepo + "TestStepInADamagedClone",
+	},
+	{
+		"a failure goes back although its content was lost here", "internal/receipt/withdraw.go",
+		` && lifecycle.BringLost(ctx, home, p) {`, ` && false {`, inScript + "fail_damaged",
 	},
 	{
 		"a commit of a handoff that is lost here is brought before anything is sent", "internal/lifecycle/state.go",

@@ -3,9 +3,11 @@ package receipt
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
@@ -40,16 +42,20 @@ func (w *Writer) Outcome(ctx context.Context, home lifecycle.Home, p lifecycle.P
 		}
 	}
 	env, err := w.Engine.Verifier.LoadUnverified(ctx, s)
-	if errors.Is(err, sign.ErrSealed) {
-		if event == record.Failed {
-			return out, nil, err // the agent it goes back to is inside
-		}
+	if event == record.Failed && fault.Is(err, fault.MissingObject) && lifecycle.BringLost(ctx, home, p) {
+		env, err = w.Engine.Verifier.LoadUnverified(ctx, s)
+	}
+	switch {
+	case err == nil:
+		return out, env, nil
+	case errors.Is(err, sign.ErrSealed) && event != record.Failed:
 		return out, lifecycle.Outline(s.Offer), nil
+	case errors.Is(err, sign.ErrSealed):
+		return out, nil, err // the agent it goes back to is inside
+	case event == record.Failed:
+		w.Workspace.Warn(fmt.Errorf("%w; if its sender wanted it back after a failure, it does not go back", err))
 	}
-	if err != nil {
-		return out, nil, nil //nolint:nilerr // the note is a hint; the receipt does not wait for it
-	}
-	return out, env, nil
+	return out, nil, nil // the note is a hint; the receipt does not wait for it
 }
 
 // Note collects the line for a new receipt. [annotate.Notes.Try] writes it.

@@ -133,8 +133,8 @@ func (h *Handler) SendBack(ctx context.Context, c *Case, r Reply) (*receipt.Resu
 		return nil, err
 	}
 	a, err := h.Successors.Authority(c.Verified, false)
-	if err != nil {
-		h.Successors.WarnUnauthorized(child.ID, err)
+	if err != nil && !h.Successors.WarnUnauthorized(child.ID, err) {
+		return nil, err
 	}
 	payload, err := h.Successors.Payload(ctx, c.Home, child, a, false, c.Verified.Sealed())
 	if err != nil {

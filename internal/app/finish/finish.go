@@ -193,8 +193,8 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 			return nil, err
 		}
 		a, err := f.returned(ctx, home, h, s)
-		if err != nil {
-			f.Successors.WarnUnauthorized(child.ID, err)
+		if err != nil && !f.Successors.WarnUnauthorized(child.ID, err) {
+			return nil, err
 		}
 		if out.Child, err = f.Successors.Payload(ctx, home, child, a, false, out.Sealed); err != nil {
 			return nil, err
