@@ -2,7 +2,6 @@ package take
 
 import (
 	"context"
-	"errors"
 	"maps"
 
 	"githandoff/internal/crossrepo"
@@ -158,9 +157,5 @@ func (t *Handler) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []r
 			drop = append(drop, refs.Edit{Ref: it.Ref, Old: it.Commit})
 		}
 	}
-	err = t.Repo.Apply(ctx, refs.Transaction{Edits: drop})
-	if errors.As(err, new(*refs.StaleError)) {
-		err = nil // another command of this clone has looked as well
-	}
-	return mine, same, err
+	return mine, same, refs.ApplyUnlessMoved(ctx, t.Repo, drop)
 }

@@ -2,7 +2,6 @@ package take
 
 import (
 	"context"
-	"errors"
 
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -33,8 +32,7 @@ func (t *Handler) forgetLost(ctx context.Context, it *workspace.Item) error {
 // on it. An earlier try of this command may have been sent: then the record stays, and the next
 // resume asks the hub.
 func (t *Handler) forgetOvertaken(ctx context.Context, it *workspace.Item) error {
-	err := t.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: it.Ref, Old: it.Commit}}})
-	if err != nil && !errors.As(err, new(*refs.StaleError)) {
+	if err := refs.ApplyUnlessMoved(ctx, t.Repo, []refs.Edit{{Ref: it.Ref, Old: it.Commit}}); err != nil {
 		return err
 	}
 	return t.forgetRefused(ctx, it.Place.ID)
