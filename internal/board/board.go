@@ -70,6 +70,7 @@ type Board struct {
 	question      string   // about it
 	reader        reader   // of a text
 	said          string   // outcome of the last command
+	unread        string   // a text that came while a line was typed
 	syncing       bool
 	synced        time.Time
 }
@@ -145,7 +146,17 @@ func (b *Board) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case ranMsg:
 		return b, b.ran(msg)
 	case tea.KeyPressMsg:
-		return b, b.key(msg)
+		cmd := b.key(msg)
+		b.show()
+		return b, cmd
+	case tea.PasteMsg:
+		switch b.mode { // elsewhere it presses no keys
+		case filtering:
+			b.filter += oneLine(msg.Content)
+		case answering:
+			b.input += oneLine(msg.Content)
+		}
+		b.choose()
 	}
 	return b, nil
 }
@@ -169,10 +180,20 @@ func (b *Board) ran(msg ranMsg) tea.Cmd {
 	case msg.err != nil:
 		b.said = msg.what + ": " + msg.err.Error()
 	case msg.show || strings.Contains(strings.TrimSpace(msg.text), "\n"): // such as the ways to decide
-		b.said, b.mode = "", reading
-		b.reader.open(msg.text, b.width, b.height)
+		b.said, b.unread = "", msg.text
+		b.show()
 	default:
 		b.said = firstLine(msg.text)
 	}
 	return b.read
+}
+
+// show opens a text, unless a person is typing: their next key is not for the text.
+func (b *Board) show() {
+	if b.unread == "" || b.mode != listing && b.mode != reading {
+		return
+	}
+	b.mode = reading
+	b.reader.open(b.unread, b.width, b.height)
+	b.unread = ""
 }

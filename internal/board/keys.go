@@ -3,6 +3,8 @@ package board
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -62,7 +64,7 @@ func (b *Board) command(key string) tea.Cmd {
 	case "/":
 		b.mode, b.left = filtering, Row{}
 	case "?":
-		if keys := strings.Join(append(slices.Clone(listKeys), "q quit"), "  "); b.foot() != keys {
+		if keys := strings.Join(append(slices.Clone(listKeys), "q quit"), "  "); b.keys() != keys {
 			b.said = keys
 		}
 	case "s":
@@ -169,6 +171,20 @@ func (b *Board) typed(k tea.KeyPressMsg) tea.Cmd {
 	}
 	b.choose()
 	return nil
+}
+
+// oneLine returns a text from elsewhere as it can be typed: without breaks, and without what changes
+// how the rest of a line looks.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == utf8.RuneError, unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		case unicode.IsControl(r), unicode.In(r, unicode.Zl, unicode.Zp):
+			return ' '
+		}
+		return r
+	}, strings.TrimRight(text, "\r\n"))
 }
 
 func (b *Board) move(by int) {

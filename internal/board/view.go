@@ -18,7 +18,7 @@ func (b *Board) View() tea.View {
 	return v
 }
 
-// mostSaid is the most lines shown of the outcome of a command.
+// mostSaid is the most lines shown of the outcome of a command, or of a question.
 const mostSaid = 4
 
 // room returns how many rows fit.
@@ -30,43 +30,63 @@ func (b *Board) Screen() string {
 	if b.mode == reading {
 		out = append(out, b.reader.visible()...)
 	} else {
-		out = append(out, b.title(), b.head())
+		if b.height > 2 { // else a row is worth more
+			out = append(out, b.title())
+		}
+		if b.height > 3 {
+			out = append(out, b.head())
+		}
 		first := max(0, min(b.cursor-b.room()/2, len(b.shown)-b.room()))
 		for i := first; i < min(len(b.shown), first+b.room()); i++ {
 			out = append(out, b.row(i))
 		}
 	}
-	for len(out) < b.height-1 {
+	foot := b.foot()
+	above := max(0, b.height-len(foot))
+	for len(out) < above {
 		out = append(out, "")
 	}
+	out = out[:above]
 	if b.mode != reading && b.said != "" {
 		said := wrapped(b.said, b.width)
-		said = said[:min(len(said), mostSaid, b.height-3)]
-		copy(out[b.height-1-len(said):], said)
+		said = said[:min(len(said), most(b.height), above)]
+		copy(out[above-len(said):], said)
 	}
-	out = append(out, b.foot())
+	out = append(out, foot...)
 	for i := range out {
 		out[i] = lipgloss.NewStyle().MaxWidth(b.width).Render(out[i])
 	}
 	return strings.Join(out, "\n")
 }
 
+// most returns how many lines of a terminal a message may take.
+func most(height int) int { return max(1, min(mostSaid, height-3)) }
+
 func (b *Board) title() string {
 	count := map[string]int{}
 	for _, r := range b.rows {
 		count[r.State]++
 	}
-	text := b.who
+	parts := []string{b.who}
 	for _, state := range []string{"claimed", "overdue", "offered", "undecided", "expired", "early", "refused", "queued", "sent"} {
 		if count[state] > 0 {
-			text += "  " + strconv.Itoa(count[state]) + " " + state
+			parts = append(parts, strconv.Itoa(count[state])+" "+state)
 		}
 	}
 	switch {
 	case b.syncing:
-		text += "  syncing …"
+		parts = append(parts, "syncing …")
 	case !b.synced.IsZero():
-		text += "  synced " + span(b.now().Sub(b.synced)) + " ago"
+		parts = append(parts, "synced "+span(b.now().Sub(b.synced))+" ago")
+	}
+	text := parts[0]
+	for i, part := range parts[1:] {
+		longer := text + "  " + part
+		if more := i+2 < len(parts); lipgloss.Width(longer) > b.width || more && lipgloss.Width(longer+" …") > b.width {
+			text += " …" // a count is not cut from its word
+			break
+		}
+		text = longer
 	}
 	return lipgloss.NewStyle().Bold(true).Render(text)
 }
@@ -74,24 +94,60 @@ func (b *Board) title() string {
 // deepest bounds the indentation of a handoff below its parent.
 const deepest = 2
 
-// columns returns the widths of all columns but the task, which takes the rest.
-func (b *Board) columns() (id, name, task int) {
-	id = len("HANDOFF")
-	for _, r := range b.shown {
-		id = max(id, lipgloss.Width(r.Short)+deepest)
-	}
-	name = max(10, min(20, (b.width-id-40)/4))
-	return id, name, max(7, b.width-(id+1)-11-3*(name+1)-6-10)
+// column is a column of the list.
+type column struct {
+	name  string
+	width int
 }
 
-func (b *Board) cells(id, state, from, to, holder, age, lease, task string) string {
-	width, name, rest := b.columns()
-	return pad(id, width) + " " + pad(state, 10) + " " + pad(from, name) + " " + pad(to, name) + " " + pad(holder, name) + " " +
-		pad(age, 5) + " " + pad(lease, 9) + " " + pad(task, rest)
+// expendable are the columns that a narrow terminal does not show, the least needed first.
+var expendable = []string{"FROM", "AGE", "TO", "TASK"}
+
+// columns are those of a list that fit.
+type columns []column
+
+// columnsOf returns the columns of a list. The task takes the rest of the width.
+func columnsOf(shown []Row, width int) columns {
+	id := len("HANDOFF")
+	for _, r := range shown {
+		id = max(id, lipgloss.Width(r.Short)+deepest)
+	}
+	name := max(10, min(20, (width-id-40)/4))
+	all := columns{{"HANDOFF", id}, {"STATE", 10}, {"FROM", name}, {"TO", name}, {"HOLDER", name}, {"AGE", 5}, {"LEFT", 9}, {"TASK", 7}}
+	free := func() int {
+		left := width + 1
+		for _, c := range all {
+			left -= c.width + 1
+		}
+		return left
+	}
+	for _, name := range expendable {
+		if free() < 0 {
+			all = slices.DeleteFunc(all, func(c column) bool { return c.name == name })
+		}
+	}
+	for i := range all {
+		switch c := &all[i]; {
+		case c.name == "TASK" && free() > 0:
+			c.width += free()
+		case c.name == "HOLDER" && free() < 0:
+			c.width = max(len(c.name), c.width+free())
+		}
+	}
+	return all
+}
+
+// line returns a line of the list: the text of each column.
+func (all columns) line(text func(name string) string) string {
+	var cells []string
+	for _, c := range all {
+		cells = append(cells, pad(text(c.name), c.width))
+	}
+	return strings.Join(cells, " ")
 }
 
 func (b *Board) head() string {
-	return lipgloss.NewStyle().Faint(true).Render(b.cells("HANDOFF", "STATE", "FROM", "TO", "HOLDER", "AGE", "LEFT", "TASK"))
+	return lipgloss.NewStyle().Faint(true).Render(columnsOf(b.shown, b.width).line(func(name string) string { return name }))
 }
 
 func (b *Board) row(i int) string {
@@ -107,12 +163,15 @@ func (b *Board) row(i int) string {
 			left = "over " + span(b.now().Sub(r.Deadline))
 		}
 	}
-	text := b.cells(id, r.State, r.From, r.To, r.Holder, span(b.now().Sub(r.At)), left, r.Task)
+	texts := map[string]string{
+		"HANDOFF": id, "STATE": r.State, "FROM": r.From, "TO": r.To, "HOLDER": r.Holder,
+		"AGE": span(b.now().Sub(r.At)), "LEFT": left, "TASK": r.Task,
+	}
 	style := lipgloss.NewStyle().Foreground(colour(r.State))
 	if i == b.cursor {
 		style = style.Reverse(true)
 	}
-	return style.Render(text)
+	return style.Render(columnsOf(b.shown, b.width).line(func(name string) string { return texts[name] }))
 }
 
 func colour(state string) color.Color {
@@ -129,17 +188,25 @@ func colour(state string) color.Color {
 	return lipgloss.White
 }
 
-func (b *Board) foot() string {
+// foot returns the last lines: the keys, a question, or a prompt. Of a long text that is typed the
+// end is shown.
+func (b *Board) foot() []string {
 	switch b.mode {
 	case filtering:
-		return "filter: " + b.filter + "▏ enter keeps it, esc clears it"
+		return ending(most(b.height), b.width, "filter: "+b.filter+"▏ enter keeps it, esc clears it")
 	case answering:
-		return "answer to " + b.begun.Short + ": " + b.input + "▏ enter sends it, esc does not"
+		return ending(most(b.height), b.width, "answer to "+b.begun.Short+": "+b.input+"▏ enter sends it, esc does not")
 	case asking:
-		return b.question
+		lines := wrapped(b.question, b.width)
+		return lines[:min(len(lines), most(b.height))]
 	case reading:
-		return b.reader.foot()
+		return []string{b.reader.foot()}
 	}
+	return []string{b.keys()}
+}
+
+// keys returns the line of keys of the list.
+func (b *Board) keys() string {
 	if b.filter != "" {
 		return keyLine(b.width, "filter: "+b.filter, "esc clears it", "↑↓ enter show", "s sync")
 	}
@@ -190,6 +257,12 @@ func span(d time.Duration) string {
 // wrapped splits a text into lines no wider than the terminal.
 func wrapped(s string, width int) []string {
 	return strings.Split(lipgloss.Wrap(strings.TrimRight(s, "\n"), max(1, width), ""), "\n")
+}
+
+// ending returns the last lines of a text, n at most.
+func ending(n, width int, s string) []string {
+	lines := wrapped(s, width)
+	return lines[max(0, len(lines)-n):]
 }
 
 func firstLine(s string) string {

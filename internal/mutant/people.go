@@ -110,7 +110,7 @@ var ofPeople = []mutant{
 	},
 	{
 		"the keys are not told of twice", "internal/board/keys.go",
-		`; b.foot() != keys {`, `; true {`, "./internal/board -run TestNarrowKeys",
+		`; b.keys() != keys {`, `; true {`, "./internal/board -run TestNarrowKeys",
 	},
 	{
 		"a set-up is written before its diff is read", "internal/cli/setup.go",
@@ -120,6 +120,18 @@ var ofPeople = []mutant{
 		c.print(change, true)
 	}
 `, inScript + "setup_pipe",
+	},
+	{
+		"a board fits a terminal of any height", "internal/board/view.go",
+		`return max(1, min(mostSaid, height-3))`, `return min(mostSaid, height-3)`, "./internal/board -run TestAnySize",
+	},
+	{
+		"what is pasted on the board hides nothing of its line", "internal/board/keys.go",
+		`case r == utf8.RuneError, unicode.Is(unicode.Bidi_Control, r):`, `case r == utf8.RuneError:`, "./internal/board -run TestPaste",
+	},
+	{
+		"a text on the board waits for what is typed", "internal/board/board.go",
+		` || b.mode != listing && b.mode != reading {`, ` {`, "./internal/board -run TestTextWaits",
 	},
 	{
 		"the board asks before it takes something away", "internal/board/keys.go",
