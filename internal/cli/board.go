@@ -42,6 +42,9 @@ func runBoard(ctx context.Context, a *app) error {
 	if !a.Terminal() || !output.IsTerminal(a.Stdin) {
 		return usage("board needs a terminal").WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists them once"))
 	}
+	if a.Getenv("TERM") == "dumb" {
+		return usage("board needs a terminal that can move its cursor, and TERM is dumb").WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists them once"))
+	}
 	ws, err := a.workspace(ctx, reads)
 	if err != nil {
 		return err
@@ -51,8 +54,12 @@ func runBoard(ctx context.Context, a *app) error {
 	backend := &boardBackend{newToolbox(a), newToolbox(a), newToolbox(a)}
 	defer backend.close()
 	defer cancel()
+	noColor := "1" // of any other value Bubble Tea has its own view
+	if a.Coloured() {
+		noColor = ""
+	}
 	_, err = tea.NewProgram(board.New(ctx, backend, a.Now, ws.Agent),
-		tea.WithContext(ctx), tea.WithInput(a.Stdin), tea.WithOutput(beneath(a.Stdout)), tea.WithEnvironment(a.Vars),
+		tea.WithContext(ctx), tea.WithInput(a.Stdin), tea.WithOutput(beneath(a.Stdout)), tea.WithEnvironment(withVar(a.Vars, "NO_COLOR", noColor)),
 		tea.WithoutSignalHandler(), // signals end ctx; two handlers would wait for each other
 	).Run()
 	return err

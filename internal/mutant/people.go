@@ -134,6 +134,10 @@ var ofPeople = []mutant{
 		` || b.mode != listing && b.mode != reading {`, ` {`, "./internal/board -run TestTextWaits",
 	},
 	{
+		"a board has colours where lists have them", "internal/cli/board.go",
+		`if a.Coloured() {`, `if true {`, "./internal/cli -run TestBoardColours",
+	},
+	{
 		"the board asks before it takes something away", "internal/board/keys.go",
 		`if k.String() != "y" {`, `if false {`, "./internal/board -run TestKeysThatTakeAHandoffAwayAsk",
 	},

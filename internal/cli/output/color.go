@@ -45,6 +45,9 @@ func (p *Printer) paints(terminal bool) bool {
 	return terminal && p.getenv("NO_COLOR") == "" && p.getenv("TERM") != "dumb"
 }
 
+// Coloured reports whether results are coloured.
+func (p *Printer) Coloured() bool { return p.paints(p.terminal) }
+
 // A Tint is an SGR parameter of two digits. All have the same length, so the columns of a table
 // stay aligned.
 type Tint string
@@ -72,7 +75,7 @@ func (p *Printer) word(text string, t Tint) string {
 
 // tinted returns a word of githandoff's own on standard output.
 func (p *Printer) tinted(text string, tint func(string) Tint) string {
-	if !p.paints(p.terminal) {
+	if !p.Coloured() {
 		return text
 	}
 	return tint(text).over(text)
@@ -121,7 +124,7 @@ func (p *Printer) Terminal() bool { return p.terminal && !p.JSON }
 
 // Title returns the heading of a list, bold where results are coloured.
 func (p *Printer) Title(text string) string {
-	if !p.paints(p.terminal) {
+	if !p.Coloured() {
 		return text
 	}
 	return "\x1b[1m" + text + "\x1b[22m"
