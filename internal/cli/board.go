@@ -52,6 +52,7 @@ func runBoard(ctx context.Context, a *app) error {
 	a.patience.Stop()
 	ctx, cancel := context.WithCancel(ctx)
 	backend := &boardBackend{newToolbox(a), newToolbox(a), newToolbox(a)}
+	backend.worker.person = true
 	defer backend.close()
 	defer cancel()
 	noColor := "1" // of any other value Bubble Tea has its own view

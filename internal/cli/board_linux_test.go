@@ -13,6 +13,30 @@ import (
 	"githandoff/internal/gittest"
 )
 
+// boardScreen runs a board and returns what it drew. Each step is a text to wait for, and what is
+// typed then.
+func boardScreen(t *testing.T, repo *gittest.Repo, env, args []string, steps ...[2]string) string {
+	t.Helper()
+	terminal := gittest.OpenTerminal(t, 20, 100)
+	cmd := exec.Command(gittest.BuildBinary(t), append([]string{"board"}, args...)...)
+	cmd.Dir, cmd.Env = repo.Dir, append(append(repo.Env, "TERM=xterm"), env...)
+	require.NoError(t, terminal.Start(cmd))
+	defer time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }).Stop()
+	var seen strings.Builder
+	b, from := make([]byte, 4096), 0
+	for n, err := terminal.Read(b); err == nil; n, err = terminal.Read(b) {
+		if seen.Write(b[:n]); len(steps) > 0 && strings.Contains(seen.String()[from:], steps[0][0]) {
+			from = seen.Len()
+			_, err = terminal.Write([]byte(steps[0][1]))
+			require.NoError(t, err)
+			steps = steps[1:]
+		}
+	}
+	require.NoError(t, cmd.Wait(), seen.String())
+	assert.Empty(t, steps, seen.String())
+	return seen.String()
+}
+
 // A board has colours where everything else has them.
 func TestBoardColours(t *testing.T) {
 	f := gittest.NewFixture(t)
@@ -25,23 +49,20 @@ func TestBoardColours(t *testing.T) {
 	}{
 		{"auto", "auto", "", true}, {"never", "never", "", false}, {"no", "auto", "yes", false}, {"always", "always", "1", true},
 	} {
-		terminal := gittest.OpenTerminal(t, 10, 60)
-		cmd := exec.Command(gittest.BuildBinary(t), "board", "--color", tc.flag)
-		cmd.Dir, cmd.Env = repo.Dir, append(repo.Env, "TERM=xterm", "NO_COLOR="+tc.noColor)
-		require.NoError(t, terminal.Start(cmd))
-		var seen strings.Builder
-		b, quit := make([]byte, 4096), false
-		for n, err := terminal.Read(b); err == nil; n, err = terminal.Read(b) {
-			if seen.Write(b[:n]); !quit && strings.Contains(seen.String(), "offered") {
-				_, err = terminal.Write([]byte("q"))
-				require.NoError(t, err)
-				quit = true
-			}
-		}
-		require.NoError(t, cmd.Wait(), seen.String())
-		assert.Contains(t, seen.String(), "offered", tc.name)
-		assert.Equal(t, tc.coloured, strings.Contains(seen.String(), "\x1b[36"), tc.name) // cyan
+		seen := boardScreen(t, repo, []string{"NO_COLOR=" + tc.noColor}, []string{"--color", tc.flag}, [2]string{"offered", "q"})
+		assert.Equal(t, tc.coloured, strings.Contains(seen, "\x1b[36"), tc.name) // cyan
 	}
+}
+
+// A board tells a person commands for a shell, not what an agent without one is told.
+func TestBoardNamesCommands(t *testing.T) {
+	f := gittest.NewFixture(t)
+	repo := gittest.Clone(t, f.Env, f.URL)
+	repo.Must(t, "init", "--as", "fixer")
+	repo.Must(t, "emit", "--status", "needs_clarification", "--question", "red or blue?", "--goal", "paint", "--detail", "more of it")
+	seen := boardScreen(t, repo, nil, nil, [2]string{"undecided", "o"}, [2]string{"--answer TEXT", "q"}, [2]string{"LEFT", "\r"}, [2]string{"Not shown", "q"}, [2]string{"LEFT", "q"})
+	assert.Contains(t, seen, "Answer: githandoff route …")
+	assert.NotContains(t, seen, "a person can print")
 }
 
 // A board that is asked to end does so, each time. Two handlers of one signal once waited for

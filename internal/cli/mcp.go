@@ -55,6 +55,7 @@ func (nopCloser) Close() error { return nil }
 type toolbox struct {
 	env          Env
 	dir, as, key string
+	person       bool           // a person with a shell reads the output
 	steps        chan struct{}  // holds a token while a step is taken
 	calls        sync.WaitGroup // that are under way
 }
@@ -80,8 +81,10 @@ func (t *toolbox) close() {
 func (t *toolbox) app(out, notes io.Writer) *app {
 	env := t.env
 	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), out, notes
-	a := &app{Env: env, Printer: output.New(out, notes, false, env.Getenv, env.Now), input: env.Stdin, hook: true, reader: reader{tools: true}}
-	a.Spell = mcp.Hint
+	a := &app{Env: env, Printer: output.New(out, notes, false, env.Getenv, env.Now), input: env.Stdin}
+	if !t.person {
+		a.hook, a.reader.tools, a.Spell = true, true, mcp.Hint
+	}
 	a.Dir, a.As, a.Key, a.Color = t.dir, t.as, t.key, output.Never
 	return a
 }

@@ -134,6 +134,10 @@ var ofPeople = []mutant{
 		` || b.mode != listing && b.mode != reading {`, ` {`, "./internal/board -run TestTextWaits",
 	},
 	{
+		"a board tells a person commands for a shell", "internal/cli/board.go",
+		`backend.worker.person = true`, `backend.worker.person = false`, "./internal/cli -run TestBoardNamesCommands",
+	},
+	{
 		"a board has colours where lists have them", "internal/cli/board.go",
 		`if a.Coloured() {`, `if true {`, "./internal/cli -run TestBoardColours",
 	},
