@@ -5,13 +5,17 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 
 	tea "charm.land/bubbletea/v2"
 
 	"githandoff/internal/board"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
 	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
 )
@@ -51,7 +55,7 @@ func runBoard(ctx context.Context, a *app) error {
 	}
 	a.patience.Stop()
 	ctx, cancel := context.WithCancel(ctx)
-	backend := &boardBackend{newToolbox(a), newToolbox(a), newToolbox(a)}
+	backend := &boardBackend{reader: newToolbox(a), worker: newToolbox(a), syncer: newToolbox(a)}
 	backend.worker.person = true
 	defer backend.close()
 	defer cancel()
@@ -68,7 +72,10 @@ func runBoard(ctx context.Context, a *app) error {
 
 // boardBackend carries out the requests of the board. Syncs and commands have their own state, so
 // none waits for another.
-type boardBackend struct{ reader, worker, syncer *toolbox }
+type boardBackend struct {
+	reader, worker, syncer *toolbox
+	parents                sync.Map // of handoffs that were looked up, by their ids
+}
 
 // close waits for the sync and the command that run.
 func (b *boardBackend) close() {
@@ -85,15 +92,46 @@ func (b *boardBackend) Rows(ctx context.Context) (rows []board.Row, err error) {
 		return nil, err
 	}
 	var ids []handoff.ID
+	var all []*workspace.Item
 	err = ws.List(ctx, true, func(it *workspace.Item) error {
 		rows, ids = append(rows, boardRow(a, ws, it)), append(ids, it.Place.ID)
+		all = append(all, it)
 		return nil
 	})
+	for i, it := range all {
+		rows[i].Parent = string(b.parent(ctx, ws.Repo, it))
+	}
 	ends := handoff.EndsOf(ids)
 	for i, id := range ids {
 		rows[i].Short = ends.Of(id)
 	}
 	return rows, err
+}
+
+// parent returns the parent of a handoff, which its offer alone names. Other steps lead back to it.
+func (b *boardBackend) parent(ctx context.Context, repo *refs.Repo, it *workspace.Item) handoff.ID {
+	if id, known := b.parents.Load(it.Place.ID); known {
+		return id.(handoff.ID)
+	}
+	if it.Fault != nil {
+		return ""
+	}
+	r, oid := it.Record, it.Commit
+	for r.Event != record.Offered {
+		if !gitobj.IsID(oid) { // by the name of a ref, a forged step could lead back to itself
+			return ""
+		}
+		o, err := repo.Read(ctx, oid, record.MaxCommit)
+		if err != nil || o == nil {
+			return "" // it may be here the next time
+		}
+		if r, err = record.Reread(o.Body); err != nil {
+			return ""
+		}
+		oid = r.Previous
+	}
+	b.parents.Store(it.Place.ID, r.Parent)
+	return r.Parent
 }
 
 func boardRow(a *app, ws *workspace.Workspace, it *workspace.Item) board.Row {
@@ -104,7 +142,7 @@ func boardRow(a *app, ws *workspace.Workspace, it *workspace.Item) board.Row {
 		return row
 	}
 	row.State, row.From, row.Task = it.State(a.Now()), untrusted.Name(r.From), untrusted.Task(r.Task)
-	row.Parent, row.At, row.Deadline = string(r.Parent), r.At, r.Expires
+	row.At, row.Deadline = r.At, r.Expires
 	if !r.Lease.IsZero() {
 		row.Holder, row.Deadline = untrusted.Name(r.Actor), r.Lease
 	}

@@ -65,6 +65,23 @@ func TestBoardNamesCommands(t *testing.T) {
 	assert.NotContains(t, seen, "a person can print")
 }
 
+// A handoff stands below the one that it follows from, offered or claimed.
+func TestBoardShowsChains(t *testing.T) {
+	f := gittest.NewFixture(t)
+	repo := gittest.Clone(t, f.Env, f.URL)
+	repo.Must(t, "init", "--as", "fixer")
+	first := strings.TrimSpace(repo.Must(t, "emit", "--to", "fixer", "--goal", "fix it", "--task", "first"))
+	repo.Must(t, "emit", "--to", "fixer", "--goal", "another", "--task", "apart")
+	child := strings.TrimSpace(repo.Must(t, "emit", "--to", "fixer", "--goal", "look at it", "--parent", first))
+	short := child[len(child)-6:]
+	seen := boardScreen(t, repo, nil, nil, [2]string{short, "q"})
+	assert.Regexp(t, `└…\w*`+short, seen)
+	repo.Must(t, "resume", child)
+	repo.Must(t, "progress", child)
+	seen = boardScreen(t, repo, nil, nil, [2]string{short, "q"})
+	assert.Regexp(t, `└…\w*`+short+` +claimed`, seen)
+}
+
 // A board that is asked to end does so, each time. Two handlers of one signal once waited for
 // each other about every second time.
 func TestBoardEndsAtASignal(t *testing.T) {

@@ -138,6 +138,10 @@ var ofPeople = []mutant{
 		`backend.worker.person = true`, `backend.worker.person = false`, "./internal/cli -run TestBoardNamesCommands",
 	},
 	{
+		"a claimed handoff stands on the board below its parent", "internal/cli/board.go",
+		`for r.Event != record.Offered {`, `for false {`, "./internal/cli -run TestBoardShowsChains",
+	},
+	{
 		"a board has colours where lists have them", "internal/cli/board.go",
 		`if a.Coloured() {`, `if true {`, "./internal/cli -run TestBoardColours",
 	},

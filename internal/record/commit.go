@@ -167,7 +167,7 @@ func parseIdent(s string) (name, email string, at time.Time, err error) {
 }
 
 // Scan reads the fields shown in a list from a raw commit, without checking its form or its
-// signature: event, actor, agents, task, home, digest and times. It is several times faster
+// signature: event, actor, agents, task, parent, home, digest and times. It is several times faster
 // than ParseCommit. The result is unverified: print it escaped, and decide nothing by it.
 func Scan(raw []byte) (*Record, error) { return scan(raw, true) }
 

@@ -76,7 +76,7 @@ var trailers = [...]trailer{
 	{"Handoff-Claim", false, func(r *Record) *string { return &r.Claim }, nil},
 	{"Handoff-Next", false, func(r *Record) *string { return (*string)(&r.Next) }, nil},
 	{"Handoff-Task", true, func(r *Record) *string { return &r.Task }, nil},
-	{"Handoff-Parent", false, func(r *Record) *string { return (*string)(&r.Parent) }, nil},
+	{"Handoff-Parent", true, func(r *Record) *string { return (*string)(&r.Parent) }, nil},
 	{"Handoff-Counts", false, func(r *Record) *string { return &r.Counts }, nil},
 	{"Handoff-Status", true, func(r *Record) *string { return &r.Status }, nil},
 	{"Handoff-On-Failure", false, func(r *Record) *string { return &r.OnFailure }, nil},

@@ -23,8 +23,8 @@ func FuzzScan(f *testing.F) {
 		}
 		require.NoError(t, err)
 		want := c.Record
-		assert.Equal(t, []any{want.Actor, want.ID, want.Event, want.From, want.To, want.Home, want.Digest, want.Nonce, want.Task, want.Status},
-			[]any{got.Actor, got.ID, got.Event, got.From, got.To, got.Home, got.Digest, got.Nonce, got.Task, got.Status})
+		assert.Equal(t, []any{want.Actor, want.ID, want.Event, want.From, want.To, want.Home, want.Digest, want.Nonce, want.Task, want.Status, want.Parent},
+			[]any{got.Actor, got.ID, got.Event, got.From, got.To, got.Home, got.Digest, got.Nonce, got.Task, got.Status, got.Parent})
 		assert.True(t, want.At.Equal(got.At) && want.Expires.Equal(got.Expires) && want.Lease.Equal(got.Lease))
 		whole, err := record.Reread(b)
 		require.NoError(t, err)
