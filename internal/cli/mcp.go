@@ -58,6 +58,8 @@ type toolbox struct {
 	person       bool           // a person with a shell reads the output
 	steps        chan struct{}  // holds a token while a step is taken
 	calls        sync.WaitGroup // that are under way
+	ending       sync.Mutex     // guards over, and the begin of a call
+	over         bool           // close was called: no further call begins
 }
 
 func newToolbox(a *app) *toolbox {
@@ -66,6 +68,9 @@ func newToolbox(a *app) *toolbox {
 
 // close waits for the calls whose context has ended, so they leave no git behind.
 func (t *toolbox) close() {
+	t.ending.Lock()
+	t.over = true
+	t.ending.Unlock()
 	ended := make(chan struct{})
 	go func() {
 		t.calls.Wait()
@@ -102,7 +107,9 @@ func (t *toolbox) step(ctx context.Context, args ...string) (out []byte, notes [
 
 // run carries out a command and returns what it printed, and its notes.
 func (t *toolbox) run(ctx context.Context, args ...string) (out []byte, notes []string, err error) {
-	t.calls.Add(1)
+	if !t.begin() {
+		return nil, nil, context.Canceled
+	}
 	defer t.calls.Done()
 	defer recovered(&err)
 	var printed, said bytes.Buffer
@@ -119,6 +126,17 @@ func (t *toolbox) run(ctx context.Context, args ...string) (out []byte, notes []
 		notes = append(notes, strings.TrimSpace(line))
 	}
 	return printed.Bytes(), notes, err
+}
+
+// begin counts a call that begins; false if close waits for the others already.
+func (t *toolbox) begin() bool {
+	t.ending.Lock()
+	defer t.ending.Unlock()
+	if t.over {
+		return false
+	}
+	t.calls.Add(1)
+	return true
 }
 
 // globals repeats the flags of the server's own command line: a command sets its own before it

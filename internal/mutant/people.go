@@ -142,6 +142,10 @@ var ofPeople = []mutant{
 		`for r.Event != record.Offered {`, `for false {`, "./internal/cli -run TestBoardShowsChains",
 	},
 	{
+		"no call of a board begins after its end", "internal/cli/mcp.go",
+		`	if t.over {`, `	if false {`, "./internal/cli -run TestNoCallBegins",
+	},
+	{
 		"a board has colours where lists have them", "internal/cli/board.go",
 		`if a.Coloured() {`, `if true {`, "./internal/cli -run TestBoardColours",
 	},
