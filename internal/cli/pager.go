@@ -37,12 +37,13 @@ func pagerOf(a *app, repo *refs.Repo) string {
 	if command, set := gitexec.Lookup(a.Vars, "GIT_PAGER"); set { // and may be empty
 		return command
 	}
-	if repo != nil {
-		if command := repo.Config.Get("core.pager"); command != "" {
-			return command
-		}
+	if repo != nil && repo.Config["core.pager"] != nil { // likewise
+		return repo.Config.Get("core.pager")
 	}
-	return cmp.Or(a.Getenv("PAGER"), "less")
+	if command, set := gitexec.Lookup(a.Vars, "PAGER"); set {
+		return command
+	}
+	return "less"
 }
 
 // columnsOf returns the width of the results' terminal, through a pager or not; zero if it is
@@ -73,16 +74,22 @@ type pager struct {
 	screen  io.Writer
 	limit   int // lines of a screen
 
-	held  bytes.Buffer
+	held  bytes.Buffer // all output: the program may not exist
 	lines int
 	pipe  *io.PipeWriter // to the program, once it runs
-	done  chan error
+	done  chan ended
+}
+
+// ended is how the program ended.
+type ended struct {
+	code int
+	err  error
 }
 
 func (p *pager) Write(b []byte) (int, error) {
+	p.held.Write(b)
 	if p.pipe == nil {
 		p.lines += bytes.Count(b, []byte("\n"))
-		p.held.Write(b)
 		if p.lines <= p.limit {
 			return len(b), nil
 		}
@@ -97,7 +104,7 @@ func (p *pager) Write(b []byte) (int, error) {
 func (p *pager) start() {
 	p.patience.Stop()
 	read, write := io.Pipe()
-	p.pipe, p.done = write, make(chan error, 1)
+	p.pipe, p.done = write, make(chan ended, 1)
 	vars := p.Vars
 	for _, kv := range [][2]string{{"LESS", "FRX"}, {"LV", "-c"}} { // as git sets them
 		if p.Getenv(kv[0]) == "" {
@@ -105,17 +112,21 @@ func (p *pager) start() {
 		}
 	}
 	go func() {
-		_, err := gitexec.Pipe(p.ctx, "", vars, []string{"sh", "-c", p.command}, read, p.screen, p.Stderr)
+		code, err := gitexec.Pipe(p.ctx, "", vars, []string{"sh", "-c", p.command}, read, p.screen, p.Stderr)
 		read.Close()
-		p.done <- err
+		p.done <- ended{code, err}
 	}()
 }
 
 func (p *pager) close() error {
-	if p.pipe == nil {
+	var end ended
+	if p.pipe != nil {
+		p.pipe.Close()
+		end = <-p.done
+	}
+	if p.pipe == nil || end.code == gitexec.NotFound { // as git does without its pager
 		_, err := p.screen.Write(p.held.Bytes())
 		return err
 	}
-	p.pipe.Close()
-	return <-p.done
+	return end.err
 }

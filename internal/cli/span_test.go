@@ -46,3 +46,10 @@ func TestSpanText(t *testing.T) {
 		return err == nil && got == d
 	}, nil))
 }
+
+// A time that passed is over for a length of time, not since one.
+func TestLeft(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	assert.Equal(t, "59m left", left(now, now.Add(59*time.Minute+time.Second)))
+	assert.Equal(t, "5m over", left(now, now.Add(-5*time.Minute)))
+}

@@ -223,7 +223,7 @@ func (s *statusLists) when(at string, say func(now, t time.Time) string) string 
 // left says how long it is until a time.
 func left(now, t time.Time) string {
 	if now.After(t) {
-		return "over since " + output.Span(now.Sub(t))
+		return output.Span(now.Sub(t)) + " over"
 	}
 	return output.Span(t.Sub(now)) + " left"
 }

@@ -16,7 +16,7 @@ import (
 // The exit codes of shells for a program which could not be started.
 const (
 	cannotRun = 126
-	notFound  = 127
+	NotFound  = 127
 )
 
 // Pipe runs a program in the foreground with the given standard streams and returns its exit
@@ -39,7 +39,7 @@ func Pipe(ctx context.Context, dir string, env, argv []string, in io.Reader, out
 	if err := cmd.Start(); err != nil {
 		code := cannotRun
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
-			code = notFound
+			code = NotFound
 		}
 		return code, fmt.Errorf("run %s: %w", argv[0], err)
 	}

@@ -146,6 +146,10 @@ var ofPeople = []mutant{
 		`	if t.over {`, `	if false {`, "./internal/cli -run TestNoCallBegins",
 	},
 	{
+		"a pager that does not exist loses no output", "internal/cli/pager.go",
+		` || end.code == gitexec.NotFound {`, ` {`, inScript + "status_screen",
+	},
+	{
 		"a board has colours where lists have them", "internal/cli/board.go",
 		`if a.Coloured() {`, `if true {`, "./internal/cli -run TestBoardColours",
 	},
