@@ -33,12 +33,13 @@ func (b *Board) Screen() string {
 		if b.height > 2 { // else a row is worth more
 			out = append(out, b.title())
 		}
+		fit := columnsOf(b.shown, b.width)
 		if b.height > 3 {
-			out = append(out, b.head())
+			out = append(out, head(fit))
 		}
 		first := max(0, min(b.cursor-b.room()/2, len(b.shown)-b.room()))
 		for i := first; i < min(len(b.shown), first+b.room()); i++ {
-			out = append(out, b.row(i))
+			out = append(out, b.row(fit, i))
 		}
 	}
 	foot := b.foot()
@@ -146,11 +147,11 @@ func (all columns) line(text func(name string) string) string {
 	return strings.Join(cells, " ")
 }
 
-func (b *Board) head() string {
-	return lipgloss.NewStyle().Faint(true).Render(columnsOf(b.shown, b.width).line(func(name string) string { return name }))
+func head(all columns) string {
+	return lipgloss.NewStyle().Faint(true).Render(all.line(func(name string) string { return name }))
 }
 
-func (b *Board) row(i int) string {
+func (b *Board) row(all columns, i int) string {
 	r := b.shown[i]
 	id := r.Short
 	if depth := min(b.depth[i], deepest); depth > 0 {
@@ -171,7 +172,7 @@ func (b *Board) row(i int) string {
 	if i == b.cursor {
 		style = style.Reverse(true)
 	}
-	return style.Render(columnsOf(b.shown, b.width).line(func(name string) string { return texts[name] }))
+	return style.Render(all.line(func(name string) string { return texts[name] }))
 }
 
 func colour(state string) color.Color {
