@@ -74,8 +74,16 @@ func runBoard(ctx context.Context, a *app) error {
 // none waits for another.
 type boardBackend struct {
 	reader, worker, syncer *toolbox
-	parents                sync.Map // of handoffs that were looked up, by their ids
+	parents                sync.Map // of handoffs that were looked up, by their refs
+	unread                 sync.Map // the next step to read for the others, likewise
 }
+
+// Anybody who may push to a hub can put a handoff of any number of steps there. So one reading of the board
+// goes back some steps of each handoff, and some in all. The next reading goes on from there.
+const (
+	mostStepsBack = 100
+	mostStepsRead = 2000
+)
 
 // close waits for the sync and the command that run.
 func (b *boardBackend) close() {
@@ -98,8 +106,9 @@ func (b *boardBackend) Rows(ctx context.Context) (rows []board.Row, err error) {
 		all = append(all, it)
 		return nil
 	})
+	left := mostStepsRead
 	for i, it := range all {
-		rows[i].Parent = string(b.parent(ctx, ws.Repo, it))
+		rows[i].Parent = string(b.parent(ctx, ws.Repo, it, &left))
 	}
 	ends := handoff.EndsOf(ids)
 	for i, id := range ids {
@@ -108,19 +117,25 @@ func (b *boardBackend) Rows(ctx context.Context) (rows []board.Row, err error) {
 	return rows, err
 }
 
-// parent returns the parent of a handoff, which its offer alone names. Other steps lead back to it.
-func (b *boardBackend) parent(ctx context.Context, repo *refs.Repo, it *workspace.Item) handoff.ID {
-	if id, known := b.parents.Load(it.Place.ID); known {
+// parent returns the parent of a handoff, which its offer alone names. Other steps lead back to it. left is how
+// many of them may be read. The parent is empty until the offer was reached.
+func (b *boardBackend) parent(ctx context.Context, repo *refs.Repo, it *workspace.Item, left *int) handoff.ID {
+	if id, known := b.parents.Load(it.Ref); known {
 		return id.(handoff.ID)
 	}
 	if it.Fault != nil {
 		return ""
 	}
 	r, oid := it.Record, it.Commit
-	for r.Event != record.Offered {
-		if !gitobj.IsID(oid) { // by the name of a ref, a forged step could lead back to itself
+	if next, begun := b.unread.Load(it.Ref); begun {
+		oid = next.(string)
+	}
+	for n := 0; r.Event != record.Offered; n++ {
+		b.unread.Store(it.Ref, oid)
+		if n == mostStepsBack || *left == 0 || !gitobj.IsID(oid) { // by the name of a ref, a forged step could lead back to itself
 			return ""
 		}
+		*left--
 		o, err := repo.Read(ctx, oid, record.MaxCommit)
 		if err != nil || o == nil {
 			return "" // it may be here the next time
@@ -130,7 +145,7 @@ func (b *boardBackend) parent(ctx context.Context, repo *refs.Repo, it *workspac
 		}
 		oid = r.Previous
 	}
-	b.parents.Store(it.Place.ID, r.Parent)
+	b.parents.Store(it.Ref, r.Parent)
 	return r.Parent
 }
 

@@ -139,7 +139,11 @@ var ofPeople = []mutant{
 	},
 	{
 		"a claimed handoff stands on the board below its parent", "internal/cli/board.go",
-		`for r.Event != record.Offered {`, `for false {`, "./internal/cli -run TestBoardShowsChains",
+		`for n := 0; r.Event != record.Offered; n++ {`, `for n := 0; false; n++ {`, "./internal/cli -run TestBoardShowsChains",
+	},
+	{
+		"no reading of the board waits for all steps of a handoff", "internal/cli/board.go",
+		`n == mostStepsBack ||`, `n < 0 ||`, "./internal/cli -run TestBoardReadsFewSteps",
 	},
 	{
 		"no call of a board begins after its end", "internal/cli/mcp.go",
