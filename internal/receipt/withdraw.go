@@ -52,8 +52,8 @@ func (w *Writer) Outcome(ctx context.Context, home lifecycle.Home, p lifecycle.P
 		return out, lifecycle.Outline(s.Offer), nil
 	case errors.Is(err, sign.ErrSealed):
 		return out, nil, err // the agent it goes back to is inside
-	case event == record.Failed:
-		w.Workspace.Warn(fmt.Errorf("%w; if its sender wanted it back after a failure, it does not go back", err))
+	case event == record.Failed && s.Offer != nil && s.Offer.OnFailure != "":
+		w.Workspace.Warn(fmt.Errorf("%w; it does not go back to %s after the failure", err, s.Offer.OnFailure))
 	}
 	return out, nil, nil // the note is a hint; the receipt does not wait for it
 }
