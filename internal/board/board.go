@@ -22,6 +22,12 @@ type Row struct {
 	At, Deadline           time.Time
 }
 
+// place tells apart two handoffs with one id. Whoever may push to a hub can put a handoff there that has the id of
+// another one.
+type place struct{ id, to string }
+
+func (r Row) place() place { return place{r.ID, r.To} }
+
 // Backend is where the board reads and works.
 type Backend interface {
 	// Rows lists the handoffs in the local copies. No hub is asked.
@@ -62,8 +68,8 @@ type Board struct {
 	shown         []Row // let through by the filter, chains together
 	depth         []int // of each in its chain
 	cursor        int
-	selected      string // id
-	left          Row    // the one which went away under the cursor
+	selected      place
+	left          Row // the one which went away under the cursor
 	filter, input string
 	begun         Row      // for which a prompt was opened, as it was then
 	confirm       []string // command for y

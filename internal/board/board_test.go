@@ -215,6 +215,19 @@ func TestFilter(t *testing.T) {
 	assert.Equal(t, "route "+d.rows[2].ID, d.ran[len(d.ran)-1])
 }
 
+// Whoever may push to one hub hides no handoff of another by its id.
+func TestTwoHubsWithOneID(t *testing.T) {
+	d := team()
+	twin := d.rows[0]
+	twin.To, twin.From = "coder@fork", "mallory"
+	d.rows = append([]board.Row{twin}, d.rows...)
+	b := open(t, d, 120, 30)
+	for _, shown := range []string{"coder@fork", "coder@origin"} {
+		assert.Equal(t, 1, strings.Count(b.Screen(), shown), shown)
+	}
+	assert.Equal(t, 1, strings.Count(b.Screen(), "…00000005"), "a child of both")
+}
+
 // The text of a handoff can be read to its end, however narrow the terminal is.
 func TestLongTextCanBeReadToItsEnd(t *testing.T) {
 	b := open(t, team(), 80, 24)

@@ -192,7 +192,7 @@ func (b *Board) move(by int) {
 		return
 	}
 	b.cursor = max(0, min(b.cursor+by, len(b.shown)-1))
-	b.selected = b.shown[b.cursor].ID
+	b.selected = b.shown[b.cursor].place()
 }
 
 // choose takes the rows with all words of the filter, puts each below its parent, and keeps
@@ -214,13 +214,13 @@ func (b *Board) choose() {
 			children[r.Parent] = append(children[r.Parent], r)
 		}
 	}
-	seen := map[string]bool{}
+	seen := map[place]bool{}
 	var add func(r Row, depth int)
 	add = func(r Row, depth int) {
-		if seen[r.ID] {
+		if seen[r.place()] {
 			return
 		}
-		seen[r.ID] = true
+		seen[r.place()] = true
 		b.shown, b.depth = append(b.shown, r), append(b.depth, depth)
 		for _, c := range children[r.ID] {
 			add(c, depth+1)
@@ -234,6 +234,6 @@ func (b *Board) choose() {
 	for _, r := range matching { // of a circle
 		add(r, 0)
 	}
-	b.cursor = max(0, slices.IndexFunc(b.shown, func(r Row) bool { return r.ID == b.selected }))
+	b.cursor = max(0, slices.IndexFunc(b.shown, func(r Row) bool { return r.place() == b.selected }))
 	b.move(0)
 }

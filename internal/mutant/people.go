@@ -146,6 +146,10 @@ var ofPeople = []mutant{
 		`n == mostStepsBack ||`, `n < 0 ||`, "./internal/cli -run TestBoardReadsFewSteps",
 	},
 	{
+		"a handoff of one hub hides none of another on the board", "internal/board/board.go",
+		`return place{r.ID, r.To}`, `return place{r.ID, ""}`, "./internal/board -run TestTwoHubs",
+	},
+	{
 		"no call of a board begins after its end", "internal/cli/mcp.go",
 		`	if t.over {`, `	if false {`, "./internal/cli -run TestNoCallBegins",
 	},
