@@ -308,6 +308,10 @@ func becomeTrapped() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
+	// Without its listener no call of the filter works any more, not even the one that ends the process.
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return err
+	}
 	env := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, bait+"=") })
 	const parent = 3
 	unix.CloseOnExec(parent)
