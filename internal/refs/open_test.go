@@ -160,7 +160,9 @@ func hookEnv(t *testing.T, repo *gittest.Repo, hook string, git ...string) *gitt
 	cmd.Dir, cmd.Env = repo.Dir, repo.Env
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
-		assert.NoError(t, os.WriteFile(gate, []byte("go\n"), 0o600))
+		if _, err := os.Stat(seen); err == nil { // otherwise no hook reads
+			assert.NoError(t, os.WriteFile(gate, []byte("go\n"), 0o600))
+		}
 		assert.NoError(t, cmd.Wait())
 	})
 	require.Eventually(t, func() bool { _, err := os.Stat(seen); return err == nil }, gateTimeout, gatePoll)
@@ -194,7 +196,7 @@ func TestOpenInQuarantine(t *testing.T) {
 	hub := gittest.NewBare(t, env)
 	clone := gittest.Clone(t, env, hub.Dir)
 	oid := clone.Commit(t, "a", "x", "first")
-	clone.Git(t, "config", "remote.origin.receivepack", "git -c core.hooksPath="+filepath.Join(hub.Dir, "hooks")+" receive-pack")
+	clone.Git(t, "config", "remote.origin.receivepack", "git -c core.hooksPath='"+filepath.Join(hub.Dir, "hooks")+"' receive-pack")
 	in := hookEnv(t, &gittest.Repo{Dir: hub.Dir, Env: env}, "pre-receive", "-C", clone.Dir, "push", "--quiet", "origin", "HEAD:main")
 	require.NotEmpty(t, gittest.Getenv(in.Env, "GIT_QUARANTINE_PATH"))
 
