@@ -43,11 +43,12 @@ q, Ctrl-C   quit`,
 }
 
 func runBoard(ctx context.Context, a *app) error {
+	once := fault.Run("githandoff", "inbox", "--all").Because("lists them once")
 	if !a.Terminal() || !output.IsTerminal(a.Stdin) {
-		return usage("board needs a terminal").WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists them once"))
+		return usage("board needs a terminal").WithHints(once)
 	}
 	if a.Getenv("TERM") == "dumb" {
-		return usage("board needs a terminal that can move its cursor, and TERM is dumb").WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists them once"))
+		return usage("board needs a terminal that can move its cursor, and TERM is dumb").WithHints(once)
 	}
 	ws, err := a.workspace(ctx, reads)
 	if err != nil {
@@ -74,8 +75,13 @@ func runBoard(ctx context.Context, a *app) error {
 // none waits for another.
 type boardBackend struct {
 	reader, worker, syncer *toolbox
-	parents                sync.Map // of handoffs that were looked up, by their refs
-	unread                 sync.Map // the next step to read for the others, likewise
+	leads                  sync.Map // by the refs of handoffs
+}
+
+// lead is how far the steps of a handoff were read back.
+type lead struct {
+	next   string     // the step to read then; "" once the offer was reached
+	parent handoff.ID // as the offer says
 }
 
 // Anybody who may push to a hub can put a handoff of any number of steps there. So one reading of the board
@@ -120,18 +126,19 @@ func (b *boardBackend) Rows(ctx context.Context) (rows []board.Row, err error) {
 // parent returns the parent of a handoff, which its offer alone names. Other steps lead back to it. left is how
 // many of them may be read. The parent is empty until the offer was reached.
 func (b *boardBackend) parent(ctx context.Context, repo *refs.Repo, it *workspace.Item, left *int) handoff.ID {
-	if id, known := b.parents.Load(it.Ref); known {
-		return id.(handoff.ID)
+	known, begun := b.leads.Load(it.Ref)
+	if begun && known.(lead).next == "" {
+		return known.(lead).parent
 	}
 	if it.Fault != nil {
 		return ""
 	}
 	r, oid := it.Record, it.Commit
-	if next, begun := b.unread.Load(it.Ref); begun {
-		oid = next.(string)
+	if begun {
+		oid = known.(lead).next
 	}
 	for n := 0; r.Event != record.Offered; n++ {
-		b.unread.Store(it.Ref, oid)
+		b.leads.Store(it.Ref, lead{next: oid})
 		if n == mostStepsBack || *left == 0 || !gitobj.IsID(oid) { // by the name of a ref, a forged step could lead back to itself
 			return ""
 		}
@@ -145,7 +152,7 @@ func (b *boardBackend) parent(ctx context.Context, repo *refs.Repo, it *workspac
 		}
 		oid = r.Previous
 	}
-	b.parents.Store(it.Ref, r.Parent)
+	b.leads.Store(it.Ref, lead{parent: r.Parent})
 	return r.Parent
 }
 
