@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -147,7 +148,7 @@ func checkOwn(r *Repo) error {
 	if info, err := os.Stat(r.CommonDir); err == nil {
 		owners = append(owners, private.Owner(info))
 	}
-	for _, dir := range []string{r.Own(""), r.OwnWorktree("")} {
+	for _, dir := range slices.Compact([]string{r.Own(""), r.OwnWorktree("")}) { // one, in the main worktree
 		if err := private.CheckTree(dir, owners...); err != nil {
 			return err
 		}
