@@ -14,7 +14,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -113,7 +113,7 @@ func frame(t *testing.T, b *board.Board, name string, width, height int) {
 	lines := strings.Split(screen, "\n")
 	assert.Len(t, lines, height)
 	for _, l := range lines {
-		assert.LessOrEqual(t, lipgloss.Width(l), width, l)
+		assert.LessOrEqual(t, ansi.StringWidth(l), width, l)
 	}
 	plain := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(screen, "") + "\n"
 	plain = regexp.MustCompile(` +\n`).ReplaceAllString(plain, "\n")

@@ -7,11 +7,15 @@ import (
 	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
+	"golang.org/x/sys/unix"
 )
 
 func (b *Board) key(k tea.KeyPressMsg) tea.Cmd {
-	if k.String() == "ctrl+c" {
+	switch k.String() {
+	case "ctrl+c":
 		return tea.Quit
+	case "ctrl+z":
+		return suspended()
 	}
 	switch b.mode {
 	case filtering, answering:
@@ -36,6 +40,15 @@ func (b *Board) key(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	return b.command(k.String())
+}
+
+// suspended stops the board until a shell continues it. The first process group of a session has no shell that
+// would: the terminal was opened for the board alone.
+func suspended() tea.Cmd {
+	if session, err := unix.Getsid(0); err != nil || session == unix.Getpgrp() {
+		return nil
+	}
+	return tea.Suspend
 }
 
 // steps returns the keys that move the cursor or the text, and by how many lines. page is how many

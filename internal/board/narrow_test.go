@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
-	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
 
 	"githandoff/internal/board"
@@ -30,7 +30,7 @@ func TestAnySize(t *testing.T) {
 				send(t, b, tea.WindowSizeMsg{Width: width, Height: height})
 				assert.Len(t, lines(b), height, "%s %dx%d", name, width, height)
 				for _, l := range lines(b) {
-					assert.LessOrEqual(t, lipgloss.Width(l), width, l)
+					assert.LessOrEqual(t, ansi.StringWidth(l), width, l)
 				}
 			}
 		}

@@ -1,14 +1,13 @@
 package board
 
 import (
-	"image/color"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // View draws the board.
@@ -55,7 +54,7 @@ func (b *Board) Screen() string {
 	}
 	out = append(out, foot...)
 	for i := range out {
-		out[i] = lipgloss.NewStyle().MaxWidth(b.width).Render(out[i])
+		out[i] = ansi.Truncate(out[i], b.width, "")
 	}
 	return strings.Join(out, "\n")
 }
@@ -83,13 +82,13 @@ func (b *Board) title() string {
 	text := parts[0]
 	for i, part := range parts[1:] {
 		longer := text + "  " + part
-		if more := i+2 < len(parts); lipgloss.Width(longer) > b.width || more && lipgloss.Width(longer+" …") > b.width {
+		if more := i+2 < len(parts); ansi.StringWidth(longer) > b.width || more && ansi.StringWidth(longer+" …") > b.width {
 			text += " …" // a count is not cut from its word
 			break
 		}
 		text = longer
 	}
-	return lipgloss.NewStyle().Bold(true).Render(text)
+	return ansi.NewStyle().Bold().Styled(text)
 }
 
 // deepest bounds the indentation of a handoff below its parent.
@@ -111,7 +110,7 @@ type columns []column
 func columnsOf(shown []Row, width int) columns {
 	id := len("HANDOFF")
 	for _, r := range shown {
-		id = max(id, lipgloss.Width(r.Short)+deepest)
+		id = max(id, ansi.StringWidth(r.Short)+deepest)
 	}
 	name := max(10, min(20, (width-id-40)/4))
 	all := columns{{"HANDOFF", id}, {"STATE", 10}, {"FROM", name}, {"TO", name}, {"HOLDER", name}, {"AGE", 5}, {"LEFT", 9}, {"TASK", 7}}
@@ -148,7 +147,7 @@ func (all columns) line(text func(name string) string) string {
 }
 
 func head(all columns) string {
-	return lipgloss.NewStyle().Faint(true).Render(all.line(func(name string) string { return name }))
+	return ansi.NewStyle().Faint().Styled(all.line(func(name string) string { return name }))
 }
 
 func (b *Board) row(all columns, i int) string {
@@ -168,25 +167,25 @@ func (b *Board) row(all columns, i int) string {
 		"HANDOFF": id, "STATE": r.State, "FROM": r.From, "TO": r.To, "HOLDER": r.Holder,
 		"AGE": span(b.now().Sub(r.At)), "LEFT": left, "TASK": r.Task,
 	}
-	style := lipgloss.NewStyle().Foreground(colour(r.State))
+	style := ansi.NewStyle().ForegroundColor(colour(r.State))
 	if i == b.cursor {
 		style = style.Reverse(true)
 	}
-	return style.Render(all.line(func(name string) string { return texts[name] }))
+	return style.Styled(all.line(func(name string) string { return texts[name] }))
 }
 
-func colour(state string) color.Color {
+func colour(state string) ansi.Color {
 	switch state {
 	case "claimed":
-		return lipgloss.Green
+		return ansi.Green
 	case "offered":
-		return lipgloss.Cyan
+		return ansi.Cyan
 	case "refused", "disputed":
-		return lipgloss.Red
+		return ansi.Red
 	case "overdue", "undecided", "expired", "early", "queued":
-		return lipgloss.Yellow
+		return ansi.Yellow
 	}
-	return lipgloss.White
+	return ansi.White
 }
 
 // foot returns the last lines: the keys, a question, or a prompt. Of a long text that is typed the
@@ -220,13 +219,13 @@ var listKeys = []string{"↑↓ enter show", "o route", "a answer", "r release",
 // keyLine returns the line of keys. Where not all fit, "?" says the others.
 func keyLine(width int, all ...string) string {
 	const between, quit = "  ", "q quit"
-	if line := strings.Join(append(slices.Clone(all), quit), between); lipgloss.Width(line) <= width {
+	if line := strings.Join(append(slices.Clone(all), quit), between); ansi.StringWidth(line) <= width {
 		return line
 	}
 	line := quit + between + "? keys"
 	for i := range all {
 		longer := strings.Join(append(slices.Clone(all[:i+1]), quit, "? keys"), between)
-		if lipgloss.Width(longer) > width {
+		if ansi.StringWidth(longer) > width {
 			break
 		}
 		line = longer
@@ -236,11 +235,8 @@ func keyLine(width int, all ...string) string {
 
 // pad cuts or fills a text to a width.
 func pad(s string, width int) string {
-	for lipgloss.Width(s) > width {
-		r := []rune(strings.TrimSuffix(s, "…"))
-		s = string(r[:len(r)-1]) + "…"
-	}
-	return s + strings.Repeat(" ", width-lipgloss.Width(s))
+	s = ansi.Truncate(s, width, "…")
+	return s + strings.Repeat(" ", width-ansi.StringWidth(s))
 }
 
 func span(d time.Duration) string {
@@ -257,7 +253,7 @@ func span(d time.Duration) string {
 
 // wrapped splits a text into lines no wider than the terminal.
 func wrapped(s string, width int) []string {
-	return strings.Split(lipgloss.Wrap(strings.TrimRight(s, "\n"), max(1, width), ""), "\n")
+	return strings.Split(ansi.Wrap(strings.TrimRight(s, "\n"), max(1, width), ""), "\n")
 }
 
 // ending returns the last lines of a text, n at most.

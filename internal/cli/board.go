@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"githandoff/internal/board"
 	"githandoff/internal/cli/output"
@@ -35,7 +36,8 @@ v           revokes an offer
 /           filters the list; Esc clears the filter
 s           syncs now
 ?           names the keys that do not fit at the foot
-q, Ctrl-C   quit`,
+q, Ctrl-C   quit
+Ctrl-Z      goes to the background; fg brings it back`,
 		example: []string{"githandoff board"},
 		exits:   []fault.Code{fault.Denied, fault.Invalid, fault.Unavailable},
 		run:     func(ctx context.Context) error { return runBoard(ctx, a) },
@@ -60,12 +62,12 @@ func runBoard(ctx context.Context, a *app) error {
 	backend.worker.person = true
 	defer backend.close()
 	defer cancel()
-	noColor := "1" // of any other value Bubble Tea has its own view
+	colours := colorprofile.ASCII
 	if a.Coloured() {
-		noColor = ""
+		colours = colorprofile.ANSI
 	}
 	_, err = tea.NewProgram(board.New(ctx, backend, a.Now, ws.Agent),
-		tea.WithContext(ctx), tea.WithInput(a.Stdin), tea.WithOutput(beneath(a.Stdout)), tea.WithEnvironment(withVar(a.Vars, "NO_COLOR", noColor)),
+		tea.WithContext(ctx), tea.WithInput(a.Stdin), tea.WithOutput(beneath(a.Stdout)), tea.WithEnvironment(a.Vars), tea.WithColorProfile(colours),
 		tea.WithoutSignalHandler(), // signals end ctx; two handlers would wait for each other
 	).Run()
 	return err

@@ -1,7 +1,9 @@
 package cli_test
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,8 +19,14 @@ import (
 // typed then.
 func boardScreen(t *testing.T, repo *gittest.Repo, env, args []string, steps ...[2]string) string {
 	t.Helper()
+	return terminalScreen(t, repo, env, append([]string{gittest.BuildBinary(t), "board"}, args...), steps...)
+}
+
+// terminalScreen runs a program in a terminal as boardScreen does the board.
+func terminalScreen(t *testing.T, repo *gittest.Repo, env, argv []string, steps ...[2]string) string {
+	t.Helper()
 	terminal := gittest.OpenTerminal(t, 20, 100)
-	cmd := exec.Command(gittest.BuildBinary(t), append([]string{"board"}, args...)...)
+	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = repo.Dir, append(append(repo.Env, "TERM=xterm"), env...)
 	require.NoError(t, terminal.Start(cmd))
 	defer time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }).Stop()
@@ -80,6 +88,32 @@ func TestBoardShowsChains(t *testing.T) {
 	repo.Must(t, "progress", child)
 	seen = boardScreen(t, repo, nil, nil, [2]string{short, "q"})
 	assert.Regexp(t, `└…\w*`+short+` +claimed`, seen)
+}
+
+// Ctrl-Z leads back to the shell, and fg to the board. Without a shell it does nothing: nobody could go on.
+func TestBoardSuspends(t *testing.T) {
+	f := gittest.NewFixture(t)
+	repo := gittest.Clone(t, f.Env, f.URL)
+	repo.Must(t, "init", "--as", "fixer")
+	repo.Must(t, "emit", "--to", "fixer", "--goal", "fix it")
+	const suspend = "\x1a"
+	terminalScreen(t, repo, nil, []string{"sh", "-mc", `"$0" board; echo aw""ay; fg`, gittest.BuildBinary(t)},
+		[2]string{"offered", suspend}, [2]string{"away", ""}, [2]string{"offered", "q"})
+	boardScreen(t, repo, nil, nil, [2]string{"offered", suspend + "?/"}, [2]string{"filter", "\x1b"}, [2]string{"quit", "q"})
+}
+
+// In tmux and screen, a library that chooses colours would ask tmux which it has, whatever the command.
+func TestNobodyAsksTmux(t *testing.T) {
+	f := gittest.NewFixture(t)
+	repo := gittest.Clone(t, f.Env, f.URL)
+	repo.Must(t, "init", "--as", "fixer")
+	repo.Must(t, "emit", "--to", "fixer", "--goal", "fix it")
+	bin, asked := t.TempDir(), filepath.Join(t.TempDir(), "asked")
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "tmux"), []byte("#!/bin/sh\n: >'"+asked+"'\n"), 0o755))
+	env := []string{"TERM=tmux-256color", "TMUX=/tmp/tmux,1,0", "PATH=" + bin + ":" + os.Getenv("PATH")}
+	terminalScreen(t, repo, env, []string{gittest.BuildBinary(t), "inbox"})
+	boardScreen(t, repo, env, nil, [2]string{"offered", "q"})
+	assert.NoFileExists(t, asked)
 }
 
 // A board that is asked to end does so, each time. Two handlers of one signal once waited for

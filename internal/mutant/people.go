@@ -98,6 +98,10 @@ var ofPeople = []mutant{
 		`syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // a child`, `error(nil) // a child`, "./internal/gitexec -run TestRunEndsStubbornChildren",
 	},
 	{
+		"a board that no shell could continue is not stopped", "internal/board/keys.go",
+		`session == unix.Getpgrp()`, `session < 0`, "./internal/cli -run TestBoardSuspends",
+	},
+	{
 		"a key that clears does not quit the board", "internal/board/keys.go",
 		`		b.filter = ""
 		b.choose()

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 const (
@@ -27,14 +27,14 @@ type layout struct {
 func newLayout(header []string, rows [][]Cell) *layout {
 	l := &layout{header: header, rows: rows}
 	for _, name := range header {
-		l.widths = append(l.widths, lipgloss.Width(name))
+		l.widths = append(l.widths, ansi.StringWidth(name))
 	}
 	for _, row := range rows {
 		for len(l.widths) < len(row) {
 			l.widths = append(l.widths, 0)
 		}
 		for i, c := range row {
-			l.widths[i] = max(l.widths[i], lipgloss.Width(c.text))
+			l.widths[i] = max(l.widths[i], ansi.StringWidth(c.text))
 		}
 	}
 	return l
@@ -67,7 +67,7 @@ func (l *layout) fit(room int) {
 			case out:
 				l.widths[i] = 0
 			default:
-				l.widths[i] = min(l.widths[i], max(l.widths[i]-over, least, lipgloss.Width(name)))
+				l.widths[i] = min(l.widths[i], max(l.widths[i]-over, least, ansi.StringWidth(name)))
 			}
 		}
 	}
@@ -86,7 +86,7 @@ func (l *layout) write(w *bufio.Writer, indent string, tinted func(text string, 
 	for _, row := range all {
 		line, blanks := indent, 0
 		for i, c := range row {
-			text := narrowed(c.text, l.widths[i])
+			text := ansi.Truncate(c.text, l.widths[i], "…")
 			if text != "" {
 				shown := text
 				if c.tint != nil {
@@ -96,7 +96,7 @@ func (l *layout) write(w *bufio.Writer, indent string, tinted func(text string, 
 				blanks = 0
 			}
 			if l.widths[i] > 0 {
-				blanks += l.widths[i] - lipgloss.Width(text) + gap
+				blanks += l.widths[i] - ansi.StringWidth(text) + gap
 			}
 		}
 		if _, err := w.WriteString(line + "\n"); err != nil {
@@ -104,19 +104,4 @@ func (l *layout) write(w *bufio.Writer, indent string, tinted func(text string, 
 		}
 	}
 	return nil
-}
-
-// narrowed cuts a text to a width; there are characters that are two columns wide.
-func narrowed(text string, width int) string {
-	if lipgloss.Width(text) <= width {
-		return text
-	}
-	if width == 0 {
-		return ""
-	}
-	r := []rune(text)
-	for len(r) > 0 && lipgloss.Width(string(r))+1 > width {
-		r = r[:len(r)-1]
-	}
-	return string(r) + "…"
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -62,7 +62,7 @@ func TestTableFitsTheTerminal(t *testing.T) {
 func TestTableOfWideCharacters(t *testing.T) {
 	lines := shown(40, []string{"HANDOFF", "GOAL"}, []string{"…q38e7pwk", `"修复登录时的错误并写一个测试"`}, []string{"…959vbhaz", "x"})
 	for _, line := range lines {
-		assert.LessOrEqual(t, lipgloss.Width(line), 40, line)
+		assert.LessOrEqual(t, ansi.StringWidth(line), 40, line)
 	}
 	assert.Equal(t, `  …q38e7pwk  "修复登录时的错误并写一个…`, lines[1])
 	lines = shown(0, []string{"GOAL", "STATE"}, []string{"修复", "offered"}, []string{"mend", "queued"})
