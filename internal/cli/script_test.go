@@ -42,6 +42,10 @@ import (
 //	agent DIR NAME        make a repository with one commit, the place of an agent
 //	older ID              let a handoff that names an agent wait for a decision, as the
 //	                      first version of githandoff did for what needs a review
+//	lose [-empty] PATTERN [REVISION]
+//	                      remove an object of this repository, or empty its file: the tip
+//	                      of the first ref that the pattern matches, or what the revision
+//	                      reaches from there (~1, :code, ^{tree})
 //	paste [N]             run the first hint (or the Nth) that the last command gave
 //	[have:PROGRAM]        a condition, for "[!have:gpg] skip"; where the variable CI
 //	                      says that nothing may be missing, it fails instead
@@ -120,6 +124,7 @@ func TestScript(t *testing.T) {
 			"agent":    agent,
 			"paste":    paste,
 			"older":    older,
+			"lose":     lose,
 		},
 	})
 }
@@ -225,6 +230,37 @@ func agent(ts *testscript.TestScript, neg bool, args []string) {
 	run(ts, "git", "init", "--quiet", dir)
 	run(ts, "git", "-C", dir, "commit", "--quiet", "--allow-empty", "-m", "first")
 	run(ts, "githandoff", "-C", dir, "init", "--as", args[1])
+}
+
+func lose(ts *testscript.TestScript, neg bool, args []string) {
+	empty := len(args) > 0 && args[0] == "-empty"
+	if empty {
+		args = args[1:]
+	}
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: lose [-empty] PATTERN [REVISION]")
+	}
+	gitPath := func(name string) string {
+		return ts.MkAbs(strings.TrimSuffix(printed(ts, "git", "rev-parse", "--git-path", name), "\n"))
+	}
+	objects := gitPath("objects")
+	packs, away := filepath.Join(objects, "pack"), filepath.Join(objects, "away")
+	ts.Check(os.Rename(packs, away)) // git unpacks only what no pack of the repository has
+	ts.Check(os.Mkdir(packs, 0o777))
+	run(ts, "sh", "-ec", `for pack in "$0"/*.pack; do test ! -e "$pack" || git unpack-objects -q <"$pack"; done`, away)
+	ts.Check(os.RemoveAll(away))
+
+	ref := strings.TrimSpace(printed(ts, "git", "for-each-ref", "--count=1", "--format=%(refname)", args[0]))
+	oid := strings.TrimSpace(printed(ts, "git", "rev-parse", "--verify", ref+strings.Join(args[1:], "")))
+	file := filepath.Join(objects, oid[:2], oid[2:])
+	ts.Check(os.Remove(file))
+	if empty {
+		ts.Check(os.WriteFile(file, nil, 0o444))
+	}
+	old := time.Now().Add(-time.Hour) // nobody waits for what led to the object long ago
+	ts.Check(filepath.WalkDir(gitPath("refs"), func(path string, _ os.DirEntry, err error) error {
+		return errors.Join(err, os.Chtimes(path, old, old))
+	}))
 }
 
 // run is a step of a command of the script language.
