@@ -133,8 +133,8 @@ func (r *Request) loginShell(ctx context.Context) []Finding {
 		return []Finding{{Client: "codex", OK: true, Text: "a login shell (" + shell + " -l) finds githandoff"}}
 	}
 	hint := fault.Fact("add the directory of %s to PATH in %s", r.Binary, profile)
-	if plain := regexp.MustCompile(`^[A-Za-z0-9/._+@-]+$`); plain.MatchString(r.Binary) {
-		line := `export PATH="` + filepath.Dir(r.Binary) + `:$PATH"`
+	if dir := filepath.Dir(r.Binary); !strings.Contains(dir, ":") { // which no PATH can name
+		line := "export PATH=" + fault.Arg(dir) + `:"$PATH"`
 		hint = fault.Run("sh", "-c", `printf '\n%s\n' "$1" >>"$2"`, "sh", line, profile).Because("adds its directory to PATH")
 	}
 	return []Finding{{

@@ -14,6 +14,7 @@ import (
 
 	"githandoff/internal/app/agentdoctor"
 	"githandoff/internal/app/agentsetup"
+	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 )
 
@@ -218,7 +219,7 @@ func TestLoginShell(t *testing.T) {
 	p := newPlace(t)
 	path := p.file(t, "home/.codex/hooks.json", `{"hooks": {}, "x": "hook agent codex"}`)
 	p.file(t, "home/.bash_profile", "PATH=/usr/bin:/bin")
-	p.Binary = p.file(t, "bin/githandoff", "#!/bin/sh\n")
+	p.Binary = p.file(t, "it's a \"bün\" of `$HOME`/githandoff", "#!/bin/sh\n")
 	require.NoError(t, os.Chmod(p.Binary, 0o755))
 	env := []string{"HOME=" + p.Home, "PATH=" + os.Getenv("PATH")}
 	p.Run = func(ctx context.Context, argv []string) (int, error) {
@@ -264,5 +265,5 @@ func TestNotedFailures(t *testing.T) {
 		"2026-11-21T00:00:00Z claude Stop: first\n2026-11-22T00:00:00Z codex Stop: second\n")
 	problems := p.problems(t)
 	require.Len(t, problems, 1)
-	assert.Contains(t, problems[0], "2 hooks of agents failed within a week, the last: 2026-11-22T00:00:00Z codex Stop: second => rm "+p.Log)
+	assert.Contains(t, problems[0], "2 hooks of agents failed within a week, the last: 2026-11-22T00:00:00Z codex Stop: second => rm "+fault.Arg(p.Log))
 }
