@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/rogpeppe/go-internal/diff"
 
@@ -234,7 +235,7 @@ func (r *Request) Apply(changes []*Change) error {
 		if err != nil {
 			return cannotWrite(c.Path, err)
 		}
-		mode := fs.FileMode(0o644)
+		mode := newMode()
 		if info, err := os.Stat(c.Path); err == nil {
 			mode = info.Mode().Perm()
 		}
@@ -247,6 +248,13 @@ func (r *Request) Apply(changes []*Change) error {
 		}
 	}
 	return nil
+}
+
+// newMode returns the mode of a new file, which is never writable by a group.
+func newMode() fs.FileMode {
+	mask := syscall.Umask(0o077) // nothing tells it without a change
+	syscall.Umask(mask)
+	return 0o644 &^ fs.FileMode(mask)
 }
 
 func cannotWrite(path string, err error) error {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -410,6 +411,17 @@ func TestRemovedByHandComesBack(t *testing.T) {
 	assert.Zero(t, states(apply(t, r))[Write])
 	takeAway(t, r)
 	assert.Equal(t, before, snapshot(t, r.Home))
+}
+
+// Nobody can read new files whom the umask keeps away.
+func TestUmask(t *testing.T) {
+	before := syscall.Umask(0o077)
+	t.Cleanup(func() { syscall.Umask(before) })
+	r := request(t, false, "codex")
+	apply(t, r)
+	for path, said := range snapshot(t, r.Home) {
+		assert.Regexp(t, "^[d-]rw[x-]------ ", said, path)
+	}
 }
 
 // An entry that moved is not written again.
