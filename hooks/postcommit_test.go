@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
 )
 
 const ran = "githandoff [hook] [run] [post-commit]\n"
@@ -54,7 +56,7 @@ func TestPostCommit_commits(t *testing.T) {
 		path := filepath.Join(r.root, "editor")
 		write(t, path, "#!/bin/sh\ngrep -q '^+Handoff-To' \"$1\" &&\n"+
 			"{ printf '"+text+"'; cat \"$1\"; } >\"$1.new\" && mv \"$1.new\" \"$1\"\n", 0o755)
-		r.setenv("GIT_EDITOR=" + path)
+		r.setenv("GIT_EDITOR=" + fault.Arg(path))
 		write(t, filepath.Join(r.dir, "a"), "Handoff-To: fixer\n", 0o644)
 		r.git("add", "a")
 		r.commit("-v")

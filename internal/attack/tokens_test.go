@@ -325,7 +325,7 @@ func TestScopeIsData(t *testing.T) {
 		shown := c.fixer.Must(t, "obo", "show", string(f.id))
 		outside, _, _ := strings.Cut(shown, "\n-----")
 		plain(t, out+shown)
-		assert.Equal(t, strings.HasPrefix(as, "1 scope"), strings.Contains(outside, "(a text)"))
+		assert.Equal(t, strings.HasPrefix(as, "1 scope"), strings.Contains(outside, "  scope:       (a text)\n"))
 		assert.Contains(t, shown, as+"\n")
 		return out
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
 	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -193,12 +194,12 @@ func logging(t *testing.T, log, first string) string {
 	return uploadPack(t, "%s\n/bin/echo fetch >>'%s'", first, log)
 }
 
-// uploadPack returns a program that runs some lines of shell and then serves a fetch.
+// uploadPack returns the command of a program that runs some lines of shell and then serves a fetch.
 func uploadPack(t *testing.T, format string, args ...any) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "upload-pack")
 	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+fmt.Sprintf(format, args...)+"\nexec git-upload-pack \"$@\"\n"), 0o700))
-	return path
+	return fault.Arg(path)
 }
 
 // A copy of a ref below a lane, as an older githandoff made them, is no lane's memory. It

@@ -30,7 +30,7 @@ func TestSilentHub(t *testing.T) {
 	}
 	for _, pack := range []string{"uploadpack", "receivepack"} {
 		for _, agent := range []*agent{source, fixer} {
-			agent.git.Git(t, "config", "remote.origin."+pack, "echo "+pack+" >>"+calls+"; sleep 60;")
+			agent.git.Git(t, "config", "remote.origin."+pack, "echo "+pack+" >>"+fault.Arg(calls)+"; sleep 60;")
 			agent.Repo.Runner.Limit = time.Second
 		}
 	}

@@ -290,7 +290,7 @@ func TestMendInterrupted(t *testing.T) {
 	lane := refs.LocalNamespace.Lane(held.Place.ID)
 	damage(t, fixer.git, false, v.Hub.Git(t, "rev-parse", lane+"~2"))
 	ctx, interrupt := context.WithCancel(t.Context())
-	fixer.git.Git(t, "config", "remote."+hub.Alias.Name+".uploadpack", "touch "+v.Hub.Dir+"/asked; sleep 60; git-upload-pack")
+	fixer.git.Git(t, "config", "remote."+hub.Alias.Name+".uploadpack", "touch "+fault.Arg(v.Hub.Dir)+"/asked; sleep 60; git-upload-pack")
 	again := v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
 	go func() {
 		for ; ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {

@@ -13,6 +13,7 @@ import (
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/hubsync"
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
 	"githandoff/internal/gittest"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
@@ -34,7 +35,7 @@ func newSSHFixture(t *testing.T) (v *fixture, connections func() int) {
 	// The server's side of git tells of the connection that it was reached by.
 	log := filepath.Join(v.Dir, "connections")
 	for _, git := range []string{"git-upload-pack", "git-receive-pack"} {
-		script(t, filepath.Join(bin, git), `echo "$SSH_CONNECTION" >>`+log+"\nexec git "+strings.TrimPrefix(git, "git-")+` "$@"`)
+		script(t, filepath.Join(bin, git), `echo "$SSH_CONNECTION" >>`+fault.Arg(log)+"\nexec git "+strings.TrimPrefix(git, "git-")+` "$@"`)
 	}
 	run, err := os.MkdirTemp("/tmp", "r") // t.TempDir is too long for a socket
 	require.NoError(t, err)
@@ -44,8 +45,8 @@ func newSSHFixture(t *testing.T) (v *fixture, connections func() int) {
 	v.URL = base + "/hub.git"
 	v.Env = append(v.Env, "PATH="+path, "XDG_RUNTIME_DIR="+run,
 		"GIT_CONFIG_COUNT=2",
-		"GIT_CONFIG_KEY_0=remote.origin.uploadpack", "GIT_CONFIG_VALUE_0="+filepath.Join(bin, "git-upload-pack"),
-		"GIT_CONFIG_KEY_1=remote.origin.receivepack", "GIT_CONFIG_VALUE_1="+filepath.Join(bin, "git-receive-pack"))
+		"GIT_CONFIG_KEY_0=remote.origin.uploadpack", "GIT_CONFIG_VALUE_0="+fault.Arg(filepath.Join(bin, "git-upload-pack")),
+		"GIT_CONFIG_KEY_1=remote.origin.receivepack", "GIT_CONFIG_VALUE_1="+fault.Arg(filepath.Join(bin, "git-receive-pack")))
 	return v, func() int {
 		raw, err := os.ReadFile(log)
 		require.NoError(t, err)

@@ -395,7 +395,7 @@ func TestPushWithoutAnAnswer(t *testing.T) {
 			v, source, c, log := newCrate(t, 4)
 			require.NoError(t, os.WriteFile(log, nil, 0o600))
 			pushes := filepath.Join(t.TempDir(), "pushes")
-			v.hook(t, "pre-receive", "echo one >>"+pushes+"; sleep 120")
+			v.hook(t, "pre-receive", "echo one >>"+fault.Arg(pushes)+"; sleep 120")
 			source.Repo.Runner.Limit = 8 * time.Second
 			some := c.payloads[:1]
 			if together {

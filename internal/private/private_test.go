@@ -292,7 +292,7 @@ func TestFileSystemWithoutModes(t *testing.T) {
 		require.Len(t, fault.As(err).Hints, 1)
 		return fault.As(err).Hints[0].String()
 	}
-	assert.Contains(t, refused(), "chmod 0755 "+path)
+	assert.Contains(t, refused(), "chmod 0755 "+fault.Arg(path))
 
 	defer func(real func(dir, pattern string) (*os.File, error)) { newFile = real }(newFile)
 	newFile = func(dir, pattern string) (*os.File, error) {
