@@ -103,8 +103,8 @@ func movedByPlace(as Aliases, a *Alias) error {
 	if elsewhere, err := RepoID(string(a.URL), "/"); err != nil || elsewhere == a.derived {
 		return nil //nolint:nilerr // the URL is not relative to a worktree
 	}
-	dir, _ := filePath(a.RepoID)
-	other, _ := filePath(a.derived)
+	dir, _ := FilePath(a.RepoID)
+	other, _ := FilePath(a.derived)
 	for _, place := range []string{dir, other} {
 		if _, err := os.Stat(place); err != nil {
 			return nil //nolint:nilerr // git says what is wrong with a place that is not there
@@ -121,7 +121,7 @@ func movedByPlace(as Aliases, a *Alias) error {
 // apart refuses an alias of this repository itself. A handoff sent by one would stay in this clone, because
 // no hub brings its end.
 func apart(as Aliases, name, repoID string) error {
-	dir, local := filePath(repoID)
+	dir, local := FilePath(repoID)
 	if !local {
 		return nil
 	}

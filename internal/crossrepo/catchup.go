@@ -177,7 +177,7 @@ func inTheWayOf(ctx context.Context, h *Hub, lane refs.Edit, err error) error {
 
 // inHub returns the hint that the administrator of a hub runs git there.
 func inHub(al *Alias, does string, args ...string) fault.Hint {
-	if dir, ok := filePath(al.RepoID); ok {
+	if dir, ok := FilePath(al.RepoID); ok {
 		return fault.Run(append([]string{"git", "-C", dir}, args...)...).Because("its administrator %s", does)
 	}
 	return fault.Fact("git %s, run in the hub by its administrator, %s", strings.Join(args, " "), does)

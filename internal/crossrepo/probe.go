@@ -119,7 +119,7 @@ func (h *Hub) trial(now time.Time, random io.Reader, size int) (t refs.Transacti
 
 // writablePath covers a dry run into somebody else's directory, which succeeds.
 func (h *Hub) writablePath() bool {
-	path, local := filePath(h.Alias.RepoID)
+	path, local := FilePath(h.Alias.RepoID)
 	if !local {
 		return true
 	}

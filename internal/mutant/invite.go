@@ -35,6 +35,10 @@ var ofInvites = []mutant{
 		`mac(key, []byte(p.Document))`, `mac(key, nil)`, "./internal/invite -run TestInviteAndJoin",
 	},
 	{
+		"a code names no URL that nobody can read from it", "internal/invite/code.go",
+		`if strings.ContainsFunc(url, Untold) {`, `if false && strings.ContainsFunc(url, Untold) {`, inScript + "join_path",
+	},
+	{
 		"each direction has its own key", "internal/invite/code.go",
 		`return c.derive("answer", sha256.Size)`, `return c.derive("offer", sha256.Size)`, "./internal/invite -run TestRefused",
 	},

@@ -16,14 +16,17 @@ import (
 // could be a secret. It must lead to the same repository there.
 func sharedURL(al *crossrepo.Alias) (string, error) {
 	shared := string(al.URL)
-	if path, ok := strings.CutPrefix(al.RepoID, "git+file://"); ok {
-		shared = path
-	} else if u, err := url.Parse(shared); err == nil && u.User != nil {
-		u.User = url.User(u.User.Username())
+	if path, ok := crossrepo.FilePath(al.RepoID); ok {
+		if shared = path; strings.ContainsFunc(path, invite.Untold) {
+			shared = (&url.URL{Scheme: "file", Path: path}).String()
+		}
+	} else if u, err := url.Parse(shared); err == nil && u.Host != "" {
 		if strings.HasPrefix(u.Scheme, "http") {
 			u.User = nil
+		} else if u.User != nil {
+			u.User = url.User(u.User.Username())
 		}
-		shared = u.String()
+		shared = u.String() // which escapes a blank
 	}
 	id, err := crossrepo.RepoID(shared, "/")
 	if err == nil && id != al.RepoID {
