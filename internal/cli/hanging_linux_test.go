@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/gittest"
 )
 
@@ -35,7 +36,7 @@ func hangingHub(t *testing.T, stubborn bool) (repo *gittest.Repo, running func()
 		ignore = "trap '' TERM\n"
 	}
 	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\n"+ignore+"sleep 900\n"), 0o755))
-	repo.Git(t, "config", "core.sshCommand", script)
+	repo.Git(t, "config", "core.sshCommand", fault.Arg(script))
 	repo.Git(t, "config", "ssh.variant", "ssh")
 	return repo, func() (found []string) {
 		files, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/gittest"
 )
 
@@ -53,7 +54,7 @@ func connected(t *testing.T, repo *gittest.Repo) *mcp.ClientSession {
 func stuck(t *testing.T, clone *gittest.Repo) (asked string) {
 	t.Helper()
 	asked = filepath.Join(t.TempDir(), "asked")
-	clone.Git(t, "config", "remote.origin.uploadpack", "echo >"+asked+"; n=0; while [ -e "+asked+" ] && [ $n -lt 300 ]; do n=$((n+1)); sleep 0.1; done; git-upload-pack")
+	clone.Git(t, "config", "remote.origin.uploadpack", "echo >"+fault.Arg(asked)+"; n=0; while [ -e "+fault.Arg(asked)+" ] && [ $n -lt 300 ]; do n=$((n+1)); sleep 0.1; done; git-upload-pack")
 	return asked
 }
 

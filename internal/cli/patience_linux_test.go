@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/gittest"
 )
 
@@ -77,7 +78,7 @@ git init -q --bare hub.git; git clone -q hub.git clone; cd clone
 git commit -q --allow-empty -m first; git push -q origin HEAD
 githandoff init --as fixer
 for n in 1 2 3; do githandoff emit --to fixer@origin --goal g --task LIN-$n; githandoff resume --next; githandoff ack; done
-mkdir %[1]s; cat >%[1]s/git; chmod +x %[1]s/git`, gate)
+mkdir %[1]s; cat >%[1]s/git; chmod +x %[1]s/git`, fault.Arg(gate))
 	cmd := exec.Command("sh", "-c", steps)
 	cmd.Dir, cmd.Env, cmd.Stdin = top, env, strings.NewReader(gated)
 	out, err := cmd.CombinedOutput()

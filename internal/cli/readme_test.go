@@ -123,7 +123,7 @@ func TestReadmeTours(t *testing.T) {
 		t.Run(heading, func(t *testing.T) {
 			t.Parallel()
 			gittest.Need(t, "bash")
-			top := t.TempDir()
+			top := plainDir(t)
 			env := gittest.Env(t)
 			const config = "[user]\n\tname = Alice\n\temail = alice@example.com\n[init]\n\tdefaultBranch = main\n[gc]\n\tautoDetach = false\n"
 			require.NoError(t, os.WriteFile(gittest.Getenv(env, "GIT_CONFIG_GLOBAL"), []byte(config), 0o600))

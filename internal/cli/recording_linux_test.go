@@ -69,7 +69,7 @@ type stage struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{t: t, top: t.TempDir(), env: map[string][]string{}}
+	s := &stage{t: t, top: plainDir(t), env: map[string][]string{}}
 	hub := filepath.Join(s.top, "hub.git")
 	s.replace = &replacer{hub: hub, now: map[string]string{}}
 	for _, machine := range []string{"laptop", "server"} {

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -20,8 +21,10 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/cli"
+	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/gittest"
 )
@@ -106,6 +109,7 @@ func (random) Read(p []byte) (int, error) {
 }
 
 func TestScript(t *testing.T) {
+	t.Setenv("GOTMPDIR", plainTemp())
 	log := noteHints(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -127,6 +131,25 @@ func TestScript(t *testing.T) {
 			"lose":     lose,
 		},
 	})
+}
+
+// plainTemp returns where the directories of the scripts are made. Scripts name files without quotes and
+// compare ids with paths, so that must be ASCII and mean nothing to a shell, whatever TMPDIR says.
+func plainTemp() string {
+	dir := cmp.Or(os.Getenv("GOTMPDIR"), os.TempDir())
+	if fault.Arg(dir) != dir || strings.ContainsFunc(dir, func(r rune) bool { return r > '~' }) {
+		return "/tmp"
+	}
+	return dir
+}
+
+// plainDir returns a directory for texts with paths in them that stand as they are.
+func plainDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(plainTemp(), "githandoff-test-")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	return dir
 }
 
 // newUser gives a script a home in which nobody worked before.

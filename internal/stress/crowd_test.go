@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/gittest"
 )
 
@@ -127,9 +128,9 @@ func TestCrowdGoesOnWithoutAHub(t *testing.T) {
 	dir := t.TempDir()
 	server := filepath.Join(dir, "upload-pack")
 	script := fmt.Sprintf("#!/bin/sh\ncd %s\necho >>asked\n[ $(wc -l <asked) -gt 2 ] || exec git-upload-pack \"$@\"\n"+
-		"touch waits\nwhile [ ! -e go ]; do sleep 0.1; done\nexit 1\n", dir)
+		"touch waits\nwhile [ ! -e go ]; do sleep 0.1; done\nexit 1\n", fault.Arg(dir))
 	require.NoError(t, os.WriteFile(server, []byte(script), 0o755))
-	seeker.Git(t, "config", "remote.origin.uploadpack", server)
+	seeker.Git(t, "config", "remote.origin.uploadpack", fault.Arg(server))
 	resume := seeker.Command(t, "resume", "--next")
 	ended := make(chan gittest.Result, 1)
 	go func() { ended <- gittest.Finish(t, resume) }()
