@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/gittest"
 )
 
@@ -16,7 +17,7 @@ const crowd = 10_000
 func crowdedHub(b *testing.B, crowd int) (w *fixture, fixer *gittest.Repo) {
 	b.Helper()
 	w = newFixture(b)
-	fill(b, w, w.Hub, "git+file://"+w.Hub.Dir, crowd, func(n int) string { return fmt.Sprintf("other-%d", n%100) })
+	fill(b, w, w.Hub, crossrepo.FileID(w.Hub.Dir), crowd, func(n int) string { return fmt.Sprintf("other-%d", n%100) })
 	fixer = w.another(b)
 	w.setUp(b, fixer, "sender", "fixer")
 	return w, fixer

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/gittest"
 )
 
@@ -127,7 +128,7 @@ func TestDeadLockAtHub(t *testing.T) {
 	id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
 	lock := dead(t, hub, lanes+"/"+id[len(id)-2:]+".lock", young)
 
-	clears := "githandoff -C " + hub.Dir + " doctor --fix"
+	clears := "githandoff -C " + fault.Arg(hub.Dir) + " doctor --fix"
 	fixer.Refuses(t, 8, []string{lock, "hint: " + clears}, "resume")
 	assert.Equal(t, []string{"offered"}, events(t, hub, id))
 	mended(t, hub, lock)
