@@ -48,7 +48,7 @@ func New(kind Kind, url string, expires time.Time, random io.Reader) (Code, erro
 	if url == "" || len(url) > maxURL {
 		return Code{}, fault.New(fault.Usage, fault.BadURL, "an invitation names a URL of 1 to %d bytes, this one has %d", maxURL, len(url))
 	}
-	if strings.ContainsFunc(url, Untold) {
+	if strings.ContainsFunc(url, Forbidden) {
 		return Code{}, fault.New(fault.Usage, fault.BadURL, "an invitation names no URL with blanks or letters beyond ASCII").
 			WithHints(fault.Fact("a URL that begins with ssh:// can have them as %%20 and the like"))
 	}
@@ -56,8 +56,8 @@ func New(kind Kind, url string, expires time.Time, random io.Reader) (Code, erro
 	return c, err
 }
 
-// Untold reports whether a code can have no such character in its URL.
-func Untold(r rune) bool { return r <= ' ' || r > '~' }
+// Forbidden reports whether a URL with such a character cannot stand in a code.
+func Forbidden(r rune) bool { return r <= ' ' || r > '~' }
 
 // String returns the code as it is pasted.
 func (c Code) String() string {
@@ -113,7 +113,7 @@ func Parse(s string) (Code, error) {
 	c.Expires = time.Unix(int64(binary.BigEndian.Uint32(raw)), 0).UTC()
 	c.URL, c.Prefix, _ = strings.Cut(string(raw[timeSize:len(raw)-checkSize]), " ")
 	if c.String() != typed || // a wrong check, or spare bits
-		strings.ContainsFunc(c.URL+c.Prefix, Untold) {
+		strings.ContainsFunc(c.URL+c.Prefix, Forbidden) {
 		return Code{}, bad
 	}
 	return c, nil

@@ -36,7 +36,7 @@ var ofInvites = []mutant{
 	},
 	{
 		"a code names no URL that nobody can read from it", "internal/invite/code.go",
-		`if strings.ContainsFunc(url, Untold) {`, `if false && strings.ContainsFunc(url, Untold) {`, inScript + "join_path",
+		`if strings.ContainsFunc(url, Forbidden) {`, `if false && strings.ContainsFunc(url, Forbidden) {`, inScript + "join_path",
 	},
 	{
 		"each direction has its own key", "internal/invite/code.go",

@@ -17,7 +17,7 @@ import (
 func sharedURL(al *crossrepo.Alias) (string, error) {
 	shared := string(al.URL)
 	if path, ok := crossrepo.FilePath(al.RepoID); ok {
-		if shared = path; strings.ContainsFunc(path, invite.Untold) {
+		if shared = path; strings.ContainsFunc(path, invite.Forbidden) {
 			shared = (&url.URL{Scheme: "file", Path: path}).String()
 		}
 	} else if u, err := url.Parse(shared); err == nil && u.Host != "" {
