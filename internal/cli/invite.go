@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -77,6 +78,15 @@ type inviteRow struct {
 	Team    bool   `json:"team"`            // to a team, otherwise to a pair
 }
 
+// needsHub returns the refusal of an invitation in a clone of which no repository is the hub by itself.
+func needsHub(names []string) error {
+	if len(names) == 0 {
+		return usage("an invitation needs a remote, and this clone has none").WithHints(fault.See("repo add").Because("names a hub, for githandoff invite --over NAME"))
+	}
+	hint := fault.With("--over=" + names[0])
+	return usage("an invitation is for one hub, and none of %s is called origin", strings.Join(names, ", ")).WithHints(hint.Because("chooses one of them"))
+}
+
 func runInvite(ctx context.Context, a *app, o inviteOptions) error {
 	for _, role := range o.roles {
 		if role != sign.RoleSender && role != sign.RoleRecipient {
@@ -98,7 +108,7 @@ func runInvite(ctx context.Context, a *app, o inviteOptions) error {
 	}
 	if o.over == "" {
 		if o.over = ws.MainRemote(); o.over == "" {
-			return usage("an invitation needs a remote, and this clone has none").WithHints(fault.See("repo add").Because("names a hub, for githandoff invite --over NAME"))
+			return needsHub(ws.Aliases.Names())
 		}
 	}
 	hub, err := ws.Hub(ctx, o.over)

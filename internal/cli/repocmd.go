@@ -217,9 +217,12 @@ func (c *repoCommand) list(ctx context.Context) error {
 	err = printList(ctx, c.app, repo, []string{"ALIAS", "REPOSITORY", "URL", "ALSO"}, func(l *list) error {
 		for _, name := range aliases.Names() {
 			al, err := aliases.Get(ctx, name)
-			if err != nil {
+			if err != nil && first != nil {
 				c.Warn(err)
-				first = cmp.Or(first, err)
+				continue
+			}
+			if err != nil {
+				first = err
 				continue
 			}
 			row, cells := aliasCells(al)

@@ -163,7 +163,7 @@ func (as Aliases) read(name string) (*Alias, error) {
 	}
 	a, err := as.onePlace(&Alias{Name: name, target: name}, urls[0], push)
 	if err == nil && (len(urls) > 1 || len(own) > 1) {
-		return nil, errTwoPlaces(name)
+		return nil, errTwoPlaces(as, name)
 	}
 	return a, err
 }
@@ -180,7 +180,7 @@ func (as Aliases) onePlace(a *Alias, url, push string) (*Alias, error) {
 	known := as.pinned(a.source)
 	oneHub := want == got || known.Is(want) && known.Is(got) // it may be fetched from by one of its ids and pushed to by another
 	if err != nil || err2 != nil || !oneHub {
-		return nil, errTwoPlaces(a.Name)
+		return nil, errTwoPlaces(as, a.Name)
 	}
 	a.Prefix = cmp.Or(as.Repo.Config.Get(gitconfig.AliasPrefix(a.Name)), as.Repo.Config.Get(gitconfig.AliasPrefix(a.source)))
 	if a.Prefix != "" {
@@ -219,11 +219,6 @@ func settle(ctx context.Context, as Aliases, below string) error {
 		}
 	}
 	return nil
-}
-
-func errTwoPlaces(name string) error {
-	return fault.New(fault.Usage, fault.PushURL, "%s pushes to one URL and fetches from another", name).
-		WithHints(fault.See("repo add").Because("makes an alias with one URL for both"))
 }
 
 // pushURL returns where git pushes to for a URL, if no push URL stands beside it.
@@ -274,6 +269,7 @@ func (as Aliases) pin(ctx context.Context, a *Alias) error {
 
 // ByID finds the alias of a repo id.
 func (as Aliases) ByID(ctx context.Context, repoID string) (*Alias, error) {
+	var unusable error // of an alias that is pinned for it, unless another one leads there
 	for _, name := range as.Names() {
 		known := as.pinned(name)
 		meant := known.Is(repoID)
@@ -291,10 +287,10 @@ func (as Aliases) ByID(ctx context.Context, repoID string) (*Alias, error) {
 			return a, err
 		}
 		if err != nil && meant {
-			return nil, err
+			unusable = cmp.Or(unusable, err)
 		}
 	}
-	return nil, ErrNameless(as, repoID)
+	return nil, cmp.Or(unusable, ErrNameless(as, repoID))
 }
 
 // ErrNameless returns the error of a repository to which no alias leads.
@@ -379,26 +375,6 @@ func (as Aliases) Add(ctx context.Context, name, url string) (*Alias, error) {
 		a.RepoID, a.Also = known.RepoID, known.Also // nothing changed
 	}
 	return a, as.meet(ctx, a)
-}
-
-// place writes down where an alias leads to. The same URL without its password or token, as a hint
-// shows it, leaves the configured one.
-func (as Aliases) place(ctx context.Context, name, url string) (*Alias, error) {
-	same := func(other string) bool {
-		other = as.insteadOf(other, "insteadof")
-		return other == as.insteadOf(url, "insteadof") || URL(other).Bare() == url
-	}
-	if urls := as.Repo.Config["remote."+name+".url"]; len(urls) > 0 {
-		if !same(urls[len(urls)-1]) {
-			return nil, fault.New(fault.Usage, fault.RepoKnown, "%s is a git remote with the URL %s", name, Quote(URL(urls[0]).String())).
-				WithHints(fault.Run("git", "remote", "set-url", name, URL(url).Bare()).Because("moves the remote; another alias leaves it alone"))
-		}
-	} else if own := as.Repo.Config.Get("handoffrepo." + name + ".url"); own != "" && same(own) {
-		return as.read(name)
-	} else if err := gitconfig.Of(as.Repo).Set(ctx, "handoffrepo."+name+".url", url); err != nil {
-		return nil, err
-	}
-	return as.read(name)
 }
 
 // Remove forgets an alias. One that is a git remote is refused: its URL would stay, and whatever

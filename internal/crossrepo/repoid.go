@@ -238,10 +238,13 @@ func unique(list []string, but string) []string {
 	return out
 }
 
-// free refuses ids of another alias: one repository has one alias here.
+// free refuses ids of another alias: one repository has one alias here. A remote whose name no target
+// can have does not count.
 func (as Aliases) free(name string, ids ...string) error {
+	others := slices.DeleteFunc(as.Names(), func(other string) bool { return other == name || handoff.CheckAlias(other) != nil })
 	for _, id := range ids {
-		if other := as.aliasOf(id, name); other != "" {
+		if i := slices.IndexFunc(others, func(other string) bool { return as.pinned(other).Is(id) }); i >= 0 {
+			other := others[i]
 			hints := []fault.Hint{fault.Run("githandoff", "repo", "list").Because("shows it; %s is the name to use", other)}
 			if !IsRemote(as.Repo.Config, other) {
 				hints = append(hints, fault.Run("githandoff", "repo", "remove", other).Because("forgets that name"))

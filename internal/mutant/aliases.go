@@ -54,8 +54,20 @@ var ofAliases = []mutant{
 	},
 	{
 		"a repo id has one alias", "internal/crossrepo/repoid.go",
-		`if other := as.aliasOf(id, name); other != "" {`, `if other := as.aliasOf(id, name); false {`,
+		`return as.pinned(other).Is(id) }); i >= 0 {`, `return as.pinned(other).Is(id) }); false {`,
 		"./internal/cli -run TestScript/repo_names",
+	},
+	{
+		"a remote of two places gets the pinned one", "internal/crossrepo/places.go",
+		`known.RepoID != "" && !known.Is(id) {`, `known.RepoID == "-" {`, inScript + "repo_two_urls",
+	},
+	{
+		"a remote of two places gets one of its own", "internal/crossrepo/places.go",
+		`if i < 0 && own == "" {`, `if false {`, inScript + "repo_two_urls",
+	},
+	{
+		"an unusable alias hides no other one of its repository", "internal/crossrepo/alias.go",
+		`unusable = cmp.Or(unusable, err)`, `return nil, err`, inScript + "repo_slash",
 	},
 	{
 		"what was seen under another name is remembered", "internal/crossrepo/repoid.go",

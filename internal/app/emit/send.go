@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/dialect"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -136,6 +137,9 @@ func (s *Handler) Address(ctx context.Context, to string, env *handoff.Envelope)
 func (s *Handler) address(ctx context.Context, to string, here bool, env *handoff.Envelope) (lifecycle.Home, error) {
 	alias := ""
 	if to != "" {
+		if err := crossrepo.CheckTarget(crossrepo.Aliases{Repo: s.Repo}, to); err != nil {
+			return nil, err
+		}
 		agent, where, err := handoff.ParseTarget(to)
 		if err != nil {
 			return nil, err

@@ -1,0 +1,111 @@
+package crossrepo
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitconfig"
+	"githandoff/internal/handoff"
+)
+
+// errTwoPlaces returns the refusal of a name that pushes to another place than it fetches from. Its
+// hints give the name one of these places, for handoffs alone: the pinned one, if one is pinned.
+func errTwoPlaces(as Aliases, name string) error {
+	refusal := fault.New(fault.Usage, fault.PushURL, "%s pushes to one URL and fetches from another", name)
+	known, alias := as.pinned(name), inTargets(as, name)
+	var seen []string
+	var hints []fault.Hint
+	for _, url := range places(as, name) {
+		id, err := RepoID(as.insteadOf(url, "insteadof"), as.base())
+		to, err2 := RepoID(as.pushURL(url), as.base())
+		if err != nil || err2 != nil || id != to || slices.Contains(seen, id) || known.RepoID != "" && !known.Is(id) {
+			continue
+		}
+		seen = append(seen, id)
+		hints = append(hints, fault.Run("githandoff", "repo", "add", alias, URL(url).Bare()).
+			Because("sends handoffs there and takes them from there; git's own remote stays as it is"))
+	}
+	if len(hints) == 0 {
+		hints = []fault.Hint{fault.See("repo add").Because("makes an alias with one URL for both")}
+	}
+	return refusal.WithHints(hints...)
+}
+
+// inTargets returns the name itself, or one like it that a target can have.
+func inTargets(as Aliases, name string) string {
+	if handoff.CheckAlias(name) == nil {
+		return name
+	}
+	return Unused(as, strings.ReplaceAll(name, "/", "-"))
+}
+
+// places lists the URLs to which a name leads, as they are configured and as git rewrites them for a push.
+func places(as Aliases, name string) []string {
+	cfg := as.Repo.Config
+	urls := slices.Concat(cfg["handoffrepo."+name+".url"], cfg["remote."+name+".url"], cfg["remote."+name+".pushurl"])
+	for _, url := range slices.Clone(urls) {
+		urls = append(urls, as.pushURL(url))
+	}
+	return urls
+}
+
+// place writes down where an alias leads to. The same URL without its password or token, as a hint
+// shows it, leaves the configured one. A git remote keeps its URL; one that leads to two places gets
+// one of them for handoffs.
+func (as Aliases) place(ctx context.Context, name, url string) (*Alias, error) {
+	same := func(other string) bool {
+		other = as.insteadOf(other, "insteadof")
+		return other == as.insteadOf(url, "insteadof") || URL(other).Bare() == url
+	}
+	cfg, key := as.Repo.Config, "handoffrepo."+name+".url"
+	own, urls := cfg.Get(key), cfg["remote."+name+".url"]
+	a, err := as.read(name)
+	switch {
+	case fault.Is(err, fault.PushURL):
+		i := slices.IndexFunc(places(as, name), same)
+		if i < 0 && own == "" {
+			return nil, err
+		}
+		if i >= 0 {
+			url = places(as, name)[i]
+		}
+	case own != "" && same(own):
+		return a, err
+	case own == "" && len(urls) > 0:
+		if same(urls[len(urls)-1]) {
+			return a, err
+		}
+		return nil, fault.New(fault.Usage, fault.RepoKnown, "%s is a git remote with the URL %s", name, Quote(URL(urls[0]).String())).
+			WithHints(fault.Run("git", "remote", "set-url", name, URL(url).Bare()).Because("moves the remote; another alias leaves it alone"))
+	}
+	if err := gitconfig.Of(as.Repo).Set(ctx, key, url); err != nil {
+		return nil, err
+	}
+	return as.read(name)
+}
+
+// CheckTarget returns the refusal of a target at a git remote whose name no target can have; nil for
+// every other target.
+func CheckTarget(as Aliases, target string) error {
+	agent, remote, _ := strings.Cut(target, "@")
+	if handoff.CheckAlias(remote) == nil || !IsRemote(as.Repo.Config, remote) {
+		return nil
+	}
+	a, _, err := as.Look(remote)
+	if err != nil {
+		return err
+	}
+	refusal := fault.New(fault.Usage, fault.InvalidTarget, "%s is a git remote, and no target can have that name", remote)
+	for _, name := range as.Names() {
+		if other, _, err := as.Look(name); err == nil && handoff.CheckAlias(name) == nil && other.Is(a.derived) {
+			return refusal.WithHints(fault.Instead(target, agent+"@"+name))
+		}
+	}
+	name := inTargets(as, remote)
+	if handoff.CheckAlias(name) != nil {
+		return refusal.WithHints(fault.See("repo add").Because("gives that repository an alias for the target"))
+	}
+	return refusal.WithHints(fault.Run("githandoff", "repo", "add", name, a.URL.Bare()).Because("gives it a name for targets: %s@%s", agent, name))
+}
