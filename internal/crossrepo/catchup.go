@@ -248,6 +248,9 @@ func (h *Hub) GiveBack(ctx context.Context, edits []refs.Edit, objects ...*refs.
 	lane := edits[len(edits)-1]
 	t := refs.Transaction{Edits: edits, Objects: objects}
 	report, err := h.Push(ctx, t)
+	if report.hidden() != "" {
+		return h.errPushRefused(edits, report, err)
+	}
 	if refused := h.guardRefusal(err); refused != nil {
 		return refused
 	}

@@ -165,7 +165,7 @@ func Try(ctx context.Context, h *Hub, now time.Time, random io.Reader) (*Trial, 
 	before := h.book.findings()
 	refusal := h.guardRefusal(err)
 	switch {
-	case refusal != nil:
+	case refusal != nil && report.hidden() == "":
 		h.book.note(func(k *findings) { k.Guarded = true })
 		t := &Trial{Guarded: true}
 		if errors.Is(refusal, ErrGuardElsewhere) {

@@ -58,7 +58,7 @@ func (r *pushReport) failedAfter(err error, edits []refs.Edit) bool {
 // diagnose finds out why a push failed: the hub refuses, cannot do atomic pushes, may only be
 // read, or is gone. It asks by trying, not by reading English.
 func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *pushReport, cause error) error {
-	if refused := h.guardRefusal(cause); refused != nil {
+	if refused := h.guardRefusal(cause); refused != nil && r.hidden() == "" {
 		h.book.note(func(k *findings) { k.Guarded = true })
 		return refused
 	}
@@ -212,6 +212,9 @@ var forGood = []string{"hook declined", "deny ", "denied", "prohibited", "not pe
 // tooLarge are words of git at a hub with a limit on the size of a pack.
 const tooLarge = "maximum allowed size"
 
+// hiddenRef are words of git about a ref that receive.hideRefs or transfer.hideRefs names.
+const hiddenRef = "hidden ref"
+
 // refused reports whether the hub refused a ref itself, and why.
 func (r *pushReport) refused(ref string) (why string, ok bool) {
 	why, ok = strings.CutPrefix(r.summary[ref], byHub)
@@ -229,9 +232,24 @@ func (r *pushReport) culprits() []string {
 	return list
 }
 
+// hidden returns a ref that a setting of git at the hub hides from pushes; "" if there is none. It is
+// the reason, whatever else is said: git moves the other refs even of an atomic push.
+func (r *pushReport) hidden() string {
+	first := ""
+	for ref := range r.flag {
+		if why, ok := r.refused(ref); ok && strings.Contains(why, hiddenRef) && (first == "" || ref < first) {
+			first = ref
+		}
+	}
+	return first
+}
+
 // culprit returns the first ref refused by the hub for its own sake, or else some ref that it refused;
 // "" where it refused none.
 func (r *pushReport) culprit() string {
+	if ref := r.hidden(); ref != "" {
+		return ref
+	}
 	if list := r.culprits(); len(list) > 0 {
 		return slices.Min(list)
 	}
@@ -271,9 +289,13 @@ func (r *pushReport) refusedByHub() bool {
 	return true
 }
 
-// RefusedForGood reports whether the hub refused every ref of a push, for a lasting reason.
-// Then nothing moved there, and the leases held: there is nothing to read.
+// RefusedForGood reports whether the hub refused every ref of a push, for a lasting reason, or one that
+// it hides. In the first case nothing moved there, and the leases held: there is nothing to read. In
+// the second the next look at the hub shows what moved.
 func (r *pushReport) RefusedForGood(edits []refs.Edit) bool {
+	if r.hidden() != "" {
+		return true
+	}
 	if len(r.flag) != len(edits) || !r.refusedByHub() {
 		return false
 	}

@@ -38,7 +38,7 @@ func TestReport(t *testing.T) {
 }
 
 // Only where the hub refused every ref, and one of them by a rule of its own, is there
-// nothing to look at and nothing to try again.
+// nothing to look at and nothing to try again. A ref that it hides is not tried again either.
 func TestReportRefused(t *testing.T) {
 	const a, b = "refs/handoffs/inbox/fixer/x", "refs/handoffs/log/0r"
 	edits := []refs.Edit{{Ref: a, New: "1"}, {Ref: b, New: "2"}}
@@ -50,6 +50,8 @@ func TestReportRefused(t *testing.T) {
 		{"a hook", hook + along, a, true},
 		{"in the other order", along + hook, a, true},
 		{"hidden", "!\t1:" + a + "\t[remote rejected] (deny updating a hidden ref)\n" + along, a, true},
+		{"hidden, and the other one moved", "*\t1:" + a + "\t[new reference]\n!\t2:" + b + "\t[remote rejected] (deny updating a hidden ref)\n", b, true},
+		{"hidden, and the other one refused by a hook", hook + "!\t2:" + b + "\t[remote rejected] (deny updating a hidden ref)\n", b, true},
 		{"one of them moved", hook + " \t2:" + b + "\t1..2\n", a, false},
 		{"one was not spoken of", hook, a, false},
 		{"a lease that did not hold", hook + "!\t2:" + b + "\t[rejected] (stale info)\n", a, false},

@@ -26,7 +26,7 @@ var serverSettings = []struct{ words, setting string }{
 	{"sufficient authorization", "Gogs: who pushes to %s needs write access to its code"},
 	{"not authorized to do this", "soft-serve: who pushes to %s needs the access read-write there (repo collab add)"},
 	{"key permission denied", "Gogs: a deploy key for %s may only read; the key of an account with write access may push"},
-	{"hidden ref", "at %s, receive.hideRefs or transfer.hideRefs of git names refs/handoffs, and must not"},
+	{hiddenRef, "at %s, receive.hideRefs or transfer.hideRefs of git names refs/handoffs, and must not"},
 	{"deletion prohibited", "at %s, receive.denyDeletes of git forbids it"},
 	{"aborted by hook", aborting},
 	{"aborted by the reference-transaction hook", aborting}, // since git 2.54
