@@ -113,7 +113,7 @@ func (p *Printer) Cost(bytes int) {
 
 // Warn prints one line for people, once. An interrupted command says so itself.
 func (p *Printer) Warn(err error) {
-	line := fault.OneLine(err)
+	line := ends(fault.OneLine(err))
 	if f := fault.As(err); f != nil && f.Code == fault.Denied {
 		line = string(f.Reason) + ": " + line
 	}
@@ -122,6 +122,19 @@ func (p *Printer) Warn(err error) {
 	}
 	p.warned = append(p.warned, line)
 	fmt.Fprintf(p.err, "githandoff: %s %s\n", p.word("warning:", Yellow), untrusted.Line(line))
+}
+
+// maxMessage and maxHint are the lengths in bytes up to which a failure repeats what was typed. A
+// longer hint is left out: nobody can paste a part of a command.
+const maxMessage, maxHint = 2000, 8 << 10
+
+// ends shortens a line that is too long for a failure to its two ends: one of them says why it failed.
+func ends(line string) string {
+	if len(line) <= maxMessage {
+		return line
+	}
+	const half = maxMessage / 2
+	return strings.ToValidUTF8(line[:half], "") + " … " + strings.ToValidUTF8(line[len(line)-half:], "")
 }
 
 // Failure is the JSON object of a failing command, on standard error.
@@ -137,7 +150,8 @@ func (p *Printer) Fail(err error, failure Failure) {
 	if f.Reason == fault.NotYetValid && len(f.Hints) == 0 {
 		f.Hints = []fault.Hint{fault.Fact("this clock says %s: is it right?", handoff.FormatTime(p.now().UTC()))}
 	}
-	f.Message, f.Hints = fault.OneLine(err), p.Pasted(f.Hints)
+	f.Message = ends(fault.OneLine(err))
+	f.Hints = slices.DeleteFunc(p.Pasted(f.Hints), func(h fault.Hint) bool { return len(h.String()) > maxHint })
 	if p.JSON {
 		_ = encode(p.err, failure(&f)) // there is nowhere else to complain
 		return
