@@ -58,6 +58,10 @@ var ofAliases = []mutant{
 		"./internal/cli -run TestScript/repo_names",
 	},
 	{
+		"a hub of two names is one home", "internal/workspace/homes.go",
+		`!slices.Contains(list, lifecycle.Home(hub)) {`, `hub != nil {`, inScript + "audit_two_names",
+	},
+	{
 		"a remote of two places gets the pinned one", "internal/crossrepo/places.go",
 		`known.RepoID != "" && !known.Is(id) {`, `known.RepoID == "-" {`, inScript + "repo_two_urls",
 	},

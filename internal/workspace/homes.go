@@ -121,7 +121,7 @@ func (hs *Homes) RecoverLocal(ctx context.Context) error {
 	})
 }
 
-// Chosen resolves the named aliases; nil means all.
+// Chosen resolves the named aliases; nil means all. A hub of two names is there once.
 func (hs *Homes) Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub, error) {
 	var only []*crossrepo.Hub
 	for _, name := range aliases {
@@ -129,7 +129,9 @@ func (hs *Homes) Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub
 		if err != nil {
 			return nil, err
 		}
-		only = append(only, hub)
+		if !slices.Contains(only, hub) {
+			only = append(only, hub)
+		}
 	}
 	return only, nil
 }
@@ -188,7 +190,8 @@ func (hs *Homes) MainRemote() string {
 	return ""
 }
 
-// All lists the hubs known to this repository, and then the repository itself.
+// All lists the hubs known to this repository, each once whatever its names, and then the repository
+// itself.
 func (hs *Homes) All(ctx context.Context) HomeList {
 	var list HomeList
 	for _, name := range hs.Aliases.Names() {
@@ -197,7 +200,9 @@ func (hs *Homes) All(ctx context.Context) HomeList {
 			hs.Unread(err)
 			continue
 		}
-		list = append(list, hs.HubOf(a))
+		if hub := hs.HubOf(a); !slices.Contains(list, lifecycle.Home(hub)) {
+			list = append(list, hub)
+		}
 	}
 	return append(list, hs.Local)
 }
