@@ -187,3 +187,13 @@ func TestAliasByID(t *testing.T) {
 	_, err = aliases(t, repo).ByID(t.Context(), "git+https://example.com/acme/client")
 	assert.True(t, fault.Is(err, "audience_mismatch"), "it is not that one any more: %v", err)
 }
+
+// A name that cannot be used, because it pushes elsewhere by now, is passed over for one that can.
+func TestAliasByIDPassesOverUnusable(t *testing.T) {
+	repo := gittest.NewRepo(t, gittest.Env(t))
+	as := aliases(t, repo, "handoffrepo.hub.url", "/srv/hub.git", "remote.a.url", "/srv/hub.git",
+		"handoffrepo.a.id", "git+file:///srv/hub.git", "remote.a.pushurl", "/srv/other.git")
+	a, err := as.ByID(t.Context(), "git+file:///srv/hub.git")
+	require.NoError(t, err)
+	assert.Equal(t, "hub", a.Name)
+}

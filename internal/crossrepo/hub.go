@@ -120,7 +120,7 @@ func (s hubStep) apply(ctx context.Context) error {
 			f.Err = ErrOvertaken
 			return f
 		}
-		if report.RefusedForGood(s.t.Edits) && (report.hidden() != "" || s.hub.guardRefusal(err) == nil) {
+		if s.hub.guardRefusal(err) == nil && report.RefusedForGood(s.t.Edits) {
 			return refusal(ctx, s.hub, s.t.Edits, report, err)
 		}
 		silent := len(report.flag) == 0 && (try > 0 || gitexec.TimedOut(err)) // it said nothing of any ref

@@ -71,7 +71,7 @@ var ofAliases = []mutant{
 	},
 	{
 		"an unusable alias hides no other one of its repository", "internal/crossrepo/alias.go",
-		`unusable = cmp.Or(unusable, err)`, `return nil, err`, inScript + "repo_slash",
+		`unusable = cmp.Or(unusable, err)`, `return nil, err`, inCrossrepo + "TestAliasByID",
 	},
 	{
 		"what was seen under another name is remembered", "internal/crossrepo/repoid.go",

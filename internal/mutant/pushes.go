@@ -117,7 +117,7 @@ var ofPushes = []mutant{
 	},
 	{
 		"what the rules of a hub refuse is tried once", "internal/crossrepo/hub.go",
-		`if report.RefusedForGood(s.t.Edits) && (report.hidden() != "" || s.hub.guardRefusal(err) == nil) {`, `if false {`, inCrossrepo + "TestRefusedForGood",
+		`if s.hub.guardRefusal(err) == nil && report.RefusedForGood(s.t.Edits) {`, `if false {`, inCrossrepo + "TestRefusedForGood",
 	},
 	{
 		"a hub that hides a ref refuses it for good, whatever it did with the others", "internal/crossrepo/refusal.go",
@@ -126,8 +126,8 @@ var ofPushes = []mutant{
 		return false`, inCrossrepo + "TestReportRefused",
 	},
 	{
-		"a guard that judged a push without its hidden refs is not believed", "internal/crossrepo/hub.go",
-		`(report.hidden() != "" || s.hub.guardRefusal(err) == nil)`, `s.hub.guardRefusal(err) == nil`, inScript + "hook_server_hidden",
+		"a guard that judged a push without its hidden refs is not believed", "internal/crossrepo/refusal.go",
+		`refused != nil && r.hidden() == "" {`, `refused != nil {`, inScript + "hook_server_hidden",
 	},
 	{
 		"a hub that spoke of some refs alone refused nothing for good", "internal/crossrepo/refusal.go",
