@@ -386,8 +386,11 @@ func (as Aliases) Remove(ctx context.Context, name string) error {
 			WithHints(fault.Run("githandoff", "repo", "list").Because("lists the names"))
 	}
 	if IsRemote(as.Repo.Config, name) {
-		return fault.New(fault.Usage, fault.RepoKnown, "%s is a git remote", name).
-			WithHints(fault.Run("git", "remote", "remove", name).Because("removes the remote; after it, githandoff repo remove %s forgets the repository", name))
+		hints := []fault.Hint{fault.Run("git", "remote", "remove", name).Because("removes the remote; after it, githandoff repo remove %s forgets the repository", name)}
+		if as.Repo.Config.Get(section+".url") != "" {
+			hints = append(hints, fault.Run("git", "config", "--unset", section+".url").Because("has handoffs use the URL of the remote again"))
+		}
+		return fault.New(fault.Usage, fault.RepoKnown, "%s is a git remote", name).WithHints(hints...)
 	}
 	if err := settle(ctx, as, name); err != nil {
 		return err
