@@ -3,7 +3,6 @@ package crossrepo
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -91,11 +90,10 @@ func probed(a *Alias, names []string) *Probe {
 
 // trial returns a push never made before, with size bytes git cannot compress.
 func (h *Hub) trial(now time.Time, random io.Reader, size int) (t refs.Transaction, err error) {
-	var nonce [16]byte
-	if _, err := io.ReadFull(random, nonce[:]); err != nil {
-		return t, fmt.Errorf("read random bits: %w", err)
+	name, err := handoff.RandomHex(random)
+	if err != nil {
+		return t, err
 	}
-	name := hex.EncodeToString(nonce[:])
 	tree := refs.NewObject(h.Repo.Format, "tree", nil)
 	objects := []*refs.Object{tree}
 	if size > 0 {

@@ -186,7 +186,7 @@ func (f *Fixture) NewID(t testing.TB) handoff.ID {
 func (f *Fixture) Envelope(t testing.TB, from, to string) *handoff.Envelope {
 	t.Helper()
 	id := f.NewID(t)
-	salt, err := handoff.NewSalt(f.Random)
+	salt, err := handoff.RandomHex(f.Random)
 	require.NoError(t, err)
 	env := &handoff.Envelope{
 		Schema: handoff.Schema, ID: id, Salt: salt, CreatedAt: handoff.FormatTime(f.Now()),

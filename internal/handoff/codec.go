@@ -105,11 +105,11 @@ func Digest(b []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// NewSalt makes an Envelope.Salt from 128 bits of random.
-func NewSalt(random io.Reader) (string, error) {
+// RandomHex draws 128 random bits, in 32 hex digits: a salt, a nonce, the rest of a name.
+func RandomHex(random io.Reader) (string, error) {
 	var bits [16]byte
 	if _, err := io.ReadFull(random, bits[:]); err != nil {
-		return "", fmt.Errorf("read random bits of a salt: %w", err)
+		return "", fmt.Errorf("read random bits: %w", err)
 	}
 	return hex.EncodeToString(bits[:]), nil
 }

@@ -117,11 +117,11 @@ func TestCounts(t *testing.T) {
 	assert.Equal(t, "steps=2 blockers=1 decisions=2 deliverables=1 files=2", full().Counts())
 }
 
-func TestNewSalt(t *testing.T) {
-	salt, err := handoff.NewSalt(bytes.NewReader([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f")))
+func TestRandomHex(t *testing.T) {
+	salt, err := handoff.RandomHex(bytes.NewReader([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f")))
 	require.NoError(t, err)
 	assert.Equal(t, someSalt, salt)
-	_, err = handoff.NewSalt(strings.NewReader("short"))
+	_, err = handoff.RandomHex(strings.NewReader("short"))
 	assert.Error(t, err)
 }
 

@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"slices"
@@ -53,23 +52,13 @@ func (by *Author) commitAs(ctx context.Context, mail string, rec *record.Record,
 
 // stamp fills in the trailers common to all records of this author.
 func (by *Author) stamp(rec *record.Record, event record.Event, previous string) error {
-	nonce, err := by.NewNonce()
+	nonce, err := handoff.RandomHex(by.Random) // it makes two commits of one key in one second different
 	if err != nil {
-		return err
+		return fmt.Errorf("read a nonce: %w", err)
 	}
 	rec.Event, rec.Actor, rec.Key = event, by.Actor, by.Signer.KID()
 	rec.Previous, rec.Nonce, rec.At = cmp.Or(previous, record.None), nonce, by.Keys.now()
 	return nil
-}
-
-// NewNonce draws the nonce of a record. It makes two commits of one key in one second
-// different.
-func (by *Author) NewNonce() (string, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(by.Random, b[:]); err != nil {
-		return "", fmt.Errorf("read a nonce: %w", err)
-	}
-	return hex.EncodeToString(b[:]), nil
 }
 
 // maySign refuses an offer this clone itself would not believe. A recipient may sign one too:

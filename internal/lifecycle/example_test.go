@@ -86,7 +86,7 @@ func Example() {
 func envelope(now time.Time) *handoff.Envelope {
 	id, err := handoff.NewID(now, rand.Reader)
 	check(err)
-	salt, err := handoff.NewSalt(rand.Reader)
+	salt, err := handoff.RandomHex(rand.Reader)
 	check(err)
 	to := "fixer"
 	return &handoff.Envelope{

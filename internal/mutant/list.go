@@ -180,7 +180,7 @@ var mutants = []mutant{
 	// Nonces.
 	{
 		"two commits of one key in one second differ", "internal/lifecycle/author.go",
-		`if _, err := io.ReadFull(by.Random, b[:]); err != nil {`, `if _, err := io.ReadFull(by.Random, b[:0]); err != nil {`, inLifecycle + "TestCommitsDiffer",
+		`nonce, err := handoff.RandomHex(by.Random)`, `nonce, err := handoff.RandomHex(strings.NewReader("a random number."))`, inLifecycle + "TestCommitsDiffer",
 	},
 	{
 		"the holder is who recorded the nonce", "internal/lifecycle/author.go",

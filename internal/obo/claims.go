@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -125,11 +124,8 @@ func Encode(c *Claims) ([]byte, error) {
 // NewJTI makes the name of a token: "obo_" and 32 hex digits of 128 random bits. It is needed
 // before the token: the envelope contains this name, and the token the digest of the envelope.
 func NewJTI(random io.Reader) (string, error) {
-	var bits [16]byte
-	if _, err := io.ReadFull(random, bits[:]); err != nil {
-		return "", fmt.Errorf("read random bits of a token's name: %w", err)
-	}
-	return "obo_" + hex.EncodeToString(bits[:]), nil
+	digits, err := handoff.RandomHex(random)
+	return "obo_" + digits, err
 }
 
 func hashOf(token []byte) string {

@@ -44,7 +44,7 @@ func (o *Outbox) renamed(ctx context.Context, home lifecycle.Home, p *lifecycle.
 	if env.ID, err = handoff.NewID(o.Engine.Now().UTC(), author.Random); err != nil {
 		return nil, err
 	}
-	if env.Salt, err = handoff.NewSalt(author.Random); err != nil {
+	if env.Salt, err = handoff.RandomHex(author.Random); err != nil {
 		return nil, err
 	}
 	again, err := author.Prepare(ctx, home, &env, p.Record.Principal)

@@ -26,7 +26,7 @@ func (m *Maker) Return(env *handoff.Envelope, s *lifecycle.State, reason string)
 	child.Summary = reason
 	child.Rollback = &handoff.Rollback{Checkpoint: env.Rollback.Checkpoint}
 	child.Work = env.Work
-	child.Salt, err = handoff.NewSalt(m.Engine.Author.Random)
+	child.Salt, err = handoff.RandomHex(m.Engine.Author.Random)
 	return child, err
 }
 
@@ -66,6 +66,6 @@ func (m *Maker) Child(v *lifecycle.Verified, to *string, home lifecycle.Home, re
 	if child.ID, err = m.ID(env.ID, cmp.Or(s.Claim, v.Offer())); err != nil {
 		return nil, err
 	}
-	child.Salt, err = handoff.NewSalt(m.Engine.Author.Random)
+	child.Salt, err = handoff.RandomHex(m.Engine.Author.Random)
 	return &child, err
 }

@@ -48,7 +48,7 @@ func (m *Maker) secret() (string, error) {
 }
 
 func (m *Maker) makeSecret(path string) error {
-	made, err := handoff.NewSalt(m.Engine.Author.Random) // as many random bits as a secret needs
+	made, err := handoff.RandomHex(m.Engine.Author.Random)
 	if err != nil {
 		return err
 	}

@@ -192,7 +192,7 @@ func (s *Handler) complete(ctx context.Context, env *handoff.Envelope, o *Option
 		return err
 	}
 	env.Schema, env.CreatedAt = handoff.Schema, handoff.FormatTime(now)
-	if env.Salt, err = handoff.NewSalt(s.Engine.Author.Random); err != nil {
+	if env.Salt, err = handoff.RandomHex(s.Engine.Author.Random); err != nil {
 		return err
 	}
 	dialect.SentBy(env, s.Source)

@@ -26,7 +26,7 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 		return nil, err
 	}
 	if step.Event == record.Progressed && step.Entry == "" {
-		if step.Entry, err = f.Engine.Author.NewNonce(); err != nil {
+		if step.Entry, err = handoff.RandomHex(f.Engine.Author.Random); err != nil {
 			return nil, err
 		}
 	}

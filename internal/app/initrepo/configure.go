@@ -3,9 +3,7 @@ package initrepo
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -14,6 +12,7 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitconfig"
+	"githandoff/internal/handoff"
 	"githandoff/internal/private"
 	"githandoff/internal/refs"
 )
@@ -27,12 +26,12 @@ func (h *Handler) configure(ctx context.Context, repo *refs.Repo, aliases crossr
 		}
 	}
 	if repo.Config.Get("handoff.repoid") == "" {
-		var b [16]byte
-		if _, err := io.ReadFull(h.Random, b[:]); err != nil {
+		id, err := handoff.RandomHex(h.Random)
+		if err != nil {
 			return err
 		}
 		// Two inits in two worktrees at once: the first to write wins.
-		if err := setOnce(ctx, repo, "handoff.repoid", "local:"+hex.EncodeToString(b[:])); err != nil {
+		if err := setOnce(ctx, repo, "handoff.repoid", "local:"+id); err != nil {
 			return err
 		}
 	}
