@@ -9,16 +9,6 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// FreeCheckpoint drops the checkpoint of a handoff, the commit to roll back to.
-func (w *Writer) FreeCheckpoint(ctx context.Context, id handoff.ID) []refs.Edit {
-	return w.deletions(ctx, refs.Checkpoint(id))
-}
-
-// FreeWork drops the snapshot of a sent handoff.
-func (w *Writer) FreeWork(ctx context.Context, id handoff.ID) []refs.Edit {
-	return w.deletions(ctx, refs.WorkOut(id))
-}
-
 func (w *Writer) deletions(ctx context.Context, names ...string) []refs.Edit {
 	edits, _ := refs.Deletions(ctx, w.Repo, names...) // what cannot be read stays
 	return edits
@@ -28,7 +18,7 @@ func (w *Writer) deletions(ctx context.Context, names ...string) []refs.Edit {
 // one of each handoff whose receipt passed the work on to it. A parent still under way keeps
 // its own.
 func (w *Writer) FreeCheckpoints(ctx context.Context, id, parent handoff.ID) []refs.Edit {
-	edits := w.FreeCheckpoint(ctx, id)
+	edits := w.deletions(ctx, refs.Checkpoint(id))
 	if parent == "" {
 		return edits
 	}
@@ -43,7 +33,7 @@ func (w *Writer) FreeCheckpoints(ctx context.Context, id, parent handoff.ID) []r
 		if err != nil || s.Receipt == nil || s.Receipt.Next != id || s.Offer == nil {
 			break // not known: gc looks again
 		}
-		edits = append(edits, w.FreeCheckpoint(ctx, parent)...)
+		edits = append(edits, w.deletions(ctx, refs.Checkpoint(parent))...)
 		id, parent = parent, s.Offer.Parent
 	}
 	return edits

@@ -120,7 +120,13 @@ func mergeEdits(a, b []refs.Edit) []refs.Edit {
 	return out
 }
 
-// OutgoingRefs returns the deletions of this repository's own refs to a sent handoff.
+// OutgoingRefs returns the deletions of this repository's own refs to a sent handoff whose work goes on:
+// its checkpoint stays.
 func (w *Writer) OutgoingRefs(ctx context.Context, p lifecycle.Place) []refs.Edit {
 	return w.deletions(ctx, refs.Outbox(p.Agent, p.ID), refs.Sent(p.Agent, p.ID), refs.WorkOut(p.ID))
+}
+
+// OwnRefs returns the deletions of all refs of this repository to a sent handoff.
+func (w *Writer) OwnRefs(ctx context.Context, p lifecycle.Place) []refs.Edit {
+	return append(w.OutgoingRefs(ctx, p), w.deletions(ctx, refs.Checkpoint(p.ID))...)
 }

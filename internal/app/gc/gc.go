@@ -146,7 +146,7 @@ func (c *collection) outbox(ctx context.Context) error {
 			continue
 		}
 		err := c.remove(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref}, func() error {
-			if err := c.Repo.Apply(ctx, refs.Transaction{Edits: c.ownRefs(ctx, it.Place)}); err != nil {
+			if err := c.Repo.Apply(ctx, refs.Transaction{Edits: c.Receipts.OwnRefs(ctx, it.Place)}); err != nil {
 				return err
 			}
 			return c.Staged.Drop(it.Place.ID)
@@ -156,11 +156,6 @@ func (c *collection) outbox(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// ownRefs returns the deletions of all refs of this repository to a sent handoff.
-func (h *Handler) ownRefs(ctx context.Context, p lifecycle.Place) []refs.Edit {
-	return append(h.Receipts.OutgoingRefs(ctx, p), h.Receipts.FreeCheckpoint(ctx, p.ID)...)
 }
 
 // files removes the incomplete files of killed writers and the stamps of old sessions.
@@ -190,7 +185,7 @@ func (c *collection) files(ctx context.Context) error {
 // ended the handoff, and is reported.
 func (c *collection) expire(ctx context.Context, it *workspace.Item) error {
 	err := c.remove(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref}, func() error {
-		_, err := c.Receipts.Withdraw(ctx, it.Home, it.Place, record.Expired, lifecycle.Outcome{LocalEdits: c.ownRefs(ctx, it.Place)})
+		_, err := c.Receipts.Withdraw(ctx, it.Home, it.Place, record.Expired, lifecycle.Outcome{LocalEdits: c.Receipts.OwnRefs(ctx, it.Place)})
 		return err
 	})
 	if fault.As(err) == nil || fault.CodeOf(err) == fault.Unavailable {

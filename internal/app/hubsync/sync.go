@@ -285,7 +285,7 @@ func (r *syncing) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace.
 	if err != nil {
 		return nil, err
 	}
-	edits := r.Receipts.FreeWork(ctx, it.Place.ID)
+	edits, _ := refs.Deletions(ctx, r.Repo, refs.WorkOut(it.Place.ID)) // what cannot be read stays
 	snapshot := len(edits) > 0
 	p, err := r.Engine.Verifier.Reload(ctx, it.Ref)
 	switch {

@@ -29,7 +29,7 @@ func (h *Handler) Revoke(ctx context.Context, arg, data string, force bool) (*li
 		return &lifecycle.State{ID: f.State.ID}, err
 	}
 	p := f.Place()
-	own := append(h.Receipts.OutgoingRefs(ctx, p), h.Receipts.FreeCheckpoint(ctx, p.ID)...)
+	own := h.Receipts.OwnRefs(ctx, p)
 	if f.State.Phase() == lifecycle.Absent && f.Item != nil && f.Item.Kind == refs.KindOutbox {
 		if err := h.Engine.Author.MayTakeBack(f.Item.Record); err != nil {
 			return nil, err
@@ -57,8 +57,8 @@ func (h *Handler) dropOccupied(ctx context.Context, s *lifecycle.State) (dropped
 		if err := h.Engine.Author.MayTakeBack(&p.Record); err != nil {
 			return false, err
 		}
-		own := h.Receipts.OutgoingRefs(ctx, lifecycle.Place{Agent: p.Record.To, ID: s.ID})
-		return true, h.Repo.Apply(ctx, refs.Transaction{Edits: append(own, h.Receipts.FreeCheckpoint(ctx, s.ID)...)})
+		own := h.Receipts.OwnRefs(ctx, lifecycle.Place{Agent: p.Record.To, ID: s.ID})
+		return true, h.Repo.Apply(ctx, refs.Transaction{Edits: own})
 	}
 	return false, err
 }
