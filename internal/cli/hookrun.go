@@ -135,7 +135,7 @@ func (hook *hookRun) run(ctx context.Context) error {
 			return work(ctx, repo, hook.args)
 		})
 	})
-	if stop := (*pushcheck.Refusal)(nil); errors.As(err, &stop) {
+	if stop, ok := errors.AsType[*pushcheck.Refusal](err); ok {
 		return stop
 	}
 	if fault.Is(err, fault.Late) {

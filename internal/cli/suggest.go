@@ -37,8 +37,7 @@ func badFlag(cmd *cobra.Command, args []string, err error) error {
 		return noSuchCommand(cmd, word, args)
 	}
 	refusal := fault.New(fault.Usage, fault.BadUsage, "%w", plainFlag(err))
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && len(unknown.GetSpecifiedName()) > 1 {
 		given := unknown.GetSpecifiedName()
 		if meant := flagMeantBy(cmd.Flags(), given, args[len(args)-1] == "--"+given); meant != "" {
 			return refusal.WithHints(fault.Instead("--"+given, "--"+meant), seeHelp(cmd))
@@ -114,8 +113,7 @@ func wantsJSON(args []string) bool {
 
 // wordBefore returns the first word below a group of commands, if the flag in question comes later.
 func wordBefore(cmd *cobra.Command, args []string, err error) string {
-	var unknown *pflag.NotExistError
-	if !cmd.HasSubCommands() || !errors.As(err, &unknown) {
+	if _, unknown := errors.AsType[*pflag.NotExistError](err); !cmd.HasSubCommands() || !unknown {
 		return ""
 	}
 	_, rest, _ := cmd.Root().Find(args)

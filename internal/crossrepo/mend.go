@@ -180,7 +180,7 @@ func mendAtOnce(ctx context.Context, h *remote, list []refs.Ref) (brought, dropp
 // file of that object.
 func dropCopy(ctx context.Context, h *remote, l refs.Lost) error {
 	err := h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: l.Name, Old: l.OID}}})
-	if errors.As(err, new(*refs.StaleError)) {
+	if _, moved := errors.AsType[*refs.StaleError](err); moved {
 		return nil
 	}
 	if err == nil {

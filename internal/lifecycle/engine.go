@@ -107,13 +107,13 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, when fetchTime, pl
 			return s, nil // nothing to do: done already
 		}
 		settled, err := e.apply(ctx, home, t)
-		var stale *refs.StaleError
+		stale, moved := errors.AsType[*refs.StaleError](err)
 		switch {
 		case err == nil && b.after != nil && !settled:
 			return b.after, nil
 		case err == nil:
 			return e.Reader.Load(ctx, home, p)
-		case !errors.As(err, &stale):
+		case !moved:
 			return s, err
 		}
 		if err := r.retryMoved(ctx, t.Edits, stale); err != nil {

@@ -64,9 +64,9 @@ func (k *Keys) CheckTrustedSigner(c *record.Commit) error {
 // unknownKey adds to the refusal of an unknown key what is known of its owner, and the command
 // to pin it. All of this is claimed by the maker of the key. A hint never makes a root.
 func (k *Keys) unknownKey(err error, r *record.Record) error {
-	var unknown *sign.UnknownKeyError
+	unknown, ok := errors.AsType[*sign.UnknownKeyError](err)
 	f := fault.As(err)
-	if f == nil || !errors.As(err, &unknown) {
+	if f == nil || !ok {
 		return err
 	}
 	said := ""

@@ -135,12 +135,10 @@ func Render(name, text string, in Input, fence func(string) (string, error)) (*P
 		}
 	}
 	if err := t.Execute(m, in.data()); err != nil {
-		var hole *noValueError
-		var limit *limitError
-		switch {
-		case errors.As(err, &hole):
+		if hole, ok := errors.AsType[*noValueError](err); ok {
 			return nil, noValue("%s has no value", hole.what)
-		case errors.As(err, &limit):
+		}
+		if limit, ok := errors.AsType[*limitError](err); ok {
 			return nil, overLimit(name, limit)
 		}
 		return nil, noValue("%s", plain(strings.TrimPrefix(err.Error(), "template: ")))

@@ -91,8 +91,8 @@ func open(repo *refs.Repo, now func() time.Time) (*guard.Guard, error) {
 // pin returns the command by which the owner of the hub trusts an unknown published key. It names
 // the agent claimed by the key: the owner compares the fingerprint, as "trust add" says.
 func pin(ctx context.Context, repo *refs.Repo, refusal error) fault.Hint {
-	var unknown *sign.UnknownKeyError
-	if !errors.As(refusal, &unknown) {
+	unknown, ok := errors.AsType[*sign.UnknownKeyError](refusal)
+	if !ok {
 		return fault.Hint{}
 	}
 	public, err := team.KeyHere(ctx, repo, refs.LocalNamespace, unknown.KID)

@@ -42,8 +42,7 @@ func JQ(expression string) (Filter, error) {
 				return nil
 			}
 			if err, failed := v.(error); failed {
-				var halt *gojq.HaltError
-				if errors.As(err, &halt) && halt.Value() == nil {
+				if halt, ok := errors.AsType[*gojq.HaltError](err); ok && halt.Value() == nil {
 					return nil
 				}
 				if raised, ok := errors.AsType[gojq.ValueError](err); ok {
