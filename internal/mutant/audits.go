@@ -199,7 +199,7 @@ var ofAudits = []mutant{
 		`for _, id := range used {`, `for _, id := range used[:0] {`, inScript + "audit_nameless",
 	},
 	{
-		"held handoffs of a hub without an alias count as well", "internal/workspace/nameless.go",
+		"held handoffs of a hub without an alias count as well", "internal/workspace/homes.go",
 		`ids = append(ids, h.Home)`, `_ = h`, "./internal/cli -run TestScript/audit_nameless",
 	},
 	{

@@ -82,7 +82,7 @@ var ofForeignText = []mutant{
 		`if reason == MalformedObject {`, `if false {`, inScript + "show_outside",
 	},
 	{
-		"a key's user id that is a text is not repeated", "internal/team/pinhint.go",
+		"a key's user id that is a text is not repeated", "internal/team/review.go",
 		`untrusted.Owner(public.UserID())`, `public.UserID() + untrusted.Word("")`, "./internal/attack -run TestHubIsData",
 	},
 	{

@@ -59,7 +59,7 @@ var ofSnapshots = []mutant{
 		`info.Mode()&os.ModeSymlink != 0 {`, `false && info != nil {`, "./internal/snapshot -run TestBelowLink",
 	},
 	{
-		"a bundle takes the place of no pipe", "internal/cli/outfile.go",
+		"a bundle takes the place of no pipe", "internal/cli/input.go",
 		`durable.WriteOutput(path`, `durable.WriteFile(path`, "./internal/cli -run TestScript/work_commands",
 	},
 	{

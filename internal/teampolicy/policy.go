@@ -1,3 +1,5 @@
+// Package teampolicy reads the team's policy from its commit, and judges requests and skills by
+// it.
 package teampolicy
 
 import (
@@ -9,8 +11,30 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/policy"
 	"githandoff/internal/record"
+	"githandoff/internal/refs"
 	"githandoff/internal/workspace"
 )
+
+// Workspace has the methods of the workspace needed for the policy.
+type Workspace interface {
+	Content(ctx context.Context, f *workspace.View) (*handoff.Envelope, error)
+	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
+	Warn(err error)
+}
+
+// Reader reads the team's policy and judges by it.
+type Reader struct {
+	Repo      *refs.Repo
+	Workspace Workspace
+}
+
+// New makes the reader of a workspace.
+func New(w *workspace.Workspace) *Reader {
+	return &Reader{
+		Repo:      w.Repo,
+		Workspace: w,
+	}
+}
 
 // Read reads the team's policy from the commit of handoff.policyRef, by default origin/HEAD, else
 // HEAD, never from the working tree: unmerged changes decide nothing. A commit without a policy
