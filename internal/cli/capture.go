@@ -152,7 +152,7 @@ func (c *captureCommand) check(ctx context.Context, to string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := senderOf(c.app, ws).Address(ctx, to, &handoff.Envelope{}); err != nil {
+	if _, err := senderOf(c.app, ws).Address(ctx, to, false, &handoff.Envelope{}); err != nil {
 		return err
 	}
 	c.close()

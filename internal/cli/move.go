@@ -66,7 +66,7 @@ func (c *rerouteCommand) run(ctx context.Context) error {
 	}
 	target := &handoff.Envelope{}
 	sender := senderOf(c.app, ws)
-	home, err := sender.Address(ctx, c.to, target)
+	home, err := sender.Address(ctx, c.to, false, target)
 	if err != nil {
 		return err
 	}

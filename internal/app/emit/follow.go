@@ -28,7 +28,7 @@ func (s *Handler) follow(ctx context.Context, env *handoff.Envelope, o *Options)
 	}
 	parent := o.Parent
 	if parent == "" {
-		held, err := s.Held.Current()
+		held, err := s.Work.Current()
 		if fault.Is(err, fault.NothingHeld) || fault.Is(err, fault.AmbiguousID) {
 			return nil // no parent is meant
 		}

@@ -46,7 +46,7 @@ type Handler struct {
 	Repo      *refs.Repo
 	Workspace Workspace
 
-	Held       *work.Held
+	Work       *work.Held
 	Notes      *annotate.Notes
 	Outbox     *outbox.Outbox
 	Policy     *teampolicy.Reader
@@ -79,7 +79,7 @@ func New(w *workspace.Workspace) *Handler {
 		Local:      w.Local,
 		Repo:       w.Repo,
 		Workspace:  w,
-		Held:       w.Work(),
+		Work:       w.Work(),
 		Notes:      annotate.New(w),
 		Outbox:     outbox.New(w),
 		Policy:     teampolicy.New(w),

@@ -34,7 +34,7 @@ type Options struct {
 // Send addresses a draft, completes and screens it, and sends it: the one way from a command or a
 // hook to a handoff. As with [Handler.Emit], a returned handoff is durable, whatever the error.
 func (s *Handler) Send(ctx context.Context, env *handoff.Envelope, o *Options) (*Result, error) {
-	home, err := s.address(ctx, o.To, o.Here, env)
+	home, err := s.Address(ctx, o.To, o.Here, env)
 	if err != nil {
 		return nil, err
 	}
@@ -129,12 +129,9 @@ func inboxOf(env *handoff.Envelope) string {
 	return *env.Target.Agent
 }
 
-// Address reads the target and says which home it means.
-func (s *Handler) Address(ctx context.Context, to string, env *handoff.Envelope) (lifecycle.Home, error) {
-	return s.address(ctx, to, false, env)
-}
-
-func (s *Handler) address(ctx context.Context, to string, here bool, env *handoff.Envelope) (lifecycle.Home, error) {
+// Address reads the target and says which home it means. Here: an agent alone means this repository, whatever
+// handoff.defaultRepo says.
+func (s *Handler) Address(ctx context.Context, to string, here bool, env *handoff.Envelope) (lifecycle.Home, error) {
 	alias := ""
 	if to != "" {
 		if err := crossrepo.CheckTarget(crossrepo.Aliases{Repo: s.Repo}, to); err != nil {

@@ -71,7 +71,7 @@ func (s *Handler) Authority(ctx context.Context, parent handoff.ID, f *Wanted) (
 
 // noneHeldError refuses a part of a missing authority.
 func (s *Handler) noneHeldError(parent handoff.ID) error {
-	if _, err := s.Held.Current(); parent == "" && fault.Is(err, fault.AmbiguousID) {
+	if _, err := s.Work.Current(); parent == "" && fault.Is(err, fault.AmbiguousID) {
 		return fault.As(err).WithHints(fault.SeeAll("emit").Because("--parent names the handoff whose authority is passed on"))
 	}
 	return fault.New(fault.Usage, fault.BadUsage, "--scope and --audience pass on authority, and no held handoff carries any").
