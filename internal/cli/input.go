@@ -83,3 +83,56 @@ func writeOutput(path string, content []byte, mode fs.FileMode) error {
 	}
 	return refs.DiskFault(err)
 }
+
+// openFile opens a file to read it as a stream.
+func (a *app) openFile(name string) (*os.File, error) {
+	f, err := opened(a, inDir(a.Dir, name))
+	if err != nil {
+		return nil, absent(name, err)
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		f.Close()
+		return nil, usage("%s is a directory", printable(name))
+	}
+	return f, nil
+}
+
+// ofFlag names the flag whose value is a file that cannot be opened.
+func ofFlag(flag string, err error) error {
+	if !fault.Is(err, fault.NoSuchFile) {
+		return err
+	}
+	told := *fault.As(err)
+	told.Message = flag + " " + told.Message
+	return &told
+}
+
+const maxInput = 1 << 20 // bytes of a file with one handoff
+
+// readInput reads a file, or standard input for "-".
+func (a *app) readInput(name string) ([]byte, error) {
+	r := a.input
+	if name == "-" {
+		if a.inputRead {
+			return nil, usage("standard input is named twice, and can be read once")
+		}
+		a.inputRead = true
+	} else {
+		f, err := a.openFile(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		r = a.stream(f)
+	}
+	return readAll(r, name)
+}
+
+// readAll reads a file that the user named.
+func readAll(r io.Reader, name string) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err == nil && len(b) > maxInput {
+		return nil, fault.New(fault.Invalid, fault.TooLarge, "%s has more than %d bytes", printable(name), maxInput)
+	}
+	return b, err
+}
