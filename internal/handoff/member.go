@@ -84,10 +84,12 @@ func showName(s string) string {
 	return shown
 }
 
-// clip cuts s for a message.
-func clip(s string) string {
-	if len(s) > maxShown {
-		return s[:maxShown] + "..."
+func clip(s string) string { return Clip(s, maxShown) }
+
+// Clip cuts s for a message.
+func Clip(s string, most int) string {
+	if len(s) > most {
+		return s[:most] + "..."
 	}
 	return s
 }

@@ -79,7 +79,7 @@ func oneLine(err error) error {
 		}
 		return r
 	}, text)
-	return errors.New(clip(text, 2*maxWord))
+	return errors.New(handoff.Clip(text, 2*maxWord))
 }
 
 // plain refuses everything in one place of a document able to change the meaning of another.
@@ -193,16 +193,9 @@ func word(n *yaml.Node) error {
 	case s == "" || len(s) > maxWord:
 		return at(n, "want a word of 1 to %d characters", maxWord)
 	case s != strings.TrimSpace(s) || strings.ContainsFunc(s, odd) || strings.Contains(s, "://"):
-		return at(n, "%q is not a word of printable ASCII without commas and quotation marks", clip(s, 64))
+		return at(n, "%q is not a word of printable ASCII without commas and quotation marks", handoff.Clip(s, 64))
 	}
 	return nil
 }
 
 func odd(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(",\"'`\\", r) }
-
-func clip(s string, most int) string {
-	if len(s) > most {
-		return s[:most] + "..."
-	}
-	return s
-}

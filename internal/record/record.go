@@ -272,10 +272,4 @@ func unprintable(s string) (rune, bool) {
 	return 0, false
 }
 
-func clip(s string) string {
-	const most = 64
-	if len(s) > most {
-		return s[:most] + "..."
-	}
-	return s
-}
+func clip(s string) string { return handoff.Clip(s, 64) }
