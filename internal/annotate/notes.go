@@ -38,12 +38,7 @@ type Notes struct {
 
 // New makes the notes of a workspace.
 func New(w *workspace.Workspace) *Notes {
-	return &Notes{
-		Agent:     w.Agent,
-		Engine:    w.Engine,
-		Repo:      w.Repo,
-		Workspace: w,
-	}
+	return &Notes{Agent: w.Agent, Engine: w.Engine, Repo: w.Repo, Workspace: w}
 }
 
 // Add remembers one line for the note of a handoff's code commit; none if the handoff is sealed,

@@ -35,11 +35,7 @@ type Outbox struct {
 
 // New makes the outbox of a workspace.
 func New(w *workspace.Workspace) *Outbox {
-	return &Outbox{
-		Engine:    w.Engine,
-		Repo:      w.Repo,
-		Workspace: w,
-	}
+	return &Outbox{Engine: w.Engine, Repo: w.Repo, Workspace: w}
 }
 
 // KeptError returns the error of a failed or interrupted delivery: the handoff is still there.

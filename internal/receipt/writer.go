@@ -28,10 +28,5 @@ type Writer struct {
 
 // New makes the writer of a workspace.
 func New(w *workspace.Workspace) *Writer {
-	return &Writer{
-		Engine:    w.Engine,
-		Repo:      w.Repo,
-		Workspace: w,
-		Notes:     annotate.New(w),
-	}
+	return &Writer{Engine: w.Engine, Repo: w.Repo, Workspace: w, Notes: annotate.New(w)}
 }

@@ -24,10 +24,5 @@ type Maker struct {
 
 // New makes the maker of a workspace.
 func New(w *workspace.Workspace) *Maker {
-	return &Maker{
-		Agent:     w.Agent,
-		Engine:    w.Engine,
-		Local:     w.Local,
-		Workspace: w,
-	}
+	return &Maker{Agent: w.Agent, Engine: w.Engine, Local: w.Local, Workspace: w}
 }

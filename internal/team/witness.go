@@ -34,13 +34,7 @@ type Team struct {
 
 // New makes the team of a workspace.
 func New(w *workspace.Workspace) *Team {
-	return &Team{
-		Aliases:   w.Aliases,
-		Engine:    w.Engine,
-		Local:     w.Local,
-		Repo:      w.Repo,
-		Workspace: w,
-	}
+	return &Team{Aliases: w.Aliases, Engine: w.Engine, Local: w.Local, Repo: w.Repo, Workspace: w}
 }
 
 // Witness records the tips of the lanes seen so far, for each key which is no longer valid and

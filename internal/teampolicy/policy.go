@@ -30,10 +30,7 @@ type Reader struct {
 
 // New makes the reader of a workspace.
 func New(w *workspace.Workspace) *Reader {
-	return &Reader{
-		Repo:      w.Repo,
-		Workspace: w,
-	}
+	return &Reader{Repo: w.Repo, Workspace: w}
 }
 
 // Read reads the team's policy from the commit of handoff.policyRef, by default origin/HEAD, else

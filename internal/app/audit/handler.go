@@ -31,11 +31,7 @@ type Handler struct {
 
 // New makes the handler of a workspace.
 func New(w *workspace.Workspace) *Handler {
-	return &Handler{
-		Engine:    w.Engine,
-		Repo:      w.Repo,
-		Workspace: w,
-	}
+	return &Handler{Engine: w.Engine, Repo: w.Repo, Workspace: w}
 }
 
 // Filter chooses entries of a log. A zero field keeps all.

@@ -38,11 +38,5 @@ type Handler struct {
 
 // New makes the handler of a workspace.
 func New(w *workspace.Workspace) *Handler {
-	return &Handler{
-		Engine:    w.Engine,
-		Repo:      w.Repo,
-		Workspace: w,
-		Receipts:  receipt.New(w),
-		Staged:    outbox.New(w).Staged(),
-	}
+	return &Handler{Engine: w.Engine, Repo: w.Repo, Workspace: w, Receipts: receipt.New(w), Staged: outbox.New(w).Staged()}
 }

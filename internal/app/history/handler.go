@@ -27,9 +27,5 @@ type Handler struct {
 
 // New makes the handler of a workspace.
 func New(w *workspace.Workspace) *Handler {
-	return &Handler{
-		Engine:    w.Engine,
-		Repo:      w.Repo,
-		Workspace: w,
-	}
+	return &Handler{Engine: w.Engine, Repo: w.Repo, Workspace: w}
 }
