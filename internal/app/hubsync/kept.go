@@ -9,6 +9,7 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/private"
 	"githandoff/internal/refs"
 	"githandoff/internal/work"
@@ -95,7 +96,7 @@ func (r *syncing) alongside(steps []*work.Claim) []func(context.Context) {
 		}
 		o := &outcome{}
 		r.early[it] = o
-		tasks = append(tasks, func(ctx context.Context) { r.syncItem(ctx, hub, it, specOf([]*workspace.Item{it}), o) })
+		tasks = append(tasks, func(ctx context.Context) { r.syncItem(ctx, hub, it, lifecycle.WholeHandoffs(it.Place), o) })
 	}
 	return tasks
 }

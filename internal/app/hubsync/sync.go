@@ -146,7 +146,7 @@ func (r *syncing) exchange(ctx context.Context) {
 // asks the hub once, unless the sync has asked it already, and leaves out the handoffs of an
 // earlier push.
 func (r *syncing) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*workspace.Item) ([]Done, error) {
-	spec := specOf(items)
+	spec := lifecycle.WholeHandoffs(workspace.Places(items)...)
 	if !r.at(hub).brought(items) {
 		if err := hub.CaughtUp(ctx, spec, func() error { return hub.Refresh(ctx, spec) }); err != nil {
 			return nil, err
@@ -167,15 +167,6 @@ func (r *syncing) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*work
 		}
 	}
 	return r.outcomeOf(all)
-}
-
-func specOf(items []*workspace.Item) lifecycle.FetchSpec {
-	var spec lifecycle.FetchSpec
-	for _, it := range items {
-		spec.Places = append(spec.Places, it.Place)
-		spec.Lanes = append(spec.Lanes, it.Place.ID)
-	}
-	return spec
 }
 
 // syncItem delivers one handoff of the outbox, or looks for the receipt of a sent one.
@@ -320,7 +311,7 @@ func (r *syncing) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace.
 // specOfNext asks for a handoff which may have come back to this clone, so that the next resume
 // looks at its hub.
 func specOfNext(offer *record.Record, next handoff.ID) lifecycle.FetchSpec {
-	spec := lifecycle.FetchSpec{Places: []lifecycle.Place{{Agent: offer.From, ID: next}}, Lanes: []handoff.ID{next}}
+	spec := lifecycle.WholeHandoffs(lifecycle.Place{Agent: offer.From, ID: next})
 	if offer.OnFailure != "" {
 		spec.Places = append(spec.Places, lifecycle.Place{Agent: offer.OnFailure, ID: next})
 	}

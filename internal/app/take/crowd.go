@@ -109,9 +109,7 @@ func (l *crowdLook) next(ctx context.Context) error {
 		return nil
 	}
 	n := min(l.sizes[0], len(l.rest))
-	for _, it := range l.rest[:n] {
-		look.Places, look.Lanes = append(look.Places, it.Place), append(look.Lanes, it.Place.ID)
-	}
+	look.FetchSpec = lifecycle.WholeHandoffs(workspace.Places(l.rest[:n])...)
 	l.rest, l.sizes = l.rest[n:], l.sizes[1:]
 	if len(l.rest) > 0 {
 		l.looks = append(l.looks, l)
