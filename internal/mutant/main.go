@@ -33,6 +33,11 @@ type mutant struct {
 	tests string // package, and the tests that are run
 }
 
+// without makes a row of a list.
+func without(guard, file, old, with, tests string) mutant {
+	return mutant{guard, file, old, with, tests}
+}
+
 func main() {
 	list := flag.Bool("list", false, "print the guards, and whether they are where the list says")
 	with := flag.String("with", "", "`tests` to run instead of those of the list: arguments of go test")

@@ -2,104 +2,58 @@ package main
 
 // ofServers are the guards of a hub itself: of its guard, its server and their settings.
 var ofServers = []mutant{
-	{
-		"a hub that hides what it takes is noticed with the first offer", "internal/app/emit/emit.go",
-		`return done, crossrepo.CheckShows(ctx, hub, p.Record.ID)`, `return done, nil`, "./internal/cli -run TestScript/emit_hidden",
-	},
-	{
-		"a hub that hides what it takes gets no further offer", "internal/crossrepo/hub.go",
-		`	if !k.Moved && k.Unshown == ""`, `	if !k.Moved && true`, "./internal/cli -run TestScript/emit_hidden",
-	},
-	{
-		"a hub that lost a ref is not said to hide it", "internal/crossrepo/shown.go",
-		`return err == nil && parseReport(out).flag[name] == '='`, `return err == nil && out != nil`, "./internal/cli -run TestScript/emit_hidden",
-	},
-	{
-		"a hub that begins to hide its log is noticed", "internal/crossrepo/elsewhere.go",
-		`|| !hides(ctx, &h.remote, memory[0])`, `|| !hides(ctx, &h.remote, memory[0]) || true`, "./internal/cli -run TestScript/emit_hidden",
-	},
-	{
-		"a dry run whose refs were all accepted found no refusal", "internal/crossrepo/refusal.go",
-		`return gitexec.ExitCode(err) == 1 && r.Accepted(edits)`, `return gitexec.ExitCode(err) == 1 && r.Accepted(edits) && false`, "./internal/cli -run TestScript/doctor_hub",
-	},
-	{
-		"a push whose refs were all accepted was made", "internal/crossrepo/remote.go",
-		`if r.failedAfter(err, edits) {`, `if r.failedAfter(err, edits) && false {`, "./internal/cli -run TestScript/doctor_hub",
-	},
-	{
-		"a push below a prefix goes to one repository", "internal/crossrepo/remote.go",
-		`for h.Repo.Config.Get("remote."+target+".url") != "" {`, `for h.Repo.Config.Get("remote."+target+".url") != "" && false {`, "./internal/cli -run TestScript/prefix_life",
-	},
-	{
-		"doctor names a hub that lost a lane", "internal/app/doctor/hubs.go",
-		`case p.Lost != nil && (p.Here`, `case p.Lost != nil && false && (p.Here`, "./internal/cli -run TestScript/doctor_hub",
-	},
-	{
-		"a trial is as large as a handoff can be", "internal/crossrepo/probe.go",
-		`first, err := h.trial(now, random, handoff.MaxEnvelope)`, `first, err := h.trial(now, random, handoff.MaxEnvelope-handoff.MaxEnvelope)`, "./internal/cli -run TestScript/doctor_try",
-	},
-	{
-		"a push that is too large is refused for good", "internal/crossrepo/refusal.go",
-		`strings.Contains(why, "unpacker error") && `, `false && `, "./internal/cli -run TestScript/doctor_try",
-	},
-	{
-		"a hub that protects refs from deletion gets no work", "internal/crossrepo/refusal.go",
-		`|| strings.Contains(r.said, undeletable)`, ``, "./internal/cli -run TestScript/doctor_protected",
-	},
-	{
-		"a hub that keeps nothing is not said to hide it", "internal/crossrepo/probe.go",
-		`perr != nil && report.overtaken(h, deletion)`, `perr != nil && report.overtaken(h, deletion) && false`, "./internal/cli -run TestScript/doctor_try",
-	},
-	{
-		"a guard that is gone is noticed", "internal/crossrepo/probe.go",
-		`WasGuarded: before.Guarded`, `WasGuarded: before.Guarded && false`, "./internal/cli -run TestScript/doctor_try",
-	},
-	{
-		"a guard's refusal names the handoff", "internal/guard/handoffs.go",
-		`		if len(s.inbox) == 0 {`, `		if len(s.inbox) > 9 {`, "./internal/guard -run TestCheck_namesTheHandoff",
-	},
-	{
-		"a copy of a key that git cannot read is not passed over", "internal/guard/published.go",
+	without("a hub that hides what it takes is noticed with the first offer", "internal/app/emit/emit.go",
+		`return done, crossrepo.CheckShows(ctx, hub, p.Record.ID)`, `return done, nil`, "./internal/cli -run TestScript/emit_hidden"),
+	without("a hub that hides what it takes gets no further offer", "internal/crossrepo/hub.go",
+		`	if !k.Moved && k.Unshown == ""`, `	if !k.Moved && true`, "./internal/cli -run TestScript/emit_hidden"),
+	without("a hub that lost a ref is not said to hide it", "internal/crossrepo/shown.go",
+		`return err == nil && parseReport(out).flag[name] == '='`, `return err == nil && out != nil`, "./internal/cli -run TestScript/emit_hidden"),
+	without("a hub that begins to hide its log is noticed", "internal/crossrepo/elsewhere.go",
+		`|| !hides(ctx, &h.remote, memory[0])`, `|| !hides(ctx, &h.remote, memory[0]) || true`, "./internal/cli -run TestScript/emit_hidden"),
+	without("a dry run whose refs were all accepted found no refusal", "internal/crossrepo/refusal.go",
+		`return gitexec.ExitCode(err) == 1 && r.Accepted(edits)`, `return gitexec.ExitCode(err) == 1 && r.Accepted(edits) && false`, "./internal/cli -run TestScript/doctor_hub"),
+	without("a push whose refs were all accepted was made", "internal/crossrepo/remote.go",
+		`if r.failedAfter(err, edits) {`, `if r.failedAfter(err, edits) && false {`, "./internal/cli -run TestScript/doctor_hub"),
+	without("a push below a prefix goes to one repository", "internal/crossrepo/remote.go",
+		`for h.Repo.Config.Get("remote."+target+".url") != "" {`, `for h.Repo.Config.Get("remote."+target+".url") != "" && false {`, "./internal/cli -run TestScript/prefix_life"),
+	without("doctor names a hub that lost a lane", "internal/app/doctor/hubs.go",
+		`case p.Lost != nil && (p.Here`, `case p.Lost != nil && false && (p.Here`, "./internal/cli -run TestScript/doctor_hub"),
+	without("a trial is as large as a handoff can be", "internal/crossrepo/probe.go",
+		`first, err := h.trial(now, random, handoff.MaxEnvelope)`, `first, err := h.trial(now, random, handoff.MaxEnvelope-handoff.MaxEnvelope)`, "./internal/cli -run TestScript/doctor_try"),
+	without("a push that is too large is refused for good", "internal/crossrepo/refusal.go",
+		`strings.Contains(why, "unpacker error") && `, `false && `, "./internal/cli -run TestScript/doctor_try"),
+	without("a hub that protects refs from deletion gets no work", "internal/crossrepo/refusal.go",
+		`|| strings.Contains(r.said, undeletable)`, ``, "./internal/cli -run TestScript/doctor_protected"),
+	without("a hub that keeps nothing is not said to hide it", "internal/crossrepo/probe.go",
+		`perr != nil && report.overtaken(h, deletion)`, `perr != nil && report.overtaken(h, deletion) && false`, "./internal/cli -run TestScript/doctor_try"),
+	without("a guard that is gone is noticed", "internal/crossrepo/probe.go",
+		`WasGuarded: before.Guarded`, `WasGuarded: before.Guarded && false`, "./internal/cli -run TestScript/doctor_try"),
+	without("a guard's refusal names the handoff", "internal/guard/handoffs.go",
+		`		if len(s.inbox) == 0 {`, `		if len(s.inbox) > 9 {`, "./internal/guard -run TestCheck_namesTheHandoff"),
+	without("a copy of a key that git cannot read is not passed over", "internal/guard/published.go",
 		`		return err
 	}
 	old, err := sign.ParsePublic(text)`, `		return nil
 	}
-	old, err := sign.ParsePublic(text)`, "./internal/guard -run TestCheck_unreadableKey",
-	},
-	{
-		"a list of keys that git cannot read is not passed over", "internal/guard/listed.go",
-		`return published.readable(ctx, commit)`, `return nil`, "./internal/guard -run TestTakeLists_unreadable",
-	},
-	{
-		"a trial leaves nothing at the hub", "internal/crossrepo/probe.go",
+	old, err := sign.ParsePublic(text)`, "./internal/guard -run TestCheck_unreadableKey"),
+	without("a list of keys that git cannot read is not passed over", "internal/guard/listed.go",
+		`return published.readable(ctx, commit)`, `return nil`, "./internal/guard -run TestTakeLists_unreadable"),
+	without("a trial leaves nothing at the hub", "internal/crossrepo/probe.go",
 		`	t.clean(ctx, h, inbox, lane)
-`, ``, "./internal/cli -run TestScript/doctor_try",
-	},
-	{
-		"a guard judges what comes below its hub's prefix", "internal/app/hubguard/hubguard.go",
+`, ``, "./internal/cli -run TestScript/doctor_try"),
+	without("a guard judges what comes below its hub's prefix", "internal/app/hubguard/hubguard.go",
 		`		g.KeepBelow(prefix)
-`, ``, "./internal/cli -run TestScript/prefix_guard",
-	},
-	{
-		"a snapshot below a prefix brings no code of an agent in", "internal/guard/fresh.go",
-		`"--exclude="+n.prefix+"/work/*"`, `"--exclude="+n.prefix`, "./internal/cli -run TestScript/prefix_guard_laundered",
-	},
-	{
-		"a guard takes a carrying commit without words or history of others", "internal/guard/published.go",
-		`	if !pj.carriers() || e.New == "" {`, `	if true {`, "./internal/cli -run TestScript/prefix_guard",
-	},
-	{
-		"a guard goes where the server does not overwrite it", "hooks/server.go",
+`, ``, "./internal/cli -run TestScript/prefix_guard"),
+	without("a snapshot below a prefix brings no code of an agent in", "internal/guard/fresh.go",
+		`"--exclude="+n.prefix+"/work/*"`, `"--exclude="+n.prefix`, "./internal/cli -run TestScript/prefix_guard_laundered"),
+	without("a guard takes a carrying commit without words or history of others", "internal/guard/published.go",
+		`	if !pj.carriers() || e.New == "" {`, `	if true {`, "./internal/cli -run TestScript/prefix_guard"),
+	without("a guard goes where the server does not overwrite it", "hooks/server.go",
 		`		return path + ".d"
 `, `		return dir
-`, "./internal/cli -run TestScript/hook_server_forges",
-	},
-	{
-		"a hub without its guard is a problem there", "internal/app/doctor/hooks.go",
-		`	case meant:`, `	case false && meant:`, "./internal/cli -run TestScript/hook_server_forges",
-	},
-	{
-		"the keys that an agent in a bare clone needs ask for no guard", "internal/app/doctor/hooks.go",
-		`return !works && `, `return (works || !works) && `, "./internal/cli -run TestScript/doctor_well",
-	},
+`, "./internal/cli -run TestScript/hook_server_forges"),
+	without("a hub without its guard is a problem there", "internal/app/doctor/hooks.go",
+		`	case meant:`, `	case false && meant:`, "./internal/cli -run TestScript/hook_server_forges"),
+	without("the keys that an agent in a bare clone needs ask for no guard", "internal/app/doctor/hooks.go",
+		`return !works && `, `return (works || !works) && `, "./internal/cli -run TestScript/doctor_well"),
 }
