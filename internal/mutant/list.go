@@ -46,7 +46,7 @@ var mutants = []mutant{
 		`gitobj.FormatOf(oid).Hash(kind.String(), body) != oid`, `false`, inRefs+"TestReadLoose"),
 	without("a loose object above the limit is not read", "internal/refs/files.go",
 		`(size < 0 || size > limit)`, `size < 0`, inRefs+"TestReadLoose"),
-	without("doctor names a directory that cannot be written to", "internal/refs/writable.go",
+	without("doctor names a directory that cannot be written to", "internal/refs/disk.go",
 		`if count == 0 {`, `if count >= 0 {`, "./internal/stress -run TestReadOnlyHere"),
 	without("a ref that is a link is asked for", "internal/refs/files.go",
 		`|syscall.O_NOFOLLOW|`, `|`, inRefs+"TestReadRefLikeGit"),

@@ -102,7 +102,7 @@ var ofPlace = []mutant{
 		`dir, withoutKey(env)`, `dir, env`, inGitexec+"TestPipe_key"),
 	without("a worktree stays whose it is", "internal/app/initrepo/initrepo.go",
 		`if now == "" || now == r.Agent || r.Force {`, `if true {`, inCLI+"TestScript/init_taken"),
-	without("a root key is not used unasked", "internal/app/emit/wanted.go",
+	without("a root key is not used unasked", "internal/app/emit/authority.go",
 		`		case locked:
 `, `		case locked, true:
 `, inCLI+"TestScript/emit_onbehalf_unasked"),
@@ -137,11 +137,11 @@ var ofPlace = []mutant{
 		`		if noLinks(err) {`, `		if noLinks(err) && false {`, "./internal/durable -run TestCreateFile"),
 	without("a new file replaces none, where there are no hard links", "internal/durable/file.go",
 		`if _, err := os.Lstat(path); err == nil {`, `if _, err := os.Lstat(path); err == nil && false {`, "./internal/durable -run TestCreateFile"),
-	without("doctor does not tell a pusher that the trust list of a hub is its owner's", "internal/refs/writable.go",
+	without("doctor does not tell a pusher that the trust list of a hub is its owner's", "internal/refs/disk.go",
 		`if mine {`, `if true {`, inRefs+"TestCheckWritable"),
-	without("doctor does not tell a reader that a repository is mounted read-only", "internal/refs/writable.go",
+	without("doctor does not tell a reader that a repository is mounted read-only", "internal/refs/disk.go",
 		`|| errors.Is(err, unix.EROFS)`, ``, inRefs+"TestCheckWritable"),
-	without("what doctor advises opens a directory that lets nobody in", "internal/refs/writable.go",
+	without("what doctor advises opens a directory that lets nobody in", "internal/refs/disk.go",
 		`"u+rwX"`, `"u+w"`, inRefs+"TestCheckWritable"),
 	without("chmod is no hint where it changes nothing", "internal/private/check.go",
 		`if !keepsModes(filepath.Dir(path)) {`, `if false {`, "./internal/private -run TestFileSystemWithoutModes"),

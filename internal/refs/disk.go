@@ -3,9 +3,15 @@ package refs
 import (
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"githandoff/internal/fault"
+	"githandoff/internal/private"
 )
 
 // DiskFault gives the failures of a disk, wherever they were met, their exit
@@ -35,4 +41,58 @@ func looked(err error) bool {
 // OwnerOf returns a hint to the owner of a git directory that this user cannot write to.
 func OwnerOf(gitDir string) fault.Hint {
 	return fault.Run("ls", "-ld", gitDir).Because("says who owns the repository; it must be writable for this user")
+}
+
+// CheckWritable returns an error if this user may write to the repository, but not to some
+// directories in it that a step writes to: a git that ran with sudo, or as another user of a shared
+// repository, may have made them. It returns nil for a reader, who neither owns the
+// repository nor may write to it.
+func (r *Repo) CheckWritable() error {
+	info, err := os.Stat(r.CommonDir)
+	if err != nil {
+		return err
+	}
+	mine := int(private.Owner(info)) == os.Geteuid()
+	err = unix.Access(r.CommonDir, unix.W_OK)
+	if !mine && (errors.Is(err, unix.EACCES) || errors.Is(err, unix.EROFS)) {
+		return nil
+	}
+	count, first, why := 0, "", error(nil)
+	for _, dir := range r.written(mine) {
+		if err := unix.Access(dir, unix.W_OK|unix.X_OK); err != nil && !errors.Is(err, unix.ENOENT) {
+			if count++; count == 1 {
+				first, why = dir, err
+			}
+		}
+	}
+	if count == 0 {
+		return nil
+	}
+	f := fault.New(fault.Unavailable, fault.ReadOnly, "%s cannot be written to, such as %s: %w", fault.Count(count, "directory"), first, why)
+	if info, err = os.Stat(first); err != nil || errors.Is(why, unix.EROFS) || !mine {
+		return f.WithHints(OwnerOf(first))
+	}
+	if int(private.Owner(info)) == os.Geteuid() {
+		return f.WithHints(fault.Run("chmod", "-R", "u+rwX", r.CommonDir))
+	}
+	return f.WithHints(fault.Run("sudo", "chown", "-R", strconv.Itoa(os.Geteuid()), r.CommonDir).Because("the repository is yours, and these are not"))
+}
+
+// written returns the directories that a step writes to. The trust list of a shared repository is its
+// owner's alone.
+func (r *Repo) written(mine bool) []string {
+	dirs := []string{r.CommonDir, r.GitDir}
+	places := []string{"objects", "refs/handoffs"}
+	if mine {
+		places = append(places, "githandoff")
+	}
+	for _, below := range places {
+		_ = filepath.WalkDir(filepath.Join(r.CommonDir, below), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				dirs = append(dirs, path)
+			}
+			return nil // a directory that cannot be read was listed before
+		})
+	}
+	return dirs
 }

@@ -3,9 +3,14 @@ package emit
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+	"githandoff/internal/workspace"
 )
 
 // follow makes a handoff the child of another: of --parent, or of the only claim of this
@@ -63,4 +68,72 @@ func (s *Handler) sealToo(o *Options, parent handoff.ID) {
 		o.Seal = true
 		s.Say("sealed, as %s is, which it follows from", parent)
 	}
+}
+
+// ancestor returns the content of a new handoff's parent: open, sent, or kept in the archive. If
+// it was erased, or is sealed for others, the content is made of its log entries. A handoff that
+// follows from a sealed one must be sealed, too.
+func (s *Handler) ancestor(ctx context.Context, arg string) (env *handoff.Envelope, sealed bool, err error) {
+	f, err := s.Workspace.Find(ctx, arg, workspace.Never)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(f.State.Chain) > 0 && f.State.Receipt == nil {
+		v, err := s.Engine.Verifier.Verify(ctx, f.Home, f.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
+		if errors.Is(err, sign.ErrSealed) {
+			return lifecycle.Outline(f.State.Offer), true, nil
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		return v.Envelope(), v.Sealed(), nil
+	}
+	to := f.State.To
+	if f.State.Offer != nil {
+		to = f.State.Offer.To // what was sent stays there when it is routed
+	}
+	for _, ref := range []string{refs.Archive(f.State.ID), refs.Sent(to, f.State.ID), refs.Outbox(to, f.State.ID)} {
+		p, err := s.Engine.Verifier.Reload(ctx, ref)
+		if err == nil {
+			return p.Envelope, p.Sealed, nil
+		}
+		if fault.CodeOf(err) != fault.NotFound {
+			return nil, false, err
+		}
+	}
+	if f.State.Offer == nil {
+		return nil, false, f.State.Err()
+	}
+	r := f.State.Offer
+	return &handoff.Envelope{ID: f.State.ID, Task: r.Task, Source: handoff.Source{Agent: r.From}}, false, nil
+}
+
+// chainLength counts a handoff and its ancestors, at most handoff.MaxChain: by the lineage
+// as far as it reaches, then by the log.
+func (s *Handler) chainLength(ctx context.Context, env *handoff.Envelope) (int, error) {
+	n, oldest := 1, env.Parent
+	if len(env.Lineage) > 0 {
+		n, oldest = 1+len(env.Lineage), env.Lineage[0].ID
+		f, err := s.Workspace.Find(ctx, string(oldest), workspace.Never)
+		if err != nil || f.State.Offer == nil {
+			return n, ignoreNotFound(err)
+		}
+		oldest = f.State.Offer.Parent
+	}
+	for ; oldest != "" && n < handoff.MaxChain; n++ {
+		f, err := s.Workspace.Find(ctx, string(oldest), workspace.Never)
+		if err != nil || f.State.Offer == nil {
+			return n + 1, ignoreNotFound(err)
+		}
+		oldest = f.State.Offer.Parent
+	}
+	return n, nil
+}
+
+// ignoreNotFound drops the error of an unknown home: its entries cannot be counted.
+func ignoreNotFound(err error) error {
+	if fault.CodeOf(err) == fault.NotFound {
+		return nil
+	}
+	return err
 }
