@@ -81,7 +81,7 @@ func checkSchema(b []byte) error {
 	if json.Unmarshal(raw, &schema) != nil || schema == Schema {
 		return nil //nolint:nilerr // likewise
 	}
-	refusal := fault.New(fault.Invalid, fault.UnknownSchema, "schema: %+q, this version reads %q", clip(schema), Schema)
+	refusal := fault.New(fault.Invalid, fault.UnknownSchema, "schema: %+q, this version reads %q", Clip(schema, maxShown), Schema)
 	if name, _, _ := strings.Cut(Schema, "/"); strings.HasPrefix(schema, name+"/") {
 		return refusal.WithHints(fault.Fact("upgrade githandoff: the sender's version is newer"))
 	}

@@ -78,7 +78,7 @@ func makeID(at time.Time, entropy [10]byte) ID {
 // ParseID accepts exactly the canonical spelling of an id.
 func ParseID(s string) (ID, error) {
 	if len(s) != IDLen || !strings.HasPrefix(s, idPrefix) {
-		return "", fmt.Errorf("%+q is not a handoff id (ho_ and 26 characters)", clip(s))
+		return "", fmt.Errorf("%+q is not a handoff id (ho_ and 26 characters)", Clip(s, maxShown))
 	}
 	body := s[len(idPrefix):]
 	if body[0] > '7' {
@@ -146,7 +146,7 @@ func CheckSuffix(s string) error {
 	}
 	tail := strings.TrimPrefix(s, "…")
 	if len(tail) < MinSuffix || len(tail) > bodyLen || strings.Trim(tail, crockford) != "" {
-		return fmt.Errorf("%+q is not a handoff id: want all of it, or at least %d of its last characters", clip(s), MinSuffix)
+		return fmt.Errorf("%+q is not a handoff id: want all of it, or at least %d of its last characters", Clip(s, maxShown), MinSuffix)
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func CheckSuffix(s string) error {
 func CheckAgent(s string) error {
 	switch {
 	case !spelled(s, lower+digits, lower+digits+"._-", 63):
-		return fmt.Errorf("agent %+q: want 1 to 63 of a-z 0-9 . _ - and a letter or digit first", clip(s))
+		return fmt.Errorf("agent %+q: want 1 to 63 of a-z 0-9 . _ - and a letter or digit first", Clip(s, maxShown))
 	case strings.Contains(s, ".."), strings.HasSuffix(s, ".lock"), strings.HasSuffix(s, "."):
 		return fmt.Errorf("agent %q: must not contain \"..\" or end in \".lock\" or \".\"", s)
 	}

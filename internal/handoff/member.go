@@ -77,14 +77,12 @@ func showName(s string) string {
 	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return !(r == '_' || r == '-' || r == '$' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z')
 	})
-	shown := clip(s)
+	shown := Clip(s, maxShown)
 	if !plain {
 		shown = strconv.QuoteToASCII(shown)
 	}
 	return shown
 }
-
-func clip(s string) string { return Clip(s, maxShown) }
 
 // Clip cuts s for a message.
 func Clip(s string, most int) string {

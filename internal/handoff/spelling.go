@@ -92,7 +92,7 @@ func ParseTime(s string) (time.Time, error) {
 	t, err := time.Parse(timeLayout, s)
 	// time.Parse lets a fraction of a second pass where the layout has none.
 	if err != nil || FormatTime(t) != s {
-		return time.Time{}, fmt.Errorf("%+q is not a time of the form 2026-11-20T22:00:00Z", clip(s))
+		return time.Time{}, fmt.Errorf("%+q is not a time of the form 2026-11-20T22:00:00Z", Clip(s, maxShown))
 	}
 	return t, nil
 }
@@ -102,7 +102,7 @@ func ParseTime(s string) (time.Time, error) {
 func CheckAlias(s string) error {
 	switch {
 	case !spelled(s, lower+upper+digits, lower+upper+digits+"._-", 63):
-		return fmt.Errorf("alias %+q: want 1 to 63 of A-Z a-z 0-9 . _ - and a letter or digit first", clip(s))
+		return fmt.Errorf("alias %+q: want 1 to 63 of A-Z a-z 0-9 . _ - and a letter or digit first", Clip(s, maxShown))
 	case strings.Contains(s, ".."), strings.HasSuffix(s, ".lock"), strings.HasSuffix(s, "."):
 		return fmt.Errorf("alias %q: must not contain \"..\" or end in \".lock\" or \".\"", s)
 	}

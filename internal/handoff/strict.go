@@ -38,7 +38,7 @@ func ParseStrictAfter(lines int, b []byte, dst any) error {
 	}
 	if err := json.Unmarshal(b, dst); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return refuse(wrong.Field, fault.Malformed, "%s does not fit", clip(wrong.Value))
+			return refuse(wrong.Field, fault.Malformed, "%s does not fit", Clip(wrong.Value, maxShown))
 		}
 		return fault.New(fault.Invalid, fault.Malformed, "decode JSON: %w", err)
 	}
@@ -193,11 +193,11 @@ func readNumber(literal string, at Member) (any, error) {
 	integer := !strings.ContainsAny(literal, ".eE")
 	switch {
 	case err != nil:
-		return nil, refuse(at.String(), fault.Malformed, "the number %s is out of range", clip(literal))
+		return nil, refuse(at.String(), fault.Malformed, "the number %s is out of range", Clip(literal, maxShown))
 	case integer && strconv.FormatFloat(f, 'f', -1, 64) != literal:
-		return nil, refuse(at.String(), fault.Malformed, "the integer %s is too long for a number; write it as a string", clip(literal))
+		return nil, refuse(at.String(), fault.Malformed, "the integer %s is too long for a number; write it as a string", Clip(literal, maxShown))
 	case !integer && !keeps(f, literal):
-		return nil, refuse(at.String(), fault.Malformed, "the number %s has digits that a number does not keep; write it as a string", clip(literal))
+		return nil, refuse(at.String(), fault.Malformed, "the number %s has digits that a number does not keep; write it as a string", Clip(literal, maxShown))
 	}
 	return f, nil
 }

@@ -71,7 +71,7 @@ func (c *Commit) Check() error {
 // characters without blanks and angle brackets.
 func checkMail(s string) error {
 	if _, odd := unprintable(s); odd || s == "" || len(s) > 254 || strings.ContainsAny(s, "<> ") {
-		return fmt.Errorf("mail address %q cannot stand in a commit", clip(s))
+		return fmt.Errorf("mail address %q cannot stand in a commit", handoff.Clip(s, maxShown))
 	}
 	return nil
 }
@@ -95,11 +95,11 @@ func ParseCommit(raw []byte) (*Commit, error) {
 	author, committer := h.take("author"), h.take("committer")
 	c.Signature = h.takeFolded(gitobj.FormatOf(c.Tree).SignatureHeader())
 	if len(h.lines) > 0 {
-		return nil, fmt.Errorf("commit header %q is unexpected here", clip(h.lines[0]))
+		return nil, fmt.Errorf("commit header %q is unexpected here", handoff.Clip(h.lines[0], maxShown))
 	}
 	for _, oid := range append([]string{c.Tree}, c.Parents...) {
 		if !gitobj.IsID(oid) || len(oid) != len(c.Tree) {
-			return nil, fmt.Errorf("%q is not an object id", clip(oid))
+			return nil, fmt.Errorf("%q is not an object id", handoff.Clip(oid, maxShown))
 		}
 	}
 	if author != committer {
@@ -161,7 +161,7 @@ func parseIdent(s string) (name, email string, at time.Time, err error) {
 	secs, ok3 := strings.CutSuffix(rest, " +0000")
 	unix, perr := strconv.ParseInt(secs, 10, 64)
 	if !ok1 || !ok2 || !ok3 || perr != nil {
-		return "", "", time.Time{}, fmt.Errorf("identity %q is not in canonical form", clip(s))
+		return "", "", time.Time{}, fmt.Errorf("identity %q is not in canonical form", handoff.Clip(s, maxShown))
 	}
 	return name, email, time.Unix(unix, 0).UTC(), nil
 }

@@ -150,10 +150,10 @@ func Parse(message []byte, actor string) (_ *Record, err error) {
 	for line := range strings.Lines(string(block)) {
 		key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		if !ok {
-			return nil, fmt.Errorf("line %q is not a trailer", clip(line))
+			return nil, fmt.Errorf("line %q is not a trailer", handoff.Clip(line, maxShown))
 		}
 		if seen[key] {
-			return nil, fmt.Errorf("trailer %q twice", clip(key))
+			return nil, fmt.Errorf("trailer %q twice", handoff.Clip(key, maxShown))
 		}
 		seen[key] = true
 		if at = find(key, at+1); at < 0 {
@@ -162,7 +162,7 @@ func Parse(message []byte, actor string) (_ *Record, err error) {
 		if t := &trailers[at]; t.text != nil {
 			*t.text(r) = value
 		} else if *t.time(r), err = time.Parse("2006-01-02T15:04:05Z", value); err != nil {
-			return nil, fmt.Errorf("%s: %q is not a UTC time", key, clip(value))
+			return nil, fmt.Errorf("%s: %q is not a UTC time", key, handoff.Clip(value, maxShown))
 		}
 	}
 	if err := r.check(); err != nil {
@@ -187,7 +187,7 @@ func (r *Record) check() error {
 		}
 	}
 	if steps[r.Event] == "" {
-		return fmt.Errorf("unknown event %q", clip(string(r.Event)))
+		return fmt.Errorf("unknown event %q", handoff.Clip(string(r.Event), maxShown))
 	}
 	for _, check := range []func() error{r.checkTrailers, r.checkNames, r.checkHex, r.checkForms} {
 		if err := check(); err != nil {
@@ -222,7 +222,7 @@ func (r *Record) checkNames() error {
 	local, domain, ok := strings.Cut(r.Actor, "@")
 	_, odd := unprintable(r.Actor)
 	if !ok || local == "" || domain == "" || odd || len(r.Actor) > 254 || strings.ContainsAny(r.Actor, " <>\"\\") {
-		return fmt.Errorf("actor %s is neither an agent nor a mail address", clip(strconv.QuoteToASCII(r.Actor)))
+		return fmt.Errorf("actor %s is neither an agent nor a mail address", handoff.Clip(strconv.QuoteToASCII(r.Actor), maxShown))
 	}
 	return nil
 }
@@ -272,4 +272,4 @@ func unprintable(s string) (rune, bool) {
 	return 0, false
 }
 
-func clip(s string) string { return handoff.Clip(s, 64) }
+const maxShown = 64 // bytes of a text in a message

@@ -94,9 +94,9 @@ func (r *Record) checkTrailers() error {
 		}
 		switch need := r.Event.Needs(key); {
 		case need == Must && value == "":
-			return fmt.Errorf("trailer %s is missing in %q", key, clip(string(r.Event)))
+			return fmt.Errorf("trailer %s is missing in %q", key, handoff.Clip(string(r.Event), maxShown))
 		case need == Never && value != "":
-			return fmt.Errorf("trailer %s does not belong to %q", key, clip(string(r.Event)))
+			return fmt.Errorf("trailer %s does not belong to %q", key, handoff.Clip(string(r.Event), maxShown))
 		}
 	}
 	own := r.Event == Offered || r.Event.Receipt() || r.Event == Joined
@@ -156,10 +156,10 @@ func (r *Record) checkForms() error {
 	switch r.Status {
 	case "", handoff.StatusComplete, handoff.StatusBlocked, handoff.StatusNeedsReview, handoff.StatusNeedsClarification:
 	default:
-		return fmt.Errorf("Handoff-Status: unknown status %q", clip(r.Status))
+		return fmt.Errorf("Handoff-Status: unknown status %q", handoff.Clip(r.Status, maxShown))
 	}
 	if r.Duration != "" && !durable(r.Duration) {
-		return fmt.Errorf("Handoff-Duration: %q is not of the form 3s, 4m32s or 1h00m05s", clip(r.Duration))
+		return fmt.Errorf("Handoff-Duration: %q is not of the form 3s, 4m32s or 1h00m05s", handoff.Clip(r.Duration, maxShown))
 	}
 	if len(r.Task) > handoff.MaxTask {
 		return fmt.Errorf("Handoff-Task: %d bytes, limit %d", len(r.Task), handoff.MaxTask)
@@ -176,7 +176,7 @@ func (r *Record) checkForms() error {
 		return fmt.Errorf("Handoff-Home: %w", err)
 	}
 	if !handoff.IsKeyID(r.Key) {
-		return fmt.Errorf("Handoff-Key: %q is not a key id", clip(r.Key))
+		return fmt.Errorf("Handoff-Key: %q is not a key id", handoff.Clip(r.Key, maxShown))
 	}
 	if r.Counts != "" && !isCounts(r.Counts) {
 		return fmt.Errorf("Handoff-Counts: want numbers of steps, blockers, decisions, deliverables, files")
