@@ -69,11 +69,7 @@ func (by *Author) prepare(ctx context.Context, home Home, env *handoff.Envelope,
 	if err != nil {
 		return nil, err
 	}
-	to, agent := record.Nobody, refs.Nobody
-	if !NeedsDecision(env) {
-		to, agent = *env.Target.Agent, *env.Target.Agent
-	}
-	rec.ID, rec.From, rec.To, rec.Home = env.ID, env.Source.Agent, to, home.ID()
+	rec.ID, rec.From, rec.To, rec.Home = env.ID, env.Source.Agent, InboxOf(env), home.ID()
 	rec.Digest, rec.Expires = handoff.Digest(raw), expires
 	rec.Task, rec.Parent, rec.Counts, rec.Status = env.Task, env.Parent, env.Counts(), env.Status
 	rec.OnFailure = onFailure(env)
@@ -88,7 +84,7 @@ func (by *Author) prepare(ctx context.Context, home Home, env *handoff.Envelope,
 		return nil, err
 	}
 	return &Payload{
-		Envelope: env, Sealed: by.seal, Record: rec, Agent: agent, Commit: commit, Objects: append(objects, tree, commit),
+		Envelope: env, Sealed: by.seal, Record: rec, Agent: rec.To, Commit: commit, Objects: append(objects, tree, commit),
 		mail: sign.Mail(by.Actor),
 	}, nil
 }
@@ -101,9 +97,14 @@ func onFailure(env *handoff.Envelope) string {
 	return env.Rollback.OnFailure
 }
 
-// NeedsDecision reports whether a person or the policy has to name the next agent. It depends on
-// the target alone, not on the status of the work.
-func NeedsDecision(env *handoff.Envelope) bool { return env.Target.Agent == nil }
+// InboxOf returns the inbox of a new handoff: that of its agent or, if a person or the policy has to name
+// one, refs.Nobody. It depends on the target alone, not on the status of the work.
+func InboxOf(env *handoff.Envelope) string {
+	if env.Target.Agent == nil {
+		return refs.Nobody
+	}
+	return *env.Target.Agent
+}
 
 // wrap makes the blob of an envelope: its canonical bytes, sealed if the author seals.
 func (by *Author) wrap(env *handoff.Envelope) ([]byte, error) {
@@ -111,7 +112,7 @@ func (by *Author) wrap(env *handoff.Envelope) ([]byte, error) {
 	if err != nil || !by.seal {
 		return raw, err
 	}
-	if NeedsDecision(env) {
+	if InboxOf(env) == refs.Nobody {
 		return nil, fault.New(fault.Usage, fault.NoAgent, "handoff %s is for nobody yet, and can be sealed for nobody", env.ID).
 			WithHints(fault.See("emit").Because("--to names the agent that it is sealed for"))
 	}

@@ -252,11 +252,7 @@ func (vr *Verifier) open(ctx context.Context, s *State) (*Verified, error) {
 // checkPlace requires envelope, trailers, inbox and home to agree. Of an unopened envelope only the
 // trailers are compared.
 func (v *Verified) checkPlace(home Home) error {
-	env, offer := v.envelope, v.Offer()
-	to := record.Nobody
-	if env.Target.Agent != nil {
-		to = *env.Target.Agent
-	}
+	env, offer, to := v.envelope, v.Offer(), InboxOf(v.envelope)
 	switch {
 	case v.raw == nil: // only its trailers can be compared
 	case env.ID != v.state.ID, env.Source.Agent != offer.From, env.Task != offer.Task, env.Parent != offer.Parent, env.Status != offer.Status,

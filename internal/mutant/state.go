@@ -35,7 +35,7 @@ var ofState = []mutant{
 		`if slices.Contains(named, claim.Token) {`, `if slices.Contains(named, claim.Token) && false {`,
 		"./internal/cli -run TestScript/hook_revoked"),
 	without("a handoff that names an agent goes to that agent", "internal/lifecycle/payload.go",
-		`return env.Target.Agent == nil }`, `return env.Target.Agent == nil || env.Status == handoff.StatusNeedsReview }`,
+		`if env.Target.Agent == nil {`, `if env.Target.Agent == nil || env.Status == handoff.StatusNeedsReview {`,
 		"./internal/cli -run TestScript/emit_named"),
 	without("what is held is shown before more is taken", "internal/app/take/resume.go",
 		`g == nil && err == nil && !t.Next {`, `g == nil && err == nil && false {`,

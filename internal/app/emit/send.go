@@ -87,7 +87,7 @@ func (s *Handler) Send(ctx context.Context, env *handoff.Envelope, o *Options) (
 // once returns the open handoff of the same source, target and task at the same home, not
 // expired; nil if there is none.
 func (s *Handler) once(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, o *Options) (*Result, error) {
-	target := inboxOf(env)
+	target := lifecycle.InboxOf(env)
 	patterns := []string{refs.Root + "outbox/" + target + "/", refs.Root + "sent/" + target + "/"}
 	if home == lifecycle.Home(s.Local) {
 		patterns = []string{refs.LocalNamespace.Inbox(target, "")}
@@ -120,13 +120,6 @@ func (s *Handler) capable(ctx context.Context, env *handoff.Envelope) error {
 		to = *env.Target.Agent
 	}
 	return s.Policy.CheckRequest(ctx, env.Source.Agent, to, env.Target.Request)
-}
-
-func inboxOf(env *handoff.Envelope) string {
-	if lifecycle.NeedsDecision(env) {
-		return refs.Nobody
-	}
-	return *env.Target.Agent
 }
 
 // Address reads the target and says which home it means. Here: an agent alone means this repository, whatever
