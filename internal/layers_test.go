@@ -175,6 +175,27 @@ type listed struct {
 	GoFiles, CgoFiles, IgnoredGoFiles, TestGoFiles, XTestGoFiles []string
 }
 
+// Libraries in the program that can start a process. Each was read: none does so by itself, as one that was
+// here did in its initialization.
+func TestLibrariesThatStartProcesses(t *testing.T) {
+	list := exec.Command("go", "list", "-deps", "-f", `{{if .Module}}{{if not .Module.Main}}{{.ImportPath}} {{.Imports}}{{end}}{{end}}`, "./cmd/githandoff")
+	list.Dir = ".."
+	out, err := list.Output()
+	require.NoError(t, err)
+	var found []string
+	for line := range strings.Lines(string(out)) {
+		name, imports, _ := strings.Cut(line, " ")
+		if slices.Contains(strings.Fields(strings.Trim(imports, "[]\n")), "os/exec") {
+			found = append(found, name)
+		}
+	}
+	assert.ElementsMatch(t, []string{
+		"charm.land/bubbletea/v2",                    // tea.ExecProcess, which the board does not use
+		"github.com/charmbracelet/colorprofile",      // Detect asks tmux; the board says which colours it has
+		"github.com/modelcontextprotocol/go-sdk/mcp", // CommandTransport, for clients
+	}, found)
+}
+
 func packages(t *testing.T) []listed {
 	t.Helper()
 	list := exec.Command("go", "list", "-e",
