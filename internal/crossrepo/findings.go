@@ -69,7 +69,7 @@ func (b *notebook) note(change func(*findings)) {
 }
 
 // CheckDeletes returns the refusal of the hub if this clone knows it to delete no ref: whatever is sent
-// there, or taken from there, could never end. It is nil where nothing is known.
+// there, or taken from there, could never end. It is nil if nothing is known.
 func (h *remote) CheckDeletes() error {
 	k := h.book.findings()
 	if k.KeepsRefs == "" {

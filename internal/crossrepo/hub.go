@@ -30,7 +30,7 @@ type Hub struct {
 var _ lifecycle.RemoteHome = (*Hub)(nil)
 
 // NewHub makes the hub behind an alias. Copies of its refs are kept in repo. The checker says
-// which lanes may be copied; nil where nothing is believed of them.
+// which lanes may be copied; nil if no copy is believed.
 func NewHub(a *Alias, repo *refs.Repo, checker LaneChecker) *Hub {
 	h := &Hub{}
 	h.Alias, h.Repo, h.refNames, h.checker = a, repo, namesAt(a), checker

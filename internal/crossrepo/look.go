@@ -29,7 +29,7 @@ type fetcher struct {
 	notesBefore *string // former tip of the copy of the notes, which came along with another question; nil if they did not
 }
 
-// Refresh implements lifecycle.Home: one connection, or none where everything was
+// Refresh implements lifecycle.Home: one connection, or none if everything was
 // brought before.
 func (h *fetcher) Refresh(ctx context.Context, spec lifecycle.FetchSpec) error {
 	if spec.Lost {

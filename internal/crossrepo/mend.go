@@ -34,8 +34,8 @@ func (n refNames) holder(ref string) string {
 }
 
 // Mend brings the objects of copies, notes and sent handoffs that are lost in this clone, or whose files are damaged. It
-// returns the names of the refs that are whole again, and of the copies that were dropped, because the hub has
-// their objects no more. A hub whose lane lacks what this clone has seen of it is refused.
+// returns the names of the refs that are whole again, and of the copies that were dropped, because the hub
+// no longer has their objects. A hub whose lane lacks what this clone has seen of it is refused.
 func Mend(ctx context.Context, h *Hub) (brought, dropped []string, err error) {
 	return h.mend(ctx, h.restorable()...)
 }

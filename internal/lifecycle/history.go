@@ -88,7 +88,7 @@ func (l *Lanes) MayMove(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// Cut finds the tip of a lane before somebody put a merge on it without a root key's signature.
+// Cut finds the tip that a lane had before somebody put a merge without a root key's signature on it.
 // Below is the hub's tip of the lane, "" if it has none. Of two parents Cut takes the one
 // descending from below; if both do, the one with only entries by trusted keys since. Not ok
 // means neither can be chosen. A tip of "" means no part of the lane is worth keeping.

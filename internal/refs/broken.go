@@ -58,7 +58,7 @@ func DropDamagedRef(r *Repo, name string) error {
 	return os.Remove(path)
 }
 
-// Broken lists the refs of githandoff that lead to a missing object. It refuses to list where the
+// Broken lists the refs of githandoff that lead to a missing object. It refuses to list if the
 // file of a ref is damaged, see [Damaged].
 func Broken(ctx context.Context, r *Repo) ([]string, error) {
 	names, err := looseAndListed(ctx, r)

@@ -111,7 +111,7 @@ func (c Config) Bool(key string) bool {
 	return false
 }
 
-// Off reports whether a setting was switched off: a word that is no boolean does not do so.
+// Off reports whether a setting was switched off: a word that is not a boolean does not do so.
 func (c Config) Off(key string) bool {
 	switch strings.ToLower(c.Get(key)) {
 	case "false", "no", "off", "0", "":

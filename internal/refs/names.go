@@ -20,7 +20,7 @@ const NotesPattern = "refs/notes/handoff[s]"
 // --notes". It is derived from NotesRef and never pushed.
 const ShownRef = "refs/notes/handoffs-shown"
 
-// NotesBelow is the name of the notes where they have no name of their own: of a hub's notes
+// NotesBelow is the name of notes that have no name of their own: of a hub's notes
 // below its prefix, and of the copy of a hub's notes.
 const NotesBelow = "notes"
 

@@ -168,7 +168,7 @@ func awaitPacking(ctx context.Context, dir string) {
 // of them, and a lookup of a packed one costs next to nothing.
 const manyLoose = 100
 
-// PackMany has git pack all refs where there are many loose ones in a namespace, as
+// PackMany has git pack all refs if there are many loose ones in a namespace, as
 // "git gc" would. A fetch writes loose refs, and does not make git run gc sooner.
 func PackMany(ctx context.Context, r *Repo, namespaces ...Namespace) error {
 	n := 0

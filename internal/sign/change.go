@@ -17,8 +17,8 @@ import (
 
 // Add pins a key in the trust file at path, or widens its entry there. A key does not come
 // back after it revoked itself, or after somebody entitled retired it: its signatures in
-// between would become valid. Of a key that is there already, each statement of its owner stays,
-// also one that the new copy lacks.
+// between would become valid. For a key that is there already, each statement of its owner stays,
+// even one that the new copy lacks.
 func (t *Trust) Add(path string, e TrustEntry) error {
 	add, err := adding(t, e)
 	if err != nil {

@@ -279,7 +279,7 @@ func notPinned(kid KID) error {
 		WithHints(fault.See("trust add").Because("pins a key whose fingerprint its owner has confirmed"))
 }
 
-// UnknownKeyError is the cause of a refusal where nobody here decided about a key:
+// UnknownKeyError is the cause of a refusal if nobody here has decided about a key:
 // it is pinned for nothing.
 type UnknownKeyError struct{ KID KID }
 

@@ -45,8 +45,8 @@ type KeyInfo struct {
 	Err    error     // why the file cannot be used
 }
 
-// NewKeystore returns this user's keystore, $XDG_DATA_HOME/githandoff/keys. Where there can be
-// none, for there is no home directory or others could change what is in it, each of its
+// NewKeystore returns this user's keystore, $XDG_DATA_HOME/githandoff/keys. If there can be
+// none, because there is no home directory or others could change what is in it, each of its
 // methods says so.
 func NewKeystore(getenv func(string) string) Keystore {
 	dir, err := private.Dir(getenv, private.Data)

@@ -50,7 +50,7 @@ func (p PublicKey) Text() string { return p.text }
 // IsSSH reports whether this is an SSH key.
 func (p PublicKey) IsSSH() bool { return p.ssh != nil }
 
-// IsZero reports whether p is no key at all.
+// IsZero reports whether p holds no key.
 func (p PublicKey) IsZero() bool { return p.kid == "" }
 
 // Created returns when an OpenPGP key says it was made; zero for an SSH key.

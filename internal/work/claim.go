@@ -193,7 +193,7 @@ func (d Documents[T]) Put(id handoff.ID, v *T) error {
 	return private.WriteFile(d.Path(id), append(b, '\n'))
 }
 
-// Get returns the document of id, nil where there is none.
+// Get returns the document of id; nil if there is none.
 func (d Documents[T]) Get(id handoff.ID) (*T, error) {
 	b, err := private.ReadState(d.Path(id), private.MaxState)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -106,7 +106,7 @@ func (c Claims) drop(id handoff.ID) error {
 	return c.current().Drop(id)
 }
 
-// Get returns the claim on id, even an ended one; nil where there is none.
+// Get returns the claim on id, even an ended one; nil if there is none.
 func (c Claims) Get(id handoff.ID) (*Claim, error) {
 	h, err := c.current().Get(id)
 	if err != nil || h != nil && h.Held() {
@@ -204,7 +204,7 @@ func (c Claims) Lost() ([]*Claim, error) {
 	return slices.DeleteFunc(all, func(h *Claim) bool { return !h.Lost }), err
 }
 
-// EndedBySuffix finds an ended claim by its id's last characters; nil where none is remembered.
+// EndedBySuffix finds an ended claim by its id's last characters; nil if none is remembered.
 func (c Claims) EndedBySuffix(arg string) (*Claim, error) {
 	ids, err := c.ended().IDs()
 	if err != nil {

@@ -61,7 +61,7 @@ func (hs *Homes) DeferWarnings(do func() error) error {
 	return err
 }
 
-// ForgetLanes lets the lanes of every hub be fetched anew.
+// ForgetLanes lets the lanes of every hub be fetched again.
 func (hs *Homes) ForgetLanes() {
 	for _, hub := range hs.hubs {
 		hub.Forget()
