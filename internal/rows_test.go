@@ -63,7 +63,7 @@ func TestJSONPage(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# What --json prints
 
-One object a line, on standard output; a failure is one object on standard error.
+One object per line, on standard output; a failure is one object on standard error.
 Members are added, and do not change. "make docs" makes this page from the structs
 in internal/cli and their comments. "?" marks a member that is left out where it is
 empty. Times are RFC 3339 in UTC.

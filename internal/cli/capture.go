@@ -42,7 +42,7 @@ waits for a decision ("githandoff route").
 
 With --to, capture succeeds only if something was handed over. If a command succeeded but
 left no document, the exit status is 3, and for a document that cannot be handed over it
-is that of the refusal, such as 6 for a broken one. So it is without a command.
+is that of the refusal, such as 6 for a broken one. The same holds without a command.
 
 Without a command: reads the file at KELOS_HANDOFF_PATH (/tmp/kelos-handoff.json,
 a regular file of this user), or with --from-log the last complete pair of markers
@@ -50,7 +50,7 @@ in a log of any size. It checks the document and prints it between markers; with
 it hands it over instead. Times, names and colours that a log collector puts before
 each line are removed. If the log has no such markers, the last message of an agent
 among its outputs becomes the detail, the first paragraph of that message the summary,
-and the other outputs data. A log with neither is no failure without --to: one line
+and the other outputs data. Without --to, a log with neither is not a failure: one line
 on standard error says so. A log that ends between the markers is incomplete: a warning, and with --to a
 refusal (exit 6).
 

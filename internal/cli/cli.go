@@ -214,7 +214,7 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 	flags.StringVarP(&a.Dir, "directory", "C", "", "run as if started in `DIR`")
 	flags.StringVar(&a.As, "as", "", "act as this `AGENT`")
 	flags.StringVar(&a.Key, "key", "", "sign with this key: `KID`, fingerprint, file")
-	flags.BoolVar(&a.JSON, "json", false, "print one JSON object a line")
+	flags.BoolVar(&a.JSON, "json", false, "print one JSON object per line")
 	flags.BoolVarP(&a.Quiet, "quiet", "q", false, "print no notes or warnings")
 	flags.Var(&a.Color, "color", "use colour: auto, always, never")
 	withFilters(a, root)

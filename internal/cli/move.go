@@ -106,7 +106,7 @@ func newRevoke(a *app) command {
 	return command{
 		use:      "revoke ID",
 		suggest:  []string{"cancel", "withdraw", "undo", "delete", "rm"},
-		short:    "Withdraw a handoff: for its source while nobody holds it, for a root key always",
+		short:    "Withdraw a handoff: its source while nobody holds it, a root key at any time",
 		example:  []string{"githandoff revoke 7k3m2q --reason 'not needed any more'"},
 		args:     takesID(1, &c.id),
 		complete: completions{a}.openIDs,

@@ -76,7 +76,7 @@ same prefix; an invitation carries it. githandoff doctor HUB says whether a hub 
 		exits:   []fault.Code{fault.Denied, fault.Conflict, fault.Unavailable},
 		args:    takes(2, "an alias and a URL", &c.name, &c.url),
 		flags: func(f *pflag.FlagSet) {
-			f.StringVar(&c.prefix, "prefix", "", "the hub keeps handoffs below `PREFIX`, as refs/heads/handoffs")
+			f.StringVar(&c.prefix, "prefix", "", "the hub keeps handoffs below `PREFIX`, such as refs/heads/handoffs")
 			f.BoolVar(&c.move, "move", false, "with --prefix, move the refs of handoffs at the hub to it")
 			f.StringArrayVar(&c.ids, "id", nil, "another repo `ID` of the same repository; repeatable")
 		},

@@ -42,12 +42,12 @@ func newResume(a *app) command {
 then run "githandoff ack" or "githandoff fail". A handoff that cannot be printed as
 asked, in --format or with --data KEY, is not claimed.
 
-Without an ID, resume shows the handoff that this worktree holds again, and renews its
+Without an ID, resume shows again the handoff that this worktree holds, and renews its
 lease if it ran out and may still be renewed. If nothing is held, or with --next
-or --ack, it takes the oldest one, or one of the oldest where others take from the same
-inbox: from this repository, from the aliases in handoff.pull (origin, or the only
-remote), and from each hub where a handoff that this clone sent has no receipt yet, or
-where one waited for this agent at the last look.
+or --ack, it takes the oldest one, or one of the oldest if others take from the same
+inbox. It looks in this repository and at the aliases in handoff.pull (origin, or the
+only remote). It also looks at each hub where a handoff that this clone sent has no
+receipt yet, or where one waited for this agent at the last look.
 
 If the handoff has a snapshot, --worktree makes a linked worktree beside this one, or at
 --worktree=DIR, on the new branch handoff/<end of the id> at the sender's HEAD, with the
@@ -67,7 +67,7 @@ lost.`,
 			leaseVar(f, &c.lease, lifecycle.DefaultLease, "hold the claim for `DURATION`, at most 24h")
 			f.BoolVar(&c.peek, "peek", false, "show it without claiming it")
 			spanVar(f, &c.wait, "wait", 0, "wait up to `DURATION` for a handoff")
-			f.BoolVar(&c.next, "next", false, "take another handoff than the held one")
+			f.BoolVar(&c.next, "next", false, "take a handoff other than the held one")
 			f.BoolVar(&c.ack, "ack", false, "acknowledge it at once")
 			f.BoolVar(&c.expired, "allow-expired", false, "take it although it has expired")
 			c.part.register(f)

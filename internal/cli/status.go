@@ -41,7 +41,7 @@ With --json it prints one object.`,
 			"githandoff status --json",
 		},
 		flags: func(f *pflag.FlagSet) {
-			f.Bool("local", true, "no effect, as status never asks a hub; accepted as by inbox")
+			f.Bool("local", true, "no effect: status never asks a hub")
 		},
 		run: c.run,
 	}

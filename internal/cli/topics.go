@@ -117,7 +117,7 @@ Settings (git config):
   handoff.lanes        needed: fetch no history of other handoffs; all: fetch it
                        also in a shallow clone, where needed is the default
   handoff.defaultRepo  the alias for "--to AGENT"; this repository if unset
-  handoff.snapshot     always: each handoff has a snapshot; auto: where something is
+  handoff.snapshot     always: each handoff has a snapshot; auto: if something is
                        not committed, or not at the home; never: only with --snapshot
                        (never)
   handoff.snapshotLimit   bytes that a snapshot may have, such as 50m (20m)
