@@ -68,7 +68,7 @@ func readPayload(b []byte) (members, error) {
 
 var (
 	errEmpty    = errors.New("it is empty")
-	errNoObject = errors.New("it is no JSON object")
+	errNoObject = errors.New("it is not a JSON object")
 )
 
 // text returns the first non-empty string among the members. One of another type counts as absent:
@@ -144,7 +144,7 @@ func (p members) args(tool string) ([]any, error) {
 	return all, err
 }
 
-var errArguments = errors.New("the arguments of its tool are no JSON")
+var errArguments = errors.New("the arguments of its tool are not JSON")
 
 // Read reads a call of client's hook for event. An empty input is an empty object. It returns
 // nil without an error if githandoff has no answer for the client or the event.
@@ -166,7 +166,7 @@ func Read(client, event string, in io.Reader, getenv func(string) string) (*Call
 	}
 	tool := c.event(event) == BeforeTool
 	if tool && err == nil && !utf8.Valid(b) {
-		err = errors.New("it is no UTF-8")
+		err = errors.New("it is not UTF-8")
 	}
 	switch {
 	case tool && err != nil:

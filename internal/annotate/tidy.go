@@ -74,7 +74,7 @@ func (n *Notes) tidy(ctx context.Context, tip string, w *collector) (tidied, err
 		if fault.As(err) == nil || fault.CodeOf(err) == fault.Unavailable {
 			return tidied{}, err
 		}
-		n.Workspace.Warn(fmt.Errorf("%s is begun anew: %w", refs.NotesRef, err))
+		n.Workspace.Warn(fmt.Errorf("%s is started again from scratch: %w", refs.NotesRef, err))
 		t.far = true
 		return t, nil
 	}

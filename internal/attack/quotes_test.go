@@ -45,7 +45,7 @@ func TestQuoteOfAnErasedHandoff(t *testing.T) {
 	s.quote(t, peer, "peer", "a lie", one.id)
 	text, code := render(one.id)
 	assert.Equal(t, 3, code, text)
-	assert.Contains(t, text, "the log does not lead from its sender to that one")
+	assert.Contains(t, text, "the log does not lead from its sender to that handoff")
 	assert.NotContains(t, text, "a lie")
 
 	// One in between: whoever had a part in it is believed, also about what it follows from.

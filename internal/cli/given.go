@@ -34,7 +34,7 @@ func (t *targetFlag) String() string { return string(*t) }
 
 func (t *targetFlag) Set(target string) error {
 	if *t != "" && target != string(*t) {
-		return fmt.Errorf("a handoff has one target, and %s is named already", printable(string(*t)))
+		return fmt.Errorf("a handoff has one target, but %s is already named", printable(string(*t)))
 	}
 	*t = targetFlag(target)
 	return nil

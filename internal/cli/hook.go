@@ -118,7 +118,7 @@ func (c *hookCommand) install(ctx context.Context) error {
 			c.warnEdited(r)
 		}
 		if r.Misnamed() {
-			c.Warn(fmt.Errorf("the hook of before looks at its own name, which is %s now, and may fail: githandoff hook uninstall puts it back", r.Backup))
+			c.Warn(fmt.Errorf("the previous hook checks its own name, which is now %s, and may fail: githandoff hook uninstall puts it back", r.Backup))
 		}
 		c.print(r)
 	}

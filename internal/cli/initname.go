@@ -120,6 +120,6 @@ func publishOwn(ctx context.Context, a *app, first bool) {
 	case err != nil && first:
 		a.Say("its public key is not published at %s; run: githandoff key export --to %s", ws.MainRemote(), ws.MainRemote())
 	case err != nil:
-		a.Say("its public key is not brought up to date at %s; run: githandoff key export --to %s", ws.MainRemote(), ws.MainRemote())
+		a.Say("its public key could not be brought up to date at %s; run: githandoff key export --to %s", ws.MainRemote(), ws.MainRemote())
 	}
 }

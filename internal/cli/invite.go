@@ -94,7 +94,7 @@ func runInvite(ctx context.Context, a *app, o inviteOptions) error {
 		}
 	}
 	if o.life <= 0 {
-		return usage("--for %s: an invitation would be over before anyone could join", spanText(o.life))
+		return usage("--for %s: an invitation would expire before anyone could join", spanText(o.life))
 	}
 	if o.life > invite.MaxLife {
 		return usage("--for %s: an invitation is valid for at most %s", spanText(o.life), spanText(invite.MaxLife))
@@ -131,7 +131,7 @@ func runInvite(ctx context.Context, a *app, o inviteOptions) error {
 		return err
 	}
 	if r.Until != "" && r.Until <= handoff.FormatTime(a.Now()) {
-		return usage("--until %s: that time is over, and the joiner's key would never be trusted", printable(o.until))
+		return usage("--until %s: that time has passed, and the joiner's key would never be trusted", printable(o.until))
 	}
 	code, err := h.Invite(ctx, hub, r)
 	if err != nil {

@@ -250,7 +250,7 @@ func (t *toolbox) Finish(ctx context.Context, f mcp.Finish) (mcp.State, error) {
 	}
 	for _, k := range sortedKeys(f.Results) {
 		if strings.Contains(k, "=") { // the rest of the name would become a part of the value
-			return mcp.State{}, usage("results %s: a name has no =", printable(k))
+			return mcp.State{}, usage("results %s: a name cannot contain =", printable(k))
 		}
 		args = append(args, "--result="+k+"="+f.Results[k])
 	}

@@ -223,7 +223,7 @@ func TestMCPNamesItsOwnTools(t *testing.T) {
 		{"handoff_give", map[string]any{"to": "planner", "goal": "x", "files": []string{"../../etc/passwd"}}, "githandoff: files ../../etc/passwd: "},
 		{"handoff_give", map[string]any{"to": "planner", "goal": strings.Repeat("long ", 2000)}, "githandoff: goal: "},
 		{"handoff_finish", map[string]any{"outcome": "done", "results": map[string]any{"": "z"}}, "githandoff: results =z: want K=V"},
-		{"handoff_finish", map[string]any{"outcome": "done", "results": map[string]any{"a=b": "c"}}, "githandoff: results a=b: a name has no = (exit 2)"},
+		{"handoff_finish", map[string]any{"outcome": "done", "results": map[string]any{"a=b": "c"}}, "githandoff: results a=b: a name cannot contain = (exit 2)"},
 	} {
 		text, failed := p.call(tc.tool, tc.args, nil)
 		assert.True(t, failed)

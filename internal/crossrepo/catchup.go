@@ -68,7 +68,7 @@ func (h *Hub) GaveBack() error {
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s had lost entries of %s of its log, and has them again from this clone; if it was renamed, githandoff repo add --id gives it its new URL",
+	return fmt.Errorf("%s had lost entries of %s of its log, and got them back from this clone; if it was renamed, githandoff repo add --id gives it its new URL",
 		h.Alias.Name, fault.Count(n, "lane"))
 }
 

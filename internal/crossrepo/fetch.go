@@ -128,7 +128,7 @@ func (r fetchRequest) settings(c refs.Config, onePack bool) []string {
 // packFetched packs the loose objects of the copies of a hub, those that were here before the fetch as
 // well: a "git gc --prune=now" removes the loose objects it chose before the refs moved, and no pack.
 // If it has begun to, packFetched drops the copies that remember nothing, and the next try of the
-// fetch brings them again.
+// fetch fetches them again.
 func packFetched(ctx context.Context, h *remote) error {
 	list, err := h.Repo.List(ctx, string(h.Namespace()), string(h.Mirror()))
 	if err != nil {

@@ -219,7 +219,7 @@ func TestStepWithoutAnObject(t *testing.T) {
 }
 
 // A command that was killed after its fetch left a mirror whose objects a gc beside it may take. The
-// next look brings them again.
+// next look fetches them again.
 func TestLookMendsALane(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")

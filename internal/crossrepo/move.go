@@ -151,5 +151,5 @@ func block(ctx context.Context, from *Hub) (warning error) {
 	if err == nil {
 		return nil
 	}
-	return fault.New(fault.Unavailable, fault.HubRefused, "%s keeps the names below %s free: a clone without the new prefix can write there: %s", from.Alias.Name, from.Alias.Root(), GitSaid(err))
+	return fault.New(fault.Unavailable, fault.HubRefused, "%s refuses the refs that block %s: a clone without the new prefix can still write there: %s", from.Alias.Name, from.Alias.Root(), GitSaid(err))
 }

@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// UsualPrefix is the prefix of handoffs at a hub of which nothing else is said.
+// UsualPrefix is the prefix of handoffs at a hub for which no other prefix is set.
 const UsualPrefix = "refs/handoffs"
 
 // BranchPrefix is the prefix for hosts limited to branches and tags.
@@ -32,7 +32,7 @@ func HubPrefix(repo *refs.Repo) (string, error) {
 func CheckPrefix(prefix string) error {
 	bad := func(why string) error {
 		return fault.New(fault.Usage, fault.BadUsage, "%s cannot be the prefix of handoffs: %s", Quote(prefix), why).
-			WithHints(fault.Fact("where a host takes only branches, the prefix is refs/heads/handoffs"))
+			WithHints(fault.Fact("if a host takes only branches, the prefix is refs/heads/handoffs"))
 	}
 	part := strings.Split(prefix, "/")
 	switch {

@@ -103,7 +103,7 @@ func (a *Alias) errLaneGone(lane string) error {
 // refs. The push is not sent again, because the hub may still be at work on it.
 func errNoAnswer(h *Hub) error {
 	return fault.New(fault.Unavailable, fault.RemoteUnavailable, "%s did not answer the push within %s", h.Alias.Name, waited(&h.remote)).
-		WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("looks whether the push arrived, and sends it again if not"))
+		WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("checks whether the push arrived, and sends it again if not"))
 }
 
 // refusal is like errPushRefused. If an existing ref blocks the refs of handoffs, it asks the hub
@@ -362,7 +362,7 @@ func (a *Alias) errNotKept(ref string) error {
 // ErrGuard is the cause of the error of a step refused by a hub's guard.
 var ErrGuard = errors.New("refused by a guard")
 
-// ErrGuardElsewhere is ErrGuard where the guard takes handoffs below another prefix.
+// ErrGuardElsewhere is ErrGuard if the guard takes handoffs below another prefix.
 var ErrGuardElsewhere = fmt.Errorf("%w: other prefix", ErrGuard)
 
 // guardRefusal reads the refusal of a hub's guard, "githandoff: <ref>: <reason>: <text>";

@@ -40,7 +40,7 @@ func (o object) sourceAgent(member, s string) string {
 // targetAgent returns who shall go on. Where a name is none to us nobody is chosen.
 func (o object) targetAgent(member, s string) *string {
 	if isNobody(s) {
-		o.warn(member, "%.64q is no agent: somebody has to decide who takes it", s)
+		o.warn(member, "%.64q is not an agent: somebody has to decide who takes it", s)
 		return nil
 	}
 	name := o.agentName(member, s)
@@ -48,7 +48,7 @@ func (o object) targetAgent(member, s string) *string {
 		return &name
 	}
 	if !blank(s) {
-		o.warn(member, "%.64q is not the name of an agent here; say who takes it with --to", s)
+		o.warn(member, "%.64q is not the name of an agent here; name the receiver with --to", s)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func isNobody(s string) bool {
 func (o object) rollbackAgent(member string) string {
 	s := o.text(member, 0)
 	if isNobody(s) {
-		o.warn(member, "%.64q is no agent", s)
+		o.warn(member, "%.64q is not an agent", s)
 		return ""
 	}
 	name := o.agentName(member, s)

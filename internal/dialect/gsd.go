@@ -21,7 +21,7 @@ func readGSD(d *document) handoff.Envelope {
 	}
 	e := handoff.Envelope{Goal: o.text("next_action", handoff.MaxSummary)}
 	if blank(e.Goal) {
-		o.warn("next_action", "missing; say what is to be done with --goal")
+		o.warn("next_action", "missing; use --goal to say what is to be done")
 	}
 	if notes := o.text("context_notes", handoff.MaxDetail); len(notes) <= handoff.MaxSummary {
 		e.Summary = notes

@@ -30,7 +30,7 @@ func readHO(d *document) handoff.Envelope {
 	e.Target.Reason = target.text("reason", handoff.MaxSummary)
 	e.Goal = e.Target.Reason
 	if blank(e.Goal) {
-		target.warn("reason", "missing; say what is to be done with --goal")
+		target.warn("reason", "missing; use --goal to say what is to be done")
 	}
 
 	context := o.object("context")

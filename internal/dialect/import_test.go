@@ -62,10 +62,10 @@ func TestImportVoxTarget(t *testing.T) {
 		},
 		{
 			target: "git+https://example.com/acme/client", want: handoff.Target{Repo: "git+https://example.com/acme/client"},
-			warning: `target_agent: "git+https://example.com/acme/client" names a repository; say who takes it with --to`,
+			warning: `target_agent: "git+https://example.com/acme/client" names a repository; name the receiver with --to`,
 		},
-		{target: "acme/client", warning: `target_agent: "acme/client" names a repository; say who takes it with --to`},
-		{target: "fixer@client", warning: `target_agent: "fixer@client" names a repository; say who takes it with --to`},
+		{target: "acme/client", warning: `target_agent: "acme/client" names a repository; name the receiver with --to`},
+		{target: "fixer@client", warning: `target_agent: "fixer@client" names a repository; name the receiver with --to`},
 	}
 	for _, tt := range tests {
 		d, err := dialect.Import("vox", []byte(base+`"`+tt.target+`"}`))
@@ -154,7 +154,7 @@ func TestImportNobody(t *testing.T) {
 		d, err := dialect.Import("", []byte(doc))
 		require.NoError(t, err)
 		assert.Nil(t, d.Envelope.Target.Agent)
-		assert.Contains(t, d.Warnings, `handoff.next_agent: "`+nobody+`" is no agent: somebody has to decide who takes it`)
+		assert.Contains(t, d.Warnings, `handoff.next_agent: "`+nobody+`" is not an agent: somebody has to decide who takes it`)
 		got, _, err := dialect.Export("metadata", sent(t, d))
 		require.NoError(t, err)
 		assert.JSONEq(t, doc, string(got))
@@ -167,7 +167,7 @@ func TestImportNobody(t *testing.T) {
 	d, err = dialect.Import("", []byte(doc))
 	require.NoError(t, err)
 	assert.Nil(t, d.Envelope.Rollback)
-	assert.Equal(t, []string{`rollback.on_failure: "none" is no agent`}, d.Warnings)
+	assert.Equal(t, []string{`rollback.on_failure: "none" is not an agent`}, d.Warnings)
 	got, _, err := dialect.Export("ho", sent(t, d))
 	require.NoError(t, err)
 	assert.JSONEq(t, doc, string(got))

@@ -24,7 +24,7 @@ func readKelos(d *document) handoff.Envelope {
 		Data:    o.texts("data"),
 	}
 	if blank(e.Summary) {
-		o.warn("summary", "is empty; say what is to be done with --goal")
+		o.warn("summary", "is empty; use --goal to say what is to be done")
 	}
 	size := len(e.Detail)
 	for k, v := range e.Data {

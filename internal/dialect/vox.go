@@ -49,7 +49,7 @@ func voxTarget(o object) handoff.Target {
 	if !strings.ContainsAny(s, "/:@") {
 		return handoff.Target{Agent: o.targetAgent("target_agent", s)}
 	}
-	o.warn("target_agent", "%.64q names a repository; say who takes it with --to", s)
+	o.warn("target_agent", "%.64q names a repository; name the receiver with --to", s)
 	repo := handoff.Target{Repo: s}
 	if Check(Vox, &handoff.Envelope{Target: repo}) != nil {
 		return handoff.Target{}

@@ -41,7 +41,7 @@ func (pj publishedJudge) invited(ctx context.Context, e refs.Edit) error {
 	}
 	if e.Old == "" {
 		if answer != nil {
-			return denied(fault.Malformed, "an invitation comes without its answer")
+			return denied(fault.Malformed, "an invitation must come without its answer")
 		}
 		return pj.inviter(offer)
 	}
@@ -50,7 +50,7 @@ func (pj publishedJudge) invited(ctx context.Context, e refs.Edit) error {
 		return err
 	}
 	if before.Answer != nil || answer == nil || *before.Offer != *next.Offer {
-		return denied(fault.Rollback, "an invitation changes by its one answer")
+		return denied(fault.Rollback, "an invitation may change only by its one answer")
 	}
 	return nil
 }

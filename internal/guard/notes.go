@@ -97,7 +97,7 @@ func (nj noteJudge) checkBatch(ctx context.Context, batch []notes.Change, size *
 		case target.Type != "commit":
 			return denied(fault.MalformedObject, "no commit %s is here", c.Target)
 		case blob.Type != "blob":
-			return denied(fault.MalformedObject, "the note of %s is no file", c.Target)
+			return denied(fault.MalformedObject, "the note of %s is not a file", c.Target)
 		case blob.Size > notes.MaxNote:
 			return denied(fault.TooLarge, "the note of %s has %d bytes, limit %d", c.Target, blob.Size, notes.MaxNote)
 		}

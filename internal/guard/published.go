@@ -133,7 +133,7 @@ func (pj publishedJudge) team(ctx context.Context, e refs.Edit) error {
 		serial := serials[before.Signer]
 		counted := before.Signer == last.Signer || before.Serial < sign.FarSerial
 		if serial < before.Serial || serial == before.Serial && !carried(files, next) || counted && last.Serial <= before.Serial {
-			return denied(fault.Rollback, "list %d of keys by %s does not follow on list %d", serial, before.Signer, before.Serial)
+			return denied(fault.Rollback, "list %d of keys by %s does not follow list %d", serial, before.Signer, before.Serial)
 		}
 	}
 	return nil
@@ -160,7 +160,7 @@ func (pj publishedJudge) lists(ctx context.Context, commit string) (map[string][
 		return nil, err
 	}
 	if o == nil {
-		return nil, denied(fault.MalformedObject, "%s is no commit", commit)
+		return nil, denied(fault.MalformedObject, "%s is not a commit", commit)
 	}
 	entries, err := pj.Verifier.Repo.Format.ParseTree(o.Body)
 	if err != nil || len(entries) > maxTeamFiles+maxTips {
@@ -177,7 +177,7 @@ func (pj publishedJudge) lists(ctx context.Context, commit string) (map[string][
 			continue
 		}
 		if !sign.IsTeamFile(strings.TrimSuffix(entry.Name, sign.TeamSigSuffix)) || entry.Mode != gitobj.File {
-			return nil, denied(fault.MalformedObject, "%q is no list of keys", entry.Name)
+			return nil, denied(fault.MalformedObject, "%q is not a list of keys", entry.Name)
 		}
 		if strings.HasSuffix(entry.Name, sign.TeamSigSuffix) {
 			continue
@@ -225,7 +225,7 @@ func (pj publishedJudge) namedTips(ctx context.Context, lists map[string][2][]by
 			return err
 		}
 		if o == nil || o.Type != "tree" || !lifecycle.IsTips(o) {
-			return denied(fault.MalformedObject, "%s is no tree of tips", tree)
+			return denied(fault.MalformedObject, "%s is not a tree of tips", tree)
 		}
 	}
 	return nil
@@ -239,7 +239,7 @@ func (pj publishedJudge) alone(ctx context.Context, e refs.Edit) error {
 		return err
 	}
 	if o == nil || o.Type != "commit" {
-		return denied(fault.MalformedObject, "%s is no commit", e.New)
+		return denied(fault.MalformedObject, "%s is not a commit", e.New)
 	}
 	for _, parent := range gitobj.Header(o.Body, "parent") {
 		if parent != e.Old {
@@ -322,7 +322,7 @@ func (pj publishedJudge) part(ctx context.Context, name string, limit int64) ([]
 		return nil, err
 	}
 	if o == nil || o.Type != "blob" {
-		return nil, denied(fault.MalformedObject, "%s is no file", name)
+		return nil, denied(fault.MalformedObject, "%s is not a file", name)
 	}
 	return o.Body, nil
 }

@@ -66,7 +66,7 @@ func (st *step) workAt(agent, now, want string) error {
 		}
 		return denied(fault.Unlogged, "a snapshot would exist without handoff %s, which names it", st.id)
 	case now != "" && made(st.work) && !made(st.inbox):
-		return denied(fault.Unlogged, "the snapshot of handoff %s comes in with its inbox ref, in one push", st.id)
+		return denied(fault.Unlogged, "the snapshot of handoff %s must come in with its inbox ref, in one push", st.id)
 	case now == "" && want != "" && (made(st.inbox) || len(st.work) > 0):
 		return denied(fault.Lost, "handoff %s would lose the snapshot that its envelope names", st.id)
 	}

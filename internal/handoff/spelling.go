@@ -137,7 +137,7 @@ func ParseTarget(s string) (agent *string, alias string, err error) {
 			return nil, "", refusal.WithHints(fault.See("repo add").Because("gives that repository an alias for the target"))
 		}
 		return nil, "", refusal.
-			WithHints(fault.Fact("a target looks like fixer, fixer@origin, or @origin where nobody is chosen yet"))
+			WithHints(fault.Fact("a target looks like fixer, fixer@origin, or @origin if nobody is chosen yet"))
 	}
 	return agent, alias, nil
 }

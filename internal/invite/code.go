@@ -49,8 +49,8 @@ func New(kind Kind, url string, expires time.Time, random io.Reader) (Code, erro
 		return Code{}, fault.New(fault.Usage, fault.BadURL, "an invitation names a URL of 1 to %d bytes, this one has %d", maxURL, len(url))
 	}
 	if strings.ContainsFunc(url, Forbidden) {
-		return Code{}, fault.New(fault.Usage, fault.BadURL, "an invitation names no URL with blanks or letters beyond ASCII").
-			WithHints(fault.Fact("a URL that begins with ssh:// can have them as %%20 and the like"))
+		return Code{}, fault.New(fault.Usage, fault.BadURL, "the URL in an invitation must be ASCII without blanks").
+			WithHints(fault.Fact("a URL that begins with ssh:// can write them as %%20 and so on"))
 	}
 	_, err := io.ReadFull(random, c.Secret[:])
 	return c, err

@@ -86,7 +86,7 @@ func (by *Author) notPinned() error {
 // trustOwn returns the hint to trust the key acting here, if it is an agent's.
 func (by *Author) trustOwn() fault.Hint {
 	if handoff.CheckAgent(by.Actor) != nil {
-		return fault.Fact("the key of %s is trusted where that person works", by.Actor)
+		return fault.Fact("the key of %s is trusted where that person works: run the command there", by.Actor)
 	}
 	if by.Guest {
 		return fault.Run("githandoff", "trust", "add", by.Signer.KID(), "--agent", by.Actor).Because("trusts the key of %s", by.Actor)

@@ -113,7 +113,7 @@ func (by *Author) wrap(env *handoff.Envelope) ([]byte, error) {
 		return raw, err
 	}
 	if InboxOf(env) == refs.Nobody {
-		return nil, fault.New(fault.Usage, fault.NoAgent, "handoff %s is for nobody yet, and can be sealed for nobody", env.ID).
+		return nil, fault.New(fault.Usage, fault.NoAgent, "handoff %s is for nobody yet, so it cannot be sealed", env.ID).
 			WithHints(fault.See("emit").Because("--to names the agent that it is sealed for"))
 	}
 	to, err := by.Keys.openers(*env.Target.Agent)
@@ -188,7 +188,7 @@ func (p *Payload) checkMail(keys *Keys) error {
 	}
 	err := checkNames(key, &record.Commit{Email: p.mail, Record: &p.Record})
 	if f := fault.As(err); f != nil {
-		return f.WithHints(fault.Run("githandoff", "revoke", string(p.Record.ID)).Because("takes it back, so that it can be sent anew"))
+		return f.WithHints(fault.Run("githandoff", "revoke", string(p.Record.ID)).Because("takes it back, so that it can be sent again"))
 	}
 	return err
 }

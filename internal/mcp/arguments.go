@@ -108,7 +108,7 @@ func (all arguments) read(call json.RawMessage, required []string, to any) error
 	given := map[string]any{}
 	if len(call) > 0 {
 		if err := json.Unmarshal(call, &given); err != nil {
-			return refused("the arguments are no object")
+			return refused("the arguments are not an object")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {

@@ -175,7 +175,7 @@ func checkID(message []byte) error {
 	}
 	const most = 1 << 53
 	if n, ok := named.ID.(float64); ok && (n != math.Trunc(n) || math.Abs(n) >= most) {
-		return errors.New("the id is no whole number below 2^53, and no string")
+		return errors.New("the id is neither a whole number below 2^53 nor a string")
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ func (c *changes) list(ctx context.Context, known map[string]bool, prefix, tree 
 		file := len(e.Name) == left && e.Mode == gitobj.File
 		down := len(e.Name) == 2 && left > 2 && e.Mode == gitobj.Dir
 		if !isHex(e.Name) || !file && !down {
-			return nil, fault.New(fault.Invalid, fault.MalformedObject, "notes tree %s: the entry %.60q is no note", tree, e.Name)
+			return nil, fault.New(fault.Invalid, fault.MalformedObject, "notes tree %s: the entry %.60q is not a note", tree, e.Name)
 		}
 	}
 	return entries, nil

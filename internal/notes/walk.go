@@ -56,7 +56,7 @@ func (t *walk) object(ctx context.Context, oid, want string) ([]byte, error) {
 		return nil, fmt.Errorf("read notes %s %s: %w", want, oid, err)
 	case kind == "":
 		return nil, fault.New(fault.Unavailable, fault.MissingObject, "notes %s %s is missing", want, oid).
-			WithHints(fault.Run("githandoff", "doctor", "--fix").Because("brings the object again, if a hub has it"))
+			WithHints(fault.Run("githandoff", "doctor", "--fix").Because("fetches the object again, if a hub has it"))
 	case kind != want:
 		return nil, fault.New(fault.Invalid, fault.MalformedObject, "notes %s %s is a %s", want, oid, kind)
 	}

@@ -45,7 +45,7 @@ func KeptError(err error, id handoff.ID) error {
 		k := *f
 		k.Message += fmt.Sprintf("; handoff %s waits in the outbox", id)
 		hints := []fault.Hint{
-			fault.Run("githandoff", "sync").Because("sends it, if the hub takes it by then"),
+			fault.Run("githandoff", "sync").Because("tries to send it again"),
 			fault.Run("githandoff", "revoke", string(id)).Because("withdraws it"),
 		}
 		if errors.Is(err, crossrepo.ErrGuardElsewhere) {

@@ -127,7 +127,7 @@ func group(info fs.FileInfo) uint32 { return info.Sys().(*syscall.Stat_t).Gid }
 // Unsafe returns the refusal of a file which somebody else could have put there.
 func Unsafe(path, why string) *fault.Error {
 	return fault.New(fault.Denied, fault.UnsafeFile, "%s %s", path, why).
-		WithHints(fault.Fact("githandoff believes regular files and directories of your own that nobody else can change"))
+		WithHints(fault.Fact("githandoff trusts only your own regular files and directories that nobody else can change"))
 }
 
 // checkAbove refuses a directory in which, or above which, others could exchange

@@ -20,7 +20,7 @@ const (
 // limitError ends a template running for too long.
 type limitError struct{ what string }
 
-func (e *limitError) Error() string { return "it makes more than " + e.what }
+func (e *limitError) Error() string { return "it needs more than " + e.what }
 
 func overLimit(name string, e *limitError) error {
 	return fault.New(fault.Invalid, fault.TooLarge, "template %s: %w", name, e).
@@ -46,7 +46,7 @@ const stepFunc = "_step"
 
 func (m *meter) step() (string, error) {
 	if m.steps++; m.steps > maxSteps {
-		return "", &limitError{fmt.Sprintf("%d turns of its loops", maxSteps)}
+		return "", &limitError{fmt.Sprintf("%d passes through its loops", maxSteps)}
 	}
 	return "", nil
 }
@@ -63,7 +63,7 @@ func (m *meter) bounded(funcs template.FuncMap) template.FuncMap {
 		case func(string, ...any) (string, error):
 			funcs[name] = func(format string, args ...any) (string, error) {
 				if wide(format) {
-					return "", &limitError{fmt.Sprintf("%d digits of a width", maxWidth)}
+					return "", &limitError{fmt.Sprintf("%d digits for a width", maxWidth)}
 				}
 				return m.count(func() (string, error) { return f(format, args...) }, append([]any{format}, args...)...)
 			}
@@ -85,7 +85,7 @@ func (m *meter) count(f func() (string, error), args ...any) (string, error) {
 	}
 	text, err := f()
 	if m.made += len(text); err == nil && (len(text) > 6*maxOutput || m.made > maxMade) {
-		err = &limitError{fmt.Sprintf("%d bytes by its functions", maxMade)}
+		err = &limitError{fmt.Sprintf("%d bytes from its functions", maxMade)}
 	}
 	return text, err
 }

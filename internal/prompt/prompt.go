@@ -49,7 +49,7 @@ func CheckVar(name string) error {
 		fits = fits && (letter || i > 0 && c >= '0' && c <= '9')
 	}
 	if !fits {
-		return fault.New(fault.Usage, fault.BadUsage, "the name of a variable has letters, digits and underscores, and begins with no digit")
+		return fault.New(fault.Usage, fault.BadUsage, "the name of a variable consists of letters, digits and underscores, and does not begin with a digit")
 	}
 	return nil
 }

@@ -108,9 +108,9 @@ func (r *Record) checkTrailers() error {
 	case r.Parent == r.ID:
 		return fmt.Errorf("Handoff-Parent is the handoff itself")
 	case strings.HasSuffix(r.Principal, " (token)") && r.Token == "":
-		return fmt.Errorf("Handoff-Principal names a token, and there is none")
+		return fmt.Errorf("Handoff-Principal names a token, but there is none")
 	case !own && (r.Principal == "") != (r.Token == ""):
-		return fmt.Errorf("a step has Handoff-Principal with Handoff-Token, and none without it")
+		return fmt.Errorf("a step has Handoff-Principal if it has Handoff-Token, and only then")
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func (c *Commit) checkPlace() error {
 	case r.Payload != "":
 		return fmt.Errorf("Handoff-Payload in a commit of an inbox ref")
 	case r.Event == Joined || r.Event.Receipt():
-		return fmt.Errorf("%q has a tree, and is a lane entry only", r.Event)
+		return fmt.Errorf("%q is only a lane entry, but has a tree", r.Event)
 	case r.Event == Offered && len(c.Parents) > 0:
 		return fmt.Errorf("a payload commit with a parent")
 	case r.Event != Offered && (len(c.Parents) != 1 || c.Parents[0] != r.Previous):

@@ -226,7 +226,7 @@ func notFound(r *Repo, err error) error {
 			if err := refuseEmbedded(place, place); err != nil {
 				return err
 			}
-			return f.WithHints(fault.Run("env", "GIT_DIR="+place, "githandoff", "doctor").Because("names the repository, as safe.bareRepository wants it, for one command"))
+			return f.WithHints(fault.Run("env", "GIT_DIR="+place, "githandoff", "doctor").Because("names the repository for one command, as safe.bareRepository requires"))
 		}
 		return f.WithHints(lostWorktree(place)...)
 	}

@@ -106,7 +106,7 @@ func ReadNamed(ctx context.Context, r *Repo, oid string, limit int64, what strin
 
 // BringsObjects returns the hint for an object that is lost or damaged here.
 func BringsObjects() fault.Hint {
-	return fault.Run("githandoff", "doctor", "--fix").Because("brings the object again, if a hub has it")
+	return fault.Run("githandoff", "doctor", "--fix").Because("fetches the object again, if a hub has it")
 }
 
 // resolve returns what a ref or a revision leads to, whether or not the object is here; "" where it

@@ -341,5 +341,5 @@ func (c *shot) canTravel() error {
 // goneIntent refuses a path added with "git add --intent-to-add" whose file is gone: no tree has it.
 func goneIntent(repo *refs.Repo, path string) error {
 	return cannot("%s was staged for addition and is gone", show(path)).
-		WithHints(fault.Run("git", "rm", "--cached", "--", fromHere(repo, path)).Because("forgets it"))
+		WithHints(fault.Run("git", "rm", "--cached", "--", fromHere(repo, path)).Because("makes git forget it"))
 }

@@ -18,7 +18,7 @@ func gitFailed(err error, doing string) error {
 		return err
 	}
 	return fault.New(fault.Unavailable, fault.GitRefused, "%s: %w", doing, err).
-		WithHints(fault.Fact("run the same command again once what git says is seen to"))
+		WithHints(fault.Fact("fix what git reports, then run the same command again"))
 }
 
 // locked names the lock a dead git may have left in the way of a checkout in this work tree.

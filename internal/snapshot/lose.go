@@ -41,7 +41,7 @@ func (c *Contents) isReady() error {
 		return fault.New(fault.Usage, fault.BareRepository, "a bare repository has no files to change")
 	}
 	if c.repo.Head == "" {
-		return fault.New(fault.Conflict, fault.WorkTreeTaken, "HEAD has no commit yet, from which the checkout could start").
+		return fault.New(fault.Conflict, fault.WorkTreeTaken, "HEAD has no commit yet for the checkout to start from").
 			WithHints(fault.Run("git", "commit", "--allow-empty", "-m", "begin").Because("makes the first one"))
 	}
 	if err := refuseElsewhere(c.repo); err != nil {
@@ -123,7 +123,7 @@ func (c *Contents) hidden(ctx context.Context, whole string) error {
 	for _, path := range unseen {
 		if _, part := changed[path]; part {
 			return fault.New(fault.Conflict, fault.WorkTreeTaken, "git was told not to look at %s, which the snapshot changes", show(path)).
-				WithHints(fault.Run("git", "update-index", "--no-assume-unchanged", "--", fromHere(c.repo, path)).Because("lets it look"))
+				WithHints(fault.Run("git", "update-index", "--no-assume-unchanged", "--", fromHere(c.repo, path)).Because("makes git look at it again"))
 		}
 	}
 	return nil

@@ -113,7 +113,7 @@ func (c *shot) screenDelta(ctx context.Context, d delta, lacked bool) error {
 func (c *shot) screen(path string, added bool, before, after []byte) error {
 	overrule := fault.Run("githandoff", "help", "emit").Because("says what is refused; remove the file, or list it in .gitignore")
 	if added && screen.KeyFile(path) {
-		return fault.New(fault.Policy, fault.SecretFound, "no snapshot: %s is named like files with keys and passwords", show(path)).WithHints(overrule)
+		return fault.New(fault.Policy, fault.SecretFound, "no snapshot: %s has a name that is typical of files with keys and passwords", show(path)).WithHints(overrule)
 	}
 	if rule := screen.Secret(path); added && rule != "" {
 		return fault.New(fault.Policy, fault.SecretFound, "no snapshot: the name of a new file looks like a secret (rule %s)", rule).

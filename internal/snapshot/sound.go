@@ -116,7 +116,7 @@ func (l *treeCheck) compare(ctx context.Context, before, after, below string) (e
 // unreadable names the place of a tree in a form git never writes.
 func (l *treeCheck) unreadable(path string, err error) error {
 	if fault.Is(err, fault.CannotTravel) {
-		return fault.New(fault.Denied, fault.MalformedObject, "snapshot %s: a tree in it is in no form in which git writes one: %+q", l.snapshot, path)
+		return fault.New(fault.Denied, fault.MalformedObject, "snapshot %s: a tree in it is not in the form that git writes: %+q", l.snapshot, path)
 	}
 	return err
 }

@@ -138,7 +138,7 @@ func (t *trees) read(ctx context.Context, oid string) ([]gitobj.TreeEntry, error
 	}
 	entries, err := t.repo.Format.ParseOldTree(o.Body)
 	if err != nil {
-		return nil, cannot("tree %s is in no form in which git writes it again: %w", oid, err)
+		return nil, cannot("tree %s is not in the form in which git would write it again: %w", oid, err)
 	}
 	return entries, nil
 }

@@ -56,7 +56,7 @@ func (h *Handler) Fits(ctx context.Context, c *Copy, contents *snapshot.Contents
 func (c *Copy) begunHere() error {
 	return fault.New(fault.Conflict, fault.WorkTreeTaken, "a checkout of the snapshot of handoff %s in %s was cut off", c.ID, c.Dir).
 		WithHints(fault.Run("githandoff", "-C", c.Dir, "resume", "--here", string(c.ID)).Because("completes it; nothing that was changed since is lost"),
-			fault.Run("git", "-C", c.Dir, "stash", "push", "--include-untracked").Because("puts aside what is there, and is the way back"))
+			fault.Run("git", "-C", c.Dir, "stash", "push", "--include-untracked").Because("puts aside what is there: use this to go back instead"))
 }
 
 // busy refuses a work copy which another process is making.

@@ -47,8 +47,8 @@ func (h *Handler) Unfinished() ([]error, error) {
 			list = append(list, c.begunHere())
 		default:
 			list = append(list, fault.New(fault.Conflict, fault.WorkTreeTaken, "the worktree %s for handoff %s was not finished", c.Dir, c.ID).
-				WithHints(fault.Run("githandoff", "resume", "--worktree="+c.Dir, string(c.ID)).Because("makes it anew"),
-					fault.Run("githandoff", "gc").Because("takes it away once the handoff is over")))
+				WithHints(fault.Run("githandoff", "resume", "--worktree="+c.Dir, string(c.ID)).Because("makes it again"),
+					fault.Run("githandoff", "gc").Because("removes it once the handoff has ended")))
 		}
 	}
 	return list, err

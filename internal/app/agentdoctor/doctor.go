@@ -81,7 +81,7 @@ func (r *Request) settings() []Finding {
 	for _, c := range choices {
 		if value := r.Setting(c.key); value != "" && !slices.Contains(c.values, value) {
 			all = append(all, Finding{
-				Text: fmt.Sprintf("%s is %q, which is none of its values: it counts as %s", c.key, value, c.values[0]),
+				Text: fmt.Sprintf("%s is %q, which is not one of its values: it counts as %s", c.key, value, c.values[0]),
 				Hint: fault.Run("git", "config", c.key, c.values[0]).Because("says the same; its other values: %s", strings.Join(c.values[1:], ", ")),
 			})
 		}
@@ -221,7 +221,7 @@ func (r *Request) oneLess(client string, routes []route) fault.Hint {
 			return fault.Run("githandoff", "setup", "--remove", client).Because("leaves those of the repository or the plugin")
 		}
 	}
-	return fault.Fact("setup wrote none of them: take the entries of githandoff out of one")
+	return fault.Fact("setup wrote none of these: remove the entries of githandoff from one of them")
 }
 
 // dir returns the directory with a client's files of this user.
@@ -263,6 +263,6 @@ func (r *Request) noted() []Finding {
 	}
 	return []Finding{{
 		Text: fault.Count(count, "hook") + " of agents failed within a week, the last: " + last,
-		Hint: fault.Run("rm", r.Log).Because("forgets them once the cause is mended"),
+		Hint: fault.Run("rm", r.Log).Because("forgets them; fix the cause first"),
 	}}
 }

@@ -72,7 +72,7 @@ const codexHooks = `{"hooks": {
 func TestUnknownSetting(t *testing.T) {
 	p := newPlace(t)
 	p.config["handoff.session"], p.config["handoff.end"] = "false", "release"
-	assert.Equal(t, []string{`: handoff.session is "false", which is none of its values: it counts as announce` +
+	assert.Equal(t, []string{`: handoff.session is "false", which is not one of its values: it counts as announce` +
 		" => git config handoff.session announce  # says the same; its other values: peek, take, off"}, p.problems(t))
 }
 
@@ -111,7 +111,7 @@ func TestTwoRoutes(t *testing.T) {
 		},
 		"neither by setup": {
 			map[string]string{"home/.claude/settings.json": claude, "repo/.claude/settings.json": claude},
-			"none", "take the entries of githandoff out of one",
+			"none", "remove the entries of githandoff from one of them",
 		},
 		"Copilot CLI reads Claude's of a repository": {
 			map[string]string{"home/.copilot/hooks/githandoff.json": "githandoff hook agent copilot Stop", "repo/.claude/settings.json": claude},

@@ -90,7 +90,7 @@ func server(r *Request, client string, approve bool, list []wanted) ([]wanted, e
 	case client == "cursor":
 		return entryOf(filepath.Join(r.home(client), "mcp.json"), nil), nil
 	case client == "codex", client == "copilot":
-		return nil, fault.New(fault.Usage, fault.BadUsage, "%s knows no servers of a project", client).
+		return nil, fault.New(fault.Usage, fault.BadUsage, "%s does not support servers of a project", client).
 			WithHints(fault.Run("githandoff", "setup", client, "--with", MCP).Because("adds it for this user"))
 	}
 	return nil, noExtra(client, MCP)

@@ -71,7 +71,7 @@ func Restore(ctx context.Context, repo *refs.Repo, open func(context.Context) (*
 	if there != "" {
 		return nil, fault.New(fault.Conflict, fault.BranchExists, "branch %s already exists", there).
 			WithHints(fault.Run("githandoff", "checkpoint", "restore", string(c.ID), "--branch", strings.ReplaceAll(branch, "/", "-")+"-"+c.Commit[:8]).
-				Because("makes a branch of another name"))
+				Because("makes a branch with another name"))
 	}
 	return c, err
 }

@@ -79,7 +79,7 @@ func (d *checkup) checkRefFiles() bool {
 				"the file of %s is damaged (%s)", name, file)
 		case !d.Fix:
 			whole = false
-			d.wrong("refs", fault.Run("githandoff", "doctor", "--fix").Because("removes it; githandoff sync brings the ref again"),
+			d.wrong("refs", fault.Run("githandoff", "doctor", "--fix").Because("removes it; githandoff sync fetches the ref again"),
 				"the file of %s is damaged (%s)", name, file)
 		default:
 			if err := refs.DropDamagedRef(d.repo, name); err != nil {
@@ -87,7 +87,7 @@ func (d *checkup) checkRefFiles() bool {
 				d.problem("refs", err)
 				continue
 			}
-			d.fixed("refs", "removed the damaged file of %s; githandoff sync brings the ref again", name)
+			d.fixed("refs", "removed the damaged file of %s; githandoff sync fetches the ref again", name)
 		}
 	}
 	return whole
@@ -152,10 +152,10 @@ func findLost(ctx context.Context, d *checkup) ([]refs.Lost, error) {
 func mendFrom(ctx context.Context, d *checkup, hub *crossrepo.Hub) bool {
 	brought, dropped, err := crossrepo.Mend(ctx, hub)
 	if len(brought) > 0 {
-		d.fixed("refs", "brought %s again from %s, with objects that were lost or damaged here", fault.Count(len(brought), "ref"), hub.Alias.Name)
+		d.fixed("refs", "fetched %s again from %s, with objects that were lost or damaged here", fault.Count(len(brought), "ref"), hub.Alias.Name)
 	}
 	if len(dropped) > 0 {
-		d.fixed("refs", "dropped the copies of %s, whose objects %s has no more", fault.Count(len(dropped), "ref"), hub.Alias.Name)
+		d.fixed("refs", "dropped the copies of %s: %s no longer has their objects", fault.Count(len(dropped), "ref"), hub.Alias.Name)
 	}
 	if err != nil {
 		d.problem("refs", err)
@@ -174,7 +174,7 @@ func reportCopies(d *checkup, hub *crossrepo.Hub, lost []refs.Lost) (rest []refs
 		first, n = cmp.Or(first, l.Object), n+1
 	}
 	if n > 0 && !d.Fix { // else mendFrom has said why
-		d.wrong("refs", fault.Run("githandoff", "doctor", "--fix").Because("brings them again from the hub"),
+		d.wrong("refs", fault.Run("githandoff", "doctor", "--fix").Because("fetches them again from the hub"),
 			"%s of %s with lost or damaged objects; the first is %s", fault.Count(n, "ref"), hub.Alias.Name, first)
 	}
 	return rest
@@ -190,7 +190,7 @@ func hintForLost(name string, asked bool) fault.Hint {
 	case refs.IsCopy(name):
 		return fault.Fact("a repository that has no alias here: githandoff repo add names it again, and githandoff doctor --fix brings the object then")
 	case !asked && (sent || name == refs.NotesRef):
-		return fault.Run("githandoff", "doctor", "--fix").Because("brings the object again, once a hub that has it answers")
+		return fault.Run("githandoff", "doctor", "--fix").Because("fetches the object again, once a hub that has it answers")
 	case sent:
 		return fault.Run("git", "update-ref", "-d", name).Because("forgets that it was sent, if no copy of the repository has the object: no note will say how it ended")
 	case name == refs.NotesRef:

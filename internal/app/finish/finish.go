@@ -260,7 +260,7 @@ func (f *Handler) work(ctx context.Context, home lifecycle.Home, s *lifecycle.St
 
 // goesNowhere refuses a snapshot without a handoff to carry it.
 func goesNowhere(id handoff.ID) error {
-	return fault.New(fault.Usage, fault.BadUsage, "nobody gets handoff %s back if it fails, and a snapshot goes back with it", id).
+	return fault.New(fault.Usage, fault.BadUsage, "handoff %s goes back to nobody if it fails, so no snapshot can go with it", id).
 		WithHints(fault.See("emit").Because("sends a snapshot with a handoff of its own"))
 }
 

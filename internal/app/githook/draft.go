@@ -104,7 +104,7 @@ func (h *Handover) sendFile(ctx context.Context, s Sender, b []byte, info fs.Fil
 	}
 	changed := info.ModTime()
 	o := Order{ID: handoff.DeriveID(changed, "draft", strconv.FormatInt(changed.UnixNano(), 10), string(b))}
-	if err := h.early(o.ID, fault.Fact("the command touch dates the file anew; then give it its name back")); err != nil {
+	if err := h.early(o.ID, fault.Fact("the command touch gives the file the current time; then rename it back")); err != nil {
 		return false, err
 	}
 	joined := c != nil && len(c.To) == 1 && env.LacksTarget()

@@ -80,12 +80,12 @@ func (h *Handover) PostCommit(ctx context.Context) error {
 	if c != nil {
 		for _, to := range c.To {
 			id := c.ID(to)
-			err := h.early(id, c.emit(to, h.Repo.Head).Because("hands it over with the time of now"))
+			err := h.early(id, c.emit(to, h.Repo.Head).Because("hands it over with the current time"))
 			if err == nil {
 				_, err = h.once(ctx, s, c.Envelope(), Order{ID: id, To: to, Snapshot: c.Snapshot})
 			}
 			if f := fault.As(err); f != nil && f.Code == fault.Invalid && len(f.Hints) == 0 {
-				err = f.WithHints(fault.See("emit").Because("has flags for what no trailer says"))
+				err = f.WithHints(fault.See("emit").Because("has flags for what trailers cannot say"))
 			}
 			if err != nil {
 				h.refused(fault.About("Handoff-To: "+to, err))

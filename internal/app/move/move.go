@@ -194,7 +194,7 @@ func (h *Handler) rerouted(ctx context.Context, v *lifecycle.Verified, child *ha
 		return nil, err
 	case a == nil && asked:
 		return nil, fault.New(fault.Usage, fault.BadUsage, "handoff %s carries no authority that could be passed on", v.Envelope().ID).
-			WithHints(fault.See("reroute").Because("goes without --scope then"))
+			WithHints(fault.See("reroute").Because("can be run without --scope"))
 	case a != nil && asked:
 		a.Scope = m.Authority.Scope
 	}

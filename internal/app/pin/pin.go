@@ -168,7 +168,7 @@ func (h *Handler) Confirm(public sign.PublicKey, typed string) (name string, err
 	plain := func(s string) string { return strings.ToUpper(strings.Join(strings.Fields(s), "")) }
 	want := plain(sign.Fingerprint(public.KID()))
 	if len(want) <= Compared || plain(typed) != want[len(want)-Compared:] {
-		return "", fault.New(fault.Denied, fault.UntrustedKey, "the last %d characters of the fingerprint are others: the key is not its owner's, or they were mistyped", Compared).
+		return "", fault.New(fault.Denied, fault.UntrustedKey, "the last %d characters of the fingerprint differ: the key is not its owner's, or they were mistyped", Compared).
 			WithHints(fault.Run("githandoff", "trust", "review").Because("shows it again"))
 	}
 	name, _ = team.Claimed(public)

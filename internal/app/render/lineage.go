@@ -41,7 +41,7 @@ func (q *quotes) add(ctx context.Context, env *handoff.Envelope, offer *record.R
 	case leads && known:
 		q.vouched = a
 	case !leads:
-		q.refuse(unbelieved("handoff %s quotes %s, and the log does not lead from its sender to that one", env.ID, a.ID))
+		q.refuse(unbelieved("handoff %s quotes %s, but the log does not lead from its sender to that handoff", env.ID, a.ID))
 	case q.alone == nil:
 		q.alone = a
 	case q.alone.ID != a.ID:
