@@ -23,7 +23,7 @@ func TestMalformedLineIsAnswered(t *testing.T) {
 		"no object":        {`7`, `"code":-32600`},
 		"no version":       {`{"id":9,"method":"ping"}`, `"id":9`},
 		"an id of no kind": {`{"id":{"a":1},"method":7}`, `"id":null`},
-		"a broken id":      {`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `no whole number below 2^53, and no string"},"id":1.5,`},
+		"a broken id":      {`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `neither a whole number below 2^53 nor a string"},"id":1.5,`},
 		"a rounded id":     {`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, `"id":9007199254740993,`},
 		"empty batch":      {`[]`, `{"error":{"code":-32600,"message":"the batch is empty"},"id":null,"jsonrpc":"2.0"}`},
 		"bad in a batch":   {`[7]`, `"code":-32600`},
