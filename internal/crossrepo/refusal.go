@@ -77,6 +77,9 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *pushReport, ca
 	if gitexec.TimedOut(cause) {
 		return errNoAnswer(h)
 	}
+	if ref := hidesFromPush(ctx, h, edits); ref != "" {
+		return h.Alias.errHiddenFromPush(ref)
+	}
 	if h.dryRun(ctx, edits, "--no-atomic") == nil && h.dryRun(ctx, edits, "--atomic") != nil {
 		return h.Alias.errNoAtomic()
 	}
@@ -325,7 +328,7 @@ func (h *remote) errPushRefused(edits []refs.Edit, r *pushReport, cause error) e
 	}
 	hint := h.Alias.settingFor(text, keeps)
 	f := fault.New(fault.Unavailable, fault.HubRefused, "%s refuses %s: %s", h.Alias.Name, ref, Quote(text)).WithHints(hint)
-	if r.RefusedForGood(edits) {
+	if r.RefusedForGood(edits) && r.hidden() == "" { // else a part of it may be there
 		f.Err = refs.ErrRefused
 	}
 	return f
@@ -351,6 +354,12 @@ func (r *pushReport) keepsRefs(h *remote, edits []refs.Edit) bool {
 func (a *Alias) errHidden(ref string) error {
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s has %s but hides it from fetches (uploadpack.hideRefs of git): nobody can take work from there", a.Name, ref).
 		WithHints(a.renamed(fault.Fact("at the hub, uploadpack.hideRefs or transfer.hideRefs must not name refs/handoffs")))
+}
+
+// errHiddenFromPush returns the refusal of a hub showing one of its refs only in a fetch.
+func (a *Alias) errHiddenFromPush(ref string) error {
+	return fault.New(fault.Unavailable, fault.HubRefused, "%s has %s but hides it from pushes: nobody can take a step there", a.Name, ref).
+		WithHints(a.settingFor(hiddenRef, false))
 }
 
 // errNotKept returns the refusal of a hub that took a ref and has it no more.

@@ -70,11 +70,46 @@ func hidden(ctx context.Context, h *remote, there map[string]string) error {
 
 // hides reports whether a hub has a ref it does not show to a fetch.
 func hides(ctx context.Context, h *remote, ref refs.Ref) bool {
+	flags, err := shownToPush(ctx, h, ref)
+	return err == nil && flags[h.RemoteName(ref.Name)] == '='
+}
+
+// hidesFromPush names a ref that a hub shows to a fetch, at the old value of an edit, and not to a push. Then
+// git here takes the lease of the edit for lost, and sends nothing.
+func hidesFromPush(ctx context.Context, h *Hub, edits []refs.Edit) string {
+	var old []refs.Ref
+	var names []string
+	for _, e := range h.copied(edits) {
+		if e.Old != "" {
+			old, names = append(old, refs.Ref{Name: e.Ref, OID: e.Old}), append(names, h.RemoteName(e.Ref))
+		}
+	}
+	flags, err := shownToPush(ctx, &h.remote, old...)
+	if err != nil || !slices.ContainsFunc(names, func(name string) bool { return flags[name] == '*' }) {
+		return ""
+	}
+	there, err := h.listed(ctx, gitexec.RemoteTimeout, names...)
+	for i, name := range names {
+		if err == nil && flags[name] == '*' && there[name] == old[i].OID {
+			return name
+		}
+	}
+	return ""
+}
+
+// shownToPush makes a dry run of a push that moves no ref, and returns git's flag of each: "=" if the hub
+// shows it, "*" if git would make it.
+func shownToPush(ctx context.Context, h *remote, list ...refs.Ref) (map[string]byte, error) {
 	settings, target := untracked(h)
-	name := h.RemoteName(ref.Name)
-	args := slices.Concat(settings, pushArgs, []string{"--dry-run", "--", target, ref.OID + ":" + name})
+	args := slices.Concat(settings, pushArgs, []string{"--dry-run", "--", target})
+	for _, ref := range list {
+		args = append(args, ref.OID+":"+h.RemoteName(ref.Name))
+	}
+	if len(list) == 0 {
+		return nil, nil // git would push what its configuration says
+	}
 	out, err := h.connect(ctx, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout})
-	return err == nil && parseReport(out).flag[name] == '='
+	return parseReport(out).flag, err
 }
 
 // CheckShows makes sure that others can see an offer at a hub. It asks the hub only if the hub
