@@ -24,6 +24,10 @@ func errTwoPlaces(as Aliases, name string) error {
 			continue
 		}
 		seen = append(seen, id)
+		if named := fault.As(as.free(alias, id)); named != nil {
+			hints = append(hints, named.Hints[0]) // the name which that place has already
+			continue
+		}
 		hints = append(hints, fault.Run("githandoff", "repo", "add", alias, URL(url).Bare()).
 			Because("sends handoffs there and takes them from there; git's own remote stays as it is"))
 	}

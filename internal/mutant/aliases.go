@@ -37,6 +37,8 @@ var ofAliases = []mutant{
 		`!slices.Contains(list, lifecycle.Home(hub)) {`, `hub != nil {`, inScript+"audit_two_names"),
 	without("a remote of two places gets the pinned one", "internal/crossrepo/places.go",
 		`known.RepoID != "" && !known.Is(id) {`, `known.RepoID == "-" {`, inScript+"repo_two_urls"),
+	without("a place of two that has a name already is told by it", "internal/crossrepo/places.go",
+		`named := fault.As(as.free(alias, id)); named != nil {`, `named := fault.As(as.free(alias, id)); false {`, inScript+"repo_two_urls"),
 	without("a remote of two places gets one of its own", "internal/crossrepo/places.go",
 		`if i < 0 && own == "" {`, `if false {`, inScript+"repo_two_urls"),
 	without("an unusable alias hides no other one of its repository", "internal/crossrepo/alias.go",
