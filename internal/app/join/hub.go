@@ -31,7 +31,8 @@ func sharedURL(al *crossrepo.Alias) (string, error) {
 	id, err := crossrepo.RepoID(shared, "/")
 	if err == nil && id != al.RepoID {
 		err = fault.New(fault.Denied, fault.AudienceMismatch, "%s is pinned as %s here, but others would derive %s from its URL", al.Name, al.RepoID, id).
-			WithHints(fault.Run("githandoff", "repo", "add", al.Name, al.URL.Bare()).Because("pins it again, if that is what you want"))
+			WithHints(fault.Run("githandoff", "repo", "add", al.Name, al.URL.Bare(), "--id", id, "--id", al.RepoID).
+				Because("has new records name it as others do, and keeps the other id"))
 	}
 	return shared, err
 }
