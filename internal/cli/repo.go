@@ -251,7 +251,7 @@ func (c *repoCommand) remove(ctx context.Context) error {
 	if err := aliases.Remove(ctx, c.name); err != nil {
 		return err
 	}
-	if open > 0 {
+	if open > 0 && aliases.NameOf(al.RepoID) == "" {
 		c.Warn(fault.New(fault.NotFound, fault.UnknownHome, "no alias leads to %s any more, where %s of this clone may be open", al.RepoID, fault.Count(open, "handoff")))
 	}
 	return nil

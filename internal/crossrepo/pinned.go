@@ -1,8 +1,11 @@
 package crossrepo
 
 import (
+	"context"
 	"fmt"
 	"slices"
+
+	"githandoff/internal/gitconfig"
 )
 
 // Replaced returns the ids of the repository that an alias means now, if a URL, or the ids given
@@ -20,6 +23,20 @@ func Replaced(as Aliases, name, url string, ids []string) ([]string, error) {
 		return nil, nil // its URL in git's configuration leads there already
 	}
 	return now.IDs(), nil
+}
+
+// pinOthers pins the ids of an alias for the other names of its repository: with other ids it would be
+// another home.
+func pinOthers(ctx context.Context, as Aliases, a *Alias) error {
+	for _, name := range otherNames(as, a) {
+		if err := as.pinAlso(ctx, &Alias{Name: name, Also: a.Also}); err != nil {
+			return err
+		}
+		if err := gitconfig.Of(as.Repo).Set(ctx, "handoffrepo."+name+".id", a.RepoID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Unused returns a name like the given one that no alias has.

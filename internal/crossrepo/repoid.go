@@ -224,7 +224,10 @@ func (as Aliases) AddAs(ctx context.Context, name, url string, ids []string) (*A
 	if err := gather(ctx, hub, a.Also); err != nil {
 		return nil, 0, err
 	}
-	return a, len(compared), as.meet(ctx, a)
+	if err := as.meet(ctx, a); err != nil {
+		return nil, 0, err
+	}
+	return a, len(compared), pinOthers(ctx, as, a)
 }
 
 // unique returns a list without repetitions, and without one entry.
