@@ -366,15 +366,25 @@ func (as Aliases) Add(ctx context.Context, name, url string) (*Alias, error) {
 	if err := settle(ctx, as, name); err != nil {
 		return nil, err
 	}
-	a, err := as.place(ctx, name, url)
+	a, placed, err := as.place(name, url)
 	if err != nil {
 		return nil, err
 	}
 	a.RepoID = id
-	if known, _, err := as.Look(name); err == nil && known.Is(id) {
+	if known := as.pinned(a.source); known.Is(id) {
 		a.RepoID, a.Also = known.RepoID, known.Also // nothing changed
 	}
-	return a, as.meet(ctx, a)
+	return a, keep(ctx, as, a, placed)
+}
+
+// keep writes down an alias that was checked, and its URL unless that is "".
+func keep(ctx context.Context, as Aliases, a *Alias, url string) error {
+	if url != "" {
+		if err := gitconfig.Of(as.Repo).Set(ctx, "handoffrepo."+a.Name+".url", url); err != nil {
+			return err
+		}
+	}
+	return as.meet(ctx, a)
 }
 
 // Remove forgets an alias. One that is a git remote is refused: its URL would stay, and whatever

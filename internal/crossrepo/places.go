@@ -1,12 +1,10 @@
 package crossrepo
 
 import (
-	"context"
 	"slices"
 	"strings"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/gitconfig"
 	"githandoff/internal/handoff"
 )
 
@@ -55,39 +53,37 @@ func places(as Aliases, name string) []string {
 	return urls
 }
 
-// place writes down where an alias leads to. The same URL without its password or token, as a hint
-// shows it, leaves the configured one. A git remote keeps its URL; one that leads to two places gets
-// one of them for handoffs.
-func (as Aliases) place(ctx context.Context, name, url string) (*Alias, error) {
+// place returns the alias of a name that is to lead to a URL, without its ids, and the URL to write
+// down for it; "" if the configured one stays. A URL without its password or token, as a hint shows it,
+// means the configured one with it. A git remote keeps its URL; one that leads to two places gets one of
+// them for handoffs.
+func (as Aliases) place(name, url string) (a *Alias, placed string, err error) {
 	same := func(other string) bool {
 		other = as.insteadOf(other, "insteadof")
 		return other == as.insteadOf(url, "insteadof") || URL(other).Bare() == url
 	}
-	cfg, key := as.Repo.Config, "handoffrepo."+name+".url"
-	own, urls := cfg.Get(key), cfg["remote."+name+".url"]
-	a, err := as.read(name)
+	cfg := as.Repo.Config
+	own, urls := cfg.Get("handoffrepo."+name+".url"), cfg["remote."+name+".url"]
+	a, err = as.read(name)
 	switch {
 	case fault.Is(err, fault.PushURL):
-		i := slices.IndexFunc(places(as, name), same)
-		if i < 0 && own == "" {
-			return nil, err
+		if own == "" && !slices.ContainsFunc(places(as, name), same) {
+			return nil, "", err
 		}
-		if i >= 0 {
-			url = places(as, name)[i]
-		}
-	case own != "" && same(own):
-		return a, err
+	case own != "" && same(own), own == "" && len(urls) > 0 && same(urls[len(urls)-1]):
+		return a, "", err
 	case own == "" && len(urls) > 0:
-		if same(urls[len(urls)-1]) {
-			return a, err
-		}
-		return nil, fault.New(fault.Usage, fault.RepoKnown, "%s is a git remote with the URL %s", name, Quote(URL(urls[0]).String())).
+		return nil, "", fault.New(fault.Usage, fault.RepoKnown, "%s is a git remote with the URL %s", name, Quote(URL(urls[0]).String())).
 			WithHints(fault.Run("git", "remote", "set-url", name, URL(url).Bare()).Because("moves the remote; another alias leaves it alone"))
 	}
-	if err := gitconfig.Of(as.Repo).Set(ctx, key, url); err != nil {
-		return nil, err
+	for _, other := range append([]string{name}, as.Names()...) {
+		if i := slices.IndexFunc(places(as, other), same); i >= 0 {
+			url = places(as, other)[i]
+			break
+		}
 	}
-	return as.read(name)
+	a, err = as.onePlace(&Alias{Name: name, target: url}, url, as.pushURL(url))
+	return a, url, err
 }
 
 // CheckTarget returns the refusal of a target at a git remote whose name no target can have; nil for

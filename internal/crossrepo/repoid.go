@@ -209,7 +209,7 @@ func (as Aliases) AddAs(ctx context.Context, name, url string, ids []string) (*A
 	if err := settle(ctx, as, name); err != nil {
 		return nil, 0, err
 	}
-	a, err := as.place(ctx, name, url)
+	a, placed, err := as.place(name, url)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -224,7 +224,7 @@ func (as Aliases) AddAs(ctx context.Context, name, url string, ids []string) (*A
 	if err := gather(ctx, hub, a.Also); err != nil {
 		return nil, 0, err
 	}
-	if err := as.meet(ctx, a); err != nil {
+	if err := keep(ctx, as, a, placed); err != nil {
 		return nil, 0, err
 	}
 	return a, len(compared), pinOthers(ctx, as, a)
