@@ -140,10 +140,13 @@ func (hs *Homes) Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub
 // knowsMore reports whether an alias leads to a hub not among homes. If not, there are no
 // handoffs elsewhere to look for.
 func (hs *Homes) knowsMore(homes []lifecycle.Home) bool {
-	return slices.ContainsFunc(hs.Aliases.Names(), func(name string) bool {
-		a, _, err := hs.Aliases.Look(name)
-		return err != nil || !slices.ContainsFunc(homes, func(h lifecycle.Home) bool { return h.ID() == a.RepoID })
-	})
+	return slices.ContainsFunc(hs.Aliases.Names(), func(name string) bool { return hs.leadsOutside(name, homes) })
+}
+
+// leadsOutside reports whether an alias leads to none of some homes, or cannot be used.
+func (hs *Homes) leadsOutside(name string, homes []lifecycle.Home) bool {
+	a, _, err := hs.Aliases.Look(name)
+	return err != nil || !slices.ContainsFunc(homes, func(h lifecycle.Home) bool { return h.ID() == a.RepoID })
 }
 
 // Pulled returns the aliases of the hubs this repository takes work from.
@@ -168,11 +171,14 @@ func (hs *Homes) pulled() (aliases []string, chosen bool) {
 	return nil, false
 }
 
-// ReadOthers returns a hint to read the hubs that are left out of [Homes.Pulled]: resume looks there
-// as well once something is known to wait. Without such hubs it returns none.
-func (hs *Homes) ReadOthers() []fault.Hint {
+// ReadOthers returns a hint to read the hubs that are left out of [Homes.Pulled] and are not among
+// the given homes, which were read: resume looks there as well once something is known to wait. Without
+// such hubs it returns none.
+func (hs *Homes) ReadOthers(read ...lifecycle.Home) []fault.Hint {
 	pulled, _ := hs.pulled()
-	others := slices.DeleteFunc(hs.Aliases.Names(), func(name string) bool { return slices.Contains(pulled, name) })
+	others := slices.DeleteFunc(hs.Aliases.Names(), func(name string) bool {
+		return slices.Contains(pulled, name) || !hs.leadsOutside(name, read)
+	})
 	if len(others) == 0 {
 		return nil
 	}

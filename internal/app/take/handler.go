@@ -27,7 +27,7 @@ type Workspace interface {
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 	InboxItems(ctx context.Context, homes ...lifecycle.Home) ([]*workspace.Item, error)
 	Inboxes() []string
-	ReadOthers() []fault.Hint
+	ReadOthers(read ...lifecycle.Home) []fault.Hint
 	Load(ctx context.Context, it *workspace.Item) error
 	Recover(ctx context.Context) error
 	Sources(ctx context.Context) (homes []lifecycle.Home, down error)

@@ -346,7 +346,10 @@ func (t *search) errNothing(ctx context.Context, homes []lifecycle.Home) error {
 	if t.Next { // else it would show what this worktree holds
 		wait = slices.Insert(wait, 2, "--next")
 	}
+	hints := []fault.Hint{
+		fault.Run("githandoff", "inbox", "--all").Because("lists the handoffs that wait for others"),
+		fault.Run(wait...).Because("waits for one"),
+	}
 	return fault.New(fault.NotFound, fault.NothingPending, "nothing waits for %s", t.Agent).
-		WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists the handoffs that wait for others"),
-			fault.Run(wait...).Because("waits for one"))
+		WithHints(append(hints, t.Workspace.ReadOthers(homes...)...)...)
 }
