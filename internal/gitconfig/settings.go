@@ -4,6 +4,7 @@ package gitconfig
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -57,10 +58,16 @@ func (s Settings) Unset(ctx context.Context, key string) error {
 	return s.write(ctx, key, nil, "--unset-all", key)
 }
 
-// RemoveSection removes a section, "name.subsection", with all its keys. The copy in memory
-// keeps them.
+// RemoveSection removes a section, "name.subsection", with all its keys.
 func (s Settings) RemoveSection(ctx context.Context, section string) error {
-	return s.write(ctx, section, nil, "--remove-section", section)
+	if err := s.write(ctx, section, nil, "--remove-section", section); err != nil {
+		return err
+	}
+	maps.DeleteFunc(s.repo.Config, func(key string, _ []string) bool {
+		variable, below := strings.CutPrefix(key, section+".")
+		return below && !strings.Contains(variable, ".") // else of a section with a longer name
+	})
+	return nil
 }
 
 const (

@@ -51,6 +51,13 @@ func TestSettings(t *testing.T) {
 	read := open(t, git)
 	assert.Empty(t, read.Config.Subsections("handoffrepo", "alsoid"))
 	assert.NotContains(t, repo.Config, "handoffrepo.Team.alsoid")
+
+	require.NoError(t, s.Set(t.Context(), "handoffrepo.Team.url", "one"))
+	require.NoError(t, s.Set(t.Context(), "handoffrepo.Team.id", "two"))
+	require.NoError(t, s.Set(t.Context(), "handoffrepo.Team.East.url", "three"))
+	require.NoError(t, s.RemoveSection(t.Context(), "handoffrepo.Team"))
+	assert.Equal(t, open(t, git).Config, repo.Config)
+	assert.Contains(t, repo.Config, "handoffrepo.Team.East.url")
 }
 
 // A lock is waited for. One that stays, and a directory that cannot be written to, are refused with
