@@ -83,7 +83,7 @@ func (c *confirmer) state(ctx context.Context, id handoff.ID) (*lifecycle.State,
 		lane := home.Namespace().Lane(id)
 		known, asked := c.lanes[lane]
 		if !asked {
-			tip, err := c.notes.Repo.Resolve(ctx, lane)
+			tip, err := c.notes.Engine.Repo.Resolve(ctx, lane)
 			known = err == nil && tip != ""
 			c.lanes[lane] = known
 		}

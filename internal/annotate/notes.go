@@ -32,13 +32,12 @@ type Notes struct {
 	Agent     string
 	Engine    *lifecycle.Engine
 	lines     map[string][]string // due notes, by code commit
-	Repo      *refs.Repo
 	Workspace Workspace
 }
 
 // New makes the notes of a workspace.
 func New(w *workspace.Workspace) *Notes {
-	return &Notes{Agent: w.Agent, Engine: w.Engine, Repo: w.Repo, Workspace: w}
+	return &Notes{Agent: w.Agent, Engine: w.Engine, Workspace: w}
 }
 
 // Add remembers one line for the note of a handoff's code commit; none if the handoff is sealed,
@@ -94,7 +93,7 @@ const (
 // notes shown by git log.
 func (n *Notes) update(ctx context.Context, message string, build func(tree string, w *collector) (string, error)) error {
 	for round := 0; ; round++ {
-		w := &collector{repo: n.Repo}
+		w := &collector{repo: n.Engine.Repo}
 		edits, err := n.edits(ctx, message, build, w)
 		if fault.Is(err, fault.MissingObject) && round < noteRounds/4 {
 			// Another process moved the ref and is saving its objects from a gc.
@@ -106,7 +105,7 @@ func (n *Notes) update(ctx context.Context, message string, build func(tree stri
 		if err != nil || len(edits) == 0 {
 			return err
 		}
-		err = n.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: w.objects})
+		err = n.Engine.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: w.objects})
 		if _, ok := errors.AsType[*refs.StaleError](err); !ok {
 			return err
 		}
@@ -122,7 +121,7 @@ func (n *Notes) update(ctx context.Context, message string, build func(tree stri
 
 // edits works out how the notes refs move; none where they are right.
 func (n *Notes) edits(ctx context.Context, message string, build func(tree string, w *collector) (string, error), w *collector) ([]refs.Edit, error) {
-	tip, err := n.Repo.Resolve(ctx, refs.NotesRef)
+	tip, err := n.Engine.Repo.Resolve(ctx, refs.NotesRef)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +163,7 @@ func (n *Notes) commit(w *collector, tree, message string) (string, error) {
 // the outbox is not offered yet: it gets its line when its home has it.
 func (n *Notes) Restore(ctx context.Context) error {
 	var mine []string
-	err := refs.Commits(ctx, n.Repo, func(ref refs.Ref, raw []byte) error {
+	err := refs.Commits(ctx, n.Engine.Repo, func(ref refs.Ref, raw []byte) error {
 		if r, err := record.Scan(raw); err == nil && r.From == n.Agent {
 			mine = append(mine, ref.OID)
 		}

@@ -54,7 +54,7 @@ func (n *Notes) Follow(ctx context.Context, rewrites []Rewrite) error {
 		}
 		return notes.AddTo(ctx, w, w, tree, lines)
 	})
-	return errors.Join(err, remember(ctx, n.Repo, rewrites))
+	return errors.Join(err, remember(ctx, n.Engine.Repo, rewrites))
 }
 
 // pathOf returns the file of remembered rewrites, a line "<old> <new>" for each, newest last.
@@ -96,7 +96,7 @@ func remembered(repo *refs.Repo) ([]Rewrite, error) {
 // followed adds the commits in place of rewritten ones, and leaves out commits missing in this
 // repository.
 func (n *Notes) followed(ctx context.Context, lines map[string][]string) (map[string][]string, error) {
-	rewrites, err := remembered(n.Repo)
+	rewrites, err := remembered(n.Engine.Repo)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (n *Notes) followed(ctx context.Context, lines map[string][]string) (map[st
 		}
 	}
 	for commit := range all {
-		o, err := n.Repo.Read(ctx, commit, maxCodeCommit)
+		o, err := n.Engine.Repo.Read(ctx, commit, maxCodeCommit)
 		if err != nil || o == nil || o.Type != "commit" {
 			delete(all, commit)
 		}

@@ -78,7 +78,7 @@ func (n *Notes) fetch(ctx context.Context, hub *crossrepo.Hub) (before string, e
 	if before, ok := hub.BroughtNotes(); ok {
 		return before, nil
 	}
-	if before, err = n.Repo.Resolve(ctx, hub.NotesCopy()); err != nil {
+	if before, err = n.Engine.Repo.Resolve(ctx, hub.NotesCopy()); err != nil {
 		before = "" // it leads to something large
 	}
 	return before, hub.FetchNotes(ctx)
@@ -92,7 +92,7 @@ func (n *Notes) errFetch(ctx context.Context, hub *crossrepo.Hub, err error) err
 	if _, down := hub.RemoteLanes(ctx); down != nil {
 		return down
 	}
-	if gitexec.Damaged(err, n.Repo.Objects) || gitexec.CouldNotStore(err) { // here: what is there does no harm
+	if gitexec.Damaged(err, n.Engine.Repo.Objects) || gitexec.CouldNotStore(err) { // here: what is there does no harm
 		n.Workspace.Warn(fmt.Errorf("notes at %s are not merged: this clone cannot take them: %s", hub.Alias.Name, crossrepo.GitSaid(err)))
 		return nil
 	}
@@ -124,7 +124,7 @@ func (n *Notes) push(ctx context.Context, hub *crossrepo.Hub, s *sharing, onTop 
 	if err := n.atHub(ctx, hub, s); err != nil {
 		return false, err
 	}
-	w := &collector{repo: n.Repo}
+	w := &collector{repo: n.Engine.Repo}
 	tree, err := notes.Set(ctx, w, w, s.theirs, s.give)
 	if err != nil {
 		return false, err
@@ -140,7 +140,7 @@ func (n *Notes) push(ctx context.Context, hub *crossrepo.Hub, s *sharing, onTop 
 	if err != nil {
 		return false, err
 	}
-	if err := n.Repo.Store.Write(w.objects...); err != nil {
+	if err := n.Engine.Repo.Store.Write(w.objects...); err != nil {
 		return false, err
 	}
 	t := refs.Transaction{Edits: []refs.Edit{{Ref: hub.NotesCopy(), Old: s.tip, New: oid}}, Objects: w.objects}
@@ -151,7 +151,7 @@ func (n *Notes) push(ctx context.Context, hub *crossrepo.Hub, s *sharing, onTop 
 	if err != nil || !report.Accepted(t.Edits) {
 		return false, err
 	}
-	return true, n.Repo.Apply(ctx, t)
+	return true, n.Engine.Repo.Apply(ctx, t)
 }
 
 // atHub removes the notes of commits missing at the hub, as far as this clone knows: they would
@@ -164,7 +164,7 @@ func (n *Notes) atHub(ctx context.Context, hub *crossrepo.Hub, s *sharing) error
 	for target := range s.added {
 		ask.WriteString(target + "\n")
 	}
-	out, err := n.Repo.Runner.Run(ctx, gitexec.Cmd{
+	out, err := n.Engine.Repo.Runner.Run(ctx, gitexec.Cmd{
 		Args:  []string{"rev-list", "--stdin", "--not", "--remotes=" + hub.Alias.Name},
 		Stdin: strings.NewReader(ask.String()), MaxOutput: 1 << 28,
 	})

@@ -63,15 +63,15 @@ func (n *Notes) read(ctx context.Context, hub *crossrepo.Hub) (*sharing, error) 
 		notes: n, lanes: newConfirmer(n),
 		take: map[string][]string{}, give: map[string][]string{}, added: map[string][]string{},
 	}
-	r := &collector{repo: n.Repo}
-	ours, err := n.Repo.Resolve(ctx, refs.NotesRef)
+	r := &collector{repo: n.Engine.Repo}
+	ours, err := n.Engine.Repo.Resolve(ctx, refs.NotesRef)
 	if err == nil {
 		s.ours, err = notes.Root(ctx, r, ours)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if s.tip, err = n.Repo.Resolve(ctx, hub.NotesCopy()); err != nil {
+	if s.tip, err = n.Engine.Repo.Resolve(ctx, hub.NotesCopy()); err != nil {
 		return nil, err
 	}
 	if s.theirs, err = notes.Root(ctx, r, s.tip); err != nil {
@@ -86,7 +86,7 @@ func (s *sharing) compareBatch(ctx context.Context, batch []notes.Change) error 
 	for _, c := range batch {
 		oids = append(oids, c.Target, cmp.Or(c.Blob, c.Target))
 	}
-	kinds, err := refs.Kinds(ctx, s.notes.Repo, oids)
+	kinds, err := refs.Kinds(ctx, s.notes.Engine.Repo, oids)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (s *sharing) compareBatch(ctx context.Context, batch []notes.Change) error 
 			blobs = append(blobs, c.Blob)
 		}
 	}
-	read := refs.NewBatchReader(s.notes.Repo, "blob", blobs, notes.MaxNote)
+	read := refs.NewBatchReader(s.notes.Engine.Repo, "blob", blobs, notes.MaxNote)
 	defer read.Close()
 	for _, c := range here {
 		if err := s.compareNote(ctx, c, read); err != nil {
@@ -119,7 +119,7 @@ func (s *sharing) compareBatch(ctx context.Context, batch []notes.Change) error 
 
 // compareNote compares the note of one commit of this repository. Read has the next blob.
 func (s *sharing) compareNote(ctx context.Context, c notes.Change, read *refs.BatchReader) error {
-	ours, err := notes.ReadIn(ctx, &collector{repo: s.notes.Repo}, s.ours, c.Target)
+	ours, err := notes.ReadIn(ctx, &collector{repo: s.notes.Engine.Repo}, s.ours, c.Target)
 	if err != nil {
 		return err
 	}

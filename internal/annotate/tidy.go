@@ -110,7 +110,7 @@ func (n *Notes) tidyLines(ctx context.Context, r notes.Reader, t tidied) (map[st
 
 // areShown reports whether git log shows notes here: "init --notes" asks for it.
 func (n *Notes) areShown() bool {
-	return slices.Contains(n.Repo.Config["notes.displayref"], refs.ShownRef)
+	return slices.Contains(n.Engine.Repo.Config["notes.displayref"], refs.ShownRef)
 }
 
 // Show updates the notes shown by git log. git complains of a missing ref, so this one is made
@@ -124,7 +124,7 @@ func (n *Notes) shownEdit(ctx context.Context, tree string, w *collector) ([]ref
 	if !n.areShown() {
 		return nil, nil
 	}
-	tip, err := n.Repo.Resolve(ctx, refs.ShownRef)
+	tip, err := n.Engine.Repo.Resolve(ctx, refs.ShownRef)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (n *Notes) shownEdit(ctx context.Context, tree string, w *collector) ([]ref
 	if err != nil {
 		return nil, err
 	}
-	oid, err := n.commit(w, next, "Notes shown by githandoff\n\n"+notesOf+cmp.Or(tree, n.Repo.Format.EmptyTree()))
+	oid, err := n.commit(w, next, "Notes shown by githandoff\n\n"+notesOf+cmp.Or(tree, n.Engine.Repo.Format.EmptyTree()))
 	if err != nil || oid == tip {
 		return nil, err
 	}

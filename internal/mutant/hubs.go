@@ -141,7 +141,7 @@ var ofHubs = []mutant{
 	without("lost keys and lists are brought by the sync that reads them", "internal/team/team.go",
 		`if first = crossrepo.MendPublished(ctx, hub); first == nil {`, `if false {`, "./internal/cli -run TestScript/doctor_published"),
 	without("a lost list is no bad list", "internal/team/team.go",
-		`refs.ReadNamed(ctx, t.Repo, e.OID, sign.MaxTeam, "a list of the keys at "+hub.Alias.Name)`, `t.Repo.Read(ctx, e.OID, sign.MaxTeam)`, "./internal/cli -run TestScript/doctor_published"),
+		`refs.ReadNamed(ctx, t.Engine.Repo, e.OID, sign.MaxTeam, "a list of the keys at "+hub.Alias.Name)`, `t.Engine.Repo.Read(ctx, e.OID, sign.MaxTeam)`, "./internal/cli -run TestScript/doctor_published"),
 	without("a lost key is not passed over", "internal/team/keys.go",
 		`			lost = err
 `, `			lost = nil

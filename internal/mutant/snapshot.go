@@ -155,7 +155,7 @@ var ofSnapshots = []mutant{
 		`	for _, name := range slices.Sorted(maps.Keys(c.work)) {`, `	for _, name := range slices.Sorted(maps.Keys(c.views)) {`,
 		"./internal/cli -run TestScript/audit_snapshot"),
 	without("a refused reroute keeps no copy of a snapshot", "internal/app/move/move.go",
-		`		lifecycle.ForgetWork(ctx, h.Repo, f.Home, p)`, `		_ = p`,
+		`		lifecycle.ForgetWork(ctx, h.Engine.Repo, f.Home, p)`, `		_ = p`,
 		"./internal/cli -run TestScript/snapshot_copy"),
 	without("a lock in the way of a new worktree is noted for doctor", "internal/workcopy/restore.go",
 		`	if _, err := os.Lstat(snapshot.BranchLock(h.Repo, c.Branch)); err == nil {`, `	if false {`,

@@ -86,7 +86,7 @@ var ofWork = []mutant{
 	without("an invitation of another version is named as such", "internal/invite/record.go",
 		`if err := ofSchema(p.Document, schema); err != nil {`, `if err := ofSchema(p.Document, schema); err != nil && false {`, "./internal/invite -run TestRefused"),
 	without("one process takes the kept steps at a time", "internal/app/hubsync/kept.go",
-		`private.Lock(ctx, hd.Repo.OwnWorktree("steps.lock"))`, `func() { _ = private.Lock }, error(nil)`, inScript+"sync_at_once"),
+		`private.Lock(ctx, hd.Engine.Repo.OwnWorktree("steps.lock"))`, `func() { _ = private.Lock }, error(nil)`, inScript+"sync_at_once"),
 	without("one process changes a record at a time", "internal/work/claims.go",
 		`	unlock, err := c.lock(ctx)
 	if err != nil {

@@ -29,13 +29,12 @@ type Workspace interface {
 // Outbox holds the handoffs of this repository waiting for delivery.
 type Outbox struct {
 	Engine    *lifecycle.Engine
-	Repo      *refs.Repo
 	Workspace Workspace
 }
 
 // New makes the outbox of a workspace.
 func New(w *workspace.Workspace) *Outbox {
-	return &Outbox{Engine: w.Engine, Repo: w.Repo, Workspace: w}
+	return &Outbox{Engine: w.Engine, Workspace: w}
 }
 
 // KeptError returns the error of a failed or interrupted delivery: the handoff is still there.
@@ -117,7 +116,7 @@ func (o *Outbox) Deliver(ctx context.Context, home lifecycle.Home, p *lifecycle.
 		return err
 	}
 	// If it was offered already (an answer was lost, or another process was faster), they were not made.
-	return lifecycle.ApplyMissing(ctx, o.Repo, localEdits)
+	return lifecycle.ApplyMissing(ctx, o.Engine.Repo, localEdits)
 }
 
 // Stage marks a child in the outbox: it must not be delivered before its parent's receipt names
@@ -129,7 +128,7 @@ type Stage struct {
 }
 
 // Staged returns the children waiting for the receipt of their parent.
-func (o *Outbox) Staged() work.Documents[Stage] { return stagedIn(o.Repo) }
+func (o *Outbox) Staged() work.Documents[Stage] { return stagedIn(o.Engine.Repo) }
 
 func stagedIn(repo *refs.Repo) work.Documents[Stage] {
 	return work.Documents[Stage]{Dir: repo.Own("staged")}
@@ -166,11 +165,11 @@ func unborn(ctx context.Context, repo *refs.Repo, now time.Time) (files []string
 // Unstage lets a staged child go: to be delivered, or dropped.
 func (o *Outbox) Unstage(ctx context.Context, child lifecycle.Place, drop bool) error {
 	if drop {
-		gone, err := refs.Deletions(ctx, o.Repo, refs.Outbox(child.Agent, child.ID), refs.WorkOut(child.ID))
+		gone, err := refs.Deletions(ctx, o.Engine.Repo, refs.Outbox(child.Agent, child.ID), refs.WorkOut(child.ID))
 		if err != nil {
 			return err
 		}
-		if err := o.Repo.Apply(ctx, refs.Transaction{Edits: gone}); err != nil {
+		if err := o.Engine.Repo.Apply(ctx, refs.Transaction{Edits: gone}); err != nil {
 			return err
 		}
 	}

@@ -56,5 +56,5 @@ func (o *Outbox) renamed(ctx context.Context, home lifecycle.Home, p *lifecycle.
 	for _, e := range p.KeptWork() {
 		edits = append(edits, refs.Edit{Ref: e.Ref, Old: e.New})
 	}
-	return again, o.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: again.Objects})
+	return again, o.Engine.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: again.Objects})
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func (w *Writer) deletions(ctx context.Context, names ...string) []refs.Edit {
-	edits, _ := refs.Deletions(ctx, w.Repo, names...) // what cannot be read stays
+	edits, _ := refs.Deletions(ctx, w.Engine.Repo, names...) // what cannot be read stays
 	return edits
 }
 
@@ -22,7 +22,7 @@ func (w *Writer) FreeCheckpoints(ctx context.Context, id, parent handoff.ID) []r
 	if parent == "" {
 		return edits
 	}
-	if kept, err := w.Repo.List(ctx, refs.Checkpoint("")); err != nil || len(kept) == len(edits) {
+	if kept, err := w.Engine.Repo.List(ctx, refs.Checkpoint("")); err != nil || len(kept) == len(edits) {
 		return edits
 	}
 	for range handoff.MaxChain {

@@ -32,8 +32,8 @@ func (w *Writer) Outcome(ctx context.Context, home lifecycle.Home, p lifecycle.P
 	if len(s.Chain) == 0 {
 		return out, nil, nil
 	}
-	if w.Repo.Config.Bool("handoff.archive") {
-		old, err := w.Repo.Resolve(ctx, refs.Archive(p.ID))
+	if w.Engine.Repo.Config.Bool("handoff.archive") {
+		old, err := w.Engine.Repo.Resolve(ctx, refs.Archive(p.ID))
 		if err != nil {
 			return out, nil, err
 		}
@@ -97,7 +97,7 @@ func SentChild(home lifecycle.Home, child *lifecycle.Payload) []refs.Edit {
 // command.
 func (w *Writer) Unkept(ctx context.Context, edits []refs.Edit) (left []refs.Edit, err error) {
 	for _, e := range edits {
-		if e.Old, err = w.Repo.Resolve(ctx, e.Ref); err != nil {
+		if e.Old, err = w.Engine.Repo.Resolve(ctx, e.Ref); err != nil {
 			return nil, err
 		}
 		if e.Old != e.New {

@@ -7,7 +7,6 @@ import (
 
 	"githandoff/internal/annotate"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/refs"
 	"githandoff/internal/workspace"
 )
 
@@ -20,7 +19,6 @@ type Workspace interface {
 // Writer ends handoffs.
 type Writer struct {
 	Engine    *lifecycle.Engine
-	Repo      *refs.Repo
 	Workspace Workspace
 
 	Notes *annotate.Notes
@@ -28,5 +26,5 @@ type Writer struct {
 
 // New makes the writer of a workspace.
 func New(w *workspace.Workspace) *Writer {
-	return &Writer{Engine: w.Engine, Repo: w.Repo, Workspace: w, Notes: annotate.New(w)}
+	return &Writer{Engine: w.Engine, Workspace: w, Notes: annotate.New(w)}
 }

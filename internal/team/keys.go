@@ -30,21 +30,21 @@ func (t *Team) PublishKey(ctx context.Context, hub *crossrepo.Hub, public sign.P
 		if err := hub.FetchPublished(ctx, ref); err != nil {
 			return "", err
 		}
-		old, err := t.Repo.Resolve(ctx, ref)
+		old, err := t.Engine.Repo.Resolve(ctx, ref)
 		if err != nil {
 			return "", err
 		}
-		if there, err := keyIn(ctx, t.Repo, ref, public.KID()); err == nil {
+		if there, err := keyIn(ctx, t.Engine.Repo, ref, public.KID()); err == nil {
 			if public, err = public.With(there); err != nil {
 				return "", err
 			}
 		}
 		text := []byte(public.Text())
-		if there, _, err := refs.Carried(ctx, t.Repo, ref, sign.MaxKey); err == nil && there != nil && bytes.Equal(there.Body, text) {
+		if there, _, err := refs.Carried(ctx, t.Engine.Repo, ref, sign.MaxKey); err == nil && there != nil && bytes.Equal(there.Body, text) {
 			return hub.RemoteName(ref), nil
 		}
 		file := crossrepo.File(hub, text, old)
-		if err := t.Repo.Store.Write(file...); err != nil {
+		if err := t.Engine.Repo.Store.Write(file...); err != nil {
 			return "", err
 		}
 		if err = hub.Publish(ctx, refs.Edit{Ref: ref, Old: old, New: file[len(file)-1].OID}, file...); err == nil || try == publishTries || errors.Is(err, refs.ErrRefused) {
@@ -60,16 +60,16 @@ const publishTries = 3
 // PublishedKey finds a published key by its name: in this repository (in a hub with a prefix,
 // first below the prefix), or else at the known hubs. Another key under the name is refused.
 func (t *Team) PublishedKey(ctx context.Context, kid sign.KID) (public sign.PublicKey, where string, err error) {
-	prefix, err := crossrepo.HubPrefix(t.Repo)
+	prefix, err := crossrepo.HubPrefix(t.Engine.Repo)
 	if err != nil {
 		return public, "", err
 	}
-	if prefix != "" && t.Repo.Bare {
-		if public, err = KeyHere(ctx, t.Repo, refs.Namespace(prefix+"/"), kid); !fault.Is(err, fault.NoKey) {
+	if prefix != "" && t.Engine.Repo.Bare {
+		if public, err = KeyHere(ctx, t.Engine.Repo, refs.Namespace(prefix+"/"), kid); !fault.Is(err, fault.NoKey) {
 			return public, "this repository", err
 		}
 	}
-	public, err = KeyHere(ctx, t.Repo, refs.LocalNamespace, kid)
+	public, err = KeyHere(ctx, t.Engine.Repo, refs.LocalNamespace, kid)
 	if err == nil {
 		return public, "this repository", nil
 	}
@@ -83,7 +83,7 @@ func (t *Team) PublishedKey(ctx context.Context, kid sign.KID) (public sign.Publ
 			_, err = t.rememberKeys(ctx, hub, sign.Hex(kid))
 		}
 		if err == nil {
-			public, err = KeyHere(ctx, t.Repo, hub.Namespace(), kid)
+			public, err = KeyHere(ctx, t.Engine.Repo, hub.Namespace(), kid)
 		}
 		if err == nil {
 			return public, name, nil
@@ -141,12 +141,12 @@ func (t *Team) LocalCopy(ctx context.Context, kid sign.KID) (public sign.PublicK
 		return public, false
 	}
 	hex := sign.Hex(kid)
-	list, err := t.Repo.List(ctx, keysOf(refs.LocalNamespace)+hex, refs.Root+"remotes/*/keys-seen/"+hex, refs.Root+"remotes/*/keys/"+hex)
+	list, err := t.Engine.Repo.List(ctx, keysOf(refs.LocalNamespace)+hex, refs.Root+"remotes/*/keys-seen/"+hex, refs.Root+"remotes/*/keys/"+hex)
 	if err != nil {
 		return public, false
 	}
 	for _, ref := range list {
-		one, err := keyIn(ctx, t.Repo, ref.Name, kid)
+		one, err := keyIn(ctx, t.Engine.Repo, ref.Name, kid)
 		if err != nil {
 			continue
 		}
@@ -165,7 +165,7 @@ const maxUnpinned = 200
 // Unpinned returns the published keys not pinned here, as far as this repository has copies. Their
 // user ids prove nothing.
 func (t *Team) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
-	list, err := t.Repo.List(ctx, keysOf(refs.LocalNamespace), refs.Root+"remotes/*/keys/*")
+	list, err := t.Engine.Repo.List(ctx, keysOf(refs.LocalNamespace), refs.Root+"remotes/*/keys/*")
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (t *Team) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
 		if _, pinned := t.Engine.Keys.Trust.Lookup(kid); !ok || pinned || seen[kid] {
 			continue
 		}
-		o, _, err := refs.Carried(ctx, t.Repo, ref.OID, sign.MaxKey)
+		o, _, err := refs.Carried(ctx, t.Engine.Repo, ref.OID, sign.MaxKey)
 		if err != nil || o == nil {
 			continue // it is no key of ours to complain about
 		}
@@ -193,7 +193,7 @@ func (t *Team) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
 // the reason missing_object.
 func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, only string) ([]sign.PublicKey, error) {
 	keys, seen := keysOf(hub.Namespace()), seenOf(hub.Namespace())
-	list, err := t.Repo.List(ctx, keys+only, seen+only)
+	list, err := t.Engine.Repo.List(ctx, keys+only, seen+only)
 	if err != nil {
 		return nil, err
 	}
@@ -221,23 +221,23 @@ func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, only string
 		if err != nil {
 			continue // it is no key of ours to complain about
 		}
-		if blob := refs.NewObject(t.Repo.Format, "blob", []byte(public.Text())); blob.OID != known[name] {
+		if blob := refs.NewObject(t.Engine.Repo.Format, "blob", []byte(public.Text())); blob.OID != known[name] {
 			blobs, edits = append(blobs, blob), append(edits, refs.Edit{Ref: seen + name, Old: known[name], New: blob.OID})
 		}
 		if trusted {
 			pinned = append(pinned, public)
 		}
 	}
-	return pinned, cmp.Or(t.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: blobs}), lost)
+	return pinned, cmp.Or(t.Engine.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: blobs}), lost)
 }
 
 // merged returns a published key with the packets of the remembered copy.
 func (t *Team) merged(ctx context.Context, hub *crossrepo.Hub, kid sign.KID) (sign.PublicKey, error) {
-	public, err := keyIn(ctx, t.Repo, keysOf(hub.Namespace())+sign.Hex(kid), kid)
+	public, err := keyIn(ctx, t.Engine.Repo, keysOf(hub.Namespace())+sign.Hex(kid), kid)
 	if err != nil {
 		return public, err
 	}
-	before, err := keyIn(ctx, t.Repo, seenOf(hub.Namespace())+sign.Hex(kid), kid)
+	before, err := keyIn(ctx, t.Engine.Repo, seenOf(hub.Namespace())+sign.Hex(kid), kid)
 	if fault.Is(err, fault.MissingObject) {
 		return public, err
 	}

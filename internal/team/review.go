@@ -44,7 +44,7 @@ func (t *Team) Review(ctx context.Context, aliases []string) (unpinned []sign.Pu
 // PublishOwn publishes an agent's own key at a hub: the first time if the hub is not known to have
 // it, and later if the known copy there lacks something of it, such as a later end.
 func (t *Team) PublishOwn(ctx context.Context, hub *crossrepo.Hub, public sign.PublicKey, first bool) error {
-	there, err := keyIn(ctx, t.Repo, keysOf(hub.Namespace())+sign.Hex(public.KID()), public.KID())
+	there, err := keyIn(ctx, t.Engine.Repo, keysOf(hub.Namespace())+sign.Hex(public.KID()), public.KID())
 	if err == nil && there.Holds(public) || fault.Is(err, fault.NoKey) && !first {
 		return nil
 	}

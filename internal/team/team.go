@@ -36,7 +36,7 @@ func Published(hub *crossrepo.Hub) []string {
 func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub, take func() error) (adopted int64, err error) {
 	var before lifecycle.Tips // of lanes, which the same connection brought
 	if t.Engine.Keys.Trust.HasTeams() {
-		if before, err = lifecycle.LaneTips(ctx, t.Repo); err != nil {
+		if before, err = lifecycle.LaneTips(ctx, t.Engine.Repo); err != nil {
 			return 0, err
 		}
 	}
@@ -88,10 +88,10 @@ const maxLists = 32
 // is published.
 func (t *Team) lists(ctx context.Context, hub *crossrepo.Hub) ([]list, error) {
 	ref := teamOf(hub.Namespace())
-	if oid, err := t.Repo.Resolve(ctx, ref); err != nil || oid == "" {
+	if oid, err := t.Engine.Repo.Resolve(ctx, ref); err != nil || oid == "" {
 		return nil, err
 	}
-	tree, err := t.Repo.Read(ctx, ref+"^{tree}", maxTeamCommit)
+	tree, err := t.Engine.Repo.Read(ctx, ref+"^{tree}", maxTeamCommit)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (t *Team) lists(ctx context.Context, hub *crossrepo.Hub) ([]list, error) {
 	if tree == nil {
 		return nil, none
 	}
-	entries, err := t.Repo.Format.ParseTree(tree.Body)
+	entries, err := t.Engine.Repo.Format.ParseTree(tree.Body)
 	if err != nil {
 		return nil, none
 	}
@@ -108,11 +108,11 @@ func (t *Team) lists(ctx context.Context, hub *crossrepo.Hub) ([]list, error) {
 		if !sign.IsTeamFile(e.Name) || e.Mode == gitobj.Gitlink {
 			continue
 		}
-		raw, err := refs.ReadNamed(ctx, t.Repo, e.OID, sign.MaxTeam, "a list of the keys at "+hub.Alias.Name)
+		raw, err := refs.ReadNamed(ctx, t.Engine.Repo, e.OID, sign.MaxTeam, "a list of the keys at "+hub.Alias.Name)
 		if err != nil {
 			return nil, err
 		}
-		sig, err := t.Repo.Read(ctx, ref+":"+e.Name+sign.TeamSigSuffix, sign.MaxTeamSig)
+		sig, err := t.Engine.Repo.Read(ctx, ref+":"+e.Name+sign.TeamSigSuffix, sign.MaxTeamSig)
 		if err != nil {
 			return nil, err
 		}
@@ -287,12 +287,12 @@ func (t *Team) pushTeam(ctx context.Context, hub *crossrepo.Hub, team *sign.Team
 		return err
 	}
 	ref := teamOf(hub.Namespace())
-	old, err := t.Repo.Resolve(ctx, ref)
+	old, err := t.Engine.Repo.Resolve(ctx, ref)
 	if err != nil {
 		return err
 	}
 	var parents []string
-	if o, err := t.Repo.Read(ctx, ref, maxTeamCommit); err != nil {
+	if o, err := t.Engine.Repo.Read(ctx, ref, maxTeamCommit); err != nil {
 		return err
 	} else if o != nil && o.Type == "commit" {
 		parents = []string{o.OID}
@@ -300,7 +300,7 @@ func (t *Team) pushTeam(ctx context.Context, hub *crossrepo.Hub, team *sign.Team
 	var objects []*refs.Object
 	var files []gitobj.TreeEntry
 	for _, l := range append(others, list{sign.LastTeamFile, raw, sig}) {
-		list, seal := refs.NewObject(t.Repo.Format, "blob", l.raw), refs.NewObject(t.Repo.Format, "blob", l.sig)
+		list, seal := refs.NewObject(t.Engine.Repo.Format, "blob", l.raw), refs.NewObject(t.Engine.Repo.Format, "blob", l.sig)
 		objects = append(objects, list, seal)
 		files = append(files, gitobj.TreeEntry{Mode: gitobj.File, Name: l.name, OID: list.OID},
 			gitobj.TreeEntry{Mode: gitobj.File, Name: l.name + sign.TeamSigSuffix, OID: seal.OID})
@@ -319,15 +319,15 @@ func (t *Team) pushTeam(ctx context.Context, hub *crossrepo.Hub, team *sign.Team
 	if err != nil {
 		return err
 	}
-	tree := refs.NewObject(t.Repo.Format, "tree", raw)
+	tree := refs.NewObject(t.Engine.Repo.Format, "tree", raw)
 	body, err := notes.Commit(tree.OID, parents, t.Engine.Author.Actor+" <"+sign.Mail(t.Engine.Author.Actor)+">", t.Engine.Now().UTC(),
 		fmt.Sprintf("trusted keys, list %d", team.Serial))
 	if err != nil {
 		return err
 	}
-	commit := refs.NewObject(t.Repo.Format, "commit", body)
+	commit := refs.NewObject(t.Engine.Repo.Format, "commit", body)
 	objects = append(objects, tree, commit)
-	if err := t.Repo.Store.Write(objects...); err != nil {
+	if err := t.Engine.Repo.Store.Write(objects...); err != nil {
 		return err
 	}
 	return hub.Publish(ctx, refs.Edit{Ref: ref, Old: old, New: commit.OID}, objects...)

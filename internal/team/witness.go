@@ -28,13 +28,12 @@ type Team struct {
 	Aliases   crossrepo.Aliases
 	Engine    *lifecycle.Engine
 	Local     *lifecycle.LocalHome
-	Repo      *refs.Repo
 	Workspace Workspace
 }
 
 // New makes the team of a workspace.
 func New(w *workspace.Workspace) *Team {
-	return &Team{Aliases: w.Aliases, Engine: w.Engine, Local: w.Local, Repo: w.Repo, Workspace: w}
+	return &Team{Aliases: w.Aliases, Engine: w.Engine, Local: w.Local, Workspace: w}
 }
 
 // Witness records the tips of the lanes seen so far, for each key which is no longer valid and
@@ -47,11 +46,11 @@ func (t *Team) Witness(ctx context.Context, before lifecycle.Tips) error {
 	}
 	if before == nil {
 		var err error
-		if before, err = lifecycle.LaneTips(ctx, t.Repo); err != nil {
+		if before, err = lifecycle.LaneTips(ctx, t.Engine.Repo); err != nil {
 			return err
 		}
 	}
-	seen, err := lifecycle.KeepTips(ctx, t.Repo, before)
+	seen, err := lifecycle.KeepTips(ctx, t.Engine.Repo, before)
 	if err != nil {
 		return err
 	}
@@ -98,7 +97,7 @@ func (t *Team) seenAt(ctx context.Context, hub *crossrepo.Hub, listed, entries [
 			if err := hub.RefreshAllLanes(ctx); err != nil {
 				return err
 			}
-			all, err := lifecycle.Seen(ctx, t.Repo, spaceName(hub))
+			all, err := lifecycle.Seen(ctx, t.Engine.Repo, spaceName(hub))
 			if err != nil {
 				return err
 			}
@@ -115,7 +114,7 @@ func (t *Team) seenTrees(ctx context.Context, entries []sign.TrustEntry) ([]gito
 	var trees []gitobj.TreeEntry
 	for _, e := range entries {
 		for _, tree := range e.Seen {
-			o, err := t.Repo.Read(ctx, tree, lifecycle.MaxTips)
+			o, err := t.Engine.Repo.Read(ctx, tree, lifecycle.MaxTips)
 			if err != nil {
 				return nil, err
 			}

@@ -56,7 +56,7 @@ func (l Located) Worktree() (string, error) {
 // this clone that holds it; if that was removed, and this agent's, the hint continues it here.
 func (w *Held) HeldElsewhere(s *lifecycle.State) error {
 	by := w.Verifier.Author
-	held, err := OfClone(w.Repo)
+	held, err := OfClone(w.Verifier.Repo)
 	if err != nil {
 		return err
 	}

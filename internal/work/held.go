@@ -26,7 +26,6 @@ type Held struct {
 	Agent     string
 	Claims    Claims
 	Verifier  *lifecycle.Verifier
-	Repo      *refs.Repo
 	Workspace Workspace
 }
 
@@ -140,7 +139,7 @@ func (w *Held) Close(ctx context.Context, st *Standing) error {
 	}
 	if _, hub := st.Home.(*crossrepo.Hub); hub && st.State.Receipt != nil && st.State.Tip != "" {
 		ref := st.Home.Namespace().Inbox(st.State.Agent, st.State.ID)
-		if err := w.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: st.State.Tip}}}); err != nil {
+		if err := w.Verifier.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: st.State.Tip}}}); err != nil {
 			w.Workspace.Warn(err)
 		}
 	}
@@ -252,7 +251,7 @@ func each(held []*Claim, hint func(id string) fault.Hint) (hints []fault.Hint) {
 
 // Elsewhere returns the claims of this agent held by other worktrees of the clone.
 func (w *Held) Elsewhere() ([]Located, error) {
-	held, err := OfClone(w.Repo)
+	held, err := OfClone(w.Verifier.Repo)
 	return slices.DeleteFunc(held, func(l Located) bool { return l.Actor != w.Agent || l.GitDir == w.Claims.GitDir }), err
 }
 

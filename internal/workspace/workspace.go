@@ -73,7 +73,7 @@ func (w *Workspace) Principal() string {
 // Work returns the work held by the agent in this worktree.
 func (w *Workspace) Work() *work.Held {
 	return &work.Held{
-		Agent: w.Agent, Claims: w.Claims, Verifier: w.Engine.Verifier, Repo: w.Repo, Workspace: w,
+		Agent: w.Agent, Claims: w.Claims, Verifier: w.Engine.Verifier, Workspace: w,
 	}
 }
 

@@ -79,7 +79,7 @@ func (h *Handler) audited(ctx context.Context, aliases []string) ([]lifecycle.Ho
 		}
 		return homes, err
 	}
-	used, err := workspace.UsedHomes(ctx, h.Repo)
+	used, err := workspace.UsedHomes(ctx, h.Engine.Repo)
 	for _, id := range used {
 		if _, err := h.Workspace.Home(ctx, id); fault.Is(err, fault.UnknownHome) {
 			h.Workspace.Unread(fmt.Errorf("%w, where handoffs of this clone may be open: githandoff sync says how to name it", err))
@@ -99,7 +99,7 @@ func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, unread boo
 		said[f.words()] = true
 		return a.Finding(home, f)
 	}
-	c := compare(h.Repo, home, first)
+	c := compare(h.Engine.Repo, home, first)
 	if err := h.run(ctx, c, audited.Program()); err != nil || unread {
 		return err
 	}
@@ -107,7 +107,7 @@ func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, unread boo
 	if err != nil || len(moved) == 0 {
 		return err
 	}
-	again := compare(h.Repo, home, Visitor{
+	again := compare(h.Engine.Repo, home, Visitor{
 		Entry: func(lifecycle.Home, *lifecycle.Entry) error { return nil },
 		Finding: func(home lifecycle.Home, f Finding) error {
 			if said[f.words()] {

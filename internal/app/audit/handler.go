@@ -10,7 +10,6 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
-	"githandoff/internal/refs"
 	"githandoff/internal/workspace"
 )
 
@@ -25,13 +24,12 @@ type Workspace interface {
 // Handler audits the lanes of this repository and of its hubs.
 type Handler struct {
 	Engine    *lifecycle.Engine
-	Repo      *refs.Repo
 	Workspace Workspace
 }
 
 // New makes the handler of a workspace.
 func New(w *workspace.Workspace) *Handler {
-	return &Handler{Engine: w.Engine, Repo: w.Repo, Workspace: w}
+	return &Handler{Engine: w.Engine, Workspace: w}
 }
 
 // Filter chooses entries of a log. A zero field keeps all.

@@ -71,7 +71,7 @@ func (h *house) audit(t *testing.T, meanwhile func()) []fault.Reason {
 	t.Helper()
 	var found []fault.Reason
 	entries, want := 0, h.entries
-	handler := &Handler{Engine: h.engine, Repo: h.engine.Repo}
+	handler := &Handler{Engine: h.engine}
 	require.NoError(t, handler.auditHome(t.Context(), h.home, false, Visitor{
 		Entry: func(lifecycle.Home, *lifecycle.Entry) error {
 			if entries++; entries == 1 {

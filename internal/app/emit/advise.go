@@ -36,10 +36,10 @@ func (s *Handler) advise(ctx context.Context, env *handoff.Envelope, alias strin
 		if env.Work != nil {
 			return // all of it goes along
 		}
-		if n := refs.Uncommitted(ctx, s.Repo); n > 0 {
+		if n := refs.Uncommitted(ctx, s.Engine.Repo); n > 0 {
 			found <- fmt.Errorf("%s not committed: the receiver does not have that work", changedFiles(n))
 		}
-		if alias != "" && env.Source.Commit != "" && refs.Unpushed(ctx, s.Repo, alias, env.Source.Commit) {
+		if alias != "" && env.Source.Commit != "" && refs.Unpushed(ctx, s.Engine.Repo, alias, env.Source.Commit) {
 			found <- fmt.Errorf("commit %.10s is not on %s yet, as far as this clone knows: push it", env.Source.Commit, alias)
 		}
 	}()
@@ -102,8 +102,8 @@ func (s *Handler) doubtful(ctx context.Context, name, alias string) error {
 // and there is another repository where the agent may work. A key in the user's keystore does not
 // tell: all clones of the user share it.
 func (s *Handler) notHere(agent string) error {
-	names := crossrepo.Aliases{Repo: s.Repo}.Names()
-	if len(names) == 0 || s.Repo.Config.Get("handoff.agent") == agent || slices.Contains(workspace.AgentsOfClone(s.Repo), agent) {
+	names := crossrepo.Aliases{Repo: s.Engine.Repo}.Names()
+	if len(names) == 0 || s.Engine.Repo.Config.Get("handoff.agent") == agent || slices.Contains(workspace.AgentsOfClone(s.Engine.Repo), agent) {
 		return nil
 	}
 	hub := cmp.Or(s.Workspace.MainRemote(), names[0])

@@ -56,7 +56,7 @@ func (s *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 	}
 	done.State, done.Ref = "queued", refs.Outbox(p.Agent, p.Record.ID)
 	kept := slices.Concat(p.KeptWork(), []refs.Edit{{Ref: done.Ref, New: p.Commit.OID}}, em.LocalEdits)
-	if err := s.Repo.Apply(ctx, refs.Transaction{Edits: kept, Objects: p.Objects}); err != nil {
+	if err := s.Engine.Repo.Apply(ctx, refs.Transaction{Edits: kept, Objects: p.Objects}); err != nil {
 		return nil, err
 	}
 	if em.Queue {
@@ -64,7 +64,7 @@ func (s *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 	}
 	err = s.Outbox.Deliver(ctx, hub, p)
 	if fault.Is(err, fault.Replayed) { // another one has its id, which may be derived: it can never be delivered
-		return nil, errors.Join(err, s.Repo.Apply(context.WithoutCancel(ctx), refs.Transaction{Edits: undone(kept)}))
+		return nil, errors.Join(err, s.Engine.Repo.Apply(context.WithoutCancel(ctx), refs.Transaction{Edits: undone(kept)}))
 	}
 	if err != nil {
 		return done, outbox.KeptError(err, p.Record.ID)

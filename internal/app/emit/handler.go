@@ -11,7 +11,6 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/outbox"
-	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/successor"
 	"githandoff/internal/team"
@@ -43,7 +42,6 @@ type Handler struct {
 	Claims    work.Claims
 	Engine    *lifecycle.Engine
 	Local     *lifecycle.LocalHome
-	Repo      *refs.Repo
 	Workspace Workspace
 
 	Work       *work.Held
@@ -77,7 +75,6 @@ func New(w *workspace.Workspace) *Handler {
 		Claims:     w.Claims,
 		Engine:     w.Engine,
 		Local:      w.Local,
-		Repo:       w.Repo,
 		Workspace:  w,
 		Work:       w.Work(),
 		Notes:      annotate.New(w),

@@ -39,7 +39,7 @@ func (s *Handler) Send(ctx context.Context, env *handoff.Envelope, o *Options) (
 		return nil, err
 	}
 	if o.Once {
-		unlock, err := private.Lock(ctx, s.Repo.Own("once.lock")) // from looking to emitted
+		unlock, err := private.Lock(ctx, s.Engine.Repo.Own("once.lock")) // from looking to emitted
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +92,7 @@ func (s *Handler) once(ctx context.Context, home lifecycle.Home, env *handoff.En
 	if home == lifecycle.Home(s.Local) {
 		patterns = []string{refs.LocalNamespace.Inbox(target, "")}
 	}
-	list, err := s.Repo.List(ctx, patterns...)
+	list, err := s.Engine.Repo.List(ctx, patterns...)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (s *Handler) capable(ctx context.Context, env *handoff.Envelope) error {
 func (s *Handler) Address(ctx context.Context, to string, here bool, env *handoff.Envelope) (lifecycle.Home, error) {
 	alias := ""
 	if to != "" {
-		if err := crossrepo.CheckTarget(crossrepo.Aliases{Repo: s.Repo}, to); err != nil {
+		if err := crossrepo.CheckTarget(crossrepo.Aliases{Repo: s.Engine.Repo}, to); err != nil {
 			return nil, err
 		}
 		agent, where, err := handoff.ParseTarget(to)
@@ -141,7 +141,7 @@ func (s *Handler) Address(ctx context.Context, to string, here bool, env *handof
 			WithHints(fault.See("emit"))
 	}
 	if alias == "" && !here {
-		alias = s.Repo.Config.Get("handoff.defaultrepo")
+		alias = s.Engine.Repo.Config.Get("handoff.defaultrepo")
 	}
 	if alias == "" {
 		return s.Local, checkPlace(env, s.Local, "which is not this one",
@@ -192,7 +192,7 @@ func (s *Handler) complete(ctx context.Context, env *handoff.Envelope, o *Option
 			return err
 		}
 	} else {
-		env.Source.Commit, env.Source.Branch = s.Repo.Head, cmp.Or(s.Repo.Branch, env.Source.Branch)
+		env.Source.Commit, env.Source.Branch = s.Engine.Repo.Head, cmp.Or(s.Engine.Repo.Branch, env.Source.Branch)
 	}
 	if err := s.follow(ctx, env, o); err != nil {
 		return err
@@ -229,7 +229,7 @@ func (s *Handler) revision(ctx context.Context, rev string) (string, error) {
 	if strings.HasPrefix(rev, "-") {
 		return "", fault.New(fault.Usage, fault.BadUsage, "%s is not a revision", untrusted.Line(rev))
 	}
-	out, err := s.Repo.RevParse(ctx, rev+"^{commit}")
+	out, err := s.Engine.Repo.RevParse(ctx, rev+"^{commit}")
 	if code := gitexec.ExitCode(err); code == 1 || code == 128 && !gitexec.CouldNotStore(err) {
 		return "", fault.New(fault.NotFound, fault.NoSuchCommit, "%s is not a commit here", untrusted.Line(rev)).
 			WithHints(fault.Run("git", "log", "--oneline", "--max-count=5").Because("lists the newest commits"))

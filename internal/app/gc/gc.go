@@ -54,7 +54,7 @@ func (h *Handler) Run(ctx context.Context, expired, dryRun bool, visit func(Coll
 			return err
 		}
 	}
-	list, err := h.Repo.List(ctx, append(receipt.WorkRefs(), refs.Root+"checkpoints/")...)
+	list, err := h.Engine.Repo.List(ctx, append(receipt.WorkRefs(), refs.Root+"checkpoints/")...)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (c *collection) outbox(ctx context.Context) error {
 			continue
 		}
 		err := c.remove(Collected{What: "expired", ID: it.Place.ID, Ref: it.Ref}, func() error {
-			if err := c.Repo.Apply(ctx, refs.Transaction{Edits: c.Receipts.OwnRefs(ctx, it.Place)}); err != nil {
+			if err := c.Engine.Repo.Apply(ctx, refs.Transaction{Edits: c.Receipts.OwnRefs(ctx, it.Place)}); err != nil {
 				return err
 			}
 			return c.Staged.Drop(it.Place.ID)
@@ -161,7 +161,7 @@ func (c *collection) outbox(ctx context.Context) error {
 // files removes the incomplete files of killed writers and the stamps of old sessions.
 func (c *collection) files(ctx context.Context) error {
 	now := c.Engine.Now()
-	files, err := outbox.Leftovers(ctx, c.Repo, now, c.Dirs...)
+	files, err := outbox.Leftovers(ctx, c.Engine.Repo, now, c.Dirs...)
 	if err != nil {
 		return err
 	}
@@ -171,10 +171,10 @@ func (c *collection) files(ctx context.Context) error {
 	if c.dryRun {
 		return nil
 	}
-	if err := c.SweepStamps(c.Repo.OwnWorktree("sessions"), now); err != nil {
+	if err := c.SweepStamps(c.Engine.Repo.OwnWorktree("sessions"), now); err != nil {
 		return err
 	}
-	for _, dir := range c.Repo.OwnDirs() {
+	for _, dir := range c.Engine.Repo.OwnDirs() {
 		durable.Sweep(filepath.Join(dir, refs.ScratchName))     // of killed fetches of lost objects
 		durable.Sweep(filepath.Join(dir, snapshot.ScratchName)) // of killed captures
 	}
@@ -220,7 +220,7 @@ func (c *collection) checkpoints(ctx context.Context, list []refs.Ref) error {
 			continue
 		}
 		err = c.remove(Collected{What: "checkpoint", ID: id, Ref: ref.Name}, func() error {
-			return c.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref.Name, Old: ref.OID}}})
+			return c.Engine.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref.Name, Old: ref.OID}}})
 		})
 		if err != nil {
 			return err

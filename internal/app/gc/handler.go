@@ -9,7 +9,6 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/outbox"
 	"githandoff/internal/receipt"
-	"githandoff/internal/refs"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
@@ -25,7 +24,6 @@ type Workspace interface {
 // Handler collects what nobody needs any more.
 type Handler struct {
 	Engine    *lifecycle.Engine
-	Repo      *refs.Repo
 	Workspace Workspace
 
 	Receipts *receipt.Writer
@@ -38,5 +36,5 @@ type Handler struct {
 
 // New makes the handler of a workspace.
 func New(w *workspace.Workspace) *Handler {
-	return &Handler{Engine: w.Engine, Repo: w.Repo, Workspace: w, Receipts: receipt.New(w), Staged: outbox.New(w).Staged()}
+	return &Handler{Engine: w.Engine, Workspace: w, Receipts: receipt.New(w), Staged: outbox.New(w).Staged()}
 }

@@ -12,12 +12,12 @@ import (
 
 // snapshots lets go of snapshots whose handoff is gone.
 func (c *collection) snapshots(ctx context.Context, list []refs.Ref) error {
-	strays, err := receipt.Strays(ctx, c.Repo, list)
+	strays, err := receipt.Strays(ctx, c.Engine.Repo, list)
 	if err != nil {
 		return err
 	}
 	for _, s := range strays {
-		err := c.remove(Collected{What: "snapshot", ID: s.ID, Ref: s.Ref}, func() error { return s.Drop(ctx, c.Repo) })
+		err := c.remove(Collected{What: "snapshot", ID: s.ID, Ref: s.Ref}, func() error { return s.Drop(ctx, c.Engine.Repo) })
 		if err != nil {
 			return err
 		}
@@ -28,7 +28,7 @@ func (c *collection) snapshots(ctx context.Context, list []refs.Ref) error {
 // copies removes the unfinished work copies of ended handoffs. The next resume handles the
 // others.
 func (c *collection) copies(ctx context.Context) error {
-	copies := &workcopy.Handler{Repo: c.Repo}
+	copies := &workcopy.Handler{Repo: c.Engine.Repo}
 	ids, err := copies.Left()
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"context"
 
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/refs"
 	"githandoff/internal/workspace"
 )
 
@@ -21,11 +20,10 @@ type Workspace interface {
 // Handler tells of ended handoffs, and of chains.
 type Handler struct {
 	Engine    *lifecycle.Engine
-	Repo      *refs.Repo
 	Workspace Workspace
 }
 
 // New makes the handler of a workspace.
 func New(w *workspace.Workspace) *Handler {
-	return &Handler{Engine: w.Engine, Repo: w.Repo, Workspace: w}
+	return &Handler{Engine: w.Engine, Workspace: w}
 }

@@ -124,7 +124,7 @@ func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
 				h.Workspace.Unread(err)
 			}
 		}
-		lanes, err := h.Repo.List(ctx, home.Namespace().Lanes())
+		lanes, err := h.Engine.Repo.List(ctx, home.Namespace().Lanes())
 		if err != nil {
 			return err
 		}

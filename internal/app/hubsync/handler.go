@@ -43,7 +43,6 @@ type Handler struct {
 	Aliases   crossrepo.Aliases
 	Claims    work.Claims
 	Engine    *lifecycle.Engine
-	Repo      *refs.Repo
 	Workspace Workspace
 	Steps     Steps
 
@@ -60,7 +59,6 @@ func New(w *workspace.Workspace, steps Steps) *Handler {
 		Aliases:   w.Aliases,
 		Claims:    w.Claims,
 		Engine:    w.Engine,
-		Repo:      w.Repo,
 		Workspace: w,
 		Steps:     steps,
 		Outbox:    outbox.New(w),

@@ -51,7 +51,7 @@ func (hd *Handler) waiting(ctx context.Context) (waiting []*work.Claim, unlock f
 	if waiting, err = hd.Claims.Waiting(); err != nil || len(waiting) == 0 {
 		return nil, nil, err
 	}
-	if unlock, err = private.Lock(ctx, hd.Repo.OwnWorktree("steps.lock")); err != nil {
+	if unlock, err = private.Lock(ctx, hd.Engine.Repo.OwnWorktree("steps.lock")); err != nil {
 		return nil, nil, err
 	}
 	waiting, err = hd.Claims.Waiting() // another process may have taken them meanwhile

@@ -158,7 +158,7 @@ func (r *syncing) sweep(ctx context.Context, hub *crossrepo.Hub) {
 	err := hub.Refresh(ctx, lifecycle.FetchSpec{Inboxes: []string{crossrepo.AllInboxes}})
 	var list []refs.Ref
 	if err == nil {
-		list, err = r.Repo.List(ctx, string(hub.Namespace())+"inbox/")
+		list, err = r.Engine.Repo.List(ctx, string(hub.Namespace())+"inbox/")
 	}
 	items := workspace.ItemsOf(hub, hub.Namespace(), list)
 	slices.SortFunc(items, func(a, b *workspace.Item) int { return cmp.Compare(a.Place.ID.Lane(), b.Place.ID.Lane()) })

@@ -183,7 +183,7 @@ func (r *syncing) syncItem(ctx context.Context, hub *crossrepo.Hub, it *workspac
 
 // goneSince reports whether the ref of an item is gone: another sync of this clone dealt with it.
 func (hd *Handler) goneSince(ctx context.Context, it *workspace.Item) bool {
-	now, err := hd.Repo.Resolve(ctx, it.Ref)
+	now, err := hd.Engine.Repo.Resolve(ctx, it.Ref)
 	return err == nil && now == ""
 }
 
@@ -272,11 +272,11 @@ func (r *syncing) redeliver(ctx context.Context, hub *crossrepo.Hub, it *workspa
 // settle writes the receipt into the note of the source's commit, and drops the sent ref and an
 // unneeded checkpoint. A payload that is lost here keeps no more than the note from being written.
 func (r *syncing) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, s *lifecycle.State) (*Done, error) {
-	tip, err := r.Repo.Resolve(ctx, it.Ref)
+	tip, err := r.Engine.Repo.Resolve(ctx, it.Ref)
 	if err != nil {
 		return nil, err
 	}
-	edits, _ := refs.Deletions(ctx, r.Repo, refs.WorkOut(it.Place.ID)) // what cannot be read stays
+	edits, _ := refs.Deletions(ctx, r.Engine.Repo, refs.WorkOut(it.Place.ID)) // what cannot be read stays
 	snapshot := len(edits) > 0
 	p, err := r.Engine.Verifier.Reload(ctx, it.Ref)
 	switch {
@@ -302,7 +302,7 @@ func (r *syncing) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace.
 	} else if err := hub.Refresh(ctx, r.at(hub).without(specOfNext(it.Record, s.Receipt.Next))); err != nil {
 		return nil, err
 	}
-	if err := r.Repo.Apply(ctx, refs.Transaction{Edits: edits}); err != nil {
+	if err := r.Engine.Repo.Apply(ctx, refs.Transaction{Edits: edits}); err != nil {
 		return nil, fmt.Errorf("settle %s: %w", it.Place.ID, err)
 	}
 	return &Done{What: string(s.Receipt.Event), ID: it.Place.ID, Alias: hub.Alias.Name, Record: s.Receipt, Next: s.Receipt.Next}, nil

@@ -8,7 +8,6 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/outbox"
 	"githandoff/internal/receipt"
-	"githandoff/internal/refs"
 	"githandoff/internal/successor"
 	"githandoff/internal/teampolicy"
 	"githandoff/internal/work"
@@ -24,7 +23,6 @@ type Workspace interface {
 type Handler struct {
 	Claims    work.Claims
 	Engine    *lifecycle.Engine
-	Repo      *refs.Repo
 	Workspace Workspace
 
 	Outbox     *outbox.Outbox
@@ -38,7 +36,6 @@ func New(w *workspace.Workspace) *Handler {
 	return &Handler{
 		Claims:     w.Claims,
 		Engine:     w.Engine,
-		Repo:       w.Repo,
 		Workspace:  w,
 		Outbox:     outbox.New(w),
 		Policy:     teampolicy.New(w),

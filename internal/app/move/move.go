@@ -34,7 +34,7 @@ func (h *Handler) Revoke(ctx context.Context, arg, data string, force bool) (*li
 		if err := h.Engine.Author.MayTakeBack(f.Item.Record); err != nil {
 			return nil, err
 		}
-		return f.State, h.Repo.Apply(ctx, refs.Transaction{Edits: own})
+		return f.State, h.Engine.Repo.Apply(ctx, refs.Transaction{Edits: own})
 	}
 	return h.Receipts.Withdraw(ctx, f.Home, p, record.Revoked, lifecycle.Outcome{Data: data, Force: force, LocalEdits: own})
 }
@@ -45,7 +45,7 @@ func (h *Handler) dropOccupied(ctx context.Context, s *lifecycle.State) (dropped
 	if len(s.Entries) == 0 {
 		return false, nil
 	}
-	waiting, err := h.Repo.List(ctx, refs.Outbox("*", s.ID))
+	waiting, err := h.Engine.Repo.List(ctx, refs.Outbox("*", s.ID))
 	for _, ref := range waiting {
 		if slices.ContainsFunc(s.Entries, func(e *lifecycle.Entry) bool { return e.Record().Payload == ref.OID }) {
 			continue // it was delivered
@@ -58,7 +58,7 @@ func (h *Handler) dropOccupied(ctx context.Context, s *lifecycle.State) (dropped
 			return false, err
 		}
 		own := h.Receipts.OwnRefs(ctx, lifecycle.Place{Agent: p.Record.To, ID: s.ID})
-		return true, h.Repo.Apply(ctx, refs.Transaction{Edits: own})
+		return true, h.Engine.Repo.Apply(ctx, refs.Transaction{Edits: own})
 	}
 	return false, err
 }
@@ -125,7 +125,7 @@ func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, erro
 	}
 	done, err := h.reroute(ctx, f, v, child, objects, held, m)
 	if err != nil {
-		lifecycle.ForgetWork(ctx, h.Repo, f.Home, p)
+		lifecycle.ForgetWork(ctx, h.Engine.Repo, f.Home, p)
 	}
 	return done, err
 }
@@ -179,7 +179,7 @@ func (h *Handler) work(ctx context.Context, home lifecycle.Home, v *lifecycle.Ve
 		child.Work = nil
 		return nil, nil
 	}
-	return nil, lifecycle.BringWork(ctx, h.Repo, home, v.State(), child.Work)
+	return nil, lifecycle.BringWork(ctx, h.Engine.Repo, home, v.State(), child.Work)
 }
 
 // rerouted prepares the child of a reroute, with the authority of the handoff.
@@ -217,7 +217,7 @@ func (h *Handler) rerouteAway(ctx context.Context, home lifecycle.Home, p lifecy
 		return nil, err
 	}
 	ref := refs.Outbox(child.Agent, child.Record.ID)
-	old, err := h.Repo.Resolve(ctx, ref)
+	old, err := h.Engine.Repo.Resolve(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (h *Handler) rerouteAway(ctx context.Context, home lifecycle.Home, p lifecy
 	if err != nil {
 		return nil, err
 	}
-	err = h.Repo.Apply(ctx, refs.Transaction{Edits: append(kept, refs.Edit{Ref: ref, Old: old, New: child.Commit.OID}), Objects: child.Objects})
+	err = h.Engine.Repo.Apply(ctx, refs.Transaction{Edits: append(kept, refs.Edit{Ref: ref, Old: old, New: child.Commit.OID}), Objects: child.Objects})
 	if err != nil {
 		return nil, err
 	}

@@ -162,7 +162,7 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time, mos
 	mine := sentList{most: most, kept: map[handoff.ID]*Sent{}, all: map[handoff.ID]bool{}}
 	inboxes := hd.Workspace.Inboxes()
 	cameBack := map[handoff.ID]bool{} // sent, and routed to this agent: they wait for it
-	err := refs.Commits(ctx, hd.Work.Repo, func(ref refs.Ref, raw []byte) error {
+	err := refs.Commits(ctx, hd.Work.Verifier.Repo, func(ref refs.Ref, raw []byte) error {
 		it := homes.Item(ref)
 		if it == nil {
 			return nil

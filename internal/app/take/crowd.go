@@ -155,5 +155,5 @@ func (t *Handler) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []r
 			drop = append(drop, refs.Edit{Ref: it.Ref, Old: it.Commit})
 		}
 	}
-	return mine, same, refs.ApplyUnlessMoved(ctx, t.Repo, drop)
+	return mine, same, refs.ApplyUnlessMoved(ctx, t.Engine.Repo, drop)
 }

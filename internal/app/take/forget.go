@@ -32,7 +32,7 @@ func (t *Handler) forgetLost(ctx context.Context, it *workspace.Item) error {
 // on it. An earlier try of this command may have been sent: then the record stays, and the next
 // resume asks the hub.
 func (t *Handler) forgetOvertaken(ctx context.Context, it *workspace.Item) error {
-	if err := refs.ApplyUnlessMoved(ctx, t.Repo, []refs.Edit{{Ref: it.Ref, Old: it.Commit}}); err != nil {
+	if err := refs.ApplyUnlessMoved(ctx, t.Engine.Repo, []refs.Edit{{Ref: it.Ref, Old: it.Commit}}); err != nil {
 		return err
 	}
 	return t.forgetRefused(ctx, it.Place.ID)

@@ -13,7 +13,6 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/refs"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
@@ -40,7 +39,6 @@ type Handler struct {
 	Claims    work.Claims
 	Engine    *lifecycle.Engine
 	Local     *lifecycle.LocalHome
-	Repo      *refs.Repo
 	Workspace Workspace
 
 	Notes *annotate.Notes
@@ -54,7 +52,6 @@ func New(w *workspace.Workspace) *Handler {
 		Claims:    w.Claims,
 		Engine:    w.Engine,
 		Local:     w.Local,
-		Repo:      w.Repo,
 		Workspace: w,
 		Notes:     annotate.New(w),
 		Work:      w.Work(),

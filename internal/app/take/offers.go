@@ -120,7 +120,7 @@ func (t *search) offers(ctx context.Context, homes []lifecycle.Home) ([]*workspa
 	for i, it := range all {
 		tips[i] = it.Commit
 	}
-	queue := refs.NewBatchReader(t.Repo, "commit", tips, record.MaxCommit)
+	queue := refs.NewBatchReader(t.Engine.Repo, "commit", tips, record.MaxCommit)
 	defer queue.Close()
 	sp, err := t.newSpread(t.Workspace.Inboxes())
 	if err != nil {

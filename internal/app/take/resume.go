@@ -55,7 +55,7 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists waiting handoffs"),
 				fault.Run("githandoff", "route").Because("lists the handoffs that need a decision"))
 	}
-	unlock, err := private.Lock(ctx, t.Repo.OwnWorktree("resume.lock"))
+	unlock, err := private.Lock(ctx, t.Engine.Repo.OwnWorktree("resume.lock"))
 	if err != nil {
 		return nil, err
 	}
