@@ -9,7 +9,6 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/notes"
 	"githandoff/internal/record"
-	"githandoff/internal/refs"
 	"githandoff/internal/workspace"
 )
 
@@ -65,7 +64,7 @@ func (c *confirmer) confirms(ctx context.Context, line string) (bool, error) {
 		return false, nil
 	}
 	to, _, _ := strings.Cut(e.To, "@")
-	if to != "" && to != refs.Nobody && to != state.Offer.To && to != state.To && (state.Receipt == nil || to != state.Receipt.To) {
+	if to != "" && to != handoff.Nobody && to != state.Offer.To && to != state.To && (state.Receipt == nil || to != state.Receipt.To) {
 		return false, nil
 	}
 	if record.Event(e.Event).Receipt() {

@@ -53,7 +53,7 @@ func (n *Notes) Add(env *handoff.Envelope, sealed bool, home lifecycle.Home, r *
 	}
 	to := r.To
 	if alias := n.Workspace.AliasOf(home); notes.IsAlias(alias) {
-		to = strings.TrimPrefix(to, record.Nobody) + "@" + alias
+		to = strings.TrimPrefix(to, handoff.Nobody) + "@" + alias
 	}
 	n.lines[commit] = append(n.lines[commit], notes.Line(r.At, string(r.Event), r.ID, r.From, to, r.Digest))
 }

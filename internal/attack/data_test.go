@@ -131,7 +131,7 @@ func TestQuestionIsData(t *testing.T) {
 	t.Parallel()
 	s := newLocalFixture(t)
 	beside := func(text string) string {
-		f := s.forge(t, forgery{inbox: "_", record: func(r *record.Record) { r.To = record.Nobody }, envelope: func(e *handoff.Envelope) {
+		f := s.forge(t, forgery{inbox: "_", record: func(r *record.Record) { r.To = handoff.Nobody }, envelope: func(e *handoff.Envelope) {
 			s.everything(e)
 			e.Target.Agent, e.Status = nil, handoff.StatusNeedsClarification
 			for _, l := range s.leaves(t) {

@@ -15,7 +15,6 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/record"
 	"githandoff/internal/workspace"
 )
 
@@ -153,7 +152,7 @@ func (c *emitCommand) run(ctx context.Context) error {
 		if perr := printEmitted(c.app, done); perr != nil {
 			return perr
 		}
-		if c.To == "" && done.Record.To == record.Nobody {
+		if c.To == "" && done.Record.To == handoff.Nobody {
 			c.Say("githandoff: no receiver is named; a person decides with githandoff route")
 		}
 	}

@@ -29,9 +29,9 @@ func older(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	c, err := record.ParseCommit([]byte(printed(ts, "git", "cat-file", "commit", from)))
 	ts.Check(err)
-	c.Record.To = record.Nobody
+	c.Record.To = handoff.Nobody
 	payload := signed(ts, c)
-	run(ts, "git", "update-ref", "refs/handoffs/"+part[2]+"/"+refs.Nobody+"/"+string(id), payload)
+	run(ts, "git", "update-ref", "refs/handoffs/"+part[2]+"/"+handoff.Nobody+"/"+string(id), payload)
 	run(ts, "git", "update-ref", "-d", from)
 	if part[2] == "outbox" {
 		return
@@ -42,7 +42,7 @@ func older(ts *testscript.TestScript, neg bool, args []string) {
 	if entry.Record.Nonce != c.Record.Nonce {
 		ts.Fatalf("%s has moved on", lane)
 	}
-	entry.Record.To, entry.Record.Payload = record.Nobody, payload
+	entry.Record.To, entry.Record.Payload = handoff.Nobody, payload
 	run(ts, "git", "update-ref", lane, signed(ts, entry))
 }
 

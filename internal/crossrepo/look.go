@@ -177,8 +177,8 @@ func (n refNames) specs(l Look, ids []handoff.ID) []string {
 			if p.Agent != "" {
 				inbox(p.Agent, p.ID)
 			}
-			if p.Agent != refs.Nobody {
-				inbox(refs.Nobody, p.ID)
+			if p.Agent != handoff.Nobody {
+				inbox(handoff.Nobody, p.ID)
 			}
 		}
 	}

@@ -42,7 +42,7 @@ func TestRouteAtBothHomes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			source, fixer, person := v.agent(t, "investigator"), v.agent(t, "fixer"), v.agent(t, "alice@example.com", sign.RoleRoot)
 			id := v.ask(t, source, nil)
-			waits := lifecycle.Place{Agent: refs.Nobody, ID: id}
+			waits := lifecycle.Place{Agent: handoff.Nobody, ID: id}
 			source.look(t, waits)
 
 			c, err := decide.New(person.Workspace).Case(t.Context(), string(id))
@@ -83,7 +83,7 @@ func TestRouteLostAtTheHub(t *testing.T) {
 
 	_, err = hubsync.New(source.Workspace, finish.New(source.Workspace)).Sync(t.Context(), nil)
 	require.NoError(t, err)
-	assert.Empty(t, v.inbox(t, lifecycle.Place{Agent: refs.Nobody, ID: id}))
+	assert.Empty(t, v.inbox(t, lifecycle.Place{Agent: handoff.Nobody, ID: id}))
 	assert.NotEmpty(t, v.inbox(t, lifecycle.Place{Agent: "fixer", ID: id}))
 	v.agent(t, "fixer").mustClaim(t, lifecycle.Place{Agent: "fixer", ID: id})
 }

@@ -181,7 +181,7 @@ func (f *Fixture) NewID(t testing.TB) handoff.ID {
 	}
 }
 
-// Envelope returns a complete one, with an id of NewID. Without a recipient, refs.Nobody, it waits
+// Envelope returns a complete one, with an id of NewID. Without a recipient, handoff.Nobody, it waits
 // for a decision.
 func (f *Fixture) Envelope(t testing.TB, from, to string) *handoff.Envelope {
 	t.Helper()
@@ -194,7 +194,7 @@ func (f *Fixture) Envelope(t testing.TB, from, to string) *handoff.Envelope {
 		Source: handoff.Source{Agent: from}, Target: handoff.Target{Agent: &to},
 		Status: handoff.StatusComplete, Goal: "Fix the login", Summary: "Nil session in auth.go", CompletedSteps: []string{"read the log"},
 	}
-	if to == refs.Nobody {
+	if to == handoff.Nobody {
 		env.Target.Agent = nil
 	}
 	return env

@@ -205,7 +205,7 @@ func (cj *codeJudge) moved(ctx context.Context, ref string) ([]string, error) {
 
 // live returns the token of a claim held here and now by the key.
 func (cj *codeJudge) live(ctx context.Context, who bearer) (*obo.VerifiedToken, error) {
-	s, err := cj.Verifier.Reader.Load(ctx, cj.Home, lifecycle.Place{Agent: refs.Nobody, ID: who.id})
+	s, err := cj.Verifier.Reader.Load(ctx, cj.Home, lifecycle.Place{Agent: handoff.Nobody, ID: who.id})
 	if err != nil {
 		return nil, err
 	}

@@ -203,7 +203,7 @@ func (hj handoffJudge) added(ctx context.Context, e refs.Edit) ([]*lifecycle.Ent
 
 // place returns where the push leaves the handoff, as far as it says.
 func (st *step) place() lifecycle.Place {
-	p := lifecycle.Place{Agent: refs.Nobody, ID: st.id}
+	p := lifecycle.Place{Agent: handoff.Nobody, ID: st.id}
 	for _, e := range st.inbox {
 		if p.Agent = e.agent; e.New != "" {
 			return p

@@ -97,7 +97,7 @@ func (hj handoffJudge) ended(ctx context.Context, s *lifecycle.State, st *step, 
 	if last == nil {
 		return nil // its receipt was there, and a killed git left the ref
 	}
-	for _, agent := range []string{s.To, refs.Nobody} {
+	for _, agent := range []string{s.To, handoff.Nobody} {
 		left, err := hj.Verifier.Repo.Resolve(ctx, refs.LocalNamespace.Inbox(agent, s.ID))
 		if err != nil {
 			return err
@@ -120,8 +120,8 @@ func (hj handoffJudge) open(ctx context.Context, s *lifecycle.State, st *step, l
 			return denied(fault.AudienceMismatch, "handoff %s is for %s", s.ID, s.To)
 		}
 	}
-	if s.Agent != refs.Nobody {
-		left, err := hj.Verifier.Repo.Resolve(ctx, refs.LocalNamespace.Inbox(refs.Nobody, s.ID))
+	if s.Agent != handoff.Nobody {
+		left, err := hj.Verifier.Repo.Resolve(ctx, refs.LocalNamespace.Inbox(handoff.Nobody, s.ID))
 		if err != nil {
 			return err
 		}

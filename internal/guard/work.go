@@ -43,7 +43,7 @@ func (hj handoffJudge) judgeWork(ctx context.Context, s *lifecycle.State, st *st
 
 // agents returns the agents under whose names the push, or the handoff, may have a snapshot.
 func (st *step) agents(s *lifecycle.State) []string {
-	list := []string{refs.Nobody, s.Agent, s.To}
+	list := []string{handoff.Nobody, s.Agent, s.To}
 	for _, e := range slices.Concat(st.inbox, st.work) {
 		list = append(list, e.agent)
 	}

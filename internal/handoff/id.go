@@ -151,6 +151,10 @@ func CheckSuffix(s string) error {
 	return nil
 }
 
+// Nobody stands in the place of an agent while a handoff waits for a decision: as the name of its inbox, and in
+// Handoff-To. No agent can have this name.
+const Nobody = "_"
+
 // CheckAgent says why s cannot be an agent's name; nil if it can. The rule is
 // narrower than git's rule for ref names.
 func CheckAgent(s string) error {

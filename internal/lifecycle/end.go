@@ -113,7 +113,7 @@ func (e *Engine) Route(ctx context.Context, home Home, p Place, to, data string)
 			return err
 		}
 		switch s.To {
-		case refs.Nobody:
+		case handoff.Nobody:
 		case to:
 			return nil
 		default:

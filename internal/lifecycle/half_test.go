@@ -64,11 +64,11 @@ func halves() map[string]struct {
 			return err
 		}},
 		"route": {false, Open, Open, func(t *testing.T, s *halfStep, home Home) error {
-			s.payload = s.prepare(t, s.source, refs.Nobody)
+			s.payload = s.prepare(t, s.source, handoff.Nobody)
 			_, err := s.source.Offer(t.Context(), s.home, s.payload)
 			require.NoError(t, err)
 			s.p.ID = s.payload.Record.ID
-			_, err = s.root.Route(t.Context(), home, Place{Agent: refs.Nobody, ID: s.p.ID}, "fixer", "")
+			_, err = s.root.Route(t.Context(), home, Place{Agent: handoff.Nobody, ID: s.p.ID}, "fixer", "")
 			return err
 		}},
 		"claim": {false, Open, Held, func(t *testing.T, s *halfStep, home Home) error {
@@ -209,7 +209,7 @@ func (s *halfStep) goesOn(t *testing.T, want Phase) {
 		require.NoError(t, err, "its sender delivers it again")
 		state = s.load(t, s.peer, s.p)
 	}
-	if state.To == refs.Nobody {
+	if state.To == handoff.Nobody {
 		_, err := s.root.Route(t.Context(), s.home, s.p, "fixer", "")
 		require.NoError(t, err)
 		state = s.load(t, s.peer, s.p)

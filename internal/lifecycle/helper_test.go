@@ -86,7 +86,7 @@ func (w *fixture) person(t testing.TB, mail string) *Engine {
 	return e
 }
 
-// envelope returns a complete one with the fixture's work. Without a recipient, refs.Nobody, it
+// envelope returns a complete one with the fixture's work. Without a recipient, handoff.Nobody, it
 // waits for a decision.
 func (w *fixture) envelope(t testing.TB, from, to string) *handoff.Envelope {
 	t.Helper()

@@ -23,7 +23,7 @@ type Payload struct {
 	Unread   error             // the payload was read back and is sealed for others
 	Sealed   bool
 	Record   record.Record
-	Agent    string // inbox: the target agent, or refs.Nobody
+	Agent    string // inbox: the target agent, or handoff.Nobody
 	Commit   *refs.Object
 	Objects  []*refs.Object // blobs, trees and the commit
 
@@ -98,10 +98,10 @@ func onFailure(env *handoff.Envelope) string {
 }
 
 // InboxOf returns the inbox of a new handoff: that of its agent or, if a person or the policy has to name
-// one, refs.Nobody. It depends on the target alone, not on the status of the work.
+// one, handoff.Nobody. It depends on the target alone, not on the status of the work.
 func InboxOf(env *handoff.Envelope) string {
 	if env.Target.Agent == nil {
-		return refs.Nobody
+		return handoff.Nobody
 	}
 	return *env.Target.Agent
 }
@@ -112,7 +112,7 @@ func (by *Author) wrap(env *handoff.Envelope) ([]byte, error) {
 	if err != nil || !by.seal {
 		return raw, err
 	}
-	if InboxOf(env) == refs.Nobody {
+	if InboxOf(env) == handoff.Nobody {
 		return nil, fault.New(fault.Usage, fault.NoAgent, "handoff %s is for nobody yet, so it cannot be sealed", env.ID).
 			WithHints(fault.See("emit").Because("--to names the agent that it is sealed for"))
 	}
@@ -358,7 +358,7 @@ func (vr *Verifier) IsSealed(ctx context.Context, s *State) (bool, error) {
 // opened.
 func Outline(r *record.Record) *handoff.Envelope {
 	env := &handoff.Envelope{ID: r.ID, Task: r.Task, Source: handoff.Source{Agent: r.From}, Parent: r.Parent, Status: r.Status}
-	if r.To != record.Nobody {
+	if r.To != handoff.Nobody {
 		env.Target.Agent = &r.To
 	}
 	return env

@@ -15,13 +15,13 @@ import (
 // stuck offers a handoff that waits for a decision.
 func (c *roles) stuck(t *testing.T) Place {
 	t.Helper()
-	env := c.envelope(t, "investigator", refs.Nobody)
+	env := c.envelope(t, "investigator", handoff.Nobody)
 	env.Status, env.BlockedReason, env.Attempted = handoff.StatusBlocked, "security_concern", []string{"stored the token"}
 	p, err := c.source.Author.Prepare(t.Context(), c.home, env, "")
 	require.NoError(t, err)
 	_, err = c.source.Offer(t.Context(), c.home, p)
 	require.NoError(t, err)
-	require.Equal(t, refs.Nobody, p.Agent)
+	require.Equal(t, handoff.Nobody, p.Agent)
 	return Place{Agent: p.Agent, ID: p.Record.ID}
 }
 
@@ -33,7 +33,7 @@ func TestRoute(t *testing.T) {
 	require.NoError(t, err)
 
 	// The ref moved, in one step with the lane; the payload stayed.
-	assert.Empty(t, c.Hub.Git(t, "for-each-ref", refs.LocalNamespace.Inbox(refs.Nobody, "")))
+	assert.Empty(t, c.Hub.Git(t, "for-each-ref", refs.LocalNamespace.Inbox(handoff.Nobody, "")))
 	s := c.load(t, c.holder, p)
 	assert.Equal(t, s, c.load(t, c.holder, Place{Agent: "fixer", ID: p.ID}), "found from where it was and from where it is")
 	assert.Equal(t, Open, s.Phase())
@@ -84,7 +84,7 @@ func TestRouteAgain(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.root.Route(t.Context(), c.home, p, "fixer", "")
 	assert.True(t, fault.Is(err, "replayed"), err)
-	_, err = c.root.Route(t.Context(), c.home, Place{Agent: refs.Nobody, ID: c.envelope(t, "a", "b").ID}, "fixer", "")
+	_, err = c.root.Route(t.Context(), c.home, Place{Agent: handoff.Nobody, ID: c.envelope(t, "a", "b").ID}, "fixer", "")
 	assert.Equal(t, fault.NotFound, fault.CodeOf(err), err)
 }
 
@@ -136,7 +136,7 @@ func TestRouteLeavesTheOldRef(t *testing.T) {
 	tip := c.load(t, c.root, p).Tip
 	_, err := c.root.Route(t.Context(), c.home, p, "fixer", "")
 	require.NoError(t, err)
-	require.NoError(t, c.home.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{{Ref: refs.LocalNamespace.Inbox(refs.Nobody, p.ID), New: tip}}}))
+	require.NoError(t, c.home.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{{Ref: refs.LocalNamespace.Inbox(handoff.Nobody, p.ID), New: tip}}}))
 	s := c.load(t, c.holder, p)
 	assert.Equal(t, "fixer", s.Agent)
 	_, err = c.holder.Verifier.Verify(t.Context(), c.home, s, Options{})
@@ -154,8 +154,8 @@ func TestNamedAgentWins(t *testing.T) {
 			e.Questions = []handoff.Question{{Question: "?", Options: []string{}}}
 		}
 		c := newRoles(t)
-		waits := forgery{env: ask, agent: refs.Nobody, record: func(r *record.Record) { r.To = record.Nobody }}.offer(t, c)
-		_, err := c.root.Route(t.Context(), c.home, Place{Agent: refs.Nobody, ID: waits.ID}, "fixer", "")
+		waits := forgery{env: ask, agent: handoff.Nobody, record: func(r *record.Record) { r.To = handoff.Nobody }}.offer(t, c)
+		_, err := c.root.Route(t.Context(), c.home, Place{Agent: handoff.Nobody, ID: waits.ID}, "fixer", "")
 		require.NoError(t, err)
 		c.claim(t, c.holder, Place{Agent: "fixer", ID: waits.ID})
 

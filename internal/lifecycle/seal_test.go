@@ -110,8 +110,8 @@ func TestSealNeedsAKeyThatOpens(t *testing.T) {
 	}{
 		"SSH keys":     {"reviewer", nil, fault.Policy, "cannot_seal"},
 		"nobody known": {"stranger", nil, fault.Denied, "untrusted_key"},
-		"nobody yet":   {record.Nobody, nil, fault.Usage, "no_agent"},
-		"a decision":   {record.Nobody, func(e *handoff.Envelope) { e.Status = handoff.StatusNeedsReview }, fault.Usage, "no_agent"},
+		"nobody yet":   {handoff.Nobody, nil, fault.Usage, "no_agent"},
+		"a decision":   {handoff.Nobody, func(e *handoff.Envelope) { e.Status = handoff.StatusNeedsReview }, fault.Usage, "no_agent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newSealingRoles(t)

@@ -100,7 +100,7 @@ func (s *State) base() string {
 // Delivered reports whether an inbox ref of the handoff leads to its payload. A ref in the
 // inbox of undecided handoffs does so until it has been routed.
 func (s *State) Delivered() bool {
-	return len(s.Chain) > 0 && (s.Agent == s.To || s.Agent == refs.Nobody)
+	return len(s.Chain) > 0 && (s.Agent == s.To || s.Agent == handoff.Nobody)
 }
 
 // Last returns the record of the receipt, or else of the newest step that counts; nil for
@@ -206,7 +206,7 @@ func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) 
 // readInboxes reads the possible inbox refs of a handoff: the one of the agent, and the one of
 // undecided handoffs. The chain is of the first one to exist.
 func (rd *Reader) readInboxes(ctx context.Context, namespace refs.Namespace, s *State, agent string) error {
-	for _, agent := range []string{agent, refs.Nobody} {
+	for _, agent := range []string{agent, handoff.Nobody} {
 		if _, read := s.tips[agent]; read || agent == "" {
 			continue
 		}

@@ -9,7 +9,6 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
-	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
 
@@ -155,7 +154,7 @@ func (a attempt) others() string {
 		case TheSource:
 			who, root = append(who, "its source ("+s.Offer.From+")"), true
 		case Recipient:
-			if s.To != refs.Nobody {
+			if s.To != handoff.Nobody {
 				who = append(who, "its receiver ("+s.To+")")
 			}
 		case Issuer:

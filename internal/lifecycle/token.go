@@ -122,7 +122,7 @@ func lapsed(reason fault.Reason) bool {
 func (vr *Verifier) chainContext(ctx context.Context, v *Verified, status *chainStatus) obo.VerifyContext {
 	env, offer := v.envelope, v.Offer()
 	agent := v.state.To
-	if agent == refs.Nobody && env.Target.Agent != nil {
+	if agent == handoff.Nobody && env.Target.Agent != nil {
 		agent = *env.Target.Agent // its agent, once decided
 	}
 	return obo.VerifyContext{

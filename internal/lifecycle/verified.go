@@ -258,13 +258,13 @@ func (v *Verified) checkPlace(home Home) error {
 	case env.ID != v.state.ID, env.Source.Agent != offer.From, env.Task != offer.Task, env.Parent != offer.Parent, env.Status != offer.Status,
 		env.Counts() != offer.Counts, onFailure(env) != offer.OnFailure:
 		return denied(fault.HandoffMismatch, "the envelope of %s and its trailers differ", v.state.ID)
-	case offer.To != to && offer.To != record.Nobody:
+	case offer.To != to && offer.To != handoff.Nobody:
 		return denied(fault.HandoffMismatch, "the envelope of %s is for %s, its trailers say %s", v.state.ID, to, offer.To)
 	case (env.ExpiresAt != "" || v.sealed) && env.ExpiresAt != handoff.FormatTime(offer.Expires):
 		return denied(fault.HandoffMismatch, "the envelope of %s and its trailers expire at different times", v.state.ID)
 	}
 	switch {
-	case v.state.Agent != v.state.To && v.state.Agent != refs.Nobody: // which it may have left already
+	case v.state.Agent != v.state.To && v.state.Agent != handoff.Nobody: // which it may have left already
 		return denied(fault.AudienceMismatch, "handoff %s is for %s, but it is in the inbox of %s", v.state.ID, v.state.To, v.state.Agent)
 	case env.Target.Repo != "" && !home.Is(env.Target.Repo):
 		return denied(fault.AudienceMismatch, "handoff %s is for the repository %s", v.state.ID, untrusted.Place(env.Target.Repo))

@@ -129,7 +129,7 @@ var ofAudits = []mutant{
 	without("a ref in another inbox is no inbox ref of the handoff", "internal/app/audit/compare.go",
 		`return at.ref == name })`, `return at.ref == name || true })`, inScript+"audit_inboxes"),
 	without("undecided handoffs alone are in the inbox of nobody", "internal/app/audit/compare.go",
-		`s.ID, s.To, s.Offer.To)`, `s.ID, s.To, refs.Nobody)`, inScript+"audit_inboxes"),
+		`s.ID, s.To, s.Offer.To)`, `s.ID, s.To, handoff.Nobody)`, inScript+"audit_inboxes"),
 	without("an inbox ref in another inbox is reported", "internal/app/audit/compare.go",
 		`		case other != at:`, `		case other != at && false:`, inScript+"audit_inboxes"),
 }

@@ -67,7 +67,7 @@ func checkParty(s string) error {
 	if elsewhere && !IsAlias(alias) {
 		return fmt.Errorf("party %q: the alias is not 1 to 64 of A-Z a-z 0-9 . _ / + -", s)
 	}
-	if s == "_" || elsewhere && agent == "" {
+	if s == handoff.Nobody || elsewhere && agent == "" {
 		return nil
 	}
 	return handoff.CheckAgent(agent)

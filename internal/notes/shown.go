@@ -30,7 +30,7 @@ func Shown(lines []string) []string {
 	for _, id := range ids {
 		e := last[id]
 		to, _, _ := strings.Cut(e.To, "@")
-		shown = append(shown, strings.Join([]string{e.Event, ends.Of(id), e.From, arrow, cmp.Or(to, "_")}, " "))
+		shown = append(shown, strings.Join([]string{e.Event, ends.Of(id), e.From, arrow, cmp.Or(to, handoff.Nobody)}, " "))
 	}
 	return shown
 }

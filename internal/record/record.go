@@ -11,12 +11,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// None is the value of Handoff-Previous if no inbox tip is replaced, and Nobody the value of
-// Handoff-To if a decision is due.
-const (
-	None   = "none"
-	Nobody = "_"
-)
+// None is the value of Handoff-Previous if no inbox tip is replaced.
+const None = "none"
 
 // Record is the content of a message. Times have whole seconds. Fields from
 // Lease on are absent when empty.
@@ -25,7 +21,7 @@ type Record struct {
 	Actor    string // agent, or a person's mail address
 	ID       handoff.ID
 	From     string // source agent
-	To       string // target agent, or Nobody
+	To       string // target agent, or handoff.Nobody
 	Home     string // repo id
 	Digest   string // of the stored envelope blob
 	Previous string // object id of the replaced inbox tip, or None
@@ -210,7 +206,7 @@ func (r *Record) checkNames() error {
 	if err := handoff.CheckAgent(r.From); err != nil {
 		return err
 	}
-	if err := handoff.CheckAgent(r.To); err != nil && (r.To != Nobody || r.Event == Routed) {
+	if err := handoff.CheckAgent(r.To); err != nil && (r.To != handoff.Nobody || r.Event == Routed) {
 		return err
 	}
 	if err := handoff.CheckAgent(r.OnFailure); err != nil && r.OnFailure != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 )
 
@@ -50,7 +51,7 @@ func TestParseReadsWhatMessageWrites(t *testing.T) {
 		}
 	}
 	undecided := plain()
-	undecided.To = record.Nobody
+	undecided.To = handoff.Nobody
 	got, err := record.Parse(undecided.Message(), undecided.Actor)
 	require.NoError(t, err)
 	assert.Equal(t, undecided, got)
@@ -156,8 +157,8 @@ func TestParseRefusesValues(t *testing.T) {
 		"an offer that replaces":        edit(record.Offered, func(r *record.Record) { r.Previous = oid }),
 		"a claim that replaces nothing": edit(record.Claimed, func(r *record.Record) { r.Previous = record.None }),
 		"a join that replaces":          edit(record.Joined, func(r *record.Record) { r.Previous = oid }),
-		"routed to nobody":              edit(record.Routed, func(r *record.Record) { r.To = record.Nobody }),
-		"returned to nobody":            edit(record.Offered, func(r *record.Record) { r.OnFailure = record.Nobody }),
+		"routed to nobody":              edit(record.Routed, func(r *record.Record) { r.To = handoff.Nobody }),
+		"returned to nobody":            edit(record.Offered, func(r *record.Record) { r.OnFailure = handoff.Nobody }),
 		"a claim for somebody, unasked": edit(record.Claimed, func(r *record.Record) { r.Token = ""; r.Principal = "user:a@b (declared)" }),
 		"a token for nobody":            edit(record.Claimed, func(r *record.Record) { r.Principal = "" }),
 		"a home that is a word":         edit(record.Failed, func(r *record.Record) { r.Home = "origin" }),

@@ -42,9 +42,6 @@ func At(prefix, ref string) string {
 // Root is the prefix of everything owned by githandoff, besides NotesRef.
 const Root = "refs/handoffs/"
 
-// Nobody is the inbox of handoffs waiting for a decision.
-const Nobody = "_"
-
 // Namespace is a prefix under which a home's inbox and lanes stand: [LocalNamespace] for
 // this repository, a tracking namespace for a hub. The shape below it is the same.
 type Namespace string
@@ -131,7 +128,7 @@ const (
 // HandoffRef is the parsed name of a ref of one handoff.
 type HandoffRef struct {
 	Kind  string
-	Agent string // or Nobody
+	Agent string // or handoff.Nobody
 	ID    handoff.ID
 }
 
@@ -151,7 +148,7 @@ func (s Namespace) parse(name string, kinds ...string) (HandoffRef, bool) {
 		return HandoffRef{}, false
 	}
 	id, err := handoff.ParseID(part[2])
-	if err != nil || part[1] != Nobody && handoff.CheckAgent(part[1]) != nil {
+	if err != nil || part[1] != handoff.Nobody && handoff.CheckAgent(part[1]) != nil {
 		return HandoffRef{}, false
 	}
 	return HandoffRef{Kind: part[0], Agent: part[1], ID: id}, true

@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/gittest"
+	"githandoff/internal/handoff"
 )
 
 func TestNames(t *testing.T) {
 	for want, got := range map[string]string{
 		"refs/handoffs/inbox/fixer/" + someID:  LocalNamespace.Inbox("fixer", someID),
 		"refs/handoffs/inbox/fixer/":           LocalNamespace.Inbox("fixer", ""),
-		"refs/handoffs/inbox/_/" + someID:      LocalNamespace.Inbox(Nobody, someID),
+		"refs/handoffs/inbox/_/" + someID:      LocalNamespace.Inbox(handoff.Nobody, someID),
 		"refs/handoffs/log/0r":                 LocalNamespace.Lane(someID),
 		"refs/handoffs/log/":                   LocalNamespace.Lanes(),
 		"refs/handoffs/outbox/fixer/" + someID: Outbox("fixer", someID),
@@ -38,9 +39,9 @@ func TestParsePlace(t *testing.T) {
 		want      HandoffRef
 	}{
 		{LocalNamespace, LocalNamespace.Inbox("fixer", someID), HandoffRef{"inbox", "fixer", someID}},
-		{LocalNamespace, LocalNamespace.Inbox(Nobody, someID), HandoffRef{"inbox", Nobody, someID}},
+		{LocalNamespace, LocalNamespace.Inbox(handoff.Nobody, someID), HandoffRef{"inbox", handoff.Nobody, someID}},
 		{LocalNamespace, Outbox("fixer", someID), HandoffRef{"outbox", "fixer", someID}},
-		{LocalNamespace, Sent(Nobody, someID), HandoffRef{"sent", Nobody, someID}},
+		{LocalNamespace, Sent(handoff.Nobody, someID), HandoffRef{"sent", handoff.Nobody, someID}},
 		{hub, hub.Inbox("ci-bot.2", someID), HandoffRef{"inbox", "ci-bot.2", someID}},
 	} {
 		got, ok := tc.namespace.ParseHandoffRef(tc.name)
@@ -79,7 +80,7 @@ func FuzzParsePlace(f *testing.F) {
 // git is asked whether the names that we accept can be refs.
 func TestCheckRefFormatAgrees(t *testing.T) {
 	repo := &gittest.Repo{Dir: t.TempDir(), Env: gittest.Env(t)}
-	for _, agent := range []string{"fixer", "a", "ci-bot.2", "a_b-c.d", strings.Repeat("x", 63), Nobody} {
+	for _, agent := range []string{"fixer", "a", "ci-bot.2", "a_b-c.d", strings.Repeat("x", 63), handoff.Nobody} {
 		name := LocalNamespace.Inbox(agent, someID)
 		p, ok := LocalNamespace.ParseHandoffRef(name)
 		require.True(t, ok)

@@ -52,7 +52,7 @@ func lives() []story {
 			return h.then("fixer", record.Claimed, as, as)
 		}},
 		{"routed", "ok ok", "ok offered", func(h *told) *told {
-			h.env.Target.Agent, h.agent = nil, record.Nobody
+			h.env.Target.Agent, h.agent = nil, handoff.Nobody
 			return offer(h).then("alice@example.com", record.Routed, func(r *record.Record) { r.To = "fixer" }, as)
 		}},
 	}

@@ -91,7 +91,7 @@ func readAll(t *testing.T, git *gittest.Repo, all *stories) {
 		t.Run(want.Name, func(t *testing.T) {
 			got := answer{want.Name, want.ID, []string{}, ""}
 			ref, agent := "", "fixer"
-			for _, a := range []string{"fixer", "tester", refs.Nobody} {
+			for _, a := range []string{"fixer", "tester", handoff.Nobody} {
 				name := refs.LocalNamespace.Inbox(a, handoff.ID(want.ID))
 				if tip, err := repo.Resolve(t.Context(), name); err == nil && tip != "" {
 					ref, agent = name, a

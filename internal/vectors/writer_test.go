@@ -209,7 +209,7 @@ func (w *writer) write(by string, r record.Record, tree string, parents ...strin
 // moved puts the refs where the story has come to.
 func (h *told) moved() *told {
 	h.git.Git(h, "update-ref", refs.LocalNamespace.Lane(h.id), h.laneTip)
-	for _, ref := range []string{"fixer", "tester", refs.Nobody} {
+	for _, ref := range []string{"fixer", "tester", handoff.Nobody} {
 		h.git.Git(h, "update-ref", "-d", refs.LocalNamespace.Inbox(ref, h.id))
 	}
 	if h.tip != "" {

@@ -64,7 +64,7 @@ func (v *View) WordAt(now time.Time) string {
 
 // Undecided reports whether an offer waits for a decision.
 func Undecided(s *lifecycle.State) bool {
-	return s.Phase() == lifecycle.Open && cmp.Or(s.To, s.Offer.To) == refs.Nobody
+	return s.Phase() == lifecycle.Open && cmp.Or(s.To, s.Offer.To) == handoff.Nobody
 }
 
 // Asking says when [Workspace.Find] asks hubs.

@@ -20,7 +20,7 @@ import (
 // unverified.
 func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error) error {
 	homes := w.All(ctx)
-	patterns := inboxPrefixes(homes, append(w.Inboxes(), refs.Nobody))
+	patterns := inboxPrefixes(homes, append(w.Inboxes(), handoff.Nobody))
 	if all {
 		patterns = homes.Prefixes()
 	}
@@ -46,7 +46,7 @@ func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error)
 // RefreshInboxes fetches the inboxes for List from the hubs resume would ask. It returns the
 // errors of unread hubs.
 func (w *Workspace) RefreshInboxes(ctx context.Context, all bool) (failed []error) {
-	spec := lifecycle.FetchSpec{Inboxes: append(w.Inboxes(), refs.Nobody), Log: true} // what a resume needs next
+	spec := lifecycle.FetchSpec{Inboxes: append(w.Inboxes(), handoff.Nobody), Log: true} // what a resume needs next
 	if all {
 		spec = lifecycle.FetchSpec{Inboxes: []string{crossrepo.AllInboxes}}
 	}
@@ -201,7 +201,7 @@ func (it *Item) State(now time.Time) string {
 		return string(lifecycle.Held)
 	case r.At.After(now.Add(lifecycle.ClockSkew)):
 		return "early"
-	case it.Place.Agent == refs.Nobody:
+	case it.Place.Agent == handoff.Nobody:
 		return "undecided"
 	case now.After(r.Expires):
 		return "expired"

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
-	"githandoff/internal/refs"
 	"githandoff/internal/workspace"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestOneWordForAState(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	offer := &record.Record{To: "fixer", Expires: now.Add(time.Hour)}
-	nobody := &record.Record{To: refs.Nobody, Expires: now.Add(time.Hour)}
+	nobody := &record.Record{To: handoff.Nobody, Expires: now.Add(time.Hour)}
 	late := &record.Record{To: "fixer", Expires: now.Add(-time.Hour)}
 	claim := &record.Record{Event: record.Claimed}
 	for want, s := range map[string]*lifecycle.State{
@@ -44,7 +44,7 @@ func TestAheadOfTheClockIsEarly(t *testing.T) {
 	assert.Equal(t, "early", early.State(now))
 	assert.False(t, early.Waits(now))
 
-	early.Place.Agent = refs.Nobody
+	early.Place.Agent = handoff.Nobody
 	assert.Equal(t, "early", early.State(now), "nor for a decision")
 	early.Record.Event, early.Record.Lease = record.Claimed, early.Record.Expires
 	assert.Equal(t, "claimed", early.State(now), "somebody works on it")

@@ -213,7 +213,7 @@ func (c *comparison) visitor(ctx context.Context) audited.Visitor {
 			switch at := c.placed(standing, id, to); {
 			case at != nil:
 				return at.ref
-			case to == refs.Nobody && len(standing) > 0: // it was routed since
+			case to == handoff.Nobody && len(standing) > 0: // it was routed since
 				return standing[0].ref
 			}
 			return ""

@@ -9,7 +9,6 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/receipt"
 	"githandoff/internal/record"
-	"githandoff/internal/refs"
 	"githandoff/internal/screen"
 	"githandoff/internal/successor"
 	"githandoff/internal/workspace"
@@ -43,7 +42,7 @@ func (h *Handler) Case(ctx context.Context, arg string) (*Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := lifecycle.Place{Agent: refs.Nobody, ID: f.State.ID}
+	p := lifecycle.Place{Agent: handoff.Nobody, ID: f.State.ID}
 	if err := f.Home.Refresh(ctx, lifecycle.WholeHandoffs(p)); err != nil {
 		return nil, err
 	}
@@ -61,7 +60,7 @@ func (h *Handler) undecided(ctx context.Context, arg string) (*workspace.View, e
 	}
 	var ids []string
 	err := h.Workspace.List(ctx, false, func(it *workspace.Item) error {
-		if it.Place.Agent == refs.Nobody {
+		if it.Place.Agent == handoff.Nobody {
 			ids = append(ids, string(it.Place.ID))
 		}
 		return nil
@@ -99,7 +98,7 @@ func (h *Handler) Route(ctx context.Context, c *Case, to string, clarify bool) e
 			return err
 		}
 	}
-	s, err := h.Engine.Route(ctx, c.Home, lifecycle.Place{Agent: refs.Nobody, ID: c.State.ID}, to, data)
+	s, err := h.Engine.Route(ctx, c.Home, lifecycle.Place{Agent: handoff.Nobody, ID: c.State.ID}, to, data)
 	if err != nil {
 		return err
 	}
@@ -140,7 +139,7 @@ func (h *Handler) SendBack(ctx context.Context, c *Case, r Reply) (*receipt.Resu
 	if err != nil {
 		return nil, err
 	}
-	p := lifecycle.Place{Agent: refs.Nobody, ID: c.State.ID}
+	p := lifecycle.Place{Agent: handoff.Nobody, ID: c.State.ID}
 	done := &receipt.Result{Next: child.ID}
 	done.State, err = h.Receipts.Withdraw(ctx, c.Home, p, record.Rerouted, lifecycle.Outcome{
 		Next: child.ID, Child: payload, LocalEdits: h.Receipts.OutgoingRefs(ctx, p),

@@ -11,7 +11,6 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/policy"
 	"githandoff/internal/receipt"
-	"githandoff/internal/refs"
 )
 
 // Request is a decision about a waiting handoff. At most one of To, Approve, Answers and Reject
@@ -55,7 +54,7 @@ func (h *Handler) Decide(ctx context.Context, r *Request) (*Outcome, error) {
 	switch {
 	case c.State.Receipt != nil:
 		return nil, errEnded(c.State)
-	case c.State.To != refs.Nobody:
+	case c.State.To != handoff.Nobody:
 		out.Already = true
 		return out, routedAlready(c, r)
 	case r.To != "":

@@ -9,7 +9,6 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/refs"
 )
 
 // Document writes a handoff in another format, with its token if the format has a place for one.
@@ -21,7 +20,7 @@ func Document(format string, v *lifecycle.Verified) (doc []byte, warnings []stri
 		env.OBO = nil // the token says it
 	}
 	joinTexts(format, &env)
-	if to := v.State().To; format == dialect.Vox && env.Target.Agent == nil && to != refs.Nobody {
+	if to := v.State().To; format == dialect.Vox && env.Target.Agent == nil && to != handoff.Nobody {
 		env.Target.Agent = &to // it was decided later
 	}
 	doc, warnings, err = dialect.Export(format, &env)

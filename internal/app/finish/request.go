@@ -133,7 +133,7 @@ func (f *Handler) notHeld(ctx context.Context, arg string) error {
 	}
 	free := fault.New(fault.Conflict, fault.NotHolder, "handoff %s is not held by this worktree", s.ID)
 	switch to := v.Place().Agent; {
-	case to == refs.Nobody:
+	case to == handoff.Nobody:
 		return free.WithHints(fault.Run("githandoff", "route", string(s.ID)).Because("shows the decision that it waits for"))
 	case !slices.Contains(f.Workspace.Inboxes(), to):
 		return free.WithHints(fault.Run("githandoff", "show", string(s.ID)).Because("it waits for %s", to))

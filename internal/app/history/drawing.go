@@ -8,7 +8,6 @@ import (
 
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
-	"githandoff/internal/refs"
 	"githandoff/internal/untrusted"
 )
 
@@ -25,7 +24,7 @@ func (s box) lines() []string { return []string{s.to, s.id, s.outcome} }
 
 func (d *Drawing) box(p *Past) box {
 	s := box{to: p.To, id: d.Ends.Of(p.ID), outcome: p.State}
-	if s.to == refs.Nobody {
+	if s.to == handoff.Nobody {
 		s.to = "?"
 	}
 	switch {

@@ -237,7 +237,7 @@ func link(all map[handoff.ID]*Past) {
 			return cmp.Or(x.Offer.At.Compare(y.Offer.At), cmp.Compare(x.ID, y.ID))
 		})
 		if p.Receipt != nil && p.Receipt.Next != "" && all[p.Receipt.Next] == nil {
-			p.Children = append(p.Children, &Past{ID: p.Receipt.Next, State: "elsewhere", To: refs.Nobody})
+			p.Children = append(p.Children, &Past{ID: p.Receipt.Next, State: "elsewhere", To: handoff.Nobody})
 		}
 	}
 }

@@ -70,7 +70,7 @@ func (r *syncing) look(ctx context.Context) error {
 // which it was routed since, as far as this clone knows: there it is claimed.
 func (r *syncing) places(ctx context.Context, it *workspace.Item) []lifecycle.Place {
 	places := []lifecycle.Place{it.Place}
-	if it.Place.Agent != refs.Nobody {
+	if it.Place.Agent != handoff.Nobody {
 		return places
 	}
 	s, err := r.Engine.Reader.Load(ctx, it.Home, it.Place)

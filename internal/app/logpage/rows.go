@@ -147,7 +147,7 @@ func openState(row *report.Row, now time.Time) report.State {
 		return report.Held
 	case now.After(row.Expires):
 		return report.Expired
-	case row.To == record.Nobody:
+	case row.To == handoff.Nobody:
 		return report.Undecided
 	}
 	return report.Waiting

@@ -140,7 +140,7 @@ func (h *Handler) Authorize(ctx context.Context, arg string, a *lifecycle.Author
 	if err := s.Err(); err != nil {
 		return nil, err
 	}
-	if s.To == refs.Nobody {
+	if s.To == handoff.Nobody {
 		return nil, fault.New(fault.Usage, fault.BadUsage, "%s waits for a decision: no agent is chosen that could have authority", s.ID).
 			WithHints(fault.Run("githandoff", "route", string(s.ID)).Because("shows how to decide it"))
 	}

@@ -202,7 +202,7 @@ func (s *Survey) count(it *workspace.Item, inboxes []string, now time.Time) *int
 		return &s.Queued
 	case it.Kind != refs.KindInbox:
 		return nil
-	case it.Fault == nil && it.Place.Agent == refs.Nobody:
+	case it.Fault == nil && it.Place.Agent == handoff.Nobody:
 		if it.State(now) == "early" {
 			return &s.Early
 		}

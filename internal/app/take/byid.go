@@ -8,7 +8,6 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/refs"
 	"githandoff/internal/workspace"
 )
 
@@ -90,7 +89,7 @@ func (t *Handler) explain(ctx context.Context, home lifecycle.Home, p lifecycle.
 	case refused.Reason == fault.Claimed, s.To == "", slices.Contains(t.Workspace.Inboxes(), s.To):
 		return err
 	}
-	if s.To == refs.Nobody {
+	if s.To == handoff.Nobody {
 		return fault.New(fault.Denied, fault.UntrustedKey, "handoff %s waits for a decision: nobody may take it yet", s.ID).
 			WithHints(fault.Run("githandoff", "route", string(s.ID)).Because("shows the decision that it needs"))
 	}
