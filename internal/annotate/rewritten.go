@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -83,10 +82,7 @@ func remember(ctx context.Context, repo *refs.Repo, rewrites []Rewrite) error {
 }
 
 func remembered(repo *refs.Repo) ([]Rewrite, error) {
-	b, err := private.ReadState(pathOf(repo), private.MaxState)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	b, err := private.ReadState(pathOf(repo))
 	if err != nil {
 		return nil, fmt.Errorf("read the rewritten commits: %w", err)
 	}

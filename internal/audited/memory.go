@@ -81,7 +81,7 @@ func Open(e *lifecycle.Engine, home lifecycle.Home, program string) (*Memory, er
 		m.path = ""
 		return m, nil
 	}
-	if b, err := private.ReadState(m.path, maxFile); err == nil {
+	if b, err := private.ReadLargeState(m.path, maxFile); err == nil {
 		m.parse(string(b))
 	}
 	return m, nil

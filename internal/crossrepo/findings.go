@@ -36,7 +36,7 @@ func (b *notebook) findings() findings {
 		return *k
 	}
 	k := &findings{}
-	raw, err := private.ReadState(b.file, private.MaxState)
+	raw, err := private.ReadState(b.file)
 	if err != nil || json.Unmarshal(raw, k) != nil {
 		*k = findings{}
 	}

@@ -111,8 +111,8 @@ func (in Intents) left() []*intent {
 		if filepath.Ext(i.path) != ".json" || durable.Owned(i.path) {
 			continue
 		}
-		b, err := private.ReadState(i.path, private.MaxState)
-		if err != nil {
+		b, err := private.ReadState(i.path)
+		if err != nil || b == nil {
 			continue
 		}
 		if json.Unmarshal(b, i) != nil {

@@ -2,9 +2,7 @@ package lifecycle
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -81,12 +79,12 @@ func (u UsedTokens) lines() ([]string, error) {
 	if u.Path == "" {
 		return nil, nil
 	}
-	b, err := private.ReadState(u.Path, private.MaxState)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	b, err := private.ReadState(u.Path)
 	if err != nil {
 		return nil, fmt.Errorf("read the used tokens: %w", err)
+	}
+	if b == nil {
+		return nil, nil
 	}
 	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n"), nil
 }

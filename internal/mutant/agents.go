@@ -148,7 +148,7 @@ var ofAgents = []mutant{
 	without("a lane of what is held is listened to", "internal/refs/locate.go",
 		`all = append(all, namespace+"/log/"+lane)`, `_ = lane`, "./internal/app/agenthook -run TestLanesOfWhatIsHeldAreListenedTo"),
 	without("a stamp that others could write silences nobody", "internal/app/agenthook/stamp.go",
-		`private.ReadState(path, private.MaxState); err == nil && json`, `private.Read(path, 0, 1<<20); err == nil && json`, "./internal/app/agenthook -run TestStampThatOthersCouldWriteIsIgnored"),
+		`private.ReadState(path); err == nil && json`, `private.Read(path, 0, 1<<20); err == nil && json`, "./internal/app/agenthook -run TestStampThatOthersCouldWriteIsIgnored"),
 	without("where packed-refs is not sorted, git is asked", "internal/refs/reffiles.go",
 		`return false, nil`, `return true, nil`, "./internal/refs -run TestNamedReadsUnsortedPackedRefs"),
 	without("an arrival in a crowded inbox is told", "internal/app/agenthook/handler.go",

@@ -56,7 +56,7 @@ var ofAudits = []mutant{
 		`if text[end:] != "sum "+digest(text[:end])+"\n" {`, `if !strings.HasPrefix(text[end:], "sum ") {`,
 		"./internal/audited -run TestMemoryIsVoid"),
 	without("what an audit remembers is in a private file", "internal/audited/memory.go",
-		`private.ReadState(m.path, maxFile)`, `private.Read(m.path, 0, maxFile)`,
+		`private.ReadLargeState(m.path, maxFile)`, `private.Read(m.path, 0, maxFile)`,
 		"./internal/audited -run TestMemoryIsVoid"),
 	without("a clock that was set back judges again", "internal/audited/memory.go",
 		`if l.newest.After(m.opened.Add(lifecycle.ClockSkew)) {`, `if false {`,

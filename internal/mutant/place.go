@@ -93,7 +93,7 @@ var ofPlace = []mutant{
 `, `		_ = checkOwn(r)
 `, inRefs+"TestOpenWhatOthers"),
 	without("notes are read as ours alone", "internal/work/claim.go",
-		`private.ReadState(d.Path(id), private.MaxState)`, `os.ReadFile(d.Path(id))`, "./internal/work -run TestNoteOfAnotherUserIsIgnored"),
+		`private.ReadState(d.Path(id))`, `os.ReadFile(d.Path(id))`, "./internal/work -run TestNoteOfAnotherUserIsIgnored"),
 	without("git does not get the private key", "internal/gitexec/env.go",
 		`		case name == KeyVariable:
 			continue

@@ -17,9 +17,8 @@ import (
 	"githandoff/internal/fault"
 )
 
-// MaxState bounds, in bytes, a file in which githandoff notes its own state. The memory of an
-// audit has a limit of its own.
-const MaxState = 1 << 20
+// maxState bounds, in bytes, a file in which githandoff notes its own state.
+const maxState = 1 << 20
 
 // Read reads a regular file of one of owners, or of this user if none are named. Nobody else may
 // have any of the forbidden permissions on it. Links are not followed, and a pipe is not waited
@@ -84,15 +83,22 @@ func ReadDocument(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	return b, info, nil
 }
 
-// ReadState reads a file of at most limit bytes, written by githandoff beside a repository. Its
+// ReadState reads a file written by githandoff beside a repository; nil if there is none. Its
 // directory was checked when the repository was opened; the file belongs to this user, to root,
 // or to the owner of the directory, and others may not write it.
-func ReadState(path string, limit int64) ([]byte, error) {
+func ReadState(path string) ([]byte, error) { return ReadLargeState(path, maxState) }
+
+// ReadLargeState is like ReadState for a file with a limit of its own.
+func ReadLargeState(path string, limit int64) ([]byte, error) {
 	owners := []uint32{uint32(os.Geteuid()), 0}
 	if info, err := os.Lstat(filepath.Dir(path)); err == nil {
 		owners = append(owners, Owner(info))
 	}
-	return Read(path, Others, limit, owners...)
+	b, err := Read(path, Others, limit, owners...)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return b, err
 }
 
 // WriteFile replaces one of this user's files, whole or not at all, and makes its

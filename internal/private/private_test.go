@@ -1,7 +1,6 @@
 package private
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -190,29 +189,29 @@ func TestCheckTree(t *testing.T) {
 func TestReadState(t *testing.T) {
 	dir := home(t)
 	path := dir + "/agent"
-	_, err := ReadState(path, MaxState)
-	assert.ErrorIs(t, err, fs.ErrNotExist)
+	b, err := ReadState(path)
+	require.NoError(t, err)
+	assert.Nil(t, b)
 	require.NoError(t, os.WriteFile(path, []byte("fixer\n"), 0o600))
-	b, err := ReadState(path, MaxState)
+	b, err = ReadState(path)
 	require.NoError(t, err)
 	assert.Equal(t, "fixer\n", string(b))
 
 	require.NoError(t, os.Chmod(path, 0o666))
-	_, err = ReadState(path, MaxState)
+	_, err = ReadState(path)
 	unsafe(t, err)
 	assert.Equal(t, []string{"chmod", "0644", path}, fault.As(err).Hints[0].Run)
 	require.NoError(t, os.Chmod(path, 0o600))
 
 	require.NoError(t, os.Symlink(path, dir+"/link"))
-	_, err = ReadState(dir+"/link", MaxState)
+	_, err = ReadState(dir + "/link")
 	unsafe(t, err)
 	require.NoError(t, syscall.Mkfifo(dir+"/pipe", 0o600))
-	_, err = ReadState(dir+"/pipe", MaxState)
+	_, err = ReadState(dir + "/pipe")
 	unsafe(t, err)
-	require.NoError(t, os.WriteFile(dir+"/large", make([]byte, MaxState+1), 0o600))
-	_, err = ReadState(dir+"/large", MaxState)
+	require.NoError(t, os.WriteFile(dir+"/large", make([]byte, maxState+1), 0o600))
+	_, err = ReadState(dir + "/large")
 	assert.True(t, fault.Is(err, "too_large"), err)
-	assert.False(t, errors.Is(err, fs.ErrNotExist))
 }
 
 func TestReadStateOfAnotherUser(t *testing.T) {
@@ -220,10 +219,10 @@ func TestReadStateOfAnotherUser(t *testing.T) {
 	dir := home(t)
 	require.NoError(t, os.WriteFile(dir+"/step", nil, 0o600))
 	require.NoError(t, os.Chown(dir+"/step", 12345, 12345))
-	_, err := ReadState(dir+"/step", MaxState)
+	_, err := ReadState(dir + "/step")
 	unsafe(t, err)
 	require.NoError(t, os.Chown(dir, 12345, 12345))
-	_, err = ReadState(dir+"/step", MaxState)
+	_, err = ReadState(dir + "/step")
 	assert.NoError(t, err, "of whoever the directory belongs to")
 }
 
@@ -255,11 +254,11 @@ func TestUmaskOfAPrivateGroup(t *testing.T) {
 	path := dir + "/draft.json"
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	require.NoError(t, os.Chmod(path, 0o664))
-	_, err := ReadState(path, MaxState)
+	_, err := ReadState(path)
 	if ownGroup(uint32(os.Getegid())) {
 		assert.NoError(t, err)
 		require.NoError(t, os.Chmod(path, 0o666))
-		_, err = ReadState(path, MaxState)
+		_, err = ReadState(path)
 	}
 	unsafe(t, err)
 }
@@ -287,7 +286,7 @@ func TestFileSystemWithoutModes(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	require.NoError(t, os.Chmod(path, 0o777))
 	refused := func() string {
-		_, err := Read(path, Others, MaxState)
+		_, err := Read(path, Others, maxState)
 		unsafe(t, err)
 		require.Len(t, fault.As(err).Hints, 1)
 		return fault.As(err).Hints[0].String()

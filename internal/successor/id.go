@@ -29,12 +29,12 @@ func (m *Maker) ID(parent handoff.ID, from *record.Record, parts ...string) (han
 // at once, the second takes that of the first.
 func (m *Maker) secret() (string, error) {
 	path := m.Engine.Repo.Own("id-secret")
-	b, err := private.ReadState(path, private.MaxState)
-	if errors.Is(err, fs.ErrNotExist) {
+	b, err := private.ReadState(path)
+	if err == nil && b == nil {
 		if err := m.makeSecret(path); err != nil {
 			return "", err
 		}
-		b, err = private.ReadState(path, private.MaxState)
+		b, err = private.ReadState(path)
 	}
 	if err != nil {
 		return "", err

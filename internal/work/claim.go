@@ -195,12 +195,12 @@ func (d Documents[T]) Put(id handoff.ID, v *T) error {
 
 // Get returns the document of id; nil if there is none.
 func (d Documents[T]) Get(id handoff.ID) (*T, error) {
-	b, err := private.ReadState(d.Path(id), private.MaxState)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	b, err := private.ReadState(d.Path(id))
 	if err != nil {
 		return nil, fmt.Errorf("read the record of %s: %w", id, err)
+	}
+	if b == nil {
+		return nil, nil
 	}
 	v := new(T)
 	if err := json.Unmarshal(b, v); err != nil {

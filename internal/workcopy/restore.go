@@ -81,11 +81,11 @@ func (r *Restoring) Restore(ctx context.Context, v *lifecycle.Verified) (claims 
 func (r *Restoring) passOn(gitDir string) error {
 	dir := filepath.Join(gitDir, "githandoff")
 	if own, err := workspace.AgentOf(r.Repo); err == nil && own == r.Workspace.Agent {
-		key, err := private.ReadState(r.Repo.OwnWorktree("key"), private.MaxState)
-		if err == nil {
+		key, err := private.ReadState(r.Repo.OwnWorktree("key"))
+		if err == nil && key != nil {
 			err = private.WriteFile(filepath.Join(dir, "key"), key)
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil {
 			return err
 		}
 	}

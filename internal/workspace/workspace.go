@@ -4,8 +4,6 @@ package workspace
 
 import (
 	"bytes"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,10 +85,7 @@ func (w *Workspace) As(signer sign.Signer, actor string) *Workspace {
 
 // AgentOf returns the agent recorded by init for a worktree; "" before that.
 func AgentOf(repo *refs.Repo) (string, error) {
-	b, err := private.ReadState(repo.OwnWorktree("agent"), private.MaxState)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
+	b, err := private.ReadState(repo.OwnWorktree("agent"))
 	return string(bytes.TrimSpace(b)), err
 }
 
@@ -98,7 +93,7 @@ func AgentOf(repo *refs.Repo) (string, error) {
 // worktrees. "" is the key of the agent's name.
 func KeyOf(repo *refs.Repo, agent string) string {
 	if own, err := AgentOf(repo); err == nil && own == agent {
-		if b, err := private.ReadState(repo.OwnWorktree("key"), private.MaxState); err == nil {
+		if b, err := private.ReadState(repo.OwnWorktree("key")); err == nil && b != nil {
 			return string(bytes.TrimSpace(b))
 		}
 	}

@@ -27,10 +27,10 @@ func crowdOf(ids []handoff.ID) crowd {
 	return crowd(b.String())
 }
 
-// loadCrowd reads the file written by a stamp beside itself. An unreadable file gives an empty
-// crowd.
+// loadCrowd reads the file written by a stamp beside itself. A missing or unreadable one gives an
+// empty crowd.
 func loadCrowd(path string) crowd {
-	b, err := private.ReadState(path, private.MaxState)
+	b, err := private.ReadState(path)
 	if err != nil || len(b)%lineLen != 0 {
 		return ""
 	}

@@ -56,7 +56,7 @@ func LoadStamp(dir, session string) *Stamp {
 	sum := sha256.Sum256([]byte(session))
 	s := &Stamp{}
 	path := filepath.Join(dir, hex.EncodeToString(sum[:8])+".json")
-	if b, err := private.ReadState(path, private.MaxState); err == nil && json.Unmarshal(b, s) != nil {
+	if b, err := private.ReadState(path); err == nil && json.Unmarshal(b, s) != nil {
 		s = &Stamp{}
 	}
 	s.path = path

@@ -87,7 +87,7 @@ func setOnce(ctx context.Context, repo *refs.Repo, key, value string) error {
 		return err
 	}
 	for try := range 10 {
-		b, err := private.ReadState(marker, private.MaxState)
+		b, err := private.ReadState(marker)
 		if err != nil {
 			return err
 		}

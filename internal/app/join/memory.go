@@ -76,12 +76,12 @@ func (m Memory) All() ([]Kept, error) {
 		if !ok || !handoff.IsHex(id, 32) {
 			continue
 		}
-		b, err := private.ReadState(m.path(id), private.MaxState)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // another command ended it
-		}
+		b, err := private.ReadState(m.path(id))
 		if err != nil {
 			return nil, err
+		}
+		if b == nil {
+			continue // another command ended it
 		}
 		var k Kept
 		if err := json.Unmarshal(b, &k); err != nil || k.ID != id {
