@@ -119,7 +119,7 @@ func (v *fixture) open(t testing.TB, name string, key sign.Signer, git *gittest.
 			OnWarn: func(err error) { t.Logf("%s is warned: %v", name, err) },
 		},
 		Agent:  name,
-		Claims: work.Claims{Dir: filepath.Join(own, "claims"), Lock: filepath.Join(own, "lock")},
+		Claims: work.Claims{GitDir: own, Common: own},
 	}
 	s.home = s.Local
 	if v.URL != "" {

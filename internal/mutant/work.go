@@ -128,5 +128,5 @@ var ofWork = []mutant{
 	without("the worktrees of a clone that was moved are not removed", "internal/work/claims.go",
 		`o.GitDir = filepath.Join(c.Common, "worktrees", name)`, `_ = name`, "./internal/cli -run TestScript/held_worktree_again"),
 	without("a claim handed over to the main worktree is no orphan", "internal/work/claims.go",
-		`if c.Linked && !to.Linked {`, `if false {`, "./internal/work -run TestHandedOverToTheMainWorktree"),
+		`if c.isLinked() && !to.isLinked() {`, `if false {`, "./internal/work -run TestHandedOverToTheMainWorktree"),
 }

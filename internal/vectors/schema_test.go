@@ -57,7 +57,8 @@ func TestSchemas(t *testing.T) {
 	}
 	listed, err := team.Encode()
 	require.NoError(t, err)
-	claims := work.Claims{Dir: t.TempDir(), Lock: filepath.Join(t.TempDir(), "lock")}
+	dir := t.TempDir()
+	claims := work.Claims{GitDir: dir, Common: dir}
 	id := handoff.DeriveID(start(), "claim")
 	require.NoError(t, claims.Update(t.Context(), id, func(h *work.Claim) error {
 		*h = work.Claim{
@@ -67,7 +68,7 @@ func TestSchemas(t *testing.T) {
 		h.Keep(work.Step{Event: record.Acknowledged, Nonce: h.Nonce, Commit: strings.Repeat("0", 40), Data: "{}", At: now()})
 		return nil
 	}))
-	documents := map[string][]byte{"trust": read(t, list), "team": listed, "claim": read(t, filepath.Join(claims.Dir, string(id)+".json"))}
+	documents := map[string][]byte{"trust": read(t, list), "team": listed, "claim": read(t, filepath.Join(dir, "githandoff", "claims", string(id)+".json"))}
 	for _, v := range tokens(t) {
 		if v.Want == "ok" {
 			documents["token"] = []byte(v.Input[0])

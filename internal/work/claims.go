@@ -19,39 +19,46 @@ import (
 // Claims keeps the local record of each handoff worked on in this worktree: one JSON file for
 // each, replaced by rename.
 type Claims struct {
-	Dir    string // <git dir>/githandoff/claims
-	Linked bool   // this is a linked worktree
-	GitDir string // of this worktree
-	Common string // git's directory of the clone
-	Lock   string // file locked while a record changes, one for the clone
-
-	// holders has a copy of each claim held in a linked worktree, for the whole clone: the
-	// directory of a worktree goes when git removes it, and the claims in it would be nobody's.
-	holders Documents[Located]
+	GitDir string // git's directory of the worktree
+	Common string // git's directory of the clone: the same in its main worktree
 }
 
 // ClaimsOf returns the claims of a worktree of a clone, by git's directory of the worktree.
 func ClaimsOf(repo *refs.Repo, gitDir string) Claims {
-	return Claims{
-		Dir: filepath.Join(gitDir, "githandoff", "claims"), Linked: gitDir != repo.CommonDir, GitDir: gitDir, Common: repo.CommonDir,
-		Lock: repo.Own("claims.lock"), holders: Documents[Located]{Dir: repo.Own("holders")},
-	}
+	return Claims{GitDir: gitDir, Common: repo.CommonDir}
 }
 
-// current has the records of claims that are held, and of steps that wait for their hub.
-func (c Claims) current() Documents[Claim] { return Documents[Claim]{Dir: c.Dir, amend: nameProgress} }
+// recordsIn has the records of claims that are held in a worktree, by git's directory of it, and of steps that
+// wait for their hub.
+func recordsIn(gitDir string) Documents[Claim] {
+	return Documents[Claim]{Dir: filepath.Join(gitDir, "githandoff", "claims"), amend: nameProgress}
+}
 
-func (c Claims) ended() Documents[Claim] { return Documents[Claim]{Dir: filepath.Join(c.Dir, "ended")} }
+func (c Claims) current() Documents[Claim] { return recordsIn(c.GitDir) }
+
+func (c Claims) ended() Documents[Claim] {
+	return Documents[Claim]{Dir: filepath.Join(c.GitDir, "githandoff", "claims", "ended")}
+}
+
+// holders has a copy of each claim held in a linked worktree, for the whole clone: the directory of a
+// worktree goes when git removes it, and the claims in it would be nobody's.
+func (c Claims) holders() Documents[Located] {
+	return Documents[Located]{Dir: filepath.Join(c.Common, "githandoff", "holders")}
+}
+
+// isLinked reports whether this is a linked worktree.
+func (c Claims) isLinked() bool { return c.GitDir != c.Common }
 
 // lockPatience is how long a record may be locked by others. Each of them needs
 // milliseconds.
 const lockPatience = time.Minute
 
-// lock waits even after ctx has ended, so a decision is always recorded.
+// lock takes the lock of the clone, under which records change. It waits even after ctx has ended, so a
+// decision is always recorded.
 func (c Claims) lock(ctx context.Context) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lockPatience)
 	defer cancel()
-	return private.Lock(ctx, c.Lock)
+	return private.Lock(ctx, filepath.Join(c.Common, "githandoff", "claims.lock"))
 }
 
 // Update changes the record of a handoff: it is read, changed and written under the lock, so no
@@ -89,8 +96,8 @@ func (c Claims) write(h *Claim) error {
 }
 
 func (c Claims) put(h *Claim) error {
-	if c.Linked {
-		if err := c.holders.Put(h.ID, &Located{Claim: h, GitDir: c.GitDir}); err != nil {
+	if c.isLinked() {
+		if err := c.holders().Put(h.ID, &Located{Claim: h, GitDir: c.GitDir}); err != nil {
 			return err
 		}
 	}
@@ -98,8 +105,8 @@ func (c Claims) put(h *Claim) error {
 }
 
 func (c Claims) drop(id handoff.ID) error {
-	if c.Linked {
-		if err := c.holders.Drop(id); err != nil {
+	if c.isLinked() {
+		if err := c.holders().Drop(id); err != nil {
 			return err
 		}
 	}
@@ -151,7 +158,7 @@ func (c Claims) HandOver(ctx context.Context, h *Claim, to Claims) error {
 	if err := to.put(h); err != nil {
 		return err
 	}
-	if c.Linked && !to.Linked {
+	if c.isLinked() && !to.isLinked() {
 		return c.drop(h.ID)
 	}
 	return c.current().Drop(h.ID)
@@ -243,8 +250,8 @@ func (c Claims) Adopt(ctx context.Context, agent, kid string) error {
 		if err := c.put(o.Claim); err != nil {
 			return err
 		}
-		if !c.Linked { // the main worktree stays as long as the clone
-			if err := c.holders.Drop(o.ID); err != nil {
+		if !c.isLinked() { // the main worktree stays as long as the clone
+			if err := c.holders().Drop(o.ID); err != nil {
 				return err
 			}
 		}
@@ -262,10 +269,10 @@ func (c Claims) orphans(agent, kid string) ([]*Located, error) {
 // one may have its place since, which has no record of the claim. A clone that was moved has its
 // worktrees' directories below its own, whatever the copies say.
 func (c Claims) linked() ([]*Located, error) {
-	all, err := c.holders.All()
+	all, err := c.holders().All()
 	all = slices.DeleteFunc(all, func(o *Located) bool { return o.Claim == nil || !filepath.IsAbs(o.GitDir) })
 	for _, o := range all {
-		if worktrees, name := filepath.Split(o.GitDir); filepath.Base(worktrees) == "worktrees" && c.Common != "" {
+		if worktrees, name := filepath.Split(o.GitDir); filepath.Base(worktrees) == "worktrees" {
 			o.GitDir = filepath.Join(c.Common, "worktrees", name)
 		}
 		if removed(o.GitDir) || !c.recorded(o) {
@@ -279,11 +286,6 @@ func (c Claims) linked() ([]*Located, error) {
 func (c Claims) recorded(o *Located) bool {
 	_, err := os.Stat(recordsIn(o.GitDir).Path(o.ID))
 	return !errors.Is(err, fs.ErrNotExist)
-}
-
-// recordsIn has the records of a worktree, by git's directory of it.
-func recordsIn(gitDir string) Documents[Claim] {
-	return Documents[Claim]{Dir: filepath.Join(gitDir, "githandoff", "claims")}
 }
 
 // removed reports whether a linked worktree is gone: git forgot it, or its files are missing
@@ -316,7 +318,7 @@ type kept struct {
 // is written before the old file goes, so a killed process leaves both, and the next one goes
 // on. Without old files it costs one system call.
 func (c Claims) Upgrade(ctx context.Context) error {
-	steps := Documents[kept]{Dir: filepath.Join(filepath.Dir(c.Dir), "journal")}
+	steps := Documents[kept]{Dir: filepath.Join(c.GitDir, "githandoff", "journal")}
 	if _, err := os.Lstat(steps.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -23,9 +23,7 @@ const (
 // at returns when the claims of these tests are made.
 func at() time.Time { return time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC) }
 
-func claimsIn(dir string) Claims {
-	return Claims{Dir: filepath.Join(dir, "claims"), Lock: filepath.Join(dir, "claims.lock")}
-}
+func claimsIn(gitDir string) Claims { return Claims{GitDir: gitDir, Common: gitDir} }
 
 // store records a claim.
 func store(t *testing.T, c Claims, h *Claim) {
@@ -121,16 +119,16 @@ func TestClaimsForget(t *testing.T) {
 		require.NoError(t, os.Chtimes(c.ended().Path(id), old, old))
 	}
 	require.NoError(t, c.End(t.Context(), &Claim{ID: someID}, time.Now()))
-	left, err := os.ReadDir(filepath.Join(c.Dir, "ended"))
+	left, err := os.ReadDir(c.ended().Dir)
 	require.NoError(t, err)
 	assert.Len(t, left, 70-10+1)
 }
 
 func TestClaimsDamaged(t *testing.T) {
 	c := claimsIn(t.TempDir())
-	require.NoError(t, os.MkdirAll(c.Dir, 0o700))
+	require.NoError(t, os.MkdirAll(c.current().Dir, 0o700))
 	require.NoError(t, os.WriteFile(c.current().Path(someID), []byte("{"), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(c.Dir, "README"), []byte("not ours"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(c.current().Dir, "README"), []byte("not ours"), 0o600))
 	_, err := c.Get(someID)
 	assert.ErrorContains(t, err, c.current().Path(someID))
 	_, err = c.Held()

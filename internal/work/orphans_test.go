@@ -14,10 +14,7 @@ import (
 func TestOrphanedClaimIsAdoptedOnce(t *testing.T) {
 	common := t.TempDir()
 	at := func(dir string) Claims {
-		c := claimsIn(dir)
-		c.holders.Dir, c.Linked, c.GitDir = filepath.Join(common, "holders"), true, dir
-		c.Dir = filepath.Join(dir, "githandoff", "claims")
-		return c
+		return Claims{GitDir: dir, Common: common}
 	}
 	gone := at(filepath.Join(common, "worktrees", "gone"))
 	store(t, gone, &Claim{ID: otherID, Agent: "fixer", Actor: "fixer", Key: "ssh:one", Nonce: "n", Printed: true})
@@ -53,16 +50,11 @@ func TestOrphanedClaimIsAdoptedOnce(t *testing.T) {
 // copy of a claim only while another one may take it.
 func TestHandedOverToTheMainWorktree(t *testing.T) {
 	common := t.TempDir()
-	at := func(dir string, linked bool) Claims {
-		return Claims{
-			Dir: filepath.Join(dir, "githandoff", "claims"), Lock: filepath.Join(common, "claims.lock"), Linked: linked, GitDir: dir, Common: common,
-			holders: Documents[Located]{Dir: filepath.Join(common, "githandoff", "holders")},
-		}
-	}
-	one, two := at(filepath.Join(common, "worktrees", "one"), true), at(filepath.Join(common, "worktrees", "two"), true)
+	one := Claims{GitDir: filepath.Join(common, "worktrees", "one"), Common: common}
+	two := Claims{GitDir: filepath.Join(common, "worktrees", "two"), Common: common}
 	h := &Claim{ID: otherID, Agent: "fixer", Actor: "fixer", Key: "ssh:one", Nonce: "n", Printed: true}
 	store(t, one, h)
-	main := at(common, false)
+	main := claimsIn(common)
 	require.NoError(t, one.HandOver(t.Context(), h, main))
 
 	require.NoError(t, two.Adopt(t.Context(), "fixer", "ssh:one"))
@@ -78,14 +70,8 @@ func TestHandedOverToTheMainWorktree(t *testing.T) {
 // another one took over meanwhile is no longer its own.
 func TestAdoptedClaimLeavesTheWorktreeThatComesBack(t *testing.T) {
 	common := t.TempDir()
-	at := func(name string) Claims {
-		dir := filepath.Join(common, "worktrees", name)
-		return Claims{
-			Dir: filepath.Join(dir, "githandoff", "claims"), Lock: filepath.Join(common, "claims.lock"), Linked: true, GitDir: dir, Common: common,
-			holders: Documents[Located]{Dir: filepath.Join(common, "githandoff", "holders")},
-		}
-	}
-	one, two := at("one"), at("two")
+	one := Claims{GitDir: filepath.Join(common, "worktrees", "one"), Common: common}
+	two := Claims{GitDir: filepath.Join(common, "worktrees", "two"), Common: common}
 	store(t, one, &Claim{ID: otherID, Agent: "fixer", Actor: "fixer", Key: "ssh:one", Nonce: "n", Printed: true})
 	require.NoError(t, os.WriteFile(filepath.Join(one.GitDir, "gitdir"), []byte(filepath.Join(common, "away", ".git")+"\n"), 0o600))
 

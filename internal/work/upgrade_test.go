@@ -18,8 +18,8 @@ import (
 // whose claim has ended.
 func TestUpgrade(t *testing.T) {
 	const thirdID = "ho_01kahcp3g0000000000000020r"
-	dir := t.TempDir()
-	c := claimsIn(dir)
+	c := claimsIn(t.TempDir())
+	dir := filepath.Join(c.GitDir, "githandoff")
 	old := func(name, content string) {
 		t.Helper()
 		path := filepath.Join(dir, name)
@@ -61,9 +61,9 @@ func TestUpgrade(t *testing.T) {
 
 // A file that cannot be read stays where it is; the others are moved.
 func TestUpgradeOfADamagedFile(t *testing.T) {
-	dir := t.TempDir()
-	c := claimsIn(dir)
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "journal"), 0o700))
+	c := claimsIn(t.TempDir())
+	dir := filepath.Join(c.GitDir, "githandoff")
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "journal"), 0o700))
 	damaged := filepath.Join(dir, "journal", someID+".json")
 	require.NoError(t, os.WriteFile(damaged, []byte("{"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "journal", otherID+".json"), []byte(`{"event":"failed","nonce":""}`), 0o600))
@@ -118,10 +118,10 @@ func TestUpgradeBesideAKeptStep(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			c := claimsIn(dir)
+			c := claimsIn(t.TempDir())
+			dir := filepath.Join(c.GitDir, "githandoff")
 			store(t, c, &Claim{ID: someID, Agent: "fixer", Actor: "fixer", Nonce: "n", Pending: &tc.kept})
-			require.NoError(t, os.Mkdir(filepath.Join(dir, "journal"), 0o700))
+			require.NoError(t, os.MkdirAll(filepath.Join(dir, "journal"), 0o700))
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "journal", someID+".json"), []byte(tc.file), 0o600))
 			err := c.Upgrade(t.Context())
 			if tc.dropped == "" {

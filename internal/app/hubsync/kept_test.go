@@ -1,7 +1,6 @@
 package hubsync
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,7 +17,7 @@ import (
 func TestDropsNoNewerStep(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	hd := &Handler{Claims: work.Claims{Dir: filepath.Join(dir, "claims"), Lock: filepath.Join(dir, "lock")}}
+	hd := &Handler{Claims: work.Claims{GitDir: dir, Common: dir}}
 	const id = handoff.ID("01JD3M6Z0000000000000000AA")
 	put := func(nonce string) work.Step {
 		require.NoError(t, hd.Claims.Update(t.Context(), id, func(stored *work.Claim) error {

@@ -177,7 +177,7 @@ type Result struct {
 // again. The claim moves to the worktree where the work goes on, if claims are those of another one.
 func (g *Result) Printed(ctx context.Context, claims work.Claims) error {
 	defer g.unlock()
-	moves := claims.Dir != g.claims.Dir
+	moves := claims != g.claims
 	if g.Holder == nil || g.Holder.Printed && !moves {
 		return nil
 	}

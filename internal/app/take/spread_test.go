@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	mathrand "math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -151,7 +150,8 @@ func TestWindow(t *testing.T) {
 // handoff is held that this worktree does not hold.
 func TestBeware(t *testing.T) {
 	engine := lifecycle.New(lifecycle.Setup{Repo: &refs.Repo{}, Now: at, Random: rand.Reader})
-	claims := work.Claims{Dir: t.TempDir(), Lock: filepath.Join(t.TempDir(), "lock")}
+	dir := t.TempDir()
+	claims := work.Claims{GitDir: dir, Common: dir}
 	s := &search{Handler: &Handler{Engine: engine, Claims: claims}}
 	byChance := func(held ...*workspace.Item) bool {
 		sp := &spread{}
