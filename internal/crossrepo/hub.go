@@ -123,7 +123,7 @@ func (s hubStep) apply(ctx context.Context) error {
 		if s.hub.guardRefusal(err) == nil && report.RefusedForGood(s.t.Edits) {
 			return refusal(ctx, s.hub, s.t.Edits, report, err)
 		}
-		silent := len(report.flag) == 0 && (try > 0 || gitexec.TimedOut(err)) // it said nothing of any ref
+		silent := len(report.lines) == 0 && (try > 0 || gitexec.TimedOut(err)) // it said nothing of any ref
 		rest, applied, err := s.unapplied(ctx, edits, report, err, silent || try+1 == tries)
 		switch {
 		case err != nil:
@@ -248,8 +248,8 @@ func inDoubt(r *pushReport, err error) error {
 
 // rejected reports whether git or the hub refused a ref: then an atomic push moved none.
 func (r *pushReport) rejected() bool {
-	for ref, flag := range r.flag {
-		if _, ok := r.refused(ref); ok || flag == '!' && strings.HasPrefix(r.summary[ref], "[rejected] ") {
+	for ref, line := range r.lines {
+		if _, ok := r.refused(ref); ok || line.flag == '!' && strings.HasPrefix(line.summary, "[rejected] ") {
 			return true
 		}
 	}

@@ -293,7 +293,7 @@ func (j *joint) look(ctx context.Context, h *Hub, group []*waiting, report *push
 		return
 	}
 	c.failed++
-	if silent := len(report.flag) == 0; silent || c.failed > 2 || refs.Pause(ctx, c.failed) != nil {
+	if silent := len(report.lines) == 0; silent || c.failed > 2 || refs.Pause(ctx, c.failed) != nil {
 		j.unnamed(h, group)
 	}
 }
@@ -332,11 +332,11 @@ func (j *joint) became(ctx context.Context, h *Hub, group []*waiting) (done map[
 
 // of returns the part of a report about some edits.
 func (r *pushReport) of(h *Hub, edits []refs.Edit) *pushReport {
-	part := &pushReport{flag: map[string]byte{}, summary: map[string]string{}, said: r.said}
+	part := &pushReport{lines: map[string]reportLine{}, said: r.said}
 	for _, e := range edits {
 		name := h.RemoteName(e.Ref)
-		if flag, ok := r.flag[name]; ok {
-			part.flag[name], part.summary[name] = flag, r.summary[name]
+		if line, ok := r.lines[name]; ok {
+			part.lines[name] = line
 		}
 	}
 	return part

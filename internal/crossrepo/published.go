@@ -120,8 +120,8 @@ func (in Invites) Erase(ctx context.Context, id string) error {
 func (in Invites) push(ctx context.Context, edits []refs.Edit, objects ...*refs.Object) error {
 	report, err := in.Hub.Push(ctx, refs.Transaction{Edits: edits, Objects: objects})
 	for _, e := range edits[1:] {
-		if report.flag[in.Hub.RemoteName(e.Ref)] == '=' {
-			report.flag[in.Hub.RemoteName(e.Ref)] = '*'
+		if name := in.Hub.RemoteName(e.Ref); report.lines[name].flag == '=' {
+			report.lines[name] = reportLine{flag: '*'}
 		}
 	}
 	switch {
@@ -138,7 +138,7 @@ func (in Invites) push(ctx context.Context, edits []refs.Edit, objects ...*refs.
 	if other := errFormat(&in.Hub.remote, said); other != nil {
 		return other
 	}
-	if len(report.flag) == 0 { // the hub said nothing about any ref
+	if len(report.lines) == 0 { // the hub said nothing about any ref
 		return fault.New(fault.Unavailable, fault.RemoteUnavailable, "cannot write to %s (%s): %s", in.Hub.Alias.Name, in.Hub.Alias.URL, said).
 			WithHints(in.Hub.Alias.settingOr(said, fault.Run("git", "ls-remote", "--", in.Hub.Alias.hinted()).Because("says more")))
 	}

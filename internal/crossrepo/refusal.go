@@ -13,25 +13,30 @@ import (
 	"githandoff/internal/refs"
 )
 
-// pushReport is the line of "git push --porcelain" for each ref: a flag, the ref, and a summary for
-// people. The first line of a ref counts: git prints the reason of a refusal as the hub wrote
-// it, with line ends, so lines of the hub's own can follow.
+// pushReport has the line of "git push --porcelain" for each ref. The first line of a ref counts: git
+// prints the reason of a refusal as the hub wrote it, with line ends, so lines of the hub's own can
+// follow.
 type pushReport struct {
-	flag    map[string]byte
-	summary map[string]string
-	said    string // what the hub wrote besides, for a refusal that gives no reason of its own
+	lines map[string]reportLine
+	said  string // what the hub wrote besides, for a refusal that gives no reason of its own
+}
+
+// reportLine is the line of one ref: a flag, and a summary for people.
+type reportLine struct {
+	flag    byte
+	summary string
 }
 
 func parseReport(out []byte) *pushReport {
-	r := &pushReport{flag: map[string]byte{}, summary: map[string]string{}}
+	r := &pushReport{lines: map[string]reportLine{}}
 	for line := range strings.Lines(string(out)) {
 		part := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
 		if len(part) != 3 || len(part[0]) != 1 {
 			continue
 		}
 		i := strings.LastIndexByte(part[1], ':')
-		if ref := part[1][i+1:]; i >= 0 && r.flag[ref] == 0 {
-			r.flag[ref], r.summary[ref] = part[0][0], part[2]
+		if ref := part[1][i+1:]; i >= 0 && r.lines[ref].flag == 0 {
+			r.lines[ref] = reportLine{part[0][0], part[2]}
 		}
 	}
 	return r
@@ -40,12 +45,12 @@ func parseReport(out []byte) *pushReport {
 // Accepted reports whether every ref of a push was changed. "=" (up to date) is a lost race: git
 // says it before it looks at the lease.
 func (r *pushReport) Accepted(edits []refs.Edit) bool {
-	for _, f := range r.flag {
-		if f != ' ' && f != '+' && f != '*' && f != '-' {
+	for _, line := range r.lines {
+		if !strings.ContainsRune(" +*-", rune(line.flag)) {
 			return false
 		}
 	}
-	return len(r.flag) > 0 && len(r.flag) == len(edits)
+	return len(r.lines) > 0 && len(r.lines) == len(edits)
 }
 
 // failedAfter reports whether a push failed although the hub accepted every ref: soft-serve ends each
@@ -220,14 +225,14 @@ const hiddenRef = "hidden ref"
 
 // refused reports whether the hub refused a ref itself, and why.
 func (r *pushReport) refused(ref string) (why string, ok bool) {
-	why, ok = strings.CutPrefix(r.summary[ref], byHub)
-	return why, ok && r.flag[ref] == '!'
+	why, ok = strings.CutPrefix(r.lines[ref].summary, byHub)
+	return why, ok && r.lines[ref].flag == '!'
 }
 
 // culprits returns the refs refused by the hub for their own sake.
 func (r *pushReport) culprits() []string {
 	var list []string
-	for ref := range r.flag {
+	for ref := range r.lines {
 		if why, ok := r.refused(ref); ok && !slices.Contains(goesAlong, why) {
 			list = append(list, ref)
 		}
@@ -239,7 +244,7 @@ func (r *pushReport) culprits() []string {
 // the reason, whatever else is said: git moves the other refs even of an atomic push.
 func (r *pushReport) hidden() string {
 	first := ""
-	for ref := range r.flag {
+	for ref := range r.lines {
 		if why, ok := r.refused(ref); ok && strings.Contains(why, hiddenRef) && (first == "" || ref < first) {
 			first = ref
 		}
@@ -256,7 +261,7 @@ func (r *pushReport) culprit() string {
 	if list := r.culprits(); len(list) > 0 {
 		return slices.Min(list)
 	}
-	for ref := range r.flag {
+	for ref := range r.lines {
 		if _, ok := r.refused(ref); ok {
 			return ref
 		}
@@ -274,17 +279,17 @@ func (r *pushReport) overtaken(h *Hub, edits []refs.Edit) bool {
 	moved := false
 	for _, e := range edits {
 		there := h.RemoteName(e.Ref)
-		if _, ok := r.refused(there); ok || r.flag[there] != '!' {
+		if _, ok := r.refused(there); ok || r.lines[there].flag != '!' {
 			return false
 		}
-		moved = moved || r.summary[there] == outdated && !h.Namespace().InLog(e.Ref)
+		moved = moved || r.lines[there].summary == outdated && !h.Namespace().InLog(e.Ref)
 	}
 	return moved
 }
 
 // refusedByHub reports whether the hub refused each ref in its answer.
 func (r *pushReport) refusedByHub() bool {
-	for ref := range r.flag {
+	for ref := range r.lines {
 		if _, ok := r.refused(ref); !ok {
 			return false
 		}
@@ -299,10 +304,10 @@ func (r *pushReport) RefusedForGood(edits []refs.Edit) bool {
 	if r.hidden() != "" {
 		return true
 	}
-	if len(r.flag) != len(edits) || !r.refusedByHub() {
+	if len(r.lines) != len(edits) || !r.refusedByHub() {
 		return false
 	}
-	why := r.summary[r.culprit()] // "" where it spoke of none
+	why := r.lines[r.culprit()].summary // "" where it spoke of none
 	if strings.Contains(why, "unpacker error") && strings.Contains(r.said, tooLarge) {
 		return true
 	}
@@ -342,11 +347,11 @@ const undeletable = "protected from deletion"
 // moved the other refs.
 func (r *pushReport) keepsRefs(h *remote, edits []refs.Edit) bool {
 	ref, along := r.culprit(), len(edits) == 1 || strings.Contains(r.said, undeletable)
-	for _, summary := range r.summary {
-		along = along || slices.Contains(goesAlong, strings.TrimPrefix(summary, byHub))
+	for _, line := range r.lines {
+		along = along || slices.Contains(goesAlong, strings.TrimPrefix(line.summary, byHub))
 	}
 	return slices.ContainsFunc(edits, func(e refs.Edit) bool {
-		return e.New == "" && h.RemoteName(e.Ref) == ref && (along || strings.Contains(r.summary[ref], "delet"))
+		return e.New == "" && h.RemoteName(e.Ref) == ref && (along || strings.Contains(r.lines[ref].summary, "delet"))
 	})
 }
 

@@ -92,7 +92,7 @@ func pushNamed(ctx context.Context, h *remote, t refs.Transaction) (*pushReport,
 	if kerr := h.Repo.Store.WriteKept(context.WithoutCancel(ctx), t.Objects); kerr != nil {
 		return r, errors.Join(err, kerr)
 	}
-	if ctx.Err() != nil || len(r.flag) < len(t.Edits) || !r.refusedByHub() {
+	if ctx.Err() != nil || len(r.lines) < len(t.Edits) || !r.refusedByHub() {
 		return r, err
 	}
 	return pushOnce(ctx, h, t.Edits)

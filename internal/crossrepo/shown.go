@@ -70,8 +70,8 @@ func hidden(ctx context.Context, h *remote, there map[string]string) error {
 
 // hides reports whether a hub has a ref it does not show to a fetch.
 func hides(ctx context.Context, h *remote, ref refs.Ref) bool {
-	flags, err := shownToPush(ctx, h, ref)
-	return err == nil && flags[h.RemoteName(ref.Name)] == '='
+	lines, err := shownToPush(ctx, h, ref)
+	return err == nil && lines[h.RemoteName(ref.Name)].flag == '='
 }
 
 // hidesFromPush names a ref that a hub shows to a fetch, at the old value of an edit, and not to a push. Then
@@ -84,22 +84,22 @@ func hidesFromPush(ctx context.Context, h *Hub, edits []refs.Edit) string {
 			old, names = append(old, refs.Ref{Name: e.Ref, OID: e.Old}), append(names, h.RemoteName(e.Ref))
 		}
 	}
-	flags, err := shownToPush(ctx, &h.remote, old...)
-	if err != nil || !slices.ContainsFunc(names, func(name string) bool { return flags[name] == '*' }) {
+	lines, err := shownToPush(ctx, &h.remote, old...)
+	if err != nil || !slices.ContainsFunc(names, func(name string) bool { return lines[name].flag == '*' }) {
 		return ""
 	}
 	there, err := h.listed(ctx, gitexec.RemoteTimeout, names...)
 	for i, name := range names {
-		if err == nil && flags[name] == '*' && there[name] == old[i].OID {
+		if err == nil && lines[name].flag == '*' && there[name] == old[i].OID {
 			return name
 		}
 	}
 	return ""
 }
 
-// shownToPush makes a dry run of a push that moves no ref, and returns git's flag of each: "=" if the hub
-// shows it, "*" if git would make it.
-func shownToPush(ctx context.Context, h *remote, list ...refs.Ref) (map[string]byte, error) {
+// shownToPush makes a dry run of a push that moves no ref, and returns git's line of each. The flag is "=" if
+// the hub shows the ref, "*" if git would make it.
+func shownToPush(ctx context.Context, h *remote, list ...refs.Ref) (map[string]reportLine, error) {
 	settings, target := untracked(h)
 	args := slices.Concat(settings, pushArgs, []string{"--dry-run", "--", target})
 	for _, ref := range list {
@@ -109,7 +109,7 @@ func shownToPush(ctx context.Context, h *remote, list ...refs.Ref) (map[string]b
 		return nil, nil // git would push what its configuration says
 	}
 	out, err := h.connect(ctx, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout})
-	return parseReport(out).flag, err
+	return parseReport(out).lines, err
 }
 
 // CheckShows makes sure that others can see an offer at a hub. It asks the hub only if the hub

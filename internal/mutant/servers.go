@@ -7,7 +7,7 @@ var ofServers = []mutant{
 	without("a hub that hides what it takes gets no further offer", "internal/crossrepo/hub.go",
 		`	if !k.Moved && k.Unshown == ""`, `	if !k.Moved && true`, "./internal/cli -run TestScript/emit_hidden"),
 	without("a hub that lost a ref is not said to hide it", "internal/crossrepo/shown.go",
-		`return err == nil && flags[h.RemoteName(ref.Name)] == '='`, `return err == nil && flags != nil`, "./internal/cli -run TestScript/emit_hidden"),
+		`return err == nil && lines[h.RemoteName(ref.Name)].flag == '='`, `return err == nil && lines != nil`, "./internal/cli -run TestScript/emit_hidden"),
 	without("a hub that begins to hide its log is noticed", "internal/crossrepo/elsewhere.go",
 		`|| !hides(ctx, &h.remote, memory[0])`, `|| !hides(ctx, &h.remote, memory[0]) || true`, "./internal/cli -run TestScript/emit_hidden"),
 	without("a dry run whose refs were all accepted found no refusal", "internal/crossrepo/refusal.go",
