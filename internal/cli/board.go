@@ -165,7 +165,7 @@ func boardRow(a *app, ws *workspace.Workspace, it *workspace.Item) board.Row {
 		row.At = a.Now()
 		return row
 	}
-	row.State, row.From, row.Task = it.State(a.Now()), untrusted.Name(r.From), untrusted.Task(r.Task)
+	row.State, row.From, row.Task = it.WordAt(a.Now()), untrusted.Name(r.From), untrusted.Task(r.Task)
 	row.At, row.Deadline = r.At, r.Expires
 	if !r.Lease.IsZero() {
 		row.Holder, row.Deadline = untrusted.Name(r.Actor), r.Lease

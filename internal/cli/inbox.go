@@ -120,7 +120,7 @@ func itemRow(it *workspace.Item, now time.Time) row {
 	if it.Fault != nil {
 		return row{ID: it.Place.ID, State: "refused", Ref: it.Ref, Commit: it.Commit, To: it.Place.Agent}
 	}
-	r := rowOf(it.Record, it.State(now))
+	r := rowOf(it.Record, it.WordAt(now))
 	r.To, r.Ref, r.Commit = it.Place.Agent, it.Ref, it.Commit
 	return r
 }
@@ -156,6 +156,6 @@ func itemCells(ws *workspace.Workspace, it *workspace.Item, now time.Time, l *li
 	if l.ForPeople() {
 		at, deadline = output.Ago(now, it.Record.At), left(now, end)
 	}
-	return append([]output.Cell{id, output.State(it.State(now))},
+	return append([]output.Cell{id, output.State(it.WordAt(now))},
 		texts(untrusted.Name(it.Record.From), to, untrusted.Task(it.Record.Task), at, holder, deadline)...)
 }

@@ -167,7 +167,7 @@ func (c *statusCommand) statusOf(ws *workspace.Workspace, s *survey.Survey) *sta
 	}
 	for _, one := range s.Elsewhere {
 		h := one.Holder
-		out.Elsewhere = append(out.Elsewhere, elsewhereRow{h.ID, one.Word(c.Now()), one.Worktree, handoff.FormatTime(h.Lease)})
+		out.Elsewhere = append(out.Elsewhere, elsewhereRow{h.ID, one.WordAt(c.Now()), one.Worktree, handoff.FormatTime(h.Lease)})
 	}
 	for _, h := range s.Kept {
 		out.Kept = append(out.Kept, keptRow{h.ID, h.Pending.Event, handoff.FormatTime(h.Pending.At)})
@@ -191,7 +191,7 @@ func (c *statusCommand) statusOf(ws *workspace.Workspace, s *survey.Survey) *sta
 func (c *statusCommand) held(ws *workspace.Workspace, one *survey.Recorded) heldRow {
 	h := one.Holder
 	r := heldRow{statusRow: statusRow{row{
-		ID: h.ID, State: one.Word(c.Now()), To: h.Agent, Home: h.Home, At: handoff.FormatTime(h.At), Actor: h.Actor,
+		ID: h.ID, State: one.WordAt(c.Now()), To: h.Agent, Home: h.Home, At: handoff.FormatTime(h.At), Actor: h.Actor,
 		Lease: handoff.FormatTime(h.Lease), Principal: h.Principal, Token: h.Token,
 	}, ws.AliasOf(one.Home)}, Shown: h.Printed, work: one.Work}
 	if one.State != nil && one.State.Offer != nil {
@@ -217,7 +217,7 @@ func (c *statusCommand) held(ws *workspace.Workspace, one *survey.Recorded) held
 func (c *statusCommand) sent(ws *workspace.Workspace, one *survey.Sent) statusRow {
 	rec, state := one.Offer, "sent"
 	if one.Tip != nil {
-		rec, state = one.Tip.Record, one.Tip.State(c.Now())
+		rec, state = one.Tip.Record, one.Tip.WordAt(c.Now())
 	}
 	r := statusRow{rowOf(rec, state), ws.AliasOf(one.Home)}
 	r.To = one.Agent

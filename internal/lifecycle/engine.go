@@ -368,7 +368,7 @@ func (b *batch) keepWork(ctx context.Context, agent string, id handoff.ID, w *ha
 		return nil
 	}
 	ref := b.home.Namespace().Work(agent, id)
-	if b.home.Namespace() == refs.LocalNamespace {
+	if IsLocal(b.home) {
 		now, err := b.engine.Repo.Resolve(ctx, ref)
 		switch {
 		case err != nil || now == w.Commit:
@@ -393,7 +393,7 @@ func (b *batch) dropWork(ctx context.Context, s *State, agents []string) error {
 	}
 	for _, agent := range agents {
 		ref, old := b.home.Namespace().Work(agent, s.ID), w.Commit
-		if b.home.Namespace() == refs.LocalNamespace {
+		if IsLocal(b.home) {
 			var err error
 			if old, err = b.engine.Repo.Resolve(ctx, ref); err != nil {
 				return err

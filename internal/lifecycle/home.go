@@ -99,6 +99,9 @@ type LocalHome struct {
 	Paths  []string // other repo ids for it: "git+file://<path>"
 }
 
+// IsLocal reports whether a home is this repository.
+func IsLocal(home Home) bool { return home.Namespace() == refs.LocalNamespace }
+
 // ID implements Home.
 func (h *LocalHome) ID() string { return h.RepoID }
 

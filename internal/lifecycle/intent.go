@@ -52,7 +52,7 @@ type intent struct {
 // writes survives. It is this process's own, so no other one takes it for an abandoned one.
 func (in Intents) begin(home Home, t refs.Transaction) (*intent, error) {
 	i := &intent{Home: home.ID(), Edits: t.Edits}
-	if home.Namespace() == refs.LocalNamespace {
+	if IsLocal(home) {
 		i.Edits = slices.Concat(t.Edits, t.LocalEdits)
 	}
 	if !slices.ContainsFunc(t.Edits, func(e refs.Edit) bool { return makesInbox(home, e) }) {

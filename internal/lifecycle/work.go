@@ -66,7 +66,7 @@ func BringWork(ctx context.Context, repo *refs.Repo, home Home, s *State, w *han
 // successful step does so itself. A copy that cannot be dropped stays: the receipt drops it, and so does
 // gc.
 func ForgetWork(ctx context.Context, repo *refs.Repo, home Home, p Place) {
-	if home.Namespace() != refs.LocalNamespace {
+	if !IsLocal(home) {
 		_ = refs.Drop(context.WithoutCancel(ctx), repo, home.Namespace().Work(p.Agent, p.ID))
 	}
 }
@@ -83,7 +83,7 @@ func (rc *Recovery) fixWork(ctx context.Context, home Home, edit refs.Edit, forw
 	if edit.New == "" {
 		now = edit.Old
 	}
-	if home.Namespace() == refs.LocalNamespace {
+	if IsLocal(home) {
 		if now, err = rc.Repo.Resolve(ctx, edit.Ref); err != nil {
 			return nil, err
 		}

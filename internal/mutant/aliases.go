@@ -11,7 +11,7 @@ var ofAliases = []mutant{
 	without("a queued handoff that can be delivered stays", "internal/app/gc/gc.go",
 		`!fault.Is(it.Fault, fault.UnknownHome)`, `it.Record == nil`, inScript+"gc_expired"),
 	without("a hub that is down keeps no other handoff from being collected", "internal/app/gc/gc.go",
-		`!remote || fault.CodeOf(err) != fault.Unavailable {`, `!remote || err != nil {`, inScript+"gc_hub_down"),
+		`lifecycle.IsLocal(home) || fault.CodeOf(err) != fault.Unavailable {`, `lifecycle.IsLocal(home) || err != nil {`, inScript+"gc_hub_down"),
 	without("an alias stays while handoffs sent there are open", "internal/cli/repo.go",
 		`if it.Record != nil && slices.Contains(ids, it.Record.Home) {`, `if false {`, inScript+"repo_needed"),
 	without("an alias stays while handoffs taken there are held", "internal/cli/repo.go",

@@ -119,7 +119,7 @@ var ofPeople = []mutant{
 		`case r.Event == record.Claimed || r.Event == record.Progressed:`, `case (r.Event == record.Claimed || r.Event == record.Progressed) && !r.At.After(now.Add(lifecycle.ClockSkew)):`,
 		"./internal/workspace -run AheadOfTheClock"),
 	without("nobody is asked to decide what is dated ahead of the clock", "internal/app/survey/survey.go",
-		`if it.State(now) == "early" {`, `if false {`, inScript+"status_early"),
+		`if it.WordAt(now) == "early" {`, `if false {`, inScript+"status_early"),
 	without("an end that two held handoffs share ends neither", "internal/work/held.go",
 		`if len(held) > 1 {
 		return nil, handoff.Ambiguous(`, `if len(held) > 2 {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -87,7 +86,7 @@ func (w *Writer) Withdraw(ctx context.Context, home lifecycle.Home, p lifecycle.
 
 // SentChild returns the edit to remember a child offered at a hub, so the next sync asks about it.
 func SentChild(home lifecycle.Home, child *lifecycle.Payload) []refs.Edit {
-	if _, remote := home.(*crossrepo.Hub); !remote || child == nil {
+	if lifecycle.IsLocal(home) || child == nil {
 		return nil
 	}
 	return append(child.KeptWork(), refs.Edit{Ref: refs.Sent(child.Agent, child.Record.ID), New: child.Commit.OID})

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -88,11 +87,11 @@ func (st *Standing) Own() bool {
 	return r != nil && r.Event.Receipt() && r.Key == st.Holder.Key && st.Holder.Mine(r.Claim)
 }
 
-// Word returns the state of a claim in one word.
-func (st *Standing) Word(now time.Time) string {
+// WordAt returns the state of a claim in one word.
+func (st *Standing) WordAt(now time.Time) string {
 	switch {
 	case st.Over != nil:
-		return OverWord(st.Over)
+		return st.OverWord()
 	case st.State != nil && st.State.Phase() == lifecycle.Disputed:
 		return string(lifecycle.Disputed)
 	case now.After(st.Holder.Lease):
@@ -101,12 +100,12 @@ func (st *Standing) Word(now time.Time) string {
 	return string(lifecycle.Held)
 }
 
-// OverWord says in one word how a claim ended.
-func OverWord(r *record.Record) string {
-	if r.Event == record.Claimed {
+// OverWord says in one word how a claim that is over ended.
+func (st *Standing) OverWord() string {
+	if st.Over.Event == record.Claimed {
 		return "taken over"
 	}
-	return string(r.Event)
+	return string(st.Over.Event)
 }
 
 // Moved reports whether the inbox ref of a claim is not where the lane says, as both are known
@@ -126,7 +125,7 @@ func (w *Held) Recorded() ([]*Claim, error) {
 func LostClaim(st *Standing) *fault.Error {
 	r := st.Over
 	return fault.New(fault.Conflict, fault.NotHolder, "handoff %s was %s by %s at %s: stop working on it",
-		r.ID, OverWord(r), r.Actor, handoff.FormatTime(r.At)).
+		r.ID, st.OverWord(), r.Actor, handoff.FormatTime(r.At)).
 		WithHints(fault.Run("githandoff", "show", string(r.ID)).Because("says what became of it"))
 }
 
@@ -137,7 +136,7 @@ func (w *Held) Close(ctx context.Context, st *Standing) error {
 	if st.Own() && st.Holder.Finished() {
 		return nil
 	}
-	if _, hub := st.Home.(*crossrepo.Hub); hub && st.State.Receipt != nil && st.State.Tip != "" {
+	if !lifecycle.IsLocal(st.Home) && st.State.Receipt != nil && st.State.Tip != "" {
 		ref := st.Home.Namespace().Inbox(st.State.Agent, st.State.ID)
 		if err := w.Verifier.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: st.State.Tip}}}); err != nil {
 			w.Workspace.Warn(err)

@@ -30,7 +30,7 @@ func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error)
 		if it == nil {
 			return nil
 		}
-		if all && it.Home != lifecycle.Home(w.Local) && it.Kind == refs.KindInbox {
+		if all && it.Kind == refs.KindInbox && !lifecycle.IsLocal(it.Home) {
 			atHub[it.Place.ID] = true
 		}
 		if it.Kind == refs.KindSent && atHub[it.Place.ID] {
@@ -182,10 +182,10 @@ type Item struct {
 	Tip *record.Commit // owner of the record
 }
 
-// State returns the state shown by the ref and its tip: queued, sent, early, undecided, expired,
+// WordAt returns the state shown by the ref and its tip in one word: queued, sent, early, undecided, expired,
 // overdue, or the phase of the handoff. Early is an offer dated so far ahead of the clock that no reader
 // counts it yet; with a claim dated so, somebody works on it. The item has no Fault.
-func (it *Item) State(now time.Time) string {
+func (it *Item) WordAt(now time.Time) string {
 	switch it.Kind {
 	case refs.KindOutbox:
 		return "queued"
@@ -211,13 +211,13 @@ func (it *Item) State(now time.Time) string {
 
 // Waits reports whether an item shows an open offer.
 func (it *Item) Waits(now time.Time) bool {
-	return it.Fault == nil && it.State(now) == string(lifecycle.Open)
+	return it.Fault == nil && it.WordAt(now) == string(lifecycle.Open)
 }
 
 // Behind reports whether the lane of the item, as it is known here, lacks what the inbox ref of its
 // hub shows: a fetch of an inbox need not bring the lane.
 func (it *Item) Behind(s *lifecycle.State) bool {
-	return it.Kind == refs.KindInbox && it.Home.Namespace() != refs.LocalNamespace && s.Receipt == nil && s.Unlogged()
+	return it.Kind == refs.KindInbox && !lifecycle.IsLocal(it.Home) && s.Receipt == nil && s.Unlogged()
 }
 
 // ItemsOf returns the handoffs named by some refs below a namespace.

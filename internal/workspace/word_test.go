@@ -39,13 +39,13 @@ func TestAheadOfTheClockIsEarly(t *testing.T) {
 		return &workspace.Item{Kind: "inbox", Place: lifecycle.Place{Agent: "fixer"}, Record: r}
 	}
 	near, early := at(now.Add(lifecycle.ClockSkew)), at(now.Add(lifecycle.ClockSkew+time.Second))
-	assert.Equal(t, "offered", near.State(now))
+	assert.Equal(t, "offered", near.WordAt(now))
 	assert.True(t, near.Waits(now))
-	assert.Equal(t, "early", early.State(now))
+	assert.Equal(t, "early", early.WordAt(now))
 	assert.False(t, early.Waits(now))
 
 	early.Place.Agent = handoff.Nobody
-	assert.Equal(t, "early", early.State(now), "nor for a decision")
+	assert.Equal(t, "early", early.WordAt(now), "nor for a decision")
 	early.Record.Event, early.Record.Lease = record.Claimed, early.Record.Expires
-	assert.Equal(t, "claimed", early.State(now), "somebody works on it")
+	assert.Equal(t, "claimed", early.WordAt(now), "somebody works on it")
 }

@@ -185,7 +185,7 @@ func (l *Local) Lost(ctx context.Context) ([]Loss, error) {
 	var lost []Loss
 	for _, st := range all {
 		if st.Over != nil && !st.Own() {
-			lost = append(lost, Loss{Handoff: l.claimed(st), How: work.OverWord(st.Over)})
+			lost = append(lost, Loss{Handoff: l.claimed(st), How: st.OverWord()})
 		}
 	}
 	closed, err := l.work.Claims.Lost()

@@ -19,7 +19,7 @@ import (
 // reports it.
 func (c *comparison) snapshots(ctx context.Context, list []refs.Ref) ([]refs.Ref, error) {
 	var strays []receipt.Stray
-	if c.home.Namespace() == refs.LocalNamespace {
+	if lifecycle.IsLocal(c.home) {
 		var err error
 		if strays, err = receipt.Strays(ctx, c.repo, list); err != nil {
 			return nil, err

@@ -89,7 +89,7 @@ func (s *Handler) Send(ctx context.Context, env *handoff.Envelope, o *Options) (
 func (s *Handler) once(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, o *Options) (*Result, error) {
 	target := lifecycle.InboxOf(env)
 	patterns := []string{refs.Root + "outbox/" + target + "/", refs.Root + "sent/" + target + "/"}
-	if home == lifecycle.Home(s.Local) {
+	if lifecycle.IsLocal(home) {
 		patterns = []string{refs.LocalNamespace.Inbox(target, "")}
 	}
 	list, err := s.Engine.Repo.List(ctx, patterns...)

@@ -44,7 +44,7 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 		return done, f.remember(ctx, h, step.Event, done.State)
 	case fault.Is(err, fault.MissingObject):
 		return nil, err // waiting mends nothing, and nobody can tell yet whether its text may be in the log
-	case (fault.CodeOf(err) == fault.Unavailable || errors.Is(err, crossrepo.ErrInDoubt)) && home != lifecycle.Home(f.Local):
+	case (fault.CodeOf(err) == fault.Unavailable || errors.Is(err, crossrepo.ErrInDoubt)) && !lifecycle.IsLocal(home):
 		ctx = context.WithoutCancel(ctx) // the step must be kept
 		if done != nil && done.Taken != nil {
 			step.Work, step.Child = done.Taken.Work, done.Taken.ID

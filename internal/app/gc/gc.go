@@ -108,7 +108,7 @@ func (h *Handler) inboxes(ctx context.Context) (items []*workspace.Item, err err
 // keepBack keeps the error of a hub that is down until the end of the run, so that the hub does not
 // keep other handoffs from being collected. It returns any other error.
 func (c *collection) keepBack(home lifecycle.Home, err error) error {
-	if _, remote := home.(lifecycle.RemoteHome); !remote || fault.CodeOf(err) != fault.Unavailable {
+	if lifecycle.IsLocal(home) || fault.CodeOf(err) != fault.Unavailable {
 		return err
 	}
 	c.down[home.ID()] = true

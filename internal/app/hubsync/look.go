@@ -233,7 +233,7 @@ func (hd *Handler) closeEnded(ctx context.Context, only []*crossrepo.Hub) (done 
 		if st.Own() {
 			continue
 		}
-		done = append(done, Done{What: work.OverWord(st.Over), ID: h.ID, Alias: hd.Workspace.AliasOf(st.Home), Record: st.Over, Lost: true})
+		done = append(done, Done{What: st.OverWord(), ID: h.ID, Alias: hd.Workspace.AliasOf(st.Home), Record: st.Over, Lost: true})
 		stop = work.LostClaim(st)
 	}
 	return done, stop

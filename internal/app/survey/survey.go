@@ -203,7 +203,7 @@ func (s *Survey) count(it *workspace.Item, inboxes []string, now time.Time) *int
 	case it.Kind != refs.KindInbox:
 		return nil
 	case it.Fault == nil && it.Place.Agent == handoff.Nobody:
-		if it.State(now) == "early" {
+		if it.WordAt(now) == "early" {
 			return &s.Early
 		}
 		return &s.Undecided
@@ -215,7 +215,7 @@ func (s *Survey) count(it *workspace.Item, inboxes []string, now time.Time) *int
 	if s.holds(it.Place) {
 		return nil
 	}
-	switch it.State(now) {
+	switch it.WordAt(now) {
 	case string(lifecycle.Open):
 		return &s.Waiting
 	case "overdue":
