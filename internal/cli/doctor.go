@@ -26,8 +26,8 @@ there. It also checks the coding agents that are set up: whether their hooks run
 each, and whether their shell finds githandoff.
 
 If you name hubs, it tests what each of them accepts: one atomic push makes two
-throw-away refs below refs/handoffs/doctor/, and doctor reads them back, moves them and
-deletes them. If a hub refuses, doctor names the setting that has to change.
+throw-away refs, which nobody takes for a handoff, and doctor reads them back, moves them
+and deletes them. If a hub refuses, doctor names the setting that has to change.
 
 --fix removes stale locks of a crashed git that are in the way of handoffs (those of their
 refs, packed-refs, the notes, the configuration and unfinished worktrees, not of branches

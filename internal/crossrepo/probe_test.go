@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -27,7 +26,7 @@ func probe(t *testing.T, clone *gittest.Repo) (*Probe, error) {
 	alias, pinned, err := Aliases{Repo: repo}.Look("origin")
 	require.NoError(t, err)
 	assert.False(t, pinned)
-	return NewHub(alias, repo, nil).Probe(t.Context(), time.Now(), rand.Reader)
+	return NewHub(alias, repo, nil).Probe(t.Context(), rand.Reader)
 }
 
 func TestProbe(t *testing.T) {
@@ -112,7 +111,7 @@ func TestPushNeedsAnAccount(t *testing.T) {
 			repo := enginetest.Open(t, clone)
 			alias, _, err := Aliases{Repo: repo}.Look("origin")
 			require.NoError(t, err)
-			trial, err := Try(t.Context(), NewHub(alias, repo, nil), time.Now(), rand.Reader)
+			trial, err := Try(t.Context(), NewHub(alias, repo, nil), rand.Reader)
 			require.NoError(t, err)
 			assert.Contains(t, fault.As(trial.Refused).Advice(), c.hint)
 		})
@@ -189,7 +188,7 @@ func TestTry_readOnly(t *testing.T) {
 	repo := enginetest.Open(t, gittest.Clone(t, env, base+"/repo.git"))
 	alias, _, err := Aliases{Repo: repo}.Look("origin")
 	require.NoError(t, err)
-	trial, err := Try(t.Context(), NewHub(alias, repo, nil), time.Now(), rand.Reader)
+	trial, err := Try(t.Context(), NewHub(alias, repo, nil), rand.Reader)
 	require.NoError(t, err)
 	refused := fault.As(trial.Refused)
 	require.NotNil(t, refused)
@@ -226,7 +225,7 @@ func TestTry_plainFiles(t *testing.T) {
 	repo := enginetest.Open(t, gittest.Clone(t, env, server.URL+"/"))
 	alias, _, err := Aliases{Repo: repo}.Look("origin")
 	require.NoError(t, err)
-	trial, err := Try(t.Context(), NewHub(alias, repo, nil), time.Now(), rand.Reader)
+	trial, err := Try(t.Context(), NewHub(alias, repo, nil), rand.Reader)
 	require.NoError(t, err)
 	refused := fault.As(trial.Refused)
 	require.NotNil(t, refused)

@@ -346,12 +346,16 @@ const undeletable = "protected from deletion"
 // keepsRefs reports whether the hub refused a deletion: by its words, or because it would have
 // moved the other refs.
 func (r *pushReport) keepsRefs(h *remote, edits []refs.Edit) bool {
-	ref, along := r.culprit(), len(edits) == 1 || strings.Contains(r.said, undeletable)
+	own, along := r.culprits(), strings.Contains(r.said, undeletable)
+	if len(edits) == 1 {
+		own, along = []string{r.culprit()}, true
+	}
 	for _, line := range r.lines {
 		along = along || slices.Contains(goesAlong, strings.TrimPrefix(line.summary, byHub))
 	}
 	return slices.ContainsFunc(edits, func(e refs.Edit) bool {
-		return e.New == "" && h.RemoteName(e.Ref) == ref && (along || strings.Contains(r.lines[ref].summary, "delet"))
+		ref := h.RemoteName(e.Ref)
+		return e.New == "" && slices.Contains(own, ref) && (along || strings.Contains(r.lines[ref].summary, "delet"))
 	})
 }
 

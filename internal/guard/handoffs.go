@@ -121,7 +121,7 @@ func homely(name string) bool {
 	if _, ok := lane(name); ok {
 		return true
 	}
-	return isPublishedRef(name)
+	return isPublishedRef(name) || refs.LocalNamespace.IsProbe(name)
 }
 
 // lane reads the name of a lane.

@@ -8,6 +8,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitobj"
+	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
@@ -41,6 +42,9 @@ func (pj publishedJudge) carriers() bool { return pj.names.prefix != "" }
 // check requires a published key to be the one named in its ref, and a team's list to be newer
 // than the one here and signed by a root key of the hub's own trust.
 func (pj publishedJudge) check(ctx context.Context, e refs.Edit) error {
+	if refs.LocalNamespace.IsProbe(e.Ref) {
+		return pj.carries(ctx, e, handoff.MaxEnvelope)
+	}
 	if e.New == "" && !invitation(e.Ref) {
 		return denied(fault.Rollback, "a published ref is never deleted")
 	}
@@ -249,13 +253,21 @@ func (pj publishedJudge) alone(ctx context.Context, e refs.Edit) error {
 	return nil
 }
 
-// carrier requires the commit around a file to be the one githandoff makes for it. Any other
-// could bring an unjudged history or text.
+// carrier requires a published file to be carried as [publishedJudge.carries] says, where refs are branches.
 func (pj publishedJudge) carrier(ctx context.Context, e refs.Edit) error {
-	if !pj.carriers() || e.New == "" {
+	if pj.carriers() {
+		return pj.carries(ctx, e, maxPointer)
+	}
+	return nil
+}
+
+// carries requires the commit around a file to be the one githandoff makes for it. Any other
+// could bring an unjudged history or text.
+func (pj publishedJudge) carries(ctx context.Context, e refs.Edit, limit int64) error {
+	if e.New == "" {
 		return nil
 	}
-	o, _, err := refs.Carried(ctx, pj.Verifier.Repo, e.New, maxPointer)
+	o, _, err := refs.Carried(ctx, pj.Verifier.Repo, e.New, limit)
 	if err != nil {
 		return err
 	}

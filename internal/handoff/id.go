@@ -110,6 +110,17 @@ func IsLane(name string) bool {
 	return len(name) == laneLen && strings.Trim(name, crockford) == ""
 }
 
+// Lanes lists the names that lanes can have.
+func Lanes() []string {
+	var names []string
+	for _, a := range crockford {
+		for _, b := range crockford {
+			names = append(names, string([]rune{a, b}))
+		}
+	}
+	return names
+}
+
 // Matches reports whether arg, the whole id or at least MinSuffix of its last
 // characters (an ellipsis before them is allowed), means this id.
 func (id ID) Matches(arg string) bool {

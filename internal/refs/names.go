@@ -122,8 +122,25 @@ const (
 	KindInbox  = "inbox"  // waits for an agent, or is held by it
 	KindOutbox = "outbox" // waits for delivery
 	KindSent   = "sent"   // was delivered, and its receipt was not seen yet
-	kindWork   = "work"   // leads to its snapshot
+	KindWork   = "work"   // leads to its snapshot
+	KindLog    = "log"    // of lanes, which are not of one handoff
 )
+
+// probes is where trial pushes stand. No agent has this name, and no lane.
+const probes = "/_probe/"
+
+// Probe returns the ref of a trial push below a kind of refs.
+func (s Namespace) Probe(kind, name string) string { return string(s) + kind + probes + name }
+
+// IsProbe reports whether a ref is that of a trial push, which nobody takes for a handoff or its snapshot.
+func (s Namespace) IsProbe(ref string) bool {
+	for _, kind := range []string{KindInbox, KindWork} {
+		if name, ok := strings.CutPrefix(ref, s.Probe(kind, "")); ok {
+			return len(name) == 32 && strings.Trim(name, "0123456789abcdef") == ""
+		}
+	}
+	return false
+}
 
 // HandoffRef is the parsed name of a ref of one handoff.
 type HandoffRef struct {
@@ -139,7 +156,7 @@ func (s Namespace) ParseHandoffRef(name string) (HandoffRef, bool) {
 }
 
 // ParseWork reads the name of a snapshot's ref within a namespace.
-func (s Namespace) ParseWork(name string) (HandoffRef, bool) { return s.parse(name, kindWork) }
+func (s Namespace) ParseWork(name string) (HandoffRef, bool) { return s.parse(name, KindWork) }
 
 func (s Namespace) parse(name string, kinds ...string) (HandoffRef, bool) {
 	rest, ok := strings.CutPrefix(name, string(s))

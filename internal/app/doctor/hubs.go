@@ -23,7 +23,7 @@ func (d *checkup) checkHubs(ctx context.Context) {
 		check := "hub " + name
 		hub := crossrepo.NewHub(al, d.repo, nil)
 		checkSharing(ctx, d, hub)
-		p, err := hub.Probe(ctx, d.Now, d.Random)
+		p, err := hub.Probe(ctx, d.Random)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -95,7 +95,7 @@ func tryHubs(ctx context.Context, d *checkup, names []string) error {
 			return err
 		}
 		hub := crossrepo.NewHub(al, d.repo, nil)
-		trial, err := crossrepo.Try(ctx, hub, d.Now, d.Random)
+		trial, err := crossrepo.Try(ctx, hub, d.Random)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func tryHubs(ctx context.Context, d *checkup, names []string) error {
 			d.problem("hub "+name, err)
 			continue
 		}
-		if f := fault.As(trial.Refused); f != nil && crossrepo.TakesBranches(ctx, hub, d.Now, d.Random) {
+		if f := fault.As(trial.Refused); f != nil && crossrepo.TakesBranches(ctx, hub, d.Random) {
 			prefix := fault.Run("githandoff", "repo", "add", name, al.URL.Bare(), "--prefix", crossrepo.BranchPrefix).
 				Because("%s takes branches: handoffs can be kept below that prefix, by the whole team", name)
 			trial.Refused = f.WithHints(append(slices.Clone(f.Hints[:min(len(f.Hints), fault.MaxHints-1)]), prefix)...)
@@ -116,12 +116,21 @@ func tryHubs(ctx context.Context, d *checkup, names []string) error {
 // tellTrial reports one trial.
 func tellTrial(d *checkup, check string, hub *crossrepo.Hub, t *crossrepo.Trial) {
 	switch {
-	case t.Guarded && t.Refused == nil:
-		d.ok(check, "has a guard, which accepts only handoffs, so it refused the trial push: the first handoff shows what the hub takes")
 	case t.Refused != nil:
 		d.problem(check, t.Refused)
+	case t.Early:
+		d.ok(check, "has a guard of an earlier version, which refused the trial push: the first handoff shows what the hub takes")
 	default:
-		d.ok(check, "takes %s in atomic pushes, shows them, moves and deletes them; has no guard", hub.Alias.Below())
+		text := "takes " + hub.Alias.Below() + " in atomic pushes, shows them, moves and deletes them; has "
+		if t.Guarded {
+			text += "a guard"
+		} else {
+			text += "no guard"
+		}
+		for _, what := range t.Untried {
+			text += "; not tried: " + what
+		}
+		d.ok(check, "%s", text)
 	}
 	if t.WasGuarded {
 		d.problem(check, crossrepo.LostGuard(hub))

@@ -1,0 +1,236 @@
+package crossrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
+	"githandoff/internal/refs"
+)
+
+// Trial is the result of trial pushes to a hub. A probe in inbox/ and one in work/ were created in one atomic
+// push, read back, one of them moved while the other was deleted, and both deleted. No ref can be tried in
+// log/ like that, because nobody has to let one be deleted there: a push of two refs, of which git keeps
+// only one, shows whether the hub lets it come that far.
+type Trial struct {
+	Refused    error    // the first thing the hub did not do; nil if it did all
+	Guarded    bool     // a guard answered
+	Early      bool     // a guard of an earlier version refused the probes: nothing else was tried
+	WasGuarded bool     // a guard answered before, and none does now
+	Untried    []string // what could not be tried
+	Left       []string // refs that could not be deleted again
+}
+
+// trial returns the name of probes never made before, and their objects, with size bytes git cannot
+// compress. The commit is the last one. A guard requires it to be a [refs.Carrier].
+func (h *Hub) trial(random io.Reader, size int) (name string, objects []*refs.Object, err error) {
+	if name, err = handoff.RandomHex(random); err != nil {
+		return "", nil, err
+	}
+	body := make([]byte, size)
+	if _, err := io.ReadFull(random, body); err != nil {
+		return "", nil, fmt.Errorf("read random bits: %w", err)
+	}
+	blob := refs.NewObject(h.Repo.Format, "blob", body)
+	objects = append([]*refs.Object{blob}, refs.Carrier(blob.OID, "")...)
+	return name, objects, h.Repo.Store.Write(objects...)
+}
+
+func tipOf(objects []*refs.Object) string { return objects[len(objects)-1].OID }
+
+// Try pushes probes to a hub to find out what it accepts. An error means that this clone could not try.
+func Try(ctx context.Context, h *Hub, random io.Reader) (*Trial, error) {
+	n, objects, err := h.trial(random, handoff.MaxEnvelope)
+	if err != nil {
+		return nil, err
+	}
+	inbox, work := h.Namespace().Probe(refs.KindInbox, n), h.Namespace().Probe(refs.KindWork, n)
+	made := []refs.Edit{{Ref: inbox, New: tipOf(objects)}, {Ref: work, New: tipOf(objects)}}
+	guarded := h.book.findings().Guarded
+	t := &Trial{}
+	report, pushed := h.Push(ctx, refs.Transaction{Edits: made, Objects: objects})
+	refusal := h.guardRefusal(pushed)
+	switch {
+	case refusal != nil && report.hidden() == "":
+		h.book.note(func(k *findings) { k.Guarded = true })
+		if t.Guarded, t.Early = true, true; errors.Is(refusal, ErrGuardElsewhere) {
+			t.Refused = refusal
+		}
+		return t, nil
+	case pushed != nil && len(report.lines) == 0 && !gitexec.TimedOut(pushed): // nothing was sent
+		t.Refused = h.diagnose(ctx, made, report, pushed)
+		return t, nil
+	case pushed != nil || !report.Accepted(made):
+		t.Refused = h.diagnose(ctx, made, report, pushed)
+	default:
+		err = t.whole(ctx, h, random, made)
+	}
+	if t.Refused != nil || err != nil {
+		t.clean(context.WithoutCancel(ctx), h, inbox, work)
+		return t, err
+	}
+	h.book.forgetRefusals(true)
+	t.WasGuarded = guarded && !t.Guarded
+	return t, nil
+}
+
+// whole makes the trial of probes that a hub has taken.
+func (t *Trial) whole(ctx context.Context, h *Hub, random io.Reader, made []refs.Edit) (err error) {
+	inbox, work := made[0], made[1]
+	if t.Refused, err = readBack(ctx, h, inbox.New, inbox.Ref, work.Ref); err != nil || t.Refused != nil {
+		return err
+	}
+	n, other, err := h.trial(random, 1)
+	if err != nil {
+		return err
+	}
+	moved := tipOf(other)
+	t.step(ctx, h, []refs.Edit{{Ref: inbox.Ref, Old: inbox.New, New: moved}, {Ref: work.Ref, Old: work.New}}, other...)
+	t.step(ctx, h, []refs.Edit{{Ref: inbox.Ref, Old: moved}})
+	if t.Refused == nil {
+		err = t.log(ctx, h, n, other)
+	}
+	return err
+}
+
+// log finds out whether pushes to the log come as far as git's own store of refs, and whether fetches see it.
+func (t *Trial) log(ctx context.Context, h *Hub, n string, objects []*refs.Object) (err error) {
+	// The hub takes pushes in the inbox: its answer there says how it refuses a push of which git keeps nothing.
+	taken, log := h.Namespace().Probe(refs.KindInbox, n), h.Namespace().Probe(refs.KindLog, n)
+	known, _, _ := t.clash(ctx, h, taken, objects)
+	report, edits, pushed := t.clash(ctx, h, log, objects)
+	switch refused := h.guardRefusal(pushed); {
+	case refused != nil && report.hidden() == "":
+		t.Guarded = true
+		h.book.note(func(k *findings) { k.Guarded = true })
+		t.Untried = append(t.Untried, "whether a hook update, which runs after the guard, takes "+h.RemoteName(h.Namespace().Lanes()))
+	case !maps.Equal(report.below(h.RemoteName(log)), known.below(h.RemoteName(taken))):
+		t.Refused = h.diagnose(ctx, edits, report, pushed)
+		return nil
+	}
+	var empty bool
+	if empty, t.Refused, err = logHidden(ctx, h, tipOf(objects)); empty {
+		t.Untried = append(t.Untried, "whether fetches see "+h.RemoteName(h.Namespace().Lanes())+", which is empty")
+	}
+	return err
+}
+
+// clash pushes a ref, and one below it, of which no git keeps both.
+func (t *Trial) clash(ctx context.Context, h *Hub, ref string, objects []*refs.Object) (*pushReport, []refs.Edit, error) {
+	edits := []refs.Edit{{Ref: ref, New: tipOf(objects)}, {Ref: ref + "/x", New: tipOf(objects)}}
+	report, err := h.Push(ctx, refs.Transaction{Edits: edits, Objects: objects})
+	if err == nil {
+		t.clean(context.WithoutCancel(ctx), h, ref+"/x", ref)
+	}
+	return report, edits, err
+}
+
+// below returns the summaries of refs whose names begin with ref, by the rest of their names.
+func (r *pushReport) below(ref string) map[string]string {
+	rest := map[string]string{}
+	for name, line := range r.lines {
+		rest[strings.TrimPrefix(name, ref)] = line.summary
+	}
+	return rest
+}
+
+// logHidden returns the refusal of a hub that has lanes and shows none to a fetch. Or it has none at all.
+func logHidden(ctx context.Context, h *Hub, commit string) (empty bool, refused, err error) {
+	shown, err := h.RemoteLanes(ctx)
+	if err != nil || len(shown) > 0 {
+		return false, nil, err
+	}
+	var all []refs.Ref
+	for _, name := range handoff.Lanes() {
+		all = append(all, refs.Ref{Name: h.Namespace().Lanes() + name, OID: commit})
+	}
+	flags, err := shownToPush(ctx, &h.remote, all...)
+	for _, lane := range all { // git refuses to make a ref that is there
+		if name := h.RemoteName(lane.Name); flags[name].flag == '!' {
+			return false, h.Alias.errHidden(name), nil
+		}
+	}
+	if len(flags) == len(all) {
+		err = nil // of a server that ends each push with an error
+	}
+	return true, nil, err
+}
+
+// step makes one push of a trial, unless the trial was refused before.
+func (t *Trial) step(ctx context.Context, h *Hub, edits []refs.Edit, objects ...*refs.Object) {
+	if t.Refused != nil {
+		return
+	}
+	report, err := h.Push(ctx, refs.Transaction{Edits: edits, Objects: objects})
+	if err != nil || !report.Accepted(edits) {
+		t.Refused = h.diagnose(ctx, edits, report, err)
+	}
+}
+
+// clean deletes the refs left by a refused trial, and names those it cannot.
+func (t *Trial) clean(ctx context.Context, h *Hub, copies ...string) {
+	for _, ref := range copies {
+		name := h.RemoteName(ref)
+		settings, target := untracked(&h.remote)
+		out, err := h.connect(ctx, gitexec.Cmd{
+			Args: slices.Concat(settings, pushArgs, []string{"--", target, ":" + name}), Timeout: gitexec.RemoteTimeout, Finish: true,
+		})
+		report := parseReport(out)
+		if err != nil && report.lines[name].flag != '-' && report.hidden() == "" {
+			t.Left = append(t.Left, name)
+		}
+	}
+}
+
+// readBack reads the refs of a trial back, as those who fetch see them. A ref that they do not see is
+// hidden, or gone: git sends no deletion of a ref that the hub does not show to those who push.
+func readBack(ctx context.Context, h *Hub, commit string, copies ...string) (refused, err error) {
+	var names []string
+	for _, ref := range copies {
+		names = append(names, h.RemoteName(ref))
+	}
+	there, err := h.listed(ctx, probeTimeout, names...)
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		if there[name] != "" {
+			continue
+		}
+		deletion := []refs.Edit{{Ref: copies[i], Old: commit}}
+		if report, perr := h.Push(ctx, refs.Transaction{Edits: deletion}); perr != nil && report.overtaken(h, deletion) {
+			return h.Alias.errNotKept(name), nil
+		}
+		return h.Alias.errHidden(name), nil
+	}
+	h.book.note(func(k *findings) { k.Unshown, k.Shows = "", true })
+	return nil, nil
+}
+
+// LostGuard returns the problem of a hub whose guard answered once and does not any more.
+func LostGuard(h *Hub) error {
+	return fault.New(fault.Other, fault.Problem, "%s had a guard and has none now: it takes every push", h.Alias.Name).
+		WithHints(fault.Fact("at the hub, githandoff hook install --server restores it; some servers overwrite their hooks"),
+			fault.Run("rm", h.book.file).Because("if it was removed on purpose"))
+}
+
+// TakesBranches reports whether a hub takes below refs/heads what it refuses elsewhere.
+func TakesBranches(ctx context.Context, h *Hub, random io.Reader) bool {
+	if h.Alias.Prefix != "" {
+		return false
+	}
+	before := h.book.findings()
+	other := *h.Alias
+	other.Prefix = BranchPrefix
+	trial, err := Try(ctx, NewHub(&other, h.Repo, nil), random)
+	h.book.forget() // the trial noted its own findings
+	h.book.note(func(k *findings) { *k = before })
+	return err == nil && trial.Refused == nil && !trial.Guarded
+}
