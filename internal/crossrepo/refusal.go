@@ -82,6 +82,9 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *pushReport, ca
 	if gitexec.TimedOut(cause) {
 		return errNoAnswer(h)
 	}
+	if ref := r.unshown(h, edits); ref != "" {
+		return h.Alias.errHidden(ref)
+	}
 	if ref := hidesFromPush(ctx, h, edits); ref != "" {
 		return h.Alias.errHiddenFromPush(ref)
 	}

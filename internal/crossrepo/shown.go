@@ -74,6 +74,17 @@ func hides(ctx context.Context, h *remote, ref refs.Ref) bool {
 	return err == nil && lines[h.RemoteName(ref.Name)].flag == '='
 }
 
+// unshown names a ref that a push did not make because the hub has it, although the look after the push did not
+// bring it.
+func (r *pushReport) unshown(h *Hub, edits []refs.Edit) string {
+	for _, e := range h.copied(edits) {
+		if name := h.RemoteName(e.Ref); e.Old == "" && (r.flag[name] == '=' || r.summary[name] == outdated) {
+			return name
+		}
+	}
+	return ""
+}
+
 // hidesFromPush names a ref that a hub shows to a fetch, at the old value of an edit, and not to a push. Then
 // git here takes the lease of the edit for lost, and sends nothing.
 func hidesFromPush(ctx context.Context, h *Hub, edits []refs.Edit) string {

@@ -176,6 +176,9 @@ func (r *rounds) retryMoved(ctx context.Context, edits []refs.Edit, stale *refs.
 // apply applies a transaction, under an intent if it makes an inbox ref, which a claim does not. Settled
 // means an earlier try had applied it; the state may have moved on since.
 func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (settled bool, err error) {
+	if err := e.Recovery.settleBefore(ctx, home, t); err != nil {
+		return false, err
+	}
 	i, err := e.Recovery.Intents.begin(home, t)
 	if err != nil {
 		return false, err

@@ -160,6 +160,26 @@ func (rc *Recovery) settleAll(ctx context.Context, home Home, left []*intent) er
 	return nil
 }
 
+// settleBefore settles what is left half done of the inbox refs that a transaction makes. Otherwise each
+// new try of it would add an entry to a lane that has one already.
+func (rc *Recovery) settleBefore(ctx context.Context, home Home, t refs.Transaction) error {
+	for _, e := range t.Edits {
+		if !makesInbox(home, e) {
+			continue
+		}
+		for _, i := range rc.Intents.left() {
+			same := func(other refs.Edit) bool { return other.Ref == e.Ref && makesInbox(home, other) }
+			if i.Home != home.ID() || !slices.ContainsFunc(i.Edits, same) {
+				continue
+			}
+			if _, err := rc.settle(ctx, home, i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // settle compares the refs of an intent with its edits. If none of its lanes has the intent's
 // entry, git had moved at most the inbox refs, which come first. The refs it created are
 // deleted, unless the same step was taken again since; the next step overwrites the others. If

@@ -251,7 +251,7 @@ func (w *fixture) places(t *testing.T) []Place {
 	return places
 }
 
-// A step that was cut off, and taken again before anybody recovered, stays
+// A step that was cut off, and taken again from elsewhere before anybody recovered, stays
 // taken.
 func TestRecoverLeavesARepeatedStepAlone(t *testing.T) {
 	for after := range 2 {
@@ -266,11 +266,31 @@ func TestRecoverLeavesARepeatedStepAlone(t *testing.T) {
 		payload := c.prepare(t, c.source, "fixer")
 		_, err := c.source.Offer(t.Context(), dying{c.home, after}, payload)
 		require.ErrorIs(t, err, errKilled)
-		_, err = c.source.Offer(t.Context(), c.home, payload)
+		elsewhere, recovery := *c.source, *c.source.Recovery
+		recovery.Intents.Dir = t.TempDir()
+		elsewhere.Recovery = &recovery
+		_, err = elsewhere.Offer(t.Context(), c.home, payload)
 		require.NoError(t, err)
 		recovered()
 
 		assert.Equal(t, Open, c.load(t, c.holder, Place{Agent: "fixer", ID: payload.Record.ID}).Phase())
+	}
+}
+
+// A step that is taken again settles first what is left of it: its lane gets one entry, and no intent stays.
+func TestAgainAfterHalf(t *testing.T) {
+	for after := range 3 {
+		c := newRoles(t)
+		payload := c.prepare(t, c.source, "fixer")
+		_, err := c.source.Offer(t.Context(), dying{c.home, after}, payload)
+		require.ErrorIs(t, err, errKilled)
+		_, err = c.source.Offer(t.Context(), c.home, payload)
+		require.NoError(t, err)
+		require.NoError(t, c.holder.Recovery.Run(t.Context(), func(string) (Home, error) { return c.home, nil }))
+		s := c.load(t, c.holder, Place{Agent: "fixer", ID: payload.Record.ID})
+		assert.True(t, s.Delivered())
+		assert.Len(t, s.Entries, 1, "killed after %d edits", after)
+		assert.Empty(t, c.holder.Recovery.Intents.left())
 	}
 }
 
