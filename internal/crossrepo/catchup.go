@@ -254,7 +254,7 @@ func (h *Hub) GiveBack(ctx context.Context, edits []refs.Edit, objects ...*refs.
 	if refused := h.guardRefusal(err); refused != nil {
 		return refused
 	}
-	if err == nil && report.lines[h.RemoteName(lane.Ref)].flag == '=' {
+	if err == nil && report.lines[h.RemoteName(lane.Ref)].flag == '=' || report.unshown(h, edits) != "" {
 		return h.Alias.errHidden(h.RemoteName(lane.Ref))
 	}
 	if err != nil || !report.Accepted(t.Edits) {

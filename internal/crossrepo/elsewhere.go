@@ -66,11 +66,19 @@ func (h *Hub) WhyEmpty(ctx context.Context) error {
 		return err
 	}
 	memory, err := h.Memory(ctx)
-	if err != nil || len(memory) == 0 || !hides(ctx, &h.remote, memory[0]) {
+	if err != nil || len(memory) == 0 {
 		return err
 	}
-	h.book.note(func(k *findings) { k.Unshown, k.Shows = h.relative(memory[0].Name)+" "+memory[0].OID, false })
-	return h.Alias.errHidden(h.RemoteName(memory[0].Name))
+	return h.WhyLost(ctx, memory[0])
+}
+
+// WhyLost returns the refusal of a hub that hides a lane which it did not show; nil if it has lost the lane.
+func (h *Hub) WhyLost(ctx context.Context, lane refs.Ref) error {
+	if !hides(ctx, &h.remote, lane) {
+		return nil
+	}
+	h.book.note(func(k *findings) { k.Unshown, k.Shows = h.relative(lane.Name)+" "+lane.OID, false })
+	return h.Alias.errHidden(h.RemoteName(lane.Name))
 }
 
 // vanished reports whether the hub showed no lane to a command asking for all of them, or for

@@ -68,17 +68,19 @@ func hidden(ctx context.Context, h *remote, there map[string]string) error {
 	return h.Alias.errHidden(h.RemoteName(ref.Name))
 }
 
-// hides reports whether a hub has a ref it does not show to a fetch.
+// hides reports whether a hub has a ref it does not show to a fetch. It may have moved since.
 func hides(ctx context.Context, h *remote, ref refs.Ref) bool {
-	lines, err := shownToPush(ctx, h, ref)
-	return err == nil && lines[h.RemoteName(ref.Name)].flag == '='
+	lines, _ := shownToPush(ctx, h, ref) // an error too if git would not move the ref
+	line, ok := lines[h.RemoteName(ref.Name)]
+	return ok && line.flag != '*'
 }
 
 // unshown names a ref that a push did not make because the hub has it, although the look after the push did not
 // bring it.
 func (r *pushReport) unshown(h *Hub, edits []refs.Edit) string {
 	for _, e := range h.copied(edits) {
-		if name := h.RemoteName(e.Ref); e.Old == "" && (r.flag[name] == '=' || r.summary[name] == outdated) {
+		name := h.RemoteName(e.Ref)
+		if line := r.lines[name]; e.Old == "" && (line.flag == '=' || line.summary == outdated) {
 			return name
 		}
 	}

@@ -151,13 +151,13 @@ func logHidden(ctx context.Context, h *Hub, commit string) (empty bool, refused,
 	for _, name := range handoff.Lanes() {
 		all = append(all, refs.Ref{Name: h.Namespace().Lanes() + name, OID: commit})
 	}
-	flags, err := shownToPush(ctx, &h.remote, all...)
+	lines, err := shownToPush(ctx, &h.remote, all...)
 	for _, lane := range all { // git refuses to make a ref that is there
-		if name := h.RemoteName(lane.Name); flags[name].flag == '!' {
+		if name := h.RemoteName(lane.Name); lines[name].flag == '!' {
 			return false, h.Alias.errHidden(name), nil
 		}
 	}
-	if len(flags) == len(all) {
+	if len(lines) == len(all) {
 		err = nil // of a server that ends each push with an error
 	}
 	return true, nil, err

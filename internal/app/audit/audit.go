@@ -202,6 +202,10 @@ func (h *Handler) tellFetched(ctx context.Context, hub *crossrepo.Hub, f *fetche
 		if moved := fault.As(crossrepo.Moved(ctx, hub)); moved != nil {
 			return a.Finding(hub, Finding{Reason: moved.Reason, Text: moved.Message, Hints: moved.Hints})
 		}
+		first := slices.IndexFunc(f.memory, func(lane refs.Ref) bool { return hub.RemoteName(lane.Name) == lost[0] })
+		if hidden := hub.WhyLost(ctx, f.memory[first]); hidden != nil {
+			lost, err, f.err = nil, hidden, hidden
+		}
 	}
 	for _, lane := range lost {
 		if err := a.Finding(hub, Finding{Reason: fault.Rollback, Lane: lane, Text: lane + " is gone from the hub; this clone has seen it"}); err != nil {
