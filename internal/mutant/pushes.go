@@ -6,7 +6,7 @@ var ofPushes = []mutant{
 	without("what is half done is settled before it is tried again", "internal/lifecycle/intent.go",
 		`if i.Home != home.ID() || !slices`, `if i.Home != "" || !slices`, inScript+"hub_hides_from_push"),
 	without("a hub that hides inbox refs from fetches is told by its setting", "internal/crossrepo/shown.go",
-		`r.flag[name] == '=' || r.summary[name] == outdated`, `false`, inScript+"hub_hides_from_push"),
+		`line.flag == '=' || line.summary == outdated`, `line.flag == '?'`, inScript+"hub_hides_from_push"),
 	without("a silent hub is waited for once in a command", "internal/crossrepo/remote.go",
 		`if push || !s.pushed {`, `if false {`, inCrossrepo+"TestSilentHub"),
 	without("a look follows a push without an answer", "internal/crossrepo/remote.go",

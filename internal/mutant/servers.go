@@ -44,7 +44,7 @@ var ofServers = []mutant{
 	without("a hub that refuses the log alone is noticed", "internal/crossrepo/trial.go",
 		`case !maps.Equal(report.below(`, `case false && !maps.Equal(report.below(`, "./internal/cli -run TestScript/doctor_try_parts"),
 	without("a hub that hides the log alone is noticed", "internal/crossrepo/trial.go",
-		`flags[name] == '!'`, `flags[name] == '?'`, "./internal/cli -run TestScript/doctor_try_parts"),
+		`lines[name].flag == '!'`, `lines[name].flag == '?'`, "./internal/cli -run TestScript/doctor_try_parts"),
 	without("a guard takes nothing but a probe in its place", "internal/guard/published.go",
 		`return pj.carries(ctx, e, handoff.MaxEnvelope)`, `return pj.carries(ctx, refs.Edit{}, handoff.MaxEnvelope)`, "./internal/cli -run TestScript/doctor_try_parts"),
 	without("an audit passes over a probe", "internal/app/audit/compare.go",
