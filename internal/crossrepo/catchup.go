@@ -249,7 +249,7 @@ func (h *Hub) GiveBack(ctx context.Context, edits []refs.Edit, objects ...*refs.
 	t := refs.Transaction{Edits: edits, Objects: objects}
 	report, err := h.Push(ctx, t)
 	if report.hidden() != "" {
-		return h.errPushRefused(edits, report, err)
+		return h.errPushRefused(ctx, edits, report, err)
 	}
 	if refused := h.guardRefusal(err); refused != nil {
 		return refused

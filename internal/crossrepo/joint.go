@@ -190,7 +190,7 @@ func (j *joint) push(ctx context.Context, h *Hub, group []*waiting) {
 		c.refused, c.failed, c.size = 0, 0, 2*c.size
 		j.answer(func(*waiting) error { return nil }, group...)
 	case report.RefusedForGood(edits):
-		j.refused(h, group, report, err)
+		j.refused(ctx, h, group, report, err)
 	default:
 		j.look(ctx, h, group, report, err)
 	}
@@ -223,7 +223,7 @@ func merged(h *Hub, group []*waiting) []refs.Edit {
 
 // refused removes from a push the steps for which the hub refused it for good. Nothing has
 // moved there.
-func (j *joint) refused(h *Hub, group []*waiting, report *pushReport, cause error) {
+func (j *joint) refused(ctx context.Context, h *Hub, group []*waiting, report *pushReport, cause error) {
 	guarded := h.guardRefusal(cause) != nil
 	named := report.culprits()
 	if guarded {
@@ -243,7 +243,7 @@ func (j *joint) refused(h *Hub, group []*waiting, report *pushReport, cause erro
 	default:
 		c.refused += len(to)
 		c.doubt = c.refused > 1
-		j.answer(func(w *waiting) error { return h.errPushRefused(w.t.Edits, report.of(h, w.t.Edits), cause) }, to...)
+		j.answer(func(w *waiting) error { return h.errPushRefused(ctx, w.t.Edits, report.of(h, w.t.Edits), cause) }, to...)
 	}
 }
 

@@ -15,7 +15,7 @@ func (h *remote) Publish(ctx context.Context, edit refs.Edit, objects ...*refs.O
 	t := refs.Transaction{Edits: []refs.Edit{edit}, Objects: objects}
 	report, err := h.Push(ctx, t)
 	if h.guardRefusal(err) == nil && report.RefusedForGood(t.Edits) {
-		return h.errPushRefused(t.Edits, report, err)
+		return h.errPushRefused(ctx, t.Edits, report, err)
 	}
 	if err != nil || !report.Accepted(t.Edits) {
 		said := GitSaid(err)

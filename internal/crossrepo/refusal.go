@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -130,7 +131,7 @@ func refusal(ctx context.Context, h *Hub, edits []refs.Edit, r *pushReport, caus
 			return moved
 		}
 	}
-	return h.errPushRefused(edits, r, cause)
+	return h.errPushRefused(ctx, edits, r, cause)
 }
 
 // sentNothing are words of git at a hub to which the git here sent no objects.
@@ -318,7 +319,7 @@ func (r *pushReport) RefusedForGood(edits []refs.Edit) bool {
 }
 
 // errPushRefused reports a refused push in the hub's words.
-func (h *remote) errPushRefused(edits []refs.Edit, r *pushReport, cause error) error {
+func (h *remote) errPushRefused(ctx context.Context, edits []refs.Edit, r *pushReport, cause error) error {
 	said := remoteLines(cause)
 	if lock := lockAmong(said); lock != "" {
 		return h.Alias.errLocked(lock)
@@ -326,7 +327,7 @@ func (h *remote) errPushRefused(edits []refs.Edit, r *pushReport, cause error) e
 	ref := r.culprit()
 	why, _ := r.refused(ref)
 	text := strings.Join(append([]string{why}, said...), "; ")
-	keeps := r.keepsRefs(h, edits)
+	keeps := h.keepsRefs(ctx, edits, r)
 	if r.RefusedForGood(edits) {
 		h.book.note(func(k *findings) {
 			if k.Refused = text; keeps {
@@ -346,20 +347,24 @@ func (h *remote) errPushRefused(edits []refs.Edit, r *pushReport, cause error) e
 // whole, so git's line of the ref does not tell that the deletion is the reason.
 const undeletable = "protected from deletion"
 
-// keepsRefs reports whether the hub refused a deletion: by its words, or because it would have
-// moved the other refs.
-func (r *pushReport) keepsRefs(h *remote, edits []refs.Edit) bool {
-	own, along := r.culprits(), strings.Contains(r.said, undeletable)
-	if len(edits) == 1 {
-		own, along = []string{r.culprit()}, true
+// keepsRefs reports whether the hub refused a push because it deletes a ref: the hub says so, or it takes
+// what deletes nothing. The refusal of the deletion alone does not tell: a hook that refuses every ref is
+// asked about the first one only.
+func (h *remote) keepsRefs(ctx context.Context, edits []refs.Edit, r *pushReport) bool {
+	own, alone := r.culprits(), len(edits) == 1
+	if alone {
+		own = []string{r.culprit()}
 	}
-	for _, line := range r.lines {
-		along = along || slices.Contains(goesAlong, strings.TrimPrefix(line.summary, byHub))
+	i := slices.IndexFunc(edits, func(e refs.Edit) bool { return e.New == "" && slices.Contains(own, h.RemoteName(e.Ref)) })
+	if i < 0 {
+		return false
 	}
-	return slices.ContainsFunc(edits, func(e refs.Edit) bool {
-		ref := h.RemoteName(e.Ref)
-		return e.New == "" && slices.Contains(own, ref) && (along || strings.Contains(r.lines[ref].summary, "delet"))
-	})
+	why := r.lines[h.RemoteName(edits[i].Ref)].summary
+	if strings.Contains(why, "delet") || strings.Contains(r.said, undeletable) {
+		return true
+	}
+	along := func(line reportLine) bool { return slices.Contains(goesAlong, strings.TrimPrefix(line.summary, byHub)) }
+	return (alone || slices.ContainsFunc(slices.Collect(maps.Values(r.lines)), along)) && h.takesOthers(ctx, why)
 }
 
 // errHidden returns the refusal of a hub showing one of its refs only in a push.

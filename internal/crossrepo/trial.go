@@ -2,6 +2,7 @@ package crossrepo
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +31,7 @@ type Trial struct {
 
 // trial returns the name of probes never made before, and their objects, with size bytes git cannot
 // compress. The commit is the last one. A guard requires it to be a [refs.Carrier].
-func (h *Hub) trial(random io.Reader, size int) (name string, objects []*refs.Object, err error) {
+func (h *remote) trial(random io.Reader, size int) (name string, objects []*refs.Object, err error) {
 	if name, err = handoff.RandomHex(random); err != nil {
 		return "", nil, err
 	}
@@ -73,7 +74,7 @@ func Try(ctx context.Context, h *Hub, random io.Reader) (*Trial, error) {
 		err = t.whole(ctx, h, random, made)
 	}
 	if t.Refused != nil || err != nil {
-		t.clean(context.WithoutCancel(ctx), h, inbox, work)
+		t.clean(context.WithoutCancel(ctx), &h.remote, inbox, work)
 		return t, err
 	}
 	h.book.forgetRefusals(true)
@@ -104,8 +105,8 @@ func (t *Trial) whole(ctx context.Context, h *Hub, random io.Reader, made []refs
 func (t *Trial) log(ctx context.Context, h *Hub, n string, objects []*refs.Object) (err error) {
 	// The hub takes pushes in the inbox: its answer there says how it refuses a push of which git keeps nothing.
 	taken, log := h.Namespace().Probe(refs.KindInbox, n), h.Namespace().Probe(refs.KindLog, n)
-	known, _, _ := t.clash(ctx, h, taken, objects)
-	report, edits, pushed := t.clash(ctx, h, log, objects)
+	known, _, _ := t.clash(ctx, &h.remote, taken, objects)
+	report, edits, pushed := t.clash(ctx, &h.remote, log, objects)
 	switch refused := h.guardRefusal(pushed); {
 	case refused != nil && report.hidden() == "":
 		t.Guarded = true
@@ -123,13 +124,24 @@ func (t *Trial) log(ctx context.Context, h *Hub, n string, objects []*refs.Objec
 }
 
 // clash pushes a ref, and one below it, of which no git keeps both.
-func (t *Trial) clash(ctx context.Context, h *Hub, ref string, objects []*refs.Object) (*pushReport, []refs.Edit, error) {
+func (t *Trial) clash(ctx context.Context, h *remote, ref string, objects []*refs.Object) (*pushReport, []refs.Edit, error) {
 	edits := []refs.Edit{{Ref: ref, New: tipOf(objects)}, {Ref: ref + "/x", New: tipOf(objects)}}
 	report, err := h.Push(ctx, refs.Transaction{Edits: edits, Objects: objects})
 	if err == nil {
 		t.clean(context.WithoutCancel(ctx), h, ref+"/x", ref)
 	}
 	return report, edits, err
+}
+
+// takesOthers reports whether a hub that refused a deletion takes a push which deletes nothing: whether it
+// gives another answer to one of which git keeps nothing. It is true if the hub cannot be asked.
+func (h *remote) takesOthers(ctx context.Context, refusal string) bool {
+	n, objects, err := h.trial(rand.Reader, 1)
+	if err != nil {
+		return true
+	}
+	report, _, _ := (&Trial{}).clash(ctx, h, h.Namespace().Probe(refs.KindInbox, n), objects)
+	return report.lines[report.culprit()].summary != refusal
 }
 
 // below returns the summaries of refs whose names begin with ref, by the rest of their names.
@@ -175,10 +187,10 @@ func (t *Trial) step(ctx context.Context, h *Hub, edits []refs.Edit, objects ...
 }
 
 // clean deletes the refs left by a refused trial, and names those it cannot.
-func (t *Trial) clean(ctx context.Context, h *Hub, copies ...string) {
+func (t *Trial) clean(ctx context.Context, h *remote, copies ...string) {
 	for _, ref := range copies {
 		name := h.RemoteName(ref)
-		settings, target := untracked(&h.remote)
+		settings, target := untracked(h)
 		out, err := h.connect(ctx, gitexec.Cmd{
 			Args: slices.Concat(settings, pushArgs, []string{"--", target, ":" + name}), Timeout: gitexec.RemoteTimeout, Finish: true,
 		})
