@@ -75,7 +75,7 @@ func (n *Notes) look(ctx context.Context, hub *crossrepo.Hub) (*sharing, error) 
 // fetch brings the notes of a hub, unless an earlier fetch of this command brought them.
 // Before is the tip of their copy.
 func (n *Notes) fetch(ctx context.Context, hub *crossrepo.Hub) (before string, err error) {
-	if before, ok := hub.BroughtNotes(); ok {
+	if before, ok := hub.FetchedNotes(); ok {
 		return before, nil
 	}
 	if before, err = n.Engine.Repo.Resolve(ctx, hub.NotesCopy()); err != nil {

@@ -71,7 +71,7 @@ func TestTooManyLanes(t *testing.T) {
 	require.NoError(t, hub.RefreshAllLanes(t.Context())) // whoever wants all of it gets it
 	assert.Equal(t, handoff.MaxLanes+1, junk(hub.Mirror()))
 	assert.Zero(t, junk(hub.Namespace()), "no copy is made of what is no lane")
-	assert.Len(t, hub.Refusals(), 4, "a few are named, and the rest is counted")
+	assert.Len(t, hub.StuckLanes(), 4, "a few are named, and the rest is counted")
 	resume("fetch", "fetch")
 	empty()
 	require.NoError(t, hub.RefreshAllLanes(t.Context()))

@@ -20,7 +20,7 @@ func (h *Hub) CatchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := h.Bring(ctx, Look{FetchSpec: lifecycle.FetchSpec{Log: true}, Memory: memory}); err != nil {
+	if err := h.Fetch(ctx, Look{FetchSpec: lifecycle.FetchSpec{Log: true}, Memory: memory}); err != nil {
 		return err
 	}
 	return h.GiveBackLost(ctx, memory, Means{})
@@ -93,7 +93,7 @@ func giveBackLane(ctx context.Context, h *Hub, s laneTips, by Means) error {
 		}
 		return gave(h, nil)
 	case unsignedBut(ctx, h, lane.New, lane.Old) && h.checker.MayMove(ctx, "", lane.Old) == nil:
-		h.refused.Delete(s.name)
+		h.stuck.Delete(s.name)
 		return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: s.now}}})
 	case by.Join != nil:
 		return by.Join(lane, lane.Old)
@@ -238,7 +238,7 @@ func withoutStrangers(ctx context.Context, h *Hub, s laneTips) (string, error) {
 	if !ok {
 		return "", why
 	}
-	h.refused.Delete(s.name)
+	h.stuck.Delete(s.name)
 	return cut, h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: cut}}})
 }
 
@@ -281,10 +281,10 @@ func showed(ctx context.Context, h *Hub, lane refs.Edit, objects []*refs.Object)
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: name, Old: now, New: lane.New}}, Objects: objects})
 }
 
-// TakeJoined moves the copy of a lane on to the merge with the hub's lane, which the hub
+// AdvanceJoined moves the copy of a lane on to the merge with the hub's lane, which the hub
 // has accepted.
-func (h *Hub) TakeJoined(ctx context.Context, lane string) error {
-	return h.learnFrom(ctx, func() ([]laneTips, error) {
+func (h *Hub) AdvanceJoined(ctx context.Context, lane string) error {
+	return h.advanceFrom(ctx, func() ([]laneTips, error) {
 		s, err := h.tipsOf(ctx, lane)
 		return []laneTips{s}, err
 	})

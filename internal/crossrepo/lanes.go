@@ -18,11 +18,11 @@ type laneCopies struct {
 	remote
 	checker LaneChecker
 
-	brought  sync.Map    // lanes fetched into the mirror by this command
-	whole    atomic.Bool // it brought all of them
+	fetched  sync.Map    // lanes fetched into the mirror by this command
+	whole    atomic.Bool // it fetched all of them
 	laneless atomic.Bool // a list of the hub's refs had no lane
 	fresh    sync.Map    // lanes fetched and checked by this command
-	refused  sync.Map    // copies of lanes that did not move on, and why
+	stuck    sync.Map    // copies of lanes that did not move on, and why
 }
 
 // LaneIsFresh implements lifecycle.Home.
@@ -33,7 +33,7 @@ func (h *laneCopies) LaneIsFresh(id handoff.ID) bool {
 
 // Forget lets every lane be fetched again, for the next try of a command that waits.
 func (h *laneCopies) Forget() {
-	h.brought.Clear()
+	h.fetched.Clear()
 	h.whole.Store(false)
 	h.laneless.Store(false)
 	h.fresh.Clear()
@@ -44,14 +44,14 @@ func (h *laneCopies) Forget() {
 
 // inMirror reports whether this command fetched the lane of an id into the mirror.
 func (h *laneCopies) inMirror(id handoff.ID) bool {
-	_, ok := h.brought.Load(id.Lane())
+	_, ok := h.fetched.Load(id.Lane())
 	return ok || h.whole.Load()
 }
 
 // noteFetched records which lanes a fetch put into the mirror. They must be checked again.
 func (h *laneCopies) noteFetched(ids []handoff.ID, log bool) {
 	for _, id := range ids {
-		h.brought.Store(id.Lane(), true)
+		h.fetched.Store(id.Lane(), true)
 		h.fresh.Delete(id.Lane())
 	}
 	if log {
@@ -65,7 +65,7 @@ func (h *laneCopies) noteFetched(ids []handoff.ID, log bool) {
 func (h *laneCopies) notePushed(edits []refs.Edit) {
 	for _, e := range edits {
 		if cc, ok := strings.CutPrefix(e.Ref, h.Namespace().Lanes()); ok {
-			h.brought.Delete(cc)
+			h.fetched.Delete(cc)
 			h.whole.Store(false)
 		}
 	}
@@ -142,28 +142,28 @@ type LaneChecker interface {
 	Unsigned(ctx context.Context, tip, but string) (bool, error)
 }
 
-// Refused says why the hub's lane is not believed, by the name of its copy; nil if it is.
-func (h *laneCopies) Refused(lane string) error {
-	if why, ok := h.refused.Load(lane); ok {
+// Stuck says why the copy of a lane does not follow the hub, by its name; nil if it does.
+func (h *laneCopies) Stuck(lane string) error {
+	if why, ok := h.stuck.Load(lane); ok {
 		return why.(error)
 	}
 	return nil
 }
 
-// checkLanes refuses edits of a lane that is not believed.
+// checkLanes refuses edits of a lane whose copy does not follow the hub.
 func (h *laneCopies) checkLanes(edits []refs.Edit) error {
 	for _, e := range edits {
-		if err := h.Refused(e.Ref); err != nil {
+		if err := h.Stuck(e.Ref); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Refusals returns the errors of single lanes of this hub, sorted.
-func (h *laneCopies) Refusals() []error {
+// StuckLanes returns why copies of single lanes do not follow this hub, sorted.
+func (h *laneCopies) StuckLanes() []error {
 	var all []error
-	h.refused.Range(func(_, why any) bool {
+	h.stuck.Range(func(_, why any) bool {
 		all = append(all, why.(error))
 		return true
 	})

@@ -77,7 +77,7 @@ func (l *List) Shows(ctx context.Context, inbox refs.Ref, id handoff.ID) bool {
 		}
 	}
 	h.noteFetched([]handoff.ID{id}, false)
-	if h.learn(ctx, []handoff.ID{id}) != nil || h.Refused(lane) != nil {
+	if h.advance(ctx, []handoff.ID{id}) != nil || h.Stuck(lane) != nil {
 		return false
 	}
 	h.stamp()

@@ -24,29 +24,29 @@ type Look struct {
 // fetcher fetches refs of a hub into the copies and the mirror, in one connection.
 type fetcher struct {
 	laneCopies
-	along *lifecycle.FetchSpec // what the next look brings besides; only within [BringAlong]
+	along *lifecycle.FetchSpec // what the next look brings besides; only within [FetchAlong]
 
 	notesBefore *string // former tip of the copy of the notes, which came along with another question; nil if they did not
 }
 
 // Refresh implements lifecycle.Home: one connection, or none if everything was
-// brought before.
+// fetched before.
 func (h *fetcher) Refresh(ctx context.Context, spec lifecycle.FetchSpec) error {
 	if spec.Lost {
 		if _, _, err := h.mend(ctx, h.copiesOfPlaces(spec)...); err != nil {
 			return err
 		}
 	}
-	if err := h.Bring(ctx, Look{FetchSpec: spec}); err != nil {
+	if err := h.Fetch(ctx, Look{FetchSpec: spec}); err != nil {
 		return err
 	}
-	return h.learn(ctx, spec.Lanes)
+	return h.advance(ctx, spec.Lanes)
 }
 
-// Bring makes one fetch: inboxes and published refs into the copies, pruned, and lanes into
-// the mirror, forced and pruned. A lane is not believed before it was checked. If a hub has
-// more than a log of handoffs can have, a second fetch brings only the lanes in question.
-func (h *fetcher) Bring(ctx context.Context, l Look) error {
+// Fetch fetches inboxes and published refs into the copies, pruned, and lanes into the mirror,
+// forced and pruned. A lane is not believed before it was checked. If a hub has more than a log of
+// handoffs can have, a second fetch brings only the lanes in question.
+func (h *fetcher) Fetch(ctx context.Context, l Look) error {
 	if h.along != nil {
 		l.Inboxes = append(slices.Clone(l.Inboxes), h.along.Inboxes...)
 		l.Log = l.Log || h.along.Log
@@ -55,10 +55,10 @@ func (h *fetcher) Bring(ctx context.Context, l Look) error {
 	if l.Log = l.Log && h.wantsLog(); l.Log {
 		b = newBound(&h.remote)
 	}
-	err := h.bringOnce(ctx, l, b)
+	err := h.fetchOnce(ctx, l, b)
 	if b.passed(err) {
 		l.Log = false
-		if err = h.bringOnce(ctx, l, nil); err == nil {
+		if err = h.fetchOnce(ctx, l, nil); err == nil {
 			b.sweep()
 			err = h.narrow(ctx)
 		}
@@ -69,9 +69,9 @@ func (h *fetcher) Bring(ctx context.Context, l Look) error {
 	return err
 }
 
-// bringOnce makes one fetch within a bound, which may be nil. Where the whole log does not come
+// fetchOnce is one fetch within a bound, which may be nil. Where the whole log does not come
 // along, it asks for single lanes.
-func (h *fetcher) bringOnce(ctx context.Context, l Look, b *bound) error {
+func (h *fetcher) fetchOnce(ctx context.Context, l Look, b *bound) error {
 	ids := l.Lanes
 	if !l.Log {
 		ids = slices.Concat(ids, h.lanesIn(l.Memory))
@@ -91,7 +91,7 @@ func (h *fetcher) bringOnce(ctx context.Context, l Look, b *bound) error {
 		// One file of notes must not keep the rest away: where git does not get through
 		// with them, they are left out.
 		var err error
-		if done, err = h.bringNotes(ctx, specs, b); err != nil {
+		if done, err = h.fetchWithNotes(ctx, specs, b); err != nil {
 			return err
 		}
 	}
@@ -111,10 +111,10 @@ func (h *fetcher) bringOnce(ctx context.Context, l Look, b *bound) error {
 	return h.takePublished(ctx, l.Published)
 }
 
-// BringLog is like Bring with every lane, whatever this clone wants otherwise.
-func (h *fetcher) BringLog(ctx context.Context, l Look) error {
+// FetchLog is like Fetch with every lane, whatever this clone wants otherwise.
+func (h *fetcher) FetchLog(ctx context.Context, l Look) error {
 	l.Log = true
-	if err := h.bringOnce(ctx, l, nil); err != nil {
+	if err := h.fetchOnce(ctx, l, nil); err != nil {
 		return err
 	}
 	return h.widen(ctx)
@@ -122,17 +122,17 @@ func (h *fetcher) BringLog(ctx context.Context, l Look) error {
 
 // RefreshAllLanes brings in every lane of the hub, and checks it: what an audit needs.
 func (h *fetcher) RefreshAllLanes(ctx context.Context) error {
-	if err := h.BringLog(ctx, Look{}); err != nil {
+	if err := h.FetchLog(ctx, Look{}); err != nil {
 		return err
 	}
-	_, err := h.LearnAll(ctx, nil)
+	_, err := h.AdvanceAll(ctx, nil)
 	return err
 }
 
-// LearnMemory is like learn for the lanes of a memory, which a look asked for. A lane nobody here
+// AdvanceMemory is like advance for the lanes of a memory, which a look asked for. A lane nobody here
 // asked for stays in the mirror.
-func (h *fetcher) LearnMemory(ctx context.Context, memory []refs.Ref) error {
-	return h.learn(ctx, h.lanesIn(memory))
+func (h *fetcher) AdvanceMemory(ctx context.Context, memory []refs.Ref) error {
+	return h.advance(ctx, h.lanesIn(memory))
 }
 
 // lanesIn returns the lanes of a memory, as ids ending in their names.
@@ -255,9 +255,9 @@ func (h *fetcher) takePublished(ctx context.Context, copies []string) error {
 	return refs.ApplyUnlessMoved(ctx, h.Repo, edits)
 }
 
-// BroughtNotes reports once that this command has brought the notes of a hub, and the former
+// FetchedNotes reports once that this command has fetched the notes of a hub, and the former
 // tip of their copy.
-func (h *fetcher) BroughtNotes() (before string, ok bool) {
+func (h *fetcher) FetchedNotes() (before string, ok bool) {
 	if h.notesBefore == nil {
 		return "", false
 	}
@@ -265,8 +265,8 @@ func (h *fetcher) BroughtNotes() (before string, ok bool) {
 	return before, true
 }
 
-// bringNotes fetches refspecs together with the notes. Not done: git did not get through with them.
-func (h *fetcher) bringNotes(ctx context.Context, specs []string, b *bound) (done bool, err error) {
+// fetchWithNotes fetches refspecs together with the notes. Not done: git did not get through with them.
+func (h *fetcher) fetchWithNotes(ctx context.Context, specs []string, b *bound) (done bool, err error) {
 	before, err := h.Repo.Resolve(ctx, h.NotesCopy())
 	if err != nil {
 		before = "" // it leads to something large

@@ -235,8 +235,8 @@ func TestLookMendsALane(t *testing.T) {
 		"known lanes": func(hub *crossrepo.Hub) error {
 			memory, err := hub.Memory(t.Context())
 			require.NoError(t, err)
-			require.NoError(t, hub.Bring(t.Context(), crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Log: true}, Memory: memory}))
-			return hub.LearnMemory(t.Context(), memory)
+			require.NoError(t, hub.Fetch(t.Context(), crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Log: true}, Memory: memory}))
+			return hub.AdvanceMemory(t.Context(), memory)
 		},
 	}
 	for name, look := range looks {
@@ -244,7 +244,7 @@ func TestLookMendsALane(t *testing.T) {
 			damage(t, source.git, false, v.Hub.Git(t, "rev-parse", lane+lost))
 			hub := open()
 			require.NoError(t, look(hub), "%s %s", name, lost)
-			assert.Empty(t, hub.Refusals())
+			assert.Empty(t, hub.StuckLanes())
 			assert.Equal(t, v.Hub.Git(t, "rev-parse", lane), source.git.Git(t, "rev-parse", hub.Namespace().Lane(p.ID)))
 			source.git.Git(t, "fsck", "--strict")
 		}
@@ -253,7 +253,7 @@ func TestLookMendsALane(t *testing.T) {
 				_, err := fixer.Engine.Renew(t.Context(), fixer.home, held, lifecycle.Renewal{})
 				require.NoError(t, err)
 			}
-			require.NoError(t, open().Bring(t.Context(), crossrepo.Look{FetchSpec: lifecycle.WholeHandoffs(p)}))
+			require.NoError(t, open().Fetch(t.Context(), crossrepo.Look{FetchSpec: lifecycle.WholeHandoffs(p)}))
 			mends(lost)
 		}
 		if name != "all lanes" { // who asks for all reads each of them

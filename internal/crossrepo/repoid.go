@@ -305,7 +305,7 @@ func contains(ctx context.Context, h *Hub, known []refs.Ref, there map[string]st
 		named[i] = refs.Ref{Name: h.Namespace().Lanes() + lane.Name[strings.LastIndexByte(lane.Name, '/')+1:], OID: lane.OID}
 	}
 	all := h.bothTips(named, there)
-	if err := bringNew(ctx, h, all); err != nil {
+	if err := fetchNew(ctx, h, all); err != nil {
 		return err
 	}
 	var lacking []laneTips
@@ -424,9 +424,9 @@ func (as Aliases) pinAlso(ctx context.Context, a *Alias) error {
 	return nil
 }
 
-// bringNew fetches the tips of the hub's lanes missing here, and moves no ref: without them
+// fetchNew fetches the tips of the hub's lanes missing here, and moves no ref: without them
 // nobody can tell who is ahead.
-func bringNew(ctx context.Context, h *Hub, all []laneTips) error {
+func fetchNew(ctx context.Context, h *Hub, all []laneTips) error {
 	var unknown []string
 	for _, lane := range all {
 		if lane.now == "" || lane.now == lane.was {

@@ -11,16 +11,16 @@ import (
 
 // rewound looks again at a lane whose mirror does not stand on the copy. Another command of this clone
 // may have moved the copy on since the hub was asked, so it is asked again.
-func (m *laneMove) rewound(ctx context.Context) (to string, err error) {
-	now, err := m.refetchLane(ctx, m.name)
+func (c *laneCopy) rewound(ctx context.Context) (to string, err error) {
+	now, err := c.refetchLane(ctx, c.name)
 	if err != nil {
 		return "", err
 	}
-	again := &laneMove{m.laneCopies, laneTips{m.name, m.was, now}}
-	if now == "" || now == m.was {
-		return m.was, nil
+	again := &laneCopy{c.laneCopies, laneTips{c.name, c.was, now}}
+	if now == "" || now == c.was {
+		return c.was, nil
 	}
-	if ok, err := m.extends(ctx, now, m.was); err != nil {
+	if ok, err := c.extends(ctx, now, c.was); err != nil {
 		return "", err
 	} else if ok {
 		return again.next(ctx)
@@ -30,30 +30,30 @@ func (m *laneMove) rewound(ctx context.Context) (to string, err error) {
 		return "", err
 	}
 	if !ok {
-		return "", m.Alias.errRollback(m.RemoteName(m.name))
+		return "", c.Alias.errRollback(c.RemoteName(c.name))
 	}
-	m.refused.Delete(m.name)
+	c.stuck.Delete(c.name)
 	again.was = cut
 	to, err = again.next(ctx)
 	if fault.Is(err, fault.Rollback) { // the copy keeps the commits seen by this clone
-		err = errors.Join(m.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: m.name, Old: m.was, New: cut}}}), err)
+		err = errors.Join(c.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: c.name, Old: c.was, New: cut}}}), err)
 	}
 	return to, err
 }
 
 // cut finds the tip of a copy before an untrusted merge, if that tip is known and the hub has
 // no more than that. Not ok if the copy is in order.
-func (m *laneMove) cut(ctx context.Context) (tip string, ok bool, err error) {
-	if m.checker == nil || m.checker.MayMove(ctx, "", m.was) == nil {
+func (c *laneCopy) cut(ctx context.Context) (tip string, ok bool, err error) {
+	if c.checker == nil || c.checker.MayMove(ctx, "", c.was) == nil {
 		return "", false, nil
 	}
-	return m.checker.Cut(ctx, m.was, m.now)
+	return c.checker.Cut(ctx, c.was, c.now)
 }
 
 // cleanBelow returns the tip of a lane before the first merge by a stranger; "" if there is none, or it cannot
 // be read.
-func (m *laneMove) cleanBelow(ctx context.Context, tip string) string {
-	if cut, ok, err := m.checker.Cut(ctx, tip, ""); ok && err == nil {
+func (c *laneCopy) cleanBelow(ctx context.Context, tip string) string {
+	if cut, ok, err := c.checker.Cut(ctx, tip, ""); ok && err == nil {
 		return cut
 	}
 	return ""

@@ -35,12 +35,12 @@ func (h *fetcher) LookedAtAll() {
 	h.book.note(func(k *findings) { k.Looked = time.Now().Unix() })
 }
 
-// LearnSeen moves the copy of a lane on to the mirror of an earlier look, and reports whether
+// AdvanceSeen moves the copy of a lane on to the mirror of an earlier look, and reports whether
 // the copy then says everything the look brought. A claim on that state needs no look: it is
 // leased at what was seen, so the hub refuses it if anything has moved.
-func (h *fetcher) LearnSeen(ctx context.Context, id handoff.ID) bool {
+func (h *fetcher) AdvanceSeen(ctx context.Context, id handoff.ID) bool {
 	s, err := h.tipsOf(ctx, h.Namespace().Lane(id))
-	if err != nil || s.was == "" && s.now == "" || h.Refused(s.name) != nil {
+	if err != nil || s.was == "" && s.now == "" || h.Stuck(s.name) != nil {
 		return false
 	}
 	if ahead, err := h.extends(ctx, s.was, s.now); err != nil || ahead {
@@ -52,9 +52,9 @@ func (h *fetcher) LearnSeen(ctx context.Context, id handoff.ID) bool {
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: s.now}}}) == nil
 }
 
-// BringAlong runs do. The first look at the hub meanwhile, whatever its reason, brings spec as well.
-// BringAlong reports whether there was one.
-func (h *fetcher) BringAlong(spec lifecycle.FetchSpec, do func()) (looked bool) {
+// FetchAlong runs do. The first look at the hub meanwhile, whatever its reason, brings spec as well.
+// FetchAlong reports whether there was one.
+func (h *fetcher) FetchAlong(spec lifecycle.FetchSpec, do func()) (looked bool) {
 	h.along = &spec
 	do()
 	looked = h.along == nil

@@ -11,12 +11,12 @@ import (
 )
 
 // The copy of a lane that an earlier look fetched is verified before a claim is tried on it.
-func TestLearnSeenVerifiesTheLane(t *testing.T) {
+func TestAdvanceSeenVerifiesTheLane(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	hub := fixer.home.(*crossrepo.Hub)
-	assert.False(t, hub.LearnSeen(t.Context(), p.ID), "nothing was seen of it")
+	assert.False(t, hub.AdvanceSeen(t.Context(), p.ID), "nothing was seen of it")
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}))
 	lane, mirror := hub.Namespace().Lane(p.ID), hub.Mirror().Lane(p.ID)
 	require.Empty(t, fixer.tip(t, lane))
@@ -26,13 +26,13 @@ func TestLearnSeenVerifiesTheLane(t *testing.T) {
 	other := fixer.git.Git(t, "commit-tree", "-m", "other", tree)
 	merge := fixer.git.Git(t, "commit-tree", "-m", "merge", "-p", offered, "-p", other, tree)
 	fixer.git.Git(t, "update-ref", mirror, merge)
-	assert.False(t, hub.LearnSeen(t.Context(), p.ID), "nobody signed that merge")
+	assert.False(t, hub.AdvanceSeen(t.Context(), p.ID), "nobody signed that merge")
 	assert.Empty(t, fixer.tip(t, lane))
 
 	fixer.git.Git(t, "update-ref", mirror, offered)
-	assert.True(t, hub.LearnSeen(t.Context(), p.ID))
+	assert.True(t, hub.AdvanceSeen(t.Context(), p.ID))
 	assert.Equal(t, offered, fixer.tip(t, lane))
 	fixer.mustClaim(t, p)
-	assert.True(t, hub.LearnSeen(t.Context(), p.ID), "the copy is ahead of what the hub showed")
+	assert.True(t, hub.AdvanceSeen(t.Context(), p.ID), "the copy is ahead of what the hub showed")
 	assert.NotEqual(t, offered, fixer.tip(t, lane))
 }

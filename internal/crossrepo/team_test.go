@@ -46,6 +46,6 @@ func TestPublishTeamByTwo(t *testing.T) {
 
 	// Alice does not know Bob: his list is nothing to her.
 	published := crossrepo.Look{Published: team.Published(aliceHub)}
-	_, err = team.New(alice.Workspace).Sync(t.Context(), aliceHub, func() error { return aliceHub.Bring(t.Context(), published) })
+	_, err = team.New(alice.Workspace).Sync(t.Context(), aliceHub, func() error { return aliceHub.Fetch(t.Context(), published) })
 	assert.True(t, fault.Is(err, "untrusted_key"), "%v", err)
 }

@@ -110,7 +110,7 @@ func (j *joint) touches(step hubStep) bool {
 // LaneTip implements lifecycle.RemoteHome. A waiting step whose entry does not stand on the copy, or
 // on another waiting step, was decided before the copy was read, and will be decided again.
 func (h *Hub) LaneTip(ctx context.Context, lane string) (string, error) {
-	if err := h.Refused(lane); err != nil {
+	if err := h.Stuck(lane); err != nil {
 		return "", err
 	}
 	tip, err := h.Repo.Resolve(ctx, lane)

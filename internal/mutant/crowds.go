@@ -53,7 +53,7 @@ var ofCrowds = []mutant{
 	without("a list shows only an offer that this clone has as it is", "internal/crossrepo/list.go",
 		`|| !slices.Contains(l.Inboxes, inbox) {`, `{`, inCrossrepo+"TestListShows"),
 	without("a lane that a list shows is checked", "internal/crossrepo/list.go",
-		`h.learn(ctx, []handoff.ID{id}) != nil || h.Refused(lane) != nil`, `false`, inCrossrepo+"TestListShows"),
+		`h.advance(ctx, []handoff.ID{id}) != nil || h.Stuck(lane) != nil`, `false`, inCrossrepo+"TestListShows"),
 	without("after a long piece of work a look is one connection", "internal/crossrepo/seen.go",
 		` || time.Since(h.LastRead()) >= idle)`, `)`, "./internal/bench -run TestTripsInACrowd"),
 	without("claims that nobody saw are looked up in one connection", "internal/app/take/resume.go",

@@ -49,7 +49,7 @@ var ofForeignText = []mutant{
 		`untrusted.Owner(public.UserID())`, `public.UserID() + untrusted.Word("")`, "./internal/attack -run TestHubIsData"),
 	without("a ref's name that is a text is not repeated: audit", "internal/app/audit/compare.go",
 		`untrusted.Ref(ref.Name)`, `ref.Name + untrusted.Word("")`, inScript+"show_outside"),
-	without("a ref's name that is a text is not repeated: lanes", "internal/crossrepo/learn.go",
+	without("a ref's name that is a text is not repeated: lanes", "internal/crossrepo/advance.go",
 		`untrusted.Ref(name), why`, `name+untrusted.Word(""), why`, inScript+"show_outside"),
 	without("names of skills are words", "internal/cli/skills.go",
 		`untrusted.Words(l.list)`, `strings.Join(l.list, ", ") + untrusted.Word("")`, inScript+"show_outside"),

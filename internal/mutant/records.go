@@ -52,14 +52,14 @@ var ofRecords = []mutant{
 		`bytes.LastIndex(raw, []byte(trailer))`, `bytes.Index(raw, []byte(trailer))`, "./internal/record -run TestIDOf"),
 	without("an entry that is too large hides nothing", "internal/lifecycle/lanes.go",
 		`o, err = l.unreadable(ctx, oid)`, `return nil, err`, inCrossrepo+"TestTooLargeEntry"),
-	without("a merge of a stranger does not enter the copies", "internal/crossrepo/learn.go",
-		`why := m.checker.MayMove(ctx, m.was, m.now)`, `why := error(nil)`, inCrossrepo+"TestStrangersMerge"),
+	without("a merge of a stranger does not enter the copies", "internal/crossrepo/advance.go",
+		`why := c.checker.MayMove(ctx, c.was, c.now)`, `why := error(nil)`, inCrossrepo+"TestStrangersMerge"),
 	without("a copy of a lane leads to what it led to", "internal/lifecycle/history.go",
 		`if err != nil || from == "" {`, `if from == "" || true {`, inLifecycle+"TestMayMove"),
 	without("a poisoned copy is mended", "internal/crossrepo/rewound.go",
 		`	cut, ok, err := again.cut(ctx)`, `	cut, ok, err := "", false, error(nil)`, inCrossrepo+"TestPoisonedCopy"),
-	without("a poisoned copy of a lane that is gone is mended", "internal/crossrepo/learn.go",
-		`if cut, ok, err := m.cut(ctx); ok || err != nil {`, `if cut, ok, err := "", false, error(nil); ok || err != nil {`, inCrossrepo+"TestPoisonedCopy"),
+	without("a poisoned copy of a lane that is gone is mended", "internal/crossrepo/advance.go",
+		`if cut, ok, err := c.cut(ctx); ok || err != nil {`, `if cut, ok, err := "", false, error(nil); ok || err != nil {`, inCrossrepo+"TestPoisonedCopy"),
 	without("a stranger's merge is not given back", "internal/crossrepo/catchup.go",
 		`	why := h.checker.MayMove(ctx, "", s.was)
 	if why == nil {`, `	why := h.checker.MayMove(ctx, "", s.was)

@@ -10,10 +10,10 @@ import (
 	"githandoff/internal/refs"
 )
 
-// LearnAndGiveBack checks the lanes of a hub against the memory from before the fetch, and gives the
+// AdvanceAndGiveBack checks the lanes of a hub against the memory from before the fetch, and gives the
 // hub its lost entries back.
-func (hs *Homes) LearnAndGiveBack(ctx context.Context, hub *crossrepo.Hub, memory []refs.Ref) error {
-	err := hub.LearnMemory(ctx, memory)
+func (hs *Homes) AdvanceAndGiveBack(ctx context.Context, hub *crossrepo.Hub, memory []refs.Ref) error {
+	err := hub.AdvanceMemory(ctx, memory)
 	if err != nil && !fault.Is(err, fault.Rollback) {
 		return err
 	}
@@ -30,7 +30,7 @@ func (hs *Homes) LearnAndGiveBack(ctx context.Context, hub *crossrepo.Hub, memor
 	if err := hub.GiveBackLost(ctx, memory, by); err != nil {
 		return err
 	}
-	return hub.LearnMemory(ctx, memory)
+	return hub.AdvanceMemory(ctx, memory)
 }
 
 // join joins two histories of a lane, which only a root key may; nil if this clone has none.
@@ -51,7 +51,7 @@ func (hs *Homes) join(ctx context.Context, hub *crossrepo.Hub) func(lane refs.Ed
 		if err := hub.GiveBack(ctx, []refs.Edit{lane}, objects...); err != nil {
 			return err
 		}
-		return hub.TakeJoined(ctx, lane.Ref)
+		return hub.AdvanceJoined(ctx, lane.Ref)
 	}
 }
 

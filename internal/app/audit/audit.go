@@ -176,7 +176,7 @@ func (h *Handler) fetchAll(ctx context.Context, homes []lifecycle.Home) (map[*cr
 		hubs, all[hub] = append(hubs, hub), &fetched{memory: memory}
 	}
 	everything := crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Inboxes: []string{crossrepo.AllInboxes}}}
-	errs := crossrepo.Each(hubs, func(hub *crossrepo.Hub) error { return hub.BringLog(ctx, everything) })
+	errs := crossrepo.Each(hubs, func(hub *crossrepo.Hub) error { return hub.FetchLog(ctx, everything) })
 	for i, hub := range hubs {
 		all[hub].err = errs[i]
 	}
@@ -189,9 +189,9 @@ func (h *Handler) tellFetched(ctx context.Context, hub *crossrepo.Hub, f *fetche
 	err := f.err
 	var lost []string
 	if err == nil {
-		lost, err = hub.LearnAll(ctx, f.memory)
+		lost, err = hub.AdvanceAll(ctx, f.memory)
 	}
-	for _, why := range hub.Refusals() {
+	for _, why := range hub.StuckLanes() {
 		f := fault.As(why)
 		hints := slices.DeleteFunc(slices.Clone(f.Hints), func(h fault.Hint) bool { return slices.Contains(h.Run, "audit") })
 		if err := a.Finding(hub, Finding{Reason: f.Reason, Text: why.Error(), Hints: hints}); err != nil {

@@ -108,7 +108,7 @@ func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
 	})
 	unread := crossrepo.Each(homes, func(home lifecycle.Home) error {
 		if hub, ok := home.(*crossrepo.Hub); ok {
-			return hub.BringLog(ctx, crossrepo.Look{})
+			return hub.FetchLog(ctx, crossrepo.Look{})
 		}
 		return nil
 	})
@@ -116,7 +116,7 @@ func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
 		if hub, ok := home.(*crossrepo.Hub); ok {
 			err := unread[i]
 			if err == nil {
-				_, err = hub.LearnAll(ctx, nil)
+				_, err = hub.AdvanceAll(ctx, nil)
 			}
 			if err != nil && fault.As(err) == nil {
 				return err

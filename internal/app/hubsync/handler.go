@@ -24,7 +24,7 @@ type Workspace interface {
 	Hub(ctx context.Context, alias string) (*crossrepo.Hub, error)
 	HubOf(a *crossrepo.Alias) *crossrepo.Hub
 	Inboxes() []string
-	LearnAndGiveBack(ctx context.Context, hub *crossrepo.Hub, memory []refs.Ref) error
+	AdvanceAndGiveBack(ctx context.Context, hub *crossrepo.Hub, memory []refs.Ref) error
 	MainRemote() string
 	Outgoing(ctx context.Context) ([]*workspace.Item, error)
 	Pulled() []string

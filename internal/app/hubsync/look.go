@@ -53,7 +53,7 @@ func (r *syncing) look(ctx context.Context) error {
 			a.look.Log, a.look.Memory = true, a.memory
 		}
 	}
-	errs := crossrepo.Each(r.hubs(), func(hub *crossrepo.Hub) error { return hub.Bring(ctx, r.at(hub).look) })
+	errs := crossrepo.Each(r.hubs(), func(hub *crossrepo.Hub) error { return hub.Fetch(ctx, r.at(hub).look) })
 	for i, a := range r.asked { // before anything is judged by the keys
 		if a.err = errs[i]; a.err == nil {
 			a.err = r.take(ctx, a)
@@ -134,14 +134,14 @@ func (r *syncing) hubs() []*crossrepo.Hub {
 // take judges the fetched refs of a hub, and adopts the keys valid here.
 func (r *syncing) take(ctx context.Context, a *asked) error {
 	if a.whole {
-		serial, err := r.Team.Sync(ctx, a.hub, func() error { return r.Workspace.LearnAndGiveBack(ctx, a.hub, a.memory) })
+		serial, err := r.Team.Sync(ctx, a.hub, func() error { return r.Workspace.AdvanceAndGiveBack(ctx, a.hub, a.memory) })
 		if serial > 0 {
 			r.done = append(r.done, Done{What: "adopted", Alias: a.hub.Alias.Name, Serial: serial})
 		}
 		if err != nil {
 			return err
 		}
-		for _, why := range a.hub.Refusals() {
+		for _, why := range a.hub.StuckLanes() {
 			r.Workspace.Warn(why)
 		}
 		if a.hub.GaveBack() != nil {

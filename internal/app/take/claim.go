@@ -40,7 +40,7 @@ func (t *search) attempt(ctx context.Context, it *workspace.Item) (g *Result, lo
 		req.NoRetry = true
 		g, err = t.claim(ctx, hub, req)
 	default:
-		looked = hub.BringAlong(t.inboxesAndLog(), func() { g, err = t.claim(ctx, hub, req) })
+		looked = hub.FetchAlong(t.inboxesAndLog(), func() { g, err = t.claim(ctx, hub, req) })
 	}
 	switch {
 	case errors.Is(err, crossrepo.ErrOvertaken):

@@ -44,7 +44,7 @@ func (l *crowdLook) begin(ctx context.Context) error {
 	if sp.keys() > smallCrowd || !l.hub.LooksAtAll() {
 		return l.atShare(ctx, sp)
 	}
-	err = l.hub.Bring(ctx, crossrepo.Look{FetchSpec: l.inboxesAndLog()})
+	err = l.hub.Fetch(ctx, crossrepo.Look{FetchSpec: l.inboxesAndLog()})
 	if err == nil {
 		l.hub.LookedAtAll()
 	}
@@ -104,7 +104,7 @@ func (l *crowdLook) next(ctx context.Context) error {
 	switch {
 	case len(l.sizes) == 0:
 		look.Inboxes = l.Workspace.Inboxes()
-		return l.hub.Bring(ctx, look)
+		return l.hub.Fetch(ctx, look)
 	case len(l.rest) == 0:
 		return nil
 	}
@@ -114,7 +114,7 @@ func (l *crowdLook) next(ctx context.Context) error {
 	if len(l.rest) > 0 {
 		l.looks = append(l.looks, l)
 	}
-	return l.hub.Bring(ctx, look)
+	return l.hub.Fetch(ctx, look)
 }
 
 // lookFurther fetches the next part of the partly fetched hubs. It reports whether there was more.

@@ -85,7 +85,7 @@ func (t *search) firstSeen(ctx context.Context, homes []lifecycle.Home) (*worksp
 		return nil, nil
 	}
 	mine, err := t.isMine(first)
-	if err != nil || !mine || !hub.LearnSeen(ctx, first.Place.ID) {
+	if err != nil || !mine || !hub.AdvanceSeen(ctx, first.Place.ID) {
 		return nil, err
 	}
 	return first, nil

@@ -20,12 +20,12 @@ type laneTips struct {
 	was, now string
 }
 
-// learn moves the memory of some lanes on to the mirror, which this command brought.
-func (h *laneCopies) learn(ctx context.Context, ids []handoff.ID) error {
+// advance moves the memory of some lanes on to the mirror, which this command fetched.
+func (h *laneCopies) advance(ctx context.Context, ids []handoff.ID) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	err := h.learnFrom(ctx, func() ([]laneTips, error) {
+	err := h.advanceFrom(ctx, func() ([]laneTips, error) {
 		var all []laneTips
 		for _, id := range onePerLane(ids) {
 			s, err := h.tipsOf(ctx, h.Namespace().Lane(id))
@@ -54,18 +54,18 @@ func onePerLane(ids []handoff.ID) []handoff.ID {
 	})
 }
 
-// LearnAll is like learn for each lane in the mirror. It returns what Lost would say of a memory,
+// AdvanceAll is like advance for each lane in the mirror. It returns what Lost would say of a memory,
 // without a second list of the mirror.
-func (h *laneCopies) LearnAll(ctx context.Context, memory []refs.Ref) (lost []string, err error) {
+func (h *laneCopies) AdvanceAll(ctx context.Context, memory []refs.Ref) (lost []string, err error) {
 	var all []laneTips
-	err = h.learnFrom(ctx, func() (moved []laneTips, err error) {
+	err = h.advanceFrom(ctx, func() (moved []laneTips, err error) {
 		all, err = h.allTips(ctx)
 		for _, s := range all {
 			if s.now != s.was {
 				moved = append(moved, s)
 				continue
 			}
-			h.refused.Delete(s.name) // a caller that wants all lanes reads each of them anyway
+			h.stuck.Delete(s.name) // a caller that wants all lanes reads each of them anyway
 		}
 		return moved, err
 	})
@@ -96,7 +96,7 @@ var errNoLane = errors.New("no lane has such a name")
 // mostOdd is how many refs other than lanes are named in one look. There may be many.
 const mostOdd = 3
 
-// allTips returns the lanes in the mirror. Any other ref there is added to the refusals.
+// allTips returns the lanes in the mirror. Any other ref there is noted as stuck.
 func (h *laneCopies) allTips(ctx context.Context) ([]laneTips, error) {
 	list, err := h.Repo.List(ctx, h.Namespace().Lanes(), h.Mirror().Lanes())
 	if err != nil {
@@ -120,20 +120,20 @@ func (h *laneCopies) allTips(ctx context.Context) ([]laneTips, error) {
 			if odd++; odd > mostOdd {
 				continue
 			}
-			h.refused.Store(name, h.errRefused(name, ref.OID, "", errNoLane))
+			h.stuck.Store(name, h.errRefused(name, ref.OID, "", errNoLane))
 			continue
 		}
 		all = append(all, laneTips{name, was[name], ref.OID})
 	}
 	if more := odd - mostOdd; more > 0 {
-		h.refused.Store(h.Namespace().Lanes(), fault.New(fault.Denied, fault.Rollback,
+		h.stuck.Store(h.Namespace().Lanes(), fault.New(fault.Denied, fault.Rollback,
 			"%s has %d more refs below %s with names that no lane has", h.Alias.Name, more, h.RemoteName(h.Namespace().Lanes())))
 	}
 	return all, nil
 }
 
-// learnFrom checks lanes and moves their copies on where they may move, in one transaction.
-func (h *laneCopies) learnFrom(ctx context.Context, read func() ([]laneTips, error)) error {
+// advanceFrom checks lanes and moves their copies on where they may move, in one transaction.
+func (h *laneCopies) advanceFrom(ctx context.Context, read func() ([]laneTips, error)) error {
 	const tries = 5
 	for try := 0; ; try++ {
 		list, err := read()
@@ -152,7 +152,7 @@ func (h *laneCopies) learnFrom(ctx context.Context, read func() ([]laneTips, err
 			return err
 		}
 		switch {
-		case errors.As(err, new(*refs.StaleError)): // another command of this clone learned as well
+		case errors.As(err, new(*refs.StaleError)): // another command of this clone advanced it as well
 		case fault.Is(err, fault.MissingObject): // a gc took objects just checked
 			var names []string
 			for _, s := range list {
@@ -174,14 +174,14 @@ func (h *laneCopies) learnFrom(ctx context.Context, read func() ([]laneTips, err
 // movesOf checks lanes. back is the error of a hub that lacks commits seen by this clone.
 func (h *laneCopies) movesOf(ctx context.Context, list []laneTips) (edits []refs.Edit, back, err error) {
 	for _, s := range list {
-		m := &laneMove{h, s}
-		switch to, err := m.next(ctx); {
+		c := &laneCopy{h, s}
+		switch to, err := c.next(ctx); {
 		case fault.Is(err, fault.Rollback):
 			back = err
 		case err != nil:
 			return nil, nil, err
-		case to != m.was:
-			edits = append(edits, refs.Edit{Ref: m.name, Old: m.was, New: to})
+		case to != c.was:
+			edits = append(edits, refs.Edit{Ref: c.name, Old: c.was, New: to})
 		}
 	}
 	return edits, back, nil
@@ -198,90 +198,90 @@ func (h *laneCopies) errRefused(lane, tip, was string, why error) error {
 	return f.WithHints(inHub(h.Alias, "puts the lane back", "update-ref", name, was, tip))
 }
 
-// laneMove decides about the copy of one lane: it moves on to where the hub's lane is, or stays.
-type laneMove struct {
+// laneCopy is the copy of one lane. It moves on to where the hub's lane is, or stays.
+type laneCopy struct {
 	*laneCopies
 	laneTips
 }
 
-// next returns the next tip of the copy, which is its present one if it stays. Why it stays is added to
-// the refusals, which are errors of single lanes. The error is of a hub whose lane lacks commits seen by
-// this clone. If commits are lost here, the lane is fetched again.
-func (m *laneMove) next(ctx context.Context) (to string, err error) {
-	to, err = m.decide(ctx)
-	if !fault.Is(err, fault.MissingObject) && !fault.Is(m.Refused(m.name), fault.MissingObject) {
+// next returns the next tip of the copy, which is its present one if it stays. [laneCopies.Stuck] says why it
+// stays. The error is of a hub whose lane lacks commits seen by this clone. If commits are lost here, the lane
+// is fetched again.
+func (c *laneCopy) next(ctx context.Context) (to string, err error) {
+	to, err = c.decide(ctx)
+	if !fault.Is(err, fault.MissingObject) && !fault.Is(c.Stuck(c.name), fault.MissingObject) {
 		return to, err
 	}
-	_, _, err = m.mend(ctx, m.name, m.mirrored(m.name))
+	_, _, err = c.mend(ctx, c.name, c.mirrored(c.name))
 	if err != nil && !fault.Is(err, fault.MissingObject) { // an object that the hub has lost as well stays lost
 		return "", err
 	}
-	if m.laneTips, err = m.tipsOf(ctx, m.name); err != nil {
+	if c.laneTips, err = c.tipsOf(ctx, c.name); err != nil {
 		return "", err
 	}
-	return m.decide(ctx)
+	return c.decide(ctx)
 }
 
 // decide is like next, and fetches no lost commits.
-func (m *laneMove) decide(ctx context.Context) (to string, err error) {
+func (c *laneCopy) decide(ctx context.Context) (to string, err error) {
 	switch {
-	case m.was == "" && m.now == "":
-		m.refused.Delete(m.name)
+	case c.was == "" && c.now == "":
+		c.stuck.Delete(c.name)
 		return "", nil
-	case m.now == m.was || m.now == "":
-		return m.unmoved(ctx)
-	case m.checker == nil:
-		if ok, err := m.extends(ctx, m.now, m.was); err != nil {
+	case c.now == c.was || c.now == "":
+		return c.unmoved(ctx)
+	case c.checker == nil:
+		if ok, err := c.extends(ctx, c.now, c.was); err != nil {
 			return "", err
 		} else if ok {
-			return m.now, nil
+			return c.now, nil
 		}
-		return "", m.Alias.errRollback(m.RemoteName(m.name))
+		return "", c.Alias.errRollback(c.RemoteName(c.name))
 	}
-	why := m.checker.MayMove(ctx, m.was, m.now)
+	why := c.checker.MayMove(ctx, c.was, c.now)
 	switch {
 	case why == nil:
-		m.refused.Delete(m.name)
-		return m.now, nil
+		c.stuck.Delete(c.name)
+		return c.now, nil
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	}
-	if ok, err := m.extends(ctx, m.now, m.was); err != nil {
+	if ok, err := c.extends(ctx, c.now, c.was); err != nil {
 		return "", err
 	} else if ok {
-		m.refuse(m.now, cmp.Or(m.was, m.cleanBelow(ctx, m.now)), why)
-		return m.was, nil
+		c.stay(c.now, cmp.Or(c.was, c.cleanBelow(ctx, c.now)), why)
+		return c.was, nil
 	}
-	return m.rewound(ctx)
+	return c.rewound(ctx)
 }
 
 // unmoved returns the next tip of a copy that stands where the hub's lane does, or whose lane the hub
 // has no more: the same one. A copy with a stranger's merge goes back to its former tip, once the hub
 // was cleaned.
-func (m *laneMove) unmoved(ctx context.Context) (to string, err error) {
-	if m.checker == nil {
-		return m.was, nil
+func (c *laneCopy) unmoved(ctx context.Context) (to string, err error) {
+	if c.checker == nil {
+		return c.was, nil
 	}
-	why := m.checker.MayMove(ctx, m.was, m.was)
+	why := c.checker.MayMove(ctx, c.was, c.was)
 	if why == nil {
-		m.refused.Delete(m.name)
-		return m.was, nil
+		c.stuck.Delete(c.name)
+		return c.was, nil
 	}
-	if m.now != m.was {
-		if cut, ok, err := m.cut(ctx); ok || err != nil {
-			m.refused.Delete(m.name)
+	if c.now != c.was {
+		if cut, ok, err := c.cut(ctx); ok || err != nil {
+			c.stuck.Delete(c.name)
 			return cut, err
 		}
 	}
-	m.refuse(m.was, m.cleanBelow(ctx, m.was), why)
-	return m.was, nil
+	c.stay(c.was, c.cleanBelow(ctx, c.was), why)
+	return c.was, nil
 }
 
-// refuse notes why the copy stays: because of the hub's tip, which its administrator can put back to was,
+// stay notes why the copy stays: because of the hub's tip, which its administrator can put back to was,
 // or because this clone lost a part of the lane.
-func (m *laneMove) refuse(tip, was string, why error) {
+func (c *laneCopy) stay(tip, was string, why error) {
 	if !fault.Is(why, fault.MissingObject) {
-		why = m.errRefused(m.name, tip, was, why)
+		why = c.errRefused(c.name, tip, was, why)
 	}
-	m.refused.Store(m.name, why)
+	c.stuck.Store(c.name, why)
 }
