@@ -191,7 +191,7 @@ func (rc *Recovery) settle(ctx context.Context, home Home, i *intent) (logged bo
 	if err := rc.Repo.Locks.Await(ctx, i.Edits); err != nil {
 		return false, err
 	}
-	logged, sweeps, err := rc.logged(ctx, home, i.Edits)
+	logged, sweeps, err := rc.reachedLog(ctx, home, i.Edits)
 	if err != nil {
 		return false, err
 	}
@@ -293,9 +293,9 @@ func (rc *Recovery) commit(ctx context.Context, oid string) (*record.Commit, err
 	return c, nil
 }
 
-// logged reports whether one of the lanes has the entry meant for it in the edits. Others may
+// reachedLog reports whether one of the lanes has the entry meant for it in the edits. Others may
 // have appended to it since. If there is no lane among the edits, they sweep.
-func (rc *Recovery) logged(ctx context.Context, home Home, edits []refs.Edit) (logged, sweeps bool, err error) {
+func (rc *Recovery) reachedLog(ctx context.Context, home Home, edits []refs.Edit) (logged, sweeps bool, err error) {
 	sweeps = true
 	for _, edit := range edits {
 		if !home.Namespace().InLog(edit.Ref) {
