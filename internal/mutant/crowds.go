@@ -33,7 +33,7 @@ var ofCrowds = []mutant{
 	}
 	return nil`, "./internal/bench -run TestTripsAfterALostClaim"),
 	without("a claim that may still come is not forgotten", "internal/app/take/forget.go",
-		`	return s.Phase() != lifecycle.Open && !isOurs(s, h)`, `	return !isOurs(s, h)`,
+		`	return s.Phase() != lifecycle.Open && !h.InForce(s)`, `	return !h.InForce(s)`,
 		"./internal/app/take -run TestSuperseded"),
 	without("an offer of another agent's share is not claimed without a look", "internal/app/take/seen.go",
 		`sp.rank(it.Place.Agent, it.Place.ID) == 0, err`, `sp.rank(it.Place.Agent, it.Place.ID) >= 0, err`,

@@ -146,7 +146,7 @@ var ofSnapshots = []mutant{
 		`!kept[id] && !isPending(repo, id)`, `!kept[id]`,
 		"./internal/cli -run TestScript/snapshot_back"),
 	without("an acknowledgement sends the state back once", "internal/app/finish/followup.go",
-		`	case s.Receipt != nil || !h.Is(s.Claim):`, `	case s.Claim == nil:`,
+		`	case !h.InForce(s):`, `	case s.Claim == nil:`,
 		"./internal/cli -run TestScript/snapshot_back"),
 	without("an audit names an open handoff whose snapshot is gone", "internal/app/audit/compare.go",
 		`		return c.carried(ctx, lane.Name, s.ID, at)`, `		return nil`,

@@ -7,7 +7,6 @@ import (
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 	"githandoff/internal/screen"
-	"githandoff/internal/work"
 )
 
 // Results are the results reported by the holder: the content of Handoff-Data.
@@ -52,12 +51,6 @@ type Taken struct {
 	ID      handoff.ID // of the handoff carrying it
 	Work    *handoff.Work
 	Objects []*refs.Object
-}
-
-// Stands reports whether the claim is still in force although the step was refused: another
-// agent of the worktree, or another key, tried the step.
-func (e *Result) Stands(h *work.Claim) bool {
-	return e != nil && e.State != nil && e.State.Receipt == nil && h.Is(e.State.Claim)
 }
 
 // WithCommit adds commit, the value of HEAD, to the results of an acknowledgement, unless they

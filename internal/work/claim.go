@@ -79,6 +79,11 @@ func (h *Claim) Is(claim *record.Record) bool {
 	return claim != nil && h.Mine(claim.Nonce) && h.Key == claim.Key
 }
 
+// InForce reports whether this is the claim on a handoff that has not ended.
+func (h *Claim) InForce(s *lifecycle.State) bool {
+	return s != nil && s.Receipt == nil && h.Is(s.Claim)
+}
+
 // Release forgets the claim, and keeps a waiting step.
 func (h *Claim) Release() {
 	*h = Claim{ID: h.ID, Agent: h.Agent, Actor: h.Actor, Home: h.Home, Pending: h.Pending}

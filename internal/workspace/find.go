@@ -62,6 +62,11 @@ func (v *View) WordAt(now time.Time) string {
 	return word
 }
 
+// Queued reports whether a handoff waits in the outbox, and its home does not have it.
+func (v *View) Queued() bool {
+	return v.State.Phase() == lifecycle.Absent && v.Item != nil && v.Item.Kind == refs.KindOutbox
+}
+
 // Undecided reports whether an offer waits for a decision.
 func Undecided(s *lifecycle.State) bool {
 	return s.Phase() == lifecycle.Open && cmp.Or(s.To, s.Offer.To) == handoff.Nobody

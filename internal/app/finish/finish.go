@@ -60,8 +60,8 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 			return nil, outbox.InDoubt(err)
 		}
 		return nil, outbox.Kept(fault.As(err), "the step is kept")
-	case fault.Is(err, fault.NotHolder) && h.Nonce != "" && !done.Stands(h):
-		return nil, f.lose(ctx, h, err)
+	case fault.Is(err, fault.NotHolder) && h.Nonce != "" && (done == nil || !h.InForce(done.State)):
+		return nil, f.lose(ctx, h, err) // else another agent of the worktree, or another key, tried the step
 	}
 	return nil, err
 }

@@ -115,7 +115,7 @@ func (f *Handler) standing(ctx context.Context, home lifecycle.Home, h *work.Cla
 	switch {
 	case err != nil:
 		return nil, err
-	case s.Receipt != nil || !h.Is(s.Claim):
+	case !h.InForce(s):
 		return nil, nil
 	}
 	return s, nil

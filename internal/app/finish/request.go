@@ -10,7 +10,6 @@ import (
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/receipt"
 	"githandoff/internal/record"
-	"githandoff/internal/refs"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
@@ -144,7 +143,7 @@ func (f *Handler) notHeld(ctx context.Context, arg string) error {
 // errUndelivered refuses a step on a handoff in the outbox: steps are taken at its home, which
 // does not have it yet.
 func errUndelivered(v *workspace.View) error {
-	if v.Item == nil || v.Item.Kind != refs.KindOutbox || v.State.Phase() != lifecycle.Absent {
+	if !v.Queued() {
 		return nil
 	}
 	id := v.State.ID

@@ -49,7 +49,7 @@ func (h *Handler) Show(ctx context.Context, arg string) (*workspace.View, *lifec
 	switch {
 	case absent && s.Early != nil:
 		return f, nil, s.Err()
-	case absent && f.Item != nil && f.Item.Kind == refs.KindOutbox && f.Home != nil:
+	case f.Queued() && f.Home != nil:
 		v, err := h.Verifier.VerifyQueued(ctx, f.Home, f.Item.Ref) // its hub need not be there to show it
 		return f, v, err
 	case absent && s.Unlogged():

@@ -30,7 +30,7 @@ func (h *Handler) Revoke(ctx context.Context, arg, data string, force bool) (*li
 	}
 	p := f.Place()
 	own := h.Receipts.OwnRefs(ctx, p)
-	if f.State.Phase() == lifecycle.Absent && f.Item != nil && f.Item.Kind == refs.KindOutbox {
+	if f.Queued() {
 		if err := h.Engine.Author.MayTakeBack(f.Item.Record); err != nil {
 			return nil, err
 		}

@@ -102,7 +102,7 @@ func (c *claiming) check(ctx context.Context) error {
 		switch s, err := c.Engine.Reader.Load(ctx, c.home, c.req.Place); {
 		case err != nil:
 			return err
-		case isOurs(s, c.held):
+		case c.held.InForce(s):
 			return errHeldHere
 		}
 	}

@@ -52,15 +52,10 @@ func neverLeft(h *work.Claim) bool {
 	return h != nil && h.Held() && !h.Printed && len(h.Earlier) == 0
 }
 
-// isOurs reports whether a recorded claim is the claim in force.
-func isOurs(s *lifecycle.State, h *work.Claim) bool {
-	return s.Receipt == nil && h.Is(s.Claim)
-}
-
 // superseded reports whether a recorded claim can no longer arrive: its push expects the lane where it
 // was before the others' steps, and lanes do not go back.
 func superseded(s *lifecycle.State, h *work.Claim) bool {
-	return s.Phase() != lifecycle.Open && !isOurs(s, h)
+	return s.Phase() != lifecycle.Open && !h.InForce(s)
 }
 
 // forget drops the record of a claim, unless another claim was recorded since.

@@ -137,7 +137,7 @@ func (t *search) finishUnprinted(ctx context.Context) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		if isOurs(s, h) {
+		if h.InForce(s) {
 			return t.claim(ctx, home, lifecycle.ClaimRequest{Place: h.Place(), ByID: true})
 		}
 		// The claim is missing, half applied, or over. A push of a killed resume may still bring
