@@ -206,7 +206,7 @@ func (a *app) workspace(ctx context.Context, n need) (*workspace.Workspace, erro
 		Homes: workspace.Homes{
 			Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Local: local, Engine: engine, OnWarn: a.Warn,
 		},
-		Claims: work.ClaimsOf(repo, repo.GitDir),
+		Claims: work.Claims{GitDir: repo.GitDir, Common: repo.CommonDir},
 		Agent:  agent,
 	}
 	engine.Verifier.HomeOf = ws.Home

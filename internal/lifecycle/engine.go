@@ -21,6 +21,7 @@ import (
 // one goroutine at a time. Its parts can be used alone: Reader and Verifier need no key.
 type Engine struct {
 	Repo *refs.Repo
+	Now  func() time.Time
 
 	Keys     *Keys     // the keys trusted here
 	Reader   *Reader   // reads the state of handoffs at their homes
@@ -50,14 +51,11 @@ func New(s Setup) *Engine {
 	reader := &Reader{Repo: s.Repo, Keys: keys, Lanes: lanes, Ahead: s.Ahead}
 	author := &Author{Keys: keys, Signer: s.Signer, Actor: s.Actor, Random: s.Random, Format: s.Repo.Format}
 	return &Engine{
-		Repo: s.Repo, Keys: keys, Reader: reader, Author: author,
+		Repo: s.Repo, Now: s.Now, Keys: keys, Reader: reader, Author: author,
 		Verifier: &Verifier{Repo: s.Repo, Keys: keys, Reader: reader, Author: author, Used: s.Used},
 		Recovery: &Recovery{Repo: s.Repo, Reader: reader, Intents: s.Intents},
 	}
 }
-
-// Now returns the time by the clock of this engine.
-func (e *Engine) Now() time.Time { return e.Keys.Now() }
 
 // As returns the same engine for another agent of this clone, with that agent's key.
 func (e *Engine) As(signer sign.Signer, actor string) *Engine {

@@ -124,9 +124,9 @@ var ofWork = []mutant{
 	without("a worktree made again in the place of another holds nothing of it", "internal/work/claims.go",
 		` || !c.recorded(o)`, ``, "./internal/cli -run TestScript/held_worktree_again"),
 	without("a worktree that comes back holds nothing that another one took over", "internal/work/claims.go",
-		`recordsIn(o.was).Drop(o.ID)`, `error(nil)`, "./internal/work -run TestAdoptedClaimLeaves"),
+		`(Claims{GitDir: o.was}).current().Drop(o.ID)`, `error(nil)`, "./internal/work -run TestAdoptedClaimLeaves"),
 	without("the worktrees of a clone that was moved are not removed", "internal/work/claims.go",
 		`o.GitDir = filepath.Join(c.Common, "worktrees", name)`, `_ = name`, "./internal/cli -run TestScript/held_worktree_again"),
 	without("a claim handed over to the main worktree is no orphan", "internal/work/claims.go",
-		`if c.isLinked() && !to.isLinked() {`, `if false {`, "./internal/work -run TestHandedOverToTheMainWorktree"),
+		`if c.GitDir != c.Common && to.GitDir == to.Common {`, `if false {`, "./internal/work -run TestHandedOverToTheMainWorktree"),
 }

@@ -23,18 +23,10 @@ type Claims struct {
 	Common string // git's directory of the clone: the same in its main worktree
 }
 
-// ClaimsOf returns the claims of a worktree of a clone, by git's directory of the worktree.
-func ClaimsOf(repo *refs.Repo, gitDir string) Claims {
-	return Claims{GitDir: gitDir, Common: repo.CommonDir}
+// current has the records of claims that are held, and of steps that wait for their hub.
+func (c Claims) current() Documents[Claim] {
+	return Documents[Claim]{Dir: filepath.Join(c.GitDir, "githandoff", "claims"), amend: nameProgress}
 }
-
-// recordsIn has the records of claims that are held in a worktree, by git's directory of it, and of steps that
-// wait for their hub.
-func recordsIn(gitDir string) Documents[Claim] {
-	return Documents[Claim]{Dir: filepath.Join(gitDir, "githandoff", "claims"), amend: nameProgress}
-}
-
-func (c Claims) current() Documents[Claim] { return recordsIn(c.GitDir) }
 
 func (c Claims) ended() Documents[Claim] {
 	return Documents[Claim]{Dir: filepath.Join(c.GitDir, "githandoff", "claims", "ended")}
@@ -45,9 +37,6 @@ func (c Claims) ended() Documents[Claim] {
 func (c Claims) holders() Documents[Located] {
 	return Documents[Located]{Dir: filepath.Join(c.Common, "githandoff", "holders")}
 }
-
-// isLinked reports whether this is a linked worktree.
-func (c Claims) isLinked() bool { return c.GitDir != c.Common }
 
 // lockPatience is how long a record may be locked by others. Each of them needs
 // milliseconds.
@@ -96,7 +85,7 @@ func (c Claims) write(h *Claim) error {
 }
 
 func (c Claims) put(h *Claim) error {
-	if c.isLinked() {
+	if c.GitDir != c.Common {
 		if err := c.holders().Put(h.ID, &Located{Claim: h, GitDir: c.GitDir}); err != nil {
 			return err
 		}
@@ -105,7 +94,7 @@ func (c Claims) put(h *Claim) error {
 }
 
 func (c Claims) drop(id handoff.ID) error {
-	if c.isLinked() {
+	if c.GitDir != c.Common {
 		if err := c.holders().Drop(id); err != nil {
 			return err
 		}
@@ -158,7 +147,7 @@ func (c Claims) HandOver(ctx context.Context, h *Claim, to Claims) error {
 	if err := to.put(h); err != nil {
 		return err
 	}
-	if c.isLinked() && !to.isLinked() {
+	if c.GitDir != c.Common && to.GitDir == to.Common {
 		return c.drop(h.ID)
 	}
 	return c.current().Drop(h.ID)
@@ -243,14 +232,14 @@ func (c Claims) Adopt(ctx context.Context, agent, kid string) error {
 		// The worktree may come back, with a disk or after "git worktree repair". Its record goes first: a copy
 		// without one is still an orphan.
 		if o.was != c.GitDir {
-			if err := recordsIn(o.was).Drop(o.ID); err != nil {
+			if err := (Claims{GitDir: o.was}).current().Drop(o.ID); err != nil {
 				return err
 			}
 		}
 		if err := c.put(o.Claim); err != nil {
 			return err
 		}
-		if !c.isLinked() { // the main worktree stays as long as the clone
+		if c.GitDir == c.Common { // the main worktree stays as long as the clone
 			if err := c.holders().Drop(o.ID); err != nil {
 				return err
 			}
@@ -284,7 +273,7 @@ func (c Claims) linked() ([]*Located, error) {
 
 // recorded reports whether a worktree has its record of a claim.
 func (c Claims) recorded(o *Located) bool {
-	_, err := os.Stat(recordsIn(o.GitDir).Path(o.ID))
+	_, err := os.Stat(Claims{GitDir: o.GitDir}.current().Path(o.ID))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 

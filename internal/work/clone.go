@@ -23,7 +23,7 @@ type Located struct {
 
 // OfClone returns the held claims of all worktrees of a clone.
 func OfClone(repo *refs.Repo) (held []Located, err error) {
-	main := ClaimsOf(repo, repo.CommonDir)
+	main := Claims{GitDir: repo.CommonDir, Common: repo.CommonDir}
 	own, err := main.Held()
 	if err != nil {
 		return nil, err

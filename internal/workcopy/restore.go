@@ -74,7 +74,7 @@ func (r *Restoring) Restore(ctx context.Context, v *lifecycle.Verified) (claims 
 	if err != nil {
 		return claims, err
 	}
-	return work.ClaimsOf(r.Repo, gitDir), r.passOn(gitDir)
+	return work.Claims{GitDir: gitDir, Common: r.Repo.CommonDir}, r.passOn(gitDir)
 }
 
 // passOn makes the agent of this worktree that of another one, with the key that init named here.
