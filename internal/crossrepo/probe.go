@@ -39,7 +39,7 @@ func (h *Hub) Probe(ctx context.Context, random io.Reader) (*Probe, error) {
 		return nil, err
 	}
 	p := probed(h.Alias, slices.Collect(maps.Keys(there)))
-	n, objects, err := h.trial(random, 1)
+	n, objects, err := trial(&h.remote, random, 1)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -327,7 +326,7 @@ func (h *remote) errPushRefused(ctx context.Context, edits []refs.Edit, r *pushR
 	ref := r.culprit()
 	why, _ := r.refused(ref)
 	text := strings.Join(append([]string{why}, said...), "; ")
-	keeps := h.keepsRefs(ctx, edits, r)
+	keeps := keepsRefs(ctx, h, edits, r)
 	if r.RefusedForGood(edits) {
 		h.book.note(func(k *findings) {
 			if k.Refused = text; keeps {
@@ -341,30 +340,6 @@ func (h *remote) errPushRefused(ctx context.Context, edits []refs.Edit, r *pushR
 		f.Err = refs.ErrRefused
 	}
 	return f
-}
-
-// undeletable are words of Gitea about a branch that a rule protects. Its hook refuses the push as a
-// whole, so git's line of the ref does not tell that the deletion is the reason.
-const undeletable = "protected from deletion"
-
-// keepsRefs reports whether the hub refused a push because it deletes a ref: the hub says so, or it takes
-// what deletes nothing. The refusal of the deletion alone does not tell: a hook that refuses every ref is
-// asked about the first one only.
-func (h *remote) keepsRefs(ctx context.Context, edits []refs.Edit, r *pushReport) bool {
-	own, alone := r.culprits(), len(edits) == 1
-	if alone {
-		own = []string{r.culprit()}
-	}
-	i := slices.IndexFunc(edits, func(e refs.Edit) bool { return e.New == "" && slices.Contains(own, h.RemoteName(e.Ref)) })
-	if i < 0 {
-		return false
-	}
-	why := r.lines[h.RemoteName(edits[i].Ref)].summary
-	if strings.Contains(why, "delet") || strings.Contains(r.said, undeletable) {
-		return true
-	}
-	along := func(line reportLine) bool { return slices.Contains(goesAlong, strings.TrimPrefix(line.summary, byHub)) }
-	return (alone || slices.ContainsFunc(slices.Collect(maps.Values(r.lines)), along)) && h.takesOthers(ctx, why)
 }
 
 // errHidden returns the refusal of a hub showing one of its refs only in a push.

@@ -31,7 +31,7 @@ type Trial struct {
 
 // trial returns the name of probes never made before, and their objects, with size bytes git cannot
 // compress. The commit is the last one. A guard requires it to be a [refs.Carrier].
-func (h *remote) trial(random io.Reader, size int) (name string, objects []*refs.Object, err error) {
+func trial(h *remote, random io.Reader, size int) (name string, objects []*refs.Object, err error) {
 	if name, err = handoff.RandomHex(random); err != nil {
 		return "", nil, err
 	}
@@ -48,7 +48,7 @@ func tipOf(objects []*refs.Object) string { return objects[len(objects)-1].OID }
 
 // Try pushes probes to a hub to find out what it accepts. An error means that this clone could not try.
 func Try(ctx context.Context, h *Hub, random io.Reader) (*Trial, error) {
-	n, objects, err := h.trial(random, handoff.MaxEnvelope)
+	n, objects, err := trial(&h.remote, random, handoff.MaxEnvelope)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (t *Trial) whole(ctx context.Context, h *Hub, random io.Reader, made []refs
 	if t.Refused, err = readBack(ctx, h, inbox.New, inbox.Ref, work.Ref); err != nil || t.Refused != nil {
 		return err
 	}
-	n, other, err := h.trial(random, 1)
+	n, other, err := trial(&h.remote, random, 1)
 	if err != nil {
 		return err
 	}
@@ -133,10 +133,34 @@ func (t *Trial) clash(ctx context.Context, h *remote, ref string, objects []*ref
 	return report, edits, err
 }
 
+// undeletable are words of Gitea about a branch that a rule protects. Its hook refuses the push as a
+// whole, so git's line of the ref does not tell that the deletion is the reason.
+const undeletable = "protected from deletion"
+
+// keepsRefs reports whether the hub refused a push because it deletes a ref: the hub says so, or it takes
+// what deletes nothing. The refusal of the deletion alone does not tell: a hook that refuses every ref is
+// asked about the first one only.
+func keepsRefs(ctx context.Context, h *remote, edits []refs.Edit, r *pushReport) bool {
+	own, alone := r.culprits(), len(edits) == 1
+	if alone {
+		own = []string{r.culprit()}
+	}
+	i := slices.IndexFunc(edits, func(e refs.Edit) bool { return e.New == "" && slices.Contains(own, h.RemoteName(e.Ref)) })
+	if i < 0 {
+		return false
+	}
+	why := r.lines[h.RemoteName(edits[i].Ref)].summary
+	if strings.Contains(why, "delet") || strings.Contains(r.said, undeletable) {
+		return true
+	}
+	along := func(line reportLine) bool { return slices.Contains(goesAlong, strings.TrimPrefix(line.summary, byHub)) }
+	return (alone || slices.ContainsFunc(slices.Collect(maps.Values(r.lines)), along)) && takesOthers(ctx, h, why)
+}
+
 // takesOthers reports whether a hub that refused a deletion takes a push which deletes nothing: whether it
 // gives another answer to one of which git keeps nothing. It is true if the hub cannot be asked.
-func (h *remote) takesOthers(ctx context.Context, refusal string) bool {
-	n, objects, err := h.trial(rand.Reader, 1)
+func takesOthers(ctx context.Context, h *remote, refusal string) bool {
+	n, objects, err := trial(h, rand.Reader, 1)
 	if err != nil {
 		return true
 	}

@@ -5,8 +5,8 @@ package main
 var ofPushes = []mutant{
 	without("a hub that refuses every ref is not one that keeps them", "internal/crossrepo/trial.go",
 		`return report.lines[report.culprit()].summary != refusal`, `return report != nil || refusal == ""`, inScript+"hub_refuses_a_while"),
-	without("a hub that refuses a deletion without a word of it keeps refs", "internal/crossrepo/refusal.go",
-		`&& h.takesOthers(ctx, why)`, `&& why == ""`, inScript+"hub_refuses_a_while"),
+	without("a hub that refuses a deletion without a word of it keeps refs", "internal/crossrepo/trial.go",
+		`&& takesOthers(ctx, h, why)`, `&& why == ""`, inScript+"hub_refuses_a_while"),
 	without("what is half done is settled before it is tried again", "internal/lifecycle/intent.go",
 		`if i.Home != home.ID() || !slices`, `if i.Home != "" || !slices`, inScript+"hub_hides_from_push"),
 	without("a hub that hides inbox refs from fetches is told by its setting", "internal/crossrepo/shown.go",
