@@ -82,7 +82,7 @@ func isUntried(err error) bool {
 
 // alongside delivers the handoffs of the outbox without a kept step.
 func (r *syncing) alongside(steps []*work.Claim) []func(context.Context) {
-	r.early = map[*workspace.Item]*outcome{}
+	r.along = map[*workspace.Item]*outcome{}
 	var tasks []func(context.Context)
 	for _, it := range r.out {
 		hub, ok := it.Home.(*crossrepo.Hub)
@@ -95,7 +95,7 @@ func (r *syncing) alongside(steps []*work.Claim) []func(context.Context) {
 			continue
 		}
 		o := &outcome{}
-		r.early[it] = o
+		r.along[it] = o
 		tasks = append(tasks, func(ctx context.Context) { r.syncItem(ctx, hub, it, lifecycle.WholeHandoffs(it.Place), o) })
 	}
 	return tasks
@@ -155,8 +155,8 @@ func (r *syncing) lookAgain(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	told := slices.DeleteFunc(r.out, func(it *workspace.Item) bool { return r.early[it] == nil })
+	told := slices.DeleteFunc(r.out, func(it *workspace.Item) bool { return r.along[it] == nil })
 	r.out = append(told, slices.DeleteFunc(out, func(it *workspace.Item) bool {
-		return slices.ContainsFunc(told, func(early *workspace.Item) bool { return early.Place.ID == it.Place.ID })
+		return slices.ContainsFunc(told, func(sent *workspace.Item) bool { return sent.Place.ID == it.Place.ID })
 	})...)
 }

@@ -71,7 +71,7 @@ type syncing struct {
 	only  []*crossrepo.Hub // the named ones; nil means all
 	asked []*asked
 	out   []*workspace.Item            // waiting and sent handoffs, as they were at the start
-	early map[*workspace.Item]*outcome // of deliveries sent along with kept steps
+	along map[*workspace.Item]*outcome // of deliveries sent along with kept steps
 	done  []Done
 
 	tally
@@ -155,7 +155,7 @@ func (r *syncing) syncHub(ctx context.Context, hub *crossrepo.Hub, items []*work
 	all := make([]*outcome, len(items))
 	var tasks []func(context.Context)
 	for i, it := range items {
-		if all[i] = r.early[it]; all[i] == nil {
+		if all[i] = r.along[it]; all[i] == nil {
 			all[i] = &outcome{}
 			tasks = append(tasks, func(ctx context.Context) { r.syncItem(ctx, hub, it, spec, all[i]) })
 		}
