@@ -79,7 +79,7 @@ func writeSynced(path string, f file) error {
 		return err
 	}
 	_, err = out.Write(f.data)
-	// Not through the umask: it would take from the mode of a kept hook.
+	// Chmod ignores the umask, which would change the mode of a kept hook.
 	return errors.Join(err, out.Chmod(f.mode), out.Sync(), out.Close())
 }
 

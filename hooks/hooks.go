@@ -41,8 +41,8 @@ const (
 	scriptMode   = 0o755
 )
 
-// Managers add these to the name of a hook that they find. pre-commit runs it first. lefthook puts
-// it back in the end.
+// Managers add these suffixes to the name of a hook that they find. pre-commit runs that hook
+// first. lefthook puts it back when it is uninstalled.
 const (
 	runSuffix  = ".legacy"
 	keptSuffix = ".old"
@@ -245,7 +245,7 @@ func (p *place) uninstall() (Result, error) {
 	switch {
 	case err != nil:
 	case p.state == Foreign && p.kept.exists && p.kept.equal(p.hook):
-		// An installation ended between its two steps.
+		// An installation was killed between its two steps.
 		after, p.kept, err = Foreign, file{}, os.Remove(p.backup)
 	case p.state == Foreign || p.state == Edited:
 		after = p.state
@@ -260,8 +260,8 @@ func (p *place) uninstall() (Result, error) {
 	return p.result(after), nil
 }
 
-// uninstallAside takes out our script where hook managers moved it to. The hook that it ran takes
-// its place.
+// uninstallAside removes our script from the places to which hook managers moved it. The hook that
+// it ran takes its place.
 func (p *place) uninstallAside() error {
 	for _, aside := range p.asides {
 		var err error

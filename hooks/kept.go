@@ -27,11 +27,12 @@ var look = sync.OnceValue(func() *patterns {
 	}
 })
 
-// shellFor returns the words that start the shell which reads a kept hook under the name of the hook.
-// They are empty for one that runs as its file, under the name of that: it is no shell script, or it
-// does not ask for its name or its directory, as those of hook managers do to learn which hook they
-// are. One that reads or starts $0, or follows it as a symbolic link, means its file, which is not
-// there under the name of the hook. Our own scripts know their name.
+// shellFor returns the words that start a shell, which reads a kept hook under the name of the
+// original hook. Scripts of hook managers ask for their name or directory to learn which hook they
+// are. The result is empty for a hook that runs as its file, under the name of the file: it is not a
+// shell script, or it does not ask for its name or directory. A script that reads or starts $0, or
+// follows it as a symbolic link, means its file, which does not exist under the name of the hook. Our
+// own scripts know their name.
 func shellFor(kept []byte) string {
 	p := look()
 	first := p.shell.FindSubmatch(kept)

@@ -39,7 +39,7 @@ func DetectManager(worktree, hooksDir string) (Manager, bool) {
 				return m, true
 			}
 		}
-		// Its configuration has a name unknown here: say the usual one.
+		// The configuration has a name that is not known here, so the usual name is printed.
 		usual := map[string]string{
 			lefthook: "lefthook.yml", preCommit: ".pre-commit-config.yaml", simpleHooks: "package.json", overcommit: ".overcommit.yml",
 		}
@@ -93,8 +93,8 @@ func configured(worktree string) []Manager {
 	return found
 }
 
-// generatorIn returns the manager behind a hook in dir, or "". Names with a dot are no hooks
-// of git's: samples, and backups of managers.
+// generatorIn returns the manager behind a hook in dir, or "". Files with a dot in their name are
+// not git hooks, but samples and backups of managers.
 func generatorIn(dir string) string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -245,8 +245,8 @@ func call(hook, args string) string {
 }
 
 // lefthookLine returns the line in the syntax of the existing configuration. lefthook replaces {1} before it
-// calls the shell, but leaves an argument as it stands if git did not pass it: only the first
-// of prepare-commit-msg is sure.
+// calls the shell, but leaves the placeholder of an argument that git did not pass. Only the first argument
+// of prepare-commit-msg is always passed.
 func (m Manager) lefthookLine(hook string) string {
 	args := map[string]string{
 		"prepare-commit-msg": " '{1}'",

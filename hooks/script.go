@@ -68,7 +68,7 @@ func checkName(name string) error {
 			strings.Join(Names(), ", "), strings.Join(ServerNames(), ", ")))
 }
 
-// checkExe accepts an absolute path fit for one line of a script, or an empty one: then the
+// checkExe accepts an absolute path that fits on one line of a script, or an empty path: then the
 // hook finds the program in PATH.
 func checkExe(exe string) error {
 	if exe != "" && !filepath.IsAbs(exe) || strings.ContainsAny(exe, "\n\x00") {

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxAnswer bounds a text for a client, in bytes. Claude Code shows only the first 2 kB of a
-// longer one, Codex CLI writes it to a file others can read.
+// MaxAnswer bounds a text for a client, in bytes. Of a longer text, Claude Code shows only the
+// first 2 kB, and Codex CLI writes it to a file that others can read.
 const MaxAnswer = 9000
 
 type object map[string]any
@@ -91,7 +91,7 @@ func (c *Call) answer(out object) []byte {
 	return spell(object{"hookSpecificOutput": in})
 }
 
-// spell encodes an answer as one line. Its texts were made here: they encode.
+// spell encodes an answer as one line. The encoding cannot fail, because all texts were made here.
 func spell(o object) []byte {
 	b, err := json.Marshal(o)
 	if err != nil {
@@ -102,8 +102,7 @@ func spell(o object) []byte {
 
 const cut = "\n(cut: githandoff show prints all of it)\n"
 
-// clip keeps a text below MaxAnswer and ends it at the end of a line, so no character is
-// halved.
+// clip cuts a text to MaxAnswer at the end of a line, so that no character is halved.
 func clip(s string) string {
 	if len(s) <= MaxAnswer {
 		return s

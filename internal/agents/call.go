@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// MaxInput bounds a client's JSON, in bytes. A client may send the whole content of a file
-// about to be written, and spells a character in up to 12 bytes. A larger call counts as one that
-// cannot be read.
+// MaxInput bounds a client's JSON, in bytes. A client may send the whole content of a file that is
+// about to be written, with up to 12 bytes for a character. A larger call counts as one that cannot
+// be read.
 const MaxInput = 8 << 20
 
 // Call is one call of a hook, in one form for all clients.
@@ -45,8 +45,8 @@ type Call struct {
 	getenv func(string) string
 }
 
-// readPayload reads the objects of an input, one or more. Those in front of an error are returned
-// with it.
+// readPayload reads the objects of an input, one or more. It returns an error together with the
+// objects before it.
 func readPayload(b []byte) (members, error) {
 	all, err := parse(b)
 	var p members
@@ -104,8 +104,8 @@ func (p members) root() string {
 	return ""
 }
 
-// several reports whether a member stands several times, with different values: each client takes
-// another one.
+// several reports whether a member appears several times with different values. Clients differ in
+// which one they take.
 func (p members) several(names ...string) bool {
 	var values []any
 	for _, m := range p {
@@ -190,15 +190,15 @@ func Unread(client, event string, why error, getenv func(string) string) *Call {
 	return unread(c, event, nil, why, getenv)
 }
 
-// unread returns a call with the members in front of the one that could not be read.
+// unread returns a call with the members before the one that could not be read.
 func unread(c *Client, event string, p members, why error, getenv func(string) string) *Call {
 	call := newCall(c, event, p, getenv)
 	call.Unread = why
 	return call
 }
 
-// readAll reads an input to its end: a client may take a hook that closes its input for a failed
-// one, and go on.
+// readAll reads an input to its end. If a hook closes its input, a client may consider the hook
+// failed, and go on.
 func readAll(in io.Reader) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(in, MaxInput+1))
 	if err != nil {
@@ -259,7 +259,7 @@ func caller(claude *Client, p members, getenv func(string) string) *Client {
 	return claude
 }
 
-// attended reads a variable set by Claude Code alone in the environment of its hooks.
+// attended reads a variable that only Claude Code sets in the environment of its hooks.
 func attended(c *Client, getenv func(string) string) *bool {
 	v := getenv("CLAUDE_CODE_SESSION_ATTENDED")
 	if c.Name != "claude" || v == "" {

@@ -81,8 +81,8 @@ func (c *Call) dirs() []string {
 // workdirs are the arguments naming the directory for a tool to work in.
 var workdirs = []string{"workdir", "workingdirectory", "cwd"}
 
-// The limits of a call. A hook has no time to follow the links of more, and no kernel opens a
-// longer path.
+// The limits of a call. A hook has no time to follow the links of more targets, and no kernel opens
+// a longer path.
 const (
 	maxTargets = 500 // files and refs
 	maxPaths   = 64 << 10
@@ -150,13 +150,13 @@ func (c *Call) walk(visit func(members)) {
 	}
 }
 
-// wrappers are the arguments that may have other arguments in them, as a string too.
+// wrappers are the arguments that may contain other arguments, even as a string.
 var wrappers = []string{
 	"input", "arguments", "args", "params", "parameters", "toolinput", "toolargs", "edits", "files", "changes", "operations",
 }
 
-// walk visits the objects in v, an object itself included. Where a string may hold JSON, that of
-// arguments is opened; a text to be written is not.
+// walk visits the objects in v, and v itself if it is an object. If open is set, a string with JSON
+// is decoded; that is for arguments, not for a text to be written.
 func walk(v any, open bool, visit func(members)) {
 	switch v := v.(type) {
 	case members:
@@ -193,8 +193,8 @@ func pathsIn(o members) []string {
 	return paths
 }
 
-// files returns a path, or a list of them. One may be written as a URI, and each as JSON in a
-// string.
+// files returns a path, or a list of them. A path may be written as a URI, and either may be JSON
+// in a string.
 func files(v any, onlyURI bool) []string {
 	var paths []string
 	switch v := v.(type) {
@@ -242,7 +242,7 @@ func patched(patch string) []string {
 	return paths
 }
 
-// below returns a file relative to worktree, with slashes; "" if it does not lie in it.
+// below returns a file relative to worktree, with slashes; "" if the file is not in the worktree.
 func below(worktree, file string) string {
 	if worktree == "" {
 		return ""
@@ -254,8 +254,8 @@ func below(worktree, file string) string {
 	return filepath.ToSlash(rel)
 }
 
-// resolved returns the file reached by the kernel through a path: it follows each link before it
-// takes the next "..". A missing part stays: a tool makes it.
+// resolved returns the file that the kernel reaches through a path: it follows each link before it
+// takes the next "..". A missing part stays in the path, because a tool may create it.
 func resolved(path string) string {
 	if !filepath.IsAbs(path) {
 		return filepath.Clean(path) // of a client that does not say where it works
@@ -325,8 +325,8 @@ var assignment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 // withValue are the options of git push whose value is the next word.
 var withValue = []string{"-o", "--push-option", "--receive-pack", "--exec"}
 
-// destinations reads the arguments of a push: nil where a shell would change one of
-// them, or where git decides what is pushed.
+// destinations reads the arguments of a push. It returns nil if a shell would change one of them,
+// or if git decides what is pushed.
 func destinations(words []string) []string {
 	var plain []string
 	for i := 0; i < len(words); i++ {
@@ -385,8 +385,8 @@ func (c *Call) texts(names ...string) []string {
 	return texts
 }
 
-// commandLine writes the words of a command. One with a blank in it is a script or a patch,
-// and stands alone.
+// commandLine joins the words of a command. A word with a blank in it is a script or a patch, and
+// gets a line of its own.
 func commandLine(words []any) string {
 	var line strings.Builder
 	for _, w := range words {

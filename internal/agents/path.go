@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// file returns the path in s. A tool may take what looks like a URI as a path nevertheless: then a
-// ".." in it leads elsewhere, and both places count.
+// file returns the path in s. If s looks like a URI, a tool may still take it as a path. A ".." in
+// it then leads elsewhere, so both places count.
 func file(s string, onlyURI bool) []string {
 	u, err := url.Parse(strings.TrimSpace(s))
 	scheme, rest, _ := strings.Cut(strings.TrimSpace(s), ":")
@@ -59,7 +59,7 @@ func (c *Call) expanded(p string) []string {
 	return all
 }
 
-// anchors lists the directories in place of "~", "~user", "$VAR" or "${VAR}".
+// anchors lists the directories for which "~", "~user", "$VAR" or "${VAR}" may stand.
 func (c *Call) anchors(begin string) []string {
 	if name, ok := strings.CutPrefix(begin, "$"); ok {
 		if inner, ok := strings.CutPrefix(name, "{"); ok {

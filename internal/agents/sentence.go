@@ -33,8 +33,8 @@ type Handoff struct {
 	Earlier bool
 }
 
-// trackerKey is the form of trackers' task keys. Any other key stays out of the sentences: 128
-// printable characters can be an order to the model.
+// trackerKey is the form of the task keys of issue trackers. Any other key stays out of the
+// sentences, because 128 printable characters can be an order to the model.
 var trackerKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]{0,12}[-_#]?[0-9]{1,10}$`) })
 
 // Said returns the sender and the task as far as an agent may read them outside of a fence.
@@ -64,8 +64,8 @@ func (h Handoff) name(ends handoff.Ends, withFrom bool) string {
 // Waiting counts the handoffs an agent may take.
 type Waiting struct {
 	Known []Handoff // offers read, the oldest first
-	// Lie is the number of handoffs in an inbox too crowded to be read, claimed ones among
-	// them; 0 if Known is complete.
+	// Lie is the number of handoffs in an inbox that is too crowded to be read, including claimed
+	// ones. It is 0 if Known is complete.
 	Lie int
 }
 
@@ -97,7 +97,7 @@ func named(head, tail string, all []Handoff, limit int) string {
 	return head + list(all, limit-len(head)-len(tail)) + tail
 }
 
-// crowded names some of the handoffs waiting in an inbox too crowded to be read.
+// crowded names some of the handoffs that wait in an inbox that is too crowded to be read.
 func crowded(head, tail string, w Waiting, limit int) string {
 	if len(w.Known) == 0 {
 		return head + tail
@@ -172,7 +172,7 @@ func list(all []Handoff, limit int) string {
 	return joined([]string{ends.Of(all[0].ID)}, len(all))
 }
 
-// joined lists names, and counts those that are missing to all.
+// joined lists names, and says how many of all handoffs are not among them.
 func joined(names []string, all int) string {
 	if rest := all - len(names); rest > 0 {
 		names = append(names, fmt.Sprintf("%d more", rest))

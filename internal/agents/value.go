@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// members are the members of a JSON object, in their order. A name may stand twice: of two such
-// members some clients take the first, others the last.
+// members are the members of a JSON object, in their order. A name may appear twice: some clients
+// take the first of the two members, others the last.
 //
-// The other values are []any, string, bool, json.Number and nil. No number is converted: one too
-// large for a float is nothing that a path depends on.
+// The other values are []any, string, bool, json.Number and nil. No number is converted, so a
+// number that is too large for a float is no error. No path depends on it.
 type members []member
 
 type member struct {
@@ -23,8 +23,8 @@ type member struct {
 
 const mark = "\xef\xbb\xbf" // of UTF-8, before a text
 
-// parse reads the JSON values of b, one behind the other. Those in front of an error are returned
-// with it.
+// parse reads the JSON values of b, one after the other. It returns an error together with the
+// values before it.
 func parse(b []byte) ([]any, error) {
 	var all []any
 	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(b, []byte(mark))))
@@ -59,8 +59,7 @@ func begun(b []byte) members {
 	return all
 }
 
-// written reads a string that has JSON in it: an object, a list, or a string
-// again.
+// written reads a string that contains JSON: an object, a list, or another string.
 func written(s string) (any, bool) {
 	if !opens(s) {
 		return nil, false

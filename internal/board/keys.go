@@ -42,8 +42,8 @@ func (b *Board) key(k tea.KeyPressMsg) tea.Cmd {
 	return b.command(k.String())
 }
 
-// suspended stops the board until a shell continues it. The first process group of a session has no shell that
-// would: the terminal was opened for the board alone.
+// suspended stops the board until a shell continues it. If the board is in the first process group of its
+// session, it has no such shell: the terminal was opened only for the board.
 func suspended() tea.Cmd {
 	if session, err := unix.Getsid(0); err != nil || session == unix.Getpgrp() {
 		return nil
@@ -60,7 +60,7 @@ func steps(page, all int) map[string]int {
 	}
 }
 
-// command returns a key in the list.
+// command handles a key in the list.
 func (b *Board) command(key string) tea.Cmd {
 	b.said = "" // it was read
 	if by, ok := steps(b.room(), len(b.shown))[key]; ok {
@@ -91,7 +91,7 @@ func (b *Board) command(key string) tea.Cmd {
 }
 
 // moved reports whether the handoff for which a key was meant went away, and another one came under
-// the cursor. It says so once. A key that only shows a handoff does no harm.
+// the cursor. It tells the person once. A key that only shows a handoff does no harm.
 func (b *Board) moved(key string) bool {
 	left, now := b.left, b.under()
 	b.left = Row{}
@@ -150,7 +150,7 @@ func (b *Board) ask(row Row, args ...string) {
 	b.question = "githandoff " + strings.Join(append(args, row.Short), " ") + "?  y runs it, any other key does not"
 }
 
-// typed returns a key while a line is typed.
+// typed handles a key while a line is typed.
 func (b *Board) typed(k tea.KeyPressMsg) tea.Cmd {
 	line := &b.filter
 	if b.mode == answering {
@@ -186,8 +186,8 @@ func (b *Board) typed(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// oneLine returns a text from elsewhere as it can be typed: without breaks, and without what changes
-// how the rest of a line looks.
+// oneLine returns a text from elsewhere as it could be typed: without line breaks, and without
+// characters that change how the rest of a line looks.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -208,8 +208,8 @@ func (b *Board) move(by int) {
 	b.selected = b.shown[b.cursor].place()
 }
 
-// choose takes the rows with all words of the filter, puts each below its parent, and keeps
-// the cursor on its handoff.
+// choose selects the rows that contain all words of the filter, puts each below its parent, and
+// keeps the cursor on its handoff.
 func (b *Board) choose() {
 	words := strings.Fields(strings.ToLower(b.filter))
 	b.shown, b.depth = nil, nil

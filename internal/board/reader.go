@@ -16,7 +16,7 @@ func (r *reader) open(text string, width, height int) {
 	r.resize(width, height)
 }
 
-// resize breaks the text where the terminal ends. The last line is for the keys.
+// resize wraps the text at the width of the terminal. The last line is for the keys.
 func (r *reader) resize(width, height int) {
 	r.lines, r.page = wrapped(r.raw, width), max(1, height-1)
 	r.to(r.top)
@@ -24,7 +24,7 @@ func (r *reader) resize(width, height int) {
 
 func (r *reader) to(top int) { r.top = max(0, min(top, len(r.lines)-r.page)) }
 
-// scroll takes a key.
+// scroll handles a key.
 func (r *reader) scroll(key string) {
 	switch key {
 	case "space":

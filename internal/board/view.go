@@ -188,8 +188,8 @@ func colour(state string) ansi.Color {
 	return ansi.White
 }
 
-// foot returns the last lines: the keys, a question, or a prompt. Of a long text that is typed the
-// end is shown.
+// foot returns the last lines: the keys, a question, or a prompt. If the text that is typed is
+// long, its end is shown.
 func (b *Board) foot() []string {
 	switch b.mode {
 	case filtering:
@@ -216,7 +216,7 @@ func (b *Board) keys() string {
 // listKeys are the keys of the list besides q, the most needed first.
 var listKeys = []string{"↑↓ enter show", "o route", "a answer", "r release", "v revoke", "/ filter", "s sync"}
 
-// keyLine returns the line of keys. Where not all fit, "?" says the others.
+// keyLine returns the line of keys. If not all fit, it ends in "?", the key that shows the others.
 func keyLine(width int, all ...string) string {
 	const between, quit = "  ", "q quit"
 	if line := strings.Join(append(slices.Clone(all), quit), between); ansi.StringWidth(line) <= width {

@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// MergesGit is the oldest git that tells what a merge changes (git log --remerge-diff).
+// MergesGit is the oldest git that shows what a merge changes (git log --remerge-diff).
 const MergesGit = "2.35"
 
 // Changed lists, sorted and once each, the paths changed by commits; of a rename both. For a
@@ -23,8 +23,8 @@ func Changed(ctx context.Context, repo *refs.Repo, commits []string) ([]string, 
 	return changed(ctx, repo, commits, "--no-walk")
 }
 
-// changed is like Changed for the commits selected by "git log --stdin" with these arguments, given
-// commits. If none is a merge, it costs one process.
+// changed is like Changed, for the commits that "git log --stdin" selects with these arguments and
+// with commits as its input. If none is a merge, it costs one process.
 func changed(ctx context.Context, repo *refs.Repo, commits []string, args ...string) ([]string, error) {
 	if len(commits) == 0 {
 		return nil, nil
@@ -61,8 +61,8 @@ var errOldMerges = fault.New(fault.Unavailable, fault.GitTooOld, "this git does 
 	WithHints(fault.Run("git", "version").Because("says which git is in PATH"))
 
 // readLog reads the output of "git log -z --name-only --format=%x00%H %P": the paths of all
-// commits, and which of them are merges of two parents, and of more. No path is empty, so none
-// looks like a commit, which an empty field precedes.
+// commits, and which of them are merges of two parents, and of more. An empty field precedes each
+// commit. No path is empty, so no path can be taken for a commit.
 func readLog(out string) (paths, merges, octopuses []string) {
 	for commit := range strings.SplitSeq(strings.Trim(out, "\x00"), "\x00\x00") {
 		head, list, _ := strings.Cut(commit, "\x00")

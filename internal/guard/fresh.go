@@ -12,7 +12,7 @@ import (
 )
 
 // atHub returns the arguments of rev-list to leave out commits the hub has. The snapshots of
-// handoffs do not count: a commit in one was not held against a token.
+// handoffs do not count, because a commit in a snapshot was not checked against a token.
 func atHub(n names) []string {
 	args := []string{"--not", "--exclude=" + string(refs.LocalNamespace) + "work/*", "--all"}
 	if n.prefix == "" {
@@ -21,8 +21,8 @@ func atHub(n names) []string {
 	return slices.Insert(args, 1, "--exclude="+n.prefix+"/work/*")
 }
 
-// atClient excludes the commits at the remotes when they were last seen, and those at the
-// pushed remote now, as far as they are known here.
+// atClient excludes the commits that the remotes had when they were last seen, and those that the
+// pushed remote has now, as far as they are known here.
 func atClient(edits []refs.Edit) []string {
 	args := []string{"--ignore-missing", "--not", "--remotes"}
 	for _, e := range edits[:min(len(edits), maxAgentRefs)] {
@@ -39,7 +39,8 @@ func newCommits(ctx context.Context, repo *refs.Repo, edits []refs.Edit, others 
 	if err != nil {
 		return err
 	}
-	// A git that ends early gives the reason itself; unread input is no error.
+	// If git ends early, its exit status gives the reason. Input that it did not read is not an
+	// error.
 	in := bufio.NewWriter(p.In)
 	for _, tip := range newTips(edits) {
 		fmt.Fprintln(in, tip)

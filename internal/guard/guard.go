@@ -29,7 +29,8 @@ const maxRefusals = 10
 // verdict collects refusals.
 type verdict struct{ refused []Refusal }
 
-// note keeps a refusal of ref. It returns any other error: then nothing was judged.
+// note keeps err if it is a refusal of ref. It returns any other error, because then the push was
+// not judged.
 func (v *verdict) note(ref string, err error) error {
 	if err == nil {
 		return nil
@@ -60,11 +61,11 @@ func (g *Guard) Check(ctx context.Context, edits []refs.Edit) ([]Refusal, error)
 	return v.refused, nil
 }
 
-// judge is like Check for refs already named as in the format.
+// judge is like Check, for refs whose names are already those of the format.
 func (g *Guard) judge(ctx context.Context, edits []refs.Edit, v *verdict) error {
 	var own, noted, code []refs.Edit
 	for _, e := range edits {
-		// Where file names have no case, refs have none either.
+		// On a file system that ignores case in file names, git ignores case in refs too.
 		switch {
 		case strings.HasPrefix(strings.ToLower(e.Ref)+"/", refs.Root):
 			own = append(own, e)
@@ -74,7 +75,7 @@ func (g *Guard) judge(ctx context.Context, edits []refs.Edit, v *verdict) error 
 			code = append(code, e)
 		}
 	}
-	// Code first: it relies on claims made before this push.
+	// Code is judged first, because it relies on claims that were made before this push.
 	if err := (&codeJudge{Guard: g}).check(ctx, code, v); err != nil {
 		return err
 	}

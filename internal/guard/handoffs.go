@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Limits of one push below refs/handoffs. A client moves a handful of refs with
-// one step, and one lane by one or two entries.
+// Limits of one push below refs/handoffs. One step of a client moves a handful of refs, and a lane
+// by one or two entries.
 const (
 	maxRefs    = 256
 	maxEntries = 256     // new ones of a lane
@@ -49,8 +49,8 @@ func (s *steps) of(id handoff.ID, ref string) *step {
 	return s.byID[id]
 }
 
-// handoffJudge judges the pushed refs below refs/handoffs: the state machine reads them as
-// if they had moved.
+// handoffJudge judges the pushed refs below refs/handoffs. The state machine reads them as if they
+// had moved already.
 type handoffJudge struct{ *Guard }
 
 func (hj handoffJudge) check(ctx context.Context, edits []refs.Edit, v *verdict) error {
@@ -110,7 +110,7 @@ func (hj handoffJudge) admit(ctx context.Context, e refs.Edit) error {
 	return nil
 }
 
-// homely reports whether a home has refs with this name.
+// homely reports whether a home may have a ref with this name.
 func homely(name string) bool {
 	if p, ok := refs.LocalNamespace.ParseHandoffRef(name); ok {
 		return p.Kind == refs.KindInbox
@@ -167,8 +167,8 @@ func (hj handoffJudge) sort(ctx context.Context, e refs.Edit, all *steps) error 
 	return nil
 }
 
-// added returns the new entries of a lane, oldest first; none if a root key joined another
-// history to it.
+// added returns the new entries of a lane, oldest first. It returns none if a root key joined
+// another history to the lane.
 func (hj handoffJudge) added(ctx context.Context, e refs.Edit) ([]*lifecycle.Entry, error) {
 	if e.New == "" {
 		return nil, denied(fault.Rollback, "a lane is never deleted")
@@ -201,7 +201,7 @@ func (hj handoffJudge) added(ctx context.Context, e refs.Edit) ([]*lifecycle.Ent
 	return added, err
 }
 
-// place returns where the push leaves the handoff, as far as it says.
+// place returns where the handoff is after the push, as far as the push tells.
 func (st *step) place() lifecycle.Place {
 	p := lifecycle.Place{Agent: handoff.Nobody, ID: st.id}
 	for _, e := range st.inbox {

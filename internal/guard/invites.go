@@ -26,7 +26,7 @@ func invitation(name string) bool {
 
 // invited judges an invitation. Its offer must be by a key in the hub's own trust. Any key may
 // answer it, once, with a signed answer: the joiner is not known yet. Anybody may delete it,
-// because this is how it is used up; at worst a pusher makes others ask for a new one.
+// because an invitation that was used is deleted. At worst, somebody has to ask for a new one.
 func (pj publishedJudge) invited(ctx context.Context, e refs.Edit) error {
 	if e.New == "" {
 		return nil
@@ -63,8 +63,9 @@ func (pj publishedJudge) invite(ctx context.Context, oid string) (*invite.Messag
 	return invite.ParseMessages(raw)
 }
 
-// inviter requires the key of an offer to act at this hub, and the offer to give it no role, name,
-// principal, scope or end which it does not have here. A root key of this hub names its agents itself.
+// inviter requires that the key of an offer may act at this hub, and that the offer gives it no
+// role, name, principal, scope or end that it does not have here. A root key of this hub may name
+// its agents freely.
 func (pj publishedJudge) inviter(o *invite.Offer) error {
 	public, err := sign.ParsePublic([]byte(o.Key))
 	if err != nil {

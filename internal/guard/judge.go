@@ -63,9 +63,9 @@ func unlogged(s *lifecycle.State) error {
 	return denied(fault.Unlogged, "the commit on it has no entry in lane %s: both move in one push", s.ID.Lane())
 }
 
-// fresh compares an entry's time with the hub's clock. An offer may have waited for the hub, as
-// it was signed. Its key must be valid by the hub's clock now, whatever the entry's date: a key
-// retired a second ago makes no entry any more.
+// fresh compares an entry's time with the hub's clock. An offer may be old, because it may have
+// waited for the hub after it was signed. The key must be valid now by the hub's clock, whatever
+// the date of the entry: a key that was retired a second ago makes no more entries.
 func (hj handoffJudge) fresh(oid string, c *record.Commit) error {
 	now, r := hj.Verifier.Keys.Now().UTC(), c.Record
 	if key, err := hj.Verifier.Keys.SignerOf("entry "+oid, c); err == nil {
@@ -86,7 +86,7 @@ func (hj handoffJudge) fresh(oid string, c *record.Commit) error {
 	return nil
 }
 
-// ended requires a receipt to come with the deletion of the inbox refs, and nothing to come
+// ended requires that a receipt comes with the deletion of the inbox refs, and that nothing comes
 // after it.
 func (hj handoffJudge) ended(ctx context.Context, s *lifecycle.State, st *step, last *record.Record) error {
 	for _, e := range st.inbox {
@@ -109,8 +109,8 @@ func (hj handoffJudge) ended(ctx context.Context, s *lifecycle.State, st *step, 
 	return nil
 }
 
-// open requires the inbox ref to be in the inbox named in the lane, and to lead to a handoff
-// that verifies.
+// open requires that the inbox ref is in the inbox that the lane names, and leads to a handoff that
+// verifies.
 func (hj handoffJudge) open(ctx context.Context, s *lifecycle.State, st *step, last *record.Record) error {
 	if s.Tip == "" {
 		return denied(fault.Lost, "handoff %s would disappear without a receipt", s.ID)

@@ -22,8 +22,8 @@ func (g *Guard) KeepBelow(prefix string) {
 // there returns the hub's name of a ref of the format.
 func (n names) there(ref string) string { return refs.At(n.prefix, ref) }
 
-// here gives a pushed ref its name in the format. It refuses names unused by clones with the
-// prefix: those of the format itself, and those in the way of the prefix.
+// here gives a pushed ref its name in the format. It refuses names that clones with the prefix do
+// not use: those of the format itself, and those that are in the way of the prefix.
 func (n names) here(e refs.Edit) (refs.Edit, error) {
 	if n.prefix == "" {
 		return e, nil

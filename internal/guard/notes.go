@@ -17,8 +17,8 @@ const (
 	maxNotesIn = 64 << 20 // bytes
 )
 
-// isNotes reports whether a ref is the one of the notes, or stands in its way: where file names
-// have no case, refs have none either.
+// isNotes reports whether a ref is that of the notes, or is in its way: on a file system that
+// ignores case in file names, git ignores case in refs too.
 func isNotes(name string) bool {
 	name = strings.ToLower(name)
 	return name == refs.NotesRef || strings.HasPrefix(name, refs.NotesRef+"/")
@@ -27,9 +27,9 @@ func isNotes(name string) bool {
 // noteJudge judges the notes of a push.
 type noteJudge struct{ *Guard }
 
-// check judges pushes of the notes. Everybody's "git log" may show them, so they may hold
-// nothing but well-formed lines, about commits present here, in a commit without anybody's
-// words. Anybody with push access may delete them: they are derived.
+// check judges pushes of the notes. Everybody's "git log" may show them. So they may hold only
+// well-formed lines about commits of this hub, and their commit may have no text of its own.
+// Anybody with push access may delete the notes, because they can be made again from the log.
 func (nj noteJudge) check(ctx context.Context, edits []refs.Edit, v *verdict) error {
 	for _, e := range edits {
 		var err error

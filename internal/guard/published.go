@@ -14,8 +14,8 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Besides those of handoffs, refs/handoffs has refs only for published keys, invitations, and a
-// team's list of keys.
+// Apart from the refs of handoffs, refs/handoffs has only refs of published keys, of invitations,
+// and of a team's list of keys.
 const (
 	keysPrefix = refs.Root + "keys/"
 	teamRef    = refs.Root + "trust"
@@ -33,10 +33,10 @@ func isPublishedRef(name string) bool {
 	return ok || name == teamRef || invitation(name)
 }
 
-// publishedJudge judges what travels beside handoffs: keys, lists of keys, invitations.
+// publishedJudge judges keys, lists of keys and invitations, which travel beside handoffs.
 type publishedJudge struct{ *Guard }
 
-// carriers reports whether refs are branches here: a file comes in a commit.
+// carriers reports whether refs are branches here, so that a file comes in a commit.
 func (pj publishedJudge) carriers() bool { return pj.names.prefix != "" }
 
 // check requires a published key to be the one named in its ref, and a team's list to be newer
@@ -72,8 +72,8 @@ func (pj publishedJudge) check(ctx context.Context, e refs.Edit) error {
 	return pj.fuller(ctx, e.Old, public)
 }
 
-// fuller requires a new copy of a key to have everything in the copy here: above all a
-// revocation.
+// fuller requires that a new copy of a key has everything that the copy at this hub has, above all
+// a revocation.
 func (pj publishedJudge) fuller(ctx context.Context, before string, public sign.PublicKey) error {
 	if before == "" {
 		return nil
@@ -235,8 +235,8 @@ func (pj publishedJudge) namedTips(ctx context.Context, lists map[string][2][]by
 	return nil
 }
 
-// alone requires the commit of a list to bring nothing but the list. Its only parent may be the
-// commit before it: any other history would come in unjudged.
+// alone requires that the commit of a list brings only the list. Its only parent may be the commit
+// before it, because any other history would come in unjudged.
 func (pj publishedJudge) alone(ctx context.Context, e refs.Edit) error {
 	o, err := pj.Verifier.Repo.Read(ctx, e.New, maxCode)
 	if err != nil {
@@ -296,9 +296,9 @@ func (pj publishedJudge) file(ctx context.Context, oid string, limit int64) ([]b
 	return o.Body, nil
 }
 
-// readable requires git to be able to read the object of a published ref of this hub, and the
-// entries of its tree. An unreadable file may be a key or a list. The error is no refusal: the
-// push cannot be judged.
+// readable requires that git can read the object of a published ref of this hub, and the entries of
+// its tree. An unreadable file may be a key or a list. The error is not a refusal: the push cannot
+// be judged.
 func (pj publishedJudge) readable(ctx context.Context, oid string) error {
 	if oid == "" {
 		return nil

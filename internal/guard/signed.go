@@ -18,8 +18,8 @@ type signedObject struct {
 }
 
 // readSigned splits a raw commit or tag as git does before verifying it; false if git finds no
-// signature. An object signed for git must not be unsigned here, so everything git accepts is
-// accepted. The commits need not be well-formed.
+// signature. If git considers an object signed, it must count as signed here, so every form that
+// git accepts is accepted. The commits need not be well-formed.
 func readSigned(format gitobj.Format, kind string, raw []byte) (signedObject, bool) {
 	switch kind {
 	case "commit":
@@ -88,9 +88,9 @@ func readSignedTag(raw []byte) (signedObject, bool) {
 	return s, true
 }
 
-// agentKey returns the key of the agent in whose name something is signed, pinned and not as
-// root; "" if there is none. An error means the signature is not one such a key makes, though
-// git may take it.
+// agentKey returns the key of the agent in whose name something is signed. The key is pinned, and
+// not as root; "" if there is no such key. An error means that no agent's key makes such a
+// signature, although git may accept it.
 func (cj *codeJudge) agentKey(s signedObject) (sign.KID, error) {
 	key, err := cj.Verifier.Keys.Trust.Verify(sign.NamespaceGit, s.payload, s.signature)
 	if err == nil {

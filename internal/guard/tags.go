@@ -15,7 +15,7 @@ import (
 const maxNested = 16
 
 // signedTags returns the annotated tags signed by a key of an agent, by the ids of the objects
-// under the refs. A tag too long to be read here does not come in.
+// under the refs. A tag that is too long to be read here is refused.
 func (cj *codeJudge) signedTags(ctx context.Context, edits []refs.Edit) (map[string][]signedBy, error) {
 	found, seen := map[string][]signedBy{}, map[string]bool{}
 	for _, e := range edits {
@@ -34,8 +34,8 @@ func (cj *codeJudge) signedTags(ctx context.Context, edits []refs.Edit) (map[str
 	return found, nil
 }
 
-// tagsBelow judges a tag and any tags below it, as far as they are new to the hub: each of them
-// can be verified by its id.
+// tagsBelow judges a tag and any tags below it, as far as they are new to the hub, because each of
+// them can be verified by its id.
 func (cj *codeJudge) tagsBelow(ctx context.Context, oid string) ([]signedBy, error) {
 	var list []signedBy
 	for depth := 0; oid != ""; depth++ {

@@ -51,7 +51,7 @@ func (st *step) agents(s *lifecycle.State) []string {
 	return slices.DeleteFunc(slices.Compact(list), func(a string) bool { return a == "" })
 }
 
-// workAt compares the new value of one inbox's snapshot ref with the right one.
+// workAt compares the new value of one inbox's snapshot ref with the expected value.
 func (st *step) workAt(agent, now, want string) error {
 	made := func(list []agentEdit) bool {
 		return slices.ContainsFunc(list, func(e agentEdit) bool { return e.agent == agent && e.Old == "" && e.New != "" })

@@ -19,7 +19,8 @@ type argument struct {
 	kind kind
 }
 
-// kind describes the values of an argument. Its schema has no unions: some clients do not take them.
+// kind describes the values of an argument. Its schema has no unions, because some clients do not
+// accept them.
 type kind struct {
 	schema string
 	want   string // the same in words
@@ -102,8 +103,8 @@ func (all arguments) schema(required []string) json.RawMessage {
 	return json.RawMessage(schema + "}")
 }
 
-// read decodes the arguments of a call, which have to fit the schema. One that is null counts as
-// absent: some clients send each argument.
+// read decodes the arguments of a call, which have to fit the schema. An argument that is null
+// counts as absent, because some clients always send every argument.
 func (all arguments) read(call json.RawMessage, required []string, to any) error {
 	given := map[string]any{}
 	if len(call) > 0 {

@@ -17,8 +17,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// messages reads the messages of a client, a line each. It answers a line without a message
-// and goes on: the SDK would end the session, and with it the server.
+// messages reads the messages of a client, one on each line. It answers a line that is not a
+// message, and goes on. The SDK would end the session, and with it the server.
 type messages struct {
 	in     *bufio.Reader
 	body   io.Closer
@@ -78,8 +78,8 @@ func (m *messages) line() ([]byte, error) {
 	return append(calls(trimmed, all), '\n'), nil
 }
 
-// calls puts the notifications of a batch into lines of their own. The SDK waits for the answer to each message of a
-// batch, and a notification has none.
+// calls puts the notifications of a batch into lines of their own, because the SDK waits for an answer to each
+// message of a batch, and a notification has none.
 func calls(line []byte, all []jsonrpc.Message) []byte {
 	var parts []json.RawMessage
 	if line[0] != '[' || json.Unmarshal(line, &parts) != nil {
@@ -106,8 +106,8 @@ func calls(line []byte, all []jsonrpc.Message) []byte {
 // lastWithBatches is the newest version of the protocol with batches.
 const lastWithBatches = "2025-03-26"
 
-// meet notes what the version that a client asks for says of batches. The SDK answers one that it
-// does not know with its newest.
+// meet notes whether the version that a client asks for has batches. If the SDK does not know that
+// version, it answers with its newest one.
 func (m *messages) meet(line []byte) {
 	var first struct {
 		Method string `json:"method"`
@@ -136,7 +136,7 @@ func readLine(in *bufio.Reader, limit int) (line []byte, tooLong bool, err error
 	}
 }
 
-// check returns the messages of a line, or says why it has none of JSON-RPC.
+// check returns the JSON-RPC messages of a line, or says why it has none.
 func check(line []byte) ([]jsonrpc.Message, *jsonrpc.Error) {
 	if !json.Valid(line) {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the line is not JSON"}

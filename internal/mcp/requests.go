@@ -48,8 +48,8 @@ func (r *requests) note(line []jsonrpc.Message, batch bool) bool {
 	return true
 }
 
-// cancel notes that the client waits for no answer. A request of a batch has one nevertheless:
-// the others would wait for it.
+// cancel notes that the client waits for no answer. A request of a batch is answered nevertheless,
+// because the other requests would wait for it.
 func (r *requests) cancel(params json.RawMessage) {
 	var named struct {
 		ID any `json:"requestId"`

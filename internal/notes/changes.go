@@ -91,7 +91,7 @@ func (c *changes) walk(ctx context.Context, prefix, before, after string) error 
 	return nil
 }
 
-// entry compares two entries of one name; one of them may be none.
+// entry compares two entries of one name. One of them may be missing.
 func (c *changes) entry(ctx context.Context, prefix string, was, is gitobj.TreeEntry) error {
 	name := prefix + was.Name
 	if is.Name != "" {

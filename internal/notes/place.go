@@ -63,9 +63,9 @@ func (t *walk) place(ctx context.Context, depth int, trees []string, extra []*no
 	return t.put("tree", body)
 }
 
-// sort divides the notes of d, in order, into those to stay and those to go down into a
-// subdirectory, existing or new. Every subdirectory is a key of down; touched are those entered
-// by notes from above.
+// sort divides the notes of d, in order, into those that stay and those that go down into a
+// subdirectory, which may be new. Every subdirectory is a key of down; touched are the
+// subdirectories that get notes from above.
 func (d *directory) sort(left int, touched map[string]bool) (here []*note, down map[string][]*note) {
 	down = make(map[string][]*note)
 	for dir := range d.subtrees {
@@ -81,8 +81,8 @@ func (d *directory) sort(left int, touched map[string]bool) (here []*note, down 
 	crowded := d.crowded(left)
 	for _, name := range slices.Sorted(maps.Keys(d.notes)) {
 		n, dir := d.notes[name], name[:2]
-		// Beside an otherwise untouched subdirectory a note stays where it is: to go down, the
-		// subdirectory would have to be read.
+		// A note stays where it is if its subdirectory does not change otherwise: to move the note
+		// down, the subdirectory would have to be read.
 		alone := len(d.trees) == 1 && len(d.subtrees[dir]) == 1 && !touched[dir]
 		if alone || !crowded && len(d.subtrees[dir]) == 0 {
 			here = append(here, n)

@@ -35,8 +35,8 @@ func Shown(lines []string) []string {
 	return shown
 }
 
-// later orders the events of a handoff by time, and those of one second as its life
-// does.
+// later orders the events of a handoff by time, and those of one second in the order of a handoff's
+// life.
 func later(e, than ParsedLine) bool {
 	if !e.At.Equal(than.At) {
 		return e.At.After(than.At)

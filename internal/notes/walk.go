@@ -10,8 +10,8 @@ import (
 	"githandoff/internal/gitobj"
 )
 
-// walk is one operation on notes trees. Depth counts the directories passed; a note is named by
-// the remaining digits of its target.
+// walk is one operation on notes trees. depth counts the directories on the way; the name of a note
+// is the remaining digits of its target.
 type walk struct {
 	r      Reader
 	w      Writer
@@ -71,8 +71,8 @@ type note struct {
 	set   bool     // it shall be lines and nothing else; without lines it goes
 }
 
-// content reads a note: its well-formed lines, sorted, each once. A blob too large for a note is
-// none.
+// content reads a note: its well-formed lines, sorted, each once. A blob that is too large for a
+// note is ignored.
 func (t *walk) content(ctx context.Context, n *note) ([]string, error) {
 	lines := slices.Clone(n.lines)
 	for _, oid := range n.blobs {
@@ -88,8 +88,7 @@ func (t *walk) content(ctx context.Context, n *note) ([]string, error) {
 	return union(lines), nil
 }
 
-// directory is one directory of notes, or several of the same name laid over
-// each other.
+// directory is one directory of notes, or several directories of the same name that count as one.
 type directory struct {
 	trees    [][]byte                    // raw
 	notes    map[string]*note            // by the digits left
@@ -208,7 +207,7 @@ func (t *walk) lines(ctx context.Context, root, target string) ([]string, error)
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
-// addNew appends the elements of more missing in list.
+// addNew appends those elements of more that list lacks.
 func addNew(list []string, more ...string) []string {
 	for _, s := range more {
 		if !slices.Contains(list, s) {

@@ -49,8 +49,9 @@ type VerifyContext struct {
 	Ancestors []handoff.ID // parent, its parent, …, as far as the lineage goes
 	Principal string       // who, of a Handoff-Principal with (token); "": not said
 
-	// Revoked looks at the home for an entry, by root or by the issuer, revoking the token. An
-	// error is status_unknown, and so is a nil function, for a home not reached in this command.
+	// Revoked looks at the home for an entry, by root or by the issuer, that revokes the token. An
+	// error is status_unknown, and so is a nil function, which stands for a home that this command
+	// does not reach.
 	Revoked func(*Claims) (bool, error)
 }
 
@@ -142,9 +143,9 @@ func untrustedRoot(err error) error {
 		WithHints(fault.Fact("a person decides whether that key is a root here: ask whoever keeps the trust of this repository"))
 }
 
-// checkPlace compares a token with the home, and with the handoff it must be for: the one at
-// hand if below is 0, or the ancestor so many generations up. For an ancestor no longer in the
-// lineage par_hash alone speaks.
+// checkPlace compares a token with the home, and with the handoff for which it must be: the current
+// one if below is 0, or else the ancestor that many generations up. For an ancestor that is no
+// longer in the lineage, only par_hash counts.
 func (ctx *VerifyContext) checkPlace(c *Claims, below int) error {
 	if !slices.ContainsFunc(c.Audience, ctx.HomeIs) {
 		return deny(fault.AudienceMismatch, "%s is not for this repository", c.JTI)

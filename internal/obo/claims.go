@@ -95,8 +95,8 @@ func Decode(b []byte) (*Claims, error) {
 	return &c, nil
 }
 
-// checkType tells a foreign token from a broken one. No message repeats any part of the token:
-// it may be somebody's secret.
+// checkType tells a foreign token from a broken one. No message repeats any part of the token,
+// because it may be somebody's secret.
 func checkType(b []byte) error {
 	var members map[string]any
 	if handoff.ParseStrict(b, &members) == nil && members["typ"] == Type {

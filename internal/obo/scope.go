@@ -94,8 +94,8 @@ func (s Scope) Covers(t Scope) bool {
 	return s.target == nil || t.target != nil && reaches(s.target, t.target)
 }
 
-// reaches reports whether a pattern covers segments. A final "*" stands for one segment or
-// more, and so for a longer pattern, or itself, too.
+// reaches reports whether a pattern covers segments. A final "*" stands for one segment or more.
+// The segments may themselves end in "*".
 func reaches(pattern, segments []string) bool {
 	prefix := len(pattern) - 1
 	if pattern[prefix] != "*" {
@@ -128,7 +128,7 @@ func uncovered(parents, children []string) (scope string, found bool) {
 	return "", false
 }
 
-// The actions that githandoff checks. A token may have others, for whoever else asks.
+// The actions that githandoff checks. A token may have others, which other programs check.
 const (
 	actionPush  = "repo.push"
 	actionWrite = "repo.write"
@@ -159,9 +159,9 @@ func RequiredScopes(refs, changedPaths []string) []string {
 	return sortedSet(scopes)
 }
 
-// astray reports whether the target of a scope leads elsewhere than it says: a push to a
-// refspec or a revision, which are no names of refs, or a file in git's own directory, in any
-// spelling a file system takes for it.
+// astray reports whether the target of a scope leads elsewhere than it says: a push to a refspec or
+// a revision, which are not names of refs, or a file in git's own directory, in any spelling that a
+// file system accepts for it.
 func astray(scope string) bool {
 	action, target, aimed := strings.Cut(scope, ":")
 	switch {

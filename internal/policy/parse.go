@@ -61,7 +61,7 @@ func parse(b []byte) (*Policy, error) {
 	return p, p.check(root)
 }
 
-// oneLine returns the first cause named by the library, in the words of the format.
+// oneLine returns the first cause that the library names, in terms of the format.
 func oneLine(err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if mistyped, ok := errors.AsType[*yaml.TypeError](err); ok {
@@ -82,7 +82,7 @@ func oneLine(err error) error {
 	return errors.New(handoff.Clip(text, 2*maxWord))
 }
 
-// plain refuses everything in one place of a document able to change the meaning of another.
+// plain refuses constructs by which one place of a document changes the meaning of another.
 func plain(n *yaml.Node) error {
 	switch {
 	case n.Kind == yaml.AliasNode, n.Anchor != "":
@@ -100,8 +100,8 @@ func plain(n *yaml.Node) error {
 	return nil
 }
 
-// typed refuses all values but words, and true and false for "clarify". The library takes a
-// number for a word, "on" for true, and null for any type.
+// typed refuses all values except words, and true and false for "clarify". The library would accept
+// a number for a word, "on" for true, and null for any type.
 func typed(n *yaml.Node, name string) error {
 	switch {
 	case n.Kind == yaml.ScalarNode && name == "clarify":
@@ -128,7 +128,7 @@ func at(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("line %d: %s", n.Line, fmt.Sprintf(format, args...))
 }
 
-// check refuses a well-formed policy with a rule nobody could follow.
+// check refuses a well-formed policy with a rule that nobody could follow.
 func (p *Policy) check(root *yaml.Node) error {
 	if agents := member(root, "agents"); agents != nil {
 		for i := 0; i < len(agents.Content); i += 2 {

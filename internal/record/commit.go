@@ -175,7 +175,8 @@ func Scan(raw []byte) (*Record, error) { return scan(raw, true) }
 // same. For any other commit the result is unverified, as with Scan.
 func Reread(raw []byte) (*Record, error) { return scan(raw, false) }
 
-// scan reads a commit. The texts of a list are copied, to not keep the message in memory.
+// scan reads a commit. For a list, the texts are copied, so that the message need not stay in
+// memory.
 func scan(raw []byte, listed bool) (*Record, error) {
 	if len(raw) > MaxCommit {
 		return nil, fmt.Errorf("commit of %d bytes, limit %d", len(raw), MaxCommit)

@@ -46,8 +46,8 @@ type Record struct {
 	SkillsMissing string
 }
 
-// trailer is a line of a message: its key, and the field of a record with its value, a text or
-// a time. Listed ones are shown in a list.
+// trailer is a line of a message: its key, and the field of a record that has its value, a text or
+// a time. Lists show the trailers that are marked as listed.
 type trailer struct {
 	key    string
 	listed bool
@@ -170,7 +170,7 @@ func Parse(message []byte, actor string) (_ *Record, err error) {
 	return r, nil
 }
 
-// check refuses a record not fit to be written or believed. It runs both for writing and for
+// check refuses a record that must not be written or believed. It runs both for writing and for
 // reading.
 func (r *Record) check() error {
 	for i := range trailers {

@@ -146,8 +146,8 @@ func (c *Commit) checkPlace() error {
 	return nil
 }
 
-// checkForms keeps prose out of trailers shown as facts about a handoff, not as the words of
-// their author.
+// checkForms keeps prose out of the trailers that are shown as facts about a handoff, and not as
+// the words of their author.
 func (r *Record) checkForms() error {
 	if who, mark, _ := strings.Cut(r.Principal, " "); r.Principal != "" &&
 		(!strings.HasPrefix(who, "user:") || mark != "(declared)" && mark != "(token)") {
@@ -181,7 +181,7 @@ func (r *Record) checkForms() error {
 	if r.Counts != "" && !isCounts(r.Counts) {
 		return fmt.Errorf("Handoff-Counts: want numbers of steps, blockers, decisions, deliverables, files")
 	}
-	// A step moving an inbox ref names the tip it replaces.
+	// A step that moves an inbox ref names the tip that it replaces.
 	switch {
 	case (r.Event == Offered || r.Event == Joined) && r.Previous != None:
 		return fmt.Errorf("Handoff-Previous: %q replaces no inbox tip", r.Event)
@@ -208,7 +208,7 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%ds", s)
 }
 
-// durable reports whether s is a span as printed by Duration.
+// durable reports whether s is a time span in the form that Duration prints.
 func durable(s string) bool {
 	d, err := time.ParseDuration(s)
 	return err == nil && d >= 0 && Duration(d) == s

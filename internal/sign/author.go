@@ -19,9 +19,9 @@ import (
 // lengths, text behind it. It proves nothing, but with it no agent's commit is overlooked.
 type ClaimedSigners struct{ names []authorName }
 
-// authorName is a key as signatures name it: the short id of an OpenPGP key or subkey, the end
-// of its fingerprint, or an SSH key without the name of its type. A certificate has another
-// type, and then the same key.
+// authorName is a key as signatures name it: the short id of an OpenPGP key or subkey, which is the
+// end of its fingerprint, or an SSH key without the name of its type. A certificate has another
+// type name, followed by the same key.
 type authorName struct {
 	kid  KID
 	name []byte
@@ -74,7 +74,7 @@ func (a *ClaimedSigners) Of(armored []byte) (KID, error) {
 	return "", nil
 }
 
-// openLoosely unwraps a signature; none where it is of another kind.
+// openLoosely unwraps a signature. It returns nothing for a signature of another kind.
 func openLoosely(text string) ([]byte, error) {
 	const begin = "-----BEGIN "
 	ssh := strings.Contains(text, begin+"SSH ")

@@ -257,7 +257,8 @@ func (t *Trust) change(path string, edit func([]TrustEntry) ([]TrustEntry, error
 	return t.reload()
 }
 
-// shareReadable lets those read a file of the repository, and its directory, who may.
+// shareReadable makes a file of the repository, and its directory, readable for the users who share
+// the repository.
 func (t *Trust) shareReadable(path string) error {
 	if t.SharedRead == 0 || path == t.userPath {
 		return nil

@@ -38,9 +38,9 @@ type TrustEntry struct {
 	Retired    string   `json:"retired,omitempty"`   // removed then: earlier signatures stand
 	Comment    string   `json:"comment,omitempty"`
 
-	// Seen are the tips of the lanes known when the key was retired: by the name of a
-	// namespace, the object id of a tree of them. An entry signed by the key and missing from
-	// them never counts.
+	// Seen are the tips of the lanes that were known when the key was retired. For the name of each
+	// namespace it has the object id of a tree of tips. An entry signed by the key that is not in
+	// these lanes never counts.
 	Seen map[string]string `json:"seen,omitempty"`
 }
 
@@ -92,7 +92,7 @@ func EncodeEntries(entries []TrustEntry) ([]byte, error) {
 	return encodeList("a trust list", trustFile{Schema: trustSchema, Keys: byKID(entries)})
 }
 
-// byKID sorts a copy of entries. None are an empty list.
+// byKID returns a sorted copy of entries. It is never nil.
 func byKID(entries []TrustEntry) []TrustEntry {
 	sorted := append([]TrustEntry{}, entries...)
 	slices.SortFunc(sorted, func(a, b TrustEntry) int { return strings.Compare(a.KID, b.KID) })

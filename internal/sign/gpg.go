@@ -17,7 +17,7 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// gpgSigner signs with a key held by gpg alone, or by a token behind it.
+// gpgSigner signs with a key that only gpg holds, or a hardware token behind gpg.
 type gpgSigner struct {
 	identity
 	run     *gitexec.Runner
@@ -149,8 +149,8 @@ func (o Options) fromGPG(ctx context.Context, name string) (Signer, error) {
 	return s, nil
 }
 
-// gpgQuery turns a name into an exact query. By default gpg matches any part of any user id,
-// and so a key nobody meant.
+// gpgQuery turns a name into an exact query. By default gpg matches any part of any user id, and so
+// could find a key that nobody meant.
 func gpgQuery(name string) (string, bool) {
 	digits := strings.TrimPrefix(name, "0x")
 	if b, err := hex.DecodeString(digits); err == nil && len(b) >= 8 {

@@ -21,8 +21,8 @@ type Key struct {
 	issuer KID // of the signature looked up; may be a subkey
 }
 
-// pin is one key of a Trust. Its text is parsed on first use: most commands meet one or two of
-// the pinned keys.
+// pin is one key of a Trust. Its text is parsed on first use, because most commands need only one
+// or two of the pinned keys.
 type pin struct {
 	entry  TrustEntry
 	limits [][]string
@@ -35,9 +35,9 @@ type pin struct {
 	err    error
 }
 
-// keys returns the copies of the key, at least one. If the files differ, one may know of a
-// revocation or an end missing from the other: all must agree to any use of the key. A nil pin
-// has none.
+// keys returns the copies of the key, at least one. If the files differ, one may have a revocation
+// or an end that the other lacks, so all copies must agree to any use of the key. A nil pin has
+// none.
 func (p *pin) keys() ([]PublicKey, error) {
 	if p == nil {
 		return nil, notPinned("")
@@ -56,7 +56,7 @@ func (p *pin) keys() ([]PublicKey, error) {
 }
 
 // mayBeRevoked reports whether a copy of the key has the packet of a revocation. It parses no key,
-// for every command asks.
+// because every command asks.
 func (p *pin) mayBeRevoked() bool {
 	return slices.ContainsFunc(p.texts, func(text string) bool {
 		raw, err := pgpPublicArmor.decode([]byte(text))

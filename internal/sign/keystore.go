@@ -31,8 +31,8 @@ const keySuffix = ".asc"
 type Keystore struct {
 	Dir string
 	Now func() time.Time // for signatures; nil is time.Now
-	// Passphrase asks for the passphrase of a key about to sign or open. If it is nil, nobody
-	// can be asked, and such a key is locked.
+	// Passphrase asks for the passphrase of a key that is about to sign or open. If it is nil,
+	// nobody can be asked, and a key with a passphrase is locked.
 	Passphrase func(KID) ([]byte, error)
 
 	refused error // why it cannot be used
@@ -131,7 +131,7 @@ func armorPrivate(entity *openpgp.Entity, passphrase []byte, config *packet.Conf
 	return pgpPrivateArmor.encode(raw.Bytes()), nil
 }
 
-// splitUserID takes "name <mail>", a mail address or a name apart.
+// splitUserID splits "name <mail>", a mail address or a name.
 func splitUserID(s string) (name, mail string) {
 	if before, after, ok := strings.Cut(s, "<"); ok {
 		return strings.TrimSpace(before), strings.TrimSuffix(after, ">")

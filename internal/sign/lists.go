@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// joinTeams lets the keys of the teams' lists count, each within the limits of its list's
-// signer. A list shortens the time of a key pinned here as well, if its signer may. A list
-// counts for nothing once its signer is no longer pinned as a root.
+// joinTeams makes the keys of the teams' lists count, each within the limits of its list's signer.
+// A list also shortens the time of a key that is pinned here, if its signer may do so. Once the
+// signer of a list is no longer pinned as a root, the list counts for nothing.
 func (t *Trust) joinTeams() {
 	pinned := maps.Clone(t.pins)
 	slices.SortStableFunc(t.teams, byWidth(pinned))
@@ -73,8 +73,8 @@ func (p *pin) covers(other *pin) bool {
 	return other.within(p) && subset(other.entry.Agents, p.entry.Agents) && subset(other.entry.Roles, p.entry.Roles)
 }
 
-// mayRetire reports whether a list signed by p may end the trust in a key somebody else
-// vouches for: the key is within p's limits and, if a root, narrower than p.
+// mayRetire reports whether a list signed by p may end the trust in a key for which somebody else
+// vouches: the key must be within p's limits and, if it is a root, narrower than p.
 func (p *pin) mayRetire(other *pin) bool {
 	if other.entry.KID == p.entry.KID || !other.within(p) {
 		return false
@@ -82,7 +82,7 @@ func (p *pin) mayRetire(other *pin) bool {
 	return !slices.Contains(other.entry.Roles, RoleRoot) || !p.within(other)
 }
 
-// limitsWithin: each of the outer lists is kept by one of the inner lists at least.
+// limitsWithin reports whether each of the outer lists is kept by at least one of the inner lists.
 func limitsWithin(inner, outer [][]string) bool {
 	for _, limit := range outer {
 		kept := func(list []string) bool {
@@ -149,10 +149,10 @@ func newGrant(e TrustEntry, home string, signer *pin) grant {
 	return grant{p, signer, e.Retired}
 }
 
-// combined combines the entries of roots at one home for a key: the widest of them, each within
-// the limits of its root. The entry of a root that is retired itself counts only where no other
-// root vouches for the key: it ends with its root. Each of them may retire the key for all, as
-// far as it may retire at all.
+// combined combines the entries of roots at one home for a key. The widest of them counts, each
+// within the limits of its root. The entry of a retired root counts only if no other root vouches
+// for the key, and then it ends with its root. If one root that may retire the key does so, the key
+// is retired for all.
 func combined(grants []grant) *pin {
 	best := grants[0]
 	for _, g := range grants[1:] {

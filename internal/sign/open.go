@@ -94,8 +94,8 @@ func (o Options) fromEnv() (Signer, error) {
 }
 
 // fromFile takes the file of an OpenPGP private key, or an SSH key file. ssh-agent signs for a
-// public SSH key, and for a private one with a passphrase. If the agent lacks it, the private
-// file beside a public one is tried, as ssh-keygen does.
+// public SSH key, and for a private one with a passphrase. If the agent does not hold the key, the
+// private file beside a public one is tried, as ssh-keygen does.
 func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() { // a pipe would be waited for, and it is read twice

@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/fault"
 )
 
-// Copies of a key differ: one knows of a revocation, of a later expiry, of another
-// subkey. Packets of a key are never withdrawn, so an older copy must not replace a fuller one.
+// Copies of a key differ: one may have a revocation, a later expiry or a subkey that another one
+// lacks. Packets of a key are never withdrawn, so an older copy must not replace a fuller one.
 
 // keyPart is a primary key, user id or subkey, and the signatures behind it.
 type keyPart struct {

@@ -149,9 +149,8 @@ func newPGPPublic(e *openpgp.Entity, raw []byte) (PublicKey, error) {
 	return PublicKey{kid: openpgpKID(e.PrimaryKey.Fingerprint), text: string(pgpPublicArmor.encode(raw)), raw: raw, pgp: e, self: self}, nil
 }
 
-// latestIdentity returns the user id with the newest self-signature, whose word
-// on expiry and use holds. go-crypto's choice among equally old ones depends on
-// the order of a map.
+// latestIdentity returns the user id with the newest self-signature, which decides on expiry and
+// use. Among equally old ones, go-crypto's choice depends on the order of a map.
 func latestIdentity(e *openpgp.Entity) *openpgp.Identity {
 	var latest *openpgp.Identity
 	for _, name := range slices.Sorted(maps.Keys(e.Identities)) {
@@ -170,8 +169,8 @@ func isSHA2(h crypto.Hash) bool {
 	return h == crypto.SHA256 || h == crypto.SHA384 || h == crypto.SHA512
 }
 
-// checkPGPStrength accepts what gpg 2.2 reads as well, less DSA, short RSA and
-// the curves of cryptocurrencies.
+// checkPGPStrength accepts the algorithms that gpg 2.2 reads as well, except DSA, short RSA and the
+// curves of cryptocurrencies.
 func checkPGPStrength(key *packet.PublicKey) error {
 	switch key.PubKeyAlgo {
 	case packet.PubKeyAlgoRSA, packet.PubKeyAlgoRSASignOnly:

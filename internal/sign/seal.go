@@ -118,8 +118,8 @@ const (
 	tagEncryptedData = 18
 )
 
-// checkSealedPackets looks at tags and versions alone, over the whole text: what
-// follows the data, or has no integrity protection (tag 9), is seen here.
+// checkSealedPackets looks only at tags and versions, but over the whole text. It finds packets
+// after the data, and data without integrity protection (tag 9).
 func checkSealedPackets(b []byte) error {
 	r := packet.NewOpaqueReader(bytes.NewReader(b))
 	for recipients := 0; ; recipients++ {
@@ -151,7 +151,8 @@ func badSeal(err error) error {
 	return fault.New(fault.Invalid, fault.Malformed, "read a sealed text: %w", err)
 }
 
-// keyFor returns the session key for this subkey: one naming it, or naming nobody.
+// keyFor returns the session key for this subkey: one that names the subkey, or one that names
+// nobody.
 func (s *sealed) keyFor(subkey uint64) *packet.EncryptedKey {
 	for _, k := range s.keys {
 		if k.KeyId == 0 || k.KeyId == subkey {
@@ -285,8 +286,8 @@ func (s *sealed) decrypt(key *packet.EncryptedKey) ([]byte, error) {
 	return plain, r.Close()
 }
 
-// open lets gpg decrypt. The protection against changes was checked before; without its
-// configuration gpg refuses changed data.
+// open lets gpg decrypt. That the data is protected against changes was checked before. gpg runs
+// without its configuration, so it refuses changed data.
 func (s *gpgSigner) open(ctx context.Context, raw []byte, _ *sealed, limit int) ([]byte, error) {
 	out, err := s.run.Run(ctx, gitexec.Cmd{
 		Name: s.program,

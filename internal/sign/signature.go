@@ -143,8 +143,8 @@ func checkSubpackets(body, fingerprint []byte) error {
 	if count[subpacketCreated] != 1 || count[subpacketFingerprint] != 1 {
 		return errors.New("want one creation time and one issuer fingerprint under the signature")
 	}
-	// Anybody can change the area outside the signature, and with it the id of the commit. gpg
-	// puts the issuer's short id there: it may stand there once, if it is right.
+	// Anybody can change the area outside the signature, and with it the id of the commit. gpg puts
+	// the issuer's short id there, so one correct short id is allowed there.
 	issuer := append([]byte{9, subpacketIssuer}, fingerprint[len(fingerprint)-8:]...)
 	if len(unhashed) > 0 && !bytes.Equal(unhashed, issuer) {
 		return errors.New("something other than the issuer's short id stands outside the signature")
@@ -152,8 +152,8 @@ func checkSubpackets(body, fingerprint []byte) error {
 	return checkIntegers(rest) // behind 16 bits of the hash
 }
 
-// checkIntegers requires each number of a signature to state its exact count of bits, with no
-// zero in front: OpenPGP's readers look at the count of bytes alone.
+// checkIntegers requires each number of a signature to state its exact count of bits, without
+// leading zeros. Other OpenPGP readers look only at the count of bytes.
 func checkIntegers(rest cryptobyte.String) error {
 	for !rest.Empty() {
 		var count uint16
@@ -196,8 +196,8 @@ func parseSSHSignature(raw []byte) (*sshsig.Signature, error) {
 // 16,384 bits needs about a quarter of it.
 const maxSignature = 16 << 10
 
-// armor is one of the text wrappings this package writes, each as its stock tool does: the
-// words after BEGIN and END.
+// armor is one of the text wrappings that this package writes, each as its stock tool does. Its
+// value is the words after BEGIN and END.
 type armor string
 
 const (

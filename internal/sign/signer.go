@@ -22,7 +22,7 @@ import (
 
 // Signer makes signatures with one private key, wherever it is. It is safe for concurrent use.
 type Signer interface {
-	// KID names the key, by its primary key where a subkey signs.
+	// KID names the key. If a subkey signs, it names the primary key.
 	KID() KID
 	// Public is the key to verify the signatures with.
 	Public() PublicKey

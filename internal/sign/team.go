@@ -32,8 +32,9 @@ const (
 	// MaxTeamSig bounds the signature of such a list, in bytes.
 	MaxTeamSig = 16 << 10
 
-	// FarSerial is a serial that no team reaches by counting. The roots of a hub count their lists
-	// together, but not from one that another root has put so far: there would be no next one.
+	// FarSerial is a serial that no team reaches by counting. The roots of a hub number their lists
+	// together, but they do not count on from such a serial of another root: there might be no next
+	// number.
 	FarSerial = 1 << 32
 )
 
@@ -55,8 +56,8 @@ const (
 	TeamSigSuffix = ".sig"
 )
 
-// SeenPrefix begins the names of the trees beside the lists, each of the tips in
-// [TrustEntry.Seen]: a directory, called after its object id.
+// SeenPrefix begins the names of the directories beside the lists. Each is a tree of the tips in
+// [TrustEntry.Seen], and its name ends with the object id of the tree.
 const SeenPrefix = "seen-"
 
 // TeamFile returns the file of a root's list while another root's is the last one.
@@ -271,7 +272,8 @@ func (t *Trust) Team(home string, signer KID) (*Team, error) {
 	return nil, nil
 }
 
-// teamPath returns one file for each root at a home; its name says nothing but which.
+// teamPath returns the path of a root's list at a home. The file name consists of hashes of the
+// two.
 func teamPath(dir, home string, signer KID) string {
 	return filepath.Join(dir, hashName(home)+"-"+hashName(signer)+".json")
 }

@@ -140,8 +140,8 @@ func newPin(e TrustEntry) *pin {
 	return p
 }
 
-// narrow keeps the part of the user's entry shared by the repository's. The meaning of a scope
-// is not known here, so both lists of limits bind.
+// narrow keeps the part of the user's entry that the repository's entry has too. This package does
+// not know the meaning of a scope, so both lists of limits bind.
 func (p *pin) narrow(repo TrustEntry) {
 	e := &p.entry
 	e.Agents = intersect(e.Agents, repo.Agents)

@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// Namespaces of SSHSIG signatures: a signature in one is worth nothing in the other. OpenPGP
-// has no such thing.
+// Namespaces of SSHSIG signatures. A signature in one namespace is worth nothing in another.
+// OpenPGP has no namespaces.
 const (
 	NamespaceGit    = "git"
 	namespaceOBO    = "obo@githandoff"
@@ -132,9 +132,9 @@ func laterEnd() fault.Hint {
 	return fault.Run("githandoff", "sync").Because("takes over a later end that its owner published; githandoff trust add does so from a file, and githandoff init with the agent's own key")
 }
 
-// isHardRevocation reports whether no signature of any date counts: the key was compromised,
-// or revoked without a reason. A key merely replaced or laid aside keeps its past (RFC 9580,
-// section 5.2.3.31).
+// isHardRevocation reports whether no signature of any date counts: the key was compromised, or
+// revoked without a reason. The earlier signatures of a key that was only replaced or is no longer
+// used still count (RFC 9580, section 5.2.3.31).
 func isHardRevocation(r *packet.Signature) bool {
 	if r.RevocationReason == nil {
 		return true

@@ -12,8 +12,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// maxAhead bounds the commits a snapshot brings along: a home without any of the history is
-// given it by a push.
+// maxAhead bounds the commits that a snapshot brings along. If the home has nothing of the history,
+// the user has to push it.
 const maxAhead = 1000
 
 // ahead describes the commits of HEAD not known to be at the home.
@@ -81,7 +81,7 @@ func escapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
 }
 
-// newest returns the commit among some listed first by git.
+// newest returns the one of some commits that git lists first.
 func newest(ctx context.Context, repo *refs.Repo, commits []string) (string, error) {
 	out, err := git(ctx, repo, strings.Join(commits, "\n")+"\n", "rev-list", "--no-walk=sorted", "--max-count=1", "--stdin")
 	return strings.TrimSpace(out), err

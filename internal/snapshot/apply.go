@@ -73,7 +73,8 @@ func (c *Contents) Apply(ctx context.Context, base string) error {
 	if there, err := landed(ctx, c, base); err != nil {
 		return err
 	} else if there {
-		// Also for an index alone git compares files that both sides added, and writes those that it misses.
+		// Even if only an index is merged, git compares files that both sides added, and writes those that
+		// are missing.
 		files := filepath.Join(s.dir.Path, "files")
 		if err := os.Mkdir(files, 0o700); err != nil {
 			return refs.DiskFault(err)
@@ -112,8 +113,8 @@ func (c *Contents) Apply(ctx context.Context, base string) error {
 	return nil
 }
 
-// landed reports whether HEAD has one of the files that the snapshot added to base. Where it has none,
-// git apply looks at no file, and the merge drivers of the user run where the files are.
+// landed reports whether HEAD has one of the files that the snapshot added to base. If it has none,
+// git apply looks at no file, and the merge drivers of the user run in the directory with the files.
 func landed(ctx context.Context, c *Contents, base string) (bool, error) {
 	var added [2][]string // to base, and to HEAD
 	for i, from := range []string{base, c.repo.Head} {
@@ -130,7 +131,7 @@ func landed(ctx context.Context, c *Contents, base string) (bool, error) {
 	}), nil
 }
 
-// doesNotFit names the files in conflict, or says what git said.
+// doesNotFit names the files in conflict, or repeats git's message.
 func doesNotFit(files []string, cause error) error {
 	if len(files) == 0 || files[0] == "" {
 		files = nil
@@ -146,8 +147,8 @@ func doesNotFit(files []string, cause error) error {
 		WithHints(fault.See("work export").Because("--patch writes them to a file"))
 }
 
-// alsoSaid reports whether git apply says no more than on its other lines. It misses a blob also
-// where a removed file has none.
+// alsoSaid reports whether a line of git apply only repeats its other lines. git also reports a
+// missing blob for a removed file, which has none.
 func alsoSaid(line string) bool {
 	return strings.HasPrefix(line, "patch failed: ") || strings.HasPrefix(line, "cannot read the current contents of ") ||
 		strings.HasPrefix(line, "repository lacks the necessary blob")

@@ -39,7 +39,7 @@ type Snapshot struct {
 	Changed bool           // something is not committed
 
 	// UnderWay is an operation that git has begun in the work tree, such as a merge; "" for none.
-	// Its files are in the snapshot; what git notes of it is not.
+	// Its files are in the snapshot, but git's notes about it are not.
 	UnderWay string
 }
 
@@ -315,7 +315,7 @@ func sorted(m map[string]*refs.Object) []*refs.Object {
 	return slices.SortedFunc(maps.Values(m), func(a, b *refs.Object) int { return strings.Compare(a.OID, b.OID) })
 }
 
-// canTravel refuses changes a commit cannot hold.
+// canTravel refuses changes that a commit cannot hold.
 func (c *shot) canTravel() error {
 	for _, one := range c.changes {
 		path := show(one.path)
@@ -338,7 +338,8 @@ func (c *shot) canTravel() error {
 	return nil
 }
 
-// goneIntent refuses a path added with "git add --intent-to-add" whose file is gone: no tree has it.
+// goneIntent refuses a path that was added with "git add --intent-to-add" and whose file is gone,
+// because no tree can hold it.
 func goneIntent(repo *refs.Repo, path string) error {
 	return cannot("%s was staged for addition and is gone", show(path)).
 		WithHints(fault.Run("git", "rm", "--cached", "--", fromHere(repo, path)).Because("makes git forget it"))

@@ -22,11 +22,12 @@ import (
 //	3. HEAD moves to the branch
 //	4. the index becomes the sender's
 //
-// Before the first one the work tree is clean, and no file is in the way of the snapshot's. So
-// a file left by a kill can be told from the user's own files: it is as HEAD has it, as the
-// snapshot has it, or the beginning of a file of the snapshot.
+// Before the first one the work tree is clean, and no file is in the way of the snapshot's. So a
+// file that a killed command left can be told from the user's own files: it is as HEAD has it, as
+// the snapshot has it, or the beginning of a file of the snapshot.
 
-// plain lets git look at the files themselves, whatever a daemon or a cone says of them.
+// plain makes git look at the files themselves, whatever a file system monitor or a sparse checkout
+// says about them.
 var plain = []string{"-c", "core.fsmonitor=false", "-c", "core.sparseCheckout=false"}
 
 // FitsHere refuses a snapshot if this work tree would lose files, and names them. It changes
@@ -170,7 +171,7 @@ func (c *Contents) indexIs(ctx context.Context, tree string) (bool, error) {
 	return len(out) == 0, nil
 }
 
-// onlyCutOff refuses a work tree with anything neither HEAD nor the snapshot explains.
+// onlyCutOff refuses a work tree with a difference that neither HEAD nor the snapshot explains.
 func (c *Contents) onlyCutOff(ctx context.Context, whole string) error {
 	changes, err := readStatus(ctx, inTop(c.repo), "no")
 	if err != nil {
@@ -201,7 +202,7 @@ func (c *Contents) onlyCutOff(ctx context.Context, whole string) error {
 	return wouldBeLost(foreign)
 }
 
-// sides says where a path is: in HEAD, and in another tree.
+// sides says whether a path is in HEAD, and whether it is in another tree.
 type sides struct{ before, after bool }
 
 // differing lists the paths in which a tree differs from HEAD. A submodule counts as no file of
@@ -222,8 +223,8 @@ func (c *Contents) differing(ctx context.Context, tree string) (map[string]sides
 	return list, nil
 }
 
-// foreign returns the paths whose file is neither as HEAD has it nor as a tree has it, nor the
-// beginning of the file of the tree.
+// foreign returns the paths whose file differs from that of HEAD and from that of a tree, and is
+// not the beginning of the tree's file either.
 func (c *Contents) foreign(ctx context.Context, tree string, paths map[string]sides) ([]string, error) {
 	s, err := newScratch(c.repo)
 	if err != nil {
@@ -264,7 +265,7 @@ func (c *Contents) foreign(ctx context.Context, tree string, paths map[string]si
 	return list, nil
 }
 
-// begins reports whether a file is the same as another one, or its beginning.
+// begins reports whether a file is the same as another one, or is its beginning.
 func begins(part, whole string) bool {
 	if same, _ := sameFile(part, whole); same {
 		return true

@@ -13,8 +13,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// intentModes returns the index's modes of paths added with "git add --intent-to-add". The file
-// may be of another kind by now, and "git status" does not say.
+// intentModes returns the modes that the index has for paths added with "git add --intent-to-add".
+// The file may be of another kind by now, and "git status" does not show the mode of the index.
 func intentModes(ctx context.Context, run *gitexec.Runner, paths []string) (map[string]string, error) {
 	if len(paths) == 0 {
 		return nil, nil
@@ -71,8 +71,8 @@ func isPlainPath(path string) bool {
 	return filepath.IsLocal(path) && !slices.ContainsFunc(strings.Split(path, "/"), handoff.NamesGitDir)
 }
 
-// addIntents adds the paths to the index of the repository in which run runs. git takes their
-// modes from empty files in a directory in place of the work tree.
+// addIntents adds the paths to the index of the repository in which run runs. git takes their modes
+// from empty files in a directory that stands for the work tree.
 func (c *Contents) addIntents(ctx context.Context, run *gitexec.Runner) error {
 	s, err := newScratch(c.repo)
 	if err != nil {

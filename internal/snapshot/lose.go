@@ -95,8 +95,8 @@ func underWay(repo *refs.Repo) string {
 	return ""
 }
 
-// hidden refuses a work tree in which git was told not to look at files: it would overwrite
-// unseen changes.
+// hidden refuses a work tree in which git was told not to look at some files, because a checkout
+// would overwrite changes that git does not see.
 func (c *Contents) hidden(ctx context.Context, whole string) error {
 	out, err := inTop(c.repo).Run(ctx, gitexec.Cmd{Args: []string{"ls-files", "-v", "-z"}})
 	if err != nil {

@@ -31,7 +31,8 @@ func leadsTo(worktree, gitDir string) bool {
 	return aerr == nil && berr == nil && os.SameFile(a, b)
 }
 
-// fromHere returns a path of the work tree as a command takes it where this one was given.
+// fromHere returns a path of the work tree relative to the directory in which this command was
+// given.
 func fromHere(repo *refs.Repo, path string) string {
 	file := filepath.Join(repo.Worktree, path)
 	dir, err := filepath.Abs(repo.Runner.Dir)

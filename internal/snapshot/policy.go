@@ -16,7 +16,7 @@ import (
 
 const maxFiles = 2000 // in a snapshot
 
-// DefaultLimit is the limit of a snapshot where handoff.snapshotLimit sets no other one.
+// DefaultLimit is the limit of a snapshot if handoff.snapshotLimit sets no other one.
 const DefaultLimit = 20 << 20
 
 // LimitOf reads handoff.snapshotLimit: bytes, or with k, m or g behind them.
@@ -53,7 +53,7 @@ func (q *Request) fits(files int, size int64) error {
 	return nil
 }
 
-// judge holds a snapshot against its limits and the content policy.
+// judge checks a snapshot against its limits and the content policy.
 func (c *shot) judge(ctx context.Context, s *Snapshot, a *ahead) error {
 	if err := c.req.fits(s.Work.Files, s.Work.Bytes); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (c *shot) screen(path string, added bool, before, after []byte) error {
 	return nil
 }
 
-// text returns a file as UTF-8 if it begins as UTF-16 does, and any other as it is.
+// text converts a file that begins like UTF-16 to UTF-8, and returns any other file as it is.
 func text(b []byte) []byte {
 	var order binary.ByteOrder = binary.LittleEndian
 	switch {

@@ -10,9 +10,9 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// putBack takes back what git wrote before switchTo failed: a failed filter, or a full disk,
-// leaves the files before it. The work tree was as HEAD has it, and the index still is;
-// nothing was where HEAD has no file.
+// putBack undoes the changes that git made before switchTo failed, for example because of a filter
+// or a full disk. Before them the work tree was as HEAD has it, with no file that HEAD does not
+// have in the way. The index still is as HEAD has it.
 func putBack(ctx context.Context, c *Contents, tree string) error {
 	ctx = context.WithoutCancel(ctx)
 	changed, err := c.differing(ctx, tree)

@@ -22,8 +22,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// scratch is a directory with an index and an object store of its own: git writes
-// there what it hashes, and the repository stays as it is.
+// scratch is a directory with an index and an object store of its own. git writes the objects that
+// it hashes there, and the repository does not change.
 type scratch struct {
 	repo *refs.Repo
 	dir  *durable.Dir
@@ -57,7 +57,7 @@ func (s *scratch) index() string   { return filepath.Join(s.dir.Path, "index") }
 // git runs git in the top of the work tree, with the index and objects of s.
 func (s *scratch) git(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
 	return inTop(s.repo).Run(ctx, gitexec.Cmd{
-		// A large blob would become a pack, which nobody reads here.
+		// git would write a large blob as a pack, which this package cannot read.
 		Args:  append([]string{"-c", "core.bigFileThreshold=512m", "-c", "core.safecrlf=false", "-c", "index.version=2"}, args...),
 		Stdin: bytes.NewReader(stdin),
 		Env:   []string{"GIT_INDEX_FILE=" + s.index(), "GIT_OBJECT_DIRECTORY=" + s.objects()},
@@ -74,7 +74,7 @@ func (s *scratch) writeIndex(files map[string]file) error {
 }
 
 // encodeIndex renders an index of version 2 (gitformat-index). The times, the size and the other
-// properties of each file are zero, so that git takes none of them for unchanged.
+// properties of each file are zero, so that git considers no file unchanged.
 func encodeIndex(format gitobj.Format, files map[string]file) ([]byte, error) {
 	const (
 		properties = 6 * 4 // bytes of two times, a device and an inode
@@ -154,8 +154,8 @@ func (s *scratch) read(ctx context.Context, oid string, limit int64) (*refs.Obje
 	return o, err
 }
 
-// inTop runs git in the top of the work tree. A user's variable naming the repository still
-// holds there.
+// inTop runs git at the top of the work tree. If a variable of the user names the repository, it
+// still holds there.
 func inTop(repo *refs.Repo) *gitexec.Runner {
 	r := within(repo.Runner, repo.Worktree)
 	if len(r.Env) != len(repo.Runner.Env) {
@@ -164,7 +164,7 @@ func inTop(repo *refs.Repo) *gitexec.Runner {
 	return r
 }
 
-// within runs git in another directory. A variable naming the repository does not hold there.
+// within runs git in another directory. A variable that names the repository does not hold there.
 func within(run *gitexec.Runner, dir string) *gitexec.Runner {
 	r := &gitexec.Runner{Dir: dir, NoHooks: run.NoHooks}
 	for _, kv := range run.Env {
@@ -176,8 +176,7 @@ func within(run *gitexec.Runner, dir string) *gitexec.Runner {
 	return r
 }
 
-// quoted writes a path as git does where it would be misread: between quotes, with
-// escapes (quote.c).
+// quoted writes a path that would be misread as git does: between quotes, with escapes (quote.c).
 func quoted(path string) string {
 	isControl := func(r rune) bool { return r < 0x20 || r == 0x7f }
 	if !strings.HasPrefix(path, `"`) && !strings.HasPrefix(path, "#") && strings.TrimSpace(path) == path && !strings.ContainsFunc(path, isControl) {

@@ -63,8 +63,8 @@ type extent struct {
 	longest int // bytes of the longest path
 }
 
-// at compares the tree after with the tree before, which stand in the directory below. A pair
-// of trees is compared once, however often it occurs.
+// at compares the tree after with the tree before, both at the directory below. A pair of trees is
+// compared once, however often it occurs.
 func (l *treeCheck) at(ctx context.Context, before, after, below string) (extent, error) {
 	pair := [2]string{before, after}
 	sum, compared := l.known[pair]
@@ -113,7 +113,7 @@ func (l *treeCheck) compare(ctx context.Context, before, after, below string) (e
 	return sum, nil
 }
 
-// unreadable names the place of a tree in a form git never writes.
+// unreadable names the place of a tree whose form git never writes.
 func (l *treeCheck) unreadable(path string, err error) error {
 	if fault.Is(err, fault.CannotTravel) {
 		return fault.New(fault.Denied, fault.MalformedObject, "snapshot %s: a tree in it is not in the form that git writes: %+q", l.snapshot, path)

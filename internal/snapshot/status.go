@@ -28,16 +28,17 @@ const untracked = '?'
 
 func (c *change) isUntracked() bool { return c.staged == untracked }
 
-// isIntent: "git add --intent-to-add" named it, and its content is in no index.
+// isIntent reports whether "git add --intent-to-add" named the path, so that no index has its
+// content.
 func (c *change) isIntent() bool { return c.unstaged == 'A' }
 
-// mayBeGoneIntent: "git add --intent-to-add" may have named a file that is gone. Of such a path git
-// says that HEAD has it too, empty.
+// mayBeGoneIntent reports whether "git add --intent-to-add" may have named the path, whose file is
+// gone. git says of such a path that HEAD has it too, as an empty file.
 func (c *change) mayBeGoneIntent() bool {
 	return c.staged == '.' && c.unstaged == 'D' && c.oid == gitobj.FormatOf(c.oid).Hash("blob", nil)
 }
 
-// isRead: its content in the work tree is part of the snapshot.
+// isRead reports whether the content of the path in the work tree is part of the snapshot.
 func (c *change) isRead() bool {
 	return c.isUntracked() || c.unstaged != '.' && c.unstaged != 'D'
 }

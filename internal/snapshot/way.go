@@ -35,8 +35,8 @@ type way struct {
 
 func (w *way) onDisk(path string) string { return filepath.Join(w.c.repo.Worktree, path) }
 
-// compare looks at each path in which two trees differ for a file in its place unknown to the
-// tree before.
+// compare looks at each path in which two trees differ, and finds files in its place that the tree
+// before does not know.
 func (w *way) compare(ctx context.Context, before, after, below string) error {
 	if before == after {
 		return nil
@@ -68,7 +68,7 @@ func (w *way) compare(ctx context.Context, before, after, below string) error {
 	return nil
 }
 
-// removed looks at a path that the tree after has not. Files unknown to git stay there.
+// removed looks at a path that the tree after does not have. Files unknown to git stay there.
 func (w *way) removed(ctx context.Context, was gitobj.TreeEntry, path string) error {
 	switch {
 	case isRepository(w.onDisk(path)):
@@ -109,8 +109,7 @@ func (w *way) written(ctx context.Context, was, e gitobj.TreeEntry, path string)
 	return nil
 }
 
-// within lists the files below a directory replaced by a file of the snapshot, but those known
-// to git.
+// within lists the files unknown to git below a directory that a file of the snapshot replaces.
 func (w *way) within(ctx context.Context, was gitobj.TreeEntry, dir string) error {
 	known := map[string]file{}
 	if was.Mode == gitobj.Dir {
@@ -140,7 +139,7 @@ func (w *way) within(ctx context.Context, was gitobj.TreeEntry, dir string) erro
 }
 
 // isRepository reports whether a directory has a repository of its own, as a populated submodule
-// has. git looks into it from outside for nothing but its HEAD.
+// has. From outside, git looks only at the HEAD of such a repository.
 func isRepository(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {

@@ -31,8 +31,9 @@ type Claim struct {
 	Actor string     `json:"actor"`
 	Home  string     `json:"home"` // repo id
 	Nonce string     `json:"nonce"`
-	// Earlier are nonces of claims on the same handoff recorded and not seen at the home. A git
-	// that outlived its githandoff may still bring one of them there: then it is the claim.
+	// Earlier are the nonces of earlier claims on the same handoff that were recorded here and
+	// never seen at the home. A git that outlived its githandoff may still push one of them: then
+	// that one is the claim.
 	Earlier []string  `json:"earlier,omitempty"`
 	Key     string    `json:"key"`
 	At      time.Time `json:"at"` // of the claim, or of its last renewal
@@ -41,7 +42,8 @@ type Claim struct {
 	Ended   bool      `json:"ended,omitempty"`
 	Lost    bool      `json:"lost,omitempty"` // it ended by somebody else's step
 	Token   string    `json:"token,omitempty"`
-	// Principal is on whose behalf, as Handoff-Principal says it; with a token alone.
+	// Principal is on whose behalf the agent acts, as Handoff-Principal says it. It is set only if
+	// there is a token.
 	Principal string `json:"principal,omitempty"`
 	Pending   *Step  `json:"pending,omitempty"`
 }
@@ -101,15 +103,15 @@ func (h *Claim) Finished() bool { return h.Pending.ends() && h.Pending.Nonce == 
 type Step struct {
 	Event record.Event `json:"event"` // acknowledged, failed, progressed, released
 	Nonce string       `json:"nonce"` // of the claim; "" of a rejection
-	// Entry is the nonce for the record of a progress: found in the lane, it tells that the
-	// progress landed although nobody saw the answer. The other events need none, since they
-	// end the claim they name.
+	// Entry is the nonce for the record of a progress. If it is in the lane, the progress was
+	// taken, although nobody saw the answer. The other events need none, because they end the claim
+	// that they name.
 	Entry string `json:"entry,omitempty"`
-	// Said are the entries of earlier steps with the same words, which may have landed.
+	// Said are the entries of earlier steps with the same words, which may have been taken.
 	Said []string `json:"said,omitempty"`
 
-	// Commit is that of HEAD when the step was taken: the receipt names it among the results,
-	// unless they name another one or the handoff is sealed.
+	// Commit was the commit of HEAD when the step was taken. The receipt names it among the
+	// results, unless they name another one or the handoff is sealed.
 	Commit string        `json:"commit,omitempty"`
 	Data   string        `json:"data,omitempty"`
 	Reason string        `json:"reason,omitempty"`
@@ -117,12 +119,12 @@ type Step struct {
 	At     time.Time     `json:"at"`
 	// WithoutWork leaves the snapshot behind, which otherwise goes back with a failed handoff.
 	WithoutWork bool `json:"without_work,omitempty"`
-	// Work is the snapshot going back in its place, with the handoff Child.
+	// Work is the snapshot that goes back in place of the first one, with the handoff Child.
 	Work  *handoff.Work `json:"work,omitempty"`
 	Child handoff.ID    `json:"child,omitempty"`
 }
 
-// ends reports whether nothing is held any more once the step is taken.
+// ends reports whether the step ends the claim.
 func (s *Step) ends() bool { return s != nil && s.Event != record.Progressed }
 
 // Replace prepares a step while a progress waits for its hub: one step of a handoff can wait. A
@@ -142,7 +144,8 @@ func (h *Claim) Replace(s *Step) (unsent *Step) {
 }
 
 // nameProgress names a progress that an earlier version kept without a name. The name follows from the
-// step: a sync may be killed between its push and the record of it, and the next one has to find it.
+// step, so that after a sync that was killed between its push and the record of it, the next sync
+// finds the progress in the lane.
 func nameProgress(h *Claim) {
 	s := h.Pending
 	if s == nil || s.Event != record.Progressed || s.Entry != "" {

@@ -70,8 +70,9 @@ func (c Claims) Update(ctx context.Context, id handoff.ID, change func(h *Claim)
 	return c.write(h)
 }
 
-// write stores a record where it belongs. An ended one is in its new place before it leaves the
-// old one: a process killed in between leaves a claim ended by its lane.
+// write stores a record where it belongs. The record of an ended claim is in its new place before
+// it leaves the old one. If the process is killed in between, the old record stays, and the lane
+// shows that the claim has ended.
 func (c Claims) write(h *Claim) error {
 	if h.Held() || h.Pending != nil {
 		return c.put(h)
@@ -140,7 +141,7 @@ func (c Claims) HandOver(ctx context.Context, h *Claim, to Claims) error {
 		return err
 	}
 	defer unlock()
-	// The record goes first: a copy that names a worktree without one is an orphan.
+	// The record is written first: a copy that names a worktree without a record is an orphan.
 	if err := to.current().Put(h.ID, h); err != nil {
 		return err
 	}
@@ -153,8 +154,8 @@ func (c Claims) HandOver(ctx context.Context, h *Claim, to Claims) error {
 	return c.current().Drop(h.ID)
 }
 
-// Ended claims are remembered this long, so a repeated acknowledgement is still answered as
-// such; they are looked through once there are many.
+// Ended claims are remembered this long, so that a repeated acknowledgement is still answered as
+// such. Old ones are looked for only once there are many.
 const (
 	rememberEnded = 30 * 24 * time.Hour
 	manyEnded     = 64
@@ -229,8 +230,8 @@ func (c Claims) Adopt(ctx context.Context, agent, kid string) error {
 	defer unlock()
 	all, err = c.orphans(agent, kid)
 	for _, o := range all {
-		// The worktree may come back, with a disk or after "git worktree repair". Its record goes first: a copy
-		// without one is still an orphan.
+		// The worktree may come back, with a disk or after "git worktree repair". Its record is removed first:
+		// a copy without a record is still an orphan.
 		if o.was != c.GitDir {
 			if err := (Claims{GitDir: o.was}).current().Drop(o.ID); err != nil {
 				return err
@@ -254,9 +255,9 @@ func (c Claims) orphans(agent, kid string) ([]*Located, error) {
 	return slices.DeleteFunc(all, func(o *Located) bool { return o.GitDir != "" || o.Actor != agent || o.Key != kid }), err
 }
 
-// linked returns the claims of linked worktrees. GitDir is "" where that worktree was removed. Another
-// one may have its place since, which has no record of the claim. A clone that was moved has its
-// worktrees' directories below its own, whatever the copies say.
+// linked returns the claims of linked worktrees. GitDir is "" if that worktree was removed, even if
+// another worktree, which has no record of the claim, has taken its place. In a clone that was moved,
+// git's directories of the worktrees are below its own, whatever the copies say.
 func (c Claims) linked() ([]*Located, error) {
 	all, err := c.holders().All()
 	all = slices.DeleteFunc(all, func(o *Located) bool { return o.Claim == nil || !filepath.IsAbs(o.GitDir) })
@@ -353,7 +354,8 @@ func (c Claims) takeIn(id handoff.ID, steps Documents[kept]) error {
 }
 
 // takeBeside takes a step for a record that has one already. An earlier version that runs beside
-// this one does not know of that one. One step of a handoff can wait: the error names the other.
+// this one does not know of the recorded step. Only one step of a handoff can wait, so the error
+// names the other.
 func (c Claims) takeBeside(h *Claim, step Step) error {
 	was := h.Pending
 	dropped := func(s *Step, why string) error {

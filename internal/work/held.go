@@ -66,8 +66,8 @@ func (w *Held) Standing(ctx context.Context, h *Claim) (*Standing, error) {
 }
 
 // endOf returns the step that ended a claim: the receipt of its handoff, or somebody else's release
-// or claim standing on it. Nil where the claim stands, or where this clone never saw it at its
-// home.
+// or claim that is based on it. It returns nil if the claim still stands, or if this clone never
+// saw it at its home.
 func endOf(s *lifecycle.State, h *Claim) *record.Record {
 	if s.Receipt != nil || h.Is(s.Claim) {
 		return s.Receipt
@@ -240,7 +240,7 @@ func (w *Held) Current() (*Claim, error) {
 		WithHints(each(held, func(id string) fault.Hint { return fault.With(id).Because("an id names one of them") })...)
 }
 
-// each returns a hint for each of two claims.
+// each returns a hint for each of the first two claims.
 func each(held []*Claim, hint func(id string) fault.Hint) (hints []fault.Hint) {
 	for _, h := range held[:min(len(held), 2)] {
 		hints = append(hints, hint(string(h.ID)))
@@ -421,8 +421,8 @@ func noAgent() fault.Hint {
 	return fault.See("init").Because("--as names the agent that works here")
 }
 
-// asNoAuthority gives an error the code of a refused action: a handoff with an error allows nothing. A hub
-// that is down is an error as before.
+// asNoAuthority gives an error the code of a refused action, because a handoff with an error allows
+// nothing. The error of a hub that is down keeps its code.
 func asNoAuthority(err error) error {
 	f := fault.As(err)
 	if f == nil || f.Code == fault.Unavailable {
