@@ -188,7 +188,7 @@ func TestHook_githandoffFails(t *testing.T) {
 	}
 }
 
-// One thing is different: a push outside the agent's scope.
+// There is one exception: githandoff stops a push outside the agent's scope.
 func TestHook_pushRefused(t *testing.T) {
 	for _, s := range scenes() {
 		for _, chained := range []bool{false, true} {
@@ -284,8 +284,8 @@ func TestPrePush_bare(t *testing.T) {
 	assert.Contains(t, r.recorded(), "githandoff [hook] [run] [pre-push] ["+r.hub())
 }
 
-// More than a pipe holds, to a hook that reads nothing, and then to one that
-// must get all of it to the last byte.
+// The input is larger than a pipe. The first hook reads nothing of it, and the second must get all
+// of it.
 func TestHook_longInput(t *testing.T) {
 	input := strings.Repeat("refs/heads/a\\n 0123456789abcdef \t refs/heads/b 0\n", 20000) + "\n\n"
 	for _, name := range []string{"pre-push", "post-rewrite", "pre-receive"} {
@@ -343,8 +343,8 @@ func TestHook_keptHookIsRunAsGitWould(t *testing.T) {
 	}
 }
 
-// Our script goes from where a manager moved it, and the hook from before us comes there. What is
-// not exactly one of our scripts stays.
+// Our script is removed from the place to which a manager moved it, and the former hook is put
+// there. A file that is not exactly one of our scripts stays.
 func TestUninstall_movedByAnother(t *testing.T) {
 	tests := []struct {
 		name      string
@@ -403,8 +403,8 @@ func TestUninstall_movedByAnother(t *testing.T) {
 	}
 }
 
-// A manager that comes later moves our script aside and calls it there: the
-// hook from before us still runs.
+// A manager that is installed later moves our script aside and calls it there. The hook from before
+// us still runs.
 func TestHook_movedByAnother(t *testing.T) {
 	r := newRepo(t)
 	r.hook("post-merge")

@@ -168,8 +168,7 @@ use_stdin = true`,
 	}
 }
 
-// The managers would see the command that we mean: no quoting is lost in their
-// syntax.
+// The managers read the command that we mean: no quoting is lost in their syntax.
 func TestManager_Line_parses(t *testing.T) {
 	for _, hook := range Names() {
 		var config map[string]struct {
@@ -209,7 +208,7 @@ func TestManager_Line_parses(t *testing.T) {
 	}
 }
 
-// A hook is called once its line is where Line says that it belongs.
+// A hook has the state called once its line is in the place that Line names.
 func TestCloneStatus(t *testing.T) {
 	for name, tt := range map[string]struct {
 		dir, manager string
@@ -260,7 +259,7 @@ func TestCloneStatus(t *testing.T) {
 	}
 }
 
-// A hook is called by a command of the configuration that is for it.
+// A hook has the state called if a command of the configuration is for this hook.
 func TestCloneStatus_commands(t *testing.T) {
 	commands := Commands{
 		"post-commit": {"hook.a.command": "githandoff hook run post-commit"},

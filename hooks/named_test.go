@@ -76,7 +76,7 @@ func TestHook_keptHookHasItsName(t *testing.T) {
 	}
 }
 
-// One that sees the name of the kept file is told apart from those that see their own.
+// A hook that sees the name of the kept file is told apart from those that see their own name.
 func TestInstall_misnamed(t *testing.T) {
 	for text, want := range map[string]bool{
 		"#!/bin/sh\necho \"$0\"\n":                             false,
@@ -97,8 +97,8 @@ func TestInstall_misnamed(t *testing.T) {
 	}
 }
 
-// What a hook starts by its own name goes on in it, so we have our turn once. A git that it runs is
-// another matter: that one's hooks have their names and their turn.
+// If a hook starts itself by its own name, this continues the same hook, so our part runs once. If
+// it runs git, the hooks of that git have their own names, and our part runs for them too.
 func TestHook_keptHookStartsMore(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text  string

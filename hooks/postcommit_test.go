@@ -120,7 +120,7 @@ func TestPostCommit_commits(t *testing.T) {
 	}
 }
 
-// The git file has a path where the work tree and the git directory are apart.
+// If the work tree and the git directory are separate, the file .git contains a path.
 func TestPostCommit_separateGitDir(t *testing.T) {
 	r := newRepo(t, "--separate-git-dir", filepath.Join(t.TempDir(), "apart"))
 	r.install("post-commit")
@@ -141,7 +141,7 @@ func linked(r *repo) string {
 	return tree
 }
 
-// With a limit of no further process a fork fails, so what succeeds did not fork.
+// The limit allows no further process, so a fork fails, and a script that succeeds did not fork.
 func TestPostCommit_startsNoProcess(t *testing.T) {
 	r := newRepo(t)
 	r.install("post-commit")

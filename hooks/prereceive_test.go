@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The guard of a hub lets nothing pass without githandoff.
+// Without githandoff, the guard of a hub lets nothing pass.
 func TestPreReceive(t *testing.T) {
 	tests := []struct {
 		name    string

@@ -29,7 +29,7 @@ exit "${NAME_STATUS:-0}"
 
 func recorderAs(name string) string { return strings.ReplaceAll(recorder, "NAME", name) }
 
-// repo is a repository on its own: nothing of the user's configuration is seen.
+// repo is an isolated repository, which does not read the user's configuration.
 type repo struct {
 	t      testing.TB
 	root   string // everything is below
@@ -134,7 +134,7 @@ func write(t testing.TB, path, data string, mode fs.FileMode) {
 	require.NoError(t, os.Chmod(path, mode))
 }
 
-// snapshot says all that a directory holds, to compare it with itself later.
+// snapshot returns the whole content of a directory, to compare it later.
 func snapshot(t require.TestingT, dir string) map[string]file {
 	found := map[string]file{}
 	entries, err := os.ReadDir(dir)

@@ -43,7 +43,7 @@ func TestOriginOf(t *testing.T) {
 	}
 }
 
-// One form only is taken for ours, and the scripts that are rendered can be read back.
+// Only one form counts as ours, and scripts that were rendered can be read back.
 func FuzzOriginOf(f *testing.F) {
 	f.Add(render("post-commit", "/usr/bin/githandoff", ""), "/usr/bin/githandoff")
 	f.Add(render("pre-receive", "", ""), "/it's")

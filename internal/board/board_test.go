@@ -62,7 +62,7 @@ func team() *backend {
 	return &backend{rows: rows}
 }
 
-// send lets the model take a message, and the messages that follow from it except ticks.
+// send gives the model a message, and then the messages that follow from it, except ticks.
 func send(t *testing.T, b *board.Board, msg tea.Msg) {
 	t.Helper()
 	_, cmd := b.Update(msg)
@@ -215,7 +215,7 @@ func TestFilter(t *testing.T) {
 	assert.Equal(t, "route "+d.rows[2].ID, d.ran[len(d.ran)-1])
 }
 
-// Whoever may push to one hub hides no handoff of another by its id.
+// Whoever may push to one hub cannot hide a handoff of another hub by using its id.
 func TestTwoHubsWithOneID(t *testing.T) {
 	d := team()
 	twin := d.rows[0]
@@ -266,7 +266,7 @@ func TestLongRefusal(t *testing.T) {
 	assert.Len(t, strings.Split(b.Screen(), "\n"), 24)
 }
 
-// A refusal is told, and a board without anything is one.
+// The board shows a refusal, and an empty board works too.
 func TestRefusals(t *testing.T) {
 	d := team()
 	b := open(t, d, 80, 24)
@@ -283,8 +283,8 @@ func TestRefusals(t *testing.T) {
 // reread has the board read the copies, as it does every two seconds.
 func reread(b *board.Board) { b.Update(b.Init()().(tea.BatchMsg)[0]()) }
 
-// What is typed belongs to the handoff for which it was begun. If that one is gone, or is not as
-// it was, nothing is sent to it or to any other, and the text stays in the prompt.
+// A typed text belongs to the handoff for which it was begun. If that handoff is gone or has
+// changed, nothing is sent to it or to any other, and the text stays in the prompt.
 func TestAnswerStaysWithItsHandoff(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(d *backend)
@@ -316,7 +316,7 @@ func TestAnswerStaysWithItsHandoff(t *testing.T) {
 	}
 }
 
-// What was confirmed for a handoff is not done where it is another one by then.
+// A confirmed step is not taken if another handoff is in the place by then.
 func TestConfirmationStaysWithItsHandoff(t *testing.T) {
 	for _, key := range []string{"r", "v"} {
 		d := team()
@@ -335,8 +335,8 @@ func TestConfirmationStaysWithItsHandoff(t *testing.T) {
 	}
 }
 
-// Where the handoff under the cursor goes away, the next one comes under it. A key that was meant
-// for the first one does nothing to the second.
+// If the handoff under the cursor goes away, the next one takes its place. A key that was meant for
+// the first handoff does nothing to the second.
 func TestKeyIsForTheRowThatWasDrawn(t *testing.T) {
 	for _, key := range []string{"o", "a", "r", "v"} {
 		d := team()
@@ -362,7 +362,7 @@ func TestKeyIsForTheRowThatWasDrawn(t *testing.T) {
 	reread(b)
 	press(t, b, "k", "o")
 	assert.Equal(t, []string{"route " + d.rows[0].ID}, d.ran, "whoever moves the cursor has seen where it is")
-	// An empty list, and one in which the handoff is back.
+	// The list becomes empty, and then the handoff is back.
 	d.ran = nil
 	all := d.rows
 	d.rows = nil

@@ -37,8 +37,8 @@ func TestAnySize(t *testing.T) {
 	}
 }
 
-// A narrow terminal shows who holds a handoff and for how long, rather than who sent it, and no
-// count without its word.
+// A narrow terminal shows who holds a handoff and for how long, rather than who sent it. It shows
+// no count without its word.
 func TestNarrowList(t *testing.T) {
 	b := open(t, team(), 40, 24)
 	assert.Equal(t, "alice@example.com  2 claimed …", strings.TrimRight(lines(b)[0], " "))
@@ -63,7 +63,7 @@ func TestNarrowPrompts(t *testing.T) {
 	assert.Contains(t, strings.Join(strings.Fields(strings.Join(lines(b), " ")), " "), "y runs it, any other key does not")
 }
 
-// What is pasted into a prompt is typed there, on one line. Elsewhere it presses no keys.
+// Pasted text goes into an open prompt, as one line. If no prompt is open, it presses no keys.
 func TestPaste(t *testing.T) {
 	d := team()
 	b := open(t, d, 120, 30)

@@ -24,8 +24,8 @@ import (
 	"githandoff/internal/sign"
 )
 
-// referee is a repository in which git and a guard are asked about the same
-// objects. Git knows the two keys of the agent, and so does the guard.
+// referee is a repository in which git and a guard judge the same objects. git knows the two keys
+// of the agent, and so does the guard.
 type referee struct {
 	git      *gittest.Repo
 	judge    *codeJudge
@@ -80,7 +80,7 @@ type crafted struct {
 	body       []byte
 }
 
-// signature signs what git is to believe was signed.
+// signature signs the payload that git should consider signed.
 func (r *referee) signature(t testing.TB, s sign.Signer, payload []byte) []byte {
 	t.Helper()
 	armored, err := s.Sign(t.Context(), sign.NamespaceGit, payload)
@@ -88,9 +88,9 @@ func (r *referee) signature(t testing.TB, s sign.Signer, payload []byte) []byte 
 	return armored
 }
 
-// good returns those of some objects of a kind that git itself calls well signed. It
-// asks for many at once; git gives up at the first that it cannot read, and is
-// then asked for each half.
+// good returns those objects of a kind for which git itself reports a good signature. It asks for
+// many at once. git gives up at the first object that it cannot read, and is then asked for each
+// half.
 func (r *referee) good(t testing.TB, kind string, oids []string) map[string]bool {
 	t.Helper()
 	good := map[string]bool{}
@@ -122,7 +122,7 @@ func (r *referee) good(t testing.TB, kind string, oids []string) map[string]bool
 	return good
 }
 
-// compare asks both about each object, and returns how many git takes for signed.
+// compare asks both about each object, and returns how many git considers signed.
 func (r *referee) compare(t testing.TB, objects []crafted) int {
 	t.Helper()
 	byKind := map[string][]string{}
@@ -177,7 +177,7 @@ func (r *referee) headers() (tree, parent, author, committer string) {
 		"author a <a@x> 1795000000 +0000\n", "committer a <a@x> 1795000000 +0000\n"
 }
 
-// messages are ways to end a commit, extras what may stand among its headers.
+// messages are ways to end a commit. extras are lines that may be among its headers.
 func messages() map[string]string {
 	return map[string]string{
 		"plain": "\nm\n", "no LF": "\nm", "empty": "\n", "none": "", "two LF": "\n\n", "CRLF": "\r\nm\r\n", "NUL": "\nm\x00x\n",
@@ -282,7 +282,7 @@ func (r *referee) tags(t *testing.T, s sign.Signer) []crafted {
 	return all
 }
 
-// Whatever git itself calls signed by an agent is signed for the guard.
+// If git considers an object signed by an agent, the guard does too.
 func TestSignedAsGitSees(t *testing.T) {
 	t.Parallel()
 	r := newReferee(t)
@@ -300,7 +300,7 @@ func TestSignedAsGitSees(t *testing.T) {
 	assert.Greater(t, n, 300, "few of them are signed at all, so that little was compared")
 }
 
-// The same for objects that nobody thought of.
+// The same test with random objects.
 func TestSignedAsGitSeesAtRandom(t *testing.T) {
 	t.Parallel()
 	r := newReferee(t)
@@ -314,8 +314,8 @@ func TestSignedAsGitSeesAtRandom(t *testing.T) {
 	assert.Greater(t, r.compare(t, objects), 10, "few of them are signed at all")
 }
 
-// random makes an object of pieces. It is signed twice: over what the guard takes
-// for its payload, and over the pieces.
+// random makes an object of pieces. It is signed twice: over the payload that the guard finds, and
+// over the pieces.
 func (r *referee) random(t testing.TB, name string, pick func(int) int) []crafted {
 	t.Helper()
 	tree, parent, author, committer := r.headers()

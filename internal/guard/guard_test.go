@@ -22,7 +22,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// The clock of whoever signs may be off by MaxSkew, and an offer may have waited.
+// The signer's clock may be off by MaxSkew, and an offer may have waited for the hub.
 func TestCheck_clock(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)
@@ -52,8 +52,8 @@ func TestCheck_clock(t *testing.T) {
 	}
 }
 
-// Git names refs that a hub has first, so a lane that is there comes before the inbox ref. A
-// refusal names the inbox ref, because only that one says which handoff is meant.
+// git lists the refs that a hub already has first, so an existing lane comes before the inbox ref.
+// A refusal names the inbox ref, because only that one says which handoff is meant.
 func TestCheck_namesTheHandoff(t *testing.T) {
 	h := newFixture(t)
 	boss, _ := h.pair(t)
@@ -81,7 +81,8 @@ func TestCheck_payloads(t *testing.T) {
 	tree := func(lines ...string) string {
 		return h.Hub.GitIn(t, strings.NewReader(strings.Join(lines, "\n")+"\n"), "mktree")
 	}
-	// offering is one with another tree and digest, as its sender could sign it.
+	// offering returns the push of an offer with another tree and digest, as its sender could sign
+	// it.
 	offering := func(tree, body string) []refs.Edit {
 		env := h.Envelope(t, "boss", "fixer")
 		home := h.home(homeID)
@@ -121,7 +122,7 @@ func TestCheck_payloads(t *testing.T) {
 	h.refuses(t, "transcript_found", h.offering(t, boss, transcript))
 }
 
-// Who signs, for which home, under which name, for how long.
+// The guard checks who signs an entry, for which home, under which name, and for how long.
 func TestCheck_entries(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)
@@ -177,7 +178,7 @@ func TestCheck_entries(t *testing.T) {
 	}
 }
 
-// Histories are joined by a root key, and by nobody else.
+// Only a root key may join histories.
 func TestCheck_joined(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)
@@ -222,7 +223,7 @@ func TestCheck_refs(t *testing.T) {
 	assert.Len(t, h.judge(t, h.Now(), many[:20]), 10, "a pusher is told ten things")
 }
 
-// A step comes in whole, and no part of it does.
+// A step enters as a whole; a part of it is refused.
 func TestCheck_noPartOfAStep(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)
@@ -269,7 +270,7 @@ func TestCheck_noPartOfAStep(t *testing.T) {
 	})
 }
 
-// An entry is a fact, and brings no files.
+// An entry records a fact, and must not bring files.
 func TestCheck_entryWithFiles(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)
@@ -297,7 +298,7 @@ func TestCheck_entryWithFiles(t *testing.T) {
 	h.refuses(t, "malformed_object", push)
 }
 
-// A step puts the same record into the lane and on the inbox ref.
+// A step must put the same record into the lane and on the inbox ref.
 func TestCheckOneRecordTwice(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)

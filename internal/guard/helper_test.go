@@ -21,8 +21,8 @@ import (
 
 const homeID = "git+https://example.com/acme/hub"
 
-// fixture is a hub and those who push to it. A test catches a push, lets the guard judge it,
-// and only then does it.
+// fixture is a hub and the agents that push to it. A test catches a push, lets the guard judge it,
+// and only then makes it.
 type fixture struct {
 	*enginetest.Fixture
 	repo *refs.Repo  // of the hub
@@ -64,7 +64,7 @@ func (h *fixture) engine(t testing.TB, name string) *lifecycle.Engine {
 	return e
 }
 
-// agent is trusted by the hub and by all who came before.
+// agent returns an engine whose key the hub and all earlier agents trust.
 func (h *fixture) agent(t testing.TB, name string, roles ...string) *lifecycle.Engine {
 	t.Helper()
 	e := h.engine(t, name)
@@ -109,7 +109,7 @@ func (h *fixture) judge(t testing.TB, at time.Time, edits []refs.Edit) []guard.R
 	return refused
 }
 
-// accept judges a push and does it.
+// accept judges a push and makes it.
 func (h *fixture) accept(t testing.TB, edits []refs.Edit) {
 	t.Helper()
 	require.NotEmpty(t, edits)
@@ -119,7 +119,7 @@ func (h *fixture) accept(t testing.TB, edits []refs.Edit) {
 	require.NoError(t, h.repo.Apply(t.Context(), refs.Transaction{Edits: edits}))
 }
 
-// refuses asks for the reason that the first refusal gives.
+// refuses requires that the first refusal has the reason.
 func (h *fixture) refuses(t testing.TB, reason string, edits []refs.Edit) {
 	t.Helper()
 	require.NotEmpty(t, edits)
@@ -175,8 +175,8 @@ func (h *fixture) acknowledging(t testing.TB, e *lifecycle.Engine, held lifecycl
 	})
 }
 
-// forge signs a record and puts it on a lane, and on an inbox ref: no rule is
-// asked. It returns the push.
+// forge signs a record and puts it on a lane and on an inbox ref, without checking any rule. It
+// returns the push.
 func (h *fixture) forge(t testing.TB, e *lifecycle.Engine, p lifecycle.Place, edit func(*record.Record)) []refs.Edit {
 	t.Helper()
 	return h.forgeTwo(t, e, p, edit, func(*record.Record) {})

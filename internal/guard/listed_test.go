@@ -17,7 +17,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// publish puts a list where a root's list is, whoever signs it.
+// publish puts a list in the place of a root's list, whoever signs it.
 func (h *fixture) publish(t *testing.T, by *lifecycle.Engine, home string, serial int64, keys ...sign.TrustEntry) {
 	t.Helper()
 	h.publishAs(t, by, by, home, serial, keys...)

@@ -55,7 +55,7 @@ func TestReadPushSourceWithSpaces(t *testing.T) {
 	assert.Equal(t, []refs.Edit{{Ref: "refs/heads/a", New: one}}, edits)
 }
 
-// Refs beyond the limit would be refs that nobody looks at.
+// A push that is larger than the limit is refused, because nobody would look at the other refs.
 func TestReadTooMuch(t *testing.T) {
 	name := "refs/heads/" + strings.Repeat("x", 60_000)
 	endless := func(line string) io.Reader {
@@ -71,7 +71,7 @@ func TestReadTooMuch(t *testing.T) {
 	assert.True(t, fault.Is(err, fault.TooLarge), "%v", err)
 }
 
-// Each line that is read is an edit that says the same.
+// Each line that is read becomes an edit with the same meaning.
 func FuzzReadEdits(f *testing.F) {
 	f.Add(zero + " " + one + " refs/heads/main\n")
 	f.Add(one + " " + zero + " refs/handoffs/log/00")

@@ -64,7 +64,7 @@ func TestReadSigned(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// Of the trailers that git finds none is missed.
+// Every trailer that git finds is found.
 func TestTrailer(t *testing.T) {
 	gittest.Need(t, "git")
 	for message, want := range map[string]string{
@@ -96,7 +96,7 @@ func TestTrailer(t *testing.T) {
 	}
 }
 
-// A signed object that was read consists of the bytes that were there.
+// The parts of a signed object together are the bytes that were read.
 func FuzzReadSigned(f *testing.F) {
 	f.Add("commit", []byte("tree x\ngpgsig -----BEGIN SSH SIGNATURE-----\n a\n b\nencoding x\n\nm\n"))
 	f.Add("commit", []byte("tree x\ngpgsig a\ngpgsig b\n\n\n"))

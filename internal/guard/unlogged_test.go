@@ -39,8 +39,8 @@ func TestUnlogged(t *testing.T) {
 	h.refuses(t, "unlogged", push[:1])
 }
 
-// A step that reached the inbox ref alone, before there was a guard, is overwritten by
-// the next step of anybody.
+// If a step reached only the inbox ref, before there was a guard, the next step of anybody
+// overwrites it.
 func TestUnloggedIsOverwritten(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)

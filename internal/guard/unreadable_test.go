@@ -31,8 +31,8 @@ func damaged(t *testing.T, h *fixture) map[string]func(oid string) {
 	}
 }
 
-// Where git cannot read the hub's copy of a key, the guard cannot tell whether a pushed copy has
-// everything that it has, above all a revocation: the push is refused.
+// If git cannot read the hub's copy of a key, the guard cannot tell whether a pushed copy has
+// everything that it has, above all a revocation. So the push is refused.
 func TestCheck_unreadableKey(t *testing.T) {
 	for _, prefix := range []string{"", "refs/heads/handoffs"} {
 		for _, how := range []string{"", "gone", "empty", "cut"} {
@@ -75,7 +75,7 @@ func TestCheck_unreadableKey(t *testing.T) {
 	}
 }
 
-// A list of keys that git cannot read may retire a key: no push is judged without it.
+// A list of keys that git cannot read may retire a key, so no push is judged without it.
 func TestTakeLists_unreadable(t *testing.T) {
 	for _, how := range []string{"gone", "empty", "cut"} {
 		t.Run(how, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A line that is no message is answered, and the server goes on, wherever the line stands.
+// A line that is not a message is answered, and the server goes on, wherever the line is.
 func TestMalformedLineIsAnswered(t *testing.T) {
 	ping, again := `{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":2,"method":"ping"}`
 	for name, tc := range map[string]struct{ line, answer string }{
@@ -55,7 +55,8 @@ func TestBatchIsPassedOn(t *testing.T) {
 	}
 }
 
-// Later versions of the protocol have no batches. One is answered, and the server goes on.
+// Later versions of the protocol have no batches. A batch is answered with an error, and the server
+// goes on.
 func TestBatchesAreRefusedWhereThereAreNone(t *testing.T) {
 	batch, ping := `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `{"jsonrpc":"2.0","id":2,"method":"ping"}`
 	for version, single := range map[string]bool{

@@ -109,7 +109,7 @@ func TestTools(t *testing.T) {
 	}, w.asked)
 }
 
-// An argument that is not in the schema does not get through.
+// An argument that is not in the schema is refused.
 func TestUnknownArgumentsAreRefused(t *testing.T) {
 	w := &worker{}
 	s := client(t, w)
@@ -133,7 +133,7 @@ func TestUnknownArgumentsAreRefused(t *testing.T) {
 	assert.Empty(t, w.asked)
 }
 
-// A refused argument is named, with what it may be. One that is null is absent.
+// A refusal names the argument and its allowed values. An argument that is null counts as absent.
 func TestArgumentsAreRefusedInPlainWords(t *testing.T) {
 	w := &worker{}
 	s := client(t, w)
@@ -162,8 +162,8 @@ func TestArgumentsAreRefusedInPlainWords(t *testing.T) {
 	assert.Equal(t, []any{Finish{Outcome: "done"}}, w.asked)
 }
 
-// The tools as a model sees them: names, descriptions and input schemas, at four bytes
-// a token, in no more than 450 tokens.
+// The tools as a model sees them (names, descriptions and input schemas) cost at most 450 tokens,
+// at four bytes a token.
 func TestToolsCostFewTokens(t *testing.T) {
 	s := client(t, &worker{})
 	list, err := s.ListTools(t.Context(), nil)
@@ -180,7 +180,7 @@ func TestToolsCostFewTokens(t *testing.T) {
 	assert.LessOrEqual(t, len(instructions), 250)
 }
 
-// The hints by which clients decide whether a tool runs unasked.
+// Clients use these hints to decide whether a tool runs without a question.
 func TestAnnotations(t *testing.T) {
 	s := client(t, &worker{})
 	list, err := s.ListTools(t.Context(), nil)

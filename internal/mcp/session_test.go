@@ -39,7 +39,8 @@ type output struct{ bytes.Buffer }
 
 func (*output) Close() error { return nil }
 
-// What a script writes to the server before it closes the pipe is answered, a call under way too.
+// The server answers everything that a script wrote before it closed the pipe, including a call
+// that is under way.
 func TestEndOfInputWaitsForAnswers(t *testing.T) {
 	call := `{"jsonrpc":"2.0","id":"last","method":"tools/call","params":{"name":"handoff_inbox","arguments":{}}}`
 	for _, end := range []string{"", "\n"} {
@@ -123,8 +124,8 @@ func TestBatchWithNotifications(t *testing.T) {
 	}
 }
 
-// A client that cancels a call waits for no answer. In a batch there is one: the others would wait
-// for it.
+// A client that cancels a call waits for no answer. In a batch the call is answered, because the
+// other requests would wait for it.
 func TestCancelledCallIsNotAnswered(t *testing.T) {
 	call := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"handoff_inbox","arguments":{}}}`
 	for line, answers := range map[string]int{call: 0, "[" + call + "]": 1} {

@@ -26,8 +26,8 @@ func (r *repo) changes(before, after string) (map[string]string, error) {
 	return found, err
 }
 
-// Any sequence of notes that are set and taken away leads to the notes that git lists,
-// and the changes between any two of its trees are those that the model knows.
+// After any sequence of notes that are set and removed, git lists the expected notes, and the
+// changes between any two of the trees are those of the model.
 func TestSetAgainstGit(t *testing.T) {
 	r := newRepo(t)
 	pool := targets(40)
@@ -96,7 +96,7 @@ func TestChangesCostWhatDiffers(t *testing.T) {
 	assert.LessOrEqual(t, r.reads, 6)
 }
 
-// A tree that git can read and this package did not write is refused.
+// A tree that git can read but that this package would not write is refused.
 func TestChangesRefuse(t *testing.T) {
 	r := newRepo(t)
 	target := targets(1)[0]

@@ -144,7 +144,7 @@ func (r *repo) commit(tree string) string {
 	return r.put("commit", raw)
 }
 
-// point makes tree what "git notes --ref handoffs" shows.
+// point makes "git notes --ref handoffs" show tree.
 func (r *repo) point(tree string) { r.git("", "update-ref", "refs/notes/handoffs", r.commit(tree)) }
 
 func (r *repo) show(target string) string {
@@ -196,7 +196,7 @@ func (r *repo) copied(line string, targets []string) string {
 	return strings.TrimSpace(r.git("", "rev-parse", "refs/notes/handoffs^{tree}"))
 }
 
-// fsck requires that git has nothing to say about the repository.
+// fsck requires that git finds no problem in the repository.
 func (r *repo) fsck() {
 	r.t.Helper()
 	out := r.git("", "fsck", "--strict", "--no-dangling", "--no-progress")

@@ -70,7 +70,7 @@ func TestParseLineRefusals(t *testing.T) {
 	}
 }
 
-// Byte order of lines is time order: the whole of cat_sort_uniq rests on it.
+// The byte order of lines is their order in time: cat_sort_uniq relies on this.
 func TestLinesSortByTime(t *testing.T) {
 	for i := 1; i < 10_000; i *= 3 {
 		assert.Less(t, event(i-1), event(i))

@@ -16,8 +16,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// Onto trees that git wrote, every Add leads to the tree that git makes of the
-// same note, at every size, over the points where directories are cut.
+// On trees that git wrote, every Add gives the tree that git makes for the same note, at every
+// size, including those at which git divides a directory.
 func TestAddFollowsGitStepByStep(t *testing.T) {
 	r := newRepo(t)
 	tree := ""
@@ -93,8 +93,8 @@ func TestAddReadsOnlyThePath(t *testing.T) {
 	}
 }
 
-// Flat notes of other targets beside subdirectories are no reason to read
-// those, though git's rule would have them moved.
+// If flat notes of other targets are beside subdirectories, the subdirectories are not read,
+// although git's rule would move the notes there.
 func TestAddToAMixtureReadsOnlyThePath(t *testing.T) {
 	r := newRepo(t)
 	files := make(map[string]string)
@@ -190,7 +190,7 @@ func TestReadAndAddInAnyFanout(t *testing.T) {
 	}
 }
 
-// A malformed line of a note goes when the note is written.
+// A malformed line of a note is dropped when the note is written.
 func TestAddLeavesFreeTextOut(t *testing.T) {
 	r := newRepo(t)
 	target := targets(1)[0]

@@ -39,8 +39,8 @@ func TestVerifyChain(t *testing.T) {
 	assert.Error(t, new(obo.VerifiedToken).Binds(""))
 }
 
-// Not even who may write and push everything is told that git's own directory is a
-// file of the repository, or a refspec a ref.
+// Even a token for every write and push does not allow a file in git's own directory, or a refspec
+// in place of a ref.
 func TestAllowsWhatItSays(t *testing.T) {
 	all := func(c *obo.Claims) { c.Scope = []string{"repo.push", "repo.write"} }
 	links, ctx := chain(t, all, all)
@@ -209,8 +209,8 @@ func TestVerifyChainAtTheEdge(t *testing.T) {
 	}
 }
 
-// Four tokens, and no fifth; of an ancestor that the lineage lost par_hash
-// speaks, but one that it names must be the right one.
+// A chain has at most four tokens. For an ancestor that the lineage no longer has, par_hash
+// decides; an ancestor that the lineage names must be the right one.
 func TestVerifyChainOfFour(t *testing.T) {
 	links, ctx := chain(t, asIs, asIs)
 	for i, digit := range []string{"c", "d"} {

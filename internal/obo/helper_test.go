@@ -75,7 +75,7 @@ func (k keyring) Root(kid string) (obo.RootPowers, error) {
 	return g, nil
 }
 
-// first returns the token from alice to fixer, next the one from fixer to qa.
+// first returns the token from alice to fixer. next returns the one from fixer to qa.
 func first() obo.Params {
 	return obo.Params{
 		JTI: jti("a"), Issuer: rootK, Principal: alice, Agent: "fixer", Keys: []string{fixerK},

@@ -81,7 +81,7 @@ func TestRequiredScopes(t *testing.T) {
 	assert.False(t, obo.CoversAll([]string{"repo.write:src/a"}, obo.RequiredScopes(nil, []string{"src/*"})))
 }
 
-// segments are few, so that what is drawn often covers what else is drawn.
+// There are few segments, so that one drawn scope often covers another.
 func segments(sep string, wild bool) *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		s := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab"}), 1, 3).Draw(t, "segments")
@@ -105,7 +105,7 @@ func scopes() *rapid.Generator[string] {
 	})
 }
 
-// means is the model: does the scope allow the plain request, by its text?
+// means is the model: it reports whether the scope, read as text, allows the plain request.
 func means(scope, request string) bool {
 	if prefix, wild := strings.CutSuffix(scope, "*"); wild {
 		return strings.HasPrefix(request, prefix)
@@ -133,7 +133,7 @@ func TestCoversIsAPartialOrder(t *testing.T) {
 	})
 }
 
-// However often a token is passed on, nobody gets what the first did not say.
+// However often a token is passed on, nobody gets more than the first token allowed.
 func TestAttenuationNeverWidens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lists := rapid.SliceOfN(scopes(), 1, 4)

@@ -158,7 +158,7 @@ func TestParseRefuses(t *testing.T) {
 		"agents: !exec {}":                          `line 1: tags are not allowed`,
 		"agents: {fixer: {<<: {skills: [x]}}}":      `line 1: merge keys are not allowed`,
 		"{? [a] : b}":                               `line 1: cannot read !!seq into a word`,
-		// The library takes these, or drops them without an error.
+		// The library accepts these, or drops them without an error.
 		"routes:\n- {agent: a, reason: b, to: c,\n   clarify: on}":    `line 3: clarify must be true or false`,
 		"routes:\n- {agent: a, reason: b, to: c, clarify: null}":      `line 2: clarify must be true or false`,
 		"routes:\n- {agent: a, reason: b, to: c, clarify: !!bool on}": `line 2: tags are not allowed`,

@@ -69,7 +69,7 @@ func inPlaces(event record.Event) []*record.Commit {
 	return []*record.Commit{inbox, entry}
 }
 
-// A commit is an entry of a lane or a commit of an inbox ref, and says so.
+// A commit must match its place: an entry of a lane, or a commit of an inbox ref.
 func TestParseCommitHoldsThePlace(t *testing.T) {
 	for _, event := range record.Events() {
 		for _, c := range inPlaces(event) {
@@ -108,7 +108,7 @@ func TestParseCommitHoldsThePlace(t *testing.T) {
 	assert.ErrorContains(t, claim.Check(), "Handoff-Previous")
 }
 
-// A mail address that could not be written is not read either.
+// A mail address that would not be written is not read either.
 func TestParseCommitRefusesMail(t *testing.T) {
 	for _, mail := range []string{"", "a b", "\x1b[2J", "é@b", strings.Repeat("a", 255), "<a"} {
 		c := &record.Commit{Tree: oid, Email: mail, Record: plain(), Signature: []byte(signature)}

@@ -19,7 +19,7 @@ const (
 	tableEnds   = "<!-- end of trailers -->\n"
 )
 
-// The specification has the table by which records are read and written.
+// The table in the specification is the one by which records are read and written.
 func TestFormatTable(t *testing.T) {
 	const page = "../../docs/format.md"
 	b, err := os.ReadFile(page)

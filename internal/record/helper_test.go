@@ -18,13 +18,13 @@ const (
 	nonce   = "000102030405060708090a0b0c0d0e0f"
 	digest  = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-	// It has the form of a signature and is none: this package does not look.
+	// It has the form of a signature, but is not one. This package does not check it.
 	signature = "-----BEGIN SSH SIGNATURE-----\nU1NIU0lHAAAAAQ==\n-----END SSH SIGNATURE-----\n"
 )
 
 func at() time.Time { return time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC) }
 
-// plain has what no offer lacks.
+// plain returns an offer with only the required members.
 func plain() *record.Record {
 	return &record.Record{
 		Event: record.Offered, Actor: "investigator", ID: someID, From: "investigator", To: "fixer",
@@ -36,7 +36,8 @@ func plain() *record.Record {
 
 const counts = "steps=3 blockers=0 decisions=2 deliverables=1 files=4"
 
-// least has what no record of an event lacks, most all that it may have.
+// least returns a record of an event with only the required trailers; most returns one with all
+// that it may have.
 func least(event record.Event) *record.Record { return made(event, record.Must) }
 
 func most(event record.Event) *record.Record {
@@ -75,7 +76,7 @@ func made(event record.Event, need record.Need) *record.Record {
 	return r
 }
 
-// full returns a receipt with all that a failure may have, as it stands in a lane.
+// full returns the receipt of a failure with all trailers that it may have, as a lane holds it.
 func full() *record.Record {
 	r := most(record.Failed)
 	r.Payload = oid
@@ -99,7 +100,7 @@ func raw(t testing.TB, r *record.Record, parents ...string) string {
 	return string(c.Encode())
 }
 
-// swap replaces the one place where old stands.
+// swap replaces the only occurrence of old.
 func swap(t testing.TB, s, old, next string) string {
 	t.Helper()
 	require.Equal(t, 1, strings.Count(s, old), "%q in\n%s", old, s)

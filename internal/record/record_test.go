@@ -97,7 +97,7 @@ func without(message, name string) string {
 	return kept.String()
 }
 
-// added puts a trailer where the order of all has it.
+// added inserts a trailer at its place in the order of all trailers.
 func added(message, line string) string {
 	name, _, _ := strings.Cut(line, ": ")
 	place := slices.Index(record.Trailers(), name)
@@ -272,8 +272,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// An actor becomes the author of a commit: whatever could end the name there,
-// or be mistaken for another one, is refused.
+// An actor becomes the author of a commit. A name is refused if it contains something that could
+// end the name there, or if it could be mistaken for another one.
 func TestParseRefusesActors(t *testing.T) {
 	for _, actor := range []string{
 		"", "@", "alice@", "@example.com", "a b@example.com", "a@ex<ample.com", "a@example.com>", "a\n@b", "Fixer", "fixer.lock",
@@ -290,13 +290,14 @@ func TestParseRefusesActors(t *testing.T) {
 	}
 }
 
-// Times come back as they were said, in whatever zone.
+// Times are read back in UTC, whatever their zone was.
 func TestTimesAreUTC(t *testing.T) {
 	r := with(func(r *record.Record) { r.At = r.At.In(time.FixedZone("", 3600)) })
 	assert.Equal(t, string(full().Message()), string(r.Message()))
 }
 
-// Everybody agrees of which handoff a commit speaks, however it looks otherwise.
+// The id of the handoff that a commit names is found in the same way everywhere, whatever else the
+// commit contains.
 func TestIDOf(t *testing.T) {
 	for name, tc := range map[string]struct {
 		raw  string

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// No name that a trust list may hold says more in allowed_signers than itself:
-// the line is one line, with these principals, this key and our options.
+// No name that a trust list may hold can change the meaning of its line in allowed_signers: it
+// stays one line, with these principals, this key and our options.
 func FuzzAllowedSigner(f *testing.F) {
 	f.Add("fixer", "user:alice@example.com", "2027-01-01T00:00:00Z")
 	f.Add("", "user:alice@example.com,user:*", "")

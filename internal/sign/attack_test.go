@@ -43,7 +43,7 @@ func forgePacket(t testing.TB, s *pgpSigner, edit func(*packet.Signature)) []byt
 	return raw.Bytes()
 }
 
-// unsalted is for weak hashes: go-crypto knows no length of a salt for them.
+// unsalted is for weak hashes, for which go-crypto defines no length of a salt.
 func unsalted() *packet.Config {
 	salt := false
 	return &packet.Config{NonDeterministicSignaturesViaNotation: &salt}
@@ -60,7 +60,7 @@ func pgpKeyFrom(t testing.TB, s *pgpSigner, edit func(*openpgp.Entity)) *pgpSign
 	return signerOf(t, entity)
 }
 
-// body cuts the header of a packet shorter than 192 bytes off.
+// body removes the header of a packet that is shorter than 192 bytes.
 func body(t testing.TB, raw []byte) []byte {
 	t.Helper()
 	require.Less(t, raw[1], byte(192))
@@ -231,7 +231,7 @@ func miscounted(t testing.TB, raw []byte) []byte {
 	return append([]byte{0xc2, byte(len(b))}, b...)
 }
 
-// twice doubles the one subpacket outside of a signature.
+// twice repeats the one subpacket outside the signature.
 func twice(t testing.TB, raw []byte) []byte {
 	t.Helper()
 	b := bytes.Clone(body(t, raw))
@@ -252,7 +252,7 @@ func TestUnhashedShortID(t *testing.T) {
 	assert.NoError(t, Verify(s.Public(), NamespaceGit, []byte("x"), armored))
 }
 
-// sshBlob is PROTOCOL.sshsig's, with every field open.
+// sshBlob is the blob of PROTOCOL.sshsig. A test can set each of its fields.
 type sshBlob struct {
 	Magic     [6]byte
 	Version   uint32
@@ -343,8 +343,8 @@ func reserved(t testing.TB, raw []byte) []byte {
 	return ssh.Marshal(b)
 }
 
-// A security key's signature counts if it was touched. Made by hand: the format
-// is OpenSSH's PROTOCOL.u2f.
+// A security key's signature counts if the key was touched. The signature is made by hand, in the
+// format of OpenSSH's PROTOCOL.u2f.
 func TestSecurityKey(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	require.NoError(t, err)

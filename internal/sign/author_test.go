@@ -54,7 +54,7 @@ func TestAuthorsOf(t *testing.T) {
 	}
 }
 
-// A certificate is another key by name, and signs with the same one.
+// A certificate has the type name of another key, and signs with the same key.
 func TestAuthorsOfCertificate(t *testing.T) {
 	gittest.Need(t, "ssh-keygen")
 	_, s, a := authors(t)
@@ -83,7 +83,7 @@ func TestAuthorsOfCertificate(t *testing.T) {
 	assert.Equal(t, public.KID(), kid)
 }
 
-// Of packets only signatures are let through, whatever their length is called.
+// Of all packets only signatures pass, however their length is encoded.
 func TestAuthorsPackets(t *testing.T) {
 	_, _, a := authors(t)
 	body := bytes.Repeat([]byte("x"), 300)
@@ -120,8 +120,8 @@ func TestAuthorsPackets(t *testing.T) {
 	}
 }
 
-// Whoever is strictly named is found as well, and nothing that is read makes it
-// fail in another way than by a refusal.
+// The author that the strict parser finds is found here as well. No input makes the loose parser
+// fail except by a refusal.
 func FuzzAuthors(f *testing.F) {
 	pgp, ssh, a := authors(f)
 	for _, s := range []Signer{pgp, ssh} {

@@ -68,7 +68,7 @@ func TestVerifyCommit(t *testing.T) {
 		})
 	}
 
-	// A key that only lies in the keyring convinces git, not us.
+	// A key that is only in the keyring convinces git, but not githandoff.
 	tool(t, env, []byte(stranger.Public().Text()), "gpg", "--batch", "--quiet", "--import")
 	payload := payloadOf(t, repo, now)
 	armored := mustSign(t, stranger, NamespaceGit, payload)
@@ -80,7 +80,7 @@ func TestVerifyCommit(t *testing.T) {
 	refused(t, err, "signature_invalid")
 }
 
-// The exported ring is one that gpgv reads; a retired key is not in it.
+// gpgv can read the exported keyring, which does not contain a retired key.
 func TestExportedRing(t *testing.T) {
 	gittest.Need(t, "gpg", "gpgv")
 	env := gittest.Env(t)

@@ -142,7 +142,7 @@ func TestGPGSubkey(t *testing.T) {
 	assert.False(t, key.Primary(), "a subkey made it")
 }
 
-// Keys that gpg made in the past and that ended, or that were revoked since.
+// Keys that gpg made in the past, and that have expired or were revoked since.
 func TestEndedGPGKeys(t *testing.T) {
 	env := gpgHome(t)
 	past := []string{"--faked-system-time", "20260101T000000!"}
@@ -165,7 +165,7 @@ func TestEndedGPGKeys(t *testing.T) {
 	refused(t, Verify(revoked, NamespaceGit, []byte("x"), []byte(armored)), "key_revoked")
 }
 
-// A passphrase that nobody can be asked for is an answer, not a wait.
+// If nobody can be asked for a passphrase, the signer returns an error and does not wait.
 func TestLockedGPGKey(t *testing.T) {
 	env := gpgHome(t)
 	tool(t, env, nil, "gpg", "--batch", "--quiet", "--no-tty", "--pinentry-mode", "loopback", "--passphrase", "secret",
@@ -224,8 +224,8 @@ func gpgText(t *testing.T) string {
 	return string(pgpSignatureArmor.encode([]byte(strings.Repeat("signature ", 12))))
 }
 
-// gpg opens the texts that are sealed here, and the texts that it encrypts are opened here; a
-// key that only gpg has opens them through gpg.
+// gpg opens texts that are sealed here, and texts that gpg encrypts are opened here. If only gpg
+// has the key, they are opened through gpg.
 func TestGPGUnseals(t *testing.T) {
 	env := gpgHome(t)
 	gpg(t, env, "", "--quick-gen-key", "a@example.com", "ed25519", "sign", "never")

@@ -12,8 +12,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// Whose the list of a hub is: the owner's of the repository or root's, whoever
-// pushes.
+// The list of a hub must belong to the owner of the repository or to root, whoever pushes.
 func TestHubTrustIsTheOwners(t *testing.T) {
 	gittest.NeedRoot(t)
 	const owner, pusher = 12345, 54321
@@ -67,8 +66,8 @@ func TestHubTrustWithoutAFileIsEmpty(t *testing.T) {
 	assert.Empty(t, trust.Entries())
 }
 
-// In a shared repository others read the list and the directory that it is in; a
-// list that was there already is opened with the next word.
+// In a shared repository others may read the list and its directory. If a list exists already, the
+// next change makes it readable.
 func TestOthersReadTheListOfASharedRepository(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "githandoff", "trust.json")
 	e := entryOf(sshKey(t, "ed25519"))

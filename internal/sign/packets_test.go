@@ -37,8 +37,8 @@ func copies(t testing.TB) (first, revoked, renamed PublicKey) {
 	return first, public(), renamed
 }
 
-// A copy holds another one if it says all that the other says, and two together
-// make one that holds both.
+// A copy includes another one if it has all statements of the other. Two copies merge into one that
+// includes both.
 func TestCopiesOfAKeyMerge(t *testing.T) {
 	first, revoked, renamed := copies(t)
 	assert.True(t, first.Holds(first))
@@ -66,7 +66,7 @@ func TestCopiesOfAKeyMerge(t *testing.T) {
 	assert.NoError(t, one.Revoked(born()))
 }
 
-// The signatures of strangers on a key may go; nobody can make them stay.
+// The signatures of strangers on a key may be dropped. Nobody can make them stay.
 func TestSignaturesOfStrangersMayGo(t *testing.T) {
 	key, stranger := pgpKey(t, packet.Config{}), pgpKey(t, packet.Config{})
 	text := func(e *openpgp.Entity) PublicKey {
@@ -86,9 +86,9 @@ func TestSignaturesOfStrangersMayGo(t *testing.T) {
 	assert.True(t, flooded.Holds(plain))
 }
 
-// A stranger adds to a copy what nobody can tell from the owner's by looking: a user id, an
-// attribute, a packet of no known kind, a signature that only says whose it
-// is. Nobody has to keep any of it, however much there is.
+// A stranger adds packets to a copy that look like the owner's: a user id, an attribute, a packet
+// of an unknown kind, a signature that only claims to be the owner's. None of them has to be kept,
+// however many there are.
 func TestPacketsOfStrangersMayGo(t *testing.T) {
 	first, revoked, _ := copies(t)
 	old := func(tag byte, body []byte) []byte {
@@ -133,7 +133,7 @@ func TestPacketsOfStrangersMayGo(t *testing.T) {
 	}
 }
 
-// A packet in pieces would end what can be compared.
+// The comparison would stop at a packet that comes in parts.
 func TestPacketsStateTheirLengths(t *testing.T) {
 	first, _, _ := copies(t)
 	pieces := append([]byte{0xc0 | 60, 0xe0 | 9}, append(bytes.Repeat([]byte("x"), 512), 1, 'x')...)
@@ -141,7 +141,7 @@ func TestPacketsStateTheirLengths(t *testing.T) {
 	refused(t, err, "malformed")
 }
 
-// Who stole a key can sign any number of statements before its owner revokes it. The revocation
+// The thief of a key can sign any number of statements before its owner revokes it. The revocation
 // does not have to fit beside them.
 func TestRevocationNeedsNoRoom(t *testing.T) {
 	key := pgpKey(t, packet.Config{})
@@ -170,8 +170,8 @@ func TestRevocationNeedsNoRoom(t *testing.T) {
 	}
 }
 
-// A clone that learns of a revocation lets the key act no more, whatever older
-// copy it is given afterwards.
+// Once a clone has learnt of a revocation, the key takes no more steps, even if the clone gets an
+// older copy afterwards.
 func TestLearnedRevocationStays(t *testing.T) {
 	first, revoked, _ := copies(t)
 	p := newTeamPlace(t)
@@ -196,7 +196,7 @@ func TestLearnedRevocationStays(t *testing.T) {
 
 	assert.Equal(t, []KID{first.KID()}, again.Unwitnessed(born().Add(day)), "the log seen by then is to be noted")
 
-	// Of a key that only a list names, the revocation is written down here.
+	// If only a list names a key, this clone records the revocation.
 	other, gone, _ := copies(t)
 	_, err = p.adopt(t, 1, born().Add(day), TrustEntry{KID: other.KID(), Key: other.Text(), Agents: []string{"dan"}, Roles: []string{RoleSender}})
 	require.NoError(t, err)
@@ -208,8 +208,8 @@ func TestLearnedRevocationStays(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(k.Entry().Key, "BEGIN"))
 }
 
-// A key that is pinned again by an older copy of it keeps all that its owner said: what the newer
-// copy revoked stays revoked.
+// If a key is pinned again from an older copy, it keeps all statements of its owner: a revocation
+// in the newer copy stays.
 func TestAddForgetsNoStatement(t *testing.T) {
 	key := pgpKey(t, packet.Config{})
 	public := func() PublicKey {

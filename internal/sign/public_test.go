@@ -111,7 +111,8 @@ func shortRSA(t testing.TB) []byte {
 	return pgpPublicArmor.encode(rawKey(t, packet.Config{Algorithm: packet.PubKeyAlgoRSA, RSABits: 1024, Time: born}))
 }
 
-// dsaKey returns a DSA key as OpenSSH writes it: golang.org/x/crypto/ssh has none any more.
+// dsaKey returns a DSA key as OpenSSH writes it. golang.org/x/crypto/ssh no longer supports such
+// keys.
 func dsaKey(t testing.TB) string {
 	t.Helper()
 	var key dsa.PrivateKey

@@ -17,8 +17,7 @@ import (
 
 const sealLimit = 4096
 
-// Whoever it was sealed for opens it, and nobody else; what is on the wire does
-// not show the text.
+// Only the recipients can open a sealed text, and the sealed bytes do not contain the text.
 func TestSealProperty(t *testing.T) {
 	var keys []*pgpSigner
 	for range 4 {
@@ -149,8 +148,8 @@ func TestUnsealAcceptsOneCompression(t *testing.T) {
 	assert.Equal(t, "text", string(got))
 }
 
-// A message in any other form is refused, before it is decrypted if that can be seen, and never
-// yields a part of the text.
+// A message in any other form is refused, if possible before it is decrypted, and never yields a
+// part of the text.
 func TestUnsealRefuses(t *testing.T) {
 	s := pgpKey(t, packet.Config{})
 	good := sealFor(t, s, "text")

@@ -150,7 +150,7 @@ func TestRSAInAgent(t *testing.T) {
 	assert.NoError(t, Verify(s.Public(), NamespaceGit, []byte("x"), mustSign(t, s, NamespaceGit, "x")))
 }
 
-// An agent that says nothing ends with the context.
+// If the agent does not answer, signing ends with the context.
 func TestSilentAgent(t *testing.T) {
 	dir, err := os.MkdirTemp("/tmp", "gh-")
 	require.NoError(t, err)

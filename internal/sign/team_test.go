@@ -36,7 +36,7 @@ func newTeamPlace(t testing.TB, edit ...func(*TrustEntry)) *teamPlace {
 	return p
 }
 
-// adopt signs a list and adopts it as a clone does that fetched it.
+// adopt signs a list and adopts it, as a clone does after it has fetched one.
 func (p *teamPlace) adopt(t testing.TB, serial int64, at time.Time, keys ...TrustEntry) (bool, error) {
 	t.Helper()
 	raw, err := NewTeam(teamHome, serial-1, at, p.root.KID(), keys).Encode()
@@ -80,8 +80,8 @@ func TestTeamAdopted(t *testing.T) {
 	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }
 
-// A list gives no right that its signer was not pinned for, and no right at all to a key that
-// is pinned here.
+// A list gives no right for which its signer was not pinned, and no right at all to a key that is
+// pinned here.
 func TestTeamNeverWidens(t *testing.T) {
 	limited := func(e *TrustEntry) {
 		e.MaxScope, e.Until = []string{"repo.*"}, "2026-06-01T00:00:00Z"
@@ -169,7 +169,7 @@ func TestTeamRollback(t *testing.T) {
 	assert.Nil(t, none)
 }
 
-// Two lists, of two hubs, that both speak of a key: what both say.
+// If the lists of two hubs have the same key, only what both lists allow counts.
 func TestTeamsOfTwoHubs(t *testing.T) {
 	p := newTeamPlace(t)
 	key := sshKey(t, "ed25519")

@@ -59,7 +59,7 @@ func TestTrustFiles(t *testing.T) {
 	assert.Equal(t, string(before), string(after), "adding again changes nothing")
 }
 
-// Adding a key again widens what it may do, and drops no limit by silence.
+// If a key is added again, it may do more, but a limit that the new entry does not mention stays.
 func TestAddWidens(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trust.json")
 	trust := loaded(t, path, "")
@@ -82,8 +82,7 @@ func TestAddWidens(t *testing.T) {
 	assert.Equal(t, [][]string{{"repo.write:src/*"}}, key.Limits())
 }
 
-// An entry has one list of names and one of roles, so that adding to it can give more than was
-// meant.
+// An entry has one list of names and one of roles, so an addition can give more than was meant.
 func TestMixes(t *testing.T) {
 	ci := TrustEntry{Agents: []string{"ci"}, Roles: []string{RoleRecipient}, Until: "2026-12-01T00:00:00Z"}
 	for name, tt := range map[string]struct {
@@ -288,8 +287,8 @@ func TestTrustIsStrict(t *testing.T) {
 	refused(t, err, "too_large")
 }
 
-// An entry that holds another key than it says is found out when it is used,
-// and does not make the others useless.
+// An entry with another key than it names is refused when it is used, and does not make the other
+// entries useless.
 func TestEntryWithAnotherKey(t *testing.T) {
 	a, b := sshKey(t, "ed25519"), sshKey(t, "ed25519")
 	wrong := entryOf(a)
@@ -365,7 +364,7 @@ func TestAddAtOnce(t *testing.T) {
 	assert.Len(t, files, 2, "the file and its lock")
 }
 
-// A commit bears names of the key that signed it.
+// The names in a commit must be names of the key that signed it.
 func TestCommitNamesItsKey(t *testing.T) {
 	agent, person := sshKey(t, "ed25519"), sshKey(t, "ed25519")
 	trust, err := newTrust(

@@ -94,7 +94,7 @@ func TestSSHNamespace(t *testing.T) {
 	refused(t, Verify(s.Public(), "", []byte("x"), armored), "signature_invalid")
 }
 
-// The hub's clock must not matter: nothing here asks what time it is.
+// The hub's clock must not matter: this package does not ask for the current time.
 func TestKeyValidityAtTheDateOfTheSignature(t *testing.T) {
 	ten := pgpKey(t, packet.Config{KeyLifetimeSecs: uint32((10 * day).Seconds())})
 	before := mustSign(t, ten, NamespaceGit, "x")
@@ -149,7 +149,7 @@ func TestOwnRevocation(t *testing.T) {
 	}
 }
 
-// The signature of a subkey is the primary key's, and ends with the subkey.
+// A signature by a subkey counts as the primary key's, as long as the subkey is valid.
 func TestSubkeyEnds(t *testing.T) {
 	s := pgpKey(t, packet.Config{}, withSigningSubkey(t))
 	armored := mustSign(t, s, NamespaceGit, "x")

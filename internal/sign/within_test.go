@@ -35,8 +35,8 @@ func rootEntry(s Signer, principals ...string) TrustEntry {
 	return TrustEntry{KID: s.KID(), Key: s.Public().Text(), Roles: []string{RoleRoot}, Principals: principals}
 }
 
-// Whatever a limited root lists, also itself and also after another root's list,
-// stays within what it was pinned for.
+// Whatever a limited root lists stays within its pinned limits, even if it lists itself, and even
+// after another root's list.
 func TestTeamOfALimitedRoot(t *testing.T) {
 	p, bob := roots(t)
 	eve, worker := pgpKey(t, packet.Config{}), sshKey(t, "ed25519")
@@ -68,8 +68,8 @@ func TestTeamOfALimitedRoot(t *testing.T) {
 	assert.Empty(t, got.Entry().Retired)
 }
 
-// A list retires no root that is not narrower than its signer, and a limited root
-// nobody who is not within its limits.
+// A list retires a root only if the root is narrower than the signer. A limited root retires only
+// keys within its limits.
 func TestTeamRetiresWithinItsSigner(t *testing.T) {
 	p, bob := roots(t)
 	agent, docs, peer, worker := sshKey(t, "ed25519"), sshKey(t, "ed25519"), pgpKey(t, packet.Config{}), sshKey(t, "ed25519")
@@ -100,8 +100,7 @@ func TestTeamRetiresWithinItsSigner(t *testing.T) {
 	assert.True(t, retired(agent))
 }
 
-// A key that only a list without the right to do so calls retired is pinned like
-// any other.
+// If only a list without the right to do so retired a key, the key can be pinned like any other.
 func TestAddAfterAWrongfulRetirement(t *testing.T) {
 	p, bob := roots(t)
 	agent, docs := sshKey(t, "ed25519"), sshKey(t, "ed25519")
@@ -153,8 +152,8 @@ func TestTeamKeyOutlivesARoot(t *testing.T) {
 	assert.NotEmpty(t, p.entry(t, same.KID()).Retired, "its root left it out")
 }
 
-// A root's retirement of a key counts beside any number of other lists, whatever their order: that of
-// roots which are equally wide is the order of their keys.
+// If a root retires a key, this counts beside any number of other lists, whatever their order. Roots
+// that are equally wide are ordered by their keys.
 func TestTeamRetiresAmongMany(t *testing.T) {
 	for first := range 3 {
 		p := newTeamPlace(t)
@@ -174,7 +173,7 @@ func TestTeamRetiresAmongMany(t *testing.T) {
 	}
 }
 
-// Each root goes on from its own list; nobody's list takes another's place.
+// Each root continues its own list. No list replaces that of another root.
 func TestTeamsOfTwoRoots(t *testing.T) {
 	p, bob := roots(t)
 	one, two := sshKey(t, "ed25519"), sshKey(t, "ed25519")

@@ -28,14 +28,13 @@ type wycheproof struct {
 	}
 }
 
-// Wycheproof's vectors sign any bytes. Neither of our signatures does: SSHSIG
-// and OpenPGP sign a digest that has their own header in it, so no vector can be
-// valid as a whole. Each is therefore put into a packet of either kind, around the
-// vector's key and signature, that is read by our strict parsers; what they took
-// for the signature is checked against the vector's message by the very calls that
-// Verify makes for the digest. And over the digest each must be refused. OpenPGP
-// writes two numbers without their leading zeros, so a vector that is longer or
-// shorter than a signature cannot be told from another in it.
+// Wycheproof's vectors sign any bytes. Our signatures do not: SSHSIG and OpenPGP sign a digest that
+// includes their own header, so no vector can be valid as a whole. So the test puts the key and the
+// signature of each vector into a packet of either kind, and our strict parsers read it. The
+// signature that they return is checked against the vector's message by the calls that Verify makes
+// for the digest. Over the digest itself, each vector must be refused. OpenPGP writes two numbers
+// without their leading zeros, so it cannot represent a vector that is longer or shorter than a
+// signature.
 func TestWycheproofEd25519(t *testing.T) {
 	b, err := os.ReadFile("testdata/wycheproof/ed25519_test.json")
 	require.NoError(t, err)

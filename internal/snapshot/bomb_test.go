@@ -14,8 +14,8 @@ import (
 	"githandoff/internal/snapshot"
 )
 
-// A few small trees can say that there are more files, or deeper ones, than any disk holds. They
-// are refused in one line, before a worktree is made.
+// A few small trees can describe more files, or deeper directories, than any disk holds. They are
+// refused in one line, before a worktree is made.
 func TestSnapshotBomb(t *testing.T) {
 	git := gittest.NewRepo(t, gittest.Env(t))
 	git.Commit(t, "a", "a\n", "base")

@@ -89,8 +89,8 @@ func (m *messer) path() string {
 
 func (m *messer) full(path string) string { return filepath.Join(m.git.Dir, path) }
 
-// clear makes room for a file: what is there goes, and files that are in the place of
-// its directories.
+// clear makes room for a file: it removes whatever is at its path, and files in place of its
+// directories.
 func (m *messer) clear(path string) {
 	os.RemoveAll(m.full(path))
 	for d := filepath.Dir(path); d != "."; d = filepath.Dir(d) {
@@ -143,7 +143,7 @@ func (m *messer) step() {
 	}
 }
 
-// Stock git takes the commit for a stash.
+// Stock git accepts the commit as a stash.
 func TestStashTakesIt(t *testing.T) {
 	env := gittest.Env(t)
 	git := odd(t, env)

@@ -55,8 +55,8 @@ func brought(t *testing.T, git, own *gittest.Repo) (*snapshot.Contents, *refs.Re
 	return c, repo
 }
 
-// A repository inside the work tree has files of its own, and git does not list them. A
-// snapshot that has anything but that submodule in its place is refused before anything changes.
+// A repository inside the work tree has files that git does not list. If a snapshot has anything
+// else than this submodule in its place, it is refused before anything changes.
 func TestRepositoriesInTheWorkTreeStay(t *testing.T) {
 	env := gittest.Env(t)
 	becomes := func(path string) func(t *testing.T, git *gittest.Repo) {
@@ -144,8 +144,9 @@ func TestRepositoriesInTheWorkTreeStay(t *testing.T) {
 	}
 }
 
-// Where the snapshot has another commit of a submodule, its files and its HEAD stay as they are,
-// whatever the settings say. An unpopulated submodule is an empty directory, which makes way.
+// If the snapshot has another commit of a submodule, the submodule's files and HEAD stay as they
+// are, whatever the settings are. An unpopulated submodule is an empty directory, which can be
+// replaced.
 func TestSubmodulesAreNotTouched(t *testing.T) {
 	env := gittest.Env(t)
 	settings := [][2]string{{"submodule.recurse", "true"}, {"diff.ignoreSubmodules", "all"}, {"fetch.recurseSubmodules", "true"}, {"submodule.lib.update", "checkout"}, {"submodule.lib.ignore", "all"}}
@@ -206,7 +207,7 @@ func TestSubmodulesAreNotTouched(t *testing.T) {
 	})
 }
 
-// A patch has the other commit of a submodule, whatever .gitmodules says of its changes.
+// A patch contains the new commit of a submodule, whatever .gitmodules says about its changes.
 func TestPatchHasSubmodules(t *testing.T) {
 	env := gittest.Env(t)
 	git, second := withLibrary(t, env, "lib")

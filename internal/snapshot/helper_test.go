@@ -46,7 +46,7 @@ func capture(t require.TestingT, git *gittest.Repo) (*snapshot.Snapshot, *snapsh
 	return s, c, repo
 }
 
-// fingerprint says everything of a directory: names, modes, times, content.
+// fingerprint describes a directory completely: names, modes, times, content.
 func fingerprint(t require.TestingT, dir string, skip ...string) string {
 	var b strings.Builder
 	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -66,7 +66,7 @@ func fingerprint(t require.TestingT, dir string, skip ...string) string {
 		if !d.IsDir() { // some file systems count the entries of a directory
 			fmt.Fprintf(&b, " %d", info.Size())
 		}
-		// git makes an object that is there fresh, so that no gc takes it.
+		// git updates the time of an object that exists, so that no gc removes it.
 		if !d.IsDir() && !strings.Contains(path, "/.git/objects/") {
 			fmt.Fprintf(&b, " %d", info.ModTime().UnixNano())
 		}
@@ -136,8 +136,8 @@ func write(t require.TestingT, dir, path, content string) {
 	require.NoError(t, os.WriteFile(full, []byte(content), 0o644))
 }
 
-// odd returns a repository with names, modes, links and line ends that make trouble, a submodule,
-// and ignored files.
+// odd returns a repository with difficult names, modes, links and line ends, a submodule, and
+// ignored files.
 func odd(t testing.TB, env []string) *gittest.Repo {
 	git := gittest.NewRepo(t, env)
 	git.Git(t, "config", "core.autocrlf", "false")

@@ -16,8 +16,8 @@ import (
 
 const branch = "handoff/x"
 
-// messed returns a repository with a snapshot of a work tree that has a bit of everything,
-// and is clean again; had is its state at the snapshot.
+// messed returns a repository with a snapshot of a work tree that has a bit of everything. The work
+// tree is clean again; had is its state when the snapshot was taken.
 func messed(t *testing.T, env []string) (git *gittest.Repo, s *snapshot.Snapshot, had string) {
 	git = odd(t, env)
 	write(t, git.Dir, "a", "staged\n")
@@ -50,7 +50,7 @@ func whole(t *testing.T, git *gittest.Repo, s *snapshot.Snapshot) string {
 	return tree
 }
 
-// A checkout that was cut off anywhere is gone on with, and gives the sender's state.
+// A checkout that was cut off at any point can be continued, and gives the sender's state.
 func TestFinishHere(t *testing.T) {
 	env := gittest.Env(t)
 	for name, cut := range map[string]func(t *testing.T, git *gittest.Repo, s *snapshot.Snapshot, whole string){
@@ -104,7 +104,7 @@ func TestFinishHere(t *testing.T) {
 	}
 }
 
-// The times of files in the index are old where a directory was copied.
+// After a directory was copied, the index has old times of the files.
 func TestCheckOutHereInACopy(t *testing.T) {
 	env := gittest.Env(t)
 	git, s, had := messed(t, env)

@@ -54,8 +54,8 @@ func gitlink(name string) []string {
 	return []string{"160000", name, strings.Repeat("1", gittest.Objects().Digits())}
 }
 
-// A snapshot that git would not have made is refused in one line, at a new worktree and at a
-// work tree that is there. Nothing is written.
+// A snapshot that git would not have made is refused in one line, in a new worktree and in an
+// existing one. Nothing is written.
 func TestHostileSnapshot(t *testing.T) {
 	env := gittest.Env(t)
 	git := gittest.NewRepo(t, env)
@@ -119,7 +119,8 @@ func TestHostileSnapshot(t *testing.T) {
 	}
 }
 
-// refusedHostile brings a snapshot into a new worktree, and into the one that is there.
+// refusedHostile tries to check a snapshot out in a new worktree and in the existing one, and
+// requires a refusal.
 func refusedHostile(t *testing.T, git *gittest.Repo, oid, outside string) {
 	repo := open(t, git.Dir, git.Env)
 	defer repo.Close()
@@ -150,8 +151,8 @@ func refusedHostile(t *testing.T, git *gittest.Repo, oid, outside string) {
 	assert.Equal(t, before, fingerprint(t, git.Dir, ".git/githandoff"))
 }
 
-// A link with a file of the untracked ones below it becomes a directory: nothing is written
-// where the link leads.
+// If an untracked file of the snapshot is below a link, the link becomes a directory. Nothing is
+// written to the place to which the link leads.
 func TestFileBelowLink(t *testing.T) {
 	env := gittest.Env(t)
 	git := gittest.NewRepo(t, env)

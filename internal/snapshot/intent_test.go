@@ -13,7 +13,8 @@ import (
 	"githandoff/internal/snapshot"
 )
 
-// An intent to add keeps the mode that the index has, whatever its file has become.
+// A path added with --intent-to-add keeps the mode that the index has, whatever its file has
+// become.
 func TestIntentKeepsItsMode(t *testing.T) {
 	env := gittest.Env(t)
 	git := gittest.NewRepo(t, env)
@@ -54,8 +55,8 @@ func TestIntentKeepsItsMode(t *testing.T) {
 	require.Equal(t, had, state(t, git))
 }
 
-// A file that another program writes while it is captured has other bytes when it is checked
-// out again. Its line ends are not the reason.
+// If another program writes a file while it is captured, the rehearsal finds other bytes. The
+// refusal must not blame the line ends.
 func TestWrittenMeanwhile(t *testing.T) {
 	env := gittest.Env(t)
 	git := odd(t, env)

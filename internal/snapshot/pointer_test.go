@@ -12,7 +12,8 @@ import (
 	"githandoff/internal/snapshot"
 )
 
-// A pointer of Git LFS goes to another repository only if that has it, or if it is all that is here.
+// A pointer of Git LFS goes to another repository only if that repository has it, or if this one has
+// nothing but the pointer.
 func TestPointers(t *testing.T) {
 	env := gittest.Env(t)
 	store := func(t *testing.T, git *gittest.Repo, path, content string) {

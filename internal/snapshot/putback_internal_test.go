@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A path below a symbolic link is somewhere else: nothing is removed there.
+// A path below a symbolic link is outside this work tree, so nothing is removed there.
 func TestBelowLink(t *testing.T) {
 	top := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(top, "old", "deep"), 0o700))

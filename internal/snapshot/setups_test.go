@@ -14,8 +14,8 @@ import (
 	"githandoff/internal/snapshot"
 )
 
-// However a repository is set up, the state of its work tree travels. A checkout in that
-// work tree works as well, or is refused in one line.
+// The state of a work tree travels, however its repository is set up. A checkout in that work tree
+// works as well, or is refused in one line.
 func TestAnySetUp(t *testing.T) {
 	env := gittest.Env(t)
 	for name, tc := range map[string]struct {
@@ -115,8 +115,8 @@ func TestAnySetUp(t *testing.T) {
 	}
 }
 
-// changes returns the paths that git finds changed, whatever it is told to leave out, and their
-// content.
+// changes returns the paths that git finds changed, and their content, even if settings leave some
+// out.
 func changes(t *testing.T, git *gittest.Repo) string {
 	t.Helper()
 	out := git.Git(t, "-c", "core.fsmonitor=false", "-c", "status.branch=false", "status", "--porcelain=v2", "--untracked-files=all", "--no-renames")

@@ -86,8 +86,7 @@ func TestClaims(t *testing.T) {
 	assert.Len(t, list, 1)
 }
 
-// A claim that is over is not held, and still known: a repeated
-// acknowledgement is answered from it.
+// A claim that has ended is not held, but is still known: it answers a repeated acknowledgement.
 func TestClaimsEnd(t *testing.T) {
 	c := claimsIn(t.TempDir())
 	h := &Claim{ID: someID, Agent: "fixer", Nonce: "n"}
@@ -135,7 +134,7 @@ func TestClaimsDamaged(t *testing.T) {
 	assert.Error(t, err, "what is held must not look as if it were not")
 }
 
-// A note that somebody else wrote, or that leads elsewhere, is not read as ours.
+// A record that somebody else wrote, or that is a link to elsewhere, is not read as ours.
 func TestNoteOfAnotherUserIsIgnored(t *testing.T) {
 	type note struct{ Text string }
 	documents := Documents[note]{Dir: filepath.Join(t.TempDir(), "journal")}

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A claim of a worktree that is gone is for the agent and the key that made it, and
-// for one worktree.
+// Only the agent and the key that made a claim may adopt it from a removed worktree, in one other
+// worktree.
 func TestOrphanedClaimIsAdoptedOnce(t *testing.T) {
 	common := t.TempDir()
 	at := func(dir string) Claims {
@@ -46,8 +46,8 @@ func TestOrphanedClaimIsAdoptedOnce(t *testing.T) {
 	assert.Empty(t, held, "it was given up")
 }
 
-// A claim handed over to the main worktree is nobody's orphan: a worktree without the record has a
-// copy of a claim only while another one may take it.
+// A claim that was handed over to the main worktree is not an orphan. There is a copy of a claim
+// without its record only while another worktree may take the claim.
 func TestHandedOverToTheMainWorktree(t *testing.T) {
 	common := t.TempDir()
 	one := Claims{GitDir: filepath.Join(common, "worktrees", "one"), Common: common}
@@ -66,8 +66,8 @@ func TestHandedOverToTheMainWorktree(t *testing.T) {
 	assert.Len(t, held, 1)
 }
 
-// A worktree that was taken for removed may come back, with its disk or after "git worktree repair". What
-// another one took over meanwhile is no longer its own.
+// A worktree that counted as removed may come back, with its disk or after "git worktree repair". It no
+// longer holds the claims that another worktree took over meanwhile.
 func TestAdoptedClaimLeavesTheWorktreeThatComesBack(t *testing.T) {
 	common := t.TempDir()
 	one := Claims{GitDir: filepath.Join(common, "worktrees", "one"), Common: common}

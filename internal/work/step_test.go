@@ -63,8 +63,8 @@ func TestKeptStep(t *testing.T) {
 	assert.Equal(t, []handoff.ID{otherID}, entries, "a record that says nothing is removed")
 }
 
-// A step that waits and a claim are one record: neither is lost when the other changes,
-// and an end takes both away.
+// A waiting step and its claim are one record: neither is lost when the other changes, and the end
+// of the claim removes both.
 func TestStepAndClaimAreOneRecord(t *testing.T) {
 	c := claimsIn(t.TempDir())
 	h := &Claim{ID: someID, Agent: "fixer", Actor: "fixer", Nonce: "n"}
@@ -105,7 +105,7 @@ func TestStepAndClaimAreOneRecord(t *testing.T) {
 	assert.Empty(t, waiting)
 }
 
-// Processes that change one record at once all count: none writes over another.
+// If processes change one record at once, every change counts: none overwrites another.
 func TestUpdatesAtOnce(t *testing.T) {
 	c := claimsIn(t.TempDir())
 	store(t, c, &Claim{ID: someID, Agent: "fixer", Actor: "fixer", Nonce: "n"})

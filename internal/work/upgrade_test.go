@@ -53,7 +53,7 @@ func TestUpgrade(t *testing.T) {
 	check()
 	require.NoError(t, c.Upgrade(t.Context()))
 
-	// Killed before the old file went.
+	// The process was killed before it removed the old file.
 	step(someID, "acknowledged", "n", "")
 	require.NoError(t, c.Upgrade(t.Context()))
 	check()
