@@ -13,8 +13,8 @@ const MaxAnswer = 9000
 
 type object map[string]any
 
-// Context adds a text to the model's context, at the start of a session and at a
-// prompt: no client takes one at other events. An empty text is no answer.
+// Context adds a text to the model's context, at the start of a session and at a prompt. No client
+// takes a text at other events. For an empty text there is no answer.
 func (c *Call) Context(text string) []byte {
 	if text == "" || c.Event != SessionStart && c.Event != Prompt {
 		return nil

@@ -149,7 +149,7 @@ var errArguments = errors.New("the arguments of its tool are not JSON")
 // Read reads a call of client's hook for event. An empty input is an empty object. It returns
 // nil without an error if githandoff has no answer for the client or the event.
 //
-// The call of a tool is returned also if it cannot be read: a token may forbid it, see
+// Even a tool call that cannot be read is returned, because a token may forbid it, see
 // [Call.Unread].
 //
 // Copilot CLI, Cursor and VS Code also run the hooks of Claude Code. The environment and

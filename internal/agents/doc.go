@@ -5,8 +5,8 @@
 // and in the form of an answer.
 //
 //   - [Read] turns a client's input into a [Call], which has one form for all.
-//   - [Call.Context], [Call.Deny], [Call.Block] and [Call.Note] spell an answer as
-//     the asking client takes it. Nil is no answer: nothing is printed.
+//   - [Call.Context], [Call.Deny], [Call.Block] and [Call.Note] spell an answer in
+//     the form that the asking client takes. If it is nil, nothing is printed.
 //   - [Call.Scopes] names the authority a tool call needs.
 //   - [Announcement], [Arrival] and [Reminder] are the sentences for an agent.
 //

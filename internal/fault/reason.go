@@ -222,7 +222,7 @@ const (
 	HasDetail Reason = "detail"
 	// NoValue (6, template): the template asks for a value not given.
 	NoValue Reason = "no_value"
-	// NotAFile (6, draft): the draft is no regular file.
+	// NotAFile (6, draft): the draft is not a regular file.
 	NotAFile Reason = "not_a_file"
 	// Edited (5, set-up): a file was edited by somebody else, and is left alone.
 	Edited Reason = "edited"
@@ -314,7 +314,7 @@ const (
 	HookManager Reason = "hook_manager"
 	// HookBackupExists (1, set-up): the place for the former hook is taken.
 	HookBackupExists Reason = "hook_backup_exists"
-	// HookNotAFile (1, set-up): the hook is no regular file.
+	// HookNotAFile (1, set-up): the hook is not a regular file.
 	HookNotAFile Reason = "hook_not_a_file"
 	// Crashed (70, all): a bug in githandoff.
 	Crashed Reason = "bug"

@@ -197,7 +197,7 @@ func (cj *codeJudge) checkClaims(ctx context.Context, ref string, list []signedB
 // moved returns a ref and, if it is symbolic, the ref git moves instead.
 func (cj *codeJudge) moved(ctx context.Context, ref string) ([]string, error) {
 	out, err := cj.Verifier.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", ref}})
-	if gitexec.ExitCode(err) == 1 { // it is none
+	if gitexec.ExitCode(err) == 1 { // the ref is not symbolic
 		return []string{ref}, nil
 	}
 	return []string{ref, strings.TrimSpace(string(out))}, err

@@ -23,7 +23,7 @@ func (g *Guard) TakeLists(ctx context.Context) error {
 	published := publishedJudge{g}
 	lists, err := published.lists(ctx, commit)
 	if fault.As(err) != nil {
-		return published.readable(ctx, commit) // it is no list
+		return published.readable(ctx, commit) // it is not a list
 	}
 	if err != nil {
 		return err

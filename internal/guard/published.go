@@ -80,14 +80,14 @@ func (pj publishedJudge) fuller(ctx context.Context, before string, public sign.
 	}
 	text, err := pj.file(ctx, before, sign.MaxKey)
 	if fault.CodeOf(err) == fault.Denied {
-		return nil // what is no file, or too large for a key, has nothing to keep
+		return nil // an object that is not a file, or is too large for a key, has nothing to keep
 	}
 	if err != nil {
 		return err
 	}
 	old, err := sign.ParsePublic(text)
 	if err != nil || old.KID() != public.KID() {
-		return nil //nolint:nilerr // what is no copy of the key has nothing to keep
+		return nil //nolint:nilerr // a blob that is not a copy of the key has nothing to keep
 	}
 	if whole, err := public.With(old); err != nil || whole.Text() != public.Text() {
 		return denied(fault.Rollback, "it lacks packets that the copy of the key here has").

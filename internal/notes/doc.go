@@ -24,11 +24,10 @@
 //
 // # The note
 //
-// A note is a blob of lines, each ended by LF, in byte order, none twice and
-// none empty, of 64 KiB at most. This is the result of the strategy cat_sort_uniq of "git
-// notes merge" for two notes, which git uses where commits are rewritten. Other
-// lines are not read, and go when the note is next written: anybody may have pushed
-// them, and git log shows a note as it stands.
+// A note is a blob of lines, each ended by LF, in byte order, none twice and none empty, of 64 KiB
+// at most. This is the result of the strategy cat_sort_uniq of "git notes merge" for two notes,
+// which git uses where commits are rewritten. Other lines are not read, and are dropped when the
+// note is next written, because anybody may have pushed them, and git log shows a note unchanged.
 //
 // If people ask for notes in git log, they see a derived form: see [Shown].
 //

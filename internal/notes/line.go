@@ -73,8 +73,8 @@ func checkParty(s string) error {
 	return handoff.CheckAgent(agent)
 }
 
-// IsAlias reports whether a line can name a home so. Aliases of another form are
-// left out of lines: a note is shown as it stands, and is no place for prose.
+// IsAlias reports whether a line can name a home by this alias. Aliases of another form are left
+// out of lines, because git shows a note unchanged, so it must not contain prose.
 func IsAlias(s string) bool {
 	const most = 64
 	return s != "" && len(s) <= most && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._/+-") == ""

@@ -24,7 +24,7 @@ type Writer interface {
 	Put(kind string, body []byte) (oid string, err error)
 }
 
-// Root returns the tree of a notes commit, "" where there is none.
+// Root returns the tree of a notes commit, "" if there is none.
 func Root(ctx context.Context, r Reader, tip string) (string, error) {
 	return newWalk(r, nil, tip).root(ctx, tip)
 }

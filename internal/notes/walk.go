@@ -66,9 +66,9 @@ func (t *walk) object(ctx context.Context, oid, want string) ([]byte, error) {
 // note is the state of one target's note in one directory.
 type note struct {
 	name  string   // the digits left, lower case
-	blobs []string // where the note lies: more than one for a target with several
+	blobs []string // the blobs of the note: more than one for a target with several
 	lines []string // of the new note
-	set   bool     // it shall be lines and nothing else; without lines it goes
+	set   bool     // it becomes exactly lines; without lines it is removed
 }
 
 // content reads a note: its well-formed lines, sorted, each once. A blob that is too large for a
@@ -93,7 +93,7 @@ type directory struct {
 	trees    [][]byte                    // raw
 	notes    map[string]*note            // by the digits left
 	subtrees map[string][]string         // trees by two lower-case digits
-	others   map[string]gitobj.TreeEntry // what is no note, by name
+	others   map[string]gitobj.TreeEntry // entries that are not notes, by name
 }
 
 // load reads the directory consisting of trees ("" is an empty one).

@@ -45,7 +45,7 @@ type VerifyContext struct {
 	Handoff   handoff.ID
 	Digest    string       // of the stored envelope blob, see handoff.Digest
 	JTI       string       // obo.jti
-	Agent     string       // whose inbox it lies in
+	Agent     string       // in whose inbox it is
 	Ancestors []handoff.ID // parent, its parent, …, as far as the lineage goes
 	Principal string       // who, of a Handoff-Principal with (token); "": not said
 

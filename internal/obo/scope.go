@@ -134,8 +134,8 @@ const (
 	actionWrite = "repo.write"
 )
 
-// Misspelled returns the action that githandoff checks and that the one of a scope nearly is; "" if
-// it is none or exactly one of these.
+// Misspelled returns the action that githandoff checks and that the action of a scope resembles; ""
+// if it resembles none, or is exactly one of these.
 func Misspelled(scope string) string {
 	action, _, _ := strings.Cut(scope, ":")
 	return fault.Nearest(action, []string{actionPush, actionWrite})

@@ -48,7 +48,7 @@ func TestRoute(t *testing.T) {
 	assert.Equal(t, policy.Human, none.Route("fixer", "unknown").To)
 }
 
-// The most specific route counts, wherever it stands.
+// The most specific route counts, wherever it is in the file.
 func TestRouteMostSpecific(t *testing.T) {
 	p, err := policy.Parse([]byte(`routes:
   - {agent: "*", reason: "*", to: anybody}

@@ -218,9 +218,9 @@ func scan(raw []byte, listed bool) (*Record, error) {
 	return r, nil
 }
 
-// IDOf returns the handoff a raw commit claims to be about: the rest of the last line
-// beginning with "Handoff-Id: ", or "" if this is no id. Nothing else about the commit has to
-// be in order, so everybody agrees which handoff a malformed one disputes.
+// IDOf returns the handoff that a raw commit claims to be about: the rest of the last line that
+// begins with "Handoff-Id: ", or "" if this is not an id. Nothing else about the commit has to be
+// valid, so everybody agrees which handoff a malformed commit disputes.
 func IDOf(raw []byte) handoff.ID {
 	const trailer = "\nHandoff-Id: "
 	i := bytes.LastIndex(raw, []byte(trailer))

@@ -45,9 +45,9 @@ type KeyInfo struct {
 	Err    error     // why the file cannot be used
 }
 
-// NewKeystore returns this user's keystore, $XDG_DATA_HOME/githandoff/keys. If there can be
-// none, because there is no home directory or others could change what is in it, each of its
-// methods says so.
+// NewKeystore returns this user's keystore, $XDG_DATA_HOME/githandoff/keys. If there can be no
+// keystore, because there is no home directory or others could change its files, each of its
+// methods returns an error that says so.
 func NewKeystore(getenv func(string) string) Keystore {
 	dir, err := private.Dir(getenv, private.Data)
 	if err != nil {
@@ -76,10 +76,10 @@ func (ks Keystore) path(name string) (string, error) {
 	return filepath.Join(ks.Dir, name+keySuffix), nil
 }
 
-// Generate makes a key, Ed25519 in the old OpenPGP encoding (algorithm 22) with a Curve25519
-// subkey for encryption, so that gpg 2.2 reads both, and stores it under name. An existing key
-// of this name is returned instead, even one made by another process at the same time. An
-// empty passphrase is none.
+// Generate makes a key, Ed25519 in the old OpenPGP encoding (algorithm 22) with a Curve25519 subkey
+// for encryption, so that gpg 2.2 reads both, and stores it under name. An existing key of this
+// name is returned instead, even one made by another process at the same time. With an empty
+// passphrase, the key is not encrypted.
 func (ks Keystore) Generate(name, userID string, passphrase []byte, now time.Time, random io.Reader) (Signer, error) {
 	path, err := ks.path(name)
 	if err != nil {

@@ -128,10 +128,10 @@ func (p PublicKey) Holds(other PublicKey) bool {
 	return len(theirs) > 0 || p.text == other.text
 }
 
-// With merges two copies of a key. Reasons as those of ParsePublic; malformed also if they
-// are not the same key. If both together are too large for a key, a revoked copy is the result:
-// whoever stole the key can sign any number of statements, and none of them may keep its
-// revocation away.
+// With merges two copies of a key. The reasons of its errors are those of ParsePublic, and
+// malformed if they are not copies of the same key. If both together are too large for a key, the
+// result is a revoked copy, because the thief of a key can sign any number of statements, and none
+// of them may suppress its revocation.
 func (p PublicKey) With(other PublicKey) (PublicKey, error) {
 	switch {
 	case p.kid != other.kid:

@@ -112,7 +112,7 @@ func TestPacketsOfStrangersMayGo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			places := [][]byte{slices.Concat(head, add, first.raw[len(head):])}
-			if name != "claimed" { // behind a subkey stand its own signatures
+			if name != "claimed" { // after a subkey there are its own signatures
 				places = append(places, slices.Concat(first.raw, add))
 			}
 			flooded := make([]PublicKey, len(places))

@@ -180,7 +180,7 @@ func TestSSHFiles(t *testing.T) {
 	_, err = OpenSigner(t.Context(), Options{Key: path + ".none"})
 	refused(t, err, "no_key")
 	other := writeFile(t, t.TempDir(), "x", []byte("hello"))
-	for _, mode := range []os.FileMode{0o600, 0o644} { // no hint closes a file that is no key
+	for _, mode := range []os.FileMode{0o600, 0o644} { // no hint changes the mode of a file that is not a key
 		require.NoError(t, os.Chmod(other, mode))
 		_, err = OpenSigner(t.Context(), Options{Key: other})
 		refused(t, err, "malformed")

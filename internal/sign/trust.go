@@ -160,7 +160,7 @@ func (p *pin) narrow(repo TrustEntry) {
 	}
 }
 
-// Earlier returns the earlier of two times of an entry; an empty one is none.
+// Earlier returns the earlier of two times of an entry. An empty time is no limit.
 func Earlier(a, b string) string { return pick(a, b, time.Time.Before) }
 
 // shorten limits the times of an entry to those of other as well.

@@ -29,7 +29,7 @@ type Request struct {
 	Actor, Mail string // author of the commits
 	Now         time.Time
 	Limit       int64    // bytes of the objects that the home lacks, unpacked
-	Allow       []string // paths to send whatever the policy says of them
+	Allow       []string // paths to send whatever the policy says about them
 }
 
 // Snapshot is a captured state, not yet written.
@@ -136,7 +136,8 @@ func (c *shot) take(ctx context.Context) error {
 		}
 		return err
 	}
-	// A file new by now is no part of the captured state; untracked files are compared below.
+	// A file that appeared meanwhile is not part of the captured state; untracked files are
+	// compared below.
 	again, err := readStatus(ctx, run, "no") // it takes a third of the time
 	if err != nil {
 		return err

@@ -108,7 +108,7 @@ func state(t require.TestingT, git *gittest.Repo) string {
 		full := filepath.Join(git.Dir, path)
 		info, err := os.Lstat(full)
 		switch {
-		case err != nil, info.IsDir() && path != "sub" && isEmpty(full): // git knows the empty directory of a submodule alone
+		case err != nil, info.IsDir() && path != "sub" && isEmpty(full): // git keeps an empty directory only for a submodule
 			fmt.Fprintf(&b, "%q gone\n", path)
 		case info.Mode()&fs.ModeSymlink != 0:
 			to, err := os.Readlink(full)

@@ -64,8 +64,8 @@ func (c *Contents) CheckOutHere(ctx context.Context, branch string) error {
 	return c.arrive(ctx, branch, whole)
 }
 
-// FinishHere goes on with a CheckOutHere interrupted while HEAD was at the commit from. Files
-// changed here since are not lost: FinishHere refuses and names them.
+// FinishHere continues a CheckOutHere that was interrupted while HEAD was at the commit from. Files
+// that were changed here since are not lost: FinishHere refuses, and names them.
 func (c *Contents) FinishHere(ctx context.Context, branch, from string) error {
 	whole, err := c.Whole(ctx)
 	if err != nil {

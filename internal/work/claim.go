@@ -97,9 +97,9 @@ func (h *Claim) Held() bool { return h.Nonce != "" && !h.Ended }
 // Finished reports whether the waiting step ends this claim.
 func (h *Claim) Finished() bool { return h.Pending.ends() && h.Pending.Nonce == h.Nonce }
 
-// Step is a step its hub could not take. It is signed when it is sent. It names the claim it
-// stands on, and is dropped if the claim was lost. A rejection stands on no claim, and is
-// dropped if somebody claimed the handoff.
+// Step is a step that its hub could not take. It is signed when it is sent. It names the claim on
+// which it is based, and is dropped if that claim was lost. A rejection is based on no claim, and
+// is dropped if somebody claimed the handoff.
 type Step struct {
 	Event record.Event `json:"event"` // acknowledged, failed, progressed, released
 	Nonce string       `json:"nonce"` // of the claim; "" of a rejection

@@ -215,9 +215,9 @@ func (c Claims) EndedBySuffix(arg string) (*Claim, error) {
 	return nil, nil
 }
 
-// Adopt takes over the claims an agent made with a key in worktrees of this clone removed
-// since, also where another worktree has the name of that one by now. It holds the lock of the clone
-// meanwhile: a claim has one worktree.
+// Adopt takes over the claims that an agent made with a key in worktrees of this clone that were
+// removed since, even if another worktree has the same name by now. It holds the lock of the clone
+// meanwhile, because a claim belongs to one worktree.
 func (c Claims) Adopt(ctx context.Context, agent, kid string) error {
 	all, err := c.orphans(agent, kid)
 	if err != nil || len(all) == 0 {
@@ -304,9 +304,9 @@ type kept struct {
 	Home  string `json:"home"`
 }
 
-// Upgrade moves the files of earlier versions of githandoff into today's records. Each record
-// is written before the old file goes, so a killed process leaves both, and the next one goes
-// on. Without old files it costs one system call.
+// Upgrade moves the files of earlier versions of githandoff into today's records. Each record is
+// written before the old file is removed. If the process is killed, both are left, and the next
+// process goes on. Without old files, Upgrade costs one system call.
 func (c Claims) Upgrade(ctx context.Context) error {
 	steps := Documents[kept]{Dir: filepath.Join(c.GitDir, "githandoff", "journal")}
 	if _, err := os.Lstat(steps.Dir); errors.Is(err, fs.ErrNotExist) {

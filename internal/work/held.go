@@ -31,7 +31,7 @@ type Held struct {
 // Standing is the state of a recorded claim, as far as this clone knows.
 type Standing struct {
 	Holder *Claim
-	Home   lifecycle.Home // nil where no alias leads to it any more
+	Home   lifecycle.Home // nil if no alias leads to it any more
 	State  *lifecycle.State
 	Over   *record.Record // the step ending the claim; nil while it may stand
 }
@@ -148,8 +148,8 @@ func (w *Held) Close(ctx context.Context, st *Standing) error {
 	return w.Claims.End(ctx, st.Holder, w.Verifier.Keys.Now())
 }
 
-// Stands says where claims stand. Ended ones are closed; lost are those among them ended by
-// somebody else, including those found before an error.
+// Stands tells which claims are still in force. It closes those that have ended. lost are the
+// claims that somebody else ended, including those found before an error.
 func (w *Held) Stands(ctx context.Context, held []*Claim) (open, lost []*Standing, err error) {
 	for _, h := range held {
 		st, err := w.Standing(ctx, h)
@@ -271,8 +271,8 @@ func (w *Held) hintsElsewhere() (hints []fault.Hint, err error) {
 	return hints, err
 }
 
-// Kept returns the claim with a kept step of this kind: the same command, given again without an
-// id, means it. Nil if there is none, or more than one.
+// Kept returns the claim with a kept step of this kind, because the same command without an id
+// means that claim. It returns nil if there is no such claim, or more than one.
 func (w *Held) Kept(event record.Event) (*Claim, error) {
 	_, finished, err := w.Split()
 	if err != nil || len(finished) != 1 || finished[0].Pending.Event != event {
