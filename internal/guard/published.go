@@ -253,7 +253,7 @@ func (pj publishedJudge) alone(ctx context.Context, e refs.Edit) error {
 	return nil
 }
 
-// carrier requires a published file to be carried as [publishedJudge.carries] says, where refs are branches.
+// carrier requires that a published file is carried as [publishedJudge.carries] says, if refs are branches.
 func (pj publishedJudge) carrier(ctx context.Context, e refs.Edit) error {
 	if pj.carriers() {
 		return pj.carries(ctx, e, maxPointer)
@@ -261,8 +261,8 @@ func (pj publishedJudge) carrier(ctx context.Context, e refs.Edit) error {
 	return nil
 }
 
-// carries requires the commit around a file to be the one githandoff makes for it. Any other
-// could bring an unjudged history or text.
+// carries requires that the commit around a file is the one that githandoff makes for it. Any other
+// commit could bring a history or a text that nobody judged.
 func (pj publishedJudge) carries(ctx context.Context, e refs.Edit, limit int64) error {
 	if e.New == "" {
 		return nil

@@ -32,8 +32,8 @@ func (c Claims) ended() Documents[Claim] {
 	return Documents[Claim]{Dir: filepath.Join(c.GitDir, "githandoff", "claims", "ended")}
 }
 
-// holders has a copy of each claim held in a linked worktree, for the whole clone: the directory of a
-// worktree goes when git removes it, and the claims in it would be nobody's.
+// holders has a copy of each claim held in a linked worktree, for the whole clone. When git removes a
+// worktree, it removes its directory, and without the copy nobody would have the claims in it.
 func (c Claims) holders() Documents[Located] {
 	return Documents[Located]{Dir: filepath.Join(c.Common, "githandoff", "holders")}
 }
