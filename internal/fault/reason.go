@@ -204,6 +204,10 @@ const (
 	InviteUsed Reason = "invite_used"
 	// NameTaken (5, set-up): another key is trusted here under the agent's name.
 	NameTaken Reason = "name_taken"
+	// WorktreeTaken (5, set-up): the worktree belongs to another agent.
+	WorktreeTaken Reason = "worktree_taken"
+	// Edited (5, set-up): a file was edited by somebody else, and is left alone.
+	Edited Reason = "edited"
 	// WorkChanged (5, snapshot): a file changed while its snapshot was taken.
 	WorkChanged Reason = "work_changed"
 	// WorkTreeTaken (5, snapshot): the work tree or directory holds something that would be lost.
@@ -224,8 +228,6 @@ const (
 	NoValue Reason = "no_value"
 	// NotAFile (6, draft): the draft is not a regular file.
 	NotAFile Reason = "not_a_file"
-	// Edited (5, set-up): a file was edited by somebody else, and is left alone.
-	Edited Reason = "edited"
 	// NotOwnFile (6, draft): the draft belongs to another user.
 	NotOwnFile Reason = "not_own_file"
 )
@@ -286,8 +288,6 @@ const (
 	NoHome Reason = "no_home"
 	// RelativePath (2, set-up): a variable for a place holds no absolute path.
 	RelativePath Reason = "relative_path"
-	// WorktreeTaken (5, set-up): the worktree belongs to another agent.
-	WorktreeTaken Reason = "worktree_taken"
 	// PublicKey (2, signer): a public key was named where a secret one signs.
 	PublicKey Reason = "public_key"
 	// UnsafeFile (4, 8, trust): a file or directory of keys, trust or state belongs to others, or is open to them.
