@@ -161,7 +161,8 @@ func (rc *Recovery) settleAll(ctx context.Context, home Home, left []*intent) er
 }
 
 // settleBefore settles what is left half done of the inbox refs that a transaction makes. Otherwise each
-// new try of it would add an entry to a lane that has one already.
+// new try of it would add an entry to a lane that has one already. The copies here may be of before the step:
+// if they show no entry of it, that says nothing, and the intent stays.
 func (rc *Recovery) settleBefore(ctx context.Context, home Home, t refs.Transaction) error {
 	for _, e := range t.Edits {
 		if !makesInbox(home, e) {
@@ -172,7 +173,11 @@ func (rc *Recovery) settleBefore(ctx context.Context, home Home, t refs.Transact
 			if i.Home != home.ID() || !slices.ContainsFunc(i.Edits, same) {
 				continue
 			}
-			if _, err := rc.settle(ctx, home, i); err != nil {
+			logged, _, err := rc.reachedLog(ctx, home, i.Edits)
+			if err == nil && logged {
+				_, err = rc.settle(ctx, home, i)
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -294,6 +294,48 @@ func TestAgainAfterHalf(t *testing.T) {
 	}
 }
 
+// far is a home of which the copies here are old. Its git has made no inbox ref in the first try.
+type far struct {
+	*LocalHome
+	unseen []refs.Edit
+}
+
+func (f *far) Refresh(ctx context.Context, _ FetchSpec) error {
+	edits := f.unseen
+	f.unseen = nil
+	return f.Repo.Apply(ctx, refs.Transaction{Edits: edits})
+}
+
+func (f *far) Apply(ctx context.Context, t refs.Transaction) error {
+	if len(f.unseen) > 0 {
+		return &refs.StaleError{Refs: []string{f.unseen[0].Ref}}
+	}
+	return f.LocalHome.Apply(ctx, t)
+}
+
+// What is left half done at a hub is not settled by copies that are of before it.
+func TestAgainAfterHalfUnseen(t *testing.T) {
+	c := newRoles(t)
+	payload := c.prepare(t, c.source, "fixer")
+	_, err := c.source.Offer(t.Context(), dying{c.home, 2}, payload)
+	require.ErrorIs(t, err, errKilled)
+	p := Place{Agent: "fixer", ID: payload.Record.ID}
+	tip, err := c.repo.Resolve(t.Context(), c.lane(p.ID))
+	require.NoError(t, err)
+	require.NotEmpty(t, tip)
+	require.NoError(t, c.repo.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{
+		{Ref: c.lane(p.ID), Old: tip}, {Ref: c.home.Namespace().Inbox("fixer", p.ID), Old: payload.Commit.OID},
+	}}))
+	hub := &far{c.home, []refs.Edit{{Ref: c.lane(p.ID), New: tip}}}
+	_, err = c.source.Offer(t.Context(), hub, payload)
+	require.NoError(t, err)
+	s := c.load(t, c.holder, p)
+	assert.True(t, s.Delivered())
+	assert.Len(t, s.Entries, 1)
+	require.NoError(t, c.holder.Recovery.Run(t.Context(), func(string) (Home, error) { return c.home, nil }))
+	assert.Empty(t, c.holder.Recovery.Intents.left())
+}
+
 // watched is a home that is looked at while a step is taken.
 type watched struct {
 	*LocalHome

@@ -9,6 +9,8 @@ var ofPushes = []mutant{
 		`&& takesOthers(ctx, h, why)`, `&& why == ""`, inScript+"hub_refuses_a_while"),
 	without("what is half done is settled before it is tried again", "internal/lifecycle/intent.go",
 		`if i.Home != home.ID() || !slices`, `if i.Home != "" || !slices`, inScript+"hub_hides_from_push"),
+	without("what old copies do not show is not settled", "internal/lifecycle/intent.go",
+		`			if err == nil && logged {`, `			if err == nil && (logged || true) {`, "./internal/lifecycle -run TestAgainAfterHalfUnseen"),
 	without("a hub that hides inbox refs from fetches is told by its setting", "internal/crossrepo/shown.go",
 		`line.flag == '=' || line.summary == outdated`, `line.flag == '?'`, inScript+"hub_hides_from_push"),
 	without("a silent hub is waited for once in a command", "internal/crossrepo/remote.go",
