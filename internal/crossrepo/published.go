@@ -134,6 +134,9 @@ func (in Invites) push(ctx context.Context, edits []refs.Edit, objects ...*refs.
 	if refused := in.Hub.guardRefusal(err); refused != nil {
 		return refused
 	}
+	if edits[0].New != "" && report.culprit() != "" { // who may not delete an invitation can hand work over
+		return refusal(ctx, in.Hub, edits, report, err)
+	}
 	said := GitSaid(err)
 	if other := errFormat(&in.Hub.remote, said); other != nil {
 		return other
@@ -148,6 +151,7 @@ func (in Invites) push(ctx context.Context, edits []refs.Edit, objects ...*refs.
 
 // settle lets copies follow, but keeps none of an invitation.
 func (in Invites) settle(ctx context.Context, edits []refs.Edit, objects ...*refs.Object) error {
+	in.Hub.book.forgetRefusals(edits[0].New == "")
 	if len(edits) > 1 {
 		if err := in.Hub.Repo.Apply(ctx, refs.Transaction{Edits: edits[1:], Objects: objects}); err != nil {
 			return err

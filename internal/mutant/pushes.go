@@ -11,6 +11,11 @@ var ofPushes = []mutant{
 		`if i.Home != home.ID() || !slices`, `if i.Home != "" || !slices`, inScript+"hub_hides_from_push"),
 	without("what old copies do not show is not settled", "internal/lifecycle/intent.go",
 		`			if err == nil && logged {`, `			if err == nil && (logged || true) {`, "./internal/lifecycle -run TestAgainAfterHalfUnseen"),
+	without("an invitation that a hub refuses is quoted as any push", "internal/crossrepo/published.go",
+		`report.culprit() != "" {`, `report.culprit() == "?" {`, inScript+"invite_refused"),
+	without("an invitation that a hub takes ends what doctor says of an earlier one", "internal/crossrepo/published.go",
+		`	in.Hub.book.forgetRefusals(edits[0].New == "")
+`, ``, inScript+"invite_refused"),
 	without("a hub that hides inbox refs from fetches is told by its setting", "internal/crossrepo/shown.go",
 		`line.flag == '=' || line.summary == outdated`, `line.flag == '?'`, inScript+"hub_hides_from_push"),
 	without("a silent hub is waited for once in a command", "internal/crossrepo/remote.go",
