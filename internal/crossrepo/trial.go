@@ -8,7 +8,9 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -27,7 +29,15 @@ type Trial struct {
 	WasGuarded bool     // a guard answered before, and none does now
 	Untried    []string // what could not be tried
 	Left       []string // refs that could not be deleted again
+	Swept      int      // probes of earlier trials that were deleted
 }
+
+// A trial ends within minutes, unless it is killed: then a later one deletes its probes after probeAge. The name
+// of a probe begins with its time, because its commit has none.
+const (
+	probeAge  = 24 * time.Hour
+	mostSwept = 100 // in one trial
+)
 
 // trial returns the name of probes never made before, and their objects, with size bytes git cannot
 // compress. The commit is the last one. A guard requires it to be a [refs.Carrier].
@@ -35,6 +45,7 @@ func trial(h *remote, random io.Reader, size int) (name string, objects []*refs.
 	if name, err = handoff.RandomHex(random); err != nil {
 		return "", nil, err
 	}
+	name = fmt.Sprintf("%08x", uint32(time.Now().Unix())) + name[8:]
 	body := make([]byte, size)
 	if _, err := io.ReadFull(random, body); err != nil {
 		return "", nil, fmt.Errorf("read random bits: %w", err)
@@ -85,8 +96,12 @@ func Try(ctx context.Context, h *Hub, random io.Reader) (*Trial, error) {
 // whole makes the trial of probes that a hub has taken.
 func (t *Trial) whole(ctx context.Context, h *Hub, random io.Reader, made []refs.Edit) (err error) {
 	inbox, work := made[0], made[1]
-	if t.Refused, err = readBack(ctx, h, inbox.New, inbox.Ref, work.Ref); err != nil || t.Refused != nil {
+	there, err := h.listed(ctx, probeTimeout, h.probes(refs.KindInbox, "*"), h.probes(refs.KindWork, "*"))
+	if err != nil {
 		return err
+	}
+	if t.Refused = readBack(ctx, h, there, inbox.New, inbox.Ref, work.Ref); t.Refused != nil {
+		return nil //nolint:nilerr // the refusal is the result of the trial
 	}
 	n, other, err := trial(&h.remote, random, 1)
 	if err != nil {
@@ -96,6 +111,7 @@ func (t *Trial) whole(ctx context.Context, h *Hub, random io.Reader, made []refs
 	t.step(ctx, h, []refs.Edit{{Ref: inbox.Ref, Old: inbox.New, New: moved}, {Ref: work.Ref, Old: work.New}}, other...)
 	t.step(ctx, h, []refs.Edit{{Ref: inbox.Ref, Old: moved}})
 	if t.Refused == nil {
+		t.sweep(ctx, h, there)
 		err = t.log(ctx, h, n, other)
 	}
 	return err
@@ -225,29 +241,50 @@ func (t *Trial) clean(ctx context.Context, h *remote, copies ...string) {
 	}
 }
 
-// readBack reads the refs of a trial back, as those who fetch see them. A ref that they do not see is
+// probes returns the hub's name of a probe.
+func (h *Hub) probes(kind, name string) string { return h.RemoteName(h.Namespace().Probe(kind, name)) }
+
+// sweep deletes what killed trials left among the refs of a hub. Another trial may do the same: then nothing is
+// deleted here.
+func (t *Trial) sweep(ctx context.Context, h *Hub, there map[string]string) {
+	var old []refs.Edit
+	for _, kind := range []string{refs.KindInbox, refs.KindWork} {
+		for name, oid := range there {
+			n, ok := strings.CutPrefix(name, h.probes(kind, ""))
+			ref := h.Namespace().Probe(kind, n)
+			if !ok || !h.Namespace().IsProbe(ref) || len(old) == mostSwept {
+				continue
+			}
+			made, err := strconv.ParseUint(n[:8], 16, 32)
+			if err == nil && time.Since(time.Unix(int64(made), 0)) > probeAge {
+				old = append(old, refs.Edit{Ref: ref, Old: oid})
+			}
+		}
+	}
+	if len(old) == 0 {
+		return
+	}
+	if report, err := h.Push(ctx, refs.Transaction{Edits: old}); err == nil && report.Accepted(old) {
+		t.Swept = len(old)
+	}
+}
+
+// readBack looks for the refs of a trial among those that fetches see. A ref that they do not see is
 // hidden, or gone: git sends no deletion of a ref that the hub does not show to those who push.
-func readBack(ctx context.Context, h *Hub, commit string, copies ...string) (refused, err error) {
-	var names []string
+func readBack(ctx context.Context, h *Hub, there map[string]string, commit string, copies ...string) (refused error) {
 	for _, ref := range copies {
-		names = append(names, h.RemoteName(ref))
-	}
-	there, err := h.listed(ctx, probeTimeout, names...)
-	if err != nil {
-		return nil, err
-	}
-	for i, name := range names {
+		name := h.RemoteName(ref)
 		if there[name] != "" {
 			continue
 		}
-		deletion := []refs.Edit{{Ref: copies[i], Old: commit}}
+		deletion := []refs.Edit{{Ref: ref, Old: commit}}
 		if report, perr := h.Push(ctx, refs.Transaction{Edits: deletion}); perr != nil && report.overtaken(h, deletion) {
-			return h.Alias.errNotKept(name), nil
+			return h.Alias.errNotKept(name)
 		}
-		return h.Alias.errHidden(name), nil
+		return h.Alias.errHidden(name)
 	}
 	h.book.note(func(k *findings) { k.Unshown, k.Shows = "", true })
-	return nil, nil
+	return nil
 }
 
 // LostGuard returns the problem of a hub whose guard answered once and does not any more.

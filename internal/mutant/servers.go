@@ -45,6 +45,11 @@ var ofServers = []mutant{
 		`case !maps.Equal(report.below(`, `case false && !maps.Equal(report.below(`, "./internal/cli -run TestScript/doctor_try_parts"),
 	without("a hub that hides the log alone is noticed", "internal/crossrepo/trial.go",
 		`lines[name].flag == '!'`, `lines[name].flag == '?'`, "./internal/cli -run TestScript/doctor_try_parts"),
+	without("a trial deletes what earlier ones left", "internal/crossrepo/trial.go",
+		`		t.sweep(ctx, h, there)
+`, ``, inScript+"doctor_try_parts"),
+	without("a trial leaves the probes of one that runs beside it", "internal/crossrepo/trial.go",
+		`> probeAge {`, `> -1<<62 {`, inScript+"doctor_try_parts"),
 	without("a guard takes nothing but a probe in its place", "internal/guard/published.go",
 		`return pj.carries(ctx, e, handoff.MaxEnvelope)`, `return pj.carries(ctx, refs.Edit{}, handoff.MaxEnvelope)`, "./internal/cli -run TestScript/doctor_try_parts"),
 	without("an audit passes over a probe", "internal/app/audit/compare.go",

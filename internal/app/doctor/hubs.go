@@ -130,6 +130,9 @@ func tellTrial(d *checkup, check string, hub *crossrepo.Hub, t *crossrepo.Trial)
 		for _, what := range t.Untried {
 			text += "; not tried: " + what
 		}
+		if t.Swept > 0 {
+			text += "; deleted " + fault.Count(t.Swept, "ref") + " that earlier trials had left"
+		}
 		d.ok(check, "%s", text)
 	}
 	if t.WasGuarded {
