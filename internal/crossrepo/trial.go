@@ -85,7 +85,7 @@ func Try(ctx context.Context, h *Hub, random io.Reader) (*Trial, error) {
 		err = t.whole(ctx, h, random, made)
 	}
 	if t.Refused != nil || err != nil {
-		t.clean(context.WithoutCancel(ctx), &h.remote, inbox, work)
+		t.clean(context.WithoutCancel(ctx), &h.remote, tipOf(objects), inbox, work)
 		return t, err
 	}
 	h.book.forgetRefusals(true)
@@ -144,7 +144,7 @@ func (t *Trial) clash(ctx context.Context, h *remote, ref string, objects []*ref
 	edits := []refs.Edit{{Ref: ref, New: tipOf(objects)}, {Ref: ref + "/x", New: tipOf(objects)}}
 	report, err := h.Push(ctx, refs.Transaction{Edits: edits, Objects: objects})
 	if err == nil {
-		t.clean(context.WithoutCancel(ctx), h, ref+"/x", ref)
+		t.clean(context.WithoutCancel(ctx), h, tipOf(objects), ref+"/x", ref)
 	}
 	return report, edits, err
 }
@@ -226,8 +226,9 @@ func (t *Trial) step(ctx context.Context, h *Hub, edits []refs.Edit, objects ...
 	}
 }
 
-// clean deletes the refs left by a refused trial, and names those it cannot.
-func (t *Trial) clean(ctx context.Context, h *remote, copies ...string) {
+// clean deletes the refs left by a refused trial, and names those it cannot. A hub may refuse to delete what it has
+// not: git would make such a ref.
+func (t *Trial) clean(ctx context.Context, h *remote, commit string, copies ...string) {
 	for _, ref := range copies {
 		name := h.RemoteName(ref)
 		settings, target := untracked(h)
@@ -235,7 +236,10 @@ func (t *Trial) clean(ctx context.Context, h *remote, copies ...string) {
 			Args: slices.Concat(settings, pushArgs, []string{"--", target, ":" + name}), Timeout: gitexec.RemoteTimeout, Finish: true,
 		})
 		report := parseReport(out)
-		if err != nil && report.lines[name].flag != '-' && report.hidden() == "" {
+		if err == nil || report.lines[name].flag == '-' || report.hidden() != "" {
+			continue
+		}
+		if lines, _ := shownToPush(ctx, h, refs.Ref{Name: ref, OID: commit}); lines[name].flag != '*' {
 			t.Left = append(t.Left, name)
 		}
 	}

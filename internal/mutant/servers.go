@@ -39,12 +39,14 @@ var ofServers = []mutant{
 	without("a list of keys that git cannot read is not passed over", "internal/guard/listed.go",
 		`return published.readable(ctx, commit)`, `return nil`, "./internal/guard -run TestTakeLists_unreadable"),
 	without("a trial leaves nothing at the hub", "internal/crossrepo/trial.go",
-		`		t.clean(context.WithoutCancel(ctx), &h.remote, inbox, work)
+		`		t.clean(context.WithoutCancel(ctx), &h.remote, tipOf(objects), inbox, work)
 `, ``, "./internal/cli -run TestScript/doctor_try"),
 	without("a hub that refuses the log alone is noticed", "internal/crossrepo/trial.go",
 		`case !maps.Equal(report.below(`, `case false && !maps.Equal(report.below(`, "./internal/cli -run TestScript/doctor_try_parts"),
 	without("a hub that hides the log alone is noticed", "internal/crossrepo/trial.go",
 		`lines[name].flag == '!'`, `lines[name].flag == '?'`, "./internal/cli -run TestScript/doctor_try_parts"),
+	without("a trial leaves nothing where its push was refused", "internal/crossrepo/trial.go",
+		`lines[name].flag != '*' {`, `lines[name].flag != '?' {`, inScript+"doctor_try_parts"),
 	without("a trial deletes what earlier ones left", "internal/crossrepo/trial.go",
 		`		t.sweep(ctx, h, there)
 `, ``, inScript+"doctor_try_parts"),
