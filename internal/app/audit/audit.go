@@ -203,8 +203,8 @@ func (h *Handler) tellFetched(ctx context.Context, hub *crossrepo.Hub, f *fetche
 			return a.Finding(hub, Finding{Reason: moved.Reason, Text: moved.Message, Hints: moved.Hints})
 		}
 		first := slices.IndexFunc(f.memory, func(lane refs.Ref) bool { return hub.RemoteName(lane.Name) == lost[0] })
-		if hidden := hub.WhyLost(ctx, f.memory[first]); hidden != nil {
-			lost, err, f.err = nil, hidden, hidden
+		if hidden := fault.As(hub.WhyLost(ctx, f.memory[first])); hidden != nil {
+			return a.Finding(hub, Finding{Reason: fault.Rollback, Lane: lost[0], Text: hidden.Message, Hints: hidden.Hints})
 		}
 	}
 	for _, lane := range lost {
