@@ -206,7 +206,7 @@ func (a *app) workspace(ctx context.Context, n need) (*workspace.Workspace, erro
 		Homes: workspace.Homes{
 			Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Local: local, Engine: engine, OnWarn: a.Warn,
 		},
-		Claims: work.Claims{GitDir: repo.GitDir, Common: repo.CommonDir},
+		Claims: work.ClaimsOf(repo),
 		Agent:  agent,
 	}
 	engine.Verifier.HomeOf = ws.Home

@@ -144,7 +144,7 @@ func (c completions) heldIDs(cmd *cobra.Command, args []string, _ string) ([]str
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	held, _ := work.Claims{GitDir: repo.GitDir, Common: repo.CommonDir}.Held()
+	held, _ := work.ClaimsOf(repo).Held()
 	var ids []string
 	for _, h := range held {
 		ids = append(ids, string(h.ID))

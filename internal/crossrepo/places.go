@@ -77,8 +77,9 @@ func (as Aliases) place(name, url string) (a *Alias, placed string, err error) {
 			WithHints(fault.Run("git", "remote", "set-url", name, URL(url).Bare()).Because("moves the remote; another alias leaves it alone"))
 	}
 	for _, other := range append([]string{name}, as.Names()...) {
-		if i := slices.IndexFunc(places(as, other), same); i >= 0 {
-			url = places(as, other)[i]
+		urls := places(as, other)
+		if i := slices.IndexFunc(urls, same); i >= 0 {
+			url = urls[i]
 			break
 		}
 	}

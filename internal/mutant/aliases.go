@@ -44,7 +44,7 @@ var ofAliases = []mutant{
 		`_ = keep(ctx, as, a, placed)
 	compared, err := remembers(ctx, hub, all)`, inScript+"repo_refused"),
 	without("a token of a remote goes along", "internal/crossrepo/places.go",
-		`url = places(as, other)[i]`, `_ = i`, inScript+"repo_slash"),
+		`url = urls[i]`, `_ = i`, inScript+"repo_slash"),
 	without("an alias that goes leaves another name", "internal/cli/repo.go",
 		`if open > 0 && aliases.NameOf(al.RepoID) == "" {`, `if open > 0 {`, inScript+"repo_slash"),
 	without("a place of two that has a name already is told by it", "internal/crossrepo/places.go",

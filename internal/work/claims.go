@@ -23,6 +23,9 @@ type Claims struct {
 	Common string // git's directory of the clone: the same in its main worktree
 }
 
+// ClaimsOf returns the claims of the worktree in which a repository was opened.
+func ClaimsOf(repo *refs.Repo) Claims { return Claims{GitDir: repo.GitDir, Common: repo.CommonDir} }
+
 // current has the records of claims that are held, and of steps that wait for their hub.
 func (c Claims) current() Documents[Claim] {
 	return Documents[Claim]{Dir: filepath.Join(c.GitDir, "githandoff", "claims"), amend: nameProgress}

@@ -47,7 +47,7 @@ func (d *checkup) checkLeftovers(ctx context.Context) {
 }
 
 func (d *checkup) checkWaiting(ctx context.Context) {
-	steps, err := work.Claims{GitDir: d.repo.GitDir, Common: d.repo.CommonDir}.Waiting()
+	steps, err := work.ClaimsOf(d.repo).Waiting()
 	if err != nil {
 		d.problem("waiting", err)
 		return

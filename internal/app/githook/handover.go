@@ -167,7 +167,7 @@ func (c *Commit) emit(to, head string) fault.Hint {
 
 // dueClaims lists the claims whose lease is half over.
 func (h *Handover) dueClaims() ([]*work.Claim, error) {
-	held, err := work.Claims{GitDir: h.Repo.GitDir, Common: h.Repo.CommonDir}.Held()
+	held, err := work.ClaimsOf(h.Repo).Held()
 	return slices.DeleteFunc(held, func(claim *work.Claim) bool {
 		return !claim.Printed || !h.Now().After(claim.At.Add(claim.Lease.Sub(claim.At)/2))
 	}), err

@@ -263,7 +263,7 @@ func (h *Messages) actingUnder() (*work.Claim, error) {
 	if h.Agent == "" {
 		return nil, nil // nobody works here, so nobody holds anything
 	}
-	held, err := work.Claims{GitDir: h.Repo.GitDir, Common: h.Repo.CommonDir}.Held()
+	held, err := work.ClaimsOf(h.Repo).Held()
 	if err != nil {
 		return nil, err
 	}
