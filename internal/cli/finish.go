@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/app/emit"
@@ -42,7 +43,7 @@ With --snapshot, the sender first gets a handoff of its own with the state of th
 tree, at the same home. The result "follow_up" of the receipt is the id of that handoff.`,
 		example:  []string{"githandoff ack --summary 'sessions are renewed' --result pr=17"},
 		brief:    []string{"summary", "result", "snapshot"},
-		args:     takesID(0, &c.id),
+		args:     takesIDNotWords(&c.id),
 		complete: completions{a}.heldIDs,
 		flags: func(f *pflag.FlagSet) {
 			paragraphsVar(f, &c.summary, "summary", "say in `TEXT` what was done; stays in the log")
@@ -67,7 +68,7 @@ checkpoint, in the same transaction. Without a claim, the command rejects the of
 snapshot goes back with the return handoff; --snapshot replaces it with the state of
 this work tree.`,
 		example:  []string{"githandoff fail --reason 'the database is read-only here'"},
-		args:     takesID(0, &c.id),
+		args:     takesIDNotWords(&c.id),
 		complete: completions{a}.heldIDs,
 		flags: func(f *pflag.FlagSet) {
 			paragraphsVar(f, &c.reason, "reason", "give the reason in `TEXT`; stays in the log")
@@ -85,7 +86,7 @@ func newProgress(a *app) command {
 		use:      "progress [ID] [-m TEXT]",
 		short:    "Renew the lease of a claim, and report progress",
 		example:  []string{"githandoff progress -m 'the test fails as it should'"},
-		args:     takesID(0, &c.id),
+		args:     takesIDNotWords(&c.id),
 		complete: completions{a}.heldIDs,
 		flags: func(f *pflag.FlagSet) {
 			paragraphsVar(f, &c.message, "message", "say in `TEXT` how far the work is; stays in the log")
@@ -146,6 +147,17 @@ func (c *finishCommand) run(ctx context.Context, event record.Event) error {
 		return err
 	}
 	return c.print(done, event)
+}
+
+// takesIDNotWords binds an id. Words that a shell split stay together, for checkID.
+func takesIDNotWords(to *string) cobra.PositionalArgs {
+	one := takesID(0, to)
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 && handoff.CheckSuffix(handoff.Typed(args[0])) != nil {
+			args = []string{strings.Join(args, " ")}
+		}
+		return one(cmd, args)
+	}
 }
 
 // checkID refuses words in the place of an id, with the command that takes them.
