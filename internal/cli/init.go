@@ -9,6 +9,7 @@ import (
 	"githandoff/internal/app/initrepo"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 )
@@ -76,8 +77,8 @@ func (c *initCommand) run(ctx context.Context) error {
 	if !c.private && c.person == "" && (!done.Fresh || !needsPrefix(ctx, c.app)) {
 		publishOwn(ctx, c.app, done.Fresh)
 	}
-	return c.Result(initRow{done.Agent, done.Key, done.RepoID}, func(t *output.Lines) {
-		t.Line("%s  %s", done.Agent, done.Key)
+	return c.Result(initRow{done.Agent, done.Key.KID(), done.RepoID}, func(t *output.Lines) {
+		t.Line("%s  %s", done.Agent, done.Key.KID())
 		if done.Fresh && c.person == "" {
 			t.Then(func() { tellWhatComesNext(c.app) })
 		}
@@ -86,6 +87,10 @@ func (c *initCommand) run(ctx context.Context) error {
 
 // setUp is like init without its output.
 func (c *initCommand) setUp(ctx context.Context) (*initrepo.Result, error) {
+	if c.gitSigns && c.Key == "" && c.Getenv(gitexec.KeyVariable) != "" {
+		return nil, usage("--sign-commits: git cannot sign with the key in $%s", gitexec.KeyVariable).
+			WithHints(fault.Fact("a key in a file can be named with --key"))
+	}
 	repo, err := c.openRepo(ctx)
 	if err != nil {
 		return nil, err
@@ -94,7 +99,7 @@ func (c *initCommand) setUp(ctx context.Context) (*initrepo.Result, error) {
 	if r.Agent, err = c.name(repo); err != nil {
 		return nil, err
 	}
-	h := &initrepo.Handler{Key: c.publicKey, KeyDir: c.keystore().Dir, Trust: c.loadTrust, Now: c.Now, Random: c.Random, Warn: c.Warn}
+	h := &initrepo.Handler{Key: c.publicKey, Keystore: c.keystore(), Trust: c.loadTrust, Now: c.Now, Random: c.Random, Warn: c.Warn}
 	done, err := h.SetUp(ctx, repo, r)
 	if err != nil {
 		return nil, err
@@ -110,7 +115,7 @@ func (c *initCommand) setUp(ctx context.Context) (*initrepo.Result, error) {
 		}
 	}
 	if c.gitSigns {
-		return done, h.SignCommits(ctx, repo, r, done.Key)
+		return done, h.SignCommits(ctx, repo, r.Agent, done.Key)
 	}
 	return done, nil
 }

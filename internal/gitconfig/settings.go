@@ -5,6 +5,7 @@ package gitconfig
 import (
 	"context"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -34,8 +35,37 @@ type Settings struct {
 // Of returns the settings of a repository, which all its worktrees share.
 func Of(repo *refs.Repo) Settings { return Settings{repo, "--local"} }
 
-// OfWorktree returns the settings of one worktree. They count if extensions.worktreeConfig is set.
-func OfWorktree(repo *refs.Repo) Settings { return Settings{repo, "--worktree"} }
+// OfWorktree returns the settings of one worktree, and lets git read such settings
+// (extensions.worktreeConfig). From then on, the settings that all worktrees share count in each of them;
+// so core.bare and core.worktree move to those of the main worktree first, as "git help worktree"
+// demands.
+func OfWorktree(ctx context.Context, repo *refs.Repo) (Settings, error) {
+	own, shared := Settings{repo, "--worktree"}, Of(repo)
+	if repo.Config.Bool("extensions.worktreeConfig") {
+		return own, nil
+	}
+	for _, key := range []string{"core.bare", "core.worktree"} {
+		if key == "core.bare" && !repo.Config.Bool(key) {
+			continue
+		}
+		out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", shared.scope, "--null", "--get", key}})
+		value := strings.TrimSuffix(string(out), "\x00")
+		switch {
+		case gitexec.ExitCode(err) == missing:
+			continue
+		case err != nil:
+			return own, err
+		}
+		main := Settings{repo, "--file=" + filepath.Join(repo.CommonDir, "config.worktree")}
+		if err := main.Set(ctx, key, value); err != nil {
+			return own, err
+		}
+		if err := shared.Unset(ctx, key); err != nil {
+			return own, err
+		}
+	}
+	return own, shared.Set(ctx, "extensions.worktreeConfig", "true")
+}
 
 // Set gives a key one value, in place of all that it has.
 func (s Settings) Set(ctx context.Context, key, value string) error {
@@ -71,8 +101,9 @@ func (s Settings) RemoveSection(ctx context.Context, section string) error {
 }
 
 const (
-	notSet = 5 // exit code of "git config --unset-all"
-	tries  = 9 // a second, while another git holds the lock
+	missing = 1 // exit code of "git config --get"
+	notSet  = 5 // exit code of "git config --unset-all"
+	tries   = 9 // a second, while another git holds the lock
 )
 
 func (s Settings) values(key string) []string {

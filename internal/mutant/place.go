@@ -9,6 +9,10 @@ const (
 // ofPlace are the guards of where a command runs, whose files it believes, and whose key
 // signs.
 var ofPlace = []mutant{
+	without("a bare repository with settings of one worktree is bare, and its worktrees are not", "internal/gitconfig/settings.go",
+		`[]string{"core.bare", "core.worktree"}`, `[]string{"core.worktree"}`, inScript+"init_sign_commits"),
+	without("a submodule with settings of one worktree keeps its files apart from those of the others", "internal/gitconfig/settings.go",
+		`[]string{"core.bare", "core.worktree"}`, `[]string{"core.bare"}`, inScript+"init_sign_commits"),
 	without("a home that cannot be looked at is not to be made writable", "internal/refs/disk.go",
 		`&& looked(err):`, `&& false:`, "./internal/refs -run TestDiskFaultOfALook"),
 	without("what a hook manager moved aside goes if it is ours", "hooks/hooks.go",

@@ -302,12 +302,18 @@ func (ks Keystore) Near(name string) []fault.Hint {
 // SetAside returns the hint that makes room for another key of the same name; ok is false if this
 // key is not here.
 func (ks Keystore) SetAside(kid KID) (hint fault.Hint, ok bool) {
+	path, err := ks.File(kid)
+	name := strings.TrimSuffix(filepath.Base(path), keySuffix)
+	return fault.Run("mv", path, path+".retired").Because("then githandoff init makes another key for %s", name), err == nil
+}
+
+// File returns the path of a stored key, by its KID. Reason: no_key.
+func (ks Keystore) File(kid KID) (string, error) {
 	name, err := ks.nameOf(kid)
 	if err != nil {
-		return hint, false
+		return "", err
 	}
-	path, err := ks.path(name)
-	return fault.Run("mv", path, path+".retired").Because("then githandoff init makes another key for %s", name), err == nil
+	return ks.path(name)
 }
 
 // names returns the names of the keys, as far as they can be listed.

@@ -33,7 +33,7 @@ type Request struct {
 // Result is a worktree set up for its agent.
 type Result struct {
 	Agent  string
-	Key    sign.KID
+	Key    sign.PublicKey
 	RepoID string
 	Fresh  bool // the worktree had another agent before, or none
 }
@@ -43,11 +43,11 @@ type Handler struct {
 	// Key finds the key named by the request, or the key of the name; made is true for a new one.
 	Key func(ctx context.Context, repo *refs.Repo, name string) (public sign.PublicKey, made bool, err error)
 
-	KeyDir string                                     // of the keystore
-	Trust  func(repo *refs.Repo) (*sign.Trust, error) // the keys pinned in the repository
-	Now    func() time.Time
-	Random io.Reader
-	Warn   func(error)
+	Keystore sign.Keystore
+	Trust    func(repo *refs.Repo) (*sign.Trust, error) // the keys pinned in the repository
+	Now      func() time.Time
+	Random   io.Reader
+	Warn     func(error)
 }
 
 // SetUp sets up a worktree. Doing it again changes nothing if all is right.
@@ -82,7 +82,7 @@ func (h *Handler) SetUp(ctx context.Context, repo *refs.Repo, r Request) (*Resul
 	if err := unexcludeDraft(repo); err != nil {
 		h.Warn(err)
 	}
-	return &Result{r.Agent, key.entry.KID, repo.Config.Get("handoff.repoid"), before != r.Agent}, nil
+	return &Result{r.Agent, key.public, repo.Config.Get("handoff.repoid"), before != r.Agent}, nil
 }
 
 // writeNames writes down which agent works here, and with which key. The key of the agent before does
