@@ -13,14 +13,14 @@ import (
 	"githandoff/internal/untrusted"
 )
 
-// laneTips has the two tips of a lane: in the memory of this clone, and at the hub when it was asked
-// last. "" is none.
+// laneTips are the two tips of a lane: that of its copy in this clone, and that at the hub when the
+// hub was last asked. "" means no tip.
 type laneTips struct {
 	name     string // of the copy
 	was, now string
 }
 
-// advance moves the memory of some lanes on to the mirror, which this command fetched.
+// advance moves the copies of some lanes forward to the mirror, which this command fetched.
 func (h *laneCopies) advance(ctx context.Context, ids []handoff.ID) error {
 	if len(ids) == 0 {
 		return nil
@@ -44,7 +44,7 @@ func (h *laneCopies) advance(ctx context.Context, ids []handoff.ID) error {
 	return err
 }
 
-// onePerLane leaves out ids of whose lane another one is there.
+// onePerLane keeps only the first id of each lane.
 func onePerLane(ids []handoff.ID) []handoff.ID {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(ids), func(id handoff.ID) bool {
@@ -88,12 +88,12 @@ func (h *laneCopies) tipsOf(ctx context.Context, name string) (s laneTips, err e
 	return s, err
 }
 
-// errNoLane is the refusal of a ref in the log whose name is not that of a lane. It is not
-// copied, since copies are never pruned: a ref below a lane would stand in the way of the lane
-// for good, because git keeps no ref below another one.
+// errNoLane refuses a ref in the log that is not named like a lane. Such a ref is not copied.
+// Copies are never pruned, and git keeps no ref below another one, so a copy below a lane would
+// block the lane for good.
 var errNoLane = errors.New("no lane has such a name")
 
-// mostOdd is how many refs other than lanes are named in one look. There may be many.
+// mostOdd limits how many refs that are not lanes one look names.
 const mostOdd = 3
 
 // allTips returns the lanes in the mirror. Any other ref there is noted as stuck.
@@ -132,7 +132,7 @@ func (h *laneCopies) allTips(ctx context.Context) ([]laneTips, error) {
 	return all, nil
 }
 
-// advanceFrom checks lanes and moves their copies on where they may move, in one transaction.
+// advanceFrom checks lanes, and moves in one transaction the copies that may move.
 func (h *laneCopies) advanceFrom(ctx context.Context, read func() ([]laneTips, error)) error {
 	const tries = 5
 	for try := 0; ; try++ {
@@ -152,7 +152,7 @@ func (h *laneCopies) advanceFrom(ctx context.Context, read func() ([]laneTips, e
 			return err
 		}
 		switch {
-		case errors.As(err, new(*refs.StaleError)): // another command of this clone advanced it as well
+		case errors.As(err, new(*refs.StaleError)): // another command of this clone moved a copy
 		case fault.Is(err, fault.MissingObject): // a gc took objects just checked
 			var names []string
 			for _, s := range list {
@@ -171,7 +171,8 @@ func (h *laneCopies) advanceFrom(ctx context.Context, read func() ([]laneTips, e
 	}
 }
 
-// movesOf checks lanes. back is the error of a hub that lacks commits seen by this clone.
+// movesOf returns the edits that move the copies of lanes. back is the error of a hub that lacks
+// commits seen by this clone.
 func (h *laneCopies) movesOf(ctx context.Context, list []laneTips) (edits []refs.Edit, back, err error) {
 	for _, s := range list {
 		c := &laneCopy{h, s}
@@ -187,8 +188,8 @@ func (h *laneCopies) movesOf(ctx context.Context, list []laneTips) (edits []refs
 	return edits, back, nil
 }
 
-// errRefused returns the refusal of a hub's lane that this clone does not follow. Its administrator can
-// put it back to a former tip, if one is known.
+// errRefused refuses a lane of the hub that this clone does not follow. If a former tip is known,
+// the hint is how the hub's administrator puts the lane back.
 func (h *laneCopies) errRefused(lane, tip, was string, why error) error {
 	name := h.RemoteName(lane)
 	f := fault.New(fault.Denied, fault.Rollback, "%s has a history in %s that this clone refuses: %w", h.Alias.Name, untrusted.Ref(name), why)
@@ -198,15 +199,15 @@ func (h *laneCopies) errRefused(lane, tip, was string, why error) error {
 	return f.WithHints(inHub(h.Alias, "puts the lane back", "update-ref", name, was, tip))
 }
 
-// laneCopy is the copy of one lane. It moves on to where the hub's lane is, or stays.
+// laneCopy is the copy of one lane. It follows the hub's lane, or stays.
 type laneCopy struct {
 	*laneCopies
 	laneTips
 }
 
-// next returns the next tip of the copy, which is its present one if it stays. [laneCopies.Stuck] says why it
-// stays. The error is of a hub whose lane lacks commits seen by this clone. If commits are lost here, the lane
-// is fetched again.
+// next returns the next tip of the copy, which is the present one if the copy stays.
+// [laneCopies.Stuck] says why it stays. next fails if the hub's lane lacks commits seen by this
+// clone. If commits are lost here, next fetches the lane again.
 func (c *laneCopy) next(ctx context.Context) (to string, err error) {
 	to, err = c.decide(ctx)
 	if !fault.Is(err, fault.MissingObject) && !fault.Is(c.Stuck(c.name), fault.MissingObject) {
@@ -222,7 +223,7 @@ func (c *laneCopy) next(ctx context.Context) (to string, err error) {
 	return c.decide(ctx)
 }
 
-// decide is like next, and fetches no lost commits.
+// decide is like next, but fetches no lost commits.
 func (c *laneCopy) decide(ctx context.Context) (to string, err error) {
 	switch {
 	case c.was == "" && c.now == "":
@@ -255,9 +256,9 @@ func (c *laneCopy) decide(ctx context.Context) (to string, err error) {
 	return c.rewound(ctx)
 }
 
-// unmoved returns the next tip of a copy that stands where the hub's lane does, or whose lane the hub
-// has no more: the same one. A copy with a stranger's merge goes back to its former tip, once the hub
-// was cleaned.
+// unmoved returns the next tip of a copy that equals the hub's lane, or whose lane is gone from the
+// hub. The copy stays, unless it has a stranger's merge and the hub was cleaned: then it goes back
+// to its former tip.
 func (c *laneCopy) unmoved(ctx context.Context) (to string, err error) {
 	if c.checker == nil {
 		return c.was, nil
@@ -277,8 +278,8 @@ func (c *laneCopy) unmoved(ctx context.Context) (to string, err error) {
 	return c.was, nil
 }
 
-// stay notes why the copy stays: because of the hub's tip, which its administrator can put back to was,
-// or because this clone lost a part of the lane.
+// stay notes why the copy stays: this clone refuses the hub's tip, or has lost a part of the lane.
+// The hub's administrator can put the lane back to was.
 func (c *laneCopy) stay(tip, was string, why error) {
 	if !fault.Is(why, fault.MissingObject) {
 		why = c.errRefused(c.name, tip, was, why)

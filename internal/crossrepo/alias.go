@@ -32,7 +32,7 @@ type Alias struct {
 	source  string // see Aliases.source
 }
 
-// hinted returns the target in a command that somebody pastes.
+// hinted returns the target for a command that somebody pastes.
 func (a *Alias) hinted() string { return URL(a.target).Bare() }
 
 // Aliases resolves aliases from git configuration, nowhere else.
@@ -58,8 +58,8 @@ func (as Aliases) Get(ctx context.Context, name string) (*Alias, error) {
 	return a, as.meet(ctx, a)
 }
 
-// meet pins an alias met for the first time, also the prefix that another name for the same place
-// has. The id comes last: without one, the settings of that other name still apply.
+// meet pins an alias met for the first time, with the prefix of another name for the same place. It
+// writes the id last: until then, the settings of that other name apply.
 func (as Aliases) meet(ctx context.Context, a *Alias) error {
 	if a.Prefix != "" {
 		if err := gitconfig.Of(as.Repo).Set(ctx, gitconfig.AliasPrefix(a.Name), a.Prefix); err != nil {
@@ -96,9 +96,9 @@ func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
 	return a, pinned, movedByPlace(as, a)
 }
 
-// movedByPlace returns the refusal of an alias with a relative path that leads elsewhere from this
-// worktree than from the one where it was pinned; nil unless both places exist. If the one that was
-// pinned is gone, the hub was moved together with this clone.
+// movedByPlace refuses an alias whose relative path leads elsewhere from this worktree than from
+// the one where it was pinned. It returns nil unless both places exist: if the pinned one is gone,
+// the hub moved together with this clone.
 func movedByPlace(as Aliases, a *Alias) error {
 	if elsewhere, err := RepoID(string(a.URL), "/"); err != nil || elsewhere == a.derived {
 		return nil //nolint:nilerr // the URL is not relative to a worktree
@@ -118,8 +118,8 @@ func movedByPlace(as Aliases, a *Alias) error {
 		WithHints(absolute.Because("makes the path absolute"))
 }
 
-// apart refuses an alias of this repository itself. A handoff sent by one would stay in this clone, because
-// no hub brings its end.
+// apart refuses an alias that leads to this repository itself. A handoff sent by it would stay
+// here, because no hub brings its receipt.
 func apart(as Aliases, name, repoID string) error {
 	dir, local := FilePath(repoID)
 	if !local {
@@ -168,17 +168,17 @@ func (as Aliases) read(name string) (*Alias, error) {
 	return a, err
 }
 
-// onePlace fills in an alias, but for its ids, if it pushes to where it fetches from.
+// onePlace fills in an alias, except its ids, if it fetches from and pushes to one repository.
 func (as Aliases) onePlace(a *Alias, url, push string) (*Alias, error) {
 	a.URL = URL(as.insteadOf(url, "insteadof"))
 	want, err := RepoID(string(a.URL), as.base())
 	if err != nil && push == string(a.URL) {
-		return nil, err // both are one place, which cannot be named
+		return nil, err // both are one URL, and it is invalid
 	}
 	got, err2 := RepoID(push, as.base())
 	a.derived, a.source = want, as.source(a.Name, a.URL, want)
 	known := as.pinned(a.source)
-	oneHub := want == got || known.Is(want) && known.Is(got) // it may be fetched from by one of its ids and pushed to by another
+	oneHub := want == got || known.Is(want) && known.Is(got) // it may be fetched under one of its ids and pushed to under another
 	if err != nil || err2 != nil || !oneHub {
 		return nil, errTwoPlaces(as, a.Name)
 	}
@@ -189,10 +189,10 @@ func (as Aliases) onePlace(a *Alias, url, push string) (*Alias, error) {
 	return a, err
 }
 
-// source returns the name whose settings say which repository an alias is: its own or, while
-// no id is pinned for it, another one pinned for this URL or for its id. "git remote rename" leaves
-// ours below the former name, and a hub without its prefix and its further ids would be taken for
-// another place, where its open handoffs would be offered a second time.
+// source returns the name whose settings identify the repository of an alias: the alias itself or,
+// while no id is pinned for it, another name pinned for this URL or id. "git remote rename" leaves
+// our settings below the former name. A hub without its prefix and its further ids would look like
+// another home, and its open handoffs would be offered there a second time.
 func (as Aliases) source(name string, url URL, derived string) string {
 	cfg := as.Repo.Config
 	if cfg.Get("handoffrepo."+name+".id") != "" {
@@ -208,7 +208,7 @@ func (as Aliases) source(name string, url URL, derived string) string {
 	return name
 }
 
-// settle pins the names whose settings are still below another one, before those change.
+// settle pins the aliases that still use the settings of another name, before those change.
 func settle(ctx context.Context, as Aliases, below string) error {
 	for _, name := range as.Names() {
 		if a, err := as.read(name); err != nil || name == below || a.source != below {
@@ -221,7 +221,7 @@ func settle(ctx context.Context, as Aliases, below string) error {
 	return nil
 }
 
-// pushURL returns where git pushes to for a URL, if no push URL stands beside it.
+// pushURL returns the URL to which git pushes for a URL without a pushurl.
 func (as Aliases) pushURL(url string) string {
 	if push := as.insteadOf(url, "pushinsteadof"); push != url {
 		return push
@@ -245,7 +245,7 @@ func (as Aliases) insteadOf(raw, variable string) string {
 	return base + raw[len(best):]
 }
 
-// base returns where relative URLs start.
+// base returns the directory where relative URLs start.
 func (as Aliases) base() string {
 	if as.Repo.Worktree != "" {
 		return as.Repo.Worktree
@@ -253,8 +253,7 @@ func (as Aliases) base() string {
 	return as.Repo.CommonDir
 }
 
-// pin writes the id into git config. A hub has one URL: another alias with the
-// same id and another URL is refused.
+// pin writes the ids and the URL of an alias into git config.
 func (as Aliases) pin(ctx context.Context, a *Alias) error {
 	if err := as.pinAlso(ctx, a); err != nil {
 		return err
@@ -298,8 +297,8 @@ func ErrNameless(as Aliases, repoID string) error {
 	return fault.New(fault.NotFound, fault.UnknownHome, "no alias leads to %s", repoID).WithHints(as.reach(repoID))
 }
 
-// movedTo returns the refusal of an alias that is pinned as another repository, where its URL leads
-// to the given one by now; nil otherwise.
+// movedTo refuses an alias that is pinned as another repository and whose URL now leads to the
+// given one. It returns nil for any other alias.
 func movedTo(as Aliases, name, pinned, repoID string) error {
 	a, err := as.read(name)
 	if err != nil || a.derived != repoID {
@@ -323,8 +322,8 @@ func (as Aliases) suggest(name string) []fault.Hint {
 	return []fault.Hint{list, add}
 }
 
-// reach returns the hint to name the repository by its repo id. The id of a repository with a URL
-// is a form of that URL; a repository that is its own home has none.
+// reach returns the hint that names a repository by its id. The id of a repository with a URL is a
+// form of that URL; the id of a repository that is its own home is not.
 func (as Aliases) reach(repoID string) fault.Hint {
 	url, ok := strings.CutPrefix(repoID, "git+")
 	if !ok {
@@ -337,7 +336,7 @@ func (as Aliases) reach(repoID string) fault.Hint {
 	return fault.Run("githandoff", "repo", "add", Unused(as, base), url).Because("names that repository")
 }
 
-// maxQuoted is the length up to which foreign text is repeated.
+// maxQuoted limits the length of foreign text in a message.
 const maxQuoted = 400
 
 // Quote escapes foreign text.
@@ -352,7 +351,7 @@ func Quote(s string) string {
 // keeps its URL, which must equal url. One repository has one URL: another alias for the same
 // id is refused.
 func (as Aliases) Add(ctx context.Context, name, url string) (*Alias, error) {
-	if IsRemote(as.Repo.Config, url) && url != name { // git would take it for the remote, and its id would be that of a path
+	if IsRemote(as.Repo.Config, url) && url != name { // git would take it for the remote, and RepoID for a path
 		return nil, fault.New(fault.Usage, fault.RepoKnown, "%s is a git remote here, and the alias of its own repository", url).
 			WithHints(fault.Run("githandoff", "repo", "list").Because("lists the aliases with their URLs"))
 	}
@@ -377,7 +376,7 @@ func (as Aliases) Add(ctx context.Context, name, url string) (*Alias, error) {
 	return a, keep(ctx, as, a, placed)
 }
 
-// keep writes down an alias that was checked, and its URL unless that is "".
+// keep stores a checked alias, and its URL unless that is "".
 func keep(ctx context.Context, as Aliases, a *Alias, url string) error {
 	if url != "" {
 		if err := gitconfig.Of(as.Repo).Set(ctx, "handoffrepo."+a.Name+".url", url); err != nil {

@@ -132,7 +132,8 @@ func giveBackEntries(ctx context.Context, h *Hub, s laneTips, by Means) error {
 	return gave(h, err)
 }
 
-// givenMeanwhile returns the tip of a lane of which another clone has given entries back since the hub was asked.
+// givenMeanwhile returns the hub's tip of a lane, if another clone gave entries back since the hub
+// was asked.
 func givenMeanwhile(ctx context.Context, h *Hub, lane refs.Edit) (now string, ok bool) {
 	now, err := h.refetchLane(ctx, lane.Ref)
 	if err != nil || now == lane.Old {
@@ -142,9 +143,8 @@ func givenMeanwhile(ctx context.Context, h *Hub, lane refs.Edit) (now string, ok
 	return now, ok && err == nil
 }
 
-// unsignedBut reports whether the lane at a tip has nothing but entries without a signature that the lane at
-// another tip has not. So it is after somebody rewrote the history of all refs of a hub, with the handoffs
-// among them.
+// unsignedBut reports whether none of the entries that tip has and other lacks is signed. Somebody
+// who rewrites the history of all refs of a hub leaves its handoffs like that.
 func unsignedBut(ctx context.Context, h *Hub, tip, other string) bool {
 	if h.checker == nil {
 		return false
@@ -153,9 +153,9 @@ func unsignedBut(ctx context.Context, h *Hub, tip, other string) bool {
 	return err == nil && unsigned
 }
 
-// inTheWayOf names in the refusal of a hub that lets nobody replace a lane, not even a root key, who can make
-// room. It keeps no other lane from being given back. If another clone gave the lane back meanwhile, nothing is
-// in the way.
+// inTheWayOf returns the refusal of a hub that lets nobody replace a lane, not even a root key. The
+// hint is for its administrator. The other lanes are still given back. If another clone gave the
+// lane back meanwhile, there is no error.
 func inTheWayOf(ctx context.Context, h *Hub, lane refs.Edit, err error) error {
 	if !errors.Is(err, ErrGuard) && !fault.Is(err, fault.HubRefused) {
 		return err
@@ -175,7 +175,7 @@ func inTheWayOf(ctx context.Context, h *Hub, lane refs.Edit, err error) error {
 			"update-ref", "-d", h.RemoteName(lane.Ref), lane.Old))
 }
 
-// inHub returns the hint that the administrator of a hub runs git there.
+// inHub returns a hint with a git command that the hub's administrator runs there.
 func inHub(al *Alias, does string, args ...string) fault.Hint {
 	if dir, ok := FilePath(al.RepoID); ok {
 		return fault.Run(append([]string{"git", "-C", dir}, args...)...).Because("its administrator %s", does)
@@ -183,7 +183,7 @@ func inHub(al *Alias, does string, args ...string) fault.Hint {
 	return fault.Fact("git %s, run in the hub by its administrator, %s", strings.Join(args, " "), does)
 }
 
-// gave counts a lane that was given back. An error says who can give it back.
+// gave counts a lane that was given back, or adds to err who can give it back.
 func gave(h *Hub, err error) error {
 	if err == nil {
 		h.given.Add(1)
@@ -191,8 +191,8 @@ func gave(h *Hub, err error) error {
 	return whoGivesBack(err)
 }
 
-// whoGivesBack names in the refusal of a guard the clone that can give the lane back. To ask it again changes
-// nothing.
+// whoGivesBack puts into the refusal of a guard who can give the lane back. Another sync here
+// changes nothing.
 func whoGivesBack(err error) error {
 	f := fault.As(err)
 	switch {
@@ -221,8 +221,8 @@ func joinable(ctx context.Context, h *Hub, lane refs.Edit) (string, error) {
 	return c.Parents[0], nil
 }
 
-// withoutStrangers returns the tip of a copy, cut before a merge by a stranger: such a merge is
-// never given back.
+// withoutStrangers returns the tip of a copy before a merge by a stranger, which is never given
+// back. It moves the copy there.
 func withoutStrangers(ctx context.Context, h *Hub, s laneTips) (string, error) {
 	if h.checker == nil {
 		return s.was, nil

@@ -12,7 +12,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// anyLane is the pattern of ls-remote for the lanes below whatever prefix.
+// anyLane is the pattern of ls-remote for the lanes below any prefix.
 const anyLane = "log/*"
 
 // LanePrefixes lists the prefixes of the lanes among some refs of a hub, sorted. A hub that is itself
@@ -81,8 +81,8 @@ func (h *Hub) WhyLost(ctx context.Context, lane refs.Ref) error {
 	return h.Alias.errHidden(h.RemoteName(lane.Name))
 }
 
-// vanished reports whether the hub showed no lane to a command asking for all of them, or for
-// their names, although this clone has seen some.
+// vanished reports whether the hub showed no lane when asked for all of them, or for their names,
+// although this clone has seen some.
 func (h *fetcher) vanished(ctx context.Context) bool {
 	if !h.laneless.Load() {
 		if !h.whole.Load() {

@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// fetchArgs begin every fetch. It prunes, unless a later --no-prune says otherwise.
+// fetchArgs begin every fetch. They prune, unless --no-prune follows.
 var fetchArgs = []string{
 	"-c", "advice.fetchShowForcedUpdates=false", // it would advise against the flag below, and hide why a fetch failed
 	"fetch", "--quiet", "--prune", "--no-tags", "--no-filter", "--refmap=", "--no-write-fetch-head", "--no-show-forced-updates",
@@ -22,12 +22,12 @@ var fetchArgs = []string{
 type fetchRequest struct {
 	flags, specs []string
 	bound        *bound // of a fetch of the whole log; may be nil
-	notes        bool   // they come along, and one file of them can be of any size
+	notes        bool   // with the notes, whose files can be of any size
 	verified     bool   // git checks the form of each object
 	onePack      bool   // what is fetched stays one pack
 }
 
-// fetch runs git fetch. No gc beside it takes an object that it fetched.
+// fetch runs git fetch. A concurrent gc does not remove what it fetched.
 func (h *remote) fetch(ctx context.Context, r fetchRequest) error {
 	b := r.bound
 	for try := 0; ; try++ {
@@ -50,7 +50,7 @@ func (h *remote) fetch(ctx context.Context, r fetchRequest) error {
 		}
 		if err == nil {
 			h.stamp()
-			_ = refs.PackMany(ctx, h.Repo, h.Namespace(), h.Mirror()) // if it fails now, the copies are as right as before
+			_ = refs.PackMany(ctx, h.Repo, h.Namespace(), h.Mirror()) // if this fails, the copies are still right
 			return nil
 		}
 		if gitexec.PastMaxAlloc(err) && !r.onePack {
@@ -61,8 +61,8 @@ func (h *remote) fetch(ctx context.Context, r fetchRequest) error {
 		if herr != nil {
 			return herr
 		}
-		// Two fetches of one clone meet at the lock of a tracking ref; a gc beside
-		// one may take what it has just brought.
+		// Two fetches of one clone contend for the lock of a tracking ref. A concurrent gc may
+		// remove what one has just brought.
 		again := gitexec.ExitCode(err) == 1 || gone || wentMeanwhile(err) || gc.Seen()
 		if !again || try == 3 {
 			return err
@@ -73,10 +73,10 @@ func (h *remote) fetch(ctx context.Context, r fetchRequest) error {
 	}
 }
 
-// memory returns the variable that bounds the memory of a git which fetches: a table of a million
-// objects takes half of it. If the hub is a path, there is none, because the hub's git would be
-// bound by it. Notes are read with less memory from any hub: git writes their large files to the disk
-// piece by piece, and ends where it would need more.
+// memory returns the variable that limits the memory of a fetching git to 128 MiB, of which a table
+// of a million objects takes half. A hub that is a path gets none, because its git would be limited
+// too. Notes are read with less memory from any hub: git writes their large files to the disk piece
+// by piece, and fails where it would need more.
 func (r fetchRequest) memory(h *remote) []string {
 	switch {
 	case r.notes:
@@ -87,21 +87,21 @@ func (r fetchRequest) memory(h *remote) []string {
 	return []string{gitexec.MaxAlloc(128)}
 }
 
-// settings returns the settings of a fetch. The user's own settings win.
+// settings returns the settings of a fetch.
 //
-// fetch.unpackLimit says from how many objects on a fetch stays one pack. While a gc runs each
-// does: git keeps a pack from gc until refs lead to it. Else a look at a crowded hub does:
-// each later push and fetch reads the fetched objects, and a loose object is a file to open. And git
-// before 2.38 needs the memory for the whole of an object that it writes as a loose one, which the
-// variable of memory forbids; what stays a pack it reads piece by piece.
+// fetch.unpackLimit is the number of objects from which a fetch stays one pack. While a gc runs,
+// every fetch does: git protects a pack from gc until refs lead to it. Otherwise the user's limit
+// wins, and by default a fetch from a crowded hub stays a pack: each later push and fetch reads its
+// objects, and each loose object is a file to open. git before 2.38 also needs memory for the whole
+// of an object that it writes loose, which the variable of memory forbids; it reads a pack piece by
+// piece.
 //
-// A fetch of the whole log and of offers, which has a bound, does not tell the hub which commits
-// are here. Otherwise git names all lanes that have not moved, in rounds of 16, 32, 64 and
-// more, up to 500 of them, because an offer has no ancestor for which the hub could end the rounds. Over
-// HTTP or ssh each round is a round trip. Now the hub sends each lane that has moved as a whole, a
-// thousandth of the log. The bound holds for that too. Most of the objects that such a fetch gets
-// are here, and git writes only the others: the limit is git's own then. Notes can be many, so with
-// them git tells what is here.
+// A bounded fetch, of the whole log and of offers, does not tell the hub which commits are here.
+// Otherwise git names all lanes that have not moved, up to 500, in rounds of 16, 32, 64 and more,
+// because an offer has no ancestor at which the hub could end the rounds. Over HTTP or ssh each
+// round is a round trip. Instead the hub sends each lane that has moved as a whole, a thousandth of
+// the log, within the bound. Most of those objects are here, and git writes only the others, so the
+// limit is git's default. Notes can be many, so a fetch with notes tells what is here.
 func (r fetchRequest) settings(c refs.Config, onePack bool) []string {
 	var set []string
 	switch {
@@ -125,10 +125,9 @@ func (r fetchRequest) settings(c refs.Config, onePack bool) []string {
 	return set
 }
 
-// packFetched packs the loose objects of the copies of a hub, those that were here before the fetch as
-// well: a "git gc --prune=now" removes the loose objects it chose before the refs moved, and no pack.
-// If it has begun to, packFetched drops the copies that remember nothing, and the next try of the
-// fetch fetches them again.
+// packFetched packs the loose objects of all copies of a hub, also those from before the fetch. A
+// "git gc --prune=now" removes the loose objects it chose before the refs moved, but no pack. If
+// some are gone already, packFetched drops the plain copies, and the next try fetches them again.
 func packFetched(ctx context.Context, h *remote) error {
 	list, err := h.Repo.List(ctx, string(h.Namespace()), string(h.Mirror()))
 	if err != nil {
@@ -152,8 +151,8 @@ func packFetched(ctx context.Context, h *remote) error {
 	return errors.Join(err, h.Repo.Apply(ctx, refs.Transaction{Edits: copies}))
 }
 
-// isPlainCopy reports whether the copy of a ref only says what the hub does: it is no memory of a lane
-// or of a key.
+// isPlainCopy reports whether a copy only repeats the hub's ref: it is not the memory of a lane or
+// of a key.
 func isPlainCopy(h *remote, ref string) bool {
 	name, copied := strings.CutPrefix(ref, string(h.Namespace()))
 	return strings.HasPrefix(ref, string(h.Mirror())) ||

@@ -30,7 +30,7 @@ type notebook struct {
 	known atomic.Pointer[findings] // nil until the file was read
 }
 
-// findings reads the findings, once for a command.
+// findings reads the file, once per command.
 func (b *notebook) findings() findings {
 	if k := b.known.Load(); k != nil {
 		return *k
@@ -90,7 +90,7 @@ func (h *remote) LastRefusal() error {
 		WithHints(h.Alias.settingFor(k.Refused, false), fault.Run("githandoff", "doctor", h.Alias.Name).Because("tests it again after the fix"))
 }
 
-// forgetRefusals notes an accepted push; deleted says whether it deleted a ref.
+// forgetRefusals drops refusals after an accepted push. deleted says whether it deleted a ref.
 func (b *notebook) forgetRefusals(deleted bool) {
 	b.note(func(k *findings) {
 		if k.Refused = ""; deleted {

@@ -89,10 +89,10 @@ type hubStep struct {
 	t   refs.Transaction
 }
 
-// apply pushes the step alone, and again as long as the hub may take it.
+// apply pushes the step by itself, and again while the hub may still take it.
 func (s hubStep) apply(ctx context.Context) error {
-	// If a copy has moved already, do not push: it would be refused. If it is at the new value, git
-	// would call that ref up to date, ignore its lease, and move the others.
+	// If a copy has moved already, do not push: the hub would refuse. If a ref is at its new value,
+	// git calls it up to date, ignores its lease, and moves the others.
 	if err := s.hub.checkLanes(s.t.Edits); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s hubStep) apply(ctx context.Context) error {
 	edits := s.t.Edits
 	const tries = 5
 	for try := 0; ; try++ {
-		// Again with each try: a gc may have taken what no ref leads to yet.
+		// Write them with each try: a gc may remove objects to which no ref leads.
 		if err := s.hub.Repo.Store.Write(s.t.Objects...); err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func (s hubStep) apply(ctx context.Context) error {
 		if s.hub.guardRefusal(err) == nil && report.RefusedForGood(s.t.Edits) {
 			return refusal(ctx, s.hub, s.t.Edits, report, err)
 		}
-		silent := len(report.lines) == 0 && (try > 0 || gitexec.TimedOut(err)) // it said nothing of any ref
+		silent := len(report.lines) == 0 && (try > 0 || gitexec.TimedOut(err)) // it said nothing about any ref
 		rest, applied, err := s.unapplied(ctx, edits, report, err, silent || try+1 == tries)
 		switch {
 		case err != nil:
@@ -167,8 +167,8 @@ func (s hubStep) unapplied(ctx context.Context, edits []refs.Edit, report *pushR
 	return edits, false, nil
 }
 
-// compare reads the copies: whether every edit is in place, and which refs are not where the edits
-// expect them.
+// compare reads the copies: whether every edit is in place, and which refs are not at their old
+// values.
 func (s hubStep) compare(ctx context.Context) (done bool, moved []string, err error) {
 	done = true
 	for _, e := range s.hub.copied(s.t.Edits) {
@@ -192,8 +192,8 @@ func (s hubStep) landed(ctx context.Context) error {
 	return s.follow(ctx)
 }
 
-// follow lets this repository's copies and its own refs follow an accepted push. A copy moved
-// meanwhile by another fetch is newer and stays. An interrupt does not end it: the step was
+// follow moves the copies and this repository's own refs after an accepted push. A copy that
+// another fetch moved meanwhile is newer and stays. An interrupt does not stop it: the step was
 // taken.
 func (s hubStep) follow(ctx context.Context) error {
 	h, t := s.hub, s.t

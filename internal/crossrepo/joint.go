@@ -13,8 +13,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Bounds of the push of several steps: how many there are, and how many refs they move. A
-// guard takes 256 refs.
+// Limits of one push: its steps, and the refs that they move. A guard takes 256 refs.
 const (
 	mostTogether     = 64
 	mostRefsTogether = 192
@@ -25,7 +24,7 @@ var ErrNotTried = fmt.Errorf("not tried: %w", refs.ErrRefused)
 
 // course is how the pushes of one run of Together to a hub have gone so far.
 type course struct {
-	size    int   // how many steps the next push takes at most; 0 for no other bound
+	size    int   // the most steps of the next push; 0 for no further limit
 	failed  int   // pushes in a row that failed without a reason
 	refused int   // steps refused by the hub since it took one
 	doubt   bool  // the hub may refuse everything
@@ -68,8 +67,8 @@ func (j *joint) flush(ctx context.Context, h *Hub) {
 	}
 }
 
-// fitting returns the steps of the next push to a hub: they fit the copies of its refs, and each
-// other. If others do not, fitting answers them and returns nil.
+// fitting returns the steps of the next push to a hub: those that fit its copies and each other. If
+// any do not fit, fitting answers those and returns nil.
 func (j *joint) fitting(ctx context.Context, h *Hub) []*waiting {
 	group, n := []*waiting{}, 0
 	tips := map[string]string{}
@@ -100,7 +99,7 @@ func (j *joint) fitting(ctx context.Context, h *Hub) []*waiting {
 	return group
 }
 
-// another returns the last step of a push that does not stand on the others.
+// another returns the last step of a push that builds on no other step.
 func (j *joint) another(group []*waiting) *waiting {
 	for _, w := range slices.Backward(group) {
 		if !slices.ContainsFunc(w.t.Edits, func(e refs.Edit) bool { return j.built[e.Old] }) {
@@ -110,8 +109,8 @@ func (j *joint) another(group []*waiting) *waiting {
 	return group[0]
 }
 
-// fits says why a step cannot be pushed: refs are elsewhere than it expects. The tips are
-// where other steps of the same push leave refs.
+// fits returns an error if refs are not at the old values of a step. tips are the values at which
+// other steps of the same push leave refs.
 func (j *joint) fits(ctx context.Context, w *waiting, tips map[string]string) error {
 	h := w.hub
 	if err := h.checkLanes(w.t.Edits); err != nil {
@@ -155,7 +154,7 @@ func (j *joint) sendAlone(w *waiting) (refused bool) {
 	return false
 }
 
-// end lets nothing more be sent to a hub.
+// end stops all further pushes to a hub.
 func (c *course) end(why error) {
 	if f := fault.As(why); f != nil {
 		not := *f
@@ -172,7 +171,7 @@ func (j *joint) push(ctx context.Context, h *Hub, group []*waiting) {
 	for _, w := range group {
 		objects = append(objects, w.t.Objects...)
 	}
-	// Again with each push: a gc may have taken what no ref leads to yet.
+	// Write them with each push: a gc may remove objects to which no ref leads.
 	if err := h.Repo.Store.Write(objects...); err != nil {
 		j.answer(func(*waiting) error { return err }, group...)
 		return
@@ -196,9 +195,9 @@ func (j *joint) push(ctx context.Context, h *Hub, group []*waiting) {
 	}
 }
 
-// merged returns the edits of several steps: refs to move, then lanes, then refs to delete, so that
-// a prefix of them is for each step what a prefix of its own edits is. Of a lane moved by
-// several steps, the first old value and the last new one count.
+// merged returns the edits of several steps: refs to move, then lanes, then refs to delete. So any
+// prefix of them has a prefix of each step's edits. A lane moved by several steps gets the first
+// old value and the last new one.
 func merged(h *Hub, group []*waiting) []refs.Edit {
 	var parts [3][]refs.Edit
 	for _, w := range group {
@@ -221,8 +220,8 @@ func merged(h *Hub, group []*waiting) []refs.Edit {
 	return slices.Concat(parts[:]...)
 }
 
-// refused removes from a push the steps for which the hub refused it for good. Nothing has
-// moved there.
+// refused takes out of a push the steps for which the hub refused it for good. Nothing moved at the
+// hub.
 func (j *joint) refused(ctx context.Context, h *Hub, group []*waiting, report *pushReport, cause error) {
 	guarded := h.guardRefusal(cause) != nil
 	named := report.culprits()
@@ -247,8 +246,8 @@ func (j *joint) refused(ctx context.Context, h *Hub, group []*waiting, report *p
 	}
 }
 
-// unnamed tries the first step of a push alone, where it is not known which one is to
-// blame. If the hub takes it, the others are sent in smaller parts.
+// unnamed sends the first step of a push alone, if nothing tells which step is to blame. Unless the
+// hub refuses it, the others are sent in smaller parts.
 func (j *joint) unnamed(h *Hub, group []*waiting) {
 	if c := j.course(h); !j.sendAlone(group[0]) && c.failed != 1 {
 		c.size = max(1, (len(group)-1)/2)
@@ -263,7 +262,7 @@ func (j *joint) look(ctx context.Context, h *Hub, group []*waiting, report *push
 		all = append(all, w.t.Edits...)
 	}
 	if err := h.Refresh(ctx, lifecycle.FetchSpecFor(h, all)); fault.Is(err, fault.Rollback) {
-		for _, w := range group { // others of them may be in order
+		for _, w := range group { // the other lanes may be in order
 			w.alone = true
 		}
 		return
@@ -298,8 +297,8 @@ func (j *joint) look(ctx context.Context, h *Hub, group []*waiting, report *push
 	}
 }
 
-// became looks at the copies, which were just read. done has the applied steps, with nil, and
-// those that have to decide again; left has the steps of which nothing is there.
+// became compares steps with the copies, which were just read. done has the applied steps, with
+// nil, and those that must decide again; left has the steps of which nothing arrived.
 func (j *joint) became(ctx context.Context, h *Hub, group []*waiting) (done map[*waiting]error, left []*waiting) {
 	done = map[*waiting]error{}
 	tips := map[string]string{}

@@ -111,7 +111,7 @@ func (h *laneCopies) Lost(ctx context.Context, memory []refs.Ref) ([]string, err
 	return h.missing(memory, there), nil
 }
 
-// missing names the lanes of a memory absent from there.
+// missing names the lanes of a memory that the hub does not have.
 func (h *laneCopies) missing(memory []refs.Ref, there map[string]string) []string {
 	var gone []string
 	for _, s := range h.bothTips(memory, there) {

@@ -26,7 +26,7 @@ type fetcher struct {
 	laneCopies
 	along *lifecycle.FetchSpec // what the next look brings besides; only within [FetchAlong]
 
-	notesBefore *string // former tip of the copy of the notes, which came along with another question; nil if they did not
+	notesBefore *string // former tip of the copy of the notes, if a look brought them; else nil
 }
 
 // Refresh implements lifecycle.Home: one connection, or none if everything was
@@ -88,8 +88,8 @@ func (h *fetcher) fetchOnce(ctx context.Context, l Look, b *bound) error {
 	specs = slices.Compact(specs)
 	done := false
 	if l.Notes {
-		// One file of notes must not keep the rest away: where git does not get through
-		// with them, they are left out.
+		// One file of notes must not keep the rest away: if git fails with the notes, they are left
+		// out.
 		var err error
 		if done, err = h.fetchWithNotes(ctx, specs, b); err != nil {
 			return err
@@ -147,18 +147,17 @@ func (h *fetcher) lanesIn(memory []refs.Ref) []handoff.ID {
 // AllInboxes in a lifecycle.FetchSpec asks for the inboxes of all agents.
 const AllInboxes = "*"
 
-// manyPlaces is where naming each handoff costs more than to fetch all inboxes:
-// each is two refspecs, for which git looks through all refs, and a command line
-// has its limit.
+// manyPlaces is the number of handoffs above which all inboxes are fetched. Each handoff takes two
+// refspecs, for which git searches all refs, and the length of a command line is limited.
 const manyPlaces = 500
 
-// specOf returns the forced refspec of a ref and every ref whose name begins with its name. Unlike
-// a refspec of one ref, it is no error if the hub has none.
+// specOf returns the forced refspec of all refs whose names begin with from. Unlike the refspec of
+// one ref, it does not fail if the hub has none.
 func specOf(from, to string) string { return "+" + from + "*:" + to + "*" }
 
 // specs returns the refspecs of a look: its inboxes, the lanes of some ids or the whole log, and
-// published refs. A published file goes by the mirror, so a hub that lost it does not make this
-// clone forget it.
+// published refs. A published file is fetched into the mirror: a hub that lost it does not make
+// this clone forget it.
 func (n refNames) specs(l Look, ids []handoff.ID) []string {
 	var specs []string
 	add := func(ref, to string) { specs = append(specs, specOf(n.RemoteName(ref), to)) }
@@ -212,13 +211,12 @@ func Each[H lifecycle.Home](homes []H, ask func(H) error) []error {
 	return errs
 }
 
-// mostTips bounds the refspecs of a fetch whose negotiation is narrowed: git looks through
-// all refs for each.
+// mostTips limits the refspecs that get a negotiation tip each: git searches all refs for each.
 const mostTips = 32
 
-// negotiationTips returns flags by which git tells the hub only of the copies of the requested refs.
-// Offers have no ancestor, so git finds nothing in common with them. It would go on to offer commits
-// of the user's own branches, in rounds of 16, 32 and more, each of them a request over HTTP.
+// negotiationTips returns flags with which git names to the hub only the copies of the requested
+// refs. An offer has no ancestor, so git finds nothing in common. It would go on with commits of
+// the user's own branches, in rounds of 16, 32 and more, each a request over HTTP.
 func (n refNames) negotiationTips(specs []string) []string {
 	if len(specs) > mostTips {
 		return []string{"--negotiation-tip=" + string(n.Namespace()) + "*", "--negotiation-tip=" + string(n.Mirror()) + "*"}
@@ -228,7 +226,7 @@ func (n refNames) negotiationTips(specs []string) []string {
 		_, to, _ := strings.Cut(spec, ":")
 		flags = append(flags, "--negotiation-tip="+to)
 		if lane, ok := strings.CutPrefix(to, n.Mirror().Lanes()); ok {
-			flags = append(flags, "--negotiation-tip="+n.Namespace().Lanes()+lane) // own steps moved the copy alone
+			flags = append(flags, "--negotiation-tip="+n.Namespace().Lanes()+lane) // a step of this clone moves only the copy
 		}
 	}
 	return flags
@@ -265,7 +263,8 @@ func (h *fetcher) FetchedNotes() (before string, ok bool) {
 	return before, true
 }
 
-// fetchWithNotes fetches refspecs together with the notes. Not done: git did not get through with them.
+// fetchWithNotes fetches refspecs together with the notes. It is not done if git fails with the
+// notes.
 func (h *fetcher) fetchWithNotes(ctx context.Context, specs []string, b *bound) (done bool, err error) {
 	before, err := h.Repo.Resolve(ctx, h.NotesCopy())
 	if err != nil {

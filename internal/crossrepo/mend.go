@@ -13,9 +13,9 @@ import (
 	"githandoff/internal/refs"
 )
 
-// restorable returns the patterns of the refs in this clone whose objects a hub has as well: the copies of its
-// refs, this clone's notes, and the handoffs that were sent, of which the hub has those in its inboxes. It leaves
-// out snapshots, which can be as large as the code, and invitations.
+// restorable returns the patterns of the refs in this clone whose objects a hub has as well: the
+// copies, this clone's notes, and sent handoffs, as long as the hub has them in its inboxes. It
+// leaves out invitations, and snapshots, which can be as large as the code.
 func (n refNames) restorable() []string {
 	patterns := []string{string(n.Mirror()), n.NotesCopy(), refs.NotesRef, refs.Root + "sent/"}
 	for _, part := range []string{"log/", "inbox/", "keys/", "keys-seen/", "trust"} {
@@ -24,8 +24,8 @@ func (n refNames) restorable() []string {
 	return patterns
 }
 
-// holder returns the name at the hub of the ref that has the objects of a ref of this clone. A handoff that was
-// routed since it was sent has a copy here, which is mended as well.
+// holder returns the hub's ref that has the objects of a ref of this clone. A handoff that was
+// routed after it was sent has a copy here, which is mended as well.
 func (n refNames) holder(ref string) string {
 	if place, ok := strings.CutPrefix(ref, refs.Root+"sent/"); ok {
 		ref = string(refs.LocalNamespace) + "inbox/" + place
@@ -63,9 +63,10 @@ func (h *Hub) Refetch(ctx context.Context, p lifecycle.Place, ref string) (*refs
 	return h.Repo.Read(ctx, ref, record.MaxCommit)
 }
 
-// mendAfter makes a fetch possible that failed because refs lead to lost objects, as a "gc --prune=now" beside
-// a fetch or a power cut leaves them: git fetches nothing into a clone with such refs. It does what Mend does,
-// and drops other copies. It reports whether anything changed.
+// mendAfter repairs the clone after a fetch that failed because refs lead to lost objects. A
+// concurrent "gc --prune=now" or a power cut leaves such refs, and git fetches nothing beside them.
+// mendAfter does what Mend does, drops other copies that lack objects, and reports whether anything
+// changed.
 func (h *remote) mendAfter(ctx context.Context, failed error) (bool, error) {
 	_, whole, err := h.Repo.Listing(ctx, string(h.Namespace()), string(h.Mirror()), refs.Root+"sent/", refs.NotesRef)
 	if err != nil || whole && !gitexec.Damaged(failed, h.Repo.Objects) {
@@ -123,11 +124,12 @@ func (h *remote) mend(ctx context.Context, patterns ...string) (brought, dropped
 	return mendRefs(ctx, h, lacking)
 }
 
-// mostFailed bounds the fetches of lost objects from one hub that may fail in one command.
+// mostFailed limits the failed fetches of lost objects from one hub in one command.
 const mostFailed = 32
 
-// mendRefs is like Mend for refs that lack objects. A hub that lost an object itself sends nothing to a fetch
-// that asks for it, so the refs are asked for in two halves then, and those in halves.
+// mendRefs is like Mend for refs that lack objects. A hub that lost an object itself sends nothing
+// to a fetch that asks for it. So after a failure the refs are fetched in halves, and those in
+// halves again.
 func mendRefs(ctx context.Context, h *remote, list []refs.Ref) (brought, dropped []string, err error) {
 	brought, dropped, err = mendAtOnce(ctx, h, list)
 	if !fault.Is(err, fault.RemoteUnavailable) || len(list) == 1 || h.failed.Load() >= mostFailed || !answers(ctx, h) {
@@ -176,8 +178,8 @@ func mendAtOnce(ctx context.Context, h *remote, list []refs.Ref) (brought, dropp
 	return brought, dropped, err
 }
 
-// dropCopy drops the copy of a ref that lacks an object, unless another command has looked as well, with the damaged
-// file of that object.
+// dropCopy drops a copy that lacks an object, with the damaged file of that object. A copy that
+// another command moved stays.
 func dropCopy(ctx context.Context, h *remote, l refs.Lost) error {
 	err := h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: l.Name, Old: l.OID}}})
 	if _, moved := errors.AsType[*refs.StaleError](err); moved {
@@ -200,9 +202,10 @@ func errLost(h *remote, lane string) error {
 		WithHints(fault.Fact("a clone that has all of that log brings the hub up to date: githandoff sync %s, there", h.Alias.Name))
 }
 
-// restore fetches some refs into a scratch repository, and writes what this one lost of them. It returns those
-// that still lack an object. A fetch into this one would bring nothing: git writes no object over a damaged file,
-// fetches nothing for a ref that stands where the hub's does, and nothing at all beside a ref whose commit is lost.
+// restore fetches refs into a scratch repository, writes their lost objects here, and returns the
+// refs that still lack one. A fetch into this repository would bring nothing: git overwrites no
+// damaged file, fetches nothing for a ref that equals the hub's, and nothing at all beside a ref
+// whose commit is lost.
 func restore(ctx context.Context, h *remote, list []refs.Ref) ([]refs.Lost, error) {
 	if h.failed.Load() >= mostFailed {
 		return nil, fault.New(fault.Unavailable, fault.RemoteUnavailable, "%s does not send objects that are lost here", h.Alias.Name).

@@ -86,8 +86,8 @@ func wasMoved(a, next *Alias, there map[string]string) bool {
 // clone has others, and keeps them.
 var homeParts = []string{"inbox/", "log/", "work/", "keys/", "invites/", "trust"}
 
-// moves returns a move to another prefix: all refs are made there, then all are
-// deleted here. The objects are fetched. Where they become branches, commits carry them.
+// moves returns the transaction of a move: it makes all refs below the new prefix, then deletes the
+// old ones. The objects are fetched first. With a prefix, commits carry blobs.
 func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there map[string]string) (t refs.Transaction, err error) {
 	if len(there) == 0 {
 		return t, nil
@@ -136,7 +136,8 @@ func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there map[st
 	return t, as.Repo.Apply(ctx, refs.Transaction{Edits: drop})
 }
 
-// block makes refs where the lanes and inboxes were below: git keeps no ref below a ref.
+// block makes refs with the former names of the directories of lanes and inboxes: git keeps no ref
+// below another one.
 func block(ctx context.Context, from *Hub) (warning error) {
 	tree := refs.NewObject(from.Repo.Format, "tree", nil)
 	commit := refs.OwnCommit(tree.OID, "", time.Unix(0, 0), "handoffs have moved")

@@ -46,7 +46,7 @@ func (n refNames) RemoteName(local string) string {
 	return n.root + local
 }
 
-// here returns the name of the copy of a hub's ref; not ok if the ref is none of ours there.
+// here returns the name of the copy of a hub's ref. It is not ok if the ref is not one of handoffs.
 func (n refNames) here(there string) (local string, ok bool) {
 	if there == n.notes {
 		return n.NotesCopy(), true

@@ -25,8 +25,8 @@ func Replaced(as Aliases, name, url string, ids []string) ([]string, error) {
 	return now.IDs(), nil
 }
 
-// pinOthers pins the ids of an alias for the other names of its repository: with other ids it would be
-// another home.
+// pinOthers pins the ids of an alias for the other names of its repository: with other ids, they
+// would mean another home.
 func pinOthers(ctx context.Context, as Aliases, a *Alias) error {
 	for _, name := range otherNames(as, a) {
 		if err := as.pinAlso(ctx, &Alias{Name: name, Also: a.Also}); err != nil {

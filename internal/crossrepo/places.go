@@ -8,8 +8,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// errTwoPlaces returns the refusal of a name that pushes to another place than it fetches from. Its
-// hints give the name one of these places, for handoffs alone: the pinned one, if one is pinned.
+// errTwoPlaces refuses a name that pushes to another place than it fetches from. The hints name one
+// of these places, for handoffs alone: the pinned one, if there is one.
 func errTwoPlaces(as Aliases, name string) error {
 	refusal := fault.New(fault.Usage, fault.PushURL, "%s pushes to one URL and fetches from another", name)
 	known, alias := as.pinned(name), inTargets(as, name)
@@ -23,7 +23,7 @@ func errTwoPlaces(as Aliases, name string) error {
 		}
 		seen = append(seen, id)
 		if named := fault.As(as.free(alias, id)); named != nil {
-			hints = append(hints, named.Hints[0]) // the name which that place has already
+			hints = append(hints, named.Hints[0]) // the place already has a name
 			continue
 		}
 		hints = append(hints, fault.Run("githandoff", "repo", "add", alias, URL(url).Bare()).
@@ -35,7 +35,7 @@ func errTwoPlaces(as Aliases, name string) error {
 	return refusal.WithHints(hints...)
 }
 
-// inTargets returns the name itself, or one like it that a target can have.
+// inTargets returns the name itself, or one like it that is valid in a target.
 func inTargets(as Aliases, name string) string {
 	if handoff.CheckAlias(name) == nil {
 		return name
@@ -53,9 +53,9 @@ func places(as Aliases, name string) []string {
 	return urls
 }
 
-// place returns the alias of a name that is to lead to a URL, without its ids, and the URL to write
-// down for it; "" if the configured one stays. A URL without its password or token, as a hint shows it,
-// means the configured one with it. A git remote keeps its URL; one that leads to two places gets one of
+// place returns the alias, without its ids, of a name that will lead to a URL, and the URL to store
+// for it; "" if the configured one stays. A URL as hints show it, without its password or token,
+// means the configured one. A git remote keeps its URL. One that leads to two places gets one of
 // them for handoffs.
 func (as Aliases) place(name, url string) (a *Alias, placed string, err error) {
 	same := func(other string) bool {

@@ -51,7 +51,7 @@ func CheckPrefix(prefix string) error {
 	return nil
 }
 
-// maxPrefix is the length of a prefix in bytes. Names below it must fit the file systems of
+// maxPrefix limits the length of a prefix in bytes. Names below it must fit the file systems of
 // servers.
 const maxPrefix = 100
 
@@ -96,16 +96,15 @@ func (as Aliases) SetPrefix(ctx context.Context, a *Alias, prefix string) error 
 	return keepApart(ctx, as, a)
 }
 
-// otherNames returns the other names that are pinned for the repository of an alias, which has one prefix.
-// They have no URL now, and "git remote rename" may give them one again.
+// otherNames returns the other names pinned for the repository of an alias, which has one prefix.
+// Names without a URL count, because "git remote rename" may give them one again.
 func otherNames(as Aliases, a *Alias) []string {
 	return slices.DeleteFunc(as.Repo.Config.Subsections("handoffrepo", "id"), func(name string) bool {
 		return name == a.Name || !a.Is(as.Repo.Config.Get("handoffrepo."+name+".id"))
 	})
 }
 
-// keepApart keeps a hub's handoffs below its prefix out of an ordinary fetch, and drops the copies
-// that one made.
+// keepApart excludes a hub's handoffs from ordinary fetches, and drops the copies that one made.
 func keepApart(ctx context.Context, as Aliases, a *Alias) error {
 	if err := gitconfig.Of(as.Repo).SetKeepOuts(ctx, a.Name); err != nil {
 		return err
@@ -113,8 +112,7 @@ func keepApart(ctx context.Context, as Aliases, a *Alias) error {
 	return dropFetched(ctx, as, a)
 }
 
-// changePrefix writes another prefix down, and forgets what was found out about the refs
-// below the former one.
+// changePrefix stores another prefix, and forgets the findings about the refs below the former one.
 func changePrefix(ctx context.Context, as Aliases, a *Alias, prefix string) error {
 	key := gitconfig.AliasPrefix(a.Name)
 	if a.Prefix != "" {
@@ -134,8 +132,8 @@ func changePrefix(ctx context.Context, as Aliases, a *Alias, prefix string) erro
 	return nil
 }
 
-// hasMemory refuses a prefix below which the hub lacks what this clone has seen of its log:
-// the handoffs are elsewhere. Where this clone has seen nothing, nothing is asked.
+// hasMemory refuses a prefix below which the hub lacks entries that this clone has seen: the
+// handoffs are elsewhere. If this clone has seen none, the hub is not asked.
 func hasMemory(ctx context.Context, as Aliases, a *Alias, prefix string) error {
 	next := *a
 	next.Prefix = prefix

@@ -85,7 +85,7 @@ func probed(a *Alias, names []string) *Probe {
 	return p
 }
 
-// writablePath covers a dry run into somebody else's directory, which succeeds.
+// writablePath reports whether this user may write to a hub's path. A dry run succeeds anyway.
 func (h *Hub) writablePath() bool {
 	path, local := FilePath(h.Alias.RepoID)
 	if !local {

@@ -115,8 +115,8 @@ func (in Invites) Erase(ctx context.Context, id string) error {
 	return in.push(ctx, []refs.Edit{{Ref: in.ref(id), Old: old}})
 }
 
-// push moves an invitation, the first edit, and publishes a key beside it. A key published
-// before, and unchanged, is up to date.
+// push moves an invitation, the first edit, and publishes a key with it. A key that is published
+// already is up to date.
 func (in Invites) push(ctx context.Context, edits []refs.Edit, objects ...*refs.Object) error {
 	report, err := in.Hub.Push(ctx, refs.Transaction{Edits: edits, Objects: objects})
 	for _, e := range edits[1:] {
@@ -134,7 +134,7 @@ func (in Invites) push(ctx context.Context, edits []refs.Edit, objects ...*refs.
 	if refused := in.Hub.guardRefusal(err); refused != nil {
 		return refused
 	}
-	if edits[0].New != "" && report.culprit() != "" { // who may not delete an invitation can hand work over
+	if edits[0].New != "" && report.culprit() != "" { // an account that may not delete an invitation can hand work over
 		return refusal(ctx, in.Hub, edits, report, err)
 	}
 	said := GitSaid(err)
@@ -149,7 +149,7 @@ func (in Invites) push(ctx context.Context, edits []refs.Edit, objects ...*refs.
 		WithHints(in.Hub.Alias.settingOr(said, fault.Run("githandoff", "doctor").Because("shows what the hub takes")))
 }
 
-// settle lets copies follow, but keeps none of an invitation.
+// settle moves the copy of the key, and drops that of the invitation.
 func (in Invites) settle(ctx context.Context, edits []refs.Edit, objects ...*refs.Object) error {
 	in.Hub.book.forgetRefusals(edits[0].New == "")
 	if len(edits) > 1 {

@@ -13,9 +13,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// pushReport has the line of "git push --porcelain" for each ref. The first line of a ref counts: git
-// prints the reason of a refusal as the hub wrote it, with line ends, so lines of the hub's own can
-// follow.
+// pushReport has the line of "git push --porcelain" for each ref. Only the first line of a ref
+// counts: git prints the hub's reason of a refusal unescaped, so the hub can forge lines after it.
 type pushReport struct {
 	lines map[string]reportLine
 	said  string // what the hub wrote besides, for a refusal that gives no reason of its own
@@ -60,8 +59,8 @@ func (r *pushReport) failedAfter(err error, edits []refs.Edit) bool {
 	return gitexec.ExitCode(err) == 1 && r.Accepted(edits)
 }
 
-// diagnose finds out why a push failed: the hub refuses, cannot do atomic pushes, may only be
-// read, or is gone. It asks by trying, not by reading English.
+// diagnose finds out why a push failed: the hub refuses, cannot do atomic pushes, is read-only, or
+// is gone. It tries, and does not parse English.
 func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *pushReport, cause error) error {
 	if refused := h.guardRefusal(cause); refused != nil && r.hidden() == "" {
 		h.book.note(func(k *findings) { k.Guarded = true })
@@ -102,8 +101,8 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *pushReport, ca
 		WithHints(h.Alias.settingOr(said, fault.Run("githandoff", "doctor").Because("says whether it is read-only for you")))
 }
 
-// errLaneGone is returned for a hub without a lane that this clone has seen. A server that makes a
-// repository with its first push makes an empty one below the former name of a renamed hub.
+// errLaneGone is returned for a hub without a lane that this clone has seen. A server that creates
+// repositories on push makes an empty one under the former name of a renamed hub.
 func (a *Alias) errLaneGone(lane string) error {
 	return fault.New(fault.Denied, fault.Rollback, "%s lost %s, which this clone has seen", a.Name, lane).
 		WithHints(fault.Run("githandoff", "sync", a.Name).Because("brings a restored hub up to date"),
@@ -139,9 +138,9 @@ const sentNothing = "eof before pack header"
 // inTheWay are words of git at the hub about a ref with another ref above or below it.
 const inTheWay = "exists; cannot create"
 
-// remoteLines returns the lines written by the hub's git, or its hook. Why the hub could not unpack
-// a push is in a line of the git here, and in one of the hub's git about a killed child, which
-// reaches this clone if the hub is a path.
+// remoteLines returns the lines that the hub's git or its hook wrote. If the hub could not unpack a
+// push, the reason is in a line of the git here and, if the hub is a path, in one of the hub's git
+// about a killed child.
 func remoteLines(err error) []string {
 	e, ok := errors.AsType[*gitexec.Error](err)
 	if !ok {
@@ -189,8 +188,8 @@ func (h *remote) dryRun(ctx context.Context, edits []refs.Edit, atomic string) e
 	return err
 }
 
-// lostLane names a lane tracked by this clone and not shown by the hub when asked after the
-// refusal.
+// lostLane names a lane that this clone has seen and the hub did not show after the refusal; "" if
+// there is none.
 func lostLane(ctx context.Context, h *Hub, edits []refs.Edit) (string, error) {
 	for _, e := range edits {
 		cc, ok := strings.CutPrefix(e.Ref, h.Namespace().Lanes())
@@ -212,12 +211,12 @@ func lostLane(ctx context.Context, h *Hub, edits []refs.Edit) (string, error) {
 // hold.
 const byHub = "[remote rejected] "
 
-// goesAlong is git's status of a ref that failed only because another ref of the same atomic
+// goesAlong are git's statuses of a ref that failed only because another ref of the same atomic
 // push did.
 var goesAlong = []string{"(atomic push failure)", "(atomic transaction failed)", "(transaction aborted)"}
 
-// forGood are words of refusals a second try meets again: hooks and settings of git at the hub,
-// and of other servers. Any other refusal is tried again.
+// forGood are words of refusals that another try would meet again, from hooks and settings of git
+// at the hub and from other servers. Any other refusal is tried again.
 var forGood = []string{"hook declined", "deny ", "denied", "prohibited", "not permitted", "not allowed", "protected", tooLarge, inTheWay}
 
 // tooLarge are words of git at a hub with a limit on the size of a pack.
@@ -310,7 +309,7 @@ func (r *pushReport) RefusedForGood(edits []refs.Edit) bool {
 	if len(r.lines) != len(edits) || !r.refusedByHub() {
 		return false
 	}
-	why := r.lines[r.culprit()].summary // "" where it spoke of none
+	why := r.lines[r.culprit()].summary // "" if it refused none
 	if strings.Contains(why, "unpacker error") && strings.Contains(r.said, tooLarge) {
 		return true
 	}
@@ -354,7 +353,7 @@ func (a *Alias) errHiddenFromPush(ref string) error {
 		WithHints(a.settingFor(hiddenRef, false))
 }
 
-// errNotKept returns the refusal of a hub that took a ref and has it no more.
+// errNotKept returns the refusal of a hub that took a ref and no longer has it.
 func (a *Alias) errNotKept(ref string) error {
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s took %s and has not kept it: each handoff would be lost there", a.Name, ref).
 		WithHints(a.renamed(fault.Fact("the hooks of %s, or whatever mirrors another repository into it, must keep refs/handoffs/", a.Name)))
@@ -423,7 +422,7 @@ func unknownToGuard(ref string, reason fault.Reason, text string) bool {
 	return false
 }
 
-// escaped is like quote without the quotes, for a line of its own.
+// escaped is like [Quote] without the quotes.
 func escaped(s string) string {
 	q := Quote(s)
 	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)

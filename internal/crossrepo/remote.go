@@ -38,8 +38,8 @@ type remote struct {
 // pushArgs begin every push.
 var pushArgs = []string{"push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no"}
 
-// plainWords keep the escape sequences of color.ui=always out of the words of git and of the hub. A
-// refusal repeats them.
+// plainWords keep the escape sequences of color.ui=always out of the output of git and of the hub,
+// which refusals quote.
 var plainWords = []string{"-c", "color.ui=false", "-c", "color.remote=false", "-c", "color.advice=false"}
 
 // lookTime bounds the look at a hub after a push that it did not answer.
@@ -66,7 +66,7 @@ func (h *remote) connect(ctx context.Context, c gitexec.Cmd) ([]byte, error) {
 	c.Args = slices.Concat(plainWords, c.Args)
 	c.Env = append(c.Env, h.SSHSharing(ctx).Env...)
 	out, err := h.Repo.Runner.Run(ctx, c)
-	if gitexec.TimedOut(err) && ctx.Err() == nil { // else it is the time of the command that is over
+	if gitexec.TimedOut(err) && ctx.Err() == nil { // else the time of the whole command is over
 		h.silent.Store(&silence{err, within, push})
 	}
 	return out, err
@@ -81,9 +81,9 @@ func (h *remote) Push(ctx context.Context, t refs.Transaction) (*pushReport, err
 	return pushNamed(ctx, h, refs.Transaction{Edits: named, Objects: t.Objects})
 }
 
-// pushNamed is like Push of refs by their names at the hub. No ref leads to the objects yet, which
-// the caller has written, so a gc in this clone may take them before git sends them. Then a pack
-// keeps them for the next push, which is made here if the hub has refused all of the first one.
+// pushNamed is like Push with the hub's names of refs. The caller has written the objects, but no
+// ref leads to them yet, so a gc in this clone may remove them before git sends them. Then
+// pushNamed writes them to a kept pack, and pushes again if the hub refused every ref.
 func pushNamed(ctx context.Context, h *remote, t refs.Transaction) (*pushReport, error) {
 	r, err := pushOnce(ctx, h, t.Edits)
 	if err == nil || !h.Repo.Store.Lacks(t.Objects...) {
@@ -117,11 +117,11 @@ func pushOnce(ctx context.Context, h *remote, edits []refs.Edit) (*pushReport, e
 	return r, err
 }
 
-// untracked returns arguments of git, and the target of a push, for a push of which git keeps no
-// ordinary copies. Where handoffs are branches git would make copies of the pushed refs, also
-// where a refspec excludes them (git 2.39), and those would keep a payload after its end. A git
-// after 2.55 does so for a URL, too, if a remote has the same one.
-// The target is a remote with the settings of the alias, but without its refspecs.
+// untracked returns settings and a target for a push that leaves no remote-tracking refs. Where
+// handoffs are branches git would make such refs, even if a refspec excludes them (git 2.39), and
+// they would keep a payload after its end. git after 2.55 does so for a URL as well, if a remote
+// has the same one. The target is a remote with the settings of the alias, but without its
+// refspecs.
 func untracked(h *remote) (settings []string, target string) {
 	given := h.Alias.target
 	if h.Alias.Prefix == "" {
@@ -148,9 +148,9 @@ func untracked(h *remote) (settings []string, target string) {
 	return settings, target
 }
 
-// extends reports whether tip is was or a descendant of it. Everything extends "". A tip that is no
-// commit, or is not here, extends nothing else. Where a lost commit hides the answer, the error has
-// the reason missing_object.
+// extends reports whether tip is was or one of its descendants. Everything extends "". A tip that
+// is no commit, or is not here, extends nothing else. If a lost commit hides the answer, the error
+// has the reason missing_object.
 func (h *remote) extends(ctx context.Context, tip, was string) (bool, error) {
 	if was == "" || tip == was {
 		return true, nil

@@ -261,7 +261,7 @@ func (as Aliases) free(name string, ids ...string) error {
 // NameOf returns the alias for which an id is pinned; "" if there is none.
 func (as Aliases) NameOf(id string) string { return as.aliasOf(id, "") }
 
-// aliasOf returns the alias for which an id is pinned, but for the given one; "" if there is none.
+// aliasOf returns the alias, other than but, for which an id is pinned; "" if there is none.
 func (as Aliases) aliasOf(id, but string) string {
 	for _, name := range as.Names() {
 		if name != but && as.pinned(name).Is(id) {
@@ -298,7 +298,7 @@ func copiesOf(ctx context.Context, repo *refs.Repo, ids []string) ([]refs.Ref, e
 	return known, nil
 }
 
-// contains refuses a hub whose lanes do not have all of some copies.
+// contains refuses a hub whose lanes lack entries of some copies.
 func contains(ctx context.Context, h *Hub, known []refs.Ref, there map[string]string) error {
 	named := make([]refs.Ref, len(known)) // as if they were copies of this hub's
 	for i, lane := range known {
@@ -338,8 +338,8 @@ func contains(ctx context.Context, h *Hub, known []refs.Ref, there map[string]st
 	return older
 }
 
-// errForked is the refusal of a hub that went on with a lane elsewhere than this clone has seen. No
-// push without force changes that, and none must.
+// errForked refuses a hub whose lane has another history than this clone has seen. Only a forced
+// push could change that, and nobody should make one.
 func errForked(h *Hub, lane laneTips) *fault.Error {
 	return fault.New(fault.Denied, fault.Rollback, "%s has another history of %s than this clone has seen: it is another repository, or work went on under both names",
 		h.Alias.URL, h.RemoteName(lane.name)).
@@ -352,12 +352,12 @@ func errOlder(h *Hub, lane laneTips) *fault.Error {
 		WithHints(fault.Fact("a lagging mirror or a restored copy must catch up first"))
 }
 
-// maxAdded bounds the lanes in one command.
+// maxAdded limits the lanes in one command.
 const maxAdded = 16
 
-// addLanes returns the command that adds lanes, or the rest of them, to a hub that has a part of a log
-// as this clone has seen it. After a hub was renamed, some servers take offers below the former name,
-// in a repository of their own.
+// addLanes returns the command that adds lanes, or the rest of them, to a hub that has a part of
+// the log. After a rename, some servers take offers under the former name, in a repository of their
+// own.
 func addLanes(h *Hub, lacking []laneTips) fault.Hint {
 	args := []string{"git", "push", "--", h.Alias.URL.Bare()}
 	for _, lane := range lacking {
@@ -366,9 +366,8 @@ func addLanes(h *Hub, lacking []laneTips) fault.Hint {
 	return fault.Run(args...).Because("adds it, if this is the same repository under another name")
 }
 
-// gather moves what this clone remembers under other ids of the hub to where it belongs
-// now. The hub was found to contain all of it: where two copies of a ref differ, the next
-// fetch says which one is newer.
+// gather moves the copies under other ids of the hub to its namespace. The hub was found to have
+// all of them. If two copies of a ref differ, the descendant is kept.
 func gather(ctx context.Context, h *Hub, others []string) error {
 	var edits []refs.Edit
 	for _, id := range others {

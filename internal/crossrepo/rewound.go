@@ -9,8 +9,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// rewound looks again at a lane whose mirror does not stand on the copy. Another command of this clone
-// may have moved the copy on since the hub was asked, so it is asked again.
+// rewound asks the hub again for a lane that does not descend from its copy. Another command of
+// this clone may have moved the copy since the first answer.
 func (c *laneCopy) rewound(ctx context.Context) (to string, err error) {
 	now, err := c.refetchLane(ctx, c.name)
 	if err != nil {
@@ -42,7 +42,7 @@ func (c *laneCopy) rewound(ctx context.Context) (to string, err error) {
 }
 
 // cut finds the tip of a copy before an untrusted merge, if that tip is known and the hub has
-// no more than that. Not ok if the copy is in order.
+// nothing after it. It is not ok if the copy is in order.
 func (c *laneCopy) cut(ctx context.Context) (tip string, ok bool, err error) {
 	if c.checker == nil || c.checker.MayMove(ctx, "", c.was) == nil {
 		return "", false, nil

@@ -9,7 +9,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// recent is the greatest age of the last read of a hub for a claim without a look.
+// recent is how old the last read of a hub may be for a claim without a look.
 const recent = time.Hour
 
 // MayClaimSeen reports whether it is worth a try to claim what this clone knows of the hub: it
@@ -18,8 +18,8 @@ func (h *fetcher) MayClaimSeen() bool {
 	return time.Since(h.LastRead()) < recent && !h.book.findings().Contested
 }
 
-// idle is how long an agent may leave the hub alone without emptying its inbox. Meanwhile
-// others changed the inbox as far as they worked, not as far as they could claim.
+// idle is how long a clone may leave a hub unread before it fetches the whole inbox again: by then
+// the other agents have changed it.
 const idle = 10 * time.Minute
 
 // LooksAtAll reports whether an agent sharing its inbox with a crowd should fetch all of it,

@@ -73,8 +73,8 @@ func (a *Alias) settingOr(said string, other fault.Hint) fault.Hint {
 // noAccount are words of refusals to somebody who may not even read.
 var noAccount = []string{"terminal prompts disabled", "authentication failed", "not authorized to do this", "is not authorized to", "permission denied (publickey"}
 
-// noRepository are words about a repository that is not there, or not for this account. A server
-// tells nobody which it is. The first are git's own about status 404.
+// noRepository are words about a repository that does not exist, or is hidden from this account. A
+// server does not say which. The first are git's own about status 404.
 var noRepository = []string{"' not found", "repository not found", "cannot find repository"}
 
 // readingHints returns the hints for a hub that could not be read.

@@ -75,7 +75,7 @@ func (s *seat) wait(ctx context.Context, step hubStep) error {
 	if over := s.joint.course(step.hub).over; over != nil {
 		return over
 	}
-	// Steps standing on an entry of this one read it before the push.
+	// Other steps may build on an entry of this one, and read it before the push.
 	step.hub.Repo.Hold(step.t.Objects...)
 	w := &waiting{hubStep: step, seat: s, alone: s.joint.touches(step)}
 	for _, e := range step.t.Edits {
@@ -97,8 +97,8 @@ func (s *seat) wait(ctx context.Context, step hubStep) error {
 	return w.landed(ctx)
 }
 
-// touches reports whether a waiting step moves one of a step's refs other than a lane. The step
-// does not know of the other one.
+// touches reports whether a waiting step moves a ref of this step other than a lane: this step was
+// decided without it.
 func (j *joint) touches(step hubStep) bool {
 	return slices.ContainsFunc(j.waiting, func(w *waiting) bool {
 		return w.hub == step.hub && slices.ContainsFunc(step.t.Edits, func(e refs.Edit) bool {
@@ -134,8 +134,8 @@ func (j *joint) proceed(s *seat) {
 	}
 }
 
-// answer ends the wait of some transactions. None of them waits any more when the first task
-// goes on: its next decision must not stand on another one of them.
+// answer ends the wait of some steps. All of them leave the list before the first task goes on,
+// because its next decision must not build on another one.
 func (j *joint) answer(outcome func(*waiting) error, list ...*waiting) {
 	j.waiting = slices.DeleteFunc(j.waiting, func(w *waiting) bool { return slices.Contains(list, w) })
 	for _, w := range list {

@@ -39,8 +39,8 @@ const (
 	mostSwept = 100 // in one trial
 )
 
-// trial returns the name of probes never made before, and their objects, with size bytes git cannot
-// compress. The commit is the last one. A guard requires it to be a [refs.Carrier].
+// trial returns a fresh name for probes, and their objects: a blob of size random bytes, which git
+// cannot compress, and last a commit, which a guard requires to be a [refs.Carrier].
 func trial(h *remote, random io.Reader, size int) (name string, objects []*refs.Object, err error) {
 	if name, err = handoff.RandomHex(random); err != nil {
 		return "", nil, err
@@ -93,7 +93,7 @@ func Try(ctx context.Context, h *Hub, random io.Reader) (*Trial, error) {
 	return t, nil
 }
 
-// whole makes the trial of probes that a hub has taken.
+// whole runs the rest of a trial, after a hub has taken the probes.
 func (t *Trial) whole(ctx context.Context, h *Hub, random io.Reader, made []refs.Edit) (err error) {
 	inbox, work := made[0], made[1]
 	there, err := h.listed(ctx, probeTimeout, h.probes(refs.KindInbox, "*"), h.probes(refs.KindWork, "*"))
@@ -119,7 +119,8 @@ func (t *Trial) whole(ctx context.Context, h *Hub, random io.Reader, made []refs
 
 // log finds out whether pushes to the log come as far as git's own store of refs, and whether fetches see it.
 func (t *Trial) log(ctx context.Context, h *Hub, n string, objects []*refs.Object) (err error) {
-	// The hub takes pushes in the inbox: its answer there says how it refuses a push of which git keeps nothing.
+	// The hub takes pushes to the inbox, so its answer there shows how it refuses two refs that
+	// cannot both exist.
 	taken, log := h.Namespace().Probe(refs.KindInbox, n), h.Namespace().Probe(refs.KindLog, n)
 	known, _, _ := t.clash(ctx, &h.remote, taken, objects)
 	report, edits, pushed := t.clash(ctx, &h.remote, log, objects)
@@ -139,7 +140,7 @@ func (t *Trial) log(ctx context.Context, h *Hub, n string, objects []*refs.Objec
 	return err
 }
 
-// clash pushes a ref, and one below it, of which no git keeps both.
+// clash pushes a ref and another one below it. No git keeps both.
 func (t *Trial) clash(ctx context.Context, h *remote, ref string, objects []*refs.Object) (*pushReport, []refs.Edit, error) {
 	edits := []refs.Edit{{Ref: ref, New: tipOf(objects)}, {Ref: ref + "/x", New: tipOf(objects)}}
 	report, err := h.Push(ctx, refs.Transaction{Edits: edits, Objects: objects})
@@ -153,9 +154,9 @@ func (t *Trial) clash(ctx context.Context, h *remote, ref string, objects []*ref
 // whole, so git's line of the ref does not tell that the deletion is the reason.
 const undeletable = "protected from deletion"
 
-// keepsRefs reports whether the hub refused a push because it deletes a ref: the hub says so, or it takes
-// what deletes nothing. The refusal of the deletion alone does not tell: a hook that refuses every ref is
-// asked about the first one only.
+// keepsRefs reports whether the hub refused a push because it deletes a ref: the hub says so, or it
+// takes a push that deletes nothing. The refusal of the deletion alone proves nothing: a hook that
+// refuses every ref is asked about the first one only.
 func keepsRefs(ctx context.Context, h *remote, edits []refs.Edit, r *pushReport) bool {
 	own, alone := r.culprits(), len(edits) == 1
 	if alone {
@@ -173,8 +174,8 @@ func keepsRefs(ctx context.Context, h *remote, edits []refs.Edit, r *pushReport)
 	return (alone || slices.ContainsFunc(slices.Collect(maps.Values(r.lines)), along)) && takesOthers(ctx, h, why)
 }
 
-// takesOthers reports whether a hub that refused a deletion takes a push which deletes nothing: whether it
-// gives another answer to one of which git keeps nothing. It is true if the hub cannot be asked.
+// takesOthers reports whether a hub that refused a deletion takes other pushes: whether it refuses
+// a push of which git keeps nothing in other words. It is true if the hub cannot be asked.
 func takesOthers(ctx context.Context, h *remote, refusal string) bool {
 	n, objects, err := trial(h, rand.Reader, 1)
 	if err != nil {
@@ -184,7 +185,7 @@ func takesOthers(ctx context.Context, h *remote, refusal string) bool {
 	return report.lines[report.culprit()].summary != refusal
 }
 
-// below returns the summaries of refs whose names begin with ref, by the rest of their names.
+// below returns the summaries of refs, by their names after ref.
 func (r *pushReport) below(ref string) map[string]string {
 	rest := map[string]string{}
 	for name, line := range r.lines {
@@ -193,7 +194,8 @@ func (r *pushReport) below(ref string) map[string]string {
 	return rest
 }
 
-// logHidden returns the refusal of a hub that has lanes and shows none to a fetch. Or it has none at all.
+// logHidden refuses a hub that has lanes and shows none to a fetch. empty means that it has no
+// lane.
 func logHidden(ctx context.Context, h *Hub, commit string) (empty bool, refused, err error) {
 	shown, err := h.RemoteLanes(ctx)
 	if err != nil || len(shown) > 0 {
@@ -226,8 +228,8 @@ func (t *Trial) step(ctx context.Context, h *Hub, edits []refs.Edit, objects ...
 	}
 }
 
-// clean deletes the refs left by a refused trial, and names those it cannot. A hub may refuse to delete what it has
-// not: git would make such a ref.
+// clean deletes the refs left by a trial, and notes those it cannot delete. A hub may refuse to
+// delete a ref that it does not have: then git would create that ref.
 func (t *Trial) clean(ctx context.Context, h *remote, commit string, copies ...string) {
 	for _, ref := range copies {
 		name := h.RemoteName(ref)
@@ -248,8 +250,8 @@ func (t *Trial) clean(ctx context.Context, h *remote, commit string, copies ...s
 // probes returns the hub's name of a probe.
 func (h *Hub) probes(kind, name string) string { return h.RemoteName(h.Namespace().Probe(kind, name)) }
 
-// sweep deletes what killed trials left among the refs of a hub. Another trial may do the same: then nothing is
-// deleted here.
+// sweep deletes the refs that killed trials left at a hub. If another trial does so at the same
+// time, nothing is deleted here.
 func (t *Trial) sweep(ctx context.Context, h *Hub, there map[string]string) {
 	var old []refs.Edit
 	for _, kind := range []string{refs.KindInbox, refs.KindWork} {

@@ -44,7 +44,7 @@ func (h *remote) errUnreachable(err error) error {
 	if gitexec.TimedOut(err) && h.silent.Load() != nil {
 		return errSilent(h)
 	}
-	// This clone may be the one unable to take the answer.
+	// The fault may be in this clone, which could not store the answer.
 	if full := refs.DiskFault(err); fault.Is(full, fault.DiskFull) {
 		return full
 	}
@@ -123,8 +123,8 @@ func GitSaid(err error) string {
 	return Quote(strings.Join(said, "; "))
 }
 
-// gitWords returns the lines of the error output of a git with words of their own, up to the one with
-// which it gave up.
+// gitWords returns the lines of git's error output that have words of their own, up to the fatal
+// one.
 func gitWords(e *gitexec.Error) []string {
 	var said []string
 	for line := range strings.Lines(e.Stderr) {
@@ -133,20 +133,22 @@ func gitWords(e *gitexec.Error) []string {
 		if !label(rest) && !strings.HasPrefix(rest, "warning: ") {
 			said = append(said, rest)
 		}
-		if final && !strings.HasSuffix(rest, ":") { // else it says why on the next
+		if final && !strings.HasSuffix(rest, ":") { // else the next line says why
 			break
 		}
 	}
 	return said
 }
 
-// label reports whether a line has no words of its own: Gitea sets its own between two lines of "error:".
+// label reports whether a line has no words of its own. Gitea puts its words between two lines of
+// "error:".
 func label(line string) bool {
 	return strings.Trim(strings.NewReplacer("remote:", "", "error:", "").Replace(line), " ") == ""
 }
 
-// lockAmong finds the lock git could not take: its message names the path in any language, and after a
-// colon the reason. One that it took and could not write has none. The lock of reftables it does not name.
+// lockAmong finds the lock that git could not take. In any language, the message has the path and,
+// after a colon, the reason. For a lock that git took and could not write, no reason follows. git
+// does not name the lock of reftables.
 func lockAmong(lines []string) string {
 	lockPattern := regexp.MustCompile(`'([^']+\.lock)'[^:：]*[:：]|(/.+/packed-refs\.new): `)
 	for _, line := range lines {

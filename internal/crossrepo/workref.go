@@ -22,13 +22,13 @@ func (h *Hub) isWork(ref string) bool {
 	return ok
 }
 
-// copied returns the edits of which the copies here can tell.
+// copied returns the edits of refs that have copies here.
 func (h *Hub) copied(edits []refs.Edit) []refs.Edit {
 	return slices.DeleteFunc(slices.Clone(edits), func(e refs.Edit) bool { return h.isWork(e.Ref) })
 }
 
-// remaining returns the edits to push again: edits of snapshots made already are left out, and a
-// snapshot to delete is leased at its present value. With done all others are in place.
+// remaining returns the edits to push again. Edits of snapshots that are made already are left out,
+// and a snapshot to delete is leased at its present value. If done, all others are in place.
 func (h *Hub) remaining(ctx context.Context, edits []refs.Edit, done bool) ([]refs.Edit, error) {
 	if len(h.copied(edits)) == len(edits) {
 		if done {
@@ -110,8 +110,7 @@ func (h *Hub) DropWork(ctx context.Context, p lifecycle.Place) error {
 	return h.Apply(ctx, refs.Transaction{Edits: gone})
 }
 
-// worksThere lists the snapshots at the hub, by their names there. The hub is asked once, and again
-// after a push.
+// worksThere lists the snapshots at the hub, by their names there. The hub is asked once.
 func worksThere(ctx context.Context, h *Hub) (map[string]string, error) {
 	if there := h.works.Load(); there != nil {
 		return *there, nil
