@@ -47,7 +47,7 @@ func (rd *Reader) Audit(ctx context.Context, home Home, lane refs.Ref, a LaneAud
 	if err != nil {
 		return err
 	}
-	defer delete(rd.Lanes.indexes, lane.OID) // an audit comes by once, and there are many lanes
+	defer delete(rd.Lanes.indexes, lane.OID) // an audit reads each of many lanes once
 	order := make([]int, len(index))
 	for i := range order {
 		order[i] = i
@@ -125,7 +125,7 @@ func (l *laneAudit) next(ctx context.Context, entry *Entry) error {
 	rd, s, at := l.reader, l.state, l.order[0]
 	l.order = l.order[1:]
 	switch id := entry.Record().ID; {
-	case id == "": // it is not ours at all; its dispute says so
+	case id == "": // the entry is not ours; its dispute says so
 	case l.home.Namespace().Lane(id) != l.lane.Name:
 		entry.Dispute = denied(fault.Disputed, "lane entry %s is a copy: %s is for %s", entry.OID, id, l.home.Namespace().Lane(id))
 	default:
@@ -170,7 +170,7 @@ type secondReading struct {
 	lanes *Lanes
 	index []indexed
 	gone  []int        // those no longer in memory, in reading order
-	line  *refs.Stream // of them; nil if it does not pay
+	line  *refs.Stream // reads those; nil if that does not pay
 }
 
 func (l *Lanes) readAgain(ctx context.Context, index []indexed, order []int) *secondReading {

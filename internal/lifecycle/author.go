@@ -27,10 +27,10 @@ type Author struct {
 	Guest  bool          // the worktree is set up for another agent
 	Format gitobj.Format // of the payloads' repository
 
-	seal bool // the payloads it prepares
+	seal bool // seals the payloads it prepares
 }
 
-// commit signs rec into a commit object. A parent of "" is none.
+// commit signs rec into a commit object. A parent "" is left out.
 func (by *Author) commit(ctx context.Context, rec *record.Record, tree string, parents ...string) (*refs.Object, error) {
 	return by.commitAs(ctx, sign.Mail(by.Actor), rec, tree, parents...)
 }
@@ -61,8 +61,8 @@ func (by *Author) stamp(rec *record.Record, event record.Event, previous string)
 	return nil
 }
 
-// maySign refuses an offer this clone itself would not believe. A recipient may sign one too:
-// the return handoff of a failure.
+// maySign refuses an offer that this clone itself would not believe. A recipient may sign one
+// offer: the return handoff of a failure.
 func (by *Author) maySign(r *record.Record) error {
 	key, ok := by.Keys.Trust.Lookup(r.Key)
 	if !ok {
@@ -170,7 +170,7 @@ func (by *Author) HowToBreak(s *State) fault.Hint {
 	return fault.Run("githandoff", "release", "--force", string(s.ID)).Because("breaks that claim")
 }
 
-// checkStep refuses a step not given to this author by the table of steps.
+// checkStep refuses a step that the table of steps does not give to this author.
 func (by *Author) checkStep(s *State, rec *record.Record) error {
 	key, ok := by.Keys.Trust.Lookup(rec.Key)
 	if !ok {
@@ -194,8 +194,8 @@ func (by *Author) checkStep(s *State, rec *record.Record) error {
 	return denied(fault.UntrustedKey, "%s may not %s handoff %s: only %s may", by.Actor, verb(rec.Event), s.ID, may).WithHints(hint)
 }
 
-// checkDecided refuses to end a handoff that an undecided key may have ended already, except to
-// a root key.
+// checkDecided refuses, except for a root key, to end a handoff that an undecided key may have
+// ended.
 func (by *Author) checkDecided(s *State) error {
 	entry := s.UndecidedEnd
 	if entry == nil || by.IsRoot() {
@@ -278,7 +278,7 @@ func (by *Author) PrepareFor(ctx context.Context, home Home, env *handoff.Envelo
 	own, err := obo.VerifyChain(links, obo.VerifyContext{
 		Now: by.Keys.now(), Keys: pinned{by.Keys.Trust}, HomeIs: home.Is,
 		Handoff: env.ID, Digest: params.Digest, JTI: params.JTI, Agent: params.Agent, Ancestors: ancestors(env),
-		Revoked: func(*obo.Claims) (bool, error) { return false, nil }, // it is new, and those above were asked for
+		Revoked: func(*obo.Claims) (bool, error) { return false, nil }, // it is new, and the tokens above it were checked
 	})
 	if err != nil {
 		return nil, err
@@ -325,8 +325,8 @@ func (by *Author) params(home Home, env *handoff.Envelope, a Authority) (obo.Par
 	return p, err
 }
 
-// leadsTo says why no token may follow, at a home, from v's. A local repository is out of reach
-// for other users, so they cannot ask it whether it revoked a token.
+// leadsTo says why v's token cannot be passed on to a home. Other users cannot reach a local
+// repository to ask whether it revoked a token.
 func (v *Verified) leadsTo(home Home) error {
 	switch {
 	case v.token == nil:

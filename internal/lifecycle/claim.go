@@ -90,8 +90,8 @@ func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verif
 	return v, nil
 }
 
-// leaseEnd bounds a lease: at most a day, and never past the expiry of the handoff, unless it
-// has expired already.
+// leaseEnd limits a lease to a day, and to the expiry of the handoff, unless the handoff has
+// expired already.
 func leaseEnd(from time.Time, lease time.Duration, expires time.Time) time.Time {
 	if lease <= 0 {
 		lease = DefaultLease

@@ -25,7 +25,7 @@ func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, localEdits ..
 	return e.act(ctx, home, at, when, func(s *State, b *batch) error {
 		b.tx.LocalEdits = localEdits
 		if payloadLost(s, p) && !looked {
-			// Inboxes are read before lanes: what landed in between is not lost.
+			// Inboxes are read before lanes: a payload that landed in between is not lost.
 			looked = true
 			if err := home.Refresh(ctx, WholeHandoffs(at)); err != nil {
 				return err
@@ -53,7 +53,7 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 	early := earlyOffer(s, p)
 	switch {
 	case fault.Is(s.chainErr, fault.MissingObject):
-		return s.chainErr // whether it is there cannot be told
+		return s.chainErr // nobody can tell whether it is there
 	case mine && !payloadLost(s, p):
 		return nil // there already, or over
 	case !mine && early != nil:
@@ -84,8 +84,9 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 	return b.entry(ctx, p.mail, p.Record, p.Commit.OID, s.LaneTip)
 }
 
-// earlyOffer returns why an offer by the key of a payload does not count yet; nil if there is none. It may
-// be the payload's own, sent before the clock here was set back, so no other handoff has its id.
+// earlyOffer says why an offer by the key of a payload does not count yet; nil if there is none. It
+// may be the payload's own, made before the clock here was set back: then no other handoff has the
+// id.
 func earlyOffer(s *State, p *Payload) error {
 	for _, e := range s.Entries {
 		if r := e.Record(); e.Early && r.Event == record.Offered && r.Key == p.Record.Key {

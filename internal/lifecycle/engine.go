@@ -78,9 +78,9 @@ const (
 	fetchFirst
 )
 
-// act takes a step: load the state, let plan build the transaction, apply it, until one holds.
-// If only other entries moved the lane, plan is asked again. If the handoff itself moved, plan
-// sees this and says who won.
+// act takes a step: it loads the state, lets plan build the transaction, and applies it, until one
+// holds. If only other entries moved the lane, plan is called again. If the handoff itself moved,
+// plan sees this and says who won.
 func (e *Engine) act(ctx context.Context, home Home, p Place, when fetchTime, plan func(*State, *batch) error) (*State, error) {
 	r := &rounds{home: home, spec: WholeHandoffs(p), fetched: when == fetchFirst}
 	if r.fetched {
@@ -149,11 +149,11 @@ func (r *rounds) retryRefused(ctx context.Context, s *State, refusal error) erro
 	if err != nil && len(s.Entries) > 0 {
 		return refusal
 	}
-	return err // of an empty lane: nothing is known that says no
+	return err // the lane is empty: nothing known here refuses the step
 }
 
-// retryMoved fetches the refs of a step that found them moved. A home read while it refused the step need
-// not be asked.
+// retryMoved fetches the refs of a step that found them moved, unless the home was read while it
+// refused the step.
 func (r *rounds) retryMoved(ctx context.Context, edits []refs.Edit, stale *refs.StaleError) error {
 	if r.n++; r.n == mostRounds {
 		return fault.New(fault.Unavailable, fault.Busy, "handoff %s: others changed its lane %d times in a row", r.spec.Lanes[0], mostRounds).
@@ -164,7 +164,7 @@ func (r *rounds) retryMoved(ctx context.Context, edits []refs.Edit, stale *refs.
 			return err
 		}
 	}
-	// Besides the requested place, fetch the one the handoff was to move to.
+	// Fetch the requested place, and also the one to which the handoff was to move.
 	moved := FetchSpecFor(r.home, edits)
 	if stale.Read && moved.covers(r.spec) {
 		return nil
@@ -192,7 +192,7 @@ func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (sett
 	if _, ok := errors.AsType[*refs.StaleError](err); !ok {
 		return false, err
 	}
-	// Moved by others, or by a git of ours killed half-way or before it could report success.
+	// Others moved a ref, or a git of ours was killed half-way or before it could report success.
 	logged, serr := e.Recovery.settle(ctx, home, i)
 	switch {
 	case serr != nil:
@@ -321,8 +321,8 @@ func (b *batch) drop(ref, old string) {
 	b.gone = append(b.gone, refs.Edit{Ref: ref, Old: old})
 }
 
-// dropAll deletes the refs of a handoff in each inbox, except one, holding it or a leftover of a
-// killed git. The refs of its snapshot go first.
+// dropAll deletes the refs of a handoff in all inboxes except one, with the leftovers of a killed
+// git. The refs of its snapshot go first.
 func (b *batch) dropAll(ctx context.Context, s *State, but string) error {
 	var agents []string
 	for _, agent := range slices.Sorted(maps.Keys(s.tips)) {

@@ -52,7 +52,7 @@ func (l *Lanes) joins(ctx context.Context, o *refs.Object) error {
 }
 
 // joined is like joins for an entry with a checked signature. A former root key joined only what
-// this clone had seen when it noticed the change: a thief of the key could give any date.
+// this clone had seen when the key was retired: a thief of the key could give any date.
 func (l *Lanes) joined(ctx context.Context, oid string, c *record.Commit, key sign.Key) error {
 	if c.Record.Event != record.Joined || len(c.Parents) != 2 || !gitobj.IsEmptyTree(c.Tree) {
 		return refuseJoin(oid, fmt.Errorf("as %q with %d parents", c.Record.Event, len(c.Parents)))
@@ -181,9 +181,10 @@ func (l *Lanes) vouchedAbove(ctx context.Context, tip, below string) (anything, 
 	return anything, all, nil
 }
 
-// A retired key may have been stolen, and a thief dates its entries at will. The lanes as they
-// were when the key was retired tell true entries from others. The entry of the key records
-// their tips, as the object id of a tree for each namespace: an entry a lane, "160000 <cc>".
+// A retired key may have been stolen, and a thief dates its entries at will. The lanes as they were
+// when the key was retired tell true entries from others. The trust list's entry of the key records
+// their tips: for each namespace the object id of a tree, with an entry "160000 <cc>" for each
+// lane.
 
 // checkSeen refuses an entry of a retired key, or of one that its owner revoked, if the lanes
 // recorded then do not contain it. A key without such a record is judged by dates alone.

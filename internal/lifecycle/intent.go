@@ -47,9 +47,9 @@ type intent struct {
 	owner *os.File // the file, as this process has it
 }
 
-// begin writes the intent of a transaction down, if the transaction makes an inbox ref. The file is
-// not synced: it guards against a killed process, not against a power cut, which git's own order of
-// writes survives. It is this process's own, so no other one takes it for an abandoned one.
+// begin writes the intent of a transaction that makes an inbox ref. The file is not synced: it
+// guards against a killed process, not against a power cut, which git's own order of writes
+// survives. This process owns the file, so no other one takes it for an abandoned one.
 func (in Intents) begin(home Home, t refs.Transaction) (*intent, error) {
 	i := &intent{Home: home.ID(), Edits: t.Edits}
 	if IsLocal(home) {
@@ -160,9 +160,9 @@ func (rc *Recovery) settleAll(ctx context.Context, home Home, left []*intent) er
 	return nil
 }
 
-// settleBefore settles what is left half done of the inbox refs that a transaction makes. Otherwise each
-// new try of it would add an entry to a lane that has one already. The copies here may be of before the step:
-// if they show no entry of it, that says nothing, and the intent stays.
+// settleBefore settles the intents left for the inbox refs that a transaction makes. Otherwise each
+// new try of it would add an entry to a lane that has one already. The copies here may be older
+// than the step: if they show no entry of it, that proves nothing, and the intent stays.
 func (rc *Recovery) settleBefore(ctx context.Context, home Home, t refs.Transaction) error {
 	for _, e := range t.Edits {
 		if !makesInbox(home, e) {
@@ -249,9 +249,9 @@ func (rc *Recovery) fixRef(ctx context.Context, home Home, edit refs.Edit, forwa
 	return nil, nil
 }
 
-// leftOut reports whether a missing inbox ref was never made: git at a hub leaves out each ref whose
-// history it could not look into, even of an atomic push. Nobody took a step of the handoff then,
-// and it is in no inbox. A commit whose content is lost here cannot be sent.
+// leftOut reports whether a missing inbox ref was never made: git at a hub leaves out each ref
+// whose history it could not look into, even from an atomic push. Then nobody took a step of the
+// handoff, and it is in no inbox. A commit whose content is lost here cannot be sent.
 func (rc *Recovery) leftOut(ctx context.Context, home Home, id handoff.ID, oid string) (bool, error) {
 	s, err := rc.Reader.Load(ctx, home, Place{ID: id})
 	if err != nil || s.Tip != "" {
@@ -285,7 +285,7 @@ func (rc *Recovery) unlogged(ctx context.Context, home Home, id handoff.ID, oid 
 	return c != nil && !s.logged(c), err
 }
 
-// commit reads the commit of an inbox ref; nil if it is none of a handoff.
+// commit reads the commit of an inbox ref; nil if it is not one of a handoff.
 func (rc *Recovery) commit(ctx context.Context, oid string) (*record.Commit, error) {
 	o, err := refs.ReadNamed(ctx, rc.Repo, oid, record.MaxCommit, "commit "+oid)
 	if err != nil {
@@ -293,7 +293,7 @@ func (rc *Recovery) commit(ctx context.Context, oid string) (*record.Commit, err
 	}
 	c, err := record.ParseCommit(o.Body)
 	if err != nil {
-		return nil, nil //nolint:nilerr // it is none of ours
+		return nil, nil //nolint:nilerr // it is not ours
 	}
 	return c, nil
 }

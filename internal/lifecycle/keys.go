@@ -24,7 +24,7 @@ type Keys struct {
 	// nobody trusts a key for being there. It may be nil.
 	Published func(sign.KID) (sign.PublicKey, bool)
 
-	strangers map[sign.KID]sign.PublicKey // the keys asked for; zero if there was none
+	strangers map[sign.KID]sign.PublicKey // the answers of Published; zero if it found none
 }
 
 // now returns the time of a record: whole seconds, UTC.

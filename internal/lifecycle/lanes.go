@@ -161,8 +161,8 @@ func (l *Lanes) read(ctx context.Context, oid string) (*refs.Object, error) {
 	return o, nil
 }
 
-// unreadable stands for an entry larger than any of ours. It is about no handoff; only its
-// parents are kept.
+// unreadable returns a stand-in for an entry larger than any of ours. It is about no handoff, and
+// keeps only the parents.
 func (l *Lanes) unreadable(ctx context.Context, oid string) (*refs.Object, error) {
 	o, err := l.Repo.ReadHead(ctx, oid, record.MaxCommit)
 	if err != nil || o == nil {
@@ -175,7 +175,7 @@ func (l *Lanes) unreadable(ctx context.Context, oid string) (*refs.Object, error
 	return &refs.Object{OID: o.OID, Type: o.Type, Body: append(body, '\n')}, nil
 }
 
-// tooLarge begins the stand-in for an oversized entry; no commit begins so.
+// tooLarge begins the stand-in for an oversized entry. No commit begins with it.
 const tooLarge = "too large\n"
 
 // about returns the entries about id, oldest first. It reads the whole
@@ -255,7 +255,7 @@ func (l *Lanes) index(ctx context.Context, tip string) ([]indexed, error) {
 			known = oid
 			return false, nil
 		}
-		joined = joined || len(gitobj.Parents(raw)) > 1 // what is below is not in one piece
+		joined = joined || len(gitobj.Parents(raw)) > 1 // the entries below are not in one piece
 		added = append(added, indexOf(oid, raw))
 		return true, nil
 	})

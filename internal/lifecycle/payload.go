@@ -137,8 +137,7 @@ func (vr *Verifier) Reload(ctx context.Context, ref string) (*Payload, error) {
 	return &Payload{Envelope: v.envelope, Unread: err, Sealed: v.sealed, Record: *s.Offer, Agent: s.To, Commit: o, mail: s.Chain[0].Commit.Email}, nil
 }
 
-// kept reads a payload commit from a ref, and makes the state of a handoff of which nothing else is
-// known.
+// kept reads a payload commit from a ref, and makes a state of the handoff from it alone.
 func (vr *Verifier) kept(ctx context.Context, ref string) (*State, *refs.Object, error) {
 	o, err := vr.Repo.Read(ctx, ref, record.MaxCommit)
 	if err != nil {
@@ -179,8 +178,8 @@ func (vr *Verifier) ReloadOffer(ctx context.Context, oid string) (*Payload, erro
 	return nil, denied(fault.MalformedObject, "commit %s: too many commits for one handoff", oid)
 }
 
-// checkMail refuses a payload whose mail address readers do not accept. A version from before the rule
-// on mail addresses made it, after that rule began.
+// checkMail refuses a payload whose mail address readers do not accept. A version without the rule
+// on mail addresses made it after that rule began.
 func (p *Payload) checkMail(keys *Keys) error {
 	key, ok := keys.Trust.Lookup(p.Record.Key)
 	if !ok {

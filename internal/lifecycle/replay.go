@@ -260,9 +260,10 @@ func (rd *Reader) checkInbox(s *State, entry *Entry) error {
 	return nil // otherwise the inbox ref is refused by itself
 }
 
-// marked returns the commits of an inbox ref by their marks. Anybody can put many commits with one mark
-// there. Of several, those are left that the key in them signed, each record once and two records at
-// most, because no entry has both: so the cost of a comparison does not depend on their number.
+// marked returns the commits of an inbox ref by their marks. Anybody can put many commits with one
+// mark there. Of several, marked keeps those signed by the key that they name, each record once and
+// two records at most, because no entry has both. So the cost of a comparison does not depend on
+// their number.
 func (rd *Reader) marked(chain []Link) map[mark][]*Link {
 	links := make(map[mark][]*Link, len(chain))
 	for i := range chain {
@@ -338,10 +339,10 @@ func (rd *Reader) checkEarly(ctx context.Context, s *State, entry *Entry, above 
 	return nil
 }
 
-// overtakes reports whether the author of an entry above an early one went on without it: the entry is
-// older, and its key may take steps of this handoff. Anybody with push access can put an older entry
-// there, and must not undo a receipt by it. Offers do not overtake: a repeated one bears the date of
-// the first.
+// overtakes reports whether the author of an entry above an early one went on without it: the entry
+// is older, and its key may take steps of this handoff. Anybody with push access can put an older
+// entry there, which must not undo a receipt. Offers do not overtake: a repeated one bears the date
+// of the first.
 func (rd *Reader) overtakes(ctx context.Context, s *State, early *record.Record, above *Entry) bool {
 	r := above.Record()
 	if r.Event == record.Offered || !r.At.Before(early.At.Add(-ClockSkew)) || above.Dispute != nil {

@@ -187,7 +187,7 @@ func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) 
 		return nil, err
 	}
 	s.cutChain()
-	// The lane knows better where it went. A ref may still be in the inbox it left, or in one it
+	// The lane says where the handoff is. A ref may still be in the inbox it left, or in one it
 	// never reached.
 	if s.Agent != s.To && s.Phase() != Ended && s.To != "" && s.To != p.Agent {
 		there, err := rd.Load(ctx, home, Place{Agent: s.To, ID: p.ID})
@@ -204,7 +204,7 @@ func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) 
 }
 
 // readInboxes reads the possible inbox refs of a handoff: the one of the agent, and the one of
-// undecided handoffs. The chain is of the first one to exist.
+// undecided handoffs. The chain is that of the first one that exists.
 func (rd *Reader) readInboxes(ctx context.Context, namespace refs.Namespace, s *State, agent string) error {
 	for _, agent := range []string{agent, handoff.Nobody} {
 		if _, read := s.tips[agent]; read || agent == "" {
@@ -352,9 +352,9 @@ func (rd *Reader) readChain(ctx context.Context, id handoff.ID, tip *refs.Object
 	}
 }
 
-// cutChain leaves only the commits of the chain named in the lane. A commit above them is an
+// cutChain keeps only the commits of the chain that the lane names. A commit above them is an
 // interrupted step, or a stranger's: the next step overwrites it, under the old values of both
-// refs. A chain not leading to the payload in the lane is no chain of this handoff.
+// refs. A chain that does not lead to the payload in the lane is not one of this handoff.
 func (s *State) cutChain() {
 	n := len(s.Chain)
 	for n > 0 && s.Chain[n-1].OID != s.Payload && !s.logged(s.Chain[n-1].Commit) {

@@ -101,8 +101,8 @@ func StepOf(event record.Event) (Step, bool) {
 // Moves reports whether a step puts a commit on the inbox ref.
 func (s Step) Moves() bool { return s.Inbox == Makes || s.Inbox == Moves || s.Inbox == Carries }
 
-// attempt is a step that a key would take on a handoff. At is the time at which the key must have
-// been allowed to.
+// attempt is a step that a key would take on a handoff. at is the time at which the key must have
+// had the right to.
 type attempt struct {
 	state *State
 	key   sign.Key
@@ -187,7 +187,7 @@ func (a attempt) within(when Moment) bool {
 	case Unclaimed:
 		return s.Claim == nil
 	case Free:
-		// An ended handoff has only its token left to be taken back.
+		// An ended handoff has only a token that can still be revoked.
 		return s.Receipt == nil && (s.Claim == nil || a.step.At.After(s.Lease))
 	case WhileHeld:
 		return s.Claim != nil && a.step.Claim == s.Claim.Nonce
@@ -195,8 +195,8 @@ func (a attempt) within(when Moment) bool {
 	return false
 }
 
-// The functions below judge a step by the state before it. They read nothing and change
-// nothing. Those with names in err make the refusal.
+// The functions below judge a step by the state before it. They read nothing and change nothing.
+// Those named err return the refusal.
 
 // checkStep applies the table of steps to a step after the offer. A retired or expired key
 // takes none, not even as the holder.
@@ -264,7 +264,7 @@ func maySend(key sign.Key, from string, at time.Time) error {
 	return key.MayAct(sign.RoleSender, from, at)
 }
 
-// mayDecide refuses everything but a root key.
+// mayDecide refuses every key but a root key.
 func mayDecide(key sign.Key, at time.Time) error { return key.MayAct(sign.RoleRoot, "", at) }
 
 // checkDate refuses an entry older by its own date, by more than [ClockSkew], than the newest

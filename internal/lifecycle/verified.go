@@ -145,7 +145,7 @@ func (vr *Verifier) verifyChain(ctx context.Context, home Home, s *State) (sign.
 	}
 	for i, link := range s.Chain {
 		if i > 0 && early[markOf(link.Commit.Record)] && link.Commit.Record.Previous == s.Chain[i-1].OID {
-			continue // it has no part in the claim or the output
+			continue // an early step has no part in the claim or the output
 		}
 		key, err := vr.checkLink(s, i, logged)
 		if err == nil && i == 0 {
@@ -249,12 +249,11 @@ func (vr *Verifier) open(ctx context.Context, s *State) (*Verified, error) {
 	return &Verified{state: s, envelope: env, raw: raw, sealed: parts.sealed, links: links}, nil
 }
 
-// checkPlace requires envelope, trailers, inbox and home to agree. Of an unopened envelope only the
-// trailers are compared.
+// checkPlace requires envelope, trailers, inbox and home to agree.
 func (v *Verified) checkPlace(home Home) error {
 	env, offer, to := v.envelope, v.Offer(), InboxOf(v.envelope)
 	switch {
-	case v.raw == nil: // only its trailers can be compared
+	case v.raw == nil: // an unopened envelope has only its trailers
 	case env.ID != v.state.ID, env.Source.Agent != offer.From, env.Task != offer.Task, env.Parent != offer.Parent, env.Status != offer.Status,
 		env.Counts() != offer.Counts, onFailure(env) != offer.OnFailure:
 		return denied(fault.HandoffMismatch, "the envelope of %s and its trailers differ", v.state.ID)
