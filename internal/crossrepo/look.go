@@ -268,7 +268,7 @@ func (h *fetcher) FetchedNotes() (before string, ok bool) {
 func (h *fetcher) fetchWithNotes(ctx context.Context, specs []string, b *bound) (done bool, err error) {
 	before, err := h.Repo.Resolve(ctx, h.NotesCopy())
 	if err != nil {
-		before = "" // it leads to something large
+		before = "" // it is damaged
 	}
 	r := fetchRequest{specs: append(h.notesSpecs(), specs...), bound: b, notes: true}
 	if err := h.fetch(ctx, r); errors.Is(err, errTooMuch) {

@@ -29,7 +29,7 @@ func believe(ctx context.Context, r *Repo) error {
 	if foreign == "" {
 		return nil
 	}
-	// git let it pass: because it is listed, or because this git does not look.
+	// git let it pass, because the place is listed or because this git checks no owners.
 	checks, err := r.HasGit(ctx, looksAtOwners)
 	if err != nil || checks {
 		return err
@@ -52,9 +52,9 @@ func refuseEmbedded(dir, gitDir string) error {
 		WithHints(fault.Run("githandoff", "-C", outer, "status").Because("works in the repository around it"))
 }
 
-// embeddedIn returns the work tree around a bare git directory found by going up from dir, at
-// dir or above it, and not called .git. A clone cannot bring a file or directory of the name
-// .git.
+// embeddedIn returns the work tree around a bare git directory at dir or above it; "" if there is
+// none, or if the path of the git directory contains ".git": a clone cannot bring a file or
+// directory of that name.
 func embeddedIn(dir, gitDir string) string {
 	dir, gitDir = realPath(dir), realPath(gitDir)
 	if dir != gitDir && !strings.HasPrefix(dir, gitDir+"/") {
@@ -73,8 +73,8 @@ func embeddedIn(dir, gitDir string) string {
 	}
 }
 
-// candidate returns the directory at or above dir taken for a repository by git, by names only:
-// the top of a work tree, or a bare one.
+// candidate returns the directory, dir or one above it, that git takes for a repository, by names
+// only: the top of a work tree, or a bare one.
 func candidate(dir string) string {
 	for dir = realPath(dir); ; dir = filepath.Dir(dir) {
 		if exists(filepath.Join(dir, ".git")) || looksBare(dir) {
@@ -96,8 +96,8 @@ func looksBare(dir string) bool {
 	return true
 }
 
-// foreignTo returns the first of the paths belonging to somebody else, as git counts it: root
-// under sudo is the user who called it as well.
+// foreignTo returns the first path that belongs to another user, as git counts users: root under
+// sudo is also the user who ran sudo.
 func foreignTo(paths ...string) string {
 	mine := map[uint32]bool{uint32(os.Geteuid()): true}
 	if os.Geteuid() == 0 {
@@ -117,8 +117,8 @@ func foreignTo(paths ...string) string {
 	return ""
 }
 
-// The first git to look at owners in every release of its line: 2.35.2, and the fixes of older
-// lines, are told apart by no number kept by distributions.
+// looksAtOwners is the first version with the check of owners in each of its releases. Older lines
+// got it in fix releases, which the version numbers of distributions do not tell apart.
 const looksAtOwners = "2.36"
 
 // HasGit reports whether the git that runs here is of a version or a later one.

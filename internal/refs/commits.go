@@ -7,7 +7,7 @@ import (
 	"githandoff/internal/fault"
 )
 
-// maxListed bounds the commits shown by Commits: a record is far smaller.
+// maxListed limits the size of a commit that Commits shows: a record is far smaller.
 const maxListed = 1 << 20
 
 // Commits streams the commits of refs, in the order of the names. Many commits are read by one
@@ -25,7 +25,7 @@ func Commits(ctx context.Context, r *Repo, visit func(ref Ref, raw []byte) error
 	if len(list) <= fewCommits {
 		return visitCommits(ctx, NewBatchReader(r, "commit", oids, maxListed), list, visit)
 	}
-	// git for-each-ref could print the commits itself, and would keep all of them.
+	// git for-each-ref could print the commits itself, but would keep all of them in memory.
 	ahead, err := ReadAhead(ctx, r, "commit", slices.Values(slices.Compact(slices.Clone(oids))), maxListed)
 	if err != nil {
 		return err
@@ -38,8 +38,8 @@ func Commits(ctx context.Context, r *Repo, visit func(ref Ref, raw []byte) error
 			o = ahead.Take(oids[i])
 		}
 		if o == nil {
-			// git sends a requested object whole, or gives up where it is too large: such an object is
-			// to be passed over, and so are more of its kind. So the sizes are looked at first.
+			// git sends a requested object whole, or ends if it is too large. Such an object must
+			// be skipped, and more may follow. So the sizes are looked at first.
 			rest := NewBatchReader(r, "commit", oids[i:], maxListed)
 			defer rest.Close()
 			if err := rest.look(ctx); err != nil {
@@ -54,7 +54,8 @@ func Commits(ctx context.Context, r *Repo, visit func(ref Ref, raw []byte) error
 	return nil
 }
 
-// fewCommits is how many commits cost less one by one than with another process.
+// fewCommits is the number of commits up to which reading them one by one costs less than another
+// process.
 const fewCommits = 64
 
 func visitCommits(ctx context.Context, q *BatchReader, list []Ref, visit func(ref Ref, raw []byte) error) error {

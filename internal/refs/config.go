@@ -15,7 +15,7 @@ import (
 // case, a subsection is as written.
 type Config map[string][]string
 
-// since is a setting without a meaning.
+// since is a setting without a meaning, given to git by --config-env.
 const since = "githandoff.since"
 
 // settings is the git configuration and all its sources: "file:" and a path, or "command
@@ -27,8 +27,7 @@ type settings struct {
 }
 
 // askSettings starts the git reading the configuration, and returns a function to wait for its
-// answer. The caller calls it once. A git older than OldestGit fails: it does not know
-// --config-env.
+// answer. The caller calls it once. A git before 2.31 fails: it does not know --config-env.
 func askSettings(ctx context.Context, run *gitexec.Runner) (answer func() (settings, error)) {
 	ctx, cancel := context.WithTimeout(ctx, gitexec.LocalTimeout)
 	git, err := run.Start(ctx, gitexec.Cmd{Args: []string{"--config-env=" + since + "=LC_ALL", "config", "-z", "--list", "--show-origin"}})

@@ -66,7 +66,7 @@ func discoverPlain(ctx context.Context, r *Repo, answer func() (settings, error)
 	return true, nil
 }
 
-// isPlain reports whether the settings let a repository be what its files say.
+// isPlain reports whether the settings agree with the files of a repository about its place.
 func isPlain(config Config, dirs Dirs) bool {
 	top := config.Get("core.worktree") // a submodule has it
 	if top != "" && realPath(below(dirs.GitDir, top)) != dirs.Top {
@@ -80,7 +80,7 @@ const objectFormat = "extensions.objectformat"
 // formatKeys are the settings by which git knows the format of objects.
 var formatKeys = []string{"core.repositoryformatversion", objectFormat}
 
-// takeFormat takes the name that git has for the format of objects.
+// takeFormat sets the object format by git's name for it.
 func takeFormat(r *Repo, name string) error {
 	r.Format = gitobj.Format(name)
 	if r.Format != gitobj.SHA1 && r.Format != gitobj.SHA256 {
@@ -90,8 +90,8 @@ func takeFormat(r *Repo, name string) error {
 	return nil
 }
 
-// readFrom reports whether git read its configuration from a file. It names files as
-// they are seen from the top of the work tree.
+// readFrom reports whether git read its configuration from a file. git names files relative to the
+// top of the work tree.
 func readFrom(origins map[string]bool, top, path string) bool {
 	want, err := os.Stat(path)
 	if err != nil {
@@ -134,8 +134,8 @@ func discover(ctx context.Context, r *Repo) error {
 	return nil
 }
 
-// answersDiscovery reports whether each of the first lines answers its question. A path
-// with a line break in it moves the others.
+// answersDiscovery reports whether each of the first lines answers its question. A path with a line
+// break shifts the others.
 func answersDiscovery(line []string) bool {
 	for _, path := range line[:3] {
 		if !filepath.IsAbs(path) {
@@ -150,8 +150,8 @@ func answersDiscovery(line []string) bool {
 	return strings.HasPrefix(line[3], "sha")
 }
 
-// takeHead takes what git answered behind the fixed lines: where the top of the
-// work tree is, as git says it in a work tree and outside of one, and HEAD.
+// takeHead reads git's answers after the fixed lines: the top of the work tree, which git writes
+// differently inside of it and outside, and HEAD.
 func takeHead(r *Repo, inside bool, rest []string) {
 	switch {
 	case inside && len(rest) > 0:
@@ -173,8 +173,8 @@ func takeHead(r *Repo, inside bool, rest []string) {
 	}
 }
 
-// discoverOneByOne asks for one thing a process, where a path has a line break: an answer is
-// then all of git's output, without its last byte.
+// discoverOneByOne starts one process for each question, for paths with a line break: an answer is
+// then all of git's output but its last byte.
 func discoverOneByOne(ctx context.Context, r *Repo) error {
 	var first error
 	ask := func(args ...string) string {
@@ -233,8 +233,8 @@ func notFound(r *Repo, err error) error {
 	return f.WithHints(fault.Fact("githandoff runs inside a git repository, or in the one that -C names"))
 }
 
-// lostWorktree says how a linked worktree comes back whose git directory is gone; nothing where it is
-// another case.
+// lostWorktree returns how to bring back a linked worktree whose git directory is gone; nothing in
+// other cases.
 func lostWorktree(place string) []fault.Hint {
 	git, err := GitDirOf(place)
 	worktrees := filepath.Dir(git)

@@ -32,7 +32,7 @@ func DiskFault(err error) error {
 	return err
 }
 
-// looked reports whether an error was met where a file was looked at, not written.
+// looked reports whether an error is of a look at a file, not of a write.
 func looked(err error) bool {
 	path, ok := errors.AsType[*fs.PathError](err)
 	return ok && (path.Op == "lstat" || path.Op == "stat")

@@ -178,14 +178,14 @@ func listInFiles(r *Repo, patterns []string) (list []Ref, ok bool) {
 	return inOrderOnce(list), true
 }
 
-// inOrderOnce sorts refs by name, and drops the ones that are there twice.
+// inOrderOnce sorts refs by name, and drops duplicates.
 func inOrderOnce(list []Ref) []Ref {
 	slices.SortFunc(list, func(a, b Ref) int { return strings.Compare(a.Name, b.Name) })
 	return slices.Compact(list)
 }
 
-// looseBelow adds the refs with files of their own, at a place and below it. It reports whether
-// the files show all that git would show.
+// looseBelow adds the loose refs at a place and below it. It reports whether the files show all
+// that git would show.
 func looseBelow(r *Repo, place string, loose map[string]string) bool {
 	oid, ok := looseTip(r, place)
 	if oid != "" {
@@ -213,12 +213,12 @@ func looseBelow(r *Repo, place string, loose map[string]string) bool {
 // usual are characters that git allows in the name of a ref.
 const usual = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,+%=@-"
 
-// pattern is one of "git for-each-ref": a ref, everything below a prefix, or names with "*" in
-// them, which stands for no "/".
+// pattern is one of "git for-each-ref": a ref, everything below a prefix, or names with "*", which
+// matches no "/".
 type pattern struct {
 	text  string
 	place string // where the matching refs are, without a trailing "/"
-	tail  string // behind the last "*"
+	tail  string // after the last "*"
 	wild  bool
 }
 

@@ -91,7 +91,7 @@ func (st *Store) collecting() time.Time {
 }
 
 const (
-	// oldestGC is the age from which on git itself passes over a gc.pid.
+	// oldestGC is the age from which git itself ignores a gc.pid.
 	oldestGC = 12 * time.Hour
 
 	// orphaned is how long the children of a killed gc may go on.
@@ -111,7 +111,7 @@ func leftBehind(path string, age time.Duration) bool {
 	var pid int
 	var host string
 	here, err := os.Hostname()
-	n, _ := fmt.Sscan(string(b), &pid, &host) // what has another form is believed
+	n, _ := fmt.Sscan(string(b), &pid, &host) // a file of another form is believed
 	return err == nil && n == 2 && host == here && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
@@ -147,19 +147,19 @@ func (st *Store) WriteKept(ctx context.Context, objects []*Object) error {
 }
 
 const (
-	// manyPackFiles is the number of files from which on a directory of packs is large. One
-	// system call lists 32 KiB of entries, of 80 bytes each.
+	// manyPackFiles is the number of files above which a directory of packs is large. One system
+	// call lists 32 KiB of entries, of 80 bytes each.
 	manyPackFiles = 300
 
-	// tidying bounds the time in which a gc lists the packs and removes the rests of some.
+	// tidying is the longest time in which a gc lists the packs and removes leftovers.
 	tidying = 500 * time.Millisecond
 )
 
 // indexPack stores a pack that gc keeps, and returns its name.
 //
-// At its end a gc lists the directory of packs, and removes the index, and the ".keep", of
-// a pack whose own file is not in the list. A list of a large directory takes several system calls. A pack that comes
-// in between may be missing from it although its index is there. So in a large directory
+// At its end a gc lists the directory of packs, and removes the index and the ".keep" of a pack
+// whose own file is not in the list. Listing a large directory takes several system calls. A pack
+// that comes in between may be missing although its index is listed. So in a large directory
 // indexPack waits for the end of such a list, and looks again.
 func (st *Store) indexPack(ctx context.Context, pack []byte) (name string, err error) {
 	out, err := st.repo.Runner.Run(ctx, gitexec.Cmd{

@@ -16,15 +16,15 @@ import (
 )
 
 // A gc moves objects from one file to another and removes some, while this process looks for one.
-// It may even take an object whose ref moved a moment ago; the process behind the move is about to
-// write the object again. So an object that does not show proves nothing about the name that leads
-// to it. Only the ref itself, or the tree of a path, tells that the name does not exist.
+// It may even take an object whose ref moved a moment ago; the process behind the move then writes
+// the object again. So a missing object proves nothing about the name that leads to it. Only the
+// ref itself, or the tree of a path, tells that the name does not exist.
 
 const (
 	// looks is how often an object is looked for while a gc runs, or git ends at it.
 	looks = 7
 
-	// settles is how long after the move of a ref its object may still be on its way back. On a busy
+	// settles is how long after the move of a ref its object may still be missing. On a busy
 	// machine the process behind the move writes it again later than a few looks, when the gc that
 	// took it may have ended.
 	settles = 3 * time.Second
@@ -39,7 +39,7 @@ const (
 	maxTop = 64 << 20
 )
 
-// look is Read for a name as this repository keeps it.
+// look is like Read for the name under which this repository keeps a ref.
 func look(ctx context.Context, r *Repo, name string, limit int64) (*Object, error) {
 	o, err := r.find(name, limit)
 	for n := 1; err == nil && o == nil || errors.Is(err, errEnded); n++ {
@@ -63,7 +63,7 @@ func look(ctx context.Context, r *Repo, name string, limit int64) (*Object, erro
 }
 
 // movedLately reports whether the ref that a name begins with moved a moment ago, by the times of
-// git's files. It knows nothing of other ways to keep refs.
+// git's files. It does not know about reftables.
 func movedLately(r *Repo, name string) bool {
 	ref, _, _ := strings.Cut(name, ":")
 	ref, _, _ = strings.Cut(ref, "^{")
@@ -132,7 +132,7 @@ func resolve(ctx context.Context, r *Repo, name string) (string, error) {
 	if err != nil && !errors.Is(err, errEnded) {
 		return "", err
 	}
-	// git cat-file says the same of a ref without its object as of no ref.
+	// git cat-file answers for a ref without its object as for no ref.
 	oid, err := r.RevParse(ctx, name)
 	if gitexec.ExitCode(err) == 1 { // there is none
 		oid, err = "", nil

@@ -75,8 +75,8 @@ func findLost(list []Ref, read func(oid string) (*Object, error)) ([]Lost, error
 	return found, nil
 }
 
-// firstLost reads all objects below tip, and returns the first lost one; "" if there is none. It adds to
-// sound what it has read then.
+// firstLost reads all objects below tip, and returns the first lost one; "" if there is none. Then
+// it adds all that it read to sound.
 func firstLost(tip string, read func(oid string) (*Object, error), sound map[string]bool) (lost string, err error) {
 	seen := map[string]bool{}
 	for todo := []string{tip}; len(todo) > 0; {

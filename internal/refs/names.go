@@ -126,7 +126,7 @@ const (
 	KindLog    = "log"    // of lanes, which are not of one handoff
 )
 
-// probes is where trial pushes stand. No agent has this name, and no lane.
+// probes is the directory of trial refs. No agent and no lane has this name.
 const probes = "/_probe/"
 
 // Probe returns the ref of a trial push below a kind of refs.

@@ -18,8 +18,8 @@ type paced struct {
 const (
 	little   = 32 << 10             // bytes
 	patience = 8                    // short reads before the first pause: a short answer comes at once
-	minPause = time.Millisecond     // git fills a wide pipe in seven
-	maxPause = 4 * time.Millisecond // on a busy machine git comes by less often
+	minPause = time.Millisecond     // git fills a wide pipe in 7 ms
+	maxPause = 4 * time.Millisecond // on a busy machine git runs less often
 )
 
 // newPaced returns a reader of a pipe; the pipe itself if it cannot be widened.

@@ -4,5 +4,5 @@ package refs
 
 import "os"
 
-// widenFile gives a pipe more room if the system can.
+// widenFile reports that a pipe cannot be given more room.
 func widenFile(*os.File) bool { return false }

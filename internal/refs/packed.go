@@ -59,14 +59,14 @@ func (p *packedPin) release() { _ = p.file.Close() } // a nil file returns an er
 // glances is how often the files of refs are read anew before git is asked instead.
 const glances = 8
 
-// atOnce reads the loose refs, packed-refs, and the loose refs again, until nothing of them changed
-// meanwhile. ok is false where a reader says so, or where the files do not come to rest.
+// atOnce reads the loose refs, packed-refs, and the loose refs again, until none of them changed
+// meanwhile. ok is false where a reader says so, or where the files keep changing.
 //
 // The order alone makes sure that no existing ref is missed: git removes the file of a ref only
 // after packed-refs has its value, and takes an ended ref out of packed-refs before it removes the
 // file. But a transaction ends one ref and begins another, as a delivery does with a handoff of the
-// outbox. Between the two readings it shows neither: the new one had no file yet, and the ended one
-// is out of packed-refs. Then such a handoff would seem to be nowhere.
+// outbox. A single pass could show neither: the new one had no file yet, and the ended one is out
+// of packed-refs. Then such a handoff would seem to be nowhere.
 func atOnce[T any](r *Repo, equal func(a, b T) bool, loose func() (T, bool, error), packed func(path string) (bool, error)) (seen T, ok bool, err error) {
 	for range glances {
 		pin, err := pinPacked(r.CommonDir)
@@ -164,8 +164,8 @@ func awaitPacking(ctx context.Context, dir string) {
 	}
 }
 
-// manyLoose is how many files of refs are many: each git command opens every one
-// of them, and a lookup of a packed one costs next to nothing.
+// manyLoose is the number of loose refs above which they are packed: each git command opens every
+// one of them, and a lookup of a packed one costs next to nothing.
 const manyLoose = 100
 
 // PackMany has git pack all refs if there are many loose ones in a namespace, as

@@ -213,8 +213,8 @@ func (r *Repo) listing(ctx context.Context, format string, patterns []string) (L
 
 func nameIn(line string) string { return line[strings.LastIndexByte(line, ' ')+1:] }
 
-// forEach asks "git for-each-ref". git warns of a ref whose file is damaged, and leaves it out; if it
-// is one of githandoff, forEach refuses that.
+// forEach asks "git for-each-ref". git warns of a ref whose file is damaged, and leaves it out. If
+// that ref is one of githandoff, forEach fails.
 func (r *Repo) forEach(ctx context.Context, format string, patterns ...string) (Listing, error) {
 	var damaged string
 	out, err := r.Runner.Run(ctx, gitexec.Cmd{
@@ -303,7 +303,7 @@ func (a Kind) body(in *bufio.Reader, buf []byte) ([]byte, error) {
 	return buf[:n-1], nil
 }
 
-// check refuses what is there and is not of a type, or has more than limit bytes.
+// check refuses an object of another type, or of more than limit bytes.
 func (a Kind) check(kind string, limit int64) error {
 	switch {
 	case a.Size > limit:

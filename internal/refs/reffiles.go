@@ -182,8 +182,8 @@ type packedFile struct {
 	size int64
 }
 
-// below returns the lines from the first name not before a place to the first name after all those
-// below the place, which may end with "/".
+// below returns the lines of a place and of all names below it, with some between them. The place
+// may end with "/".
 func (p packedFile) below(start int64, place string) (string, error) {
 	first, err := p.seek(start, place)
 	if err != nil {
@@ -199,10 +199,10 @@ func (p packedFile) below(start int64, place string) (string, error) {
 	return lines.String(), err
 }
 
-// seek finds the first line of a ref whose name is not before limit, by halving what is
-// left of the file from start. It is where the file ends if there is none.
+// seek finds the first line of a ref whose name is not before limit, by halving the file from
+// start. It is the end of the file if there is none.
 func (p packedFile) seek(start int64, limit string) (int64, error) {
-	low, high := start, p.size // the first line of prefix begins in [low, high]
+	low, high := start, p.size // that line begins in [low, high]
 	for low < high {
 		middle := low + (high-low)/2
 		at, name, next, err := p.refAfter(start, middle)

@@ -62,7 +62,7 @@ func (stack tables) close() {
 	}
 }
 
-// find returns a ref; not found is one with neither object nor target.
+// find returns a ref. If there is none, it has neither object nor target.
 func (stack tables) find(name string) (found tableRef, err error) {
 	for _, t := range stack {
 		there := false
@@ -284,8 +284,8 @@ type tableRecord struct {
 	at int64
 }
 
-// records visits the records of a block, as long as visit returns true. Names are written without what
-// they have in common with the one before.
+// records visits the records of a block, as long as visit returns true. A name is written without
+// the beginning that it shares with the one before.
 func (t *table) records(b tableBlock, visit func(tableRecord) bool) error {
 	d := decoder{rest: b.body}
 	for name := ""; len(d.rest) > 0 && d.err == nil; {

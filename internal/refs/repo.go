@@ -68,7 +68,7 @@ func openFor(ctx context.Context, run *gitexec.Runner, writes bool) (*Repo, erro
 	r := &Repo{Runner: run}
 	r.reader.repo, r.updater.repo = r, r
 	r.reader.launch = func() (*gitexec.Process, error) {
-		// git says how large an object is before it reads it, whole if it is no blob.
+		// git names the size of an object before it reads it, and reads all but blobs whole.
 		return run.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch"}, Env: []string{gitexec.MaxAlloc(32)}})
 	}
 	r.updater.launch = func() (*gitexec.Process, error) {

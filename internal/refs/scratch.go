@@ -79,7 +79,7 @@ func (s *Scratch) includeSettings(ctx context.Context) error {
 		want = slices.Insert(want, 0, own) // it may decide about an include of the user's
 	}
 	cfg := config.New()
-	if s.repo.Format == gitobj.SHA256 { // git reads these two in no included file
+	if s.repo.Format == gitobj.SHA256 { // git ignores these two in an included file
 		cfg.AddOption("core", config.NoSubsection, "repositoryFormatVersion", "1")
 		cfg.AddOption("extensions", config.NoSubsection, "objectFormat", string(gitobj.SHA256))
 		if err := s.writeSettings(cfg); err != nil {
@@ -158,7 +158,7 @@ func (s *Scratch) Restore(ctx context.Context, list []Ref) ([]Lost, error) {
 	return lost, errors.Join(err, write())
 }
 
-// restore writes objects to which refs lead already, also where a gc at work took them.
+// restore writes objects to which refs lead already, even if a running gc took them.
 func (st *Store) restore(ctx context.Context, objects []*Object) error {
 	for _, o := range objects {
 		if _, err := st.DropDamaged(o.OID); err != nil {

@@ -68,8 +68,8 @@ func (st *Store) makeDir(dir string) error {
 	return err
 }
 
-// writeOnce writes an object into its directory. Its error is fs.ErrNotExist if the directory, or the
-// temporary file by now, is not there.
+// writeOnce writes an object into its directory. Its error is fs.ErrNotExist if the directory is
+// missing, or if the temporary file was removed.
 func (st *Store) writeOnce(o *Object, path string) (err error) {
 	var tag [6]byte
 	if _, err := rand.Read(tag[:]); err != nil {
@@ -102,9 +102,8 @@ func (st *Store) writeOnce(o *Object, path string) (err error) {
 	return err
 }
 
-// shared returns the mode made by core.sharedRepository of the umask's (git's path.c,
-// calc_shared_perm and adjust_shared_perm; setup.c, git_config_perm): with bits added, or,
-// given as an octal number, with these bits instead.
+// shared returns a mode changed as core.sharedRepository says (git's path.c, calc_shared_perm and
+// adjust_shared_perm; setup.c, git_config_perm): a word adds bits, an octal number replaces them.
 func (st *Store) shared(mode fs.FileMode) fs.FileMode {
 	const group, everybody, all = 0o660, 0o664, 0o777
 	var add, drop fs.FileMode
@@ -144,9 +143,9 @@ func (st *Store) SharedRead() fs.FileMode {
 	return st.shared(0o600) & others
 }
 
-// fsyncLoose reads core.fsync: git's default leaves loose objects to the filesystem. The
-// last of several values counts, and in it the added components less the removed ones
-// (git's config.c, parse_fsync_components).
+// fsyncLoose reads core.fsync: git's default leaves loose objects to the filesystem. The last of
+// several values counts, and in it an added component wins over a removed one (git's config.c,
+// parse_fsync_components).
 func (st *Store) fsyncLoose() bool {
 	if st.repo.Config.Bool("core.fsyncobjectfiles") {
 		return true
@@ -170,9 +169,9 @@ const (
 	stored = 1<<16 - 1
 )
 
-// encodeLoose writes the zlib stream of a loose object. A small one, and a tree, which is
-// mostly ids and hardly shrinks, is stored in it as it is (RFC 1950, and RFC 1951 section 3.2.4):
-// to make the tables of a compressor would take longer than all the rest of writing it.
+// encodeLoose writes the zlib stream of a loose object. A small one, and a tree, which is mostly
+// ids and hardly shrinks, is stored uncompressed (RFC 1950, and RFC 1951 section 3.2.4): to make
+// the tables of a compressor would take longer than the rest of the write.
 func encodeLoose(w io.Writer, o *Object) error {
 	head := fmt.Appendf(nil, "%s %d\x00", o.Type, len(o.Body))
 	if n := len(head) + len(o.Body); n <= block || o.Type == "tree" && n <= stored {

@@ -65,7 +65,7 @@ func FirstParents(ctx context.Context, r *Repo, tip string, limit int64) (*Strea
 	if err != nil {
 		return nil, err
 	}
-	// git would write a pipe name by name.
+	// With GIT_FLUSH=0, git does not flush the pipe after each name.
 	l.names, err = r.Runner.Start(ctx, gitexec.Cmd{Args: []string{"rev-list", "--first-parent", tip, "--"}, Env: append(bound(), "GIT_FLUSH=0")})
 	if err != nil {
 		l.objects.Kill()

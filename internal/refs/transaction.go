@@ -121,7 +121,7 @@ func (r *Repo) Apply(ctx context.Context, t Transaction) error {
 	var locks []os.FileInfo
 	var gc time.Time
 	for try := 0; ; try++ {
-		// Again with each try: a gc may have taken what no ref leads to yet.
+		// Write them with each try: a gc may remove objects to which no ref leads.
 		if err := r.Store.Write(t.Objects...); err != nil {
 			return err
 		}
@@ -238,7 +238,7 @@ type updater struct{ process }
 // called off.
 var errRepacked = errors.New("packed-refs was rewritten meanwhile")
 
-// repacked bounds how often a transaction is prepared anew at once.
+// repacked limits how often a transaction is prepared again after packed-refs was rewritten.
 const repacked = 20
 
 func (u *updater) apply(ctx context.Context, edits []Edit) error {
