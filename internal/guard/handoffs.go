@@ -72,7 +72,7 @@ func (hj handoffJudge) check(ctx context.Context, edits []refs.Edit, v *verdict)
 		}
 	}
 	if len(v.refused) > 0 {
-		return nil // what follows takes names and old values for granted
+		return nil // the steps below rely on names and old values
 	}
 	hj.Verifier.Repo.Overlay(edits)
 	for _, e := range edits {

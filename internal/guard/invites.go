@@ -97,7 +97,7 @@ func (pj publishedJudge) inviter(o *invite.Offer) error {
 	return offeredWithin(key, o.Inviter)
 }
 
-// offeredUntil requires an offered key to end no later than here.
+// offeredUntil requires an offered key to expire no later than it does here.
 func offeredUntil(key sign.Key, offered invite.Grant) error {
 	until := key.Entry().Until
 	if until == "" {

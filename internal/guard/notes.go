@@ -115,7 +115,7 @@ func (nj noteJudge) checkBatch(ctx context.Context, batch []notes.Change, size *
 	return nil
 }
 
-// refusedNotes makes a refusal of unreadable notes.
+// refusedNotes turns the error of unreadable notes into a refusal.
 func refusedNotes(err error) error {
 	if f := fault.As(err); f != nil && f.Code != fault.Denied {
 		return denied(f.Reason, "%w", err)

@@ -36,7 +36,7 @@ func isPublishedRef(name string) bool {
 // publishedJudge judges keys, lists of keys and invitations, which travel beside handoffs.
 type publishedJudge struct{ *Guard }
 
-// carriers reports whether refs are branches here, so that a file comes in a commit.
+// carriers reports whether refs are branches here: then a file comes in a commit.
 func (pj publishedJudge) carriers() bool { return pj.names.prefix != "" }
 
 // check requires a published key to be the one named in its ref, and a team's list to be newer
@@ -132,7 +132,7 @@ func (pj publishedJudge) team(ctx context.Context, e refs.Edit) error {
 	for _, files := range old {
 		before, err := pj.Verifier.Keys.Trust.OpenTeam(files[0], files[1], pj.Verifier.Keys.Now())
 		if err != nil {
-			continue // its signer is gone, or it never was one
+			continue // its signer is gone, or it never was a list
 		}
 		serial := serials[before.Signer]
 		counted := before.Signer == last.Signer || before.Serial < sign.FarSerial

@@ -143,9 +143,9 @@ func (h *Claim) Replace(s *Step) (unsent *Step) {
 	return nil
 }
 
-// nameProgress names a progress that an earlier version kept without a name. The name follows from the
-// step, so that after a sync that was killed between its push and the record of it, the next sync
-// finds the progress in the lane.
+// nameProgress names a progress that an earlier version kept without a name. The name follows from
+// the step. So if a sync is killed between its push and the record of it, the next sync finds the
+// progress in the lane.
 func nameProgress(h *Claim) {
 	s := h.Pending
 	if s == nil || s.Event != record.Progressed || s.Entry != "" {
@@ -186,7 +186,7 @@ func (h *Claim) Took(event record.Event) {
 type Documents[T any] struct {
 	Dir string
 
-	amend func(*T) // what was read; nil for nothing
+	amend func(*T) // changes what was read; may be nil
 }
 
 // Path returns the file of the document of id.
@@ -248,7 +248,7 @@ func (d Documents[T]) All() ([]*T, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v != nil { // else it went meanwhile
+		if v != nil { // else it was dropped meanwhile
 			all = append(all, v)
 		}
 	}

@@ -35,8 +35,8 @@ func (c Claims) ended() Documents[Claim] {
 	return Documents[Claim]{Dir: filepath.Join(c.GitDir, "githandoff", "claims", "ended")}
 }
 
-// holders has a copy of each claim held in a linked worktree, for the whole clone. When git removes a
-// worktree, it removes its directory, and without the copy nobody would have the claims in it.
+// holders has a copy of each claim held in a linked worktree, for the whole clone. git removes a
+// worktree with its directory, and without the copy the claims in it would be lost.
 func (c Claims) holders() Documents[Located] {
 	return Documents[Located]{Dir: filepath.Join(c.Common, "githandoff", "holders")}
 }
@@ -281,8 +281,8 @@ func (c Claims) recorded(o *Located) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// removed reports whether a linked worktree is gone: git forgot it, or its files are missing
-// and nobody locked it, as one does for a disk to come back.
+// removed reports whether a linked worktree is gone: git forgot it, or its files are missing and it
+// is not locked, as one on a removable disk is.
 func removed(gitDir string) bool {
 	link, err := refs.LinkOf(gitDir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -366,7 +366,7 @@ func (c Claims) takeBeside(h *Claim, step Step) error {
 	}
 	var lost error
 	switch {
-	case was.Event == step.Event && was.Nonce == step.Nonce && was.At.Equal(step.At): // killed before the old file went
+	case was.Event == step.Event && was.Nonce == step.Nonce && was.At.Equal(step.At): // killed before the old file was removed
 		return nil
 	case step.Nonce != h.Nonce:
 		return dropped(&step, "its claim was lost")

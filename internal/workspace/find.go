@@ -223,8 +223,8 @@ func (w *Workspace) view(ctx context.Context, it *Item) (*View, error) {
 	return v, err
 }
 
-// inLanes finds a handoff in the lanes of all homes; nil if it is in none. Of several lanes, one that says
-// how it ended counts.
+// inLanes finds a handoff in the lanes of all homes; nil if it is in none. If several lanes have
+// it, one with its receipt counts.
 func inLanes(ctx context.Context, w *Workspace, arg string) (found *View, err error) {
 	for _, home := range w.All(ctx) {
 		id, err := w.inLane(ctx, home.Namespace(), arg)

@@ -33,7 +33,8 @@ func (hs *Homes) AdvanceAndGiveBack(ctx context.Context, hub *crossrepo.Hub, mem
 	return hub.AdvanceMemory(ctx, memory)
 }
 
-// join joins two histories of a lane, which only a root key may; nil if this clone has none.
+// join returns a function that joins two histories of a lane; nil if this clone has no root key,
+// which it takes.
 func (hs *Homes) join(ctx context.Context, hub *crossrepo.Hub) func(lane refs.Edit, onto string) error {
 	if !hs.Engine.Author.IsRoot() {
 		return nil

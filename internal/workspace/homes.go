@@ -250,7 +250,7 @@ func (w *Workspace) Sources(ctx context.Context) (homes []lifecycle.Home, down e
 	return homes, down
 }
 
-// waiting returns the hubs with handoffs for this agent when they were last read: a handoff
+// waiting returns the hubs that had handoffs for this agent when they were last read. A handoff
 // returned after a failure or a question waits there, and no sent ref leads to it any more.
 func (w *Workspace) waiting(ctx context.Context) []lifecycle.Home {
 	var patterns []string
