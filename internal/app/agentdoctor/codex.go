@@ -119,8 +119,8 @@ func (c *codexConfig) trusts(dir string) bool { return c.Projects[dir].TrustLeve
 
 const shellTime = time.Minute // for a login shell to start
 
-// loginShell looks whether the shell in which Codex CLI runs commands finds githandoff.
-// Profiles often set PATH anew.
+// loginShell checks whether the shell in which Codex CLI runs commands finds githandoff. Profiles
+// often set PATH anew.
 func (r *Request) loginShell(ctx context.Context) []Finding {
 	shell, profile := r.shell()
 	ctx, cancel := context.WithTimeout(ctx, shellTime)
@@ -154,7 +154,7 @@ func (r *Request) shell() (program, profile string) {
 	}
 	for _, name := range []string{".bash_profile", ".bash_login"} {
 		if path := filepath.Join(r.Home, name); read(path) != nil {
-			return "bash", path // it reads the first of them alone
+			return "bash", path // bash reads only the first of them
 		}
 	}
 	return "bash", filepath.Join(r.Home, ".profile")

@@ -64,8 +64,8 @@ func (r *Request) Look(ctx context.Context) []Finding {
 	return slices.Concat(all, r.settings(), r.noted())
 }
 
-// choices are the settings of the hooks. The first value is the default, for which any other word
-// counts.
+// choices are the settings of the hooks. The first value is the default; an unknown word counts as
+// it.
 var choices = []struct {
 	key    string
 	values []string
@@ -132,12 +132,12 @@ func (r *Request) routes(client string) []route {
 	}
 	if both := filepath.Join(r.Worktree, ".claude", "settings.json"); client == "copilot" && len(all) > 0 &&
 		bytes.Contains(read(both), []byte("hook agent claude")) {
-		all = append(all, route{path: both, project: true, owner: "claude"}) // it runs Claude's hooks of a repository too
+		all = append(all, route{path: both, project: true, owner: "claude"}) // Copilot CLI runs Claude's hooks of a repository too
 	}
 	return once(all)
 }
 
-// once leaves out what is the same file as one before it: a repository may be a home
+// once leaves out a route whose file another one before it has: a repository may be a home
 // directory, and a file a link.
 func once(all []route) []route {
 	seen := map[string]bool{}
@@ -195,7 +195,7 @@ func (r *Request) gone(client string, routes []route) []Finding {
 		}
 		var path string
 		if json.Unmarshal(slices.Concat([]byte(`"`), found[1], found[2], []byte(`"`)), &path) != nil {
-			continue // no line of setup's
+			continue // not a line of setup
 		}
 		path = strings.ReplaceAll(strings.Trim(path, "'"), `'\''`, "'")
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

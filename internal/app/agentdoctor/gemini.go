@@ -7,8 +7,8 @@ import (
 	"githandoff/internal/fault"
 )
 
-// gitOfGemini tells what Gemini CLI does to git: its shell switches git hooks off, so only its
-// own hooks check a push.
+// gitOfGemini reports that the shell of Gemini CLI switches git hooks off, so only its own hooks
+// check a push.
 func (r *Request) gitOfGemini(routes []route) []Finding {
 	if len(routes) > 0 {
 		return []Finding{{

@@ -78,8 +78,8 @@ func setup(project bool, args ...string) fault.Hint {
 }
 
 // otherRoutes lists the ways beside this one by which a client gets our hooks: the other scope, a
-// plugin from a marketplace, and for Copilot CLI the hooks of Claude Code. Those of a second
-// project run there alone. The check of the client found changes.
+// plugin from a marketplace, and for Copilot CLI the hooks of Claude Code. Hooks of another project
+// run only there. changes are those that the check of the client found.
 func (r *Request) otherRoutes(client string, changes []*Change) []Finding {
 	var all []Finding
 	here := slices.ContainsFunc(changes, func(c *Change) bool { return hasHooks(c.Path, client) })

@@ -129,7 +129,7 @@ func background(client string, list []wanted, name, command string, more map[str
 	}
 }
 
-// edit changes the file of our own of a name.
+// edit changes our own files of a name.
 func edit(list []wanted, name string, change func([]byte) ([]byte, error)) error {
 	for i := range list {
 		if filepath.Base(list[i].path) != name {
@@ -144,7 +144,7 @@ func edit(list []wanted, name string, change func([]byte) ([]byte, error)) error
 	return nil
 }
 
-// flag turns a constant of a script on.
+// flag returns a change that sets a constant of a script.
 func flag(name string) func([]byte) ([]byte, error) {
 	return func(b []byte) ([]byte, error) {
 		return bytes.Replace(b, []byte("const "+name+" = false"), []byte("const "+name+" = true"), 1), nil

@@ -104,8 +104,8 @@ func (r *Request) files() ([]wanted, error) {
 	return merged(all), nil
 }
 
-// merged puts the entries of a client for one shared file together. Of a file shared by two clients
-// the first mention counts.
+// merged puts the entries of a client for one shared file together. A file of two clients counts
+// for the first one.
 func merged(all []wanted) []wanted {
 	var out []wanted
 	for _, w := range all {
@@ -210,7 +210,7 @@ func (r *Request) skill(client, dir string) []wanted {
 	return []wanted{{client: client, part: Skill, path: filepath.Join(dir, "handoff", "SKILL.md"), own: b}}
 }
 
-// tree returns a directory of our own.
+// tree returns the files of our own directory.
 func (r *Request) tree(client string, files fs.FS, root, to string, without ...string) ([]wanted, error) {
 	var all []wanted
 	err := fs.WalkDir(files, root, func(name string, d fs.DirEntry, err error) error {
@@ -243,7 +243,7 @@ func (r *Request) whole(client, to, name string) (wanted, error) {
 	return wanted{client: client, part: Hooks, path: to, own: r.named(b)}, err
 }
 
-// shared returns a file with other people's hooks as well.
+// shared returns a file that may have hooks of others as well.
 func (r *Request) shared(client, to string, files fs.FS, name string) (wanted, error) {
 	b, err := fs.ReadFile(files, name)
 	if err != nil {
@@ -271,8 +271,8 @@ func (r *Request) shared(client, to string, files fs.FS, name string) (wanted, e
 	return w, nil
 }
 
-// byName is how the files in the tree start githandoff: they are shared by people who
-// have it in different places, or not at all.
+// byName is how the files in the tree start githandoff: people share them who have it in different
+// places, or not at all.
 const byName = "command -v githandoff >/dev/null 2>&1 || exit 0; exec githandoff "
 
 // start returns how a hook of this request starts githandoff.

@@ -61,7 +61,7 @@ func at(text []byte, path []string) (*hujson.Value, error) {
 	return v, nil
 }
 
-// find returns the member of a name. Of several the last one counts, as in the clients' readers.
+// find returns the member of a name. The last of several counts, as in the clients' readers.
 func find(obj *hujson.Object, name string) *hujson.Value {
 	for i := range slices.Backward(obj.Members) {
 		if lit, ok := obj.Members[i].Name.Value.(hujson.Literal); ok && lit.String() == name {
@@ -78,7 +78,7 @@ func member(path []string) string {
 	return "member " + strings.Join(path, ".")
 }
 
-// insert puts value behind the last element or member of a container. Names lists the missing
+// insert puts value after the last element or member of a container. Names lists the missing
 // objects around it, with the name of the array, or of the value itself, at the end.
 func insert(text []byte, container *hujson.Value, names []string, value any, list bool) ([]byte, string, error) {
 	if list && len(names) > 0 {
@@ -118,8 +118,8 @@ func insert(text []byte, container *hujson.Value, names []string, value any, lis
 	return out, b.String(), nil
 }
 
-// inside says where the text of a container begins, where its last element ends (-1
-// if it is empty), and where the text behind a trailing comma begins (-1 without one).
+// inside says where the text of a container begins, where its last element ends (-1 if it is
+// empty), and where the text after a trailing comma begins (-1 without one).
 func inside(v *hujson.Value) (begin, last, trailing int) {
 	begin, last, trailing = v.StartOffset+1, -1, -1
 	var end *hujson.Value
@@ -168,9 +168,8 @@ func spelled(v any, indent, step string) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
-// cutOut takes away what put inserted, the last insertion first. It reports false
-// where one of them is not there any more as it was written, or where the rest would
-// be no JSON.
+// cutOut takes away the insertions of put, the last one first. It reports false if one of them was
+// changed since, or if the rest would not be JSON.
 func cutOut(text []byte, inserted []string) ([]byte, bool) {
 	text, whole := cutText(text, inserted)
 	if whole && len(bytes.TrimSpace(text)) > 0 {

@@ -127,8 +127,8 @@ func (rec *record) note(c *Change, made []string, project string) {
 	w.Digest, w.Inserted, w.With = digest(c.after), c.inserted, c.with
 }
 
-// cutOut takes away what setup put into a shared file; false where some of it is not there any
-// more as it was written.
+// cutOut takes the insertions of setup out of a shared file; false if some of them were changed
+// since.
 func (w *written) cutOut(text []byte) ([]byte, bool) {
 	out, whole := cutOut(text, w.Inserted)
 	if !whole && !strings.HasSuffix(w.Path, ".json") { // a paragraph

@@ -116,7 +116,7 @@ func plan(w wanted, known *written) (*Change, error) {
 	return c, nil
 }
 
-// settle says whether anything changes.
+// settle sets the state by whether anything changes.
 func (c *Change) settle() {
 	if c.existed && bytes.Equal(c.before, c.after) {
 		c.State = Same
@@ -252,7 +252,7 @@ func (r *Request) Apply(changes []*Change) error {
 
 // newMode returns the mode of a new file, which is never writable by a group.
 func newMode() fs.FileMode {
-	mask := syscall.Umask(0o077) // nothing tells it without a change
+	mask := syscall.Umask(0o077) // no call reads it without changing it
 	syscall.Umask(mask)
 	return 0o644 &^ fs.FileMode(mask)
 }

@@ -66,7 +66,7 @@ type Watch struct {
 	Now       func() time.Time
 	Pause     func(ctx context.Context, d time.Duration) error
 
-	told  []handoff.ID // nothing of these is to be said
+	told  []handoff.ID // these are not to be reported
 	since bool         // told begins with the session, not with the watch
 	retry time.Time    // when to look again, whatever changed; zero for never
 }

@@ -88,10 +88,10 @@ func (h *Handler) audited(ctx context.Context, aliases []string) ([]lifecycle.Ho
 	return h.Workspace.All(ctx), err
 }
 
-// auditHome compares the lanes of a home with its inbox refs. Agents may work meanwhile, and
-// refs are read one after the other: where a ref of a finding has moved by the end, its
-// lane is compared once more, and that result counts. Of an unread hub the copies of inboxes and
-// lanes may be of different times, so that a difference says nothing.
+// auditHome compares the lanes of a home with its inbox refs. Agents may work meanwhile, and refs
+// are read one after the other. If a ref of a finding has moved by the end, its lane is compared
+// once more, and that result counts. The copies of an unread hub's inboxes and lanes may be of
+// different times, so a difference between them proves nothing.
 func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, unread bool, a Visitor) error {
 	said := map[words]bool{}
 	first := a
@@ -136,7 +136,7 @@ func (h *Handler) run(ctx context.Context, c *comparison, program string) error 
 	if err := errors.Join(err, listed); err != nil {
 		return err
 	}
-	if c.lost { // which refs alone do not show, and the memory is of refs
+	if c.lost { // refs do not show a lost object, and the memory is of refs
 		if remembered, err = audited.Open(h.Engine, c.home, ""); err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ type comparison struct {
 	open     map[string]map[handoff.ID][]*openRef // those that no state has accounted for yet, by lane
 	views    map[string]string                    // digest of the names and values of the inbox refs, by lane
 	sound    map[string]bool                      // lanes that are remembered as sound, with these inbox refs
-	wrong    map[string]bool                      // lanes of which, or of whose inbox refs, something is wrong
+	wrong    map[string]bool                      // lanes with a problem, or with an inbox ref that has one
 	suspects []suspect
 	faulty   bool // something is wrong, with a lane or otherwise
 
@@ -55,14 +55,13 @@ type openRef struct {
 	wrong           bool // it does not hold the handoff, which is a finding already
 }
 
-// finding tells of something that is wrong with a lane, or with an inbox ref that belongs
-// to it.
+// finding reports a problem of a lane, or of an inbox ref that belongs to it.
 func (c *comparison) finding(lane string, f Finding) error {
 	c.wrong[lane] = true
 	return c.stray(f)
 }
 
-// stray tells of something that is wrong with no lane.
+// stray reports a problem that belongs to no lane.
 func (c *comparison) stray(f Finding) error {
 	c.faulty = true
 	return c.Finding(c.home, f)
@@ -105,8 +104,8 @@ func (c *comparison) laneOf(name string) string {
 	return s.Lane(p.ID)
 }
 
-// read reads the inbox refs of the home with the nonces of their tips, but for those of
-// lanes that are remembered as sound.
+// read reads the inbox refs of the home with the nonces of their tips, except those of lanes that
+// are remembered as sound.
 func (c *comparison) read(ctx context.Context, remembered *audited.Memory) error {
 	inboxes, err := c.snapshots(ctx, c.inbox)
 	if err != nil {
@@ -255,8 +254,7 @@ func disputeOf(lane string, e *lifecycle.Entry) Finding {
 	return found
 }
 
-// placed returns the ref among those of a handoff by which it is in the first of some inboxes; nil if there is
-// none.
+// placed returns the ref of a handoff in the first of some inboxes that has one; nil if none has.
 func (c *comparison) placed(standing []*openRef, id handoff.ID, inboxes ...string) *openRef {
 	for _, inbox := range inboxes {
 		name := c.home.Namespace().Inbox(inbox, id)
@@ -292,7 +290,7 @@ func (c *comparison) state(ctx context.Context, lane refs.Ref, s *lifecycle.Stat
 	f := Finding{ID: s.ID, Lane: lane.Name}
 	switch {
 	case s.Receipt != nil, at != nil && at.wrong, at == nil && s.UndecidedEnd != nil:
-		return nil // findings already, in the last case of that key
+		return nil // findings already, the last one about that key
 	case at == nil:
 		at = &openRef{ref: c.home.Namespace().Inbox(s.To, s.ID)}
 		f.Reason, f.Text = fault.Lost, fmt.Sprintf("handoff %s disappeared from %s without a receipt", s.ID, c.home.ID())

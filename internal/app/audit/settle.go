@@ -6,7 +6,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// suspect is a finding that a step may explain which was taken while the refs were read.
+// suspect is a finding that a step taken while the refs were read may explain.
 type suspect struct {
 	Finding
 
@@ -20,8 +20,8 @@ func (c *comparison) suspect(lane string, f Finding, at *openRef) {
 	c.suspects = append(c.suspects, suspect{f, lane, at})
 }
 
-// settle lists the refs again. It tells of the suspects whose refs did not move, and returns
-// the lanes of the other suspects.
+// settle lists the refs again. It reports the suspects whose refs did not move, and returns the
+// lanes of the other suspects.
 func (c *comparison) settle(ctx context.Context) (moved map[string]bool, err error) {
 	if len(c.suspects) == 0 {
 		return nil, nil
@@ -44,7 +44,7 @@ func (c *comparison) settle(ctx context.Context) (moved map[string]bool, err err
 	return moved, nil
 }
 
-// tell tells of all suspects.
+// tell reports all suspects.
 func (c *comparison) tell() error {
 	for _, s := range c.suspects {
 		if err := c.Finding(c.home, s.Finding); err != nil {

@@ -18,8 +18,8 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// ofOthers reports of a trusted key whether it was pinned for a guard. "init" pinned those of the agents
-// that work in a bare repository, and in a clone they need those of the others.
+// ofOthers returns whether a trusted key was pinned for a guard. "init" pinned the keys of agents
+// that work in this repository; in a clone they need the keys of others as well.
 func ofOthers(repo *refs.Repo) func(sign.TrustEntry) bool {
 	own := workspace.AgentsOfClone(repo)
 	works := len(own) > 0 && len(crossrepo.Aliases{Repo: repo}.Names()) > 0
@@ -99,8 +99,8 @@ func checkGuarded(ctx context.Context, d *checkup) {
 	}
 }
 
-// checkGuard looks whether a hub that is to have a guard has one: its keys were pinned, or
-// its URLs were named, for nothing else.
+// checkGuard checks whether a hub that should have a guard has one: its keys are pinned, and its
+// URLs named, for nothing else.
 func checkGuard(ctx context.Context, d *checkup) {
 	install := fault.Run("githandoff", "hook", "install", "--server")
 	dir, _, err := gitconfig.HooksDir(ctx, d.repo)

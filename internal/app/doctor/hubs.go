@@ -11,8 +11,7 @@ import (
 	"githandoff/internal/sshshare"
 )
 
-// checkHubs asks each hub what it is good for. One that is never a home need
-// not be.
+// checkHubs asks each hub what it takes. A hub that is never a home need not take anything.
 func (d *checkup) checkHubs(ctx context.Context) {
 	aliases := crossrepo.Aliases{Repo: d.repo}
 	for _, name := range aliases.Names() {
@@ -86,7 +85,7 @@ func reliedOn(repo *refs.Repo, name string) bool {
 		repo.Config.Get("handoffrepo."+name+".url") != ""
 }
 
-// tryHubs finds out what hubs take by doing it.
+// tryHubs finds out by real pushes what hubs take.
 func tryHubs(ctx context.Context, d *checkup, names []string) error {
 	aliases := crossrepo.Aliases{Repo: d.repo}
 	for _, name := range names {

@@ -10,7 +10,7 @@ import (
 )
 
 func (d *checkup) checkLocks() {
-	// A lock of an index is the user's, but where a checkout of ours was cut off.
+	// A lock of an index is the user's, unless a checkout of ours was cut off.
 	locks, err := d.repo.Locks.List(d.Now, (&workcopy.Handler{Repo: d.repo}).Files()...)
 	if err != nil {
 		d.problem("locks", err)

@@ -61,8 +61,8 @@ func checkSent(ctx context.Context, d *checkup) bool {
 	return whole && err == nil
 }
 
-// checkRefFiles reports whether no file of a ref is damaged, or damaged any more. A copy of a hub's
-// ref can be dropped: the next sync brings it again.
+// checkRefFiles reports whether no file of a ref is damaged, after repairs. A copy of a hub's ref
+// can be dropped: the next sync brings it again.
 func (d *checkup) checkRefFiles() bool {
 	damaged, err := refs.Damaged(d.repo)
 	if err != nil {

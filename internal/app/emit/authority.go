@@ -69,7 +69,7 @@ func (s *Handler) Authority(ctx context.Context, parent handoff.ID, f *Wanted) (
 	return root, want, err
 }
 
-// noneHeldError refuses a part of a missing authority.
+// noneHeldError refuses to pass on authority that is not held.
 func (s *Handler) noneHeldError(parent handoff.ID) error {
 	if _, err := s.Work.Current(); parent == "" && fault.Is(err, fault.AmbiguousID) {
 		return fault.As(err).WithHints(fault.SeeAll("emit").Because("--parent names the handoff whose authority is passed on"))
@@ -118,7 +118,7 @@ func actorOf(principal, agent string) string {
 	return agent
 }
 
-// issueHint gives an existing handoff the authority requested for a new one.
+// issueHint returns the command that gives a handoff the requested authority.
 func issueHint(id handoff.ID, f *Wanted) fault.Hint {
 	if f.OnBehalfOf == "" || len(f.Scope) == 0 {
 		return fault.See("obo issue").Because("gives %s authority", id)
@@ -169,8 +169,8 @@ func (s *Handler) heldToken(ctx context.Context, id handoff.ID) (*lifecycle.Veri
 	return s.Engine.Verifier.Verify(ctx, home, state, opt)
 }
 
-// passedOn prepares a payload. If it carries on the authority of a held handoff, the log of the
-// latter gets an entry first, before anything of the new one is written.
+// passedOn prepares a payload. If it carries on the authority of a held handoff, the log of that
+// handoff gets an entry first, before anything of the new one is written.
 func (s *Handler) passedOn(ctx context.Context, em Request) (*lifecycle.Payload, error) {
 	p, err := s.Successors.Payload(ctx, em.Home, em.Envelope, em.Authority, em.Asked, em.Seal)
 	if err != nil || p.Record.Token == "" || em.Authority.Above == nil {

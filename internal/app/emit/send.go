@@ -224,7 +224,7 @@ func expiry(env *handoff.Envelope, ttl time.Duration, now time.Time) (string, er
 	return env.ExpiresAt, nil
 }
 
-// revision resolves what a person names a commit by.
+// revision resolves a commit as a person names it.
 func (s *Handler) revision(ctx context.Context, rev string) (string, error) {
 	if strings.HasPrefix(rev, "-") {
 		return "", fault.New(fault.Usage, fault.BadUsage, "%s is not a revision", untrusted.Line(rev))

@@ -61,8 +61,9 @@ func (f *Handler) followUp(ctx context.Context, h *work.Claim, step *work.Step, 
 	return id, err
 }
 
-// replyID returns the id of the reply, and whether the reply was sent before. Versions before 2026-11-29
-// derived the id without the secret of the clone: then that of others may have it, and does not count.
+// replyID returns the id of the reply, and whether the reply was sent before. Versions before
+// 2026-11-29 derived the id without the secret of the clone. A handoff of somebody else may have
+// that id, and does not count.
 func (f *Handler) replyID(ctx context.Context, h *work.Claim, claim *record.Record) (id handoff.ID, sent bool, err error) {
 	id = handoff.DeriveID(claim.At, string(h.ID), claim.Nonce, followUpResult)
 	if sent, err = f.sentBefore(ctx, h, id); sent || err != nil && !fault.Is(err, fault.Replayed) {

@@ -48,7 +48,7 @@ func (c *Commit) Envelope() *handoff.Envelope {
 	case env.Summary != "":
 	case len(c.body) <= handoff.MaxSummary:
 		env.Summary = c.body
-	default: // what is too long is not cut
+	default: // a long body is not cut
 		env.Detail = c.body
 	}
 	return env
@@ -63,9 +63,8 @@ func (c *Commit) Fill(env *handoff.Envelope) {
 	}
 }
 
-// readTrailers reads the output of %(trailers:only,unfold): a line "<key>: <value>"
-// for each. Keys are compared as git does, without case; of repeated ones but
-// Handoff-To the last counts.
+// readTrailers reads the output of %(trailers:only,unfold): a line "<key>: <value>" for each. Keys
+// are compared as git does, without case. The last of several counts, except for Handoff-To.
 func readTrailers(lines string) *Commit {
 	c := &Commit{}
 	for line := range strings.Lines(lines) {

@@ -105,8 +105,8 @@ func (h *Handover) refused(err error) {
 	}
 }
 
-// early refuses an id of a time ahead of the clock here, that of a commit or a file which is dated so:
-// no reader counts an offer that is older than its id.
+// early refuses an id whose time, that of a commit or a file, is ahead of the clock here: no reader
+// counts an offer that is older than its id.
 func (h *Handover) early(id handoff.ID, hint fault.Hint) error {
 	at := id.Time()
 	if !at.After(h.Now().Add(lifecycle.ClockSkew)) {

@@ -153,7 +153,7 @@ func (c *Commit) sameAs(other *Commit) bool {
 		c.Status == other.Status && c.subject == other.subject && c.body == other.body
 }
 
-// unlogged complains of an untrustworthy trailer.
+// unlogged returns an error if a commit without a reflog names a receiver.
 func unlogged(ctx context.Context, repo *refs.Repo) error {
 	const limit = 1 << 20
 	o, err := repo.Read(ctx, repo.Head, limit)

@@ -190,16 +190,17 @@ func trailers(h *work.Claim) []string {
 	return lines
 }
 
-// name adds what names a claim, as far as the message does not name one.
+// name adds the trailers of a claim that the message lacks.
 func (m *message) name(ctx context.Context, repo *refs.Repo, h *work.Claim) error {
 	if !strings.HasSuffix(m.text, "\n") {
-		// As merge -m leaves it: git would take the trailers for its last paragraph.
+		// merge -m ends without a line feed: git would add the trailers to its last line.
 		if err := m.write(m.text + "\n"); err != nil {
 			return err
 		}
 	}
-	// Without comments, "#12" at the end would stay below the trailers otherwise. A line "---" is one
-	// of the message: below it no patch follows. A git that knows no longer comments ignores commentString.
+	// If git keeps comments, "#12" at the end would stay below the trailers otherwise. A line "---"
+	// is one of the message: no patch follows it. A git that knows no longer comments ignores
+	// commentString.
 	comment, key := cmp.Or(m.comment, "\x01"), "core.commentChar"
 	if len(comment) > 1 {
 		key = "core.commentString"

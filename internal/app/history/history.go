@@ -214,8 +214,8 @@ func perhapsTask(arg string, err error) error {
 		fault.Run("githandoff", "inbox", "--all").Because("lists open handoffs"))
 }
 
-// unloop cuts what would lead back to where it came from: two signers can make
-// their handoffs name each other.
+// unloop cuts the children that were visited before: two signers can make their handoffs name each
+// other.
 func unloop(p *Past, seen map[*Past]bool) {
 	seen[p] = true
 	p.Children = slices.DeleteFunc(p.Children, func(c *Past) bool { return seen[c] })

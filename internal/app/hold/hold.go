@@ -31,8 +31,7 @@ type Handler struct {
 	Lost func(err error)                                  // reports the lost claim at once, while the program runs on
 }
 
-// soonest is how soon the lease is renewed again, at least: after a failure, or where
-// leases are short.
+// soonest is the shortest wait before a renewal, for short leases.
 const soonest = time.Second
 
 // Handle runs the program and renews the lease meanwhile. It returns the exit code of the

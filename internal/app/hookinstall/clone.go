@@ -63,7 +63,7 @@ func (h *Handler) Install(ctx context.Context) (*Installed, error) {
 	if !forAll(scope) {
 		scope = ""
 	}
-	// One that calls githandoff already would run it twice.
+	// A hook that calls githandoff already would run it twice.
 	found, _, err := h.clone(ctx, dir)
 	if err != nil {
 		return nil, err

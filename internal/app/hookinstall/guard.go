@@ -70,7 +70,7 @@ func (h *Handler) putGuard(dir string) ([]hooks.Result, error) {
 	}
 	place := hooks.ServerDir(dir, h.Repo.CommonDir)
 	done, err := hooks.Install(place, hooks.ServerNames(), exe)
-	if err == nil && place != dir { // one of before must not run as well, nor stand in the way of the server's
+	if err == nil && place != dir { // an earlier one must not run as well, nor block the server's
 		_, err = hooks.Uninstall(dir, hooks.ServerNames())
 	}
 	for i, r := range done {

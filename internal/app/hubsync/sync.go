@@ -77,8 +77,8 @@ type syncing struct {
 	tally
 }
 
-// tally keeps the first error, and apart from it why a hub was sent nothing more: the refused step has
-// this error too.
+// tally keeps the first error and, apart from it, why nothing more was sent to a hub: the refused
+// step has that error too.
 type tally struct {
 	first   fault.First
 	untried error
@@ -101,8 +101,8 @@ func (r *syncing) wants(hub *crossrepo.Hub) bool {
 	return r.only == nil || slices.Contains(r.only, hub)
 }
 
-// unreadable returns the fault of a waiting or sent handoff. A sent one that is not as it was sent is of no
-// more use here.
+// unreadable returns the fault of a waiting or sent handoff. A sent one that was changed since is
+// of no more use here.
 func unreadable(it *workspace.Item) error {
 	if f := fault.As(it.Fault); f != nil && it.Kind == refs.KindSent && f.Code == fault.Denied {
 		return f.WithHints(fault.Run("git", "update-ref", "-d", it.Ref).Because("forgets that it was sent: the log of its hub says how it ends"))
@@ -270,7 +270,7 @@ func (r *syncing) redeliver(ctx context.Context, hub *crossrepo.Hub, it *workspa
 }
 
 // settle writes the receipt into the note of the source's commit, and drops the sent ref and an
-// unneeded checkpoint. A payload that is lost here keeps no more than the note from being written.
+// unneeded checkpoint. If the payload is lost here, only the note is not written.
 func (r *syncing) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, s *lifecycle.State) (*Done, error) {
 	tip, err := r.Engine.Repo.Resolve(ctx, it.Ref)
 	if err != nil {

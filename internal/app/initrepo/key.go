@@ -72,7 +72,7 @@ func (h *Handler) tellOfLostKeys(trust *sign.Trust, name string, kid sign.KID) {
 	}
 }
 
-// covers reports whether a pinned entry says all of another already.
+// covers reports whether a pinned entry has all that another one gives.
 func covers(have, want sign.TrustEntry) bool {
 	all := func(have, want []string) bool {
 		return !slices.ContainsFunc(want, func(s string) bool { return !slices.Contains(have, s) })

@@ -103,7 +103,7 @@ func (h *Handler) Verify(ctx context.Context, arg string, report func(Check) err
 	return err
 }
 
-// find is an error where only a hub that was not read can tell whether the handoff was logged.
+// find fails if only a hub that was not read can tell whether the handoff was logged.
 func (h *Handler) find(ctx context.Context, arg string) (*workspace.View, error) {
 	f, err := h.Workspace.Find(ctx, arg, workspace.IfUnknown)
 	if err == nil && f.Unread != nil {
@@ -112,8 +112,8 @@ func (h *Handler) find(ctx context.Context, arg string) (*workspace.View, error)
 	return f, err
 }
 
-// verifyBehind checks handoffs of a hub, the copies of whose lanes are older than those of its
-// inboxes: a fetch of an inbox need not bring them.
+// verifyBehind checks handoffs of a hub whose lanes were copied before its inboxes: a fetch of an
+// inbox need not bring the lanes.
 func (h *Handler) verifyBehind(ctx context.Context, home lifecycle.Home, places []lifecycle.Place, report func(Check) error) error {
 	down := home.Refresh(ctx, lifecycle.WholeHandoffs(places...))
 	for _, p := range places {

@@ -104,7 +104,7 @@ func (h *Handler) Invite(ctx context.Context, hub *crossrepo.Hub, r Request) (in
 	return code, nil
 }
 
-// inviter has the roles and limits with which the joiner pins the inviter's key.
+// inviter returns the roles and limits with which the joiner pins the inviter's key.
 func (h *Handler) inviter(r Request) (invite.Grant, error) {
 	key, ok := h.Trust.Lookup(h.Signer.KID())
 	if !ok {

@@ -97,7 +97,7 @@ func (m Memory) All() ([]Kept, error) {
 func (m Memory) Expected(agent string, now time.Time) time.Time {
 	all, err := m.All()
 	if err != nil {
-		return time.Time{} // which sync tells of
+		return time.Time{} // sync reports it
 	}
 	for _, k := range slices.Backward(all) { // the last to end
 		if k.open() && k.Agent == agent && now.Before(k.Expires) {

@@ -17,7 +17,7 @@ type Entry struct {
 	Record *record.Record
 }
 
-// rows puts steps together to handoffs. Steps of one handoff come in their order.
+// rows makes handoffs of steps. Steps of one handoff come in their order.
 type rows struct {
 	byID map[key]*report.Row
 	last map[key]time.Time // of the newest step

@@ -39,8 +39,8 @@ func (h *Handler) Revoke(ctx context.Context, arg, data string, force bool) (*li
 	return h.Receipts.Withdraw(ctx, f.Home, p, record.Revoked, lifecycle.Outcome{Data: data, Force: force, LocalEdits: own})
 }
 
-// dropOccupied drops a handoff from the outbox if another one has its id at its home: it can never be
-// delivered, and the other one is none of its sender's.
+// dropOccupied drops a handoff from the outbox if another one has its id at its home: it can never
+// be delivered, and the other one is somebody else's.
 func (h *Handler) dropOccupied(ctx context.Context, s *lifecycle.State) (dropped bool, err error) {
 	if len(s.Entries) == 0 {
 		return false, nil
@@ -221,7 +221,7 @@ func (h *Handler) rerouteAway(ctx context.Context, home lifecycle.Home, p lifecy
 	if err != nil {
 		return nil, err
 	}
-	kept, err := h.Receipts.Unkept(ctx, child.KeptWork()) // a killed one may have staged it
+	kept, err := h.Receipts.Unkept(ctx, child.KeptWork()) // a killed reroute may have staged it
 	if err != nil {
 		return nil, err
 	}

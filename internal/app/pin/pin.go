@@ -105,7 +105,7 @@ func (h *Handler) find(ctx context.Context, arg string) (public sign.PublicKey, 
 	return public, "", nil
 }
 
-// exported is the hint for a file that is none or has no public key.
+// exported is the hint for an argument that is no file, or a file without a public key.
 func exported() fault.Hint {
 	return fault.See("key export").Because("the owner of a key exports or publishes it")
 }

@@ -19,7 +19,7 @@ type quotes struct {
 	arg     string            // id of the erased one, or its last characters
 	vouched *handoff.Ancestor // the log leads from the handoff with the quote to the erased one
 	alone   *handoff.Ancestor // no log of the erased one is known here
-	differ  bool              // two quotes of which no log tells which is right
+	differ  bool              // two quotes differ, and no log tells which is right
 	refused error             // why the first quote was not believed
 }
 

@@ -94,9 +94,8 @@ func (hd *Handler) Survey(ctx context.Context, now time.Time, most int) (*Survey
 	return s, hd.surveyRefs(ctx, s, now, most)
 }
 
-// holds reports whether a handoff is recorded as this worktree's own. It is only among these then:
-// not among the waiting ones while its claim is unconfirmed, and not among those held elsewhere
-// once its lease ran out.
+// holds reports whether a handoff is recorded as this worktree's own. Then it counts only as such:
+// not as waiting while its claim is unconfirmed, and not as held elsewhere once its lease ran out.
 func (s *Survey) holds(p lifecycle.Place) bool {
 	return slices.ContainsFunc(s.Held, func(h *Recorded) bool { return h.Over == nil && h.Holder.ID == p.ID })
 }

@@ -52,8 +52,8 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 		WithHints(append(t.Workspace.ReadOthers(), fault.Run("githandoff", "inbox", "--all").Because("lists waiting handoffs with their ids"))...)
 }
 
-// withTask hints, where the argument is no id, at the waiting handoffs of that task, as far as they are
-// known here.
+// withTask adds to the refusal of an argument that is no id the waiting handoffs of that task, as
+// far as they are known here.
 func (t *Handler) withTask(ctx context.Context, task string, refusal error) error {
 	f := fault.As(refusal)
 	items, err := t.Workspace.InboxItems(ctx, t.Workspace.All(ctx)...)

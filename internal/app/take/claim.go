@@ -92,8 +92,8 @@ type claiming struct {
 	held *work.Claim // the record here of the claim, or of an earlier one in force; nil for none
 }
 
-// errHeldHere passes over a handoff that this worktree holds where another one is wanted: it looks
-// free once its lease has long been over, or if its hub lost the commit of the claim.
+// errHeldHere refuses a handoff that this worktree holds if another one is wanted. It looks free
+// once its lease has long been over, or if its hub lost the commit of the claim.
 var errHeldHere = errors.New("this worktree holds it already")
 
 // check refuses a claim that is not wanted, and one at a hub where nothing can end.
@@ -137,8 +137,8 @@ func (c *claiming) take(ctx context.Context) (*lifecycle.Verified, error) {
 	return v, err
 }
 
-// renew gives a claim of ours whose lease ran out a new one, if it still may have
-// one: what is shown to an agent as held must be held.
+// renew renews the lease of an overdue claim of ours, if it still may: a handoff that is shown to
+// an agent as held must be held.
 func (c *claiming) renew(ctx context.Context, v *lifecycle.Verified) (*lifecycle.Verified, error) {
 	s := v.State()
 	holding := lifecycle.ClaimProof{Place: lifecycle.Place{Agent: s.Agent, ID: s.ID}, Nonce: s.Claim.Nonce}

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// crowdKeys is the number of keys from which on the agents of one inbox are a crowd. The
-	// whole inbox changes faster than one of them can take from it, so each fetches only the
-	// handoffs it will try.
+	// crowdKeys is the number of keys from which the agents of one inbox are a crowd. The whole
+	// inbox changes faster than one of them can take from it, so each fetches only the handoffs it
+	// will try.
 	crowdKeys = 4
 
 	// smallCrowd is the largest number of keys in a crowd whose agents may begin with the whole
@@ -34,8 +34,8 @@ type crowdLook struct {
 }
 
 // begin makes the first look. In a small crowd, the first look in an hour, or after ten minutes of
-// other work, fetches the inboxes and the log, in one connection. The others are the looks of an
-// agent emptying an inbox, and fetch a part.
+// other work, fetches the inboxes and the log, in one connection. Any other look is that of an
+// agent emptying an inbox, and fetches a part.
 func (l *crowdLook) begin(ctx context.Context) error {
 	sp, err := l.newSpread(l.Workspace.Inboxes())
 	if err != nil {
@@ -127,9 +127,9 @@ func (t *search) lookFurther(ctx context.Context) (more bool) {
 	return len(looks) > 0
 }
 
-// dropOutdated drops the copies of inbox refs which the hub has no more, or has moved: others
+// dropOutdated drops the copies of inbox refs which the hub no longer has, or has moved: others
 // claimed those offers. A handoff recorded as held here keeps its copy as long as the hub has it.
-// The ids of such handoffs are returned, and the copies equal to the hub's refs.
+// dropOutdated returns the ids of the held handoffs, and which copies equal the hub's refs.
 func (t *Handler) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []refs.Ref) (mine map[handoff.ID]bool, same map[string]bool, err error) {
 	held, err := t.Claims.Held()
 	if err != nil {

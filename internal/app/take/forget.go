@@ -68,9 +68,9 @@ func (t *Handler) forget(ctx context.Context, h *work.Claim) error {
 	})
 }
 
-// sweep deletes the inbox refs of ended handoffs that this resume met: a backup of their hub or somebody's push
-// brought them back, and the lists would go on naming them. A hub with more of them loses the others to the next
-// resume that finds nothing to take.
+// sweep deletes the inbox refs of ended handoffs that this resume met: a backup of their hub or
+// somebody's push brought them back, and the lists would go on naming them. If a hub has more of
+// them, the next resume that finds nothing to take deletes those.
 func (t *search) sweep(ctx context.Context) {
 	if t.Peek {
 		return

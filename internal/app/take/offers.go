@@ -291,7 +291,7 @@ func (t *search) claimOne(ctx context.Context, offers []*workspace.Item) (*Resul
 	return nil, nil
 }
 
-// lostInARow is after how many lost claims there is a pause of random length.
+// lostInARow is the number of lost claims after which there is a pause of random length.
 const lostInARow = 2
 
 // nothingSent reports whether a failed claim cannot be at the hub: this clone did not send it, or

@@ -151,10 +151,10 @@ func (t *search) finishUnprinted(ctx context.Context) (*Result, error) {
 	return nil, nil
 }
 
-// refreshUnprinted fetches the state of a claim that was never shown, and with it those of all others at
-// the same home. It asks a home once, and adds its answer to answers. It reports whether the state is
-// here: one that is not says nothing about the claim, so unlike [Handler.refreshHeld] it leaves such a
-// claim to a later resume.
+// refreshUnprinted fetches the state of a claim that was never shown, and with it those of all
+// others at the same home. It asks a home once, and adds its answer to answers. It reports whether
+// the state is here. Without the state nothing is known about the claim, so, unlike after
+// [Handler.refreshHeld], a later resume decides.
 func (t *search) refreshUnprinted(ctx context.Context, home lifecycle.Home, h *work.Claim, held []*work.Claim, answers map[lifecycle.Home]error) bool {
 	err, asked := answers[home]
 	switch {

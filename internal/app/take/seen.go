@@ -51,7 +51,8 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (g *Resu
 	}
 }
 
-// offline returns a search for the same that passes over as much, asks no hub, and warns with warn.
+// offline returns a search for the same that skips the same offers, asks no hub, and warns with
+// warn.
 func (t *search) offline(warn func(error)) *search {
 	return &search{
 		Handler: t.Handler, Request: t.Request, crowded: t.crowded,

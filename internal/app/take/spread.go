@@ -28,7 +28,7 @@ const (
 	// each key if that is more, but not more than mostOffers.
 	fewestOffers, offersPerKey, mostOffers = 32, 8, 1024
 
-	// mostKeys is how many other keys are counted.
+	// mostKeys is the largest number of other keys that are counted: of more, none is.
 	mostKeys = 64
 
 	// turn is for how long the shares stay the same. An agent that is not at work keeps its share
@@ -53,7 +53,7 @@ type spread struct {
 	shuffle *rand.Rand // nil while nobody else with this key is seen at work
 }
 
-// newSpread is for the agents whose inboxes are looked at.
+// newSpread returns the order of offers in the inboxes of some agents.
 func (t *Handler) newSpread(agents []string) (*spread, error) {
 	sp := &spread{mine: t.Engine.Author.Signer.KID(), rivals: map[string][]string{}, now: t.Engine.Now()}
 	for _, agent := range agents {
@@ -95,8 +95,8 @@ func (sp *spread) keys() int {
 	return n + 1
 }
 
-// order puts offers into the order in which they are tried: those of which this key's share
-// is the largest first, and of those with the same share the oldest, unless chance decides.
+// order puts offers into the order in which they are tried: by the rank of this key, and with the
+// same rank the oldest first, unless chance decides.
 func (sp *spread) order(offers []*workspace.Item) {
 	if sp.shuffle == nil {
 		slices.SortFunc(offers, func(a, b *workspace.Item) int { return strings.Compare(string(a.Place.ID), string(b.Place.ID)) })
