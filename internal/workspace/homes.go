@@ -288,9 +288,7 @@ func UsedHomes(ctx context.Context, repo *refs.Repo) ([]string, error) {
 		return nil, err
 	}
 	for _, h := range held {
-		if h.Held() || h.Pending != nil {
-			ids = append(ids, h.Home)
-		}
+		ids = append(ids, h.Home)
 	}
 	err = refs.Commits(ctx, repo, func(ref refs.Ref, raw []byte) error {
 		if it := itemOf(nil, refs.LocalNamespace, ref); it != nil {

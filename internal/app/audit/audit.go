@@ -166,7 +166,7 @@ func (h *Handler) fetchAll(ctx context.Context, homes []lifecycle.Home) (map[*cr
 	var hubs []*crossrepo.Hub
 	for _, home := range homes {
 		hub, ok := home.(*crossrepo.Hub)
-		if !ok || all[hub] != nil {
+		if !ok {
 			continue
 		}
 		memory, err := hub.Memory(ctx)

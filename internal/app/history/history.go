@@ -100,12 +100,7 @@ func newest(list []*Past, limit int) []*Past {
 // logged visits every handoff in the known lanes, after updating the lanes of hubs. It warns of a
 // hub that is down, and of an untrustworthy lane.
 func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
-	seen := map[refs.Namespace]bool{} // a hub may have two names
-	homes := slices.DeleteFunc(h.Workspace.All(ctx), func(home lifecycle.Home) bool {
-		again := seen[home.Namespace()]
-		seen[home.Namespace()] = true
-		return again
-	})
+	homes := h.Workspace.All(ctx)
 	unread := crossrepo.Each(homes, func(home lifecycle.Home) error {
 		if hub, ok := home.(*crossrepo.Hub); ok {
 			return hub.FetchLog(ctx, crossrepo.Look{})

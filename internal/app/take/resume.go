@@ -10,6 +10,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/private"
+	"githandoff/internal/refs"
 	"githandoff/internal/work"
 )
 
@@ -27,10 +28,8 @@ func (t *Handler) Await(ctx context.Context, q Request, deadline time.Time) (*Re
 			t.Workspace.Warn(fmt.Errorf("%w; still waiting, until %s", err, handoff.FormatTime(deadline)))
 			warned = true
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(min(pause, left)):
+		if err := refs.Wait(ctx, min(pause, left)); err != nil {
+			return nil, err
 		}
 	}
 }
