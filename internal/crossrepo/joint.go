@@ -220,8 +220,7 @@ func merged(h *Hub, group []*waiting) []refs.Edit {
 	return slices.Concat(parts[:]...)
 }
 
-// refused takes out of a push the steps for which the hub refused it for good. Nothing moved at the
-// hub.
+// refused takes out of a push the steps for which the hub refused it for good. Nothing moved there.
 func (j *joint) refused(ctx context.Context, h *Hub, group []*waiting, report *pushReport, cause error) {
 	guarded := h.guardRefusal(cause) != nil
 	named := report.culprits()
@@ -275,7 +274,7 @@ func (j *joint) look(ctx context.Context, h *Hub, group []*waiting, report *push
 	done, left := j.became(ctx, h, group)
 	if len(left) < len(group) {
 		j.course(h).failed = 0
-		var known []*waiting // in their order: one may stand on another
+		var known []*waiting // in their order: one may build on another
 		for _, w := range group {
 			if _, ok := done[w]; ok {
 				known = append(known, w)

@@ -154,8 +154,8 @@ func halves(list []refs.Ref) [][]refs.Ref {
 	return [][]refs.Ref{list[:half], list[half:]}
 }
 
-// mendAtOnce is like mendRefs with one fetch. The copy of a lane is a memory, and stays where it is; so does a
-// ref of this clone's own.
+// mendAtOnce is like mendRefs with one fetch. The copy of a lane is a memory and stays, and so does
+// a ref of this clone's own.
 func mendAtOnce(ctx context.Context, h *remote, list []refs.Ref) (brought, dropped []string, err error) {
 	lost, err := restore(ctx, h, list)
 	if err != nil {

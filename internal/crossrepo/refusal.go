@@ -271,8 +271,8 @@ func (r *pushReport) culprit() string {
 	return ""
 }
 
-// outdated is git's status of a ref whose lease does not fit the list of refs with which the
-// hub answers: then git sends nothing.
+// outdated is git's status of a ref whose lease does not match the list of refs in the hub's
+// answer: then git sends nothing.
 const outdated = "[rejected] (stale info)"
 
 // overtaken reports whether git sent nothing of a push because a ref outside of the lanes had
@@ -399,8 +399,8 @@ func (h *remote) guardRefusal(cause error) *fault.Error {
 	return nil
 }
 
-// namedPrefix returns the prefix below which a guard takes handoffs, from its refusal of a ref that
-// is not there; "" if it names none.
+// namedPrefix returns the prefix below which a guard takes handoffs, from its refusal of a ref
+// elsewhere; "" if it names none.
 func namedPrefix(reason fault.Reason, text string) string {
 	prefix, ok := strings.CutPrefix(text, "this hub keeps handoffs below ")
 	if prefix = strings.TrimSpace(prefix); !ok || reason != fault.InvalidPath || CheckPrefix(prefix) != nil {

@@ -186,8 +186,8 @@ func (h *remote) RemoteLanes(ctx context.Context) (map[string]string, error) {
 	return h.listed(ctx, gitexec.RemoteTimeout, h.RemoteName(h.Namespace().Lanes())+"*")
 }
 
-// listed asks the hub where the refs stand whose names at the hub match a pattern. No
-// object is transferred.
+// listed asks the hub for the values of the refs whose names there match a pattern. No object is
+// transferred.
 func (h *remote) listed(ctx context.Context, within time.Duration, patterns ...string) (map[string]string, error) {
 	args := append([]string{"ls-remote", "--refs", "--", h.Alias.target}, patterns...)
 	out, err := h.connect(ctx, gitexec.Cmd{Args: args, Timeout: within})

@@ -40,7 +40,7 @@ func Together(ctx context.Context, tasks []func(ctx context.Context)) {
 type joint struct {
 	waiting []*waiting // in the order in which they came
 	courses map[*Hub]*course
-	built   map[string]bool // object ids of commits made by steps here; later steps may stand on them
+	built   map[string]bool // object ids of commits made by steps here; later steps may build on them
 }
 
 // seat is the place of one task in a run of Together. Its context leads to it.
@@ -79,7 +79,7 @@ func (s *seat) wait(ctx context.Context, step hubStep) error {
 	step.hub.Repo.Hold(step.t.Objects...)
 	w := &waiting{hubStep: step, seat: s, alone: s.joint.touches(step)}
 	for _, e := range step.t.Edits {
-		if e.New != "" { // a deletion leaves nothing to stand on
+		if e.New != "" { // a deletion leaves nothing to build on
 			s.joint.built[e.New] = true
 		}
 	}

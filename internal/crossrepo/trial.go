@@ -174,8 +174,9 @@ func keepsRefs(ctx context.Context, h *remote, edits []refs.Edit, r *pushReport)
 	return (alone || slices.ContainsFunc(slices.Collect(maps.Values(r.lines)), along)) && takesOthers(ctx, h, why)
 }
 
-// takesOthers reports whether a hub that refused a deletion takes other pushes: whether it refuses
-// a push of which git keeps nothing in other words. It is true if the hub cannot be asked.
+// takesOthers reports whether a hub that refused a deletion takes other pushes. It pushes two refs
+// of which git keeps nothing: another refusal means that the deletion was the reason. It is true if
+// the hub cannot be asked.
 func takesOthers(ctx context.Context, h *remote, refusal string) bool {
 	n, objects, err := trial(h, rand.Reader, 1)
 	if err != nil {

@@ -88,9 +88,9 @@ func readSignedTag(raw []byte) (signedObject, bool) {
 	return s, true
 }
 
-// agentKey returns the key of the agent in whose name something is signed. The key is pinned, and
-// not as root; "" if there is no such key. An error means that no agent's key makes such a
-// signature, although git may accept it.
+// agentKey returns the pinned key, other than a root key, in whose name something is signed; "" if
+// there is none. An error means that no agent's key makes such a signature, although git may accept
+// it.
 func (cj *codeJudge) agentKey(s signedObject) (sign.KID, error) {
 	key, err := cj.Verifier.Keys.Trust.Verify(sign.NamespaceGit, s.payload, s.signature)
 	if err == nil {

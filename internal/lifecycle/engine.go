@@ -130,7 +130,7 @@ type rounds struct {
 	n       int       // rounds that are over
 }
 
-// mostRounds bounds how often a step is decided anew because others were faster.
+// mostRounds limits how often a step is decided again because others were faster.
 const mostRounds = 40
 
 // retryRefused fetches the handoff of a step refused in the first round if the copies here may be old, or

@@ -237,8 +237,8 @@ func (rd *Reader) sentBack(ctx context.Context, home Home, key sign.Key, r *reco
 		r.To == cmp.Or(s.Offer.OnFailure, s.Offer.From) && key.MayAct(sign.RoleRecipient, r.From, r.At) == nil, nil
 }
 
-// checkInbox refuses an entry whose record is not the one that its step put on the inbox ref. Both
-// have the same nonce and key. If no inbox ref leads to such a commit any more, nothing is refused. Without
+// checkInbox refuses an entry whose record differs from the one that its step put on the inbox ref,
+// with the same nonce and key. If no inbox ref leads to such a commit, nothing is refused. Without
 // this check, a signer of two records with one nonce could leave a log that differs, once the
 // payload is erased, from the payload shown to the receiver.
 //

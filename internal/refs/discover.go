@@ -77,7 +77,7 @@ func isPlain(config Config, dirs Dirs) bool {
 
 const objectFormat = "extensions.objectformat"
 
-// formatKeys are the settings by which git knows the format of objects.
+// formatKeys are the settings from which git takes the object format.
 var formatKeys = []string{"core.repositoryformatversion", objectFormat}
 
 // takeFormat sets the object format by git's name for it.

@@ -201,8 +201,8 @@ func Locked(path string) error {
 		WithHints(fault.Run("githandoff", "doctor", "--fix").Because("removes it if no process has it open"))
 }
 
-// abandoned is the age from which a lock not open in any process is no longer waited for. git
-// may have closed it, and still need it for some moments.
+// abandoned is the age from which a lock that no process has open is not waited for. git may have
+// closed it, and still need it for some moments.
 const abandoned = 5 * time.Second
 
 // stays reports whether a file is still the same, and unchanged.

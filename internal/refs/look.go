@@ -77,7 +77,8 @@ func movedLately(r *Repo, name string) bool {
 	return err == nil && time.Since(info.ModTime()).Abs() < settles
 }
 
-// errUnseen returns the error of a name whose object did not show; nil for the id of a missing object.
+// errUnseen returns the error of a name whose object was not found; nil for the id of a missing
+// object.
 func errUnseen(name string, ended error) error {
 	switch {
 	case ended != nil:

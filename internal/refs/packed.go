@@ -56,7 +56,7 @@ func (p *packedPin) holds() bool {
 
 func (p *packedPin) release() { _ = p.file.Close() } // a nil file returns an error
 
-// glances is how often the files of refs are read anew before git is asked instead.
+// glances is how often the files of refs are read again before git is asked instead.
 const glances = 8
 
 // atOnce reads the loose refs, packed-refs, and the loose refs again, until none of them changed
@@ -146,8 +146,8 @@ func (p *process) close() {
 	p.stop((*gitexec.Process).Leave)
 }
 
-// packingTime is how long to wait for a lock of packed-refs before a transaction is prepared
-// anew. A packing git holds it for a few milliseconds.
+// packingTime is how long to wait for a lock of packed-refs before a transaction is prepared again.
+// A packing git holds it for a few milliseconds.
 const packingTime = 100 * time.Millisecond
 
 // awaitPacking waits until nobody has packed-refs locked. A git deleting refs needs the lock

@@ -31,7 +31,7 @@ type Held struct {
 // Standing is the state of a recorded claim, as far as this clone knows.
 type Standing struct {
 	Holder *Claim
-	Home   lifecycle.Home // nil if no alias leads to it any more
+	Home   lifecycle.Home // nil if no alias leads to it
 	State  *lifecycle.State
 	Over   *record.Record // the step ending the claim; nil while it may stand
 }

@@ -184,7 +184,7 @@ func (w *Workspace) locate(ctx context.Context, r refs.Ref) (*Item, error) {
 }
 
 // known resolves an id or its last characters among everything this repository knows: by a ref or,
-// where none leads to the handoff any more, by its lane.
+// if no ref leads to the handoff, by its lane.
 func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 	it, err := w.resolve(ctx, arg)
 	switch {
@@ -336,7 +336,7 @@ func CheckArg(arg string) error {
 		WithHints(append(hints, fault.Run("githandoff", "inbox", "--all").Because("lists the ids"))...)
 }
 
-// refresh reads the state of a handoff anew from its home.
+// refresh reads the state of a handoff again from its home.
 func (w *Workspace) refresh(ctx context.Context, v *View) error {
 	at := v.Place()
 	if err := v.Home.Refresh(ctx, lifecycle.WholeHandoffs(at)); err != nil {

@@ -120,7 +120,7 @@ func (c *codexConfig) trusts(dir string) bool { return c.Projects[dir].TrustLeve
 const shellTime = time.Minute // for a login shell to start
 
 // loginShell checks whether the shell in which Codex CLI runs commands finds githandoff. Profiles
-// often set PATH anew.
+// often set PATH again.
 func (r *Request) loginShell(ctx context.Context) []Finding {
 	shell, profile := r.shell()
 	ctx, cancel := context.WithTimeout(ctx, shellTime)

@@ -137,7 +137,7 @@ func (r *Request) routes(client string) []route {
 	return once(all)
 }
 
-// once leaves out a route whose file another one before it has: a repository may be a home
+// once leaves out a route with the same file as an earlier one: a repository may be a home
 // directory, and a file a link.
 func once(all []route) []route {
 	seen := map[string]bool{}
@@ -182,7 +182,7 @@ var program = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\[ -x (.+?) \] \|\| exit 0; exec|const program = "(.+)"`)
 })
 
-// gone reports hooks of a program that is not there any more. They exit without a word.
+// gone reports hooks of a program that no longer exists. Such hooks exit silently.
 func (r *Request) gone(client string, routes []route) []Finding {
 	var all []Finding
 	for _, o := range routes {

@@ -65,7 +65,7 @@ func SettingsOf(config refs.Config) Settings {
 // The budgets for text added to a session, in bytes.
 const (
 	maxPeek    = 2000 // at its start, where the user asked for it
-	maxCompact = 4000 // after a compaction: what is held is printed again
+	maxCompact = 4000 // after a compaction: held handoffs are printed again
 )
 
 // maxRead bounds the offers read by one call. Of an inbox with more, only the number is told.
@@ -191,7 +191,7 @@ func (h *Handler) noteTold(w agents.Waiting, held []agents.Handoff, all []handof
 	}
 }
 
-// afterCut shows again what is held: the model has only a summary of it.
+// afterCut shows the held handoffs again: the model has only a summary of them.
 func (h *Handler) afterCut(ctx context.Context, call *agents.Call, held []agents.Handoff) ([]byte, error) {
 	if len(held) == 0 {
 		return nil, nil

@@ -69,7 +69,7 @@ func StampOf(repo *refs.Repo, session string) *Stamp {
 }
 
 // know records that the session was told everything in the view. An unsettled state is recorded
-// anew even if it is the same: by then it has settled.
+// again even if it is the same: by then it has settled.
 func (s *Stamp) know(v *View) {
 	if s.Seen == v.sum() && v.settled(s.Taken) && v.at.Sub(s.Taken) < maxViewAge/2 {
 		return
@@ -107,7 +107,7 @@ func (s *Stamp) write() error {
 	return replace(s.path, s.encode)
 }
 
-// replace writes a file anew beside the old one and exchanges them.
+// replace writes a new file beside the old one and exchanges them.
 func replace(path string, write func(*os.File) error) error {
 	temp := fmt.Sprintf("%s.%d", path, os.Getpid()) // another hook of the session may write as well
 	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)

@@ -13,10 +13,9 @@ import (
 	"githandoff/internal/refs"
 )
 
-// snapshots reports snapshots whose handoff is gone, and returns the refs that are not
-// those of snapshots. The copy of a hub has a snapshot only while somebody here looks at
-// its files. A snapshot that a killed command left there is no finding about the hub: doctor
-// reports it.
+// snapshots reports snapshots whose handoff is gone, and returns the other refs. The copy of a hub
+// has a snapshot only while somebody here looks at its files. A snapshot that a killed command left
+// there is no finding about the hub: doctor reports it.
 func (c *comparison) snapshots(ctx context.Context, list []refs.Ref) ([]refs.Ref, error) {
 	var strays []receipt.Stray
 	if lifecycle.IsLocal(c.home) {

@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// checkRefs looks for refs that lead nowhere, and for lost objects of handoffs, lanes, notes and published
-// keys. Unless it is to mend them, it asks git alone, which does not look into the files of blobs.
+// checkRefs looks for refs that lead nowhere, and for lost objects of handoffs, lanes, notes and
+// published keys. Without Fix it asks git alone, which does not look into the files of blobs.
 func (d *checkup) checkRefs(ctx context.Context) {
 	lost, err := checkObjects(ctx, d)
 	if err != nil {
@@ -128,8 +128,7 @@ func checkObjects(ctx context.Context, d *checkup) ([]refs.Lost, error) {
 	return lost, nil
 }
 
-// findLost returns the refs that lack objects, of those for which all objects are looked at: snapshots and
-// invitations are left out.
+// findLost returns the refs that lack objects. It leaves out snapshots and invitations.
 func findLost(ctx context.Context, d *checkup) ([]refs.Lost, error) {
 	own := refs.LocalNamespace
 	list, err := d.repo.List(ctx, refs.Root+"remotes/", refs.Root+"mirror/", own.Lanes(), string(own)+"inbox/", string(own)+"outbox/", string(own)+"sent/", refs.NotesRef)

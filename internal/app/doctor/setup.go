@@ -61,7 +61,7 @@ func (d *checkup) setUp() fault.Hint {
 	return fault.See("init").Because("--as names the agent that works here")
 }
 
-// checkIdentity asks who acts here, with which key, and whether it is believed.
+// checkIdentity checks who acts here, with which key, and whether that key is trusted.
 func (d *checkup) checkIdentity(ctx context.Context) {
 	trust, trustErr := d.Trust(d.repo)
 	if trustErr != nil {

@@ -134,8 +134,8 @@ func (c *collection) inbox(ctx context.Context, it *workspace.Item, expired bool
 	return nil
 }
 
-// outbox deletes the expired handoffs in the outbox to whose home no alias leads: nothing can
-// deliver them.
+// outbox deletes the expired handoffs in the outbox for homes without an alias: nothing can deliver
+// them.
 func (c *collection) outbox(ctx context.Context) error {
 	outgoing, err := c.Workspace.Outgoing(ctx)
 	if err != nil {

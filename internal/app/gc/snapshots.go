@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// snapshots lets go of snapshots whose handoff is gone.
+// snapshots drops the refs of snapshots whose handoff is gone.
 func (c *collection) snapshots(ctx context.Context, list []refs.Ref) error {
 	strays, err := receipt.Strays(ctx, c.Engine.Repo, list)
 	if err != nil {

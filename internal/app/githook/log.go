@@ -108,7 +108,7 @@ func own(ctx context.Context, repo *refs.Repo) (c, amended *Commit, err error) {
 	return c, nil, err
 }
 
-// read takes over what the log says of the commit.
+// read fills in the commit from its entry in the log.
 func (c *Commit) read(l *logged) error {
 	seconds, err := strconv.ParseInt(l.authored, 10, 64)
 	if err != nil {

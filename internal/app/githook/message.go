@@ -181,7 +181,7 @@ func (h *Messages) Finish(ctx context.Context, args []string) error {
 	return m.name(ctx, h.Repo, claim)
 }
 
-// trailers returns the lines with a claim.
+// trailers returns the lines that name a claim.
 func trailers(h *work.Claim) []string {
 	lines := []string{"Handoff-Id: " + string(h.ID)}
 	if h.Token != "" {

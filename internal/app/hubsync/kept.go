@@ -147,7 +147,7 @@ func (r *syncing) takeKept(ctx context.Context, h *work.Claim) (*Done, error) {
 	return &Done{What: string(step.Event), ID: h.ID, Alias: r.Workspace.AliasOf(home), Record: e.State.Last(), Next: e.Next}, nil
 }
 
-// lookAgain lists the waiting handoffs anew after steps were taken. Deliveries which went along
+// lookAgain lists the waiting handoffs again after steps were taken. Deliveries that went along
 // stay, so that their outcome is reported.
 func (r *syncing) lookAgain(ctx context.Context) {
 	out, err := r.Workspace.Outgoing(ctx)

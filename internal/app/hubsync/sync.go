@@ -209,7 +209,7 @@ func (r *syncing) syncOutbox(ctx context.Context, home lifecycle.Home, it *works
 		return done, nil
 	}
 	it.Kind, it.Ref, it.Commit, it.Record = refs.KindSent, refs.Sent(p.Agent, it.Place.ID), p.Commit.OID, &p.Record
-	// It may have been there before, and be over by now.
+	// It may have been delivered before, and may have ended since.
 	if over, err := r.syncSent(ctx, hub, it); over != nil || err != nil {
 		return cmp.Or(over, done), err
 	}

@@ -14,9 +14,8 @@ import (
 // oldDraft is the draft in the work tree, which earlier versions read.
 const oldDraft = ".handoff.json"
 
-// unexcludeDraft removes the lines of earlier versions from info/exclude: a draft in the work
-// tree is not read any more, and one from a patch must show in "git status". Other lines stay as
-// they are.
+// unexcludeDraft removes the lines of earlier versions from info/exclude. A draft in the work tree
+// is no longer read, and one from a patch must show in "git status". Other lines stay as they are.
 func unexcludeDraft(repo *refs.Repo) error {
 	if repo.Bare {
 		return nil

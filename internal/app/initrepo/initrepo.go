@@ -85,8 +85,8 @@ func (h *Handler) SetUp(ctx context.Context, repo *refs.Repo, r Request) (*Resul
 	return &Result{r.Agent, key.public, repo.Config.Get("handoff.repoid"), before != r.Agent}, nil
 }
 
-// writeNames writes down which agent works here, and with which key. The key of the agent before does
-// not stay.
+// writeNames stores which agent works here, and with which key. The key of the former agent is
+// removed.
 func writeNames(ctx context.Context, repo *refs.Repo, r Request, before string) error {
 	if before != r.Agent {
 		if err := os.Remove(repo.OwnWorktree("key")); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -13,7 +13,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// ownKey is the key of a worktree, and the entry by which it is to be trusted here.
+// ownKey is the key of a worktree, and its entry in the trust list here.
 type ownKey struct {
 	public sign.PublicKey
 	entry  sign.TrustEntry

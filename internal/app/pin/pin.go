@@ -196,8 +196,8 @@ func (h *Handler) Retire(ctx context.Context, repo *refs.Repo, arg string) (key 
 	return key, nil
 }
 
-// trusted finds the key to retire: by its id, by its name in the keystore, or by the agent or person
-// whose only key it is. A retired key never comes back, so that a name with a second meaning is
+// trusted finds the key to retire: by its id, by its name in the keystore, or by the agent or
+// person whose only key it is. A retired key never comes back. So a name with a second meaning is
 // refused: another key has it as well, or the key also acts under another name.
 func (h *Handler) trusted(arg string) (kid sign.KID, err error) {
 	if kid := sign.FromFingerprint(arg); sign.CheckKID(kid) == nil {

@@ -51,8 +51,8 @@ func (t *search) attempt(ctx context.Context, it *workspace.Item) (g *Result, lo
 	return g, looked, err
 }
 
-// claim claims one handoff, whose part of the home was refreshed. req has the place, and the ways in
-// which callers differ.
+// claim claims one handoff, which the caller has refreshed from its home. req has the place, and
+// the options of the caller.
 func (t *search) claim(ctx context.Context, home lifecycle.Home, req lifecycle.ClaimRequest) (*Result, error) {
 	if t.Peek {
 		return t.peek(ctx, home, req.Place)

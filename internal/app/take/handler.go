@@ -86,8 +86,8 @@ func (q *Request) checkFit(v *lifecycle.Verified) error {
 	return nil
 }
 
-// search is one resume: what is wanted, the offers lost to others, of no use to the caller, or refused,
-// the homes that it passes over, and the hubs of which a part was fetched.
+// search is one resume: the request; the offers that were lost to others, unfit or refused; the
+// homes that it passes over; and the hubs from which a part was fetched.
 type search struct {
 	*Handler
 	Request
@@ -97,11 +97,11 @@ type search struct {
 	skipped    map[handoff.ID]bool // offers not tried any more
 	unfit      error               // of Request.Fits, for the last offer of no use to the caller
 	lost       int                 // claims made first by others
-	ended      []*workspace.Item   // handoffs that have ended, whose inbox refs are there
+	ended      []*workspace.Item   // ended handoffs with an inbox ref
 	refused    int                 // offers refused
 	refusedIDs []handoff.ID        // the first of them
 	hints      []fault.Hint        // of their refusals, each once
-	looks      []*crowdLook        // at hubs of whose inboxes there is more to fetch
+	looks      []*crowdLook        // at hubs with more to fetch
 	unchanged  handoff.ID          // of an offer which needs no fetch: the hub lists it as it is here
 
 	passedOver map[lifecycle.Home]bool // homes without an answer, or refusing every claim

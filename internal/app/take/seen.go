@@ -60,9 +60,9 @@ func (t *search) offline(warn func(error)) *search {
 	}
 }
 
-// firstSeen returns the seen offer this agent would try first, if it is at a hub where a claim
-// without a look is worth a try, and its lane was seen as well. An offer of this repository needs no
-// look, and comes first if it is older.
+// firstSeen returns the seen offer that this agent would try first, if its hub permits a claim
+// without a look, and its lane was seen as well. An offer of this repository needs no look, and
+// comes first if it is older.
 func (t *search) firstSeen(ctx context.Context, homes []lifecycle.Home) (*workspace.Item, error) {
 	known := slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool {
 		hub, ok := home.(*crossrepo.Hub)

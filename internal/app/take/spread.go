@@ -76,8 +76,8 @@ func (sp *spread) chooseByChance(random io.Reader) error {
 	return nil
 }
 
-// rivals returns the keys, other than mine, now allowed to take from an agent's inbox; none if there
-// are too many to be worth counting.
+// rivals returns the keys, other than mine, that may take from an agent's inbox now; none if there
+// are more than mostKeys.
 func rivals(keys *lifecycle.Keys, mine sign.KID, agent string) []sign.KID {
 	kids := slices.DeleteFunc(keys.Recipients(agent), func(kid sign.KID) bool { return kid == mine })
 	if len(kids) > mostKeys {
