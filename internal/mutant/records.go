@@ -3,6 +3,8 @@ package main
 // ofRecords are the guards of the content of a record, and of the places where it must be
 // repeated.
 var ofRecords = []mutant{
+	without("a child of a sealed handoff that has ended is sealed", "internal/app/emit/follow.go",
+		`Agent: r.From}}, sealed, err`, `Agent: r.From}}, false, err`, inScript+"seal_handed_on"),
 	without("results are logged only where it is known that nothing is sealed", "internal/receipt/seal.go",
 		`	if !sealed || err != nil {
 		return false, err`, `	if !sealed || err != nil {

@@ -104,8 +104,12 @@ func (s *Handler) ancestor(ctx context.Context, arg string) (env *handoff.Envelo
 	if f.State.Offer == nil {
 		return nil, false, f.State.Err()
 	}
+	sealed, err = s.Engine.Verifier.IsSealed(ctx, f.State)
+	if fault.Is(err, fault.UnknownHandoff) { // the content was never here, or git has removed it since
+		err = nil
+	}
 	r := f.State.Offer
-	return &handoff.Envelope{ID: f.State.ID, Task: r.Task, Source: handoff.Source{Agent: r.From}}, false, nil
+	return &handoff.Envelope{ID: f.State.ID, Task: r.Task, Source: handoff.Source{Agent: r.From}}, sealed, err
 }
 
 // chainLength counts a handoff and its ancestors, at most handoff.MaxChain: by the lineage
