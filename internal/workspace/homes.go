@@ -171,6 +171,12 @@ func (hs *Homes) pulled() (aliases []string, chosen bool) {
 	return nil, false
 }
 
+// Pulls reports whether this repository takes work from the hub of an alias.
+func (hs *Homes) Pulls(alias string) bool {
+	pulled, _ := hs.pulled()
+	return slices.Contains(pulled, alias)
+}
+
 // ReadOthers returns a hint to read the hubs that are left out of [Homes.Pulled] and are not among
 // the given homes, which were read: resume looks there as well once something is known to wait. Without
 // such hubs it returns none.

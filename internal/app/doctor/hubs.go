@@ -7,8 +7,8 @@ import (
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
-	"githandoff/internal/refs"
 	"githandoff/internal/sshshare"
+	"githandoff/internal/workspace"
 )
 
 // checkHubs asks each hub what it takes. A hub that is never a home need not take anything.
@@ -28,7 +28,7 @@ func (d *checkup) checkHubs(ctx context.Context) {
 			return
 		case err != nil:
 			d.problem(check, err)
-		case p.Refused != nil && !reliedOn(d.repo, name):
+		case p.Refused != nil && !reliedOn(aliases, name):
 			d.ok(check, "%s; no handoff is sent there", p.Refused)
 		case p.Refused != nil:
 			d.problem(check, p.Refused)
@@ -76,13 +76,10 @@ func checkSharing(ctx context.Context, d *checkup, hub *crossrepo.Hub) {
 }
 
 // reliedOn reports whether handoffs are sent to a hub, or taken from it, although no command names it.
-func reliedOn(repo *refs.Repo, name string) bool {
-	pull := repo.Config.All("handoff.pull")
-	if len(pull) == 0 {
-		pull = []string{"origin"}
-	}
-	return slices.Contains(pull, name) || repo.Config.Get("handoff.defaultrepo") == name ||
-		repo.Config.Get("handoffrepo."+name+".url") != ""
+func reliedOn(aliases crossrepo.Aliases, name string) bool {
+	config := aliases.Repo.Config
+	return (&workspace.Homes{Repo: aliases.Repo, Aliases: aliases}).Pulls(name) || config.Get("handoff.defaultrepo") == name ||
+		config.Get("handoffrepo."+name+".url") != ""
 }
 
 // tryHubs finds out by real pushes what hubs take.

@@ -28,7 +28,8 @@ const (
 	// each key if that is more, but not more than mostOffers.
 	fewestOffers, offersPerKey, mostOffers = 32, 8, 1024
 
-	// mostKeys is the largest number of other keys that are counted: of more, none is.
+	// mostKeys limits the other keys that share an inbox, and with them the time to order its offers.
+	// The keys beyond it find shares that are not theirs alone.
 	mostKeys = 64
 
 	// turn is for how long the shares stay the same. An agent that is not at work keeps its share
@@ -76,14 +77,11 @@ func (sp *spread) chooseByChance(random io.Reader) error {
 	return nil
 }
 
-// rivals returns the keys, other than mine, that may take from an agent's inbox now; none if there
-// are more than mostKeys.
+// rivals returns the keys, other than mine, that may take from an agent's inbox now, at most mostKeys
+// of them.
 func rivals(keys *lifecycle.Keys, mine sign.KID, agent string) []sign.KID {
 	kids := slices.DeleteFunc(keys.Recipients(agent), func(kid sign.KID) bool { return kid == mine })
-	if len(kids) > mostKeys {
-		return nil
-	}
-	return kids
+	return kids[:min(len(kids), mostKeys)]
 }
 
 // keys returns the number of keys that take from one inbox, the most of all inboxes.

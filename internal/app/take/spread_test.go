@@ -134,6 +134,15 @@ func TestRivals(t *testing.T) {
 		entry("e", func(e *sign.TrustEntry) { e.Until = at().Format(time.RFC3339) }))
 	require.NoError(t, err)
 	assert.Equal(t, []string{worker.KID}, rivals(&lifecycle.Keys{Trust: trust, Now: at}, mine.KID, "pool"))
+
+	// However many there are, they are a crowd.
+	var crowd []sign.TrustEntry
+	for i := range mostKeys + 8 {
+		crowd = append(crowd, entry(fmt.Sprint("w", i), func(*sign.TrustEntry) {}))
+	}
+	trust, err = enginetest.NewTrust(crowd...)
+	require.NoError(t, err)
+	assert.Len(t, rivals(&lifecycle.Keys{Trust: trust, Now: at}, mine.KID, "pool"), mostKeys)
 }
 
 // The more agents there are, the more offers are chosen from; never so many that the choice
