@@ -1,6 +1,7 @@
 package crossrepo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -135,11 +136,14 @@ func mendRefs(ctx context.Context, h *remote, list []refs.Ref) (brought, dropped
 	if !fault.Is(err, fault.RemoteUnavailable) || len(list) == 1 || h.failed.Load() >= mostFailed || !answers(ctx, h) {
 		return brought, dropped, err
 	}
+	err = nil
 	for parts := halves(list); len(parts) > 0; parts = parts[1:] {
 		b, d, perr := mendAtOnce(ctx, h, parts[0])
 		brought, dropped = append(brought, b...), append(dropped, d...)
-		if fault.Is(perr, fault.RemoteUnavailable) {
+		if fault.Is(perr, fault.RemoteUnavailable) && len(parts[0]) > 1 {
 			parts = append(parts, halves(parts[0])...)
+		} else {
+			err = cmp.Or(err, perr)
 		}
 	}
 	return brought, dropped, err

@@ -1,6 +1,7 @@
 package crossrepo
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -110,7 +111,7 @@ func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there map[st
 		name := strings.TrimPrefix(ref.Name, temporary)
 		o, err := as.Repo.Read(ctx, ref.OID, 1)
 		if o == nil {
-			return t, err
+			return t, cmp.Or(err, refs.Missing(ref.Name))
 		}
 		to := ref.OID
 		if o.Type == "blob" && next.Prefix != "" {

@@ -215,7 +215,7 @@ func logHidden(ctx context.Context, h *Hub, commit string) (empty bool, refused,
 	if len(lines) == len(all) {
 		err = nil // of a server that ends each push with an error
 	}
-	return true, nil, err
+	return err == nil, nil, err
 }
 
 // step makes one push of a trial, unless the trial was refused before.
