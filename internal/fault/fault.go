@@ -56,10 +56,11 @@ func New(code Code, reason Reason, format string, args ...any) *Error {
 	return &Error{Code: code, Reason: reason, Message: message, Err: errors.Unwrap(wrapped)}
 }
 
-// WithHints returns e with commands to mend it, the best one first.
+// WithHints returns a copy of e with commands to mend it, the best one first.
 func (e *Error) WithHints(hints ...Hint) *Error {
-	e.Hints = hints
-	return e
+	with := *e
+	with.Hints = hints
+	return &with
 }
 
 // Advice returns the text of the hints, a line each.
