@@ -187,6 +187,24 @@ func TestLookAtADamagedHub(t *testing.T) {
 	})
 }
 
+// A hub that lost an object of a snapshot is damaged, and sent nothing that git would not take.
+func TestSnapshotOfADamagedHub(t *testing.T) {
+	overTransports(t, func(t *testing.T, v *fixture) {
+		source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+		p := v.offer(t, source, "fixer")
+		commit := source.git.Commit(t, "a", "a", "a")
+		v.Hub.Git(t, "fetch", "--quiet", source.git.Dir, "HEAD:"+refs.LocalNamespace.Work(p.Agent, p.ID))
+		for _, lost := range []string{v.Hub.Git(t, "rev-parse", commit+"^{tree}"), commit} {
+			require.NoError(t, os.Remove(filepath.Join(v.Hub.Dir, "objects", lost[:2], lost[2:])))
+			err := fixer.home.(*crossrepo.Hub).FetchWork(t.Context(), lifecycle.Place{Agent: p.Agent, ID: p.ID}, commit)
+			require.True(t, fault.Is(err, fault.RemoteUnavailable), err)
+			require.Len(t, fault.As(err).Hints, 2)
+			assert.Contains(t, fault.As(err).Hints[0].Why, "git fsck names it there")
+			assert.Contains(t, fault.As(err).Hints[1].Why, "githandoff work export "+string(p.ID))
+		}
+	})
+}
+
 // A hub that lost an object takes no push. The hint names that, and no settings.
 func TestPushToADamagedHub(t *testing.T) {
 	overTransports(t, func(t *testing.T, v *fixture) {

@@ -45,7 +45,9 @@ var serverSettings = []struct{ words, setting string }{
 	{"permission denied (publickey", "ssh has no key that %s knows: an account that may push there must have it"},
 	{"returned error: 403", "%s takes no push from this account or token (git-http-backend: http.receivepack)"},
 	{inTheWay, "a ref at %s stands in the way of refs/handoffs: it must go, or the handoffs must be kept below another prefix"},
-	{"missing necessary objects", "a ref of %s leads to an object that was lost there: git fsck names it there, and a clone may still have it"},
+	{"missing necessary objects", lostThere},
+	{"possible repository corruption", lostThere},
+	{"upload-pack: not our ref", lostThere}, // of a ref that it has just shown
 	{"unpacker error", "the disk of %s may be full, or read-only"},
 }
 
@@ -70,6 +72,11 @@ func (a *Alias) settingOr(said string, other fault.Hint) fault.Hint {
 	return other
 }
 
+// lostThere is about a hub with a broken repository, and lostObject are its words to somebody who reads.
+const lostThere = "a ref of %s leads to an object that was lost there: git fsck names it there, and a clone may still have it"
+
+var lostObject = []string{"possible repository corruption", "upload-pack: not our ref"}
+
 // noAccount are words of refusals to somebody who may not even read.
 var noAccount = []string{"terminal prompts disabled", "authentication failed", "not authorized to do this", "is not authorized to", "permission denied (publickey"}
 
@@ -82,7 +89,7 @@ func (a *Alias) readingHints(said string) []fault.Hint {
 	among := func(words string) bool { return strings.Contains(strings.ToLower(said), words) }
 	more := fault.Run("git", "ls-remote", "--", a.hinted()).Because("says more")
 	switch {
-	case slices.ContainsFunc(noAccount, among):
+	case slices.ContainsFunc(noAccount, among), slices.ContainsFunc(lostObject, among):
 		return []fault.Hint{a.settingOr(said, more)}
 	case slices.ContainsFunc(noRepository, among):
 		return []fault.Hint{

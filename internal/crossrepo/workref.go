@@ -77,15 +77,14 @@ func (h *Hub) FetchWork(ctx context.Context, p lifecycle.Place, oid string) erro
 	}
 	r := fetchRequest{flags: []string{"--no-prune"}, specs: []string{specOf(h.RemoteName(ref), ref)}, verified: true}
 	if err := h.fetch(ctx, r); err != nil {
-		return h.unsound(ctx, oid, err)
+		return h.unsound(ctx, p.ID, oid, err)
 	}
 	now, err := h.Repo.Resolve(ctx, ref)
 	switch {
 	case err != nil:
 		return err
 	case now == "":
-		return fault.New(fault.NotFound, fault.NoSnapshot, "the snapshot of handoff %s is not at %s", p.ID, h.Alias.Name).
-			WithHints(fault.Fact("githandoff sync at its sender sends one that never arrived; githandoff work export %s --bundle FILE writes a lost one to a file there", p.ID))
+		return fault.New(fault.NotFound, fault.NoSnapshot, "the snapshot of handoff %s is not at %s", p.ID, h.Alias.Name).WithHints(fromSender(p.ID))
 	case now == oid:
 		return nil
 	}
@@ -122,9 +121,14 @@ func worksThere(ctx context.Context, h *Hub) (map[string]string, error) {
 	return there, err
 }
 
-// unsound tells apart three failures: this machine cannot write, the hub cannot be read, or git
-// does not take the hub's objects.
-func (h *Hub) unsound(ctx context.Context, oid string, cause error) error {
+// fromSender says how a snapshot comes here that is not at its hub.
+func fromSender(id handoff.ID) fault.Hint {
+	return fault.Fact("githandoff sync at its sender sends one that never arrived; githandoff work export %s --bundle FILE writes a lost one to a file there", id)
+}
+
+// unsound tells apart four failures: this machine cannot write, the hub cannot be read, the hub lost an
+// object of the snapshot, or git does not take the hub's objects.
+func (h *Hub) unsound(ctx context.Context, id handoff.ID, oid string, cause error) error {
 	if errors.Is(cause, context.Canceled) {
 		return cause
 	}
@@ -133,6 +137,13 @@ func (h *Hub) unsound(ctx context.Context, oid string, cause error) error {
 	}
 	if _, err := h.RemoteLanes(ctx); err != nil {
 		return h.errUnreachable(cause)
+	}
+	if wentMeanwhile(cause) {
+		err := h.errUnreachable(cause)
+		if f := fault.As(err); f != nil {
+			err = f.WithHints(append(slices.Clone(f.Hints), fromSender(id))...)
+		}
+		return err
 	}
 	return fault.New(fault.Denied, fault.MalformedObject, "git does not take the snapshot %s from %s: %s", oid, h.Alias.Name, GitSaid(cause))
 }
