@@ -40,6 +40,10 @@ func (n *Notes) Share(ctx context.Context, hub *crossrepo.Hub) error {
 			return nil
 		}
 		refused := errors.Is(err, refs.ErrRefused)
+		if full := refs.DiskFault(err); !refused && fault.Is(full, fault.DiskFull) { // here, not there
+			n.Workspace.Warn(fmt.Errorf("notes at %s are not merged: %w", hub.Alias.Name, full))
+			return nil
+		}
 		if round == 3 || refused && onTop {
 			n.Workspace.Warn(fmt.Errorf("notes at %s are not merged: it refuses them: %s", hub.Alias.Name, crossrepo.GitSaid(err)))
 			return nil // deleting what is there would not help

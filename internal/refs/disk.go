@@ -2,10 +2,12 @@ package refs
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -20,7 +22,7 @@ func DiskFault(err error) error {
 	switch {
 	case fault.As(err) != nil:
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return fault.New(fault.Unavailable, fault.DiskFull, "%w", err).
+		return fault.New(fault.Unavailable, fault.DiskFull, "%w", inWords(err)).
 			WithHints(fault.Fact("nothing was recorded: free some space, then run the same command again"))
 	case errors.Is(err, fs.ErrPermission) && looked(err):
 		return fault.New(fault.Unavailable, fault.ReadOnly, "%w", err).
@@ -28,6 +30,17 @@ func DiskFault(err error) error {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return fault.New(fault.Unavailable, fault.ReadOnly, "%w", err).
 			WithHints(fault.Fact("this user must be able to write there"))
+	}
+	return err
+}
+
+// inWords returns an error of a full disk that says so: the last line of a git need not.
+func inWords(err error) error {
+	said := strings.ToLower(err.Error())
+	for _, no := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT} {
+		if errors.Is(err, no) && !strings.Contains(said, no.Error()) {
+			return fmt.Errorf("%w: %w", err, no)
+		}
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 )
 
 // "sudo -u" without -H leaves HOME as it was: what cannot be looked at is not to be made writable.
@@ -25,5 +26,19 @@ func TestDiskFaultOfALook(t *testing.T) {
 		assert.Equal(t, fault.ReadOnly, f.Reason, op)
 		require.Len(t, f.Hints, 1, op)
 		assert.Equal(t, hint, f.Hints[0].String(), op)
+	}
+}
+
+// The last line of a git, which an error repeats, need not say that the disk is full.
+func TestDiskFaultSaysThatTheDiskIsFull(t *testing.T) {
+	for stderr, said := range map[string]string{
+		"error: file write error: No space left on device\nfatal: unpack-objects failed": "git fetch: fatal: unpack-objects failed: no space left on device",
+		"error: file write error: Disk quota exceeded\nfatal: unpack-objects failed":     "git fetch: fatal: unpack-objects failed: disk quota exceeded",
+		"fatal: write error: No space left on device":                                    "git fetch: fatal: write error: No space left on device",
+	} {
+		f := fault.As(DiskFault(&gitexec.Error{Program: "git fetch", Stderr: stderr}))
+		require.NotNil(t, f, stderr)
+		assert.Equal(t, fault.DiskFull, f.Reason, stderr)
+		assert.Equal(t, said, f.Error(), stderr)
 	}
 }

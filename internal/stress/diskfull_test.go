@@ -1,0 +1,99 @@
+package stress
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"githandoff/internal/gittest"
+)
+
+// A repository on a disk without space: nothing is recorded, and the same
+// command works when there is some.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	w := gittest.NewFixture(t)
+	boss := w.Agent(t, "boss")
+	out := inNamespace(t, w, boss, `
+		mount -t tmpfs -o size=4m tmpfs "$1"
+		cp -a . "$1/repo"; cd "$1/repo"
+		before=$("$2" emit --to boss --goal before)
+		for size in 1M 64k 4k 1k; do
+			n=0
+			while dd if=/dev/zero of="$1/fill.$size.$n" bs=$size count=1 2>/dev/null; do n=$((n+1)); done
+		done
+		rc=0; "$2" emit --to boss --goal full || rc=$?
+		echo "emit: $rc"
+		rc=0; "$2" resume || rc=$?
+		echo "resume: $rc"
+		rc=0; said=$("$2" repo add other https://example.com/other.git 2>&1) || rc=$?
+		echo "add: $rc, $(echo "$said" | grep -c '^hint: # nothing was recorded: free some space')"
+		echo "inbox: $(git for-each-ref refs/handoffs/inbox | wc -l)"
+		rm "$1"/fill.*
+		test "$("$2" resume --json | cut -d'"' -f4)" = "$before"
+		"$2" ack
+		after=$("$2" emit --to boss --goal after)
+		echo "again: $(git for-each-ref --format='%(refname:lstrip=4)' refs/handoffs/inbox)" = "$after"
+		"$2" audit >/dev/null
+		git fsck --strict --no-dangling
+		find .git -name '*.lock' -size 0 -not -path '*/githandoff/*'; ls .git/githandoff/intents
+	`)
+	assert.Contains(t, out, "no space left on device\n")
+	assert.Contains(t, out, "hint: # nothing was recorded: free some space")
+	assert.Contains(t, out, "emit: 8\n")
+	assert.Contains(t, out, "resume: 8\n")
+	assert.Contains(t, out, "add: 8, 1\n")
+	assert.Contains(t, out, "inbox: 1\n")
+	assert.Regexp(t, `again: (ho_\w+) = (ho_\w+)\n$`, out)
+}
+
+// The disk of a clone is full, and its hub has something to fetch and to be given. Both are said of the clone.
+func TestDiskFullBesideAHub(t *testing.T) {
+	t.Parallel()
+	w := gittest.NewFixture(t)
+	boss, fixer := w.Pair(t)
+	fixer.Must(t, "resume", boss.Must(t, "emit", "--to", "fixer@origin", "--goal", "g"))
+	boss.Must(t, "emit", "--to", "fixer@origin", "--goal", "more")
+	out := inNamespace(t, w, fixer, `
+		mount -t tmpfs -o size=3m tmpfs "$1"
+		cp -a . "$1/repo"; cd "$1/repo"
+		for size in 64k 4k 1; do
+			dd if=/dev/zero of="$1/fill.$size" bs=$size 2>/dev/null || true
+		done
+		rc=0; "$2" sync 2>&1 || rc=$?
+		echo "sync: $rc"
+		rc=0; "$2" resume --next 2>&1 || rc=$?
+		echo "resume: $rc"
+		rm "$1"/fill.*
+		"$2" sync
+		"$2" ack
+		"$2" resume --quiet >"$1/out"
+		"$2" ack
+	`)
+	assert.Regexp(t, `warning: notes at origin are not merged: write an object: .*: no space left on device\n`, out)
+	assert.NotContains(t, out, "refuses")
+	assert.Contains(t, out, "unpack-objects failed: no space left on device\nhint: # nothing was recorded: free some space")
+	assert.Contains(t, out, "sync: 8\n")
+	assert.Contains(t, out, "resume: 8\n")
+	assert.Regexp(t, `acknowledged ho_\w+\nacknowledged ho_\w+\n$`, out)
+}
+
+// A hub whose disk is full is told apart from one that refuses.
+func TestHubDiskFull(t *testing.T) {
+	t.Parallel()
+	w := gittest.NewFixture(t)
+	boss := w.Agent(t, "boss")
+	out := inNamespace(t, w, boss, `
+		mount -t tmpfs -o size=1m tmpfs "$1"
+		cp -a ../hub.git "$1/hub.git"
+		"$2" repo add full "$1/hub.git"
+		dd if=/dev/zero of="$1/fill" bs=1k 2>/dev/null || true
+		rc=0; "$2" emit --to fixer@full --goal g 2>&1 || rc=$?
+		echo "emit: $rc"
+		rm "$1/fill"
+		"$2" sync
+	`)
+	assert.Contains(t, out, "No space left on device")
+	assert.Contains(t, out, "; the handoff waits in the outbox\nhint: # the disk of full may be full, or read-only\nhint: githandoff sync  # sends it after the fix\nemit: 8\n")
+	assert.Regexp(t, `\ndelivered ho_\w+ to full\n$`, out)
+}
