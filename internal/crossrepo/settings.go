@@ -48,7 +48,10 @@ var serverSettings = []struct{ words, setting string }{
 	{"missing necessary objects", lostThere},
 	{"possible repository corruption", lostThere},
 	{"upload-pack: not our ref", lostThere}, // of a ref that it has just shown
-	{"unpacker error", "the disk of %s may be full, or read-only"},
+	{"unpacker error", fullThere},
+	{"couldn't write '", fullThere}, // the lock of a ref that it could take
+	{"unable to migrate objects to permanent storage", fullThere},
+	{"transaction failure: i/o error", fullThere}, // of reftables
 }
 
 // settingFor returns the hint naming the hub's setting behind a refused push, chosen by its
@@ -71,6 +74,8 @@ func (a *Alias) settingOr(said string, other fault.Hint) fault.Hint {
 	}
 	return other
 }
+
+const fullThere = "the disk of %s may be full, or read-only"
 
 // lostThere is about a hub with a broken repository, and lostObject are its words to somebody who reads.
 const lostThere = "a ref of %s leads to an object that was lost there: git fsck names it there, and a clone may still have it"

@@ -97,3 +97,28 @@ func TestHubDiskFull(t *testing.T) {
 	assert.Contains(t, out, "; the handoff waits in the outbox\nhint: # the disk of full may be full, or read-only\nhint: githandoff sync  # sends it after the fix\nemit: 8\n")
 	assert.Regexp(t, `\ndelivered ho_\w+ to full\n$`, out)
 }
+
+// A little more space at each try: first the objects of a step do not fit, then one of its refs.
+func TestHubDiskAlmostFull(t *testing.T) {
+	t.Parallel()
+	w := gittest.NewFixture(t)
+	boss := w.Agent(t, "boss")
+	out := inNamespace(t, w, boss, `
+		mount -t tmpfs -o size=1m tmpfs "$1"
+		cp -a ../hub.git "$1/hub.git"
+		"$2" repo add full "$1/hub.git"
+		for pages in 0 1 2 3 4 5 6 7 8 9 10 11 12; do
+			dd if=/dev/zero of="$1/fill" bs=4k 2>/dev/null || true
+			truncate -s -$((pages * 4096)) "$1/fill"
+			"$2" emit --to fixer@full --goal g 2>&1 || echo "emit: $?"
+			rm "$1/fill"
+		done
+		"$2" sync
+		"$2" audit >/dev/null
+	`)
+	assert.Contains(t, out, "No space left on device")
+	assert.Contains(t, out, "(atomic transaction failed)")
+	assert.NotContains(t, out, "# the settings or hooks of full")
+	assert.NotRegexp(t, `emit: [^8]`, out)
+	assert.Regexp(t, `\ndelivered ho_\w+ to full\n$`, out)
+}
