@@ -125,7 +125,7 @@ func (w *Workspace) resolve(ctx context.Context, arg string) (*Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	var best *Item
+	var items []*Item
 	for _, r := range list {
 		it, err := w.locate(ctx, r)
 		if err != nil {
@@ -134,24 +134,31 @@ func (w *Workspace) resolve(ctx context.Context, arg string) (*Item, error) {
 		if it == nil {
 			continue
 		}
-		if best != nil && best.Place.ID != it.Place.ID {
-			return nil, handoff.Ambiguous(arg, best.Place.ID, it.Place.ID)
+		if len(items) > 0 && items[0].Place.ID != it.Place.ID {
+			return nil, handoff.Ambiguous(arg, items[0].Place.ID, it.Place.ID)
 		}
-		if best == nil || rank(it.Kind) < rank(best.Kind) {
-			best = it
-		}
+		items = append(items, it)
 	}
-	if best == nil {
+	if len(items) == 0 {
 		return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "no handoff %s is known here", crossrepo.Quote(arg)).
 			WithHints(fault.Run("githandoff", "sync").Because("fetches what hubs know about sent handoffs"),
 				fault.Run("githandoff", "inbox", "--all").Because("lists the ids that are known"))
 	}
-	return best, w.Load(ctx, best)
+	for _, it := range items {
+		if err := w.Load(ctx, it); err != nil {
+			return nil, err
+		}
+	}
+	return slices.MinFunc(items, func(a, b *Item) int { return cmp.Compare(rank(a), rank(b)) }), nil
 }
 
-// rank orders the refs of one handoff: the one in an inbox decides, then the sent one, then the one in the outbox.
-func rank(kind string) int {
-	return slices.Index([]string{refs.KindInbox, refs.KindSent, refs.KindOutbox}, kind)
+// rank orders the refs of one handoff: the one in the inbox of its home decides, then the sent one, then the one in
+// the outbox. A copy in the inbox of another home is last.
+func rank(it *Item) int {
+	if it.isCopy() {
+		return 3
+	}
+	return slices.Index([]string{refs.KindInbox, refs.KindSent, refs.KindOutbox}, it.Kind)
 }
 
 // locate returns the handoff named by a ref, with its home; nil if no alias leads there.
@@ -188,6 +195,11 @@ func (w *Workspace) locate(ctx context.Context, r refs.Ref) (*Item, error) {
 func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 	it, err := w.resolve(ctx, arg)
 	switch {
+	case err == nil && it.isCopy():
+		if v, err := atHome(ctx, w, it); v != nil || err != nil {
+			return v, err
+		}
+		return w.view(ctx, it)
 	case err == nil:
 		return w.view(ctx, it)
 	case fault.CodeOf(err) != fault.NotFound:
@@ -221,6 +233,20 @@ func (w *Workspace) view(ctx context.Context, it *Item) (*View, error) {
 		w.Warn(down)
 	}
 	return v, err
+}
+
+// atHome returns a handoff, of which only a copy was found, as the log of its home has it; nil if that home, or the
+// handoff in its log, is unknown here.
+func atHome(ctx context.Context, w *Workspace, it *Item) (*View, error) {
+	home, _ := w.Home(ctx, it.Record.Home)
+	if home == nil {
+		return nil, nil
+	}
+	s, err := w.Engine.Reader.Load(ctx, home, lifecycle.Place{ID: it.Place.ID})
+	if err != nil || len(s.Entries) == 0 {
+		return nil, err
+	}
+	return &View{Home: home, State: s}, nil
 }
 
 // inLanes finds a handoff in the lanes of all homes; nil if it is in none. If several lanes have
@@ -264,13 +290,13 @@ func (w *Workspace) inLane(ctx context.Context, namespace refs.Namespace, arg st
 	return ids[0], nil
 }
 
-// seek asks hubs for an unknown id: each hub resume would ask is asked for the lane named by the
+// seek asks hubs for an unknown id, or one of which only a copy is known: each hub resume would ask is asked for the lane named by the
 // id's last two characters. So a handoff which ended, or is held by another agent, differs from
 // one which never existed. A hub that is down is the error if the others do not know the id
 // either. Fresh reports whether a hub was asked, so that the state is the present one.
 func (w *Workspace) seek(ctx context.Context, arg string) (v *View, fresh bool, err error) {
 	f, unknown := w.known(ctx, arg)
-	if !fault.Is(unknown, fault.UnknownHandoff) {
+	if !f.isCopy() && !fault.Is(unknown, fault.UnknownHandoff) {
 		return f, false, unknown
 	}
 	homes, down := w.Sources(ctx)
@@ -282,11 +308,15 @@ func (w *Workspace) seek(ctx context.Context, arg string) (v *View, fresh bool, 
 		case err != nil:
 			return nil, false, err
 		case found != "":
-			v, err = w.known(ctx, arg)
-			return v, true, err
+			if v, err = w.known(ctx, arg); err != nil || !v.isCopy() {
+				return v, true, err
+			}
 		}
 	}
-	if down != nil {
+	switch {
+	case f != nil:
+		return f, false, nil
+	case down != nil:
 		return nil, false, down
 	}
 	e := fault.As(unknown)

@@ -252,6 +252,14 @@ func itemOf(home lifecycle.Home, namespace refs.Namespace, r refs.Ref) *Item {
 	return &Item{Home: home, Kind: p.Kind, Place: lifecycle.Place{Agent: p.Agent, ID: p.ID}, Ref: r.Name, Commit: r.OID}
 }
 
+// isCopy reports whether an item is in the inbox of a repository that its record does not name as its home.
+func (it *Item) isCopy() bool {
+	return it.Kind == refs.KindInbox && it.Record != nil && !it.Home.Is(it.Record.Home)
+}
+
+// isCopy reports whether nothing but a copy of a handoff was found.
+func (v *View) isCopy() bool { return v != nil && v.Item != nil && v.Item.isCopy() }
+
 // Scan takes the record of the item's commit for a list, without parsing the whole commit.
 func (it *Item) Scan(raw []byte) {
 	if it.Record, it.Fault = record.Scan(raw); it.Fault == nil && it.Record.ID != it.Place.ID {

@@ -1,6 +1,7 @@
 package take
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -29,6 +30,7 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 		return t.claim(ctx, home, lifecycle.ClaimRequest{Place: h.Place(), ByID: true})
 	}
 	homes, down := t.Workspace.Sources(ctx)
+	var copied error // why it is refused at a home that has a copy of it
 	for _, home := range homes {
 		p, err := t.locate(ctx, home, t.Arg)
 		switch {
@@ -42,11 +44,15 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 				t.Workspace.Warn(down)
 			}
 			g, err := t.claim(ctx, home, lifecycle.ClaimRequest{Place: *p, ByID: true})
+			if fault.Is(err, fault.AudienceMismatch) {
+				copied = cmp.Or(copied, err)
+				continue
+			}
 			return g, t.explain(ctx, home, *p, err)
 		}
 	}
-	if down != nil {
-		return nil, down
+	if refused := cmp.Or(copied, down); refused != nil {
+		return nil, refused
 	}
 	return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "no handoff %s waits for %s", crossrepo.Quote(t.Arg), t.Agent).
 		WithHints(append(t.Workspace.ReadOthers(), fault.Run("githandoff", "inbox", "--all").Because("lists waiting handoffs with their ids"))...)
