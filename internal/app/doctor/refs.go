@@ -8,6 +8,7 @@ import (
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
 )
 
@@ -25,13 +26,37 @@ func (d *checkup) checkRefs(ctx context.Context) {
 		return
 	}
 	for _, name := range broken {
-		if !slices.ContainsFunc(lost, func(l refs.Lost) bool { return l.Name == name }) {
+		if !slices.ContainsFunc(lost, func(l refs.Lost) bool { return l.Name == name }) && !checkDangling(ctx, d, name) {
 			d.wrong("refs", hintForLost(name, false), "%s leads to a lost or damaged object (%s)", name, d.repo.CommonDir+"/"+name)
 		}
 	}
 	if checkSent(ctx, d) && len(broken)+len(lost) == 0 {
 		d.ok("refs", "none is broken")
 	}
+}
+
+// checkDangling reports whether a ref is a symbolic one to a ref that is not there. With Fix it is removed, and no
+// object with it. Only somebody here makes one; a step that ends a handoff deletes the ref to which it leads.
+func checkDangling(ctx context.Context, d *checkup, name string) bool {
+	out, err := d.repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", name}})
+	to := strings.TrimSpace(string(out))
+	if err != nil || to == "" {
+		return false
+	}
+	if oid, err := d.repo.Resolve(ctx, to); err != nil || oid != "" {
+		return false
+	}
+	if !d.Fix {
+		d.wrong("refs", fault.Run("githandoff", "doctor", "--fix").Because("removes it, and no object with it"),
+			"%s is a symbolic ref to %s, which is not there", name, to)
+		return true
+	}
+	if _, err := d.repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--delete", name}}); err != nil {
+		d.problem("refs", err)
+		return true
+	}
+	d.fixed("refs", "removed %s, a symbolic ref to %s, which is not there", name, to)
+	return true
 }
 
 // checkSent reports whether no snapshot of this clone's own handoffs lacks an object, besides the code on
