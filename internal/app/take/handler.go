@@ -95,6 +95,7 @@ type search struct {
 	crowded    bool                // a crowd takes from the inboxes of this agent
 	askNobody  bool                // no hub is asked about offers which only look held
 	skipped    map[handoff.ID]bool // offers not tried any more
+	unlogged   handoff.ID          // an offer that no log mentions
 	unfit      error               // of Request.Fits, for the last offer of no use to the caller
 	lost       int                 // claims made first by others
 	ended      []*workspace.Item   // ended handoffs with an inbox ref

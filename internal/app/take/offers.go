@@ -262,6 +262,8 @@ func (t *search) claimOne(ctx context.Context, offers []*workspace.Item) (*Resul
 			t.skipped[it.Place.ID], t.unfit = true, err
 		case errors.Is(err, errHeldHere):
 			t.skipped[it.Place.ID] = true
+		case fault.Is(err, fault.Unfinished): // nobody was faster
+			t.skipped[it.Place.ID], t.unlogged = true, it.Place.ID
 		case code == fault.Conflict && fault.Is(err, fault.Replayed): // it has ended, and its inbox ref came back
 			t.skipped[it.Place.ID] = true
 			t.ended = append(t.ended, it)
@@ -346,10 +348,13 @@ func (t *search) errNothing(ctx context.Context, homes []lifecycle.Home) error {
 	if t.Next { // else it would show what this worktree holds
 		wait = slices.Insert(wait, 2, "--next")
 	}
-	hints := []fault.Hint{
-		fault.Run("githandoff", "inbox", "--all").Because("lists the handoffs that wait for others"),
-		fault.Run(wait...).Because("waits for one"),
+	var hints []fault.Hint
+	if t.unlogged != "" {
+		hints = append(hints, fault.Fact("githandoff sync in the clone of its sender finishes the offer of %s, which no log mentions", t.unlogged))
 	}
+	hints = append(hints,
+		fault.Run("githandoff", "inbox", "--all").Because("lists the handoffs that wait for others"),
+		fault.Run(wait...).Because("waits for one"))
 	return fault.New(fault.NotFound, fault.NothingPending, "nothing waits for %s", t.Agent).
 		WithHints(append(hints, t.Workspace.ReadOthers(homes...)...)...)
 }
