@@ -114,7 +114,7 @@ func looseFiles(r *Repo) (names []string, err error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		if err == nil && !d.IsDir() && !strings.HasSuffix(path, ".lock") {
+		if err == nil && !d.IsDir() && !strings.HasSuffix(path, ".lock") && !leadsToDir(path, d) {
 			name, _ := filepath.Rel(r.CommonDir, path)
 			names = append(names, filepath.ToSlash(name))
 		}
@@ -126,4 +126,13 @@ func looseFiles(r *Repo) (names []string, err error) {
 		}
 	}
 	return names, nil
+}
+
+// leadsToDir reports whether an entry is a link to a directory, which git follows: it is no ref.
+func leadsToDir(path string, d fs.DirEntry) bool {
+	if d.Type()&fs.ModeSymlink == 0 {
+		return false
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

@@ -99,6 +99,20 @@ func TestLocks_alive(t *testing.T) {
 	assert.FileExists(t, path)
 }
 
+// git follows a link to a directory of refs.
+func TestBrokenBehindALinkedDirectory(t *testing.T) {
+	repo, r, oids := threeCommits(t)
+	for _, name := range []string{"refs/handoffs/log", "refs/handoffs"} {
+		repo.Git(t, "update-ref", "refs/handoffs/log/aa", oids[0])
+		dir, moved := filepath.Join(r.CommonDir, name), filepath.Join(t.TempDir(), "moved")
+		require.NoError(t, os.Rename(dir, moved))
+		require.NoError(t, os.Symlink(moved, dir))
+		names, err := Broken(t.Context(), r)
+		require.NoError(t, err)
+		assert.Empty(t, names)
+	}
+}
+
 func TestBroken(t *testing.T) {
 	repo, r, oids := threeCommits(t)
 	const whole, packed = "refs/handoffs/inbox/fixer/whole", "refs/handoffs/inbox/fixer/packed"
