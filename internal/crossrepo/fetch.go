@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
 )
@@ -33,7 +34,10 @@ func (h *remote) fetch(ctx context.Context, r fetchRequest) error {
 	for try := 0; ; try++ {
 		gc := h.Repo.Store.WatchGC()
 		args := slices.Concat(r.settings(h.Repo.Config, gc.Ran || r.onePack), fetchArgs, r.flags, []string{"--", h.Alias.target}, r.specs)
-		cmd := gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env: r.memory(h)}
+		shallow := false
+		cmd := gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env: r.memory(h), Warned: func(stderr string) {
+			shallow = strings.Contains(stderr, rejectedShallow)
+		}}
 		if b != nil {
 			clear(b.lanes)
 			cmd.MaxFile, cmd.OnPacket = b.size, b.countLane
@@ -42,8 +46,11 @@ func (h *remote) fetch(ctx context.Context, r fetchRequest) error {
 		if b != nil {
 			b.full = gitexec.PastMaxFile(err)
 		}
-		if b.over() {
+		switch {
+		case b.over():
 			return errTooMuch
+		case shallow:
+			return h.Alias.errShallow()
 		}
 		if err == nil && gc.Seen() {
 			err = packFetched(ctx, h)
@@ -71,6 +78,15 @@ func (h *remote) fetch(ctx context.Context, r fetchRequest) error {
 			return perr
 		}
 	}
+}
+
+// rejectedShallow is in the warning of a git that fetched without a ref whose history the hub does not have.
+const rejectedShallow = "because shallow roots are not allowed to be updated"
+
+// errShallow refuses a hub that was made by a fetch with a depth: a log without its beginning proves nothing.
+func (a *Alias) errShallow() error {
+	return fault.New(fault.Unavailable, fault.HubRefused, "cannot read %s (%s): it is a shallow repository, which lacks the history of some handoffs", a.Name, a.URL).
+		WithHints(fault.Fact("git fetch --unshallow completes it, run there by its administrator with the repository that it was made from"))
 }
 
 // memory returns the variable that limits the memory of a fetching git to 128 MiB, of which a table

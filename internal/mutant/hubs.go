@@ -2,6 +2,8 @@ package main
 
 // ofHubs are the guards of a look at a hub: they bound a fetch, and judge it before it is believed.
 var ofHubs = []mutant{
+	without("a hub that lacks the history of handoffs is not one without them", "internal/crossrepo/fetch.go",
+		`case shallow:`, `case shallow && false:`, inScript+"hub_shallow"),
 	without("a disk without space for a ref is not a lock in the way", "internal/gitexec/errors.go",
 		`, "couldn't write '",`, `,`, inCrossrepo+"TestFullDiskIsNoLock"),
 	without("a disk without space for a setting is named", "internal/gitexec/errors.go",

@@ -152,8 +152,8 @@ func (w *Workspace) resolve(ctx context.Context, arg string) (*Item, error) {
 	return slices.MinFunc(items, func(a, b *Item) int { return cmp.Compare(rank(a), rank(b)) }), nil
 }
 
-// rank orders the refs of one handoff: the one in the inbox of its home decides, then the sent one, then the one in
-// the outbox. A copy in the inbox of another home is last.
+// rank orders the refs of one handoff: the one in the inbox of its home decides, then the sent one,
+// then the one in the outbox. A copy in the inbox of another home is last.
 func rank(it *Item) int {
 	if it.isCopy() {
 		return 3
@@ -235,8 +235,8 @@ func (w *Workspace) view(ctx context.Context, it *Item) (*View, error) {
 	return v, err
 }
 
-// atHome returns a handoff, of which only a copy was found, as the log of its home has it; nil if that home, or the
-// handoff in its log, is unknown here.
+// atHome returns a handoff, of which only a copy was found, as the log of its home has it. It
+// returns nil if that home, or the handoff in its log, is unknown here.
 func atHome(ctx context.Context, w *Workspace, it *Item) (*View, error) {
 	home, _ := w.Home(ctx, it.Record.Home)
 	if home == nil {
@@ -290,10 +290,10 @@ func (w *Workspace) inLane(ctx context.Context, namespace refs.Namespace, arg st
 	return ids[0], nil
 }
 
-// seek asks hubs for an unknown id, or one of which only a copy is known: each hub resume would ask is asked for the lane named by the
-// id's last two characters. So a handoff which ended, or is held by another agent, differs from
-// one which never existed. A hub that is down is the error if the others do not know the id
-// either. Fresh reports whether a hub was asked, so that the state is the present one.
+// seek asks hubs for an id that is unknown, or of which only a copy is known: each hub that resume
+// would ask is asked for the lane of the id. So a handoff that ended, or is held by another agent,
+// differs from one that never existed. A hub that is down is the error if the others do not know
+// the id either. fresh reports whether a hub was asked, so that the state is the present one.
 func (w *Workspace) seek(ctx context.Context, arg string) (v *View, fresh bool, err error) {
 	f, unknown := w.known(ctx, arg)
 	if !f.isCopy() && !fault.Is(unknown, fault.UnknownHandoff) {

@@ -35,8 +35,8 @@ func (d *checkup) checkRefs(ctx context.Context) {
 	}
 }
 
-// checkDangling reports whether a ref is a symbolic one to a ref that is not there. With Fix it is removed, and no
-// object with it. Only somebody here makes one; a step that ends a handoff deletes the ref to which it leads.
+// checkDangling reports whether a ref is a symbolic one to a ref that is not there. With Fix it
+// removes that symbolic ref, and no object.
 func checkDangling(ctx context.Context, d *checkup, name string) bool {
 	out, err := d.repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", name}})
 	to := strings.TrimSpace(string(out))
