@@ -131,8 +131,8 @@ func (pj publishedJudge) team(ctx context.Context, e refs.Edit) error {
 	last, _ := sign.ParseTeam(next[sign.LastTeamFile][0])
 	for _, files := range old {
 		before, err := pj.Verifier.Keys.Trust.OpenTeam(files[0], files[1], pj.Verifier.Keys.Now())
-		if err != nil {
-			continue // its signer is gone, or it never was a list
+		if err != nil || !pj.Home.Is(before.Home) {
+			continue // its signer is gone, it never was a list, or it counts at another hub
 		}
 		serial := serials[before.Signer]
 		counted := before.Signer == last.Signer || before.Serial < sign.FarSerial
@@ -300,9 +300,6 @@ func (pj publishedJudge) file(ctx context.Context, oid string, limit int64) ([]b
 // its tree. An unreadable file may be a key or a list. The error is not a refusal: the push cannot
 // be judged.
 func (pj publishedJudge) readable(ctx context.Context, oid string) error {
-	if oid == "" {
-		return nil
-	}
 	repo := pj.Verifier.Repo
 	names := []string{oid}
 	tree, err := repo.Read(ctx, oid+"^{tree}", maxCode)

@@ -50,7 +50,7 @@ func main() {
 
 // all returns the guards of every list.
 func all() []mutant {
-	return slices.Concat(mutants, ofAgents, ofDocuments, ofHints, ofRecords, ofState, ofForeignText, ofTimes, ofTrust, ofPlace, ofPeople, ofHubs, ofPushes, ofAliases, ofServers, ofInvites, ofSnapshots, ofAudits, ofCrowds, ofWork, ofTables)
+	return slices.Concat(mutants, ofAgents, ofDocuments, ofHints, ofRecords, ofState, ofForeignText, ofTimes, ofTrust, ofPlace, ofPeople, ofHubs, ofPushes, ofAliases, ofServers, ofInvites, ofSnapshots, ofAudits, ofCrowds, ofWork, ofTables, ofGuards)
 }
 
 func run(ctx context.Context, words []string, list bool, with string) error {
