@@ -14,6 +14,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/gittest"
 	"githandoff/internal/guard"
+	"githandoff/internal/refs"
 )
 
 func TestChanged(t *testing.T) {
@@ -131,4 +132,23 @@ esac`)
 	assert.Equal(t, []string{"a"}, got)
 	_, err = guard.Changed(t.Context(), repo, []string{merge})
 	assert.True(t, fault.Is(err, fault.GitTooOld), "%v", err)
+}
+
+// A push that only deletes refs changes no path and names no token, although HEAD is at no remote.
+func TestNeedsOfADeletion(t *testing.T) {
+	git := gittest.NewRepo(t, gittest.Env(t))
+	head := git.Commit(t, "a", "1\n", "one\n\nHandoff-Token: obo_x")
+	repo := enginetest.Open(t, git)
+	for now, want := range map[string][]string{
+		"":   {"repo.push:refs/heads/gone"},
+		head: {"repo.push:refs/heads/gone", "repo.write:a"},
+	} {
+		edits := []refs.Edit{{Ref: "refs/heads/gone", New: now}}
+		needs, err := guard.Needs(t.Context(), repo, edits)
+		require.NoError(t, err)
+		assert.ElementsMatch(t, want, needs)
+		tokens, err := guard.Tokens(t.Context(), repo, edits)
+		require.NoError(t, err)
+		assert.Equal(t, now != "", len(tokens) > 0)
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"githandoff/internal/enginetest"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/gittest"
 	"githandoff/internal/guard"
 	"githandoff/internal/handoff"
@@ -109,6 +110,7 @@ func TestCheck_payloads(t *testing.T) {
 		"another blob": {"digest_mismatch", offering(tree("100644 blob "+blob("a")+"\thandoff.json"), "b")},
 		"a link":       {"malformed_object", offering(tree("120000 blob "+blob("a")+"\thandoff.json"), "a")},
 		"a stowaway":   {"malformed_object", offering(tree("100644 blob "+blob("a")+"\thandoff.json", "100644 blob "+blob("a")+"\tx"), "a")},
+		"a tree":       {"malformed_object", offering(h.Hub.Git(t, "rev-parse", h.commitOf(t, "", gitobj.TreeEntry{Mode: gitobj.File, Name: "handoff.json", OID: gittest.Objects().EmptyTree()})+"^{tree}"), "a")},
 		"an empty one": {"malformed_object", offering(gittest.Objects().EmptyTree(), "a")},
 	} {
 		t.Run(name, func(t *testing.T) { h.refuses(t, tc.reason, tc.push) })

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -33,6 +34,11 @@ type step struct {
 type agentEdit struct {
 	refs.Edit
 	agent string
+}
+
+// sets reports whether edits give some ref a value.
+func sets(list []agentEdit) bool {
+	return slices.ContainsFunc(list, func(e agentEdit) bool { return e.New != "" })
 }
 
 // steps are the handoffs of a push, in the order of the push.

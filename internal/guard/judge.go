@@ -47,8 +47,8 @@ func (hj handoffJudge) judgeInbox(ctx context.Context, s *lifecycle.State, st *s
 	case lifecycle.Open, lifecycle.Held:
 		return hj.open(ctx, s, st, last)
 	case lifecycle.Absent:
-		if last == nil && !slices.ContainsFunc(st.inbox, func(e agentEdit) bool { return e.New != "" }) {
-			return nil // the log never had it
+		if last == nil && !sets(st.inbox) {
+			return nil // nothing was ever logged of it
 		}
 		if err := s.Err(); !fault.Is(err, fault.Unfinished) {
 			return err
@@ -140,7 +140,9 @@ func (hj handoffJudge) open(ctx context.Context, s *lifecycle.State, st *step, l
 		return denied(fault.Unlogged, "the last entry of handoff %s is %s by %s, and its inbox ref leads to another commit", s.ID, logged.Event, logged.Actor)
 	}
 	if last == nil {
-		return hj.repaired(ctx, s, st)
+		if err := hj.repaired(ctx, s, st); err != nil || !sets(st.inbox) && !sets(st.work) {
+			return err
+		}
 	}
 	v, err := hj.Verifier.Verify(ctx, hj.Home, s, lifecycle.Options{
 		AllowExpired: true, AsKnown: true, UnknownStands: true, Unopened: true, Lapsed: true,
@@ -148,7 +150,7 @@ func (hj handoffJudge) open(ctx context.Context, s *lifecycle.State, st *step, l
 	if err != nil {
 		return err
 	}
-	if last.Event != record.Claimed && last.Event != record.Progressed && last.Event != record.Offered {
+	if last == nil || last.Event != record.Claimed && last.Event != record.Progressed && last.Event != record.Offered {
 		return nil
 	}
 	if v.Lapse() != nil {
@@ -168,11 +170,12 @@ func lastStep(s *lifecycle.State) *record.Record {
 	return s.Offer
 }
 
-// repaired requires an entry for each move of an inbox ref. Without one, the ref may only go
-// back from an unlogged commit to the last logged one.
+// repaired requires an entry for each move of an inbox ref, except for two that mend a push cut off by
+// its git: a ref that git left out is made, and a ref goes back from an unlogged commit. Both lead to
+// the last logged commit, as [handoffJudge.open] requires.
 func (hj handoffJudge) repaired(ctx context.Context, s *lifecycle.State, st *step) error {
 	for _, e := range st.inbox {
-		if e.New == "" {
+		if e.New == "" || e.Old == "" {
 			continue
 		}
 		o, err := hj.Verifier.Repo.Read(ctx, e.Old, record.MaxCommit)
@@ -180,7 +183,7 @@ func (hj handoffJudge) repaired(ctx context.Context, s *lifecycle.State, st *ste
 			return err
 		}
 		if o == nil {
-			return denied(fault.Unlogged, "it is created without an entry in lane %s", s.ID.Lane())
+			continue
 		}
 		was, err := record.ParseCommit(o.Body)
 		if err == nil && slices.ContainsFunc(s.Entries, func(l *lifecycle.Entry) bool { return l.Record().Nonce == was.Record.Nonce }) {

@@ -53,9 +53,7 @@ func (st *step) agents(s *lifecycle.State) []string {
 
 // workAt compares the new value of one inbox's snapshot ref with the expected value.
 func (st *step) workAt(agent, now, want string) error {
-	made := func(list []agentEdit) bool {
-		return slices.ContainsFunc(list, func(e agentEdit) bool { return e.agent == agent && e.Old == "" && e.New != "" })
-	}
+	made := slices.ContainsFunc(st.inbox, func(e agentEdit) bool { return e.agent == agent && e.Old == "" && e.New != "" })
 	moved := slices.ContainsFunc(st.work, func(e agentEdit) bool { return e.agent == agent && e.Old != "" && e.New != "" })
 	switch {
 	case moved:
@@ -65,9 +63,7 @@ func (st *step) workAt(agent, now, want string) error {
 			return denied(fault.DigestMismatch, "the envelope of handoff %s names another snapshot, %s", st.id, want)
 		}
 		return denied(fault.Unlogged, "a snapshot would exist without handoff %s, which names it", st.id)
-	case now != "" && made(st.work) && !made(st.inbox):
-		return denied(fault.Unlogged, "the snapshot of handoff %s must come in with its inbox ref, in one push", st.id)
-	case now == "" && want != "" && (made(st.inbox) || len(st.work) > 0):
+	case now == "" && want != "" && (made || len(st.work) > 0):
 		return denied(fault.Lost, "handoff %s would lose the snapshot that its envelope names", st.id)
 	}
 	return nil

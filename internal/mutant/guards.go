@@ -4,6 +4,55 @@ const inGuard = "./internal/guard -run "
 
 // ofGuards are the rules by which a hub's guard judges a push.
 var ofGuards = []mutant{
+	without("a guard takes no step of a handoff that is disputed", "internal/guard/judge.go",
+		`		return unlogged(s)
+	}
+	return s.Err()
+}`, `		return unlogged(s)
+	}
+	return nil
+}`, inGuard+"TestCheck_disputed"),
+	without("a guard leaves no handoff in two inboxes", "internal/guard/judge.go",
+		`	if s.Agent != handoff.Nobody {`, `	if s.Agent == "" {`, inGuard+"TestCheck_routed"),
+	without("a guard takes no claim under a token that is over", "internal/guard/judge.go",
+		`	if v.Lapse() != nil {
+		return v.Lapse()
+	}
+`, ``, inGuard+"TestCheck_tokenOfAClaim"),
+	without("a guard takes no claim beyond its token", "internal/guard/judge.go",
+		`r.Lease.After(v.Token().Expires())`, `r.Lease.IsZero()`, inGuard+"TestCheck_tokenOfAClaim"),
+	without("a guard lets an inbox ref in that git left out", "internal/guard/judge.go",
+		`if e.New == "" || e.Old == "" {`, `if e.Old == "" {
+			return unlogged(s)
+		}
+		if e.New == "" {`, inScript+"hook_server_left_out"),
+	without("a guard lets no logged step be replaced by its twin", "internal/guard/judge.go",
+		`		if err == nil && slices.ContainsFunc(s.Entries,`, `		if err != nil && slices.ContainsFunc(s.Entries,`, inGuard+"TestCheck_repaired"),
+	without("a guard verifies what an inbox ref is led to without an entry", "internal/guard/judge.go",
+		`err != nil || !sets(st.inbox) && !sets(st.work) {`, `err != nil || true {`, inGuard+"TestCheck_repaired"),
+	without("a guard bounds the new entries of a lane", "internal/guard/handoffs.go",
+		`if n++; n > limit {`, `if n++; n < 0 {`, inGuard+"TestCheck_manyEntries"),
+	without("a guard bounds the refs of a push with commits of agents", "internal/guard/code.go",
+		`if len(edits) > maxAgentRefs {`, `if len(edits) < 0 {`, inGuard+"TestCheck_code"),
+	without("a guard bounds the commits of agents in a push", "internal/guard/code.go",
+		`if len(found) > maxAgentCommits {`, `if len(found) < 0 {`, inGuard+"TestCheck_manyCommits"),
+	without("a commit under a handoff that a hub does not know stays out", "internal/guard/code.go",
+		`if s.Phase() == lifecycle.Absent {`, `if s.Phase() == "" {`, inGuard+"TestCheck_code"),
+	without("a claim whose lease is over brings no code in", "internal/guard/code.go",
+		`case s.Overdue(cj.Verifier.Keys.Now()):`, `case false:`, inGuard+"TestCheck_code"),
+	without("a claim brings no code in under the token of another one", "internal/guard/code.go",
+		`case s.Offer.Token != who.token:`, `case s.Offer.Token == "":`, inGuard+"TestCheck_code"),
+	without("a person's code needs no claim at a guarded hub", "internal/guard/signed.go",
+		`		if key.HasRole(sign.RoleRoot) {
+			return "", nil
+		}
+`, ``, inGuard+"TestCheck_code"),
+	without("a guard bounds the tags behind a tag", "internal/guard/tags.go",
+		`if depth == maxNested {`, `if depth < 0 {`, inGuard+"TestCheck_tagsOfTags"),
+	without("notes that were there before the guard hold nobody up", "internal/guard/notes.go",
+		`		before = "" // the old`, `		return refusedNotes(err) // the old`, inGuard+"TestCheck_notes"),
+	without("a guard bounds the notes of a push", "internal/guard/notes.go",
+		`*size > maxNotesIn {`, `*size < 0 {`, inGuard+"TestCheck_notes"),
 	without("nothing but a key comes in as one", "internal/guard/published.go",
 		`		return denied(fault.MalformedObject, "no key: %w", err)`, `		return nil`, inGuard+"TestCheck_publishedKey"),
 	without("what is in the place of a key holds it not up", "internal/guard/published.go",
@@ -26,4 +75,10 @@ var ofGuards = []mutant{
 		`if err != nil || len(entries) > maxTeamFiles+maxTips {`, `if err != nil {`, inGuard+"TestCheck_team$"),
 	without("a tree beside the lists of keys brings no files", "internal/guard/published.go",
 		` || !lifecycle.IsTips(o) {`, ` {`, inGuard+"TestCheck_team$"),
+	without("a guarded hub takes the snapshot that an envelope names", "internal/guard/work.go",
+		`	case now != "" && now != want:
+		if want != "" {`, `	case now != "" && now != want && want == "":
+		if want != "" {`, inGuard+"TestCheck_snapshot"),
+	without("a snapshot stands on the commit that its envelope names", "internal/guard/work.go",
+		`if c.Head != w.Head {`, `if c.Head == "" {`, inGuard+"TestCheck_snapshot"),
 }

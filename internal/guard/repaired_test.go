@@ -1,0 +1,99 @@
+package guard_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// at puts the inbox ref of a handoff to a commit, as before there was a guard, or as git leaves it; ""
+// deletes it. It returns the edit by which a push leads it to another one.
+func (h *fixture) at(t *testing.T, p lifecycle.Place, oid, to string) []refs.Edit {
+	t.Helper()
+	inbox := refs.LocalNamespace.Inbox(p.Agent, p.ID)
+	now, err := h.repo.Resolve(t.Context(), inbox)
+	require.NoError(t, err)
+	require.NoError(t, h.repo.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{{Ref: inbox, Old: now, New: oid}}}))
+	return []refs.Edit{{Ref: inbox, Old: oid, New: to}}
+}
+
+// A push may make an inbox ref that git left out, and take it back from a step without an entry. It
+// leads to the last logged step, and to no other commit that says the same.
+func TestCheck_repaired(t *testing.T) {
+	h := newFixture(t)
+	boss, fixer := h.pair(t)
+	stranger := h.engine(t, "fixer")
+	p := h.offer(t, boss, "fixer")
+	inbox := refs.LocalNamespace.Inbox(p.Agent, p.ID)
+	offered, err := h.repo.Resolve(t.Context(), inbox)
+	require.NoError(t, err)
+	claiming, _ := h.claiming(t, fixer, p)
+	h.refuses(t, "unlogged", h.at(t, p, "", claiming[0].New))
+	h.accept(t, h.at(t, p, "", offered))
+
+	h.claim(t, fixer, p)
+	claimed, err := h.repo.Resolve(t.Context(), inbox)
+	require.NoError(t, err)
+	h.accept(t, h.at(t, p, "", claimed))
+	h.accept(t, h.at(t, p, h.onTop(t, fixer, claimed), claimed))
+
+	o, err := h.repo.Read(t.Context(), claimed, record.MaxCommit)
+	require.NoError(t, err)
+	c, err := record.ParseCommit(o.Body)
+	require.NoError(t, err)
+	twin := h.commit(t, stranger, *c.Record, c.Tree, offered)
+	require.NotEqual(t, claimed, twin)
+	for name, was := range map[string]string{"left out": "", "unlogged": h.onTop(t, fixer, claimed)} {
+		t.Run(name, func(t *testing.T) { h.refuses(t, "untrusted_key", h.at(t, p, was, twin)) })
+	}
+	h.refuses(t, "unlogged", h.at(t, p, claimed, twin))
+	h.refuses(t, "unlogged", h.at(t, p, offered, claimed))
+	h.refuses(t, "unlogged", h.at(t, p, claimed, offered))
+	h.refuses(t, "unlogged", h.at(t, p, "", offered))
+}
+
+// A handoff that was disputed before there was a guard goes on only by a root key.
+func TestCheck_disputed(t *testing.T) {
+	h := newFixture(t)
+	boss, fixer := h.pair(t)
+	person := h.agent(t, "alice@example.com", "root")
+	h.know(t, boss, fixer, person)
+	p := h.offer(t, boss, "fixer")
+	claiming, _ := h.claiming(t, fixer, p)
+	wrong := h.forge(t, boss, p, func(*record.Record) {})
+	lane := refs.LocalNamespace.Lane(p.ID)
+	require.NoError(t, h.repo.Apply(t.Context(), refs.Transaction{Edits: wrong[1:]}))
+	require.Equal(t, lane, claiming[1].Ref)
+	o, err := h.repo.Read(t.Context(), claiming[1].New, record.MaxCommit)
+	require.NoError(t, err)
+	c, err := record.ParseCommit(o.Body)
+	require.NoError(t, err)
+	claiming[1].Old = wrong[1].New
+	claiming[1].New = h.commit(t, fixer, *c.Record, c.Tree, wrong[1].New)
+	h.refuses(t, "disputed", claiming)
+	h.accept(t, h.catch(func(home lifecycle.Home) error {
+		_, err := person.Withdraw(t.Context(), home, p, record.Revoked, lifecycle.Outcome{})
+		return err
+	}))
+}
+
+// An undecided handoff leaves the inbox of those when it is given to an agent.
+func TestCheck_routed(t *testing.T) {
+	h := newFixture(t)
+	boss, fixer := h.pair(t)
+	person := h.agent(t, "alice@example.com", "root")
+	h.know(t, boss, fixer, person)
+	p := h.offer(t, boss, "_")
+	push := h.catch(func(home lifecycle.Home) error {
+		_, err := person.Route(t.Context(), home, p, "fixer", "")
+		return err
+	})
+	require.Len(t, push, 3)
+	require.Equal(t, refs.LocalNamespace.Inbox("_", p.ID), push[2].Ref)
+	h.refuses(t, "disputed", push[:2])
+	h.accept(t, push)
+}
