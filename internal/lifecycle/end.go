@@ -207,7 +207,6 @@ func (e *Engine) Withdraw(ctx context.Context, home Home, p Place, event record.
 	}
 	s, err := e.act(ctx, home, p, when, func(s *State, b *batch) error {
 		switch s.Phase() {
-		case Open, Held:
 		case Disputed:
 			if err := e.Author.checkDecided(s); err != nil && !o.Force {
 				return err
@@ -216,8 +215,6 @@ func (e *Engine) Withdraw(ctx context.Context, home Home, p Place, event record.
 			if err := checkRevocable(s, event); err != nil {
 				return err
 			}
-		default:
-			return s.Err()
 		}
 		return e.planEnd(ctx, b, s, event, o)
 	})

@@ -240,6 +240,9 @@ func TestTokensThatDoNotFit(t *testing.T) {
 		links := []obo.SignedToken{{Token: good.Objects[1].Body, Sig: good.Objects[2].Body}}
 		reason := c.offerBent(t, bob, good.Envelope, rec, links)
 		assert.Equal(t, "status_unknown", reason, "no log has the offer that its issuer made")
+		s := c.load(t, c.fixer, Place{Agent: "fixer", ID: good.Record.ID})
+		_, err = c.fixer.Verifier.Verify(t.Context(), c.home, s, Options{UnknownStands: true})
+		refusedAs(t, "handoff_mismatch", err)
 	})
 }
 

@@ -81,4 +81,28 @@ var ofGuards = []mutant{
 		if want != "" {`, inGuard+"TestCheck_snapshot"),
 	without("a snapshot stands on the commit that its envelope names", "internal/guard/work.go",
 		`if c.Head != w.Head {`, `if c.Head == "" {`, inGuard+"TestCheck_snapshot"),
+	without("a commit of an inbox ref brings no other files", "internal/lifecycle/verified.go",
+		`link.Commit.Tree != payload.Tree:`, `link.Commit.Tree == "":`, inLifecycle+"TestVerifyRefusesWhatAHolderSmuggles"),
+	without("each commit of an inbox ref is logged", "internal/lifecycle/verified.go",
+		`case !slices.ContainsFunc(logged[markOf(r)], func`, `case s == nil && !slices.ContainsFunc(logged[markOf(r)], func`, inLifecycle+"TestVerifyRefusesWhatAHolderSmuggles"),
+	without("an entry of a lane brings no files", "internal/lifecycle/replay.go",
+		`if !gitobj.IsEmptyTree(c.Tree) {`, `if !gitobj.IsEmptyTree(c.Tree) && c.Tree == "" {`, inLifecycle+"TestLaneWithoutAnOffer"),
+	without("a handoff begins with its offer", "internal/lifecycle/steps.go",
+		`	case offer == nil:
+		return denied(fault.Disputed, "%s by %s before it was offered", r.Event, r.Actor)
+`, `	case offer == nil:
+		return nil
+`, inLifecycle+"TestLaneWithoutAnOffer"),
+	without("a token goes with the payload that its issuer signed", "internal/lifecycle/token.go",
+		`leaf.Issuer != v.Offer().Key {`, `leaf.Issuer == "" {`, inLifecycle+"TestTokensThatDoNotFit"),
+	without("a handoff in the outbox is taken back by those who may send it", "internal/lifecycle/author.go",
+		`if by.maySign(&record.Record{Key: by.Signer.KID(), From: offer.From, At: by.Keys.now()}) != nil {`, `if offer == nil {`, inLifecycle+"TestMayTakeBack"),
+	without("a step that others overtake ends", "internal/lifecycle/engine.go",
+		`if r.n++; r.n == mostRounds {`, `if r.n++; r.n < 0 {`, inLifecycle+"TestRoundsAreBounded"),
+	without("the list of a former root counts for nothing", "internal/sign/lists.go",
+		`if signer == nil || !slices.Contains(signer.entry.Roles, RoleRoot) {`, `if signer == nil {`, "./internal/sign -run TestTeamOfAFormerRoot"),
+	without("the list of somebody who is not pinned counts for nothing", "internal/sign/lists.go",
+		`if signer == nil || !slices.Contains(signer.entry.Roles, RoleRoot) {`, `if signer != nil && !slices.Contains(signer.entry.Roles, RoleRoot) {`, "./internal/sign -run TestTeamOfAFormerRoot"),
+	without("only a revocation retires a key that a list names", "internal/sign/change.go",
+		`if fuller.Revoked(now) == nil || k.Entry().Retired != "" {`, `if k.Entry().Retired != "" {`, "./internal/sign -run TestLearnedRevocationStays"),
 }

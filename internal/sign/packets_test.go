@@ -197,10 +197,15 @@ func TestLearnedRevocationStays(t *testing.T) {
 	assert.Equal(t, []KID{first.KID()}, again.Unwitnessed(born().Add(day)), "the log seen by then is to be noted")
 
 	// If only a list names a key, this clone records the revocation.
-	other, gone, _ := copies(t)
+	other, gone, fuller := copies(t)
 	_, err = p.adopt(t, 1, born().Add(day), TrustEntry{KID: other.KID(), Key: other.Text(), Agents: []string{"dan"}, Roles: []string{RoleSender}})
 	require.NoError(t, err)
-	fresh, err := p.trust.Learn(gone, born().Add(2*day))
+	fresh, err := p.trust.Learn(fuller, born().Add(2*day))
+	require.NoError(t, err)
+	assert.False(t, fresh)
+	k, _ = p.trust.Lookup(other.KID())
+	require.NoError(t, k.MayAct(RoleSender, "dan", born().Add(2*day)), "a copy with another name retires nobody")
+	fresh, err = p.trust.Learn(gone, born().Add(2*day))
 	require.NoError(t, err)
 	assert.True(t, fresh)
 	k, _ = p.trust.Lookup(other.KID())

@@ -148,6 +148,36 @@ func TestTeamRetires(t *testing.T) {
 	assert.Equal(t, "2026-01-01T12:01:00Z", p.entry(t, a.KID()).Retired)
 }
 
+// A list counts as long as its signer is pinned as a root: afterwards it neither adds nor retires a key.
+func TestTeamOfAFormerRoot(t *testing.T) {
+	for name, roles := range map[string][]string{"removed": nil, "a sender": {RoleSender}} {
+		p := newTeamPlace(t)
+		a, own := sshKey(t, "ed25519"), sshKey(t, "ed25519")
+		gone := entryOf(own)
+		gone.Retired = "2026-01-02T00:00:00Z"
+		_, err := p.adopt(t, 1, born().Add(day), entryOf(a), gone)
+		require.NoError(t, err)
+		refused(t, p.trust.Add(p.path, entryOf(own)), "key_revoked")
+
+		var left []TrustEntry
+		if roles != nil {
+			left = []TrustEntry{{KID: p.root.KID(), Key: p.root.public.text, Agents: []string{"alice"}, Roles: roles}}
+		}
+		b, err := EncodeEntries(left)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(p.path, b, 0o600))
+		now, err := LoadTrust(p.path, "")
+		require.NoError(t, err)
+		require.True(t, now.HasTeams(), "it is still there")
+		_, ok := now.Lookup(a.KID())
+		assert.False(t, ok, name)
+		require.NoError(t, now.Add(p.path, entryOf(own)), name)
+		k, _ := now.Lookup(own.KID())
+		assert.NoError(t, k.MayAct(RoleSender, "fixer", born().Add(3*day)), name)
+		refused(t, now.Witness(a.KID(), nil), "no_key")
+	}
+}
+
 func TestTeamRollback(t *testing.T) {
 	p := newTeamPlace(t)
 	a, b := entryOf(sshKey(t, "ed25519")), entryOf(sshKey(t, "ed25519"))

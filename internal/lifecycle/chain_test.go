@@ -1,0 +1,153 @@
+package lifecycle
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
+	"githandoff/internal/gittest"
+	"githandoff/internal/record"
+	"githandoff/internal/refs"
+)
+
+// A holder may put nothing below its claim that is not logged, and no other files into its commit.
+func TestVerifyRefusesWhatAHolderSmuggles(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason          string
+		files, unlogged bool
+	}{
+		"nothing":               {},
+		"other files":           {"handoff_mismatch", true, false},
+		"a step without a line": {"disputed", false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newRoles(t)
+			p := c.offer(t, c.source, "fixer")
+			s := c.load(t, c.holder, p)
+			step := func(tree, on string) (record.Record, *refs.Object) {
+				rec := nextRecord(s)
+				require.NoError(t, c.holder.Author.stamp(&rec, record.Claimed, on))
+				inForm(&rec, s.Offer)
+				o := c.signed(t, c.holder, rec, tree, on)
+				require.NoError(t, c.repo.Store.Write(o))
+				return rec, o
+			}
+			tree, on := s.Chain[0].Commit.Tree, s.Tip
+			if tc.files {
+				blob := refs.NewObject(gittest.Objects(), "blob", []byte("anything"))
+				raw, err := gitobj.EncodeTree([]gitobj.TreeEntry{{Mode: gitobj.File, Name: "file", OID: blob.OID}})
+				require.NoError(t, err)
+				other := refs.NewObject(gittest.Objects(), "tree", raw)
+				require.NoError(t, c.repo.Store.Write(blob, other))
+				tree = other.OID
+			}
+			if tc.unlogged {
+				_, below := step(tree, on)
+				on = below.OID
+			}
+			rec, inbox := step(tree, on)
+			rec.Payload = s.Payload
+			entry := c.signed(t, c.holder, rec, gittest.Objects().EmptyTree(), s.LaneTip)
+			require.NoError(t, c.repo.Apply(t.Context(), refs.Transaction{
+				Objects: []*refs.Object{entry, refs.NewObject(gittest.Objects(), "tree", nil)},
+				Edits: []refs.Edit{
+					{Ref: refs.LocalNamespace.Inbox("fixer", p.ID), Old: s.Tip, New: inbox.OID},
+					{Ref: c.lane(p.ID), Old: s.LaneTip, New: entry.OID},
+				},
+			}))
+			now := c.load(t, c.peer, p)
+			require.Equal(t, Held, now.Phase(), "%v", now.Dispute)
+			_, err := c.peer.Verifier.Verify(t.Context(), c.home, now, Options{})
+			if tc.reason == "" {
+				assert.NoError(t, err)
+				return
+			}
+			refusedAs(t, tc.reason, err)
+		})
+	}
+}
+
+// A lane begins with an offer, and its entries bring no files: what stands on inbox refs is none of them.
+func TestLaneWithoutAnOffer(t *testing.T) {
+	c := newRoles(t)
+	p := c.offer(t, c.source, "fixer")
+	c.claim(t, c.holder, p)
+	s := c.load(t, c.holder, p)
+	require.Len(t, s.Entries, 2)
+	claim := c.signed(t, c.holder, *s.Entries[1].Record(), gittest.Objects().EmptyTree())
+	require.NoError(t, c.repo.Store.Write(claim))
+	for name, tc := range map[string]struct{ tip, reason string }{
+		"a claim alone":      {claim.OID, "disputed"},
+		"the inbox's commit": {s.Payload, "malformed_object"},
+	} {
+		c.Hub.Git(t, "update-ref", c.lane(p.ID), tc.tip)
+		now := c.load(t, c.peer, p)
+		assert.Equal(t, Disputed, now.Phase(), name)
+		assert.Nil(t, now.Offer, name)
+		refusedAs(t, tc.reason, now.Err())
+	}
+}
+
+// A ref in the place of a handoff's snapshot is named, with the command that removes it.
+func TestOfferBesideAnotherSnapshot(t *testing.T) {
+	c := newRoles(t)
+	c.work = c.stash(t)
+	p := c.prepare(t, c.source, "fixer")
+	ref := refs.LocalNamespace.Work("fixer", p.Record.ID)
+	head := c.Hub.Git(t, "rev-parse", "HEAD")
+	c.Hub.Git(t, "update-ref", ref, head)
+	_, err := c.source.Offer(t.Context(), c.home, p)
+	refusedAs(t, "disputed", err)
+	hints := fault.As(err).Hints
+	require.Len(t, hints, 1)
+	c.Hub.Git(t, hints[0].Run[1:]...)
+	_, err = c.source.Offer(t.Context(), c.home, p)
+	require.NoError(t, err)
+	assert.Equal(t, c.work.Commit, c.Hub.Git(t, "rev-parse", ref))
+}
+
+// What waits in the outbox is taken back by its sender or by a root key.
+func TestMayTakeBack(t *testing.T) {
+	c := newRoles(t)
+	offer := &c.prepare(t, c.source, "fixer").Record
+	for name, ok := range map[string]bool{"source": true, "root": true, "holder": false, "stranger": false} {
+		err := c.by(name).Author.MayTakeBack(offer)
+		if ok {
+			assert.NoError(t, err, name)
+			continue
+		}
+		assert.True(t, fault.Is(err, fault.UntrustedKey), "%s: %v", name, err)
+	}
+}
+
+// A key that is not trusted here takes no step, and its owner is told how it becomes so.
+func TestStepOfAnUntrustedKey(t *testing.T) {
+	c := newRoles(t)
+	p := c.offer(t, c.source, "fixer")
+	_, _, err := c.tryClaim(t.Context(), c.stranger, p)
+	refusedAs(t, "untrusted_key", err)
+	assert.Equal(t, []string{"githandoff", "init", "--as", "fixer"}, fault.As(err).Hints[0].Run)
+	person := c.fixture.stranger(t, "mallory@example.com")
+	_, err = person.Withdraw(t.Context(), c.home, p, record.Revoked, Outcome{})
+	refusedAs(t, "untrusted_key", err)
+	assert.Contains(t, fault.As(err).Hints[0].Why, "the key of mallory@example.com is trusted where that person works")
+	assert.Equal(t, Open, c.load(t, c.holder, p).Phase())
+}
+
+// A handoff that nobody offered cannot be withdrawn.
+func TestWithdrawNothing(t *testing.T) {
+	c := newRoles(t)
+	_, err := c.root.Withdraw(t.Context(), c.home, Place{Agent: "fixer", ID: otherID}, record.Revoked, Outcome{Force: true})
+	refusedAs(t, "not_found", err)
+}
+
+// A step that others overtake again and again ends.
+func TestRoundsAreBounded(t *testing.T) {
+	r := &rounds{home: newFixture(t).home, spec: WholeHandoffs(Place{Agent: "fixer", ID: otherID}), n: mostRounds - 2}
+	stale := &refs.StaleError{Read: true}
+	require.NoError(t, r.retryMoved(t.Context(), nil, stale))
+	refusedAs(t, "busy", r.retryMoved(t.Context(), nil, stale))
+}
