@@ -59,7 +59,8 @@ func BringWork(ctx context.Context, repo *refs.Repo, home Home, s *State, w *han
 	if hub, ok := home.(RemoteHome); ok {
 		return hub.FetchWork(ctx, Place{Agent: s.Agent, ID: s.ID}, w.Commit)
 	}
-	return fault.New(fault.NotFound, fault.NoSnapshot, "the snapshot of handoff %s is gone", s.ID)
+	return fault.New(fault.NotFound, fault.NoSnapshot, "the snapshot of handoff %s is gone", s.ID).
+		WithHints(fault.See("reroute").Because("--no-snapshot sends it on without"))
 }
 
 // ForgetWork drops the copy of a snapshot fetched from a hub, after a refused or an interrupted step. A
