@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,6 +12,7 @@ import (
 	"githandoff/internal/gittest"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 )
 
 // A holder may put nothing below its claim that is not logged, and no other files into its commit.
@@ -150,4 +152,96 @@ func TestRoundsAreBounded(t *testing.T) {
 	stale := &refs.StaleError{Read: true}
 	require.NoError(t, r.retryMoved(t.Context(), nil, stale))
 	refusedAs(t, "busy", r.retryMoved(t.Context(), nil, stale))
+}
+
+// deaf is a home that cannot be asked.
+type deaf struct{ *LocalHome }
+
+func (deaf) Refresh(context.Context, FetchSpec) error {
+	return fault.New(fault.Unavailable, fault.HubLocked, "nobody answers")
+}
+
+// A step that the copies here refuse is refused without the hub as well; of what nothing is known here,
+// the hub is to blame.
+func TestRefusalWithoutTheHub(t *testing.T) {
+	c := newRoles(t)
+	p := c.offer(t, c.source, "fixer")
+	c.claim(t, c.holder, p)
+	for reason, place := range map[string]Place{"claimed": p, "hub_locked": {Agent: "fixer", ID: otherID}} {
+		_, err := c.peer.Claim(t.Context(), deaf{c.home}, ClaimRequest{
+			Place: place, ByID: true, Record: func(*record.Record) error { return nil },
+		})
+		refusedAs(t, reason, err)
+	}
+}
+
+// What was fetched covers a step only with all of its handoffs.
+func TestFetchSpecCovers(t *testing.T) {
+	id := newFixture(t).NewID(t)
+	p, other := Place{Agent: "fixer", ID: id}, Place{Agent: "qa", ID: id}
+	whole := WholeHandoffs(p)
+	assert.True(t, whole.covers(WholeHandoffs(p)))
+	assert.False(t, whole.covers(WholeHandoffs(p, other)))
+	assert.False(t, FetchSpec{Places: whole.Places}.covers(whole))
+	assert.False(t, FetchSpec{Lanes: whole.Lanes}.covers(whole))
+}
+
+// A key that nobody here decided about is named with what its maker says, and with the way to decide. Of
+// a person's key there is no command to copy.
+func TestHintsOfAnUnknownKey(t *testing.T) {
+	c := newRoles(t)
+	person := c.fixture.stranger(t, "mallory@example.com")
+	keys := &Keys{Trust: c.Trust(t), Now: c.Now}
+	hints := func(by *Engine) (string, [][]string) {
+		rec := *c.load(t, c.holder, c.offer(t, c.source, "fixer")).Offer
+		require.NoError(t, by.Author.stamp(&rec, record.Offered, ""))
+		o := c.signed(t, by, rec, gittest.Objects().EmptyTree())
+		commit, err := record.ParseCommit(o.Body)
+		require.NoError(t, err)
+		_, err = keys.SignerOf("it", commit)
+		refusedAs(t, "untrusted_key", err)
+		var run [][]string
+		for _, h := range fault.As(err).Hints {
+			run = append(run, h.Run)
+		}
+		return err.Error(), run
+	}
+	kid := c.stranger.Author.Signer.KID()
+	said, run := hints(c.stranger)
+	assert.NotContains(t, said, ";")
+	assert.Equal(t, [][]string{nil, {"githandoff", "sync"}}, run)
+
+	keys.Published = func(sign.KID) (sign.PublicKey, bool) { return c.stranger.Author.Signer.Public(), true }
+	keys.strangers = nil
+	said, run = hints(c.stranger)
+	assert.Contains(t, said, "; it does not say whose it is")
+	assert.Equal(t, [][]string{{"githandoff", "trust", "add", kid, "--agent", "fixer"}, {"githandoff", "sync"}}, run)
+	_, run = hints(person)
+	assert.Equal(t, [][]string{{"githandoff", "trust", "add", "--help"}}, run)
+}
+
+// The commits of an inbox ref are bounded, whoever put them there.
+func TestChainIsBounded(t *testing.T) {
+	c := newRoles(t)
+	p := c.offer(t, c.source, "fixer")
+	tip := c.load(t, c.holder, p).Tip
+	tree := gittest.Objects().EmptyTree()
+	var all []*refs.Object
+	for range maxChain {
+		o := refs.OwnCommit(tree, tip, c.Now(), "noise")
+		all, tip = append(all, o), o.OID
+	}
+	require.NoError(t, c.repo.Store.Write(append(all, refs.NewObject(gittest.Objects(), "tree", nil))...))
+	c.Hub.Git(t, "update-ref", refs.LocalNamespace.Inbox("fixer", p.ID), all[maxChain-2].OID)
+	_, err := c.holder.Verifier.ReloadOffer(t.Context(), all[maxChain-2].OID)
+	require.NoError(t, err)
+	assert.Len(t, c.load(t, c.holder, p).Chain, 1, "the noise on top is left out")
+	c.Hub.Git(t, "update-ref", refs.LocalNamespace.Inbox("fixer", p.ID), tip)
+	s := c.load(t, c.holder, p)
+	refusedAs(t, "malformed_object", s.chainErr)
+	assert.ErrorContains(t, s.chainErr, "too many commits")
+	_, err = c.holder.Verifier.ReloadOffer(t.Context(), tip)
+	refusedAs(t, "malformed_object", err)
+	_, err = c.holder.Verifier.ReloadOffer(t.Context(), refs.NewObject(gittest.Objects(), "blob", []byte("nowhere")).OID)
+	refusedAs(t, "not_found", err)
 }

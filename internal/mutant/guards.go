@@ -105,4 +105,24 @@ var ofGuards = []mutant{
 		`if signer == nil || !slices.Contains(signer.entry.Roles, RoleRoot) {`, `if signer != nil && !slices.Contains(signer.entry.Roles, RoleRoot) {`, "./internal/sign -run TestTeamOfAFormerRoot"),
 	without("only a revocation retires a key that a list names", "internal/sign/change.go",
 		`if fuller.Revoked(now) == nil || k.Entry().Retired != "" {`, `if k.Entry().Retired != "" {`, "./internal/sign -run TestLearnedRevocationStays"),
+	without("a receipt stands in a lane alone", "internal/record/table.go",
+		`	case r.Event == Joined || r.Event.Receipt():`, `	case r.Event == "":`, "./internal/record -run TestParseCommitHoldsThePlace"),
+	without("no record says that a token proves its principal where there is none", "internal/record/table.go",
+		`" (token)") && r.Token == "":`, `" (token)") && r.Event == "":`, "./internal/record -run TestParseRefusesValues"),
+	without("a revocation that gives no reason revokes what was signed before", "internal/sign/verify.go",
+		`	if r.RevocationReason == nil {
+		return true`, `	if r.RevocationReason == nil {
+		return false`, "./internal/sign -run TestOwnRevocation"),
+	without("a key ends with the signature that says whose it is", "internal/sign/verify.go",
+		`lifetime(self.CreationTime, self.SigLifetimeSecs); ok && `, `lifetime(self.CreationTime, self.SigLifetimeSecs); !ok && `, "./internal/sign -run TestSelfSignatureEnds"),
+	without("what may have been sealed is revoked without a text", "internal/receipt/seal.go",
+		`		return true, nil
+	}
+	if !sealed || err != nil {`, `		return false, nil
+	}
+	if !sealed || err != nil {`, inScript+"obo_revoke"),
+	without("a reader bounds the commits of an inbox ref", "internal/lifecycle/state.go",
+		`		if n == maxChain {`, `		if n < 0 {`, inLifecycle+"TestChainIsBounded"),
+	without("a step that the copies refuse is refused, although no hub answers", "internal/lifecycle/engine.go",
+		`	if err != nil && len(s.Entries) > 0 {`, `	if err != nil && len(s.Entries) < 0 {`, inLifecycle+"TestRefusalWithoutTheHub"),
 }

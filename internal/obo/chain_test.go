@@ -42,13 +42,14 @@ func TestVerifyChain(t *testing.T) {
 // Even a token for every write and push does not allow a file in git's own directory, or a refspec
 // in place of a ref.
 func TestAllowsWhatItSays(t *testing.T) {
-	all := func(c *obo.Claims) { c.Scope = []string{"repo.push", "repo.write"} }
+	all := func(c *obo.Claims) { c.Scope = []string{"repo.push", "repo.review", "repo.write"} }
 	links, ctx := chain(t, all, all)
 	v, err := obo.VerifyChain(links, ctx)
 	require.NoError(t, err)
 	for _, scope := range []string{
 		"repo.write", "repo.write:*", "repo.write:src/a", "repo.write:src/.github/a", "repo.write:.gitignore", "repo.write:ab:c",
 		"repo.push", "repo.push:*", "repo.push:refs/heads/main", "repo.push:refs/heads/a@b", "repo.push:refs/heads/\u00fc",
+		"repo.review:+1",
 	} {
 		assert.NoError(t, v.Allows(scope), scope)
 	}

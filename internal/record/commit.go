@@ -228,9 +228,6 @@ func IDOf(raw []byte) handoff.ID {
 		return ""
 	}
 	value, _, _ := bytes.Cut(raw[i+len(trailer):], []byte("\n"))
-	if len(value) > 64 {
-		return ""
-	}
 	id, err := handoff.ParseID(string(value))
 	if err != nil {
 		return ""

@@ -103,6 +103,18 @@ func TestParseCommitHoldsThePlace(t *testing.T) {
 			}
 		}
 	}
+	for _, event := range record.Events() {
+		if !event.Receipt() && event != record.Joined {
+			continue
+		}
+		onInbox := *inPlaces(event)[0]
+		r := *onInbox.Record
+		r.Payload = ""
+		onInbox.Record, onInbox.Tree, onInbox.Parents = &r, oid, []string{oid}
+		assert.ErrorContains(t, onInbox.Check(), "is only a lane entry")
+		_, err := record.ParseCommit(onInbox.Encode())
+		assert.ErrorContains(t, err, "is only a lane entry")
+	}
 	claim := inPlaces(record.Claimed)[0]
 	claim.Parents = []string{strings.Repeat("a", 40)}
 	assert.ErrorContains(t, claim.Check(), "Handoff-Previous")

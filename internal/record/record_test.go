@@ -160,6 +160,8 @@ func TestParseRefusesValues(t *testing.T) {
 		"routed to nobody":              edit(record.Routed, func(r *record.Record) { r.To = handoff.Nobody }),
 		"returned to nobody":            edit(record.Offered, func(r *record.Record) { r.OnFailure = handoff.Nobody }),
 		"a claim for somebody, unasked": edit(record.Claimed, func(r *record.Record) { r.Token = ""; r.Principal = "user:a@b (declared)" }),
+		"a token that is not there":     edit(record.Offered, func(r *record.Record) { r.Token = "" }),
+		"an ended one, without a token": edit(record.Revoked, func(r *record.Record) { r.Token = "" }),
 		"a token for nobody":            edit(record.Claimed, func(r *record.Record) { r.Principal = "" }),
 		"a home that is a word":         edit(record.Failed, func(r *record.Record) { r.Home = "origin" }),
 		"a home without a path":         edit(record.Failed, func(r *record.Record) { r.Home = "git+https://example.com" }),

@@ -118,6 +118,15 @@ func TestKeyValidityAtTheDateOfTheSignature(t *testing.T) {
 	refused(t, Verify(ten.Public(), NamespaceGit, []byte("x"), early), "not_yet_valid")
 }
 
+// A key ends with the signature that says whose it is.
+func TestSelfSignatureEnds(t *testing.T) {
+	ten := pgpKey(t, packet.Config{SigLifetimeSecs: uint32((10 * day).Seconds())})
+	key, err := trustIn(t, entryOf(ten)).Verify(NamespaceGit, []byte("x"), mustSign(t, ten, NamespaceGit, "x"))
+	require.NoError(t, err)
+	require.NoError(t, key.ValidAt(born().Add(9*day)))
+	refused(t, key.ValidAt(born().Add(10*day)), "key_expired")
+}
+
 func TestOwnRevocation(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -126,12 +135,18 @@ func TestOwnRevocation(t *testing.T) {
 	}{
 		{"compromised", packet.KeyCompromised, "key_revoked"},
 		{"no reason", packet.NoReason, "key_revoked"},
+		{"silent", packet.Unknown, "key_revoked"},
 		{"superseded", packet.KeySuperseded, ""},
 		{"laid aside", packet.KeyRetired, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			revoke := func(e *openpgp.Entity, _ *packet.Config) {
-				require.NoError(t, e.RevokeKey(c.reason, "", &packet.Config{Time: later(5 * day)}))
+				config := &packet.Config{Time: later(5 * day)}
+				require.NoError(t, e.RevokeKey(c.reason, "", config))
+				if c.reason == packet.Unknown { // it says nothing of a reason
+					e.Revocations[0].RevocationReason = nil
+					require.NoError(t, e.Revocations[0].RevokeKey(e.PrimaryKey, e.PrivateKey, config))
+				}
 			}
 			s := pgpKey(t, packet.Config{}, revoke)
 			early := forge(t, s, func(sig *packet.Signature) { sig.CreationTime = born().Add(day) })
