@@ -13,19 +13,27 @@ import (
 
 // A git at the hub cannot check whether the history of one ref is whole; a "git rev-list" that
 // does not start is enough. It leaves that ref out and moves the other one: --atomic does not
-// cover this. Whichever of the two refs it is, and whether githandoff hears of it or dies, the
-// step comes to its end.
+// cover this. Whichever of the two refs it is, whether githandoff hears of it or dies, and whether a guard
+// judges what it sends afterwards, the step comes to its end.
 func TestHubDoubtsOneRef(t *testing.T) {
 	for i, s := range scenes() {
 		s.want[offeredAgain] = 1 // a hub with the log of an offer, and without it, is given it again
-		for k, name := range []string{"first", "second", "first, and dies", "second, and dies"} {
-			if !s.hub() || times(t, 1) == 1 && k != i%4 && !strings.Contains(s.name, "snapshot") {
+		for k, name := range []string{
+			"first", "second", "first, and dies", "second, and dies",
+			"first, guarded", "second, guarded", "first, guarded, and dies", "second, guarded, and dies",
+		} {
+			if !s.hub() || times(t, 1) == 1 && k != i%8 && !strings.Contains(s.name, "snapshot") {
 				continue // one of them for each is enough for every day; a snapshot is one ref more
 			}
 			t.Run(s.name+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				w := gittest.NewFixture(t)
 				boss, fixer := w.Pair(t)
+				if strings.Contains(name, "guarded") {
+					w.Hub.Must(t, "trust", "add", "boss")
+					w.Hub.Must(t, "trust", "add", "fixer")
+					w.Hub.Must(t, "hook", "install", "--server", "--url", w.URL)
+				}
 				p, args := s.set(t, boss, fixer)
 				d := &doubt{hub: w.Hub.Dir, ask: 2, dies: strings.HasSuffix(name, "dies")}
 				if strings.HasPrefix(name, "second") {
