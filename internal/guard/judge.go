@@ -48,7 +48,7 @@ func (hj handoffJudge) judgeInbox(ctx context.Context, s *lifecycle.State, st *s
 		return hj.open(ctx, s, st, last)
 	case lifecycle.Absent:
 		if last == nil && !sets(st.inbox) {
-			return nil // nothing was ever logged of it
+			return nil // the log never had it
 		}
 		if err := s.Err(); !fault.Is(err, fault.Unfinished) {
 			return err
