@@ -191,6 +191,24 @@ func TestMCP(t *testing.T) {
 	assert.Contains(t, p.planner.Must(t, "resume", first), "look at it")
 }
 
+// Work that cannot be done is failed with a reason, and what is given back waits again.
+func TestMCPFailsAndReleases(t *testing.T) {
+	p := newMCPSession(t)
+	id := p.planner.Must(t, "emit", "--quiet", "--to", "fixer", "--goal", "one")
+	p.call("handoff_take", nil, nil)
+	text, failed := p.call("handoff_finish", map[string]any{"outcome": "release", "summary": "not now"}, nil)
+	assert.True(t, failed)
+	assert.Contains(t, text, "a release has no summary and no results: handoff_progress leaves a message")
+	var state struct{ State string }
+	p.call("handoff_finish", map[string]any{"outcome": "release"}, &state)
+	assert.Equal(t, "offered", state.State)
+
+	p.call("handoff_take", map[string]any{"id": id}, nil)
+	p.call("handoff_finish", map[string]any{"outcome": "failed", "summary": "--force"}, &state)
+	assert.Equal(t, "failed", state.State)
+	assert.Contains(t, p.planner.Must(t, "audit"), `"error":"--force"`)
+}
+
 // No argument of a tool is a flag, a path or a command of githandoff.
 func TestMCPArgumentsAreData(t *testing.T) {
 	p := newMCPSession(t)

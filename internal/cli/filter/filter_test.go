@@ -82,9 +82,14 @@ func TestTemplate(t *testing.T) {
 		require.NoError(t, f(t.Context(), &b, one))
 		assert.Equal(t, want, b.String(), text)
 	}
-	_, err := filter.Template("{{", now)
+	f, err := filter.Template(`{{join "+" (pluck "name" .)}}`, now)
+	require.NoError(t, err)
+	var b strings.Builder
+	require.NoError(t, f(t.Context(), &b, []map[string]string{{"name": "ann"}, {"name": "bob"}}))
+	assert.Equal(t, "ann+bob", b.String())
+	_, err = filter.Template("{{", now)
 	assert.Error(t, err)
-	f, err := filter.Template("{{timeago .id}}", now)
+	f, err = filter.Template("{{timeago .id}}", now)
 	require.NoError(t, err)
 	assert.Error(t, f(t.Context(), &strings.Builder{}, one))
 }
