@@ -126,13 +126,13 @@ func fromSender(id handoff.ID) fault.Hint {
 	return fault.Fact("githandoff sync at its sender sends one that never arrived; githandoff work export %s --bundle FILE writes a lost one to a file there", id)
 }
 
-// unsound tells apart four failures: this machine cannot write, the hub cannot be read, the hub
-// lost an object of the snapshot, or git does not take the hub's objects.
+// unsound tells apart five failures: this machine cannot write, the hub is shallow, the hub cannot be
+// read, the hub lost an object of the snapshot, or git does not take the hub's objects.
 func (h *Hub) unsound(ctx context.Context, id handoff.ID, oid string, cause error) error {
 	if errors.Is(cause, context.Canceled) {
 		return cause
 	}
-	if gitexec.CouldNotStore(cause) {
+	if gitexec.CouldNotStore(cause) || fault.Is(cause, fault.HubRefused) { // the latter of a shallow hub
 		return h.errUnreachable(cause)
 	}
 	if _, err := h.RemoteLanes(ctx); err != nil {
