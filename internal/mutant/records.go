@@ -5,6 +5,8 @@ package main
 var ofRecords = []mutant{
 	without("a child of a sealed handoff that has ended is sealed", "internal/app/emit/follow.go",
 		`Agent: r.From}}, sealed, err`, `Agent: r.From}}, false, err`, inScript+"seal_handed_on"),
+	without("git may have removed a part of an ended handoff", "internal/app/emit/follow.go",
+		` || fault.Is(err, fault.MissingObject) {`, ` {`, inScript+"seal_handed_on"),
 	without("results are logged only where it is known that nothing is sealed", "internal/receipt/seal.go",
 		`	if !sealed || err != nil {
 		return false, err`, `	if !sealed || err != nil {

@@ -105,7 +105,8 @@ func (s *Handler) ancestor(ctx context.Context, arg string) (env *handoff.Envelo
 		return nil, false, f.State.Err()
 	}
 	sealed, err = s.Engine.Verifier.IsSealed(ctx, f.State)
-	if fault.Is(err, fault.UnknownHandoff) { // the content was never here, or git has removed it since
+	if fault.Is(err, fault.UnknownHandoff) || fault.Is(err, fault.MissingObject) {
+		// The content was never here, or git has removed some of it since.
 		err = nil
 	}
 	r := f.State.Offer
