@@ -56,6 +56,9 @@ func OfWorktree(ctx context.Context, repo *refs.Repo) (Settings, error) {
 		case err != nil:
 			return own, err
 		}
+		if key == "core.bare" {
+			value = "true" // it may stand there without a value, and an empty one would be false
+		}
 		main := Settings{repo, "--file=" + filepath.Join(repo.CommonDir, "config.worktree")}
 		if err := main.Set(ctx, key, value); err != nil {
 			return own, err

@@ -11,6 +11,8 @@ const (
 var ofPlace = []mutant{
 	without("a bare repository with settings of one worktree is bare, and its worktrees are not", "internal/gitconfig/settings.go",
 		`[]string{"core.bare", "core.worktree"}`, `[]string{"core.worktree"}`, inScript+"init_sign_commits"),
+	without("core.bare without a value is true", "internal/gitconfig/settings.go",
+		`			value = "true" // it may`, `			_ = value // it may`, inScript+"init_sign_commits"),
 	without("a submodule with settings of one worktree keeps its files apart from those of the others", "internal/gitconfig/settings.go",
 		`[]string{"core.bare", "core.worktree"}`, `[]string{"core.bare"}`, inScript+"init_sign_commits"),
 	without("a home that cannot be looked at is not to be made writable", "internal/refs/disk.go",
