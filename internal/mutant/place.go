@@ -9,6 +9,8 @@ const (
 // ofPlace are the guards of where a command runs, whose files it believes, and whose key
 // signs.
 var ofPlace = []mutant{
+	without("a copy of a handoff, of which there is no log, does not stand for it", "internal/app/take/byid.go",
+		`case err != nil && t.isCopy(ctx, home, *p):`, `case false:`, inScript+"resume_copied_home"),
 	without("a bare repository with settings of one worktree is bare, and its worktrees are not", "internal/gitconfig/settings.go",
 		`[]string{"core.bare", "core.worktree"}`, `[]string{"core.worktree"}`, inScript+"init_sign_commits"),
 	without("core.bare without a value is true", "internal/gitconfig/settings.go",

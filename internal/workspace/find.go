@@ -155,7 +155,7 @@ func (w *Workspace) resolve(ctx context.Context, arg string) (*Item, error) {
 // rank orders the refs of one handoff: the one in the inbox of its home decides, then the sent one,
 // then the one in the outbox. A copy in the inbox of another home is last.
 func rank(it *Item) int {
-	if it.isCopy() {
+	if it.IsCopy() {
 		return 3
 	}
 	return slices.Index([]string{refs.KindInbox, refs.KindSent, refs.KindOutbox}, it.Kind)
@@ -195,7 +195,7 @@ func (w *Workspace) locate(ctx context.Context, r refs.Ref) (*Item, error) {
 func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 	it, err := w.resolve(ctx, arg)
 	switch {
-	case err == nil && it.isCopy():
+	case err == nil && it.IsCopy():
 		if v, err := atHome(ctx, w, it); v != nil || err != nil {
 			return v, err
 		}

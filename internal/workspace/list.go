@@ -252,13 +252,13 @@ func itemOf(home lifecycle.Home, namespace refs.Namespace, r refs.Ref) *Item {
 	return &Item{Home: home, Kind: p.Kind, Place: lifecycle.Place{Agent: p.Agent, ID: p.ID}, Ref: r.Name, Commit: r.OID}
 }
 
-// isCopy reports whether an item is in the inbox of a repository that its record does not name as its home.
-func (it *Item) isCopy() bool {
+// IsCopy reports whether a loaded item is in the inbox of a repository that its record does not name as its home.
+func (it *Item) IsCopy() bool {
 	return it.Kind == refs.KindInbox && it.Record != nil && !it.Home.Is(it.Record.Home)
 }
 
 // isCopy reports whether nothing but a copy of a handoff was found.
-func (v *View) isCopy() bool { return v != nil && v.Item != nil && v.Item.isCopy() }
+func (v *View) isCopy() bool { return v != nil && v.Item != nil && v.Item.IsCopy() }
 
 // Scan takes the record of the item's commit for a list, without parsing the whole commit.
 func (it *Item) Scan(raw []byte) {

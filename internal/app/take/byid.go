@@ -9,6 +9,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
 	"githandoff/internal/workspace"
 )
 
@@ -30,7 +31,7 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 		return t.claim(ctx, home, lifecycle.ClaimRequest{Place: h.Place(), ByID: true})
 	}
 	homes, down := t.Workspace.Sources(ctx)
-	var copied error // why it is refused at a home that has a copy of it
+	var refused, copied error // at what may be its home, and at one that has a copy of it
 	for _, home := range homes {
 		p, err := t.locate(ctx, home, t.Arg)
 		switch {
@@ -40,22 +41,35 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 		case err != nil:
 			return nil, err
 		case p != nil:
-			if down != nil {
-				t.Workspace.Warn(down)
-			}
 			g, err := t.claim(ctx, home, lifecycle.ClaimRequest{Place: *p, ByID: true})
-			if fault.Is(err, fault.AudienceMismatch) {
+			switch {
+			case err != nil && t.isCopy(ctx, home, *p):
 				copied = cmp.Or(copied, err)
 				continue
+			case fault.Is(err, fault.AudienceMismatch):
+				refused = cmp.Or(refused, err)
+				continue
+			}
+			if down != nil {
+				t.Workspace.Warn(down)
 			}
 			return g, t.explain(ctx, home, *p, err)
 		}
 	}
-	if refused := cmp.Or(copied, down); refused != nil {
-		return nil, refused
+	if refused != nil && down != nil {
+		t.Workspace.Warn(down)
+	}
+	if err := cmp.Or(refused, down, copied); err != nil {
+		return nil, err
 	}
 	return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "no handoff %s waits for %s", crossrepo.Quote(t.Arg), t.Agent).
 		WithHints(append(t.Workspace.ReadOthers(), fault.Run("githandoff", "inbox", "--all").Because("lists waiting handoffs with their ids"))...)
+}
+
+// isCopy reports whether the inbox of a home has a copy of a handoff of another home.
+func (t *Handler) isCopy(ctx context.Context, home lifecycle.Home, p lifecycle.Place) bool {
+	it := &workspace.Item{Home: home, Kind: refs.KindInbox, Place: p, Ref: home.Namespace().Inbox(p.Agent, p.ID)}
+	return t.Workspace.Load(ctx, it) == nil && it.IsCopy()
 }
 
 // withTask adds to the refusal of an argument that is no id the waiting handoffs of that task, as
