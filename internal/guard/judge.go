@@ -116,7 +116,8 @@ func (hj handoffJudge) open(ctx context.Context, s *lifecycle.State, st *step, l
 		return denied(fault.Lost, "handoff %s would disappear without a receipt", s.ID)
 	}
 	for _, e := range st.inbox {
-		if e.New != "" && e.agent != s.Agent {
+		// A handoff may still be in the inbox of undecided ones after its decision, but does not go there.
+		if e.New != "" && (e.agent != s.Agent || e.Old == "" && e.agent != s.To) {
 			return denied(fault.AudienceMismatch, "handoff %s is for %s", s.ID, s.To)
 		}
 	}

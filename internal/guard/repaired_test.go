@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
@@ -54,6 +55,36 @@ func TestCheck_repaired(t *testing.T) {
 	h.refuses(t, "unlogged", h.at(t, p, offered, claimed))
 	h.refuses(t, "unlogged", h.at(t, p, claimed, offered))
 	h.refuses(t, "unlogged", h.at(t, p, "", offered))
+}
+
+// Nobody takes a handoff out of the inbox of its agent, or makes its ref elsewhere: not in the inbox of
+// undecided ones either, where clients look as well.
+func TestCheck_repairedElsewhere(t *testing.T) {
+	h := newFixture(t)
+	boss, fixer := h.pair(t)
+	person := h.agent(t, "alice@example.com", "root")
+	h.know(t, boss, fixer, person)
+	sent, routed := h.offer(t, boss, "fixer"), h.offer(t, boss, "_")
+	h.accept(t, h.catch(func(home lifecycle.Home) error {
+		_, err := person.Route(t.Context(), home, routed, "fixer", "")
+		return err
+	}))
+	for name, id := range map[string]handoff.ID{"sent": sent.ID, "routed": routed.ID} {
+		t.Run(name, func(t *testing.T) {
+			p := lifecycle.Place{Agent: "fixer", ID: id}
+			tip, err := h.repo.Resolve(t.Context(), refs.LocalNamespace.Inbox("fixer", id))
+			require.NoError(t, err)
+			gone := refs.Edit{Ref: refs.LocalNamespace.Inbox("fixer", id), Old: tip}
+			for _, other := range []string{"_", "boss"} {
+				made := refs.Edit{Ref: refs.LocalNamespace.Inbox(other, id), New: tip}
+				h.refuses(t, "audience_mismatch", []refs.Edit{gone, made})
+				h.refuses(t, "audience_mismatch", []refs.Edit{made, gone})
+				h.at(t, p, "", "")
+				h.refuses(t, "audience_mismatch", []refs.Edit{made})
+				h.accept(t, []refs.Edit{{Ref: gone.Ref, New: tip}})
+			}
+		})
+	}
 }
 
 // A handoff that was disputed before there was a guard goes on only by a root key.

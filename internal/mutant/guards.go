@@ -53,6 +53,8 @@ var ofGuards = []mutant{
 		`		before = "" // the old`, `		return refusedNotes(err) // the old`, inGuard+"TestCheck_notes"),
 	without("a guard bounds the notes of a push", "internal/guard/notes.go",
 		`*size > maxNotesIn {`, `*size < 0 {`, inGuard+"TestCheck_notes"),
+	without("nobody moves a handoff into the inbox of undecided ones", "internal/guard/judge.go",
+		` || e.Old == "" && e.agent != s.To) {`, `) {`, inGuard+"TestCheck_repairedElsewhere"),
 	without("nothing but a key comes in as one", "internal/guard/published.go",
 		`		return denied(fault.MalformedObject, "no key: %w", err)`, `		return nil`, inGuard+"TestCheck_publishedKey"),
 	without("what is in the place of a key holds it not up", "internal/guard/published.go",
