@@ -315,6 +315,9 @@ func (w *Workspace) seek(ctx context.Context, arg string) (v *View, fresh bool, 
 	}
 	switch {
 	case f != nil:
+		if down != nil { // it may be the home
+			w.Warn(down)
+		}
 		return f, false, nil
 	case down != nil:
 		return nil, false, down
