@@ -36,9 +36,10 @@ type Settings struct {
 func Of(repo *refs.Repo) Settings { return Settings{repo, "--local"} }
 
 // OfWorktree returns the settings of one worktree, and lets git read such settings
-// (extensions.worktreeConfig). From then on, the settings that all worktrees share count in each of them;
-// so core.bare and core.worktree move to those of the main worktree first, as "git help worktree"
-// demands. They move as well if the extension is set already: without that, no linked worktree is usable.
+// (extensions.worktreeConfig). From then on, the settings that all worktrees share count in each of
+// them; so core.bare and core.worktree move to those of the main worktree first, as "git help
+// worktree" demands. They move as well if the extension is set already: without that, no linked
+// worktree is usable.
 func OfWorktree(ctx context.Context, repo *refs.Repo) (Settings, error) {
 	own, shared := Settings{repo, "--worktree"}, Of(repo)
 	for _, key := range []string{"core.bare", "core.worktree"} {

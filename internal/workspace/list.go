@@ -252,7 +252,8 @@ func itemOf(home lifecycle.Home, namespace refs.Namespace, r refs.Ref) *Item {
 	return &Item{Home: home, Kind: p.Kind, Place: lifecycle.Place{Agent: p.Agent, ID: p.ID}, Ref: r.Name, Commit: r.OID}
 }
 
-// IsCopy reports whether a loaded item is in the inbox of a repository that its record does not name as its home.
+// IsCopy reports whether a loaded item is in the inbox of a repository that its record does not name
+// as its home.
 func (it *Item) IsCopy() bool {
 	return it.Kind == refs.KindInbox && it.Record != nil && !it.Home.Is(it.Record.Home)
 }
