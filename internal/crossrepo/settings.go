@@ -31,6 +31,7 @@ var serverSettings = []struct{ words, setting string }{
 	{"aborted by hook", aborting},
 	{"aborted by the reference-transaction hook", aborting}, // since git 2.54
 	{"unexpected disconnect while reading sideband", "git at %s ended during the push: the log there says why, such as a hook reference-transaction that must let refs/handoffs/ in"},
+	{forbidden, "githandoff reaches %s only by file, git, http, https or ssh, and only if GIT_ALLOW_PROTOCOL and protocol.allow of git let it"},
 	{"does not support push options", "%s takes no push options (receive.advertisePushOptions of git), and push.pushOption here sends some with every push"},
 	{"must be signed", "a hook at %s wants signed pushes, which githandoff does not make; it must leave refs/handoffs/ out"},
 	{tooLarge, "%s bounds the size of a push (receive.maxInputSize of git)"},
@@ -82,6 +83,9 @@ const lostThere = "a ref of %s leads to an object that was lost there: git fsck 
 
 var lostObject = []string{"possible repository corruption", "upload-pack: not our ref"}
 
+// forbidden is how git begins its refusal of a transport.
+const forbidden = "transport '"
+
 // noAccount are words of refusals to somebody who may not even read.
 var noAccount = []string{"terminal prompts disabled", "authentication failed", "not authorized to do this", "is not authorized to", "permission denied (publickey"}
 
@@ -94,7 +98,7 @@ func (a *Alias) readingHints(said string) []fault.Hint {
 	among := func(words string) bool { return strings.Contains(strings.ToLower(said), words) }
 	more := fault.Run("git", "ls-remote", "--", a.hinted()).Because("says more")
 	switch {
-	case slices.ContainsFunc(noAccount, among), slices.ContainsFunc(lostObject, among):
+	case among(forbidden), slices.ContainsFunc(noAccount, among), slices.ContainsFunc(lostObject, among):
 		return []fault.Hint{a.settingOr(said, more)}
 	case slices.ContainsFunc(noRepository, among):
 		return []fault.Hint{

@@ -17,11 +17,14 @@ var kept = map[string]bool{
 	"GIT_CONFIG_NOSYSTEM": true, "GIT_CONFIG_GLOBAL": true, "GIT_CONFIG_SYSTEM": true,
 	"GIT_CONFIG_COUNT": true, "GIT_CONFIG_PARAMETERS": true,
 	"GIT_CEILING_DIRECTORIES": true, "GIT_DISCOVERY_ACROSS_FILESYSTEM": true, "GIT_EXEC_PATH": true,
+	"GIT_PROTOCOL_FROM_USER": true, "GIT_NO_LAZY_FETCH": true, "GIT_ATTR_NOSYSTEM": true,
 
 	"GIT_SSH": true, "GIT_SSH_COMMAND": true, "GIT_SSH_VARIANT": true, "GIT_ASKPASS": true,
 	"GIT_PROXY_COMMAND": true, "GIT_PROXY_SSL_CERT": true, "GIT_PROXY_SSL_KEY": true, "GIT_PROXY_SSL_CAINFO": true,
-	"GIT_SSL_CAINFO": true, "GIT_SSL_CAPATH": true, "GIT_SSL_CERT": true, "GIT_SSL_KEY": true,
-	"GIT_SSL_NO_VERIFY": true, "GIT_SSL_VERSION": true,
+	"GIT_PROXY_SSL_CERT_PASSWORD_PROTECTED": true,
+	"GIT_SSL_CAINFO":                        true, "GIT_SSL_CAPATH": true, "GIT_SSL_CERT": true, "GIT_SSL_CERT_TYPE": true,
+	"GIT_SSL_KEY": true, "GIT_SSL_KEY_TYPE": true, "GIT_SSL_CERT_PASSWORD_PROTECTED": true,
+	"GIT_SSL_CIPHER_LIST": true, "GIT_SSL_NO_VERIFY": true, "GIT_SSL_VERSION": true,
 	"GIT_HTTP_USER_AGENT": true, "GIT_HTTP_LOW_SPEED_LIMIT": true, "GIT_HTTP_LOW_SPEED_TIME": true,
 	"GIT_HTTP_PROXY_AUTHMETHOD": true,
 }
@@ -59,15 +62,20 @@ func Lookup(env []string, name string) (value string, set bool) {
 
 // Environ scrubs a parent's environment for git and its helpers: of the GIT_* variables only
 // those for the place of the repository and the way to reach a remote stay, and traces to a file; the
-// private key stays here; prompts are off; only the five known transports are allowed; output is in the C locale.
+// private key stays here; prompts are off; only the five known transports are allowed, and of them
+// what the parent allows; output is in the C locale.
 func Environ(parent []string) []string {
 	env := make([]string, 0, len(parent)+8)
-	askpass := false
+	askpass, transports := false, strings.Split(Transports, ":")
 	for _, kv := range parent {
 		name, value, _ := strings.Cut(kv, "=")
 		begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
 		switch {
 		case name == KeyVariable:
+			continue
+		case name == allowProtocol:
+			theirs := strings.Split(value, ":")
+			transports = slices.DeleteFunc(transports, func(name string) bool { return !slices.Contains(theirs, name) })
 			continue
 		case (name == "HOME" || name == "XDG_CONFIG_HOME") && !filepath.IsAbs(value):
 			continue // git would read its configuration out of the directory it runs in
@@ -84,14 +92,29 @@ func Environ(parent []string) []string {
 	if !askpass {
 		env = append(env, "GIT_ASKPASS=") // set and empty: no askpass program at all
 	}
-	return append(env,
+	return WithTransports(append(env,
 		"LC_ALL=C",
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_NO_REPLACE_OBJECTS=1",
 		"GIT_OPTIONAL_LOCKS=0",
-		"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh",
 		"SSH_ASKPASS_REQUIRE=never",
-	)
+	), transports)
+}
+
+// Transports are those that start no command of a URL's choice, as GIT_ALLOW_PROTOCOL has them.
+const Transports = "file:git:http:https:ssh"
+
+const allowProtocol = "GIT_ALLOW_PROTOCOL"
+
+// AllowedTransports returns what GIT_ALLOW_PROTOCOL of an environment of [Environ] names.
+func AllowedTransports(env []string) []string {
+	list, _ := Lookup(env, allowProtocol)
+	return strings.Split(list, ":")
+}
+
+// WithTransports returns an environment with another GIT_ALLOW_PROTOCOL.
+func WithTransports(env, transports []string) []string {
+	return append(slices.Clone(env), allowProtocol+"="+strings.Join(transports, ":"))
 }
 
 // Installed asks git for its version.

@@ -17,11 +17,11 @@ func TestEnviron(t *testing.T) {
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES=/a:/b", "GIT_SSH_COMMAND=ssh -F x", "GIT_CONFIG_COUNT=1",
 		"GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_TRACE2_EVENT=/t",
 		"GIT_TRACE=/t", "GIT_TRACE2=af_unix:stream:/s", "GIT_TRACE_REDACT=0", "GIT_TRACE2_BRIEF=1",
-		"GIT_LFS_SKIP_SMUDGE=1",
+		"GIT_LFS_SKIP_SMUDGE=1", "GIT_SSL_CIPHER_LIST=TLSv1.3", "GIT_PROTOCOL_FROM_USER=0", "GIT_NO_LAZY_FETCH=1",
 	}
 	drops := []string{
 		"GIT_INDEX_FILE=/r/.git/index", "GIT_AUTHOR_DATE=0 +0000", "GIT_COMMITTER_NAME=x", "GIT_EDITOR=vi",
-		"GIT_ALLOW_PROTOCOL=ext", "GIT_NAMESPACE=n", "GIT_REPLACE_REF_BASE=refs/x", "GIT_PROTOCOL_FROM_USER=0",
+		"GIT_NAMESPACE=n", "GIT_REPLACE_REF_BASE=refs/x",
 		"GIT_PREFIX=sub/", "GIT_REFLOG_ACTION=x", "LC_ALL=de_DE.UTF-8", "LANGUAGE=de", "SSH_ASKPASS=/bin/ask",
 		"GIT_TRACE_SETUP=1", "GIT_TRACE_PERFORMANCE=2", "GIT_TRACE_CURL=true", "GIT_TRACE2_PERF=9", "GIT_TRACE_PACKET=t",
 		"GITHANDOFF_KEY=-----BEGIN PGP PRIVATE KEY BLOCK-----", "XDG_CONFIG_HOME=.config",
@@ -35,6 +35,23 @@ func TestEnviron(t *testing.T) {
 		"LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_ASKPASS=",
 		"GIT_ALLOW_PROTOCOL=file:git:http:https:ssh", "SSH_ASKPASS_REQUIRE=never",
 	})
+}
+
+// A user may allow fewer transports than githandoff does, and never more.
+func TestEnvironNarrowsTransports(t *testing.T) {
+	for theirs, want := range map[string]string{
+		"https":                       "https",
+		"ssh:ext:file":                "file:ssh",
+		"ext":                         "",
+		"":                            "",
+		"git:http:ftp:FILE":           "git:http",
+		"ext:ssh:https:http:git:file": gitexec.Transports,
+	} {
+		env := gitexec.Environ([]string{"GIT_ALLOW_PROTOCOL=" + theirs})
+		got, set := gitexec.Lookup(env, "GIT_ALLOW_PROTOCOL")
+		assert.True(t, set)
+		assert.Equal(t, want, got, theirs)
+	}
 }
 
 // A home that is no path would be joined to the directory that git runs in.
@@ -68,7 +85,10 @@ func FuzzEnviron(f *testing.F) {
 			k, v, _ := strings.Cut(kv, "=")
 			last[k] = v
 		}
-		assert.Equal(t, "file:git:http:https:ssh", last["GIT_ALLOW_PROTOCOL"])
+		assert.Contains(t, last, "GIT_ALLOW_PROTOCOL")
+		for transport := range strings.SplitSeq(last["GIT_ALLOW_PROTOCOL"], ":") {
+			assert.Contains(t, []string{"", "file", "git", "http", "https", "ssh"}, transport)
+		}
 		assert.Equal(t, "1", last["GIT_NO_REPLACE_OBJECTS"])
 		assert.NotContains(t, last, "GIT_INDEX_FILE")
 		assert.NotContains(t, last, "GIT_NAMESPACE")

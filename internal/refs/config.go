@@ -134,3 +134,35 @@ func (c Config) Subsections(section, variable string) []string {
 	}
 	return names
 }
+
+// withinTransports returns an environment of git with those of its transports that the settings allow
+// (git-config(1), protocol.allow), or nil if they allow all. git asks no setting where GIT_ALLOW_PROTOCOL
+// is set, so githandoff does not either where the user set it.
+func (c Config) withinTransports(env []string) []string {
+	all := gitexec.AllowedTransports(env)
+	if strings.Join(all, ":") != gitexec.Transports {
+		return nil
+	}
+	typed := true
+	switch value, set := gitexec.Lookup(env, "GIT_PROTOCOL_FROM_USER"); strings.ToLower(value) {
+	case "false", "no", "off", "0", "":
+		typed = !set
+	}
+	allowed := slices.DeleteFunc(slices.Clone(all), func(name string) bool {
+		usual := "always"
+		if name == "file" {
+			usual = "user"
+		}
+		switch strings.ToLower(cmp.Or(c.Get("protocol."+name+".allow"), c.Get("protocol.allow"), usual)) {
+		case "always":
+			return false
+		case "user":
+			return !typed
+		}
+		return true
+	})
+	if len(allowed) == len(all) {
+		return nil
+	}
+	return gitexec.WithTransports(env, allowed)
+}

@@ -4,11 +4,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/gitexec"
 	"githandoff/internal/gittest"
 )
 
@@ -51,6 +53,33 @@ func TestConfigBool(t *testing.T) {
 	assert.False(t, Config{}.Bool("handoff.archive"))
 	assert.False(t, Config{}.Off("handoff.archive"))
 	assert.False(t, Config{"handoff.archive": {"flase"}}.Off("handoff.archive"))
+}
+
+// git says which transports its settings allow.
+func TestTransports(t *testing.T) {
+	env := gittest.Env(t)
+	repo := gittest.NewRepo(t, env)
+	urls := map[string]string{"file": repo.Dir, "http": "http://127.0.0.1:1/none", "ssh": "ssh://127.0.0.1:1/none"}
+	for _, lines := range []string{
+		"", "allow = never", "allow = USER", "allow = always",
+		"allow = never\n[protocol \"file\"]\n\tallow = user",
+		"allow = never\n[protocol \"http\"]\n\tallow = Always",
+		"allow = always\n[protocol \"ssh\"]\n\tallow = never",
+	} {
+		for _, typed := range []string{"", "GIT_PROTOCOL_FROM_USER=1", "GIT_PROTOCOL_FROM_USER=false", "GIT_PROTOCOL_FROM_USER="} {
+			require.NoError(t, os.WriteFile(filepath.Join(repo.Dir, ".git/config"), []byte("[core]\n\tbare = false\n[protocol]\n\t"+lines+"\n"), 0o600))
+			own := &gittest.Repo{Dir: repo.Dir, Env: append(slices.Clone(env), "GIT_SSH_COMMAND=false")}
+			if typed != "" {
+				own.Env = append(own.Env, typed)
+			}
+			allowed := gitexec.AllowedTransports(open(t, own).Runner.Env)
+			for transport, url := range urls {
+				_, said, code := own.TryGit("ls-remote", url)
+				forbids := code != 0 && strings.Contains(said, "transport '"+transport+"' not allowed")
+				assert.Equal(t, !forbids, slices.Contains(allowed, transport), "%s: %q %s", transport, lines, typed)
+			}
+		}
+	}
 }
 
 // Configuration that a library would refuse is git's business alone.

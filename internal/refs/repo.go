@@ -92,6 +92,10 @@ func openFor(ctx context.Context, run *gitexec.Runner, writes bool) (*Repo, erro
 		r.updater.stop((*gitexec.Process).Kill) // it would run them, even at the end of its input
 		run.NoHooks = names
 	}
+	if env := r.Config.withinTransports(run.Env); env != nil {
+		r.warming.Wait()
+		run.Env = env
+	}
 	if _, named := gitexec.Lookup(run.Env, "GIT_DIR"); err == nil && !named {
 		err = believe(ctx, r)
 	}
