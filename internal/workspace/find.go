@@ -77,10 +77,10 @@ type Asking int
 
 // From the fewest questions to the most.
 const (
-	Never     Asking = iota // what this clone knows has to do
-	IfUnknown               // hubs are asked about an id to which nothing leads here
-	IfUp                    // and how it stands is read anew, unless its hub is down
-	Always                  // and a hub that is down is an error, beside the known state
+	Never     Asking = iota // no hub is asked: only what this clone knows counts
+	IfUnknown               // hubs are asked about an id that is unknown in this clone
+	IfUp                    // as IfUnknown, and the state is fetched again, unless its hub is down
+	Always                  // as IfUp, but a hub that is down is an error; the known state comes with it
 )
 
 // Find finds a handoff by its id or the last characters of it, ended ones included; without either,
