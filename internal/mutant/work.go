@@ -113,6 +113,11 @@ var ofWork = []mutant{
 		inStress+"TestInterruptedDuringAPush/progress_pre-receive"),
 	without("words that landed are not reported as unsent", "internal/app/finish/finish.go",
 		`!done.State.Progressed(h.Nonce, unsent.Entries()...)`, `true`, inScript+"progress_landed"),
+	without("a kept end that is replaced is named", "internal/work/claim.go",
+		`case s.Event != was.Event || s.Data != "" && s.Data != was.Data:`, `case !was.ends() && (s.Event != was.Event || s.Data != "" && s.Data != was.Data):`, inScript+"ack_replaced"),
+	without("the same end again sends the kept words", "internal/work/claim.go",
+		`		s.Data = was.Data
+		if`, `		if`, inScript+"ack_replaced"),
 	without("a line that is no message does not reach the MCP server", "internal/mcp/messages.go",
 		`if refused != nil {`, `if false {`, "./internal/mcp -run TestMalformedLineIsAnswered"),
 	without("a status keeps no more sent handoffs than it lists", "internal/app/survey/survey.go",

@@ -127,16 +127,23 @@ type Step struct {
 // ends reports whether the step ends the claim.
 func (s *Step) ends() bool { return s != nil && s.Event != record.Progressed }
 
-// Replace prepares a step while a progress waits for its hub: one step of a handoff can wait. A
-// renewal without words takes over those of the progress. If another step takes its place,
-// Replace returns the progress whose words are not sent.
+// Replace prepares a step while another one waits for its hub: one step of a handoff can wait. The
+// same step without other words takes over the words of the waiting one, and its snapshot. If another
+// step takes its place, Replace returns the waiting one, which is not sent.
 func (h *Claim) Replace(s *Step) (unsent *Step) {
 	was := h.Pending
 	switch {
-	case was == nil || was.Event != record.Progressed || was.Nonce != s.Nonce || was.Data == "":
+	case was == nil || was.Nonce != s.Nonce,
+		!was.ends() && was.Data == "",              // a renewal says nothing
+		was.ends() && s.Event == record.Progressed: // the end stays
 		return nil
-	case s.Event != record.Progressed || s.Data != "" && s.Data != was.Data:
+	case s.Event != was.Event || s.Data != "" && s.Data != was.Data:
 		return was
+	case was.ends():
+		s.Data = was.Data
+		if s.Work == nil && !s.WithoutWork {
+			s.Work, s.Child = was.Work, was.Child
+		}
 	case was.Entry == "" || was.Entry != s.Entry: // another one, which says the same
 		s.Data, s.Said = was.Data, was.Entries()
 	}

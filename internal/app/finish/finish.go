@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"githandoff/internal/crossrepo"
@@ -78,10 +79,14 @@ func (f *Handler) lose(ctx context.Context, h *work.Claim, refused error) error 
 	return refused
 }
 
-// tellUnsent warns of an unsent progress replaced by this step. One that had landed does not
-// count: only its answer was lost.
+// tellUnsent warns of a kept step replaced by this one. A progress that had landed does not count:
+// only its answer was lost.
 func (f *Handler) tellUnsent(h *work.Claim, unsent *work.Step, done *receipt.Result) {
-	if unsent != nil && (done == nil || !done.State.Progressed(h.Nonce, unsent.Entries()...)) {
+	switch {
+	case unsent == nil:
+	case unsent.Event != record.Progressed:
+		f.Workspace.Warn(fmt.Errorf("the step that was kept for %s is not sent: %s", h.ID, strings.TrimSpace(string(unsent.Event)+" "+unsent.Data)))
+	case done == nil || !done.State.Progressed(h.Nonce, unsent.Entries()...):
 		f.Workspace.Warn(fmt.Errorf("the progress that was kept for %s is not sent: %s", h.ID, unsent.Data))
 	}
 }
