@@ -53,6 +53,7 @@ type State struct {
 	tips       map[string]string // object id of its ref, by inbox; only inboxes already read
 	newest     time.Time         // of the valid entries
 	named      []naming          // children named by holders
+	finish     fault.Hint        // how the offer of an unlogged handoff is finished
 	links      map[mark][]*Link  // see [Reader.marked]
 }
 
@@ -187,6 +188,11 @@ func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) 
 		return nil, err
 	}
 	s.cutChain()
+	if s.Phase() == Absent && s.Unlogged() {
+		if s.finish, err = rd.finish(ctx, home, s); err != nil {
+			return nil, err
+		}
+	}
 	// The lane says where the handoff is. A ref may still be in the inbox it left, or in one it
 	// never reached.
 	if s.Agent != s.To && s.Phase() != Ended && s.To != "" && s.To != p.Agent {
@@ -201,6 +207,24 @@ func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) 
 		s.tips = there.tips
 	}
 	return s, nil
+}
+
+// finish returns the hint that leads to the log of an unlogged offer: the clone that sent it delivers
+// it again. In a clone that is its own home, an offer that was cut off is finished before any hint is
+// given, so the log was lost.
+func (rd *Reader) finish(ctx context.Context, home Home, s *State) (fault.Hint, error) {
+	if IsLocal(home) {
+		return fault.Run("githandoff", "audit").Because("says what else the log has lost"), nil
+	}
+	for _, ref := range []string{refs.Sent(s.Agent, s.ID), refs.Outbox(s.Agent, s.ID)} {
+		switch tip, err := rd.Repo.Resolve(ctx, ref); {
+		case err != nil:
+			return fault.Hint{}, err
+		case tip != "":
+			return fault.Run("githandoff", "sync").Because("finishes it"), nil
+		}
+	}
+	return fault.Fact("githandoff sync in the clone of its sender finishes it"), nil
 }
 
 // readInboxes reads the possible inbox refs of a handoff: the one of the agent, and the one of
@@ -247,7 +271,7 @@ func (s *State) Err() error {
 		}
 		if s.Unlogged() {
 			return fault.New(fault.Conflict, fault.Unfinished, "handoff %s: its offer was cut off before it was logged", s.ID).
-				WithHints(fault.Run("githandoff", "sync").Because("finishes it, in the clone of its sender"))
+				WithHints(s.finish)
 		}
 		return fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is not there", s.ID)
 	case Ended:
