@@ -23,7 +23,7 @@ func DiskFault(err error) error {
 	case fault.As(err) != nil:
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fault.New(fault.Unavailable, fault.DiskFull, "%w", inWords(err)).
-			WithHints(fault.Fact("nothing was recorded: free some space, then run the same command again"))
+			WithHints(fault.Fact("free some space, then run the same command again"))
 	case errors.Is(err, fs.ErrPermission) && looked(err):
 		return fault.New(fault.Unavailable, fault.ReadOnly, "%w", err).
 			WithHints(fault.Fact("this user may not look there; if HOME or an XDG directory leads there, set it to a directory of this user"))

@@ -27,7 +27,7 @@ func TestDiskFull(t *testing.T) {
 		rc=0; "$2" resume || rc=$?
 		echo "resume: $rc"
 		rc=0; said=$("$2" repo add other https://example.com/other.git 2>&1) || rc=$?
-		echo "add: $rc, $(echo "$said" | grep -c '^hint: # nothing was recorded: free some space')"
+		echo "add: $rc, $(echo "$said" | grep -c '^hint: # free some space, then run the same command again')"
 		echo "inbox: $(git for-each-ref refs/handoffs/inbox | wc -l)"
 		rm "$1"/fill.*
 		test "$("$2" resume --json | cut -d'"' -f4)" = "$before"
@@ -39,7 +39,7 @@ func TestDiskFull(t *testing.T) {
 		find .git -name '*.lock' -size 0 -not -path '*/githandoff/*'; ls .git/githandoff/intents
 	`)
 	assert.Contains(t, out, "no space left on device\n")
-	assert.Contains(t, out, "hint: # nothing was recorded: free some space")
+	assert.Contains(t, out, "hint: # free some space, then run the same command again")
 	assert.Contains(t, out, "emit: 8\n")
 	assert.Contains(t, out, "resume: 8\n")
 	assert.Contains(t, out, "add: 8, 1\n")
@@ -72,10 +72,35 @@ func TestDiskFullBesideAHub(t *testing.T) {
 	`)
 	assert.Regexp(t, `warning: notes at origin are not merged: write an object: .*: no space left on device\n`, out)
 	assert.NotContains(t, out, "refuses")
-	assert.Contains(t, out, "unpack-objects failed: no space left on device\nhint: # nothing was recorded: free some space")
+	assert.Contains(t, out, "unpack-objects failed: no space left on device\nhint: # free some space, then run the same command again")
 	assert.Contains(t, out, "sync: 8\n")
 	assert.Contains(t, out, "resume: 8\n")
 	assert.Regexp(t, `acknowledged ho_\w+\nacknowledged ho_\w+\n$`, out)
+}
+
+// The hub takes a step, and then the disk of the clone is full. Nobody claims that nothing was recorded, and
+// the same command again is the step that was taken.
+func TestDiskFullAfterTheHub(t *testing.T) {
+	t.Parallel()
+	w := gittest.NewFixture(t)
+	boss, fixer := w.Pair(t)
+	fixer.Must(t, "resume", boss.Must(t, "emit", "--to", "fixer@origin", "--goal", "g"))
+	out := inNamespace(t, w, fixer, `
+		mount -t tmpfs -o size=3m tmpfs "$1"
+		cp -a . "$1/repo"; cd "$1/repo"
+		cat >../fill.sh <<-EOF
+			#!/bin/sh
+			for size in 64k 4k 1; do dd if=/dev/zero of="$1/fill.\$size" bs=\$size; done 2>/dev/null
+		EOF
+		hook=$(git config remote.origin.url)/hooks/post-receive
+		cp ../fill.sh "$hook"; chmod +x "$hook"
+		rc=0; "$2" ack 2>&1 || rc=$?
+		echo "ack: $rc"
+		rm "$hook" "$1"/fill.[0-9]*
+		"$2" ack
+	`)
+	assert.Contains(t, out, "no space left on device\nhint: # free some space, then run the same command again\nack: 8\n")
+	assert.Regexp(t, `\nho_\w+ already acknowledged at .*\n$`, out)
 }
 
 // A hub whose disk is full is told apart from one that refuses.
