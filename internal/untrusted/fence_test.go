@@ -39,6 +39,12 @@ func FuzzFence(f *testing.F) {
 	})
 }
 
+func TestFenceKeepsLines(t *testing.T) {
+	out, err := Fence(bytes.NewReader(make([]byte, 8)), "one\rtwo\r\nthree\n\rfour\x07", "by boss")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"one", "two", "three", "", "four\ufffd"}, strings.Split(string(out), "\n")[1:6])
+}
+
 // A text in a line for people stays in that line.
 func FuzzLine(f *testing.F) {
 	for _, s := range []string{"fixer", "a\nb", "\x1b[2J", "\u202e\u200b\u2028", "\xff", "é 漢 😀"} {

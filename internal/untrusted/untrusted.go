@@ -156,7 +156,7 @@ func Fence(random io.Reader, body, label string) ([]byte, error) {
 	if !strings.HasSuffix(body, "\n") {
 		body += "\n"
 	}
-	// Lines stay lines; other control characters are replaced.
+	// Lines stay lines, whatever ends them; other control characters are replaced.
 	body = strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
 			return r
@@ -165,7 +165,7 @@ func Fence(random io.Reader, body, label string) ([]byte, error) {
 			return '\uFFFD'
 		}
 		return r
-	}, strings.ReplaceAll(body, "\r\n", "\n"))
+	}, strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(body))
 	return fmt.Appendf(nil, "----- begin %s: data %s -----\n%s----- end %s -----\n", mark, label, body, mark), nil
 }
 
