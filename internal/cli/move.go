@@ -77,16 +77,21 @@ func (c *rerouteCommand) run(ctx context.Context) error {
 	if c.snap.take {
 		c.Snapshot = c.snap.taker(ws)
 	}
-	if c.Agent != nil {
+	done, err := move.New(ws).Reroute(ctx, c.Request)
+	if c.Agent != nil && moved(done) {
 		sender.AdviseReceiver(ctx, *c.Agent, ws.AliasOf(home))
 	}
-	done, err := move.New(ws).Reroute(ctx, c.Request)
 	return printMoved(c.app, done, err)
+}
+
+// moved reports whether the work goes on elsewhere.
+func moved(done *receipt.Result) bool {
+	return done != nil && done.State != nil && done.State.Receipt != nil
 }
 
 // printMoved prints where work goes on, also if it could not be delivered yet.
 func printMoved(a *app, done *receipt.Result, err error) error {
-	if done != nil && done.State != nil && done.State.Receipt != nil {
+	if moved(done) {
 		r := rowOf(done.State.Receipt, string(done.State.Receipt.Event))
 		r.Commit = done.State.LaneTip
 		a.Row(r, "%s", done.Next)

@@ -83,9 +83,6 @@ func (h *Handler) undecided(ctx context.Context, arg string) (*workspace.View, e
 //
 // An agent gets only work of its kinds. A request for help or for an explanation is no such work.
 func (h *Handler) Route(ctx context.Context, c *Case, to string, clarify bool) error {
-	if h.Advise != nil {
-		h.Advise(ctx, to, c.Home)
-	}
 	if env := c.Verified.Envelope(); env.Status != handoff.StatusBlocked && !clarify {
 		if err := h.Policy.CheckRequest(ctx, "", to, env.Target.Request); err != nil {
 			return err
@@ -103,6 +100,9 @@ func (h *Handler) Route(ctx context.Context, c *Case, to string, clarify bool) e
 		return err
 	}
 	c.State = s
+	if h.Advise != nil {
+		h.Advise(ctx, to, c.Home)
+	}
 	h.Receipts.Notes.Add(c.Verified.Envelope(), c.Verified.Sealed(), c.Home, s.Entries[len(s.Entries)-1].Record())
 	h.Receipts.Notes.Try(ctx)
 	return nil

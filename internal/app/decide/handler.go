@@ -29,7 +29,7 @@ type Handler struct {
 	Receipts   *receipt.Writer
 	Successors *successor.Maker
 
-	// Advise is called before a handoff is routed to an agent at its home; it may be nil.
+	// Advise is called after a handoff was routed to an agent at its home; it may be nil.
 	Advise func(ctx context.Context, agent string, home lifecycle.Home)
 }
 
