@@ -134,6 +134,15 @@ func goesTo(ws *workspace.Workspace, it *workspace.Item) string {
 	return ws.Aliases.NameOf(it.Record.Home)
 }
 
+// nameOfHome returns how a list for people names a home: its alias, "" for this repository, or its
+// id if no alias leads to it.
+func nameOfHome(ws *workspace.Workspace, alias, home string) string {
+	if alias != "" || home == "" || ws.Local.Is(home) {
+		return alias
+	}
+	return untrusted.Place(home)
+}
+
 // targetAt returns a target: an agent and, if its home is another repository, the alias of that.
 func targetAt(agent, alias string) string {
 	if alias == "" {
@@ -144,18 +153,19 @@ func targetAt(agent, alias string) string {
 
 // itemCells returns the columns of an item.
 func itemCells(ws *workspace.Workspace, it *workspace.Item, now time.Time, l *list) []output.Cell {
-	id, to := l.id(it.Place.ID), targetAt(it.Place.Agent, goesTo(ws, it))
+	id, at := l.id(it.Place.ID), goesTo(ws, it)
 	if it.Fault != nil {
-		return append([]output.Cell{id, output.State("refused")}, texts("", to, "", "", "", "")...)
+		return append([]output.Cell{id, output.State("refused")}, texts("", targetAt(it.Place.Agent, at), "", "", "", "")...)
 	}
-	at, holder, end := it.Record.At.UTC().Format(time.RFC3339), "", it.Record.Expires
+	to := targetAt(it.Place.Agent, nameOfHome(ws, at, it.Record.Home))
+	since, holder, end := it.Record.At.UTC().Format(time.RFC3339), "", it.Record.Expires
 	if !it.Record.Lease.IsZero() {
 		holder, end = untrusted.Name(it.Record.Actor), it.Record.Lease
 	}
 	deadline := end.UTC().Format(time.RFC3339)
 	if l.ForPeople() {
-		at, deadline = output.Ago(now, it.Record.At), left(now, end)
+		since, deadline = output.Ago(now, it.Record.At), left(now, end)
 	}
 	return append([]output.Cell{id, output.State(it.WordAt(now))},
-		texts(untrusted.Name(it.Record.From), to, untrusted.Task(it.Record.Task), at, holder, deadline)...)
+		texts(untrusted.Name(it.Record.From), to, untrusted.Task(it.Record.Task), since, holder, deadline)...)
 }

@@ -119,6 +119,12 @@ type status struct {
 type statusRow struct {
 	row
 	Alias string `json:"alias,omitempty"` // of its home, empty for this repository
+
+	at string // the alias, or the id of a home to which none leads
+}
+
+func (c *statusCommand) row(ws *workspace.Workspace, r row, alias string) statusRow {
+	return statusRow{r, alias, nameOfHome(ws, alias, r.Home)}
 }
 
 // heldRow is a claim recorded by this worktree.
@@ -176,7 +182,7 @@ func (c *statusCommand) statusOf(ws *workspace.Workspace, s *survey.Survey) *sta
 		out.Sent = append(out.Sent, c.sent(ws, one))
 	}
 	for _, it := range s.Items {
-		out.Open = append(out.Open, statusRow{itemRow(it, c.Now()), goesTo(ws, it)})
+		out.Open = append(out.Open, c.row(ws, itemRow(it, c.Now()), goesTo(ws, it)))
 	}
 	for _, seen := range s.Hubs {
 		r := hubRow{Alias: seen.Alias.Name, Repo: seen.Alias.RepoID}
@@ -190,10 +196,10 @@ func (c *statusCommand) statusOf(ws *workspace.Workspace, s *survey.Survey) *sta
 
 func (c *statusCommand) held(ws *workspace.Workspace, one *survey.Recorded) heldRow {
 	h := one.Holder
-	r := heldRow{statusRow: statusRow{row{
+	r := heldRow{statusRow: c.row(ws, row{
 		ID: h.ID, State: one.WordAt(c.Now()), To: h.Agent, Home: h.Home, At: handoff.FormatTime(h.At), Actor: h.Actor,
 		Lease: handoff.FormatTime(h.Lease), Principal: h.Principal, Token: h.Token,
-	}, ws.AliasOf(one.Home)}, Shown: h.Printed, work: one.Work}
+	}, ws.AliasOf(one.Home)), Shown: h.Printed, work: one.Work}
 	if one.State != nil && one.State.Offer != nil {
 		offer := one.State.Offer
 		r.From, r.Task, r.Parent, r.Digest, r.Expires = offer.From, offer.Task, offer.Parent, offer.Digest, handoff.FormatTime(offer.Expires)
@@ -219,7 +225,7 @@ func (c *statusCommand) sent(ws *workspace.Workspace, one *survey.Sent) statusRo
 	if one.Tip != nil {
 		rec, state = one.Tip.Record, one.Tip.WordAt(c.Now())
 	}
-	r := statusRow{rowOf(rec, state), ws.AliasOf(one.Home)}
+	r := c.row(ws, rowOf(rec, state), ws.AliasOf(one.Home))
 	r.To = one.Agent
 	if one.Tip != nil {
 		r.Ref, r.Commit = one.Tip.Ref, one.Tip.Commit

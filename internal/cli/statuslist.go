@@ -96,8 +96,8 @@ func (s *status) print(w io.Writer) error {
 	return nil
 }
 
-// place returns the inbox and, of another repository, its alias.
-func (r *statusRow) place() string { return targetAt(r.To, r.Alias) }
+// place returns the inbox and, of another repository, its alias, or its id if it has none.
+func (r *statusRow) place() string { return targetAt(r.To, r.at) }
 
 func nameOrNone(s string) string {
 	if s == "" {
