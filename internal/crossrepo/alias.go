@@ -163,7 +163,7 @@ func (as Aliases) read(name string) (*Alias, error) {
 	}
 	a, err := as.onePlace(&Alias{Name: name, target: name}, urls[0], push)
 	if err == nil && (len(urls) > 1 || len(own) > 1) {
-		return nil, errTwoPlaces(as, name)
+		return nil, errTwoPlaces(as, name, urls[0])
 	}
 	return a, err
 }
@@ -180,7 +180,7 @@ func (as Aliases) onePlace(a *Alias, url, push string) (*Alias, error) {
 	known := as.pinned(a.source)
 	oneHub := want == got || known.Is(want) && known.Is(got) // it may be fetched under one of its ids and pushed to under another
 	if err != nil || err2 != nil || !oneHub {
-		return nil, errTwoPlaces(as, a.Name)
+		return nil, errTwoPlaces(as, a.Name, url)
 	}
 	a.Prefix = cmp.Or(as.Repo.Config.Get(gitconfig.AliasPrefix(a.Name)), as.Repo.Config.Get(gitconfig.AliasPrefix(a.source)))
 	if a.Prefix != "" {

@@ -9,13 +9,14 @@ import (
 )
 
 // errTwoPlaces refuses a name that pushes to another place than it fetches from. The hints name one
-// of these places, for handoffs alone: the pinned one, if there is one.
-func errTwoPlaces(as Aliases, name string) error {
+// of these places, for handoffs alone: the pinned one, if there is one. url is one that the name is to
+// lead to.
+func errTwoPlaces(as Aliases, name, url string) error {
 	refusal := fault.New(fault.Usage, fault.PushURL, "%s pushes to one URL and fetches from another", name)
 	known, alias := as.pinned(name), inTargets(as, name)
 	var seen []string
 	var hints []fault.Hint
-	for _, url := range places(as, name) {
+	for _, url := range append(places(as, name), url, as.pushURL(url)) {
 		id, err := RepoID(as.insteadOf(url, "insteadof"), as.base())
 		to, err2 := RepoID(as.pushURL(url), as.base())
 		if err != nil || err2 != nil || id != to || slices.Contains(seen, id) || known.RepoID != "" && !known.Is(id) {
@@ -26,8 +27,11 @@ func errTwoPlaces(as Aliases, name string) error {
 			hints = append(hints, named.Hints[0]) // the place already has a name
 			continue
 		}
-		hints = append(hints, fault.Run("githandoff", "repo", "add", alias, URL(url).Bare()).
-			Because("sends handoffs there and takes them from there; git's own remote stays as it is"))
+		add := fault.Run("githandoff", "repo", "add", alias, URL(url).Bare()).Because("sends handoffs there and takes them from there")
+		if IsRemote(as.Repo.Config, name) {
+			add = add.Because("sends handoffs there and takes them from there; git's own remote stays as it is")
+		}
+		hints = append(hints, add)
 	}
 	if len(hints) == 0 {
 		hints = []fault.Hint{fault.See("repo add").Because("makes an alias with one URL for both")}
