@@ -388,6 +388,8 @@ func (w *Held) LiveClaim(ctx context.Context, h *Claim) (*Live, error) {
 		return nil, asNoAuthority(s.Err())
 	case st.Over != nil:
 		return nil, asNoAuthority(LostClaim(st))
+	case s.Phase() == lifecycle.Disputed:
+		return nil, asNoAuthority(s.Err())
 	case s.Claim == nil && s.Early != nil:
 		return nil, errNoAuthority(fault.NotYetValid, "handoff %s: %w", h.ID, s.Early)
 	case !h.Is(s.Claim), st.Moved():
