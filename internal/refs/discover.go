@@ -233,14 +233,14 @@ func notFound(r *Repo, err error) error {
 	return f.WithHints(fault.Fact("githandoff runs inside a git repository, or in the one that -C names"))
 }
 
-// lostWorktree returns how to bring back a linked worktree whose git directory is gone; nothing in
-// other cases.
+// lostWorktree returns how to bring back a linked worktree whose git directory is gone. Another
+// repository that git refuses is only named.
 func lostWorktree(place string) []fault.Hint {
 	git, err := GitDirOf(place)
 	worktrees := filepath.Dir(git)
 	switch {
 	case err != nil || exists(git) || filepath.Base(worktrees) != "worktrees":
-		return nil
+		return []fault.Hint{fault.Fact("this git cannot read the repository in %s: another version may, if its settings are in order", place)}
 	case exists(filepath.Dir(worktrees)):
 		return []fault.Hint{fault.Fact("git forgot this worktree: move its directory away, and git worktree add makes it again")}
 	}
