@@ -79,11 +79,12 @@ func (f *Handler) lose(ctx context.Context, h *work.Claim, refused error) error 
 	return refused
 }
 
-// tellUnsent warns of a kept step replaced by this one. A progress that had landed does not count:
-// only its answer was lost.
+// tellUnsent warns of a kept step replaced by this one. A kept step that had landed does not count: only
+// its answer was lost.
 func (f *Handler) tellUnsent(h *work.Claim, unsent *work.Step, done *receipt.Result) {
 	switch {
 	case unsent == nil:
+	case unsent.Event != record.Progressed && done != nil && done.Repeated:
 	case unsent.Event != record.Progressed:
 		f.Workspace.Warn(fmt.Errorf("the step that was kept for %s is not sent: %s", h.ID, strings.TrimSpace(string(unsent.Event)+" "+unsent.Data)))
 	case done == nil || !done.State.Progressed(h.Nonce, unsent.Entries()...):
