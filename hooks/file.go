@@ -18,7 +18,7 @@ const tempPattern = ".githandoff-*"
 // A file is an entry of the hooks directory: missing, a symbolic link or a regular file.
 type file struct {
 	exists bool
-	link   string // where a symbolic link points, else ""
+	link   string // target of a symbolic link; "" for a regular file
 	mode   fs.FileMode
 	data   []byte
 }

@@ -20,7 +20,7 @@ const (
 	Outdated State = "outdated" // our script, of another version or not executable
 	Edited   State = "edited"   // our script, changed by somebody since
 	Foreign  State = "foreign"  // somebody else's hook
-	Moved    State = "moved"    // somebody else's hook, which runs our script: it was moved aside
+	Moved    State = "moved"    // somebody else's hook, which moved our script aside and runs it
 	Called   State = "called"   // a hook, a hook manager or a setting of somebody else, which calls githandoff
 )
 
@@ -31,9 +31,9 @@ func (s State) Unused() bool { return s == Absent || s == Foreign }
 // needed or allowed.
 type Result struct {
 	Name          string
-	Path          string // of a setting, its key
+	Path          string // path of the hook, or of a manager's file; for a setting, its key
 	Before, After State
-	Backup        string // path of the kept hook, "" if there is none
+	Backup        string // path of the kept hook; "" if there is none
 }
 
 const (
@@ -53,8 +53,8 @@ type place struct {
 	name         string
 	path, backup string
 	hook, kept   file
-	shell        string   // of the hook that is or will be kept, see shellFor
-	asides       []string // paths of our own script where hook managers moved it to
+	shell        string   // words that start a shell for the hook that is or will be kept; "" for none, see shellFor
+	asides       []string // paths to which hook managers moved our own script
 	state        State
 }
 
@@ -167,7 +167,7 @@ func (p place) shellOfKept() string {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
-	data, _ := os.ReadFile(path) // what cannot be read runs as its file
+	data, _ := os.ReadFile(path) // an unreadable hook needs no shell of ours
 	return shellFor(data)
 }
 

@@ -10,11 +10,11 @@ import (
 
 // patterns match how a hook of others looks at its own name.
 type patterns struct {
-	shell *regexp.Regexp // first line of a script of sh, dash or bash
-	any   *regexp.Regexp // in any language
-	file  *regexp.Regexp // a line of a shell that means the file: it follows it as a symbolic link
-	asks  *regexp.Regexp // a line of a shell that asks for the name or the directory
-	says  *regexp.Regexp // a line of a shell that only prints it, or a comment
+	shell *regexp.Regexp // first line of a script for sh, dash or bash
+	any   *regexp.Regexp // how a script in any language asks for its own name
+	file  *regexp.Regexp // a shell line that takes $0 for a file, such as one that follows it as a symbolic link
+	asks  *regexp.Regexp // a shell line that asks for the name or the directory in $0
+	says  *regexp.Regexp // a shell line that only prints $0, or a comment
 }
 
 var look = sync.OnceValue(func() *patterns {

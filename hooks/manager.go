@@ -154,7 +154,7 @@ func MarkCalled(found []Result, worktree, dir string, commands Commands) (manage
 			continue
 		}
 		paths := []string{r.Path}
-		if managed && m.Name != simpleHooks { // which copies the line to the hook
+		if managed && m.Name != simpleHooks { // simple-git-hooks calls githandoff only once the line is copied into the hook
 			paths = append(paths, m.File(r.Name))
 		}
 		for _, path := range paths {
@@ -239,7 +239,7 @@ func camel(hook string) string {
 func call(hook, args string) string {
 	status := "true"
 	if hook == "pre-push" {
-		status = "[ $? -ne 7 ]" // the push is outside of the authority of the agent
+		status = "[ $? -ne 7 ]" // exit code 7: the push is outside the authority of the agent
 	}
 	return fmt.Sprintf("if command -v githandoff >/dev/null; then githandoff hook run %s%s || %s; fi", hook, args, status)
 }

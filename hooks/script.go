@@ -95,7 +95,7 @@ func render(name, exe, shell string) []byte {
 func text(name string) string {
 	data, err := scripts.ReadFile("script/" + name + ".sh")
 	if err != nil {
-		panic(err) // the name was checked, and the file is part of the program
+		panic(err) // the name was checked, and the script is embedded in the program
 	}
 	return string(data)
 }

@@ -53,7 +53,7 @@ func main() {
 	spareHeap()
 	info, _ := debug.ReadBuildInfo()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends what the first one could not
+	context.AfterFunc(ctx, stop) // after the first signal, a second one ends the process at once
 	code := cli.Main(ctx, cli.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Getenv: os.Getenv, Vars: os.Environ(), Now: time.Now, Random: rand.Reader, Version: stamped(info),

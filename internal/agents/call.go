@@ -37,11 +37,11 @@ type Call struct {
 	// Unread says why a tool call cannot be read; nil if it can.
 	Unread error
 
-	name   string   // of the event, as the client spells it in answers
-	args   []any    // of the tool: each value that the client may take them from
-	spelt  []string // paths of the files that the tool changes, in every reading
-	refs   []string // that it pushes
-	files  []string // that it changes, once they were looked up
+	name   string   // name of the event, as the client spells it in answers
+	args   []any    // arguments of the tool, in every reading that the client may choose
+	spelt  []string // paths of the files that the tool changes, as spelt in any of these readings
+	refs   []string // refs that the tool pushes
+	files  []string // absolute paths of the changed files, with links followed; nil until they were looked up
 	getenv func(string) string
 }
 
@@ -212,7 +212,7 @@ func readAll(in io.Reader) ([]byte, error) {
 }
 
 func newCall(c *Client, event string, p members, getenv func(string) string) *Call {
-	reason := p.text("reason") // of the end of a session
+	reason := p.text("reason") // why the session ended, in a session-end event
 	call := &Call{
 		Client: c, Event: c.event(event), name: event, getenv: getenv,
 		Session: p.text("session_id", "sessionId", "conversation_id"), Dir: cmp.Or(p.text("cwd"), p.root()),
@@ -223,7 +223,7 @@ func newCall(c *Client, event string, p members, getenv func(string) string) *Ca
 	if c.Name == "claude" {
 		call.Client = caller(c, p, getenv)
 	}
-	if call.Source == "new" { // Copilot CLI
+	if call.Source == "new" { // Copilot CLI calls it so
 		call.Source = "startup"
 	}
 	call.Attended = attended(call.Client, getenv)

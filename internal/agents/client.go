@@ -22,19 +22,19 @@ const (
 type form int
 
 const (
-	nested   form = iota // hookSpecificOutput, as Claude Code and Codex CLI
-	flat                 // members at the top, as Copilot CLI
-	decision             // hookSpecificOutput for context, decision and reason to refuse: Gemini CLI
-	both                 // nested and flat at once: Copilot CLI with the hooks of Claude Code
+	nested   form = iota // hookSpecificOutput, for Claude Code and Codex CLI
+	flat                 // members at the top level, for Copilot CLI
+	decision             // hookSpecificOutput for context; decision and reason for a refusal, for Gemini CLI
+	both                 // nested and flat at once, for Copilot CLI with the hooks of Claude Code
 	plugin               // what plugins/opencode/githandoff.js reads
-	cursor               // permission and agent_message
+	cursor               // permission and agent_message, for Cursor
 )
 
 // Client is a coding agent's program.
 type Client struct {
-	Name   string // as on the command line of "githandoff setup"
+	Name   string // name on the command line of "githandoff setup"
 	form   form
-	events map[string]Event // by the client's own name, in lower case
+	events map[string]Event // events by the client's own names, in lower case
 }
 
 // clients lists the programs and the documented names of their events; see docs/agents.md for

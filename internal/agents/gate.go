@@ -84,7 +84,7 @@ var workdirs = []string{"workdir", "workingdirectory", "cwd"}
 // The limits of a call. A hook has no time to follow the links of more targets, and no kernel opens
 // a longer path.
 const (
-	maxTargets = 500 // files and refs
+	maxTargets = 500 // files, each once for every possible directory, and refs
 	maxPaths   = 64 << 10
 	maxPath    = 4096
 )
@@ -216,7 +216,7 @@ func files(v any, onlyURI bool) []string {
 func reads(tool string) bool {
 	t := strings.ToLower(tool)
 	if i := strings.LastIndex(t, "__"); i >= 0 {
-		t = t[i+len("__"):] // without the name of its server
+		t = t[i+len("__"):] // drop the name of the MCP server
 	}
 	for _, w := range []string{"write", "edit", "replace", "create", "delete", "remove", "move", "rename", "update", "patch"} {
 		if strings.Contains(t, w) {
@@ -258,7 +258,7 @@ func below(worktree, file string) string {
 // takes the next "..". A missing part stays in the path, because a tool may create it.
 func resolved(path string) string {
 	if !filepath.IsAbs(path) {
-		return filepath.Clean(path) // of a client that does not say where it works
+		return filepath.Clean(path) // the client did not say where it works
 	}
 	at, links := "/", maxLinks
 	for rest := strings.Split(path, "/"); len(rest) > 0; {
@@ -282,7 +282,7 @@ func resolved(path string) string {
 	return at
 }
 
-const maxLinks = 40 // Linux follows as many, and opens no file behind more
+const maxLinks = 40 // Linux follows 40 links in a path, and fails at the next one
 
 // pushes lists the refs moved by the commands of a call, up to the limit and a few more.
 func (c *Call) pushes() []string {
@@ -313,7 +313,7 @@ func pushed(command string) []string {
 	for len(words) > 2 && words[0] == "-c" {
 		words = words[2:]
 	}
-	if words[0] != "push" { // after -C it is another repository, or an unknown one
+	if words[0] != "push" { // another command, or -C, which may lead to another repository
 		return nil
 	}
 	return destinations(words[1:])
@@ -347,7 +347,7 @@ func destinations(words []string) []string {
 	var refs []string
 	prefix := "refs/heads/"
 	for _, spec := range plain[min(1, len(plain)):] {
-		if spec == "tag" { // the name of one follows
+		if spec == "tag" { // the next word is the name of a tag
 			prefix = "refs/tags/"
 			continue
 		}

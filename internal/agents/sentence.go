@@ -24,9 +24,9 @@ const MaxNamed = 3
 // Handoff has the facts of a handoff for a sentence, and none of its content.
 type Handoff struct {
 	ID    handoff.ID
-	From  string    // its sender; empty unless this clone trusts the name
+	From  string    // sender; empty unless this clone trusts the name
 	Task  string    // the sender's key of the work
-	Lease time.Time // if it is held
+	Lease time.Time // end of the lease; zero if nobody holds the handoff
 	// Overdue is set if the lease has run out.
 	Overdue bool
 	// Earlier is set if it was held when the session began.
@@ -63,7 +63,7 @@ func (h Handoff) name(ends handoff.Ends, withFrom bool) string {
 
 // Waiting counts the handoffs an agent may take.
 type Waiting struct {
-	Known []Handoff // offers read, the oldest first
+	Known []Handoff // offers that were read, oldest first
 	// Lie is the number of handoffs in an inbox that is too crowded to be read, including claimed
 	// ones. It is 0 if Known is complete.
 	Lie int

@@ -21,7 +21,7 @@ type member struct {
 	value any
 }
 
-const mark = "\xef\xbb\xbf" // of UTF-8, before a text
+const mark = "\xef\xbb\xbf" // byte order mark of UTF-8
 
 // parse reads the JSON values of b, one after the other. It returns an error together with the
 // values before it.

@@ -21,17 +21,17 @@ type Session struct {
 	Home string
 	Dir  string
 	Path string   // PATH, with the githandoff to test in front
-	Env  []string // added to the client's
-	Args []string // added to the client's
+	Env  []string // added to the client's environment
+	Args []string // added to the client's arguments
 }
 
 // Client is a coding agent's program, as npm installs it.
 type Client struct {
 	Name     string
-	Package  string // with the version that is tested
-	Shell    string // regular expression of its tool that runs a command
+	Package  string // npm package and version to test
+	Shell    string // regular expression for the name of the tool that runs a command
 	ShellArg string
-	binary   string // below the directory of its package
+	binary   string // path of the program below the client's directory in $GITHANDOFF_AGENTS
 	run      func(s *Session, url string) (env, args []string)
 	prepare  func(s *Session, url string) error
 }
@@ -127,7 +127,7 @@ func (c Client) Apart(t testing.TB, s *Session, m *Model) (stdout, stderr string
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	env, args := c.run(s, m.URL)
-	cmd := exec.CommandContext(ctx, program, append(args, s.Args...)...) //nolint:gosec // what the test installed
+	cmd := exec.CommandContext(ctx, program, append(args, s.Args...)...) //nolint:gosec // the test installed this program
 	cmd.Dir = s.Dir
 	cmd.Env = append(s.Environ(), env...)
 	cmd.WaitDelay = 5 * time.Second

@@ -28,7 +28,7 @@ type Step struct {
 type Request struct {
 	Path string
 	Body string
-	Step int // number of the step that answered it; -1 for a request beside the work
+	Step int // number of the step that answered the request; -1 if it used up none
 }
 
 // Model is an endpoint that speaks the wire formats of Anthropic Messages, OpenAI

@@ -24,7 +24,7 @@ func (c Client) Screen(t testing.TB, s *Session, m *Model) {
 	require.NoError(t, trusted(s))
 	terminal := gittest.OpenTerminal(t, 40, 120)
 	env, _ := c.run(s, m.URL)
-	cmd := exec.Command(program, append([]string{"--permission-mode", "default"}, s.Args...)...) //nolint:gosec // what the test installed
+	cmd := exec.Command(program, append([]string{"--permission-mode", "default"}, s.Args...)...) //nolint:gosec // the test installed this program
 	cmd.Dir = s.Dir
 	cmd.Env = append(append(s.Environ(), env...), "TERM=xterm-256color")
 	require.NoError(t, terminal.Start(cmd))

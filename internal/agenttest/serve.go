@@ -41,7 +41,7 @@ type Server struct {
 	m       *Model
 	url     string
 	session string
-	log     string // path of its output
+	log     string // path of the server's output
 }
 
 // Serve starts an OpenCode with one session, in which tools run without asking. It ends
@@ -55,7 +55,7 @@ func (c Client) Serve(t testing.TB, s *Session, m *Model) *Server {
 		env[i] = strings.Replace(v, "OPENCODE_CONFIG_CONTENT={", `OPENCODE_CONFIG_CONTENT={"permission":"allow",`, 1)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, program, "serve", "--port", strconv.Itoa(port)) //nolint:gosec // what the test installed
+	cmd := exec.CommandContext(ctx, program, "serve", "--port", strconv.Itoa(port)) //nolint:gosec // the test installed this program
 	srv := &Server{t: t, m: m, url: fmt.Sprintf("http://127.0.0.1:%d", port), log: filepath.Join(s.Home, "serve.log")}
 	out, err := os.Create(srv.log)
 	require.NoError(t, err)
@@ -95,7 +95,7 @@ func (s *Server) Wait(turns int) {
 }
 
 func (s *Server) post(path, body string, limit time.Duration) ([]byte, error) {
-	client := &http.Client{Transport: &http.Transport{}, Timeout: limit} // no proxy: it is on loopback
+	client := &http.Client{Transport: &http.Transport{}, Timeout: limit} // without a proxy: the server is on loopback
 	r, err := client.Post(s.url+path, "application/json", strings.NewReader(body))
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ type offer struct {
 		Type     string                  `json:"type"`
 		Name     string                  `json:"name"`
 		Function struct{ Name string }   `json:"function"`
-		Tools    []struct{ Name string } `json:"tools"` // Codex CLI groups those of an MCP server
+		Tools    []struct{ Name string } `json:"tools"` // Codex CLI groups the tools of an MCP server
 	} `json:"tools"`
 }
 

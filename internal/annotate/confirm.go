@@ -16,8 +16,8 @@ import (
 // hub may have notes of many handoffs whose lanes are not here.
 type confirmer struct {
 	notes   *Notes
-	homes   workspace.HomeList // nil until the first line
-	lanes   map[string]bool    // whether this lane is here
+	homes   workspace.HomeList // nil until the first line is compared
+	lanes   map[string]bool    // whether this repository has a lane, by ref name
 	known   map[handoff.ID]*lifecycle.State
 	unknown map[handoff.ID]bool
 }
@@ -47,7 +47,7 @@ func (c *confirmer) confirmed(ctx context.Context, lines []string) ([]string, er
 func (c *confirmer) confirms(ctx context.Context, line string) (bool, error) {
 	e, err := notes.ParseLine(line)
 	if err != nil {
-		return false, nil //nolint:nilerr // what is no line of a note is not confirmed
+		return false, nil //nolint:nilerr // no lane confirms a malformed line
 	}
 	state, ok := c.known[e.ID]
 	if !ok {

@@ -31,7 +31,7 @@ type Workspace interface {
 type Notes struct {
 	Agent     string
 	Engine    *lifecycle.Engine
-	lines     map[string][]string // due notes, by code commit
+	lines     map[string][]string // lines still to be written, by code commit
 	Workspace Workspace
 }
 
@@ -85,7 +85,7 @@ func (n *Notes) Try(ctx context.Context) {
 }
 
 const (
-	maxCodeCommit = 1 << 20 // bytes of a code commit whose existence is asked
+	maxCodeCommit = 1 << 20 // bytes of a code commit that gets a note
 	noteRounds    = 60
 )
 
@@ -149,7 +149,7 @@ func (n *Notes) edits(ctx context.Context, message string, build func(tree strin
 // are the history, and each commit of a chain would keep a version of every note for ever.
 func (n *Notes) commit(w *collector, tree, message string) (string, error) {
 	if tree == "" {
-		tree, _ = w.Put("tree", nil) // a collector takes everything
+		tree, _ = w.Put("tree", nil) // Put of a collector never fails
 	}
 	raw, err := notes.Commit(tree, nil, n.Engine.Author.Actor+" <"+sign.Mail(n.Engine.Author.Actor)+">", n.Engine.Now().UTC().Truncate(time.Second), message)
 	if err != nil {
@@ -175,7 +175,7 @@ func (n *Notes) Restore(ctx context.Context) error {
 	for _, oid := range mine {
 		p, err := n.Engine.Verifier.ReloadOffer(ctx, oid)
 		if err != nil || p.Record.From != n.Agent {
-			continue // a hint for somebody else, or none at all
+			continue // not a valid offer of this agent
 		}
 		home, err := n.Workspace.Home(ctx, p.Record.Home)
 		if err == nil {

@@ -40,13 +40,13 @@ func (n *Notes) Share(ctx context.Context, hub *crossrepo.Hub) error {
 			return nil
 		}
 		refused := errors.Is(err, refs.ErrRefused)
-		if full := refs.DiskFault(err); !refused && fault.Is(full, fault.DiskFull) { // here, not there
+		if full := refs.DiskFault(err); !refused && fault.Is(full, fault.DiskFull) { // the disk here is full, not the hub's
 			n.Workspace.Warn(fmt.Errorf("notes at %s are not merged: %w", hub.Alias.Name, full))
 			return nil
 		}
 		if round == 3 || refused && onTop {
 			n.Workspace.Warn(fmt.Errorf("notes at %s are not merged: it refuses them: %s", hub.Alias.Name, crossrepo.GitSaid(err)))
-			return nil // deleting what is there would not help
+			return nil // to delete the hub's notes would not help
 		}
 		onTop = onTop || refused
 		if err := refs.Pause(ctx, round); err != nil {
@@ -83,7 +83,7 @@ func (n *Notes) fetch(ctx context.Context, hub *crossrepo.Hub) (before string, e
 		return before, nil
 	}
 	if before, err = n.Engine.Repo.Resolve(ctx, hub.NotesCopy()); err != nil {
-		before = "" // it leads to something large
+		before = "" // an unreadable ref counts as none
 	}
 	return before, hub.FetchNotes(ctx)
 }
@@ -96,13 +96,14 @@ func (n *Notes) errFetch(ctx context.Context, hub *crossrepo.Hub, err error) err
 	if _, down := hub.RemoteLanes(ctx); down != nil {
 		return down
 	}
-	if gitexec.Damaged(err, n.Engine.Repo.Objects) || gitexec.CouldNotStore(err) { // here: what is there does no harm
+	// The fault is in this clone: the hub's notes may be sound.
+	if gitexec.Damaged(err, n.Engine.Repo.Objects) || gitexec.CouldNotStore(err) {
 		n.Workspace.Warn(fmt.Errorf("notes at %s are not merged: this clone cannot take them: %s", hub.Alias.Name, crossrepo.GitSaid(err)))
 		return nil
 	}
-	if fault.As(err) != nil { // a refusal: git does not say it of the notes
+	if fault.As(err) != nil { // a refusal by githandoff explains itself
 		n.Workspace.Warn(fmt.Errorf("notes at %s are not merged: %w", hub.Alias.Name, err))
-		return nil //nolint:nilerr // it is the warning
+		return nil //nolint:nilerr // the warning has told the error
 	}
 	return n.warnBad(hub, fmt.Errorf("they cannot be fetched: %s", crossrepo.GitSaid(err)))
 }
@@ -112,7 +113,7 @@ func (n *Notes) warnBad(hub *crossrepo.Hub, err error) error {
 	if fault.As(err) == nil && strings.Contains(err.Error(), context.Canceled.Error()) {
 		return err
 	}
-	if fault.Is(err, fault.MissingObject) { // here, not there
+	if fault.Is(err, fault.MissingObject) { // this clone lacks the object, not the hub
 		n.Workspace.Warn(fmt.Errorf("notes at %s are not merged: %w", hub.Alias.Name, err))
 		return nil
 	}

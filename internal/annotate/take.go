@@ -15,24 +15,24 @@ import (
 
 // Limits of the reads of a hub's notes in one sync.
 const (
-	noteBatch   = 32768    // notes at a time
+	noteBatch   = 32768    // notes compared at a time
 	maxNotesIn  = 64 << 20 // bytes of notes to read
 	maxCleaned  = 16 << 20 // bytes of notes to correct at the hub
-	maxNewLanes = 256      // handoffs whose lanes are fetched for their lines
+	maxNewLanes = 256      // handoffs whose lanes are fetched to confirm lines
 )
 
 // sharing compares the notes of a hub with ours in one sync.
 type sharing struct {
-	tip    string // the hub's
-	theirs string // its tree; "" for none
+	tip    string // tip of the hub's notes; "" for none
+	theirs string // tree of the hub's notes; "" for none
 
-	take  map[string][]string // lines taken, by commit
-	give  map[string][]string // what the notes of these commits shall be at the hub
-	added map[string][]string // those of them with lines of ours, as they are without; nil: unchanged
+	take  map[string][]string // lines to take from the hub, by commit
+	give  map[string][]string // whole notes to set at the hub, by commit; an empty one is removed
+	added map[string][]string // for each note of give with lines of ours: the note without them; nil if that changes nothing
 
 	notes         *Notes
 	lanes         *confirmer
-	ours          string // tree
+	ours          string // tree of our notes
 	read, cleaned int
 }
 
@@ -90,7 +90,7 @@ func (s *sharing) compareBatch(ctx context.Context, batch []notes.Change) error 
 	if err != nil {
 		return err
 	}
-	var here []notes.Change // on commits of this repository
+	var here []notes.Change // changes to the notes on commits of this repository
 	var blobs []string
 	for i, c := range batch {
 		target, blob := kinds[2*i], kinds[2*i+1]
@@ -98,7 +98,7 @@ func (s *sharing) compareBatch(ctx context.Context, batch []notes.Change) error 
 			return refs.Missing("note " + c.Blob)
 		}
 		if c.Blob != "" && (blob.Type != "blob" || blob.Size > notes.MaxNote) {
-			s.give[c.Target], c.Blob = []string{}, "" // it is no note
+			s.give[c.Target], c.Blob = []string{}, "" // the object is no note: the hub is to remove it
 		}
 		if target.Type != "commit" {
 			continue

@@ -20,17 +20,17 @@ const (
 	// notesOf begins the line with the source in a commit of shown notes.
 	notesOf = "Notes-Of: "
 
-	maxUnmarked = 64       // commits of others, such as git's own, to look behind
-	fewUnmarked = 16       // of them to look behind each time
+	maxUnmarked = 64       // commits without our mark, such as git's own, among which our newest is searched
+	fewUnmarked = 16       // of these, after which a new commit of ours pays
 	maxTidied   = 32 << 20 // bytes of others' notes to keep
 )
 
 // tidied is the tree of our notes in form.
 type tidied struct {
 	tree string
-	ours string // our own newest commit; "" if none was found
-	was  string // the tree as it stands
-	far  bool   // it is worth a commit of its own, for the next look to find
+	ours string // our newest commit; "" if none was found
+	was  string // tree of the tip before it was tidied
+	far  bool   // our newest commit is missing or far behind: write a new one even if no note changes
 }
 
 // tidy brings the notes at tip into form: git writes notes when commits are rewritten, people
@@ -59,7 +59,7 @@ func (n *Notes) tidy(ctx context.Context, tip string, w *collector) (tidied, err
 		}
 		oid = gitobj.FirstParent(raw)
 	}
-	t.was, _ = notes.Root(ctx, w, tip) // only a commit has notes
+	t.was, _ = notes.Root(ctx, w, tip) // a tip that is not a commit has no notes
 	if t.ours == "" {
 		t.far = true
 	} else {
@@ -139,7 +139,7 @@ func (n *Notes) shownEdit(ctx context.Context, tree string, w *collector) ([]ref
 		return nil, nil
 	}
 	next, err := n.bring(ctx, w, of, tree, shown)
-	if err != nil && of != "" { // what it was derived from may be gone
+	if err != nil && of != "" { // the tree from which the shown notes were made may be gone
 		next, err = n.bring(ctx, w, "", tree, "")
 	}
 	if err != nil {

@@ -115,9 +115,9 @@ func (m *Memory) show(ctx context.Context, lane refs.Ref, v Visitor) error {
 // reading reads the entries of sound lanes, ahead where there are many.
 type reading struct {
 	repo  *refs.Repo
-	lanes []string          // the sound lanes whose entries are still to come, in their order
-	known map[string]*known // these lanes, by name
-	line  *refs.Stream      // nil if it does not pay
+	lanes []string          // sound lanes whose entries are yet to be read, in order
+	known map[string]*known // sound lanes, by name
+	line  *refs.Stream      // reads the entries ahead; nil if they are few, or it could not start
 }
 
 func (m *Memory) read(ctx context.Context) *reading {
@@ -143,7 +143,7 @@ func (m *Memory) read(ctx context.Context) *reading {
 		}
 	}, record.MaxCommit)
 	if r.line != nil {
-		r.line.Reuse() // a record has its own memory
+		r.line.Reuse() // a parsed record keeps nothing of these bytes
 	}
 	return r
 }

@@ -45,12 +45,12 @@ type Memory struct {
 	home    lifecycle.Home
 	opened  time.Time
 
-	lanes map[string]*known // of the file; empty if it does not count
-	clean string            // of the file: digest of the clean refs; "" for none
-	next  map[string]*known // of this audit
+	lanes map[string]*known // lanes in the file; empty if the file does not count
+	clean string            // digest of the clean refs in the file; "" for none
+	next  map[string]*known // lanes for the next file, by name
 
-	unchanged bool     // all refs are the clean ones of the file
-	reading   *reading // nil until it begins
+	unchanged bool     // all refs are as in the file's clean state
+	reading   *reading // nil until the first lane is read
 }
 
 // known remembers one lane at one tip.
@@ -59,7 +59,7 @@ type known struct {
 	sound     bool
 	newest    time.Time
 	homes     []string
-	entries   []lifecycle.LearnedEntry // all of a sound lane; else those with a known signature
+	entries   []lifecycle.LearnedEntry // of a sound lane, all; of any other, those with a known signature
 }
 
 // Open reads the memory of a home, for audits by a state machine. Program stands for the rules of

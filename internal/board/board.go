@@ -18,7 +18,7 @@ import (
 type Row struct {
 	ID, Short, State       string
 	From, To, Holder, Task string
-	Parent                 string // id of the handoff it follows from
+	Parent                 string // id of the handoff from which this one follows
 	At, Deadline           time.Time
 }
 
@@ -64,19 +64,19 @@ type Board struct {
 
 	width, height int
 	mode          mode
-	rows          []Row // all
-	shown         []Row // let through by the filter, chains together
-	depth         []int // of each in its chain
+	rows          []Row // all handoffs
+	shown         []Row // rows that the filter lets through, chains together
+	depth         []int // of each shown row in its chain
 	cursor        int
 	selected      place
-	left          Row // the one which went away under the cursor
+	left          Row // row that went away under the cursor
 	filter, input string
-	begun         Row      // for which a prompt was opened, as it was then
-	confirm       []string // command for y
-	question      string   // about it
-	reader        reader   // of a text
+	begun         Row      // row for which a prompt was opened, as it was then
+	confirm       []string // command that y runs
+	question      string   // asks whether to run it
+	reader        reader   // shows a text in the mode reading
 	said          string   // outcome of the last command
-	unread        string   // a text that came while a line was typed
+	unread        string   // text to show as soon as nobody is typing a line
 	syncing       bool
 	synced        time.Time
 }
@@ -156,7 +156,7 @@ func (b *Board) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		b.show()
 		return b, cmd
 	case tea.PasteMsg:
-		switch b.mode { // elsewhere it presses no keys
+		switch b.mode { // in other modes, pasted text presses no keys
 		case filtering:
 			b.filter += oneLine(msg.Content)
 		case answering:

@@ -62,14 +62,14 @@ func steps(page, all int) map[string]int {
 
 // command handles a key in the list.
 func (b *Board) command(key string) tea.Cmd {
-	b.said = "" // it was read
+	b.said = "" // the next key dismisses the message
 	if by, ok := steps(b.room(), len(b.shown))[key]; ok {
-		b.left = Row{} // a person who moves the cursor sees where it is
+		b.left = Row{} // a person who moves the cursor sees the row under it
 		b.move(by)
 		return nil
 	}
 	switch key {
-	case "esc": // it clears: b.said above, and the filter
+	case "esc": // esc clears the message, above, and the filter
 		b.filter = ""
 		b.choose()
 	case "q":
@@ -168,11 +168,11 @@ func (b *Board) typed(k tea.KeyPressMsg) tea.Cmd {
 			break
 		}
 		if b.said = b.begun.outdated(b.rows, "your answer was not sent"); b.said != "" {
-			return nil // and the text stays
+			return nil // the mode stays, so the typed text is not lost
 		}
 		b.mode = listing
 		if strings.HasPrefix(b.input, "@") {
-			b.input = "@" + b.input // what was typed names no file
+			b.input = "@" + b.input // @@ begins a text that begins with @, and names no file
 		}
 		return b.run(false, "route", b.begun.ID, "--answer="+b.input)
 	case "backspace":
@@ -244,7 +244,7 @@ func (b *Board) choose() {
 			add(r, 0)
 		}
 	}
-	for _, r := range matching { // of a circle
+	for _, r := range matching { // rows whose parents form a circle are not shown yet
 		add(r, 0)
 	}
 	b.cursor = max(0, slices.IndexFunc(b.shown, func(r Row) bool { return r.place() == b.selected }))

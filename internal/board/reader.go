@@ -5,9 +5,9 @@ import "fmt"
 // reader shows a text, page by page if it is longer than the terminal.
 type reader struct {
 	raw   string
-	lines []string // no wider than the terminal
+	lines []string // wrapped to the width of the terminal
 	top   int      // first line on the screen
-	page  int      // how many lines fit
+	page  int      // number of lines that fit
 }
 
 // open begins to read a text.

@@ -29,7 +29,7 @@ func (b *Board) Screen() string {
 	if b.mode == reading {
 		out = append(out, b.reader.visible()...)
 	} else {
-		if b.height > 2 { // else a row is worth more
+		if b.height > 2 { // on two lines or less, a row is worth more than the title
 			out = append(out, b.title())
 		}
 		fit := columnsOf(b.shown, b.width)
@@ -83,7 +83,7 @@ func (b *Board) title() string {
 	for i, part := range parts[1:] {
 		longer := text + "  " + part
 		if more := i+2 < len(parts); ansi.StringWidth(longer) > b.width || more && ansi.StringWidth(longer+" …") > b.width {
-			text += " …" // a count is not cut from its word
+			text += " …" // a count is never printed without its word
 			break
 		}
 		text = longer

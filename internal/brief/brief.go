@@ -36,7 +36,7 @@ func Text(env *handoff.Envelope) string {
 			}
 		}
 	}
-	if !untrusted.IsTask(env.Task) { // else it stands in front of the fence
+	if !untrusted.IsTask(env.Task) { // a task that is a key is printed outside the fence
 		field("Task", env.Task)
 	}
 	if env.Status != handoff.StatusComplete {
@@ -44,7 +44,7 @@ func Text(env *handoff.Envelope) string {
 	}
 	field("Goal", env.Goal)
 	field("Summary", env.Summary)
-	if env.Target.Reason != env.Goal { // one sentence is said once
+	if env.Target.Reason != env.Goal { // a reason equal to the goal is not repeated
 		field("Reason", env.Target.Reason)
 	}
 	field("Blocked by", env.BlockedReason)
@@ -128,9 +128,9 @@ func Commands(env *handoff.Envelope, show string) string {
 
 const (
 	shortValue = 200  // bytes of a value shown in the prompt
-	shortExtra = 2048 // bytes of all members shown of another system's document
+	shortExtra = 2048 // bytes of all members shown from another system's document
 
-	absentMembers = "absent" // in origin.extra: a list of members that the document does not have
+	absentMembers = "absent" // lists in origin.extra the members that the document does not have
 )
 
 // aside writes the rare members of an envelope, and another system's members without a place
@@ -229,7 +229,7 @@ func extraText(value any) string {
 
 func rawText(value any) string {
 	b, err := json.Marshal(value)
-	if err != nil { // cannot be: it was read from JSON
+	if err != nil { // cannot happen: the value was read from JSON
 		return ""
 	}
 	return string(b)
