@@ -53,7 +53,7 @@ var ofAgents = []mutant{
 		`if at := resolved(p); at != found[len(found)-1] {`, `if at := resolved(p); at == "" {`, "./internal/cli -run TestScript/hook_agent_elsewhere"),
 	without("a call that cannot be read needs everything", "internal/app/agenthook/handler.go",
 		`	if call.Unread != nil {
-		scopes = []string{"repo.write:*", "repo.push:*"} // all that a hook reads of one
+		scopes = []string{"repo.write:*", "repo.push:*"} // an unreadable call may write or push anything
 	}
 `, ``, inScript+"hook_agent_unread"),
 	without("a call that cannot be read is no silence", "internal/app/agenthook/ground.go",

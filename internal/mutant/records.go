@@ -24,7 +24,7 @@ var ofRecords = []mutant{
 	without("what quotes a sealed handoff is sealed, although it names no parent", "internal/app/emit/follow.go",
 		`parent = env.Lineage[n-1].ID`, `return nil`, inScript+"emit_lineage"),
 	without("what follows from a claim that cannot be read is not sent", "internal/app/emit/follow.go",
-		`			return err // nobody can tell whether what is held was sealed`, `			return nil`, inScript+"emit_unreadable_claim"),
+		`			return err // whether the held handoff was sealed is unknown`, `			return nil`, inScript+"emit_unreadable_claim"),
 	without("a lane entry is the record of its inbox commit", "internal/lifecycle/replay.go",
 		`if sameRecord(link.Commit, entry.Commit) {`, `if true {`, inLifecycle+"TestOneRecordTwice"),
 	without("only the key of an entry can dispute it from the inbox", "internal/lifecycle/replay.go",

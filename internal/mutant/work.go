@@ -71,7 +71,7 @@ var ofWork = []mutant{
 	without("a handoff that was delivered is not withdrawn as one that was not", "internal/app/move/move.go",
 		`return e.Record().Payload == ref.OID }`, `return e.Record().Payload == "" && ref.OID == "" }`, inScript+"revoke_doubt"),
 	without("what can never be delivered does not stay in the outbox", "internal/app/emit/emit.go",
-		`if fault.Is(err, fault.Replayed) { // another one`, `if fault.Is(err, fault.Replayed) && false { // another one`,
+		`if fault.Is(err, fault.Replayed) { // another`, `if fault.Is(err, fault.Replayed) && false { // another`,
 		"./internal/attack -run TestRefusedReplyLeavesNothing"),
 	without("a receipt names no reply of somebody else", "internal/app/finish/followup.go",
 		`case offer.Key == f.Engine.Author.Signer.KID() && offer.Parent == h.ID:`, `case true:`, "./internal/attack -run TestReplyOfAnother"),

@@ -43,7 +43,7 @@ func (r *Request) reviewed(routes []route) []Finding {
 	var all []Finding
 	for _, o := range routes {
 		if o.plugin {
-			continue // its hooks have keys of their own
+			continue // the hooks of a plugin have keys of another form
 		}
 		if o.project && !config.trusts(r.Worktree) && !config.trusts(filepath.Dir(r.CommonDir)) {
 			all = append(all, Finding{
@@ -82,7 +82,7 @@ func hookKeys(b []byte) []string {
 		} `json:"hooks"`
 	}
 	if json.Unmarshal(b, &file) != nil {
-		return nil // "setup --check" says so
+		return nil // "setup --check" reports a malformed file
 	}
 	var keys []string
 	for event, groups := range file.Hooks {
@@ -117,7 +117,7 @@ func (c *codexConfig) reviewed(path, key string) bool {
 // trusts reports whether the configuration trusts the repository in a directory.
 func (c *codexConfig) trusts(dir string) bool { return c.Projects[dir].TrustLevel == "trusted" }
 
-const shellTime = time.Minute // for a login shell to start
+const shellTime = time.Minute // limit for the start of a login shell
 
 // loginShell checks whether the shell in which Codex CLI runs commands finds githandoff. Profiles
 // often set PATH again.
@@ -128,12 +128,12 @@ func (r *Request) loginShell(ctx context.Context) []Finding {
 	code, err := r.Run(ctx, []string{shell, "-lc", "command -v githandoff >/dev/null 2>&1"})
 	switch {
 	case err != nil || ctx.Err() != nil:
-		return nil // there is no such shell, or it does not start: nothing was learnt of PATH
+		return nil // a shell that is missing or does not start says nothing about PATH
 	case code == 0:
 		return []Finding{{Client: "codex", OK: true, Text: "a login shell (" + shell + " -l) finds githandoff"}}
 	}
 	hint := fault.Fact("add the directory of %s to PATH in %s", r.Binary, profile)
-	if dir := filepath.Dir(r.Binary); !strings.Contains(dir, ":") { // which no PATH can name
+	if dir := filepath.Dir(r.Binary); !strings.Contains(dir, ":") { // no PATH can name a directory with a colon
 		line := "export PATH=" + fault.Arg(dir) + `:"$PATH"`
 		hint = fault.Run("sh", "-c", `printf '\n%s\n' "$1" >>"$2"`, "sh", line, profile).Because("adds its directory to PATH")
 	}
@@ -154,7 +154,7 @@ func (r *Request) shell() (program, profile string) {
 	}
 	for _, name := range []string{".bash_profile", ".bash_login"} {
 		if path := filepath.Join(r.Home, name); read(path) != nil {
-			return "bash", path // bash reads only the first of them
+			return "bash", path // bash reads only the first of these files
 		}
 	}
 	return "bash", filepath.Join(r.Home, ".profile")

@@ -22,12 +22,12 @@ import (
 // Request is the place to check.
 type Request struct {
 	Home, ConfigHome    string // absolute directories of this user
-	Worktree, CommonDir string // of the repository
-	Log                 string // agent.log of the worktree
+	Worktree, CommonDir string // top of the work tree; git's common directory
+	Log                 string // path of the worktree's agent.log
 	Binary              string // absolute path of this program
 	Vars                []string
 	Getenv              func(string) string
-	Setting             func(key string) string // of git, "" for none
+	Setting             func(key string) string // value of a git setting; "" for none
 	Now                 time.Time
 
 	// Wrote reports whether setup wrote a file, and so can remove it again.
@@ -38,10 +38,10 @@ type Request struct {
 
 // Finding is the result of one check.
 type Finding struct {
-	Client string // "" of all of them
+	Client string // "" if the finding concerns all clients
 	OK     bool
 	Text   string     // one line; parts of it come from files
-	Hint   fault.Hint // of a problem
+	Hint   fault.Hint // how to solve the problem; zero if OK
 }
 
 // Look goes through the checks.
@@ -93,7 +93,7 @@ func (r *Request) settings() []Finding {
 type route struct {
 	path    string
 	project bool
-	plugin  bool // path only lists it
+	plugin  bool // path lists the plugin, and holds none of its hooks
 	owner   string
 }
 
@@ -187,7 +187,7 @@ func (r *Request) gone(client string, routes []route) []Finding {
 	var all []Finding
 	for _, o := range routes {
 		if o.project || o.plugin {
-			continue // they name no path
+			continue // hooks of a project or a plugin name no path
 		}
 		found := program().FindSubmatch(read(o.path))
 		if found == nil {
@@ -195,7 +195,7 @@ func (r *Request) gone(client string, routes []route) []Finding {
 		}
 		var path string
 		if json.Unmarshal(slices.Concat([]byte(`"`), found[1], found[2], []byte(`"`)), &path) != nil {
-			continue // not a line of setup
+			continue // setup did not write this text
 		}
 		path = strings.ReplaceAll(strings.Trim(path, "'"), `'\''`, "'")
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

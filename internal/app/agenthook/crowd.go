@@ -43,7 +43,7 @@ func (c crowd) lacks(ids []handoff.ID) []handoff.ID {
 		return slices.Clone(ids)
 	}
 	var rest []handoff.ID
-	at := 0 // everything before it is smaller than the next id
+	at := 0 // entries of c before at are smaller than the next id
 	for _, id := range ids {
 		for at < len(c) && string(c[at:at+handoff.IDLen]) < string(id) {
 			at += lineLen

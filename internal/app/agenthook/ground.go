@@ -26,10 +26,10 @@ const maxViewAge = 10 * time.Minute
 // Ground is the set of files behind a session's answers. If they have not changed, it tells
 // without git that an answer would be empty. Otherwise the answer is worked out.
 type Ground struct {
-	GitDir    string   // of the worktree
-	CommonDir string   // of the repository
-	Files     []string // of git's configuration and of this user's trust
-	Said      []string // what the environment and the command line say of both
+	GitDir    string   // git directory of the worktree
+	CommonDir string   // git's common directory
+	Files     []string // files with git's configuration and this user's trust list
+	Said      []string // agent and git configuration given by the command line and the environment
 	Now       func() time.Time
 }
 
@@ -72,7 +72,7 @@ func (g *Ground) held() ([]handoff.ID, error) {
 // View is the state of everything behind a session's answers, at one moment.
 type View struct {
 	inboxes    []string
-	at         time.Time // before any of it was looked at, by the clock of this process
+	at         time.Time // before the first look, by the clock of this process
 	base, refs footprint.Print
 }
 
@@ -120,7 +120,7 @@ func (g *Ground) Listen(v *View, inboxes []string) {
 	}
 	v.inboxes, v.refs = inboxes, footprint.Of(refs.Kept(g.CommonDir, inboxes, lanes)...)
 	if err != nil {
-		v.refs.Newest = v.at.Add(time.Hour) // never settled
+		v.refs.Newest = v.at.Add(time.Hour) // the claims could not be listed: the view must not count as settled
 	}
 }
 
@@ -130,7 +130,7 @@ func (g *Ground) Quiet(call *agents.Call, stamp *Stamp) bool {
 	switch call.Event {
 	case agents.BeforeTool:
 		if call.Unread == nil && len(call.Scopes(string(filepath.Separator))) == 0 {
-			return true // of no file, wherever the worktree is
+			return true // the call needs no scope, wherever the worktree is
 		}
 		return g.holdsNothing()
 	case agents.BeforeCut:

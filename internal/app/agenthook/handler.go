@@ -64,8 +64,8 @@ func SettingsOf(config refs.Config) Settings {
 
 // The budgets for text added to a session, in bytes.
 const (
-	maxPeek    = 2000 // at its start, where the user asked for it
-	maxCompact = 4000 // after a compaction: held handoffs are printed again
+	maxPeek    = 2000 // at the start of a session, if handoff.session is peek
+	maxCompact = 4000 // after a compaction, when held handoffs are printed again
 )
 
 // maxRead bounds the offers read by one call. Of an inbox with more, only the number is told.
@@ -77,7 +77,7 @@ type Handler struct {
 	Settings Settings
 	Stamp    *Stamp
 	Warn     func(error) // called with errors which do not prevent an answer
-	View     *View       // of the ground, from before the worktree was asked; nil where it cannot be told
+	View     *View       // the ground before the worktree was asked; nil if it is unknown
 }
 
 // Handle returns the answer to a call; nil for none. A fact which could not be recorded in the
@@ -285,7 +285,7 @@ func (h *Handler) lost(ctx context.Context) (string, error) {
 func (h *Handler) gate(ctx context.Context, call *agents.Call) ([]byte, error) {
 	scopes := call.Scopes(h.Worktree.Top())
 	if call.Unread != nil {
-		scopes = []string{"repo.write:*", "repo.push:*"} // all that a hook reads of one
+		scopes = []string{"repo.write:*", "repo.push:*"} // an unreadable call may write or push anything
 	}
 	if len(scopes) == 0 {
 		return nil, nil

@@ -142,7 +142,7 @@ func (l *Local) standing(ctx context.Context) ([]*work.Standing, error) {
 	}
 	var all []*work.Standing
 	for _, h := range held {
-		if h.Actor != l.work.Agent || h.Finished() { // its end waits for its hub
+		if h.Actor != l.work.Agent || h.Finished() { // a finished claim only waits for its hub
 			continue
 		}
 		st, err := l.work.Standing(ctx, h)

@@ -32,7 +32,7 @@ func Places(call *agents.Call, dir string, vars []string) []Place {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	here, _ := refs.Locate(dir, vars) // without a top where the files do not tell
+	here, _ := refs.Locate(dir, vars) // here.Top is empty if the files do not show it
 	files := map[string][]string{}
 	var tops []string
 	for _, file := range call.Files() {

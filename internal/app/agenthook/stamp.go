@@ -29,10 +29,10 @@ const maxStamp = 256
 // Stamp remembers what one session of an agent was told. To lose it costs a repeated
 // line, so it is written without a sync.
 type Stamp struct {
-	Told     []handoff.ID `json:"told,omitempty"`     // announced offers
+	Told     []handoff.ID `json:"told,omitempty"`     // offers that were announced
 	Held     []handoff.ID `json:"held,omitempty"`     // claims at the last event
-	Reminded []handoff.ID `json:"reminded,omitempty"` // claims it was reminded of at the end of a turn
-	Lost     []handoff.ID `json:"lost,omitempty"`     // claims whose end it was told
+	Reminded []handoff.ID `json:"reminded,omitempty"` // claims of which the session was reminded at the end of a turn
+	Lost     []handoff.ID `json:"lost,omitempty"`     // claims whose end was told to the session
 
 	// Crowd is set if the session was told only the number of a crowded inbox. A file beside the
 	// stamp has its ids.
@@ -46,8 +46,8 @@ type Stamp struct {
 
 	path   string
 	dirty  bool
-	crowd  crowd     // to be written
-	looked time.Time // by the clock of this process: Taken is to be set
+	crowd  crowd     // ids to write to the file beside the stamp; empty for none
+	looked time.Time // when the ground was viewed, by this process's clock; encode sets Taken from it, unless zero
 }
 
 // LoadStamp reads the stamp of a session below dir, the directory "sessions" among githandoff's
@@ -109,7 +109,7 @@ func (s *Stamp) write() error {
 
 // replace writes a new file beside the old one and exchanges them.
 func replace(path string, write func(*os.File) error) error {
-	temp := fmt.Sprintf("%s.%d", path, os.Getpid()) // another hook of the session may write as well
+	temp := fmt.Sprintf("%s.%d", path, os.Getpid()) // another hook of the session may write at the same time
 	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func replace(path string, write func(*os.File) error) error {
 // of the file system, perhaps of another machine, and this process's.
 func (s *Stamp) encode(f *os.File) error {
 	if !s.looked.IsZero() {
-		now := time.Now() //nolint:forbidigo // compared with the time of a new file
+		now := time.Now() //nolint:forbidigo // compared with the time that the file system gave the new file
 		info, err := f.Stat()
 		if err != nil {
 			return err

@@ -11,8 +11,8 @@ import (
 type Taken struct {
 	agents.Handoff
 	Text  string // as "githandoff resume" prints it
-	Again bool   // an earlier call took it, or another session of this worktree meanwhile
-	Shown func() // is called where the answer holds the text
+	Again bool   // an earlier call, or meanwhile another session of this worktree, took the handoff
+	Shown func() // called once the answer holds Text
 }
 
 // after returns the text after an announcement of so many bytes.

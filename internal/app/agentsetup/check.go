@@ -16,7 +16,7 @@ type Finding struct {
 	Client string
 	OK     bool
 	Text   string     // one line for people
-	Hint   fault.Hint // of a problem
+	Hint   fault.Hint // how to solve the problem; zero if OK
 }
 
 // Present lists the clients run here by this user: each makes a directory in the home directory
@@ -114,7 +114,7 @@ func (r *Request) otherRoutes(client string, changes []*Change) []Finding {
 		add(fmt.Sprintf("a plugin (%s)", plugins[client]), ours.Because("leaves those of the plugin"))
 	}
 	if !here {
-		return nil // the other way is the only one
+		return nil // without hooks in the checked scope, no other route is a second one
 	}
 	slices.SortFunc(all, func(a, b Finding) int { return strings.Compare(a.Text, b.Text) })
 	return all

@@ -26,9 +26,9 @@ const (
 
 // The extras, which are set up only if they are asked for.
 const (
-	MCP     = "mcp"     // the server of tools
-	Wake    = "wake"    // an arriving handoff wakes a session waiting for its user
-	Approve = "approve" // the tools of the server run unasked
+	MCP     = "mcp"     // the MCP server with githandoff's tools
+	Wake    = "wake"    // an arriving handoff wakes a session that waits for its user
+	Approve = "approve" // the tools of the MCP server run without asking
 )
 
 // Parts lists the parts that can be left out.
@@ -47,18 +47,18 @@ type wanted struct {
 	path         string
 	own          []byte
 	entries      []entry
-	fresh        []byte // content of a missing shared file
-	block        string // a marked paragraph of a text file
-	toml         bool   // the block is our table in a file of TOML
-	root         string // of the work tree that the file has to stay in; "" for a file of the user
+	fresh        []byte // content to give a shared file that is missing
+	block        string // marked paragraph of a text file, or table of a TOML file
+	toml         bool   // block is a table of a TOML file
+	root         string // work tree that the file must not leave; "" for a file of the user
 }
 
 // entry is an element of a list in a shared JSON file.
 type entry struct {
-	list   []string // path of members to the list
+	list   []string // names of the members that lead to the list
 	value  any
-	mark   string // a text in it by which it is found again
-	member bool   // list leads to the value itself: a member of an object
+	mark   string // text within the entry by which it is found again
+	member bool   // list leads to a member of an object: value is that member, and no element
 }
 
 // in reports whether a text has the entry: the member, or its mark in a string of the list.
@@ -163,7 +163,7 @@ func (r *Request) projectFiles(client string) ([]wanted, error) {
 		w, err = r.whole(client, at(".opencode", "plugins", "githandoff.js"), "opencode/githandoff.js")
 	case "copilot":
 		if slices.Contains(r.Clients, "claude") || r.claudeHooks() != "" {
-			return skill, nil // it runs the hooks of .claude/settings.json as well
+			return skill, nil // Copilot CLI runs the hooks of .claude/settings.json as well
 		}
 		w, err = r.whole(client, at(".github", "hooks", "githandoff.json"), "copilot/githandoff.json")
 	case "cursor":
@@ -205,7 +205,7 @@ func (r *Request) home(client string) string {
 func (r *Request) skill(client, dir string) []wanted {
 	b, err := plugins.Files.ReadFile("githandoff/skills/handoff/SKILL.md")
 	if err != nil {
-		return nil // it is embedded
+		return nil // cannot happen: the file is embedded
 	}
 	return []wanted{{client: client, part: Skill, path: filepath.Join(dir, "handoff", "SKILL.md"), own: b}}
 }
@@ -296,6 +296,6 @@ func (r *Request) named(b []byte) []byte {
 
 // quoted writes a text as a string of JSON, which is also one of TOML and of JavaScript.
 func quoted(s string) string {
-	b, _ := json.Marshal(s) // no text is refused
+	b, _ := json.Marshal(s) // every string has a JSON form
 	return string(b)
 }

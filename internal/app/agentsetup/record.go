@@ -31,13 +31,13 @@ const recordSchema = "githandoff-setup/1"
 type written struct {
 	Client   string   `json:"client"`
 	Path     string   `json:"path"`
-	Root     string   `json:"root,omitempty"`     // of the project; empty for this user's files
-	Digest   string   `json:"digest"`             // of the whole file as it was written
-	Existed  bool     `json:"existed"`            // it was there before
-	Own      bool     `json:"own"`                // all of it is ours
-	Inserted []string `json:"inserted,omitempty"` // in a shared one, in this order
-	Dirs     []string `json:"dirs,omitempty"`     // made for it, the innermost first
-	With     []string `json:"with,omitempty"`     // extras of the client, asked for then or before
+	Root     string   `json:"root,omitempty"`     // work tree of the project; empty for this user's files
+	Digest   string   `json:"digest"`             // of the whole file as setup wrote it
+	Existed  bool     `json:"existed"`            // the file existed before setup wrote it first
+	Own      bool     `json:"own"`                // setup wrote the whole file
+	Inserted []string `json:"inserted,omitempty"` // texts inserted into a shared file, in this order
+	Dirs     []string `json:"dirs,omitempty"`     // directories made for the file, innermost first
+	With     []string `json:"with,omitempty"`     // extras of the client, asked for in the last run or before
 }
 
 func digest(b []byte) string {
@@ -51,7 +51,7 @@ func (r *Request) recordPath() string {
 
 func (r *Request) record() (*record, error) {
 	path := r.recordPath()
-	b, err := private.Read(path, private.Others, maxFile) // removal believes it
+	b, err := private.Read(path, private.Others, maxFile) // "setup --remove" deletes what the record names
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &record{Schema: recordSchema}, nil
@@ -131,7 +131,7 @@ func (rec *record) note(c *Change, made []string, project string) {
 // since.
 func (w *written) cutOut(text []byte) ([]byte, bool) {
 	out, whole := cutOut(text, w.Inserted)
-	if !whole && !strings.HasSuffix(w.Path, ".json") { // a paragraph
+	if !whole && !strings.HasSuffix(w.Path, ".json") { // the insertion is a text, such as a paragraph
 		return cutText(text, w.Inserted)
 	}
 	return out, whole

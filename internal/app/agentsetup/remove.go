@@ -50,7 +50,7 @@ func foreign(r *Request, rec *record) []*Change {
 	var want []wanted
 	for _, client := range clients {
 		one.Clients = []string{client}
-		list, _ := one.files() // none of a client that is set up for a user only
+		list, _ := one.files() // a client that is set up for a user only has none
 		want = append(want, list...)
 	}
 	var left []*Change
@@ -150,7 +150,7 @@ func (r *Request) Remove(changes []*Change) error {
 	// The innermost first: a longer path never holds a shorter one.
 	slices.SortFunc(dirs, func(a, b string) int { return len(b) - len(a) })
 	for _, dir := range dirs {
-		_ = os.Remove(dir) // it stays where something else is in it
+		_ = os.Remove(dir) // a directory with other files in it stays
 	}
 	return nil
 }

@@ -19,11 +19,11 @@ import (
 
 // Request says what is to be set up, and where.
 type Request struct {
-	Clients []string // of Clients()
-	Without []string // of Parts()
-	With    []string // the extras: MCP, Wake, Approve
-	Project bool     // for everybody who works in Root, otherwise for this user
-	Root    string   // top of the work tree; with Project
+	Clients []string // names from Clients()
+	Without []string // parts from Parts() to leave out
+	With    []string // extras to set up: MCP, Wake, Approve
+	Project bool     // set up for everybody who works in Root, otherwise for this user
+	Root    string   // top of the work tree; set with Project
 
 	Home       string // absolute directories of this user
 	ConfigHome string
@@ -37,8 +37,8 @@ type Change struct {
 	Client string
 	Path   string
 	State  State
-	Diff   string // unified; empty where nothing changes
-	Why    string // of one that is left alone
+	Diff   string // unified diff; empty if nothing changes
+	Why    string // why the file is left alone; empty for other states
 
 	before, after []byte
 	inserted      []string
@@ -52,12 +52,12 @@ type State string
 
 // The states of a file.
 const (
-	Write  State = "write"  // it is written, or would be
-	Same   State = "same"   // it is as it should be
-	Edited State = "edited" // somebody changed what setup wrote: it is left alone
-	Delete State = "delete" // it is removed
+	Write  State = "write"  // the file is written, or would be
+	Same   State = "same"   // the file is as it should be
+	Edited State = "edited" // somebody changed what setup wrote: the file is left alone
+	Delete State = "delete" // the file is removed, or would be
 
-	Foreign State = "foreign" // setup wrote it in another work tree: it is left alone
+	Foreign State = "foreign" // setup wrote the file in another work tree: it is left alone
 )
 
 // maxFile bounds a client's file, in bytes.
@@ -130,7 +130,8 @@ func (c *Change) settle() {
 }
 
 func unified(old string, before []byte, path string, after []byte) string {
-	_, d, _ := strings.Cut(string(diff.Diff(old, before, path, after)), "\n") // "diff old new": not a line of the format
+	// The first line, "diff old new", is no part of the unified format.
+	_, d, _ := strings.Cut(string(diff.Diff(old, before, path, after)), "\n")
 	return d
 }
 
@@ -144,7 +145,7 @@ func (c *Change) add(w wanted, known *written) error {
 	if !whole {
 		text = c.before
 	}
-	same := bytes.Contains(c.before, []byte(w.block)) // where there is a block
+	same := bytes.Contains(c.before, []byte(w.block)) // for a block; entries are compared below
 	var err error
 	switch {
 	case w.toml:
@@ -157,7 +158,7 @@ func (c *Change) add(w wanted, known *written) error {
 	}
 	switch {
 	case whole && same:
-		c.after = c.before // at most their place differs
+		c.after = c.before // the entries differ at most in their place
 	case !whole && c.State == "" && bytes.Equal(c.before, c.after):
 		c.State, c.Why = Edited, "its entries of githandoff were changed by hand"
 	case !whole:
@@ -252,7 +253,7 @@ func (r *Request) Apply(changes []*Change) error {
 
 // newMode returns the mode of a new file, which is never writable by a group.
 func newMode() fs.FileMode {
-	mask := syscall.Umask(0o077) // no call reads it without changing it
+	mask := syscall.Umask(0o077) // umask(2) returns the mask only when it sets another
 	syscall.Umask(mask)
 	return 0o644 &^ fs.FileMode(mask)
 }
@@ -280,7 +281,7 @@ func followed(path string) (string, error) {
 	for range 16 {
 		to, err := os.Readlink(path)
 		if err != nil {
-			return path, nil //nolint:nilerr // it is no link, or is not there
+			return path, nil //nolint:nilerr // the path is no link, or is missing
 		}
 		if !filepath.IsAbs(to) {
 			to = filepath.Join(filepath.Dir(path), to)

@@ -36,8 +36,8 @@ type Outcome int
 // The outcomes.
 const (
 	Heard   Outcome = iota
-	Last            // heard, and the listener wants no more
-	Unheard         // to be said again later
+	Last            // heard; the listener wants no more lines
+	Unheard         // not heard; the line is repeated later
 )
 
 // Worktree answers a watch's questions about the worktree. Each call reads again.
@@ -57,7 +57,7 @@ type Worktree interface {
 type Watch struct {
 	Worktree Worktree
 	Files    func() []string // the files and directories in which refs are kept
-	Poll     time.Duration   // how often the hubs are asked; 0 is never
+	Poll     time.Duration   // how often the hubs are asked; 0 for never
 	Alive    func() bool     // whether somebody still listens
 	Tell     func(line string, news []agents.Handoff) (Outcome, error)
 	// Announced reports whether hooks told the session what waited when it began: then
@@ -66,9 +66,9 @@ type Watch struct {
 	Now       func() time.Time
 	Pause     func(ctx context.Context, d time.Duration) error
 
-	told  []handoff.ID // these are not to be reported
-	since bool         // told begins with the session, not with the watch
-	retry time.Time    // when to look again, whatever changed; zero for never
+	told  []handoff.ID // ids not to report, sorted
+	since bool         // due has emptied told: Untold now decides what the session knows
+	retry time.Time    // when to look again even if no file changed; zero for never
 }
 
 // Run ends without an error when nobody listens, when Tell wants no more, or with ctx.
@@ -84,7 +84,7 @@ func (w *Watch) Run(ctx context.Context) (err error) {
 			return nil //nolint:nilerr // an interrupt ends a watch as planned
 		}
 		if w.Poll > 0 && w.Now().Sub(asked) >= w.Poll {
-			_ = w.Worktree.Fetch(ctx) // a hub that is down is asked again
+			_ = w.Worktree.Fetch(ctx) // a hub that is down is asked again at the next poll
 			asked = w.Now()
 		}
 		at, now := w.Now(), footprint.Of(w.Files()...)
@@ -115,7 +115,7 @@ func (w *Watch) due(begun, at time.Time) bool {
 func (w *Watch) look(ctx context.Context) (more bool, err error) {
 	ids, err := w.Worktree.Inbox(ctx)
 	if err != nil {
-		return true, nil //nolint:nilerr // git may be busy; the next change is looked at again
+		return true, nil //nolint:nilerr // git may be busy; the next change brings another look
 	}
 	fresh := slices.DeleteFunc(slices.Clone(ids), func(id handoff.ID) bool {
 		_, known := slices.BinarySearch(w.told, id)
@@ -128,11 +128,11 @@ func (w *Watch) look(ctx context.Context) (more bool, err error) {
 	agent, news, err := w.Worktree.Untold(ctx, fresh)
 	line := agents.Arrival(agent, agents.Waiting{Known: news})
 	if err != nil || line == "" {
-		return true, nil //nolint:nilerr // as above
+		return true, nil //nolint:nilerr // git may be busy; the watch goes on
 	}
 	outcome, err := w.Tell(strings.TrimSuffix(line, "\n"), news)
 	if err == nil && outcome == Unheard {
-		err = w.again(context.WithoutCancel(ctx), news) // also where an interrupt ended Tell
+		err = w.again(context.WithoutCancel(ctx), news) // an interrupt that ended Tell must not prevent the record
 	}
 	return outcome != Last, err
 }

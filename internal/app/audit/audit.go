@@ -111,7 +111,7 @@ func (h *Handler) auditHome(ctx context.Context, home lifecycle.Home, unread boo
 		Entry: func(lifecycle.Home, *lifecycle.Entry) error { return nil },
 		Finding: func(home lifecycle.Home, f Finding) error {
 			if said[f.words()] {
-				return nil // the dispute was reported already
+				return nil // the first comparison reported the same
 			}
 			return a.Finding(home, f)
 		},
@@ -136,7 +136,7 @@ func (h *Handler) run(ctx context.Context, c *comparison, program string) error 
 	if err := errors.Join(err, listed); err != nil {
 		return err
 	}
-	if c.lost { // refs do not show a lost object, and the memory is of refs
+	if c.lost { // refs do not show a lost object, so the memory, which compares refs, does not help
 		if remembered, err = audited.Open(h.Engine, c.home, ""); err != nil {
 			return err
 		}

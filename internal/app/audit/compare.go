@@ -24,20 +24,20 @@ type comparison struct {
 	home   lifecycle.Home
 	repo   *refs.Repo
 	only   map[string]bool // the lanes to compare; nil for all
-	digest string          // of all refs that were listed
+	digest string          // digest of the names and values of all listed refs
 	lanes  []refs.Ref
-	inbox  []refs.Ref        // and, if this repository has them, the refs of snapshots
-	work   map[string]string // where the refs of snapshots lead; nil if this repository does not have them
+	inbox  []refs.Ref        // inbox refs, and refs of snapshots if the home has them
+	work   map[string]string // commits of snapshots by the names of their refs; nil unless the home is this repository
 
-	open     map[string]map[handoff.ID][]*openRef // those that no state has accounted for yet, by lane
-	views    map[string]string                    // digest of the names and values of the inbox refs, by lane
-	sound    map[string]bool                      // lanes that are remembered as sound, with these inbox refs
+	open     map[string]map[handoff.ID][]*openRef // inbox refs that no state has accounted for yet, by lane and id
+	views    map[string]string                    // digest of the inbox refs and the refs of snapshots of a lane, by lane
+	sound    map[string]bool                      // lanes that the memory holds as sound, with the same inbox refs
 	wrong    map[string]bool                      // lanes with a problem, or with an inbox ref that has one
 	suspects []suspect
-	faulty   bool // something is wrong, with a lane or otherwise
+	faulty   bool // something is wrong, in a lane or elsewhere
 
-	lost      bool // the object of a ref is not here
-	unchanged bool // the refs are those with which an earlier audit found nothing wrong
+	lost      bool // the object of some ref is missing here
+	unchanged bool // an earlier audit found nothing wrong with the same refs
 }
 
 func compare(repo *refs.Repo, home lifecycle.Home, a Visitor) *comparison {
@@ -52,7 +52,7 @@ func compare(repo *refs.Repo, home lifecycle.Home, a Visitor) *comparison {
 type openRef struct {
 	ref, tip, nonce string
 	logged          bool
-	wrong           bool // it does not hold the handoff, which is a finding already
+	wrong           bool // the tip does not hold the handoff, and a finding says so
 }
 
 // finding reports a problem of a lane, or of an inbox ref that belongs to it.
@@ -79,7 +79,7 @@ func (c *comparison) list(ctx context.Context) error {
 	c.digest = hex.EncodeToString(sum[:])
 	for _, ref := range listing.Refs() {
 		switch {
-		case s.IsProbe(ref.Name): // of githandoff doctor, which names a leftover
+		case s.IsProbe(ref.Name): // a test ref of githandoff doctor, which reports a leftover one
 		case s.InLog(ref.Name):
 			if c.only == nil || c.only[ref.Name] {
 				c.lanes = append(c.lanes, ref)
@@ -213,7 +213,7 @@ func (c *comparison) visitor(ctx context.Context) audited.Visitor {
 			switch at := c.placed(standing, id, to); {
 			case at != nil:
 				return at.ref
-			case to == handoff.Nobody && len(standing) > 0: // it was routed since
+			case to == handoff.Nobody && len(standing) > 0: // the handoff was routed since
 				return standing[0].ref
 			}
 			return ""
@@ -274,13 +274,13 @@ func (c *comparison) state(ctx context.Context, lane refs.Ref, s *lifecycle.Stat
 	standing := c.open[lane.Name][s.ID]
 	delete(c.open[lane.Name], s.ID)
 	if s.Offer == nil {
-		return nil // a finding already
+		return nil // the audit of the lane reported it
 	}
 	// A routed handoff may still be in the inbox of nobody.
 	at := c.placed(standing, s.ID, s.To, s.Offer.To)
 	for _, other := range standing {
 		switch {
-		case other.wrong: // a finding already
+		case other.wrong: // openAt reported it
 		case s.Receipt != nil:
 			c.suspect(lane.Name, Finding{Reason: fault.Unswept, ID: s.ID, Lane: lane.Name, Text: other.ref + " is still there after its receipt (githandoff gc)"}, other)
 		case other != at:
@@ -290,7 +290,7 @@ func (c *comparison) state(ctx context.Context, lane refs.Ref, s *lifecycle.Stat
 	f := Finding{ID: s.ID, Lane: lane.Name}
 	switch {
 	case s.Receipt != nil, at != nil && at.wrong, at == nil && s.UndecidedEnd != nil:
-		return nil // findings already, the last one about that key
+		return nil // nothing more is wrong; an undecided end has a finding about its key
 	case at == nil:
 		at = &openRef{ref: c.home.Namespace().Inbox(s.To, s.ID)}
 		f.Reason, f.Text = fault.Lost, fmt.Sprintf("handoff %s disappeared from %s without a receipt", s.ID, c.home.ID())

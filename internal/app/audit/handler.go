@@ -35,9 +35,9 @@ func New(w *workspace.Workspace) *Handler {
 // Filter chooses entries of a log. A zero field keeps all.
 type Filter struct {
 	Since, Until time.Time // an entry of Until itself is left out
-	Agent        string    // the sender, the receiver, or the one that signed
+	Agent        string    // the sender, the receiver or the signer
 	Task         string
-	Principal    string // user:alice@example.com
+	Principal    string // such as user:alice@example.com
 }
 
 // Keeps reports whether the entry of a record is chosen.

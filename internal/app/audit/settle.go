@@ -11,7 +11,7 @@ type suspect struct {
 	Finding
 
 	lane string
-	at   *openRef // without a tip where the inbox ref is missing
+	at   *openRef // tip is empty if the inbox ref is missing
 }
 
 // suspect notes a difference between a lane and an inbox ref.

@@ -30,10 +30,10 @@ const maxDocument = 1 << 20 // bytes
 // Request is one capture. At most one of Command, Log and Message is set; without any, the
 // document at Path is read.
 type Request struct {
-	To      string   // target, "" for the one that the document names
-	Command []string // to run
-	Log     string   // a file, "-" for standard input
-	Message string   // a file with the output of a client, "-" for standard input
+	To      string   // target; "" for the one that the document names
+	Command []string // command to run
+	Log     string   // path of a log; "-" for standard input
+	Message string   // path of a file with the output of a client; "-" for standard input
 	Path    string
 }
 
@@ -49,11 +49,11 @@ type Handler struct {
 	// the command line over it. name is its file, "" for none.
 	Draft func(document []byte, name, format string) (*handoff.Envelope, error)
 
-	Open func(name string) (io.ReadCloser, error) // a file; "-" is standard input
+	Open func(name string) (io.ReadCloser, error) // opens a file; "-" is standard input
 	Run  func(ctx context.Context, argv []string, path string) (code int, err error)
-	Keep func(ctx context.Context) string // directory for documents that were refused
+	Keep func(ctx context.Context) string // returns the directory for refused documents
 	Out  io.Writer
-	Self []string // how a command of this program begins
+	Self []string // first words of a githandoff command line
 	Say  func(format string, args ...any)
 	Warn func(error)
 }
@@ -121,7 +121,7 @@ func fromFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fault.About(path, err)
 	}
-	return append([]byte{}, b...), nil // an empty file is not a missing one
+	return append([]byte{}, b...), nil // an empty file is not nil, which means that there is no file
 }
 
 // fromLog returns the last document in a log, nil if there is none.
@@ -174,7 +174,7 @@ func (h *Handler) fromMessage(r *Request) ([]byte, error) {
 		return nil, f.WithHints(fault.Run("githandoff", "capture", "--help").Because("lists the clients whose output it reads"))
 	}
 	if err != nil {
-		return nil, err // of the file
+		return nil, err // the file could not be read
 	}
 	if m.Text != "" {
 		return m.Document()

@@ -23,7 +23,7 @@ func nearest(ctx context.Context, ws *workspace.Workspace, arg string) (handoff.
 			return id, err
 		}
 		if f == nil {
-			break // nothing more is known here
+			break // the parent of this handoff is not known here
 		}
 		if id = f.Parent(); id == "" {
 			break

@@ -19,7 +19,7 @@ import (
 // Checkpoint is a commit kept for a handoff.
 type Checkpoint struct {
 	ID      handoff.ID
-	Ref     string // that keeps the commit
+	Ref     string // ref that keeps the commit
 	Commit  string
 	Subject string
 }
@@ -41,7 +41,7 @@ func List(ctx context.Context, repo *refs.Repo) ([]Checkpoint, error) {
 		}
 		id, err := handoff.ParseID(strings.TrimPrefix(part[0], prefix))
 		if err != nil {
-			continue // made by another program
+			continue // another program made this ref
 		}
 		list = append(list, Checkpoint{ID: id, Ref: part[0], Commit: part[1], Subject: part[2]})
 	}

@@ -18,7 +18,7 @@ import (
 type Case struct {
 	Home     lifecycle.Home
 	State    *lifecycle.State
-	Verified *lifecycle.Verified // nil once it is over
+	Verified *lifecycle.Verified // nil if the handoff has ended
 }
 
 // Case finds the handoff of a decision, freshly: by id or last characters, or without one the
@@ -33,7 +33,7 @@ func (h *Handler) Case(ctx context.Context, arg string) (*Case, error) {
 		failed := h.Workspace.RefreshInboxes(ctx, false)
 		f, err = h.undecided(ctx, arg)
 		if fault.CodeOf(err) == fault.NotFound && len(failed) > 0 {
-			return nil, failed[0] // it may wait where nobody could look
+			return nil, failed[0] // the handoff may wait at a hub that did not answer
 		}
 		for _, why := range failed {
 			h.Workspace.Warn(why)
@@ -113,8 +113,8 @@ const Clarify = "clarify"
 
 // Reply is the answer of a person to the asking agent.
 type Reply struct {
-	Goal   string // what the agent shall do with it
-	Text   string // answers, or feedback
+	Goal   string // what the agent is to do with Text
+	Text   string // the answers, or the feedback
 	Reason string
 }
 

@@ -16,13 +16,13 @@ import (
 // Request is a decision about a waiting handoff. At most one of To, Approve, Answers and Reject
 // is given. Without any, the policy of the team decides, or nobody.
 type Request struct {
-	ID       string // "" for the only one that waits
-	To       string // the agent to go on
-	Approve  bool   // the agent named in the handoff goes on
+	ID       string // "" for the only waiting handoff
+	To       string // agent that is to go on
+	Approve  bool   // the agent named in the handoff is to go on
 	Answers  []string
 	Reject   bool
-	Feedback string // of a rejection
-	By       string // the deciding agent or person
+	Feedback string // feedback with a rejection
+	By       string // agent or person who decides
 }
 
 // Decisions counts the decisions of a request.
@@ -40,8 +40,8 @@ func (r *Request) Decisions() int {
 type Outcome struct {
 	*Case
 	Asks    bool            // a person has to decide
-	Already bool            // an agent has it already
-	Reply   *receipt.Result // to the source, with the answers or the feedback
+	Already bool            // an agent has the handoff already
+	Reply   *receipt.Result // reply to the source, with the answers or the feedback; nil for none
 }
 
 // Decide carries out a request.
@@ -160,8 +160,8 @@ func Questions(env *handoff.Envelope) []handoff.Question {
 
 // Way is a possible decision.
 type Way struct {
-	What  string // what it does
-	Flags string // of route
+	What  string // what the decision does
+	Flags string // flags of route that take the decision
 }
 
 // Ways lists the decisions permitted by the status of a handoff.

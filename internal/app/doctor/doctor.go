@@ -29,13 +29,13 @@ type Finding struct {
 	Check   string
 	Status  Status
 	Message string
-	Hints   []fault.Hint // commands that solve it
+	Hints   []fault.Hint // how to solve the problem
 }
 
 // Request says what to check.
 type Request struct {
 	Fix  bool     // remove the locks of dead gits, and correct refspecs
-	Hubs []string // if any: try these hubs with pushes, and check nothing else
+	Hubs []string // hubs to try with pushes; if there are any, nothing else is checked
 }
 
 // Handler runs the checks.
@@ -43,12 +43,12 @@ type Handler struct {
 	Now    time.Time
 	Random io.Reader
 	Vars   []string // the environment, for git
-	Dirs   []string // of the user's keys and trust
+	Dirs   []string // directories of the user's keys and trust
 
 	Open      func(context.Context) (*refs.Repo, error)
-	Agent     func(*refs.Repo) (string, error) // of this worktree
+	Agent     func(*refs.Repo) (string, error) // returns the name of this worktree's agent
 	Trust     func(*refs.Repo) (*sign.Trust, error)
-	Signer    func(context.Context, *refs.Repo, string) (sign.Signer, error) // the key of an agent
+	Signer    func(context.Context, *refs.Repo, string) (sign.Signer, error) // opens the key of an agent
 	SetAside  func(sign.KID) (fault.Hint, bool)                              // the command that makes room for another key
 	Workspace func(context.Context) (*workspace.Workspace, error)
 	Agents    func(context.Context, *refs.Repo) []Finding // checks the coding agents that are set up here
@@ -72,7 +72,7 @@ func (h *Handler) Run(ctx context.Context, r Request, report func(Finding)) erro
 	}
 	d.checkRepository()
 	if !d.checkRefFiles() {
-		return d.result() // githandoff lists no refs now, and git fetches nothing
+		return d.result() // with a damaged ref, githandoff lists no refs, and git fetches nothing
 	}
 	d.checkIdentity(ctx)
 	d.checkPublished(ctx)

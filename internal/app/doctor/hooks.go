@@ -29,7 +29,7 @@ func ofOthers(repo *refs.Repo) func(sign.TrustEntry) bool {
 }
 
 func (d *checkup) checkHooks(ctx context.Context) {
-	if d.repo.Bare { // nobody commits there
+	if d.repo.Bare { // nobody commits in a bare repository
 		checkGuard(ctx, d)
 		return
 	}

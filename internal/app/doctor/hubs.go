@@ -17,7 +17,7 @@ func (d *checkup) checkHubs(ctx context.Context) {
 	for _, name := range aliases.Names() {
 		al, _, err := aliases.Look(name)
 		if err != nil {
-			continue // said by checkRemotes
+			continue // checkRemotes reports the error
 		}
 		check := "hub " + name
 		hub := crossrepo.NewHub(al, d.repo, nil)

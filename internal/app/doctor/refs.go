@@ -126,10 +126,10 @@ func checkObjects(ctx context.Context, d *checkup) ([]refs.Lost, error) {
 	}
 	var hubs []*crossrepo.Hub
 	aliases := crossrepo.Aliases{Repo: d.repo}
-	asked := d.Fix // every hub, and each has answered
+	asked := d.Fix // every hub was asked, and has answered
 	for _, name := range aliases.Names() {
 		al, _, err := aliases.Look(name)
-		if err != nil { // checkRemotes says so
+		if err != nil { // checkRemotes reports the error
 			asked = false
 			continue
 		}
@@ -197,7 +197,7 @@ func reportCopies(d *checkup, hub *crossrepo.Hub, lost []refs.Lost) (rest []refs
 		}
 		first, n = cmp.Or(first, l.Object), n+1
 	}
-	if n > 0 && !d.Fix { // else mendFrom has said why
+	if n > 0 && !d.Fix { // with Fix, mendFrom has reported why they lack objects
 		d.wrong("refs", fault.Run("githandoff", "doctor", "--fix").Because("fetches them again from the hub"),
 			"%s of %s with lost or damaged objects; the first is %s", fault.Count(n, "ref"), hub.Alias.Name, first)
 	}

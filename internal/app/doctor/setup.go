@@ -190,7 +190,7 @@ func (d *checkup) checkRefspec(ctx context.Context, name string) {
 
 func (d *checkup) checkNotes() {
 	if d.repo.Bare {
-		return // nobody commits there
+		return // nobody commits in a bare repository
 	}
 	covered := func(key, ref string) bool {
 		return slices.ContainsFunc(d.repo.Config[key], func(glob string) bool {

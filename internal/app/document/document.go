@@ -19,9 +19,9 @@ import (
 
 // Source says where a document came from and where it is to go, for hints.
 type Source struct {
-	Name   string // of the file; "" or "-" for a stream, which cannot be read again
-	Format string // "" detects it
-	To     string // target, "" for the one that the document names
+	Name   string // name of the file; "" or "-" for a stream, which cannot be read again
+	Format string // format of the document; "" to detect it
+	To     string // target; "" for the one that the document names
 }
 
 func (s Source) file() bool { return s.Name != "" && s.Name != "-" }
@@ -37,7 +37,7 @@ func (s Source) value() string {
 // Reader reads documents.
 type Reader struct {
 	Warn func(error)
-	Self []string // how a command of this program begins
+	Self []string // first words of a githandoff command line
 
 	// Readable reports whether the value @name of a flag would be read: a file of another
 	// directory is not.

@@ -34,7 +34,7 @@ func (s *Handler) advise(ctx context.Context, env *handoff.Envelope, alias strin
 			}
 		}
 		if env.Work != nil {
-			return // all of it goes along
+			return // the snapshot brings uncommitted and unpushed work along
 		}
 		if n := refs.Uncommitted(ctx, s.Engine.Repo); n > 0 {
 			found <- fmt.Errorf("%s not committed: the receiver does not have that work", changedFiles(n))

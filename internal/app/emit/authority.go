@@ -16,7 +16,7 @@ import (
 type Wanted struct {
 	OnBehalfOf      string // mail address or principal of a person
 	Scope, Audience []string
-	None            bool // whatever is held: a commit message gives no authority
+	None            bool // no authority, even under a held token: a commit message gives none
 }
 
 // Asked reports whether the authority is required: without it nothing is sent.

@@ -18,18 +18,18 @@ import (
 type Request struct {
 	Envelope   *handoff.Envelope
 	Home       lifecycle.Home
-	Authority  *lifecycle.Authority // nil: none
-	Asked      bool                 // the authority: without it, nothing is sent
-	Seal       bool                 // for the keys of the target agent
-	Queue      bool                 // leave it in the outbox
+	Authority  *lifecycle.Authority // nil for none
+	Asked      bool                 // the authority is required: without it, nothing is sent
+	Seal       bool                 // seal the handoff for the keys of the target agent
+	Queue      bool                 // leave the handoff in the outbox
 	LocalEdits []refs.Edit
-	Snapshot   []*refs.Object // needed by Envelope.Work
+	Snapshot   []*refs.Object // objects of the snapshot that Envelope.Work names
 }
 
 // Result says where a handoff went.
 type Result struct {
 	ID     handoff.ID
-	State  string // "offered", "queued"
+	State  string // "offered" or "queued"
 	Ref    string
 	Commit string
 	Record *record.Record
@@ -63,7 +63,7 @@ func (s *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 		return done, nil
 	}
 	err = s.Outbox.Deliver(ctx, hub, p)
-	if fault.Is(err, fault.Replayed) { // another one has its id, which may be derived: it can never be delivered
+	if fault.Is(err, fault.Replayed) { // another handoff has this id, which may be derived: this one can never be delivered
 		return nil, errors.Join(err, s.Engine.Repo.Apply(context.WithoutCancel(ctx), refs.Transaction{Edits: undone(kept)}))
 	}
 	if err != nil {

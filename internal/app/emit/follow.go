@@ -17,14 +17,14 @@ import (
 // worktree. The child keeps the task and can still quote its ancestors after their payloads are
 // gone. The child of a sealed handoff is sealed.
 func (s *Handler) follow(ctx context.Context, env *handoff.Envelope, o *Options) error {
-	if n := len(env.Lineage); env.Parent != "" || n > 0 { // the document says it itself
+	if n := len(env.Lineage); env.Parent != "" || n > 0 { // the document names its parent
 		parent := env.Parent
 		if parent == "" {
 			parent = env.Lineage[n-1].ID
 		}
 		_, sealed, err := s.ancestor(ctx, string(parent))
 		if err != nil && fault.CodeOf(err) != fault.NotFound {
-			return err // nobody can tell whether what it quotes was sealed
+			return err // whether the quoted parent was sealed is unknown
 		}
 		if sealed {
 			s.sealToo(o, parent)
@@ -35,10 +35,10 @@ func (s *Handler) follow(ctx context.Context, env *handoff.Envelope, o *Options)
 	if parent == "" {
 		held, err := s.Work.Current()
 		if fault.Is(err, fault.NothingHeld) || fault.Is(err, fault.AmbiguousID) {
-			return nil // no parent is meant
+			return nil // no claim, or no single one, is held: the handoff gets no parent
 		}
 		if err != nil {
-			return err // nobody can tell whether what is held was sealed
+			return err // whether the held handoff was sealed is unknown
 		}
 		parent = string(held.ID)
 	}
@@ -90,7 +90,7 @@ func (s *Handler) ancestor(ctx context.Context, arg string) (env *handoff.Envelo
 	}
 	to := f.State.To
 	if f.State.Offer != nil {
-		to = f.State.Offer.To // what was sent stays there when it is routed
+		to = f.State.Offer.To // a route does not move what was sent
 	}
 	for _, ref := range []string{refs.Archive(f.State.ID), refs.Sent(to, f.State.ID), refs.Outbox(to, f.State.ID)} {
 		p, err := s.Engine.Verifier.Reload(ctx, ref)

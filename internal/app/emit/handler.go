@@ -34,7 +34,7 @@ type Workspace interface {
 // RootSigner is a root key to sign in place of the agent's key.
 type RootSigner struct {
 	Signer sign.Signer
-	Actor  string // author of its commits
+	Actor  string // author of the commits that Signer signs
 }
 
 // Handler makes handoffs of drafts and sends them: for emit, capture and the hooks.
@@ -50,11 +50,11 @@ type Handler struct {
 	Policy     *teampolicy.Reader
 	Published  *team.Team
 	Successors *successor.Maker
-	As         func(RootSigner) *Handler // another one of the workspace, which signs with a root key
-	Source     string                    // the agent in whose name handoffs are sent
+	As         func(RootSigner) *Handler // returns a handler of the same workspace that signs with a root key
+	Source     string                    // agent in whose name handoffs are sent
 
 	Keystore sign.Keystore
-	Quiet    bool // looks for no advice
+	Quiet    bool // give no advice
 	Say      func(format string, args ...any)
 
 	// Snapshot takes the snapshot of a handoff, names it in the envelope, and returns its

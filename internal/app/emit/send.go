@@ -23,12 +23,12 @@ import (
 // Options say how a draft becomes a handoff.
 type Options struct {
 	To                         string        // agent, agent@alias or @alias; "" for the agent that the draft names
-	Here                       bool          // an agent alone means this repository, whatever handoff.defaultRepo says
-	Checkpoint, Parent, Commit string        // revision, id and revision; "" for none, the claim that is held, HEAD
-	TTL                        time.Duration // until it expires; 0: as the draft says, or DefaultTTL
+	Here                       bool          // an agent without an alias is local, whatever handoff.defaultRepo says
+	Checkpoint, Parent, Commit string        // revision, id and revision; if "": none, the held claim, and HEAD
+	TTL                        time.Duration // time until the handoff expires; 0 for the draft's own, or DefaultTTL
 	Queue, Once, Seal          bool
 	Wanted
-	ID handoff.ID // derived, by a hook; empty: a new one
+	ID handoff.ID // id that a hook derived; empty for a new one
 }
 
 // Send addresses a draft, completes and screens it, and sends it: the one way from a command or a
@@ -39,7 +39,7 @@ func (s *Handler) Send(ctx context.Context, env *handoff.Envelope, o *Options) (
 		return nil, err
 	}
 	if o.Once {
-		unlock, err := private.Lock(ctx, s.Engine.Repo.Own("once.lock")) // from looking to emitted
+		unlock, err := private.Lock(ctx, s.Engine.Repo.Own("once.lock")) // until this handoff is sent
 		if err != nil {
 			return nil, err
 		}

@@ -17,11 +17,11 @@ func Document(format string, v *lifecycle.Verified) (doc []byte, warnings []stri
 	env := *v.Envelope()
 	bearing := format == dialect.Vox && v.Token() != nil
 	if bearing {
-		env.OBO = nil // the token says it
+		env.OBO = nil // the token in the document says the same
 	}
 	joinTexts(format, &env)
 	if to := v.State().To; format == dialect.Vox && env.Target.Agent == nil && to != handoff.Nobody {
-		env.Target.Agent = &to // it was decided later
+		env.Target.Agent = &to // the receiver was decided after the offer
 	}
 	doc, warnings, err = dialect.Export(format, &env)
 	if fault.CodeOf(err) == fault.Invalid && env.Target.Agent == nil {

@@ -34,7 +34,7 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 	unsent := h.Replace(&step)
 	done, err := f.take(ctx, home, h, step)
 	if fault.Is(err, fault.NotHolder) && done != nil && f.tookBefore(h, step, done.State) {
-		done.Repeated, err = true, nil // it was taken, and the answer got lost
+		done.Repeated, err = true, nil // the step was taken before, and the answer got lost
 		if done.State.Receipt != nil {
 			done.Next = done.State.Receipt.Next
 		}
@@ -44,9 +44,9 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 		f.tellUnsent(h, unsent, done)
 		return done, f.remember(ctx, h, step.Event, done.State)
 	case fault.Is(err, fault.MissingObject):
-		return nil, err // waiting mends nothing, and nobody can tell yet whether its text may be in the log
+		return nil, err // to wait does not help, and whether the text of the step may be in the log is unknown
 	case (fault.CodeOf(err) == fault.Unavailable || errors.Is(err, crossrepo.ErrInDoubt)) && !lifecycle.IsLocal(home):
-		ctx = context.WithoutCancel(ctx) // the step must be kept
+		ctx = context.WithoutCancel(ctx) // an interrupt must not prevent that the step is kept
 		if done != nil && done.Taken != nil {
 			step.Work, step.Child = done.Taken.Work, done.Taken.ID
 		}
@@ -62,7 +62,7 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 		}
 		return nil, outbox.Kept(fault.As(err), "the step is kept")
 	case fault.Is(err, fault.NotHolder) && h.Nonce != "" && (done == nil || !h.InForce(done.State)):
-		return nil, f.lose(ctx, h, err) // else another agent of the worktree, or another key, tried the step
+		return nil, f.lose(ctx, h, err) // otherwise another agent of the worktree, or another key, tried the step
 	}
 	return nil, err
 }
@@ -111,7 +111,7 @@ func (f *Handler) rejected(h *work.Claim, s *lifecycle.State) bool {
 // keep records a step to wait for its hub.
 func (f *Handler) keep(ctx context.Context, h *work.Claim, step work.Step) error {
 	return f.Claims.Update(ctx, h.ID, func(stored *work.Claim) error {
-		if stored.Home == "" { // a rejection: nothing was claimed
+		if stored.Home == "" { // the step rejects an offer: nothing was claimed
 			stored.Agent, stored.Actor, stored.Home = h.Agent, h.Actor, h.Home
 		}
 		stored.Keep(step)
@@ -167,7 +167,7 @@ func (f *Handler) remember(ctx context.Context, h *work.Claim, event record.Even
 	return f.Claims.Update(ctx, h.ID, func(stored *work.Claim) error {
 		stored.Took(event)
 		switch {
-		case !stored.Held() || stored.Nonce != h.Nonce: // another process ended it meanwhile
+		case !stored.Held() || stored.Nonce != h.Nonce: // another process ended the claim meanwhile
 		case event == record.Released:
 			stored.Release()
 		default:
@@ -194,7 +194,7 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 		if err != nil {
 			return nil, err
 		}
-		child.ID = cmp.Or(step.Child, child.ID) // an earlier version may have derived another one
+		child.ID = cmp.Or(step.Child, child.ID) // an earlier version may have derived another id
 		if done.Taken, err = f.work(ctx, home, s, child, step, out.Sealed); err != nil {
 			return nil, err
 		}

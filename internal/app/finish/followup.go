@@ -20,7 +20,7 @@ const followUpResult = "follow_up"
 // Reply is a handoff to the sender of one about to be acknowledged.
 type Reply struct {
 	Draft  *handoff.Envelope
-	To     string // target
+	To     string // target of the reply
 	ID     handoff.ID
 	Parent handoff.ID
 	Seal   bool

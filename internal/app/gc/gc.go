@@ -76,8 +76,8 @@ type collection struct {
 	dryRun bool
 	visit  func(Collected)
 
-	down      map[string]bool // hubs that could not be reached
-	unreached fault.First     // their errors
+	down      map[string]bool // ids of hubs that could not be reached
+	unreached fault.First     // the first error of an unreachable hub; the others are warnings
 }
 
 // remove removes a thing, and visits it once it is gone. A dry run only visits it.
@@ -175,8 +175,8 @@ func (c *collection) files(ctx context.Context) error {
 		return err
 	}
 	for _, dir := range c.Engine.Repo.OwnDirs() {
-		durable.Sweep(filepath.Join(dir, refs.ScratchName))     // of killed fetches of lost objects
-		durable.Sweep(filepath.Join(dir, snapshot.ScratchName)) // of killed captures
+		durable.Sweep(filepath.Join(dir, refs.ScratchName))     // leftovers of killed fetches of lost objects
+		durable.Sweep(filepath.Join(dir, snapshot.ScratchName)) // leftovers of killed snapshots
 	}
 	return durable.RemoveAll(files)
 }
@@ -234,7 +234,7 @@ func (h *Handler) isOver(ctx context.Context, id handoff.ID) (bool, error) {
 	for range handoff.MaxChain {
 		f, err := h.Workspace.Find(ctx, string(id), workspace.Never)
 		if fault.CodeOf(err) == fault.NotFound {
-			return false, nil // unknown is not over
+			return false, nil // an unknown handoff does not count as over
 		}
 		if err != nil {
 			return false, err

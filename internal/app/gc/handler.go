@@ -28,7 +28,7 @@ type Handler struct {
 
 	Receipts *receipt.Writer
 	Staged   work.Documents[outbox.Stage]
-	Dirs     []string // of the user's keys and trust
+	Dirs     []string // directories of the user's keys and trust
 
 	// SweepStamps removes the stamps of old sessions of agents in a directory.
 	SweepStamps func(dir string, now time.Time) error

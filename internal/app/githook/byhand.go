@@ -38,7 +38,7 @@ func hooksOff(repo *refs.Repo) bool {
 	case dir == "":
 		return true
 	case strings.HasPrefix(dir, "~"):
-		return false // git knows whose home that is
+		return false // only git knows whose home directory is meant
 	case !filepath.IsAbs(dir):
 		dir = filepath.Join(repo.Worktree, dir)
 	}

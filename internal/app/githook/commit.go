@@ -15,14 +15,14 @@ import (
 type Commit struct {
 	author  string // "Name <mail>"
 	at      time.Time
-	message string // whole
+	message string // the whole message
 	subject string
-	body    string // of the message, without the trailers
-	twin    int    // how many commits just before are its like, see countTwins
+	body    string // body of the message, without the trailers
+	twin    int    // number of commits just before that would derive the same id, see countTwins
 
-	To                  []string // each Handoff-To, once
-	Status              string   // Handoff-Status, as it is spelled there
-	Snapshot            string   // Handoff-Snapshot, as it is spelled there: yes or no
+	To                  []string // receivers in Handoff-To trailers, each once
+	Status              string   // value of Handoff-Status, as spelled there
+	Snapshot            string   // value of Handoff-Snapshot, as spelled there: yes or no
 	task, goal, summary string
 }
 
@@ -48,7 +48,7 @@ func (c *Commit) Envelope() *handoff.Envelope {
 	case env.Summary != "":
 	case len(c.body) <= handoff.MaxSummary:
 		env.Summary = c.body
-	default: // a long body is not cut
+	default: // too long for a summary: nothing is cut
 		env.Detail = c.body
 	}
 	return env

@@ -47,7 +47,7 @@ func (h *Handover) sayMoved(ctx context.Context, path string) {
 	}
 	out, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"ls-files", "-z", "--", ":(top,icase)" + oldDraft}})
 	if err != nil || len(out) > 0 {
-		return // it belongs to the code of this repository
+		return // the file belongs to the code of this repository
 	}
 	h.Say("githandoff: ignored %s: any patch could add one", oldDraft)
 	// No command: it would sign a text of somebody else.

@@ -20,14 +20,14 @@ import (
 // waits for no network.
 type Order struct {
 	ID       handoff.ID
-	To       string // "" for the agent that the draft names
-	Snapshot string // Handoff-Snapshot: yes, no, or ""
+	To       string // target; "" for the agent that the draft names
+	Snapshot string // value of Handoff-Snapshot: yes, no, or ""
 }
 
 // Sender sends handoffs and renews claims.
 type Sender interface {
 	Agent() string
-	IsHere(repoID string) bool // this repository has that id
+	IsHere(repoID string) bool // whether this repository has that id
 	Exists(ctx context.Context, id handoff.ID) (bool, error)
 
 	// Send reports whether the handoff is durable, also beside an error.
@@ -40,7 +40,7 @@ type Sender interface {
 type Handover struct {
 	Repo  *refs.Repo
 	Now   func() time.Time
-	Open  func(ctx context.Context) (Sender, error) // opened only for work
+	Open  func(ctx context.Context) (Sender, error) // called only if there is work
 	Draft func(document []byte) (*handoff.Envelope, error)
 
 	// Briefly runs a function for a short time only: git waits for hubs.
@@ -146,7 +146,7 @@ func (c *Commit) emit(to, head string) fault.Hint {
 	const most = 200 // bytes of one text
 	literal := func(s string) string {
 		if strings.HasPrefix(s, "@") {
-			return "@" + s // emit takes @@ for a text that begins with @
+			return "@" + s // for emit, @@ begins a text that begins with @
 		}
 		return s
 	}

@@ -27,7 +27,7 @@ type logged struct {
 	oid, action             string
 	author, mail, committer string // author is "Name <mail>"
 	authored, committed     string // Unix seconds
-	message                 string // whole
+	message                 string // the whole message
 	subject, body, trailers string
 }
 

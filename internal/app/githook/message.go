@@ -23,16 +23,16 @@ import (
 // Messages names the claim of a commit in its message.
 type Messages struct {
 	Repo     *refs.Repo
-	Dir      string // that relative paths start from; "" for the directory of the process
-	NoEditor bool   // git was told the whole message
-	Agent    string // who works in this worktree; "" for nobody
+	Dir      string // directory from which relative paths start; "" for that of the process
+	NoEditor bool   // git opens no editor: it was given the whole message
+	Agent    string // agent of this worktree; "" for none
 }
 
 // A message is a commit message in git's file while the commit is made.
 type message struct {
 	path    string
 	text    string
-	comment string // what a comment begins with; "" if git keeps every line
+	comment string // prefix of comment lines; "" if git keeps every line
 }
 
 // open reads the message in the file of a hook's first argument, and its claim: nil without one.
@@ -159,7 +159,7 @@ func (h *Messages) at(path string) string {
 func (h *Messages) Finish(ctx context.Context, args []string) error {
 	m, claim, err := h.open(args)
 	if fault.Is(err, fault.AmbiguousID) {
-		return nil // Prepare has said so
+		return nil // Prepare has reported it
 	}
 	if err != nil || claim == nil {
 		return err
@@ -262,7 +262,7 @@ func (m *message) textLines() []string {
 // more than one.
 func (h *Messages) actingUnder() (*work.Claim, error) {
 	if h.Agent == "" {
-		return nil, nil // nobody works here, so nobody holds anything
+		return nil, nil // without an agent, nobody holds anything
 	}
 	held, err := work.ClaimsOf(h.Repo).Held()
 	if err != nil {
