@@ -41,7 +41,7 @@ var ofInvites = []mutant{
 	without("a code that was cut is none", "internal/invite/code.go",
 		`if c.String() != typed ||`, `if false ||`, "./internal/invite -run TestCode_damaged"),
 	without("nobody joins under the name of another key: inviter", "internal/app/join/handler.go",
-		`if k.Agent == "" { // who was free`, `if false { // who was free`, "./internal/cli -run TestScript/join_names"),
+		`if k.Agent == "" { // a joiner`, `if false { // a joiner`, "./internal/cli -run TestScript/join_names"),
 	without("nobody joins under the name of another key: joiner", "internal/app/join/answer.go",
 		`if h.taken(asked, o, place) {`, `if false {`, "./internal/cli -run TestScript/join_names"),
 	without("nobody joins under the name of another key: a retired one", "internal/app/join/handler.go",

@@ -29,8 +29,8 @@ var ofPeople = []mutant{
 	without("a quoted goal is escaped", "internal/untrusted/untrusted.go",
 		`c := Line(string(r))`, `c := string(r)`, "./internal/untrusted -run TestQuote"),
 	without("the key is made before the repository changes", "internal/app/initrepo/initrepo.go",
-		`	key, err := h.key(ctx, repo, r) // first`, `	_ = makeDirs(repo)
-	key, err := h.key(ctx, repo, r) // first`, inScript+"init_no_key"),
+		`	key, err := h.key(ctx, repo, r) // without a key`, `	_ = makeDirs(repo)
+	key, err := h.key(ctx, repo, r) // without a key`, inScript+"init_no_key"),
 	without("an ended handoff is not held for a program", "internal/cli/hold.go",
 		`!h.Held() || `, ``, "./internal/cli -run TestScript/hold_run"),
 	without("a lease is renewed when half of it is over", "internal/app/hold/hold.go",

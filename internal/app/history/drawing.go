@@ -13,7 +13,7 @@ import (
 
 // Drawing draws the chain of a handoff.
 type Drawing struct {
-	Ends handoff.Ends // of the ids of the chain
+	Ends handoff.Ends // short forms of the ids in the chain
 	Now  time.Time
 }
 
@@ -28,7 +28,7 @@ func (d *Drawing) box(p *Past) box {
 		s.to = "?"
 	}
 	switch {
-	case p.Receipt == nil && p.Claim == nil: // its state is all there is to say
+	case p.Receipt == nil && p.Claim == nil: // nothing happened after the offer
 	case p.Receipt == nil:
 		s.outcome += " " + p.Duration(d.Now)
 	case p.Receipt.Event == record.Acknowledged:
@@ -82,7 +82,7 @@ func (d *Drawing) Text(first *Past) string {
 			p = p.Children[0]
 		}
 		fmt.Fprintln(b, strings.Join(agents, " ──▶ "))
-		_ = below.Flush() // a strings.Builder takes everything
+		_ = below.Flush() // a strings.Builder never fails
 	}
 	return b.String()
 }
@@ -106,7 +106,7 @@ func origin(above *Past) string {
 // Mermaid draws a chain as a Mermaid flow chart.
 func (d *Drawing) Mermaid(first *Past) string {
 	b := &strings.Builder{}
-	quoted := func(s string) string { // as Mermaid escapes within quotes
+	quoted := func(s string) string { // escapes a text as Mermaid does within quotes
 		return `"` + strings.NewReplacer("#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;").Replace(untrusted.Line(s)) + `"`
 	}
 	fmt.Fprintf(b, "---\ntitle: %s\n---\nflowchart LR\n", yamlQuoted(chainTitle(first)))

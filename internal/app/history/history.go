@@ -21,12 +21,12 @@ import (
 type Past struct {
 	ID      handoff.ID
 	State   string         // the event of the receipt, a lifecycle.Phase, "queued", or "elsewhere"
-	Offer   *record.Record // nil if only another record names it
-	To      string         // its inbox by now
-	Claim   *record.Record // it is held by; nil while open or never held
-	Receipt *record.Record // nil while it is under way
+	Offer   *record.Record // nil if only another record names the handoff
+	To      string         // agent whose inbox has it now
+	Claim   *record.Record // claim that holds it; nil while open or if never held
+	Receipt *record.Record // nil while the handoff is under way
 
-	Children []*Past // its children, oldest first
+	Children []*Past // oldest first
 }
 
 // The phases of ended handoffs in a history.
@@ -182,7 +182,7 @@ func (h *Handler) Chain(ctx context.Context, arg string) (*Past, error) {
 	if err != nil {
 		return nil, perhapsTask(arg, err)
 	}
-	if all[f.State.ID] == nil { // it was offered since the logs were read
+	if all[f.State.ID] == nil { // the handoff was offered after the logs were read
 		all[f.State.ID] = pastOf(f.State)
 	}
 	link(all)

@@ -47,7 +47,7 @@ func (h *Handler) Handle(ctx context.Context, req *Request) (code int, lost, err
 
 // renew renews the lease until ctx ends or the claim is lost.
 func (h *Handler) renew(ctx context.Context, until time.Time) error {
-	ended := func() bool { return ctx.Err() != nil } // which is no error of the claim's
+	ended := func() bool { return ctx.Err() != nil } // the error of an ended ctx is not the claim's
 	for {
 		_ = h.Wait(ctx, max(soonest, until.Sub(h.Now())/2)) // ends early only with ctx
 		if ended() {

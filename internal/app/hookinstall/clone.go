@@ -24,16 +24,16 @@ type Handler struct {
 // Installed is the result of Install.
 type Installed struct {
 	Hooks  []hooks.Result
-	Scope  string // of the setting core.hooksPath, if other repositories share it: global or system
+	Scope  string // scope of core.hooksPath if other repositories share it: global or system; "" otherwise
 	Manual *Manual
 }
 
 // Manual says how to call githandoff where the hooks belong to somebody else. Then none was
 // installed.
 type Manual struct {
-	Manager string // that runs the hooks; "" for hooks that are files of the work tree
+	Manager string // hook manager that runs the hooks; "" for hooks that are files of the work tree
 	Lines   []Line
-	Then    string // command to run when they were added; "" for none
+	Then    string // command to run after the lines were added; "" for none
 }
 
 // Line calls githandoff for one hook; its text belongs in a file.

@@ -16,7 +16,7 @@ import (
 // Names are how clients know a hub.
 type Names struct {
 	URLs   []string
-	Prefix string // below which they keep handoffs; "" is refs/handoffs
+	Prefix string // prefix of the refs in which clients keep handoffs; "" for refs/handoffs
 }
 
 // Guarded is the result of InstallGuard.
@@ -70,7 +70,7 @@ func (h *Handler) putGuard(dir string) ([]hooks.Result, error) {
 	}
 	place := hooks.ServerDir(dir, h.Repo.CommonDir)
 	done, err := hooks.Install(place, hooks.ServerNames(), exe)
-	if err == nil && place != dir { // an earlier one must not run as well, nor block the server's
+	if err == nil && place != dir { // an earlier guard must not run as well, nor block the server's hook
 		_, err = hooks.Uninstall(dir, hooks.ServerNames())
 	}
 	for i, r := range done {

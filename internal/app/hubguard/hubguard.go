@@ -96,7 +96,7 @@ func pin(ctx context.Context, repo *refs.Repo, refusal error) fault.Hint {
 		return fault.Hint{}
 	}
 	public, err := team.KeyHere(ctx, repo, refs.LocalNamespace, unknown.KID)
-	if err != nil { // it is not published: its owner has to send it
+	if err != nil { // the key is not published: its owner has to send it
 		return fault.Hint{}
 	}
 	return team.PinHint(public)

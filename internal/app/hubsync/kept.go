@@ -30,7 +30,7 @@ func (r *syncing) syncSteps(ctx context.Context) ([]Done, error) {
 		return nil, err
 	}
 	defer unlock()
-	defer r.lookAgain(ctx) // a step may have put its return into the outbox
+	defer r.lookAgain(ctx) // a step may have put a return handoff into the outbox
 	steps := make([]*outcome, len(waiting))
 	var tasks []func(context.Context)
 	for i, h := range waiting {
@@ -54,7 +54,7 @@ func (hd *Handler) waiting(ctx context.Context) (waiting []*work.Claim, unlock f
 	if unlock, err = private.Lock(ctx, hd.Engine.Repo.OwnWorktree("steps.lock")); err != nil {
 		return nil, nil, err
 	}
-	waiting, err = hd.Claims.Waiting() // another process may have taken them meanwhile
+	waiting, err = hd.Claims.Waiting() // another process may have taken the steps meanwhile
 	if err != nil || len(waiting) == 0 {
 		unlock()
 		return nil, nil, err
@@ -125,7 +125,8 @@ func (r *syncing) takeKept(ctx context.Context, h *work.Claim) (*Done, error) {
 	step := h.Pending
 	switch {
 	case step.Nonce == "":
-		h = &work.Claim{ID: h.ID, Agent: h.Agent, Actor: h.Actor, Home: h.Home, Pending: step} // the offer: nobody had claimed it
+		// The step is about the offer: nobody had claimed it.
+		h = &work.Claim{ID: h.ID, Agent: h.Agent, Actor: h.Actor, Home: h.Home, Pending: step}
 	case h.Nonce != step.Nonce:
 		return nil, fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", h.ID)
 	}

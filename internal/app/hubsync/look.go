@@ -18,9 +18,9 @@ import (
 // asked is one hub of a sync, with the refs from one connection.
 type asked struct {
 	hub    *crossrepo.Hub
-	whole  bool // published keys and lists as well, and every known lane
+	whole  bool // ask for published keys and lists, and for every known lane, as well
 	look   crossrepo.Look
-	memory []refs.Ref // the lanes as this clone knew them before
+	memory []refs.Ref // lanes as this clone knew them before the fetch
 	err    error
 }
 
@@ -54,14 +54,14 @@ func (r *syncing) look(ctx context.Context) error {
 		}
 	}
 	errs := crossrepo.Each(r.hubs(), func(hub *crossrepo.Hub) error { return hub.Fetch(ctx, r.at(hub).look) })
-	for i, a := range r.asked { // before anything is judged by the keys
+	for i, a := range r.asked { // take adopts the fetched keys before anything is judged by them
 		if a.err = errs[i]; a.err == nil {
 			a.err = r.take(ctx, a)
 		}
 		r.keep(a.err)
 	}
 	if slices.ContainsFunc(r.out, func(it *workspace.Item) bool { return fault.Is(it.Fault, fault.MissingObject) }) {
-		r.out, err = r.Workspace.Outgoing(ctx) // a fetch mends what it meets
+		r.out, err = r.Workspace.Outgoing(ctx) // the fetch may have restored lost objects
 	}
 	return err
 }
@@ -74,7 +74,8 @@ func (r *syncing) places(ctx context.Context, it *workspace.Item) []lifecycle.Pl
 		return places
 	}
 	s, err := r.Engine.Reader.Load(ctx, it.Home, it.Place)
-	if err != nil || s.To == "" || s.To == it.Place.Agent { // an error is met again when the receipt is looked for
+	// syncSent meets the same error, and reports it.
+	if err != nil || s.To == "" || s.To == it.Place.Agent {
 		return places
 	}
 	return append(places, lifecycle.Place{Agent: s.To, ID: it.Place.ID})

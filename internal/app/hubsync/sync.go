@@ -22,10 +22,10 @@ type Done struct {
 	What   string // "delivered", "acknowledged" and the other receipts, "took", "dropped", "adopted"
 	ID     handoff.ID
 	Alias  string
-	Record *record.Record // of the newest step; of the one that ended the claim, if Lost; nil for "adopted"
+	Record *record.Record // newest step, or if Lost the one that ended the claim; nil for "adopted"
 	Next   handoff.ID
-	Serial int64 // of an adopted list of keys
-	Lost   bool  // this agent held it, and another one ended the claim
+	Serial int64 // serial number of an adopted list of keys; 0 for other results
+	Lost   bool  // this agent held the handoff, and another one ended the claim
 }
 
 // Sync brings this repository and its hubs into agreement: waiting steps are taken, claims ended
@@ -45,7 +45,7 @@ func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 	run.keep(hd.Workspace.Recover(ctx))
 	run.did(run.syncSteps(ctx))
 	if err := ctx.Err(); err != nil {
-		return run.done, cmp.Or(run.first.Err, err) // the first one tells what the interrupt met
+		return run.done, cmp.Or(run.first.Err, err) // the first error says what the interrupt stopped
 	}
 	lost, stop := hd.closeEnded(ctx, only)
 	run.done = append(run.done, lost...)
@@ -68,10 +68,10 @@ func (hd *Handler) Sync(ctx context.Context, aliases []string) ([]Done, error) {
 // syncing is one run of Sync: its results, and its first error.
 type syncing struct {
 	*Handler
-	only  []*crossrepo.Hub // the named ones; nil means all
+	only  []*crossrepo.Hub // hubs that were named; nil for all
 	asked []*asked
 	out   []*workspace.Item            // waiting and sent handoffs, as they were at the start
-	along map[*workspace.Item]*outcome // of deliveries sent along with kept steps
+	along map[*workspace.Item]*outcome // outcomes of deliveries sent along with kept steps
 	done  []Done
 
 	tally
@@ -89,7 +89,7 @@ func (t *tally) keep(err error) {
 		t.untried = err
 		return
 	}
-	t.first.Keep(err) // a hub that is down is reported once
+	t.first.Keep(err) // the same error of a hub that is down is kept once
 }
 
 func (r *syncing) did(done []Done, err error) {
@@ -120,7 +120,7 @@ func (r *syncing) exchange(ctx context.Context) {
 			continue
 		}
 		hub, ok := it.Home.(*crossrepo.Hub)
-		if !ok && r.only == nil && it.Kind == refs.KindOutbox { // rerouted to this repository
+		if !ok && r.only == nil && it.Kind == refs.KindOutbox { // a handoff that was rerouted to this repository
 			one, err := r.syncOutbox(ctx, it.Home, it)
 			if one != nil {
 				r.done = append(r.done, *one)
@@ -197,7 +197,7 @@ func (r *syncing) syncOutbox(ctx context.Context, home lifecycle.Home, it *works
 	}
 	p.Agent = it.Place.Agent
 	err = r.Outbox.DeliverChild(ctx, home, p)
-	it.Place.ID = p.Record.ID // it may be a new one
+	it.Place.ID = p.Record.ID // DeliverChild may have given the handoff a new id
 	it.Ref = refs.Outbox(p.Agent, it.Place.ID)
 	if err != nil {
 		return nil, r.ignoreNotSender(outbox.KeptError(err, it.Place.ID))
@@ -224,7 +224,8 @@ func (r *syncing) syncSent(ctx context.Context, hub *crossrepo.Hub, it *workspac
 		return nil, err
 	}
 	if s.Early != nil && (s.Phase() == lifecycle.Absent || s.Tip == "" && s.Phase() != lifecycle.Ended) {
-		r.Workspace.Warn(s.Early) // what is due may be there already: it is not sent again before its time has come
+		// The entry dated ahead may be the delivered handoff: nothing is sent again before its time.
+		r.Workspace.Warn(s.Early)
 		return nil, nil
 	}
 	switch s.Phase() {
@@ -276,7 +277,7 @@ func (r *syncing) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace.
 	if err != nil {
 		return nil, err
 	}
-	edits, _ := refs.Deletions(ctx, r.Engine.Repo, refs.WorkOut(it.Place.ID)) // what cannot be read stays
+	edits, _ := refs.Deletions(ctx, r.Engine.Repo, refs.WorkOut(it.Place.ID)) // refs that cannot be read stay
 	snapshot := len(edits) > 0
 	p, err := r.Engine.Verifier.Reload(ctx, it.Ref)
 	switch {

@@ -41,7 +41,7 @@ func (h *Handler) configure(ctx context.Context, repo *refs.Repo, aliases crossr
 		}
 	}
 	var notes [][2]string
-	if !slices.Contains(repo.Config["notes.rewriteref"], refs.NotesRef) { // of an earlier version
+	if !slices.Contains(repo.Config["notes.rewriteref"], refs.NotesRef) { // an earlier version set this value
 		notes = append(notes, [2]string{"notes.rewriteref", refs.NotesPattern})
 	}
 	if shown {

@@ -28,7 +28,7 @@ func unexcludeDraft(repo *refs.Repo) error {
 	if err != nil {
 		return err
 	}
-	const written = oldDraft + "\n" + oldDraft + ".rejected" + "\n" // one after the other, at the start of a line
+	const written = oldDraft + "\n" + oldDraft + ".rejected" + "\n" // an earlier version wrote these two lines
 	before, after, found := strings.Cut("\n"+string(b), "\n"+written)
 	if !found {
 		return nil

@@ -22,12 +22,12 @@ import (
 
 // Request says which agent or person a worktree is for.
 type Request struct {
-	Agent        string // its name, or the mail address of a person
+	Agent        string // name of the agent, or mail address of a person
 	Person       bool
-	Key          string // to sign with, if not the key of the name
+	Key          string // key to sign with; "" for the key of the name
 	Notes        bool   // let git log show the notes
 	Force        bool   // take the worktree over from another agent
-	AllWorktrees bool   // also name the agent where init never ran
+	AllWorktrees bool   // also name the agent for worktrees where init never ran
 }
 
 // Result is a worktree set up for its agent.
@@ -44,7 +44,7 @@ type Handler struct {
 	Key func(ctx context.Context, repo *refs.Repo, name string) (public sign.PublicKey, made bool, err error)
 
 	Keystore sign.Keystore
-	Trust    func(repo *refs.Repo) (*sign.Trust, error) // the keys pinned in the repository
+	Trust    func(repo *refs.Repo) (*sign.Trust, error) // returns the keys pinned in the repository
 	Now      func() time.Time
 	Random   io.Reader
 	Warn     func(error)
@@ -59,7 +59,7 @@ func (h *Handler) SetUp(ctx context.Context, repo *refs.Repo, r Request) (*Resul
 	if err := refuseMirror(aliases); err != nil {
 		return nil, err
 	}
-	key, err := h.key(ctx, repo, r) // first: if there is none, the repository stays as it was
+	key, err := h.key(ctx, repo, r) // without a key, the repository stays as it was
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func (h *Handler) SignCommits(ctx context.Context, repo *refs.Repo, agent string
 		}
 	case filepath.IsAbs(named):
 		format, signing = "ssh", named
-	default: // ssh-agent has it
+	default: // ssh-agent has the key
 		format, signing = "ssh", sshLiteral(key)
 	}
 	own := gitconfig.Of(repo)

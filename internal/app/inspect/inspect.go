@@ -50,7 +50,7 @@ func (h *Handler) Show(ctx context.Context, arg string) (*workspace.View, *lifec
 	case absent && s.Early != nil:
 		return f, nil, s.Err()
 	case f.Queued() && f.Home != nil:
-		v, err := h.Verifier.VerifyQueued(ctx, f.Home, f.Item.Ref) // its hub need not be there to show it
+		v, err := h.Verifier.VerifyQueued(ctx, f.Home, f.Item.Ref) // the hub need not answer to show a queued handoff
 		return f, v, err
 	case absent && s.Unlogged():
 		return f, nil, s.Err()
@@ -64,8 +64,8 @@ func (h *Handler) Show(ctx context.Context, arg string) (*workspace.View, *lifec
 // Check is the outcome for one handoff.
 type Check struct {
 	ID     handoff.ID
-	State  string // phase, or the receipt
-	Sealed error  // why the content cannot be read here; the rest was checked
+	State  string // phase, "undecided", or the event of the receipt
+	Sealed error  // why the content cannot be read here; everything else was checked
 	Err    error
 }
 
@@ -123,8 +123,8 @@ func (h *Handler) verifyBehind(ctx context.Context, home lifecycle.Home, places 
 		case err != nil:
 			c.Err = err
 		case down != nil && fault.Is(s.Err(), fault.Unfinished):
-			c.Err = down // only the hub can tell whether it was logged
-		case s.Tip == "" && s.Receipt == nil: // it was withdrawn before it was logged
+			c.Err = down // only the hub can tell whether the offer was logged
+		case s.Tip == "" && s.Receipt == nil: // the offer was withdrawn before it was logged
 			continue
 		default:
 			c = h.check(ctx, home, s)
@@ -184,7 +184,7 @@ func (h *Handler) Tokens(ctx context.Context, arg string) (*lifecycle.Verified, 
 type SkillReport struct {
 	policy.SkillReport
 	ID    handoff.ID
-	Agent string // that did the work
+	Agent string // agent that did the work
 }
 
 // Skills makes the report of a handoff. If the handoff has ended, its receipt names the missing

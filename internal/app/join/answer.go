@@ -28,7 +28,7 @@ type Worktree interface {
 type Answered struct {
 	Agent   string
 	Key     sign.KID
-	Inviter sign.PublicKey // which is pinned now
+	Inviter sign.PublicKey // key of the inviter, which is pinned now
 }
 
 // Join answers an invitation: it checks the offer, sets up the worktree, pins the
@@ -70,7 +70,7 @@ func (h *Handler) Join(ctx context.Context, hub *crossrepo.Hub, code invite.Code
 		return nil, err
 	}
 	done := &Answered{Agent: name, Key: signer.KID(), Inviter: inviter}
-	if earlier != nil { // it was answered with this key before
+	if earlier != nil { // this worktree's user answered the invitation before
 		return done, nil
 	}
 	answer := invite.Answer{Key: signer.Public().Text(), Agent: name}

@@ -55,7 +55,7 @@ func inviterTaken(name string) error {
 // invitation.
 func (h *Handler) mayPin(e sign.TrustEntry) error {
 	err := h.Trust.MayAdd(h.TrustPath, e)
-	if fault.CodeOf(err) == fault.Usage { // the inviter wrote the entry
+	if fault.CodeOf(err) == fault.Usage { // the inviter wrote the faulty entry
 		return fault.New(fault.Denied, fault.Malformed, "the invitation is malformed: %w", err)
 	}
 	return err

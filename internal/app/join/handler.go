@@ -30,7 +30,7 @@ type Handler struct {
 	Signer    sign.Signer // nil on the side that joins
 	Team      *team.Team
 	Trust     *sign.Trust
-	TrustPath string // of this repository
+	TrustPath string // path of this repository's trust list
 	Workspace Workspace
 	Now       func() time.Time
 	Random    io.Reader
@@ -57,10 +57,10 @@ const Life = 24 * time.Hour
 // Request is an invitation to make.
 type Request struct {
 	Kind     invite.Kind
-	Agent    string   // name that the joiner takes; "": it chooses
-	Roles    []string // of the joiner
-	Until    string   // end of the trust in the joiner's key; "": none
-	MaxScope []string // what the joiner pins a root key within; nil: as it is pinned here
+	Agent    string   // name that the joiner takes; "" lets the joiner choose
+	Roles    []string // roles of the joiner
+	Until    string   // end of the trust in the joiner's key; "" for none
+	MaxScope []string // limit for a root key that the joiner pins; nil for the limit that holds here
 	Life     time.Duration
 }
 
@@ -152,8 +152,8 @@ type Joined struct {
 	Key     sign.KID
 	Kind    invite.Kind
 	Inviter sign.KID
-	Root    string // mail address of an inviter to a team
-	Alias   string // of the hub where both met
+	Root    string // mail address of the inviter to a team; "" without a team
+	Alias   string // alias of the hub where both met
 }
 
 // finishAt pins the joiners who answered this clone's invitations at a hub. It ends those
@@ -196,7 +196,7 @@ func (h *Handler) finish(ctx context.Context, board crossrepo.Invites, k Kept) (
 		err = fault.New(fault.Denied, fault.Expired, "the invitation of %s has expired", k.Whom()).
 			WithHints(fault.See("invite").Because("invites again"))
 	case err != nil || answer == nil:
-		return nil, err // it waits for its time to run out
+		return nil, err // the invitation stays until it is answered or expires
 	default:
 		one, err = h.pin(k, answer)
 		if code := fault.CodeOf(err); err != nil && code != fault.Denied && code != fault.Conflict {
@@ -225,7 +225,7 @@ func (h *Handler) pin(k Kept, a *invite.Answer) (*Joined, error) {
 	if err != nil {
 		return nil, err
 	}
-	if k.Agent == "" { // who was free to choose a name takes nobody else's
+	if k.Agent == "" { // a joiner who was free to choose a name must not take somebody else's
 		if err := h.unused(a.Agent, public.KID()); err != nil {
 			return nil, err
 		}

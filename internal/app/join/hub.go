@@ -26,7 +26,7 @@ func sharedURL(al *crossrepo.Alias) (string, error) {
 		} else if u.User != nil {
 			u.User = url.User(u.User.Username())
 		}
-		shared = u.String() // which escapes a blank
+		shared = u.String() // String escapes blanks
 	}
 	id, err := crossrepo.RepoID(shared, "/")
 	if err == nil && id != al.RepoID {

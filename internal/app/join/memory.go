@@ -81,7 +81,7 @@ func (m Memory) All() ([]Kept, error) {
 			return nil, err
 		}
 		if b == nil {
-			continue // another command ended it
+			continue // another command ended the invitation
 		}
 		var k Kept
 		if err := json.Unmarshal(b, &k); err != nil || k.ID != id {
@@ -97,9 +97,9 @@ func (m Memory) All() ([]Kept, error) {
 func (m Memory) Expected(agent string, now time.Time) time.Time {
 	all, err := m.All()
 	if err != nil {
-		return time.Time{} // sync reports it
+		return time.Time{} // sync reports the error
 	}
-	for _, k := range slices.Backward(all) { // the last to end
+	for _, k := range slices.Backward(all) { // from the last one to expire
 		if k.open() && k.Agent == agent && now.Before(k.Expires) {
 			return k.Expires
 		}

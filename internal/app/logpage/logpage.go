@@ -10,14 +10,14 @@ import (
 
 // Request is one page.
 type Request struct {
-	Repo  string    // repo id of the looking clone
-	Since time.Time // handoffs ended before are left out; zero means none are
+	Repo  string    // repo id of the clone that makes the page
+	Since time.Time // handoffs that ended before are left out; zero leaves out none
 	Now   time.Time
 
 	// Read visits every valid step, those of one handoff in their order, and every problem. It
 	// returns the unread hubs, one line each.
 	Read  func(step func(Entry), wrong func(report.Wrong)) (unread []string, err error)
-	Write func(page []byte) error // the whole page, or nothing
+	Write func(page []byte) error // writes the whole page, or nothing
 }
 
 // Result is the content of the page.

@@ -20,7 +20,7 @@ type Entry struct {
 // rows makes handoffs of steps. Steps of one handoff come in their order.
 type rows struct {
 	byID map[key]*report.Row
-	last map[key]time.Time // of the newest step
+	last map[key]time.Time // time of the newest step
 }
 
 type key struct {

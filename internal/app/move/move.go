@@ -48,7 +48,7 @@ func (h *Handler) dropOccupied(ctx context.Context, s *lifecycle.State) (dropped
 	waiting, err := h.Engine.Repo.List(ctx, refs.Outbox("*", s.ID))
 	for _, ref := range waiting {
 		if slices.ContainsFunc(s.Entries, func(e *lifecycle.Entry) bool { return e.Record().Payload == ref.OID }) {
-			continue // it was delivered
+			continue // the handoff behind this ref was delivered
 		}
 		p, err := h.Engine.Verifier.Reload(ctx, ref.Name)
 		if err != nil {
@@ -162,7 +162,7 @@ func (h *Handler) reroute(ctx context.Context, f *workspace.View, v *lifecycle.V
 		done.State, err = h.Receipts.Withdraw(ctx, f.Home, p, record.Rerouted, out)
 	} else {
 		done.State, err = h.rerouteAway(ctx, f.Home, p, payload, m.Home, out)
-		done.Next = payload.Record.ID // it may be a new one
+		done.Next = payload.Record.ID // rerouteAway may have given the child a new id
 	}
 	if err == nil && held != nil {
 		err = h.Claims.End(ctx, held, h.Engine.Now())
@@ -221,7 +221,7 @@ func (h *Handler) rerouteAway(ctx context.Context, home lifecycle.Home, p lifecy
 	if err != nil {
 		return nil, err
 	}
-	kept, err := h.Receipts.Unkept(ctx, child.KeptWork()) // a killed reroute may have staged it
+	kept, err := h.Receipts.Unkept(ctx, child.KeptWork()) // a killed reroute may have made these edits
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ import (
 type Handler struct {
 	Keystore sign.Keystore
 	Trust    *sign.Trust
-	Path     string // of the list; with "", Retire finds the lists that have the key
+	Path     string // path of the list; if "", Retire finds the lists that have the key
 	Now      func() time.Time
 
 	// Read reads the file of a key; "-" is standard input.

@@ -16,7 +16,7 @@ import (
 type Query struct {
 	Arg    string // id or its last characters; empty: the only claim with a token
 	Scopes []string
-	Push   io.Reader // input of a pre-push hook, for the scopes of the push; nil: none
+	Push   io.Reader // input of a pre-push hook, from which the needed scopes are read; nil for none
 	IfHeld bool      // if no held claim carries authority, all is allowed
 }
 

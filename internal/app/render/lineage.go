@@ -16,11 +16,11 @@ import (
 // quotes collects the quotes of an erased handoff in open ones.
 type quotes struct {
 	ws      *workspace.Workspace
-	arg     string            // id of the erased one, or its last characters
-	vouched *handoff.Ancestor // the log leads from the handoff with the quote to the erased one
-	alone   *handoff.Ancestor // no log of the erased one is known here
+	arg     string            // id of the erased handoff, or its last characters
+	vouched *handoff.Ancestor // quote by a handoff from which the log leads to the erased one
+	alone   *handoff.Ancestor // quote that no log here confirms: the erased handoff's log is not known
 	differ  bool              // two quotes differ, and no log tells which is right
-	refused error             // why the first quote was not believed
+	refused error             // why the first refused quote was not believed
 }
 
 // add judges the lineage of an open handoff, which is verified. Everybody who may send can write any
@@ -32,7 +32,7 @@ func (q *quotes) add(ctx context.Context, env *handoff.Envelope, offer *record.R
 	}
 	a := &env.Lineage[i]
 	leads, known, err := q.leads(ctx, env.Lineage[i:], offer)
-	if fault.Is(err, fault.HandoffMismatch) { // of two handoffs with one id, the log leads to neither
+	if fault.Is(err, fault.HandoffMismatch) { // two handoffs have this id, and the log leads to neither
 		leads, err = false, nil
 	}
 	switch {

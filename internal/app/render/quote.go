@@ -14,10 +14,10 @@ import (
 // quote is the quotable part of a handoff.
 type quote struct {
 	id       handoff.ID
-	open     bool              // it lies in an inbox, where "show" finds it
-	envelope *handoff.Envelope // nil if only ancestor is left
-	ancestor *handoff.Ancestor // what a later handoff quotes of it
-	receipt  *record.Record    // nil while it is under way, or where its log is not known
+	open     bool              // it is in an inbox, where "show" finds it
+	envelope *handoff.Envelope // content; nil if only ancestor is left
+	ancestor *handoff.Ancestor // what a later handoff quotes of this one
+	receipt  *record.Record    // nil while the handoff is under way, or if its log is not known
 }
 
 // find finds a handoff for a prompt: among those under way, in the archive, and in the lineage of
@@ -60,7 +60,7 @@ func onlyOne(ctx context.Context, ws *workspace.Workspace, id handoff.ID) error 
 	for _, home := range ws.All(ctx) {
 		s, err := ws.Engine.Reader.Load(ctx, home, lifecycle.Place{ID: id})
 		switch {
-		case err != nil || s.Offer == nil: // a log that is refused says nothing
+		case err != nil || s.Offer == nil: // a home with a refused log, or without the offer, has no say
 		case first == nil:
 			first = s
 		case first.Payload != s.Payload:
@@ -87,11 +87,11 @@ func quoted(ctx context.Context, ws *workspace.Workspace, arg string) (*quote, e
 	found := &quotes{ws: ws, arg: arg}
 	err := ws.List(ctx, true, func(it *workspace.Item) error {
 		if found.vouched != nil || it.Fault != nil || it.Home == nil {
-			return nil //nolint:nilerr // a broken tip quotes nothing
+			return nil //nolint:nilerr // a handoff with a broken tip quotes nothing
 		}
 		p, err := ws.Engine.Verifier.ReloadOffer(ctx, it.Commit)
 		if err != nil || !slices.ContainsFunc(p.Envelope.Lineage, func(a handoff.Ancestor) bool { return a.ID.Matches(arg) }) {
-			return nil //nolint:nilerr // what cannot be read quotes nothing
+			return nil //nolint:nilerr // an unreadable offer quotes nothing
 		}
 		s, err := ws.Engine.Verifier.Reader.Load(ctx, it.Home, it.Place)
 		if err != nil {
@@ -100,13 +100,13 @@ func quoted(ctx context.Context, ws *workspace.Workspace, arg string) (*quote, e
 		env, err := ws.Content(ctx, &workspace.View{Home: it.Home, Item: it, State: s})
 		if fault.As(err) != nil {
 			found.refuse(err)
-			return nil //nolint:nilerr // another one may quote it
+			return nil //nolint:nilerr // another handoff may have the quote
 		}
 		if err != nil || env == nil {
 			return err
 		}
 		offer := s.Offer
-		if offer == nil { // it waits for delivery
+		if offer == nil { // the handoff waits for delivery
 			offer = it.Record
 		}
 		return found.add(ctx, env, offer)

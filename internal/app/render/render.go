@@ -17,8 +17,8 @@ import (
 
 // Dep names a dependency of a template.
 type Dep struct {
-	Name string // .Deps.NAME
-	Arg  string // an id, the end of one, or a file; "" for none
+	Name string // NAME of .Deps.NAME in the template
+	Arg  string // id, end of an id, or path of a file; "" for none
 }
 
 // DepResult is a result of a dependency.
@@ -26,27 +26,27 @@ type DepResult struct{ Dep, Key, Value string }
 
 // Request is one prompt to make.
 type Request struct {
-	Name     string // of the template, for errors
+	Name     string // name of the template, for errors
 	Template string
 	Vars     map[string]string
 	Deps     []Dep
 	Results  []DepResult
 	History  string
-	MaxBytes int // 0: no limit
+	MaxBytes int // 0 for no limit
 }
 
 // Result is a prompt.
 type Result struct {
 	Text  string
-	Bytes int // of the whole prompt
+	Bytes int // length of the whole prompt, before a cut
 	Cut   bool
 }
 
 // Handler makes prompts.
 type Handler struct {
-	Workspace func(ctx context.Context) (*workspace.Workspace, error)         // opened by the first need of it
-	Open      func(name string) (io.ReadSeekCloser, error)                    // a file of any size
-	Read      func(format string, document []byte) (*handoff.Envelope, error) // as a draft; an empty format is detected
+	Workspace func(ctx context.Context) (*workspace.Workspace, error)         // opened when it is needed first
+	Open      func(name string) (io.ReadSeekCloser, error)                    // opens a file of any size
+	Read      func(format string, document []byte) (*handoff.Envelope, error) // reads a draft; an empty format is detected
 	Random    io.Reader
 	Warn      func(error)
 }
@@ -77,7 +77,7 @@ func (h *Handler) Render(ctx context.Context, r Request) (*Result, error) {
 // builder makes one prompt.
 type builder struct {
 	*Handler
-	sources map[string]string // by dependency: where a reader finds its whole text
+	sources map[string]string // where a reader finds the whole text of a dependency, by its name
 }
 
 // rest says where the reader of a shortened prompt finds the whole texts.

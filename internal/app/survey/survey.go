@@ -20,19 +20,19 @@ import (
 // Survey is the work of one agent, as far as this clone knows. It asks no hub, and verifies
 // the tokens of held handoffs only.
 type Survey struct {
-	Held      []*Recorded   // what this worktree recorded, also what is over by now
-	Elsewhere []*Elsewhere  // held by the agent in other worktrees of the clone
-	Kept      []*work.Claim // with a step waiting for its hub
-	Sent      []*Sent       // of the sent ones, oldest id first
+	Held      []*Recorded   // claims recorded by this worktree, ended ones as well
+	Elsewhere []*Elsewhere  // claims of the agent in other worktrees of the clone
+	Kept      []*work.Claim // claims with a step that waits for its hub
+	Sent      []*Sent       // sent handoffs without a known receipt, lowest ids first; AllSent counts the rest as well
 
-	Waiting   int               // for the agent to take
-	Undecided int               // wait for a decision
+	Waiting   int               // handoffs that the agent may take
+	Undecided int               // handoffs that wait for a decision
 	Stale     int               // in the agent's inboxes, held elsewhere with an expired lease
 	Expired   int               // in the agent's inboxes
 	Early     int               // in the agent's inboxes or for nobody, and dated ahead of the clock here
 	Refused   int               // in the agent's inboxes, and cannot be read
 	Queued    int               // in the outbox of this clone
-	Items     []*workspace.Item // of the handoffs counted
+	Items     []*workspace.Item // counted handoffs, up to a limit for each count
 	AllSent   int               // sent by the agent, without a known receipt
 	Hubs      []Seen
 }
@@ -40,15 +40,15 @@ type Survey struct {
 // Recorded is a claim recorded by this worktree. An ended one has Standing only.
 type Recorded struct {
 	*work.Standing
-	Work   *handoff.Work // its snapshot, nil for none
-	Live   *work.Live    // its token, if in force
+	Work   *handoff.Work // snapshot of the handoff; nil for none
+	Live   *work.Live    // token in force; nil for none
 	Lapsed error         // why its token is not in force
 }
 
 // Elsewhere is a claim recorded by another worktree of the clone.
 type Elsewhere struct {
 	*work.Standing
-	Worktree string // its directory; "" if it was removed
+	Worktree string // directory of the worktree; "" if it was removed
 }
 
 // Sent is a handoff sent by the agent. Tip is its newest commit copied in this clone: nil if only
@@ -56,7 +56,7 @@ type Elsewhere struct {
 type Sent struct {
 	ID    handoff.ID
 	Home  lifecycle.Home
-	Agent string // its inbox, as far as known
+	Agent string // agent whose inbox has the handoff, as far as known
 	Offer *record.Record
 	Tip   *workspace.Item
 }
@@ -160,7 +160,7 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time, mos
 	}
 	mine := sentList{most: most, kept: map[handoff.ID]*Sent{}, all: map[handoff.ID]bool{}}
 	inboxes := hd.Workspace.Inboxes()
-	cameBack := map[handoff.ID]bool{} // sent, and routed to this agent: they wait for it
+	cameBack := map[handoff.ID]bool{} // handoffs that this agent sent, and that are in its inbox now: they count as waiting
 	err := refs.Commits(ctx, hd.Work.Verifier.Repo, func(ref refs.Ref, raw []byte) error {
 		it := homes.Item(ref)
 		if it == nil {
@@ -177,7 +177,7 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time, mos
 		case !sent:
 		case slices.Contains(inboxes, it.Place.Agent):
 			cameBack[id] = it.Kind == refs.KindInbox
-		case it.Kind != refs.KindSent || !cameBack[id]: // the inbox refs come first
+		case it.Kind != refs.KindSent || !cameBack[id]: // inbox refs are listed before sent refs, so cameBack is complete
 			mine.add(it)
 		}
 		return nil
@@ -187,8 +187,8 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time, mos
 	}
 	s.Sent, s.AllSent = mine.cut(), len(mine.all)
 	for _, one := range s.Sent {
-		if one.Home == nil { // its sent ref alone is known
-			one.Home, _ = hd.Workspace.Home(ctx, one.Offer.Home) // nil: its alias was removed
+		if one.Home == nil { // only the sent ref is known
+			one.Home, _ = hd.Workspace.Home(ctx, one.Offer.Home) // nil if its alias was removed
 		}
 	}
 	return nil
@@ -224,7 +224,7 @@ func (s *Survey) count(it *workspace.Item, inboxes []string, now time.Time) *int
 	case "early":
 		return &s.Early
 	}
-	return nil // somebody works on it
+	return nil // somebody works on the handoff
 }
 
 // sentList keeps the sent handoffs with the lowest ids, and counts all.

@@ -31,7 +31,7 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 		return t.claim(ctx, home, lifecycle.ClaimRequest{Place: h.Place(), ByID: true})
 	}
 	homes, down := t.Workspace.Sources(ctx)
-	var refused, copied error // at what may be its home, and at one that has a copy of it
+	var refused, copied error // refusal of a home that the handoff may be for, and error at a home with a copy
 	for _, home := range homes {
 		p, err := t.locate(ctx, home, t.Arg)
 		switch {

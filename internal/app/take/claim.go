@@ -130,7 +130,7 @@ func (c *claiming) take(ctx context.Context) (*lifecycle.Verified, error) {
 	}
 	v, err := c.Engine.Claim(ctx, c.home, req)
 	if errors.Is(err, crossrepo.ErrGuard) || errors.Is(err, refs.ErrRefused) {
-		if ferr := c.forgetRefused(ctx, req.Place.ID); ferr != nil { // else it would stand in the way of a push
+		if ferr := c.forgetRefused(ctx, req.Place.ID); ferr != nil { // the record would stand in the way of a push
 			err = errors.Join(err, ferr)
 		}
 	}

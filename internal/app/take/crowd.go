@@ -29,8 +29,8 @@ const (
 type crowdLook struct {
 	*search
 	hub   *crossrepo.Hub
-	rest  []*workspace.Item // not fetched yet, in the order in which this agent would try them
-	sizes []int             // of the next parts; after those all inboxes are fetched
+	rest  []*workspace.Item // offers not fetched yet, in the order in which this agent would try them
+	sizes []int             // sizes of the next parts; after the last part, all inboxes are fetched
 }
 
 // begin makes the first look. In a small crowd, the first look in an hour, or after ten minutes of
@@ -87,13 +87,13 @@ func (l *crowdLook) atShare(ctx context.Context, sp *spread) error {
 			return nil
 		}
 	}
-	l.rest = append(known[:min(len(known), 1)], open...) // its lane may have moved
+	l.rest = append(known[:min(len(known), 1)], open...) // the lane of the known offer may have moved
 	return l.next(ctx)
 }
 
 // copied returns the offers of the hub copied in this clone, best first. No hub is asked.
 func (l *crowdLook) copied(ctx context.Context, mine map[handoff.ID]bool) ([]*workspace.Item, error) {
-	offline := l.offline(func(error) {}) // the choice after the look warns
+	offline := l.offline(func(error) {}) // no warnings here: the choice after the look gives them
 	maps.Copy(offline.skipped, mine)
 	return offline.offers(ctx, []lifecycle.Home{l.hub})
 }

@@ -60,11 +60,11 @@ func New(w *workspace.Workspace) *Handler {
 
 // Request says what an agent wants to take.
 type Request struct {
-	Arg          string // id or its last characters; empty for the held handoff, or any other
+	Arg          string // id or its last characters; empty for the held handoff, or else for any offer
 	Next         bool   // without Arg: pass over the held handoff
 	Lease        time.Duration
-	Peek         bool // look, do not claim
-	OnlyLocal    bool // only of this repository's own home: no hub is asked
+	Peek         bool // show a handoff without a claim
+	OnlyLocal    bool // take only from this repository's own home: no hub is asked
 	AllowExpired bool
 	// Fits, if any, refuses a handoff of no use to the caller, before it is claimed. Without Arg
 	// the next one is tried.
@@ -93,20 +93,20 @@ type search struct {
 	Request
 	warn       func(error)
 	crowded    bool                // a crowd takes from the inboxes of this agent
-	askNobody  bool                // no hub is asked about offers which only look held
-	skipped    map[handoff.ID]bool // offers not tried any more
-	unlogged   handoff.ID          // an offer that no log mentions
-	unfit      error               // of Request.Fits, for the last offer of no use to the caller
-	lost       int                 // claims made first by others
-	ended      []*workspace.Item   // ended handoffs with an inbox ref
-	refused    int                 // offers refused
-	refusedIDs []handoff.ID        // the first of them
-	hints      []fault.Hint        // of their refusals, each once
-	looks      []*crowdLook        // at hubs with more to fetch
-	unchanged  handoff.ID          // of an offer which needs no fetch: the hub lists it as it is here
+	askNobody  bool                // ask no hub about offers that only look held
+	skipped    map[handoff.ID]bool // offers that are not tried again
+	unlogged   handoff.ID          // the last offer that no log mentions
+	unfit      error               // error of Request.Fits for the last offer that it refused
+	lost       int                 // number of claims in which others were faster
+	ended      []*workspace.Item   // ended handoffs that still have an inbox ref
+	refused    int                 // number of refused offers
+	refusedIDs []handoff.ID        // ids of the first refused offers
+	hints      []fault.Hint        // hints of the refusals, each once
+	looks      []*crowdLook        // looks at hubs that have more to fetch
+	unchanged  handoff.ID          // offer that needs no fetch: the hub lists it as it is here
 
-	passedOver map[lifecycle.Home]bool // homes without an answer, or refusing every claim
-	down       error                   // the first error of such a home
+	passedOver map[lifecycle.Home]bool // homes that do not answer, or that refuse every claim
+	down       error                   // first error of a failed home
 }
 
 // remaining returns the homes that are not passed over.
@@ -149,7 +149,7 @@ const mostRefusals = 20
 // offerRefused notes why an offer is refused. This resume does not try it again.
 func (t *search) offerRefused(it *workspace.Item, err error) {
 	id := it.Place.ID
-	it.Record, it.Tip = nil, nil // there may be many
+	it.Record, it.Tip = nil, nil // refused offers may be many: free their memory
 	t.skipped[id] = true
 	if f := fault.As(err); f != nil && slices.Contains([]fault.Reason{fault.StatusUnknown, fault.AudienceMismatch, fault.Rollback}, f.Reason) {
 		t.hints = fault.AddHints(t.hints, f.Hints...)
@@ -168,7 +168,7 @@ type Result struct {
 	Verified *lifecycle.Verified
 	Home     lifecycle.Home
 	Holder   *work.Claim // nil after a peek
-	Again    bool        // this worktree held it before, and had shown it
+	Again    bool        // this worktree held the handoff before, and had shown it
 
 	claims work.Claims
 	unlock func()

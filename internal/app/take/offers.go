@@ -33,7 +33,7 @@ func (t *search) resumeAny(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, h := range kept { // a step of this worktree waits for the hub: the offer is no longer free
+	for _, h := range kept { // a kept step of this worktree waits for the hub: the offer is no longer free
 		t.skipped[h.ID] = true
 	}
 	homes := []lifecycle.Home{t.Local}
@@ -133,7 +133,7 @@ func (t *search) offers(ctx context.Context, homes []lifecycle.Home) ([]*workspa
 			return nil, err
 		}
 		switch {
-		case fault.CodeOf(it.Fault) == fault.Unavailable: // a gc took its copy, and its hub is away
+		case fault.CodeOf(it.Fault) == fault.Unavailable: // a gc removed the copy here, and the hub does not answer
 			t.skipped[it.Place.ID] = true
 			t.homeFailed(it.Home, it.Fault)
 		case it.Fault != nil:
@@ -262,9 +262,9 @@ func (t *search) claimOne(ctx context.Context, offers []*workspace.Item) (*Resul
 			t.skipped[it.Place.ID], t.unfit = true, err
 		case errors.Is(err, errHeldHere):
 			t.skipped[it.Place.ID] = true
-		case fault.Is(err, fault.Unfinished): // nobody was faster
+		case fault.Is(err, fault.Unfinished): // the offer is not logged: nobody was faster
 			t.skipped[it.Place.ID], t.unlogged = true, it.Place.ID
-		case code == fault.Conflict && fault.Is(err, fault.Replayed): // it has ended, and its inbox ref came back
+		case code == fault.Conflict && fault.Is(err, fault.Replayed): // the handoff has ended, and its inbox ref came back
 			t.skipped[it.Place.ID] = true
 			t.ended = append(t.ended, it)
 		case code == fault.Conflict:
@@ -278,7 +278,7 @@ func (t *search) claimOne(ctx context.Context, offers []*workspace.Item) (*Resul
 			case looked:
 				return nil, nil
 			case t.crowded:
-				continue // the others were fetched as well
+				continue // the next offers were fetched together with this one
 			}
 			return nil, t.ignoreUnavailable(it.Home, it.Home.Refresh(ctx, t.inboxesAndLog()))
 		case code == fault.Denied, code == fault.Invalid, code == fault.Policy, code == fault.NotFound:
@@ -327,7 +327,7 @@ func (t *search) errNothing(ctx context.Context, homes []lifecycle.Home) error {
 		for _, id := range t.refusedIDs {
 			hints = append(hints, fault.Run("githandoff", "show", string(id)).Because("says why it is refused"))
 		}
-		if !t.Engine.Author.MayAct(sign.RoleRecipient, t.Agent) { // the offers are not to blame
+		if !t.Engine.Author.MayAct(sign.RoleRecipient, t.Agent) { // the agent's key may take nothing
 			hints = []fault.Hint{fault.Run("githandoff", "doctor").Because("says why the key of %s may take nothing", t.Agent)}
 		}
 		return fault.New(fault.Denied, fault.Refused, "every handoff that waits for %s was refused", t.Agent).WithHints(hints...)
@@ -345,7 +345,7 @@ func (t *search) errNothing(ctx context.Context, homes []lifecycle.Home) error {
 		return t.unfit
 	}
 	wait := []string{"githandoff", "resume", "--wait", "10m"}
-	if t.Next { // else it would show what this worktree holds
+	if t.Next { // without --next, resume shows what this worktree holds
 		wait = slices.Insert(wait, 2, "--next")
 	}
 	var hints []fault.Hint

@@ -122,7 +122,7 @@ func (t *search) finishUnprinted(ctx context.Context) (*Result, error) {
 	held = slices.DeleteFunc(held, func(h *work.Claim) bool {
 		return h.Printed || h.Actor != t.Agent || t.OnlyLocal && !t.Local.Is(h.Home)
 	})
-	answers := map[lifecycle.Home]error{} // of the homes asked so far
+	answers := map[lifecycle.Home]error{} // answers of the homes asked so far
 	for _, h := range held {
 		home, err := t.Workspace.Home(ctx, h.Home)
 		if err != nil {
@@ -163,7 +163,7 @@ func (t *search) refreshUnprinted(ctx context.Context, home lifecycle.Home, h *w
 		err = home.Refresh(ctx, lifecycle.WholeHandoffs(placesAt(home, held)...))
 		answers[home] = err
 	}
-	if fault.Is(err, fault.Rollback) { // perhaps of the lane of another claim
+	if fault.Is(err, fault.Rollback) { // perhaps the lane of another claim was rewritten
 		err = home.Refresh(ctx, lifecycle.FetchSpec{Lanes: []handoff.ID{h.ID}, Once: true})
 	}
 	t.homeFailed(home, err)

@@ -25,18 +25,18 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (g *Resu
 		hub := it.Home.(*crossrepo.Hub)
 		g, looked, err := t.attempt(ctx, it)
 		if looked {
-			hub.NoteContested(true) // the lane had moved
+			hub.NoteContested(true) // the lane had moved since the earlier look
 		}
 		switch code := fault.CodeOf(err); {
 		case err == nil:
-			for _, err := range warnings { // otherwise the look finds them again
+			for _, err := range warnings { // without a claim, the look after this warns of the same
 				t.warn(err)
 			}
 			t.refused = offline.refused
 			return g, nil, nil
 		case t.crowded && code == fault.Conflict && t.lost < lostInARow:
 			t.lost++
-			offline.skipped[it.Place.ID] = true // not t.skipped: it may be free again, which a look shows
+			offline.skipped[it.Place.ID] = true // not in t.skipped: a look may show the offer free again
 		case code == fault.Unavailable:
 			t.homeFailed(hub, err)
 			if nothingSent(err) {
@@ -46,7 +46,7 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (g *Resu
 		case looked:
 			return nil, hub, nil
 		default:
-			return nil, nil, nil // the error comes again after a look, and is reported then
+			return nil, nil, nil // the look that follows meets the error again, and reports it
 		}
 	}
 }
@@ -71,7 +71,8 @@ func (t *search) firstSeen(ctx context.Context, homes []lifecycle.Home) (*worksp
 			return true
 		case !ok:
 			return t.crowded
-		case t.crowded: // the shares must be those of the last look: others have taken offers now in this agent's share
+		// Since a turn ended, other agents may have taken offers of this agent's present share.
+		case t.crowded:
 			return turnOf(hub.LastRead()) != turnOf(t.Engine.Now())
 		}
 		return !hub.MayClaimSeen()

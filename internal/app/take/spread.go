@@ -49,9 +49,9 @@ func (sp *spread) window(held int) int {
 // spread orders the offers for one agent.
 type spread struct {
 	mine    string
-	rivals  map[string][]string // keys allowed to take from an inbox, by agent; without ours
+	rivals  map[string][]string // other keys that may take from an inbox, by agent
 	now     time.Time
-	shuffle *rand.Rand // nil while nobody else with this key is seen at work
+	shuffle *rand.Rand // orders offers of one rank by chance; nil lets the oldest lead
 }
 
 // newSpread returns the order of offers in the inboxes of some agents.
