@@ -16,7 +16,7 @@ import (
 // laneTips are the two tips of a lane: that of its copy in this clone, and that at the hub when the
 // hub was last asked. "" means no tip.
 type laneTips struct {
-	name     string // of the copy
+	name     string // name of the copy
 	was, now string
 }
 
@@ -65,7 +65,7 @@ func (h *laneCopies) AdvanceAll(ctx context.Context, memory []refs.Ref) (lost []
 				moved = append(moved, s)
 				continue
 			}
-			h.stuck.Delete(s.name) // a caller that wants all lanes reads each of them anyway
+			h.stuck.Delete(s.name) // callers of AdvanceAll read each lane, and find lost objects themselves
 		}
 		return moved, err
 	})
@@ -153,7 +153,7 @@ func (h *laneCopies) advanceFrom(ctx context.Context, read func() ([]laneTips, e
 		}
 		switch {
 		case errors.As(err, new(*refs.StaleError)): // another command of this clone moved a copy
-		case fault.Is(err, fault.MissingObject): // a gc took objects just checked
+		case fault.Is(err, fault.MissingObject): // a gc removed objects that were just checked
 			var names []string
 			for _, s := range list {
 				names = append(names, h.mirrored(s.name))
@@ -163,7 +163,7 @@ func (h *laneCopies) advanceFrom(ctx context.Context, read func() ([]laneTips, e
 			}
 		case try > 0:
 			return err
-		default: // an older githandoff made copies of refs below a lane
+		default: // copies that an older githandoff made below the name of a lane may block it
 			if dropped, derr := h.dropOdd(ctx); !dropped || derr != nil {
 				return err
 			}
@@ -214,7 +214,7 @@ func (c *laneCopy) next(ctx context.Context) (to string, err error) {
 		return to, err
 	}
 	_, _, err = c.mend(ctx, c.name, c.mirrored(c.name))
-	if err != nil && !fault.Is(err, fault.MissingObject) { // an object that the hub has lost as well stays lost
+	if err != nil && !fault.Is(err, fault.MissingObject) { // the hub may have lost the object as well
 		return "", err
 	}
 	if c.laneTips, err = c.tipsOf(ctx, c.name); err != nil {

@@ -19,17 +19,17 @@ import (
 // Alias is the short name of another repository.
 type Alias struct {
 	Name   string
-	URL    URL      // as configured, insteadOf applied
-	RepoID string   // as pinned
-	Also   []string // further ids of the repository, see AddAs
-	Prefix string   // of its refs, without "/" at its end; "" for refs/handoffs
+	URL    URL      // URL in the configuration, with insteadOf applied
+	RepoID string   // pinned id of the repository
+	Also   []string // further ids of the repository; see AddAs
+	Prefix string   // prefix of its refs, without a trailing "/"; empty for refs/handoffs
 
 	// target is the argument of git fetch and git push: the name of a git remote, so that all
 	// its settings apply, or else the URL as configured, which git rewrites itself.
 	target string
 
 	derived string // the id that follows from the URL
-	source  string // see Aliases.source
+	source  string // name whose settings apply; see Aliases.source
 }
 
 // hinted returns the target for a command that somebody pastes.
@@ -107,7 +107,7 @@ func movedByPlace(as Aliases, a *Alias) error {
 	other, _ := FilePath(a.derived)
 	for _, place := range []string{dir, other} {
 		if _, err := os.Stat(place); err != nil {
-			return nil //nolint:nilerr // git says what is wrong with a place that is not there
+			return nil //nolint:nilerr // git reports a place that does not exist
 		}
 	}
 	absolute := fault.Run("git", "config", "handoffrepo."+a.Name+".url", dir)
@@ -173,12 +173,13 @@ func (as Aliases) onePlace(a *Alias, url, push string) (*Alias, error) {
 	a.URL = URL(as.insteadOf(url, "insteadof"))
 	want, err := RepoID(string(a.URL), as.base())
 	if err != nil && push == string(a.URL) {
-		return nil, err // both are one URL, and it is invalid
+		return nil, err // the alias fetches from and pushes to one URL, which is invalid
 	}
 	got, err2 := RepoID(push, as.base())
 	a.derived, a.source = want, as.source(a.Name, a.URL, want)
 	known := as.pinned(a.source)
-	oneHub := want == got || known.Is(want) && known.Is(got) // it may be fetched under one of its ids and pushed to under another
+	// The alias may fetch under one of the hub's ids and push under another.
+	oneHub := want == got || known.Is(want) && known.Is(got)
 	if err != nil || err2 != nil || !oneHub {
 		return nil, errTwoPlaces(as, a.Name, url)
 	}
@@ -268,7 +269,7 @@ func (as Aliases) pin(ctx context.Context, a *Alias) error {
 
 // ByID finds the alias of a repo id.
 func (as Aliases) ByID(ctx context.Context, repoID string) (*Alias, error) {
-	var unusable error // of an alias that is pinned for it, unless another one leads there
+	var unusable error // first error of an alias pinned as repoID; returned if no other alias leads there
 	for _, name := range as.Names() {
 		known := as.pinned(name)
 		meant := known.Is(repoID)
@@ -302,7 +303,7 @@ func ErrNameless(as Aliases, repoID string) error {
 func movedTo(as Aliases, name, pinned, repoID string) error {
 	a, err := as.read(name)
 	if err != nil || a.derived != repoID {
-		return nil //nolint:nilerr // a command that uses the alias reports it
+		return nil //nolint:nilerr // a command that uses this alias reports the error
 	}
 	a.RepoID = pinned
 	return errOtherRepo(a)
@@ -351,7 +352,7 @@ func Quote(s string) string {
 // keeps its URL, which must equal url. One repository has one URL: another alias for the same
 // id is refused.
 func (as Aliases) Add(ctx context.Context, name, url string) (*Alias, error) {
-	if IsRemote(as.Repo.Config, url) && url != name { // git would take it for the remote, and RepoID for a path
+	if IsRemote(as.Repo.Config, url) && url != name { // git would read url as the remote, and RepoID as a path
 		return nil, fault.New(fault.Usage, fault.RepoKnown, "%s is a git remote here, and the alias of its own repository", url).
 			WithHints(fault.Run("githandoff", "repo", "list").Because("lists the aliases with their URLs"))
 	}
@@ -371,7 +372,7 @@ func (as Aliases) Add(ctx context.Context, name, url string) (*Alias, error) {
 	}
 	a.RepoID = id
 	if known := as.pinned(a.source); known.Is(id) {
-		a.RepoID, a.Also = known.RepoID, known.Also // nothing changed
+		a.RepoID, a.Also = known.RepoID, known.Also // keep the pinned ids
 	}
 	return a, keep(ctx, as, a, placed)
 }

@@ -32,20 +32,20 @@ var errTooMuch = errors.New("more lanes than handoffs can have")
 
 // bound limits a fetch of the whole log. A nil bound is no limit.
 type bound struct {
-	objects string          // the directory
-	names   refNames        // of refs at the hub
-	size    int64           // of a file, in bytes
-	lanes   map[string]bool // listed by the hub
+	objects string          // object directory of this repository
+	names   refNames        // names of refs at the hub
+	size    int64           // limit of each file that git writes, in bytes
+	lanes   map[string]bool // lanes that the hub listed, by the names of their copies
 	listed  bool            // the hub has listed a ref
-	full    bool            // git has reached the size
+	full    bool            // git stopped at the limit of a file
 }
 
 func newBound(h *remote) *bound {
 	b := &bound{objects: h.Repo.Objects, names: h.refNames, size: mostPack, lanes: map[string]bool{}}
 	if info, err := os.Stat(filepath.Join(h.Repo.CommonDir, "packed-refs")); err == nil {
-		b.size += info.Size() // git may rewrite it, and needs room for it
+		b.size += info.Size() // git may rewrite packed-refs under the same limit
 	}
-	b.size -= b.size % 1024 // files are bounded in blocks
+	b.size -= b.size % 1024 // the limit of the system counts blocks
 	return b
 }
 
@@ -76,10 +76,10 @@ func (b *bound) passed(err error) bool {
 // sweep removes the unfinished file that git left when it reached the bound, by its exact size.
 func (b *bound) sweep() {
 	for _, pattern := range []string{"pack/tmp_pack_*", "tmp_obj_*", "??/tmp_obj_*"} {
-		names, _ := filepath.Glob(filepath.Join(b.objects, pattern)) // the pattern is valid
+		names, _ := filepath.Glob(filepath.Join(b.objects, pattern)) // Glob fails only on a malformed pattern
 		for _, name := range names {
 			if info, err := os.Lstat(name); err == nil && info.Size() == b.size {
-				_ = os.Remove(name) // git gc removes it otherwise
+				_ = os.Remove(name) // if this fails, git gc removes the file later
 			}
 		}
 	}

@@ -87,7 +87,7 @@ func giveBackLane(ctx context.Context, h *Hub, s laneTips, by Means) error {
 	switch ahead, err := h.extends(ctx, lane.Old, lane.New); {
 	case err != nil || ahead:
 		return err
-	case unsignedBut(ctx, h, lane.Old, lane.New): // nothing that counts goes
+	case unsignedBut(ctx, h, lane.Old, lane.New): // no entry that the hub alone has is signed
 		if err := h.GiveBack(ctx, []refs.Edit{lane}); err != nil {
 			return inTheWayOf(ctx, h, lane, err)
 		}
@@ -120,12 +120,12 @@ func giveBackEntries(ctx context.Context, h *Hub, s laneTips, by Means) error {
 			err = h.GiveBack(ctx, append(offers, lane))
 		}
 	}
-	if fault.CodeOf(err) == fault.Denied && by.Join != nil { // a guard takes what a root key vouches for
+	if fault.CodeOf(err) == fault.Denied && by.Join != nil { // a guard may take refused entries joined with a root key
 		onto, perr := joinable(ctx, h, lane)
 		switch {
 		case perr != nil:
 			return perr
-		case onto != "": // else it is the only entry, and there is nothing to join it to
+		case onto != "": // otherwise the lane has one entry, and nothing to join it to
 			err = by.Join(lane, onto)
 		}
 	}
@@ -216,7 +216,7 @@ func joinable(ctx context.Context, h *Hub, lane refs.Edit) (string, error) {
 	}
 	c, err := record.ParseCommit(o.Body)
 	if err != nil || len(c.Parents) == 0 {
-		return "", nil //nolint:nilerr // the refusal of the hub says more
+		return "", nil //nolint:nilerr // the hub's refusal says more
 	}
 	return c.Parents[0], nil
 }

@@ -103,7 +103,7 @@ func (h *fetcher) vanished(ctx context.Context) bool {
 func Moved(ctx context.Context, h *Hub) error {
 	there, err := h.listed(ctx, gitexec.RemoteTimeout, anyLane)
 	if err != nil {
-		return nil //nolint:nilerr // its caller has an error to report
+		return nil //nolint:nilerr // the caller reports its own error
 	}
 	homes := LanePrefixes(slices.Collect(maps.Keys(there)))
 	if slices.Contains(homes, h.Alias.Below()) {
@@ -111,7 +111,7 @@ func Moved(ctx context.Context, h *Hub) error {
 	}
 	known, err := copiesOf(ctx, h.Repo, h.Alias.IDs())
 	if err != nil {
-		return nil //nolint:nilerr // likewise
+		return nil //nolint:nilerr // the caller reports its own error
 	}
 	for _, home := range homes {
 		next := *h.Alias

@@ -14,7 +14,7 @@ import (
 
 // fetchArgs begin every fetch. They prune, unless --no-prune follows.
 var fetchArgs = []string{
-	"-c", "advice.fetchShowForcedUpdates=false", // it would advise against the flag below, and hide why a fetch failed
+	"-c", "advice.fetchShowForcedUpdates=false", // the advice would recommend forced updates, and hide why a fetch failed
 	"fetch", "--quiet", "--prune", "--no-tags", "--no-filter", "--refmap=", "--no-write-fetch-head", "--no-show-forced-updates",
 	"--no-recurse-submodules", "--no-auto-maintenance", "--no-write-commit-graph",
 }
@@ -22,10 +22,10 @@ var fetchArgs = []string{
 // fetchRequest describes one git fetch from a hub.
 type fetchRequest struct {
 	flags, specs []string
-	bound        *bound // of a fetch of the whole log; may be nil
-	notes        bool   // with the notes, whose files can be of any size
-	verified     bool   // git checks the form of each object
-	onePack      bool   // what is fetched stays one pack
+	bound        *bound // limits of a fetch of the whole log; nil for none
+	notes        bool   // fetch the notes too; their files can be of any size
+	verified     bool   // let git check the form of each object
+	onePack      bool   // store all fetched objects in one pack
 }
 
 // fetch runs git fetch. A concurrent gc does not remove what it fetched.
@@ -57,7 +57,7 @@ func (h *remote) fetch(ctx context.Context, r fetchRequest) error {
 		}
 		if err == nil {
 			h.stamp()
-			_ = refs.PackMany(ctx, h.Repo, h.Namespace(), h.Mirror()) // if this fails, the copies are still right
+			_ = refs.PackMany(ctx, h.Repo, h.Namespace(), h.Mirror()) // the copies are right even if packing fails
 			return nil
 		}
 		if gitexec.PastMaxAlloc(err) && !r.onePack {

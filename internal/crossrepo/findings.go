@@ -12,22 +12,22 @@ import (
 // findings keep for the next command what this clone has found out about a hub. The file may be deleted
 // at any time.
 type findings struct {
-	KeepsRefs string `json:"keepsRefs,omitempty"` // why the hub deletes no ref, in its own words
-	Refused   string `json:"refused,omitempty"`   // why it refused the last push of a step for good
-	Unshown   string `json:"unshown,omitempty"`   // a ref it took, and its value, until a look shows it
-	Shows     bool   `json:"shows,omitempty"`     // it has shown a ref it took
-	Guarded   bool   `json:"guarded,omitempty"`   // a guard answered
-	Whole     bool   `json:"whole,omitempty"`     // this clone has read the whole log
-	Moved     bool   `json:"moved,omitempty"`     // others had moved the lane of the last offer
-	Contested bool   `json:"contested,omitempty"` // the last claim without a look came too late
-	Looked    int64  `json:"looked,omitempty"`    // when an agent of a crowd last fetched the whole inbox, in Unix seconds
-	Narrow    int64  `json:"narrow,omitempty"`    // when the hub last showed more than a log of handoffs can be, in Unix seconds
+	KeepsRefs string `json:"keepsRefs,omitempty"` // message of a hub that deletes no refs; else empty
+	Refused   string `json:"refused,omitempty"`   // message with which the hub refused the last push for good
+	Unshown   string `json:"unshown,omitempty"`   // ref and value that the hub took and has not shown yet
+	Shows     bool   `json:"shows,omitempty"`     // the hub has shown a ref of handoffs
+	Guarded   bool   `json:"guarded,omitempty"`   // a guard has answered
+	Whole     bool   `json:"whole,omitempty"`     // this clone has read the hub's whole log
+	Moved     bool   `json:"moved,omitempty"`     // the lane of the last offer had moved at the hub
+	Contested bool   `json:"contested,omitempty"` // the last claim without a fetch came too late
+	Looked    int64  `json:"looked,omitempty"`    // Unix time when an agent of a crowd last fetched the whole inbox
+	Narrow    int64  `json:"narrow,omitempty"`    // Unix time when a fetch last exceeded its bound; 0 for never
 }
 
 // notebook is the file with the findings about one hub.
 type notebook struct {
 	file  string
-	known atomic.Pointer[findings] // nil until the file was read
+	known atomic.Pointer[findings] // nil until the file is read
 }
 
 // findings reads the file, once per command.

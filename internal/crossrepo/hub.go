@@ -23,8 +23,8 @@ import (
 // (remote.go), refNames (names.go). A part uses the fields of those after it.
 type Hub struct {
 	fetcher
-	scouted sync.Map     // tips of the lanes looked at before a first try
-	given   atomic.Int64 // lanes given back
+	scouted sync.Map     // tips of the copies before the look that LooksFirst asked for
+	given   atomic.Int64 // number of lanes given back to the hub
 }
 
 var _ lifecycle.RemoteHome = (*Hub)(nil)
@@ -109,7 +109,7 @@ func (s hubStep) apply(ctx context.Context) error {
 			return err
 		}
 		if err := ctx.Err(); err != nil {
-			return err // git would finish a push that begins now
+			return err // do not start a push: git would finish it despite the interrupt
 		}
 		report, err := s.hub.Push(ctx, refs.Transaction{Edits: edits, Objects: s.t.Objects})
 		if err == nil && report.Accepted(edits) {
@@ -123,7 +123,7 @@ func (s hubStep) apply(ctx context.Context) error {
 		if s.hub.guardRefusal(err) == nil && report.RefusedForGood(s.t.Edits) {
 			return refusal(ctx, s.hub, s.t.Edits, report, err)
 		}
-		silent := len(report.lines) == 0 && (try > 0 || gitexec.TimedOut(err)) // it said nothing about any ref
+		silent := len(report.lines) == 0 && (try > 0 || gitexec.TimedOut(err)) // the hub reported on no ref
 		rest, applied, err := s.unapplied(ctx, edits, report, err, silent || try+1 == tries)
 		switch {
 		case err != nil:
@@ -199,7 +199,8 @@ func (s hubStep) follow(ctx context.Context) error {
 	h, t := s.hub, s.t
 	ctx = context.WithoutCancel(ctx)
 	h.notePushed(t.Edits)
-	var gone []string // a fetched snapshot is deleted with the hub's; one sent from here has a ref of its own
+	// A fetched snapshot is deleted with the hub's. A snapshot sent from here has another ref, which stays.
+	var gone []string
 	for _, e := range t.Edits {
 		if h.isWork(e.Ref) && e.New == "" {
 			gone = append(gone, e.Ref)

@@ -24,11 +24,11 @@ var ErrNotTried = fmt.Errorf("not tried: %w", refs.ErrRefused)
 
 // course is how the pushes of one run of Together to a hub have gone so far.
 type course struct {
-	size    int   // the most steps of the next push; 0 for no further limit
-	failed  int   // pushes in a row that failed without a reason
-	refused int   // steps refused by the hub since it took one
-	doubt   bool  // the hub may refuse everything
-	over    error // why nothing more is sent
+	size    int   // largest number of steps in the next push; 0 for the usual limit
+	failed  int   // consecutive pushes that failed without a reason
+	refused int   // steps that the hub refused since it last took one
+	doubt   bool  // the hub may refuse every push
+	over    error // reason why nothing more is sent; nil while pushes go on
 }
 
 func (j *joint) course(h *Hub) *course {
@@ -52,7 +52,7 @@ func (j *joint) flush(ctx context.Context, h *Hub) {
 	}
 	group := j.fitting(ctx, h)
 	switch {
-	case group == nil: // some were out of date: their tasks have decided again
+	case group == nil: // fitting has answered steps that were out of date
 	case len(group) == 0:
 		j.sendAlone(all[0])
 	case c.doubt:
@@ -127,7 +127,7 @@ func (j *joint) fits(ctx context.Context, w *waiting, tips map[string]string) er
 		}
 		if now != e.Old {
 			stale.Refs = append(stale.Refs, h.RemoteName(e.Ref))
-			stale.Read = stale.Read && j.built[e.Old] // it stood on a step that is not sent
+			stale.Read = stale.Read && j.built[e.Old] // whether only unsent steps made the old values stale
 		}
 	}
 	if len(stale.Refs) > 0 {
@@ -176,7 +176,7 @@ func (j *joint) push(ctx context.Context, h *Hub, group []*waiting) {
 		j.answer(func(*waiting) error { return err }, group...)
 		return
 	}
-	if err := ctx.Err(); err != nil { // an interrupt: git would finish a push that begins now
+	if err := ctx.Err(); err != nil { // after an interrupt, git would finish a push that begins now
 		j.course(h).end(err)
 		j.answer(func(*waiting) error { return err }, group...)
 		return
@@ -232,7 +232,7 @@ func (j *joint) refused(ctx context.Context, h *Hub, group []*waiting, report *p
 	})
 	c := j.course(h)
 	switch {
-	case guarded && len(to) > 0: // it refuses records, not this account
+	case guarded && len(to) > 0: // the guard refuses single records, not this account
 		for _, w := range to {
 			w.alone = true
 		}
@@ -261,7 +261,7 @@ func (j *joint) look(ctx context.Context, h *Hub, group []*waiting, report *push
 		all = append(all, w.t.Edits...)
 	}
 	if err := h.Refresh(ctx, lifecycle.FetchSpecFor(h, all)); fault.Is(err, fault.Rollback) {
-		for _, w := range group { // the other lanes may be in order
+		for _, w := range group { // a rollback of one lane does not affect the others
 			w.alone = true
 		}
 		return
@@ -274,7 +274,7 @@ func (j *joint) look(ctx context.Context, h *Hub, group []*waiting, report *push
 	done, left := j.became(ctx, h, group)
 	if len(left) < len(group) {
 		j.course(h).failed = 0
-		var known []*waiting // in their order: one may build on another
+		var known []*waiting // keep the order: a step may build on an earlier one
 		for _, w := range group {
 			if _, ok := done[w]; ok {
 				known = append(known, w)
@@ -303,7 +303,7 @@ func (j *joint) became(ctx context.Context, h *Hub, group []*waiting) (done map[
 	tips := map[string]string{}
 	for _, w := range group {
 		if len(h.copied(w.t.Edits)) < len(w.t.Edits) {
-			w.alone = true // the copies do not tell of its snapshot
+			w.alone = true // snapshots have no copies to compare
 			continue
 		}
 		applied, _, err := w.compare(ctx)

@@ -19,10 +19,10 @@ type laneCopies struct {
 	checker LaneChecker
 
 	fetched  sync.Map    // lanes fetched into the mirror by this command
-	whole    atomic.Bool // it fetched all of them
-	laneless atomic.Bool // a list of the hub's refs had no lane
+	whole    atomic.Bool // this command fetched every lane into the mirror
+	laneless atomic.Bool // the hub listed its refs, and no lane was among them
 	fresh    sync.Map    // lanes fetched and checked by this command
-	stuck    sync.Map    // copies of lanes that did not move on, and why
+	stuck    sync.Map    // errors of copies that could not move to the hub's tip, by name
 }
 
 // LaneIsFresh implements lifecycle.Home.

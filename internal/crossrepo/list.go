@@ -14,10 +14,10 @@ import (
 // List says where some refs of a hub stand now: names and object ids, and no object. Only a
 // small part of a long inbox may be worth a fetch.
 type List struct {
-	Inboxes []refs.Ref // handoffs of some agents' inboxes, as copies, sorted by id
+	Inboxes []refs.Ref // inbox refs of the agents asked for, under the names of their copies, sorted by handoff id
 
 	hub   *fetcher
-	lanes map[string]string // tips of lanes, by the names of their copies
+	lanes map[string]string // tips of the hub's lanes, by the names of their copies
 }
 
 // List asks the hub for the refs of some agents' inboxes, and for its lanes. git gets the names
@@ -70,7 +70,7 @@ func (l *List) Shows(ctx context.Context, inbox refs.Ref, id handoff.ID) bool {
 	case s.now == tip:
 	case s.was != tip:
 		return false
-	default: // a step of this clone moved the copy alone
+	default: // a step of this clone moved the copy, and not the mirror
 		edit := refs.Edit{Ref: h.mirrored(lane), Old: s.now, New: tip}
 		if h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{edit}}) != nil {
 			return false

@@ -15,18 +15,18 @@ import (
 // Look lists the refs to fetch from a hub in one connection.
 type Look struct {
 	lifecycle.FetchSpec
-	Published []string // copies of published refs; a trailing "/" means all below it
+	Published []string // copies of published refs to fetch; a trailing "/" means all refs below
 	Notes     bool
 
-	Memory []refs.Ref // copies of lanes: those lanes are asked for where the log does not come along as a whole
+	Memory []refs.Ref // copies of lanes; those lanes are fetched one by one if the whole log is not fetched
 }
 
 // fetcher fetches refs of a hub into the copies and the mirror, in one connection.
 type fetcher struct {
 	laneCopies
-	along *lifecycle.FetchSpec // what the next look brings besides; only within [FetchAlong]
+	along *lifecycle.FetchSpec // further refs for the next fetch; set only within [FetchAlong]
 
-	notesBefore *string // former tip of the copy of the notes, if a look brought them; else nil
+	notesBefore *string // tip of the copy of the notes before they were fetched; nil if no fetch brought them
 }
 
 // Refresh implements lifecycle.Home: one connection, or none if everything was
@@ -97,7 +97,7 @@ func (h *fetcher) fetchOnce(ctx context.Context, l Look, b *bound) error {
 	}
 	if !done && len(specs) > 0 {
 		var flags []string
-		if b == nil { // a bounded fetch negotiates nothing, see fetchRequest.settings
+		if b == nil { // a bounded fetch does not negotiate; see fetchRequest.settings
 			flags = h.negotiationTips(specs)
 		}
 		if err := h.errUnreachable(h.fetch(ctx, fetchRequest{flags: flags, specs: specs, bound: b})); err != nil {
@@ -226,7 +226,8 @@ func (n refNames) negotiationTips(specs []string) []string {
 		_, to, _ := strings.Cut(spec, ":")
 		flags = append(flags, "--negotiation-tip="+to)
 		if lane, ok := strings.CutPrefix(to, n.Mirror().Lanes()); ok {
-			flags = append(flags, "--negotiation-tip="+n.Namespace().Lanes()+lane) // a step of this clone moves only the copy
+			// A step of this clone moves the copy and not the mirror.
+			flags = append(flags, "--negotiation-tip="+n.Namespace().Lanes()+lane)
 		}
 	}
 	return flags
@@ -268,7 +269,7 @@ func (h *fetcher) FetchedNotes() (before string, ok bool) {
 func (h *fetcher) fetchWithNotes(ctx context.Context, specs []string, b *bound) (done bool, err error) {
 	before, err := h.Repo.Resolve(ctx, h.NotesCopy())
 	if err != nil {
-		before = "" // it is damaged
+		before = "" // the copy of the notes is damaged
 	}
 	r := fetchRequest{specs: append(h.notesSpecs(), specs...), bound: b, notes: true}
 	if err := h.fetch(ctx, r); errors.Is(err, errTooMuch) {

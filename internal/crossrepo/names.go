@@ -10,9 +10,9 @@ import (
 // are those of the format, as are names below the namespaces of this clone. No record names a
 // ref: nothing signed depends on the root.
 type refNames struct {
-	copies, mirror refs.Namespace // in this clone
-	root           string         // at the hub; ends in "/"
-	notes          string         // at the hub
+	copies, mirror refs.Namespace // namespaces in this clone
+	root           string         // prefix of refs at the hub, with a trailing "/"
+	notes          string         // ref of the notes at the hub
 }
 
 // namesAt returns the names at the hub behind an alias. The namespaces are hashes of its id.

@@ -20,7 +20,7 @@ func Replaced(as Aliases, name, url string, ids []string) ([]string, error) {
 		return nil, nil
 	}
 	if a, err := as.read(name); err == nil && a.derived == derived {
-		return nil, nil // its URL in git's configuration leads there already
+		return nil, nil // git's configuration already gives the alias this URL
 	}
 	return now.IDs(), nil
 }

@@ -24,7 +24,7 @@ func errTwoPlaces(as Aliases, name, url string) error {
 		}
 		seen = append(seen, id)
 		if named := fault.As(as.free(alias, id)); named != nil {
-			hints = append(hints, named.Hints[0]) // the place already has a name
+			hints = append(hints, named.Hints[0]) // hint for a place that already has a name
 			continue
 		}
 		add := fault.Run("githandoff", "repo", "add", alias, URL(url).Bare()).Because("sends handoffs there and takes them from there")

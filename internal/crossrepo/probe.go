@@ -21,11 +21,11 @@ const probeTimeout = 30 * time.Second
 
 // Probe has the findings of a dry run against a hub.
 type Probe struct {
-	Holds     int      // refs of handoffs it shows
-	Refused   error    // it can be read and not pushed to, or not atomically
-	Elsewhere []string // other prefixes below which it has handoffs
-	Here      bool     // it has lanes below the prefix of this clone
-	Lost      error    // it lacks a lane that this clone has seen
+	Holds     int      // number of handoff refs that the hub shows
+	Refused   error    // reason why the hub takes no atomic push, or hides a ref; nil if it takes pushes
+	Elsewhere []string // other prefixes below which the hub has handoffs
+	Here      bool     // the hub has lanes below the prefix of this clone
+	Lost      error    // the hub lacks a lane that this clone has seen; nil if it lacks none
 }
 
 // Probe asks a hub what it is good for, and changes nothing there: it pushes a fresh commit to

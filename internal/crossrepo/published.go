@@ -65,7 +65,8 @@ func (in Invites) Where() string { return in.Hub.ID() }
 func (in Invites) Fetch(ctx context.Context, ids []string) error {
 	var specs []string
 	for _, id := range ids {
-		if err := refs.Drop(ctx, in.Hub.Repo, in.ref(id)); err != nil { // a fetch keeps the copy of a deleted ref
+		// A fetch would keep the copy of an invitation that the hub has deleted.
+		if err := refs.Drop(ctx, in.Hub.Repo, in.ref(id)); err != nil {
 			return err
 		}
 		specs = append(specs, in.ref(id))
@@ -100,7 +101,7 @@ func (in Invites) Write(ctx context.Context, id, old string, body []byte, public
 		edits = append(edits, refs.Edit{Ref: published, New: key[len(key)-1].OID})
 	}
 	err := in.push(ctx, edits, objects...)
-	if err != nil && len(edits) > 1 { // the key is there, or a guard does not take it
+	if err != nil && len(edits) > 1 { // the key may be published already, or refused by a guard
 		err = in.push(ctx, edits[:1], objects...)
 	}
 	return err
@@ -127,21 +128,21 @@ func (in Invites) push(ctx context.Context, edits []refs.Edit, objects ...*refs.
 	switch {
 	case err == nil && report.Accepted(edits):
 		return in.settle(ctx, edits, objects...)
-	case err == nil: // it is there as it is
+	case err == nil: // the hub already has the new value
 		return fault.New(fault.Conflict, fault.Stale, "%s has another %s by now", in.Hub.Alias.Name, in.Hub.RemoteName(edits[0].Ref)).
 			WithHints(fault.Fact("another process was faster: run the command again"))
 	}
 	if refused := in.Hub.guardRefusal(err); refused != nil {
 		return refused
 	}
-	if edits[0].New != "" && report.culprit() != "" { // an account that may not delete an invitation can hand work over
+	if edits[0].New != "" && report.culprit() != "" { // an account that may not delete invitations can still hand work over
 		return refusal(ctx, in.Hub, edits, report, err)
 	}
 	said := GitSaid(err)
 	if other := errFormat(&in.Hub.remote, said); other != nil {
 		return other
 	}
-	if len(report.lines) == 0 { // the hub said nothing about any ref
+	if len(report.lines) == 0 { // the hub reported on no ref
 		return fault.New(fault.Unavailable, fault.RemoteUnavailable, "cannot write to %s (%s): %s", in.Hub.Alias.Name, in.Hub.Alias.URL, said).
 			WithHints(in.Hub.Alias.settingOr(said, fault.Run("git", "ls-remote", "--", in.Hub.Alias.hinted()).Because("says more")))
 	}

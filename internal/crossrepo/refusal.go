@@ -17,7 +17,7 @@ import (
 // counts: git prints the hub's reason of a refusal unescaped, so the hub can forge lines after it.
 type pushReport struct {
 	lines map[string]reportLine
-	said  string // what the hub wrote besides, for a refusal that gives no reason of its own
+	said  string // further output of the hub, for a refusal without a reason
 }
 
 // reportLine is the line of one ref: a flag, and a summary for people.
@@ -91,7 +91,7 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *pushReport, ca
 		return h.Alias.errNoAtomic()
 	}
 	if _, down := h.RemoteLanes(ctx); down != nil {
-		return down // it is not there
+		return down // the hub cannot be reached
 	}
 	said := GitSaid(cause)
 	if other := errFormat(&h.remote, said); other != nil {
@@ -309,7 +309,7 @@ func (r *pushReport) RefusedForGood(edits []refs.Edit) bool {
 	if len(r.lines) != len(edits) || !r.refusedByHub() {
 		return false
 	}
-	why := r.lines[r.culprit()].summary // "" if it refused none
+	why := r.lines[r.culprit()].summary // empty if the hub refused no ref
 	if strings.Contains(why, "unpacker error") && strings.Contains(r.said, tooLarge) {
 		return true
 	}
@@ -335,7 +335,7 @@ func (h *remote) errPushRefused(ctx context.Context, edits []refs.Edit, r *pushR
 	}
 	hint := h.Alias.settingFor(text, keeps)
 	f := fault.New(fault.Unavailable, fault.HubRefused, "%s refuses %s: %s", h.Alias.Name, ref, Quote(text)).WithHints(hint)
-	if r.RefusedForGood(edits) && r.hidden() == "" { // else a part of it may be there
+	if r.RefusedForGood(edits) && r.hidden() == "" { // otherwise the hub may have taken a part of the push
 		f.Err = refs.ErrRefused
 	}
 	return f
@@ -414,7 +414,7 @@ func namedPrefix(reason fault.Reason, text string) string {
 func unknownToGuard(ref string, reason fault.Reason, text string) bool {
 	invitation := strings.HasPrefix(ref, refs.Root+"invites/")
 	switch reason {
-	case fault.InvalidPath: // of a hub with a prefix, it names the prefix
+	case fault.InvalidPath: // a guard below a prefix names that prefix instead
 		return (invitation || strings.HasPrefix(ref, refs.Root+"work/")) && strings.HasPrefix(text, "a home has no ")
 	case fault.Malformed:
 		return invitation

@@ -23,16 +23,16 @@ import (
 // remote runs git fetch and git push against the repository of an alias.
 type remote struct {
 	Alias *Alias
-	Repo  *refs.Repo // this repository, where copies are kept
+	Repo  *refs.Repo // this repository, which keeps the copies
 
-	refNames // of refs, here and at the hub
+	refNames // names of refs in this clone and at the hub
 
-	silent  atomic.Pointer[silence] // nil as long as each call of this command was answered
-	failed  atomic.Int32            // fetches of lost objects in this command
-	sshOnce sync.Once               // see SSHSharing
+	silent  atomic.Pointer[silence] // nil while the hub has answered every call of this command
+	failed  atomic.Int32            // failed fetches of lost objects in this command
+	sshOnce sync.Once               // for ssh; see SSHSharing
 	ssh     sshshare.Sharing
-	book    notebook                          // what this clone found out about the hub
-	works   atomic.Pointer[map[string]string] // see worksThere
+	book    notebook                          // findings of this clone about the hub
+	works   atomic.Pointer[map[string]string] // snapshots at the hub; see worksThere
 }
 
 // pushArgs begin every push.
@@ -47,9 +47,9 @@ const lookTime = 30 * time.Second
 
 // silence is a call that a hub did not answer within its time.
 type silence struct {
-	err    error         // of the call
-	within time.Duration // the time of the first such call in this command
-	pushed bool          // it was a push
+	err    error         // error of the call
+	within time.Duration // time limit of the first such call in this command
+	pushed bool          // whether the call was a push
 }
 
 // connect runs a git command talking to the hub. A hub that did not answer is not asked again in
@@ -66,7 +66,7 @@ func (h *remote) connect(ctx context.Context, c gitexec.Cmd) ([]byte, error) {
 	c.Args = slices.Concat(plainWords, c.Args)
 	c.Env = append(c.Env, h.SSHSharing(ctx).Env...)
 	out, err := h.Repo.Runner.Run(ctx, c)
-	if gitexec.TimedOut(err) && ctx.Err() == nil { // else the time of the whole command is over
+	if gitexec.TimedOut(err) && ctx.Err() == nil { // otherwise the time of the whole command is over
 		h.silent.Store(&silence{err, within, push})
 	}
 	return out, err
@@ -127,7 +127,7 @@ func untracked(h *remote) (settings []string, target string) {
 	if h.Alias.Prefix == "" {
 		return nil, given
 	}
-	target = strings.ReplaceAll(h.Alias.Name, "=", "-") + "-handoffs" // "=" ends the name of a setting
+	target = strings.ReplaceAll(h.Alias.Name, "=", "-") + "-handoffs" // git ends the name of a -c setting at "="
 	// A remote with that name would get the push as well.
 	for h.Repo.Config.Get("remote."+target+".url") != "" {
 		target += "-"
@@ -164,7 +164,7 @@ func (h *remote) extends(ctx context.Context, tip, was string) (bool, error) {
 		return true, nil
 	case !ok || failed.Code != 1 && failed.Code != 128:
 		return false, fmt.Errorf("compare two tips of a lane: %w", err)
-	case failed.Code == 1 && !strings.Contains(failed.Stderr, "error:"): // git 2.39 exits with 1 where it cannot read a commit, too
+	case failed.Code == 1 && !strings.Contains(failed.Stderr, "error:"): // unlike git 2.39 with an unreadable commit
 		return false, nil
 	}
 	// merge-base walks from both ends: a commit that is lost before was hides nothing. A commit

@@ -33,7 +33,7 @@ func RepoID(raw, base string) (string, error) {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	switch {
 	case ok && scheme == "file":
-		return FileID(decoded(rest)), nil // as git decodes it
+		return FileID(decoded(rest)), nil // git decodes the path as well
 	case ok:
 		return hostID(raw, scheme)
 	}
@@ -186,7 +186,7 @@ func (as Aliases) AddAs(ctx context.Context, name, url string, ids []string) (*A
 	if err != nil {
 		return nil, 0, err
 	}
-	var first, own []string // the names of the hub fit for new records, and its own
+	var first, own []string // ids under which others reach the hub, and ids that it has as its own home
 	for _, id := range ids {
 		local := strings.HasPrefix(id, "local:")
 		if local {
@@ -200,7 +200,7 @@ func (as Aliases) AddAs(ctx context.Context, name, url string, ids []string) (*A
 		}
 	}
 	all := slices.Concat(first, []string{derived}, own)
-	if known := as.pinned(name); slices.Contains(all, known.RepoID) { // else the alias meant another repository
+	if known := as.pinned(name); slices.Contains(all, known.RepoID) { // otherwise the alias named another repository
 		all = append(all, known.IDs()...)
 	}
 	if err := as.free(name, all...); err != nil {
@@ -300,7 +300,7 @@ func copiesOf(ctx context.Context, repo *refs.Repo, ids []string) ([]refs.Ref, e
 
 // contains refuses a hub whose lanes lack entries of some copies.
 func contains(ctx context.Context, h *Hub, known []refs.Ref, there map[string]string) error {
-	named := make([]refs.Ref, len(known)) // as if they were copies of this hub's
+	named := make([]refs.Ref, len(known)) // the copies, renamed to those of this hub
 	for i, lane := range known {
 		named[i] = refs.Ref{Name: h.Namespace().Lanes() + lane.Name[strings.LastIndexByte(lane.Name, '/')+1:], OID: lane.OID}
 	}
@@ -329,7 +329,7 @@ func contains(ctx context.Context, h *Hub, known []refs.Ref, there map[string]st
 		return nil
 	}
 	older := errOlder(h, lacking[0])
-	if absent < len(all) && len(lacking) <= maxAdded { // it has something of the same log
+	if absent < len(all) && len(lacking) <= maxAdded { // the hub has a part of the same log
 		return older.WithHints(addLanes(h, lacking))
 	}
 	if len(there) == 0 {

@@ -35,7 +35,7 @@ func (c *laneCopy) rewound(ctx context.Context) (to string, err error) {
 	c.stuck.Delete(c.name)
 	again.was = cut
 	to, err = again.next(ctx)
-	if fault.Is(err, fault.Rollback) { // the copy keeps the commits seen by this clone
+	if fault.Is(err, fault.Rollback) { // the copy keeps the commits that this clone saw before the untrusted merge
 		err = errors.Join(c.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: c.name, Old: c.was, New: cut}}}), err)
 	}
 	return to, err

@@ -44,7 +44,7 @@ func (h *fetcher) AdvanceSeen(ctx context.Context, id handoff.ID) bool {
 		return false
 	}
 	if ahead, err := h.extends(ctx, s.was, s.now); err != nil || ahead {
-		return err == nil // a step of this clone has moved the copy on since
+		return err == nil // a step of this clone has moved the copy past the mirror
 	}
 	if h.checker != nil && h.checker.MayMove(ctx, s.was, s.now) != nil {
 		return false

@@ -29,7 +29,7 @@ var serverSettings = []struct{ words, setting string }{
 	{hiddenRef, "at %s, receive.hideRefs or transfer.hideRefs of git names refs/handoffs, and must not"},
 	{"deletion prohibited", "at %s, receive.denyDeletes of git forbids it"},
 	{"aborted by hook", aborting},
-	{"aborted by the reference-transaction hook", aborting}, // since git 2.54
+	{"aborted by the reference-transaction hook", aborting}, // words of git since 2.54
 	{"unexpected disconnect while reading sideband", "git at %s ended during the push: the log there says why, such as a hook reference-transaction that must let refs/handoffs/ in"},
 	{forbidden, "githandoff reaches %s only by file, git, http, https or ssh, and only if GIT_ALLOW_PROTOCOL and protocol.allow of git let it"},
 	{"does not support push options", "%s takes no push options (receive.advertisePushOptions of git), and push.pushOption here sends some with every push"},
@@ -48,11 +48,11 @@ var serverSettings = []struct{ words, setting string }{
 	{inTheWay, "a ref at %s stands in the way of refs/handoffs: it must go, or the handoffs must be kept below another prefix"},
 	{"missing necessary objects", lostThere},
 	{"possible repository corruption", lostThere},
-	{"upload-pack: not our ref", lostThere}, // of a ref that it has just shown
+	{"upload-pack: not our ref", lostThere}, // the hub has just listed the ref
 	{"unpacker error", fullThere},
-	{"couldn't write '", fullThere}, // the lock of a ref that it could take
+	{"couldn't write '", fullThere}, // the hub could create the lock file and not write it
 	{"unable to migrate objects to permanent storage", fullThere},
-	{"transaction failure: i/o error", fullThere}, // of reftables
+	{"transaction failure: i/o error", fullThere}, // words for the reftable format
 }
 
 // settingFor returns the hint naming the hub's setting behind a refused push, chosen by its

@@ -70,7 +70,7 @@ func hidden(ctx context.Context, h *remote, there map[string]string) error {
 
 // hides reports whether a hub has a ref it does not show to a fetch. It may have moved since.
 func hides(ctx context.Context, h *remote, ref refs.Ref) bool {
-	lines, _ := shownToPush(ctx, h, ref) // an error too if git would not move the ref
+	lines, _ := shownToPush(ctx, h, ref) // the error says only that git would refuse the push
 	line, ok := lines[h.RemoteName(ref.Name)]
 	return ok && line.flag != '*'
 }
@@ -119,7 +119,7 @@ func shownToPush(ctx context.Context, h *remote, list ...refs.Ref) (map[string]r
 		args = append(args, ref.OID+":"+h.RemoteName(ref.Name))
 	}
 	if len(list) == 0 {
-		return nil, nil // git would push what its configuration says
+		return nil, nil // without refspecs, git would push what its configuration says
 	}
 	out, err := h.connect(ctx, gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout})
 	return parseReport(out).lines, err

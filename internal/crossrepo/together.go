@@ -38,17 +38,17 @@ func Together(ctx context.Context, tasks []func(ctx context.Context)) {
 // joint is one run of Together. No two of its tasks, and no task and its pushes, run at the
 // same time, so it needs no lock.
 type joint struct {
-	waiting []*waiting // in the order in which they came
+	waiting []*waiting // steps in the order in which they came
 	courses map[*Hub]*course
-	built   map[string]bool // object ids of commits made by steps here; later steps may build on them
+	built   map[string]bool // ids of commits made by the steps here, on which later steps may build
 }
 
 // seat is the place of one task in a run of Together. Its context leads to it.
 type seat struct {
 	joint *joint
-	next  func() (*waiting, bool) // lets the task go on until it waits again, or is over
-	park  func(*waiting) bool     // called by the task: waits
-	alone bool                    // the task pushes its step itself
+	next  func() (*waiting, bool) // runs the task until it waits again or ends
+	park  func(*waiting) bool     // called by the task: waits for its step
+	alone bool                    // whether the task pushes its step itself
 }
 
 type seatKey struct{}
@@ -66,8 +66,8 @@ func seatOf(ctx context.Context) *seat {
 type waiting struct {
 	hubStep
 	seat  *seat
-	alone bool  // it is sent alone
-	err   error // nil: the hub has applied it
+	alone bool  // whether the step is sent in a push of its own
+	err   error // nil if the hub applied the step
 }
 
 // wait lets other tasks go on until a step was pushed.

@@ -23,20 +23,20 @@ import (
 // log/ like that, because nobody has to let one be deleted there: a push of two refs, of which git keeps
 // only one, shows whether the hub lets it come that far.
 type Trial struct {
-	Refused    error    // the first thing the hub did not do; nil if it did all
+	Refused    error    // first requirement that the hub did not meet; nil if it met all
 	Guarded    bool     // a guard answered
-	Early      bool     // a guard of an earlier version refused the probes: nothing else was tried
-	WasGuarded bool     // a guard answered before, and none does now
+	Early      bool     // an older guard refused the probes, and nothing else was tried
+	WasGuarded bool     // a guard answered before, and none answers now
 	Untried    []string // what could not be tried
-	Left       []string // refs that could not be deleted again
-	Swept      int      // probes of earlier trials that were deleted
+	Left       []string // refs that the trial made and could not delete
+	Swept      int      // number of probes of earlier trials that were deleted
 }
 
 // A trial ends within minutes, unless it is killed: then a later one deletes its probes after probeAge. The name
 // of a probe begins with its time, because its commit has none.
 const (
 	probeAge  = 24 * time.Hour
-	mostSwept = 100 // in one trial
+	mostSwept = 100 // largest number of old probes that one trial deletes
 )
 
 // trial returns a fresh name for probes, and their objects: a blob of size random bytes, which git
@@ -76,7 +76,7 @@ func Try(ctx context.Context, h *Hub, random io.Reader) (*Trial, error) {
 			t.Refused = refusal
 		}
 		return t, nil
-	case pushed != nil && len(report.lines) == 0 && !gitexec.TimedOut(pushed): // nothing was sent
+	case pushed != nil && len(report.lines) == 0 && !gitexec.TimedOut(pushed): // git sent nothing
 		t.Refused = h.diagnose(ctx, made, report, pushed)
 		return t, nil
 	case pushed != nil || !report.Accepted(made):
@@ -207,13 +207,13 @@ func logHidden(ctx context.Context, h *Hub, commit string) (empty bool, refused,
 		all = append(all, refs.Ref{Name: h.Namespace().Lanes() + name, OID: commit})
 	}
 	lines, err := shownToPush(ctx, &h.remote, all...)
-	for _, lane := range all { // git refuses to make a ref that is there
+	for _, lane := range all { // git refuses to create a ref that exists
 		if name := h.RemoteName(lane.Name); lines[name].flag == '!' {
 			return false, h.Alias.errHidden(name), nil
 		}
 	}
 	if len(lines) == len(all) {
-		err = nil // of a server that ends each push with an error
+		err = nil // some servers end each push with an error
 	}
 	return err == nil, nil, err
 }
@@ -310,7 +310,7 @@ func TakesBranches(ctx context.Context, h *Hub, random io.Reader) bool {
 	other := *h.Alias
 	other.Prefix = BranchPrefix
 	trial, err := Try(ctx, NewHub(&other, h.Repo, nil), random)
-	h.book.forget() // the trial noted its own findings
+	h.book.forget() // the trial replaced the findings with its own
 	h.book.note(func(k *findings) { *k = before })
 	return err == nil && trial.Refused == nil && !trial.Guarded
 }

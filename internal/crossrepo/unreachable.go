@@ -84,7 +84,7 @@ func (h *remote) errUnreachable(err error) error {
 func errFormat(h *remote, said string) error {
 	for _, words := range []string{
 		"repository's object format", "repository's hash algorithm", "mismatched algorithms",
-		"unexpected capabilities^{}", // git 2.39 with SHA-256, of a hub without refs and with SHA-1
+		"unexpected capabilities^{}", // git 2.39 with SHA-256 prints this for a SHA-1 hub without refs
 	} {
 		if strings.Contains(said, words) {
 			return fault.New(fault.Unavailable, fault.ObjectFormat, "%s has another object format than this clone (%s): git transfers nothing between them", h.Alias.Name, h.Repo.Format).
@@ -133,7 +133,7 @@ func gitWords(e *gitexec.Error) []string {
 		if !label(rest) && !strings.HasPrefix(rest, "warning: ") {
 			said = append(said, rest)
 		}
-		if final && !strings.HasSuffix(rest, ":") { // else the next line says why
+		if final && !strings.HasSuffix(rest, ":") { // after a colon, the next line says why
 			break
 		}
 	}

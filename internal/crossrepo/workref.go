@@ -132,7 +132,7 @@ func (h *Hub) unsound(ctx context.Context, id handoff.ID, oid string, cause erro
 	if errors.Is(cause, context.Canceled) {
 		return cause
 	}
-	if gitexec.CouldNotStore(cause) || fault.Is(cause, fault.HubRefused) { // the latter of a shallow hub
+	if gitexec.CouldNotStore(cause) || fault.Is(cause, fault.HubRefused) { // a shallow hub gives HubRefused
 		return h.errUnreachable(cause)
 	}
 	if _, err := h.RemoteLanes(ctx); err != nil {
