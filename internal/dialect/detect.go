@@ -47,7 +47,7 @@ func Detect(b []byte) (format string, err error) {
 	b = bytes.TrimPrefix(b, []byte("\ufeff"))
 	src, err := findJSON(b, true)
 	if err != nil {
-		return Kelos, nil //nolint:nilerr // text without JSON is a log
+		return Kelos, nil //nolint:nilerr // findJSON fails only for a log
 	}
 	g, err := detect(b, src)
 	return g.format, err
@@ -57,7 +57,7 @@ func Detect(b []byte) (format string, err error) {
 type guess struct {
 	format  string
 	because []string
-	sure    bool // another format would have other members
+	sure    bool // the members leave no doubt about the format
 }
 
 // qualify adds the guessed format to a refusal, since the document may well be of another.

@@ -26,20 +26,20 @@ const (
 // missing members (an id, a salt, a time, often a status or an agent), and
 // validates the whole.
 type Draft struct {
-	Format   string // of the document
+	Format   string // format of the document
 	Envelope handoff.Envelope
-	Token    string   // the text of cryptographic_obo_token, of the kind [DecodeToken] takes; "" if none
+	Token    string   // text of cryptographic_obo_token, for [DecodeToken]; "" if none
 	Warnings []string // one line for each tolerated error or missing member
-	Around   string   // the text of a Markdown file before and after its block, see [Draft.TakeAround]
+	Around   string   // text of a Markdown file before and after its block; see [Draft.TakeAround]
 
-	native map[string]any // the source document, if it was one of ours
+	native map[string]any // the source document if its format is [Githandoff]; else nil
 }
 
 // codec reads and writes one dialect. A dialect is a JSON object whose members
 // read copies into an envelope and write takes from one. It has neither for an envelope itself.
 type codec struct {
 	format string
-	wrote  string // the JSON pointer of its writer; "" if a document does not say who that is
+	wrote  string // JSON pointer of the member that names the writer; "" if the format has none
 	// read maps every member it can, and records refusals and warnings in d. It
 	// goes on after a refusal.
 	read func(d *document) handoff.Envelope

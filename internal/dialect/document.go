@@ -17,7 +17,7 @@ type document struct {
 	format   string
 	root     map[string]any
 	known    map[string]bool // JSON pointers of the members asked for
-	objects  map[string]bool // those of them with members of their own
+	objects  map[string]bool // JSON pointers among known of members read as objects
 	warnings []string
 	token    string
 	err      error

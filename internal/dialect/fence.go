@@ -9,10 +9,10 @@ import (
 
 // source is the JSON text of a document, and where it was found.
 type source struct {
-	json   []byte // nil: there is none
-	line   int    // lines of the document before it
-	isLog  bool   // it stood between the markers of a log
-	around string // the text before and after the block of a Markdown file
+	json   []byte // nil if the document has no JSON text
+	line   int    // number of lines before the JSON text
+	isLog  bool   // the text stands between the markers of a log
+	around string // text before and after the block of a Markdown file
 }
 
 // findJSON finds the JSON text of a document: all of it, the text between the last markers of
@@ -63,7 +63,7 @@ func looksLikeObject(b []byte) bool {
 
 // span is a fenced block of a document.
 type span struct {
-	open, from, to, end int // where its opening line, its inside, its closing line and the text behind begin
+	open, from, to, end int // offsets of the opening line, the content, the closing line and the text after it
 }
 
 // around returns the text before and after the block.

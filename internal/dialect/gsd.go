@@ -136,7 +136,7 @@ func (o object) items(member string, say func(item map[string]any) string) []str
 		}
 		if !isText && blank(text) {
 			raw, err := json.Marshal(item)
-			if err != nil { // cannot be: it was read from JSON
+			if err != nil { // impossible: item was read from JSON
 				continue
 			}
 			text = string(raw)

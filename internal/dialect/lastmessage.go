@@ -18,7 +18,7 @@ const maxTranscript = 64 << 20
 
 // Message is the last message of an agent.
 type Message struct {
-	Text string // empty if it said nothing
+	Text string // empty if the agent said nothing
 	// Failed is the client's word for an end without a last message, such as
 	// "error_max_turns"; checked to be a word.
 	Failed string
@@ -131,7 +131,7 @@ func eventsOf(b []byte) ([]event, error) {
 		}
 		err := json.Unmarshal(one, &e)
 		if _, wrong := errors.AsType[*json.UnmarshalTypeError](err); wrong {
-			e = event{Type: e.Type} // an event of another kind
+			e = event{Type: e.Type} // an event of a type that is not read here
 		}
 		events = append(events, e)
 	}
@@ -141,19 +141,19 @@ func eventsOf(b []byte) ([]event, error) {
 // turns follows the events of a session. Text is the last message so far.
 type turns struct {
 	text, failed string
-	known        bool   // an event identified a client
-	going        string // the message to add parts to
+	known        bool   // some event identified a client
+	going        string // id of the message that further parts belong to; "" for none
 }
 
 func (t *turns) take(e event) {
 	switch {
-	case e.Type == "result" && e.IsError && e.Subtype == "success": // Claude Code: its service said no, such as at a limit
+	case e.Type == "result" && e.IsError && e.Subtype == "success": // Claude Code at an error of its service
 		t.fail("is_error")
 	case e.Type == "result" && e.Result != nil: // Claude Code
 		t.say("", *e.Result)
-	case e.Type == "result" && e.Subtype != "": // Claude Code, which gave up
+	case e.Type == "result" && e.Subtype != "": // Claude Code ended without a result
 		t.fail(word(e.Subtype))
-	case e.Type == "turn.failed": // Codex CLI: what it said before is not its last message
+	case e.Type == "turn.failed": // Codex CLI: text before a failed turn is not its last message
 		t.fail("turn_failed")
 	case e.Type == "" && e.Response != nil && e.Stats != nil: // Gemini CLI
 		t.say("", *e.Response)
@@ -166,9 +166,9 @@ func (t *turns) take(e event) {
 	case e.Type == "assistant.message" && e.Data.Content != nil: // Copilot CLI
 		t.say("", *e.Data.Content)
 	case e.Type == "thread.started" || e.Type == "init" || e.Type == "step_start" || e.Type == "session.start" || e.Type == "system":
-		t.known = true // a session in which nothing may be said
+		t.known = true // a session may start and say nothing
 	case e.Type == "tool_use" || e.Type == "tool_result":
-		t.going = "" // what is said next is another message
+		t.going = "" // the next text belongs to another message
 	}
 }
 

@@ -13,10 +13,10 @@ import (
 
 // line is one line of a log, without colours and white space around it.
 type line struct {
-	number int    // from 1
-	head   []byte // its first bytes, as many as a block and two markers may have
-	tail   []byte // its last ones
-	cut    bool   // it is longer than head
+	number int    // line number, from 1
+	head   []byte // first bytes, enough for a document with both markers
+	tail   []byte // last bytes, up to tailSize
+	cut    bool   // the line is longer than head
 }
 
 const (
@@ -95,7 +95,7 @@ func isLogPrefix(text []byte) bool { return len(text) <= tailSize && logPrefix()
 // each line. It is the same text in each line, but for times and the width of gaps.
 type linePrefix struct {
 	form  *regexp.Regexp
-	label string // the kind of name in it, if others may be mixed in
+	label string // "[pod/" or "|" after the name of a source whose lines may be mixed with others; else ""
 }
 
 // newLinePrefix returns nil if text is no prefix: too long, or without a gap before the marker.
@@ -113,7 +113,7 @@ func newLinePrefix(text []byte) *linePrefix {
 	}
 	form.WriteString(literalForm(named[from:]))
 	re, err := regexp.Compile(form.String())
-	if err != nil { // cannot be: all of it is quoted
+	if err != nil { // impossible: all other text is quoted
 		return nil
 	}
 	p := &linePrefix{form: re}

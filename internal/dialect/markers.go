@@ -21,16 +21,17 @@ const (
 
 // Log is the output of a Kelos agent's container at its end.
 type Log struct {
-	Handoff Block // a document
-	Outputs Block // lines, see [Log.Results]
+	Handoff Block // the document
+	Outputs Block // the lines of outputs; see [Log.Results]
 }
 
 // Block is the text between the last complete pair of markers of one kind.
 type Block struct {
 	Text  []byte
-	Found bool // a pair is complete
-	Cut   bool // a later start has no end, or is not whole: the log was cut off, and Text is of an earlier task
-	Line  int  // lines of the log before Text
+	Found bool // a complete pair of markers was found
+	// Cut means that a later start marker is incomplete or has no end: the log was cut off, and Text is from an earlier task.
+	Cut  bool
+	Line int // number of lines of the log before Text
 
 	tooLong bool
 }
@@ -98,12 +99,12 @@ func KelosBlock(doc []byte) []byte {
 type scanner struct {
 	start, end []byte
 
-	open    bool        // between a start and its end
-	sure    bool        // nothing but the prefix of a log stands before the start
-	prefix  *linePrefix // what stands before the start, and is no part of the text
-	tooLong bool        // the text is over the limit
-	text    []byte      // up to this line
-	before  int         // lines before the text
+	open    bool        // a start marker was found, and not yet its end marker
+	sure    bool        // only the prefix of a log line stands before the start marker
+	prefix  *linePrefix // prefix of the line with the start marker, removed from each line
+	tooLong bool        // the text exceeds the limit
+	text    []byte      // text after the start marker so far
+	before  int         // number of lines before the text
 
 	last Block
 }
@@ -163,7 +164,7 @@ func (s *scanner) begins(text, tail []byte, l line) (rest []byte, begun bool) {
 		at = bytes.Index(text, s.start)
 	}
 	switch {
-	case l.cut && bytes.HasSuffix(tail, s.start): // text in front of it is not all there
+	case l.cut && bytes.HasSuffix(tail, s.start): // the line was cut, so the text before the marker is unknown
 		s.begin(nil, false)
 		return nil, true
 	case at < 0:
@@ -172,7 +173,7 @@ func (s *scanner) begins(text, tail []byte, l line) (rest []byte, begun bool) {
 	before, behind := text[:at], text[at+len(s.start):]
 	sure := isLogPrefix(before)
 	if len(behind) > 0 && !sure {
-		return nil, false // somebody speaks of the marker
+		return nil, false // the line only mentions the marker
 	}
 	s.begin(newLinePrefix(before), sure)
 	if len(behind) == 0 {

@@ -112,7 +112,7 @@ func checkBlocked(o object, e *handoff.Envelope) {
 		o.warn("blocked_reason", "missing, taken as unknown")
 		e.BlockedReason = "unknown"
 	case slices.Contains(blockedReasons(), known):
-		e.BlockedReason = known // a route for it shall match
+		e.BlockedReason = known // routes name reasons in this spelling
 	default:
 		o.warn("blocked_reason", "%.64q is not one of the known reasons", e.BlockedReason)
 	}

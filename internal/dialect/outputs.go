@@ -50,7 +50,7 @@ func (l Log) HandoffText() ([]byte, error) {
 	if src, err := findJSON(l.Handoff.Text, false); err == nil && src.json == nil && len(l.Handoff.Text) > 0 {
 		return nil, invalid(Kelos, fault.Malformed, "line %d of the log: the text between the markers is not JSON", l.Handoff.Line+1)
 	}
-	return append([]byte{}, l.Handoff.Text...), nil // not nil: nothing between markers is not nothing
+	return append([]byte{}, l.Handoff.Text...), nil // not nil, which would mean no markers
 }
 
 // Left returns the document an agent left in its log: its handoff, or the document [Log.Response]

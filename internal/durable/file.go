@@ -122,7 +122,7 @@ func write(path string, content []byte, mode fs.FileMode, name func(temp, path s
 func syncDir(dir string) {
 	d, err := os.Open(dir)
 	if err != nil {
-		return // a writable but unreadable directory
+		return // the directory is writable but not readable
 	}
 	defer d.Close()
 	_ = d.Sync()

@@ -16,11 +16,11 @@ import (
 // Other processes learn that from [Owned], also those in another container or on another host with the
 // same file system, where the id of a process says nothing. The file is not synced.
 func Own(path string, content []byte) (*os.File, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix) // locked before it has a name that counts
+	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix) // locked before it is renamed to path
 	if err != nil {
 		return nil, unwritten(path, err)
 	}
-	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) // a file system without locks goes by age
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) // without locks in the file system, Owned judges by age
 	if _, err = f.Write(content); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
@@ -52,18 +52,18 @@ func Owned(path string) bool {
 	case errors.Is(err, syscall.EWOULDBLOCK), errors.Is(err, syscall.EINTR):
 		return true
 	}
-	info, err := os.Lstat(path) // it cannot be asked
+	info, err := os.Lstat(path) // the lock cannot be read: judge by age
 	return err == nil && !isOld(info)
 }
 
 func isOld(info fs.FileInfo) bool {
-	return Stale(info, time.Now()) //nolint:forbidigo // compared with the time of a file
+	return Stale(info, time.Now()) //nolint:forbidigo // a file's time is compared with the real clock
 }
 
 // Dir is a directory of this process, which others remove once the process is gone.
 type Dir struct {
 	Path  string
-	owner *os.File // beside it
+	owner *os.File // the owner file beside the directory
 }
 
 // ownerSuffix ends the name of the file that says whose a [Dir] is.
@@ -116,7 +116,7 @@ func Sweep(top string) {
 		default:
 			_, err := os.Lstat(path + ownerSuffix)
 			info, ierr := e.Info()
-			if errors.Is(err, fs.ErrNotExist) && ierr == nil && isOld(info) { // of an earlier version
+			if errors.Is(err, fs.ErrNotExist) && ierr == nil && isOld(info) { // left by a version without owner files
 				_ = os.RemoveAll(path)
 			}
 		}

@@ -32,7 +32,7 @@ func StaleTempFiles(now time.Time, dirs ...string) ([]string, error) {
 			}
 			info, err := e.Info()
 			switch {
-			case errors.Is(err, fs.ErrNotExist): // it was renamed meanwhile
+			case errors.Is(err, fs.ErrNotExist): // the file was renamed meanwhile
 				return nil
 			case err == nil && Stale(info, now):
 				found = append(found, path)

@@ -38,10 +38,10 @@ import (
 type Fixture struct {
 	*gittest.Fixture
 	Clock
-	Random  io.Reader         // of ids and salts
-	Trusted []sign.TrustEntry // call Spread after a change
+	Random  io.Reader         // source of ids and salts
+	Trusted []sign.TrustEntry // keys that all repositories trust; call Spread after a change
 	follow  []func(*sign.Trust)
-	lanes   map[string]bool // of the ids that NewID made
+	lanes   map[string]bool // lanes of the ids that NewID made
 }
 
 // New makes a fixture whose home is a hub.

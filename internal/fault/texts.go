@@ -32,7 +32,7 @@ func withoutTexts(message string) string {
 		message = message[start:]
 		quoted, err := strconv.QuotedPrefix(message)
 		if err != nil {
-			b.WriteString("(a text)") // which does not end
+			b.WriteString("(a text)") // the quoted text has no end
 			return b.String()
 		}
 		message = message[len(quoted):]

@@ -24,8 +24,8 @@ const Settling = 3 * time.Second
 
 // Print is the state of some files at one moment.
 type Print struct {
-	Sum    string    // tells one state from another
-	Newest time.Time // of all changes in it; zero where no file is there
+	Sum    string    // hash of the state
+	Newest time.Time // time of the newest change; zero if no file exists
 }
 
 // Of looks at files and directories. A missing one is part of the state.

@@ -20,7 +20,7 @@ func HooksDir(ctx context.Context, repo *refs.Repo) (dir, scope string, err erro
 	out, err := repo.Runner.Run(ctx, gitexec.Cmd{
 		Name: "git", Args: []string{"config", "--show-scope", "--get", "core.hooksPath"},
 	})
-	if err != nil && gitexec.ExitCode(err) != 1 { // 1: it is not set
+	if err != nil && gitexec.ExitCode(err) != 1 { // exit code 1 means that it is not set
 		return "", "", err
 	}
 	scope, _, _ = strings.Cut(string(out), "\t")
@@ -52,7 +52,7 @@ func HookCommands(ctx context.Context, repo *refs.Repo) (map[string]map[string]s
 	for _, name := range repo.Config.Subsections("hook", "event") {
 		events, setting := repo.Config["hook."+name+".event"], "hook."+name+".command"
 		for i := slices.Index(events, ""); i >= 0; i = slices.Index(events, "") {
-			events = events[i+1:] // an empty one takes back those before it
+			events = events[i+1:] // an empty value clears those before it
 		}
 		for _, hook := range events {
 			if repo.Config.Off("hook."+name+".enabled") || repo.Config.Off("hook."+hook+".enabled") {

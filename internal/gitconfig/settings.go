@@ -29,7 +29,7 @@ func AliasPrefix(alias string) string { return "handoffrepo." + alias + ".prefix
 // Settings changes the git config of a repository, and keeps the copy of it in memory up to date.
 type Settings struct {
 	repo  *refs.Repo
-	scope string // of "git config"
+	scope string // file option of "git config", such as --local
 }
 
 // Of returns the settings of a repository, which all its worktrees share.
@@ -55,7 +55,7 @@ func OfWorktree(ctx context.Context, repo *refs.Repo) (Settings, error) {
 			return own, err
 		}
 		if key == "core.bare" {
-			value = "true" // it may stand there without a value, and an empty one would be false
+			value = "true" // a key without a value means true, but an empty value means false
 		}
 		main := Settings{repo, "--file=" + filepath.Join(repo.CommonDir, "config.worktree")}
 		if err := main.Set(ctx, key, value); err != nil {
@@ -96,7 +96,7 @@ func (s Settings) RemoveSection(ctx context.Context, section string) error {
 	}
 	maps.DeleteFunc(s.repo.Config, func(key string, _ []string) bool {
 		variable, below := strings.CutPrefix(key, section+".")
-		return below && !strings.Contains(variable, ".") // else of a section with a longer name
+		return below && !strings.Contains(variable, ".") // otherwise the key belongs to a section with a longer name
 	})
 	return nil
 }
@@ -104,7 +104,7 @@ func (s Settings) RemoveSection(ctx context.Context, section string) error {
 const (
 	missing = 1 // exit code of "git config --get"
 	notSet  = 5 // exit code of "git config --unset-all"
-	tries   = 9 // a second, while another git holds the lock
+	tries   = 9 // attempts in about a second while another git holds the lock
 )
 
 func (s Settings) values(key string) []string {

@@ -52,7 +52,7 @@ func withoutKey(env []string) []string {
 
 // Lookup returns the value of a variable in an environment, and whether it is set.
 func Lookup(env []string, name string) (value string, set bool) {
-	for _, kv := range slices.Backward(env) { // the last one counts
+	for _, kv := range slices.Backward(env) { // the last setting of a variable counts
 		if value, set = strings.CutPrefix(kv, name+"="); set {
 			return value, true
 		}
@@ -78,7 +78,7 @@ func Environ(parent []string) []string {
 			transports = slices.DeleteFunc(transports, func(name string) bool { return !slices.Contains(theirs, name) })
 			continue
 		case (name == "HOME" || name == "XDG_CONFIG_HOME") && !filepath.IsAbs(value):
-			continue // git would read its configuration out of the directory it runs in
+			continue // git would read its configuration from the working directory
 		case name == "LC_ALL" || name == "LANGUAGE" || name == "SSH_ASKPASS":
 			continue
 		case traces[name] && !filepath.IsAbs(value) && !strings.HasPrefix(value, "af_unix:"):
@@ -90,7 +90,7 @@ func Environ(parent []string) []string {
 		env = append(env, kv)
 	}
 	if !askpass {
-		env = append(env, "GIT_ASKPASS=") // set and empty: no askpass program at all
+		env = append(env, "GIT_ASKPASS=") // an empty value disables every askpass program
 	}
 	return WithTransports(append(env,
 		"LC_ALL=C",

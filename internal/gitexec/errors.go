@@ -13,10 +13,10 @@ import (
 
 // Error is a process which could not be started, ended badly or ran too long.
 type Error struct {
-	Program string // "git push"
-	Dir     string // where it ran
-	Code    int    // exit code, -1 where there is none
-	Stderr  string // its end, trimmed, unescaped: never print it raw
+	Program string // program and subcommand, such as "git push"
+	Dir     string // working directory
+	Code    int    // exit code; -1 if there is none
+	Stderr  string // end of the standard error, trimmed and unescaped: never print it raw
 	Err     error
 }
 

@@ -31,7 +31,7 @@ func Pipe(ctx context.Context, dir string, env, argv []string, in io.Reader, out
 
 	signals := make(chan os.Signal, 16)
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2} {
-		if !signal.Ignored(s) { // to ignore one is inherited: nohup stays in force
+		if !signal.Ignored(s) { // an ignored signal stays ignored in children: nohup keeps its effect
 			signal.Notify(signals, s)
 		}
 	}
@@ -52,9 +52,9 @@ func Pipe(ctx context.Context, dir string, env, argv []string, in io.Reader, out
 				return
 			case s := <-signals:
 				if fromTerminal(s) {
-					continue // it has it already
+					continue // the child has it from the terminal
 				}
-				_ = cmd.Process.Signal(s) // an error means it is over
+				_ = cmd.Process.Signal(s) // an error means that the process has ended
 			}
 		}
 	}()

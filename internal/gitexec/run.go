@@ -33,14 +33,14 @@ const (
 	// EndTime is how long Run takes to return after ctx is cancelled, at most.
 	EndTime = finishTime + killTime
 
-	maxStderr = 16 << 10 // the end of it is kept: git says last what went wrong
+	maxStderr = 16 << 10 // the end is kept: git says last what went wrong
 )
 
 // Runner starts processes in one directory with one environment. It is safe
 // for concurrent use.
 type Runner struct {
-	Dir string   // working directory; empty is the current one
-	Env []string // complete, as made by Environ
+	Dir string   // working directory; empty for the current one
+	Env []string // complete environment, as made by Environ
 
 	// Remote is called for each git which talks to another repository, and the returned function
 	// when the git has ended. It may be nil.
@@ -61,12 +61,12 @@ type Runner struct {
 
 // Cmd is one process to run to its end.
 type Cmd struct {
-	Name      string // program; empty is git
+	Name      string // program; empty for git
 	Args      []string
 	Stdin     io.Reader
 	Env       []string      // added to the runner's
-	Timeout   time.Duration // 0 is LocalTimeout
-	MaxOutput int64         // bytes of stdout; 0 is 64 MiB
+	Timeout   time.Duration // time limit; 0 for LocalTimeout
+	MaxOutput int64         // limit of stdout in bytes; 0 for 64 MiB
 	// Finish lets the process end by itself when ctx is cancelled: an interrupt must not leave a
 	// ref transaction half done. Run waits for it no longer than a person is patient with a
 	// hanging hub.
@@ -161,7 +161,7 @@ func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 func (r *Runner) command(ctx context.Context, c Cmd) *exec.Cmd {
 	name, args := c.Name, c.Args
 	if name == "" {
-		r.once.Do(func() { // where there is none in $PATH, starting it will say so
+		r.once.Do(func() { // if git is not in $PATH, starting it reports that
 			r.git = "git"
 			if path, err := exec.LookPath(r.git); err == nil {
 				r.git = path
@@ -201,7 +201,7 @@ func failure(ctx context.Context, c Cmd, cmd *exec.Cmd, err error, stderr *tail)
 	if program == "" {
 		program = "git"
 		args := c.Args
-		for len(args) > 1 && strings.HasPrefix(args[0], "-") { // a setting, not the command
+		for len(args) > 1 && strings.HasPrefix(args[0], "-") { // skip options before the subcommand
 			if args[0] == "-c" {
 				args = args[1:]
 			}
@@ -266,7 +266,7 @@ func (r *Runner) Start(ctx context.Context, c Cmd) (*Process, error) {
 		if p.Out != nil {
 			_ = p.Out.Close()
 		}
-		err = failure(ctx, c, cmd, err, p.stderr) // before done: it would be the reason
+		err = failure(ctx, c, cmd, err, p.stderr) // before done, whose cancellation would become the reason
 		done()
 		return nil, err
 	}
@@ -334,7 +334,7 @@ func (t *tail) Write(b []byte) (int, error) {
 // watch a blocking pipe. started is called when the command was started, or could not be.
 func bulkOut(cmd *exec.Cmd) (out io.ReadCloser, started func(), err error) {
 	var p [2]int
-	syscall.ForkLock.RLock() // a process started now must not inherit the pipe
+	syscall.ForkLock.RLock() // a process started by another goroutine must not inherit the pipe
 	err = syscall.Pipe(p[:])
 	if err == nil {
 		syscall.CloseOnExec(p[0])

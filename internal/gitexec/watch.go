@@ -29,7 +29,7 @@ const blockSize = 512
 // ends the process: a git writing a larger pack gives up, while another program, such as the
 // user's own ssh command with a long log, may go on.
 func bounded(maxFile int64, name string, args []string) (string, []string) {
-	script := `trap "" XFSZ; ulimit -f "$1" 2>/dev/null; shift; exec "$@"` // a lower bound stays
+	script := `trap "" XFSZ; ulimit -f "$1" 2>/dev/null; shift; exec "$@"` // a lower limit of the user stays
 	return "/bin/sh", slices.Concat([]string{"-c", script, "sh", strconv.FormatInt(maxFile/blockSize, 10), name}, args)
 }
 
@@ -46,7 +46,7 @@ func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
 	}
 	heard, says, err := os.Pipe()
 	if err != nil {
-		return cmd.Run() // there are no descriptors left: then nobody listens
+		return cmd.Run() // no file descriptors are left to read packets
 	}
 	trace := packetFile(cmd.Environ())
 	cmd.ExtraFiles = []*os.File{says}
@@ -64,7 +64,7 @@ func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
 	if err == nil {
 		err = cmd.Wait()
 		// A child left behind may hold the pipe open.
-		_ = heard.SetReadDeadline(time.Now().Add(time.Second)) //nolint:forbidigo // the kernel compares it with its own clock
+		_ = heard.SetReadDeadline(time.Now().Add(time.Second)) //nolint:forbidigo // compared by the kernel with its own clock
 	}
 	<-done
 	_ = heard.Close()
@@ -80,9 +80,9 @@ func run(cmd *exec.Cmd, c Cmd, cancel context.CancelFunc) error {
 func packetFile(env []string) *os.File {
 	path, _ := Lookup(env, packetTrace)
 	if !filepath.IsAbs(path) {
-		return nil // git takes no other name for a file either
+		return nil // git too takes only an absolute path as a file
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666) // as git does
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666) // same flags and mode as git
 	if err != nil {
 		return nil
 	}
@@ -99,7 +99,7 @@ func listen(trace, file *os.File, heard func(packet string) (enough bool)) (enou
 			return false
 		}
 		if file != nil {
-			_, _ = file.WriteString(line) // an unwritable trace stops no command
+			_, _ = file.WriteString(line) // a trace file that cannot be written must not stop the command
 		}
 		if _, packet, ok := strings.Cut(line, "< "); ok && heard(strings.TrimSuffix(packet, "\n")) {
 			return true
@@ -138,7 +138,7 @@ func PastMaxFile(err error) bool {
 		}
 	}
 	said := strings.ToLower(e.Stderr)
-	return strings.Contains(said, syscall.SIGXFSZ.String()) || // of a shell
-		strings.Contains(said, syscall.EFBIG.Error()) || // where the signal is ignored
+	return strings.Contains(said, syscall.SIGXFSZ.String()) || // a shell reports the signal by name
+		strings.Contains(said, syscall.EFBIG.Error()) || // a write fails with EFBIG if the signal is ignored
 		strings.Contains(said, "died of signal "+strconv.Itoa(int(syscall.SIGXFSZ)))
 }

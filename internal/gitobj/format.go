@@ -18,7 +18,7 @@ type Format string
 // transfers nothing between two formats.
 const (
 	SHA1   Format = "sha1"
-	SHA256 Format = "sha256" // the default of new repositories from git 3.0 on
+	SHA256 Format = "sha256" // default of new repositories from git 3.0 on
 )
 
 // FormatOf returns the format of an object id by its length.

@@ -24,14 +24,14 @@ const (
 	File    = "100644"
 	Exec    = "100755"
 	Symlink = "120000"
-	Gitlink = "160000" // a commit of another repository: the object need not be here
+	Gitlink = "160000" // commit of another repository; the object may be missing
 )
 
 // TreeEntry is one line of a tree.
 type TreeEntry struct {
 	Mode string // one of the constants
 	Name string // not empty, without "/" and NUL
-	OID  string // in hex, of the repository's format
+	OID  string // object id in hex, in the repository's format
 }
 
 // ParseTree reads the body of a tree in a repository of this format. It accepts only trees
@@ -87,7 +87,7 @@ func EncodeTree(entries []TreeEntry) ([]byte, error) {
 	var body []byte
 	for _, e := range slices.SortedFunc(slices.Values(entries), inGitsOrder) {
 		body = fmt.Appendf(body, "%s %s\x00", e.Mode, e.Name)
-		body, _ = hex.AppendDecode(body, []byte(e.OID)) // IsID says that it can
+		body, _ = hex.AppendDecode(body, []byte(e.OID)) // cannot fail: IsID was checked
 	}
 	return body, nil
 }
@@ -154,7 +154,7 @@ func Parents(commit []byte) []string {
 	for line := range bytes.Lines(below) {
 		value, ok := bytes.CutPrefix(line, []byte("parent "))
 		oid, err := hex.DecodeString(string(bytes.TrimSuffix(value, []byte("\n"))))
-		if size == 0 { // no tree
+		if size == 0 { // the commit has no tree line
 			size = FormatOf(string(bytes.TrimSuffix(value, []byte("\n")))).Digits() / 2
 		}
 		if !ok || err != nil || len(oid) != size {
@@ -188,7 +188,7 @@ func FirstParent(commit []byte) string {
 func Header(commit []byte, name string) []string {
 	var values []string
 	for line := range bytes.Lines(commit) {
-		if len(line) == 1 { // the end of the headers
+		if len(line) == 1 { // end of the headers
 			break
 		}
 		if value, ok := bytes.CutPrefix(line, []byte(name+" ")); ok {

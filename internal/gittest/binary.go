@@ -63,7 +63,7 @@ func build() (*built, error) {
 		args = slices.Insert(args, 1, "-cover", "-coverpkg=githandoff/...")
 	}
 	cmd := exec.Command("go", args...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as "make build" makes it
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as in the Makefile
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build githandoff: %w\n%s", err, out)
 	}

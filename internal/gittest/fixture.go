@@ -12,10 +12,10 @@ import (
 // agents share the user's keystore, so each can trust another by its name. The fixture
 // ends with the test.
 type Fixture struct {
-	Dir string   // the hub and the repositories are directories in it
-	Env []string // of everybody
-	Hub *Repo    // a bare repository whose branch main has one commit
-	URL string   // of the hub, as clones name it
+	Dir string   // directory of the hub and the repositories
+	Env []string // environment of all repositories
+	Hub *Repo    // bare repository whose branch main has one commit
+	URL string   // URL of the hub in clones
 }
 
 // NewFixture makes the user and the hub. Clones reach the hub by its path, unless the test

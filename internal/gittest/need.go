@@ -114,7 +114,7 @@ func NeedRoot(t testing.TB) {
 // program. It returns the interpreter.
 func NeedPython(t testing.TB, module string) string {
 	t.Helper()
-	const python = "/usr/bin/python3" // another one in PATH does not see Debian's modules
+	const python = "/usr/bin/python3" // another python3 in PATH does not see Debian's modules
 	out, err := exec.Command(python, "-c", "import "+module).CombinedOutput()
 	if err == nil {
 		return python

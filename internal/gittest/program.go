@@ -16,7 +16,7 @@ import (
 // Result is the outcome of one githandoff.
 type Result struct {
 	Stdout, Stderr string
-	Code           int // -1 if it was killed
+	Code           int // exit code; -1 if killed
 	Took           time.Duration
 }
 
@@ -29,7 +29,7 @@ func (r *Repo) Command(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(BuildBinary(t), args...)
 	cmd.Dir, cmd.Env = r.Dir, r.Env
-	cmd.WaitDelay = 2 * time.Minute // its own children may hold the pipes
+	cmd.WaitDelay = 2 * time.Minute // children of the program may hold the pipes
 	return cmd
 }
 

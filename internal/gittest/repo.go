@@ -85,7 +85,7 @@ func (r *Repo) tryGit(stdin io.Reader, args ...string) (stdout, stderr string, c
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env = r.Dir, r.Env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &diag
-	cmd.WaitDelay = time.Minute // git's own children may hold the pipes
+	cmd.WaitDelay = time.Minute // children of git may hold the pipes
 	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {

@@ -56,7 +56,7 @@ func freePort(t testing.TB) int {
 // process is a running server.
 type process struct {
 	cmd    *exec.Cmd
-	exited chan struct{} // closed once it has been waited for
+	exited chan struct{} // closed when the process has ended
 }
 
 func start(t testing.TB, cmd *exec.Cmd, log string) *process {

@@ -32,7 +32,7 @@ func ReadTemplate(dir string) (Template, error) {
 			return err
 		}
 		info, err := d.Info()
-		if err != nil || !d.IsDir() && !d.Type().IsRegular() { // gpg leaves sockets
+		if err != nil || !d.IsDir() && !d.Type().IsRegular() { // gpg leaves sockets behind
 			return err
 		}
 		name, err := filepath.Rel(dir, path)
@@ -51,7 +51,7 @@ func ReadTemplate(dir string) (Template, error) {
 // Write copies the template to dir, which may be an empty directory.
 func (files Template) Write(t testing.TB, dir string) {
 	t.Helper()
-	for _, name := range slices.Sorted(maps.Keys(files)) { // a directory comes before its files
+	for _, name := range slices.Sorted(maps.Keys(files)) { // in sorted order, a directory comes before its files
 		path, file := filepath.Join(dir, name), files[name]
 		if file.mode.IsDir() {
 			require.NoError(t, os.MkdirAll(path, file.mode.Perm()))

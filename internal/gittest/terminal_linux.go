@@ -50,7 +50,7 @@ func (t *Terminal) Start(cmd *exec.Cmd) error {
 // Read reads the output for the screen.
 func (t *Terminal) Read(b []byte) (int, error) {
 	n, err := t.person.Read(b)
-	if errors.Is(err, syscall.EIO) { // how Linux says that no program has it open
+	if errors.Is(err, syscall.EIO) { // Linux reports EIO when no program has the terminal open
 		err = io.EOF
 	}
 	return n, err

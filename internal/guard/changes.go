@@ -68,7 +68,7 @@ func readLog(out string) (paths, merges, octopuses []string) {
 		head, list, _ := strings.Cut(commit, "\x00")
 		paths = append(paths, split(strings.TrimPrefix(list, "\n"))...)
 		switch oid, parents, _ := strings.Cut(head, " "); strings.Count(parents, " ") {
-		case 0: // one parent or none
+		case 0: // at most one parent
 		case 1:
 			merges = append(merges, oid)
 		default:

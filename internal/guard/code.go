@@ -17,8 +17,8 @@ import (
 
 // Limits of code signed by agents; code pushed by people has none.
 const (
-	maxAgentCommits = 10_000 // of one push
-	maxAgentRefs    = 256    // of a push with such commits
+	maxAgentCommits = 10_000 // limit of new commits of agents in one push
+	maxAgentRefs    = 256    // limit of refs in a push with commits of agents
 	maxCode         = 1 << 20
 )
 
@@ -26,7 +26,7 @@ const (
 type signedBy struct {
 	oid string
 	who bearer
-	err error // its refusal: a bad signature, or no claim named
+	err error // reason to refuse it: a bad signature, or no claim named
 }
 
 // bearer names a claim and the key acting under it.
@@ -41,7 +41,7 @@ type bearer struct {
 type codeJudge struct {
 	*Guard
 	agents  *sign.ClaimedSigners
-	permits map[bearer]permit // what each claim of the push allows, once it was asked
+	permits map[bearer]permit // what each claim named in the push allows; filled on demand
 }
 
 type permit struct {
@@ -157,7 +157,8 @@ func (cj *codeJudge) comingBy(ctx context.Context, e refs.Edit, edits []refs.Edi
 // checkClaims compares the commits brought in by one ref with the claims they name.
 func (cj *codeJudge) checkClaims(ctx context.Context, ref string, list []signedBy) error {
 	slices.SortFunc(list, func(a, b signedBy) int { return strings.Compare(a.oid, b.oid) })
-	var bearers []bearer // in the order of their first commits, so that the same push is refused in the same words
+	// Keep the order of their first commits, so that the same push always gets the same refusal.
+	var bearers []bearer
 	made := map[bearer][]string{}
 	for _, one := range list {
 		if one.err != nil {

@@ -16,18 +16,18 @@ import (
 // by one or two entries.
 const (
 	maxRefs    = 256
-	maxEntries = 256     // new ones of a lane
-	maxJoined  = 1 << 16 // of a lane joined by a root key
-	maxPointer = 1 << 20 // bytes of an object under a ref
+	maxEntries = 256     // new entries of one lane
+	maxJoined  = 1 << 16 // new entries of a lane joined by a root key
+	maxPointer = 1 << 20 // size of an object to which a ref leads, in bytes
 )
 
 // step is the change a push makes to one handoff.
 type step struct {
 	id      handoff.ID
-	ref     string             // the first one about it
-	entries []*lifecycle.Entry // new in its lane, oldest first; not judged
-	inbox   []agentEdit        // of its inbox refs
-	work    []agentEdit        // of the refs of its snapshot
+	ref     string             // ref named in a refusal: an inbox ref, or else the first ref about the handoff
+	entries []*lifecycle.Entry // new entries in its lane, oldest first; not yet judged
+	inbox   []agentEdit        // edits of its inbox refs
+	work    []agentEdit        // edits of the refs of its snapshot
 }
 
 // agentEdit is an edit of a ref under the name of an agent.
@@ -78,7 +78,7 @@ func (hj handoffJudge) check(ctx context.Context, edits []refs.Edit, v *verdict)
 		}
 	}
 	if len(v.refused) > 0 {
-		return nil // the steps below rely on names and old values
+		return nil // the checks below rely on valid names and old values
 	}
 	hj.Verifier.Repo.Overlay(edits)
 	for _, e := range edits {
@@ -141,7 +141,7 @@ func (hj handoffJudge) sort(ctx context.Context, e refs.Edit, all *steps) error 
 	if p, ok := refs.LocalNamespace.ParseHandoffRef(e.Ref); ok {
 		s := all.of(p.ID, e.Ref)
 		if len(s.inbox) == 0 {
-			s.ref = e.Ref // names the handoff, which its lane does not
+			s.ref = e.Ref // an inbox ref names the handoff; a lane does not
 		}
 		s.inbox = append(s.inbox, agentEdit{e, p.Agent})
 		return nil

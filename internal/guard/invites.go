@@ -117,7 +117,7 @@ func offeredUntil(key sign.Key, offered invite.Grant) error {
 // offeredWithin requires an offered root to keep within the scopes that its key has here.
 func offeredWithin(key sign.Key, offered invite.Grant) error {
 	if !slices.Contains(offered.Roles, sign.RoleRoot) {
-		return nil // a scope limits what a root authorizes
+		return nil // a scope limits only a root
 	}
 	for _, limit := range key.Limits() {
 		if len(offered.MaxScope) == 0 || !obo.CoversAll(limit, offered.MaxScope) {

@@ -32,7 +32,7 @@ func (hj handoffJudge) judge(ctx context.Context, st *step) error {
 
 // judgeInbox judges the entry and the inbox refs of a handoff, by the state after the push.
 func (hj handoffJudge) judgeInbox(ctx context.Context, s *lifecycle.State, st *step) error {
-	var last *record.Record // new entry
+	var last *record.Record // the new entry; nil for none
 	if len(st.entries) == 1 {
 		last = st.entries[0].Record()
 		for _, e := range s.Entries {
@@ -48,7 +48,7 @@ func (hj handoffJudge) judgeInbox(ctx context.Context, s *lifecycle.State, st *s
 		return hj.open(ctx, s, st, last)
 	case lifecycle.Absent:
 		if last == nil && !sets(st.inbox) {
-			return nil // the log never had it
+			return nil // the log has no entry of the handoff
 		}
 		if err := s.Err(); !fault.Is(err, fault.Unfinished) {
 			return err
@@ -70,13 +70,13 @@ func (hj handoffJudge) fresh(oid string, c *record.Commit) error {
 	now, r := hj.Verifier.Keys.Now().UTC(), c.Record
 	if key, err := hj.Verifier.Keys.SignerOf("entry "+oid, c); err == nil {
 		at := now
-		if r.At.After(now) { // the signer's clock may be ahead, and its key as new as the entry
+		if r.At.After(now) { // the signer's clock may be ahead, and its key may be as new as the entry
 			at = r.At
 		}
 		if err := key.ValidAt(at); err != nil {
 			return err
 		}
-	} // who signed is judged with the handoff
+	} // an unknown signer is refused when the handoff is judged
 	switch {
 	case r.At.After(now.Add(MaxSkew)):
 		return denied(fault.NotYetValid, "entry %s is dated %s by its signer's clock, but here it is %s", oid, handoff.FormatTime(r.At), handoff.FormatTime(now))
@@ -95,7 +95,7 @@ func (hj handoffJudge) ended(ctx context.Context, s *lifecycle.State, st *step, 
 		}
 	}
 	if last == nil {
-		return nil // its receipt was there, and a killed git left the ref
+		return nil // the log already has the receipt: a killed git left the inbox ref
 	}
 	for _, agent := range []string{s.To, handoff.Nobody} {
 		left, err := hj.Verifier.Repo.Resolve(ctx, refs.LocalNamespace.Inbox(agent, s.ID))
@@ -130,7 +130,7 @@ func (hj handoffJudge) open(ctx context.Context, s *lifecycle.State, st *step, l
 			return denied(fault.Disputed, "handoff %s would be in two inboxes", s.ID)
 		}
 	}
-	if len(s.Chain) == 0 { // it leads to no payload of this handoff
+	if len(s.Chain) == 0 { // the inbox ref leads to no payload of this handoff
 		_, err := hj.Verifier.Verify(ctx, hj.Home, s, lifecycle.Options{})
 		return err
 	}

@@ -23,7 +23,7 @@ func (g *Guard) TakeLists(ctx context.Context) error {
 	published := publishedJudge{g}
 	lists, err := published.lists(ctx, commit)
 	if fault.As(err) != nil {
-		return published.readable(ctx, commit) // it is not a list
+		return published.readable(ctx, commit) // the ref does not hold a list of keys
 	}
 	if err != nil {
 		return err

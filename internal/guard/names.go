@@ -10,7 +10,7 @@ import (
 // names translates between the names of the format and those of a hub with handoffs below a
 // prefix. The rules of the guard see only the former.
 type names struct {
-	prefix string // without a "/" at its end; "" if the names are those of the format
+	prefix string // prefix without a trailing "/"; empty if refs have the names of the format
 }
 
 // KeepBelow sets up the guard for a hub with handoffs below a prefix.
@@ -35,7 +35,7 @@ func (n names) here(e refs.Edit) (refs.Edit, error) {
 		}
 		return e, nil
 	}
-	lower := strings.ToLower(e.Ref) + "/" // a prefix has lower case only
+	lower := strings.ToLower(e.Ref) + "/" // prefixes are lower case
 	switch {
 	case strings.HasPrefix(lower, refs.Root) || isNotes(e.Ref):
 		return e, denied(fault.InvalidPath, "this hub keeps handoffs below %s", n.prefix)

@@ -13,8 +13,8 @@ import (
 
 // Limits of one push's changes to the notes.
 const (
-	noteBatch  = 4096     // notes at a time
-	maxNotesIn = 64 << 20 // bytes
+	noteBatch  = 4096     // notes checked at a time
+	maxNotesIn = 64 << 20 // size of all new notes in a push, in bytes
 )
 
 // isNotes reports whether a ref is that of the notes, or is in its way: on a file system that
@@ -62,10 +62,10 @@ func (nj noteJudge) checkOne(ctx context.Context, e refs.Edit) error {
 	}
 	before, err := notes.Root(ctx, r, e.Old)
 	if err != nil {
-		before = "" // the old notes are malformed: every new one is checked
+		before = "" // the old notes are malformed: check every note
 	}
 	err = nj.checkChanged(ctx, r, before, tree)
-	if before != "" && fault.CodeOf(err) == fault.Invalid { // the old notes may be at fault
+	if before != "" && fault.CodeOf(err) == fault.Invalid { // the old notes may be malformed
 		err = nj.checkChanged(ctx, r, "", tree)
 	}
 	return refusedNotes(err)

@@ -20,8 +20,8 @@ const (
 	keysPrefix = refs.Root + "keys/"
 	teamRef    = refs.Root + "trust"
 
-	maxTeamFiles = 64   // two for each root
-	maxTips      = 1024 // trees of tips beside them, one for each retired key
+	maxTeamFiles = 64   // a list and a signature for each root
+	maxTips      = 1024 // trees of tips beside the lists, one for each retired key
 )
 
 // isPublishedRef reports whether a ref holds a published key, an invitation, or a team's list.
@@ -104,7 +104,7 @@ func (pj publishedJudge) team(ctx context.Context, e refs.Edit) error {
 	}
 	old, err := pj.lists(ctx, e.Old)
 	if err != nil {
-		old = nil // an old ref without a list holds nobody up
+		old = nil // a malformed old list does not block a new one
 		if err := pj.readable(ctx, e.Old); err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func (pj publishedJudge) team(ctx context.Context, e refs.Edit) error {
 	for _, files := range old {
 		before, err := pj.Verifier.Keys.Trust.OpenTeam(files[0], files[1], pj.Verifier.Keys.Now())
 		if err != nil || !pj.Home.Is(before.Home) {
-			continue // its signer is gone, it never was a list, or it counts at another hub
+			continue // the signer is not trusted any more, it is no list, or it is for another hub
 		}
 		serial := serials[before.Signer]
 		counted := before.Signer == last.Signer || before.Serial < sign.FarSerial
@@ -171,7 +171,7 @@ func (pj publishedJudge) lists(ctx context.Context, commit string) (map[string][
 		return nil, denied(fault.MalformedObject, "%s holds no lists of keys", commit)
 	}
 	lists := map[string][2][]byte{}
-	var seen []string // trees of tips beside the lists
+	var seen []string // ids of the trees of tips
 	for _, entry := range entries {
 		if len(lists) > maxTeamFiles/2 {
 			return nil, denied(fault.MalformedObject, "%s holds too many lists of keys", commit)

@@ -12,7 +12,7 @@ import (
 
 // Limits of one push.
 const (
-	maxInput = 128 << 20 // bytes of standard input: some 700,000 refs
+	maxInput = 128 << 20 // limit of standard input in bytes: some 700,000 refs
 	maxLine  = 64 << 10
 )
 

@@ -120,7 +120,7 @@ func trailer(message []byte, key string) (string, error) {
 	if i := strings.LastIndex(text, "\n\n"); i >= 0 {
 		text = text[i+2:]
 	} else {
-		text = "" // the subject is not a trailer, whatever it looks like
+		text = "" // the subject is never a trailer
 	}
 	for line := range strings.Lines(text) {
 		name, value, ok := strings.Cut(line, ":")

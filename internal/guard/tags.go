@@ -20,7 +20,7 @@ func (cj *codeJudge) signedTags(ctx context.Context, edits []refs.Edit) (map[str
 	found, seen := map[string][]signedBy{}, map[string]bool{}
 	for _, e := range edits {
 		if e.New == "" || seen[e.New] || strings.HasPrefix(e.Ref, "refs/heads/") {
-			continue // a branch is never a tag: git refuses it
+			continue // git refuses a branch that leads to a tag
 		}
 		seen[e.New] = true
 		list, err := cj.tagsBelow(ctx, e.New)

@@ -54,7 +54,7 @@ func Encode(e *Envelope) ([]byte, error) {
 	wire.Questions = slices.Clone(e.Questions)
 	for i := range wire.Questions {
 		if wire.Questions[i].Options == nil {
-			wire.Questions[i].Options = []string{} // always present
+			wire.Questions[i].Options = []string{} // the member is always present
 		}
 	}
 	b, err := Canonical(&wire)
@@ -71,7 +71,7 @@ func Encode(e *Envelope) ([]byte, error) {
 func checkSchema(b []byte) error {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(b, &members) != nil || members == nil {
-		return nil //nolint:nilerr // the strict reader says what is wrong
+		return nil //nolint:nilerr // the strict reader reports the error
 	}
 	raw, there := members["schema"]
 	if !there {
@@ -79,7 +79,7 @@ func checkSchema(b []byte) error {
 	}
 	var schema string
 	if json.Unmarshal(raw, &schema) != nil || schema == Schema {
-		return nil //nolint:nilerr // likewise
+		return nil //nolint:nilerr // the strict reader reports the error
 	}
 	refusal := fault.New(fault.Invalid, fault.UnknownSchema, "schema: %+q, this version reads %q", Clip(schema, maxShown), Schema)
 	if name, _, _ := strings.Cut(Schema, "/"); strings.HasPrefix(schema, name+"/") {
@@ -221,7 +221,7 @@ func appendString(b []byte, s string) []byte {
 // fewest digits that read back the same, plain from 1e-6 up to 1e21.
 func appendNumber(b []byte, f float64) []byte {
 	if f == 0 {
-		return append(b, '0') // also -0
+		return append(b, '0') // also for -0
 	}
 	if abs := math.Abs(f); abs >= 1e-6 && abs < 1e21 {
 		return strconv.AppendFloat(b, f, 'f', -1, 64)

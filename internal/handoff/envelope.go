@@ -18,17 +18,17 @@ const (
 
 // Limits, in bytes unless said otherwise.
 const (
-	MaxEnvelope      = 131072 // the canonical document
+	MaxEnvelope      = 131072 // size of the canonical document
 	MaxDepth         = 16     // nesting of JSON values
 	MaxTask          = 128
-	MaxSummary       = 4096 // also goal
+	MaxSummary       = 4096 // size of the summary, and of the goal
 	MaxDetail        = 65536
-	MaxDetailAndData = 65536 // detail + keys and values of data
-	MaxRelevantFiles = 5     // count
-	MaxLineage       = 16    // count of ancestors
-	maxLineageBytes  = 32768 // canonical bytes of the whole array
-	MaxResults       = 4096  // Handoff-Data: one-line JSON of results
-	MaxChain         = 32    // parent chain, count
+	MaxDetailAndData = 65536 // detail plus keys and values of data
+	MaxRelevantFiles = 5     // number of files
+	MaxLineage       = 16    // number of ancestors
+	maxLineageBytes  = 32768 // size of the whole array in canonical form
+	MaxResults       = 4096  // size of the JSON of results in the trailer Handoff-Data
+	MaxChain         = 32    // number of handoffs in a chain of parents
 )
 
 // Envelope is the document of a handoff. The JSON member names, and which of
@@ -38,7 +38,7 @@ type Envelope struct {
 	Schema    string `json:"schema"`
 	ID        ID     `json:"id"`
 	CreatedAt string `json:"created_at"`           // RFC 3339, UTC, whole seconds
-	ExpiresAt string `json:"expires_at,omitempty"` // likewise
+	ExpiresAt string `json:"expires_at,omitempty"` // RFC 3339, UTC, whole seconds
 	Salt      string `json:"salt"`                 // 32 random hex digits
 	Task      string `json:"task,omitempty"`
 	Source    Source `json:"source"`
@@ -62,7 +62,7 @@ type Envelope struct {
 	Expectations  *Expectations `json:"expectations,omitempty"`
 	Rollback      *Rollback     `json:"rollback,omitempty"`
 	Skills        *Skills       `json:"skills,omitempty"`
-	FilesVerified []string      `json:"files_verified,omitempty"` // path or path:from-to
+	FilesVerified []string      `json:"files_verified,omitempty"` // paths, or path:from-to for lines
 
 	Parent  ID         `json:"parent,omitempty"`
 	Lineage []Ancestor `json:"lineage,omitempty"`
@@ -92,7 +92,7 @@ type Target struct {
 // Question is a question of a needs_clarification handoff to a person.
 type Question struct {
 	Question string   `json:"question"`
-	Options  []string `json:"options"` // always present, may be empty
+	Options  []string `json:"options"` // always present; may be empty
 	Category string   `json:"category,omitempty"`
 }
 
@@ -136,7 +136,7 @@ type Ancestor struct {
 // OBORef points to the leaf of the token chain beside the envelope.
 type OBORef struct {
 	JTI  string `json:"jti"`
-	Path string `json:"path"` // obo/<i>.json
+	Path string `json:"path"` // path of the token: obo/<i>.json
 }
 
 // Work is the snapshot of a handoff: the state of the sender's work tree as a commit of the
@@ -145,10 +145,10 @@ type Work struct {
 	Commit  string `json:"commit"`           // full object id
 	Head    string `json:"head"`             // HEAD of the sender, the commit's first parent
 	Base    string `json:"base,omitempty"`   // newest commit of Head's history known to be at the home
-	Branch  string `json:"branch,omitempty"` // short name
-	Commits int    `json:"commits"`          // from Base to Head
-	Files   int    `json:"files"`            // different from Base
-	Bytes   int64  `json:"bytes"`            // of the objects not known to be at the home, unpacked
+	Branch  string `json:"branch,omitempty"` // short name of the sender's branch
+	Commits int    `json:"commits"`          // number of commits from Base to Head
+	Files   int    `json:"files"`            // number of files that differ from Base
+	Bytes   int64  `json:"bytes"`            // unpacked size of the objects not known to be at the home
 }
 
 // Origin keeps the dialect a handoff came from and the members the envelope does not have, so
@@ -181,7 +181,7 @@ func Follow(parent *Envelope, createdAt, expiresAt string) *Envelope {
 		if most := mostData(child.Lineage); child.Lineage[most].Data != nil {
 			child.Lineage[most].Data = nil
 		} else {
-			child.Lineage = child.Lineage[1:] // one summary always fits
+			child.Lineage = child.Lineage[1:] // an entry without data always fits
 		}
 	}
 	return child
@@ -201,7 +201,7 @@ func mostData(l []Ancestor) int {
 func lineageBytes(l []Ancestor) int {
 	b, err := Canonical(l)
 	if err != nil {
-		return 0 // Encode will say what is wrong with it
+		return 0 // Encode reports the error
 	}
 	return len(b)
 }

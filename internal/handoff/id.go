@@ -197,7 +197,7 @@ func EndsOf(ids []ID) Ends {
 	}
 	sorted := slices.SortedFunc(maps.Keys(ends), func(a, b ID) int { return slices.Compare(backwards(a), backwards(b)) })
 	length := make([]int, len(sorted))
-	for i := range sorted { // the id with the longest common end is a neighbour
+	for i := range sorted { // in this order, the id with the longest common end is a neighbour
 		length[i] = max(length[i], shortEnd)
 		if i+1 < len(sorted) {
 			n := common(sorted[i], sorted[i+1]) + 1

@@ -24,7 +24,7 @@ const (
 	ofName = -1
 	ofKey  = -2
 
-	maxShown = 32 // bytes of a name in a message
+	maxShown = 32 // length of a name in a message, in bytes
 )
 
 func (m Member) name(s string) Member { return append(m, step{name: s, index: ofName}) }

@@ -46,7 +46,7 @@ func IsTokenID(s string) bool {
 func isTokenPath(s string) bool {
 	name, inside := strings.CutPrefix(s, "obo/")
 	n, ok := strings.CutSuffix(name, ".json")
-	return inside && ok && (n == "0" || spelled(n, digits[1:], digits, 2)) // how many may be, the chain says
+	return inside && ok && (n == "0" || spelled(n, digits[1:], digits, 2)) // the caller compares the number with the chain
 }
 
 // IsKeyID reports whether s is the name of a key: openpgp: and 40 hex digits, or ssh:SHA256:
@@ -198,7 +198,7 @@ func checkRange(s string) error {
 	if m == nil {
 		return CheckPath(s)
 	}
-	from, _ := strconv.Atoi(m[2]) // nine digits always fit
+	from, _ := strconv.Atoi(m[2]) // cannot fail: at most nine digits
 	to, _ := strconv.Atoi(m[3])
 	if from > to {
 		return errors.New("lines run backwards")

@@ -131,7 +131,7 @@ func checkPairs(b []byte, before int) error {
 
 func codeUnit(hex []byte) rune {
 	v, err := strconv.ParseUint(string(hex), 16, 16)
-	if err != nil { // cannot be: the syntax was checked
+	if err != nil { // impossible: the syntax was checked
 		return utf8.RuneError
 	}
 	return rune(v)
@@ -174,7 +174,7 @@ func readObject(dec *json.Decoder, at Member) (any, error) {
 		if err != nil {
 			return nil, refuse(at.String(), fault.Malformed, "%w", err)
 		}
-		name := token.(string) // the syntax was checked
+		name := token.(string) // the syntax was checked, so a name is a string
 		if _, twice := object[name]; twice {
 			return nil, refuse(at.name(name).String(), fault.Malformed, "appears twice")
 		}
@@ -213,7 +213,7 @@ func keeps(f float64, literal string) bool {
 	digits, point, ok := decimal(literal)
 	switch {
 	case digits == "":
-		return true // zero, however it is spelled
+		return true // every spelling of zero reads as zero
 	case !ok || len(digits) > maxDigits:
 		return false
 	}

@@ -27,7 +27,7 @@ const (
 	timeSize   = 4
 	checkSize  = 4
 	maxURL     = 512 // bytes
-	maxPrefix  = 101 // bytes, with the blank before it
+	maxPrefix  = 101 // bytes, with the space before it
 )
 
 // MaxLife is the longest life of an invitation.
@@ -38,8 +38,8 @@ type Code struct {
 	Kind    Kind
 	Secret  [secretSize]byte
 	Expires time.Time // whole seconds
-	URL     string    // of the hub
-	Prefix  string    // of the refs there, if not refs/handoffs
+	URL     string    // URL of the hub
+	Prefix  string    // prefix of the refs at the hub; empty for refs/handoffs
 }
 
 // New makes a code.
@@ -112,7 +112,7 @@ func Parse(s string) (Code, error) {
 	raw = raw[secretSize:]
 	c.Expires = time.Unix(int64(binary.BigEndian.Uint32(raw)), 0).UTC()
 	c.URL, c.Prefix, _ = strings.Cut(string(raw[timeSize:len(raw)-checkSize]), " ")
-	if c.String() != typed || // a wrong check, or spare bits
+	if c.String() != typed || // the checksum is wrong, or unused bits are set
 		strings.ContainsFunc(c.URL+c.Prefix, Forbidden) {
 		return Code{}, bad
 	}
@@ -129,7 +129,7 @@ func (c Code) derive(name string, size int) []byte {
 	salt := append([]byte(c.Kind), c.told()...)
 	key, err := hkdf.Key(sha256.New, c.Secret[:], salt, "githandoff-invite/1 "+name, size)
 	if err != nil {
-		panic(err) // sizes are constants HKDF takes
+		panic(err) // impossible: the sizes are constants that HKDF accepts
 	}
 	return key
 }

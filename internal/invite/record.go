@@ -138,7 +138,7 @@ func ofSchema(document, want string) error {
 		Schema string `json:"schema"`
 	}
 	if err := json.Unmarshal([]byte(document), &head); err != nil || head.Schema == want {
-		return nil //nolint:nilerr // whoever parses it says why
+		return nil //nolint:nilerr // the caller parses the document and reports the error
 	}
 	return malformed("it is of the schema %q, not %q", head.Schema, want).
 		WithHints(fault.Fact("the other side has another version of githandoff: update the older one, then make a new invitation"))

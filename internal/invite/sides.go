@@ -28,10 +28,10 @@ type Grant struct {
 type Offer struct {
 	Schema  string `json:"schema"`
 	Invite  string `json:"invite"`          // id of the invitation
-	Key     string `json:"key"`             // of the inviter: its text
-	Agent   string `json:"agent,omitempty"` // name for the joiner; "": it chooses
-	Inviter Grant  `json:"inviter"`         // what the joiner pins Key for
-	Joiner  Grant  `json:"joiner"`          // what the inviter will pin the joiner's key for
+	Key     string `json:"key"`             // text of the inviter's public key
+	Agent   string `json:"agent,omitempty"` // agent name for the joiner; empty if the joiner chooses
+	Inviter Grant  `json:"inviter"`         // grant with which the joiner pins Key
+	Joiner  Grant  `json:"joiner"`          // grant with which the inviter will pin the joiner's key
 }
 
 // Answer is the message of the joiner.
@@ -47,7 +47,7 @@ type Answer struct {
 type Pending struct {
 	Kind    Kind      `json:"kind"`
 	ID      string    `json:"id"`
-	Key     string    `json:"key"` // of answers, in hex
+	Key     string    `json:"key"` // hex key that opens the answer
 	Expires time.Time `json:"expires"`
 	Agent   string    `json:"agent,omitempty"`
 	Joiner  Grant     `json:"joiner"`

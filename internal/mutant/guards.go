@@ -70,7 +70,7 @@ var ofGuards = []mutant{
 	without("a list of keys for another hub holds nobody up", "internal/guard/published.go",
 		`if err != nil || !pj.Home.Is(before.Home) {`, `if err != nil {`, inGuard+"TestCheck_teamBefore"),
 	without("what is no list of keys holds nobody up", "internal/guard/published.go",
-		`		old = nil // an old`, `		return err // an old`, inGuard+"TestCheck_teamBefore"),
+		`		old = nil // a malformed`, `		return err // a malformed`, inGuard+"TestCheck_teamBefore"),
 	without("a guard bounds the lists of keys", "internal/guard/published.go",
 		`if len(lists) > maxTeamFiles/2 {`, `if len(lists) < 0 {`, inGuard+"TestCheck_team$"),
 	without("a guard bounds what lies beside the lists of keys", "internal/guard/published.go",

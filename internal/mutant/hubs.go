@@ -68,7 +68,7 @@ var ofHubs = []mutant{
 	without("a copy below a lane makes way for it", "internal/crossrepo/advance.go",
 		`if dropped, derr := h.dropOdd(ctx); !dropped || derr != nil {`, `if true {`, inCrossrepo+"TestRefBelowALaneIsNotItsMemory"),
 	without("a lane that a gc took is fetched again", "internal/crossrepo/advance.go",
-		`case fault.Is(err, fault.MissingObject): // a gc took`, `case false: // a gc took`, inCrossrepo+"TestLearnWhatAGCTook"),
+		`case fault.Is(err, fault.MissingObject): // a gc removed`, `case false: // a gc removed`, inCrossrepo+"TestLearnWhatAGCTook"),
 	without("a lane of which commits are lost is fetched again", "internal/crossrepo/advance.go",
 		`if !fault.Is(err, fault.MissingObject) && !fault.Is(c.Stuck(c.name), fault.MissingObject) {`, `if true {`, inCrossrepo+"TestLookMendsALane"),
 	without("a lane that has not moved is mended, too", "internal/crossrepo/advance.go",

@@ -46,8 +46,8 @@ var ofTimes = []mutant{
 		`		if err := key.ValidAt(at); err != nil {
 			return err
 		}
-	} // who`, `		_, _ = at, key
-	} // who`, "./internal/guard -run TestCheck_retiredKey"),
+	} // an unknown`, `		_, _ = at, key
+	} // an unknown`, "./internal/guard -run TestCheck_retiredKey"),
 	without("the mail address of a commit is its key's", "internal/sign/key.go",
 		`case !is(mail) && !is(strings.TrimSuffix(mail, agentDomain)):`, `case false:`, "./internal/sign -run TestCommitNamesItsKey"),
 	without("a new handoff bears no mail address but its key's", "internal/lifecycle/steps.go",

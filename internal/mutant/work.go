@@ -78,7 +78,7 @@ var ofWork = []mutant{
 	without("an intent is left to others once its step is over", "internal/lifecycle/engine.go",
 		`defer i.leave()`, `_ = i.leave`, "./internal/lifecycle -run TestRecoverFromAnyPrefix"),
 	without("an owned file is locked before it has its name", "internal/durable/owner.go",
-		`	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) // a`, `	_ = syscall.Flock // a`, "./internal/durable -run TestOwned"),
+		`	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) // without`, `	_ = syscall.Flock // without`, "./internal/durable -run TestOwned"),
 	without("a directory of another process stays", "internal/durable/owner.go",
 		`case owned && !Owned(path):`, `case owned:`, "./internal/durable -run TestNewDir"),
 	without("a work copy that another process makes is left alone", "internal/workcopy/here.go",
