@@ -77,7 +77,7 @@ func (n *Notes) look(ctx context.Context, hub *crossrepo.Hub) (*sharing, error) 
 }
 
 // fetch brings the notes of a hub, unless an earlier fetch of this command brought them.
-// Before is the tip of their copy.
+// before is the tip of this clone's copy of them as it was before.
 func (n *Notes) fetch(ctx context.Context, hub *crossrepo.Hub) (before string, err error) {
 	if before, ok := hub.FetchedNotes(); ok {
 		return before, nil

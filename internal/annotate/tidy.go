@@ -21,7 +21,7 @@ const (
 	notesOf = "Notes-Of: "
 
 	maxUnmarked = 64       // commits without our mark, such as git's own, among which our newest is searched
-	fewUnmarked = 16       // of these, after which a new commit of ours pays
+	fewUnmarked = 16       // commits without our mark after which a new commit of ours pays
 	maxTidied   = 32 << 20 // bytes of others' notes to keep
 )
 
@@ -152,7 +152,8 @@ func (n *Notes) shownEdit(ctx context.Context, tree string, w *collector) ([]ref
 	return []refs.Edit{{Ref: refs.ShownRef, Old: tip, New: oid}}, nil
 }
 
-// shownOf reads of which tree of notes the shown ones are; "" where nothing says so.
+// shownOf returns the tree of notes from which the shown notes at tip were made, and the tree of the
+// shown notes. Both are "" if tip does not say so.
 func (n *Notes) shownOf(ctx context.Context, r notes.Reader, tip string) (of, shown string) {
 	if tip == "" {
 		return "", ""

@@ -59,7 +59,7 @@ type known struct {
 	sound     bool
 	newest    time.Time
 	homes     []string
-	entries   []lifecycle.LearnedEntry // of a sound lane, all; of any other, those with a known signature
+	entries   []lifecycle.LearnedEntry // all entries of a sound lane; of any other lane, those with a known signature
 }
 
 // Open reads the memory of a home, for audits by a state machine. Program stands for the rules of

@@ -66,7 +66,7 @@ type Board struct {
 	mode          mode
 	rows          []Row // all handoffs
 	shown         []Row // rows that the filter lets through, chains together
-	depth         []int // of each shown row in its chain
+	depth         []int // depth of each shown row in its chain
 	cursor        int
 	selected      place
 	left          Row // row that went away under the cursor

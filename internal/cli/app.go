@@ -40,7 +40,7 @@ type app struct {
 	patience *output.Patience // tells a terminal why the command waits
 	noHelp   error            // why --help has no page
 
-	reader reader // of the output
+	reader reader // who reads the output
 }
 
 // in returns a copy of a for a directory. The two share no open repository.
@@ -116,7 +116,7 @@ func (a *app) identity(repo *refs.Repo) (string, error) {
 
 func (a *app) keystore() sign.Keystore {
 	ks := sign.NewKeystore(a.Getenv)
-	if a.attended() { // agents and hooks would wait for ever
+	if a.attended() { // an agent or a hook would wait for ever
 		ks.Passphrase = func(kid sign.KID) ([]byte, error) { return askHidden("passphrase of " + kid + ": ") }
 	}
 	return ks
@@ -271,7 +271,7 @@ func openEngine(ctx context.Context, a *app, repo *refs.Repo, agent string, n ne
 	}
 	if repo.Config.Get("handoff.repoid") == "" {
 		f := fault.New(fault.Usage, fault.NoIdentity, "githandoff is not set up in this repository")
-		if strings.Contains(agent, "@") { // init sets a person up only if it is told so, for it makes a root key
+		if strings.Contains(agent, "@") { // init sets a person up only on request: it makes a root key
 			return nil, f.WithHints(fault.Run("githandoff", "init", "--as", initrepo.SuggestedName(repo)).Because("sets this repository up; the name is yours to choose"))
 		}
 		return nil, f.WithHints(fault.Run("githandoff", "init", "--as", agent).Because("sets this repository up"))
@@ -280,7 +280,7 @@ func openEngine(ctx context.Context, a *app, repo *refs.Repo, agent string, n ne
 		return nil, err
 	}
 	if key, ok := trust.Lookup(engine.Author.Signer.KID()); ok {
-		engine.Author.Actor = key.ActsAs(agent) // a commit has a name of its signing key
+		engine.Author.Actor = key.ActsAs(agent) // a commit has one of the names of its signing key
 	}
 	return engine, nil
 }
@@ -294,7 +294,7 @@ func (a *app) shortenIDs(ctx context.Context, ws *workspace.Workspace) {
 	a.Invocation.Ends = func(ids []handoff.ID) handoff.Ends {
 		ends, err := ws.Ends(context.WithoutCancel(ctx), ids...)
 		if err != nil {
-			return nil // the whole ids do as well
+			return nil // hints then have whole ids
 		}
 		return ends
 	}

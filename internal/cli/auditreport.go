@@ -31,16 +31,16 @@ type auditReport struct {
 	ws    *workspace.Workspace
 	lines []auditLine
 
-	text  []byte            // of the present line
-	names map[string]string // as they are printed: a log repeats a few
+	text  []byte            // line that is being made
+	names map[string]string // names as they are printed: a log repeats a few
 	doers map[doing]string
 }
 
 // auditLine is one entry as it will be printed.
 type auditLine struct {
 	at   time.Time
-	n    int    // of the order in which the entries were read
-	text string // for a program
+	n    int    // position in the order of reading
+	text string // whole line for a program
 	row  *auditRow
 }
 
@@ -48,7 +48,7 @@ type auditLine struct {
 type auditRow struct {
 	id                   handoff.ID
 	state, verdict, data string
-	cells                []string // the columns between them
+	cells                []string // columns between the id and the verdict
 }
 
 // doing is an entry's author and key, as the entry names them.

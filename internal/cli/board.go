@@ -77,13 +77,13 @@ func runBoard(ctx context.Context, a *app) error {
 // none waits for another.
 type boardBackend struct {
 	reader, worker, syncer *toolbox
-	leads                  sync.Map // by the refs of handoffs
+	leads                  sync.Map // lead of each handoff, by the name of its ref
 }
 
 // lead is how far the steps of a handoff were read back.
 type lead struct {
-	next   string     // the step to read then; "" once the offer was reached
-	parent handoff.ID // as the offer says
+	next   string     // step to read next; "" once the offer was reached
+	parent handoff.ID // parent that the offer names
 }
 
 // Anybody who may push to a hub can put a handoff of any number of steps there. So one reading of the board
@@ -141,13 +141,13 @@ func (b *boardBackend) parent(ctx context.Context, repo *refs.Repo, it *workspac
 	}
 	for n := 0; r.Event != record.Offered; n++ {
 		b.leads.Store(it.Ref, lead{next: oid})
-		if n == mostStepsBack || *left == 0 || !gitobj.IsID(oid) { // by the name of a ref, a forged step could lead back to itself
+		if n == mostStepsBack || *left == 0 || !gitobj.IsID(oid) { // a forged step that names a ref could lead back to itself
 			return ""
 		}
 		*left--
 		o, err := repo.Read(ctx, oid, record.MaxCommit)
 		if err != nil || o == nil {
-			return "" // it may be here the next time
+			return "" // the object may be here at the next reading
 		}
 		if r, err = record.Reread(o.Body); err != nil {
 			return ""

@@ -54,10 +54,10 @@ handoff, or the return handoff that was sent when it failed.`,
 // checkpointRow is the object printed by --json. Its members are stable.
 type checkpointRow struct {
 	ID      handoff.ID `json:"id"`                // handoff
-	Ref     string     `json:"ref"`               // keeps the commit
-	Commit  string     `json:"commit"`            // to go back to
-	Subject string     `json:"subject,omitempty"` // of the commit
-	Branch  string     `json:"branch,omitempty"`  // made by "checkpoint restore"
+	Ref     string     `json:"ref"`               // ref that keeps the commit
+	Commit  string     `json:"commit"`            // commit to go back to
+	Subject string     `json:"subject,omitempty"` // subject of the commit
+	Branch  string     `json:"branch,omitempty"`  // branch made by "checkpoint restore"
 }
 
 func (c *checkpointCommand) list(ctx context.Context) error {

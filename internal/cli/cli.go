@@ -103,7 +103,7 @@ func interrupted(err error) error {
 // is reported once.
 type results struct {
 	w    io.Writer
-	line *output.Patience // of the terminal
+	line *output.Patience // line at the foot of the terminal; hidden before results
 	err  error
 }
 
@@ -203,7 +203,7 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 		Args:              onlyCommands,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if len(args) > 0 { // flags alone, as those of a script with an empty variable
+			if len(args) > 0 { // only flags, as from a script with an empty variable
 				return usage("no command is given").WithHints(seeHelp(cmd))
 			}
 			return cmd.Help()
@@ -317,7 +317,7 @@ func filtered(ctx context.Context, a *app, choose filter.Filter, w io.Writer, ob
 	if err == nil || ctx.Err() != nil {
 		return err // nil, or the interruption
 	}
-	err = fault.WithoutTexts(usage("%w", err).WithHints(seeOptions())) // it quotes the object
+	err = fault.WithoutTexts(usage("%w", err).WithHints(seeOptions())) // the error quotes the object
 	if out, ok := a.Stdout.(*results); ok && out.err == nil {
 		out.err = err
 	}

@@ -16,23 +16,23 @@ import (
 // command declares a command: its pages, its arguments and flags, and its function. Each is
 // declared in its own file, and groups lists them.
 type command struct {
-	use     string   // the name, then the arguments
+	use     string   // name, then arguments
 	suggest []string // other words for the name
 	short   string
 	long    string
 	example []string     // command lines
-	brief   []string     // flags of the short page; nil: all of them
-	exits   []fault.Code // besides 0, 1 and 2; nil: all of them
-	runs    bool         // it ends with the exit status of a command that it runs
+	brief   []string     // flags on the short page; nil for all
+	exits   []fault.Code // exit codes besides 0, 1 and 2; nil for all
+	runs    bool         // ends with the exit status of a program that it runs
 
-	args     cobra.PositionalArgs       // checks and binds the arguments; nil: there are none
+	args     cobra.PositionalArgs       // checks and binds the arguments; nil for none
 	complete cobra.CompletionFunc       // completes an argument
 	flags    func(flags *pflag.FlagSet) // declares and binds the flags
-	oneOf    [][]string                 // groups of flags of which a command line has one at most
-	values   map[string][]string        // completes a flag otherwise than its namesakes
+	oneOf    [][]string                 // groups of flags that exclude each other
+	values   map[string][]string        // values that complete a flag, in place of those of its namesakes
 	run      func(ctx context.Context) error
 
-	sub []command // commands below this one, which then has no args and no run
+	sub []command // commands below this one; a command with any has no args and no run
 }
 
 // build makes the command for cobra, with its subcommands.
@@ -55,7 +55,7 @@ func (c command) build() *cobra.Command {
 		cmd.Args = takes(0, "no arguments")
 	}
 	for _, group := range c.oneOf {
-		cmd.MarkFlagsMutuallyExclusive(group...) // a shell then completes one of them
+		cmd.MarkFlagsMutuallyExclusive(group...) // a shell then completes only one flag of the group
 	}
 	if checkArgs := cmd.Args; len(c.sub) == 0 {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -116,7 +116,8 @@ func (c command) checkFlags(cmd *cobra.Command) error {
 		}
 	}
 	groups := c.oneOf
-	if global := cmd.InheritedFlags(); global.Lookup("jq") != nil && global.Lookup("template") != nil { // and not the command's own
+	// A command may have flags of its own with these names.
+	if global := cmd.InheritedFlags(); global.Lookup("jq") != nil && global.Lookup("template") != nil {
 		groups = append(slices.Clone(groups), []string{"jq", "template"})
 	}
 	for _, group := range slices.Backward(groups) {

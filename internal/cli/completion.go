@@ -64,14 +64,14 @@ func (c completions) add(root *cobra.Command) {
 		"color": fixed("auto", "always", "never"), "role": fixed("sender", "recipient", "root"),
 		"status": fixed(handoff.StatusComplete, handoff.StatusBlocked, handoff.StatusNeedsReview, handoff.StatusNeedsClarification),
 	}
-	asked := len(c.Args) > 0 && strings.HasPrefix(c.Args[0], "__complete") // the help needs its backquotes
+	asked := len(c.Args) > 0 && strings.HasPrefix(c.Args[0], "__complete") // a shell asks; the help needs its backquotes
 	each(root, func(cmd *cobra.Command) {
 		if asked {
 			cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") })
 		}
 		for name, f := range flags {
 			if cmd.LocalFlags().Lookup(name) != nil {
-				_ = cmd.RegisterFlagCompletionFunc(name, f) // an error says so
+				_ = cmd.RegisterFlagCompletionFunc(name, f) // fails if the command completes the flag itself
 			}
 		}
 	})

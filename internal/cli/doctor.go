@@ -52,12 +52,12 @@ published keys. For what no hub has, doctor names the command that ends the fail
 
 // finding is the JSON object of a check. Its members are stable.
 type finding struct {
-	Check   string `json:"check"`          // what was looked at
+	Check   string `json:"check"`          // what was checked
 	Status  string `json:"status"`         // ok, fixed, problem
 	Message string `json:"message"`        // one line for people
-	Hint    string `json:"hint,omitempty"` // the first of the hints, as a line
+	Hint    string `json:"hint,omitempty"` // first of the hints, as a line
 
-	Hints []fault.Hint `json:"hints,omitempty"` // commands to mend it, as in an error
+	Hints []fault.Hint `json:"hints,omitempty"` // how to solve the problem, as in an error
 }
 
 // doctorCommand is "doctor".
@@ -94,13 +94,13 @@ func (c *doctorCommand) print(found doctor.Finding) {
 // agents checks the coding agents of a worktree. Without any it finds nothing.
 func (c *doctorCommand) agents(ctx context.Context, repo *refs.Repo) []doctor.Finding {
 	if repo.Bare {
-		return nil // no agent works there
+		return nil // no agent works in a bare repository
 	}
 	a := c.app
 	setup, err := (&setupCommand{app: a}).request(ctx)
 	switch f := fault.As(err); {
 	case fault.Is(err, fault.NoHome):
-		return nil // and so no agent of it
+		return nil // without a home directory, no agent is set up in one
 	case f != nil:
 		return []doctor.Finding{{Check: "agents", Status: doctor.Problem, Message: printable(f.Message), Hints: f.Hints}}
 	case err != nil:

@@ -19,7 +19,7 @@ type flagKind int
 const (
 	wordFlag  flagKind = iota // a key, a name or a path, taken as it is
 	textFlag                  // a text, or @FILE
-	exactFlag                 // the same, with every byte of the file
+	exactFlag                 // like textFlag, but with every byte of the file
 	wordsFlag                 // like wordFlag, repeatable
 	filesFlag                 // the path of a file in the work tree, repeatable
 	textsFlag                 // like textFlag, repeatable
@@ -115,7 +115,7 @@ func registerDraft(f *pflag.FlagSet, only ...string) draftFlags {
 		d[flag.name] = &draftValue{kind: flag.kind}
 		short := ""
 		if flag.name == "goal" {
-			short = "m" // as in all steps with a text
+			short = "m" // -m, as in all steps with a text
 		}
 		f.VarP(d[flag.name], flag.name, short, flag.usage)
 	}

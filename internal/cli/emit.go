@@ -134,7 +134,7 @@ func (c *emitCommand) run(ctx context.Context) error {
 	}
 	switch {
 	case !c.set.Changed("ttl"):
-		c.TTL = 0 // as the document says
+		c.TTL = 0 // the document's own, or the default
 	case c.TTL < time.Minute:
 		return usage("--ttl %s: want at least a minute", c.TTL)
 	}

@@ -36,7 +36,7 @@ func writeHelp(cmd *cobra.Command) {
 	switch out := cmd.OutOrStdout(); {
 	case cmd == cmd.Root():
 		fmt.Fprint(out, rootPage)
-	case !cmd.Runnable(): // a topic
+	case !cmd.Runnable(): // a help topic
 		fmt.Fprintln(out, cmd.Long)
 	default:
 		writePage(out, cmd, false)

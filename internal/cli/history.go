@@ -174,7 +174,7 @@ func (c *historyCommand) ended(ctx context.Context) error {
 		return err
 	}
 	read := c.unread(ws)
-	list, err := c.past(ctx, ws, c.limit+1) // one more tells whether there are any
+	list, err := c.past(ctx, ws, c.limit+1) // one more shows whether any are left out
 	if len(list) > c.limit {
 		list = list[:c.limit]
 		more := "githandoff audit lists all"
@@ -208,7 +208,7 @@ func unknownHistoryFormat(format string) error {
 type pastRow struct {
 	row
 	Phase    string `json:"phase,omitempty"` // Succeeded, Failed, or empty while it is open
-	Duration string `json:"duration"`        // from the claim to the end, as 1m02s
+	Duration string `json:"duration"`        // time from the claim to the end, as 1m02s
 }
 
 func (c *historyCommand) row(p *history.Past) pastRow {

@@ -94,7 +94,7 @@ func (c *holdCommand) run(ctx context.Context) error {
 	case err != nil:
 		c.fail(fault.New(fault.Code(code), fault.NoSuchCommand, "%w", err))
 		return exitStatus(code)
-	case code == 0 && lost != nil: // which was told when it was noticed
+	case code == 0 && lost != nil: // the loss was reported when it was noticed
 		return exitStatus(fault.CodeOf(lost))
 	case code != 0:
 		return exitStatus(code)

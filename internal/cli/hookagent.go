@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	agentHookTimeout = 800 * time.Millisecond // an agent waits at each event
-	workerTimeout    = 4 * time.Second        // a session waits for its work at its start
+	agentHookTimeout = 800 * time.Millisecond // an agent waits for its hook at each event
+	workerTimeout    = 4 * time.Second        // a session waits at its start for the handoff that it takes
 )
 
 // agentHook is "hook agent".
@@ -81,7 +81,7 @@ func (hook *agentHook) run(ctx context.Context) {
 		}
 	}
 	if err == nil {
-		signal.Ignore(syscall.SIGPIPE) // the exit code stays 0, whatever becomes of the answer
+		signal.Ignore(syscall.SIGPIPE) // the exit code stays 0 even if nobody reads the answer
 		_, err = beneath(hook.Stdout).Write(out)
 	}
 	if err != nil {
@@ -109,7 +109,7 @@ func (hook *agentHook) try(ctx context.Context, limit time.Duration, call *agent
 		defer worker.close()
 		out, s, err = worker.judge(ctx, call)
 		if out == nil {
-			err = errors.Join(err, ctx.Err()) // a repository that git had no time to open looks like none
+			err = errors.Join(err, ctx.Err()) // without enough time, a repository looks like none
 		}
 		return err
 	})
@@ -176,7 +176,7 @@ func (hook *agentHook) judge(ctx context.Context, call *agents.Call) (out []byte
 		err = errors.Join(err, failed)
 	}
 	if out != nil {
-		return out, s, nil // a refusal stands, whatever another worktree could not tell
+		return out, s, nil // a refusal stands, even beside the error of another worktree
 	}
 	if call.Unread != nil {
 		err = errors.Join(fmt.Errorf("read the input of a hook: %w", call.Unread), err)
@@ -198,7 +198,7 @@ func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, *
 	}
 	repo, err := hook.openRepo(ctx)
 	if err != nil || !hook.setUp(repo) {
-		return nil, nil, nil //nolint:nilerr // the hooks of a user run everywhere
+		return nil, nil, nil //nolint:nilerr // a user's hooks run in every directory
 	}
 	settings := agenthook.SettingsOf(repo.Config)
 	if settings.Session != "take" {
@@ -211,7 +211,7 @@ func (hook *agentHook) answer(ctx context.Context, call *agents.Call) ([]byte, *
 		return nil, nil, err
 	}
 	if handoff.CheckAgent(ws.Agent) != nil {
-		return nil, nil, nil //nolint:nilerr // a person works here
+		return nil, nil, nil //nolint:nilerr // a person works here, who has no inbox
 	}
 	ws.OnWarn = func(error) {}
 	if view != nil && ground.Of(repo.GitDir, repo.CommonDir) {

@@ -20,8 +20,8 @@ type session struct {
 	app       *app
 	workspace *workspace.Workspace
 
-	taken *take.Result // by Take
-	shown bool         // the answer holds its text
+	taken *take.Result // handoff that Take claimed
+	shown bool         // the answer holds the text of taken
 }
 
 func newSession(a *app, ws *workspace.Workspace) *session {

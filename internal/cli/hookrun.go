@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	hookTimeout  = 5 * time.Second        // of one hook, unless handoff.hookTimeout says otherwise
-	renewTimeout = 2 * time.Second        // of it, for leases at hubs
-	hookGrace    = 300 * time.Millisecond // for a hook whose time is over to say so itself
+	hookTimeout  = 5 * time.Second        // limit of one hook, unless handoff.hookTimeout sets another
+	renewTimeout = 2 * time.Second        // limit within it for the renewal of leases at hubs
+	hookGrace    = 300 * time.Millisecond // time after the limit in which a hook may report the timeout itself
 )
 
 func newHookRun(a *app) command {
@@ -59,7 +59,7 @@ pre-receive         guards a hub (githandoff hook install --server)`,
 			return nil
 		},
 		flags: func(f *pflag.FlagSet) {
-			f.SetInterspersed(false) // what follows NAME is git's
+			f.SetInterspersed(false) // arguments after NAME are git's
 		},
 		run: hook.run,
 	}
@@ -103,7 +103,7 @@ func (hook *hookRun) work(name string) hookWork {
 func messages(a *app, repo *refs.Repo) *githook.Messages {
 	agent, err := a.identity(repo)
 	if err != nil {
-		agent = "" // nobody works here
+		agent = "" // no agent works here
 	}
 	// git sets ":" if there is no editor.
 	return &githook.Messages{Repo: repo, Dir: a.Dir, NoEditor: a.Getenv("GIT_EDITOR") == ":", Agent: agent}
@@ -153,7 +153,7 @@ func (hook *hookRun) budget(config refs.Config) time.Duration {
 	if s == "" {
 		return hookTimeout
 	}
-	n, err := strconv.ParseInt(s, 10, 32) // more seconds than a duration can hold would be none
+	n, err := strconv.ParseInt(s, 10, 32) // more seconds could overflow a time.Duration
 	if err != nil || n < 1 {
 		hook.Warn(fmt.Errorf("handoff.hookTimeout: %q is not a number of seconds", s))
 		return hookTimeout

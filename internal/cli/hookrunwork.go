@@ -150,7 +150,7 @@ func (hook *hookRun) sayWaiting(ctx context.Context, repo *refs.Repo, _ []string
 	if err != nil {
 		return err
 	}
-	ws.OnWarn = func(error) {} // commands which need the alias warn of it
+	ws.OnWarn = func(error) {} // commands that need the alias warn of it
 	waiting, err := githook.Waiting(ctx, ws, hook.Now())
 	for i, it := range waiting {
 		err = cmp.Or(err, hook.Result(itemRow(it, hook.Now()), func(*output.Lines) {

@@ -18,7 +18,7 @@ import (
 // inboxCommand is "inbox".
 type inboxCommand struct {
 	*app
-	agent      string // the argument
+	agent      string // argument AGENT
 	all, local bool
 }
 
@@ -81,7 +81,7 @@ func (c *inboxCommand) run(ctx context.Context) error {
 		return err
 	}
 	header := []string{"HANDOFF", "STATE", "FROM", "TO", "TASK", "SINCE", "HOLDER", "DEADLINE"}
-	known := false // to have an inbox
+	known := false // whether a listed handoff is in an inbox of this agent
 	return read(printList(ctx, c.app, ws.Repo, header, func(l *list) error {
 		l.ends = ends
 		err := ws.List(ctx, c.all, func(it *workspace.Item) error {
@@ -102,7 +102,7 @@ func (a *app) unread(ws *workspace.Workspace) func(error) error {
 	first := fault.First{Warn: a.Warn}
 	ws.OnUnread = func(err error) {
 		if code := fault.CodeOf(err); code != fault.Unavailable && code != fault.Denied {
-			a.Warn(err) // no hub: a mirror, or a remote of two URLs
+			a.Warn(err) // not a hub that failed, but a mirror, or a remote of two URLs
 			return
 		}
 		first.Keep(err)

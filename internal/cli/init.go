@@ -17,7 +17,7 @@ import (
 type initOptions struct {
 	person                                 string
 	hooks, notes, force, gitSigns, private bool
-	everywhere                             bool // for worktrees of this clone without an agent
+	everywhere                             bool // also for worktrees of this clone without an agent
 }
 
 // initCommand is "init"; "join" does it as well.

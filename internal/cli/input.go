@@ -23,7 +23,7 @@ type input struct {
 
 // Read implements io.Reader. The bytes of an interrupted read are lost.
 func (in *input) Read(p []byte) (int, error) {
-	own := make([]byte, len(p)) // p is the caller's again after an interruption
+	own := make([]byte, len(p)) // after an interruption, p belongs to the caller again
 	n, err := await(in.ctx, func() (int, error) { return in.r.Read(own) })
 	return copy(p, own[:n]), err
 }
@@ -53,7 +53,7 @@ func opened(a *app, path string) (*os.File, error) {
 	if in, ok := a.input.(*input); ok {
 		return await(in.ctx, open)
 	}
-	return open() // of a tool call
+	return open() // the input of a tool call cannot be interrupted
 }
 
 // stream returns a file whose reads end when the command is interrupted: it may be a pipe.
@@ -61,7 +61,7 @@ func (a *app) stream(f io.Reader) io.Reader {
 	if in, ok := a.input.(*input); ok {
 		return &input{in.ctx, f}
 	}
-	return f // of a tool call
+	return f // the input of a tool call cannot be interrupted
 }
 
 // inDir returns the path of a file that the user named: relative to dir, the directory of -C.

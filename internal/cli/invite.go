@@ -73,9 +73,9 @@ to that list.`,
 type inviteRow struct {
 	Agent   string `json:"agent,omitempty"` // name of the joiner
 	Alias   string `json:"alias"`           // hub where both meet
-	Code    string `json:"code,omitempty"`  // what the other side joins with; a secret
+	Code    string `json:"code,omitempty"`  // code with which the other side joins; a secret
 	Expires string `json:"expires"`         // end of the invitation
-	Team    bool   `json:"team"`            // to a team, otherwise to a pair
+	Team    bool   `json:"team"`            // invitation to a team, otherwise to a pair
 }
 
 // needsHub returns the refusal of an invitation in a clone of which no repository is the hub by itself.

@@ -48,7 +48,7 @@ that key then decides here, and lends authority for its people.`,
 
 // joinRow is the JSON object of a join. Its members are stable.
 type joinRow struct {
-	Agent  string   `json:"agent"`  // who works in this worktree
+	Agent  string   `json:"agent"`  // agent of this worktree
 	Key    string   `json:"key"`    // key id of the agent
 	Alias  string   `json:"alias"`  // hub where both meet
 	Trusts trustRow `json:"trusts"` // inviter, as it is trusted here now
@@ -75,7 +75,7 @@ func runJoin(ctx context.Context, a *app, o initOptions, text string) error {
 	if err != nil {
 		return err
 	}
-	there := *alias // where the offer is; only a valid one changes the prefix of the alias
+	there := *alias // the hub of the offer; only a valid offer changes the prefix of the alias
 	there.Prefix = code.Prefix
 	done, err := join.New(ws).Join(ctx, ws.HubOf(&there), code, &joining{app: a, repo: repo, options: o, alias: alias, prefix: code.Prefix})
 	if err != nil {
@@ -120,8 +120,8 @@ type joining struct {
 	app     *app
 	repo    *refs.Repo
 	options initOptions
-	alias   *crossrepo.Alias // of the hub where both meet
-	prefix  string           // that the invitation names; "" for the usual one
+	alias   *crossrepo.Alias // alias of the hub where both meet
+	prefix  string           // prefix that the invitation names; "" for the usual one
 }
 
 // Asked implements join.Worktree.

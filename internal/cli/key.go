@@ -109,15 +109,15 @@ they pin it with githandoff trust add KID. The name of its ref is printed.`,
 
 // keyRow is the JSON object of a key. Its members are stable.
 type keyRow struct {
-	Name        string   `json:"name,omitempty"`    // in the keystore
+	Name        string   `json:"name,omitempty"`    // name in the keystore
 	KID         sign.KID `json:"key"`               // key id
-	Fingerprint string   `json:"fingerprint"`       // as people compare it
+	Fingerprint string   `json:"fingerprint"`       // fingerprint as people compare it
 	UserID      string   `json:"user_id,omitempty"` // what the key says of its owner
-	Agents      []string `json:"agents,omitempty"`  // whose names it acts under here
-	Created     string   `json:"created,omitempty"` // time
+	Agents      []string `json:"agents,omitempty"`  // names under which it acts here
+	Created     string   `json:"created,omitempty"` // time of its creation
 	Where       string   `json:"where,omitempty"`   // file of the private key
 	Public      string   `json:"public,omitempty"`  // the key itself
-	Ref         string   `json:"ref,omitempty"`     // where it is published
+	Ref         string   `json:"ref,omitempty"`     // ref under which it is published
 }
 
 func keyRowOf(store sign.Keystore, name string, public sign.PublicKey, trust *sign.Trust) keyRow {

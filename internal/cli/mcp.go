@@ -57,8 +57,8 @@ type toolbox struct {
 	dir, as, key string
 	person       bool           // a person with a shell reads the output
 	steps        chan struct{}  // holds a token while a step is taken
-	calls        sync.WaitGroup // that are under way
-	ending       sync.Mutex     // guards over, and the begin of a call
+	calls        sync.WaitGroup // calls that are under way
+	ending       sync.Mutex     // guards over, and the start of a call
 	over         bool           // close was called: no further call begins
 }
 
@@ -249,7 +249,7 @@ func (t *toolbox) Finish(ctx context.Context, f mcp.Finish) (mcp.State, error) {
 		return mcp.State{}, usage("outcome %s: want done, failed or release", printable(f.Outcome))
 	}
 	for _, k := range sortedKeys(f.Results) {
-		if strings.Contains(k, "=") { // the rest of the name would become a part of the value
+		if strings.Contains(k, "=") { // what follows the = would become a part of the value
 			return mcp.State{}, usage("results %s: a name cannot contain =", printable(k))
 		}
 		args = append(args, "--result="+k+"="+f.Results[k])
@@ -285,7 +285,7 @@ func (t *toolbox) Give(ctx context.Context, g mcp.Give) (mcp.Given, error) {
 	}
 	var r struct{ ID, State string }
 	notes, err := t.result(ctx, &r, args...)
-	if r.ID != "" && fault.CodeOf(err) == fault.Unavailable { // it is in the outbox: to give it again would double it
+	if r.ID != "" && fault.CodeOf(err) == fault.Unavailable { // the handoff is in the outbox: another call would double it
 		notes, err = append(notes, fault.OneLine(err)), nil
 	}
 	return mcp.Given{ID: r.ID, State: r.State, Notes: notes}, err

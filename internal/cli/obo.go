@@ -137,7 +137,7 @@ func (c *oboShowCommand) run(ctx context.Context) error {
 	}
 	if err := c.Result(row, func(t *output.Lines) {
 		chainText(t, ws, chain)
-		_, _ = t.Write(fenced) // Lines take everything
+		_, _ = t.Write(fenced) // Write of Lines never fails
 	}); err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (c *oboCheckCommand) run(ctx context.Context) error {
 		return err
 	}
 	row := allowedRow{live.Claim.ID, live.Token.JTI(), scopes, handoff.FormatTime(live.Claim.Lease), handoff.FormatTime(live.Token.Expires())}
-	return c.Result(row, func(*output.Lines) {}) // its exit code says it all
+	return c.Result(row, func(*output.Lines) {}) // the exit code is the answer
 }
 
 func (c *oboCheckCommand) live(ctx context.Context, arg string) (*work.Live, error) {

@@ -25,7 +25,8 @@ func paged(ctx context.Context, a *app, repo *refs.Repo, print func() error) err
 	if command == "" || command == "cat" || height == 0 {
 		return print()
 	}
-	p := &pager{app: a, ctx: context.WithoutCancel(ctx), command: command, screen: out.w, limit: height - 2} // its prompt, and ours
+	// The prompts of the pager and of the shell take two lines.
+	p := &pager{app: a, ctx: context.WithoutCancel(ctx), command: command, screen: out.w, limit: height - 2}
 	out.w = p
 	err := print()
 	out.w = p.screen
@@ -34,10 +35,10 @@ func paged(ctx context.Context, a *app, repo *refs.Repo, print func() error) err
 
 // pagerOf returns git's pager; empty or "cat" means none.
 func pagerOf(a *app, repo *refs.Repo) string {
-	if command, set := gitexec.Lookup(a.Vars, "GIT_PAGER"); set { // and may be empty
+	if command, set := gitexec.Lookup(a.Vars, "GIT_PAGER"); set { // an empty value counts: it means no pager
 		return command
 	}
-	if repo != nil && repo.Config["core.pager"] != nil { // likewise
+	if repo != nil && repo.Config["core.pager"] != nil { // an empty value counts here as well
 		return repo.Config.Get("core.pager")
 	}
 	if command, set := gitexec.Lookup(a.Vars, "PAGER"); set {
@@ -72,11 +73,11 @@ type pager struct {
 	ctx     context.Context
 	command string
 	screen  io.Writer
-	limit   int // lines of a screen
+	limit   int // lines that fit on the screen
 
-	held  bytes.Buffer // all output: the program may not exist
+	held  bytes.Buffer // all output, to be printed if there is no such program
 	lines int
-	pipe  *io.PipeWriter // to the program, once it runs
+	pipe  *io.PipeWriter // to the program; nil until it runs
 	done  chan ended
 }
 
@@ -97,7 +98,7 @@ func (p *pager) Write(b []byte) (int, error) {
 		_, _ = p.pipe.Write(p.held.Bytes())
 		return len(b), nil
 	}
-	_, _ = p.pipe.Write(b) // fails where the program has ended
+	_, _ = p.pipe.Write(b) // fails if the program has ended
 	return len(b), nil
 }
 
@@ -106,7 +107,7 @@ func (p *pager) start() {
 	read, write := io.Pipe()
 	p.pipe, p.done = write, make(chan ended, 1)
 	vars := p.Vars
-	for _, kv := range [][2]string{{"LESS", "FRX"}, {"LV", "-c"}} { // as git sets them
+	for _, kv := range [][2]string{{"LESS", "FRX"}, {"LV", "-c"}} { // git sets the same
 		if p.Getenv(kv[0]) == "" {
 			vars = withVar(vars, kv[0], kv[1])
 		}
@@ -124,7 +125,7 @@ func (p *pager) close() error {
 		p.pipe.Close()
 		end = <-p.done
 	}
-	if p.pipe == nil || end.code == gitexec.NotFound { // as git does without its pager
+	if p.pipe == nil || end.code == gitexec.NotFound { // without its pager, git prints as well
 		_, err := p.screen.Write(p.held.Bytes())
 		return err
 	}

@@ -36,9 +36,9 @@ func partGroup() []string { return []string{"summary", "detail", "data", "format
 // partRow is the JSON object of a part. Its members are stable.
 type partRow struct {
 	ID      handoff.ID        `json:"id"`                // handoff
-	Summary string            `json:"summary,omitempty"` // with --summary
-	Detail  string            `json:"detail,omitempty"`  // with --detail
-	Data    map[string]string `json:"data,omitempty"`    // with --data
+	Summary string            `json:"summary,omitempty"` // the summary; only with --summary
+	Detail  string            `json:"detail,omitempty"`  // the detail; only with --detail
+	Data    map[string]string `json:"data,omitempty"`    // requested key with its value; only with --data
 }
 
 // printPart prints the requested part: prose in a fence, and a value of data alone, for scripts.

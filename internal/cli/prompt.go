@@ -57,7 +57,7 @@ func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byt
 	}
 	if to := toExplain(ws, g); to != "" {
 		explain := []string{"emit", "--to", to, "--parent", short, "--summary", "TEXT"}
-		if a.reader.tools { // which makes what is held the parent
+		if a.reader.tools { // handoff_give makes the held handoff the parent
 			explain = slices.Delete(explain, 3, 5)
 		}
 		fmt.Fprintf(&b, "Explain: %s, then acknowledge this one.\n", commandFor(a, explain...))

@@ -110,7 +110,7 @@ func (c *renderCommand) run(ctx context.Context) error {
 	}
 	return c.Result(promptRow{p.Text, p.Bytes, p.Cut}, func(t *output.Lines) {
 		c.Cost(len(p.Text))
-		_, _ = io.WriteString(t, p.Text) // Lines take everything
+		_, _ = io.WriteString(t, p.Text) // Write of Lines never fails
 	})
 }
 

@@ -47,21 +47,21 @@ page names it, and the exit code is 8.`,
 	}
 }
 
-const pageMode = 0o644 // a page is made to be passed on
+const pageMode = 0o644 // everybody may read a page
 
 // reportRow is the JSON object of "report".
 type reportRow struct {
-	File     string `json:"file"`     // the page
-	Handoffs int    `json:"handoffs"` // in the report
+	File     string `json:"file"`     // path of the page
+	Handoffs int    `json:"handoffs"` // handoffs in the report
 	Wrong    int    `json:"wrong"`    // entries which do not count, or contradict the log
-	Bytes    int    `json:"bytes"`    // of the page
+	Bytes    int    `json:"bytes"`    // size of the page
 }
 
 func (c *reportCommand) run(ctx context.Context) error {
 	switch c.file {
 	case "":
 		return usage("report needs --html FILE").WithHints(fault.Run("githandoff", "report", "--html", "handoffs.html"))
-	case "-": // standard output names the file
+	case "-": // standard output is for the name of the file
 		return usage("--html -: a report goes into a file").WithHints(fault.Run("githandoff", "report", "--html", "handoffs.html"))
 	}
 	from, err := moment(c.Now(), "--since", c.since)

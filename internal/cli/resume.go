@@ -29,7 +29,7 @@ type resumeCommand struct {
 	next               bool
 	part               partFlags
 	copyFlags
-	restore *workcopy.Restoring // nil: no work copy is asked for
+	restore *workcopy.Restoring // nil if no work copy is asked for
 }
 
 func newResume(a *app) command {
@@ -137,7 +137,7 @@ func (c *resumeCommand) run(ctx context.Context) error {
 	return err
 }
 
-const promptFormat = "prompt" // what resume prints if no format is named
+const promptFormat = "prompt" // format of resume if none is named
 
 // fits refuses a handoff which cannot be printed or checked out as asked, before it is claimed.
 func (c *resumeCommand) fits(ctx context.Context, v *lifecycle.Verified) (err error) {
@@ -172,7 +172,7 @@ func (c *resumeCommand) print(ws *workspace.Workspace, g *take.Result) error {
 		return r, nil
 	}, func(t *output.Lines) error {
 		out, err := c.text(ws, g)
-		_, _ = t.Write(out) // Lines take everything
+		_, _ = t.Write(out) // Write of Lines never fails
 		return err
 	})
 }

@@ -156,7 +156,7 @@ func (c *routeCommand) askText(ctx context.Context, b *output.Lines, ws *workspa
 	if err != nil {
 		return err
 	}
-	_, _ = b.Write(fenced) // Lines take everything
+	_, _ = b.Write(fenced) // Write of Lines never fails
 	ends, err := ws.Ends(ctx, offer.ID)
 	if err != nil {
 		return err
@@ -188,13 +188,13 @@ func askedBody(env *handoff.Envelope) string {
 
 // way is a possible decision: its effect, and the flags of "route".
 type way struct {
-	What  string `json:"what"`  // what it does
-	Flags string `json:"flags"` // of route
+	What  string `json:"what"`  // what the decision does
+	Flags string `json:"flags"` // flags of "route" that take it
 }
 
 // askedRow is the JSON object of a handoff waiting for a person. Its members are stable.
 type askedRow struct {
 	row
-	Questions []handoff.Question `json:"questions"` // to the person
-	Decide    []way              `json:"decide"`    // what can decide it
+	Questions []handoff.Question `json:"questions"` // questions to the person
+	Decide    []way              `json:"decide"`    // the possible decisions
 }

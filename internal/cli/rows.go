@@ -26,8 +26,8 @@ type errorBody struct {
 // adoptedRow is the JSON object of "sync" for an adopted list of keys.
 type adoptedRow struct {
 	Alias  string `json:"alias"`  // hub of the list
-	Serial int64  `json:"serial"` // number of the list
-	State  string `json:"state"`  // adopted
+	Serial int64  `json:"serial"` // serial number of the list
+	State  string `json:"state"`  // always "adopted"
 }
 
 // aliasRow is the JSON object of "repo add" and "repo list".
@@ -38,12 +38,12 @@ type aliasRow struct {
 
 	Also []string `json:"also,omitempty"` // further repo ids of the same repository
 
-	Prefix string `json:"prefix,omitempty"` // of its refs, if not refs/handoffs
+	Prefix string `json:"prefix,omitempty"` // prefix of its refs, if not refs/handoffs
 }
 
 // initRow is the JSON object of "init".
 type initRow struct {
-	Agent string `json:"agent"` // who works in this worktree
+	Agent string `json:"agent"` // agent of this worktree
 	Key   string `json:"key"`   // key id of the agent
 	Repo  string `json:"repo"`  // repo id of this repository
 }
@@ -52,56 +52,56 @@ type initRow struct {
 type hookRow struct {
 	Backup string `json:"backup,omitempty"` // where the former hook is kept
 	Before string `json:"before"`           // state before the command
-	Hook   string `json:"hook"`             // its name
-	Path   string `json:"path"`             // its file, or the setting of git that calls githandoff
-	State  string `json:"state"`            // state now
+	Hook   string `json:"hook"`             // name of the hook
+	Path   string `json:"path"`             // file of the hook, or the setting of git that calls githandoff
+	State  string `json:"state"`            // state after the command
 }
 
 // hookLineRow is the JSON object of "hook install" if a hook manager, or a file of the work tree,
 // has to call githandoff.
 type hookLineRow struct {
-	File    string `json:"file"`    // where the line belongs
-	Hook    string `json:"hook"`    // its name
+	File    string `json:"file"`    // file in which the line belongs
+	Hook    string `json:"hook"`    // name of the hook
 	Line    string `json:"line"`    // line to add
 	Manager string `json:"manager"` // hook manager, empty if there is none
 }
 
 // fileRow is the JSON object of "trust export" for a written file.
 type fileRow struct {
-	File string `json:"file"` // its path
+	File string `json:"file"` // path of the file
 }
 
 // leftoverRow is the JSON object of "gc" for an incomplete file.
 type leftoverRow struct {
-	Path  string `json:"path"`  // its path
-	State string `json:"state"` // leftover
+	Path  string `json:"path"`  // path of the file
+	State string `json:"state"` // always "leftover"
 }
 
 // teamRow is the JSON object of "trust export --to".
 type teamRow struct {
 	Alias  string `json:"alias"`  // hub
-	Keys   int    `json:"keys"`   // how many the list holds
-	Serial int64  `json:"serial"` // number of the list
+	Keys   int    `json:"keys"`   // number of keys in the list
+	Serial int64  `json:"serial"` // serial number of the list
 }
 
 // versionRow is the JSON object of "version".
 type versionRow struct {
-	Version string `json:"version"` // of githandoff
+	Version string `json:"version"` // version of githandoff
 	Go      string `json:"go"`      // version of Go
-	Git     string `json:"git"`     // in PATH
+	Git     string `json:"git"`     // version of the git in PATH
 }
 
 // validRow is the JSON object of "validate".
 type validRow struct {
-	Format   string   `json:"format"`   // of the document
-	OK       bool     `json:"ok"`       // true
-	Warnings []string `json:"warnings"` // what is odd and not refused
+	Format   string   `json:"format"`   // format of the document
+	OK       bool     `json:"ok"`       // always true
+	Warnings []string `json:"warnings"` // oddities for which the document is not refused
 }
 
 // promptRow is the JSON object of "render".
 type promptRow struct {
-	Prompt string `json:"prompt"` // the text
-	Bytes  int    `json:"bytes"`  // of the whole, where it was cut
+	Prompt string `json:"prompt"` // text of the prompt
+	Bytes  int    `json:"bytes"`  // size of the whole prompt, before a cut
 	Cut    bool   `json:"cut"`    // whether --max-bytes cut it
 }
 
@@ -109,13 +109,13 @@ type promptRow struct {
 type verifiedLine struct {
 	ID      handoff.ID `json:"id"`                // handoff
 	Message string     `json:"message,omitempty"` // what is wrong
-	State   string     `json:"state,omitempty"`   // phase, or the receipt
+	State   string     `json:"state,omitempty"`   // phase, or event of the receipt
 	Verdict string     `json:"verdict"`           // ok, or the reason of the refusal
 }
 
 // allowedRow is the JSON object of "obo check".
 type allowedRow struct {
-	ID      handoff.ID `json:"id"`      // handoff whose token allows it
+	ID      handoff.ID `json:"id"`      // handoff whose token allows the scopes
 	Token   string     `json:"token"`   // id of the token
 	Checked []string   `json:"checked"` // allowed scopes
 	Lease   string     `json:"lease"`   // end of the claim
@@ -124,11 +124,11 @@ type allowedRow struct {
 
 // chainRow is the JSON object of "obo show".
 type chainRow struct {
-	Chain     []*obo.Claims `json:"chain"`     // tokens, from the person's to the last: docs/format.md
+	Chain     []*obo.Claims `json:"chain"`     // tokens, from the person's to the last; docs/format.md describes them
 	ID        handoff.ID    `json:"id"`        // handoff
-	Principal string        `json:"principal"` // on whose behalf
-	Token     string        `json:"token"`     // id of the last one
-	Verdict   string        `json:"verdict"`   // ok, or the reason why it is worth nothing now
+	Principal string        `json:"principal"` // person on whose behalf the agent acts
+	Token     string        `json:"token"`     // id of the last token
+	Verdict   string        `json:"verdict"`   // ok, or the reason why the token is worth nothing now
 }
 
 // entryRow is the JSON object of "audit" for an entry of a log.
@@ -136,29 +136,29 @@ type entryRow struct {
 	row
 	Verdict   string `json:"verdict"`             // ok, or the reason why it does not count
 	Overtaken bool   `json:"overtaken,omitempty"` // a withdrawal after the receipt: nothing is wrong
-	Key       string `json:"key,omitempty"`       // of the signature
+	Key       string `json:"key,omitempty"`       // key id of the signature
 }
 
 // contradictionRow is the JSON object of "audit" for a problem.
 type contradictionRow struct {
-	Finding string     `json:"finding"`        // reason
+	Finding string     `json:"finding"`        // reason word: docs/reasons.md
 	ID      handoff.ID `json:"id,omitempty"`   // handoff
 	Home    string     `json:"home"`           // repo id
-	Lane    string     `json:"lane,omitempty"` // log
+	Lane    string     `json:"lane,omitempty"` // ref of the lane
 	Message string     `json:"message"`        // one line for people
 }
 
 // setupRow is the JSON object of "setup" for a file.
 type setupRow struct {
 	Client string `json:"client"`        // coding agent
-	Path   string `json:"path"`          // absolute
-	State  string `json:"state"`         // write, same, edited, delete, foreign (not written in this work tree)
-	Why    string `json:"why,omitempty"` // of a file left as it is
+	Path   string `json:"path"`          // absolute path of the file
+	State  string `json:"state"`         // write, same, edited, delete, or foreign (written in another work tree)
+	Why    string `json:"why,omitempty"` // why a file is left as it is
 }
 
 // setupFindingRow is the JSON object of "setup --check" for one check.
 type setupFindingRow struct {
 	Client string `json:"client"` // coding agent
-	OK     bool   `json:"ok"`     // nothing is to be done about it
+	OK     bool   `json:"ok"`     // nothing needs to be done
 	Text   string `json:"text"`   // one line for people
 }

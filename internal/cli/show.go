@@ -64,7 +64,7 @@ func (c *showCommand) run(ctx context.Context) error {
 	}
 	f, v, err := inspect.New(ws).Show(ctx, c.id)
 	if errors.Is(err, sign.ErrSealed) && !c.part.given() && c.format == "" {
-		c.Warn(err) // its trailers are for everybody
+		c.Warn(err) // a sealed handoff's trailers can be read by everybody
 		err = nil
 	}
 	if err != nil {
@@ -108,7 +108,7 @@ func (c *showCommand) text(b *output.Lines, ws *workspace.Workspace, f *workspac
 			if err != nil {
 				return err
 			}
-			_, _ = b.Write(fenced) // Lines take everything
+			_, _ = b.Write(fenced) // Write of Lines never fails
 		}
 	}
 	if v == nil {

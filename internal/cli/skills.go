@@ -44,9 +44,9 @@ code is 7. "githandoff ack" records the same list in the receipt
 type skillsRow struct {
 	ID        handoff.ID `json:"id"`        // handoff
 	Agent     string     `json:"agent"`     // author of the work
-	Mandatory []string   `json:"mandatory"` // null once the handoff is over
-	Invoked   []string   `json:"invoked"`   // likewise
-	Missing   []string   `json:"missing"`   // mandatory and not invoked
+	Mandatory []string   `json:"mandatory"` // mandatory skills; null once the handoff is over
+	Invoked   []string   `json:"invoked"`   // invoked skills; null once the handoff is over
+	Missing   []string   `json:"missing"`   // mandatory skills that were not invoked
 }
 
 func (c *skillsCommand) check(ctx context.Context) error {

@@ -58,7 +58,7 @@ func workLine(w *handoff.Work) string {
 
 // copyFlags say where the snapshot is restored.
 type copyFlags struct {
-	dir  string // "" where none is asked for
+	dir  string // directory of the worktree to make; "" for none
 	here bool
 }
 

@@ -95,7 +95,7 @@ func parseSpan(text string) (time.Duration, error) {
 	return time.Duration(days*24)*time.Hour + d, nil
 }
 
-var errTooLong = errors.New("want at most 106751d") // what a time.Duration can hold
+var errTooLong = errors.New("want at most 106751d") // longest time.Duration, in days
 
 // leadingDays takes weeks and days off the front.
 func leadingDays(text string) (days float64, rest string, err error) {

@@ -96,29 +96,29 @@ func (c *statusCommand) run(ctx context.Context) error {
 
 // status is the JSON object of "status". Its members are stable.
 type status struct {
-	Agent     string         `json:"agent"`     // who works here
+	Agent     string         `json:"agent"`     // agent of this worktree
 	Repo      string         `json:"repo"`      // repo id
-	Held      []heldRow      `json:"held"`      // by this worktree
-	Elsewhere []elsewhereRow `json:"elsewhere"` // held by the agent in other worktrees of the clone
+	Held      []heldRow      `json:"held"`      // claims that this worktree recorded
+	Elsewhere []elsewhereRow `json:"elsewhere"` // claims of the agent in other worktrees of the clone
 	Kept      []keptRow      `json:"kept"`      // steps waiting for their hub
 	Waiting   int            `json:"waiting"`   // handoffs waiting for the agent
-	Undecided int            `json:"undecided"` // waiting for a decision
-	Stale     int            `json:"stale"`     // in the agent's inboxes, held elsewhere with an expired lease
-	Expired   int            `json:"expired"`   // expired
-	Early     int            `json:"early"`     // in the agent's inboxes or for nobody, and dated ahead of the clock here
-	Refused   int            `json:"refused"`   // in the agent's inboxes, and cannot be read
-	Queued    int            `json:"queued"`    // in the outbox of this clone
-	Sent      []statusRow    `json:"sent"`      // by the agent, without a known receipt
+	Undecided int            `json:"undecided"` // handoffs waiting for a decision
+	Stale     int            `json:"stale"`     // handoffs in the agent's inboxes, held elsewhere with an expired lease
+	Expired   int            `json:"expired"`   // expired handoffs in the agent's inboxes
+	Early     int            `json:"early"`     // handoffs in the agent's inboxes or for nobody, and dated ahead of the clock here
+	Refused   int            `json:"refused"`   // handoffs in the agent's inboxes that cannot be read
+	Queued    int            `json:"queued"`    // handoffs in the outbox of this clone
+	Sent      []statusRow    `json:"sent"`      // handoffs sent by the agent, without a known receipt
 	Hubs      []hubRow       `json:"hubs"`      // other repositories
 	Open      []statusRow    `json:"open"`      // handoffs counted above
 
-	allSent int // of these, text shows the first
+	allSent int // number of sent handoffs, of which the text shows the first
 }
 
 // statusRow is a handoff, with the alias of its home.
 type statusRow struct {
 	row
-	Alias string `json:"alias,omitempty"` // of its home, empty for this repository
+	Alias string `json:"alias,omitempty"` // alias of its home, empty for this repository
 
 	at string // the alias, or the id of a home to which none leads
 }
@@ -132,7 +132,7 @@ type heldRow struct {
 	statusRow
 	Shown   bool   `json:"shown"`              // its content was printed
 	EndedBy string `json:"ended_by,omitempty"` // who ended it meanwhile
-	EndedAt string `json:"ended_at,omitempty"` // and when
+	EndedAt string `json:"ended_at,omitempty"` // when it was ended meanwhile
 
 	Snapshot string `json:"snapshot,omitempty"` // commit of its snapshot
 
@@ -145,7 +145,7 @@ type heldRow struct {
 type elsewhereRow struct {
 	ID       handoff.ID `json:"id"`                 // handoff
 	State    string     `json:"state"`              // "claimed", or "overdue" after the lease
-	Worktree string     `json:"worktree,omitempty"` // its directory; without one it was removed
+	Worktree string     `json:"worktree,omitempty"` // directory of the worktree; left out if it was removed
 	Lease    string     `json:"lease"`              // when the claim runs out
 }
 

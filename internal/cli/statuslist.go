@@ -140,7 +140,7 @@ type statusLists struct {
 	ends   handoff.Ends // how ids are shown
 	table  *output.Table
 	header []string
-	count  int // of lists
+	count  int // number of lists
 	err    error
 }
 

@@ -128,7 +128,7 @@ func needs(a *app, command, flags, word string) *fault.Error {
 	refusal := usage("%s needs %s", command, flags)
 	flag, _, _ := strings.Cut(flags, " ")
 	argv := append([]string{"githandoff"}, strings.Fields(command)...)
-	if word == "" || len(a.Args) != len(argv) { // the hint would lose other flags
+	if word == "" || len(a.Args) != len(argv) { // a hint for a command line with other flags would lose them
 		return refusal.WithHints(fault.See(command))
 	}
 	return refusal.WithHints(fault.Run(append(argv, flag, word)...), fault.See(command))

@@ -56,7 +56,7 @@ func (c *syncCommand) run(ctx context.Context) error {
 // syncedRow is the JSON object of one thing done by a sync.
 type syncedRow struct {
 	row
-	Lost bool `json:"lost,omitempty"` // this agent held it, and another one ended the claim
+	Lost bool `json:"lost,omitempty"` // this agent held the handoff, and another one ended the claim
 }
 
 func syncedRowOf(one hubsync.Done) syncedRow {

@@ -24,7 +24,7 @@ import (
 type trustCommand struct {
 	*app
 
-	arg   string // a key, or a directory
+	arg   string // a key; for "trust export" a directory
 	entry sign.TrustEntry
 	user  bool
 	to    string
@@ -258,7 +258,7 @@ func (c *trustCommand) remove(ctx context.Context) error {
 		return err
 	}
 	if !c.user {
-		path = "" // wherever it is pinned
+		path = "" // retire the key wherever it is pinned
 	}
 	repo, err := c.openRepo(ctx)
 	if err != nil && !c.user {

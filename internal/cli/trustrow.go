@@ -12,15 +12,15 @@ import (
 // trustRow is the JSON object of a trusted key. Its members are stable.
 type trustRow struct {
 	KID         sign.KID   `json:"key"`                  // key id
-	Fingerprint string     `json:"fingerprint"`          // as people compare it
+	Fingerprint string     `json:"fingerprint"`          // fingerprint as people compare it
 	Agents      []string   `json:"agents,omitempty"`     // names it acts under
 	Roles       []string   `json:"roles,omitempty"`      // sender, recipient, root
 	Principals  []string   `json:"principals,omitempty"` // people it speaks for
-	MaxScope    [][]string `json:"max_scope,omitempty"`  // each of these lists binds
-	From        string     `json:"from,omitempty"`       // begin of the trust
+	MaxScope    [][]string `json:"max_scope,omitempty"`  // lists of scopes; each list binds
+	From        string     `json:"from,omitempty"`       // start of the trust
 	Until       string     `json:"until,omitempty"`      // end of the trust
-	Retired     string     `json:"retired,omitempty"`    // since when it is not trusted
-	Revoked     bool       `json:"revoked,omitempty"`    // by its owner
+	Retired     string     `json:"retired,omitempty"`    // time since which it is not trusted
+	Revoked     bool       `json:"revoked,omitempty"`    // its owner revoked it
 	Comment     string     `json:"comment,omitempty"`    // free text
 	List        string     `json:"list,omitempty"`       // home of the team's list it comes from
 }

@@ -47,12 +47,12 @@ func (c *verifyCommand) run(ctx context.Context) error {
 				named = fault.About(string(one.ID), named)
 			}
 			if first == nil {
-				first = named // the command ends with it
+				first = named // the command ends with this error
 				return c.Result(failedLine(&one), func(*output.Lines) {})
 			}
 			return c.Result(failedLine(&one), func(*output.Lines) { c.Warn(named) })
 		case one.Sealed != nil:
-			c.Warn(one.Sealed) // everything checked without its content is in order
+			c.Warn(one.Sealed) // all that can be checked without the content is in order
 		}
 		return c.Row(verifiedLine{ID: one.ID, State: one.State, Verdict: "ok"}, "ok %s %s", one.ID, one.State)
 	})

@@ -99,7 +99,7 @@ func (c *watchCommand) run(ctx context.Context) error {
 	}
 	repo, err := c.openRepo(ctx)
 	if c.wake != "" && (err != nil || !c.setUp(repo)) {
-		return nil //nolint:nilerr // the hooks of a user run everywhere
+		return nil //nolint:nilerr // a user's hooks run in every directory
 	}
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (c *watchCommand) run(ctx context.Context) error {
 			return usage("git config handoff.poll %s: want a time of at least a second, such as 5m", printable(text))
 		}
 	}
-	c.close() // a git waiting for hours would keep open files which others want to remove
+	c.close() // a git that waits for hours would keep open files that others want to remove
 	return w.Run(ctx)
 }
 

@@ -28,18 +28,18 @@ type workRow struct {
 	Commit  string       `json:"commit"`           // the snapshot, shaped as a stash
 	Head    string       `json:"head"`             // HEAD of the sender
 	Base    string       `json:"base,omitempty"`   // newest commit of head that the home had
-	Branch  string       `json:"branch,omitempty"` // of the sender
-	Commits int          `json:"commits"`          // from base to head
-	Files   int          `json:"files"`            // changed since base
-	Bytes   int64        `json:"bytes"`            // of the objects that the home lacked
-	Changes []changedRow `json:"changes"`          // in the order of their paths
+	Branch  string       `json:"branch,omitempty"` // branch of the sender
+	Commits int          `json:"commits"`          // number of commits from base to head
+	Files   int          `json:"files"`            // number of files changed since base
+	Bytes   int64        `json:"bytes"`            // size of the objects that the home lacked
+	Changes []changedRow `json:"changes"`          // changed files, in the order of their paths
 }
 
 // changedRow is a file that a snapshot changes.
 type changedRow struct {
 	Status string `json:"status"`         // A, D, M, R or T, as git diff prints it
-	Path   string `json:"path"`           // from the top of the repository
-	From   string `json:"from,omitempty"` // the path that was renamed
+	Path   string `json:"path"`           // path from the top of the repository
+	From   string `json:"from,omitempty"` // path before a rename
 }
 
 func newWork(a *app) command {

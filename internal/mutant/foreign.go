@@ -70,7 +70,7 @@ var ofForeignText = []mutant{
 	without("a name that is none is not repeated", "internal/untrusted/untrusted.go",
 		`	return noName`, `	return s`, "./internal/untrusted -run TestOutside"),
 	without("results are fenced", "internal/cli/show.go",
-		`			_, _ = b.Write(fenced) // Lines take everything
+		`			_, _ = b.Write(fenced) // Write of Lines never fails
 		}
 	}
 	if v == nil {`, `			_, _ = b.Write([]byte(told + string(fenced[:0])))

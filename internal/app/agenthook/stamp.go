@@ -37,8 +37,8 @@ type Stamp struct {
 	// Crowd is set if the session was told only the number of a crowded inbox. A file beside the
 	// stamp has its ids.
 	Crowd bool `json:"crowd,omitempty"`
-	// Seen is the state of everything when the session was told all of it, for an agent with
-	// these inboxes, and Taken the time of that look, by the clock of the file system: see
+	// Seen is the sum of the View when the session had been told everything, for an agent with
+	// these Inboxes. Taken is the time of that look, by the clock of the file system: see
 	// Ground.
 	Seen    string    `json:"seen,omitempty"`
 	Taken   time.Time `json:"taken,omitzero"`

@@ -32,7 +32,7 @@ type written struct {
 	Client   string   `json:"client"`
 	Path     string   `json:"path"`
 	Root     string   `json:"root,omitempty"`     // work tree of the project; empty for this user's files
-	Digest   string   `json:"digest"`             // of the whole file as setup wrote it
+	Digest   string   `json:"digest"`             // digest of the whole file as setup wrote it
 	Existed  bool     `json:"existed"`            // the file existed before setup wrote it first
 	Own      bool     `json:"own"`                // setup wrote the whole file
 	Inserted []string `json:"inserted,omitempty"` // texts inserted into a shared file, in this order

@@ -18,7 +18,7 @@ import (
 type Request struct {
 	Arg     string    // id or its last characters; empty: the held handoff of this worktree
 	Step    work.Step // Handle fills in the claim, the time and the commit
-	Summary string    // of the handoff back to the sender, if any
+	Summary string    // summary of the handoff back to the sender; empty for none
 }
 
 // Handle takes a step on a handoff of this worktree, and takes a kept step again. An agent may

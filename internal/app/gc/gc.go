@@ -25,7 +25,7 @@ type Collected struct {
 	What string // "leftover", "expired", "swept", "checkpoint", "snapshot", "copy"
 	ID   handoff.ID
 	Ref  string
-	Path string // of a leftover, the incomplete file of a killed writer
+	Path string // path of a leftover, the incomplete file of a killed writer
 }
 
 // Run collects leftovers, then inbox refs whose receipt is in the lane, checkpoints of ended

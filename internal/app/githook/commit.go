@@ -54,7 +54,8 @@ func (c *Commit) Envelope() *handoff.Envelope {
 	return env
 }
 
-// Fill adds to a draft what the trailers say and it does not.
+// Fill completes a draft from the trailers: the task, the goal and the summary if the draft has none, and
+// the status.
 func (c *Commit) Fill(env *handoff.Envelope) {
 	env.Task, env.Goal = cmp.Or(env.Task, c.task), cmp.Or(env.Goal, c.goal)
 	env.Summary = cmp.Or(env.Summary, c.summary)

@@ -70,7 +70,7 @@ func (h *Handler) Join(ctx context.Context, hub *crossrepo.Hub, code invite.Code
 		return nil, err
 	}
 	done := &Answered{Agent: name, Key: signer.KID(), Inviter: inviter}
-	if earlier != nil { // this worktree's user answered the invitation before
+	if earlier != nil { // the invitation was answered before, with a key of this user
 		return done, nil
 	}
 	answer := invite.Answer{Key: signer.Public().Text(), Agent: name}

@@ -27,13 +27,13 @@ type Survey struct {
 
 	Waiting   int               // handoffs that the agent may take
 	Undecided int               // handoffs that wait for a decision
-	Stale     int               // in the agent's inboxes, held elsewhere with an expired lease
-	Expired   int               // in the agent's inboxes
-	Early     int               // in the agent's inboxes or for nobody, and dated ahead of the clock here
-	Refused   int               // in the agent's inboxes, and cannot be read
-	Queued    int               // in the outbox of this clone
+	Stale     int               // handoffs in the agent's inboxes, held elsewhere with an expired lease
+	Expired   int               // expired handoffs in the agent's inboxes
+	Early     int               // handoffs in the agent's inboxes or for nobody, and dated ahead of the clock here
+	Refused   int               // handoffs in the agent's inboxes that cannot be read
+	Queued    int               // handoffs in the outbox of this clone
 	Items     []*workspace.Item // counted handoffs, up to a limit for each count
-	AllSent   int               // sent by the agent, without a known receipt
+	AllSent   int               // handoffs sent by the agent, without a known receipt
 	Hubs      []Seen
 }
 

@@ -89,7 +89,7 @@ func Template(text string, now func() time.Time) (Filter, error) {
 // alone then: it only reads its value, and the process ends soon.
 func execute(ctx context.Context, t *template.Template, w io.Writer, value any) error {
 	out, in := io.Pipe()
-	defer func() { _ = out.Close() }() // a template that prints ends with its next word
+	defer func() { _ = out.Close() }() // a template that still prints fails at its next write
 	defer context.AfterFunc(ctx, func() { _ = in.CloseWithError(ctx.Err()) })()
 	go func() { _ = in.CloseWithError(t.Execute(in, value)) }()
 	_, err := io.Copy(w, out)

@@ -115,7 +115,7 @@ func IsTerminal(stream any) bool {
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return false
 	}
-	null, err := os.Stat(os.DevNull) // a character device as well
+	null, err := os.Stat(os.DevNull) // the null device is a character device, too
 	return err != nil || !os.SameFile(info, null)
 }
 

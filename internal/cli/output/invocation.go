@@ -12,7 +12,7 @@ import (
 // Invocation is the command line of this process. Hints repeat parts of it, so they work where it
 // was typed.
 type Invocation struct {
-	Args         []string // as they were typed
+	Args         []string // arguments as they were typed
 	Dir, As, Key string   // -C, --as and --key
 
 	// Ends finds the shortest unique ends of ids, for a person at a terminal. Where it is
@@ -71,7 +71,7 @@ func (v *Invocation) Here(argv []string) []string {
 	switch {
 	case argv[1] == "-C" && filepath.IsAbs(argv[2]):
 		key = v.KeyAnywhere()
-	case v.Dir != "" && (argv[1] != "-C" || argv[2] != v.Dir): // else it is this command again
+	case v.Dir != "" && (argv[1] != "-C" || argv[2] != v.Dir): // a hint that repeats this command has its -C already
 		out = append(out, "-C", v.Dir)
 	}
 	if v.As != "" && argv[0] == "githandoff" && !slices.Contains(argv, "--as") {

@@ -21,7 +21,7 @@ var expendable = []string{"RESULTS", "GOAL", "SUBJECT", "URL", "ALSO", "LIMITS",
 type layout struct {
 	header []string
 	rows   [][]Cell
-	widths []int // zero for a column that is left out
+	widths []int // width of each column; zero if it is left out
 }
 
 func newLayout(header []string, rows [][]Cell) *layout {

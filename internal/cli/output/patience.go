@@ -18,10 +18,10 @@ type Patience struct {
 	now   func() time.Time
 	delay time.Duration
 	plain io.Writer     // takes the remarks; nil for none
-	long  time.Duration // before a remark
+	long  time.Duration // wait before a remark
 
 	mu    sync.Mutex
-	told  []string // the places of the remarks
+	told  []string // places that had their remark
 	text  string
 	count int
 	since time.Time // start of the awaited work

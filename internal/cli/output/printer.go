@@ -32,13 +32,13 @@ import (
 // Printer prints for one command.
 type Printer struct {
 	JSON, Quiet bool
-	Filter      func(w io.Writer, object any) error // what is printed of an object; nil: all
+	Filter      func(w io.Writer, object any) error // prints a selection from an object; nil prints all of it
 	Color       When
-	Spell       func(fault.Hint) string // a hint in words of its reader, "" for none; nil: Hint.String
+	Spell       func(fault.Hint) string // words a hint for its reader, "" to leave it out; nil for Hint.String
 	Invocation
 
 	out, err io.Writer
-	terminal bool // out is one
+	terminal bool // out is a terminal
 	getenv   func(string) string
 	now      func() time.Time
 	warned   []string
@@ -153,7 +153,7 @@ func (p *Printer) Fail(err error, failure Failure) {
 	f.Message = ends(fault.OneLine(err))
 	f.Hints = slices.DeleteFunc(p.Pasted(f.Hints), func(h fault.Hint) bool { return len(h.String()) > maxHint })
 	if p.JSON {
-		_ = encode(p.err, failure(&f)) // there is nowhere else to complain
+		_ = encode(p.err, failure(&f)) // no other stream could report the error
 		return
 	}
 	reason := ""

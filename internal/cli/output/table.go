@@ -13,10 +13,10 @@ type Table struct {
 	p      *Printer
 	buffer *bufio.Writer
 	people bool
-	width  int    // of the terminal; zero if it is unknown
-	indent string // before each row at a terminal
+	width  int    // width of the terminal; zero if it is unknown
+	indent string // printed before each row at a terminal
 	header []string
-	rows   [][]Cell // held back, to align them
+	rows   [][]Cell // held back until they can be aligned
 }
 
 // Table begins one, for a terminal of a width. Flush ends it.
@@ -89,7 +89,7 @@ func (t *Table) Flush() error {
 // Cell is one cell of a table.
 type Cell struct {
 	text string
-	tint func(text string) Tint // nil for text, which is escaped
+	tint func(text string) Tint // colours a word of githandoff; nil for text, which is escaped
 }
 
 // Text returns a cell.
