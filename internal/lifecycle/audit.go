@@ -23,7 +23,7 @@ import (
 // memory, not its entries.
 type LaneAudit struct {
 	Entry func(*Entry) error
-	State func(*State) error // not for entries without a handoff, or with one of another lane
+	State func(*State) error // not called for entries without a handoff, or in the lane of another
 
 	// Inbox returns the inbox ref of a handoff that was offered to an agent, "" if there is none. Its
 	// commits must agree with the lane.
@@ -47,7 +47,7 @@ func (rd *Reader) Audit(ctx context.Context, home Home, lane refs.Ref, a LaneAud
 	if err != nil {
 		return err
 	}
-	defer delete(rd.Lanes.indexes, lane.OID) // an audit reads each of many lanes once
+	defer delete(rd.Lanes.indexes, lane.OID) // an audit reads each lane once, so its index is not kept
 	order := make([]int, len(index))
 	for i := range order {
 		order[i] = i
@@ -87,8 +87,8 @@ type laneAudit struct {
 	home   Home
 	lane   refs.Ref
 	index  []indexed
-	order  []int  // of the entries still to be judged
-	state  *State // of the handoff whose entries are being judged
+	order  []int  // indexes of the entries still to be judged
+	state  *State // state of the handoff whose entries are being judged
 	lesson Lesson
 }
 
@@ -125,7 +125,7 @@ func (l *laneAudit) next(ctx context.Context, entry *Entry) error {
 	rd, s, at := l.reader, l.state, l.order[0]
 	l.order = l.order[1:]
 	switch id := entry.Record().ID; {
-	case id == "": // the entry is not ours; its dispute says so
+	case id == "": // the entry's dispute says that it is no record of githandoff
 	case l.home.Namespace().Lane(id) != l.lane.Name:
 		entry.Dispute = denied(fault.Disputed, "lane entry %s is a copy: %s is for %s", entry.OID, id, l.home.Namespace().Lane(id))
 	default:
@@ -169,8 +169,8 @@ func (l *laneAudit) above(ctx context.Context, of int) iter.Seq[*Entry] {
 type secondReading struct {
 	lanes *Lanes
 	index []indexed
-	gone  []int        // those no longer in memory, in reading order
-	line  *refs.Stream // reads those; nil if that does not pay
+	gone  []int        // indexes of entries no longer in memory, in reading order
+	line  *refs.Stream // stream of the entries in gone; nil if they are too few for one
 }
 
 func (l *Lanes) readAgain(ctx context.Context, index []indexed, order []int) *secondReading {

@@ -22,12 +22,12 @@ import (
 type Author struct {
 	Keys   *Keys
 	Signer sign.Signer
-	Actor  string // agent, or a person's mail address
+	Actor  string // agent name, or a person's mail address
 	Random io.Reader
 	Guest  bool          // the worktree is set up for another agent
-	Format gitobj.Format // of the payloads' repository
+	Format gitobj.Format // object format of the payloads' repository
 
-	seal bool // seals the payloads it prepares
+	seal bool // whether this author seals the payloads that it prepares
 }
 
 // commit signs rec into a commit object. A parent "" is left out.
@@ -52,7 +52,7 @@ func (by *Author) commitAs(ctx context.Context, mail string, rec *record.Record,
 
 // stamp fills in the trailers common to all records of this author.
 func (by *Author) stamp(rec *record.Record, event record.Event, previous string) error {
-	nonce, err := handoff.RandomHex(by.Random) // it makes two commits of one key in one second different
+	nonce, err := handoff.RandomHex(by.Random) // the nonce tells two commits of one key in one second apart
 	if err != nil {
 		return fmt.Errorf("read a nonce: %w", err)
 	}
@@ -242,9 +242,9 @@ type Authority struct {
 	// Above is the handoff whose token is passed on, held by one of the engine's keys; nil for a
 	// first token, which a root key for the principal signs.
 	Above     *Verified
-	Principal string   // user:alice@example.com; "": as in the token above
-	Scope     []string // none: as in the token above
-	Audience  []string // repo ids where the work may go on, besides the home; none: as in the token above
+	Principal string   // such as user:alice@example.com; "" for that of the token above
+	Scope     []string // empty for that of the token above
+	Audience  []string // ids of further repositories where the work may go on; empty for those of the token above
 }
 
 // PrepareFor is like [Author.Prepare] with a token for the target agent. The engine's key signs
@@ -278,7 +278,7 @@ func (by *Author) PrepareFor(ctx context.Context, home Home, env *handoff.Envelo
 	own, err := obo.VerifyChain(links, obo.VerifyContext{
 		Now: by.Keys.now(), Keys: pinned{by.Keys.Trust}, HomeIs: home.Is,
 		Handoff: env.ID, Digest: params.Digest, JTI: params.JTI, Agent: params.Agent, Ancestors: ancestors(env),
-		Revoked: func(*obo.Claims) (bool, error) { return false, nil }, // it is new, and the tokens above it were checked
+		Revoked: func(*obo.Claims) (bool, error) { return false, nil }, // the token is new, and those above it were checked
 	})
 	if err != nil {
 		return nil, err

@@ -112,8 +112,8 @@ type ClaimProof struct {
 // Renewal is one progress entry by the holder. The lane has its nonce, so it is recorded once,
 // however often it is sent.
 type Renewal struct {
-	Nonce string        // 32 hex digits; "": a new one
-	Lease time.Duration // 0: as long as the running lease
+	Nonce string        // 32 hex digits; "" for a new nonce
+	Lease time.Duration // 0 for the length of the running lease
 	Data  string
 	// Said are nonces of earlier renewals with the same data. If one of them landed, this
 	// one renews the lease and says nothing.
@@ -127,7 +127,7 @@ func (e *Engine) Renew(ctx context.Context, home Home, h ClaimProof, n Renewal) 
 			return err
 		}
 		if s.Progressed(h.Nonce, n.Nonce) {
-			return nil // it landed, and the answer got lost
+			return nil // an earlier try succeeded, and its answer was lost
 		}
 		lease, data := n.Lease, n.Data
 		if lease <= 0 {

@@ -38,7 +38,7 @@ func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, localEdits ..
 		}
 		err := e.planOffer(ctx, s, b, p)
 		if err == nil && len(b.lanes) == 0 && first && s.Receipt == nil {
-			err = errOfferedBefore(s, home) // the copy may be old: look again
+			err = errOfferedBefore(s, home) // the copy may be old: this refusal makes act fetch
 		}
 		if s.Phase() == Absent {
 			b.after = &State{ID: s.ID, Agent: p.Agent, Tip: p.Commit.OID, Offer: &p.Record, Payload: p.Commit.OID, To: p.Record.To}
@@ -53,9 +53,9 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 	early := earlyOffer(s, p)
 	switch {
 	case fault.Is(s.chainErr, fault.MissingObject):
-		return s.chainErr // nobody can tell whether it is there
+		return s.chainErr // without the missing object, nobody can tell whether the handoff was offered
 	case mine && !payloadLost(s, p):
-		return nil // there already, or over
+		return nil // the handoff was offered already, or has ended
 	case !mine && early != nil:
 		return denied(fault.NotYetValid, "handoff %s: %w", s.ID, early)
 	case !mine && len(s.Entries) > 0:
@@ -70,7 +70,7 @@ func (e *Engine) planOffer(ctx context.Context, s *State, b *batch, p *Payload) 
 	}
 	agent := p.Agent
 	if mine {
-		agent = s.To // it may have been routed since
+		agent = s.To // the handoff may have been routed since its offer
 	}
 	// A ref unknown to the lane was left by an interrupted step.
 	if s.tips[agent] != p.Commit.OID {
@@ -143,15 +143,15 @@ func (s *State) ErrRouted() error {
 
 // Outcome is the content of a receipt.
 type Outcome struct {
-	Data string // results, one line of JSON
+	Data string // results as one line of JSON
 	Next handoff.ID
 	// SkillsMissing are mandatory skills not recorded as invoked in the payload: printable
 	// ASCII, separated by ", ".
 	SkillsMissing string
 	// Sealed means the handoff is sealed, so its receipt has neither Data nor SkillsMissing.
 	Sealed     bool
-	LocalEdits []refs.Edit // edits of this repository's own refs, made along with it
-	Force      bool        // withdraw it even if an undecided key may have ended it
+	LocalEdits []refs.Edit // edits of this repository's own refs, made in the same transaction
+	Force      bool        // withdraw the handoff even if a key unknown here may have ended it
 	// Child is offered at the same home in the same transaction: the return handoff of a
 	// failure, or a reroute within the home.
 	Child *Payload
@@ -191,7 +191,7 @@ func (e *Engine) Fail(ctx context.Context, home Home, h ClaimProof, o Outcome) (
 		}
 		return e.planEnd(ctx, b, s, record.Failed, o)
 	})
-	if h.Nonce != "" { // nobody verified the token that a rejected offer names: it may be another's
+	if h.Nonce != "" { // a rejected offer was not verified: its token may belong to another handoff
 		e.Verifier.Used.note(s)
 	}
 	return s, err

@@ -35,7 +35,7 @@ type Setup struct {
 	Repo   *refs.Repo
 	Trust  *sign.Trust
 	Signer sign.Signer // nil if no step is taken
-	Actor  string      // agent, or a person's mail address
+	Actor  string      // agent name, or a person's mail address
 	Now    func() time.Time
 	Random io.Reader
 
@@ -74,7 +74,7 @@ func denied(reason fault.Reason, format string, args ...any) *fault.Error {
 type fetchTime int
 
 const (
-	fetchIfRefused fetchTime = iota // the copies here are tried first, and fetched only before a refusal
+	fetchIfRefused fetchTime = iota // try the copies here first, and fetch only before a refusal
 	fetchFirst
 )
 
@@ -104,7 +104,7 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, when fetchTime, pl
 		}
 		t := b.transaction()
 		if len(t.Edits) == 0 {
-			return s, nil // nothing to do: done already
+			return s, nil // the step was taken before
 		}
 		settled, err := e.apply(ctx, home, t)
 		stale, moved := errors.AsType[*refs.StaleError](err)
@@ -125,9 +125,9 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, when fetchTime, pl
 // rounds counts the rounds of a step, and fetches its handoffs from their home for the next one.
 type rounds struct {
 	home    Home
-	spec    FetchSpec // of the handoffs
-	fetched bool      // before the first round
-	n       int       // rounds that are over
+	spec    FetchSpec // what to fetch of the handoffs
+	fetched bool      // whether they were fetched before the first round
+	n       int       // number of rounds that are over
 }
 
 // mostRounds limits how often a step is decided again because others were faster.
@@ -149,7 +149,7 @@ func (r *rounds) retryRefused(ctx context.Context, s *State, refusal error) erro
 	if err != nil && len(s.Entries) > 0 {
 		return refusal
 	}
-	return err // the lane is empty: nothing known here refuses the step
+	return err // the lane here is empty, so nothing known here refuses the step
 }
 
 // retryMoved fetches the refs of a step that found them moved, unless the home was read while it
@@ -185,7 +185,7 @@ func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (sett
 	}
 	defer i.leave()
 	err = home.Apply(ctx, t)
-	if err == nil || errors.Is(err, refs.ErrRefused) { // all of it is there, or none
+	if err == nil || errors.Is(err, refs.ErrRefused) { // the home applied the whole transaction, or nothing
 		i.forget()
 		return false, err
 	}
@@ -207,7 +207,7 @@ func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (sett
 // may be at the same edits: what it makes first is not missing.
 func ApplyMissing(ctx context.Context, repo *refs.Repo, edits []refs.Edit) error {
 	var err error
-	for range len(edits) + 1 { // each edit may be lost to another process once
+	for range len(edits) + 1 { // another process may win the race for each edit once
 		var rest []refs.Edit
 		for _, edit := range edits {
 			now, err := repo.Resolve(ctx, edit.Ref)
@@ -234,7 +234,7 @@ type batch struct {
 	home   Home
 	tx     refs.Transaction
 	gone   []refs.Edit
-	after  *State // the state after the transaction, if the plan can tell
+	after  *State // state after the transaction; nil if the plan cannot tell
 	lanes  []refs.Edit
 }
 

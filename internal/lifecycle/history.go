@@ -216,8 +216,8 @@ func (l *Lanes) checkWitnessed(ctx context.Context, key sign.Key, lane, oid stri
 
 // witnesses caches trees of tips, and the commits below those tips.
 type witnesses struct {
-	tips  map[string]map[string]string // by tree, by lane
-	below map[string]map[string]bool   // by tip
+	tips  map[string]map[string]string // tips by id of the tree, then by lane
+	below map[string]map[string]bool   // sets of commits, by tip
 }
 
 // seenTip returns the tip of a lane in a tree of tips; "" if the lane or the tree is not there.

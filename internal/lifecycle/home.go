@@ -48,8 +48,8 @@ type RemoteHome interface {
 // FetchSpec says which part of a home is needed. It alone determines the cost of a refresh, not
 // the size of the home.
 type FetchSpec struct {
-	Inboxes []string // whole inboxes of these agents
-	Places  []Place  // single handoffs
+	Inboxes []string // agents whose inboxes are needed as a whole
+	Places  []Place  // handoffs whose inbox refs are needed
 	Lanes   []handoff.ID
 
 	// Log brings the other lanes along, so they can be searched for an id without another fetch.
@@ -95,8 +95,8 @@ type Place struct {
 // LocalHome is this repository as the home of its own handoffs.
 type LocalHome struct {
 	Repo   *refs.Repo
-	RepoID string   // "local:<32 hex>"
-	Paths  []string // other repo ids for it: "git+file://<path>"
+	RepoID string   // id of the repository: "local:<32 hex>"
+	Paths  []string // further ids of the repository: "git+file://<path>"
 }
 
 // IsLocal reports whether a home is this repository.

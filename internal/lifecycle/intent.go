@@ -40,11 +40,11 @@ type Recovery struct {
 }
 
 type intent struct {
-	Home  string      `json:"home"` // repo id
+	Home  string      `json:"home"` // repo id of the home
 	Edits []refs.Edit `json:"edits"`
 
-	path  string   // its file; "" if it is not written down
-	owner *os.File // the file, as this process has it
+	path  string   // path of the intent's file; "" if none was written
+	owner *os.File // the same file, held open and locked by this process
 }
 
 // begin writes the intent of a transaction that makes an inbox ref. The file is not synced: it
@@ -116,7 +116,7 @@ func (in Intents) left() []*intent {
 			continue
 		}
 		if json.Unmarshal(b, i) != nil {
-			i.forget() // cut off while it was written: nothing had begun
+			i.forget() // the write was cut off, and the transaction had not begun
 			continue
 		}
 		list = append(list, i)
@@ -236,7 +236,7 @@ func (rc *Recovery) fixRef(ctx context.Context, home Home, edit refs.Edit, forwa
 			return nil, err
 		}
 		return []refs.Edit{edit}, nil
-	case forward && isPlace && p.Kind == refs.KindInbox && edit.New != "": // it was moved, or another step ended it
+	case forward && isPlace && p.Kind == refs.KindInbox && edit.New != "": // already moved, or the handoff has ended
 		return nil, nil
 	case forward && now == edit.Old && edit.Old != edit.New:
 		return []refs.Edit{edit}, nil
@@ -293,7 +293,7 @@ func (rc *Recovery) commit(ctx context.Context, oid string) (*record.Commit, err
 	}
 	c, err := record.ParseCommit(o.Body)
 	if err != nil {
-		return nil, nil //nolint:nilerr // it is not ours
+		return nil, nil //nolint:nilerr // the commit is not one of githandoff
 	}
 	return c, nil
 }

@@ -24,7 +24,7 @@ type Keys struct {
 	// nobody trusts a key for being there. It may be nil.
 	Published func(sign.KID) (sign.PublicKey, bool)
 
-	strangers map[sign.KID]sign.PublicKey // the answers of Published; zero if it found none
+	strangers map[sign.KID]sign.PublicKey // results of Published; the zero key if it found none
 }
 
 // now returns the time of a record: whole seconds, UTC.
@@ -100,7 +100,7 @@ func (k *Keys) published(kid sign.KID) (public sign.PublicKey, ok bool) {
 	if k.strangers == nil {
 		k.strangers = map[sign.KID]sign.PublicKey{}
 	}
-	if len(k.strangers) < maxStrangers { // a lane full of unknown keys costs no more than this
+	if len(k.strangers) < maxStrangers { // limits the cost of a lane full of unknown keys
 		public, _ = k.Published(kid)
 		k.strangers[kid] = public
 	}

@@ -50,8 +50,8 @@ type laneWalk struct {
 	visit func(oid string, raw []byte) (bool, error)
 	n     int
 
-	asked int          // entries read one at a time, before reading ahead pays
-	line  *refs.Stream // of the next entries; nil until then
+	asked int          // number of entries read one at a time; after many, reading ahead pays
+	line  *refs.Stream // stream of the next entries; nil until reading ahead starts
 }
 
 // from walks until it meets one of the known commits. It reports whether to go on.
@@ -105,7 +105,7 @@ func (w *laneWalk) below(ctx context.Context, tip string, known map[string]bool)
 			return nil, err
 		}
 		parents := gitobj.Parents(o.Body)
-		slices.Reverse(parents) // the first one is read next
+		slices.Reverse(parents) // so that the first parent is read next
 		todo = append(todo, parents...)
 	}
 	return below, nil
@@ -238,7 +238,7 @@ func (l *Lanes) IDs(ctx context.Context, tip string, match func(handoff.ID) bool
 type indexed struct {
 	id   [29]byte
 	oid  [32]byte
-	size uint8 // bytes of oid
+	size uint8 // length of the object id in bytes
 }
 
 func (at *indexed) name() string { return hex.EncodeToString(at.oid[:at.size]) }
@@ -255,7 +255,7 @@ func (l *Lanes) index(ctx context.Context, tip string) ([]indexed, error) {
 			known = oid
 			return false, nil
 		}
-		joined = joined || len(gitobj.Parents(raw)) > 1 // the entries below are not in one piece
+		joined = joined || len(gitobj.Parents(raw)) > 1 // an earlier index covers one side of a join
 		added = append(added, indexOf(oid, raw))
 		return true, nil
 	})
@@ -272,7 +272,7 @@ func (l *Lanes) index(ctx context.Context, tip string) ([]indexed, error) {
 	for _, other := range l.indexes {
 		n += len(other)
 	}
-	if l.indexes == nil || n > maxLane { // not more entries than one lane may have
+	if l.indexes == nil || n > maxLane { // keep no more entries than one lane may have
 		l.indexes = map[string][]indexed{}
 	}
 	l.indexes[tip] = index
@@ -282,7 +282,7 @@ func (l *Lanes) index(ctx context.Context, tip string) ([]indexed, error) {
 // indexOf reads the handoff a raw commit claims to be about.
 func indexOf(oid string, raw []byte) indexed {
 	var at indexed
-	n, _ := hex.Decode(at.oid[:], []byte(oid)) // it was read by this id
+	n, _ := hex.Decode(at.oid[:], []byte(oid)) // cannot fail: the entry was read by this id
 	at.size = uint8(n)
 	copy(at.id[:], record.IDOf(raw))
 	return at
@@ -291,7 +291,7 @@ func indexOf(oid string, raw []byte) indexed {
 // keptEntries remembers entries of lanes by object id: the last few mebibytes read.
 type keptEntries struct {
 	byOID map[string]*refs.Object
-	size  int // bytes
+	size  int // size of the objects in bytes
 }
 
 const maxKept = 4 << 20

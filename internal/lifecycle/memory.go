@@ -20,13 +20,13 @@ import (
 // not make it forget them. There is one line for each receipt, "<jti> <digest> <id>". The empty
 // UsedTokens remembers nothing.
 type UsedTokens struct {
-	Path string // <common git dir>/githandoff/used
+	Path string // path of <common git dir>/githandoff/used
 }
 
 // The newest lines are kept, few enough to be read faster than a hub can be asked. Tokens live
 // 7 days at most.
 const (
-	maxUsed  = 8192 // lines
+	maxUsed  = 8192 // most lines of the file
 	keptUsed = maxUsed / 2
 )
 
@@ -51,7 +51,7 @@ func (u UsedTokens) note(s *State) {
 	if u.Path == "" || s == nil || s.Receipt == nil || s.Offer == nil || s.Offer.Token == "" {
 		return
 	}
-	unlock, err := private.Lock(context.Background(), u.Path+".lock") // which is held for one write
+	unlock, err := private.Lock(context.Background(), u.Path+".lock") // the lock is held for one write
 	if err != nil {
 		return
 	}
@@ -99,14 +99,14 @@ const ClockSkew = obo.ClockSkew
 // its own date: the writer of the other one could not see it. Second, a lease in it ends a day
 // after this time. The empty Ahead remembers nothing.
 type Ahead struct {
-	Path string // <common git dir>/githandoff/ahead
+	Path string // path of <common git dir>/githandoff/ahead
 
-	since map[string]time.Time // nil until it was read
+	since map[string]time.Time // nil until the file is read
 }
 
 // Limits of the memory. Only entries by trusted keys get there, and the newest are kept.
 const (
-	maxAhead  = 4096 // lines
+	maxAhead  = 4096 // most lines of the file
 	keptAhead = maxAhead / 2
 )
 
@@ -120,7 +120,7 @@ func (a *Ahead) seen(oid string) time.Time {
 		return time.Time{}
 	}
 	b, _ := os.ReadFile(a.Path)
-	for line := range strings.Lines(string(b)) { // unreadable lines are skipped
+	for line := range strings.Lines(string(b)) { // skip lines that cannot be read
 		oid, at, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if t, err := handoff.ParseTime(at); err == nil && a.since[oid].IsZero() {
 			a.since[oid] = t

@@ -19,15 +19,15 @@ import (
 
 // Payload is a signed handoff, ready to be offered at its home.
 type Payload struct {
-	Envelope *handoff.Envelope // an outline if Unread is set
-	Unread   error             // the payload was read back and is sealed for others
+	Envelope *handoff.Envelope // only an outline if Unread is set
+	Unread   error             // the error of opening a payload that is sealed for others; else nil
 	Sealed   bool
 	Record   record.Record
-	Agent    string // inbox: the target agent, or handoff.Nobody
+	Agent    string // inbox of the handoff: the target agent, or handoff.Nobody
 	Commit   *refs.Object
 	Objects  []*refs.Object // blobs, trees and the commit
 
-	mail string // of the commit's author: one that is read back may bear a person's
+	mail string // mail address of the commit's author; a payload read back may have a person's
 }
 
 // Sealing returns the same author, but with payloads sealed for the keys of their agents.
@@ -199,14 +199,14 @@ const (
 	envelopeName = "handoff.json"
 	oboName      = "obo"
 
-	maxTree = 4096 // bytes: an entry is about 40
+	maxTree = 4096 // limit of a tree in bytes; an entry has about 40
 )
 
 // payloadTree is the tree of a payload commit, by the object ids in it.
 type payloadTree struct {
 	envelope string
-	sealed   bool   // the envelope is
-	obo      string // tree of the tokens; "" where there are none
+	sealed   bool   // whether the envelope is sealed
+	obo      string // tree of the tokens; "" if there are none
 }
 
 // parsePayloadTree accepts exactly what encodePayloadTree writes.
@@ -289,7 +289,7 @@ func (by *Author) tokenObjects(links []obo.SignedToken) ([]*refs.Object, error) 
 const (
 	sealedName = "handoff.json.pgp"
 
-	maxSealed = handoff.MaxEnvelope + sign.SealOverhead // bytes
+	maxSealed = handoff.MaxEnvelope + sign.SealOverhead // limit in bytes
 )
 
 // unseal decrypts the envelope of a handoff with the author's key.

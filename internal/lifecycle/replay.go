@@ -39,7 +39,7 @@ func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *E
 	if entry.Dispute == nil {
 		entry.Dispute = rd.checkInbox(s, entry)
 	}
-	_, undecided := errors.AsType[*sign.UnknownKeyError](entry.Dispute) // nobody here decided about the key
+	_, undecided := errors.AsType[*sign.UnknownKeyError](entry.Dispute) // the key is unknown here
 	if s.UndecidedEnd == nil && undecided && entry.Record().Event.Receipt() {
 		s.UndecidedEnd = entry
 	}
@@ -60,7 +60,7 @@ func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *E
 // apply changes the state by the record of a valid entry.
 func (s *State) apply(r *record.Record) {
 	if r.Event == record.Joined || r.Event == record.Offered && s.Offer != nil {
-		return // a repeated offer changes nothing
+		return // a join and a repeated offer do not change the state
 	}
 	if r.At.After(s.newest) {
 		s.newest = r.At
@@ -171,7 +171,7 @@ type Entry struct {
 	// is judged without it.
 	Early bool
 
-	signature *signatureCheck // nil while it was not checked
+	signature *signatureCheck // result of checking the signature; nil until it is checked
 }
 
 // Record returns the content of the entry.
@@ -253,11 +253,11 @@ func (rd *Reader) checkInbox(s *State, entry *Entry) error {
 		if sameRecord(link.Commit, entry.Commit) {
 			continue
 		}
-		if _, err := rd.Keys.SignerOf("commit "+link.OID, link.Commit); err == nil { // by the key that it names
+		if _, err := rd.Keys.SignerOf("commit "+link.OID, link.Commit); err == nil { // signed by the key that it names
 			return denied(fault.Disputed, "%s by %s differs between its lane and the inbox", r.Event, r.Actor)
 		}
 	}
-	return nil // otherwise the inbox ref is refused by itself
+	return nil // any other commit is refused with the inbox ref
 }
 
 // marked returns the commits of an inbox ref by their marks. Anybody can put many commits with one

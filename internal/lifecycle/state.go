@@ -30,31 +30,31 @@ const (
 // read.
 type State struct {
 	ID      handoff.ID
-	Agent   string // inbox it stands in; "" if none
+	Agent   string // inbox in which the handoff is; "" if none
 	Tip     string // object id of the inbox ref; "" if none
 	LaneTip string // object id of the lane; "" if none
 	Chain   []Link // payload commit first, up to the last commit named in the lane
 	Entries []*Entry
 
-	Offer        *record.Record // of its offer
+	Offer        *record.Record // record of its offer
 	Payload      string         // object id of the payload commit, from the lane
-	To           string         // inbox it belongs in by now
-	Claim        *record.Record // of its holder's claim; nil while open
-	Lease        time.Time      // end of the claim
-	Receipt      *record.Record // of the entry ending it
-	Revoked      *record.Record // of the entry revoking it and its token
+	To           string         // inbox in which the handoff belongs now
+	Claim        *record.Record // record of the holder's claim; nil while open
+	Lease        time.Time      // end of the holder's lease
+	Receipt      *record.Record // record of the entry that ended it
+	Revoked      *record.Record // record of the entry that revoked it and its token
 	Dispute      error          // first invalid entry
-	UndecidedEnd *Entry         // first receipt by a key nobody here decided about
-	Early        error          // first entry not valid yet, or overtaken
+	UndecidedEnd *Entry         // first receipt by a key unknown here
+	Early        error          // first entry that is not valid yet, or was overtaken
 
-	parent     bool              // loaded to judge the offer of its child; its own offer cannot be that of a return handoff
+	parent     bool              // loaded to judge its child's offer, so its own offer may not be that of a return handoff
 	chainErr   error             // why commits of the inbox ref are not in Chain
-	otherChain []Link            // the commits of an inbox ref that does not lead to the payload
-	tips       map[string]string // object id of its ref, by inbox; only inboxes already read
-	newest     time.Time         // of the valid entries
-	named      []naming          // children named by holders
-	finish     fault.Hint        // how the offer of an unlogged handoff is finished
-	links      map[mark][]*Link  // see [Reader.marked]
+	otherChain []Link            // commits of an inbox ref that does not lead to the payload
+	tips       map[string]string // ids of inbox refs by agent; only inboxes already read
+	newest     time.Time         // time of the newest valid entry
+	named      []naming          // children that holders named
+	finish     fault.Hint        // hint that leads to the log of an unlogged offer
+	links      map[mark][]*Link  // commits of Chain by their marks; see [Reader.marked]
 }
 
 // Link is one commit of an inbox ref.
@@ -235,7 +235,7 @@ func (rd *Reader) readInboxes(ctx context.Context, namespace refs.Namespace, s *
 			continue
 		}
 		o, err := rd.Repo.Read(ctx, namespace.Inbox(agent, s.ID), record.MaxCommit)
-		large := fault.Is(err, fault.TooLarge) // it is no commit of ours, and is not read
+		large := fault.Is(err, fault.TooLarge) // an object that is too large is no commit of githandoff, and is not read
 		if err != nil && !large {
 			return err
 		}
@@ -279,7 +279,7 @@ func (s *State) Err() error {
 	case Disputed:
 		why := s.Dispute.Error()
 		if cause, ok := errors.AsType[*fault.Error](s.Dispute); ok {
-			if s.Offer == nil { // nothing counts: the offer itself is wrong
+			if s.Offer == nil { // the offer itself is invalid
 				named := denied(cause.Reason, "handoff %s: %s", s.ID, cause.Message)
 				named.Hints = cause.Hints
 				return named

@@ -102,7 +102,7 @@ func (vr *Verifier) authorize(ctx context.Context, home Home, v *Verified, opt O
 		v.token = token
 		return nil
 	case status.down != nil && opt.fenced:
-		return status.down // the step is kept for later, not refused
+		return status.down // keep the step for later, because the home cannot be asked now
 	case fault.Is(err, fault.Expired):
 		err = fault.As(err).WithHints(fault.Fact("ask the person who lent the authority to issue it again, with githandoff obo issue %s", env.ID))
 	case fault.Is(err, fault.StatusUnknown):
@@ -123,7 +123,7 @@ func (vr *Verifier) chainContext(ctx context.Context, v *Verified, status *chain
 	env, offer := v.envelope, v.Offer()
 	agent := v.state.To
 	if agent == handoff.Nobody && env.Target.Agent != nil {
-		agent = *env.Target.Agent // its agent, once decided
+		agent = *env.Target.Agent // the agent that a decided handoff is for
 	}
 	return obo.VerifyContext{
 		Now: vr.Keys.now(), Keys: pinned{vr.Keys.Trust}, HomeIs: status.home.Is,
@@ -140,7 +140,7 @@ func ancestors(env *handoff.Envelope) []handoff.ID {
 		ids = append(ids, a.ID)
 	}
 	if env.Parent != "" && (len(ids) == 0 || ids[0] != env.Parent) {
-		return []handoff.ID{env.Parent} // a lineage not leading to it says nothing
+		return []handoff.ID{env.Parent} // a lineage that does not end at the parent proves nothing
 	}
 	return ids
 }
@@ -164,13 +164,13 @@ func (v *Verified) bind(token *obo.VerifiedToken) error {
 // chainStatus asks the homes of a chain's handoffs what became of them, the first one first.
 type chainStatus struct {
 	verifier *Verifier
-	home     Home   // of the last one
-	state    *State // of the last one, loaded from there
+	home     Home   // home of the last handoff
+	state    *State // state of the last handoff at that home
 	opt      Options
-	ids      []handoff.ID // the last one's and those above it, as far as known
-	down     error        // why that home could not be asked
+	ids      []handoff.ID // the last handoff and those above it, as far as known
+	down     error        // error of asking the home of the last handoff; nil if it answered
 
-	unnamed []fault.Hint // how to name homes without a name here
+	unnamed []fault.Hint // hints at how to name homes that have no name here
 
 	claims []*obo.Claims
 	states []*State
@@ -188,7 +188,7 @@ func (c *chainStatus) revoked(ctx context.Context, claims *obo.Claims) (bool, er
 			continue
 		}
 		there, herr := c.verifier.HomeOf(ctx, id)
-		if herr != nil { // no way leads there: its home may be another one
+		if herr != nil { // id cannot be reached; the home may be another of the audience
 			if f := fault.As(herr); f != nil {
 				c.unnamed = append(c.unnamed, f.Hints...)
 			}
@@ -235,7 +235,7 @@ func (c *chainStatus) issued(ctx context.Context, home Home, claims *obo.Claims)
 		return nil, err
 	}
 	s := c.state
-	if home != c.home || id != s.ID || tip != s.LaneTip { // else all was judged already
+	if home != c.home || id != s.ID || tip != s.LaneTip { // otherwise the state is that of the verified handoff
 		s = &State{ID: id, LaneTip: tip}
 		if err := vr.Reader.replay(ctx, home, s); err != nil {
 			return nil, err

@@ -66,7 +66,7 @@ type Verifier struct {
 	Repo   *refs.Repo
 	Keys   *Keys
 	Reader *Reader
-	Author *Author // its key opens sealed envelopes
+	Author *Author // author whose key opens sealed envelopes
 	Used   UsedTokens
 
 	// HomeOf finds the home with a repo id, to ask it about the tokens above the last one of
@@ -145,7 +145,7 @@ func (vr *Verifier) verifyChain(ctx context.Context, home Home, s *State) (sign.
 	}
 	for i, link := range s.Chain {
 		if i > 0 && early[markOf(link.Commit.Record)] && link.Commit.Record.Previous == s.Chain[i-1].OID {
-			continue // an early step has no part in the claim or the output
+			continue // an early step counts neither for the claim nor for the result
 		}
 		key, err := vr.checkLink(s, i, logged)
 		if err == nil && i == 0 {
@@ -253,7 +253,7 @@ func (vr *Verifier) open(ctx context.Context, s *State) (*Verified, error) {
 func (v *Verified) checkPlace(home Home) error {
 	env, offer, to := v.envelope, v.Offer(), InboxOf(v.envelope)
 	switch {
-	case v.raw == nil: // an unopened envelope has only its trailers
+	case v.raw == nil: // of a sealed envelope, only the trailers can be read
 	case env.ID != v.state.ID, env.Source.Agent != offer.From, env.Task != offer.Task, env.Parent != offer.Parent, env.Status != offer.Status,
 		env.Counts() != offer.Counts, onFailure(env) != offer.OnFailure:
 		return denied(fault.HandoffMismatch, "the envelope of %s and its trailers differ", v.state.ID)
@@ -263,7 +263,8 @@ func (v *Verified) checkPlace(home Home) error {
 		return denied(fault.HandoffMismatch, "the envelope of %s and its trailers expire at different times", v.state.ID)
 	}
 	switch {
-	case v.state.Agent != v.state.To && v.state.Agent != handoff.Nobody: // which it may have left already
+	// A decided handoff may still be in the inbox of undecided ones.
+	case v.state.Agent != v.state.To && v.state.Agent != handoff.Nobody:
 		return denied(fault.AudienceMismatch, "handoff %s is for %s, but it is in the inbox of %s", v.state.ID, v.state.To, v.state.Agent)
 	case env.Target.Repo != "" && !home.Is(env.Target.Repo):
 		return denied(fault.AudienceMismatch, "handoff %s is for the repository %s", v.state.ID, untrusted.Place(env.Target.Repo))

@@ -24,7 +24,7 @@ func (vr *Verifier) WorkOf(ctx context.Context, s *State) *handoff.Work {
 	}
 	env, err := vr.LoadUnverified(ctx, s)
 	if err != nil {
-		return nil // sealed for others, which carries none, or malformed, which nobody took
+		return nil // a sealed payload has no snapshot, and a malformed one was never taken
 	}
 	return env.Work
 }
@@ -35,7 +35,7 @@ func WorkAt(ctx context.Context, repo *refs.Repo, tip string) (*handoff.Work, er
 	o, err := repo.Read(ctx, tip+":"+envelopeName, handoff.MaxEnvelope)
 	switch {
 	case fault.CodeOf(err) == fault.Denied:
-		return nil, nil // it is refused for its size wherever it is read
+		return nil, nil // a payload that is too large is refused wherever it is read
 	case err != nil || o == nil || o.Type != "blob" || !bytes.Contains(o.Body, []byte(`"work":{`)):
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (rc *Recovery) fixWork(ctx context.Context, home Home, edit refs.Edit, forw
 	case !forward && edit.New != "" && now == edit.New:
 		s, err := rc.Reader.Load(ctx, home, Place{Agent: p.Agent, ID: p.ID})
 		if err != nil || s.Offer != nil && s.To == p.Agent {
-			return nil, err // the same step was taken again since
+			return nil, err // the same step was taken again meanwhile
 		}
 		return []refs.Edit{{Ref: edit.Ref, Old: edit.New}}, nil
 	}

@@ -23,7 +23,7 @@ type argument struct {
 // accept them.
 type kind struct {
 	schema string
-	want   string // the same in words
+	want   string // the schema in words
 	fits   func(value any) bool
 }
 

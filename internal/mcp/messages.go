@@ -23,8 +23,8 @@ type messages struct {
 	in     *bufio.Reader
 	body   io.Closer
 	out    io.Writer
-	rest   []byte // of a message read in part
-	single bool   // the version of the protocol has no batches
+	rest   []byte // rest of a message of which a part was read
+	single bool   // whether the version of the protocol has no batches
 	asked  *requests
 }
 
@@ -68,7 +68,7 @@ func (m *messages) line() ([]byte, error) {
 		refused = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "this version of the protocol has no batches: send one message on each line"}
 	default:
 		m.meet(trimmed)
-		if !m.asked.note(all, trimmed[0] == '[') { // the answer must not be taken for that of the other
+		if !m.asked.note(all, trimmed[0] == '[') { // otherwise the answer could be taken for that of the first request
 			trimmed, refused = nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "two requests have the same id, and the first has no answer yet"}
 		}
 	}
@@ -146,7 +146,7 @@ func check(line []byte) ([]jsonrpc.Message, *jsonrpc.Error) {
 	}
 	all := []json.RawMessage{line}
 	if line[0] == '[' {
-		all = nil // else the first message is decoded into the bytes of the line
+		all = nil // a nil slice, so that Unmarshal does not overwrite the bytes of the line
 		if err := json.Unmarshal(line, &all); err != nil || len(all) == 0 {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the batch is empty"}
 		}

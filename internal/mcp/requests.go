@@ -12,14 +12,14 @@ import (
 type requests struct {
 	mu   sync.Mutex
 	open map[jsonrpc.ID]*request
-	all  sync.WaitGroup // until the answers are written
+	all  sync.WaitGroup // done when all answers are written
 }
 
 func newRequests() *requests { return &requests{open: map[jsonrpc.ID]*request{}} }
 
 type request struct {
-	batch     bool // its answer is a part of another line
-	cancelled bool // the client waits for no answer
+	batch     bool // the answer is a part of a batch
+	cancelled bool // the client does not wait for the answer
 }
 
 // note keeps the requests of a line, and the cancelled ones. It returns false, and keeps nothing, if a

@@ -35,16 +35,16 @@ type Worker interface {
 // a sender's text.
 type Inbox struct {
 	Agent   string    `json:"agent"`
-	Waiting []Waiting `json:"waiting"`          // the oldest
-	More    int       `json:"more,omitempty"`   // waiting besides
-	Held    []Held    `json:"held"`             // by this worktree
-	Unread  []string  `json:"unread,omitempty"` // repositories not asked, and why
+	Waiting []Waiting `json:"waiting"`          // the oldest offers
+	More    int       `json:"more,omitempty"`   // number of further offers
+	Held    []Held    `json:"held"`             // claims of this worktree
+	Unread  []string  `json:"unread,omitempty"` // repositories that were not asked, and why
 }
 
 // Waiting is one offer.
 type Waiting struct {
 	ID      string `json:"id"`
-	From    string `json:"from,omitempty"` // empty for a name not trusted here
+	From    string `json:"from,omitempty"` // empty if the name is not trusted here
 	Task    string `json:"task,omitempty"`
 	At      string `json:"at"`
 	Expires string `json:"expires,omitempty"`
@@ -97,7 +97,7 @@ type Give struct {
 type Given struct {
 	ID    string   `json:"id"`
 	State string   `json:"state"`
-	Notes []string `json:"notes,omitempty"` // advice, for instance if nobody here knows the agent
+	Notes []string `json:"notes,omitempty"` // advice, such as that no agent of this name is known here
 }
 
 // instructions is all that a model sees of the server until it looks for a tool.
@@ -164,7 +164,7 @@ func newServer(w Worker, version string) *mcp.Server {
 			{"files", paths()},
 			{"scope", texts()},
 		},
-		mcp.ToolAnnotations{DestructiveHint: new(false)}, // repeated with a task alone it is one handoff
+		mcp.ToolAnnotations{DestructiveHint: new(false)}, // not idempotent without a task
 		func(ctx context.Context, a Give) (any, error) { return w.Give(ctx, a) }, "to", "goal")
 	return s
 }

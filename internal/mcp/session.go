@@ -22,7 +22,7 @@ type transport struct {
 
 	asked     *requests
 	patience  time.Duration
-	interrupt func() // the calls that are under way
+	interrupt func() // interrupts the calls under way
 }
 
 // Connect implements mcp.Transport.
@@ -60,7 +60,7 @@ func (s *session) wait() {
 	defer time.AfterFunc(s.transport.patience, s.transport.interrupt).Stop()
 	select {
 	case <-answered:
-	case <-s.closed: // a session that is closed sends no answers
+	case <-s.closed: // a closed session sends no answers
 	}
 }
 

@@ -163,7 +163,7 @@ var mutants = []mutant{
 	}
 	if logged`, `	if logged`, "./internal/guard -run TestUnlogged"),
 	without("a staged child waits for its parent's receipt", "internal/outbox/outbox.go",
-		`		return false, nil // the reroute was cut off: it is to be repeated`,
+		`		return false, nil // the reroute was interrupted, and must be repeated`,
 		`		return true, nil`, inStress+"TestStagedChildWaitsForItsReroute"),
 	// Beside gc.
 	without("a pack is kept while a gc runs", "internal/refs/keep.go",

@@ -28,7 +28,7 @@ var ofRecords = []mutant{
 	without("a lane entry is the record of its inbox commit", "internal/lifecycle/replay.go",
 		`if sameRecord(link.Commit, entry.Commit) {`, `if true {`, inLifecycle+"TestOneRecordTwice"),
 	without("only the key of an entry can dispute it from the inbox", "internal/lifecycle/replay.go",
-		`; err == nil { // by the key`, `; true || err == nil { // by the key`, inLifecycle+"TestOneRecordTwice"),
+		`; err == nil { // signed by`, `; true || err == nil { // signed by`, inLifecycle+"TestOneRecordTwice"),
 	without("an audit compares lanes with inboxes", "internal/app/audit/compare.go",
 		`return at.ref
 			case`, `return ""

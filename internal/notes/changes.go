@@ -10,14 +10,14 @@ import (
 
 // Limits of a foreign tree of notes.
 const (
-	maxTrees = 64 << 20 // bytes of tree objects, about 400,000 notes
-	treeCost = 512      // additional bytes counted for each of them, for the question to git
+	maxTrees = 64 << 20 // limit of all tree objects in bytes, about 400,000 notes
+	treeCost = 512      // bytes added for each tree, for the request to git
 )
 
 // Change is a note with different content in two trees.
 type Change struct {
 	Target string
-	Blob   string // as it is now, at one of its places; "" where it is gone
+	Blob   string // blob of the note now, at one of its places; "" if the note is gone
 }
 
 // Changes visits the notes in which the tree after ("" for none) differs from the tree before, in
@@ -51,8 +51,8 @@ func Batches(ctx context.Context, r Reader, before, after string, n int, visit f
 type changes struct {
 	t             *walk
 	visit         func(Change) error
-	before, after map[string]bool // the trees read on each side
-	size          int             // of these in bytes
+	before, after map[string]bool // ids of the trees read on each side
+	size          int             // size of these trees in bytes, with treeCost for each
 }
 
 func (c *changes) walk(ctx context.Context, prefix, before, after string) error {

@@ -18,7 +18,7 @@ type ParsedLine struct {
 	ID     handoff.ID
 	From   string
 	To     string
-	Digest string // "sha256:" and hex, of the envelope
+	Digest string // digest of the envelope: "sha256:" and hex
 }
 
 const arrow = "→"
@@ -89,7 +89,7 @@ func parsed(body []byte) []string {
 	var lines []string
 	for line := range bytes.Lines(body) {
 		if len(line) > maxLine || len(line) < minLine {
-			continue // not worth a look
+			continue // no line of githandoff has this length
 		}
 		l := string(bytes.TrimSuffix(line, []byte("\n")))
 		if _, err := ParseLine(l); err == nil {

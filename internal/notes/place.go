@@ -90,7 +90,7 @@ func (d *directory) sort(left int, touched map[string]bool) (here []*note, down 
 		}
 		down[dir] = append(down[dir], &note{name: name[2:], blobs: n.blobs, lines: n.lines, set: n.set})
 	}
-	for _, n := range gone { // it may lie below as well
+	for _, n := range gone { // a removed note may also be in a subdirectory
 		if dir := n.name[:2]; len(d.subtrees[dir]) > 0 {
 			down[dir] = append(down[dir], &note{name: n.name[2:], set: true})
 		}

@@ -65,10 +65,10 @@ func (t *walk) object(ctx context.Context, oid, want string) ([]byte, error) {
 
 // note is the state of one target's note in one directory.
 type note struct {
-	name  string   // the digits left, lower case
-	blobs []string // the blobs of the note: more than one for a target with several
-	lines []string // of the new note
-	set   bool     // it becomes exactly lines; without lines it is removed
+	name  string   // remaining digits of the target, lower case
+	blobs []string // blobs of the note; several if the tree has several notes of one target
+	lines []string // lines of the new note
+	set   bool     // the note is replaced by lines, or removed without any
 }
 
 // content reads a note: its well-formed lines, sorted, each once. A blob that is too large for a
@@ -90,9 +90,9 @@ func (t *walk) content(ctx context.Context, n *note) ([]string, error) {
 
 // directory is one directory of notes, or several directories of the same name that count as one.
 type directory struct {
-	trees    [][]byte                    // raw
-	notes    map[string]*note            // by the digits left
-	subtrees map[string][]string         // trees by two lower-case digits
+	trees    [][]byte                    // raw trees
+	notes    map[string]*note            // notes by the remaining digits
+	subtrees map[string][]string         // ids of subtrees, by two lower-case digits
 	others   map[string]gitobj.TreeEntry // entries that are not notes, by name
 }
 

@@ -30,7 +30,7 @@ type Keys interface {
 
 // RootPowers limit the first tokens of a root key.
 type RootPowers struct {
-	Principals []string   // it speaks for
+	Principals []string   // principals that the key speaks for
 	Limits     [][]string // max_scope lists; a scope must be within each
 }
 
@@ -39,15 +39,15 @@ type RootPowers struct {
 type VerifyContext struct {
 	Now    time.Time
 	Keys   Keys
-	HomeIs func(repoID string) bool // does the home answer to this repo id?
+	HomeIs func(repoID string) bool // whether the home answers to this repo id
 
 	// From the verified envelope and its record.
 	Handoff   handoff.ID
-	Digest    string       // of the stored envelope blob, see handoff.Digest
-	JTI       string       // obo.jti
-	Agent     string       // in whose inbox it is
-	Ancestors []handoff.ID // parent, its parent, …, as far as the lineage goes
-	Principal string       // who, of a Handoff-Principal with (token); "": not said
+	Digest    string       // digest of the stored envelope blob; see handoff.Digest
+	JTI       string       // JTI in the envelope's member obo
+	Agent     string       // agent in whose inbox the handoff is
+	Ancestors []handoff.ID // parent, its parent and so on, as far as the lineage goes
+	Principal string       // principal in a Handoff-Principal with "(token)"; "" if there is none
 
 	// Revoked looks at the home for an entry, by root or by the issuer, that revokes the token. An
 	// error is status_unknown, and so is a nil function, which stands for a home that this command

@@ -22,11 +22,11 @@ const (
 
 // Limits.
 const (
-	MaxToken     = 16384 // bytes of one token
-	MaxSignature = 16384 // bytes of its armored signature
-	MaxLinks     = 4     // tokens of a chain
-	maxKeys      = 16    // of cnf
-	maxAudience  = 16    // repo ids
+	MaxToken     = 16384 // size of one token, in bytes
+	MaxSignature = 16384 // size of a token's armored signature, in bytes
+	MaxLinks     = 4     // tokens in a chain
+	maxKeys      = 16    // keys in cnf
+	maxAudience  = 16    // repo ids in aud
 	MaxScopes    = 64
 
 	// MaxLifetime bounds exp - iat; DefaultLifetime is the lifetime given by Issue.
@@ -41,16 +41,16 @@ const (
 type Claims struct {
 	Type         string       `json:"typ"`
 	JTI          string       `json:"jti"` // see NewJTI
-	Issuer       string       `json:"iss"` // kid of the signing key
+	Issuer       string       `json:"iss"` // key id of the issuer, who signs the token
 	Subject      string       `json:"sub"` // the principal, user:alice@example.com
 	Actor        Actor        `json:"act"`
 	Confirmation Confirmation `json:"cnf"`
 	Audience     []string     `json:"aud"`   // repo ids, sorted
 	Scope        []string     `json:"scope"` // see Scope; sorted
 	IssuedAt     int64        `json:"iat"`   // Unix seconds, like ExpiresAt
-	ExpiresAt    int64        `json:"exp"`   // the first second after its validity
+	ExpiresAt    int64        `json:"exp"`   // first second at which the token is not valid
 	Handoff      HandoffRef   `json:"handoff"`
-	MaxDepth     int          `json:"del_max_depth"`      // how many tokens may follow
+	MaxDepth     int          `json:"del_max_depth"`      // number of tokens that may follow in the chain
 	ParentHash   string       `json:"par_hash,omitempty"` // hex SHA-256 of the parent's bytes
 }
 
@@ -68,7 +68,7 @@ type Confirmation struct {
 // HandoffRef names the one handoff of a token.
 type HandoffRef struct {
 	ID     handoff.ID `json:"id"`
-	SHA256 string     `json:"sha256"` // hex, of the stored envelope blob
+	SHA256 string     `json:"sha256"` // hex digest of the stored envelope blob
 }
 
 // Decode reads the bytes of a token and accepts only the output of Encode. It checks the

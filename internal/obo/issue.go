@@ -12,15 +12,15 @@ import (
 // Params has the contents of a new token. Lists may be in any order.
 type Params struct {
 	JTI    string // from NewJTI; the envelope names it
-	Issuer string // kid of the signing key
-	Agent  string // who receives it
+	Issuer string // key id of the issuer
+	Agent  string // agent that receives the token
 	Keys   []string
 
 	Handoff handoff.ID
-	Digest  string // of the stored envelope blob, see handoff.Digest
+	Digest  string // digest of the stored envelope blob; see handoff.Digest
 
 	IssuedAt  time.Time
-	ExpiresAt time.Time // zero: DefaultLifetime on, but never after the parent's
+	ExpiresAt time.Time // zero for DefaultLifetime from now, but never after the parent's
 
 	// Attenuate replaces an empty one by the parent's.
 	Principal string

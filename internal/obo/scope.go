@@ -16,8 +16,8 @@ const maxScope = 4096
 // Scope is one permission: an action, and a pattern of its targets. The grammar
 // is in the package comment. The zero Scope covers nothing.
 type Scope struct {
-	action []string // dotted words, the last may be "*"
-	target []string // segments between slashes, likewise; nil: whatever it is
+	action []string // dotted words; the last may be "*"
+	target []string // segments between slashes; the last may be "*"; nil for any target
 }
 
 // ParseScope reads a scope. A text outside the grammar is refused with the code fault.Invalid

@@ -66,7 +66,7 @@ func KeptError(err error, id handoff.ID) error {
 		return err
 	}
 	kept := Kept(f, "the handoff waits in the outbox")
-	if f.Reason == fault.ObjectFormat { // no sync from this clone can send it
+	if f.Reason == fault.ObjectFormat { // no sync of this clone can send the handoff
 		return fault.As(kept).WithHints(append(slices.Clone(f.Hints), fault.Run("githandoff", "revoke", string(id)).Because("withdraws it"))...)
 	}
 	return kept
@@ -81,7 +81,7 @@ func Kept(f *fault.Error, what string) error {
 	if f.Code == fault.Interrupted {
 		sync = fault.Run("githandoff", "sync").Because("sends it")
 	}
-	known := len(f.Hints) > 0 && f.Hints[0].Run == nil // what the account or the hub lacks
+	known := len(f.Hints) > 0 && f.Hints[0].Run == nil // the hint states what the account or the hub lacks
 	if f.Reason == fault.RemoteUnavailable && !known {
 		k.Hints = []fault.Hint{
 			fault.Run("githandoff", "sync").Because("sends it, once the hub is back"),
@@ -199,7 +199,7 @@ func (o *Outbox) Ready(ctx context.Context, id handoff.ID) (bool, error) {
 		return false, err
 	}
 	if s.Receipt == nil {
-		return false, nil // the reroute was cut off: it is to be repeated
+		return false, nil // the reroute was interrupted, and must be repeated
 	}
 	there, err := o.Engine.Reader.Load(ctx, home, st.Child)
 	if err != nil {

@@ -184,7 +184,7 @@ func agentName(n *yaml.Node) error {
 	return nil
 }
 
-const maxWord = 128 // bytes
+const maxWord = 128 // length in bytes
 
 func word(n *yaml.Node) error {
 	switch s := n.Value; {

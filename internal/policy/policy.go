@@ -34,9 +34,9 @@ type Agent struct {
 
 // Route says who goes on when an agent is blocked for a reason.
 type Route struct {
-	Agent   string // or "*"
-	Reason  string // or "*"
-	To      string // or Human
+	Agent   string // agent name, or "*" for any
+	Reason  string // reason, or "*" for any
+	To      string // agent name, or Human
 	Clarify bool
 }
 

@@ -50,7 +50,7 @@ func CheckTree(dir string, owners ...uint32) error {
 	}
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return nil // what cannot be read is not believed either
+		return nil // what this user cannot read is not trusted either
 	}
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ var newFile = os.CreateTemp
 func keepsModes(dir string) bool {
 	f, err := newFile(dir, ".githandoff-*")
 	if err != nil {
-		return true // a chmod may do
+		return true // chmod may still help
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
@@ -156,7 +156,7 @@ func checkAbove(base, home string) error {
 		if info.Mode()&fs.ModeSymlink != 0 {
 			behind, err := filepath.EvalSymlinks(base)
 			if err != nil {
-				return nil //nolint:nilerr // it leads nowhere: nothing is there to be believed
+				return nil //nolint:nilerr // the link leads nowhere, so there is nothing to trust
 			}
 			realHome, err := filepath.EvalSymlinks(home)
 			if err != nil {

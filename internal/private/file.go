@@ -148,9 +148,9 @@ func Lock(ctx context.Context, path string) (func(), error) {
 
 // The variables for the places of this user's files.
 const (
-	Data   = "XDG_DATA_HOME"   // of the keys
-	Config = "XDG_CONFIG_HOME" // of the trust list
-	State  = "XDG_STATE_HOME"  // of the record of setup
+	Data   = "XDG_DATA_HOME"   // directory of the keys
+	Config = "XDG_CONFIG_HOME" // directory of the trust list
+	State  = "XDG_STATE_HOME"  // directory of the record of setup
 )
 
 // Dir returns the directory "githandoff" at a place: Data, Config or State. It need not exist; where

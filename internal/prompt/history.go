@@ -12,12 +12,12 @@ import (
 
 // PastTask is an ended handoff, as a history tells it.
 type PastTask struct {
-	Task     string // its task, or its id
+	Task     string // task of the handoff, or its id
 	Phase    string // "Succeeded" or "Failed"
 	Who      string // id, sender and receiver of the handoff; "" in a template
 	At       time.Time
 	Results  map[string]string
-	Duration string // as 1m02s
+	Duration string // duration, such as 1m02s
 }
 
 // History writes one block for each, in the given order, without a newline at

@@ -11,10 +11,10 @@ import (
 
 // A template may come from a foreign repository. Its output and its running time are bounded.
 const (
-	maxOutput = 1 << 20  // bytes of a prompt, and of the output of one function
-	maxMade   = 64 << 20 // bytes of the output of all functions
-	maxSteps  = 100_000  // turns of loops, and uses of templates
-	maxWidth  = 4        // digits of a width or a precision
+	maxOutput = 1 << 20  // size of a prompt, and of the output of one function, in bytes
+	maxMade   = 64 << 20 // size of the output of all functions, in bytes
+	maxSteps  = 100_000  // passes through loops, and uses of templates
+	maxWidth  = 4        // digits of a width or precision in a format
 )
 
 // limitError ends a template running for too long.

@@ -20,7 +20,7 @@ type Input struct {
 
 // Dependency is one earlier piece of work.
 type Dependency struct {
-	Handoff *Handoff // nil: it left none
+	Handoff *Handoff // nil if the work left none
 	Results map[string]string
 	Outputs []string
 }
@@ -28,7 +28,7 @@ type Dependency struct {
 // Handoff is the part of an envelope quoted by templates.
 type Handoff struct {
 	Summary string
-	Detail  *string // nil: it is not known any more
+	Detail  *string // nil if the detail is not known any more
 	Data    map[string]string
 }
 
@@ -103,7 +103,7 @@ type Prompt struct {
 // running time of a template are bounded (too_large). Refusals have the code [fault.Invalid].
 func Render(name, text string, in Input, fence func(string) (string, error)) (*Prompt, error) {
 	text = strings.TrimPrefix(text, "\ufeff")
-	if !utf8.ValidString(text) || strings.Contains(text, "\x00") { // as UTF-16, it would be printed as it stands
+	if !utf8.ValidString(text) || strings.Contains(text, "\x00") { // for example UTF-16, in which no action is found
 		return nil, fault.New(fault.Invalid, fault.Malformed, "template %s: it is not UTF-8", name)
 	}
 	p, m := &Prompt{}, &meter{}
@@ -187,7 +187,7 @@ func guard(tree *parse.Tree, n parse.Node) {
 		}
 	case *parse.ActionNode:
 		if len(n.Pipe.Decl) > 0 {
-			return // a variable is set, and nothing printed
+			return // an assignment prints nothing
 		}
 		at, _ := tree.ErrorContext(n)
 		what := fmt.Sprintf("%s: {{%s}}", at, n.Pipe)

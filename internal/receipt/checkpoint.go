@@ -10,7 +10,7 @@ import (
 )
 
 func (w *Writer) deletions(ctx context.Context, names ...string) []refs.Edit {
-	edits, _ := refs.Deletions(ctx, w.Engine.Repo, names...) // what cannot be read stays
+	edits, _ := refs.Deletions(ctx, w.Engine.Repo, names...) // refs that cannot be read are not deleted
 	return edits
 }
 
@@ -31,7 +31,7 @@ func (w *Writer) FreeCheckpoints(ctx context.Context, id, parent handoff.ID) []r
 		}
 		s, err := w.ancestorState(ctx, parent)
 		if err != nil || s.Receipt == nil || s.Receipt.Next != id || s.Offer == nil {
-			break // not known: gc looks again
+			break // the parent is unknown, or did not end with this handoff: gc looks again
 		}
 		edits = append(edits, w.deletions(ctx, refs.Checkpoint(parent))...)
 		id, parent = parent, s.Offer.Parent

@@ -34,7 +34,7 @@ func (r Results) Screened() (string, error) {
 
 // DecodeResults reads Handoff-Data.
 func DecodeResults(s string) Results {
-	r, _ := record.DecodeData(s) // data of another form is not shown
+	r, _ := record.DecodeData(s) // data in another form is not shown
 	return r
 }
 
@@ -42,13 +42,13 @@ func DecodeResults(s string) Results {
 type Result struct {
 	State    *lifecycle.State
 	Repeated bool
-	Next     handoff.ID // return handoff, or the child of a reroute
-	Taken    *Taken     // with the return handoff, nil for none
+	Next     handoff.ID // the return handoff, or the child of a reroute
+	Taken    *Taken     // snapshot taken with the return handoff; nil for none
 }
 
 // Taken is a snapshot taken for a step.
 type Taken struct {
-	ID      handoff.ID // of the handoff carrying it
+	ID      handoff.ID // id of the handoff that carries the snapshot
 	Work    *handoff.Work
 	Objects []*refs.Object
 }

@@ -15,9 +15,9 @@ import (
 func (w *Writer) sealed(ctx context.Context, s *lifecycle.State, event record.Event, data string) (bool, error) {
 	sealed, err := w.Engine.Verifier.IsSealed(ctx, s)
 	if err != nil && data == "" {
-		return true, nil // it says nothing in either case
+		return true, nil // a receipt without text says nothing, sealed or not
 	}
-	if err != nil && s.Receipt != nil { // its payload was erased, and its token can still be revoked
+	if err != nil && s.Receipt != nil { // the payload is erased, but the token can still be revoked
 		w.Workspace.Warn(fault.New(fault.Policy, fault.Sealed, "handoff %s is erased, and nobody can tell whether it was sealed: its receipt takes no reason", s.ID))
 		return true, nil
 	}
@@ -49,7 +49,7 @@ func (w *Writer) CheckLogText(ctx context.Context, home lifecycle.Home, p lifecy
 	}
 	s, err := w.withPayload(ctx, home, p, data)
 	if err != nil || s.Receipt != nil || s.Offer == nil {
-		return err // the step itself says what is wrong
+		return err // the step itself reports the problem
 	}
 	sealed, err := w.Engine.Verifier.IsSealed(ctx, s)
 	if err == nil && sealed {

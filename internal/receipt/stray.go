@@ -18,7 +18,7 @@ type Stray struct {
 	ID    handoff.ID
 	Ref   string
 	oid   string
-	inbox string // it must not be there; "" for a sent handoff
+	inbox string // inbox ref that must be gone; "" for a sent handoff
 }
 
 // WorkRefs returns the patterns of the refs searched by Strays.

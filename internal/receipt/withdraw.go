@@ -23,7 +23,7 @@ func (w *Writer) Outcome(ctx context.Context, home lifecycle.Home, p lifecycle.P
 	if err != nil {
 		return out, nil, err
 	}
-	if s.Receipt == nil || event == record.Revoked { // an existing receipt is not written again
+	if s.Receipt == nil || event == record.Revoked { // an existing receipt is not written again, except by a revocation
 		if out.Sealed, err = w.sealed(ctx, s, event, data); err != nil {
 			return out, nil, err
 		}
@@ -50,11 +50,11 @@ func (w *Writer) Outcome(ctx context.Context, home lifecycle.Home, p lifecycle.P
 	case errors.Is(err, sign.ErrSealed) && event != record.Failed:
 		return out, lifecycle.Outline(s.Offer), nil
 	case errors.Is(err, sign.ErrSealed):
-		return out, nil, err // the agent it goes back to is inside
+		return out, nil, err // the agent that it goes back to is in the sealed envelope
 	case event == record.Failed && s.Offer != nil && s.Offer.OnFailure != "":
 		w.Workspace.Warn(fmt.Errorf("%w; it does not go back to %s after the failure", err, s.Offer.OnFailure))
 	}
-	return out, nil, nil // the note is a hint; the receipt does not wait for it
+	return out, nil, nil // the note is only a hint, and not worth a refusal
 }
 
 // Note collects the line for a new receipt. [annotate.Notes.Try] writes it.

@@ -19,9 +19,9 @@ const MaxCommit = 80 << 10
 type Commit struct {
 	Tree      string
 	Parents   []string
-	Email     string // of author and committer; the name is Record.Actor
+	Email     string // mail address of author and committer; their name is Record.Actor
 	Record    *Record
-	Signature []byte // armored, one LF at the end; empty while unsigned
+	Signature []byte // armored, with one LF at its end; empty before signing
 }
 
 // Payload returns the signed text: the raw object without the header of the signature.

@@ -18,31 +18,31 @@ const None = "none"
 // Lease on are absent when empty.
 type Record struct {
 	Event    Event
-	Actor    string // agent, or a person's mail address
+	Actor    string // agent name, or a person's mail address
 	ID       handoff.ID
 	From     string // source agent
 	To       string // target agent, or handoff.Nobody
-	Home     string // repo id
-	Digest   string // of the stored envelope blob
+	Home     string // repo id of the home
+	Digest   string // digest of the stored envelope blob
 	Previous string // object id of the replaced inbox tip, or None
 	Key      string // key id of the signer
-	Nonce    string // 32 hex
+	Nonce    string // 32 hex digits
 	At       time.Time
 	Expires  time.Time
 
-	Lease         time.Time // until when the claim holds
+	Lease         time.Time // end of the claim's lease
 	Claim         string    // nonce of the claim below this event
 	Next          handoff.ID
 	Task          string
 	Parent        handoff.ID
 	Counts        string
 	Status        string
-	OnFailure     string // agent to take a failed handoff back
-	Payload       string // object id of the payload commit; lane entries only
-	Duration      string // from claim to receipt, as 1m02s
-	Data          string // results, one-line JSON
+	OnFailure     string // agent that takes a failed handoff back
+	Payload       string // object id of the payload commit; only in lane entries
+	Duration      string // time from claim to receipt, such as 1m02s
+	Data          string // results as one line of JSON
 	Principal     string // "<who> (declared|token)"
-	Token         string // jti
+	Token         string // id of the token (jti)
 	SkillsMissing string
 }
 
@@ -84,7 +84,7 @@ var trailers = [...]trailer{
 	{"Handoff-Skills-Missing", false, func(r *Record) *string { return &r.SkillsMissing }, nil},
 }
 
-const required = 11 // the first trailers, which no message lacks
+const required = 11 // number of trailers, from the first one, that every message has
 
 func (t *trailer) value(r *Record) string {
 	if t.text != nil {
@@ -153,7 +153,7 @@ func Parse(message []byte, actor string) (_ *Record, err error) {
 		}
 		seen[key] = true
 		if at = find(key, at+1); at < 0 {
-			continue // this makes the message differ from Message
+			continue // the comparison with Message below refuses the message
 		}
 		if t := &trailers[at]; t.text != nil {
 			*t.text(r) = value
@@ -268,4 +268,4 @@ func unprintable(s string) (rune, bool) {
 	return 0, false
 }
 
-const maxShown = 64 // bytes of a text in a message
+const maxShown = 64 // length of a quoted text in a message, in bytes

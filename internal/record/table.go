@@ -89,7 +89,7 @@ const prefix = "Handoff-"
 func (r *Record) checkTrailers() error {
 	for i := range trailers {
 		key, value := trailers[i].key, trailers[i].value(r)
-		if key == "Handoff-Payload" { // see checkPlace
+		if key == "Handoff-Payload" { // checkPlace checks Handoff-Payload
 			continue
 		}
 		switch need := r.Event.Needs(key); {
@@ -124,7 +124,7 @@ func (c *Commit) checkPlace() error {
 			return fmt.Errorf("%q is the id of an object in a repository of another format", oid)
 		}
 	}
-	if gitobj.IsEmptyTree(c.Tree) { // the tree of every lane entry
+	if gitobj.IsEmptyTree(c.Tree) { // lane entries have the empty tree
 		switch {
 		case r.Payload == "":
 			return fmt.Errorf("a lane entry without Handoff-Payload")
@@ -235,7 +235,7 @@ func EncodeData(results map[string]string) string {
 	}
 	b, err := json.Marshal(results)
 	if err != nil {
-		return "" // strings always have a form
+		return "" // impossible: strings can always be encoded
 	}
 	return ASCII(b)
 }
