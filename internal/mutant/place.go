@@ -163,5 +163,5 @@ var ofPlace = []mutant{
 	without("git runs no hooks of the configuration", "internal/gitexec/run.go",
 		`slices.Concat(gitSettings, r.withoutHooks(), args)`, `slices.Concat(gitSettings, args)`, inRefs+"TestOpenSwitches"),
 	without("a process that was started ahead runs no hooks of the configuration", "internal/refs/repo.go",
-		`		r.updater.stop((*gitexec.Process).Kill) // it`, `		// it`, inRefs+"TestOpenSwitches"),
+		`		r.updater.stop((*gitexec.Process).Kill) // the git`, `		// the git`, inRefs+"TestOpenSwitches"),
 }

@@ -10,7 +10,7 @@ var ofTables = []mutant{
 		` || crc32.ChecksumIEEE(foot[:length-sum]) != binary.BigEndian.Uint32(foot[length-sum:])`, ` || crc32.ChecksumIEEE(foot) == 0`, inRefs+"TestTableIsWhole"),
 	without("git is asked for a ref to another ref in a table", "internal/refs/reftable.go",
 		`		if ref.target != "" {
-			err = errTable // a ref to another ref
+			err = errTable // the ref is symbolic
 		}
 `, ``, inRefs+"TestTablesOfARepository"),
 	without("tables that git merged are looked for again", "internal/refs/reftable.go",

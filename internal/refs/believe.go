@@ -135,7 +135,7 @@ func (r *Repo) HasGit(ctx context.Context, version string) (bool, error) {
 func safeDirectory(ctx context.Context, r *Repo, place string) (bool, error) {
 	outside := &gitexec.Runner{Dir: "/", Env: r.Runner.Env}
 	out, err := outside.Run(ctx, gitexec.Cmd{Args: []string{"config", "-z", "--type=path", "--get-all", "safe.directory"}})
-	if err != nil && gitexec.ExitCode(err) != 1 { // 1: there is none
+	if err != nil && gitexec.ExitCode(err) != 1 { // exit code 1 means that safe.directory is not set
 		return false, fmt.Errorf("read safe.directory: %w", err)
 	}
 	listed := false

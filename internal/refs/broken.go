@@ -43,7 +43,7 @@ func isOwn(name string) bool {
 // value that packed-refs has, if any.
 func DropDamagedRef(r *Repo, name string) error {
 	path := filepath.Join(r.CommonDir, filepath.FromSlash(name))
-	lock, err := os.OpenFile(path+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // as git takes it
+	lock, err := os.OpenFile(path+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // taken as git takes it
 	if errors.Is(err, fs.ErrExist) {
 		return Locked(path + ".lock")
 	}
@@ -87,7 +87,7 @@ func Broken(ctx context.Context, r *Repo) ([]string, error) {
 
 // Leads reports whether the object that a ref or an id leads to is here, and not damaged.
 func Leads(ctx context.Context, r *Repo, name string) (bool, error) {
-	if strings.ContainsAny(name, " \n") { // no ref has such a name
+	if strings.ContainsAny(name, " \n") { // no name of a ref has these characters
 		return false, nil
 	}
 	o, err := readWhole(ctx, r, name)

@@ -16,7 +16,7 @@ const carrierFile = "published"
 func Carrier(blob, parent string) []*Object {
 	raw, err := gitobj.EncodeTree([]gitobj.TreeEntry{{Mode: gitobj.File, Name: carrierFile, OID: blob}})
 	if err != nil {
-		panic(err) // it is the id of an object
+		panic(err) // impossible: blob is an object id
 	}
 	tree := NewObject(gitobj.FormatOf(blob), "tree", raw)
 	return []*Object{tree, OwnCommit(tree.OID, parent, time.Unix(0, 0), carrierFile)}
@@ -49,7 +49,7 @@ func Carried(ctx context.Context, r *Repo, name string, limit int64) (o *Object,
 	if err != nil {
 		return nil, "", err
 	}
-	entries, _ := r.Format.ParseTree(dir.Body) // a tree that nobody can read carries nothing
+	entries, _ := r.Format.ParseTree(dir.Body) // a tree that cannot be parsed carries nothing
 	for _, e := range entries {
 		if e.Name == carrierFile && e.Mode == gitobj.File {
 			file, err := ReadNamed(ctx, r, e.OID, limit, "object "+e.OID)

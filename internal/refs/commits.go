@@ -84,16 +84,16 @@ const ManyAsked = 256
 type BatchReader struct {
 	repo  *Repo
 	kind  string
-	oids  []string // none twice in a row
+	oids  []string // ids in the order of reading, without adjacent duplicates
 	limit int64
 
-	oid  string // of the last answer
+	oid  string // id of the last answer
 	last *Object
 	err  error
 
-	asked int     // one at a time
-	sizes []Kind  // of the next objects; nil until they are asked for
-	line  *Stream // of the remaining objects, without those too large
+	asked int     // number of objects read one at a time
+	sizes []Kind  // types and sizes of the next objects; nil until they are asked for
+	line  *Stream // stream of the remaining objects, without those over the limit
 }
 
 // NewBatchReader reads objects of a type by their full ids, each of at most limit bytes.

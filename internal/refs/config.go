@@ -23,7 +23,7 @@ const since = "githandoff.since"
 type settings struct {
 	config  Config
 	origins map[string]bool
-	formats map[string]map[string]bool // the sources of the settings in formatKeys, by setting
+	formats map[string]map[string]bool // sources of the settings in formatKeys, by key
 }
 
 // askSettings starts the git reading the configuration, and returns a function to wait for its
@@ -46,12 +46,12 @@ func askSettings(ctx context.Context, run *gitexec.Runner) (answer func() (setti
 
 func parseSettings(out string) settings {
 	s := settings{config: Config{}, origins: map[string]bool{}, formats: map[string]map[string]bool{}}
-	fields := strings.Split(out, "\x00") // an origin, a setting, …, and nothing at the end
+	fields := strings.Split(out, "\x00") // pairs of origin and setting, with an empty field at the end
 	for i := 0; i+1 < len(fields); i += 2 {
 		s.origins[fields[i]] = true
 		key, value, ok := strings.Cut(fields[i+1], "\n")
 		if !ok {
-			value = "true" // a key without "="
+			value = "true" // a key without "=" is true
 		}
 		s.config[key] = append(s.config[key], value)
 		if slices.Contains(formatKeys, key) {

@@ -30,7 +30,7 @@ func discoverPlain(ctx context.Context, r *Repo, answer func() (settings, error)
 	dir := realPath(workDir(r))
 	dirs, ok := Locate(dir, r.Runner.Env)
 	if _, elsewhere := gitexec.Lookup(r.Runner.Env, "GIT_OBJECT_DIRECTORY"); !ok || elsewhere {
-		err := discover(ctx, r) // beside the git that reads the settings
+		err := discover(ctx, r) // runs while another git reads the settings
 		known, cerr := answer()
 		r.Config = known.config
 		if err == nil && cerr != nil {
@@ -60,7 +60,7 @@ func discoverPlain(ctx context.Context, r *Repo, answer func() (settings, error)
 	}
 	r.GitDir, r.CommonDir, r.Worktree = realPath(dirs.GitDir), realPath(dirs.CommonDir), dirs.Top
 	if dir == dirs.Top {
-		r.Worktree = filepath.Clean(workDir(r)) // as the user calls it
+		r.Worktree = filepath.Clean(workDir(r)) // keep the spelling of the user's path
 	}
 	r.Objects = filepath.Join(r.CommonDir, "objects")
 	return true, nil
@@ -68,7 +68,7 @@ func discoverPlain(ctx context.Context, r *Repo, answer func() (settings, error)
 
 // isPlain reports whether the settings agree with the files of a repository about its place.
 func isPlain(config Config, dirs Dirs) bool {
-	top := config.Get("core.worktree") // a submodule has it
+	top := config.Get("core.worktree") // set in a submodule
 	if top != "" && realPath(below(dirs.GitDir, top)) != dirs.Top {
 		return false
 	}
@@ -118,7 +118,7 @@ func discover(ctx context.Context, r *Repo) error {
 	}})
 	line := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	switch {
-	case line[0] == "--path-format=absolute": // an older git repeats what it does not know
+	case line[0] == "--path-format=absolute": // an older git prints an option that it does not know
 		return errTooOld()
 	case len(line) < 6:
 		return notFound(r, err)
@@ -156,7 +156,7 @@ func takeHead(r *Repo, inside bool, rest []string) {
 	switch {
 	case inside && len(rest) > 0:
 		r.Worktree = filepath.Clean(workDir(r))
-		if rest[0] != "" { // ".." of a link is not the directory of the link
+		if rest[0] != "" { // resolve links first: ".." of a linked directory leads above its target
 			r.Worktree = filepath.Join(realPath(r.Worktree), rest[0])
 		}
 		rest = rest[1:]
@@ -206,11 +206,11 @@ func notFound(r *Repo, err error) error {
 	if e, ok := errors.AsType[*gitexec.Error](err); ok {
 		var rest string
 		why, rest, _ = strings.Cut(e.Stderr, "\n")
-		if strings.HasSuffix(why, ":") { // git lists the details, a line each
+		if strings.HasSuffix(why, ":") { // git lists the details in the following lines
 			why += " " + strings.Join(strings.Fields(rest), ", ")
 		}
 	}
-	if why == "" && err != nil { // git did not get so far
+	if why == "" && err != nil { // git did not run
 		return notStarted(err)
 	}
 	why = strings.TrimPrefix(why, "fatal: ")

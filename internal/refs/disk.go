@@ -104,7 +104,7 @@ func (r *Repo) written(mine bool) []string {
 			if err == nil && d.IsDir() {
 				dirs = append(dirs, path)
 			}
-			return nil // a directory that cannot be read was listed before
+			return nil // a directory that cannot be read is in dirs already
 		})
 	}
 	return dirs

@@ -217,8 +217,8 @@ const usual = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,
 // matches no "/".
 type pattern struct {
 	text  string
-	place string // where the matching refs are, without a trailing "/"
-	tail  string // after the last "*"
+	place string // directory of the matching refs, without a trailing "/"
+	tail  string // text after the last "*"
 	wild  bool
 }
 

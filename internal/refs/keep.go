@@ -53,7 +53,7 @@ func (st *Store) secure(ctx context.Context, known time.Time, objects []*Object)
 
 // GCWatch knows whether a "git gc" was at work in a repository since the watch began.
 type GCWatch struct {
-	Ran bool // when the watch began
+	Ran bool // whether a gc was running when the watch began
 
 	st   *Store
 	info time.Time
@@ -111,7 +111,7 @@ func leftBehind(path string, age time.Duration) bool {
 	var pid int
 	var host string
 	here, err := os.Hostname()
-	n, _ := fmt.Sscan(string(b), &pid, &host) // a file of another form is believed
+	n, _ := fmt.Sscan(string(b), &pid, &host) // a gc.pid in another form counts as that of a running gc
 	return err == nil && n == 2 && host == here && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
@@ -233,5 +233,5 @@ func encodePack(format gitobj.Format, objects []*Object) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return append(b.Bytes(), format.Sum(b.Bytes())...), nil // the trailer
+	return append(b.Bytes(), format.Sum(b.Bytes())...), nil // the checksum ends the pack
 }

@@ -11,9 +11,9 @@ import (
 
 // Dirs are the directories of a repository as its files name them.
 type Dirs struct {
-	Top       string // of the work tree
-	GitDir    string // of the worktree
-	CommonDir string // shared by all worktrees
+	Top       string // top of the work tree
+	GitDir    string // git directory of the worktree
+	CommonDir string // git directory shared by all worktrees
 }
 
 // Locate finds the repository around dir by its files, without git, and only in the plain case:
@@ -41,10 +41,10 @@ func Locate(dir string, env []string) (Dirs, bool) {
 			return Dirs{Top: top, GitDir: git, CommonDir: common}, exists(filepath.Join(git, "HEAD"))
 		}
 		if exists(filepath.Join(top, "HEAD")) || top == filepath.Dir(top) {
-			return Dirs{}, false // perhaps a bare repository
+			return Dirs{}, false // it may be a bare repository
 		}
 		if _, set := gitexec.Lookup(env, "GIT_CEILING_DIRECTORIES"); set {
-			return Dirs{}, false // git says how far up it looks
+			return Dirs{}, false // git decides how far up to search
 		}
 	}
 }
@@ -87,7 +87,7 @@ func LinkOf(gitDir string) (string, error) {
 	if link == "" {
 		return "", err
 	}
-	return below(gitDir, link), nil // git 2.48 can write relative ones
+	return below(gitDir, link), nil // git 2.48 and newer can write relative paths
 }
 
 // pointer reads a file with one path behind a prefix.
@@ -113,7 +113,7 @@ func Kept(commonDir string, inboxes, lanes []string) []string {
 	all := []string{"packed-refs", "reftable/tables.list", "refs/handoffs/remotes"}
 	namespaces := []string{"refs/handoffs"}
 	hubs, err := os.ReadDir(filepath.Join(commonDir, "refs/handoffs/remotes"))
-	if err == nil { // else there is none
+	if err == nil { // on an error there are no copies of hubs
 		for _, hub := range hubs {
 			namespaces = append(namespaces, "refs/handoffs/remotes/"+hub.Name())
 		}

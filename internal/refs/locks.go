@@ -23,7 +23,7 @@ type Locks struct{ CommonDir string }
 // behind.
 type Lock struct {
 	Path string
-	Age  time.Duration // since it was last written
+	Age  time.Duration // time since the last write
 	// Holder is a process with the lock open; 0 where none was found.
 	Holder int
 	// Foreign is set for another user's lock: the open files of other users' processes do not
@@ -48,7 +48,7 @@ func (lk *Locks) List(now time.Time, files ...string) ([]Lock, error) {
 	paths := []string{
 		filepath.Join(lk.CommonDir, NotesRef+".lock"),
 		filepath.Join(lk.CommonDir, "packed-refs.lock"),
-		filepath.Join(lk.CommonDir, "packed-refs.new"), // written under the lock above, and as much in the way
+		filepath.Join(lk.CommonDir, "packed-refs.new"), // written under the lock above; left behind, it blocks like a lock
 		filepath.Join(lk.CommonDir, "config.lock"),
 	}
 	for _, file := range files {
@@ -93,10 +93,10 @@ func holder(path string) (pid int, looked bool) {
 	}
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return 0, true // gone meanwhile
+		return 0, true // the lock is gone
 	}
 	written := strings.TrimSuffix(path, ".lock") + ".new"
-	open, _ := filepath.Glob("/proc/[0-9]*/fd/*") // the pattern is well-formed
+	open, _ := filepath.Glob("/proc/[0-9]*/fd/*") // Glob fails only on a malformed pattern
 	for _, fd := range open {
 		if to, err := os.Readlink(fd); err == nil && (to == path || to == written) {
 			pid, _ = strconv.Atoi(strings.Split(fd, "/")[2])

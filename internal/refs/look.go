@@ -135,7 +135,7 @@ func resolve(ctx context.Context, r *Repo, name string) (string, error) {
 	}
 	// git cat-file answers for a ref without its object as for no ref.
 	oid, err := r.RevParse(ctx, name)
-	if gitexec.ExitCode(err) == 1 { // there is none
+	if gitexec.ExitCode(err) == 1 { // exit code 1 means that there is no such ref
 		oid, err = "", nil
 	}
 	if err == nil && !isTip(r, oid) && isDamagedRef(r, name) {
@@ -174,10 +174,10 @@ func isThere(ctx context.Context, r *Repo, name string) (bool, error) {
 			return false, err
 		}
 		entries, err := r.Format.ParseTree(tree.Body)
-		if err != nil { // git reads trees of more kinds
+		if err != nil { // git reads trees that ParseTree refuses
 			return isListed(ctx, r, tree.OID, path.Base(file))
 		}
-		return slices.ContainsFunc(entries, func(e gitobj.TreeEntry) bool { // a commit of a submodule is elsewhere
+		return slices.ContainsFunc(entries, func(e gitobj.TreeEntry) bool { // a submodule's commit is elsewhere
 			return e.Name == path.Base(file) && e.Mode != gitobj.Gitlink
 		}), nil
 	}
@@ -190,12 +190,12 @@ func isThere(ctx context.Context, r *Repo, name string) (bool, error) {
 	switch {
 	case err != nil:
 		return false, err
-	case o == nil: // an id comes from a ref or from another object, which is here
+	case o == nil: // a ref or an object that is here named this id
 		return gitobj.IsID(base), nil
 	case o.Type == "tag":
 		target := gitobj.Header(o.Body, "object")
 		if len(target) == 0 {
-			return false, nil // git takes it for no tag
+			return false, nil // git does not accept it as a tag
 		}
 		return isThere(ctx, r, target[0]+"^{"+kind)
 	}

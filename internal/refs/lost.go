@@ -23,7 +23,7 @@ import (
 // cut leaves empty files, unless core.fsync says otherwise.
 type Lost struct {
 	Ref
-	Object string // the first lost one that was met
+	Object string // id of the first lost object found
 }
 
 // Connected reports whether git finds all objects of refs. It is quick, and does not look into
@@ -53,7 +53,7 @@ func readWhole(ctx context.Context, r *Repo, oid string) (*Object, error) {
 	switch {
 	case fault.Is(err, fault.TooLarge):
 		return o, nil
-	case fault.Is(err, fault.MissingObject): // git dies of a damaged one in a pack
+	case fault.Is(err, fault.MissingObject): // also for a damaged object in a pack, at which git exits
 		return nil, nil
 	}
 	return o, err
@@ -62,7 +62,7 @@ func readWhole(ctx context.Context, r *Repo, oid string) (*Object, error) {
 // findLost is FindLost with a function that reads an object, and returns nil for a lost one.
 func findLost(list []Ref, read func(oid string) (*Object, error)) ([]Lost, error) {
 	var found []Lost
-	sound := map[string]bool{gitobj.SHA1.EmptyTree(): true, gitobj.SHA256.EmptyTree(): true} // git knows the empty tree without its file
+	sound := map[string]bool{gitobj.SHA1.EmptyTree(): true, gitobj.SHA256.EmptyTree(): true} // built into git
 	for _, ref := range list {
 		oid, err := firstLost(ref.OID, read, sound)
 		if err != nil {

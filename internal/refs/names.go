@@ -119,11 +119,11 @@ func Seen(tree string) string { return Root + "seen/" + tree }
 
 // The kinds of refs of one handoff: the first part of their names below a namespace.
 const (
-	KindInbox  = "inbox"  // waits for an agent, or is held by it
-	KindOutbox = "outbox" // waits for delivery
-	KindSent   = "sent"   // was delivered, and its receipt was not seen yet
-	KindWork   = "work"   // leads to its snapshot
-	KindLog    = "log"    // of lanes, which are not of one handoff
+	KindInbox  = "inbox"  // the handoff waits for an agent, or an agent holds it
+	KindOutbox = "outbox" // the handoff waits for delivery
+	KindSent   = "sent"   // the handoff was delivered, and its receipt was not seen yet
+	KindWork   = "work"   // the ref leads to the snapshot of the handoff
+	KindLog    = "log"    // lanes, which many handoffs share
 )
 
 // probes is the directory of trial refs. No agent and no lane has this name.
@@ -145,7 +145,7 @@ func (s Namespace) IsProbe(ref string) bool {
 // HandoffRef is the parsed name of a ref of one handoff.
 type HandoffRef struct {
 	Kind  string
-	Agent string // or handoff.Nobody
+	Agent string // agent name, or handoff.Nobody
 	ID    handoff.ID
 }
 

@@ -11,14 +11,14 @@ import (
 // the pipe is widened, and after a few short reads paced pauses, so the next one finds more.
 type paced struct {
 	in    io.Reader
-	short int           // reads in a row that brought little
-	pause time.Duration // before the next read
+	short int           // consecutive short reads
+	pause time.Duration // pause before the next read
 }
 
 const (
-	little   = 32 << 10             // bytes
-	patience = 8                    // short reads before the first pause: a short answer comes at once
-	minPause = time.Millisecond     // git fills a wide pipe in 7 ms
+	little   = 32 << 10             // a read of fewer bytes is short
+	patience = 8                    // short reads before the first pause, so that a short answer is not delayed
+	minPause = time.Millisecond     // git fills a widened pipe in 7 ms
 	maxPause = 4 * time.Millisecond // on a busy machine git runs less often
 )
 

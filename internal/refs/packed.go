@@ -24,8 +24,8 @@ import (
 // at it. An open inode is not used again, so no other version can be taken for it.
 type packedPin struct {
 	path string
-	file *os.File    // nil where there is no packed-refs
-	info fs.FileInfo // of file
+	file *os.File    // nil if there is no packed-refs
+	info fs.FileInfo // metadata of file
 }
 
 func pinPacked(dir string) (*packedPin, error) {
@@ -54,7 +54,7 @@ func (p *packedPin) holds() bool {
 	return err == nil && os.SameFile(now, p.info) && now.Size() == p.info.Size() && now.ModTime().Equal(p.info.ModTime())
 }
 
-func (p *packedPin) release() { _ = p.file.Close() } // a nil file returns an error
+func (p *packedPin) release() { _ = p.file.Close() } // Close of a nil file only returns an error
 
 // glances is how often the files of refs are read again before git is asked instead.
 const glances = 8
@@ -96,9 +96,9 @@ type process struct {
 
 	repo   *Repo
 	mu     sync.Mutex
-	proc   *gitexec.Process // nil while it does not run
+	proc   *gitexec.Process // nil while the process does not run
 	out    *bufio.Reader
-	pinned *packedPin // packed-refs, from before the process looked at its first ref; nil until then
+	pinned *packedPin // packed-refs as it was before the process read its first ref; nil until then
 }
 
 func (p *process) start() error {
@@ -187,7 +187,7 @@ func countBelow(dir string) (n int) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return fs.SkipDir // it went meanwhile, or there is none
+			return fs.SkipDir // the directory is gone, or never existed
 		case !d.IsDir():
 			n++
 		}

@@ -18,7 +18,7 @@ import (
 // Object is a git object, read or to be written.
 type Object struct {
 	OID  string
-	Type string // "blob", "tree", "commit"
+	Type string // "blob", "tree", "commit" or "tag"
 	Body []byte
 }
 
@@ -41,7 +41,7 @@ type reader struct{ process }
 // before its body is read; with that refusal comes an object with only its id and type.
 func (r *Repo) Read(ctx context.Context, name string, limit int64) (*Object, error) {
 	name = r.nameHere(name)
-	if name == "" || gitobj.IsID(name) && len(name) != r.Format.Digits() { // to git, a short id is the beginning of a long one
+	if name == "" || gitobj.IsID(name) && len(name) != r.Format.Digits() { // git would complete a short id
 		return nil, nil
 	}
 	if o, ok := r.held.Load(name); ok && int64(len(o.(*Object).Body)) <= limit {
@@ -96,7 +96,7 @@ func (r *Repo) ReadHead(ctx context.Context, oid string, most int64) (*Object, e
 	rd := &r.reader
 	rd.mu.Lock()
 	defer rd.mu.Unlock()
-	defer rd.stop((*gitexec.Process).Kill) // the rest of the object is still to come
+	defer rd.stop((*gitexec.Process).Kill) // git would send the rest of the object next
 	a, err := rd.ask(oid)
 	if err != nil || a.Type == "" {
 		return nil, err
@@ -117,7 +117,7 @@ func (rd *reader) read(name string, limit int64) (o *Object, err error) {
 		if err == nil {
 			return
 		}
-		if rd.proc != nil && rd.proc.Err() != nil { // not its fault: it was told to end
+		if rd.proc != nil && rd.proc.Err() != nil { // git was ended from here, and did not fail
 			err = fmt.Errorf("read %s: %w", name, rd.proc.Err())
 		}
 		rd.stop((*gitexec.Process).Kill)
@@ -186,7 +186,7 @@ func (r *Repo) Listing(ctx context.Context, patterns ...string) (l Listing, whol
 }
 
 func (r *Repo) listing(ctx context.Context, format string, patterns []string) (Listing, error) {
-	if len(patterns) == 0 { // git would list all refs
+	if len(patterns) == 0 { // without patterns, git would list all refs
 		return "", nil
 	}
 	pin, err := pinPacked(r.CommonDir)
@@ -267,8 +267,8 @@ var errEnded = errors.New("git cat-file ended")
 // missing object has no type.
 type Kind struct {
 	OID  string
-	Type string // "blob", "tree", "commit", "tag"
-	Size int64  // bytes
+	Type string // "blob", "tree", "commit" or "tag"
+	Size int64  // size in bytes
 }
 
 // readAnswer reads the first line of an answer of git cat-file.
@@ -278,7 +278,7 @@ func readAnswer(in *bufio.Reader) (Kind, error) {
 		return Kind{}, fmt.Errorf("%w: %w", errEnded, err)
 	}
 	field := strings.Fields(head)
-	if len(field) == 2 && (field[1] == "missing" || field[1] == "submodule") { // since 2.51 a commit of another repository
+	if len(field) == 2 && (field[1] == "missing" || field[1] == "submodule") { // "submodule" since git 2.51
 		return Kind{}, nil
 	}
 	if len(field) != 3 {
@@ -293,7 +293,7 @@ func readAnswer(in *bufio.Reader) (Kind, error) {
 
 // body reads the object after the first line. It uses buf if large enough.
 func (a Kind) body(in *bufio.Reader, buf []byte) ([]byte, error) {
-	n := int(a.Size) + 1 // the line feed after it
+	n := int(a.Size) + 1 // with the line feed after the object
 	if cap(buf) < n {
 		buf = make([]byte, n)
 	}

@@ -87,7 +87,7 @@ func packedBelow(path string, prefixes []string) (names []string, ok bool, err e
 			if err != nil {
 				return err
 			}
-			names = slices.Grow(names, strings.Count(text, "\n")) // they are parts of one text
+			names = slices.Grow(names, strings.Count(text, "\n")) // at most one name for each line
 			for line := range strings.SplitSeq(text, "\n") {
 				if _, name, ok := strings.Cut(line, " "); ok && strings.HasPrefix(name, prefix) {
 					names = append(names, name)
@@ -154,7 +154,7 @@ func withPacked(path string, read func(p packedFile, start int64) error) (ok boo
 	if err != nil {
 		return false, fmt.Errorf("list refs: %w", err)
 	}
-	defer f.Close() // a rewrite makes another file: this one stays as it is
+	defer f.Close() // git replaces packed-refs by a new file, so an open one does not change
 	info, err := f.Stat()
 	if err != nil {
 		return false, fmt.Errorf("list refs: %w", err)
@@ -189,7 +189,7 @@ func (p packedFile) below(start int64, place string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	end, err := p.seek(first, strings.TrimSuffix(place, "/")+"0") // "0" is the byte after "/"
+	end, err := p.seek(first, strings.TrimSuffix(place, "/")+"0") // "0" follows "/" in ASCII
 	if err != nil {
 		return "", err
 	}
@@ -202,7 +202,7 @@ func (p packedFile) below(start int64, place string) (string, error) {
 // seek finds the first line of a ref whose name is not before limit, by halving the file from
 // start. It is the end of the file if there is none.
 func (p packedFile) seek(start int64, limit string) (int64, error) {
-	low, high := start, p.size // that line begins in [low, high]
+	low, high := start, p.size // the line begins in [low, high]
 	for low < high {
 		middle := low + (high-low)/2
 		at, name, next, err := p.refAfter(start, middle)
@@ -223,7 +223,7 @@ func (p packedFile) seek(start int64, limit string) (int64, error) {
 // the offset of the next line. At the end of the file there is none, and at is the size.
 func (p packedFile) refAfter(start, offset int64) (at int64, name string, next int64, err error) {
 	at = offset
-	if offset > start { // into the middle of a line, unless a line ends right before
+	if offset > start { // offset may be in the middle of a line
 		if _, at, err = p.line(offset - 1); err != nil && !errors.Is(err, io.EOF) {
 			return 0, "", 0, err
 		}
@@ -233,7 +233,7 @@ func (p packedFile) refAfter(start, offset int64) (at int64, name string, next i
 		if err != nil && !errors.Is(err, io.EOF) {
 			return 0, "", 0, err
 		}
-		if _, name, ok := strings.Cut(line, " "); ok { // "^<id>" belongs to the line above
+		if _, name, ok := strings.Cut(line, " "); ok { // a line "^<id>" belongs to the ref above it
 			return at, name, end, nil
 		}
 		at = end

@@ -24,7 +24,7 @@ func keepsRefsInTables(r *Repo) bool { return r.Config.Get("extensions.refstorag
 // tables are the refs of a repository at one moment: a stack of files, which git never changes. A
 // later file overrides an earlier one. git writes a new list of files for each transaction, and
 // removes the files that it merged into another one.
-type tables []*table // the newest first
+type tables []*table // newest first
 
 // withTables reads the tables of a directory; ok is false where git has to be asked.
 func withTables(dir string, format gitobj.Format, read func(tables) error) (ok bool) {
@@ -34,7 +34,7 @@ func withTables(dir string, format gitobj.Format, read func(tables) error) (ok b
 			err = read(stack)
 		}
 		stack.close()
-		if !errors.Is(err, fs.ErrNotExist) { // otherwise git has merged a file meanwhile
+		if !errors.Is(err, fs.ErrNotExist) { // otherwise git merged a file of the stack meanwhile
 			return err == nil
 		}
 	}
@@ -104,11 +104,11 @@ func (stack tables) below(prefix string, visit func(tableRef)) error {
 // documentation). A block index may follow them.
 type table struct {
 	f     *os.File
-	block int64  // bytes from one block to the next; 0 if they are not aligned
-	head  int64  // bytes before the first block
-	id    uint64 // bytes of an object id
-	index int64  // where the block index begins; 0 if there is none
-	end   int64  // of the blocks
+	block int64  // distance between two blocks in bytes; 0 if blocks are not aligned
+	head  int64  // size of the file header in bytes
+	id    uint64 // size of an object id in bytes
+	index int64  // offset of the block index; 0 if there is none
+	end   int64  // offset of the end of the blocks
 }
 
 // tableRef is a ref in a table: it leads to an object or to another ref, or it was deleted.
@@ -177,7 +177,7 @@ func (t *table) from(name string, visit func(tableRef) bool) error {
 	for more := true; err == nil && more && at < t.end; {
 		var b tableBlock
 		if b, err = t.readBlock(at); err != nil || b.kind != 'r' {
-			return err // behind the refs
+			return err // no ref blocks follow
 		}
 		err = t.records(b, func(rec tableRecord) bool {
 			if rec.name >= name {
@@ -205,13 +205,13 @@ func (t *table) blockOf(name string) (int64, error) {
 		case b.kind == 'r' && !top:
 			return at, nil
 		case b.kind != 'i' && top:
-			return t.end, nil // all refs are before name
+			return t.end, nil // all refs sort before name
 		case b.kind != 'i':
 			return 0, errTable
 		}
 		next := int64(-1)
 		err = t.records(b, func(rec tableRecord) bool {
-			if rec.name >= name { // the last name of another block
+			if rec.name >= name { // rec.name is the last name in the block at rec.at
 				next = rec.at
 			}
 			return next < 0
@@ -221,7 +221,7 @@ func (t *table) blockOf(name string) (int64, error) {
 			return 0, err
 		case next < 0 && top:
 			at = b.next
-		case next < 0 || next >= at: // a block comes before its index
+		case next < 0 || next >= at: // a block stands before its index
 			return 0, errTable
 		default:
 			at, top = next, false
@@ -232,9 +232,9 @@ func (t *table) blockOf(name string) (int64, error) {
 
 // tableBlock is a block of records. The first one of a file has the header in it.
 type tableBlock struct {
-	kind byte // r: refs; i: index
+	kind byte // 'r' for refs, 'i' for the index
 	body []byte
-	next int64 // where the next block begins
+	next int64 // offset of the next block
 }
 
 func (t *table) readBlock(at int64) (b tableBlock, err error) {
@@ -244,13 +244,13 @@ func (t *table) readBlock(at int64) (b tableBlock, err error) {
 	}
 	const kindAndLength = 4
 	if head+kindAndLength > t.end {
-		return tableBlock{next: t.end}, nil // a file without refs
+		return tableBlock{next: t.end}, nil // the file has no refs
 	}
 	start, err := t.bytes(head, kindAndLength)
 	if err != nil {
 		return b, err
 	}
-	end := at + int64(binary.BigEndian.Uint32(start)&0xffffff) // the length counts the header
+	end := at + int64(binary.BigEndian.Uint32(start)&0xffffff) // the length in the file includes the header
 	if b.kind = start[0]; b.kind != 'r' && b.kind != 'i' {
 		return b, nil
 	}
@@ -261,12 +261,12 @@ func (t *table) readBlock(at int64) (b tableBlock, err error) {
 	if err != nil {
 		return b, err
 	}
-	restarts := 2 + 3*int(binary.BigEndian.Uint16(body[len(body)-2:])) // bytes
+	restarts := 2 + 3*int(binary.BigEndian.Uint16(body[len(body)-2:])) // size of the restart table in bytes
 	if restarts > len(body) {
 		return b, errTable
 	}
 	b.body, b.next = body[:len(body)-restarts], end
-	if t.block > end-at && end < t.end { // zeros may fill it up
+	if t.block > end-at && end < t.end { // zeros may pad the block
 		fill, err := t.bytes(end, 1)
 		if err != nil {
 			return b, err
@@ -300,14 +300,14 @@ func (t *table) records(b tableBlock, visit func(tableRecord) bool) error {
 		if b.kind == 'i' {
 			rec.at = int64(d.number())
 		} else {
-			d.number() // the transaction that wrote it
+			d.number() // update index of the transaction that wrote the ref
 			switch kind {
-			case 0: // deleted
+			case 0: // the ref was deleted
 			case 1:
 				rec.oid = hex.EncodeToString(d.take(t.id))
 			case 2:
 				rec.oid = hex.EncodeToString(d.take(t.id))
-				d.take(t.id) // the object of a tag
+				d.take(t.id) // peeled object of a tag
 			case 3:
 				rec.target = string(d.take(d.number()))
 			default:
@@ -360,7 +360,7 @@ func tipInTables(r *Repo, name string) (oid string, ok bool) {
 	ok = withTables(filepath.Join(r.CommonDir, "reftable"), r.Format, func(stack tables) error {
 		ref, err := stack.find(name)
 		if ref.target != "" {
-			err = errTable // a ref to another ref
+			err = errTable // the ref is symbolic
 		}
 		oid = ref.oid
 		return err

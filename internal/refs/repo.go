@@ -20,18 +20,18 @@ import (
 type Repo struct {
 	Runner *gitexec.Runner
 
-	GitDir    string // of this worktree
-	CommonDir string // shared by all worktrees
-	Objects   string // where objects are written
-	Worktree  string // its top; empty in a bare repository
+	GitDir    string // git directory of this worktree
+	CommonDir string // git directory shared by all worktrees
+	Objects   string // directory where objects are written
+	Worktree  string // top of the work tree; empty in a bare repository
 	Bare      bool
-	Head      string // commit id; empty while unborn
-	Branch    string // short name; empty when detached or unborn
+	Head      string // commit id of HEAD; empty while unborn
+	Branch    string // short name of the branch; empty when detached or unborn
 	Config    Config
 	Format    gitobj.Format
 
-	Store *Store // where objects are written
-	Locks *Locks // the lock files in the way
+	Store *Store // writes the objects of this repository
+	Locks *Locks // finds lock files that block a transaction
 
 	// NameOf is the name by which this repository keeps a ref, for reads of single refs; nil
 	// where each has its own name.
@@ -39,10 +39,10 @@ type Repo struct {
 
 	reader  reader
 	updater updater
-	overlay map[string]string // see Overlay
-	held    sync.Map          // *Object by id, see Hold
+	overlay map[string]string // refs that reads see at other values; see Overlay
+	held    sync.Map          // *Object by id; see Hold
 	warming sync.WaitGroup
-	reads   atomic.Int64 // see fewReads
+	reads   atomic.Int64 // number of reads; see fewReads
 }
 
 // Open discovers the repository of the runner's directory, as git does it, and with git's own
@@ -89,7 +89,7 @@ func openFor(ctx context.Context, run *gitexec.Runner, writes bool) (*Repo, erro
 	plain, err := discoverPlain(ctx, r, answer)
 	if names := r.Config.Subsections("hook", "event"); len(names) > 0 {
 		r.warming.Wait()
-		r.updater.stop((*gitexec.Process).Kill) // it would run them, even at the end of its input
+		r.updater.stop((*gitexec.Process).Kill) // the git already started would run the hooks, even at the end of its input
 		run.NoHooks = names
 	}
 	if env := r.Config.withinTransports(run.Env); env != nil {
@@ -152,7 +152,7 @@ func checkOwn(r *Repo) error {
 	if info, err := os.Stat(r.CommonDir); err == nil {
 		owners = append(owners, private.Owner(info))
 	}
-	for _, dir := range slices.Compact([]string{r.Own(""), r.OwnWorktree("")}) { // one, in the main worktree
+	for _, dir := range slices.Compact([]string{r.Own(""), r.OwnWorktree("")}) { // they are one in the main worktree
 		if err := private.CheckTree(dir, owners...); err != nil {
 			return err
 		}
@@ -164,7 +164,7 @@ func checkOwn(r *Repo) error {
 // each worktree, and the one of info/exclude.
 func (r *Repo) OwnDirs() []string {
 	dirs := []string{r.Own(""), filepath.Join(r.CommonDir, "info")}
-	worktrees, _ := os.ReadDir(filepath.Join(r.CommonDir, "worktrees")) // most have none
+	worktrees, _ := os.ReadDir(filepath.Join(r.CommonDir, "worktrees")) // most repositories have none
 	for _, w := range worktrees {
 		dirs = append(dirs, filepath.Join(r.CommonDir, "worktrees", w.Name(), "githandoff"))
 	}

@@ -22,7 +22,7 @@ import (
 // Scratch is a new repository without refs and objects, for a fetch that no ref and no damaged object of
 // another one disturbs. It has the settings of that one, and so reaches hubs as that one does.
 type Scratch struct {
-	Env []string // of a git that works there
+	Env []string // environment of a git that works in this repository
 
 	repo   *Repo
 	dir    *durable.Dir
@@ -44,7 +44,7 @@ func NewScratch(ctx context.Context, r *Repo) (*Scratch, error) {
 		Env:  []string{"GIT_DIR=" + dir, "GIT_COMMON_DIR=" + dir, "GIT_OBJECT_DIRECTORY=" + objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES="},
 		repo: r, dir: own,
 	}
-	if r.Worktree != "" { // git goes to its top, where a relative URL begins
+	if r.Worktree != "" { // git changes to the top of the work tree, where a relative URL begins
 		s.Env = append(s.Env, "GIT_WORK_TREE="+r.Worktree)
 	}
 	err = errors.Join(os.MkdirAll(filepath.Join(objects, "pack"), 0o700), os.Mkdir(filepath.Join(dir, "refs"), 0o700),
@@ -76,10 +76,10 @@ func (s *Scratch) includeSettings(ctx context.Context) error {
 		return err
 	}
 	if own := filepath.Join(s.repo.CommonDir, "config"); slices.Contains(want, own) {
-		want = slices.Insert(want, 0, own) // it may decide about an include of the user's
+		want = slices.Insert(want, 0, own) // this file may decide whether a file of the user is included
 	}
 	cfg := config.New()
-	if s.repo.Format == gitobj.SHA256 { // git ignores these two in an included file
+	if s.repo.Format == gitobj.SHA256 { // git ignores these two settings in an included file
 		cfg.AddOption("core", config.NoSubsection, "repositoryFormatVersion", "1")
 		cfg.AddOption("extensions", config.NoSubsection, "objectFormat", string(gitobj.SHA256))
 		if err := s.writeSettings(cfg); err != nil {
@@ -127,7 +127,7 @@ func settingsFiles(ctx context.Context, r *Repo, env []string) (files []string, 
 // may be taken for present by a fetch while a gc removes it.
 func (s *Scratch) Restore(ctx context.Context, list []Ref) ([]Lost, error) {
 	const (
-		most  = 32 << 20 // bytes that are held at once
+		most  = 32 << 20 // bytes of objects held in memory at once
 		extra = 512      // bytes of an object besides its body
 	)
 	var found []*Object
@@ -143,7 +143,7 @@ func (s *Scratch) Restore(ctx context.Context, list []Ref) ([]Lost, error) {
 			return o, err
 		}
 		o, err = s.reader.read(oid, maxTop)
-		if fault.Is(err, fault.TooLarge) { // no handoff has such an object
+		if fault.Is(err, fault.TooLarge) { // no object of a handoff is so large
 			return nil, nil
 		}
 		if o == nil || err != nil {

@@ -36,11 +36,12 @@ type Store struct{ repo *Repo }
 func (st *Store) Write(objects ...*Object) error {
 	for _, o := range objects {
 		path := st.loosePath(o.OID)
-		if unix.Utimes(path, nil) == nil { // nil is the present time
+		if unix.Utimes(path, nil) == nil { // nil stands for the present time
 			continue
 		}
 		err := st.writeOnce(o, path)
-		for try := 1; try < 5 && errors.Is(err, fs.ErrNotExist); try++ { // the directory is missing, or a gc removed the temporary file
+		// The directory may be missing, or a gc may have removed the temporary file.
+		for try := 1; try < 5 && errors.Is(err, fs.ErrNotExist); try++ {
 			if err = st.makeDir(filepath.Dir(path)); err == nil {
 				err = st.writeOnce(o, path)
 			}
@@ -128,7 +129,7 @@ func (st *Store) shared(mode fs.FileMode) fs.FileMode {
 	}
 	mode = mode&^drop | add
 	if mode.IsDir() {
-		mode |= (mode & 0o444) >> 2 // who may read a directory must be able to enter it
+		mode |= (mode & 0o444) >> 2 // whoever may read a directory must be able to enter it
 		if mode&0o060 != 0 {
 			mode |= fs.ModeSetgid
 		}
@@ -176,8 +177,8 @@ func encodeLoose(w io.Writer, o *Object) error {
 	head := fmt.Appendf(nil, "%s %d\x00", o.Type, len(o.Body))
 	if n := len(head) + len(o.Body); n <= block || o.Type == "tree" && n <= stored {
 		b := make([]byte, 0, n+16)
-		b = append(b, 0x78, 0x01) // deflate, window of 32 KiB; fastest
-		b = append(b, 0x01)       // the last block, stored
+		b = append(b, 0x78, 0x01) // zlib header: deflate with a window of 32 KiB, fastest level
+		b = append(b, 0x01)       // final block, stored without compression
 		b = binary.LittleEndian.AppendUint16(b, uint16(n))
 		b = binary.LittleEndian.AppendUint16(b, ^uint16(n))
 		content := len(b)
@@ -186,7 +187,7 @@ func encodeLoose(w io.Writer, o *Object) error {
 		_, err := w.Write(b)
 		return err
 	}
-	z, err := zlib.NewWriterLevel(w, zlib.BestSpeed) // as git does
+	z, err := zlib.NewWriterLevel(w, zlib.BestSpeed) // the level that git uses for loose objects
 	if err != nil {
 		return err
 	}

@@ -40,11 +40,11 @@ func Kinds(ctx context.Context, r *Repo, oids []string) ([]Kind, error) {
 // and an answer each. Close it.
 type Stream struct {
 	kind    string
-	names   *gitexec.Process // nil where the caller knows them
+	names   *gitexec.Process // git process that names the objects; nil if the caller names them
 	objects *gitexec.Process
 	out     *bufio.Reader
 	limit   int64
-	buf     []byte // for the next object, where its reader keeps none
+	buf     []byte // buffer for the next object, if Reuse was called
 	reuse   bool
 	closed  bool
 }
@@ -72,7 +72,7 @@ func FirstParents(ctx context.Context, r *Repo, tip string, limit int64) (*Strea
 		return nil, err
 	}
 	go func() {
-		_, _ = io.Copy(l.objects.In, l.names.Out) // the reader of the answers gets the error
+		_, _ = io.Copy(l.objects.In, l.names.Out) // the reader of the answers sees the error
 		_ = l.objects.In.Close()
 	}()
 	return l, nil
@@ -85,12 +85,12 @@ func ReadAhead(ctx context.Context, r *Repo, kind string, oids iter.Seq[string],
 	if err != nil {
 		return nil, err
 	}
-	widen(l.objects.In) // to write the names at once
+	widen(l.objects.In) // room to write all names at once
 	go func() {
 		w := bufio.NewWriterSize(l.objects.In, 64<<10)
 		for oid := range oids {
 			if _, err := w.WriteString(oid + "\n"); err != nil {
-				break // the reader of the answers gets the error
+				break // the reader of the answers sees the error
 			}
 		}
 		_ = w.Flush()

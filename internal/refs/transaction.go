@@ -29,7 +29,7 @@ type Edit struct {
 // Transaction is a change of state at a home: all of its edits or none.
 type Transaction struct {
 	Edits   []Edit
-	Objects []*Object // what the new values need, besides what is there already
+	Objects []*Object // objects that the new values need and the home may lack
 
 	// LocalEdits moves refs of this repository outside the home's state: the outbox, the sent
 	// record, a checkpoint. At a hub they follow the push; in this repository they are part of
@@ -49,7 +49,7 @@ var ErrRefused = errors.New("refused by the rules of the hub")
 // old values.
 type StaleError struct {
 	Refs []string
-	Read bool // the copies of all refs of the transaction were read anew since
+	Read bool // the copies of all refs of the transaction were read again after it failed
 }
 
 func (e *StaleError) Error() string {
@@ -143,7 +143,7 @@ func (r *Repo) Apply(ctx context.Context, t Transaction) error {
 		switch {
 		case serr != nil:
 			return serr
-		case done: // by a git killed before it could say so
+		case done: // a git killed before its report had applied the edits
 			return r.Store.secure(context.WithoutCancel(ctx), gc, t.Objects)
 		case len(stale) > 0:
 			return &StaleError{Refs: stale}
@@ -205,7 +205,7 @@ func (r *Repo) lostAmong(ctx context.Context, t Transaction) string {
 			oids = append(oids, e.New)
 		}
 	}
-	kinds, _ := Kinds(ctx, r, oids) // without an answer, the cause of the failure is known nevertheless
+	kinds, _ := Kinds(ctx, r, oids) // without an answer, the error of the transaction itself is returned
 	if i := slices.IndexFunc(kinds, func(a Kind) bool { return a.Type == "" }); i >= 0 {
 		return oids[i]
 	}
@@ -217,7 +217,7 @@ func updateCommands(format gitobj.Format, edits []Edit) string {
 	var b strings.Builder
 	for _, e := range edits {
 		switch {
-		case e.Old == "" && e.New == "": // must stay absent
+		case e.Old == "" && e.New == "": // the ref must stay absent
 			fmt.Fprintf(&b, "verify %s %s\n", e.Ref, format.Zero())
 		case e.Old == "":
 			fmt.Fprintf(&b, "create %s %s\n", e.Ref, e.New)
@@ -314,7 +314,7 @@ func (u *updater) commit(edits []Edit) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, errRepacked):
-		_ = u.say("abort") // a dead git has let go of its locks as well
+		_ = u.say("abort") // a git that has died holds no locks either
 		u.stop((*gitexec.Process).Leave)
 		return err
 	}

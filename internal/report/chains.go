@@ -13,7 +13,7 @@ type chain struct {
 	Width, Height int
 	Nodes         []node
 	Edges         []edge
-	Left          int // handoffs not drawn
+	Left          int // number of handoffs not drawn
 }
 
 type node struct {
@@ -21,21 +21,21 @@ type node struct {
 	ID                  string // empty for the agent at which the chain begins
 	Agent, Short, State string
 	Class               State
-	Label               string // of the agent at which it begins, for a reader who does not see the drawing
+	Label               string // description of the first agent, for readers who do not see the drawing
 }
 
 type edge struct {
 	Path  string
-	X, Y  int // of the label
+	X, Y  int // position of the label
 	Label string
-	Arrow string // path of its head
+	Arrow string // path of the arrowhead
 }
 
 const (
 	maxChains = 40
-	maxNodes  = 60 // of one chain
+	maxNodes  = 60 // nodes in one chain
 	maxDepth  = 64
-	maxName   = 19 // characters fitting into a box
+	maxName   = 19 // characters that fit into a box
 
 	nodeW, nodeH = 150, 58
 	stepX, stepY = 230, 78
@@ -127,7 +127,7 @@ func (f *family) latest(seen map[*family]bool) time.Time {
 type drawing struct {
 	chain
 	now  time.Time
-	next int // free row
+	next int // next free row
 }
 
 func draw(f *family, now time.Time) chain {

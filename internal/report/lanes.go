@@ -12,8 +12,8 @@ import (
 // lane has the claims of one agent over time.
 type lane struct {
 	Agent  string
-	Text   string // for a reader who does not see the bars
-	Height int    // pixels
+	Text   string // description for readers who do not see the bars
+	Height int    // height in pixels
 	Bars   []bar
 }
 
@@ -24,16 +24,16 @@ type bar struct {
 	Class    State
 	Title    string
 
-	from, to float64 // parts of the whole, 0 to 1
-	n        int     // handoffs it stands for
+	from, to float64 // start and end, as parts of the whole from 0 to 1
+	n        int     // number of handoffs in the bar
 }
 
 const (
 	maxLanes = 40
-	maxRows  = 6 // of bars one below the other in a lane
+	maxRows  = 6 // rows of bars in one lane
 	rowStep  = 12
 
-	grain = 1.0 / 1200 // bars of one state closer than this are one bar
+	grain = 1.0 / 1200 // bars of one state closer than this are merged
 )
 
 // held is one span with its handoff.

@@ -25,7 +25,7 @@ const (
 	maxStuck  = 200
 	maxWrongs = 500
 	longWait  = 24 * time.Hour // an offer nobody took by then is stuck
-	maxSaid   = 300            // bytes of the words of a receipt
+	maxSaid   = 300            // bytes of text shown from a receipt
 )
 
 // page is the data of the template.
@@ -59,7 +59,7 @@ type page struct {
 type datum struct {
 	ID, Short, State, Task, From, To, By, Repo, Parent, Principal, Said string
 	Offered, Ended                                                      int64
-	Claim, Finish                                                       int64 // seconds, -1 for none
+	Claim, Finish                                                       int64 // durations in seconds; -1 for none
 	ClaimText, FinishText, OfferedText                                  string
 }
 
@@ -82,9 +82,9 @@ func pageOf(in *Input) *page {
 	from := begin(in)
 	over := in.Now.Sub(from)
 	p := &page{
-		Policy: template.HTMLAttr(`content="` + policy() + `"`), //nolint:gosec // of constants alone
-		CSS:    template.CSS(pageCSS),                           //nolint:gosec // embedded
-		JS:     template.JS(pageJS),                             //nolint:gosec // embedded
+		Policy: template.HTMLAttr(`content="` + policy() + `"`), //nolint:gosec // made of constants only
+		CSS:    template.CSS(pageCSS),                           //nolint:gosec // embedded file
+		JS:     template.JS(pageJS),                             //nolint:gosec // embedded file
 		Repo:   in.Repo, From: stamp(from), Until: stamp(in.Now), Span: spell(over),
 		Total:   totalOf(in.Rows, over),
 		ByAgent: totalsBy(in.Rows, over, worker),

@@ -8,19 +8,19 @@ import (
 // Row is one handoff as the log tells it. Unknown times are zero.
 type Row struct {
 	ID        string
-	Short     string // an end of the id no other row has; empty: the whole id is shown
-	Repo      string // short name of its home
+	Short     string // last characters of the id that no other row has; empty to show the whole id
+	Repo      string // short name of the home
 	Task      string // the sender's own key for the work
-	From, To  string // agents; To is "_" where a person has to decide
-	By        string // its holder, or the agent that ended it
+	From, To  string // agents; To is "_" if a person has to decide
+	By        string // the holder, or the agent that ended the handoff
 	State     State
-	Parent    string // id of the handoff it follows from
-	Principal string // person on whose behalf it is done
-	Said      string // words of the receipt: why it failed
+	Parent    string // id of the parent handoff
+	Principal string // person on whose behalf the work is done
+	Said      string // text of the receipt: why the handoff failed
 
 	Offered, Claimed, Ended time.Time // Claimed is the first claim
 	Lease, Expires          time.Time
-	Held                    []Span // each time an agent held it
+	Held                    []Span // each time that an agent held the handoff
 }
 
 // Span is a time during which one agent held a handoff. To is zero while it does.
@@ -34,16 +34,16 @@ type State string
 
 // The states. Those up to Expired are open.
 const (
-	Waiting      State = "waiting"   // for the agent it names
-	Undecided    State = "undecided" // for a person
+	Waiting      State = "waiting"   // waits for its target agent
+	Undecided    State = "undecided" // waits for a person's decision
 	Held         State = "held"
-	Overdue      State = "overdue" // held, and the lease is over
-	Expired      State = "expired" // its time ran out and nobody ended it
+	Overdue      State = "overdue" // held after the end of its lease
+	Expired      State = "expired" // expired, and not ended yet
 	Acknowledged State = "acknowledged"
 	Failed       State = "failed"
 	Rerouted     State = "rerouted"
 	Revoked      State = "revoked"
-	Collected    State = "collected" // ended because its time ran out
+	Collected    State = "collected" // ended because it had expired
 )
 
 // Open reports whether no receipt has ended the handoff.
@@ -62,8 +62,8 @@ func states() []State {
 // Wrong is one thing that does not count, with the reason.
 type Wrong struct {
 	Reason string // reason word
-	ID     string // handoff, empty if none is concerned
-	Short  string // an end of the id no other one on the page has; empty: the whole id is shown
+	ID     string // id of the handoff; empty if none is concerned
+	Short  string // last characters of the id that no other one on the page has; empty to show the whole id
 	Repo   string
 	Text   string // one line
 }
@@ -73,12 +73,12 @@ func (w *Wrong) Name() string { return cmp.Or(w.Short, w.ID) }
 
 // Input is the content of the page.
 type Input struct {
-	Repo   string    // repo id of the clone that looks
-	Since  time.Time // steps before it are left out; zero means all
+	Repo   string    // repo id of the clone that makes the page
+	Since  time.Time // earlier steps are left out; zero for all steps
 	Now    time.Time
 	Rows   []Row
 	Wrongs []Wrong
-	Unread []string // unreadable hubs, one line each
+	Unread []string // hubs that could not be read, one line each
 }
 
 // ToClaim returns the time from the offer to the first claim; false if there was none.

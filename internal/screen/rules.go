@@ -18,8 +18,8 @@ type token struct {
 	prefix string
 	tail   alphabet
 	length int
-	digit  bool // the tail has one
-	whole  bool // the tail is exactly that long
+	digit  bool // the tail must have a digit
+	whole  bool // the tail must have exactly this length
 }
 
 // tokens are the shapes documented by providers or published by their scanners. Lengths are a
@@ -86,7 +86,7 @@ var tokens = [...]token{
 // pattern is a secret known by its surroundings.
 type pattern struct {
 	rule   string
-	needle string // in the lower-case form of every matching text
+	needle string // part of the lower-case form of every text that matches
 	match  func(s string) bool
 }
 

@@ -93,7 +93,7 @@ const (
 
 // hidden names the first character of s unfit to be shown, and its place; "" if there is none.
 func hidden(s string) string {
-	var before, last rune // the two runes in front
+	var before, last rune // the two runes before r
 	for i, r := range s {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd"):

@@ -16,7 +16,7 @@ var word = lazy(`^[A-Za-z]{1,14}[0-9]{0,2}$`)
 // written in front of it, as in name=s.
 func secret(name, s string) string {
 	if len(s) < 8 {
-		return "" // shorter than anything below
+		return "" // shorter than any secret below
 	}
 	for _, t := range tokens {
 		if t.in(s) {
@@ -134,7 +134,7 @@ func hostname(s string) bool {
 	labels := strings.Split(strings.ToLower(s), ".")
 	last := labels[len(labels)-1]
 	if strings.Trim(last, "0123456789") == "" {
-		return len(labels) == 4 // an address
+		return len(labels) == 4 // an IPv4 address
 	}
 	return last == "localhost" || len(labels) > 1 && slices.Contains(topDomains[:], last)
 }

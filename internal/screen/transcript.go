@@ -41,7 +41,7 @@ func mayMark(line string) bool {
 	if !strings.ContainsAny(line, "#*[<:：") {
 		return false
 	}
-	line = strings.ToLower(strings.ToUpper(line)) // to (?i) ſ is an s
+	line = strings.ToLower(strings.ToUpper(line)) // like (?i), which takes ſ for an s
 	return slices.ContainsFunc(roleWords, func(role string) bool {
 		for from := 0; ; from++ {
 			i := strings.Index(line[from:], role)
@@ -59,7 +59,7 @@ func mayMark(line string) bool {
 // of quoted configuration.
 var plainRoles = []string{"user", "human", "assistant"}
 
-const lineHead = 200 // bytes of a line looked at
+const lineHead = 200 // bytes of a line that are examined
 
 type speaker int
 

@@ -34,7 +34,7 @@ func (t *Trust) ClaimedSigners(is func(Key) bool) *ClaimedSigners {
 		k, _ := t.Lookup(e.KID)
 		copies, err := k.pin.keys()
 		if err != nil || !is(k) {
-			continue // what cannot be read verifies nothing
+			continue // a key that cannot be read verifies nothing
 		}
 		for _, public := range copies {
 			if public.ssh != nil {

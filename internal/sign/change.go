@@ -66,7 +66,7 @@ func adding(t *Trust, e TrustEntry) (func([]TrustEntry) ([]TrustEntry, error), e
 			return nil, retiredKey(e.KID)
 		case err != nil:
 			return nil, err
-		case before.pgp != nil && len(before.pgp.Revocations) > len(public.pgp.Revocations): // which the new copy lacks
+		case before.pgp != nil && len(before.pgp.Revocations) > len(public.pgp.Revocations): // missing in the new copy
 			return nil, retiredKey(e.KID)
 		}
 		whole, err := before.With(public)
@@ -111,7 +111,7 @@ func (t *Trust) Retire(path string, kid KID, at time.Time, seen map[string]strin
 	if path == "" {
 		paths = t.pinnedIn(kid)
 	}
-	var listed TrustEntry // the entry of a key in no file
+	var listed TrustEntry // entry of a key that only a team's list has
 	if k, _ := t.Lookup(kid); path == "" && k.List() != "" {
 		listed, paths = k.Entry(), []string{t.repoPath}
 	}
@@ -273,7 +273,7 @@ func (t *Trust) shareReadable(path string) error {
 		}
 		mode := info.Mode() | t.SharedRead
 		if info.IsDir() {
-			mode |= t.SharedRead >> 2 // who may read a directory must be able to enter it
+			mode |= t.SharedRead >> 2 // whoever may read a directory must be able to enter it
 		}
 		if mode == info.Mode() {
 			continue

@@ -22,20 +22,20 @@ const (
 
 const (
 	trustSchema = "githandoff-trust/1"
-	maxTrust    = 8 << 20 // bytes of a trust file
+	maxTrust    = 8 << 20 // size of a trust file in bytes
 )
 
 // TrustEntry is one pinned key. Times are RFC 3339; an empty one sets no limit.
 type TrustEntry struct {
 	KID        KID      `json:"kid"`
-	Key        string   `json:"key"` // as PublicKey.Text
+	Key        string   `json:"key"` // text of the key, as from PublicKey.Text
 	Agents     []string `json:"agents,omitempty"`
 	Roles      []string `json:"roles,omitempty"`
 	Principals []string `json:"principals,omitempty"`
-	MaxScope   []string `json:"max_scope,omitempty"` // absent: no limit
-	From       string   `json:"from,omitempty"`      // valid from then on
-	Until      string   `json:"until,omitempty"`     // and before then
-	Retired    string   `json:"retired,omitempty"`   // removed then: earlier signatures stand
+	MaxScope   []string `json:"max_scope,omitempty"` // empty for no limit
+	From       string   `json:"from,omitempty"`      // the key is valid from this time on
+	Until      string   `json:"until,omitempty"`     // the key is valid before this time
+	Retired    string   `json:"retired,omitempty"`   // time of removal; earlier signatures stay valid
 	Comment    string   `json:"comment,omitempty"`
 
 	// Seen are the tips of the lanes that were known when the key was retired. For the name of each

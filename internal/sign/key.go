@@ -18,7 +18,7 @@ import (
 // value may do nothing.
 type Key struct {
 	pin    *pin
-	issuer KID // of the signature looked up; may be a subkey
+	issuer KID // key of the signature that was looked up; may be a subkey
 }
 
 // pin is one key of a Trust. Its text is parsed on first use, because most commands need only one
@@ -26,9 +26,9 @@ type Key struct {
 type pin struct {
 	entry  TrustEntry
 	limits [][]string
-	texts  []string            // the key as either file has it, if they differ
-	seen   []map[string]string // the tips seen, one map for each list with the key, see TrustEntry.Seen
-	list   string              // home of the team's list; "" if the key is pinned here
+	texts  []string            // text of the key in each file, if they differ
+	seen   []map[string]string // tips seen, one map for each list that has the key; see TrustEntry.Seen
+	list   string              // home of the team's list with the key; "" if the key is pinned here
 
 	once   sync.Once
 	copies []PublicKey
@@ -61,7 +61,7 @@ func (p *pin) mayBeRevoked() bool {
 	return slices.ContainsFunc(p.texts, func(text string) bool {
 		raw, err := pgpPublicArmor.decode([]byte(text))
 		if err != nil {
-			return strings.HasPrefix(text, pgpPublicArmor.begin()[:10]) // another spelling
+			return strings.HasPrefix(text, pgpPublicArmor.begin()[:10]) // armor in another spelling may hold a revocation
 		}
 		for tag, one := range packets(raw) {
 			_, header, _, _ := packetHeader(one)
@@ -134,7 +134,7 @@ func (k Key) Limits() [][]string {
 // Revoked returns an error if the owner of the key revoked it, as far as a pinned copy knows.
 // Reason: key_revoked.
 func (k Key) Revoked(at time.Time) error {
-	copies, _ := k.pin.keys() // an error shows when the key is used
+	copies, _ := k.pin.keys() // a use of the key reports the error
 	for _, public := range copies {
 		if err := public.Revoked(at); err != nil {
 			return err
@@ -279,8 +279,8 @@ func notPinned(kid KID) error {
 		WithHints(fault.See("trust add").Because("pins a key whose fingerprint its owner has confirmed"))
 }
 
-// UnknownKeyError is the cause of a refusal if nobody here has decided about a key:
-// it is pinned for nothing.
+// UnknownKeyError is the cause of a refusal if the trust list has no entry for a key, neither a
+// valid nor a retired one.
 type UnknownKeyError struct{ KID KID }
 
 func (e *UnknownKeyError) Error() string { return "key " + e.KID + " is not trusted here" }

@@ -30,12 +30,12 @@ const keySuffix = ".asc"
 // person's mail address. An agent's key has no passphrase, a person's may.
 type Keystore struct {
 	Dir string
-	Now func() time.Time // for signatures; nil is time.Now
+	Now func() time.Time // clock for signatures; nil for time.Now
 	// Passphrase asks for the passphrase of a key that is about to sign or open. If it is nil,
 	// nobody can be asked, and a key with a passphrase is locked.
 	Passphrase func(KID) ([]byte, error)
 
-	refused error // why it cannot be used
+	refused error // reason why the keystore cannot be used; nil if it can
 }
 
 // KeyInfo describes one file of a keystore.
@@ -60,7 +60,7 @@ func (ks Keystore) clock() func() time.Time {
 	if ks.Now != nil {
 		return ks.Now
 	}
-	return time.Now //nolint:forbidigo // whoever opened the keystore passed in no clock
+	return time.Now //nolint:forbidigo // the caller passed in no clock
 }
 
 // isKeyName is narrower than a mail address: the name becomes a file's name.
@@ -98,7 +98,7 @@ func (ks Keystore) Generate(name, userID string, passphrase []byte, now time.Tim
 	if err := durable.CreateFile(path, armored, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	if len(passphrase) > 0 { // it was typed a moment ago
+	if len(passphrase) > 0 { // the passphrase was just typed
 		ks.Passphrase = func(KID) ([]byte, error) { return passphrase, nil }
 	}
 	return ks.Load(name)
@@ -150,7 +150,7 @@ func (ks Keystore) Load(nameOrKID string) (Signer, error) {
 		err = s.unlock(ks.Passphrase)
 	}
 	if err != nil {
-		return nil, err // not s: a nil *pgpSigner is not a nil Signer
+		return nil, err // s may be a nil *pgpSigner, which is no nil Signer
 	}
 	return s, nil
 }
@@ -213,7 +213,7 @@ func (ks Keystore) find(nameOrKID string) (*pgpSigner, error) {
 // nameOf returns the stored name of a key.
 func (ks Keystore) nameOf(nameOrKID string) (string, error) {
 	if CheckKID(nameOrKID) != nil {
-		return nameOrKID, nil //nolint:nilerr // what is no key id is a name
+		return nameOrKID, nil //nolint:nilerr // a text that is no key id is a name
 	}
 	infos, err := ks.List()
 	if err != nil {

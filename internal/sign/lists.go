@@ -37,7 +37,7 @@ func (t *Trust) joinTeams() {
 	for _, home := range homes {
 		for kid, grants := range listed[home] {
 			p := combined(grants)
-			if other := t.pins[kid]; other != nil { // at two homes: what both say
+			if other := t.pins[kid]; other != nil { // the key is listed at two homes: only what both allow counts
 				other.narrow(p.entry)
 				other.limits = append(other.limits, p.limits...)
 				continue

@@ -16,7 +16,7 @@ import (
 )
 
 func (o Options) named(ctx context.Context) (Signer, error) {
-	key := strings.TrimPrefix(o.Key, "key::") // git's mark of a key given as text
+	key := strings.TrimPrefix(o.Key, "key::") // git's prefix for a key given as text
 	key = FromFingerprint(key)
 	if o.Env != "" {
 		if s, err := o.fromEnv(); err == nil && s.KID() == key {
@@ -52,7 +52,7 @@ func KeyIn(dir, key string) string {
 	if dir == "" || key == "" || filepath.IsAbs(key) || !isKeyFile(FromFingerprint(key)) {
 		return key
 	}
-	return dir + string(filepath.Separator) + key // not joined: a name without a separator is no file
+	return dir + string(filepath.Separator) + key // filepath.Join could remove the separator that marks a file
 }
 
 // AbsoluteKey returns an [Options.Key] that means the same in every directory.
@@ -86,7 +86,7 @@ func (o Options) fromEnv() (Signer, error) {
 		return nil, fault.New(fault.Unavailable, fault.KeyLocked, "the key in $GITHANDOFF_KEY is protected by a passphrase").
 			WithHints(fault.Fact("a key in the environment has no passphrase; ssh-keygen -p takes it off a copy"))
 	}
-	if err != nil { // not %w: nothing of a private key belongs into a message
+	if err != nil { // without %w: no message may quote a private key
 		return nil, badKey("$GITHANDOFF_KEY: neither an armored OpenPGP private key nor an OpenSSH one").
 			WithHints(fault.Fact("the variable holds the text of a key; --key names a file"))
 	}
@@ -98,7 +98,7 @@ func (o Options) fromEnv() (Signer, error) {
 // private file beside a public one is tried, as ssh-keygen does.
 func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() { // a pipe would be waited for, and it is read twice
+	if err == nil && !info.Mode().IsRegular() { // reading a pipe would block, and the file is read twice
 		return nil, badKey("key file %s is not a regular file", path).WithHints(fault.Fact("$GITHANDOFF_KEY takes the text of a key"))
 	}
 	var b []byte
@@ -130,7 +130,7 @@ func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 	} else if isSSHLine(string(b)) {
 		return nil, fmt.Errorf("key file %s: %w", path, err)
 	}
-	if !bytes.Contains(b, []byte("PRIVATE KEY")) { // before its mode is looked at: only a key is to be closed to others
+	if !bytes.Contains(b, []byte("PRIVATE KEY")) { // checked before the mode: only a private key must be closed to others
 		return nil, badKey("%s is neither an armored OpenPGP private key nor an OpenSSH one", path)
 	}
 	s, err := readSSHPrivate(path)
@@ -139,7 +139,7 @@ func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 		return s, err
 	}
 	public := missing.PublicKey
-	if public == nil { // the older formats do not say
+	if public == nil { // older formats do not contain the public key
 		return nil, fault.New(fault.Unavailable, fault.KeyLocked, "key file %s is protected by a passphrase", path).
 			WithHints(fault.Run("ssh-add", path).Because("lets ssh-agent hold it; --key then names its .pub file"))
 	}

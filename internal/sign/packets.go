@@ -16,7 +16,7 @@ import (
 
 // keyPart is a primary key, user id or subkey, and the signatures behind it.
 type keyPart struct {
-	tag        byte // of the head
+	tag        byte // packet tag of head
 	head       []byte
 	signatures [][]byte
 }

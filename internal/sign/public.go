@@ -34,7 +34,7 @@ const (
 type PublicKey struct {
 	kid  KID
 	text string
-	raw  []byte          // OpenPGP packets
+	raw  []byte          // raw OpenPGP packets
 	pgp  *openpgp.Entity // exactly one of pgp and ssh is set
 	self *openpgp.Identity
 	ssh  ssh.PublicKey
@@ -199,7 +199,8 @@ func checkRSA(key *rsa.PublicKey) error {
 
 func parseSSHPublic(text []byte) (PublicKey, error) {
 	key, _, options, rest, err := ssh.ParseAuthorizedKey(text)
-	if kind, _, _ := bytes.Cut(text, []byte(" ")); err != nil && string(kind) == "ssh-dss" { // which the library no longer reads
+	// The library no longer reads ssh-dss.
+	if kind, _, _ := bytes.Cut(text, []byte(" ")); err != nil && string(kind) == "ssh-dss" {
 		return PublicKey{}, unsupportedSSH(string(kind))
 	}
 	if err != nil {

@@ -316,9 +316,9 @@ func (s *gpgSigner) open(ctx context.Context, raw []byte, _ *sealed, limit int) 
 		}
 	}
 	switch {
-	case said["GOODMDC"]: // it is whole, so what gpg does not like is its length
+	case said["GOODMDC"]: // the text is intact, so gpg failed at its length
 		return nil, tooLong(limit)
-	case said["NO_SECKEY"] && !said["DECRYPTION_INFO"]: // it says so of each recipient's
+	case said["NO_SECKEY"] && !said["DECRYPTION_INFO"]: // gpg has the secret key of no recipient
 		return nil, notSealedFor(s.KID())
 	}
 	return nil, badSeal(fmt.Errorf("gpg cannot decrypt it: %w", err))

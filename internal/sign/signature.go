@@ -138,7 +138,7 @@ func checkSubpackets(body, fingerprint []byte) error {
 	}
 	count := map[byte]int{}
 	for _, s := range subpackets {
-		count[s.SubType&0x7f]++ // without the mark of a critical one
+		count[s.SubType&0x7f]++ // without the bit that marks a critical subpacket
 	}
 	if count[subpacketCreated] != 1 || count[subpacketFingerprint] != 1 {
 		return errors.New("want one creation time and one issuer fingerprint under the signature")
@@ -149,7 +149,7 @@ func checkSubpackets(body, fingerprint []byte) error {
 	if len(unhashed) > 0 && !bytes.Equal(unhashed, issuer) {
 		return errors.New("something other than the issuer's short id stands outside the signature")
 	}
-	return checkIntegers(rest) // behind 16 bits of the hash
+	return checkIntegers(rest) // after 16 bits of the hash
 }
 
 // checkIntegers requires each number of a signature to state its exact count of bits, without
@@ -183,7 +183,7 @@ func parseSSHSignature(raw []byte) (*sshsig.Signature, error) {
 		return nil, err
 	}
 	switch sig.Signature.Format {
-	case ssh.KeyAlgoSKED25519, ssh.KeyAlgoSKECDSA256: // flags and counter follow
+	case ssh.KeyAlgoSKED25519, ssh.KeyAlgoSKECDSA256: // security keys add flags and a counter
 	default:
 		if len(sig.Signature.Rest) > 0 {
 			return nil, errors.New("bytes after the signature")
@@ -251,7 +251,7 @@ func (a armor) decode(text []byte) ([]byte, error) {
 			body = body[:i]
 		}
 	}
-	raw, err := base64.StdEncoding.DecodeString(string(body)) // skips line ends
+	raw, err := base64.StdEncoding.DecodeString(string(body)) // DecodeString skips line ends
 	if err != nil {
 		return nil, err
 	}
@@ -263,13 +263,13 @@ func (a armor) decode(text []byte) ([]byte, error) {
 
 // packetHeader reads a header of either format with a definite length.
 func packetHeader(b []byte) (tag byte, header, size int, ok bool) {
-	width := 0 // of the length
+	width := 0 // bytes of the length field
 	switch {
 	case b[0]&0x80 == 0 || len(b) < 2:
 		return 0, 0, 0, false
 	case b[0]&0x40 == 0:
 		if b[0]&3 == 3 {
-			return 0, 0, 0, false // to the end, wherever that is
+			return 0, 0, 0, false // indeterminate length
 		}
 		tag, header, width = b[0]>>2&15, 1, 1<<(b[0]&3)
 	case b[1] < 192:
@@ -282,7 +282,7 @@ func packetHeader(b []byte) (tag byte, header, size int, ok bool) {
 	case b[1] == 255:
 		tag, header, width = b[0]&63, 2, 4
 	default:
-		return 0, 0, 0, false // in parts
+		return 0, 0, 0, false // partial lengths
 	}
 	if len(b) < header+width {
 		return 0, 0, 0, false

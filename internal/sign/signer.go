@@ -144,7 +144,7 @@ func (s *pgpSigner) unlock(ask func(KID) ([]byte, error)) error {
 	if err != nil {
 		return err
 	}
-	if err := s.entity.DecryptPrivateKeys(passphrase); err != nil { // not %w: nothing of a private key belongs into a message
+	if err := s.entity.DecryptPrivateKeys(passphrase); err != nil { // without %w: no message may quote a private key
 		return fault.New(fault.Unavailable, fault.KeyLocked, "wrong passphrase for key %s", s.KID())
 	}
 	return nil
@@ -170,9 +170,9 @@ type Options struct {
 	Agent string
 
 	Keystore    Keystore
-	Runner      *gitexec.Runner // starts gpg
-	GPGProgram  string          // gpg.program; empty is gpg
-	SSHAuthSock string          // $SSH_AUTH_SOCK; empty: no ssh-agent
+	Runner      *gitexec.Runner // runs gpg
+	GPGProgram  string          // value of gpg.program; empty for gpg
+	SSHAuthSock string          // value of $SSH_AUTH_SOCK; empty for no ssh-agent
 }
 
 // OpenSigner finds the key chosen by opts in the environment, the keystore, an SSH key file,

@@ -37,7 +37,7 @@ func (s *agentSigner) Sign(ctx context.Context, namespace string, message []byte
 func (o Options) fromAgent(ctx context.Context, kid KID) (Signer, error) {
 	s := &agentSigner{socket: o.SSHAuthSock}
 	err := withAgentKey(ctx, s.socket, kid, func(key ssh.Signer) error {
-		plain, err := ssh.ParsePublicKey(key.PublicKey().Marshal()) // the agent's own type wraps it
+		plain, err := ssh.ParsePublicKey(key.PublicKey().Marshal()) // parse it again: the agent's type wraps it
 		if err != nil {
 			return badKey("read a key of ssh-agent: %w", err)
 		}

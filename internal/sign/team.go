@@ -42,9 +42,9 @@ const (
 // comment describes it.
 type Team struct {
 	Schema string       `json:"schema"`
-	Home   string       `json:"home"`   // repo id of the hub it is published at
-	Serial int64        `json:"serial"` // 1 for the first, higher in each later one
-	At     string       `json:"at"`     // RFC 3339, UTC: when it was signed
+	Home   string       `json:"home"`   // repo id of the hub where the list is published
+	Serial int64        `json:"serial"` // 1 for the first list, higher in each later one
+	At     string       `json:"at"`     // time of the signature: RFC 3339, UTC
 	Signer KID          `json:"signer"`
 	Keys   []TrustEntry `json:"keys"`
 }
@@ -150,7 +150,7 @@ func (t *Trust) OpenTeam(raw, armored []byte, now time.Time) (*Team, error) {
 		return nil, fault.New(fault.Denied, fault.UntrustedRoot, "the list of keys is signed by %s, which is not pinned here as a root", key.KID()).
 			WithHints(fault.Fact("a person whose key is a root here decides whether that one is a root as well"))
 	}
-	at, _ := handoff.ParseTime(team.At) // parsed before
+	at, _ := handoff.ParseTime(team.At) // ParseTeam has parsed the time
 	for _, when := range []time.Time{at, now} {
 		if err := key.ValidAt(when); err != nil {
 			return nil, err

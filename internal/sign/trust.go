@@ -22,9 +22,9 @@ import (
 type Trust struct {
 	repoPath, userPath string
 	repo, user         []TrustEntry
-	teams              []*Team // adopted lists
+	teams              []*Team // adopted lists of teams
 	pins               map[KID]*pin
-	owners             []uint32 // whose the repository's files must be; nil: ours
+	owners             []uint32 // allowed owners of the repository's files; nil for this user
 
 	// SharedRead has the mode bits that let others read the repository's files if several users
 	// share it. Nobody else writes them.
