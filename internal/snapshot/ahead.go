@@ -18,17 +18,17 @@ const maxAhead = 1000
 
 // ahead describes the commits of HEAD not known to be at the home.
 type ahead struct {
-	base    string // newest commit of HEAD the home has; "" if none is known
+	base    string // newest commit of HEAD's history that the home has; "" if none is known
 	commits int
 	bytes   int64
-	objects map[string]bool // of those commits
-	changed []delta         // by those commits
+	objects map[string]bool // ids of the objects of those commits
+	changed []delta         // paths changed by those commits
 }
 
 // delta is one path changed by a commit.
 type delta struct {
 	path   string
-	before string // blob, "" for none
+	before string // id of the blob; "" for none
 	after  string
 }
 

@@ -116,7 +116,7 @@ func (c *Contents) Apply(ctx context.Context, base string) error {
 // landed reports whether HEAD has one of the files that the snapshot added to base. If it has none,
 // git apply looks at no file, and the merge drivers of the user run in the directory with the files.
 func landed(ctx context.Context, c *Contents, base string) (bool, error) {
-	var added [2][]string // to base, and to HEAD
+	var added [2][]string // files that the snapshot adds to base, and to HEAD
 	for i, from := range []string{base, c.repo.Head} {
 		names, err := c.Diff(ctx, from, "--name-only", "-z", "--no-renames", "--diff-filter=A")
 		if err != nil || len(names) == 0 {

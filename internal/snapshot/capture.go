@@ -26,17 +26,17 @@ type Request struct {
 	// Away: the home is another repository.
 	Away bool
 
-	Actor, Mail string // author of the commits
+	Actor, Mail string // name and mail address of the author of the commits
 	Now         time.Time
-	Limit       int64    // bytes of the objects that the home lacks, unpacked
-	Allow       []string // paths to send whatever the policy says about them
+	Limit       int64    // limit of the unpacked objects that the home lacks, in bytes
+	Allow       []string // paths to send even if the content policy refuses them
 }
 
 // Snapshot is a captured state, not yet written.
 type Snapshot struct {
 	Work    handoff.Work
-	Objects []*refs.Object // what the commit needs and HEAD has not; the commit last
-	Changed bool           // something is not committed
+	Objects []*refs.Object // objects that the commit needs and HEAD lacks; the commit is last
+	Changed bool           // whether something is not committed
 
 	// UnderWay is an operation that git has begun in the work tree, such as a merge; "" for none.
 	// Its files are in the snapshot, but git's notes about it are not.
@@ -82,9 +82,9 @@ type shot struct {
 	repo    *refs.Repo
 	req     Request
 	scratch *scratch
-	changes []change                // by path
-	read    map[string]file         // of the work tree, by path
-	blobs   map[string]*refs.Object // their blobs, and staged ones
+	changes []change                // sorted by path
+	read    map[string]file         // files of the work tree, by path
+	blobs   map[string]*refs.Object // blobs of these files and of staged ones, by id
 	trees   *trees
 }
 
@@ -132,13 +132,13 @@ func (c *shot) take(ctx context.Context) error {
 	defer c.scratch.close()
 	if err := c.hash(ctx); err != nil {
 		if moved := c.moved(before); moved != nil && fault.Is(err, fault.CannotTravel) {
-			return moved // its bytes differ because another program wrote it
+			return moved // another program changed the file meanwhile, hence the other bytes
 		}
 		return err
 	}
 	// A file that appeared meanwhile is not part of the captured state; untracked files are
 	// compared below.
-	again, err := readStatus(ctx, run, "no") // it takes a third of the time
+	again, err := readStatus(ctx, run, "no") // without untracked files, which takes a third of the time
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (c *shot) hash(ctx context.Context) error {
 		return err
 	}
 	for _, path := range paths {
-		if c.read[path].oid == "" { // git passes over it without an error
+		if c.read[path].oid == "" { // git skips such a name without an error
 			return cannot("git stores no file under the name %s", show(path)).
 				WithHints(fault.Fact("rename it, or list it in .gitignore: ignored files do not travel"))
 		}
@@ -325,7 +325,7 @@ func (c *shot) canTravel() error {
 			return cannot("%s has a merge conflict", path).WithHints(fault.Run("git", "status").Because("lists the conflicts"))
 		case one.isRead() && one.inTree == gitobj.Gitlink:
 			hint := fault.Run("git", "-C", fromHere(c.repo, one.path), "status").Because("shows them; commit and push them there")
-			if strings.HasSuffix(one.sub, "..") { // no file is changed
+			if strings.HasSuffix(one.sub, "..") { // no file in the submodule is changed
 				hint = fault.Run("git", "add", "--", fromHere(c.repo, one.path)).Because("stages its commit; push it there, too")
 			}
 			return cannot("%s is a submodule with changes of its own", path).WithHints(hint)

@@ -13,7 +13,7 @@ import (
 // writer makes the commits of one snapshot.
 type writer struct {
 	q       Request
-	label   string // "main: 1a2b3c4 subject"
+	label   string // place of the snapshot, such as "main: 1a2b3c4 subject"
 	objects []*refs.Object
 }
 
@@ -27,7 +27,7 @@ func (w *writer) commit(tree, message string, parents ...string) string {
 // second line.
 const (
 	intentLine     = "Intent-To-Add: "
-	intentModeLine = "Intent-Mode: " // mode, space, path
+	intentModeLine = "Intent-Mode: " // followed by mode, space and path
 )
 
 func (w *writer) indexMessage(intents []string, modes map[string]string) string {

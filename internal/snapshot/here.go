@@ -56,7 +56,7 @@ func (c *Contents) CheckOutHere(ctx context.Context, branch string) error {
 	if err := c.switchTo(ctx, whole); err != nil {
 		after := context.WithoutCancel(ctx)
 		if fault.As(err) != nil || putBack(ctx, c, whole) != nil || c.wouldLose(after, whole) != nil {
-			return gitFailed(err, "check the snapshot out") // git may have begun
+			return gitFailed(err, "check the snapshot out") // git may have begun to write files
 		}
 		_ = c.repo.Apply(after, refs.Transaction{Edits: []refs.Edit{{Ref: "refs/heads/" + branch, Old: c.Head}}})
 		return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree cannot take the snapshot: %w", err)
@@ -123,7 +123,7 @@ func (c *Contents) makeBranch(ctx context.Context, branch string) error {
 // arrive takes the last two steps.
 func (c *Contents) arrive(ctx context.Context, branch, whole string) error {
 	run := inTop(c.repo)
-	from := cmp.Or(c.repo.Branch, c.repo.Head) // as git writes it, so "git checkout -" finds the way back
+	from := cmp.Or(c.repo.Branch, c.repo.Head) // in git's own form, so that "git checkout -" finds the way back
 	_, err := run.Run(ctx, gitexec.Cmd{
 		Args: []string{"symbolic-ref", "-m", "checkout: moving from " + from + " to " + branch, "HEAD", "refs/heads/" + branch}, Finish: true,
 		Env: []string{"GIT_COMMITTER_NAME=githandoff", "GIT_COMMITTER_EMAIL=githandoff@localhost"},
@@ -256,7 +256,7 @@ func (c *Contents) foreign(ctx context.Context, tree string, paths map[string]si
 	for path := range paths {
 		here := filepath.Join(c.repo.Worktree, path)
 		if info, err := os.Lstat(here); err != nil || info.IsDir() {
-			continue // it is not there, or inTheWay looks into it
+			continue // there is no file, or inTheWay examines the directory
 		}
 		if same, _ := sameFile(here, filepath.Join(old, path)); !same && !begins(here, filepath.Join(now, path)) {
 			list = append(list, path)

@@ -86,7 +86,7 @@ func underWay(repo *refs.Repo) string {
 		{"rebase-apply", "rebase"},
 		{"CHERRY_PICK_HEAD", "cherry-pick"},
 		{"REVERT_HEAD", "revert"},
-		{"sequencer/todo", "cherry-pick or revert"}, // between two of its commits
+		{"sequencer/todo", "cherry-pick or revert"}, // between two commits of the sequence
 	} {
 		if _, err := os.Lstat(filepath.Join(repo.GitDir, one.file)); err == nil {
 			return one.what

@@ -14,7 +14,7 @@ import (
 	"githandoff/internal/screen"
 )
 
-const maxFiles = 2000 // in a snapshot
+const maxFiles = 2000 // files in one snapshot
 
 // DefaultLimit is the limit of a snapshot if handoff.snapshotLimit sets no other one.
 const DefaultLimit = 20 << 20
@@ -63,7 +63,7 @@ func (c *shot) judge(ctx context.Context, s *Snapshot, a *ahead) error {
 		all = append(all, delta{one.path, one.head, one.stagedFile().oid}, delta{one.path, one.head, c.read[one.path].oid})
 	}
 	all = append(all, a.changed...)
-	atHome := map[string]bool{} // blobs
+	atHome := map[string]bool{} // by id of the blob
 	for _, d := range all {
 		atHome[d.before] = !a.objects[d.before]
 	}
@@ -121,7 +121,7 @@ func (c *shot) screen(path string, added bool, before, after []byte) error {
 	}
 	before, after = text(before), text(after)
 	if bytes.IndexByte(after[:min(len(after), 8000)], 0) >= 0 {
-		return nil // not text, as git sees it
+		return nil // git considers the file binary
 	}
 	known := map[string]bool{}
 	for line := range bytes.Lines(before) {
@@ -151,8 +151,8 @@ func text(b []byte) []byte {
 		return b
 	}
 	units := make([]uint16, len(b)/2-1)
-	_, _ = binary.Decode(b[2:], order, units) // b is long enough
+	_, _ = binary.Decode(b[2:], order, units) // cannot fail: b is long enough
 	return []byte(string(utf16.Decode(units)))
 }
 
-const maxBlob = 256 << 20 // bytes of a blob looked at
+const maxBlob = 256 << 20 // size of the largest blob examined, in bytes

@@ -52,7 +52,7 @@ func belowLink(top, path string) bool {
 func removeWithParents(top, path string) {
 	for ; path != "."; path = filepath.Dir(path) {
 		if os.Remove(filepath.Join(top, path)) != nil {
-			return // there is no such file, or others are in the directory
+			return // the file does not exist, or the directory is not empty
 		}
 	}
 }

@@ -19,19 +19,19 @@ import (
 type Contents struct {
 	Commit  string
 	Head    string
-	Index   string // tree
-	Tracked string // tree
-	Others  string // tree of untracked files; "" for none
+	Index   string // id of the tree of the index
+	Tracked string // id of the tree of tracked files
+	Others  string // id of the tree of untracked files; "" for none
 	Intents []string
 
-	intentModes map[string]string // by path
+	intentModes map[string]string // modes of Intents, by path
 	repo        *refs.Repo
-	sound       bool // Sound has looked at it
+	sound       bool // whether Sound has accepted the trees
 }
 
 // Limits for reading somebody else's snapshot.
 const (
-	maxCommit = 4 << 20 // bytes: it may name many paths
+	maxCommit = 4 << 20 // size of a commit in bytes: it may name many paths
 	maxPaths  = 100_000
 )
 
@@ -187,7 +187,7 @@ func DropBroken(repo *refs.Repo, dir string) error {
 
 // dropRecords removes git's directories of the worktree dir accepted by right.
 func dropRecords(repo *refs.Repo, dir string, right func(admin string) bool) error {
-	records, _ := os.ReadDir(filepath.Join(repo.CommonDir, "worktrees")) // none is fine
+	records, _ := os.ReadDir(filepath.Join(repo.CommonDir, "worktrees")) // without worktrees there is no such directory
 	for _, r := range records {
 		admin := filepath.Join(repo.CommonDir, "worktrees", r.Name())
 		if !right(admin) || !recordsWorktree(admin, dir) {

@@ -78,8 +78,8 @@ func (s *scratch) writeIndex(files map[string]file) error {
 func encodeIndex(format gitobj.Format, files map[string]file) ([]byte, error) {
 	const (
 		properties = 6 * 4 // bytes of two times, a device and an inode
-		owner      = 3 * 4 // and of a user, a group and a size
-		maxLength  = 0xfff // of a name in the flags, which is also that of a longer one
+		owner      = 3 * 4 // bytes of a user, a group and a size
+		maxLength  = 0xfff // largest length in the flags, also used for longer names
 	)
 	b := binary.BigEndian.AppendUint32([]byte("DIRC"), 2)
 	b = binary.BigEndian.AppendUint32(b, uint32(len(files)))
@@ -97,7 +97,7 @@ func encodeIndex(format gitobj.Format, files map[string]file) ([]byte, error) {
 		}
 		b = binary.BigEndian.AppendUint16(b, uint16(min(len(path), maxLength)))
 		b = append(b, path...)
-		b = append(b, make([]byte, 8-(len(b)-start)%8)...) // at least one NUL
+		b = append(b, make([]byte, 8-(len(b)-start)%8)...) // one NUL at least
 	}
 	return append(b, format.Sum(b)...), nil
 }

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	maxHeadPaths = 2_000_000 // in the commit below a snapshot, and not in HEAD here
-	maxPath      = 4096      // bytes: no system opens a longer one
+	maxHeadPaths = 2_000_000 // paths in the commit below a snapshot that differ from HEAD here
+	maxPath      = 4096      // bytes; no system opens a longer path
 )
 
 // Sound refuses trees git would not check out, before anything is written: names by which
@@ -54,13 +54,13 @@ func Sound(ctx context.Context, c *Contents) error {
 type treeCheck struct {
 	*trees
 	snapshot string
-	known    map[[2]string]extent // of the compared pairs of trees
+	known    map[[2]string]extent // results by the pair of trees compared
 }
 
 // extent counts the paths different in two trees.
 type extent struct {
-	paths   int // files and directories; counted up to a bound
-	longest int // bytes of the longest path
+	paths   int // number of files and directories, up to a bound
+	longest int // length of the longest path in bytes
 }
 
 // at compares the tree after with the tree before, both at the directory below. A pair of trees is
@@ -88,7 +88,7 @@ func (l *treeCheck) compare(ctx context.Context, before, after, below string) (e
 		return sum, l.unreadable(below, err)
 	}
 	had, err := l.byName(ctx, before)
-	if err != nil && !fault.Is(err, fault.CannotTravel) { // an odd tree of this repository is its own affair
+	if err != nil && !fault.Is(err, fault.CannotTravel) { // ignore an unusable tree of this repository
 		return sum, err
 	}
 	for _, e := range now {
@@ -105,7 +105,7 @@ func (l *treeCheck) compare(ctx context.Context, before, after, below string) (e
 			if inside, err = l.at(ctx, was, e.OID, path+"/"); err != nil {
 				return sum, err
 			}
-			inside.longest++ // the slash
+			inside.longest++ // for the slash
 		}
 		sum.paths = min(sum.paths+1+inside.paths, 2*maxHeadPaths)
 		sum.longest = max(sum.longest, len(e.Name)+inside.longest)

@@ -14,13 +14,13 @@ import (
 // change is one path named by "git status".
 type change struct {
 	path     string
-	staged   byte // X: index against HEAD, '.' for none
-	unstaged byte // Y: work tree against index
+	staged   byte // X of git status: index against HEAD, '.' for no change
+	unstaged byte // Y of git status: work tree against index
 	sub      string
-	inIndex  string // mode, "000000" for none
+	inIndex  string // mode in the index; "000000" for none
 	inTree   string // mode in the work tree
-	head     string // object id in HEAD, "" for none
-	oid      string // in the index
+	head     string // object id in HEAD; "" for none
+	oid      string // object id in the index
 }
 
 // untracked marks a path unknown to git.

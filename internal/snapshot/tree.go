@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-const maxTree = 64 << 20 // bytes of one tree object
+const maxTree = 64 << 20 // size of one tree object in bytes
 
 // file is the entry of a path in a tree; the zero value means it is gone.
 type file struct{ mode, oid string }
@@ -80,7 +80,7 @@ func (t *trees) apply(ctx context.Context, base string, n *node) (string, error)
 		case there && e.Mode == gitobj.Dir:
 			below = e.OID
 		case there && n.files[name].oid != "":
-			continue // a file is in the place of the directory
+			continue // a file has taken the place of the directory
 		}
 		oid, err := t.apply(ctx, below, sub)
 		if err != nil {

@@ -30,7 +30,7 @@ type way struct {
 	c            *Contents
 	t            *trees
 	lost         []string
-	repositories []string // submodules, and others
+	repositories []string // submodules and other repositories in the way
 }
 
 func (w *way) onDisk(path string) string { return filepath.Join(w.c.repo.Worktree, path) }
@@ -86,12 +86,12 @@ func (w *way) written(ctx context.Context, was, e gitobj.TreeEntry, path string)
 	info, err := os.Lstat(w.onDisk(path))
 	onDisk := err == nil
 	switch {
-	case was.Mode == gitobj.Gitlink && e.Mode == gitobj.Gitlink: // git leaves its files alone
+	case was.Mode == gitobj.Gitlink && e.Mode == gitobj.Gitlink: // git does not touch the files of a submodule
 	case isRepository(w.onDisk(path)):
 		w.repositories = append(w.repositories, path)
 	case e.Mode == gitobj.Dir && was.Mode == gitobj.Dir:
 		return w.compare(ctx, was.OID, e.OID, path+"/")
-	case e.Mode == gitobj.Dir && there && was.Mode != gitobj.Gitlink: // a file known to git makes way
+	case e.Mode == gitobj.Dir && there && was.Mode != gitobj.Gitlink: // git removes a tracked file to make the directory
 	case !onDisk:
 	case (e.Mode == gitobj.Dir || e.Mode == gitobj.Gitlink) && !info.IsDir() && !there:
 		w.lost = append(w.lost, path)

@@ -36,8 +36,8 @@ import (
 
 // Sharing says whether the connections to a host are shared.
 type Sharing struct {
-	Env []string // what git is given beside its environment; nil where nothing is shared
-	Why string   // why nothing is shared
+	Env []string // variables to add to git's environment; nil if nothing is shared
+	Why string   // reason why nothing is shared
 }
 
 // NotSSH is why nothing is shared with a hub reached in another way.
@@ -142,14 +142,14 @@ func hostOf(address string) (target, port string, ok bool) {
 	if before, after, at := strings.Cut(address, "@"); at && !strings.Contains(before, "/") {
 		user, rest = before+"@", after
 	}
-	if inside, bracket := strings.CutPrefix(rest, "["); bracket { // git takes [host:port]:path
+	if inside, bracket := strings.CutPrefix(rest, "["); bracket { // git also takes [host:port]:path
 		if inside, _, found = strings.Cut(inside, "]:"); !found {
 			return "", "", false
 		}
 		if h, p, err := net.SplitHostPort(inside); err == nil {
 			return user + h, p, true
 		}
-		return user + inside, "", true // of IPv6
+		return user + inside, "", true // an IPv6 address
 	}
 	host, _, found := strings.Cut(rest, ":")
 	if !found || host == "" || strings.Contains(host, "/") || strings.Contains(address, "://") {

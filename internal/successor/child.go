@@ -55,7 +55,7 @@ func (m *Maker) Child(v *lifecycle.Verified, to *string, home lifecycle.Home, re
 	child.Parent, child.Lineage, child.CreatedAt, child.ExpiresAt = follow.Parent, follow.Lineage, follow.CreatedAt, follow.ExpiresAt
 	child.Status, child.OBO = handoff.StatusComplete, nil
 	child.BlockedReason, child.Questions = "", nil
-	if handoff.CheckAgent(m.Agent) == nil { // a person who sends it on leaves the name
+	if handoff.CheckAgent(m.Agent) == nil { // a person who sends the handoff on leaves the agent's name
 		child.Source.Agent = m.Agent
 	}
 	child.Target = handoff.Target{Agent: to, Reason: reason, Request: env.Target.Request}

@@ -88,7 +88,7 @@ func (t *Team) PublishedKey(ctx context.Context, kid sign.KID) (public sign.Publ
 		if err == nil {
 			return public, name, nil
 		}
-		if fault.Is(first, fault.NoKey) { // an error says more than "not found"
+		if fault.Is(first, fault.NoKey) { // another error says more than that no key was found
 			first = err
 		}
 	}
@@ -178,7 +178,7 @@ func (t *Team) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
 		}
 		o, _, err := refs.Carried(ctx, t.Engine.Repo, ref.OID, sign.MaxKey)
 		if err != nil || o == nil {
-			continue // it is no key of ours to complain about
+			continue // a ref that holds no key is not reported
 		}
 		if public, err := parsePublished(o, ref.Name, kid); err == nil {
 			seen[kid], unpinned = true, append(unpinned, public)
@@ -219,7 +219,7 @@ func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, only string
 			lost = err
 		}
 		if err != nil {
-			continue // it is no key of ours to complain about
+			continue // a ref that holds no key is not reported
 		}
 		if blob := refs.NewObject(t.Engine.Repo.Format, "blob", []byte(public.Text())); blob.OID != known[name] {
 			blobs, edits = append(blobs, blob), append(edits, refs.Edit{Ref: seen + name, Old: known[name], New: blob.OID})
@@ -242,14 +242,14 @@ func (t *Team) merged(ctx context.Context, hub *crossrepo.Hub, kid sign.KID) (si
 		return public, err
 	}
 	if err != nil {
-		return public, nil //nolint:nilerr // none is remembered
+		return public, nil //nolint:nilerr // this clone remembers no copy
 	}
 	if !public.Holds(before) {
 		t.Workspace.Warn(fault.New(fault.Denied, fault.Rollback, "%s has an older copy of key %s than this clone has seen: the newer one counts", hub.Alias.Name, kid))
 	}
 	both, err := public.With(before)
 	if err != nil {
-		return before, nil //nolint:nilerr // the newer copy counts
+		return before, nil //nolint:nilerr // the remembered copy counts
 	}
 	return both, nil
 }

@@ -22,7 +22,7 @@ import (
 // it, whose tree holds the list and its signature.
 func teamOf(s refs.Namespace) string { return string(s) + "trust" }
 
-const maxTeamCommit = 1 << 20 // bytes of a commit or tree of lists
+const maxTeamCommit = 1 << 20 // size of a commit or tree of lists, in bytes
 
 // Published returns the copies of the keys and lists published at a hub.
 func Published(hub *crossrepo.Hub) []string {
@@ -34,7 +34,7 @@ func Published(hub *crossrepo.Hub) []string {
 // list seen by this clone counts even while the hub lacks it. A bad list does not affect the
 // others.
 func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub, take func() error) (adopted int64, err error) {
-	var before lifecycle.Tips // of lanes, which the same connection brought
+	var before lifecycle.Tips // tips of the lanes before take moves them
 	if t.Engine.Keys.Trust.HasTeams() {
 		if before, err = lifecycle.LaneTips(ctx, t.Engine.Repo); err != nil {
 			return 0, err
@@ -77,7 +77,7 @@ func (t *Team) learn(ctx context.Context, hub *crossrepo.Hub) ([]list, error) {
 
 // list is the list of one root at a hub.
 type list struct {
-	name     string // of the file
+	name     string // name of the list's file
 	raw, sig []byte
 }
 

@@ -100,7 +100,7 @@ func (r *Reader) expectedSkills(ctx context.Context, env *handoff.Envelope) []st
 	if env.Parent != "" {
 		f, err := r.Workspace.Find(ctx, string(env.Parent), workspace.Never)
 		if err != nil || f.State.Receipt != nil && f.State.Receipt.Event != record.Acknowledged {
-			return nil // what was passed on or given up was not worked on
+			return nil // a parent that was passed on or given up expects none
 		}
 		if asked, err = r.Workspace.Content(ctx, f); err != nil || asked == nil || f.State.To != env.Source.Agent {
 			return nil

@@ -25,11 +25,11 @@ import (
 // Line escapes control and invisible characters as Go does in a string literal.
 func Line(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return s // most texts
+		return s // most texts are printable ASCII
 	}
 	var b strings.Builder
 	for _, r := range s {
-		if r >= ' ' && r <= '~' { // most of a text, even if not all ASCII
+		if r >= ' ' && r <= '~' { // the common case
 			b.WriteByte(byte(r))
 			continue
 		}
@@ -49,8 +49,8 @@ const MaxOutside = 64
 const (
 	letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-	noName = "(no name)" // in place of an invalid name
-	aText  = "(a text)"  // in place of prose
+	noName = "(no name)" // stands for an invalid name
+	aText  = "(a text)"  // stands for prose
 )
 
 // outside reports whether s is one short word of these characters.
@@ -178,7 +178,7 @@ func Quote(s string) string {
 	for _, r := range line {
 		c := Line(string(r))
 		if r == '"' {
-			c = "'" // the closing mark is ours
+			c = "'" // so that the text cannot close its quotation
 		}
 		if b.Len()+len(c) > MaxOutside-len(`"…"`) {
 			more = true

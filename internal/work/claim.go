@@ -27,20 +27,20 @@ import (
 // has no nonce.
 type Claim struct {
 	ID    handoff.ID `json:"id"`
-	Agent string     `json:"agent"` // inbox
+	Agent string     `json:"agent"` // inbox of the handoff
 	Actor string     `json:"actor"`
-	Home  string     `json:"home"` // repo id
+	Home  string     `json:"home"` // repo id of the home
 	Nonce string     `json:"nonce"`
 	// Earlier are the nonces of earlier claims on the same handoff that were recorded here and
 	// never seen at the home. A git that outlived its githandoff may still push one of them: then
 	// that one is the claim.
 	Earlier []string  `json:"earlier,omitempty"`
 	Key     string    `json:"key"`
-	At      time.Time `json:"at"` // of the claim, or of its last renewal
+	At      time.Time `json:"at"` // time of the claim, or of its last renewal
 	Lease   time.Time `json:"lease"`
-	Printed bool      `json:"printed"` // its content was printed
+	Printed bool      `json:"printed"` // whether the content was printed
 	Ended   bool      `json:"ended,omitempty"`
-	Lost    bool      `json:"lost,omitempty"` // it ended by somebody else's step
+	Lost    bool      `json:"lost,omitempty"` // whether somebody else's step ended the claim
 	Token   string    `json:"token,omitempty"`
 	// Principal is on whose behalf the agent acts, as Handoff-Principal says it. It is set only if
 	// there is a token.
@@ -101,8 +101,8 @@ func (h *Claim) Finished() bool { return h.Pending.ends() && h.Pending.Nonce == 
 // which it is based, and is dropped if that claim was lost. A rejection is based on no claim, and
 // is dropped if somebody claimed the handoff.
 type Step struct {
-	Event record.Event `json:"event"` // acknowledged, failed, progressed, released
-	Nonce string       `json:"nonce"` // of the claim; "" of a rejection
+	Event record.Event `json:"event"` // one of acknowledged, failed, progressed and released
+	Nonce string       `json:"nonce"` // nonce of the claim; "" for a rejection
 	// Entry is the nonce for the record of a progress. If it is in the lane, the progress was
 	// taken, although nobody saw the answer. The other events need none, because they end the claim
 	// that they name.
@@ -115,7 +115,7 @@ type Step struct {
 	Commit string        `json:"commit,omitempty"`
 	Data   string        `json:"data,omitempty"`
 	Reason string        `json:"reason,omitempty"`
-	Lease  time.Duration `json:"lease,omitempty"` // nanoseconds
+	Lease  time.Duration `json:"lease,omitempty"` // in nanoseconds
 	At     time.Time     `json:"at"`
 	// WithoutWork leaves the snapshot behind, which otherwise goes back with a failed handoff.
 	WithoutWork bool `json:"without_work,omitempty"`
@@ -134,8 +134,8 @@ func (h *Claim) Replace(s *Step) (unsent *Step) {
 	was := h.Pending
 	switch {
 	case was == nil || was.Nonce != s.Nonce,
-		!was.ends() && was.Data == "",              // a renewal says nothing
-		was.ends() && s.Event == record.Progressed: // the end stays
+		!was.ends() && was.Data == "",              // a renewal without words
+		was.ends() && s.Event == record.Progressed: // a renewal does not replace an end, see Keep
 		return nil
 	case s.Event != was.Event || s.Data != "" && s.Data != was.Data:
 		return was
@@ -144,7 +144,7 @@ func (h *Claim) Replace(s *Step) (unsent *Step) {
 		if s.Work == nil && !s.WithoutWork {
 			s.Work, s.Child = was.Work, was.Child
 		}
-	case was.Entry == "" || was.Entry != s.Entry: // another one, which says the same
+	case was.Entry == "" || was.Entry != s.Entry: // another renewal with the same words
 		s.Data, s.Said = was.Data, was.Entries()
 	}
 	return nil
@@ -193,7 +193,7 @@ func (h *Claim) Took(event record.Event) {
 type Documents[T any] struct {
 	Dir string
 
-	amend func(*T) // changes what was read; may be nil
+	amend func(*T) // changes each document read; may be nil
 }
 
 // Path returns the file of the document of id.
@@ -255,7 +255,7 @@ func (d Documents[T]) All() ([]*T, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v != nil { // else it was dropped meanwhile
+		if v != nil { // nil if another process has dropped the document
 			all = append(all, v)
 		}
 	}

@@ -19,8 +19,8 @@ import (
 // Claims keeps the local record of each handoff worked on in this worktree: one JSON file for
 // each, replaced by rename.
 type Claims struct {
-	GitDir string // git's directory of the worktree
-	Common string // git's directory of the clone: the same in its main worktree
+	GitDir string // git directory of this worktree
+	Common string // git directory of the clone, which is GitDir in the main worktree
 }
 
 // ClaimsOf returns the claims of the worktree in which a repository was opened.
@@ -186,7 +186,7 @@ func (c Claims) End(ctx context.Context, h *Claim, now time.Time) error {
 func (c Claims) forget(now time.Time) error {
 	ids, err := c.ended().IDs()
 	if err != nil || len(ids) <= manyEnded {
-		return nil //nolint:nilerr // it is tried again with the next end
+		return nil //nolint:nilerr // the next claim that ends tries again
 	}
 	for _, id := range ids {
 		if info, err := os.Stat(c.ended().Path(id)); err == nil && now.Sub(info.ModTime()) > rememberEnded {
@@ -243,7 +243,7 @@ func (c Claims) Adopt(ctx context.Context, agent, kid string) error {
 		if err := c.put(o.Claim); err != nil {
 			return err
 		}
-		if c.GitDir == c.Common { // the main worktree stays as long as the clone
+		if c.GitDir == c.Common { // the main worktree exists as long as the clone
 			if err := c.holders().Drop(o.ID); err != nil {
 				return err
 			}
@@ -324,7 +324,7 @@ func (c Claims) Upgrade(ctx context.Context) error {
 	for _, id := range ids {
 		err = errors.Join(err, c.takeIn(id, steps))
 	}
-	_ = os.Remove(steps.Dir) // fails as long as something is in it
+	_ = os.Remove(steps.Dir) // fails while the directory has files
 	return err
 }
 
@@ -366,7 +366,8 @@ func (c Claims) takeBeside(h *Claim, step Step) error {
 	}
 	var lost error
 	switch {
-	case was.Event == step.Event && was.Nonce == step.Nonce && was.At.Equal(step.At): // killed before the old file was removed
+	// An earlier Upgrade was killed before it removed the old file.
+	case was.Event == step.Event && was.Nonce == step.Nonce && was.At.Equal(step.At):
 		return nil
 	case step.Nonce != h.Nonce:
 		return dropped(&step, "its claim was lost")

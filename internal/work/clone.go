@@ -16,9 +16,9 @@ import (
 // Located is a claim, and the worktree of the clone that holds it.
 type Located struct {
 	*Claim `json:"claim"`
-	GitDir string `json:"git_dir"` // git's directory of the worktree; "" once that was removed
+	GitDir string `json:"git_dir"` // git directory of the worktree; "" after its removal
 
-	was string // GitDir before it was removed
+	was string // GitDir before the removal
 }
 
 // OfClone returns the held claims of all worktrees of a clone.
@@ -47,7 +47,7 @@ func (l Located) Worktree() (string, error) {
 	}
 	link, err := refs.LinkOf(l.GitDir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return strings.TrimSuffix(l.GitDir, "/.git"), nil // the main worktree has no such file
+		return strings.TrimSuffix(l.GitDir, "/.git"), nil // the main worktree has no file that links to it
 	}
 	return filepath.Dir(link), err
 }

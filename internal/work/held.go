@@ -31,9 +31,9 @@ type Held struct {
 // Standing is the state of a recorded claim, as far as this clone knows.
 type Standing struct {
 	Holder *Claim
-	Home   lifecycle.Home // nil if no alias leads to it
+	Home   lifecycle.Home // nil if no alias leads to the home
 	State  *lifecycle.State
-	Over   *record.Record // the step ending the claim; nil while it may stand
+	Over   *record.Record // record of the step that ended the claim; nil if it may still stand
 }
 
 // Unconfirmed reports whether this clone has not seen the claim at its home, where the handoff still
@@ -48,7 +48,7 @@ func (w *Held) Standing(ctx context.Context, h *Claim) (*Standing, error) {
 	st := &Standing{Holder: h}
 	home, err := w.Workspace.Home(ctx, h.Home)
 	if fault.As(err) != nil {
-		return st, nil //nolint:nilerr // the commands that need the home say what is wrong with it
+		return st, nil //nolint:nilerr // commands that need the home report the error
 	}
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (w *Held) Standing(ctx context.Context, h *Claim) (*Standing, error) {
 		if fault.As(err) == nil {
 			return nil, err
 		}
-		st.State = nil // an unreadable copy tells nothing
+		st.State = nil // a copy that cannot be read says nothing about the claim
 		return st, nil
 	}
 	st.Over = endOf(st.State, h)
@@ -228,7 +228,7 @@ func (w *Held) Current() (*Claim, error) {
 			return nil, err
 		}
 		waiting := fault.Run("githandoff", "resume").Because("takes a waiting handoff")
-		if handoff.CheckAgent(w.Agent) != nil { // a person, who takes none
+		if handoff.CheckAgent(w.Agent) != nil { // a person does not take handoffs
 			waiting = fault.Run("githandoff", "inbox", "--all").Because("lists waiting handoffs")
 		}
 		return nil, fault.New(fault.NotFound, fault.NothingHeld, "%s holds nothing in this worktree", w.Agent).
@@ -349,7 +349,7 @@ func (w *Held) Live(ctx context.Context, arg string) (*Live, error) {
 		held = slices.DeleteFunc(held, func(h *Claim) bool { return !h.ID.Matches(arg) })
 	}
 	if len(held) > 1 {
-		held = slices.DeleteFunc(held, (*Claim).Finished) // their end only waits for its hub
+		held = slices.DeleteFunc(held, (*Claim).Finished) // these end as soon as their hub takes the step
 	}
 	if len(held) > 1 {
 		if held, err = w.stillLive(ctx, held); err != nil {
@@ -407,7 +407,7 @@ func (w *Held) LiveClaim(ctx context.Context, h *Claim) (*Live, error) {
 		return nil, errNoAuthority(fault.Expired, "the lease of handoff %s is over", h.ID).
 			WithHints(fault.Run("githandoff", "progress", string(h.ID)).Because("renews the lease"),
 				fault.Run("githandoff", "release", string(h.ID)).Because("gives the claim back"))
-	case err != nil: // also after the lease, which is not renewed without authority
+	case err != nil: // also after the lease, which cannot be renewed without authority
 		return nil, asNoAuthority(lifecycle.ToRecipient(err, h.ID))
 	case v.Token() == nil:
 		return nil, errNoAuthority(fault.NothingHeld, "handoff %s carries no authority", h.ID)

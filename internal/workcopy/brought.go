@@ -15,7 +15,7 @@ import (
 type Brought struct {
 	*snapshot.Contents
 	Work *handoff.Work
-	Ref  string // to it
+	Ref  string // ref that leads to the snapshot
 }
 
 // Base returns the commit to compare the snapshot with.

@@ -19,9 +19,9 @@ type Mode string
 
 // The modes.
 const (
-	Never  Mode = "never"  // only where a command asks for one
-	Auto   Mode = "auto"   // where something is not committed, or not at the home
-	Always Mode = "always" // with every handoff
+	Never  Mode = "never"  // only if a command asks for a snapshot
+	Auto   Mode = "auto"   // if something is not committed, or not at the home
+	Always Mode = "always" // with each handoff
 )
 
 // Taker takes the snapshot to send with env, and returns its objects; none without a snapshot.
@@ -31,7 +31,7 @@ type Taker func(ctx context.Context, home lifecycle.Home, env *handoff.Envelope,
 // travel whatever the content policy says of them.
 func TakerOf(ws *workspace.Workspace, mode Mode, allow []string) Taker {
 	return func(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, sealed bool) ([]*refs.Object, error) {
-		env.Work = nil // a document says nothing of this work tree
+		env.Work = nil // a document cannot know the state of this work tree
 		taken, err := capture(ctx, ws, home, mode, allow, sealed)
 		if err != nil || taken == nil {
 			return nil, err
@@ -82,7 +82,7 @@ func capture(ctx context.Context, ws *workspace.Workspace, home lifecycle.Home, 
 	switch {
 	case err != nil && mode == Auto && fault.As(err) != nil:
 		ws.Warn(err)
-		return nil, nil //nolint:nilerr // it goes without a snapshot
+		return nil, nil //nolint:nilerr // the handoff is sent without a snapshot
 	case err != nil, mode == Auto && !taken.Changed && taken.Work.Commits == 0:
 		return nil, err
 	case taken.UnderWay != "":

@@ -34,7 +34,7 @@ func (h *Handler) planHere(ctx context.Context, id handoff.ID, w *handoff.Work) 
 		Here: true, From: h.Repo.Head,
 	}
 	if h.Repo.Branch == c.Branch {
-		c.Made = true // by a resume which was reported, or killed just before its end
+		c.Made = true // a resume has finished it, or was killed just before the end
 		return c, nil
 	}
 	return c, h.branchFree(ctx, c)

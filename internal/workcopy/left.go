@@ -57,7 +57,7 @@ func (h *Handler) Unfinished() ([]error, error) {
 // Files returns the files locked by git to check a snapshot out, for checkouts left half done by a
 // killed process.
 func (h *Handler) Files() (files []string) {
-	all, _ := h.copies().All() // what cannot be read is told by Unfinished
+	all, _ := h.copies().All() // Unfinished reports what cannot be read
 	for _, c := range all {
 		if c.Made || h.busy(c) != nil {
 			continue

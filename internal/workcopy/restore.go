@@ -25,13 +25,13 @@ import (
 
 // Restoring is one resume with a work copy.
 type Restoring struct {
-	Dir       string // "" is beside this work tree
-	Here      bool   // in this work tree
+	Dir       string // directory of the work copy; "" for one beside this work tree
+	Here      bool   // whether the work copy is made in this work tree
 	Workspace *workspace.Workspace
 	Handler
 
 	plan     *Copy
-	contents *snapshot.Contents // of the plan; nil until they are here
+	contents *snapshot.Contents // contents of the plan's snapshot; nil until they are fetched
 	home     lifecycle.Home
 	at       lifecycle.Place
 }
@@ -113,17 +113,17 @@ type Handler struct {
 // Copy is a work copy, finished or being made.
 type Copy struct {
 	ID     handoff.ID `json:"id"`
-	Dir    string     `json:"dir"`    // top of the worktree
-	Branch string     `json:"branch"` // short name
+	Dir    string     `json:"dir"`    // top of the work copy's worktree
+	Branch string     `json:"branch"` // short name of the branch
 	Head   string     `json:"head"`
-	Commit string     `json:"commit"` // of the snapshot
+	Commit string     `json:"commit"` // commit of the snapshot
 	Made   bool       `json:"made"`
 
-	Here bool   `json:"here,omitempty"` // in a work tree that existed before
-	From string `json:"from,omitempty"` // HEAD of the work tree
+	Here bool   `json:"here,omitempty"` // whether the work copy is in a work tree that existed before
+	From string `json:"from,omitempty"` // HEAD of that work tree before the snapshot
 
-	cutOff bool     // begun by a killed process
-	owner  *os.File // while this process makes it
+	cutOff bool     // whether a killed process left the copy unfinished
+	owner  *os.File // lock file held while this process makes the copy; else nil
 }
 
 // ownerFile returns the file that is owned by the process which makes a work copy.
@@ -193,7 +193,7 @@ func (h *Handler) clear(ctx context.Context, c *Copy) error {
 		return err
 	}
 	if _, err := os.Lstat(snapshot.BranchLock(h.Repo, c.Branch)); err == nil {
-		return nil // by its record doctor finds the lock
+		return nil // keep the record, by which doctor finds the lock
 	}
 	return h.drop(c.ID)
 }
@@ -213,7 +213,7 @@ func (h *Handler) free(ctx context.Context, c *Copy) error {
 }
 
 func (h *Handler) branchFree(ctx context.Context, c *Copy) error {
-	above := path.Dir(c.Branch) // git keeps no branch below another one
+	above := path.Dir(c.Branch) // git keeps no branch below another branch
 	if oid, err := h.Repo.Resolve(ctx, "refs/heads/"+above); err != nil || oid != "" {
 		return cmp.Or(err, error(fault.New(fault.Conflict, fault.BranchExists, "branch %s is in the way of %s", above, c.Branch).
 			WithHints(fault.Run("git", "branch", "--move", "--", above, above+"-before").Because("gives it another name"))))

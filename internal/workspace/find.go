@@ -21,13 +21,13 @@ import (
 type View struct {
 	Home  lifecycle.Home
 	State *lifecycle.State
-	Item  *Item // nil where no ref leads to it any more
+	Item  *Item // nil if no ref leads to the handoff any more
 
 	// Unread says why the hub gave no lane, where no entry of the handoff is known here: only the
 	// hub can tell whether it was logged.
 	Unread error
 
-	at lifecycle.Place // where it was found, for a step on it
+	at lifecycle.Place // place where the handoff was found, for a step on it
 }
 
 // Word returns the state of the handoff in one word: the event that ended it, "queued" or "sent" if
@@ -77,10 +77,10 @@ type Asking int
 
 // From the fewest questions to the most.
 const (
-	Never     Asking = iota // no hub is asked: only what this clone knows counts
-	IfUnknown               // hubs are asked about an id that is unknown in this clone
-	IfUp                    // as IfUnknown, and the state is fetched again, unless its hub is down
-	Always                  // as IfUp, but a hub that is down is an error; the known state comes with it
+	Never     Asking = iota // ask no hub: only what this clone knows counts
+	IfUnknown               // ask hubs about an id that is unknown in this clone
+	IfUp                    // like IfUnknown, and fetch a known state again, unless its hub is down
+	Always                  // like IfUp, but fail if the hub is down; the known state comes with the error
 )
 
 // Find finds a handoff by its id or the last characters of it, ended ones included; without either,
@@ -315,7 +315,7 @@ func (w *Workspace) seek(ctx context.Context, arg string) (v *View, fresh bool, 
 	}
 	switch {
 	case f != nil:
-		if down != nil { // it may be the home
+		if down != nil { // the hub that is down may be the home
 			w.Warn(down)
 		}
 		return f, false, nil
@@ -437,7 +437,7 @@ func archived(ctx context.Context, e *lifecycle.Engine, ref string, s *lifecycle
 	switch {
 	case r.ID != s.ID, p.Envelope.ID != s.ID, s.Payload != "" && s.Payload != p.Commit.OID:
 		return nil, fault.New(fault.Denied, fault.HandoffMismatch, "%s does not hold the payload of %s", ref, s.ID)
-	case s.Payload == "": // never offered anywhere: nothing but its signature speaks for it
+	case s.Payload == "": // the log names no payload, so only the signature vouches for this one
 		if err := key.MayAct(sign.RoleSender, r.From, r.At); err != nil && key.MayAct(sign.RoleRoot, "", r.At) != nil {
 			return nil, err
 		}

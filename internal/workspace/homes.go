@@ -19,10 +19,10 @@ type Homes struct {
 	Aliases  crossrepo.Aliases
 	Local    *lifecycle.LocalHome
 	Engine   *lifecycle.Engine
-	OnWarn   func(err error) // one line for people
-	OnUnread func(err error) // a hub of a list could not be read; nil is OnWarn
+	OnWarn   func(err error) // gets each warning: one line for people
+	OnUnread func(err error) // gets the error of a hub that a list could not read; nil for OnWarn
 
-	hubs map[string]*crossrepo.Hub // by repo id
+	hubs map[string]*crossrepo.Hub // hubs made so far, by repo id
 }
 
 // Hub returns the hub behind an alias.

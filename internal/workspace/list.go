@@ -34,10 +34,10 @@ func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error)
 			atHub[it.Place.ID] = true
 		}
 		if it.Kind == refs.KindSent && atHub[it.Place.ID] {
-			return nil // its state at the hub was listed
+			return nil // the handoff was listed with its state at the hub
 		}
 		if it.Scan(raw); it.Kind != refs.KindInbox && it.Fault == nil {
-			it.Home, _ = w.Home(ctx, it.Record.Home) // nil: it has no alias
+			it.Home, _ = w.Home(ctx, it.Record.Home) // nil if no alias leads to the home
 		}
 		return visit(it)
 	}, patterns...)
@@ -46,7 +46,7 @@ func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error)
 // RefreshInboxes fetches the inboxes for List from the hubs resume would ask. It returns the
 // errors of unread hubs.
 func (w *Workspace) RefreshInboxes(ctx context.Context, all bool) (failed []error) {
-	spec := lifecycle.FetchSpec{Inboxes: append(w.Inboxes(), handoff.Nobody), Log: true} // what a resume needs next
+	spec := lifecycle.FetchSpec{Inboxes: append(w.Inboxes(), handoff.Nobody), Log: true} // a resume needs the log next
 	if all {
 		spec = lifecycle.FetchSpec{Inboxes: []string{crossrepo.AllInboxes}}
 	}
@@ -115,7 +115,7 @@ func (w *Workspace) InboxItems(ctx context.Context, homes ...lifecycle.Home) ([]
 // of no handoff.
 type Names struct {
 	homes    HomeList
-	prefixes []string // of the inboxes
+	prefixes []string // prefixes of the inbox refs
 	sorted   []string
 }
 
@@ -133,10 +133,10 @@ func (n *Names) IDs() []handoff.ID {
 	for _, name := range n.sorted {
 		at := len(name) - handoff.IDLen
 		if at > 0 && slices.Contains(n.prefixes, name[:at]) {
-			ids = append(ids, handoff.ID(name[at:])) // the caller checks its alphabet
+			ids = append(ids, handoff.ID(name[at:])) // the caller checks the characters
 		}
 	}
-	if len(n.prefixes) > 1 { // else they are in the order of their names
+	if len(n.prefixes) > 1 { // the refs of one inbox are sorted already
 		slices.Sort(ids)
 		ids = slices.Compact(ids)
 	}
@@ -171,15 +171,15 @@ func (w *Workspace) Shown(ctx context.Context, home lifecycle.Home, p lifecycle.
 // Item is a handoff as its inbox, outbox or sent ref shows it, unverified: good
 // for choosing and for lists, not for belief.
 type Item struct {
-	Home   lifecycle.Home // nil for outbox and sent of a home without an alias
+	Home   lifecycle.Home // nil if no alias leads to the home of an outbox or sent ref
 	Kind   string         // refs.KindInbox, KindOutbox or KindSent
 	Place  lifecycle.Place
 	Ref    string
-	Commit string         // empty where the name of the ref alone is known
-	Record *record.Record // of the tip
-	Fault  error          // the tip cannot be read as ours
+	Commit string         // empty if only the name of the ref is known
+	Record *record.Record // record of the tip
+	Fault  error          // error if the tip is no readable commit of githandoff; else nil
 
-	Tip *record.Commit // owner of the record
+	Tip *record.Commit // commit that has the record
 }
 
 // WordAt returns the state shown by the ref and its tip in one word: queued, sent, early, undecided, expired,
@@ -279,7 +279,7 @@ func (w *Workspace) Load(ctx context.Context, it *Item) error {
 		if err != nil {
 			return err
 		}
-		if tip == "" { // it ended since it was listed: no hub needs to be asked
+		if tip == "" { // the handoff ended since it was listed: no hub needs to be asked
 			it.Fault = fault.New(fault.NotFound, fault.UnknownHandoff, "%s is not there any more", it.Ref)
 			return nil
 		}

@@ -21,7 +21,7 @@ import (
 type Workspace struct {
 	Homes
 	Claims work.Claims
-	Agent  string // whose inbox is read
+	Agent  string // agent whose inbox is read
 }
 
 // Inboxes returns the inboxes of this agent, its own first.
