@@ -111,24 +111,30 @@ func (w *Watch) due(begun, at time.Time) bool {
 	return !w.retry.IsZero() && !at.Before(w.retry)
 }
 
-// look prints the newly arrived handoffs, in one line.
+// look prints the newly arrived handoffs, in one line. A look that fails, as beside a busy git, is repeated
+// later.
 func (w *Watch) look(ctx context.Context) (more bool, err error) {
+	w.retry = w.Now().Add(retryTime)
 	ids, err := w.Worktree.Inbox(ctx)
 	if err != nil {
-		return true, nil //nolint:nilerr // git may be busy; the next change brings another look
+		return true, nil //nolint:nilerr // the watch goes on
 	}
 	fresh := slices.DeleteFunc(slices.Clone(ids), func(id handoff.ID) bool {
 		_, known := slices.BinarySearch(w.told, id)
 		return known
 	})
-	w.told, w.retry = ids, time.Time{}
-	if len(fresh) == 0 {
-		return true, nil
+	var line string
+	var news []agents.Handoff
+	if len(fresh) > 0 {
+		var agent string
+		if agent, news, err = w.Worktree.Untold(ctx, fresh); err != nil {
+			return true, nil //nolint:nilerr // the watch goes on
+		}
+		line = agents.Arrival(agent, agents.Waiting{Known: news})
 	}
-	agent, news, err := w.Worktree.Untold(ctx, fresh)
-	line := agents.Arrival(agent, agents.Waiting{Known: news})
-	if err != nil || line == "" {
-		return true, nil //nolint:nilerr // git may be busy; the watch goes on
+	w.told, w.retry = ids, time.Time{}
+	if line == "" {
+		return true, nil
 	}
 	outcome, err := w.Tell(strings.TrimSuffix(line, "\n"), news)
 	if err == nil && outcome == Unheard {

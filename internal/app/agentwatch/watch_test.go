@@ -2,6 +2,7 @@ package agentwatch_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -26,6 +27,7 @@ type scene struct {
 	outcome     agentwatch.Outcome
 	lines       []string
 	interrupted bool // at the first line
+	busy        error
 	now         time.Time
 	steps       map[int]func() // what happens at a second
 }
@@ -34,6 +36,9 @@ func (s *scene) Inbox(context.Context) ([]handoff.ID, error) { return slices.Clo
 func (s *scene) Fetch(context.Context) error                 { return nil }
 
 func (s *scene) Untold(_ context.Context, ids []handoff.ID) (string, []agents.Handoff, error) {
+	if s.busy != nil {
+		return "", nil, s.busy
+	}
 	var news []agents.Handoff
 	for _, id := range ids {
 		if !slices.Contains(s.told, id) {
@@ -114,6 +119,15 @@ func TestUnheardLineIsSaidAgain(t *testing.T) {
 	hook.steps = map[int]func(){20: func() { hook.told = []handoff.ID{one} }}
 	hook.watch(t, 120)
 	assert.Len(t, hook.lines, 1)
+}
+
+// A look that failed beside a busy git is repeated, although no file changes after it.
+func TestFailedLookIsRepeated(t *testing.T) {
+	s := &scene{inbox: []handoff.ID{one}, announced: true, busy: errors.New("git is busy")}
+	s.steps = map[int]func(){20: func() { s.busy = nil }}
+	s.watch(t, 60)
+	assert.Len(t, s.lines, 1)
+	assert.Equal(t, []handoff.ID{one}, s.told)
 }
 
 // An interrupt while a line is said leaves the handoffs that nobody heard of to the hooks.
