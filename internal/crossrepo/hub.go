@@ -151,7 +151,7 @@ func (s hubStep) unapplied(ctx context.Context, edits []refs.Edit, report *pushR
 	}
 	done, moved, err := s.compare(ctx)
 	if err == nil && (done || len(moved) == 0) {
-		edits, err = h.remaining(ctx, edits, done)
+		edits, err = h.remaining(ctx, edits, done, report)
 	}
 	switch {
 	case err != nil:

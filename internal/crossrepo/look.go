@@ -17,6 +17,7 @@ type Look struct {
 	lifecycle.FetchSpec
 	Published []string // copies of published refs to fetch; a trailing "/" means all refs below
 	Notes     bool
+	Work      []lifecycle.Place // snapshots that are here: their copies then say what the hub has
 
 	Memory []refs.Ref // copies of lanes; those lanes are fetched one by one if the whole log is not fetched
 }
@@ -187,6 +188,12 @@ func (n refNames) specs(l Look, ids []handoff.ID) []string {
 	}
 	for _, id := range onePerLane(ids) {
 		add(n.Mirror().Lane(id), n.Mirror().Lane(id))
+	}
+	if len(l.Work) <= manyPlaces { // a pattern would bring the snapshots of others
+		for _, p := range l.Work {
+			ref := n.Namespace().Work(p.Agent, p.ID)
+			add(ref, ref)
+		}
 	}
 	for _, ref := range l.Published {
 		to := ref

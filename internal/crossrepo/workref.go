@@ -28,8 +28,9 @@ func (h *Hub) copied(edits []refs.Edit) []refs.Edit {
 }
 
 // remaining returns the edits to push again. Edits of snapshots that are made already are left out,
-// and a snapshot to delete is leased at its present value. If done, all others are in place.
-func (h *Hub) remaining(ctx context.Context, edits []refs.Edit, done bool) ([]refs.Edit, error) {
+// and a snapshot to delete is leased at its present value. If done, all others are in place. The report is
+// that of the failed push.
+func (h *Hub) remaining(ctx context.Context, edits []refs.Edit, done bool, r *pushReport) ([]refs.Edit, error) {
 	if len(h.copied(edits)) == len(edits) {
 		if done {
 			edits = nil
@@ -58,6 +59,8 @@ func (h *Hub) remaining(ctx context.Context, edits []refs.Edit, done bool) ([]re
 		switch {
 		case now == e.New:
 			continue
+		case now == "" && r.lines[h.RemoteName(e.Ref)].flag == '=':
+			return nil, h.Alias.errHidden(h.RemoteName(e.Ref))
 		case e.New != "" && now != "":
 			return nil, fault.New(fault.Denied, fault.Disputed, "%s has another commit at %s", h.Alias.Name, h.RemoteName(e.Ref)).
 				WithHints(fault.Run("git", "ls-remote", "--", h.Alias.hinted(), h.RemoteName(e.Ref)).Because("shows the ref that is in the way; nothing needs it"))
@@ -84,7 +87,7 @@ func (h *Hub) FetchWork(ctx context.Context, p lifecycle.Place, oid string) erro
 	case err != nil:
 		return err
 	case now == "":
-		return fault.New(fault.NotFound, fault.NoSnapshot, "the snapshot of handoff %s is not at %s", p.ID, h.Alias.Name).WithHints(fromSender(p.ID))
+		return fault.New(fault.NotFound, fault.NoSnapshot, "the snapshot of handoff %s is not at %s", p.ID, h.Alias.Name).WithHints(fault.Fact("githandoff sync at its sender sends it again"))
 	case now == oid:
 		return nil
 	}
@@ -102,7 +105,7 @@ func (h *Hub) DropWork(ctx context.Context, p lifecycle.Place) error {
 	if err != nil || there[h.RemoteName(h.Namespace().Work(p.Agent, p.ID))] == "" {
 		return err
 	}
-	gone, err := h.remaining(ctx, []refs.Edit{{Ref: h.Namespace().Work(p.Agent, p.ID)}}, true)
+	gone, err := h.remaining(ctx, []refs.Edit{{Ref: h.Namespace().Work(p.Agent, p.ID)}}, true, &pushReport{})
 	if err != nil || len(gone) == 0 {
 		return err
 	}
@@ -121,11 +124,6 @@ func worksThere(ctx context.Context, h *Hub) (map[string]string, error) {
 	return there, err
 }
 
-// fromSender says how a snapshot comes here that is not at its hub.
-func fromSender(id handoff.ID) fault.Hint {
-	return fault.Fact("githandoff sync at its sender sends one that never arrived; githandoff work export %s --bundle FILE writes a lost one to a file there", id)
-}
-
 // unsound tells apart five failures: this machine cannot write, the hub is shallow, the hub cannot be
 // read, the hub lost an object of the snapshot, or git does not take the hub's objects.
 func (h *Hub) unsound(ctx context.Context, id handoff.ID, oid string, cause error) error {
@@ -141,7 +139,7 @@ func (h *Hub) unsound(ctx context.Context, id handoff.ID, oid string, cause erro
 	if wentMeanwhile(cause) {
 		err := h.errUnreachable(cause)
 		if f := fault.As(err); f != nil {
-			err = f.WithHints(append(slices.Clone(f.Hints), fromSender(id))...)
+			err = f.WithHints(append(slices.Clone(f.Hints), fault.Fact("githandoff work export %s --bundle FILE, at its sender, writes it to a file", id))...)
 		}
 		return err
 	}

@@ -20,7 +20,8 @@ type asked struct {
 	hub    *crossrepo.Hub
 	whole  bool // ask for published keys and lists, and for every known lane, as well
 	look   crossrepo.Look
-	memory []refs.Ref // lanes as this clone knew them before the fetch
+	memory []refs.Ref  // lanes as this clone knew them before the fetch
+	lost   []refs.Edit // snapshots sent from here that the hub lost, or has another commit for
 	err    error
 }
 
@@ -42,7 +43,9 @@ func (r *syncing) look(ctx context.Context) error {
 	}
 	for _, it := range r.out {
 		if it.Fault == nil {
-			r.want(it.Home, lifecycle.FetchSpec{Places: r.places(ctx, it), Lanes: []handoff.ID{it.Place.ID}})
+			places := r.places(ctx, it)
+			r.want(it.Home, lifecycle.FetchSpec{Places: places, Lanes: []handoff.ID{it.Place.ID}})
+			r.wantWork(ctx, it, places)
 		}
 	}
 	for _, a := range r.asked {
@@ -56,6 +59,9 @@ func (r *syncing) look(ctx context.Context) error {
 	errs := crossrepo.Each(r.hubs(), func(hub *crossrepo.Hub) error { return hub.Fetch(ctx, r.at(hub).look) })
 	for i, a := range r.asked { // take adopts the fetched keys before anything is judged by them
 		if a.err = errs[i]; a.err == nil {
+			a.err = r.compareWork(ctx, a)
+		}
+		if a.err == nil {
 			a.err = r.take(ctx, a)
 		}
 		r.keep(a.err)

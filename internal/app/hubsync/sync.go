@@ -239,6 +239,7 @@ func (r *syncing) syncSent(ctx context.Context, hub *crossrepo.Hub, it *workspac
 		if !s.Delivered() {
 			return r.redeliver(ctx, hub, it)
 		}
+		return nil, r.giveWork(ctx, hub, lifecycle.Place{Agent: s.To, ID: s.ID})
 	}
 	return nil, nil
 }

@@ -1,0 +1,68 @@
+package hubsync
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"githandoff/internal/crossrepo"
+	"githandoff/internal/lifecycle"
+	"githandoff/internal/refs"
+	"githandoff/internal/workspace"
+)
+
+// wantWork asks a hub for the snapshot of a handoff sent there. Its commit is here, so only the name
+// comes.
+func (r *syncing) wantWork(ctx context.Context, it *workspace.Item, places []lifecycle.Place) {
+	hub, ok := it.Home.(*crossrepo.Hub)
+	if !ok || it.Kind != refs.KindSent || r.at(hub) == nil {
+		return
+	}
+	if kept, err := r.Engine.Repo.Resolve(ctx, refs.WorkOut(it.Place.ID)); err == nil && kept != "" {
+		a := r.at(hub)
+		a.look.Work = append(a.look.Work, places...)
+	}
+}
+
+// compareWork notes what the fetched copies of snapshots say, and drops them: a snapshot from here has a
+// ref of its own.
+func (r *syncing) compareWork(ctx context.Context, a *asked) error {
+	var drop []refs.Edit
+	for _, p := range a.look.Work {
+		kept, err := r.Engine.Repo.Resolve(ctx, refs.WorkOut(p.ID))
+		if err != nil {
+			return err
+		}
+		copied := a.hub.Namespace().Work(p.Agent, p.ID)
+		there, err := r.Engine.Repo.Resolve(ctx, copied)
+		if err != nil {
+			return err
+		}
+		if there != "" {
+			drop = append(drop, refs.Edit{Ref: copied, Old: there})
+		}
+		if kept != "" && there != kept {
+			a.lost = append(a.lost, refs.Edit{Ref: copied, Old: there, New: kept})
+		}
+	}
+	return refs.ApplyUnlessMoved(ctx, r.Engine.Repo, drop)
+}
+
+// giveWork gives a hub the snapshot of an open handoff again, if it lost it, or has another commit in its
+// place. Nobody but the sender needs to have it.
+func (r *syncing) giveWork(ctx context.Context, hub *crossrepo.Hub, p lifecycle.Place) error {
+	a := r.at(hub)
+	if a == nil || a.err != nil {
+		return nil
+	}
+	ref := hub.Namespace().Work(p.Agent, p.ID)
+	i := slices.IndexFunc(a.lost, func(e refs.Edit) bool { return e.Ref == ref })
+	if i < 0 {
+		return nil
+	}
+	if err := hub.Apply(ctx, refs.Transaction{Edits: a.lost[i : i+1]}); err != nil {
+		return err
+	}
+	r.Workspace.Warn(fmt.Errorf("%s did not have the snapshot of handoff %s any more, and got it back", hub.Alias.Name, p.ID))
+	return nil
+}
