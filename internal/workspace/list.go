@@ -36,7 +36,10 @@ func (w *Workspace) List(ctx context.Context, all bool, visit func(*Item) error)
 		if it.Kind == refs.KindSent && atHub[it.Place.ID] {
 			return nil // the handoff was listed with its state at the hub
 		}
-		if it.Scan(raw); it.Kind != refs.KindInbox && it.Fault == nil {
+		if it.Scan(raw); w.Strayed(ctx, it) {
+			return nil
+		}
+		if it.Kind != refs.KindInbox && it.Fault == nil {
 			it.Home, _ = w.Home(ctx, it.Record.Home) // nil if no alias leads to the home
 		}
 		return visit(it)
@@ -256,6 +259,16 @@ func itemOf(home lifecycle.Home, namespace refs.Namespace, r refs.Ref) *Item {
 // as its home.
 func (it *Item) IsCopy() bool {
 	return it.Kind == refs.KindInbox && it.Record != nil && !it.Home.Is(it.Record.Home)
+}
+
+// Strayed reports whether a loaded item is a copy in an inbox of this repository, and a known hub is its
+// home: a tool that fetches every ref made it. Nothing waits there.
+func (hs *Homes) Strayed(ctx context.Context, it *Item) bool {
+	if !lifecycle.IsLocal(it.Home) || !it.IsCopy() {
+		return false
+	}
+	home, _ := hs.Home(ctx, it.Record.Home) // an error: it may wait here under a name that nobody configured
+	return home != nil
 }
 
 // isCopy reports whether nothing but a copy of a handoff was found.

@@ -26,6 +26,7 @@ type Workspace interface {
 	List(ctx context.Context, all bool, visit func(*workspace.Item) error) error
 	Load(ctx context.Context, it *workspace.Item) error
 	Names(ctx context.Context) (*workspace.Names, error)
+	Strayed(ctx context.Context, it *workspace.Item) bool
 }
 
 // Local implements the part of Worktree answered from refs and files.
@@ -90,7 +91,7 @@ func (l *Local) Waiting(ctx context.Context, ids []handoff.ID) ([]agents.Handoff
 			if err := l.workspace.Load(ctx, it); err != nil {
 				return nil, err
 			}
-			if it.Waits(l.now()) {
+			if it.Waits(l.now()) && !l.workspace.Strayed(ctx, it) {
 				waiting = append(waiting, l.Named(id, it.Record.From, it.Record.Task))
 				break
 			}

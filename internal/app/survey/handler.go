@@ -16,6 +16,7 @@ type Workspace interface {
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 	Inboxes() []string
 	Source() string
+	Strayed(ctx context.Context, it *workspace.Item) bool
 }
 
 // Handler surveys the work of one agent in this clone.

@@ -166,7 +166,9 @@ func (hd *Handler) surveyRefs(ctx context.Context, s *Survey, now time.Time, mos
 		if it == nil {
 			return nil
 		}
-		it.Scan(raw)
+		if it.Scan(raw); hd.Workspace.Strayed(ctx, it) {
+			return nil
+		}
 		if n := s.count(it, inboxes, now); n != nil {
 			if *n++; *n <= most {
 				s.Items = append(s.Items, it)

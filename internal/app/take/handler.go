@@ -30,6 +30,7 @@ type Workspace interface {
 	Load(ctx context.Context, it *workspace.Item) error
 	Recover(ctx context.Context) error
 	Sources(ctx context.Context) (homes []lifecycle.Home, down error)
+	Strayed(ctx context.Context, it *workspace.Item) bool
 	Warn(err error)
 }
 

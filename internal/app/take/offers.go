@@ -138,6 +138,7 @@ func (t *search) offers(ctx context.Context, homes []lifecycle.Home) ([]*workspa
 			t.homeFailed(it.Home, it.Fault)
 		case it.Fault != nil:
 			t.offerRefused(it, it.Fault)
+		case t.Workspace.Strayed(ctx, it):
 		case isFree(it.Record, now):
 			free = append(free, it)
 		case len(held) < mostOffers:
