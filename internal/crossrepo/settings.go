@@ -67,21 +67,27 @@ func (a *Alias) settingFor(said string, deletion bool) fault.Hint {
 
 // settingOr is like settingFor with another hint for words that are not known.
 func (a *Alias) settingOr(said string, other fault.Hint) fault.Hint {
-	said = strings.ToLower(said)
-	for _, s := range serverSettings {
-		if strings.Contains(said, s.words) {
-			return a.renamed(fault.Fact(s.setting, a.Name))
-		}
+	if setting := settingOf(said); setting != "" {
+		return a.renamed(fault.Fact(setting, a.Name))
 	}
 	return other
 }
 
+// settingOf returns the setting that the words of a server are about; "" if they are not known.
+func settingOf(said string) string {
+	said = strings.ToLower(said)
+	for _, s := range serverSettings {
+		if strings.Contains(said, s.words) {
+			return s.setting
+		}
+	}
+	return ""
+}
+
 const fullThere = "the disk of %s may be full, or read-only"
 
-// lostThere is about a hub with a broken repository, and lostObject are its words to somebody who reads.
+// lostThere is about a hub with a broken repository, which says so to somebody who reads as well.
 const lostThere = "a ref of %s leads to an object that was lost there: git fsck names it there, and a clone may still have it"
-
-var lostObject = []string{"possible repository corruption", "upload-pack: not our ref"}
 
 // forbidden is how git begins its refusal of a transport.
 const forbidden = "transport '"
@@ -98,7 +104,7 @@ func (a *Alias) readingHints(said string) []fault.Hint {
 	among := func(words string) bool { return strings.Contains(strings.ToLower(said), words) }
 	more := fault.Run("git", "ls-remote", "--", a.hinted()).Because("says more")
 	switch {
-	case among(forbidden), slices.ContainsFunc(noAccount, among), slices.ContainsFunc(lostObject, among):
+	case among(forbidden), slices.ContainsFunc(noAccount, among), settingOf(said) == lostThere:
 		return []fault.Hint{a.settingOr(said, more)}
 	case slices.ContainsFunc(noRepository, among):
 		return []fault.Hint{
