@@ -35,10 +35,13 @@ func (d *checkup) checkRefs(ctx context.Context) {
 	}
 }
 
-// checkDangling reports whether a ref is a symbolic one to a ref that is not there. With Fix it
-// removes that symbolic ref, and no object.
+// checkDangling reports whether a ref is a symbolic one to a ref that is not there, or is itself one that
+// leads back. With Fix it removes that symbolic ref, and no object.
 func checkDangling(ctx context.Context, d *checkup, name string) bool {
 	out, err := d.repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", name}})
+	if gitexec.ExitCode(err) == 128 { // a loop: git before 2.39 cannot say where one of it leads
+		out, err = d.repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", "--no-recurse", name}})
+	}
 	to := strings.TrimSpace(string(out))
 	if err != nil || to == "" {
 		return false
@@ -48,14 +51,14 @@ func checkDangling(ctx context.Context, d *checkup, name string) bool {
 	}
 	if !d.Fix {
 		d.wrong("refs", fault.Run("githandoff", "doctor", "--fix").Because("removes it, and no object with it"),
-			"%s is a symbolic ref to %s, which is not there", name, to)
+			"%s is a symbolic ref to %s, which leads nowhere", name, to)
 		return true
 	}
 	if _, err := d.repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--delete", name}}); err != nil {
 		d.problem("refs", err)
 		return true
 	}
-	d.fixed("refs", "removed %s, a symbolic ref to %s, which is not there", name, to)
+	d.fixed("refs", "removed %s, a symbolic ref to %s, which leads nowhere", name, to)
 	return true
 }
 
