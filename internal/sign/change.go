@@ -157,25 +157,24 @@ func unknownKey(kid KID) error {
 }
 
 // Learn takes over a key's own statements, such as a revocation, from a fuller copy, wherever
-// the key is pinned. A revoked key named only by a list is retired here. It reports whether
-// anything was new.
-func (t *Trust) Learn(fuller PublicKey, now time.Time) (bool, error) {
+// the key is pinned. A revoked key named only by a list is retired here.
+func (t *Trust) Learn(fuller PublicKey, now time.Time) error {
 	k, ok := t.Lookup(fuller.kid)
 	if !ok {
-		return false, nil
+		return nil
 	}
 	copies, err := k.pin.keys()
 	if err != nil {
-		return false, err
+		return err
 	}
 	if slices.ContainsFunc(copies, func(c PublicKey) bool { return c.Holds(fuller) }) {
-		return false, nil
+		return nil
 	}
 	if k.List() != "" {
 		if fuller.Revoked(now) == nil || k.Entry().Retired != "" {
-			return false, nil
+			return nil
 		}
-		return true, t.Retire("", fuller.kid, now, nil)
+		return t.Retire("", fuller.kid, now, nil)
 	}
 	for _, path := range t.pinnedIn(fuller.kid) {
 		err := t.change(path, func(entries []TrustEntry) ([]TrustEntry, error) {
@@ -196,10 +195,10 @@ func (t *Trust) Learn(fuller PublicKey, now time.Time) (bool, error) {
 			return entries, nil
 		})
 		if err != nil {
-			return false, err
+			return err
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // Witness records, in the repository's list, the tips seen by the time a key was found

@@ -259,7 +259,7 @@ func (t *Team) merged(ctx context.Context, hub *crossrepo.Hub, kid sign.KID) (si
 func (t *Team) learnKeys(ctx context.Context, hub *crossrepo.Hub) error {
 	published, lost := t.rememberKeys(ctx, hub, "")
 	for _, public := range published {
-		if _, err := t.Engine.Keys.Trust.Learn(public, t.Engine.Now()); err != nil {
+		if err := t.Engine.Keys.Trust.Learn(public, t.Engine.Now()); err != nil {
 			return err
 		}
 		if err := public.Revoked(t.Engine.Now()); err != nil {

@@ -52,8 +52,7 @@ func (h *Handler) key(ctx context.Context, repo *refs.Repo, r Request) (*ownKey,
 // pin lets the repository trust the key, and take over what its owner stated of it since.
 func (k *ownKey) pin(repo *refs.Repo, now time.Time) error {
 	if key, ok := k.trust.Lookup(k.entry.KID); ok && covers(key.Entry(), k.entry) {
-		_, err := k.trust.Learn(k.public, now)
-		return err
+		return k.trust.Learn(k.public, now)
 	}
 	return k.trust.Add(repo.Own("trust.json"), k.entry)
 }
