@@ -66,7 +66,7 @@ type Dir struct {
 	owner *os.File // the owner file beside the directory
 }
 
-// ownerSuffix ends the name of the file that says whose a [Dir] is.
+// ownerSuffix ends the name of a file that says whose something is, such as a [Dir].
 const ownerSuffix = ".owner"
 
 // NewDir makes a directory below top, for this user alone, and removes those of killed processes. top

@@ -18,8 +18,8 @@ const staleAge = time.Hour
 // Stale reports whether a file is too old to have a running writer.
 func Stale(info fs.FileInfo, now time.Time) bool { return now.Sub(info.ModTime()) > staleAge }
 
-// StaleTempFiles lists the temporary files of killed writers below dirs, each under its directory
-// in dirs. A directory may be missing.
+// StaleTempFiles lists the files of killed writers below dirs, temporary ones and those that said whose
+// something is, each under its directory in dirs. A directory may be missing.
 func StaleTempFiles(now time.Time, dirs ...string) ([]string, error) {
 	var found []string
 	for _, dir := range dirs {
@@ -27,14 +27,14 @@ func StaleTempFiles(now time.Time, dirs ...string) ([]string, error) {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
-			if err != nil || !e.Type().IsRegular() || !strings.HasPrefix(e.Name(), tempPrefix) {
+			if err != nil || !e.Type().IsRegular() || !mayBeStale(e.Name()) {
 				return err
 			}
 			info, err := e.Info()
 			switch {
 			case errors.Is(err, fs.ErrNotExist): // the file was renamed meanwhile
 				return nil
-			case err == nil && Stale(info, now):
+			case err == nil && Stale(info, now) && !Owned(path):
 				found = append(found, path)
 			}
 			return err
@@ -44,6 +44,12 @@ func StaleTempFiles(now time.Time, dirs ...string) ([]string, error) {
 		}
 	}
 	return found, nil
+}
+
+// mayBeStale reports whether a file has the name of a temporary one, or of one that says who makes a work
+// copy. Nothing else is touched: some of the directories are git's.
+func mayBeStale(name string) bool {
+	return strings.HasPrefix(name, tempPrefix) || strings.HasPrefix(name, "ho_") && strings.HasSuffix(name, ownerSuffix)
 }
 
 // RemoveAll removes files. A missing one is no error.

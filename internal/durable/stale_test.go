@@ -20,8 +20,12 @@ func TestStaleTempFiles(t *testing.T) {
 		return path
 	}
 	const old, young = staleAge + time.Second, staleAge - time.Second
-	gone := []string{file("claims/.tmp-1", old), file("claims/ended/.tmp-22", old)}
-	kept := []string{file("claims/.tmp-3", young), file("claims/ho_1.json", old), file("claims/x.tmp-4", old)}
+	gone := []string{file("claims/.tmp-1", old), file("claims/ended/.tmp-22", old), file("claims/ho_1.owner", old)}
+	kept := []string{file("claims/.tmp-3", young), file("claims/ho_1.json", old), file("claims/x.tmp-4", old), file("claims/ho_2.owner", young), file("claims/their.owner", old)}
+	owned, err := Own(filepath.Join(dir, "claims/ho_3.owner"), nil)
+	require.NoError(t, err)
+	defer Disown(owned)
+	require.NoError(t, os.Chtimes(filepath.Join(dir, "claims/ho_3.owner"), now.Add(-old), now.Add(-old)))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, ".tmp-dir"), 0o777))
 	require.NoError(t, os.Symlink(kept[1], filepath.Join(dir, ".tmp-link")))
 
