@@ -27,8 +27,8 @@ func (h *Hub) copied(edits []refs.Edit) []refs.Edit {
 	return slices.DeleteFunc(slices.Clone(edits), func(e refs.Edit) bool { return h.isWork(e.Ref) })
 }
 
-// remaining returns the edits to push again. Edits of snapshots that are made already are left out,
-// and a snapshot to delete is leased at its present value. If done, all others are in place. The report is
+// remaining returns the edits to push again. Edits of snapshots that are made already are left out, and the
+// others are leased at the present value: nothing needs another commit than the named one. If done, all others are in place. The report is
 // that of the failed push.
 func (h *Hub) remaining(ctx context.Context, edits []refs.Edit, done bool, r *pushReport) ([]refs.Edit, error) {
 	if len(h.copied(edits)) == len(edits) {
@@ -61,9 +61,6 @@ func (h *Hub) remaining(ctx context.Context, edits []refs.Edit, done bool, r *pu
 			continue
 		case now == "" && r.lines[h.RemoteName(e.Ref)].flag == '=':
 			return nil, h.Alias.errHidden(h.RemoteName(e.Ref))
-		case e.New != "" && now != "":
-			return nil, fault.New(fault.Denied, fault.Disputed, "%s has another commit at %s", h.Alias.Name, h.RemoteName(e.Ref)).
-				WithHints(fault.Run("git", "ls-remote", "--", h.Alias.hinted(), h.RemoteName(e.Ref)).Because("shows the ref that is in the way; nothing needs it"))
 		}
 		e.Old = now
 		rest = append(rest, e)
