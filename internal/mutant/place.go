@@ -134,6 +134,8 @@ var ofPlace = []mutant{
 		`&gitexec.Runner{Dir: "/", Env: r.Runner.Env}`, `r.Runner`, inRefs+"TestOpenForeignSays"),
 	without("a transport that a setting forbids is not used", "internal/refs/repo.go",
 		`if env := r.Config.withinTransports(run.Env); env != nil {`, `if env := r.Config.withinTransports(run.Env); env != nil && false {`, inScript+"protocol_allow"),
+	without("a process that was started ahead uses no transport that a setting forbids", "internal/refs/repo.go",
+		`		r.updater.stop((*gitexec.Process).Kill) // it could`, `		// it could`, inRefs+"TestTransportsOfTheProcessStartedAhead"),
 	without("a transport that the environment forbids is not used", "internal/gitexec/env.go",
 		`return !slices.Contains(theirs, name)`, `return !slices.Contains(theirs, name) && false`, inScript+"protocol_allow"),
 	without("nobody else can exchange the directory of a shared connection", "internal/sshshare/share.go",

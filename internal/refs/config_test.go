@@ -82,6 +82,25 @@ func TestTransports(t *testing.T) {
 	}
 }
 
+// The process that was started ahead does not fetch what a partial clone lacks over a transport that a
+// setting forbids.
+func TestTransportsOfTheProcessStartedAhead(t *testing.T) {
+	env := gittest.Env(t)
+	hub := gittest.NewRepo(t, env)
+	hub.Commit(t, "a", "x", "first")
+	hub.Git(t, "config", "uploadpack.allowFilter", "true")
+	hub.Git(t, "config", "uploadpack.allowAnySHA1InWant", "true")
+	clone := &gittest.Repo{Dir: filepath.Join(t.TempDir(), "clone"), Env: env}
+	hub.Git(t, "clone", "-q", "--filter=blob:none", "file://"+hub.Dir, clone.Dir)
+	clone.Git(t, "config", "protocol.allow", "never")
+	later := hub.Commit(t, "a", "y", "later")
+
+	r, err := OpenToWrite(t.Context(), &gitexec.Runner{Dir: clone.Dir, Env: gitexec.Environ(env)})
+	require.NoError(t, err)
+	t.Cleanup(r.Close)
+	require.Error(t, r.Apply(t.Context(), Transaction{Edits: []Edit{{Ref: LocalNamespace.Lane(someID), New: later}}}))
+}
+
 // Configuration that a library would refuse is git's business alone.
 func TestConfigThatGitTakes(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))

@@ -94,6 +94,7 @@ func openFor(ctx context.Context, run *gitexec.Runner, writes bool) (*Repo, erro
 	}
 	if env := r.Config.withinTransports(run.Env); env != nil {
 		r.warming.Wait()
+		r.updater.stop((*gitexec.Process).Kill) // it could fetch what a partial clone lacks
 		run.Env = env
 	}
 	if _, named := gitexec.Lookup(run.Env, "GIT_DIR"); err == nil && !named {
