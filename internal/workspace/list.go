@@ -290,7 +290,7 @@ func (w *Workspace) Load(ctx context.Context, it *Item) error {
 	if it.Commit == "" {
 		tip, err := w.Repo.Resolve(ctx, it.Ref)
 		if err != nil {
-			return err
+			return it.Fill(ctx, nil, err)
 		}
 		if tip == "" { // the handoff ended since it was listed: no hub needs to be asked
 			it.Fault = fault.New(fault.NotFound, fault.UnknownHandoff, "%s is not there any more", it.Ref)
