@@ -17,7 +17,7 @@ type Look struct {
 	lifecycle.FetchSpec
 	Published []string // copies of published refs to fetch; a trailing "/" means all refs below
 	Notes     bool
-	Work      []lifecycle.Place // snapshots that are here: their copies then say what the hub has
+	Work      []lifecycle.Place // snapshots that are here: their copies then say what the hub has; see MostWork
 
 	Memory []refs.Ref // copies of lanes; those lanes are fetched one by one if the whole log is not fetched
 }
@@ -152,6 +152,10 @@ const AllInboxes = "*"
 // refspecs, for which git searches all refs, and the length of a command line is limited.
 const manyPlaces = 500
 
+// MostWork is the number of snapshots for which a look may ask. A pattern for more of them would bring those
+// of others.
+const MostWork = manyPlaces
+
 // specOf returns the forced refspec of all refs whose names begin with from. Unlike the refspec of
 // one ref, it does not fail if the hub has none.
 func specOf(from, to string) string { return "+" + from + "*:" + to + "*" }
@@ -189,11 +193,9 @@ func (n refNames) specs(l Look, ids []handoff.ID) []string {
 	for _, id := range onePerLane(ids) {
 		add(n.Mirror().Lane(id), n.Mirror().Lane(id))
 	}
-	if len(l.Work) <= manyPlaces { // a pattern would bring the snapshots of others
-		for _, p := range l.Work {
-			ref := n.Namespace().Work(p.Agent, p.ID)
-			add(ref, ref)
-		}
+	for _, p := range l.Work {
+		ref := n.Namespace().Work(p.Agent, p.ID)
+		add(ref, ref)
 	}
 	for _, ref := range l.Published {
 		to := ref

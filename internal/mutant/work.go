@@ -118,6 +118,8 @@ var ofWork = []mutant{
 	without("the same end again sends the kept words", "internal/work/claim.go",
 		`		s.Data = was.Data
 		if`, `		if`, inScript+"ack_replaced"),
+	without("a sync compares no snapshot for which it did not ask", "internal/app/hubsync/work.go",
+		`a == nil || len(a.look.Work)+len(places) > crossrepo.MostWork`, `a == nil`, "./internal/app/hubsync -run TestSyncAsks"),
 	without("a damaged ref does not silence a watch", "internal/workspace/list.go",
 		`			return it.Fill(ctx, nil, err)`, `			return err`, "./internal/workspace -run TestDamagedRef"),
 	without("a line that is no message does not reach the MCP server", "internal/mcp/messages.go",

@@ -15,11 +15,14 @@ import (
 // comes.
 func (r *syncing) wantWork(ctx context.Context, it *workspace.Item, places []lifecycle.Place) {
 	hub, ok := it.Home.(*crossrepo.Hub)
-	if !ok || it.Kind != refs.KindSent || r.at(hub) == nil {
+	if !ok || it.Kind != refs.KindSent {
 		return
 	}
+	a := r.at(hub)
+	if a == nil || len(a.look.Work)+len(places) > crossrepo.MostWork {
+		return // a snapshot that was not asked for would seem to be gone
+	}
 	if kept, err := r.Engine.Repo.Resolve(ctx, refs.WorkOut(it.Place.ID)); err == nil && kept != "" {
-		a := r.at(hub)
 		a.look.Work = append(a.look.Work, places...)
 	}
 }
