@@ -56,7 +56,7 @@ func (r *syncing) compareWork(ctx context.Context, a *asked) error {
 func (r *syncing) giveWork(ctx context.Context, hub *crossrepo.Hub, p lifecycle.Place) error {
 	a := r.at(hub)
 	if a == nil || a.err != nil {
-		return nil
+		return nil //nolint:nilerr // the sync has reported the error
 	}
 	ref := hub.Namespace().Work(p.Agent, p.ID)
 	i := slices.IndexFunc(a.lost, func(e refs.Edit) bool { return e.Ref == ref })
