@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"githandoff/internal/gitexec"
@@ -137,29 +138,32 @@ func (c Config) Subsections(section, variable string) []string {
 
 // withinTransports returns an environment of git with those of its transports that the settings allow
 // (git-config(1), protocol.allow), or nil if they allow all. git asks no setting where GIT_ALLOW_PROTOCOL
-// is set, so githandoff does not either where the user set it.
+// is set, so the settings do not count if the user's variable leaves out a transport.
 func (c Config) withinTransports(env []string) []string {
 	all := gitexec.AllowedTransports(env)
 	if strings.Join(all, ":") != gitexec.Transports {
 		return nil
 	}
-	typed := true
-	switch value, set := gitexec.Lookup(env, "GIT_PROTOCOL_FROM_USER"); strings.ToLower(value) {
-	case "false", "no", "off", "0", "":
-		typed = !set
-	}
+	value, set := gitexec.Lookup(env, "GIT_PROTOCOL_FROM_USER")
+	n, err := strconv.Atoi(value)
+	typed := !set || Config{"": {value}}.Bool("") || err == nil && n != 0
 	allowed := slices.DeleteFunc(slices.Clone(all), func(name string) bool {
-		usual := "always"
+		policy := "always"
 		if name == "file" {
-			usual = "user"
+			policy = "user"
 		}
-		switch strings.ToLower(cmp.Or(c.Get("protocol."+name+".allow"), c.Get("protocol.allow"), usual)) {
+		for _, key := range []string{"protocol.allow", "protocol." + name + ".allow"} {
+			if len(c[key]) > 0 {
+				policy = c.Get(key)
+			}
+		}
+		switch strings.ToLower(policy) {
 		case "always":
 			return false
 		case "user":
 			return !typed
 		}
-		return true
+		return true // git ends at a word that it does not know
 	})
 	if len(allowed) == len(all) {
 		return nil
