@@ -255,8 +255,8 @@ func (t *toolbox) Finish(ctx context.Context, f mcp.Finish) (mcp.State, error) {
 		args = append(args, "--result="+k+"="+f.Results[k])
 	}
 	var r struct{ State string }
-	_, err := t.result(ctx, &r, withID(args, f.ID)...)
-	return mcp.State{State: r.State}, err
+	notes, err := t.result(ctx, &r, withID(args, f.ID)...)
+	return mcp.State{State: r.State, Notes: notes}, err
 }
 
 // Give offers work to another agent. With a task, the open handoff of the same source, target and

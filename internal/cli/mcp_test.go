@@ -209,6 +209,28 @@ func TestMCPFailsAndReleases(t *testing.T) {
 	assert.Contains(t, p.planner.Must(t, "audit"), `"error":"--force"`)
 }
 
+// A step that waited for its hub and is replaced by another one is named.
+func TestMCPNamesAReplacedStep(t *testing.T) {
+	f := gittest.NewFixture(t)
+	boss, fixer := f.Pair(t)
+	id := boss.Must(t, "emit", "--quiet", "--to", "fixer@origin", "--goal", "one")
+	p := &mcpSession{t: t, fixer: fixer, client: connected(t, fixer)}
+	p.call("handoff_take", nil, nil)
+	hub := fixer.Git(t, "config", "remote.origin.url")
+	require.NoError(t, os.Rename(hub, hub+".away"))
+	text, failed := p.call("handoff_finish", map[string]any{"outcome": "done", "summary": "fixed"}, nil)
+	assert.True(t, failed)
+	assert.Contains(t, text, "the step is kept")
+	require.NoError(t, os.Rename(hub+".away", hub))
+	var state struct {
+		State string
+		Notes []string
+	}
+	p.call("handoff_finish", map[string]any{"id": id, "outcome": "release"}, &state)
+	assert.Equal(t, "offered", state.State)
+	assert.Equal(t, []string{"githandoff: warning: the step that was kept for " + id + ` is not sent: acknowledged {"summary":"fixed"}`}, state.Notes)
+}
+
 // No argument of a tool is a flag, a path or a command of githandoff.
 func TestMCPArgumentsAreData(t *testing.T) {
 	p := newMCPSession(t)

@@ -63,7 +63,8 @@ type Lease struct {
 
 // State is the state of a handoff after a step.
 type State struct {
-	State string `json:"state"`
+	State string   `json:"state"`
+	Notes []string `json:"notes,omitempty"` // warnings, such as that a step which waited for its hub is not sent
 }
 
 // The outcomes of Finish.

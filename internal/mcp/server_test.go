@@ -39,7 +39,7 @@ func (w *worker) Progress(_ context.Context, id, message string) (Lease, error) 
 
 func (w *worker) Finish(_ context.Context, f Finish) (State, error) {
 	w.asked = append(w.asked, f)
-	return State{"acknowledged"}, nil
+	return State{State: "acknowledged"}, nil
 }
 
 func (w *worker) Give(_ context.Context, g Give) (Given, error) {

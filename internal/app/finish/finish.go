@@ -46,6 +46,9 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 	case fault.Is(err, fault.MissingObject):
 		return nil, err // to wait does not help, and whether the text of the step may be in the log is unknown
 	case (fault.CodeOf(err) == fault.Unavailable || errors.Is(err, crossrepo.ErrInDoubt)) && !lifecycle.IsLocal(home):
+		if step.Event == record.Progressed && h.Finished() {
+			return nil, err // the end that waits is not replaced
+		}
 		ctx = context.WithoutCancel(ctx) // an interrupt must not prevent that the step is kept
 		if done != nil && done.Taken != nil {
 			step.Work, step.Child = done.Taken.Work, done.Taken.ID
