@@ -343,7 +343,11 @@ func (h *remote) errPushRefused(ctx context.Context, edits []refs.Edit, r *pushR
 
 // errHidden returns the refusal of a hub showing one of its refs only in a push.
 func (a *Alias) errHidden(ref string) error {
-	return fault.New(fault.Unavailable, fault.HubRefused, "%s has %s but hides it from fetches (uploadpack.hideRefs of git): nobody can take work from there", a.Name, ref).
+	lost := "work"
+	if strings.HasPrefix(ref, a.Root()+"work/") {
+		lost = "the snapshot"
+	}
+	return fault.New(fault.Unavailable, fault.HubRefused, "%s has %s but hides it from fetches (uploadpack.hideRefs of git): nobody can take %s from there", a.Name, ref, lost).
 		WithHints(a.renamed(fault.Fact("at the hub, uploadpack.hideRefs or transfer.hideRefs must not name refs/handoffs")))
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/fault"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 	"githandoff/internal/workspace"
@@ -28,7 +29,7 @@ func (r *syncing) wantWork(ctx context.Context, it *workspace.Item, places []lif
 }
 
 // compareWork notes what the fetched copies of snapshots say, and drops them: a snapshot from here has a
-// ref of its own.
+// ref of its own. The hub may have other refs whose names begin like that of a snapshot.
 func (r *syncing) compareWork(ctx context.Context, a *asked) error {
 	var drop []refs.Edit
 	for _, p := range a.look.Work {
@@ -36,13 +37,16 @@ func (r *syncing) compareWork(ctx context.Context, a *asked) error {
 		if err != nil {
 			return err
 		}
-		copied := a.hub.Namespace().Work(p.Agent, p.ID)
-		there, err := r.Engine.Repo.Resolve(ctx, copied)
+		copied, there := a.hub.Namespace().Work(p.Agent, p.ID), ""
+		copies, err := r.Engine.Repo.List(ctx, copied+"*")
 		if err != nil {
 			return err
 		}
-		if there != "" {
-			drop = append(drop, refs.Edit{Ref: copied, Old: there})
+		for _, ref := range copies {
+			if ref.Name == copied {
+				there = ref.OID
+			}
+			drop = append(drop, refs.Edit{Ref: ref.Name, Old: ref.OID})
 		}
 		if kept != "" && there != kept {
 			a.lost = append(a.lost, refs.Edit{Ref: copied, Old: there, New: kept})
@@ -52,7 +56,8 @@ func (r *syncing) compareWork(ctx context.Context, a *asked) error {
 }
 
 // giveWork gives a hub the snapshot of an open handoff again, if it lost it, or has another commit in its
-// place. Nobody but the sender needs to have it.
+// place. Nobody but the sender needs to have it. A hub that refuses it takes the steps of handoffs all the
+// same, so the refusal is a warning.
 func (r *syncing) giveWork(ctx context.Context, hub *crossrepo.Hub, p lifecycle.Place) error {
 	a := r.at(hub)
 	if a == nil || a.err != nil {
@@ -63,7 +68,11 @@ func (r *syncing) giveWork(ctx context.Context, hub *crossrepo.Hub, p lifecycle.
 	if i < 0 {
 		return nil
 	}
-	if err := hub.Apply(ctx, refs.Transaction{Edits: a.lost[i : i+1]}); err != nil {
+	switch err := hub.Apply(ctx, refs.Transaction{Edits: a.lost[i : i+1]}); {
+	case fault.Is(err, fault.HubRefused):
+		r.Workspace.Warn(err)
+		return nil
+	case err != nil:
 		return err
 	}
 	r.Workspace.Warn(fmt.Errorf("%s did not have the snapshot of handoff %s any more, and got it back", hub.Alias.Name, p.ID))
