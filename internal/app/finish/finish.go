@@ -45,10 +45,7 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 		return done, f.remember(ctx, h, step.Event, done.State)
 	case fault.Is(err, fault.MissingObject):
 		return nil, err // to wait does not help, and whether the text of the step may be in the log is unknown
-	case (fault.CodeOf(err) == fault.Unavailable || errors.Is(err, crossrepo.ErrInDoubt)) && !lifecycle.IsLocal(home):
-		if step.Event == record.Progressed && h.Finished() {
-			return nil, err // the end that waits is not replaced
-		}
+	case (fault.CodeOf(err) == fault.Unavailable || errors.Is(err, crossrepo.ErrInDoubt)) && canWait(home, h, step):
 		ctx = context.WithoutCancel(ctx) // an interrupt must not prevent that the step is kept
 		if done != nil && done.Taken != nil {
 			step.Work, step.Child = done.Taken.Work, done.Taken.ID
@@ -68,6 +65,12 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 		return nil, f.lose(ctx, h, err) // otherwise another agent of the worktree, or another key, tried the step
 	}
 	return nil, err
+}
+
+// canWait reports whether a step can be kept until its home is back. A progress does not replace an end
+// that waits.
+func canWait(home lifecycle.Home, h *work.Claim, step work.Step) bool {
+	return !lifecycle.IsLocal(home) && (step.Event != record.Progressed || !h.Finished())
 }
 
 // lose records that a claim is lost and returns why: refused, unless somebody released the claim.

@@ -56,8 +56,8 @@ func (r *syncing) compareWork(ctx context.Context, a *asked) error {
 }
 
 // giveWork gives a hub the snapshot of an open handoff again, if it lost it, or has another commit in its
-// place. Nobody but the sender needs to have it. A hub that refuses it takes the steps of handoffs all the
-// same, so the refusal is a warning.
+// place. Nobody but the sender needs to have it. A refusal is only a warning: the hub still takes the steps
+// of the handoff.
 func (r *syncing) giveWork(ctx context.Context, hub *crossrepo.Hub, p lifecycle.Place) error {
 	a := r.at(hub)
 	if a == nil || a.err != nil {
