@@ -14,17 +14,17 @@ import (
 	"pgregory.net/rapid"
 )
 
-// hand draws what a step is about: from rapid, or, when the step is taken again,
-// what was drawn then.
+// hand makes the choices of one step. It draws them from rapid, or repeats the recorded ones when the step is
+// taken again.
 type hand struct {
-	rapid   *rapid.T // nil: again
-	number  int      // of the step, in the run in which it was drawn
+	rapid   *rapid.T // nil when the step is taken again
+	number  int      // the number of the step in the run in which it was drawn
 	name    string
 	drawn   map[string]int
 	skipped bool
 }
 
-// n is below k. A step that was not drawn then is the last one.
+// n returns a number below k. When a step is taken again, a choice that was not recorded is k-1.
 func (h *hand) n(label string, k int) int {
 	if h.rapid != nil {
 		h.drawn[label] = rapid.IntRange(0, k-1).Draw(h.rapid, label)
@@ -36,7 +36,7 @@ func (h *hand) n(label string, k int) int {
 
 func pick[T any](h *hand, label string, of ...T) T { return of[h.n(label, len(of))] }
 
-// skip ends a step that cannot be taken now, before anything was done.
+// skip ends a step that cannot be taken now. The step must not have changed anything yet.
 func (h *hand) skip(why string) {
 	h.skipped = true
 	if h.rapid != nil {
@@ -45,7 +45,7 @@ func (h *hand) skip(why string) {
 	panic(h)
 }
 
-// take takes one step, and looks at what came of it.
+// take takes one step. A skipped step is dropped from the list of steps.
 func (m *machine) take(h *hand) {
 	m.steps, m.births = append(m.steps, h), 0
 	defer func() {
@@ -59,17 +59,16 @@ func (m *machine) take(h *hand) {
 	actions()[h.name](m, h)
 }
 
-// born numbers a handoff by the step that made it, so that a step is about the
-// same one when steps before it are left out.
+// born returns the number of a new handoff. It depends only on the step that made the handoff, so a later step
+// still finds the same handoff when earlier steps are left out.
 func (m *machine) born() int {
 	m.births++
 	return m.steps[len(m.steps)-1].number<<4 + m.births
 }
 
-// judge hands what fails to rapid, or ends a run that was made again, and keeps
-// the first that was said.
+// judge passes failures on to rapid, or ends a run that is made again. It keeps the first message.
 type judge struct {
-	testing.TB // of the whole test: its directories and cleanups
+	testing.TB // of the whole test, for directories and cleanups
 	rapid      *rapid.T
 	said       string
 	failed     bool
@@ -121,7 +120,7 @@ func (j *judge) where() string {
 	return strings.Join(lines[:min(2, len(lines))], " ")
 }
 
-// again takes steps in a new machine, and returns it if that failed.
+// again takes the steps in a new machine. It returns the machine if the run failed, and nil otherwise.
 func again(t *testing.T, seed byte, steps []*hand) (failed *machine) {
 	j := &judge{TB: t}
 	var m *machine
@@ -144,18 +143,17 @@ func again(t *testing.T, seed byte, steps []*hand) (failed *machine) {
 	return nil
 }
 
-// failure is the shortest run that is known to fail as the first one did.
+// failure is the shortest known run that fails at the same check as the first one.
 type failure struct {
 	*machine
-	path string // of its script
+	path string // where the script of the run is written
 }
 
-// patience is how long less is looked for.
+// patience limits how long shorten looks for a shorter run.
 const patience = 5 * time.Minute
 
-// shorten leaves out steps as long as it fails without them: rapid would try one
-// at a time, and a run takes seconds. It ends with the test, failed. Who wants no
-// file of a failure from rapid gets none from here.
+// shorten leaves out steps as long as the run still fails without them. rapid would leave out one step at a
+// time, which is too slow, since a run takes seconds. With -rapid.nofailfile shorten does nothing.
 func (f *failure) shorten(t *testing.T) {
 	if f.machine == nil || flag.Lookup("rapid.nofailfile").Value.String() == "true" {
 		return

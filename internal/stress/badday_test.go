@@ -19,8 +19,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// Each bad day must end with one clear line, a hint, the right exit code, and
-// nothing lost or half written.
+// Each bad day must end with one clear message, a hint and the right exit code. Nothing may be lost or half
+// written.
 
 func TestNotARepository(t *testing.T) {
 	t.Parallel()
@@ -49,9 +49,9 @@ func TestWithoutGit(t *testing.T) {
 	p.Refuses(t, 8, []string{"executable file not found", "hint: # git must be installed"}, "status")
 }
 
-// A limit of the machine is named, and not taken for a git that is missing. One
-// git alone needs more files than the limits here allow. With a higher one it
-// depends on how many of them run at a time.
+// With too few open files githandoff names the limit, and does not report git as missing. A single git already
+// needs more files than the limits here allow. With a higher limit the outcome would depend on how many gits run
+// at a time.
 func TestWithoutFiles(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -87,7 +87,7 @@ func TestUnknownAlias(t *testing.T) {
 	assert.Empty(t, boss.Git(t, "for-each-ref", "refs/handoffs", "refs/notes"))
 }
 
-// away takes the hub off the network until the result is called.
+// away takes the hub off the network until back is called.
 func away(t testing.TB, w *gittest.Fixture) (back func()) {
 	t.Helper()
 	gone := w.Hub.Dir + ".gone"
@@ -144,8 +144,8 @@ func last(list []string) string {
 	return list[len(list)-1]
 }
 
-// A step that was kept while the hub was down is worth nothing once somebody
-// else took the handoff over.
+// A step that was kept while the hub was down is dropped when another agent has taken the handoff over
+// meanwhile.
 func TestHubDownAndClaimLost(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -156,8 +156,8 @@ func TestHubDownAndClaimLost(t *testing.T) {
 	back := away(t, w)
 	fixer.Refuses(t, 8, nil, "ack")
 	back()
-	// The clocks of all three move past the lease. With a lease of a second a slow
-	// machine would renew the claim while it is taken.
+	// All three clocks move past the lease. A lease of one second would not do: a slow machine would renew the
+	// claim during the takeover.
 	later := func(p *gittest.Repo, code int, args ...string) gittest.Result {
 		r := off(t, p, 70*time.Minute, args...)
 		assert.Equal(t, code, r.Code, "githandoff %v: %s", args, r)
@@ -176,8 +176,8 @@ func TestHubDownAndClaimLost(t *testing.T) {
 	later(boss, 0, "audit")
 }
 
-// Hubs that can be read and do not take what we push: which kind it is is said,
-// the handoff is kept, and goes out when the hub has been mended.
+// A hub that can be read refuses a push. The message names the cause, the handoff is kept, and it is delivered
+// when the hub has been mended.
 func TestHubRefuses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		refuse func(t *testing.T, w *gittest.Fixture) (mend func())
@@ -218,7 +218,7 @@ func TestHubRefuses(t *testing.T) {
 	}
 }
 
-// A hub that may only be read.
+// The hub is read-only for the sender.
 func TestHubReadOnly(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -235,8 +235,8 @@ func TestHubReadOnly(t *testing.T) {
 	assert.Equal(t, []string{strings.TrimSpace(r.Stdout)}, open(t, w.Hub, inbox))
 }
 
-// inNamespace runs a shell script in which mounts are its own. $1 is a directory
-// to mount on, $2 githandoff.
+// inNamespace runs a shell script in a mount namespace of its own. $1 is a directory to mount on, $2 is
+// githandoff.
 func inNamespace(t *testing.T, w *gittest.Fixture, p *gittest.Repo, script string) string {
 	t.Helper()
 	gittest.Need(t, "unshare")
@@ -252,7 +252,7 @@ func inNamespace(t *testing.T, w *gittest.Fixture, p *gittest.Repo, script strin
 	return string(out)
 }
 
-// A repository on a file system that is read-only.
+// The repository is on a read-only file system.
 func TestReadOnlyHere(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -288,11 +288,11 @@ func TestReadOnlyHere(t *testing.T) {
 	sound(t, boss)
 }
 
-// interrupted starts a command, interrupts it as Ctrl-C does once it has begun, and returns
-// its outcome.
+// interrupted starts a command, waits until begun reports true, and interrupts the command as Ctrl-C does. It
+// returns the outcome.
 func interrupted(t testing.TB, p *gittest.Repo, begun func() bool, args ...string) gittest.Result {
 	t.Helper()
-	begun() // by an earlier command
+	begun() // a start by an earlier command does not count
 	cmd := p.Command(t, args...)
 	return gittest.Finish(t, cmd, func() {
 		assert.Eventually(t, begun, 2*time.Minute, 10*time.Millisecond)
@@ -316,8 +316,8 @@ func TestInterruptedWait(t *testing.T) {
 	sound(t, fixer)
 }
 
-// silent returns a server that takes connections and says nothing. asked reports, once for each
-// connection, whether there was one.
+// silent returns the address of a server that accepts connections and never answers. asked reports true once for
+// each connection.
 func silent(t testing.TB) (addr string, asked func() bool) {
 	t.Helper()
 	var took, told atomic.Int64
@@ -340,7 +340,7 @@ func silent(t testing.TB) (addr string, asked func() bool) {
 	}
 }
 
-// Ctrl-C while a hub hangs: the handoff is safe here, and the command ends.
+// Ctrl-C while a hub hangs ends the command. The handoff is safe in the clone.
 func TestInterruptedAtAHangingHub(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)

@@ -11,10 +11,10 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// carriedFile is the untracked file by which the model knows one snapshot from another.
+// carriedFile is the untracked file by whose content the model tells snapshots apart.
 const carriedFile = "carried.txt"
 
-// carry lets a handoff that is emitted at a place carry a snapshot that no other has.
+// carry gives a handoff that is emitted at its origin a snapshot of unique content.
 func (m *machine) carry(j *job) string {
 	m.snapshots++
 	j.carries = fmt.Sprintf("snapshot %d", m.snapshots)
@@ -23,8 +23,8 @@ func (m *machine) carry(j *job) string {
 	return "--snapshot"
 }
 
-// TakeAway takes a handoff in a worktree of its own, finds the sender's files there, and
-// acknowledges it there.
+// TakeAway takes a handoff in a worktree of its own, checks that the sender's files are there, and acknowledges
+// the handoff there.
 func (m *machine) TakeAway(h *hand) {
 	j := m.job(h)
 	at, me := m.place(h)
@@ -59,7 +59,7 @@ func (m *machine) TakeAway(h *hand) {
 	j.ended("acknowledged", "")
 }
 
-// Look looks at the snapshot of a handoff, which changes nothing.
+// Look shows the snapshot of a handoff. This changes nothing.
 func (m *machine) Look(h *hand) {
 	j := m.job(h)
 	at, _ := m.place(h)
@@ -68,7 +68,7 @@ func (m *machine) Look(h *hand) {
 	}
 	r := m.run(at, "work", "show", j.id)
 	if m.agents[at] != j.to && j.origin != at && j.home != at {
-		m.exits(r, 0, 3) // nothing says to it where the handoff is
+		m.exits(r, 0, 3) // nothing tells this place where the handoff is
 		return
 	}
 	m.exits(r, 0)
@@ -91,7 +91,7 @@ func (m *machine) snapshotsAreThere(repos []*gittest.Repo) {
 	for _, j := range m.jobs {
 		key := j.home + " " + j.id
 		if !j.open() || j.carries == "" {
-			continue // what is over was swept, or a stray below
+			continue // no snapshot is expected; the check below finds strays
 		}
 		require.NotEmpty(m.t, at[key], "the snapshot of %s is not at %s", j.id, j.home)
 		content := m.At(j.home).Git(m.t, "cat-file", "blob", at[key]+"^3:"+carriedFile)

@@ -12,18 +12,18 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// life is all that a set of repositories says about one handoff.
+// life is everything that a set of repositories records about one handoff.
 type life struct {
 	refs   []string // "repo kind", one for each ref; tracking copies left out
 	events []string // "repo event", in the order of that repository's lane
 	actors []string // of the events
 
 	offers []string // "repo nonce"
-	next   string   // id of the handoff in which it goes on
+	next   string   // id of the handoff that continues this one
 }
 
-// offeredAgain is the census's name for an offer that was made before, with the same nonce: its
-// home had the log of it and had lost the handoff.
+// offeredAgain is the census's name for a repeated offer with the same nonce: its home had the offer in its log,
+// and had lost the handoff.
 const offeredAgain = "offered-again"
 
 // receipts are the events that end a handoff.
@@ -47,7 +47,7 @@ func (l *life) count(what string) (n int) {
 	return n
 }
 
-// holder returns the agent whose claim stands; "" where nobody's does.
+// holder returns the agent whose claim is in force, or "" if the handoff is free.
 func (l *life) holder() string {
 	who := ""
 	for i, e := range l.events {
@@ -61,8 +61,8 @@ func (l *life) holder() string {
 	return who
 }
 
-// census looks at repositories, each for itself as a home. It reads refs and
-// commits with git alone.
+// census reads the lives of all handoffs in some repositories, each taken as a home. It reads refs and commits
+// with git alone.
 func census(t testing.TB, repos ...*gittest.Repo) map[string]*life {
 	t.Helper()
 	all := map[string]*life{}
@@ -107,12 +107,11 @@ func census(t testing.TB, repos ...*gittest.Repo) map[string]*life {
 	return all
 }
 
-// only returns the format of one trailer in git log.
+// only returns the format of git log that prints one trailer.
 func only(key string) string { return "%(trailers:key=Handoff-" + key + ",valueonly,separator=) " }
 
-// consistent checks the lives of handoffs when nothing runs and everybody has
-// synced: each was offered once at one home, and is either there, in one inbox,
-// or over, with one receipt and no ref of it left.
+// consistent checks the lives of handoffs when nothing runs and every clone has synced. Each handoff was offered
+// once, at one home. It is either open, in one inbox, or has ended, with one receipt and no ref left.
 func consistent(t testing.TB, all map[string]*life) {
 	t.Helper()
 	for id, l := range all {

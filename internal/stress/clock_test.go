@@ -14,7 +14,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// off runs a command in this process, at a place whose clock is off.
+// off runs a command in this process with the clock of p shifted by some time.
 func off(t testing.TB, p *gittest.Repo, by time.Duration, args ...string) gittest.Result {
 	t.Helper()
 	var out, diag bytes.Buffer
@@ -26,9 +26,8 @@ func off(t testing.TB, p *gittest.Repo, by time.Duration, args ...string) gittes
 	return gittest.Result{Stdout: out.String(), Stderr: diag.String(), Code: code}
 }
 
-// One clock is four minutes off, in either direction: the sender's or the receiver's. The
-// handoff is delivered, and one agent holds it. An entry with a date further ahead does not
-// count before its time.
+// The clock of the sender or of the receiver is four minutes off, in either direction. The handoff is delivered,
+// and one agent holds it. An entry with a date further ahead does not count before its time.
 func TestClockOff(t *testing.T) {
 	for name, by := range map[string]time.Duration{"ahead": 4 * time.Minute, "behind": -4 * time.Minute} {
 		for _, who := range []string{"boss", "fixer"} {
@@ -37,7 +36,7 @@ func TestClockOff(t *testing.T) {
 				w := gittest.NewFixture(t)
 				boss, fixer, other := w.Clone(t, "boss"), w.Clone(t, "fixer"), w.Clone(t, "other")
 				for p, agent := range map[*gittest.Repo]string{boss: "boss", fixer: "fixer", other: "fixer"} {
-					r := off(t, p, -24*time.Hour, "init", "--as", agent) // keys are older than clocks are wrong
+					r := off(t, p, -24*time.Hour, "init", "--as", agent) // the keys must be older than any shifted clock
 					require.Zero(t, r.Code, "%s", r)
 				}
 				boss.Must(t, "trust", "add", "fixer")
@@ -75,8 +74,9 @@ func TestClockOff(t *testing.T) {
 	}
 }
 
-// A claim is taken over by whoever asks for it by id once its lease ran out, and
-// by chance only after twice the lease: then the former holder's step is a conflict.
+// Once its lease ran out, a claim can be taken over by an agent that asks for the handoff by id. An agent that
+// asks for any handoff takes it over only after twice the lease. After that a step of the former holder is a
+// conflict.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)

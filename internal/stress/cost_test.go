@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// processorTime returns the time that all processes below this one have used so far: those that
-// ended and, on Linux, those that run, such as a server and its children. Other work on the
-// machine changes it less than it changes the time on the clock.
+// processorTime returns the processor time that all processes below this one have used so far: those that ended
+// and, on Linux, those that run, such as a server and its children. Other work on the machine changes it less
+// than it changes the elapsed time.
 func processorTime(t testing.TB) time.Duration {
 	t.Helper()
 	var ended syscall.Rusage
@@ -29,7 +29,7 @@ func processorTime(t testing.TB) time.Duration {
 	return sum
 }
 
-// below returns the times of the live processes below one, with their ended children.
+// below returns the processor times of the live processes below root, each with its ended children.
 func below(t testing.TB, root int) map[int]time.Duration {
 	t.Helper()
 	const tick = time.Second / 100 // USER_HZ, the same on each Linux
@@ -43,9 +43,10 @@ func below(t testing.TB, root int) map[int]time.Duration {
 		}
 		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
 		if err != nil {
-			continue // it ended
+			continue // the process has ended
 		}
-		// The name of the program stands in brackets and may hold anything.
+		// The program's name is in brackets and may hold any character, so the fields are counted from the last
+		// bracket.
 		field := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		number := func(i int) int {
 			n, err := strconv.Atoi(field[i])

@@ -27,7 +27,7 @@ type crafter struct {
 	engine *lifecycle.Engine
 	home   lifecycle.Home
 	tx     refs.Transaction
-	lanes  map[string]string // ref to tip
+	lanes  map[string]string // from ref to tip
 }
 
 func newCrafter(t testing.TB, repo *gittest.Repo, home string) *crafter {
@@ -35,7 +35,7 @@ func newCrafter(t testing.TB, repo *gittest.Repo, home string) *crafter {
 	return newCrafterOf(t, repo, home, "boss")
 }
 
-// newCrafterOf is like newCrafter for another agent than boss.
+// newCrafterOf is newCrafter for another agent than boss.
 func newCrafterOf(t testing.TB, repo *gittest.Repo, home, agent string) *crafter {
 	t.Helper()
 	signer, err := sign.NewKeystore(func(name string) string { return gittest.Getenv(repo.Env, name) }).Load(agent)
@@ -49,7 +49,7 @@ func newCrafterOf(t testing.TB, repo *gittest.Repo, home, agent string) *crafter
 	}
 }
 
-// offer makes one handoff to fixer; bend may change the bytes of its envelope.
+// offer makes one handoff to fixer. If bend is not nil, it changes the bytes of the envelope.
 func (c *crafter) offer(t testing.TB, goal string, bend func([]byte) []byte) handoff.ID {
 	t.Helper()
 	now, to := time.Now().UTC().Truncate(time.Second), "fixer"
@@ -101,8 +101,7 @@ func hubID(t testing.TB, clone *gittest.Repo) string {
 	return clone.Git(t, "config", "handoffrepo.origin.id")
 }
 
-// A handoff of a schema that is not known yet is refused by name, and does not
-// hide the others.
+// A handoff of an unknown schema version is refused with a message that names it, and does not hide the others.
 func TestNewerSchema(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -123,8 +122,8 @@ func TestNewerSchema(t *testing.T) {
 	sound(t, w.Hub)
 }
 
-// Many open handoffs at a hub: they are listed and taken. How long that
-// took is said, not judged. With GITHANDOFF_STRESS=20 they are ten thousand.
+// A hub has many open handoffs. They are listed and taken. The test logs the time and does not judge it. With
+// GITHANDOFF_STRESS=20 there are ten thousand handoffs.
 func TestManyOpen(t *testing.T) {
 	t.Parallel()
 	n := min(times(t, 500), 10_000)

@@ -16,7 +16,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// queued has the boss send handoffs to the pool, in one sync.
+// queued has boss send n handoffs to the pool in one sync.
 func queued(t testing.TB, boss *gittest.Repo, n int) {
 	t.Helper()
 	for i := range n {
@@ -25,8 +25,8 @@ func queued(t testing.TB, boss *gittest.Repo, n int) {
 	boss.Must(t, "sync")
 }
 
-// In a crowd the first look fetches the inbox and the log, and the next ones a few handoffs of a
-// long inbox, with their lanes. Copies of handoffs that others took meanwhile go with the next look.
+// In a crowd the first look at a hub fetches the inbox and the log. Each later look fetches only a few handoffs
+// of a long inbox, with their lanes. The next look removes copies of handoffs that other agents took meanwhile.
 func TestCrowdFetchesAPart(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -57,7 +57,7 @@ func TestCrowdFetchesAPart(t *testing.T) {
 	audited(t, boss)
 }
 
-// A handoff that is free is found, wherever it stands among those that others hold.
+// A free handoff is found wherever it stands among handoffs that other agents hold.
 func TestCrowdFindsTheOneThatIsFree(t *testing.T) {
 	t.Parallel()
 	const n = 20
@@ -80,8 +80,8 @@ func TestCrowdFindsTheOneThatIsFree(t *testing.T) {
 	audited(t, boss)
 }
 
-// A handoff that was claimed and released since an agent's look is free: an agent whose copy
-// of it is older does not miss it.
+// A handoff was claimed and released after an agent's look. The agent's copy of it is out of date, but the agent
+// still finds it.
 func TestCrowdFindsWhatWasReleased(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -91,7 +91,7 @@ func TestCrowdFindsWhatWasReleased(t *testing.T) {
 	for _, agent := range agents {
 		agent.Must(t, "resume", "--peek")
 	}
-	// The offer is in the share of one of them, which tries it without a look.
+	// The offer is in the share of one of the agents, which claims it without a look.
 	for _, agent := range append(agents, agents[0]) {
 		assert.Contains(t, agent.Must(t, "resume"), "job 0")
 		agent.Must(t, "release")
@@ -99,8 +99,7 @@ func TestCrowdFindsWhatWasReleased(t *testing.T) {
 	audited(t, boss)
 }
 
-// In a crowd a hub that goes away between two looks does not keep an agent from the handoffs of
-// another hub.
+// In a crowd a hub that goes away between two looks does not keep an agent from the handoffs of another hub.
 func TestCrowdGoesOnWithoutAHub(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -123,8 +122,8 @@ func TestCrowdGoesOnWithoutAHub(t *testing.T) {
 		holder.Must(t, "resume", "--next")
 	}
 
-	// The first hub answers a list and a fetch. When it is asked for more, a handoff that
-	// the seeker has not fetched becomes free at the other hub, and the first hub goes away.
+	// The first hub answers one list and one fetch. At the next request a handoff that the seeker has not
+	// fetched becomes free at the other hub, and the first hub goes away.
 	dir := t.TempDir()
 	server := filepath.Join(dir, "upload-pack")
 	script := fmt.Sprintf("#!/bin/sh\ncd %s\necho >>asked\n[ $(wc -l <asked) -gt 2 ] || exec git-upload-pack \"$@\"\n"+

@@ -8,8 +8,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// A repository on a disk without space: nothing is recorded, and the same
-// command works when there is some.
+// The repository is on a full disk. Nothing is recorded, and the same command works once there is space.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -47,7 +46,8 @@ func TestDiskFull(t *testing.T) {
 	assert.Regexp(t, `again: (ho_\w+) = (ho_\w+)\n$`, out)
 }
 
-// The disk of a clone is full, and its hub has something to fetch and to be given. Both are said of the clone.
+// The disk of a clone is full, and its hub has work to fetch and to receive. Both errors name the disk of the
+// clone.
 func TestDiskFullBesideAHub(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -78,8 +78,8 @@ func TestDiskFullBesideAHub(t *testing.T) {
 	assert.Regexp(t, `acknowledged ho_\w+\nacknowledged ho_\w+\n$`, out)
 }
 
-// The hub takes a step, and then the disk of the clone is full. Nobody claims that nothing was recorded, and
-// the same command again is the step that was taken.
+// The hub takes a step, and then the disk of the clone is full. The message does not claim that nothing was
+// recorded, and the same command again reports the step that was taken.
 func TestDiskFullAfterTheHub(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -103,7 +103,7 @@ func TestDiskFullAfterTheHub(t *testing.T) {
 	assert.Regexp(t, `\nho_\w+ already acknowledged at .*\n$`, out)
 }
 
-// A hub whose disk is full is told apart from one that refuses.
+// A hub whose disk is full is reported as such, and not as a hub that refuses the push.
 func TestHubDiskFull(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -123,7 +123,8 @@ func TestHubDiskFull(t *testing.T) {
 	assert.Regexp(t, `\ndelivered ho_\w+ to full\n$`, out)
 }
 
-// A little more space at each try: first the objects of a step do not fit, then one of its refs.
+// Each round leaves a little more space at the hub. At first the objects of a step do not fit, and later one of
+// its refs does not.
 func TestHubDiskAlmostFull(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)

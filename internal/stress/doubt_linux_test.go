@@ -11,19 +11,19 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A git at the hub cannot check whether the history of one ref is whole; a "git rev-list" that
-// does not start is enough. It leaves that ref out and moves the other one: --atomic does not
-// cover this. Whichever of the two refs it is, whether githandoff hears of it or dies, and whether a guard
-// judges what it sends afterwards, the step comes to its end.
+// A git at the hub cannot check whether the history of one ref is complete, for example because a "git rev-list"
+// does not start. It then rejects that ref and moves the other one, for --atomic does not cover this case. The
+// step must still be completed, whichever of the two refs is rejected, whether githandoff reads the answer or
+// dies before, and whether or not a guard judges the later pushes.
 func TestHubDoubtsOneRef(t *testing.T) {
 	for i, s := range scenes() {
-		s.want[offeredAgain] = 1 // a hub with the log of an offer, and without it, is given it again
+		s.want[offeredAgain] = 1 // a hub that has the log of an offer without the handoff gets the offer again
 		for k, name := range []string{
 			"first", "second", "first, and dies", "second, and dies",
 			"first, guarded", "second, guarded", "first, guarded, and dies", "second, guarded, and dies",
 		} {
 			if !s.hub() || times(t, 1) == 1 && k != i%8 && !strings.Contains(s.name, "snapshot") {
-				continue // one of them for each is enough for every day; a snapshot is one ref more
+				continue // one case per scene is enough for every day; snapshots have one more ref and run all
 			}
 			t.Run(s.name+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -49,13 +49,13 @@ func TestHubDoubtsOneRef(t *testing.T) {
 	}
 }
 
-// doubt is a hub that can not look into the history of one ref.
+// doubt makes the hub unable to check the history of one ref.
 type doubt struct {
 	hub   string
-	ask   int // which time: it asks about all, and then about each
+	ask   int // the other rev-list that fails: the first asks about all refs, each later one about one ref
 	dies  bool
 	asked int
-	moved bool // a ref has moved in spite of it
+	moved bool // a ref has moved although the other was rejected
 }
 
 func (d *doubt) spring(_ int, p point) verdict {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// cutOff runs a command, and kills it and the hub's git between the ref of a handoff
-// and its lane.
+// cutOff runs a command, and kills it and the hub's git after the ref of a handoff has moved and before its lane
+// does.
 func cutOff(t *testing.T, w *gittest.Fixture, p *gittest.Repo, args ...string) {
 	t.Helper()
 	lane := filepath.Join(w.Hub.Dir, lanes)
@@ -27,8 +27,8 @@ func cutOff(t *testing.T, w *gittest.Fixture, p *gittest.Repo, args ...string) {
 	removeDeadLocks(t, w, w.At("boss"), w.At("fixer"))
 }
 
-// forget makes a clone one that never took part: it holds nothing, has begun nothing, and
-// knows nothing of the hub.
+// forget makes p look like a clone that never took part: it holds nothing, has no unfinished step, and knows
+// nothing of the hub.
 func forget(t *testing.T, p *gittest.Repo) {
 	t.Helper()
 	for ref := range strings.FieldsSeq(p.Git(t, "for-each-ref", "--format=%(refname)", "refs/handoffs/")) {
@@ -40,9 +40,9 @@ func forget(t *testing.T, p *gittest.Repo) {
 	}
 }
 
-// A hub's git dies between the two refs of a step, and the clone that took it is gone.
-// Every other clone reads the state from the lane: the next agent takes the handoff
-// and ends it, and its source or a person can take it back.
+// A hub's git dies between the two refs of a step, and the clone that took the step is gone. Every other clone
+// reads the state from the lane: the next agent takes the handoff and ends it, and its source or a person can
+// withdraw it.
 func TestHalfAStepSeenFromElsewhere(t *testing.T) {
 	for name, goesOn := range map[string]func(t *testing.T, boss, fixer *gittest.Repo, id string){
 		"taken by id": func(t *testing.T, _, fixer *gittest.Repo, id string) {

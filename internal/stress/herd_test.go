@@ -15,7 +15,7 @@ import (
 
 const herdSize = 16
 
-// Many agents run for one handoff: one gets it, and the others are told who.
+// Many agents try to take one handoff. One gets it, and the others are told which agent did.
 func TestManyAgentsTakeOneHandoff(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -49,8 +49,8 @@ func TestManyAgentsTakeOneHandoff(t *testing.T) {
 	audited(t, boss)
 }
 
-// Many agents empty one inbox: each handoff is handed out exactly once, and
-// nobody is sent away while something is left.
+// Many agents empty one inbox. Each handoff is handed out exactly once, and no agent is sent away while a
+// handoff is left.
 func TestManyAgentsEmptyOneInbox(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -101,8 +101,8 @@ func TestManyAgentsEmptyOneInbox(t *testing.T) {
 	audited(t, boss)
 }
 
-// Syncs of one clone at once: each thing is done once at the hub, and whoever
-// finds it done has nothing to complain of.
+// Several syncs of one clone run at once. Each step reaches the hub once, and a sync that finds a step done
+// prints no warning.
 func TestManySyncsOfOneClone(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)

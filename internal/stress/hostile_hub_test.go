@@ -22,7 +22,7 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// traced runs githandoff and counts the fetches and pushes that it made.
+// traced runs githandoff and counts its fetches and pushes.
 func traced(t testing.TB, p *gittest.Repo, args ...string) (r gittest.Result, trips int) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "trace")
@@ -34,7 +34,7 @@ func traced(t testing.TB, p *gittest.Repo, args ...string) (r gittest.Result, tr
 	return r, len(regexp.MustCompile(`(?m) trace: built-in: git (fetch|push) `).FindAll(text, -1))
 }
 
-// many points refs of fixer's inbox, with the oldest ids there are, to one object.
+// many creates n refs in fixer's inbox, with the lowest possible ids, all to one object.
 func many(t testing.TB, hub *gittest.Repo, n int, oid string) {
 	t.Helper()
 	var in strings.Builder
@@ -45,8 +45,8 @@ func many(t testing.TB, hub *gittest.Repo, n int, oid string) {
 	hub.Git(t, "pack-refs", "--all")
 }
 
-// Whoever may push to a hub cannot keep others from their work: what nobody
-// trusted signed costs no trip, and not a line each for ever.
+// An intruder who may push to a hub cannot keep others from their work. Refs that no trusted key signed cost no
+// extra connection, and only the first of them are reported one by one.
 func TestFlood(t *testing.T) {
 	for name, fill := range map[string]func(t testing.TB, w *gittest.Fixture) int{
 		"of junk": func(t testing.TB, w *gittest.Fixture) int {
@@ -84,7 +84,8 @@ func TestFlood(t *testing.T) {
 			loose, err := filepath.Glob(filepath.Join(fixer.Dir, ".git", inbox[:len(inbox)-len("inbox")]+"remotes/*/inbox/fixer/*"))
 			require.NoError(t, err)
 			assert.LessOrEqual(t, len(loose), 1_000, "each costs each git command a file")
-			// The good one was made last, but in the same second it may be among the others.
+			// The good handoff is the newest, but ids of the same second are in random order, so some of the
+			// others may come after it.
 			more := regexp.MustCompile(`warning: (\d+) more were refused`).FindStringSubmatch(r.Stderr)
 			require.NotNil(t, more, r.Stderr)
 			refused, err := strconv.Atoi(more[1])
@@ -99,8 +100,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// Handoffs that are over are put back into the inbox: none is taken again, and
-// they share their trips.
+// Ended handoffs are put back into the inbox. None is taken again, and they are checked in a few connections.
 func TestFloodOfReplays(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -133,9 +133,8 @@ func TestFloodOfReplays(t *testing.T) {
 	assert.Equal(t, n, strings.Count(r.Stdout, "! unswept origin "), r.Stdout)
 }
 
-// A hub that hides its log, or inboxes, from those who have seen them and those
-// who have not: what was taken can be ended, what cannot be proven is not taken,
-// and audit says that a part of the log is gone.
+// A hub hides its log, or its inboxes. An agent that saw the handoff before can end it. An agent that did not
+// see it takes nothing that it cannot verify. audit reports that a part of the log is gone.
 func TestHidingHub(t *testing.T) {
 	for name, found := range map[string]string{"log": "rollback", "inbox": "lost"} {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +145,7 @@ func TestHidingHub(t *testing.T) {
 			seen := boss.Must(t, "emit", "--to", elsewhere, "--goal", "seen")
 			fixer.Must(t, "resume")
 			id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "unseen")
-			for handoff.ID(id).Lane() == handoff.ID(seen).Lane() { // which fixer could not bring further
+			for handoff.ID(id).Lane() == handoff.ID(seen).Lane() { // fixer cannot advance a lane that is hidden
 				boss.Must(t, "revoke", id)
 				id = boss.Must(t, "emit", "--to", elsewhere, "--goal", "unseen")
 			}
@@ -170,7 +169,7 @@ func TestHidingHub(t *testing.T) {
 	}
 }
 
-// The hub's messages beside its answers are data: escaped, and cut.
+// The messages that a hub prints beside its answers are data: githandoff escapes and shortens them.
 func TestNoisyHub(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -202,10 +201,9 @@ func TestNoisyHub(t *testing.T) {
 	assert.Contains(t, boss.Must(t, "sync"), "acknowledged")
 }
 
-// liar is a proxy before a server that tells its clients one thing for another
-// of the same length.
+// liar is a proxy before a server. It replaces one text by another of the same length in what the server says.
 type liar struct {
-	addr string // of the server
+	addr string // the address of the server
 	lie  atomic.Pointer[[2][]byte]
 }
 
@@ -216,7 +214,7 @@ func newLiar(t testing.TB, url string) (*liar, string) {
 	return liar, url
 }
 
-// tell has it say as for each is.
+// tell has the proxy replace the text is by the text as.
 func (l *liar) tell(t testing.TB, is, as string) {
 	t.Helper()
 	require.Len(t, as, len(is))
@@ -242,7 +240,7 @@ func (l *liar) relay(client *net.TCPConn) {
 		keep := 0
 		if lie := l.lie.Load(); lie != nil {
 			held = bytes.ReplaceAll(held, lie[0], lie[1])
-			// A text that ends like the beginning of it waits for more.
+			// An end of the data that could be the beginning of the text is held back until more data comes.
 			for keep = min(len(lie[0])-1, len(held)); keep > 0 && !bytes.HasSuffix(held, lie[0][:keep]); keep-- {
 			}
 		}
@@ -256,9 +254,8 @@ func (l *liar) relay(client *net.TCPConn) {
 	}
 }
 
-// A hub that answers with refs that it was not asked for, or that cannot exist:
-// nothing but copies of inboxes and lanes is written, and the good handoff can be
-// taken.
+// A hub answers with refs that were not asked for, or that cannot exist. Only copies of inboxes and lanes are
+// written, and the good handoff can be taken.
 func TestLyingHub(t *testing.T) {
 	const inFixers = inbox + "/fixer/"
 	other := inFixers + "ho_00000000000000000000000002"
@@ -277,7 +274,7 @@ func TestLyingHub(t *testing.T) {
 			good := boss.Must(t, "emit", "--to", elsewhere, "--goal", "the good one")
 			is, as := other, as
 			resume := []string{"resume"}
-			// git 2.50 and later write neither of two refs of which one is below the other.
+			// Since version 2.50 git writes neither of two refs if the name of one is a directory of the other.
 			neither := as == "" && !gitexec.OlderThan(gitexec.Version([]byte(w.Hub.Git(t, "version"))), "2.50")
 			switch {
 			case neither:
@@ -297,7 +294,7 @@ func TestLyingHub(t *testing.T) {
 			calm(t, r)
 			fixer.Must(t, "ack")
 			assert.Equal(t, before, fixer.Git(t, "for-each-ref", "refs/heads", "refs/tags", "refs/remotes"))
-			if neither { // the hub is read in part, so sync would end with 8
+			if neither { // the hub is read only in part, so sync would exit with 8
 				w.Hub.Git(t, "update-ref", "-d", is)
 			}
 			assert.Contains(t, boss.Must(t, "sync"), "acknowledged "+good)
@@ -305,9 +302,9 @@ func TestLyingHub(t *testing.T) {
 	}
 }
 
-// Somebody filled a lane with entries about others and with commits that are no entries. The
-// time to read it grows with the lane, and the memory does not. The test reports the time and
-// does not judge it. With GITHANDOFF_STRESS=50 it has 100,000 entries.
+// A lane is filled with entries about other handoffs and with commits that are no entries. The time to read the
+// lane grows with its length, but the memory does not. The test logs the time and does not judge it. With
+// GITHANDOFF_STRESS=50 the lane has 100,000 entries.
 func TestLongLane(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)

@@ -15,34 +15,34 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// maxMemory is the most that githandoff, or the largest git that it started, may take, whatever
-// a hub serves. Half of it is the largest single allocation that a fetch is allowed.
+// maxMemory is the most memory that githandoff, or the largest git that it started, may use, whatever a hub
+// serves. A fetch may allocate at most half of it at once.
 const maxMemory = 256 // MiB
 
-// weighed runs githandoff and checks how much memory it took.
+// weighed runs githandoff and checks how much memory it used.
 func weighed(t testing.TB, p *gittest.Repo, args ...string) gittest.Result {
 	t.Helper()
 	cmd := p.Command(t, args...)
 	r := gittest.Finish(t, cmd)
-	mebibytes := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss >> 10 // of Linux, in KiB
+	mebibytes := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss >> 10 // Linux counts in KiB
 	assert.LessOrEqual(t, mebibytes, int64(maxMemory), "memory of %v", args)
 	return r
 }
 
-// put writes an object that git itself would not make, and returns its id.
+// put writes an object, which git itself need not consider valid, and returns its id.
 func put(t testing.TB, repo *gittest.Repo, kind string, body io.Reader) string {
 	t.Helper()
 	return repo.GitIn(t, body, "hash-object", "-w", "-t", kind, "--literally", "--stdin")
 }
 
-// zeros are n mebibytes that pack to a thousandth.
+// zeros returns n mebibytes of zeros, which git packs to a thousandth of that.
 func zeros(n int64) io.Reader { return io.LimitReader(zero{}, n<<20) }
 
 type zero struct{}
 
 func (zero) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
-// treeOf makes a tree of entries "mode name", all of which lead to one object.
+// treeOf makes a tree with an entry for each "mode name". All entries lead to one object.
 func treeOf(t testing.TB, repo *gittest.Repo, oid string, entries ...string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -52,14 +52,14 @@ func treeOf(t testing.TB, repo *gittest.Repo, oid string, entries ...string) str
 	return put(t, repo, "tree", &b)
 }
 
-// commitOf wraps a tree into a commit that nobody signed.
+// commitOf makes an unsigned commit of a tree.
 func commitOf(t testing.TB, repo *gittest.Repo, tree, headers, message string) string {
 	t.Helper()
 	who := "m <m@example.com> 1700000000 +0000"
 	return put(t, repo, "commit", strings.NewReader(fmt.Sprintf("tree %s\n%sauthor %s\ncommitter %s\n\n%s\n", tree, headers, who, who, message)))
 }
 
-// bent takes the payload commit of a good handoff and changes its bytes.
+// bent returns a copy of the payload commit of a good handoff with changed bytes.
 func bent(t testing.TB, repo *gittest.Repo, good string, bend func(string) string) string {
 	t.Helper()
 	raw := repo.Git(t, "cat-file", "commit", good) + "\n"
@@ -70,7 +70,7 @@ func bent(t testing.TB, repo *gittest.Repo, good string, bend func(string) strin
 
 const hostileID = "ho_00000000000000000000000001"
 
-// hostileRecords are objects in the place of a handoff. Each returns the object that the inbox
+// hostileRecords returns objects that stand in the place of a handoff. make returns the object that the inbox
 // ref of hostileID leads to; good is a real payload commit.
 func hostileRecords() map[string]struct {
 	word string
@@ -134,14 +134,15 @@ func hostileRecords() map[string]struct {
 	}
 }
 
-// Whatever lies in an inbox is passed over with a line that says why, and hides
-// nothing: the good handoff beside it is taken, shown and ended.
+// Any invalid object in an inbox is passed over with a line that says why. The good handoff beside it is taken,
+// shown and ended.
 func TestHostileRecord(t *testing.T) {
 	for name, tc := range hostileRecords() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := gittest.NewFixture(t)
-			// A server of its own: the memory of the hub's git is not that of the clone's.
+			// The hub has a server of its own, so that the memory of the hub's git is not counted for the
+			// clone's.
 			w.URL = gittest.Daemon(t, w.Dir) + "/" + filepath.Base(w.Hub.Dir)
 			boss, fixer := w.Pair(t)
 			good := boss.Must(t, "emit", "--to", elsewhere, "--goal", "the good one")
@@ -176,7 +177,7 @@ func TestHostileRecord(t *testing.T) {
 	}
 }
 
-// calm checks that what is printed moves no cursor and sets no title.
+// calm checks that the output moves no cursor and sets no title of the terminal.
 func calm(t testing.TB, r gittest.Result) {
 	t.Helper()
 	for _, c := range r.Stdout + r.Stderr {

@@ -14,8 +14,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// An object that git would read whole is read no further than its size, wherever it lies: also
-// where somebody pushed it into the repository itself.
+// An object that git would read whole is not read beyond its size, wherever it is stored: also if somebody
+// pushed it into this repository.
 func TestHugeCommit(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -23,7 +23,7 @@ func TestHugeCommit(t *testing.T) {
 	fixer.Must(t, "emit", "--to", "fixer", "--goal", "the good one")
 	huge := put(t, fixer, "commit", zeros(maxMemory+24))
 	lay(t, fixer, inbox+"/fixer/"+hostileID, huge)
-	for i := range manyHuge { // few refs are read one by one
+	for i := range manyHuge { // a few refs would be read one by one
 		lay(t, fixer, fmt.Sprintf("%s/fixer/%s%02d", inbox, hostileID[:len(hostileID)-2], i), huge)
 	}
 	for _, args := range [][]string{{"inbox"}, {"status"}, {"gc", "--dry-run"}, {"resume"}, {"ack"}} {
@@ -37,10 +37,10 @@ func TestHugeCommit(t *testing.T) {
 	assert.Contains(t, weighed(t, fixer, "resume", hostileID).Stderr, "too_large: ")
 }
 
-// manyHuge is more refs than are read one by one.
+// manyHuge is a number of refs that are no longer read one by one.
 const manyHuge = 80
 
-// lay writes a ref by hand: git itself points no ref at a missing object.
+// lay writes the file of a ref, for git itself points no ref at a missing object.
 func lay(t testing.TB, repo *gittest.Repo, ref, content string) {
 	t.Helper()
 	path := filepath.Join(repo.Git(t, "rev-parse", "--absolute-git-dir"), ref)
@@ -50,9 +50,9 @@ func lay(t testing.TB, repo *gittest.Repo, ref, content string) {
 
 const bad = inbox + "/fixer/" + hostileID
 
-// oddRefs returns the odd refs that a hub can have. Each has the reason word that fixer hears
-// before it takes good, which is empty if the ref changes nothing, and the exit code of resume
-// after good has ended.
+// oddRefs returns the odd refs that a hub can have. word is the reason word that fixer reads before it takes the
+// good handoff, and empty if the ref changes nothing. left is the exit code of resume after the good handoff has
+// ended.
 func oddRefs() map[string]struct {
 	word string
 	left int
@@ -99,8 +99,8 @@ func oddRefs() map[string]struct {
 	}
 }
 
-// Some refs lead to refs, to nothing, or to an object that another one replaces. The good
-// handoff beside them is taken, and ends.
+// Some refs lead to refs, to nothing, or to an object that another one replaces. The good handoff beside them is
+// taken and ended.
 func TestOddRefs(t *testing.T) {
 	for name, tc := range oddRefs() {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestOddRefs(t *testing.T) {
 			boss, fixer := w.Pair(t)
 			good := boss.Must(t, "emit", "--to", elsewhere, "--goal", "the good one")
 			tc.bend(t, w.Hub, good)
-			// Whoever fetches all of a hub has its replacements as well.
+			// A clone that fetches all refs of a hub also has its replacement objects.
 			fixer.Git(t, "fetch", "--quiet", "origin", "refs/replace/*:refs/replace/*")
 
 			r := fixer.Run(t, "resume")
@@ -130,8 +130,8 @@ func TestOddRefs(t *testing.T) {
 	}
 }
 
-// With a ref to nothing git serves no inbox that has it, and lets nothing in. That
-// is said, and nothing is lost: once the ref is gone all goes on.
+// While one ref of an inbox leads to no object, git does not serve that inbox and takes no push. The message
+// says so, and nothing is lost: after the ref is removed all commands work.
 func TestDanglingRefs(t *testing.T) {
 	for name, content := range map[string]string{
 		"missing": strings.Repeat("1", gittest.Objects().Digits()), "null": strings.Repeat("0", gittest.Objects().Digits()), "no object id": "\x1b[2J",
@@ -158,9 +158,9 @@ func TestDanglingRefs(t *testing.T) {
 	}
 }
 
-// Lanes that are none, a commit each: a command that works takes none of them over
-// from the mirror, and an audit names three and counts the others, in bounded memory. With
-// GITHANDOFF_STRESS=250 they are 100,000.
+// A hub has many refs that look like lanes and are none, each to a commit of its own. A command of an agent
+// takes none of them over from the mirror. audit names three and counts the others. Neither uses much memory.
+// With GITHANDOFF_STRESS=250 there are 100,000 of them.
 func TestFloodOfLanes(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -182,7 +182,7 @@ func TestFloodOfLanes(t *testing.T) {
 		t.Logf("%-8s beside %d lanes: %v", args[0], n, r.Took.Round(time.Millisecond))
 	}
 	assert.Empty(t, fixer.Git(t, "for-each-ref", tracked+"/*/log/l*"), "they stay in the mirror")
-	for range 2 { // with a first look at them, and without
+	for range 2 { // the first audit sees them for the first time
 		r := weighed(t, fixer, "audit")
 		assert.Equal(t, 4, r.Code, "%s", r)
 		assert.Equal(t, 3, strings.Count(r.Stdout, " that this clone refuses: no lane has such a name\n"), r.Stdout)

@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// Ctrl-C while a hub works on a push: nobody knows whether it took the step, and the command
-// says so. The next sync finds out, and sends what the hub does not have.
+// Ctrl-C while a hub works on a push. Whether the hub took the step is unknown, and the message says so. The
+// next sync finds out, and sends the step if the hub does not have it.
 func TestInterruptedDuringAPush(t *testing.T) {
 	offers := func(t *testing.T, w *gittest.Fixture, boss, fixer *gittest.Repo) *gittest.Repo { return boss }
 	holds := func(t *testing.T, w *gittest.Fixture, boss, fixer *gittest.Repo) *gittest.Repo {
@@ -20,7 +20,7 @@ func TestInterruptedDuringAPush(t *testing.T) {
 		return fixer
 	}
 	for _, tc := range []struct {
-		hook  string // of the hub, that waits: after it took the push, or before
+		hook  string // the hook of the hub that waits: before or after git takes the push
 		set   func(t *testing.T, w *gittest.Fixture, boss, fixer *gittest.Repo) *gittest.Repo
 		args  []string
 		event string

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// end is one way in which a command can come to a bad end: at its n-th point.
+// end is one way in which a command fails or is killed: at its n-th point.
 type end struct {
 	n    int
 	what verdict
@@ -29,7 +29,7 @@ func (e end) String() string {
 	return fmt.Sprintf("%s dies at %d", e.what.dies, e.n)
 }
 
-// deaths lists all that the points of a command make possible.
+// deaths lists every process that can be killed at each of these points.
 func deaths(points []point) (all []end) {
 	for i, p := range points {
 		all = append(all, end{i + 1, verdict{dies: tool}})
@@ -50,15 +50,14 @@ func failures(points []point) (all []end) {
 	return all
 }
 
-// fails says whether a disk can refuse it.
+// fails reports whether a disk can fail the call of this point.
 func (p point) fails() bool {
 	return p.call != "exec" && p.call != "exit" && p.call != "unlink" && p.call != "rmdir"
 }
 
-// Whatever end a command comes to, and then given again, it has done what it
-// says, once; nothing is lost, and nothing is left to be cleaned up but a dead
-// git's locks. It is killed before any system call that changes a file, or that
-// starts or ends a git; or its disk is full, or read-only, from there on.
+// A command comes to a bad end and is given again. It has then done its work once, nothing is lost, and nothing
+// is left to clean up but the locks of a dead git. It is killed before any system call that changes a file or
+// that starts or ends a git; or its disk is full or read-only from that call on.
 func TestKilled(t *testing.T) {
 	for i, s := range scenes() {
 		t.Run(s.name, func(t *testing.T) {
@@ -85,7 +84,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// try brings a command to this end, mends what it was, and gives it again.
+// try brings a command to this end, removes the cause, and gives the command again.
 func (e end) try(t *testing.T, w *gittest.Fixture, s scene, p *gittest.Repo, args []string) {
 	t.Helper()
 	first, points := trapped(t, p.Command(t, args...), func(n int, p point) verdict {
@@ -97,15 +96,15 @@ func (e end) try(t *testing.T, w *gittest.Fixture, s scene, p *gittest.Repo, arg
 	switch {
 	case e.what.err != 0:
 		assert.Contains(t, []int{0, 8}, first.Code, "%s", first)
-	case e.what.dies != git && len(points) >= e.n: // a git may outlive a command that is done
+	case e.what.dies != git && len(points) >= e.n: // a git may outlive a command that has ended
 		require.Contains(t, []int{-1, 0}, first.Code, "it lived: %s", first)
 	}
 	removeDeadLocks(t, w, w.At("boss"), w.At("fixer"))
 	s.repeat(t, w, first, p, args)
 }
 
-// A git that dies at the hub between the ref of a handoff and its lane leaves a
-// step that is not in the log. The same command finds it, and takes the step.
+// A git dies at the hub between the ref of a handoff and its lane, so the log does not have the step. The same
+// command finds the half step, and takes the step again.
 func TestHalfAStepAtTheHub(t *testing.T) {
 	for _, s := range scenes() {
 		switch s.name {
@@ -132,8 +131,8 @@ func TestHalfAStepAtTheHub(t *testing.T) {
 	}
 }
 
-// A githandoff that dies when the hub has taken its step: the same command says
-// that it is done, though whoever gives it holds nothing any more.
+// githandoff dies after the hub has taken its step. The same command again reports the step as done, although
+// its agent no longer holds the handoff.
 func TestStepWhoseAnswerWasLost(t *testing.T) {
 	for _, s := range scenes() {
 		switch s.name {
@@ -161,9 +160,8 @@ func TestStepWhoseAnswerWasLost(t *testing.T) {
 	}
 }
 
-// A child that was staged before its parent's receipt, by a reroute that was
-// killed there, is not delivered: not before that reroute was given again, and
-// never if the parent ended otherwise.
+// A reroute staged a child and was killed before it wrote the parent's receipt. The child is delivered only
+// after the same reroute was given again, and never if the parent ends otherwise.
 func TestStagedChildWaitsForItsReroute(t *testing.T) {
 	for _, how := range []string{"reroute", "revoke"} {
 		t.Run(how, func(t *testing.T) {
@@ -174,7 +172,7 @@ func TestStagedChildWaitsForItsReroute(t *testing.T) {
 			args := []string{"reroute", parent, "--to", elsewhere}
 			staged := false
 			first, _ := trapped(t, boss.Command(t, args...), func(_ int, p point) verdict {
-				if staged && p.by == tool && strings.Contains(p.path, "objects/") { // of the receipt
+				if staged && p.by == tool && strings.Contains(p.path, "objects/") { // an object of the receipt
 					return verdict{dies: tool}
 				}
 				staged = staged || p.call == "rename" && strings.Contains(p.path, outbox)
@@ -199,9 +197,8 @@ func TestStagedChildWaitsForItsReroute(t *testing.T) {
 	}
 }
 
-// removeDeadLocks lets the locks that a dead git left grow old, and has doctor
-// remove them, here and at the hub. Gits that outlived a command that was killed
-// come to their end first: what they hold is not dead.
+// removeDeadLocks ages the locks that a dead git left and has doctor remove them, at the given places and at the
+// hub. It first waits for gits that outlived a killed command, since their locks are not dead.
 func removeDeadLocks(t testing.TB, w *gittest.Fixture, places ...*gittest.Repo) {
 	t.Helper()
 	require.Eventually(t, func() bool { return len(gits(t, w)) == 0 }, time.Minute, 10*time.Millisecond)
@@ -221,7 +218,7 @@ func removeDeadLocks(t testing.TB, w *gittest.Fixture, places ...*gittest.Repo) 
 	}
 }
 
-// gits returns the processes at work in this world's repositories.
+// gits returns the processes that work in the repositories of this fixture.
 func gits(t testing.TB, w *gittest.Fixture) (pids []string) {
 	t.Helper()
 	dirs, err := filepath.Glob("/proc/[0-9]*/cwd")
@@ -234,8 +231,7 @@ func gits(t testing.TB, w *gittest.Fixture) (pids []string) {
 	return pids
 }
 
-// A file whose writer was killed before it could rename it is read by nobody, and gc
-// takes it away.
+// A writer was killed before it renamed its temporary file. Nobody reads that file, and gc removes it.
 func TestFileOfAKilledWriterIsCollected(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)

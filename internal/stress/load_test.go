@@ -19,8 +19,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// loadSize returns how many agents work through how many handoffs: GITHANDOFF_LOAD says it as
-// 16x200; any other value is the size that docs/testing.md tells of.
+// loadSize returns the number of agents and of handoffs. GITHANDOFF_LOAD gives them as 16x200; any other value
+// stands for the size that docs/testing.md describes.
 func loadSize() (agents, handoffs int) {
 	size := os.Getenv("GITHANDOFF_LOAD")
 	if n, err := fmt.Sscanf(size, "%dx%d", &agents, &handoffs); err == nil && n == 2 {
@@ -32,8 +32,8 @@ func loadSize() (agents, handoffs int) {
 	return 4, 12
 }
 
-// crew makes clones of the hub at url, each for an agent of its own. All these agents work from
-// the inbox of the pool.
+// crew makes n clones of the hub at url, each with an agent of its own. All agents take handoffs from the inbox
+// of the pool.
 func crew(t testing.TB, w *gittest.Fixture, boss *gittest.Repo, url string, n int) []*gittest.Repo {
 	t.Helper()
 	var all []*gittest.Repo
@@ -54,8 +54,8 @@ func crew(t testing.TB, w *gittest.Fixture, boss *gittest.Repo, url string, n in
 	return all
 }
 
-// Many agents at one hub: each handoff is worked on exactly once. How fast that
-// went is said beside what as many plain pushes took, not judged.
+// Many agents work at one hub. Each handoff is worked on exactly once. The test logs the time beside that of as
+// many plain pushes, and does not judge it.
 func TestLoad(t *testing.T) {
 	for name, serve := range map[string]func(t testing.TB, root string) string{
 		"path": func(_ testing.TB, root string) string { return root },
@@ -115,8 +115,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// workOne takes one handoff and acknowledges it. It says false when there is
-// nothing left.
+// workOne takes one handoff and acknowledges it. more is false if nothing was left to take.
 func workOne(t testing.TB, p *gittest.Repo, log string) (id string, more bool) {
 	run := func(args ...string) gittest.Result {
 		cmd := p.Command(t, args...)
@@ -136,7 +135,7 @@ func workOne(t testing.TB, p *gittest.Repo, log string) (id string, more bool) {
 	return row.ID, assert.Zero(t, r.Code, "%s", r)
 }
 
-// counted says how many gits of a kind a trace tells of.
+// counted returns how many gits of a kind the trace lists.
 func counted(t testing.TB, log, command string) int {
 	t.Helper()
 	text, err := os.ReadFile(log)
@@ -144,9 +143,9 @@ func counted(t testing.TB, log, command string) int {
 	return len(regexp.MustCompile(`(?m) trace: built-in: git `+command+` `).FindAll(text, -1))
 }
 
-// plainPushes has as many clones make as many pushes as n handoffs need at least: a branch
-// with a commit, and one more commit on it, each with a file. The commits are made before
-// the clock starts, and no branch is in the way of another.
+// plainPushes has the clones make as many plain pushes as n handoffs need at least: a branch with a commit, and
+// one more commit on it, each with a file. The commits are made before the clock starts, and no branch conflicts
+// with another.
 func plainPushes(t testing.TB, all []*gittest.Repo, n int) (took, used time.Duration) {
 	t.Helper()
 	for i, p := range all {
@@ -180,8 +179,7 @@ func plainPushes(t testing.TB, all []*gittest.Repo, n int) (took, used time.Dura
 	return time.Since(begin), processorTime(t) - before
 }
 
-// Eight processes in one clone, for one agent: what each of them takes is its
-// own.
+// Eight processes work in one clone for one agent. No two of them take the same handoff.
 func TestLoadOnOneClone(t *testing.T) {
 	t.Parallel()
 	const processes = 8

@@ -14,8 +14,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// dead leaves a lock as a git does that is killed: an empty file that no process
-// has open.
+// dead makes a lock as a killed git leaves it: an empty file that no process has open.
 func dead(t testing.TB, repo *gittest.Repo, name string, age time.Duration) string {
 	t.Helper()
 	path := filepath.Join(repo.Git(t, "rev-parse", "--absolute-git-dir"), name)
@@ -33,10 +32,10 @@ func grow(t testing.TB, path string, age time.Duration) {
 
 const (
 	young = 3 * time.Second
-	old   = 11 * time.Second // older than the age from which doctor takes a lock for dead
+	old   = 11 * time.Second // older than the age from which doctor considers a lock dead
 )
 
-// mended checks that a young lock is left alone, and that an old one goes.
+// mended checks that doctor leaves a young lock alone and removes an old one.
 func mended(t testing.TB, p *gittest.Repo, lock string) {
 	t.Helper()
 	grow(t, lock, young)
@@ -47,8 +46,8 @@ func mended(t testing.TB, p *gittest.Repo, lock string) {
 	assert.NoFileExists(t, lock)
 }
 
-// The lock of a git that died, in the repository that is the home, is named with
-// the command that removes it; nothing is half done, and then all is as it was.
+// A dead git left a lock in the repository that is the home. The error names the lock and the command that
+// removes it. Nothing is half done, and the command works once the lock is removed.
 func TestDeadLock(t *testing.T) {
 	inboxRef := func(id string) string { return inbox + "/boss/" + id + ".lock" }
 	lane := func(id string) string { return lanes + "/" + id[len(id)-2:] + ".lock" }
@@ -91,7 +90,7 @@ func TestDeadLock(t *testing.T) {
 	}
 }
 
-// A lock in the way of a fetch, left in this clone, is not the hub's fault.
+// A lock in this clone that blocks a fetch is not reported as a fault of the hub.
 func TestDeadLockOfFetch(t *testing.T) {
 	for name, lockOf := range map[string]func(namespace, id string) string{
 		"inbox": func(namespace, id string) string { return namespace + "/inbox/fixer/" + id + ".lock" },
@@ -118,8 +117,7 @@ func TestDeadLockOfFetch(t *testing.T) {
 	}
 }
 
-// At the hub the lock is named as well, the work is kept, and doctor there removes
-// it.
+// A dead lock at the hub is named as well, the step is kept, and doctor at the hub removes the lock.
 func TestDeadLockAtHub(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -144,8 +142,7 @@ func TestDeadLockAtHub(t *testing.T) {
 	audited(t, fixer)
 }
 
-// Notes are hints: the lock of their ref is warned of, and the step is taken.
-// The note comes with a later sync.
+// Notes are optional: a lock on their ref causes a warning, and the step is taken. A later sync writes the note.
 func TestDeadLockOfNotes(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)

@@ -30,27 +30,27 @@ type machine struct {
 	*gittest.Fixture
 	t      *judge
 	script script
-	clock  time.Time // everybody's
-	latest time.Time // that it ever said
-	seed   byte      // of the random numbers, together with
-	runs   uint64    // of commands so far
+	clock  time.Time // the time of every clock
+	latest time.Time // the latest time that clock ever had
+	seed   byte      // of the random numbers, together with runs
+	runs   uint64    // commands run so far
 	steps  []*hand
-	births int // in this step
+	births int // handoffs made by the current step
 	names  []string
 	places map[string]*gittest.Repo
-	agents map[string]string // who works at a place
+	agents map[string]string // agent who works at each place
 	jobs   []*job
 	kept   map[string]map[*job]kept
-	lost   map[string]bool // places that may find that what they kept is worth nothing
-	due    []*job          // offered by a step that does not say under which id
+	lost   map[string]bool // places that may find that a kept step is worth nothing
+	due    []*job          // offered by a step that does not print the id
 	down   func()          // brings the hub back; nil while it is there
 	lanes  map[string]string
 	serial int
 
-	snapshots int // that were taken, and work copies
+	snapshots int // number of snapshots and work copies so far
 }
 
-// newMachine makes boss, and fixer in two clones.
+// newMachine makes a place for boss, and two for fixer.
 func newMachine(t *judge, seed byte) *machine {
 	t.Helper()
 	m := &machine{
@@ -62,7 +62,7 @@ func newMachine(t *judge, seed byte) *machine {
 	m.script.add(
 		"exec git init --quiet --bare hub.git", "exec git clone --quiet hub.git seed",
 		"exec git -C seed commit --quiet --allow-empty -m first", "exec git -C seed push --quiet origin HEAD:main")
-	m.time(time.Date(2026, 11, 19, 22, 0, 0, 0, time.UTC)) // keys are older than any clock says
+	m.time(time.Date(2026, 11, 19, 22, 0, 0, 0, time.UTC)) // the keys must be older than any clock
 	for _, name := range m.names {
 		m.script.add("exec git clone --quiet hub.git " + name)
 		m.places[name], m.kept[name] = m.Clone(t, name), map[*job]kept{}
@@ -93,15 +93,15 @@ func (m *machine) run(at string, args ...string) gittest.Result {
 	return r
 }
 
-// random returns the same for the same run of a command each time, so that ids and
-// choices are: what failed can be repeated, and become less.
+// random returns the same random bytes for the same command of a run. Ids and choices then repeat, so a failed
+// run can be repeated and shortened.
 func random(seed byte, run uint64) io.Reader {
 	key := [32]byte{seed}
 	binary.NativeEndian.PutUint64(key[1:], run)
 	return rand.NewChaCha8(key)
 }
 
-// exits checks how the last command came out.
+// exits checks the exit code of the last command.
 func (m *machine) exits(r gittest.Result, codes ...int) {
 	m.t.Helper()
 	if !slices.Contains(codes, r.Code) {
@@ -110,8 +110,8 @@ func (m *machine) exits(r gittest.Result, codes ...int) {
 	}
 }
 
-// clockVariable makes this test binary a githandoff at that second. A seed and a number after
-// it give the random numbers of that run.
+// clockVariable makes this test binary a githandoff whose clock shows that second. A seed and a number after the
+// second select the random numbers of that command.
 const clockVariable = "STRESS_CLOCK"
 
 func runAtClock(at string) int {
@@ -132,8 +132,7 @@ func runAtClock(at string) int {
 	}, os.Args[1:])
 }
 
-// crash runs a command that is killed, most times, and lets the locks of a dead
-// git be removed.
+// crash runs a command that is killed, unless it ends before, and then has the locks of dead gits removed.
 func (m *machine) crash(h *hand, at string, args []string) gittest.Result {
 	n := 1 + h.n("point", 120)
 	who := pick(h, "victim", tool, git, both)
@@ -158,8 +157,8 @@ func (m *machine) crash(h *hand, at string, args []string) gittest.Result {
 	return r
 }
 
-// do runs a command, now and then one that is killed and then given again. It
-// returns whether it was done, by either, and all that was said.
+// do runs a command. Sometimes it kills the command and gives it again. It returns whether the step was done,
+// and all output.
 func (m *machine) do(h *hand, at string, may bool, args ...string) (bool, string) {
 	codes, said := []int{0}, ""
 	if !may {
@@ -174,7 +173,7 @@ func (m *machine) do(h *hand, at string, may bool, args ...string) (bool, string
 			m.synced(at)
 			return true, said
 		}
-		codes = append(codes, 5) // it may have been done
+		codes = append(codes, 5) // the killed command may have taken the step
 	}
 	r := m.run(at, args...)
 	m.exits(r, codes...)
@@ -186,7 +185,7 @@ func (m *machine) do(h *hand, at string, may bool, args ...string) (bool, string
 	return may, said
 }
 
-// try runs a command that is allowed, if the place knows the handoff that it is about.
+// try runs a command. If the place does not know the handoff, the command may fail although the step is allowed.
 func (m *machine) try(h *hand, at string, may, known bool, args ...string) bool {
 	if may && !known {
 		return m.run(at, args...).Code == 0
@@ -195,8 +194,8 @@ func (m *machine) try(h *hand, at string, may, known bool, args ...string) bool 
 	return done
 }
 
-// Check holds after every step: each handoff is in the state, has the log, and has the inbox
-// ref that the rules ask for. There are no other refs, and lanes only grow.
+// Check is called after every step. Each handoff must have the state, the log and the inbox ref that the model
+// asks for. There must be no other refs, and lanes only grow.
 func (m *machine) Check() {
 	if m.down != nil {
 		m.down()
@@ -275,7 +274,7 @@ func (m *machine) grown(repos []*gittest.Repo) {
 	m.lanes = now
 }
 
-// wind up: everybody syncs, and the remaining state is sound.
+// wind ends a run: every place syncs, and all repositories must be sound.
 func (m *machine) wind() {
 	if m.down != nil {
 		m.Hub(nil)
@@ -296,14 +295,14 @@ func (m *machine) wind() {
 		whole(m.t, repo)
 		noStraySnapshots(m.t, repo)
 		left := slices.DeleteFunc(unfinished(m.t, repo), func(name string) bool {
-			return strings.HasPrefix(name, "githandoff/intents/") // of this process, which lives
+			return strings.HasPrefix(name, "githandoff/intents/") // the intent belongs to this process, which still runs
 		})
 		require.Empty(m.t, left, "left in %s", repo.Dir)
 	}
 }
 
-// preset gives a flag of rapid another value for this test, unless somebody asked
-// for one; it reports whether it did.
+// preset changes the default of a flag of rapid for this test. It reports false if the flag was set on the
+// command line.
 func preset(t *testing.T, name, value string) bool {
 	t.Helper()
 	f := flag.Lookup(name)
@@ -315,17 +314,17 @@ func preset(t *testing.T, name, value string) bool {
 	return true
 }
 
-// Whatever two agents do in three clones of a hub, in whatever order, while
-// commands are killed, the hub goes away, clocks jump and everything is tidied
-// up: the repositories say what the rules say. More of it:
+// Two agents take steps in three clones of a hub, in any order, while commands are killed, the hub goes away,
+// clocks jump and repositories are tidied up. The repositories must always agree with the model. For a longer
+// run:
 // go test -rapid.checks=100 -rapid.steps=100 -run AnyOrder.
 func TestAnyOrder(t *testing.T) {
 	t.Parallel()
 	if preset(t, "rapid.checks", strconv.Itoa(times(t, 4))) && times(t, 1) == 1 {
-		// A gate must ask for the same each time. The long form looks for new failures.
+		// A gate must run the same steps each time. The long form looks for new failures.
 		preset(t, "rapid.seed", "20261121")
 	}
-	preset(t, "rapid.shrinktime", "0s") // see shorten
+	preset(t, "rapid.shrinktime", "0s") // shorten does this instead
 	f := &failure{path: filepath.Join("testdata", "rapid", t.Name(), "model_failed.txtar")}
 	defer f.shorten(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -346,7 +345,7 @@ func TestAnyOrder(t *testing.T) {
 	})
 }
 
-// actions returns the steps; what occurs twice is taken twice as often.
+// actions returns the steps by name. A step with two names is drawn twice as often.
 func actions() map[string]func(*machine, *hand) {
 	return map[string]func(*machine, *hand){
 		"emit": (*machine).Emit, "emit too": (*machine).Emit, "resume": (*machine).Resume,

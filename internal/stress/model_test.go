@@ -4,27 +4,26 @@ import "time"
 
 const hubName = "hub.git"
 
-// job is one handoff by the rules of its life alone: it knows nothing of refs,
-// commits and clones.
+// job models one handoff by the rules of its life alone. It knows nothing of refs, commits and clones.
 type job struct {
 	id       string
-	born     int    // by which step
-	parent   *job   // which goes on in it; nil
+	born     int    // number from machine.born
+	parent   *job   // the handoff that this one continues; nil for none
 	from, to string // agents
 	origin   string // place where it was emitted
 	home     string // "hub.git" or a place; "" while it waits for delivery
-	dest     string // what home is to be
-	back     string // who gets it when it fails; "" for nobody
-	carries  string // what is in its snapshot; "" for none
+	dest     string // the home it is addressed to
+	back     string // agent who gets a return if it fails; "" for nobody
+	carries  string // content of its snapshot; "" for none
 	expires  time.Time
 
-	holder  string // place; "" where nobody holds it
-	claim   int    // counts its claims: a kept step is for one of them
+	holder  string // place; "" if nobody holds it
+	claim   int    // number of claims so far; a kept step belongs to one of them
 	lease   time.Time
 	term    time.Duration
 	receipt string
 	by      string   // place that wrote the receipt
-	log     []string // without progress, which may be said twice
+	log     []string // without progress entries, which may be repeated
 }
 
 func (j *job) phase() string {
@@ -46,8 +45,8 @@ func (j *job) offered() {
 	j.log = append(j.log, "offered")
 }
 
-// free says whether somebody else than the holder may claim it: at once where
-// he knows its id, otherwise after twice the lease.
+// free reports whether another agent than the holder may claim the handoff: by id as soon as the lease has run
+// out, otherwise after twice the lease.
 func (j *job) free(now time.Time, byID bool) bool {
 	until := j.lease
 	if !byID {
@@ -56,7 +55,7 @@ func (j *job) free(now time.Time, byID bool) bool {
 	return j.phase() == "open" || j.phase() == "held" && now.After(until)
 }
 
-// mayClaim says whether an agent at a place may have it.
+// mayClaim reports whether an agent at a place may claim the handoff.
 func (j *job) mayClaim(place, agent string, now time.Time, byID, late bool) bool {
 	if j.phase() == "held" && j.holder == place {
 		return true
@@ -64,12 +63,12 @@ func (j *job) mayClaim(place, agent string, now time.Time, byID, late bool) bool
 	return j.reaches(place) && j.to == agent && j.free(now, byID) && (late || !now.After(j.expires))
 }
 
-// reaches says whether a place has a way to the home.
+// reaches reports whether a place can reach the home.
 func (j *job) reaches(place string) bool { return j.home == hubName || j.home == place }
 
 func (j *job) claimed(place string, now time.Time, lease time.Duration) {
 	if j.holder == place {
-		return // it is shown again
+		return // its own handoff is shown again
 	}
 	j.holder, j.claim = place, j.claim+1
 	j.log = append(j.log, "claimed")
@@ -94,15 +93,15 @@ func (j *job) ended(event, by string) {
 	j.log = append(j.log, event)
 }
 
-// mayWithdraw says whether the source may revoke it, or send it elsewhere.
+// mayWithdraw reports whether the source may revoke or reroute the handoff.
 func (j *job) mayWithdraw(agent string, now time.Time) bool {
 	return j.from == agent && j.open() && (j.holder == "" || now.After(j.lease))
 }
 
-// kept is a step that waits for the hub, and the claim that it stands on.
+// kept is a step that waits for the hub, with the claim that it belongs to.
 type kept struct {
 	event string
 	claim int
-	// rejects: it stands on no claim, and is worth nothing once there is one.
+	// rejects is set for a rejection: it belongs to no claim, and is worth nothing once there is one.
 	rejects bool
 }

@@ -19,7 +19,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// kills returns how often each command is killed: GITHANDOFF_KILLS, a few without.
+// kills returns how often each command is killed: the value of GITHANDOFF_KILLS, or a few times.
 func kills(t testing.TB) int {
 	t.Helper()
 	text := os.Getenv("GITHANDOFF_KILLS")
@@ -31,20 +31,20 @@ func kills(t testing.TB) int {
 	return n
 }
 
-// prey is a command that is killed, time after time, in one world that goes on.
+// prey is a command that is killed many times in the same repositories.
 type prey struct {
 	*gittest.Fixture
 	boss, fixer, twin *gittest.Repo // twin: fixer's other clone, where one is needed
 	rand              *rand.Rand
-	took              time.Duration // what the command takes, so far as is known
+	took              time.Duration // how long the command takes, as far as is known
 	said              strings.Builder
-	ids               int // handoffs that there must be
+	ids               int // number of handoffs that must exist
 	died, locked      int
-	about             string // of the latest round, for a failure
+	about             string // the latest round, for the message of a failure
 }
 
-// hunt is a command that is killed: set makes work for it and returns the repository in which
-// it runs; after looks at the outcome.
+// hunt describes a command to kill. set prepares work for it and returns the repository and the arguments; after
+// checks the outcome.
 type hunt struct {
 	name  string
 	set   func(t testing.TB, p *prey) (*gittest.Repo, []string)
@@ -72,7 +72,7 @@ func hunts() []hunt {
 			p.ids++
 			return p.boss, []string{"emit", "--once", "--task", fmt.Sprint("T-", p.ids), "--to", elsewhere, "--goal", "g"}
 		}, done},
-		{"sync", func(t testing.TB, p *prey) (*gittest.Repo, []string) { // delivers one, and settles one
+		{"sync", func(t testing.TB, p *prey) (*gittest.Repo, []string) { // delivers one handoff and settles another
 			p.emit(t)
 			p.fixer.Must(t, "resume", "--ack")
 			p.emit(t, "--queue")
@@ -93,8 +93,8 @@ func hunts() []hunt {
 	}
 }
 
-// handedOutOnce: one handoff waits; whoever was killed when taking it, and
-// another one, now have it once between them.
+// handedOutOnce checks that one waiting handoff is handed out once, either to the clone whose command was killed
+// or to the twin.
 func (p *prey) handedOutOnce(t testing.TB, first, again gittest.Result) {
 	other := p.twin.Run(t, "resume")
 	got := 0
@@ -104,7 +104,7 @@ func (p *prey) handedOutOnce(t testing.TB, first, again gittest.Result) {
 			got++
 			at.Must(t, "ack", handoffID.FindString(r.Stdout))
 		case at == p.fixer && strings.Contains(first.Stdout, "Done: githandoff ack"):
-			got++ // it was printed to its end
+			got++ // the killed command had printed the whole handoff
 			at.Must(t, "ack", handoffID.FindString(first.Stdout))
 			assert.Equal(t, 3, r.Code, "%s", r)
 		default:
@@ -114,12 +114,11 @@ func (p *prey) handedOutOnce(t testing.TB, first, again gittest.Result) {
 	assert.Equal(t, 1, got, "again: %s\nthe other: %s", again, other)
 }
 
-// The ways in which a command comes to its end.
+// deadly lists the ways in which a command is ended.
 var deadly = []string{tool, both, "interrupted"}
 
-// kill starts a command and ends it after a random part of the time that it
-// takes: githandoff alone, or all that it started as well, or as Ctrl-C does. It
-// returns the gits that were left to themselves.
+// kill starts a command and ends it after a random part of its usual time: it kills githandoff alone, or with
+// all its children, or interrupts it as Ctrl-C does. It returns the gits that were left running.
 func (p *prey) kill(t testing.TB, cmd *exec.Cmd, how string) (r gittest.Result, left []int) {
 	t.Helper()
 	after := time.Duration(p.rand.Int64N(int64(p.took)))
@@ -140,9 +139,9 @@ func (p *prey) kill(t testing.TB, cmd *exec.Cmd, how string) (r gittest.Result, 
 	p.about = fmt.Sprintf("%s: %s after %v: %s", cmd.Args[1:], how, after, r)
 	switch {
 	case r.Code == 0:
-		p.took -= p.took / 8 // it was over before: not so late the next time
+		p.took -= p.took / 8 // the command ended first: kill it earlier next time
 	case how == "interrupted":
-		assert.Contains(t, []int{130, -1}, r.Code, "%s", p.about) // -1: before it could listen
+		assert.Contains(t, []int{130, -1}, r.Code, "%s", p.about) // -1: interrupted before it handled signals
 	default:
 		assert.Equal(t, -1, r.Code, "%s", p.about)
 		p.died++
@@ -150,8 +149,8 @@ func (p *prey) kill(t testing.TB, cmd *exec.Cmd, how string) (r gittest.Result, 
 	return r, left
 }
 
-// stopped stops a process, with those below it if all is said, so that it starts
-// no more of them, and lists those.
+// stopped stops a process so that it starts no more children, and returns all processes below it. If all is set,
+// they are stopped too.
 func stopped(root int, all bool) (below []int) {
 	family := []int{root}
 	_ = unix.Kill(root, unix.SIGSTOP)
@@ -165,7 +164,7 @@ func stopped(root int, all bool) (below []int) {
 				if all {
 					_ = unix.Kill(pid, unix.SIGSTOP)
 				}
-				family, again = append(family, pid), true // it may have been starting one more
+				family, again = append(family, pid), true // the process may have started another child
 			}
 		}
 	}
@@ -199,8 +198,8 @@ func alive(pid int) bool {
 	return state != "" && state != "Z"
 }
 
-// again gives the command again. The lock that a dead git left may be in its way:
-// then it is named, with the command that clears it.
+// again gives the command again. If a lock of a dead git blocks it, the error must name the lock and the command
+// that removes it.
 func (p *prey) again(t testing.TB, at *gittest.Repo, args []string, left []int) gittest.Result {
 	t.Helper()
 	r := at.Run(t, args...)
@@ -208,7 +207,7 @@ func (p *prey) again(t testing.TB, at *gittest.Repo, args []string, left []int) 
 	case 8:
 		p.locked++
 		assert.Regexp(t, `(\.lock|packed-refs\.new)"? exists.*\nhint: githandoff (-C \S+ )?doctor --fix`, r.Stderr)
-	case 3: // a git that lives on may be about to bring the claim there
+	case 3: // a git that still runs may be about to bring the claim to the hub
 	default:
 		return r
 	}
@@ -228,9 +227,9 @@ func (p *prey) round(t testing.TB, h hunt, how string) {
 	p.said.WriteString(first.Stdout + again.Stdout)
 }
 
-// A command that is killed at any moment, alone or with its gits, or interrupted,
-// and then given again, did what it says, once: time after time, in repositories that are never
-// mended by anything but doctor. More of it: make kills.
+// A command is killed at a random moment, alone or with its gits, or interrupted, and is then given again. It
+// has then done its work once. This repeats in the same repositories, which only doctor ever mends. For a longer
+// run: make kills.
 func TestKilledAtRandom(t *testing.T) {
 	seed := soakSeed(t)
 	t.Logf("GITHANDOFF_SEED=%d", seed)
@@ -257,7 +256,7 @@ func TestKilledAtRandom(t *testing.T) {
 	}
 }
 
-// wind up: everybody syncs, and everything that was reported is there or over.
+// wind ends a run: every place syncs, and each reported handoff is open or has ended.
 func (p *prey) wind(t testing.TB) {
 	t.Helper()
 	removeDeadLocks(t, p.Fixture, p.places()...)

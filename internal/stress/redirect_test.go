@@ -13,8 +13,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// A forge answers for a repository's earlier name with a redirect. The clones which have that name
-// go on; a clone with the new name meets them after the command of the hint.
+// A forge redirects the earlier name of a repository. Clones that use the earlier name work on. A clone that
+// uses the new name works with them after it runs the command of the hint.
 func TestRenamedAtTheForge(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -49,7 +49,7 @@ func TestRenamedAtTheForge(t *testing.T) {
 	audited(t, boss)
 	audited(t, fixer)
 
-	// A user who follows no redirects gets git's own reason, and nothing is lost.
+	// If redirects are switched off, the message has git's own reason, and nothing is lost.
 	boss.Git(t, "config", "http.followRedirects", "false")
 	boss.Refuses(t, 8, []string{"the handoff waits in the outbox"}, "emit", "--to", elsewhere, "--goal", "kept")
 	boss.Git(t, "config", "--unset", "http.followRedirects")

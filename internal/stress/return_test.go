@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// copyAs copies a place with all that it knows, as a backup does.
+// copyAs copies a clone with all its state, as a backup does.
 func copyAs(t testing.TB, w *gittest.Fixture, p *gittest.Repo, name string) *gittest.Repo {
 	t.Helper()
 	q := w.At(name)
@@ -21,8 +21,8 @@ func copyAs(t testing.TB, w *gittest.Fixture, p *gittest.Repo, name string) *git
 	return q
 }
 
-// A clone that was away, and still tracks a handoff that was acknowledged since,
-// does not bring it back, and cannot take it.
+// A clone was away and still tracks a handoff that has been acknowledged meanwhile. It does not bring the
+// handoff back and cannot take it.
 func TestAwayWhileItEnded(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
@@ -32,7 +32,7 @@ func TestAwayWhileItEnded(t *testing.T) {
 	assert.Contains(t, away.Must(t, "inbox"), id)
 	oldBoss := copyAs(t, w, boss, "oldboss")
 	fixer.Must(t, "resume")
-	holding := copyAs(t, w, fixer, "holding") // also remembers the claim
+	holding := copyAs(t, w, fixer, "holding") // this copy also has the record of the claim
 	fixer.Must(t, "ack")
 
 	assert.Contains(t, open(t, away, tracked), id, "it has not heard")
@@ -58,8 +58,8 @@ func TestAwayWhileItEnded(t *testing.T) {
 	sound(t, w.Hub)
 }
 
-// A copy of the sender that still has the handoff in its outbox, and never saw
-// the lane, delivers it once more: the hub remembers.
+// A copy of the sender's clone still has the handoff in its outbox and never saw the lane. It delivers the
+// handoff again, and the hub already has it in its log.
 func TestLateDelivery(t *testing.T) {
 	for name, upTo := range map[string]string{"offered": "", "claimed": "resume", "acknowledged": "ack"} {
 		t.Run(name, func(t *testing.T) {
@@ -95,8 +95,8 @@ func TestLateDelivery(t *testing.T) {
 	}
 }
 
-// A hub that lost the inbox ref, and nothing of its log, is given it again,
-// unless its log says, rightly or not, that it is over.
+// A hub lost an inbox ref but kept its log. The sender delivers the handoff again, unless the log says that it
+// has ended, even if the sender disputes that.
 func TestHubThatLostAnInboxRefGetsItAgain(t *testing.T) {
 	lose := func(t *testing.T, w *gittest.Fixture, id string) {
 		t.Helper()
@@ -144,7 +144,7 @@ func TestHubThatLostAnInboxRefGetsItAgain(t *testing.T) {
 		fixer.Must(t, "resume")
 		fixer.Must(t, "ack")
 		require.NoError(t, os.Remove(filepath.Join(boss.Dir, ".git/githandoff/trust.json")))
-		boss.Must(t, "init", "--as", "boss") // loses its trust list
+		boss.Must(t, "init", "--as", "boss") // the new trust list has no keys of others
 		boss.Refuses(t, 4, []string{"disputed"}, "sync")
 		boss.Refuses(t, 4, []string{"disputed"}, "sync")
 		assert.Empty(t, open(t, w.Hub, inbox), "it was not sent again")

@@ -15,21 +15,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scene is a command to be killed, in the state of two places that comes before
-// it.
+// scene is a command that will be killed, and the state of two places before it.
 type scene struct {
 	name string
-	// set brings the places there; it returns where the command is run, and
-	// the command.
+	// set prepares the places. It returns the place of the command, and the command.
 	set func(t testing.TB, boss, fixer *gittest.Repo) (*gittest.Repo, []string)
-	// again are the exit codes that the same command may have after it was
-	// killed: 0, and 5 where it may find that it was done.
+	// again lists the exit codes that the command may have when it is given again after a kill: 0, and 5 if it
+	// may find that the step was done.
 	again []int
-	// want are the counts over all lives after the command was repeated: how many are open, and
-	// how often each event was logged.
+	// open and want are the counts over all lives after the command was repeated: how many handoffs are open,
+	// and how often each event was logged.
 	open int
 	want map[string]int
-	// more looks at what else must hold; nil for nothing.
+	// more makes further checks; nil for none.
 	more func(t testing.TB, w *gittest.Fixture, boss, fixer *gittest.Repo)
 }
 
@@ -136,7 +134,7 @@ func scenes() []scene {
 	}, append(snapshotScenes(), upgradeScenes(taken)...)...)
 }
 
-// offline does something in a clone that cannot reach its hub, by whichever transport.
+// offline runs do while the clone cannot reach its hub by any transport.
 func offline(t testing.TB, p *gittest.Repo, do func()) {
 	t.Helper()
 	settings := [][2]string{
@@ -154,7 +152,7 @@ func offline(t testing.TB, p *gittest.Repo, do func()) {
 	}
 }
 
-// keep copies the repositories of a world. The result brings that state back.
+// keep copies the repositories of a fixture. back restores them.
 func keep(t testing.TB, w *gittest.Fixture) (back func()) {
 	t.Helper()
 	kept := filepath.Join(t.TempDir(), "kept")
@@ -173,7 +171,7 @@ func keep(t testing.TB, w *gittest.Fixture) (back func()) {
 
 var handoffID = regexp.MustCompile(`ho_[0-9a-hjkmnp-tv-z]{26}`)
 
-// check looks at everything once everybody has synced.
+// check syncs both places and then checks all repositories.
 func (s scene) check(t testing.TB, w *gittest.Fixture, boss, fixer *gittest.Repo, said string) {
 	t.Helper()
 	for _, p := range []*gittest.Repo{boss, fixer} {
@@ -190,11 +188,11 @@ func (s scene) check(t testing.TB, w *gittest.Fixture, boss, fixer *gittest.Repo
 		inboxes += l.count("inbox")
 	}
 	if s.want["progressed"] == 0 {
-		delete(got, "progressed") // a command that is repeated makes another one
+		delete(got, "progressed") // a repeated command may log another one
 	}
 	assert.LessOrEqual(t, got[offeredAgain], s.want[offeredAgain])
 	if s.want[offeredAgain] > 0 {
-		got[offeredAgain] = s.want[offeredAgain] // the most that may be
+		got[offeredAgain] = s.want[offeredAgain] // this is an upper bound
 	}
 	assert.Equal(t, s.want, got)
 	assert.Equal(t, s.open, inboxes)
@@ -213,7 +211,7 @@ func (s scene) check(t testing.TB, w *gittest.Fixture, boss, fixer *gittest.Repo
 	}
 }
 
-// repeat gives a command again that came to a bad end, and looks at everything.
+// repeat gives a command again that came to a bad end, and checks all repositories.
 func (s scene) repeat(t testing.TB, w *gittest.Fixture, first gittest.Result, p *gittest.Repo, args []string) {
 	t.Helper()
 	again, codes := gittest.Result{Code: s.again[0]}, s.again
@@ -221,7 +219,7 @@ func (s scene) repeat(t testing.TB, w *gittest.Fixture, first gittest.Result, p 
 		again = p.Run(t, args...)
 	}
 	if args[0] == "resume" && strings.Contains(first.Stdout, "Done: githandoff ack") {
-		codes = append(slices.Clip(codes), 3) // it was printed to its end, and nothing else waits
+		codes = append(slices.Clip(codes), 3) // the first command printed the whole handoff, and nothing else waits
 	}
 	assert.Contains(t, codes, again.Code, "again: %s\nfirst: %s", again, first)
 	s.check(t, w, w.At("boss"), w.At("fixer"), first.Stdout+again.Stdout)
@@ -230,7 +228,7 @@ func (s scene) repeat(t testing.TB, w *gittest.Fixture, first gittest.Result, p 
 	}
 }
 
-// sample picks some of a list, evenly; from says where to begin.
+// sample picks some elements of a list at even distances, beginning at from.
 func sample[T any](all []T, some, from int) (picked []T) {
 	some = min(some, len(all))
 	for i := range some {

@@ -9,13 +9,12 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// script is the list of steps so far, in the form of internal/cli/testdata/script: a person
-// could type it.
+// script lists the steps so far as a script of internal/cli/testdata/script, so that a person can repeat them.
 type script struct {
 	lines   []string
-	command string   // of the last line
-	end     []string // what must be true by then
-	names   []string // replaces ids by their variables
+	command string   // the command of the last line
+	end     []string // conditions at the end
+	names   []string // pairs of an id and its variable
 }
 
 // hubBack brings the hub back.
@@ -23,7 +22,7 @@ const hubBack = "mv hub.git.gone hub.git"
 
 func (s *script) add(lines ...string) { s.lines = append(s.lines, lines...) }
 
-// ran adds a command, and how it came out.
+// ran adds a command and its exit code.
 func (s *script) ran(code int, words ...string) {
 	for i, w := range words {
 		if strings.ContainsAny(w, " '#$") {
@@ -35,7 +34,7 @@ func (s *script) ran(code int, words ...string) {
 	s.wants(code)
 }
 
-// wants says how the last command was to come out.
+// wants sets the exit code that the last command should have had.
 func (s *script) wants(codes ...int) {
 	how := "exec "
 	if len(codes) > 1 || codes[0] != 0 {
@@ -44,8 +43,7 @@ func (s *script) wants(codes ...int) {
 	s.lines[len(s.lines)-1] = how + s.command
 }
 
-// printed makes a variable of the id that the last command printed, if that was
-// an emit.
+// printed makes a variable of the id that the last command printed, if the command was emit.
 func (s *script) printed(said string) {
 	id := handoffID.FindString(said)
 	last := &s.lines[len(s.lines)-1]
@@ -58,7 +56,7 @@ func (s *script) printed(said string) {
 	}
 }
 
-// killed says that the last command was, which a script cannot do.
+// killed notes that the last command was killed, for a script cannot kill a command.
 func (s *script) killed(r gittest.Result, who string, p point) {
 	note := fmt.Sprintf("# killed here, %s, at %s", who, p)
 	last := &s.lines[len(s.lines)-1]
@@ -69,14 +67,13 @@ func (s *script) killed(r gittest.Result, who string, p point) {
 	*last = note + ", and went on\n" + *last
 }
 
-// chose says what the last command took of several: by chance, so a script asks
-// for that one.
+// chose replaces the last command, which took one handoff of several, by a resume that names the handoff.
 func (s *script) chose(at, id string) {
 	s.command = "githandoff -C " + at + " resume " + id
 	s.wants(0)
 }
 
-// follows makes a variable of the id in which another handoff goes on.
+// follows makes a variable of the id of the handoff that continues parent.
 func (s *script) follows(home, parent, id string) {
 	s.add("capture " + s.variable(id) + " git -C " + home + " log " + entries(parent, "%(trailers:key=Handoff-Next,valueonly,separator=)"))
 }
@@ -87,13 +84,12 @@ func (s *script) variable(id string) string {
 	return v
 }
 
-// entries returns the arguments of a git log of all that lanes say of a handoff.
+// entries returns the arguments of a git log that prints all entries of a handoff.
 func entries(id, format string) string {
 	return "--reverse --glob=" + lanes + "/* '--grep=^Handoff-Id: '" + id + " '--format=" + format + "'"
 }
 
-// expects returns git's report about a handoff that follows the rules, at its home, and wherever
-// else there is a ref to it.
+// expects returns what git should report about a handoff: its log at its home, and each ref to it.
 func (m *machine) expects(j *job, l *life) (lines []string) {
 	at := []string{j.home}
 	if j.home == "" {
@@ -140,7 +136,7 @@ func (m *machine) pattern(j *job) string {
 	return `\A` + b.String() + `\z`
 }
 
-// text returns the whole script, and before it what was said when it failed.
+// text returns the whole script, after the message of the failure.
 func (s *script) text(said, dir string) string {
 	if _, what, ok := strings.Cut(said, "Error:"); ok {
 		said = what // without the trace
@@ -154,7 +150,7 @@ func (s *script) text(said, dir string) string {
 	return strings.NewReplacer(append(s.names, dir+"/", "")...).Replace(b.String())
 }
 
-// time sets everybody's clock.
+// time sets the clock of every place.
 func (m *machine) time(to time.Time) {
 	m.clock = to
 	m.script.add("env CLOCK=" + to.Format(time.RFC3339))

@@ -12,7 +12,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// snapshotScenes returns the commands that carry the state of a work tree.
+// snapshotScenes returns scenes whose commands carry the state of a work tree.
 func snapshotScenes() []scene {
 	sent := func(t testing.TB, boss *gittest.Repo) string {
 		mess(t, boss)
@@ -63,7 +63,7 @@ const (
 	workOut  = "refs/handoffs/work-out"
 )
 
-// mess changes a work tree: staged, changed and untracked.
+// mess makes a staged, a changed and an untracked file in a work tree.
 func mess(t testing.TB, p *gittest.Repo) {
 	t.Helper()
 	for path, content := range map[string]string{"README": "changed\n", "staged": "staged\n", "dir/new": strings.Repeat("untracked\n", 50)} {
@@ -82,8 +82,8 @@ func status(t testing.TB, p *gittest.Repo) string {
 	return strings.TrimSpace(p.Git(t, "status", "--porcelain", "--untracked-files=all"))
 }
 
-// tookOver requires the state of the sender's work tree at a place, and that its agent
-// can end the work there. Nothing is noted of it any more.
+// tookOver checks that the work tree at a place has the state of the sender's, and that its agent can end the
+// work there. No record of the work copy may remain.
 func tookOver(t testing.TB, clone, at *gittest.Repo) {
 	t.Helper()
 	for path, want := range map[string]string{"README": "changed\n", "staged": "staged\n", "dir/new": strings.Repeat("untracked\n", 50)} {
@@ -100,8 +100,8 @@ func tookOver(t testing.TB, clone, at *gittest.Repo) {
 	assert.Empty(t, notes, "work copies that are noted")
 }
 
-// noStraySnapshots requires a handoff for each ref to a snapshot. The copy of a hub's may
-// stay until the receipt is seen.
+// noStraySnapshots requires an open handoff for each snapshot ref. The copy of a hub's snapshot may stay until
+// the receipt is seen.
 func noStraySnapshots(t testing.TB, repo *gittest.Repo) {
 	t.Helper()
 	kept := map[string]bool{}

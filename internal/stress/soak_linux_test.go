@@ -18,18 +18,18 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// soak is agents at work at once, each with a clock of its own, in clones of a
-// hub that comes and goes and is tidied up.
+// soak is a group of agents that work at once, each with its own clock, in clones of a hub that comes and goes
+// and is tidied up.
 type soak struct {
 	*gittest.Fixture
 	seed   uint64
 	places []*soaker
 
 	mu      sync.Mutex
-	ids     []string // that were reported
+	ids     []string // handoffs that commands reported
 	revoked map[string]bool
 	log     []string
-	done    map[string]int // by command and exit code
+	done    map[string]int // counts, by command and exit code
 }
 
 // soaker is the place of one agent.
@@ -38,10 +38,10 @@ type soaker struct {
 	agent string
 	skew  time.Duration
 	rand  *rand.Rand
-	taken []string // and not ended, as far as is known here
+	taken []string // handoffs that the agent took and did not end, as far as is known here
 }
 
-// mine returns the last handoff that was taken here, for good.
+// mine removes the handoff that was taken last from the list, and returns it.
 func (p *soaker) mine() (id string) {
 	if n := len(p.taken); n > 0 {
 		id, p.taken = p.taken[n-1], p.taken[:n-1]
@@ -49,8 +49,7 @@ func (p *soaker) mine() (id string) {
 	return id
 }
 
-// run runs a githandoff with this place's clock, and kills it after a while
-// unless kill is 0.
+// run runs githandoff with the clock of this place. It kills the command after kill, unless kill is 0.
 func (p *soaker) run(t testing.TB, kill time.Duration, args ...string) gittest.Result {
 	cmd := p.Command(t, args...)
 	self, err := os.Executable()
@@ -77,9 +76,9 @@ func newSoak(t testing.TB, seed uint64) *soak {
 			skew: -48 * time.Hour, rand: rand.New(rand.NewPCG(seed, uint64(i))),
 		}
 		p.Git(t, "config", "maintenance.strategy", "gc")
-		r := p.run(t, 0, "init", "--as", agent) // keys are older than any clock is wrong
+		r := p.run(t, 0, "init", "--as", agent) // the keys must be older than any shifted clock
 		require.Zero(t, r.Code, "%s", r)
-		p.skew = time.Duration(p.rand.IntN(241)-120) * time.Second // two of them within what may differ
+		p.skew = time.Duration(p.rand.IntN(241)-120) * time.Second // two clocks differ by less than the allowed difference
 		s.places = append(s.places, p)
 	}
 	for _, p := range s.places {
@@ -102,7 +101,7 @@ func (s *soak) id(p *soaker) string {
 	return recent[p.rand.IntN(len(recent))]
 }
 
-// step has an agent do something; now and then it is killed.
+// step has an agent run a random command, which is sometimes killed.
 func (s *soak) step(t testing.TB, p *soaker) {
 	target := []string{"boss@origin", elsewhere, "tester@origin", p.agent}[p.rand.IntN(4)]
 	choices := [][]string{
@@ -151,18 +150,18 @@ func (s *soak) step(t testing.TB, p *soaker) {
 		p.taken = append(p.taken, handoffID.FindString(r.Stdout))
 	}
 	if args[0] == "revoke" && (r.Code == 0 || r.Code == -1) {
-		s.revoked[args[1]] = true // what was never delivered leaves no trace
+		s.revoked[args[1]] = true // a handoff that was never delivered leaves no trace
 	}
 	switch {
 	case r.Code == -1 && kill > 0, slices.Contains([]int{0, 2, 3, 5, 8}, r.Code):
-	case r.Code == 4 && strings.Contains(r.Stderr, "untrusted_key"): // somebody else's business
-	case r.Code == 4 && args[0] == "audit": // a hub that is changed while it is read
+	case r.Code == 4 && strings.Contains(r.Stderr, "untrusted_key"): // the handoff of another agent
+	case r.Code == 4 && args[0] == "audit": // the hub may change while audit reads it
 	default:
 		t.Errorf("%s: %v: %s", p.Dir, args, r)
 	}
 }
 
-// upkeep tidies up, and takes the hub away for a moment.
+// upkeep tidies up a repository, or takes the hub away for a moment.
 func (s *soak) upkeep(t testing.TB, r *rand.Rand) {
 	repo := s.places[r.IntN(len(s.places))].Repo
 	switch r.IntN(6) {
@@ -183,8 +182,7 @@ func (s *soak) upkeep(t testing.TB, r *rand.Rand) {
 	}
 }
 
-// closed lets no further git into the hub until the result is called; those that
-// are in it come to their end.
+// closed keeps new gits out of the hub until open is called. Gits that already run in it end normally.
 func (s *soak) closed(t testing.TB) (open func()) {
 	t.Helper()
 	head := filepath.Join(s.Hub.Dir, "HEAD")
@@ -195,7 +193,7 @@ func (s *soak) closed(t testing.TB) (open func()) {
 	}
 }
 
-// soakTime is from GITHANDOFF_SOAK; a few seconds without.
+// soakTime returns the value of GITHANDOFF_SOAK, or a few seconds.
 func soakTime(t testing.TB) time.Duration {
 	t.Helper()
 	text := os.Getenv("GITHANDOFF_SOAK")
@@ -218,9 +216,8 @@ func soakSeed(t testing.TB) uint64 {
 	return seed
 }
 
-// Agents at work for a while, killed, with clocks that differ, while everything
-// is tidied up and the hub comes and goes: in the end all repositories agree,
-// and every handoff can be finished.
+// Agents with different clocks work for a while. Their commands are killed, repositories are tidied up, and the
+// hub comes and goes. In the end all repositories agree, and every handoff can be finished.
 func TestSoak(t *testing.T) {
 	s := newSoak(t, soakSeed(t))
 	t.Logf("GITHANDOFF_SEED=%d", s.seed)
@@ -243,7 +240,7 @@ func TestSoak(t *testing.T) {
 	s.wind(t)
 }
 
-// keep keeps the commands and the repositories of a soak that failed, with the flag -artifacts of go test.
+// keep keeps the commands and the repositories of a failed soak if go test has the flag -artifacts.
 func (s *soak) keep(t testing.TB) {
 	if !t.Failed() {
 		return
@@ -253,7 +250,7 @@ func (s *soak) keep(t testing.TB) {
 	assert.NoError(t, os.CopyFS(filepath.Join(dir, "repositories"), os.DirFS(s.Dir)))
 }
 
-// wind up: everybody syncs, takes a waiting handoff and acknowledges what is held.
+// wind ends a soak: every place syncs, takes a waiting handoff and acknowledges what it holds.
 func (s *soak) wind(t testing.TB) {
 	t.Helper()
 	repos := []*gittest.Repo{s.Hub}
@@ -261,7 +258,7 @@ func (s *soak) wind(t testing.TB) {
 	for _, p := range s.places {
 		repos, places = append(repos, p.Repo), append(places, p.Repo)
 	}
-	// A git that was at work in the hub when it went away left its locks there.
+	// A git that was running in the hub when it went away left its locks there.
 	removeDeadLocks(t, s.Fixture, places...)
 	for range 3 {
 		together(len(s.places), func(i int) {
@@ -271,7 +268,7 @@ func (s *soak) wind(t testing.TB) {
 				for step[0] == "resume" && r.Code == 0 {
 					r = p.run(t, 0, step...)
 				}
-				assert.Contains(t, []int{0, 3, 5}, r.Code, "%s: %s: %s", p.Dir, step, r) // 5: a kept step whose claim was lost
+				assert.Contains(t, []int{0, 3, 5}, r.Code, "%s: %s: %s", p.Dir, step, r) // 5: the claim of a kept step was lost
 			}
 		})
 		left := census(t, repos...)
@@ -280,7 +277,7 @@ func (s *soak) wind(t testing.TB) {
 			for id, l := range left {
 				if l.receipts() == 0 && l.holder() == p.agent {
 					r := p.run(t, 0, "ack", id)
-					assert.Contains(t, []int{0, 3, 5}, r.Code, "%s: ack %s: %s", p.Dir, id, r) // 3, 5: another of its clones holds it
+					assert.Contains(t, []int{0, 3, 5}, r.Code, "%s: ack %s: %s", p.Dir, id, r) // 3, 5: held by another clone
 				}
 			}
 		})

@@ -16,8 +16,8 @@ func (m *machine) place(h *hand) (at, agent string) {
 	return at, m.agents[at]
 }
 
-// job is drawn first: rapid makes no more steps if many are skipped after they
-// have drawn something.
+// job draws a handoff. A step calls it before it draws anything else: rapid stops making steps if many are
+// skipped after a draw.
 func (m *machine) job(h *hand) *job {
 	if len(m.jobs) == 0 {
 		h.skip("nothing was offered yet")
@@ -31,7 +31,7 @@ func (m *machine) job(h *hand) *job {
 				lives = append(lives, j)
 			}
 		}
-		j := pick(h, "handoff", append(lives, over...)...) // the first ones are drawn more often
+		j := pick(h, "handoff", append(lives, over...)...) // rapid draws the first ones more often
 		h.drawn["handoff"] = j.born
 		return j
 	}
@@ -42,7 +42,7 @@ func (m *machine) job(h *hand) *job {
 	return m.jobs[i]
 }
 
-// held returns a handoff, and mostly its holder.
+// held draws a handoff and a place, about half of the time that of the holder.
 func (m *machine) held(h *hand) (at string, j *job) {
 	j = m.job(h)
 	if at, _ = m.place(h); j.holder != "" && h.n("who", 2) == 0 {
@@ -51,10 +51,10 @@ func (m *machine) held(h *hand) (at string, j *job) {
 	return at, j
 }
 
-// hidden says whether the home of a handoff cannot be reached now.
+// hidden reports whether the home of a handoff is out of reach now.
 func (m *machine) hidden(j *job) bool { return m.down != nil && j.home == hubName }
 
-// address draws where something goes from a place: to the hub, or to oneself.
+// address draws a receiver: an agent at the hub, or the agent of the place itself.
 func (m *machine) address(h *hand, at string) (agent, home, arg string) {
 	if h.n("here", 4) == 0 {
 		return m.agents[at], at, m.agents[at]
@@ -101,7 +101,7 @@ func (m *machine) Resume(h *hand) {
 	j := m.job(h)
 	at, me := m.place(h)
 	if me != j.to && h.n("who", 2) == 0 {
-		at, me = j.to, j.to // boss and fixer work at places of their names
+		at, me = j.to, j.to // boss and fixer work at places of the same names
 	}
 	late := h.n("allow expired", 2) == 1
 	lease := pick(h, "lease", time.Minute, time.Hour)
@@ -115,10 +115,10 @@ func (m *machine) Resume(h *hand) {
 	}
 }
 
-// ResumeAny takes one of those that wait, and none only where none waits.
+// ResumeAny takes any waiting handoff. It may take none only if none waits.
 func (m *machine) ResumeAny(h *hand) {
 	at, me := m.place(h)
-	var waits, shown []*job // shown: may be, for it is held here and overdue
+	var waits, shown []*job // shown: held here and overdue, so it may be shown again
 	for _, j := range m.jobs {
 		switch {
 		case m.hidden(j) || !j.open():
@@ -153,17 +153,17 @@ func (m *machine) ResumeAny(h *hand) {
 	j.claimed(at, m.clock, time.Hour)
 }
 
-// step is a step of a holder. It returns whether it was taken.
+// step takes a step of a holder. It returns whether the step was taken.
 func (m *machine) step(h *hand, at string, j *job, event string, args ...string) bool {
 	holds := j.phase() == "held" && j.holder == at
 	if !m.hidden(j) && (m.down == nil || j.phase() != "queued") {
-		// Repeated, to end it is a success.
+		// If this place ended the handoff in the same way before, the repeated command succeeds.
 		again := j.receipt == event && j.by == at && (event == "acknowledged" || event == "failed")
-		if holds && (event != "progressed" || m.kept[at][j].event == event) { // an end outlives a renewal
-			delete(m.kept[at], j) // this one is taken instead
+		if holds && (event != "progressed" || m.kept[at][j].event == event) { // a renewal does not replace a kept end
+			delete(m.kept[at], j) // the new step replaces the kept one
 		}
 		if kept, ok := m.kept[at][j]; ok && !holds && !kept.rejects {
-			delete(m.kept[at], j) // with the claim, of whose end this one is told
+			delete(m.kept[at], j) // the command reports that the claim is lost, and drops its kept step
 			m.lost[at] = true
 		}
 		done, _ := m.do(h, at, holds || again, args...)
@@ -181,7 +181,7 @@ func (m *machine) step(h *hand, at string, j *job, event string, args ...string)
 	case r.Code == 8:
 		m.lost[at] = true
 	case j.receipt != event || j.by != at:
-		m.exits(r, 3, 4, 5) // 4: never its to end
+		m.exits(r, 3, 4, 5) // 4: another agent's handoff
 	}
 	return false
 }
@@ -207,7 +207,7 @@ func (m *machine) Ack(h *hand) {
 	}
 }
 
-// Fail ends what is held, or rejects what is offered.
+// Fail ends a held handoff, or rejects an offered one.
 func (m *machine) Fail(h *hand) {
 	at, j := m.held(h)
 	me := m.agents[at]
@@ -215,7 +215,7 @@ func (m *machine) Fail(h *hand) {
 	if j.phase() == "open" && j.to == me && !m.hidden(j) && j.reaches(at) {
 		if m.try(h, at, true, false, args...) {
 			m.failed(j, at)
-			j.by = "" // a rejection is not remembered: repeated, it is refused
+			j.by = "" // a rejection is not remembered, so a repeated one is refused
 		}
 		return
 	}
@@ -231,7 +231,7 @@ func (m *machine) failed(j *job, at string) {
 	}
 }
 
-// follows returns the handoff in which another one goes on.
+// follows returns the new handoff that continues j.
 func (m *machine) follows(j *job, to, home, at string) *job {
 	next := &job{born: m.born(), parent: j, from: m.agents[at], to: to, origin: at, dest: home, back: j.back, carries: j.carries, expires: m.clock.Add(7 * 24 * time.Hour)}
 	next.offered()
@@ -262,7 +262,7 @@ func (m *machine) Revoke(h *hand) {
 	if !m.try(h, at, may, j.origin == at || j.home == at, "revoke", j.id) {
 		return
 	}
-	if queued { // it never left
+	if queued { // a handoff that was never delivered leaves no trace
 		m.jobs = slices.DeleteFunc(m.jobs, func(other *job) bool { return other == j })
 		return
 	}
@@ -279,7 +279,7 @@ func (m *machine) Sync(h *hand) {
 	m.synced(at)
 }
 
-// synced takes the steps that were kept, and delivers what waits.
+// synced runs sync and takes the kept steps of a place in the model. Waiting handoffs are delivered.
 func (m *machine) synced(at string) {
 	r := m.run(at, "sync")
 	dropped := false
@@ -294,7 +294,7 @@ func (m *machine) synced(at string) {
 		}
 		if !stands {
 			dropped = dropped || !step.rejects
-			m.lost[at] = m.lost[at] || step.rejects // or it is over anyhow
+			m.lost[at] = m.lost[at] || step.rejects // the handoff may have ended otherwise
 			continue
 		}
 		switch step.event {
@@ -335,7 +335,7 @@ func (m *machine) GC(h *hand) {
 	for _, id := range handoffID.FindAllString(r.Stdout, -1) {
 		i := slices.IndexFunc(m.jobs, func(j *job) bool { return j.id == id && j.phase() != "ended" })
 		if i < 0 {
-			continue // a checkpoint
+			continue // the id of a checkpoint
 		}
 		j := m.jobs[i]
 		if !m.clock.After(j.expires) || !j.mayWithdraw(me, m.clock) {
@@ -351,7 +351,7 @@ func (m *machine) GC(h *hand) {
 	}
 }
 
-// Upkeep is the maintenance that git runs by itself, and that people run.
+// Upkeep runs the maintenance that git starts by itself, and that people run.
 func (m *machine) Upkeep(h *hand) {
 	where, gits := m.names, [][]string{{"gc", "--quiet", "--prune=now"}, {"pack-refs", "--all"}}
 	if m.down == nil {
@@ -378,15 +378,15 @@ func (m *machine) Hub(*hand) {
 	m.script.add(hubBack)
 }
 
-// HubBack only brings it back, so that it is there more often than not.
+// HubBack brings the hub back, so that it is there more often than not.
 func (m *machine) HubBack(h *hand) {
 	if m.down != nil {
 		m.Hub(h)
 	}
 }
 
-// Clock passes time, and sometimes jumps back, as far as clocks may differ: what is
-// further ahead of a clock does not count by it.
+// Clock advances the time. Sometimes it moves the time back, by no more than clocks may differ: an entry from
+// further ahead would not count yet.
 func (m *machine) Clock(h *hand) {
 	now := m.clock.Add(pick(h, "time", []time.Duration{
 		time.Second, 2 * time.Minute, time.Hour + time.Second, 3 * time.Hour, 8 * 24 * time.Hour, -4 * time.Minute,

@@ -39,7 +39,7 @@ func TestTwoSyncsOfOneClone(t *testing.T) {
 		})
 		atOnce(t, fixer, []string{"sync"}, []string{"ack", held})
 		fixer.Must(t, "sync")
-		// The receipt takes the place of a kept step that did not go first.
+		// The receipt replaces a kept step that was not sent before it.
 		got := events(t, w.Hub, held)
 		assert.Equal(t, []string{"offered", "claimed", "progressed", "acknowledged"}, slices.Compact(slices.Clone(got)))
 		assert.LessOrEqual(t, len(got), 5, "%v", got)
@@ -52,7 +52,7 @@ func TestTwoSyncsOfOneClone(t *testing.T) {
 	sound(t, w.Hub)
 }
 
-// offered has boss send a handoff, and fixer take it.
+// offered has boss send a handoff and fixer take it.
 func offered(t *testing.T, boss, fixer *gittest.Repo) string {
 	t.Helper()
 	id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
@@ -69,7 +69,7 @@ func outgoing(t *testing.T, fixer *gittest.Repo, round, n int) (ids []string) {
 	return ids
 }
 
-// hubAway does something while the hub is away.
+// hubAway calls do while the hub is away.
 func hubAway(t *testing.T, hub *gittest.Repo, do func()) {
 	t.Helper()
 	require.NoError(t, os.Rename(hub.Dir, hub.Dir+".away"))
@@ -77,8 +77,8 @@ func hubAway(t *testing.T, hub *gittest.Repo, do func()) {
 	require.NoError(t, os.Rename(hub.Dir+".away", hub.Dir))
 }
 
-// atOnce runs commands of one clone side by side. One that finds its work done, or the hub
-// busy, says so in one line.
+// atOnce runs commands of one clone side by side. A command that finds its work done, or the hub busy, may print
+// one line about it.
 func atOnce(t *testing.T, p *gittest.Repo, commands ...[]string) {
 	t.Helper()
 	results := make([]gittest.Result, len(commands))
@@ -95,8 +95,8 @@ func atOnce(t *testing.T, p *gittest.Repo, commands ...[]string) {
 	}
 }
 
-// delivered checks that the hub has these handoffs, each once, and besides them only those
-// that are held. Nothing waits in the clone that sent them.
+// delivered checks that the hub has these handoffs once each, and besides them only the held ones. Nothing waits
+// in the clone that sent them.
 func delivered(t *testing.T, hub, sender *gittest.Repo, ids []string, held ...string) {
 	t.Helper()
 	assert.ElementsMatch(t, append(held, ids...), open(t, hub, inbox))
@@ -104,5 +104,5 @@ func delivered(t *testing.T, hub, sender *gittest.Repo, ids []string, held ...st
 		assert.Equal(t, []string{"offered"}, events(t, hub, id))
 	}
 	assert.Empty(t, open(t, sender, outbox))
-	sound(t, sender) // which has no kept step
+	sound(t, sender) // fails if a step is kept
 }

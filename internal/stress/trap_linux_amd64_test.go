@@ -2,7 +2,7 @@ package stress
 
 import "golang.org/x/sys/unix"
 
-// oldCalls are points that newer architectures do without.
+// oldCalls are the points whose system calls newer architectures lack.
 var oldCalls = map[int]string{
 	unix.SYS_RENAME: "rename", unix.SYS_UNLINK: "unlink", unix.SYS_MKDIR: "mkdir", unix.SYS_RMDIR: "rmdir",
 	unix.SYS_LINK: "link", unix.SYS_OPEN: "create",

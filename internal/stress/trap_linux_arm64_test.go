@@ -1,4 +1,4 @@
 package stress
 
-// oldCalls: this architecture has none of them.
+// oldCalls is empty on this architecture.
 var oldCalls = map[int]string{}

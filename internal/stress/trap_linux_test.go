@@ -21,38 +21,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Whoever can die at a point, or be told that a call failed.
+// The processes that can die at a point, or get an error from a system call.
 const (
 	tool = "githandoff"
-	git  = "git" // at the hub as well, where that is a path
+	git  = "git" // at the hub as well, if the hub is a path
 	both = "both"
 )
 
-// point is a system call with which a process is about to change a file, to
-// become a git, or to end.
+// point is a system call with which a process is about to change a file, to execute git, or to end.
 type point struct {
 	by   string // tool or git
 	call string
-	path string // or the program; "" where there is none
-	// Of a git that is about to be: its command, and where.
+	path string // or the program; "" for none
+	// The command and the directory of a git that is about to start.
 	command, dir string
 }
 
 func (p point) String() string { return fmt.Sprintf("%s: %s %s", p.by, p.call, p.path) }
 
-// verdict decides about a process at a point. The zero one lets it go on.
+// verdict decides about a process at a point. The zero value lets it continue.
 type verdict struct {
 	dies string        // tool, git or both
-	err  syscall.Errno // the call is not made, and fails with this
+	err  syscall.Errno // the error with which the call fails without being made
 }
 
-// trapped runs a command, and stops it and all processes that it starts before
-// each point, until spring has said what is to become of it. It returns once the
-// last of those processes is gone.
+// trapped runs a command. It stops the command and all its children before each point until spring has decided
+// about the point. It returns once the last of these processes has ended.
 //
-// This is seccomp's user notification (seccomp_unotify(2)): the kernel asks us,
-// in the one order in which it happened, whoever it is. Nothing of githandoff
-// knows of it.
+// This is seccomp's user notification (seccomp_unotify(2)): the kernel reports the calls of all processes in the
+// order in which they happened. githandoff has no code for it.
 func trapped(t testing.TB, cmd *exec.Cmd, spring func(n int, p point) verdict) (gittest.Result, []point) {
 	t.Helper()
 	ours, theirs, err := socketpair()
@@ -137,13 +134,13 @@ func (w *warden) watch(from *os.File) error {
 		}
 		if poll[0].Revents&unix.POLLIN == 0 {
 			if poll[0].Revents&unix.POLLHUP != 0 {
-				return nil // the last one is gone
+				return nil // the last process has ended
 			}
 			continue
 		}
 		var n notice
 		if err := ioctl(listener, receive, unsafe.Pointer(&n)); err == unix.ENOENT {
-			continue // it died meanwhile
+			continue // the process died meanwhile
 		} else if err != nil {
 			return err
 		}
@@ -164,7 +161,8 @@ func (w *warden) watch(from *os.File) error {
 	}
 }
 
-// kill reports whether it was the process that waits for an answer.
+// kill kills the processes that who names. It reports whether the process that waits for an answer is among
+// them.
 func (w *warden) kill(who string, p point, pid int) (waiting bool) {
 	if who == tool || who == both {
 		_ = unix.Kill(w.tool, unix.SIGKILL)
@@ -177,7 +175,7 @@ func (w *warden) kill(who string, p point, pid int) (waiting bool) {
 	return waiting
 }
 
-// point describes the call that a process is about to make; false if it does not count.
+// point describes the call that a process is about to make. It returns false if the call is no point.
 func (w *warden) point(n *notice) (point, bool) {
 	proc := "/proc/" + strconv.Itoa(int(n.pid))
 	p := point{by: git, call: callName(int(n.nr))}
@@ -191,7 +189,7 @@ func (w *warden) point(n *notice) (point, bool) {
 		if err != nil || !info.Mode().IsRegular() {
 			return p, false
 		}
-		p.path, _ = os.Readlink(fd) // of an event counter: anon_inode:[eventfd]
+		p.path, _ = os.Readlink(fd) // for an event counter this is anon_inode:[eventfd]
 		return p, filepath.IsAbs(p.path)
 	case unix.SYS_EXIT_GROUP:
 		return p, p.by == git
@@ -232,8 +230,8 @@ func memory(proc string, at uint64, size int) []byte {
 	return b[:n]
 }
 
-// calls are the system calls that are points, those of all architectures; old
-// ones, which are only on some, come with oldCalls.
+// calls are the system calls of all architectures that are points. oldCalls adds those that only some
+// architectures have.
 var calls = map[int]string{
 	unix.SYS_UNLINKAT: "unlink", unix.SYS_MKDIRAT: "mkdir", unix.SYS_LINKAT: "link",
 	unix.SYS_RENAMEAT: "rename", unix.SYS_RENAMEAT2: "rename", unix.SYS_WRITE: "write", unix.SYS_PWRITE64: "write",
@@ -247,8 +245,8 @@ func callName(nr int) string {
 	return oldCalls[nr]
 }
 
-// filter returns the program that asks for each call; of those that open a file for
-// those that may make or empty one.
+// filter returns the seccomp program. It asks about each call of calls, but about an open only if it may create
+// or truncate the file.
 func filter() []unix.SockFilter {
 	const (
 		load = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
@@ -284,10 +282,10 @@ func filter() []unix.SockFilter {
 	return append(program, allow)
 }
 
-// bait is the variable that makes this test binary a trapped githandoff.
+// bait is the environment variable that makes this test binary a trapped githandoff.
 const bait = "STRESS_TRAP"
 
-// TestMain becomes what trapped asks for.
+// TestMain runs githandoff instead of the tests if one of the variables asks for it.
 func TestMain(m *testing.M) {
 	if os.Getenv(bait) != "" {
 		fmt.Fprintln(os.Stderr, "trap:", becomeTrapped())
@@ -299,8 +297,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// becomeTrapped puts this thread below the filter, hands its listener to our
-// parent, and becomes the program of the arguments.
+// becomeTrapped installs the filter for this thread, passes its listener to the parent, and executes the program
+// of the arguments.
 func becomeTrapped() error {
 	runtime.LockOSThread()
 	program := filter()
@@ -308,7 +306,7 @@ func becomeTrapped() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	// Without its listener no call of the filter works any more, not even the one that ends the process.
+	// If the listener is gone, no call of the filter works any more, not even the one that ends the process.
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A command that moves a record of an earlier version, sends its step and records the end
-// is killed before each system call that changes the record: the next one goes on.
+// A command converts a record of an earlier version, sends its step and records the end. It is killed before
+// each system call that changes the record. The next command completes the step.
 func TestKilledUpgrade(t *testing.T) {
 	t.Parallel()
 	all := scenes()

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// upgradeScenes are commands that send a step which waited for its hub: as this version
-// keeps it, and as an earlier one did.
+// upgradeScenes returns commands that send a step which waited for its hub. The step is stored as this version
+// does it, or as an earlier one did.
 func upgradeScenes(taken func(t testing.TB, boss, fixer *gittest.Repo) string) []scene {
 	want := map[string]int{"offered": 1, "claimed": 1, "acknowledged": 1}
 	queued := func(t testing.TB, boss, fixer *gittest.Repo) {
@@ -37,8 +37,8 @@ func upgradeScenes(taken func(t testing.TB, boss, fixer *gittest.Repo) string) [
 	}
 }
 
-// downgrade turns the records of a place into those of earlier versions: a step that
-// waits is in a file of its own.
+// downgrade turns the records of a place into those of earlier versions, which kept a waiting step in a file of
+// its own.
 func downgrade(t testing.TB, p *gittest.Repo) {
 	t.Helper()
 	own := filepath.Join(p.Git(t, "rev-parse", "--absolute-git-dir"), "githandoff")

@@ -13,8 +13,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// beside runs git over and over until stop is called, which says how often it
-// came to its end.
+// beside runs git over and over until stop is called. stop returns how many runs succeeded.
 func beside(t *testing.T, repo *gittest.Repo, args ...string) (stop func() int) {
 	t.Helper()
 	done, runs := make(chan struct{}), 0
@@ -28,7 +27,7 @@ func beside(t *testing.T, repo *gittest.Repo, args ...string) (stop func() int) 
 			}
 			cmd := exec.Command("git", args...)
 			cmd.Dir, cmd.Env = repo.Dir, repo.Env
-			if cmd.Run() == nil { // it may meet a lock of ours, and give up
+			if cmd.Run() == nil { // git may meet a lock of githandoff and give up
 				runs++
 			}
 		}
@@ -38,8 +37,7 @@ func beside(t *testing.T, repo *gittest.Repo, args ...string) (stop func() int) 
 	return stop
 }
 
-// Writers at work while others tidy up: whatever was acknowledged is there,
-// with its note.
+// Agents write while others tidy up. Each acknowledged handoff is there, with its note.
 func TestBesideUpkeep(t *testing.T) {
 	for name, gc := range map[string][]string{
 		"gc":           {"gc", "--quiet"},
@@ -82,7 +80,7 @@ func TestBesideUpkeep(t *testing.T) {
 			sound(t, boss)
 			audited(t, boss)
 
-			// And no later gc finds anything of theirs to be garbage.
+			// A later gc removes none of their objects either.
 			boss.Must(t, "status")
 			boss.Git(t, "gc", "--quiet", "--prune=now")
 			sound(t, boss)
@@ -90,7 +88,7 @@ func TestBesideUpkeep(t *testing.T) {
 	}
 }
 
-// codeCommits makes n commits for handoffs to be about.
+// codeCommits makes n commits that handoffs can be about.
 func codeCommits(t testing.TB, repo *gittest.Repo, n int) []string {
 	t.Helper()
 	var in strings.Builder
@@ -101,8 +99,8 @@ func codeCommits(t testing.TB, repo *gittest.Repo, n int) []string {
 	return strings.Fields(repo.Git(t, "rev-list", "refs/heads/work"))[:n]
 }
 
-// largePackedRefs gives a hub packed-refs of more than 32 KiB. git itself can take a push on a smaller
-// one that was rewritten twice in a second, and lose another push by that (docs/servers.md).
+// largePackedRefs gives a hub a packed-refs file of more than 32 KiB. If a smaller one is rewritten twice within
+// a second, git can miss the change and lose a push (docs/servers.md).
 func largePackedRefs(t testing.TB, hub *gittest.Repo) {
 	t.Helper()
 	commit := hub.GitIn(t, strings.NewReader("tree\n"), "commit-tree", gittest.Objects().EmptyTree())
@@ -114,17 +112,17 @@ func largePackedRefs(t testing.TB, hub *gittest.Repo) {
 	hub.Git(t, "pack-refs", "--all")
 }
 
-// A whole life of handoffs at a hub while the hub and both clones are tidied up.
+// Handoffs are sent, taken and ended at a hub while the hub and both clones are tidied up.
 func TestHubBesideUpkeep(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)
 	boss, fixer := w.Pair(t)
-	// The maintenance after each push is not kept from repacking beside a gc since git 2.54, and
-	// then objects get lost, of plain pushes too.
+	// Since git 2.54 the maintenance after a push can repack while a gc runs. Objects then get lost, also those
+	// of plain pushes.
 	w.Hub.Git(t, "config", "maintenance.strategy", "gc")
 	largePackedRefs(t, w.Hub)
-	// At a hub --prune=now takes the objects of a push that is under way, whoever
-	// pushes; what git's own maintenance runs is a gc that spares what is young.
+	// At a hub --prune=now would delete the objects of a push in progress, also of a plain push. git's own
+	// maintenance runs a gc that spares young objects.
 	stops := []func() int{
 		beside(t, w.Hub, "gc", "--quiet"), beside(t, w.Hub, "pack-refs", "--all"),
 		beside(t, boss, "gc", "--quiet", "--prune=now"), beside(t, boss, "pack-refs", "--all"),

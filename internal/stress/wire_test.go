@@ -15,32 +15,31 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// wire is the network between clones and a hub: a proxy on loopback. A connection consists of
-// turns, each everything that one side says until the other one speaks: a request, an
-// advertisement, commands with a pack, a report. Because cuts are counted in turns, a cut is at
-// the same step of the protocol each time.
+// wire is the network between clones and a hub: a proxy on loopback. A connection consists of turns. A turn is
+// everything that one side sends until the other side answers: a request, an advertisement, commands with a
+// pack, a report. Cuts are counted in turns, so that a cut is at the same step of the protocol each time.
 type wire struct {
-	hub  string        // address
-	slow time.Duration // before each piece is passed on
+	hub  string        // the address of the hub's server
+	slow time.Duration // delay before each piece
 
 	mu    sync.Mutex
 	cut   cut
-	down  bool // takes no more connections
+	down  bool // whether new connections are refused
 	conns int
-	turns []turn // that came to their end
+	turns []turn // turns that were completed
 }
 
-// turn is one turn of one connection, both counted from 1.
+// turn is one turn of one connection. Both are counted from 1.
 type turn struct {
 	conn, n int
-	up      bool // the clone speaks
+	up      bool // whether the clone sends
 	bytes   int
 }
 
 // cut closes a connection in a turn, after some of its bytes were passed on.
 type cut struct {
 	turn
-	stays bool // and lets no other connection through
+	stays bool // whether later connections are refused too
 }
 
 func (c cut) String() string {
@@ -54,7 +53,7 @@ func (c cut) String() string {
 	return fmt.Sprintf("connection %d, turn %d: cut after %d bytes of what %s says%s", c.conn, c.n, c.bytes, who, and)
 }
 
-// newWire puts a proxy before the server at url, and returns the url with it.
+// newWire puts a proxy before the server at url, and returns the url of the proxy.
 func newWire(t testing.TB, url string) (*wire, string) {
 	t.Helper()
 	w := &wire{}
@@ -62,8 +61,8 @@ func newWire(t testing.TB, url string) (*wire, string) {
 	return w, url
 }
 
-// before puts a proxy before the server at url: each connection to it is given to
-// connect. It returns the server's address, and the url with the proxy in it.
+// before puts a proxy before the server at url and gives each connection to connect. It returns the server's
+// address and the url of the proxy.
 func before(t testing.TB, url string, connect func(*net.TCPConn)) (addr, proxied string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -87,7 +86,7 @@ func before(t testing.TB, url string, connect func(*net.TCPConn)) (addr, proxied
 	return addr, strings.Replace(url, addr, l.Addr().String(), 1)
 }
 
-// set starts to count anew.
+// set sets the next cut and resets the counters.
 func (w *wire) set(c cut) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -144,7 +143,7 @@ func (l *link) carry(up bool) {
 	}
 }
 
-// pass passes on a piece, or as much of it as the cut leaves.
+// pass passes on a piece, or the part of it that comes before the cut.
 func (l *link) pass(up bool, to io.Writer, piece []byte) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -174,8 +173,8 @@ func (l *link) turned(next turn) {
 	l.now = next
 }
 
-// left says how many bytes may still be passed on before the cut, if it is in
-// this turn.
+// left returns how many bytes may still be passed on before the cut. here is false if the cut is not in this
+// turn.
 func (w *wire) left(now turn) (bytes int, here bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -186,8 +185,8 @@ func (w *wire) left(now turn) (bytes int, here bool) {
 	return max(w.cut.bytes-now.bytes, 0), true
 }
 
-// cuts lists where a connection can break: before each turn, which for an answer
-// means that it was made, and in the middle of it.
+// cuts lists where a connection can break: before each turn and in its middle. A break before an answer means
+// that the hub has already done the work.
 func (w *wire) cuts() (all []cut) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -201,7 +200,7 @@ func (w *wire) cuts() (all []cut) {
 	return all
 }
 
-// wired returns the ways to a hub that a wire can be put into.
+// wired returns the transports that a wire can be put into.
 func wired(t testing.TB, root string) map[string]func() string {
 	return map[string]func() string{
 		"daemon": func() string { return gittest.Daemon(t, root) },
@@ -209,15 +208,14 @@ func wired(t testing.TB, root string) map[string]func() string {
 	}
 }
 
-// A connection that breaks at whatever step of a fetch or a push: the same
-// command again ends where it would have ended, whether the hub had done what
-// it was asked or not.
+// A connection breaks at each step of a fetch or a push. The same command again has the usual outcome, whether
+// or not the hub had done the work.
 func TestCutConnection(t *testing.T) {
 	kinds := []string{"daemon", "http"}
 	for i, s := range scenes() {
 		for k, kind := range kinds {
 			if !s.hub() || times(t, 1) == 1 && k != i%len(kinds) {
-				continue // each of the two ways for half of them is enough for every day
+				continue // one transport per scene is enough for every day
 			}
 			t.Run(kind+"/"+s.name, func(t *testing.T) {
 				t.Parallel()
@@ -250,12 +248,12 @@ func TestCutConnection(t *testing.T) {
 	}
 }
 
-// hub says whether a scene's command speaks to the hub.
+// hub reports whether the command of a scene talks to the hub.
 func (s scene) hub() bool {
 	return strings.Contains(s.name, "hub") || strings.HasPrefix(s.name, "sync")
 }
 
-// A slow network costs time and nothing else.
+// A slow network delays commands and changes nothing else.
 func TestSlowConnection(t *testing.T) {
 	t.Parallel()
 	w := gittest.NewFixture(t)

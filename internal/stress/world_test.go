@@ -29,7 +29,7 @@ func times(t testing.TB, n int) int {
 	return n * by
 }
 
-// open lists the handoffs that refs of a repository below a prefix lead to.
+// open lists the handoffs whose refs are below one of the prefixes.
 func open(t testing.TB, repo *gittest.Repo, prefixes ...string) []string {
 	t.Helper()
 	out := repo.Git(t, append([]string{"for-each-ref", "--format=%(refname)"}, prefixes...)...)
@@ -48,8 +48,7 @@ const (
 	tracked = "refs/handoffs/remotes"
 )
 
-// events lists the events of one handoff that the lanes of a repository tell
-// of, oldest first.
+// events lists the events of one handoff in the lanes of a repository, oldest first.
 func events(t testing.TB, repo *gittest.Repo, id string) []string {
 	t.Helper()
 	lane := lanes + "/" + id[len(id)-2:]
@@ -60,9 +59,8 @@ func events(t testing.TB, repo *gittest.Repo, id string) []string {
 		"--format=%(trailers:key=Handoff-Event,valueonly)", lane))
 }
 
-// sound checks what must hold of a repository at any time at which nothing
-// runs: no object of a ref is missing, no lock or unfinished business is left. A file
-// whose writer was killed may be: gc removes it.
+// sound checks a repository at a time when nothing runs: no object of a ref is missing, and no lock or
+// unfinished step is left. A temporary file of a killed writer may be left: sound has gc remove it.
 func sound(t testing.TB, repo *gittest.Repo) {
 	t.Helper()
 	whole(t, repo)
@@ -86,13 +84,13 @@ func unfinished(t testing.TB, repo *gittest.Repo) []string {
 	return left
 }
 
-// isBegun reports whether a file in a git dir is one that githandoff had begun to
-// write, or the record of a child that a killed reroute had begun to stage.
+// isBegun reports whether a file in a git dir is one that githandoff had begun to write, or the record of a
+// child that a killed reroute had begun to stage.
 func isBegun(rel string) bool {
 	return strings.HasPrefix(filepath.Base(rel), ".tmp-") || strings.HasPrefix(rel, "githandoff/staged/")
 }
 
-// collected lets such files grow old, and has gc remove them.
+// collected ages unfinished files and has gc remove them.
 func collected(t testing.TB, repo *gittest.Repo, begun []string) {
 	t.Helper()
 	dir, old := repo.Git(t, "rev-parse", "--absolute-git-dir"), time.Now().Add(-2*time.Hour)
@@ -105,7 +103,7 @@ func collected(t testing.TB, repo *gittest.Repo, begun []string) {
 	}
 }
 
-// whole checks that git has nothing to say of a repository's objects and refs.
+// whole checks that git fsck reports nothing about a repository's objects and refs.
 func whole(t testing.TB, repo *gittest.Repo) {
 	t.Helper()
 	out, diag, code := repo.TryGit("fsck", "--strict", "--no-dangling", "--no-progress")
@@ -113,7 +111,7 @@ func whole(t testing.TB, repo *gittest.Repo) {
 	assert.Empty(t, strings.TrimSpace(silence(out+diag)), "git fsck in %s", repo.Dir)
 }
 
-// silence drops what fsck says of a repository without branches.
+// silence drops the notices of fsck about a repository without branches.
 func silence(s string) string {
 	var kept []string
 	for line := range strings.Lines(s) {
@@ -124,7 +122,7 @@ func silence(s string) string {
 	return strings.Join(kept, "")
 }
 
-// isLock reports whether a file in a git dir keeps git, or us, from writing.
+// isLock reports whether a file in a git dir keeps git or githandoff from writing.
 func isLock(rel string) bool {
 	return strings.HasSuffix(rel, ".lock") && !strings.Contains("/"+rel, "/githandoff/") || rel == "packed-refs.new"
 }
@@ -136,7 +134,7 @@ func waits(t testing.TB, path string) bool {
 	return bytes.Contains(b, []byte(`"pending":`))
 }
 
-// leftovers lists the files that a crash left and no later command took away.
+// leftovers lists the files that a crash left and no later command removed.
 func leftovers(t testing.TB, repo *gittest.Repo) []string {
 	t.Helper()
 	dir := repo.Git(t, "rev-parse", "--absolute-git-dir")
@@ -160,7 +158,7 @@ func leftovers(t testing.TB, repo *gittest.Repo) []string {
 	return found
 }
 
-// audited checks that the log of a repository's handoffs is whole and undisputed.
+// audited checks that the log of a repository is complete and undisputed.
 func audited(t testing.TB, p *gittest.Repo) {
 	t.Helper()
 	r := p.Run(t, "audit")
