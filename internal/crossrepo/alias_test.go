@@ -11,7 +11,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// aliases opens a repository with some configuration: key, value, ….
+// aliases returns the aliases of a repository after it has set some configuration, given as pairs of key and
+// value.
 func aliases(t *testing.T, repo *gittest.Repo, config ...string) Aliases {
 	t.Helper()
 	for i := 0; i < len(config); i += 2 {
@@ -21,7 +22,7 @@ func aliases(t *testing.T, repo *gittest.Repo, config ...string) Aliases {
 	return Aliases{Repo: r}
 }
 
-// An alias is pinned when it is met, and is that repository from then on.
+// An alias is pinned when it is first used, and then names that repository only.
 func TestAliasIsPinned(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	as := aliases(t, repo, "remote.origin.url", "https://example.com/acme/client.git")
@@ -39,7 +40,7 @@ func TestAliasIsPinned(t *testing.T) {
 	assert.True(t, pinned)
 
 	for url, same := range map[string]bool{
-		"git@example.com:acme/client.git":         true, // another way to the same
+		"git@example.com:acme/client.git":         true, // another URL of the same repository
 		"https://example.com/acme/evil.git":       false,
 		"https://example.org/acme/client.git":     false,
 		"https://example.com:8443/acme/client":    false,
@@ -59,7 +60,7 @@ func TestAliasIsPinned(t *testing.T) {
 		assert.Contains(t, fault.As(err).Advice(), "githandoff repo add origin "+url)
 	}
 
-	// To say that it is meant.
+	// repo add confirms that the new URL is meant.
 	repo.Git(t, "config", "remote.origin.url", "https://example.org/acme/client.git")
 	_, err = aliases(t, repo).Add(t.Context(), "origin", "https://example.org/acme/client.git")
 	require.NoError(t, err)
@@ -68,7 +69,7 @@ func TestAliasIsPinned(t *testing.T) {
 	assert.Equal(t, "git+https://example.org/acme/client", got.RepoID)
 }
 
-// One place to read and to write, or none.
+// An alias names one repository. One that fetches from one repository and pushes to another is refused.
 func TestAliasWithTwoPlaces(t *testing.T) {
 	for _, tc := range []struct {
 		name, reason string
@@ -103,7 +104,7 @@ func TestAliasWithTwoPlaces(t *testing.T) {
 	}
 }
 
-// The same holds for an alias that is no remote; git rewrites its URL, too.
+// The same holds for an alias that is no remote. git rewrites its URL too.
 func TestAliasThatIsNoRemote(t *testing.T) {
 	for _, tc := range []struct {
 		name, url, id, reason string
@@ -129,7 +130,7 @@ func TestAliasThatIsNoRemote(t *testing.T) {
 	}
 }
 
-// git is asked: it goes where we think it does.
+// The URL of an alias is rewritten as git rewrites it.
 func TestInsteadOfIsRewrittenAsGitDoes(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	as := aliases(t, repo,
@@ -160,7 +161,7 @@ func TestAliasAdd(t *testing.T) {
 	for name, url := range map[string]string{
 		"twin":   "git@example.com:acme/client.git",    // one id, one URL
 		"origin": "https://example.com/acme/elsewhere", // a remote keeps its URL
-		"mirror": "origin",                             // to git the remote, and no path
+		"mirror": "origin",                             // to git this is the remote, and no path
 	} {
 		_, err := as.Add(t.Context(), name, url)
 		assert.True(t, fault.Is(err, "repo_known"), "%s: %v", name, err)
@@ -188,7 +189,8 @@ func TestAliasByID(t *testing.T) {
 	assert.True(t, fault.Is(err, "audience_mismatch"), "it is not that one any more: %v", err)
 }
 
-// A name that cannot be used, because it pushes elsewhere by now, is passed over for one that can.
+// An id can have several aliases. One that cannot be used, because its push URL leads elsewhere by now, is
+// passed over for one that can.
 func TestAliasByIDPassesOverUnusable(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	as := aliases(t, repo, "handoffrepo.hub.url", "/srv/hub.git", "remote.a.url", "/srv/hub.git",

@@ -19,8 +19,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// fill puts more refs into the log of a hub than there can be lanes, and returns what
-// removes them.
+// fill adds more refs to the log of a hub than there can be lanes. empty removes them again.
 func (v *fixture) fill(t *testing.T, tip string) (empty func()) {
 	t.Helper()
 	var create, remove strings.Builder
@@ -37,8 +36,8 @@ func (v *fixture) updateRefs(t *testing.T, lines string) {
 	v.Hub.GitIn(t, strings.NewReader(lines), "update-ref", "--stdin")
 }
 
-// lookTrips makes the looks of a resume at a hub that is asked anew, and returns the
-// connections that they took.
+// lookTrips makes the looks of a resume at a hub of which nothing is remembered. It returns the connections that
+// they took.
 func lookTrips(t *testing.T, hub *crossrepo.Hub, p lifecycle.Place, log string) []string {
 	t.Helper()
 	require.NoError(t, os.WriteFile(log, nil, 0o600))
@@ -48,8 +47,8 @@ func lookTrips(t *testing.T, hub *crossrepo.Hub, p lifecycle.Place, log string) 
 	return tripsIn(t, log)
 }
 
-// A hub whose log has more refs than there can be lanes is asked for the lanes in question
-// from then on. Nothing of the rest is brought, and the first command is none the worse.
+// A hub's log has more refs than there can be lanes. The first command still works, and later ones fetch only
+// the lanes that they need. None of the other refs is fetched.
 func TestTooManyLanes(t *testing.T) {
 	v, log := newTracedFixture(t)
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -68,7 +67,7 @@ func TestTooManyLanes(t *testing.T) {
 	assert.Zero(t, junk(refs.LocalNamespace))
 	fixer.mustClaim(t, p)
 
-	require.NoError(t, hub.RefreshAllLanes(t.Context())) // whoever wants all of it gets it
+	require.NoError(t, hub.RefreshAllLanes(t.Context())) // a look at all lanes fetches all refs
 	assert.Equal(t, handoff.MaxLanes+1, junk(hub.Mirror()))
 	assert.Zero(t, junk(hub.Namespace()), "no copy is made of what is no lane")
 	assert.Len(t, hub.StuckLanes(), 4, "a few are named, and the rest is counted")
@@ -78,7 +77,7 @@ func TestTooManyLanes(t *testing.T) {
 	resume("fetch")
 }
 
-// Copies of refs whose names no lane has are dropped.
+// Copies of refs whose names are not those of lanes are dropped.
 func TestTooManyLanesAreDropped(t *testing.T) {
 	overTransports(t, func(t *testing.T, v *fixture) {
 		source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -95,7 +94,7 @@ func TestTooManyLanesAreDropped(t *testing.T) {
 	})
 }
 
-// A lane that is larger than the log of many handoffs keeps nobody from the others.
+// A lane that is too large to fetch does not keep an agent from the other handoffs.
 func TestLogTooLarge(t *testing.T) {
 	v, log := newTracedFixture(t)
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -125,8 +124,8 @@ func TestLogTooLarge(t *testing.T) {
 	fixer.mustClaim(t, p)
 }
 
-// git before 2.38 cannot write a huge object as a loose one within the memory that it gets. In a
-// pack it can, so the other handoffs are read nevertheless.
+// git before 2.38 cannot write a huge object as a loose one within its memory limit. It can write it into a
+// pack, so the other handoffs can still be read.
 func TestHugeObjectStaysInAPack(t *testing.T) {
 	gittest.WrapGit(t, `case " $* " in
 *' fetch.unpackLimit=1 '*) ;;
@@ -141,9 +140,9 @@ esac`)
 	assert.NotEmpty(t, packs)
 }
 
-// The bound for files holds for the user's own files as well: a trace of git, or the log of a
-// command by which git reaches the hub. Both lose the rest of their text and go on, and no ref
-// of the hub is taken for too large.
+// The limit on file sizes also holds for files of the user: a trace of git, or the log of a command through
+// which git reaches the hub. Both lose the rest of their text, the commands go on, and no ref of the hub is
+// reported as too large.
 func TestTraceLargerThanTheBound(t *testing.T) {
 	for name, trace := range map[string]func(t *testing.T, fixer *agent, file string) string{
 		"a trace of git":         func(_ *testing.T, _ *agent, file string) string { return "GIT_TRACE=" + file },
@@ -175,7 +174,7 @@ func TestTraceLargerThanTheBound(t *testing.T) {
 	}
 }
 
-// A command that ends where it cannot add to its log is run once more, without a bound.
+// A command that fails because it cannot add to its log is run again without a limit.
 func TestLogLargerThanTheBound(t *testing.T) {
 	v, file := newHubFixture(t, byPath()), filepath.Join(t.TempDir(), "log")
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -202,8 +201,8 @@ func uploadPack(t *testing.T, format string, args ...any) string {
 	return fault.Arg(path)
 }
 
-// A copy of a ref below a lane, as an older githandoff made them, is no lane's memory. It
-// makes way for the lane.
+// A copy of a ref below a lane, as older versions made them, does not record the state of the lane. It is
+// removed to make room for the copy of the lane.
 func TestRefBelowALaneIsNotItsMemory(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -228,7 +227,7 @@ func TestRefBelowALaneIsNotItsMemory(t *testing.T) {
 	fixer.mustClaim(t, p)
 }
 
-// A ref of the mirror that leads to another ref does not make a hub look rewound.
+// A symbolic ref in the mirror does not make a hub look rewound.
 func TestSymbolicMirrorRefIsNotARewind(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")

@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/lifecycle"
 )
 
-// A hub that accepts a connection and never answers is waited for once in a command.
+// A hub that accepts a connection and never answers delays a command only once.
 func TestSilentHub(t *testing.T) {
 	t.Parallel()
 	v := newHubFixture(t, byPath())

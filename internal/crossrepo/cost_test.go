@@ -9,13 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Where each hub is asked anyway nothing is listed to find one, and where one is
-// not, something is.
+// If every hub is fetched anyway, Sources does not list refs to choose the hubs. If one is not fetched, it does.
 func TestHubsAreListedOnlyIfOneIsNotAsked(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	fixer := v.agent(t, "fixer")
 	alias := fixer.AliasOf(fixer.home)
-	require.NoError(t, os.MkdirAll(filepath.Join(fixer.Repo.CommonDir, "reftable"), 0o700)) // a list takes a process there
+	require.NoError(t, os.MkdirAll(filepath.Join(fixer.Repo.CommonDir, "reftable"), 0o700)) // listing refs there takes a process
 	for _, tc := range []struct {
 		pulled string
 		homes  int

@@ -38,7 +38,7 @@ func (v *fixture) emit(t *testing.T, s *agent, to string, edit ...func(*handoff.
 	return done
 }
 
-// resume takes one and reads it.
+// resume takes a handoff and reads it.
 func (s *agent) resume(t *testing.T, arg string) *take.Result {
 	t.Helper()
 	g, err := take.New(s.Workspace).Resume(t.Context(), take.Request{Arg: arg, Next: true})
@@ -51,7 +51,7 @@ func (v *fixture) take(s *agent, g *take.Result, event record.Event, data string
 	return finish.New(s.Workspace).Take(context.Background(), g.Holder, work.Step{Event: event, Nonce: g.Holder.Nonce, Data: data, Reason: data, At: v.Now()})
 }
 
-// assertErased says that an object cannot be had from a repository any more.
+// assertErased checks that a gc removes an object from a repository.
 func assertErased(t *testing.T, repo *gittest.Repo, oid string) {
 	t.Helper()
 	repo.Git(t, "reflog", "expire", "--expire=now", "--all")
@@ -60,8 +60,8 @@ func assertErased(t *testing.T, repo *gittest.Repo, oid string) {
 	assert.NotZero(t, code, "%s is still in %s", oid, repo.Dir)
 }
 
-// A handoff goes from one repository to another and back. None of the three keeps any of the
-// payload, and all of them can say how it ended.
+// A handoff goes from one repository to another and back. None of the three repositories keeps any of the
+// payload, and each can tell how the handoff ended.
 func TestFromRepositoryToRepository(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -102,8 +102,8 @@ func TestFromRepositoryToRepository(t *testing.T) {
 	assertErased(t, v.Hub, sent.Commit)
 }
 
-// Who fails it sends it back with the reason, the checkpoint, and a lineage that
-// still quotes what was erased.
+// A recipient that fails the handoff returns it with the reason, the checkpoint, and a lineage that still names
+// what was erased.
 func TestFailureComesBack(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -149,7 +149,7 @@ func (v *fixture) claimOf(t *testing.T, s *agent, id handoff.ID) *record.Record 
 	return nil
 }
 
-// With the hub down steps are kept, and taken when it is back.
+// While the hub is down steps are kept. They are taken when it is back.
 func TestStepsAreKept(t *testing.T) {
 	for _, event := range []record.Event{record.Acknowledged, record.Failed, record.Progressed, record.Released} {
 		t.Run(string(event), func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestStepsAreKept(t *testing.T) {
 	}
 }
 
-// A kept step stands on its claim: with the claim it is lost, and reported.
+// A kept step depends on its claim: if the claim is lost, the step is dropped and reported.
 func TestKeptStepIsDroppedWithItsClaim(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer, peer := v.agent(t, "investigator"), v.agent(t, "fixer"), v.agent(t, "fixer")
@@ -200,8 +200,7 @@ func TestKeptStepIsDroppedWithItsClaim(t *testing.T) {
 	assert.Equal(t, []string{"offered", "claimed", "claimed"}, v.log(t, sent.ID))
 }
 
-// A kept step is for the claim that it was kept under, not for a later one of the
-// same worktree.
+// A kept step belongs to the claim under which it was kept, and not to a later claim of the same worktree.
 func TestKeptStepIsForItsClaim(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer, peer := v.agent(t, "investigator"), v.agent(t, "fixer"), v.agent(t, "fixer")
@@ -221,8 +220,7 @@ func TestKeptStepIsForItsClaim(t *testing.T) {
 	assert.Equal(t, []string{"offered", "claimed", "claimed", "released", "claimed"}, v.log(t, sent.ID))
 }
 
-// The outbox of a copied clone still has handoffs that the original delivered, and that ended
-// long ago.
+// The outbox of a copied clone still has handoffs that the original delivered and that have ended since.
 func TestStaleOutbox(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -250,7 +248,7 @@ func TestStaleOutbox(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// Three workers, three handoffs, no id: each gets one of its own.
+// Three workers take handoffs from one inbox without ids. Each gets one of the three.
 func TestWorkersShareAnInbox(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source := v.agent(t, "investigator")
@@ -275,7 +273,7 @@ func TestWorkersShareAnInbox(t *testing.T) {
 	assert.Equal(t, fault.NotFound, fault.CodeOf(err))
 }
 
-// A claim whose content never reached the reader is shown first, and once more.
+// A claim whose content was not printed is shown first, and shown again.
 func TestUnprintedClaim(t *testing.T) {
 	for _, at := range []*fixture{newLocalFixture(t), newHubFixture(t, byPath())} {
 		source, fixer := at.agent(t, "investigator"), at.agent(t, "fixer")
@@ -283,7 +281,7 @@ func TestUnprintedClaim(t *testing.T) {
 		at.emit(t, source, "fixer")
 		g, err := take.New(fixer.Workspace).Resume(t.Context(), take.Request{})
 		require.NoError(t, err)
-		g.Abandon() // killed before it was printed
+		g.Abandon() // as if killed before it was printed
 		again := fixer.resume(t, "")
 		assert.Equal(t, g.Holder.ID, again.Holder.ID)
 		assert.Equal(t, g.Holder.Nonce, again.Holder.Nonce, "the same claim")
@@ -291,8 +289,8 @@ func TestUnprintedClaim(t *testing.T) {
 	}
 }
 
-// A resume was killed, and its push between the two refs: the lane does not know the
-// claim. The same agent takes the handoff, and the log has one claim.
+// A resume was killed, and its push stopped between the two refs, so the lane does not have the claim. The same
+// agent takes the handoff, and the log has one claim.
 func TestUnprintedClaimThatIsHalfThere(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")

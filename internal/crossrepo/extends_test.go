@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// A lane with a hole in it was not rewritten.
+// A lane with a missing commit is not reported as rewritten.
 func TestExtends(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	first := repo.Commit(t, "a", "a", "first")
@@ -54,7 +54,7 @@ func TestExtends(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(repo.Dir, ".git", "objects", middle[:2], middle[2:])))
 	_, err = h.extends(t.Context(), last, first)
 	assert.True(t, fault.Is(err, fault.MissingObject), "%v", err)
-	for _, tip := range []string{first, other, blob} { // older, or of another log: the hole is not before them
+	for _, tip := range []string{first, other, blob} { // these answers do not need the missing commit
 		got, err := h.extends(t.Context(), tip, last)
 		require.NoError(t, err, tip)
 		assert.False(t, got, tip)

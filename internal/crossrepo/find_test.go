@@ -13,8 +13,8 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// A clone that never saw a handoff finds it at the hub if it may ask. While the hub is down its
-// copy is enough, unless the caller needs the current state.
+// A clone that never saw a handoff finds it at the hub if the caller lets it ask. While the hub is down the
+// clone's copy is enough, unless the caller needs the current state.
 func TestFindAsksTheHub(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -51,14 +51,14 @@ func TestFindAsksTheHub(t *testing.T) {
 	assert.Len(t, warned, 1)
 }
 
-// Characters at the end that two handoffs share name neither of them.
+// An abbreviation that fits two handoffs is ambiguous.
 func TestFindIsAmbiguous(t *testing.T) {
 	v := newLocalFixture(t)
 	source := v.agent(t, "investigator")
 	v.agent(t, "fixer")
 	first := v.offer(t, source, "fixer")
 	env := v.Envelope(t, "investigator", "fixer")
-	const end = 6 // characters, the fewest that are taken
+	const end = 6 // the shortest abbreviation
 	last := string(first.ID[len(first.ID)-end:])
 	env.ID = handoff.ID("ho_01kahcp3g00000000000" + last)
 	second, err := source.Engine.Author.Prepare(t.Context(), source.home, env, "")

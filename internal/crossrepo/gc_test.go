@@ -16,12 +16,12 @@ import (
 	"githandoff/internal/refs"
 )
 
-// A gc that begins during a fetch takes no object of a copy: neither when it unlinks after
-// the refs have moved, nor when it has begun to before.
+// A gc that begins during a fetch removes no object of a copy, whether it unlinks after the refs have moved or
+// has begun to before.
 func TestGCBeginsDuringAFetch(t *testing.T) {
 	for name, unlinks := range map[string]bool{"unlinks later": false, "has begun to unlink": true} {
 		t.Run(name, func(t *testing.T) {
-			packs := filepath.Join(t.TempDir(), "unlinked") // beside git pack-objects
+			packs := filepath.Join(t.TempDir(), "unlinked") // the file that git pack-objects unlinks first
 			if unlinks {
 				unlinkBefore(t, "pack-objects", packs)
 			}
@@ -32,8 +32,8 @@ func TestGCBeginsDuringAFetch(t *testing.T) {
 			loose := func(oid string) string { return filepath.Join(fixer.git.Dir, ".git/objects", oid[:2], oid[2:]) }
 			pid := filepath.Join(fixer.git.Dir, ".git/gc.pid")
 
-			// The gc begins after the fetch has looked for one. Where it has begun to unlink,
-			// the tree is gone before its objects are packed.
+			// The gc begins after the fetch has checked for a running gc. If the gc has begun to unlink, the
+			// tree is gone before its objects are packed.
 			begin := fmt.Sprintf("test -e '%[1]s' || echo '%[2]d localhost' >'%[1]s'", pid, os.Getpid())
 			fixer.git.Git(t, "config", "remote.origin.uploadpack", uploadPack(t, "%s", begin))
 			require.NoError(t, os.WriteFile(packs, []byte(loose(payload[1])), 0o600))
@@ -50,7 +50,7 @@ func TestGCBeginsDuringAFetch(t *testing.T) {
 	}
 }
 
-// Neither does one that begins during a fetch, and ends before the fetch does. Notes may come along.
+// A gc that begins and ends during a fetch removes no object of a copy either. The fetch may bring notes too.
 func TestGCWithinAFetch(t *testing.T) {
 	for name, c := range map[string]struct{ notes, lost bool }{
 		"without notes":                  {},
@@ -72,8 +72,8 @@ func gcWithinAFetch(t *testing.T, notes, lost bool) {
 		source.git.Git(t, "push", "--quiet", "origin", commit+":"+refs.NotesRef)
 		tree = v.Hub.Git(t, "rev-parse", commit+"^{tree}")
 	}
-	// The gc chooses its objects before the first ref moves. It takes them after git has looked
-	// whether all of them are here, and while git waits for the lock of the second ref.
+	// The gc chooses its objects before the first ref moves. It removes them after git has checked that all
+	// objects are here, while git waits for the lock of the second ref.
 	lock := filepath.Join(fixer.git.Dir, ".git", hub.Mirror().Lane(p.ID)+".lock")
 	require.NoError(t, os.MkdirAll(filepath.Dir(lock), 0o700))
 	require.NoError(t, os.WriteFile(lock, nil, 0o600))
@@ -95,8 +95,8 @@ func gcWithinAFetch(t *testing.T, notes, lost bool) {
 	assert.Empty(t, fixer.git.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
 }
 
-// A killed step leaves the objects which it pushed, and no ref. A fetch does not bring them again,
-// and a gc which has begun before removes them.
+// A killed step leaves the objects that it pushed, and no ref to them. A fetch does not bring them again, and a
+// gc that began before removes them. The copies stay complete.
 func TestGCBesideAFetchOfWhatIsHere(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -115,8 +115,7 @@ func TestGCBesideAFetchOfWhatIsHere(t *testing.T) {
 	assert.Empty(t, fixer.git.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
 }
 
-// unlinkBefore makes each git of this test with a certain command unlink the file that another
-// one names first.
+// unlinkBefore makes each git of this test that runs a command first unlink the file whose name is in list.
 func unlinkBefore(t *testing.T, command, list string) {
 	t.Helper()
 	gittest.WrapGit(t, fmt.Sprintf(`case " $* " in *' %s '*) rm -f "$(cat '%s')" ;; esac`, command, list))

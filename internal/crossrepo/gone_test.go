@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A ref that goes between the list of a hub and the request for its object makes the hub
-// refuse the fetch. The next list is right.
+// A ref is deleted between a hub's list of refs and the request for its object, and the hub refuses the fetch.
+// The next list is right.
 func TestObjectThatWentMeanwhile(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")

@@ -12,7 +12,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// A guard's refusal is told from the output of other hooks, and has one line at most.
+// A guard's refusal is told apart from the output of other hooks, and is at most one line.
 func TestGuardRefusal(t *testing.T) {
 	h := NewHub(&Alias{Name: "origin"}, &refs.Repo{}, nil)
 	for stderr, want := range map[string]*fault.Error{
@@ -54,7 +54,7 @@ func TestGuardRefusal(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"refs/handoffs/log/00: invalid_path: this hub keeps handoffs below refs/heads/handoffs": "repo add origin  --prefix refs/heads/handoffs",
-		"refs/handoffs/log/00: invalid_path: this hub keeps handoffs below refs/tags/x":         "sync origin", // no prefix
+		"refs/handoffs/log/00: invalid_path: this hub keeps handoffs below refs/tags/x":         "sync origin", // no valid prefix
 		"refs/handoffs/log/00: lost: this hub keeps handoffs below refs/heads/handoffs":         "sync origin",
 	} {
 		got := h.guardRefusal(&gitexec.Error{Program: "git push", Code: 1, Stderr: "remote: githandoff: " + text})

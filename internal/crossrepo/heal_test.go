@@ -17,8 +17,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// A clone whose copies lead nowhere, since a gc took what a fetch had just
-// brought, gets them again from the hub.
+// A gc removed what a fetch had just brought, so the copies of a clone lead to missing objects. The clone
+// fetches them again from the hub.
 func TestFetchIntoBrokenCopies(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -42,7 +42,7 @@ func TestFetchIntoBrokenCopies(t *testing.T) {
 	fixer.mustClaim(t, p)
 }
 
-// The copy of the notes is made anew, and a damaged file does not stand in the way.
+// The copy of the notes is made anew, and a damaged file does not prevent that.
 func TestFetchIntoABrokenCopyOfNotes(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -63,7 +63,7 @@ func TestFetchIntoABrokenCopyOfNotes(t *testing.T) {
 
 func (*takingChecker) Unsigned(context.Context, string, string) (bool, error) { return false, nil }
 
-// So does one that finds out when it reads the fetched objects.
+// A resume that meets a missing object when it reads the fetched objects fetches it again.
 func TestResumeFromBrokenCopies(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -79,8 +79,8 @@ func TestResumeFromBrokenCopies(t *testing.T) {
 	fixer.mustClaim(t, p)
 }
 
-// takingChecker lets each lane move, and removes the object of the first one it is asked about, as a
-// gc does that began before the fetch.
+// takingChecker permits each lane to move, and removes the tip of the first one, as a gc does that began before
+// the fetch.
 type takingChecker struct {
 	objects string
 	asked   int
@@ -97,7 +97,7 @@ func (*takingChecker) Cut(context.Context, string, string) (string, bool, error)
 	return "", false, nil
 }
 
-// So does one that finds out when it moves the copy of a lane.
+// A refresh that meets a missing object when it moves the copy of a lane fetches it again.
 func TestLearnWhatAGCTook(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -109,8 +109,8 @@ func TestLearnWhatAGCTook(t *testing.T) {
 	assert.Equal(t, "commit", fixer.git.Git(t, "cat-file", "-t", hub.Namespace().Lane(p.ID)))
 }
 
-// That the objects are gone does not make a clone forget how far a lane was: a
-// hub that has another history now is refused.
+// A clone still knows how far a lane was when the objects are gone: a hub that now has another history is
+// refused.
 func TestBrokenCopiesAreStillAMemory(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -126,13 +126,13 @@ func TestBrokenCopiesAreStillAMemory(t *testing.T) {
 	v.restore(t, empty)
 	v.Hub.Git(t, "update-ref", refs.LocalNamespace.Lane(p.ID), strings.TrimSpace(
 		v.Hub.Git(t, "commit-tree", "-m", "another history", strings.TrimSpace(v.Hub.Git(t, "write-tree")))))
-	for range 2 { // it is not forgotten after one refusal
+	for range 2 { // the clone still knows it after one refusal
 		hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
 		err = hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
 		assert.True(t, fault.Is(err, "rollback"), err)
 	}
 
-	// Nor does the hub get rid of it without the lane.
+	// A hub without the lane is refused as well.
 	v.restore(t, empty)
 	hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
 	err = hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
@@ -141,14 +141,14 @@ func TestBrokenCopiesAreStillAMemory(t *testing.T) {
 	require.Error(t, hub.CatchUp(t.Context()))
 	assert.Empty(t, v.Hub.Git(t, "for-each-ref", string(refs.LocalNamespace)))
 
-	// No step is taken at such a hub without a look either.
+	// A step that would be taken without a look at such a hub fails.
 	v.restore(t, whole)
 	v.Hub.Git(t, "update-ref", refs.LocalNamespace.Lane(p.ID), strings.TrimSpace(
 		v.Hub.Git(t, "commit-tree", "-m", "another history", strings.TrimSpace(v.Hub.Git(t, "write-tree")))))
 	_, _, err = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).tryClaim(t.Context(), p)
 	assert.True(t, fault.Is(err, fault.MissingObject), err)
 
-	// A hub that has the log again is believed again.
+	// Once the hub has the log again, it is accepted again.
 	v.restore(t, whole)
 	hub = v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))

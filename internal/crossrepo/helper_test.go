@@ -23,23 +23,22 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// fixture is one home, and the agents that work there: in clones of their own if the home is
-// a hub.
+// fixture is one home and the agents that work there. If the home is a hub, each agent has a clone of its own.
 type fixture struct {
 	*enginetest.Fixture
-	prefix string // of the refs at the hub, if that is not the usual one
+	prefix string // of the refs at the hub; "" for the usual one
 }
 
-// agent is one agent at work in one repository.
+// agent is an agent that works in one repository.
 type agent struct {
 	*workspace.Workspace
 	name string
 	home lifecycle.Home
 	git  *gittest.Repo
-	held map[string]bool // nonces it recorded
+	held map[string]bool // nonces of the claims that the agent recorded
 }
 
-// newLocalFixture returns one repository in which everybody works.
+// newLocalFixture returns a repository in which all agents work.
 func newLocalFixture(t testing.TB) *fixture {
 	t.Helper()
 	return &fixture{Fixture: enginetest.NewLocal(t)}
@@ -53,7 +52,7 @@ func newHubFixture(t testing.TB, tr gittest.Transport) *fixture {
 	return f
 }
 
-// newBranchFixture returns a hub that takes nothing but branches.
+// newBranchFixture returns a hub that accepts only branches.
 func newBranchFixture(t testing.TB) *fixture {
 	t.Helper()
 	f := newHubFixture(t, byPath())
@@ -76,8 +75,7 @@ func overTransports(t *testing.T, test func(t *testing.T, v *fixture)) {
 	}
 }
 
-// agent makes an agent, or a person, with a key that everybody trusts. Its roles are those
-// of a sender and a recipient unless others are given.
+// agent makes an agent, or a person, whose key all others trust. Without roles it is a sender and a recipient.
 func (v *fixture) agent(t testing.TB, name string, roles ...string) *agent {
 	t.Helper()
 	if roles == nil {
@@ -88,7 +86,7 @@ func (v *fixture) agent(t testing.TB, name string, roles ...string) *agent {
 	return s
 }
 
-// clone returns another place of work with a key that is there already.
+// clone makes another place of work for a key that exists already.
 func (v *fixture) clone(t testing.TB, name string, key sign.Signer) *agent {
 	t.Helper()
 	git := v.Hub
@@ -102,7 +100,7 @@ func (v *fixture) clone(t testing.TB, name string, key sign.Signer) *agent {
 	return v.open(t, name, key, git)
 }
 
-// open lets an agent work in a clone that is there.
+// open returns an agent that works in an existing clone.
 func (v *fixture) open(t testing.TB, name string, key sign.Signer, git *gittest.Repo) *agent {
 	t.Helper()
 	repo := enginetest.Open(t, &gittest.Repo{Dir: git.Dir, Env: v.Env})
@@ -139,7 +137,7 @@ func (v *fixture) prepare(t testing.TB, s *agent, to string) *lifecycle.Payload 
 	return p
 }
 
-// offer makes an open handoff.
+// offer delivers a handoff of s for to, and returns its place.
 func (v *fixture) offer(t testing.TB, s *agent, to string) lifecycle.Place {
 	t.Helper()
 	p := v.prepare(t, s, to)
@@ -149,7 +147,7 @@ func (v *fixture) offer(t testing.TB, s *agent, to string) lifecycle.Place {
 	return lifecycle.Place{Agent: p.Agent, ID: p.Record.ID}
 }
 
-// tryClaim remembers the claim before it leaves, as a workspace does.
+// tryClaim claims a handoff. It records the claim before it is sent, as a workspace does.
 func (s *agent) tryClaim(ctx context.Context, p lifecycle.Place) (*lifecycle.Verified, lifecycle.ClaimProof, error) {
 	h := lifecycle.ClaimProof{Place: p}
 	v, err := s.Engine.Claim(ctx, s.home, lifecycle.ClaimRequest{
@@ -169,7 +167,7 @@ func (s *agent) mustClaim(t testing.TB, p lifecycle.Place) lifecycle.ClaimProof 
 	return h
 }
 
-// look reads the state at the home, freshly.
+// look refreshes and reads the state at the home.
 func (s *agent) look(t testing.TB, p lifecycle.Place) *lifecycle.State {
 	t.Helper()
 	require.NoError(t, s.home.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
@@ -178,13 +176,13 @@ func (s *agent) look(t testing.TB, p lifecycle.Place) *lifecycle.State {
 	return state
 }
 
-// inbox returns the inbox ref of a handoff at the home itself; "" if it is not there.
+// inbox returns the commit of a handoff's inbox ref at the home itself; "" if there is no such ref.
 func (v *fixture) inbox(t testing.TB, p lifecycle.Place) string {
 	t.Helper()
 	return v.Hub.Git(t, "for-each-ref", "--format=%(objectname)", v.namespace().Inbox(p.Agent, p.ID))
 }
 
-// namespace returns where the home has its refs.
+// namespace returns the namespace of the refs at the home.
 func (v *fixture) namespace() refs.Namespace {
 	if v.prefix == "" {
 		return refs.LocalNamespace
@@ -192,7 +190,7 @@ func (v *fixture) namespace() refs.Namespace {
 	return refs.Namespace(v.prefix + "/")
 }
 
-// log has the events of a handoff's lane at the home itself, oldest first.
+// log returns the events of a handoff in its lane at the home itself, oldest first.
 func (v *fixture) log(t testing.TB, id handoff.ID) []string {
 	t.Helper()
 	lane := v.namespace().Lane(id)
@@ -208,7 +206,7 @@ func (v *fixture) log(t testing.TB, id handoff.ID) []string {
 	return events
 }
 
-// splitLines takes "name oid" lines apart.
+// splitLines splits lines of a name and an object id.
 func splitLines(s string) [][2]string {
 	var list [][2]string
 	for line := range strings.Lines(s) {

@@ -20,9 +20,8 @@ import (
 	"githandoff/internal/sign"
 )
 
-// The same contract holds for this repository as a home and for a hub behind every transport.
-// Checks that do not depend on the transport run for two of them: each question to a hub by ssh
-// costs a fifth of a second.
+// This repository as a home and a hub over each transport fulfil the same contract. Checks that do not depend on
+// the transport run for two of them only: each request to a hub over ssh takes a fifth of a second.
 func TestHome(t *testing.T) {
 	t.Run("local", func(t *testing.T) {
 		t.Parallel()
@@ -34,7 +33,7 @@ func TestHome(t *testing.T) {
 	})
 	transports := gittest.Transports()
 	if testing.Short() {
-		transports = transports[:1] // all of them run the same code here and another git at the hub
+		transports = transports[:1] // the transports run the same code here, and differ only in git's own
 	}
 	for _, tr := range transports {
 		t.Run("hub by "+tr.Name, func(t *testing.T) {
@@ -44,7 +43,7 @@ func TestHome(t *testing.T) {
 	}
 }
 
-// cast is who takes part in the contract.
+// cast is the fixture of the contract with its agents.
 type cast struct {
 	*fixture
 	source, fixer, peer, root *agent
@@ -57,7 +56,7 @@ func contract(t *testing.T, v *fixture, everything bool) {
 	for _, tc := range []struct {
 		name string
 		run  func(*testing.T, *cast)
-		wire bool // it depends on the work of the transport, not only on the refs that are read
+		wire bool // whether the check depends on the transport, and not only on the refs that are read
 	}{
 		{"a whole life", wholeLife, true},
 		{"release and claim again", releaseAndClaimAgain, false},
@@ -126,7 +125,7 @@ func releaseAndClaimAgain(t *testing.T, c *cast) {
 	assert.Equal(t, []string{"offered", "claimed", "released", "claimed", "released"}, c.log(t, p.ID))
 }
 
-// The return handoff is there the moment its parent is over: one transaction.
+// One transaction ends the handoff and offers the return handoff.
 func failSendsItBack(t *testing.T, c *cast) {
 	p := c.offer(t, c.source, "fixer")
 	h := c.fixer.mustClaim(t, p)
@@ -202,8 +201,8 @@ func onlyTheHolder(t *testing.T, c *cast) {
 	assert.Equal(t, before, c.log(t, p.ID))
 }
 
-// Late, repeated and stale writers: a clone that still has it in its outbox, one
-// that knows no lane, a second payload under the same id.
+// An ended handoff stays ended: a clone that still has it in its outbox, a clone that knows no lane, and a
+// second payload under the same id change nothing.
 func endedStaysEnded(t *testing.T, c *cast) {
 	p := c.prepare(t, c.source, "fixer")
 	at := lifecycle.Place{Agent: "fixer", ID: p.Record.ID}
@@ -232,8 +231,8 @@ func endedStaysEnded(t *testing.T, c *cast) {
 	assert.Equal(t, before, c.log(t, at.ID))
 }
 
-// Somebody with a key that the others do not trust claims. Nobody believes it, and nobody goes
-// on, until a person with a root key ends the handoff.
+// An agent whose key the others do not trust claims a handoff. The claim does not count, and no other agent can
+// go on until a person with a root key ends the handoff.
 func wrongKey(t *testing.T, c *cast) {
 	mallory := c.clone(t, "fixer", enginetest.NewKey(t))
 	believes, err := enginetest.NewTrust(append(slices.Clip(c.Trusted), sign.TrustEntry{
@@ -241,7 +240,7 @@ func wrongKey(t *testing.T, c *cast) {
 		Agents: []string{"fixer"}, Roles: []string{sign.RoleRecipient},
 	})...)
 	require.NoError(t, err)
-	mallory.Engine.Keys.Trust = believes // in herself; others were not asked
+	mallory.Engine.Keys.Trust = believes // she trusts herself, and the others do not
 
 	p := c.offer(t, c.source, "fixer")
 	h := mallory.mustClaim(t, p)
@@ -273,7 +272,7 @@ func takeOver(t *testing.T, c *cast) {
 	assert.Equal(t, []string{"offered", "claimed", "claimed", "acknowledged"}, c.log(t, p.ID))
 }
 
-// A home applies all of a transaction or nothing, and says which refs moved.
+// A home applies a whole transaction or nothing, and reports which refs moved.
 func staleTransactions(t *testing.T, c *cast) {
 	p := c.offer(t, c.source, "fixer")
 	s := c.fixer.look(t, p)
@@ -298,8 +297,8 @@ func staleTransactions(t *testing.T, c *cast) {
 		assert.Empty(t, c.Hub.Git(t, "for-each-ref", refs.LocalNamespace.Inbox("nobody-yet", "")), tc.name)
 	}
 
-	// Somebody who knows of nothing offers the same once more. To git the inbox is
-	// up to date, whatever its lease says; the lane is not.
+	// A clone that knows of no other offer offers the handoff again. To git the inbox ref is up to date,
+	// whatever its lease says; the lane is not.
 	late := c.clone(t, "investigator", c.source.Engine.Author.Signer)
 	err := late.home.Apply(t.Context(), refs.Transaction{
 		Edits:   []refs.Edit{{Ref: inbox, New: s.Payload}, {Ref: lane, New: s.Payload}},
@@ -322,7 +321,8 @@ func (c *cast) objects(t *testing.T, payload string) []*refs.Object {
 	return list
 }
 
-// One of several racers wins, also among those with one key, and the others are told who.
+// One of several agents that race for a handoff wins, also among agents with the same key. The others learn who
+// won.
 func racers(t *testing.T, c *cast) {
 	agents := []*agent{c.fixer, c.peer, c.clone(t, "fixer", c.fixer.Engine.Author.Signer)}
 	for round := range 2 {

@@ -20,7 +20,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// hook gives the hub a hook, or takes it away.
+// hook installs a hook at the hub, or removes it if the script is empty.
 func (v *fixture) hook(t testing.TB, name, script string) {
 	t.Helper()
 	path := filepath.Join(v.Hub.Dir, "hooks", name)
@@ -32,8 +32,8 @@ func (v *fixture) hook(t testing.TB, name, script string) {
 	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755))
 }
 
-// loseAnswers lets the hub die after it has moved the refs of the next push and
-// before it says so; the function that it returns tells whether it has.
+// loseAnswers makes the hub die after it has moved the refs of the next push and before it answers. armed
+// reports whether that is still to come.
 func (v *fixture) loseAnswers(t *testing.T) (armed func() bool) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "armed")
@@ -46,8 +46,7 @@ func (v *fixture) loseAnswers(t *testing.T) (armed func() bool) {
 	}
 }
 
-// After a lost answer the hub is read again: what is there is a success, and is
-// there once.
+// After a lost answer the hub is read again. If it has the step, the step succeeded, and it is there once.
 func TestHubLosesItsAnswer(t *testing.T) {
 	overTransports(t, func(t *testing.T, v *fixture) {
 		source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -77,8 +76,8 @@ func TestHubLosesItsAnswer(t *testing.T) {
 	})
 }
 
-// A clone read the inbox, then a push of its own that nobody waited for landed,
-// then it read the lane: the handoff looks lost, and is not offered twice.
+// A clone read the inbox, then an earlier push of its own reached the hub, then the clone read the lane. The
+// handoff looks lost, but is not offered twice.
 func TestOfferThatLandedBetweenTwoFetches(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source := v.agent(t, "investigator")
@@ -93,7 +92,7 @@ func TestOfferThatLandedBetweenTwoFetches(t *testing.T) {
 	assert.Equal(t, []string{"offered"}, v.log(t, p.Record.ID))
 }
 
-// A hub that cannot take a step is told from one that refuses it, and the step is kept.
+// A hub that cannot take a step is told apart from one that refuses it. The step is kept.
 func TestHubRefuses(t *testing.T) {
 	for _, tc := range []struct {
 		name, reason string
@@ -161,7 +160,7 @@ func TestHubRefuses(t *testing.T) {
 	}
 }
 
-// The output of a hub's hook is shown, and escaped.
+// The output of a hook at the hub is printed with its control characters escaped.
 func TestHubRefusalIsEscaped(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source := v.agent(t, "investigator")
@@ -183,7 +182,7 @@ func TestHubReadOnly(t *testing.T) {
 	assert.Empty(t, v.Hub.Git(t, "for-each-ref", "refs/handoffs"))
 }
 
-// Two agents of one clone fetch and push at once: the copies never go back.
+// Two agents of one clone fetch and push at once. The copies never move back.
 func TestHubCopiesOnlyGrow(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")

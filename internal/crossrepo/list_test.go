@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// A list of names replaces a fetch only where this clone has the very objects, and the lane is checked
-// as after a fetch.
+// A list of a hub's refs replaces a fetch only if this clone has exactly these objects. The lane is checked as
+// after a fetch.
 func TestListShows(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -42,7 +42,7 @@ func TestListShows(t *testing.T) {
 	assert.True(t, shows())
 	assert.Equal(t, offered, fixer.tip(t, lane), "it was checked")
 
-	// A mirror that says something else than the hub, whatever stands there.
+	// The mirror differs from the hub. Then the list is enough only if the copy of the lane agrees with the hub.
 	tree := fixer.git.Git(t, "rev-parse", offered+"^{tree}")
 	other := fixer.git.Git(t, "commit-tree", "-m", "other", tree)
 	fixer.git.Git(t, "update-ref", mirror, other)
@@ -52,7 +52,7 @@ func TestListShows(t *testing.T) {
 	assert.True(t, shows(), "the copy is where the hub is")
 	assert.Equal(t, offered, fixer.tip(t, mirror), "the mirror follows")
 
-	// A merge that nobody signed, at the hub as well.
+	// The hub and the mirror have a merge that no trusted key signed.
 	merge := fixer.git.Git(t, "commit-tree", "-m", "merge", "-p", offered, "-p", other, tree)
 	fixer.git.Git(t, "push", "-q", v.Hub.Dir, merge+":"+hub.RemoteName(lane))
 	fixer.git.Git(t, "update-ref", mirror, merge)

@@ -21,7 +21,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// damaged makes a clone whose copies of a hub have many objects, in files of their own.
+// damaged returns a clone whose copies of a hub have many objects, each in a file of its own.
 func damaged(t *testing.T) (v *fixture, fixer *agent, hub *crossrepo.Hub, held lifecycle.ClaimProof) {
 	t.Helper()
 	v = newHubFixture(t, byPath())
@@ -37,15 +37,15 @@ func damaged(t *testing.T) (v *fixture, fixer *agent, hub *crossrepo.Hub, held l
 	return v, fixer, hub, held
 }
 
-// recorded lists the objects of a clone's copies.
+// recorded lists the objects of a clone's copies and mirror.
 func recorded(t *testing.T, hub *crossrepo.Hub, clone *gittest.Repo) []string {
 	t.Helper()
 	tips := strings.Fields(clone.Git(t, "for-each-ref", "--format=%(objectname)", string(hub.Namespace()), string(hub.Mirror())))
 	return strings.Fields(clone.Git(t, append([]string{"rev-list", "--objects", "--no-object-names"}, tips...)...))
 }
 
-// damage empties the files of objects, or removes them. It makes the refs old: nobody waits for what
-// led to them long ago.
+// damage truncates or removes the files of objects. It also makes the refs old, for a young ref may lead to
+// objects that are still being written.
 func damage(t *testing.T, clone *gittest.Repo, empty bool, oids ...string) {
 	t.Helper()
 	old := time.Now().Add(-time.Hour)
@@ -65,7 +65,7 @@ func damage(t *testing.T, clone *gittest.Repo, empty bool, oids ...string) {
 	}
 }
 
-// loosen takes the objects of a clone out of its packs, into files of their own.
+// loosen unpacks the objects of a clone into files of their own.
 func loosen(t *testing.T, clone *gittest.Repo) {
 	t.Helper()
 	dir := filepath.Join(clone.Dir, ".git/objects/pack")
@@ -82,8 +82,8 @@ func loosen(t *testing.T, clone *gittest.Repo) {
 	}
 }
 
-// What a power cut did to the copies of a hub, to all of their objects or to each one of them, is
-// mended, and the memory of the lanes stays.
+// A power cut damaged the objects of a hub's copies, all of them or one. Mend fetches them again, and the copies
+// of the lanes keep their values.
 func TestMend(t *testing.T) {
 	v, fixer, hub, held := damaged(t)
 	copies := fixer.git.Git(t, "for-each-ref")
@@ -111,8 +111,8 @@ func TestMend(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A clone whose hub is away keeps its refs as they are. If the hub lacks what this clone has seen, it keeps
-// the memory of the lanes.
+// While the hub is away a clone keeps its refs as they are. If the hub has lost what this clone has seen, the
+// clone keeps the copies of the lanes.
 func TestMendWithoutTheHub(t *testing.T) {
 	v, fixer, hub, held := damaged(t)
 	copies := fixer.git.Git(t, "for-each-ref")
@@ -139,7 +139,7 @@ func TestMendWithoutTheHub(t *testing.T) {
 	assert.Equal(t, copies, fixer.git.Git(t, "for-each-ref"))
 }
 
-// A step brings what its copies lack again.
+// A step fetches the objects that the copies lack.
 func TestStepInADamagedClone(t *testing.T) {
 	v, fixer, _, held := damaged(t)
 	lane := refs.LocalNamespace.Lane(held.Place.ID)
@@ -155,7 +155,7 @@ func TestStepInADamagedClone(t *testing.T) {
 	}
 }
 
-// So does a claim, of which the payload is read, over each transport.
+// A claim, which reads the payload, fetches the objects that the copies lack over each transport.
 func TestClaimInADamagedClone(t *testing.T) {
 	for n, tr := range gittest.Transports() {
 		t.Run(tr.Name, func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestClaimInADamagedClone(t *testing.T) {
 	}
 }
 
-// A damaged object of a hub is not one of this clone.
+// A damaged object at a hub is not reported as one of this clone.
 func TestLookAtADamagedHub(t *testing.T) {
 	overTransports(t, func(t *testing.T, v *fixture) {
 		source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -187,7 +187,7 @@ func TestLookAtADamagedHub(t *testing.T) {
 	})
 }
 
-// A hub that lost an object of a snapshot is damaged, and sent nothing that git would not take.
+// A hub that lost an object of a snapshot is reported as damaged, and not as one that sent invalid objects.
 func TestSnapshotOfADamagedHub(t *testing.T) {
 	overTransports(t, func(t *testing.T, v *fixture) {
 		source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -205,7 +205,7 @@ func TestSnapshotOfADamagedHub(t *testing.T) {
 	})
 }
 
-// A hub that lost an object takes no push. The hint names that, and no settings.
+// A hub that lost an object takes no push. The hint names the damage, and not the hub's settings.
 func TestPushToADamagedHub(t *testing.T) {
 	overTransports(t, func(t *testing.T, v *fixture) {
 		source := v.agent(t, "investigator")
@@ -219,7 +219,7 @@ func TestPushToADamagedHub(t *testing.T) {
 	})
 }
 
-// A step names what is lost at the hub as well, and what may mend it.
+// A step reports an object that the hub has lost as well, with the command that may repair the clone.
 func TestStepWithoutAnObject(t *testing.T) {
 	v, fixer, _, held := damaged(t)
 	lost := v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Inbox("fixer", held.Place.ID)+"~2")
@@ -236,8 +236,8 @@ func TestStepWithoutAnObject(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A command that was killed after its fetch left a mirror whose objects a gc beside it may take. The
-// next look fetches them again.
+// A command was killed after its fetch and left a mirror, and a gc removed objects of the mirror. The next look
+// fetches them again.
 func TestLookMendsALane(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -266,7 +266,7 @@ func TestLookMendsALane(t *testing.T) {
 			assert.Equal(t, v.Hub.Git(t, "rev-parse", lane), source.git.Git(t, "rev-parse", hub.Namespace().Lane(p.ID)))
 			source.git.Git(t, "fsck", "--strict")
 		}
-		for _, lost := range []string{"~0", "~1", "~3"} { // the memory leads to the last one
+		for _, lost := range []string{"~0", "~1", "~3"} { // the copy of the lane is at ~3
 			for range 3 {
 				_, err := fixer.Engine.Renew(t.Context(), fixer.home, held, lifecycle.Renewal{})
 				require.NoError(t, err)
@@ -280,7 +280,8 @@ func TestLookMendsALane(t *testing.T) {
 	}
 }
 
-// git takes a lane for complete where a commit-graph, or another ref, has what is lost here.
+// git considers a lane complete if a commit-graph has the lost commit, or another ref leads to it. Mend fetches
+// the commit nevertheless.
 func TestMendsWhatGitTakesForComplete(t *testing.T) {
 	v, fixer, hub, held := damaged(t)
 	copies := fixer.git.Git(t, "for-each-ref")
@@ -301,7 +302,7 @@ func TestMendsWhatGitTakesForComplete(t *testing.T) {
 	assert.Equal(t, copies, fixer.git.Git(t, "for-each-ref"))
 }
 
-// An interrupt leaves the copies where they were.
+// An interrupt leaves the copies unchanged.
 func TestMendInterrupted(t *testing.T) {
 	v, fixer, hub, held := damaged(t)
 	copies := fixer.git.Git(t, "for-each-ref")
@@ -322,7 +323,7 @@ func TestMendInterrupted(t *testing.T) {
 	assert.Equal(t, copies, fixer.git.Git(t, "for-each-ref"))
 }
 
-// If the hub has the lost commits no more, the clone still knows how far the lane was.
+// If the hub no longer has the lost commits either, the clone still knows how far the lane was.
 func TestLookAtALaneLostAtTheHub(t *testing.T) {
 	v, fixer, hub, held := damaged(t)
 	lane := refs.LocalNamespace.Lane(held.Place.ID)
@@ -339,8 +340,8 @@ func TestLookAtALaneLostAtTheHub(t *testing.T) {
 	assert.True(t, fault.Is(err, fault.Rollback), err)
 }
 
-// A file that is whole stays, even if a pack claims to have its object: the pack may be damaged, and the
-// file be what somebody restored from a copy of the repository.
+// Mend keeps an intact file, even if a pack claims to have its object: the pack may be damaged, and the file may
+// have been restored from a backup.
 func TestMendLeavesWholeFiles(t *testing.T) {
 	v, fixer, hub, held := damaged(t)
 	damage(t, fixer.git, false, v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(held.Place.ID)+"~2"))
@@ -362,7 +363,7 @@ func TestMendLeavesWholeFiles(t *testing.T) {
 	assert.Contains(t, fixer.git.Git(t, "cat-file", "blob", blob), "not pushed")
 }
 
-// The new repository reads the configuration that this one reads, and is of this one's format.
+// Mend's temporary repository reads the same configuration as this one, and has the same format.
 func TestMendReadsTheSameConfiguration(t *testing.T) {
 	v, fixer, hub, held := damaged(t)
 	base, name := filepath.Split(v.Hub.Dir)
@@ -385,7 +386,7 @@ func TestMendReadsTheSameConfiguration(t *testing.T) {
 	}
 }
 
-// Nothing is brought to which no ref leads: a fetch would take it for present, while a gc removes it.
+// Mend brings no object that no ref leads to: a later fetch would consider it present, but a gc would remove it.
 func TestMendBringsNoMore(t *testing.T) {
 	v, fixer, hub, held := damaged(t)
 	lost := v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(held.Place.ID)+"~2")
@@ -400,7 +401,7 @@ func TestMendBringsNoMore(t *testing.T) {
 	assert.Empty(t, fixer.git.Git(t, "fsck", "--unreachable", "--no-progress"))
 }
 
-// A gc that has chosen its objects removes none of those which are brought beside it.
+// A gc that has already chosen its objects removes none of those that Mend brings meanwhile.
 func TestMendBesideGC(t *testing.T) {
 	v, fixer, hub, held := damaged(t)
 	lost := v.Hub.Git(t, "rev-parse", refs.LocalNamespace.Lane(held.Place.ID)+"~2")
@@ -412,8 +413,8 @@ func TestMendBesideGC(t *testing.T) {
 	fixer.git.Git(t, "fsck", "--strict")
 }
 
-// A hub that has lost an object itself sends nothing to a fetch that asks for it. What it has of other
-// handoffs is brought.
+// A hub that has lost an object sends nothing to a fetch that asks for it. Mend still brings the objects of
+// other handoffs.
 func TestMendAroundWhatTheHubLost(t *testing.T) {
 	v, fixer, hub, held := damaged(t)
 	source := v.agent(t, "other")
@@ -437,8 +438,8 @@ func TestMendAroundWhatTheHubLost(t *testing.T) {
 	fixer.git.Git(t, "fsck", "--strict")
 }
 
-// A fetch that meets a damaged file below the tip of a ref mends it. Which ones it meets depends on the git:
-// a later one reads fewer commits.
+// A fetch that reads a damaged file below the tip of a ref repairs it. Newer versions of git read fewer commits,
+// so how many it meets depends on the version.
 func TestFetchMendsWhatItMeets(t *testing.T) {
 	v, fixer, hub, held := damaged(t)
 	met := 0
@@ -459,7 +460,8 @@ func TestFetchMendsWhatItMeets(t *testing.T) {
 	assert.NotZero(t, met)
 }
 
-// A copy whose objects nobody has goes with the damaged file: git fsck and git gc would name it for good.
+// Mend removes a copy whose objects nobody has, together with the damaged file. Otherwise git fsck and git gc
+// would report it for good.
 func TestMendDropsACopy(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -475,7 +477,7 @@ func TestMendDropsACopy(t *testing.T) {
 	fixer.git.Git(t, "fsck", "--strict")
 }
 
-// A hub that lists its refs and sends nothing is asked a few times, whatever is lost here.
+// A hub that lists its refs and sends nothing is asked only a few times, however much is lost here.
 func TestMendGivesUp(t *testing.T) {
 	v, fixer, hub, held := damaged(t)
 	tip := fixer.git.Git(t, "rev-parse", string(hub.Namespace())+"inbox/fixer/"+string(held.Place.ID))

@@ -8,8 +8,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// The edits of several steps keep the order of one: refs that move, lanes, deletions. A git
-// that is killed between them at the hub leaves of each step what it leaves of a single one.
+// The edits of several steps keep the order of a single step: refs that move, lanes, deletions. If git is killed
+// between the edits at the hub, each step is left in a state that a single step can be left in.
 func TestMerged(t *testing.T) {
 	h := NewHub(&Alias{Name: "origin", RepoID: "git+file:///srv/hub"}, &refs.Repo{}, nil)
 	at := h.Namespace()

@@ -12,8 +12,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// A clone that wants the log has it in the mirror after one look, and believes of it what
-// it was asked about.
+// A clone that wants the log has it in the mirror after one look. It copies only the lanes that a command asks
+// for.
 func TestMirrorBringsTheLog(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -26,14 +26,14 @@ func TestMirrorBringsTheLog(t *testing.T) {
 	assert.Empty(t, fixer.tip(t, hub.Namespace().Lane(first.ID)), "nothing was checked yet")
 	assert.False(t, hub.LaneIsFresh(first.ID))
 
-	v.Hub.Git(t, "update-ref", "-d", refs.LocalNamespace.Lane(first.ID)) // nobody is asked
+	v.Hub.Git(t, "update-ref", "-d", refs.LocalNamespace.Lane(first.ID)) // the next refresh must not ask the hub
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Lanes: []handoff.ID{first.ID}, Once: true}))
 	assert.True(t, hub.LaneIsFresh(first.ID))
 	assert.NotEmpty(t, fixer.tip(t, hub.Namespace().Lane(first.ID)))
 	assert.Empty(t, fixer.tip(t, hub.Namespace().Lane(second.ID)))
 }
 
-// A clone that wants only what is needed asks for the lanes of the ids in question.
+// With handoff.lanes=needed a clone fetches only the lanes of the ids that a command asks for.
 func TestNeededLanesAlone(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -47,8 +47,8 @@ func TestNeededLanesAlone(t *testing.T) {
 	fixer.mustClaim(t, p)
 }
 
-// Two commands of one clone: one asked the hub, then the other pushed and noted it. The
-// first must not take its older answer for a hub that was rewound.
+// Of two commands of one clone the first asked the hub, and then the second pushed a step and recorded it. The
+// first must not conclude from its older answer that the hub was rewound.
 func TestOlderAnswerIsNotARewind(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -67,21 +67,21 @@ func TestOlderAnswerIsNotARewind(t *testing.T) {
 	assert.Equal(t, claimed, fixer.tip(t, hub.Namespace().Lane(p.ID)))
 }
 
-// A copy of an older githandoff is the memory as it stands: nothing has to be
-// carried over, and a hub that lacks what it holds is refused.
+// Copies that an older version made are valid records of the lanes. They need no conversion, and a hub that
+// lacks what they hold is refused.
 func TestCopiesOfAnOlderVersionAreTheMemory(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	offered := v.backup(t)
 	fixer.mustClaim(t, p)
-	fixer.git.Git(t, "update-ref", "-d", fixer.home.(*crossrepo.Hub).Mirror().Lane(p.ID)) // it had no mirror
+	fixer.git.Git(t, "update-ref", "-d", fixer.home.(*crossrepo.Hub).Mirror().Lane(p.ID)) // older versions had no mirror
 	v.restore(t, offered)
 	err := fixer.home.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
 	assert.ErrorContains(t, err, "has rewritten")
 }
 
-// tip returns where a ref of this clone is; "" where it is not.
+// tip returns the value of a ref in this clone; "" if there is none.
 func (s *agent) tip(t *testing.T, ref string) string {
 	t.Helper()
 	return s.git.Git(t, "for-each-ref", "--format=%(objectname)", ref)

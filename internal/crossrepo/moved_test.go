@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/lifecycle"
 )
 
-// An offer whose lane others moved costs two pushes and one fetch between them, which
+// Another agent moved the lane before an offer. The offer takes two pushes, and one fetch between them that
 // brings the inbox and the lane.
 func TestOfferWhoseLaneMoved(t *testing.T) {
 	v, log := newTracedFixture(t)

@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// The memory of a hub under one name is still known when another name comes first.
+// A hub that was used under one alias is still recognized when another alias comes first.
 func TestAddAsKeepsTheMemoryOfAHub(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")

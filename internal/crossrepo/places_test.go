@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// A command line has its limit: many handoffs are fetched as all there are.
+// A command line is limited in length. A look at many handoffs fetches all handoffs instead of naming each.
 func TestManyHandoffsAreFetchedAsAll(t *testing.T) {
 	h := NewHub(&Alias{RepoID: "git+https://example.com/hub"}, &refs.Repo{}, nil)
 	var want lifecycle.FetchSpec

@@ -37,7 +37,7 @@ func TestNamesAtAHub(t *testing.T) {
 	assert.False(t, ok, "it would be taken for the notes")
 }
 
-// Each copy has one name at a hub, which leads back to it, and no two copies share one.
+// Each copy has one name at a hub, which maps back to the copy. No two copies have the same name.
 func TestNamesGoBothWays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := namesAt(&Alias{RepoID: "git+https://example.com/a", Prefix: rapid.SampledFrom([]string{"", BranchPrefix, "refs/team/a.b"}).Draw(t, "prefix")})
@@ -50,8 +50,8 @@ func TestNamesGoBothWays(t *testing.T) {
 	})
 }
 
-// Lanes are found below every prefix that handoffs can have. Copies of lanes, and branches that
-// only look alike, are no home.
+// Lanes are found below every prefix that handoffs can have. Copies of lanes are not a home, and neither are
+// branches with similar names.
 func TestHomes(t *testing.T) {
 	assert.Empty(t, LanePrefixes([]string{
 		"refs/heads/log/aa", "refs/heads/main", "refs/handoffs/log", "refs/handoffs/remotes/0123456789ab/log/aa", "refs/handoffs/mirror/0123456789ab/log/aa",

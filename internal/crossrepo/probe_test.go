@@ -19,7 +19,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// probe asks the hub that is a repository's origin.
+// probe probes the hub that is a repository's origin.
 func probe(t *testing.T, clone *gittest.Repo) (*Probe, error) {
 	t.Helper()
 	repo := enginetest.Open(t, clone)
@@ -75,8 +75,8 @@ func TestProbe_readOnly(t *testing.T) {
 	assert.Contains(t, fault.As(p.Refused).Advice(), "http.receivepack")
 }
 
-// Everybody may read at a server that asks for an account in a push. The hint says whether git
-// has no account for it, or a wrong one.
+// A server lets anybody read and asks for an account at a push. The hint says whether git has no account for it
+// or a wrong one.
 func TestPushNeedsAnAccount(t *testing.T) {
 	for _, c := range []struct {
 		name, user, hint string
@@ -118,8 +118,8 @@ func TestPushNeedsAnAccount(t *testing.T) {
 	}
 }
 
-// Nobody may read at a server without an account. The hint says so, for git would only say the
-// same once more.
+// A server asks for an account to read. The hint says so, for another git command would only print the same
+// error.
 func TestReadingNeedsAnAccount(t *testing.T) {
 	env := gittest.Env(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -137,8 +137,8 @@ func TestReadingNeedsAnAccount(t *testing.T) {
 	}
 }
 
-// A server says of a repository that one may not read what it says of one that is gone. git would
-// only say the same once more.
+// A server gives the same answer for a repository that may not be read and for one that does not exist. The hint
+// names both, for another git command would only print the same error.
 func TestReadingFindsNoRepository(t *testing.T) {
 	env := gittest.Env(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -153,7 +153,8 @@ func TestReadingFindsNoRepository(t *testing.T) {
 	assert.Contains(t, fault.As(err).Advice(), "repo add --help")
 }
 
-// The words of servers about accounts and keys that may only read, and about sizes, name what to change.
+// The messages of servers about read-only accounts and keys, and about size limits, lead to hints that name what
+// to change.
 func TestKnownSetting(t *testing.T) {
 	h := &remote{Alias: &Alias{Name: "origin"}}
 	for said, hint := range map[string]string{
@@ -180,7 +181,7 @@ func TestKnownSetting(t *testing.T) {
 	}
 }
 
-// A trial at a server that takes no pushes names the setting of that server.
+// A trial push to a server that takes no pushes names the setting of that server.
 func TestTry_readOnly(t *testing.T) {
 	env := gittest.Env(t)
 	hub := gittest.NewBare(t, env)
@@ -197,7 +198,7 @@ func TestTry_readOnly(t *testing.T) {
 	assert.Contains(t, refused.Hints[0].Why, "http.receivepack")
 }
 
-// A dry run into a directory never tries to write there.
+// The probe of a directory does not try to write there.
 func TestProbe_readOnlyPath(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root may write anywhere")

@@ -20,8 +20,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// A hub that hides handoffs from those who fetch takes deliveries. Nobody can take these
-// handoffs, and the sender is told.
+// A hub accepts deliveries and hides the handoffs from all who fetch. Nobody can take them, and the sender gets
+// a message.
 func TestHubHidesWhatItTook(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -37,8 +37,8 @@ func TestHubHidesWhatItTook(t *testing.T) {
 	assert.Equal(t, fault.NotFound, fault.CodeOf(err))
 }
 
-// A push that the hub's rules refuse is tried once: the hub applied no part of it, so there is
-// nothing to read.
+// A push that a rule of the hub refuses is not retried: the hub applied no part of it, so there is nothing to
+// read.
 func TestRefusedForGood(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -55,13 +55,13 @@ func TestRefusedForGood(t *testing.T) {
 	require.NoError(t, rerr)
 	assert.Empty(t, left, "it is not looked for later")
 
-	// A waiting step goes out once the hub lets it in.
+	// The step can be taken once the hub accepts it.
 	require.NoError(t, os.Remove(hook))
 	_, err = source.Engine.Offer(t.Context(), source.home, p)
 	require.NoError(t, err)
 	held := fixer.mustClaim(t, lifecycle.Place{Agent: "fixer", ID: p.Envelope.ID})
 
-	// A hub that keeps every ref is told by its deletions.
+	// A hub that refuses all deletions is recognized, and the message says that no handoff can end there.
 	update := filepath.Join(v.Hub.Dir, "hooks", "update")
 	require.NoError(t, os.WriteFile(update, []byte("#!/bin/sh\ncase $3 in 000*) echo no deletions; exit 1;; esac\n"), 0o755))
 	_, _, err = fixer.Engine.Acknowledge(t.Context(), fixer.home, held, lifecycle.Outcome{})
@@ -69,8 +69,8 @@ func TestRefusedForGood(t *testing.T) {
 	assert.Contains(t, fault.As(err).Advice(), "be deleted: no handoff can end there")
 }
 
-// Of what a failed git prints, the reason counts: no warnings before it, and nothing after the
-// line that says why.
+// The message quotes the reason in the output of a failed git: no warnings before it, and nothing after the line
+// that states it.
 func TestGitSaid(t *testing.T) {
 	for stderr, want := range map[string]string{
 		"warning: ignoring --negotiation-tip=x because it does not match any refs\nfatal: 'hub' does not appear to be a git repository\nmore": `"'hub' does not appear to be a git repository"`,

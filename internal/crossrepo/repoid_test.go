@@ -62,8 +62,7 @@ func TestRepoIDRefuses(t *testing.T) {
 	}
 }
 
-// An id is one line, tells nobody a password, and stays what it is when it is
-// derived once more from itself.
+// An id is one line and contains no password. The id derived from an id is the same id.
 func FuzzRepoID(f *testing.F) {
 	for _, url := range []string{
 		"https://alice:secret@example.com/acme/client.git", "git@example.com:acme/client", "../hub.git", "ssh://[::1]:22/x", "file:///a/.git",

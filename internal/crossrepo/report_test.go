@@ -37,8 +37,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// Only where the hub refused every ref, and one of them by a rule of its own, is there
-// nothing to look at and nothing to try again. A ref that it hides is not tried again either.
+// A push is final only if the hub refused every ref, and one of them by a rule of its own. Then the hub is not
+// read, and the push is not retried. A push to a ref that the hub hides is not retried either.
 func TestReportRefused(t *testing.T) {
 	const a, b = "refs/handoffs/inbox/fixer/x", "refs/handoffs/log/0r"
 	edits := []refs.Edit{{Ref: a, New: "1"}, {Ref: b, New: "2"}}
@@ -66,8 +66,8 @@ func TestReportRefused(t *testing.T) {
 	}
 }
 
-// Nothing was sent if git itself saw that the handoff had moved. If only its lane moved, the
-// handoff may still be free. A push that the hub itself refused may have reached its hooks.
+// If git itself saw that the handoff had moved, nothing was sent. If only its lane moved, the handoff may still
+// be free. A push that the hub refused may have reached its hooks.
 func TestReportOvertaken(t *testing.T) {
 	h := NewHub(&Alias{Name: "origin", RepoID: "git+file:///srv/hub"}, &refs.Repo{}, nil)
 	edits := []refs.Edit{{Ref: h.Namespace().Inbox("fixer", "x"), New: "1"}, {Ref: h.Namespace().Lanes() + "0r", New: "2"}}
@@ -91,8 +91,8 @@ func TestReportOvertaken(t *testing.T) {
 	}
 }
 
-// Whatever a hub makes git print: nothing is accepted unless each ref was
-// spoken of, on a line of its own, as changed.
+// Whatever a hub makes git print, a push counts as accepted only if each ref is reported as changed, on a line
+// of its own.
 func FuzzReport(f *testing.F) {
 	f.Add("*\t1:refs/a\t[new reference]\n")
 	f.Add("=\t1:refs/a\t[up to date]\n \t1:refs/a\tx\n")
@@ -112,7 +112,7 @@ func FuzzReport(f *testing.F) {
 	})
 }
 
-// The hint can be pasted into a shell, wherever the hub lies.
+// The hint can be pasted into a shell, whatever the hub's path is.
 func TestLockedHint(t *testing.T) {
 	for id, want := range map[string]string{
 		"git+file:///srv/hub.git":        "githandoff -C /srv/hub.git doctor --fix  # removes it if no process has it open",
@@ -124,7 +124,7 @@ func TestLockedHint(t *testing.T) {
 	}
 }
 
-// What the hub's git could not do is in a line of its own.
+// Each message of the hub's git is on a line of its own.
 func TestRemoteLines(t *testing.T) {
 	err := fmt.Errorf("push: %w", &gitexec.Error{Stderr: "remote: fatal: unable to write file \n" +
 		"remote:\nerror: unpack-objects died of signal 9\nerror: remote unpack failed: unpack-objects abnormal exit\n" +
@@ -133,7 +133,7 @@ func TestRemoteLines(t *testing.T) {
 	assert.Empty(t, remoteLines(errors.New("remote: no git ran")))
 }
 
-// A disk without space for a ref is not a lock in the way.
+// A disk without space for a ref is not reported as a lock.
 func TestFullDiskIsNoLock(t *testing.T) {
 	h := NewHub(&Alias{Name: "client", RepoID: "file:/srv/hub"}, &refs.Repo{CommonDir: "/r/.git"}, nil)
 	for _, said := range []string{
@@ -145,7 +145,7 @@ func TestFullDiskIsNoLock(t *testing.T) {
 	}
 }
 
-// The hub's git names the lock that it could not take, but for the one of reftables.
+// The hub's git names the lock that it could not take, except for the lock of a reftable.
 func TestLockAtTheHub(t *testing.T) {
 	for line, lock := range map[string]string{
 		"error: cannot lock ref 'refs/a': Unable to create '/srv/hub/./refs/a.lock': File exists.":            "/srv/hub/refs/a.lock",

@@ -34,7 +34,7 @@ func (v *fixture) backup(t *testing.T) backup {
 	return b
 }
 
-// restore makes the hub what it was: refs that it got since are gone.
+// restore returns the hub to an earlier state. Refs that were added since are removed.
 func (v *fixture) restore(t *testing.T, b backup) {
 	t.Helper()
 	for _, line := range splitLines(v.Hub.Git(t, "for-each-ref", "--format=%(refname) %(objectname)")) {
@@ -47,8 +47,8 @@ func (v *fixture) restore(t *testing.T, b backup) {
 	}
 }
 
-// A hub whose lane lost entries that this clone has seen is refused. Whoever has the longer
-// chain gives them back. A handoff that ended stays ended.
+// A hub whose lane lost entries that this clone has seen is refused. A clone with the longer lane gives the
+// entries back. A handoff that ended stays ended.
 func TestHubRestoredFromABackup(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer, late := v.agent(t, "investigator"), v.agent(t, "fixer"), v.agent(t, "fixer")
@@ -76,14 +76,14 @@ func TestHubRestoredFromABackup(t *testing.T) {
 		assert.True(t, fault.Is(err, "replayed"), "nor is anybody else: %v", err)
 	}
 
-	// The lane itself is gone: a fetch does not tell, a push does.
+	// The lane itself is gone. A fetch does not notice that, but a push does.
 	v.restore(t, empty)
 	assert.Equal(t, []string{refs.LocalNamespace.Lane(p.ID)}, missingLanes(t, hub))
 	require.NoError(t, hub.CatchUp(t.Context()))
 	assert.Equal(t, ended, v.log(t, p.ID))
 }
 
-// missingLanes names the lanes that a clone has seen and its hub has lost.
+// missingLanes lists the lanes that a clone has seen and its hub has lost.
 func missingLanes(t *testing.T, hub *crossrepo.Hub) []string {
 	t.Helper()
 	memory, err := hub.Memory(t.Context())
@@ -94,8 +94,8 @@ func missingLanes(t *testing.T, hub *crossrepo.Hub) []string {
 	return lost
 }
 
-// Several clones notice at once that a hub was restored. What others give back in between, all or a
-// part, keeps nobody from giving back the rest.
+// Several clones notice at once that a hub was restored. If another clone gives back all or some of the lanes
+// first, a clone still gives back the rest.
 func TestAnotherCloneGivesBackFirst(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -122,7 +122,7 @@ func TestAnotherCloneGivesBackFirst(t *testing.T) {
 	}
 }
 
-// sameLane returns another id that the same lane speaks of.
+// sameLane returns another id of the same lane.
 func sameLane(id handoff.ID) handoff.ID { return "ho_01kahcp3g000000000000000" + handoff.ID(id.Lane()) }
 
 // A hub that lost a lane takes no step from a clone that knows the lane.
@@ -147,7 +147,7 @@ func TestHubThatLostItsLane(t *testing.T) {
 	assert.Equal(t, []string{"offered"}, v.log(t, p.ID))
 }
 
-// Two histories of one lane are for a person to join.
+// A lane with two histories must be joined by a person.
 func TestHubFork(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer, peer := v.agent(t, "investigator"), v.agent(t, "fixer"), v.agent(t, "fixer")
@@ -155,7 +155,7 @@ func TestHubFork(t *testing.T) {
 	offered := v.backup(t)
 	fixer.mustClaim(t, p)
 	v.restore(t, offered)
-	peer.mustClaim(t, p) // who has not seen the other claim
+	peer.mustClaim(t, p) // peer has not seen the other claim
 	forked := v.backup(t)
 
 	hub := fixer.home.(*crossrepo.Hub)
@@ -167,7 +167,7 @@ func TestHubFork(t *testing.T) {
 	assert.Equal(t, forked, v.backup(t), "nothing was changed there")
 }
 
-// A clone that is behind is not another history.
+// A hub that is ahead of a clone does not have another history.
 func TestCatchUpWithAHubThatIsAhead(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -177,8 +177,8 @@ func TestCatchUpWithAHubThatIsAhead(t *testing.T) {
 	assert.Equal(t, []string{"offered", "claimed"}, v.log(t, p.ID))
 }
 
-// A person with a root key joins two histories, and everybody goes on from
-// there: what the hub has counts, and of the rest what still can.
+// A person with a root key joins two histories, and all clones go on from there. The entries of the hub count,
+// and those of the other history that still can.
 func TestRootKeyJoinsAFork(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer, peer := v.agent(t, "investigator"), v.agent(t, "fixer"), v.agent(t, "fixer")
@@ -219,8 +219,8 @@ func TestRootKeyJoinsAFork(t *testing.T) {
 	fixer.mustClaim(t, lifecycle.Place{Agent: "fixer", ID: other.ID})
 }
 
-// A merge that no root key signed is a way to hide a receipt from those who take
-// any fast-forward: the lane is refused.
+// A merge that no root key signed could hide a receipt from clones that accept any fast-forward. The lane is
+// refused.
 func TestMergeOfALaneByAStranger(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -258,7 +258,7 @@ func TestMergeOfALaneByAStranger(t *testing.T) {
 	}
 }
 
-// Sync mends a hub that was restored: the log, the receipts and the open handoffs.
+// sync repairs a hub that was restored: the log, the receipts and the open handoffs.
 func TestSyncCatchesUp(t *testing.T) {
 	for _, lost := range []string{"nothing but the last step", "everything"} {
 		t.Run(lost, func(t *testing.T) {
@@ -276,7 +276,7 @@ func TestSyncCatchesUp(t *testing.T) {
 			h := fixer.mustClaim(t, p)
 			_, _, err := fixer.Engine.Acknowledge(t.Context(), fixer.home, h, lifecycle.Outcome{})
 			require.NoError(t, err)
-			source.look(t, p) // the source has seen the receipt, and not acted on it
+			source.look(t, p) // the source has seen the receipt and not yet reacted to it
 
 			if lost == "everything" {
 				before = empty
@@ -295,8 +295,8 @@ func TestSyncCatchesUp(t *testing.T) {
 	}
 }
 
-// Whoever has the longer chain mends the hub: also one who sent nothing there,
-// as the refusal tells them to.
+// Any clone with the longer lane can repair the hub, also one that sent nothing there, as the refusal tells its
+// user to do.
 func TestSyncByNameCatchesUp(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -316,7 +316,7 @@ func TestSyncByNameCatchesUp(t *testing.T) {
 	assert.Empty(t, v.inbox(t, p))
 }
 
-// A lane that the hub refuses keeps no other from being given back.
+// A lane that the hub refuses does not prevent other lanes from being given back.
 func TestRefusedLaneKeepsNoOtherBack(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source := v.agent(t, "investigator")

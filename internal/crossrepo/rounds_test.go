@@ -13,8 +13,8 @@ import (
 	"githandoff/internal/lifecycle"
 )
 
-// A look of a resume asks the hub once for objects, whatever this clone has. Otherwise git tells it
-// lane by lane, in several rounds.
+// A look of a resume negotiates with the hub in one round, whatever this clone has. Otherwise git would offer
+// its commits lane by lane, in several rounds.
 func TestLookInOneRound(t *testing.T) {
 	v, trace := newHubFixture(t, byPath()), filepath.Join(t.TempDir(), "packets")
 	v.Env = append(v.Env, "GIT_TRACE_PACKET="+trace)

@@ -21,7 +21,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// ask sends a handoff that waits for a decision, as a workspace does.
+// ask sends a handoff that waits for a decision.
 func (v *fixture) ask(t *testing.T, s *agent, edit func(*handoff.Envelope)) handoff.ID {
 	t.Helper()
 	env := v.Envelope(t, s.name, "x")
@@ -35,8 +35,8 @@ func (v *fixture) ask(t *testing.T, s *agent, edit func(*handoff.Envelope)) hand
 	return env.ID
 }
 
-// A decision moves the handoff, at both kinds of home; whoever looks with an old
-// copy finds it where it went, and its sender does not deliver it again.
+// A decision moves the handoff to an agent, at both kinds of home. A clone with an old copy finds the handoff
+// there, and the sender does not deliver it again.
 func TestRouteAtBothHomes(t *testing.T) {
 	for name, v := range map[string]*fixture{"local": newLocalFixture(t), "hub": newHubFixture(t, byPath())} {
 		t.Run(name, func(t *testing.T) {
@@ -70,8 +70,8 @@ func TestRouteAtBothHomes(t *testing.T) {
 	}
 }
 
-// A hub that lost the inbox ref of a routed handoff is given the payload again,
-// where it was: an offer that is repeated changes nothing, and undoes no decision.
+// A hub that lost the inbox ref of a routed handoff gets the payload again in the inbox to which it was routed.
+// A repeated offer undoes no decision.
 func TestRouteLostAtTheHub(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, person := v.agent(t, "investigator"), v.agent(t, "alice@example.com", sign.RoleRoot)
@@ -88,8 +88,7 @@ func TestRouteLostAtTheHub(t *testing.T) {
 	v.agent(t, "fixer").mustClaim(t, lifecycle.Place{Agent: "fixer", ID: id})
 }
 
-// An answer ends the handoff and offers its child in one step; whoever is late
-// makes no second child.
+// An answer ends the handoff and offers its child in one step. A second answer makes no second child.
 func TestSendBackOnce(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -104,7 +103,7 @@ func TestSendBackOnce(t *testing.T) {
 	require.NoError(t, err)
 	reply := decide.Reply{Goal: "Go on", Text: "main", Reason: "answered"}
 
-	// The source may reroute its own, but not answer itself.
+	// The source may reroute its own handoff, but may not answer it.
 	for _, agent := range []*agent{source, fixer} {
 		c, err := decide.New(agent.Workspace).Case(t.Context(), string(id))
 		require.NoError(t, err)

@@ -15,8 +15,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// An offer into a lane that others moved looks first, once this clone has met that; and
-// no more once it has met a lane where it was.
+// After an offer has met a lane that another agent moved, the next offers of this clone fetch first. After an
+// offer that met an unmoved lane they no longer do.
 func TestOfferLooksFirst(t *testing.T) {
 	v, log := newTracedFixture(t)
 	source, other := v.agent(t, "investigator"), v.agent(t, "other")
@@ -43,8 +43,8 @@ func TestOfferLooksFirst(t *testing.T) {
 	}
 }
 
-// A lane of which a clone has no copy is looked at first by a clone that knows the hub, and
-// not once it has read the whole log.
+// A clone that knows the hub but has no copy of a lane fetches before an offer. Once it has read the whole log
+// it does not.
 func TestOfferOfALaneNeverSeen(t *testing.T) {
 	v, log := newTracedFixture(t)
 	source := v.agent(t, "investigator")
@@ -61,7 +61,7 @@ func TestOfferOfALaneNeverSeen(t *testing.T) {
 	assert.Equal(t, []string{"push"}, tripsIn(t, log))
 }
 
-// offerIn makes an offer in the lane of an id.
+// offerIn offers a handoff in the same lane as another one.
 func offerIn(t *testing.T, v *fixture, s *agent, lane handoff.ID) {
 	t.Helper()
 	env := v.Envelope(t, s.name, "fixer")
@@ -73,7 +73,7 @@ func offerIn(t *testing.T, v *fixture, s *agent, lane handoff.ID) {
 	assert.NotEmpty(t, v.Hub.Git(t, "for-each-ref", refs.LocalNamespace.Inbox("fixer", env.ID)))
 }
 
-// newTracedFixture returns a fixture with a hub whose gits leave a trace in a file.
+// newTracedFixture returns a fixture with a hub, and the file in which its gits leave a trace.
 func newTracedFixture(t *testing.T) (v *fixture, log string) {
 	t.Helper()
 	v, log = newHubFixture(t, byPath()), filepath.Join(t.TempDir(), "trace")
@@ -81,7 +81,7 @@ func newTracedFixture(t *testing.T) (v *fixture, log string) {
 	return v, log
 }
 
-// tripsIn returns the gits in a trace that spoke to a hub.
+// tripsIn returns the gits in a trace that connected to a hub.
 func tripsIn(t *testing.T, log string) []string {
 	t.Helper()
 	raw, err := os.ReadFile(log)

@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/lifecycle"
 )
 
-// The copy of a lane that an earlier look fetched is verified before a claim is tried on it.
+// The copy of a lane that an earlier look fetched is verified before a claim uses it.
 func TestAdvanceSeenVerifiesTheLane(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")

@@ -20,8 +20,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// newSSHFixture returns a hub behind a real sshd, reached as by a user who set nothing for ssh.
-// Each connection to it is a line of the file that is returned.
+// newSSHFixture returns a hub behind a real sshd, used without any ssh settings of the user. connections returns
+// how many connections were made so far.
 func newSSHFixture(t *testing.T) (v *fixture, connections func() int) {
 	t.Helper()
 	v = newHubFixture(t, byPath())
@@ -32,7 +32,7 @@ func newSSHFixture(t *testing.T) (v *fixture, connections func() int) {
 	bin := t.TempDir()
 	script(t, filepath.Join(bin, "ssh"), "exec "+program+" "+options+` "$@"`)
 
-	// The server's side of git tells of the connection that it was reached by.
+	// git on the server's side logs the connection through which it was reached.
 	log := filepath.Join(v.Dir, "connections")
 	for _, git := range []string{"git-upload-pack", "git-receive-pack"} {
 		script(t, filepath.Join(bin, git), `echo "$SSH_CONNECTION" >>`+fault.Arg(log)+"\nexec git "+strings.TrimPrefix(git, "git-")+` "$@"`)
@@ -63,8 +63,8 @@ func script(t *testing.T, path, text string) {
 	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755))
 }
 
-// All the gits of a handoff's life go through one ssh connection, from one clone as from
-// another one of this user; with handoff.sshShare=false each makes its own.
+// All gits of a handoff's life use one ssh connection, from one clone and from another clone of the same user.
+// With handoff.sshShare=false each git makes its own.
 func TestSSHConnectionIsShared(t *testing.T) {
 	v, connections := newSSHFixture(t)
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
@@ -91,7 +91,7 @@ func TestSSHConnectionIsShared(t *testing.T) {
 	assert.Greater(t, connections(), 5, "a handshake for each git")
 }
 
-// A socket whose process died is in nobody's way.
+// A socket whose process died does not prevent a new connection.
 func TestStaleSSHSocket(t *testing.T) {
 	v, connections := newSSHFixture(t)
 	source := v.agent(t, "investigator")

@@ -16,8 +16,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// poison puts a merge that nobody signed on a lane of the hub, the lane as the parent
-// that is named, and returns it.
+// poison puts an unsigned merge on a lane of the hub and returns the merge. The lane is its first or its second
+// parent.
 func (v *fixture) poison(t *testing.T, lane string, first bool) string {
 	t.Helper()
 	tree := v.Hub.Git(t, "hash-object", "-w", "-t", "tree", "/dev/null")
@@ -30,9 +30,8 @@ func (v *fixture) poison(t *testing.T, lane string, first bool) string {
 	return merge
 }
 
-// A merge that no root key signed does not come into the copies of a hub, is not given
-// back to it, and stops nothing but its own lane. Once the hub's administrator has put
-// the lane back, everything goes on.
+// A merge that no root key signed is not copied from a hub and not given back to it. It blocks only its own
+// lane, and after the hub's administrator has restored the lane that lane works again.
 func TestStrangersMergeIsNotTakenOver(t *testing.T) {
 	for name, first := range map[string]bool{"as first parent": true, "as second parent": false} {
 		t.Run(name, func(t *testing.T) {
@@ -70,8 +69,7 @@ func TestStrangersMergeIsNotTakenOver(t *testing.T) {
 	}
 }
 
-// A clone that had such a merge in its copies already is as good as new once the hub
-// is.
+// A clone that already had such a merge in its copies recovers once the hub has.
 func TestPoisonedCopyIsMended(t *testing.T) {
 	for name, first := range map[string]bool{"as first parent": true, "as second parent": false} {
 		t.Run(name, func(t *testing.T) {
@@ -99,14 +97,14 @@ func TestPoisonedCopyIsMended(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, lifecycle.Held, s.Phase())
 
-			// A hub that went further back is not followed.
+			// A hub whose lane went further back is refused.
 			fixer.git.Git(t, "update-ref", copied, merge)
 			v.Hub.Git(t, "update-ref", lane, behind)
 			err = hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
 			assert.True(t, fault.Is(err, "rollback"), err)
 			assert.Equal(t, clean, fixer.git.Git(t, "rev-parse", copied), "what was seen is remembered")
 
-			// Nor is one that has no log any more.
+			// A hub that no longer has the lane does not change the copy.
 			fixer.git.Git(t, "update-ref", copied, merge)
 			v.Hub.Git(t, "update-ref", "-d", lane)
 			_ = hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
@@ -125,8 +123,8 @@ func (v *fixture) seenOffer(t *testing.T) (fixer *agent, p lifecycle.Place, lane
 	return fixer, p, lane, v.Hub.Git(t, "rev-parse", lane)
 }
 
-// An entry leads to what git takes for its parents. A copy that followed any other line would lose
-// the log below it with the next gc, and one that read fewer would not see a merge.
+// The parents of an entry are those that git reads. If a copy followed another line, a gc would remove the log
+// below it; if it read fewer parents, it would miss a merge.
 func TestParentThatGitDoesNotSee(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	fixer, p, lane, clean := v.seenOffer(t)
@@ -153,8 +151,7 @@ func TestParentThatGitDoesNotSee(t *testing.T) {
 	}
 }
 
-// A lane that a stranger began with a merge is worth nothing, and hinders nobody once
-// the hub has let go of it.
+// A lane that a stranger began with a merge has no valid entry. It blocks nobody after the hub has deleted it.
 func TestStrangersLane(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	source := v.agent(t, "investigator")
@@ -168,7 +165,7 @@ func TestStrangersLane(t *testing.T) {
 	require.True(t, fault.Is(err, "rollback"), err)
 	assert.Empty(t, source.git.Git(t, "for-each-ref", source.home.Namespace().Lane(p.Record.ID)))
 
-	// Of a clone that took it over.
+	// A clone that has the merge in its copy does not give it back to the hub.
 	source.git.Git(t, "fetch", "--quiet", "origin", lane)
 	source.git.Git(t, "update-ref", source.home.Namespace().Lane(p.Record.ID), merge)
 	v.Hub.Git(t, "update-ref", "-d", lane)
@@ -180,8 +177,8 @@ func TestStrangersLane(t *testing.T) {
 	assert.Equal(t, []string{"offered"}, v.log(t, p.Record.ID))
 }
 
-// A copy of a lane leads to commits, and to all that it led to before: git itself
-// would replace one by a blob, and call it no forced update.
+// A copy of a lane only moves to commits that extend it. git itself would replace it by a blob and not call that
+// a forced update.
 func TestCopyOfALaneStaysALane(t *testing.T) {
 	v := newHubFixture(t, byPath())
 	fixer, p, lane, clean := v.seenOffer(t)
@@ -194,8 +191,8 @@ func TestCopyOfALaneStaysALane(t *testing.T) {
 	fixer.mustClaim(t, p)
 }
 
-// A commit that is too large for an entry speaks of nobody, and hides nothing: only
-// merges make a lane unreadable.
+// A commit that is too large for an entry belongs to no handoff and hides nothing. Only merges make a lane
+// unreadable.
 func TestTooLargeEntrySpeaksOfNobody(t *testing.T) {
 	v := newLocalFixture(t)
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")

@@ -13,8 +13,8 @@ import (
 	"githandoff/internal/team"
 )
 
-// pinRoots gives an agent a trust in a file, as a clone has it, with its own key and
-// those of others as roots.
+// pinRoots gives an agent a trust list in a file, as a clone has it, with its own key and those of others as
+// roots.
 func pinRoots(t *testing.T, s *agent, others ...*agent) *crossrepo.Hub {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "trust.json")
@@ -44,7 +44,7 @@ func TestPublishTeamByTwo(t *testing.T) {
 	_, err = team.New(carol.Workspace).Publish(t.Context(), carolHub)
 	assert.True(t, fault.Is(err, "untrusted_root"), "she does not know whose list she would replace: %v", err)
 
-	// Alice does not know Bob: his list is nothing to her.
+	// Alice does not trust Bob's key, so his list changes nothing for her.
 	published := crossrepo.Look{Published: team.Published(aliceHub)}
 	_, err = team.New(alice.Workspace).Sync(t.Context(), aliceHub, func() error { return aliceHub.Fetch(t.Context(), published) })
 	assert.True(t, fault.Is(err, "untrusted_key"), "%v", err)

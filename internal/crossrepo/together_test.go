@@ -20,14 +20,14 @@ import (
 	"githandoff/internal/refs"
 )
 
-// crate is a number of signed handoffs, and what came of their offers.
+// crate is a number of signed handoffs and the results of their offers.
 type crate struct {
 	payloads []*lifecycle.Payload
 	errs     []error
 	trips    []string // to the hub
 }
 
-// pack signs handoffs, the last three of them in one lane.
+// pack signs n handoffs, the last three of them in one lane.
 func pack(t *testing.T, v *fixture, s *agent, n int) *crate {
 	t.Helper()
 	c := &crate{errs: make([]error, n)}
@@ -45,7 +45,7 @@ func pack(t *testing.T, v *fixture, s *agent, n int) *crate {
 	return c
 }
 
-// send offers all of them together.
+// send offers all handoffs of the crate together.
 func (c *crate) send(t *testing.T, s *agent, log string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(log, nil, 0o600))
@@ -57,7 +57,8 @@ func (c *crate) send(t *testing.T, s *agent, log string) {
 	c.trips = tripsIn(t, log)
 }
 
-// landed checks that each handoff is at the hub whole, and once, or not at all.
+// landed checks that each handoff is at the hub complete and once. Those at the indexes in but must not be
+// there.
 func (c *crate) landed(t *testing.T, v *fixture, but ...int) {
 	t.Helper()
 	for i, p := range c.payloads {
@@ -74,7 +75,7 @@ func (c *crate) landed(t *testing.T, v *fixture, but ...int) {
 	}
 }
 
-// newCrate returns a hub whose gits leave a trace, and offers for it.
+// newCrate returns a hub whose gits leave a trace, and a crate of n handoffs for it.
 func newCrate(t *testing.T, n int) (v *fixture, source *agent, c *crate, log string) {
 	t.Helper()
 	v, log = newTracedFixture(t)
@@ -96,12 +97,12 @@ func TestTogether(t *testing.T) {
 	again.payloads = append(again.payloads, c.payloads...)
 	again.errs = make([]error, len(again.payloads))
 	again.send(t, source, log)
-	again.landed(t, v) // those that were there are not sent again
+	again.landed(t, v) // handoffs that the hub has are not sent again
 	assert.Empty(t, v.Hub.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
 }
 
-// While steps wait no ref leads to their objects. A prune that takes them in the meantime
-// disturbs neither the steps that stand on them nor the push.
+// While steps wait, no ref leads to their objects. A prune that removes the objects meanwhile disturbs neither
+// the steps that depend on them nor the push.
 func TestTogetherBesideAPrune(t *testing.T) {
 	t.Parallel()
 	v, source, c, log := newCrate(t, 6)
@@ -119,7 +120,7 @@ func TestTogetherBesideAPrune(t *testing.T) {
 	assert.Empty(t, source.git.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
 }
 
-// More steps than fit in one push go in several.
+// More steps than fit in one push are sent in several.
 func TestTogetherWithinBounds(t *testing.T) {
 	t.Parallel()
 	v, source, c, log := newCrate(t, 70)
@@ -128,7 +129,7 @@ func TestTogetherWithinBounds(t *testing.T) {
 	c.landed(t, v)
 }
 
-// The steps of a push that a hub refuses because of one of them land without that one.
+// A hub refuses a push because of one of its steps. The other steps are taken.
 func TestTogetherOneRefused(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -154,7 +155,7 @@ func TestTogetherOneRefused(t *testing.T) {
 	}
 }
 
-// A hub that refuses everything is not asked for each step.
+// A hub that refuses every step is not asked about each of them.
 func TestTogetherAllRefused(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -187,8 +188,8 @@ func TestTogetherAllRefused(t *testing.T) {
 	}
 }
 
-// Others move a lane, and take the place of a handoff: those decide again, after one look,
-// and go along in the next push.
+// Other agents move a lane and send other handoffs. The steps concerned are decided again after one look, and
+// are part of the next push.
 func TestTogetherOvertaken(t *testing.T) {
 	t.Parallel()
 	v, source, c, log := newCrate(t, 20)
@@ -200,8 +201,8 @@ func TestTogetherOvertaken(t *testing.T) {
 	c.landed(t, v)
 }
 
-// A hub that dies after it has moved the refs, and before it says so, has taken each step
-// once. Two clones that send the same handoffs make each once.
+// A hub that dies after it has moved the refs and before it answers has taken each step once. If two clones send
+// the same handoffs, the hub has each once.
 func TestTogetherLosesItsAnswer(t *testing.T) {
 	t.Parallel()
 	v, source, c, log := newCrate(t, 20)
@@ -217,12 +218,11 @@ func TestTogetherLosesItsAnswer(t *testing.T) {
 	again.landed(t, v)
 }
 
-// A hub that moves a part of the refs of an atomic push leaves halves of steps. Each is
-// whole after that.
+// A hub that moved only some refs of an atomic push has half steps. Sending the steps again completes them.
 func TestTogetherHalves(t *testing.T) {
 	t.Parallel()
 	v, source, c, log := newCrate(t, 8)
-	// The hub has the inbox ref of one step already, and the entry of another one's lane.
+	// The hub has only the inbox ref of one step, and only the lane entry of another.
 	half := pack(t, v, source, 8)
 	half.payloads = c.payloads
 	half.send(t, source, log)
@@ -233,7 +233,7 @@ func TestTogetherHalves(t *testing.T) {
 	c.landed(t, v)
 }
 
-// Steps of different kinds on different handoffs go together.
+// Steps of different kinds on different handoffs are sent in one push.
 func TestTogetherKinds(t *testing.T) {
 	t.Parallel()
 	v, log := newTracedFixture(t)
@@ -267,8 +267,7 @@ func TestTogetherKinds(t *testing.T) {
 	assert.Empty(t, v.inbox(t, held[2].Place))
 }
 
-// A step that was decided before this clone knew its lane does not stand in the way of another step
-// in that lane.
+// A step that was decided before this clone knew its lane does not block another step in that lane.
 func TestTogetherInALaneReadLater(t *testing.T) {
 	t.Parallel()
 	v, _ := newTracedFixture(t)
@@ -293,7 +292,7 @@ func TestTogetherInALaneReadLater(t *testing.T) {
 	assert.Equal(t, []string{"offered", "claimed", "acknowledged"}, v.log(t, held.Place.ID))
 }
 
-// An interrupt while steps wait ends each task, and nothing is sent any more.
+// An interrupt while steps wait ends each task, and nothing is sent afterwards.
 func TestTogetherInterrupted(t *testing.T) {
 	t.Parallel()
 	v, source, c, log := newCrate(t, 4)
@@ -316,7 +315,7 @@ func TestTogetherInterrupted(t *testing.T) {
 	c.landed(t, v)
 }
 
-// A task that panics takes the command down, and no other task stays behind waiting.
+// A task that panics ends the command. No other task is left waiting.
 func TestTogetherPanics(t *testing.T) {
 	t.Parallel()
 	v, source, c, log := newCrate(t, 3)
@@ -337,8 +336,8 @@ func TestTogetherPanics(t *testing.T) {
 	c.landed(t, v, 0, 1, 2)
 }
 
-// A hub that refuses the first two steps, and names no ref, takes the others: the one that is
-// tried next is the last, which stands on no other.
+// A hub refuses the first two steps and names no ref. It takes the others: the step that is tried alone is the
+// last one, on which no other step depends.
 func TestTogetherTriesTheLastOne(t *testing.T) {
 	t.Parallel()
 	v, source, c, _ := newCrate(t, 8)
@@ -359,8 +358,8 @@ func TestTogetherTriesTheLastOne(t *testing.T) {
 	c.landed(t, v, 0)
 }
 
-// A hub that dies with a part of the refs of a common push moved has each step whole, and once,
-// after the steps were taken again.
+// A hub dies when it has moved some refs of a common push. After the steps are sent again it has each step
+// complete and once.
 func TestTogetherDiesHalfWay(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, undo string }{
@@ -385,8 +384,8 @@ kill -9 $PPID`, armed, tc.undo))
 	}
 }
 
-// A hub that takes a push and does not answer in time is looked at, and gets no second push in this
-// command, neither of one step nor of many.
+// A hub takes a push and does not answer in time. The hub is read, and gets no second push in this command, with
+// one step or with many.
 func TestPushWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	for _, together := range []bool{false, true} {
@@ -416,7 +415,7 @@ func TestPushWithoutAnAnswer(t *testing.T) {
 			require.Equal(t, []string{"push", "fetch"}, tripsIn(t, log), "one look follows")
 			v.hook(t, "pre-receive", "")
 			source.Repo.Runner.Limit = 0
-			source.home.(*crossrepo.Hub).Forget() // as the next command does
+			source.home.(*crossrepo.Hub).Forget() // the next command remembers nothing of the hub
 			c.errs = make([]error, 4)
 			c.send(t, source, filepath.Join(t.TempDir(), "log"))
 			c.landed(t, v)
@@ -424,8 +423,8 @@ func TestPushWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// An interrupt while git pushes: a push that git finishes was taken, alone or with others. Of
-// one that no answer came to it is not known.
+// An interrupt arrives while git pushes. If git finishes the push, the steps were taken. If no answer came, the
+// outcome is unknown.
 func TestInterruptedPush(t *testing.T) {
 	t.Parallel()
 	for _, together := range []bool{false, true} {

@@ -15,8 +15,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// An audit of a home names a sender whose lane entry is not the record that lies in
-// the inbox.
+// An audit of a home names a sender whose lane entry differs from the record in the inbox.
 func TestAuditComparesLaneAndInbox(t *testing.T) {
 	v := newLocalFixture(t)
 	boss := v.agent(t, "boss")

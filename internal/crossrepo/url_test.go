@@ -28,7 +28,7 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// The hint of a move that is refused has the URL without the password.
+// The hint of a refused move contains the URL without the password.
 func TestHintOfMoveHasNoSecret(t *testing.T) {
 	a := &Alias{Name: "hub", target: "https://me:secret@example.com/acme/client.git"}
 	err := mayMove(a, &Alias{Prefix: BranchPrefix}, map[string]string{BranchPrefix + "/log/00": ""})
