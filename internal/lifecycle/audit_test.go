@@ -17,7 +17,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// offerIn is like offer in a lane that is given.
+// offerIn is offer with a given lane.
 func (w *fixture) offerIn(t testing.TB, e *Engine, to, lane string) Place {
 	t.Helper()
 	env := w.envelope(t, e.Author.Actor, to)
@@ -29,10 +29,9 @@ func (w *fixture) offerIn(t testing.TB, e *Engine, to, lane string) Place {
 	return Place{Agent: to, ID: env.ID}
 }
 
-// An audit shows a lane handoff by handoff, each from its oldest entry on and
-// judged as it is for itself; what is no entry is shown and disputed. Walking a
-// long lane takes two processes, reading it once more another one, and nothing
-// that was shown is kept.
+// An audit shows the handoffs of a lane one after the other, each from its oldest entry on and each judged by
+// itself. A commit that is no entry is shown and disputed. The audit of a long lane starts four processes, and
+// no entry that was shown stays in memory.
 func TestAuditLane(t *testing.T) {
 	for _, junk := range []int{0, 3 * refs.ManyAsked} {
 		t.Run(fmt.Sprint(junk), func(t *testing.T) {
@@ -46,7 +45,7 @@ func TestAuditLane(t *testing.T) {
 			lane := w.lane(one.ID)
 			tip := w.Hub.Git(t, "rev-parse", lane)
 			if junk > 0 {
-				added := w.junk(t, tip, junk, strings.Repeat("x", 4*maxKept/(3*refs.ManyAsked))) // more than is kept
+				added := w.junk(t, tip, junk, strings.Repeat("x", 4*maxKept/(3*refs.ManyAsked))) // more than the reader keeps
 				tip = added[junk-1]
 				w.Hub.Git(t, "update-ref", lane, tip)
 			}
@@ -64,7 +63,7 @@ func TestAuditLane(t *testing.T) {
 					switch n++; n {
 					case 1:
 						first = weak.Make(entry.Commit)
-					case junk: // the last of the commits that speak of no handoff
+					case junk: // the last of the commits that belong to no handoff
 						runtime.GC()
 						assert.Nil(t, first.Value(), "what was shown first is kept")
 					}
@@ -85,7 +84,7 @@ func TestAuditLane(t *testing.T) {
 	}
 }
 
-// A lane that does not hang together is refused before anything of it is shown.
+// A lane with a missing commit is refused before any of its entries is shown.
 func TestAuditOfBrokenLane(t *testing.T) {
 	w := newFixture(t)
 	e := w.agent(t, "investigator")
@@ -97,8 +96,7 @@ func TestAuditOfBrokenLane(t *testing.T) {
 	assert.True(t, fault.Is(err, fault.MissingObject), "%v", err)
 }
 
-// Entries are for the lane that their ids name: a copy of that lane under another
-// name says nothing of any handoff, and is disputed.
+// An entry counts only in the lane that its id names. In a copy of the lane under another name it is disputed.
 func TestAuditOfCopiedLane(t *testing.T) {
 	w := newFixture(t)
 	sender := w.agent(t, "investigator")
@@ -117,7 +115,7 @@ func TestAuditOfCopiedLane(t *testing.T) {
 	assert.Equal(t, 1, n)
 }
 
-// The index of a lane and the reading of an entry agree on the handoff that it speaks of.
+// The index of a lane and the parser of an entry agree on the handoff that the entry is about.
 func FuzzIndexOf(f *testing.F) {
 	const id = "ho_01hzzzzzzzzzzzzzzzzzzzzz0r"
 	f.Add("tree x\n\noffered\n\nHandoff-Id: " + id + "\nHandoff-Event: offered\n")
@@ -134,8 +132,7 @@ func FuzzIndexOf(f *testing.F) {
 	})
 }
 
-// A commit without an event, or with anything else wrong, disputes the handoff that it
-// names last, and no other.
+// A commit without an event, or with another fault, disputes only the handoff that it names last.
 func TestMalformedEntryDisputesWhatItNames(t *testing.T) {
 	c := newRoles(t)
 	p, other := c.offer(t, c.source, "fixer"), handoff.ID(otherID)

@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// A holder may put nothing below its claim that is not logged, and no other files into its commit.
+// A holder must not add an unlogged step below its claim, or other files to its commit.
 func TestVerifyRefusesWhatAHolderSmuggles(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason          string
@@ -72,7 +72,7 @@ func TestVerifyRefusesWhatAHolderSmuggles(t *testing.T) {
 	}
 }
 
-// A lane begins with an offer, and its entries bring no files: what stands on inbox refs is none of them.
+// A lane begins with an offer, and its entries have no files. A commit of an inbox ref is no valid entry.
 func TestLaneWithoutAnOffer(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
@@ -93,7 +93,7 @@ func TestLaneWithoutAnOffer(t *testing.T) {
 	}
 }
 
-// A ref in the place of a handoff's snapshot is named, with the command that removes it.
+// If another ref is in the place of a handoff's snapshot, the error names it and the command that removes it.
 func TestOfferBesideAnotherSnapshot(t *testing.T) {
 	c := newRoles(t)
 	c.work = c.stash(t)
@@ -111,7 +111,7 @@ func TestOfferBesideAnotherSnapshot(t *testing.T) {
 	assert.Equal(t, c.work.Commit, c.Hub.Git(t, "rev-parse", ref))
 }
 
-// What waits in the outbox is taken back by its sender or by a root key.
+// A handoff in the outbox can be taken back by its sender or by a root key.
 func TestMayTakeBack(t *testing.T) {
 	c := newRoles(t)
 	offer := &c.prepare(t, c.source, "fixer").Record
@@ -125,7 +125,7 @@ func TestMayTakeBack(t *testing.T) {
 	}
 }
 
-// A key that is not trusted here takes no step, and its owner is told how it becomes so.
+// An untrusted key takes no step, and the hints tell its owner how to become trusted.
 func TestStepOfAnUntrustedKey(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
@@ -146,7 +146,7 @@ func TestWithdrawNothing(t *testing.T) {
 	refusedAs(t, "not_found", err)
 }
 
-// A step that others overtake again and again ends.
+// A step that keeps losing the race against others gives up after a number of rounds.
 func TestRoundsAreBounded(t *testing.T) {
 	r := &rounds{home: newFixture(t).home, spec: WholeHandoffs(Place{Agent: "fixer", ID: otherID}), n: mostRounds - 2}
 	stale := &refs.StaleError{Read: true}
@@ -154,15 +154,15 @@ func TestRoundsAreBounded(t *testing.T) {
 	refusedAs(t, "busy", r.retryMoved(t.Context(), nil, stale))
 }
 
-// deaf is a home that cannot be asked.
+// deaf is a home that cannot be refreshed.
 type deaf struct{ *LocalHome }
 
 func (deaf) Refresh(context.Context, FetchSpec) error {
 	return fault.New(fault.Unavailable, fault.HubLocked, "nobody answers")
 }
 
-// A step that the copies here refuse is refused without the hub as well; of what nothing is known here,
-// the hub is to blame.
+// A step that the local copies refuse is refused even if the hub cannot be reached. If nothing is known of the
+// handoff here, the error is that of the hub.
 func TestRefusalWithoutTheHub(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
@@ -175,7 +175,7 @@ func TestRefusalWithoutTheHub(t *testing.T) {
 	}
 }
 
-// What was fetched covers a step only with all of its handoffs.
+// An earlier fetch covers a step only if it fetched all handoffs of the step.
 func TestFetchSpecCovers(t *testing.T) {
 	id := newFixture(t).NewID(t)
 	p, other := Place{Agent: "fixer", ID: id}, Place{Agent: "qa", ID: id}
@@ -186,8 +186,8 @@ func TestFetchSpecCovers(t *testing.T) {
 	assert.False(t, FetchSpec{Lanes: whole.Lanes}.covers(whole))
 }
 
-// A key that nobody here decided about is named with what its maker says, and with the way to decide. Of
-// a person's key there is no command to copy.
+// The error about an unknown key names its claimed owner and the commands with which to decide about it. For a
+// person's key there is no command that can be copied.
 func TestHintsOfAnUnknownKey(t *testing.T) {
 	c := newRoles(t)
 	person := c.fixture.stranger(t, "mallory@example.com")
@@ -220,7 +220,7 @@ func TestHintsOfAnUnknownKey(t *testing.T) {
 	assert.Equal(t, [][]string{{"githandoff", "trust", "add", "--help"}}, run)
 }
 
-// The commits of an inbox ref are bounded, whoever put them there.
+// The commits of an inbox ref that are read are limited in number, whoever wrote them.
 func TestChainIsBounded(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")

@@ -17,8 +17,8 @@ import (
 	"githandoff/internal/sign"
 )
 
-// git takes the commits that the engine writes: fsck finds nothing, trailers are read, and
-// stock tools verify every signature.
+// git accepts the commits that the engine writes: fsck finds nothing, git reads the trailers, and the usual
+// tools verify every signature.
 func TestCommitsPleaseGit(t *testing.T) {
 	gittest.Need(t, "gpg", "ssh-keygen")
 	for _, kind := range []string{"openpgp", "ssh"} {
@@ -86,7 +86,7 @@ func TestCommitRefusesWhatCannotBeRead(t *testing.T) {
 	assert.ErrorContains(t, err, "read a nonce")
 }
 
-// The same step of the same key in the same second is another commit.
+// The same step with the same key in the same second makes a different commit.
 func TestCommitsDiffer(t *testing.T) {
 	w := newFixture(t)
 	e := w.agent(t, "investigator")
@@ -99,8 +99,7 @@ func TestCommitsDiffer(t *testing.T) {
 	assert.Equal(t, one.Objects[0].OID, two.Objects[0].OID, "the same envelope")
 }
 
-// The payload is erased: after the receipt nothing leads to it, and gc takes
-// it; the trail stays.
+// After the receipt no ref leads to the payload, and gc removes it. The log stays.
 func TestPayloadIsGoneAfterTheReceipt(t *testing.T) {
 	w := newFixture(t)
 	sender, fixer := w.agent(t, "investigator"), w.agent(t, "fixer")
@@ -120,7 +119,7 @@ func TestPayloadIsGoneAfterTheReceipt(t *testing.T) {
 	assert.Equal(t, []string{"acknowledged", "claimed", "offered"}, events(t, w, p.Record.ID))
 }
 
-// events lists the entries of the lane, newest first, as git reads it.
+// events lists the events of the lane as git reads them, newest first.
 func events(t *testing.T, w *fixture, id handoff.ID) []string {
 	t.Helper()
 	return strings.Fields(w.Hub.Git(t, "log", "--format=%(trailers:key=Handoff-Event,valueonly)", w.lane(id)))

@@ -12,8 +12,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// offerOnly offers a child with a token that follows, and writes nothing into the
-// log of its parent.
+// offerOnly offers a child with a derived token, and writes no entry about it into the log of its parent.
 func (c *delegation) offerOnly(t *testing.T, by *Engine, above *Verified, to *Engine) Place {
 	t.Helper()
 	p, err := by.Author.PrepareFor(t.Context(), c.home, c.child(t, above, by, to), Authority{Above: above})
@@ -23,8 +22,8 @@ func (c *delegation) offerOnly(t *testing.T, by *Engine, above *Verified, to *En
 	return Place{Agent: p.Agent, ID: p.Record.ID}
 }
 
-// Authority is passed on by whoever holds it, while it is held, and the log of the
-// parent says so; else the child's token is worth nothing.
+// Only the holder passes authority on, only during its claim, and the log of the parent must have an entry for
+// the child. Otherwise the child's token is refused.
 func TestDelegationNeedsTheHolder(t *testing.T) {
 	holding := func(c *delegation, p Place) ClaimProof {
 		return ClaimProof{Place: p, Nonce: c.load(t, c.fixer, p).Claim.Nonce}
@@ -87,7 +86,7 @@ func TestDelegationNeedsTheHolder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newDelegation(t)
-			worker := c.agent(t, "fixer") // of the same inbox, so that the token names it
+			worker := c.agent(t, "fixer") // of the same inbox before the grant, so that the token names its key
 			p := c.grant(t)
 			child := tc.child(t, c, p, worker)
 			_, _, err := c.tryClaim(t.Context(), c.qa, child)
@@ -116,14 +115,14 @@ func TestDelegationNeedsTheHolder(t *testing.T) {
 	refusedAs(t, "not_holder", err)
 }
 
-// A key that is only a recipient may send one thing: the return handoff of its own failure, to
-// the agent that the offer names, if the failure counts.
+// A key that is only a recipient may send one thing: the return handoff of its own failure, to the agent that
+// the offer names, and only if the failure counts.
 func TestRecipientMaySendBackItsFailure(t *testing.T) {
 	type bend struct {
 		to        string
 		onFailure string
-		noClaim   bool // it is a receipt that does not count
-		another   bool // handoff that the receipt names
+		noClaim   bool // the failure is a receipt that does not count
+		another   bool // the receipt names another handoff
 	}
 	for name, tc := range map[string]struct {
 		bend
@@ -169,7 +168,7 @@ func TestRecipientMaySendBackItsFailure(t *testing.T) {
 	}
 }
 
-// offerEnvelope offers a document as it is, whatever its reader says of it.
+// offerEnvelope offers an envelope unchanged, even if its reader would refuse it.
 func (c *roles) offerEnvelope(t *testing.T, e *Engine, env *handoff.Envelope) Place {
 	t.Helper()
 	p, err := e.Author.Prepare(t.Context(), c.home, env, "")

@@ -60,7 +60,7 @@ func Example() {
 	fmt.Println(state.Phase())
 
 	at := lifecycle.Place{Agent: "fixer", ID: payload.Record.ID}
-	var recorded string // what the holder writes down before its claim leaves
+	var recorded string // the holder records the nonce before the claim is sent
 	held, err := receiver.Claim(ctx, home, lifecycle.ClaimRequest{
 		Place:  at,
 		Record: func(r *record.Record) error { recorded = r.Nonce; return nil },

@@ -16,13 +16,13 @@ import (
 	"githandoff/internal/refs"
 )
 
-// half is a home that makes only some edits of a transaction: those whose bits are
-// set, as a server without atomic pushes may, or one that is killed between two refs.
+// half is a home that applies only some edits of a transaction: those whose bits are set in mask. A server
+// without atomic pushes may do that, or a git that is killed between two refs.
 type half struct {
 	*LocalHome
 	mask  int
-	edits int  // of the transaction
-	lane  bool // the lane was among those that were made
+	edits int  // number of edits of the transaction
+	lane  bool // whether the edit of the lane was applied
 }
 
 func (h *half) Apply(ctx context.Context, t refs.Transaction) error {
@@ -42,8 +42,8 @@ func (h *half) Apply(ctx context.Context, t refs.Transaction) error {
 	return errKilled
 }
 
-// halves returns the steps that are taken by halves, what they start from, and in which
-// phase their lane entry leaves the handoff.
+// halves returns the steps that are taken in part, the phase before the step, and the phase after it if the lane
+// has the entry.
 func halves() map[string]struct {
 	held   bool
 	before Phase
@@ -94,7 +94,7 @@ func halves() map[string]struct {
 	}
 }
 
-// halfStep is a step of which a home takes only a part.
+// halfStep is a step of which a home applies only a part.
 type halfStep struct {
 	*roles
 	payload *Payload
@@ -109,9 +109,8 @@ func (s *halfStep) request() ClaimRequest {
 	}
 }
 
-// The lane decides. Whichever part of a step reached the refs of a home, every other
-// clone reads the state from the lane, and the handoff goes on: nothing of the clone
-// that took the step is needed.
+// The lane decides. Whichever part of a step reached the refs of a home, every other clone reads the state from
+// the lane and can go on with the handoff. It needs nothing from the clone that took the step.
 func TestHalfAStep(t *testing.T) {
 	for name, step := range halves() {
 		t.Run(name, func(t *testing.T) {
@@ -147,8 +146,8 @@ func TestHalfAStep(t *testing.T) {
 	}
 }
 
-// With a snapshot: whatever prefix of a step a killed git left, the snapshot goes with the
-// handoff in the end, from every inbox.
+// A handoff has a snapshot, and a killed git left the first edits of a step. When the handoff has ended, no
+// inbox has the snapshot any more.
 func TestHalfAStepWithSnapshot(t *testing.T) {
 	for name, step := range halves() {
 		t.Run(name, func(t *testing.T) {
@@ -182,7 +181,7 @@ func TestHalfAStepWithSnapshot(t *testing.T) {
 	}
 }
 
-// stash makes the commit of a snapshot.
+// stash writes the commit of a snapshot.
 func (w *fixture) stash(t *testing.T) *handoff.Work {
 	t.Helper()
 	who := "x <x@githandoff.invalid> 1790000000 +0000"
@@ -191,7 +190,7 @@ func (w *fixture) stash(t *testing.T) *handoff.Work {
 	return &handoff.Work{Commit: o.OID, Head: o.OID}
 }
 
-// elsewhere forgets what the clone that took the step remembers of it.
+// elsewhere removes what the clone that took the step recorded about it.
 func (s *halfStep) elsewhere(t *testing.T) {
 	t.Helper()
 	for _, e := range s.engines {
@@ -199,7 +198,7 @@ func (s *halfStep) elsewhere(t *testing.T) {
 	}
 }
 
-// goesOn requires a phase, and then that the handoff can be taken and ended.
+// goesOn requires a phase, and then that the handoff can be claimed and ended.
 func (s *halfStep) goesOn(t *testing.T, want Phase) {
 	t.Helper()
 	state := s.load(t, s.peer, s.p)
@@ -239,8 +238,8 @@ func (s *halfStep) goesOn(t *testing.T, want Phase) {
 	assert.Empty(t, s.places(t), "nothing is in an inbox")
 }
 
-// An offer that was cut off, and is made again with another signature, replaces the
-// commit that the first one left.
+// An offer that was interrupted is made again with another signature. The new commit replaces that of the
+// interrupted offer.
 func TestOfferOverwritesWhatWasCutOff(t *testing.T) {
 	c := newRoles(t)
 	first := c.prepare(t, c.source, "fixer")

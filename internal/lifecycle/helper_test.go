@@ -17,18 +17,18 @@ import (
 	"githandoff/internal/sign"
 )
 
-// otherID is the id of no handoff here.
+// otherID is an id that no handoff of these tests has.
 const otherID = "ho_01kahcp3g0000000000000010r"
 
-// fixture is one repository, which is the home of all handoffs here, and the engines of
-// the agents and people who work there.
+// fixture is one repository, which is the home of all its handoffs, and the engines of the agents and people who
+// work there.
 type fixture struct {
 	*enginetest.Fixture
 	repo *refs.Repo
 	home *LocalHome
 
-	engines []*Engine     // that trust the fixture's list
-	work    *handoff.Work // of the envelopes that it makes; nil for none
+	engines []*Engine     // engines that use the fixture's trust list
+	work    *handoff.Work // the snapshot of the envelopes that the fixture makes; nil for none
 }
 
 func newFixture(t testing.TB) *fixture {
@@ -41,7 +41,7 @@ func newFixture(t testing.TB) *fixture {
 
 func (w *fixture) lane(id handoff.ID) string { return refs.LocalNamespace.Lane(id) }
 
-// stranger is somebody with a key that nobody trusts.
+// stranger returns an engine with a key that is not trusted.
 func (w *fixture) stranger(t testing.TB, name string) *Engine {
 	t.Helper()
 	e := New(Setup{
@@ -53,8 +53,8 @@ func (w *fixture) stranger(t testing.TB, name string) *Engine {
 	return e
 }
 
-// remade returns the same engine in a later command, which knows only what is in its files,
-// or one that differs from it.
+// remade returns an engine as a later command has it, which knows only what is stored in files. If edit is not
+// nil, it changes the setup.
 func remade(e *Engine, edit func(*Setup)) *Engine {
 	s := Setup{
 		Repo: e.Repo, Trust: e.Keys.Trust, Signer: e.Author.Signer, Actor: e.Author.Actor, Now: e.Now, Random: e.Author.Random,
@@ -66,8 +66,7 @@ func remade(e *Engine, edit func(*Setup)) *Engine {
 	return New(s)
 }
 
-// agent is trusted here as name, in the roles of a sender and a recipient
-// unless others are given.
+// agent returns an engine whose key is trusted as name. Without roles it is a sender and a recipient.
 func (w *fixture) agent(t testing.TB, name string, roles ...string) *Engine {
 	t.Helper()
 	if roles == nil {
@@ -78,7 +77,7 @@ func (w *fixture) agent(t testing.TB, name string, roles ...string) *Engine {
 	return e
 }
 
-// person has a root key.
+// person returns an engine with a root key.
 func (w *fixture) person(t testing.TB, mail string) *Engine {
 	t.Helper()
 	e := w.stranger(t, mail)
@@ -86,8 +85,8 @@ func (w *fixture) person(t testing.TB, mail string) *Engine {
 	return e
 }
 
-// envelope returns a complete one with the fixture's work. Without a recipient, handoff.Nobody, it
-// waits for a decision.
+// envelope returns a complete envelope with the fixture's snapshot. An envelope to handoff.Nobody waits for a
+// decision.
 func (w *fixture) envelope(t testing.TB, from, to string) *handoff.Envelope {
 	t.Helper()
 	env := w.Envelope(t, from, to)
@@ -102,7 +101,7 @@ func (w *fixture) prepare(t testing.TB, e *Engine, to string) *Payload {
 	return p
 }
 
-// offer makes an open handoff.
+// offer delivers a handoff of e for to, and returns its place.
 func (w *fixture) offer(t testing.TB, e *Engine, to string) Place {
 	t.Helper()
 	p := w.prepare(t, e, to)
@@ -112,7 +111,7 @@ func (w *fixture) offer(t testing.TB, e *Engine, to string) Place {
 	return Place{Agent: p.Agent, ID: p.Record.ID}
 }
 
-// tryClaim claims as somebody who holds nothing yet.
+// tryClaim claims a handoff as an agent that holds nothing yet.
 func (w *fixture) tryClaim(ctx context.Context, e *Engine, p Place, edit ...func(*ClaimRequest)) (*Verified, ClaimProof, error) {
 	h := ClaimProof{Place: p}
 	req := ClaimRequest{
@@ -140,14 +139,14 @@ func (w *fixture) load(t testing.TB, e *Engine, p Place) *State {
 	return s
 }
 
-// forge signs a step as e, with edits, and appends it to its lane; of steps that
-// change the inbox, that as well. No rule is asked.
+// forge signs a step as e, with an edited record, and appends it to its lane and, if the step changes the inbox
+// ref, to that. It checks no rule.
 func (w *fixture) forge(t testing.TB, e *Engine, s *State, event record.Event, edit ...func(*record.Record)) {
 	t.Helper()
 	w.forgeTwo(t, e, s, event, append(edit, func(*record.Record) {})[0], func(*record.Record) {})
 }
 
-// forgeTwo is like forge with more edits, of the record in the lane.
+// forgeTwo is forge with a second edit, of the record in the lane only.
 func (w *fixture) forgeTwo(t testing.TB, e *Engine, s *State, event record.Event, edit, inLane func(*record.Record)) {
 	t.Helper()
 	rec := nextRecord(s)
@@ -175,7 +174,7 @@ func (w *fixture) forgeTwo(t testing.TB, e *Engine, s *State, event record.Event
 	require.NoError(t, w.home.Apply(t.Context(), tx))
 }
 
-// inForm gives a record what its event must have.
+// inForm sets the trailers that the event of a record requires.
 func inForm(rec, offer *record.Record) {
 	must := func(name string) bool { return rec.Event.Needs(name) == record.Must }
 	if must("Handoff-Claim") && rec.Claim == "" {
@@ -201,13 +200,13 @@ func inForm(rec, offer *record.Record) {
 	}
 }
 
-// signed returns a commit that e signs as it is.
+// signed returns a commit of a record, signed by e without any check.
 func (w *fixture) signed(t testing.TB, e *Engine, rec record.Record, tree string, parents ...string) *refs.Object {
 	t.Helper()
 	return enginetest.SignCommit(t, e.Author.Signer, &record.Commit{Tree: tree, Parents: parents, Record: &rec})
 }
 
-// broken is a source of randomness that ends.
+// broken is a random source that fails.
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }

@@ -20,7 +20,7 @@ import (
 
 var errKilled = errors.New("killed")
 
-// dying is a home whose git is killed in its commit, after the first edits.
+// dying is a home whose git is killed after the first edits of a transaction.
 type dying struct {
 	*LocalHome
 	after int
@@ -30,7 +30,7 @@ func (d dying) Apply(ctx context.Context, t refs.Transaction) error {
 	if err := d.Repo.Store.Write(t.Objects...); err != nil {
 		return err
 	}
-	var order []refs.Edit // moves, then deletions: as a git that is killed has done them
+	var order []refs.Edit // moves, then deletions, in the order in which git applies them
 	for _, deletion := range []bool{false, true} {
 		for _, e := range append(append([]refs.Edit(nil), t.Edits...), t.LocalEdits...) {
 			if (e.New == "") == deletion {
@@ -49,7 +49,7 @@ func (d dying) Apply(ctx context.Context, t refs.Transaction) error {
 	return errKilled
 }
 
-// abandoned requires that intents of this process are left, and nobody owns them any more.
+// abandoned requires that intents of this process are left, and marks their owner as gone.
 func abandoned(t *testing.T, in Intents) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(in.Dir, "*.json"))
@@ -60,8 +60,8 @@ func abandoned(t *testing.T, in Intents) {
 	}
 }
 
-// An intent that is being written is empty for a moment. Only that of a process
-// that is gone was cut off.
+// An intent that is being written is empty for a moment. An empty intent was cut off only if its process has
+// ended.
 func TestIntentThatIsBeingWritten(t *testing.T) {
 	in := Intents{Dir: t.TempDir()}
 	begun := filepath.Join(in.Dir, "00.json")
@@ -76,7 +76,8 @@ func TestIntentThatIsBeingWritten(t *testing.T) {
 	assert.Empty(t, names)
 }
 
-// Earlier versions noted the id of the process, in the file or in its name. Another process may have it by now.
+// Earlier versions stored the process id in the file or in its name. Another process may have the same id by
+// now.
 func TestIntentOfEarlierVersions(t *testing.T) {
 	in := Intents{Dir: t.TempDir()}
 	for name, pid := range map[string]string{"15f0a558f7b8aded": fmt.Sprintf(`"pid":%d,`, os.Getpid()), fmt.Sprint(os.Getpid(), "-e3954803008045f7"): ""} {
@@ -89,15 +90,14 @@ func TestIntentOfEarlierVersions(t *testing.T) {
 	}
 }
 
-// snapshot returns all that git holds under refs/handoffs.
+// snapshot returns all refs below refs/handoffs.
 func (w *fixture) snapshot(t *testing.T) string {
 	t.Helper()
 	return w.Hub.Git(t, "for-each-ref", "--format=%(refname) %(objectname)", refs.Root)
 }
 
-// Wherever a git is killed in its commit of a step that makes an inbox ref, the next
-// command of that clone brings the repository back to before the step, or to after it,
-// and to nothing between. For the other steps see TestHalfAStep.
+// A git is killed at some point of a step that makes an inbox ref. The next command of that clone brings the
+// repository to the state before the step or to the state after it. For the other steps see TestHalfAStep.
 func TestRecoverFromAnyPrefix(t *testing.T) {
 	type scene struct {
 		*roles
@@ -155,11 +155,11 @@ func TestRecoverFromAnyPrefix(t *testing.T) {
 				require.NoError(t, s.holder.Recovery.Run(t.Context(), home))
 				assert.Equal(t, settled, s.snapshot(t), "a second time there is nothing to do")
 				assert.Empty(t, s.Hub.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
-				if after == 0 && name != "offer" && name != "route" { // which make what they need
+				if after == 0 && name != "offer" && name != "route" { // both steps make a handoff first
 					assert.Equal(t, before, settled, "nothing was done, nothing is")
 				}
 				if left == settled && after > 0 {
-					return // the whole transaction was there
+					return // all edits had been made
 				}
 				require.Less(t, after, 8)
 			}
@@ -167,8 +167,8 @@ func TestRecoverFromAnyPrefix(t *testing.T) {
 	}
 }
 
-// A hub's git may leave any refs of a push out, also an inbox ref whose lane it moved. The clone that
-// took the step makes them, and no other clone has to know of it.
+// A hub's git may skip any refs of a push, even an inbox ref whose lane it moved. The clone that took the step
+// creates the missing refs. No other clone needs to know of the step.
 func TestRecoverWhatAHubLeftOut(t *testing.T) {
 	for mask, edits := 0, 1; mask < 1<<edits; mask++ {
 		s := newRoles(t)
@@ -199,7 +199,7 @@ func TestRecoverWhatAHubLeftOut(t *testing.T) {
 	}
 }
 
-// An inbox ref that is missing for another reason is not made again.
+// An inbox ref that is missing for another reason is not created again.
 func TestRecoverMakesNoInboxAgain(t *testing.T) {
 	drop := func(t *testing.T, s *roles, p Place) {
 		require.NoError(t, refs.Drop(t.Context(), s.repo, refs.LocalNamespace.Inbox(p.Agent, p.ID)))
@@ -237,7 +237,7 @@ func TestRecoverMakesNoInboxAgain(t *testing.T) {
 	}
 }
 
-// places lists the handoffs that are in an inbox.
+// places lists the handoffs in inboxes.
 func (w *fixture) places(t *testing.T) []Place {
 	t.Helper()
 	list, err := w.repo.List(t.Context(), refs.Root+"inbox/")
@@ -251,8 +251,7 @@ func (w *fixture) places(t *testing.T) []Place {
 	return places
 }
 
-// A step that was cut off, and taken again from elsewhere before anybody recovered, stays
-// taken.
+// A step was interrupted, and another clone took the same step before recovery ran. Recovery changes nothing.
 func TestRecoverLeavesARepeatedStepAlone(t *testing.T) {
 	for after := range 2 {
 		c := newRoles(t)
@@ -277,7 +276,8 @@ func TestRecoverLeavesARepeatedStepAlone(t *testing.T) {
 	}
 }
 
-// A step that is taken again settles first what is left of it: its lane gets one entry, and no intent stays.
+// A repeated step first settles what its interrupted predecessor left. The lane gets one entry, and no intent
+// stays.
 func TestAgainAfterHalf(t *testing.T) {
 	for after := range 3 {
 		c := newRoles(t)
@@ -294,7 +294,7 @@ func TestAgainAfterHalf(t *testing.T) {
 	}
 }
 
-// far is a home of which the copies here are old. Its git has made no inbox ref in the first try.
+// far is a home of which the local copies are old. Its Apply reports a stale ref until it was refreshed.
 type far struct {
 	*LocalHome
 	unseen []refs.Edit
@@ -313,7 +313,7 @@ func (f *far) Apply(ctx context.Context, t refs.Transaction) error {
 	return f.LocalHome.Apply(ctx, t)
 }
 
-// What is left half done at a hub is not settled by copies that are of before it.
+// An interrupted step at a hub is not settled with copies from before the step.
 func TestAgainAfterHalfUnseen(t *testing.T) {
 	c := newRoles(t)
 	payload := c.prepare(t, c.source, "fixer")
@@ -336,7 +336,7 @@ func TestAgainAfterHalfUnseen(t *testing.T) {
 	assert.Empty(t, c.holder.Recovery.Intents.left())
 }
 
-// watched is a home that is looked at while a step is taken.
+// watched is a home whose Apply first calls look.
 type watched struct {
 	*LocalHome
 	look func()
@@ -348,7 +348,7 @@ func (w watched) Apply(ctx context.Context, t refs.Transaction) error {
 	return err
 }
 
-// A step that is being taken is left alone.
+// Recovery does not touch a step that is in progress.
 func TestRecoverLeavesTheLivingAlone(t *testing.T) {
 	c := newRoles(t)
 	looked := false
@@ -366,8 +366,8 @@ func TestRecoverLeavesTheLivingAlone(t *testing.T) {
 	abandoned(t, c.holder.Recovery.Intents)
 }
 
-// A git that outlived its githandoff still holds a lock, and may yet do what the
-// intent says: until then nothing is known, and the intent stays.
+// A git that outlived its githandoff still holds a lock, and may complete the step of the intent. Until the lock
+// is gone the outcome is unknown, and the intent stays.
 func TestRecoverWaitsForLocks(t *testing.T) {
 	c := newRoles(t)
 	payload := c.prepare(t, c.source, "fixer")
@@ -375,8 +375,7 @@ func TestRecoverWaitsForLocks(t *testing.T) {
 	_, err := c.source.Offer(t.Context(), dying{c.home, 1}, payload)
 	require.ErrorIs(t, err, errKilled)
 	abandoned(t, c.holder.Recovery.Intents)
-	// The git that made the inbox ref still holds the lock of the lane: it may be about to
-	// move it.
+	// The git that created the inbox ref still holds the lock of the lane, and may be about to move the lane.
 	lock := filepath.Join(c.repo.CommonDir, c.lane(p.ID)+".lock")
 	require.NoError(t, os.MkdirAll(filepath.Dir(lock), 0o755))
 	require.NoError(t, os.WriteFile(lock, nil, 0o600))
@@ -392,7 +391,7 @@ func TestRecoverWaitsForLocks(t *testing.T) {
 	assert.Empty(t, c.places(t))
 }
 
-// A home that cannot be reached keeps its intent, and is asked once.
+// The intents of a home that cannot be reached stay, and recovery tries to reach the home only once.
 func TestRecoverWaitsForTheHome(t *testing.T) {
 	c := newRoles(t)
 	for range 3 {

@@ -18,8 +18,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// junk writes n commits on top of one, the later ones over the earlier ones, that
-// say nothing but text, and returns them, oldest first.
+// junk writes n commits with a text on top of a commit, one above the other, and returns them, oldest first.
 func (w *fixture) junk(t testing.TB, onto string, n int, text string) []string {
 	t.Helper()
 	oids := make([]string, 0, n)
@@ -41,14 +40,13 @@ func (w *fixture) fresh(e *Engine) *Engine {
 	return remade(e, nil)
 }
 
-// A long lane is read ahead, once for all that is asked of it; what was appended
-// since is all that is read then.
+// A long lane is read once for all questions about it. Later reads read only the new entries.
 func TestLongLaneIsReadOnce(t *testing.T) {
 	w := newFixture(t)
 	sender, fixer := w.agent(t, "investigator"), w.agent(t, "fixer")
 	p := w.offer(t, sender, "fixer")
 	lane := w.lane(p.ID)
-	more := strings.Repeat("x", 4*maxKept/(3*refs.ManyAsked)) // than is kept
+	more := strings.Repeat("x", 4*maxKept/(3*refs.ManyAsked)) // more text than the reader keeps
 	added := w.junk(t, w.Hub.Git(t, "rev-parse", lane), 3*refs.ManyAsked, more)
 	w.Hub.Git(t, "update-ref", lane, added[len(added)-1])
 
@@ -63,8 +61,8 @@ func TestLongLaneIsReadOnce(t *testing.T) {
 	assert.Equal(t, Ended, w.load(t, w.fresh(fixer), p).Phase())
 }
 
-// git has files that change the parents of a commit as it sees them. The reader of a lane
-// believes the commits alone.
+// Some files of git change the parents of a commit as git reports them. The reader of a lane reads parents from
+// the commits alone.
 func TestLaneIsNotCutByGrafts(t *testing.T) {
 	for _, file := range []string{"info/grafts", "shallow"} {
 		t.Run(file, func(t *testing.T) {
@@ -88,8 +86,8 @@ func TestLaneIsNotCutByGrafts(t *testing.T) {
 	}
 }
 
-// Entries about one handoff that nobody trusted signed dispute it, however many
-// they are, and are not all kept.
+// Unsigned entries about an ended handoff change nothing, however many there are, and only a limited number of
+// them is kept.
 func TestManyEntriesOfStrangers(t *testing.T) {
 	w := newFixture(t)
 	sender, fixer := w.agent(t, "investigator"), w.agent(t, "fixer")
@@ -125,8 +123,8 @@ func TestLaneIDs(t *testing.T) {
 	}
 }
 
-// However the histories of a lane were joined, and whichever of them the reader knew before, an
-// entry comes after all its ancestors, and the hub's entries come before those that it lacked.
+// However the histories of a lane were joined, and whichever of them the reader knew before, an entry comes
+// after all its ancestors, and the hub's entries come before those that the hub lacked.
 func TestLaneOrder(t *testing.T) {
 	w := newFixture(t)
 	root := w.person(t, "alice@example.com")
@@ -166,7 +164,7 @@ func TestLaneOrder(t *testing.T) {
 			}
 		}
 		last := tips[len(tips)-1]
-		var want []string // hubs' own first
+		var want []string // a hub's own entries come first
 		var visit func(oid string)
 		visit = func(oid string) {
 			if slices.Contains(want, oid) {

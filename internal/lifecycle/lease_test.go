@@ -32,8 +32,8 @@ func TestLeaseEnd(t *testing.T) {
 	}
 }
 
-// A claim is its holder's until somebody takes it over: by id once it ran out,
-// without one only after twice its lease.
+// Another agent can take a claim over when its lease has run out: by id at once, without an id only after twice
+// the lease.
 func TestTakeOver(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
@@ -46,9 +46,9 @@ func TestTakeOver(t *testing.T) {
 		anybody bool
 	}{
 		{0, false, false},
-		{time.Hour, false, false}, // the very end of the lease
+		{time.Hour, false, false}, // the last moment of the lease
 		{time.Second, true, false},
-		{time.Hour - time.Second, true, false}, // the very end of twice the lease
+		{time.Hour - time.Second, true, false}, // the last moment of twice the lease
 		{time.Second, true, true},
 	} {
 		c.Pass(step.pass)
@@ -123,7 +123,7 @@ func TestRelease(t *testing.T) {
 	c.claim(t, c.holder, p)
 }
 
-// Renewed for hours, an abandoned claim is not waited for as long again.
+// Renewals do not extend the time after which a claim can be taken over to more than twice the last lease.
 func TestTakeOverAfterProgress(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
@@ -138,7 +138,7 @@ func TestTakeOverAfterProgress(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// Resumed again, the holder is shown it again: no new claim.
+// If the holder claims the handoff again, it is shown again, and no new claim is logged.
 func TestSecondClaimOfTheHolderIsNoNewClaim(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")

@@ -16,7 +16,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// learned audits the lane of a handoff.
+// learned audits the lane of a handoff, and returns the lesson and the dispute of each entry.
 func (w *fixture) learned(t *testing.T, e *Engine, p Place, signed func(string) bool) (lesson Lesson, disputes []error) {
 	t.Helper()
 	lane := refs.Ref{Name: w.lane(p.ID), OID: w.Hub.Git(t, "rev-parse", w.lane(p.ID))}
@@ -28,8 +28,8 @@ func (w *fixture) learned(t *testing.T, e *Engine, p Place, signed func(string) 
 	return lesson, disputes
 }
 
-// A lane is sound where each entry counts, whoever reads it and whenever. Otherwise the
-// next audit judges it again.
+// A lane is sound if each entry counts for every reader at any time. A lane that is not sound is judged again by
+// the next audit.
 func TestSoundLanes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		sound bool
@@ -49,7 +49,7 @@ func TestSoundLanes(t *testing.T) {
 		"a step that was ahead of the clock": {false, func(t *testing.T, c *roles) Place {
 			p := c.offer(t, c.source, "fixer")
 			c.forge(t, c.holder, c.load(t, c.holder, p), record.Claimed, c.dated(time.Hour))
-			c.load(t, c.source, p) // sees it now
+			c.load(t, c.source, p) // records that the entry was ahead
 			c.Pass(2 * time.Hour)
 			return p
 		}},
@@ -58,7 +58,7 @@ func TestSoundLanes(t *testing.T) {
 			lane := c.lane(p.ID)
 			ours := c.Hub.Git(t, "rev-parse", lane)
 			o, err := c.root.Join(t.Context(), ours, c.Hub.Git(t, "commit-tree", "-p", ours, "-m", "x", gittest.Objects().EmptyTree()))
-			if err != nil { // a join bears the id of our newest entry
+			if err != nil { // that commit is no entry, so join a claim instead
 				c.claim(t, c.holder, p)
 				o, err = c.root.Join(t.Context(), ours, c.Hub.Git(t, "rev-parse", lane))
 			}
@@ -96,8 +96,7 @@ func TestSoundLanes(t *testing.T) {
 	}
 }
 
-// Only a signature that was checked, and that the key made which the entry names, need
-// not be checked again.
+// An audit may skip a signature that an earlier audit checked and that was made by the key that the entry names.
 func TestSignaturesThatAreLearned(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
@@ -114,7 +113,7 @@ func TestSignaturesThatAreLearned(t *testing.T) {
 	}
 	assert.Equal(t, []bool{true, false, false}, signed)
 
-	// Of the others the next audit checks the signature, and no rule is left out.
+	// The next audit checks the other signatures, and applies all rules to every entry.
 	known := map[string]bool{}
 	for _, e := range lesson.Entries {
 		known[e.OID] = e.Signed
@@ -127,8 +126,7 @@ func TestSignaturesThatAreLearned(t *testing.T) {
 	assert.NoError(t, later[2])
 }
 
-// Signatures are checked beside each other, and the verdict is the same with any number of
-// entries.
+// Signatures are checked in parallel. The verdict is the same for any number of entries.
 func TestManySignatures(t *testing.T) {
 	w := newFixture(t)
 	sender := w.agent(t, "investigator")
@@ -155,7 +153,7 @@ func nonceOf(t *testing.T, e *Engine) string {
 	return rec.Nonce
 }
 
-// A sound lane is shown as an audit shows it, and a commit of it that is gone is noticed.
+// A sound lane is shown as an audit shows it. A missing commit of the lane is noticed.
 func TestSoundLaneIsShown(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")

@@ -18,24 +18,22 @@ import (
 	"githandoff/internal/refs"
 )
 
-// model is the state that one handoff must have, by the rules alone. It knows nothing of refs
-// and commits.
+// model is the state that one handoff must have by the rules alone. It knows nothing of refs and commits.
 type model struct {
 	payload *Payload
 	place   Place
 	expires time.Time
 
-	holder  string // as in roles.by; "" while open
+	holder  string // name of an engine, as in roles.by; "" if the handoff is open
 	nonce   string // of the claim
 	lease   time.Time
 	term    time.Duration
 	receipt record.Event
-	claimed map[string]ClaimProof // what each agent has in its memory
+	claimed map[string]ClaimProof // the claim that each agent remembers
 	log     []record.Event
 }
 
-// says returns the reason of the refusal that a holder's step meets; "" if it is
-// taken.
+// says returns the reason with which a holder's step is refused; "" if it is taken.
 func (m *model) says(agent string) string {
 	if m.receipt == "" && m.holder == agent && m.claimed[agent].Nonce == m.nonce {
 		return ""
@@ -66,8 +64,8 @@ type machine struct {
 	t *testing.T
 	*roles
 	models []*model
-	lanes  map[string][]string // every entry that was ever seen
-	latest time.Time           // on the clock
+	lanes  map[string][]string // every entry that was seen so far, by lane
+	latest time.Time           // the latest time that the clock had
 }
 
 func (m *machine) draw(t *rapid.T) *model {
@@ -82,7 +80,7 @@ func (m *machine) receiver(t *rapid.T) (string, *Engine) {
 	return name, m.by(name)
 }
 
-// outcome compares a refusal with the one that the rules ask for.
+// outcome compares an error with the refusal that the model expects. It reports whether the step was taken.
 func outcome(t *rapid.T, want string, err error) bool {
 	got := ""
 	if err != nil {
@@ -110,14 +108,14 @@ func (m *machine) Offer(t *rapid.T) {
 	})
 }
 
-// OfferAgain is a stale clone that still has it in its outbox: at whatever
-// point, nothing changes.
+// OfferAgain offers a payload again, as a stale clone does that still has it in its outbox. Nothing changes at
+// any time.
 func (m *machine) OfferAgain(t *rapid.T) {
 	_, err := m.source.Offer(context.Background(), m.home, m.draw(t).payload)
 	require.NoError(t, err)
 }
 
-// OfferAnew is another payload under an id that was used.
+// OfferAnew offers another payload under an id that was used.
 func (m *machine) OfferAnew(t *rapid.T) {
 	h := m.draw(t)
 	env := *h.payload.Envelope
@@ -222,7 +220,7 @@ func (m *machine) Fail(t *rapid.T) {
 	name, agent := m.receiver(t)
 	want := h.says(name)
 	if h.receipt == "" && h.holder == "" && h.claimed[name].Nonce == "" {
-		want = "" // an offer is rejected
+		want = "" // the step is a rejection of the offer
 	}
 	_, err := agent.Fail(context.Background(), m.home, m.holding(h, name), Outcome{})
 	if outcome(t, want, err) {
@@ -251,7 +249,7 @@ func (m *machine) Withdraw(t *rapid.T) {
 	}
 }
 
-// CutOff is a step that reaches the inbox ref and not the lane: nothing happened.
+// CutOff takes a step that reaches the inbox ref but not the lane. The state must not change.
 func (m *machine) CutOff(t *rapid.T) {
 	h := m.draw(t)
 	name, agent := m.receiver(t)
@@ -270,8 +268,8 @@ func (m *machine) CutOff(t *rapid.T) {
 	require.False(t, home.lane)
 }
 
-// Clock passes time, and sometimes jumps back, as far as clocks may differ. An entry further
-// ahead does not count: see TestClaimDatedAheadTakesNothing.
+// Clock advances the time. Sometimes it moves the time back, by no more than clocks may differ. An entry from
+// further ahead does not count: see TestClaimDatedAheadTakesNothing.
 func (m *machine) Clock(t *rapid.T) {
 	if m.Now().After(m.latest) {
 		m.latest = m.Now()
@@ -284,7 +282,7 @@ func (m *machine) Clock(t *rapid.T) {
 	}
 }
 
-// Check holds after every step.
+// Check is called after every step. It compares the repository with the models.
 func (m *machine) Check(t *rapid.T) {
 	ctx := context.Background()
 	open, carried := map[string]bool{}, map[string]string{}
@@ -333,7 +331,7 @@ func (m *machine) Check(t *rapid.T) {
 	require.Len(t, list, len(carried), "each open handoff has its snapshot")
 }
 
-// grown: an entry that was once in a lane stays there, at its place.
+// grown requires that every entry that was once in a lane is still there, at the same position.
 func (m *machine) grown(t *rapid.T, s *State) {
 	var now []string
 	for _, e := range s.Entries {
@@ -345,9 +343,8 @@ func (m *machine) grown(t *rapid.T, s *State) {
 	m.lanes[string(s.ID)] = now
 }
 
-// Whatever is done in whatever order by two agents, a source, a person and a
-// clock: the repository says what the rules say. More of it:
-// go test -rapid.checks=1000.
+// Two agents, a source and a person take steps in any order, and the clock changes. The repository must always
+// agree with the model. For a longer run: go test -rapid.checks=1000.
 func TestMachine(t *testing.T) {
 	checks := flag.Lookup("rapid.checks")
 	if checks.Value.String() == checks.DefValue {
@@ -357,7 +354,7 @@ func TestMachine(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &machine{t: t, roles: newRoles(t), lanes: map[string][]string{}}
 		defer m.repo.Close()
-		m.Random = rand.NewChaCha8([32]byte{rapid.Byte().Draw(rt, "seed")}) // rapid must meet the same ids again
+		m.Random = rand.NewChaCha8([32]byte{rapid.Byte().Draw(rt, "seed")}) // rapid must repeat the ids
 		for _, e := range m.engines {
 			e.Author.Random = m.Random
 		}

@@ -12,8 +12,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// A sender can repeat an offer in the lane as often as it likes, with one nonce, and put as many commits
-// with this nonce and its key on the inbox ref. Each entry is compared with two of them at most.
+// A sender can repeat an offer in the lane any number of times with one nonce, and put any number of commits
+// with this nonce and its key on the inbox ref. Each entry is compared with at most two of them.
 func TestManyRecordsWithOneMark(t *testing.T) {
 	const many = 100
 	c := newRoles(t)

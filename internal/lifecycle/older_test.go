@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// kept is a payload in the outbox, as versions of before the rule on mail addresses signed it: with
-// the address of whoever ran the agent.
+// kept returns a payload in the outbox as versions before the rule on mail addresses signed it: with the address
+// of the user who ran the agent.
 func (c *roles) kept(t *testing.T) *Payload {
 	t.Helper()
 	p := c.prepare(t, c.source, "fixer")
@@ -25,8 +25,8 @@ func (c *roles) kept(t *testing.T) *Payload {
 	return back
 }
 
-// What waited for its hub when the program was renewed is offered, also again to a home that lost the
-// inbox ref, and each entry is the record of the commit.
+// A handoff that waited for its hub during an upgrade is offered, also a second time to a home that lost the
+// inbox ref. Each entry is the record of the commit.
 func TestOfferFromTheOutboxOfAnEarlierVersion(t *testing.T) {
 	c := newRoles(t)
 	p := c.kept(t)
@@ -43,7 +43,8 @@ func TestOfferFromTheOutboxOfAnEarlierVersion(t *testing.T) {
 	}
 }
 
-// One that such a version kept later would be disputed for everybody: it stays where it is.
+// A handoff that such a version signed after the rule took effect would be disputed by every reader. It stays in
+// the outbox.
 func TestOfferRefusesTheMailOfAnother(t *testing.T) {
 	c := newRoles(t)
 	c.Set(time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC))

@@ -28,7 +28,7 @@ func newRoles(t *testing.T) *roles {
 	c.source = c.agent(t, "investigator")
 	c.other = c.agent(t, "reporter")
 	c.holder = c.agent(t, "fixer")
-	c.peer = c.agent(t, "fixer") // another key for the same inbox
+	c.peer = c.agent(t, "fixer") // has another key for the same inbox
 	c.reviewer = c.agent(t, "reviewer")
 	c.root = c.person(t, "alice@example.com")
 	c.stranger = c.fixture.stranger(t, "fixer")
@@ -42,8 +42,7 @@ func (c *roles) by(name string) *Engine {
 	}[name]
 }
 
-// The table of roles: who may take which step, and when. A step of anybody else makes the
-// handoff disputed.
+// The table of roles says who may take which step, and when. A step by any other key disputes the handoff.
 func TestRoles(t *testing.T) {
 	everybody := []string{"source", "other", "holder", "peer", "reviewer", "root", "stranger"}
 	for _, tc := range []struct {
@@ -77,7 +76,7 @@ func TestRoles(t *testing.T) {
 		{record.Expired, "open", "source root"},
 		{record.Expired, "held", "root"},
 		{record.Expired, "overdue", "source root"},
-		{record.Joined, "open", ""}, // it has two parents: see Engine.Join
+		{record.Joined, "open", ""}, // a join has two parents: see Engine.Join
 	} {
 		t.Run(string(tc.event)+" while "+tc.when, func(t *testing.T) {
 			t.Parallel()
@@ -112,7 +111,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// An offer counts from a sender under its own name, and from a root key.
+// An offer counts if it is by a sender under its own name, or by a root key.
 func TestRolesOffer(t *testing.T) {
 	c := newRoles(t)
 	receiver := c.agent(t, "receiver", sign.RoleRecipient)
@@ -145,7 +144,7 @@ func TestRolesOffer(t *testing.T) {
 	}
 }
 
-// A disputed handoff is nobody's until a root key ends it.
+// A disputed handoff has no holder until a root key ends it.
 func TestRootEndsADispute(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
@@ -162,7 +161,7 @@ func TestRootEndsADispute(t *testing.T) {
 	assert.Equal(t, record.Revoked, s.Receipt.Event)
 }
 
-// After the receipt nothing counts: not from anybody.
+// After the receipt no entry counts, whoever signed it.
 func TestEndedStaysEnded(t *testing.T) {
 	for _, by := range []string{"source", "holder", "root"} {
 		c := newRoles(t)
@@ -171,7 +170,7 @@ func TestEndedStaysEnded(t *testing.T) {
 		held := c.load(t, c.holder, p)
 		_, _, err := c.holder.Acknowledge(t.Context(), c.home, h, Outcome{})
 		require.NoError(t, err)
-		// The inbox ref comes back, with whatever its author likes on top.
+		// Somebody restores the inbox ref, and adds a claim.
 		require.NoError(t, c.home.Apply(t.Context(), restore(c, p, held)))
 		after := c.load(t, c.holder, p)
 		assert.Equal(t, Ended, after.Phase())
@@ -185,7 +184,7 @@ func TestEndedStaysEnded(t *testing.T) {
 	}
 }
 
-// Other things that an entry must not say, even with the right key.
+// An entry with the right key may still have content that does not count.
 func TestEntriesThatDoNotCount(t *testing.T) {
 	for _, tc := range []struct {
 		name, reason string
@@ -216,8 +215,8 @@ func TestEntriesThatDoNotCount(t *testing.T) {
 	}
 }
 
-// An id is offered once: a second offer by the same sender, of another payload or
-// with other words, does not take the place of the first.
+// An id is offered once: a second offer by the same sender with other content disputes the handoff, and the
+// first offer stays.
 func TestOfferedTwice(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
@@ -229,8 +228,8 @@ func TestOfferedTwice(t *testing.T) {
 	assert.Equal(t, first, s.Offer)
 }
 
-// The entries that a key signed before it was retired stand. Later ones do not, and the key
-// opens no handoff any more.
+// Entries that a key signed before it was retired stay valid. Later ones do not, and an open handoff with a
+// payload by the key cannot be claimed.
 func TestRetiredKeys(t *testing.T) {
 	c := newRoles(t)
 	before := c.offer(t, c.source, "fixer")
@@ -251,8 +250,8 @@ func TestRetiredKeys(t *testing.T) {
 	assert.Equal(t, Disputed, c.load(t, c.holder, late).Phase())
 }
 
-// A holder whose key was retired meanwhile ends nothing: whoever stole the key
-// could.
+// A holder whose key was retired after its claim can take no further step: a thief of the key could take it as
+// well.
 func TestRetiredHolder(t *testing.T) {
 	for _, event := range []record.Event{record.Progressed, record.Released, record.Acknowledged, record.Failed, record.Rerouted} {
 		t.Run(string(event), func(t *testing.T) {
@@ -273,7 +272,7 @@ func TestRetiredHolder(t *testing.T) {
 	}
 }
 
-// offerAsIs does not ask what became of it.
+// offerAsIs offers a handoff without checking that the offer counts.
 func (c *roles) offerAsIs(t *testing.T, e *Engine, to string) Place {
 	t.Helper()
 	e = sure(t, e)
@@ -283,8 +282,8 @@ func (c *roles) offerAsIs(t *testing.T, e *Engine, to string) Place {
 	return Place{Agent: p.Agent, ID: p.Record.ID}
 }
 
-// sure is somebody whose own list says that it may do anything: what others
-// believe is not asked before it writes.
+// sure returns an engine that trusts only its own key, with every role, so it writes steps that others would
+// refuse.
 func sure(t *testing.T, e *Engine) *Engine {
 	t.Helper()
 	trust, err := enginetest.NewTrust(sign.TrustEntry{
@@ -294,13 +293,13 @@ func sure(t *testing.T, e *Engine) *Engine {
 	return remade(e, func(s *Setup) { s.Trust = trust })
 }
 
-// restore puts the inbox ref back to where it was.
+// restore returns the transaction that creates the inbox ref of a state again.
 func restore(c *roles, p Place, s *State) refs.Transaction {
 	return refs.Transaction{Edits: []refs.Edit{{Ref: c.home.Namespace().Inbox(p.Agent, p.ID), New: s.Tip}}}
 }
 
-// Agents of one repository share an outbox, and not their keys: nobody offers
-// what another made, and would be disputed if he did.
+// Agents of one repository share an outbox but not their keys. An agent does not offer another agent's payload,
+// since its entry would be disputed.
 func TestOfferTakesItsOwnKey(t *testing.T) {
 	c := newRoles(t)
 	payload := c.prepare(t, c.source, "fixer")

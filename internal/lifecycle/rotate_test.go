@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// Once the claim of a retired key does not hold any more, the agent's next key goes on with the
-// handoff: the commit of that claim is history then.
+// Once the claim of a retired key is no longer in force, the agent's next key can take over the handoff. The old
+// claim does not dispute it.
 func TestNextKeyTakesOver(t *testing.T) {
 	for name, tc := range map[string]struct {
 		free   func(*testing.T, *roles, Place)

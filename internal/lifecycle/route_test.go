@@ -32,7 +32,7 @@ func TestRoute(t *testing.T) {
 	_, err := c.root.Route(t.Context(), c.home, p, "fixer", `{"clarify":"true"}`)
 	require.NoError(t, err)
 
-	// The ref moved, in one step with the lane; the payload stayed.
+	// The inbox ref moved in one transaction with the lane, and the payload is the same.
 	assert.Empty(t, c.Hub.Git(t, "for-each-ref", refs.LocalNamespace.Inbox(handoff.Nobody, "")))
 	s := c.load(t, c.holder, p)
 	assert.Equal(t, s, c.load(t, c.holder, Place{Agent: "fixer", ID: p.ID}), "found from where it was and from where it is")
@@ -54,7 +54,7 @@ func TestRoute(t *testing.T) {
 	assert.Equal(t, handoff.StatusBlocked, v.Envelope().Status)
 	c.Hub.Git(t, "fsck", "--strict")
 
-	// Now it is like any other handoff of that inbox, and of no other.
+	// The handoff is now like any other of that inbox.
 	_, _, err = c.tryClaim(t.Context(), c.reviewer, Place{Agent: "fixer", ID: p.ID})
 	assert.Equal(t, fault.Denied, fault.CodeOf(err), err)
 	h := c.claim(t, c.holder, Place{Agent: "fixer", ID: p.ID})
@@ -88,7 +88,7 @@ func TestRouteAgain(t *testing.T) {
 	assert.Equal(t, fault.NotFound, fault.CodeOf(err), err)
 }
 
-// Only a person decides; nothing is written for anybody else.
+// Only a person decides. For other keys nothing is written.
 func TestRouteNeedsRoot(t *testing.T) {
 	for _, name := range []string{"source", "other", "holder", "reviewer", "stranger"} {
 		c := newRoles(t)
@@ -102,7 +102,7 @@ func TestRouteNeedsRoot(t *testing.T) {
 	}
 }
 
-// A claim is somebody's: a handoff is not moved under it.
+// A claimed handoff cannot be routed.
 func TestRouteClaimed(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
@@ -111,7 +111,7 @@ func TestRouteClaimed(t *testing.T) {
 	assert.True(t, fault.Is(err, "routed"), err)
 }
 
-// Two people decide at once: one wins, and the other is told where it went.
+// Two people decide at once. One wins, and the other learns where the handoff went.
 func TestOneOfTwoRoutesWins(t *testing.T) {
 	c := newRoles(t)
 	p := c.stuck(t)
@@ -128,8 +128,8 @@ func TestOneOfTwoRoutesWins(t *testing.T) {
 	assert.Len(t, c.load(t, c.root, p).Entries, 2)
 }
 
-// A killed git can leave a part of it (moves first, deletions last). The handoff is found in
-// the inbox that the lane names.
+// A killed git can leave a part of the transaction, in which moves come first and deletions last. The handoff is
+// found in the inbox that the lane names.
 func TestRouteLeavesTheOldRef(t *testing.T) {
 	c := newRoles(t)
 	p := c.stuck(t)
@@ -144,9 +144,8 @@ func TestRouteLeavesTheOldRef(t *testing.T) {
 	c.claim(t, c.holder, p)
 }
 
-// An older githandoff let a handoff that needs a review wait for a decision, although its
-// sender named an agent. Such a handoff still verifies and can be routed. A new offer goes to
-// the agent that it names.
+// Older versions let a handoff that needs a review wait for a decision even if its sender named an agent. Such a
+// handoff still verifies and can be routed. A new offer goes to the agent that it names.
 func TestNamedAgentWins(t *testing.T) {
 	for _, status := range []string{handoff.StatusNeedsReview, handoff.StatusNeedsClarification, handoff.StatusBlocked} {
 		ask := func(e *handoff.Envelope) {

@@ -20,7 +20,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// newSealingRoles makes roles whose holder has a key that can decrypt.
+// newSealingRoles returns roles whose holder has a key that can decrypt.
 func newSealingRoles(t *testing.T) *roles {
 	t.Helper()
 	c := newRoles(t)
@@ -83,7 +83,7 @@ func TestSealedReceiptSaysNothing(t *testing.T) {
 	assert.Empty(t, s.Receipt.SkillsMissing)
 }
 
-// A workspace that only reads finds the key when something is sealed, and not before.
+// A workspace that only reads opens its key for the first sealed handoff, and not before.
 func TestKeyIsOpenedOnlyForASealedHandoff(t *testing.T) {
 	c := newSealingRoles(t)
 	_, p := sealedOffer(t, c)
@@ -128,7 +128,7 @@ func TestSealNeedsAKeyThatOpens(t *testing.T) {
 	}
 }
 
-// A sealed envelope is held to the rules of every envelope, and to the trailers.
+// A sealed envelope must obey the rules of every envelope, and match the trailers.
 func TestSealedRefuses(t *testing.T) {
 	sealedTree := func(oid []byte) []byte { return append([]byte("100644 "+sealedName+"\x00"), oid...) }
 	for _, tc := range []struct {
@@ -192,7 +192,7 @@ func TestSealedRefuses(t *testing.T) {
 	})
 }
 
-// The log does not show sealed content, even if a foreign writer put it there.
+// An entry of a sealed handoff must not carry readable content: one that does makes the handoff malformed.
 func TestSealedHandoffIsQuiet(t *testing.T) {
 	c := newSealingRoles(t)
 	_, p := sealedOffer(t, c)

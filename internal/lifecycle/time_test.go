@@ -24,7 +24,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// dated gives an entry a time that is so far from the clock.
+// dated moves the time of an entry away from the clock.
 func (c *roles) dated(by time.Duration) func(*record.Record) {
 	return func(r *record.Record) {
 		r.At = c.Now().Add(by)
@@ -34,12 +34,12 @@ func (c *roles) dated(by time.Duration) func(*record.Record) {
 	}
 }
 
-// again returns the same engine in a later command: it knows what is in its files.
+// again returns the engine as a later command has it: it knows only what is stored in files.
 func again(e *Engine) *Engine {
 	return remade(e, nil)
 }
 
-// remembering lets all keep what they saw in files of their own.
+// remembering gives each engine a file in which it records entries that are ahead of its clock.
 func (c *roles) remembering(t *testing.T) {
 	t.Helper()
 	for _, e := range c.engines {
@@ -47,8 +47,8 @@ func (c *roles) remembering(t *testing.T) {
 	}
 }
 
-// A claim that is dated ahead takes nothing from anybody: not while it is ahead,
-// and not when its time has come and others went on without it.
+// A claim that is dated ahead takes the handoff from nobody: neither while it is ahead, nor when its time has
+// come and others have gone on without it.
 func TestClaimDatedAheadTakesNothing(t *testing.T) {
 	for _, by := range []time.Duration{ClockSkew + time.Second, 2 * time.Hour, 87600 * time.Hour} {
 		c := newRoles(t)
@@ -63,7 +63,7 @@ func TestClaimDatedAheadTakesNothing(t *testing.T) {
 		refusedAs(t, "not_yet_valid", s.Entries[2].Dispute)
 		require.Equal(t, s.Early, s.Entries[2].Dispute, "an audit names it")
 
-		// Whoever holds it goes on, also while its key and its payload are looked at.
+		// The holder goes on, and its key and payload still verify.
 		_, err := c.holder.Verifier.Verify(t.Context(), c.home, s, Options{})
 		require.NoError(t, err)
 		_, err = c.holder.Renew(t.Context(), c.home, h, Renewal{})
@@ -85,8 +85,8 @@ func TestClaimDatedAheadTakesNothing(t *testing.T) {
 	}
 }
 
-// A claim that is dated ahead begins to count when the clock gets there. Nothing that a clone
-// remembers from before prevents it.
+// A claim that is dated ahead counts as soon as its time is within the allowed difference. Nothing that a clone
+// recorded before prevents it.
 func TestClaimDatedAheadCountsInItsTime(t *testing.T) {
 	c := newRoles(t)
 	c.remembering(t)
@@ -102,8 +102,8 @@ func TestClaimDatedAheadCountsInItsTime(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A clone whose clock was behind has seen each entry ahead of it. Only keys that may take steps of the
-// handoff overtake one: nobody else ends the end of a handoff by an older entry above it.
+// A clone whose clock was behind has recorded an entry as ahead. Only a later entry by a key that may take steps
+// of the handoff overtakes it. Other keys cannot undo the end of a handoff with an older entry above it.
 func TestOnlyThoseWhoMayStepOvertake(t *testing.T) {
 	for by, phase := range map[string]Phase{"stranger": Ended, "reviewer": Ended, "peer": Disputed, "source": Disputed} {
 		c := newRoles(t)
@@ -128,7 +128,7 @@ func TestOnlyThoseWhoMayStepOvertake(t *testing.T) {
 	}
 }
 
-// A lease ends a day after the claim was first seen, whatever it says of itself.
+// A lease ends at most a day after the claim was first seen, whatever lease the claim names.
 func TestLeaseEndsADayAfterTheClaimWasSeen(t *testing.T) {
 	c := newRoles(t)
 	c.remembering(t)
@@ -144,7 +144,7 @@ func TestLeaseEndsADayAfterTheClaimWasSeen(t *testing.T) {
 	require.NoError(t, err, "it ran out long ago")
 }
 
-// An offer and a receipt that are ahead.
+// An offer or a receipt that is dated ahead does not count before its time.
 func TestOfferAndReceiptDatedAheadWait(t *testing.T) {
 	c := newRoles(t)
 	ahead := remade(c.source, func(s *Setup) { s.Now = func() time.Time { return c.Now().Add(time.Hour) } })
@@ -165,7 +165,7 @@ func TestOfferAndReceiptDatedAheadWait(t *testing.T) {
 	assert.Equal(t, Ended, s.Phase(), s.Dispute)
 }
 
-// An entry is not older than its predecessor, nor than the id of its handoff.
+// An entry must not be older than its predecessor or than the id of its handoff.
 func TestEntryOlderThanItsPredecessorIsDisputed(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
@@ -193,7 +193,7 @@ func TestEntryOlderThanItsPredecessorIsDisputed(t *testing.T) {
 	refusedAs(t, "disputed", c.load(t, c.holder, Place{Agent: "fixer", ID: env.ID}).Dispute)
 }
 
-// A clone forgets the oldest of the entries that it saw ahead, and reads its file again.
+// A clone forgets the oldest entries that it recorded as ahead, and can read its file again.
 func TestMemoryOfDatesAheadIsBounded(t *testing.T) {
 	a := Ahead{Path: filepath.Join(t.TempDir(), "ahead")}
 	oid := func(i int) string {
@@ -210,8 +210,8 @@ func TestMemoryOfDatesAheadIsBounded(t *testing.T) {
 	assert.Zero(t, later.seen(oid(0)))
 }
 
-// An offer that is repeated says what the first one said, and changes nothing:
-// nobody makes another's handoff his own by it.
+// A repeated offer must have the content of the first, and changes nothing. An agent cannot make another agent's
+// handoff its own with it.
 func TestRepeatedOfferChangesNothing(t *testing.T) {
 	for name, tc := range map[string]struct {
 		by   string
@@ -245,7 +245,7 @@ func TestRepeatedOfferChangesNothing(t *testing.T) {
 	assert.Equal(t, first.Offer, s.Offer, "it changes nothing")
 }
 
-// reoffer appends the first entry of a lane once more, bent, and signed anew.
+// reoffer appends the first entry of a lane again, edited and signed by another engine.
 func (c *roles) reoffer(t *testing.T, by *Engine, s *State, edit func(*record.Record)) {
 	t.Helper()
 	rec := *s.Offer
@@ -258,7 +258,7 @@ func (c *roles) reoffer(t *testing.T, by *Engine, s *State, edit func(*record.Re
 	require.NoError(t, c.home.Apply(t.Context(), b.transaction()))
 }
 
-// retire retires a key as "trust remove" does, and says what was seen.
+// retire retires a key as "trust remove" does, and records the entries that were seen.
 func (c *roles) retire(t *testing.T, e *Engine) {
 	t.Helper()
 	seen, err := Seen(t.Context(), c.source.Repo)
@@ -268,8 +268,8 @@ func (c *roles) retire(t *testing.T, e *Engine) {
 	c.Spread(t)
 }
 
-// A retired key acts no more, whatever date it gives. Entries that were there when it was
-// retired stand.
+// A retired key takes no step, whatever date an entry has. Entries that were seen before it was retired stay
+// valid.
 func TestRetiredKeyDatesBack(t *testing.T) {
 	c := newRoles(t)
 	done := c.offer(t, c.source, "fixer")
@@ -296,8 +296,8 @@ func TestRetiredKeyDatesBack(t *testing.T) {
 	assert.Equal(t, Held, c.held(t, held).Phase())
 }
 
-// Nor does one that its owner laid aside: such a key keeps its past, and its thief could date
-// anything into it.
+// A key that its owner revoked as superseded takes no step with an earlier date either. Such a key keeps its
+// past, so a thief could otherwise date new entries back.
 func TestRevokedKeyDatesBack(t *testing.T) {
 	c := newRoles(t)
 	clock := c.Now
@@ -338,7 +338,7 @@ func TestRevokedKeyDatesBack(t *testing.T) {
 	assert.NoError(t, s.Dispute)
 }
 
-// held returns a state without what came last.
+// held returns the state of a handoff without its dispute.
 func (c *roles) held(t *testing.T, p Place) *State {
 	t.Helper()
 	s := c.load(t, again(c.holder), p)
@@ -346,7 +346,7 @@ func (c *roles) held(t *testing.T, p Place) *State {
 	return s
 }
 
-// git gc keeps the entries that were written down, and a later command reads them.
+// git gc keeps the seen entries that were recorded, and a later command reads them.
 func TestSeenEntriesSurviveGC(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.peer, "fixer")
@@ -358,7 +358,7 @@ func TestSeenEntriesSurviveGC(t *testing.T) {
 	assert.Empty(t, strings.TrimSpace(out))
 }
 
-// A retired root key joins no histories any more, and those that it joined before stay joined.
+// A retired root key joins no more histories. Joins that were seen before stay valid.
 func TestRetiredRootJoins(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
@@ -366,7 +366,7 @@ func TestRetiredRootJoins(t *testing.T) {
 	_, _, err := c.holder.Acknowledge(t.Context(), c.home, c.claim(t, c.holder, p), Outcome{})
 	require.NoError(t, err)
 	acked := c.load(t, c.holder, p).LaneTip
-	// The log as it was before the claim, and in it the end that the root wants.
+	// Make a second history from before the claim, in which the root revokes the handoff.
 	b := &batch{engine: c.root, home: c.home}
 	s := c.load(t, c.holder, p)
 	rec := nextRecord(&State{ID: s.ID, Offer: s.Offer, To: s.To})
@@ -388,11 +388,11 @@ func TestRetiredRootJoins(t *testing.T) {
 	_, err = again(c.holder).Reader.Load(t.Context(), c.home, p)
 	refusedAs(t, "rollback", err)
 
-	c.retire(t, c.root) // now it has been seen
+	c.retire(t, c.root) // now the join counts as seen before
 	assert.Equal(t, Ended, c.load(t, again(c.holder), p).Phase())
 }
 
-// The tips of all lanes that there can be are read again, whatever the format of objects.
+// The recorded tips of all possible lanes can be read again, for each object format.
 func TestSeenOfEveryLane(t *testing.T) {
 	for _, format := range []gitobj.Format{gitobj.SHA1, gitobj.SHA256} {
 		tips := map[string]string{}

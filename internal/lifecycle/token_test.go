@@ -18,8 +18,7 @@ import (
 
 const alice = "user:alice@example.com"
 
-// delegation is a fixture with a person, who has a root key, and two agents that work for
-// her.
+// delegation is a fixture with a person, who has a root key, and two agents that work for her.
 type delegation struct {
 	*fixture
 	alice, fixer, qa *Engine
@@ -37,7 +36,7 @@ func newDelegation(t testing.TB) *delegation {
 	return c
 }
 
-// first returns the content of a first token in these tests.
+// first returns the authority of the first token in these tests.
 func first() Authority { return Authority{Principal: alice, Scope: []string{"repo.write:src/*"}} }
 
 // grant offers fixer a handoff with a first token.
@@ -73,7 +72,7 @@ func (c *delegation) verify(t testing.TB, by *Engine, p Place) *Verified {
 	return v
 }
 
-// child returns an envelope that follows from v, from one agent to another.
+// child returns an envelope that continues the handoff of v, from one agent to another.
 func (c *delegation) child(t testing.TB, v *Verified, from, to *Engine) *handoff.Envelope {
 	t.Helper()
 	env := c.envelope(t, from.Author.Actor, to.Author.Actor)
@@ -82,7 +81,7 @@ func (c *delegation) child(t testing.TB, v *Verified, from, to *Engine) *handoff
 	return env
 }
 
-// passOn makes a child of the handoff that fixer holds, for qa.
+// passOn delegates from the handoff that fixer holds to a child for qa.
 func (c *delegation) passOn(t testing.TB, p Place) Place {
 	t.Helper()
 	above := c.verify(t, c.fixer, p)
@@ -162,7 +161,7 @@ func TestTokenOfAChildIsNarrower(t *testing.T) {
 	// An ended handoff gives no authority to pass on, even to an agent that kept the bytes.
 	_, _, err = c.fixer.Acknowledge(t.Context(), c.home, h, Outcome{})
 	require.NoError(t, err)
-	c.verify(t, c.qa, next) // what was passed on in time stays
+	c.verify(t, c.qa, next) // the earlier child stays valid
 	c.Pass(time.Hour)
 	late := c.send(t, c.fixer, c.child(t, above, c.fixer, c.qa), Authority{Above: above})
 	_, _, err = c.tryClaim(t.Context(), c.qa, late)
@@ -187,7 +186,7 @@ func TestDelegationHasADepthLimit(t *testing.T) {
 	}
 }
 
-// Tokens that trusted keys signed, and that do not fit together.
+// Each token is signed by a trusted key, but the tokens do not fit together.
 func TestTokensThatDoNotFit(t *testing.T) {
 	type parts struct {
 		env   handoff.Envelope
@@ -246,8 +245,7 @@ func TestTokensThatDoNotFit(t *testing.T) {
 	})
 }
 
-// offerBent offers a payload as its parts are and gives the reason for which it
-// cannot be claimed.
+// offerBent offers a payload made of the given parts, and returns the reason with which its claim is refused.
 func (c *delegation) offerBent(t *testing.T, by *Engine, env *handoff.Envelope, rec record.Record, links []obo.SignedToken) string {
 	t.Helper()
 	raw, err := handoff.Encode(env)
@@ -265,19 +263,19 @@ func (c *delegation) offerBent(t *testing.T, by *Engine, env *handoff.Envelope, 
 func TestClaimNeedsAKeyThatTheTokenNames(t *testing.T) {
 	c := newDelegation(t)
 	p := c.grant(t)
-	second := c.agent(t, "fixer") // pinned since
+	second := c.agent(t, "fixer") // pinned after the token was issued
 	_, _, err := c.tryClaim(t.Context(), second, p)
 	refusedAs(t, "holder_binding_failed", err)
 	s := c.load(t, c.fixer, p)
 	assert.Equal(t, Open, s.Phase(), "nothing was written")
 
-	// A client that claims nevertheless is not believed by anybody.
+	// If a client claims nevertheless, no reader accepts the claim.
 	c.forge(t, second, s, record.Claimed)
 	_, err = c.fixer.Verifier.Verify(t.Context(), c.home, c.load(t, c.fixer, p), Options{})
 	refusedAs(t, "holder_binding_failed", err)
 }
 
-// A step that says another token, or another principal, than the offer.
+// A step must name the token and the principal of the offer.
 func TestStepsKeepToTheToken(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -303,7 +301,7 @@ func TestRevocation(t *testing.T) {
 	next := c.passOn(t, p)
 	below := c.claim(t, c.qa, next)
 
-	// Who issued the token takes it back while it is held; nobody else does.
+	// The agent that issued the token can revoke it while the handoff is held. No other agent can.
 	_, err := c.qa.Withdraw(t.Context(), c.home, p, record.Revoked, Outcome{})
 	refusedAs(t, "claimed", err)
 	s, err := c.fixer.Withdraw(t.Context(), c.home, next, record.Revoked, Outcome{})
@@ -312,7 +310,7 @@ func TestRevocation(t *testing.T) {
 	_, err = c.qa.Renew(t.Context(), c.home, below, Renewal{Lease: time.Hour})
 	refusedAs(t, "not_holder", err)
 
-	// One more child; then the one above it ends, and is revoked after its end.
+	// The parent of another child ends, and is revoked after its end.
 	next = c.passOn(t, p)
 	below = c.claim(t, c.qa, next)
 	_, _, err = c.fixer.Acknowledge(t.Context(), c.home, h, Outcome{})
@@ -342,7 +340,7 @@ func TestRevocation(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A handoff without a token ends once.
+// A handoff without a token has only one receipt.
 func TestNoSecondReceiptWithoutAToken(t *testing.T) {
 	c := newDelegation(t)
 	p := c.offer(t, c.qa, "fixer")

@@ -16,7 +16,7 @@ import (
 	"githandoff/internal/record"
 )
 
-// remote is a home over the refs of this repository that may not be reached.
+// remote is a home in this repository that can be made unreachable.
 type remote struct {
 	*LocalHome
 	down, reached bool
@@ -52,9 +52,8 @@ func TestStatusNeedsTheHome(t *testing.T) {
 	assert.True(t, home.reached)
 }
 
-// The transaction pins the lane of the handoff itself; those above it are asked
-// for. A holder whose hub is down keeps the step, and is not told that its token
-// is bad.
+// The transaction pins the lane of the handoff itself. The lanes of its parents are fetched. If the hub is down,
+// the holder gets an error that lets it keep the step, and not an error about its token.
 func TestRenewalOfAHomeThatIsDown(t *testing.T) {
 	c := newDelegation(t)
 	p := c.grant(t)
@@ -74,7 +73,7 @@ func TestUsedTokensAreRemembered(t *testing.T) {
 	_, _, err := c.fixer.Acknowledge(t.Context(), c.home, h, Outcome{})
 	require.NoError(t, err)
 
-	// Its home forgets all of it, and offers it again.
+	// The home loses the later entries, and has the handoff open again.
 	c.Hub.Git(t, "update-ref", c.home.Namespace().Inbox("fixer", p.ID), s.Tip)
 	c.Hub.Git(t, "update-ref", c.lane(p.ID), s.LaneTip)
 	require.Equal(t, Open, c.load(t, c.fixer, p).Phase())

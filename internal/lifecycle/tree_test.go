@@ -75,7 +75,7 @@ func TestTokenTreeIsExact(t *testing.T) {
 	}
 }
 
-// The encoder writes again every tree that the parser accepts, byte for byte.
+// Every tree that the parser accepts is encoded to the same bytes.
 func FuzzParsePayloadTree(f *testing.F) {
 	f.Add([]byte(entry("100644", "handoff.json")))
 	f.Add([]byte(entry("100644", "handoff.json") + entry("40000", "obo")))

@@ -30,7 +30,7 @@ func TestVerify(t *testing.T) {
 	assert.Same(t, s, v.State())
 }
 
-// A later version may add members to an envelope. Who cannot read them is told so.
+// A later version may add members to an envelope. A version that does not know them says so.
 func TestVerifyNamesANewerVersion(t *testing.T) {
 	c := newRoles(t)
 	p := forgery{blob: func(b []byte) []byte {
@@ -42,15 +42,15 @@ func TestVerifyNamesANewerVersion(t *testing.T) {
 	assert.Contains(t, fault.As(err).Advice(), "newer version of githandoff")
 }
 
-// forgery is a payload that its sender signed and that is not as it should be.
+// forgery describes a payload that its sender signed and that breaks a rule.
 type forgery struct {
 	env     func(*handoff.Envelope)
 	blob    func([]byte) []byte
-	tree    func(blob []byte) []byte // of the raw object id
+	tree    func(blob []byte) []byte // gets the raw id of the blob
 	record  func(*record.Record)
 	parents []string
-	raw     func([]byte) []byte // of the commit
-	agent   string              // inbox, if not the target's
+	raw     func([]byte) []byte // edits the body of the commit
+	agent   string              // inbox; "" for that of the target
 	inLane  func(*record.Record)
 }
 
@@ -104,7 +104,7 @@ func (f forgery) offer(t *testing.T, c *roles) Place {
 	return Place{Agent: agent, ID: id}
 }
 
-// Everything that a pinned sender could still get wrong, or do on purpose.
+// A trusted sender can break these rules by mistake or on purpose.
 func TestVerifyRefuses(t *testing.T) {
 	entry := func(mode, name string, oid []byte) []byte { return append([]byte(mode+" "+name+"\x00"), oid...) }
 	for _, tc := range []struct {
@@ -176,7 +176,7 @@ func TestVerifyRefuses(t *testing.T) {
 	}
 }
 
-// A payload with a parent would drag somebody's history along.
+// A payload with a parent would bring the history of that parent with it.
 func TestVerifyRefusesAParent(t *testing.T) {
 	c := newRoles(t)
 	code := c.Hub.Git(t, "rev-parse", "HEAD")
@@ -185,7 +185,7 @@ func TestVerifyRefusesAParent(t *testing.T) {
 	assert.True(t, fault.Is(err, "malformed_object"), err)
 }
 
-// The inbox ref and the lane must tell the same story.
+// The inbox ref and the lane must agree.
 func TestVerifyComparesInboxAndLane(t *testing.T) {
 	t.Run("a step that was not logged", func(t *testing.T) {
 		c := newRoles(t)
@@ -195,7 +195,7 @@ func TestVerifyComparesInboxAndLane(t *testing.T) {
 		_, err := c.holder.Release(t.Context(), c.home, h, false)
 		require.NoError(t, err)
 		now := c.load(t, c.holder, p)
-		// The tip goes back to the claim: the release is in the lane alone.
+		// The inbox ref goes back to the claim, so that only the lane has the release.
 		require.NoError(t, c.repo.Apply(t.Context(), refs.Transaction{Edits: []refs.Edit{
 			{Ref: c.home.Namespace().Inbox("fixer", p.ID), Old: now.Tip, New: s.Tip},
 		}}))
@@ -237,7 +237,7 @@ func TestVerifyComparesInboxAndLane(t *testing.T) {
 	})
 }
 
-// A handoff that another home holds is not taken here, and the other way round.
+// A handoff of another home is not accepted here, and one of this home is not accepted elsewhere.
 func TestVerifyAsksForTheHome(t *testing.T) {
 	c := newRoles(t)
 	p := c.offer(t, c.source, "fixer")
@@ -252,7 +252,7 @@ func TestVerifyAsksForTheHome(t *testing.T) {
 	assert.Equal(t, Open, s.Phase(), "a repository answers to its path as well")
 }
 
-// A key must be valid when it signed, and now.
+// A key must be valid at the time of its signature, and now.
 func TestVerifyKeyValidity(t *testing.T) {
 	for _, tc := range []struct {
 		name, reason string
@@ -280,9 +280,8 @@ func TestVerifyKeyValidity(t *testing.T) {
 	}
 }
 
-// A step says in its lane what it says on the inbox ref, byte for byte: the lane is
-// all that stays. An entry that says something else counts for nobody, not in an audit
-// either.
+// The entry of a step in its lane has the same record as its commit on the inbox ref, byte for byte, since only
+// the lane is kept. An entry with another record counts for no reader, and an audit disputes it as well.
 func TestOneRecordTwice(t *testing.T) {
 	for name, edit := range map[string]func(*record.Record){
 		"another digest":    func(r *record.Record) { r.Digest = "sha256:" + strings.Repeat("0", 64) },
@@ -359,7 +358,7 @@ func TestOneRecordTwice(t *testing.T) {
 	})
 }
 
-// audited returns the verdicts of an audit about a handoff, oldest entry first.
+// audited returns the verdict of an audit on each entry of a handoff, oldest first.
 func (w *fixture) audited(t *testing.T, p Place) []string {
 	t.Helper()
 	tip, err := w.repo.Resolve(t.Context(), w.lane(p.ID))
@@ -381,7 +380,7 @@ func (w *fixture) audited(t *testing.T, p Place) []string {
 	return verdicts
 }
 
-// Whoever ends a handoff, or goes on with it, says of it what its offer says.
+// A step must repeat what the offer says about the handoff.
 func TestStepsTellTheStoryOfTheOffer(t *testing.T) {
 	edits := map[string]func(*record.Record){
 		"another task":   func(r *record.Record) { r.Task = "LIN-1" },
