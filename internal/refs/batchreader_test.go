@@ -14,8 +14,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// A queue answers what one question each would, however many there are and
-// whatever is among them; only what is no commit is refused by that name.
+// A batch of questions gets the answers that single questions would get, whatever the objects are. Only an
+// object that is no commit is reported as such.
 func TestQueueAnswersLikeSingleQuestions(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	r := open(t, repo)
@@ -64,7 +64,7 @@ func TestQueueAnswersLikeSingleQuestions(t *testing.T) {
 	}
 }
 
-// However many refs lead to objects that are no commits, none of these is read.
+// Objects that are no commits are not read, however many refs lead to them.
 func TestCommitsBesideManyLargeBlobs(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	first := repo.Commit(t, "a", "x", "first")

@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// embed puts a bare repository into a work tree, as a clone would bring it.
+// embed puts a bare repository into a work tree, as a clone could bring it.
 func embed(t *testing.T, env []string, config ...string) (outer, inner *gittest.Repo) {
 	t.Helper()
 	outer = gittest.NewRepo(t, env)
@@ -27,8 +27,8 @@ func embed(t *testing.T, env []string, config ...string) (outer, inner *gittest.
 	return outer, inner
 }
 
-// A bare repository that came with somebody's tree is not used, whatever its configuration and
-// in whichever of its directories one stands. Its author chooses the programs that run there.
+// A bare repository inside a work tree is not used, whatever its configuration is and whichever of its
+// directories is the current one. Whoever committed it chooses the programs that git runs there.
 func TestOpenEmbedded(t *testing.T) {
 	env := gittest.Env(t)
 	write := func(t *testing.T, path, text string) {
@@ -90,7 +90,7 @@ func TestOpenEmbedded(t *testing.T) {
 	}
 }
 
-// The user may name it: GIT_DIR is git's own way to say so.
+// The user may name such a repository with GIT_DIR, as git allows.
 func TestOpenEmbeddedByGitDir(t *testing.T) {
 	env := gittest.Env(t)
 	outer, inner := embed(t, env)
@@ -99,7 +99,7 @@ func TestOpenEmbeddedByGitDir(t *testing.T) {
 	assert.Equal(t, inner.Dir, r.GitDir)
 }
 
-// A bare repository of one's own, and the inside of one's own .git, are used.
+// A bare repository of the user's own is used, and so is the inside of the user's .git.
 func TestOpenNotEmbedded(t *testing.T) {
 	env := gittest.Env(t)
 	bare := gittest.NewBare(t, env)
@@ -116,8 +116,8 @@ func TestOpenNotEmbedded(t *testing.T) {
 	}
 }
 
-// A repository of another user is git's to refuse, a bare one and one with a work tree,
-// and from below. Its configuration names programs that would run as this user.
+// git refuses the repository of another user, bare or with a work tree, also in a directory below its top. Its
+// configuration names programs that would run as this user.
 func TestOpenForeign(t *testing.T) {
 	gittest.NeedRoot(t)
 	refusal := "dubious ownership"
@@ -157,8 +157,8 @@ func giveAway(t *testing.T, dir string) {
 	}))
 }
 
-// olderGit puts a git into PATH that looks at no owners and says that it is 2.35:
-// the one of this machine, with its check switched off.
+// olderGit puts a git into PATH that does not check owners and reports version 2.35. It is the installed git
+// with its check switched off.
 func olderGit(t *testing.T) {
 	t.Helper()
 	gittest.WrapGit(t, `case " $* " in
@@ -168,7 +168,7 @@ func olderGit(t *testing.T) {
 esac`)
 }
 
-// Where git is too old to look at owners, githandoff does.
+// If git is too old to check owners, githandoff does.
 func TestOpenForeignWithAnOlderGit(t *testing.T) {
 	gittest.NeedRoot(t)
 	mine, foreign := gittest.NewRepo(t, gittest.Env(t)), gittest.NewRepo(t, gittest.Env(t))
@@ -196,7 +196,7 @@ func TestOpenForeignWithAnOlderGit(t *testing.T) {
 	assert.NoError(t, err, "of whoever called sudo")
 }
 
-// The repository's own setting of safe.directory counts for nothing.
+// A safe.directory in the repository's own configuration is ignored.
 func TestOpenForeignSaysItIsSafe(t *testing.T) {
 	gittest.NeedRoot(t)
 	repo := gittest.NewRepo(t, gittest.Env(t))
@@ -209,7 +209,7 @@ func TestOpenForeignSaysItIsSafe(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A path may have any character; what git prints of it is then read one by one.
+// A path may contain any character. Such a path is still read right from git's output.
 func TestOpenOddPaths(t *testing.T) {
 	env := gittest.Env(t)
 	for _, name := range []string{"a\nb", "a\n/b", "\nsha1", "a\tb", "a b", `a"b\`, "ü"} {
@@ -239,8 +239,8 @@ func TestOpenOddPaths(t *testing.T) {
 	}
 }
 
-// git 2.30 refuses --config-env. Its rev-parse repeats an option that it does not know, and answers
-// the rest.
+// git 2.30 refuses --config-env. Its rev-parse prints an option that it does not know, and answers the other
+// ones.
 func TestOpenWithAGitThatIsTooOld(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	gittest.WrapGit(t, `case "$*" in
@@ -255,7 +255,8 @@ esac`)
 	assert.ErrorContains(t, err, OldestGit)
 }
 
-// git 2.33.0 confirms the steps of a transaction when its input ends. Nobody waits for that.
+// git 2.33.0 confirms the steps of a transaction only when its input ends. githandoff reports the old version
+// and does not wait.
 func TestApplyWithAGitThatIsTooOld(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	gittest.WrapGit(t, `case "$*" in
@@ -268,7 +269,7 @@ esac`)
 	assert.Empty(t, repo.Git(t, "for-each-ref", "refs/handoffs"))
 }
 
-// No GIT_DIR is set that the user did not set: it would switch git's checks off.
+// githandoff does not set GIT_DIR by itself: that would switch off git's checks.
 func TestOpenSetsNoGitDir(t *testing.T) {
 	bare := gittest.NewBare(t, gittest.Env(t))
 	run := &gitexec.Runner{Dir: bare.Dir, Env: gitexec.Environ(bare.Env)}
@@ -279,8 +280,8 @@ func TestOpenSetsNoGitDir(t *testing.T) {
 	assert.False(t, set)
 }
 
-// githandoff believes its notes in a repository only where nobody else could have put them
-// there: this user's key signs the steps in them.
+// githandoff uses its state in a repository only if no other user could have written it: this user's key signs
+// the steps in it.
 func TestOpenWhatOthersCouldHaveWritten(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, own string){
 		"the directory is open": func(t *testing.T, own string) { require.NoError(t, os.Chmod(own, 0o757)) },
@@ -322,7 +323,7 @@ func TestOpenWhatOthersCouldHaveWritten(t *testing.T) {
 	}
 }
 
-// The owner of a hub is whose list and state the pushers believe.
+// At a hub the pushers use the trust list and the state of the repository's owner.
 func TestOpenStateOfTheOwner(t *testing.T) {
 	gittest.NeedRoot(t)
 	repo := gittest.NewBare(t, gittest.Env(t))

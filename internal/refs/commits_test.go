@@ -12,8 +12,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// git gives up at an object that is larger than it may allocate. The refs before
-// it were listed, it is passed over, and those after it follow.
+// git fails at an object that is larger than its memory limit. The refs before that object are listed, the
+// object is skipped, and the refs after it follow.
 func TestCommitsBesideLargeObject(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	first := repo.Commit(t, "a", "x", "first")

@@ -38,7 +38,7 @@ func TestConfig(t *testing.T) {
 	assert.NotContains(t, c, "")
 }
 
-// git says what a boolean means.
+// A boolean setting has the value that git gives it.
 func TestConfigBool(t *testing.T) {
 	env := gittest.Env(t)
 	repo := gittest.NewRepo(t, env)
@@ -55,7 +55,7 @@ func TestConfigBool(t *testing.T) {
 	assert.False(t, Config{"handoff.archive": {"flase"}}.Off("handoff.archive"))
 }
 
-// git says which transports its settings allow.
+// The settings of transports allow what git's own do.
 func TestTransports(t *testing.T) {
 	env := gittest.Env(t)
 	repo := gittest.NewRepo(t, env)
@@ -83,7 +83,7 @@ func TestTransports(t *testing.T) {
 	}
 }
 
-// The process that was started ahead does not fetch what a partial clone lacks over a transport that a
+// In a partial clone the process that was started ahead fetches no missing object over a transport that a
 // setting forbids.
 func TestTransportsOfTheProcessStartedAhead(t *testing.T) {
 	env := gittest.Env(t)
@@ -102,7 +102,7 @@ func TestTransportsOfTheProcessStartedAhead(t *testing.T) {
 	require.Error(t, r.Apply(t.Context(), Transaction{Edits: []Edit{{Ref: LocalNamespace.Lane(someID), New: later}}}))
 }
 
-// Configuration that a library would refuse is git's business alone.
+// A configuration that a library would refuse does not matter, since only git reads it.
 func TestConfigThatGitTakes(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	repo.Git(t, "config", "pack.window", "1k")

@@ -54,7 +54,7 @@ func TestApplyOnAFullDisk(t *testing.T) {
 
 func TestApplyReadOnly(t *testing.T) {
 	var repo *gittest.Repo
-	if os.Geteuid() == 0 { // modes do not bind root
+	if os.Geteuid() == 0 { // file modes do not restrict root
 		repo = smallDisk(t, "1m")
 		require.NoError(t, syscall.Mount("", repo.Dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 	} else {

@@ -12,7 +12,8 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// "sudo -u" without -H leaves HOME as it was: what cannot be looked at is not to be made writable.
+// "sudo -u" without -H keeps the HOME of another user. For a path that cannot be looked up, the hint does not
+// ask to make it writable.
 func TestDiskFaultOfALook(t *testing.T) {
 	for op, hint := range map[string]string{
 		"lstat": "# this user may not look there; if HOME or an XDG directory leads there, set it to a directory of this user",
@@ -29,7 +30,7 @@ func TestDiskFaultOfALook(t *testing.T) {
 	}
 }
 
-// The last line of a git, which an error repeats, need not say that the disk is full.
+// The error quotes the last line of git's messages, and adds that the disk is full if an earlier line says so.
 func TestDiskFaultSaysThatTheDiskIsFull(t *testing.T) {
 	for stderr, said := range map[string]string{
 		"error: file write error: No space left on device\nfatal: unpack-objects failed": "git fetch: fatal: unpack-objects failed: no space left on device",

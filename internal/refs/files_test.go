@@ -19,7 +19,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// looseRef writes a file of a ref as it stands, with anything in it.
+// looseRef writes the file of a ref with any content.
 func looseRef(t *testing.T, repo *gittest.Repo, name, content string) {
 	t.Helper()
 	path := filepath.Join(repo.Dir, ".git", name)
@@ -27,14 +27,14 @@ func looseRef(t *testing.T, repo *gittest.Repo, name, content string) {
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 }
 
-// Whatever a ref is, the files show what git shows, or git is asked.
+// The value of a ref that is read from files is the one that git reads. Otherwise git is asked.
 func TestReadRefLikeGit(t *testing.T) {
 	env := gittest.Env(t)
 	const name = "refs/handoffs/log/ab"
 	for title, tc := range map[string]struct {
 		make  func(r *gittest.Repo, one, two string)
-		name  string // if not name
-		byGit bool   // a process is needed
+		name  string // name of the ref; "" for the usual one
+		byGit bool   // whether a process must answer
 	}{
 		"loose": {make: func(r *gittest.Repo, one, two string) { r.Git(t, "update-ref", name, one) }},
 		"none":  {make: func(*gittest.Repo, string, string) {}},
@@ -117,7 +117,7 @@ func TestReadRefLikeGit(t *testing.T) {
 	}
 }
 
-// Lists of refs are those of git, whatever the refs are.
+// The lists of refs are those of git, whatever the refs are.
 func TestListLikeGit(t *testing.T) {
 	env := gittest.Env(t)
 	mixed := func(r *gittest.Repo, one, two string) {
@@ -152,8 +152,8 @@ func TestListLikeGit(t *testing.T) {
 	}
 	for title, tc := range map[string]struct {
 		make    func(r *gittest.Repo, one, two string)
-		byGit   int  // lists that take a process
-		refused bool // where a pattern matches ho_7, whose file is damaged
+		byGit   int  // number of lists that need a process
+		refused bool // whether a list that matches ho_7, whose file is damaged, is refused
 	}{
 		"mixed": {make: mixed, byGit: 3},
 		"none":  {make: func(*gittest.Repo, string, string) {}, byGit: 3},
@@ -214,7 +214,7 @@ func TestListLikeGit(t *testing.T) {
 	}
 }
 
-// A broken ref is an error of git's, and no missing ref.
+// A broken ref is an error of git, and is not read as a missing ref.
 func TestReadBrokenRef(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	repo.Commit(t, "a", "1", "one")
@@ -226,7 +226,7 @@ func TestReadBrokenRef(t *testing.T) {
 	}
 }
 
-// The file of an object counts only if it holds the object: its id covers type, size and content.
+// The file of an object is used only if its content matches the id, which covers type, size and content.
 func TestReadLoose(t *testing.T) {
 	dir := t.TempDir()
 	file := func(oid, content string) {
@@ -257,8 +257,8 @@ func TestReadLoose(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Beside a git that packs and moves a ref without end, each read finds one of its values, and never
-// an earlier one after a later one.
+// While a git packs and moves a ref without end, each read finds one of the ref's values, and never an earlier
+// value after a later one.
 func TestReadRefBesidePacking(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	const name, rounds = "refs/handoffs/log/ab", 60
@@ -297,7 +297,7 @@ func TestReadRefBesidePacking(t *testing.T) {
 	assert.Equal(t, rounds-1, last)
 }
 
-// No patterns match no ref, and need no process: git would list all refs.
+// A list with no patterns is empty and needs no process. git would list all refs.
 func TestListOfNothing(t *testing.T) {
 	env := gittest.Env(t)
 	repo := gittest.NewRepo(t, env)

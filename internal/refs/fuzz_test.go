@@ -9,7 +9,7 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// git itself is asked about every name that is made of accepted parts.
+// Each name that is made of accepted parts is checked by git itself.
 func FuzzRefNames(f *testing.F) {
 	for _, s := range []string{"fixer", "ci-bot.2", "a..b", "a.lock", "a.", ".a", "-a", "a@{1}", "a b", "a~1", "a/b", "a\\b", "a*", "_", "@", "\u202e", "a\x7f", ""} {
 		f.Add(s, string(someID))

@@ -13,8 +13,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// Whatever HEAD is, Open finds the commit and the branch that "git rev-parse" finds. The usual
-// forms take no process of their own.
+// Whatever HEAD is, Open finds the same commit and branch as "git rev-parse". The usual forms of HEAD need no
+// extra process.
 func TestOpenHeadLikeGit(t *testing.T) {
 	env := gittest.Env(t)
 	for name, c := range map[string]struct {
@@ -59,7 +59,7 @@ func TestOpenHeadLikeGit(t *testing.T) {
 			full := &Repo{Runner: &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(env)}}
 			require.NoError(t, discover(t.Context(), full))
 			if strings.Contains(name, "unborn") {
-				full.Head, full.Branch = "", "" // "git rev-parse" takes a branch HEAD for it
+				full.Head, full.Branch = "", "" // "git rev-parse" would resolve a branch named HEAD instead
 			}
 			run := &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(env)}
 			r, err := Open(t.Context(), run)

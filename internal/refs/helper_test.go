@@ -33,7 +33,7 @@ func tryOpen(t testing.TB, repo *gittest.Repo) (*Repo, error) {
 	return r, err
 }
 
-// commit returns a commit object of its own: an empty tree, a message, parents.
+// commit returns a commit object with an empty tree.
 func commit(message string, parents ...string) *Object {
 	body := "tree " + gittest.Objects().EmptyTree() + "\n"
 	for _, p := range parents {
@@ -45,7 +45,7 @@ func commit(message string, parents ...string) *Object {
 
 func emptyTree() *Object { return NewObject(gittest.Objects(), "tree", nil) }
 
-// How long a test waits for another process, and how often it looks.
+// The time that a test waits for another process, and the interval between its checks.
 const (
 	gateTimeout = 10 * time.Second
 	gatePoll    = 5 * time.Millisecond

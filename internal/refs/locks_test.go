@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// lockFile puts a lock where a git that was killed an hour ago left it.
+// lockFile makes a lock that looks as if git was killed an hour ago.
 func lockFile(t *testing.T, r *Repo, name string) string {
 	t.Helper()
 	path := filepath.Join(r.CommonDir, name)
@@ -52,13 +52,13 @@ func TestLocks(t *testing.T) {
 		assert.NoFileExists(t, path)
 		assert.NoError(t, lock.Break(), "gone already")
 	}
-	// Other people's locks are not our business.
+	// Locks of other refs and files are not listed.
 	lockFile(t, r, "index.lock")
 	lockFile(t, r, "refs/heads/main.lock")
 	assert.Empty(t, locksOf(t, r))
 }
 
-// git names no lock of reftables. A step that it keeps from the refs says which it is.
+// git does not name the lock of reftables. The error of a step that the lock blocks does.
 func TestLockOfReftables(t *testing.T) {
 	r := open(t, gittest.NewRepo(t, gittest.Env(t)))
 	path := lockFile(t, r, "reftable/tables.list.lock")
@@ -90,7 +90,7 @@ func TestLocks_alive(t *testing.T) {
 	assert.False(t, young[0].Dead())
 	assert.Error(t, young[0].Break())
 
-	// Another git took the lock between the look and the removal.
+	// Another git takes the lock between the look and the removal.
 	seen := locksOf(t, r)[path]
 	require.True(t, seen.Dead())
 	require.NoError(t, os.Remove(path))
@@ -99,7 +99,7 @@ func TestLocks_alive(t *testing.T) {
 	assert.FileExists(t, path)
 }
 
-// git follows a link to a directory of refs.
+// A link in place of a directory of refs is followed, as git does it.
 func TestBrokenBehindALinkedDirectory(t *testing.T) {
 	repo, r, oids := threeCommits(t)
 	for _, name := range []string{"refs/handoffs/log", "refs/handoffs"} {
@@ -134,7 +134,7 @@ func TestBroken(t *testing.T) {
 	write("refs/handoffs/log/with space", oids[0]+"\n")
 	write("refs/handoffs/log/dd.lock", "")
 	write("refs/notes/handoffs", "")
-	write(packed, "") // hides what is packed
+	write(packed, "") // hides the packed ref
 	write("refs/handoffs/log/ff", strings.Repeat("0", gittest.Objects().Digits())+"\n")
 	write("refs/handoffs/log/gg", oids[0]+"x")
 	write("refs/handoffs/log/hh", oids[0]+" x\n")

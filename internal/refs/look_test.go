@@ -22,7 +22,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// A name whose object does not show is not absent: a ref keeps its id, and a read is refused.
+// A ref whose object is missing is not reported as absent: it keeps its id, and reading the object fails.
 func TestLostObjectIsNotAbsent(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	whole := repo.Commit(t, "a", "1", "one")
@@ -30,7 +30,7 @@ func TestLostObjectIsNotAbsent(t *testing.T) {
 	repo.Git(t, "tag", "-a", "-m", "v", "v")
 	lost := strings.Repeat("ab", gittest.Objects().Digits()/2)
 	looseRef(t, repo, "refs/handoffs/sent/b/x", lost+"\n")
-	looseRef(t, repo, "refs/worktree/x", lost+"\n") // git is asked for it
+	looseRef(t, repo, "refs/worktree/x", lost+"\n") // only git reads this ref
 	r := open(t, repo)
 	missing := func(name string) {
 		t.Helper()
@@ -86,8 +86,7 @@ func TestLostObjectIsNotAbsent(t *testing.T) {
 	}
 }
 
-// A git that packs objects moves one away while it is looked for. The next look finds it, also
-// where no gc.pid tells of a gc.
+// A git that packs objects moves one away while it is being read. The next look finds it, even without a gc.pid.
 func TestReadWhileAnObjectMoves(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	oid := repo.Commit(t, "a", "1", "one")
@@ -109,8 +108,9 @@ fi`, file))
 	}
 }
 
-// A gc has taken the object of a ref that moved a moment ago, and has ended. The process behind the
-// move writes the object again, some time later. The object of a ref that moved long ago is lost.
+// A gc has removed the object of a ref that moved a moment ago, and has ended. The process that moved the ref
+// writes the object again a little later, and the read waits for that. The object of a ref that moved long ago
+// is lost.
 func TestReadSoonAfterAMove(t *testing.T) {
 	const ref = "refs/handoffs/log/ab"
 	for name, keep := range map[string]func(*gittest.Repo){
@@ -134,7 +134,7 @@ func TestReadSoonAfterAMove(t *testing.T) {
 			r.reader.close()
 			old := time.Now().Add(-time.Hour)
 			for _, f := range []string{ref, "packed-refs"} {
-				_ = os.Chtimes(filepath.Join(r.CommonDir, f), old, old) // one of them is there
+				_ = os.Chtimes(filepath.Join(r.CommonDir, f), old, old) // only one of the two files exists
 			}
 			_, err = r.Read(t.Context(), ref, 1<<20)
 			assert.True(t, fault.Is(err, fault.MissingObject), "%v", err)
@@ -142,8 +142,8 @@ func TestReadSoonAfterAMove(t *testing.T) {
 	}
 }
 
-// A delivery moves a handoff from the packed outbox to the sent handoffs, after the loose refs were
-// read and before packed-refs is: a list shows the one or the other, never neither.
+// A delivery moves a handoff from the packed outbox to the sent handoffs, after the loose refs were read and
+// before packed-refs is read. A list shows one of the two refs, and never none.
 func TestListsSeeATransactionWhole(t *testing.T) {
 	const from, to = "refs/handoffs/outbox/b/x", "refs/handoffs/sent/b/x"
 	repo, r, oid := threeCommits(t)
@@ -166,7 +166,7 @@ func TestListsSeeATransactionWhole(t *testing.T) {
 	assert.Equal(t, map[string]string{to: oid[0]}, loose)
 	assert.Equal(t, 2, moved)
 
-	// The loose refs alone move: the list of the first directory is older than that of the second.
+	// Only loose refs move, between the list of the first directory and that of the second.
 	looked := 0
 	names, ok, err := atOnce(r, slices.Equal[[]string], func() ([]string, bool, error) {
 		var names []string
@@ -184,18 +184,18 @@ func TestListsSeeATransactionWhole(t *testing.T) {
 	assert.True(t, ok)
 	assert.Equal(t, []string{from}, names)
 
-	// Files that never come to rest are left to git.
+	// If the files keep changing, git is asked instead.
 	_, ok, err = atOnce(r, func(a, b int) bool { return a == b }, func() (int, bool, error) { looked++; return looked, true, nil },
 		func(string) (bool, error) { return true, nil })
 	require.NoError(t, err)
 	assert.False(t, ok)
 }
 
-// Lists and reads beside a git that moves a handoff from ref to ref, and beside others that pack refs
-// and objects without a pause: the handoff is always in one place, or in the next one as well, as git
-// makes the new ref before it removes the old one; no other ref is missed, and a deleted one does not
-// come back. No ref comes back to an earlier value, because git's own pruning
-// would take it for the one that it has packed.
+// Refs are listed and read while one git moves a handoff from ref to ref and others pack refs and objects
+// without a pause. The handoff is always at one ref, or also at the next one, since git creates the new ref
+// before it removes the old one. No other ref is missing, and a deleted one does not come back. The test gives
+// no ref an earlier value again, because git's own pruning would then consider the loose ref equal to the packed
+// one.
 func TestLooksBesideUpkeep(t *testing.T) {
 	const first, lane, ended = "refs/handoffs/outbox/b/0", "refs/handoffs/log/ab", "refs/handoffs/inbox/b/x"
 	repo, r, oid := threeCommits(t)
@@ -204,7 +204,7 @@ func TestLooksBesideUpkeep(t *testing.T) {
 	}
 	packs, collections := beside(t, repo, "pack-refs", "--all"), beside(t, repo, "gc", "--quiet", "--prune=now")
 	var over, gone atomic.Bool
-	var step atomic.Int64 // of the lane, acknowledged
+	var step atomic.Int64 // the last step of the lane that was applied
 	written := make(chan struct{})
 	w := openOwn(t, repo)
 	go func() {
@@ -225,7 +225,7 @@ func TestLooksBesideUpkeep(t *testing.T) {
 			gone.Store(i >= 5)
 		}
 	}()
-	t.Cleanup(func() { // also after a failure, before the repository goes
+	t.Cleanup(func() { // also after a failure, before the repository is removed
 		over.Store(true)
 		<-written
 	})
@@ -265,7 +265,7 @@ func TestLooksBesideUpkeep(t *testing.T) {
 	t.Log(step.Load(), "transactions,", packs(), "times packed,", collections(), "collections")
 }
 
-// requireOnePlace requires one ref of a handoff that is moved about, or two that follow one another.
+// requireOnePlace requires one ref of the moving handoff, or two successive ones.
 func requireOnePlace(t *testing.T, names []string) {
 	t.Helper()
 	places := make([]int, len(names))

@@ -16,7 +16,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// git reads stored and compressed objects, on both sides of the limit.
+// git reads the stored and the compressed objects that are written, on both sides of the size limit.
 func TestEncodeLoose_git(t *testing.T) {
 	g := gittest.NewRepo(t, gittest.Env(t))
 	repo, err := Open(t.Context(), &gitexec.Runner{Dir: g.Dir, Env: gitexec.Environ(g.Env)})
@@ -40,7 +40,7 @@ func TestEncodeLoose_git(t *testing.T) {
 		require.NoError(t, repo.Store.Write(o))
 		assert.Equal(t, fmt.Sprint(len(body)), g.Git(t, "cat-file", "-s", o.OID))
 		assert.Equal(t, n, strings.Count(g.Git(t, "cat-file", "-p", o.OID)+"\n", "\n"), "%d entries", n)
-		require.NoError(t, os.Remove(repo.Store.loosePath(o.OID))) // its files are not there
+		require.NoError(t, os.Remove(repo.Store.loosePath(o.OID))) // its entries do not exist, so git fsck would report it
 	}
 	assert.Empty(t, g.Git(t, "fsck", "--strict", "--no-dangling"))
 }

@@ -16,7 +16,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Only a file that does not hold its object is removed.
+// Only a file that does not contain its object is removed.
 func TestDropDamaged(t *testing.T) {
 	repo := gittest.NewFixture(t).NewRepo(t, "r")
 	r := enginetest.Open(t, repo)
@@ -49,13 +49,13 @@ func TestDropDamaged(t *testing.T) {
 	assert.False(t, dropped, "one that is not there")
 }
 
-// A ref is found by what its history lacks, however deep.
+// FindLost finds a ref whose history lacks an object, at any depth.
 func TestFindLost(t *testing.T) {
 	repo := gittest.NewFixture(t).NewRepo(t, "r")
 	for _, text := range []string{"two\n", "three\n"} {
 		repo.Commit(t, "dir/file", text, text)
 	}
-	repo.Git(t, "commit-graph", "write", "--reachable") // from which git knows commits without their files
+	repo.Git(t, "commit-graph", "write", "--reachable") // lets git know commits whose files are missing
 	r := enginetest.Open(t, repo)
 	list, err := r.List(t.Context(), "refs/heads/")
 	require.NoError(t, err)
@@ -82,7 +82,7 @@ func TestFindLost(t *testing.T) {
 	assert.True(t, whole, "no refs")
 }
 
-// A damaged object in a pack is lost as well.
+// A damaged object in a pack counts as lost.
 func TestFindLostInAPack(t *testing.T) {
 	repo := gittest.NewFixture(t).NewRepo(t, "r")
 	repo.Commit(t, "file", strings.Repeat("one line\n", 99), "two")
@@ -92,7 +92,7 @@ func TestFindLostInAPack(t *testing.T) {
 	require.Len(t, packs, 1)
 	blob := repo.Git(t, "rev-parse", "HEAD:file")
 	_, rest, _ := strings.Cut(repo.Git(t, "verify-pack", "-v", packs[0]), blob)
-	at, err := strconv.Atoi(strings.Fields(rest)[3]) // type, size, size in the pack, offset
+	at, err := strconv.Atoi(strings.Fields(rest)[3]) // the fields are type, size, size in the pack, offset
 	require.NoError(t, err)
 	b, err := os.ReadFile(packs[0])
 	require.NoError(t, err)
@@ -106,8 +106,8 @@ func TestFindLostInAPack(t *testing.T) {
 	assert.Equal(t, []refs.Lost{{Ref: list[0], Object: blob}}, lost)
 }
 
-// What refs lack is brought from a scratch repository, and nothing else. An object that is lost there as well
-// keeps no other one from being brought.
+// Restore brings only the missing objects of refs from a scratch repository. An object that is lost there too
+// does not prevent the others from being brought.
 func TestRestore(t *testing.T) {
 	repo := gittest.NewFixture(t).NewRepo(t, "r")
 	for _, text := range []string{"two\n", "three\n"} {
@@ -136,7 +136,7 @@ func TestRestore(t *testing.T) {
 	assert.NoFileExists(t, loose(objects, other))
 }
 
-// An object that is too large for a handoff stays lost, and keeps no other one from being brought.
+// An object that is too large for a handoff stays lost, and does not prevent the others from being brought.
 func TestRestoreBesideAHugeObject(t *testing.T) {
 	repo := gittest.NewFixture(t).NewRepo(t, "r")
 	repo.Commit(t, "huge", strings.Repeat("\x00", 65<<20), "two")
@@ -152,8 +152,8 @@ func TestRestoreBesideAHugeObject(t *testing.T) {
 	assert.FileExists(t, loose(objects, small))
 }
 
-// scratchCopy returns a scratch repository with a copy of each object of repo, and the directories of
-// the objects of both.
+// scratchCopy returns a scratch repository with a copy of each object of repo, and the object directories of
+// both.
 func scratchCopy(t *testing.T, repo *gittest.Repo) (scratch *refs.Scratch, objects, copied string) {
 	t.Helper()
 	r := enginetest.Open(t, repo)
@@ -169,5 +169,5 @@ func scratchCopy(t *testing.T, repo *gittest.Repo) (scratch *refs.Scratch, objec
 	return scratch, objects, copied
 }
 
-// loose returns the file of an object in a directory of objects.
+// loose returns the path of a loose object in an object directory.
 func loose(objects, oid string) string { return filepath.Join(objects, oid[:2], oid[2:]) }

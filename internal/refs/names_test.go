@@ -77,7 +77,7 @@ func FuzzParsePlace(f *testing.F) {
 	})
 }
 
-// git is asked whether the names that we accept can be refs.
+// git accepts the names that githandoff accepts.
 func TestCheckRefFormatAgrees(t *testing.T) {
 	repo := &gittest.Repo{Dir: t.TempDir(), Env: gittest.Env(t)}
 	for _, agent := range []string{"fixer", "a", "ci-bot.2", "a_b-c.d", strings.Repeat("x", 63), handoff.Nobody} {

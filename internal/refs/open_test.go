@@ -17,7 +17,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// In every kind of repository git sees what we write, and we see what git says.
+// In every kind of repository git reads what githandoff writes, and the other way round.
 func TestOpenKinds(t *testing.T) {
 	for _, kind := range gittest.Kinds() {
 		t.Run(kind.Name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestOpenUnborn(t *testing.T) {
 	assert.NotEmpty(t, r.Worktree)
 }
 
-// git believes the format of objects only if the repository's own file has it and a version.
+// git uses the object format only if the repository's own configuration has it together with a version.
 func TestOpenFormatLikeGit(t *testing.T) {
 	for name, change := range map[string][][]string{
 		"as made":       nil,
@@ -127,7 +127,7 @@ func TestOpenRefuses(t *testing.T) {
 			_, err := tryOpen(t, repo)
 			require.Error(t, err)
 			if _, _, code := repo.TryGit("rev-parse"); code != 0 {
-				continue // each git refuses one of them itself, and both if it was built without Rust
+				continue // every git refuses one of the formats, and one built without Rust refuses both
 			}
 			assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
 			assert.True(t, fault.Is(err, "object_format"), err)
@@ -144,8 +144,7 @@ func TestOpenRefuses(t *testing.T) {
 	})
 }
 
-// hookEnv runs git with a hook that stops, and returns the directory and the
-// environment in which it waits for us.
+// hookEnv runs git with a hook that waits, and returns the directory and the environment of the hook.
 func hookEnv(t *testing.T, repo *gittest.Repo, hook string, git ...string) *gittest.Repo {
 	t.Helper()
 	gate := filepath.Join(t.TempDir(), "gate")
@@ -160,7 +159,7 @@ func hookEnv(t *testing.T, repo *gittest.Repo, hook string, git ...string) *gitt
 	cmd.Dir, cmd.Env = repo.Dir, repo.Env
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
-		if _, err := os.Stat(seen); err == nil { // otherwise no hook reads
+		if _, err := os.Stat(seen); err == nil { // no hook reads from the pipe otherwise
 			assert.NoError(t, os.WriteFile(gate, []byte("go\n"), 0o600))
 		}
 		assert.NoError(t, cmd.Wait())
@@ -189,7 +188,7 @@ func TestOpenInAHook(t *testing.T) {
 	assert.Equal(t, linked.Dir, r.Worktree)
 }
 
-// A server's hook sees the objects of a push before the repository does.
+// A hook of a server sees the objects of a push before they are in the repository.
 func TestOpenInQuarantine(t *testing.T) {
 	t.Parallel()
 	env := gittest.Env(t)
@@ -219,7 +218,7 @@ func TestOpenCancelled(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// A process that was started ahead serves like one that starts when needed.
+// A process that was started ahead answers like one that is started when it is needed.
 func TestOpenToWrite(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	head := repo.Commit(t, "a", "x", "first")
@@ -241,7 +240,7 @@ func TestOpenToWrite(t *testing.T) {
 	}
 }
 
-// A hook of the configuration runs for no git of githandoff, whatever its name, not even for the
+// A hook of the configuration does not run for any git of githandoff, whatever its name, not even for the
 // process that was started ahead.
 func TestOpenSwitchesConfiguredHooksOff(t *testing.T) {
 	env := gittest.Env(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A paced reader reads everything, however small the pieces are.
+// A paced reader reads all data, however small the pieces are.
 func TestPaced(t *testing.T) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)

@@ -14,8 +14,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// Packed twice within one second, the file can look unchanged to a running git: same inode,
-// same size. Its new content is read nevertheless.
+// If packed-refs is rewritten twice within one second, it can look unchanged to a running git: same inode, same
+// size. Its new content is read nevertheless.
 func TestResolveAfterPackedRefsWereRewritten(t *testing.T) {
 	git := gittest.NewRepo(t, gittest.Env(t))
 	repo := open(t, git)
@@ -44,8 +44,8 @@ func TestResolveAfterPackedRefsWereRewritten(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A version that is pinned is told apart from each one that follows, whatever its
-// times and size are, and from the same file written anew within its second.
+// A pinned version of packed-refs differs from each later one, whatever its times and size are, and from an
+// equal file that is written within the same second.
 func TestPinPacked(t *testing.T) {
 	repo, r, oid := threeCommits(t)
 	path := filepath.Join(r.CommonDir, "packed-refs")

@@ -36,8 +36,7 @@ func TestOpenPlainKinds(t *testing.T) {
 	}
 }
 
-// assertSamePlace compares Open of a directory with what "git rev-parse" says, and returns
-// how many processes it took.
+// assertSamePlace compares Open of a directory with "git rev-parse", and returns how many processes Open took.
 func assertSamePlace(t *testing.T, dir string, env []string) int64 {
 	t.Helper()
 	full := &Repo{Runner: &gitexec.Runner{Dir: dir, Env: gitexec.Environ(env)}}
@@ -54,8 +53,8 @@ func assertSamePlace(t *testing.T, dir string, env []string) int64 {
 	return run.Started()
 }
 
-// One process serves the plain kinds; where something steers git, or where the files say
-// something else than git, git is asked.
+// One process is enough for plain repositories. If the environment steers git, or the files do not agree with
+// git, git is asked.
 func TestOpenPlainLikeGit(t *testing.T) {
 	env := gittest.Env(t)
 	git := gittest.NewRepo(t, env)
@@ -63,7 +62,7 @@ func TestOpenPlainLikeGit(t *testing.T) {
 	linked := filepath.Join(t.TempDir(), "linked")
 	git.Git(t, "worktree", "add", "-q", "-b", "other", linked)
 	other := gittest.NewRepo(t, env)
-	// A link to a directory of the first repository, in the work tree of another one.
+	// The link leads from the work tree of one repository to a directory of another.
 	crossing := filepath.Join(other.Dir, "link")
 	require.NoError(t, os.Symlink(filepath.Join(git.Dir, "a"), crossing))
 	apart := gittest.NewRepo(t, env)
@@ -95,8 +94,8 @@ func TestOpenPlainLikeGit(t *testing.T) {
 	}
 }
 
-// Where git reads no configuration of a repository, because it belongs to somebody else
-// or is none, it is not opened, whatever the files say.
+// If git reads no configuration, because the repository belongs to another user or is none, it is not opened,
+// whatever the files say.
 func TestOpenPlainRefuses(t *testing.T) {
 	env := gittest.Env(t)
 	git := gittest.NewRepo(t, env)

@@ -19,8 +19,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// beside runs git again and again until the function it returns is called,
-// which says how often it did.
+// beside runs git again and again until stop is called. stop returns the number of runs.
 func beside(t *testing.T, repo *gittest.Repo, args ...string) (stop func() int) {
 	t.Helper()
 	done, ended := make(chan struct{}), make(chan int)
@@ -41,9 +40,8 @@ func beside(t *testing.T, repo *gittest.Repo, args ...string) (stop func() int) 
 	}
 }
 
-// Eight writers of one ref, each appending commits, beside a loop that packs
-// refs and one that throws away what seems unreachable: whatever was
-// acknowledged is there.
+// Eight writers append commits to one ref while other processes pack refs and prune unreachable objects. Each
+// commit whose write succeeded is there in the end.
 func TestAcknowledgedWritesSurviveGC(t *testing.T) {
 	t.Parallel()
 	const writers = 8
@@ -85,8 +83,7 @@ func TestAcknowledgedWritesSurviveGC(t *testing.T) {
 	assert.Empty(t, repo.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
 }
 
-// openOwn opens the repository with a runner, a reader and an updater of its
-// own: another process as far as git is concerned.
+// openOwn opens the repository with its own runner, reader and updater, like another process.
 func openOwn(t *testing.T, repo *gittest.Repo) *Repo {
 	r, err := Open(t.Context(), &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(repo.Env)})
 	if !assert.NoError(t, err) {
@@ -96,8 +93,8 @@ func openOwn(t *testing.T, repo *gittest.Repo) *Repo {
 	return r
 }
 
-// push appends an entry to the lane and creates a ref of its own, as a step of
-// a handoff does, and tries again for as long as others are faster.
+// push appends an entry to a lane and creates a ref of its own, as a step of a handoff does. It tries again as
+// long as it loses the race.
 func push(ctx context.Context, r *Repo, lane, name string) error {
 	for {
 		tip, err := r.Resolve(ctx, lane)
@@ -119,8 +116,8 @@ func push(ctx context.Context, r *Repo, lane, name string) error {
 	}
 }
 
-// While a gc runs that may have decided already, objects go into a pack that it
-// must keep; afterwards the pack is like any other.
+// While a gc runs that may already have chosen its objects, new objects go into a pack that the gc must keep.
+// Afterwards the pack is like any other.
 func TestSecureBesideAGC(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	repo.Commit(t, "a", "a", "first")
@@ -138,7 +135,7 @@ func TestSecureBesideAGC(t *testing.T) {
 	pack := strings.TrimSuffix(keeps[0], ".keep")
 	assert.Contains(t, repo.Git(t, "verify-pack", "-v", pack+".idx"), blob.OID+" blob   5000")
 
-	// The gc unlinks now the objects that it chose before.
+	// The gc now unlinks the objects that it chose before.
 	for _, o := range tx.Objects {
 		require.NoError(t, os.Remove(r.Store.loosePath(o.OID)))
 	}
@@ -159,7 +156,7 @@ func TestSecureBesideAGC(t *testing.T) {
 	assert.Equal(t, "kept", repo.Git(t, "log", "-1", "--format=%s", Root+"test/a"))
 }
 
-// The file of a gc that was killed keeps nothing.
+// The pid file of a killed gc has no effect.
 func TestGCLeftBehind(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	r := open(t, repo)
@@ -189,8 +186,8 @@ func TestGCLeftBehind(t *testing.T) {
 	}
 }
 
-// A gc that missed the pack in its list of a large directory removes the index. The pack is
-// then written again.
+// A gc that missed the kept pack when it listed a large directory removes the pack's index. The pack is then
+// written again.
 func TestKeptBesideTheTidyingOfAGC(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	repo.Commit(t, "a", "a", "first")
@@ -222,7 +219,7 @@ func TestKeptBesideTheTidyingOfAGC(t *testing.T) {
 	}
 }
 
-// backdateKept makes the kept packs look older, and returns their names.
+// backdateKept makes the notes on kept packs older, and returns their names.
 func backdateKept(t *testing.T, r *Repo, age time.Duration) (names []string) {
 	t.Helper()
 	kept, err := os.ReadDir(r.Own("kept"))
@@ -235,8 +232,8 @@ func backdateKept(t *testing.T, r *Repo, age time.Duration) (names []string) {
 	return names
 }
 
-// A process may be killed, and a gc may unlink, right after the refs have moved. So the pack
-// is there before they do, and no other process drops it in between, whichever gc runs then.
+// A process may be killed, and a gc may unlink objects, right after the refs have moved. So the kept pack is
+// there before the refs move, and no other process drops it meanwhile, whichever gc runs.
 func TestKeptBeforeTheRefsMove(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	repo.Commit(t, "a", "a", "first")
@@ -289,7 +286,7 @@ func TestKeptBeforeTheRefsMove(t *testing.T) {
 	assert.Equal(t, written, keeps(), "what is protected from a gc is not written again")
 }
 
-// Without a gc only what is missing is written again.
+// If no gc runs, only missing objects are written again.
 func TestSecureWritesWhatIsMissing(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	repo.Commit(t, "a", "a", "first")
@@ -297,7 +294,7 @@ func TestSecureWritesWhatIsMissing(t *testing.T) {
 	there, gone := commit("there"), commit("gone")
 	require.NoError(t, r.Store.Write(emptyTree(), there, gone))
 	require.NoError(t, os.Remove(r.Store.loosePath(gone.OID)))
-	r.Hold(gone) // what is in memory is not on the disk
+	r.Hold(gone) // an object that is in memory need not be on disk
 	before, err := os.Stat(r.Store.loosePath(there.OID))
 	require.NoError(t, err)
 	require.NoError(t, r.Store.secure(t.Context(), time.Time{}, []*Object{there, gone}))
@@ -307,7 +304,7 @@ func TestSecureWritesWhatIsMissing(t *testing.T) {
 	assert.True(t, os.SameFile(before, after))
 }
 
-// git reads the packs that we make, of objects of every size class.
+// git reads the packs that githandoff makes, with objects of every size class.
 func TestEncodePack(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	var objects []*Object

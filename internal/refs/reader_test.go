@@ -61,8 +61,8 @@ func TestReadTooLarge(t *testing.T) {
 	assert.Equal(t, "hello\n", string(o.Body))
 }
 
-// The process ends with the context of Open, whatever a read was doing: that is
-// no fault of git's, or of the repository.
+// The process ends with the context of Open, whatever a read was doing. That is not reported as a fault of git
+// or of the repository.
 func TestReadInterrupted(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	repo.Commit(t, "a", "hello\n", "first")
@@ -73,14 +73,14 @@ func TestReadInterrupted(t *testing.T) {
 	_, err = r.Read(t.Context(), "HEAD", 1<<20)
 	require.NoError(t, err)
 	interrupt()
-	for err == nil { // it may answer for a moment
+	for err == nil { // the process may still answer for a moment
 		_, err = r.Read(t.Context(), "HEAD", 1<<20)
 	}
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-// git dies when an object that it has found is gone before it has read it, as
-// beside a gc. It is asked again; what stays unreadable is an error, not absent.
+// git dies if an object that it found is gone before it reads it, for example because of a gc. It is asked
+// again. An object that stays unreadable is an error, and is not reported as absent.
 func TestReadGitEnded(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	oid := repo.Commit(t, "a", "hello\n", "first")
@@ -111,8 +111,7 @@ func TestReadGitEnded(t *testing.T) {
 	assert.Equal(t, 2, launched)
 }
 
-// A reader that was started before finds the objects that another process repacks, packs or
-// adds.
+// A reader that is already running finds the objects that another process repacks, packs or adds.
 func TestReadBesideRepack(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	var oids []string

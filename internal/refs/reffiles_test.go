@@ -16,8 +16,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// Named lists the same refs as git, wherever git keeps them: loose, packed, or both; beside
-// tags, which have a second line in packed-refs.
+// Named lists the same refs as git, whether they are loose, packed or both, also beside tags, which have a
+// second line in packed-refs.
 func TestNamedLikeGit(t *testing.T) {
 	git := gittest.NewRepo(t, gittest.Env(t))
 	r := open(t, git)
@@ -71,8 +71,7 @@ func one(list []string) (each [][]string) {
 	return each
 }
 
-// Where packed-refs does not say that it is sorted, git is asked. An empty one is no
-// reason to.
+// If packed-refs does not say that it is sorted, git is asked. An empty file needs no git.
 func TestNamedReadsUnsortedPackedRefs(t *testing.T) {
 	git := gittest.NewRepo(t, gittest.Env(t))
 	r := open(t, git)
@@ -89,7 +88,7 @@ func TestNamedReadsUnsortedPackedRefs(t *testing.T) {
 	assert.Empty(t, names)
 }
 
-// Locate finds what git finds in the plain cases, and nothing where git is steered or a
+// Locate finds the same directories as git in plain cases. It finds none if the environment steers git, or if a
 // directory may be a repository itself.
 func TestLocateLikeGit(t *testing.T) {
 	env := gittest.Env(t)

@@ -16,9 +16,9 @@ import (
 	"githandoff/internal/gitobj"
 )
 
-// kept is a directory of tables in testdata/reftable, made by git 2.55: blocks of 256 bytes with an
-// index of several levels, and later tables in which refs were made, moved and deleted. The file
-// beside it has what "git for-each-ref" printed.
+// kept is a directory of tables in testdata/reftable, made by git 2.55: blocks of 256 bytes with an index of
+// several levels, and later tables in which refs were made, moved and deleted. The file beside it has the output
+// of "git for-each-ref".
 type kept struct {
 	dir    string
 	format gitobj.Format
@@ -77,8 +77,8 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// The tables of a repository answer as its refs do. A ref to another ref, one of a worktree, and a
-// list with another wildcard are left to git.
+// The tables of a repository give the same answers as its refs. A symbolic ref, a ref of a worktree, and a list
+// with another wildcard are left to git.
 func TestTablesOfARepository(t *testing.T) {
 	k := keptTables(t)[0]
 	dir := t.TempDir()
@@ -119,7 +119,7 @@ func TestTablesOfARepository(t *testing.T) {
 	assert.False(t, ok, "the tables are of another format")
 }
 
-// A file that git removes between its list and a look at it means that there is another list.
+// If git removes a table after the list of tables was read, there is a new list.
 func TestTablesMerged(t *testing.T) {
 	k := keptTables(t)[0]
 	dir := t.TempDir()
@@ -146,7 +146,7 @@ func TestTablesMerged(t *testing.T) {
 	assert.False(t, withTables(dir, k.format, func(tables) error { return nil }))
 }
 
-// A file whose end is not that of a table is refused, and so is one of the other format.
+// A file without the end of a table is refused, and so is a table of the other object format.
 func TestTableIsWhole(t *testing.T) {
 	for _, k := range keptTables(t) {
 		names, err := filepath.Glob(filepath.Join(k.dir, "*-0x000000000008-*.ref"))
@@ -172,7 +172,7 @@ func TestTableIsWhole(t *testing.T) {
 	}
 }
 
-// A file of any content is refused, or is read to an end.
+// A file of any content is refused or read to its end.
 func FuzzTable(f *testing.F) {
 	for _, k := range keptTables(f) {
 		names, err := filepath.Glob(filepath.Join(k.dir, "*.ref"))

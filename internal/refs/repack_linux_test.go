@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// git has read packed-refs, and takes the file that replaced it for the same one:
-// it says that a ref still has its old value. Such a transaction is called off, or
-// the entry that others appended meanwhile would be lost.
+// git has read packed-refs and takes the file that replaced it for the same one, so it reports that a ref still
+// has its old value. The transaction is called off, since the entry that another process appended meanwhile
+// would be lost.
 func TestApplyBesideARepackThatGitOverlooks(t *testing.T) {
 	const lane, other = "refs/handoffs/log/aa", "refs/handoffs/log/bb"
 	for range 20 {
@@ -39,7 +39,7 @@ func TestApplyBesideARepackThatGitOverlooks(t *testing.T) {
 		require.NoError(t, err)
 		changed := func(info os.FileInfo) int64 { sec, _ := info.Sys().(*syscall.Stat_t).Ctim.Unix(); return sec }
 		if changed(before) != changed(after) {
-			continue // git sees that
+			continue // git notices the change
 		}
 		edits := []Edit{{lane, oid[0], oid[2]}}
 		require.ErrorIs(t, u.commit(edits), errRepacked)

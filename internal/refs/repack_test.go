@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// While others pack refs without a pause, transactions that need the lock of packed-refs
-// come through nevertheless.
+// Transactions that need the lock of packed-refs succeed while others pack refs without a pause.
 func TestApplyBesidePacking(t *testing.T) {
 	const packers = 4
 	repo, r, oid := threeCommits(t)
@@ -30,8 +29,8 @@ func TestApplyBesidePacking(t *testing.T) {
 			}
 		}()
 	}
-	// Each ref is another one: git's own pruning deletes a loose ref that has come back to
-	// the value that it had when it was packed.
+	// Each round uses another ref: git's own pruning deletes a loose ref that has the value again with which it
+	// was packed.
 	for i := range 20 {
 		ref := fmt.Sprintf("refs/handoffs/log/%02d", i)
 		assert.NoError(t, r.Apply(t.Context(), Transaction{Edits: []Edit{{ref, "", oid[0]}}}))

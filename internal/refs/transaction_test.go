@@ -26,7 +26,7 @@ func threeCommits(t *testing.T) (*gittest.Repo, *Repo, [3]string) {
 	return repo, open(t, repo), oids
 }
 
-// all lists the refs below refs/handoffs: name to object id.
+// all returns the refs below refs/handoffs, from name to object id.
 func all(t *testing.T, repo *gittest.Repo) map[string]string {
 	t.Helper()
 	m := map[string]string{}
@@ -56,7 +56,7 @@ func TestApply(t *testing.T) {
 	assert.Equal(t, map[string]string{c: oid[1]}, all(t, repo))
 }
 
-// One ref that is not where it was expected stops all of them.
+// If one ref does not have its expected value, no ref moves.
 func TestApplyStale(t *testing.T) {
 	repo, r, oid := threeCommits(t)
 	const a, b = Root + "test/a", Root + "test/b"
@@ -85,8 +85,7 @@ func TestApplyStale(t *testing.T) {
 	}
 }
 
-// That a ref is gone does not say who deleted it: an acknowledgement that comes
-// second is no success.
+// A missing ref does not tell who deleted it, so a second acknowledgement is not a success.
 func TestApplyDeletesOnce(t *testing.T) {
 	repo, r, oid := threeCommits(t)
 	repo.Git(t, "update-ref", Root+"test/a", oid[0])
@@ -120,8 +119,8 @@ func TestApplyMovesAsideInTheSameTransaction(t *testing.T) {
 	assert.Equal(t, map[string]string{inbox: oid[0], lane: oid[1]}, all(t, repo))
 }
 
-// A git that is killed in its commit leaves a prefix of the edits: whatever it
-// is, no payload is without a ref, and no receipt without its lane.
+// A git that is killed leaves the first edits of a transaction. In each such state the payload has a ref, and a
+// receipt has its lane entry.
 func TestDeletionsComeLast(t *testing.T) {
 	tx := Transaction{
 		Edits:      []Edit{{"inbox/a", "1", ""}, {"inbox/b", "", "2"}, {"lane", "3", "4"}},
@@ -150,7 +149,7 @@ func TestApplyWritesObjectsFirst(t *testing.T) {
 	assert.NotContains(t, all(t, repo), Root+"test/b")
 }
 
-// A new value that a gc took is named.
+// If a gc removed the object of a new value, the error names it.
 func TestApplyNamesALostObject(t *testing.T) {
 	repo, r, oid := threeCommits(t)
 	lost := repo.Git(t, "commit-tree", "-m", "lost", "HEAD^{tree}")
@@ -162,7 +161,7 @@ func TestApplyNamesALostObject(t *testing.T) {
 	assert.Empty(t, all(t, repo))
 }
 
-// A lock that a dead git left is named, so that somebody can remove it.
+// The error names a lock that a dead git left, so that a user can remove it.
 func TestApplyNamesTheLock(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -193,8 +192,7 @@ func TestApplyNamesTheLock(t *testing.T) {
 	}
 }
 
-// A lock that is old, and that no process has open, is named after two tries,
-// not after all of them.
+// A lock that is old and that no process has open is reported after two tries, and not only after all of them.
 func TestApplyNamesADeadLockSoon(t *testing.T) {
 	t.Parallel()
 	_, r, oid := threeCommits(t)
@@ -211,7 +209,7 @@ func TestApplyNamesADeadLockSoon(t *testing.T) {
 	assert.LessOrEqual(t, r.Runner.Started()-started, int64(2), "one git a try")
 }
 
-// A lock that a living git holds for a moment is waited for.
+// A transaction waits for a lock that a running git holds for a moment.
 func TestApplyWaitsForALock(t *testing.T) {
 	t.Parallel()
 	_, r, oid := threeCommits(t)
@@ -224,7 +222,7 @@ func TestApplyWaitsForALock(t *testing.T) {
 	assert.NoError(t, <-removed)
 }
 
-// The repository's own hooks have no say.
+// Hooks of the repository do not run.
 func TestApplyRunsNoHooks(t *testing.T) {
 	repo, r, oid := threeCommits(t)
 	hook := filepath.Join(repo.Dir, ".git/hooks/reference-transaction")

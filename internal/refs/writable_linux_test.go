@@ -20,7 +20,7 @@ import (
 func asUser(uid uintptr, call func() error) error {
 	result := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and not unlocked: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
 		if _, _, no := syscall.RawSyscall(syscall.SYS_SETRESUID, uid, uid, uid); no != 0 {
 			result <- no
 			return
@@ -30,8 +30,8 @@ func asUser(uid uintptr, call func() error) error {
 	return <-result
 }
 
-// Doctor names what keeps a step of this user from being written, and nothing that is another user's
-// on purpose.
+// CheckWritable names the files that keep this user from writing a step, but not those that belong to another
+// user on purpose.
 func TestCheckWritable(t *testing.T) {
 	gittest.NeedRoot(t)
 	const owner, pusher = 12345, 54321

@@ -46,7 +46,7 @@ func assertNoTemporaries(t *testing.T, r *Repo) {
 	}))
 }
 
-// An object that is there already gets a new time: gc must not take it now.
+// Writing an object that exists updates its time, so that a gc keeps it.
 func TestWriteFreshens(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	r := open(t, repo)
@@ -59,7 +59,7 @@ func TestWriteFreshens(t *testing.T) {
 	assert.Equal(t, "old", repo.Git(t, "cat-file", "blob", o.OID))
 }
 
-// Modes are those that git itself gives in the same repository.
+// The modes are those that git itself uses in the same repository.
 func TestWriteModes(t *testing.T) {
 	for _, mask := range []int{0o022, 0o077} {
 		for _, shared := range []string{"", "umask", "group", "all", "true", "false", "0", "1", "2", "0640", "0660", "0664", "0600", "world"} {
@@ -86,7 +86,7 @@ func sameModes(t *testing.T, shared string) {
 	assert.Equal(t, mode(t, r.Store.loosePath(theirs)), mode(t, r.Store.loosePath(ours.OID)), "file")
 	dir := mode(t, filepath.Dir(r.Store.loosePath(theirs)))
 	if shared == "0600" && !gittest.HasGit(t, "2.36") {
-		dir &^= fs.ModeSetgid // an older git lends a private directory's group
+		dir &^= fs.ModeSetgid // an older git gives a private directory the setgid bit of its parent
 	}
 	assert.Equal(t, dir, mode(t, filepath.Dir(r.Store.loosePath(ours.OID))), "directory")
 }
@@ -98,7 +98,7 @@ func mode(t *testing.T, path string) fs.FileMode {
 	return info.Mode()
 }
 
-// git's own trace says whether it synced the loose object that it wrote.
+// The trace of git says whether git synced the loose object that it wrote.
 func TestFsyncFollowsGit(t *testing.T) {
 	if !gittest.HasGit(t, "2.36") {
 		gittest.Missing(t, "git 2.36 or later is missing, which has core.fsync and traces what it syncs")
