@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// BenchmarkPostCommitScript compares a commit that has nothing to hand over
-// with the same commit under an empty hook, as the ratio of the medians. More
-// than 1.3 fails, once there are enough commits to tell.
+// BenchmarkPostCommitScript compares a commit that hands nothing over with the same commit under an empty hook,
+// as the ratio of the medians. A ratio of more than 1.3 fails, once there are enough commits to tell.
 func BenchmarkPostCommitScript(b *testing.B) {
 	r := newRepo(b)
 	empty := filepath.Join(r.root, "empty")
@@ -29,7 +28,7 @@ func BenchmarkPostCommitScript(b *testing.B) {
 	commit(ours)
 	var with, without []time.Duration
 	for b.Loop() {
-		// Alternating, so that a slow moment of the machine slows both.
+		// The two alternate, so that a slow moment of the machine affects both.
 		without = append(without, commit(empty))
 		with = append(with, commit(ours))
 	}

@@ -15,13 +15,13 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// A scene is one git command that starts one hook.
+// scene is one git command that starts one hook.
 type scene struct {
 	hook   string
-	prove  func(r *repo)                 // prepares, also what makes githandoff wanted
-	act    func(r *repo) (string, error) // the git command
-	args   string                        // as recorded
-	input  []string                      // beginnings of lines of standard input
+	prove  func(r *repo)                 // prepares the repository, also so that the hook calls githandoff
+	act    func(r *repo) (string, error) // runs the git command
+	args   string                        // arguments of the hook as recorded
+	input  []string                      // beginnings of the lines of standard input
 	blocks bool                          // whether the hook can stop git
 	status bool                          // whether git ends with the status of the hook
 }
@@ -87,8 +87,8 @@ func scenes() []scene {
 
 func (r *repo) hub() string { return filepath.Join(r.root, "hub.git") }
 
-// stage makes a repository ready for the scene, with the hook installed (over
-// another one if chained), and returns it and its HEAD.
+// stage makes a repository ready for the scene, with the hook installed, over another hook if chained is set. It
+// returns the repository and its HEAD.
 func (s scene) stage(t *testing.T, chained bool) (*repo, string) {
 	r := newRepo(t)
 	if s.prove != nil {
@@ -105,8 +105,8 @@ func (s scene) stage(t *testing.T, chained bool) (*repo, string) {
 	return r, strings.TrimSpace(head)
 }
 
-// check compares what was recorded: who was called in which order, with these
-// arguments and each with this input.
+// check compares the records of the hook's callees: their order, and that each got these arguments and this
+// input.
 func (s scene) check(t *testing.T, r *repo, head string, whos ...string) {
 	t.Helper()
 	fill := strings.NewReplacer("HEAD", head, "HUB", r.hub())
@@ -173,7 +173,7 @@ func TestHook_chainedAndFailing(t *testing.T) {
 	}
 }
 
-// Whatever githandoff does, git goes on.
+// If githandoff fails, git goes on.
 func TestHook_githandoffFails(t *testing.T) {
 	for _, s := range scenes() {
 		for _, chained := range []bool{false, true} {
@@ -188,7 +188,7 @@ func TestHook_githandoffFails(t *testing.T) {
 	}
 }
 
-// There is one exception: githandoff stops a push outside the agent's scope.
+// The one exception: githandoff stops a push that exceeds the agent's scope.
 func TestHook_pushRefused(t *testing.T) {
 	for _, s := range scenes() {
 		for _, chained := range []bool{false, true} {
@@ -284,8 +284,8 @@ func TestPrePush_bare(t *testing.T) {
 	assert.Contains(t, r.recorded(), "githandoff [hook] [run] [pre-push] ["+r.hub())
 }
 
-// The input is larger than a pipe. The first hook reads nothing of it, and the second must get all
-// of it.
+// The input is larger than the buffer of a pipe. The first hook reads none of it, and the second must get all of
+// it.
 func TestHook_longInput(t *testing.T) {
 	input := strings.Repeat("refs/heads/a\\n 0123456789abcdef \t refs/heads/b 0\n", 20000) + "\n\n"
 	for _, name := range []string{"pre-push", "post-rewrite", "pre-receive"} {
@@ -343,8 +343,8 @@ func TestHook_keptHookIsRunAsGitWould(t *testing.T) {
 	}
 }
 
-// Our script is removed from the place to which a manager moved it, and the former hook is put
-// there. A file that is not exactly one of our scripts stays.
+// The script is removed from the place to which a hook manager moved it, and the former hook is put there. A
+// file that is not exactly one of our scripts stays.
 func TestUninstall_movedByAnother(t *testing.T) {
 	tests := []struct {
 		name      string
@@ -403,8 +403,8 @@ func TestUninstall_movedByAnother(t *testing.T) {
 	}
 }
 
-// A manager that is installed later moves our script aside and calls it there. The hook from before
-// us still runs.
+// A hook manager that is installed later moves our script aside and calls it there. The hook from before our
+// script still runs.
 func TestHook_movedByAnother(t *testing.T) {
 	r := newRepo(t)
 	r.hook("post-merge")

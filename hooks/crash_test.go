@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// crashVar makes the test program install and uninstall in the directory that
-// it names, over and over, until it is killed.
+// crashVar makes the test binary install and uninstall over and over, in the directory that it names, until it
+// is killed.
 const crashVar = "GITHANDOFF_TEST_HOOKS_DIR"
 
 func TestMain(m *testing.M) {
@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Whenever the process dies, the remaining files run the user's hook once. A new Install
-// completes, and Uninstall restores.
+// Whenever the process is killed, the files that it leaves run the user's hook once. A new Install completes the
+// step, and Uninstall restores the directory.
 func TestInstall_killed(t *testing.T) {
 	r := newRepo(t)
 	dir := r.hooksDir()

@@ -65,8 +65,7 @@ func TestInstall_uninstall(t *testing.T) {
 	assert.Equal(t, Result{"post-rewrite", filepath.Join(dir, "post-rewrite"), Ours, Absent, ""}, results[3])
 }
 
-// Install and Uninstall restore the directory, whatever was in it, and however often both are
-// repeated.
+// Install and Uninstall restore the directory, whatever it contained, and however often both are repeated.
 func TestInstall_restoresAnything(t *testing.T) {
 	root := t.TempDir()
 	names := []string{"post-commit", "pre-push"}
@@ -157,7 +156,7 @@ func TestStatus_outdated(t *testing.T) {
 	}
 }
 
-// The files of a process that dies between the two steps.
+// A process died between the two steps of an installation.
 func TestInstall_interrupted(t *testing.T) {
 	half := func(t *testing.T) string {
 		dir := t.TempDir()

@@ -168,7 +168,7 @@ use_stdin = true`,
 	}
 }
 
-// The managers read the command that we mean: no quoting is lost in their syntax.
+// The managers parse the command as it is meant: their syntax does not lose the quoting.
 func TestManager_Line_parses(t *testing.T) {
 	for _, hook := range Names() {
 		var config map[string]struct {
@@ -208,7 +208,7 @@ func TestManager_Line_parses(t *testing.T) {
 	}
 }
 
-// A hook has the state called once its line is in the place that Line names.
+// A hook has the state called if its line is in the file that Line names.
 func TestCloneStatus(t *testing.T) {
 	for name, tt := range map[string]struct {
 		dir, manager string
@@ -259,7 +259,7 @@ func TestCloneStatus(t *testing.T) {
 	}
 }
 
-// A hook has the state called if a command of the configuration is for this hook.
+// A hook has the state called if a configured command is for this hook.
 func TestCloneStatus_commands(t *testing.T) {
 	commands := Commands{
 		"post-commit": {"hook.a.command": "githandoff hook run post-commit"},

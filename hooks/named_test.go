@@ -13,12 +13,12 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// As husky 6 does, this starts the hook a second time.
+// again makes a hook start itself a second time, as husky 6 does.
 const again = `if [ -z "$AGAIN" ]; then export AGAIN=1; sh -e "$0" "$@"; exit; fi
 echo "again $(basename "$0") [$*] $(cat)" >>"$RECORD"
 `
 
-// A hook that looks at its own name finds the one by which git calls it, and what is beside it.
+// A kept hook that reads its own name gets the name by which git calls it, and it finds the files beside it.
 func TestHook_keptHookHasItsName(t *testing.T) {
 	const look = `echo "$(basename "$0") $(cat "$(dirname "$0")/beside") [$*] $- $(cat)" >>"$RECORD"` + "\nexit 3\n"
 	for name, tt := range map[string]struct{ text, want string }{
@@ -76,7 +76,7 @@ func TestHook_keptHookHasItsName(t *testing.T) {
 	}
 }
 
-// A hook that sees the name of the kept file is told apart from those that see their own name.
+// A kept hook that would see the name of its kept file is told apart from one that sees its own name.
 func TestInstall_misnamed(t *testing.T) {
 	for text, want := range map[string]bool{
 		"#!/bin/sh\necho \"$0\"\n":                             false,
@@ -97,8 +97,8 @@ func TestInstall_misnamed(t *testing.T) {
 	}
 }
 
-// If a hook starts itself by its own name, this continues the same hook, so our part runs once. If
-// it runs git, the hooks of that git have their own names, and our part runs for them too.
+// A hook that starts itself by its own name continues the same hook, so our part runs once. If a hook runs git,
+// the hooks of that git have their own names, and our part runs for them too.
 func TestHook_keptHookStartsMore(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text  string

@@ -129,7 +129,7 @@ func TestPostCommit_separateGitDir(t *testing.T) {
 	r.commit("-m", "x", "-m", "Handoff-To: fixer")
 	assert.Equal(t, ran, r.recorded())
 
-	// Nor is GIT_DIR needed to find it.
+	// GIT_DIR is not needed to find it either.
 	assert.Empty(t, r.run(r.dir, filepath.Join(r.hooksDir(), "post-commit")))
 	assert.Equal(t, ran, r.recorded())
 }
@@ -141,7 +141,7 @@ func linked(r *repo) string {
 	return tree
 }
 
-// The limit allows no further process, so a fork fails, and a script that succeeds did not fork.
+// The process limit allows no further process. A script that succeeds has therefore not forked.
 func TestPostCommit_startsNoProcess(t *testing.T) {
 	r := newRepo(t)
 	r.install("post-commit")
@@ -151,7 +151,7 @@ func TestPostCommit_startsNoProcess(t *testing.T) {
 		cmd := exec.Command("sh", "-c",
 			`ulimit -p 0 2>/dev/null || ulimit -u 0 || exit; . "$0"`, script)
 		cmd.Dir, cmd.Env = r.dir, []string{"PATH=" + os.Getenv("PATH")}
-		if os.Getuid() == 0 { // limits do not bind root
+		if os.Getuid() == 0 { // limits do not apply to root
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 			require.NoError(t, os.Chmod(filepath.Dir(r.root), 0o755))
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Without githandoff, the guard of a hub lets nothing pass.
+// Without githandoff, the pre-receive hook of a hub accepts no push.
 func TestPreReceive(t *testing.T) {
 	tests := []struct {
 		name    string

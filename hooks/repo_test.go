@@ -14,9 +14,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// recorder stands in for githandoff and for users' hooks: it notes what it is
-// called, its arguments and its standard input, and ends with the status that
-// a variable of that name holds.
+// recorder stands in for githandoff and for users' hooks. It records its name, its arguments and its standard
+// input, and exits with the status in the variable of the same name.
 const recorder = `#!/bin/sh
 {
 	printf %s NAME
@@ -32,7 +31,7 @@ func recorderAs(name string) string { return strings.ReplaceAll(recorder, "NAME"
 // repo is an isolated repository, which does not read the user's configuration.
 type repo struct {
 	t      testing.TB
-	root   string // everything is below
+	root   string // parent of all other paths
 	dir    string // the work tree, or the bare repository
 	record string
 	exe    string // a recorder named githandoff
@@ -86,7 +85,7 @@ func (r *repo) commit(args ...string) {
 	r.git(append([]string{"commit", "-q", "--allow-empty"}, args...)...)
 }
 
-// gitPath asks git for a path in its directory, for the worktree dir.
+// gitPath returns the path of a file in the git directory of a worktree.
 func (r *repo) gitPath(dir, name string) string {
 	r.t.Helper()
 	path := strings.TrimSuffix(r.run(dir, "git", "rev-parse", "--git-path", name), "\n")
@@ -108,13 +107,13 @@ func (r *repo) install(names ...string) []Result {
 	return results
 }
 
-// hook puts a recorder in the place of a hook.
+// hook installs a recorder as a hook.
 func (r *repo) hook(name string) {
 	r.t.Helper()
 	write(r.t, filepath.Join(r.hooksDir(), name), recorderAs("before"), 0o755)
 }
 
-// recorded returns and forgets what the recorders noted.
+// recorded returns the records and removes them.
 func (r *repo) recorded() string {
 	r.t.Helper()
 	data, err := os.ReadFile(r.record)
@@ -134,7 +133,7 @@ func write(t testing.TB, path, data string, mode fs.FileMode) {
 	require.NoError(t, os.Chmod(path, mode))
 }
 
-// snapshot returns the whole content of a directory, to compare it later.
+// snapshot returns the content of a directory for a later comparison.
 func snapshot(t require.TestingT, dir string) map[string]file {
 	found := map[string]file{}
 	entries, err := os.ReadDir(dir)

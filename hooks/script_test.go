@@ -43,7 +43,7 @@ func TestOriginOf(t *testing.T) {
 	}
 }
 
-// Only one form counts as ours, and scripts that were rendered can be read back.
+// A file counts as our script only in its exact form, and each rendered script is recognized.
 func FuzzOriginOf(f *testing.F) {
 	f.Add(render("post-commit", "/usr/bin/githandoff", ""), "/usr/bin/githandoff")
 	f.Add(render("pre-receive", "", ""), "/it's")

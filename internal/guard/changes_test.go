@@ -67,7 +67,7 @@ func TestChanged(t *testing.T) {
 	git.Git(t, "add", "-A")
 	strange := commit()
 
-	// Settings that would hide something.
+	// These settings would hide changes.
 	for _, kv := range [][2]string{
 		{"diff.renames", "copies"},
 		{"log.showRoot", "false"},
@@ -117,7 +117,7 @@ func TestChanged(t *testing.T) {
 	assert.EqualValues(t, 1, repo.Runner.Started()-before, "no merge, one process")
 }
 
-// git before 2.35 has no --remerge-diff. It is asked for its version only when it fails.
+// git before 2.35 has no --remerge-diff. Its version is checked only when the command fails.
 func TestChangedWithAnOldGit(t *testing.T) {
 	gittest.WrapGit(t, `case " $* " in
 *' --remerge-diff '*) echo 'fatal: unrecognized argument: --remerge-diff' >&2; exit 128 ;;
@@ -134,7 +134,7 @@ esac`)
 	assert.True(t, fault.Is(err, fault.GitTooOld), "%v", err)
 }
 
-// A push that only deletes refs changes no path and names no token, although HEAD is at no remote.
+// A push that only deletes refs changes no path and needs no token, even if HEAD is at no remote.
 func TestNeedsOfADeletion(t *testing.T) {
 	git := gittest.NewRepo(t, gittest.Env(t))
 	head := git.Commit(t, "a", "1\n", "one\n\nHandoff-Token: obo_x")

@@ -21,7 +21,7 @@ import (
 
 const who = "x <x@githandoff.invalid>"
 
-// code writes a commit of code that a key signed.
+// code writes a signed commit of code.
 func (h *fixture) code(t *testing.T, e *lifecycle.Engine, message string) string {
 	t.Helper()
 	raw := gitobj.EncodeCommit(gittest.Objects().EmptyTree(), nil, who, h.Now(), message)
@@ -33,7 +33,7 @@ func (h *fixture) code(t *testing.T, e *lifecycle.Engine, message string) string
 	return o.OID
 }
 
-// under returns the message of a commit made under a claim.
+// under returns a commit message that names a claim and its token.
 func under(p lifecycle.Place, token string) string {
 	return fmt.Sprintf("work\n\nHandoff-Id: %s\nHandoff-Token: %s\n", p.ID, token)
 }
@@ -54,7 +54,8 @@ func (h *fixture) lend(t *testing.T, person *lifecycle.Engine) (p lifecycle.Plac
 	return lifecycle.Place{Agent: "fixer", ID: env.ID}, token
 }
 
-// An agent's code comes in under a claim that its key holds here and now, with the token of that claim.
+// A commit of an agent is accepted if its key holds the claim that the commit names, now and at this hub, and if
+// the commit names the token of the claim.
 func TestCheck_code(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)
@@ -87,7 +88,7 @@ func TestCheck_code(t *testing.T) {
 	h.refuses(t, "expired", good)
 }
 
-// The number of commits that agents signed is bounded, before it is asked who holds what.
+// The number of commits signed by agents is limited, and the limit is checked before any claim.
 func TestCheck_manyCommits(t *testing.T) {
 	t.Parallel()
 	h := newFixture(t)
@@ -95,7 +96,7 @@ func TestCheck_manyCommits(t *testing.T) {
 	o, err := h.repo.Read(t.Context(), h.code(t, fixer, "by an agent\n"), record.MaxCommit)
 	require.NoError(t, err)
 	tip, all := "", []*refs.Object{}
-	for range 10_001 { // another parent does away with the signature, but it is still in the agent's name
+	for range 10_001 { // another parent breaks the signature, but the commit still names the agent
 		body := o.Body
 		if tip != "" {
 			body = bytes.Replace(body, []byte("\nauthor"), []byte("\nparent "+tip+"\nauthor"), 1)
@@ -107,7 +108,7 @@ func TestCheck_manyCommits(t *testing.T) {
 	h.refuses(t, "too_large", []refs.Edit{{Ref: "refs/heads/x", New: tip}})
 }
 
-// A chain of tags is bounded.
+// The length of a chain of tags is limited.
 func TestCheck_tagsOfTags(t *testing.T) {
 	h := newFixture(t)
 	h.pair(t)
@@ -124,8 +125,8 @@ func TestCheck_tagsOfTags(t *testing.T) {
 	h.refuses(t, "too_large", []refs.Edit{{Ref: "refs/tags/t", New: oid}})
 }
 
-// A claim ends with its token, and is taken only while the token gives authority. Whoever holds the
-// handoff, or rejects it, can still end it.
+// A claim is in force only while its token is valid, and needs a valid token. The holder can still end the
+// handoff afterwards, and its recipient can reject it.
 func TestCheck_tokenOfAClaim(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)
@@ -148,7 +149,7 @@ func TestCheck_tokenOfAClaim(t *testing.T) {
 	}))
 }
 
-// A lane grows by a bounded number of entries in one push.
+// A push can add only a limited number of entries to a lane.
 func TestCheck_manyEntries(t *testing.T) {
 	h := newFixture(t)
 	boss, _ := h.pair(t)

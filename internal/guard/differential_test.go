@@ -24,8 +24,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// referee is a repository in which git and a guard judge the same objects. git knows the two keys
-// of the agent, and so does the guard.
+// referee is a repository in which git and a guard judge the same objects. Both know the two keys of the agent.
 type referee struct {
 	git      *gittest.Repo
 	judge    *codeJudge
@@ -74,7 +73,7 @@ func opened(t testing.TB, private string) sign.Signer {
 	return s
 }
 
-// crafted is an object that somebody made by hand.
+// crafted is an object that the test made by hand.
 type crafted struct {
 	name, kind string
 	body       []byte
@@ -88,9 +87,8 @@ func (r *referee) signature(t testing.TB, s sign.Signer, payload []byte) []byte 
 	return armored
 }
 
-// good returns those objects of a kind for which git itself reports a good signature. It asks for
-// many at once. git gives up at the first object that it cannot read, and is then asked for each
-// half.
+// good returns the objects of a kind for which git itself reports a good signature. It checks many with one git.
+// git stops at the first object that it cannot read, and good then checks each half.
 func (r *referee) good(t testing.TB, kind string, oids []string) map[string]bool {
 	t.Helper()
 	good := map[string]bool{}
@@ -122,7 +120,7 @@ func (r *referee) good(t testing.TB, kind string, oids []string) map[string]bool
 	return good
 }
 
-// compare asks both about each object, and returns how many git considers signed.
+// compare checks each object with git and the guard, and returns how many git considers signed.
 func (r *referee) compare(t testing.TB, objects []crafted) int {
 	t.Helper()
 	byKind := map[string][]string{}
@@ -154,7 +152,7 @@ func (r *referee) compare(t testing.TB, objects []crafted) int {
 	return n
 }
 
-// fold puts text into a header.
+// fold returns a header with a text of several lines.
 func fold(header string, text []byte) []byte {
 	return []byte(header + " " + strings.ReplaceAll(strings.TrimRight(string(text), "\n"), "\n", "\n ") + "\n")
 }
@@ -177,7 +175,7 @@ func (r *referee) headers() (tree, parent, author, committer string) {
 		"author a <a@x> 1795000000 +0000\n", "committer a <a@x> 1795000000 +0000\n"
 }
 
-// messages are ways to end a commit. extras are lines that may be among its headers.
+// messages returns ways to end a commit, and extras returns lines that may be among its headers.
 func messages() map[string]string {
 	return map[string]string{
 		"plain": "\nm\n", "no LF": "\nm", "empty": "\n", "none": "", "two LF": "\n\n", "CRLF": "\r\nm\r\n", "NUL": "\nm\x00x\n",
@@ -194,10 +192,10 @@ func (r *referee) extras() map[string]string {
 	}
 }
 
-// otherHeader is the header of a signature in repositories of the other format.
+// otherHeader is the signature header of repositories with the other object format.
 var otherHeader = map[gitobj.Format]gitobj.Format{gitobj.SHA1: gitobj.SHA256, gitobj.SHA256: gitobj.SHA1}[gittest.Objects()].SignatureHeader()
 
-// commits combine messages, headers and places of the signature.
+// commits returns commits with all combinations of messages, headers and places of the signature.
 func (r *referee) commits(t *testing.T, s sign.Signer) []crafted {
 	tree, parent, author, committer := r.headers()
 	body := tree + parent + author + committer
@@ -221,7 +219,7 @@ func (r *referee) commits(t *testing.T, s sign.Signer) []crafted {
 	return all
 }
 
-// bentCommits write one signature in ways that git forgives.
+// bentCommits returns commits with a signature in a form that git tolerates.
 func (r *referee) bentCommits(t *testing.T, s sign.Signer) []crafted {
 	tree, parent, author, committer := r.headers()
 	body, end := tree+parent+author+committer, "\nm\n"
@@ -250,7 +248,7 @@ func (r *referee) bentCommits(t *testing.T, s sign.Signer) []crafted {
 	return list
 }
 
-// tags end in their signature.
+// tags returns tags that end in their signature.
 func (r *referee) tags(t *testing.T, s sign.Signer) []crafted {
 	var all []crafted
 	for _, tagger := range []string{"tagger a <a@x> 1795000000 +0000\n", ""} {
@@ -282,14 +280,14 @@ func (r *referee) tags(t *testing.T, s sign.Signer) []crafted {
 	return all
 }
 
-// If git considers an object signed by an agent, the guard does too.
+// If git considers an object signed by an agent, so does the guard.
 func TestSignedAsGitSees(t *testing.T) {
 	t.Parallel()
 	r := newReferee(t)
 	n := 0
 	for _, s := range []sign.Signer{r.pgp, r.ssh} {
 		objects := slices.Concat(r.commits(t, s), r.bentCommits(t, s), r.tags(t, s))
-		if s == r.ssh { // what is round the signature was tried before: every third will do
+		if s == r.ssh { // the variants around the signature were tested before, so every third is enough
 			n := 0
 			objects = slices.DeleteFunc(objects, func(crafted) bool { n++; return n%3 != 0 })
 		}
@@ -300,7 +298,7 @@ func TestSignedAsGitSees(t *testing.T) {
 	assert.Greater(t, n, 300, "few of them are signed at all, so that little was compared")
 }
 
-// The same test with random objects.
+// This test compares git and the guard on random objects.
 func TestSignedAsGitSeesAtRandom(t *testing.T) {
 	t.Parallel()
 	r := newReferee(t)
@@ -314,7 +312,7 @@ func TestSignedAsGitSeesAtRandom(t *testing.T) {
 	assert.Greater(t, r.compare(t, objects), 10, "few of them are signed at all")
 }
 
-// random makes an object of pieces. It is signed twice: over the payload that the guard finds, and
+// random makes an object of random pieces. It signs the object twice: over the payload that the guard finds, and
 // over the pieces.
 func (r *referee) random(t testing.TB, name string, pick func(int) int) []crafted {
 	t.Helper()

@@ -23,7 +23,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// The signer's clock may be off by MaxSkew, and an offer may have waited for the hub.
+// The signer's clock may differ by MaxSkew, and an offer may have waited for the hub.
 func TestCheck_clock(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)
@@ -70,7 +70,7 @@ func TestCheck_namesTheHandoff(t *testing.T) {
 	assert.Empty(t, h.judge(t, h.Now(), h.offering(t, boss, h.Envelope(t, "boss", "fixer"))))
 }
 
-// A payload that a clone would refuse is refused at a hub.
+// A payload that clones refuse is refused at a hub.
 func TestCheck_payloads(t *testing.T) {
 	h := newFixture(t)
 	boss, _ := h.pair(t)
@@ -82,8 +82,7 @@ func TestCheck_payloads(t *testing.T) {
 	tree := func(lines ...string) string {
 		return h.Hub.GitIn(t, strings.NewReader(strings.Join(lines, "\n")+"\n"), "mktree")
 	}
-	// offering returns the push of an offer with another tree and digest, as its sender could sign
-	// it.
+	// offering returns the push of an offer with another tree and digest, which its sender could have signed.
 	offering := func(tree, body string) []refs.Edit {
 		env := h.Envelope(t, "boss", "fixer")
 		home := h.home(homeID)
@@ -124,7 +123,7 @@ func TestCheck_payloads(t *testing.T) {
 	h.refuses(t, "transcript_found", h.offering(t, boss, transcript))
 }
 
-// The guard checks who signs an entry, for which home, under which name, and for how long.
+// The guard checks the signer of an entry, its home, its names and its lease.
 func TestCheck_entries(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)
@@ -166,7 +165,7 @@ func TestCheck_entries(t *testing.T) {
 	for _, roles := range [][]string{{sign.RoleRecipient}, {sign.RoleSender}} {
 		other := h.agent(t, "other", roles...)
 		h.know(t, other)
-		env := h.Envelope(t, "boss", "fixer") // under a name that is not its own
+		env := h.Envelope(t, "boss", "fixer") // from an agent that the key is not pinned for
 		push := h.catch(func(home lifecycle.Home) error {
 			trusting := *other
 			trusting.Keys.Trust = h.engine(t, "boss").Keys.Trust
@@ -192,7 +191,7 @@ func TestCheck_joined(t *testing.T) {
 	held := h.claim(t, fixer, p)
 	h.accept(t, h.acknowledging(t, fixer, held))
 	whole := h.Hub.Git(t, "rev-parse", lane)
-	h.Hub.Git(t, "update-ref", lane, backup) // restored
+	h.Hub.Git(t, "update-ref", lane, backup) // the hub is restored from the backup
 
 	h.Set(h.Now().Add(24 * time.Hour))
 	h.refuses(t, "expired", []refs.Edit{{Ref: lane, Old: backup, New: whole}})
@@ -206,7 +205,7 @@ func TestCheck_joined(t *testing.T) {
 	h.accept(t, join(person))
 }
 
-// The report about the refs of a push is bounded, and true.
+// The report on the refs of a push is limited in length, and correct.
 func TestCheck_refs(t *testing.T) {
 	h := newFixture(t)
 	boss, _ := h.pair(t)
@@ -225,7 +224,7 @@ func TestCheck_refs(t *testing.T) {
 	assert.Len(t, h.judge(t, h.Now(), many[:20]), 10, "a pusher is told ten things")
 }
 
-// A step enters as a whole; a part of it is refused.
+// A step is accepted as a whole, and a part of it is refused.
 func TestCheck_noPartOfAStep(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)
@@ -272,7 +271,7 @@ func TestCheck_noPartOfAStep(t *testing.T) {
 	})
 }
 
-// An entry records a fact, and must not bring files.
+// An entry must not bring files.
 func TestCheck_entryWithFiles(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)
@@ -300,7 +299,7 @@ func TestCheck_entryWithFiles(t *testing.T) {
 	h.refuses(t, "malformed_object", push)
 }
 
-// A step must put the same record into the lane and on the inbox ref.
+// A step must have the same record in the lane and on the inbox ref.
 func TestCheckOneRecordTwice(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)
@@ -318,7 +317,7 @@ func TestCheckOneRecordTwice(t *testing.T) {
 	assert.Empty(t, h.judge(t, h.Now(), h.forgeTwo(t, fixer, p, func(*record.Record) {}, func(*record.Record) {})))
 }
 
-// A key that the hub retired makes no entry any more, whatever date it gives.
+// A key that the hub retired cannot make an entry, whatever date the entry has.
 func TestCheck_retiredKey(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)

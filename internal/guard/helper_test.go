@@ -21,12 +21,12 @@ import (
 
 const homeID = "git+https://example.com/acme/hub"
 
-// fixture is a hub and the agents that push to it. A test catches a push, lets the guard judge it,
-// and only then makes it.
+// fixture is a hub and the agents that push to it. A test records a push, lets the guard judge it, and only then
+// applies it.
 type fixture struct {
 	*enginetest.Fixture
 	repo *refs.Repo  // of the hub
-	push []refs.Edit // caught last
+	push []refs.Edit // the push that was recorded last
 }
 
 func newFixture(t testing.TB) *fixture {
@@ -36,7 +36,7 @@ func newFixture(t testing.TB) *fixture {
 	return h
 }
 
-// pusher is a home that writes down what would be pushed.
+// pusher is a home that records the push instead of making it.
 type pusher struct {
 	*lifecycle.LocalHome
 	hub *fixture
@@ -51,7 +51,7 @@ func (h *fixture) home(id string) pusher {
 	return pusher{&lifecycle.LocalHome{Repo: h.repo, RepoID: id}, h}
 }
 
-// engine acts with a new key that nobody trusts.
+// engine returns an engine with a new, untrusted key.
 func (h *fixture) engine(t testing.TB, name string) *lifecycle.Engine {
 	t.Helper()
 	e := lifecycle.New(lifecycle.Setup{
@@ -81,7 +81,7 @@ func (h *fixture) pair(t testing.TB) (sender, fixer *lifecycle.Engine) {
 	return sender, fixer
 }
 
-// know lets engines trust the keys that the hub trusts.
+// know lets the engines trust the keys that the hub trusts.
 func (h *fixture) know(t testing.TB, engines ...*lifecycle.Engine) {
 	t.Helper()
 	for _, e := range engines {
@@ -89,14 +89,14 @@ func (h *fixture) know(t testing.TB, engines ...*lifecycle.Engine) {
 	}
 }
 
-// catch returns the push of a step. The error of the step does not matter: nothing was pushed.
+// catch returns the push of a step. It ignores the error of the step, since nothing was pushed.
 func (h *fixture) catch(step func(home lifecycle.Home) error) []refs.Edit {
 	h.push = nil
 	_ = step(h.home(homeID))
 	return h.push
 }
 
-// judge asks a guard at the given time.
+// judge lets a guard check a push at the given time.
 func (h *fixture) judge(t testing.TB, at time.Time, edits []refs.Edit) []guard.Refusal {
 	t.Helper()
 	defer h.repo.Overlay(nil)
@@ -109,7 +109,7 @@ func (h *fixture) judge(t testing.TB, at time.Time, edits []refs.Edit) []guard.R
 	return refused
 }
 
-// accept judges a push and makes it.
+// accept requires that the guard accepts a push, and applies it.
 func (h *fixture) accept(t testing.TB, edits []refs.Edit) {
 	t.Helper()
 	require.NotEmpty(t, edits)
@@ -119,7 +119,7 @@ func (h *fixture) accept(t testing.TB, edits []refs.Edit) {
 	require.NoError(t, h.repo.Apply(t.Context(), refs.Transaction{Edits: edits}))
 }
 
-// refuses requires that the first refusal has the reason.
+// refuses requires that the guard refuses a push, first for the given reason.
 func (h *fixture) refuses(t testing.TB, reason string, edits []refs.Edit) {
 	t.Helper()
 	require.NotEmpty(t, edits)
@@ -167,7 +167,7 @@ func (h *fixture) claim(t testing.TB, e *lifecycle.Engine, p lifecycle.Place) li
 	return held
 }
 
-// acknowledging returns the push that ends one.
+// acknowledging returns the push that acknowledges a handoff.
 func (h *fixture) acknowledging(t testing.TB, e *lifecycle.Engine, held lifecycle.ClaimProof) []refs.Edit {
 	return h.catch(func(home lifecycle.Home) error {
 		_, _, err := e.Acknowledge(t.Context(), home, held, lifecycle.Outcome{})
@@ -175,14 +175,13 @@ func (h *fixture) acknowledging(t testing.TB, e *lifecycle.Engine, held lifecycl
 	})
 }
 
-// forge signs a record and puts it on a lane and on an inbox ref, without checking any rule. It
-// returns the push.
+// forge returns the push of a signed record on a lane and an inbox ref. It checks no rule.
 func (h *fixture) forge(t testing.TB, e *lifecycle.Engine, p lifecycle.Place, edit func(*record.Record)) []refs.Edit {
 	t.Helper()
 	return h.forgeTwo(t, e, p, edit, func(*record.Record) {})
 }
 
-// forgeTwo is like forge with more edits, of the record in the lane.
+// forgeTwo is forge with a second edit, of the record in the lane only.
 func (h *fixture) forgeTwo(t testing.TB, e *lifecycle.Engine, p lifecycle.Place, edit, inLane func(*record.Record)) []refs.Edit {
 	t.Helper()
 	s, err := e.Reader.Load(t.Context(), h.home(homeID), p)

@@ -17,13 +17,13 @@ import (
 	"githandoff/internal/sign"
 )
 
-// publish puts a list in the place of a root's list, whoever signs it.
+// publish writes a root's list at the hub.
 func (h *fixture) publish(t *testing.T, by *lifecycle.Engine, home string, serial int64, keys ...sign.TrustEntry) {
 	t.Helper()
 	h.publishAs(t, by, by, home, serial, keys...)
 }
 
-// publishAs puts a list there that names one key and is signed by another.
+// publishAs writes a list that names one key as its root and is signed by another.
 func (h *fixture) publishAs(t *testing.T, named, by *lifecycle.Engine, home string, serial int64, keys ...sign.TrustEntry) {
 	t.Helper()
 	raw, err := sign.NewTeam(home, serial-1, h.Now(), named.Author.Signer.KID(), keys).Encode()
@@ -43,7 +43,7 @@ func (h *fixture) publishAs(t *testing.T, named, by *lifecycle.Engine, home stri
 	h.Hub.Git(t, "update-ref", "refs/handoffs/trust", strings.TrimSpace(h.Hub.Git(t, "commit-tree", "-m", "list", oid)))
 }
 
-// believes reports whether a guard that pinned pinned knows the key of an engine.
+// believes reports whether a guard with these pinned entries trusts the key of an engine.
 func (h *fixture) believes(t *testing.T, whom *lifecycle.Engine, pinned ...sign.TrustEntry) bool {
 	t.Helper()
 	trust, err := enginetest.NewTrust(pinned...)
@@ -57,7 +57,7 @@ func (h *fixture) believes(t *testing.T, whom *lifecycle.Engine, pinned ...sign.
 	return ok && key.MayAct(sign.RoleSender, whom.Author.Actor, h.Now()) == nil
 }
 
-// The keys that a pinned root lists at this hub count, and no others.
+// The keys that a pinned root lists for this hub count, and no others.
 func TestTakeLists(t *testing.T) {
 	h := newFixture(t)
 	root, other, fixer := h.engine(t, "alice@example.com"), h.engine(t, "bob@example.com"), h.engine(t, "fixer")

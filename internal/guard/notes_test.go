@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// noting returns the push of notes, each of a commit, on what is there.
+// noting returns the push of a notes tree, from commit to note, on top of the existing notes.
 func (h *fixture) noting(t *testing.T, was string, blobs map[string]string) []refs.Edit {
 	t.Helper()
 	var entries []gitobj.TreeEntry
@@ -30,7 +30,7 @@ func (h *fixture) noting(t *testing.T, was string, blobs map[string]string) []re
 	return []refs.Edit{{Ref: refs.NotesRef, Old: was, New: commit.OID}}
 }
 
-// A push of notes is judged for itself: by what it brings, however much, and not by what was there.
+// A push of notes is judged by the lines that it adds, however many, and not by those that were there.
 func TestCheck_notes(t *testing.T) {
 	h := newFixture(t)
 	line := func(n int) string {

@@ -21,7 +21,7 @@ import (
 
 const teamRef = "refs/handoffs/trust"
 
-// blob writes a file.
+// blob writes a blob.
 func (h *fixture) blob(t *testing.T, text string) string {
 	t.Helper()
 	o := refs.NewObject(gittest.Objects(), "blob", []byte(text))
@@ -29,7 +29,7 @@ func (h *fixture) blob(t *testing.T, text string) string {
 	return o.OID
 }
 
-// commitOf writes a commit of some entries.
+// commitOf writes a commit of a tree with some entries.
 func (h *fixture) commitOf(t *testing.T, parent string, entries ...gitobj.TreeEntry) string {
 	t.Helper()
 	raw, err := gitobj.EncodeTree(entries)
@@ -40,7 +40,7 @@ func (h *fixture) commitOf(t *testing.T, parent string, entries ...gitobj.TreeEn
 	return commit.OID
 }
 
-// told returns the first refusal of a push, as a person reads it; "" if there is none.
+// told returns the first refusal of a push as text; "" if there is none.
 func told(t *testing.T, refused []guard.Refusal) string {
 	t.Helper()
 	if len(refused) == 0 {
@@ -50,7 +50,8 @@ func told(t *testing.T, refused []guard.Refusal) string {
 	return string(f.Reason) + ": " + f.Message
 }
 
-// Only a key comes in as one. What the hub has in its place, and is not a copy of it, holds nobody up.
+// Only a valid copy of the named key is accepted. If the hub has something else at that ref, the push may
+// replace it.
 func TestCheck_publishedKey(t *testing.T) {
 	for _, prefix := range []string{"", "refs/heads/handoffs"} {
 		h := newFixture(t)
@@ -93,10 +94,10 @@ func TestCheck_publishedKey(t *testing.T) {
 	}
 }
 
-// lists are the files of a team's lists.
+// lists maps the files of a team's lists to their content.
 type lists map[string]string
 
-// by adds the list of a root in a file.
+// by adds the list of a root and its signature under a file name.
 func (l lists) by(t *testing.T, name string, e *lifecycle.Engine, raw []byte) lists {
 	t.Helper()
 	sig, err := e.Author.Signer.Sign(t.Context(), sign.NamespaceTrust, raw)
@@ -113,7 +114,7 @@ func list(t *testing.T, e *lifecycle.Engine, home string, serial int64, keys ...
 	return raw
 }
 
-// team writes a commit of lists, and of what lies beside them.
+// team writes a commit of lists, and of other entries beside them.
 func (h *fixture) team(t *testing.T, parent string, l lists, beside ...gitobj.TreeEntry) string {
 	t.Helper()
 	entries := beside
@@ -123,7 +124,8 @@ func (h *fixture) team(t *testing.T, parent string, l lists, beside ...gitobj.Tr
 	return h.commitOf(t, parent, entries...)
 }
 
-// A list of keys comes in if a root of the hub's own signed it, for this hub, and brings nothing else.
+// A list is accepted if a root that the hub has pinned signed it for this hub, and if the commit has nothing
+// else.
 func TestCheck_team(t *testing.T) {
 	h := newFixture(t)
 	root := h.agent(t, "alice@example.com", sign.RoleRoot)
@@ -177,8 +179,8 @@ func TestCheck_team(t *testing.T) {
 	}
 }
 
-// What the hub has already counts as far as it verifies here: nobody drops the list of another root,
-// and nothing else holds a root up.
+// A list that the hub already has counts if it verifies here: a push must not drop or replace the valid list of
+// another root. Anything else at the ref does not block a root.
 func TestCheck_teamBefore(t *testing.T) {
 	h := newFixture(t)
 	root := h.agent(t, "alice@example.com", sign.RoleRoot)
@@ -188,7 +190,7 @@ func TestCheck_teamBefore(t *testing.T) {
 	elsewhere := list(t, other, "git+https://example.com/acme/other", 5)
 	for name, tc := range map[string]struct {
 		was  string
-		with lists // beside the next list
+		with lists // other lists in the pushed commit
 		told string
 	}{
 		"nothing of a team":    {h.commitOf(t, "", gitobj.TreeEntry{Mode: gitobj.File, Name: "README", OID: h.blob(t, "x")}), lists{}, ""},

@@ -48,14 +48,14 @@ func TestReadPush(t *testing.T) {
 	}
 }
 
-// git repeats the source of a refspec as the user wrote it.
+// git prints the source of a refspec as the user wrote it.
 func TestReadPushSourceWithSpaces(t *testing.T) {
 	edits, err := guard.ReadPush(strings.NewReader("HEAD^{/one two} " + one + " refs/heads/a " + zero + "\n"))
 	require.NoError(t, err)
 	assert.Equal(t, []refs.Edit{{Ref: "refs/heads/a", New: one}}, edits)
 }
 
-// A push that is larger than the limit is refused, because nobody would look at the other refs.
+// A push that is larger than the limit is refused, because its other refs would not be checked.
 func TestReadTooMuch(t *testing.T) {
 	name := "refs/heads/" + strings.Repeat("x", 60_000)
 	endless := func(line string) io.Reader {

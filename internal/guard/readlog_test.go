@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// git's log of commits is read back, whatever their paths are.
+// The log that git prints is parsed right, whatever the paths are.
 func TestReadLog(t *testing.T) {
 	oid := rapid.StringMatching(`[0-9a-f]{40}`)
 	path := rapid.OneOf(rapid.StringMatching(`\n?[a-z /\n]{1,8}`), rapid.StringMatching(`[0-9a-f]{40}( [0-9a-f]{40}){1,3}`))

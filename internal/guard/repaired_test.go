@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/refs"
 )
 
-// at puts the inbox ref of a handoff to a commit, as before there was a guard, or as git leaves it; ""
-// deletes it. It returns the edit by which a push leads it to another one.
+// at sets the inbox ref of a handoff to a commit, as if before there was a guard or as git leaves it; "" deletes
+// the ref. It returns the edit of a push that moves the ref to another commit.
 func (h *fixture) at(t *testing.T, p lifecycle.Place, oid, to string) []refs.Edit {
 	t.Helper()
 	inbox := refs.LocalNamespace.Inbox(p.Agent, p.ID)
@@ -22,8 +22,8 @@ func (h *fixture) at(t *testing.T, p lifecycle.Place, oid, to string) []refs.Edi
 	return []refs.Edit{{Ref: inbox, Old: oid, New: to}}
 }
 
-// A push may make an inbox ref that git left out, and take it back from a step without an entry. It
-// leads to the last logged step, and to no other commit that says the same.
+// A push may create an inbox ref that git left out, and move it back from a step without an entry. It must lead
+// to the commit of the last logged step, and not to another commit with the same record.
 func TestCheck_repaired(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)
@@ -57,8 +57,8 @@ func TestCheck_repaired(t *testing.T) {
 	h.refuses(t, "unlogged", h.at(t, p, "", offered))
 }
 
-// Nobody takes a handoff out of the inbox of its agent, or makes its ref elsewhere: not in the inbox of
-// undecided ones either, where clients look as well.
+// A push must not move a handoff out of the inbox of its agent, or create its ref in another inbox. The inbox of
+// handoffs that wait for a decision, which clients read as well, is no exception.
 func TestCheck_repairedElsewhere(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)
@@ -87,7 +87,7 @@ func TestCheck_repairedElsewhere(t *testing.T) {
 	}
 }
 
-// A handoff that was disputed before there was a guard goes on only by a root key.
+// A handoff that was disputed before there was a guard can be ended only by a root key.
 func TestCheck_disputed(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)
@@ -112,7 +112,7 @@ func TestCheck_disputed(t *testing.T) {
 	}))
 }
 
-// An undecided handoff leaves the inbox of those when it is given to an agent.
+// A handoff that waits for a decision leaves that inbox when it is routed to an agent.
 func TestCheck_routed(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)

@@ -15,8 +15,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Commits by git and its signers are read as git reads them: the signature verifies over the
-// payload.
+// Commits that git and its signers made are parsed as git parses them: the signature verifies over the payload.
 func TestReadSigned(t *testing.T) {
 	gittest.Need(t, "ssh-keygen", "gpg")
 	env := gittest.Env(t)
@@ -64,7 +63,7 @@ func TestReadSigned(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// Every trailer that git finds is found.
+// Each trailer that git finds is found.
 func TestTrailer(t *testing.T) {
 	gittest.Need(t, "git")
 	for message, want := range map[string]string{
@@ -96,7 +95,7 @@ func TestTrailer(t *testing.T) {
 	}
 }
 
-// The parts of a signed object together are the bytes that were read.
+// The parts of a signed object put together are the bytes that were read.
 func FuzzReadSigned(f *testing.F) {
 	f.Add("commit", []byte("tree x\ngpgsig -----BEGIN SSH SIGNATURE-----\n a\n b\nencoding x\n\nm\n"))
 	f.Add("commit", []byte("tree x\ngpgsig a\ngpgsig b\n\n\n"))

@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// onTop returns a commit that a key signs and puts on top of another one.
+// onTop returns a commit that a key signed and that has another one as its parent.
 func (h *fixture) onTop(t *testing.T, e *lifecycle.Engine, oid string) string {
 	t.Helper()
 	o, err := h.repo.Read(t.Context(), oid, record.MaxCommit)
@@ -25,8 +25,8 @@ func (h *fixture) onTop(t *testing.T, e *lifecycle.Engine, oid string) string {
 	return h.commit(t, e, rec, c.Tree, oid)
 }
 
-// A push that logs one step and puts another one on top of it is refused. So is one
-// that puts a step on an inbox ref and logs nothing.
+// A push that logs one step and puts another one on top of it is refused. A push that puts a step on an inbox
+// ref and logs nothing is refused as well.
 func TestUnlogged(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)
@@ -39,8 +39,7 @@ func TestUnlogged(t *testing.T) {
 	h.refuses(t, "unlogged", push[:1])
 }
 
-// If a step reached only the inbox ref, before there was a guard, the next step of anybody
-// overwrites it.
+// If a step reached only the inbox ref before there was a guard, the next step overwrites it, whoever takes it.
 func TestUnloggedIsOverwritten(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)

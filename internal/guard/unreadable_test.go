@@ -16,7 +16,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// damaged returns the ways in which the test breaks a loose object.
+// damaged returns ways in which the test breaks a loose object.
 func damaged(t *testing.T, h *fixture) map[string]func(oid string) {
 	t.Helper()
 	file := func(oid string) string {
@@ -31,8 +31,8 @@ func damaged(t *testing.T, h *fixture) map[string]func(oid string) {
 	}
 }
 
-// If git cannot read the hub's copy of a key, the guard cannot tell whether a pushed copy has
-// everything that it has, above all a revocation. So the push is refused.
+// If git cannot read the hub's copy of a key, the guard cannot tell whether a pushed copy still has its
+// statements, above all a revocation. The push is refused.
 func TestCheck_unreadableKey(t *testing.T) {
 	for _, prefix := range []string{"", "refs/heads/handoffs"} {
 		for _, how := range []string{"", "gone", "empty", "cut"} {

@@ -31,7 +31,7 @@ func (h *fixture) snapshot(t *testing.T, message string) handoff.Work {
 	return handoff.Work{Head: head, Commit: commit(message, head, commit("index", head))}
 }
 
-// A snapshot is the one that the signed envelope names, and stands on the commit that it names.
+// A pushed snapshot must be the one that the signed envelope names, based on the commit that it names.
 func TestCheck_snapshot(t *testing.T) {
 	h := newFixture(t)
 	boss, fixer := h.pair(t)
@@ -60,7 +60,7 @@ func TestCheck_snapshot(t *testing.T) {
 	require.True(t, ok)
 	work := refs.Edit{Ref: refs.LocalNamespace.Work("fixer", place.ID), Old: named.Commit}
 	h.refuses(t, "lost", []refs.Edit{work})
-	h.Hub.Git(t, "update-ref", "-d", work.Ref) // git left it out
+	h.Hub.Git(t, "update-ref", "-d", work.Ref) // git left the ref out
 	h.refuses(t, "digest_mismatch", []refs.Edit{{Ref: work.Ref, New: other.Commit}})
 	h.accept(t, []refs.Edit{{Ref: work.Ref, New: named.Commit}})
 

@@ -22,7 +22,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// forge signs "x" with the primary key, after edit changed the signature.
+// forge signs "x" with the primary key of s. edit changes the signature before that.
 func forge(t testing.TB, s *pgpSigner, edit func(*packet.Signature)) []byte {
 	t.Helper()
 	return pgpSignatureArmor.encode(forgePacket(t, s, edit))
@@ -43,7 +43,7 @@ func forgePacket(t testing.TB, s *pgpSigner, edit func(*packet.Signature)) []byt
 	return raw.Bytes()
 }
 
-// unsalted is for weak hashes, for which go-crypto defines no length of a salt.
+// unsalted returns a configuration for weak hashes, for which go-crypto defines no length of a salt.
 func unsalted() *packet.Config {
 	salt := false
 	return &packet.Config{NonDeterministicSignaturesViaNotation: &salt}
@@ -71,7 +71,7 @@ func packetOf(tag byte, body []byte) []byte {
 	return append([]byte{0xc0 | tag, 0xff, byte(len(body) >> 24), byte(len(body) >> 16), byte(len(body) >> 8), byte(len(body))}, body...)
 }
 
-// unhashed adds a subpacket outside the signature.
+// unhashed adds an unhashed subpacket to a signature.
 func unhashed(t testing.TB, raw []byte, kind byte, content []byte) []byte {
 	t.Helper()
 	b := bytes.Clone(body(t, raw))
@@ -185,8 +185,8 @@ func flip(raw []byte, i int) []byte {
 	return b
 }
 
-// addOrder adds the order of the group to the second half of an Ed25519
-// signature: the same point, another spelling (RFC 8032, section 5.1.7).
+// addOrder adds the order of the group to the second half of an Ed25519 signature: the value is the same, but
+// the encoding differs (RFC 8032, section 5.1.7).
 func addOrder(s []byte) []byte {
 	order, _ := new(big.Int).SetString("7237005577332262213973186563042994240857116359379907606001950938285454250989", 10)
 	b := bytes.Clone(s)
@@ -196,12 +196,12 @@ func addOrder(s []byte) []byte {
 	return b
 }
 
-// addOrderPGP rewrites the last integer of a signature packet.
+// addOrderPGP applies addOrder to the last integer of a signature packet.
 func addOrderPGP(t testing.TB, raw []byte) []byte {
 	t.Helper()
 	b := body(t, raw)
 	at := 6 + int(binary.BigEndian.Uint16(b[4:]))        // hashed subpackets
-	at += 2 + int(binary.BigEndian.Uint16(b[at:])) + 2   // the others, hash tag
+	at += 2 + int(binary.BigEndian.Uint16(b[at:])) + 2   // unhashed subpackets, hash tag
 	at += 2 + (int(binary.BigEndian.Uint16(b[at:]))+7)/8 // R
 	s := make([]byte, 32)
 	copy(s[32-len(b[at+2:]):], b[at+2:])
@@ -213,8 +213,7 @@ func keyNumber(s *pgpSigner) []byte {
 	return binary.BigEndian.AppendUint64(nil, s.entity.PrimaryKey.KeyId)
 }
 
-// miscounted gives the last number of a signature another count of bits, of the same
-// number of bytes.
+// miscounted changes the bit count of the last integer of a signature, but not its number of bytes.
 func miscounted(t testing.TB, raw []byte) []byte {
 	t.Helper()
 	b := bytes.Clone(body(t, raw))
@@ -231,7 +230,7 @@ func miscounted(t testing.TB, raw []byte) []byte {
 	return append([]byte{0xc2, byte(len(b))}, b...)
 }
 
-// twice repeats the one subpacket outside the signature.
+// twice repeats the only unhashed subpacket.
 func twice(t testing.TB, raw []byte) []byte {
 	t.Helper()
 	b := bytes.Clone(body(t, raw))
@@ -243,7 +242,7 @@ func twice(t testing.TB, raw []byte) []byte {
 	return append([]byte{0xc2, byte(len(out))}, out...)
 }
 
-// gpg puts the issuer's short id outside of the signature.
+// gpg puts the issuer's short id into an unhashed subpacket.
 func TestUnhashedShortID(t *testing.T) {
 	s := pgpKey(t, packet.Config{})
 	raw := forgePacket(t, s, func(sig *packet.Signature) { sig.IssuerKeyId = nil })
@@ -334,7 +333,7 @@ func TestSSHAttacks(t *testing.T) {
 	})
 }
 
-// reserved fills a field that our signatures leave out.
+// reserved fills a field that githandoff's signatures leave empty.
 func reserved(t testing.TB, raw []byte) []byte {
 	t.Helper()
 	var b sshBlob
@@ -343,8 +342,8 @@ func reserved(t testing.TB, raw []byte) []byte {
 	return ssh.Marshal(b)
 }
 
-// A security key's signature counts if the key was touched. The signature is made by hand, in the
-// format of OpenSSH's PROTOCOL.u2f.
+// The signature of a security key counts only if the key was touched. The test makes it by hand, in the format
+// of OpenSSH's PROTOCOL.u2f.
 func TestSecurityKey(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	require.NoError(t, err)

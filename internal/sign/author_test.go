@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// authors returns the claimed signers of two keys, one of either kind.
+// authors returns an OpenPGP and an SSH signer, and the claimed signers that contain both keys.
 func authors(t testing.TB) (pgp, ssh Signer, a *ClaimedSigners) {
 	t.Helper()
 	ks := newKeystore(t)
@@ -54,7 +54,7 @@ func TestAuthorsOf(t *testing.T) {
 	}
 }
 
-// A certificate has the type name of another key, and signs with the same key.
+// An SSH certificate has another type name than its key, and signs with the same key.
 func TestAuthorsOfCertificate(t *testing.T) {
 	gittest.Need(t, "ssh-keygen")
 	_, s, a := authors(t)
@@ -83,7 +83,7 @@ func TestAuthorsOfCertificate(t *testing.T) {
 	assert.Equal(t, public.KID(), kid)
 }
 
-// Of all packets only signatures pass, however their length is encoded.
+// Only signature packets are accepted, however their length is encoded.
 func TestAuthorsPackets(t *testing.T) {
 	_, _, a := authors(t)
 	body := bytes.Repeat([]byte("x"), 300)
@@ -120,8 +120,7 @@ func TestAuthorsPackets(t *testing.T) {
 	}
 }
 
-// The author that the strict parser finds is found here as well. No input makes the loose parser
-// fail except by a refusal.
+// The loose parser finds each author that the strict parser finds. It fails on other input only with a refusal.
 func FuzzAuthors(f *testing.F) {
 	pgp, ssh, a := authors(f)
 	for _, s := range []Signer{pgp, ssh} {

@@ -33,7 +33,7 @@ func payloadOf(t *testing.T, repo *gittest.Repo, at time.Time) string {
 	return "tree " + tree + "\nauthor " + who + "\ncommitter " + who + "\n\noffered ho_01\n\nHandoff-Id: ho_01\n"
 }
 
-// git accepts what this package signs, with the files that Export writes.
+// git accepts the signatures of this package with the files that Export writes.
 func TestVerifyCommit(t *testing.T) {
 	gittest.Need(t, "gpg", "gpgv", "ssh-keygen")
 	env := gittest.Env(t)
@@ -52,7 +52,7 @@ func TestVerifyCommit(t *testing.T) {
 			trust := trustIn(t, entryOf(s))
 			dir := t.TempDir()
 			require.NoError(t, trust.Export(dir))
-			if !s.Public().IsSSH() { // gpg --import calls an empty ring an error
+			if !s.Public().IsSSH() { // gpg --import fails on an empty ring
 				tool(t, env, nil, "gpg", "--batch", "--quiet", "--import", filepath.Join(dir, "pubring.gpg"))
 			}
 			repo.Git(t, "config", "gpg.ssh.allowedSignersFile", filepath.Join(dir, "allowed_signers"))
@@ -68,7 +68,7 @@ func TestVerifyCommit(t *testing.T) {
 		})
 	}
 
-	// A key that is only in the keyring convinces git, but not githandoff.
+	// A key that is only in the keyring is trusted by git, but not by githandoff.
 	tool(t, env, []byte(stranger.Public().Text()), "gpg", "--batch", "--quiet", "--import")
 	payload := payloadOf(t, repo, now)
 	armored := mustSign(t, stranger, NamespaceGit, payload)

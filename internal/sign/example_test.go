@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// An agent gets a key, signs, and is believed by whoever pinned the key.
+// An agent gets a key and signs with it. Its signature counts after the key was pinned.
 func Example() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The encoder writes the bytes that a decoder accepts.
+// The encoder writes the same bytes that the decoder accepts.
 func FuzzArmor(f *testing.F) {
 	for _, a := range []armor{pgpSignatureArmor, sshSignatureArmor} {
 		for _, size := range []int{0, 1, 47, 48, 49, 105, 500} {
@@ -30,8 +30,7 @@ func FuzzArmor(f *testing.F) {
 	})
 }
 
-// Whatever is accepted has the form that the package promises, and reading it
-// never panics.
+// Every accepted signature has the form that the package promises, and no input makes the parser panic.
 func FuzzPGPSignature(f *testing.F) {
 	s := pgpKey(f, packet.Config{})
 	raw := forgePacket(f, s, func(*packet.Signature) {})

@@ -44,8 +44,7 @@ func gpgSignerOf(t *testing.T, env []string, key string) Signer {
 	return s
 }
 
-// gpg reads the keys that Generate makes, verifies their signatures, signs with
-// them and encrypts to them.
+// gpg reads the keys that Generate makes, verifies their signatures, signs with them and encrypts to them.
 func TestOurKeysInGPG(t *testing.T) {
 	env := gpgHome(t)
 	ks := Keystore{Dir: filepath.Join(t.TempDir(), "keys")}
@@ -142,7 +141,7 @@ func TestGPGSubkey(t *testing.T) {
 	assert.False(t, key.Primary(), "a subkey made it")
 }
 
-// Keys that gpg made in the past, and that have expired or were revoked since.
+// Keys that gpg made in the past have since expired or been revoked.
 func TestEndedGPGKeys(t *testing.T) {
 	env := gpgHome(t)
 	past := []string{"--faked-system-time", "20260101T000000!"}
@@ -165,7 +164,7 @@ func TestEndedGPGKeys(t *testing.T) {
 	refused(t, Verify(revoked, NamespaceGit, []byte("x"), []byte(armored)), "key_revoked")
 }
 
-// If nobody can be asked for a passphrase, the signer returns an error and does not wait.
+// If there is no way to ask for a passphrase, the signer returns an error and does not wait.
 func TestLockedGPGKey(t *testing.T) {
 	env := gpgHome(t)
 	tool(t, env, nil, "gpg", "--batch", "--quiet", "--no-tty", "--pinentry-mode", "loopback", "--passphrase", "secret",
@@ -188,7 +187,7 @@ func TestGPGKeysThatAreNotThere(t *testing.T) {
 	for name, reason := range map[string]string{
 		"nobody@example.com": "no_key",
 		"twice@example.com":  "ambiguous",
-		"fixer":              "no_key", // a part of somebody's user id
+		"fixer":              "no_key", // a part of another user id
 		"example.com":        "no_key",
 		"fixer@example.co":   "no_key",
 		"--version":          "no_key",
@@ -203,7 +202,7 @@ func TestGPGKeysThatAreNotThere(t *testing.T) {
 	_, err := OpenSigner(t.Context(), without)
 	refused(t, err, "signer_unavailable")
 
-	// A public key alone does not sign.
+	// A public key without its secret key cannot sign.
 	other := gpgHome(t)
 	gpg(t, other, gpg(t, env, "", "--armor", "--export", "fixer@example.com"), "--import")
 	_, err = OpenSigner(t.Context(), gpgOptions(other, "fixer@example.com"))
@@ -224,8 +223,8 @@ func gpgText(t *testing.T) string {
 	return string(pgpSignatureArmor.encode([]byte(strings.Repeat("signature ", 12))))
 }
 
-// gpg opens texts that are sealed here, and texts that gpg encrypts are opened here. If only gpg
-// has the key, they are opened through gpg.
+// gpg decrypts texts that githandoff sealed, and githandoff opens texts that gpg encrypted. If only gpg has the
+// key, githandoff opens them through gpg.
 func TestGPGUnseals(t *testing.T) {
 	env := gpgHome(t)
 	gpg(t, env, "", "--quick-gen-key", "a@example.com", "ed25519", "sign", "never")

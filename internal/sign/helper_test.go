@@ -25,16 +25,15 @@ import (
 	"githandoff/internal/fault"
 )
 
-// born returns when the keys of these tests were made. It lies in the past for any
-// gpg that looks at them.
+// born returns the time at which the keys of these tests were made. It is in the past for any gpg that reads
+// them.
 func born() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
 
 func later(d time.Duration) func() time.Time { return func() time.Time { return born().Add(d) } }
 
 const day = 24 * time.Hour
 
-// pgpKey makes an OpenPGP key in memory; the functions edit it before it is
-// written.
+// pgpKey makes an OpenPGP key in memory. The functions edit it before it is serialized.
 func pgpKey(t testing.TB, config packet.Config, edit ...func(*openpgp.Entity, *packet.Config)) *pgpSigner {
 	t.Helper()
 	if config.Algorithm == 0 {
@@ -87,7 +86,7 @@ func mustSign(t testing.TB, s Signer, namespace, message string) []byte {
 	return armored
 }
 
-// entryOf pins a key for agent "fixer" as sender and recipient.
+// entryOf returns an entry that pins a key for agent "fixer" as sender and recipient.
 func entryOf(s Signer) TrustEntry {
 	return TrustEntry{KID: s.KID(), Key: s.Public().Text(), Agents: []string{"fixer"}, Roles: []string{RoleSender, RoleRecipient}}
 }
@@ -156,8 +155,7 @@ func privateText(t testing.TB, s *pgpSigner) string {
 	return string(pgpPrivateArmor.encode(raw.Bytes()))
 }
 
-// signatureKID returns the key that a signature claims to be made by; for OpenPGP it may be a
-// subkey.
+// signatureKID returns the key that a signature names as its maker. For OpenPGP that may be a subkey.
 func signatureKID(armored []byte) (KID, error) {
 	s, err := parseSignature(armored)
 	if err != nil {
@@ -174,7 +172,7 @@ func digestOf(h crypto.Hash, message, suffix []byte) []byte {
 	return w.Sum(nil)
 }
 
-// newTrust makes a Trust of entries that are in no file.
+// newTrust makes a Trust of entries without a file.
 func newTrust(entries ...TrustEntry) (*Trust, error) {
 	b, err := EncodeEntries(entries)
 	if err != nil {

@@ -107,7 +107,7 @@ func TestKeyNames(t *testing.T) {
 	}
 }
 
-// A key that somebody else could have read or written is not used.
+// A key that another user could have read or written is not used.
 func TestUnsafeKeys(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, dir, file string){
 		"readable by the group": func(t *testing.T, _, file string) { require.NoError(t, os.Chmod(file, 0o640)) },
@@ -192,7 +192,7 @@ func TestDirectoriesOfKeysAndTrust(t *testing.T) {
 	assert.Empty(t, left, "nothing is written where the command happened to run")
 }
 
-// A key with a passphrase can be listed without it, and signs and opens only with it.
+// A key with a passphrase is listed without it, and signs and decrypts only with it.
 func TestLockedKey(t *testing.T) {
 	ks := Keystore{Dir: filepath.Join(t.TempDir(), "keys"), Now: later(day)}
 	made, err := ks.Generate("alice@example.com", "alice@example.com", []byte("open sesame"), born(), rand.Reader)
@@ -239,8 +239,8 @@ func TestLockedKey(t *testing.T) {
 	}
 }
 
-// A key file is a regular file of at most the size of a key, so that nobody waits for a pipe or
-// reads a device for ever.
+// A key file must be a regular file of limited size, so that a command neither waits for a pipe nor reads a
+// device without end.
 func TestKeyFileIsAFile(t *testing.T) {
 	dir := t.TempDir()
 	pipe, large := filepath.Join(dir, "pipe"), filepath.Join(dir, "large")

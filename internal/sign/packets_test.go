@@ -17,7 +17,7 @@ import (
 	"githandoff/internal/fault"
 )
 
-// copies returns a key as it was published first, revoked, and with another user id.
+// copies returns three copies of a key: as it was published first, revoked, and with another user id.
 func copies(t testing.TB) (first, revoked, renamed PublicKey) {
 	t.Helper()
 	key := pgpKey(t, packet.Config{})
@@ -66,7 +66,7 @@ func TestCopiesOfAKeyMerge(t *testing.T) {
 	assert.NoError(t, one.Revoked(born()))
 }
 
-// The signatures of strangers on a key may be dropped. Nobody can make them stay.
+// Signatures of strangers on a key may be dropped, and no stranger can prevent that.
 func TestSignaturesOfStrangersMayGo(t *testing.T) {
 	key, stranger := pgpKey(t, packet.Config{}), pgpKey(t, packet.Config{})
 	text := func(e *openpgp.Entity) PublicKey {
@@ -94,7 +94,7 @@ func TestPacketsOfStrangersMayGo(t *testing.T) {
 	old := func(tag byte, body []byte) []byte {
 		return append([]byte{0xc0 | tag, 255, 0, 0, byte(len(body) >> 8), byte(len(body))}, body...)
 	}
-	var claimed bytes.Buffer // a direct-key signature by another key, with the first one's name unsigned
+	var claimed bytes.Buffer // a direct-key signature by another key, which names the first key in an unhashed subpacket
 	stranger := pgpKey(t, packet.Config{}).entity
 	direct := &packet.Signature{
 		Version: 4, SigType: packet.SigTypeDirectSignature, PubKeyAlgo: stranger.PrimaryKey.PubKeyAlgo,
@@ -112,7 +112,7 @@ func TestPacketsOfStrangersMayGo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			places := [][]byte{slices.Concat(head, add, first.raw[len(head):])}
-			if name != "claimed" { // after a subkey there are its own signatures
+			if name != "claimed" { // after a subkey there may only be its own signatures
 				places = append(places, slices.Concat(first.raw, add))
 			}
 			flooded := make([]PublicKey, len(places))
@@ -133,7 +133,7 @@ func TestPacketsOfStrangersMayGo(t *testing.T) {
 	}
 }
 
-// The comparison would stop at a packet that comes in parts.
+// A packet of indefinite length is refused, for the comparison of copies would stop there.
 func TestPacketsStateTheirLengths(t *testing.T) {
 	first, _, _ := copies(t)
 	pieces := append([]byte{0xc0 | 60, 0xe0 | 9}, append(bytes.Repeat([]byte("x"), 512), 1, 'x')...)

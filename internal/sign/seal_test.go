@@ -96,8 +96,7 @@ func sealFor(t testing.TB, s *pgpSigner, text string) []byte {
 	return raw
 }
 
-// encrypted returns a sealed text with any packets inside, and perhaps others before
-// the data.
+// encrypted returns a sealed text with any packets inside, after optional other packets.
 func encrypted(t testing.TB, s *pgpSigner, before, inside []byte) []byte {
 	t.Helper()
 	session := make([]byte, 32)
@@ -154,7 +153,7 @@ func TestUnsealRefuses(t *testing.T) {
 	s := pgpKey(t, packet.Config{})
 	good := sealFor(t, s, "text")
 	marker := packetOf(10, []byte("PGP"))
-	keys := int(good[1]) + 2 // the session key, a packet of less than 192 bytes
+	keys := int(good[1]) + 2 // length of the session key's packet, which is shorter than 192 bytes
 	data := good[keys:]
 	for name, tc := range map[string]struct {
 		raw    []byte
@@ -214,7 +213,7 @@ func FuzzUnseal(f *testing.F) {
 	})
 }
 
-// The sealed text is read by its own rules, whatever produced it.
+// The plaintext of a sealed message is parsed by strict rules, whatever program made it.
 func FuzzReadSealed(f *testing.F) {
 	f.Add(literal(f, "text"))
 	f.Add(compressed(f, literal(f, "text")))

@@ -49,7 +49,7 @@ func sshAgent(t *testing.T, files ...string) string {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	require.Eventually(t, func() bool { // the socket is there before anybody listens to it
+	require.Eventually(t, func() bool { // the socket exists before the agent listens on it
 		c, err := net.Dial("unix", socket)
 		if err != nil {
 			return false
@@ -180,7 +180,7 @@ func TestSSHFiles(t *testing.T) {
 	_, err = OpenSigner(t.Context(), Options{Key: path + ".none"})
 	refused(t, err, "no_key")
 	other := writeFile(t, t.TempDir(), "x", []byte("hello"))
-	for _, mode := range []os.FileMode{0o600, 0o644} { // no hint changes the mode of a file that is not a key
+	for _, mode := range []os.FileMode{0o600, 0o644} { // no hint may change the mode of a file that is no key
 		require.NoError(t, os.Chmod(other, mode))
 		_, err = OpenSigner(t.Context(), Options{Key: other})
 		refused(t, err, "malformed")

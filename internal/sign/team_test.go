@@ -15,7 +15,7 @@ import (
 
 const teamHome = "git+https://example.com/acme/client"
 
-// teamPlace is a clone in which a root is pinned.
+// teamPlace is a clone that has pinned a root key.
 type teamPlace struct {
 	root  *pgpSigner
 	trust *Trust
@@ -80,8 +80,7 @@ func TestTeamAdopted(t *testing.T) {
 	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }
 
-// A list gives no right for which its signer was not pinned, and no right at all to a key that is
-// pinned here.
+// A list grants no right that its signer was not pinned for, and no right at all to a key that is pinned here.
 func TestTeamNeverWidens(t *testing.T) {
 	limited := func(e *TrustEntry) {
 		e.MaxScope, e.Until = []string{"repo.*"}, "2026-06-01T00:00:00Z"
@@ -114,7 +113,7 @@ func TestTeamNeverWidens(t *testing.T) {
 	assert.Equal(t, [][]string{{"repo.read"}}, k.Limits())
 	assert.Empty(t, k.List())
 
-	// A root of the list signs no list.
+	// A key that is a root only by a list cannot sign a list.
 	raw, err := NewTeam(teamHome, 1, born().Add(day), other.KID(), nil).Encode()
 	require.NoError(t, err)
 	_, err = p.trust.OpenTeam(raw, mustSign(t, other, NamespaceTrust, string(raw)), born().Add(2*day))
@@ -135,20 +134,20 @@ func TestTeamRetires(t *testing.T) {
 	assert.Empty(t, p.entry(t, b.KID()).Retired)
 	assert.Equal(t, "2026-01-02T00:00:00Z", p.entry(t, own.KID()).Retired, "who is pinned here loses time, too")
 
-	// It does not come back, neither by a later list nor by hand.
+	// The retired key does not come back, neither by a later list nor by hand.
 	_, err = p.adopt(t, 3, born().Add(day), entryOf(a), entryOf(b))
 	require.NoError(t, err)
 	assert.Equal(t, "2026-01-02T12:00:00Z", p.entry(t, a.KID()).Retired)
 	refused(t, p.trust.Add(p.path, entryOf(a)), "key_revoked")
 
-	// A list ends with its signer, and its entries end for a key that is retired here.
+	// A list ends when its signer is retired, and its entry for a key ends when that key is retired here.
 	require.NoError(t, p.trust.Retire("", b.KID(), born().Add(time.Hour), nil))
 	assert.Equal(t, "2026-01-01T13:00:00Z", p.entry(t, b.KID()).Retired)
 	require.NoError(t, p.trust.Retire("", p.root.KID(), born().Add(time.Minute), nil))
 	assert.Equal(t, "2026-01-01T12:01:00Z", p.entry(t, a.KID()).Retired)
 }
 
-// A list counts as long as its signer is pinned as a root: afterwards it neither adds nor retires a key.
+// A list counts as long as its signer is pinned as a root. After that it neither adds nor retires a key.
 func TestTeamOfAFormerRoot(t *testing.T) {
 	for name, roles := range map[string][]string{"removed": nil, "a sender": {RoleSender}} {
 		p := newTeamPlace(t)
@@ -199,7 +198,7 @@ func TestTeamRollback(t *testing.T) {
 	assert.Nil(t, none)
 }
 
-// If the lists of two hubs have the same key, only what both lists allow counts.
+// If the lists of two hubs name the same key, the key has only the rights that both lists grant.
 func TestTeamsOfTwoHubs(t *testing.T) {
 	p := newTeamPlace(t)
 	key := sshKey(t, "ed25519")
@@ -278,7 +277,7 @@ func TestHexOfAKeyID(t *testing.T) {
 	}
 }
 
-// The encoder writes again every list that the parser accepts, byte for byte.
+// Every list that the parser accepts is encoded to the same bytes.
 func FuzzParseTeam(f *testing.F) {
 	root, worker := pgpKey(f, packet.Config{}), sshKey(f, "ed25519")
 	for _, keys := range [][]TrustEntry{nil, {entryOf(worker)}, {entryOf(worker), entryOf(root)}} {

@@ -59,7 +59,7 @@ func TestTrustFiles(t *testing.T) {
 	assert.Equal(t, string(before), string(after), "adding again changes nothing")
 }
 
-// If a key is added again, it may do more, but a limit that the new entry does not mention stays.
+// If a key is added again, its rights may grow, but a limit that the new entry does not mention stays.
 func TestAddWidens(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trust.json")
 	trust := loaded(t, path, "")
@@ -82,7 +82,7 @@ func TestAddWidens(t *testing.T) {
 	assert.Equal(t, [][]string{{"repo.write:src/*"}}, key.Limits())
 }
 
-// An entry has one list of names and one of roles, so an addition can give more than was meant.
+// An entry has one list of names and one of roles, so adding both can grant more than was meant.
 func TestMixes(t *testing.T) {
 	ci := TrustEntry{Agents: []string{"ci"}, Roles: []string{RoleRecipient}, Until: "2026-12-01T00:00:00Z"}
 	for name, tt := range map[string]struct {
@@ -151,7 +151,7 @@ func TestRetire(t *testing.T) {
 	refused(t, trust.Add(repo, entryOf(s)), "key_revoked")
 }
 
-// A copy of a key from before it revoked itself does not replace it.
+// An older copy of a key, from before its revocation, does not replace the revoked copy.
 func TestRevocationStays(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trust.json")
 	trust := loaded(t, path, "")
@@ -287,8 +287,7 @@ func TestTrustIsStrict(t *testing.T) {
 	refused(t, err, "too_large")
 }
 
-// An entry with another key than it names is refused when it is used, and does not make the other
-// entries useless.
+// An entry whose key does not match its id is refused when it is used. The other entries still work.
 func TestEntryWithAnotherKey(t *testing.T) {
 	a, b := sshKey(t, "ed25519"), sshKey(t, "ed25519")
 	wrong := entryOf(a)
@@ -335,7 +334,7 @@ func TestUnsafeTrust(t *testing.T) {
 	assert.NoError(t, err, "reading is no danger")
 }
 
-// Inits in worktrees of one clone write the same file at the same time.
+// Several worktrees of one clone run init at once and write the same file.
 func TestAddAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "githandoff", "trust.json")
 	const n = 16
@@ -364,7 +363,7 @@ func TestAddAtOnce(t *testing.T) {
 	assert.Len(t, files, 2, "the file and its lock")
 }
 
-// The names in a commit must be names of the key that signed it.
+// The names in a commit must be names for which the signing key is pinned.
 func TestCommitNamesItsKey(t *testing.T) {
 	agent, person := sshKey(t, "ed25519"), sshKey(t, "ed25519")
 	trust, err := newTrust(

@@ -48,7 +48,7 @@ func TestSignAndVerify(t *testing.T) {
 	}
 }
 
-// A signature names the key that made it before anybody is trusted.
+// The key that made a signature can be read from it before any key is trusted.
 func TestSignatureKID(t *testing.T) {
 	for name, s := range signers(t) {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestSSHNamespace(t *testing.T) {
 	refused(t, Verify(s.Public(), "", []byte("x"), armored), "signature_invalid")
 }
 
-// The hub's clock must not matter: this package does not ask for the current time.
+// The hub's clock must not matter: this package does not read the current time.
 func TestKeyValidityAtTheDateOfTheSignature(t *testing.T) {
 	ten := pgpKey(t, packet.Config{KeyLifetimeSecs: uint32((10 * day).Seconds())})
 	before := mustSign(t, ten, NamespaceGit, "x")
@@ -118,7 +118,7 @@ func TestKeyValidityAtTheDateOfTheSignature(t *testing.T) {
 	refused(t, Verify(ten.Public(), NamespaceGit, []byte("x"), early), "not_yet_valid")
 }
 
-// A key ends with the signature that says whose it is.
+// A key expires with its self-signature.
 func TestSelfSignatureEnds(t *testing.T) {
 	ten := pgpKey(t, packet.Config{SigLifetimeSecs: uint32((10 * day).Seconds())})
 	key, err := trustIn(t, entryOf(ten)).Verify(NamespaceGit, []byte("x"), mustSign(t, ten, NamespaceGit, "x"))
@@ -131,7 +131,7 @@ func TestOwnRevocation(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		reason packet.ReasonForRevocation
-		before string // refusal of an earlier signature
+		before string // the reason with which an earlier signature is refused; "" if it counts
 	}{
 		{"compromised", packet.KeyCompromised, "key_revoked"},
 		{"no reason", packet.NoReason, "key_revoked"},
@@ -143,7 +143,7 @@ func TestOwnRevocation(t *testing.T) {
 			revoke := func(e *openpgp.Entity, _ *packet.Config) {
 				config := &packet.Config{Time: later(5 * day)}
 				require.NoError(t, e.RevokeKey(c.reason, "", config))
-				if c.reason == packet.Unknown { // it says nothing of a reason
+				if c.reason == packet.Unknown { // the revocation has no reason
 					e.Revocations[0].RevocationReason = nil
 					require.NoError(t, e.Revocations[0].RevokeKey(e.PrimaryKey, e.PrivateKey, config))
 				}
@@ -186,7 +186,7 @@ func TestSubkeyEnds(t *testing.T) {
 	refused(t, err, "untrusted_key")
 }
 
-// A subkey that was bound with SHA-1 may have been bound by somebody else.
+// The binding of a subkey with SHA-1 may be forged, so it does not count.
 func TestSubkeyBoundWithSHA1(t *testing.T) {
 	s := pgpKey(t, packet.Config{}, withSigningSubkey(t))
 	armored := mustSign(t, s, NamespaceGit, "x")
@@ -198,7 +198,7 @@ func TestSubkeyBoundWithSHA1(t *testing.T) {
 	refused(t, Verify(weak.Public(), NamespaceGit, []byte("x"), armored), "untrusted_key")
 }
 
-// An encryption subkey, and a primary key that may only certify, sign nothing.
+// An encryption subkey cannot sign, and neither can a primary key that may only certify.
 func TestKeysThatMayNotSign(t *testing.T) {
 	certify := pgpKey(t, packet.Config{}, withSigningSubkey(t), func(e *openpgp.Entity, c *packet.Config) {
 		for _, identity := range e.Identities {

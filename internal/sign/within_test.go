@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// roots returns a full root and one for bob and the documentation alone, both pinned.
+// roots pins two roots: a full one, and one for bob that is limited to the documentation.
 func roots(t *testing.T) (p *teamPlace, bob *pgpSigner) {
 	t.Helper()
 	p, bob = newTeamPlace(t), pgpKey(t, packet.Config{})
@@ -35,8 +35,8 @@ func rootEntry(s Signer, principals ...string) TrustEntry {
 	return TrustEntry{KID: s.KID(), Key: s.Public().Text(), Roles: []string{RoleRoot}, Principals: principals}
 }
 
-// Whatever a limited root lists stays within its pinned limits, even if it lists itself, and even
-// after another root's list.
+// All entries of a limited root stay within its pinned limits, even if it lists itself, and even after another
+// root's list.
 func TestTeamOfALimitedRoot(t *testing.T) {
 	p, bob := roots(t)
 	eve, worker := pgpKey(t, packet.Config{}), sshKey(t, "ed25519")
@@ -60,7 +60,7 @@ func TestTeamOfALimitedRoot(t *testing.T) {
 		got, _ = p.trust.Lookup(worker.KID())
 		assert.Empty(t, got.Limits(), "the full root vouches for it as well")
 	}
-	// The entries for which the limited root vouched go with it.
+	// The entries of the limited root end when it is retired.
 	require.NoError(t, p.trust.Retire("", bob.KID(), born().Add(day), nil))
 	got, _ := p.trust.Lookup(eve.KID())
 	assert.NotEmpty(t, got.Entry().Retired)
@@ -68,8 +68,8 @@ func TestTeamOfALimitedRoot(t *testing.T) {
 	assert.Empty(t, got.Entry().Retired)
 }
 
-// A list retires a root only if the root is narrower than the signer. A limited root retires only
-// keys within its limits.
+// A list retires a root only if that root has fewer rights than the signer. A limited root retires only keys
+// within its limits.
 func TestTeamRetiresWithinItsSigner(t *testing.T) {
 	p, bob := roots(t)
 	agent, docs, peer, worker := sshKey(t, "ed25519"), sshKey(t, "ed25519"), pgpKey(t, packet.Config{}), sshKey(t, "ed25519")
@@ -100,7 +100,7 @@ func TestTeamRetiresWithinItsSigner(t *testing.T) {
 	assert.True(t, retired(agent))
 }
 
-// If only a list without the right to do so retired a key, the key can be pinned like any other.
+// A list without the right to do so retired a key. The key can still be pinned like any other.
 func TestAddAfterAWrongfulRetirement(t *testing.T) {
 	p, bob := roots(t)
 	agent, docs := sshKey(t, "ed25519"), sshKey(t, "ed25519")
@@ -114,7 +114,7 @@ func TestAddAfterAWrongfulRetirement(t *testing.T) {
 	refused(t, p.trust.Add(p.path, inside), "key_revoked")
 }
 
-// The time at which a root saw a retired key counts for the entry of another root, too.
+// The entries that a root recorded as seen when it retired a key also count for the entry of another root.
 func TestTeamRetiresWithWhatWasSeen(t *testing.T) {
 	p, _ := roots(t)
 	worker, peer := sshKey(t, "ed25519"), pgpKey(t, packet.Config{})
@@ -130,7 +130,7 @@ func TestTeamRetiresWithWhatWasSeen(t *testing.T) {
 	assert.Equal(t, []string{strings.Repeat("a", 40)}, k.Seen())
 }
 
-// A key for which two roots vouch stays when one of them is retired, whichever entry is wider.
+// A key that two roots list stays when one of the roots is retired, whichever entry grants more.
 func TestTeamKeyOutlivesARoot(t *testing.T) {
 	p, bob := newTeamPlace(t), pgpKey(t, packet.Config{})
 	e := rootEntry(bob, "user:bob@example.com")
@@ -152,8 +152,8 @@ func TestTeamKeyOutlivesARoot(t *testing.T) {
 	assert.NotEmpty(t, p.entry(t, same.KID()).Retired, "its root left it out")
 }
 
-// If a root retires a key, this counts beside any number of other lists, whatever their order. Roots
-// that are equally wide are ordered by their keys.
+// A retirement by one root counts beside any number of other lists, in any order. Roots with equal rights are
+// ordered by their keys.
 func TestTeamRetiresAmongMany(t *testing.T) {
 	for first := range 3 {
 		p := newTeamPlace(t)
@@ -173,7 +173,7 @@ func TestTeamRetiresAmongMany(t *testing.T) {
 	}
 }
 
-// Each root continues its own list. No list replaces that of another root.
+// Each root continues its own list. A list does not replace that of another root.
 func TestTeamsOfTwoRoots(t *testing.T) {
 	p, bob := roots(t)
 	one, two := sshKey(t, "ed25519"), sshKey(t, "ed25519")

@@ -28,13 +28,12 @@ type wycheproof struct {
 	}
 }
 
-// Wycheproof's vectors sign any bytes. Our signatures do not: SSHSIG and OpenPGP sign a digest that
-// includes their own header, so no vector can be valid as a whole. So the test puts the key and the
-// signature of each vector into a packet of either kind, and our strict parsers read it. The
-// signature that they return is checked against the vector's message by the calls that Verify makes
-// for the digest. Over the digest itself, each vector must be refused. OpenPGP writes two numbers
-// without their leading zeros, so it cannot represent a vector that is longer or shorter than a
-// signature.
+// Wycheproof's vectors sign any bytes, but SSHSIG and OpenPGP sign a digest that includes their own header, so
+// no vector is a valid signature of either kind. The test puts the key and the signature of each vector into a
+// packet of either kind and reads it with the strict parsers. It then checks the returned signature against the
+// vector's message, with the calls that Verify makes for the digest. Over the digest itself each vector must be
+// refused. OpenPGP writes two numbers without leading zeros, so it cannot represent a vector that is longer or
+// shorter than a signature.
 func TestWycheproofEd25519(t *testing.T) {
 	b, err := os.ReadFile("testdata/wycheproof/ed25519_test.json")
 	require.NoError(t, err)
@@ -103,8 +102,7 @@ func pgpPublicPacket(t testing.TB, key []byte) *packet.PublicKey {
 	return p.(*packet.PublicKey)
 }
 
-// given is a hash of which the sum is fixed: it stands for the digest that an
-// OpenPGP signature is made over.
+// given is a hash with a fixed sum, the digest over which an OpenPGP signature is made.
 type given []byte
 
 func (g given) Write(b []byte) (int, error) { return len(b), nil }

@@ -20,8 +20,8 @@ import (
 
 func ctx() context.Context { return context.Background() }
 
-// A receiver gets the sender's work tree, byte for byte, and the sender's repository is
-// unchanged. Each run makes another odd work tree.
+// A receiver gets the sender's work tree, byte for byte, and the sender's repository is unchanged. Each run
+// makes a different unusual work tree.
 func TestAnyWorkTreeTravels(t *testing.T) {
 	env := gittest.Env(t)
 	template := odd(t, env)
@@ -79,7 +79,7 @@ func TestAnyWorkTreeTravels(t *testing.T) {
 type messer struct {
 	git *gittest.Repo
 	r   *rapid.T
-	odd bool // something in it may be refused
+	odd bool // whether a snapshot of it may be refused
 }
 
 func (m *messer) path() string {
@@ -135,7 +135,7 @@ func (m *messer) step() {
 		m.git.TryGit("mv", "--", path, rapid.SampledFrom([]string{"moved", "fresh/moved", "dir/moved"}).Draw(m.r, "target"))
 	case 10:
 		m.git.TryGit("add", "--intent-to-add", "--force", "--", ":(literal)"+path)
-		m.odd = true // it may be deleted afterwards
+		m.odd = true // the file may be deleted afterwards
 	case 11:
 		m.git.TryGit("commit", "--quiet", "--allow-empty", "-m", "on the way")
 	case 12:
@@ -143,7 +143,7 @@ func (m *messer) step() {
 	}
 }
 
-// Stock git accepts the commit as a stash.
+// git itself accepts the commit as a stash.
 func TestStashTakesIt(t *testing.T) {
 	env := gittest.Env(t)
 	git := odd(t, env)
@@ -165,7 +165,7 @@ func TestStashTakesIt(t *testing.T) {
 	assert.Equal(t, 5, s.Work.Files)
 }
 
-// A file that a commit cannot carry is refused in one line that names it.
+// A file that a commit cannot contain is refused in one line that names it.
 func TestCannotTravel(t *testing.T) {
 	env := gittest.Env(t)
 	for name, tc := range map[string]struct {
@@ -242,8 +242,7 @@ func TestCannotTravel(t *testing.T) {
 	})
 }
 
-// A work tree in which another program writes is refused, not captured half before and
-// half after.
+// A work tree in which another program writes is refused. A snapshot of two different times must not be made.
 func TestChangedMeanwhile(t *testing.T) {
 	env := gittest.Env(t)
 	git := odd(t, env)

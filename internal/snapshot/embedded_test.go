@@ -43,7 +43,7 @@ func receiver(t *testing.T, git *gittest.Repo, path string) *gittest.Repo {
 	return own
 }
 
-// brought returns the snapshot of a repository, opened in another one.
+// brought captures a snapshot in one repository and returns it opened in another.
 func brought(t *testing.T, git, own *gittest.Repo) (*snapshot.Contents, *refs.Repo) {
 	s, _, from := capture(t, git)
 	from.Close()

@@ -16,8 +16,8 @@ import (
 
 const branch = "handoff/x"
 
-// messed returns a repository with a snapshot of a work tree that has a bit of everything. The work
-// tree is clean again; had is its state when the snapshot was taken.
+// messed returns a repository and a snapshot of a work tree with all kinds of changes. The work tree is clean
+// again; had is its state when the snapshot was taken.
 func messed(t *testing.T, env []string) (git *gittest.Repo, s *snapshot.Snapshot, had string) {
 	git = odd(t, env)
 	write(t, git.Dir, "a", "staged\n")
@@ -38,7 +38,7 @@ func messed(t *testing.T, env []string) (git *gittest.Repo, s *snapshot.Snapshot
 	return git, s, had
 }
 
-// whole returns the tree of all files of a snapshot, as the checkout makes it.
+// whole returns the tree of all files of a snapshot, as a checkout makes it.
 func whole(t *testing.T, git *gittest.Repo, s *snapshot.Snapshot) string {
 	repo := open(t, git.Dir, git.Env)
 	defer repo.Close()
@@ -50,7 +50,7 @@ func whole(t *testing.T, git *gittest.Repo, s *snapshot.Snapshot) string {
 	return tree
 }
 
-// A checkout that was cut off at any point can be continued, and gives the sender's state.
+// A checkout that was interrupted at any point can be continued, and then gives the sender's state.
 func TestFinishHere(t *testing.T) {
 	env := gittest.Env(t)
 	for name, cut := range map[string]func(t *testing.T, git *gittest.Repo, s *snapshot.Snapshot, whole string){
@@ -60,7 +60,7 @@ func TestFinishHere(t *testing.T) {
 		},
 		"in the middle of the files": func(t *testing.T, git *gittest.Repo, s *snapshot.Snapshot, _ string) {
 			git.Git(t, "branch", branch, s.Work.Head)
-			write(t, git.Dir, "a", "staged, and more\n") // checked out
+			write(t, git.Dir, "a", "staged, and more\n") // checked out completely
 			write(t, git.Dir, "dir/one", "changed, and lo")
 			write(t, git.Dir, "fresh/file", "")
 			require.NoError(t, os.Remove(filepath.Join(git.Dir, "dir/two")))
@@ -120,7 +120,7 @@ func TestCheckOutHereInACopy(t *testing.T) {
 	assert.Equal(t, had, state(t, git))
 }
 
-// A file that a user changed after a checkout was cut off is not overwritten.
+// A file that a user changed after a checkout was interrupted is not overwritten.
 func TestFinishHereLosesNothing(t *testing.T) {
 	env := gittest.Env(t)
 	for name, tc := range map[string]struct {
@@ -137,7 +137,7 @@ func TestFinishHereLosesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			git, s, _ := messed(t, env)
-			write(t, git.Dir, "a", "staged, a") // the beginning of the snapshot's
+			write(t, git.Dir, "a", "staged, a") // the beginning of the snapshot's content
 			tc.change(t, git)
 			before := fingerprint(t, git.Dir, ".git")
 			repo := open(t, git.Dir, env)

@@ -23,8 +23,8 @@ type hostile struct {
 	blob string
 }
 
-// tree writes entries "mode name" as they are given. An object id may follow; a blob is the
-// default.
+// tree writes a tree of entries "mode name", in any order. A third element is the object id; without it the
+// entry leads to a blob.
 func (h *hostile) tree(entries ...[]string) string {
 	var b strings.Builder
 	for _, e := range entries {
@@ -151,8 +151,8 @@ func refusedHostile(t *testing.T, git *gittest.Repo, oid, outside string) {
 	assert.Equal(t, before, fingerprint(t, git.Dir, ".git/githandoff"))
 }
 
-// If an untracked file of the snapshot is below a link, the link becomes a directory. Nothing is
-// written to the place to which the link leads.
+// If an untracked file of the snapshot is below a link, the link becomes a directory. Nothing is written to the
+// target of the link.
 func TestFileBelowLink(t *testing.T) {
 	env := gittest.Env(t)
 	git := gittest.NewRepo(t, env)

@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// git reads the index that encodeIndex writes, in either format of objects.
+// git reads the index that encodeIndex writes, in both object formats.
 func TestEncodeIndex(t *testing.T) {
 	for _, format := range []gitobj.Format{gitobj.SHA1, gitobj.SHA256} {
 		repo := &gittest.Repo{Dir: t.TempDir(), Env: gittest.Env(t)}

@@ -13,8 +13,7 @@ import (
 	"githandoff/internal/snapshot"
 )
 
-// A path added with --intent-to-add keeps the mode that the index has, whatever its file has
-// become.
+// A path added with --intent-to-add keeps the mode that the index has, whatever kind of file is there now.
 func TestIntentKeepsItsMode(t *testing.T) {
 	env := gittest.Env(t)
 	git := gittest.NewRepo(t, env)
@@ -55,8 +54,8 @@ func TestIntentKeepsItsMode(t *testing.T) {
 	require.Equal(t, had, state(t, git))
 }
 
-// If another program writes a file while it is captured, the rehearsal finds other bytes. The
-// refusal must not blame the line ends.
+// If another program writes a file during a capture, the check of the snapshot finds other bytes. The refusal
+// must not name the line ends as the cause.
 func TestWrittenMeanwhile(t *testing.T) {
 	env := gittest.Env(t)
 	git := odd(t, env)

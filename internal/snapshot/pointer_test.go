@@ -12,8 +12,8 @@ import (
 	"githandoff/internal/snapshot"
 )
 
-// A pointer of Git LFS goes to another repository only if that repository has it, or if this one has
-// nothing but the pointer.
+// A pointer of Git LFS is sent to another repository only if that repository has the content, or if this one
+// lacks it too.
 func TestPointers(t *testing.T) {
 	env := gittest.Env(t)
 	store := func(t *testing.T, git *gittest.Repo, path, content string) {

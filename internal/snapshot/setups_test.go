@@ -14,12 +14,12 @@ import (
 	"githandoff/internal/snapshot"
 )
 
-// The state of a work tree travels, however its repository is set up. A checkout in that work tree
+// A snapshot carries the state of a work tree, however its repository is set up. A checkout in that work tree
 // works as well, or is refused in one line.
 func TestAnySetUp(t *testing.T) {
 	env := gittest.Env(t)
 	for name, tc := range map[string]struct {
-		from    []string // git clone with these, instead of the repository itself
+		from    []string // options of a git clone to use instead of the repository itself
 		set     func(t *testing.T, git *gittest.Repo)
 		refused string // of a checkout in this work tree
 	}{
@@ -115,8 +115,7 @@ func TestAnySetUp(t *testing.T) {
 	}
 }
 
-// changes returns the paths that git finds changed, and their content, even if settings leave some
-// out.
+// changes returns the paths that git reports as changed, with their content, even if settings hide some.
 func changes(t *testing.T, git *gittest.Repo) string {
 	t.Helper()
 	out := git.Git(t, "-c", "core.fsmonitor=false", "-c", "status.branch=false", "status", "--porcelain=v2", "--untracked-files=all", "--no-renames")
@@ -128,7 +127,7 @@ func changes(t *testing.T, git *gittest.Repo) string {
 	return out
 }
 
-// oldModes makes HEAD a commit whose trees have a mode that git does not write any more.
+// oldModes makes HEAD a commit whose trees have a file mode that git no longer writes.
 func oldModes(t *testing.T, git *gittest.Repo) {
 	write(t, git.Dir, "dir/one", "content of dir/one\n")
 	raw := func(entries ...string) string {
