@@ -25,8 +25,7 @@ type checkedPackage struct {
 	info  *types.Info
 }
 
-// checked loads the packages of this module with their types, as the build has
-// them.
+// checked loads the packages of this module with the types that the build gives them.
 func checked(t *testing.T) []checkedPackage {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,Module", "../...")

@@ -13,9 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stiff are turns of phrase that the comments of the Go and git projects do not use: a
-// relative clause without its noun, an inverted sentence, and the relative pronouns of
-// another century. TestStiffPhrasesAreFound has examples.
+// stiff matches turns of phrase that the comments of the Go and git projects do not use: a relative clause
+// without its noun, an inverted sentence, and outdated relative pronouns. TestStiffPhrasesAreFound has examples.
 var stiff = regexp.MustCompile(strings.Join([]string{
 	`\b(of|to|in|for|from|with|by|about|than|and|or|as|like|against|into|after|before|on|holds|reads|is|are|lists|keeps) what\b`,
 	`(^|[.;:] )What [a-z][^?]*?(\.|;|$)`,
@@ -25,11 +24,11 @@ var stiff = regexp.MustCompile(strings.Join([]string{
 	`\bwhom\b`,
 }, "|"))
 
-// unpolished are the packages whose comments still have such phrases. A package leaves the
-// list with its last one, and none may join it.
+// unpolished lists the packages whose comments still have such phrases. A package is removed when its last one
+// is gone, and none may be added.
 var unpolished = []string{}
 
-// Comments are read by people who write as the Go and git projects do.
+// Comments must read like those of the Go and git projects.
 func TestEnglish(t *testing.T) {
 	found := map[string][]string{}
 	for _, p := range checked(t) {

@@ -1,5 +1,4 @@
-// Package internal_test proves the layer rule of ARCHITECTURE.md on the source
-// itself.
+// Package internal_test checks the layer rule of ARCHITECTURE.md on the source itself.
 package internal_test
 
 import (
@@ -26,8 +25,7 @@ const (
 	maxLines = 450 // of a file that is no test
 )
 
-// layers lists packages from the top down. Each may import those of the lines
-// below it.
+// layers lists packages from the top down. Each may import those of the lines below it.
 var layers = [][]string{
 	{"cmd/githandoff"},
 	{"internal/cli"},
@@ -55,7 +53,7 @@ var layers = [][]string{
 // besideUnder is the lowest package that may import those of beside.
 const besideUnder = "internal/lifecycle"
 
-// beside lists the packages outside the layers with all they may import.
+// beside lists the packages outside the layers with all packages that they may import.
 var beside = map[string][]string{
 	"internal/agents":    {"internal/handoff", "internal/fault"},
 	"internal/brief":     {"internal/dialect", "internal/handoff", "internal/untrusted"},
@@ -73,15 +71,13 @@ var beside = map[string][]string{
 	"extensions":         {},
 }
 
-// forTests lists the packages that only tests import. The rules do not bind their own imports
-// and processes.
+// forTests lists the packages that only tests import. They may import any package and start processes.
 var forTests = []string{"internal/gittest", "internal/enginetest", "internal/bench", "internal/stress", "internal/attack", "internal/mutant", "internal/agenttest", "internal/vectors"}
 
-// forbiddenCalls are go-git's ways to write a ref, which lose updates beside
-// git.
+// forbiddenCalls are go-git's functions that write a ref. They lose updates when git writes at the same time.
 var forbiddenCalls = []string{"SetReference", "CheckAndSetReference", "RemoveReference"}
 
-// breach says why pkg must not import path; "" if it may.
+// breach returns why pkg must not import path; "" if it may.
 func breach(pkg, path string) string {
 	if slices.Contains(forTests, pkg) {
 		return ""
@@ -168,15 +164,15 @@ func parse(name string, content any) (source, error) {
 	return s, nil
 }
 
-// listed is a package in the output of go list. Files for other systems are ignored files
-// there; the rules bind them as well.
+// listed is a package in the output of go list. Files for other systems are in IgnoredGoFiles. The rules apply
+// to them as well.
 type listed struct {
 	ImportPath, Dir                                              string
 	GoFiles, CgoFiles, IgnoredGoFiles, TestGoFiles, XTestGoFiles []string
 }
 
-// Libraries in the program that can start a process. Each was read: none does so by itself, as one that was
-// here did in its initialization.
+// These libraries of the program can start a process. Their source was read: none starts one by itself, as an
+// earlier dependency did during its initialization.
 func TestLibrariesThatStartProcesses(t *testing.T) {
 	list := exec.Command("go", "list", "-deps", "-f", `{{if .Module}}{{if not .Module.Main}}{{.ImportPath}} {{.Imports}}{{end}}{{end}}`, "./cmd/githandoff")
 	list.Dir = ".."
@@ -191,7 +187,7 @@ func TestLibrariesThatStartProcesses(t *testing.T) {
 	}
 	assert.ElementsMatch(t, []string{
 		"charm.land/bubbletea/v2",                    // tea.ExecProcess, which the board does not use
-		"github.com/charmbracelet/colorprofile",      // Detect asks tmux; the board says which colours it has
+		"github.com/charmbracelet/colorprofile",      // Detect asks tmux; the board sets its colours itself
 		"github.com/modelcontextprotocol/go-sdk/mcp", // CommandTransport, for clients
 	}, found)
 }
@@ -223,8 +219,8 @@ func dirsOf(all []listed) []string {
 	return dirs
 }
 
-// goDirs finds the directories that hold Go files. Looking by itself also
-// tells the test cache of new packages, which a child process does not.
+// goDirs finds the directories that contain Go files. It reads them in this process, so that the test cache
+// notices new packages.
 func goDirs(t *testing.T) []string {
 	t.Helper()
 	root, err := filepath.Abs("..")
@@ -270,7 +266,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// The table itself: the imports that it lets pass and those that it stops.
+// These imports are allowed or forbidden by the table itself.
 func TestBreachOfALayer(t *testing.T) {
 	for _, ok := range [][2]string{
 		{"cmd/githandoff", "githandoff/internal/cli"},

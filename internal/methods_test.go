@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// maxMethods is the most that a type has: whoever needs another one has found a
-// second type.
+// maxMethods is the largest number of methods that a type may have. A type that needs more should be two types.
 const maxMethods = 25
 
 // methodsOf counts the methods of each type of a package.
@@ -35,12 +34,12 @@ func methodsOf(files []*ast.File) map[string]int {
 	return count
 }
 
-// A command and its handler can be read without a hundred siblings.
+// No type has so many methods that a reader cannot survey them.
 func TestMethods(t *testing.T) {
 	counted := 0
 	for _, p := range checked(t) {
 		if len(p.files) == 0 {
-			continue // a package of tests alone
+			continue // the package has only tests
 		}
 		name := p.fset.Position(p.files[0].Pos()).Filename
 		if strings.HasSuffix(name, "_test.go") {

@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asksForJSON are files of internal/cli that are about the flags themselves.
+// asksForJSON lists the files of internal/cli that declare or read the output flags themselves.
 var asksForJSON = []string{"cli.go", "filterflags.go", "history.go"}
 
-// A command describes its result once, and the printer chooses between text and JSON:
-// otherwise --jq and --template miss what a command prints by itself.
+// A command describes its result once, and the printer chooses between text and JSON. Otherwise --jq and
+// --template would miss the output that a command prints by itself.
 func TestOnlyThePrinterKnowsTheForm(t *testing.T) {
 	files, err := filepath.Glob("cli/*.go")
 	require.NoError(t, err)

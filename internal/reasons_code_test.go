@@ -13,8 +13,8 @@ import (
 	"githandoff/internal/fault"
 )
 
-// given are helpers that make a refusal of one code. The number is the place of
-// the reason among their arguments.
+// given lists helpers that make a refusal with one exit code. at is the index of the reason among their
+// arguments.
 var given = map[string]struct {
 	code fault.Code
 	at   int
@@ -23,8 +23,7 @@ var given = map[string]struct {
 	"invalid": {fault.Invalid, 1}, "refuse": {fault.Invalid, 1},
 }
 
-// No reason is spelled in the code, and each is given with the exit codes that its
-// line says, and with all of them.
+// No reason is written as a literal, and each is used with exactly the exit codes of its documentation.
 func TestReasonsInTheCode(t *testing.T) {
 	documented := map[string]reason{}
 	for _, g := range reasons(t) {
@@ -75,8 +74,8 @@ func noLiteral(t *testing.T, p checkedPackage, e ast.Expr) {
 	}
 }
 
-// refusal reads code and reason of a call that makes one; "" where both are not
-// written there.
+// refusal returns the code and the reason of a call that makes a refusal; "" if they are not constants of the
+// call.
 func refusal(call *ast.CallExpr) (fault.Code, string) {
 	switch fun := call.Fun.(type) {
 	case *ast.SelectorExpr:

@@ -33,7 +33,7 @@ type reasonGroup struct {
 
 var reasonComment = regexp.MustCompile(`^(\w+) \(([0-9, ]+), ([^)]+)\): (.+\.)\n$`)
 
-// reasons reads the constants with their comments.
+// reasons reads the constants and their comments.
 func reasons(t *testing.T) []reasonGroup {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "fault/reason.go", nil, parser.ParseComments)
@@ -89,7 +89,7 @@ internal/fault/reason.go; "make docs" writes them here.
 	assert.Equal(t, b.String(), string(got))
 }
 
-// Denials are the first block, in its order.
+// The first group of reasons are the denials, in the order of the page.
 func TestDenialsAreTheFirstReasons(t *testing.T) {
 	var words []fault.Reason
 	for _, r := range reasons(t)[0].reasons {

@@ -17,13 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rowStruct is a struct of internal/cli as the source has it.
+// rowStruct is a struct of internal/cli in the source.
 type rowStruct struct {
 	doc    string
 	fields []*ast.Field
 }
 
-// rowStructs reads the structs of internal/cli that have members of JSON.
+// rowStructs reads the structs of internal/cli that have JSON members.
 func rowStructs(t *testing.T) (map[string]rowStruct, *token.FileSet) {
 	t.Helper()
 	files, err := filepath.Glob("cli/*.go")
@@ -117,7 +117,7 @@ func member(t *testing.T, fset *token.FileSet, row string, f *ast.Field) string 
 	return fmt.Sprintf("| `%s` | %s | %s |\n", name, jsonType(f.Type), meaning)
 }
 
-// jsonType returns a type as readers of JSON know it.
+// jsonType returns the name of a type for readers of JSON.
 func jsonType(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.ArrayType:
@@ -145,7 +145,7 @@ func jsonType(e ast.Expr) string {
 	return ""
 }
 
-// Whatever is printed as an object is one of those structs.
+// Each object that a command prints is one of these structs.
 func TestOnlyDocumentedObjects(t *testing.T) {
 	structs, _ := rowStructs(t)
 	calls := 0
@@ -166,7 +166,7 @@ func TestOnlyDocumentedObjects(t *testing.T) {
 				}
 				named, ok := of.(*types.Named)
 				if types.IsInterface(of) {
-					return true // internal/cli/output passes on its argument
+					return true // internal/cli/output passes its argument on
 				}
 				calls++
 				if assert.True(t, ok, "%s prints a %s", p.fset.Position(call.Pos()), of) {
@@ -180,7 +180,7 @@ func TestOnlyDocumentedObjects(t *testing.T) {
 	assert.Greater(t, calls, 30)
 }
 
-// printed returns the argument of a call that prints it as an object; nil of other calls.
+// printed returns the argument that a call prints as an object; nil if it prints none.
 func printed(info *types.Info, call *ast.CallExpr) ast.Expr {
 	fun, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || len(call.Args) == 0 {
@@ -200,8 +200,7 @@ func printed(info *types.Info, call *ast.CallExpr) ast.Expr {
 	return nil
 }
 
-// returned returns the first result of the last return of a function literal; nil of other
-// expressions.
+// returned returns the first result of the last return of a function literal; nil for other expressions.
 func returned(e ast.Expr) ast.Expr {
 	fn, ok := e.(*ast.FuncLit)
 	if !ok {

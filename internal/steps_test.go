@@ -13,7 +13,7 @@ import (
 	"githandoff/internal/record"
 )
 
-// The table of steps in the page of the wire format is the one of the state machine.
+// The table of steps in docs/format.md is the one of the state machine.
 //
 //	make docs
 func TestStepsPage(t *testing.T) {
@@ -44,7 +44,7 @@ func TestStepsPage(t *testing.T) {
 	assert.Equal(t, want, string(got))
 }
 
-// mayTake says who may take a step.
+// mayTake returns who may take a step.
 func mayTake(s lifecycle.Step) string {
 	var who []string
 	for _, r := range s.Rights {

@@ -20,9 +20,9 @@ import (
 
 const textsDir = "testdata/texts"
 
-// Users read each text that the program can print (errors, hints, warnings, lines of results):
-// it changes on purpose only. There is one file for each package, so that a change of wording
-// can be read as one diff. Help has files of its own, see TestHelp.
+// Users read each text that the program can print: errors, hints, warnings, lines of results. It must change
+// only on purpose. There is one file for each package, so that a change of wording can be reviewed as one diff.
+// Help has files of its own, see TestHelp.
 func TestTextsPage(t *testing.T) {
 	want := map[string]string{}
 	for _, p := range checked(t) {
@@ -87,7 +87,7 @@ func textsOf(p checkedPackage) string {
 	return strings.Join(slices.Sorted(maps.Keys(seen)), "\n") + "\n"
 }
 
-// textOf returns the text of one call; inner takes those of its calls that are told with it.
+// textOf returns the text of one call. inner collects the nested calls whose text is part of it.
 func textOf(p checkedPackage, call *ast.CallExpr, inner map[ast.Node]bool) string {
 	fn, ok := callee(p, call)
 	if !ok {
@@ -102,7 +102,7 @@ func textOf(p checkedPackage, call *ast.CallExpr, inner map[ast.Node]bool) strin
 	}
 	text := value(p, call.Args[at])
 	if !hasWord.MatchString(verbs.ReplaceAllString(text, "")) {
-		return "" // the form of a value, such as "%s: %d"
+		return "" // the text is only the form of a value, such as "%s: %d"
 	}
 	return fmt.Sprintf("%s: %s", fn.Name(), text)
 }
@@ -155,8 +155,8 @@ func callee(p checkedPackage, call *ast.CallExpr) (*types.Func, bool) {
 	return fn, ok
 }
 
-// formatArg returns the place of the format among the arguments of a function that takes
-// one, as fmt.Errorf does, or of the text of errors.New.
+// formatArg returns the index of the format among the arguments of a function such as fmt.Errorf, or of the text
+// of errors.New.
 func formatArg(fn *types.Func) (int, bool) {
 	if fn.FullName() == "errors.New" {
 		return 0, true
@@ -178,8 +178,8 @@ func formatArg(fn *types.Func) (int, bool) {
 	return n - 2, ok && s.Kind() == types.String
 }
 
-// value returns an argument as the source has it: a constant string as it is, a constant of another
-// package by its name, anything else in ‹›.
+// value returns an argument as the page shows it: the value of a constant string, the name of a constant of
+// another package, and any other expression in ‹›.
 func value(p checkedPackage, e ast.Expr) string {
 	if tv, ok := p.info.Types[e]; ok && tv.Value != nil && tv.Value.Kind() == constant.String {
 		return strings.ReplaceAll(constant.StringVal(tv.Value), "\n", `\n`)
@@ -193,6 +193,6 @@ func value(p checkedPackage, e ast.Expr) string {
 		return value(p, sum.X) + value(p, sum.Y)
 	}
 	var b strings.Builder
-	_ = printer.Fprint(&b, p.fset, e) // a strings.Builder takes everything
+	_ = printer.Fprint(&b, p.fset, e) // a strings.Builder never returns an error
 	return "‹" + strings.Join(strings.Fields(b.String()), " ") + "›"
 }
