@@ -33,8 +33,8 @@ import (
 	"githandoff/internal/sign"
 )
 
-// Fixture is a user with one home of handoffs, which is the repository Hub; the clock of
-// everybody who works there; and the one list of keys that they trust.
+// Fixture is a user with one home of handoffs, which is the repository Hub, a clock, and a trust list, which
+// everybody who works there shares.
 type Fixture struct {
 	*gittest.Fixture
 	Clock
@@ -52,8 +52,7 @@ func New(t testing.TB) *Fixture {
 	return f
 }
 
-// NewLocal makes a fixture whose home is a repository with a work tree and one commit. No
-// URL leads to it.
+// NewLocal makes a fixture whose home is a repository with a work tree and one commit. The home has no URL.
 func NewLocal(t testing.TB) *Fixture {
 	t.Helper()
 	f := New(t)
@@ -70,7 +69,7 @@ func Open(t testing.TB, r *gittest.Repo) *refs.Repo {
 	return repo
 }
 
-// NewKey makes an SSH key that nobody trusts.
+// NewKey makes an SSH key that no trust list contains.
 func NewKey(t testing.TB) sign.Signer {
 	t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
@@ -78,7 +77,7 @@ func NewKey(t testing.TB) sign.Signer {
 	return KeyOf(t, private)
 }
 
-// KeyOf makes the SSH key that signs with a private key.
+// KeyOf makes an SSH key from a private key.
 func KeyOf(t testing.TB, private ed25519.PrivateKey) sign.Signer {
 	t.Helper()
 	block, err := ssh.MarshalPrivateKey(private, "")
@@ -88,8 +87,8 @@ func KeyOf(t testing.TB, private ed25519.PrivateKey) sign.Signer {
 	return signer
 }
 
-// Entry trusts a key in these roles. A name that no agent can have, such as a mail address,
-// is that of a person.
+// Entry returns an entry that trusts a key in these roles. If no agent can have the name, as with a mail
+// address, it is that of a person.
 func Entry(key sign.Signer, name string, roles ...string) sign.TrustEntry {
 	entry := sign.TrustEntry{KID: key.KID(), Key: key.Public().Text(), Roles: roles}
 	if handoff.CheckAgent(name) == nil {
@@ -100,8 +99,8 @@ func Entry(key sign.Signer, name string, roles ...string) sign.TrustEntry {
 	return entry
 }
 
-// SignCommit signs a commit with a key. A commit without an address gets the one of its
-// record's actor. Parents that are "" are left out.
+// SignCommit signs a commit with a key. A commit without a mail address gets the one of its record's actor.
+// Parents that are "" are left out.
 func SignCommit(t testing.TB, key sign.Signer, c *record.Commit) *refs.Object {
 	t.Helper()
 	c.Email = cmp.Or(c.Email, sign.Mail(c.Record.Actor))
@@ -112,14 +111,14 @@ func SignCommit(t testing.TB, key sign.Signer, c *record.Commit) *refs.Object {
 	return refs.NewObject(gitobj.FormatOf(c.Tree), "commit", c.Encode())
 }
 
-// Pin lets everybody trust a key.
+// Pin adds a key to the trust list of everybody.
 func (f *Fixture) Pin(t testing.TB, entry sign.TrustEntry) {
 	t.Helper()
 	f.Trusted = append(f.Trusted, entry)
 	f.Spread(t)
 }
 
-// Trust returns the trust list as it is now.
+// Trust returns the current trust list.
 func (f *Fixture) Trust(t testing.TB) *sign.Trust {
 	t.Helper()
 	trust, err := NewTrust(f.Trusted...)
@@ -127,7 +126,7 @@ func (f *Fixture) Trust(t testing.TB) *sign.Trust {
 	return trust
 }
 
-// NewTrust makes the trust list of entries, from a file that is removed again.
+// NewTrust makes a trust list of entries, by way of a temporary file.
 func NewTrust(entries ...sign.TrustEntry) (*sign.Trust, error) {
 	b, err := sign.EncodeEntries(entries)
 	if err != nil {
@@ -145,14 +144,14 @@ func NewTrust(entries ...sign.TrustEntry) (*sign.Trust, error) {
 	return sign.LoadTrust(path, "")
 }
 
-// Follow gives somebody the trust list, now and after each change.
+// Follow calls set with the trust list now and after each change.
 func (f *Fixture) Follow(t testing.TB, set func(*sign.Trust)) {
 	t.Helper()
 	f.follow = append(f.follow, set)
 	f.Spread(t)
 }
 
-// Spread gives the trust list to everybody who follows it.
+// Spread passes the trust list to everybody who follows it.
 func (f *Fixture) Spread(t testing.TB) {
 	t.Helper()
 	trust := f.Trust(t)
@@ -164,8 +163,8 @@ func (f *Fixture) Spread(t testing.TB) {
 // TTL is the lifetime of an envelope: lifecycle.DefaultTTL.
 const TTL = 7 * 24 * time.Hour
 
-// NewID makes an id in a lane in which the fixture has made none yet, as long as there is one. Of
-// random ids, one pair in 1,024 shares a lane, which a test of two lanes must not meet.
+// NewID makes an id in a lane in which the fixture has made none yet, as long as there is such a lane. One pair
+// of random ids in 1,024 shares a lane, which would break a test that needs two lanes.
 func (f *Fixture) NewID(t testing.TB) handoff.ID {
 	t.Helper()
 	if len(f.lanes) == handoff.MaxLanes {
@@ -181,8 +180,7 @@ func (f *Fixture) NewID(t testing.TB) handoff.ID {
 	}
 }
 
-// Envelope returns a complete one, with an id of NewID. Without a recipient, handoff.Nobody, it waits
-// for a decision.
+// Envelope returns a complete envelope with an id of NewID. An envelope to handoff.Nobody waits for a decision.
 func (f *Fixture) Envelope(t testing.TB, from, to string) *handoff.Envelope {
 	t.Helper()
 	id := f.NewID(t)
@@ -200,17 +198,17 @@ func (f *Fixture) Envelope(t testing.TB, from, to string) *handoff.Envelope {
 	return env
 }
 
-// Start returns when the clock of a fixture begins.
+// Start returns the time at which the clock of a fixture starts.
 func Start() time.Time { return time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC) }
 
-// Clock stands still until a test moves it. Goroutines may share it.
+// Clock is a clock that stands still until a test moves it. It may be shared by goroutines.
 type Clock struct{ nanoseconds atomic.Int64 }
 
-// Now returns the time on the clock, in UTC.
+// Now returns the time of the clock, in UTC.
 func (c *Clock) Now() time.Time { return time.Unix(0, c.nanoseconds.Load()).UTC() }
 
-// Set puts the clock to a time.
+// Set sets the clock.
 func (c *Clock) Set(to time.Time) { c.nanoseconds.Store(to.UnixNano()) }
 
-// Pass moves the clock on.
+// Pass advances the clock.
 func (c *Clock) Pass(d time.Duration) { c.nanoseconds.Add(int64(d)) }

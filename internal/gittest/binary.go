@@ -15,19 +15,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// built is a program that was built, for the rest of the test process.
+// built is a program that was built for this test process.
 type built struct {
 	path string
-	// lifeline is never closed: its end tells that this process is gone.
+	// lifeline is never closed. The shell of removeAtExit sees its end when this process is gone.
 	lifeline io.Closer
 }
 
-// buildOnce is the one build of this process.
+// buildOnce builds the program once in this process.
 var buildOnce = sync.OnceValues(build)
 
-// BuildBinary returns the path of a githandoff that was built from this source
-// tree, once a test process. $GITHANDOFF_TEST_BINARY, if set, is taken
-// instead.
+// BuildBinary returns the path of a githandoff built from this source tree. It builds the program once in a test
+// process. If $GITHANDOFF_TEST_BINARY is set, it returns that path instead.
 func BuildBinary(t testing.TB) string {
 	t.Helper()
 	if path := os.Getenv("GITHANDOFF_TEST_BINARY"); path != "" {
@@ -41,8 +40,8 @@ func BuildBinary(t testing.TB) string {
 	return binary.path
 }
 
-// coverVariable names a directory to which processes that tests start write their coverage: "go
-// test" keeps GOCOVERDIR for itself.
+// coverVariable names a directory to which the processes that tests start write their coverage, since "go test"
+// uses GOCOVERDIR itself.
 const coverVariable = "GITHANDOFF_COVER"
 
 func build() (*built, error) {
@@ -70,9 +69,9 @@ func build() (*built, error) {
 	return &built{path, lifeline}, nil
 }
 
-// readSource lists the directories of the program's source. "go test" keeps a result as long as
-// nothing has changed that the test itself opened, and a directory counts with the files in it.
-// Without this, a change of the program would leave the result of a test that only starts it.
+// readSource lists the directories of the program's source. "go test" caches a result until something changes
+// that the test itself opened, and a directory counts with its files. Otherwise the cached result of a test that
+// only starts the program would outlive a change of the program.
 func readSource() error {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
@@ -87,8 +86,8 @@ func readSource() error {
 	return nil
 }
 
-// removeAtExit removes dir when this process has ended, however it ended. Go
-// runs nothing at exit, so a shell waits for the end of its input.
+// removeAtExit removes dir when this process has ended, for whatever reason. Go runs nothing at exit, so a shell
+// waits for the end of its input.
 func removeAtExit(dir string) (io.Closer, error) {
 	cmd := exec.Command("sh", "-c", `trap "" HUP INT TERM; read -r _; rm -rf -- "$1"`, "sh", dir)
 	lifeline, err := cmd.StdinPipe()

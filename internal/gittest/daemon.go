@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// Daemon serves the repositories below root with git daemon, for reading and
-// writing by anybody, and returns "git://127.0.0.1:port".
+// Daemon serves the repositories below root with git daemon. Anybody may read and write them. It returns
+// "git://127.0.0.1:port".
 func Daemon(t testing.TB, root string) string {
 	t.Helper()
-	// Run directly: below "git daemon" it would be a grandchild, which a
-	// signal to that git need not reach.
+	// git-daemon is run directly: below "git daemon" it would be a grandchild, and a signal to its parent need
+	// not reach it.
 	daemon, env := programPath(t, "git-daemon"), Env(t)
 	addr := serve(t, "git daemon", func(port int) *exec.Cmd {
 		cmd := exec.Command(daemon,

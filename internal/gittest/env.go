@@ -15,24 +15,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Objects returns the format of objects in new repositories of the tests: the one that
-// GITHANDOFF_OBJECTS names, sha256 for one, or sha1.
+// Objects returns the object format of new repositories in the tests: the value of GITHANDOFF_OBJECTS, such as
+// sha256, or sha1.
 func Objects() gitobj.Format {
 	return gitobj.Format(cmp.Or(os.Getenv("GITHANDOFF_OBJECTS"), string(gitobj.SHA1)))
 }
 
-// SignatureHeader returns the name of the header with the signature of a commit in these
-// repositories.
+// SignatureHeader returns the name of the header that contains the signature of a commit in these repositories.
 func SignatureHeader() string { return Objects().SignatureHeader() }
 
-// DefaultObjects makes git use [Objects] in new repositories, as a variable of its environment.
+// DefaultObjects returns the environment variable with which git uses [Objects] in new repositories.
 func DefaultObjects() string { return "GIT_DEFAULT_HASH=" + string(Objects()) }
 
-// GitConfig returns the global configuration of a test's user. Collection of garbage stays
-// automatic, as users have it, but must not run on in the background while the test's
-// directories are removed. git finds a bare repository by the directory, which git 3.0 does only
-// where a setting says so. New repositories keep their refs in the format that GITHANDOFF_REFS
-// names, "reftable" for one, or as git does without a setting.
+// GitConfig returns the global configuration of a test's user. Garbage collection stays automatic, as for users,
+// but must not run in the background while the test's directories are removed. git discovers bare repositories,
+// which git 3.0 does only with this setting. New repositories store their refs in the format that
+// GITHANDOFF_REFS names, such as "reftable", or in git's default format.
 func GitConfig(name, mail string) string {
 	format := ""
 	if f := os.Getenv("GITHANDOFF_REFS"); f != "" {
@@ -54,17 +52,16 @@ func GitConfig(name, mail string) string {
 `, name, mail, format)
 }
 
-// Env returns the environment of a new user with a home of its own, as
-// "NAME=value" strings for [os/exec.Cmd.Env]. Of the caller's environment only
-// PATH, without a githandoff, TMPDIR and where coverage goes are kept: no GIT_*, no agent, no keyring, no
-// proxy leaks in. The home, and a gpg-agent that was started in it, end with
-// the test.
+// Env returns the environment of a new user with its own home, as "NAME=value" strings for [os/exec.Cmd.Env].
+// From the caller's environment it keeps only PATH without githandoff, TMPDIR, and the directory for coverage:
+// no GIT_*, no agent, no keyring and no proxy. The home, and a gpg-agent that was started in it, are removed at
+// the end of the test.
 //
 // To add a variable, append to the result: the last value of a name wins.
 func Env(t testing.TB) []string {
 	t.Helper()
-	// Directly below /tmp because gpg-agent's socket is in here, and the path
-	// of a socket is limited to 108 bytes.
+	// The directory is directly below /tmp because it contains the socket of gpg-agent, and the path of a socket
+	// is limited to 108 bytes.
 	dir, err := os.MkdirTemp("/tmp", "gh-")
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -120,8 +117,8 @@ func Getenv(env []string, name string) string {
 	return ""
 }
 
-// killAgent stops the daemons of GnuPG, which outlive the gpg that started
-// them. A home that gpg never used is empty, and has none.
+// killAgent stops the daemons of GnuPG, which outlive the gpg that started them. A home that gpg never used is
+// empty and has no daemons.
 func killAgent(t testing.TB, env []string) {
 	entries, err := os.ReadDir(Getenv(env, "GNUPGHOME"))
 	if err != nil || len(entries) == 0 {

@@ -40,7 +40,7 @@ func TestEnvLetsNothingIn(t *testing.T) {
 	}
 }
 
-// A githandoff that is installed is not the one under test; all else in its directory stays.
+// An installed githandoff is hidden from the tests. All other programs in its directory stay.
 func TestEnvHasNoInstalledProgram(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"githandoff", "git-handoff", "another"} {
@@ -95,8 +95,8 @@ func gpg(t *testing.T, env []string, args ...string) string {
 	return string(out)
 }
 
-// gone tells whether a process has ended; one that nobody waited for counts,
-// because not every container has an init that does.
+// gone reports whether a process has ended. A zombie counts as ended, because not every container has an init
+// that waits for it.
 func gone(pid int) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {

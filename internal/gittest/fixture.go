@@ -8,9 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Fixture is one user, a hub, and the repositories in which that user's agents work. All
-// agents share the user's keystore, so each can trust another by its name. The fixture
-// ends with the test.
+// Fixture is one user, a hub, and the repositories in which the user's agents work. All agents share the user's
+// keystore, so each can trust another by its name. The fixture is removed at the end of the test.
 type Fixture struct {
 	Dir string   // directory of the hub and the repositories
 	Env []string // environment of all repositories
@@ -29,8 +28,7 @@ func NewFixture(t testing.TB) *Fixture {
 	return f
 }
 
-// Serve puts the hub behind a transport, over which repositories that are made later reach
-// it.
+// Serve makes the hub reachable over a transport. Repositories that are made later use it.
 func (f *Fixture) Serve(t testing.TB, tr Transport) {
 	t.Helper()
 	var base string
@@ -38,7 +36,7 @@ func (f *Fixture) Serve(t testing.TB, tr Transport) {
 	f.URL = base + "/" + filepath.Base(f.Hub.Dir)
 }
 
-// At returns the repository of that name, which need not exist yet.
+// At returns the repository with a name. It need not exist yet.
 func (f *Fixture) At(name string) *Repo {
 	return &Repo{Dir: filepath.Join(f.Dir, name), Env: f.Env}
 }
@@ -61,14 +59,14 @@ func (f *Fixture) Clone(t testing.TB, name string, flags ...string) *Repo {
 	return r
 }
 
-// Agent makes a clone in which that agent works, with a new key if it has none. It trusts
-// the other agents, which have keys already.
+// Agent makes a clone in which an agent works, with a new key if the agent has none. The clone trusts the other
+// named agents, which must have keys.
 func (f *Fixture) Agent(t testing.TB, agent string, trusted ...string) *Repo {
 	t.Helper()
 	return f.Twin(t, agent, agent, trusted...)
 }
 
-// Twin makes a clone of another name for an agent that works elsewhere as well.
+// Twin makes another clone for an agent, under a name of its own.
 func (f *Fixture) Twin(t testing.TB, name, agent string, trusted ...string) *Repo {
 	t.Helper()
 	r := f.Clone(t, name)

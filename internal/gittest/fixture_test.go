@@ -29,7 +29,7 @@ func TestFixtureAgentsHandOver(t *testing.T) {
 	}
 }
 
-// A repository that was copied is the one that git makes.
+// A copied repository has the same files as one that git makes.
 func TestTemplatesAreWhatGitMakes(t *testing.T) {
 	env := gittest.Env(t)
 	for name, copied := range map[string]*gittest.Repo{"": gittest.NewRepo(t, env), "--bare": gittest.NewBare(t, env)} {
@@ -43,8 +43,7 @@ func TestTemplatesAreWhatGitMakes(t *testing.T) {
 	}
 }
 
-// files returns the modes and contents of the files below a directory, without the examples of
-// hooks.
+// files returns the modes and contents of the files below a directory, without git's sample hooks.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

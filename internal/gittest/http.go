@@ -14,17 +14,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// HTTPOptions says who may do what over HTTP.
+// HTTPOptions restrict access over HTTP.
 type HTTPOptions struct {
-	// User and Password are asked for, with basic authentication, if User
-	// is not empty. See [UseCredentials].
+	// User and Password are required, with basic authentication, if User is not empty. See [UseCredentials].
 	User, Password string
 	// ReadOnly answers pushes with status 403.
 	ReadOnly bool
 }
 
-// lighttpdConfig is the set-up of git-http-backend's manual page. Its verbs
-// are: directory, port, path of git-http-backend, environment.
+// lighttpdConfig is the configuration of git-http-backend's manual page. Its verbs are: directory, port, path of
+// git-http-backend, environment.
 const lighttpdConfig = `server.document-root = %[1]q
 server.upload-dirs   = ( %[1]q )
 server.bind          = "127.0.0.1"
@@ -37,8 +36,7 @@ $HTTP["url"] =~ "^/git/" {
 }
 `
 
-// lighttpdAuth is appended where a password is asked for; its verb is the file
-// of users.
+// lighttpdAuth is appended if a password is required. Its verb is the file of users.
 const lighttpdAuth = `auth.backend                   = "htpasswd"
 auth.backend.htpasswd.userfile = %q
 auth.require = ( "/git/" => ( "method" => "basic", "realm" => "git", "require" => "valid-user" ) )
@@ -51,8 +49,8 @@ func HTTP(t testing.TB, root string, opts HTTPOptions) string {
 	lighttpd, backend := programPath(t, "lighttpd"), programPath(t, "git-http-backend")
 	dir, env := t.TempDir(), Env(t)
 	hub := &Repo{Dir: dir, Env: env}
-	// In the server's configuration rather than in each repository's, so that
-	// it holds for repositories that the test adds later.
+	// The setting is in the server's configuration, and not in each repository's, so that it holds for
+	// repositories that the test adds later.
 	hub.Git(t, "config", "--global", "http.receivepack", strconv.FormatBool(!opts.ReadOnly))
 
 	var vars []string
@@ -80,9 +78,8 @@ func HTTP(t testing.TB, root string, opts HTTPOptions) string {
 	return "http://" + addr + "/git"
 }
 
-// UseCredentials configures, for everything that runs with env, a credential
-// helper that answers with this user and password: what a user's keychain
-// does, and never a prompt.
+// UseCredentials configures a credential helper for everything that runs with env. The helper answers with this
+// user and password, as a user's keychain does, and never prompts.
 func UseCredentials(t testing.TB, env []string, user, password string) {
 	t.Helper()
 	helper := filepath.Join(Getenv(env, "HOME"), "credential-helper")

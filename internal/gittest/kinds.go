@@ -8,11 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Kind is one way in which a repository can be laid out.
+// Kind is one layout of a repository.
 type Kind struct {
 	Name string
-	// New makes such a repository. HEAD is a commit; Dir is where a user
-	// would stand: the linked worktree, the submodule.
+	// New makes such a repository. HEAD is a commit; Dir is where a user would work: the linked worktree, the
+	// submodule.
 	New func(t testing.TB, env []string) *Repo
 }
 
@@ -36,7 +36,7 @@ func Kinds() []Kind {
 	}
 }
 
-// newPlain has two commits, so that a shallow clone of it lacks one.
+// newPlain makes a repository with two commits, so that a shallow clone of it lacks one.
 func newPlain(t testing.TB, env []string) *Repo {
 	t.Helper()
 	repo := NewRepo(t, env)
@@ -60,7 +60,7 @@ func newWorktree(t testing.TB, env []string) *Repo {
 func newSubmodule(t testing.TB, env []string) *Repo {
 	t.Helper()
 	outer := newPlain(t, env)
-	// git takes submodules from a path only on request (CVE-2022-39253).
+	// git accepts a path as the source of a submodule only with this setting (CVE-2022-39253).
 	outer.Git(t, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "--", newPlain(t, env).Dir, "sub")
 	outer.Git(t, "commit", "--quiet", "-m", "add submodule")
 	return &Repo{Dir: filepath.Join(outer.Dir, "sub"), Env: env}
@@ -74,7 +74,7 @@ func newWorktreeConfig(t testing.TB, env []string) *Repo {
 	return linked
 }
 
-// newPartialClone lacks the blob of the first commit.
+// newPartialClone makes a clone that lacks the blob of the first commit.
 func newPartialClone(t testing.TB, env []string) *Repo {
 	t.Helper()
 	hub := newBareWithCommit(t, env)
@@ -83,14 +83,14 @@ func newPartialClone(t testing.TB, env []string) *Repo {
 	return Clone(t, env, "file://"+hub.Dir, "--filter=blob:none")
 }
 
-// newShallowClone lacks the first commit. Only a URL makes git shallow: from
-// a path it would copy the lot.
+// newShallowClone makes a clone that lacks the first commit. git makes a shallow clone only from a URL: from a
+// path it copies everything.
 func newShallowClone(t testing.TB, env []string) *Repo {
 	t.Helper()
 	return Clone(t, env, "file://"+newPlain(t, env).Dir, "--depth=1")
 }
 
-// newAlternates has no object of its own.
+// newAlternates makes a clone that has no object of its own.
 func newAlternates(t testing.TB, env []string) *Repo {
 	t.Helper()
 	return Clone(t, env, newPlain(t, env).Dir, "--shared")
@@ -101,7 +101,7 @@ func newSeparateGitDir(t testing.TB, env []string) *Repo {
 	return newInit(t, env, "--separate-git-dir", filepath.Join(t.TempDir(), "elsewhere"))
 }
 
-// newInit has one commit. The arguments are for git init.
+// newInit makes a repository with one commit. The arguments are for git init.
 func newInit(t testing.TB, env []string, args ...string) *Repo {
 	t.Helper()
 	repo := &Repo{Dir: t.TempDir(), Env: env}
@@ -110,7 +110,7 @@ func newInit(t testing.TB, env []string, args ...string) *Repo {
 	return repo
 }
 
-// newSparse lacks most of its work tree: the directory "there" alone is checked out.
+// newSparse makes a repository that lacks most of its work tree: only the directory "there" is checked out.
 func newSparse(t testing.TB, env []string) *Repo {
 	t.Helper()
 	repo := newPlain(t, env)
@@ -121,20 +121,20 @@ func newSparse(t testing.TB, env []string) *Repo {
 	return repo
 }
 
-// newMirror has every ref of its origin under the same name, and git pushes no
-// refspec to that origin unless remote.origin.mirror is overridden.
+// newMirror makes a clone that has every ref of its origin under the same name. git pushes no refspec to that
+// origin unless remote.origin.mirror is overridden.
 func newMirror(t testing.TB, env []string) *Repo {
 	t.Helper()
 	return Clone(t, env, newBareWithCommit(t, env).Dir, "--mirror")
 }
 
-// newSharedRepository can be written by the group.
+// newSharedRepository makes a repository that the group can write.
 func newSharedRepository(t testing.TB, env []string) *Repo {
 	t.Helper()
 	return newInit(t, env, "--shared=group")
 }
 
-// newOddPath is below a path with blanks, a line break and letters beyond ASCII.
+// newOddPath makes a repository below a path with blanks, a line break and letters beyond ASCII.
 func newOddPath(t testing.TB, env []string) *Repo {
 	t.Helper()
 	repo := &Repo{Dir: filepath.Join(t.TempDir(), " a b\nsecond line, \"größe\" 仓库 "), Env: env}
@@ -144,8 +144,8 @@ func newOddPath(t testing.TB, env []string) *Repo {
 	return repo
 }
 
-// newCoreWorktree names its work tree in the configuration; Dir is that work
-// tree, in which a .git file leads to the repository.
+// newCoreWorktree makes a repository whose configuration names its work tree. Dir is that work tree, in which a
+// .git file leads to the repository.
 func newCoreWorktree(t testing.TB, env []string) *Repo {
 	t.Helper()
 	git := NewBare(t, env)

@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// debianPackage names the package of a program where the two names differ.
+// debianPackage returns the package of a program.
 func debianPackage(program string) string {
 	switch program {
 	case "sshd":
@@ -31,8 +31,8 @@ func debianPackage(program string) string {
 	return program
 }
 
-// HasGit reports whether the git in PATH is of a version, as "2.36", or a later one. A test that
-// compares with git uses it where an older git does otherwise.
+// HasGit reports whether the git in PATH has the given version, such as "2.36", or a later one. A test that
+// compares with git uses it if an older git behaves differently.
 func HasGit(t testing.TB, version string) bool {
 	t.Helper()
 	have, err := gitexec.Installed(t.Context(), os.Environ())
@@ -42,8 +42,8 @@ func HasGit(t testing.TB, version string) bool {
 	return !gitexec.OlderThan(have, version)
 }
 
-// WrapGit makes each git of this test, whose environment was not made yet, run the shell commands of
-// script first. The real one is "$git"; it runs with the same arguments unless script exits.
+// WrapGit makes each git of this test first run the shell commands of script. The environment of the test must
+// be made after it. The real git is "$git", and runs with the same arguments unless script exits.
 func WrapGit(t *testing.T, script string) {
 	t.Helper()
 	dir, path := t.TempDir(), os.Getenv("PATH")
@@ -54,8 +54,8 @@ func WrapGit(t *testing.T, script string) {
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+path)
 }
 
-// Need ends the test where one of the programs is missing: as a failure if the
-// environment variable CI is set, otherwise as skipped.
+// Need ends the test if one of the programs is missing: as a failure if the environment variable CI is set,
+// otherwise as skipped.
 func Need(t testing.TB, programs ...string) {
 	t.Helper()
 	for _, program := range programs {
@@ -63,8 +63,8 @@ func Need(t testing.TB, programs ...string) {
 	}
 }
 
-// Missing ends a test that lacks something of the machine, and says what: as a failure
-// if the environment variable CI is set, otherwise as skipped.
+// Missing ends a test because the machine lacks something, which the message names: as a failure if the
+// environment variable CI is set, otherwise as skipped.
 func Missing(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if os.Getenv("CI") != "" {
@@ -82,8 +82,8 @@ func programPath(t testing.TB, program string) string {
 	return path
 }
 
-// find looks in PATH, then where servers and git's own programs live: an
-// ordinary user's PATH has neither.
+// find looks for a program in PATH, and then in the directories of servers and of git's own programs, which are
+// not in an ordinary user's PATH.
 func find(program string) (string, bool) {
 	if path, err := exec.LookPath(program); err == nil {
 		return path, true
@@ -100,8 +100,8 @@ func find(program string) (string, bool) {
 	return "", false
 }
 
-// NeedRoot ends the test of a user who cannot give files to another one: as a failure
-// if the environment variable CI is set, otherwise as skipped.
+// NeedRoot ends the test if the user cannot give files to another user: as a failure if the environment variable
+// CI is set, otherwise as skipped.
 func NeedRoot(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() == 0 {
@@ -110,8 +110,8 @@ func NeedRoot(t testing.TB) {
 	Missing(t, "only root can give files to another user")
 }
 
-// NeedPython ends the test where Debian's python3 lacks a module, as Need does for a
-// program. It returns the interpreter.
+// NeedPython ends the test if Debian's python3 lacks a module, as Need does for a program. It returns the
+// interpreter.
 func NeedPython(t testing.TB, module string) string {
 	t.Helper()
 	const python = "/usr/bin/python3" // another python3 in PATH does not see Debian's modules

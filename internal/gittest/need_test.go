@@ -9,7 +9,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// verdict is a test that remembers how it was ended.
+// verdict is a test that records how it was ended.
 type verdict struct {
 	testing.TB
 	how, text string

@@ -4,6 +4,5 @@ package gittest
 
 import "os/exec"
 
-// dieWithParent has no counterpart here: the server of a test that was killed
-// stays.
+// dieWithParent does nothing on this system: the server of a test that was killed stays.
 func dieWithParent(*exec.Cmd) {}

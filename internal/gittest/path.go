@@ -10,9 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// PathWithout returns $PATH as it would be without the programs of these names: a
-// githandoff that is installed on this machine is not the one under test. A directory
-// that has one of them is replaced by one of links to all else that it has.
+// PathWithout returns $PATH without the programs of these names, so that tests do not use an installed
+// githandoff. A directory that contains one of them is replaced by one with links to all its other files.
 func PathWithout(t testing.TB, programs ...string) string {
 	t.Helper()
 	var dirs []string

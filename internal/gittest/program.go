@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Result is the outcome of one githandoff.
+// Result is the outcome of one run of githandoff.
 type Result struct {
 	Stdout, Stderr string
 	Code           int // exit code; -1 if killed
@@ -24,7 +24,7 @@ func (r Result) String() string {
 	return fmt.Sprintf("exit %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 }
 
-// Command returns a githandoff in the repository that was not started yet.
+// Command returns a command that runs githandoff in the repository. It is not started.
 func (r *Repo) Command(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(BuildBinary(t), args...)
@@ -33,21 +33,20 @@ func (r *Repo) Command(t testing.TB, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Run runs githandoff in the repository to its end. Goroutines may call it.
+// Run runs githandoff in the repository to its end. It may be called from any goroutine.
 func (r *Repo) Run(t testing.TB, args ...string) Result {
 	t.Helper()
 	return Finish(t, r.Command(t, args...))
 }
 
-// Must runs githandoff, which has to succeed, and returns its standard output without
-// the blanks around it.
+// Must runs githandoff, which must succeed, and returns its standard output without surrounding space.
 func (r *Repo) Must(t testing.TB, args ...string) string {
 	t.Helper()
 	return r.Exits(t, 0, args...)
 }
 
-// Exits runs githandoff, which has to end with this code, and returns its standard output
-// without the blanks around it.
+// Exits runs githandoff, which must exit with this code, and returns its standard output without surrounding
+// space.
 func (r *Repo) Exits(t testing.TB, code int, args ...string) string {
 	t.Helper()
 	result := r.Run(t, args...)
@@ -55,8 +54,8 @@ func (r *Repo) Exits(t testing.TB, code int, args ...string) string {
 	return strings.TrimSpace(result.Stdout)
 }
 
-// Refuses runs githandoff, which has to end with this code and to print these words on
-// standard error. The test goes on where it does not.
+// Refuses runs githandoff, which must exit with this code and print these words on standard error. The test goes
+// on if it does not.
 func (r *Repo) Refuses(t testing.TB, code int, words []string, args ...string) Result {
 	t.Helper()
 	result := r.Run(t, args...)
@@ -67,8 +66,8 @@ func (r *Repo) Refuses(t testing.TB, code int, words []string, args ...string) R
 	return result
 }
 
-// Finish starts a command and waits for its end, however it ends. It calls the functions
-// of started in between.
+// Finish starts a command, calls the functions of started, and waits for the end of the command, whatever its
+// outcome.
 func Finish(t testing.TB, cmd *exec.Cmd, started ...func()) Result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

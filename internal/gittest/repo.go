@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A git that takes longer than this hangs.
+// gitTimeout is the time after which a git is considered to hang.
 const gitTimeout = 5 * time.Minute
 
-// Repo is a directory in which git is run, and the environment for that.
+// Repo is a directory in which git runs, and its environment.
 type Repo struct {
 	Dir string
 	Env []string
@@ -32,8 +32,7 @@ func NewRepo(t testing.TB, env []string) *Repo {
 	return repo
 }
 
-// NewBare makes an empty bare repository, named repo.git, in a directory of
-// its own that a server can serve.
+// NewBare makes an empty bare repository, named repo.git, in its own directory, which a server can serve.
 func NewBare(t testing.TB, env []string) *Repo {
 	t.Helper()
 	return NewBareAt(t, env, filepath.Join(t.TempDir(), "repo.git"))
@@ -62,7 +61,7 @@ func (r *Repo) Git(t testing.TB, args ...string) string {
 	return r.GitIn(t, nil, args...)
 }
 
-// GitIn is like Git with a standard input.
+// GitIn is Git with a standard input.
 func (r *Repo) GitIn(t testing.TB, stdin io.Reader, args ...string) string {
 	t.Helper()
 	stdout, stderr, code := r.tryGit(stdin, args...)
@@ -72,8 +71,8 @@ func (r *Repo) GitIn(t testing.TB, stdin io.Reader, args ...string) string {
 	return strings.TrimSuffix(stdout, "\n")
 }
 
-// TryGit runs git and returns its outcome. The code is -1, and the reason
-// ends stderr, if git could not run or was killed.
+// TryGit runs git and returns its outcome. If git could not run or was killed, the code is -1, and stderr ends
+// with the reason.
 func (r *Repo) TryGit(args ...string) (stdout, stderr string, code int) {
 	return r.tryGit(nil, args...)
 }
@@ -99,8 +98,8 @@ func (r *Repo) tryGit(stdin io.Reader, args ...string) (stdout, stderr string, c
 	return out.String(), diag.String(), code
 }
 
-// Commit writes a file of the work tree, commits it, and returns the object id
-// of the commit. The message is taken as it is.
+// Commit writes a file of the work tree, commits it, and returns the object id of the commit. The message is
+// used unchanged.
 func (r *Repo) Commit(t testing.TB, file, content, msg string) string {
 	t.Helper()
 	path := filepath.Join(r.Dir, file)

@@ -19,8 +19,8 @@ const (
 	stopTimeout  = 5 * time.Second
 )
 
-// serve starts the server that command returns for a port, waits until the
-// port accepts, and returns "127.0.0.1:port". The server ends with the test.
+// serve starts the server that command returns for a port, waits until the port accepts connections, and returns
+// "127.0.0.1:port". The server ends with the test.
 func serve(t testing.TB, name string, command func(port int) *exec.Cmd) string {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
@@ -29,8 +29,8 @@ func serve(t testing.TB, name string, command func(port int) *exec.Cmd) string {
 			t.Logf("log of %s:\n%s", name, text)
 		}
 	})
-	// Between our look and the server's bind another process can take the
-	// port; the server then exits at once, and a new port is tried.
+	// Between freePort and the server's bind another process can take the port. The server then exits at once,
+	// and a new port is tried.
 	for range 5 {
 		port := freePort(t)
 		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
@@ -76,8 +76,7 @@ func start(t testing.TB, cmd *exec.Cmd, log string) *process {
 	return p
 }
 
-// accepts waits until addr takes connections; false if the server ended, or
-// took too long.
+// accepts waits until addr accepts connections. It returns false if the server ended or took too long.
 func (p *process) accepts(addr string) bool {
 	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); {
 		if conn, err := net.DialTimeout("tcp", addr, time.Second); err == nil {
@@ -101,7 +100,7 @@ func (p *process) alive() bool {
 	}
 }
 
-// stop asks, then kills; it returns when the process is gone.
+// stop asks the process to end, and then kills it. It returns when the process is gone.
 func (p *process) stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {

@@ -13,9 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sshdConfig needs neither PAM nor a home directory. Many tests connect at
-// once, which sshd would take for an attack (MaxStartups). Its verbs are:
-// directory, port, environment.
+// sshdConfig needs neither PAM nor a home directory. It allows many connections at once, which sshd would
+// otherwise consider an attack (MaxStartups). Its verbs are: directory, port, environment.
 const sshdConfig = `ListenAddress 127.0.0.1
 Port %[2]d
 HostKey "%[1]s/host"
@@ -33,7 +32,7 @@ AcceptEnv GIT_PROTOCOL
 SetEnv %[3]s
 `
 
-// sshConfig is the client's. Its verb is the directory.
+// sshConfig is the client's configuration. Its verb is the directory.
 const sshConfig = `Host *
 	IdentityFile "%[1]s/user"
 	IdentitiesOnly yes
@@ -45,9 +44,8 @@ const sshConfig = `Host *
 	LogLevel ERROR
 `
 
-// SSH serves the files that the current user can read with sshd. It returns
-// "ssh://user@127.0.0.1:port" followed by root, and the variables that a client adds to its
-// environment to be let in.
+// SSH serves the files that the current user can read, with sshd. It returns "ssh://user@127.0.0.1:port"
+// followed by root, and the variables that a client adds to its environment to get access.
 func SSH(t testing.TB, root string) (base string, add []string) {
 	t.Helper()
 	Need(t, "ssh", "ssh-keygen")
@@ -55,8 +53,8 @@ func SSH(t testing.TB, root string) (base string, add []string) {
 	account, err := user.Current()
 	require.NoError(t, err)
 	if account.Uid == "0" {
-		// sshd gives up its rights in this directory; the init script of the
-		// Debian package makes it, and a container has run none.
+		// sshd drops its privileges in this directory. The init script of the Debian package makes it, but a
+		// container has not run that script.
 		require.NoError(t, os.MkdirAll("/run/sshd", 0o755))
 	}
 

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Template is a directory in memory: its files by their paths. Tests copy one where a
-// program would take longer to make it anew.
+// Template is a directory in memory, with its files by path. Tests copy it if a program would take longer to
+// make the directory anew.
 type Template map[string]templateFile
 
 type templateFile struct {
@@ -24,7 +24,7 @@ type templateFile struct {
 	content []byte
 }
 
-// ReadTemplate reads a directory, without git's examples of hooks.
+// ReadTemplate reads a directory, without git's sample hooks.
 func ReadTemplate(dir string) (Template, error) {
 	files := Template{}
 	return files, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -61,7 +61,7 @@ func (files Template) Write(t testing.TB, dir string) {
 	}
 }
 
-// templates are repositories that git made once in this process.
+// templates has the repositories that git made once in this process.
 type templates struct{ plain, bare, hub Template }
 
 var templatesOnce = sync.OnceValues(makeTemplates)

@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Terminal is a pseudo-terminal. A test writes the input of a person to it and reads the output
-// for the screen from it; reading ends when no program has it open.
+// Terminal is a pseudo-terminal. A test writes a person's input to it and reads the output for the screen from
+// it. Reading ends when no program has it open.
 type Terminal struct {
 	person, program *os.File
 }
 
-// OpenTerminal makes one. It is closed at the end of the test.
+// OpenTerminal makes a terminal, which is closed at the end of the test.
 func OpenTerminal(t testing.TB, rows, columns uint16) *Terminal {
 	t.Helper()
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -36,8 +36,8 @@ func OpenTerminal(t testing.TB, rows, columns uint16) *Terminal {
 	return &Terminal{person, program}
 }
 
-// Start runs a program in the terminal, as the leader of a session of its own. The
-// terminal is the program's alone from then on.
+// Start runs a program in the terminal, as the leader of its own session. From then on only the program has the
+// terminal open.
 func (t *Terminal) Start(cmd *exec.Cmd) error {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.program, t.program, t.program
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -56,5 +56,5 @@ func (t *Terminal) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write types.
+// Write writes a person's input.
 func (t *Terminal) Write(b []byte) (int, error) { return t.person.Write(b) }

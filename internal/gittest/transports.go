@@ -8,13 +8,12 @@ import (
 // Transport is one way to reach a directory of bare repositories.
 type Transport struct {
 	Name string
-	// Serve makes root reachable for the user of env. It returns the URL
-	// of root, without a final slash, and the environment to reach it with.
+	// Serve makes root reachable for the user of env. It returns the URL of root, without a final slash, and the
+	// environment in which the URL can be reached.
 	Serve func(t testing.TB, env []string, root string) (base string, client []string)
 }
 
-// Transports returns every transport that git has, the plain path first. HTTP
-// asks for a password.
+// Transports returns every transport that git has, the plain path first. HTTP requires a password.
 func Transports() []Transport {
 	return []Transport{
 		{"path", func(_ testing.TB, env []string, root string) (string, []string) {

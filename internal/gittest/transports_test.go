@@ -44,7 +44,7 @@ func TestTransports(t *testing.T) {
 			assert.Equal(t, first, hub.Git(t, "rev-parse", open))
 			assert.Equal(t, second, hub.Git(t, "rev-parse", lane))
 
-			// The lease on one ref is stale: neither may move.
+			// The lease on one ref is stale, so neither ref may move.
 			late := two.Commit(t, "c.txt", "late\n", "late")
 			out, _, code := two.TryGit("push", "--porcelain", "--atomic",
 				"--force-with-lease="+open+":"+first, "--force-with-lease="+lane+":"+first,
@@ -62,7 +62,7 @@ func TestTransports(t *testing.T) {
 	}
 }
 
-// noise does not compress.
+// noise returns data that cannot be compressed.
 func noise(size int) string {
 	data := make([]byte, size)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(data)
