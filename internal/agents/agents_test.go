@@ -25,8 +25,7 @@ func env(vars map[string]string) func(string) string {
 	return func(name string) string { return vars[name] }
 }
 
-// Recorded events of real clients, one file for each event, are answered in the form that each
-// client takes.
+// Recorded events of real clients, one file for each event, are answered in the form that the client expects.
 func TestAnswersToRecordedEvents(t *testing.T) {
 	files, err := filepath.Glob("testdata/payloads/*/*.json")
 	require.NoError(t, err)
@@ -36,7 +35,7 @@ func TestAnswersToRecordedEvents(t *testing.T) {
 		b, err := os.ReadFile(file)
 		require.NoError(t, err)
 		client, getenv := filepath.Base(filepath.Dir(file)), none
-		if client == "copilot-as-claude" { // it runs the hooks of Claude Code
+		if client == "copilot-as-claude" { // Copilot CLI runs the hooks of Claude Code
 			client, getenv = "claude", env(map[string]string{"COPILOT_CLI": "1"})
 		}
 		event, _, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".json"), "-")
@@ -216,8 +215,8 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// A member of an unexpected type does not keep the others from being checked. Some clients send the
-// arguments as a string.
+// A member of an unexpected type does not keep the others from being checked. Some clients send the arguments as
+// a string.
 func TestScopesOfAnOddCall(t *testing.T) {
 	tree, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -247,7 +246,7 @@ func TestScopesOfAnOddCall(t *testing.T) {
 	}
 }
 
-// If clients read a call in different ways, each reading counts.
+// If clients read a call in different ways, the scopes of each reading are checked.
 func TestScopesOfEveryReading(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -283,7 +282,7 @@ func TestScopesOfEveryReading(t *testing.T) {
 	}
 }
 
-// A tool that does not know the member for a directory ignores it; a shell works in that directory.
+// Some tools ignore the member for a directory, but a shell works in that directory. Both paths are checked.
 func TestScopesBesideADirectory(t *testing.T) {
 	tree, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -338,7 +337,7 @@ func TestUnreadCalls(t *testing.T) {
 	}
 }
 
-// The members before the broken part of a call identify its client. Members that a model chose do
+// A broken call still names its client if the members before the broken part do. Members that a model chose do
 // not.
 func TestUnreadCallersApart(t *testing.T) {
 	for in, want := range map[string]string{

@@ -12,7 +12,7 @@ import (
 	"githandoff/internal/agenttest"
 )
 
-// free returns the arguments by which a client runs tools without asking anybody.
+// free returns the arguments with which a client runs tools without asking.
 func free(name string) []string {
 	switch name {
 	case "claude":
@@ -40,7 +40,7 @@ func newSession(t *testing.T, client string) *agenttest.Session {
 	return s
 }
 
-// Every client can be driven: its model calls a tool, and is told what that printed.
+// The model of each client can call a tool, and gets the tool's output.
 func TestClientsRun(t *testing.T) {
 	for _, c := range agenttest.Clients() {
 		t.Run(c.Name, func(t *testing.T) {

@@ -12,10 +12,10 @@ import (
 	"githandoff/internal/agenttest"
 )
 
-// A handoff goes its whole way in a session of each client, with githandoff installed
-// by "setup" and nobody typing: it is announced, taken, a write outside of its token is
-// refused and one inside is not, the commit names the token, a push outside is refused
-// and one inside is not, the agent is reminded once, and it acknowledges.
+// In a session of each client, with githandoff installed by "setup" and no input from a user, a handoff goes its
+// whole way: it is announced and claimed, a write outside the scope of its token is refused and one inside is
+// not, the commit names the token, a push outside the scope is refused and one inside is not, the agent is
+// reminded once, and it acknowledges.
 func TestLife(t *testing.T) {
 	for _, c := range agenttest.Clients() {
 		t.Run(c.Name, func(t *testing.T) {
@@ -60,8 +60,8 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// commit records what the agent wrote. Where the client keeps git's hooks from running,
-// "githandoff resume" said how the commit names the handoff, and the model does that.
+// commit returns a call that commits the agent's files. If the client does not run git's hooks, the model names
+// the handoff in the commit, as "githandoff resume" told it.
 func (w *world) commit(asked func() string) agenttest.Step {
 	const commit, look = "git add -A src && git commit -qm 'Renew the session'", " && git log -1 --format=%B"
 	step := w.command(commit + look)

@@ -10,11 +10,11 @@ import (
 	"githandoff/internal/agenttest"
 )
 
-// take is the name that Claude Code gives the tool of the server of a plugin.
+// take is the name that Claude Code gives the plugin server's tool.
 const take = "mcp__plugin_githandoff_githandoff__handoff_take"
 
-// Claude Code starts the server that "setup --with mcp" enters, and its agent takes a
-// handoff by a tool of it, without a shell.
+// Claude Code starts the server that "setup --with mcp" configures, and its agent claims a handoff with the
+// server's tool, without a shell.
 func TestTakeOverMCP(t *testing.T) {
 	for _, c := range agenttest.Clients() {
 		if c.Name != "claude" {
@@ -23,16 +23,16 @@ func TestTakeOverMCP(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			w := newWorld(t, c)
 			w.fix.Must(w.t, "setup", c.Name, "--with", "mcp")
-			w.Args = append(w.Args, take) // it is the last of --allowedTools
-			// On a busy machine the server takes longer to start than Claude Code waits by itself.
+			w.Args = append(w.Args, take) // continues the list of --allowedTools
+			// On a busy machine the server takes longer to start than Claude Code waits by default.
 			w.Env = append(w.Env, "MCP_TIMEOUT=120000", "MCP_CONNECT_TIMEOUT_MS=120000")
 			id := w.lend("LIN-423")
 			m := agenttest.NewModel(
 				t,
-				agenttest.Step{Tool: "^ToolSearch$", Input: map[string]any{"query": "select:" + take}}, // tools of servers come late
+				agenttest.Step{Tool: "^ToolSearch$", Input: map[string]any{"query": "select:" + take}}, // listed later
 				agenttest.Step{Tool: "^" + take + "$"},
 				agenttest.Step{Text: "I have it."},
-				agenttest.Step{Text: "I know."}, // it is reminded
+				agenttest.Step{Text: "I know."}, // the answer to the reminder
 			)
 			out := c.Run(t, w.Session, m)
 			turns := m.Turns()

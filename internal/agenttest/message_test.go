@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/agenttest"
 )
 
-// The last message of the agent is found in the output of each client and handed over: as the
-// detail, with its first paragraph as the summary.
+// The last message of the agent is found in the output of each client and handed over: it is the detail, and its
+// first paragraph is the summary.
 func TestLastMessage(t *testing.T) {
 	for _, c := range agenttest.Clients() {
 		t.Run(c.Name, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"githandoff/internal/agenttest"
 )
 
-// varying matches the parts that differ from one run of a client to the next: ids, times, and
-// the client's measurements of itself.
+// varying matches the parts that differ between two runs of a client: ids, times, and the client's measurements
+// of itself.
 var varying = regexp.MustCompile(strings.Join([]string{
 	`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`,
 	`(prt|msg|ses|toolu|call|fc|resp|item)_[0-9A-Za-z-]+`,
@@ -28,16 +28,15 @@ var varying = regexp.MustCompile(strings.Join([]string{
 	`\d+ms`, `PGID: \d+`,
 }, "|"))
 
-// skill matches the description of a skill in a request of Gemini CLI, which lists them in the order
-// in which it has read them.
+// skill matches the description of a skill in a request of Gemini CLI, which lists skills in the order in which
+// it has read them.
 var skill = regexp.MustCompile(`<skill>.*?</skill>`)
 
 func constant(t *testing.T, turns []agenttest.Request) []string {
 	t.Helper()
 	var bodies []string
 	for _, r := range turns {
-		// Codex CLI describes itself in another order each time. That is not part of the
-		// prompt.
+		// Codex CLI lists its own properties in a different order each time. They are not part of the prompt.
 		var body map[string]json.RawMessage
 		require.NoError(t, json.Unmarshal([]byte(r.Body), &body))
 		text := r.Body
@@ -53,7 +52,7 @@ func constant(t *testing.T, turns []agenttest.Request) []string {
 	return bodies
 }
 
-// withoutHooks empties what "setup" wrote of hooks, and leaves the rest of it.
+// withoutHooks removes the hooks that "setup" installed, and nothing else.
 func (w *world) withoutHooks() {
 	w.t.Helper()
 	switch w.client.Name {
@@ -70,8 +69,8 @@ func (w *world) withoutHooks() {
 	}
 }
 
-// Where nothing waits and nothing is held, the hooks cost nothing: the model is asked the
-// very same bytes as without them.
+// While no handoff waits and none is held, the hooks cost no tokens: the requests to the model are the same,
+// byte for byte, as without hooks.
 func TestQuiet(t *testing.T) {
 	for _, c := range agenttest.Clients() {
 		t.Run(c.Name, func(t *testing.T) {
@@ -87,7 +86,7 @@ func TestQuiet(t *testing.T) {
 				require.NoError(t, os.Remove(filepath.Join(w.Dir, "src/auth/a.go")))
 				return constant(t, m.Turns())
 			}
-			run() // a client writes its settings when it runs for the first time
+			run() // a client writes its settings at its first run
 			with := run()
 			w.withoutHooks()
 			without := run()
@@ -99,7 +98,7 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// difference returns the first place at which two texts differ, with the text around it.
+// difference returns the first difference of two texts, with the text around it.
 func difference(without, with string) string {
 	if without == with {
 		return ""

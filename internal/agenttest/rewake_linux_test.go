@@ -6,7 +6,7 @@ import (
 	"githandoff/internal/agenttest"
 )
 
-// Set up for a project, Claude Code is woken by a hook that runs in the background.
+// If Claude Code is set up for a project, a hook that runs in the background wakes it.
 func TestWakeByHook(t *testing.T) {
 	for _, c := range agenttest.Clients() {
 		if c.Name == "claude" {

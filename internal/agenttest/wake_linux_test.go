@@ -13,11 +13,10 @@ import (
 	"githandoff/internal/agenttest"
 )
 
-// wakeLimit is how long a test of a session that is woken waits for one thing.
+// wakeLimit is how long a test waits for one event of a session.
 const wakeLimit = 2 * time.Minute
 
-// A handoff arrives while a session waits for its user, and the agent takes it without
-// anybody typing.
+// A handoff arrives while a session waits for its user, and the agent claims it without input from the user.
 func TestWake(t *testing.T) {
 	for _, c := range agenttest.Clients() {
 		if c.Name != "claude" && c.Name != "opencode" {
@@ -46,8 +45,8 @@ func testWake(t *testing.T, c agenttest.Client, setup ...string) {
 		w.fail()
 	}
 	require.Len(t, m.Turns(), before, "nothing waits, and nobody types")
-	// A watch does not name what waited before it began, and nothing shows when it has
-	// begun: another handoff comes if the first one was too early.
+	// A watch does not report handoffs from before its start, and nothing shows when it has started. If the
+	// first handoff came too early, another one is sent.
 	for range 3 {
 		w.lend("LIN-7")
 		if eventually(asked(before + 1)) {
@@ -67,7 +66,7 @@ func (w *world) watched() bool {
 	processes, err := filepath.Glob("/proc/[0-9]*")
 	require.NoError(w.t, err)
 	for _, p := range processes {
-		// A process that ends meanwhile has neither.
+		// If the process has ended meanwhile, both are empty.
 		dir, _ := os.Readlink(p + "/cwd")
 		line, _ := os.ReadFile(p + "/cmdline")
 		argv := strings.Split(string(line), "\x00")
@@ -78,7 +77,7 @@ func (w *world) watched() bool {
 	return false
 }
 
-// eventually waits for half a minute; the caller goes on when it is false.
+// eventually waits up to half a minute for a condition, and reports whether it became true.
 func eventually(is func() bool) bool {
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if is() {
@@ -88,7 +87,7 @@ func eventually(is func() bool) bool {
 	return false
 }
 
-// fail ends the test and prints the screen of the client.
+// fail prints the screen of the client and ends the test.
 func (w *world) fail() {
 	w.t.Helper()
 	screen, err := os.ReadFile(filepath.Join(w.Home, "screen"))

@@ -12,9 +12,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// world is a shop with a hub and two worktrees: alice's, and one in which the agent
-// fixer works. A session of a client runs in the latter. It is no gittest.Fixture: a client
-// needs a home as a person has it.
+// world is a repository with a hub and two worktrees: one of alice, and one of the agent fixer, in which a
+// session of a client runs. It is not a gittest.Fixture, because a client needs a home like that of a person.
 type world struct {
 	t      *testing.T
 	client agenttest.Client
@@ -34,7 +33,7 @@ func newWorld(t *testing.T, client agenttest.Client) *world {
 	require.NoError(t, os.Mkdir(w.Home, 0o755))
 	w.Path = filepath.Dir(gittest.BuildBinary(t)) + ":" + gittest.PathWithout(t, "githandoff", "git-handoff")
 	w.write(filepath.Join(w.Home, ".gitconfig"), gittest.GitConfig("Alice", "alice@example.com"))
-	// Codex CLI runs a login shell, which sets PATH anew.
+	// Codex CLI runs a login shell, which resets PATH.
 	w.write(filepath.Join(w.Home, ".bash_profile"), "export PATH='"+w.Path+"'\n")
 	gittest.NewBareAt(t, w.Environ(), w.hub)
 	w.shop = gittest.NewRepo(t, w.Environ())
@@ -51,17 +50,17 @@ func newWorld(t *testing.T, client agenttest.Client) *world {
 func (w *world) write(path, content string) {
 	w.t.Helper()
 	require.NoError(w.t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(w.t, os.WriteFile(path, []byte(content), 0o644)) //nolint:gosec // as a client makes it
+	require.NoError(w.t, os.WriteFile(path, []byte(content), 0o644)) //nolint:gosec // the mode that a client uses
 }
 
-// lend offers fixer a handoff with authority for src/auth and for branches fix/*.
+// lend offers fixer a handoff with a token for src/auth and for branches fix/*.
 func (w *world) lend(task string) string {
 	w.t.Helper()
 	return w.shop.Must(w.t, "emit", "--quiet", "--to", "fixer", "--task", task, "--goal", "Stop the 500 on login",
 		"--on-behalf-of", "alice@example.com", "--scope", "repo.write:src/auth/*", "--scope", "repo.push:refs/heads/fix/*")
 }
 
-// file returns a call of the client's tool that writes a file.
+// file returns a call of the client's tool that writes files.
 func (w *world) file(path, content string) agenttest.Step {
 	return w.client.File(filepath.Join(w.Dir, path), path, content)
 }
@@ -69,7 +68,7 @@ func (w *world) file(path, content string) agenttest.Step {
 // command returns a call of the client's shell.
 func (w *world) command(line string) agenttest.Step { return w.client.Command(line) }
 
-// said lists the turns whose last message holds a text for the first time.
+// turnsWith lists the turns whose last message contains a text for the first time.
 func turnsWith(turns []agenttest.Request, text string) []int {
 	var with []int
 	for i, turn := range turns {

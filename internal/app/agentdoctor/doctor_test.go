@@ -18,7 +18,7 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// place is a home directory and a worktree below one directory.
+// place is a directory with a home directory and a worktree.
 type place struct {
 	*agentdoctor.Request
 
@@ -50,7 +50,7 @@ func (p *place) file(t *testing.T, path, content string) string {
 	return path
 }
 
-// problems returns the texts of the problems found, each with its hint.
+// problems returns the text of each problem with its hint.
 func (p *place) problems(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -92,8 +92,8 @@ func TestTwoRoutes(t *testing.T) {
 	const claude = `"githandoff hook agent claude Stop"`
 	for name, tc := range map[string]struct {
 		files map[string]string
-		wrote string // part of the paths that setup wrote
-		want  string // of the one problem; "" for none
+		wrote string // part of a path that setup wrote
+		want  string // part of the only problem; "" for none
 	}{
 		"this user":  {map[string]string{"home/.claude/skills/githandoff/hooks/hooks.json": claude}, "", ""},
 		"repository": {map[string]string{"repo/.claude/settings.json": claude}, "", ""},
@@ -214,7 +214,7 @@ func TestCodexTrustsTheRepository(t *testing.T) {
 	assert.Empty(t, p.problems(t))
 }
 
-// The hint is carried out here, by a shell, as somebody would who pastes it.
+// A shell runs the hint, as if a user had pasted it.
 func TestLoginShell(t *testing.T) {
 	p := newPlace(t)
 	path := p.file(t, "home/.codex/hooks.json", `{"hooks": {}, "x": "hook agent codex"}`)

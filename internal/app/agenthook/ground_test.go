@@ -16,7 +16,7 @@ import (
 	"githandoff/internal/footprint"
 )
 
-// place is a repository as its files look. The clock of its hooks can be moved.
+// place is a repository whose hooks look only at its files. The clock of the hooks can be moved.
 type place struct {
 	*session
 	ground *agenthook.Ground
@@ -46,8 +46,8 @@ func (p *place) touch(name string) {
 
 func (p *place) ref(name string) { p.touch("refs/handoffs/" + name) }
 
-// age gives all files an older time, as if they had been left alone for a while. The
-// times of inodes cannot be set: the clock of the hooks goes on instead.
+// age makes all changes look old. The change time of an inode cannot be set, so the clock of the hooks is moved
+// on.
 func (p *place) age() { p.later += footprint.Settling + time.Second }
 
 func (p *place) ask(event string, payload map[string]any) *agents.Call {
@@ -63,8 +63,8 @@ func (p *place) ask(event string, payload map[string]any) *agents.Call {
 	return call
 }
 
-// quiet reports whether a hook needs no git to say nothing; otherwise it says what it has
-// to, as the program does.
+// quiet reports whether a hook decides without git that it has nothing to say. Otherwise the hook runs as in the
+// program.
 func (p *place) quiet(event string, payload map[string]any) bool {
 	p.t.Helper()
 	call := p.ask(event, payload)
@@ -79,7 +79,7 @@ func (p *place) quiet(event string, payload map[string]any) bool {
 	return false
 }
 
-// settled makes a session that was told everything, and has known for a while.
+// settle brings a session into a state in which it has been told everything, some time ago.
 func (p *place) settle() {
 	p.t.Helper()
 	p.quiet("UserPromptSubmit", nil)
@@ -88,8 +88,7 @@ func (p *place) settle() {
 	require.True(p.t, p.quiet("UserPromptSubmit", nil))
 }
 
-// A prompt costs no git where nothing has changed, and everything that could be news is a
-// change.
+// A prompt starts no git if nothing has changed. Everything that could be news counts as a change.
 func TestQuietUntilSomethingChanges(t *testing.T) {
 	for what, change := range map[string]func(p *place){
 		"a loose offer":             func(p *place) { p.ref("inbox/fixer/" + string(two)) },
@@ -125,7 +124,7 @@ func TestStepsInOtherInboxesAreNoChange(t *testing.T) {
 	assert.True(t, p.quiet("UserPromptSubmit", nil))
 }
 
-// The lane of a held handoff tells of its end.
+// A change of a held handoff's lane is noticed, since the lane may contain its receipt.
 func TestLanesOfWhatIsHeldAreListenedTo(t *testing.T) {
 	p := newPlace(t)
 	p.touch("githandoff/claims/" + string(one) + ".json")
@@ -139,9 +138,8 @@ func TestLanesOfWhatIsHeldAreListenedTo(t *testing.T) {
 	assert.False(t, p.quiet("UserPromptSubmit", nil))
 }
 
-// Two changes within one tick of the clock can look the same. So what changed a moment
-// ago is read again, until it has settled; and another hook that writes the stamp later
-// does not make an old look a settled one.
+// Two changes within one tick of the clock can look the same, so a recent change is read again until it has
+// settled. A stamp that another hook writes later does not make an earlier look count as settled.
 func TestFreshChangesAreReadAgain(t *testing.T) {
 	p := newPlace(t)
 	for range 3 {
@@ -159,7 +157,7 @@ func TestFreshChangesAreReadAgain(t *testing.T) {
 	assert.True(t, p.quiet("UserPromptSubmit", nil))
 }
 
-// Nothing held, nothing to refuse, to remind of or to note.
+// No handoff is held, so no hook has to refuse, remind or record anything.
 func TestQuietWithoutClaims(t *testing.T) {
 	p := newPlace(t)
 	edit := map[string]any{"tool_name": "Edit", "tool_input": map[string]any{"file_path": "/tree/a"}}
@@ -179,7 +177,7 @@ func TestQuietWithoutClaims(t *testing.T) {
 	assert.True(t, p.quiet("Stop", nil), "once")
 }
 
-// A stamp that somebody else could have written is none.
+// A stamp that another user could have written is ignored.
 func TestStampThatOthersCouldWriteIsIgnored(t *testing.T) {
 	p := newPlace(t)
 	p.settle()

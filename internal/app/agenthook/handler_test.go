@@ -21,19 +21,19 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// worktree is a worktree as a test wants it. The rules here are those of a session; what a
-// worktree holds is tested with the program.
+// worktree is a worktree whose content a test sets. These tests check the rules of a session; the content of
+// real worktrees is tested with the program.
 type worktree struct {
 	waiting, held []agents.Handoff
 	lost          []agenthook.Loss
 	check         error
 	facts         int
-	offer         *agenthook.Taken // that Take claims
+	offer         *agenthook.Taken // the handoff that Take claims
 	takeErr       error
 	shown         bool
 	released      []handoff.ID
 	noted         []error
-	read          int // offers
+	read          int // number of offers read
 	tree          string
 }
 
@@ -93,7 +93,7 @@ func list(all ...handoff.ID) []agents.Handoff {
 	return out
 }
 
-// session is one session of Claude Code whose hooks are called.
+// session is one session of Claude Code whose hooks the tests call.
 type session struct {
 	*worktree
 	t        *testing.T
@@ -158,8 +158,8 @@ func TestToldOnce(t *testing.T) {
 	assert.Contains(t, s.says("SessionStart", map[string]any{"source": "clear"}), one.Short(), "a cleared session knows nothing")
 }
 
-// A crowded inbox is announced by its number, and a few of those that wait; what comes
-// into it afterwards is told nevertheless. Never is more read than can be told.
+// A crowded inbox is announced with the number of its handoffs and a few ids. Later arrivals are still
+// announced. No more handoffs are read than can be announced.
 func TestCrowdedInboxIsAnnouncedByItsNumber(t *testing.T) {
 	s := newSession(t)
 	crowd := func(from, n int) (all []agents.Handoff) {
@@ -183,7 +183,7 @@ func TestCrowdedInboxIsAnnouncedByItsNumber(t *testing.T) {
 	assert.LessOrEqual(t, s.read, 2*32+1)
 }
 
-// More than a stamp remembers is told once.
+// An inbox with more handoffs than a stamp can record is announced only once.
 func TestInboxLargerThanAStampIsToldOnce(t *testing.T) {
 	s := newSession(t)
 	for i := range 40_000 {
@@ -266,7 +266,7 @@ func TestRemindedOnce(t *testing.T) {
 	assert.Contains(t, s.says("Stop", nil), `"systemMessage"`, "a person watches")
 }
 
-// A reminder that cannot be noted would come at each end of a turn.
+// A reminder that cannot be recorded is not given, since it would come at the end of every turn.
 func TestNoReminderWithoutStamp(t *testing.T) {
 	s := newSession(t)
 	require.NoError(t, os.WriteFile(s.dir, nil, 0o600))

@@ -18,7 +18,7 @@ func worker(t *testing.T) *session {
 	return s
 }
 
-// gives lets the next Take claim a handoff with a text.
+// gives makes the next Take claim a handoff with this text.
 func (s *session) gives(id handoff.ID, text string) {
 	s.offer = &agenthook.Taken{Handoff: agents.Handoff{ID: id}, Text: text, Shown: func() { s.shown = true }}
 }
@@ -40,8 +40,7 @@ func TestTakeAtTheStart(t *testing.T) {
 	assert.NotContains(t, s.says("SessionStart", nil), "initialUserMessage")
 }
 
-// A handoff that does not fit into an answer is left to "githandoff resume", which prints it
-// first.
+// A handoff that is too long for an answer is left to "githandoff resume", which then prints it first.
 func TestTakenIsTooLong(t *testing.T) {
 	s := worker(t)
 	s.gives(one, strings.Repeat("x", agents.MaxAnswer))

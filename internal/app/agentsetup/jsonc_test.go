@@ -44,7 +44,7 @@ func TestCutOutOfEditedText(t *testing.T) {
 	assert.False(t, ok, "it is there twice")
 }
 
-// Whatever is inserted comes out again, byte for byte.
+// Removing an inserted entry restores the file byte for byte.
 func FuzzAppendTo(f *testing.F) {
 	f.Add([]byte("{}"), "hooks", "Stop")
 	f.Add([]byte("/*x*/{ \"hooks\" : {\"Stop\":[1,/*y*/],},}"), "hooks", "Stop")

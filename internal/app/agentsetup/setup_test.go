@@ -35,7 +35,7 @@ func request(t *testing.T, project bool, clients ...string) *Request {
 	return r
 }
 
-// place returns where the request's files go.
+// place returns the directory of the files of a request.
 func (r *Request) place() string {
 	if r.Project {
 		return r.Root
@@ -43,7 +43,7 @@ func (r *Request) place() string {
 	return r.Home
 }
 
-// snapshot returns every file, directory and link below dir.
+// snapshot returns all files, directories and links below dir.
 func snapshot(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -96,10 +96,10 @@ func states(changes []*Change) map[State]int {
 func write(t *testing.T, path, content string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(t, os.WriteFile(path, []byte(content), 0o644)) //nolint:gosec // as a client makes it
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o644)) //nolint:gosec // the mode that a client uses
 }
 
-// sharedFile names the files that hold other people's settings as well.
+// sharedFile returns the file of a client that also has settings of the user, or "".
 func sharedFile(client string, project bool) string {
 	switch {
 	case project && client == "claude":
@@ -116,7 +116,7 @@ func sharedFile(client string, project bool) string {
 	return ""
 }
 
-// homes returns the states of a client's file before githandoff comes.
+// homes returns possible contents of a client's file before setup.
 func homes(client string) map[string]string {
 	if client == "agents-md" {
 		return map[string]string{"text": "# Rules\n\nBe brief.\n", "no line end": "Be brief.", "empty": ""}
@@ -138,7 +138,7 @@ func homes(client string) map[string]string {
 	}
 }
 
-// Set up, set up again, removed: the bytes are those of before.
+// After a setup, a second setup and a removal the files are the same as before, byte for byte.
 func TestThereAndBack(t *testing.T) {
 	for _, project := range []bool{false, true} {
 		for _, client := range Clients() {
@@ -177,7 +177,7 @@ func TestThereAndBack(t *testing.T) {
 	}
 }
 
-// extrasOf lists the extras that a user can ask for, of a client in a scope.
+// extrasOf lists the extras of a client in a scope that a user can request.
 func extrasOf(client string, project bool) []string {
 	switch client {
 	case "claude":
@@ -202,8 +202,8 @@ func extrasOf(client string, project bool) []string {
 	return nil
 }
 
-// The same with every extra, over files that hold others' settings. An extra stays when the
-// client is set up again without it.
+// The files are also restored after a setup with every extra, over files with other settings. A setup without an
+// extra keeps an extra that was set up before.
 func TestExtrasThereAndBack(t *testing.T) {
 	const settings = "{\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\" }\n  }\n}\n"
 	foreign := map[string]string{
@@ -253,7 +253,7 @@ func TestExtrasThereAndBack(t *testing.T) {
 	}
 }
 
-// A server that somebody entered is not entered twice: TOML has each table once.
+// A server that the user configured is not added again: TOML allows each table only once.
 func TestServerOfTheUserStays(t *testing.T) {
 	r := request(t, false, "codex")
 	r.With = []string{MCP}
@@ -272,7 +272,7 @@ func TestNoSuchExtra(t *testing.T) {
 	assert.Equal(t, fault.Usage, fault.CodeOf(err))
 }
 
-// Settings that others add to a shared file later stay when ours go.
+// Settings that the user adds to a shared file after the setup stay when githandoff's entries are removed.
 func TestRemoveLeavesWhatCameLater(t *testing.T) {
 	r := request(t, true, "claude")
 	path := filepath.Join(r.Root, ".claude/settings.json")
@@ -324,7 +324,7 @@ func TestEditedIsLeft(t *testing.T) {
 	}
 }
 
-// A file of our own name that somebody else made is not ours to replace.
+// A file with the name of one of githandoff's files that the user made is not replaced.
 func TestForeignFileIsLeft(t *testing.T) {
 	r := request(t, false, "opencode")
 	path := filepath.Join(r.ConfigHome, "opencode/plugins/githandoff.js")
@@ -347,7 +347,7 @@ func TestNewerVersionReplacesOlderOne(t *testing.T) {
 	assert.Contains(t, string(b), `const program = "/new/githandoff"`)
 }
 
-// The same goes for entries in files with other people's: a hook of the old path would say nothing.
+// A newer version also replaces older entries in shared files: a hook with the old path would no longer work.
 func TestNewerVersionReplacesOlderEntries(t *testing.T) {
 	for name, content := range map[string]string{
 		"no file":    "",
@@ -390,7 +390,8 @@ func textOf(t *testing.T, path string) string {
 	return string(b)
 }
 
-// Entries that somebody took out, or a whole file, are put back once and go again.
+// Entries that the user removed, or a whole removed file, are written again by the next setup and can be removed
+// again.
 func TestRemovedByHandComesBack(t *testing.T) {
 	r := request(t, false, "codex")
 	path := filepath.Join(r.Home, ".codex/hooks.json")
@@ -413,7 +414,7 @@ func TestRemovedByHandComesBack(t *testing.T) {
 	assert.Equal(t, before, snapshot(t, r.Home))
 }
 
-// Nobody can read new files whom the umask keeps away.
+// New files get the modes that the umask allows.
 func TestUmask(t *testing.T) {
 	before := syscall.Umask(0o077)
 	t.Cleanup(func() { syscall.Umask(before) })
@@ -424,7 +425,7 @@ func TestUmask(t *testing.T) {
 	}
 }
 
-// An entry that moved is not written again.
+// An entry that the user moved is not written again.
 func TestEntriesInAnotherOrderAreTheSame(t *testing.T) {
 	r := request(t, true, "codex")
 	path := filepath.Join(r.Root, ".codex/hooks.json")
@@ -455,7 +456,7 @@ func TestInvalidIsNotTouched(t *testing.T) {
 	}
 }
 
-// A link into somebody's dotfiles stays one, and so does the mode of the file.
+// A link to another file, for example in a user's dotfiles, stays a link, and the file keeps its mode.
 func TestLinkIsFollowed(t *testing.T) {
 	r := request(t, false, "codex")
 	real := filepath.Join(filepath.Dir(r.Home), "dotfiles", "hooks.json")
@@ -480,7 +481,7 @@ func TestLinkIsFollowed(t *testing.T) {
 	assert.Equal(t, before, after)
 }
 
-// Several clients may be set up at once. Each file is recorded, so each is removed.
+// Several setups may run at once. Each file is recorded, so each can be removed.
 func TestSetupsAtOnce(t *testing.T) {
 	r := request(t, false)
 	before := snapshot(t, r.Home)
@@ -499,7 +500,7 @@ func TestSetupsAtOnce(t *testing.T) {
 	assert.Equal(t, before, snapshot(t, r.Home))
 }
 
-// A directory that is a link into somebody's dotfiles stays one, for every client.
+// A directory that is a link, for example into a user's dotfiles, stays a link, for every client.
 func TestLinkedDirectories(t *testing.T) {
 	for _, client := range []string{"claude", "codex", "gemini", "opencode", "copilot", "cursor"} {
 		t.Run(client, func(t *testing.T) {
@@ -523,7 +524,7 @@ func TestLinkedDirectories(t *testing.T) {
 	}
 }
 
-// The table is added at the end of whatever is there, unless somebody has that table already.
+// The table is added at the end of any content, unless the user has that table already.
 func TestTOMLThereAndBack(t *testing.T) {
 	for name, content := range map[string]string{
 		"comments":            "# mine\nmodel = \"x\" # best\n\n[tui] # a table\ntheme = 'dark'\n# the end",
@@ -566,7 +567,7 @@ func TestTOMLThereAndBack(t *testing.T) {
 func TestReadOnlyIsSaid(t *testing.T) {
 	if os.Geteuid() == 0 {
 		r := request(t, false, "codex")
-		require.NoError(t, os.WriteFile(filepath.Join(r.Home, ".codex"), nil, 0o400)) // a file where the directory goes
+		require.NoError(t, os.WriteFile(filepath.Join(r.Home, ".codex"), nil, 0o400)) // a file in place of the directory
 		changes, err := r.Plan()
 		if err == nil {
 			err = r.Apply(changes)
@@ -597,7 +598,7 @@ func TestWithoutAndUnknown(t *testing.T) {
 	}
 }
 
-// Claude's project hooks serve Copilot CLI too: a second set would run twice.
+// Copilot CLI also runs Claude's project hooks, so a second set of hooks would run twice.
 func TestCopilotBesideClaude(t *testing.T) {
 	r := request(t, true, "claude", "copilot")
 	apply(t, r)
@@ -605,7 +606,7 @@ func TestCopilotBesideClaude(t *testing.T) {
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-// It does not matter whether one command sets both up, or two.
+// The result is the same whether one command sets both clients up, or two commands do.
 func TestCopilotAfterClaude(t *testing.T) {
 	r := request(t, true, "claude")
 	apply(t, r)
@@ -634,7 +635,7 @@ func TestCopilotBeforeClaude(t *testing.T) {
 	})
 }
 
-// Each file of a user starts the program by its path, each of a project by its name.
+// A user's files start the program by its path, and a project's files by its name.
 func TestPrograms(t *testing.T) {
 	for _, project := range []bool{false, true} {
 		r := request(t, project, "claude", "codex", "gemini", "opencode", "copilot")

@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/fault"
 )
 
-// A server that somebody entered in any spelling of TOML stays the only one.
+// A server that the user configured in any form of TOML stays the only one.
 func TestTOMLServerIsThere(t *testing.T) {
 	for name, content := range map[string]string{
 		"dotted":              "mcp_servers.githandoff.command = \"mine\"\n",
@@ -32,7 +32,7 @@ func TestTOMLServerIsThere(t *testing.T) {
 	}
 }
 
-// A further table beside an inline one would make the configuration of Codex CLI invalid.
+// Another table beside an inline one would make the configuration of Codex CLI invalid.
 func TestTOMLInlineIsRefused(t *testing.T) {
 	staysAsItIs(t, "mcp_servers is an inline table",
 		"mcp_servers = { other = { command = \"y\" } }\n", "model = \"x\"\n\"mcp_servers\" = {}\n", "  mcp_servers={}")
@@ -48,13 +48,13 @@ func TestTOMLInlineIsRefused(t *testing.T) {
 	}
 }
 
-// A configuration that Codex CLI cannot read stays as it is: its user would look for the fault in
-// what setup wrote.
+// A configuration that Codex CLI cannot read is not changed: its user would look for the error in the part that
+// setup wrote.
 func TestBrokenTOMLIsRefused(t *testing.T) {
 	staysAsItIs(t, "line 1, column ", "model = \"x\n", "[broken\n", "a = 1 2\n", "[mcp_servers.githandoff\n", "\xff\n")
 }
 
-// staysAsItIs requires that setup refuses each configuration for a reason, and changes nothing.
+// staysAsItIs requires that setup refuses each content for the given reason, and changes nothing.
 func staysAsItIs(t *testing.T, why string, contents ...string) {
 	t.Helper()
 	for _, content := range contents {
@@ -75,8 +75,8 @@ func codexServer(t *testing.T, content string) *Request {
 	return r
 }
 
-// A file that its owner may only read is changed by whoever may exchange it, and keeps its
-// mode, there and back.
+// A file that is read-only is replaced if its directory permits that, and keeps its mode, at the setup and at
+// the removal.
 func TestReadOnlyFilesThereAndBack(t *testing.T) {
 	for _, project := range []bool{false, true} {
 		for _, client := range Clients() {

@@ -20,16 +20,16 @@ const (
 	two = handoff.ID("ho_01m80hk0vrd8tjn3jxcr7k3m2q")
 )
 
-// scene is an inbox and a session, with a clock that moves when the watch pauses.
+// scene is an inbox and a session, with a clock that advances when the watch pauses.
 type scene struct {
 	inbox, told []handoff.ID
 	announced   bool
 	outcome     agentwatch.Outcome
 	lines       []string
-	interrupted bool // at the first line
+	interrupted bool // whether the first line causes an interrupt
 	busy        error
 	now         time.Time
-	steps       map[int]func() // what happens at a second
+	steps       map[int]func() // functions to call, by second
 }
 
 func (s *scene) Inbox(context.Context) ([]handoff.ID, error) { return slices.Clone(s.inbox), nil }
@@ -56,7 +56,7 @@ func (s *scene) Forget(ctx context.Context, ids []handoff.ID) error {
 	return nil
 }
 
-// watch runs for some seconds of its clock. No file changes unless a test says so.
+// watch runs a watch for some seconds of its clock. Files do not change.
 func (s *scene) watch(t *testing.T, seconds int) {
 	t.Helper()
 	second := 0
@@ -87,8 +87,7 @@ func (s *scene) watch(t *testing.T, seconds int) {
 	require.NoError(t, w.Run(ctx))
 }
 
-// A handoff that came after the session was told what waits, and before the watch looked
-// first, is told.
+// A handoff that arrives after the session's announcement and before the first look of the watch is reported.
 func TestNoGapBeforeTheFirstLook(t *testing.T) {
 	s := &scene{inbox: []handoff.ID{one, two}, told: []handoff.ID{one}, announced: true}
 	s.watch(t, 10)
@@ -100,14 +99,14 @@ func TestNoGapBeforeTheFirstLook(t *testing.T) {
 	assert.Empty(t, slow.lines, "what a slow hook tells is not told twice")
 }
 
-// Without a session's hooks, what waited before the watch is not named.
+// If no session made an announcement, handoffs from before the watch are not reported.
 func TestWatchNamesOnlyNewHandoffs(t *testing.T) {
 	s := &scene{inbox: []handoff.ID{one}}
 	s.watch(t, 10)
 	assert.Empty(t, s.lines)
 }
 
-// A line that nobody heard is said again, and the hooks may say it in between.
+// A line that reached nobody is printed again later, unless a hook has announced the handoff meanwhile.
 func TestUnheardLineIsSaidAgain(t *testing.T) {
 	s := &scene{inbox: []handoff.ID{one}, announced: true, outcome: agentwatch.Unheard}
 	s.steps = map[int]func(){40: func() { s.outcome = agentwatch.Heard }}
@@ -121,7 +120,7 @@ func TestUnheardLineIsSaidAgain(t *testing.T) {
 	assert.Len(t, hook.lines, 1)
 }
 
-// A look that failed beside a busy git is repeated, although no file changes after it.
+// A look that failed because git was busy is repeated, even if no file changes after it.
 func TestFailedLookIsRepeated(t *testing.T) {
 	s := &scene{inbox: []handoff.ID{one}, announced: true, busy: errors.New("git is busy")}
 	s.steps = map[int]func(){20: func() { s.busy = nil }}
@@ -130,7 +129,7 @@ func TestFailedLookIsRepeated(t *testing.T) {
 	assert.Equal(t, []handoff.ID{one}, s.told)
 }
 
-// An interrupt while a line is said leaves the handoffs that nobody heard of to the hooks.
+// If the watch is interrupted while it prints a line, the handoffs that nobody learned of are left to the hooks.
 func TestInterruptedLineIsNotTold(t *testing.T) {
 	s := &scene{inbox: []handoff.ID{one}, announced: true, outcome: agentwatch.Unheard, interrupted: true}
 	s.watch(t, 120)

@@ -23,8 +23,8 @@ func compared() (*comparison, *[]fault.Reason) {
 	}), &found
 }
 
-// An inbox ref of which its lane has no entry is told of with the lane, so that the lane
-// is not remembered as one with which nothing is wrong; and told of once.
+// An inbox ref without an entry in its lane is reported once, with its lane, and the lane is not remembered as
+// faultless.
 func TestUnlogged(t *testing.T) {
 	c, found := compared()
 	lane := refs.Ref{Name: c.home.Namespace().Lane(id)}
@@ -41,7 +41,8 @@ func TestUnlogged(t *testing.T) {
 	assert.Equal(t, []fault.Reason{fault.Unlogged}, *found)
 }
 
-// So is one that holds something else, and one whose commit is lost here. Nothing else is said of these.
+// An inbox ref that leads to another kind of object is reported in the same way. No other finding is reported
+// about it.
 func TestMalformed(t *testing.T) {
 	c, found := compared()
 	lane := refs.Ref{Name: c.home.Namespace().Lane(id)}
@@ -58,7 +59,7 @@ func TestMalformed(t *testing.T) {
 	assert.True(t, fine, "nothing is wrong with another lane")
 }
 
-// What the lost entries of a lane, or the lost commit of an inbox ref, say is not known.
+// If the commit of an inbox ref or the entries of a lane are lost, only the missing object is reported.
 func TestLostObjects(t *testing.T) {
 	c, found := compared()
 	lane := refs.Ref{Name: c.home.Namespace().Lane(id)}

@@ -19,13 +19,13 @@ import (
 	"githandoff/internal/sign"
 )
 
-// house is a repository that is its own home, and its only agent.
+// house is a repository that is its own home, with one engine.
 type house struct {
 	git    *gittest.Repo
 	engine *lifecycle.Engine
 	home   *lifecycle.LocalHome
 
-	entries int // of the log before an audit
+	entries int // number of log entries before an audit
 }
 
 func newHouse(t *testing.T) *house {
@@ -65,8 +65,7 @@ func (h *house) offer(t *testing.T) string {
 	return refs.LocalNamespace.Inbox(to, id)
 }
 
-// audit returns the reasons of an audit's findings. Once the audit has read the refs, meanwhile
-// is called.
+// audit returns the reasons of an audit's findings. It calls meanwhile after the audit has read the refs.
 func (h *house) audit(t *testing.T, meanwhile func()) []fault.Reason {
 	t.Helper()
 	var found []fault.Reason
@@ -85,8 +84,7 @@ func (h *house) audit(t *testing.T, meanwhile func()) []fault.Reason {
 	return found
 }
 
-// A finding that an audit makes while somebody takes a step is checked again before it is
-// reported.
+// A finding is checked again before it is reported, because a step may have been taken during the audit.
 func TestSettle(t *testing.T) {
 	h := newHouse(t)
 	inbox := h.offer(t)
@@ -102,7 +100,7 @@ func TestSettle(t *testing.T) {
 	assert.Equal(t, []fault.Reason{fault.Lost}, h.audit(t, func() { h.offer(t) }), "its lane moved meanwhile, and it is lost nevertheless")
 }
 
-// A dispute in a lane that moves while it is audited is told of once.
+// A dispute in a lane that moves during the audit is reported once.
 func TestDisputeOfAMovingLane(t *testing.T) {
 	h := newHouse(t)
 	inbox, lane := h.offer(t), "refs/handoffs/log/00"
@@ -114,7 +112,7 @@ func TestDisputeOfAMovingLane(t *testing.T) {
 	assert.Equal(t, []fault.Reason{fault.MalformedObject, fault.Lost}, h.audit(t, func() { h.offer(t) }))
 }
 
-// A finding that belongs to no lane is found by each audit, not by the first alone.
+// A finding that belongs to no lane is reported by every audit, not only by the first.
 func TestFoundEachTime(t *testing.T) {
 	for name, tt := range map[string]struct {
 		make func(t *testing.T, h *house, inbox string)

@@ -22,7 +22,7 @@ func TestWithoutTrailers(t *testing.T) {
 	}
 }
 
-// The message of a commit fits into an envelope, however long its body is.
+// The envelope of a commit is valid, however long the message of the commit is.
 func TestCommit_Envelope(t *testing.T) {
 	long := strings.Repeat("x", handoff.MaxSummary+1)
 	tests := map[string]struct {

@@ -56,7 +56,7 @@ func TestNewest(t *testing.T) {
 	assert.Empty(t, newest(nil, 3))
 }
 
-// Signers can make their handoffs name each other, or themselves, as parents.
+// Signers can make handoffs that name each other, or themselves, as parents.
 func TestLink_loops(t *testing.T) {
 	past := func(id, parent handoff.ID) *Past {
 		return &Past{ID: id, Offer: &record.Record{Parent: parent}}

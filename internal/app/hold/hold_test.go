@@ -13,11 +13,11 @@ import (
 	"githandoff/internal/fault"
 )
 
-// claim has leases of an hour, and answers one renewal after the other.
+// claim gives each renewal a lease of an hour and the next of its answers.
 type claim struct {
 	now     time.Time
 	answers []error
-	at      []time.Duration // of each renewal, since the start
+	at      []time.Duration // time of each renewal, since the start
 	start   time.Time
 }
 
@@ -27,8 +27,8 @@ func (c *claim) Renew(context.Context) (time.Time, error) {
 	return c.now.Add(time.Hour), err
 }
 
-// run lets a program run until all answers were given, or the claim was lost. told has
-// what was told of that.
+// run runs a handler until all answers were given or the claim was lost. told has the errors that were reported
+// as a loss.
 func run(t *testing.T, answers ...error) (c *claim, code int, warned, told []error, lost error) {
 	t.Helper()
 	start := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -71,7 +71,7 @@ func TestHoldRenewsAtHalf(t *testing.T) {
 	assert.Empty(t, told)
 }
 
-// A hub that is down is asked again while the lease stands, and after it.
+// While a hub is down the renewal is tried again.
 func TestHoldTriesAgain(t *testing.T) {
 	down := fault.New(fault.Unavailable, fault.HubRefused, "origin is down")
 	c, _, warned, _, lost := run(t, down, down, nil)
@@ -80,8 +80,7 @@ func TestHoldTriesAgain(t *testing.T) {
 	assert.Len(t, warned, 2)
 }
 
-// A claim that somebody else ended is told of at once, and not renewed again; the
-// program runs to its end.
+// A claim that another agent ended is reported at once and not renewed again. The program runs to its end.
 func TestHoldLost(t *testing.T) {
 	gone := fault.New(fault.Conflict, fault.NotHolder, "the claim was lost")
 	c, code, warned, told, lost := run(t, nil, gone)

@@ -12,8 +12,8 @@ import (
 	"githandoff/internal/work"
 )
 
-// A step is dropped, and not the one that another command of this worktree has kept since:
-// that one stands on a newer claim.
+// If a step is dropped, a step that another command of this worktree has kept meanwhile stays: it belongs to a
+// newer claim.
 func TestDropsNoNewerStep(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

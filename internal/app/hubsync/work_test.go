@@ -16,7 +16,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// A sync compares the snapshots for which it asks, and no others: those would seem to be gone.
+// A sync compares only the snapshots that it fetched. Others would look lost.
 func TestSyncAsksForAllSnapshotsThatItCompares(t *testing.T) {
 	t.Parallel()
 	own := gittest.NewRepo(t, gittest.Env(t))

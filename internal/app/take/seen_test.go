@@ -16,8 +16,8 @@ import (
 	"githandoff/internal/work"
 )
 
-// Without a look an agent claims offers of its own share alone: another one takes those of
-// its share soon.
+// Without a look at the hub an agent claims only offers of its own share, since other agents will soon claim
+// those of theirs.
 func TestIsMine(t *testing.T) {
 	keys := sign.NewKeystore(func(v string) string { return map[string]string{"HOME": t.TempDir()}[v] })
 	var entries []sign.TrustEntry
@@ -51,8 +51,8 @@ func TestIsMine(t *testing.T) {
 	}
 }
 
-// A claim that was recorded is forgotten where another one holds, or the handoff is over.
-// While the handoff is open, a git that outlived its command may still bring the claim.
+// A recorded claim is forgotten if another agent holds the handoff or if it has ended. While the handoff is
+// open, a git that outlived its command may still bring the claim to the hub.
 func TestSuperseded(t *testing.T) {
 	h := &work.Claim{Nonce: "ours", Earlier: []string{"before"}}
 	offer := &record.Record{}
@@ -70,8 +70,7 @@ func TestSuperseded(t *testing.T) {
 	}
 }
 
-// Of a claim that was given up before anything was sent the record goes. It stays where an
-// earlier try may have reached the hub.
+// The record of a claim that was never sent is removed. It stays if an earlier try may have reached the hub.
 func TestNeverLeft(t *testing.T) {
 	for name, tc := range map[string]struct {
 		record *work.Claim

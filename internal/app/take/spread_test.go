@@ -49,8 +49,8 @@ func waiting(t *testing.T, n int) []*workspace.Item {
 	return all
 }
 
-// Each offer is the first choice of one key and the last choice of another, so that agents
-// who never heard of each other do not run for the same one.
+// Each offer is the first choice of one key and the last choice of another, so that agents that do not know of
+// each other try different offers.
 func TestSharesAreApart(t *testing.T) {
 	agents, offers := keyed(16), waiting(t, 300)
 	shares := map[string]int{}
@@ -68,7 +68,7 @@ func TestSharesAreApart(t *testing.T) {
 	assert.Len(t, shares, len(agents), "each has a share of 300")
 }
 
-// An agent tries its own share first, and leaves nothing out.
+// An agent tries its own share first, and then all other offers.
 func TestOrder(t *testing.T) {
 	sp, offers := keyed(8)[3], waiting(t, 100)
 	all := append([]*workspace.Item{}, offers...)
@@ -83,7 +83,7 @@ func TestOrder(t *testing.T) {
 	assert.Positive(t, last)
 }
 
-// Shares change with the time: what belongs to an agent that stands still goes to another.
+// Shares change over time, so the share of an agent that does nothing passes to other agents.
 func TestSharesChange(t *testing.T) {
 	sp, offers := keyed(8)[3], waiting(t, 100)
 	rank := func() (ranks []int) {
@@ -99,8 +99,8 @@ func TestSharesChange(t *testing.T) {
 	assert.NotEqual(t, before, rank())
 }
 
-// Offers of the same share come in the order of their ages, until others with this key are seen: from then
-// on chance decides.
+// Offers of the same share are ordered by age. Once other agents with the same key were noticed, the order is
+// random.
 func TestOneKey(t *testing.T) {
 	offers := waiting(t, 100)
 	slices.SortFunc(offers, func(a, b *workspace.Item) int { return strings.Compare(string(a.Place.ID), string(b.Place.ID)) })
@@ -117,7 +117,7 @@ func TestOneKey(t *testing.T) {
 	assert.NotEqual(t, one, two)
 }
 
-// Whoever may not take from an inbox has no share of it, and a key that ran out has none.
+// A key that may not take from an inbox has no share of it, and neither has an expired key.
 func TestRivals(t *testing.T) {
 	entry := func(name string, change func(*sign.TrustEntry)) sign.TrustEntry {
 		keys := sign.NewKeystore(func(v string) string { return map[string]string{"HOME": t.TempDir()}[v] })
@@ -135,7 +135,7 @@ func TestRivals(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{worker.KID}, rivals(&lifecycle.Keys{Trust: trust, Now: at}, mine.KID, "pool"))
 
-	// However many there are, they are a crowd.
+	// The number of rivals is limited.
 	var crowd []sign.TrustEntry
 	for i := range mostKeys + 8 {
 		crowd = append(crowd, entry(fmt.Sprint("w", i), func(*sign.TrustEntry) {}))
@@ -145,8 +145,8 @@ func TestRivals(t *testing.T) {
 	assert.Len(t, rivals(&lifecycle.Keys{Trust: trust, Now: at}, mine.KID, "pool"), mostKeys)
 }
 
-// The more agents there are, the more offers are chosen from; never so many that the choice
-// costs more than a trip.
+// The more agents there are, the more offers an agent chooses from, up to a limit: the choice must not cost more
+// than a connection.
 func TestWindow(t *testing.T) {
 	sp := keyed(1)[0]
 	assert.Equal(t, fewestOffers, sp.window(0))
@@ -155,8 +155,8 @@ func TestWindow(t *testing.T) {
 	assert.Equal(t, mostOffers, sp.window(mostOffers))
 }
 
-// The order is one of chance as soon as somebody else takes from the inboxes: a claim was lost, or a
-// handoff is held that this worktree does not hold.
+// The order is random once another agent is known to take from the inboxes: a claim was lost, or a handoff is
+// held that this worktree does not hold.
 func TestBeware(t *testing.T) {
 	engine := lifecycle.New(lifecycle.Setup{Repo: &refs.Repo{}, Now: at, Random: rand.Reader})
 	dir := t.TempDir()
