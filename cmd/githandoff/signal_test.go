@@ -15,8 +15,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// Nothing can end the system call that writes to a pipe which is full, and which nobody reads: the
-// first signal is not enough, the second one is.
+// A write to a full pipe that nobody reads cannot be interrupted. The first signal does not end the program, but
+// the second one does.
 func TestSecondSignalEnds(t *testing.T) {
 	doc := filepath.Join(t.TempDir(), "doc.json")
 	const most = 65536 // bytes of a detail, and of a pipe
@@ -30,7 +30,7 @@ func TestSecondSignalEnds(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	defer cmd.Process.Kill() //nolint:errcheck // it is over, as a rule
+	defer cmd.Process.Kill() //nolint:errcheck // the program has usually ended by then
 	for late := time.After(time.Minute); ; {
 		select {
 		case err := <-ended:
@@ -39,7 +39,7 @@ func TestSecondSignalEnds(t *testing.T) {
 			assert.Equal(t, syscall.SIGTERM, exit.Sys().(syscall.WaitStatus).Signal())
 			return
 		case <-time.After(100 * time.Millisecond):
-			_ = cmd.Process.Signal(syscall.SIGTERM) // it may be over
+			_ = cmd.Process.Signal(syscall.SIGTERM) // the program may have ended
 		case <-late:
 			t.Fatal("it outlives its signals")
 		}

@@ -14,10 +14,10 @@ import (
 	"githandoff/internal/refs"
 )
 
-// perLane is so many entries that those of three lanes are read ahead.
+// perLane is the number of entries per lane with which three lanes are enough to be read ahead.
 const perLane = refs.ManyAsked/2 + 1
 
-// lanes makes lanes of entries of one handoff each, and returns their refs and entries.
+// lanes makes lanes with the entries of one handoff each, and returns their refs and entries.
 func (s *fixture) lanes(t *testing.T, names ...string) ([]refs.Ref, map[string][]lifecycle.LearnedEntry) {
 	t.Helper()
 	var in strings.Builder
@@ -41,11 +41,11 @@ func (s *fixture) lanes(t *testing.T, names ...string) ([]refs.Ref, map[string][
 	return list, entries
 }
 
-// idIn returns an id whose lane has that name.
+// idIn returns an id of the given lane.
 func idIn(lane string) handoff.ID { return handoff.ID("ho_01m7y9empg6cpcmb990axq95" + lane) }
 
-// Entries are read ahead before the lanes are listed. A lane that is gone by then, one that moved and one
-// whose inbox refs moved are passed over, and the others are shown with their own entries.
+// Entries are read ahead before the lanes are listed. A lane that is gone, that has moved, or whose inbox refs
+// have moved since is judged anew or skipped. The other lanes are shown with their own entries.
 func TestReadAhead(t *testing.T) {
 	s := newFixture(t)
 	lanes, entries := s.lanes(t, "00", "01", "02", "03", "04")

@@ -18,7 +18,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// program is the program by which the tests judge.
+// program is the name of the program in these tests.
 const program = "githandoff v1"
 
 // fixture is a home with one lane, and an engine that trusts nobody.
@@ -39,7 +39,7 @@ func newFixture(t *testing.T) *fixture {
 	return s
 }
 
-// learn writes down that the lane is sound.
+// learn records that the lane is sound.
 func (s *fixture) learn(t *testing.T) *Memory {
 	t.Helper()
 	m := s.open(t, program)
@@ -59,7 +59,7 @@ func (s *fixture) open(t *testing.T, program string) *Memory {
 	return m
 }
 
-// usable returns the memory of a lane that is enough for a visitor.
+// usable returns what is remembered of a lane, if that is enough for the visitor.
 func usable(t *testing.T, m *Memory, lane refs.Ref, v Visitor) *known {
 	t.Helper()
 	m.reading = m.read(t.Context())
@@ -79,7 +79,7 @@ func TestMemory(t *testing.T) {
 	assert.Nil(t, m.signed("refs/handoffs/log/01"))
 }
 
-// The memory of a lane is for one tip, and for the inbox refs that were there.
+// The memory of a lane counts for one tip of the lane and one state of its inbox refs.
 func TestMemoryIsOfOneLane(t *testing.T) {
 	s := newFixture(t)
 	s.learn(t)
@@ -102,7 +102,8 @@ func TestMemoryIsOfOneLane(t *testing.T) {
 	assert.False(t, m.Sound(s.lane, "v"), "the home has another name")
 }
 
-// All refs are in order if they are those with which nothing was wrong, and the lanes are still sound.
+// All refs are in order if they are the same as those of an audit without findings, and the lanes are still
+// sound.
 func TestUnchanged(t *testing.T) {
 	s := newFixture(t)
 	m := s.learn(t)
@@ -142,7 +143,7 @@ func TestMemoryOfTheLogAlone(t *testing.T) {
 	assert.False(t, m.Sound(s.lane, unseen))
 }
 
-// Where anything else differs nothing of the file counts, the signatures neither.
+// If anything else differs, nothing in the file counts, not even the signatures.
 func TestMemoryIsVoid(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, s *fixture, path string) string{
 		"another program":    func(*testing.T, *fixture, string) string { return "githandoff v2" },
@@ -202,7 +203,7 @@ func edit(t *testing.T, path string, change func(string) string) {
 	require.NoError(t, os.WriteFile(path, []byte(after), 0o600))
 }
 
-// Of a lane that is not sound only signatures are remembered.
+// Only the signatures of a lane that is not sound are remembered.
 func TestMemoryOfAMixedLane(t *testing.T) {
 	s := newFixture(t)
 	m := s.open(t, program)
@@ -214,7 +215,7 @@ func TestMemoryOfAMixedLane(t *testing.T) {
 	assert.False(t, m.signed(s.lane.Name)(strings.Repeat("b", gittest.Objects().Digits())))
 }
 
-// A file of any content is no lane, or the lanes that it says.
+// A file of any content is rejected, or has the lanes that it lists.
 func FuzzMemory(f *testing.F) {
 	const home = "local:000102030405060708090a0b0c0d0e0f"
 	f.Add("lane " + strings.Repeat("a", gittest.Objects().Digits()) + " sound 2026-11-20T22:00:00Z refs: 1 " + home + "\n+" + strings.Repeat("a", gittest.Objects().Digits()) + "\n")

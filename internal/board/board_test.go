@@ -25,12 +25,12 @@ var update = flag.Bool("update", false, "rewrite the recorded frames")
 
 func now() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
 
-// backend remembers what was run.
+// backend records the commands that were run.
 type backend struct {
 	rows []board.Row
 	ran  []string
 	err  error
-	long string // command that has much to say
+	long string // a command with long output
 }
 
 func (d *backend) Rows(context.Context) ([]board.Row, error) { return slices.Clone(d.rows), nil }
@@ -62,7 +62,7 @@ func team() *backend {
 	return &backend{rows: rows}
 }
 
-// send gives the model a message, and then the messages that follow from it, except ticks.
+// send gives the board a message and all messages that follow from it, except ticks.
 func send(t *testing.T, b *board.Board, msg tea.Msg) {
 	t.Helper()
 	_, cmd := b.Update(msg)
@@ -101,12 +101,12 @@ func open(t *testing.T, d *backend, width, height int) *board.Board {
 	t.Helper()
 	b := board.New(t.Context(), d, now, "alice@example.com")
 	send(t, b, tea.WindowSizeMsg{Width: width, Height: height})
-	press(t, b, "s") // which reads the copies as well
+	press(t, b, "s") // s also reads the copies
 	d.ran = nil
 	return b
 }
 
-// frame is the screen without colours, as it was recorded.
+// frame compares the screen without colours with the recorded one.
 func frame(t *testing.T, b *board.Board, name string, width, height int) {
 	t.Helper()
 	screen := b.Screen()
@@ -127,7 +127,7 @@ func frame(t *testing.T, b *board.Board, name string, width, height int) {
 	assert.Equal(t, string(want), plain)
 }
 
-// Frames of the two usual sizes.
+// The recorded frames have the two usual sizes.
 //
 //	go test ./internal/board -update
 func TestFrames(t *testing.T) {
@@ -156,7 +156,7 @@ func TestKeysRunCommands(t *testing.T) {
 	assert.Equal(t, []string{"show " + child, "revoke " + first}, d.ran[3:])
 }
 
-// On a narrow terminal the line of keys has those that fit, and how to leave.
+// On a narrow terminal the line of keys has as many keys as fit, and always the one that leaves the board.
 func TestNarrowKeys(t *testing.T) {
 	b := open(t, team(), 60, 24)
 	foot := func() string {
@@ -175,7 +175,7 @@ func TestNarrowKeys(t *testing.T) {
 	assert.Equal(t, "filter: x  q quit  ? keys", foot())
 }
 
-// An answer that is typed names no file.
+// A typed answer is never read as the name of a file.
 func TestAnswerIsNoFile(t *testing.T) {
 	d := team()
 	b := open(t, d, 120, 30)
@@ -183,7 +183,7 @@ func TestAnswerIsNoFile(t *testing.T) {
 	assert.Equal(t, []string{"route " + d.rows[4].ID + " --answer=@@x"}, d.ran)
 }
 
-// A key that takes a handoff away from an agent asks; any answer but y is no.
+// A key that takes a handoff away from an agent asks first. Any answer but y means no.
 func TestKeysThatTakeAHandoffAwayAsk(t *testing.T) {
 	d := team()
 	b := open(t, d, 120, 30)
@@ -209,13 +209,13 @@ func TestFilter(t *testing.T) {
 	assert.Contains(t, b.Screen(), "…00000001")
 	_, cmd := b.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
 	assert.Nil(t, cmd, "nothing is left to clear, and the board stays")
-	// The cursor stays on its handoff when others come and go.
+	// The cursor stays on its handoff when others are added or removed.
 	d.rows = append([]board.Row{{ID: "ho_new", Short: "…new", State: "offered", At: now()}}, d.rows...)
 	press(t, b, "s", "o")
 	assert.Equal(t, "route "+d.rows[2].ID, d.ran[len(d.ran)-1])
 }
 
-// Whoever may push to one hub cannot hide a handoff of another hub by using its id.
+// A handoff of one hub cannot hide a handoff of another hub that has the same id.
 func TestTwoHubsWithOneID(t *testing.T) {
 	d := team()
 	twin := d.rows[0]
@@ -245,7 +245,7 @@ func TestLongTextCanBeReadToItsEnd(t *testing.T) {
 	assert.Contains(t, b.Screen(), "HANDOFF")
 }
 
-// Output of several lines is shown as a text.
+// Output of several lines is shown as a text to read.
 func TestWaysToDecide(t *testing.T) {
 	d := team()
 	d.long = "route"
@@ -256,7 +256,7 @@ func TestWaysToDecide(t *testing.T) {
 	assert.Contains(t, b.Screen(), "done: revoke")
 }
 
-// A message that is wider than the terminal can be read as well.
+// A message that is wider than the terminal can be read to its end.
 func TestLongRefusal(t *testing.T) {
 	d := team()
 	b := open(t, d, 80, 24)
@@ -280,11 +280,11 @@ func TestRefusals(t *testing.T) {
 	assert.Len(t, strings.Split(empty.Screen(), "\n"), 24)
 }
 
-// reread has the board read the copies, as it does every two seconds.
+// reread makes the board read the copies, as it does every two seconds.
 func reread(b *board.Board) { b.Update(b.Init()().(tea.BatchMsg)[0]()) }
 
-// A typed text belongs to the handoff for which it was begun. If that handoff is gone or has
-// changed, nothing is sent to it or to any other, and the text stays in the prompt.
+// A typed answer belongs to the handoff for which it was begun. If that handoff is gone or has changed, nothing
+// is sent, and the text stays in the prompt.
 func TestAnswerStaysWithItsHandoff(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(d *backend)
@@ -316,7 +316,7 @@ func TestAnswerStaysWithItsHandoff(t *testing.T) {
 	}
 }
 
-// A confirmed step is not taken if another handoff is in the place by then.
+// A confirmed step is not taken if another handoff is in the same row by then.
 func TestConfirmationStaysWithItsHandoff(t *testing.T) {
 	for _, key := range []string{"r", "v"} {
 		d := team()
@@ -335,8 +335,8 @@ func TestConfirmationStaysWithItsHandoff(t *testing.T) {
 	}
 }
 
-// If the handoff under the cursor goes away, the next one takes its place. A key that was meant for
-// the first handoff does nothing to the second.
+// If the handoff under the cursor is removed, the next one takes its row. A key that was pressed for the first
+// handoff does nothing to the second.
 func TestKeyIsForTheRowThatWasDrawn(t *testing.T) {
 	for _, key := range []string{"o", "a", "r", "v"} {
 		d := team()
@@ -362,7 +362,7 @@ func TestKeyIsForTheRowThatWasDrawn(t *testing.T) {
 	reread(b)
 	press(t, b, "k", "o")
 	assert.Equal(t, []string{"route " + d.rows[0].ID}, d.ran, "whoever moves the cursor has seen where it is")
-	// The list becomes empty, and then the handoff is back.
+	// The list becomes empty, and then the handoff returns.
 	d.ran = nil
 	all := d.rows
 	d.rows = nil

@@ -12,13 +12,13 @@ import (
 	"githandoff/internal/board"
 )
 
-// lines are those of the screen, without colours.
+// lines returns the lines of the screen without colours.
 func lines(b *board.Board) []string {
 	return strings.Split(regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(b.Screen(), ""), "\n")
 }
 
-// A terminal may have any size, whatever is on the board. A message once ended the board in a
-// terminal of two lines.
+// A terminal may have any size, whatever the board shows. A message once crashed the board in a terminal of two
+// lines.
 func TestAnySize(t *testing.T) {
 	for name, keys := range map[string][]string{
 		"list": {"down"}, "message": {"v", "n"}, "question": {"r"}, "answer": {"a", "x"}, "filter": {"/", "o"}, "text": {"enter"},
@@ -48,7 +48,7 @@ func TestNarrowList(t *testing.T) {
 	assert.Equal(t, "HANDOFF     STATE      HOLDER     LEFT      TASK", strings.TrimRight(lines(b)[1], " "))
 }
 
-// A person sees the end of what they type, and the whole question.
+// A person sees the end of the text that they type, and the whole question.
 func TestNarrowPrompts(t *testing.T) {
 	b := open(t, team(), 40, 24)
 	press(t, b, "a")
@@ -63,7 +63,7 @@ func TestNarrowPrompts(t *testing.T) {
 	assert.Contains(t, strings.Join(strings.Fields(strings.Join(lines(b), " ")), " "), "y runs it, any other key does not")
 }
 
-// Pasted text goes into an open prompt, as one line. If no prompt is open, it presses no keys.
+// Pasted text goes into an open prompt as one line. If no prompt is open, it is not read as keys.
 func TestPaste(t *testing.T) {
 	d := team()
 	b := open(t, d, 120, 30)
@@ -82,7 +82,7 @@ func TestPaste(t *testing.T) {
 	assert.Equal(t, []string{"route " + d.rows[1].ID + " --answer=two lines  [31mред!"}, d.ran)
 }
 
-// A text that comes while a person types waits: the next key is for what they type.
+// A text that arrives while a person types is shown later: the next key belongs to the prompt.
 func TestTextWaitsForThePrompt(t *testing.T) {
 	d := team()
 	b := open(t, d, 120, 30)

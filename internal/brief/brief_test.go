@@ -9,7 +9,7 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// The short form says what the reader needs first, each thing once.
+// The short form begins with what the reader needs first, and says each thing once.
 func TestText(t *testing.T) {
 	env := &handoff.Envelope{
 		Task: "LIN-423", Status: handoff.StatusBlocked, Goal: "fix the nil session", Summary: "it is nil",
@@ -35,13 +35,13 @@ Not shown: data long (201 bytes)
 `, Text(env))
 }
 
-// A task that is no key is said inside the fence.
+// A task that is not a key is shown inside the fence.
 func TestText_task(t *testing.T) {
 	assert.NotContains(t, Text(&handoff.Envelope{Task: "LIN-423", Status: handoff.StatusComplete}), "Task:")
 	assert.Contains(t, Text(&handoff.Envelope{Task: "do as I say", Status: handoff.StatusComplete}), "Task: do as I say\n")
 }
 
-// The text outside the fence repeats no word of the sender.
+// The text outside the fence contains no word of the sender.
 func TestOutlineRepeatsNoWordOfTheSender(t *testing.T) {
 	const sender = "IGNORE"
 	env := &handoff.Envelope{
@@ -62,7 +62,8 @@ func TestOmitted_nothing(t *testing.T) {
 	assert.Empty(t, Omitted(&handoff.Envelope{Goal: "all is said"}))
 }
 
-// What another system says is shown under its own name, however that is spelled; an empty value of data is one too.
+// Text from another system is shown under its own name, however the name is written, also a name with an empty
+// value.
 func TestText_namesOfOthers(t *testing.T) {
 	env := &handoff.Envelope{
 		Status: handoff.StatusComplete, Goal: "go on",

@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// One handoff that says a bit of everything.
+// everything returns a handoff that uses most members.
 func everything() *handoff.Envelope {
 	return &handoff.Envelope{
 		Schema: handoff.Schema, ID: "ho_01kdn2xr0g8m4v6t9w1c3e5y7z", CreatedAt: "2026-11-20T22:00:00Z",
@@ -76,7 +76,7 @@ func TestExport(t *testing.T) {
 	assert.Empty(t, warnings)
 }
 
-// A goal serves where a dialect has a summary alone, and the other way round.
+// A dialect that has only a summary gets the goal if there is no summary, and the other way round.
 func TestExportGoalOrSummary(t *testing.T) {
 	for _, e := range []*handoff.Envelope{{Goal: "do it"}, {Summary: "do it"}} {
 		e.Task, e.Source.Agent, e.Target.Agent = "t", "a", new("b")

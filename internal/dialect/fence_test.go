@@ -48,8 +48,7 @@ func TestMetadataFences(t *testing.T) {
 
 var longFence = regexp.MustCompile("`{4,}|~+")
 
-// A block at the end of any Markdown is found, unless it stands inside a fence
-// that is still open.
+// A block at the end of any Markdown text is found, unless it is inside a fence that is still open.
 func FuzzMetadataFence(f *testing.F) {
 	f.Add("# T\n```json\n{}\n```\n")
 	f.Add("````markdown\n```json\n{}\n```\n")

@@ -13,9 +13,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// FuzzImport: no input breaks the importers, refusals are refusals, and an imported document
-// comes back, as the same value and with the same meaning, also by way of the stored form of an
-// envelope.
+// FuzzImport checks that no input makes an importer panic, that each failure is a refusal, and that an imported
+// document can be exported with the same value and meaning, also after it was stored as an envelope.
 func FuzzImport(f *testing.F) {
 	files, err := filepath.Glob("testdata/examples/*/*")
 	require.NoError(f, err)

@@ -10,13 +10,12 @@ import (
 	"githandoff/internal/dialect"
 )
 
-// token returns the text of something in the form of a token of ours.
+// token returns a text in the form of a githandoff token.
 func token() string {
 	return dialect.EncodeToken([]byte(`{"jti":"obo_0","typ":"githandoff-obo/1"}`), []byte("signature"))
 }
 
-// override returns base with the given members ("name":value, …) set, or with
-// one deleted (-name).
+// override returns base with the given members ("name":value, …) set, or with one member deleted (-name).
 func override(t *testing.T, base, members string) string {
 	t.Helper()
 	var o, set map[string]json.RawMessage

@@ -48,7 +48,7 @@ func TestImportVox(t *testing.T) {
 	assert.Empty(t, d.Warnings)
 }
 
-// A target that is not an agent never becomes one by accident.
+// A target that is not an agent must not become one by accident.
 func TestImportVoxTarget(t *testing.T) {
 	const base = `{"version":"1.0","session_id":"s","source_agent":"a","goal":"g","completed_steps":[],"pending_blockers":[],"target_agent":`
 	tests := []struct {
@@ -147,7 +147,7 @@ func TestImportMetadataTolerates(t *testing.T) {
 	assert.Contains(t, d.Warnings, `blocked_reason: "bad_moon" is not one of the known reasons`)
 }
 
-// A word for nobody is no agent in whose inbox the work would lie for ever.
+// A word for nobody is not read as an agent: the handoff would wait in that agent's inbox for ever.
 func TestImportNobody(t *testing.T) {
 	for _, nobody := range []string{"none", "NONE", "null", " None "} {
 		doc := `{"agent":"a","status":"complete","skills_invoked":[],"handoff":{"next_agent":"` + nobody + `","context":"c"}}`
@@ -222,7 +222,7 @@ func TestImportDraft(t *testing.T) {
 	}, d.Envelope)
 }
 
-// Each refusal names the member; schema_test.go has the long table of them.
+// Each refusal names the member. schema_test.go has the long table of refusals.
 func TestImportRefuses(t *testing.T) {
 	long := strings.Repeat("x", 70000)
 	tests := []struct {
@@ -294,7 +294,7 @@ func TestDetect(t *testing.T) {
 		{"{\"log\":\"json\"}\n---KELOS_HANDOFF_START---\n{}\n---KELOS_HANDOFF_END---\n", "kelos"},
 		{"about ---KELOS_HANDOFF_START--- markers\n\n```json\n{\"handoff\":null}\n```\n", "metadata"},
 		{"I print\n---KELOS_HANDOFF_START---\nin the end\n\n```json\n{\"status\":\"complete\",\"attempted\":[]}\n```\n", "metadata"},
-		// A member that only another format has is an extra member.
+		// A member that belongs only to another format is an extra member.
 		{`{"version":1,"summary":"s","status":"done","session_id":"x","handoff_id":"h"}`, "kelos"},
 		{`{"version":1,"summary":"s","source":{"tool":"t"}}`, "kelos"},
 		{`{"agent":"a","status":"complete","session_id":"x","handoff_id":"h","version":1,"summary":"s"}`, "kelos"},
@@ -302,7 +302,7 @@ func TestDetect(t *testing.T) {
 		{`{"status":"complete","handoff":{},"source":{}}`, "metadata"},
 		{`{"version":"1.0","session_id":"s","source_agent":"a","target_agent":"b","goal":"g","status":"x","summary":"s","handoff_id":"h"}`, "vox"},
 		{`{"handoff_id":"x","source":{},"target":{},"status":"complete","version":"1.0","session_id":"s"}`, "ho"},
-		// One without what it must have is told that it misses it.
+		// A document without a required member is refused with the name of that member.
 		{`{"version":1,"detail":"d"}`, "kelos"},
 		{`{"data":{"k":"v"}}`, "kelos"},
 		{`{"version":"1.0","summary":"s"}`, "kelos"},
@@ -312,13 +312,13 @@ func TestDetect(t *testing.T) {
 		{`{"handoff_id":"x"}`, "ho"},
 		{`{"library_skills_read":[]}`, "metadata"},
 		{`{"blocked_reason":"x","attempted":[]}`, "metadata"},
-		// The block that ends a Markdown file may be of any format.
+		// The block that ends a Markdown file may have any format.
 		{`{"summary":"s","detail":"d","data":{"k":"v"}}`, "kelos"},
 		{`{"agent":"a","status":"complete"}`, "metadata"},
 		{`{"status":"complete","feature_directory":"d","verdict":"NEEDS_CHANGES"}`, "metadata"},
 		{"# A\n```json\n{\"status\":\"complete\"}\n```\n```json\n{\"version\":1,\"summary\":\"s\"}\n```\n", "kelos"},
 		{"```json\n{\"version\":\"1.0\",\"session_id\":\"s\"}\n```\n", "vox"},
-		// Words that everybody uses tell no format.
+		// Members that many formats use do not identify a format.
 		{`{"version":"1.0","status":"complete","decisions":[{"decision":"d"}],"remaining_work":["w"],"next_action":"do X"}`, ""},
 		{`{"status":"complete"}`, ""},
 		{`{"status":"complete","summary":"s"}`, ""},
@@ -354,7 +354,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// A refusal says what a document was taken for, and why, unless that is beyond doubt.
+// A refusal names the guessed format and the reason of the guess, unless the format is certain.
 func TestRefusalNamesTheGuessedFormat(t *testing.T) {
 	for doc, message := range map[string]string{
 		`{"status":{"state":"x"},"attempted":[]}`: "metadata: status: want a string, not an object (taken for metadata because of its status and attempted; --format names another)",
@@ -376,7 +376,7 @@ func TestRefusalNamesTheGuessedFormat(t *testing.T) {
 	assert.EqualError(t, err, "format metadata: status: want a string, not a number", "nobody guessed")
 }
 
-// An error in a block counts the lines of its file.
+// The position of an error in a block is counted in the lines of the whole file.
 func TestLinesOfTheFile(t *testing.T) {
 	for doc, message := range map[string]string{
 		"# T\n\ntext\n\n```json\n{\"status\": \"complete\",\n \"attempted\": [],\n}\n```\n":                  "line 8, column 1",
@@ -390,7 +390,7 @@ func TestLinesOfTheFile(t *testing.T) {
 	}
 }
 
-// The text of a Markdown file is more than its block.
+// The text of a Markdown file around its block is imported as well.
 func TestTextAroundTheBlock(t *testing.T) {
 	const block = "```json\n{\"status\":\"complete\",\"attempted\":[]}\n```\n"
 	for doc, want := range map[string]string{
@@ -427,7 +427,7 @@ func TestTextAroundTheBlock(t *testing.T) {
 	}
 }
 
-// A draft may leave to flags what its status asks for.
+// A draft may lack members that its status requires, since flags can add them.
 func TestImportDraftOfEveryStatus(t *testing.T) {
 	for _, status := range []string{"complete", "blocked", "needs_review", "needs_clarification"} {
 		d, err := dialect.Import("", []byte(`{"schema":"githandoff/1","status":"`+status+`"}`))

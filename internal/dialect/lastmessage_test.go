@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/fault"
 )
 
-// The shapes are those that the clients printed; the texts are ours.
+// The shapes are those that the clients printed, with other texts.
 func TestLastMessage(t *testing.T) {
 	const want = "The session is nil.\n\nSee \"auth.go\":142."
 	const said = `"The session is nil.\n\nSee \"auth.go\":142."`
@@ -94,7 +94,7 @@ func TestLastMessageRefused(t *testing.T) {
 	}
 }
 
-// Whatever a client prints, it is read or refused.
+// The output of a client is either read or refused, whatever it is.
 func FuzzLastMessage(f *testing.F) {
 	f.Add(`{"type":"result","subtype":"success","result":"x"}`)
 	f.Add(`[{"type":"text","part":{"messageID":"m","text":"x"}}]`)

@@ -100,7 +100,7 @@ func TestLastKelosBlockLimit(t *testing.T) {
 		assert.Equal(t, `"x"`, string(got.Text))
 	}
 
-	// The limit also holds for many short lines, and a long line still has ends.
+	// The limit also holds for many short lines, and the end of a long line is still found.
 	_, err = dialect.LastKelosBlock(strings.NewReader(start + "\n" + strings.Repeat("x\n", handoff.MaxEnvelope) + end))
 	assert.True(t, fault.Is(err, "too_large"), "%v", err)
 	long := strings.Repeat("x", 10*handoff.MaxEnvelope)
@@ -186,7 +186,7 @@ func TestKelosOutputs(t *testing.T) {
 	}
 }
 
-// A pair of markers at the end of a log is found, whatever the log is.
+// A pair of markers at the end of a log is found, whatever precedes it.
 func FuzzLastKelosBlock(f *testing.F) {
 	f.Add("text\n" + start + "\n{}\n" + end + "\n")
 	f.Add(start + end + start)
@@ -214,7 +214,7 @@ func TestKelosBlock(t *testing.T) {
 		require.NoError(t, err)
 		assert.True(t, got.Found)
 		assert.JSONEq(t, doc, string(got.Text))
-		// A reader that looks for the last markers wherever they stand.
+		// This reader finds the last markers anywhere in the text.
 		last := printed[:strings.LastIndex(printed, end)]
 		last = last[strings.LastIndex(last, start)+len(start):]
 		assert.JSONEq(t, doc, last)
@@ -222,13 +222,13 @@ func TestKelosBlock(t *testing.T) {
 	}
 }
 
-// A log with markers is not said to have none.
+// The error about a log with markers does not claim that it has none.
 func TestHandoffTextIsNoDocument(t *testing.T) {
 	for text, want := range map[string]string{
 		"done":                   "format kelos: line 3 of the log: the text between the markers is not JSON",
 		"01E {}":                 "format kelos: line 3 of the log: the text between the markers is not JSON",
 		"":                       "",
-		"{":                      "", // whoever reads it says what is wrong
+		"{":                      "", // the reader of the document reports the error
 		"7":                      "",
 		"```json\n{}\n```":       "",
 		"{\"summary\":\"done\"}": "",
@@ -245,7 +245,7 @@ func TestHandoffTextIsNoDocument(t *testing.T) {
 	}
 }
 
-// Collectors of logs put times, names and colours around lines.
+// Log collectors put times, names and colours around lines.
 func TestLogPrefixes(t *testing.T) {
 	const doc = "{\n  \"summary\": \"[1] 2026-01-01T00:00:00Z | x\",\n  \"list\": [\n    [1, 2],\n    [3]\n  ]\n}"
 	for name, prefix := range map[string]func(i int) string{
@@ -301,7 +301,7 @@ func TestLogPrefixKeepsToItself(t *testing.T) {
 	}
 }
 
-// The last message of an agent that left no handoff.
+// An agent left no handoff, so its last message is used.
 func TestResponse(t *testing.T) {
 	log := func(outputs ...string) dialect.Log {
 		l, err := dialect.ReadLog(strings.NewReader("---KELOS_OUTPUTS_START---\n" + strings.Join(outputs, "\n") + "\n---KELOS_OUTPUTS_END---\n"))

@@ -59,7 +59,7 @@ func TestDraftsComeBack(t *testing.T) {
 		inner := map[string][]string{
 			"source": {"agent", "branch", "phase"}, "target": {"agent", "reason", "request"}, "rollback": {"on_failure"},
 		}
-		for _, name := range []string{"source", "target", "rollback"} { // in one order: rapid repeats what it drew
+		for _, name := range []string{"source", "target", "rollback"} { // in a fixed order, because rapid repeats its draws
 			if !rapid.Bool().Draw(t, name) {
 				continue
 			}

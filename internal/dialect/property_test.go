@@ -13,7 +13,7 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// member sets one to one of the values, or leaves it out.
+// member sets a member to one of the values, or leaves it out.
 func member(o map[string]any, t *rapid.T, name string, values ...any) {
 	if i := rapid.IntRange(-1, len(values)-1).Draw(t, name); i >= 0 {
 		o[name] = values[i]
@@ -34,7 +34,7 @@ func object(t *rapid.T, name string, fill func(o map[string]any)) any {
 	return o
 }
 
-// document draws one that is mostly right, with every way to leave a member out.
+// document draws a document that is mostly valid, and in which any member may be missing.
 func document(t *rapid.T, format string) map[string]any {
 	agents := []any{"fixer", "QA Guy", "client_repo", "None"}
 	lists := []any{nil, []any{}, []any{"one"}, []any{"one", ""}}
@@ -111,8 +111,8 @@ func document(t *rapid.T, format string) map[string]any {
 	return o
 }
 
-// Every document that is imported comes back, from the draft and after a sender
-// has filled it in; and the envelope says the same after another round.
+// Every imported document can be exported again, from the draft and after its sender has completed it. The
+// envelope is the same after another import.
 func TestDocumentsComeBack(t *testing.T) {
 	for _, format := range []string{dialect.Kelos, dialect.Vox, dialect.Metadata, dialect.HO, dialect.GSD} {
 		t.Run(format, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestDocumentsComeBack(t *testing.T) {
 	}
 }
 
-// Whatever a sender changes, the export of it says what the envelope says.
+// Whatever a sender changes in an envelope, the export contains the change.
 func TestExportShowsChanges(t *testing.T) {
 	for _, format := range []string{dialect.Vox, dialect.Metadata, dialect.HO} {
 		t.Run(format, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// through brings an envelope to bytes and back, as a handoff does.
+// through encodes and decodes an envelope, as a handoff does.
 func through(t *testing.T, e handoff.Envelope) *handoff.Envelope {
 	t.Helper()
 	b, err := handoff.Canonical(e)
@@ -24,7 +24,7 @@ func through(t *testing.T, e handoff.Envelope) *handoff.Envelope {
 	return &out
 }
 
-// sent returns the draft after its sender has filled it in.
+// sent returns the draft as its sender completes it.
 func sent(t *testing.T, d *dialect.Draft) *handoff.Envelope {
 	t.Helper()
 	e := d.Envelope
@@ -79,7 +79,7 @@ func TestExamplesComeBack(t *testing.T) {
 	}
 }
 
-// embedded finds the JSON of an example without the help of the package.
+// embedded finds the JSON of an example without the package under test.
 func embedded(t *testing.T, file string, b []byte) []byte {
 	t.Helper()
 	if filepath.Ext(file) == ".json" {
@@ -99,8 +99,7 @@ func embedded(t *testing.T, file string, b []byte) []byte {
 	return nil
 }
 
-// Members that no dialect knows, values of every kind, and every way to leave a
-// known member empty.
+// These documents have unknown members, values of every kind, and every form of an empty known member.
 func TestOddDocumentsComeBack(t *testing.T) {
 	tests := map[string][]string{
 		dialect.Kelos: {
@@ -175,7 +174,7 @@ func TestStaleMembersStayOut(t *testing.T) {
 	assert.Equal(t, []string{"ignored origin.extra: /target_agent contradicts the handoff"}, warnings)
 }
 
-// Who sends a document need not be who wrote it.
+// The sender of a document need not be its author.
 func TestAuthorIsNotTheSender(t *testing.T) {
 	for _, file := range []string{"vox/full.json", "metadata/full.json", "ho/auth-module.json", "kelos/investigate.json"} {
 		b, err := os.ReadFile("testdata/examples/" + file)
@@ -189,7 +188,7 @@ func TestAuthorIsNotTheSender(t *testing.T) {
 		assert.JSONEq(t, string(b), string(got), file)
 	}
 
-	// A document that names nobody, or the sender, needs no note.
+	// A document that names nobody, or the sender, needs no note about its author.
 	d, err := dialect.Import("", []byte(`{"status":"complete","agent":"courier"}`))
 	require.NoError(t, err)
 	extra := d.Envelope.Origin.Extra
@@ -200,7 +199,7 @@ func TestAuthorIsNotTheSender(t *testing.T) {
 	assert.Equal(t, handoff.Envelope{Source: handoff.Source{Agent: "b"}}, native)
 }
 
-// Extras that no import made: nothing breaks, and the envelope is not changed.
+// Extras that no import made are kept: nothing fails, and the envelope is not changed.
 func TestExtrasOfNoImportAreKept(t *testing.T) {
 	e := handoff.Envelope{Summary: "s", Origin: &handoff.Origin{Format: dialect.Kelos, Extra: map[string]any{
 		"": 1.0, "x": 2.0, "/": "root", "/a": map[string]any{}, "/a/b": 1.0, "/summary/x": 1.0, "/new/x": true,

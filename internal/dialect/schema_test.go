@@ -48,7 +48,7 @@ func TestExamplesConform(t *testing.T) {
 			require.NoError(t, err)
 			doc := string(embedded(t, file, b))
 			if format == dialect.Githandoff {
-				// The schema describes what is sent, not a draft of it.
+				// The schema describes a complete envelope, and not a draft.
 				d, err := dialect.Import(format, []byte(doc))
 				require.NoError(t, err)
 				whole, _, err := dialect.Export(format, sent(t, d))
@@ -60,8 +60,7 @@ func TestExamplesConform(t *testing.T) {
 	}
 }
 
-// An imported document of any format becomes an envelope that conforms to the
-// schema of envelopes.
+// An imported document of any format becomes an envelope that conforms to the schema of envelopes.
 func TestImportsConform(t *testing.T) {
 	schema := compileSchema(t, dialect.Githandoff)
 	files, err := filepath.Glob("testdata/examples/*/*")
@@ -77,7 +76,7 @@ func TestImportsConform(t *testing.T) {
 	}
 }
 
-// The importer and the schema take the same documents.
+// The importer and the schema accept the same documents.
 func TestSchemaAgreesWithImport(t *testing.T) {
 	const (
 		vox = `{"version":"1.0","session_id":"s","source_agent":"a","target_agent":"b","goal":"g","completed_steps":[],"pending_blockers":[]}`
@@ -167,7 +166,7 @@ func TestSchemaAgreesWithImport(t *testing.T) {
 	}
 }
 
-// The schema of envelopes takes what Decode takes, as far as members go.
+// The schema of envelopes accepts the same members as Decode.
 func TestSchemaAgreesWithDecode(t *testing.T) {
 	schema := compileSchema(t, dialect.Githandoff)
 	const base = `{"created_at":"2026-11-20T22:00:00Z","id":"ho_01kdn2xr0g8m4v6t9w1c3e5y7z",` +

@@ -29,7 +29,7 @@ func TestWriteFile(t *testing.T) {
 	assert.Len(t, left, 1)
 }
 
-// A reader of the old file goes on reading it: the name moves, the content does not.
+// A process that has the old file open still reads the old content, since the name is moved to a new file.
 func TestWriteFileReplaces(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	require.NoError(t, durable.WriteFile(path, []byte("old"), 0o600))
@@ -67,11 +67,11 @@ func TestWriteOutputFollowsALink(t *testing.T) {
 	assert.Equal(t, "target", to)
 }
 
-// A pipe is written to, as "> pipe" in a shell does, and stays a pipe.
+// Output to a pipe is written into the pipe, as "> pipe" in a shell does, and the pipe stays.
 func TestWriteOutputToAPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(path, 0o600))
-	f, err := os.OpenFile(path, os.O_RDWR, 0) // neither end waits for the other
+	f, err := os.OpenFile(path, os.O_RDWR, 0) // open without waiting for the other end
 	require.NoError(t, err)
 	defer f.Close()
 	require.NoError(t, durable.WriteOutput(path, []byte("new"), 0o600))

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A new file is made on file systems with and without hard links, and nothing is replaced.
+// A new file is made on file systems with and without hard links, and no file is replaced.
 func TestCreateFile(t *testing.T) {
 	for name, err := range map[string]error{"links": nil, "exFAT": syscall.EPERM, "FUSE": syscall.ENOSYS, "SMB": syscall.ENOTSUP} {
 		t.Run(name, func(t *testing.T) {

@@ -29,7 +29,7 @@ func TestOwned(t *testing.T) {
 	assert.False(t, durable.Owned(path))
 }
 
-// Another process owns a file as long as it runs, whatever its id means here.
+// Another process owns a file as long as it runs, whatever its process id is.
 func TestOwnedByAnother(t *testing.T) {
 	if path := os.Getenv("OWN_FILE"); path != "" {
 		_, err := durable.Own(path, nil)
@@ -47,7 +47,7 @@ func TestOwnedByAnother(t *testing.T) {
 	assert.False(t, durable.Owned(path))
 }
 
-// Whoever asks is no owner to others who ask.
+// A process that only asks for the owner is not reported as the owner to others that ask.
 func TestOwnedAskedAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	f, err := durable.Own(path, nil)
@@ -66,7 +66,7 @@ func TestOwnedAskedAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// A process that has too many files open cannot ask, and takes nothing away.
+// A process with too many open files cannot check for an owner, and then removes nothing.
 func TestOwnedWithoutAFile(t *testing.T) {
 	if path := os.Getenv("OWNED_FILE"); path != "" {
 		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 32, Max: 32}))
@@ -86,7 +86,7 @@ func TestOwnedWithoutAFile(t *testing.T) {
 	assert.NoError(t, err, string(out))
 }
 
-// The directory of a process that is gone goes, and no other one.
+// The directory of a process that has ended is removed, and no other one.
 func TestNewDir(t *testing.T) {
 	top := filepath.Join(t.TempDir(), "top")
 	first, err := durable.NewDir(top)
@@ -98,9 +98,9 @@ func TestNewDir(t *testing.T) {
 	dead := filepath.Join(top, "dead")
 	require.NoError(t, os.MkdirAll(filepath.Join(dead, "objects"), 0o700))
 	require.NoError(t, os.WriteFile(dead+".owner", nil, 0o600))
-	early := filepath.Join(top, "early.owner") // killed before it made the directory
+	early := filepath.Join(top, "early.owner") // left by a process that was killed before it made the directory
 	require.NoError(t, os.WriteFile(early, nil, 0o600))
-	older, newer := filepath.Join(top, "7-1"), filepath.Join(top, "7-2") // of earlier versions
+	older, newer := filepath.Join(top, "7-1"), filepath.Join(top, "7-2") // as earlier versions named them
 	require.NoError(t, os.Mkdir(older, 0o700))
 	require.NoError(t, os.Mkdir(newer, 0o700))
 	ago := time.Now().Add(-2 * time.Hour)

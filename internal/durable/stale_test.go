@@ -42,7 +42,7 @@ func TestStaleTempFiles(t *testing.T) {
 	assert.Error(t, RemoveAll([]string{filepath.Join(dir, "claims")}), "a directory with something in it")
 }
 
-// A writer that fails takes its file away; the file of a killed one is found.
+// A writer that fails removes its temporary file. The file of a killed writer is found.
 func TestTempFileOfAWriter(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(dir, "document.json")

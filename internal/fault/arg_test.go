@@ -32,7 +32,7 @@ func TestArg(t *testing.T) {
 	}
 }
 
-// A shell reads back what was meant, whatever it is.
+// A shell reads each quoted argument back unchanged.
 func TestArgInAShell(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		args := rapid.SliceOfN(rapid.StringMatching(`[^\x00]{0,12}`), 1, 40).Draw(t, "args")
@@ -42,7 +42,7 @@ func TestArgInAShell(t *testing.T) {
 	})
 }
 
-// A hint has no character that a printer would escape, and bash reads back what was meant.
+// A hint contains no character that the printer would escape, and bash reads its arguments back unchanged.
 func TestHintInAShell(t *testing.T) {
 	assert.Equal(t, `githandoff -C $'a\nb' status`, fault.Run("githandoff", "-C", "a\nb", "status").String())
 	rapid.Check(t, func(t *rapid.T) {

@@ -42,7 +42,7 @@ func TestCodeOf(t *testing.T) {
 	}
 }
 
-// The numbers are part of the contract with scripts.
+// Scripts rely on these numbers.
 func TestCodes(t *testing.T) {
 	assert.Equal(t, []fault.Code{1, 2, 3, 4, 5, 6, 7, 8, 70, 130}, []fault.Code{
 		fault.Other, fault.Usage, fault.NotFound, fault.Denied, fault.Conflict, fault.Invalid,

@@ -39,8 +39,8 @@ func TestOf(t *testing.T) {
 	changed("nothing again")
 }
 
-// A change may have the time of the one before it: a print tells only later that there
-// was none.
+// A change may have the same time as the one before it. A print can therefore rule out a change only some time
+// later.
 func TestPrintSettlesLater(t *testing.T) {
 	dir := t.TempDir()
 	p := footprint.Of(dir)

@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// git says itself which commands it runs for a hook.
+// The commands of a hook are those that git itself reports.
 func TestHookCommands(t *testing.T) {
 	git := gittest.NewRepo(t, gittest.Env(t))
 	for _, set := range [][]string{

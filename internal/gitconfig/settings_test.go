@@ -23,7 +23,7 @@ func open(t *testing.T, git *gittest.Repo) *refs.Repo {
 	return repo
 }
 
-// What was written is what git reads, and what the repository has read already.
+// A setting that was written is read by git, and is updated in the open repository.
 func TestSettings(t *testing.T) {
 	git := gittest.NewRepo(t, gittest.Env(t))
 	repo := open(t, git)
@@ -60,8 +60,8 @@ func TestSettings(t *testing.T) {
 	assert.Contains(t, repo.Config, "handoffrepo.Team.East.url")
 }
 
-// A lock is waited for. One that stays, and a directory that cannot be written to, are refused with
-// a hint that mends them.
+// A write waits for a lock. A lock that stays, or a directory that is not writable, is refused with a hint that
+// repairs it.
 func TestUnwritableSettings(t *testing.T) {
 	git := gittest.NewRepo(t, gittest.Env(t))
 	repo := open(t, git)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The output of a process with Bulk is whole, its end is seen, and it can be killed.
+// The output of a process with Bulk is complete, its end is noticed, and the process can be killed.
 func TestBulk(t *testing.T) {
 	r := &Runner{Dir: t.TempDir()}
 	p, err := r.Start(t.Context(), Cmd{Name: "sh", Args: []string{"-c", "cat; echo end"}, Bulk: true})

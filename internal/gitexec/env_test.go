@@ -37,7 +37,7 @@ func TestEnviron(t *testing.T) {
 	})
 }
 
-// A user may allow fewer transports than githandoff does, and never more.
+// A user can allow fewer transports than githandoff does, but not more.
 func TestEnvironNarrowsTransports(t *testing.T) {
 	for theirs, want := range map[string]string{
 		"https":                       "https",
@@ -54,7 +54,7 @@ func TestEnvironNarrowsTransports(t *testing.T) {
 	}
 }
 
-// A home that is no path would be joined to the directory that git runs in.
+// A HOME that is not an absolute path would be joined to git's directory, so it is left out.
 func TestEnvironWithoutAHome(t *testing.T) {
 	for _, home := range []string{"", ".", "home"} {
 		assert.NotContains(t, gitexec.Environ([]string{"HOME=" + home}), "HOME="+home)
@@ -67,8 +67,7 @@ func TestEnvironKeepsAnAskpass(t *testing.T) {
 	assert.NotContains(t, env, "GIT_ASKPASS=")
 }
 
-// Whatever a parent sets, no variable that changes what git does to a
-// repository goes through unless it is on the list.
+// No variable of the parent that changes what git does to a repository is passed on, unless it is on the list.
 func FuzzEnviron(f *testing.F) {
 	f.Add("GIT_INDEX_FILE", "x")
 	f.Add("GIT_", "")

@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/gitexec"
 )
 
-// A signal that is sent to this process alone is passed on; the program decides about it.
+// A signal that is sent only to this process is passed on, and the program decides what to do.
 func TestPipe_signal(t *testing.T) {
 	dir := t.TempDir()
 	ready := filepath.Join(dir, "ready")
@@ -34,7 +34,7 @@ func TestPipe_signal(t *testing.T) {
 	assert.Equal(t, 9, code)
 }
 
-// A program that is run for somebody does not get the private key.
+// A program that is run for a user does not get the private key.
 func TestPipe_key(t *testing.T) {
 	var out bytes.Buffer
 	env := []string{"PATH=" + os.Getenv("PATH"), gitexec.KeyVariable + "=secret", gitexec.KeyVariable + "S=shown"}

@@ -37,7 +37,7 @@ func TestRunGit(t *testing.T) {
 	assert.EqualValues(t, 1, r.Started())
 }
 
-// No hook runs, whatever the repository is set to.
+// No hook runs, whatever the repository's settings are.
 func TestRunGitWithoutHooks(t *testing.T) {
 	env := gittest.Env(t)
 	repo := gittest.NewRepo(t, env)
@@ -55,7 +55,7 @@ func TestRunGitWithoutHooks(t *testing.T) {
 	assert.NoFileExists(t, mark)
 }
 
-// A replace ref hides the real object from git, not from us.
+// A replace ref hides the real object from git, but not from githandoff.
 func TestRunGitWithoutReplaceObjects(t *testing.T) {
 	env := gittest.Env(t)
 	repo := gittest.NewRepo(t, env)
@@ -128,7 +128,7 @@ func TestRunEndsInTime(t *testing.T) {
 	assert.Less(t, time.Since(begin), 10*time.Second)
 }
 
-// An ssh can ignore what ends its git.
+// An ssh may ignore the signal that ends its git. It is ended nevertheless.
 func TestRunEndsStubbornChildren(t *testing.T) {
 	t.Parallel()
 	r := runner(t)
@@ -160,7 +160,7 @@ func TestRunCancelled(t *testing.T) {
 	}
 }
 
-// A program that may finish does not keep an interrupted command for as long as it likes.
+// A program that is allowed to finish is ended after a time limit if the command was interrupted.
 func TestFinishHasAnEnd(t *testing.T) {
 	t.Parallel()
 	r := runner(t)
@@ -174,7 +174,7 @@ func TestFinishHasAnEnd(t *testing.T) {
 	assert.Less(t, time.Since(start), 30*time.Second)
 }
 
-// A signal to our process group, as Ctrl-C sends it, does not reach a child.
+// A signal to this process group, such as that of Ctrl-C, does not reach a child.
 func TestChildrenHaveASessionOfTheirOwn(t *testing.T) {
 	r := runner(t)
 	out, err := r.Run(t.Context(), sh("cut -d' ' -f5,6 /proc/$$/stat; echo $$"))
@@ -200,7 +200,7 @@ func TestStart(t *testing.T) {
 	assert.Equal(t, 3, gitexec.ExitCode(p.Close()))
 }
 
-// The error of a process that cannot be started says why.
+// The error of a process that cannot be started states the reason.
 func TestStartFails(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	_, err := runner(t).Start(t.Context(), gitexec.Cmd{Name: none})
@@ -237,7 +237,7 @@ func TestKillEndsTheWholeSession(t *testing.T) {
 	assert.Eventually(t, func() bool { return gone(child) }, 5*time.Second, 10*time.Millisecond)
 }
 
-// gone: a zombie that nobody waits for is gone as well.
+// gone reports whether a process has ended. A zombie that nobody waits for counts as ended.
 func gone(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true

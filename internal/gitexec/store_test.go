@@ -34,7 +34,7 @@ func TestCouldNotStore(t *testing.T) {
 	assert.False(t, gitexec.CouldNotStore(nil))
 }
 
-// What git says of the system's error answers errors.Is; a remote's words do not.
+// errors.Is finds the system's error in git's own messages, but not in those of a remote.
 func TestErrorIs(t *testing.T) {
 	err := fmt.Errorf("read: %w", &gitexec.Error{Stderr: "remote: Permission denied\nfatal: write failure on standard output: No space left on device"})
 	assert.ErrorIs(t, err, syscall.ENOSPC)
@@ -52,7 +52,7 @@ func TestErrorIs(t *testing.T) {
 	assert.NotErrorIs(t, err, syscall.ENOSPC)
 }
 
-// Only a file of this repository counts: the git of a hub says the same of its own.
+// Only a damaged file of this repository counts. The git of a hub prints the same messages about its own files.
 func TestDamaged(t *testing.T) {
 	dir := t.TempDir()
 	objects := filepath.Join(dir, ".git", "objects")

@@ -14,13 +14,12 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// Whoever listens hears the refs that the other side lists, and can end the command before
-// it asks for anything.
+// OnPacket gets the refs that the other side lists, and can end the command before it requests anything.
 func TestOnPacket(t *testing.T) {
 	env := gittest.Env(t)
 	hub, clone := gittest.NewRepo(t, env), gittest.NewRepo(t, env)
 	oid := hub.Commit(t, "a", "a", "first")
-	const many = 3000 // more than fits into a pipe
+	const many = 3000 // more than the buffer of a pipe holds
 	var made strings.Builder
 	for n := range many {
 		fmt.Fprintf(&made, "create refs/kept/%04d %s\n", n, oid)
@@ -44,8 +43,8 @@ func TestOnPacket(t *testing.T) {
 	}
 }
 
-// Once there was enough, a process ends when it writes its next packet, and one that writes none
-// ends soon. No signal ends it between two packets, where git may hold a lock.
+// After OnPacket returned false, a process ends when it writes its next packet, and one that writes none ends
+// soon. No signal ends it between two packets, where git may hold a lock.
 func TestOnPacketEndsAtTheNextPacket(t *testing.T) {
 	for last, ends := range map[string]string{
 		`echo "git< b" >&3`: "broken pipe",
@@ -63,7 +62,7 @@ func TestOnPacketEndsAtTheNextPacket(t *testing.T) {
 	}
 }
 
-// A user who traces packets to a file gets them there, and they are heard nevertheless.
+// If a user traces packets to a file, the file gets them, and so does OnPacket.
 func TestOnPacketBesideATrace(t *testing.T) {
 	env, trace := gittest.Env(t), filepath.Join(t.TempDir(), "trace")
 	hub := gittest.NewRepo(t, env)
@@ -80,20 +79,20 @@ func TestOnPacketBesideATrace(t *testing.T) {
 	assert.Equal(t, heard, strings.Count(string(raw), "< "), "the second one is appended")
 }
 
-// Packets are heard wherever a user sent git's trace of them.
+// OnPacket gets the packets, wherever the user's setting sends git's trace of them.
 func TestOnPacketWhereverTheTraceGoes(t *testing.T) {
 	env := gittest.Env(t)
 	hub := gittest.NewRepo(t, env)
 	hub.Commit(t, "a", "a", "first")
 	for _, to := range []string{"", "0", "False", "1", "true", "2", "9", "relative", filepath.Join(t.TempDir(), "none", "trace")} {
 		r := &gitexec.Runner{Dir: hub.Dir, Env: append(gitexec.Environ(env), "GIT_TRACE_PACKET="+to)}
-		heard := 0 // git may have ended by itself before the first packet ends it
+		heard := 0 // git may end by itself before the first packet ends it
 		_, _ = r.Run(t.Context(), gitexec.Cmd{Args: []string{"ls-remote", hub.Dir}, OnPacket: func(string) bool { heard++; return true }})
 		assert.Equal(t, 1, heard, "GIT_TRACE_PACKET=%s", to)
 	}
 }
 
-// A process writes no file that is larger than its bound.
+// A process cannot write a file that is larger than its limit.
 func TestMaxFile(t *testing.T) {
 	r := runner(t)
 	write := sh("head -c 3000 /dev/zero > small; head -c 300000 /dev/zero > large")

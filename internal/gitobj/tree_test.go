@@ -30,7 +30,7 @@ func dir(name string) gitobj.TreeEntry {
 	return gitobj.TreeEntry{Mode: gitobj.Dir, Name: name, OID: tree}
 }
 
-// raw renders entries as they are, in the order given.
+// raw encodes entries unchecked, in the order given.
 func raw(entries ...gitobj.TreeEntry) []byte {
 	var body []byte
 	for _, e := range entries {
@@ -40,8 +40,7 @@ func raw(entries ...gitobj.TreeEntry) []byte {
 	return body
 }
 
-// git is the second opinion: it is silent about each tree that is accepted, and
-// complains about each one that is refused.
+// git fsck reports nothing about each tree that the parser accepts, and reports each one that it refuses.
 func TestParseTree(t *testing.T) {
 	for _, format := range []gitobj.Format{gitobj.SHA1, gitobj.SHA256} {
 		t.Run(string(format), func(t *testing.T) { testParseTree(t, format) })
@@ -81,13 +80,13 @@ func testParseTree(t *testing.T, format gitobj.Format) {
 		"cut short":           {raw(file("a"))[:26], false},
 		"no NUL":              {[]byte("100644 a"), false},
 	}
-	oldModes := map[string]bool{"group-writable": true, "no such mode": true} // fsck of old gits let them pass
+	oldModes := map[string]bool{"group-writable": true, "no such mode": true} // old versions of fsck accept them
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "tree")
 			require.NoError(t, os.WriteFile(path, tt.body, 0o600))
 			oid := repo.Git(t, "hash-object", "-w", "-t", "tree", "--literally", path)
-			defer os.Remove(filepath.Join(repo.Dir, ".git", "objects", oid[:2], oid[2:])) // the next fsck would meet it again
+			defer os.Remove(filepath.Join(repo.Dir, ".git", "objects", oid[:2], oid[2:])) // later runs of fsck would report it
 			out, errs, _ := repo.TryGit("fsck", "--strict", "--no-dangling", "--no-progress", oid)
 			complains := strings.Contains(out+errs, "in tree "+oid) || strings.Contains(errs, "object "+oid) || strings.Contains(errs, oid)
 
@@ -116,7 +115,7 @@ func TestEncodeTreeSorts(t *testing.T) {
 	}
 }
 
-// repository makes a repository of a format.
+// repository makes a repository with an object format.
 func repository(t *testing.T, format gitobj.Format) *gittest.Repo {
 	t.Helper()
 	repo := &gittest.Repo{Dir: t.TempDir(), Env: gittest.Env(t)}
@@ -124,7 +123,7 @@ func repository(t *testing.T, format gitobj.Format) *gittest.Repo {
 	return repo
 }
 
-// readByGoGit reads a tree with SHA-1 ids by go-git, which is lenient.
+// readByGoGit reads a tree with SHA-1 ids with go-git, which is lenient.
 func readByGoGit(body []byte) []gitobj.TreeEntry {
 	o := &plumbing.MemoryObject{}
 	o.SetType(plumbing.TreeObject)
@@ -156,7 +155,7 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// No id of one format is read as one of the other.
+// An id of one format is not read as one of the other.
 func TestFormatsAreApart(t *testing.T) {
 	long := strings.Repeat("ab", 32)
 	_, err := gitobj.EncodeTree([]gitobj.TreeEntry{file("a"), {Mode: gitobj.File, Name: "b", OID: long}})
@@ -197,7 +196,7 @@ func FuzzParseTree(f *testing.F) {
 	})
 }
 
-// git and githandoff agree on the parents of a commit, however it is written.
+// git and githandoff find the same parents in a commit, however it is written.
 func TestParents(t *testing.T) {
 	for _, format := range []gitobj.Format{gitobj.SHA1, gitobj.SHA256} {
 		t.Run(string(format), func(t *testing.T) { testParents(t, repository(t, format)) })

@@ -13,7 +13,7 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// The vectors of RFC 8785, appendix B, and some neighbours.
+// The table has the vectors of RFC 8785, appendix B, and values next to them.
 func TestCanonicalNumbers(t *testing.T) {
 	for bits, want := range map[uint64]string{
 		0x0000000000000000: "0",
@@ -96,7 +96,7 @@ func TestCanonicalRefuses(t *testing.T) {
 	}
 }
 
-// Whatever the strict reader accepts has the bytes that jcs gives it.
+// Every document that the strict reader accepts is encoded to the bytes that jcs produces.
 func FuzzCanonical(f *testing.F) {
 	for _, seed := range []string{
 		smallest, `{}`, `[]`, `null`, `"x"`, ` [ 1.0 , -0, 1e21, 1e-7, 123456789012345678 ] `, `"\ud83d\ude00\u0000\/"`, `"\ud800"`,
@@ -123,7 +123,7 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
-// Random bit patterns of doubles against the oracle.
+// The encoding of random doubles is compared with that of jcs.
 func FuzzNumber(f *testing.F) {
 	for _, bits := range []uint64{0, 1, 0x444b1ae4d6e2ef50, 0x3eb0c6f7a0b5ed8d, 0x4340000000000001, 0x44b52d02c7e14af6} {
 		f.Add(bits)

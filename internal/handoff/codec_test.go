@@ -144,7 +144,7 @@ func TestStrings(t *testing.T) {
 		"origin.extra.l[2] (a key) = k", "origin.extra.l[2].k = z",
 	}, got)
 
-	for at := range handoff.Strings(e) { // may stop anywhere
+	for at := range handoff.Strings(e) { // the loop may stop anywhere
 		if at.Top() == "data" {
 			break
 		}
@@ -173,7 +173,7 @@ func FuzzDecode(f *testing.F) {
 		oracle, err := jcs.Transform(b)
 		require.NoError(t, err)
 		require.Equal(t, string(oracle), string(b))
-		// A reader that knows only encoding/json sees the same envelope.
+		// A reader that uses only encoding/json gets the same envelope.
 		var plain handoff.Envelope
 		require.NoError(t, json.Unmarshal(b, &plain))
 		require.Equal(t, *e, plain)
@@ -201,7 +201,7 @@ func FuzzTexts(f *testing.F) {
 		got, err := handoff.Decode(b)
 		require.NoError(t, err)
 		if n == 0 {
-			e.Origin.Extra[key].([]any)[0] = 0.0 // -0 and 0 are one number
+			e.Origin.Extra[key].([]any)[0] = 0.0 // -0 and 0 are the same number
 		}
 		require.Equal(t, e, got)
 	})

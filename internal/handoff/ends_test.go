@@ -7,11 +7,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The end that people are shown means one handoff, is one that commands take, and is no
-// longer than it must be.
+// The shortened id that people see is unique among the handoffs, is accepted by commands, and is no longer than
+// necessary.
 func TestEndsAreUnique(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		// Few characters, so that ends agree.
+		// There are few different characters, so that some ids have the same end.
 		ids := rapid.SliceOfDistinct(rapid.Custom(func(t *rapid.T) ID {
 			return ID("ho_0123456789012345" + rapid.StringOfN(rapid.SampledFrom([]rune("ab")), 10, 10, -1).Draw(t, "end"))
 		}), func(id ID) ID { return id }).Draw(t, "ids")

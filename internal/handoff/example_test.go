@@ -8,7 +8,7 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// An envelope has one spelling: whatever else says the same is refused.
+// An envelope has one encoding. Any other encoding of the same value is refused.
 func ExampleDecode() {
 	fixer := "fixer"
 	stored, err := handoff.Encode(&handoff.Envelope{

@@ -9,7 +9,7 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// A target is read as it is written.
+// A target that is parsed and printed is the same text.
 func FuzzParseTarget(f *testing.F) {
 	for _, s := range []string{"fixer", "fixer@client", "@client", "", "@", "a@b@c", "Fixer", "fixer@-x", "a..b@c", "_@origin"} {
 		f.Add(s)

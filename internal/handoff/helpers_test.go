@@ -28,7 +28,7 @@ func minimal() *handoff.Envelope {
 	}
 }
 
-// full has every member, each with something in it.
+// full returns an envelope in which every member has a value.
 func full() *handoff.Envelope {
 	e := minimal()
 	e.ExpiresAt = "2026-11-27T22:00:00Z"

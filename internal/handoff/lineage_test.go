@@ -10,7 +10,7 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// A full lineage leaves out the ancestors that are missed least.
+// A full lineage drops the ancestors that are needed least.
 func TestFollow(t *testing.T) {
 	const at = "2026-11-20T22:00:00Z"
 	text := func(n int) string { return strings.Repeat("x", n) }

@@ -114,13 +114,13 @@ func TestParseStrictRefuses(t *testing.T) {
 	assert.Error(t, handoff.ParseStrict([]byte(`{}`), d), "a value cannot be filled in")
 }
 
-// Numbers of other writers come through as they are: whatever a program prints of
-// a double, and any that people write with up to 15 digits.
+// Numbers of other writers keep their value: any form in which a program prints a double, and any number with up
+// to 15 digits.
 func TestParseStrictKeepsNumbers(t *testing.T) {
 	for _, literal := range []string{
 		"0", "-0", "0.0", "0e9", "-0.000E-5", "1.10", "1E2", "100e-2", "0.1", "0.10000000000000001", "123456789012345e290", "2.2250738585072014e-308", "5e-324",
 		"9007199254740992.0", "9007199254740992", "12345678901234500000",
-		"5.960464477539062e-08", "-5.960464477539063e-08", // 2^-24 lies half way between them
+		"5.960464477539062e-08", "-5.960464477539063e-08", // 2^-24 lies halfway between them
 	} {
 		var v any
 		require.NoError(t, handoff.ParseStrict([]byte(literal), &v), literal)
@@ -136,7 +136,7 @@ func TestParseStrictKeepsNumbers(t *testing.T) {
 				continue
 			}
 			if literal == strconv.FormatFloat(v.(float64), 'e', -1, 64) {
-				continue // the shortest digits may lie above a tie, the nearest ones below it
+				continue // the shortest digits may be above a tie, and the nearest ones below it
 			}
 			mantissa, _, _ := strings.Cut(strings.ToLower(literal), "e")
 			exact, _ := new(big.Rat).SetString(literal)
@@ -155,7 +155,7 @@ func TestParseStrictCountsLinesOfTheFile(t *testing.T) {
 	}
 }
 
-// Hostile input of full size must not cost more than a moment.
+// Hostile input of the largest size must be parsed in a short time.
 func TestParseStrictIsLinear(t *testing.T) {
 	const n = handoff.MaxEnvelope
 	for name, in := range map[string]string{

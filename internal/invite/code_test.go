@@ -36,7 +36,7 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// A code that lost, changed or gained a character is no code, and no other one.
+// A code in which a character is missing, changed or added is invalid, and is not read as another code.
 func TestCode_damaged(t *testing.T) {
 	text := code(t, invite.Pair, "https://example.com/acme/client").String()
 	for i := range text {
@@ -62,8 +62,7 @@ func TestCode_limits(t *testing.T) {
 	assert.Error(t, err, "too little randomness")
 }
 
-// Whatever differs in two codes, their ids differ: nobody can keep the secret and
-// change the rest.
+// Two codes that differ in any part have different ids, so nobody can keep the secret and change the rest.
 func TestCode_isBoundAsAWhole(t *testing.T) {
 	c := code(t, invite.Pair, "https://example.com/a")
 	others := []invite.Code{c, c, c, c}

@@ -2,10 +2,10 @@ package invite
 
 import "encoding/hex"
 
-// Offering returns a part as somebody with the code can make it of any document.
+// Offering returns a part with any document, sealed as an offer by somebody who has the code.
 func (c Code) Offering(p Part) *Part { return resealed(c.offerKey(), p) }
 
-// Answering is like Offering for answers.
+// Answering is Offering for answers.
 func (c Code) Answering(p Part) *Part { return resealed(c.answerKey(), p) }
 
 func resealed(key []byte, p Part) *Part {

@@ -15,13 +15,12 @@ import (
 	"githandoff/internal/invite"
 )
 
-// hubs are run by an attacker. It changes, copies and puts back the refs that honest people
-// write. It has a key, codes of its own, and every ref that was ever at a hub; it has no honest
-// code.
+// hubs are run by an attacker, who changes, copies and restores the refs that honest people write. The attacker
+// has a key, its own codes, and every ref that was ever at a hub, but no honest code.
 type hubs struct {
 	refs map[string][]byte
-	bag  [][]byte // everything that was ever seen
-	keys []key    // its own
+	bag  [][]byte // every ref that was ever at a hub
+	keys []key    // the attacker's own keys
 }
 
 func (h *hubs) put(ref string, b []byte) {
@@ -29,23 +28,22 @@ func (h *hubs) put(ref string, b []byte) {
 	h.bag = append(h.bag, b)
 }
 
-// side is an honest inviter with one invitation, and the honest joiner who has the code.
+// side is an honest inviter with one invitation, and the honest joiner who has its code.
 type side struct {
 	name     string
 	code     invite.Code
 	inviter  key
 	joiner   key
 	agent    string
-	pending  *invite.Pending // nil once used
-	pinned   string          // key that the inviter pinned, and its roles
-	accepted string          // key that the joiner pinned, and its roles
+	pending  *invite.Pending // nil after it was used
+	pinned   string          // the key that the inviter pinned, and its roles
+	accepted string          // the key that the joiner pinned, and its roles
 }
 
 func (s *side) ref() string { return s.code.ID() }
 
-// TestAnyOrder lets an attacker at the hub do what it likes between the steps of honest
-// people, in any order, and then asks: did anybody pin a key that its owner did not
-// mean for them?
+// TestAnyOrder lets an attacker at the hub act between the steps of honest people, in any order. It checks that
+// nobody pinned a key that its owner did not mean for them.
 func TestAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewSource(rapid.Int64().Draw(t, "seed")))
@@ -106,7 +104,7 @@ func (w *world) invite(t *rapid.T) {
 	w.hub.put(s.ref(), b)
 }
 
-// join is the step of an honest joiner at the hub as it is.
+// join takes the step of an honest joiner with the current refs of the hub.
 func (w *world) join(t *rapid.T) {
 	s := w.any(t)
 	r, err := invite.ParseMessages(w.hub.refs[s.ref()])
@@ -126,7 +124,7 @@ func (w *world) join(t *rapid.T) {
 	w.hub.put(s.ref(), b)
 }
 
-// finish is the step of an honest inviter at the hub as it is.
+// finish takes the step of an honest inviter with the current refs of the hub.
 func (w *world) finish(t *rapid.T) {
 	s := w.any(t)
 	if s.pending == nil {
@@ -145,14 +143,14 @@ func (w *world) finish(t *rapid.T) {
 	delete(w.hub.refs, s.ref())
 }
 
-// replay puts back what was at some hub, at some place.
+// replay writes a ref that was at some hub to any ref.
 func (w *world) replay(t *rapid.T) {
 	if len(w.hub.bag) > 0 {
 		w.hub.refs[w.any(t).ref()] = rapid.SampledFrom(w.hub.bag).Draw(t, "seen")
 	}
 }
 
-// splice makes a record of parts of two others.
+// splice makes a record from parts of two others.
 func (w *world) splice(t *rapid.T) {
 	if len(w.hub.bag) == 0 {
 		return
@@ -183,8 +181,8 @@ func (w *world) splice(t *rapid.T) {
 	}
 }
 
-// forge makes an offer and an answer with the attacker's own key and a code of its own,
-// for an honest name, and names the honest invitation in them.
+// forge makes an offer and an answer with the attacker's own key and code, for an honest name, and names the
+// honest invitation in them.
 func (w *world) forge(t *rapid.T) {
 	s, mallory := w.any(t), w.hub.keys[0]
 	c := s.code
@@ -215,8 +213,7 @@ func (w *world) forge(t *rapid.T) {
 	w.hub.put(s.ref(), b)
 }
 
-// pervert puts the attacker's key into an honest document, signs it anew, and keeps
-// its MAC.
+// pervert puts the attacker's key into an honest document, signs it again, and keeps its MAC.
 func (w *world) pervert(t *rapid.T) {
 	s, mallory := w.any(t), w.hub.keys[0]
 	r, err := invite.ParseMessages(w.hub.refs[s.ref()])
@@ -237,8 +234,8 @@ func (w *world) pervert(t *rapid.T) {
 	w.hub.put(s.ref(), b)
 }
 
-// holds: everybody who pinned a key pinned the right one, for the roles that its owner meant,
-// and no ref that the hub ever had gives a code away.
+// holds checks that everybody who pinned a key pinned the right one, with the roles that its owner meant, and
+// that no ref of the hub reveals a code.
 func (w *world) holds(t *rapid.T) {
 	for _, s := range w.sides {
 		if s.pinned != "" {

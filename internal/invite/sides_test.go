@@ -17,7 +17,7 @@ import (
 	"githandoff/internal/invite"
 )
 
-// key is a signing key of these tests: Ed25519, its text the hex of the public half.
+// key is an Ed25519 signing key of these tests. Its text is the public half in hex.
 type key struct {
 	private ed25519.PrivateKey
 	text    string
@@ -55,7 +55,7 @@ func offered(t require.TestingT, c invite.Code, k key, o invite.Offer) (*invite.
 	return again(t, r), p
 }
 
-// again returns a record as it comes back from a hub.
+// again returns a record as it is read back from a hub.
 func again(t require.TestingT, r *invite.Messages) *invite.Messages {
 	b, err := r.Bytes()
 	require.NoError(t, err)
@@ -101,7 +101,7 @@ func TestInviteAndJoin(t *testing.T) {
 	assert.Equal(t, bob.text, answer.Key)
 }
 
-// The refusal of each check.
+// Each check has its own refusal.
 func TestRefused(t *testing.T) {
 	ann, bob, mallory := newKey(t), newKey(t), newKey(t)
 	c := code(t, invite.Pair, "https://example.com/a")
@@ -228,8 +228,8 @@ func TestParseRecord_refused(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// The refs of the hub have neither the secret nor a value that is derived from it, and the
-// inviter's memory is not enough to make a code.
+// The refs of the hub contain neither the secret nor a value derived from it, and the state that the inviter
+// stores is not enough to make a code.
 func TestNoSecretLeaves(t *testing.T) {
 	c := code(t, invite.Pair, "https://example.com/a")
 	k := newKey(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A line that is not a message is answered, and the server goes on, wherever the line is.
+// A line that is not a message gets an error as its answer, wherever it is, and the server goes on.
 func TestMalformedLineIsAnswered(t *testing.T) {
 	ping, again := `{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":2,"method":"ping"}`
 	for name, tc := range map[string]struct{ line, answer string }{
@@ -41,7 +41,7 @@ func TestMalformedLineIsAnswered(t *testing.T) {
 	}
 }
 
-// A batch reaches the SDK as the client wrote it.
+// A batch is passed to the SDK as the client wrote it.
 func TestBatchIsPassedOn(t *testing.T) {
 	for _, batch := range []string{
 		`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`,

@@ -14,7 +14,7 @@ import (
 	"githandoff/internal/fault"
 )
 
-// worker answers with the question.
+// worker answers each request with its arguments.
 type worker struct{ asked []any }
 
 func (w *worker) Inbox(context.Context) (Inbox, error) {
@@ -59,7 +59,7 @@ func client(t *testing.T, w Worker) *mcp.ClientSession {
 	t.Cleanup(func() {
 		require.NoError(t, s.Close())
 		if err := <-done; err != nil {
-			t.Log("the server ended with", err) // its context is over by then
+			t.Log("the server ended with", err) // its context has ended by then
 		}
 	})
 	return s

@@ -16,11 +16,11 @@ const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocol
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 `
 
-// slow takes its time for an answer.
+// slow takes some time to answer.
 type slow struct {
 	worker
 	took  time.Duration
-	began chan struct{} // closed when it was asked; nil if nobody looks
+	began chan struct{} // closed when the request arrives; nil if no test waits for it
 }
 
 func (s *slow) Inbox(ctx context.Context) (Inbox, error) {
@@ -39,8 +39,8 @@ type output struct{ bytes.Buffer }
 
 func (*output) Close() error { return nil }
 
-// The server answers everything that a script wrote before it closed the pipe, including a call
-// that is under way.
+// The server answers every request that a script wrote before it closed the pipe, including a call that is still
+// running.
 func TestEndOfInputWaitsForAnswers(t *testing.T) {
 	call := `{"jsonrpc":"2.0","id":"last","method":"tools/call","params":{"name":"handoff_inbox","arguments":{}}}`
 	for _, end := range []string{"", "\n"} {
@@ -52,7 +52,7 @@ func TestEndOfInputWaitsForAnswers(t *testing.T) {
 	}
 }
 
-// A call that goes on after the end of the input is interrupted, and answered: a client that died
+// A call that still runs after the end of the input is interrupted and answered, so that a client that died
 // leaves no server behind.
 func TestEndOfInputInterruptsALongCall(t *testing.T) {
 	call := `{"jsonrpc":"2.0","id":"last","method":"tools/call","params":{"name":"handoff_inbox","arguments":{}}}`
@@ -64,7 +64,7 @@ func TestEndOfInputInterruptsALongCall(t *testing.T) {
 	assert.Contains(t, out.String(), `"isError":true`)
 }
 
-// A server that is told to end interrupts the calls under way, whether or not its input has ended.
+// A server that gets a signal interrupts the running calls, whether or not its input has ended.
 func TestInterruptEndsCalls(t *testing.T) {
 	call := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"handoff_inbox","arguments":{}}}` + "\n"
 	for _, ended := range []bool{false, true} {
@@ -91,8 +91,8 @@ func TestInterruptEndsCalls(t *testing.T) {
 	}
 }
 
-// A request with the id of one under way is refused, and the first one is answered. The server goes
-// on, and ends with its input.
+// A request with the id of a running one is refused, and the first one is answered. The server goes on, and ends
+// with its input.
 func TestTwoRequestsOfOneID(t *testing.T) {
 	call := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"handoff_inbox","arguments":{}}}`
 	older := strings.Replace(hello, "2025-06-18", "2025-03-26", 1)
@@ -112,7 +112,7 @@ func TestTwoRequestsOfOneID(t *testing.T) {
 	}
 }
 
-// A notification has no answer, and the requests beside it in a batch have theirs.
+// A notification gets no answer, but the requests beside it in a batch do.
 func TestBatchWithNotifications(t *testing.T) {
 	ping, note := `{"jsonrpc":"2.0","id":7,"method":"ping"}`, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}`
 	older := strings.ReplaceAll(hello, "2025-06-18", "2025-03-26")
@@ -124,8 +124,8 @@ func TestBatchWithNotifications(t *testing.T) {
 	}
 }
 
-// A client that cancels a call waits for no answer. In a batch the call is answered, because the
-// other requests would wait for it.
+// A cancelled call gets no answer. In a batch it is answered, because the answers of the other requests would
+// otherwise wait for it.
 func TestCancelledCallIsNotAnswered(t *testing.T) {
 	call := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"handoff_inbox","arguments":{}}}`
 	for line, answers := range map[string]int{call: 0, "[" + call + "]": 1} {

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each guard is where the list says, and the code without it compiles.
+// Each listed guard is found in the source, and the code without it compiles.
 func TestListFits(t *testing.T) {
 	t.Chdir("../..")
 	require.NotEmpty(t, mutants)
@@ -32,8 +32,8 @@ func TestListFits(t *testing.T) {
 	}
 }
 
-// checker checks the types of one package at a time. It takes those of all others from what the
-// compiler has written for them.
+// checker checks the types of one package at a time. It reads those of the other packages from the compiler's
+// export data.
 type checker struct {
 	fset    *token.FileSet
 	imports types.Importer
@@ -68,7 +68,7 @@ func newChecker(t *testing.T) *checker {
 	return c
 }
 
-// check returns the first error that the compiler would find in a package with another text of one file.
+// check returns the first error that the compiler would report for a package in which one file has another text.
 func (c *checker) check(file, text string) error {
 	changed, err := filepath.Abs(file)
 	if err != nil {

@@ -26,8 +26,8 @@ func (r *repo) changes(before, after string) (map[string]string, error) {
 	return found, err
 }
 
-// After any sequence of notes that are set and removed, git lists the expected notes, and the
-// changes between any two of the trees are those of the model.
+// After any sequence of notes that are set and removed, git lists the expected notes, and the changes between
+// any two of the trees are those of the model.
 func TestSetAgainstGit(t *testing.T) {
 	r := newRepo(t)
 	pool := targets(40)
@@ -78,7 +78,7 @@ func TestSetAgainstGit(t *testing.T) {
 	r.fsck()
 }
 
-// Trees that are equal are not read.
+// Subtrees that are equal on both sides are not read.
 func TestChangesCostWhatDiffers(t *testing.T) {
 	r := newRepo(t)
 	lines := make(map[string][]string)
@@ -123,7 +123,7 @@ func TestChangesRefuse(t *testing.T) {
 	}
 }
 
-// A few objects that nest into a tree of astronomic size are not walked to its end.
+// A few objects that nest into a huge tree are not walked to its end.
 func TestChangesOfNestedBombs(t *testing.T) {
 	r := newRepo(t)
 	blob := r.put("blob", []byte(event(0)+"\n"))
@@ -147,8 +147,7 @@ func TestChangesOfNestedBombs(t *testing.T) {
 	assert.Equal(t, 40, r.reads, "each of 20 trees is read once")
 }
 
-// wide is an endless store of trees of which no two are equal: four levels of 256 entries each,
-// and empty ones below.
+// wide is an endless store of trees that all differ: four levels of 256 entries each, and empty trees below.
 type wide struct {
 	t     *testing.T
 	reads int
@@ -167,7 +166,7 @@ func (w *wide) Object(_ context.Context, oid string) (kind string, body []byte, 
 	return "tree", encodeTree(w.t, all...), nil
 }
 
-// Small trees count for more than their bytes.
+// Each tree that is read counts toward the limit with more than its bytes.
 func TestChangesOfManyTrees(t *testing.T) {
 	w := &wide{t: t}
 	err := Changes(t.Context(), w, "", gittest.Objects().Zero(), func(Change) error { return nil })

@@ -21,8 +21,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// repo is a repository that git reads and writes: a Reader over one
-// "git cat-file --batch" and a Writer over "git hash-object -w". It counts.
+// repo is a repository that git reads and writes: a Reader over one "git cat-file --batch" and a Writer over
+// "git hash-object -w". It counts its calls.
 type repo struct {
 	t       testing.TB
 	dir     string
@@ -133,7 +133,7 @@ func (r *repo) put(kind string, body []byte) string {
 	return oid
 }
 
-// commit wraps a tree; "" is no commit.
+// commit makes a commit of a tree, and returns "" for "".
 func (r *repo) commit(tree string) string {
 	r.t.Helper()
 	if tree == "" {
@@ -144,14 +144,14 @@ func (r *repo) commit(tree string) string {
 	return r.put("commit", raw)
 }
 
-// point makes "git notes --ref handoffs" show tree.
+// point makes "git notes --ref handoffs" use a tree.
 func (r *repo) point(tree string) { r.git("", "update-ref", "refs/notes/handoffs", r.commit(tree)) }
 
 func (r *repo) show(target string) string {
 	return r.git("", "notes", "--ref", "handoffs", "show", target)
 }
 
-// paths lists the files of a tree, name to object id.
+// paths returns the files of a tree, from path to object id.
 func (r *repo) paths(tree string) map[string]string {
 	files := make(map[string]string)
 	for line := range strings.Lines(r.git("", "ls-tree", "-r", tree)) {
@@ -161,7 +161,7 @@ func (r *repo) paths(tree string) map[string]string {
 	return files
 }
 
-// list returns a notes tree as git lists it: target to blob.
+// list returns a notes tree as git lists it, from target to blob.
 func (r *repo) list() map[string]string {
 	list := make(map[string]string)
 	for line := range strings.Lines(r.git("", "notes", "--ref", "handoffs", "list")) {
@@ -171,7 +171,7 @@ func (r *repo) list() map[string]string {
 	return list
 }
 
-// files writes a tree with exactly these paths and contents, in a pack.
+// files writes a tree with exactly these paths and contents into a pack.
 func (r *repo) files(files map[string]string) string {
 	r.t.Helper()
 	var s bytes.Buffer
@@ -183,7 +183,7 @@ func (r *repo) files(files map[string]string) string {
 	return strings.TrimSpace(r.git("", "rev-parse", "refs/heads/files^{tree}"))
 }
 
-// copied lets git itself give each target the note line, in one process.
+// copied makes git itself give each target the same note, in one process.
 func (r *repo) copied(line string, targets []string) string {
 	r.t.Helper()
 	_, _ = r.try("", "update-ref", "-d", "refs/notes/handoffs")
@@ -209,7 +209,7 @@ func (r *repo) fsck() {
 	require.Empty(r.t, complaints)
 }
 
-// targets makes object ids of commits that nobody has.
+// targets returns n ids of commits that do not exist.
 func targets(n int) []string {
 	list := make([]string, n)
 	for i := range list {
@@ -225,7 +225,7 @@ func event(i int) string {
 	return Line(at, "offered", id, "investigator", "fixer@client", "sha256:"+strings.Repeat("5f", 32))
 }
 
-// spread cuts a target's name into directories.
+// spread splits a target's name into directories.
 func spread(target string, fanout int) string {
 	var b strings.Builder
 	for i := range fanout {

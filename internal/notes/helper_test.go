@@ -11,12 +11,12 @@ func read(ctx context.Context, r Reader, tip, target string) ([]string, error) {
 	return ReadIn(ctx, r, root, target)
 }
 
-// add is like AddTo for one commit, in the tree of a notes commit.
+// add is AddTo for one commit, in the tree of a notes commit.
 func add(ctx context.Context, r Reader, w Writer, tip, target string, lines []string) (tree string, changed bool, err error) {
 	return addAll(ctx, r, w, tip, map[string][]string{target: lines})
 }
 
-// addAll is like AddTo in the tree of a notes commit.
+// addAll is AddTo in the tree of a notes commit.
 func addAll(ctx context.Context, r Reader, w Writer, tip string, lines map[string][]string) (tree string, changed bool, err error) {
 	root, err := Root(ctx, r, tip)
 	if err != nil {

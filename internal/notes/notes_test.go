@@ -16,8 +16,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// On trees that git wrote, every Add gives the tree that git makes for the same note, at every
-// size, including those at which git divides a directory.
+// On trees that git wrote, each Add makes the same tree as git for the same note, at every size, including those
+// at which git splits a directory.
 func TestAddFollowsGitStepByStep(t *testing.T) {
 	r := newRepo(t)
 	tree := ""
@@ -37,7 +37,7 @@ func TestAddFollowsGitStepByStep(t *testing.T) {
 func TestAddAllMakesTheTreeThatGitMakes(t *testing.T) {
 	crowd := targets(2_000)
 	for i, target := range crowd {
-		crowd[i] = target[:1] + "0" + target[2:] // sixteen directories, cut again
+		crowd[i] = target[:1] + "0" + target[2:] // sixteen directories, split again
 	}
 	tests := map[string][]string{
 		"1": targets(1), "2": targets(2), "40": targets(40), "120": targets(120), "300": targets(300), "crowd": crowd,
@@ -77,8 +77,8 @@ func TestAddReadsOnlyThePath(t *testing.T) {
 			tree, changed, err := add(t.Context(), r, r, tip, target, []string{event(1)})
 			require.NoError(t, err)
 			assert.True(t, changed)
-			// The commit, three directories and the note, which is read to
-			// see what is missing and again to write.
+			// The commit, three directories and the note are read. The note is read twice: to find the missing
+			// lines, and to write.
 			assert.LessOrEqual(t, r.reads, 6)
 			assert.LessOrEqual(t, r.puts, 4)
 			assert.Equal(t, "2/2/36", fanoutOf(r, tree, target))
@@ -93,8 +93,8 @@ func TestAddReadsOnlyThePath(t *testing.T) {
 	}
 }
 
-// If flat notes of other targets are beside subdirectories, the subdirectories are not read,
-// although git's rule would move the notes there.
+// If a tree has both flat notes of other targets and subdirectories, the subdirectories are not read, although
+// git's rule would move the notes there.
 func TestAddToAMixtureReadsOnlyThePath(t *testing.T) {
 	r := newRepo(t)
 	files := make(map[string]string)
@@ -210,7 +210,7 @@ func TestAddLeavesFreeTextOut(t *testing.T) {
 	assert.Equal(t, event(4)+"\n"+event(5)+"\n", r.show(target))
 }
 
-// A note has a limit: the newest lines stay.
+// The size of a note is limited, and the newest lines stay.
 func TestNotesAreBounded(t *testing.T) {
 	r := newRepo(t)
 	target := targets(1)[0]
@@ -296,7 +296,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// git2tree stores a tree that git itself would refuse to make.
+// git2tree writes a tree that git itself would refuse to make.
 func (r *repo) git2tree(body []byte) string {
 	r.t.Helper()
 	return strings.TrimSpace(r.git(string(body), "hash-object", "-w", "-t", "tree", "--literally", "--stdin"))

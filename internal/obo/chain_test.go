@@ -39,8 +39,8 @@ func TestVerifyChain(t *testing.T) {
 	assert.Error(t, new(obo.VerifiedToken).Binds(""))
 }
 
-// Even a token for every write and push does not allow a file in git's own directory, or a refspec
-// in place of a ref.
+// Even a token for all writes and pushes does not allow a file in git's own directory, or a refspec in place of
+// a ref.
 func TestAllowsWhatItSays(t *testing.T) {
 	all := func(c *obo.Claims) { c.Scope = []string{"repo.push", "repo.review", "repo.write"} }
 	links, ctx := chain(t, all, all)
@@ -190,7 +190,7 @@ func TestVerifyChainRefuses(t *testing.T) {
 	}
 }
 
-// A chain just within the limits passes.
+// A chain that just meets the limits is accepted.
 func TestVerifyChainAtTheEdge(t *testing.T) {
 	for name, spoil := range map[string]func(*obo.VerifyContext){
 		"last second":              func(ctx *obo.VerifyContext) { ctx.Now = start.Add(24*time.Hour - time.Second) },
@@ -210,8 +210,8 @@ func TestVerifyChainAtTheEdge(t *testing.T) {
 	}
 }
 
-// A chain has at most four tokens. For an ancestor that the lineage no longer has, par_hash
-// decides; an ancestor that the lineage names must be the right one.
+// A chain has at most four tokens. An ancestor that the lineage no longer names is checked by par_hash. An
+// ancestor that the lineage names must be the right one.
 func TestVerifyChainOfFour(t *testing.T) {
 	links, ctx := chain(t, asIs, asIs)
 	for i, digit := range []string{"c", "d"} {

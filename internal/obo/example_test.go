@@ -8,7 +8,7 @@ import (
 	"githandoff/internal/obo"
 )
 
-// The token of the package comment.
+// This is the token of the package comment.
 func ExampleIssue() {
 	token, err := obo.Issue(obo.Params{
 		JTI:       "obo_000102030405060708090a0b0c0d0e0f",

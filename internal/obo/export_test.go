@@ -2,7 +2,7 @@ package obo
 
 import "strings"
 
-// String returns the one spelling of the scope.
+// String returns the only text form of the scope.
 func (s Scope) String() string {
 	text := strings.Join(s.action, ".")
 	if s.target != nil {

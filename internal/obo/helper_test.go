@@ -35,12 +35,12 @@ var (
 func jti(digit string) string     { return "obo_" + strings.Repeat(digit, 32) }
 func digestOf(what string) string { return handoff.Digest([]byte(what)) }
 
-// signed stands for a signature; real ones are in real_test.go.
+// signed returns a token with a stand-in for a signature. real_test.go has real ones.
 func signed(kid string, token []byte) obo.SignedToken {
 	return obo.SignedToken{Token: token, Sig: []byte(kid + " " + handoff.Digest(token))}
 }
 
-// keyring pins keys for signed.
+// keyring has the keys that signed uses.
 type keyring struct {
 	grants  map[string]obo.RootPowers // of root keys
 	known   []string
@@ -75,7 +75,7 @@ func (k keyring) Root(kid string) (obo.RootPowers, error) {
 	return g, nil
 }
 
-// first returns the token from alice to fixer. next returns the one from fixer to qa.
+// first returns the claims of the token from alice to fixer, and next those of the token from fixer to qa.
 func first() obo.Params {
 	return obo.Params{
 		JTI: jti("a"), Issuer: rootK, Principal: alice, Agent: "fixer", Keys: []string{fixerK},
@@ -92,7 +92,7 @@ func next() obo.Params {
 	}
 }
 
-// chain makes both tokens, valid or not, and the keys and times that verify them.
+// chain makes both tokens, valid or not, and the context that verifies them.
 func chain(t *testing.T, a, b func(*obo.Claims)) ([]obo.SignedToken, obo.VerifyContext) {
 	t.Helper()
 	root := edit(t, must(obo.Issue(first())), a)

@@ -42,7 +42,7 @@ func TestIssue(t *testing.T) {
 	}
 }
 
-// A member that is not given is taken from the parent.
+// An unset member is taken from the parent.
 func TestAttenuateDefaults(t *testing.T) {
 	p := first()
 	p.ExpiresAt = start.Add(2 * time.Hour)

@@ -20,7 +20,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// pinned is how a trust list answers for a chain.
+// pinned verifies a chain with a trust list.
 type pinned struct{ *sign.Trust }
 
 func (p pinned) Verify(namespace string, message, armored []byte) (string, error) {
@@ -41,8 +41,8 @@ func (p pinned) Root(kid string) (obo.RootPowers, error) {
 	return obo.RootPowers{Principals: k.Entry().Principals, Limits: k.Limits()}, nil
 }
 
-// A person's SSH key signs the first token and an agent's OpenPGP key the
-// second: the chain passes, and so does each in the hands of a stock tool.
+// A person's SSH key signs the first token and an agent's OpenPGP key the second. The chain is accepted, and the
+// usual tools verify each signature.
 func TestChainOfSSHAndOpenPGPKeys(t *testing.T) {
 	gittest.Need(t, "ssh-keygen", "gpg", "gpgv")
 	env, dir := gittest.Env(t), t.TempDir()
@@ -65,7 +65,7 @@ func TestChainOfSSHAndOpenPGPKeys(t *testing.T) {
 	run(nil, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", "alice")
 	person, err := sign.ParsePublic(read("alice.pub"))
 	require.NoError(t, err)
-	now := time.Now().UTC().Truncate(time.Second) // gpgv has no other clock
+	now := time.Now().UTC().Truncate(time.Second) // gpgv uses the real clock
 	agent, err := sign.Keystore{Dir: filepath.Join(dir, "keys"), Now: func() time.Time { return now }}.
 		Generate("fixer", "fixer", nil, now.Add(-time.Hour), rand.Reader)
 	require.NoError(t, err)

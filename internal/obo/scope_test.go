@@ -81,7 +81,7 @@ func TestRequiredScopes(t *testing.T) {
 	assert.False(t, obo.CoversAll([]string{"repo.write:src/a"}, obo.RequiredScopes(nil, []string{"src/*"})))
 }
 
-// There are few segments, so that one drawn scope often covers another.
+// segments draws from few segments, so that one scope often covers another.
 func segments(sep string, wild bool) *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		s := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab"}), 1, 3).Draw(t, "segments")
@@ -105,7 +105,7 @@ func scopes() *rapid.Generator[string] {
 	})
 }
 
-// means is the model: it reports whether the scope, read as text, allows the plain request.
+// means is the model: it reports whether the scope, as text, allows the plain request.
 func means(scope, request string) bool {
 	if prefix, wild := strings.CutSuffix(scope, "*"); wild {
 		return strings.HasPrefix(request, prefix)
@@ -133,7 +133,7 @@ func TestCoversIsAPartialOrder(t *testing.T) {
 	})
 }
 
-// However often a token is passed on, nobody gets more than the first token allowed.
+// However often a token is passed on, no agent gets more than the first token allowed.
 func TestAttenuationNeverWidens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lists := rapid.SliceOfN(scopes(), 1, 4)
@@ -168,7 +168,7 @@ func TestAttenuationNeverWidens(t *testing.T) {
 	})
 }
 
-// Whatever parses has one spelling and covers itself.
+// Every scope that parses has only one text form and covers itself.
 func FuzzScope(f *testing.F) {
 	for _, s := range []string{"handoff.*", "repo.write:src/auth/*", "repo.push:refs/heads/fix/*", "*", "a.*.b", "a:..", "a:*", "a:x:y", ""} {
 		f.Add(s, "repo.write:src/auth/a.go")

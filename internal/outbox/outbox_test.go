@@ -8,8 +8,8 @@ import (
 	"githandoff/internal/fault"
 )
 
-// A hub that is down comes back by itself. One that refuses the account does not, so the hint that
-// names the account stays.
+// If a hub cannot be reached, the hint is to sync once it is back. If it refuses the account, waiting does not
+// help, and the hint that names the account stays.
 func TestHintsOfAKeptHandoff(t *testing.T) {
 	down := func(hint fault.Hint) *fault.Error {
 		return fault.New(fault.Unavailable, fault.RemoteUnavailable, "cannot read origin").WithHints(hint)

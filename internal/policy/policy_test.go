@@ -22,7 +22,7 @@ func team(t testing.TB) *policy.Policy {
 	return p
 }
 
-// The routing table, row by row, and the cases that it leaves open.
+// The table has the routing table, row by row, and cases that it does not cover.
 func TestRoute(t *testing.T) {
 	p := team(t)
 	for _, tc := range []struct {
@@ -158,7 +158,7 @@ func TestParseRefuses(t *testing.T) {
 		"agents: !exec {}":                          `line 1: tags are not allowed`,
 		"agents: {fixer: {<<: {skills: [x]}}}":      `line 1: merge keys are not allowed`,
 		"{? [a] : b}":                               `line 1: cannot read !!seq into a word`,
-		// The library accepts these, or drops them without an error.
+		// The library accepts these, or drops parts of them without an error.
 		"routes:\n- {agent: a, reason: b, to: c,\n   clarify: on}":    `line 3: clarify must be true or false`,
 		"routes:\n- {agent: a, reason: b, to: c, clarify: null}":      `line 2: clarify must be true or false`,
 		"routes:\n- {agent: a, reason: b, to: c, clarify: !!bool on}": `line 2: tags are not allowed`,
@@ -201,7 +201,7 @@ func TestParseRefuses(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// Whatever is accepted keeps the promises of the format.
+// Every accepted file obeys the rules of the format.
 func FuzzParse(f *testing.F) {
 	team, err := os.ReadFile("testdata/team.yaml")
 	require.NoError(f, err)

@@ -65,12 +65,12 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// A home that is no path is asked of the user database: what HOME says is never joined
-// to the directory that the command runs in.
+// If HOME is not an absolute path, the home comes from the user database. The value of HOME is never joined to
+// the current directory.
 func TestHomeThatIsNoPath(t *testing.T) {
 	for _, value := range []string{"", ".", "..", "home", "./", "~", "~/x", " /x"} {
 		dir, err := Home(env(map[string]string{"HOME": value}))
-		if err != nil { // a user that the database does not know
+		if err != nil { // the database does not know this user
 			assert.True(t, fault.Is(err, "no_home"), err)
 			continue
 		}
@@ -89,7 +89,7 @@ func TestRelativePlaces(t *testing.T) {
 	}
 }
 
-// Each directory on the way is looked at, not only the last one.
+// Each directory of the path is checked, not only the last one.
 func TestPlacesThatOthersCanChange(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, h string){
 		"its own directory is open": func(t *testing.T, h string) { mkdir(t, h+"/.local/share/githandoff", 0o777) },
@@ -149,7 +149,7 @@ func TestPlacesOfAnotherUser(t *testing.T) {
 	}
 }
 
-// Elsewhere than in the home directory the place that was named counts.
+// Outside the home directory only the named directory itself is checked.
 func TestPlacesOutsideTheHome(t *testing.T) {
 	h, elsewhere := home(t), home(t)
 	mkdir(t, elsewhere+"/data", 0o777)
@@ -247,8 +247,8 @@ func TestAloneInGroup(t *testing.T) {
 	}
 }
 
-// Under umask 002 an agent writes a draft that its group may change. Where that group is
-// the agent's alone, the draft is believed; other users' bits and other groups never are.
+// Under umask 002 an agent writes a draft that its group may change. The draft is accepted if the group has no
+// other member. Files that others or another group may write are never accepted.
 func TestUmaskOfAPrivateGroup(t *testing.T) {
 	dir := home(t)
 	path := dir + "/draft.json"
@@ -279,7 +279,7 @@ func TestWriteFile(t *testing.T) {
 	assert.Len(t, names, 2, "a failure leaves no file behind")
 }
 
-// Where chmod changes nothing, it is not the hint.
+// On a file system where chmod has no effect, the hint is not chmod.
 func TestFileSystemWithoutModes(t *testing.T) {
 	dir := home(t)
 	path := filepath.Join(dir, "trust.json")

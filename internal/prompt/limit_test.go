@@ -16,7 +16,7 @@ func render(text string, vars map[string]string) (*Prompt, error) {
 	return Render("x.tmpl", text, Input{Vars: vars}, func(s string) (string, error) { return "--\n" + s + "\n--\n", nil })
 }
 
-// No template makes much of little, or runs for long.
+// A template can neither produce a huge output nor run for long.
 func TestRenderIsBounded(t *testing.T) {
 	doubled := strings.Repeat(`{{$x = printf "%s%s" $x $x}}`, 40)
 	big := map[string]string{"Big": strings.Repeat("x", maxOutput/2)}
@@ -50,7 +50,7 @@ func TestRenderIsBounded(t *testing.T) {
 	}
 }
 
-// Ordinary prompts stay within the bounds.
+// Ordinary prompts are within the limits.
 func TestRenderWithinBounds(t *testing.T) {
 	p, err := render(`{{range 1000}}{{printf "%4d|%-20s|%08.3f|%%|100%%" . "x" 1.5}}{{end}}{{define "t"}}y{{end}}{{template "t"}}`, nil)
 	require.NoError(t, err)

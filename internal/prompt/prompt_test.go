@@ -25,7 +25,7 @@ func investigation() *prompt.Dependency {
 	}
 }
 
-// fences counts instead of drawing random numbers.
+// fences returns a function that numbers the fences instead of drawing random marks.
 func fences() func(string) (string, error) {
 	n := 0
 	return func(s string) (string, error) {
@@ -43,7 +43,7 @@ func render(t *testing.T, text string, in prompt.Input) (string, error) {
 	return p.Text, nil
 }
 
-// The examples of the two Kelos proposals, unchanged.
+// These are the examples of the two Kelos proposals, unchanged.
 func TestRender_proposals(t *testing.T) {
 	fix := &prompt.Dependency{Handoff: &prompt.Handoff{Summary: "fixed"}, Results: map[string]string{"branch": "fix/lin-423"}}
 	pipeline := prompt.Input{Deps: map[string]*prompt.Dependency{"investigate": investigation(), "fix": fix}}
@@ -136,14 +136,14 @@ func TestRender(t *testing.T) {
 		{`{{with .Deps.x.Handoff}}{{.Detail}}{{end}}`, "the middleware skips validation"},
 		{`[{{.Empty}}{{.Deps.x.Handoff.Data.empty}}]`, "[]"},
 		{`[{{.History}}]`, "[]"},
-		// A value that was not given can be tested and compared.
+		// A missing value can be tested and compared.
 		{`{{if .Body}}body{{else}}no{{end}}`, "no"},
 		{`{{if .Deps.x.Handoff.Data.severity}}yes{{else}}no{{end}}`, "no"},
 		{`{{if eq (index .Deps "x" "Handoff" "Data" "severity") "critical"}}yes{{else}}no{{end}}`, "no"},
 		{`{{with .Deps.unheard}}{{.Name}}{{else}}no{{end}}`, "no"},
 		{`{{$b := .Body}}{{if $b}}{{$b}}{{end}}{{or .Body "nobody"}}`, "nobody"},
 		{`{{if .Deps.quoted.Handoff.Detail}}yes{{else}}no{{end}}`, "no"},
-		// Of a dependency that is none everything is empty.
+		// All members of a missing dependency are empty.
 		{`[{{index .Deps "none" "Handoff" "Data" "k"}}{{.Deps.none.Handoff.Summary}}{{.Deps.none.Results.branch}}{{.Deps.none.Outputs}}]{{.Deps.none.Name}}`, "[]none"},
 		{`{{if .Deps.none.Handoff}}yes{{else}}no{{end}}{{range .Deps.none.Outputs}}!{{end}}{{range .Deps.none.Handoff.Data}}!{{end}}`, "no"},
 		{`[{{.Deps.none.Handoff.Summary | printf "%s"}}{{print .Deps.none.Handoff.Detail}}{{fence .Deps.none.Handoff.Detail}}{{.Deps.none.Handoff.Summary | html}}]`, "[]"},
@@ -195,7 +195,8 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// A template is text in UTF-8, with a mark in front or without: in another encoding it would be printed as it stands.
+// A template is UTF-8, with or without a byte order mark. A template in another encoding is refused, since it
+// would be printed unchanged.
 func TestRender_encoding(t *testing.T) {
 	in := prompt.Input{Vars: map[string]string{"Title": "x"}}
 	got, err := render(t, "\ufeff{{.Title}}", in)
@@ -242,7 +243,7 @@ func TestCut(t *testing.T) {
 	assert.Equal(t, fault.Usage, fault.CodeOf(err))
 }
 
-// Whatever the template is, it gives a prompt without a hole in it, or a refusal.
+// Every template gives a prompt without a placeholder for a missing value, or a refusal.
 func FuzzRender(f *testing.F) {
 	for _, seed := range []string{
 		`{{.Body}}`, `{{index .Deps "x" "Handoff" "Data" "severity"}}`, `{{.Deps.none.Handoff.Summary}}`,
@@ -253,7 +254,7 @@ func FuzzRender(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "range") || strings.Contains(text, "template") && strings.Contains(text, "define") {
-			return // may run for ever, as it says
+			return // the template may loop for ever
 		}
 		in := prompt.Input{Deps: map[string]*prompt.Dependency{"x": investigation(), "none": nil}, Vars: map[string]string{"Title": "T"}}
 		p, err := prompt.Render("t", text, in, fences())

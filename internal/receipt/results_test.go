@@ -29,8 +29,7 @@ func TestResults(t *testing.T) {
 	assert.Equal(t, fault.Invalid, fault.CodeOf(err))
 }
 
-// Results become the line of a commit's message: printable ASCII, and read back
-// as they were.
+// Results become a line of a commit message in printable ASCII, and are read back unchanged.
 func FuzzResults(f *testing.F) {
 	f.Add("pr", "#743")
 	f.Add("", "\u2028\U0001F600\ufffd")

@@ -48,8 +48,8 @@ func TestParseCommitReadsWhatEncodeWrites(t *testing.T) {
 	}
 }
 
-// inPlaces returns the commits that an event makes: on the inbox ref, if it moves that,
-// and in the lane.
+// inPlaces returns the commits that an event makes: one on the inbox ref, if it moves that ref, and one in the
+// lane.
 func inPlaces(event record.Event) []*record.Commit {
 	r := most(event)
 	inbox := &record.Commit{Tree: oid, Email: "agent@example.com", Record: r, Signature: []byte(signature)}
@@ -120,7 +120,7 @@ func TestParseCommitHoldsThePlace(t *testing.T) {
 	assert.ErrorContains(t, claim.Check(), "Handoff-Previous")
 }
 
-// A mail address that would not be written is not read either.
+// A mail address that the writer would refuse is refused by the reader.
 func TestParseCommitRefusesMail(t *testing.T) {
 	for _, mail := range []string{"", "a b", "\x1b[2J", "é@b", strings.Repeat("a", 255), "<a"} {
 		c := &record.Commit{Tree: oid, Email: mail, Record: plain(), Signature: []byte(signature)}

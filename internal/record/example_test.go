@@ -8,7 +8,7 @@ import (
 	"githandoff/internal/record"
 )
 
-// The message of a commit that says that an agent has taken a handoff.
+// This is the message of a commit that records a claim.
 func ExampleRecord_Message() {
 	claimed := record.Record{
 		ID:       "ho_01kahcp3g0000000000000000r",

@@ -1,7 +1,6 @@
 package record
 
-// Trailers returns the names of all trailers, in wire order; the first eleven are in
-// every message.
+// Trailers returns the names of all trailers, in the order on the wire. The first eleven are in every message.
 func Trailers() []string {
 	var names []string
 	for _, t := range trailers {

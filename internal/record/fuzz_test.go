@@ -45,7 +45,7 @@ func FuzzParseCommit(f *testing.F) {
 	})
 }
 
-// A record that may be written can be read.
+// Every record that passes Check can be parsed again.
 func FuzzCheck(f *testing.F) {
 	f.Add("fixer", "agent@example.com", "git+file:///srv/hub", "LIN-423", `{"a":"b"}`, "ssh:SHA256:"+strings.Repeat("A", 43), "1m02s", oid)
 	f.Add("alice@example.com", "a@b", "local:"+nonce, "a: b", "Handoff-Id: x", " ", "", record.None)

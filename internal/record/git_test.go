@@ -22,7 +22,7 @@ func gitWith(t testing.TB, repo *gittest.Repo, input []byte, args ...string) (st
 	return out.String(), diag.String(), err
 }
 
-// git reads the same trailers as we do, in the same order.
+// git reads the same trailers as githandoff, in the same order.
 func TestInterpretTrailersAgrees(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	for _, r := range []*record.Record{plain(), full()} {
@@ -34,8 +34,7 @@ func TestInterpretTrailersAgrees(t *testing.T) {
 	}
 }
 
-// git takes the raw commit as an object, finds nothing to complain about, and
-// shows what we wrote.
+// git accepts the raw commit as an object, fsck reports nothing, and git shows the message unchanged.
 func TestFsckIsSilent(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	repo.Commit(t, "a", "a", "an unborn branch is worth a notice")

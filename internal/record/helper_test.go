@@ -18,7 +18,7 @@ const (
 	nonce   = "000102030405060708090a0b0c0d0e0f"
 	digest  = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-	// It has the form of a signature, but is not one. This package does not check it.
+	// The text has the form of a signature, but is none. This package does not check signatures.
 	signature = "-----BEGIN SSH SIGNATURE-----\nU1NIU0lHAAAAAQ==\n-----END SSH SIGNATURE-----\n"
 )
 
@@ -36,8 +36,8 @@ func plain() *record.Record {
 
 const counts = "steps=3 blockers=0 decisions=2 deliverables=1 files=4"
 
-// least returns a record of an event with only the required trailers; most returns one with all
-// that it may have.
+// least returns a record of an event with only the required trailers. most returns one with all trailers that
+// the event may have.
 func least(event record.Event) *record.Record { return made(event, record.Must) }
 
 func most(event record.Event) *record.Record {
@@ -76,7 +76,7 @@ func made(event record.Event, need record.Need) *record.Record {
 	return r
 }
 
-// full returns the receipt of a failure with all trailers that it may have, as a lane holds it.
+// full returns the receipt of a failure, as a lane has it, with all trailers that it may have.
 func full() *record.Record {
 	r := most(record.Failed)
 	r.Payload = oid

@@ -113,7 +113,7 @@ func added(message, line string) string {
 	return out.String() + line
 }
 
-// One value has one spelling, and the trailers together must make sense.
+// A value has only one form, and the trailers must be consistent with each other.
 func TestParseRefusesValues(t *testing.T) {
 	edit := func(event record.Event, f func(*record.Record)) *record.Record {
 		r := most(event)
@@ -174,7 +174,7 @@ func TestParseRefusesValues(t *testing.T) {
 	}
 }
 
-// Values that the program has always written stay valid.
+// Values that earlier versions wrote stay valid.
 func TestParseTakesValues(t *testing.T) {
 	for _, data := range []map[string]string{
 		{"a": "<b> & 'c' \"d\" \\ \u2028 é 😀 \n\t\b\f\x7f"},
@@ -211,7 +211,7 @@ func TestReceipt(t *testing.T) {
 	assert.Equal(t, []record.Event{"acknowledged", "failed", "rerouted", "revoked", "expired"}, receipts)
 }
 
-// A message with anything else than the one spelling is refused.
+// A message in any other form is refused.
 func TestParseRefuses(t *testing.T) {
 	for _, tc := range []struct{ name, old, new string }{
 		{"empty", string(full().Message()), ""},
@@ -274,8 +274,8 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// An actor becomes the author of a commit. A name is refused if it contains something that could
-// end the name there, or if it could be mistaken for another one.
+// An actor becomes the author of a commit. A name is refused if it contains something that could end the
+// author's name there, or if it could be confused with another name.
 func TestParseRefusesActors(t *testing.T) {
 	for _, actor := range []string{
 		"", "@", "alice@", "@example.com", "a b@example.com", "a@ex<ample.com", "a@example.com>", "a\n@b", "Fixer", "fixer.lock",
@@ -292,7 +292,7 @@ func TestParseRefusesActors(t *testing.T) {
 	}
 }
 
-// Times are read back in UTC, whatever their zone was.
+// Times are read back in UTC, whatever zone they had.
 func TestTimesAreUTC(t *testing.T) {
 	r := with(func(r *record.Record) { r.At = r.At.In(time.FixedZone("", 3600)) })
 	assert.Equal(t, string(full().Message()), string(r.Message()))

@@ -9,7 +9,7 @@ import (
 	"githandoff/internal/record"
 )
 
-// A list shows the values that the commit has, if its trailers are in order.
+// Scan returns the same values as the parser, if the trailers of the commit are in order.
 func FuzzScan(f *testing.F) {
 	f.Add([]byte(raw(f, plain())))
 	f.Add([]byte(raw(f, full(), oid)))

@@ -23,17 +23,17 @@ import (
 	"githandoff/internal/report"
 )
 
-// browser is Chromium with one tab, and the errors in it.
+// browser is Chromium with one tab, and records the errors of its page.
 type browser struct {
 	t   *testing.T
 	ctx context.Context
 
 	mu       sync.Mutex
-	requests []string // other than that of the page itself
-	errors   []string // exceptions, and the requests that the policy stopped
+	requests []string // other than that for the page itself
+	errors   []string // exceptions, and requests that the policy blocked
 }
 
-// open starts Chromium, and has it show a page.
+// open starts Chromium and opens a page in it.
 func open(t *testing.T, in *report.Input) *browser {
 	t.Helper()
 	gittest.Need(t, "chromium")
@@ -74,7 +74,7 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	require.NoError(b.t, chromedp.Do(b.ctx, steps...))
 }
 
-// eval returns the value of an expression in the page; promises are waited for.
+// eval returns the value of an expression in the page. It waits for a promise.
 func eval[T any](b *browser, expression string) T {
 	b.t.Helper()
 	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
@@ -86,7 +86,7 @@ func run(script string) chromedp.Action[chromedp.Void] {
 	return chromedp.Evaluate[chromedp.Void](script)
 }
 
-// quiet: the page asked nobody for anything, and nothing in it failed.
+// quiet requires that the page made no requests and that nothing in it failed.
 func (b *browser) quiet() {
 	b.t.Helper()
 	b.mu.Lock()
@@ -101,7 +101,7 @@ func (b *browser) scheme(name string) {
 	require.NoError(b.t, err)
 }
 
-// shot keeps a picture in $GITHANDOFF_SHOTS, for people.
+// shot saves a screenshot in $GITHANDOFF_SHOTS.
 func (b *browser) shot(name string) {
 	dir := os.Getenv("GITHANDOFF_SHOTS")
 	if dir == "" {
@@ -128,7 +128,7 @@ type violation struct {
 	Nodes    []struct{ HTML string }
 }
 
-// Whoever cannot see it, or cannot use a mouse, can use the page, in light and dark.
+// The page is accessible without sight or a mouse, in the light and the dark theme.
 func TestBrowserAccessible(t *testing.T) {
 	source := axe(t)
 	b := open(t, week())
@@ -146,7 +146,7 @@ func TestBrowserAccessible(t *testing.T) {
 	b.quiet()
 }
 
-// A log that tries to inject script changes nothing but texts.
+// A log that tries to inject script is shown only as text.
 func TestBrowserInjection(t *testing.T) {
 	b := open(t, attack())
 	assert.Equal(t, "undefined", eval[string](b, `typeof window.pwned`))
@@ -159,7 +159,7 @@ func TestBrowserInjection(t *testing.T) {
 	b.quiet()
 }
 
-// The policy holds: what the page's own script would ask for is stopped as well.
+// The policy also blocks requests and scripts that the page's own script adds.
 func TestBrowserPolicy(t *testing.T) {
 	b := open(t, week())
 	b.do(run(`const s = document.createElement("script"); s.textContent = "window.pwned = 1"; document.body.append(s); const i = new Image(); i.src = "https://example.com/x.png"; 0`))
@@ -170,14 +170,15 @@ func TestBrowserPolicy(t *testing.T) {
 	assert.GreaterOrEqual(t, len(b.errors), 3, "%q", b.errors)
 }
 
-// The table sorts by keyboard, and filters.
+// The table can be sorted with the keyboard, and filtered.
 func TestBrowserTable(t *testing.T) {
 	b := open(t, week())
 	first := func() string { return eval[string](b, `document.querySelector("#rows tr").cells[1].textContent`) }
 	b.do(chromedp.Focus("#find"), chromedp.SendKeys("#find", "lin-423 coder"))
 	assert.Equal(t, 4, eval[int](b, `document.querySelectorAll("#rows tr").length`))
 	assert.Contains(t, eval[string](b, `document.getElementById("count").textContent`), "1 to 4 of 4 (8 in all)")
-	// From the field over the choice of a state and the scrolled region to the second column.
+	// Tab moves the focus from the field over the choice of a state and the scrolled region to the second
+	// column.
 	for range 6 {
 		b.do(chromedp.KeyEvent(kb.Tab))
 		if eval[string](b, `document.activeElement.textContent`) == "State" {
@@ -192,7 +193,7 @@ func TestBrowserTable(t *testing.T) {
 	assert.Equal(t, "overdue", first())
 	b.do(chromedp.SetValue("#state", "failed"), run(`document.getElementById("state").dispatchEvent(new Event("change"))`))
 	assert.Equal(t, 1, eval[int](b, `document.querySelectorAll("#rows tr").length`))
-	// A box of a chain shows its handoff.
+	// A click on a box of a chain shows its handoff.
 	b.do(chromedp.Focus(`.chain a[data-id$="1"]`), chromedp.KeyEvent(kb.Enter))
 	assert.Equal(t, id(1), eval[string](b, `document.getElementById("find").value`))
 	b.quiet()
@@ -213,8 +214,8 @@ func TestBrowserPrints(t *testing.T) {
 	b.quiet()
 }
 
-// A log of 10,000 handoffs is painted with its first rows only. The time until then is printed: it
-// depends on the other work of the machine.
+// For a log of 10,000 handoffs only the first rows are drawn at first. The time until then is logged and not
+// judged, since it depends on the load of the machine.
 func TestBrowserPaintsMany(t *testing.T) {
 	b := open(t, many(10_000))
 	b.shot("many")

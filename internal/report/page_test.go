@@ -18,7 +18,7 @@ func now() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
 
 func id(n int) string { return fmt.Sprintf("ho_01m80ywpy0tsg5tz%010d", n) }
 
-// week returns a small log with one of each kind.
+// week returns a small log with a handoff of each kind.
 func week() *report.Input {
 	at := func(h float64) time.Time { return now().Add(-time.Duration(h * float64(time.Hour))) }
 	held := func(by string, from, to time.Time) report.Span { return report.Span{By: by, From: from, To: to} }
@@ -71,7 +71,7 @@ func TestPageSaysWhatHappened(t *testing.T) {
 	assert.NotContains(t, stuck, id(8), "what was offered a moment ago is not stuck")
 }
 
-// Medians are of spans with both ends: 1 h, 19 h, 38 h and 107 h to a claim, 29 h and 2 h to a
+// The medians are those of spans with both ends: 1 h, 19 h, 38 h and 107 h to a claim, 29 h and 2 h to a
 // receipt.
 func TestPageTotals(t *testing.T) {
 	page := render(t, week())
@@ -82,7 +82,7 @@ func TestPageTotals(t *testing.T) {
 	assert.Regexp(t, `<th scope="row">coder</th><td class="n">5</td><td class="n">4</td><td class="n">1</td>`, totals)
 }
 
-// The page cannot ask anybody for anything: a policy forbids it, and no address is in it.
+// The page cannot make requests: a policy forbids them, and the page contains no address.
 func TestPageIsSelfContained(t *testing.T) {
 	page := render(t, week())
 	assert.Regexp(t, `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-[A-Za-z0-9+/]{43}='; script-src 'sha256-[A-Za-z0-9+/]{43}='; base-uri 'none'; form-action 'none'">`, page)
@@ -92,7 +92,7 @@ func TestPageIsSelfContained(t *testing.T) {
 	}
 }
 
-// attack returns a log whose every text tries to become part of the page.
+// attack returns a log in which every text tries to become part of the page.
 func attack() *report.Input {
 	in := week()
 	for i, text := range hostile() {
@@ -131,7 +131,7 @@ func TestPageEscapes(t *testing.T) {
 	}
 }
 
-// Handoffs that name each other as parents do not stop it.
+// Handoffs that name each other as parents do not keep the page from being made.
 func TestPageOfACircle(t *testing.T) {
 	in := week()
 	in.Rows[0].Parent, in.Rows[1].Parent = id(2), id(1)
@@ -167,7 +167,7 @@ func many(n int) *report.Input {
 	return in
 }
 
-// However long the log, what is drawn is bounded.
+// However long the log is, the page draws a limited number of shapes.
 func TestPageIsBounded(t *testing.T) {
 	page := render(t, many(10_000))
 	assert.Less(t, strings.Count(page, "<rect"), 40_000)

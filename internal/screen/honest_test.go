@@ -8,7 +8,7 @@ import (
 	"githandoff/internal/screen"
 )
 
-// honest is text that agents write, each near to some rule.
+// honest has text that agents write, each close to one of the rules.
 var honest = map[string][]string{
 	"hashes and ids": {
 		"0123456789abcdef0123456789abcdef01234567", "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",

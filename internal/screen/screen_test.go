@@ -69,7 +69,7 @@ func TestHidden(t *testing.T) {
 		"می\u200c x":        "U+200C",
 		"می\u200c\u200cخ":   "U+200C",
 		"🏴\U000e0067\u007f": "U+E0067",
-		// Nobody finds these by eye.
+		// These characters are not visible, so the message has their position.
 		"Первая\nвторая строка, пере\u00adнос": "detail: bidirectional or invisible character U+00AD (soft hyphen) at line 2, column 20",
 		"a\r\nb\r\n\tc\u200b": "U+200B (zero-width space) at line 3, column 3",
 	} {
@@ -137,7 +137,7 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// A transcript in pieces is a transcript; unrelated members are not joined.
+// A transcript that is split over entries of a list is refused. Unrelated members are not joined.
 func TestTranscriptOverMembers(t *testing.T) {
 	e := envelope()
 	e.CompletedSteps = []string{"User: fix it", "Assistant: done"}
@@ -194,7 +194,7 @@ func TestEnvelope(t *testing.T) {
 		assert.NotContains(t, fault.As(err).Advice(), secret[4:12])
 	}
 
-	// The first finding is the same at each run.
+	// The first finding is the same in every run.
 	e.Data = map[string]string{"c": secret, "a": secret, "b": "\x00"}
 	for range 20 {
 		requireRefusal(t, screen.Envelope(e), fault.Policy, "secret_found", "data.a: ")
@@ -214,7 +214,7 @@ func TestMap(t *testing.T) {
 	requireRefusal(t, screen.Map("result", map[string]string{"a": "b\u200b"}), fault.Invalid, "malformed", "result.a: bidi")
 	requireRefusal(t, screen.Map("result", map[string]string{"\u200b": "b"}), fault.Invalid, "malformed", "result (a key): bidi")
 	requireRefusal(t, screen.Map("result", map[string]string{"url": "https://u:p@host"}), fault.Policy, "secret_found", "result.url: looks like a secret (rule url-password)")
-	// The name of a value is part of its shape.
+	// The name of a value helps to recognize it as a secret.
 	requireRefusal(t, screen.Map("result", map[string]string{"aws_secret_access_key": strings.Repeat("aB3/", 10)}),
 		fault.Policy, "secret_found", "result.aws_secret_access_key: looks like a secret (rule aws-secret-key)")
 	requireRefusal(t, screen.Envelope(&handoff.Envelope{Origin: &handoff.Origin{Extra: map[string]any{
@@ -224,7 +224,7 @@ func TestMap(t *testing.T) {
 		fault.Policy, "secret_found", "result.Authorization: looks like a secret (rule authorization-header)")
 }
 
-// Hostile text of full size must not cost more than a moment.
+// Hostile text of the largest size must be checked in a short time.
 func TestLinear(t *testing.T) {
 	const n = handoff.MaxEnvelope
 	for _, unit := range []string{

@@ -10,8 +10,7 @@ import (
 	"githandoff/internal/screen"
 )
 
-// The secrets below are made up, and taken apart so that no scanner of this
-// repository takes them for real ones.
+// The secrets below are made up. They are split so that no scanner of this repository reports them.
 func TestSecret(t *testing.T) {
 	const (
 		digits = "0123456789"
@@ -58,7 +57,7 @@ func TestSecret(t *testing.T) {
 		"url-password": {
 			"https://u:p" + "@host", "https://alice:s3cret" + "@example.com/x.git", "postgres://app:hunter2" + "@db:5432/app", "redis://:pw" + "@10.0.0.1",
 			"git clone http://x-access-token:abc" + "@[::1]/r", "https://a:$x@h https://a:b" + "@h",
-			// Not every number is a port, and not every dot is in the name of a host.
+			// Not every number is a port, and not every dot is part of a host name.
 			"https://alice:12345" + "@example.com", "https://alice.smith:12345" + "@example.com", "https://localhost:99999" + "@example.com",
 			"http://localhost:80abc" + "@example.com", "http://localhost:0" + "@example.com", "https://1.2.3:80" + "@example.com", "https://[::1]:80abc" + "@example.com", "https://[x]:80" + "@example.com",
 			"see http://localhost:3000@evil.example and https://a:b" + "@h",

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A line that marker takes is never passed over, and ordinary lines are.
+// mayMark accepts every line that marker matches, and skips ordinary lines.
 func TestMayMark(t *testing.T) {
 	for _, line := range []string{
 		"", "The store is opened read-only after a crash; two tests show it.", "2026-11-20T22:00:00Z", "git+https://example.com/acme/client",

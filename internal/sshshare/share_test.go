@@ -34,7 +34,7 @@ func TestHostOf(t *testing.T) {
 	}
 }
 
-// The user's settings for ssh are kept, and the reason is given.
+// If the user has ssh settings of their own, they are kept, and the reason is returned.
 func TestUsersSSHSettingsAreKept(t *testing.T) {
 	assert.Empty(t, ownControl("user git\ncontrolmaster false\ncontrolpersist no\n"))
 	assert.Empty(t, ownControl("controlmaster no\ncontrolpath none\n"))
@@ -43,7 +43,7 @@ func TestUsersSSHSettingsAreKept(t *testing.T) {
 	assert.Contains(t, ownControl("user git\n"), "not an OpenSSH")
 }
 
-// A socket needs a directory of this user alone, and a short path.
+// A socket needs a directory that only this user can use, and a short path.
 func TestSocketDir(t *testing.T) {
 	short, err := os.MkdirTemp("/tmp", "s")
 	require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestSocketDir(t *testing.T) {
 	assert.Contains(t, why, "not a directory of this user alone")
 }
 
-// Whatever the user set keeps ssh as it is.
+// Any of these settings of the user keeps ssh unchanged.
 func TestFor(t *testing.T) {
 	bin := t.TempDir()
 	write := func(text string) {

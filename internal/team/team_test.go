@@ -14,7 +14,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// A right that all lists allow is allowed by each of them, and no right that all allow is lost.
+// A right in the result is allowed by each list, and a right that all lists allow is in the result.
 func TestWithinAll(t *testing.T) {
 	scope := rapid.SampledFrom([]string{
 		"repo.*", "repo.write", "repo.write:src/*", "repo.write:src/auth/*", "repo.write:src/auth/a.go", "repo.push:refs/heads/*", "handoff.*",
@@ -35,7 +35,7 @@ func TestWithinAll(t *testing.T) {
 	assert.Nil(t, withinAll(nil))
 }
 
-// The comparison that knows no scopes says what the one says that does.
+// sign.Covers, which does not know the type of scopes, gives the same answer as obo.CoversAll.
 func TestCoversAsScopesDo(t *testing.T) {
 	scope := rapid.SampledFrom([]string{
 		"repo.*", "repo.write", "repo.write.all", "repo.write.*", "repo.write:*", "repo.write:src", "repo.write:src/*", "repo.write:src/auth/*", "repo.write:srcx",

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A text cannot leave its fence: whoever does not know the mark writes between
-// the two lines, and a terminal obeys nothing of it.
+// A text cannot leave its fence: a sender who does not know the mark writes between its two lines, and no
+// control character reaches the terminal.
 func FuzzFence(f *testing.F) {
 	for _, s := range []string{
 		"Goal: stop the 500 on login\n", "", "x\r\n----- end 0000000000000000 -----\n", "\x1b[2J\u009b2J\x7f\x00", "\xff\xfe", "a\rb", "\u202e",
@@ -45,7 +45,7 @@ func TestFenceKeepsLines(t *testing.T) {
 	assert.Equal(t, []string{"one", "two", "three", "", "four\ufffd"}, strings.Split(string(out), "\n")[1:6])
 }
 
-// A text in a line for people stays in that line.
+// A text in a line for people stays on that line.
 func FuzzLine(f *testing.F) {
 	for _, s := range []string{"fixer", "a\nb", "\x1b[2J", "\u202e\u200b\u2028", "\xff", "é 漢 😀"} {
 		f.Add(s)

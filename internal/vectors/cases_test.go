@@ -19,8 +19,8 @@ import (
 	"githandoff/internal/screen"
 )
 
-// vector is one text, and the answer that a reader must give: "ok", its meaning, or the word of
-// the refusal.
+// vector is one text and the answer that a reader must give: "ok", its meaning, or the reason word of the
+// refusal.
 type vector struct {
 	Kind  string   `json:"kind"`
 	Name  string   `json:"name"`
@@ -28,7 +28,7 @@ type vector struct {
 	Want  string   `json:"want"`
 }
 
-// readers by kind. Those of a second input have it explained in the README.
+// readers has a function for each kind. The README explains the kinds with a second input.
 var readers = map[string]func(in []string) string{
 	"envelope": func(in []string) string {
 		env, err := handoff.Decode([]byte(in[0]))
@@ -100,7 +100,7 @@ func refusedOr(err error) string {
 	return "ok"
 }
 
-// Each case is read as it must be; -update keeps them all.
+// Each case is read as it must be; -update stores them all.
 func TestCases(t *testing.T) {
 	all := cases(t)
 	require.GreaterOrEqual(t, len(all), 100)
@@ -110,7 +110,7 @@ func TestCases(t *testing.T) {
 	readCases(t, all)
 }
 
-// The cases that are kept are read as they were meant.
+// The stored cases are read as they must be.
 func TestKeptCases(t *testing.T) {
 	var all []vector
 	load(t, "cases.json", &all)
@@ -137,7 +137,7 @@ func cases(t testing.TB) []vector {
 	return append(all, tokens(t)...)
 }
 
-// envelopes begin with one in order.
+// envelopes returns cases of envelopes, the first of which is valid.
 func envelopes(t testing.TB) []vector {
 	h := newWriter(t).begin("envelope")
 	good, err := handoff.Canonical(h.env)
@@ -185,7 +185,7 @@ func envelopes(t testing.TB) []vector {
 	return all
 }
 
-// messages are of a receipt, and of commits around it.
+// messages returns cases of the messages of a receipt and of commits beside it.
 func messages(t testing.TB) []vector {
 	h := held(newWriter(t).begin("message"))
 	tip := h.laneTip
@@ -244,7 +244,7 @@ func messages(t testing.TB) []vector {
 	return sorted(all)
 }
 
-// names are of section 1.
+// names returns cases of the names in section 1.
 func names() []vector {
 	var all []vector
 	add := func(kind, want string, in ...string) {
@@ -281,7 +281,7 @@ func names() []vector {
 	return sorted(all)
 }
 
-// tokens begin with one in order.
+// tokens returns cases of tokens, the first of which is valid.
 func tokens(t testing.TB) []vector {
 	c := &obo.Claims{
 		Type: obo.Type, JTI: "obo_" + strings.Repeat("0", 32), Issuer: signer(t, "alice@example.com").KID(), Subject: "user:alice@example.com",

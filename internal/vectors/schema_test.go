@@ -39,7 +39,7 @@ func conforms(t *testing.T, s *jsonschema.Schema, doc []byte) error {
 	return s.Validate(v)
 }
 
-// The program's documents conform to the schemas, which refuse an additional member.
+// The program's documents conform to the schemas, which refuse additional members.
 func TestSchemas(t *testing.T) {
 	limited := pinned(t)[0]
 	limited.MaxScope, limited.Comment = []string{"repo.write:src/*"}, "compared by phone"
@@ -87,8 +87,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// A token that has another form than the schema says is refused, and the other way
-// round, but for the order of lists and the bytes.
+// The schema and the parser refuse the same tokens, except for the order of lists and the encoding.
 func TestTokenSchema(t *testing.T) {
 	s := schema(t, "token")
 	for _, v := range tokens(t) {

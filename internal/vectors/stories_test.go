@@ -8,27 +8,27 @@ import (
 	"githandoff/internal/record"
 )
 
-func as(*record.Record) {} // it is: nothing is edited
+func as(*record.Record) {} // leaves the record unchanged
 
 // story is one handoff, and the answer that a reader must give.
 type story struct {
 	name    string
-	entries string // verdicts of its lane, oldest first
-	verify  string // "ok STATE", or the word of the refusal
+	entries string // verdicts on the entries of its lane, oldest first
+	verify  string // "ok STATE", or the reason word of the refusal
 	tell    func(h *told) *told
 }
 
 func offer(h *told) *told { return h.offered(as, as) }
 func held(h *told) *told  { return offer(h).then("fixer", record.Claimed, as, as) }
 
-// in makes a story of one more step that says something else.
+// in returns a story with one more step, whose record is edited.
 func in(by string, event record.Event, f edit) func(*told) *told {
 	return func(h *told) *told { return held(h).then(by, event, f, as) }
 }
 
 func otherDigest(r *record.Record) { r.Digest = "sha256:" + strings.Repeat("0", 64) }
 
-// lives are handoffs in order.
+// lives returns stories of valid handoffs.
 func lives() []story {
 	return []story{
 		{"offered", "ok", "ok offered", offer},
@@ -58,7 +58,7 @@ func lives() []story {
 	}
 }
 
-// lies say in the lane what is not on the inbox ref.
+// lies returns stories whose lane entry differs from the commit on the inbox ref.
 func lies() []story {
 	twice := func(name string, f edit) story {
 		return story{"another record in the lane: " + name, "disputed", "disputed", func(h *told) *told { return h.offered(as, f) }}
@@ -86,7 +86,7 @@ func lies() []story {
 	}
 }
 
-// forms are receipts, and an offer, that are not in the form of section 5.
+// forms returns stories with receipts, and an offer, that do not have the form of section 5.
 func forms() []story {
 	bad := func(name string, f edit) story {
 		return story{"malformed: " + name, "ok ok malformed_object", "disputed", in("fixer", record.Failed, f)}
@@ -117,7 +117,7 @@ func forms() []story {
 	}
 }
 
-// entries are of others, or of nobody.
+// entries returns stories with entries of other handoffs, or of none.
 func entries() []story {
 	names := func(h *told) string { return "Handoff-Id: " + string(h.id) + "\n" }
 	return []story{

@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "make testdata/vectors anew")
 
 const dir = "../../testdata/vectors"
 
-// told by file: what stories.json says.
+// stories is the content of stories.json.
 type stories struct {
 	Home     string            `json:"home"`
 	Now      string            `json:"now"`
@@ -37,11 +37,11 @@ type stories struct {
 type answer struct {
 	Name    string   `json:"name"`
 	ID      string   `json:"id"`
-	Entries []string `json:"entries"` // verdict of each that speaks of it
+	Entries []string `json:"entries"` // the verdict on each entry of the handoff
 	Verify  string   `json:"verify"`
 }
 
-// Each story is told, and the reader says of it what it must; -update keeps them.
+// Each story is written, and the reader must give its answer; -update stores the stories.
 func TestStories(t *testing.T) {
 	w := newWriter(t)
 	var all stories
@@ -64,7 +64,7 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// The stories that are kept are read as they were meant.
+// The stored stories are read as they must be.
 func TestKeptStories(t *testing.T) {
 	var all stories
 	load(t, "stories.json", &all)
@@ -72,12 +72,12 @@ func TestKeptStories(t *testing.T) {
 	path, err := filepath.Abs(filepath.Join(dir, "stories.bundle"))
 	require.NoError(t, err)
 	git := &gittest.Repo{Dir: t.TempDir(), Env: gittest.Env(t)}
-	git.Git(t, "init", "--quiet", "--object-format=sha1") // as the bundle
+	git.Git(t, "init", "--quiet", "--object-format=sha1") // the format of the bundle
 	git.Git(t, "fetch", "--quiet", path, "refs/handoffs/*:refs/handoffs/*")
 	readAll(t, git, &all)
 }
 
-// readAll holds the reader to its answers.
+// readAll requires that the reader gives each answer.
 func readAll(t *testing.T, git *gittest.Repo, all *stories) {
 	t.Helper()
 	repo := enginetest.Open(t, git)

@@ -20,11 +20,11 @@ import (
 
 const homeID = "local:000102030405060708090a0b0c0d0e0f"
 
-// start returns when every story begins, and now is when it is read.
+// start returns the time at which every story begins, and now the time at which it is read.
 func start() time.Time { return time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC) }
 func now() time.Time   { return start().Add(2 * time.Hour) }
 
-// writer makes records by hand, as they are asked for: it keeps no rule.
+// writer makes records by hand and checks no rule.
 type writer struct {
 	testing.TB
 	git    *gittest.Repo
@@ -42,14 +42,14 @@ func newWriter(t testing.TB) *writer {
 	return &writer{TB: t, git: git, repo: repo, clock: start(), lanes: map[string]bool{}}
 }
 
-// signer returns the key of a name.
+// signer returns the key for a name.
 func signer(t testing.TB, name string) sign.Signer {
 	t.Helper()
 	seed := sha256.Sum256([]byte("githandoff vectors " + name))
 	return enginetest.KeyOf(t, ed25519.NewKeyFromSeed(seed[:]))
 }
 
-// pinned returns the keys that a reader of the stories trusts. mallory's is not there.
+// pinned returns the keys that a reader of the stories trusts. The key of mallory is not among them.
 func pinned(t testing.TB) []sign.TrustEntry {
 	t.Helper()
 	entry := func(name string, roles ...string) sign.TrustEntry {
@@ -61,7 +61,7 @@ func pinned(t testing.TB) []sign.TrustEntry {
 	}
 }
 
-// told is one handoff of the stories, as its writer sees it.
+// told is one handoff of the stories, with the state that its writer knows.
 type told struct {
 	*writer
 	id                 handoff.ID
@@ -99,7 +99,7 @@ func (w *writer) digits(name string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// offered offers it, with edits of the record and, after that, of its lane entry.
+// offered offers the handoff. edits changes the record, and inLane also changes the lane entry.
 func (h *told) offered(edits, inLane edit) *told {
 	body, err := handoff.Canonical(h.env)
 	require.NoError(h, err)
@@ -122,7 +122,7 @@ func (h *told) offered(edits, inLane edit) *told {
 	return h.moved()
 }
 
-// then takes a step, as by, a second later.
+// then takes a step as an agent, one second later.
 func (h *told) then(by string, event record.Event, edits, inLane edit) *told {
 	h.clock = h.clock.Add(time.Second)
 	r := record.Record{
@@ -165,13 +165,13 @@ func (h *told) then(by string, event record.Event, edits, inLane edit) *told {
 	return h.moved()
 }
 
-// sign gives a record what its signer adds.
+// sign adds the members that the signer of a record sets.
 func (h *told) sign(by string, r record.Record) record.Record {
 	r.Actor, r.Key, r.Nonce, r.At = by, signer(h, by).KID(), h.digits(by), h.clock
 	return r
 }
 
-// log appends the record to the lane.
+// log appends a record to the lane.
 func (h *told) log(by string, r record.Record, edits edit) {
 	r.Payload = h.payload
 	edits(&r)
@@ -182,7 +182,7 @@ func (h *told) log(by string, r record.Record, edits edit) {
 	h.laneTip = h.write(by, r, gittest.Objects().EmptyTree(), parents...)
 }
 
-// scribble appends a commit that nobody signed, of any message.
+// scribble appends an unsigned commit with any message.
 func (h *told) scribble(message string, others ...string) *told {
 	body := "tree " + gittest.Objects().EmptyTree() + "\n"
 	for _, p := range append([]string{h.laneTip}, others...) {
@@ -206,7 +206,7 @@ func (w *writer) write(by string, r record.Record, tree string, parents ...strin
 	return o.OID
 }
 
-// moved puts the refs where the story has come to.
+// moved moves the refs to the current state of the story.
 func (h *told) moved() *told {
 	h.git.Git(h, "update-ref", refs.LocalNamespace.Lane(h.id), h.laneTip)
 	for _, ref := range []string{"fixer", "tester", handoff.Nobody} {

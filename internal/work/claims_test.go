@@ -20,7 +20,7 @@ const (
 	otherID = "ho_01kahcp3g0000000000000010r"
 )
 
-// at returns when the claims of these tests are made.
+// at returns the time of the claims in these tests.
 func at() time.Time { return time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC) }
 
 func claimsIn(gitDir string) Claims { return Claims{GitDir: gitDir, Common: gitDir} }
@@ -106,7 +106,7 @@ func TestClaimsEnd(t *testing.T) {
 	}
 }
 
-// Records of ended handoffs are forgotten after a while, but not young ones.
+// Records of ended handoffs are removed after a while.
 func TestClaimsForget(t *testing.T) {
 	c := claimsIn(t.TempDir())
 	ids := deriveIDs(70)
@@ -134,7 +134,7 @@ func TestClaimsDamaged(t *testing.T) {
 	assert.Error(t, err, "what is held must not look as if it were not")
 }
 
-// A record that somebody else wrote, or that is a link to elsewhere, is not read as ours.
+// A record that another user wrote, or that is a link to another file, is not read.
 func TestNoteOfAnotherUserIsIgnored(t *testing.T) {
 	type note struct{ Text string }
 	documents := Documents[note]{Dir: filepath.Join(t.TempDir(), "journal")}

@@ -11,8 +11,8 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// An end that two held handoffs share finds neither: an acknowledgement must not end
-// whichever comes first. Their whole ids find each.
+// An abbreviation that fits two held handoffs finds neither, so that an acknowledgement does not end an
+// arbitrary one. Each is found by its whole id.
 func TestFindAmbiguous(t *testing.T) {
 	c := claimsIn(t.TempDir())
 	const twin = "ho_01kahcp3g1111110000000000r"

@@ -46,8 +46,8 @@ func TestOrphanedClaimIsAdoptedOnce(t *testing.T) {
 	assert.Empty(t, held, "it was given up")
 }
 
-// A claim that was handed over to the main worktree is not an orphan. There is a copy of a claim
-// without its record only while another worktree may take the claim.
+// A claim that was handed over to the main worktree is not an orphan. A copy of a claim without its record
+// exists only while another worktree may take the claim.
 func TestHandedOverToTheMainWorktree(t *testing.T) {
 	common := t.TempDir()
 	one := Claims{GitDir: filepath.Join(common, "worktrees", "one"), Common: common}
@@ -66,8 +66,8 @@ func TestHandedOverToTheMainWorktree(t *testing.T) {
 	assert.Len(t, held, 1)
 }
 
-// A worktree that counted as removed may come back, with its disk or after "git worktree repair". It no
-// longer holds the claims that another worktree took over meanwhile.
+// A worktree that counted as removed may return, with its disk or after "git worktree repair". It no longer
+// holds the claims that another worktree has taken over.
 func TestAdoptedClaimLeavesTheWorktreeThatComesBack(t *testing.T) {
 	common := t.TempDir()
 	one := Claims{GitDir: filepath.Join(common, "worktrees", "one"), Common: common}

@@ -105,7 +105,7 @@ func TestStepAndClaimAreOneRecord(t *testing.T) {
 	assert.Empty(t, waiting)
 }
 
-// If processes change one record at once, every change counts: none overwrites another.
+// If processes change one record at once, no change is lost.
 func TestUpdatesAtOnce(t *testing.T) {
 	c := claimsIn(t.TempDir())
 	store(t, c, &Claim{ID: someID, Agent: "fixer", Actor: "fixer", Nonce: "n"})

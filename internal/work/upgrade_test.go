@@ -14,8 +14,8 @@ import (
 	"githandoff/internal/record"
 )
 
-// Files of an earlier version: a claim and the step on it in two files, a rejection, and a step
-// whose claim has ended.
+// The files are those of an earlier version: a claim and its step in two files, a rejection, and a step whose
+// claim has ended.
 func TestUpgrade(t *testing.T) {
 	const thirdID = "ho_01kahcp3g0000000000000020r"
 	c := claimsIn(t.TempDir())
@@ -59,7 +59,7 @@ func TestUpgrade(t *testing.T) {
 	check()
 }
 
-// A file that cannot be read stays where it is; the others are moved.
+// A file that cannot be read stays in its place, and the others are moved.
 func TestUpgradeOfADamagedFile(t *testing.T) {
 	c := claimsIn(t.TempDir())
 	dir := filepath.Join(c.GitDir, "githandoff")

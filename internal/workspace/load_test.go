@@ -16,7 +16,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// A damaged ref is the fault of one item: a watch goes on with the others.
+// A damaged ref is reported as the fault of one item. A watch goes on with the others.
 func TestDamagedRefIsTheFaultOfItsItem(t *testing.T) {
 	own := gittest.NewRepo(t, gittest.Env(t))
 	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: own.Dir, Env: gitexec.Environ(own.Env)})

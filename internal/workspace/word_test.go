@@ -12,7 +12,7 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// A handoff has one word for its state, in a list and by itself.
+// A state has the same word in a list and in the output about one handoff.
 func TestOneWordForAState(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	offer := &record.Record{To: "fixer", Expires: now.Add(time.Hour)}
@@ -31,7 +31,7 @@ func TestOneWordForAState(t *testing.T) {
 	}
 }
 
-// What is dated ahead of the clock cannot be taken: it does not wait for its agent.
+// A handoff that is dated ahead of the clock cannot be taken, so it does not count as waiting for its agent.
 func TestAheadOfTheClockIsEarly(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	at := func(at time.Time) *workspace.Item {
