@@ -130,7 +130,7 @@ type source struct {
 	name    string
 	imports []string
 	inits   int
-	calls   []string // of forbiddenCalls
+	calls   []string // those of forbiddenCalls
 	lines   int
 }
 

@@ -158,7 +158,7 @@ func TestMemoryIsVoid(t *testing.T) {
 			return program
 		},
 		"another home": func(_ *testing.T, s *fixture, _ string) string {
-			s.home.Paths = []string{s.home.RepoID} // it still answers to its old name
+			s.home.Paths = []string{s.home.RepoID} // the home still has its old id
 			s.home.RepoID = "local:ff0102030405060708090a0b0c0d0e0f"
 			return program
 		},

@@ -274,8 +274,8 @@ func TestLookMendsALane(t *testing.T) {
 			require.NoError(t, open().Fetch(t.Context(), crossrepo.Look{FetchSpec: lifecycle.WholeHandoffs(p)}))
 			mends(lost)
 		}
-		if name != "all lanes" { // who asks for all reads each of them
-			mends("~1") // and the lane has not moved
+		if name != "all lanes" { // a caller that asks for all lanes reads each of them
+			mends("~1") // now the lane has not moved
 		}
 	}
 }

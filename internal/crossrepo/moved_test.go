@@ -21,7 +21,7 @@ func TestOfferWhoseLaneMoved(t *testing.T) {
 	require.NoError(t, err)
 
 	theirs := v.Envelope(t, "other", "fixer")
-	theirs.ID = theirs.ID[:len(theirs.ID)-2] + env.ID[len(env.ID)-2:] // in the same lane
+	theirs.ID = theirs.ID[:len(theirs.ID)-2] + env.ID[len(env.ID)-2:] // an id in the same lane
 	first, err := other.Engine.Author.Prepare(t.Context(), other.home, theirs, "")
 	require.NoError(t, err)
 	_, err = other.Engine.Offer(t.Context(), other.home, first)

@@ -24,7 +24,7 @@ import (
 type crate struct {
 	payloads []*lifecycle.Payload
 	errs     []error
-	trips    []string // to the hub
+	trips    []string // gits that connected to the hub
 }
 
 // pack signs n handoffs, the last three of them in one lane.

@@ -25,7 +25,7 @@ const homeID = "git+https://example.com/acme/hub"
 // applies it.
 type fixture struct {
 	*enginetest.Fixture
-	repo *refs.Repo  // of the hub
+	repo *refs.Repo  // the hub
 	push []refs.Edit // the push that was recorded last
 }
 

@@ -25,7 +25,7 @@ type model struct {
 	expires time.Time
 
 	holder  string // name of an engine, as in roles.by; "" if the handoff is open
-	nonce   string // of the claim
+	nonce   string // nonce of the claim
 	lease   time.Time
 	term    time.Duration
 	receipt record.Event

@@ -42,7 +42,7 @@ func signed(kid string, token []byte) obo.SignedToken {
 
 // keyring has the keys that signed uses.
 type keyring struct {
-	grants  map[string]obo.RootPowers // of root keys
+	grants  map[string]obo.RootPowers // powers of root keys
 	known   []string
 	retired map[string]time.Time
 }

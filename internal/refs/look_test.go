@@ -61,8 +61,8 @@ func TestLostObjectIsNotAbsent(t *testing.T) {
 	absent("refs/handoffs/sent/b/y", "refs/worktree/y", "refs/handoffs/sent/b/y^{commit}", "refs/heads/main:b", "refs/heads/main:b/c", "HEAD:b",
 		"refs/tags/v:b", blob+"^{tree}", "nosuch", "nosuch:a")
 	repo.Git(t, "update-index", "--add", "--cacheinfo", "160000,"+lost+",module")
-	absent(repo.Git(t, "write-tree") + ":module") // its commit is in another repository
-	tree := func(mode string) string {            // which only git reads
+	absent(repo.Git(t, "write-tree") + ":module") // the commit is in another repository
+	tree := func(mode string) string {            // only git reads these modes
 		body := append([]byte(mode+" x\x00"), bytes.Repeat([]byte{0xab}, gittest.Objects().Digits()/2)...)
 		return repo.GitIn(t, bytes.NewReader(body), "hash-object", "-w", "-t", "tree", "--literally", "--stdin")
 	}

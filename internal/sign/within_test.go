@@ -121,7 +121,7 @@ func TestTeamRetiresWithWhatWasSeen(t *testing.T) {
 	require.NoError(t, p.trust.Add(p.path, rootEntry(peer, "user:peer@example.com")))
 	gone := entryOf(worker)
 	gone.Retired, gone.Seen = "2026-01-02T00:00:00Z", map[string]string{"local": strings.Repeat("a", 40)}
-	gone.Agents = nil // so that the entry of the other root is the wider one
+	gone.Agents = nil // gives the entry of the other root more rights
 	p.adoptBy(t, peer, 1, entryOf(worker))
 	p.adoptBy(t, p.root, 2, gone)
 	k, _ := p.trust.Lookup(worker.KID())

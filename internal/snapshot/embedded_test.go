@@ -69,10 +69,10 @@ func TestRepositoriesInTheWorkTreeStay(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]struct {
-		path string                                // of the submodule in HEAD
+		path string                                // path of the submodule in HEAD
 		send func(t *testing.T, git *gittest.Repo) // the sender's changes
 		have func(t *testing.T, own *gittest.Repo) // what else the receiver has
-		want string                                // in the refusal
+		want string                                // part of the refusal
 	}{
 		"a directory in its place":         {path: "lib", send: becomes("lib"), want: "lib"},
 		"a directory in its place, deeper": {path: "dir/in/lib", send: becomes("dir/in/lib"), want: "dir/in/lib"},

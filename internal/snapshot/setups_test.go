@@ -21,7 +21,7 @@ func TestAnySetUp(t *testing.T) {
 	for name, tc := range map[string]struct {
 		from    []string // options of a git clone to use instead of the repository itself
 		set     func(t *testing.T, git *gittest.Repo)
-		refused string // of a checkout in this work tree
+		refused string // reason if a checkout in this work tree is refused; "" if not
 	}{
 		"nothing special": {},
 		"a sparse checkout": {set: func(t *testing.T, git *gittest.Repo) {

@@ -16,7 +16,7 @@ import (
 type life struct {
 	refs   []string // "repo kind", one for each ref; tracking copies left out
 	events []string // "repo event", in the order of that repository's lane
-	actors []string // of the events
+	actors []string // actors of the events, in the same order
 
 	offers []string // "repo nonce"
 	next   string   // id of the handoff that continues this one

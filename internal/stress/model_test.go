@@ -102,6 +102,6 @@ func (j *job) mayWithdraw(agent string, now time.Time) bool {
 type kept struct {
 	event string
 	claim int
-	// rejects is set for a rejection: it belongs to no claim, and is worth nothing once there is one.
+	// rejects is set for a rejection: it belongs to no claim, and is dropped once there is one.
 	rejects bool
 }
