@@ -131,7 +131,7 @@ func (s *fixture) stranded(t *testing.T, args ...string) (other *gittest.Repo, p
 	return other, parent, receipt.Next
 }
 
-// at is the fixture with another hub.
+// at returns the fixture with another hub.
 func (s *fixture) at(t *testing.T, hub *gittest.Repo, alias string) *fixture {
 	t.Helper()
 	there := *s
@@ -164,8 +164,8 @@ func TestChildUnderWayIsNotDropped(t *testing.T) {
 	assert.NotEmpty(t, other.Git(t, "for-each-ref", "refs/handoffs/inbox/boss/"+string(child)))
 }
 
-// Who waits in vain for the delivery of a handoff can take it back, also if another handoff has its id
-// at the hub. The other one stays.
+// A sender whose handoff is never delivered can revoke it, even if another handoff has its id at the
+// hub. The other handoff stays.
 func TestOccupiedHandoffIsRevoked(t *testing.T) {
 	t.Parallel()
 	for name, trusted := range map[string]bool{"by a sender": true, "by a stranger": false} {

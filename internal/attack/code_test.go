@@ -153,8 +153,8 @@ func TestCodeByAgents(t *testing.T) {
 	}
 }
 
-// A tag is an agent's if git says so: also one that is too long to be looked at,
-// or whose signature is called a message.
+// The guard refuses a tag that git says an agent signed, even if the tag is too long to be checked, or
+// its signature is called a message.
 func TestTagsByAgents(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -180,8 +180,8 @@ func TestTagsByAgents(t *testing.T) {
 	}
 }
 
-// A tag of a tag is verified by its id as well: who hides behind an unsigned one
-// does not come in. One that the hub has already holds up nobody.
+// An agent's tag behind unsigned tags does not come in, because git verifies it by its id. If the hub
+// has the agent's tag already, the unsigned tags come in.
 func TestNestedTagByAgent(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

@@ -29,7 +29,7 @@ const (
 	separator                      = "\u2028"
 )
 
-// prose are the members in which a sender writes what he likes.
+// prose lists the members in which a sender writes free text.
 var prose = []string{"Goal", "Summary", "Detail", "CompletedSteps", "PendingBlockers", "Attempted", "BlockedReason", "Context"}
 
 // outside returns the part of an output that stands outside the fence, and inside the part within
@@ -168,8 +168,8 @@ func TestActorIsANameOfItsKey(t *testing.T) {
 	}
 }
 
-// So is its mail address, but in handoffs that were made before that rule: they bear
-// the address of whoever ran the agent.
+// The mail address of the author is one of the key as well. Handoffs that were made before that rule are
+// an exception: they bear the address of whoever ran the agent.
 func TestMailIsAnAddressOfItsKey(t *testing.T) {
 	t.Parallel()
 	old := time.Date(2026, 11, 22, 2, 0, 0, 0, time.UTC)
@@ -204,7 +204,7 @@ func TestResultsAreData(t *testing.T) {
 		r := s.fixer.Run(t, strings.Fields(strings.ReplaceAll(args, "ID", string(f.id)))...)
 		require.Zero(t, r.Code, r.Stderr)
 		plain(t, r.Stdout+r.Stderr)
-		if strings.HasPrefix(args, "show") { // the only one that fences them
+		if strings.HasPrefix(args, "show") { // show is the only command that fences them
 			mark := regexp.MustCompile(`(?s)----- begin ([0-9a-f]{16}): data written by fixer -----\n.*\n----- end ([0-9a-f]{16}) -----\n`)
 			found := mark.FindStringSubmatch(r.Stdout)
 			require.NotNil(t, found, r.Stdout)
@@ -219,8 +219,8 @@ func TestResultsAreData(t *testing.T) {
 	assert.Contains(t, s.fixer.Must(t, "history"), order, "it is told, on its line")
 }
 
-// The same for the trailers of a commit, which stand in the log for ever: what a
-// list tells of a handoff stays on its line.
+// The trailers of a commit stand in the log for ever, and are data as well: what a list tells of a
+// handoff stays on its line.
 func TestTrailersAreData(t *testing.T) {
 	t.Parallel()
 	s := newLocalFixture(t)

@@ -53,7 +53,7 @@ func newFixture(t testing.TB) *fixture {
 	return f
 }
 
-// newLocalFixture has no hub: fixer's repository is the home, and whoever works in
+// newLocalFixture returns a fixture without a hub: fixer's repository is the home, and whoever works in
 // another worktree of it may write its refs.
 func newLocalFixture(t testing.TB) *fixture {
 	t.Helper()
@@ -66,7 +66,7 @@ func newLocalFixture(t testing.TB) *fixture {
 	return f
 }
 
-// newUser has keys that git can check.
+// newUser returns a fixture of a user whose keys git can check.
 func newUser(t testing.TB) *fixture {
 	t.Helper()
 	f := &fixture{Fixture: gittest.NewFixture(t), lanes: map[string]bool{}}
@@ -86,7 +86,7 @@ func keystore(env []string) sign.Keystore {
 	return sign.NewKeystore(func(name string) string { return gittest.Getenv(env, name) })
 }
 
-// userKeys are the keys of all fixtures of this process, in a keystore and in a keyring.
+// userKeys holds the keys of all fixtures of this process, in a keystore and in a keyring.
 type userKeys struct{ keys, gnupg gittest.Template }
 
 var keysOnce = sync.OnceValues(func() (*userKeys, error) {
@@ -148,7 +148,7 @@ type refusal struct {
 	Reason, Message, Hint string
 }
 
-// refusalOf reads it from the last line.
+// refusalOf reads a refusal from the last line of standard error.
 func refusalOf(t testing.TB, r gittest.Result) refusal {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(r.Stderr), "\n")
@@ -158,8 +158,8 @@ func refusalOf(t testing.TB, r gittest.Result) refusal {
 	return body.Error
 }
 
-// object writes a loose object of any bytes, as everybody can who has a disk:
-// git itself checks no more when it reads one.
+// object writes a loose object of any bytes, as everybody with a disk can. git does not check more when
+// it reads one.
 func object(t testing.TB, repo *gittest.Repo, kind string, body []byte) string {
 	t.Helper()
 	plain := append(fmt.Appendf(nil, "%s %d\x00", kind, len(body)), body...)

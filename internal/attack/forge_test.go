@@ -19,8 +19,8 @@ import (
 	"githandoff/internal/sign"
 )
 
-// forgery is a handoff made by hand. As it stands it is boss's, to fixer, and
-// genuine; each field that is set bends one thing about it.
+// forgery is a handoff made by hand. The zero value is a genuine handoff from boss to fixer, and each
+// field that is set changes one thing about it.
 type forgery struct {
 	born     time.Time  // the time in its id, if not now
 	id       handoff.ID // if not a new one
@@ -33,7 +33,7 @@ type forgery struct {
 	by       sign.Signer                    // who signs, if not boss
 	parents  []string                       // of the payload commit
 	raw      func([]byte) []byte            // the payload commit, signed
-	inbox    string                         // whose, if not the one that the record names
+	inbox    string                         // the agent of the inbox, if not the one in the record
 }
 
 // forged is a handoff that an attacker left at the hub.
@@ -177,8 +177,8 @@ func nonce(t testing.TB) string {
 	return out.String()
 }
 
-// resigned returns the commit of an inbox ref with other bytes, signed anew by boss:
-// what the program would not write.
+// resigned returns the commit of an inbox ref with other bytes, which the program would not write,
+// signed anew by boss.
 func (s *fixture) resigned(t testing.TB, f forged, change func([]byte) []byte) []byte {
 	t.Helper()
 	b := change(s.parsed(t, f).Payload())

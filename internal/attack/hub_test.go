@@ -44,7 +44,7 @@ func TestHubIsData(t *testing.T) {
 		look(0, strings.Fields(args)...)
 	}
 	assert.Contains(t, s.fixer.Must(t, "doctor"), "it claims to belong to (a text)")
-	look(4, "audit") // it names what is no handoff
+	look(4, "audit") // audit names each ref that is no handoff
 	look(0, "resume", string(f.id))
 
 	require.NoError(t, os.WriteFile(hook, []byte(says+"exit 1\n"), 0o755))

@@ -39,13 +39,13 @@ func (s *fixture) everything(e *handoff.Envelope) {
 	e.Work = &handoff.Work{Commit: oid, Head: oid, Base: oid, Branch: "main", Commits: 1, Files: 1, Bytes: 1}
 }
 
-// leaf is one text of an envelope: how it is called and how it is set.
+// leaf is one text of an envelope: its name, and a function that sets it.
 type leaf struct {
 	name string
 	set  func(*handoff.Envelope, string)
 }
 
-// top returns the member of the envelope that holds it.
+// top returns the member of the envelope that holds the leaf.
 func (l leaf) top() string {
 	top, _, _ := strings.Cut(l.name, ".")
 	return top

@@ -100,7 +100,7 @@ func to(agent string) func(*handoff.Envelope) {
 	return func(e *handoff.Envelope) { e.Target.Agent = &agent }
 }
 
-// sshKey makes an SSH key with ssh-keygen that fixer and git trust until then.
+// sshKey makes an SSH key with ssh-keygen that fixer and git trust until a time.
 func (s *fixture) sshKey(t *testing.T, name string, until time.Time) sign.Signer {
 	t.Helper()
 	path := filepath.Join(s.Dir, name)
@@ -141,7 +141,7 @@ func (s *fixture) endedKey(t *testing.T, name string) sign.Signer {
 	return key
 }
 
-// copyHome pushes what a hub has of a handoff to another one.
+// copyHome pushes what a hub has of a handoff to another hub.
 func (s *fixture) copyHome(t *testing.T, f forged, url string) {
 	t.Helper()
 	s.Hub.Git(t, "push", "--quiet", url, f.inbox, f.lane)

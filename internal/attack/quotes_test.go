@@ -48,14 +48,15 @@ func TestQuoteOfAnErasedHandoff(t *testing.T) {
 	assert.Contains(t, text, "the log does not lead from its sender to that handoff")
 	assert.NotContains(t, text, "a lie")
 
-	// One in between: whoever had a part in it is believed, also about what it follows from.
+	// two follows from one. A quote of one through two counts only if the sender had a part in either:
+	// boss had, and peer had not.
 	two := s.forge(t, forgery{envelope: func(e *handoff.Envelope) { e.Parent = one.id }})
 	s.fixer.Must(t, "resume", string(two.id))
 	s.fixer.Must(t, "ack", string(two.id))
 	s.quote(t, peer, "peer", "a lie", one.id, two.id)
 	text, code = render(one.id)
 	assert.Equal(t, 3, code, text)
-	// Nor does a handoff lead to what it does not follow from.
+	// other does not follow from one, so a quote of one through other does not count, even by boss.
 	other := s.forge(t, forgery{})
 	s.fixer.Must(t, "resume", string(other.id))
 	s.fixer.Must(t, "ack", string(other.id))
@@ -105,7 +106,7 @@ func TestQuoteOfAnIDAtTwoHomes(t *testing.T) {
 	r := s.fixer.Run(t, "render", "--template", template, "--dep", "x="+string(one.id), "--json")
 	assert.Equal(t, "handoff_mismatch", refusalOf(t, r).Reason)
 	assert.NotContains(t, r.Stdout+r.Stderr, "a lie")
-	// Nor does it vouch for what quotes it.
+	// That offer gives peer no right to quote two through it either.
 	two := s.forge(t, forgery{envelope: func(e *handoff.Envelope) { e.Parent = one.id }})
 	s.fixer.Must(t, "resume", string(two.id))
 	s.fixer.Must(t, "ack", string(two.id))
@@ -113,7 +114,7 @@ func TestQuoteOfAnIDAtTwoHomes(t *testing.T) {
 	r = s.fixer.Run(t, "render", "--template", template, "--dep", "x="+string(two.id), "--json")
 	assert.NotZero(t, r.Code)
 	assert.NotContains(t, r.Stdout+r.Stderr, "a lie")
-	// It keeps no other handoff from being quoted either.
+	// The offer does not keep boss from being believed.
 	s.quote(t, s.boss, "boss", "what was found", two.id)
 	assert.Equal(t, "what was found", s.fixer.Must(t, "render", "--template", template, "--dep", "x="+string(two.id)))
 }

@@ -17,7 +17,7 @@ import (
 	"githandoff/internal/sign"
 )
 
-// reasons are all words with which verification denies.
+// reasons lists all words with which verification refuses.
 var reasons = strings.Fields(`unsigned signature_invalid untrusted_key untrusted_root key_expired
 	key_revoked malformed malformed_object non_canonical too_large invalid_id invalid_path digest_mismatch
 	audience_mismatch handoff_mismatch not_narrower depth_invalid par_hash_mismatch issuer_not_holder

@@ -21,7 +21,7 @@ import (
 
 const alice = "user:alice@example.com"
 
-// newTokenFixture returns one in which fixer trusts alice and planner.
+// newTokenFixture returns a fixture in which fixer trusts alice and planner.
 func newTokenFixture(t testing.TB) *fixture {
 	t.Helper()
 	f := newFixture(t)
@@ -30,14 +30,13 @@ func newTokenFixture(t testing.TB) *fixture {
 	return f
 }
 
-// link is one token of a chain as an attacker makes it. As it stands it is
-// genuine.
+// link is one token of a chain as an attacker makes it. The zero value is genuine.
 type link struct {
 	claims func(*obo.Claims)
 	bytes  func([]byte) []byte // before it is signed
 	after  func([]byte) []byte // when it is signed
 	sig    func([]byte) []byte
-	by     sign.Signer // who signs, and is its issuer
+	by     sign.Signer // the signer, who is also the issuer
 }
 
 // mint signs the token of a handoff that follows the ones above it.
@@ -273,7 +272,7 @@ type authority struct {
 	mount  func(t *testing.T, c *fixture) forged
 }
 
-// revoke appends what alice says to the log.
+// revoke appends a revocation by alice to the log, and deletes the inbox ref.
 func (s *fixture) revoke(t testing.TB, f forged) {
 	t.Helper()
 	rec := f.rec

@@ -16,15 +16,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A median is taken of many runs of each side where the time that -benchtime
-// gives is too short for more, and of few where even those would take patience.
+// compare takes the medians of at least few pairs of runs. It makes up to many pairs while they take no
+// longer than patience.
 const (
 	many     = 25
 	few      = 5
 	patience = time.Minute
 )
 
-// way is one way to the same end.
+// way is one side of a comparison.
 type way struct {
 	dir string
 	env []string
@@ -34,7 +34,7 @@ type way struct {
 	args   func(n int) []string
 }
 
-// always is for a way whose command is the same each time.
+// always returns the arguments of a way whose command is the same each time.
 func always(args ...string) func(int) []string {
 	return func(int) []string { return args }
 }
@@ -62,7 +62,7 @@ func compare(b *testing.B, ours, theirs way) {
 	compareFor(b, patience, ours, theirs)
 }
 
-// compareFor is like compare for those who lose patience sooner.
+// compareFor is like compare, with another limit for the time of a comparison.
 func compareFor(b *testing.B, patience time.Duration, ours, theirs way) {
 	b.Helper()
 	n := 0
@@ -80,7 +80,7 @@ func compareFor(b *testing.B, patience time.Duration, ours, theirs way) {
 	var a, z []time.Duration
 	pair := func() {
 		prepare()
-		// Who runs second finds warm caches.
+		// The side that runs second finds warm caches.
 		if n%2 == 0 {
 			took, _ := theirs.run(b, n)
 			z = append(z, took)

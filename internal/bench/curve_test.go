@@ -9,7 +9,7 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// haste is the patience for one point of a curve.
+// haste is the time limit for one point of a curve.
 const haste = 5 * time.Second
 
 // BenchmarkCurve runs the commands that look at handoffs in a repository that is its own home.
@@ -26,14 +26,14 @@ func BenchmarkCurve(b *testing.B) {
 	}
 }
 
-// BenchmarkCrowd is the same with a hub that holds as many for other agents, all
-// of which sync looks after in the clone that sent them.
+// BenchmarkCrowd runs ack, resume and sync with a hub that holds as many handoffs for other agents. The
+// clone of sync has sent all of them, and sync looks after each.
 func BenchmarkCrowd(b *testing.B) {
 	for _, n := range sizes() {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			w, fixer := crowdedHub(b, n)
 			b.Run("ack", func(b *testing.B) { compareAck(b, haste, w, fixer) })
-			b.Run("resume", func(b *testing.B) { compareResume(b, haste, w, fixer) }) // leaves one held
+			b.Run("resume", func(b *testing.B) { compareResume(b, haste, w, fixer) }) // fixer then holds one
 			b.Run("sync", func(b *testing.B) {
 				// All of the crowd was sent from here.
 				w.clone.Git(b, "fetch", "--quiet", "origin", "refs/handoffs/inbox/*:refs/handoffs/sent/*")
@@ -47,7 +47,7 @@ func BenchmarkCrowd(b *testing.B) {
 	}
 }
 
-// curve is one repository full of everything.
+// curve is a repository with many handoffs, log entries, commits and notes.
 type curve struct {
 	w    *fixture
 	repo *gittest.Repo
@@ -135,8 +135,8 @@ func (c *curve) hold(b *testing.B, yes bool) {
 	c.held = yes
 }
 
-// A step with git alone: a commit on top of a ref, and for the last one a commit on a log and
-// the end of the ref. Arguments: the ref's commit, the ref.
+// These scripts take a step with git alone: a commit on top of a ref, and for the last step a commit on
+// a log and the end of the ref. Arguments: the ref's commit, the ref.
 const (
 	moves = `c=$(git commit-tree -m step -p "$1" "$1^{tree}") && git update-ref "$2" "$c" "$1"`
 	ends  = `c=$(git commit-tree -m end -p "$1" "$1^{tree}") && ` +

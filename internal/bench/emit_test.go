@@ -74,7 +74,7 @@ func nextCommit(b *testing.B, repo *gittest.Repo, n int) string {
 	return repo.Git(b, "rev-parse", "HEAD")
 }
 
-// signWithGPG lets git sign as a user of gpg does who is never asked.
+// signWithGPG lets git sign with a gpg key that needs no passphrase.
 func signWithGPG(b *testing.B, repo *gittest.Repo) {
 	b.Helper()
 	gittest.Need(b, "gpg", "gpg-agent")

@@ -36,8 +36,7 @@ func fill(b *testing.B, w *fixture, repo *gittest.Repo, home string, n int, to f
 	fillLane(b, w, repo, home, n, to, "")
 }
 
-// fillLane is like fill with ids that all belong to one lane; to that of each where it
-// is "".
+// fillLane is like fill with ids that all belong to one lane. If lane is "", the ids stay as they are.
 func fillLane(b *testing.B, w *fixture, repo *gittest.Repo, home string, n int, to func(n int) string, lane string) {
 	b.Helper()
 	f := newFiller(b, w, home, lane)

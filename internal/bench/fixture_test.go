@@ -24,7 +24,7 @@ func newFixture(b testing.TB) *fixture {
 	return w
 }
 
-// firstClone is the one in which sender works.
+// firstClone makes the clone in which sender works.
 func (w *fixture) firstClone(b testing.TB) {
 	b.Helper()
 	w.clone = w.another(b)

@@ -100,5 +100,5 @@ func compareAck(b *testing.B, patience time.Duration, w *fixture, fixer *gittest
 	}
 }
 
-// plainRef returns a ref of a run of a benchmark.
+// plainRef returns the ref for one run of a benchmark.
 func plainRef(name string, n int) string { return fmt.Sprintf("refs/plain/%s/%d", name, n) }

@@ -93,8 +93,8 @@ func auditLives(b *testing.B, before func(*gittest.Repo)) {
 	}
 }
 
-// BenchmarkLane verifies as many entries that all stand in one lane, where a lane
-// has a thousandth of a log otherwise.
+// BenchmarkLane audits a log whose entries all stand in one lane. Otherwise a lane has about a
+// thousandth of the log.
 func BenchmarkLane(b *testing.B) {
 	for _, n := range sizes() {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

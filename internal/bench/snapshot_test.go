@@ -62,7 +62,7 @@ func change(b *testing.B, repo *gittest.Repo, number int) {
 	repo.Git(b, "status", "--short") // git knows the other files again
 }
 
-// soon is the patience for pairs whose preparation takes longer than they do.
+// soon is the time limit for pairs whose preparation takes longer than they do.
 const soon = 30 * time.Second
 
 // BenchmarkSnapshotEmit sends the state of a work tree of 50,000 files, 20 of them changed,

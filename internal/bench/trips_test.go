@@ -24,7 +24,8 @@ func trips(tb testing.TB, repo *gittest.Repo, args ...string) int {
 	return n
 }
 
-// How often each command connects to its hub, in the order in which a handoff meets them.
+// Each command connects to its hub a fixed number of times, listed here in the order in which a handoff
+// meets the commands.
 func TestTrips(t *testing.T) {
 	w := newFixture(t)
 	fixer := w.another(t)
@@ -244,7 +245,7 @@ func TestTripsInACrowd(t *testing.T) {
 	second.Refuses(t, 4, []string{"keeps handoffs below"}, "resume", "--next")
 }
 
-// readAgo makes a clone one that read its hubs some time ago.
+// readAgo dates back the time at which a clone last read its hubs.
 func readAgo(t *testing.T, repo *gittest.Repo, ago time.Duration) {
 	t.Helper()
 	stamps, err := filepath.Glob(filepath.Join(repo.Dir, ".git/githandoff/read/*"))
@@ -256,7 +257,7 @@ func readAgo(t *testing.T, repo *gittest.Repo, ago time.Duration) {
 	}
 }
 
-// How many git processes a command starts itself where it finds nothing to do.
+// A command that finds nothing to do starts a fixed number of git processes itself.
 func TestProcessesOfAnIdleCommand(t *testing.T) {
 	w := newFixture(t)
 	w.clone.Must(t, append([]string{"emit", "--to", "fixer@origin"}, goal(1)...)...)

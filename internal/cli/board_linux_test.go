@@ -45,7 +45,7 @@ func terminalScreen(t *testing.T, repo *gittest.Repo, env, argv []string, steps 
 	return seen.String()
 }
 
-// A board has colours where everything else has them.
+// A board uses colours under the same conditions as every other command.
 func TestBoardColours(t *testing.T) {
 	f := gittest.NewFixture(t)
 	repo := gittest.Clone(t, f.Env, f.URL)
@@ -62,7 +62,7 @@ func TestBoardColours(t *testing.T) {
 	}
 }
 
-// A board tells a person commands for a shell, not what an agent without one is told.
+// A board names commands for a shell. It does not name the tools of an agent without a shell.
 func TestBoardNamesCommands(t *testing.T) {
 	f := gittest.NewFixture(t)
 	repo := gittest.Clone(t, f.Env, f.URL)
@@ -73,7 +73,7 @@ func TestBoardNamesCommands(t *testing.T) {
 	assert.NotContains(t, seen, "a person can print")
 }
 
-// A handoff stands below the one that it follows from, offered or claimed.
+// A board lists a handoff below its parent, whether it is offered or claimed.
 func TestBoardShowsChains(t *testing.T) {
 	f := gittest.NewFixture(t)
 	repo := gittest.Clone(t, f.Env, f.URL)
@@ -90,7 +90,8 @@ func TestBoardShowsChains(t *testing.T) {
 	assert.Regexp(t, `└…\w*`+short+` +claimed`, seen)
 }
 
-// Ctrl-Z leads back to the shell, and fg to the board. Without a shell it does nothing: nobody could go on.
+// Ctrl-Z suspends the board, and fg continues it. Without a shell, Ctrl-Z does nothing, because nobody
+// could continue the board.
 func TestBoardSuspends(t *testing.T) {
 	f := gittest.NewFixture(t)
 	repo := gittest.Clone(t, f.Env, f.URL)
@@ -102,7 +103,8 @@ func TestBoardSuspends(t *testing.T) {
 	boardScreen(t, repo, nil, nil, [2]string{"offered", suspend + "?/"}, [2]string{"filter", "\x1b"}, [2]string{"quit", "q"})
 }
 
-// In tmux and screen, a library that chooses colours would ask tmux which it has, whatever the command.
+// No command runs tmux. A library that chooses colours would run it in tmux and screen, to ask which
+// colours it has.
 func TestNobodyAsksTmux(t *testing.T) {
 	f := gittest.NewFixture(t)
 	repo := gittest.Clone(t, f.Env, f.URL)
@@ -116,8 +118,8 @@ func TestNobodyAsksTmux(t *testing.T) {
 	assert.NoFileExists(t, asked)
 }
 
-// A board that is asked to end does so, each time. Two handlers of one signal once waited for
-// each other about every second time.
+// A board ends each time that it gets a signal to end. Two handlers of one signal once waited for each
+// other about every second time.
 func TestBoardEndsAtASignal(t *testing.T) {
 	f := gittest.NewFixture(t)
 	repo := gittest.Clone(t, f.Env, f.URL)

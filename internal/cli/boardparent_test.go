@@ -14,8 +14,8 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Anybody who may push to a hub can put a handoff of any number of steps there. No reading of a board waits
-// for all of them, and none reads a step again.
+// Anybody who may push to a hub can put a handoff with any number of steps there. A refresh of a board
+// does not wait for all of them, and no refresh reads a step again.
 func TestBoardReadsFewSteps(t *testing.T) {
 	git := gittest.NewFixture(t).NewRepo(t, "repo")
 	repo, err := refs.Open(t.Context(), &gitexec.Runner{Dir: git.Dir, Env: gitexec.Environ(git.Env)})

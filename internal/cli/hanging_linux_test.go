@@ -42,7 +42,7 @@ func hangingHub(t *testing.T, stubborn bool) (repo *gittest.Repo, running func()
 		files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 		require.NoError(t, err)
 		for _, file := range files {
-			line, _ := os.ReadFile(file) // which is empty of a process that ended
+			line, _ := os.ReadFile(file) // it is empty if the process has ended
 			if bytes.Contains(line, []byte(script)) {
 				found = append(found, filepath.Base(filepath.Dir(file))+" "+strings.ReplaceAll(string(line), "\x00", " "))
 			}
@@ -114,7 +114,7 @@ func TestHangingGitEndsWithItsCommand(t *testing.T) {
 	}
 }
 
-// Nobody at a program's standard error has to guess why it is silent.
+// A command that waits for a silent hub names the hub on standard error, except with --quiet.
 func TestHangingHubIsNamed(t *testing.T) {
 	t.Parallel()
 	repo, _ := hangingHub(t, false)

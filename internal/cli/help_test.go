@@ -45,7 +45,7 @@ func short(t *testing.T, words string) string {
 	return output(t, append(strings.Fields(words), "--help")...)
 }
 
-// Users rely on help: it changes on purpose only.
+// Users rely on the help pages. They are golden files, so that they change on purpose only.
 func TestHelp(t *testing.T) {
 	const dir = "testdata/help"
 	want := map[string]bool{"short": true}
@@ -106,8 +106,8 @@ func TestHelp_exitCodes(t *testing.T) {
 // tokens returns how this program estimates what a text costs a model.
 func tokens(text string) int { return (len(text) + 3) / 4 }
 
-// The pages that a model has to read before its first handoff: the first page, and those of the
-// commands that it runs.
+// The pages that a model has to read before its first handoff cost few tokens: the first page, and those
+// of the commands that it runs.
 func TestHelp_costsLittle(t *testing.T) {
 	agents := tokens(help(t, "agents"))
 	assert.LessOrEqual(t, agents, 400, "help agents")

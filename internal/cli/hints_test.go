@@ -27,7 +27,7 @@ import (
 // command line and the hints that it printed.
 const hintLog = "HINT_LOG"
 
-// told is a line of that file.
+// told is a line of the file that hintLog names.
 type told struct {
 	Args  []string
 	Hints []string
@@ -75,7 +75,7 @@ func noteHints(t *testing.T) string {
 	t.Cleanup(func() {
 		f, err := os.Open(path)
 		if os.IsNotExist(err) {
-			return // no script that was chosen was given a hint
+			return // none of the chosen scripts got a hint
 		}
 		require.NoError(t, err)
 		defer f.Close()
@@ -97,7 +97,7 @@ func noteHints(t *testing.T) string {
 var (
 	placeholder = regexp.MustCompile(`^(AGENT|KID|MAIL|URL|NAME|TEXT|FILE|ID|TARGET|ALIAS|DIR|REV|PERSON|SCOPE|S|A|P|D|T|CMD\.*|WORKTREE|HUB\.git|[A-Z]=[A-Z]|NAME=.*|…|\.\.\.|<.*>)$`)
 
-	// harmful lets out of a fence, or makes a root.
+	// harmful matches a hint that steps over a fence, or makes a root.
 	harmful = regexp.MustCompile(`handoff\.enforce|--no-verify|--person|--role root|hook uninstall|safe\.directory '?\*`)
 
 	// helpers are the programs besides githandoff and git that a hint may run.
@@ -160,7 +160,7 @@ func wordsOf(line string) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
 }
 
-// The checks notice.
+// checkHint refuses each kind of bad hint.
 func TestCheckHint(t *testing.T) {
 	for hint, want := range map[string]string{
 		"githandoff sync  # delivers it": "", "githandoff -C 'a b' --as x show …7k3m2q": "", "# ask user:alice@example.com": "",

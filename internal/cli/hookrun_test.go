@@ -11,7 +11,7 @@ import (
 	"githandoff/internal/fault"
 )
 
-// Git would wait for a hook that is installed and does nothing.
+// Each hook that is installed has work to do. Git would wait for a hook that does nothing.
 func TestEachInstalledHookHasWork(t *testing.T) {
 	for _, name := range hooks.Names() {
 		assert.NotNil(t, (&hookRun{}).work(name), name)
@@ -25,11 +25,11 @@ func TestWithin(t *testing.T) {
 	assert.Equal(t, fault.Bug, fault.CodeOf(err))
 	assert.ErrorContains(t, err, "no such lane")
 
-	// One that looks at its context says itself what it did not do.
+	// Work that observes its context says itself what it did not do.
 	err = within(t.Context(), time.Millisecond, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
 
-	// One that does not is left behind.
+	// Work that does not observe its context is left behind.
 	end := make(chan struct{})
 	defer close(end)
 	err = within(t.Context(), time.Millisecond, func(context.Context) error { <-end; return nil })

@@ -63,7 +63,7 @@ func TestInterruptedWhileItReads(t *testing.T) {
 					Getenv: func(string) string { return "" },
 				}, append([]string{"-C", dir, "--as", "sender"}, strings.Fields(line)...))
 			}()
-			_, err := open.Write([]byte("x")) // it is reading
+			_, err := open.Write([]byte("x")) // the command is reading
 			assert.NoError(t, err)
 			interrupt()
 			select {

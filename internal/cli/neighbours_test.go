@@ -42,8 +42,8 @@ func neighbours() []neighbour {
 	}
 }
 
-// After init and a whole life of a handoff the clone is one that others can open, list the
-// remotes of, and fetch into.
+// After init and the whole life of a handoff, other programs can still open the clone, list its remotes,
+// and fetch into it.
 func TestNeighboursOpenTheClone(t *testing.T) {
 	// These programs open repositories with SHA-1 alone.
 	clone := &gittest.Repo{Dir: t.TempDir(), Env: append(gittest.Env(t), "GIT_DEFAULT_HASH="+string(gitobj.SHA1))}

@@ -66,7 +66,7 @@ func writeManPages(t *testing.T, dir string) {
 	visit(root, each)
 	date := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	require.NoError(t, doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "githandoff", Manual: "githandoff", Date: &date}, dir))
-	// Not part of that tree: topics, which have nothing to run.
+	// Topics have nothing to run, and cobra leaves them out.
 	for _, c := range root.Commands() {
 		if c.IsAdditionalHelpTopicCommand() {
 			var page bytes.Buffer

@@ -86,8 +86,8 @@ mkdir %[1]s; cat >%[1]s/git; chmod +x %[1]s/git`, fault.Arg(gate))
 	return clone, gate, append(env, "PATH="+gate+":"+os.Getenv("PATH"), "GATE="+gate, "GIT="+git)
 }
 
-// slowly runs a command that git stops, at a terminal. It returns what the screen got
-// once the line of patience was there twice, and the way to the end.
+// slowly runs a command that git stops, at a terminal. It returns what the screen got once the waiting
+// line was drawn twice, and a function that waits for the command to end.
 func slowly(t *testing.T, dir string, env []string, line string, args ...string) (seen *screen, terminal *gittest.Terminal, end func() error) {
 	t.Helper()
 	cmd := exec.Command("githandoff", args...)
@@ -107,7 +107,7 @@ func slowly(t *testing.T, dir string, env []string, line string, args ...string)
 			}
 		}
 	}()
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // of a test that failed
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // in case the test fails
 	drawn := regexp.MustCompile(`\r\x1b\[K` + line + `, \d+s`)
 	require.Eventually(t, func() bool { return len(drawn.FindAllString(seen.String(), -1)) > 1 }, 2*time.Minute, 10*time.Millisecond,
 		"the line is drawn, and drawn again")
@@ -162,7 +162,7 @@ func TestPatienceCountsEntries(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	env = append(env, "CLOCK="+time.Now().Add(24*time.Hour).UTC().Format(time.RFC3339), "CLOCK_STEP=1s")
 	for _, args := range [][]string{{"audit"}, {"history"}, {"gc", "--expired", "--dry-run"}, {"sync"}} {
-		require.NoError(t, os.RemoveAll(filepath.Join(clone, ".git", "githandoff", "audited"))) // or the log is not read again
+		require.NoError(t, os.RemoveAll(filepath.Join(clone, ".git", "githandoff", "audited"))) // so that the log is read again
 		cmd := exec.Command("githandoff", args...)
 		cmd.Dir, cmd.Env = clone, env
 		terminal := gittest.OpenTerminal(t, 40, 120)

@@ -103,7 +103,7 @@ func (s *stage) quietly(machine, dir, program string, args ...string) {
 	require.NoError(s.t, err, "%s", out)
 }
 
-// scene goes to a machine.
+// scene changes to a machine.
 func (s *stage) scene(machine, title string) {
 	s.machine = machine
 	s.lines = append(s.lines, sessionLine{title: title})

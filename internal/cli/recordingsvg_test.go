@@ -21,7 +21,7 @@ const recordedColumns = 104
 
 // The size of the picture, in units of it.
 const (
-	cellWidth2 = 17 // of two characters
+	cellWidth2 = 17 // the width of two characters
 	cellHeight = 19
 	margin     = 16
 )

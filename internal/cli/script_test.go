@@ -80,7 +80,7 @@ func githandoff() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	var diag io.Writer = os.Stderr
-	log, captures := os.Getenv(hintLog), slices.Contains(os.Args, "capture") // whose child gets the very file
+	log, captures := os.Getenv(hintLog), slices.Contains(os.Args, "capture") // a child of capture gets the file itself
 	hints := &teller{Writer: os.Stderr}
 	if log != "" && !captures {
 		diag = hints
@@ -280,7 +280,7 @@ func lose(ts *testscript.TestScript, neg bool, args []string) {
 	if empty {
 		ts.Check(os.WriteFile(file, nil, 0o444))
 	}
-	old := time.Now().Add(-time.Hour) // nobody waits for what led to the object long ago
+	old := time.Now().Add(-time.Hour) // no read waits for the object of a ref that moved long ago
 	ts.Check(filepath.WalkDir(gitPath("refs"), func(path string, _ os.DirEntry, err error) error {
 		return errors.Join(err, os.Chtimes(path, old, old))
 	}))

@@ -25,7 +25,7 @@ func TestShapes(t *testing.T) {
 		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
 			p := kind.New(t, gittest.Env(t))
-			if kind.Name == "mirror" { // refused until it is an ordinary clone, as the hint makes it
+			if kind.Name == "mirror" { // init refuses it until it is an ordinary clone, as the hint makes it
 				refused(t, p, 2, "githandoff: origin is a mirror", []string{"init", "--as", "fixer"})
 				p.Git(t, "config", "--unset", "remote.origin.mirror")
 			}
@@ -40,7 +40,7 @@ func TestShapes(t *testing.T) {
 			wholeWay(t, repo, hubOf(t, repo))
 			return
 		}
-		// git 2.45 is the first that has it. An older one must refuse the repository.
+		// git 2.45 is the first that has reftable. An older git must refuse the repository.
 		unknownExtension(t, repo, "refStorage", "reftable")
 	})
 	t.Run("an extension that git does not know", func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestShapes(t *testing.T) {
 		repo.Git(t, "init", "--quiet", "--object-format=sha1")
 		repo.Git(t, "config", "extensions.compatObjectFormat", "sha256")
 		code, words := 8, "githandoff: repositories with two object formats"
-		if _, _, refuses := repo.TryGit("rev-parse"); refuses != 0 { // a git that knows it wants version 1
+		if _, _, refuses := repo.TryGit("rev-parse"); refuses != 0 { // a git that knows the extension wants version 1
 			code, words = 2, "githandoff: repo version is 0, but v1-only extension found: compatobjectformat"
 		}
 		refused(t, repo, code, words, everyStep...)
@@ -100,13 +100,13 @@ var ownLock = regexp.MustCompile(`/githandoff/[a-z]+\.lock$`)
 func hubOf(t *testing.T, repo *gittest.Repo) string {
 	t.Helper()
 	if repo.Git(t, "remote") == "" {
-		// Its own environment: GIT_DIR would name the other repository.
+		// The hub has its own environment: GIT_DIR would name the other repository.
 		repo.Git(t, "remote", "add", "origin", gittest.NewBare(t, gittest.Env(t)).Dir)
 	}
 	return "origin"
 }
 
-// everyStep is a life in one repository.
+// everyStep lists the commands of a handoff's life in one repository.
 var everyStep = [][]string{
 	{"init", "--as", "fixer"},
 	{"emit", "--to", "fixer", "--goal", "repair", "--summary", "the cause is known"},
@@ -115,7 +115,8 @@ var everyStep = [][]string{
 	{"audit"},
 }
 
-// unknownExtension makes a repository that asks of git what it cannot do.
+// unknownExtension makes a repository with an extension that git does not know, and requires that each
+// command refuses it.
 func unknownExtension(t *testing.T, p *gittest.Repo, name, value string) {
 	t.Helper()
 	p.Git(t, "init", "--quiet")
@@ -168,7 +169,7 @@ func files(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// newGitDirElsewhere is found by the environment alone.
+// newGitDirElsewhere makes a repository that only the environment leads to.
 func newGitDirElsewhere(t testing.TB, env []string) *gittest.Repo {
 	t.Helper()
 	git, work := filepath.Join(t.TempDir(), "elsewhere.git"), t.TempDir()

@@ -47,7 +47,7 @@ func TestSpanText(t *testing.T) {
 	}, nil))
 }
 
-// A time that passed is over for a length of time, not since one.
+// left says for how long a time has been over, and not since when.
 func TestLeft(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	assert.Equal(t, "59m left", left(now, now.Add(59*time.Minute+time.Second)))

@@ -9,8 +9,8 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// The main job over every transport: offered in one repository, taken in
-// another with an unrelated history, acknowledged, and gone on both sides.
+// A handoff goes its whole way over every transport: it is offered in one repository, taken in another
+// with an unrelated history, acknowledged, and gone on both sides.
 func TestFlowOverEveryTransport(t *testing.T) {
 	for _, tr := range gittest.Transports() {
 		t.Run(tr.Name, func(t *testing.T) {

@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A command is found alone by the name that it has in the tree of all, wherever the flags of
-// all commands stand.
+// newRoot builds only the command that the arguments name, wherever the flags of all commands stand.
 func TestOneCommand(t *testing.T) {
 	for _, g := range groups() {
 		for _, e := range g.commands {
@@ -35,7 +34,7 @@ func names(root *cobra.Command) []string {
 	return list
 }
 
-// The cost of the tree of commands at each start: of one command, and of all.
+// BenchmarkTree measures the tree of commands that each start builds: with one command, and with all.
 func BenchmarkTree(b *testing.B) {
 	for name, args := range map[string][]string{"one": {"-C", "x", "resume"}, "all": nil} {
 		b.Run(name, func(b *testing.B) {

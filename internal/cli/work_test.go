@@ -8,7 +8,7 @@ import (
 	"githandoff/internal/handoff"
 )
 
-// A renamed file has two paths; each other one has one, whatever is in its name.
+// A renamed file has two paths. Every other file has one, whatever its name contains.
 func TestChangesOfASnapshot(t *testing.T) {
 	c := &workCommand{}
 	r := c.row(&handoff.Work{}, []byte("M\x00a\nb\x00R087\x00old\x00new name\x00A\x00R\x00"))
