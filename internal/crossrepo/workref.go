@@ -27,9 +27,9 @@ func (h *Hub) copied(edits []refs.Edit) []refs.Edit {
 	return slices.DeleteFunc(slices.Clone(edits), func(e refs.Edit) bool { return h.isWork(e.Ref) })
 }
 
-// remaining returns the edits to push again. Edits of snapshots that are made already are left out, and the
-// others are leased at the present value: nothing needs another commit than the named one. If done, all others are in place. The report is
-// that of the failed push.
+// remaining returns the edits to push again; r is the report of the failed push. Edits of snapshots that are
+// made already are left out, and the other snapshots are leased at their present values: nothing needs
+// another commit than the named one. If done is set, all other edits are made.
 func (h *Hub) remaining(ctx context.Context, edits []refs.Edit, done bool, r *pushReport) ([]refs.Edit, error) {
 	if len(h.copied(edits)) == len(edits) {
 		if done {

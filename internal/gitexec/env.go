@@ -21,12 +21,11 @@ var kept = map[string]bool{
 
 	"GIT_SSH": true, "GIT_SSH_COMMAND": true, "GIT_SSH_VARIANT": true, "GIT_ASKPASS": true,
 	"GIT_PROXY_COMMAND": true, "GIT_PROXY_SSL_CERT": true, "GIT_PROXY_SSL_KEY": true, "GIT_PROXY_SSL_CAINFO": true,
-	"GIT_PROXY_SSL_CERT_PASSWORD_PROTECTED": true,
-	"GIT_SSL_CAINFO":                        true, "GIT_SSL_CAPATH": true, "GIT_SSL_CERT": true, "GIT_SSL_CERT_TYPE": true,
+	"GIT_HTTP_PROXY_AUTHMETHOD": true, "GIT_PROXY_SSL_CERT_PASSWORD_PROTECTED": true,
+	"GIT_SSL_CAINFO": true, "GIT_SSL_CAPATH": true, "GIT_SSL_CERT": true, "GIT_SSL_CERT_TYPE": true,
 	"GIT_SSL_KEY": true, "GIT_SSL_KEY_TYPE": true, "GIT_SSL_CERT_PASSWORD_PROTECTED": true,
 	"GIT_SSL_CIPHER_LIST": true, "GIT_SSL_NO_VERIFY": true, "GIT_SSL_VERSION": true,
 	"GIT_HTTP_USER_AGENT": true, "GIT_HTTP_LOW_SPEED_LIMIT": true, "GIT_HTTP_LOW_SPEED_TIME": true,
-	"GIT_HTTP_PROXY_AUTHMETHOD": true,
 }
 
 var keptPrefixes = []string{"GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_LFS_", "GIT_TRACE"}

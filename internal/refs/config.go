@@ -103,8 +103,10 @@ func (c Config) All(key string) []string {
 }
 
 // Bool reads a boolean as git does, without its numbers.
-func (c Config) Bool(key string) bool {
-	switch strings.ToLower(c.Get(key)) {
+func (c Config) Bool(key string) bool { return isTrue(c.Get(key)) }
+
+func isTrue(value string) bool {
+	switch strings.ToLower(value) {
 	case "true", "yes", "on", "1":
 		return true
 	}
@@ -146,7 +148,7 @@ func (c Config) withinTransports(env []string) []string {
 	}
 	value, set := gitexec.Lookup(env, "GIT_PROTOCOL_FROM_USER")
 	n, err := strconv.Atoi(value)
-	typed := !set || Config{"": {value}}.Bool("") || err == nil && n != 0
+	typed := !set || isTrue(value) || err == nil && n != 0
 	allowed := slices.DeleteFunc(slices.Clone(all), func(name string) bool {
 		policy := "always"
 		if name == "file" {

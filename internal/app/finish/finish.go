@@ -90,11 +90,12 @@ func (f *Handler) lose(ctx context.Context, h *work.Claim, refused error) error 
 func (f *Handler) tellUnsent(h *work.Claim, unsent *work.Step, done *receipt.Result) {
 	switch {
 	case unsent == nil:
-	case unsent.Event != record.Progressed && done != nil && done.Repeated:
-	case unsent.Event != record.Progressed:
+	case unsent.Event == record.Progressed:
+		if done == nil || !done.State.Progressed(h.Nonce, unsent.Entries()...) {
+			f.Workspace.Warn(fmt.Errorf("the progress that was kept for %s is not sent: %s", h.ID, unsent.Data))
+		}
+	case done == nil || !done.Repeated:
 		f.Workspace.Warn(fmt.Errorf("the step that was kept for %s is not sent: %s", h.ID, strings.TrimSpace(string(unsent.Event)+" "+unsent.Data)))
-	case done == nil || !done.State.Progressed(h.Nonce, unsent.Entries()...):
-		f.Workspace.Warn(fmt.Errorf("the progress that was kept for %s is not sent: %s", h.ID, unsent.Data))
 	}
 }
 
