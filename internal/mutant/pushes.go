@@ -84,8 +84,6 @@ var ofPushes = []mutant{
 		`if r.hidden() != "" {
 		return true`, `if r.hidden() != "" {
 		return false`, inCrossrepo+"TestReportRefused"),
-	without("a guard that judged a push without its hidden refs is not believed", "internal/crossrepo/refusal.go",
-		`refused != nil && r.hidden() == "" {`, `refused != nil {`, inScript+"hook_server_hidden"),
 	without("a push of which the hub hid a part leaves its intent", "internal/crossrepo/refusal.go",
 		`if r.RefusedForGood(edits) && r.hidden() == "" {`, `if r.RefusedForGood(edits) {`, inScript+"hub_hides_from_push"),
 	without("a hub that hides from pushes what it shows is told by its setting", "internal/crossrepo/refusal.go",
