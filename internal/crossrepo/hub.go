@@ -47,7 +47,7 @@ func (h *Hub) Is(repoID string) bool { return h.Alias.Is(repoID) }
 // Apply implements lifecycle.Home with one atomic push, shared by several steps under Together.
 // Each ref is leased at the value that was validated; a push is believed only if every ref
 // reports a change. A refused push may still have moved a ref: git at the hub leaves out each
-// ref whose history it could not look into, even from an atomic push, and moves the others.
+// ref that it hides, or whose history it could not look into, even from an atomic push, and moves the others.
 // Then half of a step is there, and the next fetch shows which half.
 func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 	step := hubStep{h, t}
@@ -247,12 +247,16 @@ func inDoubt(r *pushReport, err error) error {
 	return fmt.Errorf("%w: %w", ErrInDoubt, err)
 }
 
-// rejected reports whether git or the hub refused a ref: then an atomic push moved none.
+// rejected reports whether git or the hub refused a push, of which it then moved no ref: it names a
+// refused ref, and none that moved.
 func (r *pushReport) rejected() bool {
+	refused := false
 	for ref, line := range r.lines {
-		if _, ok := r.refused(ref); ok || line.flag == '!' && strings.HasPrefix(line.summary, "[rejected] ") {
-			return true
+		if strings.ContainsRune(" +*-", rune(line.flag)) { // see Apply
+			return false
 		}
+		_, ok := r.refused(ref)
+		refused = refused || ok || line.flag == '!' && strings.HasPrefix(line.summary, "[rejected] ")
 	}
-	return false
+	return refused
 }

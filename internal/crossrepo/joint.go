@@ -220,7 +220,8 @@ func merged(h *Hub, group []*waiting) []refs.Edit {
 	return slices.Concat(parts[:]...)
 }
 
-// refused takes out of a push the steps for which the hub refused it for good. Nothing moved there.
+// refused takes out of a push the steps for which the hub refused it for good. Nothing moved there,
+// unless the hub hides a ref: then the next push finds the refs that moved up to date.
 func (j *joint) refused(ctx context.Context, h *Hub, group []*waiting, report *pushReport, cause error) {
 	guarded := h.guardRefusal(cause) != nil
 	named := report.culprits()

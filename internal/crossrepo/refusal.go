@@ -54,7 +54,7 @@ func (r *pushReport) Accepted(edits []refs.Edit) bool {
 
 // failedAfter reports whether a push failed although the hub accepted every ref: soft-serve ends each
 // push over ssh with an error as long as the repository has no branch. git before 2.49 ignores that
-// error in an atomic push that is no dry run.
+// error in an atomic push.
 func (r *pushReport) failedAfter(err error, edits []refs.Edit) bool {
 	return gitexec.ExitCode(err) == 1 && r.Accepted(edits)
 }
@@ -211,8 +211,8 @@ func lostLane(ctx context.Context, h *Hub, edits []refs.Edit) (string, error) {
 // hold.
 const byHub = "[remote rejected] "
 
-// goesAlong are git's statuses of a ref that failed only because another ref of the same atomic
-// push did.
+// goesAlong are the statuses of a ref that failed only because another ref of the same atomic push
+// did: two of git, and one of JGit (Gerrit).
 var goesAlong = []string{"(atomic push failure)", "(atomic transaction failed)", "(transaction aborted)"}
 
 // forGood are words of refusals that another try would meet again, from hooks and settings of git

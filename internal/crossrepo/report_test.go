@@ -66,6 +66,25 @@ func TestReportRefused(t *testing.T) {
 	}
 }
 
+// An atomic push of which a ref was refused moved no ref, unless git left that ref out and moved the others.
+func TestReportRejected(t *testing.T) {
+	const a, b = "\t1:refs/handoffs/inbox/fixer/x\t", "\t2:refs/handoffs/log/0r\t"
+	for _, tc := range []struct {
+		name, out string
+		want      bool
+	}{
+		{"by the hub", "!" + a + "[remote rejected] (hook declined)\n!" + b + "[remote rejected] (atomic push failure)\n", true},
+		{"by git here", "!" + a + "[rejected] (stale info)\n!" + b + "[rejected] (atomic push failed)\n", true},
+		{"beside one up to date", "=" + b + "[up to date]\n!" + a + "[rejected] (stale info)\n", true},
+		{"hidden", "*" + b + "[new reference]\n!" + a + "[remote rejected] (deny updating a hidden ref)\n", false},
+		{"without its objects", " " + b + "1..2\n!" + a + "[remote rejected] (missing necessary objects)\n", false},
+		{"unknown", "!" + a + "[remote failure] (remote failed to report status)\n", false},
+		{"nothing", "", false},
+	} {
+		assert.Equal(t, tc.want, parseReport([]byte(tc.out)).rejected(), tc.name)
+	}
+}
+
 // If git itself saw that the handoff had moved, nothing was sent. If only its lane moved, the handoff may still
 // be free. A push that the hub refused may have reached its hooks.
 func TestReportOvertaken(t *testing.T) {

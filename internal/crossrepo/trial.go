@@ -70,7 +70,9 @@ func Try(ctx context.Context, h *Hub, random io.Reader) (*Trial, error) {
 	report, pushed := h.Push(ctx, refs.Transaction{Edits: made, Objects: objects})
 	refusal := h.guardRefusal(pushed)
 	switch {
-	case refusal != nil && report.hidden() == "":
+	case report.hidden() != "": // a guard's refusal does not count: an older one refuses each probe
+		t.Refused = h.errPushRefused(ctx, made, report, pushed)
+	case refusal != nil:
 		h.book.note(func(k *findings) { k.Guarded = true })
 		if t.Guarded, t.Early = true, true; errors.Is(refusal, ErrGuardElsewhere) {
 			t.Refused = refusal
@@ -125,7 +127,10 @@ func (t *Trial) log(ctx context.Context, h *Hub, n string, objects []*refs.Objec
 	known, _, _ := t.clash(ctx, &h.remote, taken, objects)
 	report, edits, pushed := t.clash(ctx, &h.remote, log, objects)
 	switch refused := h.guardRefusal(pushed); {
-	case refused != nil && report.hidden() == "":
+	case report.hidden() != "": // a guard refuses this probe in any case
+		t.Refused = h.errPushRefused(ctx, edits, report, pushed)
+		return nil
+	case refused != nil:
 		t.Guarded = true
 		h.book.note(func(k *findings) { k.Guarded = true })
 		t.Untried = append(t.Untried, "whether a hook update, which runs after the guard, takes "+h.RemoteName(h.Namespace().Lanes()))
