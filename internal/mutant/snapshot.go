@@ -21,7 +21,7 @@ var ofSnapshots = []mutant{
 	without("a blob that git apply misses is not said to be lost", "internal/snapshot/apply.go",
 		`ok && !alsoSaid(rest)`, `ok`, "./internal/cli -run TestScript/work_landed"),
 	without("a work tree without a commit is told apart from a failure of git", "internal/snapshot/apply.go",
-		`	if err := c.isReady(); err != nil {`, `	if err := error(nil); err != nil {`, "./internal/cli -run TestScript/work_landed"),
+		`	if err := c.isReady(ctx); err != nil {`, `	if err := error(nil); err != nil {`, "./internal/cli -run TestScript/work_landed"),
 	without("a branch above that of a work copy is named", "internal/workcopy/restore.go",
 		`"refs/heads/"+above); err != nil || oid != "" {`, `"refs/heads/"+above); err != nil || len(oid) == 1 {`, "./internal/cli -run TestScript/resume_branch_above"),
 	without("what git wrote before it failed is taken back: apply", "internal/snapshot/apply.go",

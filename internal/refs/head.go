@@ -39,6 +39,21 @@ func readHead(ctx context.Context, r *Repo) error {
 
 const branches = "refs/heads/"
 
+// HasHead reports whether a worktree has a ref beside HEAD, by which git remembers what it is doing,
+// such as CHERRY_PICK_HEAD. MERGE_HEAD and FETCH_HEAD are no refs: git keeps them in files alone.
+func HasHead(ctx context.Context, r *Repo, name string) bool {
+	if keepsRefsInFiles(r) {
+		return exists(filepath.Join(r.GitDir, name))
+	}
+	if keepsRefsInTables(r) {
+		if ref, ok := ownInTables(r, name); ok {
+			return ref.oid != "" || ref.target != ""
+		}
+	}
+	oid, err := r.RevParse(ctx, name)
+	return err == nil && oid != ""
+}
+
 // askHead asks "git rev-parse" for HEAD.
 func askHead(ctx context.Context, r *Repo) error {
 	out, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"rev-parse", "HEAD", "--symbolic-full-name", "HEAD"}})

@@ -389,13 +389,18 @@ func listInTables(r *Repo, wanted []pattern) (list []Ref, ok bool) {
 	return inOrderOnce(list), ok
 }
 
-// headInTables reads HEAD of a worktree; ok is false where git has to be asked.
-func headInTables(r *Repo) (ok bool) {
-	var head tableRef
+// ownInTables reads a ref of one worktree, such as HEAD; ok is false where git has to be asked.
+func ownInTables(r *Repo, name string) (ref tableRef, ok bool) {
 	ok = withTables(filepath.Join(r.GitDir, "reftable"), r.Format, func(stack tables) (err error) {
-		head, err = stack.find("HEAD")
+		ref, err = stack.find(name)
 		return err
 	})
+	return ref, ok
+}
+
+// headInTables reads HEAD of a worktree; ok is false where git has to be asked.
+func headInTables(r *Repo) (ok bool) {
+	head, ok := ownInTables(r, "HEAD")
 	if !ok {
 		return false
 	}

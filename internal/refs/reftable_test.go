@@ -88,6 +88,8 @@ func TestTablesOfARepository(t *testing.T) {
 	require.True(t, headInTables(r))
 	assert.Equal(t, "main", r.Branch)
 	assert.Equal(t, k.refs["refs/heads/main"].oid, r.Head)
+	assert.True(t, HasHead(t.Context(), r, "HEAD"), "no file has that name here")
+	assert.False(t, HasHead(t.Context(), r, "CHERRY_PICK_HEAD"))
 	for name, want := range map[string]string{"refs/heads/side": k.refs["refs/heads/side"].oid, "refs/tags/v": k.refs["refs/tags/v"].oid, "refs/heads/none": ""} {
 		oid, ok := r.tipInFiles(name)
 		assert.True(t, ok, name)

@@ -61,7 +61,7 @@ func (c *Contents) Apply(ctx context.Context, base string) error {
 	if err != nil || len(patch) == 0 {
 		return err
 	}
-	if err := c.isReady(); err != nil {
+	if err := c.isReady(ctx); err != nil {
 		return err
 	}
 	s, err := newScratch(c.repo)

@@ -292,7 +292,7 @@ func (c *shot) snapshot(ctx context.Context, a *ahead) (*Snapshot, error) {
 			Files: c.countFiles(a), Bytes: a.bytes,
 		},
 		Objects: slices.Concat(sorted(c.blobs), sorted(c.trees.made), w.objects),
-		Changed: len(c.changes) > 0, UnderWay: underWay(c.repo),
+		Changed: len(c.changes) > 0, UnderWay: underWay(ctx, c.repo),
 	}
 	for _, o := range s.Objects {
 		s.Work.Bytes += int64(len(o.Body))

@@ -15,7 +15,7 @@ import (
 // wouldLose names the files in the way in this work tree: changed tracked files, and files
 // unknown to git, ignored or not, where the snapshot has one.
 func (c *Contents) wouldLose(ctx context.Context, whole string) error {
-	if err := c.isReady(); err != nil {
+	if err := c.isReady(ctx); err != nil {
 		return err
 	}
 	changes, err := readStatus(ctx, inTop(c.repo), "no")
@@ -36,7 +36,7 @@ func (c *Contents) wouldLose(ctx context.Context, whole string) error {
 }
 
 // isReady refuses a work tree in which no checkout can start.
-func (c *Contents) isReady() error {
+func (c *Contents) isReady(ctx context.Context) error {
 	if c.repo.Worktree == "" {
 		return fault.New(fault.Usage, fault.BareRepository, "a bare repository has no files to change")
 	}
@@ -47,7 +47,7 @@ func (c *Contents) isReady() error {
 	if err := refuseElsewhere(c.repo); err != nil {
 		return err
 	}
-	if what := underWay(c.repo); what != "" {
+	if what := underWay(ctx, c.repo); what != "" {
 		return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree is in the middle of a %s", what).
 			WithHints(fault.Run("git", "status").Because("says how to end it"))
 	}
@@ -78,19 +78,24 @@ func repositoriesStay(paths []string) error {
 }
 
 // underWay returns an operation git has begun in this work tree and not ended.
-func underWay(repo *refs.Repo) string {
-	for _, one := range []struct{ file, what string }{
-		{"MERGE_HEAD", "merge"},
-		{"rebase-merge", "rebase"},
-		{"rebase-apply/applying", "git am"},
-		{"rebase-apply", "rebase"},
-		{"CHERRY_PICK_HEAD", "cherry-pick"},
-		{"REVERT_HEAD", "revert"},
-		{"sequencer/todo", "cherry-pick or revert"}, // between two commits of the sequence
-	} {
-		if _, err := os.Lstat(filepath.Join(repo.GitDir, one.file)); err == nil {
-			return one.what
-		}
+func underWay(ctx context.Context, repo *refs.Repo) string {
+	isFile := func(name string) bool {
+		_, err := os.Lstat(filepath.Join(repo.GitDir, name))
+		return err == nil
+	}
+	switch {
+	case isFile("MERGE_HEAD"):
+		return "merge"
+	case isFile("rebase-apply/applying"):
+		return "git am"
+	case isFile("rebase-merge"), isFile("rebase-apply"):
+		return "rebase"
+	case refs.HasHead(ctx, repo, "CHERRY_PICK_HEAD"):
+		return "cherry-pick"
+	case refs.HasHead(ctx, repo, "REVERT_HEAD"):
+		return "revert"
+	case isFile("sequencer/todo"): // between two commits of the sequence
+		return "cherry-pick or revert"
 	}
 	return ""
 }
