@@ -36,8 +36,7 @@ var keptPrefixes = []string{"GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_LFS_", 
 var traces = map[string]bool{
 	"GIT_TRACE": true, "GIT_TRACE_CURL": true, "GIT_TRACE_FSMONITOR": true, "GIT_TRACE_PACKET": true, "GIT_TRACE_PACKFILE": true,
 	"GIT_TRACE_PACK_ACCESS": true, "GIT_TRACE_PERFORMANCE": true, "GIT_TRACE_REFS": true, "GIT_TRACE_SETUP": true, "GIT_TRACE_SHALLOW": true,
-	"GIT_TRACE_WORKING_TREE_ENCODING": true,
-	"GIT_TRACE2": true, "GIT_TRACE2_EVENT": true, "GIT_TRACE2_PERF": true,
+	"GIT_TRACE_WORKING_TREE_ENCODING": true, "GIT_TRACE2": true, "GIT_TRACE2_EVENT": true, "GIT_TRACE2_PERF": true,
 }
 
 // KeyVariable holds a private key, for machines without a keystore. No child gets it: neither
