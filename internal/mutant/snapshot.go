@@ -168,4 +168,6 @@ var ofSnapshots = []mutant{
 		"./internal/cli -run TestScript/snapshot_merge"),
 	without("a path added in intention whose file is gone does not travel", "internal/snapshot/capture.go",
 		`!one.mayBeGoneIntent()`, `one.mayBeGoneIntent()`, "./internal/snapshot -run TestCannotTravel"),
+	without("no stash is taken for a changed file", "internal/snapshot/status.go",
+		`"--no-renames", "--no-show-stash",`, `"--no-renames",`, "./internal/snapshot -run TestAnySetUp"),
 }

@@ -54,10 +54,12 @@ func TestAnySetUp(t *testing.T) {
 			git.Git(t, "config", "core.checkStat", "minimal")
 		}},
 		"odd settings of status": {set: func(t *testing.T, git *gittest.Repo) {
-			for _, kv := range []string{"status.showUntrackedFiles=no", "status.renames=copies", "status.relativePaths=true", "core.quotePath=false", "diff.ignoreSubmodules=all", "status.branch=true"} {
+			for _, kv := range []string{"status.showUntrackedFiles=no", "status.renames=copies", "status.relativePaths=true", "core.quotePath=false", "diff.ignoreSubmodules=all", "status.branch=true", "status.showStash=true"} {
 				key, value, _ := strings.Cut(kv, "=")
 				git.Git(t, "config", key, value)
 			}
+			write(t, git.Dir, "top", "stashed\n")
+			git.Git(t, "stash", "--quiet")
 		}},
 		"a shallow clone": {from: []string{"--depth=1"}},
 		"a partial clone": {from: []string{"--filter=blob:none"}},
@@ -118,7 +120,7 @@ func TestAnySetUp(t *testing.T) {
 // changes returns the paths that git reports as changed, with their content, even if settings hide some.
 func changes(t *testing.T, git *gittest.Repo) string {
 	t.Helper()
-	out := git.Git(t, "-c", "core.fsmonitor=false", "-c", "status.branch=false", "status", "--porcelain=v2", "--untracked-files=all", "--no-renames")
+	out := git.Git(t, "-c", "core.fsmonitor=false", "-c", "status.branch=false", "-c", "status.showStash=false", "status", "--porcelain=v2", "--untracked-files=all", "--no-renames")
 	for _, path := range []string{"dir/one", "dir/two", "dir/new", "top"} {
 		b, err := os.ReadFile(filepath.Join(git.Dir, path))
 		require.NoError(t, err)

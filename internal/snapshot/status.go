@@ -52,11 +52,12 @@ func (c *change) stagedFile() file {
 }
 
 // readStatus lists the changes in a work tree, by path: those of all files known to git, and the
-// other files if others is "all". The user's settings leave nothing out.
+// other files if others is "all". The user's settings leave nothing out, and add nothing: git itself
+// ignores status.branch in this format, but not status.showStash.
 func readStatus(ctx context.Context, run *gitexec.Runner, others string) ([]change, error) {
 	out, err := run.Run(ctx, gitexec.Cmd{Args: []string{
 		"-c", "core.fsmonitor=false", "status", "--porcelain=v2", "-z",
-		"--untracked-files=" + others, "--ignored=no", "--no-renames", "--ignore-submodules=none",
+		"--untracked-files=" + others, "--ignored=no", "--no-renames", "--no-show-stash", "--ignore-submodules=none",
 	}})
 	if err != nil {
 		return nil, gitFailed(err, "read the state of the work tree")
