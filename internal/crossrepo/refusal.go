@@ -217,7 +217,7 @@ var goesAlong = []string{"(atomic push failure)", "(atomic transaction failed)",
 
 // forGood are words of refusals that another try would meet again, from hooks and settings of git
 // at the hub and from other servers. Any other refusal is tried again.
-var forGood = []string{"hook declined", "deny ", "denied", "prohibited", "not permitted", "not allowed", "protected", tooLarge, inTheWay}
+var forGood = []string{"hook declined", "deny ", "denied", "prohibited", "(non-fast-forward)", "not permitted", "not allowed", "protected", tooLarge, inTheWay}
 
 // tooLarge are words of git at a hub with a limit on the size of a pack.
 const tooLarge = "maximum allowed size"

@@ -49,6 +49,7 @@ func TestReportRefused(t *testing.T) {
 	}{
 		{"a hook", hook + along, a, true},
 		{"in the other order", along + hook, a, true},
+		{"a forced move", "!\t1:" + a + "\t[remote rejected] (non-fast-forward)\n" + along, a, true},
 		{"hidden", "!\t1:" + a + "\t[remote rejected] (deny updating a hidden ref)\n" + along, a, true},
 		{"hidden, and the other one moved", "*\t1:" + a + "\t[new reference]\n!\t2:" + b + "\t[remote rejected] (deny updating a hidden ref)\n", b, true},
 		{"hidden, and the other one refused by a hook", hook + "!\t2:" + b + "\t[remote rejected] (deny updating a hidden ref)\n", b, true},

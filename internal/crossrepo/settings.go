@@ -28,6 +28,7 @@ var serverSettings = []struct{ words, setting string }{
 	{"key permission denied", "Gogs: a deploy key for %s may only read; the key of an account with write access may push"},
 	{hiddenRef, "at %s, receive.hideRefs or transfer.hideRefs of git names refs/handoffs, and must not"},
 	{"deletion prohibited", "at %s, receive.denyDeletes of git forbids it"},
+	{"denying non-fast-forward", "at %s, receive.denyNonFastForwards of git forbids it, which git init --shared sets"},
 	{"aborted by hook", aborting},
 	{"aborted by the reference-transaction hook", aborting}, // words of git since 2.54
 	{"unexpected disconnect while reading sideband", "git at %s ended during the push: the log there says why, such as a hook reference-transaction that must let refs/handoffs/ in"},

@@ -94,6 +94,8 @@ var ofPushes = []mutant{
 		`if ref := hidesFromPush(ctx, h, edits); ref != "" {`, `if ref := hidesFromPush(ctx, h, edits); ref == "-" {`, inScript+"hub_hides_from_push"),
 	without("a ref hidden from pushes is one that a push would make", "internal/crossrepo/shown.go",
 		`lines[name].flag == '*' && there[name] == old[i].OID`, `lines[name].flag == '=' && there[name] == old[i].OID`, inScript+"hub_hides_from_push"),
+	without("a hub that denies forced moves is not asked again", "internal/crossrepo/refusal.go",
+		`"prohibited", "(non-fast-forward)",`, `"prohibited",`, inCrossrepo+"TestReportRefused"),
 	without("a hub that spoke of some refs alone refused nothing for good", "internal/crossrepo/refusal.go",
 		`if len(r.lines) != len(edits) || !r.refusedByHub() {`, `if !r.refusedByHub() {`, inCrossrepo+"TestReportRefused"),
 	without("a ref that moved is not refused for good", "internal/crossrepo/refusal.go",
