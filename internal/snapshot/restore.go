@@ -176,8 +176,8 @@ func Undo(ctx context.Context, repo *refs.Repo, dir, branch, head string) error 
 }
 
 // DropBroken removes git's record of an unfinished worktree if git cannot read its HEAD: "git
-// worktree add" writes an object id of zeros there first. If it was killed then, each fetch of
-// the repository fails.
+// worktree add" of a git before 2.44 writes an object id of zeros there first. If it was killed then,
+// each fetch of the repository fails. A later git leaves no HEAD, which disturbs nothing.
 func DropBroken(repo *refs.Repo, dir string) error {
 	return dropRecords(repo, dir, func(admin string) bool {
 		head, err := os.ReadFile(filepath.Join(admin, "HEAD"))
