@@ -10,6 +10,6 @@
 // cosmetic: without it git 2.39 reads packed-refs before it takes the lock, and loses updates
 // beside a running pack-refs.
 //
-// The output of a child is bounded. English text is never matched: callers look
-// at exit codes and porcelain output.
+// The output of a child is bounded. Callers look at exit codes and porcelain output. Where git
+// gives a reason in words alone, they match the words, which are English in the C locale.
 package gitexec
