@@ -244,6 +244,8 @@ var mutants = []mutant{
 		` && !astray(scope) {`, ` {`, "./internal/obo -run TestAllows"),
 	without("trailers alone are no message", "internal/app/githook/message.go",
 		`	if len(lines) == 0 {`, `	if false {`, "./internal/cli -run TestScript/hook_commit_message"),
+	without("a colon separates a trailer, whatever the settings say", "internal/app/githook/message.go",
+		`"trailer.separators=:" + repo`, `"trailer.separators=" + repo`, "./internal/cli -run TestScript/hook_prepare_message"),
 	without("a template that was left alone is no message", "internal/app/githook/message.go",
 		`if slices.Equal(lines, template.textLines()) {`, `if len(template.textLines()) < 0 {`, "./internal/cli -run TestScript/hook_commit_message"),
 }

@@ -200,13 +200,13 @@ func (m *message) name(ctx context.Context, repo *refs.Repo, h *work.Claim) erro
 	}
 	// If git keeps comments, "#12" at the end would stay below the trailers otherwise. A line "---"
 	// is one of the message: no patch follows it. A git that knows no longer comments ignores
-	// commentString.
+	// commentString. git writes the first of the separators.
 	comment, key := cmp.Or(m.comment, "\x01"), "core.commentChar"
 	if len(comment) > 1 {
 		key = "core.commentString"
 	}
 	cmd := []string{
-		"-c", key + "=" + comment,
+		"-c", key + "=" + comment, "-c", "trailer.separators=:" + repo.Config.Get("trailer.separators"),
 		"interpret-trailers", "--in-place", "--no-divider", "--where", "end", "--if-exists", "doNothing", "--if-missing", "add",
 	}
 	for _, line := range trailers(h) {
