@@ -64,13 +64,13 @@ func newWork(a *app) command {
 		short: "Look at the snapshot of a handoff, apply it, or write it to a file",
 		long: `A snapshot is the state of the sender's work tree. These commands fetch it on demand;
 "githandoff resume --worktree" checks it out. They compare it with the sender's newest
-commit that the home had.`,
+commit that the home had, or with no files if it had none.`,
 		example: []string{"githandoff work show 7k3m2q"},
 		sub: []command{
 			sub("show [ID]", "List the files changed by the snapshot", []string{"githandoff work show 7k3m2q"}, c.show),
 			sub("diff [ID]", "Print what the snapshot changes", []string{"githandoff work diff 7k3m2q"}, c.diff),
 			sub("apply [ID]", "Change the files here as the snapshot changed the sender's, or none of them",
-				[]string{"githandoff work apply 7k3m2q"}, func(ctx context.Context, b *workcopy.Brought) error { return b.Apply(ctx, b.Base()) }),
+				[]string{"githandoff work apply 7k3m2q"}, func(ctx context.Context, b *workcopy.Brought) error { return b.Apply(ctx, b.Work.Base) }),
 			export,
 		},
 	}

@@ -15,7 +15,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Diff returns git's output of the difference between a commit and all files of the
+// Diff returns git's output of the difference between a commit or tree and all files of the
 // snapshot, tracked and untracked.
 func (c *Contents) Diff(ctx context.Context, base string, args ...string) ([]byte, error) {
 	whole, err := c.Whole(ctx)
@@ -52,10 +52,16 @@ func (c *Contents) Bundle(ctx context.Context, ref, base string) ([]byte, error)
 // Apply changes the files of this work tree as the snapshot changed those of base, with
 // a three-way merge, and leaves the changes unstaged. It is refused whole, with the
 // files named, if it does not fit or if something would be lost. The repository may
-// have another history.
+// have another history: then base can be "", for the newest commit that both share.
 func (c *Contents) Apply(ctx context.Context, base string) error {
 	if c.repo.Worktree == "" {
 		return fault.New(fault.Usage, fault.BareRepository, "a bare repository has no files to change")
+	}
+	var err error
+	if base == "" {
+		if base, err = shared(ctx, c.repo, c.Head); err != nil {
+			return err
+		}
 	}
 	patch, err := c.Patch(ctx, base)
 	if err != nil || len(patch) == 0 {
@@ -111,6 +117,20 @@ func (c *Contents) Apply(ctx context.Context, base string) error {
 		return gitFailed(err, "leave the changes unstaged")
 	}
 	return nil
+}
+
+// shared returns the newest commit that HEAD has in common with a commit that was sent, or the empty
+// tree if there is none.
+func shared(ctx context.Context, repo *refs.Repo, sent string) (string, error) {
+	none := repo.Format.EmptyTree()
+	if repo.Head == "" {
+		return none, nil
+	}
+	out, err := git(ctx, repo, "", "merge-base", repo.Head, sent)
+	if failed, ok := errors.AsType[*gitexec.Error](err); ok && failed.Code == 1 {
+		return none, nil
+	}
+	return strings.TrimSpace(out), err
 }
 
 // landed reports whether HEAD has one of the files that the snapshot added to base. If it has none,

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -18,8 +19,11 @@ type Brought struct {
 	Ref  string // ref that leads to the snapshot
 }
 
-// Base returns the commit to compare the snapshot with.
-func (b *Brought) Base() string { return cmp.Or(b.Work.Base, b.Work.Head) }
+// Base returns what to compare the snapshot with: the newest commit that the home had, or the empty tree
+// if it had none, because then every file is new to it.
+func (b *Brought) Base() string {
+	return cmp.Or(b.Work.Base, gitobj.FormatOf(b.Work.Head).EmptyTree())
+}
 
 // With brings the snapshot of a handoff here, and lets go of it after do. The content is nil
 // if the handoff has none any more.
