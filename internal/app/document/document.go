@@ -116,7 +116,7 @@ func (r *Reader) withRemedies(from Source, b []byte, err error) error {
 		return err
 	}
 	if !from.file() {
-		return refusal.WithHints(fault.Hint{Why: "--format takes it for the format that it names; --goal and --detail hand over a text as it is"})
+		return refusal.WithHints(fault.Hint{Why: "emit --format takes it for the format that it names; emit --goal and --detail hand over a text as it is"})
 	}
 	var hints []fault.Hint
 	for _, format := range dialect.Formats() {
