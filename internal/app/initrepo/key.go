@@ -18,6 +18,7 @@ type ownKey struct {
 	public sign.PublicKey
 	entry  sign.TrustEntry
 	trust  *sign.Trust
+	made   bool
 }
 
 // key makes or finds the key. It changes nothing in the repository.
@@ -46,7 +47,7 @@ func (h *Handler) key(ctx context.Context, repo *refs.Repo, r Request) (*ownKey,
 	if r.Person {
 		entry.Agents, entry.Roles, entry.Principals = nil, []string{sign.RoleRoot}, []string{"user:" + name}
 	}
-	return &ownKey{public, entry, trust}, nil
+	return &ownKey{public, entry, trust, fresh}, nil
 }
 
 // pin lets the repository trust the key, and take over what its owner stated of it since.
