@@ -12,6 +12,8 @@ var ofDocuments = []mutant{
 		`f != nil && f.Changed && f.Value.String() == "" {`, `f != nil && false {`, inScript+"emit_given_twice"),
 	without("a second target is refused", "internal/cli/given.go",
 		`	if *t != "" && target != string(*t) {`, `	if false {`, inScript+"emit_given_twice"),
+	without("work without a task that was taken for other work is told", "internal/app/emit/send.go",
+		`if env.Task == "" {`, `if false {`, inScript+"emit_once"),
 	without("a fact is given once", "internal/cli/draft.go",
 		`			given[k] = true`, `			given[k] = false`, inScript+"emit_given_twice"),
 	without("a number that would change is refused", "internal/handoff/strict.go",

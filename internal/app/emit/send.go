@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -107,6 +108,9 @@ func (s *Handler) once(ctx context.Context, home lifecycle.Home, env *handoff.En
 		if o.Asked() && r.Token == "" {
 			return nil, fault.New(fault.Conflict, fault.Offered, "handoff %s already exists, and carries no authority", it.Place.ID).
 				WithHints(issueHint(it.Place.ID, &o.Wanted))
+		}
+		if env.Task == "" {
+			s.Workspace.Warn(fmt.Errorf("nothing is sent: handoff %s is open, and like this one it names no task; --task tells work apart", it.Place.ID))
 		}
 		return &Result{ID: it.Place.ID, State: "offered", Ref: it.Ref, Commit: it.Commit, Record: r}, nil
 	}
