@@ -74,8 +74,9 @@ func (c *initCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !c.private && c.person == "" && (!done.Fresh || !needsPrefix(ctx, c.app)) {
-		publishOwn(ctx, c.app, done.Fresh || done.Made)
+	fresh := done.Fresh || done.Made
+	if !c.private && c.person == "" && (!fresh || !needsPrefix(ctx, c.app)) {
+		publishOwn(ctx, c.app, fresh)
 	}
 	return c.Result(initRow{done.Agent, done.Key.KID(), done.RepoID}, func(t *output.Lines) {
 		t.Line("%s  %s", done.Agent, done.Key.KID())

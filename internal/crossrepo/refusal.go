@@ -60,7 +60,7 @@ func (r *pushReport) failedAfter(err error, edits []refs.Edit) bool {
 }
 
 // diagnose finds out why a push failed: the hub refuses, cannot do atomic pushes, is read-only, or
-// is gone. It tries, and does not parse English.
+// is gone. Where no ref has a reason, it tries.
 func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *pushReport, cause error) error {
 	if refused := h.guardRefusal(cause); refused != nil {
 		h.book.note(func(k *findings) { k.Guarded = true })

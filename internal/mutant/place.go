@@ -28,7 +28,7 @@ var ofPlace = []mutant{
 	without("an uninstalled hook does not come back with the directory of git", "internal/app/hookinstall/clone.go",
 		`more, err = h.uninstallUnused()`, `more = nil`, inScript+"hook_uninstall_left"),
 	without("init says once where a hub keeps its handoffs", "internal/cli/init.go",
-		`(!done.Fresh || !needsPrefix(ctx, c.app))`, `!needsPrefix(ctx, c.app)`, inScript+"prefix_move"),
+		`(!fresh || !needsPrefix(ctx, c.app))`, `!needsPrefix(ctx, c.app)`, inScript+"prefix_move"),
 	without("an uninstall names what it leaves where git does not look", "internal/app/hookinstall/clone.go",
 		`r.Before.Unused() && r.Backup == ""`, `r.Before.Unused()`, inScript+"hook_uninstall_left"),
 	without("the directory that other worktrees use is left alone", "internal/app/hookinstall/clone.go",
