@@ -211,7 +211,7 @@ func (hook *hookRun) preReceive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	refused, err := hubguard.Judge(ctx, repo, hook.Stdin, hook.Now)
+	refused, err := hubguard.Judge(ctx, repo, hook.Getenv("GIT_NAMESPACE"), hook.Stdin, hook.Now)
 	if err != nil || len(refused) == 0 {
 		return err
 	}

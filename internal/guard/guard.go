@@ -65,9 +65,8 @@ func (g *Guard) Check(ctx context.Context, edits []refs.Edit) ([]Refusal, error)
 func (g *Guard) judge(ctx context.Context, edits []refs.Edit, v *verdict) error {
 	var own, noted, code []refs.Edit
 	for _, e := range edits {
-		// On a file system that ignores case in file names, git ignores case in refs too.
 		switch {
-		case strings.HasPrefix(strings.ToLower(e.Ref)+"/", refs.Root):
+		case isOwn(e.Ref):
 			own = append(own, e)
 		case isNotes(e.Ref):
 			noted = append(noted, e)
@@ -84,6 +83,10 @@ func (g *Guard) judge(ctx context.Context, edits []refs.Edit, v *verdict) error 
 	}
 	return handoffJudge{g}.check(ctx, own, v)
 }
+
+// isOwn reports whether a ref is one of handoffs. On a file system that ignores case in file names,
+// git ignores case in refs too.
+func isOwn(ref string) bool { return strings.HasPrefix(strings.ToLower(ref)+"/", refs.Root) }
 
 func denied(reason fault.Reason, format string, args ...any) *fault.Error {
 	return fault.New(fault.Denied, reason, format, args...)

@@ -4,6 +4,10 @@ const inGuard = "./internal/guard -run "
 
 // ofGuards are the rules by which a hub's guard judges a push.
 var ofGuards = []mutant{
+	without("nobody moves handoffs of a namespace from outside", "internal/guard/names.go",
+		`if name, ok := inSpace(e.Ref); ok {`, `if name, ok := inSpace(e.Ref); ok && name == "" {`, inScript+"hook_server_namespace"),
+	without("a guard reads the refs of the namespace that is pushed to", "internal/guard/names.go",
+		`return n.space + n.there(name)`, `return n.there(name)`, inScript+"hook_server_namespace"),
 	without("a guard takes no step of a handoff that is disputed", "internal/guard/judge.go",
 		`		return unlogged(s)
 	}

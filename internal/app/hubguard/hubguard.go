@@ -29,12 +29,16 @@ type Refusal struct {
 	Root bool
 }
 
-// Judge reads a push as git gives it to pre-receive, and lists the refs it must not change. It
-// fails if it cannot judge the push, which is then refused.
-func Judge(ctx context.Context, repo *refs.Repo, push io.Reader, now func() time.Time) ([]Refusal, error) {
+// Judge reads a push as git gives it to pre-receive, and lists the refs it must not change. The
+// namespace is that of git ($GIT_NAMESPACE); "" if there is none. Judge fails if it cannot judge the
+// push, which is then refused.
+func Judge(ctx context.Context, repo *refs.Repo, namespace string, push io.Reader, now func() time.Time) ([]Refusal, error) {
 	g, err := open(repo, now)
 	if err != nil {
 		return nil, err
+	}
+	if namespace != "" {
+		g.Within(namespace)
 	}
 	edits, err := guard.ReadEdits(push)
 	if err != nil {
