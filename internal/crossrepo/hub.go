@@ -252,7 +252,7 @@ func inDoubt(r *pushReport, err error) error {
 func (r *pushReport) rejected() bool {
 	refused := false
 	for ref, line := range r.lines {
-		if strings.ContainsRune(" +*-", rune(line.flag)) { // see Apply
+		if line.moved() { // see Apply
 			return false
 		}
 		_, ok := r.refused(ref)

@@ -26,6 +26,9 @@ type reportLine struct {
 	summary string
 }
 
+// moved reports whether the hub moved, made or deleted the ref.
+func (l reportLine) moved() bool { return strings.ContainsRune(" +*-", rune(l.flag)) }
+
 func parseReport(out []byte) *pushReport {
 	r := &pushReport{lines: map[string]reportLine{}}
 	for line := range strings.Lines(string(out)) {
@@ -45,7 +48,7 @@ func parseReport(out []byte) *pushReport {
 // says it before it looks at the lease.
 func (r *pushReport) Accepted(edits []refs.Edit) bool {
 	for _, line := range r.lines {
-		if !strings.ContainsRune(" +*-", rune(line.flag)) {
+		if !line.moved() {
 			return false
 		}
 	}

@@ -71,7 +71,7 @@ var mutants = []mutant{
 	without("pushes are atomic", "internal/crossrepo/remote.go",
 		`slices.Concat(settings, pushArgs, []string{"--atomic"})`, `slices.Concat(settings, pushArgs)`, inCrossrepo+contract),
 	without("up to date is a lost race", "internal/crossrepo/refusal.go",
-		`strings.ContainsRune(" +*-", rune(line.flag))`, `strings.ContainsRune(" +*-=", rune(line.flag))`, inCrossrepo+"TestReport"),
+		`strings.ContainsRune(" +*-", rune(l.flag))`, `strings.ContainsRune(" +*-=", rune(l.flag))`, inCrossrepo+"TestReport"),
 	// Long lanes.
 	without("what was read ahead is what stands there", "internal/refs/stream.go",
 		`err == nil && a.OID == oid && a`, `err == nil && a`, inLifecycle+"TestLaneIsNotCut"),

@@ -87,7 +87,7 @@ var ofPushes = []mutant{
 	without("a trial does not take the guard's refusal of its probe for the answer of a hub that hides the log", "internal/crossrepo/trial.go",
 		`case report.hidden() != "": // a guard refuses this probe in any case`, `case false:`, inScript+"hook_server_hidden"),
 	without("a push that moved a ref beside a refused one may be in doubt", "internal/crossrepo/hub.go",
-		`if strings.ContainsRune(" +*-", rune(line.flag)) { // see Apply`, `if false {`, inCrossrepo+"TestReportRejected"),
+		`if line.moved() { // see Apply`, `if false {`, inCrossrepo+"TestReportRejected"),
 	without("a push of which the hub hid a part leaves its intent", "internal/crossrepo/refusal.go",
 		`if r.RefusedForGood(edits) && r.hidden() == "" {`, `if r.RefusedForGood(edits) {`, inScript+"hub_hides_from_push"),
 	without("a hub that hides from pushes what it shows is told by its setting", "internal/crossrepo/refusal.go",
