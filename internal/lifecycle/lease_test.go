@@ -32,6 +32,25 @@ func TestLeaseEnd(t *testing.T) {
 	}
 }
 
+// A claim by a key that is not known here has the dates that anybody may have written.
+func TestHoldsAt(t *testing.T) {
+	now := enginetest.Start()
+	for _, tc := range []struct {
+		name      string
+		at, lease time.Duration // before and after now
+		want      bool
+	}{
+		{"its lease runs", time.Hour, time.Minute, true},
+		{"its lease is over", time.Hour, 0, false},
+		{"a lease of a year, taken today", time.Hour, 365 * 24 * time.Hour, true},
+		{"a lease of a year, taken yesterday", 24 * time.Hour, 364 * 24 * time.Hour, false},
+		{"a claim of tomorrow", -24 * time.Hour, 48 * time.Hour, false},
+	} {
+		r := &record.Record{At: now.Add(-tc.at), Lease: now.Add(tc.lease)}
+		assert.Equal(t, tc.want, holdsAt(r, now), tc.name)
+	}
+}
+
 // Another agent can take a claim over when its lease has run out: by id at once, without an id only after twice
 // the lease.
 func TestTakeOver(t *testing.T) {

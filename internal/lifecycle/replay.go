@@ -39,9 +39,8 @@ func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *E
 	if entry.Dispute == nil {
 		entry.Dispute = rd.checkInbox(s, entry)
 	}
-	_, undecided := errors.AsType[*sign.UnknownKeyError](entry.Dispute) // the key is unknown here
-	if s.UndecidedEnd == nil && undecided && entry.Record().Event.Receipt() {
-		s.UndecidedEnd = entry
+	if _, unknown := errors.AsType[*sign.UnknownKeyError](entry.Dispute); unknown {
+		s.noteUndecided(entry)
 	}
 	switch {
 	case entry.Dispute == nil:
@@ -87,6 +86,18 @@ func (s *State) apply(r *record.Record) {
 		if r.Event.Receipt() && s.Receipt == nil {
 			s.Receipt = r
 		}
+	}
+}
+
+// noteUndecided notes an entry by a key that is unknown here, and may be found good later.
+func (s *State) noteUndecided(entry *Entry) {
+	switch event := entry.Record().Event; {
+	case event.Receipt():
+		s.UndecidedEnd = cmp.Or(s.UndecidedEnd, entry)
+	case event == record.Claimed, event == record.Progressed:
+		s.undecidedUse = entry
+	case event == record.Released:
+		s.undecidedUse = nil
 	}
 }
 

@@ -45,6 +45,7 @@ type State struct {
 	Revoked      *record.Record // record of the entry that revoked it and its token
 	Dispute      error          // first invalid entry
 	UndecidedEnd *Entry         // first receipt by a key unknown here
+	undecidedUse *Entry         // newest claim, or renewal of one, by such a key; nil if one released it
 	Early        error          // first entry that is not valid yet, or was overtaken
 
 	parent     bool              // loaded to judge its child's offer, so its own offer may not be that of a return handoff
