@@ -144,7 +144,8 @@ func (c *hookCommand) installGuard(ctx context.Context) error {
 		c.Warn(fmt.Errorf("this git is older than %s: the guard refuses each merge signed by an agent", guard.MergesGit))
 	}
 	if done.NoKey {
-		c.Say("githandoff: no key is trusted at this hub yet, so it refuses every handoff: githandoff trust add FILE --agent A --role sender")
+		add := fault.Run(append(c.Self(), "trust", "add", "FILE", "--agent", "A", "--role", "sender")...)
+		c.Say("githandoff: no key is trusted at this hub yet, so it refuses every handoff: %s", add)
 	}
 	return err
 }
