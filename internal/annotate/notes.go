@@ -80,7 +80,7 @@ func (n *Notes) Write(ctx context.Context) error {
 // Try writes the due notes after a step. A failure undoes nothing: sync restores missing notes.
 func (n *Notes) Try(ctx context.Context) {
 	if err := n.Write(ctx); err != nil {
-		n.Workspace.Warn(err)
+		n.Workspace.Warn(fault.About("the step is taken, and its note is not written", err))
 	}
 }
 

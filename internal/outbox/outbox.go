@@ -39,7 +39,11 @@ func New(w *workspace.Workspace) *Outbox {
 
 // KeptError returns the error of a failed or interrupted delivery: the handoff is still there.
 func KeptError(err error, id handoff.ID) error {
+	err = refs.DiskFault(err)
 	f := fault.As(err)
+	if f == nil { // such as a file here that cannot be written
+		f = &fault.Error{Code: fault.Other, Reason: fault.Failed, Message: err.Error(), Err: err}
+	}
 	if errors.Is(err, crossrepo.ErrGuard) {
 		k := *f
 		k.Message += fmt.Sprintf("; handoff %s waits in the outbox", id)
@@ -59,10 +63,10 @@ func KeptError(err error, id handoff.ID) error {
 		f = fault.New(fault.Interrupted, fault.WasInterrupted, "%w", err)
 		f.Message = "interrupted"
 	}
-	if f != nil && f.Reason == fault.Replayed {
+	if f.Reason == fault.Replayed {
 		return f.WithHints(fault.Run("githandoff", "revoke", string(id)).Because("withdraws it from the outbox: another handoff has its id"))
 	}
-	if f == nil || f.Code != fault.Unavailable && f.Code != fault.Interrupted && f.Reason != fault.Rollback {
+	if f.Code != fault.Unavailable && f.Code != fault.Interrupted && f.Reason != fault.Rollback && f.Reason != fault.Failed {
 		return err
 	}
 	kept := Kept(f, "the handoff waits in the outbox")
@@ -80,6 +84,12 @@ func Kept(f *fault.Error, what string) error {
 	sync := fault.Run("githandoff", "sync").Because("sends it after the fix")
 	if f.Code == fault.Interrupted {
 		sync = fault.Run("githandoff", "sync").Because("sends it")
+	}
+	switch f.Reason { // their own hints say to run the same command again, which would make a second handoff
+	case fault.DiskFull:
+		f = f.WithHints(fault.Fact("free some space"))
+	case fault.Busy:
+		f = f.WithHints()
 	}
 	known := len(f.Hints) > 0 && f.Hints[0].Run == nil // the hint states what the account or the hub lacks
 	if f.Reason == fault.RemoteUnavailable && !known {
