@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/durable"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitconfig"
 	"githandoff/internal/handoff"
@@ -74,29 +74,14 @@ func refuseMirror(aliases crossrepo.Aliases) error {
 // them can create, decides.
 func setOnce(ctx context.Context, repo *refs.Repo, key, value string) error {
 	marker := repo.Own("repo-id")
-	f, err := os.OpenFile(marker, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		_, err = f.WriteString(value + "\n")
-		err = cmp.Or(err, f.Close())
-		if err != nil {
-			return err
-		}
-		return gitconfig.Of(repo).Set(ctx, key, value)
+	err := durable.CreateFile(marker, []byte(value+"\n"), 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		var b []byte
+		b, err = private.ReadState(marker)
+		value = cmp.Or(strings.TrimSpace(string(b)), value) // an earlier version left it empty if the disk was full
 	}
-	if !errors.Is(err, fs.ErrExist) {
+	if err != nil {
 		return err
-	}
-	for try := range 10 {
-		b, err := private.ReadState(marker)
-		if err != nil {
-			return err
-		}
-		if v := strings.TrimSpace(string(b)); v != "" {
-			return gitconfig.Of(repo).Set(ctx, key, v)
-		}
-		if err := refs.Pause(ctx, try); err != nil {
-			return err
-		}
 	}
 	return gitconfig.Of(repo).Set(ctx, key, value)
 }
