@@ -197,11 +197,11 @@ func (cj *codeJudge) checkClaims(ctx context.Context, ref string, list []signedB
 
 // moved returns a ref and, if it is symbolic, the ref git moves instead.
 func (cj *codeJudge) moved(ctx context.Context, ref string) ([]string, error) {
-	out, err := cj.Verifier.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", ref}})
+	out, err := cj.Verifier.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"symbolic-ref", "--quiet", cj.names.space + ref}})
 	if gitexec.ExitCode(err) == 1 { // the ref is not symbolic
 		return []string{ref}, nil
 	}
-	return []string{ref, strings.TrimSpace(string(out))}, err
+	return []string{ref, strings.TrimPrefix(strings.TrimSpace(string(out)), cj.names.space)}, err
 }
 
 // live returns the token of a claim held here and now by the key.

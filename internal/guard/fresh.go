@@ -4,21 +4,24 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"slices"
 
 	"githandoff/internal/gitexec"
 	"githandoff/internal/obo"
 	"githandoff/internal/refs"
 )
 
-// atHub returns the arguments of rev-list to leave out commits the hub has. The snapshots of
-// handoffs do not count, because a commit in a snapshot was not checked against a token.
+// atHub returns the arguments of rev-list to leave out commits the hub has: those of the namespace of
+// git to which the push goes. The snapshots of handoffs do not count, because a commit in a snapshot was
+// not checked against a token; nor do namespaces below, whose claims count only there.
 func atHub(n names) []string {
-	args := []string{"--not", "--exclude=" + string(refs.LocalNamespace) + "work/*", "--all"}
-	if n.prefix == "" {
-		return args
+	args := []string{"--not"}
+	for _, ref := range []string{string(refs.LocalNamespace) + "work/*", n.there(string(refs.LocalNamespace) + "work/*"), spaces + "*"} {
+		args = append(args, "--exclude="+n.space+ref)
 	}
-	return slices.Insert(args, 1, "--exclude="+n.prefix+"/work/*")
+	if n.space != "" {
+		return append(args, "--glob="+n.space)
+	}
+	return append(args, "--all")
 }
 
 // atClient excludes the commits that the remotes had when they were last seen, and those that the

@@ -8,6 +8,16 @@ var ofGuards = []mutant{
 		`if name, ok := inSpace(e.Ref); ok {`, `if name, ok := inSpace(e.Ref); ok && name == "" {`, inScript+"hook_server_namespace"),
 	without("a guard reads the refs of the namespace that is pushed to", "internal/guard/names.go",
 		`return n.space + n.there(name)`, `return n.there(name)`, inScript+"hook_server_namespace"),
+	without("code of an agent that is in a namespace is not new to it", "internal/guard/fresh.go",
+		`"--exclude="+n.space+ref)`, `"--exclude="+ref)`, inScript+"hook_server_namespace_code"),
+	without("code of an agent in a namespace is new to the others", "internal/guard/fresh.go",
+		`"work/*"), spaces + "*"}`, `"work/*")}`, inScript+"hook_server_namespace_code"),
+	without("code of an agent outside of a namespace is new to it", "internal/guard/fresh.go",
+		`if n.space != "" {`, `if false {`, inScript+"hook_server_namespace_code"),
+	without("a symbolic ref in a namespace is found there", "internal/guard/code.go",
+		`"--quiet", cj.names.space + ref}`, `"--quiet", ref}`, inScript+"hook_server_namespace_code"),
+	without("the target of a symbolic ref in a namespace has its name there", "internal/guard/code.go",
+		`strings.TrimSpace(string(out)), cj.names.space)`, `strings.TrimSpace(string(out)), "")`, inScript+"hook_server_namespace_code"),
 	without("a guard takes no step of a handoff that is disputed", "internal/guard/judge.go",
 		`		return unlogged(s)
 	}

@@ -239,7 +239,7 @@ var mutants = []mutant{
 	without("a list of keys brings no history", "internal/guard/published.go",
 		`if parent != e.Old {`, `if parent == "" {`, "./internal/cli -run TestScript/hook_server"),
 	without("a symbolic ref is also what it stands for", "internal/guard/code.go",
-		`return []string{ref, strings.TrimSpace(string(out))}, err`, `return []string{ref, strings.TrimSpace(string(out))}[:1], err`, "./internal/cli -run TestScript/hook_server_code"),
+		`return []string{ref, strings.TrimPrefix(strings.TrimSpace(string(out)), cj.names.space)}, err`, `return []string{ref, strings.TrimSpace(string(out))}[:1], err`, "./internal/cli -run TestScript/hook_server_code"),
 	without("a scope leads where it says", "internal/obo/verified.go",
 		` && !astray(scope) {`, ` {`, "./internal/obo -run TestAllows"),
 	without("trailers alone are no message", "internal/app/githook/message.go",

@@ -62,7 +62,7 @@ var ofServers = []mutant{
 		`		g.KeepBelow(prefix)
 `, ``, "./internal/cli -run TestScript/prefix_guard"),
 	without("a snapshot below a prefix brings no code of an agent in", "internal/guard/fresh.go",
-		`"--exclude="+n.prefix+"/work/*"`, `"--exclude="+n.prefix`, "./internal/cli -run TestScript/prefix_guard_laundered"),
+		`n.there(string(refs.LocalNamespace) + "work/*"), `, ``, "./internal/cli -run TestScript/prefix_guard_laundered"),
 	without("a guard takes a carrying commit without words or history of others", "internal/guard/published.go",
 		`	if pj.carriers() {`, `	if false {`, "./internal/cli -run TestScript/prefix_guard"),
 	without("a guard goes where the server does not overwrite it", "hooks/server.go",

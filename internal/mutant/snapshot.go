@@ -102,7 +102,7 @@ var ofSnapshots = []mutant{
 		`	if size > limit {`, `	if size < 0 {`,
 		"./internal/cli -run TestScript/hook_server_snapshot"),
 	without("a snapshot brings no code of an agent in", "internal/guard/fresh.go",
-		`"--exclude=" + string(refs.LocalNamespace) + "work/*", `, ``,
+		`string(refs.LocalNamespace) + "work/*", n.there(string(refs.LocalNamespace) + "work/*")`, `string(refs.LocalNamespace)`,
 		"./internal/cli -run TestScript/hook_server_laundered"),
 	without("files that git does not know are not overwritten by a snapshot", "internal/snapshot/way.go",
 		`	case !there:
