@@ -107,8 +107,8 @@ func Tokens(ctx context.Context, repo *refs.Repo, edits []refs.Edit) ([]string, 
 	if len(tips) == 0 {
 		return nil, nil
 	}
-	args := append([]string{"log", "--stdin", "--no-show-signature", "--format=%(trailers:key=Handoff-Token,valueonly)"}, atClient(edits)...)
-	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Stdin: lines(tips)})
+	args := append(repo.Config.TrailerColon(), "log", "--stdin", "--no-show-signature", "--format=%(trailers:key=Handoff-Token,valueonly)")
+	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: append(args, atClient(edits)...), Stdin: lines(tips)})
 	if err != nil {
 		return nil, fmt.Errorf("read what the commits of a push name: %w", err)
 	}

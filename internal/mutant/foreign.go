@@ -91,8 +91,12 @@ var ofForeignText = []mutant{
 		`		n++
 `, ``, inScript+"hook_trailer$"),
 	without("a template hands nothing over", "internal/app/githook/message.go",
-		`	"template": `+"`(?im)^handoff-to[ \\t]*:[ \\t]*[^\\s]`"+`,
+		`	"template": `+"`(?im)^handoff-to[ \\t]*[^\\s\\w-](\\r?\\n?[ \\t])*[^\\s]`"+`, // any separator; a value may be folded
 `, ``, "./internal/cli -run TestScript/hook_trailer_picked"),
+	without("a template hands nothing over, whatever separates its trailers", "internal/app/githook/message.go",
+		`[^\s\w-]`, `:`, "./internal/cli -run TestScript/hook_trailer_picked"),
+	without("a template hands nothing over, even folded", "internal/app/githook/message.go",
+		`(\r?\n?[ \t])*`, `[ \t]*`, "./internal/cli -run TestScript/hook_trailer_picked"),
 	without("a commit with a borrowed date is no twin", "internal/app/githook/log.go",
 		`l.authored == other.authored && l.committed == l.authored && other.committed == other.authored`,
 		`l.authored == other.authored`, inScript+"hook_trailer$"),

@@ -113,6 +113,12 @@ func isTrue(value string) bool {
 	return false
 }
 
+// TrailerColon returns options with which git reads and writes trailers with a colon, whatever the user's
+// setting is: git writes the first of the separators.
+func (c Config) TrailerColon() []string {
+	return []string{"-c", "trailer.separators=:" + c.Get("trailer.separators")}
+}
+
 // Off reports whether a setting was switched off: a word that is not a boolean does not do so.
 func (c Config) Off(key string) bool {
 	switch strings.ToLower(c.Get(key)) {

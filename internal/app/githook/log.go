@@ -33,10 +33,11 @@ type logged struct {
 
 // reflog reads the newest entries of HEAD's reflog, at most n.
 func reflog(ctx context.Context, repo *refs.Repo, n int) ([]logged, error) {
-	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{
-		"log", "-z", "--walk-reflogs", "-" + strconv.Itoa(n), "--no-show-signature", "--no-color", "--no-decorate", "--no-notes",
-		"--encoding=UTF-8", "--format=" + commitFormat, "HEAD", "--",
-	}})
+	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: append(
+		repo.Config.TrailerColon(),
+		"log", "-z", "--walk-reflogs", "-"+strconv.Itoa(n), "--no-show-signature", "--no-color", "--no-decorate", "--no-notes",
+		"--encoding=UTF-8", "--format="+commitFormat, "HEAD", "--",
+	)})
 	if err != nil {
 		return nil, fmt.Errorf("read the commit: %w", err)
 	}

@@ -36,7 +36,7 @@ type message struct {
 }
 
 // open reads the message in the file of a hook's first argument, and its claim: nil without one.
-func (h *Messages) open(args []string) (*message, *work.Claim, error) {
+func (h *Messages) open(ctx context.Context, args []string) (*message, *work.Claim, error) {
 	if len(args) == 0 {
 		return nil, nil, nil
 	}
@@ -49,23 +49,31 @@ func (h *Messages) open(args []string) (*message, *work.Claim, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the message: %w", err)
 	}
-	return &message{path, string(text), h.comment(string(text))}, claim, nil
+	comment, err := h.comment(ctx, string(text))
+	return &message{path, string(text), comment}, claim, err
 }
 
 // comment returns what a comment begins with in a message; "" if git keeps every line, as it does
 // where nobody edits the message.
-func (h *Messages) comment(text string) string {
+func (h *Messages) comment(ctx context.Context, text string) (string, error) {
 	if h.NoEditor && h.Repo.Config.Get("commit.cleanup") != "strip" {
-		return ""
+		return "", nil
 	}
-	comment := "#"
-	for _, key := range []string{"core.commentchar", "core.commentstring"} {
-		comment = cmp.Or(h.Repo.Config.Get(key), comment)
+	comment := cmp.Or(h.Repo.Config.Get("core.commentchar"), "#")
+	if long := h.Repo.Config.Get("core.commentstring"); long != "" {
+		// A git before 2.45 ignores it. A later one goes by the last of the two settings.
+		out, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"stripspace", "--comment-lines"}, Stdin: strings.NewReader("\n")})
+		if err != nil {
+			return "", fmt.Errorf("find out how a comment begins: %w", err)
+		}
+		if strings.TrimSuffix(string(out), "\n") == long {
+			comment = long
+		}
 	}
 	if comment == "auto" {
-		return chosen(text)
+		comment = chosen(text)
 	}
-	return comment
+	return comment, nil
 }
 
 // chosen returns what a comment begins with where git chose it: no line of the user begins so, and
@@ -95,7 +103,7 @@ func (h *Messages) Prepare(ctx context.Context, args []string) error {
 	if err := h.noteOrigin(args); err != nil {
 		return err
 	}
-	m, claim, err := h.open(args)
+	m, claim, err := h.open(ctx, args)
 	if err != nil || claim == nil {
 		return err
 	}
@@ -117,7 +125,7 @@ func (h *Messages) Prepare(ctx context.Context, args []string) error {
 var asksTo = map[string]string{
 	"merge":    `(?im)^handoff-to\b`,
 	"commit":   `(?im)^handoff-to\b`,
-	"template": `(?im)^handoff-to[ \t]*:[ \t]*[^\s]`,
+	"template": `(?im)^handoff-to[ \t]*[^\s\w-](\r?\n?[ \t])*[^\s]`, // any separator; a value may be folded
 }
 
 // borrowedNote is a file of the worktree. It is there from one prepare-commit-msg to the next if git
@@ -157,7 +165,7 @@ func (h *Messages) at(path string) string {
 // Finish is like Prepare for a message written by the user. A message of only trailers is emptied,
 // because git would take it for a message and commit.
 func (h *Messages) Finish(ctx context.Context, args []string) error {
-	m, claim, err := h.open(args)
+	m, claim, err := h.open(ctx, args)
 	if fault.Is(err, fault.AmbiguousID) {
 		return nil // Prepare has reported it
 	}
@@ -200,19 +208,21 @@ func (m *message) name(ctx context.Context, repo *refs.Repo, h *work.Claim) erro
 	}
 	// If git keeps comments, "#12" at the end would stay below the trailers otherwise. A line "---"
 	// is one of the message: no patch follows it. A git that knows no longer comments ignores
-	// commentString. git writes the first of the separators.
+	// commentString. No other setting of trailers counts: git would run commands for other trailers, and
+	// could write ours under another name.
 	comment, key := cmp.Or(m.comment, "\x01"), "core.commentChar"
 	if len(comment) > 1 {
 		key = "core.commentString"
 	}
-	cmd := []string{
-		"-c", key + "=" + comment, "-c", "trailer.separators=:" + repo.Config.Get("trailer.separators"),
+	cmd := append(
+		repo.Config.TrailerColon(), "-c", key+"="+comment,
 		"interpret-trailers", "--in-place", "--no-divider", "--where", "end", "--if-exists", "doNothing", "--if-missing", "add",
-	}
+	)
 	for _, line := range trailers(h) {
 		cmd = append(cmd, "--trailer", line)
 	}
-	if _, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: append(cmd, m.path)}); err != nil {
+	outside := []string{"GIT_DIR=/dev/null", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}
+	if _, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: append(cmd, m.path), Env: outside}); err != nil {
 		return fmt.Errorf("add trailers to the message: %w", err)
 	}
 	return nil
