@@ -76,7 +76,7 @@ var ofCrowds = []mutant{
 	without("an offer that was lost without a look is looked at", "internal/app/take/seen.go",
 		`offline.skipped[it.Place.ID] = true //`, `offline.skipped[it.Place.ID], t.skipped[it.Place.ID] = true, true //`, "./internal/stress -run TestCrowdFindsWhatWasReleased"),
 	without("the record of a claim stays where an earlier try may have left", "internal/app/take/forget.go",
-		`!h.Printed && len(h.Earlier) == 0`, `!h.Printed`, "./internal/app/take -run TestNeverLeft"),
+		`!h.Printed && len(h.Earlier) == 0`, `!h.Printed`, "./internal/app/take -run TestIsOnlyTry"),
 	without("a claim of what is known makes no look", "internal/app/take/seen.go",
 		`return !hub.MayClaimSeen()`, `return true || !hub.MayClaimSeen()`, "./internal/bench -run TestTrips$"),
 	without("a claim that came too late is remembered", "internal/crossrepo/seen.go",

@@ -43,8 +43,8 @@ func (t *search) attempt(ctx context.Context, it *workspace.Item) (g *Result, lo
 		looked = hub.FetchAlong(t.inboxesAndLog(), func() { g, err = t.claim(ctx, hub, req) })
 	}
 	switch {
-	case errors.Is(err, crossrepo.ErrOvertaken):
-		err = errors.Join(err, t.forgetOvertaken(ctx, it))
+	case errors.Is(err, crossrepo.ErrOvertaken): // the copy is of an offer that others took
+		err = errors.Join(err, refs.ApplyUnlessMoved(ctx, t.Engine.Repo, []refs.Edit{{Ref: it.Ref, Old: it.Commit}}))
 	case fault.CodeOf(err) == fault.Conflict:
 		err = errors.Join(err, t.forgetLost(ctx, it))
 	}

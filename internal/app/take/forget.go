@@ -5,14 +5,12 @@ import (
 
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/refs"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
-// A claim is recorded before it is sent. forgetLost, forgetOvertaken and forgetRefused drop the record of
-// one that failed, unless it may still arrive: a git that outlived its command would make it, and nobody
-// would know of it.
+// A claim is recorded before it is sent. forgetLost and forgetRefused drop the record of one that failed,
+// unless it may still arrive: a git that outlived its command would make it, and nobody would know of it.
 
 // forgetLost drops the record of a claim lost to others, so the next resume need not ask the hub
 // about it.
@@ -28,27 +26,18 @@ func (t *Handler) forgetLost(ctx context.Context, it *workspace.Item) error {
 	return t.forget(ctx, h)
 }
 
-// forgetOvertaken drops the copy of an offer taken by others, and the record of an unsent claim
-// on it. An earlier try of this command may have been sent: then the record stays, and the next
-// resume asks the hub.
-func (t *Handler) forgetOvertaken(ctx context.Context, it *workspace.Item) error {
-	if err := refs.ApplyUnlessMoved(ctx, t.Engine.Repo, []refs.Edit{{Ref: it.Ref, Old: it.Commit}}); err != nil {
-		return err
-	}
-	return t.forgetRefused(ctx, it.Place.ID)
-}
-
-// forgetRefused drops the record of a claim missing at its hub.
+// forgetRefused drops the record of a claim that its hub refused, or that was not sent, because others
+// were faster. An earlier try may have been sent: then the record stays, and the next resume asks the hub.
 func (t *Handler) forgetRefused(ctx context.Context, id handoff.ID) error {
 	h, err := t.Claims.Get(id)
-	if err != nil || !neverLeft(h) {
+	if err != nil || !isOnlyTry(h) {
 		return err
 	}
 	return t.forget(ctx, h)
 }
 
-// neverLeft reports whether a recorded claim was never printed, and no earlier claim may still arrive.
-func neverLeft(h *work.Claim) bool {
+// isOnlyTry reports whether a recorded claim was never printed, and no earlier claim may still arrive.
+func isOnlyTry(h *work.Claim) bool {
 	return h != nil && h.Held() && !h.Printed && len(h.Earlier) == 0
 }
 

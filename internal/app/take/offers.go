@@ -288,7 +288,7 @@ func (t *search) claimOne(ctx context.Context, offers []*workspace.Item) (*Resul
 			if !nothingSent(err) {
 				return nil, err
 			}
-			return nil, errors.Join(t.ignoreUnavailable(it.Home, err), t.forgetRefused(ctx, it.Place.ID))
+			return nil, t.ignoreUnavailable(it.Home, err)
 		}
 	}
 	return nil, nil

@@ -39,9 +39,6 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (g *Resu
 			offline.skipped[it.Place.ID] = true // not in t.skipped: a look may show the offer free again
 		case code == fault.Unavailable:
 			t.homeFailed(hub, err)
-			if nothingSent(err) {
-				return nil, nil, t.forgetRefused(ctx, it.Place.ID)
-			}
 			return nil, nil, nil
 		case looked:
 			return nil, hub, nil

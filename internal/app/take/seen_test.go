@@ -71,7 +71,7 @@ func TestSuperseded(t *testing.T) {
 }
 
 // The record of a claim that was never sent is removed. It stays if an earlier try may have reached the hub.
-func TestNeverLeft(t *testing.T) {
+func TestIsOnlyTry(t *testing.T) {
 	for name, tc := range map[string]struct {
 		record *work.Claim
 		want   bool
@@ -82,6 +82,6 @@ func TestNeverLeft(t *testing.T) {
 		"shown to someone": {&work.Claim{Nonce: "ours", Printed: true}, false},
 		"released":         {&work.Claim{}, false},
 	} {
-		assert.Equal(t, tc.want, neverLeft(tc.record), name)
+		assert.Equal(t, tc.want, isOnlyTry(tc.record), name)
 	}
 }
