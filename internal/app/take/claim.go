@@ -142,21 +142,20 @@ func (c *claiming) take(ctx context.Context) (*lifecycle.Verified, error) {
 func (c *claiming) renew(ctx context.Context, v *lifecycle.Verified) (*lifecycle.Verified, error) {
 	s := v.State()
 	holding := lifecycle.ClaimProof{Place: lifecycle.Place{Agent: s.Agent, ID: s.ID}, Nonce: s.Claim.Nonce}
-	_, err := c.Engine.Renew(ctx, c.home, holding, lifecycle.Renewal{Lease: c.Lease})
+	renewed, err := c.Engine.Renew(ctx, c.home, holding, lifecycle.Renewal{Lease: c.Lease})
 	switch code := fault.CodeOf(err); {
 	case code == fault.Unavailable, code == fault.Denied, code == fault.Policy:
 		c.Workspace.Warn(fault.New(code, fault.As(err).Reason, "the lease of handoff %s ended at %s and is not renewed: %w", s.ID, handoff.FormatTime(s.Lease), err))
 		return v, nil
 	case err != nil:
 		return nil, err
+	case !c.held.InForce(renewed):
+		return nil, fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", s.ID)
 	}
-	// This makes no claim: it verifies the handoff with its new lease.
-	return c.Engine.Claim(ctx, c.home, lifecycle.ClaimRequest{
-		Place: holding.Place, Lease: c.Lease, ByID: true, AllowExpired: true, Fits: c.checkFit, Nonces: c.held.Nonces(),
-		Record: func(*record.Record) error {
-			return fault.New(fault.Conflict, fault.NotHolder, "the claim on handoff %s was lost", s.ID)
-		},
-	})
+	if v, err = c.Engine.Verifier.Verify(ctx, c.home, renewed, lifecycle.Options{AllowExpired: true}); err != nil {
+		return nil, lifecycle.ToRecipient(err, s.ID)
+	}
+	return v, c.checkFit(v)
 }
 
 // follow brings the record in line with the claim in force: an earlier claim arrived after all, or the
