@@ -41,11 +41,11 @@ func (s *session) Peek(ctx context.Context, id handoff.ID) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	holder, err := s.workspace.Claims.Get(id)
+	claim, err := s.workspace.Claims.Get(id)
 	if err != nil {
 		return "", err
 	}
-	b, err := promptOf(s.app, s.workspace, &take.Result{Verified: v, Home: it.Home, Holder: holder}, false)
+	b, err := promptOf(s.app, s.workspace, &take.Result{Verified: v, Home: it.Home, Claim: claim}, false)
 	return string(b), err
 }
 
@@ -88,8 +88,8 @@ func (s *session) Take(ctx context.Context) (*agenthook.Taken, error) {
 		return nil, err
 	}
 	offer := g.Verified.Offer()
-	h := s.Named(g.Holder.ID, offer.From, offer.Task)
-	h.Lease = g.Holder.Lease
+	h := s.Named(g.Claim.ID, offer.From, offer.Task)
+	h.Lease = g.Claim.Lease
 	return &agenthook.Taken{Handoff: h, Text: string(text), Again: g.Again, Shown: func() { s.shown = true }}, nil
 }
 

@@ -37,8 +37,8 @@ func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byt
 	if why := byDecision(v.State()); why != "" {
 		fmt.Fprintf(&b, "Sent to %s%s.\n", v.State().To, why)
 	}
-	if g.Holder != nil && !acks {
-		fmt.Fprintf(&b, "%s\n", heldUntil(untrusted.Name(g.Holder.Actor), v.State(), a.Now(), commandFor(a, "progress", short)))
+	if g.Claim != nil && !acks {
+		fmt.Fprintf(&b, "%s\n", heldUntil(untrusted.Name(g.Claim.Actor), v.State(), a.Now(), commandFor(a, "progress", short)))
 	}
 	if w := v.Envelope().Work; w != nil {
 		fmt.Fprintf(&b, "Snapshot of the sender's work tree: %s%s.\n", workLine(w), inBrackets(commandFor(a, "work", "show", short)))
@@ -65,11 +65,11 @@ func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byt
 	switch {
 	case acks:
 		fmt.Fprintf(&b, "Acknowledged at once: it is not held.\n")
-	case g.Holder != nil:
+	case g.Claim != nil:
 		fmt.Fprintf(&b, "Done: %s. Not possible: %s. Give back: %s.\n",
 			commandFor(a, "ack", short), commandFor(a, "fail", short, "--reason", "TEXT"), commandFor(a, "release", short))
 		if !a.reader.tools {
-			b.WriteString(githook.ByHand(ws.Repo, g.Holder))
+			b.WriteString(githook.ByHand(ws.Repo, g.Claim))
 		}
 	}
 	a.Cost(b.Len())

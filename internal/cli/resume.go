@@ -130,8 +130,8 @@ func (c *resumeCommand) run(ctx context.Context) error {
 		}
 	}
 	if c.ack {
-		_, err = finish.New(ws).Take(ctx, g.Holder, work.Step{
-			Event: record.Acknowledged, Nonce: g.Holder.Nonce, At: c.Now().UTC(),
+		_, err = finish.New(ws).Take(ctx, g.Claim, work.Step{
+			Event: record.Acknowledged, Nonce: g.Claim.Nonce, At: c.Now().UTC(),
 		})
 	}
 	return err

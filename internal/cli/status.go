@@ -172,7 +172,7 @@ func (c *statusCommand) statusOf(ws *workspace.Workspace, s *survey.Survey) *sta
 		out.Held = append(out.Held, c.held(ws, one))
 	}
 	for _, one := range s.Elsewhere {
-		h := one.Holder
+		h := one.Claim
 		out.Elsewhere = append(out.Elsewhere, elsewhereRow{h.ID, one.WordAt(c.Now()), one.Worktree, handoff.FormatTime(h.Lease)})
 	}
 	for _, h := range s.Kept {
@@ -195,7 +195,7 @@ func (c *statusCommand) statusOf(ws *workspace.Workspace, s *survey.Survey) *sta
 }
 
 func (c *statusCommand) held(ws *workspace.Workspace, one *survey.Recorded) heldRow {
-	h := one.Holder
+	h := one.Claim
 	r := heldRow{statusRow: c.row(ws, row{
 		ID: h.ID, State: one.WordAt(c.Now()), To: h.Agent, Home: h.Home, At: handoff.FormatTime(h.At), Actor: h.Actor,
 		Lease: handoff.FormatTime(h.Lease), Principal: h.Principal, Token: h.Token,

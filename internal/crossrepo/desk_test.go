@@ -48,7 +48,7 @@ func (s *agent) resume(t *testing.T, arg string) *take.Result {
 }
 
 func (v *fixture) take(s *agent, g *take.Result, event record.Event, data string) (*receipt.Result, error) {
-	return finish.New(s.Workspace).Take(context.Background(), g.Holder, work.Step{Event: event, Nonce: g.Holder.Nonce, Data: data, Reason: data, At: v.Now()})
+	return finish.New(s.Workspace).Take(context.Background(), g.Claim, work.Step{Event: event, Nonce: g.Claim.Nonce, Data: data, Reason: data, At: v.Now()})
 }
 
 // assertErased checks that a gc removes an object from a repository.
@@ -72,7 +72,7 @@ func TestFromRepositoryToRepository(t *testing.T) {
 
 	g := fixer.resume(t, "")
 	assert.Equal(t, "Fix the login", g.Verified.Envelope().Goal)
-	assert.Equal(t, sent.ID, g.Holder.ID)
+	assert.Equal(t, sent.ID, g.Claim.ID)
 	v.Pass(90 * time.Second)
 	ended, err := v.take(fixer, g, record.Acknowledged, `{"pr":"#743"}`)
 	require.NoError(t, err)
@@ -113,8 +113,8 @@ func TestFailureComesBack(t *testing.T) {
 	})
 	g := fixer.resume(t, "")
 	const why = "the tests do not build"
-	ended, err := finish.New(fixer.Workspace).Take(t.Context(), g.Holder, work.Step{
-		Event: record.Failed, Nonce: g.Holder.Nonce, Data: `{"error":"` + why + `"}`, Reason: why, At: v.Now(),
+	ended, err := finish.New(fixer.Workspace).Take(t.Context(), g.Claim, work.Step{
+		Event: record.Failed, Nonce: g.Claim.Nonce, Data: `{"error":"` + why + `"}`, Reason: why, At: v.Now(),
 	})
 	require.NoError(t, err)
 	require.NotEmpty(t, ended.Next)
@@ -261,7 +261,7 @@ func TestWorkersShareAnInbox(t *testing.T) {
 	for i, w := range workers {
 		wg.Go(func() {
 			if g, err := take.New(w.Workspace).Resume(t.Context(), take.Request{}); assert.NoError(t, err) {
-				got[i] = g.Holder.ID
+				got[i] = g.Claim.ID
 				assert.NoError(t, g.Printed(t.Context(), w.Claims))
 			}
 		})
@@ -283,9 +283,9 @@ func TestUnprintedClaim(t *testing.T) {
 		require.NoError(t, err)
 		g.Abandon() // as if killed before it was printed
 		again := fixer.resume(t, "")
-		assert.Equal(t, g.Holder.ID, again.Holder.ID)
-		assert.Equal(t, g.Holder.Nonce, again.Holder.Nonce, "the same claim")
-		assert.NotEqual(t, g.Holder.ID, fixer.resume(t, "").Holder.ID, "then the next one")
+		assert.Equal(t, g.Claim.ID, again.Claim.ID)
+		assert.Equal(t, g.Claim.Nonce, again.Claim.Nonce, "the same claim")
+		assert.NotEqual(t, g.Claim.ID, fixer.resume(t, "").Claim.ID, "then the next one")
 	}
 }
 
@@ -304,7 +304,7 @@ func TestUnprintedClaimThatIsHalfThere(t *testing.T) {
 	fixer.git.Git(t, "update-ref", copied, there+"^")
 
 	again := fixer.resume(t, "")
-	assert.NotEqual(t, g.Holder.Nonce, again.Holder.Nonce)
-	assert.True(t, again.Holder.Mine(g.Holder.Nonce), "had it come after all, it would be this one's")
+	assert.NotEqual(t, g.Claim.Nonce, again.Claim.Nonce)
+	assert.True(t, again.Claim.Mine(g.Claim.Nonce), "had it come after all, it would be this one's")
 	assert.Equal(t, []string{"offered", "claimed"}, v.log(t, sent.ID))
 }

@@ -72,7 +72,7 @@ func TestSSHConnectionIsShared(t *testing.T) {
 		v.emit(t, source, "fixer")
 		g := fixer.resume(t, "")
 		commit := v.Hub.Git(t, "commit-tree", "-m", "work", v.Hub.Git(t, "mktree"))
-		p := lifecycle.Place{Agent: "fixer", ID: g.Holder.ID}
+		p := lifecycle.Place{Agent: "fixer", ID: g.Claim.ID}
 		v.Hub.Git(t, "update-ref", refs.LocalNamespace.Work(p.Agent, p.ID), commit)
 		require.NoError(t, fixer.home.(*crossrepo.Hub).FetchWork(t.Context(), p, commit))
 		_, err := v.take(fixer, g, record.Acknowledged, "")

@@ -3,7 +3,7 @@ package main
 // ofWork are the guards of the local record of a handoff.
 var ofWork = []mutant{
 	without("an end that is kept stays until its refs are gone from the hub", "internal/work/held.go",
-		`if st.Own() && st.Holder.Finished() {`, `if st.Own() && st.Holder == nil {`, inScript+"sync_half_end"),
+		`if st.Own() && st.Claim.Finished() {`, `if st.Own() && st.Claim == nil {`, inScript+"sync_half_end"),
 	without("the inbox refs that came back with a backup go with the log", "internal/app/hubsync/look.go",
 		`if a.hub.GaveBack() != nil {`, `if false {`, inScript+"sync_swept"),
 	without("a resume deletes the inbox ref of an ended handoff", "internal/app/take/offers.go",

@@ -30,22 +30,22 @@ type Held struct {
 
 // Standing is the state of a recorded claim, as far as this clone knows.
 type Standing struct {
-	Holder *Claim
-	Home   lifecycle.Home // nil if no alias leads to the home
-	State  *lifecycle.State
-	Over   *record.Record // record of the step that ended the claim; nil if it may still stand
+	Claim *Claim
+	Home  lifecycle.Home // nil if no alias leads to the home
+	State *lifecycle.State
+	Over  *record.Record // record of the step that ended the claim; nil if it may still stand
 }
 
 // Unconfirmed reports whether this clone has not seen the claim at its home, where the handoff still
 // waits for somebody.
 func (st *Standing) Unconfirmed() bool {
-	return !st.Holder.Printed && st.State != nil && st.State.Offer != nil && st.State.Phase() == lifecycle.Open
+	return !st.Claim.Printed && st.State != nil && st.State.Offer != nil && st.State.Phase() == lifecycle.Open
 }
 
 // Standing reads, of the home's refs as they are known here, whether a claim
 // still stands. It asks no hub.
 func (w *Held) Standing(ctx context.Context, h *Claim) (*Standing, error) {
-	st := &Standing{Holder: h}
+	st := &Standing{Claim: h}
 	home, err := w.Workspace.Home(ctx, h.Home)
 	if fault.As(err) != nil {
 		return st, nil //nolint:nilerr // commands that need the home report the error
@@ -84,7 +84,7 @@ func endOf(s *lifecycle.State, h *Claim) *record.Record {
 // Own reports whether the holder ended the claim itself: it needs no telling.
 func (st *Standing) Own() bool {
 	r := st.Over
-	return r != nil && r.Event.Receipt() && r.Key == st.Holder.Key && st.Holder.Mine(r.Claim)
+	return r != nil && r.Event.Receipt() && r.Key == st.Claim.Key && st.Claim.Mine(r.Claim)
 }
 
 // WordAt returns the state of a claim in one word.
@@ -94,7 +94,7 @@ func (st *Standing) WordAt(now time.Time) string {
 		return st.OverWord()
 	case st.State != nil && st.State.Phase() == lifecycle.Disputed:
 		return string(lifecycle.Disputed)
-	case now.After(st.Holder.Lease):
+	case now.After(st.Claim.Lease):
 		return "overdue"
 	}
 	return string(lifecycle.Held)
@@ -133,7 +133,7 @@ func LostClaim(st *Standing) *fault.Error {
 // copy of an ended handoff. An end that this clone has kept stays kept, although the log shows it:
 // taken again, it removes the refs that a git killed at the hub has left.
 func (w *Held) Close(ctx context.Context, st *Standing) error {
-	if st.Own() && st.Holder.Finished() {
+	if st.Own() && st.Claim.Finished() {
 		return nil
 	}
 	if !lifecycle.IsLocal(st.Home) && st.State.Receipt != nil && st.State.Tip != "" {
@@ -143,9 +143,9 @@ func (w *Held) Close(ctx context.Context, st *Standing) error {
 		}
 	}
 	if !st.Own() {
-		st.Holder.Lost = true
+		st.Claim.Lost = true
 	}
-	return w.Claims.End(ctx, st.Holder, w.Verifier.Keys.Now())
+	return w.Claims.End(ctx, st.Claim, w.Verifier.Keys.Now())
 }
 
 // Stands tells which claims are still in force. It closes those that have ended. lost are the
@@ -382,7 +382,7 @@ func (w *Held) LiveClaim(ctx context.Context, h *Claim) (*Live, error) {
 	if err != nil {
 		return nil, asNoAuthority(err)
 	}
-	st := &Standing{Holder: h, Home: home, State: s, Over: endOf(s, h)}
+	st := &Standing{Claim: h, Home: home, State: s, Over: endOf(s, h)}
 	switch {
 	case s.Receipt != nil:
 		return nil, asNoAuthority(s.Err())

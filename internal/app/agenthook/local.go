@@ -168,11 +168,11 @@ func (l *Local) Held(ctx context.Context) ([]agents.Handoff, error) {
 }
 
 func (l *Local) claimed(st *work.Standing) agents.Handoff {
-	h := agents.Handoff{ID: st.Holder.ID}
+	h := agents.Handoff{ID: st.Claim.ID}
 	if st.State != nil && st.State.Offer != nil {
 		h = l.Named(h.ID, st.State.Offer.From, st.State.Offer.Task)
 	}
-	h.Lease = st.Holder.Lease
+	h.Lease = st.Claim.Lease
 	h.Overdue = st.State != nil && st.State.Overdue(l.work.Verifier.Keys.Now())
 	return h
 }

@@ -38,7 +38,7 @@ func (l *Local) Overview(ctx context.Context) (mcp.Inbox, error) {
 	all, err := l.standing(ctx)
 	for _, st := range all {
 		if st.Over == nil && !st.Unconfirmed() {
-			in.Held = append(in.Held, mcp.Held{ID: string(st.Holder.ID), Lease: handoff.FormatTime(st.Holder.Lease)})
+			in.Held = append(in.Held, mcp.Held{ID: string(st.Claim.ID), Lease: handoff.FormatTime(st.Claim.Lease)})
 		}
 	}
 	return in, err

@@ -118,7 +118,7 @@ func (h *Handler) endedSince(ctx context.Context, remote string) error {
 	}
 	for _, st := range ended {
 		f := work.LostClaim(st)
-		if st.Holder.Token != "" {
+		if st.Claim.Token != "" {
 			f.Code = fault.Policy
 			return f
 		}

@@ -97,7 +97,7 @@ func (hd *Handler) Survey(ctx context.Context, now time.Time, most int) (*Survey
 // holds reports whether a handoff is recorded as this worktree's own. Then it counts only as such:
 // not as waiting while its claim is unconfirmed, and not as held elsewhere once its lease ran out.
 func (s *Survey) holds(p lifecycle.Place) bool {
-	return slices.ContainsFunc(s.Held, func(h *Recorded) bool { return h.Over == nil && h.Holder.ID == p.ID })
+	return slices.ContainsFunc(s.Held, func(h *Recorded) bool { return h.Over == nil && h.Claim.ID == p.ID })
 }
 
 // elsewhere returns the claims of the agent in other worktrees, without those known to have ended.
@@ -124,8 +124,8 @@ func (hd *Handler) held(ctx context.Context, st *work.Standing) *Recorded {
 	if st.State != nil && st.State.Offer != nil {
 		one.Work = hd.Work.Verifier.WorkOf(ctx, st.State)
 	}
-	if st.Holder.Token != "" {
-		one.Live, one.Lapsed = hd.Work.LiveClaim(ctx, st.Holder)
+	if st.Claim.Token != "" {
+		one.Live, one.Lapsed = hd.Work.LiveClaim(ctx, st.Claim)
 	}
 	return one
 }
@@ -136,16 +136,16 @@ func (hd *Handler) held(ctx context.Context, st *work.Standing) *Recorded {
 func (hd *Handler) Goals(ctx context.Context, s *Survey) map[handoff.ID]string {
 	goals := map[handoff.ID]string{}
 	for _, h := range s.Held {
-		if h.State == nil || h.Over != nil || !h.Holder.Printed {
+		if h.State == nil || h.Over != nil || !h.Claim.Printed {
 			continue
 		}
 		v, err := hd.Work.Verifier.Verify(ctx, h.Home, h.State, lifecycle.Options{AllowExpired: true, AsKnown: true, Lapsed: true})
 		switch {
 		case err != nil:
 		case v.Sealed():
-			goals[h.Holder.ID] = "(sealed)"
+			goals[h.Claim.ID] = "(sealed)"
 		default:
-			goals[h.Holder.ID] = untrusted.Quote(v.Envelope().Goal)
+			goals[h.Claim.ID] = untrusted.Quote(v.Envelope().Goal)
 		}
 	}
 	return goals

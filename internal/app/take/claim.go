@@ -81,7 +81,7 @@ func (t *search) claim(ctx context.Context, home lifecycle.Home, req lifecycle.C
 	}
 	t.Notes.Add(v.Envelope(), v.Sealed(), home, v.State().Claim)
 	t.Notes.Try(ctx)
-	return &Result{Verified: v, Home: home, Holder: c.held, Again: shown && c.held.Printed}, nil
+	return &Result{Verified: v, Home: home, Claim: c.held, Again: shown && c.held.Printed}, nil
 }
 
 // claiming is a claim on its way to its home.

@@ -168,7 +168,7 @@ func (t *search) offerRefused(it *workspace.Item, err error) {
 type Result struct {
 	Verified *lifecycle.Verified
 	Home     lifecycle.Home
-	Holder   *work.Claim // nil after a peek
+	Claim    *work.Claim // as recorded here; nil after a peek
 	Again    bool        // this worktree held the handoff before, and had shown it
 
 	claims work.Claims
@@ -180,14 +180,14 @@ type Result struct {
 func (g *Result) Printed(ctx context.Context, claims work.Claims) error {
 	defer g.unlock()
 	moves := claims != g.claims
-	if g.Holder == nil || g.Holder.Printed && !moves {
+	if g.Claim == nil || g.Claim.Printed && !moves {
 		return nil
 	}
-	g.Holder.Printed = true
+	g.Claim.Printed = true
 	if moves {
-		return g.claims.HandOver(ctx, g.Holder, claims)
+		return g.claims.HandOver(ctx, g.Claim, claims)
 	}
-	return g.claims.Update(ctx, g.Holder.ID, func(stored *work.Claim) error {
+	return g.claims.Update(ctx, g.Claim.ID, func(stored *work.Claim) error {
 		stored.Printed = stored.Held()
 		return nil
 	})

@@ -204,7 +204,7 @@ func (t *search) showHeld(ctx context.Context) (*Result, error) {
 	case 0:
 		return nil, nil
 	case 1:
-		h := stands[0].Holder
+		h := stands[0].Claim
 		home, err := t.Workspace.Home(ctx, h.Home)
 		if err != nil {
 			return nil, err
@@ -240,9 +240,9 @@ func errSeveral(agent string, stands []*work.Standing) error {
 	var held []*work.Claim
 	var hints []fault.Hint
 	for _, st := range stands {
-		held = append(held, st.Holder)
+		held = append(held, st.Claim)
 		if len(hints) < 2 {
-			h := fault.Run("githandoff", "resume", string(st.Holder.ID))
+			h := fault.Run("githandoff", "resume", string(st.Claim.ID))
 			if s := st.State; s != nil && s.Offer != nil {
 				h = h.Because("from %s", s.Offer.From)
 			}
