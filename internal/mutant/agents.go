@@ -11,7 +11,7 @@ var ofAgents = []mutant{
 		` && !st.Unconfirmed()`, ``, inScript+"status_unconfirmed"),
 	without("who gets a handoff whose authority was revoked is told how to end it", "internal/lifecycle/claim.go",
 		`return ToRecipient(err, s.ID)`, `return err`, inScript+"obo_over"),
-	without("a lease that ended with its token is not said to be renewable", "internal/work/held.go",
+	without("a lease that ended with its token is not said to be renewable", "internal/work/live.go",
 		`&& (err == nil || fault.CodeOf(err) == fault.Unavailable):`, `:`, inScript+"obo_over"),
 	without("a status says that the authority of a claim was revoked", "internal/cli/status.go",
 		`h.Lapsed == string(fault.Revoked)`, `h.Lapsed == "x"`, inScript+"obo_over"),
