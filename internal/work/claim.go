@@ -86,8 +86,8 @@ func (h *Claim) InForce(s *lifecycle.State) bool {
 	return s != nil && s.Receipt == nil && h.Is(s.Claim)
 }
 
-// Release forgets the claim, and keeps a waiting step.
-func (h *Claim) Release() {
+// Forget empties the record of the claim, and keeps a waiting step.
+func (h *Claim) Forget() {
 	*h = Claim{ID: h.ID, Agent: h.Agent, Actor: h.Actor, Home: h.Home, Pending: h.Pending}
 }
 
@@ -127,10 +127,10 @@ type Step struct {
 // ends reports whether the step ends the claim.
 func (s *Step) ends() bool { return s != nil && s.Event != record.Progressed }
 
-// Replace prepares a step while another one waits for its hub: one step of a handoff can wait. The
+// MergeInto adds to a new step what the waiting one has, because one step of a handoff can wait: the
 // same step without other words takes over the words of the waiting one, and its snapshot. If another
-// step takes its place, Replace returns the waiting one, which is not sent.
-func (h *Claim) Replace(s *Step) (unsent *Step) {
+// step takes its place, MergeInto returns the waiting one, which is not sent.
+func (h *Claim) MergeInto(s *Step) (unsent *Step) {
 	was := h.Pending
 	switch {
 	case was == nil || was.Nonce != s.Nonce,
@@ -180,9 +180,9 @@ func (h *Claim) Keep(s Step) {
 	h.Pending = &s
 }
 
-// Took forgets the waiting step, since one with this event was taken. A final step outlives a
+// DropKept forgets the waiting step, since one with this event was taken. A final step outlives a
 // renewal.
-func (h *Claim) Took(event record.Event) {
+func (h *Claim) DropKept(event record.Event) {
 	if event != record.Progressed || !h.Pending.ends() {
 		h.Pending = nil
 	}

@@ -376,7 +376,7 @@ func (c Claims) takeBeside(h *Claim, step Step) error {
 	case was.ends():
 		return dropped(&step, "another one ends the handoff")
 	default:
-		if unsent := h.Replace(&step); unsent != nil {
+		if unsent := h.MergeInto(&step); unsent != nil {
 			lost = dropped(unsent, "a later one replaces it; it says "+unsent.Data)
 		}
 	}

@@ -37,7 +37,7 @@ func store(t *testing.T, c Claims, h *Claim) {
 func release(t *testing.T, c Claims, id handoff.ID) {
 	t.Helper()
 	require.NoError(t, c.Update(t.Context(), id, func(stored *Claim) error {
-		stored.Release()
+		stored.Forget()
 		return nil
 	}))
 }

@@ -147,16 +147,16 @@ func (w *Held) Close(ctx context.Context, st *Standing) error {
 	return w.Claims.End(ctx, st.Claim, w.Verifier.Keys.Now())
 }
 
-// Stands tells which claims are still in force. It closes those that have ended. lost are the
-// claims that somebody else ended, including those found before an error.
-func (w *Held) Stands(ctx context.Context, held []*Claim) (open, lost []*Standing, err error) {
-	for _, h := range held {
+// CloseEnded closes those of some claims that have ended, as far as this clone knows, and returns the
+// others. lost are the claims that somebody else ended, including those found before an error.
+func (w *Held) CloseEnded(ctx context.Context, claims []*Claim) (held, lost []*Standing, err error) {
+	for _, h := range claims {
 		st, err := w.Standing(ctx, h)
 		if err != nil {
 			return nil, lost, err
 		}
 		if st.Over == nil {
-			open = append(open, st)
+			held = append(held, st)
 			continue
 		}
 		if err := w.Close(ctx, st); err != nil {
@@ -166,7 +166,7 @@ func (w *Held) Stands(ctx context.Context, held []*Claim) (open, lost []*Standin
 			lost = append(lost, st)
 		}
 	}
-	return open, lost, nil
+	return held, lost, nil
 }
 
 // LostTokens returns the claims of this agent with a token, ended by somebody else and not taken

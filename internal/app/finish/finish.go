@@ -31,7 +31,7 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 			return nil, err
 		}
 	}
-	unsent := h.Replace(&step)
+	unsent := h.MergeInto(&step)
 	done, err := f.take(ctx, home, h, step)
 	if fault.Is(err, fault.NotHolder) && done != nil && f.tookBefore(h, step, done.State) {
 		done.Repeated, err = true, nil // the step was taken before, and the answer got lost
@@ -176,11 +176,11 @@ func (f *Handler) remember(ctx context.Context, h *work.Claim, event record.Even
 		return f.Claims.End(ctx, h, f.Engine.Now())
 	}
 	return f.Claims.Update(ctx, h.ID, func(stored *work.Claim) error {
-		stored.Took(event)
+		stored.DropKept(event)
 		switch {
 		case !stored.Held() || stored.Nonce != h.Nonce: // another process ended the claim meanwhile
 		case event == record.Released:
-			stored.Release()
+			stored.Forget()
 		default:
 			stored.At, stored.Lease = f.Engine.Now().UTC().Truncate(time.Second), s.Lease
 		}

@@ -265,7 +265,7 @@ func (hd *Handler) EndedAt(ctx context.Context, alias string) ([]*work.Standing,
 			down = hd.Workspace.HubOf(a).Refresh(ctx, lifecycle.FetchSpec{Lanes: ids})
 		}
 	}
-	_, ended, err := hd.Work.Stands(ctx, held)
+	_, ended, err := hd.Work.CloseEnded(ctx, held)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func superseded(s *lifecycle.State, h *work.Claim) bool {
 func (t *Handler) forget(ctx context.Context, h *work.Claim) error {
 	return t.Claims.Update(ctx, h.ID, func(stored *work.Claim) error {
 		if stored.Nonce == h.Nonce {
-			stored.Release()
+			stored.Forget()
 		}
 		return nil
 	})

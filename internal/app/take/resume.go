@@ -193,7 +193,7 @@ func (t *search) showHeld(ctx context.Context) (*Result, error) {
 	if err := t.refreshHeld(ctx, held); err != nil {
 		return nil, err
 	}
-	stands, lost, err := t.Work.Stands(ctx, held)
+	stands, lost, err := t.Work.CloseEnded(ctx, held)
 	for _, st := range lost {
 		t.Workspace.Warn(work.LostClaim(st))
 	}
