@@ -72,7 +72,7 @@ func (c *holdCommand) run(ctx context.Context) error {
 	}
 	steps, until := finish.New(ws), h.Lease
 	renew := func(ctx context.Context) (time.Time, error) {
-		ws.ForgetLanes() // each renewal asks the hub again
+		ws.AskAgain() // with each renewal
 		renewed, err := steps.Renew(ctx, h, c.lease)
 		if err != nil {
 			return time.Time{}, err

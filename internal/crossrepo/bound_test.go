@@ -41,7 +41,7 @@ func (v *fixture) updateRefs(t *testing.T, lines string) {
 func lookTrips(t *testing.T, hub *crossrepo.Hub, p lifecycle.Place, log string) []string {
 	t.Helper()
 	require.NoError(t, os.WriteFile(log, nil, 0o600))
-	hub.Forget()
+	hub.AskAgain()
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}))
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Lanes: []handoff.ID{p.ID}, Once: true}))
 	return tripsIn(t, log)
@@ -237,7 +237,7 @@ func TestSymbolicMirrorRefIsNotARewind(t *testing.T) {
 	other := fixer.git.Commit(t, "a", "a", "first")
 	fixer.git.Git(t, "update-ref", "refs/kept/other", other)
 	fixer.git.Git(t, "symbolic-ref", hub.Mirror().Lane(p.ID), "refs/kept/other")
-	hub.Forget()
+	hub.AskAgain()
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Lanes: []handoff.ID{p.ID}, Once: true}))
 	assert.Equal(t, fixer.tip(t, hub.Namespace().Lane(p.ID)), fixer.tip(t, hub.Mirror().Lane(p.ID)))
 	fixer.mustClaim(t, p)

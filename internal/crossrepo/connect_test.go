@@ -48,7 +48,7 @@ func TestSilentHub(t *testing.T) {
 		silent(err)
 	}
 	assert.Equal(t, []string{"uploadpack"}, asked())
-	hub.Forget()
+	hub.AskAgain()
 	silent(hub.Refresh(t.Context(), lifecycle.WholeHandoffs(place)))
 	assert.Equal(t, []string{"uploadpack"}, asked(), "the next try of a command that waits asks again")
 

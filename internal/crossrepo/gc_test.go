@@ -107,7 +107,7 @@ func TestGCBesideAFetchOfWhatIsHere(t *testing.T) {
 		fixer.git.Git(t, "update-ref", "-d", ref)
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(fixer.git.Dir, ".git/gc.pid"), fmt.Appendf(nil, "%d localhost", os.Getpid()), 0o600))
-	fixer.home.(*crossrepo.Hub).Forget()
+	fixer.home.(*crossrepo.Hub).AskAgain()
 	assert.NotEmpty(t, fixer.look(t, p).Tip)
 	for _, oid := range objects {
 		require.NoError(t, os.Remove(filepath.Join(fixer.git.Dir, ".git/objects", oid[:2], oid[2:])))

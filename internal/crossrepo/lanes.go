@@ -31,8 +31,9 @@ func (h *laneCopies) LaneIsFresh(id handoff.ID) bool {
 	return ok
 }
 
-// Forget lets every lane be fetched again, for the next try of a command that waits.
-func (h *laneCopies) Forget() {
+// AskAgain makes this command ask the hub again, as if it had read nothing of it yet, and got every
+// answer.
+func (h *laneCopies) AskAgain() {
 	h.fetched.Clear()
 	h.whole.Store(false)
 	h.laneless.Store(false)

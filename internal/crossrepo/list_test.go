@@ -27,7 +27,7 @@ func TestListShows(t *testing.T) {
 		list, err := hub.List(t.Context(), []string{"fixer"})
 		require.NoError(t, err)
 		require.Len(t, list.Inboxes, 1)
-		hub.Forget()
+		hub.AskAgain()
 		ok := list.Shows(t.Context(), inbox(), p.ID)
 		if ok {
 			assert.True(t, hub.LaneIsFresh(p.ID), "the claim asks for no lane")

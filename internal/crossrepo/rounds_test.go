@@ -27,7 +27,7 @@ func TestLookInOneRound(t *testing.T) {
 	p := v.offer(t, source, "fixer")
 
 	require.NoError(t, os.WriteFile(trace, nil, 0o600))
-	fixer.home.(*crossrepo.Hub).Forget()
+	fixer.home.(*crossrepo.Hub).AskAgain()
 	require.NoError(t, fixer.home.Refresh(t.Context(), look))
 	raw, err := os.ReadFile(trace)
 	require.NoError(t, err)

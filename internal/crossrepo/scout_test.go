@@ -37,7 +37,7 @@ func TestOfferLooksFirst(t *testing.T) {
 			offerIn(t, v, other, lane)
 		}
 		require.NoError(t, os.Truncate(log, 0))
-		source.home.(*crossrepo.Hub).Forget() // each offer is a command of its own
+		source.home.(*crossrepo.Hub).AskAgain() // each offer is a command of its own
 		offerIn(t, v, source, lane)
 		assert.Equal(t, step.trips, tripsIn(t, log), step.name)
 	}

@@ -415,7 +415,7 @@ func TestPushWithoutAnAnswer(t *testing.T) {
 			require.Equal(t, []string{"push", "fetch"}, tripsIn(t, log), "one look follows")
 			v.hook(t, "pre-receive", "")
 			source.Repo.Runner.Limit = 0
-			source.home.(*crossrepo.Hub).Forget() // the next command remembers nothing of the hub
+			source.home.(*crossrepo.Hub).AskAgain() // the next command remembers nothing of the hub
 			c.errs = make([]error, 4)
 			c.send(t, source, filepath.Join(t.TempDir(), "log"))
 			c.landed(t, v)

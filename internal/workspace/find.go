@@ -127,7 +127,7 @@ func (w *Workspace) resolve(ctx context.Context, arg string) (*Item, error) {
 	}
 	var items []*Item
 	for _, r := range list {
-		it, err := w.locate(ctx, r)
+		it, err := w.withHome(ctx, r)
 		if err != nil {
 			return nil, err
 		}
@@ -161,8 +161,8 @@ func rank(it *Item) int {
 	return slices.Index([]string{refs.KindInbox, refs.KindSent, refs.KindOutbox}, it.Kind)
 }
 
-// locate returns the handoff named by a ref, with its home; nil if no alias leads there.
-func (w *Workspace) locate(ctx context.Context, r refs.Ref) (*Item, error) {
+// withHome returns the handoff named by a ref, with its home; nil if no alias leads there.
+func (w *Workspace) withHome(ctx context.Context, r refs.Ref) (*Item, error) {
 	home, namespace := lifecycle.Home(w.Local), refs.NamespaceOf(r.Name)
 	if namespace != refs.LocalNamespace {
 		home = nil
@@ -301,7 +301,7 @@ func (w *Workspace) seek(ctx context.Context, arg string) (v *View, fresh bool, 
 	}
 	homes, down := w.Sources(ctx)
 	for _, home := range homes {
-		found, err := w.Fetched(ctx, home, arg)
+		found, err := w.FetchLogged(ctx, home, arg)
 		switch {
 		case fault.CodeOf(err) == fault.Unavailable:
 			down = err
@@ -323,12 +323,12 @@ func (w *Workspace) seek(ctx context.Context, arg string) (v *View, fresh bool, 
 		return nil, false, down
 	}
 	e := fault.As(unknown)
-	return nil, false, e.WithHints(append(w.ReadOthers(), e.Hints...)...)
+	return nil, false, e.WithHints(append(w.HintOtherHubs(), e.Hints...)...)
 }
 
-// Fetched fetches the lane of an id, or of its last characters, and the handoff itself while it
-// is open. It returns the whole id; "" if the lane has none.
-func (w *Workspace) Fetched(ctx context.Context, home lifecycle.Home, arg string) (handoff.ID, error) {
+// FetchLogged fetches the lane of an id, or of its last characters, and the handoff itself while it
+// is open. It returns the whole id; "" if the lane has no such handoff.
+func (w *Workspace) FetchLogged(ctx context.Context, home lifecycle.Home, arg string) (handoff.ID, error) {
 	if err := home.Refresh(ctx, lifecycle.FetchSpec{Lanes: []handoff.ID{handoff.ID(arg)}, Once: true}); err != nil {
 		return "", err
 	}

@@ -61,10 +61,10 @@ func (hs *Homes) DeferWarnings(do func() error) error {
 	return err
 }
 
-// ForgetLanes lets the lanes of every hub be fetched again.
-func (hs *Homes) ForgetLanes() {
+// AskAgain makes this command ask every hub again, for the next try of one that waits.
+func (hs *Homes) AskAgain() {
 	for _, hub := range hs.hubs {
-		hub.Forget()
+		hub.AskAgain()
 	}
 }
 
@@ -177,10 +177,10 @@ func (hs *Homes) Pulls(alias string) bool {
 	return slices.Contains(pulled, alias)
 }
 
-// ReadOthers returns a hint to read the hubs that are left out of [Homes.Pulled] and are not among
+// HintOtherHubs returns a hint to read the hubs that are left out of [Homes.Pulled] and are not among
 // the given homes, which were read: resume looks there as well once something is known to wait. Without
 // such hubs it returns none.
-func (hs *Homes) ReadOthers(read ...lifecycle.Home) []fault.Hint {
+func (hs *Homes) HintOtherHubs(read ...lifecycle.Home) []fault.Hint {
 	pulled, _ := hs.pulled()
 	others := slices.DeleteFunc(hs.Aliases.Names(), func(name string) bool {
 		return slices.Contains(pulled, name) || !hs.leadsOutside(name, read)
@@ -278,7 +278,7 @@ func (w *Workspace) waiting(ctx context.Context) []lifecycle.Home {
 			continue
 		}
 		seen[namespace] = true
-		if it, err := w.locate(ctx, ref); err == nil && it != nil {
+		if it, err := w.withHome(ctx, ref); err == nil && it != nil {
 			homes = append(homes, it.Home)
 		}
 	}

@@ -63,7 +63,7 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "no handoff %s waits for %s", crossrepo.Quote(t.Arg), t.Agent).
-		WithHints(append(t.Workspace.ReadOthers(), fault.Run("githandoff", "inbox", "--all").Because("lists waiting handoffs with their ids"))...)
+		WithHints(append(t.Workspace.HintOtherHubs(), fault.Run("githandoff", "inbox", "--all").Because("lists waiting handoffs with their ids"))...)
 }
 
 // isCopy reports whether the inbox of a home has a copy of a handoff of another home.
@@ -143,7 +143,7 @@ func (t *Handler) locate(ctx context.Context, home lifecycle.Home, arg string) (
 	if found != nil {
 		return found, home.Refresh(ctx, lifecycle.FetchSpec{Lanes: []handoff.ID{found.ID}, Once: true})
 	}
-	id, err := t.Workspace.Fetched(ctx, home, arg)
+	id, err := t.Workspace.FetchLogged(ctx, home, arg)
 	if id == "" || err != nil {
 		return nil, err
 	}

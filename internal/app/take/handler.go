@@ -20,13 +20,13 @@ import (
 // Workspace has the methods of the workspace needed for claims.
 type Workspace interface {
 	All(ctx context.Context) workspace.HomeList
+	AskAgain()
 	DeferWarnings(do func() error) error
-	Fetched(ctx context.Context, home lifecycle.Home, arg string) (handoff.ID, error)
-	ForgetLanes()
+	FetchLogged(ctx context.Context, home lifecycle.Home, arg string) (handoff.ID, error)
+	HintOtherHubs(read ...lifecycle.Home) []fault.Hint
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 	InboxItems(ctx context.Context, homes ...lifecycle.Home) ([]*workspace.Item, error)
 	Inboxes() []string
-	ReadOthers(read ...lifecycle.Home) []fault.Hint
 	Load(ctx context.Context, it *workspace.Item) error
 	Recover(ctx context.Context) error
 	Sources(ctx context.Context) (homes []lifecycle.Home, down error)

@@ -357,5 +357,5 @@ func (t *search) errNothing(ctx context.Context, homes []lifecycle.Home) error {
 		fault.Run("githandoff", "inbox", "--all").Because("lists the handoffs that wait for others"),
 		fault.Run(wait...).Because("waits for one"))
 	return fault.New(fault.NotFound, fault.NothingPending, "nothing waits for %s", t.Agent).
-		WithHints(append(hints, t.Workspace.ReadOthers(homes...)...)...)
+		WithHints(append(hints, t.Workspace.HintOtherHubs(homes...)...)...)
 }

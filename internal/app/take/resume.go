@@ -64,7 +64,7 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 		unlock()
 		return nil, err
 	}
-	t.Workspace.ForgetLanes() // each try of a wait asks the hubs again
+	t.Workspace.AskAgain() // with each try of a wait
 	var g *Result
 	err = t.Workspace.DeferWarnings(func() (err error) {
 		s := &search{Handler: t, Request: q, warn: t.Workspace.Warn, skipped: map[handoff.ID]bool{}, passedOver: map[lifecycle.Home]bool{}}
