@@ -204,6 +204,16 @@ func (c Claims) Lost() ([]*Claim, error) {
 	return slices.DeleteFunc(all, func(h *Claim) bool { return !h.Lost }), err
 }
 
+// Unnoted returns the error of a record that could not be changed after a step; nil for nil. To take the step once
+// more is not the cure.
+func Unnoted(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fault.As(fault.About("the step is taken, but not noted here", err)).
+		WithHints(fault.Run("githandoff", "sync").Because("looks at the claim again"))
+}
+
 // EndedBySuffix finds an ended claim by its id's last characters; nil if none is remembered.
 func (c Claims) EndedBySuffix(arg string) (*Claim, error) {
 	ids, err := c.ended().IDs()

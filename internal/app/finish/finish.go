@@ -42,11 +42,7 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 	switch {
 	case err == nil:
 		f.tellUnsent(h, unsent, done)
-		if err = f.remember(ctx, h, step.Event, done.State); err != nil {
-			err = fault.As(fault.About("the step is taken, but not noted here", err)).
-				WithHints(fault.Run("githandoff", "sync").Because("looks at the claim again"))
-		}
-		return done, err
+		return done, work.Unnoted(f.remember(ctx, h, step.Event, done.State))
 	case fault.Is(err, fault.MissingObject):
 		return nil, err // to wait does not help, and whether the text of the step may be in the log is unknown
 	case (fault.CodeOf(err) == fault.Unavailable || errors.Is(err, crossrepo.ErrInDoubt)) && canWait(home, h, step):

@@ -165,7 +165,7 @@ func (h *Handler) reroute(ctx context.Context, f *workspace.View, v *lifecycle.V
 		done.Next = payload.Record.ID // rerouteAway may have given the child a new id
 	}
 	if err == nil && held != nil {
-		err = h.Claims.End(ctx, held, h.Engine.Now())
+		err = work.Unnoted(h.Claims.End(ctx, held, h.Engine.Now()))
 	}
 	return done, err
 }
