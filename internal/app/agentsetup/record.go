@@ -81,7 +81,7 @@ func lockedRecord(r *Request) (rec *record, unlock func(), err error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, nil, fault.New(fault.Unavailable, fault.Busy, "another githandoff setup is running: it holds %s", path)
 	case err != nil:
-		return nil, nil, cannotWrite(path, err)
+		return nil, nil, cannotWrite(err)
 	}
 	if rec, err = r.record(); err != nil {
 		unlock()
@@ -96,10 +96,10 @@ func (r *Request) save(rec *record) error {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return cannotWrite(path, err)
+		return cannotWrite(err)
 	}
 	if err := durable.WriteFile(path, append(b, '\n'), 0o600); err != nil {
-		return cannotWrite(path, err)
+		return cannotWrite(err)
 	}
 	return nil
 }

@@ -139,7 +139,7 @@ func (r *Request) Remove(changes []*Change) error {
 			continue
 		}
 		if err := remove(c); err != nil {
-			return cannotWrite(c.Path, err)
+			return cannotWrite(err)
 		}
 		dirs = append(dirs, w.Dirs...)
 		rec.forget(w)

@@ -234,21 +234,33 @@ func (r *Request) Apply(changes []*Change) error {
 	for _, c := range changes {
 		made, err := makeDirs(filepath.Dir(c.Path))
 		if err != nil {
-			return cannotWrite(c.Path, err)
+			return cannotWrite(err)
 		}
 		mode := newMode()
 		if info, err := os.Stat(c.Path); err == nil {
 			mode = info.Mode().Perm()
 		}
 		if err := durable.WriteFile(c.Path, c.after, mode); err != nil {
-			return cannotWrite(c.Path, err)
+			return cannotWrite(err)
 		}
 		rec.note(c, made, r.project())
 		if err := r.save(rec); err != nil {
-			return err
+			return errors.Join(err, c.undo(made, mode)) // without a record nothing would ever remove it
 		}
 	}
 	return nil
+}
+
+// undo takes back a written file, and removes the directories made for it.
+func (c *Change) undo(made []string, mode fs.FileMode) error {
+	if c.existed {
+		return durable.WriteFile(c.Path, c.before, mode)
+	}
+	err := durable.Remove(c.Path)
+	for _, dir := range made {
+		_ = os.Remove(dir)
+	}
+	return err
 }
 
 // newMode returns the mode of a new file, which is never writable by a group.
@@ -258,9 +270,7 @@ func newMode() fs.FileMode {
 	return 0o644 &^ fs.FileMode(mask)
 }
 
-func cannotWrite(path string, err error) error {
-	return fault.New(fault.Unavailable, fault.Unwritable, "write %s: %w", path, err)
-}
+func cannotWrite(err error) error { return fault.New(fault.Unavailable, fault.Unwritable, "%w", err) }
 
 // makeDirs makes a directory and its missing parents, and lists the new directories,
 // the innermost first.

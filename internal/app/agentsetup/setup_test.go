@@ -4,6 +4,8 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -583,6 +585,28 @@ func TestReadOnlyIsSaid(t *testing.T) {
 	err = r.Apply(changes)
 	require.Error(t, err)
 	assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
+}
+
+// If the record cannot be written, the file is taken back: nothing would ever remove it.
+func TestUnrecordedIsTakenBack(t *testing.T) {
+	if os.Getenv("SMALL_FILES") == "" {
+		other := exec.Command(os.Args[0], "-test.run=^TestUnrecordedIsTakenBack$")
+		other.Env = append(os.Environ(), "SMALL_FILES=1")
+		out, err := other.CombinedOutput()
+		require.NoError(t, err, string(out))
+		return
+	}
+	r := request(t, false, "claude")
+	before := snapshot(t, r.Home)
+	changes, err := r.Plan()
+	require.NoError(t, err)
+	signal.Ignore(syscall.SIGXFSZ)         // a write fails instead
+	limit := uint64(len(changes[0].after)) // the record of the file is larger than the file
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}))
+	err = r.Apply(changes)
+	require.ErrorIs(t, err, syscall.EFBIG)
+	assert.Equal(t, "write "+r.recordPath()+": file too large", err.Error())
+	assert.Equal(t, before, snapshot(t, r.Home))
 }
 
 func TestWithoutAndUnknown(t *testing.T) {
