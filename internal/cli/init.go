@@ -71,12 +71,15 @@ refspec that protects the handoffs from git fetch --prune.`,
 
 func (c *initCommand) run(ctx context.Context) error {
 	done, err := c.setUp(ctx)
-	if err != nil {
+	if done == nil {
 		return err
 	}
 	fresh := done.Fresh || done.Made
 	if !c.private && c.person == "" && (!fresh || !needsPrefix(ctx, c.app)) {
-		publishOwn(ctx, c.app, fresh)
+		publishOwn(ctx, c.app, fresh) // also if the hooks are not installed: the next init is not the first
+	}
+	if err != nil {
+		return err
 	}
 	return c.Result(initRow{done.Agent, done.Key.KID(), done.RepoID}, func(t *output.Lines) {
 		t.Line("%s  %s", done.Agent, done.Key.KID())
@@ -86,7 +89,8 @@ func (c *initCommand) run(ctx context.Context) error {
 	})
 }
 
-// setUp is like init without its output.
+// setUp is like init without its output. If only a wish beyond the agent itself failed, such as its hooks, the
+// result is returned with the error.
 func (c *initCommand) setUp(ctx context.Context) (*initrepo.Result, error) {
 	if c.gitSigns && c.Key == "" && c.Getenv(gitexec.KeyVariable) != "" {
 		return nil, usage("--sign-commits: git cannot sign with the key in $%s", gitexec.KeyVariable).
@@ -112,7 +116,7 @@ func (c *initCommand) setUp(ctx context.Context) (*initrepo.Result, error) {
 	}
 	if c.hooks {
 		if err := (&hookCommand{app: c.app}).install(ctx); err != nil {
-			return nil, err
+			return done, err
 		}
 	}
 	if c.gitSigns {
