@@ -133,6 +133,7 @@ func (r *Request) Remove(changes []*Change) error {
 	}
 	defer unlock()
 	var dirs []string
+	var gone []*written
 	for _, c := range changes {
 		w := rec.find(c.Path)
 		if w == nil || c.State == Edited {
@@ -142,17 +143,22 @@ func (r *Request) Remove(changes []*Change) error {
 			return cannotWrite(err)
 		}
 		dirs = append(dirs, w.Dirs...)
-		rec.forget(w)
+		if c.State != Write {
+			gone = append(gone, w) // still recorded: if this run ends here, the next one removes its directories
+			continue
+		}
+		rec.forget(w) // otherwise the next run would look for its entries, and take them for changed by hand
 		if err := r.save(rec); err != nil {
 			return err
 		}
 	}
 	// The innermost first: a longer path never holds a shorter one.
 	slices.SortFunc(dirs, func(a, b string) int { return len(b) - len(a) })
-	for _, dir := range dirs {
-		_ = os.Remove(dir) // a directory with other files in it stays
+	removeEmpty(dirs)
+	for _, w := range gone {
+		rec.forget(w)
 	}
-	return nil
+	return r.save(rec)
 }
 
 func remove(c *Change) error {

@@ -232,15 +232,16 @@ func (r *Request) Apply(changes []*Change) error {
 	}
 	defer unlock()
 	for _, c := range changes {
-		made, err := makeDirs(filepath.Dir(c.Path))
-		if err != nil {
-			return cannotWrite(err)
-		}
 		mode := newMode()
 		if info, err := os.Stat(c.Path); err == nil {
 			mode = info.Mode().Perm()
 		}
-		if err := durable.WriteFile(c.Path, c.after, mode); err != nil {
+		made, err := makeDirs(filepath.Dir(c.Path))
+		if err == nil {
+			err = durable.WriteFile(c.Path, c.after, mode)
+		}
+		if err != nil {
+			removeEmpty(made)
 			return cannotWrite(err)
 		}
 		rec.note(c, made, r.project())
@@ -257,10 +258,15 @@ func (c *Change) undo(made []string, mode fs.FileMode) error {
 		return durable.WriteFile(c.Path, c.before, mode)
 	}
 	err := durable.Remove(c.Path)
-	for _, dir := range made {
+	removeEmpty(made)
+	return err
+}
+
+// removeEmpty removes directories, the innermost first. One with files in it stays.
+func removeEmpty(dirs []string) {
+	for _, dir := range dirs {
 		_ = os.Remove(dir)
 	}
-	return err
 }
 
 // newMode returns the mode of a new file, which is never writable by a group.

@@ -587,7 +587,8 @@ func TestReadOnlyIsSaid(t *testing.T) {
 	assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
 }
 
-// If the record cannot be written, the file is taken back: nothing would ever remove it.
+// If a file or its record cannot be written, the file is taken back with its directories: nothing would ever remove
+// them.
 func TestUnrecordedIsTakenBack(t *testing.T) {
 	if os.Getenv("SMALL_FILES") == "" {
 		other := exec.Command(os.Args[0], "-test.run=^TestUnrecordedIsTakenBack$")
@@ -600,13 +601,40 @@ func TestUnrecordedIsTakenBack(t *testing.T) {
 	before := snapshot(t, r.Home)
 	changes, err := r.Plan()
 	require.NoError(t, err)
-	signal.Ignore(syscall.SIGXFSZ)         // a write fails instead
-	limit := uint64(len(changes[0].after)) // the record of the file is larger than the file
-	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}))
-	err = r.Apply(changes)
-	require.ErrorIs(t, err, syscall.EFBIG)
-	assert.Equal(t, "write "+r.recordPath()+": file too large", err.Error())
+	signal.Ignore(syscall.SIGXFSZ) // a write fails instead
+	for limit, path := range map[uint64]string{
+		1:                             changes[0].Path,
+		uint64(len(changes[0].after)): r.recordPath(), // the record of the file is larger than the file
+	} {
+		var l syscall.Rlimit
+		require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l))
+		l.Cur = limit
+		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l))
+		err = r.Apply(changes)
+		require.ErrorIs(t, err, syscall.EFBIG)
+		assert.Equal(t, "write "+path+": file too large", err.Error())
+		assert.Equal(t, before, snapshot(t, r.Home))
+	}
+}
+
+// A removal that stopped at one file leaves no directory behind when it is run again.
+func TestRemovalGoesOn(t *testing.T) {
+	r := request(t, false, "claude")
+	before := snapshot(t, r.Home)
+	apply(t, r)
+	changes, err := r.PlanRemoval()
+	require.NoError(t, err)
+	last := changes[len(changes)-1].Path
+	require.NoError(t, os.Remove(last))
+	write(t, filepath.Join(last, "file"), "in the way")
+	require.Error(t, r.Remove(changes))
+
+	require.NoError(t, os.RemoveAll(last))
+	takeAway(t, r)
 	assert.Equal(t, before, snapshot(t, r.Home))
+	changes, err = r.PlanRemoval()
+	require.NoError(t, err)
+	assert.Empty(t, changes)
 }
 
 func TestWithoutAndUnknown(t *testing.T) {
