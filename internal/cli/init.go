@@ -34,8 +34,8 @@ func newInit(a *app) command {
 		long: `Names the agent of this worktree, after its directory or as --as says. Makes its key
 (OpenPGP Ed25519, without passphrase, in $XDG_DATA_HOME/githandoff/keys) unless there is
 one, trusts that key here as sender and recipient, and pins which repository each remote
-is. The first run, and one that makes another key, publish the public key at the hub, if that
-accepts it; nobody trusts it there.
+is. The first run, and one with another key, publish the public key at the hub, if that accepts
+it; nobody trusts it there.
 
 Running init again changes only settings that are wrong, and brings the published key up
 to date, for example if it expires later now. It gives the worktree to
@@ -74,7 +74,7 @@ func (c *initCommand) run(ctx context.Context) error {
 	if done == nil {
 		return err
 	}
-	fresh := done.Fresh || done.Made
+	fresh := done.Fresh || done.Other
 	if !c.private && c.person == "" && (!fresh || !needsPrefix(ctx, c.app)) {
 		publishOwn(ctx, c.app, fresh) // also if the hooks are not installed: the next init is not the first
 	}

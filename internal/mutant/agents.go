@@ -180,7 +180,9 @@ var ofAgents = []mutant{
 	if !t.OnlyLocal {`, `homes := []lifecycle.Home{t.Local}
 	if true {`, inScript+"hook_agent_worker"),
 	without("another key of an agent is published as the first one was", "internal/cli/init.go",
-		`done.Fresh || done.Made`, `done.Fresh`, "./internal/cli -run TestScript/init_named"),
+		`done.Fresh || done.Other`, `done.Fresh`, "./internal/cli -run TestScript/init_named"),
+	without("a key that was made before is published where it is new", "internal/app/initrepo/key.go",
+		`trust, !known}`, `trust, fresh}`, "./internal/cli -run TestScript/init_named"),
 	without("two sessions that begin at once take one handoff", "internal/cli/hookagentsession.go",
 		`take.Request{OnlyLocal: true,`, `take.Request{Next: true, OnlyLocal: true,`, inScript+"hook_agent_workers"),
 	without("what comes before the first look of a watch is told", "internal/app/agentwatch/watch.go",

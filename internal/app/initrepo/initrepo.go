@@ -36,7 +36,7 @@ type Result struct {
 	Key    sign.PublicKey
 	RepoID string
 	Fresh  bool // the worktree had another agent before, or none
-	Made   bool // the key is new
+	Other  bool // the key is new here
 }
 
 // Handler sets up worktrees.
@@ -83,7 +83,7 @@ func (h *Handler) SetUp(ctx context.Context, repo *refs.Repo, r Request) (*Resul
 	if err := unexcludeDraft(repo); err != nil {
 		h.Warn(err)
 	}
-	return &Result{r.Agent, key.public, repo.Config.Get("handoff.repoid"), before != r.Agent, key.made}, nil
+	return &Result{r.Agent, key.public, repo.Config.Get("handoff.repoid"), before != r.Agent, key.other}, nil
 }
 
 // writeNames stores which agent works here, and with which key. The key of the former agent is

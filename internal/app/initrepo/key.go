@@ -18,7 +18,7 @@ type ownKey struct {
 	public sign.PublicKey
 	entry  sign.TrustEntry
 	trust  *sign.Trust
-	made   bool
+	other  bool // the key is new here
 }
 
 // key makes or finds the key. It changes nothing in the repository.
@@ -35,7 +35,8 @@ func (h *Handler) key(ctx context.Context, repo *refs.Repo, r Request) (*ownKey,
 	if err != nil {
 		return nil, err
 	}
-	if _, known := trust.Lookup(public.KID()); !known {
+	_, known := trust.Lookup(public.KID())
+	if !known {
 		if err := public.ValidAt(h.Now()); err != nil {
 			return nil, err
 		}
@@ -47,7 +48,7 @@ func (h *Handler) key(ctx context.Context, repo *refs.Repo, r Request) (*ownKey,
 	if r.Person {
 		entry.Agents, entry.Roles, entry.Principals = nil, []string{sign.RoleRoot}, []string{"user:" + name}
 	}
-	return &ownKey{public, entry, trust, fresh}, nil
+	return &ownKey{public, entry, trust, !known}, nil
 }
 
 // pin lets the repository trust the key, and take over what its owner stated of it since.
