@@ -22,8 +22,8 @@ type ClaimRequest struct {
 	Place        Place
 	Lease        time.Duration
 	AllowExpired bool
-	// ByID means the caller named this handoff, so an expired claim may be taken over at once.
-	// Otherwise it may be taken only after twice its lease, because clocks differ.
+	// ByID means the caller wants this handoff and no other, so an expired claim may be taken over at
+	// once. Otherwise it may be taken only after twice its lease, because clocks differ.
 	ByID bool
 	// NoRetry gives the claim up with the hub's error if others were faster: the hub is not asked
 	// who they are.
@@ -55,7 +55,7 @@ func (e *Engine) Claim(ctx context.Context, home Home, req ClaimRequest) (*Verif
 			}
 		}
 		var err error
-		if v, err = e.Verifier.Verify(ctx, home, s, Options{AllowExpired: req.AllowExpired || mine, fenced: !mine}); err != nil {
+		if v, err = e.Verifier.Verify(ctx, home, s, Options{AllowExpired: req.AllowExpired || mine, lanePinned: !mine}); err != nil {
 			return ToRecipient(err, s.ID)
 		}
 		if req.Fits != nil {

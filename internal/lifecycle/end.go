@@ -30,7 +30,7 @@ func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, localEdits ..
 			if err := home.Refresh(ctx, WholeHandoffs(at)); err != nil {
 				return err
 			}
-			now, err := e.Reader.Locate(ctx, home, at)
+			now, err := e.Reader.LoadOrFetch(ctx, home, at)
 			if err != nil {
 				return err
 			}
@@ -264,7 +264,7 @@ func (e *Engine) Sweep(ctx context.Context, home Home, places ...Place) error {
 	for {
 		b := &batch{engine: e, home: home}
 		for _, p := range places {
-			s, err := e.Reader.Locate(ctx, home, p)
+			s, err := e.Reader.LoadOrFetch(ctx, home, p)
 			if err == nil && s.Phase() == Ended {
 				err = b.dropAll(ctx, s, "")
 			}

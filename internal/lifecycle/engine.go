@@ -78,9 +78,9 @@ const (
 	fetchFirst
 )
 
-// act takes a step: it loads the state, lets plan build the transaction, and applies it, until one
-// holds. If only other entries moved the lane, plan is called again. If the handoff itself moved,
-// plan sees this and says who won.
+// act takes a step: it loads the state, lets plan build the transaction, and applies it. If a ref has
+// moved, it begins again. If only other entries moved the lane, plan builds the step on them. If the
+// handoff itself moved, plan sees this and says who won.
 func (e *Engine) act(ctx context.Context, home Home, p Place, when fetchTime, plan func(*State, *batch) error) (*State, error) {
 	r := &rounds{home: home, spec: WholeHandoffs(p), fetched: when == fetchFirst}
 	if r.fetched {
@@ -91,7 +91,7 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, when fetchTime, pl
 		}
 	}
 	for {
-		s, err := e.Reader.Locate(ctx, home, p)
+		s, err := e.Reader.LoadOrFetch(ctx, home, p)
 		if err != nil {
 			return nil, err
 		}
@@ -106,10 +106,10 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, when fetchTime, pl
 		if len(t.Edits) == 0 {
 			return s, nil // the step was taken before
 		}
-		settled, err := e.apply(ctx, home, t)
+		before, err := e.apply(ctx, home, t)
 		stale, moved := errors.AsType[*refs.StaleError](err)
 		switch {
-		case err == nil && b.after != nil && !settled:
+		case err == nil && b.after != nil && !before:
 			return b.after, nil
 		case err == nil:
 			return e.Reader.Load(ctx, home, p)
@@ -173,9 +173,9 @@ func (r *rounds) retryMoved(ctx context.Context, edits []refs.Edit, stale *refs.
 	return r.home.Refresh(ctx, moved)
 }
 
-// apply applies a transaction, under an intent if it makes an inbox ref, which a claim does not. Settled
-// means an earlier try had applied it; the state may have moved on since.
-func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (settled bool, err error) {
+// apply applies a transaction, under an intent if it makes an inbox ref, which a claim does not. before
+// means that an earlier try had applied it; the state may have moved on since.
+func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (before bool, err error) {
 	if err := e.Recovery.settleBefore(ctx, home, t); err != nil {
 		return false, err
 	}

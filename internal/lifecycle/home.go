@@ -32,8 +32,8 @@ type Home interface {
 // RemoteHome is a Home with only copies in this repository.
 type RemoteHome interface {
 	Home
-	// LooksFirst reports whether others are likely to have moved the lane of an id since it was
-	// read. A first try without a look would then be in vain.
+	// LooksFirst reports whether a step should begin with a look: others are likely to have moved the
+	// lane of an id since it was read, so a first try without one would be in vain.
 	LooksFirst(ctx context.Context, id handoff.ID) bool
 	// LaneTip is the tip of the copy of a lane, including steps still waiting for a common push. The
 	// error says why the home's lane is not believed.
@@ -50,7 +50,9 @@ type RemoteHome interface {
 type FetchSpec struct {
 	Inboxes []string // agents whose inboxes are needed as a whole
 	Places  []Place  // handoffs whose inbox refs are needed
-	Lanes   []handoff.ID
+
+	// Lanes are handoffs whose lanes are needed. The last two characters of an id are enough.
+	Lanes []handoff.ID
 
 	// Log brings the other lanes along, so they can be searched for an id without another fetch.
 	// A clone that wants no history leaves them out.

@@ -54,7 +54,7 @@ type State struct {
 	tips       map[string]string // ids of inbox refs by agent; only inboxes already read
 	newest     time.Time         // time of the newest valid entry
 	named      []naming          // children that holders named
-	finish     fault.Hint        // hint that leads to the log of an unlogged offer
+	howToLog   fault.Hint        // hint for an unlogged offer
 	links      map[mark][]*Link  // commits of Chain by their marks; see [Reader.marked]
 }
 
@@ -190,7 +190,7 @@ func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) 
 	}
 	s.cutChain()
 	if s.Phase() == Absent && s.Unlogged() {
-		if s.finish, err = rd.finish(ctx, home, s); err != nil {
+		if s.howToLog, err = rd.howToLog(ctx, home, s); err != nil {
 			return nil, err
 		}
 	}
@@ -210,10 +210,10 @@ func (rd *Reader) Load(ctx context.Context, home Home, p Place) (*State, error) 
 	return s, nil
 }
 
-// finish returns the hint that leads to the log of an unlogged offer: the clone that sent it delivers
-// it again. In a clone that is its own home, an offer that was cut off is finished before any hint is
-// given, so the log was lost.
-func (rd *Reader) finish(ctx context.Context, home Home, s *State) (fault.Hint, error) {
+// howToLog returns the hint for an unlogged offer: the clone that sent it delivers it again. In a clone
+// that is its own home, an offer that was cut off is finished before any hint is given, so the log was
+// lost.
+func (rd *Reader) howToLog(ctx context.Context, home Home, s *State) (fault.Hint, error) {
 	if IsLocal(home) {
 		return fault.Run("githandoff", "audit").Because("says what else the log has lost"), nil
 	}
@@ -272,7 +272,7 @@ func (s *State) Err() error {
 		}
 		if s.Unlogged() {
 			return fault.New(fault.Conflict, fault.Unfinished, "handoff %s: its offer was cut off before it was logged", s.ID).
-				WithHints(s.finish)
+				WithHints(s.howToLog)
 		}
 		return fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is not there", s.ID)
 	case Ended:
@@ -306,9 +306,9 @@ func (s *State) endedErr(reason fault.Reason) error {
 	return f.WithHints(fault.Run("githandoff", "history", string(s.ID)).Because("shows the handoff in which the work goes on"))
 }
 
-// Locate is like Load for a copy that may lack something of the handoff: the inbox into which it was
-// routed, which the lane names, or objects that are lost here. Locate fetches these.
-func (rd *Reader) Locate(ctx context.Context, home Home, p Place) (*State, error) {
+// LoadOrFetch is like Load, but fetches what the copies here lack of the handoff: the inbox into which
+// it was routed, which the lane names, or objects that are lost here.
+func (rd *Reader) LoadOrFetch(ctx context.Context, home Home, p Place) (*State, error) {
 	s, err := rd.Load(ctx, home, p)
 	if fault.Is(err, fault.MissingObject) || err == nil && fault.Is(s.chainErr, fault.MissingObject) {
 		if BringLost(ctx, home, p) {

@@ -101,7 +101,7 @@ func (vr *Verifier) authorize(ctx context.Context, home Home, v *Verified, opt O
 	case err == nil:
 		v.token = token
 		return nil
-	case status.down != nil && opt.fenced:
+	case status.down != nil && opt.lanePinned:
 		return status.down // keep the step for later, because the home cannot be asked now
 	case fault.Is(err, fault.Expired):
 		err = fault.As(err).WithHints(fault.Fact("ask the person who lent the authority to issue it again, with githandoff obo issue %s", env.ID))
@@ -221,7 +221,7 @@ func (c *chainStatus) hints() []fault.Hint {
 // not offer it there.
 func (c *chainStatus) issued(ctx context.Context, home Home, claims *obo.Claims) (*State, error) {
 	vr, id := c.verifier, claims.Handoff.ID
-	if !c.opt.AsKnown && !home.LaneIsFresh(id) && !(c.opt.fenced && id == c.ids[0]) {
+	if !c.opt.AsKnown && !home.LaneIsFresh(id) && !(c.opt.lanePinned && id == c.ids[0]) {
 		// The whole chain at once: most have one home.
 		if err := home.Refresh(ctx, FetchSpec{Lanes: append([]handoff.ID{id}, c.ids[:min(len(c.ids), obo.MaxLinks)]...)}); err != nil {
 			if home == c.home {
@@ -301,7 +301,7 @@ func (vr *Verifier) checkRenewal(ctx context.Context, home Home, s *State, rec *
 	if s.Offer.Token == "" {
 		return nil
 	}
-	v, err := vr.Verify(ctx, home, s, Options{AllowExpired: true, fenced: true})
+	v, err := vr.Verify(ctx, home, s, Options{AllowExpired: true, lanePinned: true})
 	if err != nil {
 		return ToRecipient(err, s.ID)
 	}
@@ -314,7 +314,7 @@ func (vr *Verifier) checkNotRevoked(ctx context.Context, home Home, s *State) er
 	if s.Offer.Token == "" || len(s.Chain) == 0 {
 		return nil
 	}
-	v, err := vr.Verify(ctx, home, s, Options{AllowExpired: true, Lapsed: true, fenced: true})
+	v, err := vr.Verify(ctx, home, s, Options{AllowExpired: true, Lapsed: true, lanePinned: true})
 	if err == nil && fault.Is(v.lapse, fault.Revoked) {
 		err = ToRecipient(v.lapse, s.ID)
 	}

@@ -92,9 +92,9 @@ type Options struct {
 	// Lapsed accepts a handoff whose tokens expired, were revoked, or cannot be checked, for
 	// callers that only read it or send it on. It then has no Token.
 	Lapsed bool
-	// fenced means the caller's transaction pins the lane it searched for the end of this
+	// lanePinned means the caller's transaction pins the lane it searched for the end of this
 	// handoff, so its own home need not be asked first.
-	fenced bool
+	lanePinned bool
 }
 
 // Verify proves an open handoff, from the outside in, and stops at the first fault. The state

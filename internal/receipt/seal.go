@@ -61,7 +61,7 @@ func (w *Writer) CheckLogText(ctx context.Context, home lifecycle.Home, p lifecy
 // withPayload loads a handoff for a step with data. Copies of a hub without its payload may be
 // old: only then is the hub asked.
 func (w *Writer) withPayload(ctx context.Context, home lifecycle.Home, p lifecycle.Place, data string) (*lifecycle.State, error) {
-	s, err := w.Engine.Reader.Locate(ctx, home, p)
+	s, err := w.Engine.Reader.LoadOrFetch(ctx, home, p)
 	if err != nil || data == "" || len(s.Chain) > 0 || s.Receipt != nil {
 		return s, err
 	}

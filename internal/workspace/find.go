@@ -375,7 +375,7 @@ func (w *Workspace) refresh(ctx context.Context, v *View) error {
 	if err := v.Home.Refresh(ctx, lifecycle.WholeHandoffs(at)); err != nil {
 		return err
 	}
-	s, err := w.Engine.Reader.Locate(ctx, v.Home, at)
+	s, err := w.Engine.Reader.LoadOrFetch(ctx, v.Home, at)
 	if err == nil {
 		v.State = s
 	}

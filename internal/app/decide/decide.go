@@ -47,7 +47,7 @@ func (h *Handler) Case(ctx context.Context, arg string) (*Case, error) {
 		return nil, err
 	}
 	c := &Case{Home: f.Home}
-	if c.State, err = h.Engine.Reader.Locate(ctx, f.Home, p); err != nil || c.State.Receipt != nil {
+	if c.State, err = h.Engine.Reader.LoadOrFetch(ctx, f.Home, p); err != nil || c.State.Receipt != nil {
 		return c, err
 	}
 	c.Verified, err = h.Engine.Verifier.Verify(ctx, f.Home, c.State, lifecycle.Options{AllowExpired: true, Lapsed: true})

@@ -219,7 +219,7 @@ func (r *syncing) syncOutbox(ctx context.Context, home lifecycle.Home, it *works
 // syncSent looks at the home of a sent handoff: a receipt ends it here as well, and a hub which
 // lost it gets it again.
 func (r *syncing) syncSent(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item) (*Done, error) {
-	s, err := r.Engine.Reader.Locate(ctx, hub, it.Place)
+	s, err := r.Engine.Reader.LoadOrFetch(ctx, hub, it.Place)
 	if err != nil {
 		return nil, err
 	}
