@@ -132,7 +132,8 @@ func (h *laneCopies) allTips(ctx context.Context) ([]laneTips, error) {
 	return all, nil
 }
 
-// advanceFrom checks lanes, and moves in one transaction the copies that may move.
+// advanceFrom checks the lanes that read returns, and moves in one transaction the copies that may move. If
+// that fails, it reads and checks them again.
 func (h *laneCopies) advanceFrom(ctx context.Context, read func() ([]laneTips, error)) error {
 	const tries = 5
 	for try := 0; ; try++ {

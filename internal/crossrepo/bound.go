@@ -66,10 +66,10 @@ func (b *bound) countLane(packet string) (enough bool) {
 // over reports whether the hub has listed more lanes than there can be.
 func (b *bound) over() bool { return b != nil && len(b.lanes) > handoff.MaxLanes }
 
-// passed reports whether a fetch probably failed at its bound: either the hub answered and git did
+// exceeded reports whether a fetch probably failed at its bound: either the hub answered and git did
 // not get through the answer, or git reached the size before it could ask, because the user keeps a
 // trace in a larger file.
-func (b *bound) passed(err error) bool {
+func (b *bound) exceeded(err error) bool {
 	return b.over() || b != nil && err != nil && (b.listed || b.full) && !errors.Is(err, context.Canceled) && fault.Is(err, fault.RemoteUnavailable)
 }
 

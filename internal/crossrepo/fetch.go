@@ -35,7 +35,7 @@ func (h *remote) fetch(ctx context.Context, r fetchRequest) error {
 		gc := h.Repo.Store.WatchGC()
 		args := slices.Concat(r.settings(h.Repo.Config, gc.Ran || r.onePack), fetchArgs, r.flags, []string{"--", h.Alias.target}, r.specs)
 		shallow := false
-		cmd := gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env: r.memory(h), Warned: func(stderr string) {
+		cmd := gitexec.Cmd{Args: args, Timeout: gitexec.RemoteTimeout, Env: r.memoryLimit(h), Warned: func(stderr string) {
 			shallow = strings.Contains(stderr, rejectedShallow)
 		}}
 		if b != nil {
@@ -89,11 +89,11 @@ func (a *Alias) errShallow() error {
 		WithHints(fault.Fact("git fetch --unshallow completes it, run there by its administrator with the repository that it was made from"))
 }
 
-// memory returns the variable that limits the memory of a fetching git to 128 MiB, of which a table
+// memoryLimit returns the variable that limits the memory of a fetching git to 128 MiB, of which a table
 // of a million objects takes half. A hub that is a path gets none, because its git would be limited
 // too. Notes are read with less memory from any hub: git writes their large files to the disk piece
 // by piece, and fails where it would need more.
-func (r fetchRequest) memory(h *remote) []string {
+func (r fetchRequest) memoryLimit(h *remote) []string {
 	switch {
 	case r.notes:
 		return []string{gitexec.MaxAlloc(32)}
@@ -109,7 +109,7 @@ func (r fetchRequest) memory(h *remote) []string {
 // every fetch does: git protects a pack from gc until refs lead to it. Otherwise the user's limit
 // wins, and by default a fetch from a crowded hub stays a pack: each later push and fetch reads its
 // objects, and each loose object is a file to open. git before 2.38 also needs memory for the whole
-// of an object that it writes loose, which the variable of memory forbids; it reads a pack piece by
+// of an object that it writes loose, which the variable of memoryLimit forbids; it reads a pack piece by
 // piece.
 //
 // A bounded fetch, of the whole log and of offers, does not tell the hub which commits are here.

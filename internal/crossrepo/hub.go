@@ -79,6 +79,27 @@ func (h *Hub) LooksFirst(ctx context.Context, id handoff.ID) bool {
 	return true
 }
 
+// LaneTip implements lifecycle.RemoteHome: it is the tip of the copy or, under Together, of the last step
+// in this lane that waits for the common push. A waiting step whose entry does not stand on the copy, or
+// on another waiting step, was decided before the copy was read, and will be decided again.
+func (h *Hub) LaneTip(ctx context.Context, lane string) (string, error) {
+	if err := h.Stuck(lane); err != nil {
+		return "", err
+	}
+	tip, err := h.Repo.Resolve(ctx, lane)
+	s := seatOf(ctx)
+	if s == nil || err != nil {
+		return tip, err
+	}
+	for _, w := range s.joint.waiting {
+		i := slices.IndexFunc(w.t.Edits, func(e refs.Edit) bool { return e.Ref == lane && e.Old == tip })
+		if w.hub == h && !w.alone && i >= 0 {
+			tip = w.t.Edits[i].New
+		}
+	}
+	return tip, nil
+}
+
 // ErrOvertaken is the cause of the error of a transaction with NoRetry of which nothing was sent: the
 // list of refs at the start of the push showed that the handoff had moved on.
 var ErrOvertaken = fmt.Errorf("another step came first: %w", refs.ErrRefused)

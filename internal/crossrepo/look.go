@@ -31,7 +31,8 @@ type fetcher struct {
 }
 
 // Refresh implements lifecycle.Home: one connection, or none if everything was
-// fetched before.
+// fetched before. The copies of spec.Lanes move; other lanes that the log brings along stay in the mirror
+// until they are asked for.
 func (h *fetcher) Refresh(ctx context.Context, spec lifecycle.FetchSpec) error {
 	if spec.Lost {
 		if _, _, err := h.mend(ctx, h.copiesOfPlaces(spec)...); err != nil {
@@ -57,7 +58,7 @@ func (h *fetcher) Fetch(ctx context.Context, l Look) error {
 		b = newBound(&h.remote)
 	}
 	err := h.fetchOnce(ctx, l, b)
-	if b.passed(err) {
+	if b.exceeded(err) {
 		l.Log = false
 		if err = h.fetchOnce(ctx, l, nil); err == nil {
 			b.sweep()
@@ -207,10 +208,10 @@ func (n refNames) specs(l Look, ids []handoff.ID) []string {
 	return specs
 }
 
-// Each asks several homes side by side, each with its own time limit: a hub that is down does not
+// AskAll asks several homes side by side, each with its own time limit: a hub that is down does not
 // delay the others. The errors are in the order of the homes. ask checks no
 // lane: lanes are checked one home at a time.
-func Each[H lifecycle.Home](homes []H, ask func(H) error) []error {
+func AskAll[H lifecycle.Home](homes []H, ask func(H) error) []error {
 	errs := make([]error, len(homes))
 	var all sync.WaitGroup
 	for i, h := range homes {

@@ -230,7 +230,7 @@ func restore(ctx context.Context, h *remote, list []refs.Ref) ([]refs.Lost, erro
 	}
 	slices.Sort(specs)
 	args := slices.Concat([]string{"-c", "fetch.unpackLimit=1"}, fetchArgs, []string{"--", h.Alias.target}, slices.Compact(specs))
-	env := slices.Concat(scratch.Env, fetchRequest{}.memory(h))
+	env := slices.Concat(scratch.Env, fetchRequest{}.memoryLimit(h))
 	for again := false; ; again = true {
 		_, err := h.connect(ctx, gitexec.Cmd{Args: args, Env: env, Timeout: gitexec.RemoteTimeout})
 		if err == nil {

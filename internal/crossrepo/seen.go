@@ -22,16 +22,16 @@ func (h *fetcher) MayClaimSeen() bool {
 // the other agents have changed it.
 const idle = 10 * time.Minute
 
-// LooksAtAll reports whether an agent sharing its inbox with a crowd should fetch all of it,
+// DueForWhole reports whether an agent sharing its inbox with a crowd should fetch all of it,
 // with the log: it has not done so for a while, or was busy otherwise, and this clone fetches
 // the log along.
-func (h *fetcher) LooksAtAll() bool {
+func (h *fetcher) DueForWhole() bool {
 	looked := time.Unix(h.book.findings().Looked, 0)
 	return h.wantsLog() && (time.Since(looked) >= recent || time.Since(h.LastRead()) >= idle)
 }
 
-// LookedAtAll notes such a look.
-func (h *fetcher) LookedAtAll() {
+// NoteWhole notes such a fetch.
+func (h *fetcher) NoteWhole() {
 	h.book.note(func(k *findings) { k.Looked = time.Now().Unix() })
 }
 
@@ -52,8 +52,8 @@ func (h *fetcher) AdvanceSeen(ctx context.Context, id handoff.ID) bool {
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: s.now}}}) == nil
 }
 
-// FetchAlong runs do. The first look at the hub meanwhile, whatever its reason, brings spec as well.
-// FetchAlong reports whether there was one.
+// FetchAlong runs do, and fetches nothing itself. The first look at the hub meanwhile, whatever its reason,
+// brings spec as well. FetchAlong reports whether there was one.
 func (h *fetcher) FetchAlong(spec lifecycle.FetchSpec, do func()) (looked bool) {
 	h.along = &spec
 	do()

@@ -107,26 +107,6 @@ func (j *joint) touches(step hubStep) bool {
 	})
 }
 
-// LaneTip implements lifecycle.RemoteHome. A waiting step whose entry does not stand on the copy, or
-// on another waiting step, was decided before the copy was read, and will be decided again.
-func (h *Hub) LaneTip(ctx context.Context, lane string) (string, error) {
-	if err := h.Stuck(lane); err != nil {
-		return "", err
-	}
-	tip, err := h.Repo.Resolve(ctx, lane)
-	s := seatOf(ctx)
-	if s == nil || err != nil {
-		return tip, err
-	}
-	for _, w := range s.joint.waiting {
-		i := slices.IndexFunc(w.t.Edits, func(e refs.Edit) bool { return e.Ref == lane && e.Old == tip })
-		if w.hub == h && !w.alone && i >= 0 {
-			tip = w.t.Edits[i].New
-		}
-	}
-	return tip, nil
-}
-
 // proceed lets a task go on until it waits again, or is over.
 func (j *joint) proceed(s *seat) {
 	if w, ok := s.next(); ok {

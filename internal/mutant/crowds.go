@@ -41,7 +41,7 @@ var ofCrowds = []mutant{
 	without("in a crowd a look brings a part of the inbox", "internal/app/take/offers.go",
 		`sp.keys() >= crowdKeys`, `sp.keys() < 0`, "./internal/stress -run TestCrowdFetchesAPart"),
 	without("the first look of a crowd is one connection", "internal/app/take/crowd.go",
-		`!l.hub.LooksAtAll() {`, `true {`, "./internal/bench -run TestTripsInACrowd"),
+		`!l.hub.DueForWhole() {`, `true {`, "./internal/bench -run TestTripsInACrowd"),
 	without("the whole inbox is not fetched at every look", "internal/crossrepo/seen.go",
 		`k.Looked = time.Now().Unix()`, `_ = time.Now`, "./internal/bench -run TestTripsInACrowd"),
 	without("a large crowd fetches parts only", "internal/app/take/crowd.go",

@@ -46,7 +46,7 @@ var ofPushes = []mutant{
 	without("a gc takes no entry on which a waiting step stands", "internal/crossrepo/together.go",
 		`	step.hub.Repo.Hold(step.t.Objects...)
 `, ``, inCrossrepo+"TestTogetherBesideAPrune"),
-	without("a step in the lane of another one stands on its entry", "internal/crossrepo/together.go",
+	without("a step in the lane of another one stands on its entry", "internal/crossrepo/hub.go",
 		`w.hub == h && !w.alone && i >= 0`, `w.hub != h && i >= 0`, "./internal/crossrepo -run TestTogether$"),
 	without("a step whose base left the push is built again", "internal/crossrepo/joint.go",
 		`	if len(stale.Refs) > 0 {

@@ -81,7 +81,7 @@ var ofState = []mutant{
 	without("a step that meets a lost object is not kept", "internal/app/finish/finish.go",
 		`case fault.Is(err, fault.MissingObject):`, `case false:`,
 		"./internal/cli -run TestScript/seal_unreadable"),
-	without("a step does not stand on one that was decided before the lane was read", "internal/crossrepo/together.go",
+	without("a step does not stand on one that was decided before the lane was read", "internal/crossrepo/hub.go",
 		` && e.Old == tip })`, ` })`,
 		inCrossrepo+"TestTogetherInALaneReadLater"),
 }

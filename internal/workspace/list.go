@@ -54,7 +54,7 @@ func (w *Workspace) RefreshInboxes(ctx context.Context, all bool) (failed []erro
 		spec = lifecycle.FetchSpec{Inboxes: []string{crossrepo.AllInboxes}}
 	}
 	homes, down := w.Sources(ctx)
-	for _, err := range crossrepo.Each(homes, func(home lifecycle.Home) error { return home.Refresh(ctx, spec) }) {
+	for _, err := range crossrepo.AskAll(homes, func(home lifecycle.Home) error { return home.Refresh(ctx, spec) }) {
 		if err != nil {
 			failed = append(failed, err)
 		}

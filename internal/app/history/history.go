@@ -101,7 +101,7 @@ func newest(list []*Past, limit int) []*Past {
 // hub that is down, and of an untrustworthy lane.
 func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
 	homes := h.Workspace.All(ctx)
-	unread := crossrepo.Each(homes, func(home lifecycle.Home) error {
+	unread := crossrepo.AskAll(homes, func(home lifecycle.Home) error {
 		if hub, ok := home.(*crossrepo.Hub); ok {
 			return hub.FetchLog(ctx, crossrepo.Look{})
 		}

@@ -56,7 +56,7 @@ func (r *syncing) look(ctx context.Context) error {
 			a.look.Log, a.look.Memory = true, a.memory
 		}
 	}
-	errs := crossrepo.Each(r.hubs(), func(hub *crossrepo.Hub) error { return hub.Fetch(ctx, r.at(hub).look) })
+	errs := crossrepo.AskAll(r.hubs(), func(hub *crossrepo.Hub) error { return hub.Fetch(ctx, r.at(hub).look) })
 	for i, a := range r.asked { // take adopts the fetched keys before anything is judged by them
 		if a.err = errs[i]; a.err == nil {
 			a.err = r.compareWork(ctx, a)

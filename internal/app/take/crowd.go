@@ -41,12 +41,12 @@ func (l *crowdLook) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if sp.keys() > smallCrowd || !l.hub.LooksAtAll() {
+	if sp.keys() > smallCrowd || !l.hub.DueForWhole() {
 		return l.atShare(ctx, sp)
 	}
 	err = l.hub.Fetch(ctx, crossrepo.Look{FetchSpec: l.inboxesAndLog()})
 	if err == nil {
-		l.hub.LookedAtAll()
+		l.hub.NoteWhole()
 	}
 	return err
 }

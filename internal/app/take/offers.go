@@ -72,7 +72,7 @@ func (t *search) lookAt(ctx context.Context, homes []lifecycle.Home) {
 		return
 	}
 	look := t.inboxesAndLog()
-	for i, err := range crossrepo.Each(homes, func(home lifecycle.Home) error { return home.Refresh(ctx, look) }) {
+	for i, err := range crossrepo.AskAll(homes, func(home lifecycle.Home) error { return home.Refresh(ctx, look) }) {
 		t.homeFailed(homes[i], err)
 	}
 }
