@@ -37,7 +37,7 @@ var ofCrowds = []mutant{
 		"./internal/app/take -run TestSuperseded"),
 	without("an offer of another agent's share is not claimed without a look", "internal/app/take/seen.go",
 		`sp.rank(it.Place.Agent, it.Place.ID) == 0, err`, `sp.rank(it.Place.Agent, it.Place.ID) >= 0, err`,
-		"./internal/app/take -run TestIsMine"),
+		"./internal/app/take -run TestInOwnShare"),
 	without("in a crowd a look brings a part of the inbox", "internal/app/take/offers.go",
 		`sp.keys() >= crowdKeys`, `sp.keys() < 0`, "./internal/stress -run TestCrowdFetchesAPart"),
 	without("the first look of a crowd is one connection", "internal/app/take/crowd.go",

@@ -7,8 +7,8 @@ var ofWork = []mutant{
 	without("the inbox refs that came back with a backup go with the log", "internal/app/hubsync/look.go",
 		`if a.hub.GaveBack() != nil {`, `if false {`, inScript+"sync_swept"),
 	without("a resume deletes the inbox ref of an ended handoff", "internal/app/take/offers.go",
-		`	t.sweep(ctx)
-`, `	_ = t.sweep
+		`		t.sweep(ctx)
+`, `		_ = t.sweep
 `, inScript+"sync_swept"),
 	without("a look deletes nothing", "internal/app/take/forget.go",
 		`	if t.Peek {

@@ -28,7 +28,8 @@ func (t *search) peek(ctx context.Context, home lifecycle.Home, p lifecycle.Plac
 }
 
 // attempt claims an offer. If others were faster, the hub is asked again, and the look brings
-// everything for the next choice; looked reports this. In a crowd the offer is given up instead.
+// everything for the next choice. In a crowd the offer is given up instead. looked reports whether the
+// next choice needs no look: the hub was asked again, or the home is this repository.
 func (t *search) attempt(ctx context.Context, it *workspace.Item) (g *Result, looked bool, err error) {
 	req := lifecycle.ClaimRequest{Place: it.Place}
 	hub, ok := it.Home.(*crossrepo.Hub)
@@ -89,7 +90,7 @@ type claiming struct {
 	*search
 	home lifecycle.Home
 	req  lifecycle.ClaimRequest
-	held *work.Claim // the record here of the claim, or of an earlier one in force; nil for none
+	held *work.Claim // the record here of an earlier claim in force, or of this one once take made it; nil for none
 }
 
 // errHeldHere refuses a handoff that this worktree holds if another one is wanted. It looks free

@@ -61,13 +61,13 @@ func (l *crowdLook) atShare(ctx context.Context, sp *spread) error {
 	if err != nil {
 		return err
 	}
-	mine, same, err := l.dropOutdated(ctx, l.hub, list.Inboxes)
+	held, same, err := l.dropOutdated(ctx, l.hub, list.Inboxes)
 	if err != nil {
 		return err
 	}
 	var open []*workspace.Item
 	for _, it := range workspace.ItemsOf(l.hub, l.hub.Namespace(), list.Inboxes) {
-		if !l.skipped[it.Place.ID] && !mine[it.Place.ID] && (empties || !same[it.Ref]) {
+		if !l.skipped[it.Place.ID] && !held[it.Place.ID] && (empties || !same[it.Ref]) {
 			open = append(open, it)
 		}
 	}
@@ -76,7 +76,7 @@ func (l *crowdLook) atShare(ctx context.Context, sp *spread) error {
 	if empties {
 		return l.next(ctx)
 	}
-	known, err := l.copied(ctx, mine)
+	known, err := l.copied(ctx, held)
 	if err != nil {
 		return err
 	}
@@ -91,10 +91,11 @@ func (l *crowdLook) atShare(ctx context.Context, sp *spread) error {
 	return l.next(ctx)
 }
 
-// copied returns the offers of the hub copied in this clone, best first. No hub is asked.
-func (l *crowdLook) copied(ctx context.Context, mine map[handoff.ID]bool) ([]*workspace.Item, error) {
+// copied returns the offers of the hub copied in this clone, best first, without those held here. No hub
+// is asked.
+func (l *crowdLook) copied(ctx context.Context, held map[handoff.ID]bool) ([]*workspace.Item, error) {
 	offline := l.offline(func(error) {}) // no warnings here: the choice after the look gives them
-	maps.Copy(offline.skipped, mine)
+	maps.Copy(offline.skipped, held)
 	return offline.offers(ctx, []lifecycle.Home{l.hub})
 }
 
@@ -130,14 +131,14 @@ func (t *search) lookFurther(ctx context.Context) (more bool) {
 // dropOutdated drops the copies of inbox refs which the hub no longer has, or has moved: others
 // claimed those offers. A handoff recorded as held here keeps its copy as long as the hub has it.
 // dropOutdated returns the ids of the held handoffs, and which copies equal the hub's refs.
-func (t *Handler) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []refs.Ref) (mine map[handoff.ID]bool, same map[string]bool, err error) {
-	held, err := t.Claims.Held()
+func (t *Handler) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []refs.Ref) (held map[handoff.ID]bool, same map[string]bool, err error) {
+	claims, err := t.Claims.Held()
 	if err != nil {
 		return nil, nil, err
 	}
-	mine, same = make(map[handoff.ID]bool, len(held)), map[string]bool{}
-	for _, h := range held {
-		mine[h.ID] = true
+	held, same = make(map[handoff.ID]bool, len(claims)), map[string]bool{}
+	for _, h := range claims {
+		held[h.ID] = true
 	}
 	there := make(map[string]string, len(list))
 	for _, ref := range list {
@@ -151,9 +152,9 @@ func (t *Handler) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []r
 	for _, it := range known {
 		now := there[it.Ref]
 		same[it.Ref] = now == it.Commit
-		if now == "" || now != it.Commit && !mine[it.Place.ID] {
+		if now == "" || now != it.Commit && !held[it.Place.ID] {
 			drop = append(drop, refs.Edit{Ref: it.Ref, Old: it.Commit})
 		}
 	}
-	return mine, same, refs.ApplyUnlessMoved(ctx, t.Engine.Repo, drop)
+	return held, same, refs.ApplyUnlessMoved(ctx, t.Engine.Repo, drop)
 }

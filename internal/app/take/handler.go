@@ -72,7 +72,7 @@ type Request struct {
 	Fits func(*lifecycle.Verified) error
 }
 
-// unfit is an error of Request.Fits.
+// unfit marks an error of Request.Fits.
 type unfit struct{ error }
 
 func (u unfit) Unwrap() error { return u.error }
@@ -87,14 +87,14 @@ func (q *Request) checkFit(v *lifecycle.Verified) error {
 	return nil
 }
 
-// search is one resume: the request; the offers that were lost to others, unfit or refused; the
-// homes that it passes over; and the hubs from which a part was fetched.
+// search is one resume: the request, and what became of the offers and homes that it has tried.
 type search struct {
 	*Handler
 	Request
-	warn       func(error)
-	crowded    bool                // a crowd takes from the inboxes of this agent
-	askNobody  bool                // ask no hub about offers that only look held
+	warn      func(error)
+	askNobody bool // ask no hub about offers that only look held
+
+	// Offers.
 	skipped    map[handoff.ID]bool // offers that are not tried again
 	unlogged   handoff.ID          // the last offer that no log mentions
 	unfit      error               // error of Request.Fits for the last offer that it refused
@@ -103,11 +103,15 @@ type search struct {
 	refused    int                 // number of refused offers
 	refusedIDs []handoff.ID        // ids of the first refused offers
 	hints      []fault.Hint        // hints of the refusals, each once
-	looks      []*crowdLook        // looks at hubs that have more to fetch
-	unchanged  handoff.ID          // offer that needs no fetch: the hub lists it as it is here
 
+	// Homes.
 	passedOver map[lifecycle.Home]bool // homes that do not answer, or that refuse every claim
 	down       error                   // first error of a failed home
+
+	// Crowds.
+	crowded   bool         // a crowd takes from the inboxes of this agent
+	looks     []*crowdLook // looks at hubs that have more to fetch
+	unchanged handoff.ID   // offer that needs no fetch: the hub lists it as it is here
 }
 
 // remaining returns the homes that are not passed over.
@@ -115,10 +119,10 @@ func (t *search) remaining(homes []lifecycle.Home) []lifecycle.Home {
 	return slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool { return t.passedOver[home] })
 }
 
-// homeFailed notes the error, if any, of reading a home or writing to it. home is nil where the error
-// does not say which one it is. The offers of a home that is not available are passed over, so that
-// this agent gets those of other homes. If nothing is claimed, the first error is the error of the
-// command. The others are warnings.
+// homeFailed notes the error, if any, of reading a home or writing to it. home is nil if no alias
+// leads to it. The offers of a home that is not available are passed over, so that this agent gets those of
+// other homes. If nothing is claimed, the first error is the error of the command. The others are
+// warnings.
 func (t *search) homeFailed(home lifecycle.Home, err error) {
 	switch {
 	case err == nil:

@@ -52,6 +52,7 @@ func (t *search) resumeAny(ctx context.Context) (*Result, error) {
 	case err != nil:
 		return nil, err
 	case g == nil:
+		t.sweep(ctx)
 		return nil, t.errNothing(ctx, homes)
 	}
 	if hub, ok := g.Home.(*crossrepo.Hub); ok && t.lost == 0 {
@@ -60,7 +61,7 @@ func (t *search) resumeAny(ctx context.Context) (*Result, error) {
 	return g, nil
 }
 
-// lookAt fetches this agent's inboxes from some homes.
+// lookAt fetches what is needed for a choice from some homes.
 func (t *search) lookAt(ctx context.Context, homes []lifecycle.Home) {
 	if t.crowded {
 		for _, home := range homes {
@@ -108,7 +109,7 @@ func (t *search) resumeFetched(ctx context.Context, homes []lifecycle.Home) (*Re
 // offers returns handoffs which look free, in the order in which this agent tries them: their tip
 // is readable, says that nobody holds them, and is signed by a trusted key. Offers that cannot be
 // read, or without a trusted signature, are skipped before they cost a trip. They are chosen from
-// the oldest.
+// the oldest. If none looks free, offers returns those that only look held.
 func (t *search) offers(ctx context.Context, homes []lifecycle.Home) ([]*workspace.Item, error) {
 	all, err := t.Workspace.InboxItems(ctx, homes...)
 	if err != nil {
@@ -303,8 +304,8 @@ func nothingSent(err error) bool {
 	return fault.Is(err, fault.HubKeepsRefs) || errors.Is(err, refs.ErrRefused)
 }
 
-// refreshLanes fetches the lane of the first of some offers, unless this command has done so, and
-// with it those of the others at the same home.
+// refreshLanes checks the lane of the first of some offers, unless this command has done so, and
+// with it those of the others at the same home. It fetches those that the look has not brought.
 func (t *Handler) refreshLanes(ctx context.Context, offers []*workspace.Item) error {
 	first := offers[0]
 	if first.Home.LaneIsFresh(first.Place.ID) {
@@ -321,7 +322,6 @@ func (t *Handler) refreshLanes(ctx context.Context, offers []*workspace.Item) er
 
 // errNothing says why no offer was claimed.
 func (t *search) errNothing(ctx context.Context, homes []lifecycle.Home) error {
-	t.sweep(ctx)
 	switch {
 	case t.refused > 0:
 		hints := t.hints

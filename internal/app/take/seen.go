@@ -83,16 +83,16 @@ func (t *search) firstSeen(ctx context.Context, homes []lifecycle.Home) (*worksp
 	if !ok {
 		return nil, nil
 	}
-	mine, err := t.isMine(first)
-	if err != nil || !mine || !hub.AdvanceSeen(ctx, first.Place.ID) {
+	own, err := t.inOwnShare(first)
+	if err != nil || !own || !hub.AdvanceSeen(ctx, first.Place.ID) {
 		return nil, err
 	}
 	return first, nil
 }
 
-// isMine reports whether an offer is of this agent's share. Another agent takes an offer of
+// inOwnShare reports whether an offer is of this agent's share. Another agent takes an offer of
 // its own share soon, if it has not since the look.
-func (t *Handler) isMine(it *workspace.Item) (bool, error) {
+func (t *Handler) inOwnShare(it *workspace.Item) (bool, error) {
 	sp, err := t.newSpread([]string{it.Place.Agent})
 	return err == nil && sp.rank(it.Place.Agent, it.Place.ID) == 0, err
 }

@@ -18,7 +18,7 @@ import (
 
 // Without a look at the hub an agent claims only offers of its own share, since other agents will soon claim
 // those of theirs.
-func TestIsMine(t *testing.T) {
+func TestInOwnShare(t *testing.T) {
 	keys := sign.NewKeystore(func(v string) string { return map[string]string{"HOME": t.TempDir()}[v] })
 	var entries []sign.TrustEntry
 	var signers []sign.Signer
@@ -35,9 +35,9 @@ func TestIsMine(t *testing.T) {
 		both = append(both, &Handler{Engine: lifecycle.New(lifecycle.Setup{Repo: &refs.Repo{}, Trust: trust, Signer: signer, Now: at, Random: rand.Reader})})
 	}
 	for _, it := range waiting(t, 50) {
-		one, err := both[0].isMine(it)
+		one, err := both[0].inOwnShare(it)
 		require.NoError(t, err)
-		other, err := both[1].isMine(it)
+		other, err := both[1].inOwnShare(it)
 		require.NoError(t, err)
 		assert.NotEqual(t, one, other, "each offer is of one share")
 	}
@@ -45,7 +45,7 @@ func TestIsMine(t *testing.T) {
 	require.NoError(t, err)
 	both[0].Engine.Keys.Trust = alone
 	for _, it := range waiting(t, 50) {
-		mine, err := both[0].isMine(it)
+		mine, err := both[0].inOwnShare(it)
 		require.NoError(t, err)
 		assert.True(t, mine, "nobody else takes from the inbox")
 	}
