@@ -38,16 +38,16 @@ func DecodeResults(s string) Results {
 	return r
 }
 
-// Result is the outcome of a step that ends a handoff.
+// Result is the outcome of a step of a holder, or of one that ends a handoff.
 type Result struct {
 	State    *lifecycle.State
-	Repeated bool
-	Next     handoff.ID // the return handoff, or the child of a reroute
-	Taken    *Taken     // snapshot taken with the return handoff; nil for none
+	Repeated bool       // the step was taken before
+	Next     handoff.ID // the return handoff, the reply, or the child of a reroute
+	Snapshot *Snapshot  // snapshot made for the return handoff; nil for none
 }
 
-// Taken is a snapshot taken for a step.
-type Taken struct {
+// Snapshot is a snapshot made for a step.
+type Snapshot struct {
 	ID      handoff.ID // id of the handoff that carries the snapshot
 	Work    *handoff.Work
 	Objects []*refs.Object

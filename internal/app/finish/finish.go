@@ -47,13 +47,13 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 		return nil, err // to wait does not help, and whether the text of the step may be in the log is unknown
 	case (fault.CodeOf(err) == fault.Unavailable || errors.Is(err, crossrepo.ErrInDoubt)) && canWait(home, h, step):
 		ctx = context.WithoutCancel(ctx) // an interrupt must not prevent that the step is kept
-		if done != nil && done.Taken != nil {
-			step.Work, step.Child = done.Taken.Work, done.Taken.ID
+		if done != nil && done.Snapshot != nil {
+			step.Work, step.Child = done.Snapshot.Work, done.Snapshot.ID
 		}
 		if kerr := f.keep(ctx, h, step); kerr != nil {
 			return nil, kerr
 		}
-		if kerr := f.keepTaken(ctx, done); kerr != nil {
+		if kerr := f.keepSnapshot(ctx, done); kerr != nil {
 			return nil, kerr
 		}
 		f.tellUnsent(h, unsent, done)
@@ -126,6 +126,8 @@ func (f *Handler) keep(ctx context.Context, h *work.Claim, step work.Step) error
 	})
 }
 
+// take is like Take, and keeps nothing. Its result may come with an error, and then has the state in which
+// the step was refused.
 func (f *Handler) take(ctx context.Context, home lifecycle.Home, h *work.Claim, step work.Step) (*receipt.Result, error) {
 	done := &receipt.Result{}
 	var err error
@@ -202,7 +204,7 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 			return nil, err
 		}
 		child.ID = cmp.Or(step.Child, child.ID) // an earlier version may have derived another id
-		if done.Taken, err = f.work(ctx, home, s, child, step, out.Sealed); err != nil {
+		if done.Snapshot, err = f.chooseSnapshot(ctx, home, s, child, step, out.Sealed); err != nil {
 			return nil, err
 		}
 		a, err := f.returned(ctx, home, h, s)
@@ -212,8 +214,8 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 		if out.Child, err = f.Successors.Payload(ctx, home, child, a, false, out.Sealed); err != nil {
 			return nil, err
 		}
-		if done.Taken != nil {
-			out.Child.Objects = append(out.Child.Objects, done.Taken.Objects...)
+		if done.Snapshot != nil {
+			out.Child.Objects = append(out.Child.Objects, done.Snapshot.Objects...)
 		}
 		out.Next, done.Next = child.ID, child.ID
 	} else if env != nil && f.Snapshot != nil {
@@ -248,16 +250,16 @@ func (f *Handler) returned(ctx context.Context, home lifecycle.Home, h *work.Cla
 	return f.Successors.Authority(v, true)
 }
 
-// work chooses the snapshot to send back with a failure, and returns one taken for it. If none
-// can be taken, the failure goes without, with a warning.
-func (f *Handler) work(ctx context.Context, home lifecycle.Home, s *lifecycle.State, child *handoff.Envelope, step work.Step, sealed bool) (*receipt.Taken, error) {
+// chooseSnapshot sets the snapshot that child takes back with a failure, and returns it if it was made for
+// this. If the one received cannot be had, child goes without, with a warning.
+func (f *Handler) chooseSnapshot(ctx context.Context, home lifecycle.Home, s *lifecycle.State, child *handoff.Envelope, step work.Step, sealed bool) (*receipt.Snapshot, error) {
 	switch {
 	case f.Snapshot != nil:
 		objects, err := f.Snapshot(ctx, home, child, sealed)
 		if err != nil || child.Work == nil {
 			return nil, err
 		}
-		return &receipt.Taken{ID: child.ID, Work: child.Work, Objects: objects}, nil
+		return &receipt.Snapshot{ID: child.ID, Work: child.Work, Objects: objects}, nil
 	case step.WithoutWork:
 		child.Work = nil
 		return nil, nil
@@ -277,14 +279,14 @@ func goesNowhere(id handoff.ID) error {
 		WithHints(fault.See("emit").Because("sends a snapshot with a handoff of its own"))
 }
 
-// keepTaken keeps the snapshot taken for a waiting step.
-func (f *Handler) keepTaken(ctx context.Context, done *receipt.Result) error {
-	if done == nil || done.Taken == nil {
+// keepSnapshot keeps the snapshot made for a waiting step.
+func (f *Handler) keepSnapshot(ctx context.Context, done *receipt.Result) error {
+	if done == nil || done.Snapshot == nil {
 		return nil
 	}
-	edits, err := f.Receipts.Unkept(ctx, []refs.Edit{{Ref: refs.WorkOut(done.Taken.ID), New: done.Taken.Work.Commit}})
+	edits, err := f.Receipts.Unkept(ctx, []refs.Edit{{Ref: refs.WorkOut(done.Snapshot.ID), New: done.Snapshot.Work.Commit}})
 	if err != nil {
 		return err
 	}
-	return f.Engine.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: done.Taken.Objects})
+	return f.Engine.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: done.Snapshot.Objects})
 }

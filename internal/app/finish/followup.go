@@ -34,7 +34,7 @@ func (f *Handler) followUp(ctx context.Context, h *work.Claim, step *work.Step, 
 	if err != nil {
 		return "", err
 	}
-	s, err := f.standing(ctx, home, h)
+	s, err := f.stateInForce(ctx, home, h)
 	if err != nil || s == nil {
 		return "", err
 	}
@@ -105,9 +105,9 @@ func withoutReply(id handoff.ID) fault.Hint {
 	return fault.Run("githandoff", "ack", string(id)).Because("acknowledges without a snapshot")
 }
 
-// standing returns the state of the claimed handoff, nil if it has a receipt or if the claim was
+// stateInForce returns the state of the claimed handoff, nil if it has a receipt or if the claim was
 // lost: then nothing is sent, and the step itself says so.
-func (f *Handler) standing(ctx context.Context, home lifecycle.Home, h *work.Claim) (*lifecycle.State, error) {
+func (f *Handler) stateInForce(ctx context.Context, home lifecycle.Home, h *work.Claim) (*lifecycle.State, error) {
 	p := h.Place()
 	if err := home.Refresh(ctx, lifecycle.WholeHandoffs(p)); err != nil && fault.CodeOf(err) != fault.Unavailable {
 		return nil, err
