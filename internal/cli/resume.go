@@ -110,7 +110,7 @@ func (c *resumeCommand) run(ctx context.Context) error {
 	if g.Again && c.id == "" {
 		c.Say("githandoff: this worktree holds it already (githandoff resume --next takes another one)")
 	}
-	claims := ws.Claims
+	claims := ws.Claims // those of the worktree where the work goes on
 	if c.restore != nil {
 		claims, err = c.restore.Restore(ctx, g.Verified)
 	}
@@ -157,7 +157,7 @@ func (c *resumeCommand) fits(ctx context.Context, v *lifecycle.Verified) (err er
 	return c.restore.Prepare(ctx, v)
 }
 
-// print prints a handoff, whose work copy is made if one is asked for.
+// print prints a handoff. Its work copy, if one is asked for, was made before.
 func (c *resumeCommand) print(ws *workspace.Workspace, g *take.Result) error {
 	v := g.Verified
 	if c.part.given() {
