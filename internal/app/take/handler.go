@@ -87,7 +87,7 @@ func (q *Request) checkFit(v *lifecycle.Verified) error {
 	return nil
 }
 
-// search is one resume: the request, and what became of the offers and homes that it has tried.
+// search is one resume: its request, and the state of the offers and homes that it has tried.
 type search struct {
 	*Handler
 	Request
