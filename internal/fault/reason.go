@@ -253,7 +253,7 @@ const (
 	Locked Reason = "locked"
 	// DiskFull (8, disk): there is no space left.
 	DiskFull Reason = "disk_full"
-	// GitFailed (8, git): git cannot be run.
+	// GitFailed (8, git): git cannot be run, or ends without an answer.
 	GitFailed Reason = "git_failed"
 	// GitRefused (8, git): git does not update the refs.
 	GitRefused Reason = "git_refused"

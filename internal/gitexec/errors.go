@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,6 +53,40 @@ func (e *Error) says(words string) bool {
 		}
 	}
 	return false
+}
+
+// ErrCutOff is the reason of the failure of a git that ended well, and whose output is not complete.
+var ErrCutOff = errors.New("its output ends in the middle")
+
+// cutOff reports whether text of git lacks its end: git ends each line, and each field of its option
+// -z, with a byte of its own.
+func cutOff(out []byte) bool {
+	return len(out) > 0 && out[len(out)-1] != '\n' && out[len(out)-1] != 0
+}
+
+// withoutAdvice removes git's warnings and hints from its standard error: they give no reason for its
+// end.
+func withoutAdvice(said string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(said, "\n"), func(line string) bool {
+		return strings.HasPrefix(line, "warning: ") || strings.HasPrefix(line, "hint: ")
+	}), "\n")
+}
+
+// Unexplained reports whether a git failed, and it was not for a reason of its own: it could not be
+// started, a signal ended it, its output was lost, or it said nothing. A git that refuses something says
+// why, except where it answers a question with its exit code. A time limit and an interrupt are reasons.
+func Unexplained(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || !strings.HasPrefix(e.Program, "git") || errors.Is(e.Err, context.DeadlineExceeded) || errors.Is(e.Err, context.Canceled) {
+		return false
+	}
+	return e.Stderr == "" || e.Code < 0
+}
+
+// Ran reports whether the process behind err was started, and did not end by itself as it should.
+func Ran(err error) bool {
+	_, ended := errors.AsType[*exec.ExitError](err)
+	return ended || errors.Is(err, ErrCutOff)
 }
 
 // ExitCode returns the exit code of the process behind err, or -1.

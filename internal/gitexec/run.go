@@ -80,9 +80,13 @@ type Cmd struct {
 	OnPacket func(packet string) (enough bool)
 	// Warned gets what a git that succeeded wrote to stderr. It may be nil.
 	Warned func(stderr string)
+	// Binary is for a git whose output is no text.
+	Binary bool
 	// Bulk is for a process of Start with megabytes of output, whose reader may block.
 	Bulk bool
 }
+
+func (c Cmd) isGit() bool { return c.Name == "" || c.Name == "git" }
 
 // Started returns the number of processes started so far.
 func (r *Runner) Started() int64 { return r.started.Load() }
@@ -114,7 +118,8 @@ func (r *Runner) TimeFor(c Cmd) time.Duration {
 }
 
 // Run runs c to its end and returns its standard output. Output written before a failure is
-// returned with the error, which is an *Error. When ctx ends, so do the process and its children.
+// returned with the error, which is an *Error. Output of git that ends in the middle of a line is a
+// failure: more would have followed. When ctx ends, so do the process and its children.
 func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 	base := ctx
 	if c.Finish {
@@ -148,6 +153,9 @@ func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 	}
 	if err == nil && stdout.over {
 		err = fmt.Errorf("more than %d bytes of output", limit)
+	}
+	if err == nil && c.isGit() && !c.Binary && cutOff(stdout.buf.Bytes()) {
+		err, stderr = ErrCutOff, &tail{}
 	}
 	if err != nil {
 		return stdout.buf.Bytes(), failure(ctx, c, cmd, err, stderr)
@@ -198,7 +206,7 @@ func (r *Runner) withoutHooks() (options []string) {
 // failure is the error of a process that did not start, or ended badly.
 func failure(ctx context.Context, c Cmd, cmd *exec.Cmd, err error, stderr *tail) error {
 	program := c.Name
-	if program == "" {
+	if c.isGit() {
 		program = "git"
 		args := c.Args
 		for len(args) > 1 && strings.HasPrefix(args[0], "-") { // skip options before the subcommand
@@ -214,11 +222,14 @@ func failure(ctx context.Context, c Cmd, cmd *exec.Cmd, err error, stderr *tail)
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
-	code := -1
+	code, said := -1, string(stderr.buf)
 	if cmd.ProcessState != nil {
 		code = cmd.ProcessState.ExitCode()
+		if code < 0 {
+			said = withoutAdvice(said) // a signal is the reason
+		}
 	}
-	return &Error{Program: program, Dir: cmd.Dir, Code: code, Stderr: strings.TrimSpace(string(stderr.buf)), Err: err}
+	return &Error{Program: program, Dir: cmd.Dir, Code: code, Stderr: strings.TrimSpace(said), Err: err}
 }
 
 // Process is a running git, used through its standard input and output.

@@ -112,10 +112,50 @@ func TestRunErrors(t *testing.T) {
 		assert.LessOrEqual(t, len(e.Stderr), 16<<10)
 		assert.True(t, strings.HasSuffix(e.Stderr, "the reason"))
 	})
+	t.Run("a signal", func(t *testing.T) {
+		_, err := r.Run(t.Context(), sh("echo 'warning: this and that' >&2; echo 'hint: so' >&2; kill -9 $$"))
+		assert.EqualError(t, err, "sh: signal: killed", "a warning is no reason")
+	})
 	t.Run("no exit code", func(t *testing.T) {
 		assert.Equal(t, -1, gitexec.ExitCode(errors.New("x")))
 		assert.Equal(t, -1, gitexec.ExitCode(nil))
 	})
+}
+
+// git ends each line and each field of its output. A git that was ended by another program, or lost its pipe, may
+// still have exit code 0.
+func TestRunOutputCutOff(t *testing.T) {
+	for name, tc := range map[string]struct {
+		script string
+		binary bool
+		cut    bool
+	}{
+		"nothing":    {script: `exit`},
+		"lines":      {script: `printf 'a\nb\n'; exit`},
+		"fields":     {script: `printf 'a\0b\0'; exit`},
+		"no end":     {script: `echo 'warning: x' >&2; printf 'a\nb'; exit`, cut: true},
+		"no text":    {script: `printf 'a\nb'; exit`, binary: true},
+		"no process": {script: `kill -9 $$`, cut: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			gittest.WrapGit(t, tc.script)
+			_, err := runner(t).Run(t.Context(), gitexec.Cmd{Args: []string{"-c", "a.b=c", "status"}, Binary: tc.binary})
+			assert.Equal(t, tc.cut, err != nil, "%v", err)
+			assert.Equal(t, tc.cut, gitexec.Unexplained(err))
+			assert.Equal(t, tc.cut, gitexec.Ran(err))
+		})
+	}
+	_, err := runner(t).Run(t.Context(), sh("printf a"))
+	require.NoError(t, err, "another program may end its output as it likes")
+	gittest.WrapGit(t, `printf a; exit`)
+	_, err = runner(t).Run(t.Context(), gitexec.Cmd{Name: "git", Args: []string{"status"}})
+	assert.EqualError(t, err, "git status: its output ends in the middle")
+	assert.ErrorIs(t, err, gitexec.ErrCutOff)
+
+	gittest.WrapGit(t, `echo 'fatal: no' >&2; exit 128`)
+	_, err = runner(t).Run(t.Context(), gitexec.Cmd{Args: []string{"status"}})
+	assert.False(t, gitexec.Unexplained(err), "it said why: %v", err)
+	assert.False(t, gitexec.Unexplained(errors.New("x")))
 }
 
 func TestRunEndsInTime(t *testing.T) {

@@ -4,6 +4,16 @@ package main
 var ofHubs = []mutant{
 	without("a hub that lacks the history of handoffs is not one without them", "internal/crossrepo/fetch.go",
 		`case shallow:`, `case shallow && false:`, inScript+"hub_shallow"),
+	without("output of git that is cut off is no answer", "internal/gitexec/run.go",
+		`if err == nil && c.isGit() && !c.Binary &&`, `if err == nil && c.isGit() && !c.Binary && false &&`, inGitexec+"TestRunOutputCutOff"),
+	without("settings that are cut off are not all", "internal/refs/config.go",
+		`n < 2 || fields[n] != "" || !strings.HasPrefix(fields[n-1], since+"\n")`, `n < 0`, inScript+"git_cut_off"),
+	without("a git that is cut off does not say where the repository is", "internal/refs/discover.go",
+		`	case gitexec.Unexplained(err):
+		return notStarted(err)
+`, ``, inRefs+"TestOpenWhereGitIsCutOff"),
+	without("a git that was killed does not say that HEAD has no commit", "internal/refs/head.go",
+		`if gitexec.Unexplained(err) {`, `if gitexec.Unexplained(nil) {`, inRefs+"TestOpenWhereGitIsCutOff/HEAD"),
 	without("a snapshot from a shallow hub is not a malformed one", "internal/crossrepo/workref.go",
 		` || fault.As(cause) != nil {`, ` {`, inScript+"hub_shallow_snapshot"),
 	without("a disk without space for a ref is not a lock in the way", "internal/gitexec/errors.go",

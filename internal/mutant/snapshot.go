@@ -2,6 +2,8 @@ package main
 
 // ofSnapshots are the guards of the state of a work tree that goes with a handoff.
 var ofSnapshots = []mutant{
+	without("a merge driver prints what it likes", "internal/snapshot/apply.go",
+		`, Binary: byDriver})`, `, Binary: byDriver && false})`, inScript+"work_driver"),
 	without("a file with other line ends has a way to travel", "internal/snapshot/rehearse.go",
 		`fault.Run("git", "add", "--", fromHere(c.repo, path))`, `fault.Run("git", "add", "--", path)`, inScript+"snapshot_line_ends"),
 	without("a pointer goes nowhere without the content of its file", "internal/snapshot/policy.go",

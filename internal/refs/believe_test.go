@@ -255,6 +255,38 @@ esac`)
 	assert.ErrorContains(t, err, OldestGit)
 }
 
+// If the git that is asked where the repository is, or where HEAD is, does not answer all questions, the repository
+// is not one without HEAD.
+func TestOpenWhereGitIsCutOff(t *testing.T) {
+	odd := filepath.Join(t.TempDir(), "a\nb")
+	require.NoError(t, os.Mkdir(odd, 0o755))
+	byLines := &gittest.Repo{Dir: odd, Env: gittest.Env(t)}
+	byLines.Git(t, "init", "--quiet")
+	byLines.Commit(t, "a", "x", "first")
+	plain := gittest.NewRepo(t, gittest.Env(t))
+	plain.Commit(t, "a", "x", "first")
+	for _, repo := range []*gittest.Repo{plain, byLines} {
+		repo.Env = append(repo.Env, "GIT_OBJECT_DIRECTORY="+filepath.Join(repo.Dir, ".git/objects")) // so git is asked
+	}
+	for name, tc := range map[string]struct {
+		repo   *gittest.Repo
+		script string
+	}{
+		"cut off": {plain, `*' --git-dir '*) "$git" "$@" | sed '/^[0-9a-f]*$/,$d'; printf 0123; exit ;;`},
+		"killed":  {plain, `*' --git-dir '*) "$git" "$@" | sed '/^[0-9a-f]*$/,$d'; kill -9 $$ ;;`},
+		"HEAD":    {byLines, `*' rev-parse HEAD '*) kill -9 $$ ;;`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := tryOpen(t, tc.repo)
+			require.NoError(t, err)
+			gittest.WrapGit(t, "case \" $* \" in\n"+tc.script+"\nesac")
+			_, err = tryOpen(t, tc.repo)
+			require.True(t, fault.Is(err, fault.GitFailed), "%v", err)
+			assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
+		})
+	}
+}
+
 // git 2.33.0 confirms the steps of a transaction only when its input ends. githandoff reports the old version
 // and does not wait.
 func TestApplyWithAGitThatIsTooOld(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 // case, a subsection is as written.
 type Config map[string][]string
 
-// since is a setting without a meaning, given to git by --config-env.
+// since is a setting without a meaning, given to git by --config-env. git lists it last: without it,
+// the list is not complete.
 const since = "githandoff.since"
 
 // settings is the git configuration and all its sources: "file:" and a path, or "command
@@ -41,13 +42,16 @@ func askSettings(ctx context.Context, run *gitexec.Runner) (answer func() (setti
 		if err := cmp.Or(git.Close(), rerr); err != nil {
 			return settings{}, err
 		}
-		return parseSettings(string(out)), nil
+		return parseSettings(string(out))
 	}
 }
 
-func parseSettings(out string) settings {
+func parseSettings(out string) (settings, error) {
 	s := settings{config: Config{}, origins: map[string]bool{}, formats: map[string]map[string]bool{}}
 	fields := strings.Split(out, "\x00") // pairs of origin and setting, with an empty field at the end
+	if n := len(fields) - 1; n < 2 || fields[n] != "" || !strings.HasPrefix(fields[n-1], since+"\n") {
+		return s, &gitexec.Error{Program: "git config", Err: gitexec.ErrCutOff}
+	}
 	for i := 0; i+1 < len(fields); i += 2 {
 		s.origins[fields[i]] = true
 		key, value, ok := strings.Cut(fields[i+1], "\n")
@@ -63,7 +67,7 @@ func parseSettings(out string) settings {
 		}
 	}
 	delete(s.config, since)
-	return s
+	return s, nil
 }
 
 // ConfigKey spells a key as a [Config] has it: only a subsection keeps its capital letters.

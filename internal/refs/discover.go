@@ -118,6 +118,8 @@ func discover(ctx context.Context, r *Repo) error {
 	}})
 	line := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	switch {
+	case gitexec.Unexplained(err):
+		return notStarted(err)
 	case line[0] == "--path-format=absolute": // an older git prints an option that it does not know
 		return errTooOld()
 	case len(line) < 6:
@@ -256,6 +258,9 @@ func trustDirectory(path string) fault.Hint {
 // notStarted returns the error of a git that could not be started, or that said nothing.
 func notStarted(err error) error {
 	hint := fault.Fact("git must be installed, and in PATH")
+	if gitexec.Ran(err) {
+		hint = fault.Fact("git was ended before it had answered: run the same command again")
+	}
 	for _, none := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM} {
 		if errors.Is(err, none) {
 			hint = fault.Run("sh", "-c", "ulimit -a").Because("lists the limits of this user: too many processes or files are open, or there is no memory left")

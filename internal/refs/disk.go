@@ -13,17 +13,21 @@ import (
 	"golang.org/x/sys/unix"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/private"
 )
 
 // DiskFault gives the failures of a disk, wherever they were met, their exit
-// code and hint. Other errors, and refusals, it returns as they are.
+// code and hint, and so those of a git that could not run to its end. Other errors, and refusals, it
+// returns as they are.
 func DiskFault(err error) error {
 	switch {
 	case fault.As(err) != nil:
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return fault.New(fault.Unavailable, fault.DiskFull, "%w", inWords(err)).
 			WithHints(fault.Fact("free some space, then run the same command again"))
+	case gitexec.Unexplained(err):
+		return notStarted(err)
 	case errors.Is(err, fs.ErrPermission) && looked(err):
 		return fault.New(fault.Unavailable, fault.ReadOnly, "%w", err).
 			WithHints(fault.Fact("this user may not look there; if HOME or an XDG directory leads there, set it to a directory of this user"))

@@ -57,6 +57,9 @@ func HasHead(ctx context.Context, r *Repo, name string) bool {
 // askHead asks "git rev-parse" for HEAD.
 func askHead(ctx context.Context, r *Repo) error {
 	out, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"rev-parse", "HEAD", "--symbolic-full-name", "HEAD"}})
+	if gitexec.Unexplained(err) { // a HEAD without a commit is named
+		return notStarted(err)
+	}
 	if err == nil {
 		takeHead(r, false, strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"))
 	}

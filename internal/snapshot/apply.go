@@ -42,7 +42,7 @@ func (c *Contents) Bundle(ctx context.Context, ref, base string) ([]byte, error)
 	if base != "" {
 		args = append(args, "^"+base)
 	}
-	out, err := c.repo.Runner.Run(ctx, gitexec.Cmd{Args: args, MaxOutput: 1 << 30})
+	out, err := c.repo.Runner.Run(ctx, gitexec.Cmd{Args: args, Binary: true, MaxOutput: 1 << 30})
 	if err != nil {
 		return nil, gitFailed(err, "write a bundle")
 	}
@@ -88,7 +88,8 @@ func (c *Contents) Apply(ctx context.Context, base string) error {
 		run, env = within(c.repo.Runner, files), append(env, "GIT_DIR="+c.repo.GitDir, "GIT_WORK_TREE="+files)
 	}
 	withIndex := func(stdin []byte, args ...string) (string, error) {
-		out, err := run.Run(ctx, gitexec.Cmd{Args: args, Stdin: bytes.NewReader(stdin), Env: env})
+		byDriver := args[0] == "apply" // a merge driver writes there as well, and need not end its line
+		out, err := run.Run(ctx, gitexec.Cmd{Args: args, Stdin: bytes.NewReader(stdin), Env: env, Binary: byDriver})
 		return strings.TrimSpace(string(out)), err
 	}
 	if _, err := withIndex(nil, "read-tree", c.repo.Head); err != nil {
