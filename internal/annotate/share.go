@@ -97,7 +97,7 @@ func (n *Notes) errFetch(ctx context.Context, hub *crossrepo.Hub, err error) err
 		return down
 	}
 	// The fault is in this clone: the hub's notes may be sound.
-	if gitexec.Damaged(err, n.Engine.Repo.Objects) || gitexec.CouldNotStore(err) {
+	if gitexec.Damaged(err, n.Engine.Repo.Objects) || gitexec.CouldNotStore(err) || gitexec.Unexplained(err) {
 		n.Workspace.Warn(fmt.Errorf("notes at %s are not merged: this clone cannot take them: %s", hub.Alias.Name, crossrepo.GitSaid(err)))
 		return nil
 	}
@@ -113,7 +113,7 @@ func (n *Notes) warnBad(hub *crossrepo.Hub, err error) error {
 	if fault.As(err) == nil && strings.Contains(err.Error(), context.Canceled.Error()) {
 		return err
 	}
-	if fault.Is(err, fault.MissingObject) { // this clone lacks the object, not the hub
+	if fault.Is(err, fault.MissingObject) || gitexec.Unexplained(err) { // this clone lacks the object, or its git ended, not the hub's
 		n.Workspace.Warn(fmt.Errorf("notes at %s are not merged: %w", hub.Alias.Name, err))
 		return nil
 	}

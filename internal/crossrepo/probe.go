@@ -45,17 +45,22 @@ func (h *Hub) Probe(ctx context.Context, random io.Reader) (*Probe, error) {
 	}
 	made := []refs.Edit{{Ref: h.Namespace().Probe(refs.KindInbox, n), New: tipOf(objects)}}
 	switch plain := h.dryRun(ctx, made, "--no-atomic"); {
-	case gitexec.TimedOut(plain):
+	case gitexec.TimedOut(plain) || gitexec.Unexplained(plain):
 		return nil, h.errUnreachable(plain)
 	case plain != nil:
 		said := GitSaid(plain)
 		p.Refused = cmp.Or(errFormat(&h.remote, said), h.Alias.errReadOnly(said))
 	case !h.writablePath():
 		p.Refused = h.Alias.errReadOnly("its files belong to somebody else")
-	case h.dryRun(ctx, made, "--atomic") != nil:
-		p.Refused = h.Alias.errNoAtomic()
 	default:
-		p.Refused = hidden(ctx, &h.remote, there)
+		switch atomic := h.dryRun(ctx, made, "--atomic"); {
+		case gitexec.TimedOut(atomic) || gitexec.Unexplained(atomic):
+			return nil, h.errUnreachable(atomic)
+		case atomic != nil:
+			p.Refused = h.Alias.errNoAtomic()
+		default:
+			p.Refused = hidden(ctx, &h.remote, there)
+		}
 	}
 	memory, err := h.Memory(ctx)
 	if err != nil {

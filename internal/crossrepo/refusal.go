@@ -90,8 +90,10 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *pushReport, ca
 	if ref := hidesFromPush(ctx, h, edits); ref != "" {
 		return h.Alias.errHiddenFromPush(ref)
 	}
-	if h.dryRun(ctx, edits, "--no-atomic") == nil && h.dryRun(ctx, edits, "--atomic") != nil {
-		return h.Alias.errNoAtomic()
+	if h.dryRun(ctx, edits, "--no-atomic") == nil {
+		if err := h.dryRun(ctx, edits, "--atomic"); err != nil && !gitexec.Unexplained(err) {
+			return h.Alias.errNoAtomic()
+		}
 	}
 	if _, down := h.RemoteLanes(ctx); down != nil {
 		return down // the hub cannot be reached
@@ -99,6 +101,10 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *pushReport, ca
 	said := GitSaid(cause)
 	if other := errFormat(&h.remote, said); other != nil {
 		return other
+	}
+	if gitexec.Unexplained(cause) {
+		return fault.New(fault.Unavailable, fault.RemoteUnavailable, "the push to %s was cut short: %s", h.Alias.Name, said).
+			WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("checks whether the push arrived, and sends it again if not"))
 	}
 	return fault.New(fault.Unavailable, fault.HubRefused, "%s refuses the push: %s", h.Alias.Name, said).
 		WithHints(h.Alias.settingOr(said, fault.Run("githandoff", "doctor").Because("says whether it is read-only for you")))

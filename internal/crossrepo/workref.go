@@ -121,13 +121,14 @@ func worksThere(ctx context.Context, h *Hub) (map[string]string, error) {
 	return there, err
 }
 
-// unsound tells apart five failures: one that the fetch names itself, this machine cannot write, the hub
-// cannot be read, the hub lost an object of the snapshot, or git does not take the hub's objects.
+// unsound tells apart five failures: one that the fetch names itself, this machine cannot write or
+// ended git, the hub cannot be read, the hub lost an object of the snapshot, or git does not take the
+// hub's objects.
 func (h *Hub) unsound(ctx context.Context, id handoff.ID, oid string, cause error) error {
 	if errors.Is(cause, context.Canceled) {
 		return cause
 	}
-	if gitexec.CouldNotStore(cause) || fault.As(cause) != nil {
+	if gitexec.CouldNotStore(cause) || gitexec.Unexplained(cause) || fault.As(cause) != nil {
 		return h.errUnreachable(cause)
 	}
 	if _, err := h.RemoteLanes(ctx); err != nil {

@@ -27,7 +27,7 @@ func HooksDir(ctx context.Context, repo *refs.Repo) (dir, scope string, err erro
 	out, err = repo.Runner.Run(ctx, gitexec.Cmd{
 		Name: "git", Args: []string{"rev-parse", "--path-format=absolute", "--git-path", "hooks"},
 	})
-	if err != nil && gitexec.ExitCode(err) != 128 {
+	if err != nil && (gitexec.ExitCode(err) != 128 || gitexec.Unexplained(err)) {
 		return "", "", err
 	}
 	dir = strings.TrimSuffix(string(out), "\n")

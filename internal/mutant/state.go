@@ -56,7 +56,7 @@ var ofState = []mutant{
 		`err != nil && code != 1 && code != 128 {`, `false && code == 0 {`,
 		"./internal/cli -run TestScript/git_died"),
 	without("a git that died did not say that hooks are off", "internal/gitconfig/hooksdir.go",
-		`err != nil && gitexec.ExitCode(err) != 128 {`, `false {`,
+		`err != nil && (gitexec.ExitCode(err) != 128 || gitexec.Unexplained(err)) {`, `false {`,
 		"./internal/cli -run TestScript/git_died"),
 	without("a remote's words are no error of this machine", "internal/gitexec/errors.go",
 		`!strings.HasPrefix(line, "remote:") && `, ``,
