@@ -2,6 +2,12 @@ package main
 
 // ofSnapshots are the guards of the state of a work tree that goes with a handoff.
 var ofSnapshots = []mutant{
+	without("a merge that was killed is not changes that do not fit", "internal/snapshot/apply.go",
+		`"-"); gitexec.Unexplained(err) {`, `"-"); gitexec.Unexplained(nil) {`, inScript+"work_died"),
+	without("a checkout that was killed is no work tree that takes no changes", "internal/snapshot/apply.go",
+		`		if gitexec.Unexplained(err) {`, `		if gitexec.Unexplained(nil) {`, inScript+"work_died"),
+	without("a checkout that was killed at its end is complete", "internal/snapshot/apply.go",
+		`c.indexIs(context.WithoutCancel(ctx), tree); done {`, `c.indexIs(context.WithoutCancel(ctx), tree); done && false {`, inScript+"work_died"),
 	without("a merge driver prints what it likes", "internal/snapshot/apply.go",
 		`, Binary: byDriver})`, `, Binary: byDriver && false})`, inScript+"work_driver"),
 	without("a file with other line ends has a way to travel", "internal/snapshot/rehearse.go",

@@ -43,7 +43,7 @@ func lookAhead(ctx context.Context, repo *refs.Repo, q Request) (*ahead, error) 
 	}
 	out, err := git(ctx, repo, "", args...)
 	if err != nil {
-		return nil, fmt.Errorf("look for commits that the home lacks: %w", err)
+		return nil, gitFailed(err, "look for commits that the home lacks")
 	}
 	a := &ahead{}
 	var edge []string

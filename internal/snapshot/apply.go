@@ -25,7 +25,7 @@ func (c *Contents) Diff(ctx context.Context, base string, args ...string) ([]byt
 	args = append([]string{"-c", "core.quotePath=true", "diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=none"}, args...)
 	out, err := c.repo.Runner.Run(ctx, gitexec.Cmd{Args: append(args, base+"^{tree}", whole), MaxOutput: 1 << 30})
 	if err != nil {
-		return nil, fmt.Errorf("compare the snapshot with %s: %w", base, err)
+		return nil, gitFailed(err, "compare the snapshot with "+base)
 	}
 	return out, nil
 }
@@ -95,7 +95,9 @@ func (c *Contents) Apply(ctx context.Context, base string) error {
 	if _, err := withIndex(nil, "read-tree", c.repo.Head); err != nil {
 		return gitFailed(err, "read HEAD")
 	}
-	if _, err := withIndex(patch, "apply", "--3way", "--cached", "--whitespace=nowarn", "-"); err != nil {
+	if _, err := withIndex(patch, "apply", "--3way", "--cached", "--whitespace=nowarn", "-"); gitexec.Unexplained(err) {
+		return gitFailed(err, "merge the changes")
+	} else if err != nil {
 		unmerged, _ := withIndex(nil, "diff-files", "--diff-filter=U", "--name-only", "-z")
 		return doesNotFit(strings.Split(strings.Trim(unmerged, "\x00"), "\x00"), err)
 	}
@@ -109,15 +111,28 @@ func (c *Contents) Apply(ctx context.Context, base string) error {
 	if err := c.switchTo(ctx, tree); fault.As(err) != nil {
 		return err
 	} else if err != nil {
+		// git writes the index last: with it, all files are changed.
+		if done, _ := c.indexIs(context.WithoutCancel(ctx), tree); done {
+			return unstage(ctx, c)
+		}
 		if uerr := putBack(ctx, c, tree); uerr != nil {
 			return fmt.Errorf("%w; %w", gitFailed(err, "change the files"), uerr)
 		}
+		if gitexec.Unexplained(err) {
+			return gitFailed(err, "change the files")
+		}
 		return fault.New(fault.Conflict, fault.WorkTreeTaken, "this work tree cannot take the changes: %w", err)
 	}
-	if err := c.readTree(ctx, 0, "-m", c.repo.Head); err != nil {
-		return gitFailed(err, "leave the changes unstaged")
+	return unstage(ctx, c)
+}
+
+// unstage sets the index back to HEAD. If it fails, the files are changed anyway.
+func unstage(ctx context.Context, c *Contents) error {
+	err := gitFailed(c.readTree(ctx, 0, "-m", c.repo.Head), "the files are changed, and staged")
+	if fault.Is(err, fault.GitRefused) || fault.Is(err, fault.GitFailed) {
+		return fault.As(err).WithHints(fault.Run("git", "reset", "--quiet").Because("leaves the changes unstaged"))
 	}
-	return nil
+	return err
 }
 
 // shared returns the newest commit that HEAD has in common with a commit that was sent, or the empty

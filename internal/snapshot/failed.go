@@ -17,6 +17,9 @@ func gitFailed(err error, doing string) error {
 	if _, byGit := errors.AsType[*gitexec.Error](err); !byGit || errors.Is(err, context.Canceled) || fault.As(err) != nil {
 		return err
 	}
+	if gitexec.Unexplained(err) {
+		return fault.New(fault.Unavailable, fault.GitFailed, "%s: %w", doing, err).WithHints(fault.As(refs.DiskFault(err)).Hints...)
+	}
 	return fault.New(fault.Unavailable, fault.GitRefused, "%s: %w", doing, err).
 		WithHints(fault.Fact("fix what git reports, then run the same command again"))
 }
