@@ -143,6 +143,9 @@ func (hook *hookRun) run(ctx context.Context) error {
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		hook.Warn(err)
+		if hook.name == "post-commit" && fault.Is(err, fault.GitFailed) {
+			hook.Hint(githook.Again())
+		}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -51,11 +52,19 @@ type Handover struct {
 	Warn func(error)
 }
 
+// Again is the hint for a PostCommit that could not read the commit, because git was ended.
+func Again() fault.Hint {
+	return fault.Run("githandoff", "hook", "run", "post-commit").Because("hands over what the commit asks, if this did not")
+}
+
 // PostCommit runs after each commit. An error in one part does not stop the others.
 func (h *Handover) PostCommit(ctx context.Context) error {
 	c, amended, err := own(ctx, h.Repo)
 	if err != nil {
 		h.Warn(err)
+	}
+	if gitexec.Unexplained(err) {
+		h.Hint(Again())
 	}
 	if amended != nil {
 		h.sayAmended(amended)
