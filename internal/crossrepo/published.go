@@ -29,8 +29,14 @@ func (h *remote) Publish(ctx context.Context, edit refs.Edit, objects ...*refs.O
 	return h.Repo.Apply(ctx, t)
 }
 
+// FetchPresent fetches the hub's ref of a copy that is to be published. The copy goes if the hub has lost
+// the ref.
+func (h *remote) FetchPresent(ctx context.Context, ref string) error {
+	return h.errUnreachable(h.fetch(ctx, fetchRequest{specs: []string{specOf(h.RemoteName(ref), ref)}}))
+}
+
 // FetchPublished fetches the hub's refs of some copies, or all beginning with their names, in
-// one round trip.
+// one round trip. A copy stays even if the hub has lost its ref.
 func (h *remote) FetchPublished(ctx context.Context, copies ...string) error {
 	var specs []string
 	for _, ref := range copies {

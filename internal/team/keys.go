@@ -22,22 +22,29 @@ func keysOf(s refs.Namespace) string { return string(s) + "keys/" }
 // copies seen.
 func seenOf(s refs.Namespace) string { return string(s) + "keys-seen/" }
 
-// PublishKey publishes a public key at a hub, merged with the existing copy, and returns the name
-// of its ref there.
+// PublishKey publishes a public key at a hub, merged with the copies there and here, and returns the
+// name of its ref there.
 func (t *Team) PublishKey(ctx context.Context, hub *crossrepo.Hub, public sign.PublicKey) (string, error) {
 	ref := keysOf(hub.Namespace()) + sign.Hex(public.KID())
+	merge := func() (err error) {
+		if there, unread := keyIn(ctx, t.Engine.Repo, ref, public.KID()); unread == nil {
+			public, err = public.With(there)
+		}
+		return err
+	}
 	for try := 0; ; try++ {
-		if err := hub.FetchPublished(ctx, ref); err != nil {
+		if err := merge(); err != nil { // the fetch drops the copy if the hub has lost the key
+			return "", err
+		}
+		if err := hub.FetchPresent(ctx, ref); err != nil {
 			return "", err
 		}
 		old, err := t.Engine.Repo.Resolve(ctx, ref)
+		if err == nil {
+			err = merge()
+		}
 		if err != nil {
 			return "", err
-		}
-		if there, err := keyIn(ctx, t.Engine.Repo, ref, public.KID()); err == nil {
-			if public, err = public.With(there); err != nil {
-				return "", err
-			}
 		}
 		text := []byte(public.Text())
 		if there, _, err := refs.Carried(ctx, t.Engine.Repo, ref, sign.MaxKey); err == nil && there != nil && bytes.Equal(there.Body, text) {

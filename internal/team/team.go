@@ -159,7 +159,7 @@ func (t *Team) Publish(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, err
 			WithHints(fault.Fact("ask a person whose root key is trusted here to publish it"))
 	}
 	for try := 0; ; try++ {
-		if err := hub.FetchPublished(ctx, teamOf(hub.Namespace())); err != nil {
+		if err := hub.FetchPresent(ctx, teamOf(hub.Namespace())); err != nil {
 			return nil, err
 		}
 		team, others, err := t.nextTeam(ctx, hub)
