@@ -4,6 +4,8 @@ package pin
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -88,7 +90,7 @@ func (h *Handler) find(ctx context.Context, arg string) (public sign.PublicKey, 
 		}
 	}
 	b, err := h.Read(arg)
-	if fault.Is(err, fault.NoSuchFile) {
+	if fault.Is(err, fault.NoSuchFile) && errors.Is(err, fs.ErrNotExist) {
 		return public, "", fault.New(fault.NotFound, fault.NoKey, "%s is neither a key here nor a file", untrusted.Line(arg)).
 			WithHints(append(h.Keystore.Near(arg),
 				fault.Run("githandoff", "key", "show").Because("lists the keys that are here"),
