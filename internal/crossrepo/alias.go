@@ -254,12 +254,17 @@ func (as Aliases) base() string {
 	return as.Repo.CommonDir
 }
 
-// pin writes the ids and the URL of an alias into git config.
+// pin writes the ids and the URL of an alias into git config. If only one is written, the next look pins
+// a new alias again, and an id never stands beside the URL of another repository.
 func (as Aliases) pin(ctx context.Context, a *Alias) error {
 	if err := as.pinAlso(ctx, a); err != nil {
 		return err
 	}
-	for _, kv := range [][2]string{{"id", a.RepoID}, {"pinnedurl", string(a.URL)}} {
+	settings := [][2]string{{"id", a.RepoID}, {"pinnedurl", string(a.URL)}}
+	if as.pinned(a.Name).RepoID == "" {
+		slices.Reverse(settings)
+	}
+	for _, kv := range settings {
 		if err := gitconfig.Of(as.Repo).Set(ctx, "handoffrepo."+a.Name+"."+kv[0], kv[1]); err != nil {
 			return err
 		}

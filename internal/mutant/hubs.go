@@ -4,6 +4,9 @@ package main
 var ofHubs = []mutant{
 	without("a hub that lacks the history of handoffs is not one without them", "internal/crossrepo/fetch.go",
 		`case shallow:`, `case shallow && false:`, inScript+"hub_shallow"),
+	without("an alias that is half pinned is pinned again", "internal/crossrepo/alias.go",
+		`		slices.Reverse(settings)
+`, ``, inScript+"git_died_hub"),
 	without("a fetch that was killed is not a malformed snapshot", "internal/crossrepo/workref.go",
 		` || gitexec.Unexplained(cause) ||`, ` ||`, inScript+"git_died_hub"),
 	without("a dry run that was killed is not a hub that takes no push", "internal/crossrepo/probe.go",
