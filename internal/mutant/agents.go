@@ -195,6 +195,8 @@ var ofAgents = []mutant{
 		`private.Read(path, private.Others, maxFile)`, `private.Read(path, 0, maxFile)`, inScript+"setup_record"),
 	without("setups at once keep each other's records", "internal/app/agentsetup/record.go",
 		`unlock, err = private.Lock(ctx, path)`, `unlock, err = func() {}, ctx.Err()`, "./internal/app/agentsetup -run TestSetupsAtOnce"),
+	without("setup removes directories and no links", "internal/app/agentsetup/setup.go",
+		`syscall.Rmdir(dir)`, `os.Remove(dir)`, "./internal/app/agentsetup -run TestLinkInPlaceOfADirectoryStays"),
 	without("entries that an older setup wrote are replaced", "internal/app/agentsetup/setup.go",
 		`text, whole = known.cutOut(c.before)`, `_, whole = known.cutOut(c.before)`, "./internal/app/agentsetup -run TestNewerVersionReplacesOlderEntries"),
 	without("entries that only moved are the same", "internal/app/agentsetup/setup.go",

@@ -262,10 +262,11 @@ func (c *Change) undo(made []string, mode fs.FileMode) error {
 	return err
 }
 
-// removeEmpty removes directories, the innermost first. One with files in it stays.
+// removeEmpty removes directories, the innermost first. One with files in it stays, and so does a link
+// that somebody put in the place of one.
 func removeEmpty(dirs []string) {
 	for _, dir := range dirs {
-		_ = os.Remove(dir)
+		_ = syscall.Rmdir(dir)
 	}
 }
 

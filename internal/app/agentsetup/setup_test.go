@@ -587,6 +587,27 @@ func TestReadOnlyIsSaid(t *testing.T) {
 	assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
 }
 
+// Only directories go. A link in the place of one, into somebody's dotfiles, stays, also where it leads to nothing.
+func TestLinkInPlaceOfADirectoryStays(t *testing.T) {
+	r := request(t, false, "claude")
+	link := filepath.Join(r.Home, ".claude")
+	require.NoError(t, os.Symlink("nowhere", link))
+	before := snapshot(t, r.Home)
+	changes, err := r.Plan()
+	require.NoError(t, err)
+	require.Error(t, r.Apply(changes))
+	assert.Equal(t, before, snapshot(t, r.Home))
+
+	require.NoError(t, os.Remove(link))
+	apply(t, r)
+	require.NoError(t, os.Rename(link, filepath.Join(r.Home, "dotfiles")))
+	require.NoError(t, os.Symlink("dotfiles", link))
+	takeAway(t, r)
+	to, err := os.Readlink(link)
+	require.NoError(t, err)
+	assert.Equal(t, "dotfiles", to)
+}
+
 // If a file or its record cannot be written, the file is taken back with its directories: nothing would ever remove
 // them.
 func TestUnrecordedIsTakenBack(t *testing.T) {
