@@ -58,6 +58,9 @@ func (e *Error) says(words string) bool {
 // ErrCutOff is the reason of the failure of a git that ended well, and whose output is not complete.
 var ErrCutOff = errors.New("its output ends in the middle")
 
+// errOutput is the reason of the failure of a process that wrote more than Run keeps.
+var errOutput = errors.New("output")
+
 // cutOff reports whether text of git lacks its end: git ends each line, and each field of its option
 // -z, with a byte of its own.
 func cutOff(out []byte) bool {
@@ -74,11 +77,17 @@ func withoutAdvice(said string) string {
 
 // Unexplained reports whether a git failed, and it was not for a reason of its own: it could not be
 // started, a signal ended it, its output was lost, or it said nothing. A git that refuses something says
-// why, except where it answers a question with its exit code. A time limit and an interrupt are reasons.
+// why, except where it answers a question with its exit code. A limit of time or output and an interrupt are
+// reasons.
 func Unexplained(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	if !ok || !strings.HasPrefix(e.Program, "git") || errors.Is(e.Err, context.DeadlineExceeded) || errors.Is(e.Err, context.Canceled) {
+	if !ok || !strings.HasPrefix(e.Program, "git") {
 		return false
+	}
+	for _, reason := range []error{context.DeadlineExceeded, context.Canceled, errOutput} {
+		if errors.Is(e.Err, reason) {
+			return false
+		}
 	}
 	return e.Stderr == "" || e.Code < 0
 }

@@ -151,8 +151,8 @@ func (r *Runner) Run(ctx context.Context, c Cmd) ([]byte, error) {
 		// shared connection does. All output of git is here.
 		err = nil
 	}
-	if err == nil && stdout.over {
-		err = fmt.Errorf("more than %d bytes of output", limit)
+	if stdout.over { // then err is that of the copy, or of a process that lost its pipe
+		err = fmt.Errorf("more than %d bytes of %w", limit, errOutput)
 	}
 	if err == nil && c.isGit() && !c.Binary && cutOff(stdout.buf.Bytes()) {
 		err, stderr = ErrCutOff, &tail{}
@@ -323,7 +323,7 @@ type limited struct {
 func (l *limited) Write(b []byte) (int, error) {
 	if int64(l.buf.Len())+int64(len(b)) > l.max {
 		l.over = true
-		return 0, errors.New("output limit reached")
+		return 0, errOutput
 	}
 	return l.buf.Write(b)
 }

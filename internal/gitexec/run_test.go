@@ -102,8 +102,14 @@ func TestRunErrors(t *testing.T) {
 		c := sh("head -c 4096 /dev/zero; echo done >&2")
 		c.MaxOutput = 1000
 		out, err := r.Run(t.Context(), c)
-		require.Error(t, err)
+		require.EqualError(t, err, "sh: done")
 		assert.LessOrEqual(t, len(out), 1000)
+		for _, size := range []string{"1001", "9000000"} { // git ends by itself, or of its closed pipe
+			gittest.WrapGit(t, "exec head -c "+size+" /dev/zero")
+			_, err = runner(t).Run(t.Context(), gitexec.Cmd{Args: []string{"log"}, MaxOutput: 1000})
+			require.EqualError(t, err, "git log: more than 1000 bytes of output")
+			assert.False(t, gitexec.Unexplained(err), "nothing ended it: another try would not help")
+		}
 	})
 	t.Run("the end of a long stderr", func(t *testing.T) {
 		_, err := r.Run(t.Context(), sh("head -c 100000 /dev/zero | tr '\\0' x >&2; echo >&2; echo the reason >&2; exit 1"))

@@ -19,6 +19,8 @@ var ofHubs = []mutant{
 		`fault.MissingObject) || gitexec.Unexplained(err) {`, `fault.MissingObject) {`, inScript+"git_died_hub"),
 	without("output of git that is cut off is no answer", "internal/gitexec/run.go",
 		`if err == nil && c.isGit() && !c.Binary &&`, `if err == nil && c.isGit() && !c.Binary && false &&`, inGitexec+"TestRunOutputCutOff"),
+	without("too much output of git does not mean that it was killed", "internal/gitexec/errors.go",
+		`context.Canceled, errOutput}`, `context.Canceled}`, inGitexec+"TestRunErrors"),
 	without("settings that are cut off are not all", "internal/refs/config.go",
 		`n < 2 || fields[n] != "" || !strings.HasPrefix(fields[n-1], since+"\n")`, `n < 0`, inScript+"git_cut_off"),
 	without("a git that is cut off does not say where the repository is", "internal/refs/discover.go",
