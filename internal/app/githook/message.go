@@ -60,7 +60,9 @@ func (h *Messages) comment(ctx context.Context, text string) (string, error) {
 		return "", nil
 	}
 	comment := cmp.Or(h.Repo.Config.Get("core.commentchar"), "#")
-	if long := h.Repo.Config.Get("core.commentstring"); long != "" {
+	if long := h.Repo.Config.Get("core.commentstring"); long == "auto" {
+		comment = long // git stripspace does not say what git commit chose
+	} else if long != "" {
 		// A git before 2.45 ignores it. A later one goes by the last of the two settings.
 		out, err := h.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"stripspace", "--comment-lines"}, Stdin: strings.NewReader("\n")})
 		if err != nil {
@@ -221,7 +223,7 @@ func (m *message) name(ctx context.Context, repo *refs.Repo, h *work.Claim) erro
 	for _, line := range trailers(h) {
 		cmd = append(cmd, "--trailer", line)
 	}
-	outside := []string{"GIT_DIR=/dev/null", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"}
+	outside := []string{"GIT_DIR=/dev/null", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_PARAMETERS=", "GIT_CONFIG_COUNT=0"}
 	if _, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: append(cmd, m.path), Env: outside}); err != nil {
 		return fmt.Errorf("add trailers to the message: %w", err)
 	}
