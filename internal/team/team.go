@@ -151,18 +151,29 @@ func stranger(err error) bool {
 // Publish signs the pinned keys as the next list of its signer at a hub. The lists of other roots
 // stay beside it as they signed them: no root vouches for the entries of another. Nil: the hub is
 // up to date.
-func (t *Team) Publish(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, error) {
+func (t *Team) Publish(ctx context.Context, hub *crossrepo.Hub) (team *sign.Team, err error) {
 	trust := t.Engine.Keys.Trust
 	signer, ok := trust.Lookup(t.Engine.Author.Signer.KID())
 	if !ok || signer.List() != "" || signer.MayAct(sign.RoleRoot, "", t.Engine.Now()) != nil {
 		return nil, fault.New(fault.Denied, fault.UntrustedRoot, "%s is not trusted here as a root, and only a root key signs the list of a team", t.Engine.Author.Signer.KID()).
 			WithHints(fault.Fact("ask a person whose root key is trusted here to publish it"))
 	}
+	ref := teamOf(hub.Namespace())
+	kept, err := t.Engine.Repo.Resolve(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if team == nil && kept != "" { // if the hub lost its lists, those seen here still count here
+			_ = refs.ApplyUnlessMoved(context.WithoutCancel(ctx), t.Engine.Repo, []refs.Edit{{Ref: ref, New: kept}})
+		}
+	}()
+	known, _ := t.lists(ctx, hub) // unreadable ones are not given back
 	for try := 0; ; try++ {
-		if err := hub.FetchPresent(ctx, teamOf(hub.Namespace())); err != nil {
+		if err := hub.FetchPresent(ctx, ref); err != nil {
 			return nil, err
 		}
-		team, others, err := t.nextTeam(ctx, hub)
+		team, others, err := t.nextTeam(ctx, hub, known)
 		if err != nil || team == nil {
 			return nil, err
 		}
@@ -178,8 +189,9 @@ func (t *Team) Publish(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, err
 
 // nextTeam returns the list to follow the signer's last one, and the remaining lists of others.
 // Invalid lists are dropped. The last list of an unpinned signer is dropped only when a person
-// asks for it: others may need it.
-func (t *Team) nextTeam(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, []list, error) {
+// asks for it: others may need it. A hub without any list gets back those of other roots that are known
+// here.
+func (t *Team) nextTeam(ctx context.Context, hub *crossrepo.Hub, known []list) (*sign.Team, []list, error) {
 	lists, err := t.lists(ctx, hub)
 	if fault.Is(err, fault.MalformedObject) {
 		t.Workspace.Warn(err)
@@ -194,6 +206,12 @@ func (t *Team) nextTeam(ctx context.Context, hub *crossrepo.Hub) (*sign.Team, []
 	serial, there := int64(0), false
 	if mine != nil {
 		serial = mine.Serial
+	}
+	if lists == nil {
+		lists = slices.DeleteFunc(slices.Clone(known), func(l list) bool {
+			team, err := t.opened(hub, l)
+			return err != nil || team.Signer == self
+		})
 	}
 	var others []list
 	for _, l := range lists {
