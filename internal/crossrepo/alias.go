@@ -255,7 +255,7 @@ func (as Aliases) base() string {
 }
 
 // pin writes the ids and the URL of an alias into git config. If only one is written, the next look pins
-// a new alias again, and an id never stands beside the URL of another repository.
+// a new alias again. The former id of a known one never stands beside its new URL: Look would believe it.
 func (as Aliases) pin(ctx context.Context, a *Alias) error {
 	if err := as.pinAlso(ctx, a); err != nil {
 		return err
