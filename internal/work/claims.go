@@ -210,8 +210,8 @@ func Unnoted(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fault.As(fault.About("the step is taken, but not noted here", err)).
-		WithHints(fault.Run("githandoff", "sync").Because("looks at the claim again"))
+	sync := fault.Run("githandoff", "sync").Because("looks at the claim again")
+	return fault.As(fault.About("the step is taken, but not noted here", refs.DiskFault(err))).WithHints(sync)
 }
 
 // EndedBySuffix finds an ended claim by its id's last characters; nil if none is remembered.
