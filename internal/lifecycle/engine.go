@@ -106,10 +106,10 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, when fetchTime, pl
 		if len(t.Edits) == 0 {
 			return s, nil // the step was taken before
 		}
-		before, err := e.apply(ctx, home, t)
+		already, err := e.apply(ctx, home, t)
 		stale, moved := errors.AsType[*refs.StaleError](err)
 		switch {
-		case err == nil && b.after != nil && !before:
+		case err == nil && b.after != nil && !already:
 			return b.after, nil
 		case err == nil:
 			return e.Reader.Load(ctx, home, p)
@@ -173,9 +173,9 @@ func (r *rounds) retryMoved(ctx context.Context, edits []refs.Edit, stale *refs.
 	return r.home.Refresh(ctx, moved)
 }
 
-// apply applies a transaction, under an intent if it makes an inbox ref, which a claim does not. before
-// means that an earlier try had applied it; the state may have moved on since.
-func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (before bool, err error) {
+// apply applies a transaction, under an intent if it makes an inbox ref, which a claim does not. It reports
+// whether an earlier try had applied it already; the state may have moved on since.
+func (e *Engine) apply(ctx context.Context, home Home, t refs.Transaction) (already bool, err error) {
 	if err := e.Recovery.settleBefore(ctx, home, t); err != nil {
 		return false, err
 	}
