@@ -32,10 +32,10 @@ func (t *Team) PublishKey(ctx context.Context, hub *crossrepo.Hub, public sign.P
 		}
 		return err
 	}
+	if err := merge(); err != nil { // the fetch drops the copy if the hub has lost the key
+		return "", err
+	}
 	for try := 0; ; try++ {
-		if err := merge(); err != nil { // the fetch drops the copy if the hub has lost the key
-			return "", err
-		}
 		if err := hub.FetchPresent(ctx, ref); err != nil {
 			return "", err
 		}
