@@ -14,6 +14,8 @@ var ofPeople = []mutant{
 		`work tree, to %s", w.path, place)`, `work tree, to %s", w.path, path)`, inScript+"setup_linked"),
 	without("a hint that repeats the command has -C once", "internal/cli/output/invocation.go",
 		`(argv[1] != "-C" || argv[2] != v.Dir):`, `argv[2] != "":`, inScript+"validate_foreign"),
+	without("the file of a security key is closed to others", "internal/sign/open.go",
+		`} else if fault.CodeOf(err) == fault.Invalid {`, `} else if err != nil {`, "./internal/sign -run TestSecurityKeyFile"),
 	without("a key file is a regular file", "internal/sign/open.go",
 		`if err == nil && !info.Mode().IsRegular() {`, `if err == nil && !info.Mode().IsRegular() && !info.IsDir() {`, "./internal/sign -run TestKeyFileIsAFile"),
 	without("the page of a report may ask for nothing", "internal/report/page.go",

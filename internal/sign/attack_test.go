@@ -3,7 +3,6 @@ package sign
 import (
 	"bytes"
 	"crypto"
-	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/rsa"
 	"encoding/binary"
@@ -342,27 +341,22 @@ func reserved(t testing.TB, raw []byte) []byte {
 	return ssh.Marshal(b)
 }
 
-// The signature of a security key counts only if the key was touched. The test makes it by hand, in the format
-// of OpenSSH's PROTOCOL.u2f.
+// The signature of a security key counts only if the key was touched.
 func TestSecurityKey(t *testing.T) {
-	public, private, err := ed25519.GenerateKey(rand.Reader)
-	require.NoError(t, err)
-	wire := ssh.Marshal(struct{ Type, Key, Application string }{ssh.KeyAlgoSKED25519, string(public), "ssh:"})
-	key, err := ssh.ParsePublicKey(wire)
-	require.NoError(t, err)
-	pinned, err := newSSHPublic(key)
+	token := newToken(t)
+	pinned, err := newSSHPublic(token.public)
 	require.NoError(t, err)
 	signed := append([]byte("SSHSIG"), ssh.Marshal(struct{ Namespace, Reserved, Hash, Digest string }{
 		NamespaceGit, "", "sha512", string(digestOf(crypto.SHA512, []byte("x"), nil)),
 	})...)
 	for flags, reason := range map[byte]string{1: "", 5: "", 0: "signature_invalid", 4: "signature_invalid"} {
-		rest := []byte{flags, 0, 0, 0, 7}
-		over := slices.Concat(digestOf(crypto.SHA256, []byte("ssh:"), nil), rest, digestOf(crypto.SHA256, signed, nil))
+		token.flags = flags
+		signature, err := token.Sign(token.public, signed)
+		require.NoError(t, err)
 		sig := &sshsig.Signature{
-			Version: 1, PublicKey: key, Namespace: NamespaceGit, HashAlgorithm: sshsig.HashSHA512,
-			Signature: &ssh.Signature{Format: ssh.KeyAlgoSKED25519, Blob: ed25519.Sign(private, over), Rest: rest},
+			Version: 1, PublicKey: token.public, Namespace: NamespaceGit, HashAlgorithm: sshsig.HashSHA512, Signature: signature,
 		}
-		err := Verify(pinned, NamespaceGit, []byte("x"), sshSignatureArmor.encode(sig.Marshal()))
+		err = Verify(pinned, NamespaceGit, []byte("x"), sshSignatureArmor.encode(sig.Marshal()))
 		if reason == "" {
 			assert.NoError(t, err, "flags %d", flags)
 		} else {

@@ -3,6 +3,7 @@ package sign
 import (
 	"bytes"
 	"context"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
@@ -94,8 +95,8 @@ func (o Options) fromEnv() (Signer, error) {
 }
 
 // fromFile takes the file of an OpenPGP private key, or an SSH key file. ssh-agent signs for a
-// public SSH key, and for a private one with a passphrase. If the agent does not hold the key, the
-// private file beside a public one is tried, as ssh-keygen does.
+// public SSH key, for a private one with a passphrase, and for one of a security key. If the agent does not hold
+// the key, the private file beside a public one is tried, as ssh-keygen does.
 func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() { // reading a pipe would block, and the file is read twice
@@ -134,21 +135,50 @@ func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 		return nil, badKey("%s is neither an armored OpenPGP private key nor an OpenSSH one", path)
 	}
 	s, err := readSSHPrivate(path)
-	missing, locked := errors.AsType[*ssh.PassphraseMissingError](err)
-	if !locked {
+	kid, why := KID(""), "is protected by a passphrase"
+	add := fault.Run("ssh-add", path).Because("asks for the passphrase, and lets ssh-agent hold the key")
+	if missing, locked := errors.AsType[*ssh.PassphraseMissingError](err); locked {
+		if missing.PublicKey == nil { // older formats do not contain the public key
+			return nil, fault.New(fault.Unavailable, fault.KeyLocked, "key file %s %s", path, why).
+				WithHints(fault.Run("ssh-add", path).Because("lets ssh-agent hold it; --key then names its .pub file"))
+		}
+		kid = sshKID(missing.PublicKey)
+	} else if fault.CodeOf(err) == fault.Invalid {
+		kid, why = securityKey(b), "is that of a security key"
+		add = fault.Run("ssh-add", path).Because("lets ssh-agent hold the key")
+	}
+	if kid == "" {
 		return s, err
 	}
-	public := missing.PublicKey
-	if public == nil { // older formats do not contain the public key
-		return nil, fault.New(fault.Unavailable, fault.KeyLocked, "key file %s is protected by a passphrase", path).
-			WithHints(fault.Run("ssh-add", path).Because("lets ssh-agent hold it; --key then names its .pub file"))
-	}
-	s, err = o.fromAgent(ctx, sshKID(public))
+	s, err = o.fromAgent(ctx, kid)
 	if f := fault.As(err); f != nil && f.Reason == fault.KeyLocked {
-		err = fault.New(fault.Unavailable, fault.KeyLocked, "key file %s is protected by a passphrase, and %w", path, err).
-			WithHints(append(f.Hints, fault.Run("ssh-add", path).Because("asks for the passphrase, and lets ssh-agent hold the key"))...)
+		err = fault.New(fault.Unavailable, fault.KeyLocked, "key file %s %s, and %w", path, why, err).
+			WithHints(append(f.Hints, add)...)
 	}
 	return s, err
+}
+
+// securityKey returns the key of an OpenSSH private file that only tells a security key, such as a FIDO token,
+// which of its keys signs; "" for any other file. [ssh.ParsePrivateKey] refuses such a file.
+func securityKey(file []byte) KID {
+	block, _ := pem.Decode(file)
+	if block == nil {
+		return ""
+	}
+	fields, ok := bytes.CutPrefix(block.Bytes, []byte("openssh-key-v1\x00"))
+	var parts struct {
+		Cipher, KDF, KDFOptions string
+		Keys                    uint32
+		Public, Private         string
+	}
+	if !ok || ssh.Unmarshal(fields, &parts) != nil {
+		return ""
+	}
+	key, err := ssh.ParsePublicKey([]byte(parts.Public))
+	if err != nil || key.Type() != ssh.KeyAlgoSKED25519 && key.Type() != ssh.KeyAlgoSKECDSA256 {
+		return ""
+	}
+	return sshKID(key)
 }
 
 // readKeyFile refuses a key readable by others, as ssh does. Unlike trust files, keys are

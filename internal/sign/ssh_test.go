@@ -1,12 +1,15 @@
 package sign
 
 import (
+	"crypto"
+	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/agent"
 
 	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
@@ -166,6 +170,71 @@ func TestSilentAgent(t *testing.T) {
 	_, err = OpenSigner(ctx, Options{Key: sshKey(t, "ed25519").KID(), SSHAuthSock: socket})
 	refused(t, err, "signer_unavailable")
 	assert.Less(t, time.Since(start), 5*time.Second)
+}
+
+// softToken is a FIDO token in software, and the ssh-agent that talks to it. Its signatures are made by
+// hand, in the format of OpenSSH's PROTOCOL.u2f.
+type softToken struct {
+	agent.Agent
+	private ed25519.PrivateKey
+	public  ssh.PublicKey
+	flags   byte // bit 0: somebody touched the token
+}
+
+func newToken(t *testing.T) *softToken {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	key, err := ssh.ParsePublicKey(ssh.Marshal(struct{ Type, Key, Application string }{ssh.KeyAlgoSKED25519, string(public), "ssh:"}))
+	require.NoError(t, err)
+	return &softToken{agent.NewKeyring(), private, key, 1}
+}
+
+func (s *softToken) List() ([]*agent.Key, error) {
+	return []*agent.Key{{Format: s.public.Type(), Blob: s.public.Marshal()}}, nil
+}
+
+func (s *softToken) Sign(_ ssh.PublicKey, data []byte) (*ssh.Signature, error) {
+	rest := []byte{s.flags, 0, 0, 0, 7} // 7 is the token's counter
+	over := slices.Concat(digestOf(crypto.SHA256, []byte("ssh:"), nil), rest, digestOf(crypto.SHA256, data, nil))
+	return &ssh.Signature{Format: ssh.KeyAlgoSKED25519, Blob: ed25519.Sign(s.private, over), Rest: rest}, nil
+}
+
+// file is what ssh-keygen -t ed25519-sk writes: the name of a key in the token, in place of a private key.
+func (s *softToken) file() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "OPENSSH PRIVATE KEY", Bytes: append([]byte("openssh-key-v1\x00"), ssh.Marshal(struct {
+		Cipher, KDF, KDFOptions string
+		Keys                    uint32
+		Public, Private         string
+	}{"none", "none", "", 1, string(s.public.Marshal()), "the handle"})...)})
+}
+
+// The file of a security key stands for the key: ssh-agent signs.
+func TestSecurityKeyFile(t *testing.T) {
+	token := newToken(t)
+	dir, err := os.MkdirTemp("/tmp", "gh-")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	file, socket := writeFile(t, dir, "id_ed25519_sk", token.file()), filepath.Join(dir, "s")
+
+	_, err = OpenSigner(t.Context(), Options{Key: file})
+	refused(t, err, "key_locked")
+	assert.ErrorContains(t, err, "id_ed25519_sk is that of a security key, and ssh-agent does not hold key ssh:SHA256:")
+
+	listener, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for c, err := listener.Accept(); err == nil; c, err = listener.Accept() {
+			_ = agent.ServeAgent(token, c)
+		}
+	}()
+	s := opened(t, Options{Key: file, SSHAuthSock: socket})
+	require.NoError(t, Verify(s.Public(), NamespaceGit, []byte("x"), mustSign(t, s, NamespaceGit, "x")))
+
+	require.NoError(t, os.Chmod(file, 0o644))
+	_, err = OpenSigner(t.Context(), Options{Key: file, SSHAuthSock: socket})
+	refused(t, err, "unsafe_file")
 }
 
 func TestSSHFiles(t *testing.T) {
