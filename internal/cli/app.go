@@ -165,6 +165,7 @@ func (a *app) signerOptions(repo *refs.Repo, agent string) sign.Options {
 	return sign.Options{
 		Key: key, Env: a.Getenv(gitexec.KeyVariable), Agent: agent, Keystore: a.keystore(), Runner: repo.Runner,
 		GPGProgram: repo.Config.Get("gpg.program"), SSHAuthSock: a.Getenv("SSH_AUTH_SOCK"),
+		Waiting: func(program string) func() { return a.patience.At("waiting for", program) },
 	}
 }
 

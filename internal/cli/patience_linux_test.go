@@ -2,9 +2,12 @@ package cli_test
 
 import (
 	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +19,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
+	sshagent "golang.org/x/crypto/ssh/agent"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gittest"
@@ -135,6 +140,50 @@ func TestPatienceAtATerminal(t *testing.T) {
 	require.NoError(t, piped.Wait())
 	assert.Empty(t, diag.String())
 	assert.NotContains(t, out.String(), "\r")
+}
+
+// touched is an ssh-agent whose key signs when somebody touches it.
+type touched struct {
+	sshagent.Agent
+	touch chan struct{}
+}
+
+func (k *touched) Sign(key ssh.PublicKey, data []byte) (*ssh.Signature, error) {
+	<-k.touch
+	return k.Agent.Sign(key, data)
+}
+
+// A command says at a terminal that it waits for a signature: somebody may have to touch a key.
+func TestPatienceWithASigner(t *testing.T) {
+	clone, _, env := slowWorld(t)
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	key := &touched{sshagent.NewKeyring(), make(chan struct{})}
+	require.NoError(t, key.Add(sshagent.AddedKey{PrivateKey: private}))
+	dir, err := os.MkdirTemp("/tmp", "gh-") // a socket's path is short
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "s")
+	listener, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for c, err := listener.Accept(); err == nil; c, err = listener.Accept() {
+			_ = sshagent.ServeAgent(key, c)
+		}
+	}()
+	public, err := ssh.NewPublicKey(private.Public())
+	require.NoError(t, err)
+	env = append(env, "PATH="+os.Getenv("PATH"), "SSH_AUTH_SOCK="+socket)
+	start := exec.Command("githandoff", "init", "--as", "fixer", "--force", "--key", string(ssh.MarshalAuthorizedKey(public)))
+	start.Dir, start.Env = clone, env
+	out, err := start.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	seen, _, end := slowly(t, clone, env, "waiting for ssh-agent", "emit", "--to", "fixer", "--goal", "g")
+	close(key.touch)
+	require.NoError(t, end())
+	assert.Regexp(t, `, \d+s\r\x1b\[Kho_`, seen.String())
 }
 
 // ^C ends a command that waits, and it says that nothing is half done.

@@ -23,11 +23,13 @@ type gpgSigner struct {
 	run     *gitexec.Runner
 	program string
 	now     func() time.Time
+	waiting func() (done func())
 }
 
 // Sign overrides the settings of gpg.conf for the form of a signature, and keeps gpg from
 // asking anybody: --batch alone does not.
 func (s *gpgSigner) Sign(ctx context.Context, namespace string, message []byte) ([]byte, error) {
+	defer s.waiting()()
 	out, err := s.run.Run(ctx, gitexec.Cmd{
 		Name: s.program, Args: []string{
 			"--status-fd=2", "--batch", "--no-tty", "--pinentry-mode", "error",
@@ -116,7 +118,7 @@ func noGPGKey(name string) error {
 
 // fromGPG finds the one key gpg can sign with under a name.
 func (o Options) fromGPG(ctx context.Context, name string) (Signer, error) {
-	s := &gpgSigner{run: o.Runner, program: cmp.Or(o.GPGProgram, "gpg"), now: o.Keystore.clock()}
+	s := &gpgSigner{run: o.Runner, program: cmp.Or(o.GPGProgram, "gpg"), now: o.Keystore.clock(), waiting: o.waitingFor("gpg")}
 	query, ok := gpgQuery(name)
 	if !ok || o.Runner == nil {
 		return nil, noGPGKey(name)

@@ -103,6 +103,27 @@ func TestGPGSigns(t *testing.T) {
 	}
 }
 
+// Whoever shows what a command waits for is told that gpg signs, and that it decrypts.
+func TestSignerIsWaitedFor(t *testing.T) {
+	env := gpgHome(t)
+	gpg(t, env, "", "--quick-gen-key", "a@example.com", "default", "default", "never")
+	opts := gpgOptions(env, "a@example.com")
+	var told []string
+	opts.Waiting = func(program string) func() {
+		told = append(told, program)
+		return func() { told = append(told, "done") }
+	}
+	s, err := OpenSigner(t.Context(), opts)
+	require.NoError(t, err)
+	mustSign(t, s, NamespaceGit, "x")
+	assert.Equal(t, []string{"gpg", "done"}, told)
+	raw, err := Seal([]byte("x"), []PublicKey{s.Public()}, time.Now(), rand.Reader)
+	require.NoError(t, err)
+	_, err = Unseal(t.Context(), s, raw, 1)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"gpg", "done", "gpg", "done"}, told)
+}
+
 // gpg can make signatures in looser forms. They are refused.
 func TestLooseGPGSignatures(t *testing.T) {
 	env := gpgHome(t)

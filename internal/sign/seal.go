@@ -289,6 +289,7 @@ func (s *sealed) decrypt(key *packet.EncryptedKey) ([]byte, error) {
 // open lets gpg decrypt. That the data is protected against changes was checked before. gpg runs
 // without its configuration, so it refuses changed data.
 func (s *gpgSigner) open(ctx context.Context, raw []byte, _ *sealed, limit int) ([]byte, error) {
+	defer s.waiting()()
 	out, err := s.run.Run(ctx, gitexec.Cmd{
 		Name: s.program,
 		Args: []string{

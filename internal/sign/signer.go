@@ -173,6 +173,18 @@ type Options struct {
 	Runner      *gitexec.Runner // runs gpg
 	GPGProgram  string          // value of gpg.program; empty for gpg
 	SSHAuthSock string          // value of $SSH_AUTH_SOCK; empty for no ssh-agent
+
+	// Waiting is called before another program signs or decrypts, which may wait for somebody to confirm
+	// or to touch a token; done is called afterwards. It may be nil.
+	Waiting func(program string) (done func())
+}
+
+// waitingFor returns what a signer calls before it asks that program.
+func (o Options) waitingFor(program string) func() (done func()) {
+	if o.Waiting == nil {
+		return func() func() { return func() {} }
+	}
+	return func() func() { return o.Waiting(program) }
 }
 
 // OpenSigner finds the key chosen by opts in the environment, the keystore, an SSH key file,

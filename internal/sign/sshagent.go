@@ -16,10 +16,12 @@ import (
 // restarted or locked meanwhile.
 type agentSigner struct {
 	identity
-	socket string
+	socket  string
+	waiting func() (done func())
 }
 
 func (s *agentSigner) Sign(ctx context.Context, namespace string, message []byte) ([]byte, error) {
+	defer s.waiting()()
 	var armored []byte
 	err := withAgentKey(ctx, s.socket, s.public.kid, func(key ssh.Signer) (err error) {
 		armored, err = signSSH(key, namespace, message)
@@ -35,7 +37,7 @@ func (s *agentSigner) Sign(ctx context.Context, namespace string, message []byte
 }
 
 func (o Options) fromAgent(ctx context.Context, kid KID) (Signer, error) {
-	s := &agentSigner{socket: o.SSHAuthSock}
+	s := &agentSigner{socket: o.SSHAuthSock, waiting: o.waitingFor("ssh-agent")}
 	err := withAgentKey(ctx, s.socket, kid, func(key ssh.Signer) error {
 		plain, err := ssh.ParsePublicKey(key.PublicKey().Marshal()) // parse it again: the agent's type wraps it
 		if err != nil {
