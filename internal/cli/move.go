@@ -117,7 +117,7 @@ func newRevoke(a *app) command {
 		complete: completions{a}.openIDs,
 		flags: func(f *pflag.FlagSet) {
 			paragraphsVar(f, &c.reason, "reason", "give the reason in `TEXT`; stays in the log")
-			f.BoolVar(&c.force, "force", false, "revoke it although a key that is not trusted here logged its end")
+			f.BoolVar(&c.force, "force", false, "revoke it although a key that is not trusted here holds it or logged its end")
 		},
 		run: c.run,
 	}

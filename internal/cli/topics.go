@@ -106,14 +106,15 @@ const environmentTopic = `Variables:
 
 githandoff passes on git's own variables for the place of the repository (GIT_DIR,
 GIT_WORK_TREE, GIT_OBJECT_DIRECTORY, …), the configuration (GIT_CONFIG_*), and the
-access to remotes (GIT_SSH_COMMAND, GIT_ASKPASS, …).
+access to remotes (GIT_SSH_COMMAND, GIT_ASKPASS, …), and those of Git LFS
+(GIT_LFS_SKIP_SMUDGE, …).
 
 Settings (git config):
 
   handoff.agent        the agent of worktrees where init did not run
   handoff.key          its key, as --key names it; the key of its name if unset
   handoff.serves       further inboxes from which this agent takes
-  handoff.pull         aliases that resume asks (origin)
+  handoff.pull         aliases that resume asks (origin, or the only remote)
   handoff.lanes        needed: fetch no history of other handoffs; all: fetch it
                        also in a shallow clone, where needed is the default
   handoff.defaultRepo  the alias for "--to AGENT"; this repository if unset
