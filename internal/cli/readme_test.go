@@ -16,20 +16,24 @@ import (
 	"githandoff/internal/gittest"
 )
 
-// A tourStep is a command of README.md, with its output there.
+// A tourStep is a command of README.md or of another page, with its output there.
 type tourStep struct {
 	command, printed string
 	block            int // of its section
 }
 
-// tour returns the commands in one section of README.md.
-func tour(t *testing.T, heading string) []tourStep {
+// tour returns the commands in one section of README.md, or on a whole page of docs.
+func tour(t *testing.T, place string) []tourStep {
 	t.Helper()
-	text, err := os.ReadFile("../../README.md")
+	file, heading, _ := strings.Cut(place, "#")
+	text, err := os.ReadFile(filepath.Join("../..", file))
 	require.NoError(t, err)
-	_, section, found := strings.Cut(string(text), "\n## "+heading+"\n")
-	require.True(t, found, "README.md has no section %q", heading)
-	section, _, _ = strings.Cut(section, "\n## ")
+	section := string(text)
+	if heading != "" {
+		_, after, found := strings.Cut(section, "\n## "+heading+"\n")
+		require.True(t, found, "%s has no section %q", file, heading)
+		section, _, _ = strings.Cut(after, "\n## ")
+	}
 	var steps []tourStep
 	for i, block := range strings.Split(section, "```") {
 		block = strings.TrimPrefix(block, "text\n")
@@ -67,6 +71,7 @@ var unlike = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(Z| \+0000)`), "TIME"},
 	{regexp.MustCompile(`\b[A-Z][a-z]{2} [A-Z][a-z]{2} \d+ [\d:]+ \d{4} \+0000`), "TIME"},
 	{regexp.MustCompile(`(?m)^next:\n(  githandoff .*\n?)+`), ""}, // README.md says that it leaves this out
+	{invitation, "INVITATION"},
 	{regexp.MustCompile(`\d+ bytes, about \d+ tokens`), "SIZE"},
 	{regexp.MustCompile(`refs/handoffs/log/[0-9a-z]{2}\b`), "LANE"},
 	{regexp.MustCompile(`ho_[0-9a-z]{26}`), "HANDOFF"},
@@ -75,6 +80,9 @@ var unlike = []struct {
 	{regexp.MustCompile(`\b([0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{16})\b`), "HASH"},
 	{regexp.MustCompile(`(local:|obo_)[0-9a-f]{32}`), "${1}NUMBER"},
 }
+
+// invitation is a pasted invitation, cut short.
+var invitation = regexp.MustCompile(`githandoff join pair1\S+`)
 
 func alike(text string) string {
 	for _, v := range unlike {
@@ -93,34 +101,35 @@ func inOrder(command, printed string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Every command of the tours in README.md runs as it stands there, and prints what
+// twoRepositories makes the client of README.md with its hub, and vox, whose agents trust each other.
+const twoRepositories = `
+	git init -q client && git -C client commit -q --allow-empty -m Start
+	git clone -q --bare client client.git && git -C client remote add origin /tmp/tour/client.git
+	git init -q vox && git -C vox commit -q --allow-empty -m Start
+	githandoff -C client init -q --as fixer
+	githandoff -C vox repo add client /tmp/tour/client.git
+	line=$(githandoff -C client invite investigator)
+	(cd vox && $line) && githandoff -C client sync`
+
+// Every command of the tours in README.md and in docs runs as it stands there, and prints what
 // stands there. The tour of two machines has a script of its own, join_readme.
 func TestReadmeTours(t *testing.T) {
-	for heading, before := range map[string][]string{ // of each block
-		"Five minutes: one clone, two agents": {},
-		"Two repositories and a hub": {`
-			git init -q --bare /tmp/tour/client.git
-			git init -q vox && git -C vox commit -q --allow-empty -m Start
-			git clone -q /tmp/tour/client.git client
-			git -C client commit -q --allow-empty -m Start && git -C client push -q origin HEAD`},
-		"Authority: what the next agent may do": {`
+	for place, before := range map[string][]string{ // of each block
+		"README.md#Five minutes: one clone, two agents": {},
+		"README.md#Two repositories":                    {},
+		"docs/hooks.md":                                 {twoRepositories},
+		"docs/authority.md": {`
 			git init -q --bare /tmp/tour/shop.git
 			git clone -q /tmp/tour/shop.git shop
 			mkdir -p shop/src/auth && echo package auth >shop/src/auth/session.go
 			git -C shop add . && git -C shop commit -q -m Start && git -C shop push -q origin HEAD
 			git clone -q /tmp/tour/shop.git fix
 			githandoff -C shop init -q --as boss
-			githandoff -C fix init -q --as fixer --hooks
-			githandoff -C fix key export >fixer.asc
-			githandoff -C shop trust add $PWD/fixer.asc --agent fixer
-			cd shop`, `
-			githandoff key export --as alice@example.com >../alice.asc
-			cd ../fix
-			githandoff trust add ../alice.asc --role root --principal user:alice@example.com
-			githandoff resume
-			echo // >>src/auth/session.go`},
+			line=$(githandoff -C shop invite fixer)
+			(cd fix && $line) && githandoff -C fix hook install && githandoff -C shop sync
+			cd shop`},
 	} {
-		t.Run(heading, func(t *testing.T) {
+		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			gittest.Need(t, "bash")
 			top := plainDir(t)
@@ -132,18 +141,23 @@ func TestReadmeTours(t *testing.T) {
 
 			const mark = "\x01"
 			var script strings.Builder
-			steps := tour(t, heading)
+			script.WriteString("exec >/tmp/tour/printed\n")
+			steps := tour(t, place)
 			for i, s := range steps {
 				if first := i == 0 || s.block != steps[i-1].block; first && s.block < len(before) {
 					fmt.Fprintf(&script, "set -e\n{ %s\n} >&2\nset +e\n", before[s.block])
 				}
-				fmt.Fprintf(&script, "printf '%s'\n{ %s\n} 2>&1\n", mark, s.command)
+				// An invitation is pasted as the command before it has printed it.
+				command := invitation.ReplaceAllString(s.command, `$$(grep -ao 'githandoff join .*' /tmp/tour/printed | tail -n 1)`)
+				fmt.Fprintf(&script, "printf '%s'\n{ %s\n} 2>&1\n", mark, command)
 			}
 			cmd := exec.CommandContext(t.Context(), "bash", "-c", here.Replace(script.String()))
 			cmd.Dir, cmd.Env = top, env
 			var diag strings.Builder
 			cmd.Stderr = &diag
-			out, _ := cmd.Output() // the last command may be one that is refused
+			_ = cmd.Run() // the last command may be one that is refused
+			out, err := os.ReadFile(filepath.Join(top, "printed"))
+			require.NoError(t, err)
 			printed := strings.Split(string(out), mark)[1:]
 			require.Len(t, printed, len(steps), "%s", diag.String())
 			var want, got strings.Builder
