@@ -36,8 +36,9 @@ can use it: send it to one person or agent, through a channel that the hub's use
 cannot read. It works once, and for a day unless --for says otherwise.
 
 The agent that joins gets the name AGENT. Without AGENT it keeps the name that it has in
-the other clone. --role and --until limit what it may do here. At its next sync, or emit
-to that hub, this clone learns which agent joined, and deletes the invitation.
+the other clone. --role and --until limit what it may do here. This clone learns which
+agent joined, and deletes the invitation, at its next sync, at an emit to that hub, or
+when resume meets a handoff of that agent.
 
 A hub with a guard trusts the lists of the root keys that it has pinned: use --team
 there. Otherwise the hub's owner adds the new key with the command in the first refusal.

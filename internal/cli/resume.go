@@ -8,6 +8,7 @@ import (
 
 	"githandoff/internal/app/export"
 	"githandoff/internal/app/finish"
+	"githandoff/internal/app/join"
 	"githandoff/internal/app/take"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
@@ -100,10 +101,7 @@ func (c *resumeCommand) run(ctx context.Context) error {
 	if c.restore != nil {
 		defer c.restore.Close(ctx)
 	}
-	g, err := take.New(ws).Await(ctx, take.Request{
-		Arg: c.id, Next: c.next || c.ack, Lease: c.lease, Peek: c.peek, AllowExpired: c.expired,
-		Fits: func(v *lifecycle.Verified) error { return c.fits(ctx, v) },
-	}, c.Now().Add(c.wait))
+	g, err := c.take(ctx, ws)
 	if err != nil {
 		return err
 	}
@@ -135,6 +133,31 @@ func (c *resumeCommand) run(ctx context.Context) error {
 		})
 	}
 	return err
+}
+
+// take takes a handoff. If one is refused while invitations of this clone are open, its sender may be
+// somebody who has accepted one: those keys are pinned then, and it is tried again.
+func (c *resumeCommand) take(ctx context.Context, ws *workspace.Workspace) (*take.Result, error) {
+	h, deadline := take.New(ws), c.Now().Add(c.wait)
+	q := take.Request{
+		Arg: c.id, Next: c.next || c.ack, Lease: c.lease, Peek: c.peek, AllowExpired: c.expired,
+		Fits: func(v *lifecycle.Verified) error { return c.fits(ctx, v) },
+	}
+	g, err := h.Await(ctx, q, deadline)
+	if !fault.Is(err, fault.Refused) && !fault.Is(err, fault.UntrustedKey) {
+		return g, err
+	}
+	joined := false
+	if err := join.New(ws).Finish(ctx, nil, func(one join.Joined, listed bool) {
+		c.joined(one, listed)
+		joined = true
+	}); err != nil {
+		ws.Warn(err)
+	}
+	if !joined {
+		return g, err
+	}
+	return h.Await(ctx, q, deadline)
 }
 
 const promptFormat = "prompt" // format of resume if none is named
