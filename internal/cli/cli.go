@@ -236,7 +236,7 @@ what happened is left. Tracked files, the index and HEAD are never touched.`,
 	}
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		if a.noHelp = noHelpFor(cmd, args); a.noHelp == nil {
-			writeHelp(cmd)
+			fitted(cmd, func(out io.Writer) { writeHelp(out, cmd) })
 		}
 	})
 	if only != "" {

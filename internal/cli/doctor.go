@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -84,7 +86,10 @@ func (c *doctorCommand) print(found doctor.Finding) {
 	f := finding{Check: found.Check, Status: string(found.Status), Message: found.Message, Hints: c.Pasted(found.Hints)}
 	f.Hint = output.First(f.Hints)
 	c.Result(f, func(t *output.Lines) {
-		t.Line("%-8s %-12s %s", f.Status, f.Check, f.Message)
+		text := output.Hang(fmt.Sprintf("%-8s %-12s ", f.Status, f.Check), f.Message, columnsOf(c.Stdout))
+		for line := range strings.SplitSeq(text, "\n") {
+			t.Line("%s", line)
+		}
 		for _, h := range f.Hints {
 			t.Line("%-8s %-12s hint: %s", "", "", h.String())
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 )
 
@@ -31,9 +32,17 @@ func noHelpFor(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// fitted prints a page to the output of a command, with lines that fit its terminal.
+func fitted(cmd *cobra.Command, write func(out io.Writer)) {
+	var page strings.Builder
+	write(&page)
+	out := cmd.OutOrStdout()
+	fmt.Fprint(out, output.Fit(page.String(), columnsOf(out)))
+}
+
 // writeHelp prints the page of a command.
-func writeHelp(cmd *cobra.Command) {
-	switch out := cmd.OutOrStdout(); {
+func writeHelp(out io.Writer, cmd *cobra.Command) {
+	switch {
 	case cmd == cmd.Root():
 		fmt.Fprint(out, rootPage)
 	case !cmd.Runnable(): // a help topic

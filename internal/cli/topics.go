@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -40,7 +41,7 @@ func newHelp(root *cobra.Command) command {
 				return target.Help()
 			}
 			target.InitDefaultHelpFlag()
-			writePage(root.OutOrStdout(), target, true)
+			fitted(root, func(out io.Writer) { writePage(out, target, true) })
 			return nil
 		},
 	}
@@ -49,9 +50,13 @@ func newHelp(root *cobra.Command) command {
 // newTopics returns the pages of help without a command.
 func newTopics() []*cobra.Command {
 	all := &cobra.Command{Use: "all", Short: "Every command"}
-	all.SetHelpFunc(func(cmd *cobra.Command, _ []string) { allPage(cmd.OutOrStdout(), cmd.Root()) })
+	all.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		fitted(cmd, func(out io.Writer) { allPage(out, cmd.Root()) })
+	})
 	options := &cobra.Command{Use: "options", Short: "Flags of all commands"}
-	options.SetHelpFunc(func(cmd *cobra.Command, _ []string) { optionsPage(cmd.OutOrStdout(), cmd.Root()) })
+	options.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		fitted(cmd, func(out io.Writer) { optionsPage(out, cmd.Root()) })
+	})
 	return []*cobra.Command{
 		{Use: "agents", Short: "Everything an agent needs", Long: strings.TrimSpace(agentsTopic)},
 		all,
