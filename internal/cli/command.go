@@ -139,14 +139,14 @@ func (c command) checkFlags(cmd *cobra.Command) error {
 func takes(required int, says string, to ...*string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < required || len(args) > len(to) {
-			return usage("%s takes %s", cmd.CommandPath(), says).WithHints(seeHelp(cmd))
+			return usage("%s takes %s", pathOf(cmd), says).WithHints(seeHelp(cmd))
 		}
 		for i, arg := range args {
 			*to[i] = arg
 		}
 		// An unset variable of a script must not mean "the held handoff".
 		if slices.Contains(args, "") {
-			return usage("%s: empty argument", cmd.CommandPath()).WithHints(seeHelp(cmd))
+			return usage("%s: empty argument", pathOf(cmd)).WithHints(seeHelp(cmd))
 		}
 		return nil
 	}

@@ -104,7 +104,7 @@ func (c *emitCommand) noWords(cmd *cobra.Command, words []string) error {
 	if c.To == "" {
 		argv[3], rest, flags = words[0], words[1:], 0
 	}
-	refusal := usage("githandoff emit takes flags only")
+	refusal := usage("emit takes flags only")
 	if c.To == "" && len(words) == 1 && c.isTarget(cmd.Flags(), words[0]) {
 		return refusal.WithHints(fault.Instead(words[0], "--to="+words[0]), seeHelp(cmd))
 	}
