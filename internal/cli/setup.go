@@ -92,7 +92,15 @@ func (c *setupCommand) run(ctx context.Context) error {
 	case len(c.clients) == 0:
 		return c.offer(r)
 	}
-	return c.change(r.Plan, r.Apply)
+	if err := c.change(r.Plan, r.Apply); err != nil || c.dryRun {
+		return err
+	}
+	for _, client := range c.clients {
+		if text := agentsetup.Review(r, client); text != "" {
+			c.Say("githandoff: %s", text)
+		}
+	}
+	return nil
 }
 
 func (c *setupCommand) request(ctx context.Context) (*agentsetup.Request, error) {

@@ -44,11 +44,19 @@ func (r *Request) Check() ([]Finding, error) {
 			all = append(all, c.finding(again))
 		}
 		all = append(all, r.otherRoutes(client, changes)...)
-		if client == "codex" && !slices.Contains(r.Without, Hooks) {
-			all = append(all, Finding{Client: client, OK: true, Text: "Codex CLI runs a hook only after its user reviewed it: /hooks"})
+		if text := Review(r, client); text != "" {
+			all = append(all, Finding{Client: client, OK: true, Text: text})
 		}
 	}
 	return all, nil
+}
+
+// Review says what the user of a client has to do before the client runs the hooks that setup wrote; "" if nothing.
+func Review(r *Request, client string) string {
+	if client == "codex" && !slices.Contains(r.Without, Hooks) {
+		return "Codex CLI runs a hook only after its user reviewed it: /hooks"
+	}
+	return ""
 }
 
 func (c *Change) finding(again fault.Hint) Finding {
