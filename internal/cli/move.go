@@ -109,9 +109,14 @@ type revokeCommand struct {
 func newRevoke(a *app) command {
 	c := &revokeCommand{app: a}
 	return command{
-		use:      "revoke ID",
-		suggest:  []string{"cancel", "withdraw", "undo", "delete", "rm"},
-		short:    "Withdraw a handoff: its source while nobody holds it, a root key at any time",
+		use:     "revoke ID",
+		suggest: []string{"cancel", "withdraw", "undo", "delete", "rm"},
+		short:   "Withdraw a handoff: its source while nobody holds it, a root key at any time",
+		long: `Withdraws a handoff: its source while nobody holds it, a root key at any time. It asks the
+hub, even for a handoff that still waits here for delivery, because a part of the push may
+have arrived. If that hub never existed, such as after a typing error, the handoff waits
+until it expires: "githandoff gc --expired" deletes it then, if no alias names that hub
+any more ("githandoff repo remove ALIAS").`,
 		example:  []string{"githandoff revoke 7k3m2q --reason 'not needed any more'"},
 		args:     takesID(1, &c.id),
 		complete: completions{a}.openIDs,
