@@ -27,9 +27,10 @@ func newJoin(a *app) command {
 		use:   "join CODE",
 		short: "Accept an invitation: set up this clone, and trust the inviter's key",
 		long: `Accepts an invitation: the line that "githandoff invite" printed on another machine. Run
-it in a clone of the same hub. It does the work of init, trusts the key of the inviter,
-and proves to the inviter that this clone's key is the invited one. A code that is for
-another agent, expired or already used changes nothing.
+it in a clone of the same hub, or where "githandoff repo add" names that hub. It does
+the work of init, trusts the key of the inviter, and proves to the inviter that this
+clone's key is the invited one. A code that is for another agent, expired or already
+used changes nothing.
 
 Join trusts the sender of the line. A code that begins with team1 trusts their root key:
 that key then decides here, and lends authority for its people.`,

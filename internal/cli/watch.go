@@ -60,9 +60,10 @@ func newWatch(a *app) command {
 		use:   "watch",
 		short: "Print a line when handoffs arrive",
 		long: `Looks at the refs of this repository once a second and prints one line when handoffs
-arrive: their ids and senders. Handoffs that already waited are not printed. With --session, that session is told of each handoff once, by this command or
-by its hooks. The command asks no hub, unless git config handoff.poll sets an interval,
-such as 5m. An interrupt ends it as planned, with the exit code 0.
+arrive: their ids and senders. Handoffs that already waited are not printed. With
+--session, that session is told of each handoff once, by this command or by its hooks.
+The command asks no hub, unless git config handoff.poll sets an interval, such as 5m. An
+interrupt ends it as planned, with the exit code 0.
 
 An agent runs this beside a session that waits for its user: "githandoff setup --wake"
 installs that. --wake selects how the client wakes its session:

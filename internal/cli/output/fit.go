@@ -33,8 +33,8 @@ func Fit(page string, width int) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// columnOf returns where the text of a line begins: at the margin, or behind the name of an entry and
-// two blanks. It is -1 for an empty line and for a command line.
+// columnOf returns where the text of a line begins: at the margin, behind the name of an entry and
+// two blanks, or as far in as only the rest of an entry is. It is -1 for an empty line and for a command line.
 func columnOf(line string) int {
 	switch {
 	case line == "":
@@ -44,6 +44,10 @@ func columnOf(line string) int {
 	}
 	if at := entry.FindStringIndex(line); at != nil {
 		return at[1]
+	}
+	const farIn = 12
+	if column := len(line) - len(strings.TrimLeft(line, " ")); column >= farIn {
+		return column
 	}
 	return -1
 }
