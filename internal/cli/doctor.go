@@ -34,10 +34,11 @@ and deletes them. If a hub refuses, doctor names the setting that has to change.
 --fix removes stale locks of a crashed git that are in the way of handoffs (those of their
 refs, packed-refs, the notes, the configuration and unfinished worktrees, not of branches
 or the index): at least 10 seconds old, and open in no process. On systems other than
-Linux, doctor cannot see open files, and age alone decides. --fix also adds the refspec that protects handoffs from "git fetch --prune"
-where it is needed, and removes it everywhere else. From the hubs it fetches the objects
-that this clone lost, or whose files a power cut left empty: those of handoffs, notes and
-published keys. For what no hub has, doctor names the command that ends the failures.`,
+Linux, doctor cannot see open files, and age alone decides. --fix also adds the refspec
+that protects handoffs from "git fetch --prune" where it is needed, and removes it
+everywhere else. From the hubs it fetches the objects that this clone lost, or whose files
+a power cut left empty: those of handoffs, notes and published keys. For what no hub has,
+doctor names the command that ends the failures.`,
 		example: []string{
 			"githandoff doctor",
 			"githandoff doctor origin",

@@ -51,7 +51,7 @@ func (r *Request) Check() ([]Finding, error) {
 	return all, nil
 }
 
-// Review says what the user of a client has to do before the client runs the hooks that setup wrote; "" if nothing.
+// Review says what the user of a client has to do before the client runs its hooks; "" if nothing.
 func Review(r *Request, client string) string {
 	if client == "codex" && !slices.Contains(r.Without, Hooks) {
 		return "Codex CLI runs a hook only after its user reviewed it: /hooks"
