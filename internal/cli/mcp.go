@@ -223,49 +223,47 @@ func (t *toolbox) Take(ctx context.Context, id string) (string, error) {
 }
 
 // Progress renews a lease.
-func (t *toolbox) Progress(ctx context.Context, id, message string) (mcp.Lease, error) {
-	var r struct{ Lease string }
-	_, err := t.result(ctx, &r, withID([]string{"progress", "--message=" + message}, id)...)
-	return mcp.Lease{Lease: r.Lease}, err
+func (t *toolbox) Progress(ctx context.Context, id, message string) (done mcp.Lease, err error) {
+	_, err = t.result(ctx, &done, withID([]string{"progress", "--message=" + message}, id)...)
+	return done, err
 }
 
 // Finish ends a claim.
-func (t *toolbox) Finish(ctx context.Context, f mcp.Finish) (mcp.State, error) {
+func (t *toolbox) Finish(ctx context.Context, f mcp.Finish) (done mcp.State, err error) {
 	var args []string
 	switch f.Outcome {
 	case mcp.Done:
 		args = []string{"ack", "--summary=" + f.Summary}
 	case mcp.Failed:
 		if f.Summary == "" && f.Results["error"] == "" {
-			return mcp.State{}, usage("outcome failed needs a summary: the reason")
+			return done, usage("outcome failed needs a summary: the reason")
 		}
 		args = []string{"fail", "--reason=" + f.Summary}
 	case mcp.Release:
 		if f.Summary != "" || len(f.Results) > 0 {
-			return mcp.State{}, usage("a release has no summary and no results: handoff_progress leaves a message for whoever takes it next")
+			return done, usage("a release has no summary and no results: handoff_progress leaves a message for whoever takes it next")
 		}
 		args = []string{"release"}
 	default:
-		return mcp.State{}, usage("outcome %s: want done, failed or release", printable(f.Outcome))
+		return done, usage("outcome %s: want done, failed or release", printable(f.Outcome))
 	}
 	for _, k := range sortedKeys(f.Results) {
 		if strings.Contains(k, "=") { // what follows the = would become a part of the value
-			return mcp.State{}, usage("results %s: a name cannot contain =", printable(k))
+			return done, usage("results %s: a name cannot contain =", printable(k))
 		}
 		args = append(args, "--result="+k+"="+f.Results[k])
 	}
-	var r struct{ State string }
-	notes, err := t.result(ctx, &r, withID(args, f.ID)...)
-	return mcp.State{State: r.State, Notes: notes}, err
+	done.Notes, err = t.result(ctx, &done, withID(args, f.ID)...)
+	return done, err
 }
 
 // Give offers work to another agent. With a task, the open handoff of the same source, target and
 // task is returned instead of a second one. A text is never a path: "@" at its start is escaped,
 // so no file is read.
-func (t *toolbox) Give(ctx context.Context, g mcp.Give) (mcp.Given, error) {
+func (t *toolbox) Give(ctx context.Context, g mcp.Give) (done mcp.Given, err error) {
 	args := []string{"emit", "--to=" + g.To, "--goal=" + literal(g.Goal)}
 	if g.To == "" {
-		return mcp.Given{}, usage("handoff_give needs to: the agent that takes the work")
+		return done, usage("handoff_give needs to: the agent that takes the work")
 	}
 	if g.Summary != "" {
 		args = append(args, "--summary="+literal(g.Summary))
@@ -283,10 +281,9 @@ func (t *toolbox) Give(ctx context.Context, g mcp.Give) (mcp.Given, error) {
 			args = append(args, flag+s)
 		}
 	}
-	var r struct{ ID, State string }
-	notes, err := t.result(ctx, &r, args...)
-	if r.ID != "" && fault.CodeOf(err) == fault.Unavailable { // the handoff is in the outbox: another call would double it
-		notes, err = append(notes, fault.OneLine(err)), nil
+	done.Notes, err = t.result(ctx, &done, args...)
+	if done.ID != "" && fault.CodeOf(err) == fault.Unavailable { // the handoff is in the outbox: another call would double it
+		done.Notes, err = append(done.Notes, fault.OneLine(err)), nil
 	}
-	return mcp.Given{ID: r.ID, State: r.State, Notes: notes}, err
+	return done, err
 }
