@@ -73,48 +73,31 @@ func spanText(d time.Duration) string {
 	return text
 }
 
-// parseSpan reads a length of time.
+// parseSpan reads a length of time: weeks and days, and then what Go reads as one.
 func parseSpan(text string) (time.Duration, error) {
-	days, rest, err := leadingDays(text)
-	if err != nil {
-		return 0, err
-	}
-	var d time.Duration
-	if rest != "" || text == "" {
-		if d, err = time.ParseDuration(rest); err != nil {
-			if tooLong(rest) {
-				return 0, errTooLong
-			}
-			return 0, errors.New("want a duration such as 90m, 36h or 7d")
-		}
-	}
-	total := days*24*float64(time.Hour) + float64(d)
-	if math.Abs(total) >= math.MaxInt64 {
+	m := regexp.MustCompile(`(?s)^(?:(\d{1,18})w)?(?:(\d{1,18})d)?(.*)$`).FindStringSubmatch(text)
+	weeks, _ := strconv.ParseInt(m[1], 10, 64) // 0 if there are none
+	days, _ := strconv.ParseInt(m[2], 10, 64)
+	if days += 7 * weeks; days > mostDays {
 		return 0, errTooLong
 	}
-	return time.Duration(days*24)*time.Hour + d, nil
+	whole := time.Duration(days) * 24 * time.Hour
+	if m[3] == "" && text != "" {
+		return whole, nil
+	}
+	rest, err := time.ParseDuration(m[3])
+	switch {
+	case err == nil && rest < math.MaxInt64-whole:
+		return whole + rest, nil
+	case err == nil, tooLong(m[3]):
+		return 0, errTooLong
+	}
+	return 0, errors.New("want a duration such as 90m, 36h or 7d")
 }
 
-var errTooLong = errors.New("want at most 106751d") // longest time.Duration, in days
+const mostDays = 106751 // of a time.Duration
 
-// leadingDays takes weeks and days off the front.
-func leadingDays(text string) (days float64, rest string, err error) {
-	m := regexp.MustCompile(`^(?:(\d{1,18})w)?(?:(\d{1,18})d)?`).FindStringSubmatch(text)
-	for i, perUnit := range []float64{7, 1} {
-		if m[i+1] == "" {
-			continue
-		}
-		n, err := strconv.ParseFloat(m[i+1], 64)
-		if err != nil {
-			return 0, "", err
-		}
-		days += n * perUnit
-	}
-	if days*24*float64(time.Hour) >= math.MaxInt64 {
-		return 0, "", errTooLong
-	}
-	return days, text[len(m[0]):], nil
-}
+var errTooLong = errors.New("want at most 106751d")
 
 // tooLong reports whether a text is a length of time whose number does not fit.
 func tooLong(text string) bool {
