@@ -32,9 +32,9 @@ type app struct {
 	Env
 	output.Printer
 
-	input     io.Reader // standard input; an interruption ends a read
-	inputRead bool      // standard input was read
-	hook      bool      // git runs this program as a hook: it asks nobody anything
+	input     *input // standard input; an interruption ends a read
+	inputRead bool   // standard input was read
+	hook      bool   // git runs this program as a hook: it asks nobody anything
 	repo      *refs.Repo
 
 	patience *output.Patience // tells a terminal why the command waits

@@ -101,7 +101,7 @@ func (b *boardBackend) close() {
 
 func (b *boardBackend) Rows(ctx context.Context) (rows []board.Row, err error) {
 	defer recovered(&err)
-	a := b.reader.app(io.Discard, io.Discard)
+	a := b.reader.app(ctx, io.Discard, io.Discard)
 	defer a.close()
 	ws, err := a.workspace(ctx, reads)
 	if err != nil {

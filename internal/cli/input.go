@@ -47,22 +47,8 @@ func await[T any](ctx context.Context, do func() (T, error)) (value T, err error
 	}
 }
 
-// opened opens a file. A named pipe opens when somebody writes to it, or not at all.
-func opened(a *app, path string) (*os.File, error) {
-	open := func() (*os.File, error) { return os.Open(path) }
-	if in, ok := a.input.(*input); ok {
-		return await(in.ctx, open)
-	}
-	return open() // the input of a tool call cannot be interrupted
-}
-
 // stream returns a file whose reads end when the command is interrupted: it may be a pipe.
-func (a *app) stream(f io.Reader) io.Reader {
-	if in, ok := a.input.(*input); ok {
-		return &input{in.ctx, f}
-	}
-	return f // the input of a tool call cannot be interrupted
-}
+func (a *app) stream(f io.Reader) io.Reader { return &input{a.input.ctx, f} }
 
 // inDir returns the path of a file that the user named: relative to dir, the directory of -C.
 func inDir(dir, name string) string {
@@ -84,9 +70,10 @@ func writeOutput(path string, content []byte, mode fs.FileMode) error {
 	return refs.DiskFault(err)
 }
 
-// openFile opens a file to read it as a stream.
+// openFile opens a file to read it as a stream. A named pipe opens when somebody writes to it, or not
+// at all.
 func (a *app) openFile(name string) (*os.File, error) {
-	f, err := opened(a, inDir(a.Dir, name))
+	f, err := await(a.input.ctx, func() (*os.File, error) { return os.Open(inDir(a.Dir, name)) })
 	if err != nil {
 		return nil, absent(name, err)
 	}
@@ -111,7 +98,7 @@ const maxInput = 1 << 20 // bytes of a file with one handoff
 
 // readInput reads a file, or standard input for "-".
 func (a *app) readInput(name string) ([]byte, error) {
-	r := a.input
+	var r io.Reader = a.input
 	if name == "-" {
 		if a.inputRead {
 			return nil, usage("standard input is named twice, and can be read once")

@@ -83,10 +83,10 @@ func (t *toolbox) close() {
 }
 
 // app returns the world of one call; notes takes what a command says beside its result.
-func (t *toolbox) app(out, notes io.Writer) *app {
+func (t *toolbox) app(ctx context.Context, out, notes io.Writer) *app {
 	env := t.env
 	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), out, notes
-	a := &app{Env: env, Printer: output.New(out, notes, false, env.Getenv, env.Now), input: env.Stdin}
+	a := &app{Env: env, Printer: output.New(out, notes, false, env.Getenv, env.Now), input: &input{ctx, env.Stdin}}
 	if !t.person {
 		a.hook, a.reader.tools, a.Spell = true, true, mcp.Hint
 	}
@@ -113,7 +113,7 @@ func (t *toolbox) run(ctx context.Context, args ...string) (out []byte, notes []
 	defer t.calls.Done()
 	defer recovered(&err)
 	var printed, said bytes.Buffer
-	a := t.app(&printed, &said)
+	a := t.app(ctx, &printed, &said)
 	root := newRoot(a, args)
 	args = append(args[:1:1], append(t.globals(), args[1:]...)...)
 	root.SetArgs(args)
@@ -185,7 +185,7 @@ const lookTime = 4 * time.Second
 func (t *toolbox) Inbox(ctx context.Context) (in mcp.Inbox, err error) {
 	defer func() { err = refusalOf(ctx, err) }()
 	defer recovered(&err)
-	a := t.app(io.Discard, io.Discard)
+	a := t.app(ctx, io.Discard, io.Discard)
 	defer a.close()
 	ws, err := a.workspace(ctx, reads)
 	if err != nil {

@@ -41,25 +41,14 @@ func ask(what, prompt string, read func(tty *os.File) ([]byte, error)) ([]byte, 
 	}
 	defer func() { _ = term.Restore(int(tty.Fd()), shown) }()
 	fmt.Fprint(tty, prompt)
-	type answer struct {
-		line []byte
-		err  error
-	}
-	answers := make(chan answer, 1)
-	go func() {
-		line, err := read(tty)
-		answers <- answer{line, err}
-	}()
-	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(stop)
-	select {
-	case got := <-answers:
-		if got.err == nil || fault.As(got.err) != nil {
-			return got.line, got.err
-		}
-	case <-stop:
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	line, err := await(ctx, func() ([]byte, error) { return read(tty) })
+	switch {
+	case ctx.Err() != nil:
 		fmt.Fprintln(tty)
+	case err == nil || fault.As(err) != nil:
+		return line, err
 	}
 	return nil, fault.New(fault.Interrupted, fault.WasInterrupted, "no answer was given")
 }
