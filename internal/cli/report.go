@@ -74,39 +74,41 @@ func (c *reportCommand) run(ctx context.Context) error {
 	}
 	c.file = inDir(c.Dir, c.file)
 	read := c.unread(ws)
-	done, err := logpage.Make(&logpage.Request{
-		Repo: ws.Local.RepoID, Since: from, Now: c.Now(),
-		Read: func(step func(logpage.Entry), wrong func(report.Wrong)) ([]string, error) {
-			return readLog(ctx, ws, step, wrong)
-		},
-		Write: func(page []byte) error { return writeOutput(c.file, page, pageMode) },
-	})
+	in := &report.Input{Repo: ws.Local.RepoID, Since: from, Now: c.Now()}
+	page, err := pageOf(ctx, ws, in)
+	if err == nil {
+		err = writeOutput(c.file, page, pageMode)
+	}
 	if err != nil {
 		return read(err)
 	}
-	return read(c.Row(reportRow{c.file, done.Handoffs, done.Wrong, done.Bytes}, "%s", c.file))
+	return read(c.Row(reportRow{c.file, len(in.Rows), len(in.Wrongs), len(page)}, "%s", c.file))
 }
 
-// readLog reads the log as an audit does. It returns what could not be read, of which the workspace
-// tells as well.
-func readLog(ctx context.Context, ws *workspace.Workspace, step func(logpage.Entry), wrong func(report.Wrong)) (unread []string, err error) {
+// pageOf returns the page of the log, which it reads as an audit does. The page names the hubs that could
+// not be read, and the workspace tells of them as well.
+func pageOf(ctx context.Context, ws *workspace.Workspace, in *report.Input) ([]byte, error) {
 	tell := ws.OnUnread
 	ws.OnUnread = func(err error) {
-		unread = append(unread, fault.OneLine(err))
+		in.Unread = append(in.Unread, fault.OneLine(err))
 		tell(err)
 	}
+	log := logpage.New()
 	name := func(home lifecycle.Home) string { return cmp.Or(ws.AliasOf(home), "here") }
-	err = audit.New(ws).Run(ctx, nil, audit.Visitor{
+	err := audit.New(ws).Run(ctx, nil, audit.Visitor{
 		Entry: func(home lifecycle.Home, e *lifecycle.Entry) error {
 			if e.Dispute == nil && !e.Overtaken {
-				step(logpage.Entry{Repo: name(home), Record: e.Record()})
+				log.Step(name(home), e.Record())
 			}
 			return nil
 		},
 		Finding: func(home lifecycle.Home, f audit.Finding) error {
-			wrong(report.Wrong{Reason: string(f.Reason), ID: string(f.ID), Repo: name(home), Text: f.Text})
+			log.Wrong(report.Wrong{Reason: string(f.Reason), ID: string(f.ID), Repo: name(home), Text: f.Text})
 			return nil
 		},
 	})
-	return unread, err
+	if err != nil {
+		return nil, err
+	}
+	return log.Page(in)
 }

@@ -11,16 +11,11 @@ import (
 	"githandoff/internal/report"
 )
 
-// Entry is one valid entry of a log.
-type Entry struct {
-	Repo   string // short name of the home
-	Record *record.Record
-}
-
-// rows makes handoffs of steps. Steps of one handoff come in their order.
-type rows struct {
-	byID map[key]*report.Row
-	last map[key]time.Time // time of the newest step
+// Log makes handoffs of steps.
+type Log struct {
+	rows   map[key]*row
+	wrongs []report.Wrong
+	seen   map[report.Wrong]bool
 }
 
 type key struct {
@@ -28,23 +23,30 @@ type key struct {
 	id   handoff.ID
 }
 
-func newRows() *rows { return &rows{map[key]*report.Row{}, map[key]time.Time{}} }
+type row struct {
+	report.Row
+	last time.Time // time of the newest step
+}
 
-func (rs *rows) add(s Entry) {
-	r, k := s.Record, key{s.Repo, s.Record.ID}
-	row := rs.byID[k]
-	if r.At.After(rs.last[k]) {
-		rs.last[k] = r.At
+// New makes an empty log.
+func New() *Log { return &Log{rows: map[key]*row{}, seen: map[report.Wrong]bool{}} }
+
+// Wrong takes a problem.
+func (l *Log) Wrong(w report.Wrong) {
+	if !l.seen[w] {
+		l.seen[w] = true
+		l.wrongs = append(l.wrongs, w)
 	}
+}
+
+// Step takes a valid step at the home with a short name. Steps of one handoff come in their order.
+func (l *Log) Step(repo string, r *record.Record) {
+	row := l.at(repo, r)
 	if row == nil {
-		if r.Event != record.Offered {
-			return // nothing counts before the offer
-		}
-		rs.byID[k] = &report.Row{
-			ID: string(r.ID), Repo: s.Repo, Task: r.Task, From: r.From, To: r.To, Parent: string(r.Parent),
-			Principal: r.Principal, State: report.Waiting, Offered: r.At, Expires: r.Expires,
-		}
-		return
+		return // nothing counts before the offer
+	}
+	if r.At.After(row.last) {
+		row.last = r.At
 	}
 	switch r.Event {
 	case record.Routed:
@@ -71,8 +73,20 @@ func (rs *rows) add(s Entry) {
 	}
 }
 
+// at returns the row of the handoff of a step, and makes it for an offer; nil if there is none.
+func (l *Log) at(repo string, r *record.Record) *row {
+	k := key{repo, r.ID}
+	if l.rows[k] == nil && r.Event == record.Offered {
+		l.rows[k] = &row{Row: report.Row{
+			ID: string(r.ID), Repo: repo, Task: r.Task, From: r.From, To: r.To, Parent: string(r.Parent),
+			Principal: r.Principal, State: report.Waiting, Offered: r.At, Expires: r.Expires,
+		}}
+	}
+	return l.rows[k]
+}
+
 // letGo ends the time for which an agent held the handoff.
-func letGo(row *report.Row, at time.Time) {
+func letGo(row *row, at time.Time) {
 	if n := len(row.Held); n > 0 && row.Held[n-1].To.IsZero() {
 		row.Held[n-1].To = at
 	}
@@ -102,15 +116,15 @@ func endReason(r *record.Record) string {
 }
 
 // list returns the handoffs which are open, or have an entry since then.
-func (rs *rows) list(since, now time.Time) []report.Row {
+func (l *Log) list(since, now time.Time) []report.Row {
 	var list []report.Row
-	for k, row := range rs.byID {
+	for _, row := range l.rows {
 		if row.Ended.IsZero() {
-			row.State = openState(row, now)
-		} else if rs.last[k].Before(since) {
+			row.State = openState(&row.Row, now)
+		} else if row.last.Before(since) {
 			continue
 		}
-		list = append(list, *row)
+		list = append(list, row.Row)
 	}
 	slices.SortFunc(list, func(a, b report.Row) int {
 		return cmp.Or(a.Offered.Compare(b.Offered), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Repo, b.Repo))
