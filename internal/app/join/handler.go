@@ -3,7 +3,7 @@ package join
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -99,7 +99,7 @@ func (h *Handler) Invite(ctx context.Context, hub *crossrepo.Hub, r Request) (in
 		return invite.Code{}, err
 	}
 	if err := board.Write(ctx, pending.ID, "", body, public); err != nil {
-		return invite.Code{}, keep(err, h.Memory.Drop(pending.ID))
+		return invite.Code{}, errors.Join(err, h.Memory.Drop(pending.ID))
 	}
 	return code, nil
 }
@@ -178,7 +178,7 @@ func (h *Handler) finishAt(ctx context.Context, board crossrepo.Invites) ([]Join
 		if one != nil {
 			joined = append(joined, *one)
 		}
-		first = keep(first, err)
+		first = errors.Join(first, err)
 	}
 	return joined, first
 }
@@ -204,7 +204,7 @@ func (h *Handler) finish(ctx context.Context, board crossrepo.Invites, k Kept) (
 		}
 		k.Unlisted = err == nil && k.Kind == invite.Team
 	}
-	return one, keep(err, h.end(ctx, board, k))
+	return one, errors.Join(err, h.end(ctx, board, k))
 }
 
 // answer reads the answer at a hub; nil where there is none yet.
@@ -275,9 +275,9 @@ func (h *Handler) erase(ctx context.Context, board crossrepo.Invites, k Kept) er
 	}
 	if k.Unlisted {
 		k.Over = false
-		return keep(err, h.Memory.Put(k))
+		return errors.Join(err, h.Memory.Put(k))
 	}
-	return keep(err, h.Memory.Drop(k.ID))
+	return errors.Join(err, h.Memory.Drop(k.ID))
 }
 
 // Withdraw ends this clone's invitations at a hub for an agent, "" for those without a name, and
@@ -297,14 +297,14 @@ func (h *Handler) Withdraw(ctx context.Context, hub *crossrepo.Hub, agent string
 		}
 		k.Over = true
 		if err := h.Memory.Put(k); err != nil {
-			return n, keep(first, err)
+			return n, errors.Join(first, err)
 		}
 		n++
 		err := board.Fetch(ctx, []string{k.ID})
 		if err == nil {
 			err = h.erase(ctx, board, k)
 		}
-		first = keep(first, err)
+		first = errors.Join(first, err)
 	}
 	if n == 0 {
 		return 0, fault.New(fault.NotFound, fault.NoInvite, "no such invitation").
@@ -315,15 +315,4 @@ func (h *Handler) Withdraw(ctx context.Context, hub *crossrepo.Hub, agent string
 
 func signing(ctx context.Context, s sign.Signer) invite.Sign {
 	return func(message []byte) ([]byte, error) { return s.Sign(ctx, sign.NamespaceInvite, message) }
-}
-
-// keep joins two errors, either of which may be nil.
-func keep(first, err error) error {
-	if first == nil {
-		return err
-	}
-	if err != nil {
-		return fmt.Errorf("%w; %w", first, err)
-	}
-	return first
 }

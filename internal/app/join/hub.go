@@ -3,6 +3,7 @@ package join
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -66,7 +67,7 @@ func (h *Handler) admit(ctx context.Context, alias string, tell func(Joined, boo
 	for _, j := range joined {
 		tell(j, h.Signer.KID() == j.Inviter || j.Kind != invite.Team)
 	}
-	return keep(err, h.list(ctx, hub))
+	return errors.Join(err, h.list(ctx, hub))
 }
 
 // list publishes the list of the team if somebody joined it with an invitation of this agent's
@@ -82,9 +83,9 @@ func (h *Handler) list(ctx context.Context, hub *crossrepo.Hub) error {
 	}
 	for _, k := range kept {
 		if k.Unlisted = false; k.Over {
-			err = keep(err, h.Memory.Put(k))
+			err = errors.Join(err, h.Memory.Put(k))
 		} else {
-			err = keep(err, h.Memory.Drop(k.ID))
+			err = errors.Join(err, h.Memory.Drop(k.ID))
 		}
 	}
 	return err
