@@ -25,17 +25,6 @@ type Request struct {
 	By       string // agent or person who decides
 }
 
-// Decisions counts the decisions of a request.
-func (r *Request) Decisions() int {
-	n := 0
-	for _, given := range []bool{r.To != "", r.Approve, len(r.Answers) > 0, r.Reject} {
-		if given {
-			n++
-		}
-	}
-	return n
-}
-
 // Outcome is the result of a request. Without any of its members set, the handoff was routed.
 type Outcome struct {
 	*Case
@@ -86,7 +75,8 @@ func errEnded(s *lifecycle.State) error {
 func routedAlready(c *Case, r *Request) error {
 	named := c.Verified.Envelope().Target.Agent
 	same := r.To == c.State.To || r.Approve && named != nil && *named == c.State.To
-	if r.Decisions() > 0 && !same {
+	decides := r.To != "" || r.Approve || len(r.Answers) > 0 || r.Reject
+	if decides && !same {
 		return c.State.ErrRouted()
 	}
 	return nil
