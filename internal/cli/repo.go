@@ -216,16 +216,12 @@ func (c *repoCommand) list(ctx context.Context) error {
 		return err
 	}
 	aliases := crossrepo.Aliases{Repo: repo}
-	var first error
+	first := fault.First{Warn: c.Warn}
 	err = printList(ctx, c.app, repo, []string{"ALIAS", "REPOSITORY", "URL", "ALSO"}, func(l *list) error {
 		for _, name := range aliases.Names() {
 			al, err := aliases.Get(ctx, name)
-			if err != nil && first != nil {
-				c.Warn(err)
-				continue
-			}
 			if err != nil {
-				first = err
+				first.Keep(err)
 				continue
 			}
 			row, cells := aliasCells(al)
@@ -235,7 +231,7 @@ func (c *repoCommand) list(ctx context.Context) error {
 		}
 		return nil
 	})
-	return cmp.Or(err, first)
+	return cmp.Or(err, first.Err)
 }
 
 func (c *repoCommand) remove(ctx context.Context) error {
