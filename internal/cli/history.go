@@ -192,7 +192,7 @@ func (c *historyCommand) ended(ctx context.Context) error {
 		err = c.list(ctx, ws, list)
 	case format == "json":
 		for _, p := range list {
-			c.Object(c.row(p))
+			c.Encode(c.Stdout, c.row(p))
 		}
 	default:
 		_, err = fmt.Fprintln(c.Stdout, prompt.History(told(list, true, c.Now()), c.keys))

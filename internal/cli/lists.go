@@ -27,8 +27,7 @@ func (l *list) id(id handoff.ID) output.Cell {
 // printList prints a list, through a pager where it is longer than the screen.
 func printList(ctx context.Context, a *app, repo *refs.Repo, header []string, print func(l *list) error) error {
 	return paged(ctx, a, repo, func() error {
-		l := &list{Table: a.Table(columnsOf(a.Stdout))}
-		l.Header(header...)
+		l := &list{Table: a.Table(columnsOf(a.Stdout), header...)}
 		return cmp.Or(print(l), l.Flush())
 	})
 }

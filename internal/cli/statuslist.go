@@ -147,9 +147,8 @@ type statusLists struct {
 func (s *statusLists) begin(title string, header ...string) {
 	s.count, s.header = s.count+1, header
 	fmt.Fprintf(s.Stdout, "\n%s\n", s.Title(title))
-	s.table = s.Table(columnsOf(s.Stdout))
+	s.table = s.Table(columnsOf(s.Stdout), header...)
 	s.table.Indent("  ")
-	s.table.Header(header...)
 }
 
 func (s *statusLists) row(cells ...string) {

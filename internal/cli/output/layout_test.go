@@ -13,9 +13,8 @@ import (
 func shown(width int, header []string, rows ...[]string) []string {
 	var out bytes.Buffer
 	p := &Printer{out: &out, terminal: true, getenv: func(string) string { return "" }, Color: Never}
-	t := p.Table(width)
+	t := p.Table(width, header...)
 	t.Indent("  ")
-	t.Header(header...)
 	for _, row := range rows {
 		var cells []Cell
 		for i, text := range row {

@@ -80,10 +80,7 @@ func (p *Printer) Columns(v any, cells ...string) error {
 	})
 }
 
-// Object prints an object of JSON on a line of its own.
-func (p *Printer) Object(v any) error { return p.Encode(p.out, v) }
-
-// Encode writes an object as Object prints it.
+// Encode writes an object of JSON on a line of its own.
 func (p *Printer) Encode(w io.Writer, v any) error {
 	if p.Filter != nil {
 		return p.Filter(p.tamed(w), v)

@@ -19,18 +19,15 @@ type Table struct {
 	rows   [][]Cell // held back until they can be aligned
 }
 
-// Table begins one, for a terminal of a width. Flush ends it.
-func (p *Printer) Table(width int) *Table {
-	return &Table{p: p, buffer: bufio.NewWriterSize(p.out, 64<<10), people: p.Terminal(), width: width}
+// Table begins one, for a terminal of a width; Flush ends it. Where a person looks at it, a header
+// names its columns. A table without rows prints nothing.
+func (p *Printer) Table(width int, header ...string) *Table {
+	return &Table{p: p, buffer: bufio.NewWriterSize(p.out, 64<<10), people: p.Terminal(), width: width, header: header}
 }
 
 // ForPeople reports whether a person looks at the table: then an id is short and a
 // time says how long ago it was.
 func (t *Table) ForPeople() bool { return t.people }
-
-// Header names the columns of a table, where a person looks at it. A table without rows prints
-// nothing.
-func (t *Table) Header(names ...string) { t.header = names }
 
 // Indent sets off the rows of a table at a terminal.
 func (t *Table) Indent(by string) { t.indent = by }

@@ -23,7 +23,7 @@ func TestFilteredTextAtATerminal(t *testing.T) {
 			_, err := io.WriteString(w, object.(string))
 			return err
 		}
-		require.NoError(t, p.Object(hostile))
+		require.NoError(t, p.Encode(&out, hostile))
 		assert.Equal(t, want, out.String(), terminal)
 
 		out.Reset()
