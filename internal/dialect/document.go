@@ -27,17 +27,6 @@ func newDocument(format string, root map[string]any) *document {
 	return &document{format: format, root: root, known: map[string]bool{}, objects: map[string]bool{}}
 }
 
-// refuse records a refusal of the member; the first one counts.
-func (d *document) refuse(member string, reason fault.Reason, format string, args ...any) {
-	if d.err == nil {
-		d.err = invalid(d.format, reason, member+": "+format, args...)
-	}
-}
-
-func (d *document) warn(member, format string, args ...any) {
-	d.warnings = append(d.warnings, member+": "+fmt.Sprintf(format, args...))
-}
-
 func invalid(dialect string, reason fault.Reason, format string, args ...any) *fault.Error {
 	return fault.New(fault.Invalid, reason, "format "+dialect+": "+format, args...)
 }
@@ -71,12 +60,15 @@ func (o object) take(member string) (any, bool) {
 	return v, ok && v != nil
 }
 
+// refuse records a refusal of the member; the first one counts.
 func (o object) refuse(member string, reason fault.Reason, format string, args ...any) {
-	o.doc.refuse(o.name(member), reason, format, args...)
+	if o.doc.err == nil {
+		o.doc.err = invalid(o.doc.format, reason, o.name(member)+": "+format, args...)
+	}
 }
 
 func (o object) warn(member, format string, args ...any) {
-	o.doc.warn(o.name(member), format, args...)
+	o.doc.warnings = append(o.doc.warnings, o.name(member)+": "+fmt.Sprintf(format, args...))
 }
 
 // text returns an optional string of at most limit bytes; limit 0 is none.

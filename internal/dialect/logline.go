@@ -113,7 +113,7 @@ func newLinePrefix(text []byte) *linePrefix {
 	}
 	form.WriteString(literalForm(named[from:]))
 	re, err := regexp.Compile(form.String())
-	if err != nil { // impossible: all other text is quoted
+	if err != nil { // the text is not UTF-8
 		return nil
 	}
 	p := &linePrefix{form: re}
