@@ -135,10 +135,7 @@ func (o object) items(member string, say func(item map[string]any) string) []str
 			text = say(inner)
 		}
 		if !isText && blank(text) {
-			raw, err := json.Marshal(item)
-			if err != nil { // impossible: item was read from JSON
-				continue
-			}
+			raw, _ := json.Marshal(item) // it was read from JSON
 			text = string(raw)
 		}
 		out = append(out, text)
