@@ -130,11 +130,10 @@ func (rec *record) note(c *Change, made []string, project string) {
 // cutOut takes the insertions of setup out of a shared file; false if some of them were changed
 // since.
 func (w *written) cutOut(text []byte) ([]byte, bool) {
-	out, whole := cutOut(text, w.Inserted)
-	if !whole && !strings.HasSuffix(w.Path, ".json") { // the insertion is a text, such as a paragraph
-		return cutText(text, w.Inserted)
+	if strings.HasSuffix(w.Path, ".json") {
+		return cutOut(text, w.Inserted)
 	}
-	return out, whole
+	return cutText(text, w.Inserted) // a paragraph, or a table of TOML
 }
 
 // rest returns the insertions that are still in a shared file, as setup wrote them or changed by
