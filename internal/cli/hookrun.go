@@ -72,20 +72,18 @@ type hookRun struct {
 	args []string
 }
 
-type hookWork func(ctx context.Context, repo *refs.Repo, args []string) error
-
-// work returns the function of a hook, nil for a hook without one.
-func (hook *hookRun) work(name string) hookWork {
-	switch name {
+// work returns the function of the hook, nil for a hook without one.
+func (hook *hookRun) work() func(ctx context.Context, repo *refs.Repo) error {
+	switch hook.name {
 	case "post-commit":
 		return hook.postCommit
 	case "prepare-commit-msg":
-		return func(ctx context.Context, repo *refs.Repo, args []string) error {
-			return messages(hook.app, repo).Prepare(ctx, args)
+		return func(ctx context.Context, repo *refs.Repo) error {
+			return messages(hook.app, repo).Prepare(ctx, hook.args)
 		}
 	case "commit-msg":
-		return func(ctx context.Context, repo *refs.Repo, args []string) error {
-			return messages(hook.app, repo).Finish(ctx, args)
+		return func(ctx context.Context, repo *refs.Repo) error {
+			return messages(hook.app, repo).Finish(ctx, hook.args)
 		}
 	case "pre-push":
 		return hook.prePush
@@ -118,8 +116,8 @@ func (hook *hookRun) run(ctx context.Context) error {
 	if slices.Contains(hooks.ServerNames(), hook.name) {
 		return hook.preReceive(ctx)
 	}
-	worker := &hookRun{app: hook.in(hook.Dir)}
-	work := worker.work(hook.name)
+	worker := &hookRun{app: hook.in(hook.Dir), name: hook.name, args: hook.args}
+	work := worker.work()
 	if work == nil {
 		return fault.New(fault.Usage, fault.UnknownHook, "no hook %q", hook.name).WithHints(hookNames())
 	}
@@ -132,7 +130,7 @@ func (hook *hookRun) run(ctx context.Context) error {
 		}
 		return within(ctx, hook.budget(repo.Config), func(ctx context.Context) error {
 			defer worker.close()
-			return work(ctx, repo, hook.args)
+			return work(ctx, repo)
 		})
 	})
 	if stop, ok := errors.AsType[*pushcheck.Refusal](err); ok {

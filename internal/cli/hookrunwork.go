@@ -32,7 +32,7 @@ func (a *app) setUp(repo *refs.Repo) bool {
 }
 
 // postCommit hands over the commit and the draft of the worktree, and renews leases.
-func (hook *hookRun) postCommit(ctx context.Context, repo *refs.Repo, _ []string) error {
+func (hook *hookRun) postCommit(ctx context.Context, repo *refs.Repo) error {
 	h := &githook.Handover{
 		Repo: repo, Now: hook.Now, Say: hook.Say, Hint: hook.Hint, Warn: hook.Warn,
 		Open: func(ctx context.Context) (githook.Sender, error) {
@@ -90,18 +90,18 @@ func (c *commitSender) Renew(ctx context.Context, claim *work.Claim) error {
 
 // prePush checks a push against the authority of this agent, then delivers the outbox of its
 // hub.
-func (hook *hookRun) prePush(ctx context.Context, repo *refs.Repo, args []string) error {
+func (hook *hookRun) prePush(ctx context.Context, repo *refs.Repo) error {
 	if !hook.setUp(repo) {
 		return nil
 	}
 	remote := ""
-	if len(args) > 0 {
-		remote = args[0]
+	if len(hook.args) > 0 {
+		remote = hook.args[0]
 	}
 	if err := hook.checkPush(ctx, remote); err != nil {
 		return err
 	}
-	if len(args) == 0 || !slices.Contains(crossrepo.Aliases{Repo: repo}.Names(), remote) {
+	if remote == "" || !slices.Contains(crossrepo.Aliases{Repo: repo}.Names(), remote) {
 		return nil
 	}
 	if waiting, err := repo.List(ctx, refs.Root+"outbox/"); err != nil || len(waiting) == 0 {
@@ -133,16 +133,16 @@ func (hook *hookRun) checkPush(ctx context.Context, remote string) error {
 }
 
 // postCheckout speaks after the checkout of a branch, not of single files.
-func (hook *hookRun) postCheckout(ctx context.Context, repo *refs.Repo, args []string) error {
-	if len(args) < 3 || args[2] != "1" {
+func (hook *hookRun) postCheckout(ctx context.Context, repo *refs.Repo) error {
+	if len(hook.args) < 3 || hook.args[2] != "1" {
 		return nil
 	}
-	return hook.sayWaiting(ctx, repo, nil)
+	return hook.sayWaiting(ctx, repo)
 }
 
 // sayWaiting says in one line which handoffs wait for the agent, as far as this clone knows. It
 // asks no hub, and repeats no text of a sender: nobody verified it.
-func (hook *hookRun) sayWaiting(ctx context.Context, repo *refs.Repo, _ []string) error {
+func (hook *hookRun) sayWaiting(ctx context.Context, repo *refs.Repo) error {
 	if !hook.setUp(repo) {
 		return nil
 	}
@@ -186,7 +186,7 @@ func waitingLine(agent string, waiting []*workspace.Item) string {
 
 // postRewrite copies notes to the commits made by amend and rebase. Of a handoff in the outbox
 // there is no note yet.
-func (hook *hookRun) postRewrite(ctx context.Context, repo *refs.Repo, _ []string) error {
+func (hook *hookRun) postRewrite(ctx context.Context, repo *refs.Repo) error {
 	if !hook.setUp(repo) {
 		return nil
 	}
