@@ -3,6 +3,8 @@ package agents
 import (
 	"path/filepath"
 	"strings"
+
+	"githandoff/internal/fault"
 )
 
 // Event is an event of a session, under the same name for all clients.
@@ -35,6 +37,14 @@ type Client struct {
 	Name   string // name on the command line of "githandoff setup"
 	form   form
 	events map[string]Event // events by the client's own names, in lower case
+}
+
+// Finding is the result of one check of a client's set-up.
+type Finding struct {
+	Client string // "" if it concerns all clients
+	OK     bool
+	Text   string     // one line for people; parts of it come from files
+	Hint   fault.Hint // how to solve the problem; zero if OK
 }
 
 // clients lists the programs and the documented names of their events; see docs/agents.md for

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"githandoff/internal/agents"
 	"githandoff/internal/fault"
 )
 
@@ -30,23 +31,23 @@ type codexConfig struct {
 
 // reviewed checks whether the user let Codex CLI run the hooks. Codex CLI silently skips
 // unreviewed hooks, and the hooks of an untrusted repository.
-func (r *Request) reviewed(routes []route) []Finding {
+func (r *Request) reviewed(routes []route) []agents.Finding {
 	path := filepath.Join(r.dir("codex"), "config.toml")
 	var config codexConfig
 	if err := toml.Unmarshal(bytes.TrimPrefix(read(path), []byte("\uFEFF")), &config); err != nil {
-		return []Finding{{
+		return []agents.Finding{{
 			Client: "codex", Text: path + " cannot be read: " + err.Error(),
 			Hint: fault.Run("codex").Because("says what is wrong with it"),
 		}}
 	}
 	review := fault.Run("codex").Because("asks to review them; /hooks lists them")
-	var all []Finding
+	var all []agents.Finding
 	for _, o := range routes {
 		if o.plugin {
 			continue // the hooks of a plugin have keys of another form
 		}
 		if o.project && !config.trusts(r.Worktree) && !config.trusts(filepath.Dir(r.CommonDir)) {
-			all = append(all, Finding{
+			all = append(all, agents.Finding{
 				Client: "codex", Text: "Codex CLI does not trust " + r.Worktree + ", and skips its hooks without a word",
 				Hint: fault.Run("codex").Because("asks whether to trust it"),
 			})
@@ -61,12 +62,12 @@ func (r *Request) reviewed(routes []route) []Finding {
 		}
 		switch {
 		case missing > 0:
-			all = append(all, Finding{
+			all = append(all, agents.Finding{
 				Client: "codex", Hint: review,
 				Text: fmt.Sprintf("not reviewed: %d of %s in %s; Codex CLI skips such a hook without a word", missing, fault.Count(len(keys), "hook"), o.path),
 			})
 		case len(keys) > 0:
-			all = append(all, Finding{Client: "codex", OK: true, Text: "hooks of " + o.path + " were reviewed"})
+			all = append(all, agents.Finding{Client: "codex", OK: true, Text: "hooks of " + o.path + " were reviewed"})
 		}
 	}
 	return all
@@ -121,7 +122,7 @@ const shellTime = time.Minute // limit for the start of a login shell
 
 // loginShell checks whether the shell in which Codex CLI runs commands finds githandoff. Profiles
 // often set PATH again.
-func (r *Request) loginShell(ctx context.Context) []Finding {
+func (r *Request) loginShell(ctx context.Context) []agents.Finding {
 	shell, profile := r.shell()
 	ctx, cancel := context.WithTimeout(ctx, shellTime)
 	defer cancel()
@@ -130,14 +131,14 @@ func (r *Request) loginShell(ctx context.Context) []Finding {
 	case err != nil || ctx.Err() != nil:
 		return nil // a shell that is missing or does not start says nothing about PATH
 	case code == 0:
-		return []Finding{{Client: "codex", OK: true, Text: "a login shell (" + shell + " -l) finds githandoff"}}
+		return []agents.Finding{{Client: "codex", OK: true, Text: "a login shell (" + shell + " -l) finds githandoff"}}
 	}
 	hint := fault.Fact("add the directory of %s to PATH in %s", r.Binary, profile)
 	if dir := filepath.Dir(r.Binary); !strings.Contains(dir, ":") { // no PATH can name a directory with a colon
 		line := "export PATH=" + fault.Arg(dir) + `:"$PATH"`
 		hint = fault.Run("sh", "-c", `printf '\n%s\n' "$1" >>"$2"`, "sh", line, profile).Because("adds its directory to PATH")
 	}
-	return []Finding{{
+	return []agents.Finding{{
 		Client: "codex", Hint: hint,
 		Text: "Codex CLI runs commands in a login shell, and " + shell + " -l does not find githandoff",
 	}}

@@ -36,17 +36,9 @@ type Request struct {
 	Run func(ctx context.Context, argv []string) (int, error)
 }
 
-// Finding is the result of one check.
-type Finding struct {
-	Client string // "" if the finding concerns all clients
-	OK     bool
-	Text   string     // one line; parts of it come from files
-	Hint   fault.Hint // how to solve the problem; zero if OK
-}
-
 // Look goes through the checks.
-func (r *Request) Look(ctx context.Context) []Finding {
-	var all []Finding
+func (r *Request) Look(ctx context.Context) []agents.Finding {
+	var all []agents.Finding
 	for _, client := range []string{"claude", "codex", "gemini", "opencode", "copilot", "cursor"} {
 		routes := r.routes(client)
 		all = append(all, r.twice(client, routes)...)
@@ -76,11 +68,11 @@ var choices = []struct {
 }
 
 // settings reports settings of the hooks with a word that they do not know.
-func (r *Request) settings() []Finding {
-	var all []Finding
+func (r *Request) settings() []agents.Finding {
+	var all []agents.Finding
 	for _, c := range choices {
 		if value := r.Setting(c.key); value != "" && !slices.Contains(c.values, value) {
-			all = append(all, Finding{
+			all = append(all, agents.Finding{
 				Text: fmt.Sprintf("%s is %q, which is not one of its values: it counts as %s", c.key, value, c.values[0]),
 				Hint: fault.Run("git", "config", c.key, c.values[0]).Because("says the same; its other values: %s", strings.Join(c.values[1:], ", ")),
 			})
@@ -155,7 +147,7 @@ func once(all []route) []route {
 }
 
 // twice reports a client which gets the hooks by more than one route.
-func (r *Request) twice(client string, routes []route) []Finding {
+func (r *Request) twice(client string, routes []route) []agents.Finding {
 	if len(routes) == 0 {
 		return nil
 	}
@@ -168,9 +160,9 @@ func (r *Request) twice(client string, routes []route) []Finding {
 		names = append(names, name)
 	}
 	if len(routes) == 1 {
-		return []Finding{{Client: client, OK: true, Text: "hooks come from " + names[0]}}
+		return []agents.Finding{{Client: client, OK: true, Text: "hooks come from " + names[0]}}
 	}
-	return []Finding{{
+	return []agents.Finding{{
 		Client: client, Text: "each event is answered more than once: hooks come from " + strings.Join(names, " and "),
 		Hint: r.oneLess(client, routes),
 	}}
@@ -183,8 +175,8 @@ var program = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // gone reports hooks of a program that no longer exists. Such hooks exit silently.
-func (r *Request) gone(client string, routes []route) []Finding {
-	var all []Finding
+func (r *Request) gone(client string, routes []route) []agents.Finding {
+	var all []agents.Finding
 	for _, o := range routes {
 		if o.project || o.plugin {
 			continue // hooks of a project or a plugin name no path
@@ -199,7 +191,7 @@ func (r *Request) gone(client string, routes []route) []Finding {
 		}
 		path = strings.ReplaceAll(strings.Trim(path, "'"), `'\''`, "'")
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			all = append(all, Finding{
+			all = append(all, agents.Finding{
 				Client: client, Text: fmt.Sprintf("hooks of %s call %s, which does not exist: they do nothing", o.path, path),
 				Hint: fault.Run("githandoff", "setup", client).Because("lets them call this program"),
 			})
@@ -249,7 +241,7 @@ func read(path string) []byte {
 const recent = 7 * 24 * time.Hour
 
 // noted reports the failures recorded by agents' hooks. A hook itself is silent.
-func (r *Request) noted() []Finding {
+func (r *Request) noted() []agents.Finding {
 	count, last := 0, ""
 	for line := range strings.Lines(string(read(r.Log))) {
 		at, text, ok := strings.Cut(strings.TrimRight(line, "\r\n"), " ")
@@ -261,7 +253,7 @@ func (r *Request) noted() []Finding {
 	if count == 0 {
 		return nil
 	}
-	return []Finding{{
+	return []agents.Finding{{
 		Text: fault.Count(count, "hook") + " of agents failed within a week, the last: " + last,
 		Hint: fault.Run("rm", r.Log).Because("forgets them; fix the cause first"),
 	}}

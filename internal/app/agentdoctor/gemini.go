@@ -4,14 +4,15 @@ import (
 	"os"
 	"strings"
 
+	"githandoff/internal/agents"
 	"githandoff/internal/fault"
 )
 
 // gitOfGemini reports that the shell of Gemini CLI switches git hooks off, so only its own hooks
 // check a push.
-func (r *Request) gitOfGemini(routes []route) []Finding {
+func (r *Request) gitOfGemini(routes []route) []agents.Finding {
 	if len(routes) > 0 {
-		return []Finding{{
+		return []agents.Finding{{
 			Client: "gemini", OK: true,
 			Text: "its shell switches git hooks off: its own hooks check a plain git push, and commits get no trailers by themselves",
 		}}
@@ -22,7 +23,7 @@ func (r *Request) gitOfGemini(routes []route) []Finding {
 	if _, err := os.Stat(r.dir("gemini")); err != nil && r.Getenv("GEMINI_CLI") == "" {
 		return nil
 	}
-	return []Finding{{
+	return []agents.Finding{{
 		Client: "gemini", Text: "the environment switches git hooks off, as the shell of Gemini CLI does: nothing here checks a push",
 		Hint: fault.Run("githandoff", "setup", "gemini").Because("installs hooks that Gemini CLI runs"),
 	}}

@@ -8,16 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"githandoff/internal/agents"
 	"githandoff/internal/fault"
 )
-
-// Finding is the result of one check.
-type Finding struct {
-	Client string
-	OK     bool
-	Text   string     // one line for people
-	Hint   fault.Hint // how to solve the problem; zero if OK
-}
 
 // Present lists the clients run here by this user: each makes a directory in the home directory
 // when it starts.
@@ -30,8 +23,8 @@ func (r *Request) Present() []string {
 
 // Check looks at what is set up for the clients of the request: whether each file is
 // as it should be, and whether the same hooks come a second way.
-func (r *Request) Check() ([]Finding, error) {
-	var all []Finding
+func (r *Request) Check() ([]agents.Finding, error) {
+	var all []agents.Finding
 	again := setup(r.Project, r.Clients...).Because("writes what is missing")
 	for _, client := range r.Clients {
 		one := *r
@@ -45,7 +38,7 @@ func (r *Request) Check() ([]Finding, error) {
 		}
 		all = append(all, r.otherRoutes(client, changes)...)
 		if text := Review(r, client); text != "" {
-			all = append(all, Finding{Client: client, OK: true, Text: text})
+			all = append(all, agents.Finding{Client: client, OK: true, Text: text})
 		}
 	}
 	return all, nil
@@ -59,8 +52,8 @@ func Review(r *Request, client string) string {
 	return ""
 }
 
-func (c *Change) finding(again fault.Hint) Finding {
-	f := Finding{Client: c.Client, OK: c.State == Same, Text: c.Path}
+func (c *Change) finding(again fault.Hint) agents.Finding {
+	f := agents.Finding{Client: c.Client, OK: c.State == Same, Text: c.Path}
 	switch c.State {
 	case Write:
 		f.Text += " is missing or older than this program"
@@ -88,12 +81,12 @@ func setup(project bool, args ...string) fault.Hint {
 // otherRoutes lists the ways beside this one by which a client gets our hooks: the other scope, a
 // plugin from a marketplace, and for Copilot CLI the hooks of Claude Code. Hooks of another project
 // run only there. changes are those that the check of the client found.
-func (r *Request) otherRoutes(client string, changes []*Change) []Finding {
-	var all []Finding
+func (r *Request) otherRoutes(client string, changes []*Change) []agents.Finding {
+	var all []agents.Finding
 	here := slices.ContainsFunc(changes, func(c *Change) bool { return hasHooks(c.Path, client) })
 	add := func(from string, less fault.Hint) {
-		f := Finding{Client: client, Text: "its hooks also come from " + from + ": each event is answered twice", Hint: less}
-		if !slices.ContainsFunc(all, func(o Finding) bool { return o.Text == f.Text }) {
+		f := agents.Finding{Client: client, Text: "its hooks also come from " + from + ": each event is answered twice", Hint: less}
+		if !slices.ContainsFunc(all, func(o agents.Finding) bool { return o.Text == f.Text }) {
 			all = append(all, f)
 		}
 	}
@@ -124,7 +117,7 @@ func (r *Request) otherRoutes(client string, changes []*Change) []Finding {
 	if !here {
 		return nil // without hooks in the checked scope, no other route is a second one
 	}
-	slices.SortFunc(all, func(a, b Finding) int { return strings.Compare(a.Text, b.Text) })
+	slices.SortFunc(all, func(a, b agents.Finding) int { return strings.Compare(a.Text, b.Text) })
 	return all
 }
 

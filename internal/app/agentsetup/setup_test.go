@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"githandoff/internal/agents"
 	"githandoff/internal/fault"
 )
 
@@ -702,7 +703,7 @@ func TestCopilotBeforeClaude(t *testing.T) {
 	r.Clients = []string{"copilot"}
 	findings, err := r.Check()
 	require.NoError(t, err)
-	assert.Contains(t, findings, Finding{
+	assert.Contains(t, findings, agents.Finding{
 		Client: "copilot", Text: "its hooks also come from " + filepath.Join(r.Root, ".claude/settings.json") + ": each event is answered twice",
 		Hint: fault.Run("githandoff", "setup", "--remove", "copilot", "--project").Because("leaves those of Claude Code, which Copilot CLI runs as well"),
 	})
