@@ -209,9 +209,7 @@ func (a *auditReport) print(ctx context.Context, findings []string) error {
 	return printList(ctx, a.app, a.ws.Repo, header, func(l *list) error {
 		l.ends = ends
 		for _, line := range a.lines {
-			if err := a.printLine(out, l, line); err != nil {
-				return err
-			}
+			a.printLine(out, l, line)
 		}
 		if err := errors.Join(out.Flush(), l.Flush()); err != nil {
 			return err
@@ -225,12 +223,12 @@ func (a *auditReport) print(ctx context.Context, findings []string) error {
 	})
 }
 
-func (a *auditReport) printLine(out *bufio.Writer, l *list, line auditLine) error {
+func (a *auditReport) printLine(out *bufio.Writer, l *list, line auditLine) {
 	if line.row == nil {
-		_, err := out.WriteString(line.text)
-		return err
+		_, _ = out.WriteString(line.text) // out keeps its first error
+		return
 	}
 	row := []output.Cell{output.Text(handoff.FormatTime(line.at)), output.State(line.row.state), l.id(line.row.id)}
 	row = append(row, texts(line.row.cells...)...)
-	return l.Cells(append(row, output.Verdict(line.row.verdict), output.Text(line.row.data))...)
+	l.Cells(append(row, output.Verdict(line.row.verdict), output.Text(line.row.data))...)
 }

@@ -78,9 +78,7 @@ func (c *checkpointCommand) list(ctx context.Context) error {
 		l.ends = ends
 		for _, one := range kept {
 			row := checkpointRow{ID: one.ID, Ref: one.Ref, Commit: one.Commit, Subject: one.Subject}
-			if err := l.Row(row, l.id(one.ID), output.Text(one.Commit), output.Text(one.Subject)); err != nil {
-				return err
-			}
+			l.Row(row, l.id(one.ID), output.Text(one.Commit), output.Text(one.Subject))
 		}
 		return nil
 	})

@@ -86,7 +86,8 @@ func (c *inboxCommand) run(ctx context.Context) error {
 		l.ends = ends
 		err := ws.List(ctx, c.all, func(it *workspace.Item) error {
 			known = known || it.Place.Agent == ws.Agent
-			return l.Row(itemRow(it, now), itemCells(ws, it, now, l)...)
+			l.Row(itemRow(it, now), itemCells(ws, it, now, l)...)
+			return nil
 		})
 		if err == nil && !known && !c.all {
 			err = strangerInbox(c.app, ws)

@@ -240,9 +240,7 @@ func (c *keyCommand) list(ctx context.Context, infos []sign.KeyInfo, trust *sign
 				continue
 			}
 			r := keyRowOf(c.keystore(), info.Name, info.Public, trust)
-			if err := l.Row(r, texts(r.Name, r.KID, r.Created)...); err != nil {
-				return err
-			}
+			l.Row(r, texts(r.Name, r.KID, r.Created)...)
 		}
 		return nil
 	})

@@ -225,9 +225,7 @@ func (c *repoCommand) list(ctx context.Context) error {
 				continue
 			}
 			row, cells := aliasCells(al)
-			if err := l.Row(row, texts(cells...)...); err != nil {
-				return err
-			}
+			l.Row(row, texts(cells...)...)
 		}
 		return nil
 	})

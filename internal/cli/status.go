@@ -76,10 +76,10 @@ func (c *statusCommand) run(ctx context.Context) error {
 				return out, err
 			}, func(t *output.Lines) error {
 				_, out, err := look(most)
-				if err != nil {
-					return err
+				if err == nil {
+					out.print(t)
 				}
-				return out.print(t)
+				return err
 			})
 		}
 		s, out, err := look(most)
@@ -90,7 +90,8 @@ func (c *statusCommand) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return c.screen(out, h.Goals(ctx, s), ends)
+		c.screen(out, h.Goals(ctx, s), ends)
+		return nil
 	})
 }
 

@@ -61,11 +61,11 @@ func (s *status) of(state string) (rows []statusRow) {
 
 // print writes a status for a program or an agent: one fact on each line, and a row with the
 // columns of "inbox" for each waiting handoff.
-func (s *status) print(w io.Writer) error {
+func (s *status) print(w io.Writer) {
 	say := func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 	if s.Repo == "" {
 		say("agent %s; githandoff is not set up in this repository", s.Agent)
-		return nil
+		return
 	}
 	say("agent %s in %s", s.Agent, s.Repo)
 	for _, h := range s.Held {
@@ -93,7 +93,6 @@ func (s *status) print(w io.Writer) error {
 	if more := s.allSent - mostSent; more > 0 {
 		say("%d more were sent (githandoff inbox --all)", more)
 	}
-	return nil
 }
 
 // place returns the inbox and, of another repository, its alias, or its id if it has none.
@@ -107,9 +106,10 @@ func nameOrNone(s string) string {
 }
 
 // screen writes a status for a person: lists with headers.
-func (c *statusCommand) screen(s *status, goals map[handoff.ID]string, ends handoff.Ends) error {
+func (c *statusCommand) screen(s *status, goals map[handoff.ID]string, ends handoff.Ends) {
 	if s.Repo == "" {
-		return s.print(c.Stdout)
+		s.print(c.Stdout)
+		return
 	}
 	fmt.Fprintf(c.Stdout, "agent %s in %s\n", s.Agent, s.Repo)
 	lists := &statusLists{app: c.app, now: c.Now(), ends: ends}
@@ -130,10 +130,9 @@ func (c *statusCommand) screen(s *status, goals map[handoff.ID]string, ends hand
 	if lists.count == 0 {
 		fmt.Fprintln(c.Stdout, "nothing is held, and nothing waits")
 	}
-	return lists.err
 }
 
-// statusLists prints the lists of a status. It keeps the first error.
+// statusLists prints the lists of a status.
 type statusLists struct {
 	*app
 	now    time.Time
@@ -141,7 +140,6 @@ type statusLists struct {
 	table  *output.Table
 	header []string
 	count  int // number of lists
-	err    error
 }
 
 func (s *statusLists) begin(title string, header ...string) {
@@ -159,14 +157,10 @@ func (s *statusLists) row(cells ...string) {
 			list[i] = output.State(c)
 		}
 	}
-	s.keep(s.table.Cells(list...))
+	s.table.Cells(list...)
 }
 
-func (s *statusLists) end() { s.keep(s.table.Flush()) }
-
-func (s *statusLists) keep(err error) {
-	s.err = cmp.Or(s.err, err)
-}
+func (s *statusLists) end() { _ = s.table.Flush() } // standard output keeps its first error
 
 func (s *statusLists) held(rows []heldRow, goals map[handoff.ID]string) {
 	if len(rows) == 0 {

@@ -244,9 +244,7 @@ func (c *trustCommand) list(ctx context.Context) error {
 			if l.ForPeople() {
 				cells = []string{r.names(), strings.Join(r.Roles, ", "), r.limits(), r.KID}
 			}
-			if err := l.Row(r, texts(cells...)...); err != nil {
-				return err
-			}
+			l.Row(r, texts(cells...)...)
 		}
 		return nil
 	})

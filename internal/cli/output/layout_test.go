@@ -23,7 +23,7 @@ func shown(width int, header []string, rows ...[]string) []string {
 				cells[i] = State(text)
 			}
 		}
-		_ = t.Cells(cells...)
+		t.Cells(cells...)
 	}
 	_ = t.Flush()
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")

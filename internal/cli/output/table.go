@@ -2,7 +2,7 @@ package output
 
 import (
 	"bufio"
-	"io"
+	"cmp"
 
 	"githandoff/internal/untrusted"
 )
@@ -17,6 +17,7 @@ type Table struct {
 	indent string // printed before each row at a terminal
 	header []string
 	rows   [][]Cell // held back until they can be aligned
+	err    error    // error of an object; nothing is printed after it
 }
 
 // Table begins one, for a terminal of a width; Flush ends it. Where a person looks at it, a header
@@ -33,16 +34,18 @@ func (t *Table) ForPeople() bool { return t.people }
 func (t *Table) Indent(by string) { t.indent = by }
 
 // Row prints one result. Its cells are escaped, except for words of githandoff's own,
-// which get their colour.
-func (t *Table) Row(v any, cells ...Cell) error {
-	if t.p.JSON {
-		return t.p.Encode(t.buffer, v)
+// which get their colour. Flush returns the first error.
+func (t *Table) Row(v any, cells ...Cell) {
+	switch {
+	case !t.p.JSON:
+		t.Cells(cells...)
+	case t.err == nil:
+		t.err = t.p.Encode(t.buffer, v)
 	}
-	return t.Cells(cells...)
 }
 
 // Cells prints a row without an object.
-func (t *Table) Cells(cells ...Cell) error {
+func (t *Table) Cells(cells ...Cell) {
 	for i, c := range cells {
 		if c.tint == nil {
 			cells[i].text = untrusted.Line(c.text)
@@ -50,7 +53,7 @@ func (t *Table) Cells(cells ...Cell) error {
 	}
 	if t.people {
 		t.rows = append(t.rows, cells)
-		return nil
+		return
 	}
 	for i, c := range cells {
 		text := c.text
@@ -60,12 +63,9 @@ func (t *Table) Cells(cells ...Cell) error {
 		if i > 0 {
 			text = "\t" + text
 		}
-		if _, err := io.WriteString(t.buffer, text); err != nil {
-			return err
-		}
+		_, _ = t.buffer.WriteString(text) // the buffer keeps its first error
 	}
-	_, err := io.WriteString(t.buffer, "\n")
-	return err
+	_ = t.buffer.WriteByte('\n')
 }
 
 // Flush prints the rows held back.
@@ -75,12 +75,10 @@ func (t *Table) Flush() error {
 		if t.width > 0 {
 			l.fit(t.width - len(t.indent))
 		}
-		if err := l.write(t.buffer, t.indent, t.p.tinted); err != nil {
-			return err
-		}
+		l.write(t.buffer, t.indent, t.p.tinted)
 		t.header, t.rows = nil, nil
 	}
-	return t.buffer.Flush()
+	return cmp.Or(t.err, t.buffer.Flush())
 }
 
 // Cell is one cell of a table.
