@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -13,7 +14,6 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
-	"githandoff/internal/untrusted"
 )
 
 // partFlags choose one part of a handoff, to save the reader's tokens.
@@ -61,18 +61,15 @@ func printPart(a *app, p *partFlags, v *lifecycle.Verified) error {
 		text = value
 	}
 	return a.Print(func() (any, error) { return out, nil }, func(t *output.Lines) error {
-		if text != "" && !strings.HasSuffix(text, "\n") {
-			text += "\n"
+		var err error
+		switch {
+		case text == "":
+		case p.data == "":
+			err = writeFenced(a, t, text, v.Offer().From)
+		default:
+			fmt.Fprintln(t, strings.TrimSuffix(text, "\n"))
 		}
-		printed := []byte(text)
-		if p.data == "" && text != "" {
-			var err error
-			if printed, err = untrusted.Fence(a.Random, text, "written by "+v.Offer().From); err != nil {
-				return err
-			}
-		}
-		a.Cost(len(printed))
-		_, err := t.Write(printed)
+		a.Cost(t.Len())
 		return err
 	})
 }

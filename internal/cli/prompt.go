@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -43,11 +44,9 @@ func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byt
 	if w := v.Envelope().Work; w != nil {
 		fmt.Fprintf(&b, "Snapshot of the sender's work tree: %s%s.\n", workLine(w), inBrackets(commandFor(a, "work", "show", short)))
 	}
-	fenced, err := untrusted.Fence(a.Random, brief.Text(v.Envelope()), "written by "+offer.From)
-	if err != nil {
+	if err := writeFenced(a, &b, brief.Text(v.Envelope()), offer.From); err != nil {
 		return nil, err
 	}
-	b.Write(fenced)
 	if more := brief.Omitted(v.Envelope()); len(more) > 0 {
 		commands := "a person can print them"
 		if !a.reader.tools {
@@ -74,6 +73,15 @@ func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byt
 	}
 	a.Cost(b.Len())
 	return b.Bytes(), nil
+}
+
+// writeFenced writes the text of an agent in a fence.
+func writeFenced(a *app, w io.Writer, text, author string) error {
+	fenced, err := untrusted.Fence(a.Random, text, "written by "+author)
+	if err == nil {
+		_, err = w.Write(fenced)
+	}
+	return err
 }
 
 // reader is told which commands to run. With tools it is an agent with the tools of MCP, and without

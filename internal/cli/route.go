@@ -14,7 +14,6 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/receipt"
-	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
 )
 
@@ -152,11 +151,9 @@ func (c *routeCommand) askText(ctx context.Context, b *output.Lines, ws *workspa
 		fmt.Fprintf(b, ", at %s", alias)
 	}
 	fmt.Fprintf(b, ".\n%s\n", provenance(due.Verified))
-	fenced, err := untrusted.Fence(c.Random, askedBody(env), "written by "+offer.From)
-	if err != nil {
+	if err := writeFenced(c.app, b, askedBody(env), offer.From); err != nil {
 		return err
 	}
-	_, _ = b.Write(fenced) // Write of Lines never fails
 	ends, err := ws.Ends(ctx, offer.ID)
 	if err != nil {
 		return err

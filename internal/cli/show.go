@@ -104,11 +104,9 @@ func (c *showCommand) text(b *output.Lines, ws *workspace.Workspace, f *workspac
 	c.head(b, ws, f, v != nil)
 	if r := f.State.Receipt; r != nil {
 		if told := resultsOf(r); told != "" {
-			fenced, err := untrusted.Fence(c.Random, told, "written by "+untrusted.Name(r.Actor))
-			if err != nil {
+			if err := writeFenced(c.app, b, told, untrusted.Name(r.Actor)); err != nil {
 				return err
 			}
-			_, _ = b.Write(fenced) // Write of Lines never fails
 		}
 	}
 	if v == nil {
@@ -118,11 +116,9 @@ func (c *showCommand) text(b *output.Lines, ws *workspace.Workspace, f *workspac
 		b.Line("Snapshot: %s", workLine(w))
 	}
 	fmt.Fprintln(b, provenance(v))
-	fenced, err := untrusted.Fence(c.Random, brief.Text(v.Envelope()), "written by "+v.Offer().From)
-	if err != nil {
+	if err := writeFenced(c.app, b, brief.Text(v.Envelope()), v.Offer().From); err != nil {
 		return err
 	}
-	_, _ = b.Write(fenced)
 	if more := brief.Omitted(v.Envelope()); len(more) > 0 {
 		ways := "--detail, --data KEY, or --json for all"
 		if c.reader.tools {

@@ -10,7 +10,6 @@ import (
 	"githandoff/internal/app/inspect"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/handoff"
-	"githandoff/internal/untrusted"
 	"githandoff/internal/workcopy"
 )
 
@@ -142,11 +141,7 @@ func (c *workCommand) list(t *output.Lines, w *handoff.Work, list []byte) error 
 	if w.Branch != "" {
 		list = append([]byte("Branch: "+printable(w.Branch)+"\n"), list...)
 	}
-	fenced, err := untrusted.Fence(c.Random, string(list), "written by "+c.from)
-	if err == nil {
-		_, err = t.Write(fenced)
-	}
-	return err
+	return writeFenced(c.app, t, string(list), c.from)
 }
 
 func (c *workCommand) diff(ctx context.Context, b *workcopy.Brought) error {

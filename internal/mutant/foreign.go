@@ -54,7 +54,8 @@ var ofForeignText = []mutant{
 	without("names of skills are words", "internal/cli/skills.go",
 		`untrusted.Words(l.list)`, `strings.Join(l.list, ", ") + untrusted.Word("")`, inScript+"show_outside"),
 	without("the branch and the files of a snapshot stand in the fence", "internal/cli/work.go",
-		`_, err = t.Write(fenced)`, `_, err = t.Write(append(list, fenced[:0]...))`, inScript+"show_outside"),
+		`return writeFenced(c.app, t, string(list), c.from)`, `_, err := t.Write(list)
+	return err`, inScript+"show_outside"),
 	without("scopes that are texts stand in the fence", "internal/cli/obo.go",
 		`		shown[i] = untrusted.Place(s)`, `		shown[i] = s`, "./internal/attack -run TestScopeIsData"),
 	without("what a clone fetched under the id of a URL proves no other id", "internal/crossrepo/repoid.go",
@@ -70,13 +71,8 @@ var ofForeignText = []mutant{
 	without("a name that is none is not repeated", "internal/untrusted/untrusted.go",
 		`	return noName`, `	return s`, "./internal/untrusted -run TestOutside"),
 	without("results are fenced", "internal/cli/show.go",
-		`			_, _ = b.Write(fenced) // Write of Lines never fails
-		}
-	}
-	if v == nil {`, `			_, _ = b.Write([]byte(told + string(fenced[:0])))
-		}
-	}
-	if v == nil {`, inScript+"show_outside"),
+		`if err := writeFenced(c.app, b, told, untrusted.Name(r.Actor)); err != nil {`,
+		`if _, err := b.Write([]byte(told)); err != nil {`, inScript+"show_outside"),
 	without("a draft carries no authority", "internal/cli/hookrunwork.go",
 		`Queue: true, Wanted: emit.Wanted{None: true},`, `Queue: true,`, inScript+"hook_draft_authority"),
 	without("what is dated ahead of the clock is not handed over", "internal/app/githook/handover.go",
