@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"fmt"
 	"strings"
 	"text/template"
 	"text/template/parse"
@@ -17,26 +16,23 @@ const (
 	maxWidth  = 4        // digits of a width or precision in a format
 )
 
-// limitError ends a template running for too long.
-type limitError struct{ what string }
-
-func (e *limitError) Error() string { return "it needs more than " + e.what }
-
-func overLimit(name string, e *limitError) error {
-	return fault.New(fault.Invalid, fault.TooLarge, "template %s: %w", name, e).
-		WithHints(fault.Hint{Why: "loop over what was given, and quote less of it"})
-}
-
 // meter counts what one template does.
 type meter struct {
+	name        string // of the template
 	out         strings.Builder
 	made, steps int
+}
+
+// needs refuses a template that needs more than n of something.
+func (m *meter) needs(n int, what string) error {
+	return fault.New(fault.Invalid, fault.TooLarge, "template %s: it needs more than %d %s", m.name, n, what).
+		WithHints(fault.Hint{Why: "loop over what was given, and quote less of it"})
 }
 
 // Write collects the prompt.
 func (m *meter) Write(b []byte) (int, error) {
 	if m.out.Len()+len(b) > maxOutput {
-		return 0, &limitError{fmt.Sprintf("%d bytes", maxOutput)}
+		return 0, m.needs(maxOutput, "bytes")
 	}
 	return m.out.Write(b)
 }
@@ -46,7 +42,7 @@ const stepFunc = "_step"
 
 func (m *meter) step() (string, error) {
 	if m.steps++; m.steps > maxSteps {
-		return "", &limitError{fmt.Sprintf("%d passes through its loops", maxSteps)}
+		return "", m.needs(maxSteps, "passes through its loops")
 	}
 	return "", nil
 }
@@ -63,7 +59,7 @@ func (m *meter) bounded(funcs template.FuncMap) template.FuncMap {
 		case func(string, ...any) (string, error):
 			funcs[name] = func(format string, args ...any) (string, error) {
 				if wide(format) {
-					return "", &limitError{fmt.Sprintf("%d digits for a width", maxWidth)}
+					return "", m.needs(maxWidth, "digits for a width")
 				}
 				return m.count(func() (string, error) { return f(format, args...) }, append([]any{format}, args...)...)
 			}
@@ -81,11 +77,11 @@ func (m *meter) count(f func() (string, error), args ...any) (string, error) {
 		}
 	}
 	if size > maxOutput {
-		return "", &limitError{fmt.Sprintf("%d bytes", maxOutput)}
+		return "", m.needs(maxOutput, "bytes")
 	}
 	text, err := f()
 	if m.made += len(text); err == nil && (len(text) > 6*maxOutput || m.made > maxMade) {
-		err = &limitError{fmt.Sprintf("%d bytes from its functions", maxMade)}
+		err = m.needs(maxMade, "bytes from its functions")
 	}
 	return text, err
 }

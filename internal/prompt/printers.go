@@ -8,11 +8,6 @@ import (
 // valueFunc names the function guard appends to each printed pipeline.
 const valueFunc = "_value"
 
-// noValueError is an attempt to print a missing value.
-type noValueError struct{ what string }
-
-func (e *noValueError) Error() string { return e.what + " has no value" }
-
 // printers returns the functions of templates for turning values into text. Those of the template
 // package itself print "<no value>" or "<nil>" for a missing value.
 func printers() template.FuncMap {
@@ -20,7 +15,7 @@ func printers() template.FuncMap {
 		valueFunc: func(what string, v any) (any, error) {
 			v, there := shown(v)
 			if !there {
-				return nil, &noValueError{what}
+				return nil, noValue("%s has no value", what)
 			}
 			return v, nil
 		},

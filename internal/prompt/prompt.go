@@ -106,7 +106,7 @@ func Render(name, text string, in Input, fence func(string) (string, error)) (*P
 	if !utf8.ValidString(text) || strings.Contains(text, "\x00") { // for example UTF-16, in which no action is found
 		return nil, fault.New(fault.Invalid, fault.Malformed, "template %s: it is not UTF-8", name)
 	}
-	p, m := &Prompt{}, &meter{}
+	p, m := &Prompt{}, &meter{name: name}
 	funcs := m.bounded(printers())
 	funcs["fence"] = func(v any) (string, error) {
 		v, there := shown(v)
@@ -135,11 +135,8 @@ func Render(name, text string, in Input, fence func(string) (string, error)) (*P
 		}
 	}
 	if err := t.Execute(m, in.data()); err != nil {
-		if hole, ok := errors.AsType[*noValueError](err); ok {
-			return nil, noValue("%s has no value", hole.what)
-		}
-		if limit, ok := errors.AsType[*limitError](err); ok {
-			return nil, overLimit(name, limit)
+		if f := fault.As(err); f != nil {
+			return nil, f
 		}
 		return nil, noValue("%s", plain(strings.TrimPrefix(err.Error(), "template: ")))
 	}
