@@ -13,12 +13,6 @@ import (
 	"githandoff/internal/fault"
 )
 
-// Request is one run of a program.
-type Request struct {
-	Until time.Time                              // end of the lease
-	Run   func(ctx context.Context) (int, error) // runs the program to its end
-}
-
 // Handler runs programs.
 type Handler struct {
 	// Renew gives the lease its full length again, and returns its end. A refusal with code
@@ -34,13 +28,14 @@ type Handler struct {
 // soonest is the shortest wait before a renewal, for short leases.
 const soonest = time.Second
 
-// Handle runs the program and renews the lease meanwhile. It returns the exit code of the
-// program, and why the claim was lost, if it was: Lost has reported it already.
-func (h *Handler) Handle(ctx context.Context, req *Request) (code int, lost, err error) {
+// Handle runs a program to its end and meanwhile renews the lease, which ends at until. It
+// returns the exit code of the program, and why the claim was lost, if it was: Lost has reported
+// it already.
+func (h *Handler) Handle(ctx context.Context, until time.Time, run func(ctx context.Context) (int, error)) (code int, lost, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- h.renew(ctx, req.Until) }()
-	code, err = req.Run(ctx)
+	go func() { ended <- h.renew(ctx, until) }()
+	code, err = run(ctx)
 	stop()
 	return code, <-ended, err
 }

@@ -51,12 +51,9 @@ func run(t *testing.T, answers ...error) (c *claim, code int, warned, told []err
 			return nil
 		},
 	}
-	code, lost, err := h.Handle(t.Context(), &hold.Request{
-		Until: start.Add(time.Hour),
-		Run: func(ctx context.Context) (int, error) {
-			<-over
-			return 7, nil
-		},
+	code, lost, err := h.Handle(t.Context(), start.Add(time.Hour), func(context.Context) (int, error) {
+		<-over
+		return 7, nil
 	})
 	require.NoError(t, err)
 	return c, code, warned, told, lost
