@@ -145,24 +145,24 @@ func (c *historyCommand) run(ctx context.Context) error {
 	if c.JSON {
 		c.format = "json"
 	}
-	switch flag := c.given(); {
-	case c.id == "":
-		return c.ended(ctx)
-	case flag != "":
+	flag := c.given()
+	switch {
+	case c.id != "" && flag != "":
 		return usage("%s takes no ID", flag).
 			WithHints(fault.Run("githandoff", "history", c.id).Because("draws the whole chain"))
+	case c.format != "list" && !slices.Contains(historyFormats(), c.format):
+		return usage("unknown format %q", c.format).
+			WithHints(fault.Fact("the formats are %s", strings.Join(historyFormats(), ", ")))
+	case c.id != "":
+		return c.chain(ctx)
 	}
-	return c.chain(ctx)
+	return c.ended(ctx)
 }
 
 // ended prints the ended handoffs.
 func (c *historyCommand) ended(ctx context.Context) error {
 	format := c.format
-	switch {
-	case format == "list":
-	case !slices.Contains(historyFormats(), format):
-		return unknownHistoryFormat(format)
-	case format == "mermaid", format == "dot":
+	if format == "mermaid" || format == "dot" {
 		return usage("--format %s draws the chain of one handoff: give its id", format).
 			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists ids"))
 	}
@@ -200,10 +200,6 @@ func (c *historyCommand) ended(ctx context.Context) error {
 	return read(err)
 }
 
-func unknownHistoryFormat(format string) error {
-	return usage("unknown format %q", format).WithHints(fault.Fact("the formats are %s", strings.Join(historyFormats(), ", ")))
-}
-
 // pastRow is the JSON object of a handoff in a history.
 type pastRow struct {
 	row
@@ -236,9 +232,6 @@ func (c *historyCommand) row(p *history.Past) pastRow {
 }
 
 func (c *historyCommand) chain(ctx context.Context) error {
-	if c.format != "list" && !slices.Contains(historyFormats(), c.format) {
-		return unknownHistoryFormat(c.format)
-	}
 	ws, err := c.workspace(ctx, reads)
 	if err != nil {
 		return err
