@@ -54,7 +54,6 @@ type Elsewhere struct {
 // Sent is a handoff sent by the agent. Tip is its newest commit copied in this clone: nil if only
 // its delivery is known.
 type Sent struct {
-	ID    handoff.ID
 	Home  lifecycle.Home
 	Agent string // agent whose inbox has the handoff, as far as known
 	Offer *record.Record
@@ -245,7 +244,7 @@ func (l *sentList) add(it *workspace.Item) {
 	l.all[id] = true
 	one := l.kept[id]
 	if one == nil {
-		one = &Sent{ID: id, Agent: it.Place.Agent, Offer: it.Record}
+		one = &Sent{Agent: it.Place.Agent, Offer: it.Record}
 		l.kept[id] = one
 	}
 	if it.Kind == refs.KindInbox {

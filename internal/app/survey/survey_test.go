@@ -36,7 +36,7 @@ func TestSentListIsBounded(t *testing.T) {
 		require.Len(t, list, min(most, handoffs))
 		require.Len(t, l.all, handoffs)
 		for i, one := range list {
-			require.Equal(t, handoff.ID(fmt.Sprintf("ho_%026d", i)), one.ID)
+			require.Equal(t, handoff.ID(fmt.Sprintf("ho_%026d", i)), one.Offer.ID)
 			require.NotNil(t, one.Tip, "both refs of a handoff count")
 		}
 	}
