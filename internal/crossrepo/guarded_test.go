@@ -37,6 +37,15 @@ func TestGuardRefusal(t *testing.T) {
 		"remote: githandoff: refs/handoffs/inbox/fixer/ho_1: invalid_path: a home has no such ref": {
 			Code: fault.Denied, Reason: "invalid_path", Message: "origin refuses refs/handoffs/inbox/fixer/ho_1: a home has no such ref",
 		},
+		"remote: githandoff: refs/handoffs/inbox/fixer/ho_1: unknown_schema: schema: \"githandoff/2\", this version reads \"githandoff/1\"": {
+			Code: fault.Denied, Reason: "malformed", Message: `origin refuses refs/handoffs/inbox/fixer/ho_1: schema: "githandoff/2", this version reads "githandoff/1"; its guard may be of an earlier version, which whoever runs the hub updates`,
+		},
+		"remote: githandoff: refs/handoffs/log/00: malformed_object: lane entry 1: trailer \"Handoff-Color\" is unknown to this version": {
+			Code: fault.Denied, Reason: "malformed_object", Message: `origin refuses refs/handoffs/log/00: lane entry 1: trailer "Handoff-Color" is unknown to this version; its guard may be of an earlier version, which whoever runs the hub updates`,
+		},
+		"remote: githandoff: refs/handoffs/log/00: malformed_object: lane entry 1: commit without a message": {
+			Code: fault.Denied, Reason: "malformed_object", Message: "origin refuses refs/handoffs/log/00: lane entry 1: commit without a message",
+		},
 		"remote: githandoff: refs/heads/x: stale: it has moved meanwhile": nil,
 		"remote: githandoff: refs/heads/x: whatever: no word of a guard":  nil,
 		"remote: githandoff: not found, so this push cannot be checked":   nil,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -387,6 +388,9 @@ func (h *remote) guardRefusal(cause error) *fault.Error {
 		if len(part) != 4 || part[0] != "githandoff" || !strings.HasPrefix(part[1], "refs/") {
 			continue
 		}
+		if fault.Reason(part[2]) == fault.UnknownSchema { // of an envelope that is newer than the guard
+			part[2] = string(fault.Malformed)
+		}
 		code := fault.Denied
 		switch reason := fault.Reason(part[2]); {
 		case slices.Contains(fault.PolicyDenials(), reason):
@@ -423,17 +427,20 @@ func namedPrefix(reason fault.Reason, text string) string {
 }
 
 // unknownToGuard reports whether a guard refuses a ref as an earlier version does: one that knows
-// no snapshots and no invitations, or another form of invitations.
+// no snapshots and no invitations, or another form of invitations or handoffs.
 func unknownToGuard(ref string, reason fault.Reason, text string) bool {
 	invitation := strings.HasPrefix(ref, refs.Root+"invites/")
 	switch reason {
 	case fault.InvalidPath: // a guard below a prefix names that prefix instead
 		return (invitation || strings.HasPrefix(ref, refs.Root+"work/")) && strings.HasPrefix(text, "a home has no ")
-	case fault.Malformed:
-		return invitation
+	case fault.Malformed, fault.MalformedObject:
+		return invitation || unknownForm.MatchString(text)
 	}
 	return false
 }
+
+// unknownForm matches what a guard says of a form that it does not know.
+var unknownForm = regexp.MustCompile(`: unknown member|unknown to this version|, this version reads |: message is not in canonical form$`)
 
 // escaped is like [Quote] without the quotes.
 func escaped(s string) string {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -67,6 +68,17 @@ func Encode(e *Envelope) ([]byte, error) {
 	return b, nil
 }
 
+// ErrUnknown is the cause of a refusal of a form, such as a member, that this version does not know.
+var ErrUnknown = errors.New("unknown to this version")
+
+// HintNewer returns the hint of an error with the cause ErrUnknown, and none for other errors.
+func HintNewer(err error) []fault.Hint {
+	if !errors.Is(err, ErrUnknown) {
+		return nil
+	}
+	return []fault.Hint{fault.Fact("a newer version of githandoff may have written it: with that one it can be read")}
+}
+
 // checkSchema reads the schema and nothing else.
 func checkSchema(b []byte) error {
 	var members map[string]json.RawMessage
@@ -82,6 +94,7 @@ func checkSchema(b []byte) error {
 		return nil //nolint:nilerr // the strict reader reports the error
 	}
 	refusal := fault.New(fault.Invalid, fault.UnknownSchema, "schema: %+q, this version reads %q", Clip(schema, maxShown), Schema)
+	refusal.Err = ErrUnknown
 	if name, _, _ := strings.Cut(Schema, "/"); strings.HasPrefix(schema, name+"/") {
 		return refusal.WithHints(fault.Fact("upgrade githandoff: the sender's version is newer"))
 	}

@@ -242,7 +242,7 @@ func decimal(literal string) (digits string, point int, ok bool) {
 }
 
 // refuse makes the refusal of one member. A cause is kept behind %w.
-func refuse(member string, reason fault.Reason, format string, args ...any) error {
+func refuse(member string, reason fault.Reason, format string, args ...any) *fault.Error {
 	return fault.New(fault.Invalid, reason, "%s: %w", member, fmt.Errorf(format, args...))
 }
 
@@ -331,10 +331,12 @@ func unknown(m Member, fields []string) error {
 	if i := slices.IndexFunc(fields, func(field string) bool { return strings.EqualFold(field, m.Name()) }); i >= 0 {
 		return refuse(m.String(), fault.Malformed, "must be spelled %q", fields[i])
 	}
+	refusal := refuse(m.String(), fault.Malformed, "unknown member")
 	if near := fault.Nearest(m.Name(), fields); near != "" {
-		return refuse(m.String(), fault.Malformed, "unknown member; did you mean %s?", near)
+		refusal = refuse(m.String(), fault.Malformed, "unknown member; did you mean %s?", near)
 	}
-	return refuse(m.String(), fault.Malformed, "unknown member")
+	refusal.Err = ErrUnknown
+	return refusal
 }
 
 // fieldsOf returns the fields of a struct by their names in JSON.

@@ -116,8 +116,10 @@ func (in Intents) left() []*intent {
 			continue
 		}
 		if json.Unmarshal(b, i) != nil {
-			i.forget() // the write was cut off, and the transaction had not begun
-			continue
+			if !json.Valid(b) {
+				i.forget() // the write was cut off, and the transaction had not begun
+			}
+			continue // a newer version wrote it
 		}
 		list = append(list, i)
 	}

@@ -355,7 +355,7 @@ func (rd *Reader) readChain(ctx context.Context, id handoff.ID, tip *refs.Object
 		c, err := record.ParseCommit(o.Body)
 		switch {
 		case err != nil:
-			chain, chainErr = nil, denied(fault.MalformedObject, "commit %s: %w", o.OID, err)
+			chain, chainErr = nil, denied(fault.MalformedObject, "commit %s: %w", o.OID, err).WithHints(handoff.HintNewer(err)...)
 		case c.Record.ID != id:
 			chain, chainErr = nil, denied(fault.HandoffMismatch, "commit %s in the inbox of %s is about %s", o.OID, id, c.Record.ID)
 		case len(c.Parents) > 1:

@@ -26,6 +26,16 @@ var ofWork = []mutant{
 		`err = c.takeBeside(h, step.Step)`, `_ = c.takeBeside`, "./internal/work -run TestUpgradeBesideAKeptStep"),
 	without("a progress that an earlier version kept has one name", "internal/work/claim.go",
 		`s.Event != record.Progressed || s.Entry != "" {`, `true || s.Entry != "" {`, "./internal/work -run TestUpgradeBesideAKeptStep"),
+	without("a step that a newer version kept is not dropped", "internal/app/finish/finish.go",
+		`	default:
+		err = fault.New`, `	case "":
+		err = fault.New`, inScript+"hint_newer"),
+	without("an intent of a newer version stays", "internal/lifecycle/intent.go",
+		`if !json.Valid(b) {`, `if true {`, inScript+"hint_newer"),
+	without("a sent handoff of a newer version is not forgotten", "internal/app/hubsync/sync.go",
+		` && !errors.Is(f, handoff.ErrUnknown)`, ``, inScript+"hint_newer"),
+	without("a trust list of a newer version is not replaced by a copy", "internal/sign/trust.go",
+		`if hints == nil {`, `if true {`, inScript+"hint_newer"),
 	without("what an earlier version sent back is the reply", "internal/app/finish/followup.go",
 		`sent || err != nil && !fault.Is(err, fault.Replayed) {`, `false {`, "./internal/attack -run TestReplyOfAnEarlierVersion"),
 	without("a kept failure names the handoff that goes back", "internal/app/finish/finish.go",

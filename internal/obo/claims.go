@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"githandoff/internal/fault"
@@ -14,7 +15,8 @@ import (
 
 const (
 	// Type is the only value of Claims.Type known to this version.
-	Type = "githandoff-obo/1"
+	Type   = family + "1"
+	family = "githandoff-obo/" // begins the type in each version
 
 	// Namespace is that of SSHSIG signatures over tokens.
 	Namespace = "obo@githandoff"
@@ -83,7 +85,7 @@ func Decode(b []byte) (*Claims, error) {
 	}
 	var c Claims
 	if err := handoff.ParseStrict(b, &c); err != nil {
-		return nil, fault.New(fault.Invalid, fault.Malformed, "token: %w", err)
+		return nil, fault.New(fault.Invalid, fault.Malformed, "token: %w", err).WithHints(handoff.HintNewer(err)...)
 	}
 	again, err := Encode(&c)
 	if err != nil {
@@ -101,6 +103,10 @@ func checkType(b []byte) error {
 	var members map[string]any
 	if handoff.ParseStrict(b, &members) == nil && members["typ"] == Type {
 		return nil
+	}
+	if typ, _ := members["typ"].(string); strings.HasPrefix(typ, family) {
+		err := fault.New(fault.Invalid, fault.Malformed, "token: its type is %w, which reads %s", handoff.ErrUnknown, Type)
+		return err.WithHints(handoff.HintNewer(err)...)
 	}
 	return fault.New(fault.Invalid, fault.Malformed, "token: not a JSON object of type %s", Type).
 		WithHints(fault.Fact("tokens of other systems are refused; a person issues one with githandoff emit --on-behalf-of"))

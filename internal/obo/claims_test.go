@@ -3,6 +3,7 @@ package obo_test
 import (
 	"bytes"
 	"crypto/rand"
+	"errors"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 	"githandoff/internal/obo"
 )
 
@@ -39,6 +41,9 @@ func TestDecodeRefuses(t *testing.T) {
 			require.NotEqual(t, good, bad)
 			_, err := obo.Decode([]byte(bad))
 			assertRefused(t, err, fault.Invalid, tc.reason)
+			newer := tc.name == "later type" || tc.name == "unknown member"
+			assert.Equal(t, newer, errors.Is(err, handoff.ErrUnknown))
+			assert.Equal(t, newer, strings.Contains(fault.As(err).Advice(), "newer version"))
 		})
 	}
 }

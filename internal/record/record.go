@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -142,7 +143,7 @@ func Parse(message []byte, actor string) (_ *Record, err error) {
 	}
 	r := &Record{Actor: actor}
 	seen := make(map[string]bool, 24)
-	at := 0
+	at, unknown := 0, error(nil)
 	for line := range strings.Lines(string(block)) {
 		key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		if !ok {
@@ -153,6 +154,9 @@ func Parse(message []byte, actor string) (_ *Record, err error) {
 		}
 		seen[key] = true
 		if at = find(key, at+1); at < 0 {
+			if strings.HasPrefix(key, prefix) {
+				unknown = cmp.Or(unknown, fmt.Errorf("trailer %q is %w", handoff.Clip(key, maxShown), handoff.ErrUnknown))
+			}
 			continue // the comparison with Message below refuses the message
 		}
 		if t := &trailers[at]; t.text != nil {
@@ -161,7 +165,7 @@ func Parse(message []byte, actor string) (_ *Record, err error) {
 			return nil, fmt.Errorf("%s: %q is not a UTC time", key, handoff.Clip(value, maxShown))
 		}
 	}
-	if err := r.check(); err != nil {
+	if err := cmp.Or(unknown, r.check()); err != nil {
 		return nil, err
 	}
 	if !bytes.Equal(r.Message(), message) {
@@ -182,8 +186,8 @@ func (r *Record) check() error {
 			return fmt.Errorf("trailer %s begins or ends with a space", key)
 		}
 	}
-	if steps[r.Event] == "" {
-		return fmt.Errorf("unknown event %q", handoff.Clip(string(r.Event), maxShown))
+	if r.Event != "" && steps[r.Event] == "" {
+		return fmt.Errorf("event %q is %w", handoff.Clip(string(r.Event), maxShown), handoff.ErrUnknown)
 	}
 	for _, check := range []func() error{r.checkTrailers, r.checkNames, r.checkHex, r.checkForms} {
 		if err := check(); err != nil {

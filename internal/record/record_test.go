@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -269,7 +270,9 @@ func TestParseRefuses(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			message := swap(t, string(full().Message()), tc.old, tc.new)
 			_, err := record.Parse([]byte(message), full().Actor)
-			assert.Error(t, err)
+			require.Error(t, err)
+			newer := slices.Contains([]string{"unknown trailer", "unknown event", "an unknown status"}, tc.name)
+			assert.Equal(t, newer, errors.Is(err, handoff.ErrUnknown), "%v", err)
 		})
 	}
 }

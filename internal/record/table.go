@@ -156,7 +156,7 @@ func (r *Record) checkForms() error {
 	switch r.Status {
 	case "", handoff.StatusComplete, handoff.StatusBlocked, handoff.StatusNeedsReview, handoff.StatusNeedsClarification:
 	default:
-		return fmt.Errorf("Handoff-Status: unknown status %q", handoff.Clip(r.Status, maxShown))
+		return fmt.Errorf("Handoff-Status: %q is %w", handoff.Clip(r.Status, maxShown), handoff.ErrUnknown)
 	}
 	if r.Duration != "" && !durable(r.Duration) {
 		return fmt.Errorf("Handoff-Duration: %q is not of the form 3s, 4m32s or 1h00m05s", handoff.Clip(r.Duration, maxShown))

@@ -56,11 +56,8 @@ func parseEntries(b []byte) ([]TrustEntry, error) {
 		return nil, fault.New(fault.Invalid, fault.TooLarge, "trust list of %d bytes, limit %d", len(b), maxTrust)
 	}
 	var file trustFile
-	if err := handoff.ParseStrict(b, &file); err != nil {
-		return nil, malformedTrust(err)
-	}
-	if file.Schema != trustSchema {
-		return nil, fault.New(fault.Invalid, fault.Malformed, "trust list of schema %q, want %q", file.Schema, trustSchema)
+	if err := parseList(b, &file, trustSchema); err != nil {
+		return nil, err
 	}
 	if err := checkEntries(file.Keys); err != nil {
 		return nil, err
@@ -82,8 +79,23 @@ func checkEntries(entries []TrustEntry) error {
 	return nil
 }
 
+// parseList reads a list of one of the schemas. The schema is looked at first: a list of another version
+// has other members.
+func parseList(b []byte, dst any, schemas ...string) error {
+	var head struct {
+		Schema string `json:"schema"`
+	}
+	if json.Unmarshal(b, &head) == nil && !slices.Contains(schemas, head.Schema) {
+		return malformedTrust(fmt.Errorf("schema %q is %w, which reads %q", head.Schema, handoff.ErrUnknown, schemas[0]))
+	}
+	if err := handoff.ParseStrict(b, dst); err != nil {
+		return malformedTrust(err)
+	}
+	return nil
+}
+
 func malformedTrust(err error) error {
-	return fault.New(fault.Invalid, fault.Malformed, "read a trust list: %w", err)
+	return fault.New(fault.Invalid, fault.Malformed, "read a trust list: %w", err).WithHints(handoff.HintNewer(err)...)
 }
 
 // EncodeEntries spells a trust file in its one form: sorted by KID, indented, with a final

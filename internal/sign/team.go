@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -103,11 +102,8 @@ func ParseTeam(b []byte) (*Team, error) {
 		return nil, fault.New(fault.Invalid, fault.TooLarge, "the list of keys has %d bytes, limit %d", len(b), MaxTeam)
 	}
 	t := &Team{}
-	if err := handoff.ParseStrict(b, t); err != nil {
-		return nil, malformedTrust(err)
-	}
-	if t.Schema != teamSchema && t.Schema != mergedSchema {
-		return nil, malformedTrust(fmt.Errorf("schema %q, want %q", t.Schema, teamSchema))
+	if err := parseList(b, t, teamSchema, mergedSchema); err != nil {
+		return nil, err
 	}
 	if _, err := handoff.ParseTime(t.At); err != nil || t.Serial < 1 || t.Home == "" || CheckKID(t.Signer) != nil {
 		return nil, malformedTrust(errors.New("it names no home, serial, time or signer"))

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 	"githandoff/internal/private"
 )
 
@@ -109,8 +110,11 @@ func readTrust(path string, owners ...uint32) ([]TrustEntry, error) {
 	}
 	entries, err := parseEntries(b)
 	if err != nil {
-		return nil, fault.New(fault.CodeOf(err), fault.Malformed, "%s: %w", path, err).
-			WithHints(fault.Fact("restore that file from a copy; it lists the trusted keys"))
+		hints := handoff.HintNewer(err)
+		if hints == nil {
+			hints = []fault.Hint{fault.Fact("restore that file from a copy; it lists the trusted keys")}
+		}
+		return nil, fault.New(fault.CodeOf(err), fault.Malformed, "%s: %w", path, err).WithHints(hints...)
 	}
 	return entries, nil
 }

@@ -219,8 +219,11 @@ func (d Documents[T]) Get(id handoff.ID) (*T, error) {
 	}
 	v := new(T)
 	if err := json.Unmarshal(b, v); err != nil {
-		return nil, fault.New(fault.Invalid, fault.Malformed, "read %s: %w", d.Path(id), err).
-			WithHints(fault.Run("mv", d.Path(id), d.Path(id)+".broken").Because("sets it aside; its record of %s is lost", id))
+		aside := fault.Run("mv", d.Path(id), d.Path(id)+".broken").Because("sets it aside; its record of %s is lost", id)
+		if json.Valid(b) { // with other members than ours
+			err = fmt.Errorf("%w: %w", handoff.ErrUnknown, err)
+		}
+		return nil, fault.New(fault.Invalid, fault.Malformed, "read %s: %w", d.Path(id), err).WithHints(append(handoff.HintNewer(err), aside)...)
 	}
 	if d.amend != nil {
 		d.amend(v)

@@ -16,6 +16,7 @@ import (
 
 	"githandoff/internal/durable"
 	"githandoff/internal/fault"
+	"githandoff/internal/handoff"
 	"githandoff/internal/private"
 )
 
@@ -62,7 +63,11 @@ func (r *Request) record() (*record, error) {
 	}
 	rec := &record{}
 	if err := json.Unmarshal(b, rec); err != nil || rec.Schema != recordSchema {
-		return nil, fault.New(fault.Invalid, fault.Malformed, "%s does not hold a record of this version", path)
+		f := fault.New(fault.Invalid, fault.Malformed, "%s does not hold a record of this version", path)
+		if json.Valid(b) {
+			f.Hints = handoff.HintNewer(handoff.ErrUnknown)
+		}
+		return nil, f
 	}
 	return rec, nil
 }

@@ -102,9 +102,9 @@ func (r *syncing) wants(hub *crossrepo.Hub) bool {
 }
 
 // unreadable returns the fault of a waiting or sent handoff. A sent one that was changed since is
-// of no more use here.
+// of no more use here, unless a newer version wrote it.
 func unreadable(it *workspace.Item) error {
-	if f := fault.As(it.Fault); f != nil && it.Kind == refs.KindSent && f.Code == fault.Denied {
+	if f := fault.As(it.Fault); f != nil && it.Kind == refs.KindSent && f.Code == fault.Denied && !errors.Is(f, handoff.ErrUnknown) {
 		return f.WithHints(fault.Run("git", "update-ref", "-d", it.Ref).Because("forgets that it was sent: the log of its hub says how it ends"))
 	}
 	return it.Fault

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"githandoff/internal/annotate"
@@ -159,7 +160,11 @@ func (t *search) offerRefused(it *workspace.Item, err error) {
 	if f := fault.As(err); f != nil && slices.Contains([]fault.Reason{fault.StatusUnknown, fault.AudienceMismatch, fault.Rollback}, f.Reason) {
 		t.hints = fault.AddHints(t.hints, f.Hints...)
 	}
+	t.hints = fault.AddHints(t.hints, handoff.HintNewer(err)...)
 	if t.refused++; t.refused <= mostRefusals {
+		if !strings.Contains(err.Error(), string(id)) {
+			err = fault.About("handoff "+string(id), err)
+		}
 		t.warn(err)
 	}
 	if len(t.refusedIDs) < fault.MaxHints {
