@@ -160,11 +160,13 @@ func (t *search) offerRefused(it *workspace.Item, err error) {
 	if f := fault.As(err); f != nil && slices.Contains([]fault.Reason{fault.StatusUnknown, fault.AudienceMismatch, fault.Rollback}, f.Reason) {
 		t.hints = fault.AddHints(t.hints, f.Hints...)
 	}
-	t.hints = fault.AddHints(t.hints, handoff.HintNewer(err)...)
-	if t.refused++; t.refused <= mostRefusals {
+	if newer := handoff.HintNewer(err); newer != nil {
+		t.hints = fault.AddHints(t.hints, newer...)
 		if !strings.Contains(err.Error(), string(id)) {
 			err = fault.About("handoff "+string(id), err)
 		}
+	}
+	if t.refused++; t.refused <= mostRefusals {
 		t.warn(err)
 	}
 	if len(t.refusedIDs) < fault.MaxHints {
