@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -141,12 +142,20 @@ func (by *Author) checkHeld(s *State, h ClaimProof) error {
 	}
 	switch {
 	case s.Claim == nil:
-		return errNotHeld(s)
+		refusal := fault.As(errNotHeld(s))
+		if !slices.ContainsFunc(s.Entries, func(e *Entry) bool { return e.Record().Nonce == h.Nonce }) {
+			refusal.Err = ErrUnseen
+		}
+		return refusal
 	case s.Claim.Nonce != h.Nonce || s.Claim.Key != by.Signer.KID():
 		return by.HeldBy(s)
 	}
 	return nil
 }
+
+// ErrUnseen is the cause of the refusal of a step whose claim the lane, as it is known here, never had. A git that
+// outlived its githandoff may have brought the claim to the home, or may still do so.
+var ErrUnseen = errors.New("the claim was not seen at its home")
 
 // HeldBy returns the refusal of a step on a handoff held by another agent, or by the same agent
 // elsewhere.

@@ -146,10 +146,10 @@ func (r *rounds) retryRefused(ctx context.Context, s *State, refusal error) erro
 		return refusal
 	}
 	err := r.home.Refresh(ctx, r.spec)
-	if err != nil && len(s.Entries) > 0 {
+	if err != nil && len(s.Entries) > 0 && !errors.Is(refusal, ErrUnseen) {
 		return refusal
 	}
-	return err // the lane here is empty, so nothing known here refuses the step
+	return err // nothing known here refuses the step
 }
 
 // retryMoved fetches the refs of a step that found them moved, unless the home was read while it

@@ -140,7 +140,7 @@ var ofGuards = []mutant{
 	without("a reader bounds the commits of an inbox ref", "internal/lifecycle/state.go",
 		`		if n == maxChain {`, `		if n < 0 {`, inLifecycle+"TestChainIsBounded"),
 	without("a step that the copies refuse is refused, although no hub answers", "internal/lifecycle/engine.go",
-		`	if err != nil && len(s.Entries) > 0 {`, `	if err != nil && len(s.Entries) < 0 {`, inLifecycle+"TestRefusalWithoutTheHub"),
+		`len(s.Entries) > 0 && !errors`, `len(s.Entries) < 0 && !errors`, inLifecycle+"TestRefusalWithoutTheHub"),
 	without("a guard lets a snapshot in that git left out", "internal/guard/work.go",
 		`	case now == "" && want != "" && (made`, `	case now != "" && !made && len(st.work) > 0:
 		return denied(fault.Unlogged, "")

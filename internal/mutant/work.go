@@ -26,6 +26,10 @@ var ofWork = []mutant{
 		`err = c.takeBeside(h, step.Step)`, `_ = c.takeBeside`, "./internal/work -run TestUpgradeBesideAKeptStep"),
 	without("a progress that an earlier version kept has one name", "internal/work/claim.go",
 		`s.Event != record.Progressed || s.Entry != "" {`, `true || s.Entry != "" {`, "./internal/work -run TestUpgradeBesideAKeptStep"),
+	without("a claim not seen at its hub is not given up", "internal/lifecycle/engine.go",
+		` && !errors.Is(refusal, ErrUnseen)`, ``, inScript+"ack_unseen"),
+	without("a claim that may still get to its hub is remembered", "internal/app/finish/finish.go",
+		`case errors.Is(err, lifecycle.ErrUnseen):`, `case false:`, inScript+"ack_unseen"),
 	without("a step that a newer version kept is not dropped", "internal/app/finish/finish.go",
 		`	default:
 		err = fault.New`, `	case "":
