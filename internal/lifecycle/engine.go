@@ -95,6 +95,14 @@ func (e *Engine) act(ctx context.Context, home Home, p Place, when fetchTime, pl
 		if err != nil {
 			return nil, err
 		}
+		if s.Tip == "" && s.Phase() == Held && !r.fetched && !home.LaneIsFresh(p.ID) {
+			// The copies have the claim and no inbox ref: an end would leave the ref at the home.
+			if err := home.Refresh(ctx, r.spec); err != nil {
+				return nil, err
+			}
+			r.fetched = true
+			continue
+		}
 		b := &batch{engine: e, home: home}
 		if err := plan(s, b); err != nil {
 			if err := r.retryRefused(ctx, s, err); err != nil {

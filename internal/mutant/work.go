@@ -28,6 +28,8 @@ var ofWork = []mutant{
 		`s.Event != record.Progressed || s.Entry != "" {`, `true || s.Entry != "" {`, "./internal/work -run TestUpgradeBesideAKeptStep"),
 	without("a claim not seen at its hub is not given up", "internal/lifecycle/engine.go",
 		` && !errors.Is(refusal, ErrUnseen)`, ``, inScript+"ack_unseen"),
+	without("a hub is asked before an end without an inbox ref", "internal/lifecycle/engine.go",
+		`if s.Tip == "" && s.Phase() == Held`, `if false`, inScript+"prefix_move_held"),
 	without("a claim that may still get to its hub is remembered", "internal/app/finish/finish.go",
 		`case errors.Is(err, lifecycle.ErrUnseen):`, `case false:`, inScript+"ack_unseen"),
 	without("a step that a newer version kept is not dropped", "internal/app/finish/finish.go",
