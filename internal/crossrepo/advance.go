@@ -232,13 +232,6 @@ func (c *laneCopy) decide(ctx context.Context) (to string, err error) {
 		return "", nil
 	case c.now == c.was || c.now == "":
 		return c.unmoved(ctx)
-	case c.checker == nil:
-		if ok, err := c.extends(ctx, c.now, c.was); err != nil {
-			return "", err
-		} else if ok {
-			return c.now, nil
-		}
-		return "", c.Alias.errRollback(c.RemoteName(c.name))
 	}
 	why := c.checker.MayMove(ctx, c.was, c.now)
 	switch {
@@ -261,9 +254,6 @@ func (c *laneCopy) decide(ctx context.Context) (to string, err error) {
 // hub. The copy stays, unless it has a stranger's merge and the hub was cleaned: then it goes back
 // to its former tip.
 func (c *laneCopy) unmoved(ctx context.Context) (to string, err error) {
-	if c.checker == nil {
-		return c.was, nil
-	}
 	why := c.checker.MayMove(ctx, c.was, c.was)
 	if why == nil {
 		c.stuck.Delete(c.name)

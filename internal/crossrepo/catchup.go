@@ -146,9 +146,6 @@ func givenMeanwhile(ctx context.Context, h *Hub, lane refs.Edit) (now string, ok
 // unsignedBut reports whether none of the entries that tip has and other lacks is signed. Somebody
 // who rewrites the history of all refs of a hub leaves its handoffs like that.
 func unsignedBut(ctx context.Context, h *Hub, tip, other string) bool {
-	if h.checker == nil {
-		return false
-	}
 	unsigned, err := h.checker.Unsigned(ctx, tip, other)
 	return err == nil && unsigned
 }
@@ -224,9 +221,6 @@ func joinable(ctx context.Context, h *Hub, lane refs.Edit) (string, error) {
 // withoutStrangers returns the tip of a copy before a merge by a stranger, which is never given
 // back. It moves the copy there.
 func withoutStrangers(ctx context.Context, h *Hub, s laneTips) (string, error) {
-	if h.checker == nil {
-		return s.was, nil
-	}
 	why := h.checker.MayMove(ctx, "", s.was)
 	if why == nil {
 		return s.was, nil

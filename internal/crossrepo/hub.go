@@ -30,7 +30,7 @@ type Hub struct {
 var _ lifecycle.RemoteHome = (*Hub)(nil)
 
 // NewHub makes the hub behind an alias. Copies of its refs are kept in repo. The checker says
-// which lanes may be copied; nil if no copy is believed.
+// which lanes may be copied; nil for a hub from which no copy of a lane is moved.
 func NewHub(a *Alias, repo *refs.Repo, checker LaneChecker) *Hub {
 	h := &Hub{}
 	h.Alias, h.Repo, h.refNames, h.checker = a, repo, namesAt(a), checker

@@ -44,7 +44,7 @@ func (c *laneCopy) rewound(ctx context.Context) (to string, err error) {
 // cut finds the tip of a copy before an untrusted merge, if that tip is known and the hub has
 // nothing after it. It is not ok if the copy is in order.
 func (c *laneCopy) cut(ctx context.Context) (tip string, ok bool, err error) {
-	if c.checker == nil || c.checker.MayMove(ctx, "", c.was) == nil {
+	if c.checker.MayMove(ctx, "", c.was) == nil {
 		return "", false, nil
 	}
 	return c.checker.Cut(ctx, c.was, c.now)

@@ -46,7 +46,7 @@ func (h *fetcher) AdvanceSeen(ctx context.Context, id handoff.ID) bool {
 	if ahead, err := h.extends(ctx, s.was, s.now); err != nil || ahead {
 		return err == nil // a step of this clone has moved the copy past the mirror
 	}
-	if h.checker != nil && h.checker.MayMove(ctx, s.was, s.now) != nil {
+	if h.checker.MayMove(ctx, s.was, s.now) != nil {
 		return false
 	}
 	return h.Repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: s.name, Old: s.was, New: s.now}}}) == nil

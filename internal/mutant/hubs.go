@@ -91,7 +91,7 @@ var ofHubs = []mutant{
 	without("no copy is made of what is no lane", "internal/crossrepo/advance.go",
 		`if !handoff.IsLane(lane) {`, `if strings.Contains(lane, "/") {`, inCrossrepo+"TestTooManyLanes$"),
 	without("the copy of a lane is checked where no look is made, too", "internal/crossrepo/seen.go",
-		`if h.checker != nil && h.checker.MayMove(ctx, s.was, s.now) != nil {`, `if false {`, inCrossrepo+"TestAdvanceSeenVerifiesTheLane"),
+		`if h.checker.MayMove(ctx, s.was, s.now) != nil {`, `if false {`, inCrossrepo+"TestAdvanceSeenVerifiesTheLane"),
 	without("a copy below a lane makes way for it", "internal/crossrepo/advance.go",
 		`if dropped, derr := h.dropOdd(ctx); !dropped || derr != nil {`, `if true {`, inCrossrepo+"TestRefBelowALaneIsNotItsMemory"),
 	without("a lane that a gc took is fetched again", "internal/crossrepo/advance.go",
