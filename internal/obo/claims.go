@@ -31,7 +31,7 @@ const (
 	maxAudience  = 16    // repo ids in aud
 	MaxScopes    = 64
 
-	// MaxLifetime bounds exp - iat; DefaultLifetime is the lifetime given by Issue.
+	// MaxLifetime bounds exp - iat; DefaultLifetime is the lifetime of a token that nothing ends sooner.
 	MaxLifetime     = 7 * 24 * time.Hour
 	DefaultLifetime = 24 * time.Hour
 

@@ -19,6 +19,7 @@ func ExampleIssue() {
 		Audience:  []string{"git+https://example.com/acme/client"},
 		Scope:     []string{"repo.write:src/auth/*"},
 		IssuedAt:  time.Date(2026, 11, 20, 22, 0, 0, 0, time.UTC),
+		ExpiresAt: time.Date(2026, 11, 21, 22, 0, 0, 0, time.UTC),
 		Handoff:   "ho_01kahcp3g0000000000000000r",
 		Digest:    "sha256:" + strings.Repeat("c", 64),
 	})

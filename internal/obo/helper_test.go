@@ -80,7 +80,7 @@ func first() obo.Params {
 	return obo.Params{
 		JTI: jti("a"), Issuer: rootK, Principal: alice, Agent: "fixer", Keys: []string{fixerK},
 		Audience: []string{there, here}, Scope: []string{"repo.write:src/*", "repo.push:refs/heads/fix/*"},
-		IssuedAt: start, Handoff: firstID, Digest: digestOf("first"),
+		IssuedAt: start, ExpiresAt: start.Add(obo.DefaultLifetime), Handoff: firstID, Digest: digestOf("first"),
 	}
 }
 
@@ -88,7 +88,7 @@ func next() obo.Params {
 	return obo.Params{
 		JTI: jti("b"), Issuer: fixerK, Agent: "qa", Keys: []string{qaK, eveK},
 		Audience: []string{here}, Scope: []string{"repo.write:src/auth/*"},
-		IssuedAt: start.Add(time.Hour), Handoff: nextID, Digest: digestOf("next"),
+		IssuedAt: start.Add(time.Hour), ExpiresAt: start.Add(obo.DefaultLifetime), Handoff: nextID, Digest: digestOf("next"),
 	}
 }
 

@@ -20,7 +20,7 @@ type Params struct {
 	Digest  string // digest of the stored envelope blob; see handoff.Digest
 
 	IssuedAt  time.Time
-	ExpiresAt time.Time // zero for DefaultLifetime from now, but never after the parent's
+	ExpiresAt time.Time
 
 	// Attenuate replaces an empty one by the parent's.
 	Principal string
@@ -33,9 +33,6 @@ type Params struct {
 // refused as by Encode.
 func Issue(p Params) ([]byte, error) {
 	c := p.claims()
-	if p.ExpiresAt.IsZero() {
-		c.ExpiresAt = p.IssuedAt.Add(DefaultLifetime).Unix()
-	}
 	c.MaxDepth = MaxLinks - 1
 	return Encode(c)
 }
@@ -59,9 +56,6 @@ func Attenuate(parent []byte, p Params) ([]byte, error) {
 	}
 	if len(p.Scope) == 0 {
 		c.Scope = above.Scope
-	}
-	if p.ExpiresAt.IsZero() {
-		c.ExpiresAt = min(p.IssuedAt.Add(DefaultLifetime).Unix(), above.ExpiresAt)
 	}
 	c.MaxDepth = max(above.MaxDepth-1, 0)
 	token, err := Encode(c)

@@ -76,11 +76,11 @@ func TestChainOfSSHAndOpenPGPKeys(t *testing.T) {
 	require.NoError(t, err)
 
 	p := first()
-	p.Issuer, p.Keys, p.IssuedAt = person.KID(), []string{agent.KID()}, now.Add(-time.Minute)
+	p.Issuer, p.Keys, p.IssuedAt, p.ExpiresAt = person.KID(), []string{agent.KID()}, now.Add(-time.Minute), now.Add(time.Hour)
 	write("0.json", must(obo.Issue(p)))
 	run(nil, "ssh-keygen", "-Y", "sign", "-q", "-n", obo.Namespace, "-f", "alice", "0.json")
 	p = next()
-	p.Issuer, p.IssuedAt = agent.KID(), now
+	p.Issuer, p.IssuedAt, p.ExpiresAt = agent.KID(), now, now.Add(time.Hour)
 	write("1.json", must(obo.Attenuate(read("0.json"), p)))
 	sig, err := agent.Sign(t.Context(), obo.Namespace, read("1.json"))
 	require.NoError(t, err)
