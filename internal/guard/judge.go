@@ -194,14 +194,9 @@ func (hj handoffJudge) repaired(ctx context.Context, s *lifecycle.State, st *ste
 	return nil
 }
 
-// leased compares the end of a lease with its limits.
+// leased compares the end of a lease with the end of its token. The table of steps bounds its length.
 func leased(v *lifecycle.Verified, r *record.Record) error {
-	switch {
-	case r.Lease.IsZero():
-		return nil
-	case r.Lease.Sub(r.At) > lifecycle.MaxLease:
-		return denied(fault.Disputed, "a claim until %s, longer than %s", handoff.FormatTime(r.Lease), lifecycle.MaxLease)
-	case v.Token() != nil && r.Lease.After(v.Token().Expires()):
+	if v.Token() != nil && r.Lease.After(v.Token().Expires()) {
 		return denied(fault.Disputed, "a claim until %s, longer than its token", handoff.FormatTime(r.Lease))
 	}
 	return nil
