@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -82,22 +81,13 @@ func (hj handoffJudge) weigh(ctx context.Context, w *handoff.Work) error {
 	if err != nil {
 		return err
 	}
-	run := hj.Verifier.Repo.Runner
-	list, err := run.Run(ctx, gitexec.Cmd{Args: []string{"rev-list", "--objects", "--no-object-names", w.Commit, "--not", "--all"}})
+	list, err := hj.Verifier.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"rev-list", "--objects", "--no-object-names", w.Commit, "--not", "--all"}})
 	if err != nil {
 		return fmt.Errorf("list what a snapshot brings: %w", err)
 	}
-	out, err := run.Run(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch-check=%(objectsize)"}, Stdin: strings.NewReader(string(list))})
+	size, err := refs.SizeOf(ctx, hj.Verifier.Repo, strings.Fields(string(list)))
 	if err != nil {
 		return fmt.Errorf("count what a snapshot brings: %w", err)
-	}
-	var size int64
-	for line := range strings.Lines(string(out)) {
-		n, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
-		if err != nil {
-			return fmt.Errorf("count what a snapshot brings: git cat-file says %q", line)
-		}
-		size += n
 	}
 	if size > limit {
 		return denied(fault.TooLarge, "a snapshot of %d bytes, limit of this hub %d", size, limit)

@@ -36,6 +36,18 @@ func Kinds(ctx context.Context, r *Repo, oids []string) ([]Kind, error) {
 	return kinds, nil
 }
 
+// SizeOf adds up the sizes of objects, given by their full ids, in bytes.
+func SizeOf(ctx context.Context, r *Repo, oids []string) (size int64, err error) {
+	kinds, err := Kinds(ctx, r, oids)
+	for i, a := range kinds {
+		if a.Type == "" {
+			return 0, fmt.Errorf("look at objects: %s is gone", oids[i])
+		}
+		size += a.Size
+	}
+	return size, err
+}
+
 // Stream reads objects of one type ahead of being asked, so many objects do not cost a question
 // and an answer each. Close it.
 type Stream struct {

@@ -100,21 +100,15 @@ func beyond(edge []string) string {
 func (a *ahead) weigh(ctx context.Context, repo *refs.Repo, edge []string) error {
 	out, err := git(ctx, repo, beyond(edge), "rev-list", "--objects", "--no-object-names", "--stdin")
 	if err == nil {
+		oids := strings.Fields(out)
 		a.objects = map[string]bool{}
-		for oid := range strings.Lines(out) {
-			a.objects[strings.TrimSpace(oid)] = true
+		for _, oid := range oids {
+			a.objects[oid] = true
 		}
-		out, err = git(ctx, repo, out, "cat-file", "--batch-check=%(objectsize)")
+		a.bytes, err = refs.SizeOf(ctx, repo, oids)
 	}
 	if err != nil {
 		return fmt.Errorf("count what the home lacks: %w", err)
-	}
-	for line := range strings.Lines(out) {
-		n, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
-		if err != nil {
-			return fmt.Errorf("count what the home lacks: git cat-file says %q", line)
-		}
-		a.bytes += n
 	}
 	return nil
 }
