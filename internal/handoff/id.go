@@ -168,12 +168,15 @@ const Nobody = "_"
 
 // CheckAgent says why s cannot be an agent's name; nil if it can. The rule is
 // narrower than git's rule for ref names.
-func CheckAgent(s string) error {
+func CheckAgent(s string) error { return checkName("agent", s, lower+digits, "a-z 0-9") }
+
+// checkName checks a name that is made of some letters and digits, shown as in a message.
+func checkName(what, s, letters, shown string) error {
 	switch {
-	case !spelled(s, lower+digits, lower+digits+"._-", 63):
-		return fmt.Errorf("agent %+q: want 1 to 63 of a-z 0-9 . _ - and a letter or digit first", Clip(s, maxShown))
+	case !spelled(s, letters, letters+"._-", 63):
+		return fmt.Errorf("%s %+q: want 1 to 63 of %s . _ - and a letter or digit first", what, Clip(s, maxShown), shown)
 	case strings.Contains(s, ".."), strings.HasSuffix(s, ".lock"), strings.HasSuffix(s, "."):
-		return fmt.Errorf("agent %q: must not contain \"..\" or end in \".lock\" or \".\"", s)
+		return fmt.Errorf("%s %q: must not contain \"..\" or end in \".lock\" or \".\"", what, s)
 	}
 	return nil
 }

@@ -99,15 +99,7 @@ func ParseTime(s string) (time.Time, error) {
 
 // CheckAlias says why s cannot be the short name of another repository; nil if it can. Every
 // accepted name is also one git takes for a remote.
-func CheckAlias(s string) error {
-	switch {
-	case !spelled(s, lower+upper+digits, lower+upper+digits+"._-", 63):
-		return fmt.Errorf("alias %+q: want 1 to 63 of A-Z a-z 0-9 . _ - and a letter or digit first", Clip(s, maxShown))
-	case strings.Contains(s, ".."), strings.HasSuffix(s, ".lock"), strings.HasSuffix(s, "."):
-		return fmt.Errorf("alias %q: must not contain \"..\" or end in \".lock\" or \".\"", s)
-	}
-	return nil
-}
+func CheckAlias(s string) error { return checkName("alias", s, lower+upper+digits, "A-Z a-z 0-9") }
 
 // Principal returns the principal that a person names, who may leave out "user:".
 func Principal(s string) string {
