@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -141,7 +140,7 @@ func moves(ctx context.Context, as Aliases, from *Hub, next *Alias, there map[st
 // below another one.
 func block(ctx context.Context, from *Hub) (warning error) {
 	tree := refs.NewObject(from.Repo.Format, "tree", nil)
-	commit := refs.OwnCommit(tree.OID, "", time.Unix(0, 0), "handoffs have moved")
+	commit := refs.OwnCommit(tree.OID, "", "handoffs have moved")
 	t := refs.Transaction{
 		Edits:   []refs.Edit{{Ref: from.Alias.Root() + "inbox", New: commit.OID}, {Ref: from.Alias.Root() + "log", New: commit.OID}},
 		Objects: []*refs.Object{tree, commit},

@@ -144,6 +144,16 @@ func EncodeCommit(tree string, parents []string, who string, when time.Time, mes
 	return []byte(b.String())
 }
 
+// OwnCommit renders an unsigned commit of githandoff's own, without a real author or a time: nobody's
+// words. parent is "" for none.
+func OwnCommit(tree, parent, message string) []byte {
+	var parents []string
+	if parent != "" {
+		parents = []string{parent}
+	}
+	return EncodeCommit(tree, parents, "githandoff <githandoff@localhost>", time.Unix(0, 0), message+"\n")
+}
+
 // Parents returns the parents of a raw commit as git reads them: the lines right below the first
 // one. A header of that name further below is no parent, and capital digits are digits. All ids
 // in a commit have one format.

@@ -35,7 +35,7 @@ func (h *fixture) commitOf(t *testing.T, parent string, entries ...gitobj.TreeEn
 	raw, err := gitobj.EncodeTree(entries)
 	require.NoError(t, err)
 	tree := refs.NewObject(gittest.Objects(), "tree", raw)
-	commit := refs.OwnCommit(tree.OID, parent, h.Now(), "lists")
+	commit := refs.OwnCommit(tree.OID, parent, "lists")
 	require.NoError(t, h.repo.Store.Write(tree, commit))
 	return commit.OID
 }

@@ -228,7 +228,7 @@ func TestChainIsBounded(t *testing.T) {
 	tree := gittest.Objects().EmptyTree()
 	var all []*refs.Object
 	for range maxChain {
-		o := refs.OwnCommit(tree, tip, c.Now(), "noise")
+		o := refs.OwnCommit(tree, tip, "noise")
 		all, tip = append(all, o), o.OID
 	}
 	require.NoError(t, c.repo.Store.Write(append(all, refs.NewObject(gittest.Objects(), "tree", nil))...))

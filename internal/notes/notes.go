@@ -99,30 +99,17 @@ func (t *walk) set(ctx context.Context, root string, notes map[string][]string) 
 // tree has one commit, without anybody's words. parent is "" except for a hub which takes no
 // other update of a ref.
 func Snapshot(tree, parent string) []byte {
-	var parents []string
-	if parent != "" {
-		parents = []string{parent}
-	}
-	return gitobj.EncodeCommit(tree, parents, "githandoff <githandoff@localhost>", time.Unix(0, 0), "Notes of handoffs\n")
+	return gitobj.OwnCommit(tree, parent, "Notes of handoffs")
 }
 
-// Commit renders an unsigned notes commit: the same arguments always give the
-// same bytes. who is author and committer, "Name <mail>"; the time is written
-// in UTC, whole seconds. A merge has two parents, ours first; the first commit
-// has none.
+// Commit renders an unsigned commit of files that others can see, such as notes: the same arguments
+// always give the same bytes. who is author and committer, "Name <mail>"; the time is written in UTC,
+// whole seconds. The message has no line end.
 func Commit(tree string, parents []string, who string, when time.Time, message string) ([]byte, error) {
 	if !isIdentity(who) {
 		return nil, fault.New(fault.Invalid, fault.Malformed, "notes commit: %q is not an identity, Name <mail>", who)
 	}
-	if strings.Contains(message, "\x00") {
-		return nil, fault.New(fault.Invalid, fault.Malformed, "notes commit: the message holds a NUL")
-	}
-	for _, oid := range append([]string{tree}, parents...) {
-		if err := checkOID(gitobj.FormatOf(tree), oid); err != nil {
-			return nil, err
-		}
-	}
-	return gitobj.EncodeCommit(tree, parents, who, when, strings.TrimRight(message, "\n")+"\n"), nil
+	return gitobj.EncodeCommit(tree, parents, who, when, message+"\n"), nil
 }
 
 // isIdentity accepts "Name <mail>", without a character which would end either.

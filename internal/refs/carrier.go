@@ -2,7 +2,6 @@ package refs
 
 import (
 	"context"
-	"time"
 
 	"githandoff/internal/gitobj"
 )
@@ -19,17 +18,12 @@ func Carrier(blob, parent string) []*Object {
 		panic(err) // impossible: blob is an object id
 	}
 	tree := NewObject(gitobj.FormatOf(blob), "tree", raw)
-	return []*Object{tree, OwnCommit(tree.OID, parent, time.Unix(0, 0), carrierFile)}
+	return []*Object{tree, OwnCommit(tree.OID, parent, carrierFile)}
 }
 
-// OwnCommit makes an unsigned commit of githandoff's own: nobody's words. Parent is "" for
-// none.
-func OwnCommit(tree, parent string, when time.Time, message string) *Object {
-	var parents []string
-	if parent != "" {
-		parents = []string{parent}
-	}
-	return NewObject(gitobj.FormatOf(tree), "commit", gitobj.EncodeCommit(tree, parents, "githandoff <githandoff@localhost>", when, message+"\n"))
+// OwnCommit makes the commit of [gitobj.OwnCommit].
+func OwnCommit(tree, parent, message string) *Object {
+	return NewObject(gitobj.FormatOf(tree), "commit", gitobj.OwnCommit(tree, parent, message))
 }
 
 // Carried reads the file of a ref, which leads to the file or to its [Carrier] commit. It is
