@@ -2,6 +2,7 @@ package sign
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -198,13 +199,7 @@ func (e TrustEntry) widen(old TrustEntry) TrustEntry {
 	if len(e.MaxScope) == 0 {
 		e.MaxScope = old.MaxScope
 	}
-	for _, p := range []struct{ now, before *string }{
-		{&e.From, &old.From}, {&e.Until, &old.Until}, {&e.Comment, &old.Comment},
-	} {
-		if *p.now == "" {
-			*p.now = *p.before
-		}
-	}
+	e.From, e.Until, e.Comment = cmp.Or(e.From, old.From), cmp.Or(e.Until, old.Until), cmp.Or(e.Comment, old.Comment)
 	return e
 }
 
