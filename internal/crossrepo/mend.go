@@ -189,10 +189,10 @@ func dropCopy(ctx context.Context, h *remote, l refs.Lost) error {
 	if _, moved := errors.AsType[*refs.StaleError](err); moved {
 		return nil
 	}
-	if err == nil {
-		_, err = h.Repo.Store.DropDamaged(l.Object)
+	if err != nil {
+		return err
 	}
-	return err
+	return h.Repo.Store.DropDamaged(l.Object)
 }
 
 // answers reports whether a hub lists refs.

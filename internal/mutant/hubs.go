@@ -126,7 +126,7 @@ var ofHubs = []mutant{
 	without("a relative URL begins at the top of the work tree", "internal/refs/scratch.go",
 		`if r.Worktree != "" {`, `if r.Worktree == "-" {`, "./internal/cli -run TestScript/doctor_damaged_subdir"),
 	without("a damaged file goes before its object is written", "internal/refs/scratch.go",
-		`st.DropDamaged(o.OID)`, `o.OID, error(nil)`, inCrossrepo+"TestMend$"),
+		`err := st.DropDamaged(o.OID)`, `_, err := o, error(nil)`, inCrossrepo+"TestMend$"),
 	without("a gc at work removes no object that was just brought", "internal/refs/scratch.go",
 		`return st.secure(context.WithoutCancel(ctx), time.Time{}, objects)`, `return st.secure(context.WithoutCancel(ctx), time.Time{}, nil)`,
 		inCrossrepo+"TestMendBesideGC"),

@@ -68,7 +68,7 @@ var ofState = []mutant{
 		`err = errLost(h, ref.Name)`, `err = error(nil)`,
 		inCrossrepo+"TestMendWithoutTheHub|TestBrokenCopies"),
 	without("a dropped copy leaves no damaged file", "internal/crossrepo/mend.go",
-		`h.Repo.Store.DropDamaged(l.Object)`, `false, error(nil)`, inCrossrepo+"TestMendDropsACopy"),
+		`h.Repo.Store.DropDamaged(l.Object)`, `error(nil)`, inCrossrepo+"TestMendDropsACopy"),
 	without("a ref whose file is damaged is not absent", "internal/refs/look.go",
 		`!isTip(r, oid) && isDamagedRef(r, name)`, `false`, "./internal/refs -run TestBroken"),
 	without("a list leaves out no damaged ref", "internal/refs/reader.go",

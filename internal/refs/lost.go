@@ -124,15 +124,15 @@ func namedBy(o *Object) []string {
 	return nil
 }
 
-// DropDamaged removes the file of a loose object that does not hold the object, and reports
-// whether it did: git neither reads such a file nor writes it again.
-func (st *Store) DropDamaged(oid string) (bool, error) {
+// DropDamaged removes the file of a loose object that does not hold the object: git neither reads
+// such a file nor writes it again.
+func (st *Store) DropDamaged(oid string) error {
 	path := st.loosePath(oid)
 	damaged, err := isDamaged(path, oid)
 	if !damaged || err != nil {
-		return false, err
+		return err
 	}
-	return true, os.Remove(path)
+	return os.Remove(path)
 }
 
 // isDamaged reports whether a file does not hold an object. One that cannot be read now may hold it.

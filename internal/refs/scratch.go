@@ -161,7 +161,7 @@ func (s *Scratch) Restore(ctx context.Context, list []Ref) ([]Lost, error) {
 // restore writes objects to which refs lead already, even if a running gc took them.
 func (st *Store) restore(ctx context.Context, objects []*Object) error {
 	for _, o := range objects {
-		if _, err := st.DropDamaged(o.OID); err != nil {
+		if err := st.DropDamaged(o.OID); err != nil {
 			return DiskFault(err)
 		}
 	}
