@@ -5,9 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -67,11 +65,8 @@ func (in Intents) begin(home Home, t refs.Transaction) (*intent, error) {
 	if err != nil {
 		return nil, err
 	}
-	i.owner, err = durable.Own(i.path, b)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = private.MakeDir(in.Dir); err == nil {
-			i.owner, err = durable.Own(i.path, b)
-		}
+	if err = private.MakeDir(in.Dir); err == nil {
+		i.owner, err = durable.Own(i.path, b)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("note a transaction: %w", err)

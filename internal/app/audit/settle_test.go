@@ -40,9 +40,12 @@ func newHouse(t *testing.T) *house {
 	trust, err := enginetest.NewTrust(sign.TrustEntry{KID: signer.KID(), Key: signer.Public().Text(), Agents: []string{"boss"}, Roles: []string{sign.RoleSender}})
 	require.NoError(t, err)
 	return &house{
-		git:    git,
-		engine: lifecycle.New(lifecycle.Setup{Repo: repo, Signer: signer, Trust: trust, Actor: "boss", Now: time.Now, Random: rand.Reader}),
-		home:   &lifecycle.LocalHome{Repo: repo, RepoID: "local:000102030405060708090a0b0c0d0e0f"},
+		git: git,
+		engine: lifecycle.New(lifecycle.Setup{
+			Repo: repo, Signer: signer, Trust: trust, Actor: "boss", Now: time.Now, Random: rand.Reader,
+			Intents: lifecycle.Intents{Dir: t.TempDir()},
+		}),
+		home: &lifecycle.LocalHome{Repo: repo, RepoID: "local:000102030405060708090a0b0c0d0e0f"},
 	}
 }
 
