@@ -23,12 +23,9 @@ type UsedTokens struct {
 	Path string // path of <common git dir>/githandoff/used
 }
 
-// The newest lines are kept, few enough to be read faster than a hub can be asked. Tokens live
-// 7 days at most.
-const (
-	maxUsed  = 8192 // most lines of the file
-	keptUsed = maxUsed / 2
-)
+// maxUsed is the most lines of the file, few enough to be read faster than a hub can be asked. Tokens
+// live 7 days at most.
+const maxUsed = 8192
 
 // checkUnused refuses, as replayed, a token or an envelope whose handoff ended in this clone.
 func (u UsedTokens) checkUnused(id handoff.ID, offer *record.Record) error {
@@ -56,17 +53,19 @@ func (u UsedTokens) note(s *State) {
 		return
 	}
 	defer unlock()
-	line := fmt.Sprintf("%s %s %s\n", s.Offer.Token, s.Offer.Digest, s.ID)
-	if lines, err := u.lines(); err == nil && len(lines) >= maxUsed {
-		kept := strings.Join(lines[len(lines)-keptUsed:], "\n") + "\n"
-		_ = private.WriteFile(u.Path, []byte(kept+line))
-		return
-	}
-	appendLine(u.Path, line)
+	lines, _ := u.lines()
+	addLine(u.Path, fmt.Sprintf("%s %s %s\n", s.Offer.Token, s.Offer.Digest, s.ID), len(lines), maxUsed)
 }
 
-// appendLine adds a line to a file, if it can.
-func appendLine(path, line string) {
+// addLine adds a line to a file of n lines, if it can. Of most lines, only the newer half stays.
+func addLine(path, line string, n, most int) {
+	if n >= most {
+		if b, err := os.ReadFile(path); err == nil {
+			lines := slices.Collect(strings.Lines(string(b)))
+			_ = private.WriteFile(path, []byte(strings.Join(lines[max(0, len(lines)-most/2):], "")+line))
+		}
+		return
+	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return
@@ -104,11 +103,8 @@ type Ahead struct {
 	since map[string]time.Time // nil until the file is read
 }
 
-// Limits of the memory. Only entries by trusted keys get there, and the newest are kept.
-const (
-	maxAhead  = 4096 // most lines of the file
-	keptAhead = maxAhead / 2
-)
+// maxAhead is the most lines of the file. Only entries by trusted keys get there.
+const maxAhead = 4096
 
 // seen returns when this clone first saw an entry ahead of its clock; zero if it never did.
 func (a *Ahead) seen(oid string) time.Time {
@@ -139,20 +135,5 @@ func (a *Ahead) note(oid string, now time.Time) {
 	if a.Path == "" {
 		return
 	}
-	line := oid + " " + handoff.FormatTime(now) + "\n"
-	if len(a.since) >= maxAhead {
-		a.shorten(line)
-		return
-	}
-	appendLine(a.Path, line)
-}
-
-// shorten keeps the newer half of the file, and puts line on top of it.
-func (a *Ahead) shorten(line string) {
-	b, _ := os.ReadFile(a.Path)
-	lines := slices.Collect(strings.Lines(string(b)))
-	if len(lines) > keptAhead {
-		lines = lines[len(lines)-keptAhead:]
-	}
-	_ = private.WriteFile(a.Path, []byte(strings.Join(lines, "")+line))
+	addLine(a.Path, oid+" "+handoff.FormatTime(now)+"\n", len(a.since), maxAhead)
 }
