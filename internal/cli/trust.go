@@ -237,8 +237,7 @@ func (c *trustCommand) list(ctx context.Context) error {
 		return err
 	}
 	return printList(ctx, c.app, nil, []string{"WHO", "MAY BE", "LIMITS", "KEY"}, func(l *list) error {
-		for _, e := range trust.Entries() {
-			k, _ := trust.Lookup(e.KID)
+		for _, k := range sign.KeysOf(trust) {
 			r := trustRowOf(k, c.Now())
 			cells := []string{r.KID, r.says()}
 			if l.ForPeople() {

@@ -113,9 +113,9 @@ const maxStrangers = 64
 // Recipients returns the keys that may claim from an agent's inbox now.
 func (k *Keys) Recipients(agent string) []string {
 	var kids []string
-	for _, entry := range k.Trust.Entries() {
-		if key, ok := k.Trust.Lookup(entry.KID); ok && key.MayAct(sign.RoleRecipient, agent, k.now()) == nil {
-			kids = append(kids, entry.KID)
+	for _, key := range sign.KeysOf(k.Trust) {
+		if key.MayAct(sign.RoleRecipient, agent, k.now()) == nil {
+			kids = append(kids, key.KID())
 		}
 	}
 	return kids
@@ -151,8 +151,7 @@ func (k *Keys) openers(agent string) ([]sign.PublicKey, error) {
 // keys trusted here.
 func (k *Keys) deciders() fault.Hint {
 	var people []string
-	for _, entry := range k.Trust.Entries() {
-		key, _ := k.Trust.Lookup(entry.KID)
+	for _, key := range sign.KeysOf(k.Trust) {
 		if key.MayAct(sign.RoleRoot, "", k.now()) == nil {
 			people = append(people, key.Entry().Principals...)
 		}

@@ -22,7 +22,7 @@ var ofCrowds = []mutant{
 		`others = mine == nil || !mine.Held()`, `others = mine != nil && !mine.Held()`,
 		"./internal/app/take -run TestBeware"),
 	without("only keys that may take have a share", "internal/lifecycle/keys.go",
-		`ok && key.MayAct(sign.RoleRecipient, agent, k.now()) == nil`, `ok && key.KID() != ""`,
+		`key.MayAct(sign.RoleRecipient, agent, k.now()) == nil`, `key.KID() != ""`,
 		"./internal/app/take -run TestRivals"),
 	without("a claim that was lost is forgotten", "internal/app/take/forget.go",
 		`!superseded(s, h) {

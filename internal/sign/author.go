@@ -30,20 +30,19 @@ type authorName struct {
 // ClaimedSigners knows the pinned keys selected by is.
 func (t *Trust) ClaimedSigners(is func(Key) bool) *ClaimedSigners {
 	a := &ClaimedSigners{}
-	for _, e := range t.Entries() {
-		k, _ := t.Lookup(e.KID)
+	for _, k := range KeysOf(t) {
 		copies, err := k.pin.keys()
 		if err != nil || !is(k) {
 			continue // a key that cannot be read verifies nothing
 		}
 		for _, public := range copies {
 			if public.ssh != nil {
-				a.names = append(a.names, authorName{e.KID, untyped(public.ssh.Marshal())})
+				a.names = append(a.names, authorName{k.KID(), untyped(public.ssh.Marshal())})
 				continue
 			}
-			a.names = append(a.names, shortID(e.KID, public.pgp.PrimaryKey.KeyId))
+			a.names = append(a.names, shortID(k.KID(), public.pgp.PrimaryKey.KeyId))
 			for _, sub := range public.pgp.Subkeys {
-				a.names = append(a.names, shortID(e.KID, sub.PublicKey.KeyId))
+				a.names = append(a.names, shortID(k.KID(), sub.PublicKey.KeyId))
 			}
 		}
 	}

@@ -24,8 +24,7 @@ func (t *Trust) Export(dir string) error {
 		return err
 	}
 	var signers, ring bytes.Buffer
-	for _, e := range t.Entries() {
-		k, _ := t.Lookup(e.KID)
+	for _, k := range KeysOf(t) {
 		public, err := k.Public()
 		if err != nil {
 			return err
@@ -33,7 +32,7 @@ func (t *Trust) Export(dir string) error {
 		switch {
 		case public.IsSSH():
 			signers.WriteString(allowedSigner(k, public))
-		case e.Retired == "":
+		case k.Entry().Retired == "":
 			ring.Write(public.raw)
 		}
 	}

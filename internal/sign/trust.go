@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -200,11 +201,14 @@ func (t *Trust) Entries() []TrustEntry {
 // Pinned lists the keys pinned by this repository or this user, sorted by KID, without those
 // known only from a team's list.
 func (t *Trust) Pinned() []Key {
-	var keys []Key
-	for _, e := range t.Entries() {
-		if k, _ := t.Lookup(e.KID); k.List() == "" {
-			keys = append(keys, k)
-		}
+	return slices.DeleteFunc(KeysOf(t), func(k Key) bool { return k.List() != "" })
+}
+
+// KeysOf lists the pinned keys, sorted by KID.
+func KeysOf(t *Trust) []Key {
+	keys := make([]Key, 0, len(t.pins))
+	for _, kid := range slices.Sorted(maps.Keys(t.pins)) {
+		keys = append(keys, Key{pin: t.pins[kid], issuer: kid})
 	}
 	return keys
 }
@@ -275,15 +279,14 @@ func (t *Trust) keyOf(issuer KID) (Key, error) {
 	if strings.HasPrefix(issuer, sshPrefix) {
 		return Key{}, notPinned(issuer)
 	}
-	for _, e := range t.Entries() {
-		p := t.pins[e.KID]
-		copies, err := p.keys()
+	for _, k := range KeysOf(t) {
+		copies, err := k.pin.keys()
 		if err != nil || copies[0].pgp == nil {
 			continue
 		}
 		for _, sub := range copies[0].pgp.Subkeys {
 			if openpgpKID(sub.PublicKey.Fingerprint) == issuer {
-				return Key{pin: p, issuer: issuer}, nil
+				return Key{pin: k.pin, issuer: issuer}, nil
 			}
 		}
 	}
@@ -322,9 +325,9 @@ func NearestAgent(trust *Trust, name string) (known bool, near string) {
 // by its owner. For a key known only from a team's list, the record there is enough.
 func (t *Trust) Unwitnessed(now time.Time) []KID {
 	var kids []KID
-	for _, e := range t.Entries() {
+	for _, k := range KeysOf(t) {
+		e := k.Entry()
 		until, _ := parseTime(e.Until)
-		k, _ := t.Lookup(e.KID)
 		over := e.Retired != "" || !until.IsZero() && !now.Before(until) ||
 			k.pin.mayBeRevoked() && fault.Is(k.Revoked(now), fault.KeyRevoked)
 		noted := slices.ContainsFunc(t.repo, func(own TrustEntry) bool { return own.KID == e.KID && len(own.Seen) > 0 })

@@ -32,13 +32,12 @@ func (d *checkup) checkPublished(ctx context.Context) {
 // checkTrust counts the keys that are trusted here, and names those that their
 // owners revoked.
 func (d *checkup) checkTrust(trust *sign.Trust) {
-	entries := trust.Entries()
-	d.ok("trust", "%s", fault.Count(len(entries), "key"))
-	for _, e := range entries {
-		k, _ := trust.Lookup(e.KID)
-		if err := k.Revoked(d.Now); err != nil && e.Retired == "" {
+	keys := sign.KeysOf(trust)
+	d.ok("trust", "%s", fault.Count(len(keys), "key"))
+	for _, k := range keys {
+		if err := k.Revoked(d.Now); err != nil && k.Entry().Retired == "" {
 			d.problem("trust", fault.New(fault.Denied, fault.KeyRevoked, "%w", err).
-				WithHints(fault.Run("githandoff", "trust", "remove", e.KID).Because("retires it here too; the revocation decides which of its signatures count")))
+				WithHints(fault.Run("githandoff", "trust", "remove", k.KID()).Because("retires it here too; the revocation decides which of its signatures count")))
 		}
 	}
 }

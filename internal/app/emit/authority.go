@@ -9,6 +9,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/obo"
+	"githandoff/internal/sign"
 	"githandoff/internal/untrusted"
 )
 
@@ -86,18 +87,17 @@ func (s *Handler) asRoot(principal string) (*RootSigner, error) {
 		return nil, nil
 	}
 	refusal := fault.New(fault.Denied, fault.UntrustedRoot, "no root key of %s is available here", untrusted.Line(principal))
-	for _, e := range s.Engine.Keys.Trust.Entries() {
-		key, ok := s.Engine.Keys.Trust.Lookup(e.KID)
-		if !ok || !key.SpeaksFor(principal) || key.ValidAt(s.Engine.Now()) != nil {
+	for _, key := range sign.KeysOf(s.Engine.Keys.Trust) {
+		if !key.SpeaksFor(principal) || key.ValidAt(s.Engine.Now()) != nil {
 			continue
 		}
-		locked, err := s.Keystore.Locked(e.KID)
+		locked, err := s.Keystore.Locked(key.KID())
 		switch {
 		case fault.Is(err, fault.NoKey):
 		case err != nil:
 			return nil, err
 		case locked:
-			signer, err := s.Keystore.Load(e.KID)
+			signer, err := s.Keystore.Load(key.KID())
 			if err != nil {
 				return nil, err
 			}
