@@ -134,6 +134,12 @@ func (o Options) fromFile(ctx context.Context, path string) (Signer, error) {
 	if !bytes.Contains(b, []byte("PRIVATE KEY")) { // checked before the mode: only a private key must be closed to others
 		return nil, badKey("%s is neither an armored OpenPGP private key nor an OpenSSH one", path)
 	}
+	return o.fromSSHPrivate(ctx, path, b)
+}
+
+// fromSSHPrivate takes a private SSH key file of this content. If the file cannot sign alone, because it has a
+// passphrase or belongs to a security key, ssh-agent signs.
+func (o Options) fromSSHPrivate(ctx context.Context, path string, b []byte) (Signer, error) {
 	s, err := readSSHPrivate(path)
 	kid, why := KID(""), "is protected by a passphrase"
 	add := fault.Run("ssh-add", path).Because("asks for the passphrase, and lets ssh-agent hold the key")
