@@ -31,7 +31,9 @@ var ofWork = []mutant{
 	without("a hub is asked before an end without an inbox ref", "internal/lifecycle/engine.go",
 		`if s.Tip == "" && s.Phase() == Held`, `if false`, inScript+"prefix_move_held"),
 	without("a claim that may still get to its hub is remembered", "internal/app/finish/finish.go",
-		`case errors.Is(err, lifecycle.ErrUnseen):`, `case false:`, inScript+"ack_unseen"),
+		`case errors.Is(err, lifecycle.ErrUnseen) &&`, `case false &&`, inScript+"ack_unseen"),
+	without("a claim that was not seen at its hub can be given up", "internal/app/finish/finish.go",
+		` && step.Event != record.Released:`, `:`, inScript+"ack_unseen"),
 	without("a step that a newer version kept is not dropped", "internal/app/finish/finish.go",
 		`	default:
 		err = fault.New`, `	case "":

@@ -61,7 +61,7 @@ func (f *Handler) Take(ctx context.Context, h *work.Claim, step work.Step) (*rec
 			return nil, outbox.InDoubt(err)
 		}
 		return nil, outbox.Kept(fault.As(err), "the step is kept")
-	case errors.Is(err, lifecycle.ErrUnseen):
+	case errors.Is(err, lifecycle.ErrUnseen) && step.Event != record.Released:
 		return nil, err // the claim may still get there: the next resume finds it, or takes the handoff again
 	case fault.Is(err, fault.NotHolder) && h.Nonce != "" && (done == nil || !h.InForce(done.State)):
 		return nil, f.lose(ctx, h, err) // otherwise another agent of the worktree, or another key, tried the step
