@@ -139,6 +139,7 @@ func TestMalformedEntryDisputesWhatItNames(t *testing.T) {
 	for name, says := range map[string]string{
 		"no event": "Handoff-Id: " + string(p.ID) + "\n",
 		"two ids":  "Handoff-Id: " + string(other) + "\nHandoff-Id: " + string(p.ID) + "\n",
+		"newer":    "Handoff-Id: " + string(p.ID) + "\nHandoff-Color: red\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			lane := c.lane(p.ID)
@@ -147,6 +148,7 @@ func TestMalformedEntryDisputesWhatItNames(t *testing.T) {
 			s := c.load(t, c.fresh(c.holder), p)
 			assert.Equal(t, Disputed, s.Phase())
 			assert.True(t, fault.Is(s.Dispute, "malformed_object"), s.Dispute)
+			assert.Contains(t, fault.As(s.Err()).Advice(), "githandoff audit ", "nobody has to have a newer version")
 			c.Hub.Git(t, "update-ref", lane, before)
 		})
 	}

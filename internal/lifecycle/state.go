@@ -278,7 +278,7 @@ func (s *State) Err() error {
 	case Ended:
 		return s.endedErr(fault.Replayed)
 	case Disputed:
-		why := s.Dispute.Error()
+		why, newer := s.Dispute.Error(), handoff.HintNewer(s.Dispute) // anybody can write what looks like a newer form
 		if cause, ok := errors.AsType[*fault.Error](s.Dispute); ok {
 			if s.Offer == nil { // the offer itself is invalid
 				named := denied(cause.Reason, "handoff %s: %s", s.ID, cause.Message)
@@ -286,12 +286,12 @@ func (s *State) Err() error {
 				return named
 			}
 			why = string(cause.Reason) + ": " + cause.Message
-			if len(cause.Hints) > 0 {
+			if len(cause.Hints) > 0 && newer == nil {
 				return denied(fault.Disputed, "handoff %s is disputed: %s", s.ID, why).WithHints(cause.Hints...)
 			}
 		}
 		return denied(fault.Disputed, "handoff %s is disputed: %s", s.ID, why).
-			WithHints(fault.Run("githandoff", "audit").Because("names the entry that is disputed; a person with a root key can end it"))
+			WithHints(append(newer, fault.Run("githandoff", "audit").Because("names the entry that is disputed; a person with a root key can end it"))...)
 	}
 	return nil
 }
