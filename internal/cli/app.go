@@ -162,11 +162,14 @@ func (a *app) signerOptions(repo *refs.Repo, agent string) sign.Options {
 	if key == "" && a.Getenv(gitexec.KeyVariable) == "" {
 		key = workspace.KeyOf(repo, agent)
 	}
-	return sign.Options{
+	opts := sign.Options{
 		Key: key, Env: a.Getenv(gitexec.KeyVariable), Agent: agent, Keystore: a.keystore(), Runner: repo.Runner,
 		GPGProgram: repo.Config.Get("gpg.program"), SSHAuthSock: a.Getenv("SSH_AUTH_SOCK"),
-		Waiting: func(program string) func() { return a.patience.At("waiting for", program) },
 	}
+	if !a.Quiet {
+		opts.Waiting = func(program string) func() { return a.patience.At("waiting for", program) }
+	}
+	return opts
 }
 
 // need says how much of a workspace a command uses.

@@ -169,7 +169,7 @@ func TestPatienceWithASigner(t *testing.T) {
 	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		for c, err := listener.Accept(); err == nil; c, err = listener.Accept() {
-			_ = sshagent.ServeAgent(key, c)
+			go func() { _ = sshagent.ServeAgent(key, c) }()
 		}
 	}()
 	public, err := ssh.NewPublicKey(private.Public())
@@ -180,9 +180,16 @@ func TestPatienceWithASigner(t *testing.T) {
 	out, err := start.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 
+	quiet := exec.Command("githandoff", "emit", "--quiet", "--to", "fixer", "--goal", "q")
+	quiet.Dir, quiet.Env = clone, env
+	terminal := gittest.OpenTerminal(t, 40, 120)
+	require.NoError(t, terminal.Start(quiet))
 	seen, _, end := slowly(t, clone, env, "waiting for ssh-agent", "emit", "--to", "fixer", "--goal", "g")
 	close(key.touch)
 	require.NoError(t, end())
+	require.NoError(t, quiet.Wait())
+	said, _ := io.ReadAll(terminal) // it ends with an error
+	assert.Regexp(t, `^ho_\w+\r\n$`, string(said))
 	assert.Regexp(t, `, \d+s\r\x1b\[Kho_`, seen.String())
 }
 

@@ -18,6 +18,10 @@ var ofPeople = []mutant{
 		`} else if fault.CodeOf(err) == fault.Invalid {`, `} else if err != nil {`, "./internal/sign -run TestSecurityKeyFile"),
 	without("a command that waits for a signature says so", "internal/cli/app.go",
 		`return a.patience.At("waiting for", program)`, `return func() {}`, "./internal/cli -run TestPatienceWithASigner"),
+	without("a quiet command waits for a signature in silence", "internal/cli/app.go",
+		`if !a.Quiet {
+		opts.Waiting`, `if true {
+		opts.Waiting`, "./internal/cli -run TestPatienceWithASigner"),
 	without("gpg is waited for with a remark", "internal/sign/gpg.go",
 		"	defer s.waiting()()\n", "", "./internal/sign -run TestSignerIsWaitedFor"),
 	without("a key file is a regular file", "internal/sign/open.go",
