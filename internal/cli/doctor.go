@@ -87,7 +87,7 @@ func (c *doctorCommand) print(found doctor.Finding) {
 	f := finding{Check: found.Check, Status: string(found.Status), Message: found.Message, Hints: c.Pasted(found.Hints)}
 	f.Hint = output.First(f.Hints)
 	c.Result(f, func(t *output.Lines) {
-		text := output.Hang(fmt.Sprintf("%-8s %-12s ", f.Status, f.Check), f.Message, columnsOf(c.Stdout))
+		text := output.Hang(fmt.Sprintf("%-8s %-12s ", f.Status, f.Check), printable(f.Message), columnsOf(c.Stdout))
 		for line := range strings.SplitSeq(text, "\n") {
 			t.Line("%s", line)
 		}

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Fit breaks the lines of a page of help that are wider than a terminal, between words. It fills such a
@@ -64,15 +66,15 @@ func goesOn(line string, column int) bool {
 // below its beginning. Where that leaves too little room, or without a terminal, it breaks nothing.
 func Hang(name, text string, width int) string {
 	const least = 20
-	column := utf8.RuneCountInString(name)
+	column := ansi.StringWidth(name)
 	if width-column < least {
 		return name + text
 	}
 	var b strings.Builder
 	b.WriteString(name)
 	room := width - column
-	for i, word := range strings.Fields(text) {
-		switch n := utf8.RuneCountInString(word); {
+	for i, word := range strings.Split(text, " ") {
+		switch n := ansi.StringWidth(word); {
 		case i == 0:
 			room -= n
 		case n < room:

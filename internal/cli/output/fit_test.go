@@ -52,6 +52,8 @@ Flags:
 func TestHang(t *testing.T) {
 	assert.Equal(t, "ok  äöü äöü äöü äöü äöü\n    äöü äöü", output.Hang("ok  ", "äöü äöü äöü äöü äöü äöü äöü", 24))
 	assert.Equal(t, "ok  "+word+"\n    "+word, output.Hang("ok  ", word+" "+word, 24), "a word wider than the terminal")
+	assert.Equal(t, "ok  世界 世界 世界 世界\n    世界", output.Hang("ok  ", "世界 世界 世界 世界 世界", 24), "wide characters")
+	assert.Equal(t, "ok  /a  b is there", output.Hang("ok  ", "/a  b is there", 24), "a path with two blanks")
 	assert.Equal(t, "ok  a b  c", output.Hang("ok  ", "a b  c", 0), "no terminal")
 	assert.Equal(t, "a very long name  text text", output.Hang("a very long name  ", "text text", 24), "no room")
 }
