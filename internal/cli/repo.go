@@ -106,7 +106,7 @@ func (c *repoCommand) add(ctx context.Context) error {
 	if err := c.below(ctx, aliases, al); err != nil {
 		return err
 	}
-	if path, ok := crossrepo.FilePath(al.RepoID); ok && !exists(path) && !exists(path+".git") {
+	if path, ok := al.Path(); ok && !exists(path) && !exists(path+".git") {
 		c.Say("githandoff: warning: no repository can be seen at %s; what is sent there waits in this clone", printable(path))
 	}
 	return c.print(al)

@@ -35,6 +35,9 @@ type Alias struct {
 // hinted returns the target for a command that somebody pastes.
 func (a *Alias) hinted() string { return URL(a.target).Bare() }
 
+// Path returns the place to which the alias leads, if that is a path. Its ids may name a former place.
+func (a *Alias) Path() (path string, ok bool) { return FilePath(a.derived) }
+
 // Aliases resolves aliases from git configuration, nowhere else.
 type Aliases struct {
 	Repo *refs.Repo

@@ -174,7 +174,7 @@ func inTheWayOf(ctx context.Context, h *Hub, lane refs.Edit, err error) error {
 
 // inHub returns a hint with a git command that the hub's administrator runs there.
 func inHub(al *Alias, does string, args ...string) fault.Hint {
-	if dir, ok := FilePath(al.RepoID); ok {
+	if dir, ok := al.Path(); ok {
 		return fault.Run(append([]string{"git", "-C", dir}, args...)...).Because("its administrator %s", does)
 	}
 	return fault.Fact("git %s, run in the hub by its administrator, %s", strings.Join(args, " "), does)

@@ -92,7 +92,7 @@ func probed(a *Alias, names []string) *Probe {
 
 // writablePath reports whether this user may write to a hub's path. A dry run succeeds anyway.
 func (h *Hub) writablePath() bool {
-	path, local := FilePath(h.Alias.RepoID)
+	path, local := h.Alias.Path()
 	if !local {
 		return true
 	}

@@ -139,7 +139,7 @@ func TestLockedHint(t *testing.T) {
 		"git+file:///srv/my hubs/it.git": "githandoff -C '/srv/my hubs/it.git' doctor --fix  # removes it if no process has it open",
 		"git+https://example.com/client": "# githandoff doctor --fix, run at client, removes it if no process has it open",
 	} {
-		h := NewHub(&Alias{Name: "client", RepoID: id}, &refs.Repo{}, nil)
+		h := NewHub(&Alias{Name: "client", RepoID: id, derived: id}, &refs.Repo{}, nil)
 		assert.Equal(t, want, fault.As(h.Alias.errLocked("/x.lock")).Advice())
 	}
 }

@@ -17,7 +17,7 @@ import (
 // could be a secret. It must lead to the same repository there.
 func sharedURL(al *crossrepo.Alias) (string, error) {
 	shared := string(al.URL)
-	if path, ok := crossrepo.FilePath(al.RepoID); ok {
+	if path, ok := al.Path(); ok {
 		if shared = path; strings.ContainsFunc(path, invite.Forbidden) {
 			shared = (&url.URL{Scheme: "file", Path: path}).String()
 		}
