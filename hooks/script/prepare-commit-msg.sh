@@ -1,9 +1,10 @@
-# borrowed succeeds if git may have taken the message from another commit
-# together with the name of a receiver, or if it did so the last time.
+# borrowed succeeds if git may have taken the message from another commit or
+# from a template, together with the name of a receiver, or if it did so the
+# last time.
 borrowed() {
 	[ ! -e "$git_dir/githandoff/borrowed-message" ] || return 0
 	case $2 in
-	merge | commit) trailer "$1" ;;
+	merge | commit | template) trailer "$1" ;;
 	*) return 1 ;;
 	esac
 }

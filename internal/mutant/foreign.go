@@ -91,6 +91,8 @@ var ofForeignText = []mutant{
 	without("a template hands nothing over", "internal/app/githook/message.go",
 		`	"template": `+"`(?im)^handoff-to[ \\t]*[^\\s\\w-](\\r?\\n?[ \\t])*[^\\s]`"+`, // any separator; a value may be folded
 `, ``, "./internal/cli -run TestScript/hook_trailer_picked"),
+	without("a template hands nothing over after a commit without one", "hooks/script/prepare-commit-msg.sh",
+		`merge | commit | template)`, `merge | commit)`, inScript+"hook_trailer_picked"),
 	without("a template hands nothing over, whatever separates its trailers", "internal/app/githook/message.go",
 		`[^\s\w-]`, `:`, "./internal/cli -run TestScript/hook_trailer_picked"),
 	without("a template hands nothing over, even folded", "internal/app/githook/message.go",
