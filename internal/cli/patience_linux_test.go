@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -160,21 +159,9 @@ func TestPatienceWithASigner(t *testing.T) {
 	require.NoError(t, err)
 	key := &touched{sshagent.NewKeyring(), make(chan struct{})}
 	require.NoError(t, key.Add(sshagent.AddedKey{PrivateKey: private}))
-	dir, err := os.MkdirTemp("/tmp", "gh-") // a socket's path is short
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	socket := filepath.Join(dir, "s")
-	listener, err := net.Listen("unix", socket)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for c, err := listener.Accept(); err == nil; c, err = listener.Accept() {
-			go func() { _ = sshagent.ServeAgent(key, c) }()
-		}
-	}()
 	public, err := ssh.NewPublicKey(private.Public())
 	require.NoError(t, err)
-	env = append(env, "PATH="+os.Getenv("PATH"), "SSH_AUTH_SOCK="+socket)
+	env = append(env, "PATH="+os.Getenv("PATH"), "SSH_AUTH_SOCK="+gittest.ServeAgent(t, key))
 	start := exec.Command("githandoff", "init", "--as", "fixer", "--force", "--key", string(ssh.MarshalAuthorizedKey(public)))
 	start.Dir, start.Env = clone, env
 	out, err := start.CombinedOutput()

@@ -212,23 +212,13 @@ func (s *softToken) file() []byte {
 // The file of a security key stands for the key: ssh-agent signs.
 func TestSecurityKeyFile(t *testing.T) {
 	token := newToken(t)
-	dir, err := os.MkdirTemp("/tmp", "gh-")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	file, socket := writeFile(t, dir, "id_ed25519_sk", token.file()), filepath.Join(dir, "s")
+	file := writeFile(t, t.TempDir(), "id_ed25519_sk", token.file())
 
-	_, err = OpenSigner(t.Context(), Options{Key: file})
+	_, err := OpenSigner(t.Context(), Options{Key: file})
 	refused(t, err, "key_locked")
 	assert.ErrorContains(t, err, "id_ed25519_sk is that of a security key, and ssh-agent does not hold key ssh:SHA256:")
 
-	listener, err := net.Listen("unix", socket)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for c, err := listener.Accept(); err == nil; c, err = listener.Accept() {
-			_ = agent.ServeAgent(token, c)
-		}
-	}()
+	socket := gittest.ServeAgent(t, token)
 	s := opened(t, Options{Key: file, SSHAuthSock: socket})
 	require.NoError(t, Verify(s.Public(), NamespaceGit, []byte("x"), mustSign(t, s, NamespaceGit, "x")))
 
