@@ -434,13 +434,13 @@ func unknownToGuard(ref string, reason fault.Reason, text string) bool {
 	case fault.InvalidPath: // a guard below a prefix names that prefix instead
 		return (invitation || strings.HasPrefix(ref, refs.Root+"work/")) && strings.HasPrefix(text, "a home has no ")
 	case fault.Malformed, fault.MalformedObject:
-		return invitation || unknownForm.MatchString(text)
+		return invitation || regexp.MustCompile(unknownForm).MatchString(text)
 	}
 	return false
 }
 
 // unknownForm matches what a guard says of a form that it does not know.
-var unknownForm = regexp.MustCompile(`: unknown member|unknown to this version|, this version reads |: message is not in canonical form$`)
+const unknownForm = `: unknown member|unknown to this version|, this version reads |: message is not in canonical form$`
 
 // escaped is like [Quote] without the quotes.
 func escaped(s string) string {

@@ -3,7 +3,7 @@ package output
 import (
 	"regexp"
 	"strings"
-	"unicode/utf8"
+	"sync"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -19,8 +19,8 @@ func Fit(page string, width int) string {
 	var b strings.Builder
 	for i, n := 0, 0; i < len(lines); i += n {
 		column, wide := columnOf(lines[i]), false
-		for n = 0; i+n < len(lines) && (n == 0 || columnOf(lines[i]) >= 0 && goesOn(lines[i+n], column)); n++ {
-			wide = wide || utf8.RuneCountInString(lines[i+n]) > width
+		for n = 0; i+n < len(lines) && (n == 0 || column >= 0 && goesOn(lines[i+n], column)); n++ {
+			wide = wide || ansi.StringWidth(lines[i+n]) > width
 		}
 		text := strings.Join(lines[i:i+n], "\n")
 		if wide && column >= 0 {
@@ -44,7 +44,7 @@ func columnOf(line string) int {
 	case line[0] != ' ':
 		return 0
 	}
-	if at := entry.FindStringIndex(line); at != nil {
+	if at := entry().FindStringIndex(line); at != nil {
 		return at[1]
 	}
 	const farIn = 12
@@ -54,7 +54,8 @@ func columnOf(line string) int {
 	return -1
 }
 
-var entry = regexp.MustCompile(`^ +\S+(?: \S+)* {2,}`)
+// entry matches the name of an entry and the blanks behind it.
+var entry = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ +\S+(?: \S+)* {2,}`) })
 
 // goesOn reports whether a line continues the text that began in this column.
 func goesOn(line string, column int) bool {
