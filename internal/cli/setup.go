@@ -40,10 +40,11 @@ byte changes. --remove removes exactly what setup wrote, and leaves entries that
 edited since. Codex CLI asks its user to review each hook: /hooks.
 
 Three parts are optional. --with mcp adds the server of "githandoff mcp", for an agent
-without a shell. --approve lets its tools run without asking, if the client supports that
-(Codex CLI; Gemini CLI in a project). --wake wakes a session that waits for its user
-when a handoff arrives, which spends money (Claude Code, Codex CLI, OpenCode). Running
-setup again without these flags keeps them.`,
+without a shell or in a sandbox that keeps .git read-only, such as that of Codex CLI.
+--approve lets its tools run without asking, if the client supports that (Codex CLI;
+Gemini CLI in a project). --wake wakes a session that waits for its user when a handoff
+arrives, which spends money (Claude Code, Codex CLI, OpenCode). Running setup again
+without these flags keeps them.`,
 		example: []string{
 			"githandoff setup claude",
 			"githandoff setup claude codex --project",
@@ -96,7 +97,7 @@ func (c *setupCommand) run(ctx context.Context) error {
 		return err
 	}
 	for _, client := range c.clients {
-		if text := agentsetup.Review(r, client); text != "" {
+		for _, text := range agentsetup.Advice(r, client) {
 			c.Say("githandoff: %s", text)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -50,8 +51,8 @@ func (h *Hub) Probe(ctx context.Context, random io.Reader) (*Probe, error) {
 	case plain != nil:
 		said := GitSaid(plain)
 		p.Refused = cmp.Or(errFormat(&h.remote, said), h.Alias.errReadOnly(said))
-	case !h.writablePath():
-		p.Refused = h.Alias.errReadOnly("its files belong to somebody else")
+	case h.unwritablePath() != nil:
+		p.Refused = h.unwritablePath()
 	default:
 		switch atomic := h.dryRun(ctx, made, "--atomic"); {
 		case gitexec.TimedOut(atomic) || gitexec.Unexplained(atomic):
@@ -90,18 +91,24 @@ func probed(a *Alias, names []string) *Probe {
 	return p
 }
 
-// writablePath reports whether this user may write to a hub's path. A dry run succeeds anyway.
-func (h *Hub) writablePath() bool {
+// unwritablePath returns the refusal of a hub's path that this user cannot write to; nil if he can. A dry
+// run succeeds anyway.
+func (h *Hub) unwritablePath() error {
 	path, local := h.Alias.Path()
 	if !local {
-		return true
+		return nil
 	}
 	for _, dir := range []string{path + "/.git/refs", path + "/refs"} {
-		if err := unix.Access(dir, unix.F_OK); err == nil {
-			return unix.Access(dir, unix.W_OK) == nil
+		switch err := unix.Access(dir, unix.W_OK); err {
+		case nil:
+			return nil
+		case unix.EROFS:
+			return refs.DiskFault(&fs.PathError{Op: "write to", Path: dir, Err: err})
+		case unix.EACCES:
+			return h.Alias.errReadOnly("its files belong to somebody else")
 		}
 	}
-	return true
+	return nil
 }
 
 func (a *Alias) errReadOnly(why string) error {

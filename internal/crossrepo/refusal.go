@@ -329,7 +329,7 @@ func (r *pushReport) RefusedForGood(edits []refs.Edit) bool {
 // errPushRefused reports a refused push in the hub's words.
 func (h *remote) errPushRefused(ctx context.Context, edits []refs.Edit, r *pushReport, cause error) error {
 	said := remoteLines(cause)
-	if lock := lockAmong(said); lock != "" {
+	if lock, why := lockAmong(said); lock != "" && why == nil {
 		return h.Alias.errLocked(lock)
 	}
 	ref := r.culprit()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -176,6 +177,24 @@ func TestLockAtTheHub(t *testing.T) {
 		"error: 无法锁定引用 'refs/a'：无法创建 '/srv/a.lock'：文件已存在。":                                                    "/srv/a.lock",
 		"error: only branches": "",
 	} {
-		assert.Equal(t, lock, lockAmong([]string{"from a hook", line}), line)
+		path, why := lockAmong([]string{"from a hook", line})
+		assert.Equal(t, lock, path, line)
+		require.NoError(t, why, line)
+	}
+}
+
+// A lock that git could not make is not reported as a lock that exists.
+func TestLockThatGitCannotMake(t *testing.T) {
+	h := NewHub(&Alias{Name: "client", RepoID: "file:/srv/hub"}, &refs.Repo{CommonDir: "/r/.git"}, nil)
+	for _, why := range []string{"Read-only file system", "Permission denied"} {
+		line := "error: cannot lock ref 'refs/a': Unable to create '/r/.git/refs/a.lock': " + why
+		err := h.errUnreachable(&gitexec.Error{Program: "git fetch", Code: 1, Stderr: line})
+		assert.True(t, fault.Is(err, fault.ReadOnly), "%v", err)
+		assert.EqualError(t, err, "make /r/.git/refs/a.lock: "+strings.ToLower(why))
+
+		report := parseReport([]byte("!\tabc:refs/a\t[remote rejected] (failed to update ref)\n"))
+		err = h.errPushRefused(t.Context(), nil, report, &gitexec.Error{Program: "git push", Code: 1, Stderr: "remote: " + line})
+		assert.True(t, fault.Is(err, fault.HubRefused), "%v", err)
+		assert.ErrorContains(t, err, why)
 	}
 }

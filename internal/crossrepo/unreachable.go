@@ -49,8 +49,13 @@ func (h *remote) errUnreachable(err error) error {
 		return full
 	}
 	if e, ok := errors.AsType[*gitexec.Error](err); ok {
-		if lock := lockAmong(strings.Split(e.Stderr, "\n")); strings.HasPrefix(lock, h.Repo.CommonDir+"/") {
+		lock, why := lockAmong(strings.Split(e.Stderr, "\n"))
+		switch {
+		case !strings.HasPrefix(lock, h.Repo.CommonDir+"/"):
+		case why == nil:
 			return refs.Locked(lock)
+		default:
+			return refs.DiskFault(&fs.PathError{Op: "make", Path: lock, Err: why})
 		}
 	}
 	if gitexec.Damaged(err, h.Repo.Objects) {
@@ -146,18 +151,28 @@ func label(line string) bool {
 	return strings.Trim(strings.NewReplacer("remote:", "", "error:", "").Replace(line), " ") == ""
 }
 
-// lockAmong finds the lock that git could not take. In any language, the message has the path and,
-// after a colon, the reason. For a lock that git took and could not write, no reason follows. git
-// does not name the lock of reftables.
-func lockAmong(lines []string) string {
+// lockAmong finds the lock that git could not take, and why it could not: nil if another process has
+// it. In any language, the message has the path and, after a colon, the reason. For a lock that git took
+// and could not write, no reason follows. git does not name the lock of reftables.
+func lockAmong(lines []string) (path string, why error) {
 	lockPattern := regexp.MustCompile(`'([^']+\.lock)'[^:：]*[:：]|(/.+/packed-refs\.new): `)
 	for _, line := range lines {
 		if m := lockPattern.FindStringSubmatch(line); m != nil {
-			return filepath.Clean(m[1] + m[2])
+			return filepath.Clean(m[1] + m[2]), unmade(line)
 		}
 		if strings.Contains(line, "cannot lock references") {
-			return "reftable/tables.list.lock"
+			return "reftable/tables.list.lock", nil
 		}
 	}
-	return ""
+	return "", nil
+}
+
+// unmade returns the error that a line of git names for a lock that is not there; nil if it names none.
+func unmade(line string) error {
+	for _, no := range []unix.Errno{unix.EROFS, unix.EACCES, unix.EPERM, unix.ENOSPC, unix.EDQUOT, unix.EIO} {
+		if strings.HasSuffix(strings.ToLower(line), ": "+no.Error()) {
+			return no
+		}
+	}
+	return nil
 }

@@ -137,9 +137,9 @@ func (s Settings) unwritable(key string, locked bool, err error) error {
 	f := fault.New(fault.Unavailable, fault.ConfigUnwritable, "write %s to git config: %w", key, err)
 	switch {
 	case locked:
-		return f.WithHints(fault.Run("githandoff", "doctor", "--fix").Because("removes the lock if no process has it open"))
+		return f.WithHints(refs.LockHint(filepath.Join(s.repo.CommonDir, "config.lock")))
 	case unix.Access(s.repo.CommonDir, unix.W_OK) != nil:
-		return f.WithHints(refs.OwnerOf(s.repo.CommonDir))
+		return f.WithHints(refs.WhoMayWrite(s.repo.CommonDir))
 	}
 	if full := refs.DiskFault(err); fault.Is(full, fault.DiskFull) {
 		return f.WithHints(fault.As(full).Hints...)

@@ -24,6 +24,8 @@ var ofPeople = []mutant{
 		opts.Waiting`, "./internal/cli -run TestPatienceWithASigner"),
 	without("gpg is waited for with a remark", "internal/sign/gpg.go",
 		"	defer s.waiting()()\n", "", "./internal/sign -run TestSignerIsWaitedFor"),
+	without("gpg without its agent is not gpg without the key", "internal/sign/gpg.go",
+		`== noAgent:`, `== noAgent && false:`, "./internal/sign -run TestGPGKeysThatAreNotThere"),
 	without("a key file is a regular file", "internal/sign/open.go",
 		`if err == nil && !info.Mode().IsRegular() {`, `if err == nil && !info.Mode().IsRegular() && !info.IsDir() {`, "./internal/sign -run TestKeyFileIsAFile"),
 	without("the page of a report may ask for nothing", "internal/report/page.go",

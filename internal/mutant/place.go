@@ -155,6 +155,18 @@ var ofPlace = []mutant{
 		`if mine {`, `if true {`, inRefs+"TestCheckWritable"),
 	without("doctor does not tell a reader that a repository is mounted read-only", "internal/refs/disk.go",
 		`|| errors.Is(err, unix.EROFS)`, ``, inRefs+"TestCheckWritable"),
+	without("doctor asks for no right to write where no step writes", "internal/refs/disk.go",
+		`"objects/info")`, `"objects/infos")`, inStress+"TestSandboxOverSingleFiles"),
+	without("a device over a lock is no lock", "internal/refs/locks.go",
+		`if isDevice(info) {
+			continue`, `if false {
+			continue`, inStress+"TestSandboxOverSingleFiles"),
+	without("a device over the lock of the configuration is a sandbox's", "internal/refs/locks.go",
+		`err == nil && isDevice(info) {`, `err == nil && isDevice(info) && false {`, inStress+"TestSandboxOverSingleFiles"),
+	without("a look at a handoff needs no right to write", "internal/app/take/resume.go",
+		`if !q.Peek {
+		var err error`, `if true {
+		var err error`, inStress+"TestSandboxOverTheGitDirectory"),
 	without("what doctor advises opens a directory that lets nobody in", "internal/refs/disk.go",
 		`"u+rwX"`, `"u+w"`, inRefs+"TestCheckWritable"),
 	without("chmod is no hint where it changes nothing", "internal/private/check.go",

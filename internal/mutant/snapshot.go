@@ -46,6 +46,8 @@ var ofSnapshots = []mutant{
 		`durable.WriteOutput(path`, `durable.WriteFile(path`, "./internal/cli -run TestScript/work_commands"),
 	without("names of files in a snapshot are quoted", "internal/snapshot/apply.go",
 		`"core.quotePath=true"`, `"core.quotePath=false"`, "./internal/cli -run TestScript/work_undone"),
+	without("a device that a sandbox mounts over a file name does not travel", "internal/snapshot/capture.go",
+		`slices.DeleteFunc(c.changes, c.isSpecial)`, `c.changes`, inStress+"TestSandboxOverSingleFiles"),
 	without("a file that changes while it is captured is noticed", "internal/snapshot/capture.go",
 		`if !slices.Equal(tracked, again) {`, `if len(again)+len(tracked) < 0 {`,
 		"./internal/snapshot -run TestChangedMeanwhile"),

@@ -31,11 +31,20 @@ func DiskFault(err error) error {
 	case errors.Is(err, fs.ErrPermission) && looked(err):
 		return fault.New(fault.Unavailable, fault.ReadOnly, "%w", err).
 			WithHints(fault.Fact("this user may not look there; if HOME or an XDG directory leads there, set it to a directory of this user"))
-	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+	case errors.Is(err, syscall.EROFS):
+		return fault.New(fault.Unavailable, fault.ReadOnly, "%w", err).WithHints(outsideSandbox())
+	case errors.Is(err, fs.ErrPermission):
 		return fault.New(fault.Unavailable, fault.ReadOnly, "%w", err).
 			WithHints(fault.Fact("this user must be able to write there"))
 	}
 	return err
+}
+
+// outsideSandbox returns the hint for a file or directory which the sandbox of a coding agent keeps from
+// being written: Codex CLI the whole git directory, and Claude Code the configuration in it. Both run
+// hooks and MCP servers outside of their sandboxes.
+func outsideSandbox() fault.Hint {
+	return fault.Fact("in a coding agent's sandbox, ask the user to let this command run outside of it, or use the tools of githandoff mcp")
 }
 
 // inWords returns an error of a full disk that says so: the last line of a git need not.
@@ -55,8 +64,11 @@ func looked(err error) bool {
 	return ok && (path.Op == "lstat" || path.Op == "stat")
 }
 
-// OwnerOf returns a hint to the owner of a git directory that this user cannot write to.
-func OwnerOf(gitDir string) fault.Hint {
+// WhoMayWrite returns the hint for a git directory that this user cannot write to.
+func WhoMayWrite(gitDir string) fault.Hint {
+	if errors.Is(unix.Access(gitDir, unix.W_OK), unix.EROFS) {
+		return outsideSandbox()
+	}
 	return fault.Run("ls", "-ld", gitDir).Because("says who owns the repository; it must be writable for this user")
 }
 
@@ -87,7 +99,7 @@ func (r *Repo) CheckWritable() error {
 	}
 	f := fault.New(fault.Unavailable, fault.ReadOnly, "%s cannot be written to, such as %s: %w", fault.Count(count, "directory"), first, why)
 	if info, err = os.Stat(first); err != nil || errors.Is(why, unix.EROFS) || !mine {
-		return f.WithHints(OwnerOf(first))
+		return f.WithHints(WhoMayWrite(first))
 	}
 	if int(private.Owner(info)) == os.Geteuid() {
 		return f.WithHints(fault.Run("chmod", "-R", "u+rwX", r.CommonDir))
@@ -106,6 +118,9 @@ func (r *Repo) written(mine bool) []string {
 	for _, below := range places {
 		_ = filepath.WalkDir(filepath.Join(r.CommonDir, below), func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() {
+				if path == filepath.Join(r.CommonDir, "objects/info") { // no step writes there
+					return fs.SkipDir
+				}
 				dirs = append(dirs, path)
 			}
 			return nil // a directory that cannot be read is in dirs already

@@ -77,6 +77,9 @@ func (lk *Locks) List(now time.Time, files ...string) ([]Lock, error) {
 		if err != nil {
 			return nil, fmt.Errorf("look for locks: %w", err)
 		}
+		if isDevice(info) {
+			continue
+		}
 		l := Lock{Path: path, Age: now.Sub(info.ModTime()), info: info}
 		l.Foreign = int(info.Sys().(*syscall.Stat_t).Uid) != os.Geteuid() && os.Geteuid() != 0
 		l.Holder, l.Looked = holder(path)
@@ -198,8 +201,20 @@ func (lk *Locks) refusal(edits []Edit, before []os.FileInfo, cause error) error 
 // Locked returns the refusal naming a lock file in the way.
 func Locked(path string) error {
 	return fault.New(fault.Unavailable, fault.Locked, "%s exists: another git is running, or one crashed", path).
-		WithHints(fault.Run("githandoff", "doctor", "--fix").Because("removes it if no process has it open"))
+		WithHints(LockHint(path))
 }
+
+// LockHint returns the hint for a lock file in the way.
+func LockHint(path string) fault.Hint {
+	if info, err := os.Lstat(path); err == nil && isDevice(info) {
+		return outsideSandbox()
+	}
+	return fault.Run("githandoff", "doctor", "--fix").Because("removes the lock if no process has it open")
+}
+
+// isDevice reports whether a file is a device, which is no lock of git: the sandbox of Claude Code
+// mounts one over config.lock, so that nothing writes the configuration.
+func isDevice(info fs.FileInfo) bool { return info.Mode()&fs.ModeDevice != 0 }
 
 // abandoned is the age from which a lock that no process has open is not waited for. git may have
 // closed it, and still need it for some moments.

@@ -65,7 +65,7 @@ func plainSignature(armored []byte) ([]byte, error) {
 }
 
 // Codes of libgpg-error.
-const noSecretKey, unusableSecretKey, noPinentry = 17, 54, 85
+const noSecretKey, unusableSecretKey, noAgent, noPinentry = 17, 54, 77, 85
 
 func (s *gpgSigner) locked() error {
 	return lockedKey(s.KID()).WithHints(fault.Run("gpg", "-o", "/dev/null", "-su", strings.TrimPrefix(s.public.kid, openpgpPrefix), "/dev/null").
@@ -81,29 +81,33 @@ func (s *gpgSigner) unusable() error {
 		WithHints(fault.Run("gpg", "--list-keys", strings.TrimPrefix(s.KID(), openpgpPrefix)).Because("shows until when each part is valid, and what for"))
 }
 
-// failure reads gpg's status lines (its doc/DETAILS), never its prose. The low 16 bits of
-// FAILURE's number are libgpg-error's code.
+// failure reads gpg's status lines (its doc/DETAILS), never its prose.
 func (s *gpgSigner) failure(err error) error {
 	e, ok := errors.AsType[*gitexec.Error](err)
 	if !ok || e.Code < 0 {
 		return gpgUnavailable(err)
 	}
-	for line := range strings.Lines(e.Stderr) {
-		var operation string
-		var number uint32
-		if n, _ := fmt.Sscanf(line, "[GNUPG:] FAILURE %s %d", &operation, &number); n != 2 {
-			continue
-		}
-		switch number & 0xffff {
-		case noPinentry:
-			return s.locked()
-		case noSecretKey:
-			return noGPGKey(s.KID())
-		case unusableSecretKey:
-			return s.unusable()
-		}
+	switch statusCode(e.Stderr, "FAILURE sign") {
+	case noPinentry:
+		return s.locked()
+	case noSecretKey:
+		return noGPGKey(s.KID())
+	case unusableSecretKey:
+		return s.unusable()
 	}
 	return fault.New(fault.Unavailable, fault.SignerUnavailable, "gpg cannot sign with %s: %w", s.KID(), err)
+}
+
+// statusCode returns libgpg-error's code, the low 16 bits of a number, from the first of gpg's status
+// lines about an event; 0 if there is none.
+func statusCode(said, event string) uint16 {
+	for line := range strings.Lines(said) {
+		var number uint32
+		if n, _ := fmt.Sscanf(line, "[GNUPG:] "+event+" %d", &number); n == 1 {
+			return uint16(number) //nolint:gosec // the upper bits name the part of gpg that failed
+		}
+	}
+	return 0
 }
 
 func gpgUnavailable(err error) error {
@@ -124,7 +128,7 @@ func (o Options) fromGPG(ctx context.Context, name string) (Signer, error) {
 		return nil, noGPGKey(name)
 	}
 	list, err := s.run.Run(ctx, gitexec.Cmd{
-		Name: s.program, Args: []string{"--batch", "--no-tty", "--with-colons", "--list-secret-keys", "--", query},
+		Name: s.program, Args: []string{"--batch", "--no-tty", "--status-fd", "1", "--with-colons", "--list-secret-keys", "--", query},
 		Timeout: gitexec.SignerTimeout,
 	})
 	if err != nil && gitexec.ExitCode(err) < 0 {
@@ -132,6 +136,9 @@ func (o Options) fromGPG(ctx context.Context, name string) (Signer, error) {
 	}
 	found := secretKeys(list)
 	switch {
+	case len(found) == 0 && statusCode(string(list), "ERROR keylist.getkey") == noAgent:
+		return nil, fault.New(fault.Unavailable, fault.SignerUnavailable, "gpg finds no secret key without its agent: %w", err).
+			WithHints(fault.Run("gpg-connect-agent", "/bye").Because("starts the agent, or says why it does not start"))
 	case len(found) == 0:
 		return nil, noGPGKey(name)
 	case len(found) > 1:

@@ -223,6 +223,13 @@ func TestGPGKeysThatAreNotThere(t *testing.T) {
 	_, err := OpenSigner(t.Context(), without)
 	refused(t, err, "signer_unavailable")
 
+	// A sandbox may allow no connection to gpg-agent, and no start of one.
+	tool(t, env, nil, "gpgconf", "--kill", "gpg-agent")
+	writeFile(t, gittest.Getenv(env, "GNUPGHOME"), "gpg.conf", []byte("no-autostart\n"))
+	_, err = OpenSigner(t.Context(), gpgOptions(env, "fixer@example.com"))
+	refused(t, err, "signer_unavailable")
+	assert.ErrorContains(t, err, "without its agent")
+
 	// A public key without its secret key cannot sign.
 	other := gpgHome(t)
 	gpg(t, other, gpg(t, env, "", "--armor", "--export", "fixer@example.com"), "--import")

@@ -113,6 +113,7 @@ func (c *shot) take(ctx context.Context) error {
 	if c.changes, err = readStatus(ctx, run, "all"); err != nil {
 		return err
 	}
+	c.changes = slices.DeleteFunc(c.changes, c.isSpecial)
 	if err := c.canTravel(); err != nil {
 		return err
 	}
@@ -147,6 +148,16 @@ func (c *shot) take(ctx context.Context) error {
 		return changedMeanwhile("the work tree")
 	}
 	return c.moved(before)
+}
+
+// isSpecial reports whether a path unknown to git is a device, a FIFO or a socket. git adds none, and
+// lists one only if it is mounted over the name of a file, as the sandbox of Claude Code does.
+func (c *shot) isSpecial(one change) bool {
+	if !one.isUntracked() {
+		return false
+	}
+	info, err := os.Lstat(filepath.Join(c.repo.Worktree, one.path))
+	return err == nil && info.Mode()&(os.ModeDevice|os.ModeNamedPipe|os.ModeSocket) != 0
 }
 
 // moved refuses a file changed since an earlier look.

@@ -271,7 +271,7 @@ func TestReadOnlyHere(t *testing.T) {
 	assert.Contains(t, out, "emit: 8\n")
 	assert.Contains(t, out, "resume: 8\n")
 	assert.Contains(t, out, "read-only file system")
-	assert.Contains(t, out, "this user must be able to write there")
+	assert.Contains(t, out, "in a coding agent's sandbox, ask the user")
 	assert.Contains(t, out, id, "what is there can be listed")
 
 	out = inNamespace(t, w, boss, `
@@ -286,6 +286,68 @@ func TestReadOnlyHere(t *testing.T) {
 	assert.Contains(t, out, "doctor: 1\n")
 	boss.Must(t, "resume")
 	sound(t, boss)
+}
+
+// Codex CLI mounts the git directory read-only for the commands of its model. A hub has news, which cannot
+// be stored.
+func TestSandboxOverTheGitDirectory(t *testing.T) {
+	t.Parallel()
+	w := gittest.NewFixture(t)
+	boss, fixer := w.Pair(t)
+	boss.Must(t, "emit", "--to", elsewhere, "--goal", "at the hub")
+	fixer.Must(t, "sync")
+	fixer.Must(t, "emit", "--to", "fixer", "--goal", "at home")
+	boss.Must(t, "emit", "--to", elsewhere, "--goal", "not seen yet")
+	out := inNamespace(t, w, fixer, `
+		mount --bind .git .git
+		mount -o remount,ro,bind .git
+		for command in inbox history "resume --peek" resume; do
+			rc=0; "$2" $command || rc=$?
+			echo "$command: $rc"
+		done
+	`)
+	assert.NotContains(t, out, "another git is running")
+	assert.Contains(t, out, "inbox: 8\n")
+	assert.Contains(t, out, "history: 8\n")
+	assert.Contains(t, out, "Goal: at home\n")
+	assert.Contains(t, out, "resume --peek: 0\n")
+	assert.Contains(t, out, "resume.lock: read-only file system\nhint: # in a coding agent's sandbox, ask the user")
+	fixer.Must(t, "resume")
+}
+
+// Claude Code mounts devices over files that its model must not make, and a read-only directory in
+// .git/objects/info.
+func TestSandboxOverSingleFiles(t *testing.T) {
+	t.Parallel()
+	w := gittest.NewFixture(t)
+	boss := w.Agent(t, "boss")
+	require.NoError(t, os.WriteFile(filepath.Join(boss.Dir, "made.txt"), []byte("work\n"), 0o600))
+	out := inNamespace(t, w, boss, `
+		touch .mcp.json .git/config.lock
+		mount --bind /dev/null .mcp.json
+		mount --bind /dev/null .git/config.lock
+		mkdir .git/objects/info/kept
+		mount --bind .git/objects/info/kept .git/objects/info/kept
+		mount -o remount,ro,bind .git/objects/info/kept
+		rc=0; "$2" repo add other ../other.git || rc=$?
+		echo "repo add: $rc"
+		"$2" doctor
+		id=$("$2" emit --snapshot --to boss --goal g)
+		"$2" work show "$id"
+		mount --bind ../hub.git ../hub.git
+		mount -o remount,ro,bind ../hub.git
+		rc=0; "$2" doctor || rc=$?
+		echo "doctor: $rc"
+		umount .mcp.json .git/config.lock
+		rm .mcp.json .git/config.lock
+	`)
+	assert.Contains(t, out, "File exists\nhint: # in a coding agent's sandbox, ask the user")
+	assert.Contains(t, out, "repo add: 8\n")
+	assert.Contains(t, out, "ok       locks        none\n")
+	assert.Contains(t, out, "made.txt")
+	assert.NotContains(t, out, ".mcp.json")
+	assert.Contains(t, out, "hub.git/refs: read-only file system\n")
+	assert.Contains(t, out, "doctor: 1\n")
 }
 
 // interrupted starts a command, waits until begun reports true, and interrupts the command as Ctrl-C does. It

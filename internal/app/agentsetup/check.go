@@ -37,19 +37,26 @@ func (r *Request) Check() ([]agents.Finding, error) {
 			all = append(all, c.finding(again))
 		}
 		all = append(all, r.otherRoutes(client, changes)...)
-		if text := Review(r, client); text != "" {
+		for _, text := range Advice(r, client) {
 			all = append(all, agents.Finding{Client: client, OK: true, Text: text})
 		}
 	}
 	return all, nil
 }
 
-// Review says what the user of a client has to do before the client runs its hooks; "" if nothing.
-func Review(r *Request, client string) string {
-	if client == "codex" && !slices.Contains(r.Without, Hooks) {
-		return "Codex CLI runs a hook only after its user reviewed it: /hooks"
+// Advice says what the user of a client has to do before its agent can take a handoff.
+func Advice(r *Request, client string) []string {
+	if client != "codex" {
+		return nil
 	}
-	return ""
+	var all []string
+	if !slices.Contains(r.Without, Hooks) {
+		all = append(all, "Codex CLI runs a hook only after its user reviewed it: /hooks")
+	}
+	if !r.Project && !slices.Contains(r.with(client), MCP) {
+		all = append(all, "the sandbox of Codex CLI keeps .git read-only; the tools of --with mcp take and finish handoffs outside of it")
+	}
+	return all
 }
 
 func (c *Change) finding(again fault.Hint) agents.Finding {

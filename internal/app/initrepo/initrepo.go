@@ -146,7 +146,7 @@ func makeDirs(repo *refs.Repo) error {
 	for _, dir := range []string{repo.Own(""), repo.OwnWorktree("claims")} {
 		if err := private.MakeDir(dir); err != nil {
 			return fault.New(fault.Unavailable, fault.ReadOnly, "set up githandoff: %w", err).
-				WithHints(refs.OwnerOf(repo.GitDir))
+				WithHints(refs.WhoMayWrite(repo.GitDir))
 		}
 	}
 	return nil

@@ -47,26 +47,30 @@ func mayPass(err error) bool {
 }
 
 // Resume finds a handoff for this agent and claims it. A lock of this worktree is held until the
-// result is closed, so two sessions do not take the same one.
+// result is closed, so two sessions do not take the same one. A look at one takes no lock and writes no
+// record: the sandbox of an agent may forbid it.
 func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 	if len(t.Workspace.Inboxes()) == 0 {
 		return nil, fault.New(fault.Usage, fault.NoIdentity, "%s is a person; only agents take handoffs", t.Agent).
 			WithHints(fault.Run("githandoff", "inbox", "--all").Because("lists waiting handoffs"),
 				fault.Run("githandoff", "route").Because("lists the handoffs that need a decision"))
 	}
-	unlock, err := private.Lock(ctx, t.Engine.Repo.OwnWorktree("resume.lock"))
-	if err != nil {
-		return nil, err
-	}
-	// Claims of removed worktrees of this clone belong to the same agent, with the same key, and
-	// nobody else can finish them.
-	if err := t.Claims.Adopt(ctx, t.Agent, t.Engine.Author.Signer.KID()); err != nil {
-		unlock()
-		return nil, err
+	unlock := func() {}
+	if !q.Peek {
+		var err error
+		if unlock, err = private.Lock(ctx, t.Engine.Repo.OwnWorktree("resume.lock")); err != nil {
+			return nil, err
+		}
+		// Claims of removed worktrees of this clone belong to the same agent, with the same key, and
+		// nobody else can finish them.
+		if err := t.Claims.Adopt(ctx, t.Agent, t.Engine.Author.Signer.KID()); err != nil {
+			unlock()
+			return nil, err
+		}
 	}
 	t.Workspace.AskAgain() // with each try of a wait
 	var g *Result
-	err = t.Workspace.DeferWarnings(func() (err error) {
+	err := t.Workspace.DeferWarnings(func() (err error) {
 		s := &search{Handler: t, Request: q, warn: t.Workspace.Warn, skipped: map[handoff.ID]bool{}, passedOver: map[lifecycle.Home]bool{}}
 		if q.Arg != "" {
 			g, err = s.resumeByID(ctx)
