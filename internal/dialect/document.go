@@ -33,8 +33,8 @@ func invalid(dialect string, reason fault.Reason, format string, args ...any) *f
 
 // inFormat names the format in a refusal of an envelope or of JSON.
 func inFormat(dialect string, err error) error {
-	if f := fault.As(err); f != nil {
-		return fault.New(f.Code, f.Reason, "format %s: %w", dialect, err)
+	if fault.As(err) != nil {
+		return fault.About("format "+dialect, err)
 	}
 	return invalid(dialect, fault.Malformed, "%w", err)
 }

@@ -44,16 +44,28 @@ type Error struct {
 	Err     error // cause, may be nil; not printed to people
 }
 
+// Cause is the cause of refusals, with a hint for whoever meets one: see [New].
+type Cause struct {
+	Err  error
+	Hint Hint
+}
+
+func (c *Cause) Error() string { return c.Err.Error() }
+
 // New makes a refusal with a formatted message. A %w verb keeps its operand as
-// the cause. A malformed object is somebody else's, so that its message quotes
-// plain words only, as after [WithoutTexts].
+// the cause, and a [Cause] below it gives its hint. A malformed object is somebody
+// else's, so that its message quotes plain words only, as after [WithoutTexts].
 func New(code Code, reason Reason, format string, args ...any) *Error {
 	wrapped := fmt.Errorf(format, args...)
 	message := wrapped.Error()
 	if reason == MalformedObject {
 		message = withoutTexts(message)
 	}
-	return &Error{Code: code, Reason: reason, Message: message, Err: errors.Unwrap(wrapped)}
+	e := &Error{Code: code, Reason: reason, Message: message, Err: errors.Unwrap(wrapped)}
+	if cause, ok := errors.AsType[*Cause](wrapped); ok {
+		e.Hints = []Hint{cause.Hint}
+	}
+	return e
 }
 
 // WithHints returns a copy of e with commands to mend it, the best one first.

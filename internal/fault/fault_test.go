@@ -18,6 +18,17 @@ func TestNewKeepsTheCause(t *testing.T) {
 	assert.NoError(t, fault.New(fault.Usage, "usage", "no cause").Unwrap())
 }
 
+// Whoever wraps a cause that has a hint gives that hint, unless it has better ones.
+func TestNewTakesTheHintOfTheCause(t *testing.T) {
+	cause := &fault.Cause{Err: errors.New("unknown"), Hint: fault.Fact("upgrade")}
+	err := fault.New(fault.Denied, "malformed", "entry: %w", fmt.Errorf("trailer %q is %w", "x", cause))
+	assert.Equal(t, `entry: trailer "x" is unknown`, err.Error())
+	assert.ErrorIs(t, err, cause)
+	assert.Equal(t, "# upgrade", err.Advice())
+	assert.Equal(t, "# upgrade", fault.New(fault.Denied, "malformed", "again: %w", err).Advice())
+	assert.Equal(t, "# look", err.WithHints(fault.Fact("look")).Advice())
+}
+
 func TestCodeOf(t *testing.T) {
 	inner := fault.New(fault.Conflict, "claimed", "held by fixer")
 	for _, tc := range []struct {

@@ -69,14 +69,9 @@ func Encode(e *Envelope) ([]byte, error) {
 }
 
 // ErrUnknown is the cause of a refusal of a form, such as a member, that this version does not know.
-var ErrUnknown = errors.New("unknown to this version")
-
-// HintNewer returns the hint of an error with the cause ErrUnknown, and none for other errors.
-func HintNewer(err error) []fault.Hint {
-	if !errors.Is(err, ErrUnknown) {
-		return nil
-	}
-	return []fault.Hint{fault.Fact("a newer version of githandoff may have written it: with that one it can be read")}
+var ErrUnknown = &fault.Cause{
+	Err:  errors.New("unknown to this version"),
+	Hint: fault.Fact("a newer version of githandoff may have written it: with that one it can be read"),
 }
 
 // checkSchema reads the schema and nothing else.

@@ -151,7 +151,7 @@ func (vr *Verifier) kept(ctx context.Context, ref string) (*State, *refs.Object,
 		err = fmt.Errorf("a %s", o.Type)
 	}
 	if err != nil {
-		return nil, nil, denied(fault.MalformedObject, "%s: %w", ref, err).WithHints(handoff.HintNewer(err)...)
+		return nil, nil, denied(fault.MalformedObject, "%s: %w", ref, err)
 	}
 	return &State{
 		ID: c.Record.ID, Agent: c.Record.To, To: c.Record.To, Tip: o.OID, Payload: o.OID, Offer: c.Record,

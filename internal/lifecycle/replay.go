@@ -203,7 +203,7 @@ func readEntry(oid string, raw []byte) *Entry {
 	if r, serr := record.Scan(raw); serr == nil {
 		stranger.Event, stranger.Actor, stranger.At = r.Event, r.Actor, r.At
 	}
-	dispute := denied(fault.MalformedObject, "lane entry %s: %w", oid, err).WithHints(handoff.HintNewer(err)...)
+	dispute := denied(fault.MalformedObject, "lane entry %s: %w", oid, err)
 	if bytes.HasPrefix(raw, []byte(tooLarge)) {
 		dispute = denied(fault.TooLarge, "lane entry %s: a commit of more than %d bytes", oid, record.MaxCommit)
 	}

@@ -278,20 +278,19 @@ func (s *State) Err() error {
 	case Ended:
 		return s.endedErr(fault.Replayed)
 	case Disputed:
-		why, newer := s.Dispute.Error(), handoff.HintNewer(s.Dispute) // anybody can write what looks like a newer form
-		if cause, ok := errors.AsType[*fault.Error](s.Dispute); ok {
+		why, hints := s.Dispute.Error(), []fault.Hint(nil)
+		if cause := fault.As(s.Dispute); cause != nil {
 			if s.Offer == nil { // the offer itself is invalid
 				named := denied(cause.Reason, "handoff %s: %s", s.ID, cause.Message)
 				named.Hints = cause.Hints
 				return named
 			}
-			why = string(cause.Reason) + ": " + cause.Message
-			if len(cause.Hints) > 0 && newer == nil {
-				return denied(fault.Disputed, "handoff %s is disputed: %s", s.ID, why).WithHints(cause.Hints...)
-			}
+			why, hints = string(cause.Reason)+": "+cause.Message, cause.Hints
 		}
-		return denied(fault.Disputed, "handoff %s is disputed: %s", s.ID, why).
-			WithHints(append(newer, fault.Run("githandoff", "audit").Because("names the entry that is disputed; a person with a root key can end it"))...)
+		if len(hints) == 0 || errors.Is(s.Dispute, handoff.ErrUnknown) { // anybody can write what looks like a newer form
+			hints = append(slices.Clone(hints), fault.Run("githandoff", "audit").Because("names the entry that is disputed; a person with a root key can end it"))
+		}
+		return denied(fault.Disputed, "handoff %s is disputed: %s", s.ID, why).WithHints(hints...)
 	}
 	return nil
 }
@@ -355,7 +354,7 @@ func (rd *Reader) readChain(ctx context.Context, id handoff.ID, tip *refs.Object
 		c, err := record.ParseCommit(o.Body)
 		switch {
 		case err != nil:
-			chain, chainErr = nil, denied(fault.MalformedObject, "commit %s: %w", o.OID, err).WithHints(handoff.HintNewer(err)...)
+			chain, chainErr = nil, denied(fault.MalformedObject, "commit %s: %w", o.OID, err)
 		case c.Record.ID != id:
 			chain, chainErr = nil, denied(fault.HandoffMismatch, "commit %s in the inbox of %s is about %s", o.OID, id, c.Record.ID)
 		case len(c.Parents) > 1:

@@ -85,7 +85,7 @@ func Decode(b []byte) (*Claims, error) {
 	}
 	var c Claims
 	if err := handoff.ParseStrict(b, &c); err != nil {
-		return nil, fault.New(fault.Invalid, fault.Malformed, "token: %w", err).WithHints(handoff.HintNewer(err)...)
+		return nil, fault.New(fault.Invalid, fault.Malformed, "token: %w", err)
 	}
 	again, err := Encode(&c)
 	if err != nil {
@@ -105,8 +105,7 @@ func checkType(b []byte) error {
 		return nil
 	}
 	if typ, _ := members["typ"].(string); strings.HasPrefix(typ, family) {
-		err := fault.New(fault.Invalid, fault.Malformed, "token: its type is %w, which reads %s", handoff.ErrUnknown, Type)
-		return err.WithHints(handoff.HintNewer(err)...)
+		return fault.New(fault.Invalid, fault.Malformed, "token: its type is %w, which reads %s", handoff.ErrUnknown, Type)
 	}
 	return fault.New(fault.Invalid, fault.Malformed, "token: not a JSON object of type %s", Type).
 		WithHints(fault.Fact("tokens of other systems are refused; a person issues one with githandoff emit --on-behalf-of"))

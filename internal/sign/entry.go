@@ -96,7 +96,7 @@ func parseList(b []byte, dst any, schemas ...string) error {
 }
 
 func malformedTrust(err error) error {
-	return fault.New(fault.Invalid, fault.Malformed, "read a trust list: %w", err).WithHints(handoff.HintNewer(err)...)
+	return fault.New(fault.Invalid, fault.Malformed, "read a trust list: %w", err)
 }
 
 // EncodeEntries spells a trust file in its one form: sorted by KID, indented, with a final

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"githandoff/internal/fault"
-	"githandoff/internal/handoff"
 	"githandoff/internal/private"
 )
 
@@ -111,11 +110,11 @@ func readTrust(path string, owners ...uint32) ([]TrustEntry, error) {
 	}
 	entries, err := parseEntries(b)
 	if err != nil {
-		hints := handoff.HintNewer(err)
-		if hints == nil {
-			hints = []fault.Hint{fault.Fact("restore that file from a copy; it lists the trusted keys")}
+		f := fault.New(fault.CodeOf(err), fault.Malformed, "%s: %w", path, err)
+		if len(f.Hints) == 0 {
+			f = f.WithHints(fault.Fact("restore that file from a copy; it lists the trusted keys"))
 		}
-		return nil, fault.New(fault.CodeOf(err), fault.Malformed, "%s: %w", path, err).WithHints(hints...)
+		return nil, f
 	}
 	return entries, nil
 }

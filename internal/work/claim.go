@@ -223,7 +223,8 @@ func (d Documents[T]) Get(id handoff.ID) (*T, error) {
 		if json.Valid(b) { // with other members than ours
 			err = fmt.Errorf("%w: %w", handoff.ErrUnknown, err)
 		}
-		return nil, fault.New(fault.Invalid, fault.Malformed, "read %s: %w", d.Path(id), err).WithHints(append(handoff.HintNewer(err), aside)...)
+		f := fault.New(fault.Invalid, fault.Malformed, "read %s: %w", d.Path(id), err)
+		return nil, f.WithHints(append(f.Hints, aside)...)
 	}
 	if d.amend != nil {
 		d.amend(v)

@@ -323,7 +323,7 @@ func (it *Item) Fill(ctx context.Context, o *refs.Object, err error) error {
 	c, err := record.ParseCommit(o.Body)
 	switch {
 	case err != nil:
-		it.Fault = fault.New(fault.Denied, fault.MalformedObject, "%s: %w", it.Ref, err).WithHints(handoff.HintNewer(err)...)
+		it.Fault = fault.New(fault.Denied, fault.MalformedObject, "%s: %w", it.Ref, err)
 	case c.Record.ID != it.Place.ID:
 		it.Fault = fault.New(fault.Denied, fault.HandoffMismatch, "%s holds %s", it.Ref, c.Record.ID)
 	default:

@@ -65,7 +65,7 @@ func (r *Request) record() (*record, error) {
 	if err := json.Unmarshal(b, rec); err != nil || rec.Schema != recordSchema {
 		f := fault.New(fault.Invalid, fault.Malformed, "%s does not hold a record of this version", path)
 		if json.Valid(b) {
-			f.Hints = handoff.HintNewer(handoff.ErrUnknown)
+			f = f.WithHints(handoff.ErrUnknown.Hint)
 		}
 		return nil, f
 	}

@@ -164,7 +164,6 @@ func (f *Handler) take(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 		return f.fail(ctx, home, h, step)
 	default:
 		err = fault.New(fault.Invalid, fault.Malformed, "the queued step %q of handoff %s is %w", step.Event, h.ID, handoff.ErrUnknown)
-		err = fault.As(err).WithHints(handoff.HintNewer(err)...)
 	}
 	if err != nil {
 		return done, err

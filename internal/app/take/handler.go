@@ -160,8 +160,8 @@ func (t *search) offerRefused(it *workspace.Item, err error) {
 	if f := fault.As(err); f != nil && slices.Contains([]fault.Reason{fault.StatusUnknown, fault.AudienceMismatch, fault.Rollback}, f.Reason) {
 		t.hints = fault.AddHints(t.hints, f.Hints...)
 	}
-	if newer := handoff.HintNewer(err); newer != nil {
-		t.hints = fault.AddHints(t.hints, newer...)
+	if errors.Is(err, handoff.ErrUnknown) {
+		t.hints = fault.AddHints(t.hints, handoff.ErrUnknown.Hint)
 		if !strings.Contains(err.Error(), string(id)) {
 			err = fault.About("handoff "+string(id), err)
 		}
