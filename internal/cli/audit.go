@@ -42,7 +42,7 @@ Plain git shows the same log: git log --glob='refs/handoffs/*log/*'`,
 			"githandoff audit --since 7d",
 			"githandoff audit --task LIN-423 --json",
 		},
-		args: takesAny(&c.aliases),
+		args: takesNames(&c.aliases),
 		flags: func(f *pflag.FlagSet) {
 			f.StringVar(&c.since, "since", "", "only entries since `TIME`: RFC 3339, a date, or a span such as 24h or 7d")
 			f.StringVar(&c.until, "until", "", "only entries before `TIME`")

@@ -190,6 +190,19 @@ func ownFlags(cmd *cobra.Command) int {
 	return n
 }
 
+// takesNames binds any number of names, each of them once.
+func takesNames(to *[]string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		*to = nil
+		for _, arg := range args {
+			if !slices.Contains(*to, arg) {
+				*to = append(*to, arg)
+			}
+		}
+		return nil
+	}
+}
+
 // takesAny binds any number of arguments.
 func takesAny(to *[]string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {

@@ -48,7 +48,7 @@ doctor names the command that ends the failures.`,
 		flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&c.fix, "fix", false, "remove stale locks of a crashed git, repair refspecs, fetch lost objects")
 		},
-		args: takesAny(&c.hubs),
+		args: takesNames(&c.hubs),
 		run:  c.run,
 	}
 }

@@ -53,7 +53,7 @@ without these flags keeps them.`,
 			"githandoff setup --remove claude",
 		},
 		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Invalid, fault.Unavailable},
-		args:  takesAny(&c.clients),
+		args:  takesNames(&c.clients),
 		flags: func(f *pflag.FlagSet) {
 			f.BoolVar(&c.user, "user", false, "set up this user, in all repositories (default)")
 			f.BoolVar(&c.project, "project", false, "set up this repository, for everyone who works in it")

@@ -28,7 +28,7 @@ func newSync(a *app) command {
 			"githandoff sync",
 			"githandoff sync origin",
 		},
-		args:     takesAny(&c.aliases),
+		args:     takesNames(&c.aliases),
 		complete: completions{a}.aliases,
 		run:      c.run,
 	}

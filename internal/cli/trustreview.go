@@ -38,7 +38,7 @@ If you can send the owner a line, githandoff invite needs no fingerprint.`,
 			"githandoff trust review --json",
 		},
 		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Invalid, fault.Unavailable},
-		args:  takesAny(&c.aliases),
+		args:  takesNames(&c.aliases),
 		run:   c.run,
 	}
 }

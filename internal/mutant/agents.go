@@ -193,6 +193,8 @@ var ofAgents = []mutant{
 		`if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {`, `if _, err := os.Stat(path); errors.Is(err, fs.ErrExist) {`, "./internal/app/agentdoctor -run TestProgramThatIsGone"),
 	without("a record of setup that others could have written is refused", "internal/app/agentsetup/record.go",
 		`private.Read(path, private.Others, maxFile)`, `private.Read(path, 0, maxFile)`, inScript+"setup_record"),
+	without("a name that is given twice counts once", "internal/cli/command.go",
+		`if !slices.Contains(*to, arg) {`, `if true {`, inScript+"setup_agents"),
 	without("setups at once keep each other's records", "internal/app/agentsetup/record.go",
 		`unlock, err = private.Lock(ctx, path)`, `unlock, err = func() {}, ctx.Err()`, "./internal/app/agentsetup -run TestSetupsAtOnce"),
 	without("setup removes directories and no links", "internal/app/agentsetup/setup.go",
