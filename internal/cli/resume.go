@@ -101,7 +101,11 @@ func (c *resumeCommand) run(ctx context.Context) error {
 	if c.restore != nil {
 		defer c.restore.Close(ctx)
 	}
-	g, err := c.take(ctx, ws)
+	g, err := take.New(ws).Await(ctx, take.Request{
+		Arg: c.id, Next: c.next || c.ack, Lease: c.lease, Peek: c.peek, AllowExpired: c.expired,
+		Fits:  func(v *lifecycle.Verified) error { return c.fits(ctx, v) },
+		Again: func(refusal error) bool { return c.senderJoined(ctx, ws, refusal) },
+	}, c.Now().Add(c.wait))
 	if err != nil {
 		return err
 	}
@@ -135,29 +139,19 @@ func (c *resumeCommand) run(ctx context.Context) error {
 	return err
 }
 
-// take takes a handoff. If one is refused while invitations of this clone are open, its sender may be
-// somebody who has accepted one: those keys are pinned then, and it is tried again.
-func (c *resumeCommand) take(ctx context.Context, ws *workspace.Workspace) (*take.Result, error) {
-	h, deadline := take.New(ws), c.Now().Add(c.wait)
-	q := take.Request{
-		Arg: c.id, Next: c.next || c.ack, Lease: c.lease, Peek: c.peek, AllowExpired: c.expired,
-		Fits: func(v *lifecycle.Verified) error { return c.fits(ctx, v) },
+// senderJoined pins, after the refusal of a handoff, the keys of those who have accepted invitations of this clone:
+// its sender may be one of them. It reports whether there are any.
+func (c *resumeCommand) senderJoined(ctx context.Context, ws *workspace.Workspace, refusal error) (joined bool) {
+	if !fault.Is(refusal, fault.Refused) && !fault.Is(refusal, fault.UntrustedKey) {
+		return false
 	}
-	g, err := h.Await(ctx, q, deadline)
-	if !fault.Is(err, fault.Refused) && !fault.Is(err, fault.UntrustedKey) {
-		return g, err
-	}
-	joined := false
 	if err := join.New(ws).Finish(ctx, nil, func(one join.Joined, listed bool) {
 		c.joined(one, listed)
 		joined = true
 	}); err != nil {
 		ws.Warn(err)
 	}
-	if !joined {
-		return g, err
-	}
-	return h.Await(ctx, q, deadline)
+	return joined
 }
 
 const promptFormat = "prompt" // format of resume if none is named

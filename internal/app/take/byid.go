@@ -51,13 +51,13 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 				continue
 			}
 			if down != nil {
-				t.Workspace.Warn(down)
+				t.warnings = append(t.warnings, down)
 			}
 			return g, t.explain(ctx, home, *p, err)
 		}
 	}
 	if refused != nil && down != nil {
-		t.Workspace.Warn(down)
+		t.warnings = append(t.warnings, down)
 	}
 	if err := cmp.Or(refused, down, copied); err != nil {
 		return nil, err

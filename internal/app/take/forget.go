@@ -71,7 +71,7 @@ func (t *search) sweep(ctx context.Context) {
 	for home, items := range byHome {
 		some := items[:min(len(items), workspace.MostSwept)]
 		if err := t.Engine.Sweep(ctx, home, workspace.Places(some)...); err != nil {
-			t.warn(err)
+			t.warnings = append(t.warnings, err)
 		}
 	}
 }

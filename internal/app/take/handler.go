@@ -71,6 +71,8 @@ type Request struct {
 	// Fits, if any, refuses a handoff of no use to the caller, before it is claimed. Without Arg
 	// the next one is tried.
 	Fits func(*lifecycle.Verified) error
+	// Again, if any, reports whether it mended an error, so that a second search may find more.
+	Again func(error) bool
 }
 
 // unfit marks an error of Request.Fits.
@@ -88,12 +90,12 @@ func (q *Request) checkFit(v *lifecycle.Verified) error {
 	return nil
 }
 
-// search is one resume: its request, and the state of the offers and homes that it has tried.
+// search is one search of a resume: its request, and the state of the offers and homes that it has tried.
 type search struct {
 	*Handler
 	Request
-	warn      func(error)
-	askNobody bool // ask no hub about offers that only look held
+	askNobody bool    // ask no hub about offers that only look held
+	warnings  []error // of offers and homes
 
 	// Offers.
 	skipped    map[handoff.ID]bool // offers that are not tried again
@@ -131,7 +133,7 @@ func (t *search) homeFailed(home lifecycle.Home, err error) {
 	case t.down == nil:
 		t.down = err
 	default:
-		t.warn(err)
+		t.warnings = append(t.warnings, err)
 	}
 	if fault.CodeOf(err) == fault.Unavailable && !errors.Is(err, crossrepo.ErrReadInPart) {
 		t.passedOver[home] = true
@@ -167,7 +169,7 @@ func (t *search) offerRefused(it *workspace.Item, err error) {
 		}
 	}
 	if t.refused++; t.refused <= mostRefusals {
-		t.warn(err)
+		t.warnings = append(t.warnings, err)
 	}
 	if len(t.refusedIDs) < fault.MaxHints {
 		t.refusedIDs = append(t.refusedIDs, id)

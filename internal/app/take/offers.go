@@ -21,7 +21,7 @@ import (
 func (t *search) resumeAny(ctx context.Context) (*Result, error) {
 	defer func() {
 		if more := t.refused - mostRefusals; more > 0 {
-			t.warn(fmt.Errorf("%d more were refused: githandoff audit lists them", more))
+			t.warnings = append(t.warnings, fmt.Errorf("%d more were refused: githandoff audit lists them", more))
 		}
 	}()
 	sp, err := t.newSpread(t.Workspace.Inboxes())

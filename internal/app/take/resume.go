@@ -68,14 +68,15 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 			return nil, err
 		}
 	}
-	t.Workspace.AskAgain() // with each try of a wait
 	var g *Result
 	err := t.Workspace.DeferWarnings(func() (err error) {
-		s := &search{Handler: t, Request: q, warn: t.Workspace.Warn, skipped: map[handoff.ID]bool{}, passedOver: map[lifecycle.Home]bool{}}
-		if q.Arg != "" {
-			g, err = s.resumeByID(ctx)
-		} else {
-			g, err = s.resumeNext(ctx)
+		var warnings []error
+		g, warnings, err = searchOnce(ctx, t, q)
+		if err != nil && q.Again != nil && q.Again(err) {
+			g, warnings, err = searchOnce(ctx, t, q) // what the first search warned of may be mended
+		}
+		for _, w := range warnings {
+			t.Workspace.Warn(w)
 		}
 		return err
 	})
@@ -85,6 +86,18 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 	}
 	g.claims, g.unlock = t.Claims, unlock
 	return g, nil
+}
+
+// searchOnce returns what one search finds, and its warnings.
+func searchOnce(ctx context.Context, t *Handler, q Request) (g *Result, warnings []error, err error) {
+	t.Workspace.AskAgain() // also with each try of a wait
+	s := &search{Handler: t, Request: q, skipped: map[handoff.ID]bool{}, passedOver: map[lifecycle.Home]bool{}}
+	if q.Arg != "" {
+		g, err = s.resumeByID(ctx)
+	} else {
+		g, err = s.resumeNext(ctx)
+	}
+	return g, s.warnings, err
 }
 
 // resumeNext continues a claim of this worktree, or one which may be its own. If there is none,
@@ -111,7 +124,7 @@ func (t *search) resumeNext(ctx context.Context) (g *Result, err error) {
 		}
 	}
 	if g != nil && t.down != nil {
-		t.Workspace.Warn(t.down)
+		t.warnings = append(t.warnings, t.down)
 	}
 	return g, err
 }

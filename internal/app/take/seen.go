@@ -15,8 +15,7 @@ import (
 // connection in place of two. The hub refuses the claim if anything has moved. read is a hub that
 // was read along with a claim that failed: it needs no look any more.
 func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (g *Result, read lifecycle.Home, err error) {
-	var warnings []error
-	offline := t.offline(func(err error) { warnings = append(warnings, err) })
+	offline := t.offline()
 	for {
 		it, err := offline.firstSeen(ctx, homes)
 		if it == nil || err != nil {
@@ -29,9 +28,7 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (g *Resu
 		}
 		switch code := fault.CodeOf(err); {
 		case err == nil:
-			for _, err := range warnings { // without a claim, the look after this warns of the same
-				t.warn(err)
-			}
+			t.warnings = append(t.warnings, offline.warnings...) // without a claim, the look after this warns of the same
 			t.refused = offline.refused
 			return g, nil, nil
 		case t.crowded && code == fault.Conflict && t.lost < lostInARow:
@@ -48,12 +45,11 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (g *Resu
 	}
 }
 
-// offline returns a search for the same that skips the same offers, asks no hub, and warns with
-// warn.
-func (t *search) offline(warn func(error)) *search {
+// offline returns a search for the same that skips the same offers and asks no hub.
+func (t *search) offline() *search {
 	return &search{
 		Handler: t.Handler, Request: t.Request, crowded: t.crowded,
-		warn: warn, askNobody: true, skipped: maps.Clone(t.skipped), passedOver: map[lifecycle.Home]bool{},
+		askNobody: true, skipped: maps.Clone(t.skipped), passedOver: map[lifecycle.Home]bool{},
 	}
 }
 
