@@ -216,10 +216,10 @@ func (t *toolbox) Show(ctx context.Context, id string) (string, error) {
 	return string(out), err
 }
 
-// Take claims a handoff and prints it.
+// Take claims a handoff and prints it, after its notes: such as that its lease is over, or that another claim is lost.
 func (t *toolbox) Take(ctx context.Context, id string) (string, error) {
-	out, _, err := t.step(ctx, withID([]string{"resume"}, id)...)
-	return string(out), err
+	out, notes, err := t.step(ctx, withID([]string{"resume"}, id)...)
+	return strings.Join(append(notes, string(out)), "\n"), err
 }
 
 // Progress renews a lease.

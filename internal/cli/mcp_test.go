@@ -155,7 +155,7 @@ func TestMCP(t *testing.T) {
 		`Not possible: handoff_finish \{"id":"[0-9a-z…]+","outcome":"failed","summary":"TEXT"\}\. Give back: handoff_finish \{.*"release"\}\.\n`, taken)
 	assert.NotContains(t, taken, "githandoff ")
 	again, _ := p.call("handoff_take", nil, nil)
-	assert.Contains(t, again, "Goal: stop the 500", "what is held is shown again")
+	assert.Regexp(t, `(?s)^githandoff: this worktree holds it already\n[^\n]+\n.*Goal: stop the 500\n`, again)
 	p.call("handoff_inbox", nil, &in)
 	require.Len(t, in.Held, 1)
 	assert.Equal(t, id, in.Held[0]["id"])

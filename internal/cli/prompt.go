@@ -71,7 +71,9 @@ func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byt
 			b.WriteString(githook.ByHand(ws.Repo, g.Claim))
 		}
 	}
-	a.Cost(b.Len())
+	if !a.reader.tools { // the result of a tool is read as a whole
+		a.Cost(b.Len())
+	}
 	return b.Bytes(), nil
 }
 

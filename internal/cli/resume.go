@@ -110,7 +110,11 @@ func (c *resumeCommand) run(ctx context.Context) error {
 		return err
 	}
 	if g.Again && c.id == "" {
-		c.Say("githandoff: this worktree holds it already (githandoff resume --next takes another one)")
+		another := commandFor(c.app, "resume", "--next")
+		if another != "" {
+			another += " takes another one"
+		}
+		c.Say("githandoff: this worktree holds it already%s", inBrackets(another))
 	}
 	claims := ws.Claims // those of the worktree where the work goes on
 	if c.restore != nil {

@@ -5,6 +5,8 @@ package main
 var ofAgents = []mutant{
 	without("a notification in a batch keeps no answer back", "internal/mcp/messages.go",
 		`case !ok || one.IsCall():`, `case !ok || one != nil:`, "./internal/mcp -run TestBatchWithNotifications"),
+	without("an agent without a shell reads the notes on what it takes", "internal/cli/mcp.go",
+		`append(notes, string(out))`, `append(notes[:0], string(out))`, "./internal/cli -run TestMCP$"),
 	without("the name of a result over MCP does not reach into its value", "internal/cli/mcp.go",
 		`if strings.Contains(k, "=") {`, `if false {`, "./internal/cli -run TestMCPNamesItsOwnTools"),
 	without("a claim that is not confirmed is not held over MCP", "internal/app/agenthook/overview.go",
