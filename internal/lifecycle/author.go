@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitobj"
@@ -202,27 +201,6 @@ func (by *Author) checkStep(s *State, rec *record.Record) error {
 		hint = fault.Run("githandoff", "revoke", string(s.ID)).Because("withdraws it")
 	}
 	return denied(fault.UntrustedKey, "%s may not %s handoff %s: only %s may", by.Actor, verb(rec.Event), s.ID, may).WithHints(hint)
-}
-
-// checkDecided refuses, except for a root key, to end a handoff that an undecided key may have
-// ended, or may hold now. Anybody with push access can write such a claim: it counts for a day at most.
-func (by *Author) checkDecided(s *State) error {
-	entry := s.UndecidedEnd
-	if use := s.undecidedUse; entry == nil && use != nil && holdsAt(use.Record(), by.Keys.now()) {
-		entry = use
-	}
-	if entry == nil || by.IsRoot() {
-		return nil
-	}
-	f := fault.As(entry.Dispute)
-	hints := append(f.Hints[:min(len(f.Hints), 2):2], fault.Run("githandoff", "revoke", "--force", string(s.ID)).Because("ends it, if nobody here owns that key"))
-	return denied(fault.UntrustedKey, "handoff %s was %s by %s, according to an undecided key: decide about that key first: %w",
-		s.ID, entry.Record().Event, entry.Record().Actor, entry.Dispute).WithHints(hints...)
-}
-
-// holdsAt reports whether the lease of a claim or renewal, if its dates can be right, runs at a time.
-func holdsAt(r *record.Record, at time.Time) bool {
-	return !r.At.After(at.Add(ClockSkew)) && at.Before(sooner(r.Lease, r.At.Add(MaxLease)))
 }
 
 // draft makes the record of a step on s: the trailers of every record of the handoff, and those

@@ -211,6 +211,11 @@ func (e *Engine) Withdraw(ctx context.Context, home Home, p Place, event record.
 			if err := e.Author.checkDecided(s); err != nil && !o.Force {
 				return err
 			}
+			now, err := e.releaseElsewhere(ctx, home, p)
+			if err != nil {
+				return err
+			}
+			*s = *now
 		case Ended:
 			if err := checkRevocable(s, event); err != nil {
 				return err

@@ -41,9 +41,11 @@ func TestHoldsAt(t *testing.T) {
 		want      bool
 	}{
 		{"its lease runs", time.Hour, time.Minute, true},
-		{"its lease is over", time.Hour, 0, false},
+		{"the last second of its lease", time.Hour, 0, true},
+		{"its lease is over", time.Hour, -time.Second, false},
 		{"a lease of a year, taken today", time.Hour, 365 * 24 * time.Hour, true},
-		{"a lease of a year, taken yesterday", 24 * time.Hour, 364 * 24 * time.Hour, false},
+		{"a lease of a year, taken a day ago", 24 * time.Hour, 364 * 24 * time.Hour, true},
+		{"a lease of a year, taken before that", 24*time.Hour + time.Second, 364 * 24 * time.Hour, false},
 		{"a claim of tomorrow", -24 * time.Hour, 48 * time.Hour, false},
 	} {
 		r := &record.Record{At: now.Add(-tc.at), Lease: now.Add(tc.lease)}

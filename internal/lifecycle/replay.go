@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"iter"
 	"slices"
 	"time"
@@ -39,8 +38,8 @@ func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *E
 	if entry.Dispute == nil {
 		entry.Dispute = rd.checkInbox(s, entry)
 	}
-	if _, unknown := errors.AsType[*sign.UnknownKeyError](entry.Dispute); unknown {
-		s.noteUndecided(entry)
+	if entry.Dispute != nil && !entry.Early {
+		s.noteDoubtful(entry)
 	}
 	switch {
 	case entry.Dispute == nil:
@@ -78,7 +77,7 @@ func (s *State) apply(r *record.Record) {
 	case record.Progressed:
 		s.Lease = r.Lease
 	case record.Released:
-		s.Claim, s.Lease = nil, time.Time{}
+		s.Claim, s.Lease, s.elsewhere = nil, time.Time{}, nil
 	default:
 		if r.Event == record.Revoked {
 			s.Revoked = r
@@ -86,18 +85,6 @@ func (s *State) apply(r *record.Record) {
 		if r.Event.Receipt() && s.Receipt == nil {
 			s.Receipt = r
 		}
-	}
-}
-
-// noteUndecided notes an entry by a key that is unknown here, and may be found good later.
-func (s *State) noteUndecided(entry *Entry) {
-	switch event := entry.Record().Event; {
-	case event.Receipt():
-		s.UndecidedEnd = cmp.Or(s.UndecidedEnd, entry)
-	case event == record.Claimed, event == record.Progressed:
-		s.undecidedUse = entry
-	case event == record.Released:
-		s.undecidedUse = nil
 	}
 }
 
@@ -181,6 +168,8 @@ type Entry struct {
 	// Early marks an entry that does not count yet, or was overtaken before it did. The handoff
 	// is judged without it.
 	Early bool
+
+	undecided error // that of a key about which nobody decided yet, if the entry does not count because of it
 
 	signature *signatureCheck // result of checking the signature; nil until it is checked
 }

@@ -190,7 +190,7 @@ func (a attempt) within(when Moment) bool {
 		// An ended handoff has only a token that can still be revoked.
 		return s.Receipt == nil && (s.Claim == nil || a.step.At.After(s.Lease))
 	case WhileHeld:
-		return s.Claim != nil && a.step.Claim == s.Claim.Nonce
+		return s.Claim != nil && a.step.Claim == s.Claim.Nonce || s.standsElsewhere(a.step)
 	}
 	return false
 }
