@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitobj"
@@ -57,12 +58,15 @@ func (l *Lanes) joined(ctx context.Context, oid string, c *record.Commit, key si
 	if c.Record.Event != record.Joined || len(c.Parents) != 2 || !gitobj.IsEmptyTree(c.Tree) {
 		return refuseJoin(oid, fmt.Errorf("as %q with %d parents", c.Record.Event, len(c.Parents)))
 	}
-	err := mayDecide(key, c.Record.At)
+	var err error
+	if key.ValidAt(l.Keys.now()) != nil {
+		key, err = l.checkWitnessed(ctx, key, c.Record.ID.Lane(), oid)
+	}
+	if err == nil {
+		err = mayDecide(key, c.Record.At)
+	}
 	if err == nil {
 		err = checkNames(key, c)
-	}
-	if err == nil && key.ValidAt(l.Keys.now()) != nil {
-		err = l.checkWitnessed(ctx, key, c.Record.ID.Lane(), oid)
 	}
 	if err != nil {
 		return refuseJoin(oid, err)
@@ -187,31 +191,33 @@ func (l *Lanes) vouchedAbove(ctx context.Context, tip, below string) (anything, 
 // lane.
 
 // checkSeen refuses an entry of a retired key, or of one that its owner revoked, if the lanes
-// recorded then do not contain it. A key without such a record is judged by dates alone.
-func (l *Lanes) checkSeen(ctx context.Context, key sign.Key, entry *Entry) error {
+// recorded then do not contain it. It returns the key that judges the entry. A key without such a
+// record is judged by dates alone.
+func (l *Lanes) checkSeen(ctx context.Context, key sign.Key, entry *Entry) (sign.Key, error) {
 	if len(key.Seen()) == 0 || key.Entry().Retired == "" && key.Revoked(l.Keys.now()) == nil {
-		return nil
+		return key, nil
 	}
 	return l.checkWitnessed(ctx, key, entry.Record().ID.Lane(), entry.OID)
 }
 
 // checkWitnessed refuses an entry by a key no longer valid, unless this clone had seen the entry
-// before.
-func (l *Lanes) checkWitnessed(ctx context.Context, key sign.Key, lane, oid string) error {
+// before. Then the entry counted, even if its date is that of the retirement, or ahead of it by no more
+// than clocks differ: the order in the lane decides.
+func (l *Lanes) checkWitnessed(ctx context.Context, key sign.Key, lane, oid string) (sign.Key, error) {
 	for _, tree := range key.Seen() {
 		tip, err := l.seenTip(ctx, tree, lane)
 		if err != nil {
-			return err
+			return key, err
 		}
 		below, err := l.belowTip(ctx, tip)
 		if err != nil {
-			return err
+			return key, err
 		}
 		if below[oid] {
-			return nil
+			return key.Late(ClockSkew + time.Second), nil
 		}
 	}
-	return denied(fault.KeyRevoked, "entry %s by key %s was not here when that key was retired", oid, key.KID())
+	return key, denied(fault.KeyRevoked, "entry %s by key %s was not here when that key was retired", oid, key.KID())
 }
 
 // witnesses caches trees of tips, and the commits below those tips.

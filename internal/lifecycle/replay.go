@@ -128,7 +128,7 @@ func (rd *Reader) checkEntry(ctx context.Context, home Home, s *State, entry *En
 		}
 		return nil
 	}
-	if err := rd.Lanes.checkSeen(ctx, key, entry); err != nil {
+	if key, err = rd.Lanes.checkSeen(ctx, key, entry); err != nil {
 		return err
 	}
 	switch {
@@ -352,7 +352,11 @@ func (rd *Reader) overtakes(ctx context.Context, s *State, early *record.Record,
 		above.checkSignature(rd.Keys.Trust)
 	}
 	key := above.signature.key
-	if above.signature.err != nil || key.KID() != r.Key || rd.Lanes.checkSeen(ctx, key, above) != nil {
+	if above.signature.err != nil || key.KID() != r.Key {
+		return false
+	}
+	key, err := rd.Lanes.checkSeen(ctx, key, above)
+	if err != nil {
 		return false
 	}
 	from, to := early.From, early.To

@@ -296,6 +296,50 @@ func TestRetiredKeyDatesBack(t *testing.T) {
 	assert.Equal(t, Held, c.held(t, held).Phase())
 }
 
+// endedAhead dates the end of a claim made now.
+func (c *roles) endedAhead(by time.Duration) func(*record.Record) {
+	return func(r *record.Record) {
+		c.dated(by)(r)
+		r.Duration = record.Duration(by)
+	}
+}
+
+// Times are whole seconds, and clocks differ. So the lane decides whether a step was taken before its key was
+// retired: one that was seen then counts with the date of the retirement, or with a later one as far as clocks may
+// differ. Any other entry with such a date does not count.
+func TestRetiredAtTheTimeOfItsStep(t *testing.T) {
+	for _, ahead := range []time.Duration{0, ClockSkew} {
+		c := newRoles(t)
+		done, given := c.offer(t, c.source, "fixer"), c.offer(t, c.source, "fixer")
+		c.claim(t, c.peer, done)
+		_, err := c.peer.Release(t.Context(), c.home, c.claim(t, c.peer, given), false)
+		require.NoError(t, err)
+		other := c.offer(t, c.source, "fixer")
+		c.claim(t, c.peer, other)
+		c.forge(t, c.peer, c.load(t, c.holder, done), record.Acknowledged, c.endedAhead(ahead))
+		c.retire(t, c.peer)
+		c.forge(t, c.peer, c.load(t, c.holder, other), record.Acknowledged)
+
+		s := c.load(t, again(c.holder), done)
+		assert.NoError(t, s.Dispute)
+		assert.Equal(t, Ended, s.Phase())
+		refusedAs(t, "key_revoked", c.load(t, again(c.holder), other).Dispute)
+		_, _, err = c.tryClaim(t.Context(), again(c.holder), given)
+		assert.NoError(t, err, "a claim that was given back is history")
+	}
+}
+
+// An entry that did not count yet when its key was retired never counts.
+func TestRetiredBeforeItsStepCounted(t *testing.T) {
+	c := newRoles(t)
+	p := c.offer(t, c.source, "fixer")
+	c.claim(t, c.peer, p)
+	c.forge(t, c.peer, c.load(t, c.holder, p), record.Acknowledged, c.endedAhead(ClockSkew+time.Second))
+	c.retire(t, c.peer)
+	c.Pass(time.Minute)
+	refusedAs(t, "key_revoked", c.load(t, again(c.holder), p).Dispute)
+}
+
 // A key that its owner revoked as superseded takes no step with an earlier date either. Such a key keeps its
 // past, so a thief could otherwise date new entries back.
 func TestRevokedKeyDatesBack(t *testing.T) {

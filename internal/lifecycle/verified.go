@@ -176,18 +176,20 @@ func (vr *Verifier) checkLink(s *State, i int, logged map[mark][]*record.Commit)
 		return key, err
 	}
 	at, now := r.At, vr.Keys.now()
+	counts := slices.ContainsFunc(logged[markOf(r)], func(entry *record.Commit) bool { return sameRecord(link.Commit, entry) })
 	// The keys of the payload and of a running claim must be valid now. A record made by a clock
-	// ahead of ours is judged at its own time.
-	if ahead := at.Sub(now); (i == 0 || s.live(r, now)) && (ahead <= 0 || ahead > ClockSkew) {
+	// ahead of ours is judged at its own time. The entry of any other commit was judged at its time.
+	live := i == 0 || s.live(r, now)
+	if ahead := at.Sub(now); live && (ahead <= 0 || ahead > ClockSkew) {
 		at = now
 	}
-	if err := key.ValidAt(at); err != nil {
+	if err := key.ValidAt(at); err != nil && (live || !counts) {
 		return key, err
 	}
 	switch {
 	case r.ID != s.ID, r.Digest != payload.Record.Digest, r.Home != payload.Record.Home, link.Commit.Tree != payload.Tree:
 		return key, denied(fault.HandoffMismatch, "commit %s is about another handoff", link.OID)
-	case !slices.ContainsFunc(logged[markOf(r)], func(entry *record.Commit) bool { return sameRecord(link.Commit, entry) }):
+	case !counts:
 		return key, denied(fault.Disputed, "commit %s (%s by %s) has no entry in lane %s", link.OID, r.Event, r.Actor, s.ID.Lane())
 	case i == 0 && (r.Event != record.Offered || link.OID != s.Payload):
 		return key, denied(fault.HandoffMismatch, "lane %s names another payload than %s", s.ID.Lane(), link.OID)

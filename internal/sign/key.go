@@ -19,6 +19,8 @@ import (
 type Key struct {
 	pin    *pin
 	issuer KID // key of the signature that was looked up; may be a subkey
+
+	grace time.Duration // see [Key.Late]
 }
 
 // pin is one key of a Trust. Its text is parsed on first use, because most commands need only one
@@ -262,12 +264,21 @@ func (k Key) ValidAt(at time.Time) error {
 	return nil
 }
 
+// Late returns the key as one that is retired that much later. It judges what was seen before the key was
+// retired: its date may be ahead of the clock here.
+func (k Key) Late(by time.Duration) Key {
+	k.grace = by
+	return k
+}
+
 // window returns the entry's times, known to parse. Zero is no limit.
 func (k Key) window() (from, until, retired time.Time) {
 	e := k.Entry()
 	from, _ = parseTime(e.From)
 	until, _ = parseTime(e.Until)
-	retired, _ = parseTime(e.Retired)
+	if retired, _ = parseTime(e.Retired); !retired.IsZero() {
+		retired = retired.Add(k.grace)
+	}
 	return from, until, retired
 }
 
