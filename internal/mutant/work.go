@@ -24,6 +24,8 @@ var ofWork = []mutant{
 		err = c.write(h)`, `		h.Pending = &step.Step`, "./internal/work -run TestUpgrade"),
 	without("a step that an earlier version kept beside another one is taken", "internal/work/claims.go",
 		`err = c.takeBeside(h, step.Step)`, `_ = c.takeBeside`, "./internal/work -run TestUpgradeBesideAKeptStep"),
+	without("a record of a newer version is refused", "internal/work/claim.go",
+		`err := handoff.ParseStrict(b, v); err != nil {`, `err := json.Unmarshal(b, v); err != nil {`, "./internal/work -run TestClaimOfANewerVersion"),
 	without("a progress that an earlier version kept has one name", "internal/work/claim.go",
 		`s.Event != record.Progressed || s.Entry != "" {`, `true || s.Entry != "" {`, "./internal/work -run TestUpgradeBesideAKeptStep"),
 	without("a claim not seen at its hub is not given up", "internal/lifecycle/engine.go",

@@ -208,7 +208,8 @@ func (d Documents[T]) Put(id handoff.ID, v *T) error {
 	return private.WriteFile(d.Path(id), append(b, '\n'))
 }
 
-// Get returns the document of id; nil if there is none.
+// Get returns the document of id; nil if there is none. It refuses members unknown to this version,
+// which would be lost when the document is written again.
 func (d Documents[T]) Get(id handoff.ID) (*T, error) {
 	b, err := private.ReadState(d.Path(id))
 	if err != nil {
@@ -218,9 +219,9 @@ func (d Documents[T]) Get(id handoff.ID) (*T, error) {
 		return nil, nil
 	}
 	v := new(T)
-	if err := json.Unmarshal(b, v); err != nil {
+	if err := handoff.ParseStrict(b, v); err != nil {
 		aside := fault.Run("mv", d.Path(id), d.Path(id)+".broken").Because("sets it aside; its record of %s is lost", id)
-		if json.Valid(b) { // with other members than ours
+		if json.Valid(b) && !errors.Is(err, handoff.ErrUnknown) { // with other members than ours
 			err = fmt.Errorf("%w: %w", handoff.ErrUnknown, err)
 		}
 		f := fault.New(fault.Invalid, fault.Malformed, "read %s: %w", d.Path(id), err)

@@ -312,9 +312,10 @@ func removed(gitDir string) bool {
 // kept is a waiting step as written by earlier versions: in a file of its own.
 type kept struct {
 	Step
-	Agent string `json:"agent"`
-	Actor string `json:"actor"`
-	Home  string `json:"home"`
+	ID    handoff.ID `json:"id"`
+	Agent string     `json:"agent"`
+	Actor string     `json:"actor"`
+	Home  string     `json:"home"`
 }
 
 // Upgrade moves the files of earlier versions of githandoff into today's records. Each record is

@@ -3,6 +3,7 @@ package work
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -132,6 +133,29 @@ func TestClaimsDamaged(t *testing.T) {
 	assert.ErrorContains(t, err, c.current().Path(someID))
 	_, err = c.Held()
 	assert.Error(t, err, "what is held must not look as if it were not")
+}
+
+// A record with a member that a newer version wrote is refused, and stays as it is: rewriting it would lose the
+// member.
+func TestClaimOfANewerVersion(t *testing.T) {
+	for _, member := range []string{`"printed"`, `"event"`} { // in the record, and in its waiting step
+		c := claimsIn(t.TempDir())
+		store(t, c, &Claim{ID: someID, Agent: "fixer", Actor: "fixer", Nonce: "n", Pending: &Step{Event: record.Progressed, Nonce: "n", At: at()}})
+		b, err := os.ReadFile(c.current().Path(someID))
+		require.NoError(t, err)
+		newer := strings.Replace(string(b), member, `"color":1,`+member, 1)
+		require.NotEqual(t, string(b), newer)
+		require.NoError(t, os.WriteFile(c.current().Path(someID), []byte(newer), 0o600))
+		err = c.Update(t.Context(), someID, func(h *Claim) error {
+			h.Printed = true
+			return nil
+		})
+		require.ErrorIs(t, err, handoff.ErrUnknown)
+		assert.ErrorContains(t, err, "color: unknown member")
+		b, err = os.ReadFile(c.current().Path(someID))
+		require.NoError(t, err)
+		assert.Equal(t, newer, string(b))
+	}
 }
 
 // A record that another user wrote, or that is a link to another file, is not read.

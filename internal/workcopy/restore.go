@@ -118,6 +118,7 @@ type Copy struct {
 	Head   string     `json:"head"`
 	Commit string     `json:"commit"` // commit of the snapshot
 	Made   bool       `json:"made"`
+	PID    int        `json:"pid,omitempty"` // written by versions before 2026-11-28, and not used
 
 	Here bool   `json:"here,omitempty"` // whether the work copy is in a work tree that existed before
 	From string `json:"from,omitempty"` // HEAD of that work tree before the snapshot
