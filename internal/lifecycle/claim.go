@@ -155,14 +155,14 @@ func (s *State) term() time.Duration {
 }
 
 // Release gives a claim back. With force it breaks the claim of another holder: sources
-// and root keys may.
+// and root keys may, also if the handoff is disputed.
 func (e *Engine) Release(ctx context.Context, home Home, h ClaimProof, force bool) (*State, error) {
 	return e.act(ctx, home, h.Place, fetchIfRefused, func(s *State, b *batch) error {
 		if !force {
 			if err := e.Author.checkHeld(s, h); err != nil {
 				return err
 			}
-		} else if err := s.Err(); err != nil {
+		} else if err := s.Err(); err != nil && (s.Receipt != nil || s.Claim == nil) {
 			return err
 		} else if s.Claim == nil {
 			return fault.New(fault.Conflict, fault.NotHeld, "nobody holds handoff %s", s.ID)

@@ -31,7 +31,8 @@ func (s *State) noteDoubtful(entry *Entry) {
 	if r.Event.Receipt() && entry.undecided != nil {
 		s.UndecidedEnd = cmp.Or(s.UndecidedEnd, entry)
 	}
-	switch byHolder := on && r.Key == s.elsewhere.Record().Key; {
+	renews := s.Claim != nil && r.Claim == s.Claim.Nonce && r.Key == s.Claim.Key // its key was retired since
+	switch byHolder := renews || on && r.Key == s.elsewhere.Record().Key; {
 	case r.Event == record.Claimed:
 		if s.heldElsewhere(r.At) || s.Claim != nil && !s.Overdue(r.At) {
 			return // it came before the end of the lease, so it counts nowhere

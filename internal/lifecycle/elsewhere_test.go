@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -188,4 +189,44 @@ func TestWithdrawAfterALeaseThatDoesNotCount(t *testing.T) {
 	_, err = withdraw(t, c, source, p, false)
 	require.NoError(t, err)
 	assert.Equal(t, Ended, c.load(t, c.peer, p).Phase())
+}
+
+// A key that was retired while it holds a handoff renews its claim for those who do not know yet. The claim ends
+// for them as well.
+func TestWithdrawFromAHolderThatWasRetired(t *testing.T) {
+	c := newRoles(t)
+	p := c.offer(t, c.source, "fixer")
+	h := c.claim(t, c.holder, p)
+	c.Pass(time.Minute)
+	retired := c.Now().Format(time.RFC3339)
+	source := c.elsewhere(t, c.source, func(e *sign.TrustEntry) { e.Retired = retired }, c.holder)
+	c.Pass(DefaultLease / 2)
+	_, err := c.holder.Renew(t.Context(), c.home, h, Renewal{})
+	require.NoError(t, err)
+	c.Pass(DefaultLease * 3 / 4)
+	require.Equal(t, Disputed, c.load(t, source, p).Phase())
+	_, err = withdraw(t, c, source, p, false)
+	require.NoError(t, err)
+	for _, e := range []*Engine{source, c.holder} {
+		assert.Equal(t, Ended, c.load(t, e, p).Phase())
+	}
+}
+
+// A stranger who disputes a handoff that is held keeps its source from nothing: the source breaks the claim, and
+// withdraws the handoff.
+func TestReleaseOfADisputedClaim(t *testing.T) {
+	c := newRoles(t)
+	p := c.offer(t, c.source, "fixer")
+	c.claim(t, c.holder, p)
+	c.forge(t, c.stranger, c.load(t, c.holder, p), record.Progressed)
+	_, err := withdraw(t, c, c.source, p, true)
+	require.True(t, fault.Is(err, fault.Claimed), err)
+	require.Equal(t, "githandoff release --force "+string(p.ID), strings.Join(fault.As(err).Hints[0].Run, " "))
+	_, err = c.peer.Release(t.Context(), c.home, ClaimProof{Place: p}, true)
+	require.ErrorContains(t, err, "may not release")
+	_, err = c.source.Release(t.Context(), c.home, ClaimProof{Place: p}, true)
+	require.NoError(t, err)
+	_, err = withdraw(t, c, c.source, p, false)
+	require.NoError(t, err)
+	assert.Equal(t, Ended, c.load(t, c.holder, p).Phase())
 }
