@@ -35,6 +35,7 @@ type app struct {
 	input     *input // standard input; an interruption ends a read
 	inputRead bool   // standard input was read
 	hook      bool   // git runs this program as a hook: it asks nobody anything
+	offline   bool   // an agent chooses the repository: git runs no program that it names
 	repo      *refs.Repo
 
 	patience *output.Patience // tells a terminal why the command waits
@@ -71,6 +72,9 @@ func openBy(ctx context.Context, a *app, open func(context.Context, *gitexec.Run
 		return a.repo, nil
 	}
 	run := &gitexec.Runner{Dir: a.Dir, Env: gitexec.Environ(a.Vars)}
+	if a.offline {
+		run.Env = gitexec.Offline(run.Env)
+	}
 	if !a.Quiet {
 		run.Remote = asks(a.patience)
 	}
@@ -157,14 +161,18 @@ func userTrust(getenv func(string) string) (trust *sign.Trust, path string, err 
 	return trust, path, err
 }
 
-func (a *app) signerOptions(repo *refs.Repo, agent string) sign.Options {
+func (a *app) signerOptions(ctx context.Context, repo *refs.Repo, agent string) sign.Options {
 	key := sign.KeyIn(a.Dir, a.Key)
 	if key == "" && a.Getenv(gitexec.KeyVariable) == "" {
 		key = workspace.KeyOf(repo, agent)
 	}
+	program := repo.Config["gpg.program"]
+	if a.offline && program != nil {
+		program, _ = refs.UserValues(ctx, repo, "gpg.program") // gpg, if that fails
+	}
 	opts := sign.Options{
 		Key: key, Env: a.Getenv(gitexec.KeyVariable), Agent: agent, Keystore: a.keystore(), Runner: repo.Runner,
-		GPGProgram: repo.Config.Get("gpg.program"), SSHAuthSock: a.Getenv("SSH_AUTH_SOCK"),
+		GPGProgram: refs.Config{"": program}.Get(""), SSHAuthSock: a.Getenv("SSH_AUTH_SOCK"),
 	}
 	if !a.Quiet {
 		opts.Waiting = func(program string) func() { return a.patience.At("waiting for", program) }
@@ -191,8 +199,10 @@ func (a *app) workspace(ctx context.Context, n need) (*workspace.Workspace, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := (&workcopy.Handler{Repo: repo}).Mend(); err != nil {
-		a.Warn(err)
+	if !a.offline { // who fetches nothing need not delete anything
+		if err := (&workcopy.Handler{Repo: repo}).Mend(); err != nil {
+			a.Warn(err)
+		}
 	}
 	agent, err := a.identity(repo)
 	if err != nil && n != reads {
@@ -265,7 +275,7 @@ func openEngine(ctx context.Context, a *app, repo *refs.Repo, agent string, n ne
 		engine.Reader.Lanes.Walked = func() { a.patience.Count("reading the log, entries") }
 	}
 	open := func(ctx context.Context) (sign.Signer, error) {
-		return sign.OpenSigner(ctx, a.signerOptions(repo, agent))
+		return sign.OpenSigner(ctx, a.signerOptions(ctx, repo, agent))
 	}
 	if agent != "" {
 		engine.Verifier.Opener = open

@@ -74,7 +74,7 @@ func (c *doctorCommand) run(ctx context.Context) error {
 	h := &doctor.Handler{
 		Now: c.Now(), Random: c.Random, Vars: c.Vars, Dirs: c.ownDirs(), Open: c.openRepo, Agent: c.identity, Trust: c.loadTrust,
 		Signer: func(ctx context.Context, repo *refs.Repo, agent string) (sign.Signer, error) {
-			return sign.OpenSigner(ctx, c.signerOptions(repo, agent))
+			return sign.OpenSigner(ctx, c.signerOptions(ctx, repo, agent))
 		},
 		SetAside:  c.keystore().SetAside,
 		Workspace: func(ctx context.Context) (*workspace.Workspace, error) { return c.workspace(ctx, reads) },

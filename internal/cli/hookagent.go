@@ -67,6 +67,7 @@ func (hook *agentHook) run(ctx context.Context) {
 	if strings.EqualFold(hook.event, "SessionStart") {
 		limit = workerTimeout
 	}
+	hook.offline = true
 	var out []byte
 	var s *session
 	dir := hook.Dir
@@ -85,7 +86,11 @@ func (hook *agentHook) run(ctx context.Context) {
 		_, err = beneath(hook.Stdout).Write(out)
 	}
 	if err != nil {
-		hook.quiet(dir).log(ctx, hook.client, hook.event, err)
+		quiet := hook.quiet(dir)
+		_ = within(ctx, agentHookTimeout, func(ctx context.Context) error {
+			quiet.log(ctx, hook.client, hook.event, err)
+			return nil
+		})
 		return
 	}
 	s.answered(ctx)

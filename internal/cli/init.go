@@ -136,7 +136,7 @@ func (c *initCommand) showNotes(ctx context.Context) error {
 
 // publicKey returns the key that signs as the agent or person of a name, and makes one if there is none.
 func (c *initCommand) publicKey(ctx context.Context, repo *refs.Repo, name string) (public sign.PublicKey, made bool, err error) {
-	opts := c.signerOptions(repo, name)
+	opts := c.signerOptions(ctx, repo, name)
 	if opts.Key == "" && opts.Env == "" {
 		return makeKey(c.app, name)
 	}

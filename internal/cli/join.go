@@ -148,7 +148,7 @@ func (j *joining) SetUp(ctx context.Context, agent string) (sign.Signer, error) 
 	if _, err := (&initCommand{j.app, j.options}).setUp(ctx); err != nil {
 		return nil, err
 	}
-	return sign.OpenSigner(ctx, j.app.signerOptions(j.repo, agent))
+	return sign.OpenSigner(ctx, j.app.signerOptions(ctx, j.repo, agent))
 }
 
 // Holds implements join.Worktree.
@@ -160,6 +160,6 @@ func (j *joining) Holds(kid sign.KID) bool {
 	if err != nil {
 		return false
 	}
-	signer, err := sign.OpenSigner(context.Background(), j.app.signerOptions(j.repo, name))
+	signer, err := sign.OpenSigner(context.Background(), j.app.signerOptions(context.Background(), j.repo, name))
 	return err == nil && signer.KID() == kid
 }

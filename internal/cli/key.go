@@ -323,7 +323,7 @@ func (c *keyCommand) publicKey(ctx context.Context) (sign.PublicKey, error) {
 		if err != nil {
 			return sign.PublicKey{}, err
 		}
-		signer, err := sign.OpenSigner(ctx, c.signerOptions(repo, agent))
+		signer, err := sign.OpenSigner(ctx, c.signerOptions(ctx, repo, agent))
 		if err != nil {
 			return sign.PublicKey{}, err
 		}

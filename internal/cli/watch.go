@@ -170,8 +170,14 @@ type watchWorktree struct {
 	session string
 }
 
+// do asks the files here, and no hub.
 func (d *watchWorktree) do(ctx context.Context, ask func(*session) error) error {
 	a := d.app.quiet(d.app.Dir)
+	a.offline = true
+	return d.in(ctx, a, ask)
+}
+
+func (d *watchWorktree) in(ctx context.Context, a *app, ask func(*session) error) error {
 	defer a.close()
 	ws, err := a.workspace(ctx, reads)
 	if err != nil {
@@ -212,7 +218,7 @@ func (d *watchWorktree) Forget(ctx context.Context, ids []handoff.ID) error {
 }
 
 func (d *watchWorktree) Fetch(ctx context.Context) error {
-	return d.do(ctx, func(s *session) error {
+	return d.in(ctx, d.app.quiet(d.app.Dir), func(s *session) error {
 		s.workspace.RefreshInboxes(ctx, false)
 		return nil
 	})

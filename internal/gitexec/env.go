@@ -116,6 +116,13 @@ func WithTransports(env, transports []string) []string {
 	return append(slices.Clone(env), allowProtocol+"="+strings.Join(transports, ":"))
 }
 
+// Offline returns an environment in which git asks no other repository, not even for an object that
+// a partial clone lacks: the settings of a repository name the programs that reach another one. A git
+// before 2.45 does not know the variable, and then finds no transport that it may use.
+func Offline(env []string) []string {
+	return append(WithTransports(env, nil), "GIT_NO_LAZY_FETCH=1")
+}
+
 // Installed asks git for its version.
 func Installed(ctx context.Context, vars []string) (string, error) {
 	r := &Runner{Env: Environ(vars)}

@@ -54,6 +54,15 @@ func TestEnvironNarrowsTransports(t *testing.T) {
 	}
 }
 
+// Each git that is offline finds no transport, and a newer one does not look for one.
+func TestOffline(t *testing.T) {
+	env := gitexec.Offline(gitexec.Environ([]string{"GIT_NO_LAZY_FETCH=0"}))
+	transports, _ := gitexec.Lookup(env, "GIT_ALLOW_PROTOCOL")
+	assert.Empty(t, transports)
+	lazy, _ := gitexec.Lookup(env, "GIT_NO_LAZY_FETCH")
+	assert.Equal(t, "1", lazy)
+}
+
 // A HOME that is not an absolute path would be joined to git's directory, so it is left out.
 func TestEnvironWithoutAHome(t *testing.T) {
 	for _, home := range []string{"", ".", "home"} {

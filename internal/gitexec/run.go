@@ -98,6 +98,8 @@ var gitSettings = []string{
 	"-c", "gc.auto=0",
 	"-c", "maintenance.auto=false",
 	"-c", "advice.detachedHead=false",
+	// It may be a program, named by the repository.
+	"-c", "core.fsmonitor=false",
 	// A checkout would move the HEAD of each submodule, and overwrite the files ignored in it.
 	"-c", "submodule.recurse=false",
 	// A blob larger than any of ours goes through git in pieces.

@@ -55,6 +55,23 @@ func TestRunGitWithoutHooks(t *testing.T) {
 	assert.NoFileExists(t, mark)
 }
 
+// A repository may name a program that says which files changed. git does not ask it.
+func TestRunGitWithoutFileMonitor(t *testing.T) {
+	env := gittest.Env(t)
+	repo := gittest.NewRepo(t, env)
+	repo.Commit(t, "a", "a", "first")
+	mark := filepath.Join(t.TempDir(), "ran")
+	repo.Git(t, "config", "core.fsmonitor", "touch '"+mark+"'; false")
+	repo.Git(t, "status")
+	require.FileExists(t, mark, "the program runs")
+	require.NoError(t, os.Remove(mark))
+
+	r := &gitexec.Runner{Dir: repo.Dir, Env: gitexec.Environ(env)}
+	_, err := r.Run(t.Context(), gitexec.Cmd{Args: []string{"status", "--porcelain"}})
+	require.NoError(t, err)
+	assert.NoFileExists(t, mark)
+}
+
 // A replace ref hides the real object from git, but not from githandoff.
 func TestRunGitWithoutReplaceObjects(t *testing.T) {
 	env := gittest.Env(t)

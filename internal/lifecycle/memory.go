@@ -115,7 +115,7 @@ func (a *Ahead) seen(oid string) time.Time {
 	if a.Path == "" {
 		return time.Time{}
 	}
-	b, _ := os.ReadFile(a.Path)
+	b, _ := private.ReadState(a.Path)
 	for line := range strings.Lines(string(b)) { // skip lines that cannot be read
 		oid, at, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		if t, err := handoff.ParseTime(at); err == nil && a.since[oid].IsZero() {

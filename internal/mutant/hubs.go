@@ -121,7 +121,7 @@ var ofHubs = []mutant{
 	without("a note that is lost here is a note", "internal/annotate/take.go",
 		`if c.Blob != "" && blob.Type == "" {`, `if false {`, "./internal/cli -run TestScript/sync_notes_lost"),
 	without("no ref of this clone makes git take a lane for complete", "internal/refs/scratch.go",
-		`"GIT_DIR=" + dir, "GIT_COMMON_DIR=" + dir, "GIT_OBJECT_DIRECTORY=" + objects,`, `"GIT_OBJECT_DIRECTORY=" + r.Objects,`,
+		`"GIT_DIR=" + dir, "GIT_COMMON_DIR=" + dir}`, `}`,
 		inCrossrepo+"TestMendsWhatGitTakesForComplete"),
 	without("lost objects are fetched with the settings of this repository", "internal/refs/scratch.go",
 		`return !slices.Contains(have, file)`, `return len(have) == 0`, inCrossrepo+"TestMendReadsTheSameConfiguration"),

@@ -175,7 +175,7 @@ var ofSnapshots = []mutant{
 		`	if _, err := os.Lstat(snapshot.BranchLock(h.Repo, c.Branch)); err == nil {`, `	if false {`,
 		"./internal/cli -run TestScript/snapshot_locked"),
 	without("a worktree that was begun keeps git from no fetch", "internal/cli/app.go",
-		`	if err := (&workcopy.Handler{Repo: repo}).Mend(); err != nil {`, `	if err := error(nil); err != nil && (&workcopy.Handler{}).Mend() != nil {`,
+		`		if err := (&workcopy.Handler{Repo: repo}).Mend(); err != nil {`, `		if err := error(nil); err != nil && (&workcopy.Handler{}).Mend() != nil {`,
 		"./internal/cli -run TestScript/snapshot_killed"),
 	without("a secret that was written into a merge does not travel", "internal/snapshot/ahead.go",
 		`"--diff-merges=combined"`, `"--diff-merges=off"`,

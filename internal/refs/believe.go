@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -133,13 +134,12 @@ func (r *Repo) HasGit(ctx context.Context, version string) (bool, error) {
 // safeDirectory reads safe.directory as git does: not from the repository itself, the
 // last empty value forgets those before it, "*" is every repository.
 func safeDirectory(ctx context.Context, r *Repo, place string) (bool, error) {
-	outside := &gitexec.Runner{Dir: "/", Env: r.Runner.Env}
-	out, err := outside.Run(ctx, gitexec.Cmd{Args: []string{"config", "-z", "--type=path", "--get-all", "safe.directory"}})
-	if err != nil && gitexec.ExitCode(err) != 1 { // exit code 1 means that safe.directory is not set
-		return false, fmt.Errorf("read safe.directory: %w", err)
+	values, err := UserValues(ctx, r, "safe.directory", "--type=path")
+	if err != nil {
+		return false, err
 	}
 	listed := false
-	for value := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+	for _, value := range values {
 		switch value {
 		case "":
 			listed = false
@@ -148,6 +148,20 @@ func safeDirectory(ctx context.Context, r *Repo, place string) (bool, error) {
 		}
 	}
 	return listed, nil
+}
+
+// UserValues returns the values of a setting, as git reads them with some options, in which the
+// repository itself has no say.
+func UserValues(ctx context.Context, r *Repo, key string, options ...string) ([]string, error) {
+	run := &gitexec.Runner{Dir: "/", Env: r.Runner.Env}
+	out, err := run.Run(ctx, gitexec.Cmd{Args: slices.Concat([]string{"config", "-z"}, options, []string{"--get-all", key})})
+	if gitexec.ExitCode(err) == 1 { // it is not set
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", key, err)
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
 }
 
 func realPath(path string) string {

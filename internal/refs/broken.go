@@ -25,12 +25,12 @@ func isDamagedRef(r *Repo, name string) bool {
 	if err != nil || !info.Mode().IsRegular() || !isShared(name) || !isOwn(name) || !keepsRefsInFiles(r) {
 		return false
 	}
-	b, err := os.ReadFile(path)
-	if err != nil || strings.HasPrefix(string(b), "ref:") {
+	b, err := ReadFile(path, "")
+	if err != nil || strings.HasPrefix(b, "ref:") {
 		return false
 	}
 	end := min(len(b), r.Format.Digits())
-	id, rest := string(b[:end]), string(b[end:])
+	id, rest := b[:end], b[end:]
 	return !isTip(r, id) || rest != "" && strings.TrimLeft(rest[:1], " \t\r\n") != ""
 }
 

@@ -23,14 +23,14 @@ func readHead(ctx context.Context, r *Repo) error {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return askHead(ctx, r)
 	}
-	if name, ok := pointer(path, "ref: "); ok && strings.HasPrefix(name, branches) {
+	if name, err := ReadFile(path, "ref: "); err == nil && strings.HasPrefix(name, branches) {
 		if tip, ok := r.tipInFiles(name); ok {
 			if r.Head = tip; tip != "" {
 				r.Branch = strings.TrimPrefix(name, branches)
 			}
 			return nil
 		}
-	} else if oid, ok := pointer(path, ""); ok && isTip(r, oid) {
+	} else if oid, err := ReadFile(path, ""); err == nil && isTip(r, oid) {
 		r.Head = oid
 		return nil
 	}

@@ -104,14 +104,14 @@ func leftBehind(path string, age time.Duration) bool {
 	if age < orphaned || age > oldestGC {
 		return age > oldestGC
 	}
-	b, err := os.ReadFile(path)
+	b, err := ReadFile(path, "")
 	if err != nil {
 		return false
 	}
 	var pid int
 	var host string
 	here, err := os.Hostname()
-	n, _ := fmt.Sscan(string(b), &pid, &host) // a gc.pid in another form counts as that of a running gc
+	n, _ := fmt.Sscan(b, &pid, &host) // a gc.pid in another form counts as that of a running gc
 	return err == nil && n == 2 && host == here && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 

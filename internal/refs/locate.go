@@ -2,9 +2,11 @@ package refs
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"githandoff/internal/gitexec"
 )
@@ -35,7 +37,7 @@ func Locate(dir string, env []string) (Dirs, bool) {
 				return Dirs{}, false
 			}
 			common := git
-			if to, ok := pointer(filepath.Join(git, "commondir"), ""); ok {
+			if to, err := ReadFile(filepath.Join(git, "commondir"), ""); err == nil {
 				common = below(git, to)
 			}
 			return Dirs{Top: top, GitDir: git, CommonDir: common}, exists(filepath.Join(git, "HEAD"))
@@ -72,8 +74,8 @@ func GitDirOf(top string) (string, error) {
 	if info, err := os.Stat(own); err != nil || info.IsDir() {
 		return own, err
 	}
-	to, ok := pointer(own, "gitdir: ")
-	if !ok {
+	to, err := ReadFile(own, "gitdir: ")
+	if err != nil {
 		return "", fmt.Errorf("%s names no git directory", own)
 	}
 	return below(top, to), nil
@@ -82,21 +84,38 @@ func GitDirOf(top string) (string, error) {
 // LinkOf returns the entry ".git" of the linked worktree whose git directory is given; "" if git was cut off
 // before it wrote that. For a main worktree the error is [fs.ErrNotExist].
 func LinkOf(gitDir string) (string, error) {
-	b, err := os.ReadFile(filepath.Join(gitDir, "gitdir"))
-	link := strings.TrimRight(string(b), "\r\n")
+	link, err := ReadFile(filepath.Join(gitDir, "gitdir"), "")
 	if link == "" {
 		return "", err
 	}
 	return below(gitDir, link), nil // git 2.48 and newer can write relative paths
 }
 
-// pointer reads a file with one path behind a prefix.
-func pointer(path, prefix string) (string, bool) {
-	b, err := os.ReadFile(path)
+// maxFile is the most bytes of a file that git writes for itself, such as ".git" of a linked worktree.
+const maxFile = 1 << 20
+
+// ReadFile returns the content of such a file behind a prefix, without the line break at its end. An agent
+// may have made the repository: a pipe would block its reader, and a file without an end would fill the
+// memory.
+func ReadFile(path, prefix string) (string, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return "", false
+		return "", err
 	}
-	return strings.CutPrefix(strings.TrimRight(string(b), "\r\n"), prefix)
+	defer f.Close()
+	var b []byte
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		b, err = io.ReadAll(io.LimitReader(f, maxFile+1))
+	}
+	if err != nil {
+		return "", err
+	}
+	rest, ok := strings.CutPrefix(strings.TrimRight(string(b), "\r\n"), prefix)
+	if !ok || !info.Mode().IsRegular() || len(b) > maxFile {
+		return "", fmt.Errorf("%s is not a file that git writes", path)
+	}
+	return rest, nil
 }
 
 func below(dir, path string) string {

@@ -1,12 +1,14 @@
 package refs
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -118,4 +120,26 @@ func TestLocateLikeGit(t *testing.T) {
 	assert.False(t, ok)
 	_, ok = Locate(linked, ceiling)
 	assert.True(t, ok)
+}
+
+// A file ".git" is read only if git could have written it: nobody waits for a pipe, nor reads a huge file.
+func TestLocateByHostileFile(t *testing.T) {
+	env := gittest.Env(t)
+	git := gittest.NewRepo(t, env)
+	link := []byte("gitdir: " + filepath.Join(git.Dir, ".git") + "\n")
+	dir := t.TempDir()
+	own := filepath.Join(dir, ".git")
+	require.NoError(t, os.WriteFile(own, link, 0o600))
+	_, ok := Locate(dir, env)
+	require.True(t, ok)
+	require.NoError(t, os.WriteFile(own, append(link, bytes.Repeat([]byte("\n"), maxFile)...), 0o600))
+	_, ok = Locate(dir, env)
+	assert.False(t, ok)
+	require.NoError(t, os.Remove(own))
+	require.NoError(t, syscall.Mkfifo(own, 0o600))
+	writer, err := os.OpenFile(own, os.O_RDWR, 0) // the pipe does not end
+	require.NoError(t, err)
+	defer writer.Close()
+	_, ok = Locate(dir, env)
+	assert.False(t, ok)
 }

@@ -42,11 +42,11 @@ func withTables(dir string, format gitobj.Format, read func(tables) error) (ok b
 }
 
 func openTables(dir string, format gitobj.Format) (stack tables, err error) {
-	list, err := os.ReadFile(filepath.Join(dir, "tables.list"))
+	list, err := ReadFile(filepath.Join(dir, "tables.list"), "")
 	if err != nil {
 		return nil, err
 	}
-	for name := range strings.Lines(string(list)) {
+	for name := range strings.Lines(list) {
 		t, err := openTable(filepath.Join(dir, filepath.Base(strings.TrimSuffix(name, "\n"))), format)
 		if err != nil {
 			return stack, err

@@ -34,22 +34,13 @@ const ScratchName = "scratch"
 
 // NewScratch makes a repository, and removes those of killed processes. Its caller closes it.
 func NewScratch(ctx context.Context, r *Repo) (*Scratch, error) {
-	own, err := durable.NewDir(r.Own(ScratchName))
+	s, err := newScratch(r, "ref: "+branches+cmp.Or(r.Branch, "main"))
 	if err != nil {
-		return nil, DiskFault(err)
+		return nil, err
 	}
-	dir := own.Path
-	objects := filepath.Join(dir, "objects")
-	s := &Scratch{
-		Env:  []string{"GIT_DIR=" + dir, "GIT_COMMON_DIR=" + dir, "GIT_OBJECT_DIRECTORY=" + objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES="},
-		repo: r, dir: own,
-	}
-	if r.Worktree != "" { // git changes to the top of the work tree, where a relative URL begins
-		s.Env = append(s.Env, "GIT_WORK_TREE="+r.Worktree)
-	}
-	err = errors.Join(os.MkdirAll(filepath.Join(objects, "pack"), 0o700), os.Mkdir(filepath.Join(dir, "refs"), 0o700),
-		os.WriteFile(filepath.Join(dir, "HEAD"), []byte("ref: "+branches+cmp.Or(r.Branch, "main")+"\n"), 0o600))
-	if err == nil {
+	objects := filepath.Join(s.dir.Path, "objects")
+	s.Env = append(s.Env, "GIT_OBJECT_DIRECTORY="+objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES=")
+	if err = os.Mkdir(filepath.Join(objects, "pack"), 0o700); err == nil {
 		err = s.includeSettings(ctx)
 	}
 	if err != nil {
@@ -60,6 +51,71 @@ func NewScratch(ctx context.Context, r *Repo) (*Scratch, error) {
 		return r.Runner.Start(ctx, gitexec.Cmd{Args: []string{"cat-file", "--batch"}, Env: s.Env})
 	}
 	return s, nil
+}
+
+// comparing are the settings by which git compares the files of a work tree with its index. None of
+// them names a program.
+var comparing = []string{
+	"fileMode", "ignoreCase", "symlinks", "precomposeUnicode", "autocrlf", "eol", "checkStat", "trustctime",
+}
+
+// WithoutPrograms makes a repository with the objects, the commit, the index and the work tree of
+// another one. Of the settings it has only those of the user and those for comparing files. So no
+// filter runs that the repository names. Its caller closes it.
+func WithoutPrograms(r *Repo) (*Scratch, error) {
+	s, err := newScratch(r, cmp.Or(r.Head, "ref: "+branches+"main"))
+	if err != nil {
+		return nil, err
+	}
+	s.Env = append(s.Env, "GIT_OBJECT_DIRECTORY="+r.Objects, "GIT_INDEX_FILE="+filepath.Join(r.GitDir, "index"))
+	cfg := s.format()
+	for _, name := range comparing {
+		if value := r.Config.Get("core." + strings.ToLower(name)); value != "" {
+			cfg.AddOption("core", config.NoSubsection, name, value)
+		}
+	}
+	info := filepath.Join(s.dir.Path, "info")
+	if err = s.writeSettings(cfg); err == nil {
+		err = os.Mkdir(info, 0o700)
+	}
+	if err == nil {
+		err = os.Symlink(filepath.Join(r.CommonDir, "info", "exclude"), filepath.Join(info, "exclude"))
+	}
+	if err != nil {
+		s.Close()
+		return nil, DiskFault(err)
+	}
+	return s, nil
+}
+
+// newScratch makes a repository without objects and settings.
+func newScratch(r *Repo, head string) (*Scratch, error) {
+	own, err := durable.NewDir(r.Own(ScratchName))
+	if err != nil {
+		return nil, DiskFault(err)
+	}
+	dir := own.Path
+	s := &Scratch{Env: []string{"GIT_DIR=" + dir, "GIT_COMMON_DIR=" + dir}, repo: r, dir: own}
+	if r.Worktree != "" { // git changes to the top of the work tree, where a relative URL begins
+		s.Env = append(s.Env, "GIT_WORK_TREE="+r.Worktree)
+	}
+	err = errors.Join(os.Mkdir(filepath.Join(dir, "objects"), 0o700), os.Mkdir(filepath.Join(dir, "refs"), 0o700),
+		os.WriteFile(filepath.Join(dir, "HEAD"), []byte(head+"\n"), 0o600))
+	if err != nil {
+		s.Close()
+		return nil, DiskFault(err)
+	}
+	return s, nil
+}
+
+// format returns the settings with the object format. git ignores them in an included file.
+func (s *Scratch) format() *config.Config {
+	cfg := config.New()
+	if s.repo.Format == gitobj.SHA256 {
+		cfg.AddOption("core", config.NoSubsection, "repositoryFormatVersion", "1")
+		cfg.AddOption("extensions", config.NoSubsection, "objectFormat", string(gitobj.SHA256))
+	}
+	return cfg
 }
 
 // Close removes the repository.
@@ -78,13 +134,9 @@ func (s *Scratch) includeSettings(ctx context.Context) error {
 	if own := filepath.Join(s.repo.CommonDir, "config"); slices.Contains(want, own) {
 		want = slices.Insert(want, 0, own) // this file may decide whether a file of the user is included
 	}
-	cfg := config.New()
-	if s.repo.Format == gitobj.SHA256 { // git ignores these two settings in an included file
-		cfg.AddOption("core", config.NoSubsection, "repositoryFormatVersion", "1")
-		cfg.AddOption("extensions", config.NoSubsection, "objectFormat", string(gitobj.SHA256))
-		if err := s.writeSettings(cfg); err != nil {
-			return err
-		}
+	cfg := s.format()
+	if err := s.writeSettings(cfg); err != nil {
+		return err
 	}
 	for range want {
 		have, err := settingsFiles(ctx, s.repo, s.Env)

@@ -28,7 +28,7 @@ import (
 
 // plain makes git look at the files themselves, whatever a file system monitor or a sparse checkout
 // says about them.
-var plain = []string{"-c", "core.fsmonitor=false", "-c", "core.sparseCheckout=false"}
+var plain = []string{"-c", "core.sparseCheckout=false"}
 
 // FitsHere refuses a snapshot if this work tree would lose files, and names them. It changes
 // nothing.

@@ -180,8 +180,8 @@ func Undo(ctx context.Context, repo *refs.Repo, dir, branch, head string) error 
 // each fetch of the repository fails. A later git leaves no HEAD, which disturbs nothing.
 func DropBroken(repo *refs.Repo, dir string) error {
 	return dropRecords(repo, dir, func(admin string) bool {
-		head, err := os.ReadFile(filepath.Join(admin, "HEAD"))
-		return err == nil && !bytes.HasPrefix(head, []byte("ref: "))
+		head, err := refs.ReadFile(filepath.Join(admin, "HEAD"), "")
+		return err == nil && !strings.HasPrefix(head, "ref: ")
 	})
 }
 
@@ -213,6 +213,6 @@ func recordsWorktree(admin, dir string) bool {
 	if link, err := refs.LinkOf(admin); err == nil && link != "" {
 		return link == filepath.Join(dir, ".git")
 	}
-	lock, err := os.ReadFile(filepath.Join(admin, "locked"))
-	return err == nil && strings.TrimSpace(string(lock)) == "initializing" && strings.HasPrefix(filepath.Base(admin), filepath.Base(dir))
+	lock, err := refs.ReadFile(filepath.Join(admin, "locked"), "")
+	return err == nil && strings.TrimSpace(lock) == "initializing" && strings.HasPrefix(filepath.Base(admin), filepath.Base(dir))
 }

@@ -56,7 +56,7 @@ func (c *change) stagedFile() file {
 // ignores status.branch in this format, but not status.showStash.
 func readStatus(ctx context.Context, run *gitexec.Runner, others string) ([]change, error) {
 	out, err := run.Run(ctx, gitexec.Cmd{Args: []string{
-		"-c", "core.fsmonitor=false", "status", "--porcelain=v2", "-z",
+		"status", "--porcelain=v2", "-z",
 		"--untracked-files=" + others, "--ignored=no", "--no-renames", "--no-show-stash", "--ignore-submodules=none",
 	}})
 	if err != nil {

@@ -293,3 +293,21 @@ func TestStamps(t *testing.T) {
 	assert.Empty(t, files)
 	require.NoError(t, agenthook.SweepStamps(filepath.Join(s.dir, "none"), time.Now()))
 }
+
+// The file that a stamp is written to is a new one: a link in its place leads nowhere.
+func TestStampFollowsNoLink(t *testing.T) {
+	s := newSession(t)
+	s.waiting = list(one)
+	s.says("SessionStart", nil)
+	files, err := os.ReadDir(s.dir)
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	mine := filepath.Join(t.TempDir(), "mine")
+	require.NoError(t, os.WriteFile(mine, []byte("mine"), 0o600))
+	require.NoError(t, os.Symlink(mine, filepath.Join(s.dir, fmt.Sprintf("%s.%d", files[0].Name(), os.Getpid()))))
+	s.waiting = list(one, two)
+	assert.NotEmpty(t, s.says("UserPromptSubmit", nil))
+	b, err := os.ReadFile(mine)
+	require.NoError(t, err)
+	assert.Equal(t, "mine", string(b))
+}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"githandoff/internal/agents"
@@ -203,7 +204,15 @@ func (l *Local) Lost(ctx context.Context) ([]Loss, error) {
 // -f" takes. It is not the draft that the post-commit hook sends: nobody decided to hand this
 // over.
 func (l *Local) Facts(ctx context.Context, held []agents.Handoff) error {
-	out, err := l.Repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal"}})
+	look, err := refs.WithoutPrograms(l.Repo)
+	if err != nil {
+		return err
+	}
+	defer look.Close()
+	out, err := l.Repo.Runner.Run(ctx, gitexec.Cmd{Env: look.Env, Args: []string{
+		// In a submodule, git would read the settings there.
+		"status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty",
+	}})
 	if err != nil {
 		return err
 	}
@@ -233,18 +242,20 @@ func (l *Local) Facts(ctx context.Context, held []agents.Handoff) error {
 const maxLog = 64 << 10 // bytes of agent.log
 
 // Log notes in agent.log of a worktree why a hook said nothing. The file starts anew when it
-// is full.
+// is full. Nothing is written through a link, nor into a pipe.
 func Log(repo *refs.Repo, now time.Time, client, event string, reason error) {
-	path := repo.OwnWorktree("agent.log")
-	flags := os.O_CREATE | os.O_WRONLY | os.O_APPEND
-	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
-		flags |= os.O_TRUNC
-	}
-	f, err := os.OpenFile(path, flags, 0o600)
+	f, err := os.OpenFile(repo.OwnWorktree("agent.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		return
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	if info.Size() > maxLog {
+		_ = f.Truncate(0)
+	}
 	fmt.Fprintf(f, "%s %s %s: %s\n", handoff.FormatTime(now.UTC()),
 		untrusted.Line(client), untrusted.Line(event), untrusted.Line(fault.OneLine(reason)))
 }

@@ -110,7 +110,8 @@ func (s *Stamp) write() error {
 // replace writes a new file beside the old one and exchanges them.
 func replace(path string, write func(*os.File) error) error {
 	temp := fmt.Sprintf("%s.%d", path, os.Getpid()) // another hook of the session may write at the same time
-	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	_ = os.Remove(temp)                             // a killed process left it
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
