@@ -168,16 +168,19 @@ func (hook *agentHook) settle(call *agents.Call) {
 // from the others with a file of the call.
 func (hook *agentHook) judge(ctx context.Context, call *agents.Call) (out []byte, s *session, err error) {
 	hook.settle(call)
-	places := agenthook.Places(call, hook.Dir, hook.Vars)
-	out, s, err = hook.answer(ctx, call)
-	for _, place := range places[1:] {
+	for _, place := range agenthook.Places(call, hook.Dir, hook.Vars) {
 		if out != nil {
 			break
 		}
-		other := &agentHook{app: hook.in(place.Dir), warn: hook.warn}
+		at := hook
+		if place.Dir != hook.Dir {
+			at = &agentHook{app: hook.in(place.Dir), warn: hook.warn}
+		}
 		var failed error
-		out, _, failed = other.answer(ctx, place.Call)
-		other.close()
+		out, s, failed = at.answer(ctx, place.Call)
+		if at != hook {
+			at.close()
+		}
 		err = errors.Join(err, failed)
 	}
 	if out != nil {

@@ -118,9 +118,11 @@ var ofAgents = []mutant{
 		`		if strings.Contains(t, w) {`, `		if strings.Contains(w, t) {`, "./internal/agents -run TestScopes/search_and_replace"),
 	without("files of single edits are checked", "internal/agents/gate.go",
 		`			walk(m.value, hasName(m.name, wrappers...)`, `			walk(nil, hasName(m.name, wrappers...)`, "./internal/agents -run TestScopes/single_edits"),
-	without("a file is judged by the work tree that it lies in", "internal/cli/hookagent.go",
-		`range places[1:] {`, `range places[:0] {`, "./internal/cli -run TestScript/hook_agent_elsewhere"),
+	without("a file is judged by the work tree that it lies in", "internal/app/agenthook/place.go",
+		`places = append(places, Place{top, call.Writing(files[top])})`, `_ = top`, inScript+"hook_agent_elsewhere"),
 	// A repository that an agent made.
+	without("a repository in a work tree does not take an unreadable call out of it", "internal/app/agenthook/place.go",
+		`				all = append(all, Place{top, call})`, `				_ = top`, inScript+"hook_agent_unread"),
 	without("the hook of an agent asks no other repository", "internal/cli/app.go",
 		`		run.Env = gitexec.Offline(run.Env)`, ``, inScript+"hook_agent_planted"),
 	without("an older git finds no transport offline", "internal/gitexec/env.go",

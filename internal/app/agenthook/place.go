@@ -20,19 +20,28 @@ type Place struct {
 // work tree costs nothing more. vars are the environment: if it names the repository, there is no
 // other.
 //
-// A call that cannot be read concerns dir, and the directory that it says the session works in.
+// A call that cannot be read concerns dir, the directory that it says the session works in, and all
+// work trees around them, the outermost first: an agent can make a repository within a work tree.
 func Places(call *agents.Call, dir string, vars []string) []Place {
 	places := []Place{{dir, call}}
 	if call.Event != agents.BeforeTool {
 		return places
 	}
-	if call.Unread != nil && filepath.IsAbs(call.Dir) && filepath.Clean(call.Dir) != filepath.Clean(dir) {
-		return append(places, Place{call.Dir, call})
+	real := realPath(dir)
+	here, _ := refs.Locate(real, vars) // here.Top is empty if the files do not show it
+	if call.Unread != nil {
+		var all []Place
+		for _, top := range slices.Backward(refs.Enclosing(filepath.Join(real, "file"), vars)) {
+			if top != here.Top {
+				all = append(all, Place{top, call})
+			}
+		}
+		all = append(all, places...)
+		if filepath.IsAbs(call.Dir) && filepath.Clean(call.Dir) != filepath.Clean(dir) {
+			all = append(all, Places(call, call.Dir, vars)...)
+		}
+		return all
 	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	here, _ := refs.Locate(dir, vars) // here.Top is empty if the files do not show it
 	files := map[string][]string{}
 	var tops []string
 	for _, file := range call.Files() {
@@ -47,4 +56,11 @@ func Places(call *agents.Call, dir string, vars []string) []Place {
 		places = append(places, Place{top, call.Writing(files[top])})
 	}
 	return places
+}
+
+func realPath(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
 }
