@@ -76,6 +76,7 @@ func slowWorld(t *testing.T) (clone, gate string, env []string) {
 	config := filepath.Join(home, ".gitconfig")
 	require.NoError(t, os.WriteFile(config, []byte(gittest.GitConfig("Alice", "alice@example.com")), 0o600))
 	env = []string{"HOME=" + home, "GIT_CONFIG_NOSYSTEM=1", gittest.DefaultObjects(), "TERM=xterm-256color", "LC_ALL=C", "TZ=UTC", "GIT_PAGER=cat", "PATH=" + os.Getenv("PATH")}
+	env = append(env, gittest.Cover()...)
 	clone, gate = filepath.Join(top, "clone"), filepath.Join(top, "gate")
 	steps := fmt.Sprintf(`set -e
 git init -q --bare hub.git; git clone -q hub.git clone; cd clone

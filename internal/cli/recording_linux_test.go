@@ -78,11 +78,11 @@ func newStage(t *testing.T) *stage {
 		config := gittest.GitConfig("Alice", "alice@example.com") +
 			fmt.Sprintf("[url %q]\n\tinsteadOf = %s\n", hub, hubURL)
 		require.NoError(t, os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(config), 0o600))
-		s.env[machine] = []string{
+		s.env[machine] = append([]string{
 			"PATH=" + os.Getenv("PATH"), "HOME=" + home, "GIT_CONFIG_NOSYSTEM=1", "GIT_DEFAULT_HASH=sha1", "GIT_CEILING_DIRECTORIES=" + s.top,
 			"TERM=xterm-256color", "LC_ALL=C", "TZ=UTC", "GIT_PAGER=cat",
 			"GIT_AUTHOR_DATE=2026-11-22T08:00:00Z", "GIT_COMMITTER_DATE=2026-11-22T08:00:00Z",
-		}
+		}, gittest.Cover()...)
 	}
 	seed := filepath.Join(s.top, "seed")
 	s.quietly("laptop", s.top, "git", "init", "-q", "--bare", hub)

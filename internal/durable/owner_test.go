@@ -70,10 +70,14 @@ func TestOwnedAskedAtOnce(t *testing.T) {
 func TestOwnedWithoutAFile(t *testing.T) {
 	if path := os.Getenv("OWNED_FILE"); path != "" {
 		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 32, Max: 32}))
-		for err := error(nil); err == nil; {
-			_, err = syscall.Open("/dev/null", syscall.O_RDONLY, 0)
+		var open []int
+		for fd, err := syscall.Open("/dev/null", syscall.O_RDONLY, 0); err == nil; fd, err = syscall.Open("/dev/null", syscall.O_RDONLY, 0) {
+			open = append(open, fd)
 		}
 		assert.True(t, durable.Owned(path))
+		for _, fd := range open { // a process that is measured writes files when it ends
+			assert.NoError(t, syscall.Close(fd))
+		}
 		return
 	}
 	path := filepath.Join(t.TempDir(), "file")

@@ -44,6 +44,15 @@ func BuildBinary(t testing.TB) string {
 // uses GOCOVERDIR itself.
 const coverVariable = "GITHANDOFF_COVER"
 
+// Cover returns the variable by which a process knows where to write its coverage; none if nobody measures it. A
+// process without it writes a warning.
+func Cover() []string {
+	if dir := os.Getenv(coverVariable); dir != "" {
+		return []string{"GOCOVERDIR=" + dir}
+	}
+	return nil
+}
+
 func build() (*built, error) {
 	if err := readSource(); err != nil {
 		return nil, err

@@ -79,10 +79,9 @@ func Env(t testing.TB) []string {
 		DefaultObjects(),
 	}
 	env = append(env, "PATH="+PathWithout(t, "githandoff", "git-handoff"))
-	for name, as := range map[string]string{"TMPDIR": "TMPDIR", coverVariable: "GOCOVERDIR"} {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, as+"="+value)
-		}
+	env = append(env, Cover()...)
+	if value, ok := os.LookupEnv("TMPDIR"); ok {
+		env = append(env, "TMPDIR="+value)
 	}
 	for name, sub := range map[string]string{
 		"HOME":            "home",
