@@ -624,13 +624,13 @@ func TestUnrecordedIsTakenBack(t *testing.T) {
 	changes, err := r.Plan()
 	require.NoError(t, err)
 	signal.Ignore(syscall.SIGXFSZ) // a write fails instead
-	for limit, path := range map[uint64]string{
-		1:                             changes[0].Path,
-		uint64(len(changes[0].after)): r.recordPath(), // the record of the file is larger than the file
+	for limit, path := range map[int]string{
+		1:                     changes[0].Path,
+		len(changes[0].after): r.recordPath(), // the record of the file is larger than the file
 	} {
 		var l syscall.Rlimit
 		require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l))
-		l.Cur = limit
+		setNumber(&l.Cur, limit)
 		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l))
 		err = r.Apply(changes)
 		require.ErrorIs(t, err, syscall.EFBIG)
@@ -638,6 +638,9 @@ func TestUnrecordedIsTakenBack(t *testing.T) {
 		assert.Equal(t, before, snapshot(t, r.Home))
 	}
 }
+
+// setNumber sets a number whose type differs between systems.
+func setNumber[N int64 | uint64](to *N, n int) { *to = N(n) }
 
 // A removal that stopped at one file leaves no directory behind when it is run again.
 func TestRemovalGoesOn(t *testing.T) {
