@@ -41,7 +41,11 @@ func (hj handoffJudge) judgeInbox(ctx context.Context, s *lifecycle.State, st *s
 			}
 		}
 	}
-	switch s.Phase() {
+	phase := s.Phase()
+	if phase == lifecycle.Disputed && last != nil && last.Event == record.Released {
+		phase = lifecycle.Held // its source ends the claim that others may believe in
+	}
+	switch phase {
 	case lifecycle.Ended:
 		return hj.ended(ctx, s, st, last)
 	case lifecycle.Open, lifecycle.Held:
@@ -144,6 +148,9 @@ func (hj handoffJudge) open(ctx context.Context, s *lifecycle.State, st *step, l
 		if err := hj.repaired(ctx, s, st); err != nil || !sets(st.inbox) && !sets(st.work) {
 			return err
 		}
+	}
+	if s.Phase() == lifecycle.Disputed {
+		return nil // nothing is shown or claimed until it verifies
 	}
 	v, err := hj.Verifier.Verify(ctx, hj.Home, s, lifecycle.Options{
 		AllowExpired: true, AsKnown: true, UnknownStands: true, Unopened: true, Lapsed: true,

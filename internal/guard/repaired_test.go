@@ -112,6 +112,25 @@ func TestCheck_disputed(t *testing.T) {
 	}))
 }
 
+// A source releases a claim that does not count at the hub, and then withdraws the handoff.
+func TestCheck_releasedElsewhere(t *testing.T) {
+	h := newFixture(t)
+	boss, fixer := h.pair(t)
+	p := h.offer(t, boss, "fixer")
+	h.claim(t, fixer, p)
+	h.Trusted = h.Trusted[:1]
+	h.know(t, boss)
+	revoking := func() []refs.Edit {
+		return h.catch(func(home lifecycle.Home) error {
+			_, err := boss.Withdraw(t.Context(), home, p, record.Revoked, lifecycle.Outcome{Force: true})
+			return err
+		})
+	}
+	h.refuses(t, "disputed", revoking()[:1])
+	h.accept(t, revoking()[:2])
+	h.accept(t, revoking())
+}
+
 // A handoff that waits for a decision leaves that inbox when it is routed to an agent.
 func TestCheck_routed(t *testing.T) {
 	h := newFixture(t)

@@ -75,6 +75,8 @@ var ofTrust = []mutant{
 		`err != nil && (s.Receipt != nil || s.Claim == nil) {`, `err != nil {`, inLifecycle+"TestReleaseOfADisputed"),
 	without("only its holder moves or ends a claim that counts elsewhere", "internal/lifecycle/elsewhere.go",
 		`renews || on && r.Key == s.elsewhere.Record().Key; {`, `renews || on; {`, inLifecycle+"TestWithdrawDespite"),
+	without("a guard takes the release of a claim that does not count there", "internal/guard/judge.go",
+		`if phase == lifecycle.Disputed && last != nil`, `if false && last != nil`, "./internal/guard -run TestCheck_releasedElsewhere"),
 	without("a step that was seen when its key was retired counts", "internal/lifecycle/history.go",
 		`key.Late(ClockSkew + time.Second)`, `key.Late(0 * time.Second)`, inLifecycle+"TestRetiredAtTheTime"),
 	without("a step that did not count when its key was retired never does", "internal/lifecycle/history.go",
