@@ -18,41 +18,44 @@ import (
 // source releases the claim first. A release by the source counts in every clone.
 
 // noteDoubtful notes an entry that does not count here and may count elsewhere.
-func (s *State) noteDoubtful(entry *Entry) {
+func (s *State) noteDoubtful(entry *Entry, now time.Time) {
 	r, on := entry.Record(), s.standsElsewhere(entry.Record())
-	switch _, unknown := errors.AsType[*sign.UnknownKeyError](entry.Dispute); {
+	_, unknown := errors.AsType[*sign.UnknownKeyError](entry.Dispute)
+	switch {
 	case unknown:
 		entry.undecided = entry.Dispute
+	case entry.signature == nil || entry.signature.err != nil || entry.signature.key.KID() != r.Key:
+		return // it counts nowhere
 	case on:
 		entry.undecided = s.elsewhere.undecided
-	case !keyRefused(entry):
+	case !isKeyRefused(entry.Dispute):
 		return // it counts nowhere
 	}
 	if r.Event.Receipt() && entry.undecided != nil {
 		s.UndecidedEnd = cmp.Or(s.UndecidedEnd, entry)
 	}
-	renews := s.Claim != nil && r.Claim == s.Claim.Nonce && r.Key == s.Claim.Key // its key was retired since
-	switch byHolder := renews || on && r.Key == s.elsewhere.Record().Key; {
+	if r.At.After(now.Add(ClockSkew)) {
+		return // it counts nowhere yet
+	}
+	retired := !unknown && s.Claim != nil && r.Claim == s.Claim.Nonce && r.Key == s.Claim.Key // since its claim
+	switch byHolder := retired || on && r.Key == s.elsewhere.Record().Key; {
 	case r.Event == record.Claimed:
-		if s.heldElsewhere(r.At) || s.Claim != nil && !s.Overdue(r.At) {
+		if s.elsewhere == nil && s.Claim != nil && !s.Overdue(r.At) || s.elsewhere != nil && !r.At.After(leaseOf(s.elsewhere.Record())) {
 			return // it came before the end of the lease, so it counts nowhere
 		}
 		s.elsewhere = entry
-	case byHolder && r.Event == record.Progressed:
+	case byHolder && (r.Event == record.Progressed || r.Event == record.Released && s.Claim != nil):
 		s.elsewhere = entry
 	case byHolder:
 		s.elsewhere = nil
 	}
 }
 
-// keyRefused reports whether an entry does not count because this clone does not trust its key, or not
+// isKeyRefused reports whether an entry does not count because this clone does not trust its key, or not
 // for that.
-func keyRefused(entry *Entry) bool {
-	if entry.signature == nil || entry.signature.err != nil {
-		return false
-	}
-	f := fault.As(entry.Dispute)
-	return f != nil && (f.Reason == fault.UntrustedKey || f.Reason == fault.KeyRevoked || f.Reason == fault.KeyExpired)
+func isKeyRefused(dispute error) bool {
+	f := fault.As(dispute)
+	return f != nil && slices.Contains([]fault.Reason{fault.UntrustedKey, fault.KeyRevoked, fault.KeyExpired, fault.NotYetValid}, f.Reason)
 }
 
 // standsElsewhere reports whether a step names a claim that counts elsewhere.
@@ -60,10 +63,13 @@ func (s *State) standsElsewhere(r *record.Record) bool {
 	return s.elsewhere != nil && r.Claim == claimOf(s.elsewhere.Record())
 }
 
-// claimOf returns the nonce of a claim, or of the claim that a renewal is based on.
+// claimOf returns the nonce of a claim, or of the claim that a renewal is based on; "" for a release.
 func claimOf(r *record.Record) string {
-	if r.Event == record.Claimed {
+	switch r.Event {
+	case record.Claimed:
 		return r.Nonce
+	case record.Released:
+		return ""
 	}
 	return r.Claim
 }
@@ -74,10 +80,13 @@ func (s *State) heldElsewhere(at time.Time) bool {
 }
 
 // holdsAt reports whether the lease of a claim or renewal, if its dates can be right, runs at a time.
-// Anybody with push access can write one: it counts for a day at most.
 func holdsAt(r *record.Record, at time.Time) bool {
-	return !r.At.After(at.Add(ClockSkew)) && !at.After(sooner(r.Lease, r.At.Add(MaxLease)))
+	return !r.At.After(at.Add(ClockSkew)) && !at.After(leaseOf(r))
 }
+
+// leaseOf returns the end of the lease of a claim or renewal. Anybody with push access can write one: it
+// counts for a day at most.
+func leaseOf(r *record.Record) time.Time { return sooner(r.Lease, r.At.Add(MaxLease)) }
 
 // checkDecided refuses, except for a root key, to end a handoff that an undecided key may have
 // ended, or may hold now.
@@ -100,7 +109,7 @@ func (by *Author) checkDecided(s *State) error {
 func (e *Engine) releaseElsewhere(ctx context.Context, home Home, p Place) (*State, error) {
 	return e.act(ctx, home, p, fetchIfRefused, func(s *State, b *batch) error {
 		held := s.Phase() == Disputed && s.heldElsewhere(e.Keys.now())
-		if !held || len(s.Chain) == 0 || e.Author.IsRoot() || !e.Author.MayAct(sign.RoleSender, s.Offer.From) {
+		if !held || s.Offer == nil || len(s.Chain) == 0 || e.Author.IsRoot() || !e.Author.MayAct(sign.RoleSender, s.Offer.From) {
 			return nil
 		}
 		return b.take(ctx, s, record.Released, func(r *record.Record) { r.Claim = claimOf(s.elsewhere.Record()) })

@@ -50,6 +50,7 @@ func TestWithdrawWhereTheClaimDoesNotCount(t *testing.T) {
 		"retired":              {func(e *sign.TrustEntry) { e.Retired = "2026-11-20T22:00:00Z" }, false},
 		"known by other names": {func(e *sign.TrustEntry) { e.Agents = []string{"reviewer"} }, false},
 		"no recipient":         {func(e *sign.TrustEntry) { e.Roles = []string{sign.RoleSender} }, false},
+		"not yet":              {func(e *sign.TrustEntry) { e.From = "2027-01-01T00:00:00Z" }, false},
 	} {
 		for _, renewed := range []bool{false, true} {
 			c := newRoles(t)
@@ -229,4 +230,99 @@ func TestReleaseOfADisputedClaim(t *testing.T) {
 	_, err = withdraw(t, c, c.source, p, false)
 	require.NoError(t, err)
 	assert.Equal(t, Ended, c.load(t, c.holder, p).Phase())
+}
+
+// Whatever date a stranger gives to a claim, it hides none that came before it. Neither does an entry that names
+// the holder and that another key signed.
+func TestWithdrawDespiteADate(t *testing.T) {
+	for _, by := range []time.Duration{-time.Hour, 2 * time.Hour} {
+		c := newRoles(t)
+		source := c.elsewhere(t, c.source, nil, c.holder)
+		p := c.offer(t, c.source, "fixer")
+		c.claim(t, c.holder, p)
+		c.forge(t, c.stranger, c.load(t, c.peer, p), record.Claimed, c.dated(by))
+		_, err := withdraw(t, c, source, p, true)
+		require.NoError(t, err)
+		assert.Equal(t, Ended, c.load(t, c.peer, p).Phase(), by)
+		assert.Equal(t, Ended, c.load(t, source, p).Phase(), by)
+	}
+	c := newRoles(t)
+	source := c.elsewhere(t, c.source, func(e *sign.TrustEntry) { e.Agents = []string{"reviewer"} }, c.holder)
+	p := c.offer(t, c.source, "fixer")
+	c.claim(t, c.holder, p)
+	c.forge(t, c.other, c.load(t, c.peer, p), record.Released, func(r *record.Record) { r.Key = c.holder.Author.Signer.KID() })
+	_, err := withdraw(t, c, source, p, false)
+	require.NoError(t, err)
+	assert.Equal(t, Ended, c.load(t, c.peer, p).Phase())
+}
+
+// Nor does a stranger who renews in the name of the holder make the source break its claim.
+func TestWithdrawDespiteAFalseRenewal(t *testing.T) {
+	c := newRoles(t)
+	p := c.offer(t, c.source, "fixer")
+	c.claim(t, c.holder, p)
+	c.forge(t, c.stranger, c.load(t, c.holder, p), record.Progressed, func(r *record.Record) { r.Key = c.holder.Author.Signer.KID() })
+	_, err := withdraw(t, c, c.source, p, true)
+	refusedAs(t, "claimed", err)
+}
+
+// What somebody took over and gave back is held by whoever took it then.
+func TestWithdrawAfterATakeOverThatWasReleased(t *testing.T) {
+	c := newRoles(t)
+	third := c.agent(t, "fixer")
+	source := c.elsewhere(t, c.source, nil, c.peer)
+	p := c.offer(t, c.source, "fixer")
+	c.claim(t, c.holder, p)
+	c.Pass(DefaultLease + time.Second)
+	_, err := c.peer.Release(t.Context(), c.home, c.claim(t, c.peer, p), false)
+	require.NoError(t, err)
+	h := c.claim(t, third, p)
+	_, err = withdraw(t, c, source, p, false)
+	refusedAs(t, "untrusted_key", err)
+	_, err = withdraw(t, c, source, p, true)
+	require.NoError(t, err)
+	s := c.load(t, third, p)
+	assert.Equal(t, Ended, s.Phase())
+	assert.NoError(t, s.Dispute)
+	_, _, err = third.Acknowledge(t.Context(), c.home, h, Outcome{})
+	refusedAs(t, "not_holder", err)
+}
+
+// Whoever breaks a claim breaks the one that others know, and disputes the handoff for nobody.
+func TestReleaseOfATakeOver(t *testing.T) {
+	for _, past := range []time.Duration{0, 2 * DefaultLease} {
+		c := newRoles(t)
+		source := c.elsewhere(t, c.source, nil, c.peer)
+		p := c.offer(t, c.source, "fixer")
+		c.claim(t, c.holder, p)
+		c.Pass(DefaultLease + time.Second)
+		c.claim(t, c.peer, p)
+		c.Pass(past)
+		_, err := source.Release(t.Context(), c.home, ClaimProof{Place: p}, true)
+		require.NoError(t, err)
+		assert.Equal(t, Open, c.load(t, c.peer, p).Phase())
+		assert.Nil(t, c.load(t, source, p).Claim)
+	}
+}
+
+// A claim on what somebody unknown ended is not broken: the refusal is about that key.
+func TestReleaseWhereTheEndDoesNotCount(t *testing.T) {
+	c := newRoles(t)
+	source := c.elsewhere(t, c.source, nil, c.root)
+	p := c.offer(t, c.source, "fixer")
+	c.claim(t, c.holder, p)
+	_, err := withdraw(t, c, c.root, p, false)
+	require.NoError(t, err)
+	_, err = source.Release(t.Context(), c.home, ClaimProof{Place: p}, true)
+	refusedAs(t, "disputed", err)
+	assert.ErrorContains(t, err, "key "+c.root.Author.Signer.KID()+" is not trusted here")
+}
+
+// A handoff whose sender is unknown here is nobody's to withdraw.
+func TestWithdrawWithoutAnOffer(t *testing.T) {
+	c := newRoles(t)
+	p := c.offer(t, c.source, "fixer")
+	c.claim(t, c.holder, p)
+	_, err := withdraw(t, c, c.elsewhere(t, c.other, nil, c.source, c.holder), p, true)
+	assert.True(t, fault.Is(err, fault.UntrustedKey), err)
 }

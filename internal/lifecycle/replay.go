@@ -39,7 +39,7 @@ func (rd *Reader) replayEntry(ctx context.Context, home Home, s *State, entry *E
 		entry.Dispute = rd.checkInbox(s, entry)
 	}
 	if entry.Dispute != nil && !entry.Early {
-		s.noteDoubtful(entry)
+		s.noteDoubtful(entry, rd.Keys.now())
 	}
 	switch {
 	case entry.Dispute == nil:

@@ -45,7 +45,7 @@ type State struct {
 	Revoked      *record.Record // record of the entry that revoked it and its token
 	Dispute      error          // first invalid entry
 	UndecidedEnd *Entry         // first receipt that nobody here decided about
-	elsewhere    *Entry         // claim that counts where other keys are trusted, or its newest renewal; nil for none
+	elsewhere    *Entry         // claim that counts where other keys are trusted, or its newest renewal or release; nil for none
 	Early        error          // first entry that is not valid yet, or was overtaken
 
 	parent     bool              // loaded to judge its child's offer, so its own offer may not be that of a return handoff
