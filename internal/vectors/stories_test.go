@@ -135,6 +135,18 @@ func entries() []story {
 		{"a merge that nobody signed", "", "rollback", func(h *told) *told { return offer(h).scribble("x\n", h.payload) }},
 		{"a claim by a stranger", "ok untrusted_key", "disputed", func(h *told) *told { return offer(h).then("mallory", record.Claimed, as, as) }},
 		{"a claim by who may not", "ok untrusted_key", "disputed", func(h *told) *told { return offer(h).then("tester", record.Claimed, as, as) }},
+		{"a claim by a stranger, released by the source", "ok untrusted_key ok ok", "ok revoked", func(h *told) *told {
+			return offer(h).then("mallory", record.Claimed, as, as).then("boss", record.Released, as, as).then("boss", record.Revoked, as, as)
+		}},
+		{"a claim by who may not, released by the source", "ok untrusted_key ok", "disputed", func(h *told) *told {
+			return offer(h).then("tester", record.Claimed, as, as).then("boss", record.Released, as, as)
+		}},
+		{"a claim by a stranger, released by another", "ok untrusted_key disputed", "disputed", func(h *told) *told {
+			return offer(h).then("mallory", record.Claimed, as, as).then("tester", record.Released, as, as)
+		}},
+		{"a claim by a stranger before a lease is over, released by the source", "ok ok untrusted_key disputed", "disputed", func(h *told) *told {
+			return held(h).then("mallory", record.Claimed, as, as).then("boss", record.Released, as, as)
+		}},
 		{"a claim while it is held", "ok ok disputed", "disputed", in("fixer", record.Claimed, as)},
 		{"a lease of 25 hours", "ok disputed", "disputed", func(h *told) *told {
 			return offer(h).then("fixer", record.Claimed, func(r *record.Record) { r.Lease = r.At.Add(25 * time.Hour) }, as)
