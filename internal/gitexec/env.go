@@ -2,6 +2,7 @@ package gitexec
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -117,10 +118,12 @@ func WithTransports(env, transports []string) []string {
 }
 
 // Offline returns an environment in which git asks no other repository, not even for an object that
-// a partial clone lacks: the settings of a repository name the programs that reach another one. A git
-// before 2.45 does not know the variable, and then finds no transport that it may use.
+// a partial clone lacks: the settings of a repository name the programs that reach another one. An
+// older git, without the fixes of 2024, does not know the variable, and then finds no transport that it may
+// use. An empty list of transports would allow one without a name, and for that git runs an alias "remote-"
+// of the repository. So the list has a name that nobody can guess.
 func Offline(env []string) []string {
-	return append(WithTransports(env, nil), "GIT_NO_LAZY_FETCH=1")
+	return append(WithTransports(env, []string{rand.Text()}), "GIT_NO_LAZY_FETCH=1")
 }
 
 // Installed asks git for its version.

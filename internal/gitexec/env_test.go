@@ -1,13 +1,16 @@
 package gitexec_test
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/gitexec"
+	"githandoff/internal/gittest"
 )
 
 func TestEnviron(t *testing.T) {
@@ -57,10 +60,38 @@ func TestEnvironNarrowsTransports(t *testing.T) {
 // Each git that is offline finds no transport, and a newer one does not look for one.
 func TestOffline(t *testing.T) {
 	env := gitexec.Offline(gitexec.Environ([]string{"GIT_NO_LAZY_FETCH=0"}))
-	transports, _ := gitexec.Lookup(env, "GIT_ALLOW_PROTOCOL")
-	assert.Empty(t, transports)
+	for _, transport := range gitexec.AllowedTransports(env) {
+		assert.NotContains(t, append(strings.Split(gitexec.Transports, ":"), ""), transport)
+	}
 	lazy, _ := gitexec.Lookup(env, "GIT_NO_LAZY_FETCH")
 	assert.Equal(t, "1", lazy)
+}
+
+// An older git looks for a transport, and finds none: the repository can name its own program for a
+// transport without a name.
+func TestOfflineWithAnOlderGit(t *testing.T) {
+	env := gittest.Env(t)
+	hub := gittest.NewRepo(t, env)
+	hub.Commit(t, "a", "x", "first")
+	hub.Git(t, "config", "uploadpack.allowFilter", "true")
+	hub.Git(t, "config", "uploadpack.allowAnySHA1InWant", "true")
+	clone := &gittest.Repo{Dir: filepath.Join(t.TempDir(), "clone"), Env: env}
+	hub.Git(t, "clone", "-q", "--no-checkout", "--filter=blob:none", "file://"+hub.Dir, clone.Dir)
+	mark := filepath.Join(t.TempDir(), "ran")
+	clone.Git(t, "config", "alias.remote-", "!touch '"+mark+"'; false")
+	older := func(env []string) error {
+		r := &gitexec.Runner{Dir: clone.Dir, Env: append(env, "GIT_NO_LAZY_FETCH=0")}
+		_, err := r.Run(t.Context(), gitexec.Cmd{Args: []string{"cat-file", "-e", "HEAD:a"}})
+		return err
+	}
+	for _, vcs := range []string{"", "ext", "fd"} {
+		clone.Git(t, "config", "remote.origin.vcs", vcs)
+		require.Error(t, older(gitexec.Offline(gitexec.Environ(env))), vcs)
+		assert.NoFileExists(t, mark, vcs)
+	}
+	clone.Git(t, "config", "--unset", "remote.origin.vcs")
+	require.Error(t, older(gitexec.Offline(gitexec.Environ(env))))
+	require.NoError(t, older(gitexec.Environ(env)))
 }
 
 // A HOME that is not an absolute path would be joined to git's directory, so it is left out.
