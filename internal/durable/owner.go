@@ -69,10 +69,12 @@ type Dir struct {
 // ownerSuffix ends the name of a file that says whose something is, such as a [Dir].
 const ownerSuffix = ".owner"
 
-// NewDir makes a directory below top, for this user alone, and removes those of killed processes. top
-// stays when its last directory goes, because another process may be about to make one there.
-func NewDir(top string) (*Dir, error) {
-	Sweep(top)
+// NewDir makes a directory below a directory of root, for this user alone, and removes those of killed
+// processes there. The directory of root stays when its last one goes, because another process may be
+// about to make one there.
+func NewDir(root, below string) (*Dir, error) {
+	Sweep(root, below)
+	top := filepath.Join(root, below)
 	if err := os.MkdirAll(top, 0o700); err != nil {
 		return nil, err
 	}
@@ -94,30 +96,38 @@ func NewDir(top string) (*Dir, error) {
 
 // Remove removes the directory with all that is in it.
 func (d *Dir) Remove() {
-	remove(d.Path)
+	_ = os.RemoveAll(d.Path)
+	_ = os.Remove(d.Path + ownerSuffix)
 	Disown(d.owner)
 }
 
-func remove(dir string) {
-	_ = os.RemoveAll(dir)
-	_ = os.Remove(dir + ownerSuffix)
-}
-
-// Sweep removes the directories of killed processes below top.
-func Sweep(top string) {
-	entries, _ := os.ReadDir(top)
+// Sweep removes the directories of killed processes below a directory of root. It follows no link out of
+// root: an agent may have put it there, even since somebody looked.
+func Sweep(root, below string) {
+	within, err := os.OpenRoot(root)
+	if err != nil {
+		return
+	}
+	defer within.Close()
+	top, err := within.OpenRoot(below)
+	if err != nil {
+		return
+	}
+	defer top.Close()
+	entries, _ := fs.ReadDir(top.FS(), ".")
 	for _, e := range entries {
-		path := filepath.Join(top, e.Name())
-		dir, owned := strings.CutSuffix(path, ownerSuffix)
+		name := e.Name()
+		dir, owned := strings.CutSuffix(name, ownerSuffix)
 		switch {
-		case owned && !Owned(path):
-			remove(dir)
+		case owned && !Owned(filepath.Join(root, below, name)):
+			_ = top.RemoveAll(dir)
+			_ = top.Remove(name)
 		case owned || !e.IsDir():
 		default:
-			_, err := os.Lstat(path + ownerSuffix)
-			info, ierr := e.Info()
+			_, err := top.Lstat(name + ownerSuffix)
+			info, ierr := top.Lstat(name)
 			if errors.Is(err, fs.ErrNotExist) && ierr == nil && isOld(info) { // left by a version without owner files
-				_ = os.RemoveAll(path)
+				_ = top.RemoveAll(name)
 			}
 		}
 	}

@@ -92,8 +92,9 @@ func TestOwnedWithoutAFile(t *testing.T) {
 
 // The directory of a process that has ended is removed, and no other one.
 func TestNewDir(t *testing.T) {
-	top := filepath.Join(t.TempDir(), "top")
-	first, err := durable.NewDir(top)
+	root := t.TempDir()
+	top := filepath.Join(root, "top")
+	first, err := durable.NewDir(root, "top")
 	require.NoError(t, err)
 	info, err := os.Stat(first.Path)
 	require.NoError(t, err)
@@ -110,7 +111,7 @@ func TestNewDir(t *testing.T) {
 	ago := time.Now().Add(-2 * time.Hour)
 	require.NoError(t, os.Chtimes(older, ago, ago))
 
-	second, err := durable.NewDir(top)
+	second, err := durable.NewDir(root, "top")
 	require.NoError(t, err)
 	assert.NotEqual(t, first.Path, second.Path)
 	for _, gone := range []string{dead, dead + ".owner", early, older} {
@@ -124,4 +125,23 @@ func TestNewDir(t *testing.T) {
 	names, err := os.ReadDir(top)
 	require.NoError(t, err)
 	assert.Len(t, names, 1)
+}
+
+// A link leads to the directories of nobody else, wherever it stands.
+func TestSweepFollowsNoLink(t *testing.T) {
+	root, other := t.TempDir(), t.TempDir()
+	ago := time.Now().Add(-2 * time.Hour)
+	for _, dir := range []string{"old", "top/old"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(other, dir), 0o700))
+		require.NoError(t, os.Chtimes(filepath.Join(other, dir), ago, ago))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(other, "old.owner"), nil, 0o600))
+	require.NoError(t, os.Symlink(other, filepath.Join(root, "top")))
+	require.NoError(t, os.Symlink(other, filepath.Join(root, "link")))
+	for _, below := range []string{"top", "link/top", "link"} {
+		durable.Sweep(root, below)
+	}
+	assert.DirExists(t, filepath.Join(other, "old"))
+	assert.DirExists(t, filepath.Join(other, "top/old"))
+	assert.FileExists(t, filepath.Join(other, "old.owner"))
 }

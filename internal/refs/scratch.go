@@ -90,7 +90,7 @@ func WithoutPrograms(r *Repo) (*Scratch, error) {
 
 // newScratch makes a repository without objects and settings.
 func newScratch(r *Repo, head string) (*Scratch, error) {
-	own, err := durable.NewDir(r.Own(ScratchName))
+	own, err := durable.NewDir(r.Own(""), ScratchName)
 	if err != nil {
 		return nil, DiskFault(err)
 	}

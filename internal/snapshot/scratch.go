@@ -33,7 +33,7 @@ type scratch struct {
 const ScratchName = "snapshot"
 
 func newScratch(repo *refs.Repo) (*scratch, error) {
-	dir, err := durable.NewDir(repo.OwnWorktree(ScratchName))
+	dir, err := durable.NewDir(repo.OwnWorktree(""), ScratchName)
 	if err != nil {
 		return nil, refs.DiskFault(err)
 	}

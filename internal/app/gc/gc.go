@@ -175,8 +175,12 @@ func (c *collection) files(ctx context.Context) error {
 		return err
 	}
 	for _, dir := range c.Engine.Repo.OwnDirs() {
-		durable.Sweep(filepath.Join(dir, refs.ScratchName))     // leftovers of killed fetches of lost objects
-		durable.Sweep(filepath.Join(dir, snapshot.ScratchName)) // leftovers of killed snapshots
+		below, err := filepath.Rel(c.Engine.Repo.CommonDir, dir)
+		if err != nil {
+			return err
+		}
+		durable.Sweep(c.Engine.Repo.CommonDir, filepath.Join(below, refs.ScratchName))     // leftovers of killed fetches of lost objects
+		durable.Sweep(c.Engine.Repo.CommonDir, filepath.Join(below, snapshot.ScratchName)) // leftovers of killed snapshots
 	}
 	return durable.RemoveAll(files)
 }
