@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -159,13 +160,18 @@ func (c *Contents) setIndex(ctx context.Context, run *gitexec.Runner, whole stri
 }
 
 // Undo removes an unfinished worktree of AddWorktree: the directory, git's record of it, and
-// the branch if it is still where it was made.
+// the branch if it is still where it was made. Only a worktree of this repository is removed with its
+// files: the caller has dir from a file, which an agent may have written.
 func Undo(ctx context.Context, repo *refs.Repo, dir, branch, head string) error {
+	git, err := refs.GitDirOf(dir)
+	begun := err == nil && filepath.Dir(git) == filepath.Join(repo.CommonDir, "worktrees")
 	if err := dropRecords(repo, dir, func(string) bool { return true }); err != nil {
 		return err
 	}
 	_ = os.Remove(filepath.Join(repo.CommonDir, "worktrees"))
-	if err := removeAll(dir); err != nil {
+	if !begun {
+		_ = syscall.Rmdir(dir) // git makes the directory before it makes it a worktree
+	} else if err := removeAll(dir); err != nil {
 		return err
 	}
 	ref := "refs/heads/" + branch
