@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"githandoff/internal/agents"
 	"githandoff/internal/app/agenthook"
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/pushcheck"
@@ -11,6 +12,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/private"
 	"githandoff/internal/workspace"
 )
 
@@ -56,6 +58,15 @@ func (s *session) Check(ctx context.Context, scopes []string) error {
 		return err
 	}
 	return pushcheck.AnyAllows(ctx, s.workspace.Work(), held, scopes)
+}
+
+// Facts keeps its scratch where agents in a sandbox cannot write.
+func (s *session) Facts(ctx context.Context, held []agents.Handoff) error {
+	dir, err := private.Dir(s.app.Getenv, private.State)
+	if err != nil {
+		return err
+	}
+	return s.WriteFacts(ctx, dir, held)
 }
 
 // signing returns a workspace of the same repository with a signing key. A hook cannot ask for a

@@ -150,7 +150,7 @@ func Lock(ctx context.Context, path string) (func(), error) {
 const (
 	Data   = "XDG_DATA_HOME"   // directory of the keys
 	Config = "XDG_CONFIG_HOME" // directory of the trust list
-	State  = "XDG_STATE_HOME"  // directory of the record of setup
+	State  = "XDG_STATE_HOME"  // directory of the record of setup, and of the scratch of hooks
 )
 
 // Dir returns the directory "githandoff" at a place: Data, Config or State. It need not exist; where

@@ -34,7 +34,7 @@ const ScratchName = "scratch"
 
 // NewScratch makes a repository, and removes those of killed processes. Its caller closes it.
 func NewScratch(ctx context.Context, r *Repo) (*Scratch, error) {
-	s, err := newScratch(r, "ref: "+branches+cmp.Or(r.Branch, "main"))
+	s, err := newScratch(r, r.Own(""), "ref: "+branches+cmp.Or(r.Branch, "main"))
 	if err != nil {
 		return nil, err
 	}
@@ -56,14 +56,15 @@ func NewScratch(ctx context.Context, r *Repo) (*Scratch, error) {
 // comparing are the settings by which git compares the files of a work tree with its index. None of
 // them names a program.
 var comparing = []string{
-	"fileMode", "ignoreCase", "symlinks", "precomposeUnicode", "autocrlf", "eol", "checkStat", "trustctime",
+	"fileMode", "ignoreCase", "symlinks", "precomposeUnicode", "autocrlf", "eol", "checkStat", "trustctime", "excludesFile",
 }
 
 // WithoutPrograms makes a repository with the objects, the commit, the index and the work tree of
 // another one. Of the settings it has only those of the user and those for comparing files. So no
-// filter runs that the repository names. Its caller closes it.
-func WithoutPrograms(r *Repo) (*Scratch, error) {
-	s, err := newScratch(r, cmp.Or(r.Head, "ref: "+branches+"main"))
+// filter runs that the repository names. It is in a directory of this user: whoever made the other
+// repository could change the settings of one in it before git reads them. Its caller closes it.
+func WithoutPrograms(r *Repo, dir string) (*Scratch, error) {
+	s, err := newScratch(r, dir, cmp.Or(r.Head, "ref: "+branches+"main"))
 	if err != nil {
 		return nil, err
 	}
@@ -88,13 +89,13 @@ func WithoutPrograms(r *Repo) (*Scratch, error) {
 	return s, nil
 }
 
-// newScratch makes a repository without objects and settings.
-func newScratch(r *Repo, head string) (*Scratch, error) {
-	own, err := durable.NewDir(r.Own(""), ScratchName)
+// newScratch makes a repository without objects and settings below a directory.
+func newScratch(r *Repo, dir, head string) (*Scratch, error) {
+	own, err := durable.NewDir(dir, ScratchName)
 	if err != nil {
 		return nil, DiskFault(err)
 	}
-	dir := own.Path
+	dir = own.Path
 	s := &Scratch{Env: []string{"GIT_DIR=" + dir, "GIT_COMMON_DIR=" + dir}, repo: r, dir: own}
 	if r.Worktree != "" { // git changes to the top of the work tree, where a relative URL begins
 		s.Env = append(s.Env, "GIT_WORK_TREE="+r.Worktree)

@@ -199,12 +199,11 @@ func (l *Local) Lost(ctx context.Context) ([]Loss, error) {
 	return lost, err
 }
 
-// Facts implements Worktree: it writes what git can tell of the work to
-// githandoff/compacted.json in the worktree's git directory, as a draft that "githandoff emit
-// -f" takes. It is not the draft that the post-commit hook sends: nobody decided to hand this
-// over.
-func (l *Local) Facts(ctx context.Context, held []agents.Handoff) error {
-	look, err := refs.WithoutPrograms(l.Repo)
+// WriteFacts writes what git can tell of the work to githandoff/compacted.json in the worktree's
+// git directory, as a draft that "githandoff emit -f" takes. It is not the draft that the
+// post-commit hook sends: nobody decided to hand this over. dir is a directory of this user.
+func (l *Local) WriteFacts(ctx context.Context, dir string, held []agents.Handoff) error {
+	look, err := refs.WithoutPrograms(l.Repo, dir)
 	if err != nil {
 		return err
 	}
