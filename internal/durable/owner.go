@@ -108,12 +108,12 @@ func Sweep(root, below string) {
 	if err != nil {
 		return
 	}
-	defer within.Close()
+	defer func() { _ = within.Close() }()
 	top, err := within.OpenRoot(below)
 	if err != nil {
 		return
 	}
-	defer top.Close()
+	defer func() { _ = top.Close() }()
 	entries, _ := fs.ReadDir(top.FS(), ".")
 	for _, e := range entries {
 		name := e.Name()

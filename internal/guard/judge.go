@@ -152,6 +152,11 @@ func (hj handoffJudge) open(ctx context.Context, s *lifecycle.State, st *step, l
 	if s.Phase() == lifecycle.Disputed {
 		return nil // nothing is shown or claimed until it verifies
 	}
+	return hj.verified(ctx, s, last)
+}
+
+// verified requires that a handoff verifies after a step.
+func (hj handoffJudge) verified(ctx context.Context, s *lifecycle.State, last *record.Record) error {
 	v, err := hj.Verifier.Verify(ctx, hj.Home, s, lifecycle.Options{
 		AllowExpired: true, AsKnown: true, UnknownStands: true, Unopened: true, Lapsed: true,
 	})
