@@ -166,13 +166,16 @@ func (a *app) signerOptions(ctx context.Context, repo *refs.Repo, agent string) 
 	if key == "" && a.Getenv(gitexec.KeyVariable) == "" {
 		key = workspace.KeyOf(repo, agent)
 	}
-	program := repo.Config["gpg.program"]
-	if a.offline && program != nil {
-		program, _ = refs.UserValues(ctx, repo, "gpg.program") // gpg, if that fails
+	program := repo.Config.Get("gpg.program")
+	if a.offline && program != "" {
+		program = "" // gpg, if the user names none
+		if values, _ := refs.UserValues(ctx, repo, "gpg.program"); len(values) > 0 {
+			program = values[len(values)-1]
+		}
 	}
 	opts := sign.Options{
 		Key: key, Env: a.Getenv(gitexec.KeyVariable), Agent: agent, Keystore: a.keystore(), Runner: repo.Runner,
-		GPGProgram: refs.Config{"": program}.Get(""), SSHAuthSock: a.Getenv("SSH_AUTH_SOCK"),
+		GPGProgram: program, SSHAuthSock: a.Getenv("SSH_AUTH_SOCK"),
 	}
 	if !a.Quiet {
 		opts.Waiting = func(program string) func() { return a.patience.At("waiting for", program) }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"githandoff/internal/refs"
 )
 
 // fromTop returns the path that records have of a file: from the top of the work tree, while a
@@ -24,8 +26,8 @@ func fromTop(top, here, path string) string {
 // below returns the path of a file from dir, "" if it is not below it. The directory of the file
 // may be reached through a link.
 func below(dir, file string) string {
-	for _, dir := range []string{dir, followed(dir)} {
-		for _, file := range []string{file, filepath.Join(followed(filepath.Dir(file)), filepath.Base(file))} {
+	for _, dir := range []string{dir, refs.RealPath(dir)} {
+		for _, file := range []string{file, filepath.Join(refs.RealPath(filepath.Dir(file)), filepath.Base(file))} {
 			rel, err := filepath.Rel(dir, file)
 			if err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 				return rel
@@ -33,14 +35,6 @@ func below(dir, file string) string {
 		}
 	}
 	return ""
-}
-
-// followed returns a directory with its links followed, or as it is if it does not exist.
-func followed(dir string) string {
-	if r, err := filepath.EvalSymlinks(dir); err == nil {
-		return r
-	}
-	return dir
 }
 
 func exists(path string) bool {

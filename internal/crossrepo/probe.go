@@ -45,14 +45,15 @@ func (h *Hub) Probe(ctx context.Context, random io.Reader) (*Probe, error) {
 		return nil, err
 	}
 	made := []refs.Edit{{Ref: h.Namespace().Probe(refs.KindInbox, n), New: tipOf(objects)}}
+	unwritable := h.unwritablePath()
 	switch plain := h.dryRun(ctx, made, "--no-atomic"); {
 	case gitexec.TimedOut(plain) || gitexec.Unexplained(plain):
 		return nil, h.errUnreachable(plain)
 	case plain != nil:
 		said := GitSaid(plain)
 		p.Refused = cmp.Or(errFormat(&h.remote, said), h.Alias.errReadOnly(said))
-	case h.unwritablePath() != nil:
-		p.Refused = h.unwritablePath()
+	case unwritable != nil:
+		p.Refused = unwritable
 	default:
 		switch atomic := h.dryRun(ctx, made, "--atomic"); {
 		case gitexec.TimedOut(atomic) || gitexec.Unexplained(atomic):

@@ -49,13 +49,13 @@ func (h *remote) errUnreachable(err error) error {
 		return full
 	}
 	if e, ok := errors.AsType[*gitexec.Error](err); ok {
-		lock, why := lockAmong(strings.Split(e.Stderr, "\n"))
-		switch {
-		case !strings.HasPrefix(lock, h.Repo.CommonDir+"/"):
-		case why == nil:
-			return refs.Locked(lock)
-		default:
-			return refs.DiskFault(&fs.PathError{Op: "make", Path: lock, Err: why})
+		if lock, why := lockAmong(strings.Split(e.Stderr, "\n")); strings.HasPrefix(lock, h.Repo.CommonDir+"/") {
+			if why == nil {
+				return refs.Locked(lock)
+			}
+			if f := refs.DiskFault(&fs.PathError{Op: "make", Path: lock, Err: why}); fault.As(f) != nil {
+				return f
+			}
 		}
 	}
 	if gitexec.Damaged(err, h.Repo.Objects) {

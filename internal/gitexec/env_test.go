@@ -73,10 +73,7 @@ func TestOfflineWithAnOlderGit(t *testing.T) {
 	env := gittest.Env(t)
 	hub := gittest.NewRepo(t, env)
 	hub.Commit(t, "a", "x", "first")
-	hub.Git(t, "config", "uploadpack.allowFilter", "true")
-	hub.Git(t, "config", "uploadpack.allowAnySHA1InWant", "true")
-	clone := &gittest.Repo{Dir: filepath.Join(t.TempDir(), "clone"), Env: env}
-	hub.Git(t, "clone", "-q", "--no-checkout", "--filter=blob:none", "file://"+hub.Dir, clone.Dir)
+	clone := gittest.PartialClone(t, hub, "--no-checkout")
 	mark := filepath.Join(t.TempDir(), "ran")
 	clone.Git(t, "config", "alias.remote-", "!touch '"+mark+"'; false")
 	older := func(env []string) error {

@@ -77,10 +77,15 @@ func newWorktreeConfig(t testing.TB, env []string) *Repo {
 // newPartialClone makes a clone that lacks the blob of the first commit.
 func newPartialClone(t testing.TB, env []string) *Repo {
 	t.Helper()
-	hub := newBareWithCommit(t, env)
+	return PartialClone(t, newBareWithCommit(t, env))
+}
+
+// PartialClone clones a repository without its blobs, which git fetches as it needs them. flags go to git clone.
+func PartialClone(t testing.TB, hub *Repo, flags ...string) *Repo {
+	t.Helper()
 	hub.Git(t, "config", "uploadpack.allowFilter", "true")
 	hub.Git(t, "config", "uploadpack.allowAnySHA1InWant", "true")
-	return Clone(t, env, "file://"+hub.Dir, "--filter=blob:none")
+	return Clone(t, hub.Env, "file://"+hub.Dir, append([]string{"--filter=blob:none"}, flags...)...)
 }
 
 // newShallowClone makes a clone that lacks the first commit. git makes a shallow clone only from a URL: from a

@@ -39,6 +39,14 @@ func withdraw(t *testing.T, c *roles, e *Engine, p Place, force bool) (*State, e
 	return e.Withdraw(t.Context(), c.home, p, record.Revoked, Outcome{Force: force})
 }
 
+// areEnded asserts that a handoff is over for engines.
+func (c *roles) areEnded(t *testing.T, p Place, engines ...*Engine) {
+	t.Helper()
+	for _, e := range engines {
+		assert.Equal(t, Ended, c.load(t, e, p).Phase())
+	}
+}
+
 // A claim may count for others and not for the source. Once the source has withdrawn the handoff, it is over for
 // everybody, and disputed for nobody.
 func TestWithdrawWhereTheClaimDoesNotCount(t *testing.T) {
@@ -148,9 +156,7 @@ func TestWithdrawDespiteAStrangersClaim(t *testing.T) {
 
 	_, err := withdraw(t, c, source, p, true)
 	require.NoError(t, err)
-	for _, e := range []*Engine{source, c.peer} {
-		assert.Equal(t, Ended, c.load(t, e, p).Phase())
-	}
+	c.areEnded(t, p, source, c.peer)
 }
 
 // Only the source may release a claim that does not count here, and a root key need not.
@@ -208,9 +214,7 @@ func TestWithdrawFromAHolderThatWasRetired(t *testing.T) {
 	require.Equal(t, Disputed, c.load(t, source, p).Phase())
 	_, err = withdraw(t, c, source, p, false)
 	require.NoError(t, err)
-	for _, e := range []*Engine{source, c.holder} {
-		assert.Equal(t, Ended, c.load(t, e, p).Phase())
-	}
+	c.areEnded(t, p, source, c.holder)
 }
 
 // A stranger who disputes a handoff that is held keeps its source from nothing: the source breaks the claim, and

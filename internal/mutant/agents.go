@@ -132,7 +132,7 @@ var ofAgents = []mutant{
 	without("a newer git fetches nothing offline", "internal/gitexec/env.go",
 		`"GIT_NO_LAZY_FETCH=1")`, `"GIT_NO_LAZY_FETCH=0")`, inGitexec+"TestOffline$"),
 	without("the hook of an agent runs no gpg of the repository", "internal/cli/app.go",
-		`if a.offline && program != nil {`, `if false {`, inScript+"hook_agent_planted"),
+		`if a.offline && program != "" {`, `if false {`, inScript+"hook_agent_planted"),
 	without("the hook of an agent removes no worktree", "internal/cli/app.go",
 		`	if !a.offline {`, `	if true {`, inScript+"hook_agent_planted"),
 	without("facts of the work need no filter of the repository", "internal/app/agenthook/local.go",

@@ -57,7 +57,7 @@ func refuseEmbedded(dir, gitDir string) error {
 // none, or if the path of the git directory contains ".git": a clone cannot bring a file or
 // directory of that name.
 func embeddedIn(dir, gitDir string) string {
-	dir, gitDir = realPath(dir), realPath(gitDir)
+	dir, gitDir = RealPath(dir), RealPath(gitDir)
 	if dir != gitDir && !strings.HasPrefix(dir, gitDir+"/") {
 		return ""
 	}
@@ -77,7 +77,7 @@ func embeddedIn(dir, gitDir string) string {
 // candidate returns the directory, dir or one above it, that git takes for a repository, by names
 // only: the top of a work tree, or a bare one.
 func candidate(dir string) string {
-	for dir = realPath(dir); ; dir = filepath.Dir(dir) {
+	for dir = RealPath(dir); ; dir = filepath.Dir(dir) {
 		if exists(filepath.Join(dir, ".git")) || looksBare(dir) {
 			return dir
 		}
@@ -164,7 +164,8 @@ func UserValues(ctx context.Context, r *Repo, key string, options ...string) ([]
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
 }
 
-func realPath(path string) string {
+// RealPath returns a path with its links followed, or as it is if it leads to nothing.
+func RealPath(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}

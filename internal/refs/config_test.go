@@ -89,10 +89,7 @@ func TestTransportsOfTheProcessStartedAhead(t *testing.T) {
 	env := gittest.Env(t)
 	hub := gittest.NewRepo(t, env)
 	hub.Commit(t, "a", "x", "first")
-	hub.Git(t, "config", "uploadpack.allowFilter", "true")
-	hub.Git(t, "config", "uploadpack.allowAnySHA1InWant", "true")
-	clone := &gittest.Repo{Dir: filepath.Join(t.TempDir(), "clone"), Env: env}
-	hub.Git(t, "clone", "-q", "--filter=blob:none", "file://"+hub.Dir, clone.Dir)
+	clone := gittest.PartialClone(t, hub)
 	clone.Git(t, "config", "protocol.allow", "never")
 	later := hub.Commit(t, "a", "y", "later")
 

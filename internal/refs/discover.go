@@ -27,7 +27,7 @@ func errTooOld() error {
 // discoverPlain finds a plain repository by its files, and has git confirm it with its answer
 // about the settings. Otherwise it asks git where the repository is.
 func discoverPlain(ctx context.Context, r *Repo, answer func() (settings, error)) (plain bool, err error) {
-	dir := realPath(workDir(r))
+	dir := RealPath(workDir(r))
 	dirs, ok := Locate(dir, r.Runner.Env)
 	if _, elsewhere := gitexec.Lookup(r.Runner.Env, "GIT_OBJECT_DIRECTORY"); !ok || elsewhere {
 		err := discover(ctx, r) // runs while another git reads the settings
@@ -58,7 +58,7 @@ func discoverPlain(ctx context.Context, r *Repo, answer func() (settings, error)
 	if err := takeFormat(r, cmp.Or(r.Config.Get(objectFormat), string(gitobj.SHA1))); err != nil {
 		return false, err
 	}
-	r.GitDir, r.CommonDir, r.Worktree = realPath(dirs.GitDir), realPath(dirs.CommonDir), dirs.Top
+	r.GitDir, r.CommonDir, r.Worktree = RealPath(dirs.GitDir), RealPath(dirs.CommonDir), dirs.Top
 	if dir == dirs.Top {
 		r.Worktree = filepath.Clean(workDir(r)) // keep the spelling of the user's path
 	}
@@ -69,7 +69,7 @@ func discoverPlain(ctx context.Context, r *Repo, answer func() (settings, error)
 // isPlain reports whether the settings agree with the files of a repository about its place.
 func isPlain(config Config, dirs Dirs) bool {
 	top := config.Get("core.worktree") // set in a submodule
-	if top != "" && realPath(below(dirs.GitDir, top)) != dirs.Top {
+	if top != "" && RealPath(below(dirs.GitDir, top)) != dirs.Top {
 		return false
 	}
 	return !config.Bool("core.bare")
@@ -159,7 +159,7 @@ func takeHead(r *Repo, inside bool, rest []string) {
 	case inside && len(rest) > 0:
 		r.Worktree = filepath.Clean(workDir(r))
 		if rest[0] != "" { // resolve links first: ".." of a linked directory leads above its target
-			r.Worktree = filepath.Join(realPath(r.Worktree), rest[0])
+			r.Worktree = filepath.Join(RealPath(r.Worktree), rest[0])
 		}
 		rest = rest[1:]
 	case !r.Bare && len(rest) > 0 && filepath.IsAbs(rest[0]):

@@ -169,7 +169,7 @@ func settingsFiles(ctx context.Context, r *Repo, env []string) (files []string, 
 	out, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"config", "-z", "--list", "--show-origin", "--name-only"}, Env: env})
 	for origin := range strings.SplitSeq(string(out), "\x00") {
 		if name, ok := strings.CutPrefix(origin, "file:"); ok {
-			files = append(files, realPath(name))
+			files = append(files, RealPath(name))
 		}
 	}
 	return slices.Compact(files), err

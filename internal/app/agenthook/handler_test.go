@@ -276,19 +276,24 @@ func TestNoReminderWithoutStamp(t *testing.T) {
 	assert.Empty(t, out)
 }
 
-func TestStamps(t *testing.T) {
-	s := newSession(t)
+// newStamp returns a session that was told of a handoff, and the path of its stamp.
+func newStamp(t *testing.T) (s *session, path string) {
+	s = newSession(t)
 	s.waiting = list(one)
 	s.says("SessionStart", nil)
 	files, err := os.ReadDir(s.dir)
 	require.NoError(t, err)
 	require.Len(t, files, 1)
+	return s, filepath.Join(s.dir, files[0].Name())
+}
 
+func TestStamps(t *testing.T) {
+	s, stamp := newStamp(t)
 	require.NoError(t, agenthook.SweepStamps(s.dir, time.Now()))
-	require.NoError(t, os.WriteFile(filepath.Join(s.dir, files[0].Name()), []byte("torn"), 0o600))
+	require.NoError(t, os.WriteFile(stamp, []byte("torn"), 0o600))
 	assert.NotEmpty(t, s.says("SessionStart", nil), "a stamp that cannot be read is none")
 	require.NoError(t, agenthook.SweepStamps(s.dir, time.Now().Add(agenthook.StampAge+time.Hour)))
-	files, err = os.ReadDir(s.dir)
+	files, err := os.ReadDir(s.dir)
 	require.NoError(t, err)
 	assert.Empty(t, files)
 	require.NoError(t, agenthook.SweepStamps(filepath.Join(s.dir, "none"), time.Now()))
@@ -296,15 +301,10 @@ func TestStamps(t *testing.T) {
 
 // The file that a stamp is written to is a new one: a link in its place leads nowhere.
 func TestStampFollowsNoLink(t *testing.T) {
-	s := newSession(t)
-	s.waiting = list(one)
-	s.says("SessionStart", nil)
-	files, err := os.ReadDir(s.dir)
-	require.NoError(t, err)
-	require.Len(t, files, 1)
+	s, stamp := newStamp(t)
 	mine := filepath.Join(t.TempDir(), "mine")
 	require.NoError(t, os.WriteFile(mine, []byte("mine"), 0o600))
-	require.NoError(t, os.Symlink(mine, filepath.Join(s.dir, fmt.Sprintf("%s.%d", files[0].Name(), os.Getpid()))))
+	require.NoError(t, os.Symlink(mine, fmt.Sprintf("%s.%d", stamp, os.Getpid())))
 	s.waiting = list(one, two)
 	assert.NotEmpty(t, s.says("UserPromptSubmit", nil))
 	b, err := os.ReadFile(mine)

@@ -27,7 +27,7 @@ func Places(call *agents.Call, dir string, vars []string) []Place {
 	if call.Event != agents.BeforeTool {
 		return places
 	}
-	real := realPath(dir)
+	real := refs.RealPath(dir)
 	here, _ := refs.Locate(real, vars) // here.Top is empty if the files do not show it
 	if call.Unread != nil {
 		var all []Place
@@ -56,11 +56,4 @@ func Places(call *agents.Call, dir string, vars []string) []Place {
 		places = append(places, Place{top, call.Writing(files[top])})
 	}
 	return places
-}
-
-func realPath(dir string) string {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		return real
-	}
-	return dir
 }

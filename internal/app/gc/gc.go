@@ -179,8 +179,9 @@ func (c *collection) files(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		durable.Sweep(c.Engine.Repo.CommonDir, filepath.Join(below, refs.ScratchName))     // leftovers of killed fetches of lost objects
-		durable.Sweep(c.Engine.Repo.CommonDir, filepath.Join(below, snapshot.ScratchName)) // leftovers of killed snapshots
+		for _, name := range []string{refs.ScratchName, snapshot.ScratchName} { // of killed fetches of lost objects, and snapshots
+			durable.Sweep(c.Engine.Repo.CommonDir, filepath.Join(below, name))
+		}
 	}
 	return durable.RemoveAll(files)
 }
