@@ -105,7 +105,7 @@ func (t *toolbox) step(ctx context.Context, args ...string) (out []byte, notes [
 	}
 }
 
-// run carries out a command and returns what it printed, and its notes.
+// run carries out a command and returns what it printed, and its notes. An error has the notes too.
 func (t *toolbox) run(ctx context.Context, args ...string) (out []byte, notes []string, err error) {
 	if !t.begin() {
 		return nil, nil, context.Canceled
@@ -125,7 +125,7 @@ func (t *toolbox) run(ctx context.Context, args ...string) (out []byte, notes []
 	for line := range strings.Lines(said.String()) {
 		notes = append(notes, strings.TrimSpace(line))
 	}
-	return printed.Bytes(), notes, err
+	return printed.Bytes(), notes, mcp.WithNotes(err, notes)
 }
 
 // begin counts a call that begins; false if close waits for the others already.
@@ -224,7 +224,7 @@ func (t *toolbox) Take(ctx context.Context, id string) (string, error) {
 
 // Progress renews a lease.
 func (t *toolbox) Progress(ctx context.Context, id, message string) (done mcp.Lease, err error) {
-	_, err = t.result(ctx, &done, withID([]string{"progress", "--message=" + message}, id)...)
+	done.Notes, err = t.result(ctx, &done, withID([]string{"progress", "--message=" + message}, id)...)
 	return done, err
 }
 

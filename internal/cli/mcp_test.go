@@ -231,6 +231,19 @@ func TestMCPNamesAReplacedStep(t *testing.T) {
 	assert.Equal(t, []string{"githandoff: warning: the step that was kept for " + id + ` is not sent: acknowledged {"summary":"fixed"}`}, state.Notes)
 }
 
+// A refused call says first what the command warned of: here why each handoff is refused.
+func TestMCPSaysWhatARefusedCommandWarnedOf(t *testing.T) {
+	f := gittest.NewFixture(t)
+	boss, fixer := f.Pair(t)
+	id := boss.Must(t, "emit", "--quiet", "--to", "fixer@origin", "--goal", "one")
+	fixer.Must(t, "trust", "remove", "boss")
+	p := &mcpSession{t: t, fixer: fixer, client: connected(t, fixer)}
+	text, failed := p.call("handoff_take", nil, nil)
+	assert.True(t, failed)
+	assert.Regexp(t, `^githandoff: warning: key_revoked: handoff `+id+`: entry [0-9a-f]+ by key openpgp:[0-9a-f]+ was not here when that key was retired
+githandoff: every handoff that waits for fixer was refused \(exit 4\)\n`, text)
+}
+
 // No argument of a tool is a flag, a path or a command of githandoff.
 func TestMCPArgumentsAreData(t *testing.T) {
 	p := newMCPSession(t)

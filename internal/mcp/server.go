@@ -10,6 +10,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -58,7 +59,8 @@ type Held struct {
 
 // Lease is when a claim runs out.
 type Lease struct {
-	Lease string `json:"lease"`
+	Lease string   `json:"lease"`
+	Notes []string `json:"notes,omitempty"` // warnings, such as that a hub was not asked
 }
 
 // State is the state of a handoff after a step.
@@ -66,6 +68,22 @@ type State struct {
 	State string   `json:"state"`
 	Notes []string `json:"notes,omitempty"` // warnings, such as that a step which waited for its hub is not sent
 }
+
+// Noted is an error after warnings that say more about it, such as why each of several handoffs is refused.
+type Noted struct {
+	error
+	Notes []string
+}
+
+// WithNotes returns an error with the warnings that came before it.
+func WithNotes(err error, notes []string) error {
+	if err == nil || len(notes) == 0 {
+		return err
+	}
+	return Noted{err, notes}
+}
+
+func (n Noted) Unwrap() error { return n.error }
 
 // The outcomes of Finish.
 const (
@@ -198,16 +216,22 @@ func add[In any](s *mcp.Server, name, description string, takes arguments, hints
 	})
 }
 
-// refusal returns the error as the command line would print it, with its exit code. Its hints name
-// tools.
+// refusal returns the error as the command line would print it, with its exit code, after its warnings.
+// Its hints name tools.
 func refusal(err error) *mcp.CallToolResult {
-	line := fmt.Sprintf("githandoff: %s (exit %d)", strings.ReplaceAll(err.Error(), "\n", "; "), fault.CodeOf(err))
+	var text strings.Builder
+	if noted, ok := errors.AsType[Noted](err); ok {
+		for _, note := range noted.Notes {
+			text.WriteString(note + "\n")
+		}
+	}
+	fmt.Fprintf(&text, "githandoff: %s (exit %d)", strings.ReplaceAll(err.Error(), "\n", "; "), fault.CodeOf(err))
 	if f := fault.As(err); f != nil {
 		for _, h := range f.Hints[:min(len(f.Hints), fault.MaxHints)] {
 			if told := Hint(h); told != "" {
-				line += "\nhint: " + told
+				text.WriteString("\nhint: " + told)
 			}
 		}
 	}
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: line}}}
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text.String()}}}
 }

@@ -34,7 +34,7 @@ func (w *worker) Take(_ context.Context, id string) (string, error) {
 
 func (w *worker) Progress(_ context.Context, id, message string) (Lease, error) {
 	w.asked = append(w.asked, id, message)
-	return Lease{"2026-11-22T10:00:00Z"}, nil
+	return Lease{Lease: "2026-11-22T10:00:00Z"}, nil
 }
 
 func (w *worker) Finish(_ context.Context, f Finish) (State, error) {
