@@ -33,8 +33,14 @@ func (a *app) setUp(repo *refs.Repo) bool {
 
 // postCommit hands over the commit and the draft of the worktree, and renews leases.
 func (hook *hookRun) postCommit(ctx context.Context, repo *refs.Repo) error {
+	var identity []string
+	for _, name := range []string{"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"} {
+		if value := hook.Getenv(name); value != "" {
+			identity = append(identity, name+"="+value)
+		}
+	}
 	h := &githook.Handover{
-		Repo: repo, Now: hook.Now, Say: hook.Say, Hint: hook.Hint, Warn: hook.Warn,
+		Repo: repo, Identity: identity, Now: hook.Now, Say: hook.Say, Hint: hook.Hint, Warn: hook.Warn,
 		Open: func(ctx context.Context) (githook.Sender, error) {
 			ws, err := hook.workspace(ctx, signs)
 			return &commitSender{hook.app, ws}, err

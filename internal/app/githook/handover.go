@@ -39,10 +39,11 @@ type Sender interface {
 // Handover does the work of post-commit: it hands over what a commit and the draft of the
 // worktree say, and renews leases.
 type Handover struct {
-	Repo  *refs.Repo
-	Now   func() time.Time
-	Open  func(ctx context.Context) (Sender, error) // called only if there is work
-	Draft func(document []byte) (*handoff.Envelope, error)
+	Repo     *refs.Repo
+	Identity []string // variables of the process that name the committer
+	Now      func() time.Time
+	Open     func(ctx context.Context) (Sender, error) // called only if there is work
+	Draft    func(document []byte) (*handoff.Envelope, error)
 
 	// Briefly runs a function for a short time only: git waits for hubs.
 	Briefly func(ctx context.Context, do func(context.Context) error) error
@@ -59,7 +60,7 @@ func Again() fault.Hint {
 
 // PostCommit runs after each commit. An error in one part does not stop the others.
 func (h *Handover) PostCommit(ctx context.Context) error {
-	c, amended, err := own(ctx, h.Repo)
+	c, amended, err := own(ctx, h.Repo, h.Identity)
 	if err != nil {
 		h.Warn(err)
 	}

@@ -69,10 +69,10 @@ func (l *logged) like(other *logged) bool {
 
 // own returns the commit at HEAD if it names a receiver and the user of this
 // repository has just made it: the newest entry of HEAD's reflog says "commit", not
-// amend, rebase, cherry-pick or merge, author and committer are user.email, and the message is not
+// amend, rebase, cherry-pick or merge, the user is its author and its committer, and the message is not
 // that of another commit. A commit that was amended to name another receiver hands nothing over:
 // it is returned as amended.
-func own(ctx context.Context, repo *refs.Repo) (c, amended *Commit, err error) {
+func own(ctx context.Context, repo *refs.Repo, identity []string) (c, amended *Commit, err error) {
 	if repo.Head == "" {
 		return nil, nil, nil
 	}
@@ -90,7 +90,10 @@ func own(ctx context.Context, repo *refs.Repo) (c, amended *Commit, err error) {
 	if err := c.read(&log[0]); err != nil {
 		return nil, nil, err
 	}
-	mail := repo.Config.Get("user.email")
+	mail, err := user(ctx, repo, identity)
+	if err != nil {
+		return nil, nil, err
+	}
 	byUser := mail != "" && log[0].mail == mail && log[0].committer == mail
 	if !log[0].made() {
 		if log[0].amended() && byUser && c.isNew(log[1:]) {
@@ -99,7 +102,7 @@ func own(ctx context.Context, repo *refs.Repo) (c, amended *Commit, err error) {
 		return nil, nil, nil
 	}
 	if !byUser {
-		return nil, nil, fmt.Errorf("ignored the Handoff-To of this commit: its author and its committer are not both user.email (%s)", mail)
+		return nil, nil, fmt.Errorf("ignored the Handoff-To of this commit: its author and its committer are not both the user of this repository (%s)", mail)
 	}
 	_, err = os.Stat(repo.OwnWorktree(borrowedNote))
 	if err == nil || strings.HasPrefix(log[0].subject, "amend! ") {
@@ -107,6 +110,22 @@ func own(ctx context.Context, repo *refs.Repo) (c, amended *Commit, err error) {
 	}
 	c.twin, err = countTwins(ctx, repo, log)
 	return c, nil, err
+}
+
+// user returns the mail address of the user, as git would write it into a commit: of the variables in identity,
+// or else of the settings. It is "" if git has no address to commit with. git sets the variables of the author
+// for its hooks, also for an author other than the user, so those of the committer count.
+func user(ctx context.Context, repo *refs.Repo, identity []string) (mail string, err error) {
+	out, err := repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"var", "GIT_COMMITTER_IDENT"}, Env: identity})
+	switch {
+	case gitexec.ExitCode(err) == 128:
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("ask git who commits here: %w", err)
+	}
+	_, mail, _ = strings.Cut(string(out), "<")
+	mail, _, _ = strings.Cut(mail, ">")
+	return mail, nil
 }
 
 // read fills in the commit from its entry in the log.
