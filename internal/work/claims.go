@@ -246,7 +246,7 @@ func (c Claims) Adopt(ctx context.Context, agent, kid string) error {
 		// The worktree may come back, with a disk or after "git worktree repair". Its record is removed first:
 		// a copy without a record is still an orphan.
 		if o.was != c.GitDir {
-			if err := (Claims{GitDir: o.was}).current().Drop(o.ID); err != nil {
+			if err := c.dropGone(o); err != nil {
 				return err
 			}
 		}
@@ -260,6 +260,24 @@ func (c Claims) Adopt(ctx context.Context, agent, kid string) error {
 		}
 	}
 	return err
+}
+
+// dropGone removes the record of a claim in a worktree that is gone. It follows no link out of the clone: an agent
+// may have put it there.
+func (c Claims) dropGone(o *Located) error {
+	path, err := filepath.Rel(c.Common, Claims{GitDir: o.was}.current().Path(o.ID))
+	if err != nil || !filepath.IsLocal(path) {
+		return nil //nolint:nilerr // git's directory of a worktree is below that of its clone
+	}
+	clone, err := os.OpenRoot(c.Common)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = clone.Close() }()
+	if err := clone.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // orphans returns the claims that Adopt would take over.

@@ -83,3 +83,32 @@ func TestAdoptedClaimLeavesTheWorktreeThatComesBack(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, held, "two worktrees would hold it")
 }
+
+// Neither a path nor a link leads to the record of another clone: an agent can write both.
+func TestAdoptedClaimLeavesOtherClones(t *testing.T) {
+	for _, by := range []string{"path", "link", "linked worktrees"} {
+		common, away := t.TempDir(), t.TempDir()
+		other := Claims{GitDir: filepath.Join(away, "one"), Common: away}
+		h := &Claim{ID: otherID, Agent: "fixer", Actor: "fixer", Key: "ssh:one", Nonce: "n", Printed: true}
+		store(t, other, h)
+		require.NoError(t, os.WriteFile(filepath.Join(other.GitDir, "gitdir"), []byte("gone\n"), 0o600))
+		planted := other.GitDir
+		worktrees := filepath.Join(common, "worktrees")
+		switch by {
+		case "link":
+			planted = filepath.Join(worktrees, "one")
+			require.NoError(t, os.MkdirAll(planted, 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(planted, "gitdir"), []byte("gone\n"), 0o600))
+			require.NoError(t, os.Symlink(filepath.Join(other.GitDir, "githandoff"), filepath.Join(planted, "githandoff")))
+		case "linked worktrees":
+			planted = filepath.Join(worktrees, "one")
+			require.NoError(t, os.Symlink(away, worktrees))
+		}
+		main := claimsIn(common)
+		require.NoError(t, main.holders().Put(h.ID, &Located{Claim: h, GitDir: planted}))
+		_ = main.Adopt(t.Context(), "fixer", "ssh:one")
+		held, err := other.Held()
+		require.NoError(t, err)
+		assert.Len(t, held, 1, by)
+	}
+}
