@@ -164,12 +164,12 @@ func (e *Engine) Release(ctx context.Context, home Home, h ClaimProof, force boo
 			}
 		} else if err := s.Err(); err != nil && (s.Receipt != nil || s.Claim == nil || len(s.Chain) == 0) {
 			return err
-		} else if s.Claim == nil {
+		} else if s.Claim == nil || s.elsewhere != nil && claimOf(s.elsewhere.Record()) == "" {
 			return fault.New(fault.Conflict, fault.NotHeld, "nobody holds handoff %s", s.ID)
 		}
 		return b.take(ctx, s, record.Released, func(r *record.Record) {
-			if force && s.elsewhere != nil { // others know another claim as the one in force
-				r.Claim = cmp.Or(claimOf(s.elsewhere.Record()), r.Claim)
+			if s.elsewhere != nil { // others know another claim as the one in force
+				r.Claim = claimOf(s.elsewhere.Record())
 			}
 		})
 	})

@@ -292,6 +292,49 @@ func TestWithdrawAfterATakeOverThatWasReleased(t *testing.T) {
 	refusedAs(t, "not_holder", err)
 }
 
+// The lease of a take-over may be over as well, or it was given back. Nothing is released then, and the withdrawal
+// names no claim: the one known here is not in force elsewhere.
+func TestWithdrawAfterATakeOverThatIsOver(t *testing.T) {
+	for name, edit := range map[string]func(*sign.TrustEntry){
+		"unknown": nil,
+		"retired": func(e *sign.TrustEntry) { e.Retired = "2026-11-20T22:00:00Z" },
+	} {
+		for _, released := range []bool{false, true} {
+			c := newRoles(t)
+			source := c.elsewhere(t, c.source, edit, c.peer)
+			p := c.offer(t, c.source, "fixer")
+			c.claim(t, c.holder, p)
+			c.Pass(DefaultLease + time.Second)
+			h := c.claim(t, c.peer, p)
+			if released {
+				_, err := c.peer.Release(t.Context(), c.home, h, false)
+				require.NoError(t, err)
+				_, err = source.Release(t.Context(), c.home, ClaimProof{Place: p}, true)
+				refusedAs(t, "not_held", err)
+				assert.Equal(t, Open, c.load(t, c.peer, p).Phase(), name)
+			} else {
+				c.Pass(DefaultLease + time.Second)
+			}
+			_, err := withdraw(t, c, source, p, false)
+			require.NoError(t, err)
+			c.areEnded(t, p, source, c.peer)
+		}
+	}
+}
+
+// A root key ends a take-over that does not count here while its lease runs, and disputes the handoff for nobody.
+func TestRootWithdrawsATakeOver(t *testing.T) {
+	c := newRoles(t)
+	root := c.elsewhere(t, c.root, nil, c.peer)
+	p := c.offer(t, c.source, "fixer")
+	c.claim(t, c.holder, p)
+	c.Pass(DefaultLease + time.Second)
+	c.claim(t, c.peer, p)
+	_, err := withdraw(t, c, root, p, false)
+	require.NoError(t, err)
+	c.areEnded(t, p, root, c.peer)
+}
+
 // Whoever breaks a claim breaks the one that others know, and disputes the handoff for nobody.
 func TestReleaseOfATakeOver(t *testing.T) {
 	for _, past := range []time.Duration{0, 2 * DefaultLease} {

@@ -238,7 +238,10 @@ func (e *Engine) planEnd(ctx context.Context, b *batch, s *State, event record.E
 		}
 		r.Counts, r.Status = s.Offer.Counts, s.Offer.Status
 		r.Parent, r.Principal = s.Offer.Parent, s.Offer.Principal
-		if s.Claim != nil && s.Receipt == nil {
+		switch {
+		case s.elsewhere != nil:
+			r.Claim = "" // others know another claim
+		case s.Claim != nil && s.Receipt == nil:
 			r.Duration = record.Duration(r.At.Sub(s.Claim.At))
 		}
 	})
