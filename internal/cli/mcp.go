@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -43,6 +44,7 @@ func serveMCP(ctx context.Context, a *app) error {
 	in, out := io.NopCloser(a.Stdin), nopCloser{a.Stdout}
 	box := newToolbox(a)
 	defer box.close()
+	box.stay(ctx, a)
 	return mcp.Serve(ctx, box, a.Version, in, out)
 }
 
@@ -56,6 +58,7 @@ type toolbox struct {
 	env          Env
 	dir, as, key string
 	person       bool           // a person with a shell reads the output
+	outside      error          // why no call is carried out; nil if the server was started in a repository
 	steps        chan struct{}  // holds a token while a step is taken
 	calls        sync.WaitGroup // calls that are under way
 	ending       sync.Mutex     // guards over, and the start of a call
@@ -64,6 +67,25 @@ type toolbox struct {
 
 func newToolbox(a *app) *toolbox {
 	return &toolbox{env: a.Env, dir: a.Dir, as: a.As, key: a.Key, steps: make(chan struct{}, 1)}
+}
+
+// stay keeps all calls in the repository in which the server was started. An agent in a sandbox can make
+// another one there, and the server, which runs outside of the sandbox, would run the programs named by its
+// settings.
+func (t *toolbox) stay(ctx context.Context, a *app) {
+	repo, err := a.openRepo(ctx)
+	defer a.close()
+	if f := fault.As(err); f != nil {
+		err = f.WithHints(append(slices.Clone(f.Hints), fault.Fact("the tools work in the repository in which their client is started, and nowhere else: start the client again"))...)
+	}
+	if err != nil {
+		t.outside = err
+		return
+	}
+	t.env.Vars = append(slices.Clone(t.env.Vars), "GIT_DIR="+repo.GitDir)
+	if repo.Worktree != "" {
+		t.env.Vars = append(t.env.Vars, "GIT_WORK_TREE="+repo.Worktree)
+	}
 }
 
 // close waits for the calls whose context has ended, so they leave no git behind.
@@ -107,6 +129,9 @@ func (t *toolbox) step(ctx context.Context, args ...string) (out []byte, notes [
 
 // run carries out a command and returns what it printed, and its notes. An error has the notes too.
 func (t *toolbox) run(ctx context.Context, args ...string) (out []byte, notes []string, err error) {
+	if t.outside != nil {
+		return nil, nil, t.outside
+	}
 	if !t.begin() {
 		return nil, nil, context.Canceled
 	}
@@ -185,6 +210,9 @@ const lookTime = 4 * time.Second
 func (t *toolbox) Inbox(ctx context.Context) (in mcp.Inbox, err error) {
 	defer func() { err = refusalOf(ctx, err) }()
 	defer recovered(&err)
+	if t.outside != nil {
+		return in, t.outside
+	}
 	a := t.app(ctx, io.Discard, io.Discard)
 	defer a.close()
 	ws, err := a.workspace(ctx, reads)

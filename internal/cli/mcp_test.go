@@ -244,6 +244,40 @@ func TestMCPSaysWhatARefusedCommandWarnedOf(t *testing.T) {
 githandoff: every handoff that waits for fixer was refused \(exit 4\)\n`, text)
 }
 
+// The tools do not work in a repository that an agent made after the start: its settings name programs.
+func TestMCPStaysInItsRepository(t *testing.T) {
+	f := gittest.NewFixture(t)
+	boss, fixer := f.Pair(t)
+	id := boss.Must(t, "emit", "--quiet", "--to", "fixer@origin", "--goal", "one")
+	ran := filepath.Join(t.TempDir(), "ran")
+	plant := func(dir string) {
+		planted := &gittest.Repo{Dir: dir, Env: f.Env}
+		planted.Git(t, "init", "--quiet")
+		planted.Git(t, "config", "remote.origin.url", "ssh://nowhere/hub")
+		planted.Git(t, "config", "core.sshCommand", "touch "+fault.Arg(ran)+"; false")
+		planted.Git(t, "config", "handoff.agent", "fixer")
+	}
+
+	nowhere := &gittest.Repo{Dir: t.TempDir(), Env: f.Env}
+	p := &mcpSession{t: t, fixer: nowhere, client: connected(t, nowhere)}
+	plant(nowhere.Dir)
+	for _, tool := range []string{"handoff_inbox", "handoff_take"} {
+		text, failed := p.call(tool, nil, nil)
+		assert.True(t, failed)
+		assert.Contains(t, text, "not a git repository")
+		assert.Contains(t, text, "hint: the tools work in the repository in which their client is started, and nowhere else: start the client again")
+	}
+
+	below := &gittest.Repo{Dir: filepath.Join(fixer.Dir, "below"), Env: f.Env}
+	require.NoError(t, os.Mkdir(below.Dir, 0o755))
+	p = &mcpSession{t: t, fixer: below, client: connected(t, below)}
+	plant(below.Dir)
+	text, failed := p.call("handoff_take", nil, nil)
+	assert.False(t, failed)
+	assert.Contains(t, text, id)
+	assert.NoFileExists(t, ran)
+}
+
 // No argument of a tool is a flag, a path or a command of githandoff.
 func TestMCPArgumentsAreData(t *testing.T) {
 	p := newMCPSession(t)

@@ -9,6 +9,11 @@ var ofAgents = []mutant{
 		`append(notes, string(out))`, `append(notes[:0], string(out))`, "./internal/cli -run TestMCP$"),
 	without("a refused call over MCP says what the command warned of", "internal/cli/mcp.go",
 		`mcp.WithNotes(err, notes)`, `err`, inCLI+"TestMCPSaysWhatARefusedCommandWarnedOf"),
+	without("the tools of MCP stay in the repository of their start", "internal/cli/mcp.go",
+		`"GIT_DIR="+repo.GitDir`, `"GITHANDOFF_DIR="+repo.GitDir`, inCLI+"TestMCPStaysInItsRepository"),
+	without("the tools of MCP work nowhere if they were started nowhere", "internal/cli/mcp.go",
+		`		t.outside = err
+`, ``, inCLI+"TestMCPStaysInItsRepository"),
 	without("the name of a result over MCP does not reach into its value", "internal/cli/mcp.go",
 		`if strings.Contains(k, "=") {`, `if false {`, "./internal/cli -run TestMCPNamesItsOwnTools"),
 	without("a claim that is not confirmed is not held over MCP", "internal/app/agenthook/overview.go",
