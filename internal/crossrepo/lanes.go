@@ -138,8 +138,8 @@ type LaneChecker interface {
 	MayMove(ctx context.Context, from, to string) error
 	// Cut finds the tip of a copy before a stranger's merge was put on it.
 	Cut(ctx context.Context, tip, below string) (cut string, ok bool, err error)
-	// Unsigned reports whether no entry of a lane bears a signature, but for those to which another
-	// tip leads.
+	// Unsigned reports whether nobody signed an entry of a lane, but for those to which another tip
+	// leads.
 	Unsigned(ctx context.Context, tip, but string) (bool, error)
 }
 

@@ -207,3 +207,36 @@ func Header(commit []byte, name string) []string {
 	}
 	return values
 }
+
+// SplitSignature splits a raw commit into the signed bytes and the armored signature. It follows
+// parse_signed_commit in git's commit.c. The headers end at the first line with a line feed and nothing
+// else, or with the object: a commit needs no message. All headers of the repository's own format together
+// are one signature. Other headers beginning with gpgsig are signatures for other formats, and not part of
+// the signed bytes.
+func SplitSignature(format Format, commit []byte) (signed, signature []byte) {
+	_, message, _ := bytes.Cut(commit, []byte("\n\n"))
+	header := []byte(format.SignatureHeader() + " ")
+	within, other := false, false
+	for line := range bytes.Lines(commit[:len(commit)-len(message)]) {
+		first, is := bytes.CutPrefix(line, header)
+		more := line[0] == ' '
+		switch {
+		case within && more:
+			signature = append(signature, line[1:]...)
+			continue
+		case is:
+			signature = append(signature, first...)
+			within, other = true, false
+			continue
+		case bytes.HasPrefix(line, []byte("gpgsig")):
+			other = true
+		case !more:
+			other = false
+		}
+		within = false
+		if !other {
+			signed = append(signed, line...)
+		}
+	}
+	return append(signed, message...), signature
+}

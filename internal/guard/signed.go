@@ -30,38 +30,11 @@ func readSigned(format gitobj.Format, kind string, raw []byte) (signedObject, bo
 	return signedObject{}, false
 }
 
-// readSignedCommit follows parse_signed_commit in git's commit.c. The headers end at the first
-// line with a line feed and nothing else, or with the object: a commit needs no message. All
-// headers of the repository's own format together are one signature. Other headers beginning with
-// gpgsig are signatures for other formats, and not part of the signed bytes.
+// readSignedCommit splits a commit. A commit needs no message.
 func readSignedCommit(format gitobj.Format, raw []byte) (signedObject, bool) {
 	_, message, _ := bytes.Cut(raw, []byte("\n\n"))
-	s := signedObject{message: message}
-	header := []byte(format.SignatureHeader() + " ")
-	within, other := false, false
-	for line := range bytes.Lines(raw[:len(raw)-len(s.message)]) {
-		first, is := bytes.CutPrefix(line, header)
-		more := line[0] == ' '
-		switch {
-		case within && more:
-			s.signature = append(s.signature, line[1:]...)
-			continue
-		case is:
-			s.signature = append(s.signature, first...)
-			within, other = true, false
-			continue
-		case bytes.HasPrefix(line, []byte("gpgsig")):
-			other = true
-		case !more:
-			other = false
-		}
-		within = false
-		if !other {
-			s.payload = append(s.payload, line...)
-		}
-	}
-	s.payload = append(s.payload, s.message...)
-	return s, len(s.signature) > 0
+	payload, signature := gitobj.SplitSignature(format, raw)
+	return signedObject{payload, signature, message}, len(signature) > 0
 }
 
 // readSignedTag follows parse_signature in git's gpg-interface.c: the signature begins at the

@@ -133,9 +133,9 @@ func (l *Lanes) Cut(ctx context.Context, tip, below string) (cut string, ok bool
 	return "", false, nil
 }
 
-// Unsigned reports whether no entry of a lane at a tip bears a signature, but for those to which another
-// tip leads. git filter-branch, git filter-repo and git fast-import take the signatures from all that
-// they rewrite. An entry without one counts nowhere.
+// Unsigned reports whether nobody signed an entry of a lane at a tip, but for those to which another tip
+// leads. git filter-branch, git filter-repo and git fast-import take the signatures from all that they
+// rewrite, and git lfs migrate keeps them above other bytes. Such an entry counts nowhere.
 func (l *Lanes) Unsigned(ctx context.Context, tip, but string) (bool, error) {
 	ours, err := l.index(ctx, but)
 	if err != nil {
@@ -157,7 +157,9 @@ func (l *Lanes) Unsigned(ctx context.Context, tip, but string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if len(gitobj.Header(o.Body, gitobj.FormatOf(tip).SignatureHeader())) > 0 {
+		signed, signature := gitobj.SplitSignature(gitobj.FormatOf(tip), o.Body)
+		_, err = l.Keys.Trust.Verify(sign.NamespaceGit, signed, signature)
+		if !fault.Is(err, fault.Unsigned) && !fault.Is(err, fault.SignatureInvalid) {
 			return false, nil
 		}
 	}

@@ -107,11 +107,11 @@ var ofTrust = []mutant{
 		`err != nil && (live || !counts)`, `err != nil`, inLifecycle+"TestRetiredAtTheTime"),
 	without("a withdrawal behind the receipt is no finding", "internal/lifecycle/replay.go",
 		`entry.Overtaken = isOvertaken(s, key, r)`, ``, "./internal/cli -run TestScript/trust_missing"),
-	without("a commit without a message can be signed", "internal/guard/signed.go",
-		`s := signedObject{message: message}`, `if message == nil {
-		message = raw
+	without("a commit without a message can be signed", "internal/gitobj/gitobj.go",
+		`header := []byte(format.SignatureHeader() + " ")`, `if message == nil {
+		message = commit
 	}
-	s := signedObject{message: message}`, "./internal/attack -run TestCommitWithoutMessage"),
+	header := []byte(format.SignatureHeader() + " ")`, "./internal/attack -run TestCommitWithoutMessage"),
 	without("tags behind a tag are judged", "internal/guard/tags.go",
 		`oid = taggedTag(o.Body)`, `oid = ""`, "./internal/attack -run TestNestedTag"),
 	without("a tag that the hub has holds up nobody", "internal/guard/tags.go",

@@ -101,13 +101,22 @@ func (r *syncing) wants(hub *crossrepo.Hub) bool {
 	return r.only == nil || slices.Contains(r.only, hub)
 }
 
-// unreadable returns the fault of a waiting or sent handoff. A sent one that was changed since is
+// unreadable returns why a waiting or sent handoff cannot be read. A sent one that was changed since is
 // of no more use here, unless a newer version wrote it.
-func unreadable(it *workspace.Item) error {
-	if f := fault.As(it.Fault); f != nil && it.Kind == refs.KindSent && f.Code == fault.Denied && !errors.Is(f, handoff.ErrUnknown) {
+func unreadable(it *workspace.Item, why error) error {
+	if f := fault.As(why); f != nil && it.Kind == refs.KindSent && f.Code == fault.Denied && !errors.Is(f, handoff.ErrUnknown) {
 		return f.WithHints(fault.Run("git", "update-ref", "-d", it.Ref).Because("forgets that it was sent: the log of its hub says how it ends"))
 	}
-	return it.Fault
+	return why
+}
+
+// reload reads the payload of a sent handoff again.
+func reload(ctx context.Context, r *syncing, it *workspace.Item) (*lifecycle.Payload, error) {
+	p, err := r.Engine.Verifier.Reload(ctx, it.Ref)
+	if f := fault.As(err); f != nil {
+		err = unreadable(it, fault.New(f.Code, f.Reason, "%s: %w", it.Ref, err).WithHints(f.Hints...))
+	}
+	return p, err
 }
 
 // exchange delivers the outbox, and reads the receipts of sent handoffs.
@@ -116,7 +125,7 @@ func (r *syncing) exchange(ctx context.Context) {
 	var hubs []*crossrepo.Hub
 	for _, it := range r.out {
 		if it.Fault != nil {
-			r.keep(unreadable(it))
+			r.keep(unreadable(it, it.Fault))
 			continue
 		}
 		hub, ok := it.Home.(*crossrepo.Hub)
@@ -239,7 +248,7 @@ func (r *syncing) syncSent(ctx context.Context, hub *crossrepo.Hub, it *workspac
 		if !s.Delivered() {
 			return r.redeliver(ctx, hub, it)
 		}
-		return nil, r.giveWork(ctx, hub, lifecycle.Place{Agent: s.To, ID: s.ID})
+		return nil, r.giveWork(ctx, hub, it, lifecycle.Place{Agent: s.To, ID: s.ID})
 	}
 	return nil, nil
 }
@@ -256,7 +265,7 @@ func (hd *Handler) ignoreNotSender(err error) error {
 // redeliver offers a sent handoff again which its hub seems to have lost. If the fetch before the
 // push shows that it has ended, its receipt counts.
 func (r *syncing) redeliver(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item) (*Done, error) {
-	p, err := r.Engine.Verifier.Reload(ctx, it.Ref)
+	p, err := reload(ctx, r, it)
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +289,7 @@ func (r *syncing) settle(ctx context.Context, hub *crossrepo.Hub, it *workspace.
 	}
 	edits, _ := refs.Deletions(ctx, r.Engine.Repo, refs.WorkOut(it.Place.ID)) // refs that cannot be read stay
 	snapshot := len(edits) > 0
-	p, err := r.Engine.Verifier.Reload(ctx, it.Ref)
+	p, err := reload(ctx, r, it)
 	switch {
 	case fault.Is(err, fault.MissingObject):
 		r.Workspace.Warn(fmt.Errorf("no note says how handoff %s ended: %w", it.Place.ID, err))

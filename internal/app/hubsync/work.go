@@ -56,9 +56,9 @@ func (r *syncing) compareWork(ctx context.Context, a *asked) error {
 }
 
 // giveWork gives a hub the snapshot of an open handoff again, if it lost it, or has another commit in its
-// place. Nobody but the sender needs to have it. A refusal is only a warning: the hub still takes the steps
-// of the handoff.
-func (r *syncing) giveWork(ctx context.Context, hub *crossrepo.Hub, p lifecycle.Place) error {
+// place. Nobody but the sender needs to have it. If the history of all refs was rewritten here, that of the
+// hub is the right one. A refusal is only a warning: the hub still takes the steps of the handoff.
+func (r *syncing) giveWork(ctx context.Context, hub *crossrepo.Hub, it *workspace.Item, p lifecycle.Place) error {
 	a := r.at(hub)
 	if a == nil || a.err != nil {
 		return nil //nolint:nilerr // the sync has reported the error
@@ -66,6 +66,13 @@ func (r *syncing) giveWork(ctx context.Context, hub *crossrepo.Hub, p lifecycle.
 	ref := hub.Namespace().Work(p.Agent, p.ID)
 	i := slices.IndexFunc(a.lost, func(e refs.Edit) bool { return e.Ref == ref })
 	if i < 0 {
+		return nil
+	}
+	sent, err := reload(ctx, r, it)
+	if err != nil {
+		return err
+	}
+	if w := sent.Envelope.Work; sent.Unread == nil && (w == nil || w.Commit != a.lost[i].New) {
 		return nil
 	}
 	switch err := hub.Apply(ctx, refs.Transaction{Edits: a.lost[i : i+1]}); {
