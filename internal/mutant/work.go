@@ -169,6 +169,8 @@ var ofWork = []mutant{
 		`f.State.Phase() == lifecycle.Ended && f.State.Tip != ""`, `false`, "./internal/cli -run TestScript/revoke_cut_off"),
 	without("a worktree made again in the place of another holds nothing of it", "internal/work/claims.go",
 		` || !c.recorded(o)`, ``, "./internal/cli -run TestScript/held_worktree_again"),
+	without("a worktree that was moved is no removed one to itself", "internal/work/claims.go",
+		`o.GitDir != c.GitDir && removed`, `removed`, "./internal/cli -run TestScript/held_worktree_again"),
 	without("a worktree that comes back holds nothing that another one took over", "internal/work/claims.go",
 		`c.dropGone(o)`, `error(nil)`, "./internal/work -run TestAdoptedClaimLeavesTheWorktree"),
 	without("a claim is adopted from no other clone", "internal/work/claims.go",

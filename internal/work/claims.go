@@ -287,8 +287,9 @@ func (c Claims) orphans(agent, kid string) ([]*Located, error) {
 }
 
 // linked returns the claims of linked worktrees. GitDir is "" if that worktree was removed, even if
-// another worktree, which has no record of the claim, has taken its place. In a clone that was moved,
-// git's directories of the worktrees are below its own, whatever the copies say.
+// another worktree, which has no record of the claim, has taken its place. This worktree exists, although it
+// looks removed after a move that git does not know of. In a clone that was moved, git's directories of the
+// worktrees are below its own, whatever the copies say.
 func (c Claims) linked() ([]*Located, error) {
 	all, err := c.holders().All()
 	all = slices.DeleteFunc(all, func(o *Located) bool { return o.Claim == nil || !filepath.IsAbs(o.GitDir) })
@@ -296,7 +297,7 @@ func (c Claims) linked() ([]*Located, error) {
 		if worktrees, name := filepath.Split(o.GitDir); filepath.Base(worktrees) == "worktrees" {
 			o.GitDir = filepath.Join(c.Common, "worktrees", name)
 		}
-		if removed(o.GitDir) || !c.recorded(o) {
+		if o.GitDir != c.GitDir && removed(o.GitDir) || !c.recorded(o) {
 			o.was, o.GitDir = o.GitDir, ""
 		}
 	}

@@ -31,7 +31,7 @@ func OfClone(repo *refs.Repo) (held []Located, err error) {
 	for _, h := range own {
 		held = append(held, Located{Claim: h, GitDir: repo.CommonDir})
 	}
-	linked, err := main.linked()
+	linked, err := ClaimsOf(repo).linked()
 	for _, o := range linked {
 		if o.Held() {
 			held = append(held, *o)
