@@ -244,6 +244,8 @@ var ofHubs = []mutant{
 		`w.Commit != a.lost[i].New`, `w.Commit == ""`, inScript+"sync_rewritten_snapshot"),
 	without("an entry that was changed after it was signed counts for nothing", "internal/lifecycle/history.go",
 		`if !fault.Is(err, fault.Unsigned) && !fault.Is(err, fault.SignatureInvalid) {`, `if !fault.Is(err, fault.Unsigned) {`, inScript+"sync_rewritten_signed"),
+	without("hooks that git does not run are no installed hooks", "internal/app/doctor/hooks.go",
+		` && outOfReach(d.repo)`, ` && false`, inScript+"doctor_hooks"),
 	without("a lost offer is given back with its snapshot", "internal/workspace/giveback.go",
 		`w != nil {`, `w != nil && false {`, "./internal/cli -run TestScript/hook_server_restored_offers"),
 }

@@ -33,7 +33,7 @@ func (d *checkup) checkHooks(ctx context.Context) {
 		checkGuard(ctx, d)
 		return
 	}
-	dir, _, err := gitconfig.HooksDir(ctx, d.repo)
+	dir, scope, err := gitconfig.HooksDir(ctx, d.repo)
 	if fault.Is(err, fault.HooksOff) {
 		d.ok("hooks", "%s", err)
 		return
@@ -66,6 +66,8 @@ func (d *checkup) checkHooks(ctx context.Context) {
 	switch {
 	case len(bad) > 0:
 		d.wrong("hooks", install.Because("rewrites them; an edited one is kept until you remove it"), "%s", strings.Join(bad, ", "))
+	case len(absent) == len(results) && scope != "" && outOfReach(d.repo):
+		d.wrong("hooks", install, "git does not run the hooks that are installed, because core.hooksPath leads to others")
 	case len(absent) == len(results):
 		d.ok("hooks", "not installed (%s)", install)
 	case len(absent) > 0:
@@ -73,6 +75,12 @@ func (d *checkup) checkHooks(ctx context.Context) {
 	default:
 		d.ok("hooks", "installed")
 	}
+}
+
+// outOfReach reports whether our hooks are where git looks without core.hooksPath. husky and others set it.
+func outOfReach(repo *refs.Repo) bool {
+	found, err := hooks.Status(filepath.Join(repo.CommonDir, "hooks"), hooks.Names())
+	return err == nil && slices.ContainsFunc(found, func(r hooks.Result) bool { return !r.Before.Unused() })
 }
 
 // checkGuarded compares the prefix of the guard with those of the handoffs at the hub.
