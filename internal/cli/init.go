@@ -138,6 +138,10 @@ func (c *initCommand) showNotes(ctx context.Context) error {
 func (c *initCommand) publicKey(ctx context.Context, repo *refs.Repo, name string) (public sign.PublicKey, made bool, err error) {
 	opts := c.signerOptions(ctx, repo, name)
 	if opts.Key == "" && opts.Env == "" {
+		if _, set := gitexec.Lookup(c.Vars, gitexec.KeyVariable); set { // a key made now would be gone with the job
+			return public, false, fault.New(fault.Invalid, fault.Malformed, "$%s is empty", gitexec.KeyVariable).
+				WithHints(fault.Fact("a CI service passes no secret to a job that may not have it, such as one for a fork; without the variable, init makes a key"))
+		}
 		return makeKey(c.app, name)
 	}
 	signer, err := sign.OpenSigner(ctx, opts)

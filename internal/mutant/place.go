@@ -147,6 +147,8 @@ var ofPlace = []mutant{
 	without("a refspec that deletes handoffs is told of before it does", "internal/cli/app.go",
 		`warnOfFetches(a, repo)
 	}`, `}`, inScript+"emit_fetched"),
+	without("a job that did not get its secret makes no key", "internal/cli/init.go",
+		`gitexec.KeyVariable); set {`, `gitexec.KeyVariable); set && false {`, inScript+"init_ci"),
 	without("a file system without hard links has new files", "internal/durable/file.go",
 		`		if noLinks(err) {`, `		if noLinks(err) && false {`, "./internal/durable -run TestCreateFile"),
 	without("a new file replaces none, where there are no hard links", "internal/durable/file.go",
