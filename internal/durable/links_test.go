@@ -32,3 +32,13 @@ func TestCreateFile(t *testing.T) {
 		})
 	}
 }
+
+// A file is written on a file system that syncs none. Another error of a sync is one.
+func TestWriteFileWithoutSync(t *testing.T) {
+	t.Cleanup(func() { fsync = (*os.File).Sync })
+	path := filepath.Join(t.TempDir(), "f")
+	for err, want := range map[syscall.Errno]bool{syscall.EINVAL: true, syscall.ENOTSUP: true, syscall.ENOSYS: true, syscall.EIO: false} {
+		fsync = func(*os.File) error { return &os.PathError{Op: "sync", Path: path, Err: err} }
+		assert.Equal(t, want, WriteFile(path, []byte("text"), 0o600) == nil, "%v", err)
+	}
+}

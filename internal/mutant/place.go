@@ -147,6 +147,10 @@ var ofPlace = []mutant{
 	without("a refspec that deletes handoffs is told of before it does", "internal/cli/app.go",
 		`warnOfFetches(a, repo)
 	}`, `}`, inScript+"emit_fetched"),
+	without("a file system that syncs no file has new ones", "internal/durable/file.go",
+		`err = sync(f)`, `err = fsync(f)`, "./internal/durable -run TestWriteFileWithoutSync"),
+	without("a file system that syncs no file has hooks", "hooks/file.go",
+		`errors.Is(synced, syscall.EINVAL) {`, `errors.Is(synced, syscall.EIO) {`, "./hooks -run TestInstallWithoutSync"),
 	without("a job that did not get its secret makes no key", "internal/cli/init.go",
 		`gitexec.KeyVariable); set {`, `gitexec.KeyVariable); set && false {`, inScript+"init_ci"),
 	without("a file system without hard links has new files", "internal/durable/file.go",
