@@ -118,6 +118,9 @@ func MakeDir(dir string) error {
 	return nil
 }
 
+// flock is replaced by the test of a file system without locks.
+var flock = syscall.Flock
+
 // Lock takes a lock of the kernel on a file, which it makes with its directory. The lock
 // goes away with its process; the file stays. Lock waits until ctx ends.
 func Lock(ctx context.Context, path string) (func(), error) {
@@ -129,13 +132,14 @@ func Lock(ctx context.Context, path string) (func(), error) {
 		return nil, fmt.Errorf("lock: %w", err)
 	}
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err := flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return func() { _ = f.Close() }, nil
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			_ = f.Close()
-			return nil, fmt.Errorf("lock %s: %w", path, err)
+			return nil, fault.New(fault.Unavailable, fault.Unwritable, "lock %s: %w", path, err).
+				WithHints(fault.Fact("this file system has no locks: mount it with them (flock; for NFS also local_lock=flock, if one host uses it), or clone onto another one"))
 		}
 		select {
 		case <-ctx.Done():

@@ -305,3 +305,15 @@ func TestFileSystemWithoutModes(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, entries, 1, "nothing is left")
 }
+
+// A file system without locks is named as the reason, and not taken for a lock that others hold.
+func TestFileSystemWithoutLocks(t *testing.T) {
+	defer func(real func(int, int) error) { flock = real }(flock)
+	for _, no := range []syscall.Errno{syscall.ENOLCK, syscall.ENOSYS} { // NFS without lockd, Lustre without flock
+		flock = func(int, int) error { return no }
+		_, err := Lock(t.Context(), filepath.Join(t.TempDir(), "lock"))
+		require.ErrorIs(t, err, no)
+		assert.Equal(t, fault.Unavailable, fault.CodeOf(err))
+		assert.Contains(t, fault.As(err).Advice(), "this file system has no locks")
+	}
+}
