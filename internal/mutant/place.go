@@ -154,6 +154,8 @@ var ofPlace = []mutant{
 	without("a file system without locks is named as the reason", "internal/private/file.go",
 		`return nil, fault.New(fault.Unavailable, fault.Unwritable, "lock %s: %w", path, err).`, `return nil, (&fault.Error{Err: err}).`,
 		inPrivate+"TestFileSystemWithoutLocks"),
+	without("a missing device is not a missing git", "internal/refs/discover.go",
+		`ok && path.Op == "open" {`, `ok && path.Op == "close" {`, inRefs+"TestNotStartedNamesTheMissingDevice"),
 	without("a job that did not get its secret makes no key", "internal/cli/init.go",
 		`gitexec.KeyVariable); set {`, `gitexec.KeyVariable); set && false {`, inScript+"init_ci"),
 	without("a file system without hard links has new files", "internal/durable/file.go",

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -260,6 +261,9 @@ func notStarted(err error) error {
 	hint := fault.Fact("git must be installed, and in PATH")
 	if gitexec.Ran(err) {
 		hint = fault.Fact("git was ended before it had answered: run the same command again")
+	}
+	if path, ok := errors.AsType[*fs.PathError](err); ok && path.Op == "open" {
+		hint = fault.Fact("no program can be started here without %s: the container must have it", path.Path)
 	}
 	for _, none := range []error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM} {
 		if errors.Is(err, none) {
