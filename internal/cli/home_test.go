@@ -49,6 +49,33 @@ func TestNobodysHome(t *testing.T) {
 			assert.Regexp(t, "hint: # set HOME or XDG_(DATA|CONFIG)_HOME to the absolute path", out)
 		}
 	}
+	// A home that its image opened to a group is not this user's to close. Nor is the file /dev/null one.
+	open := filepath.Join(dir, "open")
+	require.NoError(t, os.MkdirAll(open+"/.config", 0o755))
+	require.NoError(t, os.Chmod(open+"/.config", 0o775))
+	out, code = run([]string{"HOME=" + open}, githandoff, "init", "--as", "ci")
+	assert.Equal(t, 4, code, out)
+	assert.NotContains(t, out, "chmod")
+	assert.Contains(t, out, "hint: # set XDG_CONFIG_HOME to a directory that only this user can change\n")
+	require.NoError(t, os.Chmod(open+"/.config", 0o755))
+	require.NoError(t, os.Chown(open+"/.config", uid+1, uid+1))
+	out, code = run([]string{"HOME=" + open}, githandoff, "init", "--as", "ci")
+	assert.Equal(t, 4, code, out)
+	assert.Contains(t, out, "hint: # set XDG_CONFIG_HOME to a directory that only this user can change\n")
+	out, code = run([]string{"HOME=/dev/null"}, githandoff, "init", "--as", "ci")
+	assert.Equal(t, 2, code, out)
+	assert.Contains(t, out, "hint: # set HOME or XDG_CONFIG_HOME to the absolute path")
+	// A keystore that may only be read has a way around it, even if it was there before.
+	keys := filepath.Join(dir, "read/githandoff/keys")
+	require.NoError(t, os.MkdirAll(keys, 0o755))
+	for d := keys; d != dir; d = filepath.Dir(d) {
+		require.NoError(t, os.Chown(d, uid, uid))
+	}
+	require.NoError(t, os.Chmod(keys, 0o500))
+	out, code = run([]string{"HOME=" + dir, "XDG_DATA_HOME=" + dir + "/read"}, githandoff, "init", "--as", "ci")
+	assert.Equal(t, 8, code, out)
+	assert.Contains(t, out, "hint: # set XDG_DATA_HOME to a directory that this user may write, or give the key in GITHANDOFF_KEY\n")
+
 	left, err := os.ReadDir(work)
 	require.NoError(t, err)
 	require.Len(t, left, 1, "only .git: %v", left)

@@ -83,11 +83,14 @@ func Check(path string, info fs.FileInfo, forbidden fs.FileMode, owners ...uint3
 			WithHints(fault.Run("chown", fmt.Sprint(owners[0]), path).Because("gives it to the owner of the repository; look at it first"))
 	}
 	if loose := info.Mode().Perm() & forbidden; loose != 0 && !(loose == groupWrite && forbidden == Others && ownGroup(group(info))) {
-		hint := fault.Run("chmod", fmt.Sprintf("%04o", info.Mode().Perm()&^forbidden), path).Because("closes it")
+		f := Unsafe(path, fmt.Sprintf("is open to other users (mode %04o)", info.Mode().Perm()))
 		if !keepsModes(filepath.Dir(path)) {
-			hint = fault.Fact("this file system lets everybody change its files: mount it with permissions (in WSL, with the option metadata), or use another one")
+			return f.WithHints(fault.Fact("this file system lets everybody change its files: mount it with permissions (in WSL, with the option metadata), or use another one"))
 		}
-		return Unsafe(path, fmt.Sprintf("is open to other users (mode %04o)", info.Mode().Perm())).WithHints(hint)
+		if uid != me && me != 0 { // only its owner may close it
+			return f
+		}
+		return f.WithHints(fault.Run("chmod", fmt.Sprintf("%04o", info.Mode().Perm()&^forbidden), path).Because("closes it"))
 	}
 	return nil
 }

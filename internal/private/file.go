@@ -165,7 +165,7 @@ func Dir(getenv func(string) string, name string) (string, error) {
 	base := getenv(name)
 	switch {
 	case base == "" && homeErr != nil:
-		return "", fault.As(homeErr).WithHints(fault.Fact("set HOME or %s to the absolute path of a directory of this user", name))
+		return "", fault.As(homeErr).WithHints(absolute(name))
 	case base == "":
 		base = filepath.Join(home, fallback)
 	case !filepath.IsAbs(base):
@@ -173,11 +173,29 @@ func Dir(getenv func(string) string, name string) (string, error) {
 			WithHints(fault.Fact("set %s to an absolute path, or unset it", name))
 	}
 	base = filepath.Clean(base)
-	if err := checkAbove(base, home); err != nil {
-		return "", err
-	}
 	dir := filepath.Join(base, "githandoff")
-	return dir, CheckDir(dir)
+	err := checkAbove(base, home)
+	if err == nil {
+		err = CheckDir(dir)
+	}
+	return dir, elsewhere(err, name)
+}
+
+// elsewhere adds a hint to the error of a place that this user cannot mend: the variable that names another one.
+func elsewhere(err error, name string) error {
+	f := fault.As(err)
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		return fault.New(fault.Usage, fault.NoHome, "%w", err).WithHints(absolute(name))
+	case f != nil && len(f.Hints) == 1 && f.Hints[0].Run == nil:
+		return f.WithHints(f.Hints[0], fault.Fact("set %s to a directory that only this user can change", name))
+	}
+	return err
+}
+
+// absolute returns the hint for a user without a home directory.
+func absolute(name string) fault.Hint {
+	return fault.Fact("set HOME or %s to the absolute path of a directory of this user", name)
 }
 
 // Home returns this user's home directory: $HOME if absolute, else that of the user database.

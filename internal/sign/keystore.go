@@ -96,7 +96,7 @@ func (ks Keystore) Generate(name, userID string, passphrase []byte, now time.Tim
 		return nil, err
 	}
 	if err := durable.CreateFile(path, armored, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
+		return nil, unwritable(err)
 	}
 	if len(passphrase) > 0 { // the passphrase was just typed
 		ks.Passphrase = func(KID) ([]byte, error) { return passphrase, nil }
@@ -256,13 +256,19 @@ func (ks Keystore) make() error {
 	if ks.refused != nil {
 		return ks.refused
 	}
-	if err := private.MakeDir(ks.Dir); errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		return fault.New(fault.Unavailable, fault.ReadOnly, "%w", err).
-			WithHints(fault.Fact("set XDG_DATA_HOME to a directory that this user may write, or give the key in GITHANDOFF_KEY"))
-	} else if err != nil {
-		return err
+	if err := private.MakeDir(ks.Dir); err != nil {
+		return unwritable(err)
 	}
 	return ks.check()
+}
+
+// unwritable adds a hint to the error of a keystore in which this user may not write.
+func unwritable(err error) error {
+	if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
+		return err
+	}
+	return fault.New(fault.Unavailable, fault.ReadOnly, "%w", err).
+		WithHints(fault.Fact("set XDG_DATA_HOME to a directory that this user may write, or give the key in GITHANDOFF_KEY"))
 }
 
 // check refuses a directory in which others could replace a key.
