@@ -160,6 +160,8 @@ var ofPlace = []mutant{
 		`return dir, elsewhere(err, name)`, `return dir, err`, "./internal/cli -run TestNobodysHome"),
 	without("a keystore that cannot be written has a way around it", "internal/sign/keystore.go",
 		`return nil, unwritable(err)`, `return nil, err`, "./internal/cli -run TestNobodysHome"),
+	without("a lock that another container holds is no dead one", "internal/refs/locks.go",
+		`if openUnseen(path) || openUnseen(written) {`, `if false {`, "./internal/stress -run TestLockOfAnotherContainer"),
 	without("a missing device is not a missing git", "internal/refs/discover.go",
 		`ok && path.Op == "open" {`, `ok && path.Op == "close" {`, inRefs+"TestNotStartedNamesTheMissingDevice"),
 	without("a job that did not get its secret makes no key", "internal/cli/init.go",

@@ -24,7 +24,7 @@ type Locks struct{ CommonDir string }
 type Lock struct {
 	Path string
 	Age  time.Duration // time since the last write
-	// Holder is a process with the lock open; 0 where none was found.
+	// Holder is a process with the lock open; Unseen for one without a number here; 0 where none was found.
 	Holder int
 	// Foreign is set for another user's lock: the open files of other users' processes do not
 	// show.
@@ -34,6 +34,9 @@ type Lock struct {
 
 	info fs.FileInfo
 }
+
+// Unseen is the holder of a lock whose process does not show here, such as one in another container.
+const Unseen = -1
 
 // lockAge is how old a lock must be before it may be taken for dead: git holds
 // one for milliseconds, and may have closed it while it does.
@@ -105,6 +108,9 @@ func holder(path string) (pid int, looked bool) {
 			pid, _ = strconv.Atoi(strings.Split(fd, "/")[2])
 			return pid, true
 		}
+	}
+	if openUnseen(path) || openUnseen(written) {
+		return Unseen, true
 	}
 	return 0, true
 }

@@ -31,6 +31,8 @@ func (d *checkup) lock(l refs.Lock) {
 		how = "open files cannot be looked at here"
 	}
 	switch {
+	case l.Holder == refs.Unseen:
+		d.ok("locks", "%s is held by a process that does not show here, such as one in another container, for %s", l.Path, age)
 	case l.Holder != 0:
 		d.ok("locks", "%s is held by process %d, for %s", l.Path, l.Holder, age)
 	case l.Age < time.Second:

@@ -1,0 +1,22 @@
+package refs
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// openUnseen reports whether a process writes a file, even one whose open files do not show: in another
+// container, or of another user. The kernel gives a lease for reading only if none does (fcntl(2), F_SETLEASE).
+// Where it gives no leases, the answer is no. To close the file ends the lease.
+func openUnseen(path string) bool {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
+	return errors.Is(err, unix.EAGAIN)
+}
