@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -73,13 +72,4 @@ func TestInstall_killed(t *testing.T) {
 		require.Equal(t, before, snapshot(t, dir))
 	}
 	assert.Empty(t, r.recorded())
-}
-
-// Hooks are installed on a file system that syncs no files.
-func TestInstallWithoutSync(t *testing.T) {
-	fsync = func(f *os.File) error { return &os.PathError{Op: "sync", Path: f.Name(), Err: syscall.EINVAL} }
-	t.Cleanup(func() { fsync = (*os.File).Sync })
-	results, err := Install(t.TempDir(), []string{"post-commit"}, "")
-	require.NoError(t, err)
-	assert.Equal(t, Ours, results[0].After)
 }

@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
+	"githandoff/internal/durable"
 	"githandoff/internal/fault"
 )
 
@@ -74,21 +74,14 @@ func store(path string, f file) error {
 	return nil
 }
 
-// fsync is replaced by the test of a file system that syncs no files.
-var fsync = (*os.File).Sync
-
 func writeSynced(path string, f file) error {
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = out.Write(f.data)
-	synced := fsync(out)
-	if errors.Is(synced, errors.ErrUnsupported) || errors.Is(synced, syscall.EINVAL) {
-		synced = nil // the file system has no sync
-	}
 	// Chmod ignores the umask, which would change the mode of a kept hook.
-	return errors.Join(err, out.Chmod(f.mode), synced, out.Close())
+	return errors.Join(err, out.Chmod(f.mode), durable.Sync(out), out.Close())
 }
 
 // sweep removes the leftovers of a killed process.

@@ -66,7 +66,7 @@ var beside = map[string][]string{
 	"internal/report":    {},
 	"internal/screen":    {"internal/handoff", "internal/fault"},
 	"internal/untrusted": {"internal/handoff"},
-	"hooks":              {"internal/fault"},
+	"hooks":              {"internal/durable", "internal/fault"},
 	"plugins":            {},
 	"extensions":         {},
 }

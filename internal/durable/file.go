@@ -108,7 +108,7 @@ func write(path string, content []byte, mode fs.FileMode, name func(temp, path s
 		err = f.Chmod(mode)
 	}
 	if err == nil {
-		err = sync(f)
+		err = Sync(f)
 	}
 	err = cmp.Or(err, f.Close())
 	if err == nil {
@@ -120,9 +120,9 @@ func write(path string, content []byte, mode fs.FileMode, name func(temp, path s
 // fsync is replaced by the test of a file system that syncs no files.
 var fsync = (*os.File).Sync
 
-// sync brings the content of a file to the disk. A file system without a disk of its own may have no sync. git works there
+// Sync brings the content of a file to the disk. A file system without a disk of its own may have no sync. git works there
 // too: by default it syncs no loose object.
-func sync(f *os.File) error {
+func Sync(f *os.File) error {
 	err := fsync(f)
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
 		return nil

@@ -148,9 +148,7 @@ var ofPlace = []mutant{
 		`warnOfFetches(a, repo)
 	}`, `}`, inScript+"emit_fetched"),
 	without("a file system that syncs no file has new ones", "internal/durable/file.go",
-		`err = sync(f)`, `err = fsync(f)`, "./internal/durable -run TestWriteFileWithoutSync"),
-	without("a file system that syncs no file has hooks", "hooks/file.go",
-		`errors.Is(synced, syscall.EINVAL) {`, `errors.Is(synced, syscall.EIO) {`, "./hooks -run TestInstallWithoutSync"),
+		`err = Sync(f)`, `err = fsync(f)`, "./internal/durable -run TestWriteFileWithoutSync"),
 	without("a file system without locks is named as the reason", "internal/private/file.go",
 		`return nil, fault.New(fault.Unavailable, fault.Unwritable, "lock %s: %w", path, err).`, `return nil, (&fault.Error{Err: err}).`,
 		inPrivate+"TestFileSystemWithoutLocks"),

@@ -31,7 +31,7 @@ func OfClone(repo *refs.Repo) (held []Located, err error) {
 	for _, h := range own {
 		held = append(held, Located{Claim: h, GitDir: repo.CommonDir})
 	}
-	linked, err := ClaimsOf(repo).linked()
+	linked, err := Claims{GitDir: repo.GitDir, Common: repo.CommonDir}.linked()
 	for _, o := range linked {
 		if o.Held() {
 			held = append(held, *o)
