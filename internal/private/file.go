@@ -178,7 +178,10 @@ func Dir(getenv func(string) string, name string) (string, error) {
 	if err == nil {
 		err = CheckDir(dir)
 	}
-	return dir, elsewhere(err, name)
+	if err != nil {
+		err = elsewhere(err, name)
+	}
+	return dir, err
 }
 
 // elsewhere adds a hint to the error of a place that this user cannot mend: the variable that names another one.
