@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -159,7 +160,8 @@ func (l *Lanes) Unsigned(ctx context.Context, tip, but string) (bool, error) {
 		}
 		signed, signature := gitobj.SplitSignature(gitobj.FormatOf(tip), o.Body)
 		_, err = l.Keys.Trust.Verify(sign.NamespaceGit, signed, signature)
-		if !fault.Is(err, fault.Unsigned) && !fault.Is(err, fault.SignatureInvalid) {
+		rewritten := fault.Is(err, fault.Unsigned) || fault.Is(err, fault.SignatureInvalid) && !errors.Is(err, sign.ErrUnread)
+		if !rewritten {
 			return false, nil
 		}
 	}

@@ -155,7 +155,7 @@ var ofPlace = []mutant{
 	without("chmod is no hint for a directory of somebody else", "internal/private/check.go",
 		`if uid != me && me != 0 {`, `if false {`, "./internal/cli -run TestNobodysHome"),
 	without("a place that this user cannot mend has a way around it", "internal/private/file.go",
-		`return dir, elsewhere(err, name)`, `return dir, err`, "./internal/cli -run TestNobodysHome"),
+		`err = elsewhere(err, name)`, `_ = elsewhere(err, name)`, "./internal/cli -run TestNobodysHome"),
 	without("a keystore that cannot be written has a way around it", "internal/sign/keystore.go",
 		`return nil, unwritable(err)`, `return nil, err`, "./internal/cli -run TestNobodysHome"),
 	without("a lock that another container holds is no dead one", "internal/refs/locks.go",

@@ -32,15 +32,18 @@ func (s signature) issuer() KID {
 	return sshKID(s.ssh.PublicKey)
 }
 
+// ErrUnread is in the error of a signature that this version cannot read. A later one may.
+var ErrUnread = errors.New("read a signature")
+
 // parseSignature reads exactly one signature and verifies nothing. Anything else is refused
-// with signature_invalid, an empty text with unsigned.
+// with signature_invalid and [ErrUnread], an empty text with unsigned.
 func parseSignature(armored []byte) (signature, error) {
 	if len(armored) == 0 {
 		return signature{}, fault.New(fault.Denied, fault.Unsigned, "there is no signature")
 	}
 	s, err := parseArmored(armored)
 	if err != nil {
-		return signature{}, fault.New(fault.Denied, fault.SignatureInvalid, "read a signature: %w", err)
+		return signature{}, fault.New(fault.Denied, fault.SignatureInvalid, "%w", fmt.Errorf("%w: %w", ErrUnread, err))
 	}
 	return s, nil
 }
