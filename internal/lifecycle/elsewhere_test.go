@@ -20,7 +20,7 @@ import (
 func (c *roles) elsewhere(t *testing.T, e *Engine, edit func(*sign.TrustEntry), of ...*Engine) *Engine {
 	t.Helper()
 	var entries []sign.TrustEntry
-	for _, entry := range c.Trust(t).Entries() {
+	for _, entry := range e.Keys.Trust.Entries() {
 		if slices.ContainsFunc(of, func(e *Engine) bool { return e.Author.Signer.KID() == entry.KID }) {
 			if edit == nil {
 				continue
