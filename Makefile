@@ -46,7 +46,7 @@ export HOME := $(shell eval echo ~$$(id -un))
 endif
 
 test: build ## run all tests
-	GITHANDOFF_TEST_BINARY=$(CURDIR)/$(BIN) go test -timeout 60m ./...
+	GITHANDOFF_TEST_BINARY=$(CURDIR)/$(BIN) go test -timeout 2h ./...
 
 check: SOAK = 1m
 check: lint vuln race demo soak ## all that must hold before a change lands, beside the tests
