@@ -113,7 +113,7 @@ func unreadable(it *workspace.Item, why error) error {
 // reload reads the payload of a sent handoff again.
 func reload(ctx context.Context, r *syncing, it *workspace.Item) (*lifecycle.Payload, error) {
 	p, err := r.Engine.Verifier.Reload(ctx, it.Ref)
-	if f := fault.As(err); f != nil {
+	if f := fault.As(err); f != nil && f.Code == fault.Denied {
 		err = unreadable(it, fault.New(f.Code, f.Reason, "%s: %w", it.Ref, err).WithHints(f.Hints...))
 	}
 	return p, err
