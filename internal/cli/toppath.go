@@ -27,7 +27,7 @@ func fromTop(top, here, path string) string {
 // may be reached through a link.
 func below(dir, file string) string {
 	for _, dir := range []string{dir, refs.RealPath(dir)} {
-		for _, file := range []string{file, filepath.Join(refs.RealPath(filepath.Dir(file)), filepath.Base(file))} {
+		for _, file := range []string{file, refs.RealParent(file)} {
 			rel, err := filepath.Rel(dir, file)
 			if err == nil && rel != "." && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 				return rel

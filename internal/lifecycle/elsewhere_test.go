@@ -98,10 +98,7 @@ func TestWithdrawWhereTheClaimDoesNotCount(t *testing.T) {
 func TestWithdrawWhereATakeOverDoesNotCount(t *testing.T) {
 	c := newRoles(t)
 	source := c.elsewhere(t, c.source, nil, c.holder)
-	p := c.offer(t, c.source, "fixer")
-	c.claim(t, c.holder, p)
-	c.Pass(DefaultLease + time.Second)
-	h := c.claim(t, c.peer, p)
+	p, h := c.takenOver(t)
 
 	_, err := withdraw(t, c, source, p, false)
 	require.True(t, fault.Is(err, fault.UntrustedKey), err)
@@ -116,6 +113,15 @@ func TestWithdrawWhereATakeOverDoesNotCount(t *testing.T) {
 	_, err = withdraw(t, c, source, p, true)
 	require.NoError(t, err)
 	c.isOvertaken(t, p)
+}
+
+// takenOver returns a handoff that the holder let run out, and the claim of the peer who took it then.
+func (c *roles) takenOver(t *testing.T) (Place, ClaimProof) {
+	t.Helper()
+	p := c.offer(t, c.source, "fixer")
+	c.claim(t, c.holder, p)
+	c.Pass(DefaultLease + time.Second)
+	return p, c.claim(t, c.peer, p)
 }
 
 // isOvertaken asserts that a handoff ended before a withdrawal, which changes nothing. Nothing was released.
@@ -302,10 +308,7 @@ func TestWithdrawAfterATakeOverThatIsOver(t *testing.T) {
 		for _, released := range []bool{false, true} {
 			c := newRoles(t)
 			source := c.elsewhere(t, c.source, edit, c.peer)
-			p := c.offer(t, c.source, "fixer")
-			c.claim(t, c.holder, p)
-			c.Pass(DefaultLease + time.Second)
-			h := c.claim(t, c.peer, p)
+			p, h := c.takenOver(t)
 			if released {
 				_, err := c.peer.Release(t.Context(), c.home, h, false)
 				require.NoError(t, err)
@@ -326,10 +329,7 @@ func TestWithdrawAfterATakeOverThatIsOver(t *testing.T) {
 func TestRootWithdrawsATakeOver(t *testing.T) {
 	c := newRoles(t)
 	root := c.elsewhere(t, c.root, nil, c.peer)
-	p := c.offer(t, c.source, "fixer")
-	c.claim(t, c.holder, p)
-	c.Pass(DefaultLease + time.Second)
-	c.claim(t, c.peer, p)
+	p, _ := c.takenOver(t)
 	_, err := withdraw(t, c, root, p, false)
 	require.NoError(t, err)
 	c.areEnded(t, p, root, c.peer)
@@ -340,10 +340,7 @@ func TestReleaseOfATakeOver(t *testing.T) {
 	for _, past := range []time.Duration{0, 2 * DefaultLease} {
 		c := newRoles(t)
 		source := c.elsewhere(t, c.source, nil, c.peer)
-		p := c.offer(t, c.source, "fixer")
-		c.claim(t, c.holder, p)
-		c.Pass(DefaultLease + time.Second)
-		c.claim(t, c.peer, p)
+		p, _ := c.takenOver(t)
 		c.Pass(past)
 		_, err := source.Release(t.Context(), c.home, ClaimProof{Place: p}, true)
 		require.NoError(t, err)

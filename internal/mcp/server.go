@@ -69,10 +69,10 @@ type State struct {
 	Notes []string `json:"notes,omitempty"` // warnings, such as that a step which waited for its hub is not sent
 }
 
-// Noted is an error after warnings that say more about it, such as why each of several handoffs is refused.
-type Noted struct {
+// noted is an error after warnings that say more about it, such as why each of several handoffs is refused.
+type noted struct {
 	error
-	Notes []string
+	notes []string
 }
 
 // WithNotes returns an error with the warnings that came before it.
@@ -80,10 +80,10 @@ func WithNotes(err error, notes []string) error {
 	if err == nil || len(notes) == 0 {
 		return err
 	}
-	return Noted{err, notes}
+	return noted{err, notes}
 }
 
-func (n Noted) Unwrap() error { return n.error }
+func (n noted) Unwrap() error { return n.error }
 
 // The outcomes of Finish.
 const (
@@ -220,8 +220,8 @@ func add[In any](s *mcp.Server, name, description string, takes arguments, hints
 // Its hints name tools.
 func refusal(err error) *mcp.CallToolResult {
 	var text strings.Builder
-	if noted, ok := errors.AsType[Noted](err); ok {
-		for _, note := range noted.Notes {
+	if after, ok := errors.AsType[noted](err); ok {
+		for _, note := range after.notes {
 			text.WriteString(note + "\n")
 		}
 	}

@@ -55,7 +55,7 @@ var ofSnapshots = []mutant{
 		`		if !same {`, `		if !same && err != nil {`,
 		"./internal/snapshot -run TestCannotTravel"),
 	without("the path of a work copy may lead through a link", "internal/snapshot/restore.go",
-		`filepath.Join(refs.RealPath(filepath.Dir(dir)), filepath.Base(dir))`, `dir`, inScript+"snapshot_killed"),
+		`dir = refs.RealParent(dir)`, `dir = filepath.Clean(dir)`, inScript+"snapshot_killed"),
 	without("only a worktree of the repository is removed with what is in it", "internal/snapshot/restore.go",
 		`	if !begun {`, `	if !begun && dir == "" {`, inScript+"snapshot_killed"),
 	without("an intent to add travels", "internal/snapshot/restore.go",

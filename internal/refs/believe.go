@@ -164,6 +164,11 @@ func UserValues(ctx context.Context, r *Repo, key string, options ...string) ([]
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
 }
 
+// RealParent returns a path with the links above it followed. Its last part may be a link, or nothing.
+func RealParent(path string) string {
+	return filepath.Join(RealPath(filepath.Dir(path)), filepath.Base(path))
+}
+
 // RealPath returns a path with its links followed, or as it is if it leads to nothing.
 func RealPath(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {

@@ -30,12 +30,13 @@ func TestDiskFaultOfALook(t *testing.T) {
 	}
 }
 
-// The error quotes the last line of git's messages, and adds that the disk is full if an earlier line says so.
+// A container may lack /dev/null, without which Go starts no program.
 func TestNotStartedNamesTheMissingDevice(t *testing.T) {
 	err := &gitexec.Error{Program: "git version", Code: -1, Err: &fs.PathError{Op: "open", Path: "/dev/null", Err: syscall.ENOENT}}
 	assert.Equal(t, "# no program can be started here without /dev/null: the container must have it", fault.As(notStarted(err)).Advice())
 }
 
+// The error quotes the last line of git's messages, and adds that the disk is full if an earlier line says so.
 func TestDiskFaultSaysThatTheDiskIsFull(t *testing.T) {
 	for stderr, said := range map[string]string{
 		"error: file write error: No space left on device\nfatal: unpack-objects failed": "git fetch: fatal: unpack-objects failed: no space left on device",

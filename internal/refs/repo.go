@@ -47,8 +47,7 @@ type Repo struct {
 
 // Open discovers the repository of the runner's directory, as git does it, and with git's own
 // check of its owner. A GIT_DIR would switch the check off: githandoff sets it only to a repository that it
-// has opened without. A bare
-// repository inside a work tree could have come with a clone. It is refused, wherever the
+// has opened without one. A bare repository inside a work tree could have come with a clone. It is refused, wherever the
 // command was started: only a GIT_DIR of the user names it. The process for all reads ends with
 // ctx.
 //

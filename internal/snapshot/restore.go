@@ -163,7 +163,7 @@ func (c *Contents) setIndex(ctx context.Context, run *gitexec.Runner, whole stri
 // the branch if it is still where it was made. Only a worktree of this repository is removed with its
 // files: the caller has dir from a file, which an agent may have written.
 func Undo(ctx context.Context, repo *refs.Repo, dir, branch, head string) error {
-	dir = asRecorded(dir)
+	dir = refs.RealParent(dir) // as git records it
 	git, err := refs.GitDirOf(dir)
 	begun := err == nil && filepath.Dir(git) == filepath.Join(repo.CommonDir, "worktrees")
 	if err := dropRecords(repo, dir, func(string) bool { return true }); err != nil {
@@ -186,15 +186,10 @@ func Undo(ctx context.Context, repo *refs.Repo, dir, branch, head string) error 
 // worktree add" of a git before 2.44 writes an object id of zeros there first. If it was killed then,
 // each fetch of the repository fails. A later git leaves no HEAD, which disturbs nothing.
 func DropBroken(repo *refs.Repo, dir string) error {
-	return dropRecords(repo, asRecorded(dir), func(admin string) bool {
+	return dropRecords(repo, refs.RealParent(dir), func(admin string) bool {
 		head, err := refs.ReadFile(filepath.Join(admin, "HEAD"), "")
 		return err == nil && !strings.HasPrefix(head, "ref: ")
 	})
-}
-
-// asRecorded returns the path of a worktree as git records it: without links above it.
-func asRecorded(dir string) string {
-	return filepath.Join(refs.RealPath(filepath.Dir(dir)), filepath.Base(dir))
 }
 
 // dropRecords removes git's directories of the worktree dir accepted by right.

@@ -90,13 +90,16 @@ func own(ctx context.Context, repo *refs.Repo, identity []string) (c, amended *C
 	if err := c.read(&log[0]); err != nil {
 		return nil, nil, err
 	}
+	if !log[0].made() && (!log[0].amended() || !c.isNew(log[1:])) {
+		return nil, nil, nil
+	}
 	mail, err := user(ctx, repo, identity)
 	if err != nil {
 		return nil, nil, err
 	}
 	byUser := mail != "" && log[0].mail == mail && log[0].committer == mail
 	if !log[0].made() {
-		if log[0].amended() && byUser && c.isNew(log[1:]) {
+		if byUser {
 			return nil, c, nil
 		}
 		return nil, nil, nil
