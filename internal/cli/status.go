@@ -147,6 +147,7 @@ type elsewhereRow struct {
 	ID       handoff.ID `json:"id"`                 // handoff
 	State    string     `json:"state"`              // "claimed", or "overdue" after the lease
 	Worktree string     `json:"worktree,omitempty"` // directory of the worktree; left out if it was removed
+	Missing  bool       `json:"missing,omitempty"`  // its files are missing, and git has not forgotten it
 	Lease    string     `json:"lease"`              // when the claim runs out
 }
 
@@ -174,7 +175,7 @@ func (c *statusCommand) statusOf(ws *workspace.Workspace, s *survey.Survey) *sta
 	}
 	for _, one := range s.Elsewhere {
 		h := one.Claim
-		out.Elsewhere = append(out.Elsewhere, elsewhereRow{h.ID, one.WordAt(c.Now()), one.Worktree, handoff.FormatTime(h.Lease)})
+		out.Elsewhere = append(out.Elsewhere, elsewhereRow{h.ID, one.WordAt(c.Now()), one.Worktree, one.Missing, handoff.FormatTime(h.Lease)})
 	}
 	for _, h := range s.Kept {
 		out.Kept = append(out.Kept, keptRow{h.ID, h.Pending.Event, handoff.FormatTime(h.Pending.At)})
@@ -269,7 +270,15 @@ func (r *elsewhereRow) line() string {
 	if r.Worktree == "" {
 		return fmt.Sprintf("%s in a removed worktree: %s %s %s (githandoff resume %s)", r.State, r.ID, untilOrSince(r.State), r.Lease, r.ID.Short())
 	}
-	return fmt.Sprintf("%s in %s: %s %s %s", r.State, printable(r.Worktree), r.ID, untilOrSince(r.State), r.Lease)
+	return fmt.Sprintf("%s in %s: %s %s %s", r.State, r.where(), r.ID, untilOrSince(r.State), r.Lease)
+}
+
+// where names the worktree, and what to do if it was deleted.
+func (r *elsewhereRow) where() string {
+	if r.Missing {
+		return printable(r.Worktree) + ", which is missing (git worktree prune, if it was deleted)"
+	}
+	return printable(r.Worktree)
 }
 
 func (r *statusRow) line() string {

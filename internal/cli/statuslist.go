@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -186,8 +185,11 @@ func (s *statusLists) elsewhere(rows []elsewhereRow) {
 	}
 	s.begin(heading(len(rows), "held in other worktrees", ""), "HANDOFF", "STATE", "LEASE", "WORKTREE")
 	for _, r := range rows {
-		dir := cmp.Or(r.Worktree, "removed: githandoff resume "+r.ID.Short())
-		s.row(s.ends.Of(r.ID), r.State, s.left(r.Lease), printable(dir))
+		dir := r.where()
+		if r.Worktree == "" {
+			dir = "removed: githandoff resume " + r.ID.Short()
+		}
+		s.row(s.ends.Of(r.ID), r.State, s.left(r.Lease), dir)
 	}
 	s.end()
 }

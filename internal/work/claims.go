@@ -228,8 +228,8 @@ func (c Claims) EndedBySuffix(arg string) (*Claim, error) {
 	return nil, nil
 }
 
-// Adopt takes over the claims that an agent made with a key in worktrees of this clone that were
-// removed since, even if another worktree has the same name by now. It holds the lock of the clone
+// Adopt takes over the claims that an agent made with a key in worktrees of this clone that git has
+// forgotten since, even if another worktree has the same name by now. It holds the lock of the clone
 // meanwhile, because a claim belongs to one worktree.
 func (c Claims) Adopt(ctx context.Context, agent, kid string) error {
 	all, err := c.orphans(agent, kid)
@@ -243,13 +243,6 @@ func (c Claims) Adopt(ctx context.Context, agent, kid string) error {
 	defer unlock()
 	all, err = c.orphans(agent, kid)
 	for _, o := range all {
-		// The worktree may come back, with a disk or after "git worktree repair". Its record is removed first:
-		// a copy without a record is still an orphan.
-		if o.was != c.GitDir {
-			if err := c.dropGone(o); err != nil {
-				return err
-			}
-		}
 		if err := c.put(o.Claim); err != nil {
 			return err
 		}
@@ -262,34 +255,17 @@ func (c Claims) Adopt(ctx context.Context, agent, kid string) error {
 	return err
 }
 
-// dropGone removes the record of a claim in a worktree that is gone. It follows no link out of the clone: an agent
-// may have put it there.
-func (c Claims) dropGone(o *Located) error {
-	path, err := filepath.Rel(c.Common, Claims{GitDir: o.was}.current().Path(o.ID))
-	if err != nil || !filepath.IsLocal(path) {
-		return nil //nolint:nilerr // git's directory of a worktree is below that of its clone
-	}
-	clone, err := os.OpenRoot(c.Common)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = clone.Close() }()
-	if err := clone.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
 // orphans returns the claims that Adopt would take over.
 func (c Claims) orphans(agent, kid string) ([]*Located, error) {
 	all, err := c.linked()
 	return slices.DeleteFunc(all, func(o *Located) bool { return o.GitDir != "" || o.Actor != agent || o.Key != kid }), err
 }
 
-// linked returns the claims of linked worktrees. GitDir is "" if that worktree was removed, even if
-// another worktree, which has no record of the claim, has taken its place. This worktree exists, although it
-// looks removed after a move that git does not know of. In a clone that was moved, git's directories of the
-// worktrees are below its own, whatever the copies say.
+// linked returns the claims of linked worktrees. GitDir is "" if git has forgotten that worktree, even if
+// another worktree, which has no record of the claim, has taken its place. A worktree whose files alone are
+// missing keeps its claims until git forgets it, as git keeps its branch: its files may be on a disk that is
+// not mounted, or in a container that this process does not see. In a clone that was moved, git's directories
+// of the worktrees are below its own, whatever the copies say.
 func (c Claims) linked() ([]*Located, error) {
 	all, err := c.holders().All()
 	all = slices.DeleteFunc(all, func(o *Located) bool { return o.Claim == nil || !filepath.IsAbs(o.GitDir) })
@@ -297,8 +273,8 @@ func (c Claims) linked() ([]*Located, error) {
 		if worktrees, name := filepath.Split(o.GitDir); filepath.Base(worktrees) == "worktrees" {
 			o.GitDir = filepath.Join(c.Common, "worktrees", name)
 		}
-		if o.GitDir != c.GitDir && removed(o.GitDir) || !c.recorded(o) {
-			o.was, o.GitDir = o.GitDir, ""
+		if !c.recorded(o) {
+			o.GitDir = ""
 		}
 	}
 	return all, err
@@ -308,24 +284,6 @@ func (c Claims) linked() ([]*Located, error) {
 func (c Claims) recorded(o *Located) bool {
 	_, err := os.Stat(Claims{GitDir: o.GitDir}.current().Path(o.ID))
 	return !errors.Is(err, fs.ErrNotExist)
-}
-
-// removed reports whether a linked worktree is gone: git forgot it, or its files are missing and it
-// is not locked, as one on a removable disk is.
-func removed(gitDir string) bool {
-	link, err := refs.LinkOf(gitDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		_, err := os.Stat(gitDir)
-		return errors.Is(err, fs.ErrNotExist)
-	}
-	if err != nil {
-		return false
-	}
-	if _, err := os.Stat(filepath.Join(gitDir, "locked")); err == nil {
-		return false
-	}
-	_, err = os.Stat(link)
-	return errors.Is(err, fs.ErrNotExist)
 }
 
 // kept is a waiting step as written by earlier versions: in a file of its own.

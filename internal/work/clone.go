@@ -3,6 +3,7 @@ package work
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,9 +17,7 @@ import (
 // Located is a claim, and the worktree of the clone that holds it.
 type Located struct {
 	*Claim `json:"claim"`
-	GitDir string `json:"git_dir"` // git directory of the worktree; "" after its removal
-
-	was string // GitDir before the removal
+	GitDir string `json:"git_dir"` // git directory of the worktree; "" if git has forgotten it
 }
 
 // OfClone returns the held claims of all worktrees of a clone.
@@ -40,20 +39,29 @@ func OfClone(repo *refs.Repo) (held []Located, err error) {
 	return held, err
 }
 
-// Worktree returns the directory of the worktree; "" if it was removed.
-func (l Located) Worktree() (string, error) {
+// Worktree returns the directory of the worktree, and whether its files are missing; "" if git has forgotten it.
+func (l Located) Worktree() (dir string, missing bool, err error) {
 	if l.GitDir == "" {
-		return "", nil
+		return "", false, nil
 	}
 	link, err := refs.LinkOf(l.GitDir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return strings.TrimSuffix(l.GitDir, "/.git"), nil // the main worktree has no file that links to it
+		return strings.TrimSuffix(l.GitDir, "/.git"), false, nil // the main worktree has no file that links to it
 	}
-	return filepath.Dir(link), err
+	if err != nil {
+		return "", false, err
+	}
+	_, err = os.Stat(link)
+	return filepath.Dir(link), errors.Is(err, fs.ErrNotExist), nil
+}
+
+// ifDeleted mends a claim in a worktree whose files are missing.
+func ifDeleted(dir string) fault.Hint {
+	return fault.Run("git", "worktree", "prune").Because("if %s was deleted: then githandoff resume continues the claim here", dir)
 }
 
 // HeldElsewhere refuses a step on a handoff held outside this worktree. It names the worktree of
-// this clone that holds it; if that was removed, and this agent's, the hint continues it here.
+// this clone that holds it; if that is gone, and this agent's, the hint continues it here.
 func (w *Held) HeldElsewhere(s *lifecycle.State) error {
 	by := w.Verifier.Author
 	held, err := OfClone(w.Verifier.Repo)
@@ -64,14 +72,18 @@ func (w *Held) HeldElsewhere(s *lifecycle.State) error {
 	if i < 0 {
 		return by.HeldBy(s)
 	}
-	dir, err := held[i].Worktree()
+	dir, missing, err := held[i].Worktree()
 	switch own := held[i].Actor == w.Agent && held[i].Key == by.Signer.KID(); {
-	case err != nil || dir == "" && !own:
+	case err != nil || (dir == "" || missing) && !own:
 		return by.HeldBy(s)
 	case dir == "":
 		return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s in a worktree that was removed", s.ID, s.Claim.Actor).
 			WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("continues it here"))
 	}
+	hint := fault.Run("githandoff", "-C", dir, "status").Because("shows it there")
+	if missing {
+		hint = ifDeleted(dir)
+	}
 	return fault.New(fault.Conflict, fault.NotHolder, "handoff %s is held by %s in another worktree, until %s", s.ID, s.Claim.Actor, handoff.FormatTime(s.Lease)).
-		WithHints(fault.Run("githandoff", "-C", dir, "status").Because("shows it there"))
+		WithHints(hint)
 }

@@ -257,15 +257,29 @@ func (w *Held) Elsewhere() ([]Located, error) {
 func (w *Held) hintsElsewhere() (hints []fault.Hint, err error) {
 	held, err := w.Elsewhere()
 	for _, l := range held {
-		dir, err := l.Worktree()
+		dir, missing, err := l.Worktree()
 		if err != nil {
 			return nil, err
 		}
 		hint := fault.Run("githandoff", "-C", dir, "status").Because("shows what that worktree holds")
-		if dir == "" {
+		switch {
+		case missing:
+			hint = ifDeleted(dir)
+		case dir == "":
 			hint = fault.Run("githandoff", "resume", string(l.ID)).Because("continues here what a removed worktree held")
 		}
 		hints = fault.AddHints(hints, hint)
+	}
+	return hints, err
+}
+
+// HintsMissing returns hints to the claims of this agent in worktrees of the clone whose files are missing.
+func (w *Held) HintsMissing() (hints []fault.Hint, err error) {
+	held, err := w.Elsewhere()
+	for _, l := range held {
+		if dir, missing, err := l.Worktree(); err == nil && missing {
+			hints = fault.AddHints(hints, ifDeleted(dir))
+		}
 	}
 	return hints, err
 }

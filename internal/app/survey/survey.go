@@ -48,7 +48,8 @@ type Recorded struct {
 // Elsewhere is a claim recorded by another worktree of the clone.
 type Elsewhere struct {
 	*work.Standing
-	Worktree string // directory of the worktree; "" if it was removed
+	Worktree string // directory of the worktree; "" if git has forgotten it
+	Missing  bool   // whether its files are missing
 }
 
 // Sent is a handoff sent by the agent. Tip is its newest commit copied in this clone: nil if only
@@ -104,12 +105,12 @@ func (hd *Handler) elsewhere(ctx context.Context) (list []*Elsewhere, err error)
 	held, err := hd.Work.Elsewhere()
 	for _, l := range held {
 		st, serr := hd.Work.Standing(ctx, l.Claim)
-		dir, derr := l.Worktree()
+		dir, missing, derr := l.Worktree()
 		if err := cmp.Or(serr, derr); err != nil {
 			return nil, err
 		}
 		if st.Over == nil {
-			list = append(list, &Elsewhere{st, dir})
+			list = append(list, &Elsewhere{st, dir, missing})
 		}
 	}
 	return list, err

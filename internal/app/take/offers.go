@@ -349,7 +349,10 @@ func (t *search) errNothing(ctx context.Context, homes []lifecycle.Home) error {
 	if t.Next { // without --next, resume shows what this worktree holds
 		wait = slices.Insert(wait, 2, "--next")
 	}
-	var hints []fault.Hint
+	hints, err := t.Work.HintsMissing()
+	if err != nil {
+		return err
+	}
 	if t.unlogged != "" {
 		hints = append(hints, fault.Fact("githandoff sync in the clone of its sender finishes the offer of %s, which no log mentions", t.unlogged))
 	}
