@@ -229,22 +229,6 @@ func capture(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
 }
 
-func clone2(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) > 0 {
-		ts.Fatalf("usage: clone2")
-	}
-	hub, src, tgt := ts.MkAbs("hub.git"), ts.MkAbs("src"), ts.MkAbs("tgt")
-	run(ts, "git", "init", "--quiet", "--bare", hub)
-	run(ts, "git", "clone", "--quiet", hub, src)
-	run(ts, "git", "-C", src, "commit", "--quiet", "--allow-empty", "-m", "first")
-	run(ts, "git", "-C", src, "push", "--quiet", "origin", "HEAD")
-	run(ts, "git", "clone", "--quiet", hub, tgt)
-	run(ts, "githandoff", "-C", src, "init", "--as", "investigator")
-	run(ts, "githandoff", "-C", tgt, "init", "--as", "fixer")
-	run(ts, "githandoff", "-C", src, "trust", "add", "fixer")
-	run(ts, "githandoff", "-C", tgt, "trust", "add", "investigator")
-}
-
 func agent(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: agent DIR NAME")

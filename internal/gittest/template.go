@@ -51,14 +51,28 @@ func ReadTemplate(dir string) (Template, error) {
 // Write copies the template to dir, which may be an empty directory.
 func (files Template) Write(t testing.TB, dir string) {
 	t.Helper()
+	require.NoError(t, files.WriteAs(dir, func(text string) string { return text }))
+}
+
+// WriteAs is Write, with the names and contents that rename makes of those of the template, git's objects excepted.
+func (files Template) WriteAs(dir string, rename func(string) string) error {
 	for _, name := range slices.Sorted(maps.Keys(files)) { // in sorted order, a directory comes before its files
-		path, file := filepath.Join(dir, name), files[name]
+		path, file := filepath.Join(dir, rename(name)), files[name]
 		if file.mode.IsDir() {
-			require.NoError(t, os.MkdirAll(path, file.mode.Perm()))
+			if err := os.MkdirAll(path, file.mode.Perm()); err != nil {
+				return err
+			}
 			continue
 		}
-		require.NoError(t, os.WriteFile(path, file.content, file.mode.Perm()))
+		content := file.content
+		if !strings.Contains(name, "/objects/") {
+			content = []byte(rename(string(content)))
+		}
+		if err := os.WriteFile(path, content, file.mode.Perm()); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // templates has the repositories that git made once in this process.

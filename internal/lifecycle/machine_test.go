@@ -2,18 +2,17 @@ package lifecycle
 
 import (
 	"context"
-	"flag"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gittest"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
 )
@@ -343,20 +342,10 @@ func (m *machine) grown(t *rapid.T, s *State) {
 	m.lanes[string(s.ID)] = now
 }
 
-// fewChecks sets the number of checks of rapid for a model that is slow, unless a flag does.
-func fewChecks(t *testing.T) {
-	t.Helper()
-	checks := flag.Lookup("rapid.checks")
-	if checks.Value.String() == checks.DefValue {
-		require.NoError(t, checks.Value.Set("12"))
-		t.Cleanup(func() { assert.NoError(t, checks.Value.Set(checks.DefValue)) })
-	}
-}
-
 // Two agents, a source and a person take steps in any order, and the clock changes. The repository must always
 // agree with the model. For a longer run: go test -rapid.checks=1000.
 func TestMachine(t *testing.T) {
-	fewChecks(t)
+	gittest.Checks(t, 12)
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &machine{t: t, roles: newRoles(t), lanes: map[string][]string{}}
 		defer m.repo.Close()

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gittest"
 	"githandoff/internal/sign"
 )
 
@@ -111,7 +112,7 @@ func (w *walk) Check(t *rapid.T) {
 // What a source ends is over for everybody, and nothing that it does disputes the handoff, whatever keys it
 // trusts.
 func TestSourceThatTrustsOtherKeys(t *testing.T) {
-	fewChecks(t)
+	gittest.Checks(t, 12)
 	rapid.Check(t, func(rt *rapid.T) {
 		c := newRoles(t)
 		defer c.repo.Close()

@@ -1,0 +1,71 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"githandoff/internal/gittest"
+	"githandoff/internal/refs"
+)
+
+// clones is what clone2 made in the directory of the first script, with the namespace of the hub in the clones.
+// To make it takes 65 processes, so later scripts get a copy.
+var clones struct {
+	sync.Mutex
+	made    map[string]gittest.Template
+	dir, in string
+}
+
+func clone2(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: clone2")
+	}
+	if !pristine(ts) {
+		makeClones(ts)
+		return
+	}
+	dir := ts.MkAbs(".")
+	in := filepath.Base(string(refs.TrackingNamespace("git+file://" + filepath.Join(dir, "hub.git"))))
+	clones.Lock()
+	defer clones.Unlock()
+	if clones.made == nil {
+		makeClones(ts)
+		made := map[string]gittest.Template{}
+		for _, name := range []string{".home", "hub.git", "src", "tgt"} {
+			var err error
+			made[name], err = gittest.ReadTemplate(filepath.Join(dir, name))
+			ts.Check(err)
+		}
+		clones.made, clones.dir, clones.in = made, dir, in
+		return
+	}
+	rename := strings.NewReplacer(clones.dir, dir, clones.in, in)
+	for name, files := range clones.made {
+		ts.Check(files.WriteAs(filepath.Join(dir, name), rename.Replace))
+	}
+}
+
+// pristine reports whether clone2 makes the same in a script as in every other one.
+func pristine(ts *testscript.TestScript) bool {
+	home, err := os.ReadDir(ts.Getenv("HOME"))
+	ts.Check(err)
+	config := ts.ReadFile(ts.Getenv("GIT_CONFIG_GLOBAL"))
+	return len(home) == 1 && config == gittest.GitConfig("Alice", "alice@example.com") && ts.Getenv("CLOCK") == "" && ts.MkAbs(".") == ts.Getenv("WORK")
+}
+
+func makeClones(ts *testscript.TestScript) {
+	hub, src, tgt := ts.MkAbs("hub.git"), ts.MkAbs("src"), ts.MkAbs("tgt")
+	run(ts, "git", "init", "--quiet", "--bare", hub)
+	run(ts, "git", "clone", "--quiet", hub, src)
+	run(ts, "git", "-C", src, "commit", "--quiet", "--allow-empty", "-m", "first")
+	run(ts, "git", "-C", src, "push", "--quiet", "origin", "HEAD")
+	run(ts, "git", "clone", "--quiet", hub, tgt)
+	run(ts, "githandoff", "-C", src, "init", "--as", "investigator")
+	run(ts, "githandoff", "-C", tgt, "init", "--as", "fixer")
+	run(ts, "githandoff", "-C", src, "trust", "add", "fixer")
+	run(ts, "githandoff", "-C", tgt, "trust", "add", "investigator")
+}
