@@ -53,7 +53,7 @@ func TestSnapshotBomb(t *testing.T) {
 				top := t.TempDir()
 				c, err := snapshot.Open(ctx(), repo, oid)
 				require.NoError(t, err)
-				err = c.AddWorktree(ctx(), filepath.Join(top, "new"), branch)
+				err = c.AddWorktree(ctx(), filepath.Join(top, "new"), branch, complete)
 				require.Error(t, err)
 				assert.True(t, fault.Is(err, fault.TooLarge), "%v", err)
 				assert.Less(t, len(err.Error()), 400)

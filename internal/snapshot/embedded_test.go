@@ -162,7 +162,7 @@ func TestSubmodulesAreNotTouched(t *testing.T) {
 		},
 		"a worktree": func(t *testing.T, c *snapshot.Contents) string {
 			dir := filepath.Join(t.TempDir(), "tree")
-			require.NoError(t, c.AddWorktree(ctx(), dir, branch))
+			require.NoError(t, c.AddWorktree(ctx(), dir, branch, complete))
 			return dir
 		},
 		"apply": func(t *testing.T, c *snapshot.Contents) string {

@@ -130,7 +130,9 @@ func refusedHostile(t *testing.T, git *gittest.Repo, oid, outside string) {
 		func(c *snapshot.Contents) error {
 			return (&workcopy.Handler{Repo: repo}).Fits(ctx(), &workcopy.Copy{}, c)
 		},
-		func(c *snapshot.Contents) error { return c.AddWorktree(ctx(), filepath.Join(top, "new"), branch) },
+		func(c *snapshot.Contents) error {
+			return c.AddWorktree(ctx(), filepath.Join(top, "new"), branch, complete)
+		},
 		func(c *snapshot.Contents) error { return c.FitsHere(ctx()) },
 		func(c *snapshot.Contents) error { return c.CheckOutHere(ctx(), "here") },
 		func(c *snapshot.Contents) error { return c.Apply(ctx(), repo.Head) },
@@ -168,7 +170,7 @@ func TestFileBelowLink(t *testing.T) {
 	c, err := snapshot.Open(ctx(), repo, oid)
 	require.NoError(t, err)
 	out := filepath.Join(t.TempDir(), "new")
-	require.NoError(t, c.AddWorktree(ctx(), out, branch))
+	require.NoError(t, c.AddWorktree(ctx(), out, branch, complete))
 	assert.FileExists(t, filepath.Join(out, "x", "evil"))
 	names, err := os.ReadDir(outside)
 	require.NoError(t, err)

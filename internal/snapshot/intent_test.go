@@ -41,7 +41,7 @@ func TestIntentKeepsItsMode(t *testing.T) {
 	s, c, repo := capture(t, git)
 	defer repo.Close()
 	out := &gittest.Repo{Dir: filepath.Join(t.TempDir(), "new"), Env: env}
-	require.NoError(t, c.AddWorktree(ctx(), out.Dir, branch))
+	require.NoError(t, c.AddWorktree(ctx(), out.Dir, branch, complete))
 	require.Equal(t, had, state(t, out))
 
 	git.Git(t, "reset", "--quiet", "--hard")

@@ -3,12 +3,13 @@ package snapshot
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -116,8 +117,8 @@ func (c *Contents) Whole(ctx context.Context) (string, error) {
 }
 
 // AddWorktree makes a linked worktree with a new branch, and in it the state of the
-// snapshot. [Undo] removes the remains of a failure.
-func (c *Contents) AddWorktree(ctx context.Context, dir, branch string) error {
+// snapshot. It calls made when that is complete. [Undo] removes the remains of a failure.
+func (c *Contents) AddWorktree(ctx context.Context, dir, branch string, made func() error) error {
 	whole, err := c.Whole(ctx)
 	if err != nil {
 		return err
@@ -128,11 +129,51 @@ func (c *Contents) AddWorktree(ctx context.Context, dir, branch string) error {
 	if err != nil {
 		return gitFailed(lockedBy(BranchLock(c.repo, branch), err), "make a worktree")
 	}
+	if err := mark(dir); err != nil {
+		return err
+	}
 	run := within(c.repo.Runner, dir)
 	if err := readTree(ctx, run, checkoutTime, "-m", "-u", whole); err != nil {
 		return gitFailed(err, "check the snapshot out")
 	}
-	return c.setIndex(ctx, run, whole)
+	if err := c.setIndex(ctx, run, whole); err != nil {
+		return err
+	}
+	if err := made(); err != nil {
+		return err
+	}
+	return Unmark(dir)
+}
+
+// unfinished is a file in each worktree that AddWorktree has not finished. Undo removes no other worktree: an
+// agent in a sandbox may write into git's directory, and name a worktree of somebody else there, but not into
+// that worktree.
+const unfinished = ".githandoff-unfinished"
+
+func mark(dir string) error {
+	text := "githandoff checks a snapshot out here. It removes this file at the end, and this directory if it was cut off.\n"
+	return refs.DiskFault(os.WriteFile(filepath.Join(dir, unfinished), []byte(text), 0o600))
+}
+
+// Unmark says that a worktree is finished: a process may have been killed just before it did.
+func Unmark(dir string) error {
+	if err := os.Remove(filepath.Join(dir, unfinished)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// ours reports whether what is left of a worktree may be removed: AddWorktree or its git made all of it.
+func ours(repo *refs.Repo, dir string) bool {
+	names, err := os.ReadDir(dir)
+	switch {
+	case err != nil:
+		return errors.Is(err, fs.ErrNotExist)
+	case len(names) == 1 && names[0].Name() == ".git":
+		git, err := refs.GitDirOf(dir)
+		return err == nil && filepath.Dir(git) == filepath.Join(repo.CommonDir, "worktrees")
+	}
+	return len(names) == 0 || slices.ContainsFunc(names, func(f fs.DirEntry) bool { return f.Name() == unfinished && f.Type().IsRegular() })
 }
 
 // BranchLock returns the file by which git locks a branch.
@@ -160,19 +201,18 @@ func (c *Contents) setIndex(ctx context.Context, run *gitexec.Runner, whole stri
 }
 
 // Undo removes an unfinished worktree of AddWorktree: the directory, git's record of it, and
-// the branch if it is still where it was made. Only a worktree of this repository is removed with its
-// files: the caller has dir from a file, which an agent may have written.
+// the branch if it is still where it was made. A directory with other files stays as it is: the caller has dir
+// from a file, which an agent may have written.
 func Undo(ctx context.Context, repo *refs.Repo, dir, branch, head string) error {
 	dir = refs.RealParent(dir) // as git records it
-	git, err := refs.GitDirOf(dir)
-	begun := err == nil && filepath.Dir(git) == filepath.Join(repo.CommonDir, "worktrees")
+	if !ours(repo, dir) {
+		return nil
+	}
 	if err := dropRecords(repo, dir, func(string) bool { return true }); err != nil {
 		return err
 	}
 	_ = os.Remove(filepath.Join(repo.CommonDir, "worktrees"))
-	if !begun {
-		_ = syscall.Rmdir(dir) // git makes the directory before it makes it a worktree
-	} else if err := removeAll(dir); err != nil {
+	if err := removeMarked(dir); err != nil {
 		return err
 	}
 	ref := "refs/heads/" + branch
@@ -180,6 +220,23 @@ func Undo(ctx context.Context, repo *refs.Repo, dir, branch, head string) error 
 		return err
 	}
 	return repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: head}}})
+}
+
+// removeMarked removes a directory, and the mark last: the next process goes on with what is left by a killed one.
+func removeMarked(dir string) error {
+	names, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, f := range names {
+		if err == nil && f.Name() != unfinished {
+			err = removeAll(filepath.Join(dir, f.Name()))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return removeAll(dir)
 }
 
 // DropBroken removes git's record of an unfinished worktree if git cannot read its HEAD: "git

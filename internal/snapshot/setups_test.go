@@ -95,7 +95,7 @@ func TestAnySetUp(t *testing.T) {
 			defer repo.Close()
 			assert.Equal(t, 3, s.Work.Files)
 			out := &gittest.Repo{Dir: filepath.Join(t.TempDir(), "new"), Env: env}
-			require.NoError(t, c.AddWorktree(ctx(), out.Dir, branch))
+			require.NoError(t, c.AddWorktree(ctx(), out.Dir, branch, complete))
 			assert.Equal(t, want, changes(t, out))
 			assert.FileExists(t, filepath.Join(out.Dir, "far", "away"), "all of it is checked out")
 

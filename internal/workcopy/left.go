@@ -2,11 +2,13 @@ package workcopy
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
+	"githandoff/internal/snapshot"
 )
 
 // Left returns the handoffs with a recorded but abandoned work copy: its process was killed before
@@ -29,8 +31,11 @@ func (h *Handler) Clear(ctx context.Context, id handoff.ID) error {
 	if err != nil || c == nil {
 		return err
 	}
-	if c.Made || c.Here {
+	switch {
+	case c.Here:
 		return h.drop(id)
+	case c.Made:
+		return errors.Join(snapshot.Unmark(c.Dir), h.drop(id))
 	}
 	return h.clear(ctx, c)
 }

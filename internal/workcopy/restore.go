@@ -173,7 +173,7 @@ func (h *Handler) before(ctx context.Context, id handoff.ID, w *handoff.Work) (c
 	case err != nil || c == nil:
 		return nil, false, err
 	case c.Made && c.Commit == w.Commit && isWorktree(c.Dir):
-		return c, true, nil
+		return c, true, snapshot.Unmark(c.Dir)
 	case !c.Made && !c.Here:
 		return nil, false, h.clear(ctx, c)
 	}
@@ -262,11 +262,14 @@ func (h *Handler) makeCopy(ctx context.Context, c *Copy, contents *snapshot.Cont
 	if err := h.copies().Put(c.ID, c); err != nil {
 		return err
 	}
-	if err := contents.AddWorktree(ctx, c.Dir, c.Branch); err != nil {
-		return errors.Join(err, h.clear(context.WithoutCancel(ctx), c))
+	err = contents.AddWorktree(ctx, c.Dir, c.Branch, func() error {
+		c.Made = true
+		return h.copies().Put(c.ID, c)
+	})
+	if err != nil {
+		err = errors.Join(err, h.clear(context.WithoutCancel(ctx), c))
 	}
-	c.Made = true
-	return h.copies().Put(c.ID, c)
+	return err
 }
 
 // Mend lets git fetch again where a process was killed while git began a worktree. The rest
