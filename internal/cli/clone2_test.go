@@ -34,9 +34,10 @@ func clone2(ts *testscript.TestScript, neg bool, args []string) {
 	defer clones.Unlock()
 	if clones.made == nil {
 		makeClones(ts)
+		_, err := os.Stat(filepath.Join(dir, "src", ".git", "refs", "handoffs", "remotes", in))
+		ts.Check(err)
 		made := map[string]gittest.Template{}
 		for _, name := range []string{".home", "hub.git", "src", "tgt"} {
-			var err error
 			made[name], err = gittest.ReadTemplate(filepath.Join(dir, name))
 			ts.Check(err)
 		}

@@ -211,8 +211,7 @@ func TestMCPFailsAndReleases(t *testing.T) {
 
 // A step that waited for its hub and is replaced by another one is named.
 func TestMCPNamesAReplacedStep(t *testing.T) {
-	f := gittest.NewFixture(t)
-	boss, fixer := f.Pair(t)
+	_, boss, fixer := gittest.NewPair(t)
 	id := boss.Must(t, "emit", "--quiet", "--to", "fixer@origin", "--goal", "one")
 	p := &mcpSession{t: t, fixer: fixer, client: connected(t, fixer)}
 	p.call("handoff_take", nil, nil)
@@ -233,8 +232,7 @@ func TestMCPNamesAReplacedStep(t *testing.T) {
 
 // A refused call says first what the command warned of: here why each handoff is refused.
 func TestMCPSaysWhatARefusedCommandWarnedOf(t *testing.T) {
-	f := gittest.NewFixture(t)
-	boss, fixer := f.Pair(t)
+	_, boss, fixer := gittest.NewPair(t)
 	id := boss.Must(t, "emit", "--quiet", "--to", "fixer@origin", "--goal", "one")
 	fixer.Must(t, "trust", "remove", "boss")
 	p := &mcpSession{t: t, fixer: fixer, client: connected(t, fixer)}
@@ -246,8 +244,7 @@ githandoff: every handoff that waits for fixer was refused \(exit 4\)\n`, text)
 
 // The tools do not work in a repository that an agent made after the start: its settings name programs.
 func TestMCPStaysInItsRepository(t *testing.T) {
-	f := gittest.NewFixture(t)
-	boss, fixer := f.Pair(t)
+	f, boss, fixer := gittest.NewPair(t)
 	id := boss.Must(t, "emit", "--quiet", "--to", "fixer@origin", "--goal", "one")
 	ran := filepath.Join(t.TempDir(), "ran")
 	plant := func(dir string) {

@@ -13,9 +13,18 @@ import (
 )
 
 func TestFixtureAgentsHandOver(t *testing.T) {
-	f := gittest.NewFixture(t)
-	boss, fixer := f.Pair(t)
-	id := boss.Must(t, "emit", "--quiet", "--to", "fixer@origin", "--goal", "g")
+	handOver(t, "the first pair")
+	handOver(t, "a copy")
+}
+
+func handOver(t *testing.T, goal string) {
+	t.Helper()
+	f, boss, fixer := gittest.NewPair(t)
+	for _, r := range []*gittest.Repo{boss, fixer} {
+		assert.Equal(t, f.URL, r.Git(t, "config", "remote.origin.url"))
+		assert.NoDirExists(t, filepath.Join(r.Dir, ".git", "githandoff", "read"), "the copies of a hub's refs are named by its path")
+	}
+	id := boss.Must(t, "emit", "--quiet", "--to", "fixer@origin", "--goal", goal)
 	twin := f.Twin(t, "twin", "fixer", "boss")
 	assert.Contains(t, twin.Must(t, "inbox"), id[len(id)-8:])
 

@@ -107,8 +107,7 @@ func TestHubDown(t *testing.T) {
 	} {
 		t.Run(event, func(t *testing.T) {
 			t.Parallel()
-			w := gittest.NewFixture(t)
-			boss, fixer := w.Pair(t)
+			w, boss, fixer := gittest.NewPair(t)
 			id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g", "--on-failure", "boss")
 			fixer.Must(t, "resume")
 			back := away(t, w)
@@ -148,8 +147,7 @@ func last(list []string) string {
 // meanwhile.
 func TestHubDownAndClaimLost(t *testing.T) {
 	t.Parallel()
-	w := gittest.NewFixture(t)
-	boss, fixer := w.Pair(t)
+	w, boss, fixer := gittest.NewPair(t)
 	other := w.Twin(t, "other", "fixer", "boss")
 	id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
 	fixer.Must(t, "resume", "--lease", "1h")
@@ -200,8 +198,7 @@ func TestHubRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := gittest.NewFixture(t)
-			boss, fixer := w.Pair(t)
+			w, boss, fixer := gittest.NewPair(t)
 			mend := tc.refuse(t, w)
 			r := boss.Refuses(t, 8, append(tc.words, "waits in the outbox"), "emit", "--to", elsewhere, "--goal", "g")
 			id := strings.TrimSpace(r.Stdout)
@@ -292,8 +289,7 @@ func TestReadOnlyHere(t *testing.T) {
 // be stored.
 func TestSandboxOverTheGitDirectory(t *testing.T) {
 	t.Parallel()
-	w := gittest.NewFixture(t)
-	boss, fixer := w.Pair(t)
+	w, boss, fixer := gittest.NewPair(t)
 	boss.Must(t, "emit", "--to", elsewhere, "--goal", "at the hub")
 	fixer.Must(t, "sync")
 	fixer.Must(t, "emit", "--to", "fixer", "--goal", "at home")
@@ -364,8 +360,7 @@ func interrupted(t testing.TB, p *gittest.Repo, begun func() bool, args ...strin
 
 func TestInterruptedWait(t *testing.T) {
 	t.Parallel()
-	w := gittest.NewFixture(t)
-	boss, fixer := w.Pair(t)
+	_, boss, fixer := gittest.NewPair(t)
 	trace := filepath.Join(t.TempDir(), "trace")
 	traced := &gittest.Repo{Dir: fixer.Dir, Env: append(slices.Clip(fixer.Env), "GIT_TRACE="+trace)}
 	r := interrupted(t, traced, func() bool {

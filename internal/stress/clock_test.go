@@ -79,8 +79,7 @@ func TestClockOff(t *testing.T) {
 // conflict.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
-	w := gittest.NewFixture(t)
-	boss, fixer := w.Pair(t)
+	w, boss, fixer := gittest.NewPair(t)
 	other := w.Twin(t, "other", "fixer", "boss")
 	id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
 	fixer.Must(t, "resume", "--lease", "1h")

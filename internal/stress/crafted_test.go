@@ -104,8 +104,7 @@ func hubID(t testing.TB, clone *gittest.Repo) string {
 // A handoff of an unknown schema version is refused with a message that names it, and does not hide the others.
 func TestNewerSchema(t *testing.T) {
 	t.Parallel()
-	w := gittest.NewFixture(t)
-	boss, fixer := w.Pair(t)
+	w, boss, fixer := gittest.NewPair(t)
 	c := newCrafter(t, w.Hub, hubID(t, boss))
 	id := c.offer(t, "from the future", func(b []byte) []byte {
 		return bytes.Replace(b, []byte(`"githandoff/1"`), []byte(`"githandoff/2"`), 1)
@@ -127,8 +126,7 @@ func TestNewerSchema(t *testing.T) {
 func TestManyOpen(t *testing.T) {
 	t.Parallel()
 	n := min(times(t, 500), 10_000)
-	w := gittest.NewFixture(t)
-	boss, fixer := w.Pair(t)
+	w, boss, fixer := gittest.NewPair(t)
 	c := newCrafter(t, w.Hub, hubID(t, boss))
 	for i := range n {
 		c.offer(t, fmt.Sprint("job ", i), nil)

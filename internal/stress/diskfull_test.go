@@ -50,8 +50,7 @@ func TestDiskFull(t *testing.T) {
 // clone.
 func TestDiskFullBesideAHub(t *testing.T) {
 	t.Parallel()
-	w := gittest.NewFixture(t)
-	boss, fixer := w.Pair(t)
+	w, boss, fixer := gittest.NewPair(t)
 	fixer.Must(t, "resume", boss.Must(t, "emit", "--to", "fixer@origin", "--goal", "g"))
 	boss.Must(t, "emit", "--to", "fixer@origin", "--goal", "more")
 	out := inNamespace(t, w, fixer, `
@@ -82,8 +81,7 @@ func TestDiskFullBesideAHub(t *testing.T) {
 // recorded, and the same command again reports the step that was taken.
 func TestDiskFullAfterTheHub(t *testing.T) {
 	t.Parallel()
-	w := gittest.NewFixture(t)
-	boss, fixer := w.Pair(t)
+	w, boss, fixer := gittest.NewPair(t)
 	fixer.Must(t, "resume", boss.Must(t, "emit", "--to", "fixer@origin", "--goal", "g"))
 	out := inNamespace(t, w, fixer, `
 		mount -t tmpfs -o size=3m tmpfs "$1"

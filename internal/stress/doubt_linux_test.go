@@ -28,8 +28,7 @@ func TestHubDoubtsOneRef(t *testing.T) {
 			}
 			t.Run(s.name+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				w := gittest.NewFixture(t)
-				boss, fixer := w.Pair(t)
+				w, boss, fixer := gittest.NewPair(t)
 				if strings.Contains(name, "guarded") {
 					w.Hub.Must(t, "trust", "add", "boss")
 					w.Hub.Must(t, "trust", "add", "fixer")

@@ -58,8 +58,7 @@ func TestHalfAStepSeenFromElsewhere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := gittest.NewFixture(t)
-			boss, fixer := w.Pair(t)
+			w, boss, fixer := gittest.NewPair(t)
 			id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
 			cutOff(t, w, fixer, "resume")
 			forget(t, fixer)

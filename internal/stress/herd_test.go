@@ -105,8 +105,7 @@ func TestManyAgentsEmptyOneInbox(t *testing.T) {
 // prints no warning.
 func TestManySyncsOfOneClone(t *testing.T) {
 	t.Parallel()
-	w := gittest.NewFixture(t)
-	boss, fixer := w.Pair(t)
+	w, boss, fixer := gittest.NewPair(t)
 	ended := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
 	fixer.Must(t, "resume", "--ack")
 	var waits []string

@@ -72,8 +72,7 @@ func TestFlood(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := gittest.NewFixture(t)
-			boss, fixer := w.Pair(t)
+			w, boss, fixer := gittest.NewPair(t)
 			n := fill(t, w)
 			boss.Must(t, "emit", "--to", elsewhere, "--goal", "the good one")
 
@@ -103,8 +102,7 @@ func TestFlood(t *testing.T) {
 // Ended handoffs are put back into the inbox. None is taken again, and they are checked in a few connections.
 func TestFloodOfReplays(t *testing.T) {
 	t.Parallel()
-	w := gittest.NewFixture(t)
-	boss, fixer := w.Pair(t)
+	w, boss, fixer := gittest.NewPair(t)
 	const n = 12
 	for i := range n {
 		boss.Must(t, "emit", "--queue", "--to", elsewhere, "--goal", fmt.Sprint("job ", i))
@@ -139,8 +137,7 @@ func TestHidingHub(t *testing.T) {
 	for name, found := range map[string]string{"log": "rollback", "inbox": "lost"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := gittest.NewFixture(t)
-			boss, fixer := w.Pair(t)
+			w, boss, fixer := gittest.NewPair(t)
 			other := w.Twin(t, "other", "fixer", "boss")
 			seen := boss.Must(t, "emit", "--to", elsewhere, "--goal", "seen")
 			fixer.Must(t, "resume")
@@ -172,8 +169,7 @@ func TestHidingHub(t *testing.T) {
 // The messages that a hub prints beside its answers are data: githandoff escapes and shortens them.
 func TestNoisyHub(t *testing.T) {
 	t.Parallel()
-	w := gittest.NewFixture(t)
-	boss, fixer := w.Pair(t)
+	w, boss, fixer := gittest.NewPair(t)
 	hook := filepath.Join(w.Hub.Dir, "hooks/update")
 	require.NoError(t, os.MkdirAll(filepath.Dir(hook), 0o755))
 	noise := "#!/bin/sh\nprintf '\\033]0;pwned\\007\\033[2J\\r\\302\\233fatal: x\\n' >&2\nhead -c 1000000 /dev/zero | tr '\\0' x >&2\n"
@@ -307,8 +303,7 @@ func TestLyingHub(t *testing.T) {
 // GITHANDOFF_STRESS=50 the lane has 100,000 entries.
 func TestLongLane(t *testing.T) {
 	t.Parallel()
-	w := gittest.NewFixture(t)
-	boss, fixer := w.Pair(t)
+	w, boss, fixer := gittest.NewPair(t)
 	id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "the good one")
 	lane := lanes + "/" + id[len(id)-2:]
 	entry := w.Hub.Git(t, "log", "-1", "--format=%B", lane)

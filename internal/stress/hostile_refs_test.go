@@ -18,8 +18,7 @@ import (
 // pushed it into this repository.
 func TestHugeCommit(t *testing.T) {
 	t.Parallel()
-	w := gittest.NewFixture(t)
-	_, fixer := w.Pair(t)
+	_, _, fixer := gittest.NewPair(t)
 	fixer.Must(t, "emit", "--to", "fixer", "--goal", "the good one")
 	huge := put(t, fixer, "commit", zeros(maxMemory+24))
 	lay(t, fixer, inbox+"/fixer/"+hostileID, huge)
@@ -105,8 +104,7 @@ func TestOddRefs(t *testing.T) {
 	for name, tc := range oddRefs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := gittest.NewFixture(t)
-			boss, fixer := w.Pair(t)
+			w, boss, fixer := gittest.NewPair(t)
 			good := boss.Must(t, "emit", "--to", elsewhere, "--goal", "the good one")
 			tc.bend(t, w.Hub, good)
 			// A clone that fetches all refs of a hub also has its replacement objects.
@@ -138,8 +136,7 @@ func TestDanglingRefs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := gittest.NewFixture(t)
-			boss, fixer := w.Pair(t)
+			w, boss, fixer := gittest.NewPair(t)
 			good := boss.Must(t, "emit", "--to", elsewhere, "--goal", "the good one")
 			lay(t, w.Hub, bad, content)
 			for _, args := range [][]string{{"resume"}, {"resume", good}} {
@@ -163,8 +160,7 @@ func TestDanglingRefs(t *testing.T) {
 // With GITHANDOFF_STRESS=250 there are 100,000 of them.
 func TestFloodOfLanes(t *testing.T) {
 	t.Parallel()
-	w := gittest.NewFixture(t)
-	boss, fixer := w.Pair(t)
+	w, boss, fixer := gittest.NewPair(t)
 	n := min(times(t, 400), 100_000)
 	var in strings.Builder
 	for i := range n {

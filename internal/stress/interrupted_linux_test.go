@@ -39,8 +39,7 @@ func TestInterruptedDuringAPush(t *testing.T) {
 	} {
 		t.Run(tc.args[0]+" "+tc.hook, func(t *testing.T) {
 			t.Parallel()
-			w := gittest.NewFixture(t)
-			boss, fixer := w.Pair(t)
+			w, boss, fixer := gittest.NewPair(t)
 			p := tc.set(t, w, boss, fixer)
 			hook, began := filepath.Join(w.Hub.Dir, "hooks", tc.hook), filepath.Join(t.TempDir(), "began")
 			require.NoError(t, os.MkdirAll(filepath.Dir(hook), 0o700))

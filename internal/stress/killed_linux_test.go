@@ -62,8 +62,7 @@ func TestKilled(t *testing.T) {
 	for i, s := range scenes() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			w := gittest.NewFixture(t)
-			boss, fixer := w.Pair(t)
+			w, boss, fixer := gittest.NewPair(t)
 			p, args := s.set(t, boss, fixer)
 			back := keep(t, w)
 
@@ -114,8 +113,7 @@ func TestHalfAStepAtTheHub(t *testing.T) {
 		}
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			w := gittest.NewFixture(t)
-			boss, fixer := w.Pair(t)
+			w, boss, fixer := gittest.NewPair(t)
 			p, args := s.set(t, boss, fixer)
 			lane := filepath.Join(w.Hub.Dir, lanes)
 			first, _ := trapped(t, p.Command(t, args...), func(_ int, p point) verdict {
@@ -142,8 +140,7 @@ func TestStepWhoseAnswerWasLost(t *testing.T) {
 		}
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			w := gittest.NewFixture(t)
-			boss, fixer := w.Pair(t)
+			w, boss, fixer := gittest.NewPair(t)
 			p, args := s.set(t, boss, fixer)
 			lane, taken := filepath.Join(w.Hub.Dir, lanes), false
 			first, _ := trapped(t, p.Command(t, args...), func(_ int, p point) verdict {
@@ -166,8 +163,7 @@ func TestStagedChildWaitsForItsReroute(t *testing.T) {
 	for _, how := range []string{"reroute", "revoke"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			w := gittest.NewFixture(t)
-			boss, _ := w.Pair(t)
+			w, boss, _ := gittest.NewPair(t)
 			parent := boss.Must(t, "emit", "--to", "boss", "--goal", "g")
 			args := []string{"reroute", parent, "--to", elsewhere}
 			staged := false
@@ -234,8 +230,7 @@ func gits(t testing.TB, w *gittest.Fixture) (pids []string) {
 // A writer was killed before it renamed its temporary file. Nobody reads that file, and gc removes it.
 func TestFileOfAKilledWriterIsCollected(t *testing.T) {
 	t.Parallel()
-	w := gittest.NewFixture(t)
-	boss, fixer := w.Pair(t)
+	_, boss, fixer := gittest.NewPair(t)
 	boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
 	first, _ := trapped(t, fixer.Command(t, "resume"), func(_ int, p point) verdict {
 		if p.call == "rename" && strings.Contains(p.path, "githandoff/claims/") {

@@ -184,8 +184,7 @@ func TestLoadOnOneClone(t *testing.T) {
 	t.Parallel()
 	const processes = 8
 	each := times(t, 2)
-	w := gittest.NewFixture(t)
-	boss, fixer := w.Pair(t)
+	w, boss, fixer := gittest.NewPair(t)
 	var mu sync.Mutex
 	done := map[string]int{}
 	want := map[string]int{}

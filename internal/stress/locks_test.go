@@ -98,8 +98,7 @@ func TestDeadLockOfFetch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := gittest.NewFixture(t)
-			boss, fixer := w.Pair(t)
+			_, boss, fixer := gittest.NewPair(t)
 			first := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
 			fixer.Must(t, "resume")
 			fixer.Must(t, "ack")
@@ -120,8 +119,7 @@ func TestDeadLockOfFetch(t *testing.T) {
 // A dead lock at the hub is named as well, the step is kept, and doctor at the hub removes the lock.
 func TestDeadLockAtHub(t *testing.T) {
 	t.Parallel()
-	w := gittest.NewFixture(t)
-	boss, fixer := w.Pair(t)
+	w, boss, fixer := gittest.NewPair(t)
 	hub := w.At("hub.git")
 	id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
 	lock := dead(t, hub, lanes+"/"+id[len(id)-2:]+".lock", young)

@@ -25,8 +25,7 @@ func copyAs(t testing.TB, w *gittest.Fixture, p *gittest.Repo, name string) *git
 // handoff back and cannot take it.
 func TestAwayWhileItEnded(t *testing.T) {
 	t.Parallel()
-	w := gittest.NewFixture(t)
-	boss, fixer := w.Pair(t)
+	w, boss, fixer := gittest.NewPair(t)
 	id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
 	away := w.Twin(t, "away", "fixer", "boss")
 	assert.Contains(t, away.Must(t, "inbox"), id)
@@ -64,8 +63,7 @@ func TestLateDelivery(t *testing.T) {
 	for name, upTo := range map[string]string{"offered": "", "claimed": "resume", "acknowledged": "ack"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := gittest.NewFixture(t)
-			boss, fixer := w.Pair(t)
+			w, boss, fixer := gittest.NewPair(t)
 			id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g", "--queue")
 			late := copyAs(t, w, boss, "late")
 			boss.Must(t, "sync")
@@ -104,8 +102,7 @@ func TestHubThatLostAnInboxRefGetsItAgain(t *testing.T) {
 	}
 	t.Run("offered", func(t *testing.T) {
 		t.Parallel()
-		w := gittest.NewFixture(t)
-		boss, fixer := w.Pair(t)
+		w, boss, fixer := gittest.NewPair(t)
 		id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
 		lose(t, w, id)
 		fixer.Refuses(t, 3, nil, "resume")
@@ -120,8 +117,7 @@ func TestHubThatLostAnInboxRefGetsItAgain(t *testing.T) {
 	})
 	t.Run("claimed", func(t *testing.T) {
 		t.Parallel()
-		w := gittest.NewFixture(t)
-		boss, fixer := w.Pair(t)
+		w, boss, fixer := gittest.NewPair(t)
 		id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
 		fixer.Must(t, "resume")
 		lose(t, w, id)
@@ -138,8 +134,7 @@ func TestHubThatLostAnInboxRefGetsItAgain(t *testing.T) {
 	})
 	t.Run("disputed", func(t *testing.T) {
 		t.Parallel()
-		w := gittest.NewFixture(t)
-		boss, fixer := w.Pair(t)
+		w, boss, fixer := gittest.NewPair(t)
 		id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
 		fixer.Must(t, "resume")
 		fixer.Must(t, "ack")

@@ -17,8 +17,7 @@ import (
 // step and each handoff reaches the hub exactly once.
 func TestTwoSyncsOfOneClone(t *testing.T) {
 	t.Parallel()
-	w := gittest.NewFixture(t)
-	boss, fixer := w.Pair(t)
+	w, boss, fixer := gittest.NewPair(t)
 	var waits []string // the handoffs that fixer sent
 	for round := range times(t, 3) {
 		ended, held := offered(t, boss, fixer), offered(t, boss, fixer)

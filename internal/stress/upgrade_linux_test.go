@@ -17,8 +17,7 @@ func TestKilledUpgrade(t *testing.T) {
 	t.Parallel()
 	all := scenes()
 	s := all[slices.IndexFunc(all, func(s scene) bool { return s.name == "sync after an upgrade" })]
-	w := gittest.NewFixture(t)
-	boss, fixer := w.Pair(t)
+	w, boss, fixer := gittest.NewPair(t)
 	p, args := s.set(t, boss, fixer)
 	back := keep(t, w)
 	killed := 0

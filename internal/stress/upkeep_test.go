@@ -115,8 +115,7 @@ func largePackedRefs(t testing.TB, hub *gittest.Repo) {
 // Handoffs are sent, taken and ended at a hub while the hub and both clones are tidied up.
 func TestHubBesideUpkeep(t *testing.T) {
 	t.Parallel()
-	w := gittest.NewFixture(t)
-	boss, fixer := w.Pair(t)
+	w, boss, fixer := gittest.NewPair(t)
 	// Since git 2.54 the maintenance after a push can repack while a gc runs. Objects then get lost, also those
 	// of plain pushes.
 	w.Hub.Git(t, "config", "maintenance.strategy", "gc")
