@@ -244,6 +244,8 @@ var ofHubs = []mutant{
 		`err = unreadable(it, fault.New(f.Code, f.Reason, "%s: %w", it.Ref, err).WithHints(f.Hints...))`, ``, inScript+"sync_rewritten_signed"),
 	without("a hub keeps the snapshot that the handoff names", "internal/app/hubsync/work.go",
 		`w.Commit != a.lost[i].New`, `w.Commit == ""`, inScript+"sync_rewritten_snapshot"),
+	without("a hub gets no snapshot of a sealed handoff", "internal/app/hubsync/work.go",
+		`; w == nil || w.Commit`, `; sent.Unread == nil && w == nil || w != nil && w.Commit`, inScript+"sync_rewritten_snapshot"),
 	without("an entry that was changed after it was signed counts for nothing", "internal/lifecycle/history.go",
 		`fault.Is(err, fault.SignatureInvalid) && !errors`, `false && !errors`, inScript+"sync_rewritten_signed"),
 	without("hooks that git does not run are no installed hooks", "internal/app/doctor/hooks.go",

@@ -72,7 +72,7 @@ func (r *syncing) giveWork(ctx context.Context, hub *crossrepo.Hub, it *workspac
 	if err != nil {
 		return err
 	}
-	if w := sent.Envelope.Work; sent.Unread == nil && (w == nil || w.Commit != a.lost[i].New) {
+	if w := sent.Envelope.Work; w == nil || w.Commit != a.lost[i].New { // a sealed handoff has none
 		return nil
 	}
 	switch err := hub.Apply(ctx, refs.Transaction{Edits: a.lost[i : i+1]}); {
