@@ -9,9 +9,14 @@ import (
 )
 
 // openUnseen reports whether a process writes a file, even one whose open files do not show: in another
-// container, or of another user. The kernel gives a lease for reading only if none does (fcntl(2), F_SETLEASE).
-// Where it gives no leases, the answer is no. To close the file ends the lease.
-func openUnseen(path string) bool {
+// container, or of another user. The kernel gives a lease for reading only if none does. Where it gives no
+// leases, the answer is no. NFS and SMB refuse one in the same words where the server did not delegate the
+// file, so the answer needs a lease on a file beside it that nobody writes.
+func openUnseen(path, still string) bool { return leaseRefused(path) && !leaseRefused(still) }
+
+// leaseRefused reports whether the kernel refuses a lease for now (fcntl(2), F_SETLEASE). To close the file ends
+// a lease that it gives.
+func leaseRefused(path string) bool {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return false

@@ -3,4 +3,4 @@
 package refs
 
 // openUnseen is for Linux: elsewhere no open files show.
-func openUnseen(string) bool { return false }
+func openUnseen(path, still string) bool { return false }

@@ -85,7 +85,7 @@ func (lk *Locks) List(now time.Time, files ...string) ([]Lock, error) {
 		}
 		l := Lock{Path: path, Age: now.Sub(info.ModTime()), info: info}
 		l.Foreign = int(info.Sys().(*syscall.Stat_t).Uid) != os.Geteuid() && os.Geteuid() != 0
-		l.Holder, l.Looked = holder(path)
+		l.Holder, l.Looked = lk.holder(path)
 		locks = append(locks, l)
 	}
 	return locks, nil
@@ -93,7 +93,7 @@ func (lk *Locks) List(now time.Time, files ...string) ([]Lock, error) {
 
 // holder finds the process with a lock open. git closes packed-refs.lock at once and then
 // writes packed-refs.new: an open packed-refs.new counts as well. Only Linux shows open files.
-func holder(path string) (pid int, looked bool) {
+func (lk *Locks) holder(path string) (pid int, looked bool) {
 	if _, err := os.ReadDir("/proc/self/fd"); err != nil {
 		return 0, false
 	}
@@ -109,7 +109,8 @@ func holder(path string) (pid int, looked bool) {
 			return pid, true
 		}
 	}
-	if openUnseen(path) || openUnseen(written) {
+	head := filepath.Join(lk.CommonDir, "HEAD") // replaced, and never written in place
+	if openUnseen(path, head) || openUnseen(written, head) {
 		return Unseen, true
 	}
 	return 0, true
@@ -185,7 +186,7 @@ func (lk *Locks) dead(edits []Edit, before []os.FileInfo) string {
 		if !stays(path, before[i]) || time.Since(before[i].ModTime()) < abandoned {
 			continue
 		}
-		if pid, looked := holder(path); looked && pid == 0 {
+		if pid, looked := lk.holder(path); looked && pid == 0 {
 			return path
 		}
 	}
