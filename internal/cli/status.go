@@ -147,7 +147,7 @@ type elsewhereRow struct {
 	ID       handoff.ID `json:"id"`                 // handoff
 	State    string     `json:"state"`              // "claimed", or "overdue" after the lease
 	Worktree string     `json:"worktree,omitempty"` // directory of the worktree; left out if it was removed
-	Missing  bool       `json:"missing,omitempty"`  // its files are missing, and git has not forgotten it
+	Missing  bool       `json:"missing,omitempty"`  // its files are missing, and git has neither forgotten nor locked it
 	Lease    string     `json:"lease"`              // when the claim runs out
 }
 
@@ -276,7 +276,7 @@ func (r *elsewhereRow) line() string {
 // where names the worktree, and what to do if it was deleted.
 func (r *elsewhereRow) where() string {
 	if r.Missing {
-		return printable(r.Worktree) + ", which is missing (git worktree prune, if it was deleted)"
+		return printable(r.Worktree) + ", which is missing (git worktree remove, if it was deleted)"
 	}
 	return printable(r.Worktree)
 }

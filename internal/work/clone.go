@@ -39,7 +39,8 @@ func OfClone(repo *refs.Repo) (held []Located, err error) {
 	return held, err
 }
 
-// Worktree returns the directory of the worktree, and whether its files are missing; "" if git has forgotten it.
+// Worktree returns the directory of the worktree, and whether its files are missing without "git worktree lock"; "" if
+// git has forgotten it.
 func (l Located) Worktree() (dir string, missing bool, err error) {
 	if l.GitDir == "" {
 		return "", false, nil
@@ -51,13 +52,17 @@ func (l Located) Worktree() (dir string, missing bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
+	if _, err := os.Stat(filepath.Join(l.GitDir, "locked")); err == nil {
+		return filepath.Dir(link), false, nil // its user says that it will come back
+	}
 	_, err = os.Stat(link)
 	return filepath.Dir(link), errors.Is(err, fs.ErrNotExist), nil
 }
 
-// ifDeleted mends a claim in a worktree whose files are missing.
+// ifDeleted mends a claim in a worktree whose files are missing. "git worktree prune" would take the claims of all
+// such worktrees, also of those in other containers.
 func ifDeleted(dir string) fault.Hint {
-	return fault.Run("git", "worktree", "prune").Because("if %s was deleted: then githandoff resume continues the claim here", dir)
+	return fault.Run("git", "worktree", "remove", dir).Because("if it was deleted: then githandoff resume continues the claim here")
 }
 
 // HeldElsewhere refuses a step on a handoff held outside this worktree. It names the worktree of
