@@ -273,7 +273,7 @@ func (r *elsewhereRow) line() string {
 	return fmt.Sprintf("%s in %s: %s %s %s", r.State, r.where(), r.ID, untilOrSince(r.State), r.Lease)
 }
 
-// where names the worktree, and what to do if it was deleted.
+// where names the worktree. If its files are missing, it names the command that forgets it.
 func (r *elsewhereRow) where() string {
 	if r.Missing {
 		return printable(r.Worktree) + ", which is missing (git worktree remove, if it was deleted)"
