@@ -215,6 +215,16 @@ func (w *Held) Current() (*Claim, error) {
 	}
 	switch len(held) {
 	case 0:
+		all, err := w.Claims.Held()
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range all {
+			if h.Actor == w.Agent && !h.Printed { // a resume failed after its claim, or was killed
+				return nil, fault.New(fault.NotFound, fault.NothingHeld, "handoff %s is claimed, and not shown yet", h.ID).
+					WithHints(fault.Run("githandoff", "resume", string(h.ID)).Because("shows it"))
+			}
+		}
 		if len(finished) > 0 {
 			return nil, fault.New(fault.NotFound, fault.NothingHeld, "%s holds nothing in this worktree: finished handoffs wait for their hub (%s)", w.Agent, ShortIDs(finished)).
 				WithHints(fault.Run("githandoff", "sync").Because("sends the queued steps"))
