@@ -19,6 +19,8 @@ var ofPlace = []mutant{
 		`[]string{"core.bare", "core.worktree"}`, `[]string{"core.bare"}`, inScript+"init_sign_commits"),
 	without("a home that cannot be looked at is not to be made writable", "internal/refs/disk.go",
 		`&& looked(err):`, `&& false:`, "./internal/refs -run TestDiskFaultOfALook"),
+	without("a link travels where core.symlinks is false", "internal/snapshot/rehearse.go",
+		`if errors.Is(err, syscall.EINVAL) {`, `if errors.Is(err, syscall.EINVAL) && false {`, inScript+"snapshot_line_ends"),
 	without("a step without an id names a claim that was not shown", "internal/work/held.go",
 		`h.Actor == w.Agent && !h.Printed {`, `h.Actor == w.Agent && !h.Printed && false {`, inScript+"resume_failed_copy"),
 	without("what a hook manager moved aside goes if it is ours", "hooks/hooks.go",

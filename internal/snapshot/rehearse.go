@@ -3,10 +3,12 @@ package snapshot
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"githandoff/internal/fault"
 )
@@ -68,6 +70,11 @@ func sameFile(a, b string) (bool, error) {
 			return false, err
 		}
 		y, err := os.Readlink(b)
+		if errors.Is(err, syscall.EINVAL) { // git writes a file in its place where core.symlinks is false
+			var text []byte
+			text, err = os.ReadFile(b)
+			y = string(text)
+		}
 		return err == nil && x == y, nil
 	}
 	x, err := os.ReadFile(a)
