@@ -19,6 +19,8 @@ var ofPlace = []mutant{
 		`[]string{"core.bare", "core.worktree"}`, `[]string{"core.bare"}`, inScript+"init_sign_commits"),
 	without("a home that cannot be looked at is not to be made writable", "internal/refs/disk.go",
 		`&& looked(err):`, `&& false:`, "./internal/refs -run TestDiskFaultOfALook"),
+	without("a group of remotes does not hide a remote in silence", "internal/crossrepo/alias.go",
+		`cfg[group], " "))) > 1 {`, `cfg[group], " "))) > 100 {`, inScript+"doctor_remotes"),
 	without("a link travels where core.symlinks is false", "internal/snapshot/rehearse.go",
 		`if errors.Is(err, syscall.EINVAL) {`, `if errors.Is(err, syscall.EINVAL) && false {`, inScript+"snapshot_line_ends"),
 	without("a step without an id names a claim that was not shown", "internal/work/held.go",
