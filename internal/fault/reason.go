@@ -274,9 +274,9 @@ const (
 	KeyLocked Reason = "key_locked"
 	// HooksOff (8, set-up): core.hooksPath, or the usual directory, is not a directory, so git runs no hooks.
 	HooksOff Reason = "hooks_off"
-	// Unwritable (8, disk): a file cannot be written.
+	// Unwritable (8, disk): a file cannot be written, or its disk fails.
 	Unwritable Reason = "unwritable"
-	// Unreadable (8, trust): this user cannot read the trust list of a hub.
+	// Unreadable (8, trust): this user cannot read the trust list of a hub, or this program find its own file.
 	Unreadable Reason = "unreadable"
 	// Late (8, hook): a hook did not end in its time.
 	Late Reason = "late"

@@ -28,6 +28,15 @@ func DiskFault(err error) error {
 			WithHints(fault.Fact("free some space, then run the same command again"))
 	case gitexec.Unexplained(err):
 		return notStarted(err)
+	case errors.Is(err, syscall.EFBIG):
+		return fault.New(fault.Unavailable, fault.Unwritable, "%w", err).
+			WithHints(fault.Fact("a limit of this shell (ulimit -f) or of the file system is too low for that file: raise it"))
+	case errors.Is(err, syscall.EIO):
+		return fault.New(fault.Unavailable, fault.Unwritable, "%w", err).
+			WithHints(fault.Fact("a disk fails, or the way to it: the log of the system says more"))
+	case ofProc(err):
+		return fault.New(fault.Unavailable, fault.Unreadable, "%w", err).
+			WithHints(fault.Fact("/proc must be mounted: without it no program finds its own file"))
 	case errors.Is(err, fs.ErrPermission) && looked(err):
 		return fault.New(fault.Unavailable, fault.ReadOnly, "%w", err).
 			WithHints(fault.Fact("this user may not look there; if HOME or an XDG directory leads there, set it to a directory of this user"))
@@ -56,6 +65,12 @@ func inWords(err error) error {
 		}
 	}
 	return err
+}
+
+// ofProc reports whether an error is of [os.Executable] where /proc is not mounted.
+func ofProc(err error) bool {
+	path, ok := errors.AsType[*fs.PathError](err)
+	return ok && path.Op == "readlink" && path.Path == "/proc/self/exe"
 }
 
 // looked reports whether an error is of a look at a file, not of a write.

@@ -30,6 +30,21 @@ func TestDiskFaultOfALook(t *testing.T) {
 	}
 }
 
+// Each failure of a file system has the exit code of what is not available, and a way out.
+func TestDiskFaultOfAFileSystem(t *testing.T) {
+	for hint, err := range map[string]error{
+		"# a limit of this shell (ulimit -f) or of the file system is too low for that file: raise it": &fs.PathError{Op: "write", Path: "f", Err: syscall.EFBIG},
+		"# a disk fails, or the way to it: the log of the system says more":                            &fs.PathError{Op: "read", Path: "f", Err: syscall.EIO},
+		"# /proc must be mounted: without it no program finds its own file":                            &fs.PathError{Op: "readlink", Path: "/proc/self/exe", Err: syscall.ENOENT},
+	} {
+		f := fault.As(DiskFault(err))
+		require.NotNil(t, f, hint)
+		assert.Equal(t, fault.Unavailable, f.Code, hint)
+		assert.Equal(t, hint, f.Advice())
+	}
+	assert.Nil(t, fault.As(DiskFault(&fs.PathError{Op: "open", Path: "f", Err: syscall.ENOENT})))
+}
+
 // A container may lack /dev/null, without which Go starts no program.
 func TestNotStartedNamesTheMissingDevice(t *testing.T) {
 	err := &gitexec.Error{Program: "git version", Code: -1, Err: &fs.PathError{Op: "open", Path: "/dev/null", Err: syscall.ENOENT}}
