@@ -8,6 +8,7 @@ import (
 
 	"githandoff/internal/app/agenthook"
 	"githandoff/internal/app/gc"
+	"githandoff/internal/private"
 	"githandoff/internal/sign"
 )
 
@@ -62,13 +63,16 @@ func (c *gcCommand) run(ctx context.Context) error {
 	})
 }
 
-// ownDirs returns the directories of the user's keys and trust.
+// ownDirs returns the directories of the user's keys, trust and state.
 func (a *app) ownDirs() (dirs []string) {
 	if keys := a.keystore().Dir; keys != "" {
 		dirs = append(dirs, keys)
 	}
 	if user, err := sign.UserTrustPath(a.Getenv); err == nil {
 		dirs = append(dirs, filepath.Dir(user))
+	}
+	if state, err := private.Dir(a.Getenv, private.State); err == nil {
+		dirs = append(dirs, state)
 	}
 	return dirs
 }

@@ -25,6 +25,8 @@ var ofPlace = []mutant{
 		`case errors.Is(err, syscall.EIO):`, `case false:`, "./internal/refs -run TestDiskFaultOfAFileSystem"),
 	without("a program that does not find its own file has a way out", "internal/refs/disk.go",
 		`case ofProc(err):`, `case false && ofProc(err):`, "./internal/refs -run TestDiskFaultOfAFileSystem"),
+	without("gc removes the files of killed writers of the state of the user", "internal/cli/gc.go",
+		`dirs = append(dirs, state)`, `_ = state`, inScript+"gc_leftovers"),
 	without("a group of remotes does not hide a remote in silence", "internal/crossrepo/alias.go",
 		`cfg[group], " "))) > 1 {`, `cfg[group], " "))) > 100 {`, inScript+"doctor_remotes"),
 	without("a link travels where core.symlinks is false", "internal/snapshot/rehearse.go",
