@@ -176,6 +176,9 @@ func (by *Author) HowToBreak(s *State) fault.Hint {
 	if by.Actor != s.Offer.From && !by.IsRoot() {
 		return fault.Run("githandoff", "show", string(s.ID)).Because("names its source and its holder; they can, and a root key")
 	}
+	if s.releasedElsewhere() {
+		return fault.Fact("%s gave it back, with a key that does not count here: run this again after the lease, or a person with a root key ends it now", s.elsewhere.Record().Actor)
+	}
 	return fault.Run("githandoff", "release", "--force", string(s.ID)).Because("breaks that claim")
 }
 

@@ -164,7 +164,7 @@ func (e *Engine) Release(ctx context.Context, home Home, h ClaimProof, force boo
 			}
 		} else if err := s.Err(); err != nil && (s.Receipt != nil || s.Claim == nil || len(s.Chain) == 0) {
 			return err
-		} else if s.Claim == nil || s.elsewhere != nil && claimOf(s.elsewhere.Record()) == "" {
+		} else if s.Claim == nil || s.releasedElsewhere() {
 			return fault.New(fault.Conflict, fault.NotHeld, "nobody holds handoff %s", s.ID)
 		}
 		return b.take(ctx, s, record.Released, func(r *record.Record) {

@@ -74,6 +74,11 @@ func claimOf(r *record.Record) string {
 	return r.Claim
 }
 
+// releasedElsewhere reports whether the holder released its claim with a key that does not count here.
+func (s *State) releasedElsewhere() bool {
+	return s.elsewhere != nil && claimOf(s.elsewhere.Record()) == ""
+}
+
 // heldElsewhere reports whether the lease of a claim that counts elsewhere runs at a time.
 func (s *State) heldElsewhere(at time.Time) bool {
 	return s.elsewhere != nil && holdsAt(s.elsewhere.Record(), at)

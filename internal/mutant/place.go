@@ -33,6 +33,8 @@ var ofPlace = []mutant{
 		`if errors.Is(err, syscall.EINVAL) {`, `if errors.Is(err, syscall.EINVAL) && false {`, inScript+"snapshot_line_ends"),
 	without("a step without an id names a claim that was not shown", "internal/work/held.go",
 		`h.Actor == w.Agent && !h.Printed {`, `h.Actor == w.Agent && !h.Printed && false {`, inScript+"resume_failed_copy"),
+	without("the source is not told to break a claim that its holder gave back", "internal/lifecycle/author.go",
+		`if s.releasedElsewhere() {`, `if false {`, inScript+"revoke_given_back"),
 	without("what a hook manager moved aside goes if it is ours", "hooks/hooks.go",
 		`moved.exists && originOf(moved.data) == intact {`, `moved.exists && originOf(moved.data) == intact && false {`, "./hooks -run TestUninstall_movedByAnother"),
 	without("what a hook manager keeps to put it back goes if it is ours", "hooks/hooks.go",

@@ -92,7 +92,7 @@ var ofTrust = []mutant{
 	without("the claim that others know is broken", "internal/lifecycle/claim.go",
 		`if s.elsewhere != nil {`, `if false {`, inLifecycle+"TestReleaseOfATakeOver"),
 	without("what a take-over gave back is not broken", "internal/lifecycle/claim.go",
-		` || s.elsewhere != nil && claimOf(s.elsewhere.Record()) == "" {`, ` {`, inLifecycle+"TestWithdrawAfterATakeOverThatIsOver"),
+		` || s.releasedElsewhere() {`, ` {`, inLifecycle+"TestWithdrawAfterATakeOverThatIsOver"),
 	without("a withdrawal names no claim that others do not know", "internal/lifecycle/end.go",
 		`case s.elsewhere != nil:`, `case false:`, inLifecycle+"TestWithdrawAfterATakeOverThatIsOver"),
 	without("what nobody known here offered is withdrawn by nobody", "internal/lifecycle/elsewhere.go",
