@@ -25,6 +25,8 @@ var ofPlace = []mutant{
 		`case errors.Is(err, syscall.EIO):`, `case false:`, "./internal/refs -run TestDiskFaultOfAFileSystem"),
 	without("a program that does not find its own file has a way out", "internal/refs/disk.go",
 		`case ofProc(err):`, `case false && ofProc(err):`, "./internal/refs -run TestDiskFaultOfAFileSystem"),
+	without("doctor says what mends a file that it may not read", "internal/app/doctor/doctor.go",
+		`fault.As(refs.DiskFault(err))`, `fault.As(err)`, "./internal/app/doctor -run TestProblemOfAFile"),
 	without("gc removes the files of killed writers of the state of the user", "internal/cli/gc.go",
 		`dirs = append(dirs, state)`, `_ = state`, inScript+"gc_leftovers"),
 	without("a group of remotes does not hide a remote in silence", "internal/crossrepo/alias.go",

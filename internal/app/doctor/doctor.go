@@ -128,7 +128,7 @@ func (d *checkup) fixed(check, format string, args ...any) {
 
 func (d *checkup) problem(check string, err error) {
 	f := Finding{Check: check, Status: Problem, Message: err.Error()}
-	if e := fault.As(err); e != nil {
+	if e := fault.As(refs.DiskFault(err)); e != nil {
 		f.Hints = e.Hints
 	}
 	d.report(f)
