@@ -12,7 +12,7 @@ import (
 	"githandoff/internal/refs"
 )
 
-// clones is what clone2 made in the directory of the first script, with the namespace of the hub in the clones.
+// clones has the files that clone2 made in the directory of the first script, and the namespace of its hub.
 // To make it takes 65 processes, so later scripts get a copy.
 var clones struct {
 	sync.Mutex

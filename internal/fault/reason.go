@@ -276,7 +276,7 @@ const (
 	HooksOff Reason = "hooks_off"
 	// Unwritable (8, disk): a file cannot be written, or its disk fails.
 	Unwritable Reason = "unwritable"
-	// Unreadable (8, trust): this user cannot read the trust list of a hub, or this program find its own file.
+	// Unreadable (8, trust): this user cannot read the trust list of a hub, or the program cannot find its own file.
 	Unreadable Reason = "unreadable"
 	// Late (8, hook): a hook did not end in its time.
 	Late Reason = "late"

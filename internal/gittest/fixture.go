@@ -88,7 +88,7 @@ func (f *Fixture) Pair(t testing.TB) (boss, fixer *Repo) {
 	return boss, fixer
 }
 
-// pairs is what Pair made in the first fixture that has nothing else. That takes some 60 processes, so the others
+// pairs has the files that Pair made in the first fixture of [NewPair]. That takes some 60 processes, so the others
 // get a copy. No clone has read the hub yet, so only paths differ.
 var pairs struct {
 	sync.Mutex

@@ -222,7 +222,7 @@ func Undo(ctx context.Context, repo *refs.Repo, dir, branch, head string) error 
 	return repo.Apply(ctx, refs.Transaction{Edits: []refs.Edit{{Ref: ref, Old: head}}})
 }
 
-// removeMarked removes a directory, and the mark last: the next process goes on with what is left by a killed one.
+// removeMarked removes a directory, and the mark last, so that the next process can go on after a killed one.
 func removeMarked(dir string) error {
 	names, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
