@@ -9,15 +9,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"githandoff/internal/gittest"
-	"githandoff/internal/refs"
 )
 
-// clones has the files that clone2 made in the directory of the first script, and the namespace of its hub.
-// To make it takes 65 processes, so later scripts get a copy.
+// clones has the files that clone2 made in the directory of the first script. That takes 65 processes, so later
+// scripts get a copy. No clone has read the hub yet, so only paths differ.
 var clones struct {
 	sync.Mutex
-	made    map[string]gittest.Template
-	dir, in string
+	dir  string
+	made map[string]gittest.Template
 }
 
 func clone2(ts *testscript.TestScript, neg bool, args []string) {
@@ -29,24 +28,22 @@ func clone2(ts *testscript.TestScript, neg bool, args []string) {
 		return
 	}
 	dir := ts.MkAbs(".")
-	in := filepath.Base(string(refs.TrackingNamespace("git+file://" + filepath.Join(dir, "hub.git"))))
 	clones.Lock()
 	defer clones.Unlock()
 	if clones.made == nil {
 		makeClones(ts)
-		_, err := os.Stat(filepath.Join(dir, "src", ".git", "refs", "handoffs", "remotes", in))
-		ts.Check(err)
 		made := map[string]gittest.Template{}
 		for _, name := range []string{".home", "hub.git", "src", "tgt"} {
+			var err error
 			made[name], err = gittest.ReadTemplate(filepath.Join(dir, name))
 			ts.Check(err)
 		}
-		clones.made, clones.dir, clones.in = made, dir, in
+		clones.dir, clones.made = dir, made
 		return
 	}
-	rename := strings.NewReplacer(clones.dir, dir, clones.in, in)
+	rename := strings.NewReplacer(clones.dir, dir).Replace
 	for name, files := range clones.made {
-		ts.Check(files.WriteAs(filepath.Join(dir, name), rename.Replace))
+		ts.Check(files.WriteAs(filepath.Join(dir, name), rename))
 	}
 }
 
