@@ -2,22 +2,15 @@ package cli_test
 
 import (
 	"os"
-	"path/filepath"
-	"strings"
-	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"githandoff/internal/gittest"
 )
 
-// clones has the files that clone2 made in the directory of the first script. That takes 65 processes, so later
-// scripts get a copy. No clone has read the hub yet, so only paths differ.
-var clones struct {
-	sync.Mutex
-	dir  string
-	made map[string]gittest.Template
-}
+// clones has the files that clone2 makes, which takes 65 processes. No clone has read the hub yet, so only paths
+// differ.
+var clones gittest.Copies
 
 func clone2(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
@@ -27,24 +20,8 @@ func clone2(ts *testscript.TestScript, neg bool, args []string) {
 		makeClones(ts)
 		return
 	}
-	dir := ts.MkAbs(".")
-	clones.Lock()
-	defer clones.Unlock()
-	if clones.made == nil {
-		makeClones(ts)
-		made := map[string]gittest.Template{}
-		for _, name := range []string{".home", "hub.git", "src", "tgt"} {
-			var err error
-			made[name], err = gittest.ReadTemplate(filepath.Join(dir, name))
-			ts.Check(err)
-		}
-		clones.dir, clones.made = dir, made
-		return
-	}
-	rename := strings.NewReplacer(clones.dir, dir).Replace
-	for name, files := range clones.made {
-		ts.Check(files.WriteAs(filepath.Join(dir, name), rename))
-	}
+	fill := func() error { makeClones(ts); return nil }
+	ts.Check(clones.Fill(fill, ts.Getenv("HOME"), ts.MkAbs("hub.git"), ts.MkAbs("src"), ts.MkAbs("tgt")))
 }
 
 // pristine reports whether clone2 makes the same in a script as in every other one.

@@ -3,8 +3,6 @@ package gittest
 import (
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,9 +21,16 @@ type Fixture struct {
 // sets another URL.
 func NewFixture(t testing.TB) *Fixture {
 	t.Helper()
+	f := withoutHub(t)
+	repositories(t).hub.Write(t, f.Hub.Dir)
+	return f
+}
+
+// withoutHub makes the user alone.
+func withoutHub(t testing.TB) *Fixture {
+	t.Helper()
 	f := &Fixture{Dir: t.TempDir(), Env: Env(t)}
 	f.Hub = f.At("hub.git")
-	repositories(t).hub.Write(t, f.Hub.Dir)
 	f.URL = f.Hub.Dir
 	return f
 }
@@ -88,38 +93,19 @@ func (f *Fixture) Pair(t testing.TB) (boss, fixer *Repo) {
 	return boss, fixer
 }
 
-// pairs has the files that Pair made in the first fixture of [NewPair]. That takes some 60 processes, so the others
-// get a copy. No clone has read the hub yet, so only paths differ.
-var pairs struct {
-	sync.Mutex
-	of         *Fixture
-	files, own Template // Dir, and the directory of the user
-}
+// pairs has the files of a fixture with a pair, which takes some 60 processes to make. No clone has read the hub yet,
+// so only paths differ.
+var pairs Copies
 
 // NewPair makes a fixture with a pair, which has keys like every other pair of this process.
 func NewPair(t testing.TB) (f *Fixture, boss, fixer *Repo) {
 	t.Helper()
-	f = &Fixture{Dir: t.TempDir(), Env: Env(t)}
-	f.Hub = f.At("hub.git")
-	f.URL = f.Hub.Dir
-	pairs.Lock()
-	defer pairs.Unlock()
-	var err error
-	if pairs.of == nil {
+	f = withoutHub(t)
+	user := filepath.Dir(Getenv(f.Env, "HOME"))
+	require.NoError(t, pairs.Fill(func() error {
 		repositories(t).hub.Write(t, f.Hub.Dir)
-		boss, fixer = f.Pair(t)
-		pairs.files, err = ReadTemplate(f.Dir)
-		require.NoError(t, err)
-		pairs.own, err = ReadTemplate(f.user())
-		require.NoError(t, err)
-		pairs.of = f
-		return f, boss, fixer
-	}
-	rename := strings.NewReplacer(pairs.of.Dir, f.Dir, pairs.of.user(), f.user()).Replace
-	require.NoError(t, pairs.files.WriteAs(f.Dir, rename))
-	require.NoError(t, pairs.own.WriteAs(f.user(), rename))
+		f.Pair(t)
+		return nil
+	}, f.Dir, user))
 	return f, f.At("boss"), f.At("fixer")
 }
-
-// user returns the directory of everything that belongs to the user.
-func (f *Fixture) user() string { return filepath.Dir(Getenv(f.Env, "HOME")) }

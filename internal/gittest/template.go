@@ -51,13 +51,13 @@ func ReadTemplate(dir string) (Template, error) {
 // Write copies the template to dir, which may be an empty directory.
 func (files Template) Write(t testing.TB, dir string) {
 	t.Helper()
-	require.NoError(t, files.WriteAs(dir, func(text string) string { return text }))
+	require.NoError(t, files.write(dir, strings.NewReplacer()))
 }
 
-// WriteAs is Write, with the names and contents that rename makes of those of the template, git's objects excepted.
-func (files Template) WriteAs(dir string, rename func(string) string) error {
+// write is Write, with other paths in the contents. Objects of git name none.
+func (files Template) write(dir string, paths *strings.Replacer) error {
 	for _, name := range slices.Sorted(maps.Keys(files)) { // in sorted order, a directory comes before its files
-		path, file := filepath.Join(dir, rename(name)), files[name]
+		path, file := filepath.Join(dir, name), files[name]
 		if file.mode.IsDir() {
 			if err := os.MkdirAll(path, file.mode.Perm()); err != nil {
 				return err
@@ -66,12 +66,51 @@ func (files Template) WriteAs(dir string, rename func(string) string) error {
 		}
 		content := file.content
 		if !strings.Contains(name, "/objects/") {
-			content = []byte(rename(string(content)))
+			content = []byte(paths.Replace(string(content)))
 		}
 		if err := os.WriteFile(path, content, file.mode.Perm()); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// Copies has the files of directories that were filled once in this process.
+type Copies struct {
+	mu    sync.Mutex
+	dirs  []string // the first ones
+	files []Template
+}
+
+// Fill has fill make the files of some directories. The next calls copy these files into other directories, and
+// replace the paths of the first ones: nothing else in the files may depend on a path.
+func (c *Copies) Fill(fill func() error, dirs ...string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.files != nil {
+		var paths []string
+		for i, dir := range dirs {
+			paths = append(paths, c.dirs[i], dir)
+		}
+		for i, dir := range dirs {
+			if err := c.files[i].write(dir, strings.NewReplacer(paths...)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := fill(); err != nil {
+		return err
+	}
+	var files []Template
+	for _, dir := range dirs {
+		made, err := ReadTemplate(dir)
+		if err != nil {
+			return err
+		}
+		files = append(files, made)
+	}
+	c.dirs, c.files = dirs, files
 	return nil
 }
 

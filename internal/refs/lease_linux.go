@@ -14,8 +14,8 @@ import (
 // file, so the answer needs a lease on a file beside it that nobody writes.
 func openUnseen(path, still string) bool { return leaseRefused(path) && !leaseRefused(still) }
 
-// leaseRefused reports whether the kernel refuses a lease for now (fcntl(2), F_SETLEASE). To close the file ends
-// a lease that it gives.
+// leaseRefused reports whether the kernel refuses a lease because of a writer: fcntl(2) names EAGAIN for it. To close
+// the file ends a lease that the kernel gives.
 func leaseRefused(path string) bool {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

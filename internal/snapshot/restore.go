@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"githandoff/internal/durable"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/gitobj"
@@ -156,12 +157,7 @@ func mark(dir string) error {
 }
 
 // Unmark says that a worktree is finished: a process may have been killed just before it did.
-func Unmark(dir string) error {
-	if err := os.Remove(filepath.Join(dir, unfinished)); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
+func Unmark(dir string) error { return durable.Remove(filepath.Join(dir, unfinished)) }
 
 // ours reports whether what is left of a worktree may be removed: AddWorktree or its git made all of it.
 func ours(repo *refs.Repo, dir string) bool {
@@ -225,16 +221,16 @@ func Undo(ctx context.Context, repo *refs.Repo, dir, branch, head string) error 
 // removeMarked removes a directory, and the mark last, so that the next process can go on after a killed one.
 func removeMarked(dir string) error {
 	names, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	for _, f := range names {
-		if err == nil && f.Name() != unfinished {
-			err = removeAll(filepath.Join(dir, f.Name()))
+		if f.Name() == unfinished {
+			continue
 		}
-	}
-	if err != nil {
-		return err
+		if err := removeAll(filepath.Join(dir, f.Name())); err != nil {
+			return err
+		}
 	}
 	return removeAll(dir)
 }

@@ -267,9 +267,9 @@ func (h *Handler) makeCopy(ctx context.Context, c *Copy, contents *snapshot.Cont
 		return h.copies().Put(c.ID, c)
 	})
 	if err != nil {
-		err = errors.Join(err, h.clear(context.WithoutCancel(ctx), c))
+		return errors.Join(err, h.clear(context.WithoutCancel(ctx), c))
 	}
-	return err
+	return nil
 }
 
 // Mend lets git fetch again where a process was killed while git began a worktree. The rest
