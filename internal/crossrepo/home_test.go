@@ -31,11 +31,7 @@ func TestHome(t *testing.T) {
 		t.Parallel()
 		contract(t, newBranchFixture(t), true)
 	})
-	transports := gittest.Transports()
-	if testing.Short() {
-		transports = transports[:1] // the transports run the same code here, and differ only in git's own
-	}
-	for _, tr := range transports {
+	for _, tr := range gittest.Transports() {
 		t.Run("hub by "+tr.Name, func(t *testing.T) {
 			t.Parallel()
 			contract(t, newHubFixture(t, tr), tr.Name == "path" || tr.Name == "http")
