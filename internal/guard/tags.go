@@ -19,8 +19,8 @@ const maxNested = 16
 func (cj *codeJudge) signedTags(ctx context.Context, edits []refs.Edit) (map[string][]signedBy, error) {
 	found, seen := map[string][]signedBy{}, map[string]bool{}
 	for _, e := range edits {
-		if e.New == "" || seen[e.New] || strings.HasPrefix(e.Ref, "refs/heads/") {
-			continue // git refuses a branch that leads to a tag
+		if e.New == "" || seen[e.New] || strings.HasPrefix(cj.names.space+e.Ref, "refs/heads/") {
+			continue // git refuses a branch that leads to a tag, but not in a namespace
 		}
 		seen[e.New] = true
 		list, err := cj.tagsBelow(ctx, e.New)

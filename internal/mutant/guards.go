@@ -6,6 +6,8 @@ const inGuard = "./internal/guard -run "
 var ofGuards = []mutant{
 	without("nobody moves handoffs of a namespace from outside", "internal/guard/names.go",
 		`if name, ok := inSpace(e.Ref); ok {`, `if name, ok := inSpace(e.Ref); ok && name == "" {`, inScript+"hook_server_namespace"),
+	without("a branch of a namespace leads to no tag of an agent", "internal/guard/tags.go",
+		`cj.names.space+e.Ref, "refs/heads/"`, `e.Ref, "refs/heads/"`, inScript+"hook_server_namespace_code"),
 	without("a guard reads the refs of the namespace that is pushed to", "internal/guard/names.go",
 		`return n.space + n.there(name)`, `return n.there(name)`, inScript+"hook_server_namespace"),
 	without("code of an agent that is in a namespace is not new to it", "internal/guard/fresh.go",
