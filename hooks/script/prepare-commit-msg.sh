@@ -4,7 +4,7 @@
 borrowed() {
 	[ ! -e "$git_dir/githandoff/borrowed-message" ] || return 0
 	case $2 in
-	merge | commit | template) trailer "$1" ;;
+	merge | squash | commit | template) trailer "$1" ;;
 	*) return 1 ;;
 	esac
 }

@@ -92,7 +92,12 @@ var ofForeignText = []mutant{
 		`	"template": `+"`(?im)^handoff-to[ \\t]*[^\\s\\w-](\\r?\\n?[ \\t])*[^\\s]`"+`, // any separator; a value may be folded
 `, ``, "./internal/cli -run TestScript/hook_trailer_picked"),
 	without("a template hands nothing over after a commit without one", "hooks/script/prepare-commit-msg.sh",
-		`merge | commit | template)`, `merge | commit)`, inScript+"hook_trailer_picked"),
+		`merge | squash | commit | template)`, `merge | squash | commit)`, inScript+"hook_trailer_picked"),
+	without("a message that git put together from several commits hands nothing over", "internal/app/githook/message.go",
+		`	"squash":   `+"`(?im)^handoff-to\\b`"+`,
+`, ``, inScript+"hook_trailer_picked"),
+	without("a hook reads a message that git put together from several commits", "hooks/script/prepare-commit-msg.sh",
+		`merge | squash |`, `merge |`, inScript+"hook_trailer_picked"),
 	without("a template hands nothing over, whatever separates its trailers", "internal/app/githook/message.go",
 		`[^\s\w-]`, `:`, "./internal/cli -run TestScript/hook_trailer_picked"),
 	without("a template hands nothing over, even folded", "internal/app/githook/message.go",

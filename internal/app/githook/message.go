@@ -126,6 +126,7 @@ func (h *Messages) Prepare(ctx context.Context, args []string) error {
 // trailer that hands work over. In a template it may have no value yet: the user fills it in.
 var asksTo = map[string]string{
 	"merge":    `(?im)^handoff-to\b`,
+	"squash":   `(?im)^handoff-to\b`,
 	"commit":   `(?im)^handoff-to\b`,
 	"template": `(?im)^handoff-to[ \t]*[^\s\w-](\r?\n?[ \t])*[^\s]`, // any separator; a value may be folded
 }
@@ -136,9 +137,10 @@ var asksTo = map[string]string{
 const borrowedNote = "borrowed-message"
 
 // noteOrigin writes and removes borrowedNote. The origin of a message is "merge" after "cherry-pick
-// -n" and after a conflict of a rebase, "commit" after -c and -C, and "template" with commit.template,
-// which often names a file of the repository: others write it. In HEAD's reflog such a commit looks
-// like any other.
+// -n" and after a conflict of a rebase, "squash" where that rebase squashes commits and where a "merge
+// --squash" went before a "cherry-pick -n", "commit" after -c and -C, and "template" with
+// commit.template, which often names a file of the repository: others write it. In HEAD's reflog such
+// a commit looks like any other.
 func (h *Messages) noteOrigin(args []string) error {
 	note := h.Repo.OwnWorktree(borrowedNote)
 	if len(args) > 1 && asksTo[args[1]] != "" {
