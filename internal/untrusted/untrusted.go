@@ -87,10 +87,10 @@ func Owner(userID string) string {
 	return aText
 }
 
-// Word returns a name that others chose, such as that of a skill: one short word of letters, digits
-// and a few marks, or "(a text)".
+// Word returns a name that others chose, such as that of a skill: one short word of visible letters,
+// digits and a few marks, or "(a text)".
 func Word(s string) string {
-	if s == "" || len(s) <= MaxOutside && !strings.ContainsFunc(s, func(r rune) bool {
+	if s == "" || len(s) <= MaxOutside && Line(s) == s && !strings.ContainsFunc(s, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-/#+@:*", r)
 	}) {
 		return s
@@ -145,8 +145,12 @@ func Principal(s string) string {
 // IsWord reports whether s is one short word of plain characters.
 func IsWord(s string) bool { return outside(s, letters+"._-/#+@:") }
 
-// Fence puts text between two lines with a random mark, which the text cannot contain. The
-// label says who wrote it.
+// clientTags are the tags in which clients put their own words to a model, such as the answer of a
+// hook. Models are told to take what stands in them for the client's word.
+var clientTags = [...]string{"system-reminder", "user-prompt-submit-hook", "hook_context"}
+
+// Fence puts text between two lines with a random mark, which the text cannot contain, and escapes
+// the tags of clients in it. The label says who wrote it.
 func Fence(random io.Reader, body, label string) ([]byte, error) {
 	var raw [8]byte
 	if _, err := io.ReadFull(random, raw[:]); err != nil {
@@ -166,7 +170,18 @@ func Fence(random io.Reader, body, label string) ([]byte, error) {
 		}
 		return r
 	}, strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(body))
-	return fmt.Appendf(nil, "----- begin %s: data %s -----\n%s----- end %s -----\n", mark, label, body, mark), nil
+	// A text neither opens nor closes the tag of a client.
+	tags := strings.Split(body, "<")
+	for i, after := range tags[1:] {
+		begin, name := "<", strings.TrimLeft(after, "/ \t\n")
+		for _, tag := range clientTags {
+			if len(name) >= len(tag) && strings.EqualFold(name[:len(tag)], tag) {
+				begin = "&lt;"
+			}
+		}
+		tags[i+1] = begin + after
+	}
+	return fmt.Appendf(nil, "----- begin %s: data %s -----\n%s----- end %s -----\n", mark, label, strings.Join(tags, ""), mark), nil
 }
 
 // Quote returns a sender's text in a list for people only: its first line, escaped, of MaxOutside
