@@ -152,6 +152,13 @@ func PastMaxAlloc(err error) bool {
 	return ok && e.says("attempting to allocate ")
 }
 
+// PastMaxMemory reports whether git failed because it would have needed more memory than there is, or
+// than MaxMemory of [Cmd] allows.
+func PastMaxMemory(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.says("out of memory")
+}
+
 // CouldNotStore reports whether git failed because this machine could not store the received
 // objects: a disk which is full, broken or read-only, no memory or files left, or a ref which
 // could not be written or was locked by another process. The words of a remote do not count.

@@ -75,6 +75,9 @@ type Cmd struct {
 	// MaxFile bounds each file that the process and its children write, in bytes: a larger pack
 	// ends the receiving git. 0 is no bound.
 	MaxFile int64
+	// MaxMemory bounds the memory that the process, and each of its children, asks for, in bytes. Linux
+	// does not count mapped packs; other systems may ignore the bound. 0 is no bound.
+	MaxMemory int64
 	// OnPacket gets the packets received by a git from another repository, apart from the pack,
 	// while they come in. When it returns true, the git is ended. It may be nil.
 	OnPacket func(packet string) (enough bool)
@@ -180,8 +183,8 @@ func (r *Runner) command(ctx context.Context, c Cmd) *exec.Cmd {
 		name = r.git
 		args = slices.Concat(gitSettings, r.withoutHooks(), args)
 	}
-	if c.MaxFile > 0 {
-		name, args = bounded(c.MaxFile, name, args)
+	if c.MaxFile > 0 || c.MaxMemory > 0 {
+		name, args = bounded(c, name, args)
 	}
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = r.Dir

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,13 +25,19 @@ const firstExtra = 3
 // blockSize is the unit of "ulimit -f" in a POSIX shell, in bytes.
 const blockSize = 512
 
-// bounded makes a shell start the program under a bound for the size of its files. The shell
-// becomes the program, and its children inherit the bound. A write beyond it fails, and no signal
-// ends the process: a git writing a larger pack gives up, while another program, such as the
-// user's own ssh command with a long log, may go on.
-func bounded(maxFile int64, name string, args []string) (string, []string) {
-	script := `trap "" XFSZ; ulimit -f "$1" 2>/dev/null; shift; exec "$@"` // a lower limit of the user stays
-	return "/bin/sh", slices.Concat([]string{"-c", script, "sh", strconv.FormatInt(maxFile/blockSize, 10), name}, args)
+// bounded makes a shell start the program under the bounds of c. The shell becomes the program, and
+// its children inherit the bounds. A lower limit of the user stays. A write beyond the bound for files
+// fails, and no signal ends the process: a git writing a larger pack gives up, while another program,
+// such as the user's own ssh command with a long log, may go on.
+func bounded(c Cmd, name string, args []string) (string, []string) {
+	script := ""
+	if c.MaxFile > 0 {
+		script += fmt.Sprintf(`trap "" XFSZ; ulimit -f %d 2>/dev/null; `, c.MaxFile/blockSize)
+	}
+	if c.MaxMemory > 0 {
+		script += fmt.Sprintf("ulimit -d %d 2>/dev/null; ", c.MaxMemory>>10)
+	}
+	return "/bin/sh", slices.Concat([]string{"-c", script + `exec "$@"`, "sh", name}, args)
 }
 
 // run runs cmd. While it runs, c.OnPacket gets what its git hears from the other side, and may

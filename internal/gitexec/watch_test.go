@@ -92,6 +92,16 @@ func TestOnPacketWhereverTheTraceGoes(t *testing.T) {
 	}
 }
 
+// A process gets no more memory than its limit.
+func TestMaxMemory(t *testing.T) {
+	r := runner(t)
+	limit := sh("ulimit -d")
+	limit.MaxMemory = 512 << 20
+	out, err := r.Run(t.Context(), limit)
+	require.NoError(t, err)
+	assert.Equal(t, "524288", strings.TrimSpace(string(out)))
+}
+
 // A process cannot write a file that is larger than its limit.
 func TestMaxFile(t *testing.T) {
 	r := runner(t)

@@ -78,14 +78,21 @@ func readLog(out string) (paths, merges, octopuses []string) {
 	return paths, merges, octopuses
 }
 
+// maxCompare bounds the memory of a git that compares commits, in bytes: a few small trees that name
+// each other describe any number of paths.
+const maxCompare = 1 << 30
+
 func diff(ctx context.Context, repo *refs.Repo, commits []string, command string, args ...string) ([]byte, error) {
 	// Settings of the user must not hide a change.
 	cmd := gitexec.Cmd{Args: []string{
 		"-c", "log.showRoot=true", command, "-z", "--name-only", "-r", "--no-renames", "--no-relative",
 		"--no-ext-diff", "--no-textconv", "--ignore-submodules=none",
-	}, Stdin: lines(commits)}
+	}, Stdin: lines(commits), MaxMemory: maxCompare}
 	cmd.Args = append(cmd.Args, args...)
 	out, err := repo.Runner.Run(ctx, cmd)
+	if gitexec.PastMaxMemory(err) {
+		return nil, denied(fault.TooLarge, "a commit changes more than git compares in %d MiB of memory", maxCompare>>20)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list what commits change: %w", err)
 	}

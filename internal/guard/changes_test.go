@@ -1,8 +1,10 @@
 package guard_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -115,6 +117,36 @@ func TestChanged(t *testing.T) {
 	_, err := guard.Changed(t.Context(), repo, []string{root, mode, moved, module, gone, strange})
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, repo.Runner.Started()-before, "no merge, one process")
+}
+
+// A few small trees can describe more paths than fit into memory.
+func TestChangedTooMuch(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		return // other systems do not bound the memory of a process
+	}
+	git := gittest.NewRepo(t, gittest.Env(t))
+	root := git.Commit(t, "a", "1", "root")
+	tree := func(mode, oid, name string, entries int) string {
+		var list strings.Builder
+		for i := range entries {
+			fmt.Fprintf(&list, "%s %s\t%s%03d\n", mode, oid, name, i)
+		}
+		return git.GitIn(t, strings.NewReader(list.String()), "mktree")
+	}
+	wide := tree("100644 blob", git.Git(t, "rev-parse", "HEAD:a"), "f", 40)
+	wide = tree("040000 tree", tree("040000 tree", wide, "d", 100), "d", 100)
+	for range 15 {
+		wide = tree("040000 tree", wide, strings.Repeat("d", 200), 1)
+	}
+	one, two := git.Git(t, "commit-tree", "-p", root, "-m", "bomb", wide), git.Git(t, "commit-tree", "-p", root, "-m", "none", "HEAD^{tree}")
+	commits := []string{one}
+	if gittest.HasGit(t, guard.MergesGit) {
+		commits = append(commits, git.Git(t, "commit-tree", "-p", two, "-p", two+"~1", "-m", "merge", wide))
+	}
+	for _, oid := range commits {
+		_, err := guard.Changed(t.Context(), enginetest.Open(t, git), []string{oid})
+		assert.True(t, fault.Is(err, fault.TooLarge), "%v", err)
+	}
 }
 
 // git before 2.35 has no --remerge-diff. Its version is checked only when the command fails.

@@ -6,6 +6,8 @@ const inGuard = "./internal/guard -run "
 var ofGuards = []mutant{
 	without("nobody moves handoffs of a namespace from outside", "internal/guard/names.go",
 		`if name, ok := inSpace(e.Ref); ok {`, `if name, ok := inSpace(e.Ref); ok && name == "" {`, inScript+"hook_server_namespace"),
+	without("a guard bounds the memory of a git that compares commits", "internal/guard/changes.go",
+		`Stdin: lines(commits), MaxMemory: maxCompare}`, `Stdin: lines(commits)}`, inGuard+"TestChangedTooMuch"),
 	without("a branch of a namespace leads to no tag of an agent", "internal/guard/tags.go",
 		`cj.names.space+e.Ref, "refs/heads/"`, `e.Ref, "refs/heads/"`, inScript+"hook_server_namespace_code"),
 	without("a guard reads the refs of the namespace that is pushed to", "internal/guard/names.go",
