@@ -75,6 +75,8 @@ var ofSnapshots = []mutant{
 	without("a snapshot with a path of git's own directory is refused before anything is written", "internal/snapshot/restore.go",
 		`	if err := Sound(ctx, c); err != nil {`, `	if err := error(nil); err != nil {`,
 		"./internal/snapshot -run TestHostileSnapshot"),
+	without("the paths of a snapshot have a bounded length together", "internal/snapshot/sound.go",
+		`		if e.names > maxNames {`, `		if e.names < 0 {`, "./internal/snapshot -run TestSnapshotBomb/long,_head"),
 	without("a snapshot of more files than a disk takes is refused", "internal/snapshot/sound.go",
 		`		if e.paths > one.limit {`, `		if e.paths < 0 {`, "./internal/snapshot -run TestSnapshotBomb/wide,_index"),
 	without("a snapshot of deeper directories than a system opens is refused", "internal/snapshot/sound.go",

@@ -36,7 +36,11 @@ func TestSnapshotBomb(t *testing.T) {
 	for range 300 {
 		deep = h.tree(dir(strings.Repeat("d", 200), deep))
 	}
-	for what, tree := range map[string]string{"wide": wider(6), "endless": wider(12), "deep": deep} {
+	long := wider(5)
+	for range 15 {
+		long = h.tree(dir(strings.Repeat("d", 200), long))
+	}
+	for what, tree := range map[string]string{"wide": wider(6), "endless": wider(12), "deep": deep, "long": long} {
 		places := map[string]string{
 			"tracked":   h.commit(tree, "w", head, h.commit(clean, "i", head)),
 			"index":     h.commit(clean, "w", head, h.commit(tree, "i", head)),

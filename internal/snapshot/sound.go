@@ -12,6 +12,7 @@ import (
 const (
 	maxHeadPaths = 2_000_000 // paths in the commit below a snapshot that differ from HEAD here
 	maxPath      = 4096      // bytes; no system opens a longer path
+	maxNames     = 256 << 20 // bytes of all these paths together: git keeps them in memory
 )
 
 // Sound refuses trees git would not check out, before anything is written: names by which
@@ -45,6 +46,9 @@ func Sound(ctx context.Context, c *Contents) error {
 		if e.paths > one.limit {
 			return fault.New(fault.Denied, fault.TooLarge, "snapshot %s: it brings more than %d paths", c.Commit, one.limit)
 		}
+		if e.names > maxNames {
+			return fault.New(fault.Denied, fault.TooLarge, "snapshot %s: its paths have more than %d bytes", c.Commit, maxNames)
+		}
 	}
 	c.sound = true
 	return nil
@@ -61,6 +65,7 @@ type treeCheck struct {
 type extent struct {
 	paths   int // number of files and directories, up to a bound
 	longest int // length of the longest path in bytes
+	names   int // length of all paths in bytes, up to a bound
 }
 
 // at compares the tree after with the tree before, both at the directory below. A pair of trees is
@@ -107,6 +112,7 @@ func (l *treeCheck) compare(ctx context.Context, before, after, below string) (e
 			}
 			inside.longest++ // for the slash
 		}
+		sum.names = min(sum.names+len(e.Name)+inside.names+inside.paths*(len(e.Name)+1), 2*maxNames)
 		sum.paths = min(sum.paths+1+inside.paths, 2*maxHeadPaths)
 		sum.longest = max(sum.longest, len(e.Name)+inside.longest)
 	}
