@@ -14,6 +14,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
+	"githandoff/internal/untrusted"
 	"githandoff/internal/work"
 )
 
@@ -128,13 +129,15 @@ func (c completions) keys(*cobra.Command, []string, string) ([]string, cobra.She
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
+// aliases offers the names of repositories that mean nothing else to a shell: it may put what several
+// names have in common into the line as it stands.
 func (c completions) aliases(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	repo, err := c.openRepo(cmd.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	names := crossrepo.Aliases{Repo: repo}.Names()
-	names = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(args, n) })
+	names = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(args, n) || !untrusted.IsWord(n) })
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
@@ -164,7 +167,7 @@ func (c completions) openIDs(cmd *cobra.Command, args []string, _ string) ([]str
 		rest, id := path.Split(r.Name)
 		kind, agent := path.Split(strings.TrimSuffix(rest, "/"))
 		if _, err := handoff.ParseID(id); err == nil {
-			ids = append(ids, cobra.CompletionWithDesc(id, path.Base(kind)+" "+agent))
+			ids = append(ids, cobra.CompletionWithDesc(id, path.Base(kind)+" "+untrusted.Name(agent)))
 		}
 	}
 	slices.Sort(ids)
