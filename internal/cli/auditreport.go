@@ -100,12 +100,12 @@ func verdictOf(e *lifecycle.Entry) string {
 	return "ok"
 }
 
-// entry returns an entry as a line of text. Each word is escaped by itself; a word repeated in the
-// log is escaped once.
+// entry returns an entry as a line of text, without the results of an entry that does not count: they
+// may be a text of anybody. Each word is escaped by itself; a word repeated in the log is escaped once.
 func (a *auditReport) entry(home lifecycle.Home, e *lifecycle.Entry) []byte {
 	r := e.Record()
 	b := append(a.text[:0], handoff.FormatTime(r.At)...)
-	b = append(append(b, ' '), untrusted.Line(string(r.Event))...)
+	b = append(append(b, ' '), untrusted.Word(string(r.Event))...)
 	b = append(append(b, ' '), untrusted.Line(string(r.ID))...)
 	b = append(append(b, ' '), a.name(r.From)...)
 	b = append(append(b, " → "...), a.receiver(home, r)...)
@@ -116,7 +116,7 @@ func (a *auditReport) entry(home lifecycle.Home, e *lifecycle.Entry) []byte {
 	if r.Token != "" {
 		b = append(b, untrusted.Line(onBehalfOf(r.Principal))...)
 	}
-	if r.Data != "" {
+	if r.Data != "" && e.Dispute == nil {
 		b = append(append(b, ' '), untrusted.Line(readable(r.Data))...)
 	}
 	b = append(append(b, ' '), verdictOf(e)...)
@@ -184,13 +184,13 @@ func readable(data string) string {
 func (a *auditReport) row(home lifecycle.Home, e *lifecycle.Entry) *auditRow {
 	r := e.Record()
 	row := &auditRow{
-		id: handoff.ID(strings.Clone(string(r.ID))), state: string(r.Event), verdict: verdictOf(e),
+		id: handoff.ID(strings.Clone(string(r.ID))), state: untrusted.Word(string(r.Event)), verdict: verdictOf(e),
 		cells: []string{a.name(r.From), a.receiver(home, r), a.doer(r), strings.Clone(untrusted.Task(r.Task))},
 	}
 	if e.Overtaken {
 		row.verdict += ", it was over"
 	}
-	if r.Data != "" {
+	if r.Data != "" && e.Dispute == nil {
 		row.data = resultsInRow(r.Data, nil)
 	}
 	return row

@@ -74,6 +74,12 @@ var ofForeignText = []mutant{
 		` || !untrusted.IsWord(n)`, ``, inScript+"completion_shells"),
 	without("a shell shows no name of a ref that is none of an agent", "internal/cli/completion.go",
 		`+untrusted.Name(agent))`, `+agent+untrusted.Name("")[:0])`, inScript+"completion_shells"),
+	without("an audit prints no text in the place of an event", "internal/cli/auditreport.go",
+		`untrusted.Word(string(r.Event))...)`, `untrusted.Line(string(r.Event))...)`, inScript+"show_outside"),
+	without("an audit prints no results of an entry that does not count", "internal/cli/auditreport.go",
+		`	if r.Data != "" && e.Dispute == nil {
+		b =`, `	if r.Data != "" {
+		b =`, inScript+"show_outside"),
 	without("a text in a fence closes no tag of a client", "internal/untrusted/untrusted.go",
 		`begin = "&lt;"`, `begin = "<"`, "./internal/untrusted -run TestFenceEscapesClientTags"),
 	without("a word of others has no invisible letter", "internal/untrusted/untrusted.go",
