@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 
 	"github.com/spf13/pflag"
 
@@ -276,7 +277,11 @@ func (r *elsewhereRow) line() string {
 // where names the worktree. If its files are missing, it names the command that forgets it.
 func (r *elsewhereRow) where() string {
 	if r.Missing {
-		return printable(r.Worktree) + ", which is missing (git worktree remove, if it was deleted)"
+		mend := "which is missing (git worktree remove, if it was deleted)"
+		if _, err := os.Stat(r.Worktree); err == nil {
+			mend = "whose file .git is missing (git worktree repair)"
+		}
+		return printable(r.Worktree) + ", " + mend
 	}
 	return printable(r.Worktree)
 }

@@ -60,8 +60,11 @@ func (l Located) Worktree() (dir string, missing bool, err error) {
 }
 
 // ifDeleted mends a claim in a worktree whose files are missing. "git worktree prune" would take the claims of all
-// such worktrees, also of those in other containers.
+// such worktrees, also of those in other containers. If only its file .git is missing, git does not remove it.
 func ifDeleted(dir string) fault.Hint {
+	if _, err := os.Stat(dir); err == nil {
+		return fault.Run("git", "worktree", "repair").Because("writes the missing file .git of %s again", dir)
+	}
 	return fault.Run("git", "worktree", "remove", dir).Because("if it was deleted: then githandoff resume continues the claim here")
 }
 
