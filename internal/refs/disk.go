@@ -44,7 +44,7 @@ func DiskFault(err error) error {
 		return fault.New(fault.Unavailable, fault.ReadOnly, "%w", err).WithHints(outsideSandbox())
 	case errors.Is(err, fs.ErrPermission):
 		return fault.New(fault.Unavailable, fault.ReadOnly, "%w", err).
-			WithHints(fault.Fact("this user must be able to write there"))
+			WithHints(fault.Fact("this user must be able to read and write there"))
 	}
 	return err
 }

@@ -18,8 +18,8 @@ func TestDiskFaultOfALook(t *testing.T) {
 	for op, hint := range map[string]string{
 		"lstat": "# this user may not look there; if HOME or an XDG directory leads there, set it to a directory of this user",
 		"stat":  "# this user may not look there; if HOME or an XDG directory leads there, set it to a directory of this user",
-		"open":  "# this user must be able to write there",
-		"mkdir": "# this user must be able to write there",
+		"open":  "# this user must be able to read and write there",
+		"mkdir": "# this user must be able to read and write there",
 	} {
 		f := fault.As(DiskFault(&fs.PathError{Op: op, Path: "/root/.config", Err: syscall.EACCES}))
 		require.NotNil(t, f, op)
