@@ -158,11 +158,11 @@ func (as Aliases) read(name string) (*Alias, error) {
 	}
 	if cfg.Bool("remote." + name + ".mirror") {
 		return nil, fault.New(fault.Usage, fault.MirrorRemote, "%s is a mirror: a mirroring push deletes handoffs", name).
-			WithHints(fault.Run("git", "config", "--unset", "remote."+name+".mirror").Because("makes it an ordinary remote"))
+			WithHints(as.Repo.Unset("remote."+name+".mirror", "makes it an ordinary remote")...)
 	}
 	if group := "remotes." + name; len(strings.Fields(strings.Join(cfg[group], " "))) > 1 {
 		return nil, fault.New(fault.Usage, fault.RepoKnown, "%s is also a group of remotes, which git fetches instead", name).
-			WithHints(fault.Run("git", "config", "--unset-all", group).Because("removes the group"))
+			WithHints(as.Repo.Unset(group, "removes the group")...)
 	}
 	push, own := as.pushURL(urls[0]), cfg["remote."+name+".pushurl"]
 	if len(own) > 0 {

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 )
 
@@ -25,7 +28,7 @@ const since = "githandoff.since"
 type settings struct {
 	config  Config
 	origins map[string]bool
-	formats map[string]map[string]bool // sources of the settings in formatKeys, by key
+	sources map[string]map[string]bool // by key
 }
 
 // askSettings starts the git reading the configuration, and returns a function to wait for its
@@ -47,7 +50,7 @@ func askSettings(ctx context.Context, run *gitexec.Runner) (answer func() (setti
 }
 
 func parseSettings(out string) (settings, error) {
-	s := settings{config: Config{}, origins: map[string]bool{}, formats: map[string]map[string]bool{}}
+	s := settings{config: Config{}, origins: map[string]bool{}, sources: map[string]map[string]bool{}}
 	fields := strings.Split(out, "\x00") // pairs of origin and setting, with an empty field at the end
 	if n := len(fields) - 1; n < 2 || fields[n] != "" || !strings.HasPrefix(fields[n-1], since+"\n") {
 		return s, &gitexec.Error{Program: "git config", Err: gitexec.ErrCutOff}
@@ -59,12 +62,10 @@ func parseSettings(out string) (settings, error) {
 			value = "true" // a key without "=" is true
 		}
 		s.config[key] = append(s.config[key], value)
-		if slices.Contains(formatKeys, key) {
-			if s.formats[key] == nil {
-				s.formats[key] = map[string]bool{}
-			}
-			s.formats[key][fields[i]] = true
+		if s.sources[key] == nil {
+			s.sources[key] = map[string]bool{}
 		}
+		s.sources[key][fields[i]] = true
 	}
 	delete(s.config, since)
 	return s, nil
@@ -77,6 +78,30 @@ func ConfigKey(key string) string {
 		return strings.ToLower(key)
 	}
 	return strings.ToLower(key[:first]) + key[first:last] + strings.ToLower(key[last:])
+}
+
+// Unset returns the commands that remove a setting from each file that has it: those of this repository, and
+// others that count here. why says what that is good for.
+func (r *Repo) Unset(key, why string) (hints []fault.Hint) {
+	for _, source := range slices.Sorted(maps.Keys(r.sources[ConfigKey(key)])) {
+		name, isFile := strings.CutPrefix(source, "file:")
+		if !isFile {
+			continue
+		}
+		var file []string
+		switch name = below(cmp.Or(r.Worktree, r.CommonDir), name); RealPath(name) {
+		case filepath.Join(r.CommonDir, "config"):
+		case filepath.Join(r.GitDir, "config.worktree"):
+			file = []string{"--worktree"}
+		default:
+			file = []string{"--file", name}
+		}
+		hints = append(hints, fault.Run(slices.Concat([]string{"git", "config"}, file, []string{"--unset-all", key})...).Because("%s", why))
+	}
+	if hints == nil {
+		hints = []fault.Hint{fault.Run("git", "config", "--show-origin", "--get-all", key).Because("shows what sets it")}
+	}
+	return hints
 }
 
 // Put replaces the values of a key; none removes it.

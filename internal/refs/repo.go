@@ -37,6 +37,7 @@ type Repo struct {
 	// where each has its own name.
 	NameOf func(ref string) string
 
+	sources map[string]map[string]bool // where each setting of Config comes from
 	reader  reader
 	updater updater
 	overlay map[string]string // refs that reads see at other values; see Overlay
