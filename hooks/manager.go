@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -135,11 +136,25 @@ func generator(data []byte) string {
 type Commands map[string]map[string]string
 
 // CloneStatus is like Status for all hooks of a clone. A hook to which somebody added Line, in a file of
-// the work tree or of a hook manager, is Called, and so is one with a command that calls githandoff. It
-// returns the name of the manager; "" if there is none.
-func CloneStatus(worktree, dir string, commands Commands) (found []Result, manager string, err error) {
+// the work tree or of a hook manager, is Called, and so is one with a command that calls githandoff, and one
+// that runs ours in usual, the directory of hooks without core.hooksPath. It returns the name of the manager;
+// "" if there is none.
+func CloneStatus(worktree, dir, usual string, commands Commands) (found []Result, manager string, err error) {
 	if found, err = Status(dir, Names()); err != nil {
 		return nil, "", err
+	}
+	unused, err := Status(usual, Names())
+	if err != nil {
+		return nil, "", err
+	}
+	for i, ours := range unused {
+		r := &found[i]
+		if r.After != Foreign || ours.After != Ours && ours.After != Chained || ours.Path == r.Path {
+			continue
+		}
+		if data, err := os.ReadFile(r.Path); err == nil && delegates(data, r.Name) {
+			r.Before, r.After, r.Path = Called, Called, ours.Path
+		}
 	}
 	return found, MarkCalled(found, worktree, dir, commands), nil
 }
@@ -169,6 +184,13 @@ func MarkCalled(found []Result, worktree, dir string, commands Commands) (manage
 		}
 	}
 	return m.Name
+}
+
+// delegates reports whether a line of a hook names the hook of the same name in a directory "hooks": a common
+// one for all repositories runs .git/hooks/NAME as well.
+func delegates(data []byte, hook string) bool {
+	named := regexp.MustCompile(`(?m)^[^#]*hooks["']?/["']?(\$|` + hook + `\b)`)
+	return named.Match(data)
 }
 
 // calls reports whether a line of a hook, or of a manager's configuration, runs githandoff for

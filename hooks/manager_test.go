@@ -232,7 +232,7 @@ func TestCloneStatus(t *testing.T) {
 				for file, content := range files {
 					write(t, filepath.Join(top, file), content, 0o755)
 				}
-				found, manager, err := CloneStatus(top, filepath.Join(top, tt.dir), nil)
+				found, manager, err := CloneStatus(top, filepath.Join(top, tt.dir), filepath.Join(top, ".git/hooks"), nil)
 				require.NoError(t, err)
 				assert.Equal(t, tt.manager, manager)
 				var all []State
@@ -265,7 +265,7 @@ func TestCloneStatus_commands(t *testing.T) {
 		"post-commit": {"hook.a.command": "githandoff hook run post-commit"},
 		"post-merge":  {"hook.a.command": "githandoff hook run post-commit", "hook.b.command": "make test"},
 	}
-	found, _, err := CloneStatus("", t.TempDir(), commands)
+	found, _, err := CloneStatus("", t.TempDir(), t.TempDir(), commands)
 	require.NoError(t, err)
 	for _, r := range found {
 		if r.Name == "post-commit" {

@@ -61,6 +61,8 @@ var ofPlace = []mutant{
 		`hooks.MarkCalled(done, h.Repo.Worktree, dir, commands)`, `hooks.MarkCalled(nil, h.Repo.Worktree, dir, commands)`, inScript+"hook_uninstall_left"),
 	without("a command of the configuration calls githandoff for its own hook alone", "hooks/manager.go",
 		`calls([]byte(command), r.Name)`, `calls([]byte(command), "post-commit")`, "./hooks -run TestCloneStatus_commands"),
+	without("common hooks that run those of the repository run ours", "hooks/manager.go",
+		`err == nil && delegates(data, r.Name)`, `err == nil && data == nil`, inScript+"doctor_hooks"),
 	without("a setting is removed from the file that has it", "internal/refs/config.go",
 		`file = []string{"--file", name}`, `file = nil`, inScript+"doctor_remotes"),
 	without("a hook of the configuration that was switched off calls nothing", "internal/gitconfig/hooksdir.go",

@@ -47,7 +47,7 @@ func (d *checkup) checkHooks(ctx context.Context) {
 		d.problem("hooks", err)
 		return
 	}
-	results, _, err := hooks.CloneStatus(d.repo.Worktree, dir, commands)
+	results, _, err := hooks.CloneStatus(d.repo.Worktree, dir, filepath.Join(d.repo.CommonDir, "hooks"), commands)
 	if err != nil {
 		d.problem("hooks", err)
 		return

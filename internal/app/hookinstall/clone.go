@@ -82,7 +82,7 @@ func (h *Handler) clone(ctx context.Context, dir string) (found []hooks.Result, 
 	if err != nil {
 		return nil, "", err
 	}
-	return hooks.CloneStatus(h.Repo.Worktree, dir, commands)
+	return hooks.CloneStatus(h.Repo.Worktree, dir, h.usualDir(), commands)
 }
 
 // ofWorktree is the scope of a setting that leaves the hooks of other worktrees as they are.
