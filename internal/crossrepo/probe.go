@@ -113,6 +113,9 @@ func (h *Hub) unwritablePath() error {
 }
 
 func (a *Alias) errReadOnly(why string) error {
+	if gitexec.NamesSetting(why) {
+		return a.errBadSetting(why)
+	}
 	other := fault.See("repo add").Because("names another repository; this one cannot be a home without the right to push")
 	return fault.New(fault.Unavailable, fault.ReadOnly, "%s is read-only for you: %s", a.Name, why).WithHints(a.settingOr(why, other))
 }

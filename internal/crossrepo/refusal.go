@@ -70,6 +70,9 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *pushReport, ca
 		h.book.note(func(k *findings) { k.Guarded = true })
 		return refused
 	}
+	if gitexec.BadSetting(cause) {
+		return h.Alias.errBadSetting(GitSaid(cause))
+	}
 	if lost, err := lostLane(ctx, h, edits); err != nil || lost != "" {
 		if err != nil {
 			return err
@@ -117,13 +120,6 @@ func (a *Alias) errLaneGone(lane string) error {
 	return fault.New(fault.Denied, fault.Rollback, "%s lost %s, which this clone has seen", a.Name, lane).
 		WithHints(fault.Run("githandoff", "sync", a.Name).Because("brings a restored hub up to date"),
 			fault.See("repo add").Because("--id gives it its new URL, if it was renamed or moved"))
-}
-
-// errNoAnswer is returned for a push that ran into its time limit, if the hub shows none of its
-// refs. The push is not sent again, because the hub may still be at work on it.
-func errNoAnswer(h *Hub) error {
-	return fault.New(fault.Unavailable, fault.RemoteUnavailable, "%s did not answer the push within %s", h.Alias.Name, waited(&h.remote)).
-		WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("checks whether the push arrived, and sends it again if not"))
 }
 
 // refusal is like errPushRefused. If an existing ref blocks the refs of handoffs, it asks the hub

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 )
 
 const aborting = "a hook reference-transaction at %s must let refs/handoffs/ in"
@@ -76,6 +77,9 @@ func (a *Alias) settingOr(said string, other fault.Hint) fault.Hint {
 
 // settingOf returns the setting that the words of a server are about; "" if they are not known.
 func settingOf(said string) string {
+	if gitexec.NamesSetting(said) {
+		return badSetting
+	}
 	said = strings.ToLower(said)
 	for _, s := range serverSettings {
 		if strings.Contains(said, s.words) {
@@ -86,6 +90,14 @@ func settingOf(said string) string {
 }
 
 const fullThere = "the disk of %s may be full, or read-only"
+
+// badSetting is about a value for which git ends, here or at a hub at a path or behind ssh.
+const badSetting = "git does not take the value of that setting: git config --list --show-origin --name-only names the files of the settings here; %s has its own"
+
+// errBadSetting is returned for a push for which a git, here or at the hub, did not start.
+func (a *Alias) errBadSetting(said string) error {
+	return fault.New(fault.Unavailable, fault.GitRefused, "git cannot push to %s: %s", a.Name, said).WithHints(fault.Fact(badSetting, a.Name))
+}
 
 // lostThere is about a hub with a broken repository, which says so to somebody who reads as well.
 const lostThere = "a ref of %s leads to an object that was lost there: git fsck names it there, and a clone may still have it"
@@ -105,7 +117,7 @@ func (a *Alias) readingHints(said string) []fault.Hint {
 	among := func(words string) bool { return strings.Contains(strings.ToLower(said), words) }
 	more := fault.Run("git", "ls-remote", "--", a.hinted()).Because("says more")
 	switch {
-	case among(forbidden), slices.ContainsFunc(noAccount, among), settingOf(said) == lostThere:
+	case among(forbidden), slices.ContainsFunc(noAccount, among), slices.Contains([]string{lostThere, badSetting}, settingOf(said)):
 		return []fault.Hint{a.settingOr(said, more)}
 	case slices.ContainsFunc(noRepository, among):
 		return []fault.Hint{

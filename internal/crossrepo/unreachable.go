@@ -34,6 +34,13 @@ func waited(h *remote) string {
 	return fault.Count(int(within.Minutes()), "minute")
 }
 
+// errNoAnswer is returned for a push that ran into its time limit, if the hub shows none of its
+// refs. The push is not sent again, because the hub may still be at work on it.
+func errNoAnswer(h *Hub) error {
+	return fault.New(fault.Unavailable, fault.RemoteUnavailable, "%s did not answer the push within %s", h.Alias.Name, waited(&h.remote)).
+		WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("checks whether the push arrived, and sends it again if not"))
+}
+
 func (h *remote) errUnreachable(err error) error {
 	if err == nil {
 		return nil

@@ -255,7 +255,7 @@ const (
 	DiskFull Reason = "disk_full"
 	// GitFailed (8, git): git cannot be run, or ends without an answer.
 	GitFailed Reason = "git_failed"
-	// GitRefused (8, git): git does not update the refs.
+	// GitRefused (8, git): git does not update the refs, or does not take the value of a setting.
 	GitRefused Reason = "git_refused"
 	// ConfigUnwritable (8, git): a setting cannot be written.
 	ConfigUnwritable Reason = "config"

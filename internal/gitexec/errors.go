@@ -92,6 +92,21 @@ func Unexplained(err error) bool {
 	return e.Stderr == "" || e.Code < 0
 }
 
+// settingWords are those of git for a setting with a value that it does not take, such as one for a newer git.
+var settingWords = []string{"bad config ", "config value '", "unknown value for config '", "invalid value for '", "from command-line config"}
+
+// NamesSetting reports whether words of git are about a setting whose value it does not take.
+func NamesSetting(said string) bool {
+	said = strings.ToLower(said)
+	return slices.ContainsFunc(settingWords, func(words string) bool { return strings.Contains(said, words) })
+}
+
+// BadSetting reports whether the git here ended because it does not take the value of a setting.
+func BadSetting(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && strings.HasPrefix(e.Program, "git") && slices.ContainsFunc(settingWords, e.says)
+}
+
 // Ran reports whether the process behind err was started, and did not end by itself as it should.
 func Ran(err error) bool {
 	_, ended := errors.AsType[*exec.ExitError](err)

@@ -28,6 +28,8 @@ func DiskFault(err error) error {
 			WithHints(fault.Fact("free some space, then run the same command again"))
 	case gitexec.Unexplained(err):
 		return notStarted(err)
+	case gitexec.BadSetting(err):
+		return fault.New(fault.Unavailable, fault.GitRefused, "%w", err).WithHints(ListSettings())
 	case errors.Is(err, syscall.EFBIG):
 		return fault.New(fault.Unavailable, fault.Unwritable, "%w", err).
 			WithHints(fault.Fact("a limit of this shell (ulimit -f) or of the file system is too low for that file: raise it"))
@@ -47,6 +49,11 @@ func DiskFault(err error) error {
 			WithHints(fault.Fact("this user must be able to read and write there"))
 	}
 	return err
+}
+
+// ListSettings returns the hint for a setting that git does not take. It shows no values: some are secrets.
+func ListSettings() fault.Hint {
+	return fault.Run("git", "config", "--list", "--show-origin", "--name-only").Because("names the file of each setting")
 }
 
 // outsideSandbox returns the hint for a file or directory which the sandbox of a coding agent keeps from

@@ -71,6 +71,9 @@ func (h *Handler) Run(ctx context.Context, r Request, report func(Finding)) erro
 		return d.result()
 	}
 	d.checkRepository()
+	if !checkSettings(ctx, d) {
+		return d.result() // no git starts
+	}
 	if !d.checkRefFiles() {
 		return d.result() // with a damaged ref, githandoff lists no refs, and git fetches nothing
 	}

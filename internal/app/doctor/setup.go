@@ -30,6 +30,20 @@ func (d *checkup) checkGit(ctx context.Context) {
 	}
 }
 
+// checkSettings reports whether a git starts here: it ends at once for a value of a setting that it does not take.
+func checkSettings(ctx context.Context, d *checkup) bool {
+	_, err := d.repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"rev-parse", "--git-dir"}})
+	switch {
+	case err == nil:
+		return true
+	case gitexec.Unexplained(err):
+		d.problem("settings", err)
+	default:
+		d.wrong("settings", refs.ListSettings(), "%s", err)
+	}
+	return false
+}
+
 func (d *checkup) checkRepository() {
 	kind := "work tree " + d.repo.Worktree
 	switch {
