@@ -33,7 +33,7 @@ var serverSettings = []struct{ words, setting string }{
 	{"aborted by hook", aborting},
 	{"aborted by the reference-transaction hook", aborting}, // words of git since 2.54
 	{"unexpected disconnect while reading sideband", "git at %s ended during the push: the log there says why, such as a hook reference-transaction that must let refs/handoffs/ in"},
-	{forbidden, "githandoff reaches %s only by file, git, http, https or ssh, and only if GIT_ALLOW_PROTOCOL and protocol.allow of git let it"},
+	{forbidden, "githandoff reaches %s only by file, git, http, https or ssh, and only if protocol.allow of git, GIT_ALLOW_PROTOCOL and GIT_PROTOCOL_FROM_USER, which git submodule sets, let it"},
 	{"does not support push options", "%s takes no push options (receive.advertisePushOptions of git), and push.pushOption here sends some with every push"},
 	{"must be signed", "a hook at %s wants signed pushes, which githandoff does not make; it must leave refs/handoffs/ out"},
 	{tooLarge, "%s bounds the size of a push (receive.maxInputSize of git)"},

@@ -71,6 +71,8 @@ var ofPlace = []mutant{
 		`if gitexec.NamesSetting(said) {`, `if gitexec.NamesSetting("") {`, inScript+"doctor_settings"),
 	without("doctor ends where no git starts", "internal/app/doctor/doctor.go",
 		`if !checkSettings(ctx, d) {`, `if false {`, inScript+"doctor_settings"),
+	without("a variable that leads to no repository is named", "internal/refs/discover.go",
+		`name := range []string{"GIT_DIR", "GIT_COMMON_DIR"}`, `name := range []string{"GIT_DIR"}[:0]`, inScript+"status_git_dir"),
 	without("a setting is removed from the file that has it", "internal/refs/config.go",
 		`file = []string{"--file", name}`, `file = nil`, inScript+"doctor_remotes"),
 	without("a hook of the configuration that was switched off calls nothing", "internal/gitconfig/hooksdir.go",

@@ -221,6 +221,11 @@ func notFound(r *Repo, err error) error {
 		why = quoted
 	}
 	f := fault.New(fault.Usage, fault.NotARepository, "%s", why)
+	for _, name := range []string{"GIT_DIR", "GIT_COMMON_DIR"} {
+		if _, set := gitexec.Lookup(r.Runner.Env, name); set {
+			return f.WithHints(fault.Fact("%s is set, as git sets it for a hook: unset it, or set it to the repository that is meant", name))
+		}
+	}
 	if place := candidate(workDir(r)); place != "" {
 		if foreign := foreignTo(place, filepath.Join(place, ".git")); foreign != "" {
 			return f.WithHints(trustDirectory(place))
