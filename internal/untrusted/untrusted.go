@@ -145,12 +145,36 @@ func Principal(s string) string {
 // IsWord reports whether s is one short word of plain characters.
 func IsWord(s string) bool { return outside(s, letters+"._-/#+@:") }
 
-// clientTags are the tags in which clients put their own words to a model, such as the answer of a
-// hook. Models are told to take what stands in them for the client's word.
-var clientTags = [...]string{"system-reminder", "user-prompt-submit-hook", "hook_context"}
+// withoutClientTags escapes tags such as </system-reminder> and <hook_prompt id="1">, in which clients put
+// their own words to a model: a text neither opens nor closes one. Each client has dozens of its own. All have a
+// hyphen or an underscore in the name, which few tags in code have.
+func withoutClientTags(s string) string {
+	parts := strings.Split(s, "<")
+	for i, after := range parts[1:] {
+		begin := "<"
+		if startsClientTag(after) {
+			begin = "&lt;"
+		}
+		parts[i+1] = begin + after
+	}
+	return strings.Join(parts, "")
+}
+
+// startsClientTag reports whether s, which follows "<", is the rest of a tag of a client. "a < max_size" and
+// "#include <my_types.h>" are none. A closing tag may have space around its slash.
+func startsClientTag(s string) bool {
+	const space = " \t\n"
+	if closing, ok := strings.CutPrefix(strings.TrimLeft(s, space), "/"); ok {
+		s = strings.TrimLeft(closing, space)
+	}
+	rest := strings.TrimLeft(s, letters+"-_")
+	name := s[:len(s)-len(rest)]
+	return name != "" && strings.Contains(letters, name[:1]) && strings.ContainsAny(name, "-_") &&
+		(rest == "" || strings.Contains(space+">", rest[:1]) || strings.HasPrefix(rest, "/>"))
+}
 
 // Fence puts text between two lines with a random mark, which the text cannot contain, and escapes
-// the tags of clients in it. The label says who wrote it.
+// tags like those of clients in it. The label says who wrote it.
 func Fence(random io.Reader, body, label string) ([]byte, error) {
 	var raw [8]byte
 	if _, err := io.ReadFull(random, raw[:]); err != nil {
@@ -170,18 +194,7 @@ func Fence(random io.Reader, body, label string) ([]byte, error) {
 		}
 		return r
 	}, strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(body))
-	// A text neither opens nor closes the tag of a client.
-	tags := strings.Split(body, "<")
-	for i, after := range tags[1:] {
-		begin, name := "<", strings.TrimLeft(after, "/ \t\n")
-		for _, tag := range clientTags {
-			if len(name) >= len(tag) && strings.EqualFold(name[:len(tag)], tag) {
-				begin = "&lt;"
-			}
-		}
-		tags[i+1] = begin + after
-	}
-	return fmt.Appendf(nil, "----- begin %s: data %s -----\n%s----- end %s -----\n", mark, label, strings.Join(tags, ""), mark), nil
+	return fmt.Appendf(nil, "----- begin %s: data %s -----\n%s----- end %s -----\n", mark, label, withoutClientTags(body), mark), nil
 }
 
 // Quote returns a sender's text in a list for people only: its first line, escaped, of MaxOutside
