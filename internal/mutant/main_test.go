@@ -19,15 +19,43 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each listed guard is found in the source, and the code without it compiles.
+// Each listed guard is found in the source, and the code without it compiles. One guard of each file of a
+// package is taken out at once, and they are taken out one by one only if that does not compile.
 func TestListFits(t *testing.T) {
 	t.Chdir("../..")
 	require.NotEmpty(t, mutants)
 	c := newChecker(t)
+	packages := map[string]map[string][]mutant{} // by directory and file
 	for _, m := range all() {
-		text, err := m.mutate()
-		if assert.NoError(t, err) {
-			assert.NoError(t, c.check(m.file, text), m.guard)
+		dir := filepath.Dir(m.file)
+		if packages[dir] == nil {
+			packages[dir] = map[string][]mutant{}
+		}
+		packages[dir][m.file] = append(packages[dir][m.file], m)
+	}
+	for dir, files := range packages {
+		for n := 0; ; n++ {
+			var round []mutant
+			changed := map[string]string{}
+			for file, of := range files {
+				if n >= len(of) {
+					continue
+				}
+				round = append(round, of[n])
+				text, err := of[n].mutate()
+				if assert.NoError(t, err) {
+					changed[file] = text
+				}
+			}
+			if len(round) == 0 {
+				break
+			}
+			if c.check(dir, changed) == nil {
+				continue
+			}
+			for _, m := range round {
+				assert.NoError(t, c.check(dir, map[string]string{m.file: changed[m.file]}), m.guard)
+			}
 		}
 	}
 }
@@ -68,22 +96,23 @@ func newChecker(t *testing.T) *checker {
 	return c
 }
 
-// check returns the first error that the compiler would report for a package in which one file has another text.
-func (c *checker) check(file, text string) error {
-	changed, err := filepath.Abs(file)
+// check returns the first error that the compiler would report for the package in a directory, in which some
+// files have another text.
+func (c *checker) check(dir string, changed map[string]string) error {
+	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
-	p := c.listed[filepath.Dir(changed)]
+	p := c.listed[abs]
 	var files []*ast.File
 	for _, name := range p.GoFiles {
-		name = filepath.Join(p.Dir, name)
-		f := c.parsed[name]
-		if name == changed {
-			f, err = parser.ParseFile(c.fset, name, text, parser.SkipObjectResolution)
+		path := filepath.Join(p.Dir, name)
+		f := c.parsed[path]
+		if text, ok := changed[filepath.Join(dir, name)]; ok {
+			f, err = parser.ParseFile(c.fset, path, text, parser.SkipObjectResolution)
 		} else if f == nil {
-			f, err = parser.ParseFile(c.fset, name, nil, parser.SkipObjectResolution)
-			c.parsed[name] = f
+			f, err = parser.ParseFile(c.fset, path, nil, parser.SkipObjectResolution)
+			c.parsed[path] = f
 		}
 		if err != nil {
 			return err
