@@ -125,8 +125,8 @@ func shownToPush(ctx context.Context, h *remote, list ...refs.Ref) (map[string]r
 	return parseReport(out).lines, err
 }
 
-// CheckShows makes sure that others can see an offer at a hub. It asks the hub only if the hub
-// has not shown any ref of handoffs to this clone yet.
+// CheckShows makes sure that others can see an offer that a hub took. It asks the hub only if the hub
+// has not shown any ref of handoffs to this clone yet. No answer is no error.
 func CheckShows(ctx context.Context, h *Hub, id handoff.ID) error {
 	if k := h.book.findings(); k.Shows {
 		return nil
@@ -145,8 +145,9 @@ func CheckShows(ctx context.Context, h *Hub, id handoff.ID) error {
 		return err
 	}
 	noteTaken(&h.remote, refs.Edit{Ref: lane, New: tip})
-	if err := h.errUnreachable(h.fetch(ctx, fetchRequest{specs: h.unshownSpec()})); err != nil {
-		return err
+	answered := h.fetch(ctx, fetchRequest{specs: h.unshownSpec()}) == nil
+	if !answered {
+		return nil // the offer is there, and the next look at the hub tells
 	}
 	return h.checkShown(ctx)
 }
