@@ -186,11 +186,15 @@ func MarkCalled(found []Result, worktree, dir string, commands Commands) (manage
 	return m.Name
 }
 
-// delegates reports whether a line of a hook names the hook of the same name in a directory "hooks": a common
-// one for all repositories runs .git/hooks/NAME as well.
+// notRun matches what a hook does not run: comments, and commands that only name a file, look for it or change it.
+var notRun = regexp.MustCompile(`(?m)(^|\s)#.*|(^|[\s;&|({!])(echo|printf|test|\[\[?|rm|cp|mv|ln|chmod)\s[^;&|\n]*`)
+
+// delegates reports whether a hook names the one of the same name in the hooks of a git directory to run it: a
+// common one for all repositories runs .git/hooks/NAME as well.
 func delegates(data []byte, hook string) bool {
-	named := regexp.MustCompile(`(?m)^[^#]*hooks["']?/["']?(\$|` + hook + `\b)`)
-	return named.Match(data)
+	const gitDir = `(?i:\.git|git[-_]?(common[-_]?)?dir)(\s*2>\s*/dev/null)?["')}]*`
+	named := regexp.MustCompile(`(?m)` + gitDir + `/hooks["']?/["']?(\$|` + hook + `(["'\s;&|)]|$))`)
+	return named.Match(notRun.ReplaceAll(data, nil))
 }
 
 // calls reports whether a line of a hook, or of a manager's configuration, runs githandoff for

@@ -275,3 +275,26 @@ func TestCloneStatus_commands(t *testing.T) {
 		assert.Equal(t, Absent, r.After, r.Name)
 	}
 }
+
+// A hook runs the one of the repository if it does more than to name that, or to look for it.
+func TestDelegates(t *testing.T) {
+	for line, want := range map[string]bool{
+		`.git/hooks/pre-push "$@"`: true,
+		`exec "$(git rev-parse --git-dir 2>/dev/null)/hooks/pre-push" "$@"`: true,
+		`name=${0##*/}; exec .git/hooks/$name "$@"`:                         true,
+		`h=${GIT_DIR}/hooks/${0##*/}; [ ! -x "$h" ] || exec "$h" "$@"`:      true,
+		`if [ -x .git/hooks/pre-push ]; then .git/hooks/pre-push "$@"; fi`:  true,
+		`printf '%s\n' "$lines" | "$GIT_COMMON_DIR"/hooks/"pre-push" "$@"`:  true,
+		`exit 0 # .git/hooks/pre-push`:                                      false,
+		`echo "see .git/hooks/pre-push"`:                                    false,
+		`if [ -x .git/hooks/pre-push ]; then exit 1; fi`:                    false,
+		`test ! -e .git/hooks/pre-push || rm -f .git/hooks/pre-push`:        false,
+		`run-parts .git/hooks/pre-push.d`:                                   false,
+		`. "$GIT_DIR/hooks/pre-push-common"`:                                false,
+		`exec /usr/share/githooks/pre-push "$@"`:                            false,
+		`exec "$HOME/dotfiles/hooks/pre-push" "$@"`:                         false,
+		`exec .git/hooks/pre-commit "$@"`:                                   false,
+	} {
+		assert.Equal(t, want, delegates([]byte("#!/bin/sh\n"+line+"\n"), "pre-push"), line)
+	}
+}
