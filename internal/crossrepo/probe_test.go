@@ -176,8 +176,11 @@ func TestKnownSetting(t *testing.T) {
 		"git@example.com: Permission denied (publickey).":                                          "ssh has no key that origin knows",
 		"in 'preparing' phase, update aborted by the reference-transaction hook":                   "a hook reference-transaction at origin",
 		"RPC failed; HTTP 413 curl 22":                                                             "server.max-request-size of lighttpd",
+		"unpacker error; fatal: bad numeric config value 'x' for 'pack.windowmemory'":              "git does not take the value",
+		"(push declined); GH013: a rule is violated: bad config file":                              "GitHub: a ruleset of origin",
+		"(pre-receive hook declined); error: invalid value for 'title'":                            "other",
 	} {
-		assert.Contains(t, h.Alias.settingOr(said, fault.Hint{}).Why, hint, said)
+		assert.Contains(t, h.Alias.settingOr(said, fault.Fact("other")).Why, hint, said)
 	}
 }
 

@@ -75,9 +75,10 @@ func (a *Alias) settingOr(said string, other fault.Hint) fault.Hint {
 	return other
 }
 
-// settingOf returns the setting that the words of a server are about; "" if they are not known.
+// settingOf returns the setting that the words of a server are about; "" if they are not known. A hook
+// that declined a ref says what it likes, such as "invalid value for 'title'".
 func settingOf(said string) string {
-	if gitexec.NamesSetting(said) {
+	if gitexec.NamesSetting(said) && !strings.Contains(said, "declined") {
 		return badSetting
 	}
 	said = strings.ToLower(said)
