@@ -174,6 +174,9 @@ func PastMaxMemory(err error) bool {
 	return ok && e.says("out of memory")
 }
 
+// PastMaxOutput reports whether a process wrote more than MaxOutput of [Cmd] allows.
+func PastMaxOutput(err error) bool { return errors.Is(err, errOutput) }
+
 // CouldNotStore reports whether git failed because this machine could not store the received
 // objects: a disk which is full, broken or read-only, no memory or files left, or a ref which
 // could not be written or was locked by another process. The words of a remote do not count.

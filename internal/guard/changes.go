@@ -78,22 +78,26 @@ func readLog(out string) (paths, merges, octopuses []string) {
 	return paths, merges, octopuses
 }
 
-// maxCompare bounds the memory of a git that compares commits, in bytes: a few small trees that name
-// each other describe any number of paths.
-const maxCompare = 1 << 30
+// A few small trees that name each other describe any number of paths.
+const (
+	maxCompare = 1 << 30  // memory of a git that compares commits, in bytes
+	maxChanged = 64 << 20 // bytes of all paths that the commits of a push change
+)
 
 func diff(ctx context.Context, repo *refs.Repo, commits []string, command string, args ...string) ([]byte, error) {
 	// Settings of the user must not hide a change.
 	cmd := gitexec.Cmd{Args: []string{
 		"-c", "log.showRoot=true", command, "-z", "--name-only", "-r", "--no-renames", "--no-relative",
 		"--no-ext-diff", "--no-textconv", "--ignore-submodules=none",
-	}, Stdin: lines(commits), MaxMemory: maxCompare}
+	}, Stdin: lines(commits), MaxMemory: maxCompare, MaxOutput: maxChanged}
 	cmd.Args = append(cmd.Args, args...)
 	out, err := repo.Runner.Run(ctx, cmd)
-	if gitexec.PastMaxMemory(err) {
+	switch {
+	case gitexec.PastMaxMemory(err):
 		return nil, denied(fault.TooLarge, "a commit changes more than git compares in %d MiB of memory", maxCompare>>20)
-	}
-	if err != nil {
+	case gitexec.PastMaxOutput(err):
+		return nil, denied(fault.TooLarge, "the commits change paths of more than %d MiB together", maxChanged>>20)
+	case err != nil:
 		return nil, fmt.Errorf("list what commits change: %w", err)
 	}
 	return out, nil

@@ -135,7 +135,12 @@ func TestChangedTooMuch(t *testing.T) {
 	}
 	wide := tree("100644 blob", git.Git(t, "rev-parse", "HEAD:a"), "f", 40)
 	wide = tree("040000 tree", tree("040000 tree", wide, "d", 100), "d", 100)
-	for range 15 {
+	wide = tree("040000 tree", wide, strings.Repeat("d", 200), 1)
+	long := git.Git(t, "commit-tree", "-p", root, "-m", "long", wide)
+	_, err := guard.Changed(t.Context(), enginetest.Open(t, git), []string{long})
+	assert.True(t, fault.Is(err, fault.TooLarge), "%v", err)
+	assert.ErrorContains(t, err, "the commits change paths of more than 64 MiB")
+	for range 14 {
 		wide = tree("040000 tree", wide, strings.Repeat("d", 200), 1)
 	}
 	one, two := git.Git(t, "commit-tree", "-p", root, "-m", "bomb", wide), git.Git(t, "commit-tree", "-p", root, "-m", "none", "HEAD^{tree}")
@@ -146,6 +151,7 @@ func TestChangedTooMuch(t *testing.T) {
 	for _, oid := range commits {
 		_, err := guard.Changed(t.Context(), enginetest.Open(t, git), []string{oid})
 		assert.True(t, fault.Is(err, fault.TooLarge), "%v", err)
+		assert.ErrorContains(t, err, "of memory")
 	}
 }
 
