@@ -82,6 +82,8 @@ var ofForeignText = []mutant{
 		b =`, inScript+"show_outside"),
 	without("a text in a fence closes no tag of a client", "internal/untrusted/untrusted.go",
 		`begin = "&lt;"`, `begin = "<"`, "./internal/untrusted -run TestFenceEscapesClientTags"),
+	without("a tag of a client has any space in it", "internal/untrusted/untrusted.go",
+		`end == '>' || unicode.IsSpace(end)`, `end == '>' || end == ' ' || end == '\t' || end == '\n'`, "./internal/untrusted -run TestFenceEscapesClientTags"),
 	without("a word of others has no invisible letter", "internal/untrusted/untrusted.go",
 		`len(s) <= MaxOutside && Line(s) == s && `, `len(s) <= MaxOutside && `, "./internal/untrusted -run TestWords"),
 	without("a name that is none is not repeated", "internal/untrusted/untrusted.go",

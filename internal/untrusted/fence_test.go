@@ -58,6 +58,9 @@ func TestFenceEscapesClientTags(t *testing.T) {
 		"a < max_size, <system>, </p>, <-my_ch":  "a < max_size, <system>, </p>, <-my_ch",
 		"#include <my_types.h>, <a-b@c.example>": "#include <my_types.h>, <a-b@c.example>",
 		"i<max_size; i</max_size, <":             "i<max_size; i</max_size, <",
+		"</system-reminder\u00a0>":               "&lt;/system-reminder\u00a0>",
+		"<\u2003/\u00a0system-reminder/ >":       "&lt;\u2003/\u00a0system-reminder/ >",
+		"<my-dir/my-file>, </usr/my-dir>":        "<my-dir/my-file>, </usr/my-dir>",
 	} {
 		out, err := Fence(bytes.NewReader(make([]byte, 8)), body, "by boss")
 		require.NoError(t, err)

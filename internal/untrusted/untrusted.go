@@ -146,8 +146,8 @@ func Principal(s string) string {
 func IsWord(s string) bool { return outside(s, letters+"._-/#+@:") }
 
 // withoutClientTags escapes tags such as </system-reminder> and <hook_prompt id="1">, in which clients put
-// their own words to a model: a text neither opens nor closes one. Each client has dozens of its own. All have a
-// hyphen or an underscore in the name, which few tags in code have.
+// their own words to a model: a text neither opens nor closes one. Each client has dozens of its own. Nearly all
+// have a hyphen or an underscore in the name, which few tags in code have.
 func withoutClientTags(s string) string {
 	parts := strings.Split(s, "<")
 	for i, after := range parts[1:] {
@@ -161,16 +161,15 @@ func withoutClientTags(s string) string {
 }
 
 // startsClientTag reports whether s, which follows "<", is the rest of a tag of a client. "a < max_size" and
-// "#include <my_types.h>" are none. A closing tag may have space around its slash.
+// "#include <my_types.h>" are none. A closing tag may have space around its slash; a no-break space is one, too.
 func startsClientTag(s string) bool {
-	const space = " \t\n"
-	if closing, ok := strings.CutPrefix(strings.TrimLeft(s, space), "/"); ok {
-		s = strings.TrimLeft(closing, space)
+	if closing, ok := strings.CutPrefix(strings.TrimLeftFunc(s, unicode.IsSpace), "/"); ok {
+		s = strings.TrimLeftFunc(closing, unicode.IsSpace)
 	}
 	rest := strings.TrimLeft(s, letters+"-_")
 	name := s[:len(s)-len(rest)]
-	return name != "" && strings.Contains(letters, name[:1]) && strings.ContainsAny(name, "-_") &&
-		(rest == "" || strings.Contains(space+">", rest[:1]) || strings.HasPrefix(rest, "/>"))
+	end, _ := utf8.DecodeRuneInString(strings.TrimLeft(rest, "/") + ">")
+	return name != "" && strings.Contains(letters, name[:1]) && strings.ContainsAny(name, "-_") && (end == '>' || unicode.IsSpace(end))
 }
 
 // Fence puts text between two lines with a random mark, which the text cannot contain, and escapes
