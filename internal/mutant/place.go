@@ -69,6 +69,8 @@ var ofPlace = []mutant{
 		"+ gitDir + `/hooks", "+ gitDir[:0] + `/?hooks", "./hooks -run TestDelegates"),
 	without("a setting that git does not take has a way out", "internal/refs/disk.go",
 		`case gitexec.BadSetting(err):`, `case false:`, inScript+"doctor_settings"),
+	without("a setting for which no ref is written has a way out", "internal/refs/locks.go",
+		`if gitexec.BadSetting(cause) {`, `if gitexec.BadSetting(nil) {`, inScript+"doctor_settings"),
 	without("a hub is not blamed for a setting here", "internal/crossrepo/refusal.go",
 		`if gitexec.BadSetting(cause) {`, `if false {`, inScript+"doctor_settings"),
 	without("the words of git about a setting name it", "internal/crossrepo/settings.go",

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/gitexec"
 )
 
 // Locks finds the lock files of a repository.
@@ -201,8 +202,11 @@ func (lk *Locks) refusal(edits []Edit, before []os.FileInfo, cause error) error 
 			return Locked(path)
 		}
 	}
-	return fault.New(fault.Unavailable, fault.GitRefused, "update refs: %w", cause).
-		WithHints(fault.Run("githandoff", "doctor").Because("looks for the cause"))
+	hint := fault.Run("githandoff", "doctor").Because("looks for the cause")
+	if gitexec.BadSetting(cause) {
+		hint = ListSettings() // git reads some settings only where it writes refs, and doctor writes none
+	}
+	return fault.New(fault.Unavailable, fault.GitRefused, "update refs: %w", cause).WithHints(hint)
 }
 
 // Locked returns the refusal naming a lock file in the way.
