@@ -26,7 +26,7 @@ const firstExtra = 3
 const blockSize = 512
 
 // bounded makes a shell start the program under the bounds of c. The shell becomes the program, and
-// its children inherit the bounds. A lower limit of the user stays. A write beyond the bound for files
+// its children inherit the bounds. A lower hard limit of the user stays. A write beyond the bound for files
 // fails, and no signal ends the process: a git writing a larger pack gives up, while another program,
 // such as the user's own ssh command with a long log, may go on.
 func bounded(c Cmd, name string, args []string) (string, []string) {
