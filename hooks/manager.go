@@ -186,12 +186,11 @@ func MarkCalled(found []Result, worktree, dir string, commands Commands) (manage
 	return m.Name
 }
 
-// notRun matches what a hook does not run: comments, and commands that only name a file, look for it or change it.
-var notRun = regexp.MustCompile(`(?m)(^|\s)#.*|(^|[\s;&|({!])(echo|printf|test|\[\[?|rm|cp|mv|ln|chmod)\s[^;&|\n]*`)
-
 // delegates reports whether a hook names the one of the same name in the hooks of a git directory to run it: a
 // common one for all repositories runs .git/hooks/NAME as well.
 func delegates(data []byte, hook string) bool {
+	// Comments, and commands that only name a file, look for it or change it, run nothing.
+	notRun := regexp.MustCompile(`(?m)(^|\s)#.*|(^|[\s;&|({!])(echo|printf|test|\[\[?|rm|cp|mv|ln|chmod)\s[^;&|\n]*`)
 	const gitDir = `(?i:\.git|git[-_]?(common[-_]?)?dir)(\s*2>\s*/dev/null)?["')}]*`
 	named := regexp.MustCompile(`(?m)` + gitDir + `/hooks["']?/["']?(\$|` + hook + `(["'\s;&|)]|$))`)
 	return named.Match(notRun.ReplaceAll(data, nil))

@@ -56,6 +56,8 @@ func TestFenceEscapesClientTags(t *testing.T) {
 		`<hook_prompt hook_run_id="1">`:          `&lt;hook_prompt hook_run_id="1">`,
 		"<task-notification/>, </turn_aborted":   "&lt;task-notification/>, &lt;/turn_aborted",
 		"a < max_size, <system>, </p>, <-my_ch":  "a < max_size, <system>, </p>, <-my_ch",
+		"vector<size_t>, (x)<hook_prompt>":       "vector<size_t>, (x)&lt;hook_prompt>",
+		"vector</size_t>":                        "vector&lt;/size_t>",
 		"#include <my_types.h>, <a-b@c.example>": "#include <my_types.h>, <a-b@c.example>",
 		"i<max_size; i</max_size, <":             "i<max_size; i</max_size, <",
 		"</system-reminder\u00a0>":               "&lt;/system-reminder\u00a0>",

@@ -145,29 +145,23 @@ func Principal(s string) string {
 // IsWord reports whether s is one short word of plain characters.
 func IsWord(s string) bool { return outside(s, letters+"._-/#+@:") }
 
-// withoutClientTags escapes tags such as </system-reminder> and <hook_prompt id="1">, in which clients put
-// their own words to a model: a text neither opens nor closes one. Each client has dozens of its own. Nearly all
-// have a hyphen or an underscore in the name, which few tags in code have.
-func withoutClientTags(s string) string {
-	parts := strings.Split(s, "<")
-	for i, after := range parts[1:] {
-		begin := "<"
-		if startsClientTag(after) {
-			begin = "&lt;"
-		}
-		parts[i+1] = begin + after
+// isClientTag reports whether the "<" between two texts begins a tag such as </system-reminder> or
+// <hook_prompt id="1">, in which clients put their own words to a model. Each client has dozens of them, and
+// nearly all have a hyphen or an underscore in the name, which few tags in code have. "a < max_size",
+// "vector<size_t>" and "#include <my_types.h>" are none. A closing tag is one after any text, and may have space
+// around its slash; a no-break space is one, too.
+func isClientTag(before, after string) bool {
+	tag, closing := strings.CutPrefix(strings.TrimLeftFunc(after, unicode.IsSpace), "/")
+	switch {
+	case closing:
+		tag = strings.TrimLeftFunc(tag, unicode.IsSpace)
+	case before != "" && strings.Contains(letters+"_", before[len(before)-1:]):
+		return false
+	default:
+		tag = after
 	}
-	return strings.Join(parts, "")
-}
-
-// startsClientTag reports whether s, which follows "<", is the rest of a tag of a client. "a < max_size" and
-// "#include <my_types.h>" are none. A closing tag may have space around its slash; a no-break space is one, too.
-func startsClientTag(s string) bool {
-	if closing, ok := strings.CutPrefix(strings.TrimLeftFunc(s, unicode.IsSpace), "/"); ok {
-		s = strings.TrimLeftFunc(closing, unicode.IsSpace)
-	}
-	rest := strings.TrimLeft(s, letters+"-_")
-	name := s[:len(s)-len(rest)]
+	rest := strings.TrimLeft(tag, letters+"-_")
+	name := tag[:len(tag)-len(rest)]
 	end, _ := utf8.DecodeRuneInString(strings.TrimLeft(rest, "/") + ">")
 	return name != "" && strings.Contains(letters, name[:1]) && strings.ContainsAny(name, "-_") && (end == '>' || unicode.IsSpace(end))
 }
@@ -193,7 +187,16 @@ func Fence(random io.Reader, body, label string) ([]byte, error) {
 		}
 		return r
 	}, strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(body))
-	return fmt.Appendf(nil, "----- begin %s: data %s -----\n%s----- end %s -----\n", mark, label, withoutClientTags(body), mark), nil
+	// A text neither opens nor closes a tag of a client.
+	parts := strings.Split(body, "<")
+	for i, after := range parts[1:] {
+		begin := "<"
+		if isClientTag(parts[i], after) {
+			begin = "&lt;"
+		}
+		parts[i+1] = begin + after
+	}
+	return fmt.Appendf(nil, "----- begin %s: data %s -----\n%s----- end %s -----\n", mark, label, strings.Join(parts, ""), mark), nil
 }
 
 // Quote returns a sender's text in a list for people only: its first line, escaped, of MaxOutside
