@@ -118,7 +118,7 @@ fmt: ## format the source
 lint: ## look for mistakes in format, style, layering and types, on other systems too, and for code that nothing calls
 	@files=$$(go run $(GOFUMPT) -l .) && test -z "$$files" || { echo "make fmt would change:"; echo "$$files"; exit 1; }
 	go run $(GOLANGCILINT) run
-	@unused=$$(go run $(DEADCODE) ./cmd/githandoff) && test -z "$$unused" || { echo "githandoff never calls:"; echo "$$unused"; exit 1; }
+	@unused=$$(go run $(DEADCODE) ./cmd/githandoff) || exit 1; test -z "$$unused" || { echo "githandoff never calls:"; echo "$$unused"; exit 1; }
 	@for os in darwin openbsd; do echo "types for $$os"; go run -exec "env GOOS=$$os" $(DEADCODE) -test ./... >/dev/null || exit 1; done
 
 # A finding fails. That the database is out of reach says nothing of the code: it is
