@@ -143,20 +143,30 @@ func CloneStatus(worktree, dir, usual string, commands Commands) (found []Result
 	if found, err = Status(dir, Names()); err != nil {
 		return nil, "", err
 	}
+	if dir != usual {
+		if err := markDelegates(found, usual); err != nil {
+			return nil, "", err
+		}
+	}
+	return found, MarkCalled(found, worktree, dir, commands), nil
+}
+
+// markDelegates marks as Called each foreign hook that runs ours in usual.
+func markDelegates(found []Result, usual string) error {
 	unused, err := Status(usual, Names())
 	if err != nil {
-		return nil, "", err
+		return err
 	}
 	for i, ours := range unused {
 		r := &found[i]
-		if r.After != Foreign || ours.After != Ours && ours.After != Chained || ours.Path == r.Path {
+		if r.After != Foreign || ours.After != Ours && ours.After != Chained {
 			continue
 		}
 		if data, err := os.ReadFile(r.Path); err == nil && delegates(data, r.Name) {
 			r.Before, r.After, r.Path = Called, Called, ours.Path
 		}
 	}
-	return found, MarkCalled(found, worktree, dir, commands), nil
+	return nil
 }
 
 // MarkCalled makes those hooks Called to which somebody added Line, or a command. It returns the name of

@@ -52,14 +52,15 @@ func TestNamedTestsExist(t *testing.T) {
 			packages[m[1]] = append(packages[m[1]], filepath.Base(filepath.Dir(name)))
 		}
 	}
-	for page, text := range pages(t) {
+	all := pages(t)
+	for page, text := range all {
 		for _, m := range testName.FindAllStringSubmatch(text, -1) {
 			if assert.Contains(t, packages, m[2], page) && m[1] != "" {
 				assert.Contains(t, packages[m[2]], m[1], "%s: %s", page, m[0])
 			}
 		}
 	}
-	for _, row := range shownBy.FindAllStringSubmatch(pages(t)["../docs/threat-model.md"], -1) {
+	for _, row := range shownBy.FindAllStringSubmatch(all["../docs/threat-model.md"], -1) {
 		for _, m := range script.FindAllStringSubmatch(row[1], -1) {
 			assert.FileExists(t, filepath.Join("cli/testdata/script", m[1]+".txtar"))
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 
 	"github.com/spf13/pflag"
 
@@ -14,6 +13,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/untrusted"
+	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -278,7 +278,7 @@ func (r *elsewhereRow) line() string {
 func (r *elsewhereRow) where() string {
 	if r.Missing {
 		mend := "which is missing (git worktree remove, if it was deleted)"
-		if _, err := os.Stat(r.Worktree); err == nil {
+		if work.OnlyGitMissing(r.Worktree) {
 			mend = "whose file .git is missing (git worktree repair)"
 		}
 		return printable(r.Worktree) + ", " + mend

@@ -113,7 +113,7 @@ func (h *Hub) unwritablePath() error {
 }
 
 func (a *Alias) errReadOnly(why string) error {
-	if gitexec.NamesSetting(why) {
+	if settingOf(why) == badSetting {
 		return a.errBadSetting(why)
 	}
 	other := fault.See("repo add").Because("names another repository; this one cannot be a home without the right to push")

@@ -174,7 +174,7 @@ var ofWork = []mutant{
 	without("a hint forgets no worktree but the one that it names", "internal/work/clone.go",
 		`fault.Run("git", "worktree", "remove", dir)`, `fault.Run("git", "worktree", "prune")`, "./internal/cli -run TestScript/resume_worktree"),
 	without("a worktree of which only .git is missing is repaired", "internal/work/clone.go",
-		`if _, err := os.Stat(dir); err == nil {`, `if false {`, "./internal/cli -run TestScript/resume_worktree"),
+		`if OnlyGitMissing(dir) {`, `if false {`, "./internal/cli -run TestScript/resume_worktree"),
 	without("a locked worktree will come back", "internal/work/clone.go",
 		`filepath.Join(l.GitDir, "locked")`, `filepath.Join(l.GitDir, "unlocked")`, "./internal/cli -run TestScript/resume_worktree"),
 	without("the worktrees of a clone that was moved are not removed", "internal/work/claims.go",

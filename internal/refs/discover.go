@@ -33,7 +33,7 @@ func discoverPlain(ctx context.Context, r *Repo, answer func() (settings, error)
 	if _, elsewhere := gitexec.Lookup(r.Runner.Env, "GIT_OBJECT_DIRECTORY"); !ok || elsewhere {
 		err := discover(ctx, r) // runs while another git reads the settings
 		known, cerr := answer()
-		r.Config, r.sources = known.config, known.sources
+		r.Config, r.settings = known.config, known.list
 		if err == nil && cerr != nil {
 			err = notStarted(cerr)
 		}
@@ -43,15 +43,15 @@ func discoverPlain(ctx context.Context, r *Repo, answer func() (settings, error)
 	if err != nil {
 		return false, cmp.Or(discover(ctx, r), notStarted(err))
 	}
-	r.Config, r.sources = known.config, known.sources
+	r.Config, r.settings = known.config, known.list
 	own := filepath.Join(dirs.CommonDir, "config")
 	if !isPlain(r.Config, dirs) || !readFrom(known.origins, dirs.Top, own) {
 		return false, discover(ctx, r)
 	}
 	// git takes the format from this file alone, and only if it has a version as well.
-	if len(known.sources[objectFormat]) > 0 {
+	if _, set := r.Config[objectFormat]; set {
 		for _, key := range formatKeys {
-			if from := known.sources[key]; len(from) != 1 || !readFrom(from, dirs.Top, own) {
+			if from := known.list.sources(key); len(from) != 1 || !readFrom(from, dirs.Top, own) {
 				return false, discover(ctx, r)
 			}
 		}

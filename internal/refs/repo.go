@@ -37,13 +37,13 @@ type Repo struct {
 	// where each has its own name.
 	NameOf func(ref string) string
 
-	sources map[string]map[string]bool // where each setting of Config comes from
-	reader  reader
-	updater updater
-	overlay map[string]string // refs that reads see at other values; see Overlay
-	held    sync.Map          // *Object by id; see Hold
-	warming sync.WaitGroup
-	reads   atomic.Int64 // number of reads; see fewReads
+	settings settingsList // Config, with its sources
+	reader   reader
+	updater  updater
+	overlay  map[string]string // refs that reads see at other values; see Overlay
+	held     sync.Map          // *Object by id; see Hold
+	warming  sync.WaitGroup
+	reads    atomic.Int64 // number of reads; see fewReads
 }
 
 // Open discovers the repository of the runner's directory, as git does it, and with git's own

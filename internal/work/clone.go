@@ -59,10 +59,16 @@ func (l Located) Worktree() (dir string, missing bool, err error) {
 	return filepath.Dir(link), errors.Is(err, fs.ErrNotExist), nil
 }
 
+// OnlyGitMissing reports whether a worktree that counts as missing still has its directory.
+func OnlyGitMissing(dir string) bool {
+	_, err := os.Stat(dir)
+	return err == nil
+}
+
 // ifDeleted mends a claim in a worktree whose files are missing. "git worktree prune" would take the claims of all
 // such worktrees, also of those in other containers. If only its file .git is missing, git does not remove it.
 func ifDeleted(dir string) fault.Hint {
-	if _, err := os.Stat(dir); err == nil {
+	if OnlyGitMissing(dir) {
 		return fault.Run("git", "worktree", "repair").Because("writes the missing file .git of %s again", dir)
 	}
 	return fault.Run("git", "worktree", "remove", dir).Because("if it was deleted: then githandoff resume continues the claim here")
