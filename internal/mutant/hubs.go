@@ -22,7 +22,7 @@ var ofHubs = []mutant{
 	without("too much output of git does not mean that it was killed", "internal/gitexec/errors.go",
 		`context.Canceled, errOutput}`, `context.Canceled}`, inGitexec+"TestRunErrors"),
 	without("settings that are cut off are not all", "internal/refs/config.go",
-		`!strings.HasPrefix(last, since+"\n") || !strings.HasSuffix(out, "\x00")`, `last == "-"`, inScript+"git_cut_off"),
+		`n < 2 || fields[n] != "" || !strings.HasPrefix(fields[n-1], since+"\n")`, `n < 0`, inScript+"git_cut_off"),
 	without("a git that is cut off does not say where the repository is", "internal/refs/discover.go",
 		`	case gitexec.Unexplained(err):
 		return notStarted(err)

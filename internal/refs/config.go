@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"iter"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -32,29 +31,16 @@ type settings struct {
 	list    settingsList
 }
 
-// settingsList is the output of "git config -z --list --show-origin".
+// settingsList is the output of "git config -z --list --show-origin": pairs of source and setting.
 type settingsList string
-
-// each returns the source of each setting, and its text: the key, then a line feed and the value, if it has one.
-func (l settingsList) each() iter.Seq2[string, string] {
-	return func(yield func(source, setting string) bool) {
-		for rest := string(l); ; {
-			source, after, _ := strings.Cut(rest, "\x00")
-			setting, next, whole := strings.Cut(after, "\x00")
-			if !whole || !yield(source, setting) {
-				return
-			}
-			rest = next
-		}
-	}
-}
 
 // sources returns where a setting comes from.
 func (l settingsList) sources(key string) map[string]bool {
 	found := map[string]bool{}
-	for source, setting := range l.each() {
-		if name, _, _ := strings.Cut(setting, "\n"); name == key {
-			found[source] = true
+	fields := strings.Split(string(l), "\x00")
+	for i := 0; i+1 < len(fields); i += 2 {
+		if name, _, _ := strings.Cut(fields[i+1], "\n"); name == key {
+			found[fields[i]] = true
 		}
 	}
 	return found
@@ -80,18 +66,17 @@ func askSettings(ctx context.Context, run *gitexec.Runner) (answer func() (setti
 
 func parseSettings(out string) (settings, error) {
 	s := settings{config: Config{}, origins: map[string]bool{}, list: settingsList(out)}
-	last := ""
-	for source, setting := range s.list.each() {
-		s.origins[source] = true
-		key, value, ok := strings.Cut(setting, "\n")
+	fields := strings.Split(out, "\x00") // pairs of origin and setting, with an empty field at the end
+	if n := len(fields) - 1; n < 2 || fields[n] != "" || !strings.HasPrefix(fields[n-1], since+"\n") {
+		return s, &gitexec.Error{Program: "git config", Err: gitexec.ErrCutOff}
+	}
+	for i := 0; i+1 < len(fields); i += 2 {
+		s.origins[fields[i]] = true
+		key, value, ok := strings.Cut(fields[i+1], "\n")
 		if !ok {
 			value = "true" // a key without "=" is true
 		}
 		s.config[key] = append(s.config[key], value)
-		last = setting
-	}
-	if !strings.HasPrefix(last, since+"\n") || !strings.HasSuffix(out, "\x00") {
-		return settings{}, &gitexec.Error{Program: "git config", Err: gitexec.ErrCutOff}
 	}
 	delete(s.config, since)
 	return s, nil
