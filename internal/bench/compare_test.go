@@ -3,8 +3,6 @@ package bench
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -128,7 +126,7 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 // (api-trace2), and which of them spoke to a hub.
 func count(b *testing.B, side string, w way, n int) {
 	b.Helper()
-	trace := filepath.Join(b.TempDir(), "trace")
+	trace := b.TempDir()
 	w.run(b, n, "GIT_TRACE2_EVENT="+trace)
 	started, direct, trips := traced(b, trace)
 	b.ReportMetric(float64(started), side+"-git")
@@ -136,26 +134,33 @@ func count(b *testing.B, side string, w way, n int) {
 	b.ReportMetric(float64(trips), side+"-trips")
 }
 
-// traced counts what git wrote to a trace: the git processes, those of them that no other
-// git started, and those of them that spoke to a hub.
-func traced(tb testing.TB, trace string) (started, direct, trips int) {
+// traced counts what git wrote to a directory of traces, one file for each process: the git
+// processes, those of them that no other git started, and those of them that spoke to a hub. The
+// last line of a file may be incomplete: a process that has given all its answers is not waited
+// for, and one that is no longer needed is killed.
+func traced(tb testing.TB, dir string) (started, direct, trips int) {
 	tb.Helper()
-	log, err := os.ReadFile(trace)
-	if !errors.Is(err, fs.ErrNotExist) { // no git was started
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(tb, err)
+	for _, file := range files {
+		log, err := os.ReadFile(file)
 		require.NoError(tb, err)
-	}
-	for line := range bytes.Lines(log) {
-		var event struct{ Event, Name, Sid string }
-		require.NoError(tb, json.Unmarshal(line, &event))
-		switch {
-		case event.Event == "start":
-			if started++; !strings.Contains(event.Sid, "/") {
-				direct++
+		for line := range bytes.Lines(log) {
+			if !bytes.HasSuffix(line, []byte("\n")) {
+				break
 			}
-		// A session id with a slash is that of a child of another git.
-		case event.Event == "cmd_name" && !strings.Contains(event.Sid, "/"):
-			if slices.Contains([]string{"fetch", "push", "ls-remote"}, event.Name) {
-				trips++
+			var event struct{ Event, Name, Sid string }
+			require.NoError(tb, json.Unmarshal(line, &event), "%s: %q", file, line)
+			switch {
+			case event.Event == "start":
+				if started++; !strings.Contains(event.Sid, "/") {
+					direct++
+				}
+			// A session id with a slash is that of a child of another git.
+			case event.Event == "cmd_name" && !strings.Contains(event.Sid, "/"):
+				if slices.Contains([]string{"fetch", "push", "ls-remote"}, event.Name) {
+					trips++
+				}
 			}
 		}
 	}

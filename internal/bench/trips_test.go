@@ -274,7 +274,7 @@ func TestProcessesOfAnIdleCommand(t *testing.T) {
 // watched runs a command and counts as traced does.
 func watched(tb testing.TB, repo *gittest.Repo, args ...string) (started, direct, trips int) {
 	tb.Helper()
-	trace := filepath.Join(tb.TempDir(), "trace")
+	trace := tb.TempDir()
 	with := &gittest.Repo{Dir: repo.Dir, Env: append(slices.Clone(repo.Env), "GIT_TRACE2_EVENT="+trace)}
 	with.Must(tb, args...)
 	return traced(tb, trace)
