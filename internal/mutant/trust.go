@@ -14,6 +14,8 @@ var ofTrust = []mutant{
 		`|| entry.Mode != gitobj.File {`, `&& false {`, "./internal/cli -run TestScript/trust_team_guarded"),
 	without("a list has the name of its signer", "internal/guard/published.go",
 		`name != sign.LastTeamFile && name != sign.TeamFile(team.Signer), serials`, `serials`, "./internal/cli -run TestScript/trust_team_guarded"),
+	without("a list comes without a tree of no tips", "internal/team/witness.go",
+		` && len(o.Body) > 0`, ``, "./internal/cli -run TestScript/trust_team_guarded"),
 	without("a prompt has a length", "internal/prompt/limit.go",
 		`if m.out.Len()+len(b) > maxOutput {`, `if m.out.Len()+len(b) > 64*maxOutput {`, "./internal/prompt -run TestRenderIsBounded"),
 	without("a template ends", "internal/prompt/limit.go",

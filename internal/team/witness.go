@@ -109,7 +109,7 @@ func (t *Team) seenAt(ctx context.Context, hub *crossrepo.Hub, listed, entries [
 }
 
 // seenTrees returns the trees named by a list, as entries of the tree of its commit: so they travel
-// along.
+// along. An empty one stays out, since a guard takes it for no tree of tips, and a reader needs no copy.
 func (t *Team) seenTrees(ctx context.Context, entries []sign.TrustEntry) ([]gitobj.TreeEntry, error) {
 	var trees []gitobj.TreeEntry
 	for _, e := range entries {
@@ -119,7 +119,7 @@ func (t *Team) seenTrees(ctx context.Context, entries []sign.TrustEntry) ([]gito
 				return nil, err
 			}
 			entry := gitobj.TreeEntry{Mode: gitobj.Dir, Name: sign.SeenPrefix + tree, OID: tree}
-			if o != nil && o.Type == "tree" && !slices.Contains(trees, entry) {
+			if o != nil && o.Type == "tree" && len(o.Body) > 0 && !slices.Contains(trees, entry) {
 				trees = append(trees, entry)
 			}
 		}
