@@ -68,7 +68,7 @@ home is refused. A push never changes these names. If its clients use a prefix
 (githandoff repo add --prefix), the guard needs the same one.`,
 		example: []string{
 			"githandoff hook install",
-			"githandoff -C /srv/git/client.git hook install --server",
+			"githandoff -C /srv/git/client.git hook install --server --url https://example.com/acme/client.git",
 		},
 		exits: []fault.Code{fault.Unavailable},
 		flags: func(f *pflag.FlagSet) {
@@ -146,6 +146,10 @@ func (c *hookCommand) installGuard(ctx context.Context) error {
 	if done.NoKey {
 		add := fault.Run(append(c.Self(), "trust", "add", "FILE", "--agent", "A", "--role", "sender")...)
 		c.Say("githandoff: no key is trusted at this hub yet, so it refuses every handoff: %s", add)
+	}
+	if done.NoURL {
+		add := fault.Run(append(c.Self(), "hook", "install", "--server", "--url", "URL")...)
+		c.Say("githandoff: this hub has no URL yet, so it takes handoffs only from clients that reach it by its path: %s", add)
 	}
 	return err
 }

@@ -222,13 +222,15 @@ func (hook *hookRun) preReceive(ctx context.Context) error {
 		return err
 	}
 	for _, r := range refused {
-		f, remedy := fault.As(r.Err), ""
-		if len(r.Pin.Run) > 0 {
-			remedy = "; "
-			if r.Root {
-				remedy += "a root key lists whoever joined its team with githandoff sync; or "
-			}
-			remedy += "the owner of this repository trusts it there with " + printable(fault.Hint{Run: r.Pin.Run}.String())
+		f, remedy := fault.As(r.Err), r.Pin.Why
+		if r.Pin.Run != nil {
+			remedy = "the owner of this repository trusts it there with " + printable(fault.Hint{Run: r.Pin.Run}.String())
+		}
+		if r.Root {
+			remedy = "whoever has a root key here puts it on their list, with githandoff sync if it joined their team, else with githandoff trust export --to; or " + remedy
+		}
+		if remedy != "" {
+			remedy = "; " + remedy
 		}
 		fmt.Fprintf(hook.Stderr, "githandoff: %s: %s: %s%s\n", printable(r.Ref), f.Reason, printable(f.Message), remedy)
 	}

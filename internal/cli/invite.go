@@ -172,6 +172,6 @@ func listInvites(ctx context.Context, a *app) error {
 func (a *app) joined(one join.Joined, listed bool) {
 	a.Say("%s joined, with key %s", one.Agent, one.Key)
 	if !listed {
-		a.Say("%s, who invited it, puts it on the list of the team with %s", one.Root, fault.Run("githandoff", "sync", one.Alias))
+		a.Say("the list of the team has it after a %s by %s, who invited it", fault.Run("githandoff", "sync", one.Alias), one.Root)
 	}
 }

@@ -14,7 +14,10 @@ import (
 func (h *remote) Publish(ctx context.Context, edit refs.Edit, objects ...*refs.Object) error {
 	t := refs.Transaction{Edits: []refs.Edit{edit}, Objects: objects}
 	report, err := h.Push(ctx, t)
-	if h.guardRefusal(err) == nil && report.RefusedForGood(t.Edits) {
+	if refused := h.guardRefusal(err); refused != nil {
+		return refused
+	}
+	if report.RefusedForGood(t.Edits) {
 		return h.errPushRefused(ctx, t.Edits, report, err)
 	}
 	if err != nil || !report.Accepted(t.Edits) {

@@ -398,16 +398,20 @@ func (h *remote) guardRefusal(cause error) *fault.Error {
 		if unknownToGuard(part[1], fault.Reason(part[2]), part[3]) {
 			why += "; its guard may be of an earlier version, which whoever runs the hub updates"
 		}
-		hint := fault.Run("githandoff", "sync", h.Alias.Name).Because("fetches the current state of %s", h.Alias.Name)
 		f := fault.New(code, fault.Reason(part[2]), "%s refuses %s: %s", h.Alias.Name, escaped(part[1]), why)
 		f.Err = ErrGuard
 		if prefix := namedPrefix(fault.Reason(part[2]), part[3]); prefix != "" {
-			hint = fault.Run("githandoff", "repo", "add", h.Alias.Name, h.Alias.URL.Bare(), "--prefix", prefix).
-				Because("looks there, if that is where your team keeps its handoffs")
 			f.Err = ErrGuardElsewhere
+			return f.WithHints(fault.Run("githandoff", "repo", "add", h.Alias.Name, h.Alias.URL.Bare(), "--prefix", prefix).
+				Because("looks there, if that is where your team keeps its handoffs"))
 		}
-		f.Hints = []fault.Hint{hint}
-		return f
+		switch f.Reason {
+		case fault.UntrustedKey, fault.UntrustedRoot: // the hub says who can trust the key
+			return f
+		case fault.AudienceMismatch:
+			return f.WithHints(fault.Fact("if that home is this hub, githandoff hook install --server --url URL, run there, makes its URL known to the guard"))
+		}
+		return f.WithHints(fault.Run("githandoff", "sync", h.Alias.Name).Because("fetches the current state of %s", h.Alias.Name))
 	}
 	return nil
 }

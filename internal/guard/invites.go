@@ -73,7 +73,7 @@ func (pj publishedJudge) inviter(o *invite.Offer) error {
 	}
 	key, ok := pj.Verifier.Keys.Trust.Lookup(public.KID())
 	if !ok {
-		return denied(fault.UntrustedKey, "the invitation is by %s, which is not trusted here", public.KID())
+		return denied(fault.UntrustedKey, "the inviter's %w", &sign.UnknownKeyError{KID: public.KID()})
 	}
 	if err := key.ValidAt(pj.Verifier.Keys.Now()); err != nil {
 		return err

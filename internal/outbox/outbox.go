@@ -51,7 +51,7 @@ func KeptError(err error, id handoff.ID) error {
 			fault.Run("githandoff", "sync").Because("tries to send it again"),
 			fault.Run("githandoff", "revoke", string(id)).Because("withdraws it"),
 		}
-		if errors.Is(err, crossrepo.ErrGuardElsewhere) {
+		if f.Reason == fault.AudienceMismatch || errors.Is(err, crossrepo.ErrGuardElsewhere) {
 			hints = append(slices.Clone(f.Hints), hints...)
 		}
 		return k.WithHints(hints...)

@@ -24,6 +24,7 @@ type Guarded struct {
 	Hooks     []hooks.Result
 	NotAtomic bool // no client can push here: receive.advertiseAtomic is off
 	NoKey     bool // every handoff is refused: no key is trusted at this hub
+	NoURL     bool // the hub is known by its path alone
 	OldGit    bool // each merge by an agent is refused: git is older than guard.MergesGit
 }
 
@@ -57,7 +58,7 @@ func (h *Handler) InstallGuard(ctx context.Context, n Names) (*Guarded, error) {
 	if err != nil {
 		return g, err
 	}
-	g.NoKey = len(trust.Entries()) == 0
+	g.NoKey, g.NoURL = len(trust.Entries()) == 0, len(n.URLs)+len(h.Repo.Config[refs.ConfigKey(gitconfig.HubURL)]) == 0
 	known, err := h.Repo.HasGit(ctx, guard.MergesGit)
 	g.OldGit = err == nil && !known
 	return g, err

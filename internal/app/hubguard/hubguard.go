@@ -23,8 +23,9 @@ import (
 type Refusal struct {
 	guard.Refusal
 
-	// Pin admits the signing key, if it is published at the hub and not trusted there; otherwise
-	// it has no command. Root is set if a root key of this hub can admit it as well.
+	// Pin admits the signing key, if it is not trusted at the hub: a command, or without one a remark, if
+	// the key is not published there. Root is set if a root key of this hub can admit it as well: its list
+	// makes nobody a root, so only the key of an agent.
 	Pin  fault.Hint
 	Root bool
 }
@@ -53,7 +54,8 @@ func Judge(ctx context.Context, repo *refs.Repo, namespace string, push io.Reade
 	}
 	all := make([]Refusal, len(refused))
 	for i, r := range refused {
-		all[i] = Refusal{Refusal: r, Pin: pin(ctx, repo, r.Err), Root: sign.HasRoot(g.Verifier.Keys.Trust)}
+		hint, agent := pin(ctx, repo, r.Err)
+		all[i] = Refusal{Refusal: r, Pin: hint, Root: agent && sign.HasRoot(g.Verifier.Keys.Trust)}
 	}
 	return all, nil
 }
@@ -93,15 +95,16 @@ func open(repo *refs.Repo, now func() time.Time) (*guard.Guard, error) {
 }
 
 // pin returns the command by which the owner of the hub trusts an unknown published key. It names
-// the agent claimed by the key: the owner compares the fingerprint, as "trust add" says.
-func pin(ctx context.Context, repo *refs.Repo, refusal error) fault.Hint {
+// the agent claimed by the key, if it claims one: the owner compares the fingerprint, as "trust add" says.
+func pin(ctx context.Context, repo *refs.Repo, refusal error) (hint fault.Hint, agent bool) {
 	unknown, ok := errors.AsType[*sign.UnknownKeyError](refusal)
 	if !ok {
-		return fault.Hint{}
+		return fault.Hint{}, false
 	}
 	public, err := team.KeyHere(ctx, repo, refs.LocalNamespace, unknown.KID)
-	if err != nil { // the key is not published: its owner has to send it
-		return fault.Hint{}
+	if err != nil {
+		return fault.Fact("the owner of this repository needs that key, as githandoff key export prints it"), false
 	}
-	return team.PinHint(public)
+	_, agent = team.Claimed(public)
+	return team.PinHint(public), agent
 }

@@ -14,6 +14,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/sign"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
@@ -135,9 +136,15 @@ func (t *search) homeFailed(home lifecycle.Home, err error) {
 	default:
 		t.warnings = append(t.warnings, err)
 	}
-	if fault.CodeOf(err) == fault.Unavailable && !errors.Is(err, crossrepo.ErrReadInPart) {
+	if fault.CodeOf(err) == fault.Unavailable && !errors.Is(err, crossrepo.ErrReadInPart) || refusesKey(err, t.Engine.Author.Signer.KID()) {
 		t.passedOver[home] = true
 	}
+}
+
+// refusesKey reports whether a guard refused a claim since it does not trust the key of this agent. It
+// would refuse the other claims as well.
+func refusesKey(err error, own sign.KID) bool {
+	return errors.Is(err, crossrepo.ErrGuard) && fault.Is(err, fault.UntrustedKey) && strings.Contains(err.Error(), own)
 }
 
 // ignoreUnavailable notes the error of a home that is not available, and returns nil. It returns any other

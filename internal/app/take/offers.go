@@ -283,6 +283,9 @@ func (t *search) claimOne(ctx context.Context, offers []*workspace.Item) (*Resul
 				continue // the next offers were fetched together with this one
 			}
 			return nil, t.ignoreUnavailable(it.Home, it.Home.Refresh(ctx, t.inboxesAndLog()))
+		case refusesKey(err, t.Engine.Author.Signer.KID()):
+			t.homeFailed(it.Home, err)
+			return nil, nil
 		case code == fault.Denied, code == fault.Invalid, code == fault.Policy, code == fault.NotFound:
 			t.offerRefused(it, err)
 		default:
