@@ -32,7 +32,7 @@ func Published(hub *crossrepo.Hub) []string {
 // Sync adopts a team's lists. The published refs were fetched already; take judges the lanes
 // fetched with them. It returns the serial of the newest adopted list; 0 if nothing is new. A
 // list seen by this clone counts even while the hub lacks it. A bad list does not affect the
-// others.
+// others, and one by a signer who is no root here does not count.
 func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub, take func() error) (adopted int64, err error) {
 	var before lifecycle.Tips // tips of the lanes before take moves them
 	if t.Engine.Keys.Trust.HasTeams() {
@@ -61,8 +61,12 @@ func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub, take func() error) 
 		if fresh {
 			adopted = max(adopted, team.Serial)
 		}
-		if err != nil && first == nil && (l.name == sign.LastTeamFile || !stranger(err)) {
-			first = err
+		switch {
+		case err == nil:
+		case !stranger(err):
+			first = cmp.Or(first, err)
+		case l.name == sign.LastTeamFile: // of another team at this hub, or of one whose root is still to be pinned here
+			t.Workspace.Warn(errStranger(hub, err))
 		}
 	}
 	return adopted, first
@@ -148,6 +152,11 @@ func stranger(err error) bool {
 	return fault.Is(err, fault.UntrustedKey) || fault.Is(err, fault.UntrustedRoot)
 }
 
+// errStranger is about the last list at a hub, if its signer is no root here.
+func errStranger(hub *crossrepo.Hub, err error) *fault.Error {
+	return fault.New(fault.Denied, fault.UntrustedRoot, "%s has a list of keys by a signer who is not a root here: %w", hub.Alias.Name, err)
+}
+
 // Publish signs the pinned keys as the next list of its signer at a hub. The lists of other roots
 // stay beside it as they signed them: no root vouches for the entries of another. Nil: the hub is
 // up to date.
@@ -224,8 +233,7 @@ func (t *Team) nextTeam(ctx context.Context, hub *crossrepo.Hub, known []list) (
 		case err == nil:
 			others = append(others, list{sign.TeamFile(team.Signer), l.raw, l.sig})
 		case l.name == sign.LastTeamFile && stranger(err):
-			return nil, nil, fault.New(fault.Denied, fault.UntrustedRoot, "%s has a list of keys by a signer who is not a root here: %w", hub.Alias.Name, err).
-				WithHints(fault.Hint{Why: "ask whoever keeps the hub whose list it is; pin that key as a root, or have the list removed"})
+			return nil, nil, errStranger(hub, err).WithHints(fault.Hint{Why: "ask whoever keeps the hub whose list it is; pin that key as a root, or have the list removed"})
 		case stranger(err):
 			others = append(others, l)
 		case fault.As(err) == nil:
