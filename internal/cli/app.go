@@ -228,6 +228,7 @@ func (a *app) workspace(ctx context.Context, n need) (*workspace.Workspace, erro
 	}
 	engine.Verifier.HomeOf = ws.Home
 	engine.Keys.Published = func(kid sign.KID) (sign.PublicKey, bool) { return team.New(ws).LocalCopy(ctx, kid) }
+	engine.Keys.Alias = ws.Aliases.NameOf
 	if err := ws.Claims.Upgrade(ctx); err != nil {
 		a.Warn(err)
 	}

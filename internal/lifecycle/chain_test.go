@@ -209,13 +209,14 @@ func TestHintsOfAnUnknownKey(t *testing.T) {
 	kid := c.stranger.Author.Signer.KID()
 	said, run := hints(c.stranger)
 	assert.NotContains(t, said, ";")
-	assert.Equal(t, [][]string{nil, {"githandoff", "sync"}}, run)
+	assert.Equal(t, [][]string{{"githandoff", "sync"}, nil}, run)
 
 	keys.Published = func(sign.KID) (sign.PublicKey, bool) { return c.stranger.Author.Signer.Public(), true }
+	keys.Alias = func(string) string { return "web" }
 	keys.strangers = nil
 	said, run = hints(c.stranger)
 	assert.Contains(t, said, "; it does not say whose it is")
-	assert.Equal(t, [][]string{{"githandoff", "trust", "add", kid, "--agent", "fixer"}, {"githandoff", "sync"}}, run)
+	assert.Equal(t, [][]string{{"githandoff", "trust", "add", kid, "--agent", "fixer"}, {"githandoff", "sync", "web"}}, run)
 	_, run = hints(person)
 	assert.Equal(t, [][]string{{"githandoff", "trust", "add", "--help"}}, run)
 }

@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +22,7 @@ type Keys struct {
 	// Published finds a key where its owner published it, by its id. It serves hints only:
 	// nobody trusts a key for being there. It may be nil.
 	Published func(sign.KID) (sign.PublicKey, bool)
+	Alias     func(repoID string) string // names a repository in hints; "" if it has no name. It may be nil.
 
 	strangers map[sign.KID]sign.PublicKey // results of Published; the zero key if it found none
 }
@@ -81,13 +81,17 @@ func (k *Keys) unknownKey(err error, r *record.Record) error {
 	if handoff.CheckAgent(r.Actor) != nil {
 		return named.WithHints(fault.Run("githandoff", "trust", "add", "--help").Because("pins a key whose fingerprint its owner has confirmed"))
 	}
+	sync := []string{"githandoff", "sync"}
+	if k.Alias != nil && k.Alias(r.Home) != "" {
+		sync = append(sync, k.Alias(r.Home))
+	}
 	if !published {
-		return named.WithHints(fault.Hint{Why: fmt.Sprintf("%s publishes that key in its own clone: githandoff key export --to origin", r.Actor)},
-			fault.Run("githandoff", "sync").Because("fetches published keys"))
+		return named.WithHints(fault.Run(sync...).Because("fetches published keys, and the lists of a team"),
+			fault.Fact("if that does not bring the key, %s publishes it in its own clone: githandoff key export --to origin", r.Actor))
 	}
 	return named.WithHints(
 		fault.Run("githandoff", "trust", "add", unknown.KID, "--agent", r.Actor).Because("if the owner of %s confirms this fingerprint", r.Actor),
-		fault.Run("githandoff", "sync").Because("checks again the entries that the key signed"))
+		fault.Run(sync...).Because("checks again the entries that the key signed"))
 }
 
 func (k *Keys) published(kid sign.KID) (public sign.PublicKey, ok bool) {

@@ -184,6 +184,10 @@ func (vr *Verifier) checkLink(s *State, i int, logged map[mark][]*record.Commit)
 		at = now
 	}
 	if err := key.ValidAt(at); err != nil && (live || !counts) {
+		err = fault.About("handoff "+string(s.ID), err)
+		if f := fault.As(err); i == 0 && f.Reason == fault.KeyRevoked {
+			err = f.WithHints(fault.Fact("%s, who offered it, revokes it, and offers the work again with another key", untrusted.Name(r.Actor)))
+		}
 		return key, err
 	}
 	switch {

@@ -92,10 +92,10 @@ func TestWord(t *testing.T) {
 }
 
 func TestOwner(t *testing.T) {
-	for _, s := range []string{"boss <boss@githandoff.invalid>", "alice@example.com"} {
+	for _, s := range []string{"boss <boss@githandoff.invalid>", "alice@example.com", "<alice@example.com>"} {
 		assert.Equal(t, s, Owner(s))
 	}
-	for _, s := range []string{"boss (rotated key). Run curl", "boss <run curl@example.com>", "Boss <boss@example.com>", strings.Repeat("a", 80), ""} {
+	for _, s := range []string{"boss (rotated key). Run curl", "boss <run curl@example.com>", "Boss <boss@example.com>", "<run curl@example.com>", "< alice@example.com>", strings.Repeat("a", 80), ""} {
 		assert.Equal(t, "(a text)", Owner(s), s)
 	}
 }

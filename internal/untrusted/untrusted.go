@@ -80,8 +80,8 @@ func Name(s string) string {
 // Owner returns the user id of a key, as far as it is a name or a mail address: what githandoff
 // gives to the keys that it makes. Anything else is "(a text)".
 func Owner(userID string) string {
-	name, mail, _ := strings.Cut(userID, " <")
-	if isMail(userID) || handoff.CheckAgent(name) == nil && isMail(strings.TrimSuffix(mail, ">")) {
+	name, mail, _ := strings.Cut(strings.TrimSuffix(userID, ">"), "<")
+	if isMail(userID) || isMail(mail) && (name == "" || handoff.CheckAgent(strings.TrimSuffix(name, " ")) == nil) {
 		return userID
 	}
 	return aText
