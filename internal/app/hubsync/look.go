@@ -100,7 +100,7 @@ func (r *syncing) askWhole(ctx context.Context) {
 			continue
 		}
 		r.asked = append(r.asked, &asked{hub: hub, whole: true, look: crossrepo.Look{
-			FetchSpec: lifecycle.FetchSpec{Inboxes: r.Workspace.Inboxes()},
+			FetchSpec: lifecycle.FetchSpec{Inboxes: append(r.Workspace.Inboxes(), handoff.Nobody)}, // of decisions as well
 			Published: team.Published(hub),
 			Notes:     hub.Alias.Name == main,
 		}})
