@@ -95,7 +95,10 @@ func (s *Handler) doubtful(ctx context.Context, name, alias string) error {
 	if near != "" {
 		return fmt.Errorf("no key of agent %s is trusted here; did you mean %s?", name, near)
 	}
-	return fmt.Errorf("no key of agent %s is trusted here: if it acknowledges, that is disputed until one is (githandoff trust add)", name)
+	if alias == "" {
+		return fmt.Errorf("no key of agent %s is trusted here: if it acknowledges, that is disputed until one is (githandoff init --as %s, in its worktree)", name, name)
+	}
+	return fmt.Errorf("no key of agent %s is trusted here: if it acknowledges, that is disputed until one is (githandoff invite --over %s %s)", name, alias, name)
 }
 
 // notHere returns the warning for a handoff that stays in this clone, if no worktree of it is the agent's
