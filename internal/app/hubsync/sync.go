@@ -211,6 +211,9 @@ func (r *syncing) syncOutbox(ctx context.Context, home lifecycle.Home, it *works
 	if err != nil {
 		return nil, r.ignoreNotSender(outbox.KeptError(err, it.Place.ID))
 	}
+	if r.Engine.Now().After(p.Record.Expires) {
+		r.Workspace.Warn(fmt.Errorf("handoff %s expired at %s, before it was delivered: only resume --allow-expired takes it", it.Place.ID, handoff.FormatTime(p.Record.Expires)))
+	}
 	r.Receipts.Notes.Add(p.Envelope, p.Sealed, home, &p.Record)
 	done := &Done{What: "delivered", ID: it.Place.ID, Alias: r.Workspace.AliasOf(home), Record: &p.Record}
 	hub, ok := home.(*crossrepo.Hub)
