@@ -82,11 +82,11 @@ func (c *commitSender) Send(ctx context.Context, env *handoff.Envelope, o githoo
 	if done == nil {
 		return false, err
 	}
-	line := fmt.Sprintf("githandoff: %s %s to %s", done.State, done.ID, done.Record.To)
+	to, when := done.Record.To, ""
 	if home, herr := c.workspace.Home(ctx, done.Record.Home); herr == nil && c.workspace.AliasOf(home) != "" {
-		line += "@" + c.workspace.AliasOf(home) + " (githandoff sync delivers it)"
+		to, when = targetAt(to, c.workspace.AliasOf(home)), " (githandoff sync delivers it)"
 	}
-	return true, cmp.Or(err, c.Result(emittedRow(done), func(*output.Lines) { c.Say("%s", line) }))
+	return true, cmp.Or(err, c.Result(emittedRow(done), func(*output.Lines) { c.Say("githandoff: %s %s to %s%s", done.State, done.ID, to, when) }))
 }
 
 func (c *commitSender) Renew(ctx context.Context, claim *work.Claim) error {

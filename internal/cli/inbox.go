@@ -144,12 +144,12 @@ func nameOfHome(ws *workspace.Workspace, alias, home string) string {
 	return untrusted.Place(home)
 }
 
-// targetAt returns a target: an agent and, if its home is another repository, the alias of that.
+// targetAt returns a target as --to takes it: an agent and, if its home is another repository, the alias of that.
 func targetAt(agent, alias string) string {
 	if alias == "" {
 		return agent
 	}
-	return agent + "@" + alias
+	return strings.TrimPrefix(agent, handoff.Nobody) + "@" + alias
 }
 
 // itemCells returns the columns of an item.
