@@ -62,17 +62,25 @@ func (s *Handler) Emit(ctx context.Context, em Request) (*Result, error) {
 	if em.Queue {
 		return done, nil
 	}
-	err = s.Outbox.Deliver(ctx, hub, p)
+	err = s.deliver(ctx, hub, p, done)
 	if fault.Is(err, fault.Replayed) { // another handoff has this id, which may be derived: this one can never be delivered
 		return nil, errors.Join(err, s.Engine.Repo.Apply(context.WithoutCancel(ctx), refs.Transaction{Edits: undone(kept)}))
 	}
 	if err != nil {
 		return done, outbox.KeptError(err, p.Record.ID)
 	}
-	s.Notes.Add(em.Envelope, em.Seal, hub, &p.Record)
+	return done, crossrepo.CheckShows(ctx, hub, p.Record.ID)
+}
+
+// deliver delivers a handoff from the outbox, and writes its note.
+func (s *Handler) deliver(ctx context.Context, home lifecycle.Home, p *lifecycle.Payload, done *Result) error {
+	if err := s.Outbox.Deliver(ctx, home, p); err != nil {
+		return err
+	}
+	s.Notes.Add(p.Envelope, p.Sealed, home, &p.Record)
 	s.Notes.Try(ctx)
 	done.State, done.Ref = "offered", refs.Sent(p.Agent, p.Record.ID)
-	return done, crossrepo.CheckShows(ctx, hub, p.Record.ID)
+	return nil
 }
 
 // undone returns the edits that undo others.

@@ -14,6 +14,7 @@ import (
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/outbox"
 	"githandoff/internal/private"
 	"githandoff/internal/refs"
 	"githandoff/internal/screen"
@@ -105,16 +106,52 @@ func (s *Handler) once(ctx context.Context, home lifecycle.Home, env *handoff.En
 		if r == nil || r.From != s.Source || r.Task != env.Task || !home.Is(r.Home) || !s.Engine.Now().Before(r.Expires) {
 			continue
 		}
-		if o.Asked() && r.Token == "" {
+		lacks := o.Asked() && r.Token == ""
+		there, err := s.found(ctx, home, it, o.Queue || lacks)
+		if err != nil {
+			return there, err
+		}
+		if there == nil {
+			continue
+		}
+		if lacks {
 			return nil, fault.New(fault.Conflict, fault.Offered, "handoff %s already exists, and carries no authority", it.Place.ID).
 				WithHints(issueHint(it.Place.ID, &o.Wanted))
 		}
 		if env.Task == "" {
 			s.Workspace.Warn(fmt.Errorf("nothing is sent: handoff %s is open, and like this one it names no task; --task tells work apart", it.Place.ID))
 		}
-		return &Result{ID: it.Place.ID, State: "offered", Ref: it.Ref, Commit: it.Commit, Record: r}, nil
+		return there, nil
 	}
 	return nil, nil
+}
+
+// found returns the handoff of an earlier emit as its home has it now; nil if it has ended. One that
+// waits in the outbox is delivered first, unless it is to wait there.
+func (s *Handler) found(ctx context.Context, home lifecycle.Home, it *workspace.Item, queue bool) (*Result, error) {
+	done := &Result{ID: it.Place.ID, State: "queued", Ref: it.Ref, Commit: it.Commit, Record: it.Record}
+	ask := workspace.IfUp
+	if it.Kind == refs.KindOutbox {
+		ripe, err := s.Outbox.Ready(ctx, it.Place.ID)
+		if !ripe || queue || err != nil {
+			return done, err
+		}
+		p, err := s.Engine.Verifier.Reload(ctx, it.Ref)
+		if err != nil {
+			return nil, err
+		}
+		p.Agent = it.Place.Agent
+		if err := s.deliver(ctx, home, p, done); err != nil {
+			return done, outbox.KeptError(err, done.ID)
+		}
+		ask = workspace.Never
+	}
+	v, err := s.Workspace.Find(ctx, string(done.ID), ask)
+	if err != nil || v.State.Receipt != nil {
+		return nil, err
+	}
+	done.State = v.Word()
+	return done, nil
 }
 
 // capable asks the team's policy whether the sender makes such work and the receiver takes it.
