@@ -18,6 +18,8 @@ var ofDocuments = []mutant{
 		`if err != nil || v.State.Receipt != nil {`, `if err != nil {`, inScript+"emit_once"),
 	without("what waits in the outbox is delivered by the emit that finds it", "internal/app/emit/send.go",
 		`if !ripe || queue || err != nil {`, `if ripe || queue || err != nil {`, inScript+"emit_once"),
+	without("the end of a routed handoff forgets that it was sent to nobody", "internal/receipt/withdraw.go",
+		`refs.Sent(handoff.Nobody, p.ID), `, ``, inScript+"revoke_routed"),
 	without("a fact is given once", "internal/cli/draft.go",
 		`			given[k] = true`, `			given[k] = false`, inScript+"emit_given_twice"),
 	without("a number that would change is refused", "internal/handoff/strict.go",

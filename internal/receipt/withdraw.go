@@ -120,9 +120,9 @@ func mergeEdits(a, b []refs.Edit) []refs.Edit {
 }
 
 // OutgoingRefs returns the deletions of this repository's own refs to a sent handoff whose work goes on:
-// its checkpoint stays.
+// its checkpoint stays. One that was routed meanwhile was sent to nobody.
 func (w *Writer) OutgoingRefs(ctx context.Context, p lifecycle.Place) []refs.Edit {
-	return w.deletions(ctx, refs.Outbox(p.Agent, p.ID), refs.Sent(p.Agent, p.ID), refs.WorkOut(p.ID))
+	return w.deletions(ctx, refs.Outbox(p.Agent, p.ID), refs.Sent(p.Agent, p.ID), refs.Sent(handoff.Nobody, p.ID), refs.WorkOut(p.ID))
 }
 
 // OwnRefs returns the deletions of all refs of this repository to a sent handoff.
