@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
@@ -21,7 +22,6 @@ import (
 
 // Workspace has the methods of the workspace needed for notes.
 type Workspace interface {
-	AliasOf(home lifecycle.Home) string
 	All(ctx context.Context) workspace.HomeList
 	Home(ctx context.Context, repoID string) (lifecycle.Home, error)
 	Warn(err error)
@@ -30,6 +30,7 @@ type Workspace interface {
 // Notes writes the notes on code commits.
 type Notes struct {
 	Agent     string
+	Aliases   crossrepo.Aliases
 	Engine    *lifecycle.Engine
 	lines     map[string][]string // lines still to be written, by code commit
 	Workspace Workspace
@@ -37,7 +38,7 @@ type Notes struct {
 
 // New makes the notes of a workspace.
 func New(w *workspace.Workspace) *Notes {
-	return &Notes{Agent: w.Agent, Engine: w.Engine, Workspace: w}
+	return &Notes{Agent: w.Agent, Aliases: w.Aliases, Engine: w.Engine, Workspace: w}
 }
 
 // Add remembers one line for the note of a handoff's code commit; none if the handoff is sealed,
@@ -52,7 +53,8 @@ func (n *Notes) Add(env *handoff.Envelope, sealed bool, home lifecycle.Home, r *
 		n.lines = map[string][]string{}
 	}
 	to := r.To
-	if alias := n.Workspace.AliasOf(home); notes.IsAlias(alias) {
+	// A hub of two aliases has one name in all lines: a step that is written again makes no second one.
+	if alias := n.Aliases.NameOf(home.ID()); notes.IsAlias(alias) {
 		to = strings.TrimPrefix(to, handoff.Nobody) + "@" + alias
 	}
 	n.lines[commit] = append(n.lines[commit], notes.Line(r.At, string(r.Event), r.ID, r.From, to, r.Digest))

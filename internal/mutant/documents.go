@@ -20,6 +20,8 @@ var ofDocuments = []mutant{
 		`if !ripe || queue || err != nil {`, `if ripe || queue || err != nil {`, inScript+"emit_once"),
 	without("the end of a routed handoff forgets that it was sent to nobody", "internal/receipt/withdraw.go",
 		`refs.Sent(handoff.Nobody, p.ID), `, ``, inScript+"revoke_routed"),
+	without("a hub of two aliases has one name in notes", "internal/annotate/notes.go",
+		`n.Aliases.NameOf(home.ID())`, `n.Workspace.(interface{ AliasOf(lifecycle.Home) string }).AliasOf(home)`, inScript+"sync_notes"),
 	without("a fact is given once", "internal/cli/draft.go",
 		`			given[k] = true`, `			given[k] = false`, inScript+"emit_given_twice"),
 	without("a number that would change is refused", "internal/handoff/strict.go",
