@@ -321,6 +321,12 @@ func movedTo(as Aliases, name, pinned, repoID string) error {
 	return errOtherRepo(a)
 }
 
+// ErrNamed is returned for a setting that names no repository of this clone.
+func ErrNamed(as Aliases, setting, name string) error {
+	hints := append(as.Repo.Unset(setting, "removes the setting"), as.suggest("")...)
+	return fault.New(fault.Usage, fault.UnknownAlias, "%s names %s, and no repository has that name here", setting, Quote(name)).WithHints(hints[:min(len(hints), fault.MaxHints)]...)
+}
+
 // suggest returns the hints for a name without a repository.
 func (as Aliases) suggest(name string) []fault.Hint {
 	known := as.Names()

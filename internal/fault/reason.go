@@ -169,7 +169,7 @@ const (
 	NoSuchFile Reason = "no_such_file"
 	// NoSuchCommand (126, 127, look-up): the command given to capture or hold cannot be started; the codes are those of shells.
 	NoSuchCommand Reason = "no_such_command"
-	// UnknownAlias (3, look-up): no repository has this alias here.
+	// UnknownAlias (2, 3, look-up): no repository has this alias here; 2 if a setting names it.
 	UnknownAlias Reason = "unknown_alias"
 	// UnknownHome (3, look-up): no alias leads to the repository.
 	UnknownHome Reason = "unknown_home"

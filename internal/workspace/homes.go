@@ -34,6 +34,16 @@ func (hs *Homes) Hub(ctx context.Context, alias string) (*crossrepo.Hub, error) 
 	return hs.HubOf(a), nil
 }
 
+// Named returns the hub that a setting names. A name without a repository is an error of that setting: the
+// answer that nothing was found would tell a resume that nothing waits.
+func (hs *Homes) Named(ctx context.Context, setting, alias string) (*crossrepo.Hub, error) {
+	hub, err := hs.Hub(ctx, alias)
+	if fault.Is(err, fault.UnknownAlias) {
+		err = crossrepo.ErrNamed(hs.Aliases, setting, alias)
+	}
+	return hub, err
+}
+
 // Warn tells people of something in one line.
 func (hs *Homes) Warn(err error) { hs.OnWarn(err) }
 
@@ -231,7 +241,7 @@ func (w *Workspace) Sources(ctx context.Context) (homes []lifecycle.Home, down e
 		}
 	}
 	for _, alias := range w.Pulled() {
-		hub, err := w.Hub(ctx, alias)
+		hub, err := w.Named(ctx, "handoff.pull", alias)
 		if err != nil {
 			down = err
 			continue

@@ -28,6 +28,7 @@ type Workspace interface {
 	Hub(ctx context.Context, alias string) (*crossrepo.Hub, error)
 	Load(ctx context.Context, it *workspace.Item) error
 	MainRemote() string
+	Named(ctx context.Context, setting, alias string) (*crossrepo.Hub, error)
 	Warn(err error)
 }
 

@@ -26,6 +26,7 @@ type Workspace interface {
 	Inboxes() []string
 	AdvanceAndGiveBack(ctx context.Context, hub *crossrepo.Hub, memory []refs.Ref) error
 	MainRemote() string
+	Named(ctx context.Context, setting, alias string) (*crossrepo.Hub, error)
 	Outgoing(ctx context.Context) ([]*workspace.Item, error)
 	Pulled() []string
 	Recover(ctx context.Context) error

@@ -205,7 +205,7 @@ func (r *syncing) pulledHubs(ctx context.Context) []*crossrepo.Hub {
 	var hubs []*crossrepo.Hub
 	pulled := r.Workspace.Pulled()
 	for _, alias := range pulled {
-		hub, err := r.Workspace.Hub(ctx, alias)
+		hub, err := r.Workspace.Named(ctx, "handoff.pull", alias)
 		r.keep(err)
 		if err == nil {
 			hubs = append(hubs, hub)
