@@ -198,6 +198,7 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 		return nil, err
 	}
 	done := &receipt.Result{}
+	var left error // why the snapshot does not go back
 	if env != nil && env.Rollback != nil && env.Rollback.OnFailure != "" {
 		s, err := f.Engine.Reader.Load(ctx, home, h.Place())
 		if err != nil {
@@ -208,7 +209,7 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 			return nil, err
 		}
 		child.ID = cmp.Or(step.Child, child.ID) // an earlier version may have derived another id
-		if done.Snapshot, err = f.chooseSnapshot(ctx, home, s, child, step, out.Sealed); err != nil {
+		if done.Snapshot, left, err = f.chooseSnapshot(ctx, home, s, child, step, out.Sealed); err != nil {
 			return nil, err
 		}
 		a, err := f.returned(ctx, home, h, s)
@@ -237,6 +238,9 @@ func (f *Handler) fail(ctx context.Context, home lifecycle.Home, h *work.Claim, 
 		lifecycle.ForgetWork(ctx, f.Engine.Repo, home, h.Place())
 		return done, err
 	}
+	if left != nil { // a step that is kept may still bring it
+		f.Workspace.Warn(left)
+	}
 	f.Receipts.Note(home, env, out.Sealed, done.State)
 	f.Receipts.Notes.Try(ctx)
 	return done, nil
@@ -255,26 +259,26 @@ func (f *Handler) returned(ctx context.Context, home lifecycle.Home, h *work.Cla
 }
 
 // chooseSnapshot sets the snapshot that child takes back with a failure, and returns it if it was made for
-// this. If the one received cannot be had, child goes without, with a warning.
-func (f *Handler) chooseSnapshot(ctx context.Context, home lifecycle.Home, s *lifecycle.State, child *handoff.Envelope, step work.Step, sealed bool) (*receipt.Snapshot, error) {
+// this. If the one received cannot be had, child goes without, and left says why.
+func (f *Handler) chooseSnapshot(ctx context.Context, home lifecycle.Home, s *lifecycle.State, child *handoff.Envelope, step work.Step, sealed bool) (made *receipt.Snapshot, left, err error) {
 	switch {
 	case f.Snapshot != nil:
 		objects, err := f.Snapshot(ctx, home, child, sealed)
 		if err != nil || child.Work == nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return &receipt.Snapshot{ID: child.ID, Work: child.Work, Objects: objects}, nil
+		return &receipt.Snapshot{ID: child.ID, Work: child.Work, Objects: objects}, nil, nil
 	case step.WithoutWork:
 		child.Work = nil
-		return nil, nil
+		return nil, nil, nil
 	case step.Work != nil:
 		child.Work = step.Work
 	}
 	if err := lifecycle.BringWork(ctx, f.Engine.Repo, home, s, child.Work); err != nil {
-		f.Workspace.Warn(fault.New(fault.CodeOf(err), fault.NoSnapshot, "handoff %s goes back without the snapshot: %w", child.ID, err))
+		left = fault.New(fault.CodeOf(err), fault.NoSnapshot, "handoff %s goes back without the snapshot: %w", child.ID, err)
 		child.Work = nil
 	}
-	return nil, nil
+	return nil, left, nil
 }
 
 // goesNowhere refuses a snapshot without a handoff to carry it.
