@@ -26,6 +26,8 @@ var ofDocuments = []mutant{
 		`if !slices.Contains(aliases.Names(), name) {`, `if false {`, inScript+"repo_setting"),
 	without("a hub of two aliases has one name in notes", "internal/annotate/notes.go",
 		`n.Aliases.NameOf(home.ID())`, `n.Workspace.(interface{ AliasOf(lifecycle.Home) string }).AliasOf(home)`, inScript+"sync_notes"),
+	without("a person's key is made by another command than an agent's", "internal/sign/keystore.go",
+		`if strings.Contains(name, "@") { // init makes`, `if false { // init makes`, inScript+"trust_remove"),
 	without("a fact is given once", "internal/cli/draft.go",
 		`			given[k] = true`, `			given[k] = false`, inScript+"emit_given_twice"),
 	without("a number that would change is refused", "internal/handoff/strict.go",

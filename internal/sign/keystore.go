@@ -310,7 +310,11 @@ func (ks Keystore) Near(name string) []fault.Hint {
 func (ks Keystore) SetAside(kid KID) (hint fault.Hint, ok bool) {
 	path, err := ks.File(kid)
 	name := strings.TrimSuffix(filepath.Base(path), keySuffix)
-	return fault.Run("mv", path, path+".retired").Because("then githandoff init makes another key for %s", name), err == nil
+	again := "init makes another key for " + name
+	if strings.Contains(name, "@") { // init makes no key for a person
+		again = "key generate " + name + " makes another key"
+	}
+	return fault.Run("mv", path, path+".retired").Because("then githandoff %s", again), err == nil
 }
 
 // File returns the path of a stored key, by its KID. Reason: no_key.
