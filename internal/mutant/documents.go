@@ -28,6 +28,8 @@ var ofDocuments = []mutant{
 		`n.Aliases.NameOf(home.ID())`, `n.Workspace.(interface{ AliasOf(lifecycle.Home) string }).AliasOf(home)`, inScript+"sync_notes"),
 	without("a person's key is made by another command than an agent's", "internal/sign/keystore.go",
 		`if strings.Contains(name, "@") { // init makes`, `if false { // init makes`, inScript+"trust_remove"),
+	without("a claim that was rerouted has ended, wherever its child waits", "internal/app/move/move.go",
+		`if held != nil && (err == nil || over) {`, `if held != nil && (err == nil || over && false) {`, inScript+"reroute_elsewhere"),
 	without("a fact is given once", "internal/cli/draft.go",
 		`			given[k] = true`, `			given[k] = false`, inScript+"emit_given_twice"),
 	without("a number that would change is refused", "internal/handoff/strict.go",

@@ -1,6 +1,7 @@
 package move
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -164,8 +165,10 @@ func (h *Handler) reroute(ctx context.Context, f *workspace.View, v *lifecycle.V
 		done.State, err = h.rerouteAway(ctx, f.Home, p, payload, m.Home, out)
 		done.Next = payload.Record.ID // rerouteAway may have given the child a new id
 	}
-	if err == nil && held != nil {
-		err = work.Unnoted(h.Claims.End(ctx, held, h.Engine.Now()))
+	// If only the delivery of the child failed, the claim has ended.
+	over := done.State != nil && done.State.Receipt != nil && done.State.Receipt.Next == child.ID
+	if held != nil && (err == nil || over) {
+		err = cmp.Or(err, work.Unnoted(h.Claims.End(ctx, held, h.Engine.Now())))
 	}
 	return done, err
 }
