@@ -3,12 +3,15 @@
 package successor
 
 import (
+	"context"
+
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/workspace"
 )
 
 // Workspace has the methods of the workspace needed by successor.
 type Workspace interface {
+	Find(ctx context.Context, arg string, ask workspace.Asking) (*workspace.View, error)
 	Principal() string
 	Source() string
 	Warn(err error)

@@ -49,13 +49,8 @@ func (s *Handler) follow(ctx context.Context, env *handoff.Envelope, o *Options)
 	if sealed {
 		s.sealToo(o, above.ID)
 	}
-	links, err := s.chainLength(ctx, above)
-	if err != nil {
+	if err := s.Successors.CheckChain(ctx, above, fault.Fact("in a worktree that holds nothing, emit starts a new chain")); err != nil {
 		return err
-	}
-	if links >= handoff.MaxChain {
-		return fault.New(fault.Policy, fault.ChainTooLong, "the chain of handoffs behind %s has %d links", above.ID, handoff.MaxChain).
-			WithHints(fault.Fact("in a worktree that holds nothing, emit starts a new chain"))
 	}
 	next := handoff.Follow(above, env.CreatedAt, env.ExpiresAt)
 	env.Parent, env.Lineage = next.Parent, next.Lineage
@@ -111,34 +106,4 @@ func (s *Handler) ancestor(ctx context.Context, arg string) (env *handoff.Envelo
 	}
 	r := f.State.Offer
 	return &handoff.Envelope{ID: f.State.ID, Task: r.Task, Source: handoff.Source{Agent: r.From}}, sealed, err
-}
-
-// chainLength counts a handoff and its ancestors, at most handoff.MaxChain: by the lineage
-// as far as it reaches, then by the log.
-func (s *Handler) chainLength(ctx context.Context, env *handoff.Envelope) (int, error) {
-	n, oldest := 1, env.Parent
-	if len(env.Lineage) > 0 {
-		n, oldest = 1+len(env.Lineage), env.Lineage[0].ID
-		f, err := s.Workspace.Find(ctx, string(oldest), workspace.Never)
-		if err != nil || f.State.Offer == nil {
-			return n, ignoreNotFound(err)
-		}
-		oldest = f.State.Offer.Parent
-	}
-	for ; oldest != "" && n < handoff.MaxChain; n++ {
-		f, err := s.Workspace.Find(ctx, string(oldest), workspace.Never)
-		if err != nil || f.State.Offer == nil {
-			return n + 1, ignoreNotFound(err)
-		}
-		oldest = f.State.Offer.Parent
-	}
-	return n, nil
-}
-
-// ignoreNotFound drops the error of an unknown home: its entries cannot be counted.
-func ignoreNotFound(err error) error {
-	if fault.CodeOf(err) == fault.NotFound {
-		return nil
-	}
-	return err
 }

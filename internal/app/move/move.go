@@ -111,6 +111,12 @@ func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, erro
 	if err != nil {
 		return nil, err
 	}
+	if handoff.CheckAgent(h.Engine.Author.Actor) == nil { // a person may go on
+		instead := fault.Fact("its holder ends it with githandoff fail, its source with githandoff revoke")
+		if err := h.Successors.CheckChain(ctx, v.Envelope(), instead); err != nil {
+			return nil, err
+		}
+	}
 	child, err := h.Successors.Child(v, m.Agent, m.Home, m.Reason)
 	if err != nil {
 		return nil, err
