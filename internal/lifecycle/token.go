@@ -78,6 +78,27 @@ func readPart(ctx context.Context, repo *refs.Repo, what, oid, kind string, limi
 	return o.Body, nil
 }
 
+// Above returns the tokens above the last one of a loaded handoff. They are read and not verified: they say
+// at which homes to look for a revocation.
+func (vr *Verifier) Above(ctx context.Context, s *State) ([]*obo.Claims, error) {
+	if len(s.Chain) == 0 {
+		return nil, nil
+	}
+	v, err := vr.open(ctx, s)
+	if err != nil || len(v.links) == 0 {
+		return nil, err
+	}
+	var above []*obo.Claims
+	for _, link := range v.links[:len(v.links)-1] {
+		c, err := obo.Decode(link.Token)
+		if err != nil {
+			return nil, err
+		}
+		above = append(above, c)
+	}
+	return above, nil
+}
+
 // authorize verifies the tokens of a payload otherwise proven. The chain must verify, no link
 // may be revoked, each claim must be signed by a key named in the last token, and this token
 // must not have been used up before.

@@ -34,6 +34,8 @@ var ofDocuments = []mutant{
 		`if handoff.CheckAgent(h.Engine.Author.Actor) == nil {`, `if false {`, inScript+"emit_chain"),
 	without("a person may send on what has reached the end of its chain", "internal/app/move/move.go",
 		`if handoff.CheckAgent(h.Engine.Author.Actor) == nil {`, `if true {`, inScript+"emit_chain"),
+	without("sync asks the homes above a held handoff", "internal/app/hubsync/look.go",
+		`if h.Token == "" || err != nil {`, `if h.Token != "" || err != nil {`, inScript+"sync_authority"),
 	without("a fact is given once", "internal/cli/draft.go",
 		`			given[k] = true`, `			given[k] = false`, inScript+"emit_given_twice"),
 	without("a number that would change is refused", "internal/handoff/strict.go",

@@ -41,6 +41,9 @@ func (r *syncing) look(ctx context.Context) error {
 		r.keep(err)
 		r.want(home, lifecycle.FetchSpec{Lanes: ids})
 	}
+	if err := wantAbove(ctx, r); err != nil {
+		return err
+	}
 	for _, it := range r.out {
 		if it.Fault == nil {
 			places := r.places(ctx, it)
@@ -70,6 +73,37 @@ func (r *syncing) look(ctx context.Context) error {
 		r.out, err = r.Workspace.Outgoing(ctx) // the fetch may have restored lost objects
 	}
 	return err
+}
+
+// wantAbove asks the homes of the handoffs above a held one, whose authority it passes on: a revocation is
+// logged there alone.
+func wantAbove(ctx context.Context, r *syncing) error {
+	held, err := r.Work.Recorded()
+	if err != nil {
+		return err
+	}
+	for _, h := range held {
+		home, err := r.Workspace.Home(ctx, h.Home)
+		if h.Token == "" || err != nil {
+			continue
+		}
+		s, err := r.Engine.Reader.Load(ctx, home, h.Place())
+		if err != nil {
+			continue
+		}
+		above, err := r.Engine.Verifier.Above(ctx, s)
+		if err != nil {
+			continue // whoever uses the token meets the same error
+		}
+		for _, c := range above {
+			for _, id := range c.Audience {
+				if there, err := r.Workspace.Home(ctx, id); err == nil {
+					r.want(there, lifecycle.FetchSpec{Lanes: []handoff.ID{c.Handoff.ID}})
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // places returns the inbox into which a waiting or sent handoff was delivered, and the one into
