@@ -36,6 +36,8 @@ var ofDocuments = []mutant{
 		`if handoff.CheckAgent(h.Engine.Author.Actor) == nil {`, `if true {`, inScript+"emit_chain"),
 	without("sync asks the homes above a held handoff", "internal/app/hubsync/look.go",
 		`if h.Token == "" || err != nil {`, `if h.Token != "" || err != nil {`, inScript+"sync_authority"),
+	without("who routes what has expired is told", "internal/app/decide/decide.go",
+		`if h.Engine.Now().After(s.Offer.Expires) {`, `if false {`, inScript+"status_expired"),
 	without("a fact is given once", "internal/cli/draft.go",
 		`			given[k] = true`, `			given[k] = false`, inScript+"emit_given_twice"),
 	without("a number that would change is refused", "internal/handoff/strict.go",

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -100,6 +101,9 @@ func (h *Handler) Route(ctx context.Context, c *Case, to string, clarify bool) e
 		return err
 	}
 	c.State = s
+	if h.Engine.Now().After(s.Offer.Expires) {
+		h.Workspace.Warn(fmt.Errorf("handoff %s expired at %s: %s takes it only with --allow-expired", s.ID, handoff.FormatTime(s.Offer.Expires), to))
+	}
 	if h.Advise != nil {
 		h.Advise(ctx, to, c.Home)
 	}
