@@ -68,7 +68,7 @@ func capture(ctx context.Context, ws *workspace.Workspace, home lifecycle.Home, 
 		return nil, nil
 	case sealed:
 		return nil, fault.New(fault.Policy, fault.Sealed, "a sealed handoff carries no snapshot: everyone who reads the hub could read the files").
-			WithHints(fault.See("emit").Because("--no-snapshot sends it without one"))
+			WithHints(fault.Fact("it goes without --snapshot or, where handoff.snapshot asks for one, with --no-snapshot"))
 	}
 	actor := ws.Engine.Author.Actor
 	r := snapshot.Request{Actor: actor, Mail: sign.Mail(actor), Now: ws.Engine.Now().UTC(), Allow: allow}
