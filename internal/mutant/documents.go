@@ -38,6 +38,8 @@ var ofDocuments = []mutant{
 		`if h.Token == "" || err != nil {`, `if h.Token != "" || err != nil {`, inScript+"sync_authority"),
 	without("who routes what has expired is told", "internal/app/decide/decide.go",
 		`if h.Engine.Now().After(s.Offer.Expires) {`, `if false {`, inScript+"status_expired"),
+	without("a disputed handoff is no open one", "internal/app/emit/send.go",
+		`if v.State.Phase() == lifecycle.Disputed {`, `if false {`, inScript+"emit_once"),
 	without("a fact is given once", "internal/cli/draft.go",
 		`			given[k] = true`, `			given[k] = false`, inScript+"emit_given_twice"),
 	without("a number that would change is refused", "internal/handoff/strict.go",

@@ -150,6 +150,9 @@ func (s *Handler) found(ctx context.Context, home lifecycle.Home, it *workspace.
 	if err != nil || v.State.Receipt != nil {
 		return nil, err
 	}
+	if v.State.Phase() == lifecycle.Disputed {
+		return nil, v.State.Err() // nobody takes it, and a second one could double the work
+	}
 	done.State = v.Word()
 	return done, nil
 }
