@@ -146,7 +146,7 @@ func (k *Keys) openers(agent string) ([]sign.PublicKey, error) {
 	}
 	if len(to) == 0 {
 		return nil, fault.New(fault.Policy, fault.CannotSeal, "cannot seal for %s: SSH keys and OpenPGP keys without an encryption subkey can only sign", agent).
-			WithHints(fault.Run("githandoff", "--as", agent, "init").Because("makes a key that can decrypt; run it where that agent works"))
+			WithHints(fault.Fact("where %s works, githandoff key generate %[1]s makes one that can decrypt, and githandoff init --key %[1]s takes it; trust it here after that", agent))
 	}
 	return to, nil
 }
