@@ -184,19 +184,18 @@ func (s *Handler) Address(ctx context.Context, to string, here bool, env *handof
 		return nil, fault.New(fault.Usage, fault.BadUsage, "no target is named: want agent, agent@alias or @alias").
 			WithHints(fault.See("emit"))
 	}
-	usual := ""
+	find := s.Workspace.Hub
 	if alias == "" && !here {
-		usual = s.Engine.Repo.Config.Get("handoff.defaultrepo")
-		alias = usual
+		alias = s.Engine.Repo.Config.Get("handoff.defaultrepo")
+		find = func(ctx context.Context, alias string) (*crossrepo.Hub, error) {
+			return s.Workspace.Named(ctx, "handoff.defaultRepo", alias)
+		}
 	}
 	if alias == "" {
 		return s.Local, checkPlace(env, s.Local, "which is not this one",
 			fault.See("emit").Because("--to AGENT keeps it here, --to AGENT@ALIAS sends it to another repository"))
 	}
-	hub, err := s.Workspace.Hub(ctx, alias)
-	if usual != "" {
-		hub, err = s.Workspace.Named(ctx, "handoff.defaultRepo", usual)
-	}
+	hub, err := find(ctx, alias)
 	if err != nil {
 		return nil, err
 	}
