@@ -253,9 +253,7 @@ func warnOfFetches(a *app, repo *refs.Repo) {
 	for _, remote := range repo.Config.Subsections("remote", "fetch") {
 		for _, problem := range gitconfig.Of(repo).CopiesHandoffs(remote) {
 			a.Warn(problem)
-			for _, hint := range a.Pasted(problem.Hints) {
-				a.Hint(hint)
-			}
+			a.Hint(problem.Hints...)
 		}
 	}
 }

@@ -65,12 +65,8 @@ func needsPrefix(ctx context.Context, a *app) bool {
 		return false
 	}
 	a.Warn(fmt.Errorf("%s keeps handoffs below %s, where this clone does not look yet", hub.Name, prefix))
-	for _, hint := range a.Pasted([]fault.Hint{
-		fault.Run("githandoff", "repo", "add", hub.Name, hub.URL.Bare(), "--prefix", prefix).Because("looks there"),
-		fault.Run("githandoff", "key", "export", "--to", hub.Name).Because("then publishes this agent's key there"),
-	}) {
-		a.Hint(hint)
-	}
+	a.Hint(fault.Run("githandoff", "repo", "add", hub.Name, hub.URL.Bare(), "--prefix", prefix).Because("looks there"),
+		fault.Run("githandoff", "key", "export", "--to", hub.Name).Because("then publishes this agent's key there"))
 	return true
 }
 

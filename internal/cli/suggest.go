@@ -219,8 +219,6 @@ func adviseNothingOf(a *app, ws *workspace.Workspace, name string) {
 	}
 	if _, near := sign.NearestAgent(ws.Engine.Keys.Trust, name); near != "" {
 		a.Warn(fmt.Errorf("no agent %s is known here", name))
-		for _, h := range a.Pasted([]fault.Hint{fault.Instead(name, near)}) {
-			a.Hint(h)
-		}
+		a.Hint(fault.Instead(name, near))
 	}
 }

@@ -182,8 +182,8 @@ var ofPlace = []mutant{
 		`if !guarded(filepath.Dir(dir)) {`, `if !guarded(filepath.Dir(dir)) && false {`, "./internal/sshshare -run TestSocketDir"),
 	without("a worktree without its repository is told how it comes back", "internal/refs/discover.go",
 		`return f.WithHints(lostWorktree(place)...)`, `return f`, "./internal/cli -run TestScript/repo_worktree_lost"),
-	without("the setting that ends such a refspec works as pasted", "internal/cli/app.go",
-		`range a.Pasted(problem.Hints) {`, `range problem.Hints {`, inScript+"emit_fetched"),
+	without("the hint of a warning works as pasted", "internal/cli/output/printer.go",
+		`range p.Pasted(hints) {`, `range hints {`, inScript+"emit_fetched"),
 	without("a refspec that deletes handoffs is told of before it does", "internal/cli/app.go",
 		`warnOfFetches(a, repo)
 	}`, `}`, inScript+"emit_fetched"),

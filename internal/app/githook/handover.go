@@ -49,7 +49,7 @@ type Handover struct {
 	Briefly func(ctx context.Context, do func(context.Context) error) error
 
 	Say  func(format string, args ...any)
-	Hint func(fault.Hint)
+	Hint func(...fault.Hint)
 	Warn func(error)
 }
 
@@ -109,9 +109,7 @@ func (h *Handover) PostCommit(ctx context.Context) error {
 func (h *Handover) refused(err error) {
 	h.Warn(err)
 	if f := fault.As(err); f != nil {
-		for _, hint := range f.Hints {
-			h.Hint(hint)
-		}
+		h.Hint(f.Hints...)
 	}
 }
 

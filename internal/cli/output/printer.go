@@ -163,14 +163,16 @@ func (p *Printer) Fail(err error, failure Failure) {
 	}
 }
 
-// Hint prints a command which mends the cause of a warning.
-func (p *Printer) Hint(h fault.Hint) {
-	told := h.String()
-	if p.Spell != nil {
-		told = p.Spell(h)
-	}
-	if told != "" {
-		p.Say("hint: %s", untrusted.Line(told))
+// Hint prints the commands which mend the cause of a warning, ready to paste.
+func (p *Printer) Hint(hints ...fault.Hint) {
+	for _, h := range p.Pasted(hints) {
+		told := h.String()
+		if p.Spell != nil {
+			told = p.Spell(h)
+		}
+		if told != "" {
+			p.Say("hint: %s", untrusted.Line(told))
+		}
 	}
 }
 
