@@ -41,7 +41,7 @@ type app struct {
 	patience *output.Patience // tells a terminal why the command waits
 	noHelp   error            // why --help has no page
 
-	reader reader // who reads the output
+	tools bool // the reader is an agent with the tools of MCP, and without a shell
 }
 
 // in returns a copy of a for a directory. The two share no open repository.

@@ -183,7 +183,7 @@ func (f *draftFlag) apply(ctx context.Context, a *app, env *handoff.Envelope, va
 			value = fromTop(repo.Worktree, here, given)
 		}
 		if err := handoff.CheckPath(value); err != nil {
-			return usage("%s %s: %v", a.reader.flag(f.name), printable(given), err)
+			return usage("%s %s: %v", flagFor(a, f.name), printable(given), err)
 		}
 	case textsFlag:
 		value, err = a.text("--"+f.name, value)
@@ -194,7 +194,7 @@ func (f *draftFlag) apply(ctx context.Context, a *app, env *handoff.Envelope, va
 		return err
 	}
 	if f.kind.repeatable() && strings.TrimSpace(value) == "" {
-		return usage("%s is empty", a.reader.flag(f.name))
+		return usage("%s is empty", flagFor(a, f.name))
 	}
 	f.put(env, value)
 	return nil

@@ -78,7 +78,7 @@ If the hub cannot be reached, the handoff waits in the outbox (exit 8), and
 			f.StringVar(&c.Checkpoint, "checkpoint", "", "name the commit `REV` to roll back to")
 			f.StringVar(&c.Parent, "parent", "", "let it follow from the handoff `ID`")
 			f.StringVar(&c.Commit, "commit", "", "say that it is about the commit `REV` (HEAD)")
-			(*authorityFlags)(&c.Wanted).register(f)
+			authorityVars(f, &c.Wanted)
 			c.snapshot.register(f)
 			c.set = f
 			spanVar(f, &c.TTL, "ttl", lifecycle.DefaultTTL, "let it expire after `DURATION`")

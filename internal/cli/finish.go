@@ -221,10 +221,10 @@ func (c *finishCommand) data(event record.Event) (data, reason string, err error
 	for _, kv := range c.results {
 		k, v, ok := strings.Cut(kv, "=")
 		if !ok || k == "" {
-			return "", "", usage("%s %s: want K=V", c.reader.flag("result"), printable(kv))
+			return "", "", usage("%s %s: want K=V", flagFor(c.app, "result"), printable(kv))
 		}
 		if _, twice := r[k]; twice {
-			return "", "", usage("%s %s: given twice", c.reader.flag("result"), printable(k))
+			return "", "", usage("%s %s: given twice", flagFor(c.app, "result"), printable(k))
 		}
 		if event == record.Acknowledged && k == "commit" && v == "HEAD" {
 			continue // the receipt names the commit by its object id anyway
@@ -239,7 +239,7 @@ func (c *finishCommand) data(event record.Event) (data, reason string, err error
 			continue
 		}
 		if _, twice := r[key]; twice {
-			return "", "", usage("%s %s: another flag sets it", c.reader.flag("result"), key)
+			return "", "", usage("%s %s: another flag sets it", flagFor(c.app, "result"), key)
 		}
 		r[key] = flag
 	}

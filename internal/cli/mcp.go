@@ -110,7 +110,7 @@ func (t *toolbox) app(ctx context.Context, out, notes io.Writer) *app {
 	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), out, notes
 	a := &app{Env: env, Printer: output.New(out, notes, false, env.Getenv, env.Now), input: &input{ctx, env.Stdin}}
 	if !t.person {
-		a.hook, a.reader.tools, a.Spell = true, true, mcp.Hint
+		a.hook, a.tools, a.Spell = true, true, mcp.Hint
 	}
 	a.Dir, a.As, a.Key, a.Color = t.dir, t.as, t.key, output.Never
 	return a

@@ -43,7 +43,7 @@ handoff. When the agent sends work on, the new token can only be narrower.`,
 type oboIssueCommand struct {
 	*app
 	id string
-	authorityFlags
+	emit.Wanted
 }
 
 func newOBOIssue(a *app) command {
@@ -58,7 +58,7 @@ It also renews authority that ran out while a handoff waited.`,
 		example:  []string{"githandoff obo issue 7k3m2q --on-behalf-of alice@example.com --scope 'repo.write:src/auth/*'"},
 		args:     takesID(1, &c.id),
 		complete: completions{a}.openIDs,
-		flags:    c.register,
+		flags:    func(f *pflag.FlagSet) { authorityVars(f, &c.Wanted) },
 		run:      c.run,
 	}
 }
@@ -71,7 +71,7 @@ func (c *oboIssueCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	root, authority, err := senderOf(c.app, ws).Authority(ctx, "", (*emit.Wanted)(&c.authorityFlags))
+	root, authority, err := senderOf(c.app, ws).Authority(ctx, "", &c.Wanted)
 	if err != nil {
 		return err
 	}
@@ -204,11 +204,9 @@ func trustedAs(ws *workspace.Workspace, kid string) string {
 	return cmp.Or(strings.Join(slices.Concat(e.Agents, e.Principals), ", "), "nobody")
 }
 
-// authorityFlags are the flags for the authority of the receiver.
-type authorityFlags emit.Wanted
-
-func (f *authorityFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.OnBehalfOf, "on-behalf-of", "", "let the receiver act for the person `MAIL`; signed with their key")
-	flags.StringArrayVar(&f.Scope, "scope", nil, "let the receiver do `ACTION[:TARGET]`, such as repo.write:src/auth/*; repeatable")
-	flags.StringArrayVar(&f.Audience, "audience", nil, "let the authority hold in the repository `ALIAS` as well; repeatable")
+// authorityVars declares the flags for the authority of the receiver.
+func authorityVars(flags *pflag.FlagSet, w *emit.Wanted) {
+	flags.StringVar(&w.OnBehalfOf, "on-behalf-of", "", "let the receiver act for the person `MAIL`; signed with their key")
+	flags.StringArrayVar(&w.Scope, "scope", nil, "let the receiver do `ACTION[:TARGET]`, such as repo.write:src/auth/*; repeatable")
+	flags.StringArrayVar(&w.Audience, "audience", nil, "let the authority hold in the repository `ALIAS` as well; repeatable")
 }

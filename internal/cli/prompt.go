@@ -49,14 +49,14 @@ func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byt
 	}
 	if more := brief.Omitted(v.Envelope()); len(more) > 0 {
 		commands := "a person can print them"
-		if !a.reader.tools {
+		if !a.tools {
 			commands = brief.Commands(v.Envelope(), commandFor(a, "show", short))
 		}
 		fmt.Fprintf(&b, "Not shown: %s (%s).\n", strings.Join(more, ", "), commands)
 	}
 	if to := toExplain(ws, g); to != "" {
 		explain := []string{"emit", "--to", to, "--parent", short, "--summary", "TEXT"}
-		if a.reader.tools { // handoff_give makes the held handoff the parent
+		if a.tools { // handoff_give makes the held handoff the parent
 			explain = slices.Delete(explain, 3, 5)
 		}
 		fmt.Fprintf(&b, "Explain: %s, then acknowledge this one.\n", commandFor(a, explain...))
@@ -67,11 +67,11 @@ func promptOf(a *app, ws *workspace.Workspace, g *take.Result, acks bool) ([]byt
 	case g.Claim != nil:
 		fmt.Fprintf(&b, "Done: %s. Not possible: %s. Give back: %s.\n",
 			commandFor(a, "ack", short), commandFor(a, "fail", short, "--reason", "TEXT"), commandFor(a, "release", short))
-		if !a.reader.tools {
+		if !a.tools {
 			b.WriteString(githook.ByHand(ws.Repo, g.Claim))
 		}
 	}
-	if !a.reader.tools { // the result of a tool is read as a whole
+	if !a.tools { // the result of a tool is read as a whole
 		a.Cost(b.Len())
 	}
 	return b.Bytes(), nil
@@ -86,16 +86,12 @@ func writeFenced(a *app, w io.Writer, text, author string) error {
 	return err
 }
 
-// reader is told which commands to run. With tools it is an agent with the tools of MCP, and without
-// a shell.
-type reader struct{ tools bool }
-
 // commandFor returns a command of githandoff as the reader can run it where this one was typed; "" if
 // the reader cannot. An agent that is told by its hook works in the directory of its session.
 func commandFor(a *app, args ...string) string {
 	argv := append([]string{"githandoff"}, args...)
 	switch {
-	case a.reader.tools:
+	case a.tools:
 		return mcp.Call(argv...)
 	case a.hook:
 		return fault.Arg(argv...)
@@ -103,9 +99,9 @@ func commandFor(a *app, args ...string) string {
 	return fault.Arg(a.Here(argv)...)
 }
 
-// flag returns a flag as the reader gives it.
-func (r reader) flag(name string) string {
-	if argument := mcp.Argument(name); r.tools && argument != "" {
+// flagFor returns a flag of this command as the reader gives it.
+func flagFor(a *app, name string) string {
+	if argument := mcp.Argument(name); a.tools && argument != "" {
 		return argument
 	}
 	return "--" + name

@@ -121,7 +121,7 @@ func (c *showCommand) text(b *output.Lines, ws *workspace.Workspace, f *workspac
 	}
 	if more := brief.Omitted(v.Envelope()); len(more) > 0 {
 		ways := "--detail, --data KEY, or --json for all"
-		if c.reader.tools {
+		if c.tools {
 			ways = "a person can print them"
 		}
 		b.Line("Not shown: %s (%s).", strings.Join(more, ", "), ways)

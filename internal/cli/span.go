@@ -16,43 +16,44 @@ import (
 
 // spanFlag is a flag for a duration: in Go's form ("90m", "1h30m"), with weeks and days before it
 // ("7d", "1w", "1d12h").
-type spanFlag time.Duration
+type spanFlag struct {
+	to    *time.Duration
+	check func(time.Duration) error
+}
 
 func spanVar(flags *pflag.FlagSet, p *time.Duration, name string, value time.Duration, usage string) {
 	*p = value
-	flags.Var((*spanFlag)(p), name, usage)
+	flags.Var(spanFlag{p, checkNotNegative}, name, usage)
 }
-
-// leaseFlag is a spanFlag for a lease.
-type leaseFlag struct{ *spanFlag }
 
 func leaseVar(flags *pflag.FlagSet, p *time.Duration, value time.Duration, usage string) {
 	*p = value
-	flags.Var(leaseFlag{(*spanFlag)(p)}, "lease", usage)
+	flags.Var(spanFlag{p, checkLease}, "lease", usage)
 }
 
-func (l leaseFlag) Set(text string) error {
-	d, err := parseSpan(text)
-	if err == nil && (d <= 0 || d > lifecycle.MaxLease) {
-		err = fmt.Errorf("want more than 0 and at most %.0fh", lifecycle.MaxLease.Hours())
+func checkNotNegative(d time.Duration) error {
+	if d < 0 {
+		return errors.New("want a duration that is not negative")
 	}
-	if err == nil {
-		*l.spanFlag = spanFlag(d)
-	}
-	return err
+	return nil
 }
 
-func (s *spanFlag) Type() string { return "duration" }
-
-func (s *spanFlag) String() string { return spanText(time.Duration(*s)) }
-
-func (s *spanFlag) Set(text string) error {
-	d, err := parseSpan(text)
-	if err == nil && d < 0 {
-		err = errors.New("want a duration that is not negative")
+func checkLease(d time.Duration) error {
+	if d <= 0 || d > lifecycle.MaxLease {
+		return fmt.Errorf("want more than 0 and at most %.0fh", lifecycle.MaxLease.Hours())
 	}
-	*s = spanFlag(d)
-	return err
+	return nil
+}
+
+func (s spanFlag) Type() string { return "duration" }
+
+func (s spanFlag) String() string { return spanText(*s.to) }
+
+func (s spanFlag) Set(text string) (err error) {
+	if *s.to, err = parseSpan(text); err != nil {
+		return err
+	}
+	return s.check(*s.to)
 }
 
 // spanText spells a length of time as people type it: "7d", "36h", "1h30m".

@@ -51,7 +51,7 @@ var ofAgents = []mutant{
 `, `		_ = mcp.Call
 `, "./internal/cli -run TestMCP$"),
 	without("a refusal over MCP names arguments and no flags", "internal/cli/prompt.go",
-		`r.tools && argument != ""`, `argument == "-"`, "./internal/cli -run TestMCPNamesItsOwnTools"),
+		`a.tools && argument != ""`, `argument == "-"`, "./internal/cli -run TestMCPNamesItsOwnTools"),
 	without("a hint over MCP is one that an agent without a shell can follow", "internal/mcp/server.go",
 		`told := Hint(h)`, `told := h.String()`, "./internal/cli -run TestMCPNamesItsOwnTools"),
 	without("an interrupt of the MCP server ends a call", "internal/mcp/session.go",
