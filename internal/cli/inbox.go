@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/sign"
 	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
 )
@@ -94,6 +96,42 @@ func (c *inboxCommand) run(ctx context.Context) error {
 		}
 		return err
 	}))
+}
+
+// strangerInbox refuses the empty inbox of an unknown name on the command line: the name is
+// probably misspelled.
+func strangerInbox(a *app, ws *workspace.Workspace) error {
+	known, near := sign.NearestAgent(ws.Engine.Keys.Trust, ws.Agent)
+	if known || a.As == "" || slices.Contains(workspace.AgentsOfClone(ws.Repo), ws.Agent) || strings.Contains(ws.Agent, "@") {
+		return nil
+	}
+	f := fault.New(fault.NotFound, fault.UnknownAgent, "no agent %s is known here, and no handoff waits for it", ws.Agent)
+	if near != "" {
+		return f.WithHints(fault.Instead(ws.Agent, near))
+	}
+	return f.WithHints(fault.Run("githandoff", "trust", "list").Because("lists the trusted names"))
+}
+
+// strangePerson refuses the inbox of an unknown person, or of the target of a handoff,
+// fixer@origin, as lists show it.
+func strangePerson(a *app, ws *workspace.Workspace) error {
+	principal := "user:" + ws.Agent
+	if slices.ContainsFunc(ws.Engine.Keys.Trust.Entries(), func(e sign.TrustEntry) bool { return slices.Contains(e.Principals, principal) }) {
+		return nil
+	}
+	if _, err := a.keystore().Public(ws.Agent); err == nil {
+		return nil
+	}
+	name, alias, _ := strings.Cut(ws.Agent, "@")
+	if slices.Contains(ws.Aliases.Names(), alias) && handoff.CheckAgent(name) == nil {
+		return fault.New(fault.NotFound, fault.UnknownAgent, "inbox takes an agent, not a target: %s", printable(ws.Agent)).
+			WithHints(fault.Instead(ws.Agent, name))
+	}
+	f := fault.New(fault.NotFound, fault.UnknownAgent, "no person %s is known here", printable(ws.Agent))
+	if known, _ := sign.NearestAgent(ws.Engine.Keys.Trust, name); known || slices.Contains(workspace.AgentsOfClone(ws.Repo), name) {
+		return f.WithHints(fault.Instead(ws.Agent, name))
+	}
+	return f.WithHints(fault.Run("githandoff", "trust", "list").Because("lists the trusted names"))
 }
 
 // unread makes a command fail if a hub could not be read: the caller must not take the hub for an

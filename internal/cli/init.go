@@ -2,12 +2,16 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/annotate"
 	"githandoff/internal/app/initrepo"
 	"githandoff/internal/cli/output"
+	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
@@ -149,4 +153,73 @@ func (c *initCommand) publicKey(ctx context.Context, repo *refs.Repo, name strin
 		return public, false, err
 	}
 	return signer.Public(), false, nil
+}
+
+// name returns the person or agent to work in this worktree: the one named, else the one set up
+// already, else an agent named after the worktree.
+func (c *initCommand) name(repo *refs.Repo) (string, error) {
+	switch {
+	case c.person != "" && c.As != "":
+		return "", usage("use either --as or --person, not both")
+	case c.person != "" && c.everywhere:
+		return "", usage("--all-worktrees is for agents: a person decides in a worktree of their own")
+	case c.person != "" && !strings.Contains(c.person, "@"):
+		return "", usage("--person %s: want a mail address", printable(c.person))
+	case c.person != "":
+		return c.person, nil
+	}
+	name, err := c.identity(repo)
+	if !fault.Is(err, fault.NoIdentity) {
+		return name, err
+	}
+	if repo.Worktree == "" {
+		return "", fault.New(fault.Usage, fault.NoIdentity, "there is no work tree here to name an agent after").
+			WithHints(fault.Run("githandoff", "init", "--as", initrepo.SuggestedName(repo)).Because("names it; the name is yours to choose"))
+	}
+	c.As = initrepo.FreeName(repo)
+	return c.As, nil
+}
+
+// tellWhatComesNext says which commands come after init, in their order.
+func tellWhatComesNext(a *app) {
+	type step struct{ run, why string }
+	steps := []step{
+		{"githandoff setup", "lets the coding agents of this machine find their handoffs"},
+		{"githandoff emit --help", "how to hand work over"},
+		{"githandoff resume", "takes what waits for this agent"},
+	}
+	if len(crossrepo.Aliases{Repo: a.repo}.Names()) > 0 {
+		steps = slices.Insert(steps, 1, step{"githandoff invite", "prints the line by which another machine joins"})
+	}
+	a.Say("next:")
+	for _, s := range steps {
+		a.Say("  %-22s  # %s", s.run, s.why)
+	}
+}
+
+// needsPrefix tells a fresh clone of its hub's prefix, if it does not look there yet. Without the
+// prefix no other clone would look for the key where it would be published.
+func needsPrefix(ctx context.Context, a *app) bool {
+	hub, prefix := initrepo.MissingPrefix(ctx, a.repo)
+	if hub == nil {
+		return false
+	}
+	a.Warn(fmt.Errorf("%s keeps handoffs below %s, where this clone does not look yet", hub.Name, prefix))
+	a.Hint(fault.Run("githandoff", "repo", "add", hub.Name, hub.URL.Bare(), "--prefix", prefix).Because("looks there"),
+		fault.Run("githandoff", "key", "export", "--to", hub.Name).Because("then publishes this agent's key there"))
+	return true
+}
+
+// publishOwn publishes the key of this worktree at the hub of its branch, or says how to.
+func publishOwn(ctx context.Context, a *app, first bool) {
+	ws, err := a.workspace(ctx, signs)
+	if err != nil {
+		return
+	}
+	switch err := initrepo.Publish(ctx, ws, first); {
+	case err != nil && first:
+		a.Say("its public key is not published at %s; run: githandoff key export --to %s", ws.MainRemote(), ws.MainRemote())
+	case err != nil:
+		a.Say("its public key could not be brought up to date at %s; run: githandoff key export --to %s", ws.MainRemote(), ws.MainRemote())
+	}
 }

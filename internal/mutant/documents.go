@@ -10,7 +10,7 @@ var ofDocuments = []mutant{
 		`groups = append(slices.Clone(groups), []string{"jq", "template"})`, `groups = slices.Clone(groups)`, inScript+"help_filters"),
 	without("an empty --as is not the agent of the worktree", "internal/cli/command.go",
 		`f != nil && f.Changed && f.Value.String() == "" {`, `f != nil && false {`, inScript+"emit_given_twice"),
-	without("a second target is refused", "internal/cli/given.go",
+	without("a second target is refused", "internal/cli/flags.go",
 		`	if *t != "" && target != string(*t) {`, `	if false {`, inScript+"emit_given_twice"),
 	without("work without a task that was taken for other work is told", "internal/app/emit/send.go",
 		`if env.Task == "" {`, `if false {`, inScript+"emit_once"),
