@@ -80,7 +80,7 @@ func openBy(ctx context.Context, a *app, open func(context.Context, *gitexec.Run
 	}
 	if a.Dir != "" {
 		if info, err := os.Stat(a.Dir); err != nil || !info.IsDir() {
-			return nil, usage("-C %s: no such directory", printable(a.Dir))
+			return nil, usage("-C %s: no such directory", untrusted.Line(a.Dir))
 		}
 	}
 	repo, err := open(ctx, run)

@@ -15,6 +15,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
 )
 
@@ -57,7 +58,7 @@ Plain git shows the same log: git log --glob='refs/handoffs/*log/*'`,
 func (c *auditCommand) run(ctx context.Context) error {
 	for _, arg := range c.aliases {
 		if id := handoff.Typed(arg); handoff.CheckSuffix(id) == nil && (strings.HasPrefix(id, "ho_") || strings.HasPrefix(id, "…")) {
-			return fault.New(fault.NotFound, fault.UnknownAlias, "audit takes an alias, not a handoff: %s", printable(arg)).
+			return fault.New(fault.NotFound, fault.UnknownAlias, "audit takes an alias, not a handoff: %s", untrusted.Line(arg)).
 				WithHints(fault.Run("githandoff", "history", id).Because("draws the chain of that handoff"))
 		}
 	}
@@ -148,5 +149,5 @@ func moment(now time.Time, flag, s string) (time.Time, error) {
 	if d, err := parseSpan(s); err == nil {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, usage("%s %s: want 2026-11-20T22:00:00Z, 2026-11-20, 24h or 7d", flag, printable(s))
+	return time.Time{}, usage("%s %s: want 2026-11-20T22:00:00Z, 2026-11-20, 24h or 7d", flag, untrusted.Line(s))
 }

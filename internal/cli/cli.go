@@ -28,7 +28,6 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/refs"
-	"githandoff/internal/untrusted"
 )
 
 // Env is the environment of a command.
@@ -291,9 +290,6 @@ func firstWord(flags *pflag.FlagSet, args []string) string {
 func usage(format string, args ...any) *fault.Error {
 	return fault.New(fault.Usage, fault.BadUsage, format, args...)
 }
-
-// printable keeps text of others on its line.
-func printable(s string) string { return untrusted.Line(s) }
 
 // withFilters gives all commands --jq and --template, which select from the objects of
 // --json. A command with a flag of that name keeps its own.

@@ -50,7 +50,7 @@ bash-completion. In zsh the line comes after "compinit".`,
 			if near := fault.Nearest(shell, shells); near != "" {
 				hints = []fault.Hint{fault.Instead(shell, near)}
 			}
-			return usage("no completion for %s: want bash, zsh or fish", printable(shell)).WithHints(hints...)
+			return usage("no completion for %s: want bash, zsh or fish", untrusted.Line(shell)).WithHints(hints...)
 		},
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
 )
 
@@ -87,7 +88,7 @@ func (c *doctorCommand) print(found doctor.Finding) {
 	f := finding{Check: found.Check, Status: string(found.Status), Message: found.Message, Hints: c.Pasted(found.Hints)}
 	f.Hint = output.First(f.Hints)
 	c.Result(f, func(t *output.Lines) {
-		text := output.Hang(fmt.Sprintf("%-8s %-12s ", f.Status, f.Check), printable(f.Message), columnsOf(c.Stdout))
+		text := output.Hang(fmt.Sprintf("%-8s %-12s ", f.Status, f.Check), untrusted.Line(f.Message), columnsOf(c.Stdout))
 		for line := range strings.SplitSeq(text, "\n") {
 			t.Line("%s", line)
 		}
@@ -108,7 +109,7 @@ func (c *doctorCommand) agents(ctx context.Context, repo *refs.Repo) []doctor.Fi
 	case fault.Is(err, fault.NoHome):
 		return nil // without a home directory, no agent is set up in one
 	case f != nil:
-		return []doctor.Finding{{Check: "agents", Status: doctor.Problem, Message: printable(f.Message), Hints: f.Hints}}
+		return []doctor.Finding{{Check: "agents", Status: doctor.Problem, Message: untrusted.Line(f.Message), Hints: f.Hints}}
 	case err != nil:
 		return nil
 	}
@@ -122,7 +123,7 @@ func (c *doctorCommand) agents(ctx context.Context, repo *refs.Repo) []doctor.Fi
 	}
 	var all []doctor.Finding
 	for _, f := range r.Look(ctx) {
-		found := doctor.Finding{Check: "agents", Status: doctor.OK, Message: printable(f.Text)}
+		found := doctor.Finding{Check: "agents", Status: doctor.OK, Message: untrusted.Line(f.Text)}
 		if f.Client != "" {
 			found.Check = "agent " + f.Client
 		}

@@ -13,6 +13,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
+	"githandoff/internal/untrusted"
 )
 
 // A flagKind says how the value of a draft flag is read.
@@ -185,7 +186,7 @@ func (f *draftFlag) apply(ctx context.Context, a *app, env *handoff.Envelope, va
 			value = fromTop(repo.Worktree, here, given)
 		}
 		if err := handoff.CheckPath(value); err != nil {
-			return usage("%s %s: %v", flagFor(a, f.name), printable(given), err)
+			return usage("%s %s: %v", flagFor(a, f.name), untrusted.Line(given), err)
 		}
 	case textsFlag:
 		value, err = a.text("--"+f.name, value)
@@ -205,9 +206,9 @@ func (f *draftFlag) apply(ctx context.Context, a *app, env *handoff.Envelope, va
 func applyFact(a *app, env *handoff.Envelope, fact string) error {
 	k, v, ok := strings.Cut(fact, "=")
 	if !ok || k == "" {
-		return usage("--data %s: want K=V", printable(fact))
+		return usage("--data %s: want K=V", untrusted.Line(fact))
 	}
-	v, err := a.text("--data "+printable(k), v)
+	v, err := a.text("--data "+untrusted.Line(k), v)
 	if err != nil {
 		return err
 	}
@@ -243,7 +244,7 @@ func (d draftFlags) check() error {
 		if slices.Contains(statuses, strings.ReplaceAll(status, "-", "_")) {
 			continue
 		}
-		refusal := usage("--status %s: want %s", printable(status), strings.Join(statuses, ", "))
+		refusal := usage("--status %s: want %s", untrusted.Line(status), strings.Join(statuses, ", "))
 		if near := fault.Nearest(status, statuses); near != "" {
 			return refusal.WithHints(fault.Instead(status, near))
 		}
@@ -253,7 +254,7 @@ func (d draftFlags) check() error {
 	for _, fact := range d.values("data") {
 		if k, _, ok := strings.Cut(fact, "="); ok {
 			if given[k] {
-				return usage("--data %s: given twice", printable(k))
+				return usage("--data %s: given twice", untrusted.Line(k))
 			}
 			given[k] = true
 		}

@@ -15,6 +15,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
 )
 
@@ -98,7 +99,7 @@ func (c *emitCommand) noWords(cmd *cobra.Command, words []string) error {
 		return nil
 	}
 	if strings.HasPrefix(c.To, "-") {
-		return usage("--to %s: want a target; %s is a flag", printable(c.To), printable(c.To)).WithHints(seeHelp(cmd))
+		return usage("--to %s: want a target; %s is a flag", untrusted.Line(c.To), untrusted.Line(c.To)).WithHints(seeHelp(cmd))
 	}
 	argv, rest, flags := []string{"githandoff", "emit", "--to", c.To}, words, 1
 	if c.To == "" {

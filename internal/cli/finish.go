@@ -14,6 +14,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/receipt"
 	"githandoff/internal/record"
+	"githandoff/internal/untrusted"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
@@ -221,10 +222,10 @@ func (c *finishCommand) data(event record.Event) (data, reason string, err error
 	for _, kv := range c.results {
 		k, v, ok := strings.Cut(kv, "=")
 		if !ok || k == "" {
-			return "", "", usage("%s %s: want K=V", flagFor(c.app, "result"), printable(kv))
+			return "", "", usage("%s %s: want K=V", flagFor(c.app, "result"), untrusted.Line(kv))
 		}
 		if _, twice := r[k]; twice {
-			return "", "", usage("%s %s: given twice", flagFor(c.app, "result"), printable(k))
+			return "", "", usage("%s %s: given twice", flagFor(c.app, "result"), untrusted.Line(k))
 		}
 		if event == record.Acknowledged && k == "commit" && v == "HEAD" {
 			continue // the receipt names the commit by its object id anyway

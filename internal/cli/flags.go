@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/untrusted"
 )
 
 // spanFlag is a flag for a duration: in Go's form ("90m", "1h30m"), with weeks and days before it
@@ -133,7 +134,7 @@ func (t *targetFlag) String() string { return string(*t) }
 
 func (t *targetFlag) Set(target string) error {
 	if *t != "" && target != string(*t) {
-		return fmt.Errorf("a handoff has one target, but %s is already named", printable(string(*t)))
+		return fmt.Errorf("a handoff has one target, but %s is already named", untrusted.Line(string(*t)))
 	}
 	*t = targetFlag(target)
 	return nil

@@ -62,7 +62,7 @@ func (h *historyFlags) check() error {
 		case "failed":
 			h.phases[i] = history.Failed
 		default:
-			return usage("--phases %s: want Succeeded, Failed or both", printable(p))
+			return usage("--phases %s: want Succeeded, Failed or both", untrusted.Line(p))
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
+	"githandoff/internal/untrusted"
 )
 
 // holdCommand is "hold".
@@ -67,7 +68,7 @@ func (c *holdCommand) run(ctx context.Context) error {
 		return err
 	}
 	if h == nil || h.Finished() {
-		return fault.New(fault.NotFound, fault.NothingHeld, "%s does not hold %s in this worktree", ws.Agent, printable(c.id)).
+		return fault.New(fault.NotFound, fault.NothingHeld, "%s does not hold %s in this worktree", ws.Agent, untrusted.Line(c.id)).
 			WithHints(fault.Run("githandoff", "status").Because("lists held handoffs"))
 	}
 	steps, until := finish.New(ws), h.Lease

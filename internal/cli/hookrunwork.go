@@ -20,6 +20,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
+	"githandoff/internal/untrusted"
 	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
@@ -224,7 +225,7 @@ func (hook *hookRun) preReceive(ctx context.Context) error {
 	for _, r := range refused {
 		f, remedy := fault.As(r.Err), r.Pin.Why
 		if r.Pin.Run != nil {
-			remedy = "the owner of this repository trusts it there with " + printable(fault.Hint{Run: r.Pin.Run}.String())
+			remedy = "the owner of this repository trusts it there with " + untrusted.Line(fault.Hint{Run: r.Pin.Run}.String())
 		}
 		if r.Root {
 			remedy = "whoever has a root key here puts it on their list, with githandoff sync if it joined their team, else with githandoff trust export --to; or " + remedy
@@ -232,7 +233,7 @@ func (hook *hookRun) preReceive(ctx context.Context) error {
 		if remedy != "" {
 			remedy = "; " + remedy
 		}
-		fmt.Fprintf(hook.Stderr, "githandoff: %s: %s: %s%s\n", printable(r.Ref), f.Reason, printable(f.Message), remedy)
+		fmt.Fprintf(hook.Stderr, "githandoff: %s: %s: %s%s\n", untrusted.Line(r.Ref), f.Reason, untrusted.Line(f.Message), remedy)
 	}
 	return exitStatus(fault.CodeOf(refused[0].Err))
 }

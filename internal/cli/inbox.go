@@ -124,10 +124,10 @@ func strangePerson(a *app, ws *workspace.Workspace) error {
 	}
 	name, alias, _ := strings.Cut(ws.Agent, "@")
 	if slices.Contains(ws.Aliases.Names(), alias) && handoff.CheckAgent(name) == nil {
-		return fault.New(fault.NotFound, fault.UnknownAgent, "inbox takes an agent, not a target: %s", printable(ws.Agent)).
+		return fault.New(fault.NotFound, fault.UnknownAgent, "inbox takes an agent, not a target: %s", untrusted.Line(ws.Agent)).
 			WithHints(fault.Instead(ws.Agent, name))
 	}
-	f := fault.New(fault.NotFound, fault.UnknownAgent, "no person %s is known here", printable(ws.Agent))
+	f := fault.New(fault.NotFound, fault.UnknownAgent, "no person %s is known here", untrusted.Line(ws.Agent))
 	if known, _ := sign.NearestAgent(ws.Engine.Keys.Trust, name); known || slices.Contains(workspace.AgentsOfClone(ws.Repo), name) {
 		return f.WithHints(fault.Instead(ws.Agent, name))
 	}

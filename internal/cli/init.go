@@ -16,6 +16,7 @@ import (
 	"githandoff/internal/gitexec"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
+	"githandoff/internal/untrusted"
 )
 
 type initOptions struct {
@@ -164,7 +165,7 @@ func (c *initCommand) name(repo *refs.Repo) (string, error) {
 	case c.person != "" && c.everywhere:
 		return "", usage("--all-worktrees is for agents: a person decides in a worktree of their own")
 	case c.person != "" && !strings.Contains(c.person, "@"):
-		return "", usage("--person %s: want a mail address", printable(c.person))
+		return "", usage("--person %s: want a mail address", untrusted.Line(c.person))
 	case c.person != "":
 		return c.person, nil
 	}

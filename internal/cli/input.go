@@ -12,6 +12,7 @@ import (
 	"githandoff/internal/durable"
 	"githandoff/internal/fault"
 	"githandoff/internal/refs"
+	"githandoff/internal/untrusted"
 )
 
 // input is a stream whose reads end when the command is interrupted: a terminal or a pipe may
@@ -65,7 +66,7 @@ func writeOutput(path string, content []byte, mode fs.FileMode) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fault.New(fault.NotFound, fault.NoSuchFile, "%w", err)
 	case errors.Is(err, syscall.EISDIR):
-		return usage("%s is a directory", printable(path))
+		return usage("%s is a directory", untrusted.Line(path))
 	}
 	return refs.DiskFault(err)
 }
@@ -79,7 +80,7 @@ func (a *app) openFile(name string) (*os.File, error) {
 	}
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		f.Close()
-		return nil, usage("%s is a directory", printable(name))
+		return nil, usage("%s is a directory", untrusted.Line(name))
 	}
 	return f, nil
 }
@@ -119,7 +120,7 @@ func (a *app) readInput(name string) ([]byte, error) {
 func readAll(r io.Reader, name string) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxInput+1))
 	if err == nil && len(b) > maxInput {
-		return nil, fault.New(fault.Invalid, fault.TooLarge, "%s has more than %d bytes", printable(name), maxInput)
+		return nil, fault.New(fault.Invalid, fault.TooLarge, "%s has more than %d bytes", untrusted.Line(name), maxInput)
 	}
 	return b, err
 }

@@ -14,6 +14,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/invite"
 	"githandoff/internal/sign"
+	"githandoff/internal/untrusted"
 )
 
 type inviteOptions struct {
@@ -91,7 +92,7 @@ func needsHub(names []string) error {
 func runInvite(ctx context.Context, a *app, o inviteOptions) error {
 	for _, role := range o.roles {
 		if role != sign.RoleSender && role != sign.RoleRecipient {
-			return usage("--role %s: an invitation makes only senders and recipients", printable(role))
+			return usage("--role %s: an invitation makes only senders and recipients", untrusted.Line(role))
 		}
 	}
 	if o.life <= 0 {
@@ -132,7 +133,7 @@ func runInvite(ctx context.Context, a *app, o inviteOptions) error {
 		return err
 	}
 	if r.Until != "" && r.Until <= handoff.FormatTime(a.Now()) {
-		return usage("--until %s: that time has passed, and the joiner's key would never be trusted", printable(o.until))
+		return usage("--until %s: that time has passed, and the joiner's key would never be trusted", untrusted.Line(o.until))
 	}
 	code, err := h.Invite(ctx, hub, r)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
 	"githandoff/internal/mcp"
+	"githandoff/internal/untrusted"
 )
 
 func newMCP(a *app) command {
@@ -273,11 +275,11 @@ func (t *toolbox) Finish(ctx context.Context, f mcp.Finish) (done mcp.State, err
 		}
 		args = []string{"release"}
 	default:
-		return done, usage("outcome %s: want done, failed or release", printable(f.Outcome))
+		return done, usage("outcome %s: want done, failed or release", untrusted.Line(f.Outcome))
 	}
-	for _, k := range sortedKeys(f.Results) {
+	for _, k := range slices.Sorted(maps.Keys(f.Results)) {
 		if strings.Contains(k, "=") { // what follows the = would become a part of the value
-			return done, usage("results %s: a name cannot contain =", printable(k))
+			return done, usage("results %s: a name cannot contain =", untrusted.Line(k))
 		}
 		args = append(args, "--result="+k+"="+f.Results[k])
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -14,6 +16,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/untrusted"
 )
 
 // partFlags choose one part of a handoff, to save the reader's tokens.
@@ -81,11 +84,11 @@ func (p *partFlags) value(v *lifecycle.Verified) (string, error) {
 	if there {
 		return value, nil
 	}
-	err := fault.New(fault.NotFound, fault.NoSuchKey, "data of handoff %s has no key %s", v.Offer().ID, printable(p.data))
+	err := fault.New(fault.NotFound, fault.NoSuchKey, "data of handoff %s has no key %s", v.Offer().ID, untrusted.Line(p.data))
 	if len(data) == 0 {
 		return "", err.WithHints(fault.Fact("it has no data"))
 	}
-	return "", err.WithHints(fault.Fact("it has the keys %s", printable(strings.Join(sortedKeys(data), ", "))))
+	return "", err.WithHints(fault.Fact("it has the keys %s", untrusted.Line(strings.Join(slices.Sorted(maps.Keys(data)), ", "))))
 }
 
 // checkFormat refuses an unknown format of a printed document. "json" is not one of them. More are

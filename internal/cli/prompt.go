@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -167,17 +166,17 @@ func toExplain(ws *workspace.Workspace, g *take.Result) string {
 func provenance(v *lifecycle.Verified) string {
 	key := v.Sender()
 	who := cmp.Or(strings.Join(key.Entry().Agents, ", "), strings.Join(key.Entry().Principals, ", "))
-	line := fmt.Sprintf("Signed by %s (trusted here as %s)", key.KID(), printable(who))
+	line := fmt.Sprintf("Signed by %s (trusted here as %s)", key.KID(), untrusted.Line(who))
 	if t := v.Token(); t != nil {
 		leaf := t.Leaf()
 		return fmt.Sprintf("%s. By its token %s may act for %s until %s: %s.", line, leaf.Actor.Subject,
-			printable(leaf.Subject), handoff.FormatTime(t.Expires()), printable(scopes(leaf.Scope)))
+			untrusted.Line(leaf.Subject), handoff.FormatTime(t.Expires()), untrusted.Line(scopes(leaf.Scope)))
 	}
 	line += onBehalfOf(v.Offer().Principal)
 	if err := v.Lapse(); fault.Is(err, fault.StatusUnknown) {
-		return line + ". Whether the authority that it carries still holds is not known here: " + printable(err.Error()) + "."
+		return line + ". Whether the authority that it carries still holds is not known here: " + untrusted.Line(err.Error()) + "."
 	} else if err != nil {
-		return line + ". The authority that it carried is over: " + printable(string(fault.As(err).Reason)+": "+err.Error()) + "."
+		return line + ". The authority that it carried is over: " + untrusted.Line(string(fault.As(err).Reason)+": "+err.Error()) + "."
 	}
 	return line + ". It carries no authority of its own."
 }
@@ -201,5 +200,3 @@ func scopes(list []string) string {
 	}
 	return strings.Join(plain, ", ")
 }
-
-func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

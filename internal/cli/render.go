@@ -15,6 +15,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/prompt"
+	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
 )
 
@@ -120,10 +121,10 @@ func readDeps(flags []string) ([]render.Dep, error) {
 	for _, flag := range flags {
 		name, arg, ok := strings.Cut(flag, "=")
 		if !ok || name == "" {
-			return nil, usage("--dep %s: want NAME=ID, NAME=FILE, or NAME= for none", printable(flag))
+			return nil, usage("--dep %s: want NAME=ID, NAME=FILE, or NAME= for none", untrusted.Line(flag))
 		}
 		if slices.ContainsFunc(deps, func(d render.Dep) bool { return d.Name == name }) {
-			return nil, usage("--dep %s: given twice", printable(name))
+			return nil, usage("--dep %s: given twice", untrusted.Line(name))
 		}
 		deps = append(deps, render.Dep{Name: name, Arg: arg})
 	}
@@ -141,12 +142,12 @@ func readDepResult(deps []render.Dep, flag string) (r render.DepResult, err erro
 	r.Key, r.Value = strings.TrimPrefix(path, r.Dep+"."), v
 	switch {
 	case !ok || !strings.Contains(path, "."):
-		return r, usage("--dep-result %s: want NAME.K=V", printable(flag))
+		return r, usage("--dep-result %s: want NAME.K=V", untrusted.Line(flag))
 	case r.Dep == "":
-		return r, usage("--dep-result %s: no such dependency", printable(path)).
+		return r, usage("--dep-result %s: no such dependency", untrusted.Line(path)).
 			WithHints(fault.See("render").Because("--dep names each dependency before its results"))
 	case r.Key == "":
-		return r, usage("--dep-result %s: want NAME.K=V", printable(flag))
+		return r, usage("--dep-result %s: want NAME.K=V", untrusted.Line(flag))
 	}
 	return r, nil
 }
@@ -156,7 +157,7 @@ func (c *renderCommand) readVars(flags []string) (map[string]string, error) {
 	for _, kv := range flags {
 		k, v, ok := strings.Cut(kv, "=")
 		if !ok {
-			return nil, usage("--var %s: want K=V", printable(kv))
+			return nil, usage("--var %s: want K=V", untrusted.Line(kv))
 		}
 		if err := prompt.CheckVar(k); err != nil {
 			return nil, fault.About("--var "+k, err)

@@ -11,6 +11,7 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/untrusted"
 	"githandoff/internal/work"
 )
 
@@ -107,7 +108,7 @@ func (c *repoCommand) add(ctx context.Context) error {
 		return err
 	}
 	if path, ok := al.Path(); ok && !exists(path) && !exists(path+".git") {
-		c.Say("githandoff: warning: no repository can be seen at %s; what is sent there waits in this clone", printable(path))
+		c.Say("githandoff: warning: no repository can be seen at %s; what is sent there waits in this clone", untrusted.Line(path))
 	}
 	return c.print(al)
 }

@@ -14,6 +14,7 @@ import (
 	"githandoff/internal/cli/output"
 	"githandoff/internal/fault"
 	"githandoff/internal/private"
+	"githandoff/internal/untrusted"
 )
 
 type setupCommand struct {
@@ -77,12 +78,12 @@ func (c *setupCommand) run(ctx context.Context) error {
 	}
 	for _, part := range c.without {
 		if part != agentsetup.Hooks && part != agentsetup.Skill {
-			return usage("--without %s: want one of %s", printable(part), strings.Join(agentsetup.Parts(), ", "))
+			return usage("--without %s: want one of %s", untrusted.Line(part), strings.Join(agentsetup.Parts(), ", "))
 		}
 	}
 	for _, part := range c.with {
 		if part != agentsetup.MCP {
-			return usage("--with %s: want %s", printable(part), agentsetup.MCP)
+			return usage("--with %s: want %s", untrusted.Line(part), agentsetup.MCP)
 		}
 	}
 	switch {
@@ -220,7 +221,7 @@ func (c *setupCommand) print(change *agentsetup.Change, diff bool) {
 		for line := range strings.Lines(change.Diff) {
 			parts := strings.Split(strings.TrimRight(line, "\r\n"), "\t")
 			for i := range parts {
-				parts[i] = printable(parts[i])
+				parts[i] = untrusted.Line(parts[i])
 			}
 			fmt.Fprintln(t, strings.Join(parts, "\t"))
 		}

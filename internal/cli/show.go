@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -208,11 +209,11 @@ func (c *showCommand) head(b *output.Lines, ws *workspace.Workspace, f *workspac
 func resultsOf(r *record.Record) string {
 	var b strings.Builder
 	if r.SkillsMissing != "" {
-		fmt.Fprintf(&b, "Skills missing: %s\n", printable(r.SkillsMissing))
+		fmt.Fprintf(&b, "Skills missing: %s\n", untrusted.Line(r.SkillsMissing))
 	}
 	results := receipt.DecodeResults(r.Data)
-	for _, k := range sortedKeys(results) {
-		fmt.Fprintf(&b, "Result %s: %s\n", printable(k), printable(results[k]))
+	for _, k := range slices.Sorted(maps.Keys(results)) {
+		fmt.Fprintf(&b, "Result %s: %s\n", untrusted.Line(k), untrusted.Line(results[k]))
 	}
 	return b.String()
 }

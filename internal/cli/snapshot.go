@@ -8,6 +8,7 @@ import (
 
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/untrusted"
 	"githandoff/internal/workcopy"
 	"githandoff/internal/workspace"
 )
@@ -77,7 +78,7 @@ func (c *copyFlags) check(id string) error {
 	if c.dir != besideThis || id == "" || handoff.CheckSuffix(id) == nil {
 		return nil
 	}
-	return usage("%s is not a handoff id, and --worktree takes its directory after a \"=\"", printable(id)).
+	return usage("%s is not a handoff id, and --worktree takes its directory after a \"=\"", untrusted.Line(id)).
 		WithHints(fault.Run("githandoff", "resume", "--worktree="+id).Because("checks the snapshot out there"))
 }
 
@@ -104,5 +105,5 @@ func copyLine(made *workcopy.Copy) string {
 	if made.Here {
 		return fmt.Sprintf("The work is checked out here, on branch %s.\n", made.Branch)
 	}
-	return fmt.Sprintf("The work is checked out in %s, on branch %s: work and acknowledge there.\n", printable(made.Dir), made.Branch)
+	return fmt.Sprintf("The work is checked out in %s, on branch %s: work and acknowledge there.\n", untrusted.Line(made.Dir), made.Branch)
 }

@@ -281,13 +281,13 @@ func (r *elsewhereRow) where() string {
 		if work.OnlyGitMissing(r.Worktree) {
 			mend = "whose file .git is missing (git worktree repair)"
 		}
-		return printable(r.Worktree) + ", " + mend
+		return untrusted.Line(r.Worktree) + ", " + mend
 	}
-	return printable(r.Worktree)
+	return untrusted.Line(r.Worktree)
 }
 
 func (r *statusRow) line() string {
-	text := fmt.Sprintf("sent %s to %s", r.ID, printable(r.place()))
+	text := fmt.Sprintf("sent %s to %s", r.ID, untrusted.Line(r.place()))
 	switch {
 	case r.State == "sent":
 		return text + ": no receipt seen yet (githandoff sync)"

@@ -83,7 +83,7 @@ func (s *status) print(w io.Writer) {
 		say("%s", heading(c.count, c.title, c.next))
 		rows := s.of(c.state)
 		for _, r := range rows[:min(len(rows), mostListed)] {
-			say("%s\t%s\t%s\t%s\t%s\t%s", r.ID, r.State, nameOrNone(r.From), printable(r.place()), untrusted.Task(r.Task), r.At)
+			say("%s\t%s\t%s\t%s\t%s\t%s", r.ID, r.State, nameOrNone(r.From), untrusted.Line(r.place()), untrusted.Task(r.Task), r.At)
 		}
 	}
 	for _, one := range s.Sent[:min(len(s.Sent), mostSent)] {

@@ -13,6 +13,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/sign"
+	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
 )
 
@@ -79,7 +80,7 @@ func flagMeantBy(flags *pflag.FlagSet, word string, last bool) string {
 // values that it takes.
 func plainFlag(err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() != "" {
-		return fmt.Errorf("unknown flag: -%s", printable(unknown.GetSpecifiedName()))
+		return fmt.Errorf("unknown flag: -%s", untrusted.Line(unknown.GetSpecifiedName()))
 	}
 	if bare, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		dashes := "--"
@@ -101,7 +102,7 @@ func plainFlag(err error) error {
 	if invalid.GetValue() == "" {
 		return fmt.Errorf("--%s is empty: %w", invalid.GetFlag().Name, why)
 	}
-	return fmt.Errorf("--%s %s: %w", invalid.GetFlag().Name, printable(invalid.GetValue()), why)
+	return fmt.Errorf("--%s %s: %w", invalid.GetFlag().Name, untrusted.Line(invalid.GetValue()), why)
 }
 
 // wantsJSON says whether --json is on a command line. pflag stops at the first flag that it refuses,
@@ -162,7 +163,7 @@ func noSuchCommand(cmd *cobra.Command, word string, line []string) error {
 		}
 		hints = append(hints, hint)
 	}
-	return usage("there is no command %s %s", cmd.CommandPath(), printable(word)).WithHints(append(hints, seeHelp(cmd))...)
+	return usage("there is no command %s %s", cmd.CommandPath(), untrusted.Line(word)).WithHints(append(hints, seeHelp(cmd))...)
 }
 
 // meantBy returns the commands probably meant by a word: those for which git, gh or people use that

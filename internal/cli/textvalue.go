@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"githandoff/internal/fault"
+	"githandoff/internal/untrusted"
 )
 
 // text reads the value of a flag with a text: the text itself, @FILE, or @- for standard input. A
@@ -51,7 +52,7 @@ func (a *app) exact(flag, s string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	a.Say("githandoff: %s is read from %s (%d bytes)", flag, printable(name), len(b))
+	a.Say("githandoff: %s is read from %s (%d bytes)", flag, untrusted.Line(name), len(b))
 	return string(b), nil
 }
 
@@ -66,7 +67,7 @@ func literal(s string) string {
 // readBelow reads a regular file below the directory of the command.
 func (a *app) readBelow(name string) ([]byte, error) {
 	refuse := func(why string) error {
-		return fault.New(fault.Usage, fault.InvalidPath, "@%s is not read: %s", printable(name), why)
+		return fault.New(fault.Usage, fault.InvalidPath, "@%s is not read: %s", untrusted.Line(name), why)
 	}
 	switch {
 	case !filepath.IsLocal(name):
@@ -101,7 +102,7 @@ func absent(name string, err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		err = path.Err
 	}
-	return fault.New(fault.NotFound, fault.NoSuchFile, "%s: %w", printable(name), err)
+	return fault.New(fault.NotFound, fault.NoSuchFile, "%s: %w", untrusted.Line(name), err)
 }
 
 var secretNames = sync.OnceValue(func() *regexp.Regexp {

@@ -19,6 +19,7 @@ import (
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/team"
+	"githandoff/internal/untrusted"
 )
 
 type trustCommand struct {
@@ -228,7 +229,7 @@ func until(s string) (string, error) {
 			return handoff.FormatTime(t.UTC()), nil
 		}
 	}
-	return "", usage("--until %s: want a time like 2027-01-31 or 2027-01-31T12:00:00Z", printable(s))
+	return "", usage("--until %s: want a time like 2027-01-31 or 2027-01-31T12:00:00Z", untrusted.Line(s))
 }
 
 func (c *trustCommand) list(ctx context.Context) error {
@@ -300,7 +301,7 @@ func (c *trustCommand) export(ctx context.Context) error {
 	}
 	dir := inDir(c.Dir, c.arg)
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return usage("%s is not a directory", printable(dir))
+		return usage("%s is not a directory", untrusted.Line(dir))
 	}
 	if err := trust.Export(dir); err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 	"githandoff/internal/gitexec"
 	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
+	"githandoff/internal/untrusted"
 	"githandoff/internal/workspace"
 )
 
@@ -88,7 +89,7 @@ no agent is set up here, the command ends at once and prints nothing.`,
 
 func (c *watchCommand) run(ctx context.Context) error {
 	if c.wake != "" && !slices.Contains([]string{wakeLine, wakeExit, wakeQueue}, c.wake) {
-		return usage("--wake %s: want line, exit or queue", printable(c.wake))
+		return usage("--wake %s: want line, exit or queue", untrusted.Line(c.wake))
 	}
 	if c.wake != "" && c.session == "" && !output.IsTerminal(c.Stdin) {
 		var call struct {
@@ -125,7 +126,7 @@ func (c *watchCommand) run(ctx context.Context) error {
 	}
 	if text := repo.Config.Get("handoff.poll"); text != "" {
 		if w.Poll, err = time.ParseDuration(text); err != nil || w.Poll < time.Second {
-			return usage("git config handoff.poll %s: want a time of at least a second, such as 5m", printable(text))
+			return usage("git config handoff.poll %s: want a time of at least a second, such as 5m", untrusted.Line(text))
 		}
 	}
 	c.close() // a git that waits for hours would keep open files that others want to remove

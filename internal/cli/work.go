@@ -10,6 +10,7 @@ import (
 	"githandoff/internal/app/inspect"
 	"githandoff/internal/cli/output"
 	"githandoff/internal/handoff"
+	"githandoff/internal/untrusted"
 	"githandoff/internal/workcopy"
 )
 
@@ -139,7 +140,7 @@ func (c *workCommand) list(t *output.Lines, w *handoff.Work, list []byte) error 
 		t.Line("Base: %s", w.Base)
 	}
 	if w.Branch != "" {
-		list = append([]byte("Branch: "+printable(w.Branch)+"\n"), list...)
+		list = append([]byte("Branch: "+untrusted.Line(w.Branch)+"\n"), list...)
 	}
 	return writeFenced(c.app, t, string(list), c.from)
 }

@@ -24,7 +24,7 @@ var ofForeignText = []mutant{
 	without("a filter that fails quotes no sender", "internal/cli/cli.go",
 		`err = fault.WithoutTexts(usage("%w", err).WithHints(seeOptions()))`, `err = usage("%w", err).WithHints(seeOptions())`, inScript+"help_filters"),
 	without("a finding of doctor stays on its line", "internal/cli/doctor.go",
-		`printable(f.Message), columnsOf`, `f.Message, columnsOf`, inScript+"doctor_newline"),
+		`untrusted.Line(f.Message), columnsOf`, `f.Message, columnsOf`, inScript+"doctor_newline"),
 	without("an error that an expression of jq raises is a text", "internal/cli/filter/filter.go",
 		`if raised, ok := errors.AsType[gojq.ValueError](err); ok {`, `if raised, ok := errors.AsType[gojq.ValueError](err); ok && false {`, inScript+"help_filters"),
 	without("a tree of notes that nests is refused", "internal/notes/changes.go",
