@@ -242,13 +242,13 @@ func (h *Hub) GiveBack(ctx context.Context, edits []refs.Edit, objects ...*refs.
 	lane := edits[len(edits)-1]
 	t := refs.Transaction{Edits: edits, Objects: objects}
 	report, err := h.Push(ctx, t)
-	if report.hidden() != "" {
+	if report.refusedAsHidden() != "" {
 		return h.errPushRefused(ctx, edits, report, err)
 	}
 	if refused := h.guardRefusal(err); refused != nil {
 		return refused
 	}
-	if err == nil && report.lines[h.RemoteName(lane.Ref)].flag == '=' || report.unshown(h, edits) != "" {
+	if err == nil && report.lines[h.RemoteName(lane.Ref)].flag == '=' || report.hiddenFromFetch(h, edits) != "" {
 		return h.Alias.errHidden(h.RemoteName(lane.Ref))
 	}
 	if err != nil || !report.Accepted(t.Edits) {

@@ -182,7 +182,7 @@ func (s hubStep) unapplied(ctx context.Context, edits []refs.Edit, report *pushR
 	case !done && len(moved) > 0:
 		s.noteMoved(moved)
 		return nil, false, &refs.StaleError{Refs: moved, Read: true}
-	case last, h.guardRefusal(cause) != nil, report.unshown(h, s.t.Edits) != "":
+	case last, h.guardRefusal(cause) != nil, report.hiddenFromFetch(h, s.t.Edits) != "":
 		return nil, false, h.diagnose(ctx, s.t.Edits, report, cause)
 	}
 	return edits, false, nil

@@ -88,7 +88,7 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *pushReport, ca
 	if gitexec.TimedOut(cause) {
 		return errNoAnswer(h)
 	}
-	if ref := r.unshown(h, edits); ref != "" {
+	if ref := r.hiddenFromFetch(h, edits); ref != "" {
 		return h.Alias.errHidden(ref)
 	}
 	if ref := hidesFromPush(ctx, h, edits); ref != "" {
@@ -248,9 +248,9 @@ func (r *pushReport) culprits() []string {
 	return list
 }
 
-// hidden returns a ref that a setting of git at the hub hides from pushes; "" if there is none. It is
+// refusedAsHidden returns a ref that a setting of git at the hub hides from pushes; "" if there is none. It is
 // the reason, whatever else is said: git moves the other refs even of an atomic push.
-func (r *pushReport) hidden() string {
+func (r *pushReport) refusedAsHidden() string {
 	first := ""
 	for ref := range r.lines {
 		if why, ok := r.refused(ref); ok && strings.Contains(why, hiddenRef) && (first == "" || ref < first) {
@@ -263,7 +263,7 @@ func (r *pushReport) hidden() string {
 // culprit returns the first ref refused by the hub for its own sake, or else some ref that it refused;
 // "" where it refused none.
 func (r *pushReport) culprit() string {
-	if ref := r.hidden(); ref != "" {
+	if ref := r.refusedAsHidden(); ref != "" {
 		return ref
 	}
 	if list := r.culprits(); len(list) > 0 {
@@ -309,7 +309,7 @@ func (r *pushReport) refusedByHub() bool {
 // it hides. In the first case nothing moved there, and the leases held: there is nothing to read. In
 // the second the next look at the hub shows what moved.
 func (r *pushReport) RefusedForGood(edits []refs.Edit) bool {
-	if r.hidden() != "" {
+	if r.refusedAsHidden() != "" {
 		return true
 	}
 	if len(r.lines) != len(edits) || !r.refusedByHub() {
@@ -341,7 +341,7 @@ func (h *remote) errPushRefused(ctx context.Context, edits []refs.Edit, r *pushR
 	}
 	hint := h.Alias.settingFor(text, keeps)
 	f := fault.New(fault.Unavailable, fault.HubRefused, "%s refuses %s: %s", h.Alias.Name, ref, Quote(text)).WithHints(hint)
-	if r.RefusedForGood(edits) && r.hidden() == "" { // otherwise the hub may have taken a part of the push
+	if r.RefusedForGood(edits) && r.refusedAsHidden() == "" { // otherwise the hub may have taken a part of the push
 		f.Err = refs.ErrRefused
 	}
 	return f

@@ -75,9 +75,9 @@ func hides(ctx context.Context, h *remote, ref refs.Ref) bool {
 	return ok && line.flag != '*'
 }
 
-// unshown names a ref that a push did not make because the hub has it, although the look after the push did not
+// hiddenFromFetch names a ref that a push did not make because the hub has it, although the look after the push did not
 // bring it.
-func (r *pushReport) unshown(h *Hub, edits []refs.Edit) string {
+func (r *pushReport) hiddenFromFetch(h *Hub, edits []refs.Edit) string {
 	for _, e := range h.copied(edits) {
 		name := h.RemoteName(e.Ref)
 		if line := r.lines[name]; e.Old == "" && (line.flag == '=' || line.summary == outdated) {

@@ -70,7 +70,7 @@ func Try(ctx context.Context, h *Hub, random io.Reader) (*Trial, error) {
 	report, pushed := h.Push(ctx, refs.Transaction{Edits: made, Objects: objects})
 	refusal := h.guardRefusal(pushed)
 	switch {
-	case report.hidden() != "": // a guard's refusal does not count: an older one refuses each probe
+	case report.refusedAsHidden() != "": // a guard's refusal does not count: an older one refuses each probe
 		t.Refused = h.errPushRefused(ctx, made, report, pushed)
 	case refusal != nil:
 		h.book.note(func(k *findings) { k.Guarded = true })
@@ -127,7 +127,7 @@ func (t *Trial) log(ctx context.Context, h *Hub, n string, objects []*refs.Objec
 	known, _, _ := t.clash(ctx, &h.remote, taken, objects)
 	report, edits, pushed := t.clash(ctx, &h.remote, log, objects)
 	switch refused := h.guardRefusal(pushed); {
-	case report.hidden() != "": // a guard refuses this probe in any case
+	case report.refusedAsHidden() != "": // a guard refuses this probe in any case
 		t.Refused = h.errPushRefused(ctx, edits, report, pushed)
 		return nil
 	case refused != nil:
@@ -244,7 +244,7 @@ func (t *Trial) clean(ctx context.Context, h *remote, commit string, copies ...s
 			Args: slices.Concat(settings, pushArgs, []string{"--", target, ":" + name}), Timeout: gitexec.RemoteTimeout, Finish: true,
 		})
 		report := parseReport(out)
-		if err == nil || report.lines[name].flag == '-' || report.hidden() != "" {
+		if err == nil || report.lines[name].flag == '-' || report.refusedAsHidden() != "" {
 			continue
 		}
 		if lines, _ := shownToPush(ctx, h, refs.Ref{Name: ref, OID: commit}); lines[name].flag != '*' {

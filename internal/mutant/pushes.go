@@ -88,15 +88,15 @@ var ofPushes = []mutant{
 	without("what the rules of a hub refuse is tried once", "internal/crossrepo/hub.go",
 		`if s.hub.guardRefusal(err) == nil && report.RefusedForGood(s.t.Edits) {`, `if false {`, inCrossrepo+"TestRefusedForGood"),
 	without("a hub that hides a ref refuses it for good, whatever it did with the others", "internal/crossrepo/refusal.go",
-		`if r.hidden() != "" {
-		return true`, `if r.hidden() != "" {
+		`if r.refusedAsHidden() != "" {
+		return true`, `if r.refusedAsHidden() != "" {
 		return false`, inCrossrepo+"TestReportRefused"),
 	without("a trial does not take the guard's refusal of its probe for the answer of a hub that hides the log", "internal/crossrepo/trial.go",
-		`case report.hidden() != "": // a guard refuses this probe in any case`, `case false:`, inScript+"hook_server_hidden"),
+		`case report.refusedAsHidden() != "": // a guard refuses this probe in any case`, `case false:`, inScript+"hook_server_hidden"),
 	without("a push that moved a ref beside a refused one may be in doubt", "internal/crossrepo/hub.go",
 		`if line.moved() { // see Apply`, `if false {`, inCrossrepo+"TestReportRejected"),
 	without("a push of which the hub hid a part leaves its intent", "internal/crossrepo/refusal.go",
-		`if r.RefusedForGood(edits) && r.hidden() == "" {`, `if r.RefusedForGood(edits) {`, inScript+"hub_hides_from_push"),
+		`if r.RefusedForGood(edits) && r.refusedAsHidden() == "" {`, `if r.RefusedForGood(edits) {`, inScript+"hub_hides_from_push"),
 	without("a hub that hides from pushes what it shows is told by its setting", "internal/crossrepo/refusal.go",
 		`if ref := hidesFromPush(ctx, h, edits); ref != "" {`, `if ref := hidesFromPush(ctx, h, edits); ref == "-" {`, inScript+"hub_hides_from_push"),
 	without("a ref hidden from pushes is one that a push would make", "internal/crossrepo/shown.go",
