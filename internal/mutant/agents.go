@@ -210,7 +210,7 @@ var ofAgents = []mutant{
 		`!isPlain(r.Config, dirs) || !`, `!`, "./internal/refs -run TestOpenPlainLikeGit"),
 	without("a branch that is another one is asked for", "internal/refs/files.go",
 		`return oid, isTip(r, oid)`, `return oid, true`, "./internal/refs -run TestOpenHeadLikeGit"),
-	without("HEAD that is a symbolic link is asked for", "internal/refs/head.go",
+	without("HEAD that is a symbolic link is asked for", "internal/refs/discover.go",
 		`!info.Mode().IsRegular() {`, `info == nil {`, "./internal/refs -run TestOpenHeadLikeGit"),
 	without("a git that is too old is found out", "internal/refs/config.go",
 		`"--config-env=" + since + "=LC_ALL", `, ``, "./internal/refs -run TestOpenWithAGitThatIsTooOld"),

@@ -27,7 +27,7 @@ var ofHubs = []mutant{
 		`	case gitexec.Unexplained(err):
 		return notStarted(err)
 `, ``, inRefs+"TestOpenWhereGitIsCutOff"),
-	without("a git that was killed does not say that HEAD has no commit", "internal/refs/head.go",
+	without("a git that was killed does not say that HEAD has no commit", "internal/refs/discover.go",
 		`if gitexec.Unexplained(err) {`, `if gitexec.Unexplained(nil) {`, inRefs+"TestOpenWhereGitIsCutOff/HEAD"),
 	without("a git that says nothing does not mean core.hooksPath", "internal/gitconfig/hooksdir.go",
 		` || gitexec.Unexplained(err)) {`, `) {`, inScript+"git_died$"),

@@ -200,7 +200,7 @@ var ofPlace = []mutant{
 		`return nil, unwritable(err)`, `return nil, err`, "./internal/cli -run TestNobodysHome"),
 	without("a lock that another container holds is no dead one", "internal/refs/locks.go",
 		`if openUnseen(path, head) || openUnseen(written, head) {`, `if head == "" {`, "./internal/stress -run TestLockOfAnotherContainer"),
-	without("a file system that refuses every lease holds no lock", "internal/refs/lease_linux.go",
+	without("a file system that refuses every lease holds no lock", "internal/refs/fcntl_linux.go",
 		` && !leaseRefused(still)`, ``, inRefs+"TestOpenUnseen"),
 	without("a missing device is not a missing git", "internal/refs/discover.go",
 		`ok && path.Op == "open" {`, `ok && path.Op == "close" {`, inRefs+"TestNotStartedNamesTheMissingDevice"),

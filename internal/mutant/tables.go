@@ -15,6 +15,6 @@ var ofTables = []mutant{
 `, ``, inRefs+"TestTablesOfARepository"),
 	without("tables that git merged are looked for again", "internal/refs/reftable.go",
 		`if !errors.Is(err, fs.ErrNotExist) {`, `if !errors.Is(err, fs.ErrNotExist) || true {`, inRefs+"TestTablesMerged"),
-	without("a ref beside HEAD is looked for in the tables of its worktree", "internal/refs/head.go",
+	without("a ref beside HEAD is looked for in the tables of its worktree", "internal/refs/discover.go",
 		`return ref.oid != "" || ref.target != ""`, `return ref.name == ""`, inRefs+"TestTablesOfARepository"),
 }
