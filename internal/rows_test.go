@@ -28,6 +28,7 @@ func rowStructs(t *testing.T) (map[string]rowStruct, *token.FileSet) {
 	t.Helper()
 	files, err := filepath.Glob("cli/*.go")
 	require.NoError(t, err)
+	files = append(files, "cli/output/printer.go")
 	fset := token.NewFileSet()
 	structs := map[string]rowStruct{}
 	for _, name := range files {

@@ -101,7 +101,7 @@ func (c *captureCommand) run(ctx context.Context) error {
 		return err
 	}
 	if err != nil {
-		c.fail(err)
+		c.Fail(err)
 	}
 	return exitStatus(code)
 }

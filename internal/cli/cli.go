@@ -52,7 +52,7 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	a.Args, a.Stdout, a.patience, a.input = args, results, line, &input{ctx, env.Stdin}
 	defer func() {
 		if r := recover(); r != nil {
-			a.fail(fault.New(fault.Bug, fault.Crashed, "%v", r).WithHints(fault.Fact("please report this, with the command that you ran")))
+			a.Fail(fault.New(fault.Bug, fault.Crashed, "%v", r).WithHints(fault.Fact("please report this, with the command that you ran")))
 			if env.Getenv("GITHANDOFF_DEBUG") != "" {
 				panic(r)
 			}
@@ -75,7 +75,7 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	if exit, ok := errors.AsType[exitStatus](err); ok {
 		return int(exit)
 	}
-	a.fail(err)
+	a.Fail(err)
 	return int(fault.CodeOf(err))
 }
 

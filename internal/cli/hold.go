@@ -87,13 +87,13 @@ func (c *holdCommand) run(ctx context.Context) error {
 		}
 	}
 	c.patience.Stop()
-	handler := &hold.Handler{Renew: renew, Now: c.Now, Wait: refs.Wait, Warn: c.Warn, Lost: c.fail}
+	handler := &hold.Handler{Renew: renew, Now: c.Now, Wait: refs.Wait, Warn: c.Warn, Lost: c.Fail}
 	code, lost, err := handler.Handle(context.WithoutCancel(ctx), until, func(ctx context.Context) (int, error) {
 		return gitexec.Pipe(ctx, c.Dir, c.Vars, c.argv, c.Stdin, beneath(c.Stdout), c.Stderr) // the program may need the terminal itself
 	})
 	switch {
 	case err != nil:
-		c.fail(fault.New(fault.Code(code), fault.NoSuchCommand, "%w", err))
+		c.Fail(fault.New(fault.Code(code), fault.NoSuchCommand, "%w", err))
 		return exitStatus(code)
 	case code == 0 && lost != nil: // the loss was reported when it was noticed
 		return exitStatus(fault.CodeOf(lost))

@@ -3,8 +3,6 @@ package cli
 import (
 	"encoding/json"
 
-	"githandoff/internal/cli/output"
-	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/obo"
 	"githandoff/internal/record"
@@ -54,27 +52,6 @@ func rowOf(r *record.Record, state string) row {
 		out.Lease = handoff.FormatTime(r.Lease)
 	}
 	return out
-}
-
-// errorRow is the JSON object of a failing command, on standard error.
-type errorRow struct {
-	Error errorBody `json:"error"` // the refusal
-}
-
-// errorBody is the member "error" of errorRow.
-type errorBody struct {
-	Code    int          `json:"code"`            // exit code
-	Reason  fault.Reason `json:"reason"`          // stable word: docs/reasons.md
-	Message string       `json:"message"`         // one line for people
-	Hint    string       `json:"hint,omitempty"`  // first of the hints, as a line for a shell
-	Hints   []fault.Hint `json:"hints,omitempty"` // at most three; each has "run", an argument vector, and "why", or one of them
-}
-
-// fail prints the error of a command.
-func (a *app) fail(err error) {
-	a.Fail(err, func(f *fault.Error) any {
-		return errorRow{errorBody{int(f.Code), f.Reason, f.Message, output.First(f.Hints), f.Hints}}
-	})
 }
 
 // adoptedRow is the JSON object of "sync" for an adopted list of keys.

@@ -134,12 +134,22 @@ func ends(line string) string {
 	return strings.ToValidUTF8(line[:half], "") + " … " + strings.ToValidUTF8(line[len(line)-half:], "")
 }
 
-// Failure is the JSON object of a failing command, on standard error.
-type Failure func(f *fault.Error) any
+// errorRow is the JSON object of a failing command, on standard error.
+type errorRow struct {
+	Error errorBody `json:"error"` // the refusal
+}
 
-// Fail prints the error of a command. A refusal lends it code, reason and hints. failure makes
-// the object of --json.
-func (p *Printer) Fail(err error, failure Failure) {
+// errorBody is the member "error" of errorRow.
+type errorBody struct {
+	Code    int          `json:"code"`            // exit code
+	Reason  fault.Reason `json:"reason"`          // stable word: docs/reasons.md
+	Message string       `json:"message"`         // one line for people
+	Hint    string       `json:"hint,omitempty"`  // first of the hints, as a line for a shell
+	Hints   []fault.Hint `json:"hints,omitempty"` // at most three; each has "run", an argument vector, and "why", or one of them
+}
+
+// Fail prints the error of a command. A refusal lends it code, reason and hints.
+func (p *Printer) Fail(err error) {
 	f := fault.Error{Code: fault.CodeOf(err), Reason: fault.Failed}
 	if refusal := fault.As(err); refusal != nil {
 		f = *refusal
@@ -150,7 +160,7 @@ func (p *Printer) Fail(err error, failure Failure) {
 	f.Message = ends(fault.OneLine(err))
 	f.Hints = slices.DeleteFunc(p.Pasted(f.Hints), func(h fault.Hint) bool { return len(h.String()) > maxHint })
 	if p.JSON {
-		_ = encode(p.err, failure(&f)) // no other stream could report the error
+		_ = encode(p.err, errorRow{errorBody{int(f.Code), f.Reason, f.Message, First(f.Hints), f.Hints}}) // no other stream could report the error
 		return
 	}
 	reason := ""
