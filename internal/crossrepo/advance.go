@@ -197,7 +197,7 @@ func (h *laneCopies) errRefused(lane, tip, was string, why error) error {
 	if was == "" {
 		return f
 	}
-	return f.WithHints(inHub(h.Alias, "puts the lane back", "update-ref", name, was, tip))
+	return f.WithHints(inHub(h.Alias, "puts the lane back", name, was, tip))
 }
 
 // laneCopy is the copy of one lane. It follows the hub's lane, or stays.

@@ -169,11 +169,12 @@ func inTheWayOf(ctx context.Context, h *Hub, lane refs.Edit, err error) error {
 	}
 	return fault.New(fault.Denied, fault.Rollback, "%w", err).
 		WithHints(inHub(h.Alias, "removes what has no signatures; the inbox refs of its handoffs may have lost theirs as well",
-			"update-ref", "-d", h.RemoteName(lane.Ref), lane.Old))
+			"-d", h.RemoteName(lane.Ref), lane.Old))
 }
 
-// inHub returns a hint with a git command that the hub's administrator runs there.
+// inHub returns a hint with a git update-ref that the hub's administrator runs there.
 func inHub(al *Alias, does string, args ...string) fault.Hint {
+	args = append([]string{"update-ref"}, args...)
 	if dir, ok := al.Path(); ok {
 		return fault.Run(append([]string{"git", "-C", dir}, args...)...).Because("its administrator %s", does)
 	}

@@ -58,9 +58,10 @@ func isNobody(s string) bool {
 	return slices.Contains([]string{"none", "null"}, strings.ToLower(strings.TrimSpace(s)))
 }
 
-// rollbackAgent returns the agent failed work goes back to. An invalid name is refused: otherwise
+// onFailure returns the agent failed work goes back to. An invalid name is refused: otherwise
 // nobody would get the work, and nobody would notice.
-func (o object) rollbackAgent(member string) string {
+func (o object) onFailure() string {
+	const member = "on_failure"
 	s := o.text(member, 0)
 	if isNobody(s) {
 		o.warn(member, "%.64q is not an agent", s)

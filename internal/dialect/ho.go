@@ -49,7 +49,7 @@ func readHO(d *document) handoff.Envelope {
 
 	rollback := o.object("rollback")
 	e.Rollback = unlessEmpty(handoff.Rollback{
-		OnFailure:  rollback.rollbackAgent("on_failure"),
+		OnFailure:  rollback.onFailure(),
 		Checkpoint: rollback.line("checkpoint_id"),
 	})
 	return e

@@ -52,10 +52,10 @@ func WriteOutput(path string, content []byte, mode fs.FileMode) error {
 	return WriteFile(path, content, mode)
 }
 
-// CreateFile is like WriteFile for a path at which nothing may be yet. Otherwise it returns
-// fs.ErrExist and changes nothing.
-func CreateFile(path string, content []byte, mode fs.FileMode) error {
-	err := write(path, content, mode, func(temp, path string) error {
+// CreateFile is like WriteFile for a file of this user alone, at a path at which nothing may be yet. Otherwise it
+// returns fs.ErrExist and changes nothing.
+func CreateFile(path string, content []byte) error {
+	err := write(path, content, 0o600, func(temp, path string) error {
 		err := link(temp, path) // unlike a rename, a link never replaces
 		if noLinks(err) {
 			return renameToNew(temp, path)

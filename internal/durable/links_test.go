@@ -21,8 +21,8 @@ func TestCreateFile(t *testing.T) {
 			}
 			dir := t.TempDir()
 			path := filepath.Join(dir, "f")
-			require.NoError(t, CreateFile(path, []byte("one"), 0o600))
-			require.ErrorIs(t, CreateFile(path, []byte("two"), 0o600), fs.ErrExist)
+			require.NoError(t, CreateFile(path, []byte("one")))
+			require.ErrorIs(t, CreateFile(path, []byte("two")), fs.ErrExist)
 			b, err := os.ReadFile(path)
 			require.NoError(t, err)
 			assert.Equal(t, "one", string(b))

@@ -51,7 +51,7 @@ func (m *messages) Close() error { return m.body.Close() }
 
 // line reads one line, and returns it if it is a message; else it is empty.
 func (m *messages) line() ([]byte, error) {
-	line, tooLong, err := readLine(m.in, mcp.DefaultMaxLineLength)
+	line, tooLong, err := readLine(m.in)
 	trimmed := bytes.TrimSpace(line)
 	if err != nil && len(trimmed) == 0 && !tooLong {
 		return nil, err
@@ -121,11 +121,11 @@ func (m *messages) meet(line []byte) {
 	}
 }
 
-// readLine reads to the end of a line, and keeps no more of it than limit.
-func readLine(in *bufio.Reader, limit int) (line []byte, tooLong bool, err error) {
+// readLine reads to the end of a line, and keeps no more of it than the library does.
+func readLine(in *bufio.Reader) (line []byte, tooLong bool, err error) {
 	for {
 		part, err := in.ReadSlice('\n')
-		if tooLong = tooLong || len(line)+len(part) > limit; tooLong {
+		if tooLong = tooLong || len(line)+len(part) > mcp.DefaultMaxLineLength; tooLong {
 			line = nil
 		} else {
 			line = append(line, part...)

@@ -95,7 +95,7 @@ func (ks Keystore) Generate(name, userID string, passphrase []byte, now time.Tim
 	if err != nil {
 		return nil, err
 	}
-	if err := durable.CreateFile(path, armored, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := durable.CreateFile(path, armored); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, unwritable(err)
 	}
 	if len(passphrase) > 0 { // the passphrase was just typed

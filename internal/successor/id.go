@@ -55,7 +55,7 @@ func (m *Maker) makeSecret(path string) error {
 	if err := private.MakeDir(filepath.Dir(path)); err != nil {
 		return err
 	}
-	err = durable.CreateFile(path, []byte(made+"\n"), 0o600)
+	err = durable.CreateFile(path, []byte(made+"\n"))
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}

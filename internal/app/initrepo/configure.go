@@ -31,7 +31,7 @@ func (h *Handler) configure(ctx context.Context, repo *refs.Repo, aliases crossr
 			return err
 		}
 		// Two inits in two worktrees at once: the first to write wins.
-		if err := setOnce(ctx, repo, "handoff.repoid", "local:"+id); err != nil {
+		if err := setRepoID(ctx, repo, "local:"+id); err != nil {
 			return err
 		}
 	}
@@ -70,18 +70,18 @@ func refuseMirror(aliases crossrepo.Aliases) error {
 	return nil
 }
 
-// setOnce writes a value unless another process did meanwhile: a marker file, which only one of
+// setRepoID gives the repository an id unless another process did meanwhile: a marker file, which only one of
 // them can create, decides.
-func setOnce(ctx context.Context, repo *refs.Repo, key, value string) error {
+func setRepoID(ctx context.Context, repo *refs.Repo, id string) error {
 	marker := repo.Own("repo-id")
-	err := durable.CreateFile(marker, []byte(value+"\n"), 0o600)
+	err := durable.CreateFile(marker, []byte(id+"\n"))
 	if errors.Is(err, fs.ErrExist) {
 		var b []byte
 		b, err = private.ReadState(marker)
-		value = cmp.Or(strings.TrimSpace(string(b)), value) // an earlier version left it empty if the disk was full
+		id = cmp.Or(strings.TrimSpace(string(b)), id) // an earlier version left it empty if the disk was full
 	}
 	if err != nil {
 		return err
 	}
-	return gitconfig.Of(repo).Set(ctx, key, value)
+	return gitconfig.Of(repo).Set(ctx, "handoff.repoid", id)
 }
