@@ -17,23 +17,6 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// seeHelp returns the hint to read how a command is written.
-func seeHelp(cmd *cobra.Command) fault.Hint {
-	_, words, _ := strings.Cut(cmd.CommandPath(), " ")
-	return fault.See(words)
-}
-
-// withAdvice adds the help of a command to an error of its command line without a hint.
-func withAdvice(cmd *cobra.Command, err error) error {
-	f := fault.As(err)
-	if f == nil || len(f.Hints) > 0 || f.Code != fault.Usage {
-		return err
-	}
-	advised := *f
-	advised.Message = err.Error()
-	return advised.WithHints(seeHelp(cmd))
-}
-
 // badFlag refuses a flag. If a word before it is no command, that word is the mistake to report.
 func badFlag(cmd *cobra.Command, args []string, err error) error {
 	if word := wordBefore(cmd, args, err); word != "" {

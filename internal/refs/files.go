@@ -81,6 +81,10 @@ func keepsRefsInFiles(r *Repo) bool {
 	return errors.Is(err, fs.ErrNotExist) && slices.Contains([]string{"", "files"}, r.Config.Get("extensions.refstorage"))
 }
 
+// keepsRefsInTables reports whether git keeps the refs in tables: the format reftable, which is the
+// default of git 3.0.
+func keepsRefsInTables(r *Repo) bool { return r.Config.Get("extensions.refstorage") == "reftable" }
+
 // tipInFiles returns the object that a ref leads to, "" if there is no such ref. ok is false
 // where git has to be asked: for a symbolic ref, a ref of one worktree, and other ways to keep
 // refs.

@@ -17,10 +17,6 @@ import (
 	"githandoff/internal/gitobj"
 )
 
-// keepsRefsInTables reports whether git keeps the refs in tables: the format reftable, which is the
-// default of git 3.0.
-func keepsRefsInTables(r *Repo) bool { return r.Config.Get("extensions.refstorage") == "reftable" }
-
 // tables are the refs of a repository at one moment: a stack of files, which git never changes. A
 // later file overrides an earlier one. git writes a new list of files for each transaction, and
 // removes the files that it merged into another one.

@@ -43,33 +43,6 @@ func (o Options) named(ctx context.Context) (Signer, error) {
 	return s, err
 }
 
-// isKeyFile tells the path of a file from the other spellings of [Options.Key].
-func isKeyFile(key string) bool {
-	return strings.ContainsRune(key, filepath.Separator) && !isSSHLine(strings.TrimPrefix(key, "key::")) && !strings.HasPrefix(key, sshPrefix)
-}
-
-// KeyIn returns an [Options.Key] as it is meant in a directory; "" is the current one.
-func KeyIn(dir, key string) string {
-	if dir == "" || key == "" || filepath.IsAbs(key) || !isKeyFile(FromFingerprint(key)) {
-		return key
-	}
-	return dir + string(filepath.Separator) + key // filepath.Join could remove the separator that marks a file
-}
-
-// AbsoluteKey returns an [Options.Key] that means the same in every directory.
-func AbsoluteKey(key string) (string, error) {
-	if !isKeyFile(FromFingerprint(key)) {
-		return key, nil
-	}
-	return filepath.Abs(key)
-}
-
-// isSSHLine tells "ssh-ed25519 AAAA…" from a user id.
-func isSSHLine(s string) bool {
-	kind, _, ok := strings.Cut(s, " ")
-	return ok && (strings.HasPrefix(kind, "ssh-") || strings.HasPrefix(kind, "ecdsa-") || strings.HasPrefix(kind, "sk-"))
-}
-
 func (o Options) fromEnv() (Signer, error) {
 	text := []byte(strings.TrimSpace(o.Env) + "\n")
 	if bytes.HasPrefix(text, []byte(pgpPrivateArmor.begin())) {

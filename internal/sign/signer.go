@@ -7,7 +7,9 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
@@ -177,6 +179,33 @@ type Options struct {
 	// Waiting is called before another program signs or decrypts, which may wait for somebody to confirm
 	// or to touch a token; done is called afterwards. It may be nil.
 	Waiting func(program string) (done func())
+}
+
+// isKeyFile tells the path of a file from the other spellings of [Options.Key].
+func isKeyFile(key string) bool {
+	return strings.ContainsRune(key, filepath.Separator) && !isSSHLine(strings.TrimPrefix(key, "key::")) && !strings.HasPrefix(key, sshPrefix)
+}
+
+// KeyIn returns an [Options.Key] as it is meant in a directory; "" is the current one.
+func KeyIn(dir, key string) string {
+	if dir == "" || key == "" || filepath.IsAbs(key) || !isKeyFile(FromFingerprint(key)) {
+		return key
+	}
+	return dir + string(filepath.Separator) + key // filepath.Join could remove the separator that marks a file
+}
+
+// AbsoluteKey returns an [Options.Key] that means the same in every directory.
+func AbsoluteKey(key string) (string, error) {
+	if !isKeyFile(FromFingerprint(key)) {
+		return key, nil
+	}
+	return filepath.Abs(key)
+}
+
+// isSSHLine tells "ssh-ed25519 AAAA…" from a user id.
+func isSSHLine(s string) bool {
+	kind, _, ok := strings.Cut(s, " ")
+	return ok && (strings.HasPrefix(kind, "ssh-") || strings.HasPrefix(kind, "ecdsa-") || strings.HasPrefix(kind, "sk-"))
 }
 
 // waitingFor returns what a signer calls before it asks that program.
