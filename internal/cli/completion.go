@@ -87,9 +87,7 @@ func each(cmd *cobra.Command, visit func(*cobra.Command)) {
 }
 
 func fixed(words ...string) cobra.CompletionFunc {
-	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return words, cobra.ShellCompDirectiveNoFileComp
-	}
+	return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 }
 
 // agents offers the agents whose keys are trusted here.

@@ -19,16 +19,12 @@ import (
 	"githandoff/internal/untrusted"
 )
 
-type initOptions struct {
-	person                                 string
-	hooks, notes, force, gitSigns, private bool
-	everywhere                             bool // also for worktrees of this clone without an agent
-}
-
 // initCommand is "init"; "join" does it as well.
 type initCommand struct {
 	*app
-	initOptions
+	person                                 string
+	hooks, notes, force, gitSigns, private bool
+	everywhere                             bool // also for worktrees of this clone without an agent
 }
 
 func newInit(a *app) command {

@@ -17,7 +17,9 @@ import (
 	"githandoff/internal/untrusted"
 )
 
-type inviteOptions struct {
+// inviteCommand is "invite".
+type inviteCommand struct {
+	*app
 	agent                string
 	team, list, withdraw bool
 	over, until          string
@@ -26,7 +28,7 @@ type inviteOptions struct {
 }
 
 func newInvite(a *app) command {
-	var o inviteOptions
+	c := &inviteCommand{app: a}
 	return command{
 		use:   "invite [AGENT]",
 		short: "Print the one line by which an agent on another machine joins",
@@ -55,19 +57,19 @@ to that list.`,
 			"githandoff invite --withdraw reviewer",
 		},
 		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Invalid, fault.Unavailable},
-		args:  takes(0, "at most one agent", &o.agent),
+		args:  takes(0, "at most one agent", &c.agent),
 		flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&o.team, "team", false, "invite to the team of a root key")
-			f.BoolVar(&o.list, "list", false, "list open invitations")
-			f.BoolVar(&o.withdraw, "withdraw", false, "withdraw the invitations for AGENT, or those without a name")
-			f.StringVar(&o.over, "over", "", "meet at the hub `ALIAS` (the remote of the current branch)")
-			f.StringArrayVar(&o.roles, "role", []string{sign.RoleSender, sign.RoleRecipient}, "give its key the role `ROLE` here; repeatable")
-			f.StringArrayVar(&o.maxScope, "max-scope", nil, "with --team, let the root key authorize only `SCOPE` there; repeatable")
-			f.StringVar(&o.until, "until", "", "trust its key only before this `TIME`")
-			spanVar(f, &o.life, "for", join.Life, "let the invitation hold for `DURATION`, at most 7d")
+			f.BoolVar(&c.team, "team", false, "invite to the team of a root key")
+			f.BoolVar(&c.list, "list", false, "list open invitations")
+			f.BoolVar(&c.withdraw, "withdraw", false, "withdraw the invitations for AGENT, or those without a name")
+			f.StringVar(&c.over, "over", "", "meet at the hub `ALIAS` (the remote of the current branch)")
+			f.StringArrayVar(&c.roles, "role", []string{sign.RoleSender, sign.RoleRecipient}, "give its key the role `ROLE` here; repeatable")
+			f.StringArrayVar(&c.maxScope, "max-scope", nil, "with --team, let the root key authorize only `SCOPE` there; repeatable")
+			f.StringVar(&c.until, "until", "", "trust its key only before this `TIME`")
+			spanVar(f, &c.life, "for", join.Life, "let the invitation hold for `DURATION`, at most 7d")
 		},
 		oneOf: [][]string{{"list", "withdraw"}},
-		run:   func(ctx context.Context) error { return runInvite(ctx, a, o) },
+		run:   c.run,
 	}
 }
 
@@ -89,66 +91,66 @@ func needsHub(names []string) error {
 	return usage("an invitation is for one hub, and none of %s is called origin", strings.Join(names, ", ")).WithHints(hint.Because("chooses one of them"))
 }
 
-func runInvite(ctx context.Context, a *app, o inviteOptions) error {
-	for _, role := range o.roles {
+func (c *inviteCommand) run(ctx context.Context) error {
+	for _, role := range c.roles {
 		if role != sign.RoleSender && role != sign.RoleRecipient {
 			return usage("--role %s: an invitation makes only senders and recipients", untrusted.Line(role))
 		}
 	}
-	if o.life <= 0 {
-		return usage("--for %s: an invitation would expire before anyone could join", spanText(o.life))
+	if c.life <= 0 {
+		return usage("--for %s: an invitation would expire before anyone could join", spanText(c.life))
 	}
-	if o.life > invite.MaxLife {
-		return usage("--for %s: an invitation is valid for at most %s", spanText(o.life), spanText(invite.MaxLife))
+	if c.life > invite.MaxLife {
+		return usage("--for %s: an invitation is valid for at most %s", spanText(c.life), spanText(invite.MaxLife))
 	}
-	if o.list {
-		return listInvites(ctx, a)
+	if c.list {
+		return c.listOpen(ctx)
 	}
-	ws, err := a.workspace(ctx, signs)
+	ws, err := c.workspace(ctx, signs)
 	if err != nil {
 		return err
 	}
-	if o.over == "" {
-		if o.over = ws.MainRemote(); o.over == "" {
+	if c.over == "" {
+		if c.over = ws.MainRemote(); c.over == "" {
 			return needsHub(ws.Aliases.Names())
 		}
 	}
-	hub, err := ws.Hub(ctx, o.over)
+	hub, err := ws.Hub(ctx, c.over)
 	if err != nil {
 		return err
 	}
 	h := join.New(ws)
-	if o.withdraw {
-		n, err := h.Withdraw(ctx, hub, o.agent)
+	if c.withdraw {
+		n, err := h.Withdraw(ctx, hub, c.agent)
 		if n > 0 {
-			a.Say("%s withdrawn", fault.Count(n, "invitation"))
+			c.Say("%s withdrawn", fault.Count(n, "invitation"))
 		}
 		return err
 	}
-	r := join.Request{Kind: invite.Pair, Agent: o.agent, Roles: o.roles, Life: o.life}
-	if o.team {
-		r.Kind, r.MaxScope = invite.Team, o.maxScope
+	r := join.Request{Kind: invite.Pair, Agent: c.agent, Roles: c.roles, Life: c.life}
+	if c.team {
+		r.Kind, r.MaxScope = invite.Team, c.maxScope
 	}
-	if r.Until, err = until(o.until); err != nil {
+	if r.Until, err = until(c.until); err != nil {
 		return err
 	}
-	if r.Until != "" && r.Until <= handoff.FormatTime(a.Now()) {
-		return usage("--until %s: that time has passed, and the joiner's key would never be trusted", untrusted.Line(o.until))
+	if r.Until != "" && r.Until <= handoff.FormatTime(c.Now()) {
+		return usage("--until %s: that time has passed, and the joiner's key would never be trusted", untrusted.Line(c.until))
 	}
 	code, err := h.Invite(ctx, hub, r)
 	if err != nil {
 		return err
 	}
-	row := inviteRow{o.agent, o.over, code.String(), handoff.FormatTime(code.Expires), o.team}
-	return a.Result(row, func(t *output.Lines) {
-		a.Say("paste this in a clone of %s on the other machine, before %s; anyone who has this line can join, once:",
+	row := inviteRow{c.agent, c.over, code.String(), handoff.FormatTime(code.Expires), c.team}
+	return c.Result(row, func(t *output.Lines) {
+		c.Say("paste this in a clone of %s on the other machine, before %s; anyone who has this line can join, once:",
 			crossrepo.URL(code.URL), row.Expires)
 		t.Line("githandoff join %s", code)
 	})
 }
 
-func listInvites(ctx context.Context, a *app) error {
-	repo, err := a.openRepo(ctx)
+func (c *inviteCommand) listOpen(ctx context.Context) error {
+	repo, err := c.openRepo(ctx)
 	if err != nil {
 		return err
 	}
@@ -156,12 +158,12 @@ func listInvites(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	return printList(ctx, a, repo, []string{"FOR", "HUB", "ENDS"}, func(l *list) error {
+	return printList(ctx, c.app, repo, []string{"FOR", "HUB", "ENDS"}, func(l *list) error {
 		for _, k := range all {
 			row := inviteRow{Agent: k.Agent, Alias: k.Alias, Expires: handoff.FormatTime(k.Expires), Team: k.Kind == invite.Team}
 			ends := "until " + row.Expires
 			if l.ForPeople() {
-				ends = left(a.Now(), k.Expires)
+				ends = left(c.Now(), k.Expires)
 			}
 			l.Row(row, texts(k.Whom(), k.Alias, ends)...)
 		}

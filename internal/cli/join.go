@@ -15,14 +15,22 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/invite"
-	"githandoff/internal/refs"
 	"githandoff/internal/sign"
 	"githandoff/internal/workspace"
 )
 
+// joinCommand is "join". It implements join.Worktree: the worktree in which somebody joins.
+type joinCommand struct {
+	*app
+	text  string // argument CODE
+	hooks bool
+
+	alias  *crossrepo.Alias // alias of the hub where both meet
+	prefix string           // prefix that the invitation names; "" for the usual one
+}
+
 func newJoin(a *app) command {
-	var o initOptions
-	var code string
+	c := &joinCommand{app: a}
 	return command{
 		use:   "join CODE",
 		short: "Accept an invitation: set up this clone, and trust the inviter's key",
@@ -39,11 +47,11 @@ that key then decides here, and lends authority for its people.`,
 			"githandoff join pair1…",
 		},
 		exits: []fault.Code{fault.NotFound, fault.Denied, fault.Conflict, fault.Invalid, fault.Unavailable},
-		args:  takes(1, "the code of an invitation", &code),
+		args:  takes(1, "the code of an invitation", &c.text),
 		flags: func(f *pflag.FlagSet) {
-			f.BoolVar(&o.hooks, "hooks", false, "install the git hooks as well")
+			f.BoolVar(&c.hooks, "hooks", false, "install the git hooks as well")
 		},
-		run: func(ctx context.Context) error { return runJoin(ctx, a, o, code) },
+		run: c.run,
 	}
 }
 
@@ -55,12 +63,12 @@ type joinRow struct {
 	Trusts trustRow `json:"trusts"` // inviter, as it is trusted here now
 }
 
-func runJoin(ctx context.Context, a *app, o initOptions, text string) error {
-	code, err := invite.Parse(text)
+func (c *joinCommand) run(ctx context.Context) error {
+	code, err := invite.Parse(c.text)
 	if err != nil {
 		return err
 	}
-	repo, err := a.openRepo(ctx)
+	repo, err := c.openRepo(ctx)
 	if fault.Is(err, fault.NotARepository) {
 		return fault.New(fault.Usage, fault.NotARepository, "this is not a clone of %s", crossrepo.URL(code.URL)).
 			WithHints(fault.Run("git", "clone", "--", code.URL).Because("makes one; run the same line there"))
@@ -68,66 +76,57 @@ func runJoin(ctx context.Context, a *app, o initOptions, text string) error {
 	if err != nil {
 		return err
 	}
-	alias, err := join.MeetingPlace(ctx, repo, code)
+	c.prefix = code.Prefix
+	if c.alias, err = join.MeetingPlace(ctx, repo, code); err != nil {
+		return err
+	}
+	ws, err := c.workspace(ctx, reads)
 	if err != nil {
 		return err
 	}
-	ws, err := a.workspace(ctx, reads)
-	if err != nil {
-		return err
-	}
-	there := *alias // the hub of the offer; only a valid offer changes the prefix of the alias
+	there := *c.alias // the hub of the offer; only a valid offer changes the prefix of the alias
 	there.Prefix = code.Prefix
-	done, err := join.New(ws).Join(ctx, ws.HubOf(&there), code, &joining{app: a, repo: repo, options: o, alias: alias, prefix: code.Prefix})
+	done, err := join.New(ws).Join(ctx, ws.HubOf(&there), code, c)
 	if err != nil {
 		return err
 	}
 	if code.Kind == invite.Team {
-		if err := adoptTeam(ctx, a, alias.Name); err != nil {
-			a.Warn(err)
+		if err := c.adoptTeam(ctx); err != nil {
+			c.Warn(err)
 		}
 	}
-	return printJoined(a, ws.Engine.Keys.Trust, alias.Name, done)
+	return c.print(ws.Engine.Keys.Trust, done)
 }
 
-func printJoined(a *app, trust *sign.Trust, alias string, done *join.Answered) error {
+func (c *joinCommand) print(trust *sign.Trust, done *join.Answered) error {
 	key, ok := trust.Lookup(done.Inviter.KID())
 	if !ok {
 		return fault.New(fault.Denied, fault.UntrustedKey, "%s is not trusted here", done.Inviter.KID())
 	}
-	row := trustRowOf(key, a.Now())
-	return a.Result(joinRow{done.Agent, done.Key, alias, row}, func(t *output.Lines) {
+	row := trustRowOf(key, c.Now())
+	return c.Result(joinRow{done.Agent, done.Key, c.alias.Name, row}, func(t *output.Lines) {
 		t.Line("%s  %s", done.Agent, done.Key)
 		t.Line("trusts %s: %s", row.KID, row.says())
 		t.Then(func() {
-			a.Say("next:")
-			a.Say("  githandoff resume  # takes a handoff that waits for %s", done.Agent)
+			c.Say("next:")
+			c.Say("  githandoff resume  # takes a handoff that waits for %s", done.Agent)
 		})
 	})
 }
 
 // adoptTeam adopts the list published by the root, if there is one.
-func adoptTeam(ctx context.Context, a *app, alias string) error {
-	ws, err := a.workspace(ctx, signs)
+func (c *joinCommand) adoptTeam(ctx context.Context) error {
+	ws, err := c.workspace(ctx, signs)
 	if err != nil {
 		return err
 	}
-	_, err = hubsync.New(ws, finish.New(ws)).Sync(ctx, []string{alias})
+	_, err = hubsync.New(ws, finish.New(ws)).Sync(ctx, []string{c.alias.Name})
 	return err
 }
 
-// joining is the worktree in which somebody joins.
-type joining struct {
-	app     *app
-	repo    *refs.Repo
-	options initOptions
-	alias   *crossrepo.Alias // alias of the hub where both meet
-	prefix  string           // prefix that the invitation names; "" for the usual one
-}
-
 // Asked implements join.Worktree.
-func (j *joining) Asked() string {
-	name, err := j.app.identity(j.repo)
+func (c *joinCommand) Asked() string {
+	name, err := c.identity(c.repo)
 	if err != nil || strings.Contains(name, "@") {
 		return ""
 	}
@@ -135,31 +134,31 @@ func (j *joining) Asked() string {
 }
 
 // Suggested implements join.Worktree.
-func (j *joining) Suggested() string { return initrepo.SuggestedName(j.repo) }
+func (c *joinCommand) Suggested() string { return initrepo.SuggestedName(c.repo) }
 
 // SetUp implements join.Worktree.
-func (j *joining) SetUp(ctx context.Context, agent string) (sign.Signer, error) {
-	if err := (crossrepo.Aliases{Repo: j.repo}).SetPrefix(ctx, j.alias, cmp.Or(j.prefix, crossrepo.UsualPrefix)); err != nil {
+func (c *joinCommand) SetUp(ctx context.Context, agent string) (sign.Signer, error) {
+	if err := (crossrepo.Aliases{Repo: c.repo}).SetPrefix(ctx, c.alias, cmp.Or(c.prefix, crossrepo.UsualPrefix)); err != nil {
 		return nil, err
 	}
-	if now, err := workspace.AgentOf(j.repo); err != nil || now != agent {
-		j.app.As = agent
+	if now, err := workspace.AgentOf(c.repo); err != nil || now != agent {
+		c.As = agent
 	}
-	if _, err := (&initCommand{j.app, j.options}).setUp(ctx); err != nil {
+	if _, err := (&initCommand{app: c.app, hooks: c.hooks}).setUp(ctx); err != nil {
 		return nil, err
 	}
-	return sign.OpenSigner(ctx, j.app.signerOptions(ctx, j.repo, agent))
+	return sign.OpenSigner(ctx, c.signerOptions(ctx, c.repo, agent))
 }
 
 // Holds implements join.Worktree.
-func (j *joining) Holds(kid sign.KID) bool {
-	if _, err := j.app.keystore().Public(kid); err == nil {
+func (c *joinCommand) Holds(kid sign.KID) bool {
+	if _, err := c.keystore().Public(kid); err == nil {
 		return true
 	}
-	name, err := j.app.identity(j.repo)
+	name, err := c.identity(c.repo)
 	if err != nil {
 		return false
 	}
-	signer, err := sign.OpenSigner(context.Background(), j.app.signerOptions(context.Background(), j.repo, name))
+	signer, err := sign.OpenSigner(context.Background(), c.signerOptions(context.Background(), c.repo, name))
 	return err == nil && signer.KID() == kid
 }

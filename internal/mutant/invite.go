@@ -67,8 +67,8 @@ var ofInvites = []mutant{
 	without("an invitation expires whatever the hub has of it", "internal/app/join/handler.go",
 		`case !h.Now().Before(k.Expires):`, `case fault.Is(err, fault.Expired):`, "./internal/cli -run TestScript/join_kept_by_hub"),
 	without("an invitation that nobody can join with leaves the prefix", "internal/cli/join.go",
-		`there := *alias //`, `_ = crossrepo.Aliases{Repo: repo}.SetPrefix(ctx, alias, cmp.Or(code.Prefix, crossrepo.UsualPrefix))
-	there := *alias //`, "./internal/cli -run TestScript/prefix_team"),
+		`there := *c.alias //`, `_ = crossrepo.Aliases{Repo: repo}.SetPrefix(ctx, c.alias, cmp.Or(code.Prefix, crossrepo.UsualPrefix))
+	there := *c.alias //`, "./internal/cli -run TestScript/prefix_team"),
 	without("an invitation whose inviter cannot be pinned leaves the clone", "internal/app/join/answer.go",
 		`if err := h.mayPin(pinned); err != nil {`, `if err := h.mayPin(pinned); err != nil && false {`, "./internal/cli -run TestScript/prefix_team"),
 	without("an invitation names an agent", "internal/invite/sides.go",
