@@ -32,11 +32,10 @@ type app struct {
 	Env
 	output.Printer
 
-	input     *input // standard input; an interruption ends a read
-	inputRead bool   // standard input was read
-	hook      bool   // git runs this program as a hook: it asks nobody anything
-	offline   bool   // an agent chooses the repository: git runs no program that it names
-	repo      *refs.Repo
+	input   *input // standard input; an interruption ends a read
+	hook    bool   // git runs this program as a hook: it asks nobody anything
+	offline bool   // an agent chooses the repository: git runs no program that it names
+	repo    *refs.Repo
 
 	patience *output.Patience // tells a terminal why the command waits
 	noHelp   error            // why --help has no page

@@ -49,7 +49,7 @@ func Main(ctx context.Context, env Env, args []string) (code int) {
 	defer line.Stop()
 	results := &results{w: env.Stdout, line: line}
 	a := &app{Env: env, Printer: output.New(results, line.Before(env.Stderr), output.IsTerminal(env.Stdout), env.Getenv, env.Now)}
-	a.Args, a.Stdout, a.patience, a.input = args, results, line, &input{ctx, env.Stdin}
+	a.Args, a.Stdout, a.patience, a.input = args, results, line, &input{ctx: ctx, r: env.Stdin}
 	defer func() {
 		if r := recover(); r != nil {
 			a.Fail(fault.New(fault.Bug, fault.Crashed, "%v", r).WithHints(fault.Fact("please report this, with the command that you ran")))

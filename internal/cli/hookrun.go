@@ -74,27 +74,19 @@ type hookRun struct {
 
 // work returns the function of the hook, nil for a hook without one.
 func (hook *hookRun) work() func(ctx context.Context, repo *refs.Repo) error {
-	switch hook.name {
-	case "post-commit":
-		return hook.postCommit
-	case "prepare-commit-msg":
-		return func(ctx context.Context, repo *refs.Repo) error {
+	return map[string]func(ctx context.Context, repo *refs.Repo) error{
+		"post-commit": hook.postCommit,
+		"prepare-commit-msg": func(ctx context.Context, repo *refs.Repo) error {
 			return messages(hook.app, repo).Prepare(ctx, hook.args)
-		}
-	case "commit-msg":
-		return func(ctx context.Context, repo *refs.Repo) error {
+		},
+		"commit-msg": func(ctx context.Context, repo *refs.Repo) error {
 			return messages(hook.app, repo).Finish(ctx, hook.args)
-		}
-	case "pre-push":
-		return hook.prePush
-	case "post-merge":
-		return hook.sayWaiting
-	case "post-checkout":
-		return hook.postCheckout
-	case "post-rewrite":
-		return hook.postRewrite
-	}
-	return nil
+		},
+		"pre-push":      hook.prePush,
+		"post-merge":    hook.sayWaiting,
+		"post-checkout": hook.postCheckout,
+		"post-rewrite":  hook.postRewrite,
+	}[hook.name]
 }
 
 // messages names the claim of this worktree's agent in the messages of commits.

@@ -18,8 +18,9 @@ import (
 // input is a stream whose reads end when the command is interrupted: a terminal or a pipe may
 // never send another byte.
 type input struct {
-	ctx context.Context
-	r   io.Reader
+	ctx   context.Context
+	r     io.Reader
+	named bool // a flag or an argument named it, which can be read once
 }
 
 // Read implements io.Reader. The bytes of an interrupted read are lost.
@@ -49,7 +50,7 @@ func await[T any](ctx context.Context, do func() (T, error)) (value T, err error
 }
 
 // stream returns a file whose reads end when the command is interrupted: it may be a pipe.
-func (a *app) stream(f io.Reader) io.Reader { return &input{a.input.ctx, f} }
+func (a *app) stream(f io.Reader) io.Reader { return &input{ctx: a.input.ctx, r: f} }
 
 // inDir returns the path of a file that the user named: relative to dir, the directory of -C.
 func inDir(dir, name string) string {
@@ -101,10 +102,10 @@ const maxInput = 1 << 20 // bytes of a file with one handoff
 func (a *app) readInput(name string) ([]byte, error) {
 	var r io.Reader = a.input
 	if name == "-" {
-		if a.inputRead {
+		if a.input.named {
 			return nil, usage("standard input is named twice, and can be read once")
 		}
-		a.inputRead = true
+		a.input.named = true
 	} else {
 		f, err := a.openFile(name)
 		if err != nil {

@@ -110,7 +110,7 @@ func (t *toolbox) close() {
 func (t *toolbox) app(ctx context.Context, out, notes io.Writer) *app {
 	env := t.env
 	env.Stdin, env.Stdout, env.Stderr = strings.NewReader(""), out, notes
-	a := &app{Env: env, Printer: output.New(out, notes, false, env.Getenv, env.Now), input: &input{ctx, env.Stdin}}
+	a := &app{Env: env, Printer: output.New(out, notes, false, env.Getenv, env.Now), input: &input{ctx: ctx, r: env.Stdin}}
 	if !t.person {
 		a.hook, a.tools, a.Spell = true, true, mcp.Hint
 	}

@@ -195,12 +195,12 @@ func (w *Workspace) withHome(ctx context.Context, r refs.Ref) (*Item, error) {
 func (w *Workspace) known(ctx context.Context, arg string) (*View, error) {
 	it, err := w.resolve(ctx, arg)
 	switch {
-	case err == nil && it.IsCopy():
-		if v, err := atHome(ctx, w, it); v != nil || err != nil {
-			return v, err
-		}
-		return w.view(ctx, it)
 	case err == nil:
+		if it.IsCopy() {
+			if v, err := atHome(ctx, w, it); v != nil || err != nil {
+				return v, err
+			}
+		}
 		return w.view(ctx, it)
 	case fault.CodeOf(err) != fault.NotFound:
 		return nil, err
