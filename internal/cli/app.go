@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"io"
 	"net/url"
 	"os"
 	"slices"
@@ -313,15 +312,6 @@ func (a *app) shortenIDs(ctx context.Context, ws *workspace.Workspace) {
 		}
 		return ends
 	}
-}
-
-// patience shows what the command waits for, unless --quiet is set.
-func patience(env *Env) *output.Patience {
-	var w io.Writer
-	if output.IsTerminal(env.Stderr) && env.Getenv("TERM") != "dumb" {
-		w = env.Stderr
-	}
-	return output.NewPatience(w, env.Stderr, env.Now)
 }
 
 // asks shows that git talks to another repository.

@@ -45,7 +45,7 @@ type Env struct {
 
 // Main runs one command and returns its exit code.
 func Main(ctx context.Context, env Env, args []string) (code int) {
-	line := patience(&env)
+	line := output.NewPatience(env.Stderr, output.IsTerminal(env.Stderr) && env.Getenv("TERM") != "dumb", env.Now)
 	defer line.Stop()
 	results := &results{w: env.Stdout, line: line}
 	a := &app{Env: env, Printer: output.New(results, line.Before(env.Stderr), output.IsTerminal(env.Stdout), env.Getenv, env.Now)}

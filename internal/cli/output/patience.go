@@ -14,11 +14,11 @@ import (
 // printed. Without a terminal it is a remark, made once for each place that lets the command
 // wait for ten seconds.
 type Patience struct {
-	w     io.Writer // nil without a terminal
-	now   func() time.Time
-	delay time.Duration
-	plain io.Writer     // takes the remarks; nil for none
-	long  time.Duration // wait before a remark
+	out      io.Writer
+	terminal bool // out is a terminal, which shows the line
+	now      func() time.Time
+	delay    time.Duration // wait before the line
+	long     time.Duration // wait before a remark
 
 	mu    sync.Mutex
 	told  []string // places that had their remark
@@ -36,16 +36,15 @@ const (
 	patienceStep  = 200 * time.Millisecond
 )
 
-// NewPatience makes the line for a terminal w; w is nil where there is none. Then plain takes the
-// remarks.
-func NewPatience(w, plain io.Writer, now func() time.Time) *Patience {
-	return &Patience{w: w, now: now, delay: patienceDelay, plain: plain, long: patienceLong}
+// NewPatience makes the line of a command. terminal tells whether out can show it.
+func NewPatience(out io.Writer, terminal bool, now func() time.Time) *Patience {
+	return &Patience{out: out, terminal: terminal, now: now, delay: patienceDelay, long: patienceLong}
 }
 
 // At shows what the command does at a place outside of this machine, until the returned function
 // is called.
 func (p *Patience) At(verb, place string) (done func()) {
-	if p == nil || p.w != nil || p.plain == nil {
+	if p == nil || p.terminal {
 		return p.For(verb + " " + place)
 	}
 	timer := time.AfterFunc(p.long, func() {
@@ -53,7 +52,7 @@ func (p *Patience) At(verb, place string) (done func()) {
 		defer p.mu.Unlock()
 		if !slices.Contains(p.told, place) {
 			p.told = append(p.told, place)
-			fmt.Fprintf(p.plain, "githandoff: waiting for %s …\n", place)
+			fmt.Fprintf(p.out, "githandoff: waiting for %s …\n", place)
 		}
 	})
 	return func() { timer.Stop() }
@@ -61,7 +60,7 @@ func (p *Patience) At(verb, place string) (done func()) {
 
 // For shows what the command waits for, until the returned function is called.
 func (p *Patience) For(text string) (done func()) {
-	if p == nil || p.w == nil {
+	if p == nil || !p.terminal {
 		return func() {}
 	}
 	p.mu.Lock()
@@ -86,7 +85,7 @@ func (p *Patience) For(text string) (done func()) {
 // Count reports that one more item of the awaited work is done. what names the work, if
 // nothing else is awaited.
 func (p *Patience) Count(what string) {
-	if p == nil || p.w == nil {
+	if p == nil || !p.terminal {
 		return
 	}
 	p.mu.Lock()
@@ -122,13 +121,13 @@ func (p *Patience) draw(now time.Time) {
 	if p.count > 0 {
 		count = " " + strconv.Itoa(p.count)
 	}
-	fmt.Fprintf(p.w, "\r\x1b[K%s%s, %s", p.text, count, Span(now.Sub(p.since)))
+	fmt.Fprintf(p.out, "\r\x1b[K%s%s, %s", p.text, count, Span(now.Sub(p.since)))
 	p.drawn, p.shown = now, true
 }
 
 // Hide takes the line away before something else is printed. It comes back.
 func (p *Patience) Hide() {
-	if p == nil || p.w == nil {
+	if p == nil || !p.terminal {
 		return
 	}
 	p.mu.Lock()
@@ -138,7 +137,7 @@ func (p *Patience) Hide() {
 
 // Stop takes the line away for good.
 func (p *Patience) Stop() {
-	if p == nil || p.w == nil {
+	if p == nil || !p.terminal {
 		return
 	}
 	p.mu.Lock()
@@ -153,7 +152,7 @@ func (p *Patience) Stop() {
 
 func (p *Patience) hide() {
 	if p.shown {
-		fmt.Fprint(p.w, "\r\x1b[K")
+		fmt.Fprint(p.out, "\r\x1b[K")
 		p.shown = false
 	}
 }

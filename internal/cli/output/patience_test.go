@@ -32,7 +32,7 @@ func (s *slowly) String() string {
 
 func TestPatience(t *testing.T) {
 	var tty slowly
-	p := NewPatience(&tty, nil, time.Now)
+	p := NewPatience(&tty, true, time.Now)
 	p.delay = 10 * time.Millisecond
 	done := p.For("reading the log of origin")
 	p.Count("")
@@ -54,7 +54,7 @@ func TestPatience(t *testing.T) {
 func TestPatienceCounts(t *testing.T) {
 	var tty slowly
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	p := NewPatience(&tty, nil, func() time.Time { return at })
+	p := NewPatience(&tty, true, func() time.Time { return at })
 	p.delay = time.Hour // no timer fires during the test
 	p.Count("reading the log, entries")
 	assert.Empty(t, tty.String(), "it has not taken long yet")
@@ -73,12 +73,12 @@ func TestPatienceCounts(t *testing.T) {
 // A short wait is not shown, and neither is any wait where nobody looks.
 func TestPatienceIsQuiet(t *testing.T) {
 	var tty slowly
-	p := NewPatience(&tty, nil, time.Now)
+	p := NewPatience(&tty, true, time.Now)
 	p.For("x")()
 	p.Count("y")
 	p.Stop()
 	assert.Empty(t, tty.String())
-	nobody := NewPatience(nil, nil, time.Now)
+	nobody := NewPatience(nil, false, time.Now)
 	nobody.For("x")()
 	nobody.Count("y")
 	nobody.Stop()
@@ -87,7 +87,7 @@ func TestPatienceIsQuiet(t *testing.T) {
 // Without a terminal a long wait is told of once for each hub.
 func TestPatienceWithoutATerminal(t *testing.T) {
 	var said slowly
-	p := NewPatience(nil, &said, time.Now)
+	p := NewPatience(&said, false, time.Now)
 	p.At("reading from", "origin")()
 	assert.Equal(t, 10*time.Second, p.long)
 	p.long = time.Millisecond
