@@ -51,8 +51,8 @@ func (h *Hub) Is(repoID string) bool { return h.Alias.Is(repoID) }
 // Then half of a step is there, and the next fetch shows which half.
 func (h *Hub) Apply(ctx context.Context, t refs.Transaction) error {
 	step := hubStep{h, t}
-	if s := seatOf(ctx); s != nil {
-		return s.wait(ctx, step)
+	if task := taskOf(ctx); task != nil {
+		return task.wait(ctx, step)
 	}
 	return step.apply(ctx)
 }
@@ -87,11 +87,11 @@ func (h *Hub) LaneTip(ctx context.Context, lane string) (string, error) {
 		return "", err
 	}
 	tip, err := h.Repo.Resolve(ctx, lane)
-	s := seatOf(ctx)
-	if s == nil || err != nil {
+	task := taskOf(ctx)
+	if task == nil || err != nil {
 		return tip, err
 	}
-	for _, w := range s.joint.waiting {
+	for _, w := range task.joint.waiting {
 		i := slices.IndexFunc(w.t.Edits, func(e refs.Edit) bool { return e.Ref == lane && e.Old == tip })
 		if w.hub == h && !w.alone && i >= 0 {
 			tip = w.t.Edits[i].New

@@ -17,15 +17,15 @@ import (
 // sent without it. A step in the lane of another waiting step stands on the entry of that step.
 func Together(ctx context.Context, tasks []func(ctx context.Context)) {
 	j := &joint{courses: map[*Hub]*course{}, built: map[string]bool{}}
-	for _, task := range tasks {
-		s := &seat{joint: j}
+	for _, run := range tasks {
+		t := &task{joint: j}
 		next, stop := iter.Pull(func(yield func(*waiting) bool) {
-			s.park = yield
-			task(context.WithValue(ctx, seatKey{}, s))
+			t.park = yield
+			run(context.WithValue(ctx, taskKey{}, t))
 		})
 		defer stop()
-		s.next = next
-		j.proceed(s)
+		t.next = next
+		j.proceed(t)
 		if len(j.waiting) >= mostTogether {
 			j.flush(ctx, j.waiting[0].hub)
 		}
@@ -43,52 +43,52 @@ type joint struct {
 	built   map[string]bool // ids of commits made by the steps here, on which later steps may build
 }
 
-// seat is the place of one task in a run of Together. Its context leads to it.
-type seat struct {
+// task is one task of a run of Together. Its context leads to it.
+type task struct {
 	joint *joint
 	next  func() (*waiting, bool) // runs the task until it waits again or ends
 	park  func(*waiting) bool     // called by the task: waits for its step
 	alone bool                    // whether the task pushes its step itself
 }
 
-type seatKey struct{}
+type taskKey struct{}
 
-// seatOf returns the place of the task owning a context; nil where steps are not collected.
-func seatOf(ctx context.Context) *seat {
-	s, _ := ctx.Value(seatKey{}).(*seat)
-	if s == nil || s.alone {
+// taskOf returns the task that a context belongs to; nil where steps are not collected.
+func taskOf(ctx context.Context) *task {
+	t, _ := ctx.Value(taskKey{}).(*task)
+	if t == nil || t.alone {
 		return nil
 	}
-	return s
+	return t
 }
 
 // waiting is a step waiting for a push, and its outcome.
 type waiting struct {
 	hubStep
-	seat  *seat
+	task  *task
 	alone bool  // whether the step is sent in a push of its own
 	err   error // nil if the hub applied the step
 }
 
 // wait lets other tasks go on until a step was pushed.
-func (s *seat) wait(ctx context.Context, step hubStep) error {
-	if over := s.joint.course(step.hub).over; over != nil {
+func (t *task) wait(ctx context.Context, step hubStep) error {
+	if over := t.joint.course(step.hub).over; over != nil {
 		return over
 	}
 	// Other steps may build on an entry of this one, and read it before the push.
 	step.hub.Repo.Hold(step.t.Objects...)
-	w := &waiting{hubStep: step, seat: s, alone: s.joint.touches(step)}
+	w := &waiting{hubStep: step, task: t, alone: t.joint.touches(step)}
 	for _, e := range step.t.Edits {
 		if e.New != "" { // a deletion leaves nothing to build on
-			s.joint.built[e.New] = true
+			t.joint.built[e.New] = true
 		}
 	}
 	switch {
-	case !s.park(w):
+	case !t.park(w):
 		return context.Canceled
 	case w.alone:
-		s.alone = true
-		defer func() { s.alone = false }()
+		t.alone = true
+		defer func() { t.alone = false }()
 		w.err = w.apply(ctx)
 		return w.err
 	case w.err != nil:
@@ -108,8 +108,8 @@ func (j *joint) touches(step hubStep) bool {
 }
 
 // proceed lets a task go on until it waits again, or is over.
-func (j *joint) proceed(s *seat) {
-	if w, ok := s.next(); ok {
+func (j *joint) proceed(t *task) {
+	if w, ok := t.next(); ok {
 		j.waiting = append(j.waiting, w)
 	}
 }
@@ -122,6 +122,6 @@ func (j *joint) answer(outcome func(*waiting) error, list ...*waiting) {
 		w.err = outcome(w)
 	}
 	for _, w := range list {
-		j.proceed(w.seat)
+		j.proceed(w.task)
 	}
 }

@@ -41,7 +41,7 @@ var ofPushes = []mutant{
 	without("a hub is not blamed for an object that is lost here", "internal/crossrepo/refusal.go",
 		`if strings.Contains(r.said, sentNothing) {`, `if strings.Contains(r.said, sentNothing+" at all") {`, inScript+"push_beside_gc"),
 	without("steps for one hub go in one push", "internal/crossrepo/hub.go",
-		`if s := seatOf(ctx); s != nil {`, `if s := seatOf(ctx); s != nil && t.Edits == nil {`, "./internal/crossrepo -run TestTogether$"),
+		`if task := taskOf(ctx); task != nil {`, `if task := taskOf(ctx); task != nil && t.Edits == nil {`, "./internal/crossrepo -run TestTogether$"),
 	without("one look follows a push without an answer", "internal/crossrepo/hub.go",
 		`(try > 0 || gitexec.TimedOut(err))`, `(try > 0 || gitexec.TimedOut(nil))`, inCrossrepo+"TestPushWithoutAnAnswer/together_false"),
 	without("one look follows a push of many steps without an answer", "internal/crossrepo/joint.go",
