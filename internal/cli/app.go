@@ -63,9 +63,10 @@ func (a *app) close() {
 }
 
 // openRepo discovers the repository once.
-func (a *app) openRepo(ctx context.Context) (*refs.Repo, error) { return openBy(ctx, a, refs.Open) }
+func (a *app) openRepo(ctx context.Context) (*refs.Repo, error) { return a.openBy(ctx, refs.Open) }
 
-func openBy(ctx context.Context, a *app, open func(context.Context, *gitexec.Runner) (*refs.Repo, error)) (*refs.Repo, error) {
+// openBy is openRepo for a command that reads (refs.Open), or one that is sure to write (refs.OpenToWrite).
+func (a *app) openBy(ctx context.Context, open func(context.Context, *gitexec.Runner) (*refs.Repo, error)) (*refs.Repo, error) {
 	if a.repo != nil {
 		return a.repo, nil
 	}
@@ -196,11 +197,11 @@ func (a *app) workspace(ctx context.Context, n need) (*workspace.Workspace, erro
 	if n == signs {
 		open = refs.OpenToWrite
 	}
-	repo, err := openBy(ctx, a, open)
+	repo, err := a.openBy(ctx, open)
 	if err != nil {
 		return nil, err
 	}
-	if !a.offline { // who fetches nothing need not delete anything
+	if !a.offline { // without a fetch, a broken worktree is in nobody's way
 		if err := (&workcopy.Handler{Repo: repo}).Mend(); err != nil {
 			a.Warn(err)
 		}

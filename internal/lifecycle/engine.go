@@ -157,7 +157,7 @@ func (r *rounds) retryRefused(ctx context.Context, s *State, refusal error) erro
 	if err != nil && len(s.Entries) > 0 && !errors.Is(refusal, ErrUnseen) {
 		return refusal
 	}
-	return err // nothing known here refuses the step
+	return err // nil: decide again; otherwise the hub cannot be read, and nothing known here refuses the step
 }
 
 // retryMoved fetches the refs of a step that found them moved, unless the home was read while it

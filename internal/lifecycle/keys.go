@@ -79,7 +79,7 @@ func (k *Keys) unknownKey(err error, r *record.Record) error {
 	}
 	named := fault.New(f.Code, f.Reason, "%w%s", err, said)
 	if handoff.CheckAgent(r.Actor) != nil {
-		return named.WithHints(fault.Run("githandoff", "trust", "add", "--help").Because("pins a key whose fingerprint its owner has confirmed"))
+		return named.WithHints(fault.See("trust add").Because("pins a key whose fingerprint its owner has confirmed"))
 	}
 	sync := []string{"githandoff", "sync"}
 	if k.Alias != nil && k.Alias(r.Home) != "" {

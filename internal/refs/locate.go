@@ -94,9 +94,9 @@ func LinkOf(gitDir string) (string, error) {
 // maxFile is the most bytes of a file that git writes for itself, such as ".git" of a linked worktree.
 const maxFile = 1 << 20
 
-// ReadFile returns the content of such a file behind a prefix, without the line break at its end. An agent
-// may have made the repository: a pipe would block its reader, and a file without an end would fill the
-// memory.
+// ReadFile reads a file that git writes for itself, and returns what follows a prefix, without the line break at its
+// end. An agent may have made the repository: a pipe would block its reader, and a file without an end would
+// fill the memory.
 func ReadFile(path, prefix string) (string, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -53,9 +53,9 @@ func (t *search) offline() *search {
 	}
 }
 
-// firstSeen returns the seen offer that this agent would try first, if its hub permits a claim
-// without a look, and its lane was seen as well. An offer of this repository needs no look, and
-// comes first if it is older.
+// firstSeen returns the offer of a hub that this agent would try first, if it can be claimed as an earlier
+// look showed it and its lane. It returns nil if the offer to try first is in this repository: the search
+// after claimSeen takes it.
 func (t *search) firstSeen(ctx context.Context, homes []lifecycle.Home) (*workspace.Item, error) {
 	known := slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool {
 		hub, ok := home.(*crossrepo.Hub)
