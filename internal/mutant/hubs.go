@@ -72,7 +72,7 @@ var ofHubs = []mutant{
 	without("commands share a connection", "internal/crossrepo/remote.go",
 		`	c.Env = append(c.Env, h.SSHSharing(ctx).Env...)
 `, ``, inCrossrepo+"TestSSHConnectionIsShared"),
-	without("more lanes than there can be are not fetched", "internal/crossrepo/bound.go",
+	without("more lanes than there can be are not fetched", "internal/crossrepo/fetch.go",
 		`b != nil && len(b.lanes) > handoff.MaxLanes`, `false`, inCrossrepo+"TestTooManyLanes$"),
 	without("a log that is too large is not fetched", "internal/crossrepo/fetch.go",
 		`cmd.MaxFile, cmd.OnPacket = b.size, b.countLane`, `cmd.OnPacket = b.countLane`, inCrossrepo+"TestLogTooLarge"),
@@ -90,7 +90,7 @@ var ofHubs = []mutant{
 		`gitexec.PastMaxAlloc(err) && !r.onePack`, `gitexec.PastMaxAlloc(err) && r.onePack`, inCrossrepo+"TestHugeObjectStaysInAPack"),
 	without("a user who traces packets gets them", "internal/gitexec/watch.go",
 		`			_, _ = file.WriteString(line)`, `			_ = line`, "./internal/gitexec -run TestOnPacketBesideATrace"),
-	without("a hub with too many lanes is remembered", "internal/crossrepo/bound.go",
+	without("a hub with too many lanes is remembered", "internal/crossrepo/fetch.go",
 		`k.Narrow = time.Now().Unix()`, `_ = time.Now`, inCrossrepo+"TestTooManyLanes$"),
 	without("no copy is made of what is no lane", "internal/crossrepo/advance.go",
 		`if !handoff.IsLane(lane) {`, `if strings.Contains(lane, "/") {`, inCrossrepo+"TestTooManyLanes$"),

@@ -78,7 +78,7 @@ var ofWork = []mutant{
 		`r.Claim == nonce && r.Key == key`, `r.Claim == nonce`, "./internal/attack -run TestClaimWithTheNonceOfAnother"),
 	without("who rejects an offer does not use up the token that it names", "internal/lifecycle/end.go",
 		`if h.Nonce != "" { // a rejected`, `if true { // a rejected`, "./internal/attack -run TestRejectedOfferNames"),
-	without("nobody else can tell the id of a child", "internal/successor/id.go",
+	without("nobody else can tell the id of a child", "internal/successor/successor.go",
 		`[]string{string(parent), from.Nonce, secret}`, `[]string{string(parent), from.Nonce, secret}[:2]`, "./internal/attack -run TestIDsOfChildrenCannotBeTold"),
 	without("an offer of somebody else takes no child out of the outbox", "internal/outbox/outbox.go",
 		`stays := lifecycle.OfferedBy(there, s.Receipt.Key)`, `stays := there.Offer != nil`, "./internal/attack -run TestChildUnderWayIsNotDropped"),
