@@ -7,19 +7,19 @@ var ofRecords = []mutant{
 		`Agent: r.From}}, sealed, err`, `Agent: r.From}}, false, err`, inScript+"seal_handed_on"),
 	without("git may have removed a part of an ended handoff", "internal/app/emit/follow.go",
 		` || fault.Is(err, fault.MissingObject) {`, ` {`, inScript+"seal_handed_on"),
-	without("results are logged only where it is known that nothing is sealed", "internal/receipt/seal.go",
+	without("results are logged only where it is known that nothing is sealed", "internal/receipt/writer.go",
 		`	if !sealed || err != nil {
 		return false, err`, `	if !sealed || err != nil {
 		return false, nil`, "./internal/cli -run TestScript/seal_unreadable"),
-	without("progress is told only where it is known that nothing is sealed", "internal/receipt/seal.go",
+	without("progress is told only where it is known that nothing is sealed", "internal/receipt/writer.go",
 		`"renews its lease without a text"))
 	}
 	return err`, `"renews its lease without a text"))
 	}
 	return nil`, "./internal/cli -run TestScript/seal_unreadable"),
-	without("who told the progress of a sealed handoff is not told to acknowledge it", "internal/receipt/seal.go",
+	without("who told the progress of a sealed handoff is not told to acknowledge it", "internal/receipt/writer.go",
 		`fault.Run("githandoff", "progress", string(p.ID))`, `fault.Run("githandoff", "ack", string(p.ID))`, inScript+"seal_emit"),
-	without("a copy that lacks the payload is brought up to date before anything is logged", "internal/receipt/seal.go",
+	without("a copy that lacks the payload is brought up to date before anything is logged", "internal/receipt/writer.go",
 		`|| data == "" ||`, `|| true ||`, "./internal/cli -run TestScript/seal_unreadable"),
 	without("what quotes a sealed handoff is sealed, although it names no parent", "internal/app/emit/follow.go",
 		`parent = env.Lineage[n-1].ID`, `return nil`, inScript+"emit_lineage"),
