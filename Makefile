@@ -118,7 +118,7 @@ fmt: ## format the source
 lint: ## look for mistakes in format, style, layering and types, on other systems too, and for code that nothing calls
 	@files=$$(go run $(GOFUMPT) -l .) && test -z "$$files" || { echo "make fmt would change:"; echo "$$files"; exit 1; }
 	go run $(GOLANGCILINT) run
-	@unused=$$(go run $(DEADCODE) ./cmd/githandoff) || exit 1; test -z "$$unused" || { echo "githandoff never calls:"; echo "$$unused"; exit 1; }
+	@unused=$$(go run $(DEADCODE) ./cmd/githandoff ./internal/manual) || exit 1; test -z "$$unused" || { echo "githandoff never calls:"; echo "$$unused"; exit 1; }
 	@for os in darwin openbsd; do echo "types for $$os"; go run -exec "env GOOS=$$os" $(DEADCODE) -test ./... >/dev/null || exit 1; done
 
 # A finding fails. That the database is out of reach says nothing of the code: it is
@@ -139,9 +139,7 @@ race: ## run the concurrent packages' tests, in short, under the race detector
 
 install: ## install githandoff and its man pages; with GIT_HANDOFF_LINK=1 also as "git handoff"
 	go install -trimpath $(BUILD) ./cmd/githandoff
-	go test ./internal/cli -run TestPages -update
-	bin=$$(go env GOBIN); man=$$(dirname "$${bin:-$$(go env GOPATH)/bin}")/share/man/man1; \
-	mkdir -p "$$man" && cp docs/man/man1/*.1 "$$man"
+	bin=$$(go env GOBIN); go run ./internal/manual "$$(dirname "$${bin:-$$(go env GOPATH)/bin}")/share/man/man1"
 ifeq ($(GIT_HANDOFF_LINK),1)
 	bin=$$(go env GOBIN); ln -sf githandoff "$${bin:-$$(go env GOPATH)/bin}/git-handoff"
 endif
@@ -162,6 +160,5 @@ changelog: ## print the fragments of changes/ as a section of CHANGELOG.md
 recording: ## record docs/session.svg, the picture of a session in README, from a real run
 	go test ./internal/cli -run TestRecording -update
 
-docs: build recording ## write docs/session.svg, docs/reasons.md, docs/json.md, docs/commands.md and docs/man from the code and the tree of commands
+docs: build recording ## write docs/session.svg, docs/reasons.md and docs/json.md from the code
 	go test ./internal -run Page -update
-	go test ./internal/cli -run TestPages -update

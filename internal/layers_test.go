@@ -27,7 +27,7 @@ const (
 
 // layers lists packages from the top down. Each may import those of the lines below it.
 var layers = [][]string{
-	{"cmd/githandoff"},
+	{"cmd/githandoff", "internal/manual"},
 	{"internal/cli"},
 	{
 		"internal/app/agentdoctor", "internal/app/agenthook", "internal/app/agentwatch", "internal/app/agentsetup", "internal/app/audit", "internal/app/capture", "internal/app/checkpoint", "internal/app/document",

@@ -185,6 +185,9 @@ func groups() []group {
 	}
 }
 
+// Tree returns the tree of all commands, for their pages.
+func Tree() *cobra.Command { return newRoot(&app{}, nil) }
+
 // newRoot makes the tree of commands: only the one named by args, or all of them to list, suggest
 // and complete. All of them take a millisecond, as long as starting git.
 func newRoot(a *app, args []string) *cobra.Command {

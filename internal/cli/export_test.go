@@ -39,6 +39,3 @@ func CheckCommandLine(args []string) error {
 	}
 	return cmd.ValidateArgs(cmd.Flags().Args())
 }
-
-// Tree returns the tree of all commands.
-func Tree() *cobra.Command { return newRoot(&app{}, nil) }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -194,4 +195,19 @@ func sources(t *testing.T) (texts []string) {
 	})
 	require.NoError(t, err)
 	return texts
+}
+
+// Completions come from the tree as well, and their shell reads them.
+func TestCompletions(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		text := output(t, "completion", shell)
+		assert.Contains(t, text, "githandoff", shell)
+		if _, err := exec.LookPath(shell); err != nil {
+			continue // the script completion_shells says which must be here
+		}
+		cmd := exec.Command(shell, "-n")
+		cmd.Stdin = strings.NewReader(text)
+		out, err := cmd.CombinedOutput()
+		assert.NoError(t, err, "%s: %s", shell, out)
+	}
 }
