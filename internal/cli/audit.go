@@ -109,7 +109,7 @@ func (c *auditCommand) wrong(findings []string, hints []fault.Hint) error {
 		return nil
 	}
 	if len(hints) == 0 {
-		hints = []fault.Hint{fault.Fact("each line with \"!\" names one, its reason and its handoff")}
+		hints = []fault.Hint{fault.Fact("each is on standard output, with its reason and its handoff")}
 	}
 	return fault.New(fault.Denied, fault.AuditFailed, "found %s", fault.Count(len(findings), "problem")).WithHints(hints...)
 }
