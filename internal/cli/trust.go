@@ -67,7 +67,8 @@ prints with the one that the key's owner tells you.
 
 An agent's key is trusted as sender and recipient under the agent's name. A
 person's key is trusted as root: it may decide, revoke, and issue authority for
-its principals, within --max-scope if that is given.
+its principals, within --max-scope if that is given. A later trust add of the same key
+adds to its roles and names, and takes none away; trust remove retires the key for good.
 
 An agent that works under one name and takes from the inbox of another needs both names.
 If worker2 takes from the inbox of fixer (handoff.serves), trust the key of worker2 with
