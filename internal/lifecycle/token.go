@@ -79,17 +79,21 @@ func readPart(ctx context.Context, repo *refs.Repo, what, oid, kind string, limi
 }
 
 // Above returns the tokens above the last one of a loaded handoff. They are read and not verified: they say
-// at which homes to look for a revocation.
+// at which homes to look for a revocation. Those of a sealed handoff are readable for everybody.
 func (vr *Verifier) Above(ctx context.Context, s *State) ([]*obo.Claims, error) {
 	if len(s.Chain) == 0 {
 		return nil, nil
 	}
-	v, err := vr.open(ctx, s)
-	if err != nil || len(v.links) == 0 {
+	parts, err := readTree(ctx, vr.Repo, s)
+	if err != nil {
+		return nil, err
+	}
+	links, err := readLinks(ctx, vr.Repo, parts.obo)
+	if err != nil || len(links) == 0 {
 		return nil, err
 	}
 	var above []*obo.Claims
-	for _, link := range v.links[:len(v.links)-1] {
+	for _, link := range links[:len(links)-1] {
 		c, err := obo.Decode(link.Token)
 		if err != nil {
 			return nil, err

@@ -36,6 +36,18 @@ var ofDocuments = []mutant{
 		`if handoff.CheckAgent(h.Engine.Author.Actor) == nil {`, `if true {`, inScript+"emit_chain"),
 	without("sync asks the homes above a held handoff", "internal/app/hubsync/look.go",
 		`if h.Token == "" || err != nil {`, `if h.Token != "" || err != nil {`, inScript+"sync_authority"),
+	without("sync asks the homes above a sealed handoff that it cannot open", "internal/lifecycle/token.go",
+		`	parts, err := readTree(ctx, vr.Repo, s)
+	if err != nil {
+		return nil, err
+	}
+	links, err := readLinks(ctx, vr.Repo, parts.obo)
+	if err != nil || len(links) == 0 {`, `	v, err := vr.open(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	links := v.links
+	if len(links) == 0 {`, inScript+"sync_authority"),
 	without("who routes what has expired is told", "internal/app/decide/decide.go",
 		`if h.Engine.Now().After(s.Offer.Expires) {`, `if false {`, inScript+"status_expired"),
 	without("a disputed handoff is no open one", "internal/app/emit/send.go",
