@@ -47,6 +47,8 @@ var ofForeignText = []mutant{
 		`errors.Is(err, crossrepo.ErrGuard) || errors.Is(err, refs.ErrRefused)`, `errors.Is(err, crossrepo.ErrGuard) && errors.Is(err, refs.ErrRefused)`, inScript+"resume_guarded_push"),
 	without("a guard that does not trust an agent's key is asked once", "internal/app/take/offers.go",
 		`case refusesKey(err, t.Engine.Author.Signer.KID()):`, `case false:`, inScript+"join_guarded_team"),
+	without("a guard's refusal of the key is told beside other refusals", "internal/app/take/resume.go",
+		`if t.down != nil && !errors.Is(err, t.down) {`, `if g != nil && t.down != nil && !errors.Is(err, t.down) {`, inScript+"resume_guarded_key"),
 	without("a refusal of a malformed object repeats no text of it", "internal/fault/fault.go",
 		`if reason == MalformedObject {`, `if false {`, inScript+"show_outside"),
 	without("a key's user id that is a text is not repeated", "internal/team/review.go",

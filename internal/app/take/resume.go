@@ -2,6 +2,7 @@ package take
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -123,7 +124,7 @@ func (t *search) resumeNext(ctx context.Context) (g *Result, err error) {
 			g, err = late, lerr
 		}
 	}
-	if g != nil && t.down != nil {
+	if t.down != nil && !errors.Is(err, t.down) {
 		t.warnings = append(t.warnings, t.down)
 	}
 	return g, err
