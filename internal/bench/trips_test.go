@@ -125,6 +125,26 @@ func TestTripsOfTheSource(t *testing.T) {
 	assert.Equal(t, 3, trips(t, other, "revoke", id), "revoke of what this clone never saw")
 }
 
+// An emit --once asks its hub once about all earlier handoffs that may be open, and about none that is known to
+// have ended.
+func TestTripsOfOnce(t *testing.T) {
+	w := newFixture(t)
+	fixer := w.another(t)
+	w.setUp(t, fixer, "sender", "fixer")
+	emit := func(n int, flags ...string) []string {
+		return slices.Concat([]string{"emit", "--to", "fixer@origin"}, goal(n), []string{"--task", "T"}, flags)
+	}
+	for n := range 3 {
+		w.clone.Must(t, emit(n)...)
+		fixer.Must(t, "resume", "--ack")
+	}
+	assert.Equal(t, 2, trips(t, w.clone, emit(3, "--once")...), "a look and a push")
+	assert.Equal(t, 1, trips(t, w.clone, emit(4, "--once")...), "a look at the open one")
+	fixer.Must(t, "resume", "--ack")
+	w.clone.Must(t, "audit")
+	assert.Equal(t, 1, trips(t, w.clone, emit(5, "--once")...), "a push")
+}
+
 // twoOfOneInbox returns a fixture with two clones of the agent fixer, and emit sends to it.
 func twoOfOneInbox(t *testing.T) (w *fixture, first, second *gittest.Repo, emit func(n int)) {
 	t.Helper()

@@ -29,7 +29,7 @@ type Request struct {
 // Result says where a handoff went.
 type Result struct {
 	ID     handoff.ID
-	State  string // "offered" or "queued"
+	State  string // "offered" or "queued"; of an earlier emit, its phase as well
 	Ref    string
 	Commit string
 	Record *record.Record

@@ -89,24 +89,12 @@ func (s *Handler) Send(ctx context.Context, env *handoff.Envelope, o *Options) (
 // once returns the open handoff of the same source, target and task at the same home, not
 // expired; nil if there is none.
 func (s *Handler) once(ctx context.Context, home lifecycle.Home, env *handoff.Envelope, o *Options) (*Result, error) {
-	target := lifecycle.InboxOf(env)
-	patterns := []string{refs.Root + "outbox/" + target + "/", refs.Root + "sent/" + target + "/"}
-	if lifecycle.IsLocal(home) {
-		patterns = []string{refs.LocalNamespace.Inbox(target, "")}
-	}
-	list, err := s.Engine.Repo.List(ctx, patterns...)
+	items, err := s.earlier(ctx, home, env)
 	if err != nil {
 		return nil, err
 	}
-	for _, it := range workspace.ItemsOf(home, refs.LocalNamespace, list) {
-		if err := s.Workspace.Load(ctx, it); err != nil {
-			return nil, err
-		}
-		r := it.Record
-		if r == nil || r.From != s.Source || r.Task != env.Task || !home.Is(r.Home) || !s.Engine.Now().Before(r.Expires) {
-			continue
-		}
-		lacks := o.Asked() && r.Token == ""
+	for _, it := range items {
+		lacks := o.Asked() && it.Record.Token == ""
 		there, err := s.found(ctx, home, it, o.Queue || lacks)
 		if err != nil {
 			return there, err
@@ -126,11 +114,52 @@ func (s *Handler) once(ctx context.Context, home lifecycle.Home, env *handoff.En
 	return nil, nil
 }
 
-// found returns the handoff of an earlier emit as its home has it now; nil if it has ended. One that
-// waits in the outbox is delivered first, unless it is to wait there.
+// earlier lists the handoffs of the same source, target and task that have not ended as far as this clone
+// knows. It asks their home about all of them in one connection.
+func (s *Handler) earlier(ctx context.Context, home lifecycle.Home, env *handoff.Envelope) (items []*workspace.Item, err error) {
+	target := lifecycle.InboxOf(env)
+	patterns := []string{refs.Root + "outbox/" + target + "/", refs.Root + "sent/" + target + "/"}
+	if lifecycle.IsLocal(home) {
+		patterns = []string{refs.LocalNamespace.Inbox(target, "")}
+	}
+	list, err := s.Engine.Repo.List(ctx, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	var sent []lifecycle.Place
+	for _, it := range workspace.ItemsOf(home, refs.LocalNamespace, list) {
+		if err := s.Workspace.Load(ctx, it); err != nil {
+			return nil, err
+		}
+		r := it.Record
+		if r == nil || r.From != s.Source || r.Task != env.Task || !home.Is(r.Home) || !s.Engine.Now().Before(r.Expires) {
+			continue
+		}
+		state, err := s.Engine.Reader.Load(ctx, home, it.Place)
+		if err != nil {
+			return nil, err
+		}
+		if state.Receipt != nil {
+			continue
+		}
+		if items = append(items, it); it.Kind == refs.KindSent {
+			sent = append(sent, it.Place)
+		}
+	}
+	if len(sent) == 0 {
+		return items, nil
+	}
+	if err = home.Refresh(ctx, lifecycle.WholeHandoffs(sent...)); fault.CodeOf(err) == fault.Unavailable {
+		s.Workspace.Warn(err)
+		err = nil
+	}
+	return items, err
+}
+
+// found returns the handoff of an earlier emit in its state at home, as it was fetched; nil if it has ended.
+// One that waits in the outbox is delivered first, unless it is to wait there.
 func (s *Handler) found(ctx context.Context, home lifecycle.Home, it *workspace.Item, queue bool) (*Result, error) {
 	done := &Result{ID: it.Place.ID, State: "queued", Ref: it.Ref, Commit: it.Commit, Record: it.Record}
-	ask := workspace.IfUp
 	if it.Kind == refs.KindOutbox {
 		ripe, err := s.Outbox.Ready(ctx, it.Place.ID)
 		if !ripe || queue || err != nil {
@@ -144,16 +173,15 @@ func (s *Handler) found(ctx context.Context, home lifecycle.Home, it *workspace.
 		if err := s.deliver(ctx, home, p, done); err != nil {
 			return done, outbox.KeptError(err, done.ID)
 		}
-		ask = workspace.Never
 	}
-	v, err := s.Workspace.Find(ctx, string(done.ID), ask)
-	if err != nil || v.State.Receipt != nil {
+	state, err := s.Engine.Reader.Load(ctx, home, it.Place)
+	if err != nil || state.Receipt != nil {
 		return nil, err
 	}
-	if v.State.Phase() == lifecycle.Disputed {
-		return nil, v.State.Err() // nobody takes it, and a second one could double the work
+	if state.Phase() == lifecycle.Disputed {
+		return nil, state.Err() // nobody takes it, and a second one could double the work
 	}
-	done.State = v.Word()
+	done.State = (&workspace.View{Home: home, State: state, Item: it}).Word()
 	return done, nil
 }
 
