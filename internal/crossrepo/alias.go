@@ -158,11 +158,11 @@ func (as Aliases) read(name string) (*Alias, error) {
 	}
 	if cfg.Bool("remote." + name + ".mirror") {
 		return nil, fault.New(fault.Usage, fault.MirrorRemote, "%s is a mirror: a mirroring push deletes handoffs", name).
-			WithHints(as.Repo.Unset("remote."+name+".mirror", "makes it an ordinary remote")...)
+			WithHints(as.Repo.Unset("remote."+name+".mirror", "", "makes it an ordinary remote")...)
 	}
 	if group := "remotes." + name; len(strings.Fields(strings.Join(cfg[group], " "))) > 1 {
 		return nil, fault.New(fault.Usage, fault.RepoKnown, "%s is also a group of remotes, which git fetches instead", name).
-			WithHints(as.Repo.Unset(group, "removes the group")...)
+			WithHints(as.Repo.Unset(group, "", "removes the group")...)
 	}
 	push, own := as.pushURL(urls[0]), cfg["remote."+name+".pushurl"]
 	if len(own) > 0 {
@@ -323,7 +323,7 @@ func movedTo(as Aliases, name, pinned, repoID string) error {
 
 // ErrNamed is returned for a setting that names no repository of this clone.
 func ErrNamed(as Aliases, setting, name string) error {
-	hints := append(as.Repo.Unset(setting, "removes the setting"), as.suggest("")...)
+	hints := append(as.Repo.Unset(setting, name, "removes that name"), as.suggest("")...)
 	return fault.New(fault.Usage, fault.UnknownAlias, "%s names %s, and no repository has that name here", setting, Quote(name)).WithHints(hints[:min(len(hints), fault.MaxHints)]...)
 }
 

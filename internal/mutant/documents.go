@@ -24,6 +24,8 @@ var ofDocuments = []mutant{
 		`refs.Sent(handoff.Nobody, p.ID), `, ``, inScript+"revoke_routed"),
 	without("a setting without its repository does not look like an empty inbox", "internal/workspace/homes.go",
 		`if fault.Is(err, fault.UnknownAlias) {`, `if false {`, inScript+"repo_setting"),
+	without("of several names in a setting, the hint removes the lost one", "internal/refs/config.go",
+		`if value != "" {`, `if false {`, inScript+"repo_setting"),
 	without("doctor names a setting without its repository", "internal/app/doctor/hubs.go",
 		`if !slices.Contains(aliases.Names(), name) {`, `if false {`, inScript+"repo_setting"),
 	without("a hub of two aliases has one name in notes", "internal/annotate/notes.go",

@@ -34,12 +34,12 @@ type settings struct {
 // settingsList is the output of "git config -z --list --show-origin": pairs of source and setting.
 type settingsList string
 
-// sources returns where a setting comes from.
-func (l settingsList) sources(key string) map[string]bool {
+// sources returns where a setting comes from; with a value, where that line of it does.
+func (l settingsList) sources(key, value string) map[string]bool {
 	found := map[string]bool{}
 	fields := strings.Split(string(l), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
-		if name, _, _ := strings.Cut(fields[i+1], "\n"); name == key {
+		if name, text, _ := strings.Cut(fields[i+1], "\n"); name == key && (value == "" || value == text) {
 			found[fields[i]] = true
 		}
 	}
@@ -91,10 +91,14 @@ func ConfigKey(key string) string {
 	return strings.ToLower(key[:first]) + key[first:last] + strings.ToLower(key[last:])
 }
 
-// Unset returns the commands that remove a setting from each file that has it: those of this repository, and
-// others that count here. why says what that is good for.
-func (r *Repo) Unset(key, why string) (hints []fault.Hint) {
-	for _, source := range slices.Sorted(maps.Keys(r.settings.sources(ConfigKey(key)))) {
+// Unset returns the commands that remove a setting, or of its lines those with a value, from each file that has
+// it: those of this repository, and others that count here. why says what that is good for.
+func (r *Repo) Unset(key, value, why string) (hints []fault.Hint) {
+	remove := []string{"--unset-all", key}
+	if value != "" {
+		remove = []string{"--fixed-value", "--unset-all", key, value}
+	}
+	for _, source := range slices.Sorted(maps.Keys(r.settings.sources(ConfigKey(key), value))) {
 		name, isFile := strings.CutPrefix(source, "file:")
 		if !isFile {
 			continue
@@ -107,7 +111,7 @@ func (r *Repo) Unset(key, why string) (hints []fault.Hint) {
 		default:
 			file = []string{"--file", name}
 		}
-		hints = append(hints, fault.Run(slices.Concat([]string{"git", "config"}, file, []string{"--unset-all", key})...).Because("%s", why))
+		hints = append(hints, fault.Run(slices.Concat([]string{"git", "config"}, file, remove)...).Because("%s", why))
 	}
 	if hints == nil {
 		hints = []fault.Hint{fault.Run("git", "config", "--show-origin", "--get-all", key).Because("shows what sets it")}

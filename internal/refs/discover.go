@@ -51,7 +51,7 @@ func discoverPlain(ctx context.Context, r *Repo, answer func() (settings, error)
 	// git takes the format from this file alone, and only if it has a version as well.
 	if _, set := r.Config[objectFormat]; set {
 		for _, key := range formatKeys {
-			if from := known.list.sources(key); len(from) != 1 || !readFrom(from, dirs.Top, own) {
+			if from := known.list.sources(key, ""); len(from) != 1 || !readFrom(from, dirs.Top, own) {
 				return false, discover(ctx, r)
 			}
 		}
