@@ -33,7 +33,7 @@ func (s *status) sections() []section {
 		{"offered", "waiting for you", take, s.Waiting},
 		{"undecided", "waiting for a decision", "githandoff route", s.Undecided},
 		{"overdue", "held by somebody whose lease ran out", "", s.Stale},
-		{"expired", "expired", "githandoff resume --allow-expired", s.Expired}, // gc leaves them to their senders
+		{"expired", "expired", take + " --allow-expired", s.Expired}, // gc leaves them to their senders
 		{"early", "dated ahead of the clock here", "", s.Early},
 		{"refused", "refused: githandoff cannot read it", "githandoff audit", s.Refused},
 		{"queued", "to be delivered", "githandoff sync", s.Queued},

@@ -52,6 +52,8 @@ var ofDocuments = []mutant{
 	}
 	links := v.links
 	if len(links) == 0 {`, inScript+"sync_authority"),
+	without("what has expired is taken beside what is held", "internal/cli/statuslist.go",
+		`take + " --allow-expired"`, `"githandoff resume --allow-expired"`, inScript+"status_expired"),
 	without("who routes what has expired is told", "internal/app/decide/decide.go",
 		`if h.Engine.Now().After(s.Offer.Expires) {`, `if false {`, inScript+"status_expired"),
 	without("a disputed handoff is no open one", "internal/app/emit/send.go",
