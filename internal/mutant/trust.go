@@ -14,6 +14,11 @@ var ofTrust = []mutant{
 		`|| entry.Mode != gitobj.File {`, `&& false {`, "./internal/cli -run TestScript/trust_team_guarded"),
 	without("a list has the name of its signer", "internal/guard/published.go",
 		`name != sign.LastTeamFile && name != sign.TeamFile(team.Signer), serials`, `serials`, "./internal/cli -run TestScript/trust_team_guarded"),
+	without("a stranger's list does not replace the one of a team", "internal/team/team.go",
+		`if strange != nil && replaced {`, `if strange != nil && replaced && false {`, "./internal/cli -run TestScript/trust_team$"),
+	without("a stranger's list beside the one of a team is no error", "internal/team/team.go",
+		`			replaced = false
+`, ``, "./internal/crossrepo -run TestPublishTeamByTwo"),
 	without("a list comes without a tree of no tips", "internal/team/witness.go",
 		` && len(o.Body) > 0`, ``, "./internal/cli -run TestScript/trust_team_guarded"),
 	without("a prompt has a length", "internal/prompt/limit.go",

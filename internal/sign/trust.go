@@ -225,6 +225,15 @@ func HasRoot(t *Trust) bool {
 // HasTeams reports whether a list of a team was adopted.
 func (t *Trust) HasTeams() bool { return len(t.teams) > 0 }
 
+// HasTeamAt reports whether this repository follows a team at a home: it adopted a list there, whose signer is
+// a root here now.
+func HasTeamAt(t *Trust, is func(home string) bool, now time.Time) bool {
+	return slices.ContainsFunc(t.teams, func(team *Team) bool {
+		key, ok := t.Lookup(team.Signer)
+		return ok && is(team.Home) && key.MayAct(RoleRoot, "", now) == nil
+	})
+}
+
 // ListedIn returns the adopted lists that still let others trust a key.
 func ListedIn(t *Trust, kid KID) (lists []*Team) {
 	for _, team := range t.teams {

@@ -32,7 +32,8 @@ func Published(hub *crossrepo.Hub) []string {
 // Sync adopts a team's lists. The published refs were fetched already; take judges the lanes
 // fetched with them. It returns the serial of the newest adopted list; 0 if nothing is new. A
 // list seen by this clone counts even while the hub lacks it. A bad list does not affect the
-// others, and one by a signer who is no root here does not count.
+// others, and one by a signer who is no root here does not count: it is an error if it has taken the place of
+// those that this clone follows.
 func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub, take func() error) (adopted int64, err error) {
 	var before lifecycle.Tips // tips of the lanes before take moves them
 	if t.Engine.Keys.Trust.HasTeams() {
@@ -49,10 +50,13 @@ func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub, take func() error) 
 			lists, first = t.learn(ctx, hub)
 		}
 	}
+	var strange error // last list, if it is of another team at this hub, or of one whose root is still to be pinned here
+	replaced := sign.HasTeamAt(t.Engine.Keys.Trust, hub.Is, t.Engine.Now())
 	for _, l := range lists {
 		team, err := t.opened(hub, l)
 		fresh := false
 		if err == nil {
+			replaced = false
 			fresh, err = t.Engine.Keys.Trust.Adopt(team)
 		}
 		if fresh && err == nil {
@@ -65,9 +69,14 @@ func (t *Team) Sync(ctx context.Context, hub *crossrepo.Hub, take func() error) 
 		case err == nil:
 		case !stranger(err):
 			first = cmp.Or(first, err)
-		case l.name == sign.LastTeamFile: // of another team at this hub, or of one whose root is still to be pinned here
-			t.Workspace.Warn(errStranger(hub, err))
+		case l.name == sign.LastTeamFile:
+			strange = errStranger(hub, err)
 		}
+	}
+	if strange != nil && replaced {
+		first = cmp.Or(first, strange)
+	} else if strange != nil {
+		t.Workspace.Warn(strange)
 	}
 	return adopted, first
 }
