@@ -103,6 +103,14 @@ func (vr *Verifier) Above(ctx context.Context, s *State) ([]*obo.Claims, error) 
 	return above, nil
 }
 
+// HasOffer reports whether the log of a home, as it is known here, has the handoff of a token: no other home
+// has its revocation.
+func (vr *Verifier) HasOffer(ctx context.Context, home Home, c *obo.Claims) bool {
+	known := &chainStatus{verifier: vr, home: home, state: &State{}, opt: Options{AsKnown: true}}
+	s, err := known.issued(ctx, home, c)
+	return s != nil && err == nil
+}
+
 // authorize verifies the tokens of a payload otherwise proven. The chain must verify, no link
 // may be revoked, each claim must be signed by a key named in the last token, and this token
 // must not have been used up before.

@@ -40,6 +40,8 @@ var ofDocuments = []mutant{
 		`if handoff.CheckAgent(h.Engine.Author.Actor) == nil {`, `if true {`, inScript+"emit_chain"),
 	without("sync asks the homes above a held handoff", "internal/app/hubsync/look.go",
 		`if h.Token == "" || err != nil {`, `if h.Token != "" || err != nil {`, inScript+"sync_authority"),
+	without("sync asks no other hub of an authority than its home", "internal/app/hubsync/look.go",
+		`if r.Engine.Verifier.HasOffer(ctx, home, c) {`, `if r.Engine.Verifier.HasOffer(ctx, home, c) && false {`, inScript+"sync_authority"),
 	without("sync asks the homes above a sealed handoff that it cannot open", "internal/lifecycle/token.go",
 		`	parts, err := readTree(ctx, vr.Repo, s)
 	if err != nil {

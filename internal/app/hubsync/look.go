@@ -9,6 +9,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
+	"githandoff/internal/obo"
 	"githandoff/internal/refs"
 	"githandoff/internal/team"
 	"githandoff/internal/work"
@@ -96,14 +97,27 @@ func wantAbove(ctx context.Context, r *syncing) error {
 			continue // whoever uses the token meets the same error
 		}
 		for _, c := range above {
-			for _, id := range c.Audience {
-				if there, err := r.Workspace.Home(ctx, id); err == nil {
-					r.want(there, lifecycle.FetchSpec{Lanes: []handoff.ID{c.Handoff.ID}})
-				}
+			for _, there := range homesOf(ctx, r, c) {
+				r.want(there, lifecycle.FetchSpec{Lanes: []handoff.ID{c.Handoff.ID}})
 			}
 		}
 	}
 	return nil
+}
+
+// homesOf returns the home of a token's handoff; as long as none is known to have it, all for which the token is.
+func homesOf(ctx context.Context, r *syncing, c *obo.Claims) (homes []lifecycle.Home) {
+	for _, id := range c.Audience {
+		home, err := r.Workspace.Home(ctx, id)
+		if err != nil {
+			continue
+		}
+		if r.Engine.Verifier.HasOffer(ctx, home, c) {
+			return []lifecycle.Home{home}
+		}
+		homes = append(homes, home)
+	}
+	return homes
 }
 
 // places returns the inbox into which a waiting or sent handoff was delivered, and the one into
