@@ -134,13 +134,13 @@ func strangePerson(a *app, ws *workspace.Workspace) error {
 	return f.WithHints(fault.Run("githandoff", "trust", "list").Because("lists the trusted names"))
 }
 
-// unread makes a command fail if a hub could not be read: the caller must not take the hub for an
-// empty one. The returned function is called after everything else was printed, with the error of
+// unread makes a command fail if a hub could not be read, or a setting names none: the caller must not take it
+// for an empty one. The returned function is called after everything else was printed, with the error of
 // the command itself.
 func (a *app) unread(ws *workspace.Workspace) func(error) error {
 	first := fault.First{Warn: a.Warn}
 	ws.OnUnread = func(err error) {
-		if code := fault.CodeOf(err); code != fault.Unavailable && code != fault.Denied {
+		if code := fault.CodeOf(err); code != fault.Unavailable && code != fault.Denied && !fault.Is(err, fault.UnknownAlias) {
 			a.Warn(err) // not a hub that failed, but a mirror, or a remote of two URLs
 			return
 		}

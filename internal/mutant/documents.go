@@ -26,6 +26,8 @@ var ofDocuments = []mutant{
 		`if fault.Is(err, fault.UnknownAlias) {`, `if false {`, inScript+"repo_setting"),
 	without("of several names in a setting, the hint removes the lost one", "internal/refs/config.go",
 		`if value != "" {`, `if false {`, inScript+"repo_setting"),
+	without("an inbox of a lost repository is not empty", "internal/cli/inbox.go",
+		` && !fault.Is(err, fault.UnknownAlias)`, ``, inScript+"repo_setting"),
 	without("doctor names a setting without its repository", "internal/app/doctor/hubs.go",
 		`if !slices.Contains(aliases.Names(), name) {`, `if false {`, inScript+"repo_setting"),
 	without("a hub of two aliases has one name in notes", "internal/annotate/notes.go",
