@@ -14,12 +14,16 @@ import (
 // checkHubs asks each hub what it takes. A hub that is never a home need not take anything.
 func (d *checkup) checkHubs(ctx context.Context) {
 	aliases := crossrepo.Aliases{Repo: d.repo}
-	for _, setting := range []string{"handoff.pull", "handoff.defaultRepo"} {
-		for _, name := range d.repo.Config.All(setting) {
-			if !slices.Contains(aliases.Names(), name) {
-				d.problem("hub "+name, crossrepo.ErrNamed(aliases, setting, name))
-			}
+	checkName := func(setting, name string) {
+		if !slices.Contains(aliases.Names(), name) {
+			d.problem("hub "+name, crossrepo.ErrNamed(aliases, setting, name))
 		}
+	}
+	for _, name := range d.repo.Config.All("handoff.pull") {
+		checkName("handoff.pull", name)
+	}
+	if name := d.repo.Config.Get("handoff.defaultrepo"); name != "" {
+		checkName("handoff.defaultRepo", name)
 	}
 	for _, name := range aliases.Names() {
 		al, _, err := aliases.Look(name)
