@@ -51,7 +51,6 @@ func BenchmarkCrowd(b *testing.B) {
 type curve struct {
 	w    *fixture
 	repo *gittest.Repo
-	held bool // by fixer
 }
 
 func newCurve(b *testing.B, n int) *curve {
@@ -110,11 +109,12 @@ func (c *curve) points(b *testing.B) []point {
 		{"sync", c.ours(nil, "sync"), c.git("for-each-ref", contents, "refs/handoffs/")},
 		{"doctor", c.ours(nil, "doctor"), c.git("fsck", "--connectivity-only")},
 		emitPoint(b, c.w, c.repo, ""),
-		{"resume", c.ours(func(int) { c.hold(b, false); c.held = true }, "resume"), c.step(b, "resume", moves)},
-		{"progress", c.ours(func(int) { c.hold(b, true) }, "progress", "-m", "half"), c.step(b, "progress", moves)},
-		{"release", c.ours(func(int) { c.hold(b, true); c.held = false }, "release"), c.step(b, "release", moves)},
-		{"ack", c.ours(func(int) { c.hold(b, true); c.held = false }, "ack"), c.step(b, "ack", ends)},
-		{"fail", c.ours(func(int) { c.hold(b, true); c.held = false }, "fail", "--reason", "no"), c.step(b, "fail", ends)},
+		{"resume", c.ours(func(int) { c.finish(b) }, "resume"), c.step(b, "resume", moves)},
+		{"progress", c.ours(func(int) { c.take(b) }, "progress", "-m", "half"), c.step(b, "progress", moves)},
+		{"progress after 100", c.ours(func(n int) { c.takeLong(b, n, 100) }, "progress", "-m", "half"), c.step(b, "progress", moves)},
+		{"release", c.ours(func(int) { c.take(b) }, "release"), c.step(b, "release", moves)},
+		{"ack", c.ours(func(int) { c.take(b) }, "ack"), c.step(b, "ack", ends)},
+		{"fail", c.ours(func(int) { c.take(b) }, "fail", "--reason", "no"), c.step(b, "fail", ends)},
 	}
 }
 
@@ -126,13 +126,31 @@ func (c *curve) git(args ...string) way {
 	return way{dir: c.repo.Dir, env: c.w.Env, args: always(append([]string{"git"}, args...)...)}
 }
 
-// hold sees to it that fixer holds a handoff, or none.
-func (c *curve) hold(b *testing.B, yes bool) {
+// finish ends the handoff that fixer holds, or else the oldest one: each round has a handoff of its own, with the
+// few entries that it had when it was sent.
+func (c *curve) finish(b *testing.B) {
 	b.Helper()
-	if c.held != yes {
-		c.repo.Must(b, map[bool]string{true: "resume", false: "release"}[yes])
+	c.repo.Must(b, "resume")
+	c.repo.Must(b, "ack")
+}
+
+// take lets fixer hold a handoff of its own round.
+func (c *curve) take(b *testing.B) {
+	b.Helper()
+	c.finish(b)
+	c.repo.Must(b, "resume")
+}
+
+// takeLong is take, once, and lets fixer note its progress some times.
+func (c *curve) takeLong(b *testing.B, round, times int) {
+	b.Helper()
+	if round > 1 {
+		return
 	}
-	c.held = yes
+	c.take(b)
+	for range times {
+		c.repo.Must(b, "progress")
+	}
 }
 
 // These scripts take a step with git alone: a commit on top of a ref, and for the last step a commit on

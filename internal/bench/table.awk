@@ -12,6 +12,10 @@ BEGIN {
 /^Benchmark/ && NF > 2 {
 	split("", v)
 	for (i = 3; i < NF; i += 2) v[$(i + 1)] = $i
+	if (!("ratio" in v)) { # figures of its own: no row for the table
+		print > "/dev/stderr"
+		next
+	}
 	if (!head++) {
 		print "| what | ours, ms | git, ms | ratio | of the fastest | µs each | ours, MiB | git, MiB | git processes | git's own | trips | git's own | before |"
 		print "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"

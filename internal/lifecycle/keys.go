@@ -179,6 +179,16 @@ type signatureCheck struct {
 	err error
 }
 
+// holds reports whether a valid signature needs no second check: the trust in its key has not been read anew
+// since the first one.
+func (c *signatureCheck) holds(trust *sign.Trust) bool {
+	if c == nil || c.err != nil {
+		return false
+	}
+	key, ok := trust.Lookup(c.key.KID())
+	return ok && key == c.key
+}
+
 // checkSignature checks the signature of an entry. It may be called for several entries at a time.
 func (e *Entry) checkSignature(trust *sign.Trust) {
 	if e.Dispute != nil {

@@ -12,6 +12,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 )
 
 // Lanes reads lanes and caches their entries: a command asks a lane for several handoffs, and
@@ -24,6 +25,7 @@ type Lanes struct {
 	Walked func()
 
 	kept    keptEntries
+	latest  latestEntries
 	witness witnesses
 
 	// indexes are the walked lanes, by tip, each from its oldest entry on. A later walk covers
@@ -195,7 +197,7 @@ func (l *Lanes) about(ctx context.Context, tip string, id handoff.ID) ([]*Entry,
 		if err != nil {
 			return nil, fmt.Errorf("read lane %s: %w", id.Lane(), err)
 		}
-		entry := readEntry(o.OID, o.Body)
+		entry := l.latest.read(id, o, l.Keys.Trust)
 		if entry.Record().ID != id {
 			continue
 		}
@@ -304,4 +306,37 @@ func (k *keptEntries) keep(o *refs.Object) {
 		k.byOID[o.OID] = o
 		k.size += len(o.Body)
 	}
+}
+
+// latestEntries remembers the entries of the handoff that was read last, because a command reads it again before
+// and after each of its steps. An entry is parsed once, and its signature is checked once, unless the
+// trust changes in between.
+type latestEntries struct {
+	id    handoff.ID
+	byOID map[string]*knownEntry
+}
+
+type knownEntry struct {
+	asRead Entry
+	judged *Entry // as it was returned last
+}
+
+// read returns an entry about a handoff, not judged yet.
+func (l *latestEntries) read(id handoff.ID, o *refs.Object, trust *sign.Trust) *Entry {
+	if l.id != id {
+		*l = latestEntries{id: id, byOID: map[string]*knownEntry{}}
+	}
+	known := l.byOID[o.OID]
+	if known == nil {
+		known = &knownEntry{asRead: *readEntry(o.OID, o.Body)}
+		if len(l.byOID) < manyEntries {
+			l.byOID[o.OID] = known
+		}
+	}
+	entry := known.asRead
+	if before := known.judged; before != nil && before.signature.holds(trust) {
+		entry.signature = before.signature
+	}
+	known.judged = &entry
+	return &entry
 }

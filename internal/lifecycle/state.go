@@ -164,6 +164,8 @@ type Reader struct {
 	Keys  *Keys
 	Lanes *Lanes
 	Ahead Ahead
+
+	chain []Link // the one that was read last, complete: a command reads it again before and after each of its steps
 }
 
 // maxChain bounds the commits of one inbox ref: a claim, then a progress commit
@@ -341,6 +343,7 @@ func BringLost(ctx context.Context, home Home, p Place) bool {
 // anybody with push access can put it there, and the lane does not name it. chainErr says why a
 // commit was left out.
 func (rd *Reader) readChain(ctx context.Context, id handoff.ID, tip *refs.Object) (chain []Link, chainErr, err error) {
+	var above []Link // newest first
 	for n, o := 0, tip; ; n++ {
 		if o == nil {
 			return nil, refs.Missing("a commit of handoff " + string(id)), nil
@@ -351,20 +354,27 @@ func (rd *Reader) readChain(ctx context.Context, id handoff.ID, tip *refs.Object
 		if n == maxChain {
 			return nil, denied(fault.MalformedObject, "commit %s: too many commits for one handoff", o.OID), nil
 		}
+		if endsAt(rd.chain, o.OID, id) && n+len(rd.chain) <= maxChain {
+			slices.Reverse(above)
+			rd.chain = slices.Concat(rd.chain, above)
+			return rd.chain, chainErr, nil
+		}
 		c, err := record.ParseCommit(o.Body)
 		switch {
 		case err != nil:
-			chain, chainErr = nil, denied(fault.MalformedObject, "commit %s: %w", o.OID, err)
+			above, chainErr = nil, denied(fault.MalformedObject, "commit %s: %w", o.OID, err)
 		case c.Record.ID != id:
-			chain, chainErr = nil, denied(fault.HandoffMismatch, "commit %s in the inbox of %s is about %s", o.OID, id, c.Record.ID)
+			above, chainErr = nil, denied(fault.HandoffMismatch, "commit %s in the inbox of %s is about %s", o.OID, id, c.Record.ID)
 		case len(c.Parents) > 1:
-			chain, chainErr = nil, denied(fault.MalformedObject, "commit %s: too many parents for a handoff", o.OID)
+			above, chainErr = nil, denied(fault.MalformedObject, "commit %s: too many parents for a handoff", o.OID)
 		default:
-			chain = append([]Link{{OID: o.OID, Commit: c}}, chain...)
+			above = append(above, Link{OID: o.OID, Commit: c})
 		}
 		parent := gitobj.FirstParent(o.Body)
 		if parent == "" {
-			return chain, chainErr, nil
+			slices.Reverse(above)
+			rd.chain = above
+			return above, chainErr, nil
 		}
 		o, err = rd.Repo.Read(ctx, parent, record.MaxCommit)
 		if fault.Is(err, fault.TooLarge) {
@@ -374,6 +384,15 @@ func (rd *Reader) readChain(ctx context.Context, id handoff.ID, tip *refs.Object
 			return nil, nil, err
 		}
 	}
+}
+
+// endsAt reports whether the newest commit of a chain is this one, of this handoff.
+func endsAt(chain []Link, oid string, id handoff.ID) bool {
+	if len(chain) == 0 {
+		return false
+	}
+	newest := chain[len(chain)-1]
+	return newest.OID == oid && newest.Commit.Record.ID == id
 }
 
 // cutChain keeps only the commits of the chain that the lane names. A commit above them is an
