@@ -3,6 +3,7 @@ package emit
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -29,7 +30,11 @@ func (s *Handler) advise(ctx context.Context, env *handoff.Envelope, alias strin
 	go func() {
 		defer close(found)
 		for _, agent := range receivers(env) {
-			if err := s.doubtful(ctx, agent, alias); err != nil {
+			err := s.doubtful(ctx, agent, alias)
+			if w, ok := errors.AsType[*wrongName](err); ok && env.Target.Agent != nil && agent == *env.Target.Agent {
+				err = fmt.Errorf("%w (githandoff reroute %s --to %s)", err, env.ID, w.meant)
+			}
+			if err != nil {
 				found <- err
 			}
 		}
@@ -49,6 +54,12 @@ func (s *Handler) advise(ctx context.Context, env *handoff.Envelope, alias strin
 			s.Workspace.Warn(err)
 		}
 	}
+}
+
+// wrongName doubts that an agent is the one that the sender meant.
+type wrongName struct {
+	error
+	meant string
 }
 
 // receivers returns the agents named by an envelope: its target, and the one for its failure.
@@ -93,7 +104,7 @@ func (s *Handler) doubtful(ctx context.Context, name, alias string) error {
 		return fmt.Errorf("no key of agent %s is trusted here; a published key claims to be for %s: compare its fingerprint with its owner, then run: githandoff trust add %s --agent %s", name, name, kid, name)
 	}
 	if near != "" {
-		return fmt.Errorf("no key of agent %s is trusted here; did you mean %s?", name, near)
+		return &wrongName{fmt.Errorf("no key of agent %s is trusted here; did you mean %s?", name, near), near}
 	}
 	if alias == "" {
 		return fmt.Errorf("no key of agent %s is trusted here: if it acknowledges, that is disputed until one is (githandoff init --as %s, in its worktree)", name, name)
@@ -110,7 +121,8 @@ func (s *Handler) notHere(agent string) error {
 		return nil
 	}
 	hub := cmp.Or(s.Workspace.MainRemote(), names[0])
-	return fmt.Errorf("%s is not an agent of this clone, and this handoff stays in it; did you mean %s@%s?", agent, agent, hub)
+	meant := agent + "@" + hub
+	return &wrongName{fmt.Errorf("%s is not an agent of this clone, and this handoff stays in it; did you mean %s?", agent, meant), meant}
 }
 
 // retiredAgent warns if every key of a known agent was retired here.
