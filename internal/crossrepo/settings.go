@@ -40,6 +40,7 @@ var serverSettings = []struct{ words, setting string }{
 	{"too large", "%s bounds the size of a push"},
 	{"http 413", "%s bounds the size of a request (client_max_body_size of nginx, LimitRequestBody of Apache, server.max-request-size of lighttpd)"},
 	{"git-http-push failed", "%s is served as plain files: its web server must run git http-backend"},
+	{"transport does not support", "%s can only be fetched from, such as a bundle: handoffs need a repository that takes pushes"},
 	{"terminal prompts disabled", "git has no password or token for %s: a credential helper must give it one that may push"},
 	{"authentication failed", "%s refuses the password or token that git has: it must be valid, and for an account that may push"},
 	{"marked as read only", "the deploy key for %s may only read; it needs write access"},
