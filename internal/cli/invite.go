@@ -52,7 +52,7 @@ principals and --max-scope, and the list of keys that it publishes; the new key 
 to that list.`,
 		example: []string{
 			"githandoff invite reviewer",
-			"githandoff invite --role recipient --until 2027-01-01T00:00:00Z ci",
+			"githandoff invite --role recipient --until 2030-01-01T00:00:00Z ci",
 			"githandoff --as alice@example.com invite --team fixer",
 			"githandoff invite --withdraw reviewer",
 		},

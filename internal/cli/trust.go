@@ -230,7 +230,7 @@ func until(s string) (string, error) {
 			return handoff.FormatTime(t.UTC()), nil
 		}
 	}
-	return "", usage("--until %s: want a time like 2027-01-31 or 2027-01-31T12:00:00Z", untrusted.Line(s))
+	return "", usage("--until %s: want a time like 2030-01-31 or 2030-01-31T12:00:00Z", untrusted.Line(s))
 }
 
 func (c *trustCommand) list(ctx context.Context) error {
