@@ -42,11 +42,11 @@ func TestNobodysHome(t *testing.T) {
 	out, code := run(nil, "git", "init", "--quiet", "-b", "main", ".")
 	require.Zero(t, code, out)
 	for _, env := range [][]string{nil, {"HOME="}, {"HOME=."}, {"HOME=sub/home"}} {
-		for _, args := range [][]string{{"init", "--as", "ci"}, {"key", "generate", "ci"}, {"trust", "list"}, {"key", "show"}} {
+		for _, args := range [][]string{{"init", "--as", "ci"}, {"key", "generate", "ci"}, {"trust", "list"}, {"key", "show"}, {"setup"}} {
 			out, code := run(env, githandoff, args...)
 			assert.Equal(t, 2, code, "%v %v: %s", env, args, out)
 			assert.Contains(t, out, "githandoff: $HOME is not an absolute path, and the user database has no home directory of user 54321\n")
-			assert.Regexp(t, "hint: # set HOME or XDG_(DATA|CONFIG)_HOME to the absolute path", out)
+			assert.Regexp(t, "hint: # set HOME( or XDG_(DATA|CONFIG)_HOME)? to the absolute path", out)
 		}
 	}
 	// A home that its image opened to a group is not this user's to close. Nor is the file /dev/null one.

@@ -210,5 +210,6 @@ func Home(getenv func(string) string) (string, error) {
 	if u, err := user.LookupId(uid); err == nil && filepath.IsAbs(u.HomeDir) {
 		return filepath.Clean(u.HomeDir), nil
 	}
-	return "", fault.New(fault.Usage, fault.NoHome, "$HOME is not an absolute path, and the user database has no home directory of user %s", uid)
+	return "", fault.New(fault.Usage, fault.NoHome, "$HOME is not an absolute path, and the user database has no home directory of user %s", uid).
+		WithHints(fault.Fact("set HOME to the absolute path of a directory of this user"))
 }
