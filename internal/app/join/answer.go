@@ -115,8 +115,8 @@ func (h *Handler) name(o *invite.Offer, earlier *invite.Answer, place Worktree) 
 	}
 	switch {
 	case o.Agent != "" && asked != "" && asked != o.Agent:
-		return "", fault.New(fault.Conflict, fault.NameTaken, "this invitation is for %s, but this worktree belongs to %s", o.Agent, asked).
-			WithHints(fault.Fact("join in a worktree of its own: git worktree add makes one"))
+		return "", fault.New(fault.Conflict, fault.NameTaken, "this invitation is for %s, not for %s", o.Agent, asked).
+			WithHints(fault.Fact("a worktree without an agent joins under that name, unless --as asks for another: git worktree add makes one"))
 	case o.Agent != "":
 		return o.Agent, nil
 	case asked != "":
