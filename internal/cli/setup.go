@@ -230,7 +230,11 @@ func (c *setupCommand) print(change *agentsetup.Change, diff bool) {
 
 func (c *setupCommand) checkAll(r *agentsetup.Request) error {
 	if len(r.Clients) == 0 {
-		if r.Clients = r.Present(); len(r.Clients) == 0 {
+		var err error
+		if r.Clients, err = agentsetup.Known(r); err != nil {
+			return err
+		}
+		if len(r.Clients) == 0 {
 			c.Say("githandoff: nothing is set up: found no coding agent of this user (looked for %s)", strings.Join(agentsetup.Clients(), ", "))
 		}
 	}

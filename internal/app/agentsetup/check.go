@@ -21,6 +21,16 @@ func (r *Request) Present() []string {
 	})
 }
 
+// Known lists the clients that run here, and those that setup wrote files for.
+func Known(r *Request) ([]string, error) {
+	rec, err := r.record()
+	if err != nil {
+		return nil, err
+	}
+	known := append(r.Present(), rec.clients(r)...)
+	return slices.DeleteFunc(Clients(), func(client string) bool { return !slices.Contains(known, client) }), nil
+}
+
 // Check looks at what is set up for the clients of the request: whether each file is
 // as it should be, and whether the same hooks come a second way.
 func (r *Request) Check() ([]agents.Finding, error) {

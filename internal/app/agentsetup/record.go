@@ -152,6 +152,13 @@ func (w *written) rest(text []byte, entries []entry) []string {
 	})
 }
 
+// clients lists the clients that are set up in the scope of a request, in the order of Clients.
+func (rec *record) clients(r *Request) []string {
+	return slices.DeleteFunc(Clients(), func(client string) bool {
+		return !slices.ContainsFunc(rec.Files, func(w *written) bool { return w.Client == client && r.holds(w) })
+	})
+}
+
 func (rec *record) forget(w *written) {
 	rec.Files = slices.DeleteFunc(rec.Files, func(o *written) bool { return o == w })
 }

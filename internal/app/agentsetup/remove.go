@@ -26,6 +26,10 @@ func (r *Request) PlanRemoval() ([]*Change, error) {
 		if !r.holds(w) || len(r.Clients) > 0 && !slices.Contains(r.Clients, w.Client) {
 			continue
 		}
+		if client := heir(r, rec, w); client != "" {
+			changes = append(changes, &Change{Client: client, Path: w.Path, State: Same, own: w.Own})
+			continue
+		}
 		c, err := planRemoval(w)
 		if err != nil {
 			return nil, err
@@ -64,6 +68,26 @@ func foreign(r *Request, rec *record) []*Change {
 		}
 	}
 	return left
+}
+
+// heir returns a client that stays set up and has a recorded file as well, such as the skill that several
+// clients read; "" if there is none.
+func heir(r *Request, rec *record, w *written) string {
+	if len(r.Clients) == 0 {
+		return ""
+	}
+	for _, client := range rec.clients(r) {
+		if slices.Contains(r.Clients, client) {
+			continue
+		}
+		one := *r
+		one.Clients, one.Without, one.With = []string{client}, nil, nil
+		list, _ := one.files() // a client of an earlier version has none
+		if slices.ContainsFunc(list, func(o wanted) bool { return rec.find(o.path) == w }) {
+			return client
+		}
+	}
+	return ""
 }
 
 // holds reports whether a recorded file is of the request's scope: of its project, or of
@@ -137,6 +161,10 @@ func (r *Request) Remove(changes []*Change) error {
 	for _, c := range changes {
 		w := rec.find(c.Path)
 		if w == nil || c.State == Edited {
+			continue
+		}
+		if c.Client != w.Client {
+			w.Client = c.Client
 			continue
 		}
 		if err := remove(c); err != nil {

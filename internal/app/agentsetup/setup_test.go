@@ -662,6 +662,32 @@ func TestRemovalGoesOn(t *testing.T) {
 	assert.Empty(t, changes)
 }
 
+// A file that several clients read stays until the last of them is removed.
+func TestSharedSkillStays(t *testing.T) {
+	for _, project := range []bool{false, true} {
+		r := request(t, project)
+		before := snapshot(t, r.place())
+		skill := filepath.Join(r.place(), ".agents/skills/handoff/SKILL.md")
+		for _, client := range []string{"codex", "opencode", "copilot"} {
+			r.Clients = []string{client}
+			apply(t, r)
+		}
+		for _, client := range []string{"codex", "copilot"} {
+			r.Clients = []string{client}
+			takeAway(t, r)
+			assert.FileExists(t, skill, client)
+		}
+		r.Clients = []string{"opencode"}
+		findings, err := r.Check()
+		require.NoError(t, err)
+		for _, f := range findings {
+			assert.True(t, f.OK, f.Text)
+		}
+		takeAway(t, r)
+		assert.Equal(t, before, snapshot(t, r.place()))
+	}
+}
+
 func TestWithoutAndUnknown(t *testing.T) {
 	r := request(t, false, "claude")
 	r.Without = []string{Hooks}
