@@ -25,11 +25,13 @@ type ahead struct {
 	changed []delta         // paths changed by those commits
 }
 
-// delta is one path changed by a commit.
+// delta is one changed path.
 type delta struct {
 	path   string
 	before string // id of the blob; "" for none
 	after  string
+
+	committed bool // a commit ahead of the home has it, and travels even if the file is gone
 }
 
 // lookAhead finds the commits of HEAD not known to be at the home.

@@ -60,9 +60,13 @@ func (c *shot) judge(ctx context.Context, s *Snapshot, a *ahead) error {
 	}
 	var all []delta
 	for _, one := range c.changes {
-		all = append(all, delta{one.path, one.head, one.stagedFile().oid}, delta{one.path, one.head, c.read[one.path].oid})
+		all = append(all, delta{path: one.path, before: one.head, after: one.stagedFile().oid},
+			delta{path: one.path, before: one.head, after: c.read[one.path].oid})
 	}
-	all = append(all, a.changed...)
+	for _, d := range a.changed {
+		d.committed = true
+		all = append(all, d)
+	}
 	atHome := map[string]bool{} // by id of the blob
 	for _, d := range all {
 		atHome[d.before] = !a.objects[d.before]
@@ -106,7 +110,12 @@ func (c *shot) screenDelta(ctx context.Context, d delta, lacked bool) error {
 	if lacked && isPointer(bodies[1]) && !c.isOnDisk(d.path, bodies[1]) && !c.wasPushed(ctx, d.after) {
 		return onlyPointer(d.path)
 	}
-	return c.screen(d.path, d.before == "", bodies[0], bodies[1])
+	err := c.screen(d.path, d.before == "", bodies[0], bodies[1])
+	if f := fault.As(err); f != nil && d.committed {
+		return f.WithHints(append([]fault.Hint{fault.Run("git", "log", "--oneline", "--diff-merges=separate", "--find-object="+d.after).
+			Because("lists the commits that brought it, and travel as well: rewrite them without it")}, f.Hints...)...)
+	}
+	return err
 }
 
 // screen refuses a file by its name, or by a line added to it.
