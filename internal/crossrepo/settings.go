@@ -49,6 +49,7 @@ var serverSettings = []struct{ words, setting string }{
 	{"permission denied (publickey", "ssh has no key that %s knows: an account that may push there must have it"},
 	{"returned error: 403", "%s takes no push from this account or token (git-http-backend: http.receivepack)"},
 	{inTheWay, "a ref at %s stands in the way of refs/handoffs: it must go, or the handoffs must be kept below another prefix"},
+	{"replace depth too high", "a ref below refs/replace at %s replaces an object by itself, so that git takes no push there: its administrator removes it with git update-ref -d"},
 	{"missing necessary objects", lostThere},
 	{"possible repository corruption", lostThere},
 	{"upload-pack: not our ref", lostThere}, // the hub has just listed the ref

@@ -10,6 +10,9 @@ import (
 // spaces is where git keeps the refs of its namespaces.
 const spaces = "refs/namespaces/"
 
+// replacements are refs by which git reads one object in place of another, also where it checks a push (git-replace(1)).
+const replacements = "refs/replace/"
+
 // names translates between the names of the format and those of a hub with handoffs below a
 // prefix. The rules of the guard see only the former.
 type names struct {
@@ -92,6 +95,9 @@ func (n names) allHere(edits []refs.Edit, v *verdict) ([]refs.Edit, error) {
 	var list []refs.Edit
 	for _, e := range edits {
 		named, err := n.here(e)
+		if err == nil && e.New != "" && n.space == "" && strings.HasPrefix(strings.ToLower(e.Ref), replacements) {
+			err = denied(fault.InvalidPath, "git here would read another object in place of the one named, and could take no push any more")
+		}
 		if err := v.note(e.Ref, err); err != nil {
 			return nil, err
 		}

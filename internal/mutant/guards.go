@@ -6,6 +6,8 @@ const inGuard = "./internal/guard -run "
 var ofGuards = []mutant{
 	without("nobody moves handoffs of a namespace from outside", "internal/guard/names.go",
 		`if name, ok := inSpace(e.Ref); ok {`, `if name, ok := inSpace(e.Ref); ok && name == "" {`, inScript+"hook_server_namespace"),
+	without("nobody stops all pushes to a guarded hub by replacing an object", "internal/guard/names.go",
+		`if err == nil && e.New != "" && n.space == ""`, `if err == nil && e.New == "" && n.space == ""`, inScript+"hook_server_replace"),
 	without("a guard bounds the memory of a git that compares commits", "internal/guard/changes.go",
 		`MaxMemory: maxCompare, `, ``, inGuard+"TestChangedTooMuch"),
 	without("a guard says that a push changes too many paths", "internal/guard/changes.go",
