@@ -290,7 +290,7 @@ func (r *statusRow) line() string {
 	text := fmt.Sprintf("sent %s to %s", r.ID, untrusted.Line(r.place()))
 	switch {
 	case r.State == "sent":
-		return text + ": no receipt seen yet (githandoff sync)"
+		return text + ": no receipt that counts here yet (githandoff sync)"
 	case r.Lease != "":
 		return fmt.Sprintf("%s: %s by %s %s %s", text, r.State, untrusted.Name(r.Actor), untilOrSince(r.State), r.Lease)
 	}
