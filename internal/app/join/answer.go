@@ -44,7 +44,7 @@ func (h *Handler) Join(ctx context.Context, hub *crossrepo.Hub, code invite.Code
 	}
 	offer, err := code.Open(record, h.Now(), sign.CheckInvite)
 	if err != nil {
-		return nil, err
+		return nil, instead(err, another)
 	}
 	inviter, err := sign.ParsePublic([]byte(offer.Key))
 	if err != nil {
@@ -90,16 +90,18 @@ func (h *Handler) fetch(ctx context.Context, board crossrepo.Invites, code invit
 	}
 	body, oid, err := board.Read(ctx, code.ID())
 	if err != nil {
-		return nil, "", err
+		return nil, "", instead(err, another)
 	}
 	if body == nil {
 		return nil, "", fault.New(fault.NotFound, fault.NoInvite, "no such invitation at %s: it was used or withdrawn", board.Where()).
 			WithHints(fault.Run("githandoff", "trust", "list").Because("lists the keys that you already trust"),
-				fault.Fact("ask the inviter for another one: githandoff invite"))
+				another)
 	}
 	record, err := invite.ParseMessages(body)
-	return record, oid, err
+	return record, oid, instead(err, another)
 }
+
+var another = fault.Fact("ask the inviter for another one: githandoff invite")
 
 // name returns the joiner's name. A name from the offer or the caller is taken as it is or refused;
 // a suggested one gives way to others.

@@ -196,7 +196,7 @@ func (h *Handler) finish(ctx context.Context, board crossrepo.Invites, k Kept) (
 		err = fault.New(fault.Denied, fault.Expired, "the invitation of %s has expired", k.Whom()).
 			WithHints(fault.See("invite").Because("invites again"))
 	case err != nil || answer == nil:
-		return nil, err // the invitation stays until it is answered or expires
+		return nil, instead(err, k.withdraw()) // the invitation stays until it is answered or expires
 	default:
 		one, err = h.pin(k, answer)
 		if code := fault.CodeOf(err); err != nil && code != fault.Denied && code != fault.Conflict {
@@ -205,6 +205,14 @@ func (h *Handler) finish(ctx context.Context, board crossrepo.Invites, k Kept) (
 		k.Unlisted = err == nil && k.Kind == invite.Team
 	}
 	return one, errors.Join(err, h.end(ctx, board, k))
+}
+
+// instead adds a way out to the error about an invitation that somebody replaced at the hub.
+func instead(err error, out fault.Hint) error {
+	if f := fault.As(err); f != nil {
+		return f.WithHints(fault.AddHints(f.Hints, out)...)
+	}
+	return err
 }
 
 // answer reads the answer at a hub; nil where there is none yet.

@@ -39,6 +39,15 @@ func (k Kept) open() bool { return !k.Over && !k.Unlisted }
 // Whom names the invited agent or person, for people.
 func (k Kept) Whom() string { return cmp.Or(k.Agent, "whoever has the code") }
 
+// withdraw returns the command that ends the invitation.
+func (k Kept) withdraw() fault.Hint {
+	args := []string{"githandoff", "invite", "--over", k.Alias, "--withdraw"}
+	if k.Agent != "" {
+		args = append(args, k.Agent)
+	}
+	return fault.Run(args...).Because("ends the invitation of %s, if it stays like this: then invite again", k.Whom())
+}
+
 // Memory is a directory of files <id>.json: the invitations of this clone.
 type Memory struct {
 	Dir string // <common git dir>/githandoff/invites
