@@ -207,9 +207,10 @@ func (h *Handler) finish(ctx context.Context, board crossrepo.Invites, k Kept) (
 	return one, errors.Join(err, h.end(ctx, board, k))
 }
 
-// instead adds a way out to the error about an invitation that somebody replaced at the hub.
+// instead adds a way out to the error about an invitation that somebody replaced at the hub. A hub that is away
+// has it still.
 func instead(err error, out fault.Hint) error {
-	if f := fault.As(err); f != nil {
+	if f := fault.As(err); f != nil && f.Code != fault.Unavailable {
 		return f.WithHints(fault.AddHints(f.Hints, out)...)
 	}
 	return err
