@@ -30,7 +30,7 @@ type resumeCommand struct {
 	next               bool
 	part               partFlags
 	copyFlags
-	restore *workcopy.Restoring // nil if no work copy is asked for
+	restore *workcopy.Restoring
 }
 
 func newResume(a *app) command {
@@ -98,9 +98,7 @@ func (c *resumeCommand) run(ctx context.Context) error {
 	if c.restore, err = c.copyFlags.begin(ws, c.Dir); err != nil {
 		return err
 	}
-	if c.restore != nil {
-		defer c.restore.Close(ctx)
-	}
+	defer c.restore.Close(ctx)
 	g, err := take.New(ws).Await(ctx, take.Request{
 		Arg: c.id, Next: c.next || c.ack, Lease: c.lease, Peek: c.peek, AllowExpired: c.expired,
 		Fits:  func(v *lifecycle.Verified) error { return c.fits(ctx, v) },
@@ -116,12 +114,9 @@ func (c *resumeCommand) run(ctx context.Context) error {
 		}
 		c.Say("githandoff: this worktree holds it already%s", inBrackets(another))
 	}
-	claims := ws.Claims // those of the worktree where the work goes on
-	if c.restore != nil {
-		claims, err = c.restore.Restore(ctx, g.Verified)
-	}
+	made, claims, err := c.restore.Restore(ctx, g.Verified)
 	if err == nil {
-		err = c.print(ws, g)
+		err = c.print(ws, g, made)
 	}
 	if err != nil {
 		g.Abandon()
@@ -130,10 +125,8 @@ func (c *resumeCommand) run(ctx context.Context) error {
 	if err := g.Printed(ctx, claims); err != nil {
 		return err
 	}
-	if c.restore != nil {
-		if err := c.restore.Forget(); err != nil {
-			return err
-		}
+	if err := c.restore.Forget(); err != nil {
+		return err
 	}
 	if c.ack {
 		_, err = finish.New(ws).Take(ctx, g.Claim, work.Step{
@@ -172,41 +165,37 @@ func (c *resumeCommand) fits(ctx context.Context, v *lifecycle.Verified) (err er
 	if err != nil {
 		return err
 	}
-	if c.restore == nil {
-		return nil
-	}
 	return c.restore.Prepare(ctx, v)
 }
 
-// print prints a handoff. Its work copy, if one is asked for, was made before.
-func (c *resumeCommand) print(ws *workspace.Workspace, g *take.Result) error {
+// print prints a handoff, and where its work copy is, if one was made.
+func (c *resumeCommand) print(ws *workspace.Workspace, g *take.Result, made *workcopy.Copy) error {
 	v := g.Verified
 	if c.part.given() {
 		return printPart(c.app, &c.part, v)
 	}
 	return c.Print(func() (any, error) {
 		r := verifiedRow(v, g.Home)
-		if c.restore != nil {
-			made := c.restore.Made()
+		if made != nil {
 			r.Worktree, r.Branch = made.Dir, made.Branch
 		}
 		return r, nil
 	}, func(t *output.Lines) error {
-		out, err := c.text(ws, g)
+		out, err := c.text(ws, g, made)
 		_, _ = t.Write(out) // Write of Lines never fails
 		return err
 	})
 }
 
 // text returns a whole handoff for its reader. The commands in a prompt act where the work goes on.
-func (c *resumeCommand) text(ws *workspace.Workspace, g *take.Result) ([]byte, error) {
+func (c *resumeCommand) text(ws *workspace.Workspace, g *take.Result, made *workcopy.Copy) ([]byte, error) {
 	switch {
 	case c.format != promptFormat:
 		return exported(c.app, c.format, g.Verified)
-	case c.restore == nil:
+	case made == nil:
 		return promptOf(c.app, ws, g, c.ack)
 	}
-	made, there := c.restore.Made(), c.app
+	there := c.app
 	if !made.Here {
 		there = c.in(made.Dir)
 	}

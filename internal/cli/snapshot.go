@@ -82,22 +82,19 @@ func (c *copyFlags) check(id string) error {
 		WithHints(fault.Run("githandoff", "resume", "--worktree="+id).Because("checks the snapshot out there"))
 }
 
-// begin returns nil where no work copy is asked for.
+// begin says where the work copy goes, if one is asked for.
 func (c *copyFlags) begin(ws *workspace.Workspace, from string) (*workcopy.Restoring, error) {
-	if !c.here && c.dir == "" {
-		return nil, nil
+	r := &workcopy.Restoring{Asked: c.here || c.dir != "", Here: c.here, Workspace: ws, Handler: workcopy.Handler{Repo: ws.Repo}}
+	if c.here || c.dir == "" || c.dir == besideThis {
+		return r, nil
 	}
-	dir := ""
-	if c.dir != besideThis && !c.here {
-		dir = c.dir
-		if !filepath.IsAbs(dir) {
-			var err error
-			if dir, err = filepath.Abs(filepath.Join(from, dir)); err != nil {
-				return nil, err
-			}
-		}
+	r.Dir = c.dir
+	if filepath.IsAbs(r.Dir) {
+		return r, nil
 	}
-	return &workcopy.Restoring{Dir: dir, Here: c.here, Workspace: ws, Handler: workcopy.Handler{Repo: ws.Repo}}, nil
+	var err error
+	r.Dir, err = filepath.Abs(filepath.Join(from, r.Dir))
+	return r, err
 }
 
 // copyLine tells an agent where to work.

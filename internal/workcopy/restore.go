@@ -23,8 +23,9 @@ import (
 	"githandoff/internal/workspace"
 )
 
-// Restoring is one resume with a work copy.
+// Restoring is the part of a resume that makes a work copy.
 type Restoring struct {
+	Asked     bool   // whether a work copy is wanted; without one, the methods do nothing
 	Dir       string // directory of the work copy; "" for one beside this work tree
 	Here      bool   // whether the work copy is made in this work tree
 	Workspace *workspace.Workspace
@@ -38,6 +39,9 @@ type Restoring struct {
 
 // Prepare refuses, before it is claimed, a handoff whose work cannot be brought here.
 func (r *Restoring) Prepare(ctx context.Context, v *lifecycle.Verified) error {
+	if !r.Asked {
+		return nil
+	}
 	s, w := v.State(), v.Envelope().Work
 	r.contents = nil
 	var err error
@@ -59,22 +63,25 @@ func (r *Restoring) Prepare(ctx context.Context, v *lifecycle.Verified) error {
 	return r.Fits(ctx, r.plan, r.contents)
 }
 
-// Restore makes the work copy of a claimed handoff, for its holder. It returns the claims of the
-// worktree in which the work goes on.
-func (r *Restoring) Restore(ctx context.Context, v *lifecycle.Verified) (claims work.Claims, err error) {
+// Restore makes the work copy of a claimed handoff, for its holder; made is nil if none is wanted. It also
+// returns the claims of the worktree in which the work goes on.
+func (r *Restoring) Restore(ctx context.Context, v *lifecycle.Verified) (made *Copy, claims work.Claims, err error) {
+	if !r.Asked {
+		return nil, r.Workspace.Claims, nil
+	}
 	if r.contents == nil || r.plan.ID != v.State().ID {
 		if err := r.Prepare(ctx, v); err != nil {
-			return claims, err
+			return nil, claims, err
 		}
 	}
 	if err := r.makeCopy(ctx, r.plan, r.contents); err != nil || r.plan.Here {
-		return r.Workspace.Claims, err
+		return r.plan, r.Workspace.Claims, err
 	}
 	gitDir, err := refs.GitDirOf(r.plan.Dir)
 	if err != nil {
-		return claims, err
+		return nil, claims, err
 	}
-	return work.Claims{GitDir: gitDir, Common: r.Repo.CommonDir}, r.passOn(gitDir)
+	return r.plan, work.Claims{GitDir: gitDir, Common: r.Repo.CommonDir}, r.passOn(gitDir)
 }
 
 // passOn makes the agent of this worktree that of another one, with the key that init named here.
@@ -93,10 +100,12 @@ func (r *Restoring) passOn(gitDir string) error {
 }
 
 // Forget drops the record of the work copy: its user was told of it, and it is theirs.
-func (r *Restoring) Forget() error { return r.drop(r.plan.ID) }
-
-// Made returns the work copy that was made.
-func (r *Restoring) Made() *Copy { return r.plan }
+func (r *Restoring) Forget() error {
+	if !r.Asked {
+		return nil
+	}
+	return r.drop(r.plan.ID)
+}
 
 // Close drops the fetched snapshot.
 func (r *Restoring) Close(ctx context.Context) {
