@@ -214,20 +214,14 @@ func (a *app) workspace(ctx context.Context, n need) (*workspace.Workspace, erro
 	for _, p := range repo.Paths() {
 		local.Paths = append(local.Paths, crossrepo.FileID(p))
 	}
-	engine, err := openEngine(ctx, a, repo, agent, n)
-	if err != nil {
-		return nil, err
-	}
 	ws := &workspace.Workspace{
-		Homes: workspace.Homes{
-			Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Local: local, Engine: engine, OnWarn: a.Warn,
-		},
+		Homes:  workspace.Homes{Repo: repo, Aliases: crossrepo.Aliases{Repo: repo}, Local: local, OnWarn: a.Warn},
 		Claims: work.ClaimsOf(repo),
 		Agent:  agent,
 	}
-	engine.Verifier.HomeOf = ws.Home
-	engine.Keys.Published = func(kid sign.KID) (sign.PublicKey, bool) { return team.New(ws).LocalCopy(ctx, kid) }
-	engine.Keys.Alias = ws.Aliases.NameOf
+	if ws.Engine, err = openEngine(ctx, a, ws, n); err != nil {
+		return nil, err
+	}
 	if err := ws.Claims.Upgrade(ctx); err != nil {
 		a.Warn(err)
 	}
@@ -257,32 +251,32 @@ func warnOfFetches(a *app, repo *refs.Repo) {
 	}
 }
 
-// openEngine makes the state machine of the acting agent, with its trust list, and with its key unless the
-// command only reads.
-func openEngine(ctx context.Context, a *app, repo *refs.Repo, agent string, n need) (*lifecycle.Engine, error) {
+// openEngine makes the state machine of a workspace, with its trust list, and with the key of its agent unless
+// the command only reads.
+func openEngine(ctx context.Context, a *app, ws *workspace.Workspace, n need) (*lifecycle.Engine, error) {
+	repo, agent := ws.Repo, ws.Agent
 	trust, err := a.loadTrust(repo)
 	if err != nil {
 		return nil, err
 	}
-	engine := lifecycle.New(lifecycle.Setup{
-		Repo: repo, Trust: trust, Actor: agent, Now: a.Now, Random: a.Random,
+	own, err := workspace.AgentOf(repo)
+	s := lifecycle.Setup{
+		Repo: repo, Trust: trust, Actor: agent, Guest: err == nil && own != "" && own != agent, Now: a.Now, Random: a.Random,
 		Intents: lifecycle.Intents{Dir: repo.Own("intents")}, Used: lifecycle.UsedTokens{Path: repo.Own("used")},
-		Ahead: lifecycle.Ahead{Path: repo.Own("ahead")},
-	})
-	if own, err := workspace.AgentOf(repo); err == nil && own != "" {
-		engine.Author.Guest = own != agent
+		Ahead:  lifecycle.Ahead{Path: repo.Own("ahead")},
+		HomeOf: ws.Home, Alias: ws.Aliases.NameOf,
+		Published: func(kid sign.KID) (sign.PublicKey, bool) { return team.New(ws).LocalCopy(ctx, kid) },
 	}
 	if !a.Quiet {
-		engine.Reader.Lanes.Walked = func() { a.patience.Count("reading the log, entries") }
-	}
-	open := func(ctx context.Context) (sign.Signer, error) {
-		return sign.OpenSigner(ctx, a.signerOptions(ctx, repo, agent))
+		s.Walked = func() { a.patience.Count("reading the log, entries") }
 	}
 	if agent != "" {
-		engine.Verifier.Opener = open
+		s.Opener = func(ctx context.Context) (sign.Signer, error) {
+			return sign.OpenSigner(ctx, a.signerOptions(ctx, repo, agent))
+		}
 	}
 	if n == reads {
-		return engine, nil
+		return lifecycle.New(s), nil
 	}
 	if repo.Config.Get("handoff.repoid") == "" {
 		f := fault.New(fault.Usage, fault.NoIdentity, "githandoff is not set up in this repository")
@@ -291,13 +285,13 @@ func openEngine(ctx context.Context, a *app, repo *refs.Repo, agent string, n ne
 		}
 		return nil, f.WithHints(fault.Run("githandoff", "init", "--as", agent).Because("sets this repository up"))
 	}
-	if engine.Author.Signer, err = open(ctx); err != nil {
+	if s.Signer, err = s.Opener(ctx); err != nil {
 		return nil, err
 	}
-	if key, ok := trust.Lookup(engine.Author.Signer.KID()); ok {
-		engine.Author.Actor = key.ActsAs(agent) // a commit has one of the names of its signing key
+	if key, ok := trust.Lookup(s.Signer.KID()); ok {
+		s.Actor = key.ActsAs(agent) // a commit has one of the names of its signing key
 	}
-	return engine, nil
+	return lifecycle.New(s), nil
 }
 
 // shortenIDs lets hints show a person the shortest ends of ids. Looking for them costs a

@@ -30,29 +30,36 @@ type Engine struct {
 	Recovery *Recovery // settles interrupted transactions
 }
 
-// Setup has the parts of an Engine.
+// Setup has the parts of an Engine, and the functions that they call, which may be nil.
 type Setup struct {
 	Repo   *refs.Repo
 	Trust  *sign.Trust
 	Signer sign.Signer // nil if no step is taken
 	Actor  string      // agent name, or a person's mail address
+	Guest  bool        // the worktree is set up for another agent
 	Now    func() time.Time
 	Random io.Reader
 
 	Intents Intents
 	Used    UsedTokens
 	Ahead   Ahead
+
+	HomeOf    func(ctx context.Context, repoID string) (Home, error) // see [Verifier]
+	Opener    func(ctx context.Context) (sign.Signer, error)         // see [Verifier]
+	Published func(sign.KID) (sign.PublicKey, bool)                  // see [Keys]
+	Alias     func(repoID string) string                             // see [Keys]
+	Walked    func()                                                 // see [Lanes]
 }
 
 // New makes an engine.
 func New(s Setup) *Engine {
-	keys := &Keys{Trust: s.Trust, Now: s.Now}
-	lanes := &Lanes{Repo: s.Repo, Keys: keys}
+	keys := &Keys{Trust: s.Trust, Now: s.Now, Published: s.Published, Alias: s.Alias}
+	lanes := &Lanes{Repo: s.Repo, Keys: keys, Walked: s.Walked}
 	reader := &Reader{Repo: s.Repo, Keys: keys, Lanes: lanes, Ahead: s.Ahead}
-	author := &Author{Keys: keys, Signer: s.Signer, Actor: s.Actor, Random: s.Random, Format: s.Repo.Format}
+	author := &Author{Keys: keys, Signer: s.Signer, Actor: s.Actor, Guest: s.Guest, Random: s.Random, Format: s.Repo.Format}
 	return &Engine{
 		Repo: s.Repo, Now: s.Now, Keys: keys, Reader: reader, Author: author,
-		Verifier: &Verifier{Repo: s.Repo, Keys: keys, Reader: reader, Author: author, Used: s.Used},
+		Verifier: &Verifier{Repo: s.Repo, Keys: keys, Reader: reader, Author: author, Used: s.Used, HomeOf: s.HomeOf, Opener: s.Opener},
 		Recovery: &Recovery{Repo: s.Repo, Reader: reader, Intents: s.Intents},
 	}
 }
