@@ -67,14 +67,14 @@ func (t *search) resumeByID(ctx context.Context) (*Result, error) {
 }
 
 // isCopy reports whether the inbox of a home has a copy of a handoff of another home.
-func (t *Handler) isCopy(ctx context.Context, home lifecycle.Home, p lifecycle.Place) bool {
+func (t *search) isCopy(ctx context.Context, home lifecycle.Home, p lifecycle.Place) bool {
 	it := &workspace.Item{Home: home, Kind: refs.KindInbox, Place: p, Ref: home.Namespace().Inbox(p.Agent, p.ID)}
 	return t.Workspace.Load(ctx, it) == nil && it.IsCopy()
 }
 
 // withTask adds to the refusal of an argument that is no id the waiting handoffs of that task, as
 // far as they are known here.
-func (t *Handler) withTask(ctx context.Context, task string, refusal error) error {
+func (t *search) withTask(ctx context.Context, task string, refusal error) error {
 	f := fault.As(refusal)
 	items, err := t.Workspace.InboxItems(ctx, t.Workspace.All(ctx)...)
 	if f == nil || err != nil {
@@ -91,7 +91,7 @@ func (t *Handler) withTask(ctx context.Context, task string, refusal error) erro
 
 // explain replaces the refusal of a claim if this agent holds the handoff elsewhere, and that of a
 // key if the handoff waits for another agent: then the key is not at fault.
-func (t *Handler) explain(ctx context.Context, home lifecycle.Home, p lifecycle.Place, err error) error {
+func (t *search) explain(ctx context.Context, home lifecycle.Home, p lifecycle.Place, err error) error {
 	refused := fault.As(err)
 	if !fault.Is(err, fault.UntrustedKey) && !fault.Is(err, fault.Claimed) {
 		return err
@@ -119,7 +119,7 @@ func (t *Handler) explain(ctx context.Context, home lifecycle.Home, p lifecycle.
 
 // locate finds a handoff at a home by id or last characters, freshly. An ended one is found by
 // its lane, so the refusal can say how it ended.
-func (t *Handler) locate(ctx context.Context, home lifecycle.Home, arg string) (*lifecycle.Place, error) {
+func (t *search) locate(ctx context.Context, home lifecycle.Home, arg string) (*lifecycle.Place, error) {
 	if id, err := handoff.ParseID(arg); err == nil {
 		return t.locateID(ctx, home, id)
 	}
@@ -151,7 +151,7 @@ func (t *Handler) locate(ctx context.Context, home lifecycle.Home, arg string) (
 }
 
 // locateID finds a handoff at a home by its whole id, in the inbox it waits in.
-func (t *Handler) locateID(ctx context.Context, home lifecycle.Home, id handoff.ID) (*lifecycle.Place, error) {
+func (t *search) locateID(ctx context.Context, home lifecycle.Home, id handoff.ID) (*lifecycle.Place, error) {
 	spec := lifecycle.FetchSpec{Lanes: []handoff.ID{id}}
 	for _, agent := range t.Workspace.Inboxes() {
 		spec.Places = append(spec.Places, lifecycle.Place{Agent: agent, ID: id})

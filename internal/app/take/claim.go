@@ -30,7 +30,7 @@ func (t *search) peek(ctx context.Context, home lifecycle.Home, p lifecycle.Plac
 // attempt claims an offer. If others were faster, the hub is asked again, and the look brings
 // everything for the next choice. In a crowd the offer is given up instead. looked reports whether the
 // next choice needs no look: the hub was asked again, or the home is this repository.
-func (t *search) attempt(ctx context.Context, it *workspace.Item) (g *Result, looked bool, err error) {
+func (t *choice) attempt(ctx context.Context, it *workspace.Item) (g *Result, looked bool, err error) {
 	req := lifecycle.ClaimRequest{Place: it.Place}
 	hub, ok := it.Home.(*crossrepo.Hub)
 	switch {

@@ -27,7 +27,7 @@ const (
 
 // crowdLook is the look of an agent of a crowd at one hub. It fetches the inboxes part by part.
 type crowdLook struct {
-	*search
+	*choice
 	hub   *crossrepo.Hub
 	rest  []*workspace.Item // offers not fetched yet, in the order in which this agent would try them
 	sizes []int             // sizes of the next parts; after the last part, all inboxes are fetched
@@ -61,7 +61,7 @@ func (l *crowdLook) atShare(ctx context.Context, sp *spread) error {
 	if err != nil {
 		return err
 	}
-	held, same, err := l.dropOutdated(ctx, l.hub, list.Inboxes)
+	held, same, err := l.dropOutdated(ctx, list.Inboxes)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,8 @@ func (l *crowdLook) atShare(ctx context.Context, sp *spread) error {
 func (l *crowdLook) copied(ctx context.Context, held map[handoff.ID]bool) ([]*workspace.Item, error) {
 	offline := l.offline() // its warnings are dropped: the choice after the look gives them again
 	maps.Copy(offline.skipped, held)
-	return offline.offers(ctx, []lifecycle.Home{l.hub})
+	offers, _, err := offline.offers(ctx, []lifecycle.Home{l.hub})
+	return offers, err
 }
 
 // next fetches the next part, and remembers the rest. After the last part it fetches all inboxes.
@@ -119,7 +120,7 @@ func (l *crowdLook) next(ctx context.Context) error {
 }
 
 // lookFurther fetches the next part of the partly fetched hubs. It reports whether there was more.
-func (t *search) lookFurther(ctx context.Context) (more bool) {
+func (t *choice) lookFurther(ctx context.Context) (more bool) {
 	looks := t.looks
 	t.looks = nil
 	for _, l := range looks {
@@ -131,8 +132,8 @@ func (t *search) lookFurther(ctx context.Context) (more bool) {
 // dropOutdated drops the copies of inbox refs which the hub no longer has, or has moved: others
 // claimed those offers. A handoff recorded as held here keeps its copy as long as the hub has it.
 // dropOutdated returns the ids of the held handoffs, and which copies equal the hub's refs.
-func (t *Handler) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []refs.Ref) (held map[handoff.ID]bool, same map[string]bool, err error) {
-	claims, err := t.Claims.Held()
+func (l *crowdLook) dropOutdated(ctx context.Context, list []refs.Ref) (held map[handoff.ID]bool, same map[string]bool, err error) {
+	claims, err := l.Claims.Held()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -144,7 +145,7 @@ func (t *Handler) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []r
 	for _, ref := range list {
 		there[ref.Name] = ref.OID
 	}
-	known, err := t.Workspace.InboxItems(ctx, hub)
+	known, err := l.Workspace.InboxItems(ctx, l.hub)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -156,5 +157,5 @@ func (t *Handler) dropOutdated(ctx context.Context, hub *crossrepo.Hub, list []r
 			drop = append(drop, refs.Edit{Ref: it.Ref, Old: it.Commit})
 		}
 	}
-	return held, same, refs.ApplyUnlessMoved(ctx, t.Engine.Repo, drop)
+	return held, same, refs.ApplyUnlessMoved(ctx, l.Engine.Repo, drop)
 }

@@ -14,7 +14,7 @@ import (
 
 // forgetLost drops the record of a claim lost to others, so the next resume need not ask the hub
 // about it.
-func (t *Handler) forgetLost(ctx context.Context, it *workspace.Item) error {
+func (t *search) forgetLost(ctx context.Context, it *workspace.Item) error {
 	h, err := t.Claims.Get(it.Place.ID)
 	if err != nil || h == nil || !h.Held() || h.Printed {
 		return err
@@ -28,7 +28,7 @@ func (t *Handler) forgetLost(ctx context.Context, it *workspace.Item) error {
 
 // forgetRefused drops the record of a claim that its hub refused, or that was not sent, because others
 // were faster. An earlier try may have been sent: then the record stays, and the next resume asks the hub.
-func (t *Handler) forgetRefused(ctx context.Context, id handoff.ID) error {
+func (t *search) forgetRefused(ctx context.Context, id handoff.ID) error {
 	h, err := t.Claims.Get(id)
 	if err != nil || !isOnlyTry(h) {
 		return err
@@ -48,7 +48,7 @@ func superseded(s *lifecycle.State, h *work.Claim) bool {
 }
 
 // forget drops the record of a claim, unless another claim was recorded since.
-func (t *Handler) forget(ctx context.Context, h *work.Claim) error {
+func (t *search) forget(ctx context.Context, h *work.Claim) error {
 	return t.Claims.Update(ctx, h.ID, func(stored *work.Claim) error {
 		if stored.Nonce == h.Nonce {
 			stored.Forget()
@@ -60,7 +60,7 @@ func (t *Handler) forget(ctx context.Context, h *work.Claim) error {
 // sweep deletes the inbox refs of ended handoffs that this resume met: a backup of their hub or
 // somebody's push brought them back, and the lists would go on naming them. If a hub has more of
 // them, the next resume that finds nothing to take deletes those.
-func (t *search) sweep(ctx context.Context) {
+func (t *choice) sweep(ctx context.Context) {
 	if t.Peek {
 		return
 	}

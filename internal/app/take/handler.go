@@ -91,31 +91,19 @@ func (q *Request) checkFit(v *lifecycle.Verified) error {
 	return nil
 }
 
-// search is one search of a resume: its request, and the state of the offers and homes that it has tried.
+// search is one search of a resume. Its methods find what is held, or the handoff that was asked for; a
+// [choice] finds an offer.
 type search struct {
 	*Handler
 	Request
-	askNobody bool    // ask no hub about offers that only look held
-	warnings  []error // of offers and homes
-
-	// Offers.
-	skipped    map[handoff.ID]bool // offers that are not tried again
-	unlogged   handoff.ID          // the last offer that no log mentions
-	unfit      error               // error of Request.Fits for the last offer that it refused
-	lost       int                 // number of claims in which others were faster
-	ended      []*workspace.Item   // ended handoffs that still have an inbox ref
-	refused    int                 // number of refused offers
-	refusedIDs []handoff.ID        // ids of the first refused offers
-	hints      []fault.Hint        // hints of the refusals, each once
-
-	// Homes.
+	warnings   []error                 // of offers and homes
 	passedOver map[lifecycle.Home]bool // homes that do not answer, or that refuse every claim
 	down       error                   // first error of a failed home
+}
 
-	// Crowds.
-	crowded   bool         // a crowd takes from the inboxes of this agent
-	looks     []*crowdLook // looks at hubs that have more to fetch
-	unchanged handoff.ID   // offer that needs no fetch: the hub lists it as it is here
+// newSearch begins a search.
+func newSearch(t *Handler, q Request) *search {
+	return &search{Handler: t, Request: q, passedOver: map[lifecycle.Home]bool{}}
 }
 
 // remaining returns the homes that are not passed over.
@@ -155,32 +143,6 @@ func (t *search) ignoreUnavailable(home lifecycle.Home, err error) error {
 	}
 	t.homeFailed(home, err)
 	return nil
-}
-
-// mostRefusals bounds the refusals with a warning of their own: somebody with push access must
-// not flood the readers of a hub.
-const mostRefusals = 20
-
-// offerRefused notes why an offer is refused. This resume does not try it again.
-func (t *search) offerRefused(it *workspace.Item, err error) {
-	id := it.Place.ID
-	it.Record, it.Tip = nil, nil // refused offers may be many: free their memory
-	t.skipped[id] = true
-	if f := fault.As(err); f != nil && slices.Contains([]fault.Reason{fault.StatusUnknown, fault.AudienceMismatch, fault.Rollback}, f.Reason) {
-		t.hints = fault.AddHints(t.hints, f.Hints...)
-	}
-	if errors.Is(err, handoff.ErrUnknown) {
-		t.hints = fault.AddHints(t.hints, handoff.ErrUnknown.Hint)
-		if !strings.Contains(err.Error(), string(id)) {
-			err = fault.About("handoff "+string(id), err)
-		}
-	}
-	if t.refused++; t.refused <= mostRefusals {
-		t.warnings = append(t.warnings, err)
-	}
-	if len(t.refusedIDs) < fault.MaxHints {
-		t.refusedIDs = append(t.refusedIDs, id)
-	}
 }
 
 // Result is a handoff readable by this agent: claimed, or peeked at. Close it with Printed once

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"githandoff/internal/crossrepo"
@@ -17,10 +18,26 @@ import (
 	"githandoff/internal/workspace"
 )
 
+// choice is the part of a search that chooses among the offers. It remembers those that it tried.
+type choice struct {
+	*search
+	skipped  map[handoff.ID]bool // offers that are not tried again
+	refused  []handoff.ID        // refused offers
+	hints    []fault.Hint        // hints of the refusals, each once
+	unlogged handoff.ID          // the last offer that no log mentions
+	unfit    error               // error of Request.Fits for the last offer that it refused
+	lost     int                 // number of claims in which others were faster
+	ended    []*workspace.Item   // ended handoffs that still have an inbox ref
+
+	crowded   bool         // a crowd takes from the inboxes of this agent
+	looks     []*crowdLook // looks at hubs that have more to fetch
+	unchanged handoff.ID   // offer that needs no fetch: the hub lists it as it is here
+}
+
 // resumeAny claims one of the oldest offers.
-func (t *search) resumeAny(ctx context.Context) (*Result, error) {
+func (t *choice) resumeAny(ctx context.Context) (*Result, error) {
 	defer func() {
-		if more := t.refused - mostRefusals; more > 0 {
+		if more := len(t.refused) - mostRefusals; more > 0 {
 			t.warnings = append(t.warnings, fmt.Errorf("%d more were refused: githandoff audit lists them", more))
 		}
 	}()
@@ -62,11 +79,11 @@ func (t *search) resumeAny(ctx context.Context) (*Result, error) {
 }
 
 // lookAt fetches what is needed for a choice from some homes.
-func (t *search) lookAt(ctx context.Context, homes []lifecycle.Home) {
+func (t *choice) lookAt(ctx context.Context, homes []lifecycle.Home) {
 	if t.crowded {
 		for _, home := range homes {
 			if hub, ok := home.(*crossrepo.Hub); ok { // this repository needs no look
-				l := &crowdLook{search: t, hub: hub, sizes: []int{tried, widened}}
+				l := &crowdLook{choice: t, hub: hub, sizes: []int{tried, widened}}
 				t.homeFailed(hub, l.begin(ctx))
 			}
 		}
@@ -79,15 +96,41 @@ func (t *search) lookAt(ctx context.Context, homes []lifecycle.Home) {
 }
 
 // inboxesAndLog asks for everything needed for a choice: the inboxes of this agent, and the log.
-func (t *Handler) inboxesAndLog() lifecycle.FetchSpec {
+func (t *search) inboxesAndLog() lifecycle.FetchSpec {
 	return lifecycle.FetchSpec{Inboxes: t.Workspace.Inboxes(), Log: true}
+}
+
+// mostRefusals bounds the refusals with a warning of their own: somebody with push access must
+// not flood the readers of a hub.
+const mostRefusals = 20
+
+// offerRefused notes why an offer is refused. This resume does not try it again.
+func (t *choice) offerRefused(it *workspace.Item, err error) {
+	id := it.Place.ID
+	it.Record, it.Tip = nil, nil // refused offers may be many: free their memory
+	t.skipped[id] = true
+	if f := fault.As(err); f != nil && slices.Contains([]fault.Reason{fault.StatusUnknown, fault.AudienceMismatch, fault.Rollback}, f.Reason) {
+		t.hints = fault.AddHints(t.hints, f.Hints...)
+	}
+	if errors.Is(err, handoff.ErrUnknown) {
+		t.hints = fault.AddHints(t.hints, handoff.ErrUnknown.Hint)
+		if !strings.Contains(err.Error(), string(id)) {
+			err = fault.About("handoff "+string(id), err)
+		}
+	}
+	if t.refused = append(t.refused, id); len(t.refused) <= mostRefusals {
+		t.warnings = append(t.warnings, err)
+	}
 }
 
 // resumeFetched claims one of the fetched offers, and fetches more of a crowded inbox if none of
 // them is free. It is nil if there are no more.
-func (t *search) resumeFetched(ctx context.Context, homes []lifecycle.Home) (*Result, error) {
+func (t *choice) resumeFetched(ctx context.Context, homes []lifecycle.Home) (*Result, error) {
 	for {
-		offers, err := t.offers(ctx, t.remaining(homes))
+		offers, held, err := t.offers(ctx, t.remaining(homes))
+		if err == nil && len(offers) == 0 {
+			offers, err = t.heldWithoutEntry(ctx, held)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -109,11 +152,11 @@ func (t *search) resumeFetched(ctx context.Context, homes []lifecycle.Home) (*Re
 // offers returns handoffs which look free, in the order in which this agent tries them: their tip
 // is readable, says that nobody holds them, and is signed by a trusted key. Offers that cannot be
 // read, or without a trusted signature, are skipped before they cost a trip. They are chosen from
-// the oldest. If none looks free, offers returns those that only look held.
-func (t *search) offers(ctx context.Context, homes []lifecycle.Home) ([]*workspace.Item, error) {
+// the oldest. held are the oldest of the others, which look held. No hub is asked.
+func (t *choice) offers(ctx context.Context, homes []lifecycle.Home) (good, held []*workspace.Item, err error) {
 	all, err := t.Workspace.InboxItems(ctx, homes...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	now := t.Engine.Now()
 	all = slices.DeleteFunc(all, func(it *workspace.Item) bool { return t.skipped[it.Place.ID] })
@@ -125,13 +168,13 @@ func (t *search) offers(ctx context.Context, homes []lifecycle.Home) ([]*workspa
 	defer queue.Close()
 	sp, err := t.newSpread(t.Workspace.Inboxes())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var free, held []*workspace.Item
+	var free []*workspace.Item
 	for n, it := range all {
 		o, err := queue.Next(ctx, it.Commit)
 		if err := it.Fill(ctx, o, err); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		switch {
 		case fault.CodeOf(it.Fault) == fault.Unavailable: // a gc removed the copy here, and the hub does not answer
@@ -149,22 +192,19 @@ func (t *search) offers(ctx context.Context, homes []lifecycle.Home) ([]*workspa
 			continue
 		}
 		if err := t.shuffleIfContested(sp, held); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if good := t.firstTrusted(sp, free); len(good) > 0 {
-			return good, nil
+		if good = t.firstTrusted(sp, free); len(good) > 0 {
+			break
 		}
 		free = nil
 	}
-	if t.askNobody {
-		return nil, nil
-	}
-	return t.heldWithoutEntry(ctx, held[:min(len(held), fewestOffers)])
+	return good, held[:min(len(held), fewestOffers)], nil
 }
 
 // shuffleIfContested lets chance decide between offers of the same rank if somebody else takes from
 // the same inboxes: a claim was lost, or handoffs are held which are not this worktree's.
-func (t *search) shuffleIfContested(sp *spread, held []*workspace.Item) error {
+func (t *choice) shuffleIfContested(sp *spread, held []*workspace.Item) error {
 	others := t.lost > 0
 	for _, it := range held {
 		if others {
@@ -194,7 +234,7 @@ func isFree(tip *record.Record, now time.Time) bool {
 
 // firstTrusted returns the first offers with a trusted signature, in the order in which they are
 // tried.
-func (t *search) firstTrusted(sp *spread, free []*workspace.Item) []*workspace.Item {
+func (t *choice) firstTrusted(sp *spread, free []*workspace.Item) []*workspace.Item {
 	sp.order(free)
 	var good []*workspace.Item
 	for _, it := range free {
@@ -212,7 +252,7 @@ func (t *search) firstTrusted(sp *spread, free []*workspace.Item) []*workspace.I
 // heldWithoutEntry returns the handoffs which only look held: the step on their inbox ref has no
 // entry in the lane, so nobody holds them. Lanes with the entry, or read in this command, are not
 // fetched.
-func (t *Handler) heldWithoutEntry(ctx context.Context, held []*workspace.Item) ([]*workspace.Item, error) {
+func (t *choice) heldWithoutEntry(ctx context.Context, held []*workspace.Item) ([]*workspace.Item, error) {
 	doubtful, err := t.withoutEntry(ctx, held)
 	if err != nil {
 		return nil, err
@@ -234,7 +274,7 @@ func (t *Handler) heldWithoutEntry(ctx context.Context, held []*workspace.Item) 
 
 // withoutEntry returns the handoffs which are held by their inbox ref, but open in the known copy of
 // their lane.
-func (t *Handler) withoutEntry(ctx context.Context, held []*workspace.Item) ([]*workspace.Item, error) {
+func (t *choice) withoutEntry(ctx context.Context, held []*workspace.Item) ([]*workspace.Item, error) {
 	var open []*workspace.Item
 	for _, it := range held {
 		s, err := t.Engine.Reader.Load(ctx, it.Home, it.Place)
@@ -250,7 +290,7 @@ func (t *Handler) withoutEntry(ctx context.Context, held []*workspace.Item) ([]*
 
 // claimOne claims the first of some offers that can be claimed. It returns nil if all were refused, or
 // others were faster. Then the caller chooses again: the hub was read after the lost claim.
-func (t *search) claimOne(ctx context.Context, offers []*workspace.Item) (*Result, error) {
+func (t *choice) claimOne(ctx context.Context, offers []*workspace.Item) (*Result, error) {
 	for i, it := range offers {
 		// After each refusal the lanes of more offers are fetched at once: others may be refused too.
 		if err := t.refreshLanes(ctx, offers[i:min(i+max(i*i, 1), len(offers))]); err != nil {
@@ -309,7 +349,7 @@ func nothingSent(err error) bool {
 
 // refreshLanes checks the lane of the first of some offers, unless this command has done so, and
 // with it those of the others at the same home. It fetches those that the look has not brought.
-func (t *Handler) refreshLanes(ctx context.Context, offers []*workspace.Item) error {
+func (t *choice) refreshLanes(ctx context.Context, offers []*workspace.Item) error {
 	first := offers[0]
 	if first.Home.LaneIsFresh(first.Place.ID) {
 		return nil
@@ -324,11 +364,11 @@ func (t *Handler) refreshLanes(ctx context.Context, offers []*workspace.Item) er
 }
 
 // errNothing says why no offer was claimed.
-func (t *search) errNothing(ctx context.Context, homes []lifecycle.Home) error {
+func (t *choice) errNothing(ctx context.Context, homes []lifecycle.Home) error {
 	switch {
-	case t.refused > 0:
+	case len(t.refused) > 0:
 		hints := t.hints
-		for _, id := range t.refusedIDs {
+		for _, id := range t.refused[:min(len(t.refused), fault.MaxHints)] {
 			hints = append(hints, fault.Run("githandoff", "show", string(id)).Because("says why it is refused"))
 		}
 		if !t.Engine.Author.MayAct(sign.RoleRecipient, t.Agent) { // the agent's key may take nothing

@@ -92,7 +92,7 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 // searchOnce returns what one search finds, and its warnings.
 func searchOnce(ctx context.Context, t *Handler, q Request) (g *Result, warnings []error, err error) {
 	t.Workspace.AskAgain() // also with each try of a wait
-	s := &search{Handler: t, Request: q, skipped: map[handoff.ID]bool{}, passedOver: map[lifecycle.Home]bool{}}
+	s := newSearch(t, q)
 	if q.Arg != "" {
 		g, err = s.resumeByID(ctx)
 	} else {
@@ -116,7 +116,8 @@ func (t *search) resumeNext(ctx context.Context) (g *Result, err error) {
 		}
 	}
 	if g == nil && err == nil {
-		g, err = t.resumeAny(ctx)
+		offers := &choice{search: t, skipped: map[handoff.ID]bool{}}
+		g, err = offers.resumeAny(ctx)
 	}
 	if fault.CodeOf(err) == fault.NotFound && !t.Peek {
 		// The push of a killed resume may have landed since.
@@ -171,7 +172,7 @@ func (t *search) finishUnprinted(ctx context.Context) (*Result, error) {
 // refreshUnprinted fetches the state of a claim that was never shown, and with it those of all
 // others at the same home. It asks a home once, and adds its answer to answers. It reports whether
 // the state is here. Without the state nothing is known about the claim, so, unlike after
-// [Handler.refreshHeld], a later resume decides.
+// [search.refreshHeld], a later resume decides.
 func (t *search) refreshUnprinted(ctx context.Context, home lifecycle.Home, h *work.Claim, held []*work.Claim, answers map[lifecycle.Home]error) bool {
 	err, asked := answers[home]
 	switch {
@@ -234,7 +235,7 @@ func (t *search) showHeld(ctx context.Context) (*Result, error) {
 
 // refreshHeld fetches the states of some claims from their homes. If a hub is down, the last
 // known state counts, with a warning: a new session finds its work even while offline.
-func (t *Handler) refreshHeld(ctx context.Context, held []*work.Claim) error {
+func (t *search) refreshHeld(ctx context.Context, held []*work.Claim) error {
 	asked := map[lifecycle.Home]bool{}
 	for _, h := range held {
 		home, err := t.Workspace.Home(ctx, h.Home)

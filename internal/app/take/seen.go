@@ -14,7 +14,7 @@ import (
 // claimSeen claims an offer brought by an earlier look at its hub, without another look: one
 // connection in place of two. The hub refuses the claim if anything has moved. read is a hub that
 // was read along with a claim that failed: it needs no look any more.
-func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (g *Result, read lifecycle.Home, err error) {
+func (t *choice) claimSeen(ctx context.Context, homes []lifecycle.Home) (g *Result, read lifecycle.Home, err error) {
 	offline := t.offline()
 	for {
 		it, err := offline.firstSeen(ctx, homes)
@@ -45,18 +45,15 @@ func (t *search) claimSeen(ctx context.Context, homes []lifecycle.Home) (g *Resu
 	}
 }
 
-// offline returns a search for the same that skips the same offers and asks no hub.
-func (t *search) offline() *search {
-	return &search{
-		Handler: t.Handler, Request: t.Request, crowded: t.crowded,
-		askNobody: true, skipped: maps.Clone(t.skipped), passedOver: map[lifecycle.Home]bool{},
-	}
+// offline returns a choice for the same that skips the same offers. Its refusals and warnings are its own.
+func (t *choice) offline() *choice {
+	return &choice{search: newSearch(t.Handler, t.Request), crowded: t.crowded, skipped: maps.Clone(t.skipped)}
 }
 
 // firstSeen returns the offer of a hub that this agent would try first, if it can be claimed as an earlier
 // look showed it and its lane. It returns nil if the offer to try first is in this repository: the search
 // after claimSeen takes it.
-func (t *search) firstSeen(ctx context.Context, homes []lifecycle.Home) (*workspace.Item, error) {
+func (t *choice) firstSeen(ctx context.Context, homes []lifecycle.Home) (*workspace.Item, error) {
 	known := slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool {
 		hub, ok := home.(*crossrepo.Hub)
 		switch {
@@ -70,7 +67,7 @@ func (t *search) firstSeen(ctx context.Context, homes []lifecycle.Home) (*worksp
 		}
 		return !hub.MayClaimSeen()
 	})
-	offers, err := t.offers(ctx, known)
+	offers, _, err := t.offers(ctx, known)
 	if err != nil || len(offers) == 0 {
 		return nil, err
 	}
@@ -88,7 +85,7 @@ func (t *search) firstSeen(ctx context.Context, homes []lifecycle.Home) (*worksp
 
 // inOwnShare reports whether an offer is of this agent's share. Another agent takes an offer of
 // its own share soon, if it has not since the look.
-func (t *Handler) inOwnShare(it *workspace.Item) (bool, error) {
+func (t *choice) inOwnShare(it *workspace.Item) (bool, error) {
 	sp, err := t.newSpread([]string{it.Place.Agent})
 	return err == nil && sp.rank(it.Place.Agent, it.Place.ID) == 0, err
 }

@@ -30,9 +30,9 @@ func TestInOwnShare(t *testing.T) {
 	}
 	trust, err := enginetest.NewTrust(entries...)
 	require.NoError(t, err)
-	var both []*Handler
+	var both []*choice
 	for _, signer := range signers {
-		both = append(both, &Handler{Engine: lifecycle.New(lifecycle.Setup{Repo: &refs.Repo{}, Trust: trust, Signer: signer, Now: at, Random: rand.Reader})})
+		both = append(both, &choice{search: newSearch(&Handler{Engine: lifecycle.New(lifecycle.Setup{Repo: &refs.Repo{}, Trust: trust, Signer: signer, Now: at, Random: rand.Reader})}, Request{})})
 	}
 	for _, it := range waiting(t, 50) {
 		one, err := both[0].inOwnShare(it)

@@ -55,7 +55,7 @@ type spread struct {
 }
 
 // newSpread returns the order of offers in the inboxes of some agents.
-func (t *Handler) newSpread(agents []string) (*spread, error) {
+func (t *search) newSpread(agents []string) (*spread, error) {
 	sp := &spread{mine: t.Engine.Author.Signer.KID(), rivals: map[string][]string{}, now: t.Engine.Now()}
 	for _, agent := range agents {
 		sp.rivals[agent] = rivals(t.Engine.Keys, sp.mine, agent)
