@@ -20,7 +20,7 @@ func (h *Hub) CatchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := h.Fetch(ctx, Look{FetchSpec: lifecycle.FetchSpec{Log: true}, Memory: memory}); err != nil {
+	if err := h.Fetch(ctx, lifecycle.FetchSpec{Log: true, Memory: memory}); err != nil {
 		return err
 	}
 	return h.GiveBackLost(ctx, memory, Means{})

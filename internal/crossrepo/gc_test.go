@@ -88,7 +88,9 @@ func gcWithinAFetch(t *testing.T, notes, lost bool) {
 	rm -f 'objects/%[4]s'
 	rm gc.pid '%[1]s'
 ) &`, lock, fixer.git.Dir, hub.Namespace().Inbox(p.Agent, p.ID), filepath.Join(tree[:2], tree[2:])))
-	require.NoError(t, hub.Fetch(t.Context(), crossrepo.Look{FetchSpec: lifecycle.WholeHandoffs(p), Notes: notes}))
+	spec := lifecycle.WholeHandoffs(p)
+	spec.Notes = notes
+	require.NoError(t, hub.Fetch(t.Context(), spec))
 	require.NoFileExists(t, lock)
 	assert.NotEmpty(t, fixer.git.Git(t, "for-each-ref", string(hub.Namespace())))
 	assert.Equal(t, lost, fixer.git.Git(t, "for-each-ref", hub.NotesCopy()) != "")

@@ -50,7 +50,7 @@ func TestFetchIntoABrokenCopyOfNotes(t *testing.T) {
 	source.git.Git(t, "push", "--quiet", "origin", notes+":"+refs.NotesRef)
 	look := func() string {
 		hub := v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git).home.(*crossrepo.Hub)
-		require.NoError(t, hub.Fetch(t.Context(), crossrepo.Look{Notes: true}))
+		require.NoError(t, hub.Fetch(t.Context(), lifecycle.FetchSpec{Notes: true}))
 		return hub.NotesCopy()
 	}
 	for _, empty := range []bool{true, false} {

@@ -12,16 +12,6 @@ import (
 	"githandoff/internal/refs"
 )
 
-// Look lists the refs to fetch from a hub in one connection.
-type Look struct {
-	lifecycle.FetchSpec
-	Published []string // copies of published refs to fetch; a trailing "/" means all refs below
-	Notes     bool
-	Work      []lifecycle.Place // snapshots that are here: their copies then say what the hub has; see MostWork
-
-	Memory []refs.Ref // copies of lanes; those lanes are fetched one by one if the whole log is not fetched
-}
-
 // fetcher fetches refs of a hub into the copies and the mirror, in one connection.
 type fetcher struct {
 	laneCopies
@@ -39,7 +29,7 @@ func (h *fetcher) Refresh(ctx context.Context, spec lifecycle.FetchSpec) error {
 			return err
 		}
 	}
-	if err := h.Fetch(ctx, Look{FetchSpec: spec}); err != nil {
+	if err := h.Fetch(ctx, spec); err != nil {
 		return err
 	}
 	return h.advance(ctx, spec.Lanes)
@@ -48,19 +38,19 @@ func (h *fetcher) Refresh(ctx context.Context, spec lifecycle.FetchSpec) error {
 // Fetch fetches inboxes and published refs into the copies, pruned, and lanes into the mirror,
 // forced and pruned. A lane is not believed before it was checked. If a hub has more than a log of
 // handoffs can have, a second fetch brings only the lanes in question.
-func (h *fetcher) Fetch(ctx context.Context, l Look) error {
+func (h *fetcher) Fetch(ctx context.Context, spec lifecycle.FetchSpec) error {
 	if h.along != nil {
-		l.Inboxes = append(slices.Clone(l.Inboxes), h.along.Inboxes...)
-		l.Log = l.Log || h.along.Log
+		spec.Inboxes = append(slices.Clone(spec.Inboxes), h.along.Inboxes...)
+		spec.Log = spec.Log || h.along.Log
 	}
 	var b *bound
-	if l.Log = l.Log && h.wantsLog(); l.Log {
+	if spec.Log = spec.Log && h.wantsLog(); spec.Log {
 		b = newBound(&h.remote)
 	}
-	err := h.fetchOnce(ctx, l, b)
+	err := h.fetchOnce(ctx, spec, b)
 	if b.exceeded(err) {
-		l.Log = false
-		if err = h.fetchOnce(ctx, l, nil); err == nil {
+		spec.Log = false
+		if err = h.fetchOnce(ctx, spec, nil); err == nil {
 			b.sweep()
 			err = h.narrow(ctx)
 		}
@@ -73,23 +63,23 @@ func (h *fetcher) Fetch(ctx context.Context, l Look) error {
 
 // fetchOnce is one fetch within a bound, which may be nil. Where the whole log does not come
 // along, it asks for single lanes.
-func (h *fetcher) fetchOnce(ctx context.Context, l Look, b *bound) error {
-	ids := l.Lanes
-	if !l.Log {
-		ids = slices.Concat(ids, h.lanesIn(l.Memory))
+func (h *fetcher) fetchOnce(ctx context.Context, spec lifecycle.FetchSpec, b *bound) error {
+	ids := spec.Lanes
+	if !spec.Log {
+		ids = slices.Concat(ids, h.lanesIn(spec.Memory))
 	}
-	if l.Once {
+	if spec.Once {
 		ids = slices.DeleteFunc(slices.Clone(ids), h.inMirror)
 	}
-	specs := h.specs(l, ids)
-	if len(specs) == 0 && !l.Notes {
+	specs := h.specs(spec, ids)
+	if len(specs) == 0 && !spec.Notes {
 		return nil
 	}
 	specs = append(specs, h.unshownSpec()...)
 	slices.Sort(specs)
 	specs = slices.Compact(specs)
 	done := false
-	if l.Notes {
+	if spec.Notes {
 		// One file of notes must not keep the rest away: if git fails with the notes, they are left
 		// out.
 		var err error
@@ -109,14 +99,14 @@ func (h *fetcher) fetchOnce(ctx context.Context, l Look, b *bound) error {
 	if err := h.checkShown(ctx); err != nil {
 		return err
 	}
-	h.noteFetched(ids, l.Log)
-	return h.takePublished(ctx, l.Published)
+	h.noteFetched(ids, spec.Log)
+	return h.takePublished(ctx, spec.Published)
 }
 
 // FetchLog is like Fetch with every lane, whatever this clone wants otherwise.
-func (h *fetcher) FetchLog(ctx context.Context, l Look) error {
-	l.Log = true
-	if err := h.fetchOnce(ctx, l, nil); err != nil {
+func (h *fetcher) FetchLog(ctx context.Context, spec lifecycle.FetchSpec) error {
+	spec.Log = true
+	if err := h.fetchOnce(ctx, spec, nil); err != nil {
 		return err
 	}
 	return h.widen(ctx)
@@ -124,14 +114,14 @@ func (h *fetcher) FetchLog(ctx context.Context, l Look) error {
 
 // RefreshAllLanes brings in every lane of the hub, and checks it: what an audit needs.
 func (h *fetcher) RefreshAllLanes(ctx context.Context) error {
-	if err := h.FetchLog(ctx, Look{}); err != nil {
+	if err := h.FetchLog(ctx, lifecycle.FetchSpec{}); err != nil {
 		return err
 	}
 	_, err := h.AdvanceAll(ctx, nil)
 	return err
 }
 
-// AdvanceMemory is like advance for the lanes of a memory, which a look asked for. A lane nobody here
+// AdvanceMemory is like advance for the lanes of a memory, which a fetch asked for. A lane nobody here
 // asked for stays in the mirror.
 func (h *fetcher) AdvanceMemory(ctx context.Context, memory []refs.Ref) error {
 	return h.advance(ctx, h.lanesIn(memory))
@@ -153,7 +143,7 @@ const AllInboxes = "*"
 // refspecs, for which git searches all refs, and the length of a command line is limited.
 const manyPlaces = 500
 
-// MostWork is the number of snapshots for which a look may ask. A pattern for more of them would bring those
+// MostWork is the number of snapshots for which a fetch may ask. A pattern for more of them would bring those
 // of others.
 const MostWork = manyPlaces
 
@@ -161,24 +151,24 @@ const MostWork = manyPlaces
 // one ref, it does not fail if the hub has none.
 func specOf(from, to string) string { return "+" + from + "*:" + to + "*" }
 
-// specs returns the refspecs of a look: its inboxes, the lanes of some ids or the whole log, and
+// specs returns the refspecs of a fetch: its inboxes, the lanes of some ids or the whole log, and
 // published refs. A published file is fetched into the mirror: a hub that lost it does not make
 // this clone forget it.
-func (n refNames) specs(l Look, ids []handoff.ID) []string {
+func (n refNames) specs(spec lifecycle.FetchSpec, ids []handoff.ID) []string {
 	var specs []string
 	add := func(ref, to string) { specs = append(specs, specOf(n.RemoteName(ref), to)) }
 	inbox := func(agent string, id handoff.ID) {
 		ref := n.Namespace().Inbox(agent, id)
 		add(ref, ref)
 	}
-	if slices.Contains(l.Inboxes, AllInboxes) || len(l.Places) > manyPlaces {
+	if slices.Contains(spec.Inboxes, AllInboxes) || len(spec.Places) > manyPlaces {
 		all := string(n.Namespace()) + "inbox/"
 		add(all, all)
 	} else {
-		for _, agent := range l.Inboxes {
+		for _, agent := range spec.Inboxes {
 			inbox(agent, "")
 		}
-		for _, p := range l.Places {
+		for _, p := range spec.Places {
 			if p.Agent != "" {
 				inbox(p.Agent, p.ID)
 			}
@@ -187,18 +177,18 @@ func (n refNames) specs(l Look, ids []handoff.ID) []string {
 			}
 		}
 	}
-	if l.Log {
+	if spec.Log {
 		add(n.Mirror().Lanes(), n.Mirror().Lanes())
 		ids = nil
 	}
 	for _, id := range onePerLane(ids) {
 		add(n.Mirror().Lane(id), n.Mirror().Lane(id))
 	}
-	for _, p := range l.Work {
+	for _, p := range spec.Work {
 		ref := n.Namespace().Work(p.Agent, p.ID)
 		add(ref, ref)
 	}
-	for _, ref := range l.Published {
+	for _, ref := range spec.Published {
 		to := ref
 		if !strings.HasSuffix(ref, "/") {
 			to = n.mirrored(ref)

@@ -253,7 +253,7 @@ func TestLookMendsALane(t *testing.T) {
 		"known lanes": func(hub *crossrepo.Hub) error {
 			memory, err := hub.Memory(t.Context())
 			require.NoError(t, err)
-			require.NoError(t, hub.Fetch(t.Context(), crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Log: true}, Memory: memory}))
+			require.NoError(t, hub.Fetch(t.Context(), lifecycle.FetchSpec{Log: true, Memory: memory}))
 			return hub.AdvanceMemory(t.Context(), memory)
 		},
 	}
@@ -271,7 +271,7 @@ func TestLookMendsALane(t *testing.T) {
 				_, err := fixer.Engine.Renew(t.Context(), fixer.home, held, lifecycle.Renewal{})
 				require.NoError(t, err)
 			}
-			require.NoError(t, open().Fetch(t.Context(), crossrepo.Look{FetchSpec: lifecycle.WholeHandoffs(p)}))
+			require.NoError(t, open().Fetch(t.Context(), lifecycle.WholeHandoffs(p)))
 			mends(lost)
 		}
 		if name != "all lanes" { // a caller that asks for all lanes reads each of them

@@ -54,7 +54,7 @@ func TestOlderAnswerIsNotARewind(t *testing.T) {
 	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
 	p := v.offer(t, source, "fixer")
 	hub := fixer.home.(*crossrepo.Hub)
-	require.NoError(t, hub.Fetch(t.Context(), crossrepo.Look{FetchSpec: lifecycle.WholeHandoffs(p)}))
+	require.NoError(t, hub.Fetch(t.Context(), lifecycle.WholeHandoffs(p)))
 
 	other := v.open(t, "fixer", fixer.Engine.Author.Signer, fixer.git)
 	require.NoError(t, other.home.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))

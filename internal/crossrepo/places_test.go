@@ -18,8 +18,8 @@ func TestManyHandoffsAreFetchedAsAll(t *testing.T) {
 	for i := range manyPlaces {
 		want.Places = append(want.Places, lifecycle.Place{Agent: "fixer", ID: handoff.ID(fmt.Sprintf("ho_%026d", i))})
 	}
-	assert.Len(t, h.specs(Look{FetchSpec: want}, nil), 2*manyPlaces)
-	assert.Len(t, h.specs(Look{Work: want.Places[:MostWork]}, nil), MostWork, "no snapshot that is compared is left out")
+	assert.Len(t, h.specs(want, nil), 2*manyPlaces)
+	assert.Len(t, h.specs(lifecycle.FetchSpec{Work: want.Places[:MostWork]}, nil), MostWork, "no snapshot that is compared is left out")
 	want.Places = append(want.Places, lifecycle.Place{Agent: "fixer", ID: "ho_z"})
-	assert.Equal(t, h.specs(Look{FetchSpec: lifecycle.FetchSpec{Inboxes: []string{AllInboxes}}}, nil), h.specs(Look{FetchSpec: want}, nil))
+	assert.Equal(t, h.specs(lifecycle.FetchSpec{Inboxes: []string{AllInboxes}}, nil), h.specs(want, nil))
 }

@@ -88,7 +88,7 @@ func missingLanes(t *testing.T, hub *crossrepo.Hub) []string {
 	t.Helper()
 	memory, err := hub.Memory(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, hub.Fetch(t.Context(), crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Log: true}, Memory: memory}))
+	require.NoError(t, hub.Fetch(t.Context(), lifecycle.FetchSpec{Log: true, Memory: memory}))
 	lost, err := hub.Lost(t.Context(), memory)
 	require.NoError(t, err)
 	return lost
@@ -115,7 +115,7 @@ func TestAnotherCloneGivesBackFirst(t *testing.T) {
 		v.restore(t, b[0])
 		memory, err := hub.Memory(t.Context())
 		require.NoError(t, err, name)
-		require.NoError(t, hub.Fetch(t.Context(), crossrepo.Look{FetchSpec: lifecycle.FetchSpec{Log: true}, Memory: memory}), name)
+		require.NoError(t, hub.Fetch(t.Context(), lifecycle.FetchSpec{Log: true, Memory: memory}), name)
 		v.restore(t, b[1])
 		require.NoError(t, hub.GiveBackLost(t.Context(), memory, crossrepo.Means{}), name)
 		assert.Equal(t, log, v.log(t, p.ID), name)

@@ -9,6 +9,7 @@ import (
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/sign"
 	"githandoff/internal/team"
 )
@@ -45,7 +46,7 @@ func TestPublishTeamByTwo(t *testing.T) {
 	assert.True(t, fault.Is(err, "untrusted_root"), "she does not know whose list she would replace: %v", err)
 
 	// Alice does not trust Bob's key, so his list changes nothing for her.
-	published := crossrepo.Look{Published: team.Published(aliceHub)}
+	published := lifecycle.FetchSpec{Published: team.Published(aliceHub)}
 	_, err = team.New(alice.Workspace).Sync(t.Context(), aliceHub, func() error { return aliceHub.Fetch(t.Context(), published) })
 	require.NoError(t, err)
 	_, known := alice.Engine.Keys.Trust.Lookup(bob.Engine.Author.Signer.KID())

@@ -45,8 +45,8 @@ type RemoteHome interface {
 	FetchWork(ctx context.Context, p Place, oid string) error
 }
 
-// FetchSpec says which part of a home is needed. It alone determines the cost of a refresh, not
-// the size of the home.
+// FetchSpec says which part of a home is needed: what one fetch brings. It alone determines the cost of the
+// fetch, not the size of the home.
 type FetchSpec struct {
 	Inboxes []string // agents whose inboxes are needed as a whole
 	Places  []Place  // handoffs whose inbox refs are needed
@@ -62,6 +62,12 @@ type FetchSpec struct {
 	// Lost brings what the copies of these places and lanes lack as well: a fetch alone does not
 	// bring what their tips lead to.
 	Lost bool
+
+	// Further refs, for sync and audit.
+	Published []string // copies of published refs; a trailing "/" means all refs below
+	Notes     bool
+	Work      []Place    // snapshots that are here: their copies then say what the home has
+	Memory    []refs.Ref // copies of lanes; those lanes are fetched one by one if the whole log is not fetched
 }
 
 // WholeHandoffs asks for the inbox refs and the lanes of some handoffs.

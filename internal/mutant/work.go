@@ -145,7 +145,7 @@ var ofWork = []mutant{
 		`		s.Data = was.Data
 		if`, `		if`, inScript+"ack_replaced"),
 	without("a sync compares no snapshot for which it did not ask", "internal/app/hubsync/work.go",
-		`a == nil || len(a.look.Work)+len(places) > crossrepo.MostWork`, `a == nil`, "./internal/app/hubsync -run TestSyncAsks"),
+		`a == nil || len(a.spec.Work)+len(places) > crossrepo.MostWork`, `a == nil`, "./internal/app/hubsync -run TestSyncAsks"),
 	without("a damaged ref does not silence a watch", "internal/workspace/list.go",
 		`			return it.Fill(ctx, nil, err)`, `			return err`, "./internal/workspace -run TestDamagedRef"),
 	without("a progress beside a waiting end is not said to be kept", "internal/app/finish/finish.go",

@@ -20,7 +20,7 @@ import (
 type asked struct {
 	hub    *crossrepo.Hub
 	whole  bool // ask for published keys and lists, and for every known lane, as well
-	look   crossrepo.Look
+	spec   lifecycle.FetchSpec
 	memory []refs.Ref  // lanes as this clone knew them before the fetch
 	lost   []refs.Edit // snapshots sent from here that the hub lost, or has another commit for
 	err    error
@@ -57,10 +57,10 @@ func (r *syncing) look(ctx context.Context) error {
 			return err
 		}
 		if a.whole {
-			a.look.Log, a.look.Memory = true, a.memory
+			a.spec.Log, a.spec.Memory = true, a.memory
 		}
 	}
-	errs := crossrepo.AskAll(r.hubs(), func(hub *crossrepo.Hub) error { return hub.Fetch(ctx, r.at(hub).look) })
+	errs := crossrepo.AskAll(r.hubs(), func(hub *crossrepo.Hub) error { return hub.Fetch(ctx, r.at(hub).spec) })
 	for i, a := range r.asked { // take adopts the fetched keys before anything is judged by them
 		if a.err = errs[i]; a.err == nil {
 			a.err = r.compareWork(ctx, a)
@@ -147,8 +147,8 @@ func (r *syncing) askWhole(ctx context.Context) {
 		if r.at(hub) != nil {
 			continue
 		}
-		r.asked = append(r.asked, &asked{hub: hub, whole: true, look: crossrepo.Look{
-			FetchSpec: lifecycle.FetchSpec{Inboxes: append(r.Workspace.Inboxes(), handoff.Nobody)}, // of decisions as well
+		r.asked = append(r.asked, &asked{hub: hub, whole: true, spec: lifecycle.FetchSpec{
+			Inboxes:   append(r.Workspace.Inboxes(), handoff.Nobody), // of decisions as well
 			Published: team.Published(hub),
 			Notes:     hub.Alias.Name == main,
 		}})
@@ -166,7 +166,7 @@ func (r *syncing) want(home lifecycle.Home, spec lifecycle.FetchSpec) {
 		a = &asked{hub: hub}
 		r.asked = append(r.asked, a)
 	}
-	a.look.Places, a.look.Lanes = append(a.look.Places, spec.Places...), append(a.look.Lanes, spec.Lanes...)
+	a.spec.Places, a.spec.Lanes = append(a.spec.Places, spec.Places...), append(a.spec.Lanes, spec.Lanes...)
 }
 
 // at returns a hub of this sync; nil where it is none.
@@ -203,7 +203,7 @@ func (r *syncing) take(ctx context.Context, a *asked) error {
 			r.sweep(ctx, a.hub)
 		}
 	}
-	left := slices.DeleteFunc(slices.Clone(a.look.Lanes), a.hub.LaneIsFresh)
+	left := slices.DeleteFunc(slices.Clone(a.spec.Lanes), a.hub.LaneIsFresh)
 	return a.hub.Refresh(ctx, lifecycle.FetchSpec{Lanes: left, Once: true})
 }
 
@@ -230,7 +230,7 @@ func (r *syncing) sweep(ctx context.Context, hub *crossrepo.Hub) {
 // brought reports whether this sync has read what it needs to know of some handoffs.
 func (a *asked) brought(items []*workspace.Item) bool {
 	return a != nil && a.err == nil && !slices.ContainsFunc(items, func(it *workspace.Item) bool {
-		return !slices.Contains(a.look.Places, it.Place)
+		return !slices.Contains(a.spec.Places, it.Place)
 	})
 }
 
@@ -239,7 +239,7 @@ func (a *asked) without(spec lifecycle.FetchSpec) lifecycle.FetchSpec {
 	if a == nil || a.err != nil {
 		return spec
 	}
-	spec.Places = slices.DeleteFunc(spec.Places, func(p lifecycle.Place) bool { return slices.Contains(a.look.Inboxes, p.Agent) })
+	spec.Places = slices.DeleteFunc(spec.Places, func(p lifecycle.Place) bool { return slices.Contains(a.spec.Inboxes, p.Agent) })
 	spec.Once = len(spec.Places) == 0
 	return spec
 }

@@ -20,11 +20,11 @@ func (r *syncing) wantWork(ctx context.Context, it *workspace.Item, places []lif
 		return
 	}
 	a := r.at(hub)
-	if a == nil || len(a.look.Work)+len(places) > crossrepo.MostWork {
+	if a == nil || len(a.spec.Work)+len(places) > crossrepo.MostWork {
 		return // a snapshot that was not asked for would seem to be gone
 	}
 	if kept, err := r.Engine.Repo.Resolve(ctx, refs.WorkOut(it.Place.ID)); err == nil && kept != "" {
-		a.look.Work = append(a.look.Work, places...)
+		a.spec.Work = append(a.spec.Work, places...)
 	}
 }
 
@@ -32,7 +32,7 @@ func (r *syncing) wantWork(ctx context.Context, it *workspace.Item, places []lif
 // ref of its own. The hub may have other refs whose names begin like that of a snapshot.
 func (r *syncing) compareWork(ctx context.Context, a *asked) error {
 	var drop []refs.Edit
-	for _, p := range a.look.Work {
+	for _, p := range a.spec.Work {
 		kept, err := r.Engine.Repo.Resolve(ctx, refs.WorkOut(p.ID))
 		if err != nil {
 			return err

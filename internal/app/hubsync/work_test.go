@@ -37,7 +37,7 @@ func TestSyncAsksForAllSnapshotsThatItCompares(t *testing.T) {
 		p := lifecycle.Place{Agent: "fixer", ID: handoff.ID(fmt.Sprintf("ho_%026d", i))}
 		r.wantWork(t.Context(), &workspace.Item{Home: hub, Kind: refs.KindSent, Place: p}, []lifecycle.Place{p})
 	}
-	assert.Len(t, a.look.Work, crossrepo.MostWork)
+	assert.Len(t, a.spec.Work, crossrepo.MostWork)
 	require.NoError(t, r.compareWork(t.Context(), a))
-	assert.Len(t, a.lost, len(a.look.Work))
+	assert.Len(t, a.lost, len(a.spec.Work))
 }

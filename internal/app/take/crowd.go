@@ -44,7 +44,7 @@ func (l *crowdLook) begin(ctx context.Context) error {
 	if sp.keys() > smallCrowd || !l.hub.DueForWhole() {
 		return l.atShare(ctx, sp)
 	}
-	err = l.hub.Fetch(ctx, crossrepo.Look{FetchSpec: l.inboxesAndLog()})
+	err = l.hub.Fetch(ctx, l.inboxesAndLog())
 	if err == nil {
 		l.hub.NoteWhole()
 	}
@@ -102,21 +102,19 @@ func (l *crowdLook) copied(ctx context.Context, held map[handoff.ID]bool) ([]*wo
 
 // next fetches the next part, and remembers the rest. After the last part it fetches all inboxes.
 func (l *crowdLook) next(ctx context.Context) error {
-	var look crossrepo.Look
 	switch {
 	case len(l.sizes) == 0:
-		look.Inboxes = l.Workspace.Inboxes()
-		return l.hub.Fetch(ctx, look)
+		return l.hub.Fetch(ctx, lifecycle.FetchSpec{Inboxes: l.Workspace.Inboxes()})
 	case len(l.rest) == 0:
 		return nil
 	}
 	n := min(l.sizes[0], len(l.rest))
-	look.FetchSpec = lifecycle.WholeHandoffs(workspace.Places(l.rest[:n])...)
+	spec := lifecycle.WholeHandoffs(workspace.Places(l.rest[:n])...)
 	l.rest, l.sizes = l.rest[n:], l.sizes[1:]
 	if len(l.rest) > 0 {
 		l.looks = append(l.looks, l)
 	}
-	return l.hub.Fetch(ctx, look)
+	return l.hub.Fetch(ctx, spec)
 }
 
 // lookFurther fetches the next part of the partly fetched hubs. It reports whether there was more.
