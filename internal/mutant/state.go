@@ -18,7 +18,7 @@ var ofState = []mutant{
 		`return run.done, cmp.Or(stop, run.first.Err, run.untried)`, `return run.done, cmp.Or(run.first.Err, run.untried)`,
 		"./internal/cli -run TestScript/sync_revoked"),
 	without("an alias that leads elsewhere stops a sync", "internal/app/hubsync/look.go",
-		`!slices.Contains(pulled, alias) && fault.Is(err, fault.AudienceMismatch)`, `!slices.Contains(pulled, alias) && err == nil`,
+		`!r.Workspace.Pulls(alias) && fault.Is(err, fault.AudienceMismatch)`, `!r.Workspace.Pulls(alias) && err == nil`,
 		"./internal/cli -run TestScript/sync_moved"),
 	without("a hub that was not read is no empty hub", "internal/cli/inbox.go",
 		`return cmp.Or(err, first.Err)`, `return cmp.Or(err, nil)`,

@@ -159,18 +159,27 @@ func (hs *Homes) leadsOutside(name string, homes []lifecycle.Home) bool {
 	return err != nil || !slices.ContainsFunc(homes, func(h lifecycle.Home) bool { return h.ID() == a.RepoID })
 }
 
-// Pulled returns the aliases of the hubs this repository takes work from.
-func (hs *Homes) Pulled() []string {
+// PulledHubs returns the hubs this repository takes work from. failed gets the error of each alias that leads
+// nowhere.
+func (hs *Homes) PulledHubs(ctx context.Context, failed func(error)) (hubs []*crossrepo.Hub) {
 	pulled, chosen := hs.pulled()
 	if remotes := hs.Repo.Config.Subsections("remote", "url"); !chosen && len(remotes) > 1 {
 		slices.Sort(remotes)
 		hs.Warn(fmt.Errorf("this clone has %d remotes and none is called origin: no handoff is taken from them until one is named (git config handoff.pull %s)",
 			len(remotes), fault.Arg(remotes[0])))
 	}
-	return pulled
+	for _, alias := range pulled {
+		hub, err := hs.Named(ctx, "handoff.pull", alias)
+		if err != nil {
+			failed(err)
+			continue
+		}
+		hubs = append(hubs, hub)
+	}
+	return hubs
 }
 
-// pulled is like Pulled, and reports whether the settings or the remotes choose those aliases.
+// pulled returns the aliases of those hubs, and reports whether the settings or the remotes choose them.
 func (hs *Homes) pulled() (aliases []string, chosen bool) {
 	if _, set := hs.Repo.Config["handoff.pull"]; set {
 		return hs.Repo.Config.All("handoff.pull"), true
@@ -187,7 +196,7 @@ func (hs *Homes) Pulls(alias string) bool {
 	return slices.Contains(pulled, alias)
 }
 
-// HintOtherHubs returns a hint to read the hubs that are left out of [Homes.Pulled] and are not among
+// HintOtherHubs returns a hint to read the hubs that are left out of [Homes.PulledHubs] and are not among
 // the given homes, which were read: resume looks there as well once something is known to wait. Without
 // such hubs it returns none.
 func (hs *Homes) HintOtherHubs(read ...lifecycle.Home) []fault.Hint {
@@ -240,12 +249,7 @@ func (w *Workspace) Sources(ctx context.Context) (homes []lifecycle.Home, down e
 			homes = append(homes, h)
 		}
 	}
-	for _, alias := range w.Pulled() {
-		hub, err := w.Named(ctx, "handoff.pull", alias)
-		if err != nil {
-			down = err
-			continue
-		}
+	for _, hub := range w.PulledHubs(ctx, func(err error) { down = err }) {
 		add(hub)
 	}
 	if !w.knowsMore(homes) {

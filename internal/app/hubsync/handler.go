@@ -26,9 +26,9 @@ type Workspace interface {
 	Inboxes() []string
 	AdvanceAndGiveBack(ctx context.Context, hub *crossrepo.Hub, memory []refs.Ref) error
 	MainRemote() string
-	Named(ctx context.Context, setting, alias string) (*crossrepo.Hub, error)
 	Outgoing(ctx context.Context) ([]*workspace.Item, error)
-	Pulled() []string
+	PulledHubs(ctx context.Context, failed func(error)) []*crossrepo.Hub
+	Pulls(alias string) bool
 	Recover(ctx context.Context) error
 	Warn(err error)
 }

@@ -250,17 +250,9 @@ func (a *asked) isDown() bool { return a != nil && fault.Is(a.err, fault.RemoteU
 // pulledHubs returns the hubs this clone takes work from. An alias leading to another repository
 // than the pinned one is an error: its handoffs would neither come nor go.
 func (r *syncing) pulledHubs(ctx context.Context) []*crossrepo.Hub {
-	var hubs []*crossrepo.Hub
-	pulled := r.Workspace.Pulled()
-	for _, alias := range pulled {
-		hub, err := r.Workspace.Named(ctx, "handoff.pull", alias)
-		r.keep(err)
-		if err == nil {
-			hubs = append(hubs, hub)
-		}
-	}
+	hubs := r.Workspace.PulledHubs(ctx, r.keep)
 	for _, alias := range r.Aliases.Names() {
-		if _, _, err := r.Aliases.Look(alias); !slices.Contains(pulled, alias) && fault.Is(err, fault.AudienceMismatch) {
+		if _, _, err := r.Aliases.Look(alias); !r.Workspace.Pulls(alias) && fault.Is(err, fault.AudienceMismatch) {
 			r.keep(err)
 		}
 	}
