@@ -6,7 +6,6 @@ package annotate
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"githandoff/internal/crossrepo"
@@ -52,12 +51,12 @@ func (n *Notes) Add(env *handoff.Envelope, sealed bool, home lifecycle.Home, r *
 	if n.lines == nil {
 		n.lines = map[string][]string{}
 	}
-	to := r.To
 	// A hub of two aliases has one name in all lines: a step that is written again makes no second one.
-	if alias := n.Aliases.NameOf(home.ID()); notes.IsAlias(alias) {
-		to = strings.TrimPrefix(to, handoff.Nobody) + "@" + alias
+	alias := n.Aliases.NameOf(home.ID())
+	if !notes.IsAlias(alias) {
+		alias = ""
 	}
-	n.lines[commit] = append(n.lines[commit], notes.Line(r.At, string(r.Event), r.ID, r.From, to, r.Digest))
+	n.lines[commit] = append(n.lines[commit], notes.Line(r.At, string(r.Event), r.ID, r.From, handoff.TargetAt(r.To, alias), r.Digest))
 }
 
 // Write writes the collected notes, also for the commits in place of rewritten ones. Commits

@@ -138,7 +138,7 @@ func (a *auditReport) name(s string) string {
 
 // receiver returns the agent a handoff is for, with the alias of a hub.
 func (a *auditReport) receiver(home lifecycle.Home, r *record.Record) string {
-	return targetAt(a.name(r.To), a.ws.AliasOf(home))
+	return handoff.TargetAt(a.name(r.To), a.ws.AliasOf(home))
 }
 
 // doer returns the agent that took a step: the name in the entry, which proves nothing, and the

@@ -159,7 +159,7 @@ func (b *boardBackend) parent(ctx context.Context, repo *refs.Repo, it *workspac
 }
 
 func boardRow(a *app, ws *workspace.Workspace, it *workspace.Item) board.Row {
-	row := board.Row{ID: string(it.Place.ID), State: "refused", To: targetAt(it.Place.Agent, untrusted.Line(ws.AliasOf(it.Home)))}
+	row := board.Row{ID: string(it.Place.ID), State: "refused", To: handoff.TargetAt(it.Place.Agent, untrusted.Line(ws.AliasOf(it.Home)))}
 	r := it.Record
 	if it.Fault != nil {
 		row.At = a.Now()

@@ -85,7 +85,7 @@ func (c *commitSender) Send(ctx context.Context, env *handoff.Envelope, o githoo
 	}
 	to, when := done.Record.To, ""
 	if home, herr := c.workspace.Home(ctx, done.Record.Home); herr == nil && c.workspace.AliasOf(home) != "" {
-		to, when = targetAt(to, c.workspace.AliasOf(home)), " (githandoff sync delivers it)"
+		to, when = handoff.TargetAt(to, c.workspace.AliasOf(home)), " (githandoff sync delivers it)"
 	}
 	return true, cmp.Or(err, c.Result(emittedRow(done), func(*output.Lines) { c.Say("githandoff: %s %s to %s%s", done.State, done.ID, to, when) }))
 }

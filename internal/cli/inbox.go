@@ -182,21 +182,13 @@ func nameOfHome(ws *workspace.Workspace, alias, home string) string {
 	return untrusted.Place(home)
 }
 
-// targetAt returns a target as --to takes it: an agent and, if its home is another repository, the alias of that.
-func targetAt(agent, alias string) string {
-	if alias == "" {
-		return agent
-	}
-	return strings.TrimPrefix(agent, handoff.Nobody) + "@" + alias
-}
-
 // itemCells returns the columns of an item.
 func itemCells(ws *workspace.Workspace, it *workspace.Item, now time.Time, l *list) []output.Cell {
 	id, at := l.id(it.Place.ID), goesTo(ws, it)
 	if it.Fault != nil {
-		return append([]output.Cell{id, output.State("refused")}, texts("", targetAt(it.Place.Agent, at), "", "", "", "")...)
+		return append([]output.Cell{id, output.State("refused")}, texts("", handoff.TargetAt(it.Place.Agent, at), "", "", "", "")...)
 	}
-	to := targetAt(it.Place.Agent, nameOfHome(ws, at, it.Record.Home))
+	to := handoff.TargetAt(it.Place.Agent, nameOfHome(ws, at, it.Record.Home))
 	since, holder, end := it.Record.At.UTC().Format(time.RFC3339), "", it.Record.Expires
 	if !it.Record.Lease.IsZero() {
 		holder, end = untrusted.Name(it.Record.Actor), it.Record.Lease

@@ -159,7 +159,7 @@ func toExplain(ws *workspace.Workspace, g *take.Result) string {
 	if r == nil || receipt.DecodeResults(r.Data)[decide.Clarify] == "" {
 		return ""
 	}
-	return targetAt(r.From, ws.AliasOf(g.Home))
+	return handoff.TargetAt(r.From, ws.AliasOf(g.Home))
 }
 
 // provenance says who vouches for the content, as facts.

@@ -127,7 +127,7 @@ func (c *routeCommand) print(ws *workspace.Workspace, due *decide.Case, verb str
 	if by := s.Routed(); by != nil {
 		r.Actor, r.At, r.Results = by.Actor, handoff.FormatTime(by.At), receipt.DecodeResults(by.Data)
 	}
-	return c.Row(r, "%s %s %s%s", s.ID, verb, targetAt(s.To, ws.AliasOf(due.Home)), byDecision(s))
+	return c.Row(r, "%s %s %s%s", s.ID, verb, handoff.TargetAt(s.To, ws.AliasOf(due.Home)), byDecision(s))
 }
 
 // ask prints a handoff waiting for a person: its sender, the question in a fence, and the

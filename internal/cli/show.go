@@ -174,7 +174,7 @@ func (c *showCommand) head(b *output.Lines, ws *workspace.Workspace, f *workspac
 		b.Line("State: %s", f.Word())
 		return
 	}
-	to := targetAt(cmp.Or(s.To, untrusted.Name(rec.To)), ws.AliasOf(f.Home))
+	to := handoff.TargetAt(cmp.Or(s.To, untrusted.Name(rec.To)), ws.AliasOf(f.Home))
 	b.Line("From: %s → To: %s", untrusted.Name(rec.From), to)
 	if untrusted.IsTask(rec.Task) || rec.Task != "" && !fenced {
 		b.Line("Task: %s", untrusted.Task(rec.Task))

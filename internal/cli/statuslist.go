@@ -95,7 +95,7 @@ func (s *status) print(w io.Writer) {
 }
 
 // place returns the inbox and, of another repository, its alias, or its id if it has none.
-func (r *statusRow) place() string { return targetAt(r.To, r.at) }
+func (r *statusRow) place() string { return handoff.TargetAt(r.To, r.at) }
 
 func nameOrNone(s string) string {
 	if s == "" {

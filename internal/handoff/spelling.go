@@ -134,6 +134,15 @@ func ParseTarget(s string) (agent *string, alias string, err error) {
 	return agent, alias, nil
 }
 
+// TargetAt writes a target as [ParseTarget] reads it: an agent and, if its home is another repository, the alias of
+// that.
+func TargetAt(agent, alias string) string {
+	if alias == "" {
+		return agent
+	}
+	return strings.TrimPrefix(agent, Nobody) + "@" + alias
+}
+
 const maxPath = 4096 // bytes
 
 var lineRange = sync.OnceValue(func() *regexp.Regexp {
