@@ -71,12 +71,13 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 	}
 	var g *Result
 	err := t.Workspace.DeferWarnings(func() (err error) {
-		var warnings []error
-		g, warnings, err = searchOnce(ctx, t, q)
+		s := newSearch(t, q)
+		g, err = s.run(ctx)
 		if err != nil && q.Again != nil && q.Again(err) {
-			g, warnings, err = searchOnce(ctx, t, q) // what the first search warned of may be mended
+			s = newSearch(t, q) // what the first search warned of may be mended
+			g, err = s.run(ctx)
 		}
-		for _, w := range warnings {
+		for _, w := range s.warnings {
 			t.Workspace.Warn(w)
 		}
 		return err
@@ -89,16 +90,13 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 	return g, nil
 }
 
-// searchOnce returns what one search finds, and its warnings.
-func searchOnce(ctx context.Context, t *Handler, q Request) (g *Result, warnings []error, err error) {
+// run finds the handoff that was asked for, or the next one.
+func (t *search) run(ctx context.Context) (*Result, error) {
 	t.Workspace.AskAgain() // also with each try of a wait
-	s := newSearch(t, q)
-	if q.Arg != "" {
-		g, err = s.resumeByID(ctx)
-	} else {
-		g, err = s.resumeNext(ctx)
+	if t.Arg != "" {
+		return t.resumeByID(ctx)
 	}
-	return g, s.warnings, err
+	return t.resumeNext(ctx)
 }
 
 // resumeNext continues a claim of this worktree, or one which may be its own. If there is none,
