@@ -240,7 +240,7 @@ func (c *repoCommand) remove(ctx context.Context) error {
 	}
 	aliases := crossrepo.Aliases{Repo: repo}
 	open := 0
-	al, pinned, _ := aliases.Look(c.name) // an alias that leads nowhere may be removed, too
+	al, pinned, _ := aliases.Resolve(c.name) // an alias that leads nowhere may be removed, too
 	if pinned {
 		if open, err = c.openAt(ctx, al.IDs()); err != nil {
 			c.Warn(err)

@@ -54,7 +54,7 @@ func (as Aliases) Names() []string {
 // Get resolves an alias and checks it against the pinned repository. An alias met for the first
 // time is pinned now.
 func (as Aliases) Get(ctx context.Context, name string) (*Alias, error) {
-	a, pinned, err := as.Look(name)
+	a, pinned, err := as.Resolve(name)
 	if err != nil || pinned {
 		return a, err
 	}
@@ -75,8 +75,8 @@ func (as Aliases) meet(ctx context.Context, a *Alias) error {
 	return as.pin(ctx, a)
 }
 
-// Look is like Get without pinning: it changes nothing.
-func (as Aliases) Look(name string) (a *Alias, pinned bool, err error) {
+// Resolve is like Get without pinning: it changes nothing.
+func (as Aliases) Resolve(name string) (a *Alias, pinned bool, err error) {
 	if a, err = as.read(name); err != nil {
 		return nil, false, err
 	}
@@ -291,7 +291,7 @@ func (as Aliases) ByID(ctx context.Context, repoID string) (*Alias, error) {
 			}
 			continue
 		}
-		a, isPinned, err := as.Look(name)
+		a, isPinned, err := as.Resolve(name)
 		if err == nil && a.Is(repoID) {
 			if !isPinned {
 				err = as.meet(ctx, a)

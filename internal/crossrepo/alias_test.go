@@ -26,7 +26,7 @@ func aliases(t *testing.T, repo *gittest.Repo, config ...string) Aliases {
 func TestAliasIsPinned(t *testing.T) {
 	repo := gittest.NewRepo(t, gittest.Env(t))
 	as := aliases(t, repo, "remote.origin.url", "https://example.com/acme/client.git")
-	a, pinned, err := as.Look("origin")
+	a, pinned, err := as.Resolve("origin")
 	require.NoError(t, err)
 	assert.False(t, pinned)
 	assert.Empty(t, repo.Git(t, "config", "--default", "", "handoffrepo.origin.id"), "to look changes nothing")
@@ -35,7 +35,7 @@ func TestAliasIsPinned(t *testing.T) {
 	_, err = as.Get(t.Context(), "origin")
 	require.NoError(t, err)
 	assert.Equal(t, a.RepoID, repo.Git(t, "config", "handoffrepo.origin.id"))
-	_, pinned, err = as.Look("origin")
+	_, pinned, err = as.Resolve("origin")
 	require.NoError(t, err)
 	assert.True(t, pinned)
 

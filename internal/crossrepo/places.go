@@ -98,13 +98,13 @@ func CheckTarget(as Aliases, target string) error {
 	if handoff.CheckAlias(remote) == nil || !IsRemote(as.Repo.Config, remote) {
 		return nil
 	}
-	a, _, err := as.Look(remote)
+	a, _, err := as.Resolve(remote)
 	if err != nil {
 		return err
 	}
 	refusal := fault.New(fault.Usage, fault.InvalidTarget, "%s is a git remote, and no target can have that name", remote)
 	for _, name := range as.Names() {
-		if other, _, err := as.Look(name); err == nil && handoff.CheckAlias(name) == nil && other.Is(a.derived) {
+		if other, _, err := as.Resolve(name); err == nil && handoff.CheckAlias(name) == nil && other.Is(a.derived) {
 			return refusal.WithHints(fault.Instead(target, agent+"@"+name))
 		}
 	}

@@ -155,7 +155,7 @@ func (hs *Homes) knowsMore(homes []lifecycle.Home) bool {
 
 // leadsOutside reports whether an alias leads to none of some homes, or cannot be used.
 func (hs *Homes) leadsOutside(name string, homes []lifecycle.Home) bool {
-	a, _, err := hs.Aliases.Look(name)
+	a, _, err := hs.Aliases.Resolve(name)
 	return err != nil || !slices.ContainsFunc(homes, func(h lifecycle.Home) bool { return h.ID() == a.RepoID })
 }
 

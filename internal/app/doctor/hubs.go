@@ -26,7 +26,7 @@ func (d *checkup) checkHubs(ctx context.Context) {
 		checkName("handoff.defaultRepo", name)
 	}
 	for _, name := range aliases.Names() {
-		al, _, err := aliases.Look(name)
+		al, _, err := aliases.Resolve(name)
 		if err != nil {
 			continue // checkRemotes reports the error
 		}
@@ -97,7 +97,7 @@ func reliedOn(aliases crossrepo.Aliases, name string) bool {
 func tryHubs(ctx context.Context, d *checkup, names []string) error {
 	aliases := crossrepo.Aliases{Repo: d.repo}
 	for _, name := range names {
-		al, _, err := aliases.Look(name)
+		al, _, err := aliases.Resolve(name)
 		if err != nil {
 			return err
 		}

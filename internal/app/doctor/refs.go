@@ -131,7 +131,7 @@ func checkObjects(ctx context.Context, d *checkup) ([]refs.Lost, error) {
 	aliases := crossrepo.Aliases{Repo: d.repo}
 	asked := d.Fix // every hub was asked, and has answered
 	for _, name := range aliases.Names() {
-		al, _, err := aliases.Look(name)
+		al, _, err := aliases.Resolve(name)
 		if err != nil { // checkRemotes reports the error
 			asked = false
 			continue

@@ -150,7 +150,7 @@ func (d *checkup) checkRemotes(ctx context.Context) {
 	named := []string{d.repo.Config.Get("handoff.repoid")}
 	for _, name := range aliases.Names() {
 		check := "remote " + name
-		al, pinned, err := aliases.Look(name)
+		al, pinned, err := aliases.Resolve(name)
 		switch {
 		case err != nil:
 			d.problem(check, err)

@@ -252,7 +252,7 @@ func (a *asked) isDown() bool { return a != nil && fault.Is(a.err, fault.RemoteU
 func (r *syncing) pulledHubs(ctx context.Context) []*crossrepo.Hub {
 	hubs := r.Workspace.PulledHubs(ctx, r.keep)
 	for _, alias := range r.Aliases.Names() {
-		if _, _, err := r.Aliases.Look(alias); !r.Workspace.Pulls(alias) && fault.Is(err, fault.AudienceMismatch) {
+		if _, _, err := r.Aliases.Resolve(alias); !r.Workspace.Pulls(alias) && fault.Is(err, fault.AudienceMismatch) {
 			r.keep(err)
 		}
 	}
@@ -294,7 +294,7 @@ func (hd *Handler) EndedAt(ctx context.Context, alias string) ([]*work.Standing,
 		return nil, err
 	}
 	var down error
-	if a, _, err := hd.Aliases.Look(alias); err == nil {
+	if a, _, err := hd.Aliases.Resolve(alias); err == nil {
 		var ids []handoff.ID
 		for _, h := range held {
 			if a.Is(h.Home) {

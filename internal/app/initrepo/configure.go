@@ -63,7 +63,7 @@ func (h *Handler) configure(ctx context.Context, repo *refs.Repo, aliases crossr
 // refuseMirror refuses a repository with a mirror among its remotes.
 func refuseMirror(aliases crossrepo.Aliases) error {
 	for _, name := range aliases.Names() {
-		if _, _, err := aliases.Look(name); fault.Is(err, fault.MirrorRemote) {
+		if _, _, err := aliases.Resolve(name); fault.Is(err, fault.MirrorRemote) {
 			return err
 		}
 	}

@@ -16,7 +16,7 @@ import (
 func MissingPrefix(ctx context.Context, repo *refs.Repo) (hub *crossrepo.Alias, prefix string) {
 	aliases := crossrepo.Aliases{Repo: repo}
 	for _, name := range aliases.Names() {
-		al, _, err := aliases.Look(name)
+		al, _, err := aliases.Resolve(name)
 		if err != nil || al.Prefix != "" {
 			continue
 		}
