@@ -103,10 +103,9 @@ func (h *fetcher) fetchOnce(ctx context.Context, spec lifecycle.FetchSpec, b *bo
 	return h.takePublished(ctx, spec.Published)
 }
 
-// FetchLog is like Fetch with every lane, whatever this clone wants otherwise.
-func (h *fetcher) FetchLog(ctx context.Context, spec lifecycle.FetchSpec) error {
-	spec.Log = true
-	if err := h.fetchOnce(ctx, spec, nil); err != nil {
+// FetchLog fetches every lane, whatever this clone wants otherwise, and with them some agents' inboxes.
+func (h *fetcher) FetchLog(ctx context.Context, inboxes ...string) error {
+	if err := h.fetchOnce(ctx, lifecycle.FetchSpec{Inboxes: inboxes, Log: true}, nil); err != nil {
 		return err
 	}
 	return h.widen(ctx)
@@ -114,7 +113,7 @@ func (h *fetcher) FetchLog(ctx context.Context, spec lifecycle.FetchSpec) error 
 
 // RefreshAllLanes brings in every lane of the hub, and checks it: what an audit needs.
 func (h *fetcher) RefreshAllLanes(ctx context.Context) error {
-	if err := h.FetchLog(ctx, lifecycle.FetchSpec{}); err != nil {
+	if err := h.FetchLog(ctx); err != nil {
 		return err
 	}
 	_, err := h.AdvanceAll(ctx, nil)

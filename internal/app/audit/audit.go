@@ -175,8 +175,7 @@ func (h *Handler) fetchAll(ctx context.Context, homes []lifecycle.Home) (map[*cr
 		}
 		hubs, all[hub] = append(hubs, hub), &fetched{memory: memory}
 	}
-	everything := lifecycle.FetchSpec{Inboxes: []string{crossrepo.AllInboxes}}
-	errs := crossrepo.AskAll(hubs, func(hub *crossrepo.Hub) error { return hub.FetchLog(ctx, everything) })
+	errs := crossrepo.AskAll(hubs, func(hub *crossrepo.Hub) error { return hub.FetchLog(ctx, crossrepo.AllInboxes) })
 	for i, hub := range hubs {
 		all[hub].err = errs[i]
 	}

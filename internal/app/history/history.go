@@ -103,7 +103,7 @@ func (h *Handler) logged(ctx context.Context, visit func(*Past)) error {
 	homes := h.Workspace.All(ctx)
 	unread := crossrepo.AskAll(homes, func(home lifecycle.Home) error {
 		if hub, ok := home.(*crossrepo.Hub); ok {
-			return hub.FetchLog(ctx, lifecycle.FetchSpec{})
+			return hub.FetchLog(ctx)
 		}
 		return nil
 	})
