@@ -110,7 +110,8 @@ type hubStep struct {
 	t   refs.Transaction
 }
 
-// apply pushes the step by itself, and again while the hub may still take it.
+// apply pushes the step by itself, and the same step again while the hub may still take it. If a ref has moved, it
+// returns a *refs.StaleError: lifecycle.Engine then decides again.
 func (s hubStep) apply(ctx context.Context) error {
 	// If a copy has moved already, do not push: the hub would refuse. If a ref is at its new value,
 	// git calls it up to date, ignores its lease, and moves the others.
@@ -203,6 +204,19 @@ func (s hubStep) compare(ctx context.Context) (done bool, moved []string, err er
 		}
 	}
 	return done, moved, nil
+}
+
+// isWork reports whether a ref of this hub's namespace is that of a snapshot. It is not among the copies: it is
+// fetched only when somebody asks for the files. So the copies do not tell whether an edit of it was made; where
+// that matters, the hub is asked.
+func (h *Hub) isWork(ref string) bool {
+	_, ok := h.Namespace().ParseWork(ref)
+	return ok
+}
+
+// copied returns the edits of refs that have copies here.
+func (h *Hub) copied(edits []refs.Edit) []refs.Edit {
+	return slices.DeleteFunc(slices.Clone(edits), func(e refs.Edit) bool { return h.isWork(e.Ref) })
 }
 
 // landed records a push accepted by the hub.

@@ -12,21 +12,6 @@ import (
 	"githandoff/internal/refs"
 )
 
-// The ref of a snapshot is not among the copies of a hub: it is fetched only when somebody asks
-// for the files. So the copies do not tell whether an edit of it was made; where that matters,
-// the hub is asked.
-
-// isWork reports whether a ref of this hub's namespace is that of a snapshot.
-func (h *Hub) isWork(ref string) bool {
-	_, ok := h.Namespace().ParseWork(ref)
-	return ok
-}
-
-// copied returns the edits of refs that have copies here.
-func (h *Hub) copied(edits []refs.Edit) []refs.Edit {
-	return slices.DeleteFunc(slices.Clone(edits), func(e refs.Edit) bool { return h.isWork(e.Ref) })
-}
-
 // remaining returns the edits to push again; r is the report of the failed push. Edits of snapshots that are
 // made already are left out, and the other snapshots are leased at their present values: nothing needs
 // another commit than the named one. If done is set, all other edits are made.
