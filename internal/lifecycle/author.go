@@ -31,13 +31,9 @@ type Author struct {
 	seal bool // whether this author seals the payloads that it prepares
 }
 
-// commit signs rec into a commit object. A parent "" is left out.
-func (by *Author) commit(ctx context.Context, rec *record.Record, tree string, parents ...string) (*refs.Object, error) {
-	return by.commitAs(ctx, sign.Mail(by.Actor), rec, tree, parents...)
-}
-
-// commitAs is like commit, for a mail address other than that of the actor's name.
-func (by *Author) commitAs(ctx context.Context, mail string, rec *record.Record, tree string, parents ...string) (*refs.Object, error) {
+// commit signs rec into a commit object. mail is the address of its author: that of the actor's name, or that
+// of the payload that it is about. A parent "" is left out.
+func (by *Author) commit(ctx context.Context, mail string, rec *record.Record, tree string, parents ...string) (*refs.Object, error) {
 	parents = slices.DeleteFunc(parents, func(p string) bool { return p == "" })
 	c := &record.Commit{Tree: tree, Parents: parents, Email: mail, Record: rec}
 	if err := c.Check(); err != nil {

@@ -290,7 +290,7 @@ func (b *batch) advance(ctx context.Context, s *State, rec *record.Record) error
 		return fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is held, but its payload is gone from %s", s.ID, b.home.ID()).
 			WithHints(fault.Fact("the next githandoff sync of its sender delivers it again"))
 	}
-	o, err := b.engine.Author.commit(ctx, rec, s.Chain[0].Commit.Tree, s.base())
+	o, err := b.engine.Author.commit(ctx, sign.Mail(b.engine.Author.Actor), rec, s.Chain[0].Commit.Tree, s.base())
 	if err != nil {
 		return err
 	}
@@ -364,7 +364,7 @@ func (b *batch) entry(ctx context.Context, mail string, rec record.Record, paylo
 		b.lanes = append(b.lanes, refs.Edit{Ref: name, Old: laneTip, New: laneTip})
 	}
 	rec.Payload = payload
-	o, err := b.engine.Author.commitAs(ctx, mail, &rec, gitobj.FormatOf(payload).EmptyTree(), b.lanes[i].New)
+	o, err := b.engine.Author.commit(ctx, mail, &rec, gitobj.FormatOf(payload).EmptyTree(), b.lanes[i].New)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (e *Engine) Join(ctx context.Context, theirs, ours string) (*refs.Object, e
 	if err := e.Author.stamp(&rec, record.Joined, ""); err != nil {
 		return nil, err
 	}
-	return e.Author.commit(ctx, &rec, gitobj.FormatOf(ours).EmptyTree(), theirs, ours)
+	return e.Author.commit(ctx, sign.Mail(e.Author.Actor), &rec, gitobj.FormatOf(ours).EmptyTree(), theirs, ours)
 }
 
 // joins refuses a lane entry with several parents, unless a root key signed it: as a

@@ -16,6 +16,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/record"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
 )
 
 // junk writes n commits with a text on top of a commit, one above the other, and returns them, oldest first.
@@ -137,7 +138,7 @@ func TestLaneOrder(t *testing.T) {
 			Expires: w.Now().Add(DefaultTTL), Payload: gittest.Objects().EmptyTree(), Counts: new(handoff.Envelope).Counts(), Status: handoff.StatusComplete,
 		}
 		require.NoError(t, e.Author.stamp(&rec, record.Revoked, ""))
-		o, err := e.Author.commit(t.Context(), &rec, gittest.Objects().EmptyTree(), parent)
+		o, err := e.Author.commit(t.Context(), sign.Mail(e.Author.Actor), &rec, gittest.Objects().EmptyTree(), parent)
 		require.NoError(t, err)
 		require.NoError(t, w.repo.Store.Write(o))
 		return o.OID

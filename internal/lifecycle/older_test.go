@@ -17,7 +17,7 @@ func (c *roles) kept(t *testing.T) *Payload {
 	t.Helper()
 	p := c.prepare(t, c.source, "fixer")
 	tree := p.Objects[len(p.Objects)-2]
-	commit, err := c.source.Author.commitAs(t.Context(), "alice@example.com", &p.Record, tree.OID)
+	commit, err := c.source.Author.commit(t.Context(), "alice@example.com", &p.Record, tree.OID)
 	require.NoError(t, err)
 	require.NoError(t, c.repo.Store.Write(append(p.Objects, commit)...))
 	back, err := c.source.Verifier.Reload(t.Context(), commit.OID)

@@ -79,7 +79,7 @@ func (by *Author) prepare(ctx context.Context, home Home, env *handoff.Envelope,
 	if err := by.maySign(&rec); err != nil {
 		return nil, err
 	}
-	commit, err := by.commit(ctx, &rec, tree.OID)
+	commit, err := by.commit(ctx, sign.Mail(by.Actor), &rec, tree.OID)
 	if err != nil {
 		return nil, err
 	}

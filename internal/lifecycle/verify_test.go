@@ -208,7 +208,7 @@ func TestVerifyComparesInboxAndLane(t *testing.T) {
 		rec := nextRecord(s)
 		require.NoError(t, c.holder.Author.stamp(&rec, record.Claimed, s.Tip))
 		rec.Lease = rec.At.Add(time.Hour)
-		o, err := c.holder.Author.commit(t.Context(), &rec, s.Chain[0].Commit.Tree, s.Tip)
+		o, err := c.holder.Author.commit(t.Context(), sign.Mail(c.holder.Author.Actor), &rec, s.Chain[0].Commit.Tree, s.Tip)
 		require.NoError(t, err)
 		require.NoError(t, c.repo.Apply(t.Context(), refs.Transaction{
 			Edits: []refs.Edit{{Ref: c.home.Namespace().Inbox("fixer", p.ID), Old: s.Tip, New: o.OID}}, Objects: []*refs.Object{o},
