@@ -147,16 +147,12 @@ func (hs *Homes) Chosen(ctx context.Context, aliases []string) ([]*crossrepo.Hub
 	return only, nil
 }
 
-// knowsMore reports whether an alias leads to a hub not among homes. If not, there are no
-// handoffs elsewhere to look for.
-func (hs *Homes) knowsMore(homes []lifecycle.Home) bool {
-	return slices.ContainsFunc(hs.Aliases.Names(), func(name string) bool { return hs.leadsOutside(name, homes) })
-}
-
-// leadsOutside reports whether an alias leads to none of some homes, or cannot be used.
-func (hs *Homes) leadsOutside(name string, homes []lifecycle.Home) bool {
-	a, _, err := hs.Aliases.Resolve(name)
-	return err != nil || !slices.ContainsFunc(homes, func(h lifecycle.Home) bool { return h.ID() == a.RepoID })
+// othersThan returns the aliases that lead to none of some homes, or cannot be used.
+func (hs *Homes) othersThan(homes []lifecycle.Home) []string {
+	return slices.DeleteFunc(hs.Aliases.Names(), func(name string) bool {
+		a, _, err := hs.Aliases.Resolve(name)
+		return err == nil && slices.ContainsFunc(homes, func(h lifecycle.Home) bool { return h.ID() == a.RepoID })
+	})
 }
 
 // PulledHubs returns the hubs this repository takes work from. failed gets the error of each alias that leads
@@ -201,9 +197,7 @@ func (hs *Homes) Pulls(alias string) bool {
 // such hubs it returns none.
 func (hs *Homes) HintOtherHubs(read ...lifecycle.Home) []fault.Hint {
 	pulled, _ := hs.pulled()
-	others := slices.DeleteFunc(hs.Aliases.Names(), func(name string) bool {
-		return slices.Contains(pulled, name) || !hs.leadsOutside(name, read)
-	})
+	others := slices.DeleteFunc(hs.othersThan(read), func(name string) bool { return slices.Contains(pulled, name) })
 	if len(others) == 0 {
 		return nil
 	}
@@ -252,7 +246,7 @@ func (w *Workspace) Sources(ctx context.Context) (homes []lifecycle.Home, down e
 	for _, hub := range w.PulledHubs(ctx, func(err error) { down = err }) {
 		add(hub)
 	}
-	if !w.knowsMore(homes) {
+	if len(w.othersThan(homes)) == 0 { // there are no handoffs elsewhere to look for
 		return homes, down
 	}
 	out, err := w.Outgoing(ctx)
