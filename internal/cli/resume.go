@@ -125,8 +125,10 @@ func (c *resumeCommand) run(ctx context.Context) error {
 	if err := g.Printed(ctx, claims); err != nil {
 		return err
 	}
-	if err := c.restore.Forget(); err != nil {
-		return err
+	if made != nil {
+		if err := c.restore.Forget(); err != nil {
+			return err
+		}
 	}
 	if c.ack {
 		_, err = finish.New(ws).Take(ctx, g.Claim, work.Step{

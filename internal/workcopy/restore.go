@@ -25,7 +25,7 @@ import (
 
 // Restoring is the part of a resume that makes a work copy.
 type Restoring struct {
-	Asked     bool   // whether a work copy is wanted; without one, the methods do nothing
+	Asked     bool   // whether a work copy is wanted; without one, Prepare and Restore do nothing
 	Dir       string // directory of the work copy; "" for one beside this work tree
 	Here      bool   // whether the work copy is made in this work tree
 	Workspace *workspace.Workspace
@@ -100,12 +100,7 @@ func (r *Restoring) passOn(gitDir string) error {
 }
 
 // Forget drops the record of the work copy: its user was told of it, and it is theirs.
-func (r *Restoring) Forget() error {
-	if !r.Asked {
-		return nil
-	}
-	return r.drop(r.plan.ID)
-}
+func (r *Restoring) Forget() error { return r.drop(r.plan.ID) }
 
 // Close drops the fetched snapshot.
 func (r *Restoring) Close(ctx context.Context) {
