@@ -96,19 +96,14 @@ func (q *Request) checkFit(v *lifecycle.Verified) error {
 type search struct {
 	*Handler
 	Request
-	warnings   []error                 // of offers and homes
-	passedOver map[lifecycle.Home]bool // homes that do not answer, or that refuse every claim
-	down       error                   // first error of a failed home
-}
-
-// newSearch begins a search.
-func newSearch(t *Handler, q Request) *search {
-	return &search{Handler: t, Request: q, passedOver: map[lifecycle.Home]bool{}}
+	warnings   []error          // of offers and homes
+	passedOver []lifecycle.Home // homes that do not answer, or that refuse every claim
+	down       error            // first error of a failed home
 }
 
 // remaining returns the homes that are not passed over.
 func (t *search) remaining(homes []lifecycle.Home) []lifecycle.Home {
-	return slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool { return t.passedOver[home] })
+	return slices.DeleteFunc(slices.Clone(homes), func(home lifecycle.Home) bool { return slices.Contains(t.passedOver, home) })
 }
 
 // homeFailed notes the error, if any, of reading a home or writing to it. home is nil if no alias
@@ -125,7 +120,7 @@ func (t *search) homeFailed(home lifecycle.Home, err error) {
 		t.warnings = append(t.warnings, err)
 	}
 	if fault.CodeOf(err) == fault.Unavailable && !errors.Is(err, crossrepo.ErrReadInPart) || refusesKey(err, t.Engine.Author.Signer.KID()) {
-		t.passedOver[home] = true
+		t.passedOver = append(t.passedOver, home)
 	}
 }
 

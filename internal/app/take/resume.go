@@ -71,10 +71,10 @@ func (t *Handler) Resume(ctx context.Context, q Request) (*Result, error) {
 	}
 	var g *Result
 	err := t.Workspace.DeferWarnings(func() (err error) {
-		s := newSearch(t, q)
+		s := &search{Handler: t, Request: q}
 		g, err = s.run(ctx)
 		if err != nil && q.Again != nil && q.Again(err) {
-			s = newSearch(t, q) // what the first search warned of may be mended
+			s = &search{Handler: t, Request: q} // what the first search warned of may be mended
 			g, err = s.run(ctx)
 		}
 		for _, w := range s.warnings {
@@ -174,7 +174,7 @@ func (t *search) finishUnprinted(ctx context.Context) (*Result, error) {
 func (t *search) refreshUnprinted(ctx context.Context, home lifecycle.Home, h *work.Claim, held []*work.Claim, answers map[lifecycle.Home]error) bool {
 	err, asked := answers[home]
 	switch {
-	case t.passedOver[home], err != nil && !fault.Is(err, fault.Rollback):
+	case slices.Contains(t.passedOver, home), err != nil && !fault.Is(err, fault.Rollback):
 		return false
 	case !asked:
 		err = home.Refresh(ctx, lifecycle.WholeHandoffs(placesAt(home, held)...))

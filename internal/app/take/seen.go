@@ -47,7 +47,7 @@ func (t *choice) claimSeen(ctx context.Context, homes []lifecycle.Home) (g *Resu
 
 // offline returns a choice for the same that skips the same offers. Its refusals and warnings are its own.
 func (t *choice) offline() *choice {
-	return &choice{search: newSearch(t.Handler, t.Request), crowded: t.crowded, skipped: maps.Clone(t.skipped)}
+	return &choice{search: &search{Handler: t.Handler, Request: t.Request}, crowded: t.crowded, skipped: maps.Clone(t.skipped)}
 }
 
 // firstSeen returns the offer of a hub that this agent would try first, if it can be claimed as an earlier

@@ -32,7 +32,7 @@ func TestInOwnShare(t *testing.T) {
 	require.NoError(t, err)
 	var both []*choice
 	for _, signer := range signers {
-		both = append(both, &choice{search: newSearch(&Handler{Engine: lifecycle.New(lifecycle.Setup{Repo: &refs.Repo{}, Trust: trust, Signer: signer, Now: at, Random: rand.Reader})}, Request{})})
+		both = append(both, &choice{search: &search{Handler: &Handler{Engine: lifecycle.New(lifecycle.Setup{Repo: &refs.Repo{}, Trust: trust, Signer: signer, Now: at, Random: rand.Reader})}}})
 	}
 	for _, it := range waiting(t, 50) {
 		one, err := both[0].inOwnShare(it)

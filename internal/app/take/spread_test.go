@@ -161,7 +161,7 @@ func TestBeware(t *testing.T) {
 	engine := lifecycle.New(lifecycle.Setup{Repo: &refs.Repo{}, Now: at, Random: rand.Reader})
 	dir := t.TempDir()
 	claims := work.Claims{GitDir: dir, Common: dir}
-	s := &choice{search: newSearch(&Handler{Engine: engine, Claims: claims}, Request{})}
+	s := &choice{search: &search{Handler: &Handler{Engine: engine, Claims: claims}}}
 	byChance := func(held ...*workspace.Item) bool {
 		sp := &spread{}
 		require.NoError(t, s.shuffleIfContested(sp, held))
