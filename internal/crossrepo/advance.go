@@ -98,7 +98,7 @@ const mostOdd = 3
 
 // allTips returns the lanes in the mirror. Any other ref there is noted as stuck.
 func (h *laneCopies) allTips(ctx context.Context) ([]laneTips, error) {
-	list, err := h.Repo.List(ctx, h.Namespace().Lanes(), h.Mirror().Lanes())
+	list, err := h.Repo.List(ctx, h.Namespace().Lanes(), h.Mirror.Lanes())
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (h *laneCopies) allTips(ctx context.Context) ([]laneTips, error) {
 		}
 	}
 	for _, ref := range list {
-		lane, ok := strings.CutPrefix(ref.Name, h.Mirror().Lanes())
+		lane, ok := strings.CutPrefix(ref.Name, h.Mirror.Lanes())
 		if !ok {
 			continue
 		}

@@ -68,7 +68,7 @@ func TestTooManyLanes(t *testing.T) {
 	fixer.mustClaim(t, p)
 
 	require.NoError(t, hub.RefreshAllLanes(t.Context())) // a look at all lanes fetches all refs
-	assert.Equal(t, handoff.MaxLanes+1, junk(hub.Mirror()))
+	assert.Equal(t, handoff.MaxLanes+1, junk(hub.Mirror))
 	assert.Zero(t, junk(hub.Namespace()), "no copy is made of what is no lane")
 	assert.Len(t, hub.StuckLanes(), 4, "a few are named, and the rest is counted")
 	resume("fetch", "fetch")
@@ -85,12 +85,12 @@ func TestTooManyLanesAreDropped(t *testing.T) {
 		hub := fixer.home.(*crossrepo.Hub)
 		look := lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}
 		require.NoError(t, hub.Refresh(t.Context(), look))
-		tip := fixer.tip(t, hub.Mirror().Lane(p.ID))
-		fixer.git.Git(t, "update-ref", hub.Mirror().Lanes()+"junk", tip)
+		tip := fixer.tip(t, hub.Mirror.Lane(p.ID))
+		fixer.git.Git(t, "update-ref", hub.Mirror.Lanes()+"junk", tip)
 		v.fill(t, tip)
 		require.NoError(t, hub.Refresh(t.Context(), look))
-		assert.Empty(t, fixer.tip(t, hub.Mirror().Lanes()+"junk"))
-		assert.Equal(t, tip, fixer.tip(t, hub.Mirror().Lane(p.ID)))
+		assert.Empty(t, fixer.tip(t, hub.Mirror.Lanes()+"junk"))
+		assert.Equal(t, tip, fixer.tip(t, hub.Mirror.Lane(p.ID)))
 	})
 }
 
@@ -115,7 +115,7 @@ func TestLogTooLarge(t *testing.T) {
 	for _, trips := range [][]string{{"fetch", "fetch", "fetch"}, {"fetch", "fetch"}} {
 		assert.Equal(t, trips, lookTrips(t, hub, p, log))
 	}
-	assert.Empty(t, fixer.tip(t, hub.Mirror().Lanes()+lane))
+	assert.Empty(t, fixer.tip(t, hub.Mirror.Lanes()+lane))
 	for _, pattern := range []string{"tmp_obj_*", "*/tmp_obj_*", "pack/tmp_pack_*"} {
 		left, err := filepath.Glob(filepath.Join(fixer.Repo.Objects, pattern))
 		require.NoError(t, err)
@@ -236,9 +236,9 @@ func TestSymbolicMirrorRefIsNotARewind(t *testing.T) {
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
 	other := fixer.git.Commit(t, "a", "a", "first")
 	fixer.git.Git(t, "update-ref", "refs/kept/other", other)
-	fixer.git.Git(t, "symbolic-ref", hub.Mirror().Lane(p.ID), "refs/kept/other")
+	fixer.git.Git(t, "symbolic-ref", hub.Mirror.Lane(p.ID), "refs/kept/other")
 	hub.AskAgain()
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Lanes: []handoff.ID{p.ID}, Once: true}))
-	assert.Equal(t, fixer.tip(t, hub.Namespace().Lane(p.ID)), fixer.tip(t, hub.Mirror().Lane(p.ID)))
+	assert.Equal(t, fixer.tip(t, hub.Namespace().Lane(p.ID)), fixer.tip(t, hub.Mirror.Lane(p.ID)))
 	fixer.mustClaim(t, p)
 }

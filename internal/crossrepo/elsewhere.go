@@ -88,7 +88,7 @@ func (h *fetcher) vanished(ctx context.Context) bool {
 		if !h.whole.Load() {
 			return false
 		}
-		shown, err := refs.Named(ctx, h.Repo, h.Mirror().Lanes())
+		shown, err := refs.Named(ctx, h.Repo, h.Mirror.Lanes())
 		if err != nil || len(shown) > 0 {
 			return false
 		}

@@ -62,7 +62,7 @@ func (h *remote) fetch(ctx context.Context, r fetchRequest) error {
 		}
 		if err == nil {
 			h.stamp()
-			_ = refs.PackMany(ctx, h.Repo, h.Namespace(), h.Mirror()) // the copies are right even if packing fails
+			_ = refs.PackMany(ctx, h.Repo, h.Namespace(), h.Mirror) // the copies are right even if packing fails
 			return nil
 		}
 		if gitexec.PastMaxAlloc(err) && !r.onePack {
@@ -150,7 +150,7 @@ func (r fetchRequest) settings(c refs.Config, onePack bool) []string {
 // "git gc --prune=now" removes the loose objects it chose before the refs moved, but no pack. If
 // some are gone already, packFetched drops the plain copies, and the next try fetches them again.
 func packFetched(ctx context.Context, h *remote) error {
-	list, err := h.Repo.List(ctx, string(h.Namespace()), string(h.Mirror()))
+	list, err := h.Repo.List(ctx, string(h.Namespace()), string(h.Mirror))
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func packFetched(ctx context.Context, h *remote) error {
 // of a key.
 func isPlainCopy(h *remote, ref string) bool {
 	name, copied := strings.CutPrefix(ref, string(h.Namespace()))
-	return strings.HasPrefix(ref, string(h.Mirror())) ||
+	return strings.HasPrefix(ref, string(h.Mirror)) ||
 		copied && (strings.HasPrefix(name, "inbox/") || strings.HasPrefix(name, "work/") || ref == h.NotesCopy())
 }
 
@@ -284,7 +284,7 @@ func (h *fetcher) narrow(ctx context.Context) error {
 // dropOdd drops the refs of the log, in the mirror and among the copies, that are not named like
 // lanes. They record nothing, and a ref below a lane blocks the lane.
 func (h *laneCopies) dropOdd(ctx context.Context) (dropped bool, err error) {
-	list, err := h.Repo.List(ctx, h.Mirror().Lanes(), h.Namespace().Lanes())
+	list, err := h.Repo.List(ctx, h.Mirror.Lanes(), h.Namespace().Lanes())
 	if err != nil {
 		return false, err
 	}
@@ -303,7 +303,7 @@ func (h *fetcher) widen(ctx context.Context) error {
 	if h.book.findings().Narrow == 0 {
 		return nil
 	}
-	list, err := h.Repo.List(ctx, h.Mirror().Lanes())
+	list, err := h.Repo.List(ctx, h.Mirror.Lanes())
 	if err != nil || len(list) > handoff.MaxLanes {
 		return err
 	}

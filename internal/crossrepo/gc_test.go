@@ -74,7 +74,7 @@ func gcWithinAFetch(t *testing.T, notes, lost bool) {
 	}
 	// The gc chooses its objects before the first ref moves. It removes them after git has checked that all
 	// objects are here, while git waits for the lock of the second ref.
-	lock := filepath.Join(fixer.git.Dir, ".git", hub.Mirror().Lane(p.ID)+".lock")
+	lock := filepath.Join(fixer.git.Dir, ".git", hub.Mirror.Lane(p.ID)+".lock")
 	require.NoError(t, os.MkdirAll(filepath.Dir(lock), 0o700))
 	require.NoError(t, os.WriteFile(lock, nil, 0o600))
 	fixer.git.Git(t, "config", "core.filesRefLockTimeout", "20000")

@@ -92,7 +92,7 @@ func (h *laneCopies) Memory(ctx context.Context) ([]refs.Ref, error) {
 
 // mirrorTips returns the lanes of the mirror, by their names at the hub.
 func (h *laneCopies) mirrorTips(ctx context.Context) (map[string]string, error) {
-	list, err := h.Repo.List(ctx, h.Mirror().Lanes())
+	list, err := h.Repo.List(ctx, h.Mirror.Lanes())
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func TestListShows(t *testing.T) {
 	}
 	assert.False(t, shows(), "nothing was fetched")
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}))
-	lane, mirror := hub.Namespace().Lane(p.ID), hub.Mirror().Lane(p.ID)
+	lane, mirror := hub.Namespace().Lane(p.ID), hub.Mirror.Lane(p.ID)
 	offered := fixer.tip(t, mirror)
 	require.Empty(t, fixer.tip(t, lane), "the look did not check it")
 	assert.True(t, shows())

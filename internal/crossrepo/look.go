@@ -177,11 +177,11 @@ func (n refNames) specs(spec lifecycle.FetchSpec, ids []handoff.ID) []string {
 		}
 	}
 	if spec.Log {
-		add(n.Mirror().Lanes(), n.Mirror().Lanes())
+		add(n.Mirror.Lanes(), n.Mirror.Lanes())
 		ids = nil
 	}
 	for _, id := range onePerLane(ids) {
-		add(n.Mirror().Lane(id), n.Mirror().Lane(id))
+		add(n.Mirror.Lane(id), n.Mirror.Lane(id))
 	}
 	for _, p := range spec.Work {
 		ref := n.Namespace().Work(p.Agent, p.ID)
@@ -218,13 +218,13 @@ const mostTips = 32
 // the user's own branches, in rounds of 16, 32 and more, each a request over HTTP.
 func (n refNames) negotiationTips(specs []string) []string {
 	if len(specs) > mostTips {
-		return []string{"--negotiation-tip=" + string(n.Namespace()) + "*", "--negotiation-tip=" + string(n.Mirror()) + "*"}
+		return []string{"--negotiation-tip=" + string(n.Namespace()) + "*", "--negotiation-tip=" + string(n.Mirror) + "*"}
 	}
 	var flags []string
 	for _, spec := range specs {
 		_, to, _ := strings.Cut(spec, ":")
 		flags = append(flags, "--negotiation-tip="+to)
-		if lane, ok := strings.CutPrefix(to, n.Mirror().Lanes()); ok {
+		if lane, ok := strings.CutPrefix(to, n.Mirror.Lanes()); ok {
 			// A step of this clone moves the copy and not the mirror.
 			flags = append(flags, "--negotiation-tip="+n.Namespace().Lanes()+lane)
 		}

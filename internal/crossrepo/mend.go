@@ -18,7 +18,7 @@ import (
 // copies, this clone's notes, and sent handoffs, as long as the hub has them in its inboxes. It
 // leaves out invitations, and snapshots, which can be as large as the code.
 func (n refNames) restorable() []string {
-	patterns := []string{string(n.Mirror()), n.NotesCopy(), refs.NotesRef, refs.Root + "sent/"}
+	patterns := []string{string(n.Mirror), n.NotesCopy(), refs.NotesRef, refs.Root + "sent/"}
 	for _, part := range []string{"log/", "inbox/", "keys/", "keys-seen/", "trust"} {
 		patterns = append(patterns, string(n.Namespace())+part)
 	}
@@ -69,7 +69,7 @@ func (h *Hub) Refetch(ctx context.Context, p lifecycle.Place, ref string) (*refs
 // mendAfter does what Mend does, drops other copies that lack objects, and reports whether anything
 // changed.
 func (h *remote) mendAfter(ctx context.Context, failed error) (bool, error) {
-	_, whole, err := h.Repo.Listing(ctx, string(h.Namespace()), string(h.Mirror()), refs.Root+"sent/", refs.NotesRef)
+	_, whole, err := h.Repo.Listing(ctx, string(h.Namespace()), string(h.Mirror), refs.Root+"sent/", refs.NotesRef)
 	if err != nil || whole && !gitexec.Damaged(failed, h.Repo.Objects) {
 		return false, err
 	}
@@ -103,7 +103,7 @@ func (n refNames) copiesOfPlaces(spec lifecycle.FetchSpec) []string {
 		names = append(names, n.Namespace().Inbox(p.Agent, p.ID))
 	}
 	for _, id := range spec.Lanes {
-		names = append(names, n.Namespace().Lane(id), n.Mirror().Lane(id))
+		names = append(names, n.Namespace().Lane(id), n.Mirror.Lane(id))
 	}
 	return names
 }

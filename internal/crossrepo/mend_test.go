@@ -40,7 +40,7 @@ func damaged(t *testing.T) (v *fixture, fixer *agent, hub *crossrepo.Hub, held l
 // recorded lists the objects of a clone's copies and mirror.
 func recorded(t *testing.T, hub *crossrepo.Hub, clone *gittest.Repo) []string {
 	t.Helper()
-	tips := strings.Fields(clone.Git(t, "for-each-ref", "--format=%(objectname)", string(hub.Namespace()), string(hub.Mirror())))
+	tips := strings.Fields(clone.Git(t, "for-each-ref", "--format=%(objectname)", string(hub.Namespace()), string(hub.Mirror)))
 	return strings.Fields(clone.Git(t, append([]string{"rev-list", "--objects", "--no-object-names"}, tips...)...))
 }
 
@@ -130,7 +130,7 @@ func TestMendWithoutTheHub(t *testing.T) {
 	_, _, err = crossrepo.Mend(t.Context(), hub)
 	assert.True(t, fault.Is(err, fault.Rollback), err)
 	assert.Equal(t, tip, fixer.git.Git(t, "rev-parse", hub.Namespace().Lane(held.Place.ID)), "it remembers what it had seen")
-	assert.Empty(t, fixer.git.Git(t, "for-each-ref", string(hub.Mirror())), "the mirror says what the hub says now")
+	assert.Empty(t, fixer.git.Git(t, "for-each-ref", string(hub.Mirror)), "the mirror says what the hub says now")
 
 	v.Hub.Git(t, "update-ref", lane, tip)
 	_, _, err = crossrepo.Mend(t.Context(), hub)

@@ -21,8 +21,8 @@ func TestMirrorBringsTheLog(t *testing.T) {
 	require.NotEqual(t, first.ID.Lane(), second.ID.Lane())
 	hub := fixer.home.(*crossrepo.Hub)
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}))
-	assert.NotEmpty(t, fixer.tip(t, hub.Mirror().Lane(first.ID)))
-	assert.NotEmpty(t, fixer.tip(t, hub.Mirror().Lane(second.ID)))
+	assert.NotEmpty(t, fixer.tip(t, hub.Mirror.Lane(first.ID)))
+	assert.NotEmpty(t, fixer.tip(t, hub.Mirror.Lane(second.ID)))
 	assert.Empty(t, fixer.tip(t, hub.Namespace().Lane(first.ID)), "nothing was checked yet")
 	assert.False(t, hub.LaneIsFresh(first.ID))
 
@@ -41,7 +41,7 @@ func TestNeededLanesAlone(t *testing.T) {
 	fixer.Repo.Config["handoff.lanes"] = []string{"needed"}
 	hub := fixer.home.(*crossrepo.Hub)
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}))
-	assert.Empty(t, fixer.tip(t, hub.Mirror().Lane(p.ID)))
+	assert.Empty(t, fixer.tip(t, hub.Mirror.Lane(p.ID)))
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Lanes: []handoff.ID{p.ID}, Once: true}))
 	assert.NotEmpty(t, fixer.tip(t, hub.Namespace().Lane(p.ID)))
 	fixer.mustClaim(t, p)
@@ -60,7 +60,7 @@ func TestOlderAnswerIsNotARewind(t *testing.T) {
 	require.NoError(t, other.home.Refresh(t.Context(), lifecycle.WholeHandoffs(p)))
 	other.mustClaim(t, p)
 	claimed := fixer.tip(t, hub.Namespace().Lane(p.ID))
-	require.NotEqual(t, claimed, fixer.tip(t, hub.Mirror().Lane(p.ID)), "the mirror is what was asked before")
+	require.NotEqual(t, claimed, fixer.tip(t, hub.Mirror.Lane(p.ID)), "the mirror is what was asked before")
 
 	once := lifecycle.FetchSpec{Lanes: []handoff.ID{p.ID}, Once: true}
 	require.NoError(t, hub.Refresh(t.Context(), once))
@@ -75,7 +75,7 @@ func TestCopiesOfAnOlderVersionAreTheMemory(t *testing.T) {
 	p := v.offer(t, source, "fixer")
 	offered := v.backup(t)
 	fixer.mustClaim(t, p)
-	fixer.git.Git(t, "update-ref", "-d", fixer.home.(*crossrepo.Hub).Mirror().Lane(p.ID)) // older versions had no mirror
+	fixer.git.Git(t, "update-ref", "-d", fixer.home.(*crossrepo.Hub).Mirror.Lane(p.ID)) // older versions had no mirror
 	v.restore(t, offered)
 	err := fixer.home.Refresh(t.Context(), lifecycle.WholeHandoffs(p))
 	assert.ErrorContains(t, err, "has rewritten")

@@ -10,24 +10,22 @@ import (
 // are those of the format, as are names below the namespaces of this clone. No record names a
 // ref: nothing signed depends on the root.
 type refNames struct {
-	copies, mirror refs.Namespace // namespaces in this clone
-	root           string         // prefix of refs at the hub, with a trailing "/"
-	notes          string         // ref of the notes at the hub
+	copies refs.Namespace // copies of the hub's refs, in this clone
+	Mirror refs.Namespace // lanes of the hub as it showed them last, in this clone
+	root   string         // prefix of refs at the hub, with a trailing "/"
+	notes  string         // ref of the notes at the hub
 }
 
 // namesAt returns the names at the hub behind an alias. The namespaces are hashes of its id.
 func namesAt(a *Alias) refNames {
 	return refNames{
-		copies: refs.TrackingNamespace(a.RepoID), mirror: refs.MirrorNamespace(a.RepoID),
+		copies: refs.TrackingNamespace(a.RepoID), Mirror: refs.MirrorNamespace(a.RepoID),
 		root: a.Root(), notes: refs.At(a.Prefix, refs.NotesRef),
 	}
 }
 
 // Namespace implements lifecycle.Home: it is where the copies of the hub's refs stand.
 func (n refNames) Namespace() refs.Namespace { return n.copies }
-
-// Mirror returns where the lanes of the hub stand as it showed them last.
-func (n refNames) Mirror() refs.Namespace { return n.mirror }
 
 // NotesCopy returns the ref under which the copy of the hub's notes stands.
 func (n refNames) NotesCopy() string { return string(n.copies) + refs.NotesBelow }
@@ -38,7 +36,7 @@ func (n refNames) RemoteName(local string) string {
 	if local == refs.NotesRef || local == string(n.copies)+refs.NotesBelow {
 		return n.notes
 	}
-	for _, namespace := range []refs.Namespace{n.copies, n.mirror, refs.LocalNamespace} {
+	for _, namespace := range []refs.Namespace{n.copies, n.Mirror, refs.LocalNamespace} {
 		if rest, ok := strings.CutPrefix(local, string(namespace)); ok {
 			return n.root + rest
 		}
@@ -60,7 +58,7 @@ func (n refNames) relative(ref string) string { return strings.TrimPrefix(ref, s
 
 // mirrored returns the name in the mirror of a copy.
 func (n refNames) mirrored(ref string) string {
-	return string(n.mirror) + strings.TrimPrefix(ref, string(n.copies))
+	return string(n.Mirror) + strings.TrimPrefix(ref, string(n.copies))
 }
 
 // Root returns the prefix of the refs of handoffs at a hub. It ends in "/".

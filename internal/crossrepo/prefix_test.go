@@ -15,7 +15,7 @@ import (
 func TestNamesAtAHub(t *testing.T) {
 	usual := namesAt(&Alias{RepoID: "git+https://example.com/a"})
 	branches := namesAt(&Alias{RepoID: "git+https://example.com/a", Prefix: BranchPrefix})
-	copies, mirror := string(usual.copies), string(usual.mirror)
+	copies, mirror := string(usual.copies), string(usual.Mirror)
 	for _, tc := range []struct{ local, usual, branches string }{
 		{copies + "inbox/fixer/ho_x", "refs/handoffs/inbox/fixer/ho_x", "refs/heads/handoffs/inbox/fixer/ho_x"},
 		{copies + "log/aa", "refs/handoffs/log/aa", "refs/heads/handoffs/log/aa"},

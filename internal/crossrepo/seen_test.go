@@ -18,7 +18,7 @@ func TestAdvanceSeenVerifiesTheLane(t *testing.T) {
 	hub := fixer.home.(*crossrepo.Hub)
 	assert.False(t, hub.AdvanceSeen(t.Context(), p.ID), "nothing was seen of it")
 	require.NoError(t, hub.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"fixer"}, Log: true}))
-	lane, mirror := hub.Namespace().Lane(p.ID), hub.Mirror().Lane(p.ID)
+	lane, mirror := hub.Namespace().Lane(p.ID), hub.Mirror.Lane(p.ID)
 	require.Empty(t, fixer.tip(t, lane))
 
 	offered := fixer.tip(t, mirror)

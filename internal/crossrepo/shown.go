@@ -131,7 +131,7 @@ func CheckShows(ctx context.Context, h *Hub, id handoff.ID) error {
 	if k := h.book.findings(); k.Shows {
 		return nil
 	}
-	seen, err := refs.Named(ctx, h.Repo, h.Mirror().Lanes())
+	seen, err := refs.Named(ctx, h.Repo, h.Mirror.Lanes())
 	if err != nil {
 		return err
 	}

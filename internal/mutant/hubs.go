@@ -207,7 +207,7 @@ var ofHubs = []mutant{
 		return c.now, nil
 	}`, inCrossrepo+"TestHubCopies|TestHubFork|TestHubRestored"),
 	without("lanes are fetched into the mirror", "internal/crossrepo/look.go",
-		`add(n.Mirror().Lane(id), n.Mirror().Lane(id))`, `add(n.Mirror().Lane(id), n.Namespace().Lane(id))`, inCrossrepo+"TestHubCopies|TestHubThatLost"),
+		`add(n.Mirror.Lane(id), n.Mirror.Lane(id))`, `add(n.Mirror.Lane(id), n.Namespace().Lane(id))`, inCrossrepo+"TestHubCopies|TestHubThatLost"),
 	without("a ref below a lane does not enter the copies", "internal/crossrepo/advance.go",
 		`if !handoff.IsLane(lane) {`, `if false {`, "./internal/cli -run TestScript/audit_nested_lane"),
 	without("a memory that moved on meanwhile is no rewound hub", "internal/crossrepo/advance.go",

@@ -194,7 +194,7 @@ func mendFrom(ctx context.Context, d *checkup, hub *crossrepo.Hub) bool {
 func reportCopies(d *checkup, hub *crossrepo.Hub, lost []refs.Lost) (rest []refs.Lost) {
 	first, n := "", 0
 	for _, l := range lost {
-		if !strings.HasPrefix(l.Name, string(hub.Namespace())) && !strings.HasPrefix(l.Name, string(hub.Mirror())) {
+		if !strings.HasPrefix(l.Name, string(hub.Namespace())) && !strings.HasPrefix(l.Name, string(hub.Mirror)) {
 			rest = append(rest, l)
 			continue
 		}
