@@ -207,7 +207,7 @@ func (by *Author) checkStep(s *State, rec *record.Record) error {
 // step that counts is written.
 func (by *Author) draft(s *State, event record.Event, fill func(*record.Record)) (*record.Record, error) {
 	rec := nextRecord(s)
-	if err := by.stamp(&rec, event, s.base()); err != nil {
+	if err := by.stamp(&rec, event, s.below()); err != nil {
 		return nil, err
 	}
 	fill(&rec)

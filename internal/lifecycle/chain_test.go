@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -245,4 +246,29 @@ func TestChainIsBounded(t *testing.T) {
 	refusedAs(t, "malformed_object", err)
 	_, err = c.holder.Verifier.ReloadOffer(t.Context(), refs.NewObject(gittest.Objects(), "blob", []byte("nowhere")).OID)
 	refusedAs(t, "not_found", err)
+}
+
+// A step on a chain that got long stands on the payload, so that no number of steps hides the payload from readers.
+func TestLongChainBeginsAgain(t *testing.T) {
+	c := newRoles(t)
+	p := c.offer(t, c.source, "fixer")
+	h := c.claim(t, c.holder, p)
+	s := c.load(t, c.holder, p)
+	s.Chain = slices.Concat(s.Chain[:1], slices.Repeat(s.Chain[1:], longChain-1))
+	b := &batch{engine: c.holder, home: c.home}
+	require.NoError(t, b.take(t.Context(), s, record.Progressed, func(r *record.Record) { r.Lease = s.Claim.Lease }))
+	require.NoError(t, c.home.Apply(t.Context(), b.transaction()))
+
+	s = c.load(t, c.source, p)
+	assert.Nil(t, s.Dispute)
+	assert.Equal(t, Held, s.Phase())
+	assert.Len(t, s.Entries, 3)
+	require.Len(t, s.Chain, 2, "payload and progress")
+	assert.Equal(t, record.Progressed, s.Chain[1].Commit.Record.Event)
+	_, err := c.holder.Verifier.Verify(t.Context(), c.home, s, Options{})
+	require.NoError(t, err)
+
+	s, err = c.holder.Renew(t.Context(), c.home, h, Renewal{})
+	require.NoError(t, err)
+	assert.Len(t, s.Chain, 3, "the next step stands on that one")
 }

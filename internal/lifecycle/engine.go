@@ -281,6 +281,20 @@ func (b *batch) build(ctx context.Context, s *State, rec *record.Record) error {
 	return fmt.Errorf("no step %q on a handoff that was offered", rec.Event)
 }
 
+// longChain is the number of commits of an inbox ref after which the next step stands on the payload again,
+// because readers look for the payload below at most maxChain commits. The lane keeps every step. It is no smaller,
+// because a hub that keeps handoffs as branches may refuse such a move.
+const longChain = 1024
+
+// below returns the commit on which the next step stands: the last one that the lane names, or the payload below a
+// long chain; "" if there is none.
+func (s *State) below() string {
+	if len(s.Chain) >= longChain {
+		return s.Chain[0].OID
+	}
+	return s.base()
+}
+
 // advance puts a commit on top of the inbox ref.
 func (b *batch) advance(ctx context.Context, s *State, rec *record.Record) error {
 	if len(s.Chain) == 0 && fault.Is(s.chainErr, fault.MissingObject) {
@@ -290,7 +304,7 @@ func (b *batch) advance(ctx context.Context, s *State, rec *record.Record) error
 		return fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is held, but its payload is gone from %s", s.ID, b.home.ID()).
 			WithHints(fault.Fact("the next githandoff sync of its sender delivers it again"))
 	}
-	o, err := b.engine.Author.commit(ctx, sign.Mail(b.engine.Author.Actor), rec, s.Chain[0].Commit.Tree, s.base())
+	o, err := b.engine.Author.commit(ctx, sign.Mail(b.engine.Author.Actor), rec, s.Chain[0].Commit.Tree, s.below())
 	if err != nil {
 		return err
 	}
