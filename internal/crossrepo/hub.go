@@ -221,39 +221,49 @@ func (h *Hub) copied(edits []refs.Edit) []refs.Edit {
 
 // landed records a push accepted by the hub.
 func (s hubStep) landed(ctx context.Context) error {
+	s.noteAccepted()
+	return s.follow(ctx)
+}
+
+func (s hubStep) noteAccepted() {
 	deleted := slices.ContainsFunc(s.t.Edits, func(e refs.Edit) bool { return e.New == "" })
 	s.hub.book.forgetRefusals(deleted)
 	s.noteMoved(nil)
-	return s.follow(ctx)
 }
 
 // follow moves the copies and this repository's own refs after an accepted push. A copy that
 // another fetch moved meanwhile is newer and stays. An interrupt does not stop it: the step was
 // taken.
 func (s hubStep) follow(ctx context.Context) error {
-	h, t := s.hub, s.t
+	h := s.hub
 	ctx = context.WithoutCancel(ctx)
-	h.notePushed(t.Edits)
-	// A fetched snapshot is deleted with the hub's. A snapshot sent from here has another ref, which stays.
-	var gone []string
-	for _, e := range t.Edits {
-		if h.isWork(e.Ref) && e.New == "" {
-			gone = append(gone, e.Ref)
-		}
-	}
-	deletions, err := refs.Deletions(ctx, h.Repo, gone...)
+	h.notePushed(s.t.Edits)
+	t, err := s.changes(ctx)
 	if err != nil {
 		return err
 	}
-	edits := append(h.copied(t.Edits), deletions...)
-	err = h.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: t.Objects, LocalEdits: t.LocalEdits})
+	err = h.Repo.Apply(ctx, t)
 	if _, ok := errors.AsType[*refs.StaleError](err); !ok {
 		return err
 	}
-	if err := lifecycle.ApplyMissing(ctx, h.Repo, slices.Concat(edits, t.LocalEdits)); err != nil {
+	if err := lifecycle.ApplyMissing(ctx, h.Repo, slices.Concat(t.Edits, t.LocalEdits)); err != nil {
 		return fmt.Errorf("note what %s accepted: %w", h.Alias.Name, err)
 	}
 	return nil
+}
+
+// changes returns what an accepted push changes in this repository.
+func (s hubStep) changes(ctx context.Context) (refs.Transaction, error) {
+	// A fetched snapshot is deleted with the hub's. A snapshot sent from here has another ref, which stays.
+	var gone []string
+	for _, e := range s.t.Edits {
+		if s.hub.isWork(e.Ref) && e.New == "" {
+			gone = append(gone, e.Ref)
+		}
+	}
+	deletions, err := refs.Deletions(ctx, s.hub.Repo, gone...)
+	edits := append(s.hub.copied(s.t.Edits), deletions...)
+	return refs.Transaction{Edits: edits, Objects: s.t.Objects, LocalEdits: s.t.LocalEdits}, err
 }
 
 // noteMoved notes whether the lanes of the step were where this clone had them.

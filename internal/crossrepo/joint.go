@@ -187,12 +187,47 @@ func (j *joint) push(ctx context.Context, h *Hub, group []*waiting) {
 	case err == nil && report.Accepted(edits):
 		c := j.course(h)
 		c.refused, c.failed, c.size = 0, 0, 2*c.size
+		followTogether(ctx, h, group)
 		j.answer(func(*waiting) error { return nil }, group...)
 	case report.RefusedForGood(edits):
 		j.refused(ctx, h, group, report, err)
 	default:
 		j.look(ctx, h, group, report, err)
 	}
+}
+
+// followTogether makes the changes of several accepted steps in this repository in one transaction, because git
+// rewrites packed-refs for each one that deletes a packed ref. If it fails, each task makes its own.
+func followTogether(ctx context.Context, h *Hub, group []*waiting) {
+	ctx = context.WithoutCancel(ctx)
+	var all refs.Transaction
+	for _, w := range group {
+		t, err := w.changes(ctx)
+		if err != nil {
+			return
+		}
+		for _, e := range slices.Concat(t.Edits, t.LocalEdits) {
+			all.Edits = addEdit(all.Edits, e)
+		}
+		all.Objects = append(all.Objects, t.Objects...)
+	}
+	h.notePushed(all.Edits)
+	if h.Repo.Apply(ctx, all) != nil {
+		return
+	}
+	for _, w := range group {
+		w.here = true
+	}
+}
+
+// addEdit adds an edit to a list. A ref that is in it gets the last new value.
+func addEdit(list []refs.Edit, e refs.Edit) []refs.Edit {
+	i := slices.IndexFunc(list, func(other refs.Edit) bool { return other.Ref == e.Ref })
+	if i < 0 {
+		return append(list, e)
+	}
+	list[i].New = e.New
+	return list
 }
 
 // merged returns the edits of several steps: refs to move, then lanes, then refs to delete. So any
@@ -209,12 +244,7 @@ func merged(h *Hub, group []*waiting) []refs.Edit {
 			case e.New == "":
 				part = 2
 			}
-			i := slices.IndexFunc(parts[part], func(other refs.Edit) bool { return other.Ref == e.Ref })
-			if i < 0 {
-				parts[part] = append(parts[part], e)
-				continue
-			}
-			parts[part][i].New = e.New
+			parts[part] = addEdit(parts[part], e)
 		}
 	}
 	return slices.Concat(parts[:]...)

@@ -68,6 +68,7 @@ type waiting struct {
 	task  *task
 	alone bool  // whether the step is sent in a push of its own
 	err   error // nil if the hub applied the step
+	here  bool  // whether this repository has followed the hub
 }
 
 // wait lets other tasks go on until a step was pushed.
@@ -93,6 +94,9 @@ func (t *task) wait(ctx context.Context, step hubStep) error {
 		return w.err
 	case w.err != nil:
 		return w.err
+	case w.here:
+		w.noteAccepted()
+		return nil
 	}
 	return w.landed(ctx)
 }

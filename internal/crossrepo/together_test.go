@@ -101,6 +101,28 @@ func TestTogether(t *testing.T) {
 	assert.Empty(t, v.Hub.Git(t, "fsck", "--strict", "--no-progress", "--no-dangling"))
 }
 
+// What a common push changes in this clone is one transaction: git rewrites packed-refs for each one that deletes a
+// packed ref, and the gits that have read it are started anew.
+func TestTogetherFollowsOnce(t *testing.T) {
+	t.Parallel()
+	v, source, c, _ := newCrate(t, 20)
+	tip := source.git.Git(t, "commit-tree", "-m", "queued", source.git.Git(t, "mktree"))
+	var tasks []func(context.Context)
+	for i, p := range c.payloads {
+		queued := refs.Outbox("fixer", p.Record.ID)
+		source.git.Git(t, "update-ref", queued, tip)
+		tasks = append(tasks, func(ctx context.Context) {
+			_, c.errs[i] = source.Engine.Offer(ctx, source.home, p, refs.Edit{Ref: queued, Old: tip})
+		})
+	}
+	source.git.Git(t, "pack-refs", "--all")
+	before := source.Engine.Repo.Runner.Started()
+	crossrepo.Together(t.Context(), tasks)
+	assert.Less(t, source.Engine.Repo.Runner.Started()-before, int64(10))
+	c.landed(t, v)
+	assert.Empty(t, source.git.Git(t, "for-each-ref", "refs/handoffs/outbox"))
+}
+
 // While steps wait, no ref leads to their objects. A prune that removes the objects meanwhile disturbs neither
 // the steps that depend on them nor the push.
 func TestTogetherBesideAPrune(t *testing.T) {
