@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -42,15 +43,34 @@ func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, by Means) err
 	if err != nil {
 		return err
 	}
+	var behind, others []laneTips
 	var refused error
 	for _, s := range h.bothTips(memory, there) {
 		if s.now == s.was {
 			continue
 		}
 		if s.was, err = withoutStrangers(ctx, h, s); err != nil {
-			return err
+			refused = err
+			break
 		}
-		err := giveBackLane(ctx, h, s, by)
+		switch is, err := h.extends(ctx, s.was, s.now); {
+		case err != nil:
+			return err
+		case is && s.now != s.was:
+			behind = append(behind, s)
+		case !is:
+			others = append(others, s)
+		}
+	}
+	if behind, err = giveBackTogether(ctx, h, behind); err != nil {
+		return err
+	}
+	for i, s := range slices.Concat(behind, others) {
+		give := giveBackEntries
+		if i >= len(behind) {
+			give = settleFork
+		}
+		err := give(ctx, h, s, by)
 		switch {
 		case fault.CodeOf(err) == fault.Denied:
 			refused = cmp.Or(refused, err)
@@ -59,6 +79,34 @@ func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, by Means) err
 		}
 	}
 	return refused
+}
+
+// giveBackTogether gives the hub the entries of lanes that lost their newest ones, in pushes of many lanes. It returns
+// the lanes that are left: a hub that does not take such a push gets them one by one.
+func giveBackTogether(ctx context.Context, h *Hub, behind []laneTips) (left []laneTips, err error) {
+	for len(behind) > 1 {
+		some := behind[:min(len(behind), mostRefsTogether)]
+		var edits, mirror []refs.Edit
+		for _, s := range some {
+			edits = append(edits, refs.Edit{Ref: s.name, Old: s.now, New: s.was})
+			mirror = append(mirror, refs.Edit{Ref: h.mirrored(s.name), Old: s.now, New: s.was})
+		}
+		if !accepts(ctx, h, edits) {
+			break
+		}
+		h.given.Add(int64(len(some)))
+		if err := lifecycle.ApplyMissing(ctx, h.Repo, mirror); err != nil {
+			return nil, err
+		}
+		behind = behind[len(some):]
+	}
+	return behind, nil
+}
+
+// accepts reports whether the hub takes a push of some edits. Why it does not, the pushes of the single ones tell.
+func accepts(ctx context.Context, h *Hub, edits []refs.Edit) bool {
+	report, err := h.Push(ctx, refs.Transaction{Edits: edits})
+	return err == nil && report.Accepted(edits)
 }
 
 // GaveBack is a warning if this command gave lanes back; nil if not. The hub was restored from a
@@ -73,17 +121,20 @@ func (h *Hub) GaveBack() error {
 }
 
 func giveBackLane(ctx context.Context, h *Hub, s laneTips, by Means) error {
-	lane := refs.Edit{Ref: s.name, Old: s.now, New: s.was}
-	if lane.Old == lane.New {
-		return nil
-	}
-	behind, err := h.extends(ctx, lane.New, lane.Old)
-	if err != nil {
+	switch behind, err := h.extends(ctx, s.was, s.now); {
+	case err != nil:
 		return err
-	}
-	if behind {
+	case behind && s.was == s.now:
+		return nil
+	case behind:
 		return giveBackEntries(ctx, h, s, by)
 	}
+	return settleFork(ctx, h, s, by)
+}
+
+// settleFork sees to a lane that is not a part of ours: it has moved on, or it has another history.
+func settleFork(ctx context.Context, h *Hub, s laneTips, by Means) error {
+	lane := refs.Edit{Ref: s.name, Old: s.now, New: s.was}
 	switch ahead, err := h.extends(ctx, lane.Old, lane.New); {
 	case err != nil || ahead:
 		return err

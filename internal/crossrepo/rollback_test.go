@@ -167,6 +167,27 @@ func TestHubFork(t *testing.T) {
 	assert.Equal(t, forked, v.backup(t), "nothing was changed there")
 }
 
+// A hub that lost many lanes gets them in one push.
+func TestCatchUpInOnePush(t *testing.T) {
+	t.Parallel()
+	v, source, c, log := newCrate(t, 9)
+	empty := v.backup(t)
+	c.send(t, source, log)
+	full := v.backup(t)
+	v.restore(t, empty)
+	require.NoError(t, os.WriteFile(log, nil, 0o600))
+	hub := source.home.(*crossrepo.Hub)
+	require.NoError(t, hub.CatchUp(t.Context()))
+	assert.Equal(t, []string{"fetch", "push"}, tripsIn(t, log))
+	assert.ErrorContains(t, hub.GaveBack(), "entries of 7 lanes")
+	for name, oid := range full {
+		if strings.HasPrefix(name, "refs/handoffs/log/") {
+			assert.Equal(t, oid, v.Hub.Git(t, "rev-parse", name))
+		}
+	}
+	require.NoError(t, hub.CatchUp(t.Context()), "nothing is left to give")
+}
+
 // A hub that is ahead of a clone does not have another history.
 func TestCatchUpWithAHubThatIsAhead(t *testing.T) {
 	v := newHubFixture(t, byPath())

@@ -88,7 +88,9 @@ var ofAliases = []mutant{
 		return []*refs.Object{blob}`, `	if true {
 		return []*refs.Object{blob}`, "./internal/cli -run TestScript/prefix_team"),
 	without("a sync says that a hub has its log again from this clone", "internal/crossrepo/catchup.go",
-		`h.given.Add(1)`, `h.given.Add(0)`, inScript+"sync_rewound"),
+		`h.given.Add(1)`, `h.given.Add(0)`, inScript+"sync_rewritten_signed"),
+	without("lanes that go back in one push count", "internal/crossrepo/catchup.go",
+		`h.given.Add(int64(len(some)))`, `h.given.Add(0)`, inCrossrepo+"TestCatchUpInOnePush"),
 	without("no alias leads to this repository itself", "internal/crossrepo/alias.go",
 		`	if !own {
 `, `	if true {
