@@ -126,8 +126,15 @@ func (t *choice) offerRefused(it *workspace.Item, err error) {
 // resumeFetched claims one of the fetched offers, and fetches more of a crowded inbox if none of
 // them is free. It is nil if there are no more.
 func (t *choice) resumeFetched(ctx context.Context, homes []lifecycle.Home) (*Result, error) {
+	var list []*workspace.Item // as long as each offer that was tried is refused, it need not be read again
 	for {
-		offers, held, err := t.offers(ctx, t.remaining(homes))
+		if list == nil {
+			var err error
+			if list, err = t.Workspace.InboxItems(ctx, t.remaining(homes)...); err != nil {
+				return nil, err
+			}
+		}
+		offers, held, err := t.offers(ctx, list)
 		if err == nil && len(offers) == 0 {
 			offers, err = t.heldWithoutEntry(ctx, held)
 		}
@@ -138,28 +145,29 @@ func (t *choice) resumeFetched(ctx context.Context, homes []lifecycle.Home) (*Re
 			offers[0], offers[i] = offers[i], offers[0]
 		}
 		if len(offers) > 0 {
+			lost := t.lost
 			if g, err := t.claimOne(ctx, offers); g != nil || err != nil {
 				return g, err
+			}
+			if t.lost > lost || slices.ContainsFunc(offers, func(it *workspace.Item) bool { return !t.skipped[it.Place.ID] }) {
+				list = nil
 			}
 			continue
 		}
 		if !t.lookFurther(ctx) {
 			return nil, nil
 		}
+		list = nil
 	}
 }
 
-// offers returns handoffs which look free, in the order in which this agent tries them: their tip
+// offers returns those of some handoffs which look free, in the order in which this agent tries them: their tip
 // is readable, says that nobody holds them, and is signed by a trusted key. Offers that cannot be
 // read, or without a trusted signature, are skipped before they cost a trip. They are chosen from
 // the oldest. held are the oldest of the others, which look held. No hub is asked.
-func (t *choice) offers(ctx context.Context, homes []lifecycle.Home) (good, held []*workspace.Item, err error) {
-	all, err := t.Workspace.InboxItems(ctx, homes...)
-	if err != nil {
-		return nil, nil, err
-	}
+func (t *choice) offers(ctx context.Context, list []*workspace.Item) (good, held []*workspace.Item, err error) {
 	now := t.Engine.Now()
-	all = slices.DeleteFunc(all, func(it *workspace.Item) bool { return t.skipped[it.Place.ID] })
+	all := slices.DeleteFunc(slices.Clone(list), func(it *workspace.Item) bool { return t.skipped[it.Place.ID] })
 	tips := make([]string, len(all))
 	for i, it := range all {
 		tips[i] = it.Commit

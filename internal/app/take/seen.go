@@ -67,7 +67,11 @@ func (t *choice) firstSeen(ctx context.Context, homes []lifecycle.Home) (*worksp
 		}
 		return !hub.MayClaimSeen()
 	})
-	offers, _, err := t.offers(ctx, known)
+	list, err := t.Workspace.InboxItems(ctx, known...)
+	if err != nil {
+		return nil, err
+	}
+	offers, _, err := t.offers(ctx, list)
 	if err != nil || len(offers) == 0 {
 		return nil, err
 	}
