@@ -61,6 +61,25 @@ func TestOfferOfALaneNeverSeen(t *testing.T) {
 	assert.Equal(t, []string{"push"}, tripsIn(t, log))
 }
 
+// A handoff that is at its home already, because a killed command brought it there, is offered again without an error,
+// also where the offer fetches first.
+func TestOfferAgainLooksFirst(t *testing.T) {
+	v, log := newTracedFixture(t)
+	source := v.agent(t, "investigator")
+	v.agent(t, "fixer")
+	p := v.prepare(t, source, "fixer")
+	_, err := source.Engine.Offer(t.Context(), source.home, p)
+	require.NoError(t, err)
+
+	killed := v.clone(t, "investigator", source.Engine.Author.Signer) // has no copy of what it brought there
+	require.NoError(t, killed.home.Refresh(t.Context(), lifecycle.FetchSpec{Inboxes: []string{"other"}}))
+	require.NoError(t, os.Truncate(log, 0))
+	s, err := killed.Engine.Offer(t.Context(), killed.home, p)
+	require.NoError(t, err)
+	assert.Equal(t, lifecycle.Open, s.Phase())
+	assert.Equal(t, []string{"fetch"}, tripsIn(t, log))
+}
+
 // offerIn offers a handoff in the same lane as another one.
 func offerIn(t *testing.T, v *fixture, s *agent, lane handoff.ID) {
 	t.Helper()
