@@ -59,7 +59,7 @@ func (s *Handler) advise(ctx context.Context, env *handoff.Envelope, alias strin
 // wrongName doubts that an agent is the one that the sender meant.
 type wrongName struct {
 	error
-	meant string
+	meant string // target, as --to takes it
 }
 
 // receivers returns the agents named by an envelope: its target, and the one for its failure.
@@ -104,7 +104,7 @@ func (s *Handler) doubtful(ctx context.Context, name, alias string) error {
 		return fmt.Errorf("no key of agent %s is trusted here; a published key claims to be for %s: compare its fingerprint with its owner, then run: githandoff trust add %s --agent %s", name, name, kid, name)
 	}
 	if near != "" {
-		return &wrongName{fmt.Errorf("no key of agent %s is trusted here; did you mean %s?", name, near), near}
+		return &wrongName{fmt.Errorf("no key of agent %s is trusted here; did you mean %s?", name, near), handoff.TargetAt(near, alias)}
 	}
 	if alias == "" {
 		return fmt.Errorf("no key of agent %s is trusted here: if it acknowledges, that is disputed until one is (githandoff init --as %s, in its worktree)", name, name)
@@ -121,7 +121,7 @@ func (s *Handler) notHere(agent string) error {
 		return nil
 	}
 	hub := cmp.Or(s.Workspace.MainRemote(), names[0])
-	meant := agent + "@" + hub
+	meant := handoff.TargetAt(agent, hub)
 	return &wrongName{fmt.Errorf("%s is not an agent of this clone, and this handoff stays in it; did you mean %s?", agent, meant), meant}
 }
 
