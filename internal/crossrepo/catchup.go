@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -65,18 +64,22 @@ func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, by Means) err
 	if behind, err = giveBackTogether(ctx, h, behind); err != nil {
 		return err
 	}
-	for i, s := range slices.Concat(behind, others) {
-		give := giveBackEntries
-		if i >= len(behind) {
-			give = settleFork
+	each := func(lanes []laneTips, give func(context.Context, *Hub, laneTips, Means) error) error {
+		for _, s := range lanes {
+			switch err := give(ctx, h, s, by); {
+			case fault.CodeOf(err) == fault.Denied:
+				refused = cmp.Or(refused, err)
+			case err != nil:
+				return err
+			}
 		}
-		err := give(ctx, h, s, by)
-		switch {
-		case fault.CodeOf(err) == fault.Denied:
-			refused = cmp.Or(refused, err)
-		case err != nil:
-			return err
-		}
+		return nil
+	}
+	if err := each(behind, giveBackEntries); err != nil {
+		return err
+	}
+	if err := each(others, settleFork); err != nil {
+		return err
 	}
 	return refused
 }

@@ -96,12 +96,7 @@ func (l *crowdLook) atShare(ctx context.Context, sp *spread) error {
 func (l *crowdLook) copied(ctx context.Context, held map[handoff.ID]bool) ([]*workspace.Item, error) {
 	offline := l.offline() // its warnings are dropped: the choice after the look gives them again
 	maps.Copy(offline.skipped, held)
-	list, err := l.Workspace.InboxItems(ctx, l.hub)
-	if err != nil {
-		return nil, err
-	}
-	offers, _, err := offline.offers(ctx, list)
-	return offers, err
+	return offline.offersAt(ctx, l.hub)
 }
 
 // next fetches the next part, and remembers the rest. After the last part it fetches all inboxes.

@@ -210,6 +210,16 @@ func (t *choice) offers(ctx context.Context, list []*workspace.Item) (good, held
 	return good, held[:min(len(held), fewestOffers)], nil
 }
 
+// offersAt lists the inboxes of some homes, and returns the offers in them.
+func (t *choice) offersAt(ctx context.Context, homes ...lifecycle.Home) ([]*workspace.Item, error) {
+	list, err := t.Workspace.InboxItems(ctx, homes...)
+	if err != nil {
+		return nil, err
+	}
+	offers, _, err := t.offers(ctx, list)
+	return offers, err
+}
+
 // shuffleIfContested lets chance decide between offers of the same rank if somebody else takes from
 // the same inboxes: a claim was lost, or handoffs are held which are not this worktree's.
 func (t *choice) shuffleIfContested(sp *spread, held []*workspace.Item) error {

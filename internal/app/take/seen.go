@@ -67,11 +67,7 @@ func (t *choice) firstSeen(ctx context.Context, homes []lifecycle.Home) (*worksp
 		}
 		return !hub.MayClaimSeen()
 	})
-	list, err := t.Workspace.InboxItems(ctx, known...)
-	if err != nil {
-		return nil, err
-	}
-	offers, _, err := t.offers(ctx, list)
+	offers, err := t.offersAt(ctx, known...)
 	if err != nil || len(offers) == 0 {
 		return nil, err
 	}
