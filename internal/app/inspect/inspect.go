@@ -52,7 +52,7 @@ func (h *Handler) Show(ctx context.Context, arg string) (*workspace.View, *lifec
 	case f.Queued() && f.Home != nil:
 		v, err := h.Verifier.VerifyQueued(ctx, f.Home, f.Item.Ref) // the hub need not answer to show a queued handoff
 		return f, v, err
-	case absent && s.Unlogged():
+	case absent && s.Unlogged(), s.Phase() == lifecycle.Disputed:
 		return f, nil, s.Err()
 	case s.Phase() == lifecycle.Ended, s.Tip == "":
 		return f, nil, nil
