@@ -75,7 +75,7 @@ func (s *Handler) noneHeldError(parent handoff.ID) error {
 	if _, err := s.Work.Current(); parent == "" && fault.Is(err, fault.AmbiguousID) {
 		return fault.As(err).WithHints(fault.SeeAll("emit").Because("--parent names the handoff whose authority is passed on"))
 	}
-	return fault.New(fault.Usage, fault.BadUsage, "--scope and --audience pass on authority, and no held handoff carries any").
+	return fault.New(fault.Usage, fault.BadUsage, "a scope or an audience passes on authority, and no held handoff carries any").
 		WithHints(fault.SeeAll("emit").Because("--on-behalf-of names the person who lends authority"))
 }
 
