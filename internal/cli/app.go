@@ -207,7 +207,7 @@ func (a *app) workspace(ctx context.Context, n need) (*workspace.Workspace, erro
 		}
 	}
 	agent, err := a.identity(repo)
-	if err != nil && n != reads {
+	if err != nil && (n != reads || a.As != "") { // nobody has the name that --as gives
 		return nil, err
 	}
 	local := &lifecycle.LocalHome{Repo: repo, RepoID: repo.Config.Get("handoff.repoid")}

@@ -62,9 +62,11 @@ Only a person decides: it takes a root key ("githandoff init --person MAIL").`,
 
 func (c *routeCommand) check() error {
 	switch {
-	case c.Reject != (c.Feedback != ""):
+	case c.Reject && c.Feedback == "":
 		return usage("--reject needs --feedback: it tells the source why").
 			WithHints(fault.See("route").Because("--feedback says why"))
+	case !c.Reject && c.Feedback != "":
+		return usage("--feedback needs --reject")
 	case c.To != "" && handoff.CheckAgent(c.To) != nil:
 		return usage("--to: %v", handoff.CheckAgent(c.To)).
 			WithHints(fault.See("reroute").Because("--to sends it to another repository"))
