@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -90,7 +91,7 @@ func (c *setupCommand) run(ctx context.Context) error {
 	case c.check:
 		return c.checkAll(r)
 	case c.remove:
-		return c.change(r.PlanRemoval, r.Remove)
+		return c.removeFrom(r)
 	case len(c.clients) == 0:
 		return c.offer(r)
 	}
@@ -150,6 +151,26 @@ func (c *setupCommand) configHome(home string) string {
 		return dir
 	}
 	return filepath.Join(home, ".config")
+}
+
+// removeFrom removes the set-up of some agents, and says which other agents ran hooks that went with it: Copilot CLI
+// runs those of Claude Code.
+func (c *setupCommand) removeFrom(r *agentsetup.Request) error {
+	before, err := agentsetup.Complete(r)
+	if err != nil {
+		return err
+	}
+	if err := c.change(r.PlanRemoval, r.Remove); err != nil {
+		return err
+	}
+	after, err := agentsetup.Complete(r)
+	for _, client := range before {
+		if err == nil && !slices.Contains(after, client) {
+			c.Warn(fmt.Errorf("%s ran hooks from a file that was removed, and has none now", client))
+			c.Hint(agentsetup.Command(c.project, client).Because("writes its own"))
+		}
+	}
+	return err
 }
 
 // offer says which agents are here.

@@ -31,11 +31,26 @@ func Known(r *Request) ([]string, error) {
 	return slices.DeleteFunc(Clients(), func(client string) bool { return !slices.Contains(known, client) }), nil
 }
 
+// Complete lists the clients other than those of the request for which setup wrote files, if it has nothing to add
+// to them. A request that names no client means all of them, so there is no other.
+func Complete(r *Request) ([]string, error) {
+	rec, err := r.record()
+	if err != nil || len(r.Clients) == 0 {
+		return nil, err
+	}
+	return slices.DeleteFunc(rec.clients(r), func(client string) bool {
+		one := *r
+		one.Clients = []string{client}
+		changes, err := one.Plan()
+		return slices.Contains(r.Clients, client) || err != nil || slices.ContainsFunc(changes, func(c *Change) bool { return c.State == Write })
+	}), nil
+}
+
 // Check looks at what is set up for the clients of the request: whether each file is
 // as it should be, and whether the same hooks come a second way.
 func (r *Request) Check() ([]agents.Finding, error) {
 	var all []agents.Finding
-	again := setup(r.Project, r.Clients...).Because("writes what is missing")
+	again := Command(r.Project, r.Clients...).Because("writes what is missing")
 	for _, client := range r.Clients {
 		one := *r
 		one.Clients = []string{client}
@@ -86,8 +101,8 @@ func (c *Change) finding(again fault.Hint) agents.Finding {
 	return f
 }
 
-// setup returns a hint to run setup in a scope.
-func setup(project bool, args ...string) fault.Hint {
+// Command returns a hint to run setup in a scope.
+func Command(project bool, args ...string) fault.Hint {
 	argv := append([]string{"githandoff", "setup"}, args...)
 	if project {
 		argv = append(argv, "--project")
@@ -107,7 +122,7 @@ func (r *Request) otherRoutes(client string, changes []*Change) []agents.Finding
 			all = append(all, f)
 		}
 	}
-	ours := setup(r.Project, "--remove", client)
+	ours := Command(r.Project, "--remove", client)
 	if rec, err := r.record(); err == nil {
 		for _, w := range rec.Files {
 			switch {
