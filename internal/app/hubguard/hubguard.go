@@ -55,7 +55,7 @@ func Judge(ctx context.Context, repo *refs.Repo, namespace string, push io.Reade
 	all := make([]Refusal, len(refused))
 	for i, r := range refused {
 		hint, agent := pin(ctx, repo, r.Err)
-		all[i] = Refusal{Refusal: r, Pin: hint, Root: agent && sign.HasRoot(g.Verifier.Keys.Trust)}
+		all[i] = Refusal{Refusal: r, Pin: hint, Root: agent && hasRoot(g.Verifier.Keys.Trust, now())}
 	}
 	return all, nil
 }
@@ -92,6 +92,11 @@ func open(repo *refs.Repo, now func() time.Time) (*guard.Guard, error) {
 		g.KeepBelow(prefix)
 	}
 	return g, nil
+}
+
+// hasRoot reports whether the hub trusts a root key now.
+func hasRoot(trust *sign.Trust, now time.Time) bool {
+	return slices.ContainsFunc(sign.KeysOf(trust), func(k sign.Key) bool { return k.HasRole(sign.RoleRoot) && k.ValidAt(now) == nil })
 }
 
 // pin returns the command by which the owner of the hub trusts an unknown published key. It names
