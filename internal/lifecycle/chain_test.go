@@ -251,10 +251,13 @@ func TestChainIsBounded(t *testing.T) {
 // A step on a chain that got long stands on the payload, so that no number of steps hides the payload from readers.
 func TestLongChainBeginsAgain(t *testing.T) {
 	c := newRoles(t)
-	p := c.offer(t, c.source, "fixer")
+	p := c.stuck(t)
+	_, err := c.root.Route(t.Context(), c.home, p, "fixer", `{"clarify":"true"}`)
+	require.NoError(t, err)
+	p.Agent = "fixer"
 	h := c.claim(t, c.holder, p)
 	s := c.load(t, c.holder, p)
-	s.Chain = slices.Concat(s.Chain[:1], slices.Repeat(s.Chain[1:], longChain-1))
+	s.Chain = slices.Concat(s.Chain[:1], slices.Repeat(s.Chain[2:], longChain-1))
 	b := &batch{engine: c.holder, home: c.home}
 	require.NoError(t, b.take(t.Context(), s, record.Progressed, func(r *record.Record) { r.Lease = s.Claim.Lease }))
 	require.NoError(t, c.home.Apply(t.Context(), b.transaction()))
@@ -262,10 +265,12 @@ func TestLongChainBeginsAgain(t *testing.T) {
 	s = c.load(t, c.source, p)
 	assert.Nil(t, s.Dispute)
 	assert.Equal(t, Held, s.Phase())
-	assert.Len(t, s.Entries, 3)
+	assert.Len(t, s.Entries, 4)
 	require.Len(t, s.Chain, 2, "payload and progress")
 	assert.Equal(t, record.Progressed, s.Chain[1].Commit.Record.Event)
-	_, err := c.holder.Verifier.Verify(t.Context(), c.home, s, Options{})
+	require.NotNil(t, s.Routed(), "the lane has the decision still")
+	assert.Equal(t, `{"clarify":"true"}`, s.Routed().Data)
+	_, err = c.holder.Verifier.Verify(t.Context(), c.home, s, Options{})
 	require.NoError(t, err)
 
 	s, err = c.holder.Renew(t.Context(), c.home, h, Renewal{})

@@ -146,9 +146,9 @@ func (s *State) Rejected(kid string) bool {
 // Routed returns the record of the decision that gave a handoff to its agent; nil if it was
 // sent to this agent at once.
 func (s *State) Routed() *record.Record {
-	for i := len(s.Chain) - 1; i > 0; i-- {
-		if r := s.Chain[i].Commit.Record; r.Event == record.Routed {
-			return r
+	for _, e := range slices.Backward(s.Entries) {
+		if e.Dispute == nil && e.Record().Event == record.Routed {
+			return e.Record()
 		}
 	}
 	return nil
