@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"githandoff/internal/fault"
@@ -48,17 +49,17 @@ func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, by Means) err
 		if s.now == s.was {
 			continue
 		}
-		if s.was, err = withoutStrangers(ctx, h, s); err != nil {
-			refused = err
-			break
+		is := false
+		if s.was, err = withoutStrangers(ctx, h, s); err == nil {
+			is, err = h.extends(ctx, s.was, s.now)
 		}
-		switch is, err := h.extends(ctx, s.was, s.now); {
+		switch {
 		case err != nil:
-			return err
-		case is && s.now != s.was:
-			behind = append(behind, s)
+			refused = cmp.Or(refused, err)
 		case !is:
 			others = append(others, s)
+		case s.now != s.was:
+			behind = append(behind, s)
 		}
 	}
 	if behind, err = giveBackTogether(ctx, h, behind); err != nil {
@@ -84,8 +85,12 @@ func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, by Means) err
 	return refused
 }
 
+// mostNamed bounds the lanes that a hub may refuse by name before each is tried alone: it may refuse all of them.
+const mostNamed = 8
+
 // giveBackTogether gives the hub the entries of lanes that lost their newest ones, in pushes of many lanes. It returns
-// the lanes that are left: a hub that does not take such a push gets them one by one.
+// the lanes that are left, to be given back one by one: those that the hub refuses by name, and all that it still
+// lacks if it takes no such push.
 func giveBackTogether(ctx context.Context, h *Hub, behind []laneTips) (left []laneTips, err error) {
 	for len(behind) > 1 {
 		some := behind[:min(len(behind), mostRefsTogether)]
@@ -94,22 +99,44 @@ func giveBackTogether(ctx context.Context, h *Hub, behind []laneTips) (left []la
 			edits = append(edits, refs.Edit{Ref: s.name, Old: s.now, New: s.was})
 			mirror = append(mirror, refs.Edit{Ref: h.mirrored(s.name), Old: s.now, New: s.was})
 		}
-		if !accepts(ctx, h, edits) {
-			break
+		report, err := h.Push(ctx, refs.Transaction{Edits: edits})
+		if err == nil && report.Accepted(edits) {
+			h.given.Add(int64(len(some)))
+			if err := lifecycle.ApplyMissing(ctx, h.Repo, mirror); err != nil {
+				return nil, err
+			}
+			behind = behind[len(some):]
+			continue
 		}
-		h.given.Add(int64(len(some)))
-		if err := lifecycle.ApplyMissing(ctx, h.Repo, mirror); err != nil {
-			return nil, err
+		named := report.culprits()
+		if len(named) == 0 || len(named) == len(some) || len(left) >= mostNamed {
+			return stillBehind(ctx, h, append(left, behind...))
 		}
-		behind = behind[len(some):]
+		behind = slices.DeleteFunc(behind, func(s laneTips) bool {
+			bad := slices.Contains(named, h.RemoteName(s.name))
+			if bad {
+				left = append(left, s)
+			}
+			return bad
+		})
 	}
-	return behind, nil
+	return append(left, behind...), nil
 }
 
-// accepts reports whether the hub takes a push of some edits. Why it does not, the pushes of the single ones tell.
-func accepts(ctx context.Context, h *Hub, edits []refs.Edit) bool {
-	report, err := h.Push(ctx, refs.Transaction{Edits: edits})
-	return err == nil && report.Accepted(edits)
+// stillBehind returns those of some lanes that the hub lacks after a push that failed: it may have arrived, or some of
+// its refs.
+func stillBehind(ctx context.Context, h *Hub, lanes []laneTips) ([]laneTips, error) {
+	var spec lifecycle.FetchSpec
+	for _, s := range lanes {
+		spec.Memory = append(spec.Memory, refs.Ref{Name: s.name, OID: s.was})
+	}
+	if err := h.Fetch(ctx, spec); err != nil {
+		return nil, err
+	}
+	there, err := h.mirrorTips(ctx)
+	left := slices.DeleteFunc(lanes, func(s laneTips) bool { return there[h.RemoteName(s.name)] == s.was })
+	h.given.Add(int64(len(lanes) - len(left)))
+	return left, err
 }
 
 // GaveBack is a warning if this command gave lanes back; nil if not. The hub was restored from a

@@ -3,6 +3,7 @@ package crossrepo_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/enginetest"
 	"githandoff/internal/fault"
+	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
@@ -188,6 +190,58 @@ func TestCatchUpInOnePush(t *testing.T) {
 	require.NoError(t, hub.CatchUp(t.Context()), "nothing is left to give")
 }
 
+// A hub that refuses one lane gets the others in one push. Whatever arrived counts, also without an answer.
+func TestCatchUpInPart(t *testing.T) {
+	t.Parallel()
+	const bad = "refs/handoffs/log/02"
+	for name, tc := range map[string]struct {
+		hub    func(*testing.T, *fixture)
+		pushes int
+		back   string
+	}{
+		"a hook refuses a lane": {
+			func(t *testing.T, v *fixture) { v.hook(t, "update", "[ $1 != "+bad+" ]") },
+			3, "6 lanes",
+		},
+		"a lane is hidden": {
+			func(t *testing.T, v *fixture) { v.Hub.Git(t, "config", "receive.hideRefs", bad) },
+			3, "6 lanes",
+		},
+		"the answer is lost": {
+			func(t *testing.T, v *fixture) { v.loseAnswers(t) }, 1, "7 lanes",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v, source, c, log := newCrate(t, 9)
+			empty := v.backup(t)
+			c.send(t, source, log)
+			full := v.backup(t)
+			v.restore(t, empty)
+			tc.hub(t, v)
+			require.NoError(t, os.WriteFile(log, nil, 0o600))
+			hub := source.home.(*crossrepo.Hub)
+			err := hub.CatchUp(t.Context())
+			pushes := slices.DeleteFunc(tripsIn(t, log), func(trip string) bool { return trip != "push" })
+			assert.Len(t, pushes, tc.pushes)
+			assert.ErrorContains(t, hub.GaveBack(), "entries of "+tc.back)
+			now := v.backup(t)
+			if tc.back == "6 lanes" {
+				assert.ErrorContains(t, err, bad)
+				assert.Empty(t, now[bad])
+				delete(full, bad)
+			} else {
+				assert.NoError(t, err)
+			}
+			for name, oid := range full {
+				if strings.HasPrefix(name, "refs/handoffs/log/") {
+					assert.Equal(t, oid, now[name], name)
+				}
+			}
+		})
+	}
+}
+
 // A hub that is ahead of a clone does not have another history.
 func TestCatchUpWithAHubThatIsAhead(t *testing.T) {
 	v := newHubFixture(t, byPath())
@@ -357,6 +411,16 @@ func TestRefusedLaneKeepsNoOtherBack(t *testing.T) {
 
 	err := source.home.(*crossrepo.Hub).CatchUp(t.Context())
 	assert.True(t, fault.Is(err, "malformed"), "%v", err)
+	assert.Empty(t, v.log(t, ids[0]))
+	assert.Equal(t, []string{"offered"}, v.log(t, ids[1]))
+
+	// Nor does a copy that a stranger has merged.
+	v.restore(t, empty)
+	copied := source.home.Namespace().Lane(ids[0])
+	merge := source.git.Git(t, "commit-tree", "-m", "merge", "-p", copied, "-p", source.home.Namespace().Lane(ids[1]), gittest.Objects().EmptyTree())
+	source.git.Git(t, "update-ref", copied, merge)
+	err = source.home.(*crossrepo.Hub).CatchUp(t.Context())
+	assert.ErrorContains(t, err, "joins histories")
 	assert.Empty(t, v.log(t, ids[0]))
 	assert.Equal(t, []string{"offered"}, v.log(t, ids[1]))
 }

@@ -91,6 +91,14 @@ var ofAliases = []mutant{
 		`h.given.Add(1)`, `h.given.Add(0)`, inScript+"sync_rewritten_signed"),
 	without("lanes that go back in one push count", "internal/crossrepo/catchup.go",
 		`h.given.Add(int64(len(some)))`, `h.given.Add(0)`, inCrossrepo+"TestCatchUpInOnePush"),
+	without("a lane that a hub refuses by name keeps no other from a common push", "internal/crossrepo/catchup.go",
+		`len(left) >= mostNamed {`, `len(left) >= 0 {`, inCrossrepo+"TestCatchUpInPart"),
+	without("a lane that a stranger has merged keeps no other from being given back", "internal/crossrepo/catchup.go",
+		`case err != nil:
+			refused = cmp.Or(refused, err)`, `case err != nil:
+			return err`, inCrossrepo+"TestRefusedLaneKeepsNoOtherBack"),
+	without("lanes that arrived without an answer count", "internal/crossrepo/catchup.go",
+		`h.given.Add(int64(len(lanes) - len(left)))`, `h.given.Add(0)`, inCrossrepo+"TestCatchUpInPart"),
 	without("no alias leads to this repository itself", "internal/crossrepo/alias.go",
 		`	if !own {
 `, `	if true {
