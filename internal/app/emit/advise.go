@@ -20,10 +20,10 @@ import (
 const adviseTime = 300 * time.Millisecond
 
 // advise looks for mistakes of the sender during the work: files left behind, a commit missing at
-// the target, unknown agents. The returned function prints the advice.
-func (s *Handler) advise(ctx context.Context, env *handoff.Envelope, alias string) func() {
+// the target, unknown agents. The returned function prints the advice; done is the sent handoff, nil for none.
+func (s *Handler) advise(ctx context.Context, env *handoff.Envelope, alias string) func(done *Result) {
 	if s.Quiet {
-		return func() {}
+		return func(*Result) {}
 	}
 	ctx, cancel := context.WithTimeout(ctx, adviseTime)
 	found := make(chan error, 4)
@@ -31,8 +31,8 @@ func (s *Handler) advise(ctx context.Context, env *handoff.Envelope, alias strin
 		defer close(found)
 		for _, agent := range receivers(env) {
 			err := s.doubtful(ctx, agent, alias)
-			if w, ok := errors.AsType[*wrongName](err); ok && env.Target.Agent != nil && agent == *env.Target.Agent {
-				err = fmt.Errorf("%w (githandoff reroute %s --to %s)", err, env.ID, w.meant)
+			if w, ok := errors.AsType[*wrongName](err); ok && (env.Target.Agent == nil || agent != *env.Target.Agent) {
+				err = w.error // the agent for its failure: nothing mends that
 			}
 			if err != nil {
 				found <- err
@@ -48,9 +48,17 @@ func (s *Handler) advise(ctx context.Context, env *handoff.Envelope, alias strin
 			found <- fmt.Errorf("commit %.10s is not on %s yet, as far as this clone knows: push it", env.Source.Commit, alias)
 		}
 	}()
-	return func() {
+	return func(done *Result) {
 		defer cancel()
 		for err := range found {
+			w, ok := errors.AsType[*wrongName](err)
+			switch {
+			case !ok || done == nil:
+			case done.State == "queued":
+				err = fmt.Errorf("%w (githandoff revoke %s takes it back)", err, done.ID)
+			default:
+				err = fmt.Errorf("%w (githandoff reroute %s --to %s)", err, done.ID, w.meant)
+			}
 			s.Workspace.Warn(err)
 		}
 	}

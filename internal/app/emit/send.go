@@ -80,10 +80,12 @@ func (s *Handler) Send(ctx context.Context, env *handoff.Envelope, o *Options) (
 	if o.Checkpoint != "" {
 		localEdits = []refs.Edit{{Ref: refs.Checkpoint(env.ID), New: env.Rollback.Checkpoint}}
 	}
-	defer s.advise(ctx, env, s.Workspace.AliasOf(home))()
-	return handler.Emit(ctx, Request{
+	advice := s.advise(ctx, env, s.Workspace.AliasOf(home))
+	done, err := handler.Emit(ctx, Request{
 		Envelope: env, Home: home, Authority: authority, Asked: o.Asked(), Seal: o.Seal, Queue: o.Queue, LocalEdits: localEdits, Snapshot: objects,
 	})
+	advice(done)
+	return done, err
 }
 
 // once returns the open handoff of the same source, target and task at the same home, not

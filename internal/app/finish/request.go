@@ -110,7 +110,7 @@ func (f *Handler) claim(ctx context.Context, arg string, event record.Event) (*w
 		return nil, err
 	}
 	p := v.Place()
-	return &work.Claim{ID: p.ID, Agent: p.Agent, Actor: f.Work.Agent, Home: v.Home.ID()}, errUndelivered(v)
+	return &work.Claim{ID: p.ID, Agent: p.Agent, Actor: f.Work.Agent, Home: v.Home.ID()}, v.ErrQueued()
 }
 
 // notHeld refuses a step on a handoff not held by this worktree. It names the agent which holds
@@ -127,7 +127,7 @@ func (f *Handler) notHeld(ctx context.Context, arg string) error {
 	case s.Claim != nil:
 		return f.Work.HeldElsewhere(s)
 	}
-	if err := errUndelivered(v); err != nil {
+	if err := v.ErrQueued(); err != nil {
 		return err
 	}
 	free := fault.New(fault.Conflict, fault.NotHolder, "handoff %s is not held by this worktree", s.ID)
@@ -138,16 +138,4 @@ func (f *Handler) notHeld(ctx context.Context, arg string) error {
 		return free.WithHints(fault.Run("githandoff", "show", string(s.ID)).Because("it waits for %s", to))
 	}
 	return free.WithHints(fault.Run("githandoff", "resume", string(s.ID)).Because("takes it"))
-}
-
-// errUndelivered refuses a step on a handoff in the outbox: steps are taken at its home, which
-// does not have it yet.
-func errUndelivered(v *workspace.View) error {
-	if !v.Queued() {
-		return nil
-	}
-	id := v.State.ID
-	return fault.New(fault.Conflict, fault.Undelivered, "handoff %s waits in the outbox: nobody has it yet", id).
-		WithHints(fault.Run("githandoff", "sync").Because("delivers it"),
-			fault.Run("githandoff", "revoke", string(id)).Because("takes it back"))
 }

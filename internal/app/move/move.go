@@ -94,6 +94,9 @@ type Request struct {
 // first, then the receipt names it, and only then may it be delivered.
 func (h *Handler) Reroute(ctx context.Context, m Request) (*receipt.Result, error) {
 	f, err := h.find(ctx, m.Arg)
+	if err == nil {
+		err = f.ErrQueued()
+	}
 	if err != nil {
 		return nil, err
 	}
