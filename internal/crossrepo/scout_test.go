@@ -78,6 +78,14 @@ func TestOfferAgainLooksFirst(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, lifecycle.Open, s.Phase())
 	assert.Equal(t, []string{"fetch"}, tripsIn(t, log))
+
+	// A sync, which has read the hub, does not ask again about each of many.
+	synced := v.clone(t, "investigator", source.Engine.Author.Signer)
+	require.NoError(t, synced.home.Refresh(t.Context(), lifecycle.WholeHandoffs(lifecycle.Place{Agent: "fixer", ID: p.Record.ID})))
+	require.NoError(t, os.Truncate(log, 0))
+	_, err = synced.Engine.Offer(t.Context(), synced.home, p)
+	require.NoError(t, err)
+	assert.Empty(t, tripsIn(t, log))
 }
 
 // offerIn offers a handoff in the same lane as another one.

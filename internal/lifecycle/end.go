@@ -21,7 +21,7 @@ func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, localEdits ..
 	if hub, ok := home.(RemoteHome); ok && hub.LooksFirst(ctx, at.ID) {
 		when = fetchFirst
 	}
-	mayBeOld, looked := when != fetchFirst, false
+	looked := false
 	return e.act(ctx, home, at, when, func(s *State, b *batch) error {
 		b.tx.LocalEdits = localEdits
 		if payloadLost(s, p) && !looked {
@@ -37,13 +37,12 @@ func (e *Engine) Offer(ctx context.Context, home Home, p *Payload, localEdits ..
 			*s = *now
 		}
 		err := e.planOffer(ctx, s, b, p)
-		if err == nil && len(b.lanes) == 0 && mayBeOld && s.Receipt == nil {
-			err = errOfferedBefore(s, home) // this refusal makes act fetch
+		if err == nil && len(b.lanes) == 0 && s.Receipt == nil && !home.LaneIsFresh(at.ID) {
+			err = errOfferedBefore(s, home) // the copy may be old: this refusal makes act fetch
 		}
 		if s.Phase() == Absent {
 			b.after = &State{ID: s.ID, Agent: p.Agent, Tip: p.Commit.OID, Offer: &p.Record, Payload: p.Commit.OID, To: p.Record.To}
 		}
-		mayBeOld = false
 		return err
 	})
 }

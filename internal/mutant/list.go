@@ -152,7 +152,7 @@ var mutants = []mutant{
 	without("a long chain begins again", "internal/lifecycle/engine.go",
 		`if len(s.Chain) >= longChain {`, `if false {`, inLifecycle+"TestLongChainBeginsAgain"),
 	without("an offer that is there already is no error after a fetch", "internal/lifecycle/end.go",
-		`mayBeOld, looked := when != fetchFirst, false`, `mayBeOld, looked := true, false`, inCrossrepo+"TestOfferAgainLooksFirst"),
+		`s.Receipt == nil && !home.LaneIsFresh(at.ID) {`, `s.Receipt == nil {`, inCrossrepo+"TestOfferAgainLooksFirst"),
 	without("an offer overwrites such a commit", "internal/lifecycle/end.go",
 		`b.move(b.home.Namespace().Inbox(agent, p.Record.ID), s.tips[agent], p.Commit)`, `b.move(b.home.Namespace().Inbox(agent, p.Record.ID), "", p.Commit)`, inLifecycle+"TestOfferOverwrites"),
 	without("a payload in an inbox that it never reached is sent again", "internal/lifecycle/state.go",
