@@ -112,7 +112,7 @@ func (c *shot) screenDelta(ctx context.Context, d delta, lacked bool) error {
 	}
 	err := c.screen(d.path, d.before == "", bodies[0], bodies[1])
 	if f := fault.As(err); f != nil && d.committed {
-		return f.WithHints(append([]fault.Hint{fault.Run("git", "log", "--oneline", "--diff-merges=separate", "--find-object="+d.after).
+		return f.WithHints(append([]fault.Hint{fault.Run("git", "log", "--oneline", "--no-patch", "--diff-merges=separate", "--find-object="+d.after).
 			Because("lists the commits that brought it, and travel as well: rewrite them without it")}, f.Hints...)...)
 	}
 	return err
