@@ -334,7 +334,7 @@ func (h *Hub) GiveBack(ctx context.Context, edits []refs.Edit, objects ...*refs.
 		return h.Alias.errHidden(h.RemoteName(lane.Ref))
 	}
 	if err != nil || !report.Accepted(t.Edits) {
-		if moved := Moved(ctx, h); moved != nil {
+		if moved := h.Moved(ctx); moved != nil {
 			return moved
 		}
 		said := GitSaid(err)

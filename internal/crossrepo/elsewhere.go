@@ -62,7 +62,7 @@ func (h *Hub) WhyEmpty(ctx context.Context) error {
 	if !h.vanished(ctx) {
 		return nil
 	}
-	if err := Moved(ctx, h); err != nil {
+	if err := h.Moved(ctx); err != nil {
 		return err
 	}
 	memory, err := h.Memory(ctx)
@@ -100,7 +100,7 @@ func (h *fetcher) vanished(ctx context.Context) bool {
 // Moved asks a hub that has no lane below its prefix, and returns its refusal if all lanes
 // remembered by this clone are below another prefix. It returns nil otherwise: the hub may be
 // restored, or lie.
-func Moved(ctx context.Context, h *Hub) error {
+func (h *Hub) Moved(ctx context.Context) error {
 	there, err := h.listed(ctx, gitexec.RemoteTimeout, anyLane)
 	if err != nil {
 		return nil //nolint:nilerr // the caller reports its own error

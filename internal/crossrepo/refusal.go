@@ -77,7 +77,7 @@ func (h *Hub) diagnose(ctx context.Context, edits []refs.Edit, r *pushReport, ca
 		if err != nil {
 			return err
 		}
-		if moved := Moved(ctx, h); moved != nil {
+		if moved := h.Moved(ctx); moved != nil {
 			return moved
 		}
 		return h.Alias.errLaneGone(lost)
@@ -131,7 +131,7 @@ func refusal(ctx context.Context, h *Hub, edits []refs.Edit, r *pushReport, caus
 			WithHints(refs.BringsObjects())
 	}
 	if strings.Contains(strings.Join(remoteLines(cause), " "), inTheWay) {
-		if moved := Moved(ctx, h); moved != nil {
+		if moved := h.Moved(ctx); moved != nil {
 			return moved
 		}
 	}

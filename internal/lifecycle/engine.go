@@ -301,8 +301,7 @@ func (b *batch) advance(ctx context.Context, s *State, rec *record.Record) error
 		return s.chainErr
 	}
 	if len(s.Chain) == 0 {
-		return fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is held, but its payload is gone from %s", s.ID, b.home.ID()).
-			WithHints(fault.Fact("the next githandoff sync of its sender delivers it again"))
+		return whyNoPayload(ctx, b.home, s.ID)
 	}
 	o, err := b.engine.Author.commit(ctx, sign.Mail(b.engine.Author.Actor), rec, s.Chain[0].Commit.Tree, s.below())
 	if err != nil {

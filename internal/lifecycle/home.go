@@ -41,6 +41,9 @@ type RemoteHome interface {
 	// WrongHome returns the hints for a record naming another home than this one. A repository can
 	// have more than one name.
 	WrongHome(repoID string) []fault.Hint
+	// Moved asks a home that shows no log any more, and returns its refusal if it keeps its handoffs below
+	// another prefix by now; nil if it does not, or does not answer.
+	Moved(ctx context.Context) error
 	// FetchWork fetches the snapshot of a handoff, which must be the commit oid.
 	FetchWork(ctx context.Context, p Place, oid string) error
 }
@@ -139,6 +142,22 @@ func wrongHome(home Home, repoID string) []fault.Hint {
 		return hub.WrongHome(repoID)
 	}
 	return nil
+}
+
+// errNoPayload is returned for an open handoff whose payload the home does not have.
+func errNoPayload(home Home, id handoff.ID) error {
+	return fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is open at %s, but its payload is missing", id, home.ID()).
+		WithHints(fault.Fact("the next githandoff sync of its sender delivers it again"))
+}
+
+// whyNoPayload is like errNoPayload. A home that keeps its handoffs elsewhere by now says so.
+func whyNoPayload(ctx context.Context, home Home, id handoff.ID) error {
+	if hub, ok := home.(RemoteHome); ok {
+		if err := hub.Moved(ctx); err != nil {
+			return err
+		}
+	}
+	return errNoPayload(home, id)
 }
 
 // FetchSpecFor returns the part of a home touched by edits.

@@ -107,8 +107,10 @@ func (vr *Verifier) Verify(ctx context.Context, home Home, s *State, opt Options
 		if err := vr.errChain(ctx, home, s); err != nil {
 			return nil, err
 		}
-		return nil, fault.New(fault.NotFound, fault.UnknownHandoff, "handoff %s is open at %s, but its payload is missing", s.ID, home.ID()).
-			WithHints(fault.Fact("the next githandoff sync of its sender delivers it again"))
+		if opt.AsKnown {
+			return nil, errNoPayload(home, s.ID)
+		}
+		return nil, whyNoPayload(ctx, home, s.ID)
 	}
 	sender, err := vr.verifyChain(ctx, home, s)
 	if err != nil {

@@ -121,7 +121,7 @@ func TestHubThatLostAnInboxRefGetsItAgain(t *testing.T) {
 		id := boss.Must(t, "emit", "--to", elsewhere, "--goal", "g")
 		fixer.Must(t, "resume")
 		lose(t, w, id)
-		fixer.Refuses(t, 3, []string{"payload is gone", "sync"}, "progress")
+		fixer.Refuses(t, 3, []string{"payload is missing", "sync"}, "progress")
 		assert.Contains(t, boss.Must(t, "sync"), "delivered "+id)
 		assert.Empty(t, boss.Must(t, "sync"), "once is enough")
 		fixer.Must(t, "progress", "-m", "it is still mine")

@@ -198,7 +198,7 @@ func (h *Handler) tellFetched(ctx context.Context, hub *crossrepo.Hub, f *fetche
 		}
 	}
 	if len(lost) > 0 {
-		if moved := fault.As(crossrepo.Moved(ctx, hub)); moved != nil {
+		if moved := fault.As(hub.Moved(ctx)); moved != nil {
 			return a.Finding(hub, Finding{Reason: moved.Reason, Text: moved.Message, Hints: moved.Hints})
 		}
 		first := slices.IndexFunc(f.memory, func(lane refs.Ref) bool { return hub.RemoteName(lane.Name) == lost[0] })
