@@ -72,7 +72,7 @@ adds to its roles and names, and takes none away; trust remove retires the key f
 
 An agent that works under one name and takes from the inbox of another needs both names.
 If worker2 takes from the inbox of fixer (handoff.serves), trust the key of worker2 with
---agent worker2 --agent fixer.`,
+--agent worker2 --agent fixer, also in the clone of worker2.`,
 		example: []string{
 			"githandoff trust add fixer.asc --agent fixer",
 			"githandoff trust add worker2.asc --agent worker2 --agent fixer",

@@ -11,6 +11,7 @@ import (
 	"githandoff/internal/fault"
 	"githandoff/internal/gitconfig"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
 	"githandoff/internal/policy"
 	"githandoff/internal/refs"
 	"githandoff/internal/sign"
@@ -127,6 +128,13 @@ func (d *checkup) checkTrusted(trust *sign.Trust, kid sign.KID, agent string) {
 				err = fault.As(err).WithHints(another)
 			}
 			d.problem("trusted", err)
+			return
+		}
+	}
+	for _, inbox := range d.repo.Config.All("handoff.serves") {
+		if fault.Is(k.MayAct(sign.RoleRecipient, inbox, d.Now), fault.UntrustedKey) && handoff.CheckAgent(inbox) == nil {
+			d.wrong("trusted", fault.Run("githandoff", "trust", "add", string(kid), "--agent", inbox).Because("here; clones that send to %s need it too", inbox),
+				"handoff.serves names the inbox of %s, and key %s is not trusted under that name", inbox, kid)
 			return
 		}
 	}

@@ -389,8 +389,10 @@ func (t *choice) errNothing(ctx context.Context, homes []lifecycle.Home) error {
 		for _, id := range t.refused[:min(len(t.refused), fault.MaxHints)] {
 			hints = append(hints, fault.Run("githandoff", "show", string(id)).Because("says why it is refused"))
 		}
-		if !t.Engine.Author.MayAct(sign.RoleRecipient, t.Agent) { // the agent's key may take nothing
-			hints = []fault.Hint{fault.Run("githandoff", "doctor").Because("says why the key of %s may take nothing", t.Agent)}
+		for _, inbox := range append(t.Workspace.Inboxes(), t.Agent) {
+			if !t.Engine.Author.MayAct(sign.RoleRecipient, inbox) {
+				hints = []fault.Hint{fault.Run("githandoff", "doctor").Because("says why the key of %s may not take them", t.Agent)}
+			}
 		}
 		return fault.New(fault.Denied, fault.Refused, "every handoff that waits for %s was refused", t.Agent).WithHints(hints...)
 	case t.down != nil:
