@@ -103,6 +103,9 @@ func (c *inviteCommand) run(ctx context.Context) error {
 	if c.life > invite.MaxLife {
 		return usage("--for %s: an invitation is valid for at most %s", spanText(c.life), spanText(invite.MaxLife))
 	}
+	if len(c.maxScope) > 0 && !c.team {
+		return usage("--max-scope needs --team: it limits the root key of a team")
+	}
 	if c.list {
 		return c.listOpen(ctx)
 	}

@@ -50,7 +50,7 @@ func newWork(a *app) command {
 			run: func(ctx context.Context) error { return c.with(ctx, do) },
 		}
 	}
-	export := sub("export [ID]", "Write the snapshot to a file, as a bundle or a patch", []string{
+	export := sub("export [ID] --bundle FILE|--patch FILE", "Write the snapshot to a file, as a bundle or a patch", []string{
 		"githandoff work export 7k3m2q --bundle work.bundle",
 		"githandoff work export 7k3m2q --patch work.patch",
 	}, c.export)
