@@ -88,8 +88,12 @@ func (p *partFlags) value(v *lifecycle.Verified) (string, error) {
 	if len(data) == 0 {
 		return "", err.WithHints(fault.Fact("it has no data"))
 	}
-	return "", err.WithHints(fault.Fact("it has the keys %s", untrusted.Line(strings.Join(slices.Sorted(maps.Keys(data)), ", "))))
+	keys := slices.Sorted(maps.Keys(data)) // the sender chose them
+	return "", err.WithHints(fault.Fact("it has %s: %s", fault.Count(len(keys), "key"), untrusted.Words(keys[:min(len(keys), mostKeys)])))
 }
+
+// mostKeys is how many keys of data a hint names.
+const mostKeys = 8
 
 // checkFormat refuses an unknown format of a printed document. "json" is not one of them. More are
 // formats of this command alone.

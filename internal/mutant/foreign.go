@@ -59,6 +59,8 @@ var ofForeignText = []mutant{
 		`untrusted.Ref(name), why`, `name+untrusted.Word(""), why`, inScript+"show_outside"),
 	without("names of skills are words", "internal/cli/skills.go",
 		`untrusted.Words(l.list)`, `strings.Join(l.list, ", ") + untrusted.Word("")`, inScript+"show_outside"),
+	without("keys of data are words", "internal/cli/part.go",
+		`untrusted.Words(keys[:min(len(keys), mostKeys)])`, `strings.Join(keys, ", ") + untrusted.Word("")`, inScript+"show_outside"),
 	without("the branch and the files of a snapshot stand in the fence", "internal/cli/work.go",
 		`return writeFenced(c.app, t, string(list), c.from)`, `_, err := t.Write(list)
 	return err`, inScript+"show_outside"),
