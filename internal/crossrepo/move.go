@@ -23,6 +23,9 @@ func Move(ctx context.Context, as Aliases, a *Alias, prefix string) (moved int, 
 	} else if err := CheckPrefix(prefix); err != nil {
 		return 0, nil, err
 	}
+	if next.Root() == a.Root() {
+		return 0, nil, fault.New(fault.Usage, fault.BadUsage, "%s keeps handoffs below %s already: nothing is moved", a.Name, a.Below())
+	}
 	if strings.HasPrefix(next.Root(), a.Root()) || strings.HasPrefix(a.Root(), next.Root()) {
 		return 0, nil, fault.New(fault.Usage, fault.BadUsage, "%s and %s overlap: nothing is moved", a.Root(), next.Root())
 	}

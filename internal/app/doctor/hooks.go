@@ -94,7 +94,12 @@ func checkGuarded(ctx context.Context, d *checkup) {
 	for _, ref := range list {
 		names = append(names, ref.Name)
 	}
-	judged := cmp.Or(d.repo.Config.Get(gitconfig.HubPrefix), crossrepo.UsualPrefix)
+	prefix, err := crossrepo.HubPrefix(d.repo)
+	if err != nil {
+		d.wrong("guard", fault.Run("git", "config", "--unset-all", gitconfig.HubPrefix).Because("if clones keep handoffs below refs/handoffs"), "it refuses every push: %w", err)
+		return
+	}
+	judged := cmp.Or(prefix, crossrepo.UsualPrefix)
 	for _, home := range crossrepo.LanePrefixes(names) {
 		if home == judged {
 			continue
