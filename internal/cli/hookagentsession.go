@@ -13,6 +13,7 @@ import (
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/private"
+	"githandoff/internal/work"
 	"githandoff/internal/workspace"
 )
 
@@ -44,6 +45,12 @@ func (s *session) Peek(ctx context.Context, id handoff.ID) (string, error) {
 		return "", err
 	}
 	claim, err := s.workspace.Claims.Get(id)
+	if err == nil && claim != nil {
+		var st *work.Standing
+		if st, err = s.workspace.Work().Standing(ctx, claim); err == nil && st.Over != nil {
+			claim = nil // somebody else ended it
+		}
+	}
 	if err != nil {
 		return "", err
 	}

@@ -169,9 +169,9 @@ func (w *Held) CloseEnded(ctx context.Context, claims []*Claim) (held, lost []*S
 	return held, lost, nil
 }
 
-// LostTokens returns the claims of this agent with a token, ended by somebody else and not taken
-// again since.
-func (w *Held) LostTokens() ([]*Claim, error) {
+// Lost returns the closed claims of this agent that somebody else ended, and that were not taken again
+// since.
+func (w *Held) Lost() ([]*Claim, error) {
 	lost, err := w.Claims.Lost()
 	if err != nil {
 		return nil, err
@@ -179,8 +179,14 @@ func (w *Held) LostTokens() ([]*Claim, error) {
 	held, err := w.Claims.Held()
 	return slices.DeleteFunc(lost, func(h *Claim) bool {
 		again := slices.ContainsFunc(held, func(now *Claim) bool { return now.ID == h.ID })
-		return again || h.Actor != w.Agent || h.Token == ""
+		return again || h.Actor != w.Agent
 	}), err
+}
+
+// LostTokens is like Lost for claims with a token.
+func (w *Held) LostTokens() ([]*Claim, error) {
+	lost, err := w.Lost()
+	return slices.DeleteFunc(lost, func(h *Claim) bool { return h.Token == "" }), err
 }
 
 // ByHome returns the ids of the claims of this agent, by the repo id of their home.

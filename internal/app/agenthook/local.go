@@ -190,11 +190,9 @@ func (l *Local) Lost(ctx context.Context) ([]Loss, error) {
 			lost = append(lost, Loss{Handoff: l.claimed(st), How: st.OverWord()})
 		}
 	}
-	closed, err := l.work.Claims.Lost()
+	closed, err := l.work.Lost()
 	for _, h := range closed {
-		if h.Actor == l.work.Agent {
-			lost = append(lost, Loss{Handoff: agents.Handoff{ID: h.ID}, How: "ended by another"})
-		}
+		lost = append(lost, Loss{Handoff: agents.Handoff{ID: h.ID}, How: "ended by another"})
 	}
 	return lost, err
 }

@@ -175,6 +175,7 @@ func (s *Stamp) tell(waiting, held []agents.Handoff) {
 	}
 	if s.changed(held) {
 		s.Held, s.dirty = ids(held), true
+		s.Lost = slices.DeleteFunc(s.Lost, func(id handoff.ID) bool { return slices.Contains(s.Held, id) }) // taken again
 	}
 }
 
