@@ -7,6 +7,7 @@ import (
 	"githandoff/internal/app/finish"
 	"githandoff/internal/app/hubsync"
 	"githandoff/internal/app/join"
+	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
 	"githandoff/internal/receipt"
 	"githandoff/internal/untrusted"
@@ -44,13 +45,10 @@ func (c *syncCommand) run(ctx context.Context) error {
 	for _, one := range done {
 		printSynced(c.app, one)
 	}
-	if err == nil {
-		return joinErr
-	}
-	if joinErr != nil {
-		c.Warn(joinErr)
-	}
-	return err
+	first := fault.First{Warn: c.Warn}
+	first.Keep(err)
+	first.Keep(joinErr)
+	return first.Err
 }
 
 // syncedRow is the JSON object of one thing done by a sync.

@@ -72,7 +72,7 @@ func (s *Handler) Send(ctx context.Context, env *handoff.Envelope, o *Options) (
 		handler = s.As(*root)
 	}
 	if alias := s.Workspace.AliasOf(home); alias != "" && !o.Queue {
-		if err := s.Invited(ctx, alias); err != nil {
+		if err := s.Invited(ctx, alias); err != nil && !fault.Is(err, fault.RemoteUnavailable) { // the delivery says that
 			s.Workspace.Warn(err)
 		}
 	}
