@@ -51,8 +51,8 @@ func parseTree(b []byte, before int) (any, error) {
 	if err := checkText(b); err != nil {
 		return nil, err
 	}
-	var raw json.RawMessage
-	if err := json.Unmarshal(b, &raw); err != nil {
+	if !json.Valid(b) {
+		err := json.Unmarshal(b, new(any)) // says what is wrong, and where
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return nil, refuse("document", fault.Malformed, "%s%w at %s", blame(b, syntax.Offset), err, place(b, syntax.Offset, before))
 		}

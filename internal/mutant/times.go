@@ -30,7 +30,7 @@ var ofTimes = []mutant{
 	without("an empty log is no evidence against a revoked key", "internal/team/witness.go",
 		`empty && key.Entry().Retired == ""`, `!empty && empty && key.Entry().Retired == ""`, "./internal/cli -run TestScript/key_revoked_past"),
 	without("the log is noted when a key is revoked", "internal/sign/trust.go",
-		`k.pin.mayBeRevoked() && fault.Is(`, `k == Key{} && fault.Is(`, "./internal/sign -run TestLearnedRevocationStays"),
+		`k.pin.mayHave(isRevocation) && fault.Is(`, `k == Key{} && fault.Is(`, "./internal/sign -run TestLearnedRevocationStays"),
 	without("a root that is none any more joins nothing", "internal/lifecycle/history.go",
 		`if key.ValidAt(l.Keys.now()) != nil {`, `if false {`, inLifecycle+"TestRetiredRootJoins"),
 	without("a token counts by an entry of the holder that names the child", "internal/lifecycle/token.go",

@@ -57,7 +57,7 @@ func parseEntries(b []byte) ([]TrustEntry, error) {
 		return nil, fault.New(fault.Invalid, fault.TooLarge, "trust list of %d bytes, limit %d", len(b), maxTrust)
 	}
 	var file trustFile
-	if err := parseList(b, &file, trustSchema); err != nil {
+	if err := parseList(b, &file, &file.Schema, trustSchema); err != nil {
 		return nil, err
 	}
 	if err := checkEntries(file.Keys); err != nil {
@@ -80,16 +80,23 @@ func checkEntries(entries []TrustEntry) error {
 	return nil
 }
 
-// parseList reads a list of one of the schemas. The schema is looked at first: a list of another version
-// has other members.
-func parseList(b []byte, dst any, schemas ...string) error {
-	var head struct {
-		Schema string `json:"schema"`
+// parseList reads a list of one of the known schemas into dst, which has the schema. A list that does not fit is
+// refused for its schema first: a list of another version has other members.
+func parseList(b []byte, dst any, schema *string, known ...string) error {
+	err := handoff.ParseStrict(b, dst)
+	if err != nil {
+		var head struct {
+			Schema string `json:"schema"`
+		}
+		if json.Unmarshal(b, &head) != nil {
+			return malformedTrust(err)
+		}
+		*schema = head.Schema
 	}
-	if json.Unmarshal(b, &head) == nil && !slices.Contains(schemas, head.Schema) {
-		return malformedTrust(fmt.Errorf("schema %q is %w, which reads %q", head.Schema, handoff.ErrUnknown, schemas[0]))
+	if !slices.Contains(known, *schema) {
+		err = fmt.Errorf("schema %q is %w, which reads %q", *schema, handoff.ErrUnknown, known[0])
 	}
-	if err := handoff.ParseStrict(b, dst); err != nil {
+	if err != nil {
 		return malformedTrust(err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package sign
 
 import (
+	"bytes"
 	"encoding/hex"
 	"maps"
 	"slices"
@@ -57,22 +58,39 @@ func (p *pin) keys() ([]PublicKey, error) {
 	return p.copies, p.err
 }
 
-// mayBeRevoked reports whether a copy of the key has the packet of a revocation. It parses no key,
-// because every command asks.
-func (p *pin) mayBeRevoked() bool {
+// mayHave reports whether a copy of the key has a packet like this. It parses no key and checks no signature:
+// a command asks it of every key that is pinned.
+func (p *pin) mayHave(is func(tag byte, one []byte) bool) bool {
 	return slices.ContainsFunc(p.texts, func(text string) bool {
-		raw, err := pgpPublicArmor.decode([]byte(text))
+		raw, err := pgpPublicArmor.unwrap([]byte(text))
 		if err != nil {
-			return strings.HasPrefix(text, pgpPublicArmor.begin()[:10]) // armor in another spelling may hold a revocation
+			return strings.HasPrefix(text, pgpPublicArmor.begin()[:10]) // armor in another spelling may have it
 		}
 		for tag, one := range packets(raw) {
-			_, header, _, _ := packetHeader(one)
-			if tag == signatureTag && len(one) > header+1 && one[header+1] == byte(packet.SigTypeKeyRevocation) {
+			if is(tag, one) {
 				return true
 			}
 		}
 		return false
 	})
+}
+
+// isRevocation reports whether a packet of a key revokes the key.
+func isRevocation(tag byte, one []byte) bool {
+	_, header, _, _ := packetHeader(one)
+	return tag == signatureTag && len(one) > header+1 && one[header+1] == byte(packet.SigTypeKeyRevocation)
+}
+
+// isSubkey tells the packet of a subkey by the name of that subkey.
+func isSubkey(name KID) func(tag byte, one []byte) bool {
+	return func(tag byte, one []byte) bool {
+		if tag != subkeyTag {
+			return false
+		}
+		p, err := packet.Read(bytes.NewReader(one))
+		sub, ok := p.(*packet.PublicKey)
+		return err == nil && ok && openpgpKID(sub.Fingerprint) == name
+	}
 }
 
 // KID names the primary key.

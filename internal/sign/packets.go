@@ -31,6 +31,7 @@ const (
 	signatureTag = 2
 	primaryTag   = 6
 	userIDTag    = 13
+	subkeyTag    = 14
 )
 
 // parts returns the statements of an OpenPGP key about itself: the primary key, and each user id

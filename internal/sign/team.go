@@ -102,7 +102,7 @@ func ParseTeam(b []byte) (*Team, error) {
 		return nil, fault.New(fault.Invalid, fault.TooLarge, "the list of keys has %d bytes, limit %d", len(b), MaxTeam)
 	}
 	t := &Team{}
-	if err := parseList(b, t, teamSchema, mergedSchema); err != nil {
+	if err := parseList(b, t, &t.Schema, teamSchema, mergedSchema); err != nil {
 		return nil, err
 	}
 	if _, err := handoff.ParseTime(t.At); err != nil || t.Serial < 1 || t.Home == "" || CheckKID(t.Signer) != nil {

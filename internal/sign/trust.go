@@ -288,6 +288,9 @@ func (t *Trust) keyOf(issuer KID) (Key, error) {
 		return Key{}, notPinned(issuer)
 	}
 	for _, k := range KeysOf(t) {
+		if !k.pin.mayHave(isSubkey(issuer)) {
+			continue
+		}
 		copies, err := k.pin.keys()
 		if err != nil || copies[0].pgp == nil {
 			continue
@@ -337,7 +340,7 @@ func (t *Trust) Unwitnessed(now time.Time) []KID {
 		e := k.Entry()
 		until, _ := parseTime(e.Until)
 		over := e.Retired != "" || !until.IsZero() && !now.Before(until) ||
-			k.pin.mayBeRevoked() && fault.Is(k.Revoked(now), fault.KeyRevoked)
+			k.pin.mayHave(isRevocation) && fault.Is(k.Revoked(now), fault.KeyRevoked)
 		noted := slices.ContainsFunc(t.repo, func(own TrustEntry) bool { return own.KID == e.KID && len(own.Seen) > 0 })
 		if over && !noted && (k.List() == "" || len(k.Seen()) == 0) {
 			kids = append(kids, e.KID)

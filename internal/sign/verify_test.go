@@ -186,6 +186,20 @@ func TestSubkeyEnds(t *testing.T) {
 	refused(t, err, "untrusted_key")
 }
 
+// To find the key of a signature, the pinned keys that did not make it are not parsed: a team has hundreds.
+func TestIssuerIsFoundUnparsed(t *testing.T) {
+	with, other, stranger := pgpKey(t, packet.Config{}, withSigningSubkey(t)), pgpKey(t, packet.Config{}, withSigningSubkey(t)), pgpKey(t, packet.Config{})
+	trust := trustIn(t, entryOf(with), entryOf(other), entryOf(sshKey(t, "ed25519")))
+	_, err := trust.Verify(NamespaceGit, []byte("x"), mustSign(t, stranger, NamespaceGit, "x"))
+	refused(t, err, "untrusted_key")
+	key, err := trust.Verify(NamespaceGit, []byte("x"), mustSign(t, with, NamespaceGit, "x"))
+	require.NoError(t, err)
+	assert.Equal(t, with.KID(), key.KID())
+	for kid, p := range trust.pins {
+		assert.Equal(t, kid == with.KID(), p.copies != nil, kid)
+	}
+}
+
 // The binding of a subkey with SHA-1 may be forged, so it does not count.
 func TestSubkeyBoundWithSHA1(t *testing.T) {
 	s := pgpKey(t, packet.Config{}, withSigningSubkey(t))
