@@ -87,6 +87,8 @@ var ofAudits = []mutant{
 	without("a signature by a subkey is not remembered", "internal/sign/key.go",
 		`return k.pin != nil && k.issuer == k.KID() }`, `return k.pin != nil }`,
 		"./internal/sign -run TestGPGSubkey"),
+	without("a revoked key that is published is looked at in each sync", "internal/sign/key.go",
+		` && !k.pin.mayHave(isRevocation)`, ``, "./internal/sign -run TestRepeats"),
 	without("a sound lane that lost a commit is refused", "internal/lifecycle/audit.go",
 		`		if o == nil || o.Type != "commit" {`, `		if o == nil {
 			continue

@@ -201,21 +201,26 @@ func (t *Trust) Learn(fuller PublicKey, now time.Time) error {
 	return nil
 }
 
-// Witness records, in the repository's list, the tips seen by the time a key was found
+// Witness records, in the repository's list, the tips seen by the time some pinned keys were found
 // invalid. A key known only from another list is pinned here for this, with its entry there.
-func (t *Trust) Witness(kid KID, seen map[string]string) error {
-	k, ok := t.Lookup(kid)
-	if !ok || t.repoPath == "" {
-		return unknownKey(kid)
+func (t *Trust) Witness(kids []KID, seen map[string]string) error {
+	if len(kids) == 0 || t.repoPath == "" {
+		return nil
 	}
 	return t.change(t.repoPath, func(entries []TrustEntry) ([]TrustEntry, error) {
-		i := slices.IndexFunc(entries, func(e TrustEntry) bool { return e.KID == kid })
-		if i < 0 {
-			i, entries = len(entries), append(entries, k.Entry())
-			entries[i].Seen = nil
-		}
-		if len(entries[i].Seen) == 0 {
-			entries[i].Seen = seen
+		for _, kid := range kids {
+			i := slices.IndexFunc(entries, func(e TrustEntry) bool { return e.KID == kid })
+			if i < 0 {
+				k, ok := t.Lookup(kid)
+				if !ok {
+					return nil, unknownKey(kid)
+				}
+				i, entries = len(entries), append(entries, k.Entry())
+				entries[i].Seen = nil
+			}
+			if len(entries[i].Seen) == 0 {
+				entries[i].Seen = seen
+			}
 		}
 		return entries, nil
 	})

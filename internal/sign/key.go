@@ -163,6 +163,12 @@ func (k Key) Revoked(at time.Time) error {
 	return nil
 }
 
+// Repeats reports whether the text of a key says nothing new: a copy that is pinned here has the same text, and its
+// owner has not revoked it.
+func (k Key) Repeats(text []byte) bool {
+	return k.pin != nil && slices.Contains(k.pin.texts, string(text)) && !k.pin.mayHave(isRevocation)
+}
+
 // List returns the repo id of a hub if its team's list alone has the key; "" if this repository or
 // this user pinned it.
 func (k Key) List() string {

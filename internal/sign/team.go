@@ -198,10 +198,10 @@ func (t *Trust) Adopt(team *Team) (bool, error) {
 		}
 		return t.shareReadable(path)
 	})
-	if err != nil {
+	if err != nil || !changed {
 		return false, err
 	}
-	return changed, t.reload()
+	return true, t.reload()
 }
 
 // follows says why team must not come after the adopted list t; keys are team's, and those it

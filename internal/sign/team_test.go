@@ -8,9 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"githandoff/internal/handoff"
 )
 
 const teamHome = "git+https://example.com/acme/client"
@@ -59,6 +62,55 @@ func (p *teamPlace) entry(t testing.TB, kid KID) TrustEntry {
 	require.True(t, ok)
 	require.Equal(t, k.Entry(), now.Entry(), "what is on disk and in memory")
 	return k.Entry()
+}
+
+// A list that was adopted before is compared with its copy alone: a clone may follow the lists of many homes.
+func TestAdoptedAgainReadsNoOtherList(t *testing.T) {
+	p := newTeamPlace(t)
+	worker := entryOf(sshKey(t, "ed25519"))
+	_, err := p.adopt(t, 1, born().Add(day), worker)
+	require.NoError(t, err)
+	writeFile(t, filepath.Join(filepath.Dir(p.path), "team"), "0-0.json", []byte("damaged"))
+	fresh, err := p.adopt(t, 1, born().Add(day), worker)
+	require.NoError(t, err)
+	assert.False(t, fresh)
+	_, err = p.adopt(t, 2, born().Add(day), worker)
+	refused(t, err, "malformed")
+}
+
+// The tips are recorded for all keys that ended with one change of the list.
+func TestWitnessOfMany(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trust.json")
+	trust := loaded(t, path, "")
+	var kids []KID
+	for range 3 {
+		e := entryOf(sshKey(t, "ed25519"))
+		e.Until = handoff.FormatTime(born().Add(day))
+		require.NoError(t, trust.Add(path, e))
+		kids = append(kids, e.KID)
+	}
+	assert.Empty(t, trust.Unwitnessed(born()))
+	assert.ElementsMatch(t, kids, trust.Unwitnessed(born().Add(2*day)))
+	seen := map[string]string{"local": strings.Repeat("0", 40)}
+	require.NoError(t, trust.Witness(kids, seen))
+	assert.Empty(t, trust.Unwitnessed(born().Add(2*day)))
+	for _, e := range loaded(t, path, "").Entries() {
+		assert.Equal(t, seen, e.Seen)
+	}
+}
+
+// A published key that is the pinned copy says nothing new. One that its owner revoked is looked at in each sync.
+func TestRepeats(t *testing.T) {
+	s := pgpKey(t, packet.Config{})
+	revoked := pgpKeyFrom(t, s, func(e *openpgp.Entity) {
+		require.NoError(t, e.RevokeKey(packet.KeyCompromised, "", &packet.Config{Time: later(day)}))
+	})
+	key, _ := trustIn(t, entryOf(s)).Lookup(s.KID())
+	assert.True(t, key.Repeats([]byte(s.Public().Text())))
+	assert.False(t, key.Repeats([]byte(revoked.Public().Text())))
+	assert.False(t, Key{}.Repeats([]byte(s.Public().Text())))
+	key, _ = trustIn(t, entryOf(revoked)).Lookup(s.KID())
+	assert.False(t, key.Repeats([]byte(revoked.Public().Text())))
 }
 
 func TestTeamAdopted(t *testing.T) {
@@ -173,7 +225,7 @@ func TestTeamOfAFormerRoot(t *testing.T) {
 		require.NoError(t, now.Add(p.path, entryOf(own)), name)
 		k, _ := now.Lookup(own.KID())
 		assert.NoError(t, k.MayAct(RoleSender, "fixer", born().Add(3*day)), name)
-		refused(t, now.Witness(a.KID(), nil), "no_key")
+		refused(t, now.Witness([]KID{a.KID()}, nil), "no_key")
 	}
 }
 

@@ -58,14 +58,13 @@ func (t *Team) Witness(ctx context.Context, before lifecycle.Tips) error {
 	for _, tips := range before {
 		empty = empty && len(tips) == 0
 	}
-	for _, kid := range kids {
+	kids = slices.DeleteFunc(kids, func(kid sign.KID) bool {
 		// A clone that has fetched nothing yet is no evidence against the past that a revoked key keeps.
-		if key, _ := t.Engine.Keys.Trust.Lookup(kid); empty && key.Entry().Retired == "" && key.Entry().Until == "" {
-			continue
-		}
-		if err := t.Engine.Keys.Trust.Witness(kid, seen); err != nil {
-			return fmt.Errorf("record the copy of key %s: %w", kid, err)
-		}
+		key, _ := t.Engine.Keys.Trust.Lookup(kid)
+		return empty && key.Entry().Retired == "" && key.Entry().Until == ""
+	})
+	if err := t.Engine.Keys.Trust.Witness(kids, seen); err != nil {
+		return fmt.Errorf("record the copies of the log seen by keys that ended: %w", err)
 	}
 	return nil
 }
