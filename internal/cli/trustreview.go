@@ -48,17 +48,20 @@ func (c *reviewCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	unpinned, unread, err := team.New(ws).Review(ctx, c.aliases)
+	unpinned, more, unread, err := team.New(ws).Review(ctx, c.aliases)
 	if err != nil {
 		return err
 	}
-	if len(unpinned) == 0 && unread == nil {
-		c.Say("every published key is trusted here or was refused")
+	if len(unpinned)+more == 0 && unread == nil {
+		c.Say("every published key that was read is trusted here or was refused")
 	}
 	for _, public := range unpinned {
 		if err := c.one(ws, public); err != nil {
 			return err
 		}
+	}
+	if more > 0 {
+		c.Say("not shown until some of these are trusted: %s", fault.Count(more, "published key"))
 	}
 	return unread
 }

@@ -12,11 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"githandoff/internal/crossrepo"
+	"githandoff/internal/enginetest"
 	"githandoff/internal/fault"
 	"githandoff/internal/gittest"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
+	"githandoff/internal/sign"
+	"githandoff/internal/team"
 )
 
 // fill adds more refs to the log of a hub than there can be lanes. empty removes them again.
@@ -92,6 +95,37 @@ func TestTooManyLanesAreDropped(t *testing.T) {
 		assert.Empty(t, fixer.tip(t, hub.Mirror.Lanes()+"junk"))
 		assert.Equal(t, tip, fixer.tip(t, hub.Mirror.Lane(p.ID)))
 	})
+}
+
+// A hub has more published keys than there can be. A sync fetches only those that are trusted here. Any other
+// one comes by its name.
+func TestTooManyKeys(t *testing.T) {
+	v, log := newTracedFixture(t)
+	fixer, pinned := v.agent(t, "fixer"), v.agent(t, "pinned")
+	stranger := v.clone(t, "stranger", enginetest.NewKey(t))
+	for _, s := range []*agent{pinned, stranger} {
+		_, err := team.New(s.Workspace).PublishKey(t.Context(), s.home.(*crossrepo.Hub), s.Engine.Author.Signer.Public())
+		require.NoError(t, err)
+	}
+	blob := v.Hub.GitIn(t, strings.NewReader("junk"), "hash-object", "-w", "--stdin")
+	var create strings.Builder
+	for n := range 4096 {
+		fmt.Fprintf(&create, "create refs/handoffs/keys/%040x %s\n", n, blob)
+	}
+	v.updateRefs(t, create.String())
+
+	hub, keys := fixer.home.(*crossrepo.Hub), team.New(fixer.Workspace)
+	for _, trips := range [][]string{{"fetch", "fetch"}, {"fetch"}} {
+		require.NoError(t, os.WriteFile(log, nil, 0o600))
+		hub.AskAgain()
+		require.NoError(t, hub.Fetch(t.Context(), lifecycle.FetchSpec{Log: true, Published: team.Published(hub), Few: keys.Pinned(hub)}))
+		assert.Equal(t, trips, tripsIn(t, log))
+		copies := fixer.git.Git(t, "for-each-ref", "--format=%(refname)", string(hub.Namespace())+"keys/")
+		assert.Equal(t, string(hub.Namespace())+"keys/"+sign.Hex(pinned.Engine.Author.Signer.KID()), copies)
+	}
+	public, _, err := keys.PublishedKey(t.Context(), stranger.Engine.Author.Signer.KID())
+	require.NoError(t, err)
+	assert.Equal(t, stranger.Engine.Author.Signer.KID(), public.KID())
 }
 
 // A lane that is too large to fetch does not keep an agent from the other handoffs.

@@ -45,7 +45,8 @@ func (h *remote) fetch(ctx context.Context, r fetchRequest) error {
 		}}
 		if b != nil {
 			clear(b.lanes)
-			cmd.MaxFile, cmd.OnPacket = b.size, b.countLane
+			clear(b.published)
+			cmd.MaxFile, cmd.OnPacket = b.size, b.count
 		}
 		_, err := h.connect(ctx, cmd)
 		if b != nil {
@@ -187,33 +188,40 @@ func wentMeanwhile(err error) bool {
 	return ok && (strings.Contains(e.Stderr, "not our ref ") || strings.Contains(e.Stderr, "bad pack header"))
 }
 
-// Anyone who may push to a hub without a guard can put anything into its log. So a fetch of the
-// whole log, along with the lanes that a command needs, is bounded by the number of lanes that the
-// hub lists, and by the size of the pack. After a hub exceeds a bound, only single lanes are
-// fetched.
+// Anyone who may push to a hub without a guard can put anything into its log and among its published
+// keys. So a fetch of all of them, along with the lanes that a command needs, is bounded by the number of
+// refs that the hub lists, and by the size of the pack. After a hub exceeds a bound, only single lanes and
+// the published keys that are trusted here are fetched.
 const (
+	// mostPublished is the number of published refs: four times as many as a team's list holds.
+	mostPublished = 4096
+
 	// mostPack is the size of the pack in bytes: the log of some 20,000 handoffs.
 	mostPack = 32 << 20
 
-	// narrowTime is how long only single lanes are fetched after a hub exceeded the bound.
+	// narrowTime is how long a hub that exceeded a bound is asked for little.
 	narrowTime = 7 * 24 * time.Hour
 )
 
-// errTooMuch is the error of a fetch from a hub with more lanes than there can be.
-var errTooMuch = errors.New("more lanes than handoffs can have")
+// errTooMuch is the error of a fetch from a hub with more lanes or published refs than there can be.
+var errTooMuch = errors.New("more refs than a hub of handoffs can have")
 
-// bound limits a fetch of the whole log. A nil bound is no limit.
+// bound limits a fetch of the whole log or of all published refs. A nil bound is no limit.
 type bound struct {
-	objects string          // object directory of this repository
-	names   refNames        // names of refs at the hub
-	size    int64           // limit of each file that git writes, in bytes
-	lanes   map[string]bool // lanes that the hub listed, by the names of their copies
-	listed  bool            // the hub has listed a ref
-	full    bool            // git stopped at the limit of a file
+	objects string   // object directory of this repository
+	names   refNames // names of refs at the hub
+	asked   []string // published refs that the fetch asks for, by the names of their copies or their beginnings
+	size    int64    // limit of each file that git writes, in bytes
+
+	// The refs that the hub listed, by the names of their copies.
+	lanes, published map[string]bool
+
+	listed bool // the hub has listed a ref
+	full   bool // git stopped at the limit of a file
 }
 
-func newBound(h *remote) *bound {
-	b := &bound{objects: h.Repo.Objects, names: h.refNames, size: mostPack, lanes: map[string]bool{}}
+func newBound(h *remote, asked []string) *bound {
+	b := &bound{objects: h.Repo.Objects, names: h.refNames, asked: asked, size: mostPack, lanes: map[string]bool{}, published: map[string]bool{}}
 	if info, err := os.Stat(filepath.Join(h.Repo.CommonDir, "packed-refs")); err == nil {
 		b.size += info.Size() // git may rewrite packed-refs under the same limit
 	}
@@ -221,22 +229,27 @@ func newBound(h *remote) *bound {
 	return b
 }
 
-// countLane counts a listed lane: "<object id> <ref>". Other packets with refs, such as the request
-// for the list, have no object id. It reports whether there are too many lanes.
-func (b *bound) countLane(packet string) (enough bool) {
+// count counts a listed ref: "<object id> <ref>". Other packets with refs, such as the request
+// for the list, have no object id. It reports whether there are too many.
+func (b *bound) count(packet string) (enough bool) {
 	oid, name, ok := strings.Cut(packet, " ")
 	if !ok || !gitobj.IsID(oid) {
 		return false
 	}
 	b.listed = true
-	if local, ok := b.names.here(name); ok && b.names.copies.InLog(local) {
+	switch local, ok := b.names.here(name); {
+	case ok && b.names.copies.InLog(local):
 		b.lanes[local] = true
+	case ok && slices.ContainsFunc(b.asked, func(ref string) bool { return strings.HasPrefix(local, ref) }):
+		b.published[local] = true
 	}
 	return b.over()
 }
 
-// over reports whether the hub has listed more lanes than there can be.
-func (b *bound) over() bool { return b != nil && len(b.lanes) > handoff.MaxLanes }
+// over reports whether the hub has listed more than there can be.
+func (b *bound) over() bool {
+	return b != nil && (len(b.lanes) > handoff.MaxLanes || len(b.published) > mostPublished)
+}
 
 // exceeded reports whether a fetch probably failed at its bound: either the hub answered and git did
 // not get through the answer, or git reached the size before it could ask, because the user keeps a
@@ -267,14 +280,19 @@ func (h *fetcher) wantsLog() bool {
 	case "needed":
 		return false
 	}
-	if time.Since(time.Unix(h.book.findings().Narrow, 0)) < narrowTime {
+	if h.Narrow() {
 		return false
 	}
 	_, err := os.Stat(filepath.Join(h.Repo.CommonDir, "shallow"))
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// narrow notes that a log exceeded its bound, and drops fetched refs that are not named like lanes.
+// Narrow reports whether the hub is asked for little, because it exceeded a bound not long ago.
+func (h *fetcher) Narrow() bool {
+	return h.Repo.Config.Get("handoff.lanes") != "all" && time.Since(time.Unix(h.book.findings().Narrow, 0)) < narrowTime
+}
+
+// narrow notes that a hub exceeded a bound, and drops fetched refs of the log that are not named like lanes.
 func (h *fetcher) narrow(ctx context.Context) error {
 	h.book.note(func(k *findings) { k.Narrow = time.Now().Unix() })
 	_, err := h.dropOdd(ctx)

@@ -36,21 +36,25 @@ func (h *fetcher) Refresh(ctx context.Context, spec lifecycle.FetchSpec) error {
 }
 
 // Fetch fetches inboxes and published refs into the copies, pruned, and lanes into the mirror,
-// forced and pruned. A lane is not believed before it was checked. If a hub has more than a log of
-// handoffs can have, a second fetch brings only the lanes in question.
+// forced and pruned. A lane is not believed before it was checked. If a hub has more lanes or published
+// refs than it can have, a second fetch brings only those in question.
 func (h *fetcher) Fetch(ctx context.Context, spec lifecycle.FetchSpec) error {
 	if h.along != nil {
 		spec.Inboxes = append(slices.Clone(spec.Inboxes), h.along.Inboxes...)
 		spec.Log = spec.Log || h.along.Log
 	}
+	few, isDir := spec, func(ref string) bool { return strings.HasSuffix(ref, "/") }
+	few.Log, few.Published = false, slices.DeleteFunc(slices.Clone(spec.Published), isDir)
+	if spec.Log, spec.Few = spec.Log && h.wantsLog(), nil; h.Narrow() {
+		spec = few
+	}
 	var b *bound
-	if spec.Log = spec.Log && h.wantsLog(); spec.Log {
-		b = newBound(&h.remote)
+	if spec.Log || slices.ContainsFunc(spec.Published, isDir) {
+		b = newBound(&h.remote, spec.Published)
 	}
 	err := h.fetchOnce(ctx, spec, b)
 	if b.exceeded(err) {
-		spec.Log = false
-		if err = h.fetchOnce(ctx, spec, nil); err == nil {
+		if err = h.fetchOnce(ctx, few, nil); err == nil {
 			b.sweep()
 			err = h.narrow(ctx)
 		}
@@ -193,6 +197,9 @@ func (n refNames) specs(spec lifecycle.FetchSpec, ids []handoff.ID) []string {
 			to = n.mirrored(ref)
 		}
 		add(ref, to)
+	}
+	for _, ref := range spec.Few {
+		add(ref, ref)
 	}
 	return specs
 }

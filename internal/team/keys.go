@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"githandoff/internal/crossrepo"
@@ -166,21 +167,24 @@ func (t *Team) LocalCopy(ctx context.Context, kid sign.KID) (public sign.PublicK
 	return public, ok
 }
 
-// maxUnpinned bounds how many published keys are looked at for advice.
+// maxUnpinned bounds how many published keys are listed.
 const maxUnpinned = 200
 
-// Unpinned returns the published keys not pinned here, as far as this repository has copies. Their
-// user ids prove nothing.
-func (t *Team) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
+// Unpinned returns published keys not pinned here, as far as this repository has copies. Their
+// user ids prove nothing. More is the number of refs that were not read.
+func (t *Team) Unpinned(ctx context.Context) (unpinned []sign.PublicKey, more int, err error) {
 	list, err := t.Engine.Repo.List(ctx, keysOf(refs.LocalNamespace), refs.Root+"remotes/*/keys/*")
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var unpinned []sign.PublicKey
 	seen := map[sign.KID]bool{}
-	for _, ref := range list[:min(len(list), maxUnpinned)] {
+	for _, ref := range list {
 		kid, ok := sign.FromHex(ref.Name[strings.LastIndexByte(ref.Name, '/')+1:])
 		if _, pinned := t.Engine.Keys.Trust.Lookup(kid); !ok || pinned || seen[kid] {
+			continue
+		}
+		if len(unpinned) == maxUnpinned {
+			more++
 			continue
 		}
 		o, _, err := refs.Carried(ctx, t.Engine.Repo, ref.OID, sign.MaxKey)
@@ -191,7 +195,7 @@ func (t *Team) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
 			seen[kid], unpinned = true, append(unpinned, public)
 		}
 	}
-	return unpinned, nil
+	return unpinned, more, nil
 }
 
 // rememberKeys merges fetched keys with the remembered copies, so that no packet of a published
@@ -199,6 +203,9 @@ func (t *Team) Unpinned(ctx context.Context) ([]sign.PublicKey, error) {
 // remembered copies of pinned keys. If a copy of one is lost here, it is left out, and the error has
 // the reason missing_object.
 func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, only string) ([]sign.PublicKey, error) {
+	if only == "" && hub.Narrow() {
+		t.Workspace.Warn(fmt.Errorf("%s holds more than a hub of handoffs can have: of its published keys, only those that are trusted here are read (githandoff trust add KID reads one more)", hub.Alias.Name))
+	}
 	keys, seen := keysOf(hub.Namespace()), seenOf(hub.Namespace())
 	list, err := t.Engine.Repo.List(ctx, keys+only, seen+only)
 	if err != nil {
@@ -218,7 +225,7 @@ func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, only string
 		name, ok := strings.CutPrefix(ref.Name, keys)
 		kid, named := sign.FromHex(name)
 		_, trusted := t.Engine.Keys.Trust.Lookup(kid)
-		if !ok || !named || ref.OID == known[name] && !trusted {
+		if !ok || !named || ref.OID == known[name] && !trusted || t.repeats(ctx, ref, kid, known[name]) {
 			continue
 		}
 		public, err := t.merged(ctx, hub, kid)
@@ -236,6 +243,17 @@ func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, only string
 		}
 	}
 	return pinned, cmp.Or(t.Engine.Repo.Apply(ctx, refs.Transaction{Edits: edits, Objects: blobs}), lost)
+}
+
+// repeats reports whether a published key is the remembered copy still, and says nothing new of a pinned key. Most
+// are and do: they are not parsed in each sync.
+func (t *Team) repeats(ctx context.Context, ref refs.Ref, kid sign.KID, known string) bool {
+	o, _, err := refs.Carried(ctx, t.Engine.Repo, ref.OID, sign.MaxKey)
+	if err != nil || o == nil || o.OID != known {
+		return false
+	}
+	key, trusted := t.Engine.Keys.Trust.Lookup(kid)
+	return !trusted || key.Repeats(o.Body)
 }
 
 // merged returns a published key with the packets of the remembered copy.

@@ -7,13 +7,14 @@ import (
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
 	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/sign"
 	"githandoff/internal/untrusted"
 )
 
 // FetchKeys fetches the keys published at a hub, and remembers them.
 func (t *Team) FetchKeys(ctx context.Context, hub *crossrepo.Hub) error {
-	if err := hub.FetchPublished(ctx, keysOf(hub.Namespace())); err != nil {
+	if err := hub.Fetch(ctx, lifecycle.FetchSpec{Published: []string{keysOf(hub.Namespace())}, Few: t.Pinned(hub)}); err != nil {
 		return err
 	}
 	_, err := t.rememberKeys(ctx, hub, "")
@@ -21,8 +22,8 @@ func (t *Team) FetchKeys(ctx context.Context, hub *crossrepo.Hub) error {
 }
 
 // Review fetches the keys published at these hubs, or at all of them, and lists the ones neither
-// trusted here nor refused. unread is the first error of a hub.
-func (t *Team) Review(ctx context.Context, aliases []string) (unpinned []sign.PublicKey, unread, err error) {
+// trusted here nor refused, and how many more there may be. unread is the first error of a hub.
+func (t *Team) Review(ctx context.Context, aliases []string) (unpinned []sign.PublicKey, more int, unread, err error) {
 	if len(aliases) == 0 {
 		aliases = t.Aliases.Names()
 	}
@@ -37,8 +38,8 @@ func (t *Team) Review(ctx context.Context, aliases []string) (unpinned []sign.Pu
 			t.Workspace.Warn(err)
 		}
 	}
-	unpinned, err = t.Unpinned(ctx)
-	return unpinned, unread, err
+	unpinned, more, err = t.Unpinned(ctx)
+	return unpinned, more, unread, err
 }
 
 // PublishOwn publishes an agent's own key at a hub: the first time if the hub is not known to have

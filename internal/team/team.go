@@ -29,6 +29,14 @@ func Published(hub *crossrepo.Hub) []string {
 	return []string{keysOf(hub.Namespace()), teamOf(hub.Namespace())}
 }
 
+// Pinned returns the copies of the published keys that are pinned here: they come from every hub.
+func (t *Team) Pinned(hub *crossrepo.Hub) (copies []string) {
+	for _, key := range sign.KeysOf(t.Engine.Keys.Trust) {
+		copies = append(copies, keysOf(hub.Namespace())+sign.Hex(key.KID()))
+	}
+	return copies
+}
+
 // Sync adopts a team's lists. The published refs were fetched already; take judges the lanes
 // fetched with them. It returns the serial of the newest adopted list; 0 if nothing is new. A
 // list seen by this clone counts even while the hub lacks it. A bad list does not affect the

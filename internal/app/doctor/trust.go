@@ -16,18 +16,28 @@ func (d *checkup) checkPublished(ctx context.Context) {
 	if err != nil {
 		return // another check reports it
 	}
-	unpinned, err := team.New(w).Unpinned(ctx)
+	unpinned, more, err := team.New(w).Unpinned(ctx)
 	if err != nil {
 		d.problem("published", err)
 		return
 	}
-	for _, public := range unpinned {
+	named := unpinned[:min(len(unpinned), mostNamed)]
+	for _, public := range named {
 		d.report(Finding{
 			Check: "published", Status: OK, Message: fmt.Sprintf("key %s is published and not trusted here; %s", public.KID(), team.Says(public)),
 			Hints: []fault.Hint{team.PinHint(public)},
 		})
 	}
+	if more += len(unpinned) - len(named); more > 0 {
+		d.report(Finding{
+			Check: "published", Status: OK, Message: fault.Count(more, "more key") + " published and not trusted here",
+			Hints: []fault.Hint{fault.Run("githandoff", "trust", "review").Because("shows them")},
+		})
+	}
 }
+
+// mostNamed bounds the published keys that are named one by one.
+const mostNamed = 8
 
 // checkTrust counts the keys that are trusted here, and names those that their
 // owners revoked.

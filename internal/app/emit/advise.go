@@ -143,7 +143,7 @@ func (s *Handler) retiredAgent(name string) error {
 
 // publishedFor returns an unpinned published key in the name of an agent.
 func (s *Handler) publishedFor(ctx context.Context, agent string) sign.KID {
-	unpinned, err := s.Published.Unpinned(ctx)
+	unpinned, _, err := s.Published.Unpinned(ctx)
 	if err != nil {
 		return ""
 	}

@@ -149,8 +149,8 @@ func (r *syncing) askWhole(ctx context.Context) {
 		}
 		r.asked = append(r.asked, &asked{hub: hub, whole: true, spec: lifecycle.FetchSpec{
 			Inboxes:   append(r.Workspace.Inboxes(), handoff.Nobody), // of decisions as well
-			Published: team.Published(hub),
-			Notes:     hub.Alias.Name == main,
+			Published: team.Published(hub), Few: r.Team.Pinned(hub),
+			Notes: hub.Alias.Name == main,
 		}})
 	}
 }
