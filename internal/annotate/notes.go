@@ -5,11 +5,16 @@ package annotate
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"githandoff/internal/crossrepo"
 	"githandoff/internal/fault"
+	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
 	"githandoff/internal/lifecycle"
 	"githandoff/internal/notes"
@@ -160,20 +165,24 @@ func (n *Notes) commit(w *collector, tree, message string) (string, error) {
 }
 
 // Restore writes the lines left out by a killed command, for every handoff offered by this agent
-// and still under way, and the added lines. It does not write existing lines again. A handoff in
+// and still under way, and the added lines. It verifies only handoffs that lack a line. A handoff in
 // the outbox is not offered yet: it gets its line when its home has it.
 func (n *Notes) Restore(ctx context.Context) error {
-	var mine []string
+	var mine []offer
 	err := refs.Commits(ctx, n.Engine.Repo, func(ref refs.Ref, raw []byte) error {
 		if r, err := record.Scan(raw); err == nil && r.From == n.Agent {
-			mine = append(mine, ref.OID)
+			mine = append(mine, offer{id: r.ID, tip: ref.OID, tree: gitobj.Tree(raw)})
 		}
 		return nil
 	}, refs.Root+"inbox/", refs.Root+"sent/")
 	if err != nil {
 		return err
 	}
-	for _, oid := range mine {
+	lacking, err := unnoted(ctx, n, mine)
+	if err != nil {
+		return err
+	}
+	for _, oid := range lacking {
 		p, err := n.Engine.Verifier.ReloadOffer(ctx, oid)
 		if err != nil || p.Record.From != n.Agent {
 			continue // not a valid offer of this agent
@@ -187,6 +196,50 @@ func (n *Notes) Restore(ctx context.Context) error {
 		return err
 	}
 	return n.Show(ctx)
+}
+
+// offer is an offered handoff, as far as its commit shows it.
+type offer struct {
+	id        handoff.ID
+	tip, tree string
+}
+
+// unnoted returns the tips of the offers whose lines are missing in the note of their code commit, or of one in its
+// place. It verifies nothing. An offer or a note that cannot be read counts as missing.
+func unnoted(ctx context.Context, n *Notes, offers []offer) (tips []string, err error) {
+	tipOf, due := map[string]string{}, map[string][]string{}
+	for _, o := range offers {
+		raw, err := n.Engine.Repo.Read(ctx, o.tree+":handoff.json", handoff.MaxEnvelope)
+		if err != nil {
+			tips = append(tips, o.tip)
+			continue
+		}
+		var env struct{ Source struct{ Commit string } }
+		if raw != nil && json.Unmarshal(raw.Body, &env) == nil && gitobj.IsID(env.Source.Commit) { // a sealed one gets no line
+			tipOf[string(o.id)] = o.tip
+			due[env.Source.Commit] = append(due[env.Source.Commit], string(o.id))
+		}
+	}
+	if due, err = n.followed(ctx, due); err != nil || len(due) == 0 {
+		return tips, err
+	}
+	tip, err := n.Engine.Repo.Resolve(ctx, refs.NotesRef)
+	if err != nil {
+		return nil, err
+	}
+	err = notes.Each(ctx, &collector{repo: n.Engine.Repo}, tip, slices.Sorted(maps.Keys(due)), func(commit string, lines []string) {
+		all := strings.Join(lines, "\n")
+		for _, id := range due[commit] {
+			if !strings.Contains(all, " "+string(record.Offered)+" "+id+" ") {
+				tips = append(tips, tipOf[id])
+			}
+		}
+	})
+	if err != nil { // Write mends the notes, or says what is wrong
+		tips = slices.AppendSeq(tips, maps.Values(tipOf))
+	}
+	slices.Sort(tips)
+	return slices.Compact(tips), ctx.Err()
 }
 
 // collector lends this repository to package notes. It keeps the new objects for a transaction, and

@@ -7,6 +7,8 @@ var ofForeignText = []mutant{
 		`	lines, err := n.followed(ctx, n.lines)
 `, `	lines, err := n.lines, error(nil)
 `, "./internal/cli -run TestScript/hook_rewrite_later"),
+	without("a sync verifies no handoff whose line is there", "internal/annotate/notes.go",
+		`if !strings.Contains(all, " "+string(record.Offered)+" "+id+" ") {`, `if all != "-" {`, "./internal/annotate -run TestRestoreVerifies"),
 	without("the memory of rewritten commits is bounded", "internal/annotate/rewritten.go",
 		`all[max(0, len(all)-maxRewritten):]`, `all`, "./internal/cli -run TestScript/hook_rewrite_later"),
 	without("a line of notes is in form", "internal/notes/line.go",

@@ -39,6 +39,26 @@ func ReadIn(ctx context.Context, r Reader, tree, target string) ([]string, error
 	return t.lines(ctx, tree, target)
 }
 
+// Each calls visit with the lines of each target's note, as ReadIn returns them, at a tip of the notes ref ("" for
+// none). It reads each tree once.
+func Each(ctx context.Context, r Reader, tip string, targets []string, visit func(target string, lines []string)) error {
+	if len(targets) == 0 {
+		return nil
+	}
+	t := newWalk(r, nil, targets[0])
+	root, err := t.root(ctx, tip)
+	for _, target := range targets {
+		if err != nil {
+			return err
+		}
+		var lines []string
+		if lines, err = t.lines(ctx, root, target); err == nil {
+			visit(target, lines)
+		}
+	}
+	return err
+}
+
 // AddTo adds lines to the notes of commits in a tree ("" for none) and returns the resulting
 // tree. It reads and writes only the directories on the way to those commits. If every line
 // exists already, it writes nothing and returns root. A written note is well-formed; other lines
