@@ -207,7 +207,7 @@ type offer struct {
 // unnoted returns the tips of the offers whose lines are missing in the note of their code commit, or of one in its
 // place. It verifies nothing. An offer or a note that cannot be read counts as missing.
 func unnoted(ctx context.Context, n *Notes, offers []offer) (tips []string, err error) {
-	tipOf, due := map[string]string{}, map[string][]string{}
+	tipsOf, due := map[string][]string{}, map[string][]string{} // by id, of which anybody can write an offer; and by code commit
 	for _, o := range offers {
 		raw, err := n.Engine.Repo.Read(ctx, o.tree+":handoff.json", handoff.MaxEnvelope)
 		if err != nil {
@@ -216,7 +216,7 @@ func unnoted(ctx context.Context, n *Notes, offers []offer) (tips []string, err 
 		}
 		var env struct{ Source struct{ Commit string } }
 		if raw != nil && json.Unmarshal(raw.Body, &env) == nil && gitobj.IsID(env.Source.Commit) { // a sealed one gets no line
-			tipOf[string(o.id)] = o.tip
+			tipsOf[string(o.id)] = append(tipsOf[string(o.id)], o.tip)
 			due[env.Source.Commit] = append(due[env.Source.Commit], string(o.id))
 		}
 	}
@@ -231,12 +231,12 @@ func unnoted(ctx context.Context, n *Notes, offers []offer) (tips []string, err 
 		all := strings.Join(lines, "\n")
 		for _, id := range due[commit] {
 			if !strings.Contains(all, " "+string(record.Offered)+" "+id+" ") {
-				tips = append(tips, tipOf[id])
+				tips = append(tips, tipsOf[id]...)
 			}
 		}
 	})
 	if err != nil { // Write mends the notes, or says what is wrong
-		tips = slices.AppendSeq(tips, maps.Values(tipOf))
+		tips = slices.Concat(append(slices.Collect(maps.Values(tipsOf)), tips)...)
 	}
 	slices.Sort(tips)
 	return slices.Compact(tips), ctx.Err()
