@@ -124,14 +124,14 @@ func (c command) exitList() string {
 func (c command) checkFlags(cmd *cobra.Command) error {
 	// An unset variable of a script must not mean the agent of this worktree, a trust for ever, another
 	// target, hub or commit, no agent to return to, or the whole log.
-	for _, name := range []string{
-		"as", "key", "to", "file", "from-log", "last-message", "on-behalf-of", "person", "until",
-		"since", "agent", "principal", "task", "over", "parent", "commit", "checkpoint", "on-failure",
-		"status", "request", "blocked-reason", "data",
-	} {
-		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
-			return usage("--%s is empty", name).WithHints(seeHelp(cmd))
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if err == nil && f.Value.Type() == "string" && f.Value.String() == "" {
+			err = usage("--%s is empty", f.Name).WithHints(seeHelp(cmd))
 		}
+	})
+	if err != nil {
+		return err
 	}
 	groups := c.oneOf
 	// A command may have flags of its own with these names.

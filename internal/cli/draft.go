@@ -96,7 +96,13 @@ type draftValue struct {
 	values []string
 }
 
-func (v *draftValue) Type() string { return "string" }
+// Type is "string" for what cannot be empty; see [command.checkFlags].
+func (v *draftValue) Type() string {
+	if v.kind == wordFlag {
+		return "string"
+	}
+	return "text"
+}
 
 func (v *draftValue) String() string { return strings.Join(v.values, ",") }
 
