@@ -188,7 +188,11 @@ func (c *setupCommand) offer(r *agentsetup.Request) error {
 	for _, change := range changes {
 		c.print(change, false)
 	}
-	c.Say("githandoff: nothing was written; to write it, run: githandoff setup %s", strings.Join(present, " "))
+	say := "nothing to write"
+	if written(changes) != "" {
+		say = "nothing was written; to write it, run: githandoff setup " + strings.Join(present, " ")
+	}
+	c.Say("githandoff: %s", say)
 	return nil
 }
 
