@@ -12,6 +12,7 @@ import (
 	"githandoff/internal/app/hold"
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
+	"githandoff/internal/handoff"
 	"githandoff/internal/refs"
 	"githandoff/internal/untrusted"
 )
@@ -42,7 +43,14 @@ until it is back.`,
 		args: func(cmd *cobra.Command, args []string) error {
 			at := cmd.ArgsLenAtDash()
 			if at < 0 && len(args) > 0 && ownFlags(cmd) == 0 && !slices.Contains(args, "") {
-				return usage("put the command after --").WithHints(fault.Run(append([]string{"githandoff", "hold", "--"}, args...)...), seeHelp(cmd))
+				ids := 0
+				if _, err := handoff.ParseID(args[0]); err == nil {
+					ids = 1
+				}
+				if rest := args[ids:]; len(rest) > 0 {
+					meant := slices.Concat([]string{"githandoff", "hold"}, args[:ids], []string{"--"}, rest)
+					return usage("put the command after --").WithHints(fault.Run(meant...), seeHelp(cmd))
+				}
 			}
 			if at < 0 || at == len(args) || at > 1 {
 				return usage("hold takes at most one ID, then -- and a command").WithHints(seeHelp(cmd))
