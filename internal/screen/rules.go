@@ -7,6 +7,7 @@ const (
 	lowerHex alphabet = "0123456789abcdef"
 	upper    alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	alnum    alphabet = upper + "abcdefghijklmnopqrstuvwxyz"
+	base32   alphabet = "abcdefghijklmnopqrstuvwxyz234567"
 	wide     alphabet = alnum + "-_" // base64url
 	dotted   alphabet = wide + ".="
 )
@@ -65,6 +66,8 @@ var tokens = [...]token{
 	{rule: "grafana-token", prefix: "glsa_", tail: alnum, length: 30},
 	{rule: "groq-key", prefix: "gsk_", tail: alnum, length: 40},
 	{rule: "huggingface-token", prefix: "hf_", tail: alnum, length: 30},
+	{rule: "invitation", prefix: "pair1", tail: base32, length: 40},
+	{rule: "invitation", prefix: "team1", tail: base32, length: 40},
 	{rule: "langsmith-key", prefix: "lsv2_pt_", tail: lowerHex + "_", length: 40},
 	{rule: "langsmith-key", prefix: "lsv2_sk_", tail: lowerHex + "_", length: 40},
 	{rule: "linear-key", prefix: "lin_api_", tail: alnum, length: 32},
