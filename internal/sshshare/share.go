@@ -90,7 +90,7 @@ func For(ctx context.Context, repo *refs.Repo, address string) Sharing {
 
 // wish returns the user's setting against sharing; "" if none does.
 func wish(repo *refs.Repo) string {
-	if repo.Config.Get("handoff.sshshare") != "" && !repo.Config.Bool("handoff.sshshare") {
+	if repo.Config.Off("handoff.sshshare") {
 		return "handoff.sshShare is false"
 	}
 	for _, name := range []string{"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT"} {

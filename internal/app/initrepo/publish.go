@@ -36,7 +36,7 @@ const publishTime = 10 * time.Second
 // time, a key that the hub has is brought up to date there.
 func Publish(ctx context.Context, w *workspace.Workspace, first bool) error {
 	remote := w.MainRemote()
-	if remote == "" || w.Repo.Config.Get("handoff.publish") == "false" {
+	if remote == "" || w.Repo.Config.Off("handoff.publish") {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, publishTime)
