@@ -71,7 +71,7 @@ func (hook *agentHook) run(ctx context.Context) {
 	var out []byte
 	var s *session
 	dir := hook.Dir
-	call, err := hook.read(ctx, limit)
+	call, err := hook.read(ctx)
 	if call != nil {
 		unjudged := *call
 		dir = cmp.Or(dir, call.Dir)
@@ -125,13 +125,13 @@ func (hook *agentHook) try(ctx context.Context, limit time.Duration, call *agent
 }
 
 // read reads a call. The call of a tool that does not come in time is one that cannot be read.
-func (hook *agentHook) read(ctx context.Context, limit time.Duration) (*agents.Call, error) {
+func (hook *agentHook) read(ctx context.Context) (*agents.Call, error) {
 	in := hook.Stdin
 	if output.IsTerminal(in) {
 		in = strings.NewReader("")
 	}
 	var call *agents.Call
-	err := within(ctx, limit, func(context.Context) (err error) {
+	err := within(ctx, agentHookTimeout, func(context.Context) (err error) {
 		call, err = agents.Read(hook.client, hook.event, in, hook.Getenv)
 		return err
 	})
