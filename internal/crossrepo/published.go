@@ -32,20 +32,19 @@ func (h *remote) Publish(ctx context.Context, edit refs.Edit, objects ...*refs.O
 	return h.Repo.Apply(ctx, t)
 }
 
-// FetchPresent fetches the hub's ref of a copy that is to be published. The copy goes if the hub has lost
-// the ref.
-func (h *remote) FetchPresent(ctx context.Context, ref string) error {
-	return h.errUnreachable(h.fetch(ctx, fetchRequest{specs: []string{specOf(h.RemoteName(ref), ref)}}))
-}
-
-// FetchPublished fetches the hub's refs of some copies, or all beginning with their names, in
-// one round trip. A copy stays even if the hub has lost its ref.
-func (h *remote) FetchPublished(ctx context.Context, copies ...string) error {
+// FetchPresent fetches the hub's refs of some copies, in one round trip. A copy goes if the hub has lost
+// its ref.
+func (h *remote) FetchPresent(ctx context.Context, copies ...string) error {
 	var specs []string
 	for _, ref := range copies {
 		specs = append(specs, specOf(h.RemoteName(ref), ref))
 	}
-	return h.errUnreachable(h.fetch(ctx, fetchRequest{flags: []string{"--no-prune"}, specs: specs}))
+	return h.errUnreachable(h.fetch(ctx, fetchRequest{specs: specs}))
+}
+
+// FetchPublished is like FetchPresent for one copy, which stays even if the hub has lost its ref.
+func (h *remote) FetchPublished(ctx context.Context, ref string) error {
+	return h.errUnreachable(h.fetch(ctx, fetchRequest{flags: []string{"--no-prune"}, specs: []string{specOf(h.RemoteName(ref), ref)}}))
 }
 
 // FetchNotes brings the notes of a hub here, whatever they are.
@@ -72,15 +71,11 @@ func (in Invites) Where() string { return in.Hub.ID() }
 
 // Fetch brings in invitations, in one round trip.
 func (in Invites) Fetch(ctx context.Context, ids []string) error {
-	var specs []string
+	var copies []string
 	for _, id := range ids {
-		// A fetch would keep the copy of an invitation that the hub has deleted.
-		if err := refs.Drop(ctx, in.Hub.Repo, in.ref(id)); err != nil {
-			return err
-		}
-		specs = append(specs, in.ref(id))
+		copies = append(copies, in.ref(id))
 	}
-	return in.Hub.FetchPublished(ctx, specs...)
+	return in.Hub.FetchPresent(ctx, copies...)
 }
 
 // Read reads a fetched invitation: its text, and the object its ref leads to; "" where the hub

@@ -16,7 +16,7 @@ var ofPushes = []mutant{
 	without("a list that a hub lost still counts here if it takes no other", "internal/team/team.go",
 		`if team == nil && kept != "" {`, `if false {`, inScript+"trust_export_lost"),
 	without("a hub that lost a key or a list of keys gets it back", "internal/crossrepo/published.go",
-		`fetchRequest{specs: []string{specOf(h.RemoteName(ref), ref)}}`, `fetchRequest{flags: []string{"--no-prune"}, specs: []string{specOf(h.RemoteName(ref), ref)}}`,
+		`fetchRequest{specs: specs}`, `fetchRequest{flags: []string{"--no-prune"}, specs: specs}`,
 		"./internal/cli -run TestScript/(key_publish|trust_export_lost)"),
 	without("an invitation that a hub refuses is quoted as any push", "internal/crossrepo/published.go",
 		`report.culprit() != "" {`, `report.culprit() == "?" {`, inScript+"invite_refused"),
