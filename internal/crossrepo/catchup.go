@@ -65,22 +65,13 @@ func (h *Hub) GiveBackLost(ctx context.Context, memory []refs.Ref, by Means) err
 	if behind, err = giveBackTogether(ctx, h, behind); err != nil {
 		return err
 	}
-	each := func(lanes []laneTips, give func(context.Context, *Hub, laneTips, Means) error) error {
-		for _, s := range lanes {
-			switch err := give(ctx, h, s, by); {
-			case fault.CodeOf(err) == fault.Denied:
-				refused = cmp.Or(refused, err)
-			case err != nil:
-				return err
-			}
+	for _, s := range append(behind, others...) {
+		switch err := giveBackLane(ctx, h, s, by); {
+		case fault.CodeOf(err) == fault.Denied:
+			refused = cmp.Or(refused, err)
+		case err != nil:
+			return err
 		}
-		return nil
-	}
-	if err := each(behind, giveBackEntries); err != nil {
-		return err
-	}
-	if err := each(others, settleFork); err != nil {
-		return err
 	}
 	return refused
 }
@@ -150,21 +141,17 @@ func (h *Hub) GaveBack() error {
 		h.Alias.Name, fault.Count(n, "lane"))
 }
 
+// giveBackLane gives a hub back what it lost of a lane. A lane that has moved on, or has another history, is settled.
 func giveBackLane(ctx context.Context, h *Hub, s laneTips, by Means) error {
-	switch behind, err := h.extends(ctx, s.was, s.now); {
+	lane := refs.Edit{Ref: s.name, Old: s.now, New: s.was}
+	switch behind, err := h.extends(ctx, lane.New, lane.Old); {
 	case err != nil:
 		return err
-	case behind && s.was == s.now:
+	case behind && lane.Old == lane.New:
 		return nil
 	case behind:
 		return giveBackEntries(ctx, h, s, by)
 	}
-	return settleFork(ctx, h, s, by)
-}
-
-// settleFork sees to a lane that is not a part of ours: it has moved on, or it has another history.
-func settleFork(ctx context.Context, h *Hub, s laneTips, by Means) error {
-	lane := refs.Edit{Ref: s.name, Old: s.now, New: s.was}
 	switch ahead, err := h.extends(ctx, lane.Old, lane.New); {
 	case err != nil || ahead:
 		return err

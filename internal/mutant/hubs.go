@@ -221,9 +221,9 @@ var ofHubs = []mutant{
 	without("a guarded hub gets lost offers with their refs", "internal/crossrepo/catchup.go",
 		`case len(offers) > 0:`, `case false:`, "./internal/cli -run TestScript/hook_server_restored_offers"),
 	without("a lane that a hub refuses keeps no other back", "internal/crossrepo/catchup.go",
-		`				refused = cmp.Or(refused, err)
-`, `				return cmp.Or(err, refused)
-`, "./internal/crossrepo -run TestRefusedLaneKeepsNoOtherBack"),
+		`fault.Denied:
+			refused = cmp.Or(refused, err)`, `fault.Denied:
+			return cmp.Or(err, refused)`, "./internal/crossrepo -run TestRefusedLaneKeepsNoOtherBack"),
 	without("a root key gives back a lane of which the hub has nothing", "internal/crossrepo/catchup.go",
 		`return c.Parents[0], nil`, `return "", nil`, "./internal/cli -run TestScript/hook_server_restored_offers"),
 	without("a lane of a hub that lost its signatures is given back", "internal/crossrepo/catchup.go",
