@@ -141,6 +141,16 @@ func Misspelled(scope string) string {
 	return fault.Nearest(action, []string{actionPush, actionWrite})
 }
 
+// OfBranch returns the scope for the branch that a scope of a push names short, such as
+// repo.push:refs/heads/main for repo.push:main, which allows no push; "" if it names none.
+func OfBranch(scope string) string {
+	branch, push := strings.CutPrefix(scope, actionPush+":")
+	if !push || branch == "*" || strings.HasPrefix(branch, "refs/") {
+		return ""
+	}
+	return actionPush + ":refs/heads/" + branch
+}
+
 // RequiredScopes lists, sorted and once each, the scopes needed for a push: repo.push for each
 // ref created, moved or deleted (a full name), and repo.write for each path changed by its
 // commits. Give both names of a rename.

@@ -40,6 +40,9 @@ func (s *Handler) Authority(ctx context.Context, parent handoff.ID, f *Wanted) (
 		if action := obo.Misspelled(scope); action != "" {
 			s.Workspace.Warn(fmt.Errorf("--scope %s: nothing checks this action; did you mean %s?", scope, action))
 		}
+		if full := obo.OfBranch(scope); full != "" {
+			s.Workspace.Warn(fmt.Errorf("--scope %s: it allows no push, because the ref of a push has its full name; did you mean %s?", scope, full))
+		}
 	}
 	for _, alias := range f.Audience {
 		hub, err := s.Workspace.Hub(ctx, alias)
