@@ -229,9 +229,14 @@ func (r *syncing) sweep(ctx context.Context, hub *crossrepo.Hub) {
 
 // brought reports whether this sync has read what it needs to know of some handoffs.
 func (a *asked) brought(items []*workspace.Item) bool {
-	return a != nil && a.err == nil && !slices.ContainsFunc(items, func(it *workspace.Item) bool {
-		return !slices.Contains(a.spec.Places, it.Place)
-	})
+	if a == nil || a.err != nil {
+		return false
+	}
+	read := map[lifecycle.Place]bool{}
+	for _, p := range a.spec.Places {
+		read[p] = true
+	}
+	return !slices.ContainsFunc(items, func(it *workspace.Item) bool { return !read[it.Place] })
 }
 
 // without leaves out of a fetch spec the inboxes read by this sync, with their lanes.
