@@ -96,7 +96,7 @@ type draftValue struct {
 	values []string
 }
 
-// Type is "string" for what cannot be empty; see [command.checkFlags].
+// Type returns "string" for a value that must not be empty; see [command.checkFlags].
 func (v *draftValue) Type() string {
 	if v.kind == wordFlag {
 		return "string"
