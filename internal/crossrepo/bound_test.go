@@ -103,6 +103,7 @@ func TestTooManyKeys(t *testing.T) {
 	v, log := newTracedFixture(t)
 	fixer, pinned := v.agent(t, "fixer"), v.agent(t, "pinned")
 	stranger := v.clone(t, "stranger", enginetest.NewKey(t))
+	p := v.offer(t, pinned, "fixer")
 	for _, s := range []*agent{pinned, stranger} {
 		_, err := team.New(s.Workspace).PublishKey(t.Context(), s.home.(*crossrepo.Hub), s.Engine.Author.Signer.Public())
 		require.NoError(t, err)
@@ -120,6 +121,7 @@ func TestTooManyKeys(t *testing.T) {
 		hub.AskAgain()
 		require.NoError(t, hub.Fetch(t.Context(), lifecycle.FetchSpec{Log: true, Published: team.Published(hub), Few: keys.Pinned(hub)}))
 		assert.Equal(t, trips, tripsIn(t, log))
+		assert.NotEmpty(t, fixer.tip(t, hub.Mirror.Lane(p.ID)), "the log comes as a whole")
 		copies := fixer.git.Git(t, "for-each-ref", "--format=%(refname)", string(hub.Namespace())+"keys/")
 		assert.Equal(t, string(hub.Namespace())+"keys/"+sign.Hex(pinned.Engine.Author.Signer.KID()), copies)
 	}
@@ -131,10 +133,13 @@ func TestTooManyKeys(t *testing.T) {
 // A lane that is too large to fetch does not keep an agent from the other handoffs.
 func TestLogTooLarge(t *testing.T) {
 	v, log := newTracedFixture(t)
-	source, fixer := v.agent(t, "investigator"), v.agent(t, "fixer")
+	source, fixer, late := v.agent(t, "investigator"), v.agent(t, "fixer"), v.agent(t, "late")
+	stranger := v.clone(t, "stranger", enginetest.NewKey(t))
+	_, err := team.New(stranger.Workspace).PublishKey(t.Context(), stranger.home.(*crossrepo.Hub), stranger.Engine.Author.Signer.Public())
+	require.NoError(t, err)
 	p := v.offer(t, source, "fixer")
 	large := make([]byte, 40<<20)
-	_, err := rand.Read(large)
+	_, err = rand.Read(large)
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "large")
 	require.NoError(t, os.WriteFile(file, large, 0o600))
@@ -156,6 +161,11 @@ func TestLogTooLarge(t *testing.T) {
 		assert.Empty(t, left, "what the fetch had brought is removed")
 	}
 	fixer.mustClaim(t, p)
+
+	hub = late.home.(*crossrepo.Hub)
+	require.NoError(t, hub.Fetch(t.Context(), lifecycle.FetchSpec{Log: true, Published: team.Published(hub)}))
+	assert.NotEmpty(t, late.tip(t, string(hub.Namespace())+"keys/"+sign.Hex(stranger.Engine.Author.Signer.KID())), "the published keys come")
+	assert.False(t, hub.Crowded())
 }
 
 // git before 2.38 cannot write a huge object as a loose one within its memory limit. It can write it into a

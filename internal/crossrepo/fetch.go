@@ -14,6 +14,7 @@ import (
 	"githandoff/internal/gitexec"
 	"githandoff/internal/gitobj"
 	"githandoff/internal/handoff"
+	"githandoff/internal/lifecycle"
 	"githandoff/internal/refs"
 )
 
@@ -190,8 +191,8 @@ func wentMeanwhile(err error) bool {
 
 // Anyone who may push to a hub without a guard can put anything into its log and among its published
 // keys. So a fetch of all of them, along with the lanes that a command needs, is bounded by the number of
-// refs that the hub lists, and by the size of the pack. After a hub exceeds a bound, only single lanes and
-// the published keys that are trusted here are fetched.
+// refs that the hub lists, and by the size of the pack. After a hub exceeds a bound, only single lanes, or
+// only the published keys that are trusted here, are fetched.
 const (
 	// mostPublished is the number of published refs: four times as many as a team's list holds.
 	mostPublished = 4096
@@ -199,7 +200,7 @@ const (
 	// mostPack is the size of the pack in bytes: the log of some 20,000 handoffs.
 	mostPack = 32 << 20
 
-	// narrowTime is how long a hub that exceeded a bound is asked for little.
+	// narrowTime is how long a hub that exceeded a bound is asked for less.
 	narrowTime = 7 * 24 * time.Hour
 )
 
@@ -220,8 +221,12 @@ type bound struct {
 	full   bool // git stopped at the limit of a file
 }
 
-func newBound(h *remote, asked []string) *bound {
-	b := &bound{objects: h.Repo.Objects, names: h.refNames, asked: asked, size: mostPack, lanes: map[string]bool{}, published: map[string]bool{}}
+// newBound makes the bound of a fetch; nil if it asks neither for the whole log nor for all published refs.
+func newBound(h *remote, spec lifecycle.FetchSpec) *bound {
+	if !spec.Log && !slices.ContainsFunc(spec.Published, isDir) {
+		return nil
+	}
+	b := &bound{objects: h.Repo.Objects, names: h.refNames, asked: spec.Published, size: mostPack, lanes: map[string]bool{}, published: map[string]bool{}}
 	if info, err := os.Stat(filepath.Join(h.Repo.CommonDir, "packed-refs")); err == nil {
 		b.size += info.Size() // git may rewrite packed-refs under the same limit
 	}
@@ -280,21 +285,35 @@ func (h *fetcher) wantsLog() bool {
 	case "needed":
 		return false
 	}
-	if h.Narrow() {
+	if isRecent(h.book.findings().Narrow) {
 		return false
 	}
 	_, err := os.Stat(filepath.Join(h.Repo.CommonDir, "shallow"))
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// Narrow reports whether the hub is asked for little, because it exceeded a bound not long ago.
-func (h *fetcher) Narrow() bool {
-	return h.Repo.Config.Get("handoff.lanes") != "all" && time.Since(time.Unix(h.book.findings().Narrow, 0)) < narrowTime
+// Crowded reports whether of the published keys only those trusted here are fetched, because there were too many
+// not long ago.
+func (h *fetcher) Crowded() bool {
+	return h.Repo.Config.Get("handoff.lanes") != "all" && isRecent(h.book.findings().Crowded)
 }
 
-// narrow notes that a hub exceeded a bound, and drops fetched refs of the log that are not named like lanes.
-func (h *fetcher) narrow(ctx context.Context) error {
-	h.book.note(func(k *findings) { k.Narrow = time.Now().Unix() })
+func isRecent(exceeded int64) bool { return time.Since(time.Unix(exceeded, 0)) < narrowTime }
+
+// noteExceeded notes which bounds a hub exceeded. If the log exceeded its own, noteExceeded drops fetched refs of the
+// log that are not named like lanes.
+func (h *fetcher) noteExceeded(ctx context.Context, log, published bool) error {
+	h.book.note(func(k *findings) {
+		if log {
+			k.Narrow = time.Now().Unix()
+		}
+		if published {
+			k.Crowded = time.Now().Unix()
+		}
+	})
+	if !log {
+		return nil
+	}
 	_, err := h.dropOdd(ctx)
 	return err
 }

@@ -21,7 +21,8 @@ type findings struct {
 	Moved     bool   `json:"moved,omitempty"`     // the lane of the last offer had moved at the hub
 	Contested bool   `json:"contested,omitempty"` // the last claim without a fetch came too late
 	Looked    int64  `json:"looked,omitempty"`    // Unix time when an agent of a crowd last fetched the whole inbox
-	Narrow    int64  `json:"narrow,omitempty"`    // Unix time when a fetch last exceeded its bound; 0 for never
+	Narrow    int64  `json:"narrow,omitempty"`    // Unix time when the log last exceeded its bound; 0 for never
+	Crowded   int64  `json:"crowded,omitempty"`   // the same of the published keys
 }
 
 // notebook is the file with the findings about one hub.

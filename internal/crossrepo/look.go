@@ -37,32 +37,44 @@ func (h *fetcher) Refresh(ctx context.Context, spec lifecycle.FetchSpec) error {
 
 // Fetch fetches inboxes and published refs into the copies, pruned, and lanes into the mirror,
 // forced and pruned. A lane is not believed before it was checked. If a hub has more lanes or published
-// refs than it can have, a second fetch brings only those in question.
+// refs than it can have, another fetch leaves these out, and brings only those in question.
 func (h *fetcher) Fetch(ctx context.Context, spec lifecycle.FetchSpec) error {
 	if h.along != nil {
 		spec.Inboxes = append(slices.Clone(spec.Inboxes), h.along.Inboxes...)
 		spec.Log = spec.Log || h.along.Log
 	}
-	few, isDir := spec, func(ref string) bool { return strings.HasSuffix(ref, "/") }
-	few.Log, few.Published = false, slices.DeleteFunc(slices.Clone(spec.Published), isDir)
-	if spec.Log, spec.Few = spec.Log && h.wantsLog(), nil; h.Narrow() {
-		spec = few
+	spec.Log = spec.Log && h.wantsLog()
+	few := spec.Few
+	if spec.Few = nil; h.Crowded() {
+		spec = onlyTrusted(spec, few)
 	}
-	var b *bound
-	if spec.Log || slices.ContainsFunc(spec.Published, isDir) {
-		b = newBound(&h.remote, spec.Published)
-	}
-	err := h.fetchOnce(ctx, spec, b)
-	if b.exceeded(err) {
-		if err = h.fetchOnce(ctx, few, nil); err == nil {
-			b.sweep()
-			err = h.narrow(ctx)
+	narrow, crowded := false, false
+	for {
+		b := newBound(&h.remote, spec)
+		err := h.fetchOnce(ctx, spec, b)
+		switch {
+		case !b.exceeded(err):
+			if err == nil {
+				h.along = nil
+				err = h.noteExceeded(ctx, narrow, crowded)
+			}
+			return err
+		case spec.Log && len(b.published) <= mostPublished:
+			spec.Log, narrow = false, true
+		default:
+			spec, crowded = onlyTrusted(spec, few), true
 		}
+		b.sweep()
 	}
-	if err == nil {
-		h.along = nil
-	}
-	return err
+}
+
+// isDir reports whether the name of a published ref means all refs below.
+func isDir(ref string) bool { return strings.HasSuffix(ref, "/") }
+
+// onlyTrusted asks for a few of the published refs in place of all refs below a name.
+func onlyTrusted(spec lifecycle.FetchSpec, few []string) lifecycle.FetchSpec {
+	spec.Published, spec.Few = slices.DeleteFunc(slices.Clone(spec.Published), isDir), few
+	return spec
 }
 
 // fetchOnce is one fetch within a bound, which may be nil. Where the whole log does not come

@@ -203,8 +203,8 @@ func (t *Team) Unpinned(ctx context.Context) (unpinned []sign.PublicKey, more in
 // remembered copies of pinned keys. If a copy of one is lost here, it is left out, and the error has
 // the reason missing_object.
 func (t *Team) rememberKeys(ctx context.Context, hub *crossrepo.Hub, only string) ([]sign.PublicKey, error) {
-	if only == "" && hub.Narrow() {
-		t.Workspace.Warn(fmt.Errorf("%s holds more than a hub of handoffs can have: of its published keys, only those that are trusted here are read (githandoff trust add KID reads one more)", hub.Alias.Name))
+	if only == "" && hub.Crowded() {
+		t.Workspace.Warn(fmt.Errorf("%s has too many published keys: only those that are trusted here are read (githandoff trust add KID reads one more)", hub.Alias.Name))
 	}
 	keys, seen := keysOf(hub.Namespace()), seenOf(hub.Namespace())
 	list, err := t.Engine.Repo.List(ctx, keys+only, seen+only)
