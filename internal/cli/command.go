@@ -123,10 +123,10 @@ func (c command) exitList() string {
 // group.
 func (c command) checkFlags(cmd *cobra.Command) error {
 	// An unset variable of a script must not mean the agent of this worktree, a trust for ever, another
-	// target, hub or commit, no agent to return to, or the whole log.
+	// target, hub or commit, no agent to return to, or the whole log. For git, -C "" is the current directory.
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if err == nil && f.Value.Type() == "string" && f.Value.String() == "" {
+		if err == nil && f.Value.Type() == "string" && f.Value.String() == "" && f.Name != "directory" {
 			err = usage("--%s is empty", f.Name).WithHints(seeHelp(cmd))
 		}
 	})

@@ -9,7 +9,7 @@ var ofDocuments = []mutant{
 	without("one filter chooses what is printed", "internal/cli/command.go",
 		`groups = append(slices.Clone(groups), []string{"jq", "template"})`, `groups = slices.Clone(groups)`, inScript+"help_filters"),
 	without("an empty --as is not the agent of the worktree", "internal/cli/command.go",
-		`f.Value.Type() == "string" && f.Value.String() == "" {`, `f.Value.Type() == "" {`, inScript+"emit_given_twice"),
+		`f.Value.Type() == "string" && f.Value.String() == "" &&`, `f.Value.Type() == "" &&`, inScript+"emit_given_twice"),
 	without("a second target is refused", "internal/cli/flags.go",
 		`	if *t != "" && target != string(*t) {`, `	if false {`, inScript+"emit_given_twice"),
 	without("work without a task that was taken for other work is told", "internal/app/emit/send.go",
