@@ -130,6 +130,29 @@ func TestTooManyKeys(t *testing.T) {
 	assert.Equal(t, stranger.Engine.Author.Signer.KID(), public.KID())
 }
 
+// Refs whose names begin with that of the team's list are no published keys: however many there are, a fetch ends.
+func TestManyRefsLikeTheList(t *testing.T) {
+	v, log := newTracedFixture(t)
+	fixer, sender := v.agent(t, "fixer"), v.agent(t, "sender")
+	p := v.offer(t, sender, "fixer")
+	_, err := team.New(sender.Workspace).PublishKey(t.Context(), sender.home.(*crossrepo.Hub), sender.Engine.Author.Signer.Public())
+	require.NoError(t, err)
+	blob := v.Hub.GitIn(t, strings.NewReader("junk"), "hash-object", "-w", "--stdin")
+	var create strings.Builder
+	for n := range 4097 {
+		fmt.Fprintf(&create, "create refs/handoffs/trust-%d %s\n", n, blob)
+	}
+	v.updateRefs(t, create.String())
+
+	hub := fixer.home.(*crossrepo.Hub)
+	require.NoError(t, os.WriteFile(log, nil, 0o600))
+	require.NoError(t, hub.Fetch(t.Context(), lifecycle.FetchSpec{Log: true, Published: team.Published(hub)}))
+	assert.Equal(t, []string{"fetch"}, tripsIn(t, log))
+	assert.NotEmpty(t, fixer.tip(t, hub.Mirror.Lane(p.ID)))
+	assert.NotEmpty(t, fixer.tip(t, string(hub.Namespace())+"keys/"+sign.Hex(sender.Engine.Author.Signer.KID())))
+	assert.False(t, hub.Crowded())
+}
+
 // A lane that is too large to fetch does not keep an agent from the other handoffs.
 func TestLogTooLarge(t *testing.T) {
 	v, log := newTracedFixture(t)

@@ -211,7 +211,7 @@ var errTooMuch = errors.New("more refs than a hub of handoffs can have")
 type bound struct {
 	objects string   // object directory of this repository
 	names   refNames // names of refs at the hub
-	asked   []string // published refs that the fetch asks for, by the names of their copies or their beginnings
+	dirs    []string // the beginnings of published refs that the fetch asks for, as those of their copies
 	size    int64    // limit of each file that git writes, in bytes
 
 	// The refs that the hub listed, by the names of their copies.
@@ -223,10 +223,11 @@ type bound struct {
 
 // newBound makes the bound of a fetch; nil if it asks neither for the whole log nor for all published refs.
 func newBound(h *remote, spec lifecycle.FetchSpec) *bound {
-	if !spec.Log && !slices.ContainsFunc(spec.Published, isDir) {
+	dirs := slices.DeleteFunc(slices.Clone(spec.Published), func(ref string) bool { return !isDir(ref) })
+	if !spec.Log && len(dirs) == 0 {
 		return nil
 	}
-	b := &bound{objects: h.Repo.Objects, names: h.refNames, asked: spec.Published, size: mostPack, lanes: map[string]bool{}, published: map[string]bool{}}
+	b := &bound{objects: h.Repo.Objects, names: h.refNames, dirs: dirs, size: mostPack, lanes: map[string]bool{}, published: map[string]bool{}}
 	if info, err := os.Stat(filepath.Join(h.Repo.CommonDir, "packed-refs")); err == nil {
 		b.size += info.Size() // git may rewrite packed-refs under the same limit
 	}
@@ -245,7 +246,7 @@ func (b *bound) count(packet string) (enough bool) {
 	switch local, ok := b.names.here(name); {
 	case ok && b.names.copies.InLog(local):
 		b.lanes[local] = true
-	case ok && slices.ContainsFunc(b.asked, func(ref string) bool { return strings.HasPrefix(local, ref) }):
+	case ok && slices.ContainsFunc(b.dirs, func(dir string) bool { return strings.HasPrefix(local, dir) }):
 		b.published[local] = true
 	}
 	return b.over()
