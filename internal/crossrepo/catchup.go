@@ -99,17 +99,13 @@ func giveBackTogether(ctx context.Context, h *Hub, behind []laneTips) (left []la
 			behind = behind[len(some):]
 			continue
 		}
-		named := report.culprits()
-		if len(named) == 0 || len(named) == len(some) || len(left) >= mostNamed {
+		named := report.culprits() // not all of them need be lanes: a hub can write lines of its own into the report of git
+		bad := slices.DeleteFunc(slices.Clone(some), func(s laneTips) bool { return !slices.Contains(named, h.RemoteName(s.name)) })
+		if len(bad) == 0 || len(bad) == len(some) || len(left) >= mostNamed {
 			return stillBehind(ctx, h, append(left, behind...))
 		}
-		behind = slices.DeleteFunc(behind, func(s laneTips) bool {
-			bad := slices.Contains(named, h.RemoteName(s.name))
-			if bad {
-				left = append(left, s)
-			}
-			return bad
-		})
+		left = append(left, bad...)
+		behind = slices.DeleteFunc(behind, func(s laneTips) bool { return slices.Contains(bad, s) })
 	}
 	return append(left, behind...), nil
 }

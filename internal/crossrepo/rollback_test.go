@@ -242,6 +242,22 @@ func TestCatchUpInPart(t *testing.T) {
 	}
 }
 
+// A hub can write a line into the report of git, in the reason of a refusal, that names a ref which nobody pushed.
+// Catching up ends nevertheless.
+func TestCatchUpRefusedForAnotherRef(t *testing.T) {
+	lies := filepath.Join(t.TempDir(), "lies")
+	gittest.WrapGit(t, `case " $* " in *' push '*)
+	if [ -e '`+lies+`' ]; then printf '!\trefs/x:refs/x\t[remote rejected] (no)\n'; exit 1; fi
+esac`)
+	v, source, c, log := newCrate(t, 9)
+	empty := v.backup(t)
+	c.send(t, source, log)
+	v.restore(t, empty)
+	require.NoError(t, os.WriteFile(lies, nil, 0o600))
+	err := source.home.(*crossrepo.Hub).CatchUp(t.Context())
+	assert.True(t, fault.Is(err, fault.HubRefused), "%v", err)
+}
+
 // A hub that is ahead of a clone does not have another history.
 func TestCatchUpWithAHubThatIsAhead(t *testing.T) {
 	v := newHubFixture(t, byPath())
