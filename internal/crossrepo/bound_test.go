@@ -191,6 +191,41 @@ func TestLogTooLarge(t *testing.T) {
 	assert.False(t, hub.Crowded())
 }
 
+// A clone that fetches only the lanes it needs gets the new entries of a large lane, and not the lane again: that
+// would look like too many published keys.
+func TestLargeLaneThatMoved(t *testing.T) {
+	v, log := newTracedFixture(t)
+	fixer := v.agent(t, "fixer")
+	stranger := v.clone(t, "stranger", enginetest.NewKey(t))
+	_, err := team.New(stranger.Workspace).PublishKey(t.Context(), stranger.home.(*crossrepo.Hub), stranger.Engine.Author.Signer.Public())
+	require.NoError(t, err)
+	fixer.Repo.Config["handoff.lanes"] = []string{"needed"}
+	large := make([]byte, 40<<20)
+	_, err = rand.Read(large)
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "large")
+	require.NoError(t, os.WriteFile(file, large, 0o600))
+	v.Hub.Git(t, "config", "core.compression", "0")
+	blob := v.Hub.Git(t, "hash-object", "-w", file)
+	tree := v.Hub.GitIn(t, strings.NewReader("100644 blob "+blob+"\tlarge\n"), "mktree")
+	first := v.Hub.Git(t, "commit-tree", "-m", "first", tree)
+	v.Hub.Git(t, "update-ref", "refs/handoffs/log/zz", first)
+
+	hub := fixer.home.(*crossrepo.Hub)
+	for _, space := range []refs.Namespace{hub.Namespace(), hub.Mirror} {
+		fixer.git.Git(t, "fetch", "--quiet", "origin", "refs/handoffs/log/zz:"+space.Lanes()+"zz")
+	}
+	second := v.Hub.Git(t, "commit-tree", "-m", "second", "-p", first, gittest.Objects().EmptyTree())
+	v.Hub.Git(t, "update-ref", "refs/handoffs/log/zz", second)
+	require.NoError(t, os.WriteFile(log, nil, 0o600))
+	memory := []refs.Ref{{Name: hub.Namespace().Lanes() + "zz", OID: first}}
+	require.NoError(t, hub.Fetch(t.Context(), lifecycle.FetchSpec{Log: true, Memory: memory, Published: team.Published(hub)}))
+	assert.Equal(t, []string{"fetch"}, tripsIn(t, log))
+	assert.Equal(t, second, fixer.tip(t, hub.Mirror.Lanes()+"zz"))
+	assert.NotEmpty(t, fixer.tip(t, string(hub.Namespace())+"keys/"+sign.Hex(stranger.Engine.Author.Signer.KID())))
+	assert.False(t, hub.Crowded())
+}
+
 // git before 2.38 cannot write a huge object as a loose one within its memory limit. It can write it into a
 // pack, so the other handoffs can still be read.
 func TestHugeObjectStaysInAPack(t *testing.T) {

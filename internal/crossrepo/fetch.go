@@ -119,7 +119,7 @@ func (r fetchRequest) memoryLimit(h *remote) []string {
 // of an object that it writes loose, which the variable of memoryLimit forbids; it reads a pack piece by
 // piece.
 //
-// A bounded fetch, of the whole log and of offers, does not tell the hub which commits are here.
+// A bounded fetch of the whole log and of offers does not tell the hub which commits are here.
 // Otherwise git names all lanes that have not moved, up to 500, in rounds of 16, 32, 64 and more,
 // because an offer has no ancestor at which the hub could end the rounds. Over HTTP or ssh each
 // round is a round trip. Instead the hub sends each lane that has moved as a whole, a thousandth of
@@ -139,7 +139,7 @@ func (r fetchRequest) settings(c refs.Config, onePack bool) []string {
 	switch {
 	case r.notes:
 		set = append(set, "-c", "core.bigFileThreshold=128k")
-	case r.bound != nil:
+	case r.bound.ofLog():
 		set = append(set, "-c", "fetch.negotiationAlgorithm=noop")
 	}
 	if r.verified {
@@ -211,6 +211,7 @@ var errTooMuch = errors.New("more refs than a hub of handoffs can have")
 type bound struct {
 	objects string   // object directory of this repository
 	names   refNames // names of refs at the hub
+	log     bool     // the fetch asks for the whole log
 	dirs    []string // the beginnings of published refs that the fetch asks for, as those of their copies
 	size    int64    // limit of each file that git writes, in bytes
 
@@ -227,13 +228,16 @@ func newBound(h *remote, spec lifecycle.FetchSpec) *bound {
 	if !spec.Log && len(dirs) == 0 {
 		return nil
 	}
-	b := &bound{objects: h.Repo.Objects, names: h.refNames, dirs: dirs, size: mostPack, lanes: map[string]bool{}, published: map[string]bool{}}
+	b := &bound{objects: h.Repo.Objects, names: h.refNames, log: spec.Log, dirs: dirs, size: mostPack, lanes: map[string]bool{}, published: map[string]bool{}}
 	if info, err := os.Stat(filepath.Join(h.Repo.CommonDir, "packed-refs")); err == nil {
 		b.size += info.Size() // git may rewrite packed-refs under the same limit
 	}
 	b.size -= b.size % 1024 // the limit of the system counts blocks
 	return b
 }
+
+// ofLog reports whether it limits a fetch of the whole log.
+func (b *bound) ofLog() bool { return b != nil && b.log }
 
 // count counts a listed ref: "<object id> <ref>". Other packets with refs, such as the request
 // for the list, have no object id. It reports whether there are too many.

@@ -105,7 +105,7 @@ func (h *fetcher) fetchOnce(ctx context.Context, spec lifecycle.FetchSpec, b *bo
 	}
 	if !done && len(specs) > 0 {
 		var flags []string
-		if b == nil { // a bounded fetch does not negotiate; see fetchRequest.settings
+		if !b.ofLog() { // a bounded fetch of the whole log does not negotiate; see fetchRequest.settings
 			flags = h.negotiationTips(specs)
 		}
 		if err := h.errUnreachable(h.fetch(ctx, fetchRequest{flags: flags, specs: specs, bound: b})); err != nil {

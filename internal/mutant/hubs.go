@@ -56,6 +56,8 @@ var ofHubs = []mutant{
 		inCrossrepo+"TestParentThatGitDoesNotSee/a_merge"),
 	without("a look tells the hub nothing of what is here", "internal/crossrepo/fetch.go",
 		`fetch.negotiationAlgorithm=noop`, `fetch.negotiationAlgorithm=default`, "./internal/crossrepo -run TestLookInOneRound"),
+	without("a fetch of some lanes and of the published keys tells the hub what is here", "internal/crossrepo/fetch.go",
+		`case r.bound.ofLog():`, `case r.bound != nil:`, inCrossrepo+"TestLargeLaneThatMoved"),
 	without("a gc beside a fetch takes nothing that was here already", "internal/crossrepo/fetch.go",
 		`err == nil && gc.Seen()`, `err == nil && !gc.Ran && gc.Seen()`, inCrossrepo+"TestGCBesideAFetch"),
 	without("a gc that began is noticed", "internal/refs/keep.go",
