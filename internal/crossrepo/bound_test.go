@@ -130,27 +130,67 @@ func TestTooManyKeys(t *testing.T) {
 	assert.Equal(t, stranger.Engine.Author.Signer.KID(), public.KID())
 }
 
-// Refs whose names begin with that of the team's list are no published keys: however many there are, a fetch ends.
-func TestManyRefsLikeTheList(t *testing.T) {
-	v, log := newTracedFixture(t)
-	fixer, sender := v.agent(t, "fixer"), v.agent(t, "sender")
-	p := v.offer(t, sender, "fixer")
-	_, err := team.New(sender.Workspace).PublishKey(t.Context(), sender.home.(*crossrepo.Hub), sender.Engine.Author.Signer.Public())
-	require.NoError(t, err)
-	blob := v.Hub.GitIn(t, strings.NewReader("junk"), "hash-object", "-w", "--stdin")
-	var create strings.Builder
-	for n := range 4097 {
-		fmt.Fprintf(&create, "create refs/handoffs/trust-%d %s\n", n, blob)
-	}
-	v.updateRefs(t, create.String())
+// Refs whose names begin with that of the team's list, or of a lane, are no published keys: however many there are,
+// a fetch ends, and brings the keys.
+func TestManyRefsOfLongerNames(t *testing.T) {
+	for _, lanes := range []string{"all", "needed"} {
+		t.Run(lanes, func(t *testing.T) {
+			v, log := newTracedFixture(t)
+			fixer, sender := v.agent(t, "fixer"), v.agent(t, "sender")
+			p := v.offer(t, sender, "fixer")
+			_, err := team.New(sender.Workspace).PublishKey(t.Context(), sender.home.(*crossrepo.Hub), sender.Engine.Author.Signer.Public())
+			require.NoError(t, err)
+			hub, name, n := fixer.home.(*crossrepo.Hub), "trust", 4097
+			if lanes == "needed" {
+				fixer.Repo.Config["handoff.lanes"] = []string{lanes}
+				name, n = "log/"+p.ID.Lane(), handoff.MaxLanes+1
+			}
+			blob := v.Hub.GitIn(t, strings.NewReader("junk"), "hash-object", "-w", "--stdin")
+			var create strings.Builder
+			for i := range n {
+				fmt.Fprintf(&create, "create refs/handoffs/%s-%d %s\n", name, i, blob)
+			}
+			v.updateRefs(t, create.String())
 
-	hub := fixer.home.(*crossrepo.Hub)
-	require.NoError(t, os.WriteFile(log, nil, 0o600))
-	require.NoError(t, hub.Fetch(t.Context(), lifecycle.FetchSpec{Log: true, Published: team.Published(hub)}))
-	assert.Equal(t, []string{"fetch"}, tripsIn(t, log))
-	assert.NotEmpty(t, fixer.tip(t, hub.Mirror.Lane(p.ID)))
-	assert.NotEmpty(t, fixer.tip(t, string(hub.Namespace())+"keys/"+sign.Hex(sender.Engine.Author.Signer.KID())))
-	assert.False(t, hub.Crowded())
+			require.NoError(t, os.WriteFile(log, nil, 0o600))
+			memory := []refs.Ref{{Name: hub.Namespace().Lane(p.ID)}}
+			require.NoError(t, hub.Fetch(t.Context(), lifecycle.FetchSpec{Log: true, Memory: memory, Published: team.Published(hub)}))
+			assert.Equal(t, []string{"fetch"}, tripsIn(t, log))
+			assert.NotEmpty(t, fixer.tip(t, hub.Mirror.Lane(p.ID)))
+			assert.NotEmpty(t, fixer.tip(t, string(hub.Namespace())+"keys/"+sign.Hex(sender.Engine.Author.Signer.KID())))
+			assert.False(t, hub.Crowded())
+		})
+	}
+}
+
+// Published keys that are too large to fetch are left out from then on. A fetch that breaks leaves them out once.
+func TestKeysThatDoNotCome(t *testing.T) {
+	for name, crowded := range map[string]bool{"too large": true, "broken": false} {
+		t.Run(name, func(t *testing.T) {
+			if !crowded { // the hub sends its refs and no object
+				gittest.WrapGit(t, `case "$*" in *'/keys/*:'*)
+	exec "$git" -c remote.origin.uploadpack='git -c uploadpack.packObjectsHook=false upload-pack' "$@" ;;
+esac`)
+			}
+			v := newHubFixture(t, byPath())
+			fixer, sender := v.agent(t, "fixer"), v.agent(t, "sender")
+			p := v.offer(t, sender, "fixer")
+			body := make([]byte, 1000)
+			if crowded {
+				body = make([]byte, 40<<20)
+			}
+			_, err := rand.Read(body)
+			require.NoError(t, err)
+			file := filepath.Join(t.TempDir(), "key")
+			require.NoError(t, os.WriteFile(file, body, 0o600))
+			v.Hub.Git(t, "config", "core.compression", "0")
+			v.Hub.Git(t, "update-ref", fmt.Sprintf("refs/handoffs/keys/%040x", 1), v.Hub.Git(t, "hash-object", "-w", file))
+			hub := fixer.home.(*crossrepo.Hub)
+			require.NoError(t, hub.Fetch(t.Context(), lifecycle.FetchSpec{Log: true, Memory: []refs.Ref{{Name: hub.Namespace().Lane(p.ID)}}, Published: team.Published(hub)}))
+			assert.NotEmpty(t, fixer.tip(t, hub.Mirror.Lane(p.ID)))
+			assert.Equal(t, crowded, hub.Crowded())
+		})
+	}
 }
 
 // A lane that is too large to fetch does not keep an agent from the other handoffs.

@@ -258,7 +258,7 @@ func (b *bound) count(packet string) (enough bool) {
 
 // over reports whether the hub has listed more than there can be.
 func (b *bound) over() bool {
-	return b != nil && (len(b.lanes) > handoff.MaxLanes || len(b.published) > mostPublished)
+	return b != nil && (b.log && len(b.lanes) > handoff.MaxLanes || len(b.published) > mostPublished)
 }
 
 // exceeded reports whether a fetch probably failed at its bound: either the hub answered and git did

@@ -61,8 +61,8 @@ func (h *fetcher) Fetch(ctx context.Context, spec lifecycle.FetchSpec) error {
 			return err
 		case spec.Log && len(b.published) <= mostPublished:
 			spec.Log, narrow = false, true
-		default:
-			spec, crowded = onlyTrusted(spec, few), true
+		default: // a fetch that only broke says nothing of the keys
+			spec, crowded = onlyTrusted(spec, few), b.over() || b.full
 		}
 		b.sweep()
 	}
