@@ -64,7 +64,7 @@ func (p *pin) mayHave(is func(tag byte, one []byte) bool) bool {
 	return slices.ContainsFunc(p.texts, func(text string) bool {
 		raw, err := pgpPublicArmor.unwrap([]byte(text))
 		if err != nil {
-			return strings.HasPrefix(text, pgpPublicArmor.begin()[:10]) // armor in another spelling may have it
+			return strings.Contains(text, pgpPublicArmor.begin()[:10]) // armor in another spelling may have it
 		}
 		for tag, one := range packets(raw) {
 			if is(tag, one) {
