@@ -105,8 +105,7 @@ func TestTooManyKeys(t *testing.T) {
 	stranger := v.clone(t, "stranger", enginetest.NewKey(t))
 	p := v.offer(t, pinned, "fixer")
 	for _, s := range []*agent{pinned, stranger} {
-		_, err := team.New(s.Workspace).PublishKey(t.Context(), s.home.(*crossrepo.Hub), s.Engine.Author.Signer.Public())
-		require.NoError(t, err)
+		s.publishKey(t)
 	}
 	blob := v.Hub.GitIn(t, strings.NewReader("junk"), "hash-object", "-w", "--stdin")
 	var create strings.Builder
@@ -123,7 +122,7 @@ func TestTooManyKeys(t *testing.T) {
 		assert.Equal(t, trips, tripsIn(t, log))
 		assert.NotEmpty(t, fixer.tip(t, hub.Mirror.Lane(p.ID)), "the log comes as a whole")
 		copies := fixer.git.Git(t, "for-each-ref", "--format=%(refname)", string(hub.Namespace())+"keys/")
-		assert.Equal(t, string(hub.Namespace())+"keys/"+sign.Hex(pinned.Engine.Author.Signer.KID()), copies)
+		assert.Equal(t, pinned.keyCopy(hub), copies)
 	}
 	public, _, err := keys.PublishedKey(t.Context(), stranger.Engine.Author.Signer.KID())
 	require.NoError(t, err)
@@ -138,8 +137,7 @@ func TestManyRefsOfLongerNames(t *testing.T) {
 			v, log := newTracedFixture(t)
 			fixer, sender := v.agent(t, "fixer"), v.agent(t, "sender")
 			p := v.offer(t, sender, "fixer")
-			_, err := team.New(sender.Workspace).PublishKey(t.Context(), sender.home.(*crossrepo.Hub), sender.Engine.Author.Signer.Public())
-			require.NoError(t, err)
+			sender.publishKey(t)
 			hub, name, n := fixer.home.(*crossrepo.Hub), "trust", 4097
 			if lanes == "needed" {
 				fixer.Repo.Config["handoff.lanes"] = []string{lanes}
@@ -157,10 +155,34 @@ func TestManyRefsOfLongerNames(t *testing.T) {
 			require.NoError(t, hub.Fetch(t.Context(), lifecycle.FetchSpec{Log: true, Memory: memory, Published: team.Published(hub)}))
 			assert.Equal(t, []string{"fetch"}, tripsIn(t, log))
 			assert.NotEmpty(t, fixer.tip(t, hub.Mirror.Lane(p.ID)))
-			assert.NotEmpty(t, fixer.tip(t, string(hub.Namespace())+"keys/"+sign.Hex(sender.Engine.Author.Signer.KID())))
+			assert.NotEmpty(t, fixer.tip(t, sender.keyCopy(hub)))
 			assert.False(t, hub.Crowded())
 		})
 	}
+}
+
+// publishKey publishes the key of an agent at the hub.
+func (s *agent) publishKey(t *testing.T) {
+	t.Helper()
+	_, err := team.New(s.Workspace).PublishKey(t.Context(), s.home.(*crossrepo.Hub), s.Engine.Author.Signer.Public())
+	require.NoError(t, err)
+}
+
+// keyCopy names the copy of the published key of an agent in another clone.
+func (s *agent) keyCopy(hub *crossrepo.Hub) string {
+	return string(hub.Namespace()) + "keys/" + sign.Hex(s.Engine.Author.Signer.KID())
+}
+
+// noise writes a blob to the hub that git neither compresses nor packs smaller.
+func (v *fixture) noise(t *testing.T, size int) (oid string) {
+	t.Helper()
+	body := make([]byte, size)
+	_, err := rand.Read(body)
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "noise")
+	require.NoError(t, os.WriteFile(file, body, 0o600))
+	v.Hub.Git(t, "config", "core.compression", "0")
+	return v.Hub.Git(t, "hash-object", "-w", file)
 }
 
 // Published keys that are too large to fetch are left out from then on. A fetch that breaks leaves them out once.
@@ -175,16 +197,11 @@ esac`)
 			v := newHubFixture(t, byPath())
 			fixer, sender := v.agent(t, "fixer"), v.agent(t, "sender")
 			p := v.offer(t, sender, "fixer")
-			body := make([]byte, 1000)
+			size := 1000
 			if crowded {
-				body = make([]byte, 40<<20)
+				size = 40 << 20
 			}
-			_, err := rand.Read(body)
-			require.NoError(t, err)
-			file := filepath.Join(t.TempDir(), "key")
-			require.NoError(t, os.WriteFile(file, body, 0o600))
-			v.Hub.Git(t, "config", "core.compression", "0")
-			v.Hub.Git(t, "update-ref", fmt.Sprintf("refs/handoffs/keys/%040x", 1), v.Hub.Git(t, "hash-object", "-w", file))
+			v.Hub.Git(t, "update-ref", fmt.Sprintf("refs/handoffs/keys/%040x", 1), v.noise(t, size))
 			hub := fixer.home.(*crossrepo.Hub)
 			require.NoError(t, hub.Fetch(t.Context(), lifecycle.FetchSpec{Log: true, Memory: []refs.Ref{{Name: hub.Namespace().Lane(p.ID)}}, Published: team.Published(hub)}))
 			assert.NotEmpty(t, fixer.tip(t, hub.Mirror.Lane(p.ID)))
@@ -198,20 +215,13 @@ func TestLogTooLarge(t *testing.T) {
 	v, log := newTracedFixture(t)
 	source, fixer, late := v.agent(t, "investigator"), v.agent(t, "fixer"), v.agent(t, "late")
 	stranger := v.clone(t, "stranger", enginetest.NewKey(t))
-	_, err := team.New(stranger.Workspace).PublishKey(t.Context(), stranger.home.(*crossrepo.Hub), stranger.Engine.Author.Signer.Public())
-	require.NoError(t, err)
+	stranger.publishKey(t)
 	p := v.offer(t, source, "fixer")
-	large := make([]byte, 40<<20)
-	_, err = rand.Read(large)
-	require.NoError(t, err)
-	file := filepath.Join(t.TempDir(), "large")
-	require.NoError(t, os.WriteFile(file, large, 0o600))
-	v.Hub.Git(t, "config", "core.compression", "0")
 	lane := "zz"
 	if p.ID.Lane() == lane {
 		lane = "yy"
 	}
-	v.Hub.Git(t, "update-ref", "refs/handoffs/log/"+lane, v.Hub.Git(t, "hash-object", "-w", file))
+	v.Hub.Git(t, "update-ref", "refs/handoffs/log/"+lane, v.noise(t, 40<<20))
 
 	hub := fixer.home.(*crossrepo.Hub)
 	for _, trips := range [][]string{{"fetch", "fetch", "fetch"}, {"fetch", "fetch"}} {
@@ -227,7 +237,7 @@ func TestLogTooLarge(t *testing.T) {
 
 	hub = late.home.(*crossrepo.Hub)
 	require.NoError(t, hub.Fetch(t.Context(), lifecycle.FetchSpec{Log: true, Published: team.Published(hub)}))
-	assert.NotEmpty(t, late.tip(t, string(hub.Namespace())+"keys/"+sign.Hex(stranger.Engine.Author.Signer.KID())), "the published keys come")
+	assert.NotEmpty(t, late.tip(t, stranger.keyCopy(hub)), "the published keys come")
 	assert.False(t, hub.Crowded())
 }
 
@@ -237,17 +247,9 @@ func TestLargeLaneThatMoved(t *testing.T) {
 	v, log := newTracedFixture(t)
 	fixer := v.agent(t, "fixer")
 	stranger := v.clone(t, "stranger", enginetest.NewKey(t))
-	_, err := team.New(stranger.Workspace).PublishKey(t.Context(), stranger.home.(*crossrepo.Hub), stranger.Engine.Author.Signer.Public())
-	require.NoError(t, err)
+	stranger.publishKey(t)
 	fixer.Repo.Config["handoff.lanes"] = []string{"needed"}
-	large := make([]byte, 40<<20)
-	_, err = rand.Read(large)
-	require.NoError(t, err)
-	file := filepath.Join(t.TempDir(), "large")
-	require.NoError(t, os.WriteFile(file, large, 0o600))
-	v.Hub.Git(t, "config", "core.compression", "0")
-	blob := v.Hub.Git(t, "hash-object", "-w", file)
-	tree := v.Hub.GitIn(t, strings.NewReader("100644 blob "+blob+"\tlarge\n"), "mktree")
+	tree := v.Hub.GitIn(t, strings.NewReader("100644 blob "+v.noise(t, 40<<20)+"\tlarge\n"), "mktree")
 	first := v.Hub.Git(t, "commit-tree", "-m", "first", tree)
 	v.Hub.Git(t, "update-ref", "refs/handoffs/log/zz", first)
 
@@ -262,7 +264,7 @@ func TestLargeLaneThatMoved(t *testing.T) {
 	require.NoError(t, hub.Fetch(t.Context(), lifecycle.FetchSpec{Log: true, Memory: memory, Published: team.Published(hub)}))
 	assert.Equal(t, []string{"fetch"}, tripsIn(t, log))
 	assert.Equal(t, second, fixer.tip(t, hub.Mirror.Lanes()+"zz"))
-	assert.NotEmpty(t, fixer.tip(t, string(hub.Namespace())+"keys/"+sign.Hex(stranger.Engine.Author.Signer.KID())))
+	assert.NotEmpty(t, fixer.tip(t, stranger.keyCopy(hub)))
 	assert.False(t, hub.Crowded())
 }
 

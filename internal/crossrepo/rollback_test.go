@@ -169,14 +169,21 @@ func TestHubFork(t *testing.T) {
 	assert.Equal(t, forked, v.backup(t), "nothing was changed there")
 }
 
-// A hub that lost many lanes gets them in one push.
-func TestCatchUpInOnePush(t *testing.T) {
-	t.Parallel()
+// newLostCrate returns a hub that lost the crate of 9 handoffs sent there. full is what it had.
+func newLostCrate(t *testing.T) (v *fixture, source *agent, full backup, log string) {
+	t.Helper()
 	v, source, c, log := newCrate(t, 9)
 	empty := v.backup(t)
 	c.send(t, source, log)
-	full := v.backup(t)
+	full = v.backup(t)
 	v.restore(t, empty)
+	return v, source, full, log
+}
+
+// A hub that lost many lanes gets them in one push.
+func TestCatchUpInOnePush(t *testing.T) {
+	t.Parallel()
+	v, source, full, log := newLostCrate(t)
 	require.NoError(t, os.WriteFile(log, nil, 0o600))
 	hub := source.home.(*crossrepo.Hub)
 	require.NoError(t, hub.CatchUp(t.Context()))
@@ -213,11 +220,7 @@ func TestCatchUpInPart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v, source, c, log := newCrate(t, 9)
-			empty := v.backup(t)
-			c.send(t, source, log)
-			full := v.backup(t)
-			v.restore(t, empty)
+			v, source, full, log := newLostCrate(t)
 			tc.hub(t, v)
 			require.NoError(t, os.WriteFile(log, nil, 0o600))
 			hub := source.home.(*crossrepo.Hub)
@@ -249,10 +252,7 @@ func TestCatchUpRefusedForAnotherRef(t *testing.T) {
 	gittest.WrapGit(t, `case " $* " in *' push '*)
 	if [ -e '`+lies+`' ]; then printf '!\trefs/x:refs/x\t[remote rejected] (no)\n'; exit 1; fi
 esac`)
-	v, source, c, log := newCrate(t, 9)
-	empty := v.backup(t)
-	c.send(t, source, log)
-	v.restore(t, empty)
+	_, source, _, _ := newLostCrate(t)
 	require.NoError(t, os.WriteFile(lies, nil, 0o600))
 	err := source.home.(*crossrepo.Hub).CatchUp(t.Context())
 	assert.True(t, fault.Is(err, fault.HubRefused), "%v", err)
