@@ -115,7 +115,7 @@ func (c *doctorCommand) agents(ctx context.Context, repo *refs.Repo) []doctor.Fi
 	}
 	r := &agentdoctor.Request{
 		Home: setup.Home, ConfigHome: setup.ConfigHome, Worktree: repo.Worktree, CommonDir: repo.CommonDir,
-		Log: repo.OwnWorktree("agent.log"), Binary: setup.Binary, Vars: a.Vars, Getenv: a.Getenv, Setting: repo.Config.Get, Now: a.Now(),
+		Log: repo.OwnWorktree("agent.log"), Binary: setup.Binary, Vars: a.Vars, Getenv: a.Getenv, Now: a.Now(),
 		Wrote: setup.Wrote,
 		Run: func(ctx context.Context, argv []string) (int, error) {
 			return gitexec.Pipe(ctx, setup.Home, a.Vars, argv, nil, nil, nil)

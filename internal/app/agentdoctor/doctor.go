@@ -27,7 +27,6 @@ type Request struct {
 	Binary              string // absolute path of this program
 	Vars                []string
 	Getenv              func(string) string
-	Setting             func(key string) string // value of a git setting; "" for none
 	Now                 time.Time
 
 	// Wrote reports whether setup wrote a file, and so can remove it again.
@@ -53,32 +52,7 @@ func (r *Request) Look(ctx context.Context) []agents.Finding {
 			all = append(all, r.gitOfGemini(routes)...)
 		}
 	}
-	return slices.Concat(all, r.settings(), r.noted())
-}
-
-// choices are the settings of the hooks. The first value is the default; an unknown word counts as
-// it.
-var choices = []struct {
-	key    string
-	values []string
-}{
-	{"handoff.session", []string{"announce", "peek", "take", "off"}},
-	{"handoff.stop", []string{"remind", "off"}},
-	{"handoff.end", []string{"keep", "release"}},
-}
-
-// settings reports settings of the hooks with a word that they do not know.
-func (r *Request) settings() []agents.Finding {
-	var all []agents.Finding
-	for _, c := range choices {
-		if value := r.Setting(c.key); value != "" && !slices.Contains(c.values, value) {
-			all = append(all, agents.Finding{
-				Text: fmt.Sprintf("%s is %q, which is not one of its values: it counts as %s", c.key, value, c.values[0]),
-				Hint: fault.Run("git", "config", c.key, c.values[0]).Because("says the same; its other values: %s", strings.Join(c.values[1:], ", ")),
-			})
-		}
-	}
-	return all
+	return append(all, r.noted()...)
 }
 
 // route is a file by which a client gets hooks of githandoff.

@@ -22,22 +22,21 @@ import (
 type place struct {
 	*agentdoctor.Request
 
-	env, config map[string]string
+	env map[string]string
 }
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
 	top := t.TempDir()
-	p := &place{env: map[string]string{}, config: map[string]string{}}
+	p := &place{env: map[string]string{}}
 	p.Request = &agentdoctor.Request{
 		Home: filepath.Join(top, "home"), ConfigHome: filepath.Join(top, "home", ".config"),
 		Worktree: filepath.Join(top, "repo"), CommonDir: filepath.Join(top, "repo", ".git"),
 		Log: filepath.Join(top, "repo", ".git", "githandoff", "agent.log"), Binary: "/opt/bin/githandoff",
-		Getenv:  func(name string) string { return p.env[name] },
-		Now:     time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC),
-		Setting: func(key string) string { return p.config[key] },
-		Wrote:   func(string) bool { return true },
-		Run:     func(context.Context, []string) (int, error) { return 0, nil },
+		Getenv: func(name string) string { return p.env[name] },
+		Now:    time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC),
+		Wrote:  func(string) bool { return true },
+		Run:    func(context.Context, []string) (int, error) { return 0, nil },
 	}
 	return p
 }
@@ -68,13 +67,6 @@ const codexHooks = `{"hooks": {
   "Stop": [{"hooks": [{"command": "say done"}, {"command": "githandoff hook agent codex Stop"}]}],
   "SessionStart": [{"hooks": [{"command": "githandoff hook agent codex SessionStart"}]}]
 }}`
-
-func TestUnknownSetting(t *testing.T) {
-	p := newPlace(t)
-	p.config["handoff.session"], p.config["handoff.end"] = "false", "release"
-	assert.Equal(t, []string{`: handoff.session is "false", which is not one of its values: it counts as announce` +
-		" => git config handoff.session announce  # says the same; its other values: peek, take, off"}, p.problems(t))
-}
 
 func TestNothingSetUpIsSilence(t *testing.T) {
 	p := newPlace(t)

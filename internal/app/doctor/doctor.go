@@ -71,9 +71,10 @@ func (h *Handler) Run(ctx context.Context, r Request, report func(Finding)) erro
 		return d.result()
 	}
 	d.checkRepository()
-	if !checkSettings(ctx, d) {
-		return d.result() // no git starts
+	if !gitStarts(ctx, d) {
+		return d.result()
 	}
+	checkSettings(d)
 	if !d.checkRefFiles() {
 		return d.result() // with a damaged ref, githandoff lists no refs, and git fetches nothing
 	}

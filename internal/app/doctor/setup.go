@@ -31,8 +31,8 @@ func (d *checkup) checkGit(ctx context.Context) {
 	}
 }
 
-// checkSettings reports whether a git starts here: it ends at once for a value of a setting that it does not take.
-func checkSettings(ctx context.Context, d *checkup) bool {
+// gitStarts reports whether a git starts here: it ends at once for a value of a setting that it does not take.
+func gitStarts(ctx context.Context, d *checkup) bool {
 	_, err := d.repo.Runner.Run(ctx, gitexec.Cmd{Args: []string{"rev-parse", "--git-dir"}})
 	switch {
 	case err == nil:
@@ -43,6 +43,41 @@ func checkSettings(ctx context.Context, d *checkup) bool {
 		d.wrong("settings", refs.ListSettings(), "%s", err)
 	}
 	return false
+}
+
+// choices are the words that a setting may have. Any other word counts as if the setting were absent.
+var choices = []struct{ key, words string }{
+	{"handoff.session", "announce, peek, take, off"},
+	{"handoff.stop", "remind, off"},
+	{"handoff.end", "keep, release"},
+	{"handoff.lanes", "needed, all"},
+	{"handoff.archive", "true, false"},
+	{"handoff.publish", "true, false"},
+	{"handoff.enforce", "true, false"},
+	{"handoff.sshShare", "true, false"},
+}
+
+// checkSettings checks the values that no command refuses.
+func checkSettings(d *checkup) {
+	const noEffect = "%s is %q, which has no effect: it wants %s"
+	for _, c := range choices {
+		key := refs.ConfigKey(c.key)
+		value := d.repo.Config.Get(key)
+		known := slices.Contains(strings.Split(c.words, ", "), value)
+		if c.words == "true, false" {
+			known = d.repo.Config.Bool(key) || d.repo.Config.Off(key)
+		}
+		if value != "" && !known {
+			d.problem("settings", fault.New(fault.Other, fault.Problem, noEffect, c.key, value, "one of "+c.words).
+				WithHints(d.repo.Unset(c.key, "", "removes it")...))
+		}
+	}
+	for _, inbox := range d.repo.Config.All("handoff.serves") {
+		if handoff.CheckAgent(inbox) != nil {
+			d.wrong("settings", fault.Run("git", "config", "--show-origin", "--get-all", "handoff.serves").Because("shows which file sets it"),
+				noEffect, "handoff.serves", inbox, "names of agents")
+		}
+	}
 }
 
 func (d *checkup) checkRepository() {
