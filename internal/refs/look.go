@@ -59,6 +59,9 @@ func look(ctx context.Context, r *Repo, name string, limit int64) (*Object, erro
 		}
 		o, err = r.find(name, limit)
 	}
+	if errors.Is(err, errSize) {
+		return readAlone(ctx, r, o, limit)
+	}
 	return o, err
 }
 

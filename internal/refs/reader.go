@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"githandoff/internal/fault"
 	"githandoff/internal/gitexec"
@@ -129,12 +130,28 @@ func (rd *reader) read(name string, limit int64) (o *Object, err error) {
 	if err := a.check(a.Type, limit); err != nil {
 		return &Object{OID: a.OID, Type: a.Type}, err
 	}
+	questions := rd.proc.In
+	late := time.AfterFunc(arrives, func() { _ = questions.Close() }) // git sends what it has, and ends
 	body, err := a.body(rd.out, nil)
+	ends := !late.Stop()
+	if ends && errors.Is(err, errEnded) {
+		err = errSize
+	}
+	if errors.Is(err, errSize) {
+		return &Object{OID: a.OID, Type: a.Type}, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
+	if ends {
+		rd.stop((*gitexec.Process).Leave)
+	}
 	return &Object{OID: a.OID, Type: a.Type, Body: body}, nil
 }
+
+// arrives is how long an object may take to come before git is told to end after it: if the size it
+// announced is too large, it waits for the next question.
+const arrives = time.Second
 
 // ask asks git for an object. A process is asked for a ref only if it has read the present
 // packed-refs.
@@ -263,6 +280,22 @@ func (r *Repo) RevParse(ctx context.Context, rev string) (string, error) {
 // removed after it has found it and before it has read it.
 var errEnded = errors.New("git cat-file ended")
 
+// errSize says that git cat-file announced another size than that of the object it sent: it takes the
+// size from a damaged pack, and the object from another file.
+var errSize = errors.New("git cat-file announced a wrong size")
+
+// readAlone reads an object of which git announces a wrong size.
+func readAlone(ctx context.Context, r *Repo, o *Object, limit int64) (*Object, error) {
+	body, err := r.Runner.Run(ctx, gitexec.Cmd{Args: []string{"cat-file", o.Type, o.OID}, MaxOutput: limit, Binary: true})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", o.OID, err)
+	}
+	if gitobj.FormatOf(o.OID).Hash(o.Type, body) != o.OID {
+		return nil, Missing(o.OID)
+	}
+	return &Object{OID: o.OID, Type: o.Type, Body: body}, nil
+}
+
 // Kind is the type and size of an object, in the first line of git cat-file's answer. A
 // missing object has no type.
 type Kind struct {
@@ -299,6 +332,9 @@ func (a Kind) body(in *bufio.Reader, buf []byte) ([]byte, error) {
 	}
 	if _, err := io.ReadFull(in, buf[:n]); err != nil {
 		return nil, fmt.Errorf("%w: %w", errEnded, err)
+	}
+	if gitobj.FormatOf(a.OID).Hash(a.Type, buf[:n-1]) != a.OID {
+		return nil, errSize
 	}
 	return buf[:n-1], nil
 }

@@ -1,11 +1,15 @@
 package refs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -109,6 +113,64 @@ func TestReadGitEnded(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, oid, o.OID)
 	assert.Equal(t, 2, launched)
+}
+
+// git takes the size of an object from a damaged pack, and its content from the file in which the object was
+// fetched again.
+func TestReadOfAWrongSize(t *testing.T) {
+	for name, third := range map[string]byte{"too small": 0, "too large": 0x7f} {
+		t.Run(name, func(t *testing.T) {
+			repo := gittest.NewRepo(t, gittest.Env(t))
+			content := make([]byte, 3000) // its size has three bytes in the pack
+			_, _ = rand.NewChaCha8([32]byte{}).Read(content)
+			repo.Commit(t, "a", string(content), "first")
+			oid := repo.Git(t, "rev-parse", "HEAD:a")
+			file := filepath.Join(repo.Dir, ".git", "objects", oid[:2], oid[2:])
+			whole, err := os.ReadFile(file)
+			require.NoError(t, err)
+			repo.Git(t, "repack", "-adq")
+			damageSize(t, repo, oid, third)
+
+			_, err = open(t, repo).Read(t.Context(), "refs/heads/main:a", 1<<20)
+			require.True(t, fault.Is(err, fault.MissingObject), err)
+
+			require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+			require.NoError(t, os.WriteFile(file, whole, 0o600))
+			require.NotContains(t, repo.Git(t, "cat-file", "-s", oid), "3000")
+			r := open(t, repo)
+			for _, name := range []string{oid, "refs/heads/main:a"} {
+				o, err := r.Read(t.Context(), name, 1<<20)
+				require.NoError(t, err, name)
+				assert.True(t, bytes.Equal(content, o.Body), name)
+			}
+			tip, err := r.Read(t.Context(), "refs/heads/main^{tree}", 1<<20)
+			require.NoError(t, err)
+			assert.Equal(t, "tree", tip.Type)
+
+			all, err := ReadAhead(t.Context(), r, "blob", slices.Values([]string{oid, oid}), 1<<20)
+			require.NoError(t, err)
+			assert.Nil(t, all.Take(oid), "the caller reads it by its id")
+		})
+	}
+}
+
+// damageSize sets the third byte of an object in a pack, which has the highest bits of its size.
+func damageSize(t *testing.T, repo *gittest.Repo, oid string, third byte) {
+	t.Helper()
+	packs, err := filepath.Glob(filepath.Join(repo.Dir, ".git", "objects", "pack", "*.pack"))
+	require.NoError(t, err)
+	require.Len(t, packs, 1)
+	pack, err := os.ReadFile(packs[0])
+	require.NoError(t, err)
+	for line := range strings.Lines(repo.Git(t, "verify-pack", "-v", packs[0])) {
+		if f := strings.Fields(line); f[0] == oid {
+			at, err := strconv.Atoi(f[4])
+			require.NoError(t, err)
+			pack[at+2] = third
+		}
+	}
+	require.NoError(t, os.Remove(packs[0]))
+	require.NoError(t, os.WriteFile(packs[0], pack, 0o600))
 }
 
 // A reader that is already running finds the objects that another process repacks, packs or adds.
