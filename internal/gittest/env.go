@@ -30,17 +30,14 @@ func DefaultObjects() string { return "GIT_DEFAULT_HASH=" + string(Objects()) }
 // GitConfig returns the global configuration of a test's user. Garbage collection stays automatic, as for users,
 // but must not run in the background while the test's directories are removed. git discovers bare repositories,
 // which git 3.0 does only with this setting. New repositories store their refs in the format that
-// GITHANDOFF_REFS names, such as "reftable", or in git's default format.
+// GITHANDOFF_REFS names, such as "reftable", or in files, which are not the default of git 3.0.
 func GitConfig(name, mail string) string {
-	format := ""
-	if f := os.Getenv("GITHANDOFF_REFS"); f != "" {
-		format = "\n\tdefaultRefFormat = " + f
-	}
 	return fmt.Sprintf(`[user]
 	name = %s
 	email = %s
 [init]
-	defaultBranch = main%s
+	defaultBranch = main
+	defaultRefFormat = %s
 [handoff]
 	publish = false
 [gc]
@@ -49,7 +46,7 @@ func GitConfig(name, mail string) string {
 	autoDetach = false
 [safe]
 	bareRepository = all
-`, name, mail, format)
+`, name, mail, cmp.Or(os.Getenv("GITHANDOFF_REFS"), "files"))
 }
 
 // Env returns the environment of a new user with its own home, as "NAME=value" strings for [os/exec.Cmd.Env].
