@@ -33,6 +33,7 @@ git config --global user.name Alice
 git config --global user.email alice@example.com
 git config --global init.defaultBranch main
 git config --global gc.autoDetach false
+git config --global safe.bareRepository all # git 3.0 finds the hub by its directory only with it
 cd "$top/work"
 
 step() { printf '\n=== %s\n' "$*"; }
